@@ -222,3 +222,18 @@ def inner(a: fmpq_mat, b: fmpq_mat) -> fmpq:
 def close(a, b, y) -> bool:
     """‖a − b‖ ≤ 1e-12‖y‖, in floats."""
     return bool(np.linalg.norm(a - b) <= 1e-12 * np.linalg.norm(y))
+
+
+def exact(A):
+    """A float array as one of fractions."""
+    return np.vectorize(Fraction, otypes=[object])(A)
+
+
+def entries(beta):
+    """A rational column as fractions."""
+    return np.array([fraction(b) for b in beta.entries()])
+
+
+def rational_of(q):
+    """A fraction, in the type of rational matrices."""
+    return fmpq(q.numerator, q.denominator)

@@ -41,3 +41,14 @@ def show(X, y, S=()):
     """A design in one line."""
     rows = ", ".join(str([int(a) if a == int(a) else float(a) for a in row]) for row in np.asarray(X))
     return f"X = [{rows}], y = {tuple(int(a) if a == int(a) else float(a) for a in y)}, S = {set(S) or '∅'}"
+
+
+def masked_loss(X, y, mask, theta):
+    """‖X(mask∘θ) − y‖², in the numbers that are put in."""
+    r = X @ (mask * theta) - y
+    return r @ r
+
+
+def outside(X, S):
+    """[d] ∖ S."""
+    return [i for i in range(X.shape[1]) if i not in S]

@@ -22,6 +22,8 @@ from hypothesis import strategies as st
 import sparselin as sl
 from proofs_checks.rational import (
     coefficients,
+    entries,
+    exact,
     fraction,
     inner,
     is_solution,
@@ -34,7 +36,7 @@ from proofs_checks.rational import (
     step,
     vector,
 )
-from proofs_checks.steps import in_window, open_steps, selections
+from proofs_checks.steps import in_window, masked_loss, open_steps, selections
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 ONE = np.array([[1.0]]), np.array([1.0])
@@ -58,26 +60,10 @@ def masked(w, S, on_S=1):
     return np.array([on_S if i in S else a for i, a in enumerate(w)])
 
 
-def masked_loss(X, y, mask, theta):
-    """‖X(mask∘θ) − y‖², in the numbers that are put in."""
-    r = X @ (mask * theta) - y
-    return r @ r
-
-
 def square_roots(beta, S):
     """(w, θ) with s(w)∘θ = β, |w_i| = |θ_i| = √|β_i| off S and w_S = 0."""
     root, on_S = np.sqrt(np.abs(beta)), np.isin(np.arange(beta.size), S)
     return np.where(on_S, 0, root), np.where(on_S, beta, np.sign(beta) * root)
-
-
-def exact(A):
-    """A float array as one of fractions."""
-    return np.vectorize(Fraction, otypes=[object])(A)
-
-
-def entries(beta):
-    """A rational column as fractions."""
-    return np.array([fraction(b) for b in beta.entries()])
 
 
 SMALL_FRACTIONS = st.lists(st.fractions(-3, 3, max_denominator=4), min_size=12, max_size=12)

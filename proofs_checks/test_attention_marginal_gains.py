@@ -20,7 +20,7 @@ from flint import fmpq
 
 import sparselin as sl
 from proofs_checks.rational import columns, inner, off, rational, real, step
-from proofs_checks.steps import selections
+from proofs_checks.steps import outside, selections
 from sparselin.ledger import CORRECTED, MISPRINT, claim, mutants
 
 
@@ -35,11 +35,6 @@ def marginal_gain(X, y, S, i):
     if i in S or not 0 <= i < X.shape[1]:
         raise ValueError(f"i must be a feature outside S; got {i}")
     return loss(X, y, S) - loss(X, y, [*S, i])
-
-
-def outside(X, S):
-    """[d] ∖ S."""
-    return [i for i in range(X.shape[1]) if i not in S]
 
 
 def by_projection(X, y, S, i):

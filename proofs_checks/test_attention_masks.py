@@ -19,20 +19,16 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from flint import arb, ctx, fmpq, fmpq_mat
+from flint import arb, ctx, fmpq_mat
 
 import sparselin as sl
 from proofs_checks.experiments.networks.printed import MASKS, TABLE_10
-from proofs_checks.rational import fraction, inner, rational, segment, step
-from proofs_checks.test_penalty_lemma_3_2 import balls, softmax, total
+from proofs_checks.penalty import alike, balls, softmax, subdivided, total
+from proofs_checks.printed_means import apart
+from proofs_checks.rational import fraction, inner, rational, rational_of, segment, step
 from sparselin.ledger import EMPIRICAL, FALSE, HOLDS, claim, mutants
 
 SECTION = "Section 4.2 (ICLR, NeurIPS submission)"
-
-
-def rational_of(q):
-    """A fraction, in the type of rational matrices."""
-    return fmpq(q.numerator, q.denominator)
 
 
 def ball(q):
@@ -217,26 +213,6 @@ def test_equal_lengths(check):
     check.over(range(check.cases), larger_weight_to_larger_correlation)
 
 
-def boxes_above(boxes, below, target, limit=20_000):
-    """How many boxes it takes to show that a function exceeds `target` on all of them; −1 if that fails.
-
-    `below(box)` bounds the function from below on a box, a tuple of (low, high).
-    """
-    boxes, count = list(boxes), 0
-    while boxes:
-        box = boxes.pop()
-        count += 1
-        if count > limit:
-            return -1
-        if below(box) > target:
-            continue
-        widest = max(range(len(box)), key=lambda i: box[i][1] - box[i][0])
-        low, high = box[widest]
-        middle = (low + high) / 2
-        boxes += [(*box[:widest], half, *box[widest + 1 :]) for half in ((low, middle), (middle, high))]
-    return count
-
-
 # columns of length 3, Xᵀy = (7, 6, 5): OMP takes 0, and so does |w| in its window. Columns 1 and 2, at an
 # obtuse angle, explain more of y together. With X/3, y/3, λ/9, unit columns, R and the decay are divided by 9
 EQUAL = np.array([[2, 0, 2], [1, 0, -1], [2, 3, -2]]), np.array([3, -3, 2])
@@ -278,7 +254,7 @@ def test_normalised_masks_depart(check):
             return 0
         return -gain((first[1] ** 2, b**2, e**2), *EQUAL, 1)
 
-    boxes = boxes_above([((Fraction(0), half), (Fraction(0), half))], below, -value)
+    boxes = subdivided([((Fraction(0), half), (Fraction(0), half))], lambda box: below(box) > -value)
     for parametrization in ("l1_normalized", "l2_normalized"):
         departs(check, parametrization, 1.0, boxes)
 
@@ -309,7 +285,7 @@ def test_squares_depart(check):
 
         best = twice((0, v, v), (0, v, v))
         # from v₁ = (‖y‖² + best)/λ on, 2F − ‖y‖² ≥ λv₁ − ‖y‖² ≥ best
-        return boxes_above([((Fraction(0), (square + best) / lam),) * 3], below, best)
+        return subdivided([((Fraction(0), (square + best) / lam),) * 3], lambda box: below(box) > best)
 
     boxes = certified(1, Fraction(7, 4)), certified(4, Fraction(5, 4))
     check.tally(max(boxes[1], 1), int(boxes[1] < 0), "no certificate at λ = 4")
@@ -348,7 +324,7 @@ def test_softmax_departs(check):
 
         best, side = least((-2 * v, v, v), (-2 * v, v, v)), (Fraction(-6), Fraction(6))
         # w₂ or w₃ beyond ±6: decay·‖w‖² ≥ 36·decay ≥ 9, and R ≤ ‖y‖² = 22
-        return boxes_above([(side, side)], below, best) if best < 9 - 22 else -1
+        return subdivided([(side, side)], lambda box: below(box) > best) if best < 9 - 22 else -1
 
     departs(check, "softmax", 0.25, certified(lam, Fraction(5, 8)))
     # 22 times the objective of X/3, y/√22 at λ/9
@@ -385,11 +361,6 @@ def test_how_often_each_mask_agrees(check):
         check.tally(sum(map(len, picks.values())), int(strange), f"{share}")
         told = ", ".join(f"{name} {100 * share[name]:.1f} %" for name in MASKS)
         check.measured(f"n = {n}, d = {d}: {told} of {len(picks['l1'])} steps each")
-
-
-def apart(a, b):
-    """Whether mean ± standard deviation of the two do not meet."""
-    return abs(a[0] - b[0]) > a[1] + b[1]
 
 
 @claim(
@@ -461,11 +432,6 @@ def trained(w, theta, c, tau, rule, rate, other):
         w = [a + rate * b for a, b in zip(w, rule(in_w), strict=True)]
         theta = [a + other * b for a, b in zip(theta, rule(in_theta), strict=True)]
     return w, theta
-
-
-def alike(first, second):
-    """Whether each of the balls may be the same number."""
-    return all((a - b).contains(0) for a, b in zip(first, second, strict=True))
 
 
 def like_a_learning_rate(w, theta, c, tau, rule, power):

@@ -17,6 +17,8 @@ from flint import fmpq
 import sparselin as sl
 from proofs_checks.rational import (
     columns,
+    entries,
+    exact,
     fraction,
     is_solution,
     least_squares,
@@ -25,9 +27,7 @@ from proofs_checks.rational import (
     step,
     vector,
 )
-from proofs_checks.steps import open_steps, selections
-from proofs_checks.test_attention_linear import entries, exact, masked_loss
-from proofs_checks.test_attention_marginal_gains import outside
+from proofs_checks.steps import masked_loss, open_steps, outside, selections
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, MISPRINT, claim, mutants
 
 

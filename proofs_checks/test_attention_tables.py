@@ -28,7 +28,7 @@ from proofs_checks.experiments.networks.printed import (
     TITLES,
     TREES,
 )
-from proofs_checks.test_attention_masks import apart
+from proofs_checks.printed_means import apart, better
 from sparselin.ledger import CONTRADICTED, CORRECTED, EMPIRICAL, HOLDS, MISPRINT, claim, mutants
 
 VERSIONS = "(ICLR, NeurIPS submission)"
@@ -85,11 +85,6 @@ def test_sizes_of_the_data_sets(check):
     tested = dict.fromkeys(wrong, 10_000)
     found = {name: row[0] for name, row in LASSONET_DATA.items()}
     check.over([found], lambda found: found == {name: row[0] for name, row in TABLE_1.items()} | tested)
-
-
-def better(row):
-    """The methods whose mean accuracy in Table 2 is above SA's."""
-    return [name for name, (mean, _) in zip(SMALL, row, strict=True) if mean > row[0][0]]
 
 
 @claim("SA-figure-3", f"Section 4.1, Figure 3, with Table 2 {VERSIONS}", "exact", EMPIRICAL)

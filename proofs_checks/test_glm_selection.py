@@ -26,11 +26,15 @@ from proofs_checks.glm import (
     LOGISTIC,
     LOSSES,
     POISSON,
-    SQUARED,
     bregman,
+    draw,
+    draw_groups,
+    draw_least_squares,
     dual_point,
+    each,
     glm_entry,
     glm_window,
+    labels,
     model,
     moving_rows,
     objective,
@@ -39,66 +43,11 @@ from proofs_checks.glm import (
     solve,
 )
 from proofs_checks.rational import real
-from sparselin.ledger import HOLDS, ClaimFailed, claim, mutants
+from sparselin.ledger import HOLDS, claim, mutants
 
 QUESTION = "first open question of Section 5 (ICLR)"
 GROUPED = (0, 1, 2, 2)  # the groups of every other model that another solver audits
 GAP = 1e-9  # a solver's gap above this leaves a case undecided
-
-
-def labels(loss, y):
-    """Integers in −2..2 as responses of the model."""
-    return (y > 0) + 0.0 if loss.flat(np.array([0.0, 1.0]))[1] else y + 2 if loss is POISSON else 2 * y
-
-
-def draw(rng, losses=LOSSES, min_selected=0):
-    """A model: small integers, an intercept or not, |S| ≤ 2, zero or equal columns."""
-    loss, entry = losses[rng.integers(len(losses))], rng.integers(1, 3)
-    X = rng.integers(-entry, entry + 1, (rng.integers(1, 7), rng.integers(1, 6))) + 0.0
-    n, d = X.shape
-    if rng.random() < 0.5:
-        X[:, 0] = 1
-    if rng.random() < 0.25:
-        X[:, rng.integers(d)] = rng.choice([-1, 0, 1]) * X[:, rng.integers(d)]
-    S = rng.permutation(d)[: rng.integers(min_selected, 3)]
-    return model(loss, X, labels(loss, rng.integers(-2, 3, n) + 0.0), sorted(S.tolist()))
-
-
-def draw_groups(rng):
-    """Two to four groups of one to three columns, small integers; S a group of at most two columns, or ∅."""
-    sizes = rng.integers(1, 4, rng.integers(2, 5))
-    groups = np.repeat(np.arange(len(sizes)), sizes)
-    loss, entry = LOSSES[rng.integers(len(LOSSES))], rng.integers(1, 3)
-    X = rng.integers(-entry, entry + 1, (rng.integers(2, 8), len(groups))) + 0.0
-    if rng.random() < 0.5:
-        X[:, rng.integers(len(groups))] = rng.choice([-1, 0, 1]) * X[:, rng.integers(len(groups))]
-    y = labels(loss, rng.integers(-2, 3, len(X)) + 0.0)
-    S = rng.permutation(np.flatnonzero(sizes <= 2))[: rng.integers(0, 2)]
-    return model(loss, X, y, S.tolist(), groups)
-
-
-def draw_least_squares(rng):
-    """A model with the squared loss."""
-    return draw(rng, (SQUARED,))
-
-
-def each(check, draw, holds):
-    """`holds` for check.cases draws; None where the hypotheses are not met, and another is drawn.
-
-    ClaimFailed where too few of the draws meet them, or too many are undecided.
-    """
-    met, few = 0, check.unsettled + 2 + check.cases // 10
-    for _ in range(20 * check.cases):
-        case = draw(check.rng)
-        outcome = holds(case)
-        if check.unsettled > few:
-            raise ClaimFailed(f"{check.unsettled} cases undecided after {met} of {check.cases}")
-        if outcome is not None:
-            check.over([case], lambda _, outcome=outcome: outcome)
-            met += 1
-        if met == check.cases:
-            return
-    raise ClaimFailed(f"{met} of {check.cases} cases, no more meet the hypotheses")
 
 
 def has_minimiser(at):

@@ -27,17 +27,15 @@ from flint import arb, fmpq, fmpq_mat
 from hypothesis import assume
 
 import sparselin as sl
+from proofs_checks.maximization import optimum, settle, submodularity_ratio
 from proofs_checks.rational import inner, is_solution, off, rational, step, vector
 from proofs_checks.spectral import (
     correlations,
     draw_design,
     eigenvalues,
     mask_of,
-    optimum,
     precisely,
     r_squared,
-    settle,
-    submodularity_ratio,
     table,
     unit_columns,
 )

@@ -40,8 +40,7 @@ from proofs_checks.networks import (
     on_like_rows,
     settle,
 )
-from proofs_checks.test_attention_masks import apart
-from proofs_checks.test_attention_tables import better
+from proofs_checks.printed_means import apart, better
 from sparselin.ledger import CONTRADICTED, HOLDS, NEEDS_DATA, OPEN, UNDECIDED, claim, claims, mutants
 
 ICLR = "(ICLR, NeurIPS submission)"

@@ -20,8 +20,23 @@ import numpy as np
 from flint import arb, ctx, fmpq
 
 import sparselin as sl
+from proofs_checks.penalty import (
+    along_the_level_line,
+    around,
+    ball,
+    convex_at_the_end,
+    dyadic,
+    level,
+    mask,
+    objective,
+    penalty,
+    place,
+    second_difference,
+    sides,
+    strip,
+    subdivided,
+)
 from proofs_checks.rational import is_solution, rational
-from proofs_checks.test_penalty_lemma_3_2 import enclosure
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 FIGURE = "Figure 2 and the sentence before it (ICLR, NeurIPS submission)"
@@ -31,60 +46,10 @@ SENTENCE = (
 )
 
 
-def ball(low, high):
-    """A ball that contains [low, high], floats of few digits."""
-    return arb((low + high) / 2, (high - low) / 2)
-
-
-def covered(low, high, holds, limit=5000):
-    """How many pieces of [low, high] it takes for `holds(low, high)` on each; −1 if they are too many."""
-    pieces, count = [(low, high)], 0
-    while pieces:
-        low, high = pieces.pop()
-        count += 1
-        if count > limit:
-            return -1
-        if not holds(low, high):
-            pieces += [(low, (low + high) / 2), ((low + high) / 2, high)]
-    return count
-
-
-def around(x):
-    """A ball that contains Q*(x), for floats x, by the w that `sl.softmax_penalty` found."""
-    found = sl.softmax_penalty(np.asarray(x, float))
-    (low, high), value = enclosure(x, found.minimizer), arb(float(found.value))
-    if not (low * (1 - arb(2) ** -40) <= value and value <= high * (1 + arb(2) ** -40)):
-        raise AssertionError(f"Q*({x}) is not {value}")
-    return low.union(high)
-
-
-def penalty(beta):
-    """Q*(β∘β) as a ball; the squares of β are rounded once, which is covered."""
-    # ∂log Q*/∂log x_i = x_iq_i/Q*, of sum at most 1
-    return around(np.square(np.asarray(beta, float))) * arb(1, 2.0**-50)
-
-
-def second_difference(beta, step):
-    """Q* at β + h and at β − h, less twice Q* at β."""
-    beta, step = np.asarray(beta), np.asarray(step)
-    return penalty(beta + step) + penalty(beta - step) - 2 * penalty(beta)
-
-
 def minimiser(x):
     """w and p = softmax(w)."""
     w = sl.softmax_penalty(np.asarray(x, float)).minimizer
     return w, np.exp(w) / np.exp(w).sum()
-
-
-def mask(a):
-    """p₁ and p₂ at w = (a, −a)."""
-    p = 1 / (1 + np.exp(-2 * a))
-    return p, 1 - p
-
-
-def dyadic(x, bits=20):
-    """The nearest multiples of 2⁻²⁰, so that sums of them are exact."""
-    return np.ldexp(np.round(np.ldexp(x, bits)), -bits)
 
 
 @claim("SA-figure-2-jointly", FIGURE, "proof, interval", FALSE, reading_of=SENTENCE, cases=1500)
@@ -174,13 +139,6 @@ def in_one_coordinate(a, K):
     return 1 - 4 * a * (1 - 2 * p + 2 * p * p) - 2 * K * p * (1 - p) * (1 - 4 * p)
 
 
-def level(beta):
-    """a and K at β, m = 2."""
-    found = sl.softmax_penalty(np.square(np.asarray(beta, float)))
-    a = float(found.minimizer[0])
-    return a, float(found.value) - 2 * a * a
-
-
 # ‖β‖₁, and between which |β₁| (inside the first pair, not outside the second) Q* is concave in β₁
 CONCAVE_IN_ONE = ((5.0, (0.341, 0.3819), (0.3409, 0.382)), (10.0, (0.0637, 1.4913), (0.0636, 1.4914)))
 
@@ -246,7 +204,7 @@ def test_in_one_coordinate(check):
     check.over(CONCAVE_IN_ONE, concave_between)
     check.over(((0.36, 4.64), (0.5, 9.5)), lambda b: bool(second_difference(b, [2.0**-8, 0.0]) < 0))
     # p₁ < ¼ from a = ½ log 3 on; from a = 2 on K ≥ (1 + 2a)e^{2a}/2, and |β₂| ≥ p₂^{3/2}√K > 7
-    count = covered(281 / 512, 2.0, concave_beyond)
+    count = subdivided([((281 / 512, 2.0),)], lambda box: concave_beyond(*box[0]), 5000)
     check.tally(max(count, 1), int(count < 0), "concave in β₁ at ‖β‖₁ ≤ 4.99")
 
 
@@ -282,49 +240,6 @@ def test_across_the_diagonal(check):
     check.tally(7, int(not levels), "Q* at ‖β‖₁ = 1 on the diagonal is not m")
 
 
-def place(a, c):
-    """(|β₁|, y₁, y₂, K) at w = (a, −a), a ≥ 0, and |β₂| = c."""
-    p, r = mask(a)
-    y = (c / r) ** 2
-    K = (y + a) / r
-    return p * np.sqrt(a + K * p), a + K * p, y, K
-
-
-def of_norm(s, a):
-    """|β₂| at w = (a, −a), a ≥ 0, and ‖β‖₁ = s, in floats; 0 if there is none."""
-    odds = np.exp(2 * a)  # p₁/p₂; (s − |β₂|)² = p₁²a/p₂ + odds³β₂²
-    square = max(s * s - a * odds**2 / (1 + odds), 0.0)
-    return float(square / (s + np.sqrt(s * s + (odds**3 - 1) * square)))
-
-
-def strip(sign, s, wide, narrow):
-    """How many pieces of a show that sign(a, c) < 0 wherever ‖β‖₁ ≥ s and min|β_i| ≥ wide, and > 0 wherever
-    ‖β‖₁ ≤ s and min|β_i| ≤ narrow; −1 if they do not."""
-
-    def on_both_sides(low, high):
-        a, ends = ball(low, high), (arb(low), arb(high))
-        # |β₁| increases in a
-        c, e = max(wide, of_norm(s, high) * (1 - 1e-9)), min(narrow, of_norm(s, low) * (1 + 1e-9))
-        reached = (c == wide or place(ends[1], arb(c))[0] + c <= s) and (
-            e == narrow or place(ends[0], arb(e))[0] + e >= s
-        )
-        empty = place(ends[0], arb(0))[0] > s
-        return reached and bool(sign(a, arb(c)) < 0) and (empty or bool(sign(a, arb(e)) > 0))
-
-    beyond = arb(wide) ** 2 * arb(12).exp() > 10 and place(arb(3), arb(0))[0] > s
-    return covered(0.0, 3.0, on_both_sides) if beyond else -1
-
-
-def sides(check, strips):
-    """s, the part of [0, s/2] on one side of the strip of norm s, and whether that is the outer one."""
-    s, wide, narrow = strips[int(check.rng.integers(len(strips)))]
-    if check.rng.random() < 0.5:
-        s = dyadic(s * 2.0 ** check.rng.uniform(0, 3))
-        return s, (wide, s / 2), True
-    s = dyadic(s * check.rng.uniform(0.1, 1))
-    return s, (0.0, min(narrow, s / 2)), False
-
-
 def curving(a, first, second):
     """Of the sign of the second derivative of Q*(β∘β) along |β₁| + |β₂| = s, from a and y; m = 2."""
     p, r = mask(a)
@@ -337,13 +252,6 @@ def curving(a, first, second):
 SEGMENTS = ((2.0, 0.308, 0.307), (3.0, 0.244, 0.243), (5.0, 0.149, 0.148), (10.0, 0.059, 0.058))
 # s and the larger share of the point of least Q*, to within 2e-4, 5e-5, 5e-6
 LEAST = ((2.0, 0.9542, 2e-4), (3.0, 0.98530, 5e-5), (10.0, 0.999613, 5e-6))
-
-
-def convex_at_the_end(s):
-    """Whether Q* is convex on the segment of norm s at (s, 0), and decreases from there."""
-    h = 2.0**-14 * s / (1 + s) ** 2
-    falls = bool(penalty([s - h, h]) < penalty([s, 0.0]))
-    return falls and bool(second_difference([s - h, h], [h, -h]) > 0)
 
 
 def least_on_segment(row):
@@ -406,12 +314,6 @@ def bending(a, K):
 
 
 CONTOURS = ((2.0, 0.264, 0.263), (3.0, 0.193, 0.192), (5.0, 0.118, 0.117), (10.0, 0.052, 0.051))
-
-
-def along_the_level_line(beta, p):
-    """The second difference of Q* along the tangent of its level line, of step 1e-3 of the point."""
-    tangent = np.array([beta[1] / (1 - p) ** 2, -beta[0] / p**2])
-    return second_difference(beta, tangent * 1e-3 * beta.min() / np.abs(tangent).max())
 
 
 def as_the_formula(a, K):
@@ -544,12 +446,6 @@ def test_it_grows_like_a_square(check):
         )
 
     check.over(range(check.cases), towards_the_quasi_norm)
-
-
-def objective(X, y, beta, lam):
-    """‖Xβ − y‖² + (λ/2)Q*(β∘β)."""
-    r = y - X @ beta
-    return arb(float(r @ r)) * arb(1, 2.0**-46) + lam / 2 * penalty(beta)
 
 
 def lowers(X, y, beta, lam, i):

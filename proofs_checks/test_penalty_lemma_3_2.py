@@ -21,38 +21,10 @@ from flint import arb, ctx
 from scipy.optimize import minimize
 
 import sparselin as sl
+from proofs_checks.penalty import balls, enclosure, objective_and_gradient, softmax, total
 from sparselin.ledger import HOLDS, MISPRINT, claim, mutants
 
 EPS = np.finfo(float).eps
-
-
-def balls(v):
-    """Floats as exact balls."""
-    return [arb(float(a)) for a in v]
-
-
-def total(v):
-    return sum(v, arb(0))
-
-
-def softmax(w):
-    e = [a.exp() for a in w]
-    return [a / total(e) for a in e]
-
-
-def objective_and_gradient(x, w):
-    """F(w) = ‖w‖² + Σ x_i/softmax_i(w)² and ∇F(w), in balls."""
-    p = softmax(w)
-    parts = [a / (b * b) for a, b in zip(x, p, strict=True)]
-    K = total(parts)
-    gradient = [2 * (a + K * b - c) for a, b, c in zip(w, p, parts, strict=True)]
-    return total([a * a for a in w]) + K, gradient
-
-
-def enclosure(x, w):
-    """A lower and an upper bound of Q*(x), from any w; x and w floats."""
-    F, gradient = objective_and_gradient(balls(x), balls(w))
-    return F - total([g * g for g in gradient]) / 4, F
 
 
 def decay_of_mask_and_weights(x, w):

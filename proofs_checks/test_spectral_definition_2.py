@@ -31,6 +31,7 @@ from itertools import combinations
 from flint import fmpq, fmpq_mat
 
 import sparselin as sl
+from proofs_checks.maximization import submodularity_ratio
 from proofs_checks.rational import exactly
 from proofs_checks.spectral import (
     correlations,
@@ -45,7 +46,6 @@ from proofs_checks.spectral import (
     precisely,
     principal,
     r_squared_table,
-    submodularity_ratio,
     subsets,
     table,
     unit_designs,

@@ -21,17 +21,16 @@ import numpy as np
 from flint import arb, fmpq
 
 import sparselin as sl
+from proofs_checks.maximization import climb, local_search
 from proofs_checks.spectral import (
     Design,
     SpoilingElement,
     Values,
-    climb,
     correlations,
     draw_design,
     draw_submodular,
     entropy,
     is_submodular,
-    local_search,
     log2,
     orthogonal_to_y,
     precisely,

@@ -27,6 +27,13 @@ import numpy as np
 from flint import arb, fmpq
 
 import sparselin as sl
+from proofs_checks.maximization import (
+    forward_regression,
+    has_stated_value,
+    one_minus_exp,
+    optimum,
+    submodularity_ratio,
+)
 from proofs_checks.rational import exactly
 from proofs_checks.spectral import (
     Design,
@@ -37,17 +44,12 @@ from proofs_checks.spectral import (
     draw_regularizer,
     draw_submodular,
     entropy,
-    forward_regression,
-    has_stated_value,
     is_increasing,
     is_submodular,
     mask_of,
     members,
-    one_minus_exp,
-    optimum,
     precisely,
     r_squared_table,
-    submodularity_ratio,
     subsets,
     table,
     unit_columns,

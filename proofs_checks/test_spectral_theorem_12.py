@@ -31,6 +31,7 @@ scalar antitone derivative is not enough: −t³ on [[1, ½, ½], [½, 1, −⅛
 
 from flint import arb, fmpq, fmpq_mat
 
+from proofs_checks.maximization import settle
 from proofs_checks.spectral import (
     chains,
     doubled,
@@ -41,7 +42,6 @@ from proofs_checks.spectral import (
     members,
     precisely,
     principal,
-    settle,
     smoothed_det,
     strict_chains,
     trace_of,

@@ -35,11 +35,22 @@ import numpy as np
 from flint import arb, fmpq, fmpq_mat
 
 import sparselin as sl
+from proofs_checks.maximization import (
+    NUS,
+    SUPPRESSION,
+    forward_regression,
+    greedy_local_search,
+    has_stated_value,
+    least_found,
+    one_minus_exp,
+    optimum,
+    settle,
+    settle_bounds,
+    submodularity_ratio,
+)
 from proofs_checks.rational import real
 from proofs_checks.spectral import (
-    NUS,
     SHAPES,
-    SUPPRESSION,
     added,
     chains,
     correlations,
@@ -47,22 +58,13 @@ from proofs_checks.spectral import (
     draw_hermitian,
     entropy,
     entropy_float,
-    forward_regression,
-    greedy_local_search,
-    has_stated_value,
-    least_found,
     log2,
     mask_of,
     members,
-    one_minus_exp,
-    optimum,
     precisely,
     projected,
     r_squared_table,
-    settle,
-    settle_bounds,
     smoothed_det,
-    submodularity_ratio,
     subsets,
     table,
     unit_columns,

@@ -25,29 +25,31 @@ import numpy as np
 from flint import arb, fmpq, fmpq_mat
 
 import sparselin as sl
+from proofs_checks.maximization import (
+    NUS,
+    SUPPRESSION,
+    greedy_local_search,
+    has_stated_value,
+    least_found,
+    one_minus_exp,
+    optimum,
+    settle,
+    settle_bounds,
+    submodularity_ratio,
+)
 from proofs_checks.rational import real
 from proofs_checks.spectral import (
-    NUS,
     SHAPES,
-    SUPPRESSION,
     added,
     chains,
     correlations,
     draw_design,
-    greedy_local_search,
-    has_stated_value,
     is_submodular,
-    least_found,
     mask_of,
     members,
-    one_minus_exp,
-    optimum,
     precisely,
     projected,
     r_squared_table,
-    settle,
-    settle_bounds,
-    submodularity_ratio,
     subsets,
     table,
     trace_of,

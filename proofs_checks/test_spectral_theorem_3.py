@@ -23,19 +23,21 @@ from itertools import product
 from flint import arb, fmpq
 
 import sparselin as sl
+from proofs_checks.maximization import (
+    forward_regression,
+    has_stated_value,
+    one_minus_exp,
+    optimum,
+    submodularity_ratio,
+)
 from proofs_checks.spectral import (
     Values,
     draw_monotone,
-    forward_regression,
-    has_stated_value,
     is_increasing,
     mask_of,
     members,
-    one_minus_exp,
-    optimum,
     orthogonal_to_y,
     precisely,
-    submodularity_ratio,
 )
 from sparselin.ledger import HOLDS, claim, mutants
 

@@ -19,32 +19,34 @@ Both proofs are in docs/proofs/spectral_theorem_5.md. Exact for rational f; 1 âˆ
 from flint import arb, fmpq
 
 import sparselin as sl
+from proofs_checks.maximization import (
+    SUPPRESSION,
+    forward_regression,
+    has_stated_value,
+    one_minus_exp,
+    optimum,
+    submodularity_ratio,
+    verify,
+    worst_by_exchanges,
+)
 from proofs_checks.rational import real
 from proofs_checks.spectral import (
     SHAPES,
-    SUPPRESSION,
     SpoilingElement,
     Values,
     added,
     draw_design,
     draw_regularizer,
-    forward_regression,
-    has_stated_value,
     is_submodular,
     mask_of,
     members,
     midpoint,
-    one_minus_exp,
-    optimum,
     orthogonal_to_y,
     precisely,
     projected,
     r_squared_table,
-    submodularity_ratio,
     subsets,
     unit_columns,
-    verify,
-    worst_by_exchanges,
 )
 from sparselin.ledger import HOLDS, claim, mutants
 

@@ -21,6 +21,7 @@ import numpy as np
 from flint import fmpq
 
 import sparselin as sl
+from proofs_checks.maximization import has_stated_value, local_search, verify
 from proofs_checks.rational import real
 from proofs_checks.spectral import (
     Design,
@@ -30,13 +31,10 @@ from proofs_checks.spectral import (
     draw_design,
     draw_regularizer,
     draw_submodular,
-    has_stated_value,
-    local_search,
     mask_of,
     r_squared_table,
     small_submodular,
     unit_columns,
-    verify,
 )
 from sparselin.ledger import FALSE, claim, mutants
 

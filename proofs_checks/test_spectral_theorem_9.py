@@ -18,6 +18,15 @@ import numpy as np
 from flint import arb, fmpq
 
 import sparselin as sl
+from proofs_checks.maximization import (
+    greedy_local_search,
+    has_stated_value,
+    one_minus_exp,
+    optimum,
+    submodularity_ratio,
+    verify,
+    worst_by_exchanges,
+)
 from proofs_checks.spectral import (
     SHAPES,
     Design,
@@ -27,21 +36,14 @@ from proofs_checks.spectral import (
     draw_design,
     draw_regularizer,
     draw_submodular,
-    greedy_local_search,
-    has_stated_value,
     is_submodular,
     mask_of,
-    one_minus_exp,
-    optimum,
     orthogonal_to_y,
     precisely,
     projected,
     r_squared_table,
     rewarded_variance,
-    submodularity_ratio,
     unit_columns,
-    verify,
-    worst_by_exchanges,
 )
 from sparselin.ledger import FALSE, HOLDS, claim, mutants
 

@@ -41,7 +41,7 @@ def explain_first(X, y):
 
 def names():
     """The functions, without variants."""
-    return [name for name in METHODS if "," not in name]
+    return [name for name, method in METHODS.items() if not method.variant]
 
 
 def design(n=16, d=24):

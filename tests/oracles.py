@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from sklearn.linear_model import Lasso
 
 
 def residual(X, y, S):
@@ -75,3 +76,19 @@ def textbook_ols(X, y, k, S=()):
         falls = np.divide(np.abs(Z.T @ y), lengths, out=np.zeros(len(seen)), where=seen)
         S.append(int(np.argmax(falls)))
     return S
+
+
+def same(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def unit(X):
+    """X with columns of length 1, or 0."""
+    norms = np.linalg.norm(X, axis=0)
+    return X / np.where(norms > 0, norms, 1)
+
+
+def coordinate_descent(X, y, lam):
+    """β of ½‖y − Xβ‖² + λ‖β‖₁ by scikit-learn, which divides the squares by n."""
+    model = Lasso(alpha=lam / len(y), fit_intercept=False, tol=1e-14, max_iter=10**6)
+    return model.fit(X, y).coef_

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from refusals import refuses
 from scipy.stats import beta, binom
 
 import sparselin as sl
@@ -114,8 +115,7 @@ def test_none_means_that_the_hypotheses_are_not_met():
     assert 10 < found.skipped < 50
     assert (found.tried, found.held, found.rate) == (60 - found.skipped, found.tried, 1.0)
     assert "did not meet its hypotheses" in repr(found)
-    with pytest.raises(ValueError, match="no design met the hypotheses"):
-        rate(lambda X, y: None, draw, 5)
+    refuses("no design met the hypotheses", rate, lambda X, y: None, draw, 5)
 
 
 def test_errors_of_a_claim_say_where():
@@ -138,8 +138,7 @@ def test_errors_of_a_claim_say_where():
     ],
 )
 def test_bad_arguments(arguments, options, error, words):
-    with pytest.raises(error, match=words):
-        rate(*arguments, **options)
+    refuses(words, rate, *arguments, error=error, **options)
 
 
 # Smaller ones
@@ -177,8 +176,7 @@ def test_shrinking_keeps_the_failure_and_the_input():
     assert found.X.shape[1] == 3
     assert len(found.y) <= 2
     assert np.array_equal(found.X, np.round(found.X))
-    with pytest.raises(ValueError, match="does not fail"):
-        smaller(lambda X, y: True, X, y)
+    refuses("does not fail", smaller, lambda X, y: True, X, y)
 
 
 def test_shrinking_ends_after_so_many_calls():
@@ -238,8 +236,7 @@ def test_other_values_and_files_are_refused(tmp_path):
     np.savez(tmp_path / "other.npz", X=np.eye(2))
     np.savez(tmp_path / "objects.npz", value=np.array([None]))
     for name in ("text.npz", "other.npz", "objects.npz", "none.npz"):
-        with pytest.raises(ValueError, match=rf"{name} (is no \.npz|is a broken|cannot be read)"):
-            load_value(tmp_path / name)
+        refuses(rf"{name} (is no \.npz|is a broken|cannot be read)", load_value, tmp_path / name)
 
 
 def test_what_is_shown_of_a_value():

@@ -1,30 +1,13 @@
 """`compress`: the factor of [X y] in one pass, against the data themselves, exact sums, and bad chunks."""
 
-import json
-
 import numpy as np
 import pytest
+from chunked import DATA, D, N, parts
+from refusals import refuses
 
 import sparselin as sl
 from sparselin.scale import factor
 from sparselin.scale.reading import ahead
-
-N, D = 3000, 7
-
-
-@pytest.fixture(scope="module")
-def data():
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((N, D)) * 10.0 ** rng.integers(-3, 4, D) + rng.integers(-2, 3, D)
-    y = X[:, 1] / np.std(X[:, 1]) - 2 * X[:, 4] / np.std(X[:, 4]) + rng.standard_normal(N) + 5
-    return X, y, rng.integers(0, 4, N).astype(float)
-
-
-def parts(*arrays, size=700):
-    """Chunks of arrays; a tuple each if there are several."""
-    for a in range(0, len(arrays[0]), size):
-        chunk = tuple(v[a : a + size] for v in arrays)
-        yield chunk if len(chunk) > 1 else chunk[0]
 
 
 def table(X, y, size=700):
@@ -36,8 +19,8 @@ def table(X, y, size=700):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("options", [{}, {"intercept": True}, {"standardize": True},
                                      {"intercept": True, "standardize": True}], ids=str)  # fmt: skip
-def test_every_result_is_that_of_the_data(data, options, weighted):
-    X, y, w = data
+def test_every_result_is_that_of_the_data(options, weighted):
+    X, y, w = DATA
     whole = sl.Problem(X, y, sample_weight=w if weighted else None, **options)
     problem = sl.compress(parts(X, y, w) if weighted else parts(X, y), **options)
     assert problem.compressed.rows == N
@@ -56,8 +39,8 @@ def test_every_result_is_that_of_the_data(data, options, weighted):
 
 
 @pytest.mark.parametrize("form", ["array", "memmap", "index", "table", "pandas", "polars", "forced"])
-def test_sources_give_the_same(data, form, tmp_path):
-    X, y, _ = data
+def test_sources_give_the_same(form, tmp_path):
+    X, y, _ = DATA
     A = np.column_stack([X[:, :3], y, X[:, 3:]])
     expected = sl.compress(parts(X, y, size=1024), intercept=True)
     if form in ("pandas", "polars"):
@@ -86,8 +69,8 @@ def test_sources_give_the_same(data, form, tmp_path):
     assert (problem.y == expected.y).all()
 
 
-def test_the_same_chunks_give_the_same_bits_wherever_they_are_in_memory(data):
-    X, y, _ = data
+def test_the_same_chunks_give_the_same_bits_wherever_they_are_in_memory():
+    X, y, _ = DATA
     expected = sl.compress(parts(X, y))
     for offset in range(1, 4):
         raw = np.empty(X.size + offset)
@@ -166,8 +149,8 @@ def test_dependent_and_zero_columns_stay_so(rng):
         assert path.support[0] == 5 or {0, 2} <= set(path.ties[0]) or path.support[0] == 1
 
 
-def test_rows_held_out(data):
-    X, y, _ = data
+def test_rows_held_out():
+    X, y, _ = DATA
     problem = sl.compress(parts(X, y, size=500), intercept=True, held_out=5)
     number, row = np.divmod(np.arange(N), 500)
     out = (row + number) % 5 == 4
@@ -206,12 +189,11 @@ def test_levels_have_codes_that_stay_and_late_ones_widen_the_factor(rng):
     chunks = [{k: v[a : a + 250] for k, v in columns.items()} for a in range(0, 2000, 250)]
     with pytest.raises(sl.BadChunk, match=r"chunk 1 .*'city' has 3 levels .*max_levels is 2"):
         sl.compress(chunks, y="y", categories=["city"], max_levels=2, on_bad="skip")
-    with pytest.raises(TypeError, match=r"'city' is of .*categories"):
-        sl.compress(chunks, y="y")
+    refuses(r"'city' is of .*categories", sl.compress, chunks, y="y", error=TypeError)
 
 
-def spoiled(data, how):
-    X, y, w = (v.copy() for v in data)
+def spoiled(how):
+    X, y, w = (v.copy() for v in DATA)
     chunks = list(parts(X, y, w, size=1000))
     A, b, c = chunks[1]
     if how == "nan":
@@ -244,9 +226,9 @@ def spoiled(data, how):
         ("vector", "must be a matrix"),
     ],
 )
-def test_a_bad_chunk_is_named_and_what_was_done_stays(data, how, message):
-    X, y, w = data
-    chunks = spoiled(data, how)
+def test_a_bad_chunk_is_named_and_what_was_done_stays(how, message):
+    X, y, w = DATA
+    chunks = spoiled(how)
     with pytest.raises(sl.BadChunk, match="^chunk 1 .*" + message) as raised:
         sl.compress(chunks)
     assert raised.value.chunk == 1
@@ -257,8 +239,8 @@ def test_a_bad_chunk_is_named_and_what_was_done_stays(data, how, message):
     assert (problem.X == sl.compress([chunks[0], chunks[2]]).X).all()
 
 
-def test_a_source_that_fails_and_sources_without_rows(data):
-    X, y, _ = data
+def test_a_source_that_fails_and_sources_without_rows():
+    X, y, _ = DATA
 
     def broken():
         yield from parts(X, y, size=1000)
@@ -267,12 +249,9 @@ def test_a_source_that_fails_and_sources_without_rows(data):
     with pytest.raises(sl.BadChunk, match=r"chunk 3 cannot be read: OSError: the disk is gone") as raised:
         sl.compress(broken(), on_bad="skip")
     assert raised.value.problem().compressed.rows == N
-    with pytest.raises(ValueError, match="no chunk that can be used: 0"):
-        sl.compress([])
-    with pytest.raises(ValueError, match="no chunk that can be used: 2"):
-        sl.compress(["a", "b"], on_bad="skip")
-    with pytest.raises(ValueError, match="weights must not be zero"):
-        sl.compress([(X, y, 0 * y)])
+    refuses("no chunk that can be used: 0", sl.compress, [])
+    refuses("no chunk that can be used: 2", sl.compress, ["a", "b"], on_bad="skip")
+    refuses("weights must not be zero", sl.compress, [(X, y, 0 * y)])
 
 
 @pytest.mark.parametrize(
@@ -291,9 +270,8 @@ def test_a_source_that_fails_and_sources_without_rows(data):
         ({"y": 1, "columns": [1]}, ValueError, "no column besides"),
     ],
 )
-def test_arguments(data, options, error, message):
-    with pytest.raises(error, match=message):
-        sl.compress(data[0], **options)
+def test_arguments(options, error, message):
+    refuses(message, sl.compress, DATA[0], error=error, **options)
 
 
 def test_the_default_memory_is_enough_for_2600_columns():
@@ -314,122 +292,21 @@ def test_few_columns_of_many_need_the_memory_of_few():
 
 @pytest.mark.parametrize("memory", [None, 1000, 2**60])
 @pytest.mark.parametrize("held_out", [0, 5])
-def test_what_fits_into_no_memory_of_this_machine_is_refused(data, monkeypatch, memory, held_out):
+def test_what_fits_into_no_memory_of_this_machine_is_refused(monkeypatch, memory, held_out):
     monkeypatch.setattr("sparselin.scale.pieces.available", lambda: 1e5)
     with pytest.raises(MemoryError, match=r"source needs .* GiB: .* factors of 9 columns\. .* fewer columns"):
-        sl.compress(data[0], y=1, memory=memory, held_out=held_out)
+        sl.compress(DATA[0], y=1, memory=memory, held_out=held_out)
 
 
-def test_a_source_of_no_kind(data):
-    with pytest.raises(TypeError, match="source must be an iterable"):
-        sl.compress(3, y=0)
-    with pytest.raises(TypeError, match="go with an array"):
-        sl.compress(iter([data[0]]), y=data[1])
+def test_a_source_of_no_kind():
+    refuses("source must be an iterable", sl.compress, 3, y=0, error=TypeError)
+    refuses("go with an array", sl.compress, iter([DATA[0]]), y=DATA[1], error=TypeError)
 
 
-@pytest.mark.parametrize("held_out", [0, 3])
-def test_an_interrupted_pass_goes_on_to_the_same_bits(data, held_out, tmp_path):
-    X, y, _ = data
-    path = tmp_path / "pass.npz"
-    options = {"intercept": True, "held_out": held_out, "checkpoint": path, "every": 2}
-    expected = sl.compress(parts(X, y, size=200), intercept=True, held_out=held_out)
-
-    def stop(progress):
-        if progress.chunks == 5:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sl.compress(parts(X, y, size=200), progress=stop, **options)
-    seen = []
-    problem = sl.compress(parts(X, y, size=200), progress=lambda p: seen.append(p.chunks), **options)
-    assert seen[0] == 6
-    assert (problem.X == expected.X).all()
-    assert (problem.y == expected.y).all()
-    if held_out:
-        assert (problem.compressed.held_out.X == expected.compressed.held_out.X).all()
-    with pytest.raises(ValueError, match="another form of chunks"):
-        sl.compress(parts(X, y, size=200), checkpoint=path)
-    path.write_bytes(b"nothing")
-    with pytest.raises(ValueError, match="is none of a pass"):
-        sl.compress(parts(X, y, size=200), **options)
-
-
-def head(**fields):
-    return np.array(json.dumps({"format": "sparselin pass 1", **fields}))
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"nothing", b"PK\3\4" + b"a" * 16, {}, {"head": np.array("[")}, {"head": np.array('["a"]')},
-     {"head": np.eye(2)}, {"head": np.array("null")}, {"head": np.array('{"format": 1}')}, {"head": head()},
-     {"head": head(parts=[], chunks=0)}, {"head": head(parts=[], chunks=0, form=0, identity=0)},
-     {"head": head(parts=[{}], chunks=0, form=0, identity=0)}, {"head": head(parts=3, form=0, identity=0)},
-     *(0.1, 0.5, 0.9, 0.99), "complex"],
-    ids=str,
-)  # fmt: skip
-def test_what_is_no_checkpoint_is_named(data, tmp_path, content):
-    """And what is there stays."""
-    X, y, _ = data
-    path = tmp_path / "pass.npz"
-    if isinstance(content, dict):
-        np.savez(path, **content)
-    elif isinstance(content, bytes):
-        path.write_bytes(content)
-    else:
-        sl.compress(parts(X, y, size=200), checkpoint=path)
-        whole = path.read_bytes()
-        if content == "complex":
-            with np.load(path) as stored:
-                arrays = dict(stored)
-            np.savez(path, **arrays | {"R0": arrays["R0"] + 1j})
-        else:
-            path.write_bytes(whole[: int(content * len(whole))])
-    before = path.read_bytes()
-    with pytest.raises(
-        ValueError, match=r"pass\.npz is none of a pass: .*\. Choose another file, or delete it"
-    ):
-        sl.compress(parts(X, y, size=200), checkpoint=path)
-    assert path.read_bytes() == before
-    assert [file.name for file in tmp_path.iterdir()] == ["pass.npz"]
-
-
-def test_a_checkpoint_is_written_whole_and_to_its_place(data, tmp_path, monkeypatch):
-    X, y, _ = data
-    real, link = tmp_path / "real.npz", tmp_path / "link.npz"
-    link.symlink_to(real)
-    (tmp_path / "real.npz.part").write_text("mine")
-    first = sl.compress(parts(X[:400], y[:400], size=200), checkpoint=link)
-    assert link.is_symlink()
-    stored = real.read_bytes()
-    again = sl.compress(parts(X[:400], y[:400], size=200), checkpoint=link)
-    assert (first.X == again.X).all()
-
-    def full(file):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("sparselin.scale.checkpoint.os.fsync", full)
-    with pytest.raises(
-        OSError, match=r"the checkpoint cannot be written: No space left on device: .*real\.npz"
-    ):
-        sl.compress(parts(X, y, size=200), checkpoint=link)
-    assert real.read_bytes() == stored
-    assert {path.name for path in tmp_path.iterdir()} == {"real.npz", "link.npz", "real.npz.part"}
-    assert (tmp_path / "real.npz.part").read_text() == "mine"
-
-
-def test_a_checkpoint_needs_its_folder(tmp_path):
-    def chunks():
-        raise AssertionError("no row is read")
-        yield
-
-    with pytest.raises(FileNotFoundError, match=r"nowhere/ck must be in a folder that exists; there is no"):
-        sl.compress(chunks(), checkpoint=tmp_path / "nowhere" / "ck")
-
-
-def test_a_truncated_memmap_is_named(data, tmp_path):
+def test_a_truncated_memmap_is_named(tmp_path):
     """Reading beyond the end of the file would kill the process."""
     A = np.memmap(tmp_path / "A", np.float64, "w+", shape=(N, D))
-    A[:] = data[0]
+    A[:] = DATA[0]
     A.flush()
     with open(tmp_path / "A", "r+b") as file:
         file.truncate(A.nbytes // 2)
@@ -450,17 +327,15 @@ def test_ill_conditioned_data_need_the_factor(rng):
     assert np.abs(normal - beta).max() > 1e-3
 
 
-def test_what_needs_rows_refuses(data):
-    X, y, _ = data
+def test_what_needs_rows_refuses():
+    X, y, _ = DATA
     problem = sl.compress(parts(X, y))
     for call in (
         lambda: sl.generalized_omp(problem, None, 2, loss="logistic"),
         lambda: sl.stability_selection(problem, k=2),
     ):
-        with pytest.raises(TypeError, match="rows"):
-            call()
-    with pytest.raises(ValueError, match="holds no samples"):
-        sl.verify(problem, k=2)
+        refuses("rows", call, error=TypeError)
+    refuses("holds no samples", sl.verify, problem, k=2)
 
 
 def test_reading_ahead_keeps_one_chunk_and_passes_errors_on():
@@ -477,13 +352,12 @@ def test_reading_ahead_keeps_one_chunk_and_passes_errors_on():
             used.append(i)
             assert len(made) <= i + 2
 
-    with pytest.raises(OSError, match="the end"):
-        use()
+    refuses("the end", use, error=OSError)
     assert used == list(range(20))
 
 
-def test_progress(data):
-    X, y, _ = data
+def test_progress():
+    X, y, _ = DATA
     seen = []
     sl.compress(X, y=y, memory=24 * 81 + 4 * 8 * D * 1024, progress=seen.append)
     assert [p.rows for p in seen] == [1024, 2048, 3000]
@@ -491,8 +365,8 @@ def test_progress(data):
     assert {p.total for p in seen} == {N}
 
 
-def test_a_chunk_that_is_bad_in_its_second_block_leaves_nothing_of_its_first(data):
-    X, y, _ = data
+def test_a_chunk_that_is_bad_in_its_second_block_leaves_nothing_of_its_first():
+    X, y, _ = DATA
     chunks = [(X[:500], y[:500]), (X[500:], y[500:].copy())]
     chunks[1][1][2000] = np.nan
     problem = sl.compress(chunks, on_bad="skip")

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import invoke
+from refusals import refuses
 
 import sparselin as sl
 from sparselin import ledger
-from sparselin.studies.common.group import cli
 
 MINE = '''
 import sparselin as sl
@@ -75,60 +75,49 @@ def a_folder(path):
     return path
 
 
-def said(result):
-    return " ".join(result.output.split())
-
-
 @pytest.fixture(scope="module")
 def mine(tmp_path_factory):
     """The folder, where counterexamples are saved, and what the command says."""
     folder = a_folder(tmp_path_factory.mktemp("conjectures") / "conjectures_of_mine")
     saved = folder.parent / "saved"
     line = ["ledger", "--folder", str(folder), "--counterexamples", str(saved), "--jobs", "1"]
-    yield folder, saved, CliRunner().invoke(cli, line)
+    yield folder, saved, invoke(*line, exit_code=1)
     del ledger.PAPERS["mine"]
 
 
 def test_a_paper_of_ones_own(mine):
-    folder, _, result = mine
-    assert result.exit_code == 1
-    assert "5 claims" in result.output
+    folder, _, output = mine
+    assert "5 claims" in output
     assert [made.id for made in ledger.collect(folder, "mine", "mine-tr")] == ["mine-true"]
     line = ["ledger", "--folder", str(folder), "--jobs", "1"]
-    result = CliRunner().invoke(cli, [*line, "--paper", "MINE", "--id", "mine-true"])
-    assert result.exit_code == 0
-    assert "1 claim, 20 cases; all verdicts hold" in said(result)
-    result = CliRunner().invoke(cli, [*line, "--id", "mine-true", "--write"])
-    assert result.exit_code == 0, result.output
+    output = invoke(*line, "--paper", "MINE", "--id", "mine-true")
+    assert "1 claim, 20 cases; all verdicts hold" in output
+    invoke(*line, "--id", "mine-true", "--write")
     assert "## My conjectures" in (folder / "LEDGER.md").read_text(encoding="utf-8")
     for name in ("LEDGER.md", "ledger.json"):
         (folder / name).unlink()
-    result = CliRunner().invoke(cli, [*line, "--paper", "yours"])
-    assert result.exit_code == 2
-    assert "'yours' is none of SA, SR, LN, ours, mine" in said(result)
+    output = invoke(*line, "--paper", "yours", exit_code=2)
+    assert "'yours' is none of SA, SR, LN, ours, mine" in output
     ledger.paper("mine", "My conjectures")
-    with pytest.raises(ValueError, match="has the title 'My conjectures' already"):
-        ledger.paper("mine", "Others")
-    with pytest.raises(ValueError, match="key must be a word"):
-        ledger.paper("my-own", "x")
+    refuses("has the title 'My conjectures' already", ledger.paper, "mine", "Others")
+    refuses("key must be a word", ledger.paper, "my-own", "x")
 
 
 def test_a_failed_claim_is_saved_with_the_command_that_shows_it_again(mine):
-    folder, saved, result = mine
+    folder, saved, printed = mine
     failing = ("mine-shrunk", "mine-drawn", "mine-error")
     assert sorted(path.stem for path in saved.iterdir()) == sorted(failing)
     for id in failing:
-        assert f"sparselin ledger --folder {folder} --design {saved / id}.npz" in result.output
+        assert f"sparselin ledger --folder {folder} --design {saved / id}.npz" in printed
         line = ["ledger", "--folder", str(folder), "--design", str(saved / f"{id}.npz")]
-        again = CliRunner().invoke(cli, line)
-        assert again.exit_code == 1, again.output
-        assert f"{id} fails: " in again.output
-    assert "ZeroDivisionError" in again.output
+        output = invoke(*line, exit_code=1)
+        assert f"{id} fails: " in output
+    assert "ZeroDivisionError" in output
 
 
 def test_a_counterexample_is_shrunk(mine):
     """By Hypothesis in `forall`, where it stays in the strategy; by columns and rows in `over`."""
-    _, saved, result = mine
+    _, saved, output = mine
     with np.load(saved / "mine-shrunk.npz") as found:
         assert int(found["call"]) == 2
         assert found["X"].size <= 4
@@ -139,8 +128,8 @@ def test_a_counterexample_is_shrunk(mine):
         X, y = found["smaller_X"], found["smaller_y"]
     assert X.size < 30
     assert list(sl.omp(X, y, 1).support) != list(sl.omp(X[:-1], y[:-1], 1).support)
-    assert f"and on a smaller design, {X.shape}" in result.output
-    assert "counterexample: X (20, 30), y (20,)" in said(result)
+    assert f"and on a smaller design, {X.shape}" in output
+    assert "counterexample: X (20, 30), y (20,)" in output
 
 
 def test_other_counterexamples_are_refused(mine, tmp_path):
@@ -150,7 +139,7 @@ def test_other_counterexamples_are_refused(mine, tmp_path):
     (other / "__init__.py").write_text("")
     (other / "test_others.py").write_text("")
     line = ["ledger", "--folder", str(other), "--design", str(saved / "mine-drawn.npz")]
-    assert "is of mine-drawn, which is not there" in said(CliRunner().invoke(cli, line))
+    assert "is of mine-drawn, which is not there" in invoke(*line, exit_code=2)
     line = ["ledger", "--folder", str(folder), "--design", str(tmp_path / "a.npz")]
     for arrays, words in (
         ({"X": np.eye(2)}, "no .npz of a counterexample"),
@@ -158,11 +147,7 @@ def test_other_counterexamples_are_refused(mine, tmp_path):
         ({"value": 3, "claim": "mine-true", "call": 2}, "has no `forall` or `over` number 2"),
     ):
         np.savez(tmp_path / "a.npz", **arrays)
-        result = CliRunner().invoke(cli, line)
-        assert result.exit_code == 2
-        assert words in said(result)
+        assert words in invoke(*line, exit_code=2)
     np.savez(tmp_path / "a.npz", value=3, claim="mine-true", call=1)
-    result = CliRunner().invoke(cli, line)
-    assert (result.exit_code, result.output) == (0, "mine-true holds\n")
-    result = CliRunner().invoke(cli, [*line, "--write"])
-    assert "--write: it has no effect with --design" in said(result)
+    assert invoke(*line) == "mine-true holds"
+    assert "--write: it has no effect with --design" in invoke(*line, "--write", exit_code=2)

@@ -2,7 +2,6 @@
 
 import csv
 import dataclasses
-import gzip
 import json
 import os
 from pathlib import Path
@@ -13,15 +12,18 @@ import pytest
 from click.testing import CliRunner
 from threadpoolctl import threadpool_limits
 
+from proofs_checks.experiments.diversity.command import diversity as command
+from sparselin.datasets import FOLDER
+
 mpl.use("Agg")
+
+from diversity_runs import SETTINGS, as_the_paper_says, idx, pictures, shortened, store
 
 from proofs_checks.experiments.diversity import figures, report
 from proofs_checks.experiments.diversity import run as diversity
-from proofs_checks.experiments.diversity.command import diversity as command
-from proofs_checks.experiments.diversity.findings import Finding, extremes, judge
+from proofs_checks.experiments.diversity.findings import judge
 from proofs_checks.experiments.diversity.run import (
     DiversitySettings,
-    MethodSelection,
     MethodTask,
     methods,
     noise,
@@ -30,19 +32,9 @@ from proofs_checks.experiments.diversity.run import (
     select,
     select_all,
 )
-from sparselin import datasets, plots
-from sparselin.datasets import FOLDER, MNIST, Images, images, read_idx
+from sparselin import datasets
+from sparselin.datasets import images
 from sparselin.spectral.regularizers import REGULARIZERS, Regularizer, register
-
-SETTINGS = DiversitySettings(ks=(2, 4), repeats=3, jobs=1, sigmas=(0.3,))
-
-
-def pictures(count=80, seed=5):
-    """Blobs of several sizes; one pixel is always zero."""
-    rng = np.random.default_rng(seed)
-    pixels = rng.integers(0, 256, (count, 5, 4)) * (rng.random((count, 5, 4)) < rng.random((5, 4)))
-    pixels[:, 0, 0] = 0
-    return Images("digits", pixels.astype(np.uint8), rng.integers(0, 10, count).astype(np.uint8), "Blobs.")
 
 
 @pytest.fixture(scope="module")
@@ -53,100 +45,6 @@ def design():
 @pytest.fixture(scope="module")
 def selections(design):
     return [one for found in select_all(design, SETTINGS) for one in found]
-
-
-# --- data ------------------------------------------------------------------------------------------------
-
-
-def idx(array, kind=8):
-    """The bytes of an IDX file."""
-    array = np.asarray(array, np.uint8)
-    head = bytes([0, 0, kind, array.ndim]) + np.array(array.shape, ">i4").tobytes()
-    return gzip.compress(head + array.tobytes(), mtime=0)  # else the ids of tests hold the time
-
-
-def store(folder, pixels, labels):
-    (folder / "mnist").mkdir()
-    for name, data in zip(MNIST, (pixels, labels), strict=True):
-        (folder / name).write_bytes(data)
-
-
-def test_idx_files_are_read(tmp_path, rng):
-    array = rng.integers(0, 256, (3, 2, 5))
-    (tmp_path / "x.gz").write_bytes(idx(array))
-    np.testing.assert_array_equal(read_idx(tmp_path / "x.gz"), array)
-
-
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (b"plain", "must be gzipped"),
-        (gzip.compress(b"", mtime=0), "begins with nothing"),
-        (idx(np.zeros(3), kind=13), "IDX file of bytes; it begins with 00000d01"),
-        (gzip.compress(b"\0\0\x08\x03\0\0", mtime=0), "IDX file of bytes"),
-        (
-            gzip.compress(gzip.decompress(idx(np.zeros((4, 3))))[:-1], mtime=0),
-            r"must hold \(4, 3\) bytes.*it holds 11",
-        ),
-    ],
-)
-def test_files_that_are_no_idx(tmp_path, data, words):
-    (tmp_path / "x.gz").write_bytes(data)
-    with pytest.raises(ValueError, match=words):
-        read_idx(tmp_path / "x.gz")
-
-
-def test_mnist_comes_from_the_folder_that_is_named(tmp_path, monkeypatch, rng):
-    pixels, labels = rng.integers(0, 256, (7, 28, 28)), rng.integers(0, 10, 7)
-    store(tmp_path, idx(pixels), idx(labels))
-    monkeypatch.setenv(FOLDER, str(tmp_path))
-    found = images()
-    assert found.name == "MNIST"
-    np.testing.assert_array_equal(found.pixels, pixels)
-    np.testing.assert_array_equal(found.labels, labels)
-    assert images("digits").name == "digits"
-    (tmp_path / MNIST[1]).write_bytes(idx(labels[:-1]))
-    with pytest.raises(ValueError, match="as many images as labels"):
-        images()
-
-
-def test_without_mnist_the_digits_say_why(tmp_path, monkeypatch):
-    monkeypatch.delenv(FOLDER, raising=False)
-    found = images()
-    assert (found.name, found.pixels.shape) == ("digits", (1797, 8, 8))
-    assert f"MNIST needs {FOLDER}" in found.note
-    monkeypatch.setenv(FOLDER, str(tmp_path))
-    assert "names has no mnist/train-images" in images().note
-    with pytest.raises(FileNotFoundError, match="names has no mnist"):
-        images("mnist")
-
-
-def test_the_sample_has_unit_columns_or_zero_ones(rng):
-    pixels = rng.integers(0, 256, (50, 9, 9)) * (rng.random((50, 9, 9)) < 0.5)
-    pixels[:, 0, 0] = 0
-    labels = rng.integers(1, 10, 50)
-    source = Images("digits", pixels.astype(np.uint8), labels.astype(np.uint8), "Random.")
-    design = sample(source, 30, 0)
-    assert (design.X.shape, design.y.shape, design.shape) == ((30, 81), (30,), (9, 9))
-    # which images they are, by the pixels that are not zero
-    flat = pixels.reshape(50, 81)
-    rows = [next(i for i in range(50) if np.array_equal(flat[i] > 0, row > 0)) for row in design.X]
-    assert len(set(rows)) == 30
-    raw = flat[rows].astype(float)
-    lengths = np.sqrt((raw**2).sum(axis=0))
-    assert lengths[0] == 0 == design.usage[0] == np.abs(design.X[:, 0]).max()
-    np.testing.assert_allclose(design.X[:, 1:], raw[:, 1:] / lengths[1:])
-    np.testing.assert_allclose(design.y, labels[rows] / np.sqrt((labels[rows] ** 2).sum()))
-    np.testing.assert_allclose(design.usage, np.count_nonzero(raw, axis=0) / 30)
-    assert not np.array_equal(design.y, sample(source, 30, 1).y)
-
-
-def test_samples_that_cannot_be():
-    with pytest.raises(ValueError, match="has 80 images; got 81"):
-        sample(pictures(), 81, 0)
-    blank = dataclasses.replace(pictures(), labels=np.zeros(80, np.uint8))
-    with pytest.raises(ValueError, match="nothing to explain"):
-        sample(blank, 10, 0)
 
 
 # --- protocol --------------------------------------------------------------------------------------------
@@ -255,132 +153,6 @@ def test_the_number_of_processes_changes_nothing(design, selections):
     assert repr(found) == repr(diversity.in_order(selections))
 
 
-# --- verdicts --------------------------------------------------------------------------------------------
-
-
-def made(method, k, error, value, r2=0.8):
-    """A selection with given errors and diversity."""
-    errors = {sigma: (10 * sigma * error,) for sigma in (0.1, 0.3, 1.0)}
-    return MethodSelection(
-        method=method,
-        k=k,
-        support=tuple(range(k)),
-        nu=0.1,
-        upper=0.2,
-        qualifies="some",
-        r2=r2,
-        r2_lasso=0.7,
-        r2_refitted=0.75,
-        diversity=dict.fromkeys(REGULARIZERS, value),
-        plain={"ld-0.1": value, "sv": value},
-        target=errors,
-        features=errors,
-        expected=error,
-        least_expected=error / 2,
-        rare=0,
-    )
-
-
-def as_the_paper_says():
-    """Errors and diversity of which every claim is true."""
-    kept = []
-    for k in (10, 20, 30):
-        kept += [made("lasso", k, 0.01 * k, 0.5 + 0.005 * k, 0.75)]
-        kept += [made("no-reg", k, 0.006 * k, 0.6 + 0.005 * k, 0.9)]
-        kept += [made(name, k, 0.02 + 0.0001 * k, 0.99) for name in REGULARIZERS]
-    return kept
-
-
-def verdicts(selections, **changes):
-    settings = dataclasses.replace(SETTINGS, ks=(10, 20, 30), **changes)
-    return {(found.key, found.panel): found for found in judge(selections, settings)}
-
-
-def test_what_is_as_the_paper_says_shows():
-    found = verdicts(as_the_paper_says())
-    assert {finding.verdict for finding in found.values()} == {"shows"}
-    totals = {key: finding.total for key, finding in found.items()}
-    assert totals["regularized", "a"] == totals["regularized", "b"] == 12
-    assert totals["greedy", "a"] == 3
-    assert totals["growth", "b"] == 4
-    assert totals["mild", "a"] == totals["mild in proportion", "b"] == 8
-    assert [totals["diverse", panel] for panel in "cdef"] == [6] * 4
-    assert totals["trend lasso", "e"] == totals["trend no-reg", "f"] == 2
-    assert totals["fit", ""] == 12
-    assert totals["sigma", ""] == 15
-
-
-@pytest.mark.parametrize(
-    ("method", "change", "fallen"),
-    [
-        ("ld", {"error": 9.0}, {"regularized", "mild", "mild in proportion", "alike", "sigma"}),
-        ("no-reg", {"error": 9.0}, {"greedy", "growth", "sigma"}),
-        ("no-reg", {"value": 1.0}, {"diverse", "trend no-reg"}),
-        ("lasso", {"value": 0.3}, {"trend lasso"}),
-        ("sv", {"r2": 0.1}, {"fit"}),
-    ],
-)
-def test_a_change_of_one_method_is_seen_where_it_belongs(method, change, fallen):
-    def changed(one):
-        if (one.method, one.k) not in ((method, 20), (method, 30)):
-            return one
-        values = {"error": one.target[0.1][0], "value": one.diversity["ld"], "r2": one.r2} | change
-        return made(method, one.k, values["error"], values["value"], values["r2"])
-
-    found = verdicts([changed(one) for one in as_the_paper_says()])
-    assert {finding.key for finding in found.values() if finding.verdict != "shows"} == fallen
-
-
-def shortened(one, error=0.001, value=1.5):
-    """A feature fewer, with numbers that win or lose every comparison."""
-    other = made(one.method, one.k, error, value)
-    return dataclasses.replace(other, support=one.support[:-1])
-
-
-@pytest.mark.parametrize("k", [10, 20, 30])
-def test_selections_of_fewer_than_k_features_are_compared_with_nothing(k):
-    def counts(error, value):
-        kept = as_the_paper_says()
-        kept = [shortened(one, error, value) if (one.method, one.k) == ("sv", k) else one for one in kept]
-        return {
-            at: (one.held, one.total, one.left_out) for at, one in verdicts(kept, sigmas=(0.3, 1.0)).items()
-        }
-
-    found = counts(0.001, 1.5)
-    assert found == counts(50.0, 0.01)
-    assert found["regularized", "a"] == found["regularized", "b"] == (11, 11, 1)
-    assert found["greedy", "a"] == (3, 3, 0)
-    assert found["diverse", "e"] == (4, 4, 2)
-    assert found["diverse", "c"] == (6, 6, 0)
-    assert found["alike", "a"] == (2, 2, 1)
-    assert found["mild", "a"] == found["mild in proportion", "b"] == ((8, 8, 0) if k == 20 else (6, 6, 2))
-    assert found["fit", ""] == (11, 11, 1)
-    assert found["sigma", ""] == (28, 28, 2)
-
-
-def test_a_short_baseline_takes_its_steps_and_pairs_with_it():
-    kept = [shortened(one) if (one.method, one.k) == ("lasso", 30) else one for one in as_the_paper_says()]
-    found = {at: (one.held, one.total, one.left_out) for at, one in verdicts(kept).items()}
-    assert found["greedy", "a"] == (2, 2, 1)
-    assert found["growth", "a"] == (3, 3, 1)
-    assert found["trend lasso", "c"] == (1, 1, 1)
-    assert found["diverse", "f"] == (5, 5, 1)
-    assert found["mild", "b"] == (4, 4, 4)
-
-
-def test_a_smaller_rise_may_be_a_larger_factor():
-    errors = {"lasso": (0.04, 0.08), "no-reg": (0.03, 0.06)} | dict.fromkeys(REGULARIZERS, (0.01, 0.03))
-    kept = [
-        made(name, k, e, 0.9) for name, both in errors.items() for k, e in zip((10, 40), both, strict=True)
-    ]
-    found = verdicts(kept)
-    added, factor = found["mild", "a"], found["mild in proportion", "a"]
-    assert (added.held, factor.held) == (8, 0)
-    assert added.numbers.startswith("last minus first: lasso +0.0400, no-reg +0.0300, ld +0.0200")
-    assert factor.numbers.startswith("last over first: lasso ×2.0, no-reg ×2.0, ld ×3.0")
-    assert "σ√(k/n), ×2.0" in factor.numbers
-
-
 def test_the_report_says_which_have_fewer_features(design):
     kept = [shortened(one) if (one.method, one.k) == ("sv", 20) else one for one in as_the_paper_says()]
     settings = dataclasses.replace(SETTINGS, ks=(10, 20, 30))
@@ -394,27 +166,6 @@ def test_the_report_says_which_have_fewer_features(design):
     whole = as_the_paper_says()
     assert "than k features" not in " ".join(report.headline(design, settings, judge(whole, settings), whole))
     assert not any("Fewer" in line for line in report.reading(whole))
-
-
-def test_verdicts_by_their_share():
-    def verdict(held, total):
-        return Finding("", "", "", held, total, "").verdict
-
-    assert [verdict(*pair) for pair in ((0, 0), (5, 5), (8, 10), (79, 100), (5, 10), (4, 10))] == [
-        "not measured",
-        "shows",
-        "shows mostly",
-        "shows in part",
-        "shows in part",
-        "does not show",
-    ]
-
-
-def test_a_part_of_a_run_is_judged_by_what_there_is():
-    found = verdicts([one for one in as_the_paper_says() if one.method in ("lasso", "ld")])
-    assert found["diverse", "c"].total == 3
-    assert found["greedy", "a"].verdict == found["diverse", "e"].verdict == "not measured"
-    assert extremes(as_the_paper_says()[:1], 0.1)["a"] == 0.1
 
 
 # --- figures ---------------------------------------------------------------------------------------------
@@ -435,7 +186,6 @@ def test_panels_show_the_numbers(selections):
         lines = named_lines(ax)
         assert list(lines) == ["lasso", "no-reg", name]
         np.testing.assert_allclose(lines["no-reg"], [one.diversity[name] for one in full["no-reg"]])
-    plots.close(panels[0].figure)
 
 
 def named_lines(ax):
@@ -455,7 +205,6 @@ def test_selections_of_fewer_features_are_drawn_beside_their_line():
         assert apart.get_alpha() < 1
         assert [text.get_text() for text in ax.texts] == ["19"]
     assert not panels[2].texts
-    plots.close(panels[0].figure)
 
 
 def test_maps_show_the_pixels(design, selections):
@@ -463,10 +212,6 @@ def test_maps_show_the_pixels(design, selections):
     shown = {tuple(point) for point in ax.collections[0].get_offsets().astype(int).tolist()}
     one = next(one for one in selections if one.k == 4)
     assert shown == {(j % 4, j // 4) for j in one.support}
-    plots.close(ax.figure)
-
-
-# --- the command -----------------------------------------------------------------------------------------
 
 
 def run(folder, *arguments, environment=None):
@@ -550,7 +295,6 @@ def test_a_registered_regularizer_is_in_commands_tables_and_figures(tmp_path, to
     more = [dataclasses.replace(one, diversity=one.diversity | {"toy": 1.0}) for one in said]
     panels = figures.diversity_panels(more, 0.1)
     assert panels[-1].get_title() == "(g) diversity by toy"
-    plots.close(panels[0].figure)
 
 
 def test_mnist_is_used_where_it_is(tmp_path, rng):

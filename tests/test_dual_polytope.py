@@ -3,6 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fractional import dot, fractions, gram, solve
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -66,43 +67,20 @@ def test_against_two_quadratic_programming_solvers(rng):
 
 def exact_projection(X, v, lam, S):
     """u in rational arithmetic: of all active sets and signs those that satisfy the optimality conditions."""
-    columns = [[Fraction(x) for x in column] for column in X.T.tolist()]
-    v, lam = [Fraction(x) for x in v.tolist()], Fraction(float(lam))
+    columns, v, lam = fractions(X.T), fractions(v), Fraction(float(lam))
     others = [j for j in range(len(columns)) if j not in S]
     for size in range(len(v) - len(S) + 1):
         for P in itertools.combinations(others, size):
             for signs in itertools.product((1, -1), repeat=size):
                 A = [columns[j] for j in (*S, *P)]
                 s = [0] * len(S) + list(signs)
-                beta = solved(
-                    [[dot(a, b) for b in A] for a in A],
-                    [dot(a, v) - lam * t for a, t in zip(A, s, strict=True)],
-                )
+                beta = solve(gram(A), [dot(a, v) - lam * t for a, t in zip(A, s, strict=True)])
                 if beta is None or any(b * t < 0 for b, t in zip(beta, s, strict=True)):
                     continue
                 u = [x - sum(b * a[i] for b, a in zip(beta, A, strict=True)) for i, x in enumerate(v)]
                 if all(abs(dot(columns[j], u)) <= lam for j in others):
                     return np.array([float(x) for x in u])
     raise AssertionError("no active set is optimal")
-
-
-def dot(a, b):
-    return sum(x * y for x, y in zip(a, b, strict=True))
-
-
-def solved(A, b):
-    """The solution of a rational system by elimination; None if it is singular."""
-    rows = [[*row, x] for row, x in zip(A, b, strict=True)]
-    for i in range(len(rows)):
-        pivot = next((k for k in range(i, len(rows)) if rows[k][i]), None)
-        if pivot is None:
-            return None
-        rows[i], rows[pivot] = rows[pivot], rows[i]
-        for k in range(len(rows)):
-            if k != i and rows[k][i]:
-                share = rows[k][i] / rows[i][i]
-                rows[k] = [x - share * y for x, y in zip(rows[k], rows[i], strict=True)]
-    return [row[-1] / row[i] for i, row in enumerate(rows)]
 
 
 def condition_of_faces(X, u, lam, S):

@@ -9,15 +9,12 @@ import zlib
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from oracles import same
+from refusals import refuses
 
 import sparselin as sl
 from sparselin import ensembles
 from sparselin.ensembles import ENSEMBLES
-from sparselin.studies.common.command import chosen
-from sparselin.studies.common.group import cli
-from sparselin.studies.guarantees import tasks as promises
-from sparselin.studies.verification import run as verification
 
 EPS = float(np.finfo(float).eps)
 REAL = {"diabetes": (442, 55, 221), "digits": (1797, 64, 450), "breast_cancer": (569, 30, 284)}
@@ -27,10 +24,6 @@ UNIT = [name for name in ENSEMBLES if ENSEMBLES[name].unit_columns]
 each_ensemble = pytest.mark.parametrize("name", ENSEMBLES)
 each_random = pytest.mark.parametrize("name", RANDOM)
 each_real = pytest.mark.parametrize("name", REAL)
-
-
-def same(one, other):
-    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 def nonzero_condition(X):
@@ -275,12 +268,9 @@ def test_what_is_returned_can_be_changed_without_harm():
 @each_random
 def test_sizes_below_one_are_refused(name):
     make = getattr(ensembles, name)
-    with pytest.raises(ValueError, match=r"n must be at least 1; got 0"):
-        make(0, 5)
-    with pytest.raises(ValueError, match=r"d must be at least 1; got -2"):
-        make(5, -2)
-    with pytest.raises(TypeError, match=r"n must be an integer; got 2.5"):
-        make(2.5, 5)
+    refuses(r"n must be at least 1; got 0", make, 0, 5)
+    refuses(r"d must be at least 1; got -2", make, 5, -2)
+    refuses(r"n must be an integer; got 2.5", make, 2.5, 5, error=TypeError)
 
 
 @pytest.mark.parametrize(
@@ -333,37 +323,9 @@ def test_seeds_may_be_longer_than_64_bits():
 
 
 def test_other_bad_input_is_refused():
-    with pytest.raises(ValueError, match=r"d must be at least 2; got 1"):
-        ensembles.duplicated(5, 1)
-    with pytest.raises(ValueError, match=r"index must be at least 0; got -1"):
-        ENSEMBLES["gaussian"].design(-1)
-    with pytest.raises(ValueError, match=r"seed must be at least 0; got -1"):
-        ENSEMBLES["diabetes"].design(0, seed=-1)
-
-
-# ---- one more
-
-
-def test_a_registered_ensemble_is_in_commands_and_tables(tmp_path):
-    """Nothing but `register` is called: settings, options, reports and the study of promises have it."""
-    with pytest.raises(ValueError, match="an ensemble 'gaussian' already"):
-        ensembles.register(ENSEMBLES["gaussian"])
-    ensembles.register(ensembles.of_random_size("toy", "a toy", ensembles.heavy_tails))
-    try:
-        assert "toy" in verification.VerificationSettings().ensembles
-        assert {
-            task.study for task in promises.GuaranteeSettings(designs=20).tasks() if task.ensemble == "toy"
-        } == {
-            "check",
-            "ensembles",
-        }
-        assert chosen("toy", promises.families()) == ("toy",)
-        line = ["verify", "--designs", "2", "--steps", "2", "--ensembles", "toy", "--jobs", "2"]
-        result = CliRunner().invoke(cli, [*line, "--output", str(tmp_path)])
-        assert result.exit_code == 0, result.output
-        assert "a toy" in (tmp_path / "index.html").read_text(encoding="utf-8")
-    finally:
-        del ENSEMBLES["toy"]
+    refuses(r"d must be at least 2; got 1", ensembles.duplicated, 5, 1)
+    refuses(r"index must be at least 0; got -1", ENSEMBLES["gaussian"].design, -1)
+    refuses(r"seed must be at least 0; got -1", ENSEMBLES["diabetes"].design, 0, seed=-1)
 
 
 # ---- the truth behind y
@@ -420,8 +382,7 @@ def test_a_signal_is_of_nonzero_columns():
     for seed in range(20):
         design = ensembles.digits(seed, y="signal", k=20)
         assert design.X[:, design.support].any(axis=0).all()
-    with pytest.raises(ValueError, match=r"k must be in 1..61; got 62"):
-        ensembles.digits(y="signal", k=62)
+    refuses(r"k must be in 1..61; got 62", ensembles.digits, y="signal", k=62)
 
 
 def test_a_function_is_a_response():
@@ -481,115 +442,4 @@ def test_a_design_is_frozen_and_has_a_short_repr():
     ],
 )
 def test_other_responses_are_refused(options, error, words):
-    with pytest.raises(error, match=words):
-        ensembles.gaussian(5, 6, 0, **options)
-
-
-# ---- a function in a file
-
-FILE = '''
-import numpy as np
-
-def tree(n, d, rng):
-    """Columns of a
-    random tree.
-
-    Further words."""
-    X = rng.standard_normal((n, d))
-    for j in range(1, d):
-        X[:, j] += X[:, rng.integers(j)]
-    return X, rng.standard_normal(n)
-
-def raises(n, d, rng):
-    raise KeyError("x")
-
-def shape(n, d, rng):
-    return np.ones((n, d + 1)), np.ones(n)
-
-def nan(n, d, rng):
-    return np.full((n, d), np.nan), np.ones(n)
-
-def short(n, d, rng):
-    return np.ones((n, d)), np.ones(n - 1)
-
-def one(n, d, rng):
-    return np.ones((n, d))
-
-number = 3
-'''
-LATE = """
-calls = []
-
-def late(n, d, rng):
-    calls.append(n)
-    return tree(n, d, rng) if len(calls) < 2 else 3
-"""
-
-
-@pytest.fixture
-def own(tmp_path):
-    path = tmp_path / "my.py"
-    path.write_text(FILE, encoding="utf-8")
-    yield path
-    ENSEMBLES.pop("my.py:tree", None)
-
-
-def test_a_function_in_a_file_is_an_ensemble(own):
-    tree = ensembles.from_file(f"{own}:tree")
-    assert (tree.name, tree.description, tree.origin) == (
-        "my.py:tree",
-        "Columns of a random tree.",
-        f"{own}:tree",
-    )
-    X, y = tree.design(4)
-    assert 20 <= len(y) <= 60
-    assert 30 <= X.shape[1] <= 120
-    assert same(tree.design(4), pickle.loads(pickle.dumps(tree)).design(4))
-    own.write_text(FILE.replace("random tree", "tall tree"), encoding="utf-8")
-    assert ensembles.from_file(f"{own}:tree").description == "Columns of a tall tree."
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("raises", "raises KeyError: 'x'"),
-        ("shape", "X must be an array"),
-        ("nan", "X must be finite"),
-        ("short", "y must have"),
-        ("one", "must return X"),
-        ("none", "has no function 'none'"),
-        ("number", "another thing, called 'number'"),
-    ],
-)
-def test_a_bad_function_is_one_line(own, tmp_path, name, words):
-    arguments = ["verify", "--designs", "2", "--steps", "1", "--ensembles", f"{own}:{name}"]
-    result = CliRunner().invoke(cli, [*arguments, "--output", str(tmp_path / "report")])
-    assert result.exit_code == 2
-    line = [line for line in result.output.splitlines() if line.startswith("Error")]
-    assert len(line) == 1
-    assert words in line[0]
-    assert not (tmp_path / "report").exists()
-
-
-def test_a_bad_file_is_one_line(tmp_path):
-    (tmp_path / "broken.py").write_text("def f(:", encoding="utf-8")
-    (tmp_path / "quits.py").write_text("raise SystemExit(0)", encoding="utf-8")
-    for name, words in (
-        ("no.py", "there is no Python file"),
-        ("broken.py", "SyntaxError"),
-        ("quits.py", "SystemExit"),
-    ):
-        result = CliRunner().invoke(cli, ["verify", "--ensembles", f"{tmp_path / name}:f"])
-        assert result.exit_code == 2
-        assert words in result.output
-        assert "Traceback" not in result.output
-
-
-def test_a_function_that_fails_later_is_one_line_too(own, tmp_path):
-    own.write_text(FILE + LATE, encoding="utf-8")
-    arguments = ["verify", "--designs", "4", "--steps", "1", "--ensembles", f"{own}:late", "--jobs", "1"]
-    result = CliRunner().invoke(cli, [*arguments, "--output", str(tmp_path / "report")])
-    assert result.exit_code == 2
-    assert "must return X" in result.output
-    assert "Traceback" not in result.output
-    del ENSEMBLES["my.py:late"]
+    refuses(words, ensembles.gaussian, 5, 6, 0, error=error, **options)

@@ -1,43 +1,19 @@
 """`explain` against least squares by NumPy, with other formulas; its sentences in substance."""
 
-import itertools
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from explained import design, off, prepared, r2
+from fractional import dot, fractions, residual
+from refusals import refuses
 from scipy import sparse
 
 import sparselin as sl
-from sparselin import Explanation, explain
+from sparselin import explain
 
 NAMES = ["age", "bmi", "pressure", "sugar", "ldl", "hdl"]
 METHODS = {"omp": sl.omp, "ols": sl.ols, "sequential_lasso": sl.sequential_lasso}
-
-
-def prepared(X, y, intercept, standardize, weights):
-    """Centred, standardized and weighted by hand."""
-    w = np.ones(len(y)) if weights is None else weights
-    if intercept:
-        X, y = X - np.average(X, axis=0, weights=w), y - np.average(y, weights=w)
-    if standardize:
-        X = X / np.sqrt(np.average(X**2, axis=0, weights=w))
-    return X * np.sqrt(w)[:, None], y * np.sqrt(w)
-
-
-def off(A, v):
-    return v - A @ np.linalg.lstsq(A, v, rcond=None)[0] if A.shape[1] else v
-
-
-def r2(A, y):
-    return 1 - np.sum(off(A, y) ** 2) / np.sum(y**2)
-
-
-def design(seed=3):
-    """Columns with means, one nearly determined by two others."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((30, 6)) * [1, 2, 0.5, 1, 3, 1] + [5, 0, -2, 1, 0, 10]
-    X[:, 4] = X[:, 0] + 2 * X[:, 1] + 0.05 * X[:, 4]
-    return X, X @ [1.0, 1, 0, 0, 0, 0.5] + 0.3 * rng.standard_normal(30)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -256,242 +232,6 @@ class TestDependence:
         assert (found.r2, found.gain) == (0.0, 0.0)
 
 
-class TestLasso:
-    X, y = design(5)
-    options = {"intercept": True, "standardize": True}  # noqa: RUF012
-
-    @pytest.mark.parametrize("options", [{}, options], ids=["plain", "standardized"])
-    @pytest.mark.parametrize("lam_min", [0.0, 3.0])
-    def test_the_numbers(self, options, lam_min):
-        path = sl.lasso_path(self.X, self.y, lam_min=lam_min, **options)
-        Z, t = prepared(self.X, self.y, bool(options), bool(options), None)
-        scale = self.X.std(axis=0) if options else np.ones(6)
-        for j in range(6):
-            found = explain(self.X, self.y, path, j)
-            knots = path.knots[path.knots > 0]
-            c = [abs(Z[:, j] @ (t - Z @ (path.at(lam) * scale))) for lam in knots]
-            np.testing.assert_array_equal(found.level, knots)
-            np.testing.assert_allclose(found.correlation, c, atol=1e-10 * path.knots[0])
-            for lam, ratio in zip(knots, found.ratio, strict=True):
-                inside = any(high >= lam >= low for high, low in found.intervals)
-                assert ratio == pytest.approx(1, abs=1e-7) if inside else ratio < 1 + 1e-7
-            for a, b in itertools.pairwise(path.knots):
-                inside = any(high >= a and b >= low for high, low in found.intervals)
-                assert bool(path.at((a + b) / 2)[j]) == inside
-            if found.intervals:
-                assert path.knots[found.step - 1] == found.intervals[0][0]
-                assert found.sentence.startswith(f"x{j} entered at λ = {found.intervals[0][0]:.4g}, knot ")
-            x, A = Z[:, j], Z[:, found.given]
-            assert found.left == pytest.approx(np.sum(off(A, x) ** 2) / (x @ x), rel=1e-9)
-            assert found.gain == pytest.approx(r2(np.column_stack([A, x]), t) - r2(A, t), abs=1e-12)
-
-    def test_what_stays_at_zero(self):
-        path = sl.lasso_path(self.X, self.y, lam_min=3.0, **self.options)
-        (j,) = [j for j in range(6) if not path.coef[:, j].any()][:1]
-        found = explain(self.X, self.y, path, j)
-        assert (found.step, found.intervals) == (0, ())
-        most = found.ratio.max()
-        assert (
-            f"x{j} stays at zero down to λ = 3: its |c| is below λ all along, at most {100 * most:.3g} %"
-            in str(found)
-        )
-        assert found.given.tolist() == np.flatnonzero(path.coef[-1]).tolist()
-
-    def test_what_leaves_and_what_comes_again(self):
-        X, y = sl.ensembles.gaussian(8, 6, rng=1)
-        again = explain(X, y, sl.lasso_path(X, y), 0)
-        (first, left), (second, end) = again.intervals
-        assert first > left > second > end == 0
-        assert f"left at λ = {left:.4g}; it is nonzero again from λ = {second:.4g} to 0" in str(again)
-        X, y = sl.ensembles.gaussian(5, 8, rng=5)
-        gone = explain(X, y, sl.lasso_path(X, y), 0)
-        assert str(gone).endswith(f"and left at λ = {gone.intervals[0][1]:.4g}.")
-
-    def test_copies_forced_and_nothing(self):
-        X = np.column_stack([self.X[:, :2], self.X[:, 0], 0 * self.y])
-        copy = explain(X, self.y, sl.lasso_path(X, self.y), 2)
-        assert "its |c| is λ to rounding, at λ = " in str(copy)
-        one = explain(X[:, [0, 2]], self.y, sl.lasso_path(X[:, [0, 2]], self.y), 1)
-        assert "its |c| is λ to rounding, at λ = " in str(one)
-        assert "first, but there are solutions without it" in str(one)
-        assert "in the span of the features nonzero at the end to rounding, chiefly x0 (100 %)" in str(copy)
-        path = sl.lasso_path(X, self.y, forced=[1])
-        forced = explain(X, self.y, path, 1)
-        assert forced.forced
-        assert "x1 was forced: it has no penalty" in str(forced)
-        assert str(explain(X, self.y, path, 3)) == "x3 stays at zero: it is zero to rounding."
-        path = sl.lasso_path(X, self.y, forced=[0, 3, 2])
-        assert [explain(X, self.y, path, j).forced for j in range(4)] == [True, False, True, True]
-        assert str(explain(X, self.y, path, 3)).endswith("is zero to rounding, and has the coefficient zero.")
-        span = "it lies in the span of those forced before it to rounding, and has the coefficient zero."
-        assert str(explain(X, self.y, path, 2)).endswith(span)
-        none = sl.lasso_path(X, 0 * self.y)
-        assert "no feature is correlated with the residual, λ* = 0" in str(explain(X, 0 * self.y, none, 0))
-
-
-class TestNonnegative:
-    """Paths over β ≥ 0, of which only those are explained that least squares follow."""
-
-    X = np.column_stack([np.eye(3), [0.1, -0.9, 0.1]])
-    y = np.array([3.0, 1.0, -4.0])
-
-    def test_selections_compare_c_with_its_sign(self):
-        path = sl.omp(self.X, self.y, 2, positive=True)
-        assert path.support.tolist() == [0, 1]
-        found = explain(self.X, self.y, path, 0)
-        assert found.runner_up == 1
-        assert "x0 entered at step 1 of 2 with the largest c = 3, x1 having 66.7 % less" in str(found)
-        last = str(explain(self.X, self.y, path, 1))
-        assert "largest c = 1, no other feature being positively correlated with the residual" in last
-
-    def test_what_is_not_selected_has_a_c_with_its_sign(self):
-        X = np.column_stack([self.X[:, :3], [-0.2, 0.5, 0.5], [0.1, 0.1, 0.0]])
-        path = sl.omp(X, self.y, 1, positive=True)
-        negative, below, third = (explain(X, self.y, path, j) for j in (2, 3, 4))
-        np.testing.assert_allclose(negative.correlation, [-4.0, -4.0])
-        np.testing.assert_allclose(negative.level, [3.0, 1.0])
-        for found in (negative, below):
-            assert "its c was negative at step 1, and is negative now; " in str(found)
-            assert str(found).endswith("; with β ≥ 0 adding it now would not raise R².")
-        assert "its c was 13.3 % of x0's at step 1, and is 10 % of the largest left now; it fell most" in str(
-            third
-        )
-        assert "would raise R² by at most " in str(third)
-
-    def test_where_a_coefficient_was_set_to_zero_there_is_no_explanation(self):
-        X, y = sl.ensembles.gaussian(6, 5, rng=2)
-        path = sl.omp(X, y, 4, positive=True)
-        assert (path.coef == 0).sum() == 1
-        with pytest.raises(ValueError, match="where `positive` has set coefficients to zero"):
-            explain(X, y, path, 0)
-
-    def test_the_lasso_compares_c_with_its_sign(self):
-        path = sl.lasso_path(self.X, self.y, positive=True)
-        found = explain(self.X, self.y, path, 2)
-        np.testing.assert_allclose(found.correlation, [-4.0] * len(found.level))
-        assert "x2 stays at zero down to λ = 0: its c is nowhere positive, and β ≥ 0" in str(found)
-        small = np.column_stack([self.X, [0.0, 1.0, 0.2]])  # its c: 0.2, then −0.8 at the end
-        found = explain(small, self.y, sl.lasso_path(small, self.y, positive=True), 4)
-        assert "its c is below λ all along, at most 20 % of it, at λ = 1" in str(found)
-        none = sl.lasso_path(-np.eye(3), [1.0, 2.0, 3.0], positive=True)
-        assert "no feature is positively correlated with the residual, λ* = 0" in str(
-            explain(-np.eye(3), [1.0, 2.0, 3.0], none, 0)
-        )
-
-
-def fitted(A, y, w, loss):
-    """Scores w∘(y − μ) and the deviance at the maximum of the likelihood, by Newton's method as printed."""
-    b = np.zeros(A.shape[1])
-    for _ in range(60):
-        eta = A @ b
-        mu = 1 / (1 + np.exp(-eta)) if loss == "logistic" else np.exp(eta)
-        v = mu * (1 - mu) if loss == "logistic" else mu
-        step = np.linalg.solve(A.T * (w * v) @ A, A.T @ (w * (y - mu)))
-        b += step / max(1.0, np.abs(A @ step).max())
-    t = np.log(np.where(y > 0, y, 1.0))
-    if loss == "logistic":
-        return w * (y - mu), -2 * w @ np.log(np.where(y > 0, mu, 1 - mu))
-    return w * (y - mu), 2 * w @ np.where(y > 0, y * (t - eta) - (y - mu), mu)
-
-
-class TestGeneralized:
-    @staticmethod
-    def data(loss):
-        rng = np.random.default_rng(11)
-        X = rng.standard_normal((60, 6)) * [1, 2, 0.5, 1, 3, 1] + [1, 0, -2, 1, 0, 3]
-        X[:, 4] = X[:, 0] + 0.3 * X[:, 4]
-        eta = X[:, 0] - 0.4 * X[:, 1] - 1
-        y = rng.random(60) < 1 / (1 + np.exp(-eta)) if loss == "logistic" else rng.poisson(np.exp(eta / 2))
-        return X, y.astype(float), rng.random(60) + 0.5
-
-    @pytest.mark.parametrize("loss", ["logistic", "poisson"])
-    @pytest.mark.parametrize(
-        ("weighted", "standardize", "forced"), [(False, False, ()), (True, True, (3,)), (True, False, ())]
-    )
-    def test_the_numbers_of_every_feature(self, loss, weighted, standardize, forced):
-        X, y, w = self.data(loss)
-        w = w if weighted else np.ones(60)
-        weight = w if weighted else None
-        path = sl.generalized_omp(
-            X, y, 3, loss=loss, standardize=standardize, forced=forced, sample_weight=weight
-        )
-        Z = (
-            X
-            / np.sqrt(np.average((X - np.average(X, axis=0, weights=w)) ** 2, axis=0, weights=w))
-            ** standardize
-        )
-        models = [
-            fitted(np.column_stack([np.ones(60), X[:, path.support[:s]]]), y, w, loss) for s in range(4)
-        ]
-        null = models[0][1]
-        for j in range(6):
-            found = explain(X, y, path, j, sample_weight=weight)
-            place = np.flatnonzero(path.support == j)
-            step = place[0] + 1 if len(place) else 0
-            S = path.support[: step - 1] if step else path.support
-            assert (found.feature, found.step, found.forced) == (j, step, j in forced)
-            assert found.given.tolist() == S.tolist()
-            scores = np.abs([models[s][0] @ Z for s in range(len(S) + 1)])
-            size = np.linalg.norm(Z, axis=0).max() * np.linalg.norm(w * y)
-            np.testing.assert_allclose(found.correlation, scores[:, j], atol=1e-10 * size)
-            assert (np.abs(found.correlation - scores[:, j]) <= found.error + 1e-13 * size).all()
-            assert (found.error <= 1e-9 * size).all()
-            d2 = 1 - models[len(S)][1] / null
-            more = 1 - fitted(np.column_stack([np.ones(60), X[:, [*S, j]]]), y, w, loss)[1] / null
-            assert found.r2 == pytest.approx(d2, abs=1e-11)
-            assert found.gain == pytest.approx(more - d2, abs=1e-11)
-            assert found.partial_r2 == pytest.approx((more - d2) / (1 - d2), abs=1e-10)
-            level = np.array([scores[s, i] for s, i in enumerate(path.support[: len(scores)])])
-            level[: len(forced)] = np.nan
-            if not step:
-                level = np.append(level, scores[-1][np.setdiff1d(np.arange(6), S)].max())
-                assert f"x{j} was not selected in 3 steps: its |c| was " in str(found)
-                assert str(found).endswith(
-                    f"adding it now would raise D² by {found.gain:.3g}, from {d2:.4g}."
-                )
-            np.testing.assert_allclose(found.level, level, rtol=1e-8)
-            if step and j not in forced:
-                others = np.where(np.isin(np.arange(6), path.support[:step]), 0, scores[-1])
-                assert found.runner_up == np.argmax(others)
-                assert f"x{found.runner_up} having {100 * path.margin[step - 1]:.3g} % less; D² rose" in str(
-                    found
-                )
-            centred = Z - np.average(Z, axis=0, weights=w)
-            A, x = centred[:, S] * np.sqrt(w)[:, None], centred[:, j] * np.sqrt(w)
-            assert found.left == pytest.approx(np.sum(off(A, x) ** 2) / (x @ x), rel=1e-9)
-
-    def test_separated_and_dependent_features(self):
-        X, y, _ = self.data("logistic")
-        X[:, 5] = (2 * y - 1) * (1 + X[:, 5] ** 2) + 5e-3 * X[:, 1]
-        X[:, 3] = X[:, 0]
-        path = sl.generalized_omp(X, y, 3, loss="logistic", forced=[0])
-        assert (path.status, path.unfitted) == (sl.Status.NO_MINIMUM, (5,))
-        found = explain(X, y, path, 5)
-        assert np.isnan(found.gain)
-        assert str(found).endswith("; with it the data are separated, and the likelihood has no maximum.")
-        assert "is the largest of those left now" in str(found)
-        copy = explain(X, y, path, 3)
-        assert (copy.left, copy.gain) == (0.0, 0.0)
-        assert "it lies in the span of the selected features to rounding, chiefly x0 (100 %)" in str(copy)
-
-    def test_forms_and_what_is_refused(self):
-        X, y, w = self.data("poisson")
-        path = sl.generalized_omp(X, y, 3, loss="poisson")
-        plain = explain(X, y, path, 5)
-        for other in (sparse.csr_array(X), X.astype(np.float32)):
-            found = explain(other, y, sl.generalized_omp(other, y, 3, loss="poisson"), 5)
-            assert found.gain == pytest.approx(plain.gain, rel=1e-3)
-        changed = X.copy()
-        changed[:, path.support[0]] *= 1 + 1e-8
-        for data, weight in (((X, y + 1), None), ((changed, y), None), ((X, y), w)):
-            with pytest.raises(
-                ValueError, match=r"path must be one of X and y: after \d features its deviance"
-            ):
-                explain(*data, path, 5, sample_weight=weight)
-        with pytest.raises(TypeError, match="pass X and y in place of the Problem"):
-            explain(sl.Problem(X, y, intercept=True), path, 5)
-
-
 class TestSets:
     X, y = design(6)
 
@@ -576,32 +316,16 @@ class TestForms:
         X = 1e6 + rng.standard_normal((9, 5))
         y = 1e3 + rng.standard_normal(9)
         path = sl.omp(X, y, 3, intercept=True)
-        basis = [[Fraction(1)] * 9]
-
-        def projected(v):
-            v = [Fraction(x) for x in v]
-            for q in basis:
-                share = sum(a * b for a, b in zip(q, v, strict=True)) / sum(a * a for a in q)
-                v = [b - share * a for a, b in zip(q, v, strict=True)]
-            return v
-
+        columns, chosen = fractions(X.T), [[Fraction(1)] * 9]
         found = {j: explain(X, y, path, j) for j in range(5)}
         for s, pick in enumerate([*path.support.tolist(), None]):
-            r = projected(y.tolist())
+            r = residual(chosen, fractions(y))
             for j in range(5):
-                c = abs(float(sum(Fraction(a) * b for a, b in zip(X[:, j].tolist(), r, strict=True))))
+                c = abs(float(dot(columns[j], r)))
                 if s < len(found[j].correlation):
                     assert abs(found[j].correlation[s] - c) <= found[j].error[s] <= 1e-6
             if pick is not None:
-                basis.append(projected(X[:, pick].tolist()))
-
-    def test_inputs_stay_and_results_are_frozen(self):
-        X, y = self.X.copy(), self.y.copy()
-        X.flags.writeable = y.flags.writeable = False
-        found = explain(X, y, sl.omp(X, y, 2), 0)
-        assert isinstance(found, Explanation)
-        assert not found.given.flags.writeable
-        assert sl.omp(X, y, 2).support.flags.writeable is False
+                chosen.append(columns[pick])
 
 
 class TestWhatIsRefused:
@@ -612,14 +336,11 @@ class TestWhatIsRefused:
     def test_other_data(self, method):
         path = method(self.X, self.y)
         weights = np.arange(1.0, 31.0)
-        with pytest.raises(ValueError, match=r"path must be one of X and y: .* that of the data"):
-            explain(self.X, self.y + 1e-9, path, 0)
-        with pytest.raises(ValueError, match="sample_weight"):
-            explain(self.X, self.y, path, 0, sample_weight=weights)
+        refuses(r"path must be one of X and y: .* that of the data", explain, self.X, self.y + 1e-9, path, 0)
+        refuses("sample_weight", explain, self.X, self.y, path, 0, sample_weight=weights)
         other = self.X.copy()
         other[:, 4] *= 1 + 1e-8  # the span of the columns is the same
-        with pytest.raises(ValueError, match="path must be one of X and y"):
-            explain(other, self.y, path, 0)
+        refuses("path must be one of X and y", explain, other, self.y, path, 0)
         assert explain(
             self.X, self.y, method(self.X, self.y, sample_weight=weights), 0, sample_weight=weights
         )
@@ -637,14 +358,11 @@ class TestWhatIsRefused:
             TypeError, match=r"path must be a SelectionPath, .* or a SubsetResult .*; got ndarray"
         ):
             explain(self.X, self.y, self.path.support, 0)
-        with pytest.raises(ValueError, match=r"feature must hold column indices in 0\.\.5; got 6"):
-            explain(self.X, self.y, self.path, 6)
-        with pytest.raises(TypeError, match="feature"):
-            explain(self.X, self.y, self.path, "bmi")
+        refuses(r"feature must hold column indices in 0\.\.5; got 6", explain, self.X, self.y, self.path, 6)
+        refuses("feature", explain, self.X, self.y, self.path, "bmi", error=TypeError)
         for wrong in (None, ["bmi"], True):
             with pytest.raises(TypeError, match="the name or the index of one feature"):
                 explain(self.X, self.y, self.path, wrong)
         named = sl.omp(sl.Problem(self.X, self.y, names=NAMES), 2)
-        with pytest.raises(ValueError, match="there is no column 'bmy'"):
-            explain(self.X, self.y, named, "bmy")
+        refuses("there is no column 'bmy'", explain, self.X, self.y, named, "bmy")
         assert explain(self.X, self.y, named, "bmi").feature == 1

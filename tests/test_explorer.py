@@ -1,28 +1,22 @@
 """The explorer without a browser: addresses, snapping, and frames against computations of their own."""
 
-import asyncio
 import dataclasses
 import json
 import re
-import socket
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from polytopes import inside
 
 import sparselin as sl
-from sparselin.plots.explorer import pages, serve
+from sparselin.plots.explorer import pages
 from sparselin.plots.explorer.frame import frame
 from sparselin.plots.explorer.presets import PRESETS, address, named
 from sparselin.plots.explorer.snapping import snapped
 from sparselin.plots.explorer.state import State, of_address, of_data, to_address
 from sparselin.plots.explorer.widget import Explorer
-from sparselin.studies.common.group import cli
 
 EPS = np.finfo(float).eps
 numbers = st.floats(-2, 2).map(lambda v: round(v, 2))
@@ -285,10 +279,8 @@ def test_what_is_drawn_of_a_frame(state):
         return
     X, y, u, beta = state.X, np.array(state.y), np.array(found["u"]), np.array(found["beta"])
     off = [j for j in range(len(beta)) if j not in state.S]
-    chain, size = (
-        np.array(found["chain"]),
-        1e-9 * (1 + np.abs(y).max() + np.abs(X).max() * np.abs(beta).max()),
-    )
+    chain = np.array(found["chain"])
+    size = 1e-9 * (1 + np.abs(y).max() + np.abs(X).max() * np.abs(beta).max())
     assert np.abs(chain[0] - u).max() <= size
     assert np.abs(chain[-1] - y).max() <= size
     for j, step in zip(found["chainFeatures"], np.diff(chain, axis=0), strict=True):
@@ -310,20 +302,6 @@ def test_what_is_drawn_of_a_frame(state):
         assert np.flatnonzero(path.at(lower + gap)[off]).tolist() == [off.index(found["T"][0])]
         knots = np.array(found["knots"])
         assert np.abs(knots - lower).min() <= gap
-
-
-def inside(polygon, point):
-    """How far a point is inside a convex polygon; negative outside."""
-    polygon = np.array(polygon)
-    polygon = polygon if _area(polygon) > 0 else polygon[::-1]
-    edges = np.roll(polygon, -1, axis=0) - polygon
-    normals = np.column_stack([-edges[:, 1], edges[:, 0]]) / np.linalg.norm(edges, axis=1)[:, None]
-    return ((point - polygon) * normals).sum(axis=1).min()
-
-
-def _area(polygon):
-    x, y = np.array(polygon).T
-    return x @ np.roll(y, -1) - y @ np.roll(x, -1)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -514,157 +492,3 @@ def test_pages_need_nothing_else(tmp_path):
                 assert one["u"] == pytest.approx(frame(state, "none")["u"], abs=1e-5)
         knots = [knot for knot in rows[0][0]["knots"] if knot > rows[0][0]["lam"]]
         assert set(knots) <= {one["lam"] for one in rows[0]}
-
-
-def run(monkeypatch, *arguments, browser=True):
-    """`sparselin explore`, but for the serving itself."""
-    monkeypatch.setattr(serve, "warm_up", lambda: None)
-    monkeypatch.setattr(serve, "serve", lambda place, ready: (ready(), place.close()))
-    monkeypatch.setattr(serve, "leave", lambda: None)
-    monkeypatch.setattr(serve.webbrowser, "open", lambda url: browser)
-    return CliRunner().invoke(cli, ["explore", *arguments])
-
-
-def test_the_command_says_where_it_is(monkeypatch):
-    found = run(monkeypatch, "--port", "0", "trap")
-    assert found.exit_code == 0
-    assert re.fullmatch(
-        r"The explorer is at http://127\.0\.0\.1:\d+/\?preset=trap\nCtrl-C stops it\.\nStopped\.\n",
-        found.output,
-    )
-
-
-def test_without_a_browser_one_line(monkeypatch):
-    found = run(monkeypatch, "--port", "0", browser=False)
-    assert "No browser was found here: open that address in one of this machine.\n" in found.output
-    assert "browser" not in run(monkeypatch, "--port", "0", "--no-browser", browser=False).output
-
-
-def test_a_taken_port_is_told_in_one_line(monkeypatch):
-    with serve.bind(0) as place:
-        port = place.getsockname()[1]
-        found = run(monkeypatch, "--port", str(port))
-    assert found.exit_code == 1
-    assert re.fullmatch(
-        rf"Error: port {port} cannot be had \(.*\): give another by --port, .*\n", found.output
-    )
-
-
-@pytest.mark.parametrize("start", ["nothing", "X=1,0&y=1", "http://127.0.0.1:2731/?X=1,0;0&y=1,0"])
-def test_the_command_refuses_a_broken_address(monkeypatch, start):
-    found = run(monkeypatch, start)
-    assert found.exit_code == 2
-    assert "Invalid value for ADDRESS: " in found.output
-
-
-def test_the_command_names_what_is_missing(monkeypatch):
-    import importlib.util
-
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    found = run(monkeypatch)
-    assert found.exit_code == 1
-    assert found.output == "Error: the explorer needs marimo: pip install 'sparselin[notebooks]'\n"
-
-
-NAMES = ["127.0.0.1", "localhost", "LOCALHOST", "[::1]"]
-FOREIGN = [
-    "evil.com",
-    "127.0.0.1.evil.com",
-    "localhost.evil.com",
-    "a@localhost",
-    "localhost/",
-    "10.0.0.1",
-    "",
-]
-TO_PAGES = [(host, None) for host in NAMES] + [(host, "http://" + host) for host in NAMES]
-TO_NONE = (
-    [(host, None) for host in FOREIGN]
-    + [(host, "http://" + host) for host in FOREIGN]
-    + [("localhost", origin) for origin in ("http://evil.com", "null", "", "http://127.0.0.1", "localhost")]
-    + [("localhost", "http://localhost:1"), ("localhost", "http://localhost.evil.com")]
-)
-
-
-def reached(kind, *headers):
-    """Whether a request comes to the app, and else the messages that it gets."""
-    seen, sent = [], []
-
-    async def app(scope, receive, send):
-        seen.append(scope)
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {"type": kind, "headers": [(name, value.encode()) for name, value in headers]}
-    asyncio.run(serve.guarded(app)(scope, None, send))
-    return bool(seen), sent
-
-
-@pytest.mark.parametrize("kind", ["http", "websocket"])
-@pytest.mark.parametrize("port", ["", ":2731", ":80", ":65535"])
-def test_only_pages_of_this_server_reach_it(kind, port):
-    pytest.importorskip("starlette")
-    for pairs, allowed in ((TO_PAGES, True), (TO_NONE, False)):
-        for host, origin in pairs:
-            asked = [(b"host", host + port), (b"user-agent", "x")]
-            if origin is not None:
-                asked.append((b"origin", origin + port if origin.endswith(host) else origin))
-            found, sent = reached(kind, *asked)
-            assert found == allowed, asked
-            assert allowed or sent[0]["type"] == "websocket.close" or sent[0]["status"] == 403
-    for asked in ([], [(b"host", "localhost" + port), (b"host", "evil.com")]):
-        assert not reached(kind, *asked)[0]
-    assert reached("lifespan")[0]
-
-
-@pytest.fixture(scope="module")
-def port():
-    """The port of a server in a process, and the process, as psutil has it."""
-    for name in ("marimo", "uvicorn", "websockets"):
-        pytest.importorskip(name)
-    psutil = pytest.importorskip("psutil")
-    code = "from sparselin.plots.explorer import serve; p = serve.bind(0); "
-    code += "print(p.getsockname()[1], flush=True); "
-    with subprocess.Popen(
-        [sys.executable, "-c", code + "serve.serve(p, lambda: print('ready', flush=True))"],
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        found = int(process.stdout.readline())
-        assert process.stdout.readline() == "ready\n"
-        yield found, psutil.Process(process.pid)
-        process.kill()
-
-
-@pytest.mark.parametrize(
-    ("host", "origin"),
-    [("localhost", "http://evil.com"), ("evil.com", "http://evil.com"), ("evil.com", None)],
-)
-def test_a_foreign_page_gets_no_session(port, host, origin):
-    from websockets.exceptions import InvalidStatus
-    from websockets.sync.client import connect
-
-    with socket.create_connection((serve.HOST, port[0])) as place, pytest.raises(InvalidStatus, match="403"):
-        connect(f"ws://{host}:{port[0]}/ws?session_id=s_foreign", sock=place, origin=origin)
-
-
-def test_a_closed_page_leaves_no_thread(port):
-    from websockets.sync.client import connect
-
-    number, process = port
-
-    def open_pages(count, name):
-        for i in range(count):
-            url = f"ws://localhost:{number}/ws?session_id=s_{name}{i}"
-            with connect(url, origin=f"http://localhost:{number}") as page:
-                assert page.recv()
-
-    open_pages(1, "first")  # marimo's own threads
-    time.sleep(5)
-    before = process.num_threads()
-    open_pages(10, "more")
-    assert process.num_threads() > before
-    end = time.monotonic() + 30
-    while process.num_threads() > before and time.monotonic() < end:
-        time.sleep(0.2)
-    assert process.num_threads() <= before

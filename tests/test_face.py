@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fractional import dot, fractions, gram, solve
 
 from sparselin import Problem
 from sparselin.linalg.face import Face
@@ -11,29 +12,10 @@ from sparselin.linalg.face import Face
 EPS = 2.0**-52
 
 
-def fractions(A):
-    return [[Fraction(float(v)) for v in row] for row in np.atleast_2d(A)]
-
-
-def solve(A, b):
-    """A⁻¹b by Gauss and Jordan."""
-    rows, m = [[*row, value] for row, value in zip(A, b, strict=True)], len(A)
-    for k in range(m):
-        pivot = next(i for i in range(k, m) if rows[i][k] != 0)
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [v / rows[k][k] for v in rows[k]]
-        for i in range(m):
-            if i != k and rows[i][k] != 0:
-                rows[i] = [v - rows[i][k] * w for v, w in zip(rows[i], rows[k], strict=True)]
-    return [row[-1] for row in rows]
-
-
 def exact_balance(X, f, g):
     """r and x of r + Xx = f, Xᵀr = g."""
-    X, f, g = fractions(X.T), fractions(f)[0], fractions(g)[0]
-    gram = [[sum(a * b for a, b in zip(u, v, strict=True)) for v in X] for u in X]
-    right = [sum(a * b for a, b in zip(u, f, strict=True)) - c for u, c in zip(X, g, strict=True)]
-    x = solve(gram, right)
+    X, f, g = fractions(X.T), fractions(f), fractions(g)
+    x = solve(gram(X), [dot(u, f) - c for u, c in zip(X, g, strict=True)])
     return [a - sum(u[i] * b for u, b in zip(X, x, strict=True)) for i, a in enumerate(f)], x
 
 

@@ -4,17 +4,20 @@ import math
 
 import numpy as np
 import pytest
-import test_submodularity
+import ratios
 from exact_r2 import FAMILIES, ExactR2, nearly_dependent, rational
-from hypothesis import eliminate, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_guarantee_bounds import independent_design, r2, ratio_by_definition, subsets, unit
-from test_spectral_regularizers import designs, members
-from test_spectral_search import (
+from oracles import unit
+from ratios import independent_design, r2, ratio_by_definition, subsets
+from refusals import refuses
+from spectral_oracles import (
     NUS,
     REGULARIZERS,
     Table,
+    designs,
     mask_of,
+    members,
     naive_forward,
     naive_local,
     r_squared,
@@ -47,7 +50,7 @@ def given_some(draw):
 @pytest.mark.parametrize("f", REGULARIZERS, ids=str)
 @pytest.mark.parametrize("exchange", [False, True])
 @settings(max_examples=12)
-@eliminate(data=given_some(), nu=NUS, eps=st.sampled_from([0.0, 0.1, 2.0]), variant=st.booleans())
+@given(data=given_some(), nu=NUS, eps=st.sampled_from([0.0, 0.1, 2.0]), variant=st.booleans())
 def test_local_search_is_that_of_the_contracted_function(f, exchange, data, nu, eps, variant):
     X, y, F, free = data
     values, g = (contracted(table, F, free) for table in tables(X, y, f, nu))
@@ -66,7 +69,7 @@ def test_local_search_is_that_of_the_contracted_function(f, exchange, data, nu, 
 
 @pytest.mark.parametrize("f", REGULARIZERS, ids=str)
 @settings(max_examples=15)
-@eliminate(data=given_some(), nu=NUS, more=st.integers(0, 2))
+@given(data=given_some(), nu=NUS, more=st.integers(0, 2))
 def test_greedy_local_search_is_that_of_the_contracted_function(f, data, nu, more):
     X, y, F, free = data
     k = min(more, len(free))
@@ -140,17 +143,17 @@ def at(f, F, free):
     return lambda S: f(tuple(F) + tuple(free[i] for i in S))
 
 
-@pytest.mark.parametrize("kind", test_submodularity.KINDS)
+@pytest.mark.parametrize("kind", ratios.KINDS)
 def test_gamma_is_that_of_the_contracted_function(kind, rng):
     for _ in range(20):
-        X, y, U, k = test_submodularity.draw(rng, kind)
+        X, y, U, k = ratios.draw(rng, kind)
         order = rng.permutation(X.shape[1]).tolist()
         m = int(rng.integers(1, X.shape[1] + 1))
         F, free = order[:m], sorted(order[m:])
         found = sl.submodularity_ratio(X, y, U, k, forced=F)
-        f = at(test_submodularity.r2_by_svd(X, y), F, free)
+        f = at(ratios.r2_by_svd(X, y), F, free)
         V, left = [free.index(j) for j in U if j in free], 1 - f(())
-        gamma = test_submodularity.by_definition(f, len(free), V, k, 1e-11)[0]
+        gamma = ratios.gamma_by_definition(f, len(free), V, k, 1e-11)[0]
         assert found.exact
         assert not {*found.base.tolist(), *found.added.tolist()} & set(F)
         if left > 1e-9:
@@ -173,7 +176,7 @@ def test_gamma_in_rationals(family):
         found = sl.submodularity_ratio(X, y, free[:2], 2, forced=F)
         gamma = rational(1.0)
         inside = [j for j in free if left.column_norms[j] == 0]
-        for L, A in test_submodularity.pairs(d, free[:2], 2):
+        for L, A in ratios.pairs(d, free[:2], 2):
             if {*L, *A} & {*F, *inside}:  # to rounding in the span of F
                 continue
             joint = f((*L, *F, *A)) - f((*L, *F))
@@ -295,21 +298,18 @@ def test_many_sets_beside_forced_features(rng):
 
 def test_what_is_forced_is_checked():
     X, y = np.eye(4), np.ones(4)
-    with pytest.raises(ValueError, match="k = 2 features are forced"):
-        sl.guarantee_bounds(X, y, 2, forced=[0, 1])
+    refuses("k = 2 features are forced", sl.guarantee_bounds, X, y, 2, forced=[0, 1])
     for call in (
         lambda F: sl.submodularity_ratio(X, y, [0], 2, forced=F),
         lambda F: sl.local_search(X, y, regularizer=GeneralizedRank(0.5), forced=F),
     ):
-        with pytest.raises(ValueError, match="forced must not repeat"):
-            call([1, 1])
+        refuses("forced must not repeat", call, [1, 1])
     for call in (
         lambda F: sl.greedy_local_search(X, y, 1, regularizer=GeneralizedRank(0.5), forced=F),
         lambda F: sl.choose_nu(X, y, 1, GeneralizedRank(0.5), forced=F),
         lambda F: sl.guarantee_bounds(X, y, 1, forced=F),
     ):
-        with pytest.raises(ValueError, match="forced features count in k"):
-            call([0, 1])
+        refuses("forced features count in k", call, [0, 1])
 
 
 def test_forced_by_name():

@@ -1,13 +1,17 @@
 """The geometry drawn is that of the numbers: polytopes, paths, ties, balls, angles, picks."""
 
+import functools
 import itertools
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from refusals import refuses
 
 mpl.use("Agg")
+
+from polytopes import ALOFT, ASIDE, DESIGNS, PLANE, SPACE, TIED, TIED_IN_SPACE, TILTED, points
 
 import sparselin as sl
 from sparselin import plots
@@ -21,50 +25,6 @@ from sparselin.plots.geometry.picks import (
     sectors,
 )
 from sparselin.plots.geometry.polytope import faces, outline
-
-TILTED = np.array([np.cos(np.deg2rad([20.0, 75, 130])), np.sin(np.deg2rad([20.0, 75, 130]))])
-ASIDE = np.array([1.0, 0.75])
-TIED = np.array([[1.0, 1.0, 1.0], [0.3, 1.0, 2.0]])  # with y = e_1: T = {0, 1, 2}, A(S) = {0}
-TIED_IN_SPACE = np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 2.0], [0.0, 0.0, 1.0]])
-SPACE = np.array([[1.0, 0.2, -0.4, 0.5], [0.1, 0.9, 0.3, -0.6], [-0.2, 0.3, 1.1, 0.7]])
-ALOFT = np.array([1.0, 0.6, 0.5])
-PLANE = {
-    "three": (TILTED, ASIDE, ()),
-    "slice": (TILTED, ASIDE, (0,)),
-    "tie": (TIED, np.array([1.0, 0.0]), ()),
-    "duplicated": (np.column_stack([TILTED, TILTED[:, 1], -TILTED[:, 0]]), ASIDE, ()),
-    "parallel": (np.column_stack([TILTED, 2 * TILTED[:, 1], TILTED[:, 0] / 2]), ASIDE, ()),
-    "eight": (np.array([np.cos(0.37 * np.arange(8)), np.sin(0.37 * np.arange(8))]), ASIDE, ()),
-    "strip": (np.array([[1.0, 2.0], [0.5, 1.0]]), ASIDE, ()),
-    "zero": (np.column_stack([TILTED, np.zeros(2)]), ASIDE, ()),
-}
-SOLID = {
-    "four": (SPACE, ALOFT, ()),
-    "plane": (SPACE, ALOFT, (1,)),
-    "line": (SPACE, ALOFT, (1, 2)),
-    "tie": (TIED_IN_SPACE, np.array([1.0, 0.0, 0.0]), ()),
-    "unbounded": (SPACE[:, :2], ALOFT, ()),
-    "cube": (np.column_stack([np.eye(3), np.eye(3)[:, 0], np.eye(3)[:, 1] / 2, np.zeros(3)]), ALOFT, ()),
-}
-DESIGNS = PLANE | {f"{name}, space": case for name, case in SOLID.items()}
-
-
-@pytest.fixture
-def drawn():
-    """Draws, and closes the figures in the end."""
-    figures = []
-
-    def draw(ax):
-        figures.append(ax.figure)
-        return ax
-
-    yield draw
-    for figure in figures:
-        plots.close(figure)
-
-
-def points(line):
-    return np.array(line.get_data_3d()).T if hasattr(line, "get_data_3d") else line.get_xydata()
 
 
 def labelled(ax, label):
@@ -98,25 +58,16 @@ def distance_to_line(point, corners):
     return np.linalg.norm(starts + share[:, None] * steps - point, axis=1).min()
 
 
-@pytest.fixture(scope="module")
-def shown():
+@functools.cache
+def shown(case):
     """The picture of a design, drawn once."""
-    axes = {}
-
-    def show(case):
-        X, y, S = DESIGNS[case]
-        if case not in axes:
-            axes[case] = plots.dual_polytope(X, y, forced=S)
-        return axes[case]
-
-    yield show
-    for ax in axes.values():
-        plots.close(ax.figure)
+    X, y, S = DESIGNS[case]
+    return plots.dual_polytope(X, y, forced=S)
 
 
 class TestDualPolytope:
     @pytest.mark.parametrize("case", DESIGNS)
-    def test_the_path_is_that_of_the_projections(self, case, shown):
+    def test_the_path_is_that_of_the_projections(self, case):
         """All of it, not samples joined; on the slice from P_S^⊥y on."""
         (X, y, S), ax = DESIGNS[case], shown(case)
         path, lam_star = labelled(ax, "path of u, knots"), sl.lambda_star(X, y, forced=S)
@@ -128,7 +79,7 @@ class TestDualPolytope:
         assert_allclose(u, nearest(X, y, lam_star / 2, S), atol=1e-9)
 
     @pytest.mark.parametrize("case", DESIGNS)
-    def test_the_faces_that_u_is_on_are_strong_and_those_of_the_features(self, case, shown):
+    def test_the_faces_that_u_is_on_are_strong_and_those_of_the_features(self, case):
         (X, y, S), ax = DESIGNS[case], shown(case)
         lam = sl.lambda_star(X, y, forced=S) / 2
         projection = sl.project_dual(X, y, lam, forced=S)
@@ -145,10 +96,10 @@ class TestDualPolytope:
         assert set(strong) == equal - set(S)
 
     @pytest.mark.parametrize(("X", "y"), [(TIED, [1.0, 0.0]), (TIED_IN_SPACE, [1.0, 0.0, 0.0])])
-    def test_ties_at_lambda_star_are_filled_in_a_and_hollow_elsewhere(self, X, y, drawn):
+    def test_ties_at_lambda_star_are_filled_in_a_and_hollow_elsewhere(self, X, y):
         entry = sl.first_entry(X, y)
         assert (entry.tied, entry.active) == ((0, 1, 2), (0,))
-        ax = drawn(plots.dual_polytope(X, y, lam=0.2))
+        ax = plots.dual_polytope(X, y, lam=0.2)
         assert "T = {0, 1, 2},  A(S) = {0}" in ax.get_title()
         hollow = [points(line) for line in ax.lines if line.get_color() == "white"]
         assert len(hollow) == 2
@@ -161,7 +112,7 @@ class TestDualPolytope:
             assert min(distance_to_line(np.array(y), face), around) <= 1e-9
 
     @pytest.mark.parametrize("case", ["three", "tie", "duplicated", "eight", "parallel", "zero"])
-    def test_the_polygon_is_the_polytope(self, case, shown):
+    def test_the_polygon_is_the_polytope(self, case):
         (X, y, _), ax = PLANE[case], shown(case)
         lam = sl.lambda_star(X, y) / 2
         corners = ax.patches[0].get_xy()[:-1]
@@ -172,7 +123,7 @@ class TestDualPolytope:
         assert max(distance_to_line(u, np.vstack([corners, corners[:1]])) for u in boundary) <= 1e-9
 
     @pytest.mark.parametrize("case", ["three", "eight", "strip"])
-    def test_normals_stand_on_the_faces_and_are_to_one_scale(self, case, shown):
+    def test_normals_stand_on_the_faces_and_are_to_one_scale(self, case):
         (X, y, _), ax = PLANE[case], shown(case)
         lam, half = sl.lambda_star(X, y) / 2, ax.get_xlim()[1]
         arrows = [t for t in ax.texts if not t.get_text() and t.arrow_patch.get_mutation_scale() == 14]
@@ -187,15 +138,15 @@ class TestDualPolytope:
         assert len(arrows) == X.shape[1]
         assert_allclose(scales, scales[0], rtol=1e-9)
 
-    def test_names_of_a_frame_stay(self, drawn):
+    def test_names_of_a_frame_stay(self):
         pd = pytest.importorskip("pandas")
         frame = pd.DataFrame(TILTED, columns=["age", "bmi", "blood pressure"])
-        ax = drawn(plots.dual_polytope(frame, ASIDE, forced=["bmi"]))
+        ax = plots.dual_polytope(frame, ASIDE, forced=["bmi"])
         assert {"age", "bmi", "blood pressure"} <= {text.get_text() for text in ax.texts}
         assert "S = {bmi}" in ax.get_title()
 
     @pytest.mark.parametrize("case", DESIGNS)
-    def test_letters_are_large_and_do_not_cover_each_other(self, case, shown):
+    def test_letters_are_large_and_do_not_cover_each_other(self, case):
         ax = shown(case)
         if case in PLANE:
             ax.figure.draw_without_rendering()
@@ -210,43 +161,35 @@ class TestDualPolytope:
         assert min(text.get_fontsize() for text in texts) >= 11
 
     @pytest.mark.parametrize(("case", "words"), [("strip", "unbounded"), ("unbounded, space", "unbounded")])
-    def test_unbounded_ones_are_cut_and_said_to_be(self, case, words, shown):
+    def test_unbounded_ones_are_cut_and_said_to_be(self, case, words):
         assert words in shown(case).get_title()
         assert words not in shown(case.replace("strip", "three").replace("unbounded", "four")).get_title()
 
-    def test_without_a_level_y_must_be_correlated(self, drawn):
+    def test_without_a_level_y_must_be_correlated(self):
         for y in ([0.0, 0.0], ASIDE):
             S = (0, 1) if y is ASIDE else ()
             with pytest.raises(ValueError, match="y must be correlated with some column outside S"):
                 plots.dual_polytope(TILTED, y, forced=S)
-            ax = drawn(plots.dual_polytope(TILTED, y, forced=S, lam=0.4))
+            ax = plots.dual_polytope(TILTED, y, forced=S, lam=0.4)
             assert_allclose(labelled(ax, "path of u, knots"), [[0.0, 0.0]], atol=1e-15)
 
-    def test_it_says_what_it_needs(self, drawn):
+    def test_it_says_what_it_needs(self):
         draw = plots.dual_polytope
         for X in (np.eye(4), np.ones((1, 4))):
-            with pytest.raises(ValueError, match=r"X must have 2 rows.*or 3.*got X of shape"):
-                draw(X, np.ones(len(X)))
+            refuses(r"X must have 2 rows.*or 3.*got X of shape", draw, X, np.ones(len(X)))
         for X in ([], [[]], np.ones(2)):
-            with pytest.raises(ValueError, match="X must"):
-                draw(X, [1.0, 1.0])
-        with pytest.raises(ValueError, match="y must"):
-            draw(TILTED, ALOFT)
+            refuses("X must", draw, X, [1.0, 1.0])
+        refuses("y must", draw, TILTED, ALOFT)
         for lam in (0.0, -1.0, np.nan):
-            with pytest.raises(ValueError, match="lam must be"):
-                draw(TILTED, ASIDE, lam=lam)
+            refuses("lam must be", draw, TILTED, ASIDE, lam=lam)
         for levels in ([1.0, 0.0], [-1.0]):
-            with pytest.raises(ValueError, match="levels must be"):
-                draw(TILTED, ASIDE, levels=levels)
-        with pytest.raises(ValueError, match="forced must hold column indices"):
-            draw(TILTED, ASIDE, forced=[3])
+            refuses("levels must be", draw, TILTED, ASIDE, levels=levels)
+        refuses("forced must hold column indices", draw, TILTED, ASIDE, forced=[3])
         with pytest.raises(ValueError, match="X has columns that are too close for this picture"):
             draw([[3, -1, -3, 3], [2**-26, 2, 1, 0], [0, -2, 2, 0]], [-2, 0, 0])
-        flat, solid = drawn(draw(TILTED, ASIDE)), drawn(draw(SPACE, ALOFT))
-        with pytest.raises(ValueError, match="ax must be in space"):
-            draw(SPACE, ALOFT, ax=flat)
-        with pytest.raises(ValueError, match="ax must be in the plane"):
-            draw(TILTED, ASIDE, ax=solid)
+        flat, solid = draw(TILTED, ASIDE), draw(SPACE, ALOFT)
+        refuses("ax must be in space", draw, SPACE, ALOFT, ax=flat)
+        refuses("ax must be in the plane", draw, TILTED, ASIDE, ax=solid)
 
 
 class TestFaces:
@@ -302,7 +245,6 @@ class TestAnimation:
             active = [j for j in projection.active if j not in S]
             assert right.get_title() == "active: {" + ", ".join(map(str, active)) + "}"
         film._draw_was_started = True  # or it would warn that it was not saved
-        plots.close(film._fig)
 
     def test_files_are_small(self, tmp_path):
         """Sixty frames are below 2 MB: twelve times five of them."""
@@ -310,13 +252,10 @@ class TestAnimation:
         film.save(tmp_path / "film.gif", writer="pillow")
         assert 12 * (tmp_path / "film.gif").stat().st_size <= 2e6
         assert 12 * len(film.to_jshtml()) <= 2.2e6  # and twelve times the script of the player
-        plots.close(film._fig)
 
     def test_it_says_what_it_needs(self):
-        with pytest.raises(ValueError, match="frames must be at least 2"):
-            plots.animation(TILTED, ASIDE, frames=1)
-        with pytest.raises(ValueError, match="y must be correlated"):
-            plots.animation(TILTED, [0.0, 0.0])
+        refuses("frames must be at least 2", plots.animation, TILTED, ASIDE, frames=1)
+        refuses("y must be correlated", plots.animation, TILTED, [0.0, 0.0])
 
 
 class TestFirstPicks:
@@ -356,41 +295,34 @@ class TestFirstPicks:
         assert _first_equal(Z).tolist() == [0, 1, 2, 3, 4, 5, 2]
         assert _first_equal(unit).tolist() == [0, 1, 2, 3, 1, 0, 2]
 
-    def test_markers_at_ties_say_what_sequential_lasso_may_pick(self, drawn):
+    def test_markers_at_ties_say_what_sequential_lasso_may_pick(self):
         X = np.array([[1.0, 1.0], [0.0, 1.0]])  # at y = e_1 A(S) = {0}; at y = (−1, 2) both
-        ax = drawn(plots.first_picks(X))
+        ax = plots.first_picks(X)
         one, both = (next(line for line in ax.lines if str(line.get_label()).startswith(words))
                      for words in ("tie: A(S) is the", "tie: A(S) has"))  # fmt: skip
         assert_allclose(np.mod(one.get_xdata(), np.pi), [0, 0], atol=1e-12)
         assert one.get_color() == look(0)["color"]
         assert_allclose(np.tan(both.get_xdata()), [-2, -2], rtol=1e-12)
 
-    def test_the_maps_differ_where_lengths_do(self, drawn):
+    def test_the_maps_differ_where_lengths_do(self):
         unit = SPACE / np.linalg.norm(SPACE, axis=0)
         for X, same in ((unit, True), (unit * [1, 2, 1, 1], False)):
-            left = drawn(plots.first_picks(X, ALOFT))
+            left = plots.first_picks(X, ALOFT)
             images = [ax.images[0].get_array() for ax in left.figure.axes]
             assert np.array_equal(*images) == same
             assert len(left.figure.axes[1].collections) == (0 if same else 1)
 
-    def test_it_says_what_it_needs(self, drawn):
+    def test_it_says_what_it_needs(self):
         for X in (np.eye(4), np.ones((1, 3))):
-            with pytest.raises(ValueError, match=r"X must have 2 rows.*or 3"):
-                plots.first_picks(X)
+            refuses(r"X must have 2 rows.*or 3", plots.first_picks, X)
         for X in ([], np.ones(3)):
-            with pytest.raises(ValueError, match="X must be a matrix"):
-                plots.first_picks(X)
-        with pytest.raises(ValueError, match="y must not be zero"):
-            plots.first_picks(TILTED, [0.0, 0.0])
-        with pytest.raises(ValueError, match="X must have a column outside the span of S"):
-            plots.first_picks(TILTED, forced=[0, 1])
-        with pytest.raises(ValueError, match="X must have a column outside the span of S"):
-            plots.first_picks(np.zeros((2, 2)))
-        flat = drawn(plots.l1_ball(TILTED[:, :2], ASIDE))
-        with pytest.raises(ValueError, match="projection='polar'"):
-            plots.first_picks(TILTED, ax=flat)
-        with pytest.raises(ValueError, match="ax must be in the plane"):
-            plots.first_picks(SPACE, ax=drawn(plots.first_picks(TILTED)))
+            refuses("X must be a matrix", plots.first_picks, X)
+        refuses("y must not be zero", plots.first_picks, TILTED, [0.0, 0.0])
+        refuses("X must have a column outside the span of S", plots.first_picks, TILTED, forced=[0, 1])
+        refuses("X must have a column outside the span of S", plots.first_picks, np.zeros((2, 2)))
+        flat = plots.l1_ball(TILTED[:, :2], ASIDE)
+        refuses("projection='polar'", plots.first_picks, TILTED, ax=flat)
+        refuses("ax must be in the plane", plots.first_picks, SPACE, ax=plots.first_picks(TILTED))
 
 
 class TestL1Ball:
@@ -398,10 +330,10 @@ class TestL1Ball:
     y = np.array([1.0, 1.6, 0.2])
 
     @pytest.mark.parametrize("X", [X, X[:1], X[:, [0, 0]], X[:, [1, 1]] * [1, -3], X * [1, 0]])
-    def test_the_curve_touches_the_ball_at_beta(self, X, drawn):
+    def test_the_curve_touches_the_ball_at_beta(self, X):
         y = self.y[: len(X)]
         lam = sl.lambda_star(X, y) / 2
-        ax = drawn(plots.l1_ball(X, y))
+        ax = plots.l1_ball(X, y)
         path = sl.lasso_path(X, y)
         assert_allclose(labelled(ax, "path of β"), path.coef, atol=1e-15)
         (beta,) = [points(line)[0] for line in ax.lines if line.get_marker() == "D"]
@@ -419,114 +351,19 @@ class TestL1Ball:
         edges = np.concatenate([np.linspace(a, b, 200) for a, b in itertools.pairwise(ball)])
         assert np.linalg.norm(y[:, None] - X @ edges.T, axis=0).min() >= size * (1 - 1e-9)
 
-    def test_all_minimisers_are_drawn_where_there_are_many(self, drawn):
+    def test_all_minimisers_are_drawn_where_there_are_many(self):
         for X, ends in (
             (self.X[:, [0, 0]], {(1, 0), (0, 1)}),
             (self.X[:, [0, 0]] * [1, -1], {(1, 0), (0, -1)}),
         ):
-            ax = drawn(plots.l1_ball(X, self.y))
+            ax = plots.l1_ball(X, self.y)
             radius = np.abs(sl.lasso_path(X, self.y).at(sl.lambda_star(X, self.y) / 2)).sum()
             assert set(map(tuple, (labelled(ax, r"all $\beta(\lambda)$") / radius).round(9))) == ends
-        assert (
-            len([t for t in drawn(plots.l1_ball(self.X, self.y)).lines if "all" in str(t.get_label())]) == 0
-        )
+        assert len([t for t in plots.l1_ball(self.X, self.y).lines if "all" in str(t.get_label())]) == 0
 
     def test_it_says_what_it_needs(self):
-        with pytest.raises(ValueError, match=r"X must have 2 columns.*\(2, 3\)"):
-            plots.l1_ball(TILTED, ASIDE)
-        with pytest.raises(ValueError, match="lam must be"):
-            plots.l1_ball(self.X, self.y, lam=-1)
+        refuses(r"X must have 2 columns.*\(2, 3\)", plots.l1_ball, TILTED, ASIDE)
+        refuses("lam must be", plots.l1_ball, self.X, self.y, lam=-1)
         for X, y in ((self.X, 0 * self.y), (0 * self.X, self.y)):
-            with pytest.raises(ValueError, match="y must be correlated with a column"):
-                plots.l1_ball(X, y)
-        with pytest.raises(ValueError, match="X must"):
-            plots.l1_ball([], [])
-
-
-class TestResidualAngles:
-    @pytest.mark.parametrize("lengths", [(1, 1, 1, 1, 1), (1, 2, 0.5, 0.3, 1.5)])
-    def test_rays_have_the_angles_and_lengths_of_the_columns(self, lengths, rng, drawn):
-        X, y = rng.normal(size=(8, 5)), rng.normal(size=8)
-        X = X / np.linalg.norm(X, axis=0) * lengths
-        path = sl.omp(X, y, 3)
-        ax = drawn(plots.residual_angles(X, y, 3))
-        starts = [text.get_position()[0] for text in ax.texts if "step" in text.get_text()]
-        for t, start in enumerate(starts):
-            S = X[:, path.support[:t]]
-            r = y - S @ np.linalg.lstsq(S, y, rcond=None)[0] if t else y
-            shadows = np.abs(X.T @ r) / np.linalg.norm(r)
-            solid = [line.get_xydata() for line in ax.lines if line.get_linestyle() == "-"]
-            rays = [ray for ray in solid if len(ray) == 2 and np.allclose(ray[0], [start, 0])]
-            tips = np.array([ray[1] - [start, 0] for ray in rays]) * max(lengths)
-            assert_allclose(tips[:, 0], shadows, atol=1e-9)
-            assert_allclose(np.linalg.norm(tips, axis=1), lengths, rtol=1e-9)
-            assert np.argmax(tips[:, 0]) == path.support[t]
-        picks = [text.get_text() for text in ax.texts if "step" in text.get_text()]
-        assert [int(words.split("{")[1].split("}")[0]) for words in picks] == path.support.tolist()
-
-    def test_of_many_columns_only_those_near_a_pick_have_a_colour(self, drawn):
-        rng = np.random.default_rng(0)
-        X, y = rng.standard_normal((9, 20)), rng.standard_normal(9)
-        path = sl.omp(X, y, 2)
-        residuals = [y, y - X[:, path.support[:1]] @ path.coef_at(1)]
-        near = {
-            int(j)
-            for r in residuals
-            for j in np.argsort(-np.abs(X.T @ r) / np.linalg.norm(X, axis=0), kind="stable")[:2]
-        }
-        ax = drawn(plots.residual_angles(X, y, 2))
-        tips = [line for line in ax.lines if line.get_marker() == "o"]
-        assert len(tips) == 2 * 20
-        coloured = [i % 20 for i, line in enumerate(tips) if line.get_color() != plots.GREY]
-        assert set(coloured) == near | set(path.support.tolist())
-
-    def test_ties_are_marked_and_the_pick_filled(self, drawn):
-        ax = drawn(plots.residual_angles(np.eye(3), [1.0, 1.0, 0.5], 1))
-        feet = [line for line in ax.lines if line.get_marker() == "s"]
-        assert [line.get_markerfacecolor() for line in feet] == [look(0)["color"], "white"]
-        assert [line.get_color() for line in feet] == [look(0)["color"], look(1)["color"]]
-
-    def test_it_says_what_it_needs(self):
-        with pytest.raises(ValueError, match="y must be correlated with a column of X"):
-            plots.residual_angles(TILTED, [0.0, 0.0], 2)
-        with pytest.raises(ValueError, match=r"k must be in 1\.\.3"):
-            plots.residual_angles(TILTED, ASIDE, 4)
-
-
-class TestAroundY:
-    X = np.array([[1.0, 1.0, 1.0, 0.0], [1.0, -1.0, 0.0, 2.0], [0.0, 0.0, -1.0, 1.0]])
-    y = np.array([1.0, 0.25, 0.0])
-
-    def drawn(self, X, y):
-        ax = plots.around_y(X, y, [0, 1], [0, 2])
-        lines = {line.get_label(): line.get_xydata() for line in ax.lines}
-        (legend,) = ax.figure.legends
-        assert [text.get_text() for text in legend.get_texts()] == list(lines)
-        texts = [text.get_text() for text in ax.texts]
-        plots.close(ax.figure)
-        return lines, texts
-
-    def test_angles_are_those_of_the_directions(self):
-        lines, texts = self.drawn(self.X, self.y)
-        cosines = np.abs(self.X.T @ self.y) / np.linalg.norm(self.X, axis=0) / np.linalg.norm(self.y)
-        angles = np.degrees(np.arccos(cosines))
-        for label, indices in {"greedy, in order": (0, 1), "best subset": (0, 2), "others": (3,)}.items():
-            np.testing.assert_allclose(lines[label][:, 1], angles[list(indices)], atol=1e-9)
-        assert texts == ["$X_{0}$", "$X_{1}$", "$X_{2}$", "$X_{3}$", "1", "2"]
-        scaled = self.drawn(self.X * [3.0, -0.01, 1e6, 5.0], 7 * self.y)[0]
-        for label, points in lines.items():
-            np.testing.assert_allclose(scaled[label], points, atol=1e-9)
-
-    def test_zero_columns_have_no_direction(self):
-        with_zero = np.column_stack([self.X, np.zeros(3)])
-        assert len(self.drawn(with_zero, self.y)[0]["others"]) == 1
-
-    def test_it_says_what_it_needs(self):
-        with pytest.raises(ValueError, match=r"X must have 3 rows and y 3 entries.*\(2, 4\)"):
-            plots.around_y(self.X[:2], self.y[:2], [0], [0])
-        with pytest.raises(ValueError, match="X must be a matrix"):
-            plots.around_y(self.X[:, 0], self.y, [0], [0])
-        with pytest.raises(ValueError, match="y must not be zero"):
-            plots.around_y(self.X, 0 * self.y, [0], [0])
-        with pytest.raises(ValueError, match="picks must hold column indices"):
-            plots.around_y(self.X, self.y, [4], [0])
+            refuses("y must be correlated with a column", plots.l1_ball, X, y)
+        refuses("X must", plots.l1_ball, [], [])

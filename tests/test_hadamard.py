@@ -6,8 +6,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import objective, residual
-from sklearn.linear_model import Lasso
+from oracles import coordinate_descent, objective, residual
 
 import sparselin as sl
 from sparselin import Problem, Status
@@ -30,11 +29,6 @@ def gaussian(seed, n=20, d=30):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     return X / np.linalg.norm(X, axis=0), rng.normal(size=n)
-
-
-def coordinate_descent(X, y, lam):
-    model = Lasso(alpha=lam / len(y), fit_intercept=False, tol=1e-14, max_iter=10**6)
-    return model.fit(X, y).coef_
 
 
 def interior_point(X, y, lam, S=()):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from proofs_checks.lassonet import (
     Feature,
@@ -420,8 +421,7 @@ def test_empty_data():
 )
 def test_bad_input_is_named(function, theta, changed, error, words):
     arguments = {"W": [[1.0, 2.0]], "lam": 1.0, "M": 1.0, **changed}
-    with pytest.raises(error, match="^" + words):
-        function(theta, arguments.pop("W"), **arguments)
+    refuses("^" + words, function, theta, arguments.pop("W"), error=error, **arguments)
 
 
 @pytest.mark.parametrize(
@@ -442,8 +442,7 @@ def test_bad_input_is_named(function, theta, changed, error, words):
     ],
 )
 def test_bad_theta_is_named(function, theta, error, words):
-    with pytest.raises(error, match="^" + words):
-        function(theta, [[1.0]], lam=1.0, M=1.0)
+    refuses("^" + words, function, theta, [[1.0]], lam=1.0, M=1.0, error=error)
 
 
 def test_a_length_beyond_the_float_range_is_refused():

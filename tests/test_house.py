@@ -92,6 +92,12 @@ def test_the_papers_experiments_import_no_private_module():
         )
 
 
+@pytest.mark.parametrize("path", files("tests", "proofs_checks"), ids=lambda path: path.name)
+def test_no_test_imports_from_another(path):
+    """What several of them need is in a helper module."""
+    assert not [name for name in _absolute(path) if any(part.startswith("test_") for part in name.split("."))]
+
+
 @pytest.mark.parametrize("name", BUDGET)
 def test_the_budget_is_kept(name):
     assert numbers()[name] <= BUDGET[name]

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse
+from refusals import refuses
 
 import sparselin as sl
 from sparselin import Problem
@@ -166,10 +167,8 @@ def test_picks_beside_an_intercept_are_proved(offset):
         for data in ((X, y), (Problem(X, y, intercept=True), None), (ones, y)):
             assert certificate.verify(*data, exact=True)
         assert not certificate.verify(np.column_stack([X, np.arange(20)]), y)
-    with pytest.raises(ValueError, match="standardized columns has no certificate"):
-        sl.certify(X, y, sl.omp(X, y, 2, standardize=True))
-    with pytest.raises(ValueError, match="both have an intercept"):
-        sl.certify(Problem(X, y), None, path)
+    refuses("standardized columns has no certificate", sl.certify, X, y, sl.omp(X, y, 2, standardize=True))
+    refuses("both have an intercept", sl.certify, Problem(X, y), None, path)
 
 
 def peak_of(call):
@@ -288,10 +287,8 @@ def test_names_go_in_and_come_out(frame):
 def test_bad_names(forced, error, words):
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame(np.eye(4)[:3], columns=["age", "bmi", "twice", "twice"])
-    with pytest.raises(error, match=words):
-        sl.omp(X, [1.0, 2.0, 3.0], 3, forced=forced)
-    with pytest.raises(TypeError, match="integer column indices"):
-        sl.omp(np.eye(3), [1.0, 2.0, 3.0], 3, forced=["bmi"])
+    refuses(words, sl.omp, X, [1.0, 2.0, 3.0], 3, forced=forced, error=error)
+    refuses("integer column indices", sl.omp, np.eye(3), [1.0, 2.0, 3.0], 3, forced=["bmi"], error=TypeError)
 
 
 def test_bad_names_of_columns():
@@ -301,8 +298,7 @@ def test_bad_names_of_columns():
         ("ab", TypeError, "sequence of strings"),
         ([1, 2], TypeError, "sequence of strings"),
     ):
-        with pytest.raises(error, match=words):
-            Problem(np.eye(2), [1.0, 2.0], names=names)
+        refuses(words, Problem, np.eye(2), [1.0, 2.0], names=names, error=error)
 
 
 def test_rows_in_another_order_are_refused():
@@ -312,17 +308,14 @@ def test_rows_in_another_order_are_refused():
     usual = sl.omp(X, y, 1).coef
     for same in (y.to_numpy(), y.set_axis(list("xyz")), y.reset_index(drop=True)):
         assert np.array_equal(sl.omp(X, same, 1).coef, usual)
-    with pytest.raises(ValueError, match=r"y has the labels.*another order.*y\.loc\[X\.index\]"):
-        sl.omp(X, y[::-1], 1)
-    with pytest.raises(ValueError, match="sample_weight has the labels"):
-        sl.omp(X, y, 1, sample_weight=y[::-1])
+    refuses(r"y has the labels.*another order.*y\.loc\[X\.index\]", sl.omp, X, y[::-1], 1)
+    refuses("sample_weight has the labels", sl.omp, X, y, 1, sample_weight=y[::-1])
 
 
 def test_missing_entries_are_told_by_name():
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame({"age": [1.0, np.nan, 3.0], "bmi": [1.0, 2.0, np.nan], "s": [np.nan, 1.0, np.nan]})
-    with pytest.raises(ValueError, match=r"'age' \(1\), 'bmi' \(1\), 's' \(2\), the first in row 0.*fillna"):
-        sl.omp(X, [1.0, 2.0, 3.0], 1)
+    refuses(r"'age' \(1\), 'bmi' \(1\), 's' \(2\), the first in row 0.*fillna", sl.omp, X, [1.0, 2.0, 3.0], 1)
 
 
 def test_weights_that_leave_no_data():
@@ -333,8 +326,7 @@ def test_weights_that_leave_no_data():
 def test_what_enters_with_a_problem():
     problem = Problem(np.eye(3), [1.0, 2.0, 3.0])
     for option in ("intercept", "standardize"):
-        with pytest.raises(ValueError, match=f"{option} must enter with the data"):
-            sl.omp(problem, 1, **{option: True})
+        refuses(f"{option} must enter with the data", sl.omp, problem, 1, **{option: True})
     with pytest.raises(ValueError, match="another name for forced: pass one"):
         sl.lasso_path(np.eye(3), [1.0, 2.0, 3.0], forced=[0], unpenalized=[1])
 

@@ -4,6 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse
+from fractional import dot, fractions
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracles import brute_force_lasso, lasso_kkt, objective, residual
@@ -205,13 +206,9 @@ def exact_violation(X, y, coef, lam, S=()):
 
     That is 8·(√n + 1) times what rounding of β and y moves c by, and 1e-4·λ. In exact fractions.
     """
-    columns = [[Fraction(v) for v in column] for column in X.T.tolist()]
-    beta = [Fraction(b) for b in coef.tolist()]
-    r = [
-        Fraction(v) - sum(b * column[i] for b, column in zip(beta, columns, strict=True) if b)
-        for i, v in enumerate(y.tolist())
-    ]
-    c = [sum(x * v for x, v in zip(column, r, strict=True)) for column in columns]
+    beta = fractions(coef)
+    r = [v - dot(row, beta) for v, row in zip(fractions(y), fractions(X), strict=True)]
+    c = [dot(column, r) for column in fractions(X.T)]
     penalty = [Fraction(0) if j in S else Fraction(float(lam)) for j in range(len(beta))]
     off = [
         abs(v - p * (1 if b > 0 else -1)) if b else abs(v) - p

@@ -1,16 +1,16 @@
 """The ledger: its machinery, that the stored one is the code's own, and that each row can turn red."""
 
 import datetime
-import importlib
 import io
 import json
 import os
-import sys
-from pathlib import Path
 
 import pytest
+from claims import CLAIMS, FOLDER
 from click.testing import CliRunner
+from commands import invoke
 from liars import liars
+from refusals import refuses
 from rich.console import Console
 
 from sparselin import ledger as machinery
@@ -18,9 +18,6 @@ from sparselin.ledger import Check, Verdict, claim, collect, decide, mutants
 from sparselin.studies.common.group import cli
 from sparselin.studies.ledger import command as ledger_command
 from sparselin.studies.ledger import report
-
-FOLDER = Path(__file__).parents[1] / "proofs_checks"
-CLAIMS = collect(FOLDER)
 
 
 def a_claim(check, **fields):
@@ -42,8 +39,7 @@ def test_a_failing_case_is_shrunk_and_reported():
 
     test = a_claim(never_above_ten)
     assert decide(test.claim, 200).failure == "counterexample: 11"
-    with pytest.raises(AssertionError, match="ours-x: counterexample: 11"):
-        test()
+    refuses("ours-x: counterexample: 11", test, error=AssertionError)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +117,7 @@ def test_the_evidence_for_each_verdict():
     ],
 )
 def test_fields_that_do_not_fit(fields, words):
-    with pytest.raises(ValueError, match=words):
-        a_claim(lambda check: None, **fields)
+    refuses(words, a_claim, lambda check: None, **fields)
 
 
 def test_the_docstring_is_the_statement():
@@ -171,8 +166,7 @@ def test_a_row_for_each_key_of_one_check():
     assert (first.verdict, second.verdict) == (Verdict.HOLDS, Verdict.REPRODUCED)
     assert first.test == second.test == "test_ledger.py::of_each"
     assert decide(first).found == ("a",)
-    with pytest.raises(AssertionError, match=r"^SA-x-b: counterexample: 'b'$"):
-        of_each()
+    refuses(r"^SA-x-b: counterexample: 'b'$", of_each, error=AssertionError)
 
 
 def test_randomness_depends_on_seed_and_id_alone():
@@ -227,25 +221,22 @@ def test_a_changed_verdict_or_statement_is_seen():
 # --- the command -----------------------------------------------------------------------------------------
 
 
-def run(*arguments):
-    return CliRunner().invoke(cli, ["ledger", "--folder", str(FOLDER), *arguments])
+LEDGER = ("ledger", "--folder", FOLDER)
 
 
 def test_the_command_checks_one_claim_against_the_stored_verdict():
-    result = run("--id", "SA-item-1", "--cases", "5", "--jobs", "1")
-    assert result.exit_code == 0, result.output
-    assert "false as printed" in result.output
-    assert "1 claim, 5 cases; all verdicts hold" in " ".join(result.output.split())
+    output = invoke(*LEDGER, "--id", "SA-item-1", "--cases", "5", "--jobs", "1")
+    assert "false as printed" in output
+    assert "1 claim, 5 cases; all verdicts hold" in output
 
 
 def test_a_red_row_is_exit_status_1(monkeypatch):
     import sparselin as sl
 
     monkeypatch.setattr(sl, "lasso_path", dict(liars(sl.lasso_path))["scaled"])
-    result = run("--id", "SA-item-1", "--cases", "5", "--jobs", "1")
-    assert result.exit_code == 1
-    assert "FAILED" in result.output
-    assert "1 verdict does not hold" in result.output
+    output = invoke(*LEDGER, "--id", "SA-item-1", "--cases", "5", "--jobs", "1", exit_code=1)
+    assert "FAILED" in output
+    assert "1 verdict does not hold" in output
 
 
 def test_a_part_is_stored_beside_what_is_there(tmp_path, monkeypatch):
@@ -255,8 +246,7 @@ def test_a_part_is_stored_beside_what_is_there(tmp_path, monkeypatch):
     monkeypatch.setattr(
         ledger_command.ledger_report, "write", lambda folder, made, write=report.write: write(tmp_path, made)
     )
-    result = run("--id", "SA-item-1", "--cases", "3", "--jobs", "1", "--seed", "7", "--write")
-    assert result.exit_code == 0, result.output
+    invoke(*LEDGER, "--id", "SA-item-1", "--cases", "3", "--jobs", "1", "--seed", "7", "--write")
     rows = json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8"))["rows"]
     assert [row["id"] for row in rows] == ["SA-item-1", *(row["id"] for row in stored["rows"])]
     assert (rows[0]["cases"], rows[0]["seed"]) == (3, 7)
@@ -298,14 +288,11 @@ def test_processes_and_one_process_find_the_same(tmp_path):
 
 def test_a_folder_without_a_ledger(tmp_path):
     folder = a_folder(tmp_path / "checks_alone", CHECK.format("a"))
-    result = CliRunner().invoke(cli, ["ledger", "--folder", str(folder), "--jobs", "1", "--cases", "3"])
-    assert result.exit_code == 0
-    assert "nothing to compare with" in result.output
-    assert "Witnesses" not in result.output
+    output = invoke("ledger", "--folder", folder, "--jobs", "1", "--cases", "3")
+    assert "nothing to compare with" in output
+    assert "Witnesses" not in output
     (folder / "ledger.json").write_text("[]")
-    result = CliRunner().invoke(cli, ["ledger", "--folder", str(folder)])
-    assert result.exit_code == 2
-    assert "holds no ledger" in " ".join(result.output.split())
+    assert "holds no ledger" in invoke("ledger", "--folder", folder, exit_code=2)
 
 
 def put_in_the_way(path, kind):
@@ -326,9 +313,7 @@ def test_nothing_is_written_over_what_another_wrote(tmp_path, monkeypatch, name,
     mine = put_in_the_way((place if name == "ours-a.npz" else folder) / name, kind)
     line = ["ledger", "--folder", str(folder), "--jobs", "1", "--cases", "3", "--write"]
     monkeypatch.setattr(ledger_command, "_decide", None)
-    result = CliRunner().invoke(cli, [*line, "--counterexamples", str(place)])
-    assert result.exit_code == 2, result.output
-    assert name in result.output
+    assert name in invoke(*line, "--counterexamples", place, exit_code=2)
     assert mine.read_bytes() == b"precious"
     assert (folder / name).is_symlink() or (place / name).is_symlink() or kind == "another"
 
@@ -339,8 +324,7 @@ def test_what_the_command_wrote_is_written_again(tmp_path):
     line = ["ledger", "--folder", str(folder), "--jobs", "1", "--cases", "3", "--write"]
     line += ["--counterexamples", str(tmp_path / "found")]
     for _ in range(2):
-        result = CliRunner().invoke(cli, line)
-        assert result.exit_code == 1, result.output
+        invoke(*line, exit_code=1)
         assert {path.name for path in (tmp_path / "found").iterdir()} == {"ours-a.npz"}
         assert {"LEDGER.md", "ledger.json"} < {path.name for path in folder.iterdir()}
     file = tmp_path / "found" / "ours-a.npz"
@@ -348,9 +332,7 @@ def test_what_the_command_wrote_is_written_again(tmp_path):
         file.write_bytes(data)
         assert CliRunner().invoke(cli, line).exit_code == 2
         assert file.read_bytes() == data
-        again = CliRunner().invoke(cli, ["ledger", "--folder", str(folder), "--design", str(file)])
-        assert again.exit_code == 2
-        assert "ours-a.npz is" in " ".join(again.output.split())
+        assert "ours-a.npz is" in invoke("ledger", "--folder", folder, "--design", file, exit_code=2)
 
 
 def test_a_full_disk_leaves_the_ledger_as_it_was(tmp_path, monkeypatch):
@@ -368,9 +350,7 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(tmp_path, monkeypatch):
     monkeypatch.setattr("sparselin.studies.common.folder.os.fsync", full)
     for whole in (0, 1):
         left[:] = [False, *[True] * whole]
-        result = CliRunner().invoke(cli, [*line, "--seed", "5"])
-        assert result.exit_code == 1
-        assert "cannot be written: No space left on device" in " ".join(result.output.split())
+        assert "cannot be written: No space left on device" in invoke(*line, "--seed", "5", exit_code=1)
         assert {name: (folder / name).read_bytes() for name in files} == files
     assert not list(folder.glob(".*part"))
 
@@ -383,8 +363,7 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(tmp_path, monkeypatch):
 def test_a_broken_ledger_is_named(tmp_path, text):
     folder = a_folder(tmp_path / "checks_broken_ledger", "")
     (folder / "ledger.json").write_bytes(text.encode("latin-1"))
-    with pytest.raises(ValueError, match=r"ledger\.json (holds no ledger|cannot be read)"):
-        report.read(folder)
+    refuses(r"ledger\.json (holds no ledger|cannot be read)", report.read, folder)
 
 
 @claim("ours-toy", "a toy", "exact", Verdict.HOLDS)
@@ -406,44 +385,39 @@ def toy():
 
 def test_a_registered_claim_is_in_the_command_and_its_tables(tmp_path, toy):
     """Nothing but `register` is called: processes, the table and the ledger that is written have it."""
-    with pytest.raises(ValueError, match="there is a claim 'ours-toy' already; choose another name"):
-        machinery.register(toy)
+    refuses("there is a claim 'ours-toy' already; choose another name", machinery.register, toy)
     folder = a_folder(tmp_path / "checks_and_toy", CHECK.format("a"))
     line = ["ledger", "--folder", str(folder), "--jobs", "2", "--cases", "3", "--write"]
-    result = CliRunner().invoke(cli, line)
-    assert result.exit_code == 0, result.output
-    assert "2 claims, 6 cases; all verdicts hold" in " ".join(result.output.split())
-    assert "ours-toy" in result.output
+    output = invoke(*line)
+    assert "2 claims, 6 cases; all verdicts hold" in output
+    assert "ours-toy" in output
     assert [row["id"] for row in report.read(folder)["rows"]] == ["ours-a", "ours-toy"]
     assert "[ours-toy](" in (folder / "LEDGER.md").read_text(encoding="utf-8")
-    result = run("--id", "ours-toy", "--jobs", "1")
-    assert result.exit_code == 1
-    assert "Changed: ours-toy is not in the stored ledger" in " ".join(result.output.split())
+    output = invoke(*LEDGER, "--id", "ours-toy", "--jobs", "1", exit_code=1)
+    assert "Changed: ours-toy is not in the stored ledger" in output
 
 
 def test_a_file_that_cannot_be_imported_is_named(tmp_path):
     folder = a_folder(tmp_path / "checks_broken", "def (")
-    with pytest.raises(ValueError, match=r"checks_broken.test_x cannot be imported: SyntaxError"):
-        collect(folder)
+    refuses(r"checks_broken.test_x cannot be imported: SyntaxError", collect, folder)
 
 
 def test_one_id_for_two_claims(tmp_path):
     twice = CHECK.format("a") + CHECK.format("b").replace("ours-b", "ours-A")
     folder = a_folder(tmp_path / "checks_twice", twice)
-    with pytest.raises(ValueError, match=r"ours-A is claimed by test_x.py::test_a and by test_x.py::test_b"):
-        collect(folder)
+    refuses(r"ours-A is claimed by test_x.py::test_a and by test_x.py::test_b", collect, folder)
 
 
 def test_ids_and_papers_in_any_case():
     assert [made.id for made in collect(FOLDER, "SA", "sa-ITEM-1")] == ["SA-item-1"]
-    assert run("--paper", "sa", "--id", "sa-item-1", "--cases", "3", "--jobs", "1").exit_code == 0
+    invoke(*LEDGER, "--paper", "sa", "--id", "sa-item-1", "--cases", "3", "--jobs", "1")
 
 
 def test_bad_arguments(tmp_path):
-    assert "no claim's id in LN begins with 'zzz'" in run("--id", "zzz", "--paper", "LN").output
-    result = CliRunner().invoke(cli, ["ledger", "--folder", str(tmp_path)])
-    assert result.exit_code == 2
-    assert "no test_*.py in" in result.output
+    assert "no claim's id in LN begins with 'zzz'" in invoke(
+        *LEDGER, "--id", "zzz", "--paper", "LN", exit_code=2
+    )
+    assert "no test_*.py in" in invoke("ledger", "--folder", tmp_path, exit_code=2)
 
 
 def test_a_ledger_is_written_and_read_back(tmp_path):
@@ -476,24 +450,3 @@ def test_brackets_and_underscores_are_shown_not_obeyed(tmp_path):
     assert "[[1, 2], [/b]]" in shown
     text = report.markdown(report.document([(made, outcome)], 0, datetime.date(2026, 11, 21)))
     assert r"a\_b\*c\_d\*e" in text
-
-
-# --- every row can turn red ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("made", "name"),
-    [pytest.param(made, name, id=f"{made.id}:{name}") for made in CLAIMS for name in made.mutants],
-)
-def test_a_row_turns_red_when_a_function_under_test_lies(made, name, monkeypatch):
-    owner, _, attribute = name.rpartition(".")
-    module = importlib.import_module("sparselin") if owner == "sl" else sys.modules[made.function.__module__]
-    few = -(-made.ci_cases // 16)  # most lies are seen at once; few cases count where the truth passes them
-    rounds = [made.ci_cases] if decide(made, few, shrink=False).failure else [few, made.ci_cases]
-    lies = dict(liars(getattr(module, attribute)))
-    for cases in rounds:
-        for lying in lies.values():
-            monkeypatch.setattr(module, attribute, lying)
-            if decide(made, cases, shrink=False).failure:
-                return
-    pytest.fail(f"{made.id} stands although {name} lies: {', '.join(lies)}")

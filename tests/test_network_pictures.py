@@ -9,19 +9,6 @@ from sparselin.results import Status
 NAMES = ("age", "bmi", "s$5")
 
 
-@pytest.fixture
-def shown():
-    drawn = []
-
-    def show(result):
-        drawn.append(plots.show(result))
-        return drawn[-1]
-
-    yield show
-    for ax in drawn:
-        plots.close(ax.figure)
-
-
 def attention(phases):
     return results.AttentionPath(
         order=np.array([2, 1])[:phases], phase=np.array([1, 2])[:phases],
@@ -33,14 +20,14 @@ def attention(phases):
     )  # fmt: skip
 
 
-def test_attention_is_over_the_mean_of_what_is_left(shown):
-    ax = shown(attention(2))
+def test_attention_is_over_the_mean_of_what_is_left():
+    ax = plots.show(attention(2))
     left, picked = [line.get_xdata() for line in ax.lines[:2]]
     assert left == pytest.approx([0.5, 0.5, 2.0])
     assert picked == pytest.approx([2.0])
     assert ax.lines[2].get_xdata() == pytest.approx([0.5, 1.5])  # 0.1 and 0.3 over 0.2: x2 is selected
     assert [label.get_text() for label in ax.get_yticklabels()] == [r"1  s\$5", "2  bmi"]
-    assert "no phase has ended" in [text.get_text() for text in shown(attention(0)).texts]
+    assert "no phase has ended" in [text.get_text() for text in plots.show(attention(0)).texts]
 
 
 def lassonet(rows, validation):
@@ -53,23 +40,23 @@ def lassonet(rows, validation):
     )  # fmt: skip
 
 
-def test_a_path_of_lassonet_is_without_the_dense_network(shown):
-    ax = shown(lassonet(3, 0.5))
+def test_a_path_of_lassonet_is_without_the_dense_network():
+    ax = plots.show(lassonet(3, 0.5))
     assert ax.lines[0].get_xydata().tolist() == [[1, 2], [2, 1]]
     losses = ax.figure.axes[1].lines
     assert [line.get_ydata().tolist() for line in losses] == [[2, 3], [0.5, 0.5]]
-    assert len(shown(lassonet(3, np.nan)).figure.axes[1].lines) == 1
-    assert "dense network only" in shown(lassonet(1, np.nan)).texts[0].get_text()
+    assert len(plots.show(lassonet(3, np.nan)).figure.axes[1].lines) == 1
+    assert "dense network only" in plots.show(lassonet(1, np.nan)).texts[0].get_text()
 
 
-def test_a_ranking_has_a_bar_for_each_feature_selected(shown):
+def test_a_ranking_has_a_bar_for_each_feature_selected():
     def ranking(scores):
         return results.FeatureRanking(
             support=np.array([2, 0]), scores=np.array(scores), picks=np.array([2, 0]), lam=np.full(2, np.nan),
             method="random forest", status=Status.COMPLETED, n_features=3, names=NAMES,
         )  # fmt: skip
 
-    ax = shown(ranking([0.25, 0.1, 0.5]))
+    ax = plots.show(ranking([0.25, 0.1, 0.5]))
     assert [bar.get_width() for bar in ax.patches] == [0.5, 0.25]
     assert ax.get_xlabel() == "score by random forest"
-    assert "no finite scores" in shown(ranking([np.nan] * 3)).texts[0].get_text()
+    assert "no finite scores" in plots.show(ranking([np.nan] * 3)).texts[0].get_text()

@@ -104,13 +104,3 @@ def test_what_is_in_the_span_is_never_picked(rng):
     path = sl.ols(X, rng.normal(size=12), 8)
     assert path.status is Status.RANK_EXHAUSTED
     assert len(path.support) == 4
-
-
-def test_callback_forced_and_tol(rng):
-    X, y = rng.normal(size=(40, 20)), rng.normal(size=40)
-    path = sl.ols(X, y, 6, forced=[3, 5])
-    assert path.support.tolist() == textbook_ols(X, y, 6, S=[3, 5])
-    stopped = sl.ols(X, y, 9, callback=lambda path: len(path.support) == 4)
-    assert stopped.support.tolist() == sl.ols(X, y, 4).support.tolist()
-    norms = sl.ols(X, y, 6).residual_norm / np.linalg.norm(y)
-    assert len(sl.ols(X, y, 6, tol=(norms[3] + norms[4]) / 2).support) == 4

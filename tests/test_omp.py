@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import residual, textbook_omp
+from refusals import refuses
+from schemes import METHODS, TEXTBOOK
 from sklearn.linear_model import orthogonal_mp
 from ties import DESIGNS, KINDS, tied
 
@@ -104,10 +106,11 @@ def test_agrees_with_scikit_learn_where_that_is_right(rng):
         np.testing.assert_allclose(sl.omp(X, y, 5).dense_coef(), theirs, rtol=1e-9)
 
 
-def test_forced_features_come_first_and_count(rng):
+@METHODS
+def test_forced_features_come_first_and_count(rng, method):
     X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
-    path = sl.omp(X, y, 5, forced=[7, 3])
-    assert path.support.tolist() == textbook_omp(X, y, 5, S=[7, 3])
+    path = method(X, y, 5, forced=[7, 3])
+    assert path.support.tolist() == TEXTBOOK[method](X, y, 5, S=[7, 3])
     assert np.isnan(path.lam_star).tolist() == [True, True, False, False, False]
     assert path.ties[0] == ()
 
@@ -120,11 +123,12 @@ def test_dependent_forced_features_get_the_coefficient_zero(rng):
     assert path.residual_norm[1] == path.residual_norm[3]
 
 
-def test_tol_is_a_relative_residual_norm(rng):
+@pytest.mark.parametrize("method", [sl.omp, sl.ols])
+def test_tol_is_a_relative_residual_norm(rng, method):
     X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
-    norms = sl.omp(X, y, 10).residual_norm / np.linalg.norm(y)
+    norms = method(X, y, 10).residual_norm / np.linalg.norm(y)
     for scale in (1.0, 1e-12, 1e12):
-        path = sl.omp(X, y * scale, 10, tol=(norms[4] + norms[3]) / 2)
+        path = method(X, y * scale, 10, tol=(norms[4] + norms[3]) / 2)
         assert len(path.support) == 4
         assert path.status is Status.TOLERANCE
 
@@ -144,8 +148,7 @@ def test_residual_is_a_residual_norm(rng, method):
         assert path.status is Status.TOLERANCE
         assert path.support.size == 0
         assert len(method(X, y * scale, 10, residual=norms[0], forced=[7]).support) == 1
-    with pytest.raises(ValueError, match="residual must be nonnegative"):
-        method(X, y, 10, residual=-1.0)
+    refuses("residual must be nonnegative", method, X, y, 10, residual=-1.0)
 
 
 def test_statuses():
@@ -157,7 +160,8 @@ def test_statuses():
     assert sl.omp(X, [0, 0, 0, 0], 1).status is Status.EXACT_FIT
 
 
-def test_a_callback_sees_each_step_and_may_stop(rng):
+@METHODS
+def test_a_callback_sees_each_step_and_may_stop(rng, method):
     X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
     seen = []
 
@@ -165,9 +169,10 @@ def test_a_callback_sees_each_step_and_may_stop(rng):
         seen.append(path.support.tolist())
         return len(path.support) == 3
 
-    path = sl.omp(X, y, 9, callback=stop_at_three)
+    path = method(X, y, 9, callback=stop_at_three)
     assert path.status is Status.STOPPED
     assert [len(support) for support in seen] == [1, 2, 3]
+    assert path.support.tolist() == method(X, y, 3).support.tolist()
 
 
 def test_nearly_dependent_columns_keep_an_orthogonal_basis():
@@ -203,5 +208,4 @@ def test_frames_of_mixed_numbers_and_what_they_refuse(rng):
     dates = polars.DataFrame({"a": X[:, 0], "day": days})
     texts = pandas.DataFrame({"a": X[:, 0], "name": ["x"] * 20})
     for data, column in ((dates, "day"), (texts, "name")):
-        with pytest.raises(TypeError, match=rf"X\['{column}'\] must hold real numbers"):
-            sl.omp(data, y, 1)
+        refuses(rf"X\['{column}'\] must hold real numbers", sl.omp, data, y, 1, error=TypeError)

@@ -31,7 +31,6 @@ def test_agreement_has_a_bar_for_each_verdict_and_ensemble(records):
     np.testing.assert_allclose(widths.sum(axis=0), 1)
     np.testing.assert_allclose(widths[0], [row.agreements / row.steps for row in summary])
     assert [label.get_text() for label in ax.get_yticklabels()] == [row.name for row in summary]
-    plots.close(ax.figure)
 
 
 def test_windows_show_the_medians(records):
@@ -40,13 +39,11 @@ def test_windows_show_the_medians(records):
     medians = [line.get_xdata()[0] for line in ax.lines if line.get_color() == "white"]
     assert np.median(sharp) == pytest.approx(medians[0])
     assert len(medians) == 4
-    plots.close(ax.figure)
 
 
 def test_panels_carry_their_range():
     axes = plots.penalty_panels([penalty_contours(limit, points=21) for limit in (1, 10)])
     assert [ax.get_xlim()[1] for ax in axes] == [1, 10]
-    plots.close(axes[0].figure)
 
 
 def test_the_colours_between_contours_are_an_image():
@@ -54,7 +51,6 @@ def test_the_colours_between_contours_are_an_image():
     drawn = plots.penalty_panels([penalty_contours(limit) for limit in (1, 10, 100)])
     buffer = io.StringIO()
     drawn[0].figure.savefig(buffer, format="svg")
-    plots.close(drawn[0].figure)
     assert len(buffer.getvalue()) < 2.2e5  # in base 64 less than 300 kB
     assert buffer.getvalue().count("<image") == 6  # with the colour bars
 
@@ -74,21 +70,6 @@ def line(ax, label):
     return found.get_xydata()
 
 
-@pytest.fixture
-def shown():
-    """`plots.show`, whose figures are closed in the end."""
-    drawn = []
-
-    def show(result):
-        ax = plots.show(result)
-        drawn.append(ax.figure)
-        return ax
-
-    yield show
-    for figure in drawn:
-        plots.close(figure)
-
-
 NAMES = ["age", "bmi", "blood pressure", "cost in $, or $", "e"]
 X, Y = sl.ensembles.gaussian(40, 5, rng=1)
 NAMED = sl.Problem(X, Y, names=NAMES, intercept=True)
@@ -96,9 +77,9 @@ ZERO = np.zeros(3)
 
 
 class TestLassoPath:
-    def test_lines_are_the_path_and_end_in_the_names(self, shown):
+    def test_lines_are_the_path_and_end_in_the_names(self):
         path = sl.lasso_path(NAMED)
-        ax = shown(path)
+        ax = plots.show(path)
         for j, name in enumerate(["age", "bmi", "blood pressure", r"cost in \$, or \$", "e"]):
             points = line(ax, name)
             np.testing.assert_allclose(points[:, 1], [path.at(lam)[j] for lam in points[:, 0]], atol=1e-12)
@@ -108,9 +89,9 @@ class TestLassoPath:
         order = sorted(range(5), key=lambda j: -path.coef[-1, j])
         assert [text.split()[0] for text in texts(ax.texts)[:5]] == [NAMES[j].split()[0] for j in order]
 
-    def test_r2_above_is_that_of_the_solutions(self, shown):
+    def test_r2_above_is_that_of_the_solutions(self):
         path = sl.lasso_path(NAMED, lam_min=0.2)
-        ax = shown(path)
+        ax = plots.show(path)
         *numbers, name = texts(ax.texts)[-7:]
         assert name == "$R^2$"
         for share, number in zip(np.linspace(0, 1, 6), numbers, strict=True):
@@ -119,32 +100,32 @@ class TestLassoPath:
             r = Y - Y.mean() - (X - X.mean(axis=0)) @ beta
             assert float(number) == pytest.approx(1 - r @ r / np.var(Y) / len(Y), abs=0.0051)
 
-    def test_r2_is_written_once_where_it_stays(self, shown):
+    def test_r2_is_written_once_where_it_stays(self):
         path = sl.lasso_path(np.eye(2), [10.0, 0.1])
-        *numbers, _ = [text for text in texts(shown(path).texts) if not text.startswith("x")]
+        *numbers, _ = [text for text in texts(plots.show(path).texts) if not text.startswith("x")]
         assert numbers[0] == "0.00"
         assert numbers[-1] == "1.00"
         assert len(numbers) == len(set(numbers)) < 6
 
-    def test_names_that_legends_would_leave_out(self, shown):
-        ax = shown(sl.lasso_path(sl.Problem(X, Y, names=["", "_a", "b", "c", "d"])))
+    def test_names_that_legends_would_leave_out(self):
+        ax = plots.show(sl.lasso_path(sl.Problem(X, Y, names=["", "_a", "b", "c", "d"])))
         assert {"x0", " _a", "b", "c", "d"} <= set(ax.get_legend_handles_labels()[1])
         assert {"x0", " _a", "b", "c", "d"} <= set(texts(ax.texts))
 
-    def test_the_units_of_coefficients_are_told(self, shown):
-        assert shown(sl.lasso_path(X, Y)).get_ylabel() == "coefficient"
+    def test_the_units_of_coefficients_are_told(self):
+        assert plots.show(sl.lasso_path(X, Y)).get_ylabel() == "coefficient"
         units = "coefficient, each in its own unit"
-        assert shown(sl.lasso_path(X, Y, standardize=True)).get_ylabel() == units
+        assert plots.show(sl.lasso_path(X, Y, standardize=True)).get_ylabel() == units
 
     @pytest.mark.parametrize(("last", "scale"), [(0.0, "symlog"), (0.01, "log"), (0.5, "linear")])
-    def test_the_axis_is_logarithmic_where_the_path_is_long(self, last, scale, shown):
+    def test_the_axis_is_logarithmic_where_the_path_is_long(self, last, scale):
         path = sl.lasso_path(np.eye(2), [1.0, 0.02], lam_min=last)
-        assert shown(path).get_xscale() == scale
+        assert plots.show(path).get_xscale() == scale
 
-    def test_of_many_features_the_largest_have_names(self, shown):
+    def test_of_many_features_the_largest_have_names(self):
         design, y = sl.ensembles.gaussian(60, 50, rng=0)
         path = sl.lasso_path(design, y)
-        ax = shown(path)
+        ax = plots.show(path)
         largest = np.argsort(-np.abs(path.coef[-1]))[:12]
         assert {text for text in texts(ax.texts) if text[0] == "x"} == {f"x{j}" for j in largest}
         (others,) = ax.collections
@@ -153,16 +134,16 @@ class TestLassoPath:
         boxes = [mpl.text.Text.get_window_extent(text) for text in ax.texts[:12]]
         assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
 
-    def test_nothing_enters(self, shown):
-        ax = shown(sl.lasso_path(X, 0 * Y))
+    def test_nothing_enters(self):
+        ax = plots.show(sl.lasso_path(X, 0 * Y))
         assert "No feature enters" in ax.texts[0].get_text()
         assert not ax.lines
 
 
 class TestSelection:
-    def test_it_shows_the_levels_the_runners_up_and_r2(self, shown):
+    def test_it_shows_the_levels_the_runners_up_and_r2(self):
         path = sl.omp(NAMED, 4, forced=["e"])
-        ax = shown(path)
+        ax = plots.show(path)
         assert texts(ax.get_yticklabels())[0] == "1  e (forced)"
         assert texts(ax.get_yticklabels())[1:] == [
             f"{t + 1}  {NAMES[path.support[t]]}".replace("$", r"\$") for t in (1, 2, 3)
@@ -184,16 +165,16 @@ class TestSelection:
         assert texts(ax.texts) == [f"{100 * margin:.3g} %" for margin in path.margin[1:]]
         assert texts(right.texts) == [f"{r2:.3f}" for r2 in expected]
 
-    def test_ties_are_marked_and_named(self, shown):
-        ax = shown(sl.omp(np.eye(3), [1.0, 1.0, 1.0], 3))
+    def test_ties_are_marked_and_named(self):
+        ax = plots.show(sl.omp(np.eye(3), [1.0, 1.0, 1.0], 3))
         assert texts(ax.get_yticklabels()) == ["1  x0 = x1, 1 more", "2  x1 = x2", "3  x2"]
         assert line(ax, "pick, tied")[:, 1].tolist() == [0, 1]
 
-    def test_a_step_without_a_runner_up_has_a_bar(self, shown):
+    def test_a_step_without_a_runner_up_has_a_bar(self):
         """Also on a logarithmic axis, which has no place for 0: it begins at the edge."""
         for y, scale in (([100.0, 10.0, 1.0], "log"), ([3.0, 2.0, 1.0], "linear")):
             path = sl.omp(np.eye(3), y, 3)
-            ax = shown(path)
+            ax = plots.show(path)
             assert (ax.get_xscale(), path.margin[2]) == (scale, 1)
             (bars,) = ax.collections
             for segment, t in zip(bars.get_segments(), range(3), strict=True):
@@ -201,41 +182,43 @@ class TestSelection:
             assert bars.get_segments()[2][0, 0] == ax.get_xlim()[0]
             np.testing.assert_allclose([s[0, 0] for s in bars.get_segments()[:2]], y[1:])
 
-    def test_one_step_many_steps_none(self, shown):
-        assert len(shown(sl.omp(X[:, :1], Y, 1)).get_yticklabels()) == 1
+    def test_one_step_many_steps_none(self):
+        assert len(plots.show(sl.omp(X[:, :1], Y, 1)).get_yticklabels()) == 1
         design, y = sl.ensembles.gaussian(90, 80, rng=0)
-        labels = texts(shown(sl.omp(design, y, 80)).get_yticklabels())
+        labels = texts(plots.show(sl.omp(design, y, 80)).get_yticklabels())
         assert [label.split()[0] for label in labels] == [str(t) for t in range(1, 81, 2)]
-        assert "No feature is selected" in shown(sl.omp(np.eye(3), ZERO, 2)).texts[0].get_text()
-        forced = shown(sl.omp(X, Y, 2, forced=[0, 1]))
+        assert "No feature is selected" in plots.show(sl.omp(np.eye(3), ZERO, 2)).texts[0].get_text()
+        forced = plots.show(sl.omp(X, Y, 2, forced=[0, 1]))
         assert len(forced.lines) == 0
         assert len(forced.figure.axes[1].lines[0].get_xdata()) == 2
 
 
-def test_an_explanation(shown):
+def test_an_explanation():
     path = sl.omp(NAMED, 3)
     left = next(j for j in range(5) if j not in path.support)
     for j in (left, int(path.support[2])):
         found = sl.explain(NAMED, path, j)
-        ax = shown(found)
+        ax = plots.show(found)
         np.testing.assert_array_equal(line(ax, NAMES[j].replace("$", r"\$"))[:, 1], found.correlation)
         np.testing.assert_array_equal(line(ax, "the pick")[:, 1], found.level)
         names = [f"+ {NAMES[i]}".replace("$", r"\$") for i in found.given]
         assert texts(ax.get_xticklabels()) == ["none", *names]
     found = sl.explain(NAMED, sl.lasso_path(NAMED), 0)
-    points = line(shown(found), "age")
+    points = line(plots.show(found), "age")
     np.testing.assert_array_equal(points, np.column_stack([found.level, found.correlation]))
-    ax = shown(sl.explain(-np.eye(2), [-1.0, 2.0], sl.lasso_path(-np.eye(2), [-1.0, 2.0], positive=True), 1))
+    ax = plots.show(
+        sl.explain(-np.eye(2), [-1.0, 2.0], sl.lasso_path(-np.eye(2), [-1.0, 2.0], positive=True), 1)
+    )
     assert ax.get_ylabel() == r"$\langle X_j, r\rangle$"
     assert ax.get_ylim()[0] < -2
     none = sl.explain(X, 0 * Y, sl.lasso_path(X, 0 * Y), 0)
-    assert "stays at zero" in shown(none).texts[0].get_text()
+    assert "stays at zero" in plots.show(none).texts[0].get_text()
 
 
-def test_the_first_segment(shown):
+def test_the_first_segment():
     design = np.column_stack([np.eye(3), [1.0, 0.0, 0.0], [0.6, 0.8, 0.0]])
     entry = sl.first_entry(sl.Problem(design, [2.0, -2.0, 1.0], names=list("abcde")))
-    ax = shown(entry)
+    ax = plots.show(entry)
     for name, sign, v in zip("abd", entry.signs, entry.direction, strict=True):
         path = sl.lasso_path(design, [2.0, -2.0, 1.0])
         ends = line(ax, name)
@@ -244,13 +227,13 @@ def test_the_first_segment(shown):
         if name == "b":  # the only solution has it
             np.testing.assert_allclose(ends[1, 1], path.at(entry.window_lower)[1])
     assert set(texts(ax.texts)[:3]) == set("abd")
-    assert "No feature enters" in shown(sl.first_entry(X, 0 * Y)).texts[0].get_text()
+    assert "No feature enters" in plots.show(sl.first_entry(X, 0 * Y)).texts[0].get_text()
 
 
-def test_many_signals(shown):
+def test_many_signals():
     D = np.eye(4)
     batch = sl.batch_omp(D, np.array([[3.0, 0, 0, 0], [3, 2, 0, 0], [3, 2, 1, 0], [3, 2, 1, 0.5]]).T, 3)
-    ax = shown(batch)
+    ax = plots.show(batch)
     widths = {}
     for bar in ax.patches:
         if bar.get_width():
@@ -261,14 +244,14 @@ def test_many_signals(shown):
     right = ax.figure.axes[1]
     medians = {one.get_ydata()[0]: one.get_xdata()[0] for one in right.lines if one.get_marker() == "o"}
     assert medians == {1: 0, 2: 0, 3: pytest.approx(0.25)}
-    assert shown(sl.batch_omp(D, np.zeros((4, 2)), 1)).patches
+    assert plots.show(sl.batch_omp(D, np.zeros((4, 2)), 1)).patches
 
 
 class TestSubsets:
-    def test_the_bars_add_up_to_the_value(self, shown):
+    def test_the_bars_add_up_to_the_value(self):
         ridge = sl.spectral.GeneralizedRank(0.5)
         result = sl.forward_regression(NAMED, 4, regularizer=ridge, nu=0.3)
-        ax = shown(result)
+        ax = plots.show(result)
         bars = sorted(ax.patches, key=lambda bar: bar.get_y())
         np.testing.assert_allclose([bar.get_width() for bar in bars], result.gains)
         np.testing.assert_allclose(bars[-1].get_x() + bars[-1].get_width(), result.value)
@@ -277,27 +260,27 @@ class TestSubsets:
         assert texts(ax.get_yticklabels()) == [NAMES[j].replace("$", r"\$") for j in result.support]
         assert ax.figure.axes[1].lines[0].get_xdata().tolist() == result.coef.tolist()
 
-    def test_the_bound_of_a_best_subset(self, shown):
+    def test_the_bound_of_a_best_subset(self):
         best, cut = (sl.best_subset(NAMED, 2, node_limit=limit) for limit in (None, 1))
-        (bound,) = [one for one in shown(best).lines if one.get_label().startswith("none exceeds")]
+        (bound,) = [one for one in plots.show(best).lines if one.get_label().startswith("none exceeds")]
         assert bound.get_xdata()[0] == pytest.approx(best.r2)
-        ax = shown(cut)
+        ax = plots.show(cut)
         total = float(np.var(Y)) * len(Y)
         (bound,) = [one for one in ax.lines if one.get_label().startswith("none exceeds")]
         assert bound.get_xdata()[0] == pytest.approx(1 - cut.lower_bound / total)
 
-    def test_nothing_selected(self, shown):
-        assert "No feature" in shown(sl.forward_regression(X, 0 * Y, 2)).texts[0].get_text()
+    def test_nothing_selected(self):
+        assert "No feature" in plots.show(sl.forward_regression(X, 0 * Y, 2)).texts[0].get_text()
 
-    def test_a_maximum_of_f(self, shown):
+    def test_a_maximum_of_f(self):
         found = sl.spectral.greedy_maximize(X.T @ X, 3, sl.spectral.SmoothedDifferentialEntropy(1.0))
-        widths = [bar.get_width() for bar in shown(found).patches]
+        widths = [bar.get_width() for bar in plots.show(found).patches]
         np.testing.assert_allclose(widths, found.gains)
 
 
-def test_the_choice_of_nu(shown):
+def test_the_choice_of_nu():
     choice = sl.choose_nu(*sl.ensembles.gaussian(40, 8, rng=2), 3, sl.spectral.GeneralizedRank(0.5))
-    ax = shown(choice)
+    ax = plots.show(choice)
     labels = {one.get_label(): one for one in ax.lines}
     good, bad = (line(ax, label) for label in ("at least the LASSO's", "below"))
     tried = np.concatenate([good, bad])
@@ -309,9 +292,9 @@ def test_the_choice_of_nu(shown):
     assert labels[rf"$\nu$ = {choice.nu:.3g}"].get_xdata()[0] == choice.nu
 
 
-def test_stability(shown):
+def test_stability():
     found = sl.stability_selection(NAMED, 3, forced=["e"], threshold=0.6, pairs=10)
-    ax, selected = shown(found), found.selected().tolist()
+    ax, selected = plots.show(found), found.selected().tolist()
     assert 1 < len(selected) < 5
     for j in selected:
         points = line(ax, NAMES[j].replace("$", r"\$"))
@@ -326,66 +309,68 @@ def test_stability(shown):
     assert ax.get_xlabel() == "first $t$ features of OMP"
 
 
-def test_the_constraints_of_a_projection(shown):
+def test_the_constraints_of_a_projection():
     projection = sl.project_dual(X, Y, 0.1, forced=[0])
-    ax = shown(projection)
+    ax = plots.show(projection)
     active = line(ax, r"active: $|\langle X_j, u\rangle| = \lambda$")
     assert set(active[:, 0]) == {projection.coef[j] for j in projection.active}
     assert line(ax, "without penalty")[:, 0].tolist() == [projection.coef[0]]
     assert np.all(np.diff([abs(projection.coef[int(t[1:])]) for t in texts(ax.get_yticklabels())]) <= 0)
-    assert "is v" in shown(sl.project_dual(X, Y, 1e9)).texts[0].get_text()
+    assert "is v" in plots.show(sl.project_dual(X, Y, 1e9)).texts[0].get_text()
 
 
-def test_the_descent(shown):
+def test_the_descent():
     result = sl.hadamard_descent(X, Y, 2.0)
-    ax = shown(result)
+    ax = plots.show(result)
     drawn = line(ax, "objective − its last value")
     at = drawn[:, 0].astype(int)
     np.testing.assert_allclose(drawn[:, 1], result.objective[at] - result.objective[-1])
     assert (result.objective[at] > result.objective[-1]).all()
     assert ax.get_yscale() == "log"
     assert f"after {len(result.objective) - 1} iterations" in ax.get_title()
-    assert "from the start" in shown(sl.hadamard_descent(X, 0 * Y, 2.0)).texts[0].get_text()
+    assert "from the start" in plots.show(sl.hadamard_descent(X, 0 * Y, 2.0)).texts[0].get_text()
 
 
-def test_proximal_steps_and_penalties(shown):
+def test_proximal_steps_and_penalties():
     prox = sl.hier_prox([3.0, 0.1, -2.0], [[5.0, 1.0], [0.1, 0.0], [0.5, 0.5]], lam=1.0, M=1.0)
-    ax = shown(prox)
+    ax = plots.show(prox)
     assert [text.split(",")[0] for text in texts(ax.get_yticklabels())] == ["x0", "x2"]
     np.testing.assert_allclose(line(ax, r"$\|\theta_j\|$")[:, 0], np.abs(prox.theta[[0, 2]]))
     np.testing.assert_allclose(line(ax, r"$\max_k |W_{jk}|$")[:, 0], np.abs(prox.W).max(axis=1)[[0, 2]])
-    assert "all 1 have" in shown(sl.hier_prox([0.1], [[0.1]], lam=9.0, M=1.0)).texts[0].get_text()
+    assert "all 1 have" in plots.show(sl.hier_prox([0.1], [[0.1]], lam=9.0, M=1.0)).texts[0].get_text()
     one, many = sl.softmax_penalty([1.0, 2.0, 0.5]), sl.softmax_penalty([[1.0, 2.0], [0.5, 0.1]])
-    assert shown(one).lines[0].get_ydata().tolist() == one.minimizer.tolist()
-    assert shown(many).lines[0].get_ydata().tolist() == many.value.tolist()
+    assert plots.show(one).lines[0].get_ydata().tolist() == one.minimizer.tolist()
+    assert plots.show(many).lines[0].get_ydata().tolist() == many.value.tolist()
 
 
-def test_intervals(shown):
-    ax = shown(sl.Interval(0.25, 0.5, "by hand"))
+def test_intervals():
+    ax = plots.show(sl.Interval(0.25, 0.5, "by hand"))
     assert ax.lines[0].get_xdata().tolist() == [0.25, 0.5]
     assert (ax.get_title(), ax.texts[0].get_text()) == ("by hand", "0.25 to 0.5")
-    assert shown(sl.Interval(1.0, np.inf, "half")).lines[0].get_xdata().tolist() == [1.0]
-    assert shown(sl.Interval(2.0, 2.0, "known")).texts[0].get_text() == "2"
-    assert shown(sl.submodularity_ratio(X, Y, [0], 1)).texts[0].get_text() == "1"
+    assert plots.show(sl.Interval(1.0, np.inf, "half")).lines[0].get_xdata().tolist() == [1.0]
+    assert plots.show(sl.Interval(2.0, 2.0, "known")).texts[0].get_text() == "2"
+    assert plots.show(sl.submodularity_ratio(X, Y, [0], 1)).texts[0].get_text() == "1"
 
 
-def test_sparse_eigenvalues(shown):
+def test_sparse_eigenvalues():
     result = sl.sparse_eigenvalues(X, 3)
-    ax = shown(result)
+    ax = plots.show(result)
     drawn = [one.get_xdata().tolist() for one in ax.lines if len(one.get_xdata()) == 2]
     bounds = [[one.lower, one.upper] for one in (result.lambda_max, result.lambda_min)]
     assert drawn == bounds
     assert ax.figure.axes[1].lines[0].get_ydata().tolist() == result.babel.tolist()
-    assert "fewer than two" in shown(sl.sparse_eigenvalues(X[:, :1], 1)).figure.axes[1].texts[0].get_text()
+    assert (
+        "fewer than two" in plots.show(sl.sparse_eigenvalues(X[:, :1], 1)).figure.axes[1].texts[0].get_text()
+    )
 
 
-def test_guarantees(shown):
+def test_guarantees():
     result = sl.guarantee_bounds(X, Y, 2)
     broken = sl.Bound(
         "too much", "OMP", "2", "nobody", (("none", True),), 0.9, 0.9, sl.Interval(0.5, 0.5, "")
     )
     for given in (result, dataclasses.replace(result, bounds=(*result.bounds, broken))):
-        ax = shown(given)
+        ax = plots.show(given)
         assert texts(ax.get_yticklabels()) == [f"{bound.algorithm}: {bound.name}" for bound in given.bounds]
         bars = {round(bar.get_y() + bar.get_height() / 2): bar for bar in ax.patches}
         assert {row: bar.get_width() for row, bar in bars.items()} == {
@@ -409,14 +394,13 @@ def test_a_picture_of_two_panels_stays_in_its_place(place):
     right = figure.axes[2]
     assert right.get_position().x0 > ax.get_position().x1
     assert right.get_position().y1 < above.get_position().y0
-    plots.close(figure)
 
 
-def test_letters_have_eleven_points_and_long_names_are_cut(shown):
+def test_letters_have_eleven_points_and_long_names_are_cut():
     names = [f"mean_of_the_very_long_$ $ name {j} of_five" for j in range(5)]
     problem = sl.Problem(X, Y, names=names)
     for result in (sl.omp(problem, 3), sl.lasso_path(problem), sl.best_subset(problem, 2)):
-        figure = shown(result).figure
+        figure = plots.show(result).figure
         figure.canvas.draw()
         letters = [text for text in figure.findobj(mpl.text.Text) if text.get_text() and text.get_visible()]
         assert min(text.get_fontsize() for text in letters) >= 11

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -33,14 +32,6 @@ WORK = {
     "select": "sparselin.studies.select.command._cross_validated",
     "one pass": "sparselin.studies.select.one_pass._compressed",
 }
-
-
-@pytest.fixture(autouse=True, scope="module")
-def interruptible():
-    """A command ignores Ctrl-C while it writes its report; what runs after it in this process must not."""
-    handler = signal.getsignal(signal.SIGINT)
-    yield
-    signal.signal(signal.SIGINT, handler)
 
 
 def invoke(*arguments):

@@ -8,10 +8,10 @@ import zipfile
 import click
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import invoke
+from refusals import refuses
 
 import sparselin as sl
-from sparselin.studies.common.group import cli
 from sparselin.studies.common.saved_design import read_design
 
 GOOD = "age,weight in kg,price\n1,2,3\n4,5.5,6\n-1,0,1e-3\n"
@@ -48,9 +48,7 @@ def test_an_index_that_a_frame_wrote_is_no_feature(tmp_path, index):
     assert "the first column has no name, and is left out" in saved.note
     assert plain.note == ""
     for command, option in (("guarantee", "--k"), ("verify", "--steps")):
-        result = CliRunner().invoke(cli, [command, "--design", str(path), option, "1"])
-        assert result.exit_code == 0, result.output
-        assert saved.note in result.output
+        assert saved.note in invoke(command, "--design", path, option, "1")
 
 
 @pytest.mark.parametrize(
@@ -81,10 +79,8 @@ def test_bad_archives_say_what_they_have(tmp_path):
     np.save(tmp_path / "x.npy", np.eye(2))
     np.savez(tmp_path / "x.npz", X=np.eye(2), z=1)
     for name, words in (("x.npy", "one array"), ("x.npz", "no y, but X, z")):
-        with pytest.raises(click.BadParameter, match=words):
-            read_design(tmp_path / name, None)
-    with pytest.raises(click.BadParameter, match="names a column"):
-        read_design(tmp_path / "x.npz", "price")
+        refuses(words, read_design, tmp_path / name, None, error=click.BadParameter)
+    refuses("names a column", read_design, tmp_path / "x.npz", "price", error=click.BadParameter)
 
 
 GOOD_ARRAYS = {"X": np.eye(3), "y": np.ones(3), "k": 2, "seed": [0, 1], "reach": True, "flops": np.inf}
@@ -164,16 +160,15 @@ def test_the_answer_has_the_names_of_the_columns(tmp_path):
     X = rng.standard_normal((30, 3))
     rows = "\n".join(",".join(map(str, row)) for row in np.column_stack([X, X[:, 1] + 5]).tolist())
     path = written(tmp_path, "age,height,weight in kg,price\n" + rows)
-    result = CliRunner().invoke(cli, ["guarantee", "--design", str(path), "--k", "1"])
-    assert result.exit_code == 0, result.output
+    output = invoke("guarantee", "--design", path, "--k", "1")
     share = 30 * (X[:, 1] + 5).mean() ** 2 / np.sum((X[:, 1] + 5) ** 2)
     assert (
         f"30 rows, 3 columns, y = price. R² is uncentred: of ‖y‖² the mean of y explains {share:.1%}"
-        in result.output
+        in output
     )
     best = np.argmax((X.T @ (X[:, 1] + 5)) ** 2 / (X**2).sum(axis=0))
-    assert f"best subset: {['age', 'height', 'weight in kg'][best]}: R²" in result.output
-    assert "OMP has " in result.output
+    assert f"best subset: {['age', 'height', 'weight in kg'][best]}: R²" in output
+    assert "OMP has " in output
 
 
 def test_an_interrupt_is_no_broken_promise(tmp_path, monkeypatch):
@@ -181,8 +176,7 @@ def test_an_interrupt_is_no_broken_promise(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("sparselin.studies.guarantees.command.guarantee_bounds", interrupted)
-    result = CliRunner().invoke(cli, ["guarantee", "--design", str(written(tmp_path, GOOD))])
-    assert result.exit_code == 130
+    invoke("guarantee", "--design", written(tmp_path, GOOD), exit_code=130)
 
 
 def test_an_interrupt_of_the_search_ends_the_bounds(monkeypatch):

@@ -1,8 +1,6 @@
-import itertools
-from fractions import Fraction
-
 import numpy as np
 import pytest
+from fractional import first_entry
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracles import lasso_kkt, residual, textbook_omp
@@ -177,65 +175,6 @@ def test_a_long_column_does_not_hide_the_others():
     assert sl.project_dual(X, y, 0.5).u.tolist() == [0.5, 0.5, 0.0]
 
 
-def rational(A):
-    return [[Fraction(float(v)) for v in row] for row in A]
-
-
-def dot(a, b):
-    return sum((u * v for u, v in zip(a, b, strict=True)), Fraction(0))
-
-
-def solution(A, b):
-    """The x with Ax = b, or None where A is singular."""
-    rows, m = [[*row, value] for row, value in zip(A, b, strict=True)], len(A)
-    for k in range(m):
-        pivot = next((i for i in range(k, m) if rows[i][k] != 0), None)
-        if pivot is None:
-            return None
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [v / rows[k][k] for v in rows[k]]
-        for i in set(range(m)) - {k}:
-            rows[i] = [v - rows[i][k] * w for v, w in zip(rows[i], rows[k], strict=True)]
-    return [row[-1] for row in rows]
-
-
-def exact_first_entry(X, y, S):
-    """λ*, T and A(S) in fractions.
-
-    Every vertex of the solutions of min ½‖Zv‖² − 1ᵀv, v ≥ 0 is v_P = (Z_PᵀZ_P)⁻¹1 for independent Z_P, so
-    that A(S) is the union of those P with v_P > 0 and Zᵀ(Zv) ≥ 1.
-    """
-    X, r, basis = rational(X.T), rational([y])[0], []
-
-    def off(v):
-        for q in basis:
-            share = dot(q, v) / dot(q, q)
-            v = [a - share * b for a, b in zip(v, q, strict=True)]
-        return v
-
-    for j in S:
-        q = off(X[j])
-        if any(q):
-            basis.append(q)
-    r, Z = off(r), [off(x) for x in X]
-    c = [Fraction(0) if j in S else dot(z, r) for j, z in enumerate(Z)]
-    lam = max(abs(v) for v in c)
-    if lam == 0:
-        return lam, (), ()
-    T = [j for j, v in enumerate(c) if abs(v) == lam]
-    Z = [[v if c[j] > 0 else -v for v in Z[j]] for j in T]
-    H = [[dot(a, b) for b in Z] for a in Z]
-    active = set()
-    for size in range(1, len(T) + 1):
-        for P in itertools.combinations(range(len(T)), size):
-            v = solution([[H[i][j] for j in P] for i in P], [Fraction(1)] * size)
-            if v is None or min(v) <= 0:
-                continue
-            if all(dot([H[i][j] for j in P], v) >= 1 for i in range(len(T))):
-                active.update(T[i] for i in P)
-    return lam, tuple(T), tuple(sorted(active))
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_ties_against_exact_fractions_whatever_the_order_of_the_columns(dtype):
     tied = 0
@@ -245,15 +184,15 @@ def test_ties_against_exact_fractions_whatever_the_order_of_the_columns(dtype):
         low, high = [(-1, 2), (0, 2), (-2, 3)][seed % 3]
         X, y = rng.integers(low, high, (n, d)), rng.integers(-3, 4, n)
         S = rng.choice(d, int(rng.integers(0, min(3, d))), replace=False).tolist()
-        lam, T, A = exact_first_entry(X, y, S)
+        square, T, A = first_entry(X, y, S)
         tied += len(T) > 1
         order = rng.permutation(d)
         place = np.argsort(order)
         entry = sl.first_entry(X[:, order].astype(dtype), y.astype(dtype), forced=place[S])
-        assert entry.lam_star == pytest.approx(float(lam), rel=1e-12)
+        assert entry.lam_star == pytest.approx(float(square) ** 0.5, rel=1e-12)
         assert sorted(order[list(entry.tied)]) == list(T), seed
         assert sorted(order[list(entry.active)]) == list(A), seed
-        assert entry.status is Status.COMPLETED or lam == 0
+        assert entry.status is Status.COMPLETED or square == 0
     assert tied > 50
 
 
@@ -269,7 +208,7 @@ def test_a_degenerate_tie_whatever_the_order_of_the_columns():
         ]
     )
     y = np.array([0.0, 3, -1, 0, 1])
-    assert exact_first_entry(X, y, [1])[2] == (0, 6)
+    assert first_entry(X, y, [1])[2] == (0, 6)
     rng = np.random.default_rng(0)
     for _ in range(40):
         order = rng.permutation(7)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spectral_oracles import by_eigenvalues, designs, members
 
 from sparselin._kernels.secular import power_sums, spectrum
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
@@ -18,27 +19,6 @@ ENTROPIES = [SmoothedDifferentialEntropy(delta, k) for delta in (0.1, 0.7, 1.0, 
 RANKS = [GeneralizedRank(alpha) for alpha in (0.0, 0.2, 0.5, 1.0)]
 VARIANCES = [SpectralVariance(), SpectralVariance(k=3)]
 ALL = [*ENTROPIES, *RANKS, *VARIANCES]
-
-
-def by_definition(f, C, S):
-    """f(S) from the eigenvalues of C_S, those below 1e-10 being zero."""
-    S = list(S)
-    values = np.linalg.eigvalsh(C[np.ix_(S, S)]) if S else np.zeros(0)
-    if isinstance(f, SmoothedDifferentialEntropy):
-        return np.log2(f.delta + values).sum() - (3 * f.k * np.log2(f.delta) if f.k else 0.0)
-    if isinstance(f, SpectralVariance):
-        return (9.0 * f.k**2 if f.k else 0.0) - ((values - 1) ** 2).sum()
-    return (values[values > 1e-10] ** f.alpha).sum()
-
-
-@st.composite
-def designs(draw, max_d=7, unit=True):
-    """Small integer columns, often equal, opposite or dependent; scaled to unit length or not."""
-    n, d = draw(st.integers(1, 6)), draw(st.integers(1, max_d))
-    entries = draw(st.lists(st.integers(-2, 2), min_size=n * d, max_size=n * d))
-    X = np.array(entries, float).reshape(n, d)
-    X[0, ~X.any(axis=0)] = 1
-    return X / np.linalg.norm(X, axis=0) if unit else X
 
 
 @st.composite
@@ -61,9 +41,9 @@ def test_value_and_gains_are_those_of_the_eigenvalues(f, case):
     X, S = case
     C = X.T @ X
     close = {"rel": 1e-9, "abs": tolerance(f, C)}
-    value = by_definition(f, C, S)
+    value = by_eigenvalues(f, C, S)
     assert f.value(C, S) == pytest.approx(value, **close)
-    expected = [0 if x in S else by_definition(f, C, [*S, x]) - value for x in range(len(C))]
+    expected = [0 if x in S else by_eigenvalues(f, C, [*S, x]) - value for x in range(len(C))]
     gains = f.gains(C, S)
     assert gains == pytest.approx(np.array(expected), **close)
     assert not gains[list(S)].any()
@@ -79,11 +59,11 @@ def test_losses_and_values_of_a_growing_set(f, case):
     for j in S:
         growth.add(j)
     assert growth.index == list(S)
-    assert growth.value == pytest.approx(by_definition(f, C, S), rel=1e-9, abs=tolerance(f, C))
+    assert growth.value == pytest.approx(by_eigenvalues(f, C, S), rel=1e-9, abs=tolerance(f, C))
     if S:
         losses, _ = growth.losses()
-        less = [by_definition(f, C, [i for i in S if i != j]) for j in S]
-        assert by_definition(f, C, S) - losses == pytest.approx(np.array(less), abs=tolerance(f, C))
+        less = [by_eigenvalues(f, C, [i for i in S if i != j]) for j in S]
+        assert by_eigenvalues(f, C, S) - losses == pytest.approx(np.array(less), abs=tolerance(f, C))
 
 
 @pytest.mark.parametrize("f", ALL, ids=str)
@@ -112,10 +92,6 @@ def chains(d):
                 while A:
                     A = (A - 1) & B
                     yield A, B, 1 << x
-
-
-def members(mask):
-    return [i for i in range(mask.bit_length()) if mask >> i & 1]
 
 
 @pytest.mark.parametrize("f", ALL, ids=str)

@@ -1,16 +1,27 @@
 """FR, LS and GLS against the algorithms as printed, on tables of all values of f and g."""
 
-import dataclasses
-import math
-from fractions import Fraction
-
 import numpy as np
 import pytest
-import scipy.sparse
+from exact_r2 import ExactR2, number
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import textbook_ols
-from test_spectral_regularizers import by_definition, designs, members
+from refusals import refuses
+from spectral_oracles import (
+    NUS,
+    REGULARIZERS,
+    Table,
+    best_of,
+    by_eigenvalues,
+    designs,
+    mask_of,
+    members,
+    naive_forward,
+    naive_local,
+    r_squared,
+    tables,
+    trap,
+)
 
 import sparselin as sl
 import sparselin.spectral.objective
@@ -20,86 +31,6 @@ from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, Spe
 from sparselin.spectral._climbing import Climb
 from sparselin.spectral._gram import Gram
 from sparselin.spectral.objective import Explained
-
-REGULARIZERS = [
-    SmoothedDifferentialEntropy(1.0),
-    SmoothedDifferentialEntropy(0.1, k=6),
-    SpectralVariance(k=6),
-    GeneralizedRank(0.5),
-    GeneralizedRank(0.0),
-    GeneralizedRank(1.0),
-]
-NUS = st.sampled_from([1e-3, 0.03, 0.3, 3.0])
-CLOSE = 1e-8  # what is closer is tied
-
-
-@dataclasses.dataclass(frozen=True)
-class Table:
-    """A set function given by its values: an object with what a regularizer must have."""
-
-    values: tuple[float, ...]
-    submodular: bool = True
-
-    def value(self, C, S):
-        return self.values[mask_of(S)]
-
-    def gains(self, C, S):
-        here = mask_of(S)
-        return np.array([self.values[here | 1 << x] - self.values[here] for x in range(len(C))])
-
-
-def mask_of(S):
-    return sum(1 << int(i) for i in S)
-
-
-def r_squared(X, y, S):
-    if not S or not y.any():
-        return 0.0
-    r = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=1e-10)[0]
-    return 1 - (r @ r) / (y @ y)
-
-
-def tables(X, y, f, nu):
-    C, d = X.T @ X, X.shape[1]
-    values = [by_definition(f, C, members(A)) for A in range(1 << d)]
-    return values, [r_squared(X, y, members(A)) + nu * values[A] for A in range(1 << d)]
-
-
-def best_of(options, table):
-    """The first whose value is the largest."""
-    top = max(table[A] for A in options)
-    return next(A for A in options if table[A] >= top - CLOSE * max(1.0, abs(top)))
-
-
-def naive_forward(g, k, ground):
-    picked = []
-    while len(picked) < min(k, ground.bit_count()):
-        S = mask_of(picked)
-        options = [S | 1 << x for x in members(ground & ~S)]
-        picked.append(members(best_of(options, g) ^ S)[0])
-    return picked
-
-
-def naive_climb(f, eps, ground, complete, exchange=False):
-    """LS: of the moves of a kind that raise f enough, the one that raises it most."""
-    S = best_of([1 << x for x in members(ground)], f)
-    rate = 1 + eps / ground.bit_count() ** 2
-    while True:
-        added = [S | 1 << x for x in members(ground & ~S)]
-        less = [S ^ 1 << x for x in members(S)] if complete else []
-        swapped = [S ^ 1 << i ^ 1 << j for i in members(S) for j in members(ground & ~S)] if exchange else []
-        slack = CLOSE * max(1.0, abs(f[S]))
-        for moves, needed in ((added, slack if complete else -slack), (less, slack), (swapped, slack)):
-            if moves and f[best_of(moves, f)] - rate * f[S] >= needed:
-                S = best_of(moves, f)
-                break
-        else:
-            return S
-
-
-def naive_local(f, g, eps, ground, complete, exchange=False):
-    S = naive_climb(f, eps, ground, complete, exchange)
-    return [S, ground & ~S, ground]
 
 
 @pytest.mark.parametrize("f", REGULARIZERS, ids=str)
@@ -166,11 +97,6 @@ def test_greedy_local_search_is_the_best_of_its_three_sets(f, X, seed, nu, data)
     assert all(g[A] <= g[S] + limit for A in swaps)
 
 
-def trap(d, q):
-    """q|A| without element 0, q + |A| with it: submodular for q ≥ 1; 0 looks best and spoils the others."""
-    return Table(tuple(float(q + m.bit_count() if m & 1 else q * m.bit_count()) for m in range(1 << d)))
-
-
 def test_additions_alone_are_trapped_and_deletions_are_not():
     """f({0}) = q + 1 is the best single element; with all added f = q + d, without 0 it is q(d − 1)."""
     d, q = 6, 50
@@ -199,8 +125,7 @@ def test_local_search_within_nothing():
 
 def test_negative_functions_are_refused():
     f = Table((-1.0,) * 8)
-    with pytest.raises(ValueError, match="local search needs f ≥ 0"):
-        sl.local_search(np.eye(3), np.ones(3), regularizer=f)
+    refuses("local search needs f ≥ 0", sl.local_search, np.eye(3), np.ones(3), regularizer=f)
     with pytest.raises(ValueError, match="normalising"):
         sl.greedy_local_search(np.eye(3), np.ones(3), 2, regularizer=SmoothedDifferentialEntropy(3.0, k=2))
 
@@ -222,7 +147,7 @@ def test_without_a_regularizer_it_is_ols(kind, rng):
         relative = (path.residual_norm / path.residual_norm[0]) ** 2
         assert found.r2 == found.value == pytest.approx(1 - relative[-1])
         assert found.gains == pytest.approx(-np.diff(relative))
-    assert found.diversity == pytest.approx(by_definition(regularizer, X.T @ X, found.support))
+    assert found.diversity == pytest.approx(by_eigenvalues(regularizer, X.T @ X, found.support))
     # a weight that cannot decide picks as OLS does too, and goes on when OLS ends
     tiny = sl.forward_regression(X, y, 10, regularizer=GeneralizedRank(0.5), nu=1e-200)
     assert tiny.support[: len(path.support)].tolist() == path.support.tolist()
@@ -296,7 +221,7 @@ def test_lazy_evaluation_takes_the_same(f, X, nu, seed):
     assert lazy.support.tolist() == eager.support.tolist()
     assert lazy.gains == pytest.approx(eager.gains, abs=1e-12)
     assert lazy.evaluations <= eager.evaluations == d * (d + 1) // 2
-    assert lazy.value == pytest.approx(by_definition(f, C, lazy.support), abs=1e-8)
+    assert lazy.value == pytest.approx(by_eigenvalues(f, C, lazy.support), abs=1e-8)
 
 
 def test_lazy_evaluation_saves_evaluations_and_takes_the_same_on_a_larger_design(rng):
@@ -319,7 +244,7 @@ class PlainSquareRoot:
     submodular = False
 
     def value(self, C, S):
-        return by_definition(GeneralizedRank(0.5), C, S)
+        return by_eigenvalues(GeneralizedRank(0.5), C, S)
 
     def gains(self, C, S):
         here = self.value(C, S)
@@ -429,38 +354,21 @@ def test_a_move_that_is_clear_is_made_though_another_may_be_larger():
     assert climb._best(J, gains, np.array([5.0, 1.0])) is None
 
 
-def exact_r_squared(X, y, S):
-    """By Gram-Schmidt in fractions."""
-    rows = [[Fraction(v) for v in X[:, j].tolist()] for j in S]
-    r, basis = [Fraction(v) for v in y.tolist()], []
-    total = sum(v * v for v in r)
-    for v in rows:
-        for q, square in basis:
-            c = sum(a * b for a, b in zip(q, v, strict=True)) / square
-            v = [a - c * b for a, b in zip(v, q, strict=True)]
-        square = sum(a * a for a in v)
-        if square:
-            basis.append((v, square))
-            c = sum(a * b for a, b in zip(v, r, strict=True)) / square
-            r = [a - c * b for a, b in zip(r, v, strict=True)]
-    return float(1 - sum(a * a for a in r) / total)
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_r_squared_decides_as_in_exact_arithmetic_on_ill_conditioned_designs(seed):
     """Three near copies of each column: what is left of the third after two is as small as their distance."""
     rng = np.random.default_rng(seed)
     X = np.repeat(rng.standard_normal((7, 2)), 3, axis=1) + 1e-6 * rng.standard_normal((7, 6))
     y = rng.standard_normal(7)
+    exact = ExactR2(X, y)
     support = sl.forward_regression(X, y, 6, regularizer=GeneralizedRank(1.0), nu=1e-200).support.tolist()
     for t in range(6):
-        values = {j: exact_r_squared(X, y, [*support[:t], j]) for j in range(6) if j not in support[:t]}
+        values = {j: number(exact([*support[:t], j])) for j in range(6) if j not in support[:t]}
         assert values[support[t]] > max(values.values()) - 1e-3
 
 
 def test_lazy_evaluation_of_what_is_not_submodular_is_refused():
-    with pytest.raises(ValueError, match="submodular"):
-        greedy_maximize(np.eye(3), 2, PlainSquareRoot(), lazy=True)
+    refuses("submodular", greedy_maximize, np.eye(3), 2, PlainSquareRoot(), lazy=True)
 
 
 def test_callbacks_see_every_step_and_stop(rng):
@@ -512,8 +420,7 @@ def test_callbacks_see_every_step_and_stop(rng):
 )
 def test_bad_input(call, message):
     X, y = np.arange(24.0).reshape(4, 6), np.ones(4)
-    with pytest.raises((TypeError, ValueError), match=message):
-        call(X, y, SpectralVariance(k=6))
+    refuses(message, call, X, y, SpectralVariance(k=6), error=(TypeError, ValueError))
 
 
 @pytest.mark.parametrize("shape", [(5, 9), (9, 5)])
@@ -530,197 +437,3 @@ def test_picks_equal_the_textbook_of_ols(rng):
     X, y = rng.standard_normal((40, 20)), rng.standard_normal(40)
     found = sl.forward_regression(X, y, 8, regularizer=SpectralVariance(), nu=1e-12)
     assert found.support.tolist() == textbook_ols(X, y, 8)
-
-
-# A small δ, against rational arithmetic
-
-
-def rational_gram(X, y, weight, intercept, standardize):
-    """C (d, d), b = Xᵀy, yᵀy in fractions, weighted and centred; and s (d,) with the columns X_j·√s_j."""
-    w = [Fraction(int(v)) for v in weight]
-    columns = [[Fraction(int(v)) for v in column] for column in (*X.T, y)]
-    if intercept:
-        means = [sum(a * v for a, v in zip(w, column, strict=True)) / sum(w) for column in columns]
-        columns = [[v - mean for v in column] for column, mean in zip(columns, means, strict=True)]
-    G = [[sum(a * u * v for a, u, v in zip(w, p, q, strict=True)) for q in columns] for p in columns]
-    d = X.shape[1]
-    scale = [sum(w) / G[j][j] if standardize and G[j][j] else Fraction(1) for j in range(d)]
-    return [row[:d] for row in G[:d]], [row[d] for row in G[:d]], G[d][d], scale
-
-
-def schur(M, S, right=None):
-    """Eliminate S, without its zero pivots, from M or (M, right)."""
-    M = [[*row, *([] if right is None else [right[i]])] for i, row in enumerate(M)]
-    for s in S:
-        if M[s][s] == 0:
-            continue
-        for i in range(len(M)):
-            if i != s and M[i][s]:
-                factor = M[i][s] / M[s][s]
-                M[i] = [a - factor * b for a, b in zip(M[i], M[s], strict=True)]
-    return M
-
-
-def exact_gains(C, b, yty, scale, delta, nu, S):
-    """R²(S + x) − R²(S) + ν·log₂ of the pivot of x, for x ∉ S with X_x ≠ 0."""
-    d, delta = len(C), Fraction(delta)
-    # det(δI + D^½CD^½) = det D·det(δD⁻¹ + C)
-    M = [[C[i][j] + (delta / scale[i] if i == j else 0) for j in range(d)] for i in range(d)]
-    M, left = schur(M, S), schur(C, S, b)
-    gains = {}
-    for x in range(d):
-        if x in S or not C[x][x]:
-            continue
-        pivot = M[x][x] * scale[x]
-        bits = math.log2(pivot.numerator) - math.log2(pivot.denominator)
-        r2 = left[x][d] ** 2 / (left[x][x] * yty) if left[x][x] and yty else 0
-        gains[x] = float(r2) + nu * bits
-    return gains
-
-
-def dependent_design(seed):
-    """Integers with copies, sums and near-copies of columns among them."""
-    rng = np.random.default_rng(seed)
-    X = rng.integers(-4, 5, (17, 4))
-    more = [X[:, 0], -X[:, 1], X[:, 0] + X[:, 2], 1000 * X[:, 3] + rng.integers(-1, 2, 17), 0 * X[:, 0]]
-    order = rng.permutation(9)
-    return np.column_stack([X, *more])[:, order].astype(float), rng.integers(-3, 4, 17).astype(float)
-
-
-DELTAS = [1e-3, 1e-6, 1e-9, 1e-11, 1e-12, 1e-14, 1e-18, 1e-30, 1e-200]
-KINDS = ["dense", "sparse", "float32", "intercept", "standardized", "weights", "Gram"]
-
-
-def of_kind(kind, X, y):
-    """(data, options, weights of the oracle)."""
-    weight = np.ones(len(y), int)
-    if kind == "sparse":
-        return (scipy.sparse.csc_array(X), y), {}, weight
-    if kind == "float32":
-        return (X.astype(np.float32), y.astype(np.float32)), {}, weight
-    if kind == "weights":
-        weight = np.arange(1, len(y) + 1) ** 2
-        return (X, y), {"sample_weight": weight}, weight
-    if kind == "Gram":
-        return (Problem.from_gram(X.T @ X, X.T @ y, y @ y), None), {}, weight
-    options = {"intercept": kind != "dense"} | ({"standardize": True} if kind == "standardized" else {})
-    return (X, y), options, weight
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("delta", DELTAS)
-@pytest.mark.parametrize("nu", [10.0, 1e-3])
-def test_with_a_small_delta_each_pick_is_the_best_or_undecided(kind, delta, nu):
-    completed = 0
-    for seed in range(6):
-        X, y = dependent_design(seed)
-        data, options, weight = of_kind(kind, X, y)
-        exact = rational_gram(
-            X, y, weight, "intercept" in options and options["intercept"], "standardize" in options
-        )
-        f = SmoothedDifferentialEntropy(delta, k=6)
-        for forced in ((), (0, 1, 2)):
-            result = sl.forward_regression(*data, 6, regularizer=f, nu=nu, forced=forced, **options)
-            support = result.support.tolist()
-            for t in range(len(forced), len(support)):
-                gains = exact_gains(*exact, delta, nu, support[:t])
-                assert gains[support[t]] >= max(gains.values()) - 2.0**-9 * nu - 1e-9
-            completed += result.status is Status.COMPLETED
-            assert result.status in (Status.COMPLETED, Status.BEYOND_PRECISION)
-            assert result.status is Status.COMPLETED or kind == "Gram" or delta < 1e-11
-    assert completed or delta < 1e-9
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("delta", DELTAS)
-@pytest.mark.parametrize("exchange", [False, True])
-def test_with_a_small_delta_a_local_search_ends_in_a_local_maximum_or_undecided(kind, delta, exchange):
-    for seed in range(4):
-        X, y = dependent_design(seed)
-        data, options, weight = of_kind(kind, X, y)
-        C, b, yty, scale = rational_gram(
-            X, y, weight, "intercept" in options and options["intercept"], "standardize" in options
-        )
-        f = SmoothedDifferentialEntropy(delta, k=9)
-        result = sl.local_search(*data, regularizer=f, eps=0.0, exchange=exchange, **options)
-        assert result.status in (Status.COMPLETED, Status.BEYOND_PRECISION)
-        assert result.status is Status.COMPLETED or kind == "Gram" or delta < 1e-11
-        if result.status is Status.BEYOND_PRECISION or result.moves == 0:
-            continue
-        assert dict(result.candidates).keys() == {"S", "U∖S", "U"}
-        S = result.support.tolist()
-        if dict(result.candidates)["S"] < max(dict(result.candidates).values()) - 1e-6:
-            continue  # S itself is not returned
-        slack = 2.0**-8
-        assert max(exact_gains(C, b, yty, scale, delta, 1.0, S).values(), default=0) <= slack + 1.0
-        for i in S:
-            rest = [j for j in S if j != i]
-            loss = exact_gains(C, b, yty, scale, delta, 1.0, rest)
-            r2 = exact_gains(C, b, yty, scale, delta, 0.0, rest)
-            assert loss[i] - r2[i] >= -slack  # a deletion does not increase f
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("delta", DELTAS)
-def test_with_a_small_delta_no_exchange_improves_what_greedy_local_search_finds(kind, delta):
-    for seed in range(2):
-        X, y = dependent_design(seed)
-        data, options, weight = of_kind(kind, X, y)
-        exact = rational_gram(
-            X, y, weight, "intercept" in options and options["intercept"], "standardize" in options
-        )
-        f = SmoothedDifferentialEntropy(delta, k=4)
-        result = sl.greedy_local_search(*data, 4, regularizer=f, eps=0.0, exchange=True, **options)
-        assert result.status is Status.COMPLETED or kind == "Gram" or delta < 1e-11
-        if result.status is not Status.COMPLETED:
-            continue
-        S = result.support.tolist()
-        for i in S:
-            gains = exact_gains(*exact, delta, 1.0, [j for j in S if j != i])
-            assert gains[i] >= max(gains.values()) - 2.0**-7 * max(1, abs(result.value))
-
-
-@pytest.mark.parametrize("delta", DELTAS)
-def test_with_a_small_delta_greedy_maximize_is_right_or_undecided(delta):
-    """C = XᵀX of integers is exact, and known to its rounding only all the same."""
-    statuses = set()
-    for seed in range(6):
-        X, y = dependent_design(seed)
-        exact = rational_gram(X, 0 * y, np.ones(17, int), False, False)
-        result = greedy_maximize(X.T @ X, 7, SmoothedDifferentialEntropy(delta))
-        statuses.add(result.status)
-        for t, pick in enumerate(result.support.tolist()):
-            gains = exact_gains(*exact, delta, 1.0, result.support[:t].tolist())
-            assert gains[pick] >= max(gains.values()) - 2.0**-9
-    assert statuses <= {Status.COMPLETED, Status.BEYOND_PRECISION}
-    assert statuses == {Status.COMPLETED} or delta < 1e-3
-
-
-@pytest.mark.parametrize("f", [GeneralizedRank(0.05), GeneralizedRank(0.5), SpectralVariance(k=3)], ids=str)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("apart", [1e-3, 1e-6, 1e-7, 3e-8, 1e-8, 1e-9])
-def test_near_copies_and_the_other_regularizers(f, kind, apart):
-    """Eigenvalues around the cut-off are not known: the picks fall short by no more than a small share."""
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        X = rng.standard_normal((17, 4))
-        X = np.column_stack([X, X + apart * rng.standard_normal((17, 4))])
-        y = rng.standard_normal(17)
-        if kind == "float32":
-            X = X.astype(np.float32).astype(float)
-        data, options, _ = of_kind(kind, X, y)
-        problem = sl.Problem(X, y, **options).eliminated()
-        columns = problem.columns(np.arange(8))
-        result = sl.forward_regression(*data, 6, regularizer=f, nu=1.0, **options)
-        assert result.status in (Status.COMPLETED, Status.BEYOND_PRECISION)
-        C = columns.T @ columns
-        unit = np.diag(C).max() ** f.alpha if isinstance(f, GeneralizedRank) else (1 + np.diag(C).max()) ** 2
-        eps = np.finfo(np.float64).eps
-        for t in range(len(result.support) if kind not in ("float32", "Gram") else 0):
-            S = result.support[:t].tolist()
-            rest = [j for j in range(8) if j not in S]
-            gains = f.gains(C, S)[rest] + [
-                r_squared(columns, problem.y, [*S, j]) - r_squared(columns, problem.y, S) for j in rest
-            ]
-            short = gains.max() - gains[rest.index(result.support[t])]
-            assert short <= (2.0**-8 + 100 * eps) * unit + 1e-6

@@ -6,6 +6,8 @@ import pytest
 from exact_r2 import FAMILIES, ExactR2, nearly_dependent, rational
 from hypothesis import given
 from hypothesis import strategies as st
+from ratios import KINDS, draw, gamma_by_definition, pairs, r2_by_svd
+from refusals import refuses
 
 import sparselin as sl
 from sparselin._kernels import linear_algebra
@@ -14,65 +16,6 @@ from sparselin.guarantees import submodularity
 from sparselin.guarantees._dependence import exactness
 from sparselin.testing import integer_designs
 
-KINDS = ("gaussian", "integers", "equicorrelated", "duplicates", "scales", "wide", "suppressors")
-
-
-def draw(rng, kind, max_d=7):
-    n, d = rng.integers(1, 12), rng.integers(1, max_d + 1)
-    if kind == "wide":
-        n, d = min(n, 4), max_d
-    X = rng.normal(size=(n, d))
-    y = X @ rng.normal(size=d) + rng.choice([0.0, 1.0, 3.0]) * rng.normal(size=n)
-    if kind == "integers":
-        X = rng.integers(-2, 3, size=(n, d)).astype(float)
-        y = rng.integers(-2, 3, size=n).astype(float)
-    elif kind == "equicorrelated":
-        X = np.sqrt(0.4) + np.sqrt(0.6) * np.eye(n, d)
-    elif kind == "duplicates":
-        X[:, rng.integers(d)] = -2 * X[:, rng.integers(d)]
-    elif kind == "scales":
-        X *= 10.0 ** rng.integers(-3, 4, size=d)
-    elif kind == "suppressors" and d > 1 and n > 1:
-        X[:, 0] = X[:, 1] + 0.05 * rng.normal(size=n)
-        y = X[:, 0] - X[:, 1] + 0.001 * rng.normal(size=n)
-    U = rng.permutation(d)[: rng.integers(0, d + 1)].tolist()
-    return X, y, U, int(rng.integers(1, 5))
-
-
-def r2_by_svd(X, y):
-    """R² of a set, with a memory."""
-    unit = X / np.where(X.any(axis=0), np.linalg.norm(X, axis=0), 1)
-    known = {}
-
-    def r2(S):
-        S = tuple(sorted(S))
-        if S not in known:
-            Q, sigma, _ = np.linalg.svd(unit[:, list(S)], full_matrices=False)
-            Q = Q[:, sigma > 1e-10]
-            known[S] = float(np.sum((Q.T @ y) ** 2) / (y @ y)) if y.any() else 0.0
-        return known[S]
-
-    return r2
-
-
-def pairs(d, U, k):
-    for l in range(len(U) + 1):
-        for L in itertools.combinations(U, l):
-            out = [x for x in range(d) if x not in L]
-            for a in range(1, min(k, len(out)) + 1):
-                for A in itertools.combinations(out, a):
-                    yield L, A
-
-
-def by_definition(f, d, U, k, zero=0):
-    """(γ, the least ratio's L and A) by all pairs."""
-    best = (1, (), ())
-    for L, A in pairs(d, U, k):
-        joint = f(L + A) - f(L)
-        if joint > zero:
-            best = min(best, (sum(f((*L, x)) - f(L) for x in A) / joint, L, A), key=lambda b: b[0])
-    return best
-
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_what_the_definition_says(kind, rng):
@@ -80,7 +23,7 @@ def test_it_is_what_the_definition_says(kind, rng):
         X, y, U, k = draw(rng, kind)
         found = sl.submodularity_ratio(X, y, U, k)
         f = r2_by_svd(X, y)
-        gamma = by_definition(f, X.shape[1], U, k, 1e-11)[0]
+        gamma = gamma_by_definition(f, X.shape[1], U, k, 1e-11)[0]
         assert found.exact
         assert found.lower - 1e-9 <= gamma <= found.upper + 1e-9
         assert found.upper - found.lower < 1e-9
@@ -100,36 +43,14 @@ def attains(f, found, U, k):
         assert found.upper == 1
 
 
-def rational_r2(X, y):
-    """R² of integer data, exactly: 1 − the last Schur complement of the Gram matrix of (X_S, y)."""
-    M = np.column_stack([X, y]).astype(int)
-    G = [[Fraction(int(c)) for c in row] for row in M.T @ M]
-    last = len(G) - 1
-    known = {}
-
-    def r2(S):
-        S = tuple(sorted(S))
-        if S not in known:
-            A = [[G[i][j] for j in (*S, last)] for i in (*S, last)]
-            for p in range(len(S)):
-                if A[p][p] != 0:
-                    for i in range(p + 1, len(A)):
-                        ratio = A[i][p] / A[p][p]
-                        A[i] = [x - ratio * z for x, z in zip(A[i], A[p], strict=True)]
-            known[S] = 1 - A[-1][-1] / G[-1][-1] if G[-1][-1] else Fraction(0)
-        return known[S]
-
-    return r2
-
-
 @given(integer_designs(max_n=6, max_d=5), st.integers(1, 4), st.data())
 def test_the_bounds_hold_in_rationals(design, k, data):
     X, y = design
     d = X.shape[1]
     U = data.draw(st.lists(st.integers(0, d - 1), unique=True))
-    gamma = by_definition(rational_r2(X, y), d, U, k)[0]
+    gamma = gamma_by_definition(ExactR2(X, y), d, U, k)[0]
     found = sl.submodularity_ratio(X, y, U, k)
-    assert Fraction(found.lower) <= gamma <= Fraction(found.upper)
+    assert rational(found.lower) <= gamma <= rational(found.upper)
     assert found.upper - found.lower < 1e-10
 
 
@@ -145,7 +66,7 @@ def test_pruning_loses_nothing(kind, rng, always_bounded):
         X, y, U, k = draw(rng, kind)
         found = sl.submodularity_ratio(X, y, U, k)
         f = r2_by_svd(X, y)
-        gamma = by_definition(f, X.shape[1], U, k, 1e-11)[0]
+        gamma = gamma_by_definition(f, X.shape[1], U, k, 1e-11)[0]
         assert found.exact
         assert found.lower - 1e-9 <= gamma <= found.upper + 1e-9
         attains(f, found, U, k)
@@ -215,7 +136,7 @@ def test_bounds_beyond_the_limit(kind, node_limit, rng):
         X, y, U, k = draw(rng, kind)
         found = sl.submodularity_ratio(X, y, U, k, pair_limit=1, node_limit=node_limit)
         f = r2_by_svd(X, y)
-        gamma = by_definition(f, X.shape[1], U, k, 1e-11)[0]
+        gamma = gamma_by_definition(f, X.shape[1], U, k, 1e-11)[0]
         assert 0 <= found.lower <= gamma + 1e-9
         assert gamma - 1e-9 <= found.upper <= 1
         attains(f, found, U, k)
@@ -247,7 +168,9 @@ def test_the_chain_of_spectral_bounds(rng):
         joint = min(
             np.linalg.eigvalsh(X[:, S].T @ X[:, S])[0] for _, A in pairs(d, [], k) for S in [sorted({*U, *A})]
         )
-        gamma = min(by_definition(r2_by_svd(X, rng.normal(size=d + 3)), d, U, k, 1e-11)[0] for _ in range(3))
+        gamma = min(
+            gamma_by_definition(r2_by_svd(X, rng.normal(size=d + 3)), d, U, k, 1e-11)[0] for _ in range(3)
+        )
         chain = [sl.sparse_eigenvalues(X, len(U) + k).lower, joint, residual, gamma]
         assert residual == pytest.approx(least_residual_eigenvalue(X, U, k), rel=1e-8)
         assert np.all(np.diff(chain) >= -1e-10)
@@ -274,7 +197,7 @@ def test_what_bounds_nothing(rng):
     copies = np.outer(X[:, 0], [1.0, 2.0, -1.0])
     assert sl.submodularity_ratio(copies, X[:, 1], [0], 3).lower == 1
     flat = sl.submodularity_ratio(X, X[:, 0] + X[:, 1], [0, 1, 2, 3], 2)
-    exact = by_definition(r2_by_svd(X, X[:, 0] + X[:, 1]), 4, [0, 1, 2, 3], 2, 1e-11)[0]
+    exact = gamma_by_definition(r2_by_svd(X, X[:, 0] + X[:, 1]), 4, [0, 1, 2, 3], 2, 1e-11)[0]
     assert flat.lower == pytest.approx(exact)
 
 
@@ -289,16 +212,11 @@ def test_a_gram_matrix_widens_the_interval(rng):
 
 def test_bad_input():
     X, y = np.eye(3), np.ones(3)
-    with pytest.raises(ValueError, match=r"U must hold column indices in 0\.\.2; got 3"):
-        sl.submodularity_ratio(X, y, [3], 1)
-    with pytest.raises(ValueError, match="U must not repeat"):
-        sl.submodularity_ratio(X, y, [1, 1], 1)
-    with pytest.raises(ValueError, match="k must be at least 1"):
-        sl.submodularity_ratio(X, y, [1], 0)
-    with pytest.raises(ValueError, match="pair_limit must be at least 1; got 0"):
-        sl.submodularity_ratio(X, y, [1], 2, pair_limit=0)
-    with pytest.raises(ValueError, match="node_limit must be at least 1; got -1"):
-        sl.submodularity_ratio(X, y, [1], 2, node_limit=-1)
+    refuses(r"U must hold column indices in 0\.\.2; got 3", sl.submodularity_ratio, X, y, [3], 1)
+    refuses("U must not repeat", sl.submodularity_ratio, X, y, [1, 1], 1)
+    refuses("k must be at least 1", sl.submodularity_ratio, X, y, [1], 0)
+    refuses("pair_limit must be at least 1; got 0", sl.submodularity_ratio, X, y, [1], 2, pair_limit=0)
+    refuses("node_limit must be at least 1; got -1", sl.submodularity_ratio, X, y, [1], 2, node_limit=-1)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -347,8 +265,7 @@ def test_limits_beyond_64_bits(rng):
     X, y = rng.standard_normal((6, 4)), rng.standard_normal(6)
     few = sl.submodularity_ratio(X, y, [0], 2)
     assert sl.submodularity_ratio(X, y, [0], 2, pair_limit=2**63 - 1, node_limit=2**63 - 1).lower == few.lower
-    with pytest.raises(TypeError, match="rng must be a seed"):
-        sl.submodularity_ratio(X, y, [0], 2, rng="a")
+    refuses("rng must be a seed", sl.submodularity_ratio, X, y, [0], 2, rng="a", error=TypeError)
 
 
 # Any set function
@@ -378,7 +295,9 @@ def test_any_table_of_integers(rng):
             return int(values[sum(1 << "abcdef".index(x) for x in S)])
 
         found = sl.submodularity_ratio_of(f, names, [names[i] for i in U], k)
-        gamma, _, _ = by_definition(lambda S, v=values: Fraction(int(v[sum(1 << i for i in S)])), d, U, k)
+        gamma, _, _ = gamma_by_definition(
+            lambda S, v=values: Fraction(int(v[sum(1 << i for i in S)])), d, U, k
+        )
         assert found.lower == found.upper == pytest.approx(float(gamma))
         assert len(seen) == len(set(seen))
         assert all(tuple(sorted(S)) == S for S in seen)
@@ -424,19 +343,13 @@ def test_bad_set_functions():
     def f(S):
         return float(len(S))
 
-    with pytest.raises(TypeError, match="f must be a function"):
-        sl.submodularity_ratio_of(3, range(3), [], 2)
-    with pytest.raises(ValueError, match="ground_set must hold distinct"):
-        sl.submodularity_ratio_of(f, [1, 1], [], 2)
-    with pytest.raises(ValueError, match="7 is not in it"):
-        sl.submodularity_ratio_of(f, range(3), [7], 2)
-    with pytest.raises(ValueError, match="repeated"):
-        sl.submodularity_ratio_of(f, range(3), [1, 1], 2)
+    refuses("f must be a function", sl.submodularity_ratio_of, 3, range(3), [], 2, error=TypeError)
+    refuses("ground_set must hold distinct", sl.submodularity_ratio_of, f, [1, 1], [], 2)
+    refuses("7 is not in it", sl.submodularity_ratio_of, f, range(3), [7], 2)
+    refuses("repeated", sl.submodularity_ratio_of, f, range(3), [1, 1], 2)
     with pytest.raises(ValueError, match=r"f must be finite; f\(\(0, 2\)\) is nan"):
         sl.submodularity_ratio_of(lambda S: np.nan if S == (0, 2) else 0.0, range(3), [], 2)
     with pytest.raises(TypeError, match=r"f must return a number; f\(\(\)\) is None"):
         sl.submodularity_ratio_of(lambda S: None, range(3), [], 2)
-    with pytest.raises(TypeError, match="rng must be a seed"):
-        sl.submodularity_ratio_of(f, range(3), [], 2, rng="a")
-    with pytest.raises(TypeError, match="monotone must be"):
-        sl.submodularity_ratio_of(f, range(3), [], 2, monotone=1)
+    refuses("rng must be a seed", sl.submodularity_ratio_of, f, range(3), [], 2, rng="a", error=TypeError)
+    refuses("monotone must be", sl.submodularity_ratio_of, f, range(3), [], 2, monotone=1, error=TypeError)

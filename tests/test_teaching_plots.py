@@ -3,8 +3,9 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
+from oracles import coordinate_descent
+from refusals import refuses
 from scipy.optimize import minimize
-from sklearn.linear_model import Lasso
 
 mpl.use("Agg")
 
@@ -19,12 +20,6 @@ SLANTED, ASIDE = np.array([[1.0, 0.6], [0.0, 0.8]]), np.array([2.0, 1.5])
 
 def lines(ax):
     return {line.get_label(): line.get_xydata() for line in ax.lines}
-
-
-def solution(design, y, lam):
-    """The LASSO by coordinate descent: scikit-learn divides the squares by n."""
-    fit = Lasso(alpha=lam / len(y), fit_intercept=False, tol=1e-14, max_iter=10**6)
-    return fit.fit(design, y).coef_
 
 
 def shaded(ax):
@@ -45,7 +40,7 @@ class TestWindow:
         assert set(named) <= set(coefs)
         for i in range(0, len(correlations[named[0]]), 17):
             lam = correlations[named[0]][i, 0]
-            beta = solution(rest, y, lam)
+            beta = coordinate_descent(rest, y, lam)
             sizes = np.abs(rest.T @ (y - rest @ beta))
             for name in named:
                 j = int(name[1:])
@@ -58,7 +53,7 @@ class TestWindow:
         first = int(np.abs(rest.T @ y).argmax())
         title = f"T = A(S) = {{x{first}}}"
         assert left.get_title(loc="left") == (f"S = {{x2}}, {title}" if S else title)
-        before, after = (solution(rest, y, low * (1 + step)) for step in (1e-6, -1e-6))
+        before, after = (coordinate_descent(rest, y, low * (1 + step)) for step in (1e-6, -1e-6))
         assert np.flatnonzero(before).tolist() == [first]
         entered = set(np.flatnonzero(after)) - {first}
         assert {f"x{j}" for j in (first, *entered)} == set(named)
@@ -77,23 +72,21 @@ class TestWindow:
         (name,) = [name for name in lines(ax) if name in ax.get_title(loc="left")[12:]]
         scaled = (X - X.mean(axis=0)) / X.std(axis=0)
         for lam, size in lines(ax)[name][::20]:
-            beta = solution(scaled, Y - Y.mean(), lam)
+            beta = coordinate_descent(scaled, Y - Y.mean(), lam)
             rest = np.abs(scaled.T @ (Y - Y.mean() - scaled @ beta))
             assert size == pytest.approx(rest["abcde".index(name)], abs=1e-8)
 
     def test_nothing_to_draw_and_bad_data(self):
         assert "No feature enters" in plots.window(X, 0 * Y).texts[0].get_text()
-        with pytest.raises(ValueError, match=r"forced must hold column indices in 0\.\.4"):
-            plots.window(X, Y, forced=[7])
-        with pytest.raises(ValueError, match="X must be a matrix"):
-            plots.window(X[0], Y)
+        refuses(r"forced must hold column indices in 0\.\.4", plots.window, X, Y, forced=[7])
+        refuses("X must be a matrix", plots.window, X[0], Y)
 
 
 class TestHoff:
     @pytest.mark.parametrize(("y", "lam"), [(ASIDE, 0.5), ([2.0, -0.4], 0.8), (ASIDE, 9.0)])
     def test_the_descents_end_on_the_diagonals_at_the_solution(self, y, lam):
         left, *planes = plots.hoff_descent(SLANTED, y, lam, starts=[0, 3])
-        beta = solution(SLANTED, np.array(y), lam)
+        beta = coordinate_descent(SLANTED, np.array(y), lam)
         np.testing.assert_allclose(lines(left)["LASSO"], [beta], atol=1e-9)
         for label in ("descent 1", "descent 2"):
             path = lines(left)[label]
@@ -113,18 +106,16 @@ class TestHoff:
         def objective(beta):
             return 0.5 * np.sum((ASIDE - SLANTED @ beta) ** 2) + 0.5 * np.abs(beta).sum()
 
-        least = objective(solution(SLANTED, ASIDE, 0.5))
+        least = objective(coordinate_descent(SLANTED, ASIDE, 0.5))
         for level, path in list(zip(contours.levels, contours.get_paths(), strict=True))[2:6]:
             heights = [objective(point) - least for point in path.vertices[1:-1:7]]
             np.testing.assert_allclose(heights, level, rtol=0.02)
 
     def test_it_says_what_it_needs(self):
-        with pytest.raises(ValueError, match=r"X must have two columns.*got 5 columns"):
-            plots.hoff_descent(X, Y, 1.0)
+        refuses(r"X must have two columns.*got 5 columns", plots.hoff_descent, X, Y, 1.0)
         with pytest.raises(ValueError, match="no intercept; got 2 columns and an intercept"):
             plots.hoff_descent(sl.Problem(SLANTED, ASIDE, intercept=True), 1.0)
-        with pytest.raises(ValueError, match="lam must be positive; got 0"):
-            plots.hoff_descent(SLANTED, ASIDE, 0)
+        refuses("lam must be positive; got 0", plots.hoff_descent, SLANTED, ASIDE, 0)
         for starts in ([], 3):
             with pytest.raises(ValueError, match="starts must be a list of seeds, at least one; got"):
                 plots.hoff_descent(SLANTED, ASIDE, 1.0, starts=starts)
@@ -174,8 +165,7 @@ def test_the_penalties_of_the_masks():
     labels = [bar.get_ylabel() for bar in panels[0].figure.axes[6:]]
     assert len(labels) == 6
     assert labels[1] == r"$Q^*(\beta\circ\beta)$"
-    with pytest.raises(ValueError, match="limit must be positive; got 0"):
-        plots.penalties(0)
+    refuses("limit must be positive; got 0", plots.penalties, 0)
 
 
 class TestPixels:
@@ -211,8 +201,7 @@ class TestPixels:
         ],
     )
     def test_it_says_what_it_needs(self, selected, shape, images, words):
-        with pytest.raises(ValueError, match=words):
-            plots.selected_pixels(selected, shape, images=images)
+        refuses(words, plots.selected_pixels, selected, shape, images=images)
 
 
 def test_the_steps_of_a_generalized_path():

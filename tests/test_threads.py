@@ -9,6 +9,7 @@ import weakref
 
 import numpy as np
 import pytest
+from refusals import refuses
 from threadpoolctl import threadpool_limits
 
 import sparselin as sl
@@ -55,10 +56,8 @@ def test_an_error_in_any_part_is_raised():
         if start:
             raise ValueError("second part")
 
-    with pytest.raises(ValueError, match="second part"):
-        threads.spread(task, 10, 2)
-    with pytest.raises(ValueError, match="second part"):
-        threads.spread_chunks(task, 10, 3, 2)
+    refuses("second part", threads.spread, task, 10, 2)
+    refuses("second part", threads.spread_chunks, task, 10, 3, 2)
 
 
 def test_chunks_cover_everything_once():
@@ -78,8 +77,7 @@ def test_an_error_here_waits_for_the_others():
         time.sleep(0.05)
         done.set()
 
-    with pytest.raises(KeyError, match="first part"):
-        threads.spread(task, 10, 2)
+    refuses("first part", threads.spread, task, 10, 2, error=KeyError)
     assert done.is_set()
 
 

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 from click.testing import CliRunner
+from commands import invoke
 from house import ROOT
+from invariances import DESIGNS
 from methods import METHODS
 from numba.core import event
-from test_methods import DESIGNS
 
 import sparselin as sl
 from sparselin._kernels import notice
@@ -54,7 +55,7 @@ def test_nothing_is_left_to_compile(name, warm):
     for data in DESIGNS.values():
         for X, y in forms(data, method):
             with contextlib.suppress(TypeError, ValueError):  # of what the method lacks
-                method.call(X, y, data.at)
+                method.call(X, y, data.levels)
     new = signatures() - before
     assert not new
 
@@ -184,11 +185,10 @@ def two(monkeypatch):
 
 
 def test_the_command_says_what_it_compiled(two, monkeypatch):
-    result = CliRunner().invoke(cli, ["warm-up", "--jobs", "1"])
-    assert result.exit_code == 0
-    assert "2/2" in result.output
-    assert "All is compiled" in result.output
-    assert "processor time" not in result.output
+    output = invoke("warm-up", "--jobs", "1")
+    assert "2/2" in output
+    assert "All is compiled" in output
+    assert "processor time" not in output
     monkeypatch.setitem(CALLS, "hier_prox", lambda X, y: numba.njit(lambda x: x + 1)(1))
     result = CliRunner().invoke(cli, ["warm-up", "--jobs", "1"])
     assert "hier_prox" in result.output
@@ -200,6 +200,4 @@ def test_an_interrupt_keeps_what_was_compiled(two, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setitem(CALLS, "softmax_penalty", interrupt)
-    result = CliRunner().invoke(cli, ["warm-up", "--jobs", "1"])
-    assert result.exit_code == 130
-    assert "what was compiled is kept" in result.output
+    assert "what was compiled is kept" in invoke("warm-up", "--jobs", "1", exit_code=130)

@@ -1,0 +1,194 @@
+"""The submodularity ratio and the maximisation of set functions, exactly: the algorithms of the SR rows.
+
+As in `proofs_checks.spectral`, a set function is a table of 2^d values, and nothing here is of
+`sparselin`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from flint import arb, fmpq
+
+from proofs_checks.spectral import Design, Table, _size, mask_of, members, midpoint, subsets, vectors
+
+
+def has_stated_value(found: Any, g: Table, k: int | None = None) -> bool:
+    """Whether a result is a set of features (k of them) with the value that it says, to 1e-9 of max |g|.
+
+    That is R² to κ·eps and f to eps; κ < 10⁵ for sets of independent columns of `SHAPES`, the determinant of
+    their Gram matrix being a positive integer.
+    """
+    S = found.support.tolist()
+    d, size = _size(g), max(1.0, *(abs(float(midpoint(v))) for v in g))
+    proper = len(set(S)) == len(S) and set(S) <= set(range(d)) and len(S) == (min(k, d) if k else len(S))
+    return proper and abs(found.value - float(midpoint(g[mask_of(S)]))) <= 1e-9 * size
+
+
+NUS = (fmpq(1), fmpq(1, 8), fmpq(1, 128), fmpq(1, 4096))
+# R² of y = (0, 1) on (1, 0) and (1, 1)/√2: γ_{∅,2} = γ_{{0},2} = ½
+SUPPRESSION = [fmpq(0), fmpq(0), fmpq(1, 2), fmpq(1)]
+
+
+def submodularity_ratio(f: Table, U: int, k: int, ground: int | None = None, printed: bool = False) -> Any:
+    """γ_{U,k}(f): the least Σ_{x∈A}[f(L+x) − f(L)] / [f(L∪A) − f(L)], L ⊆ U, A ∩ L = ∅, 0 < |A| ≤ k.
+
+    Over the pairs with positive denominator, and at most 1; `printed`: over all with a nonzero one.
+    """
+    full = (len(f) - 1) if ground is None else ground
+    least: Any = fmpq(1)
+    for L in subsets(U):
+        gain = {x: f[L | 1 << x] - f[L] for x in members(full & ~L)}
+        for A in subsets(full & ~L, k):
+            joint = f[L | A] - f[L]
+            if joint > 0 or (printed and joint < 0):
+                single = sum((gain[x] for x in members(A)), fmpq(0))
+                ratio = single / (fmpq(joint) if isinstance(joint, int) else joint)
+                least = _least(least, ratio)
+    return least
+
+
+def forward_regression(g: Table, k: int, ground: int | None = None) -> list[int]:
+    """FR: k times the element that maximises g, even where it loses; the first of equals."""
+    left = members((len(g) - 1) if ground is None else ground)
+    picked: list[int] = []
+    for _ in range(min(k, len(left))):
+        S = mask_of(picked)
+        best = first_largest([x for x in left if x not in picked], lambda x, S=S: g[S | 1 << x])
+        picked.append(best)
+    return picked
+
+
+def local_search(f: Table, g: Table, eps: Any, ground: int | None = None, deletions: bool = False) -> int:
+    """LS as printed: additions while f(S + x) ≥ (1 + ε/n²)f(S); the best of S, U∖S and U in g.
+
+    `deletions`: the search of Feige, Mirrokni and Vondrák: additions and deletions, while
+    f(S ± x) > (1 + ε/n²)f(S).
+    """
+    full = (len(f) - 1) if ground is None else ground
+    S = climb(f, eps, full, deletions)
+    return first_largest([S, full & ~S, full], lambda T: g[T])
+
+
+def climb(f: Table, eps: Any, full: int, deletions: bool = False) -> int:
+    """Where the search of `local_search` ends."""
+    if not full:
+        return 0
+    S = 1 << first_largest(members(full), lambda x: f[1 << x])
+    factor = 1 + fmpq(eps) / full.bit_count() ** 2
+    while True:
+        if deletions:
+            steps = [T for T in (S ^ 1 << x for x in members(full)) if f[T] > factor * f[S]]
+        else:
+            steps = [T for T in (S | 1 << x for x in members(full & ~S)) if f[T] >= factor * f[S]]
+        if not steps:
+            return S
+        S = steps[0]
+
+
+class Searched(NamedTuple):
+    """The sets of GLS, as masks."""
+
+    S1: int
+    S1_local: int
+    S2: int
+    best: int
+
+
+def greedy_local_search(f: Table, g: Table, k: int, eps: Any, deletions: bool = False) -> Searched:
+    """GLS: S₁ = FR(U), S₁' = LS(S₁), S₂ = FR(U∖S₁), the best of them in g."""
+    full = len(g) - 1
+    S1 = mask_of(forward_regression(g, k))
+    S1_local = local_search(f, g, eps, S1, deletions)
+    S2 = mask_of(forward_regression(g, k, full & ~S1))
+    return Searched(S1, S1_local, S2, first_largest([S1, S1_local, S2], lambda S: g[S]))
+
+
+def optimum(g: Table, k: int) -> Any:
+    """max g over the sets of at most k elements."""
+    return g[first_largest(subsets(len(g) - 1, k), lambda S: g[S])]
+
+
+def first_largest(candidates: Sequence[int], value: Callable[[int], Any]) -> int:
+    """The first candidate of the largest value; of balls, the largest midpoint."""
+    best = candidates[0]
+    for candidate in candidates[1:]:
+        if midpoint(value(candidate)) > midpoint(value(best)):
+            best = candidate
+    return best
+
+
+def neighbour(rng: np.random.Generator, design: Design) -> Design:
+    """The design with one column, or one entry of y ≠ 0, changed."""
+    X, y = design.X.copy(), design.y.copy()
+    if rng.random() < 0.5:
+        pool = vectors(X.shape[0], design.N)
+        X[:, rng.integers(X.shape[1])] = pool[rng.integers(len(pool))]
+    else:
+        y[rng.integers(len(y))] += rng.choice([-2, -1, 1, 2])
+        if not y.any():
+            y = design.y
+    return Design(X, design.N, y)
+
+
+def one_minus_exp(gamma: Any) -> arb:
+    """1 − e^{−γ}."""
+    return 1 - (-arb(gamma)).exp()
+
+
+def worst_by_exchanges(
+    rng: np.random.Generator, start: Design, ratio: Callable[[Design], float], steps: int
+) -> float:
+    """The least ratio found by changing a design, while that does not raise it: a search for violations."""
+    least = ratio(start)
+    for _ in range(steps):
+        candidate = neighbour(rng, start)
+        value = ratio(candidate)
+        if value <= least:
+            start, least = candidate, value
+    return least
+
+
+def least_found(
+    rng: np.random.Generator, starts: int, start: Callable[[], tuple[Design, Callable[[Design], float]]]
+) -> float:
+    """The least ratio, at most 100, by `worst_by_exchanges` in 20 steps from each start (design, ratio)."""
+    return min(100.0, *(worst_by_exchanges(rng, *start(), 20) for _ in range(starts)))
+
+
+def verify(check: Any, *conditions: Any) -> None:
+    """Count each condition as a case; the first that does not hold fails the check."""
+    check.over(conditions, bool)
+
+
+def settle(check: Any, left: Any, right: Any, what: str) -> None:
+    """Count left ≥ right as a case, as a violation, or as undecided where balls overlap."""
+    if left >= right:
+        check.tally(1)
+    elif left < right:
+        check.tally(1, 1, what)
+    else:
+        check.undecided()
+
+
+def settle_bounds(
+    check: Any, R: Table, g: Table, k: int, found: Searched, sets: set[int], what: str
+) -> float:
+    """Settle Theorems 14 and 16: (1 − e^{−γ/2})/7·OPT for the sets, and 1 − e^{−γ} of it for S₁ of `found`.
+
+    γ = γ_{∅,2k}(R²), the largest that can be meant, and γ_{S₁,k}(R²). The result is g(S̃) over the first
+    bound, 100 where that is 0.
+    """
+    best, widest = optimum(g, k), submodularity_ratio(R, 0, 2 * k)
+    printed = one_minus_exp(widest / 2) / 7 * best
+    sharper = one_minus_exp(submodularity_ratio(R, found.S1, k)) * best
+    for S in sets:
+        settle(check, arb(g[S]), printed, f"{what}: the printed bound")
+    settle(check, arb(g[found.S1]), sharper, f"{what}: the sharper bound")
+    return float((g[found.best] / printed).mid()) if widest > 0 else 100.0
+
+
+def _least(a: Any, b: Any) -> Any:
+    if isinstance(a, arb) or isinstance(b, arb):
+        return arb(a).min(arb(b))
+    return min(a, b)

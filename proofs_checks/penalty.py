@@ -1,0 +1,171 @@
+"""Q*, the penalty of the softmax mask, in balls: what the rows about it share.
+
+Values from `sl.softmax_penalty` are enclosed in balls by 2-strong convexity, and an inequality counts when
+the balls separate.
+"""
+
+import numpy as np
+from flint import arb
+
+import sparselin as sl
+
+
+def balls(v):
+    """Floats as exact balls."""
+    return [arb(float(a)) for a in v]
+
+
+def total(v):
+    return sum(v, arb(0))
+
+
+def softmax(w):
+    e = [a.exp() for a in w]
+    return [a / total(e) for a in e]
+
+
+def objective_and_gradient(x, w):
+    """F(w) = ‖w‖² + Σ x_i/softmax_i(w)² and ∇F(w), in balls."""
+    p = softmax(w)
+    parts = [a / (b * b) for a, b in zip(x, p, strict=True)]
+    K = total(parts)
+    gradient = [2 * (a + K * b - c) for a, b, c in zip(w, p, parts, strict=True)]
+    return total([a * a for a in w]) + K, gradient
+
+
+def enclosure(x, w):
+    """A lower and an upper bound of Q*(x), from any w; x and w floats."""
+    F, gradient = objective_and_gradient(balls(x), balls(w))
+    return F - total([g * g for g in gradient]) / 4, F
+
+
+def ball(low, high):
+    """A ball that contains [low, high], floats of few digits."""
+    return arb((low + high) / 2, (high - low) / 2)
+
+
+def subdivided(boxes, holds, limit=20_000):
+    """Return the number of boxes it takes until `holds(box)` on each, a box being a tuple of (low, high).
+
+    It is −1 if they are more than `limit`.
+    """
+    boxes, count = list(boxes), 0
+    while boxes:
+        box = boxes.pop()
+        count += 1
+        if count > limit:
+            return -1
+        if holds(box):
+            continue
+        widest = max(range(len(box)), key=lambda i: box[i][1] - box[i][0])
+        low, high = box[widest]
+        middle = (low + high) / 2
+        boxes += [(*box[:widest], half, *box[widest + 1 :]) for half in ((low, middle), (middle, high))]
+    return count
+
+
+def around(x):
+    """A ball that contains Q*(x), for floats x, by the w that `sl.softmax_penalty` found."""
+    found = sl.softmax_penalty(np.asarray(x, float))
+    (low, high), value = enclosure(x, found.minimizer), arb(float(found.value))
+    if not (low * (1 - arb(2) ** -40) <= value and value <= high * (1 + arb(2) ** -40)):
+        raise AssertionError(f"Q*({x}) is not {value}")
+    return low.union(high)
+
+
+def penalty(beta):
+    """Q*(β∘β) as a ball; the squares of β are rounded once, which is covered."""
+    # ∂log Q*/∂log x_i = x_iq_i/Q*, of sum at most 1
+    return around(np.square(np.asarray(beta, float))) * arb(1, 2.0**-50)
+
+
+def second_difference(beta, step):
+    """Q* at β + h and at β − h, less twice Q* at β."""
+    beta, step = np.asarray(beta), np.asarray(step)
+    return penalty(beta + step) + penalty(beta - step) - 2 * penalty(beta)
+
+
+def mask(a):
+    """p₁ and p₂ at w = (a, −a)."""
+    p = 1 / (1 + np.exp(-2 * a))
+    return p, 1 - p
+
+
+def dyadic(x, bits=20):
+    """The nearest multiples of 2⁻²⁰, so that sums of them are exact."""
+    return np.ldexp(np.round(np.ldexp(x, bits)), -bits)
+
+
+def level(beta):
+    """a and K at β, m = 2."""
+    found = sl.softmax_penalty(np.square(np.asarray(beta, float)))
+    a = float(found.minimizer[0])
+    return a, float(found.value) - 2 * a * a
+
+
+def place(a, c):
+    """(|β₁|, y₁, y₂, K) at w = (a, −a), a ≥ 0, and |β₂| = c."""
+    p, r = mask(a)
+    y = (c / r) ** 2
+    K = (y + a) / r
+    return p * np.sqrt(a + K * p), a + K * p, y, K
+
+
+def of_norm(s, a):
+    """|β₂| at w = (a, −a), a ≥ 0, and ‖β‖₁ = s, in floats; 0 if there is none."""
+    odds = np.exp(2 * a)  # p₁/p₂; (s − |β₂|)² = p₁²a/p₂ + odds³β₂²
+    square = max(s * s - a * odds**2 / (1 + odds), 0.0)
+    return float(square / (s + np.sqrt(s * s + (odds**3 - 1) * square)))
+
+
+def strip(sign, s, wide, narrow):
+    """How many pieces of a show that sign(a, c) < 0 wherever ‖β‖₁ ≥ s and min|β_i| ≥ wide, and > 0 wherever
+    ‖β‖₁ ≤ s and min|β_i| ≤ narrow; −1 if they do not."""
+
+    def on_both_sides(box):
+        ((low, high),) = box
+        a, ends = ball(low, high), (arb(low), arb(high))
+        # |β₁| increases in a
+        c, e = max(wide, of_norm(s, high) * (1 - 1e-9)), min(narrow, of_norm(s, low) * (1 + 1e-9))
+        reached = (c == wide or place(ends[1], arb(c))[0] + c <= s) and (
+            e == narrow or place(ends[0], arb(e))[0] + e >= s
+        )
+        empty = place(ends[0], arb(0))[0] > s
+        return reached and bool(sign(a, arb(c)) < 0) and (empty or bool(sign(a, arb(e)) > 0))
+
+    beyond = arb(wide) ** 2 * arb(12).exp() > 10 and place(arb(3), arb(0))[0] > s
+    return subdivided([((0.0, 3.0),)], on_both_sides, 5000) if beyond else -1
+
+
+def sides(check, strips):
+    """s, the part of [0, s/2] on one side of the strip of norm s, and whether that is the outer one."""
+    s, wide, narrow = strips[int(check.rng.integers(len(strips)))]
+    if check.rng.random() < 0.5:
+        s = dyadic(s * 2.0 ** check.rng.uniform(0, 3))
+        return s, (wide, s / 2), True
+    s = dyadic(s * check.rng.uniform(0.1, 1))
+    return s, (0.0, min(narrow, s / 2)), False
+
+
+def alike(first, second):
+    """Whether each of the balls may be the same number."""
+    return all((a - b).contains(0) for a, b in zip(first, second, strict=True))
+
+
+def convex_at_the_end(s):
+    """Whether Q* is convex on the segment of norm s at (s, 0), and decreases from there."""
+    h = 2.0**-14 * s / (1 + s) ** 2
+    falls = bool(penalty([s - h, h]) < penalty([s, 0.0]))
+    return falls and bool(second_difference([s - h, h], [h, -h]) > 0)
+
+
+def along_the_level_line(beta, p):
+    """The second difference of Q* along the tangent of its level line, of step 1e-3 of the point."""
+    tangent = np.array([beta[1] / (1 - p) ** 2, -beta[0] / p**2])
+    return second_difference(beta, tangent * 1e-3 * beta.min() / np.abs(tangent).max())
+
+
+def objective(X, y, beta, lam):
+    """‖Xβ − y‖² + (λ/2)Q*(β∘β)."""
+    r = y - X @ beta
+    return arb(float(r @ r)) * arb(1, 2.0**-46) + lam / 2 * penalty(beta)

@@ -1,0 +1,137 @@
+"""What each field of a result holds, by the class: one table, by which `test_methods.py` compares results.
+
+The fields of a class stand in the order of its dataclass.
+"""
+
+from typing import NamedTuple
+
+import sparselin as sl
+from sparselin.certificates.nonnegative import NonnegativeStep
+from sparselin.certificates.ols import OlsStep
+from sparselin.certificates.step import StepCertificate
+
+
+class Kind(NamedTuple):
+    """What a field holds, and its degree in X and in y; `NUMBER(1, 2)` is a number of degree 1 and 2."""
+
+    what: str
+    of_X: float = 0
+    of_y: float = 0
+
+    def __call__(self, of_X, of_y=0):
+        return self._replace(of_X=of_X, of_y=of_y)
+
+
+NUMBER = Kind("number")  # a scalar
+COLUMN, SAMPLE = Kind("column"), Kind("sample")  # an entry for each column, each row of X
+INDICES, SET = Kind("indices"), Kind("set")  # columns in their order, columns in any order
+EQUAL = Kind("equal")  # compared by ==
+FIT = Kind("fit")  # β, compared through its duality gap
+WORK = Kind("work")  # counts of iterations and the like, compared only where every bit must agree
+STATE = Kind("state")  # it depends on random numbers, compared only on the same data
+WITNESS = Kind("witness")  # one of many, not compared
+DOUBLE = Kind("double")  # a number that is float64 always
+
+SUBSET = {
+    "support": INDICES, "coef": NUMBER(-1, 1), "value": NUMBER, "r2": NUMBER, "diversity": NUMBER(1),
+    "gains": NUMBER, "candidates": NUMBER, "moves": WORK, "status": EQUAL, "n_features": EQUAL,
+    "intercept": WITNESS, "names": WITNESS,
+}  # fmt: skip
+RESULTS = {
+    sl.SelectionPath: {
+        "support": INDICES, "coef_path": NUMBER(-1, 1), "intercept_path": WITNESS, "lam_star": NUMBER(1, 1),
+        "margin": NUMBER, "ties": SET, "active_sets": SET, "weights": STATE, "residual_norm": NUMBER(0, 1),
+        "status": EQUAL, "n_features": EQUAL, "names": WITNESS, "with_intercept": EQUAL,
+        "standardized": EQUAL, "positive": EQUAL,
+    },
+    sl.StabilitySelection: {
+        "paths": INDICES, "forced": INDICES, "threshold": EQUAL, "method": EQUAL, "n_rows": EQUAL,
+        "n_features": EQUAL, "status": EQUAL, "names": WITNESS,
+    },
+    sl.GeneralizedPath: {
+        "support": INDICES, "coef_path": NUMBER(-1), "intercept_path": WITNESS, "lam_star": NUMBER(1),
+        "margin": NUMBER, "ties": SET, "deviance": NUMBER, "optimality": WORK, "unfitted": INDICES,
+        "recession": WITNESS, "loss": EQUAL, "status": EQUAL, "n_features": EQUAL, "names": WITNESS,
+        "with_intercept": EQUAL, "standardized": EQUAL,
+    },
+    sl.BatchSelection: {
+        "support": INDICES, "coef": NUMBER(-1, 1), "n_selected": EQUAL, "residual_norms": NUMBER(0, 1),
+        "status": EQUAL, "n_features": EQUAL, "names": WITNESS, "n_redone": WORK,
+    },
+    sl.FirstEntry: {
+        "lam_star": NUMBER(1, 1), "tied": SET, "active": SET, "signs": WITNESS, "direction": WITNESS,
+        "window_lower": NUMBER(1, 1), "proof_lower": NUMBER(1, 1), "residual_norm": NUMBER(0, 1),
+        "status": EQUAL, "names": WITNESS,
+    },
+    sl.LassoPath: {
+        "knots": NUMBER(1, 1), "features": WITNESS, "coef_path": WITNESS, "intercept": WITNESS, "r2": NUMBER,
+        "active": SET, "forced": INDICES, "status": EQUAL, "n_features": EQUAL, "names": WITNESS,
+        "with_intercept": EQUAL, "standardized": EQUAL, "positive": EQUAL,
+    },
+    sl.DualProjection: {
+        "u": SAMPLE(0, 1), "coef": COLUMN(-1, 1), "active": SET, "duality_gap": NUMBER(0, 2), "status": EQUAL,
+        "names": WITNESS,
+    },
+    sl.DescentResult: {
+        "w": WORK(-.5, .5), "theta": STATE, "weights": STATE, "coef": FIT(-1, 1), "intercept": WITNESS,
+        "objective": WORK(0, 2), "duality_gap": WORK(0, 2), "status": EQUAL, "names": WITNESS,
+        "standardized": EQUAL,
+    },
+    sl.SubsetResult: SUBSET,
+    sl.BestSubset: {
+        **SUBSET, "residual": NUMBER(0, 2), "lower_bound": NUMBER(0, 2), "optimal": EQUAL, "nodes": WORK,
+    },
+    sl.SwappedSubset: {
+        **SUBSET, "rule": EQUAL, "removed": INDICES, "inserted": INDICES, "residuals": DOUBLE(0, 2),
+    },
+    sl.NuChoice: {
+        "nu": NUMBER(-1), "lower": NUMBER(-1), "upper": NUMBER(-1), "method": WITNESS, "selection": EQUAL,
+        "r2_lasso": NUMBER, "r2_refitted": NUMBER, "refitted": EQUAL, "tried": DOUBLE(-1), "r2_tried": DOUBLE,
+        "qualifies": EQUAL,
+    },
+    sl.Certificate: {
+        "sha256": WITNESS, "shape": WITNESS, "normalized": EQUAL, "claim": EQUAL, "forced": INDICES,
+        "steps": EQUAL,
+    },
+    StepCertificate: {
+        "selected": INDICES, "pick": INDICES, "tied": SET, "active": SET, "signs": WITNESS,
+        "lam_star_squared": NUMBER(2, 2), "coef": WITNESS, "direction": WITNESS, "rate": WITNESS,
+        "farkas": WITNESS, "tau": NUMBER,
+    },
+    OlsStep: {
+        "selected": INDICES, "pick": INDICES, "tied": SET, "spanned": SET, "decrease": NUMBER(0, 2),
+        "coef": WITNESS, "basis": WITNESS, "squares": WITNESS,
+    },
+    sl.TheoremCheck: {
+        "path": EQUAL, "verdicts": EQUAL, "reasons": EQUAL, "supports": EQUAL, "supports_reason": EQUAL,
+        "lam_star": DOUBLE(1, 1), "n_tied": EQUAL, "n_active": EQUAL, "window": DOUBLE, "proof": DOUBLE,
+        "audited": EQUAL,
+    },
+    NonnegativeStep: {
+        "selected": INDICES, "pick": INDICES, "tied": SET, "lam_star_squared": NUMBER(2, 2), "coef": WITNESS,
+    },
+    sl.Interval: {"lower": NUMBER, "upper": NUMBER, "method": WITNESS, "rounding": WORK},
+    sl.Explanation: {
+        "feature": INDICES, "kind": EQUAL, "names": WITNESS, "step": EQUAL, "forced": EQUAL, "given": INDICES,
+        "correlation": NUMBER(1, 1), "level": NUMBER(1, 1), "error": WORK(1, 1), "runner_up": INDICES,
+        "margin": NUMBER, "tied": SET, "fall": EQUAL, "left": NUMBER, "regression": NUMBER, "shares": NUMBER,
+        "r2": NUMBER, "gain": NUMBER, "partial_r2": NUMBER, "intervals": NUMBER(1, 1), "sentence": WITNESS,
+    },
+    sl.SubmodularityRatio: {
+        "lower": NUMBER, "upper": NUMBER, "method": WITNESS, "rounding": WORK, "base": SET, "added": SET,
+    },
+    sl.SparseEigenvalues: {
+        "k": EQUAL, "lambda_min": NUMBER(2), "lambda_max": NUMBER(2), "lambda_min_support": SET,
+        "lambda_max_support": SET, "condition_number": WORK, "coherence": NUMBER, "babel": DOUBLE,
+    },
+    sl.GuaranteeBounds: {
+        "k": EQUAL, "bounds": EQUAL, "best": NUMBER, "best_support": SET, "r2": NUMBER, "supports": INDICES,
+        "constants": NUMBER, "names": WITNESS,
+    },
+    sl.Bound: {
+        "name": EQUAL, "algorithm": EQUAL, "formula": EQUAL, "source": EQUAL, "hypotheses": EQUAL,
+        "lower": NUMBER, "upper": NUMBER, "achieved": NUMBER,
+    },
+}  # fmt: skip
+# properties that are compared too: their fields depend on the order of the columns
+PROPERTIES = {sl.LassoPath: {"coef": COLUMN(-1, 1)}}

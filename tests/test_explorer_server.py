@@ -1,0 +1,174 @@
+"""The command of the explorer, and who reaches its server."""
+
+import asyncio
+import re
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from sparselin.plots.explorer import serve
+from sparselin.studies.common.group import cli
+
+
+def run(monkeypatch, *arguments, browser=True):
+    """`sparselin explore`, but for the serving itself."""
+    monkeypatch.setattr(serve, "warm_up", lambda: None)
+    monkeypatch.setattr(serve, "serve", lambda place, ready: (ready(), place.close()))
+    monkeypatch.setattr(serve, "leave", lambda: None)
+    monkeypatch.setattr(serve.webbrowser, "open", lambda url: browser)
+    return CliRunner().invoke(cli, ["explore", *arguments])
+
+
+def test_the_command_says_where_it_is(monkeypatch):
+    found = run(monkeypatch, "--port", "0", "trap")
+    assert found.exit_code == 0
+    assert re.fullmatch(
+        r"The explorer is at http://127\.0\.0\.1:\d+/\?preset=trap\nCtrl-C stops it\.\nStopped\.\n",
+        found.output,
+    )
+
+
+def test_without_a_browser_one_line(monkeypatch):
+    found = run(monkeypatch, "--port", "0", browser=False)
+    assert "No browser was found here: open that address in one of this machine.\n" in found.output
+    assert "browser" not in run(monkeypatch, "--port", "0", "--no-browser", browser=False).output
+
+
+def test_a_taken_port_is_told_in_one_line(monkeypatch):
+    with serve.bind(0) as place:
+        port = place.getsockname()[1]
+        found = run(monkeypatch, "--port", str(port))
+    assert found.exit_code == 1
+    assert re.fullmatch(
+        rf"Error: port {port} cannot be had \(.*\): give another by --port, .*\n", found.output
+    )
+
+
+@pytest.mark.parametrize("start", ["nothing", "X=1,0&y=1", "http://127.0.0.1:2731/?X=1,0;0&y=1,0"])
+def test_the_command_refuses_a_broken_address(monkeypatch, start):
+    found = run(monkeypatch, start)
+    assert found.exit_code == 2
+    assert "Invalid value for ADDRESS: " in found.output
+
+
+def test_the_command_names_what_is_missing(monkeypatch):
+    import importlib.util
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    found = run(monkeypatch)
+    assert found.exit_code == 1
+    assert found.output == "Error: the explorer needs marimo: pip install 'sparselin[notebooks]'\n"
+
+
+NAMES = ["127.0.0.1", "localhost", "LOCALHOST", "[::1]"]
+
+
+FOREIGN = [
+    "evil.com",
+    "127.0.0.1.evil.com",
+    "localhost.evil.com",
+    "a@localhost",
+    "localhost/",
+    "10.0.0.1",
+    "",
+]
+
+
+TO_PAGES = [(host, None) for host in NAMES] + [(host, "http://" + host) for host in NAMES]
+
+
+TO_NONE = (
+    [(host, None) for host in FOREIGN]
+    + [(host, "http://" + host) for host in FOREIGN]
+    + [("localhost", origin) for origin in ("http://evil.com", "null", "", "http://127.0.0.1", "localhost")]
+    + [("localhost", "http://localhost:1"), ("localhost", "http://localhost.evil.com")]
+)
+
+
+def reached(kind, *headers):
+    """Whether a request comes to the app, and else the messages that it gets."""
+    seen, sent = [], []
+
+    async def app(scope, receive, send):
+        seen.append(scope)
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": kind, "headers": [(name, value.encode()) for name, value in headers]}
+    asyncio.run(serve.guarded(app)(scope, None, send))
+    return bool(seen), sent
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+@pytest.mark.parametrize("port", ["", ":2731", ":80", ":65535"])
+def test_only_pages_of_this_server_reach_it(kind, port):
+    pytest.importorskip("starlette")
+    for pairs, allowed in ((TO_PAGES, True), (TO_NONE, False)):
+        for host, origin in pairs:
+            asked = [(b"host", host + port), (b"user-agent", "x")]
+            if origin is not None:
+                asked.append((b"origin", origin + port if origin.endswith(host) else origin))
+            found, sent = reached(kind, *asked)
+            assert found == allowed, asked
+            assert allowed or sent[0]["type"] == "websocket.close" or sent[0]["status"] == 403
+    for asked in ([], [(b"host", "localhost" + port), (b"host", "evil.com")]):
+        assert not reached(kind, *asked)[0]
+    assert reached("lifespan")[0]
+
+
+@pytest.fixture(scope="module")
+def port():
+    """The port of a server in a process, and the process, as psutil has it."""
+    for name in ("marimo", "uvicorn", "websockets"):
+        pytest.importorskip(name)
+    psutil = pytest.importorskip("psutil")
+    code = "from sparselin.plots.explorer import serve; p = serve.bind(0); "
+    code += "print(p.getsockname()[1], flush=True); "
+    with subprocess.Popen(
+        [sys.executable, "-c", code + "serve.serve(p, lambda: print('ready', flush=True))"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        found = int(process.stdout.readline())
+        assert process.stdout.readline() == "ready\n"
+        yield found, psutil.Process(process.pid)
+        process.kill()
+
+
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [("localhost", "http://evil.com"), ("evil.com", "http://evil.com"), ("evil.com", None)],
+)
+def test_a_foreign_page_gets_no_session(port, host, origin):
+    from websockets.exceptions import InvalidStatus
+    from websockets.sync.client import connect
+
+    with socket.create_connection((serve.HOST, port[0])) as place, pytest.raises(InvalidStatus, match="403"):
+        connect(f"ws://{host}:{port[0]}/ws?session_id=s_foreign", sock=place, origin=origin)
+
+
+def test_a_closed_page_leaves_no_thread(port):
+    from websockets.sync.client import connect
+
+    number, process = port
+
+    def open_pages(count, name):
+        for i in range(count):
+            url = f"ws://localhost:{number}/ws?session_id=s_{name}{i}"
+            with connect(url, origin=f"http://localhost:{number}") as page:
+                assert page.recv()
+
+    open_pages(1, "first")  # marimo's own threads
+    time.sleep(5)
+    before = process.num_threads()
+    open_pages(10, "more")
+    assert process.num_threads() > before
+    end = time.monotonic() + 30
+    while process.num_threads() > before and time.monotonic() < end:
+        time.sleep(0.2)
+    assert process.num_threads() <= before

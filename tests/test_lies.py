@@ -1,0 +1,28 @@
+"""Every row of the ledger can turn red."""
+
+import importlib
+import sys
+
+import pytest
+from claims import CLAIMS
+from liars import liars
+
+from sparselin.ledger import decide
+
+
+@pytest.mark.parametrize(
+    ("made", "name"),
+    [pytest.param(made, name, id=f"{made.id}:{name}") for made in CLAIMS for name in made.mutants],
+)
+def test_a_row_turns_red_when_a_function_under_test_lies(made, name, monkeypatch):
+    owner, _, attribute = name.rpartition(".")
+    module = importlib.import_module("sparselin") if owner == "sl" else sys.modules[made.function.__module__]
+    few = -(-made.ci_cases // 16)  # most lies are seen at once; few cases count where the truth passes them
+    rounds = [made.ci_cases] if decide(made, few, shrink=False).failure else [few, made.ci_cases]
+    lies = dict(liars(getattr(module, attribute)))
+    for cases in rounds:
+        for lying in lies.values():
+            monkeypatch.setattr(module, attribute, lying)
+            if decide(made, cases, shrink=False).failure:
+                return
+    pytest.fail(f"{made.id} stands although {name} lies: {', '.join(lies)}")

@@ -1,0 +1,146 @@
+"""Ensembles of one's own: registered, or a function in a file."""
+
+import pickle
+
+import pytest
+from click.testing import CliRunner
+from commands import invoke
+from oracles import same
+
+from sparselin import ensembles
+from sparselin.ensembles import ENSEMBLES
+from sparselin.studies.common.command import chosen
+from sparselin.studies.common.group import cli
+from sparselin.studies.guarantees import tasks as promises
+from sparselin.studies.verification import run as verification
+
+
+def test_a_registered_ensemble_is_in_commands_and_tables(tmp_path):
+    """Nothing but `register` is called: settings, options, reports and the study of promises have it."""
+    with pytest.raises(ValueError, match="an ensemble 'gaussian' already"):
+        ensembles.register(ENSEMBLES["gaussian"])
+    ensembles.register(ensembles.of_random_size("toy", "a toy", ensembles.heavy_tails))
+    try:
+        assert "toy" in verification.VerificationSettings().ensembles
+        assert {
+            task.study for task in promises.GuaranteeSettings(designs=20).tasks() if task.ensemble == "toy"
+        } == {
+            "check",
+            "ensembles",
+        }
+        assert chosen("toy", promises.families()) == ("toy",)
+        line = ["verify", "--designs", "2", "--steps", "2", "--ensembles", "toy", "--jobs", "2"]
+        invoke(*line, "--output", tmp_path)
+        assert "a toy" in (tmp_path / "index.html").read_text(encoding="utf-8")
+    finally:
+        del ENSEMBLES["toy"]
+
+
+# ---- a function in a file
+
+FILE = '''
+import numpy as np
+
+def tree(n, d, rng):
+    """Columns of a
+    random tree.
+
+    Further words."""
+    X = rng.standard_normal((n, d))
+    for j in range(1, d):
+        X[:, j] += X[:, rng.integers(j)]
+    return X, rng.standard_normal(n)
+
+def raises(n, d, rng):
+    raise KeyError("x")
+
+def shape(n, d, rng):
+    return np.ones((n, d + 1)), np.ones(n)
+
+def nan(n, d, rng):
+    return np.full((n, d), np.nan), np.ones(n)
+
+def short(n, d, rng):
+    return np.ones((n, d)), np.ones(n - 1)
+
+def one(n, d, rng):
+    return np.ones((n, d))
+
+number = 3
+'''
+
+
+LATE = """
+calls = []
+
+def late(n, d, rng):
+    calls.append(n)
+    return tree(n, d, rng) if len(calls) < 2 else 3
+"""
+
+
+@pytest.fixture
+def own(tmp_path):
+    path = tmp_path / "my.py"
+    path.write_text(FILE, encoding="utf-8")
+    yield path
+    ENSEMBLES.pop("my.py:tree", None)
+
+
+def test_a_function_in_a_file_is_an_ensemble(own):
+    tree = ensembles.from_file(f"{own}:tree")
+    assert (tree.name, tree.description, tree.origin) == (
+        "my.py:tree",
+        "Columns of a random tree.",
+        f"{own}:tree",
+    )
+    X, y = tree.design(4)
+    assert 20 <= len(y) <= 60
+    assert 30 <= X.shape[1] <= 120
+    assert same(tree.design(4), pickle.loads(pickle.dumps(tree)).design(4))
+    own.write_text(FILE.replace("random tree", "tall tree"), encoding="utf-8")
+    assert ensembles.from_file(f"{own}:tree").description == "Columns of a tall tree."
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("raises", "raises KeyError: 'x'"),
+        ("shape", "X must be an array"),
+        ("nan", "X must be finite"),
+        ("short", "y must have"),
+        ("one", "must return X"),
+        ("none", "has no function 'none'"),
+        ("number", "another thing, called 'number'"),
+    ],
+)
+def test_a_bad_function_is_one_line(own, tmp_path, name, words):
+    arguments = ["verify", "--designs", "2", "--steps", "1", "--ensembles", f"{own}:{name}"]
+    result = CliRunner().invoke(cli, [*arguments, "--output", str(tmp_path / "report")])
+    assert result.exit_code == 2
+    line = [line for line in result.output.splitlines() if line.startswith("Error")]
+    assert len(line) == 1
+    assert words in line[0]
+    assert not (tmp_path / "report").exists()
+
+
+def test_a_bad_file_is_one_line(tmp_path):
+    (tmp_path / "broken.py").write_text("def f(:", encoding="utf-8")
+    (tmp_path / "quits.py").write_text("raise SystemExit(0)", encoding="utf-8")
+    for name, words in (
+        ("no.py", "there is no Python file"),
+        ("broken.py", "SyntaxError"),
+        ("quits.py", "SystemExit"),
+    ):
+        output = invoke("verify", "--ensembles", f"{tmp_path / name}:f", exit_code=2)
+        assert words in output
+        assert "Traceback" not in output
+
+
+def test_a_function_that_fails_later_is_one_line_too(own, tmp_path):
+    own.write_text(FILE + LATE, encoding="utf-8")
+    arguments = ["verify", "--designs", "4", "--steps", "1", "--ensembles", f"{own}:late", "--jobs", "1"]
+    output = invoke(*arguments, "--output", tmp_path / "report", exit_code=2)
+    assert "must return X" in output
+    assert "Traceback" not in output
+    del ENSEMBLES["my.py:late"]
