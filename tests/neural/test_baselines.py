@@ -31,7 +31,13 @@ from sparselin.results import Status  # noqa: E402
 # few passes over few rows
 QUICK = {
     "feature mask (LLY)": {"hidden": (16,), "epochs": 40, "batch_size": 100, "learning_rate": 0.01},
-    "group LASSO": {"hidden": (16,), "epochs": 2, "batch_size": 100, "learning_rate": 0.01, "grid": (1e-3, 1.3)},
+    "group LASSO": {
+        "hidden": (16,),
+        "epochs": 2,
+        "batch_size": 100,
+        "learning_rate": 0.01,
+        "grid": (1e-3, 1.3),
+    },
     "group LASSO, λ fixed": {"hidden": (16,), "lam": 0.02, "batch_size": 100, "learning_rate": 0.01},
     "Sequential LASSO": {"hidden": (6,), "epochs": 10, "batch_size": None, "decrease": 0.02},
     "Sequential LASSO, λ fixed": {"hidden": (16,), "epochs": 25, "batch_size": 100, "learning_rate": 0.01},

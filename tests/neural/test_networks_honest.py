@@ -148,7 +148,7 @@ def test_paths_go_down_to_the_smallest_k(method):
     sets = split(table("digits"), HONEST, seed=1, rows=300)
     options = {
         "LassoNet": {"growth": 1.05, "epochs": (30, 2)},
-        "group LASSO": {"factor": 1.3, "dense_epochs": 5},
+        "group LASSO": {"grid": (1e-3, 1.3), "dense_epochs": 5},
     }[method]
     long, down = (pick(method, sets.X, sets.y, 24, least, 1, options).order for least in (24, 4))
     assert len(set(down)) == 24

@@ -26,6 +26,7 @@ from proofs_checks.experiments.networks.protocol import below
 from sparselin.neural.networks import SkipNetwork, mlp
 from sparselin.neural.reconstruction import matrix_completion, observed_squares
 from sparselin.neural.refit import refit
+from sparselin.neural.settings import LassoNetSettings
 from sparselin.neural.training import seeded
 from sparselin.results import FloatArray, IndexArray
 
@@ -116,11 +117,15 @@ def lassonet_impute(given: Parts, smallest: int, seed: int, scale: Scale) -> Imp
     Z = np.where(given.train, given.Z, np.nan)[rows]
     best, least = None, np.inf
     for epochs in EPOCHS if scale.epochs >= 1 else EPOCHS[:1]:
+        settings = LassoNetSettings(
+            epochs=(scale.epochs_of(epochs), scale.epochs_of(AT_LAMBDA)),
+            growth=GROWTH,
+            learning_rate=RATE,
+            tol=0.99,
+        )
         found = matrix_completion(
-            [max(1, d // 3)] * 2, Z, rounds=scale.epochs_of(ROUNDS),
-            epochs=(scale.epochs_of(epochs), scale.epochs_of(AT_LAMBDA)), growth=GROWTH,
-            learning_rate=RATE, k=smallest, rng=seed,
-        )  # fmt: skip
+            [max(1, d // 3)] * 2, Z, rounds=scale.epochs_of(ROUNDS), settings=settings, k=smallest, rng=seed
+        )
         X = given.Z.copy()
         X[rows] = found.completed
         error = given.error(X, given.validation)
@@ -140,10 +145,12 @@ def from_columns(given: Parts, X: FloatArray, support: Sequence[int], seed: int,
 
     with seeded(seed):
         network: SkipNetwork = SkipNetwork(mlp(d, [max(1, d // 3)] * 2, d, dtype=torch.float64), d, d)
+    settings = LassoNetSettings(
+        learning_rate=RATE, epochs=scale.epochs_of(REFIT), patience=PATIENCE, tol=0.99, backtrack=True
+    )
     model = refit(
-        network, torch.from_numpy(X), target(given.train), list(support),
-        loss=observed_squares, learning_rate=RATE, epochs=scale.epochs_of(REFIT), patience=PATIENCE,
-        validation=(torch.from_numpy(X), target(given.validation)), backtrack=True, rng=seed,
+        network, torch.from_numpy(X), target(given.train), list(support), loss=observed_squares,
+        validation=(torch.from_numpy(X), target(given.validation)), settings=settings, rng=seed,
     )  # fmt: skip
     with torch.no_grad():
         return np.asarray(model(torch.from_numpy(X[:, list(support)])).numpy())

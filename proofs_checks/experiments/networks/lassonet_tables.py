@@ -43,6 +43,7 @@ from proofs_checks.experiments.networks.protocol import (
     split,
 )
 from sparselin.neural.lassonet import lassonet_path
+from sparselin.neural.settings import LassoNetSettings
 
 PFA = "principal feature analysis"
 FIGURES = ("LassoNet", "largest correlation", PFA, "random")
@@ -92,10 +93,12 @@ def lassonet_order(sets: Sets, smallest: int, seed: int, scale: Scale, M: float 
     d/3 hidden units, as in the code; the validation rows end the training of the dense network.
     """
     begin = time.process_time()
+    settings = LassoNetSettings(
+        epochs=path_epochs(len(sets.X), scale), patience=(10, None), tol=0.99, **LASSONET
+    )
     path = lassonet_path(
-        (max(1, sets.X.shape[1] // 3),), sets.X, sets.y,
-        loss="cross_entropy", M=M, k=smallest, epochs=path_epochs(len(sets.X), scale), patience=(10, None),
-        tol=0.99, validation=(sets.X_val, sets.y_val), rng=seed, **LASSONET,
+        (max(1, sets.X.shape[1] // 3),), sets.X, sets.y, loss="cross_entropy", M=M, k=smallest,
+        validation=(sets.X_val, sets.y_val), settings=settings, rng=seed,
     )  # fmt: skip
     return Picks(tuple(path.ranking().tolist()), time.process_time() - begin)
 
