@@ -52,7 +52,7 @@ RESULTS = {
         "support": INDICES, "coef_path": NUMBER(-1), "intercept_path": WITNESS, "lam_star": NUMBER(1),
         "margin": NUMBER, "ties": SET, "deviance": NUMBER, "optimality": WORK, "unfitted": INDICES,
         "recession": WITNESS, "loss": EQUAL, "status": EQUAL, "n_features": EQUAL, "names": WITNESS,
-        "with_intercept": EQUAL, "standardized": EQUAL,
+        "with_intercept": EQUAL, "standardized": EQUAL, "positive": EQUAL,
     },
     sl.BatchSelection: {
         "support": INDICES, "coef": NUMBER(-1, 1), "n_selected": EQUAL, "residual_norms": NUMBER(0, 1),

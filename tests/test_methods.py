@@ -19,14 +19,20 @@ from kinds import EQUAL, NUMBER, PROPERTIES, RESULTS, WORK
 from methods import METHODS, Levels
 
 import sparselin as sl
+from sparselin.results import Fit
 
 # What follows
+
+
+def parts_of(name):
+    """The name of a field, and for the record of a fit the names of its own, properties of the result."""
+    return [field.name for field in dataclasses.fields(Fit)] if name == "fit" else [name]
 
 
 def facts(value, kind, name=""):
     """All that a result holds, field by field: name, kind, value."""
     if (fields := RESULTS.get(type(value))) and kind.what != "witness":
-        assert list(fields) == [field.name for field in dataclasses.fields(value)]
+        assert list(fields) == [name for field in dataclasses.fields(value) for name in parts_of(field.name)]
         for field, kind_of_field in (fields | PROPERTIES.get(type(value), {})).items():
             if kind.what == "work":
                 kind_of_field = kind

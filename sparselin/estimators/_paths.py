@@ -17,6 +17,7 @@ from sparselin.greedy._losses import LOSSES
 from sparselin.linalg.ties import stopping_level
 from sparselin.problem import Problem
 from sparselin.results import (
+    FittedPath,
     FloatArray,
     GeneralizedPath,
     GroupPath,
@@ -261,7 +262,11 @@ def widened(result: Any, kept: IndexArray, d: int, names: Names) -> Any:
     """Return a result on the columns `kept` as a result on all d of them."""
     if isinstance(result, tuple):
         return tuple(widened(subset, kept, d, names) for subset in result)
-    new: dict[str, Any] = {"support": kept[result.support], "n_features": d, "names": names}
+    new: dict[str, Any] = {"support": kept[result.support]}
+    if isinstance(result, FittedPath):
+        new["fit"] = dataclasses.replace(result.fit, n_features=d, names=names)
+    else:
+        new |= {"n_features": d, "names": names}
     if isinstance(result, GroupPath):
         new["groups"] = np.full(d, -1)
         new["groups"][kept] = result.groups

@@ -65,7 +65,6 @@ def _as_selection(path: GeneralizedPath) -> SelectionPath:
         active_sets=((),) * len(path),
         weights=(),
         residual_norm=np.sqrt(path.deviance),
-        positive=False,
     )
 
 

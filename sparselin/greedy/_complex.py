@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.linalg.ties import Measured, Scores, argmax, relative_margin, stopping_level
-from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
+from sparselin.results import Fit, FloatArray, IndexArray, SelectionPath, Status
 from sparselin.validation import (
     Columns,
     check_budget,
@@ -228,11 +228,7 @@ class _ComplexState:
             weights=(),
             residual_norm=np.array(self.norms, real),
             status=status,
-            n_features=len(self.span.design.norms),
-            names=self.names,
-            with_intercept=False,
-            standardized=False,
-            positive=False,
+            fit=Fit(len(self.span.design.norms), self.names),
         )
 
 

@@ -199,8 +199,5 @@ class _Pursuit:
             ties=ties,
             residual_norm=np.array(self.norms, dtype),
             status=status,
-            n_features=data.n_features,
-            names=data.names,
-            with_intercept=bool(self.ones),
-            standardized=scale is not None,
+            fit=data.design.fit(data.names),
         )

@@ -203,11 +203,7 @@ class Selection:
             ),
             residual_norm=np.array(self._residual_norm[ones:], dtype),
             status=status,
-            n_features=problem.n_features,
-            names=problem.names,
-            with_intercept=bool(ones),
-            standardized=scale is not None,
-            positive=self.positive,
+            fit=problem.design.fit(problem.names, self.positive),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -307,8 +308,7 @@ class _GeneralizedState:
             recession=self.recession.copy(),
             loss=self.data.loss.name,
             status=status,
-            n_features=self.problem.n_features,
-            names=self.problem.names,
-            with_intercept=self.with_intercept,
-            standardized=self.standardized,
+            fit=dataclasses.replace(
+                self.problem.design.fit(self.problem.names), standardized=self.standardized
+            ),
         )

@@ -119,11 +119,7 @@ def _path(
         active=tuple(active),
         forced=S[problem.d - m :],  # after the column of ones
         status=status,
-        n_features=m,
-        names=problem.names,
-        with_intercept=design.ones is not None,
-        standardized=design.scale is not None,
-        positive=positive,
+        fit=design.fit(problem.names, positive),
     )
 
 

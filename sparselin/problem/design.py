@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin.results import FloatArray, IndexArray
+from sparselin.results import Fit, FloatArray, IndexArray
+from sparselin.validation import Names
 
 _CHUNK = 4 * 10**6  # entries of X that are centred at a time
 
@@ -27,6 +28,10 @@ class DesignColumns(NamedTuple):
     def d(self) -> int:
         """The number of columns, that of ones included."""
         return int(self.X.shape[1]) + (self.ones is not None)
+
+    def fit(self, names: Names, positive: bool = False) -> Fit:
+        """The record of a fit on these columns, for its result."""
+        return Fit(self.X.shape[1], names, self.ones is not None, self.scale is not None, positive)
 
     def correlate(self, r: FloatArray) -> FloatArray:
         """The inner products of all columns with r: (d,) for r (n,), (d, p) for r (n, p)."""

@@ -1,7 +1,7 @@
 """The results of the methods: one frozen dataclass each, whose fields are always all present."""
 
 from sparselin.results.attention import AttentionPath
-from sparselin.results.base import FloatArray, IndexArray, Names, Status
+from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Names, Status
 from sparselin.results.batch import BatchSelection
 from sparselin.results.explanation import Explanation
 from sparselin.results.generalized import GeneralizedPath
@@ -32,6 +32,8 @@ __all__ = [
     "Explanation",
     "FeatureRanking",
     "FirstEntry",
+    "Fit",
+    "FittedPath",
     "FloatArray",
     "GeneralizedPath",
     "GreedyMaximum",

@@ -6,7 +6,7 @@ import abc
 import dataclasses
 import enum
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -124,26 +124,47 @@ def ended(status: Status) -> str:
     return f"{status.name}: {status.message}"
 
 
-def fit_notes(
-    with_intercept: bool, intercept: float | None, standardized: bool, positive: bool = False
-) -> list[str]:
-    """Lines on the intercept, unless it is None, on what R² is the share of, the units and the signs."""
-    notes = ["R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept"]
-    if with_intercept:
-        notes = ["R² = 1 − ‖r‖²/‖y − ȳ‖²"]
-        if intercept is not None:
-            notes.insert(0, f"intercept {number(intercept)}")
-    if standardized:
-        notes.append("λ is of the standardized columns, coefficients are in the units of X")
-    if positive:
-        notes.append("β ≥ 0, except on forced features")
-    return notes
+@dataclasses.dataclass(frozen=True)
+class Fit:
+    """The columns of a fit, as far as its result needs them.
+
+    Attributes
+    ----------
+    n_features : d.
+    names : d names of the features, or None.
+    with_intercept, standardized : whether there is an intercept, and whether columns are standardized: then
+        λ's and attention weights are of these. Coefficients are in the units of X.
+    positive : whether coefficients are those of nonnegative least squares.
+    """
+
+    n_features: int
+    names: Names = None
+    with_intercept: bool = False
+    standardized: bool = False
+    positive: bool = False
+
+    def notes(self, intercept: float | None = None) -> list[str]:
+        """Lines on the intercept, unless it is None, on what R² is the share of, the units and the signs."""
+        notes = ["R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept"]
+        if self.with_intercept:
+            notes = ["R² = 1 − ‖r‖²/‖y − ȳ‖²"]
+            if intercept is not None:
+                notes.insert(0, f"intercept {number(intercept)}")
+        return [*notes, *self.units()]
+
+    def units(self) -> list[str]:
+        """Lines on the units and the signs."""
+        notes = ["λ is of the standardized columns, coefficients are in the units of X"]
+        return notes * self.standardized + ["β ≥ 0, except on forced features"] * self.positive
 
 
 class Named(Result):
     """A result about features, which may have names."""
 
-    names: Names
+    if TYPE_CHECKING:  # a field, or a property
+
+        @property
+        def names(self) -> Names: ...
 
     def name_of(self, j: int) -> str:
         """The name of feature j; without names "x0", "x1", … as in scikit-learn."""
@@ -151,6 +172,37 @@ class Named(Result):
 
     def _names_of(self, J: Iterable[int]) -> tuple[str, ...]:
         return tuple(self.name_of(int(j)) for j in J)
+
+
+class FittedPath(Named):
+    """A path of models: the properties of its `fit` are its own."""
+
+    fit: Fit
+
+    @property
+    def n_features(self) -> int:
+        """d."""
+        return self.fit.n_features
+
+    @property
+    def names(self) -> Names:
+        """d names of the features, or None."""
+        return self.fit.names
+
+    @property
+    def with_intercept(self) -> bool:
+        """Whether the path has an intercept."""
+        return self.fit.with_intercept
+
+    @property
+    def standardized(self) -> bool:
+        """Whether the path is of standardized columns."""
+        return self.fit.standardized
+
+    @property
+    def positive(self) -> bool:
+        """Whether coefficients must be nonnegative."""
+        return self.fit.positive
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.results.base import FloatArray, IndexArray, Names, Status, ended, result
+from sparselin.results.base import Fit, FloatArray, IndexArray, Status, ended, result
 from sparselin.results.display import Column, Table, list_names, number
 from sparselin.results.paths import Steps
 from sparselin.results.prediction import combined
@@ -35,10 +35,8 @@ class GeneralizedPath(Steps):
         the unfitted one, along which L falls for ever, to rounding; else empty.
     loss : "logistic" or "poisson".
     status : how the path ended.
-    n_features : d.
-    names : d names of the features, or None.
-    with_intercept, standardized : whether the path has an intercept, and is of standardized columns:
-        then `lam_star` is of these. Coefficients, and `recession`, are in the units of X.
+    fit : a `Fit`, whose fields are properties of the path too: n_features, names, with_intercept,
+        standardized (then `lam_star` is of standardized columns; `recession` is in the units of X).
 
     `to_frame()` has a row for each step: step, index and name of the feature, forced, coefficient (final),
     lam_star, margin, ties (the names of the others in T, with commas), deviance and d2 (after the step).
@@ -64,10 +62,7 @@ class GeneralizedPath(Steps):
     recession: FloatArray
     loss: str
     status: Status
-    n_features: int
-    names: Names
-    with_intercept: bool
-    standardized: bool
+    fit: Fit
 
     @property
     def d2_path(self) -> FloatArray:
@@ -119,8 +114,7 @@ class GeneralizedPath(Steps):
                 f"intercept {number(self.intercept)}",
                 f"D² = 1 − deviance/{zero}, the deviance of the intercept alone",
             ]
-        if self.standardized:
-            notes.append("λ is of the standardized columns, coefficients are in the units of X")
+        notes += self.fit.units()
         if self.unfitted:
             feature = self.name_of(self.unfitted[0])
             S = np.append(self.support, self.unfitted)

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, ended, fit_notes, result
+from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, ended, result
 from sparselin.results.display import Column, Table, list_names
 from sparselin.results.prediction import combined
 
 
 @result
-class GroupPath(Named):
+class GroupPath(FittedPath):
     """Groups of features in the order in which OMP selected them, for q outputs; its length is their number.
 
     With t groups selected, S_j the columns of the first j of them and R_j = P_{S_j}^⊥ Y, Y (n, q):
@@ -32,10 +32,8 @@ class GroupPath(Named):
     ties : t tuples of groups, those of the largest norm to rounding; empty for forced ones.
     residual_norm : (t + 1,) ‖R_0‖_F, …, ‖R_t‖_F. With an intercept R_0 is Y less the means of its columns.
     status : how the path ended.
-    n_features : d.
-    names : d names of the features, or None.
-    with_intercept, standardized : whether the path has an intercept, and is of standardized columns: then
-        `lam_star` is of these. Coefficients are in the units of X.
+    fit : a `Fit`, whose fields are properties of the path too: n_features, names, with_intercept,
+        standardized (then `lam_star` is of standardized columns).
 
     `to_frame()` has a row for each step: step, group, columns (their names, with commas), lam_star, margin,
     ties, r2 (after the step).
@@ -68,10 +66,7 @@ class GroupPath(Named):
     ties: tuple[tuple[int, ...], ...]
     residual_norm: FloatArray
     status: Status
-    n_features: int
-    names: Names
-    with_intercept: bool
-    standardized: bool
+    fit: Fit
 
     def __len__(self) -> int:
         return len(self.order)
@@ -129,4 +124,4 @@ class GroupPath(Named):
             Column("ties", None, [", ".join(groups) for groups in others]),
             Column("r2", "R²", self.r2_path[1:], 4),
         )
-        return Table(columns, (*fit_notes(self.with_intercept, None, self.standardized), ended(self.status)))
+        return Table(columns, (*self.fit.notes(), ended(self.status)))

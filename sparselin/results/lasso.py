@@ -8,13 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, ended, fit_notes, result
+from sparselin.results.base import (
+    Fit,
+    FittedPath,
+    FloatArray,
+    IndexArray,
+    Named,
+    Names,
+    Status,
+    ended,
+    result,
+)
 from sparselin.results.display import Column, Table, list_names, number, unlike
 from sparselin.results.prediction import combined
 
 
 @result
-class LassoPath(Named):
+class LassoPath(FittedPath):
     """The solutions β(λ) of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, exactly, for all λ ≥ knots[-1]; m is its length.
 
     With `positive` over β_{S̄} ≥ 0.
@@ -31,11 +41,9 @@ class LassoPath(Named):
     forced : S, the features without penalty, in the order given, also those whose coefficient is zero.
     status : how the path ended. COMPLETED means that `lam_min` was reached, MAX_STEPS that it has `max_steps`
         segments.
-    n_features : d.
-    names : d names of the features, or None.
-    with_intercept, standardized : whether the path has an intercept, and is of standardized columns:
-        then λ is a penalty on their coefficients. `coef` is in the units of X.
-    positive : whether β_{S̄} ≥ 0 was required.
+    fit : a `Fit`, whose fields are properties of the path too: n_features, names, with_intercept,
+        standardized (then λ is a penalty on the coefficients of standardized columns; `coef` is in the units
+        of X), and positive (then β_{S̄} ≥ 0 was required).
 
     `to_frame()` has a row for each knot: lam, r2, n_active, intercept, and the coefficient of each of
     `features` by its name; one that is called as another column, "r2" say, is "r2 (1)" there.
@@ -62,11 +70,7 @@ class LassoPath(Named):
     active: tuple[tuple[int, ...], ...]
     forced: IndexArray
     status: Status
-    n_features: int
-    names: Names
-    with_intercept: bool
-    standardized: bool
-    positive: bool
+    fit: Fit
 
     @property
     def coef(self) -> FloatArray:
@@ -145,7 +149,7 @@ class LassoPath(Named):
             Column("intercept", "intercept" if self.with_intercept else None, self.intercept),
             *(Column(name, None, coef) for name, coef in zip(names, self.coef_path.T, strict=True)),
         )
-        notes = fit_notes(self.with_intercept, None, self.standardized, self.positive)
+        notes = self.fit.notes()
         if len(self.forced):
             notes.append(f"forced, without penalty: {list_names(self._names_of(self.forced), 12)}")
         return Table(columns, (*notes, ended(self.status)))

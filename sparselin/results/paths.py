@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, ended, fit_notes, result
+from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, ended, result
 from sparselin.results.display import Column, Table, list_names
 from sparselin.results.prediction import combined
 
 
-class Steps(Named):
+class Steps(FittedPath):
     """Features in the order of selection, with the coefficients on the first 0, …, t of them."""
 
     support: IndexArray
@@ -20,7 +20,6 @@ class Steps(Named):
     lam_star: FloatArray
     margin: FloatArray
     ties: tuple[tuple[int, ...], ...]
-    n_features: int
 
     @property
     def intercept(self) -> float:
@@ -106,12 +105,10 @@ class SelectionPath(Steps):
         on S); empty for the other methods and for forced features.
     residual_norm : (t + 1,) ‖r_0‖, …, ‖r_t‖. With an intercept, which is in every S_j, r_0 = y − ȳ.
     status : how the path ended.
-    n_features : d.
-    names : d names of the features, or None.
-    with_intercept, standardized : whether the path has an intercept, and is of standardized columns:
-        then `lam_star` and `weights` are of these. Coefficients are in the units of X.
-    positive : whether it is of `omp(..., positive=True)`: then the coefficients are those of nonnegative
-        least squares, r_j is its residual, and for |c| read max(c, 0).
+    fit : a `Fit`, whose fields are properties of the path too: n_features, names, with_intercept,
+        standardized (then `lam_star` and `weights` are of standardized columns), and positive (of
+        `omp(..., positive=True)`: then r_j is the residual of nonnegative least squares, and for |c| read
+        max(c, 0)).
 
     `to_frame()` has a row for each step: step, index and name of the feature, forced, coefficient (final),
     lam_star, margin, ties (the names of the others in T, with commas), r2 (after the step). Complex
@@ -143,11 +140,7 @@ class SelectionPath(Steps):
     weights: tuple[FloatArray, ...]
     residual_norm: FloatArray
     status: Status
-    n_features: int
-    names: Names
-    with_intercept: bool
-    standardized: bool
-    positive: bool
+    fit: Fit
 
     @property
     def r2_path(self) -> FloatArray:
@@ -175,5 +168,5 @@ class SelectionPath(Steps):
 
     def _table(self) -> Table:
         columns = (*self._picks(), Column("r2", "R²", self.r2_path[1:], 4))
-        notes = fit_notes(self.with_intercept, self.intercept, self.standardized, self.positive)
+        notes = self.fit.notes(self.intercept)
         return Table(columns, (*notes, ended(self.status)))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.results.base import (
+    Fit,
     FloatArray,
     IndexArray,
     Named,
@@ -14,7 +15,6 @@ from sparselin.results.base import (
     Result,
     Status,
     ended,
-    fit_notes,
     result,
 )
 from sparselin.results.display import Column, Table, many, number, short
@@ -104,7 +104,7 @@ class SubsetResult(Named):
             Column("gain", "gain", self.gains),
             Column("r2", "R²", after, 4) if self._plain else Column("value", "g", after),
         )
-        notes = fit_notes(bool(self.intercept), self.intercept, standardized=False)
+        notes = Fit(self.n_features, with_intercept=bool(self.intercept)).notes(self.intercept)
         if not self._plain:
             notes.append(f"g = R² + ν·f, f(S) = {number(self.diversity)}")
         if self.candidates:
