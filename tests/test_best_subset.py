@@ -240,7 +240,7 @@ def test_nearly_parallel_pairs_of_a_leaf_are_measured(rng):
         stack, first = frame(X @ X.T, X @ y, 1.0)
         stack.size[0], first.off[:] = 2, 1e-14
         inside, found = np.array([2, 0, 0, 0]), np.zeros(4, np.intp)
-        state = kernels.SearchState(
+        state = kernels.SubsetSearch(
             3, inside, found, np.array([10.0]), np.zeros(6, np.intp), np.zeros(6, np.intp), np.empty((4, 3))
         )  # fmt: skip
         tried = leaf(stack, state, 0)

@@ -16,7 +16,12 @@ BUDGET = {
     "folders": 24,
     "rooms": 25,
     "floors": 11,
-    "arrows": 112,
+    "arrows": 110,
+    "long modules: library": 3,
+    "long modules: proofs": 2,
+    "long modules: tests": 8,
+    "repeated names of classes": 0,
+    "parameters": 15,
 }
 
 

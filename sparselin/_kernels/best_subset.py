@@ -77,7 +77,7 @@ class Frame(NamedTuple):
     off: Reals  # the errors of the projected columns; last of y
 
 
-class SearchState(NamedTuple):
+class SubsetSearch(NamedTuple):
     """The state of the search, and the best set without the forced features."""
 
     m: int  # features that may be added

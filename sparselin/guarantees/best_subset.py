@@ -212,7 +212,7 @@ class Tree:
         d, self.start = start.problem.d, start
         m = start.k - len(start.forced)
         self.data, self.stack = _off_forced(start), kernels.empty_stack(max(1, m - 1), d)
-        self.best = kernels.SearchState(
+        self.best = kernels.SubsetSearch(
             m, np.zeros(m + 1, np.intp), np.zeros(m + 1, np.intp), np.array([start.value]),
             np.zeros(6, np.intp), np.empty(d * (d + 1) // 2, np.intp), np.empty((4, d)),
         )  # fmt: skip

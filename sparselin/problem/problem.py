@@ -15,7 +15,7 @@ from sparselin.problem.design import DesignColumns, Unrounded, unit_variance, we
 from sparselin.problem.gram import root_of_gram
 from sparselin.problem.memory import check_memory
 from sparselin.problem.operators import Operator, is_operator
-from sparselin.problem.rounding import ErrorBounds
+from sparselin.problem.rounding import ErrorBounds, check_range
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import (
     Columns,
@@ -32,9 +32,6 @@ from sparselin.validation import (
     frame_names,
     frame_numbers,
 )
-
-# Norms below these have squares that lose digits to underflow.
-_TINY = {np.dtype(t): float(np.sqrt(np.finfo(t).tiny) / np.finfo(t).eps) for t in (np.float32, np.float64)}
 
 
 class Problem(ErrorBounds):
@@ -162,7 +159,7 @@ class Problem(ErrorBounds):
             "dense" if isinstance(X, np.ndarray) else "operator" if isinstance(X, Operator) else "sparse"
         )
         self._measure()
-        self._check_range()
+        check_range(X, y, self.column_norms, self.y_norm)
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in vars(self) and not name.startswith("_"):
@@ -254,28 +251,6 @@ class Problem(ErrorBounds):
             double = np.asarray(y, np.float64)
             square = float(double @ double)
             self.y_norm = math.sqrt(square) if square <= np.finfo(self.dtype).max else math.inf
-
-    def _check_range(self) -> None:
-        tiny = _TINY[self.dtype]
-        if (
-            min(self.y_norm, self.column_norms.min()) > tiny
-            and self.column_norms.max() * self.y_norm < np.inf
-        ):
-            return
-        norms = np.append(self.column_norms, self.y_norm)
-        bad = ~np.isfinite(norms) | ((norms > 0) & (norms < tiny))
-        zero = np.flatnonzero(norms[: self.n_features] == 0)
-        if not isinstance(self.X, Operator):
-            bad[zero] = (
-                np.asarray((self.X[:, zero] != 0).sum(axis=0)) > 0
-            )  # of stored entries, if X is sparse
-        bad[-1] |= self.y_norm == 0 and bool(np.any(self.y != 0))
-        if bad.any() or not np.isfinite(norms.max() * self.y_norm):
-            where = "y" if bad[-1] else f"column {int(np.argmax(bad))} of X"
-            raise ValueError(
-                f"{where} has a norm whose square over- or underflows {self.dtype}; "
-                "scale X or y by a power of two (selections do not change)"
-            )
 
     def __repr__(self) -> str:
         return f"Problem({self.kind}, n={self.n}, d={self.d}, {self.dtype})"

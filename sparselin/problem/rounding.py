@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin.problem.gram import RANK
+from sparselin.problem.operators import Operator
 from sparselin.results import FloatArray
 
 # Rounding errors of n-term sums grow like √n in practice (n at worst); this is their safety factor.
@@ -132,3 +133,26 @@ class ErrorBounds:
         For a Gram problem, which refinement does not help, 64·eps·κ², at most 1/1000.
         """
         return min(1e-3, 64 * self.eps * kappa**2) if self._is_gram else 64 * self.eps
+
+
+# Norms below these have squares that lose digits to underflow.
+_TINY = {np.dtype(t): float(np.sqrt(np.finfo(t).tiny) / np.finfo(t).eps) for t in (np.float32, np.float64)}
+
+
+def check_range(X: Any, y: FloatArray, column_norms: FloatArray, y_norm: float) -> None:
+    """Raise ValueError where the square of a norm, or a product of two norms, over- or underflows."""
+    tiny = _TINY[X.dtype]
+    if min(y_norm, column_norms.min()) > tiny and column_norms.max() * y_norm < np.inf:
+        return
+    norms = np.append(column_norms, y_norm)
+    bad = ~np.isfinite(norms) | ((norms > 0) & (norms < tiny))
+    zero = np.flatnonzero(norms[: X.shape[1]] == 0)
+    if not isinstance(X, Operator):
+        bad[zero] = np.asarray((X[:, zero] != 0).sum(axis=0)) > 0  # of stored entries, if X is sparse
+    bad[-1] |= y_norm == 0 and bool(np.any(y != 0))
+    if bad.any() or not np.isfinite(norms.max() * y_norm):
+        where = "y" if bad[-1] else f"column {int(np.argmax(bad))} of X"
+        raise ValueError(
+            f"{where} has a norm whose square over- or underflows {X.dtype}; "
+            "scale X or y by a power of two (selections do not change)"
+        )

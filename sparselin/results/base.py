@@ -34,22 +34,27 @@ class Status(enum.Enum):
         "separated, or a tolerance is too small; use float64, a larger tolerance, or omit columns that the "
         "others determine"
     )
+    # of `generalized_omp` alone
     NO_MINIMUM = (
         "with the next feature the data are separated: a combination of features and the intercept tells "
         "the labels (of counts the zeros) without error wherever it is not zero, so that the likelihood "
         "grows for ever with its coefficient and has no maximum; the last model that has one is returned; "
         "pass X without the feature in `unfitted` to go on"
     )
+    # of `lasso_path` alone
     MAX_STEPS = "the path has as many segments as `max_steps` allows; increase it to continue"
     MAX_ITER = "the iteration limit was reached before convergence was certified; increase the limit"
+    # of the baselines for networks alone
     FILLED = (
         "the method picked fewer than k different features: those with the next best scores fill `support`, "
         "constant ones last"
     )
+    # of `SequentialAttention` on a stream
     STREAM_ENDED = (
         "training ended before the last phase did, for want of batches or by an error: there are the units "
         "that the completed phases picked; pass more batches, or fewer steps for each phase"
     )
+    # of `SequentialAttention` with a penalty
     NO_ATTENTION = (
         "the attention weights of all units that are left tended to zero: with this penalty none is worth "
         "having; decrease it to continue"

@@ -48,7 +48,7 @@ from sparselin.studies.select import report, words
 from sparselin.studies.select.one_pass import is_large
 from sparselin.studies.select.one_pass import requested as one_pass_requested
 from sparselin.studies.select.one_pass import run as run_one_pass
-from sparselin.studies.select.words import Job, Source
+from sparselin.studies.select.words import DataSource, Job
 
 _T = TypeVar("_T")
 # names of columns may look like markup
@@ -244,7 +244,7 @@ def _read(
     weights: str | None,
     missing: str,
     encoding: str | None,
-) -> tuple[Source, SelectionData]:
+) -> tuple[DataSource, SelectionData]:
     """The table without the rows that are incomplete or weigh nothing. Raises click.UsageError."""
     try:
         table = read_table(path, drop, encoding)
@@ -264,7 +264,7 @@ def _read(
     data = table.data[whole]
     weight = None if w_at is None else _weights(data[:, w_at], weights)
     positive = slice(None) if weight is None else weight > 0
-    source = Source(
+    source = DataSource(
         path=path,
         target=names[at],
         weights=weights,
@@ -306,7 +306,7 @@ def _weights(weight: FloatArray, name: str | None) -> FloatArray:
     return weight
 
 
-def _check(source: Source, data: SelectionData) -> None:
+def _check(source: DataSource, data: SelectionData) -> None:
     """Raise click.UsageError for a y that leaves nothing to explain, and for data that no method takes."""
     if np.ptp(data.y) == 0 and (data.intercept or not data.y.any()):
         raise click.UsageError(

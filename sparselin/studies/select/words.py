@@ -29,7 +29,7 @@ from sparselin.studies.select.findings import (
 _NAMED = 6
 
 
-class Source(NamedTuple):
+class DataSource(NamedTuple):
     """Where the data are from: the file, y, the weights, columns and rows left out, a note of an index.
 
     options : of pandas.read_csv.
@@ -65,7 +65,7 @@ class Job:
     `k` is the number of features that was asked for, `given` if it was not chosen by cross-validation.
     """
 
-    source: Source
+    source: DataSource
     data: SelectionData
     method: str
     k: int
