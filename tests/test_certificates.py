@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from oracles import objective
 
 import sparselin as sl
-from sparselin.lasso.gap import lasso_gap, orthonormal_basis, proved_zero
+from sparselin.lasso.gap import lasso_gap, proved_zero
+from sparselin.linalg.elimination import orthonormal_basis
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -272,7 +272,7 @@ def test_a_file_of_the_earlier_report_that_is_read_stays(report, tmp_path):
     name, _, earlier, _ = report
     folder = tmp_path / "out"
     shutil.copytree(earlier, folder)
-    command = "select" if name == "one pass" else name
+    command = {"one pass": "select", "diversity": "proofs_checks.experiments.diversity"}.get(name, name)
     for path in list(folder.iterdir()):
         link, hard = tmp_path / "link", tmp_path / "hard"
         link.symlink_to(path)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from refusals import refuses
 
 from sparselin import plots
-from sparselin.attention.penalty_contours import penalty_contours
-from sparselin.attention.softmax_penalty import q, softmax_penalty
+from sparselin.attention.softmax_penalty import penalty_contours, q, softmax_penalty
 
 implementation = sys.modules["sparselin.attention.softmax_penalty"]
 EPS = np.finfo(float).eps

@@ -46,7 +46,7 @@ def signatures():
 @pytest.fixture(scope="module")
 def warm():
     for name in CALLS:
-        warm_up.warm_up(name)
+        warm_up.compile_all(name)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -181,7 +181,7 @@ def two(monkeypatch):
     for name in set(CALLS) - {"softmax_penalty", "hier_prox"}:
         monkeypatch.delitem(CALLS, name)
     for name in CALLS:
-        warm_up.warm_up(name)
+        warm_up.compile_all(name)
 
 
 def test_the_command_says_what_it_compiled(two, monkeypatch):

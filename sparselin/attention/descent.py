@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels import descent as kernels
-from sparselin.lasso.gap import gap_of, orthonormal_basis
+from sparselin.lasso.gap import gap_of
+from sparselin.linalg.elimination import orthonormal_basis
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import measure, tied_at_maximum
 from sparselin.problem import Problem, as_problem, takes_problem

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparselin._kernels.softmax_penalty import minimize_rows
 from sparselin.results import FloatArray, PenaltyValue
-from sparselin.validation import check_finite, to_array, to_numeric
+from sparselin.validation import check_count, check_finite, check_level, to_array, to_numeric
 
 # A q computed from a rounded softmax violates Σ q_i^{−1/2} = 1 by a few eps; so many are allowed.
 _DOMAIN_SLACK = 32.0
@@ -111,3 +111,29 @@ def _vectors(data: Any, name: str) -> tuple[NDArray[np.float64], np.dtype[Any]]:
         raise ValueError(f"{name} must have shape (..., m) with m ≥ 1; got shape {rows.shape}")
     check_finite(rows, name)
     return np.array(rows, np.float64, order="C"), rows.dtype
+
+
+def penalty_contours(limit: float, points: int = 201) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Q*(β∘β) on the grid of `points` × `points` values of β ∈ [−limit, limit]².
+
+    Figure 2 of *Sequential Attention for Feature Selection* (ICLR 2023) shows limit = 1, 10 and 100.
+
+    Returns
+    -------
+    beta1 (points,), beta2 (points,) and value (points, points), value[i, j] at (beta1[j], beta2[i]).
+
+    Raises
+    ------
+    TypeError : limit is not a number or points not an integer.
+    ValueError : limit is not positive and finite, or points < 2.
+
+    >>> beta1, beta2, value = penalty_contours(1.0, points=3)
+    >>> value.round(4).tolist()
+    [[8.0, 2.3711, 8.0], [2.3711, 0.0, 2.3711], [8.0, 2.3711, 8.0]]
+    """
+    limit = check_level(limit, "limit")
+    if limit == 0:
+        raise ValueError("limit must be positive; got 0")
+    beta = np.linspace(-limit, limit, check_count(points, "points", 2))
+    value = softmax_penalty(np.stack(np.meshgrid(beta**2, beta**2), axis=-1)).value
+    return beta, beta.copy(), value

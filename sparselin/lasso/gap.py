@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sparselin.linalg.elimination import orthonormal_basis, project_off
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
@@ -28,24 +29,6 @@ class DualityGap:
     u: FloatArray
     correlation: FloatArray
     error: FloatArray
-
-
-def orthonormal_basis(X_S: FloatArray) -> FloatArray:
-    """(n, rank) orthonormal basis of colspan(X_S), of any rank, from the SVD of X_S with unit columns."""
-    norms = np.sqrt(np.sum(X_S**2, axis=0))
-    X_S = X_S[:, norms > 0] / norms[norms > 0]
-    if X_S.size == 0:
-        return np.zeros((len(X_S), 0), X_S.dtype)
-    U, sigma, _ = np.linalg.svd(X_S, full_matrices=False)
-    rank = int(np.sum(sigma > max(X_S.shape) * np.finfo(X_S.dtype).eps * sigma[0]))
-    return np.asarray(U[:, :rank])
-
-
-def project_off(basis: FloatArray, v: FloatArray) -> FloatArray:
-    """P_S^⊥v for an orthonormal basis of colspan(X_S); v (n,) or (n, m)."""
-    for _ in range(2):
-        v = v - basis @ (basis.T @ v)
-    return v
 
 
 def lasso_gap(

@@ -40,7 +40,7 @@ def contours(
     title : above the panel.
     ax : where to draw; a new figure if None.
 
-    >>> from sparselin.attention.penalty_contours import penalty_contours
+    >>> from sparselin.attention.softmax_penalty import penalty_contours
     >>> contours(*penalty_contours(10, points=21), title="$|β_i| ≤ 10$").get_xlabel()
     '$\\\\beta_1$'
     """

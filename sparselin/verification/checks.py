@@ -18,9 +18,10 @@ import numpy as np
 from sparselin.attention.descent import hadamard_descent
 from sparselin.greedy.omp import omp
 from sparselin.lasso.entry import first_entry
-from sparselin.lasso.gap import orthonormal_basis, proved_zero
+from sparselin.lasso.gap import proved_zero
 from sparselin.lasso.projection import project_dual
 from sparselin.lasso.sequential import sequential_lasso
+from sparselin.linalg.elimination import orthonormal_basis
 from sparselin.results import DescentResult, FloatArray, IndexArray
 from sparselin.verification.independent import (
     InteriorPoint,

@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 
-from sparselin.lasso.gap import DualityGap, lasso_gap, orthonormal_basis, project_off
+from sparselin.lasso.gap import DualityGap, lasso_gap
+from sparselin.linalg.elimination import orthonormal_basis, project_off
 from sparselin.results import FirstEntry, FloatArray, IndexArray
 
 

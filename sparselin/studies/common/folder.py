@@ -34,9 +34,9 @@ def check(folder: Path, command: str, names: Iterable[str], inputs: Collection[P
     """
     names = [RESULTS, INDEX, *names]
     other, own = _earlier(folder)
-    if other not in ("", command):
+    if other and other.split()[-1] != command:
         raise ReportError(
-            f"{folder} holds a report of `sparselin {other}`, which would be mixed with this one: choose "
+            f"{folder} holds a report of `{other}`, which would be mixed with this one: choose "
             "another folder or remove it"
         )
     foreign: list[str] = []
@@ -68,7 +68,7 @@ def write(folder: Path, results: Mapping[str, Any], files: Mapping[str, bytes]) 
     """
     plain = json.loads(json.dumps(_finite(results)))
     command = _program(plain["run"]["command"])
-    check(folder, command, map(glob.escape, files))
+    check(folder, command.split()[-1], map(glob.escape, files))
     listed = {**files, RESULTS: _text(plain)}
     plain["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in listed.items()}
     put(folder, {**files, RESULTS: _text(plain)}, _earlier(folder)[1] - set(listed))
@@ -110,9 +110,9 @@ def put(folder: Path, files: Mapping[str, bytes], gone: Iterable[str] = ()) -> N
 
 
 def _program(command: Any) -> str:
-    """The name in the line of a command, `sparselin NAME …` or `python -m NAME …`."""
+    """The beginning of the line of a command, `sparselin NAME` or `python -m NAME`."""
     words = str(command).split()
-    return words[2] if words[1] == "-m" else words[1]
+    return " ".join(words[: 3 if words[1] == "-m" else 2])
 
 
 def _earlier(folder: Path) -> tuple[str, set[str]]:

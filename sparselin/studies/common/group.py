@@ -16,7 +16,7 @@ COMMANDS = {
     "ledger": "ledger.command",
     "guarantee": "guarantees.command",
     "explore": "common.explore",
-    "warm-up": "common.warm_up_command",
+    "warm-up": "common.warm_up",
 }
 # Commands that are gone, and their successors; until version 0.3.
 _IN_A_CHECKOUT = "in a checkout of the source (the sdist holds it too) run `{}`"

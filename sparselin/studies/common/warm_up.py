@@ -12,13 +12,18 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import click
 import numpy as np
 import scipy.sparse
 from numba.core import event
+from rich.console import Console
+from rich.table import Table
 
 import sparselin as sl
 from sparselin.greedy._single import SMALL
+from sparselin.parallel.processes import run_jobs
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy
+from sparselin.studies.common.command import jobs_option, watch
 
 
 class Warmed(NamedTuple):
@@ -119,7 +124,7 @@ def compilations() -> Iterator[list[str]]:
         names += [e.data["dispatcher"].__name__ for _, e in recorder.buffer if e.is_start]
 
 
-def warm_up(name: str) -> Warmed:
+def compile_all(name: str) -> Warmed:
     """Call the function of that name in `CALLS` on all its `data`; the line about compiling is not shown."""
     log = logging.getLogger("sparselin")
     level, began = log.level, time.process_time()
@@ -131,3 +136,35 @@ def warm_up(name: str) -> Warmed:
     finally:
         log.setLevel(level)
     return Warmed(name, time.process_time() - began, len(compiled))
+
+
+@click.command("warm-up", short_help="Compile all functions ahead.")
+@jobs_option
+def warm_up(jobs: int) -> None:
+    """Call every public function once for each kind of data, so that what they compile is cached.
+
+    Exit status 0: all is compiled. 130: interrupted (what was compiled is kept).
+    """
+    console = Console()
+    done: list[Warmed] = []
+
+    def take(warmed: Warmed) -> tuple[int, str]:
+        done.append(warmed)
+        return 1, warmed.name
+
+    began = time.perf_counter()
+    stream = run_jobs(((compile_all, (name,)) for name in CALLS), jobs)
+    stopped = watch(console, "compiling", len(CALLS), stream, take, "Interrupted: what was compiled is kept.")
+    if any(warmed.compiled for warmed in done):
+        console.print(_table(done))
+    words = "Interrupted" if stopped else "All is compiled"
+    console.print(f"{words}: {time.perf_counter() - began:.1f} s", highlight=False)
+    raise SystemExit(130 if stopped else 0)
+
+
+def _table(done: list[Warmed]) -> Table:
+    table = Table("function", "kernels compiled", "processor time [s]")
+    for warmed in done:
+        table.add_row(warmed.name, str(warmed.compiled), f"{warmed.seconds:.1f}")
+    table.add_row("all", str(sum(w.compiled for w in done)), f"{sum(w.seconds for w in done):.1f}")
+    return table

@@ -20,12 +20,14 @@ from sparselin.scale.compress import compress
 from sparselin.scale.parquet import file_of
 from sparselin.scale.record import Progress
 from sparselin.selection.methods import Selected, select_from
+from sparselin.studies.common import folder, page
 from sparselin.studies.common.command import finish, ignore_interrupts, make_folder, refuse
 from sparselin.studies.common.tables import BadTable, positions, split
-from sparselin.studies.select import one_pass_report as report
 from sparselin.studies.select.report import FILES
 from sparselin.studies.select.words import method_line
 
+_PACKAGES = ("numpy", "scipy", "numba", "pyarrow")
+_HEADING = ["step", "feature", "coefficient", "lam", "margin", "ties", "r2", "held_out_r2"]
 _SHARE = 8  # a table is made of columns, copied for its features and standardized: eight times at most
 
 
@@ -108,7 +110,7 @@ def run(request: OnePassRequest, method: str, k: int | None, seed: int, output: 
         console.print(line, markup=False, highlight=False)
     console.print(str(selected.path), markup=False, highlight=False)
     seconds = time.perf_counter() - started
-    index = report.write(output, request, problem, selected, r2, method, command, seed, seconds, interrupted)
+    index = _write(output, request, problem, selected, r2, method, command, seed, seconds, interrupted)
     finish(console, index, interrupted)
 
 
@@ -162,3 +164,50 @@ def _lines(request: OnePassRequest, problem: Problem, method: str, r2: list[floa
         held = record.held_out.compressed.rows
         lines.append(f"On {held:,} rows held out R² is {r2[-1]:.4f}.")
     return lines
+
+
+def _write(
+    output: Path,
+    request: OnePassRequest,
+    problem: Problem,
+    selected: Selected,
+    held_out_r2: list[float],
+    method: str,
+    command: str,
+    seed: int,
+    seconds: float,
+    interrupted: bool,
+) -> Path:
+    """Write selected.csv and results.json; the path of the latter."""
+    path, record = selected.path, problem.compressed
+    rows = []
+    for t, j in enumerate(path.support.tolist()):
+        ties = [path.name_of(i) for i in path.ties[t] if i != j]
+        r2 = 1 - float(path.residual_norm[t + 1] / path.residual_norm[0]) ** 2
+        held = held_out_r2[t + 1] if held_out_r2 else None
+        values = (
+            float(path.coef[t]),
+            float(selected.lam[t]),
+            float(path.margin[t]),
+            "; ".join(ties),
+            r2,
+            held,
+        )
+        rows.append([t + 1, path.name_of(j), *values])
+    data = {
+        **{key: str(v) if isinstance(v, Path) else v for key, v in request._asdict().items()},
+        "rows": record.rows,
+        "chunks": record.chunks,
+        "skipped": record.skipped,
+        "levels": record.levels,
+        "factor_known_to": record.eps,
+    }
+    results = {
+        "run": page.describe(command, seconds, 1, seed, interrupted, packages=_PACKAGES),
+        "data": data,
+        "method": method,
+        "selected": [dict(zip(_HEADING, row, strict=True)) for row in rows],
+        "intercept": path.intercept,
+        "status": selected.status.name,
+    }
+    return folder.write(output, results, {"selected.csv": page.table([_HEADING, *rows])})

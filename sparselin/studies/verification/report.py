@@ -12,7 +12,7 @@ from rich import box
 from rich.table import Table
 
 from sparselin import plots
-from sparselin.attention.penalty_contours import penalty_contours
+from sparselin.attention.softmax_penalty import penalty_contours
 from sparselin.ensembles import ENSEMBLES, Ensemble
 from sparselin.results.display import many
 from sparselin.studies.common import folder, page
