@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 # Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
 
-.PHONY: verify ledger guarantee diversity networks test test-minimum neural dropin formal docs browser bench bench-scale notebooks attack \
+.PHONY: verify ledger guarantee diversity networks test slow test-minimum neural dropin formal docs browser bench bench-scale notebooks attack \
 	lint types check doctest install clean
 
 verify: $(STAMP)
@@ -95,10 +95,14 @@ types: $(STAMP)
 	$(BIN)/mypy --strict tests/typed_calls.py
 
 check: $(STAMP)
-	$(BIN)/pytest -q -n 2 --ignore tests/browser tests proofs_checks
+	$(BIN)/pytest -q -n 2 -m "not slow" --ignore tests/browser tests proofs_checks
+
+# Notebooks, the gallery, the benchmark at a toy size, and other tests that take many seconds each.
+slow: $(STAMP)
+	$(BIN)/pytest -q -n 2 -m slow --ignore tests/browser tests proofs_checks
 
 doctest: $(STAMP)
-	$(BIN)/pytest -q --doctest-modules sparselin proofs_checks/experiments README.md docs --doctest-glob='*.md'
+	$(BIN)/pytest -q -n 2 --doctest-modules sparselin proofs_checks/experiments README.md docs --doctest-glob='*.md'
 
 install: $(STAMP)
 

@@ -68,6 +68,7 @@ def room(name):
     return name.split(".")[0]
 
 
+@functools.cache
 def arrows():
     return {(room(a), room(b)) for a in MODULES for b in imports(a) if b and room(a) != room(b)}
 

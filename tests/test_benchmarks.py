@@ -261,6 +261,7 @@ def test_wrong_paths_and_projections_are_called_wrong(rng):
     assert not checks.projections(ours)(data, {ours: unproved}).right
 
 
+@pytest.mark.slow
 def test_measures():
     assert 0 <= memory(0, 100, 2000, 10)[0] < 20
     starts = import_time(0), import_time(0, "numpy, numba"), numba_start(0), warm_start(0)

@@ -135,7 +135,7 @@ def frame(C, b=0.0, square=0.0):
     """A stack of one level that holds the remainders with Gram matrix C, known exactly."""
     stack = kernels.empty_stack(1, len(C))
     stack.G[0], stack.features[0], stack.size[0], stack.square[0] = C, np.arange(len(C)), len(C), square
-    first = entry("at")(stack, 0)
+    first = entry("frame_at")(stack, 0)
     first.b[:-1], first.growth[:] = b, 1.0
     return stack, first
 

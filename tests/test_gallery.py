@@ -12,6 +12,8 @@ mpl.use("Agg")
 
 FOLDER = Path(__file__).parent.parent / "docs" / "gallery"
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def found():

@@ -27,6 +27,7 @@ def solutions(cell):
     return ["\n".join(CODE.findall(text)) for text in SOLUTION.findall(cell.source)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_runs_with_its_solutions(path):
     pytest.importorskip(NEEDS.get(path.stem, "numpy"))
