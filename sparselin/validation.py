@@ -20,6 +20,10 @@ from numpy.typing import NDArray
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 IndexArray: TypeAlias = NDArray[np.intp]
 Names: TypeAlias = tuple[str, ...] | None
+# An argument of np.random.default_rng.
+Rng: TypeAlias = (
+    int | Sequence[int] | np.random.SeedSequence | np.random.BitGenerator | np.random.Generator | None
+)
 # Columns of a design: indices, or names where the design has names.
 Columns: TypeAlias = Iterable[int | str]
 

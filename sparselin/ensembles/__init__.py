@@ -35,7 +35,6 @@ a function y does not return n finite numbers. `ENSEMBLES` has the ensembles of 
 
 from sparselin.ensembles.design import Design as Design
 from sparselin.ensembles.design import Response as Response
-from sparselin.ensembles.design import Rng as Rng
 from sparselin.ensembles.families import ar1 as ar1
 from sparselin.ensembles.families import duplicated as duplicated
 from sparselin.ensembles.families import equicorrelated as equicorrelated
@@ -59,3 +58,4 @@ from sparselin.ensembles.registry import carried as carried
 from sparselin.ensembles.registry import from_file as from_file
 from sparselin.ensembles.registry import of_random_size as of_random_size
 from sparselin.ensembles.registry import register as register
+from sparselin.validation import Rng as Rng

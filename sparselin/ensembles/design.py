@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from sparselin.validation import FloatArray, IndexArray, check_count, check_finite, check_real
 
-Rng: TypeAlias = (
-    int | Sequence[int] | np.random.SeedSequence | np.random.BitGenerator | np.random.Generator | None
-)
 # a name of RESPONSES, or a function of (X, rng) that returns y (n,), or (y, β)
 Response: TypeAlias = str | Callable[[FloatArray, np.random.Generator], Any]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sparselin.ensembles.design import Design, Response, Rng, respond
-from sparselin.validation import FloatArray, check_count, check_real
+from sparselin.ensembles.design import Design, Response, respond
+from sparselin.validation import FloatArray, Rng, check_count, check_real
 
 
 def gaussian(

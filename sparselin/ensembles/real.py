@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.ensembles.design import Design, Response, Rng, respond
+from sparselin.ensembles.design import Design, Response, respond
 from sparselin.ensembles.families import unit
+from sparselin.validation import Rng
 
 
 def diabetes(

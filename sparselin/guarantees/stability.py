@@ -8,14 +8,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.ensembles import Rng
 from sparselin.greedy.ols import ols
 from sparselin.greedy.omp import omp
 from sparselin.lasso.path import lasso_path
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import IndexArray, StabilitySelection, Status
 from sparselin.results.stability import check_threshold
-from sparselin.validation import Columns, check_count
+from sparselin.validation import Columns, Rng, check_count
 
 Method = Literal["omp", "ols", "lasso"]
 

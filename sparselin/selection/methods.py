@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import sparselin as sl
-from sparselin.problem import Problem
 from sparselin.results import BestSubset, FloatArray, LassoPath, SelectionPath, Status
 
 
@@ -27,14 +26,14 @@ class SelectionData(NamedTuple):
     standardize: bool = True
     forced: tuple[str, ...] = ()
 
-    def problem(self, rows: Any = slice(None), without: int | None = None) -> Problem:
+    def problem(self, rows: Any = slice(None), without: int | None = None) -> sl.Problem:
         """The problem of some rows, or without a column."""
         X, names = self.X[rows], self.names
         if without is not None:
             X, names = np.delete(X, without, axis=1), names[:without] + names[without + 1 :]
         weight = None if self.weight is None else self.weight[rows]
         given = {"intercept": self.intercept, "standardize": self.standardize, "names": names}
-        return Problem(X, self.y[rows], sample_weight=weight, **given)  # type: ignore[arg-type]
+        return sl.Problem(X, self.y[rows], sample_weight=weight, **given)  # type: ignore[arg-type]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -73,7 +72,7 @@ def select(data: SelectionData, method: str, k: int, seed: int = 0) -> Selected:
     return select_from(data.problem(), data.forced, method, k, seed)
 
 
-def select_from(problem: Problem, forced: tuple[str, ...], method: str, k: int, seed: int = 0) -> Selected:
+def select_from(problem: sl.Problem, forced: tuple[str, ...], method: str, k: int, seed: int = 0) -> Selected:
     """The same from a problem."""
     if method == "lasso":
         return _by_lasso(problem, k, forced)
@@ -101,14 +100,14 @@ def models(data: SelectionData, method: str, k: int, seed: int = 0, rows: Any = 
     return [Model(path, min(t, len(path))) for t in range(f, k + 1)]
 
 
-def refit(problem: Problem, order: Any) -> SelectionPath:
+def refit(problem: sl.Problem, order: Any) -> SelectionPath:
     """Least squares on features in a given order."""
     if len(order) == 0:
         return sl.omp(problem, 1, tol=1.0)  # ends before its first pick
     return sl.omp(problem, len(order), forced=order)
 
 
-Pursuit = Callable[[Problem, int, tuple[str, ...], int], SelectionPath]
+Pursuit = Callable[[sl.Problem, int, tuple[str, ...], int], SelectionPath]
 PURSUITS: dict[str, Pursuit] = {
     "omp": lambda problem, k, forced, seed: sl.omp(problem, k, forced=forced),
     "nonnegative-omp": lambda problem, k, forced, seed: sl.omp(problem, k, forced=forced, positive=True),
@@ -129,7 +128,7 @@ METHODS = {
 }
 
 
-def _by_lasso(problem: Problem, k: int, forced: tuple[str, ...]) -> Selected:
+def _by_lasso(problem: sl.Problem, k: int, forced: tuple[str, ...]) -> Selected:
     k, first = problem.budget(k, forced)
     path = _until(problem, k - len(first), forced)
     S, lam, i = _before(path, k - len(first))
@@ -140,7 +139,7 @@ def _by_lasso(problem: Problem, k: int, forced: tuple[str, ...]) -> Selected:
     return Selected(path, refit(problem, order), status, np.array([np.nan] * len(first) + lam), dense[order])
 
 
-def _until(problem: Problem, room: int, forced: tuple[str, ...]) -> LassoPath:
+def _until(problem: sl.Problem, room: int, forced: tuple[str, ...]) -> LassoPath:
     """The LASSO's path until it has more than `room` features that are not forced, or to its end."""
     return sl.lasso_path(problem, forced=forced, callback=lambda path: len(path.active[-1]) > room)
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sparselin.ensembles import Rng
 from sparselin.lasso.entry import first_entry
 from sparselin.results import FloatArray, SelectionPath
+from sparselin.validation import Rng
 from sparselin.verification import checks
 from sparselin.verification.checks import Methods
 from sparselin.verification.projected_design import (

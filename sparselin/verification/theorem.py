@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.ensembles import Rng
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import SelectionPath, TheoremCheck
-from sparselin.validation import check_count
+from sparselin.validation import Rng, check_count
 from sparselin.verification.along_path import StepRecord, verify_design
 from sparselin.verification.projected_design import CheckResult
 

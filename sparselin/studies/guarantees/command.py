@@ -11,8 +11,8 @@ from typing import Any
 import click
 from rich.console import Console
 
+from sparselin import guarantee_bounds
 from sparselin.ensembles import carried
-from sparselin.guarantees.bounds import guarantee_bounds
 from sparselin.parallel.processes import run_jobs
 from sparselin.studies.common.command import (
     chosen,
