@@ -23,63 +23,35 @@ outcome supports it, so that it cannot be edited without evidence.
 (True, 19, ('x = ½',))
 """
 
-from sparselin.ledger.check import Check, ClaimFailed, Outcome, decide
-from sparselin.ledger.marks import claim, claims, mutants
-from sparselin.ledger.registry import CLAIMS, collect, decide_all, order, register
-from sparselin.ledger.statement import (
-    CONTRADICTED,
-    CORRECTED,
-    EMPIRICAL,
-    EXPERIMENTAL,
-    FALSE,
-    HOLDS,
-    LABELS,
-    METHODS,
-    MISPRINT,
-    NEEDS_DATA,
-    NOT_REPRODUCED,
-    OPEN,
-    PAPERS,
-    REFUTED,
-    REPRODUCED,
-    UNCHECKED,
-    UNDECIDED,
-    Claim,
-    Verdict,
-    paper,
-)
-
-__all__ = [
-    "CLAIMS",
-    "CONTRADICTED",
-    "CORRECTED",
-    "EMPIRICAL",
-    "EXPERIMENTAL",
-    "FALSE",
-    "HOLDS",
-    "LABELS",
-    "METHODS",
-    "MISPRINT",
-    "NEEDS_DATA",
-    "NOT_REPRODUCED",
-    "OPEN",
-    "PAPERS",
-    "REFUTED",
-    "REPRODUCED",
-    "UNCHECKED",
-    "UNDECIDED",
-    "Check",
-    "Claim",
-    "ClaimFailed",
-    "Outcome",
-    "Verdict",
-    "claim",
-    "claims",
-    "collect",
-    "decide",
-    "decide_all",
-    "mutants",
-    "order",
-    "paper",
-    "register",
-]
+from sparselin.ledger.check import Check as Check
+from sparselin.ledger.check import ClaimFailed as ClaimFailed
+from sparselin.ledger.check import Outcome as Outcome
+from sparselin.ledger.check import decide as decide
+from sparselin.ledger.marks import claim as claim
+from sparselin.ledger.marks import claims as claims
+from sparselin.ledger.marks import mutants as mutants
+from sparselin.ledger.registry import CLAIMS as CLAIMS
+from sparselin.ledger.registry import collect as collect
+from sparselin.ledger.registry import decide_all as decide_all
+from sparselin.ledger.registry import order as order
+from sparselin.ledger.registry import register as register
+from sparselin.ledger.statement import CONTRADICTED as CONTRADICTED
+from sparselin.ledger.statement import CORRECTED as CORRECTED
+from sparselin.ledger.statement import EMPIRICAL as EMPIRICAL
+from sparselin.ledger.statement import EXPERIMENTAL as EXPERIMENTAL
+from sparselin.ledger.statement import FALSE as FALSE
+from sparselin.ledger.statement import HOLDS as HOLDS
+from sparselin.ledger.statement import LABELS as LABELS
+from sparselin.ledger.statement import METHODS as METHODS
+from sparselin.ledger.statement import MISPRINT as MISPRINT
+from sparselin.ledger.statement import NEEDS_DATA as NEEDS_DATA
+from sparselin.ledger.statement import NOT_REPRODUCED as NOT_REPRODUCED
+from sparselin.ledger.statement import OPEN as OPEN
+from sparselin.ledger.statement import PAPERS as PAPERS
+from sparselin.ledger.statement import REFUTED as REFUTED
+from sparselin.ledger.statement import REPRODUCED as REPRODUCED
+from sparselin.ledger.statement import UNCHECKED as UNCHECKED
+from sparselin.ledger.statement import UNDECIDED as UNDECIDED
+from sparselin.ledger.statement import Claim as Claim
+from sparselin.ledger.statement import Verdict as Verdict
+from sparselin.ledger.statement import paper as paper

@@ -189,10 +189,13 @@ def as_typed(without: Sequence[str] = ()) -> str:
         if not given or option.name in without:
             continue
         value = context.params[str(option.name)]
-        if isinstance(value, bool):
+        if isinstance(option, click.Argument):
+            words.append(str(value))
+        elif isinstance(value, bool):
             words.append(option.opts[0] if value else option.secondary_opts[0])
         else:
-            words += [option.opts[0], str(value)]
+            for part in value if option.multiple else (value,):
+                words += [option.opts[0], str(part)]
     return shlex.join(words)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any, TypeVar
 
 import click
 import numpy as np
-from click.core import ParameterSource
 from numpy.typing import NDArray
 from rich.console import Console
 
@@ -26,6 +24,7 @@ from sparselin.selection.methods import METHODS, SelectionData
 from sparselin.selection.methods import select as select_features
 from sparselin.studies.common.command import (
     NewPath,
+    as_typed,
     finish,
     ignore_interrupts,
     make_folder,
@@ -193,7 +192,7 @@ def select(
             table, target, forced, drop, categories, weights,
             intercept=intercept, standardize=standardize, **options,
         )  # fmt: skip
-        run_one_pass(request, method, k, seed, output, _command(click.get_current_context()))
+        run_one_pass(request, method, k, seed, output, as_typed())
     refuse(
         ("categories", "held_out", "skip_bad", "checkpoint", "memory"), "a table in memory: add --one-pass"
     )
@@ -224,7 +223,7 @@ def select(
         console.print(line, **_PLAIN)
     for line in job.cautions:
         console.print(f"Beware: {line}", **_PLAIN)
-    command = _command(click.get_current_context())
+    command = as_typed()
     index = report.write(output, job, command, seed, seconds, interrupted)
     finish(console, index, interrupted)
 
@@ -365,19 +364,3 @@ def _valid(path: Path, compute: Callable[[], _T]) -> _T:
         return compute()
     except (ValueError, TypeError, MemoryError) as error:
         raise click.UsageError(f"{path}: {error}") from None
-
-
-def _command(context: click.Context) -> str:
-    """The command line with the options that were given."""
-    line = ["sparselin", "select", str(context.params["table"])]
-    for option in context.command.params:
-        given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-        if not isinstance(option, click.Option) or not given:
-            continue
-        value = context.params[option.name or ""]
-        if option.is_flag:
-            line.append(option.opts[0] if value else option.secondary_opts[0])
-        else:
-            for one in value if option.multiple else (value,):
-                line += [option.opts[0], str(one)]
-    return shlex.join(line)
