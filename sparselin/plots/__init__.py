@@ -5,7 +5,6 @@ three dimensions take X and y. The colours are those of `PALETTE`, which dichrom
 """
 
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
-from sparselin.plots.cross_validation import cross_validation
 from sparselin.plots.geometry import (
     animation,
     around_several,
@@ -22,9 +21,9 @@ from sparselin.plots.penalty import contours, penalties, penalty_panels
 from sparselin.plots.pictures import show
 from sparselin.plots.pixels import selected_pixels
 from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
+from sparselin.plots.resampling import cross_validation, stability
 from sparselin.plots.selection import selection
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset
-from sparselin.plots.stability import stability
 from sparselin.plots.style import (
     BLUE,
     BROWN,

@@ -15,6 +15,7 @@ from sparselin.plots.style import (
     ORANGE,
     POINTS,
     RED,
+    beside,
     height,
     integers,
     legend,
@@ -61,8 +62,7 @@ def _intervals(ax: Axes, named: list[tuple[str, Interval]]) -> None:
             ax.plot([high], [row], "o", color=BLUE, markersize=8)
         words = f"{high:.4g}" if one.exact else f"{low:.4g} to {high:.4g}"
         if ends:
-            ax.annotate(words, (sum(ends) / len(ends), row), (0, 9), textcoords="offset points", ha="center",
-                        fontsize=POINTS)  # fmt: skip
+            beside(ax, words, (sum(ends) / len(ends), row), (0, 9), ha="center")
     rows(ax, [label for label, _ in named])
     if ax.get_xscale() == "log":
         ax.margins(x=0.2)
@@ -131,9 +131,8 @@ def _promise(ax: Axes, row: int, bound: Bound) -> None:
         ax.barh([row], [bound.lower], color=colour, height=0.8, alpha=0.8, label=label,
                 hatch="xxx" if bound.violated else "", edgecolor="white")  # fmt: skip
         inside = bound.lower > 0.15
-        ax.annotate(f"{bound.lower:.2g}", (bound.lower, row), (-4 if inside else 4, 0),
-                    textcoords="offset points", va="center", ha="right" if inside else "left",
-                    color="white" if inside else "black", fontsize=POINTS)  # fmt: skip
+        offset, side, letters = (-4, "right", "white") if inside else (4, "left", "black")
+        beside(ax, f"{bound.lower:.2g}", (bound.lower, row), (offset, 0), va="center", ha=side, color=letters)
     else:
         failed = any(held is False for _, held in bound.hypotheses)
         words = "a hypothesis fails" if failed else "a hypothesis is undecided"

@@ -147,17 +147,8 @@ def batch_selection(batch: BatchSelection, *, ax: Axes | None = None) -> Axes:
         if len(mine):
             colour, hatch = _ENDS.get(status, (GREY, "++"))
             width = np.bincount(mine, minlength=k + 1).astype(float)
-            label = status.name.replace("_", " ").lower()
-            ax.barh(
-                counts,
-                width,
-                left=left,
-                color=colour,
-                hatch=hatch,
-                edgecolor="white",
-                height=0.75,
-                label=label,
-            )
+            style: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "height": 0.75}
+            ax.barh(counts, width, left=left, label=status.name.replace("_", " ").lower(), **style)
             left += width
     rows(ax, [str(count) for count in counts])
     ax.set_xlim(0, 1.05 * left.max())

@@ -10,9 +10,9 @@ from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalue
 from sparselin.plots.networks import attention, lassonet, ranking
 from sparselin.plots.paths import batch_selection, explanation, lasso_path
 from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
+from sparselin.plots.resampling import stability
 from sparselin.plots.selection import selection
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset
-from sparselin.plots.stability import stability
 from sparselin.plots.window import first_entry
 
 if TYPE_CHECKING:

@@ -96,13 +96,8 @@ def hier_prox(prox: HierarchicalProx, *, ax: Axes | None = None) -> Axes:
     ax.plot(
         widest[J], at, "s", color=ORANGE, markerfacecolor="none", markersize=9, label=r"$\max_k |W_{jk}|$"
     )
-    rows(
-        ax,
-        [
-            f"{name(None, int(j))}, {prox.n_clipped[j]} cut" if prox.n_clipped[j] else name(None, int(j))
-            for j in J
-        ],
-    )
+    cut = [f", {count} cut" if count else "" for count in prox.n_clipped[J].tolist()]
+    rows(ax, [name(None, int(j)) + words for j, words in zip(J, cut, strict=True)])
     ax.set_xlim(left=0)
     ax.set_xlabel(f"modulus ({len(prox.active)} of {len(size)} features are active)")
     ax.grid(axis="x", linewidth=0.4, alpha=0.5)

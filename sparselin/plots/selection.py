@@ -14,6 +14,7 @@ from sparselin.plots.style import (
     ORANGE,
     POINTS,
     VIOLET,
+    beside,
     height,
     legend,
     name,
@@ -72,7 +73,7 @@ def selection(path: SelectionPath | GeneralizedPath | GroupPath, *, ax: Axes | N
     start = np.maximum(runner_up[~forced], ax.get_xlim()[0])  # 0 has no place on a logarithmic axis
     ax.hlines(at[~forced], start, lam[~forced], color=BLUE, linewidth=2.5, alpha=0.5)
     for t in np.flatnonzero(second).tolist() if steps <= _WRITTEN else ():
-        _beside(ax, f"{100 * float(path.margin[t]):.3g} %", (lam[t], t), 8)
+        beside(ax, f"{100 * float(path.margin[t]):.3g} %", (lam[t], t), (8, 0), va="center")
     rows(ax, [_step(path, t) for t in range(steps)])
     if not forced.all():
         legend(ax)
@@ -126,10 +127,6 @@ def _step(path: SelectionPath | GeneralizedPath | GroupPath, t: int) -> str:
         return words
     more = f", {len(others) - 1} more" if len(others) > 1 else ""
     return f"{words} = {f'group {others[0]}' if groups else name(path.names, others[0])}{more}"
-
-
-def _beside(ax: Axes, text: str, point: tuple[float, float], offset: int) -> None:
-    ax.annotate(text, point, (offset, 0), textcoords="offset points", va="center", fontsize=POINTS)
 
 
 def _from_zero_or_log(ax: Axes, values: FloatArray, also: FloatArray) -> None:

@@ -62,6 +62,16 @@ def axes(
     return ax
 
 
+def projected(ax: Any, projection: str, figsize: tuple[float, float], message: str) -> Any:
+    """Return `ax`, or that of a new figure; ValueError with the message if it has another projection."""
+    if ax is None:
+        shape = {"figsize": figsize, "layout": "constrained", "subplot_kw": {"projection": projection}}
+        return pyplot().subplots(**shape)[1]
+    if ax.name != projection:
+        raise ValueError(message)
+    return ax
+
+
 def in_space(X: Any, y: Any, n: int, name: str = "y") -> Problem:
     """The problem of a picture in the plane (n = 2) or in space (n = 3)."""
     problem = Problem(X, y)
@@ -140,6 +150,11 @@ def note(ax: Axes, text: str) -> Axes:
             transform=ax.transAxes)  # fmt: skip
     ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
     return ax
+
+
+def beside(ax: Axes, text: str, point: tuple[Any, Any], offset: tuple[int, int], **look: Any) -> None:
+    """Write a text at an offset, in points, from a point of the data."""
+    ax.annotate(text, point, offset, textcoords="offset points", **{"fontsize": POINTS} | look)
 
 
 def legend(ax: Axes, columns: int = 3) -> None:

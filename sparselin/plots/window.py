@@ -13,6 +13,7 @@ from sparselin.lasso.path import lasso_path as path_of
 from sparselin.plots.style import (
     GREY,
     POINTS,
+    beside,
     grey_lines,
     look,
     name,
@@ -94,8 +95,7 @@ def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None
         one.set_xlim(begin, end)
         one.set_xticks([top, low], [rf"$\lambda^*$ = {top:.4g}", rf"$\lambda_2$ = {low:.4g}"])
     named_ends(right, ends[-1])
-    ax.annotate(r"$\lambda$", (begin, begin), (12, 3), textcoords="offset points", va="bottom",
-                fontsize=POINTS)  # fmt: skip
+    beside(ax, r"$\lambda$", (begin, begin), (12, 3), va="bottom")
     given = f"S = {_some(problem.names, S.tolist())}, " if len(S) else ""
     ax.set_title(given + _sets(entry), loc="left", fontsize=POINTS)
     words = [words for line, words in _LINES.items() if line in shown.values()]
@@ -173,12 +173,5 @@ def first_entry(entry: FirstEntry, *, ax: Axes | None = None) -> Axes:
         )
     if entry.proof_lower > low + 0.02 * (lam - low):
         ax.axvline(entry.proof_lower, color=GREY, linewidth=0.9, linestyle="--")
-        ax.annotate(
-            r"$\lambda_0$",
-            (entry.proof_lower, 0),
-            (4, 6),
-            ax.get_xaxis_transform(),
-            "offset points",
-            fontsize=POINTS,
-        )
+        beside(ax, r"$\lambda_0$", (entry.proof_lower, 0), (4, 6), xycoords=ax.get_xaxis_transform())
     return ax

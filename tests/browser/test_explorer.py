@@ -12,7 +12,7 @@ import pytest
 from selenium.webdriver import ActionChains, Keys
 
 from sparselin.plots.explorer import pages
-from sparselin.plots.explorer.assets import script
+from sparselin.plots.explorer.pages import script
 from sparselin.plots.explorer.presets import PRESETS, named
 from sparselin.plots.explorer.widget import Explorer
 from tests.browser.chromium import browser, explorer, find, hosts, served, text, until

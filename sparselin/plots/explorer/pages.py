@@ -1,4 +1,4 @@
-"""Pages of the presets that need no Python: sliders over frames made ahead."""
+"""Pages of the presets that need no Python: sliders over frames made ahead; the scripts of all pages."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ import numpy as np
 
 from sparselin.greedy.omp import omp
 from sparselin.lasso.path import lasso_path
-from sparselin.plots.explorer.assets import script, style
 from sparselin.plots.explorer.frame import Frame, frame
 from sparselin.plots.explorer.presets import PRESETS
 from sparselin.plots.explorer.state import State
 
 _HERE = Path(__file__).parent
+_SCRIPTS = ("drawing.js", "controls.js", "explorer.js")  # each uses those before it
 _LEVELS = 32  # of λ, beside the knots
+
+
+def script() -> str:
+    """The functions `explorer` and `render`."""
+    return "\n".join((_HERE / name).read_text(encoding="utf-8") for name in _SCRIPTS)
+
+
+def style() -> str:
+    return (_HERE / "explorer.css").read_text(encoding="utf-8")
 
 
 def write(folder: Path, names: Iterable[str] = tuple(PRESETS), home: str = "") -> dict[str, str]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.plots.explorer.assets import script, style
 from sparselin.plots.explorer.frame import Frame, frame
+from sparselin.plots.explorer.pages import script, style
 from sparselin.plots.explorer.presets import PRESETS, named
 from sparselin.plots.explorer.snapping import snapped
 from sparselin.plots.explorer.state import State, of_data

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparselin.plots.style import GREEN, GREY, POINTS, RED, in_space, pyplot
+from sparselin.plots.style import GREEN, GREY, POINTS, RED, beside, in_space, pyplot
 from sparselin.results import FloatArray
 from sparselin.validation import check_indices
 
@@ -64,21 +64,12 @@ def around_y(
         (others, GREY, "x", "others", 6),
     ):
         if indices:
-            ax.plot(
-                azimuth[indices],
-                angle[indices],
-                marker,
-                color=colour,
-                markersize=size,
-                label=label,
-                clip_on=False,
-            )
+            look: dict[str, Any] = {"color": colour, "markersize": size, "label": label, "clip_on": False}
+            ax.plot(azimuth[indices], angle[indices], marker, **look)
     for j in columns if problem.d <= _NUMBERED else ():
-        _beside(
-            ax, f"$X_{{{j}}}$", (azimuth[j], angle[j]), (-6, -12), ha="right", color=GREY, fontsize=POINTS
-        )
+        beside(ax, f"$X_{{{j}}}$", (azimuth[j], angle[j]), (-6, -12), ha="right", color=GREY)
     for step, pick in enumerate(picks):
-        _beside(ax, str(step + 1), (azimuth[pick], angle[pick]), (8, 4), color=RED, fontsize=POINTS)
+        beside(ax, str(step + 1), (azimuth[pick], angle[pick]), (8, 4), color=RED)
     _rim(ax, azimuth[columns])
     ax.set_title(title, fontsize=POINTS, pad=12)
     if alone:
@@ -95,10 +86,6 @@ def _seen_from_y(problem: Problem) -> tuple[FloatArray, FloatArray]:
     towards = np.where(centre @ columns < 0, -1.0, 1.0) * columns / np.where(lengths > 0, lengths, np.nan)
     angle = np.degrees(np.arccos(np.clip(centre @ towards, -1, 1)))
     return np.arctan2(north @ towards, east @ towards), angle
-
-
-def _beside(ax: Axes, text: str, at: tuple[float, float], offset: tuple[int, int], **look: Any) -> None:
-    ax.annotate(text, at, xytext=offset, textcoords="offset points", **look)
 
 
 def _rim(ax: Any, azimuth: FloatArray) -> None:

@@ -11,7 +11,7 @@ from sparselin.plots.geometry import plane, space
 from sparselin.plots.geometry.labels import braces, column, look
 from sparselin.plots.geometry.polytope import faces, outline
 from sparselin.plots.geometry.scene import Scene, extent, scene
-from sparselin.plots.style import GREY, POINTS, axes, pyplot
+from sparselin.plots.style import GREY, POINTS, axes, beside, pyplot
 from sparselin.validation import Columns, check_count
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ def _primal(ax: Any, view: Scene) -> Any:
     ax.axhline(0, color=GREY, linewidth=0.6)
     for j in view.path.features.tolist():
         ax.plot(view.path.knots, view.path.coef[:, j], linewidth=0.9, alpha=0.5, **look(j))
-        ax.annotate(column(view.names, j), (0, view.path.coef[-1, j]), (4, 0), textcoords="offset points",
-                    color=look(j)["color"], fontsize=POINTS, va="center", annotation_clip=False)  # fmt: skip
+        style = {"color": look(j)["color"], "va": "center", "annotation_clip": False}
+        beside(ax, column(view.names, j), (0, view.path.coef[-1, j]), (4, 0), **style)
     return ax
 
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sparselin.plots.style import POINTS, name
 from sparselin.plots.style import look as _look
 from sparselin.results import FloatArray, Names
-
-if TYPE_CHECKING:
-    pass
 
 _RADII = (9, 16, 26, 40)  # points between a label and its place
 _FULL = 50.0  # what it costs to cover a label, or to leave the picture
@@ -24,6 +21,11 @@ def look(j: int) -> dict[str, Any]:
     """The colour and the dashes of feature j, as `style.look` without the marker."""
     style = _look(j)
     return {"color": style["color"], "linestyle": style["linestyle"]}
+
+
+def arrow(ax: Any, start: Any, end: Any, **style: Any) -> None:
+    """Draw an arrow in the plane, from point to point."""
+    ax.annotate("", end, start, arrowprops={"shrinkA": 0, "shrinkB": 0} | style)
 
 
 def column(names: Names, j: int, sign: float = 1) -> str:

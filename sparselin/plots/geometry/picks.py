@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.lasso.entry import first_entry
-from sparselin.plots.geometry.labels import Labels, look, several
+from sparselin.plots.geometry.labels import Labels, arrow, look, several
 from sparselin.plots.geometry.polytope import orthogonal
-from sparselin.plots.style import POINTS, axes, panel, pyplot
+from sparselin.plots.style import POINTS, axes, panel, projected, pyplot
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import Columns
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _TOL = 1e-9  # scores that differ by less, relative to the largest, are tied
 _SIDE = 500  # pixels of a map
+_RING: dict[str, Any] = {"alpha": 0.45, "edgecolor": "white", "linewidth": 1.5}
 _HATCHES = ("", "///", "...", "xxx")
 
 
@@ -122,11 +123,7 @@ def sectors(W: FloatArray) -> list[tuple[float, float, list[int]]]:
 
 
 def _circle(problem: Problem, X: FloatArray, S: IndexArray, scored: Any, star: Any, ax: Any) -> Any:
-    if ax is None:
-        shape = {"figsize": (7.0, 7.4), "layout": "constrained", "subplot_kw": {"projection": "polar"}}
-        ax = pyplot().subplots(**shape)[1]
-    elif ax.name != "polar":
-        raise ValueError("ax must have projection='polar', as X has 2 rows")
+    ax = projected(ax, "polar", (7.0, 7.4), "ax must have projection='polar', as X has 2 rows")
     ax.set_title("picks for every direction of y", fontsize=POINTS)
     ax.set(ylim=(0, 2.15), yticks=[], xticks=[])
     ax.spines["polar"].set_visible(False)
@@ -144,16 +141,16 @@ def _circle(problem: Problem, X: FloatArray, S: IndexArray, scored: Any, star: A
         ax.text(math.atan2(star[1], star[0]), 2.28, "y", fontsize=POINTS, ha="center", va="center")
     longest = float(np.linalg.norm(X, axis=0).max())
     labels = Labels(ax)
-    for j, x in enumerate(X.T / longest):
-        if x.any():
-            polar = np.array([math.atan2(x[1], x[0]), 0.85 * float(np.hypot(*x))])
-            style = {"arrowstyle": "-|>", "linewidth": 1.8, "shrinkA": 0, "shrinkB": 0} | look(j)
-            ax.annotate("", polar, (0, 0), arrowprops=style)
-            labels.avoid(np.array([[polar[0], 0.0], polar]))
-    for j, x in enumerate(X.T / longest):
-        if x.any():
-            polar = np.array([math.atan2(x[1], x[0]), 0.85 * float(np.hypot(*x))])
-            labels.put(several(problem.names, [j]), polar, np.array([polar[0], 0.0]), color=look(j)["color"])
+    tips = {
+        j: np.array([math.atan2(x[1], x[0]), 0.85 * float(np.hypot(*x))])
+        for j, x in enumerate(X.T / longest)
+        if x.any()
+    }
+    for j, polar in tips.items():
+        arrow(ax, (0, 0), polar, arrowstyle="-|>", linewidth=1.8, **look(j))
+        labels.avoid(np.array([[polar[0], 0.0], polar]))
+    for j, polar in tips.items():
+        labels.put(several(problem.names, [j]), polar, np.array([polar[0], 0.0]), color=look(j)["color"])
     return ax
 
 
@@ -164,17 +161,7 @@ def _sector(ax: Any, problem: Problem, start: float, end: float, bottom: float, 
     hatch = _HATCHES[(j or 0) // 7 % len(_HATCHES)]
     for turn in (0.0, math.pi):
         middle, width = (start + end) / 2 + turn, end - start
-        ax.bar(
-            middle,
-            0.45,
-            width,
-            bottom,
-            color=look_of,
-            alpha=0.45,
-            edgecolor="white",
-            linewidth=1.5,
-            hatch=hatch,
-        )
+        ax.bar(middle, 0.45, width, bottom, color=look_of, hatch=hatch, **_RING)
         room = width * (bottom + 0.22)
         if room > 0.13 and picks:
             turned = np.degrees(middle) % 360

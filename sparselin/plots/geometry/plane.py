@@ -9,10 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.plots.geometry import space
-from sparselin.plots.geometry.labels import Labels, column, key, look, several
+from sparselin.plots.geometry.labels import Labels, arrow, column, key, look, several
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, is_bounded, outline
-from sparselin.plots.geometry.scene import Scene, chain_of, extent, scene, tied_faces, title_of
-from sparselin.plots.style import GREY, axes, pyplot
+from sparselin.plots.geometry.scene import (
+    Scene,
+    chain_of,
+    extent,
+    mark_points,
+    name_points,
+    scene,
+    tied_faces,
+    title_of,
+)
+from sparselin.plots.style import GREY, axes
 from sparselin.results import FloatArray
 from sparselin.validation import Columns, check_level
 
@@ -70,9 +79,7 @@ def dual_polytope(
     shown = _levels(levels, view.entry.lam_star)
     if len(view.X) == 3:
         return space.dual_polytope(view, shown, ax)  # type: ignore[no-any-return]
-    if ax is None:
-        ax = pyplot().subplots(figsize=(7.0, 7.0), layout="constrained")[1]
-    elif ax.name == "3d":
+    if ax is not None and ax.name == "3d":
         raise ValueError("ax must be in the plane, as X has 2 rows; got one with projection='3d'")
     return _plane(view, shown, ax)
 
@@ -86,9 +93,9 @@ def _levels(levels: Sequence[float] | None, lam_star: float) -> list[float]:
     return shown
 
 
-def _plane(view: Scene, levels: Sequence[float], ax: Axes) -> Axes:
+def _plane(view: Scene, levels: Sequence[float], ax: Axes | None) -> Axes:
     half, far = extent(view, levels)
-    axes(ax, title_of(view, is_bounded(view.X)), "$u_1$", "$u_2$")
+    ax = axes(ax, title_of(view, is_bounded(view.X)), "$u_1$", "$u_2$", (7.0, 7.0))
     ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal")
     for lam in levels:
         ax.plot(*_closed(outline(view.X, lam, far)).T, color=GREY, linewidth=1, linestyle=(0, (6, 3)))
@@ -97,10 +104,10 @@ def _plane(view: Scene, levels: Sequence[float], ax: Axes) -> Axes:
     for side in sides:
         edge(ax, view, side)
     if view.S:
-        ends = outline(view.X, levels[0] if levels else view.lam, far, view.slice)
-        ax.plot(*(2 * ends).T, color=GREY, linewidth=7, alpha=0.3, zorder=0.5, label=r"$X_S^{\top}u = 0$")
+        cut = outline(view.X, levels[0] if levels else view.lam, far, view.slice)
+        ax.plot(*(2 * cut).T, color=GREY, linewidth=7, alpha=0.3, zorder=0.5, label=r"$X_S^{\top}u = 0$")
     marked = _tied(ax, view, far, half) if view.entry.lam_star in levels else []
-    points(ax, view)
+    mark_points(ax, view, (3, 5, 4, 6))
     chain = residual(ax, view)
     arrows = _normals(ax, view, sides, half)
     key(ax, tied=len(view.entry.active) < len(marked))
@@ -108,8 +115,8 @@ def _plane(view: Scene, levels: Sequence[float], ax: Axes) -> Axes:
     edges = [side.corners for side in sides if side.features and len(side.corners) == 2]
     for line in [view.points, chain, *(_visible(piece, half) for piece in edges + marked)]:
         labels.avoid(line)
-    for arrow in arrows:
-        labels.avoid(arrow[0])
+    for ends, _, _ in arrows:
+        labels.avoid(ends)
     _texts(labels, view, arrows, chain, levels, half)
     return ax
 
@@ -149,37 +156,11 @@ def _tied(ax: Axes, view: Scene, far: float, half: float) -> list[FloatArray]:
     return [piece for _, piece, _ in found]
 
 
-def points(ax: Axes, view: Scene) -> None:
-    """y, P_S^⊥y, the path through its knots, and u."""
-    if view.S:
-        ax.plot(*np.array([view.y, view.r]).T, ":", color="black", linewidth=1.2, zorder=3)
-        ax.plot(*view.r, "s", color="black", markersize=8, markerfacecolor="white", zorder=5)
-    ax.plot(
-        *view.points.T,
-        "-",
-        color="black",
-        linewidth=2.2,
-        zorder=4,
-        marker="o",
-        markersize=5,
-        label="path of u, knots",
-    )
-    ax.plot(*view.y, "*", color="black", markersize=15, zorder=6)
-    ax.plot(*view.u, "D", color="black", markerfacecolor="white", markersize=8, zorder=6)
-
-
 def residual(ax: Axes, view: Scene) -> FloatArray:
     """The arrows β_jX_j from u to y."""
     chain, J = chain_of(view)
     for a, b, j in zip(chain, chain[1:], J, strict=False):
-        style = {
-            "arrowstyle": "-|>",
-            "linewidth": 2.2,
-            "shrinkA": 0,
-            "shrinkB": 0,
-            "mutation_scale": 16,
-        } | look(j)
-        ax.annotate("", b, a, arrowprops=style, zorder=3)
+        arrow(ax, a, b, arrowstyle="-|>", linewidth=2.2, mutation_scale=16, **look(j))
     return chain
 
 
@@ -216,14 +197,7 @@ def _normals(
             words = f"{column(view.names, j)} (no face)"
             arrows.append((np.array([foot, foot + scale * view.X[:, j]]), words, j))
     for ends, _, j in arrows:
-        style = {
-            "arrowstyle": "->",
-            "linewidth": 1.6,
-            "shrinkA": 0,
-            "shrinkB": 0,
-            "mutation_scale": 14,
-        } | look(j)
-        ax.annotate("", ends[1], ends[0], arrowprops=style, zorder=3)
+        arrow(ax, *ends, arrowstyle="->", linewidth=1.6, mutation_scale=14, **look(j))
     return arrows
 
 
@@ -231,13 +205,7 @@ def _texts(
     labels: Labels, view: Scene, arrows: Any, chain: FloatArray, levels: Sequence[float], half: float
 ) -> None:
     """Labels of the normals, of the pieces of Xβ, of y and u, of the knots and of the outlines."""
-    for ends, words, j in arrows:
-        if words:
-            labels.put(words, ends[1], ends[0], color=look(j)["color"], fontweight="bold")
-    labels.put("y", view.y, view.u)
-    if view.S:
-        labels.put(r"$P_S^{\perp}y$", view.r, view.y)
-    labels.put(r"u($\lambda$)", view.u, view.y)
+    name_points(labels, view, arrows)
     _, J = chain_of(view)
     for a, b, j in zip(chain, chain[1:], J, strict=False):
         text = rf"$\beta_{{{j}}}$" + ("" if view.names is None else "·") + column(view.names, j)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.greedy.omp import omp
 from sparselin.lasso.path import lasso_path
-from sparselin.plots.geometry.labels import Labels, column, look
+from sparselin.plots.geometry.labels import Labels, arrow, column, look
 from sparselin.plots.style import BLUE, GREY, ORANGE, PALETTE, POINTS, axes, pyplot
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
@@ -62,13 +62,11 @@ def l1_ball(X: Any, y: ArrayLike, *, lam: float | None = None, ax: Axes | None =
     beta = path.at(lam)
     radius = float(np.abs(beta).sum())
     reach = 1.35 * max(float(np.abs(path.coef).max()), radius)
-    if ax is None:
-        ax = pyplot().subplots(figsize=(7.0, 7.0), layout="constrained")[1]
     xlabel, ylabel = (column(problem.names, j) if problem.names else f"$\\beta_{j}$" for j in (0, 1))
     title = (
         rf"$\lambda$ = {lam:.3g},  $\lambda^*$ = {path.knots[0]:.3g},  $\|\beta(\lambda)\|_1$ = {radius:.3g}"
     )
-    axes(ax, title, xlabel, ylabel)
+    ax = axes(ax, title, xlabel, ylabel, (7.0, 7.0))
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
     ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
     ax.axvline(0, color=GREY, linewidth=0.6, zorder=0)
@@ -211,8 +209,7 @@ def _quarter(
     pick = int(path.support[t])
     turn = np.linspace(0, np.pi / 2, 60)
     ax.plot(corner[0] + np.cos(turn), np.sin(turn), color=GREY, linewidth=0.8, linestyle=":")
-    shaft = {"arrowstyle": "-|>", "color": "black", "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
-    ax.annotate("", (corner[0] + 1.15, 0), (corner[0], 0), arrowprops=shaft)
+    arrow(ax, (corner[0], 0), (corner[0] + 1.15, 0), arrowstyle="-|>", color="black", linewidth=2)
     tips = corner + length[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
     for j, tip in enumerate(tips):
         style = {"linewidth": 3 if j == pick else 1.3, **styles.get(j, {"color": GREY, "alpha": 0.4})}

@@ -11,7 +11,7 @@ import numpy as np
 from sparselin.lasso.entry import first_entry
 from sparselin.lasso.path import lasso_path
 from sparselin.lasso.projection import project_dual
-from sparselin.plots.geometry.labels import braces
+from sparselin.plots.geometry.labels import Labels, braces, look
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, orthogonal, outline
 from sparselin.problem import Problem
 from sparselin.results import FirstEntry, FloatArray, LassoPath, Names, Status
@@ -128,6 +128,29 @@ def chain_of(view: Scene) -> tuple[FloatArray, list[int]]:
     sizes = np.linalg.norm(parts, axis=0)
     J = [int(j) for j in np.argsort(-sizes, kind="stable") if sizes[j] > 1e-9 * np.linalg.norm(view.y)]
     return np.concatenate([view.u[None], view.u + np.cumsum(parts[:, J], axis=1).T]), J
+
+
+def mark_points(ax: Any, view: Scene, zorders: tuple[float, float, float, float]) -> None:
+    """Draw y, P_S^⊥y, the path through its knots, and u, each at its height in the stack."""
+    line, corner, path, ends = zorders
+    if view.S:
+        ax.plot(*np.array([view.y, view.r]).T, ":", color="black", linewidth=1.2, zorder=line)
+        ax.plot(*view.r[:, None], "s", color="black", markersize=8, markerfacecolor="white", zorder=corner)
+    style = {"color": "black", "linewidth": 2.2, "markersize": 5, "label": "path of u, knots"}
+    ax.plot(*view.points.T, "o-", zorder=path, **style)
+    ax.plot(*view.y[:, None], "*", color="black", markersize=15, zorder=ends)
+    ax.plot(*view.u[:, None], "D", color="black", markerfacecolor="white", markersize=8, zorder=ends)
+
+
+def name_points(labels: Labels, view: Scene, arrows: Sequence[tuple[FloatArray, str, int]]) -> None:
+    """Put the labels of the normals (ends, label, feature), of y, P_S^⊥y and u."""
+    for ends, words, j in arrows:
+        if words:
+            labels.put(words, ends[1], ends[0], color=look(j)["color"], fontweight="bold")
+    labels.put("y", view.y, view.u)
+    if view.S:
+        labels.put(r"$P_S^{\perp}y$", view.r, view.y)
+    labels.put(r"u($\lambda$)", view.u, view.y)
 
 
 def tied_faces(view: Scene, far: float, size: float) -> list[tuple[int, FloatArray, bool]]:

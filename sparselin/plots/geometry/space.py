@@ -10,8 +10,16 @@ import numpy as np
 
 from sparselin.plots.geometry.labels import Labels, key, look, several
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, is_bounded, outline
-from sparselin.plots.geometry.scene import Scene, chain_of, extent, tied_faces, title_of
-from sparselin.plots.style import GREY, POINTS, pyplot
+from sparselin.plots.geometry.scene import (
+    Scene,
+    chain_of,
+    extent,
+    mark_points,
+    name_points,
+    tied_faces,
+    title_of,
+)
+from sparselin.plots.style import GREY, POINTS, projected
 from sparselin.results import FloatArray
 
 
@@ -40,11 +48,10 @@ def dual_polytope(view: Scene, levels: Sequence[float], ax: Any) -> Any:
 
 def prepared(ax: Any, view: Scene, half: float) -> Any:
     """Axes in space, a cube around 0 seen from beside y."""
-    if ax is None:
-        shape = {"figsize": (8.0, 8.0), "layout": "constrained", "subplot_kw": {"projection": "3d"}}
-        ax = pyplot().subplots(**shape)[1]
-    elif ax.name != "3d":
-        raise ValueError("ax must be in space, as X has 3 rows: add_subplot(projection='3d')")
+    from matplotlib.ticker import MaxNLocator
+
+    message = "ax must be in space, as X has 3 rows: add_subplot(projection='3d')"
+    ax = projected(ax, "3d", (8.0, 8.0), message)
     ax.computed_zorder = False
     ax.set(xlim=(-half, half), ylim=(-half, half), zlim=(-half, half))
     ax.set_box_aspect((1, 1, 1), zoom=1.0)
@@ -55,7 +62,7 @@ def prepared(ax: Any, view: Scene, half: float) -> Any:
         axis._axinfo["grid"].update(color=(0.85, 0.85, 0.85, 0.6), linewidth=0.5)
         axis.set_label_text(words, fontsize=POINTS)
         axis.set_tick_params(labelsize=POINTS)
-        axis.set_major_locator(_few())
+        axis.set_major_locator(MaxNLocator(4))
     return ax
 
 
@@ -76,12 +83,6 @@ def _camera(view: Scene) -> tuple[float, float]:
             if score > best:
                 best, found = score, (elev, azim)
     return found
-
-
-def _few() -> Any:
-    from matplotlib.ticker import MaxNLocator
-
-    return MaxNLocator(4)
 
 
 def ring(ax: Any, corners: FloatArray, **style: Any) -> None:
@@ -134,17 +135,10 @@ def slices(ax: Any, view: Scene, half: float) -> None:
 
 def points(ax: Any, view: Scene) -> None:
     """y, P_S^⊥y, the path through its knots, u, and from u to y the columns β_jX_j."""
-    if view.S:
-        ax.plot(*np.array([view.y, view.r]).T, ":", color="black", linewidth=1.2, zorder=6)
-        ax.plot(*view.r[:, None], "s", color="black", markersize=8, markerfacecolor="white", zorder=7)
-    ax.plot(
-        *view.points.T, "o-", color="black", linewidth=2.2, markersize=5, zorder=7, label="path of u, knots"
-    )
+    mark_points(ax, view, (6, 7, 7, 8))
     chain, J = chain_of(view)
     for a, b, j in zip(chain, chain[1:], J, strict=False):
         arrow(ax, a, b, look(j))
-    ax.plot(*view.y[:, None], "*", color="black", markersize=15, zorder=8)
-    ax.plot(*view.u[:, None], "D", color="black", markerfacecolor="white", markersize=8, zorder=8)
 
 
 def arrow(ax: Any, start: FloatArray, end: FloatArray, style: dict[str, Any], width: float = 2.2) -> None:
@@ -177,12 +171,6 @@ def _texts(labels: Labels, view: Scene, arrows: Any) -> None:
     labels.avoid(chain_of(view)[0])
     for ends, _, _ in arrows:
         labels.avoid(ends)
-    for ends, words, j in arrows:
-        if words:
-            labels.put(words, ends[1], ends[0], color=look(j)["color"], fontweight="bold")
-    labels.put("y", view.y, view.u)
-    if view.S:
-        labels.put(r"$P_S^{\perp}y$", view.r, view.y)
-    labels.put(r"u($\lambda$)", view.u, view.y)
+    name_points(labels, view, arrows)
     for lam, point in zip(view.path.knots.tolist(), view.points, strict=True):
         labels.put(rf"$\lambda$ = {lam:.3g}", point, view.y, needed=False)

@@ -1,12 +1,26 @@
-"""The picture of stability selection."""
+"""Pictures of what parts of the rows agree on: stability selection, and cross-validation."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparselin.plots.style import GREY, POINTS, grey_lines, integers, look, name, named_ends, picture
+from sparselin.plots.style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    POINTS,
+    RED,
+    axes,
+    beside,
+    grey_lines,
+    integers,
+    look,
+    name,
+    named_ends,
+    picture,
+)
 from sparselin.results import StabilitySelection
 
 if TYPE_CHECKING:
@@ -49,6 +63,34 @@ def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = 
     integers(ax)
     named_ends(ax, paths[named[::-1], -1])
     ax.axhline(found.threshold, color=GREY, linestyle="--", linewidth=1.2)
-    ax.annotate(f"threshold {found.threshold:g}", (0, found.threshold), (4, 3),
-                textcoords="offset points", color=GREY, fontsize=POINTS)  # fmt: skip
+    beside(ax, f"threshold {found.threshold:g}", (0, found.threshold), (4, 3), color=GREY)
+    return ax
+
+
+def cross_validation(found: Any, shown: int | None = None, *, ax: Axes | None = None) -> Axes:
+    """The mean squared error on rows that were left out, ± one standard error, for each number of features.
+
+    Parameters
+    ----------
+    found : with `sizes`, `error` and `standard_error` (m,), `best`, `chosen` and `folds`.
+    shown : a number of features to mark besides.
+    ax : where to draw; a new figure if None.
+    """
+    ax = axes(ax, "", "number of features", "mean squared error on rows left out", (6.4, 3.6))
+    sizes, error, spread = (np.asarray(v) for v in (found.sizes, found.error, found.standard_error))
+    at = {int(t): i for i, t in enumerate(sizes)}
+    limit = error[at[found.best]] + spread[at[found.best]]
+    ax.fill_between(sizes, error - spread, error + spread, color=BLUE, alpha=0.15, linewidth=0)
+    ax.plot(sizes, error, "o-", color=BLUE, markersize=4, linewidth=1.3, label="mean ± standard error")
+    ax.axhline(limit, color=GREY, linestyle="--", linewidth=0.9, label="least error + its standard error")
+    marks = {found.chosen: ("D", ORANGE, "fewest within one standard error")}
+    marks[found.best] = ("s", GREY, "least error")
+    if shown is not None and shown not in (found.best, found.chosen) and shown in at:
+        marks[shown] = ("^", RED, "selected")
+    for t, (marker, colour, label) in marks.items():
+        style: dict[str, Any] = {"markersize": 9, "fillstyle": "none", "markeredgewidth": 1.8}
+        ax.plot([t], [error[at[t]]], marker, color=colour, label=f"{label}: {t}", **style)
+    ax.locator_params(axis="x", integer=True)
+    ax.grid(alpha=0.25, linewidth=0.5)
+    ax.legend(frameon=False, fontsize=POINTS)
     return ax
