@@ -12,7 +12,7 @@ from refusals import refuses
 import sparselin as sl
 import sparselin.problem.memory
 from sparselin import Problem
-from sparselin.linalg.products import correlate_rows
+from sparselin.linalg.gathered import correlate_rows
 
 X, Y = np.arange(12.0).reshape(4, 3) ** 2, np.array([1.0, -2.0, 3.0, 1.0])
 

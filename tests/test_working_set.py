@@ -15,7 +15,7 @@ from sparselin.lasso import _candidates as candidates
 from sparselin.lasso import _working_set as working_set
 from sparselin.lasso import projection as dual_polytope
 from sparselin.lasso._homotopy import Homotopy
-from sparselin.linalg import products
+from sparselin.linalg import gathered as products
 from sparselin.parallel import threads
 
 

@@ -24,7 +24,7 @@ from sparselin._kernels import blocks as kernels
 from sparselin.greedy._guesses import FEW, STRIDE, Guesses
 from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._selection import Followed, Pick, Selection
-from sparselin.linalg.products import THIN, correlate_rows, rows_of_columns
+from sparselin.linalg.gathered import THIN, correlate_rows, rows_of_columns
 from sparselin.linalg.ties import relative_margin, tied_at_maximum
 from sparselin.results import FloatArray, IndexArray
 

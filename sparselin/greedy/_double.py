@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.linalg.products import compiled, rows_of_columns
+from sparselin.linalg.gathered import compiled, rows_of_columns
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import Measured, measure
 from sparselin.problem import Problem

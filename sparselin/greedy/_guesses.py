@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparselin._kernels import blocks as kernels
-from sparselin.linalg.products import THIN, gather
+from sparselin.linalg.gathered import THIN, gather
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 

@@ -13,7 +13,7 @@ from sparselin.greedy._blocks import Blocks
 from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._selection import Callback, Followed, Pick, Selection, begin
 from sparselin.greedy._single import FEWEST, SMALL, ByRule, Screened, can_screen
-from sparselin.linalg.products import compiled
+from sparselin.linalg.gathered import compiled
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, SelectionPath, Status

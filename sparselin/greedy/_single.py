@@ -20,7 +20,7 @@ import numpy as np
 
 from sparselin._kernels import screen as kernels
 from sparselin.greedy._selection import Followed, Pick, Selection
-from sparselin.linalg.products import correlate_rows
+from sparselin.linalg.gathered import correlate_rows
 from sparselin.parallel.threads import spread
 from sparselin.problem import Problem
 from sparselin.results import FloatArray

@@ -13,7 +13,7 @@ from sparselin.greedy._selection import Callback, Pick, Selection
 from sparselin.greedy.omp import largest_correlation
 from sparselin.lasso._homotopy import Homotopy
 from sparselin.lasso.entry import entry_of
-from sparselin.linalg.products import correlate_rows, rows_of_columns
+from sparselin.linalg.gathered import correlate_rows, rows_of_columns
 from sparselin.linalg.ties import relative_margin
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import FloatArray, SelectionPath, Status

@@ -1,6 +1,5 @@
 """The results of the methods: one frozen dataclass each, whose fields are always all present."""
 
-from sparselin.results.attention import AttentionPath
 from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Names, Status
 from sparselin.results.batch import BatchSelection
 from sparselin.results.explanation import Explanation
@@ -14,10 +13,9 @@ from sparselin.results.guarantees import (
     SubmodularityRatio,
 )
 from sparselin.results.lasso import FirstEntry, LassoPath
-from sparselin.results.lassonet import LassoNetPath, MatrixCompletion
+from sparselin.results.networks import AttentionPath, FeatureRanking, LassoNetPath, MatrixCompletion
 from sparselin.results.paths import SelectionPath
 from sparselin.results.points import DescentResult, DualProjection, HierarchicalProx, PenaltyValue
-from sparselin.results.ranking import FeatureRanking
 from sparselin.results.stability import StabilitySelection
 from sparselin.results.subsets import BestSubset, GreedyMaximum, NuChoice, SubsetResult, SwappedSubset
 from sparselin.results.verification import TheoremCheck

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels.symmetry import asymmetry
-from sparselin.linalg.products import compiled
+from sparselin.linalg.gathered import compiled
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray

@@ -13,8 +13,12 @@ import sparselin as sl  # noqa: E402
 from sparselin.estimators import OMPSelector  # noqa: E402
 from sparselin.neural import NonFiniteLoss, baselines, mlp  # noqa: E402
 from sparselin.neural.baselines._data import prepared  # noqa: E402
-from sparselin.neural.baselines._fit import Proximal, row_gradients, shrunk_rows  # noqa: E402
-from sparselin.neural.baselines._growing import GrowingNetwork  # noqa: E402
+from sparselin.neural.baselines._fit import (  # noqa: E402
+    GrowingNetwork,
+    Proximal,
+    row_gradients,
+    shrunk_rows,
+)
 from sparselin.neural.baselines.concrete import ConcreteSelectors  # noqa: E402
 from sparselin.neural.baselines.linear import diverse, linear_ols, linear_omp  # noqa: E402
 from sparselin.neural.baselines.methods import (  # noqa: E402

@@ -14,7 +14,7 @@ from torch import nn  # noqa: E402
 
 import sparselin as sl  # noqa: E402
 from sparselin.neural import SkipNetwork, mlp, network_at, training  # noqa: E402
-from sparselin.neural._hierarchical_prox import shrink, shrink_by_torch  # noqa: E402
+from sparselin.neural._reduced import shrink, shrink_by_torch  # noqa: E402
 from sparselin.neural.gains import marginal_gains  # noqa: E402
 from sparselin.neural.lassonet import LassoNetStep  # noqa: E402
 from sparselin.results import Status  # noqa: E402

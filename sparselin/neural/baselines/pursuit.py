@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.neural.baselines._data import Task, prepared
-from sparselin.neural.baselines._growing import GrowingNetwork
+from sparselin.neural.baselines._fit import GrowingNetwork
 from sparselin.neural.training import planned, seeded
 from sparselin.results import FeatureRanking
 from sparselin.validation import check_count

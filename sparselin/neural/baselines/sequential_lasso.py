@@ -10,8 +10,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from sparselin.neural.baselines._data import PreparedData, Task, prepared
-from sparselin.neural.baselines._fit import Proximal
-from sparselin.neural.baselines._growing import GrowingNetwork
+from sparselin.neural.baselines._fit import GrowingNetwork, Proximal
 from sparselin.neural.networks import mlp
 from sparselin.neural.training import Plan, planned, seeded
 from sparselin.results import FeatureRanking, FloatArray
