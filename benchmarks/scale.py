@@ -28,7 +28,7 @@ from sparselin.scale import parquet as scale_parquet
 from sparselin.scale.chunks import chunk_of
 from sparselin.scale.form import form_of
 from sparselin.scale.partial import absorb, nothing
-from sparselin.scale.pieces import Wanted
+from sparselin.scale.sources import Wanted
 
 HERE = Path(__file__).parent
 SETTINGS = {"intercept": False, "max_levels": 2, "held_out": 0}

@@ -55,7 +55,7 @@ KINDS = ("gaussian", "integer", "duplicated", "wide", "running sums", "nearly de
 @pytest.fixture
 def cold(monkeypatch):
     """Nothing is known before the search, so that it must find what it proves."""
-    monkeypatch.setattr(module, "starts", lambda X, y, k, forced: iter(()))
+    monkeypatch.setattr(module, "_starts", lambda X, y, k, forced: iter(()))
 
 
 def signal(n, d, k, seed, noise=1.0):

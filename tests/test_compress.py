@@ -7,7 +7,7 @@ from refusals import refuses
 
 import sparselin as sl
 from sparselin.scale import factor
-from sparselin.scale.reading import ahead
+from sparselin.scale.passes import ahead
 
 
 def table(X, y, size=700):
@@ -293,7 +293,7 @@ def test_few_columns_of_many_need_the_memory_of_few():
 @pytest.mark.parametrize("memory", [None, 1000, 2**60])
 @pytest.mark.parametrize("held_out", [0, 5])
 def test_what_fits_into_no_memory_of_this_machine_is_refused(monkeypatch, memory, held_out):
-    monkeypatch.setattr("sparselin.scale.pieces.available", lambda: 1e5)
+    monkeypatch.setattr("sparselin.scale.sources.available", lambda: 1e5)
     with pytest.raises(MemoryError, match=r"source needs .* GiB: .* factors of 9 columns\. .* fewer columns"):
         sl.compress(DATA[0], y=1, memory=memory, held_out=held_out)
 

@@ -103,7 +103,7 @@ def test_the_memory_that_a_message_names_is_enough(form, columns, held_out, tmp_
     with pytest.raises(ValueError, match=f"memory must be at least {needed} bytes .*; got {needed - 1}"):
         sl.compress(source, memory=needed - 1, **options)
     problem = sl.compress(source, memory=needed, **options)
-    monkeypatch.setattr("sparselin.scale.pieces._USUAL", 1)
+    monkeypatch.setattr("sparselin.scale.sources._USUAL", 1)
     default = sl.compress(source, **options)
     assert (default.X == problem.X).all()
     assert default.compressed.chunks == problem.compressed.chunks > 1

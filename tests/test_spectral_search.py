@@ -28,8 +28,8 @@ import sparselin.spectral.objective
 from sparselin import Problem, Status
 from sparselin.results import SubsetResult
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance, greedy_maximize
-from sparselin.spectral._climbing import Climb
 from sparselin.spectral._gram import Gram
+from sparselin.spectral._searches import Climb
 from sparselin.spectral.objective import Explained
 
 

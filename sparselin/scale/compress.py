@@ -13,9 +13,8 @@ from sparselin.problem import Problem
 from sparselin.scale.checkpoint import writable
 from sparselin.scale.form import form_of
 from sparselin.scale.passes import Options, run
-from sparselin.scale.pieces import Wanted
 from sparselin.scale.record import Progress
-from sparselin.scale.sources import open_source
+from sparselin.scale.sources import Wanted, open_source
 from sparselin.validation import Columns, check_count
 
 

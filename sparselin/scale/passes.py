@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,9 +23,10 @@ from sparselin.scale.chunks import Bad, Chunk, Codes, TooManyLevels, chunk_of
 from sparselin.scale.finish import finish
 from sparselin.scale.form import Form
 from sparselin.scale.partial import Partial, absorb, nothing, skip
-from sparselin.scale.pieces import Failure, Piece, Source
-from sparselin.scale.reading import ahead
 from sparselin.scale.record import BadChunk, Progress
+from sparselin.scale.sources import Failure, Piece, Source
+
+_T = TypeVar("_T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -187,3 +190,42 @@ def size(chunk: Chunk) -> int:
     if isinstance(chunk.columns, np.ndarray):
         return int(chunk.columns.nbytes)
     return sum(int((c.codes if isinstance(c, Codes) else c).nbytes) for c in chunk.columns)
+
+
+def ahead(items: Iterator[_T]) -> Iterator[_T]:
+    """The same items, each read while the one before it is used; what reading raises is raised here.
+
+    A thread reads the next chunk while one is factored: at most three are in memory.
+    The reader begins with an item once the one before it was taken: one is in use, one in the reader's hands,
+    and what it is made from.
+    """
+    box: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+    taken, over = threading.Semaphore(0), threading.Event()
+
+    def read() -> None:
+        try:
+            for item in items:
+                box.put((item, None))
+                del item
+                taken.acquire()
+                if over.is_set():
+                    return
+            box.put((None, StopIteration()))
+        except BaseException as error:
+            box.put((None, error))
+
+    thread = threading.Thread(target=read, name="sparselin-reader", daemon=True)
+    thread.start()
+    try:
+        while True:
+            item, error = box.get()
+            if isinstance(error, StopIteration):
+                return
+            if error is not None:
+                raise error
+            taken.release()
+            yield item
+            del item
+    finally:
+        over.set()
+        taken.release()

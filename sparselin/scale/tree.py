@@ -26,7 +26,7 @@ from sparselin.scale.chunks import Bad, TooManyLevels, chunk_of
 from sparselin.scale.form import Form
 from sparselin.scale.partial import Partial, Slot, absorb, joined, merge, nothing, skip
 from sparselin.scale.passes import Options, Pass, size
-from sparselin.scale.pieces import Wanted
+from sparselin.scale.sources import Wanted
 
 _AHEAD = 3  # leaves that are submitted for each thread
 _LOOK = 16  # after so many leaves it is asked which workers there are

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.parallel.threads import workers
-from sparselin.results import GreedyMaximum, Status
+from sparselin.results import GreedyMaximum
 from sparselin.spectral._gram import Gram
-from sparselin.spectral.objective import Objective, Undecided
+from sparselin.spectral._searches import extend
+from sparselin.spectral.objective import Objective
 from sparselin.spectral.regularizers import SetFunction
 from sparselin.spectral.search import check_regularizer
 from sparselin.validation import check_count
@@ -57,7 +58,8 @@ def greedy_maximize(
     if lazy and not regularizer.submodular:
         raise ValueError("lazy evaluation is exact for a submodular regularizer only; leave lazy out")
     with workers(2.0 * gram.d * k * (k + 100)):  # BLAS limited to one thread: the matrices are small
-        objective, status = _greedy(Objective(gram, None, regularizer, 1.0, lazy=lazy), k)
+        objective = Objective(gram, None, regularizer, 1.0, lazy=lazy)
+        status = extend(objective, k, np.arange(gram.d))
     return GreedyMaximum(
         support=np.array(objective.index, np.intp),
         gains=np.array(objective.gains),
@@ -66,18 +68,3 @@ def greedy_maximize(
         status=status,
         n_features=gram.d,
     )
-
-
-def _greedy(objective: Objective, k: int) -> tuple[Objective, Status]:
-    everything = np.arange(objective.gram.d)
-    for _ in range(k):
-        rest = objective.rest(everything)
-        if not len(rest):
-            return objective, Status.RANK_EXHAUSTED
-        try:
-            pick = objective.pick(rest)
-        except Undecided:
-            return objective, Status.BEYOND_PRECISION
-        assert isinstance(pick, int)
-        objective.add(pick)
-    return objective, Status.COMPLETED

@@ -17,8 +17,8 @@ from sparselin.problem import Problem
 from sparselin.problem.memory import available
 from sparselin.results import Status
 from sparselin.scale.compress import compress
-from sparselin.scale.parquet import file_of
 from sparselin.scale.record import Progress
+from sparselin.scale.sources import file_of
 from sparselin.selection.methods import Selected, select_from
 from sparselin.studies.common import folder, page
 from sparselin.studies.common.command import finish, ignore_interrupts, make_folder, refuse
