@@ -11,8 +11,13 @@ from sparselin.ensembles import ENSEMBLES
 from sparselin.studies.verification import report as verification
 from sparselin.studies.verification import run as equivalence
 from sparselin.studies.verification.command import exit_status
-from sparselin.studies.verification.plants import second_best_omp
-from sparselin.studies.verification.run import VerificationSettings, summarize, verify_design, verify_one
+from sparselin.studies.verification.run import (
+    VerificationSettings,
+    second_best_omp,
+    summarize,
+    verify_design,
+    verify_one,
+)
 from sparselin.verification.checks import Methods, bracket
 from sparselin.verification.projected_design import Agreement, ProjectedDesign
 

@@ -11,6 +11,8 @@ import math
 
 from sparselin._kernels import VECTORIZED, inner, kernel
 
+_TILE = 64  # rows and columns of a tile that fits into the cache
+
 
 @inner(**VECTORIZED)
 def dot(a, b):
@@ -215,3 +217,41 @@ def extend_inverse(V, column, t, inverse):
     for s in range(t + 1):
         square += row[s] * row[s]
     return square
+
+
+@kernel(**VECTORIZED)
+def asymmetry(C):
+    """½‖C − Cᵀ‖_F² and the sum of squares of the lower triangle; not finite if an entry is not.
+
+    In one pass by tiles that fit into the cache.
+    """
+    d = C.shape[0]
+    apart = size = 0.0
+    for a in range(0, d, _TILE):
+        for b in range(0, a + 1, _TILE):
+            for i in range(a, min(a + _TILE, d)):
+                for j in range(b, min(b + _TILE, i + 1)):
+                    lower = C[i, j]
+                    gap = lower - C[j, i]
+                    apart += gap * gap
+                    size += lower * lower
+    return apart, size
+
+
+@kernel(**VECTORIZED)
+def extend(rows, t, column, j, delta, pivots):
+    """rows[t], one more row of L⁻¹C_S·, LLᵀ = δI + C_S, for column j, whose column of C is
+    `column`; its squares are subtracted from the pivots (d,).
+
+    A Schur complement is semidefinite and no pivot is less than δ; both are enforced under rounding.
+    """
+    row, root = rows[t], math.sqrt(pivots[j])
+    copy(column, row)
+    for s in range(t):
+        factor = rows[s, j]
+        for x in range(row.size):
+            row[x] -= factor * rows[s, x]
+    for x in range(row.size):
+        bound = math.sqrt(pivots[x])
+        row[x] = max(-bound, min(bound, row[x] / root))
+        pivots[x] = max(delta, pivots[x] - row[x] * row[x])

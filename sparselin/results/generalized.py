@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.results.base import Fit, FloatArray, IndexArray, Status, ended, result
+from sparselin.results.base import Fit, FloatArray, IndexArray, Status, combined, ended, result
 from sparselin.results.display import Column, Table, list_names, number
 from sparselin.results.paths import Steps
-from sparselin.results.prediction import combined
 
 
 @result

@@ -16,11 +16,11 @@ from sparselin.results.base import (
     Named,
     Names,
     Status,
+    combined,
     ended,
     result,
 )
 from sparselin.results.display import Column, Table, list_names, number, unlike
-from sparselin.results.prediction import combined
 
 
 @result

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, ended, result
+from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, combined, ended, result
 from sparselin.results.display import Column, Table, list_names
-from sparselin.results.prediction import combined
 
 
 class Steps(FittedPath):

@@ -13,11 +13,11 @@ from sparselin.results.base import (
     Names,
     Result,
     Status,
+    combined,
     ended,
     result,
 )
 from sparselin.results.display import Column, Table, number
-from sparselin.results.prediction import combined
 
 _WIDE = 8  # entries of a minimizer that a table shows
 

@@ -14,11 +14,11 @@ from sparselin.results.base import (
     Names,
     Result,
     Status,
+    combined,
     ended,
     result,
 )
 from sparselin.results.display import Column, Table, many, number, short
-from sparselin.results.prediction import combined
 
 
 @result

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin._kernels.symmetry import asymmetry
+from sparselin._kernels.linear_algebra import asymmetry
 from sparselin.linalg.gathered import compiled
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin._kernels.log_det import extend
+from sparselin._kernels.linear_algebra import extend
 from sparselin.results import FloatArray, IndexArray
 from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers.base import Growth, check_constant, gains_of, spectrum, value_error

@@ -28,8 +28,8 @@ from sparselin.studies.common.command import (
 )
 from sparselin.studies.common.saved_design import read_design
 from sparselin.studies.verification import report as verification
-from sparselin.studies.verification.plants import PLANTS
 from sparselin.studies.verification.run import (
+    PLANTS,
     DesignRecord,
     EnsembleSummary,
     VerificationSettings,

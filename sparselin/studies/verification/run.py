@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from sparselin.ensembles import ENSEMBLES, carried
+from sparselin.greedy.omp import omp
 from sparselin.parallel.processes import run_jobs
-from sparselin.studies.verification.plants import PLANTS
+from sparselin.results import FloatArray, SelectionPath
 from sparselin.verification.along_path import StepRecord, verify_design
 from sparselin.verification.checks import Methods
 from sparselin.verification.projected_design import (
@@ -195,3 +196,19 @@ def _summarize(name: str, records: list[DesignRecord]) -> EnsembleSummary:
 
 def _median(values: list[Any]) -> float:
     return float(np.median(values)) if values else math.nan
+
+
+def second_best_omp(X: FloatArray, y: FloatArray, k: int, forced: Iterable[int] = ()) -> SelectionPath:
+    """OMP, but its last pick is the runner-up, of the second largest |⟨X_i, P_S^⊥y⟩|, where there is one."""
+    path = omp(X, y, k, forced=forced)
+    S = path.support[:-1]
+    r = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0] if len(S) else y
+    c = np.abs(X.T @ r)
+    c[path.support] = 0
+    if not c.any():
+        return path
+    support = np.append(S, np.argmax(c))
+    return dataclasses.replace(path, support=support, ties=(*path.ties[:-1], (int(support[-1]),)))
+
+
+PLANTS = {"second-best": Methods(omp=second_best_omp)}
