@@ -30,12 +30,12 @@ from .guarantees.stability import stability_selection as stability_selection
 from .guarantees.submodularity import submodularity_ratio as submodularity_ratio
 from .lasso.entry import first_entry as first_entry
 from .lasso.entry import lambda_star as lambda_star
-from .lasso.entry import window_ratios as window_ratios
 from .lasso.hierarchical_prox import group_hier_prox as group_hier_prox
 from .lasso.hierarchical_prox import hier_prox as hier_prox
 from .lasso.path import lasso_path as lasso_path
 from .lasso.projection import project_dual as project_dual
 from .lasso.sequential import sequential_lasso as sequential_lasso
+from .lasso.sequential import window_ratios as window_ratios
 from .plots.explorer.widget import explore as explore
 from .problem import Problem as Problem
 from .results import BatchSelection as BatchSelection
