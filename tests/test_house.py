@@ -44,7 +44,7 @@ def test_only_a_problem_knows_its_kind(path):
     """And of arrays and sparse arrays only products know."""
     source = path.read_text(encoding="utf-8")
     assert not re.search(r"(problem|data|X)\.(kind|_is_gram)\b|vars\(.*\)\[.kind", source)
-    if path.name != "products.py":
+    if path.name != "gathered.py":
         assert not re.search(r"isinstance\(([a-z_]+\.)+X, np\.ndarray\)|issparse\(problem", source)
 
 

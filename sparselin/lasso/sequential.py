@@ -1,4 +1,4 @@
-"""Sequential LASSO: the next feature is the first to enter the LASSO with S unpenalised; its windows λ₂/λ*."""
+"""Sequential LASSO: the next feature is the first to enter the LASSO with S unpenalised; and its windows."""
 
 from __future__ import annotations
 
