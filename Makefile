@@ -97,7 +97,7 @@ types: $(STAMP)
 check: $(STAMP)
 	$(BIN)/pytest -q -n 2 -m "not slow" --ignore tests/browser tests proofs_checks
 
-# Notebooks, the gallery, the benchmark at a toy size, and other tests that take many seconds each.
+# Notebooks, the gallery, the benchmark at a toy size, the proof assistant, and other tests of many seconds each.
 slow: $(STAMP)
 	$(BIN)/pytest -q -n 2 -m slow --ignore tests/browser tests proofs_checks
 

@@ -141,6 +141,7 @@ pair = Pair(np.ones(4), np.ones(4))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chosen", [False, True])
 def test_a_change_in_one_kernel_file_is_noticed_by_those_that_call_it(chosen, tmp_path):
     """In place, wherever Numba is told to write: nothing out of date is left, for the files are the same.

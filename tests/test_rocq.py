@@ -78,6 +78,7 @@ def test_what_cannot_be_stated_is_refused_by_name(tmp_path, design):
     assert not file.exists()
 
 
+@pytest.mark.slow
 @needs_rocq
 @pytest.mark.parametrize("size", [(6, 8, 4), (12, 20, 4)])
 def test_the_kernel_accepts_both_runs(tmp_path, rng, size):
@@ -90,6 +91,7 @@ def test_the_kernel_accepts_both_runs(tmp_path, rng, size):
     assert goal.endswith(f"[::] [:: {picks}]")
 
 
+@pytest.mark.slow
 @needs_rocq
 def test_ties_forced_features_and_ones(tmp_path, design):
     """OMP may pick feature 2 of the tied design, Sequential LASSO may not."""
@@ -108,6 +110,7 @@ def test_ties_forced_features_and_ones(tmp_path, design):
     assert "[:: 8] [::" in check(file, X, y, picks_of(certificate), intercept=True)
 
 
+@pytest.mark.slow
 @needs_rocq
 def test_numbers_of_any_size(tmp_path):
     X, y = np.array([[1e140, 2.0**-1074], [2.5, -1e-100]]), np.array([0.1, -3e20])
@@ -116,6 +119,7 @@ def test_numbers_of_any_size(tmp_path):
     check(tmp_path / "picks.v", X, y, picks_of(certificate))
 
 
+@pytest.mark.slow
 @needs_rocq
 @pytest.mark.parametrize(
     ("claim", "written", "asked", "message"),
@@ -148,6 +152,7 @@ def test_features_that_x_does_not_have_are_refused(picks, forced, message):
     refuses(message, check, "no-such-file.v", X, y, picks, forced=forced)
 
 
+@pytest.mark.slow
 @needs_rocq
 def test_the_command_says_what_is_proved_or_what_differs(tmp_path):
     file, data = tmp_path / "picks.v", tmp_path / "data.npz"
@@ -177,6 +182,7 @@ def forged(text, old, new):
     return re.sub(old, new, text, count=1)
 
 
+@pytest.mark.slow
 @needs_rocq
 @pytest.mark.parametrize(
     ("old", "new"),
@@ -200,6 +206,7 @@ def test_the_kernel_refuses_what_is_forged(tmp_path, old, new):
     refuses("Coq does not accept", check, file, TIED_X, TIED_Y, [2, 1] if new == "Step 2 " else [0, 1])
 
 
+@pytest.mark.slow
 @needs_rocq
 @pytest.mark.parametrize("change", ["y doubled", "an entry of X off by one ulp"])
 def test_a_proof_about_other_data_is_refused(tmp_path, change):
@@ -221,6 +228,7 @@ TRIVIAL = """Definition sequential_lasso_picks {n d} (X : 'M[rat]_(n, d)) (y : '
 Theorem"""
 
 
+@pytest.mark.slow
 @needs_rocq
 @pytest.mark.parametrize(
     ("before", "proof", "prints", "message"),
@@ -242,6 +250,7 @@ def test_a_file_that_prints_more_than_it_proves_is_refused(tmp_path, before, pro
     refuses(message, check, file, TIED_X, TIED_Y, [2, 1])
 
 
+@pytest.mark.slow
 @needs_rocq
 def test_a_file_that_prints_the_whole_path_and_proves_its_beginning_is_refused(tmp_path):
     file = tmp_path / "picks.v"
@@ -254,6 +263,7 @@ def test_a_file_that_prints_the_whole_path_and_proves_its_beginning_is_refused(t
     refuses("another goal", check, file, TIED_X, TIED_Y, [0, 1, 2])
 
 
+@pytest.mark.slow
 @needs_rocq
 def test_a_goal_about_some_of_the_columns_is_refused(tmp_path):
     """X has a third column, which OMP would pick; the file shows it, and its goal has the first two."""

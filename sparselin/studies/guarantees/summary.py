@@ -1,4 +1,4 @@
-"""Summaries of the records of `experiments.guarantee`: fractions, medians, curves."""
+"""Summaries of the records of the study of guarantees: fractions, medians, curves."""
 
 from __future__ import annotations
 
