@@ -24,11 +24,10 @@ import numpy as np
 
 import sparselin as sl
 from benchmarks.timing import interleaved
-from sparselin.scale import parquet as scale_parquet
 from sparselin.scale.chunks import chunk_of
 from sparselin.scale.form import form_of
 from sparselin.scale.partial import absorb, nothing
-from sparselin.scale.sources import Wanted
+from sparselin.scale.sources import Wanted, parquet
 
 HERE = Path(__file__).parent
 SETTINGS = {"intercept": False, "max_levels": 2, "held_out": 0}
@@ -99,7 +98,7 @@ def overlap(toy: bool) -> dict[str, Any]:
         wanted = Wanted(None, ())
 
         def chunks() -> Iterator[Any]:
-            for piece in scale_parquet.parquet(path, wanted).chunks(0):
+            for piece in parquet(path, wanted).chunks(0):
                 yield chunk_of(piece.raw)
 
         kept = list(chunks())
