@@ -27,7 +27,7 @@ from benchmarks.timing import interleaved
 from sparselin.scale.chunks import chunk_of
 from sparselin.scale.form import form_of
 from sparselin.scale.partial import absorb, nothing
-from sparselin.scale.sources import Wanted, parquet
+from sparselin.scale.sources import Wanted, open_source
 
 HERE = Path(__file__).parent
 SETTINGS = {"intercept": False, "max_levels": 2, "held_out": 0}
@@ -98,7 +98,7 @@ def overlap(toy: bool) -> dict[str, Any]:
         wanted = Wanted(None, ())
 
         def chunks() -> Iterator[Any]:
-            for piece in parquet(path, wanted).chunks(0):
+            for piece in open_source(path, wanted).chunks(0):
                 yield chunk_of(piece.raw)
 
         kept = list(chunks())
