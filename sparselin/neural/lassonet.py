@@ -16,7 +16,7 @@ from sparselin.neural._lambda_start import lambda_start
 from sparselin.neural._path_training import PathTraining
 from sparselin.neural._reduced import ReducedNetwork
 from sparselin.neural.networks import SkipNetwork
-from sparselin.neural.settings import LassoNetSettings, check_choice
+from sparselin.neural.settings import LassoNetSettings, check_choice, check_settings
 from sparselin.neural.training import (
     Loss,
     NonFiniteLoss,
@@ -117,6 +117,7 @@ def lassonet_path(
     """
     by_rows = as_loss(loss)
     check_level(M, "M")
+    check_settings(settings)
     check_function(callback, "callback")
     check_choice(keep, "keep", ("support", "states"))
     with seeded(rng) as order:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from sparselin.neural import _border as border
 from sparselin.neural.lassonet import lassonet_path, network_at
 from sparselin.neural.networks import SkipNetwork
-from sparselin.neural.settings import LassoNetSettings
+from sparselin.neural.settings import LassoNetSettings, check_settings
 from sparselin.neural.training import seeded, squared
 from sparselin.results import LassoNetPath, MatrixCompletion, Status
 from sparselin.validation import check_count, check_names, check_real, frame_names
@@ -40,7 +40,7 @@ def reconstruction_path(
     >>> path.support(1)
     array([2])
     """
-    settings = options.get("settings", LassoNetSettings())
+    settings = check_settings(options.get("settings", LassoNetSettings()))
     if "loss" in options or settings.class_weight is not None:
         name = "loss" if "loss" in options else "class_weight"
         raise TypeError(f"{name} is not an option: the loss is the squared error of the reconstruction")
@@ -91,7 +91,7 @@ def matrix_completion(
     (np.int64(14), (5, 3))
     """
     refused = [name for name in ("loss", "validation", "sample_weight") if name in options]
-    if refused or settings.class_weight is not None:
+    if refused or check_settings(settings).class_weight is not None:
         raise TypeError(f"{[*refused, 'class_weight'][0]} is not an option of matrix_completion")
     check_count(rounds, "rounds", 1)
     if not check_real(tol, "tol") >= 0:

@@ -14,7 +14,7 @@ from sparselin.neural._path_training import PathTraining
 from sparselin.neural._reduced import ReducedNetwork
 from sparselin.neural.lassonet import prepare
 from sparselin.neural.networks import SkipNetwork, first_linear
-from sparselin.neural.settings import LassoNetSettings
+from sparselin.neural.settings import LassoNetSettings, check_settings
 from sparselin.neural.training import Loss, Rows, as_loss, backward, seeded
 from sparselin.validation import check_indices
 
@@ -50,6 +50,7 @@ def refit(
     True
     """
     by_rows = as_loss(loss)
+    check_settings(settings)
     raw = border.as_design(X, "X")
     chosen = check_indices(features, raw.shape[1], "features")
     if not len(chosen):

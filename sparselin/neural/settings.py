@@ -26,7 +26,7 @@ class LassoNetSettings:
         rows that are left; a single one joins the batch before it, so that networks with batch normalisation
         can be trained.
     learning_rate : one value or two. momentum : of the proximal steps.
-    epochs, patience, tol : one value or two. The training at a λ ends after `patience` epochs (None: never)
+    epochs, patience : one value or two. The training at a λ ends after `patience` epochs (None: never)
         in which the objective on the rows of `stop_on` has not come below `tol` of its best, and after
         `epochs`; so does each further round. Without epochs for it, the dense network is taken for trained.
     stop_on : "validation", where there is any, or "training": the rows that decide about stopping and, with
@@ -58,26 +58,28 @@ class LassoNetSettings:
     class_weight: str | Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        if not check_real(self.growth, "growth") > 1:
+        numbers = {name: check_real(getattr(self, name), name) for name in ("growth", "momentum", "tol")}
+        if not numbers["growth"] > 1:
             raise ValueError(f"growth must be more than 1, by how much λ is multiplied; got {self.growth}")
         auto = isinstance(self.lam_start, str) and self.lam_start == "auto"
         if not auto and not check_real(self.lam_start, "lam_start") > 0:
             raise ValueError(f'lam_start must be "auto" or positive; got {self.lam_start}')
-        if not 0 <= check_real(self.momentum, "momentum") < 1:
+        if not 0 <= numbers["momentum"] < 1:
             raise ValueError(f"momentum must be in [0, 1); got {self.momentum}")
-        if not 0 < check_real(self.tol, "tol") <= 1:
+        if not 0 < numbers["tol"] <= 1:
             raise ValueError(
                 f"tol must be in (0, 1]: the share of the best objective to get below; got {self.tol}"
             )
         check_choice(self.stop_on, "stop_on", ("validation", "training"))
-        if self.batch_size is not None:
-            check_count(self.batch_size, "batch_size", 1)
-        check_level(self.l2, "l2")
+        size = None if self.batch_size is None else check_count(self.batch_size, "batch_size", 1)
+        others = {"batch_size": size, "l2": check_level(self.l2, "l2")}
         check_flag(self.backtrack, "backtrack")
-        check_count(self.rounds, "rounds", 0)
-        self._check_pairs()
+        others["rounds"] = check_count(self.rounds, "rounds", 0)
+        for name, value in (numbers | others | self._pairs()).items():
+            object.__setattr__(self, name, value)
 
-    def _check_pairs(self) -> None:
+    def _pairs(self) -> dict[str, Any]:
+        """The settings of two values, checked."""
         pairs = {
             "learning_rate": border.pair(self.learning_rate, "learning_rate"),
             "epochs": border.pair(self.epochs, "epochs", int),
@@ -89,8 +91,14 @@ class LassoNetSettings:
             )
         if any(value is not None and value < 1 for value in pairs["patience"]):
             raise ValueError(f"patience must be at least 1, or None: never; got {self.patience}")
-        for name, value in pairs.items():
-            object.__setattr__(self, name, value)
+        return pairs
+
+
+def check_settings(settings: Any) -> LassoNetSettings:
+    """The settings themselves; TypeError for anything else."""
+    if not isinstance(settings, LassoNetSettings):
+        raise TypeError(f"settings must be a LassoNetSettings; got {type(settings).__name__}")
+    return settings
 
 
 def check_choice(value: Any, name: str, known: tuple[str, str]) -> None:

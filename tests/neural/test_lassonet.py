@@ -487,3 +487,17 @@ def test_one_class_is_refused():
     for network in ([3], mlp(4, [3], 1), skip_network(4)):
         with pytest.raises(ValueError, match="y must have at least two classes"):
             lassonet_path(network, X, np.zeros(24, int), loss="cross_entropy")
+
+
+@pytest.mark.parametrize("function", [sl.neural.lassonet_path, sl.neural.refit, sl.neural.matrix_completion])
+def test_settings_are_a_record(function):
+    """A dict in its place is named, and numbers of any type are stored as floats and integers."""
+    X = np.eye(4)
+    features = [[0]] if function is sl.neural.refit else []
+    data = [X] if function is sl.neural.matrix_completion else [X, X[:, 0]]
+    loss = {} if function is sl.neural.matrix_completion else {"loss": "squared"}
+    with pytest.raises(TypeError, match="settings must be a LassoNetSettings; got dict"):
+        function([2], *data, *features, settings={"growth": 2}, **loss)
+    kept = sl.neural.LassoNetSettings(growth=np.float32(2), rounds=np.int64(1), batch_size=np.int64(3))
+    assert {type(value) for value in (kept.growth, kept.tol)} == {float}
+    assert {type(value) for value in (kept.rounds, kept.batch_size)} == {int}
