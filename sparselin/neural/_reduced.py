@@ -158,10 +158,10 @@ class ReducedNetwork:
         for start in range(0, n, _CHUNK):
             part = slice(start, start + _CHUNK)
             Z = (columns[part] @ self.U).detach().requires_grad_()
-            chunk = Rows(rows.X[part], rows.y[part], None if rows.weight is None else rows.weight[part])
+            chunk = rows.at(part)
             value = chunk.mean(loss, self.output_of(Z)) * (len(chunk) / n)
             total += value.item()
-            gradient.addmm_(rows.X[part].t(), torch.autograd.grad(value, Z)[0])
+            gradient.addmm_(chunk.X.t(), torch.autograd.grad(value, Z)[0])
         return total, gradient
 
     def pull(self, gradient: Tensor, M: float, label: Tensor | None = None) -> Tensor:
@@ -198,6 +198,24 @@ class ReducedNetwork:
         self.network.load_state_dict(kept.pop("network"))
         vars(self).update(kept)
         self._arrange()
+
+
+def check_reads_through_first(model: SkipNetwork, reduced: ReducedNetwork, X: Tensor) -> None:
+    """ValueError unless the network reads X through its first layer only, and reads it as it is."""
+    few = X[:8]
+    training = model.training
+    model.eval()
+    reduced.network.eval()
+    with torch.no_grad():
+        expected, found = model(few), reduced.output(few)
+    model.train(training)
+    scale = expected.abs().max() + few.abs().max() * reduced.U.abs().sum(dim=0).max()
+    tolerance = 1e3 * torch.finfo(expected.dtype).eps * scale
+    if expected.shape != found.shape or not bool(((expected - found).abs() <= tolerance).all()):
+        raise ValueError(
+            "network must read X through its first linear layer, once, as it is, and nowhere else: only so "
+            "can features that are zero there be left out"
+        )
 
 
 def _replaced(network: nn.Module, name: str, module: nn.Module) -> nn.Module:

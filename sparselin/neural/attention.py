@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from sparselin.neural.batches import Border, check_modules, check_repeatable
 from sparselin.neural.masks import FeatureMask, masked, squares
 from sparselin.neural.networks import first_linear
-from sparselin.neural.record import Record
-from sparselin.neural.schedule import PerStep, PlannedSchedule, Schedule
+from sparselin.neural.schedule import PerStep, PlannedSchedule, Record, Schedule
 from sparselin.neural.training import (
     Loss,
     Rows,
