@@ -109,7 +109,16 @@ class ReducedNetwork:
 
     def shrink(self, lam: float, M: float) -> None:
         """The proximal operator, in place."""
-        shrink_groups(self.U.detach(), self.K, self._blocks, lam, M)
+        U, K = self.U.detach(), self.K
+        if self._blocks is None:
+            return shrink(U[:, K:], U[:, :K], lam, M)
+        for rows in self._blocks:
+            block = U[rows]
+            G, s = rows.shape
+            theta, W = block[:, :, K:].reshape(G, -1), block[:, :, :K].reshape(G, -1)
+            shrink(theta, W, lam, M)
+            U[rows] = torch.cat([W.view(G, s, -1), theta.view(G, s, -1)], dim=2)
+        return None
 
     def present(self, lam: float, M: float, share: float) -> Tensor:
         """Which rows of U belong to groups that are not zero, or that the next step of the path may revive.
@@ -225,22 +234,6 @@ def _replaced(network: nn.Module, name: str, module: nn.Module) -> nn.Module:
     parent, _, last = name.rpartition(".")
     setattr(network.get_submodule(parent), last, module)
     return network
-
-
-def shrink_groups(U: Tensor, K: int, groups: Sequence[Tensor] | None, lam: float, M: float) -> None:
-    """Overwrite the rows [W_j | θ_j] of U (a, K + q) with the operator's, group by group.
-
-    groups : (G, s) numbers of rows for each size s that a group has; None if each row is one.
-    """
-    if groups is None:
-        shrink(U[:, K:], U[:, :K], lam, M)
-        return
-    for rows in groups:
-        part = U[rows]
-        G, s = rows.shape
-        theta, W = part[:, :, K:].reshape(G, -1), part[:, :, :K].reshape(G, -1)
-        shrink(theta, W, lam, M)
-        U[rows] = torch.cat([W.view(G, s, -1), theta.view(G, s, -1)], dim=2)
 
 
 def shrink(theta: Tensor, W: Tensor, lam: float, M: float) -> None:

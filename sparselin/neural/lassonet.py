@@ -22,9 +22,9 @@ from sparselin.neural.training import (
     NonFiniteLoss,
     Rows,
     as_loss,
-    backward,
     check_function,
     cross_entropy,
+    lbfgs,
     seeded,
 )
 from sparselin.results import LassoNetPath, Status
@@ -232,16 +232,15 @@ class _History:
 def _follow(training: PathTraining, history: _History, lams: Iterator[float], callback: Any) -> LassoNetPath:
     """The dense network, then one λ after the other; what is done stays if an interrupt or a loss ends it."""
     try:
-        step = history.add(training.dense())
-        stop = callback is not None and callback(step) is True
-        while not stop and step.n_selected > history.given["k"]:
-            lam = next(lams, None)
+        found = training.dense()
+        while True:
+            step = history.add(found)
+            if callback is not None and callback(step) is True:
+                return history.path(Status.STOPPED)
+            lam = next(lams, None) if step.n_selected > history.given["k"] else None
             if lam is None:
-                break
-            training.where = f"λ = {lam:.4g}"
-            step = history.add(training.train_at(lam))
-            stop = callback is not None and callback(step) is True
-        return history.path(Status.STOPPED if stop else Status.COMPLETED)
+                return history.path(Status.COMPLETED)
+            found = training.train_at(lam)
     except KeyboardInterrupt:
         if not history.rows:
             raise
@@ -254,9 +253,13 @@ def _follow(training: PathTraining, history: _History, lams: Iterator[float], ca
 def network_at(network: SkipNetwork, path: LassoNetPath, row: int) -> SkipNetwork:
     """A copy of the network with the weights of a row of a path that kept its states; it reads all
     features."""
-    state = {name: torch.as_tensor(value.copy()) for name, value in path.state_dict(row).items()}
-    model = copy.deepcopy(network)
-    model.load_state_dict(state)
+    return _with_state(network, path.state_dict(row))
+
+
+def _with_state(model: SkipNetwork, state: Any) -> SkipNetwork:
+    """A copy of the model with these arrays, copied too, as its weights."""
+    model = copy.deepcopy(model)
+    model.load_state_dict({name: torch.tensor(value) for name, value in dict(state).items()})
     return model
 
 
@@ -304,10 +307,7 @@ def refit(
         reduced = ReducedNetwork(model)
         check_reads_through_first(model, reduced, rows.X)
         PathTraining(reduced, rows, judge, by_rows, float("inf"), settings, order).dense()  # no hierarchy
-    model = copy.deepcopy(model)
-    model.load_state_dict({name: torch.as_tensor(value) for name, value in reduced.state()})
-    model.eval()
-    return model
+    return _with_state(model, reduced.state()).eval()
 
 
 def restricted(model: SkipNetwork, features: Tensor) -> SkipNetwork:
@@ -326,12 +326,5 @@ def constant(rows: Rows, n_outputs: int, loss: Loss) -> nn.Linear:
     network.weight = nn.Parameter(network.weight.detach()[:, :0])
     network.in_features = 0
     nn.init.zeros_(network.bias)
-    nothing = rows.columns([])
-    optimizer = torch.optim.LBFGS([network.bias], max_iter=100, line_search_fn="strong_wolfe")
-
-    def closure() -> float:
-        optimizer.zero_grad()
-        return float(backward(network, nothing, loss, "the training without features").detach())
-
-    optimizer.step(closure)
+    lbfgs(network, [network.bias], rows.columns([]), loss, "the training without features", max_iter=100)
     return network

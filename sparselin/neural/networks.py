@@ -42,8 +42,7 @@ def mlp(
     for width, following in pairwise((n_features, *hidden)):
         layers += [nn.Linear(width, following, dtype=dtype), nn.ReLU()]
         layers += [nn.Dropout(dropout)] if dropout else []
-    last = hidden[-1] if len(hidden) else n_features
-    return nn.Sequential(*layers, nn.Linear(last, n_outputs, dtype=dtype))
+    return nn.Sequential(*layers, nn.Linear([n_features, *hidden][-1], n_outputs, dtype=dtype))
 
 
 def widths_of(given: Any, name: str) -> list[int]:
@@ -57,11 +56,10 @@ def first_linear(network: nn.Module, n_features: int) -> tuple[str, nn.Linear]:
     ValueError where there is none.
     """
     for name, module in network.named_modules():
-        if next(module.parameters(recurse=False), None) is None:
-            continue
-        if isinstance(module, nn.Linear) and module.in_features == n_features:
-            return name, module
-        break
+        if next(module.parameters(recurse=False), None) is not None:
+            if isinstance(module, nn.Linear) and module.in_features == n_features:
+                return name, module
+            break
     raise ValueError(
         f"network must begin with nn.Linear({n_features}, …), which reads the features; got {network}"
     )

@@ -1,4 +1,4 @@
-"""What LassoNet is given, checked once: settings, X, y, weights, groups, and a network with a skip connection."""
+"""What LassoNet is given, checked once: settings, X, y, weights, groups, a network with a skip connection."""
 
 from __future__ import annotations
 
@@ -132,8 +132,8 @@ def as_tensor(data: Any, name: str) -> Tensor:
         data = from_array(array)
     if data.is_complex():
         raise TypeError(f"{name} must be real; got dtype {data.dtype}")
-    if not torch.isfinite(data).all():
-        bad = int((~torch.isfinite(data)).sum())
+    bad = int((~torch.isfinite(data)).sum())
+    if bad:
         raise ValueError(f"{name} must be finite; {bad} entries are NaN or infinite: impute or drop them")
     return data.detach()
 

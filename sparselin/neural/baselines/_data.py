@@ -164,7 +164,8 @@ def _targets(y: Any, task: Task | None, weight: FloatArray | None) -> tuple[Any,
     if task is None:
         task = "regression" if y.dtype.kind == "f" else "classification"
     if task == "regression":
-        return _standard_outputs(to_numeric(y, "y"), weight)
+        y = _standard_outputs(to_numeric(y, "y"), weight)
+        return y, y.shape[1], False
     if y.ndim == 2 and y.shape[1] != 1:
         raise ValueError(f"y must be labels (n,) for classification; got shape {y.shape}")
     y = y.reshape(len(y))
@@ -178,13 +179,13 @@ def _targets(y: Any, task: Task | None, weight: FloatArray | None) -> tuple[Any,
     return number.astype(np.int64), len(classes), True
 
 
-def _standard_outputs(y: Any, weight: FloatArray | None) -> tuple[Any, int, bool]:
+def _standard_outputs(y: Any, weight: FloatArray | None) -> Any:
+    """(n, q) numbers of mean 0 and, unless all are equal, total variance q."""
     check_finite(y, "y")
     y = y.reshape(len(y), -1).astype(np.float64)
     y = y - _mean(y, weight)
     largest = np.abs(y).max()
     if largest == 0:
-        return y, y.shape[1], False
+        return y
     y = y / largest
-    variance = _mean(y**2, weight).sum()
-    return y * np.sqrt(y.shape[1] / variance), y.shape[1], False
+    return y * np.sqrt(y.shape[1] / _mean(y**2, weight).sum())

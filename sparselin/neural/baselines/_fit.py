@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sparselin.neural.baselines._data import PreparedData
-from sparselin.neural.training import Loss, Plan, Rows, adam, backward
+from sparselin.neural.training import Loss, Plan, Rows, adam, backward, lbfgs
 from sparselin.results import FloatArray
 
 _AT_ONCE = 4096  # rows whose gradients are computed at a time
@@ -27,19 +27,9 @@ def fit(
     """Minimise the loss: Adam on batches; on all rows L-BFGS, at most `epochs` iterations of it."""
     if plan.batch_size is not None:
         return adam(network, rows, loss, plan, generator, where)
-    optimizer = torch.optim.LBFGS(
-        network.parameters(),
-        max_iter=plan.epochs,
-        tolerance_grad=10 * torch.finfo(rows.X.dtype).eps,
-        tolerance_change=0.0,
-        line_search_fn="strong_wolfe",
-    )
-
-    def closure() -> Tensor:
-        optimizer.zero_grad()
-        return backward(network, rows, loss, where)
-
-    optimizer.step(closure)
+    level = 10 * torch.finfo(rows.X.dtype).eps
+    stop = {"max_iter": plan.epochs, "tolerance_grad": level, "tolerance_change": 0.0}
+    return lbfgs(network, network.parameters(), rows, loss, where, **stop)
 
 
 class Proximal:
