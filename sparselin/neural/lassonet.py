@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from sparselin.neural import settings as arguments
 from sparselin.neural._path_training import PathTraining, first_lambda
 from sparselin.neural._reduced import ReducedNetwork, check_reads_through_first
-from sparselin.neural.networks import SkipNetwork, first_linear
+from sparselin.neural.networks import SkipNetwork, first_linear, keep_columns
 from sparselin.neural.settings import LassoNetSettings, check_choice
 from sparselin.neural.training import (
     Loss,
@@ -307,7 +307,9 @@ def refit(
         reduced = ReducedNetwork(model)
         check_reads_through_first(model, reduced, rows.X)
         PathTraining(reduced, rows, judge, by_rows, float("inf"), settings, order).dense()  # no hierarchy
-    return _with_state(model, reduced.state()).eval()
+    fitted = _with_state(model, reduced.state())
+    fitted.eval()
+    return fitted
 
 
 def restricted(model: SkipNetwork, features: Tensor) -> SkipNetwork:
@@ -315,16 +317,14 @@ def restricted(model: SkipNetwork, features: Tensor) -> SkipNetwork:
     model = copy.deepcopy(model)
     _, first = first_linear(model.network, model.skip.in_features)
     for layer in (first, model.skip):
-        layer.weight = nn.Parameter(layer.weight.detach()[:, features.to(layer.weight.device)].clone())
-        layer.in_features = len(features)
+        keep_columns(layer, features.to(layer.weight.device))
     return model
 
 
 def constant(rows: Rows, n_outputs: int, loss: Loss) -> nn.Linear:
     """The best network of no features: a bias, by L-BFGS."""
-    network = nn.utils.skip_init(nn.Linear, 1, n_outputs).to(rows.X)  # draws no random numbers
-    network.weight = nn.Parameter(network.weight.detach()[:, :0])
-    network.in_features = 0
+    network = keep_columns(nn.utils.skip_init(nn.Linear, 1, n_outputs), [])  # draws no random numbers
+    network.to(rows.X)
     nn.init.zeros_(network.bias)
     lbfgs(network, [network.bias], rows.columns([]), loss, "the training without features", max_iter=100)
     return network

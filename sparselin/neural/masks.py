@@ -183,8 +183,8 @@ def masked(network: nn.Module, mask: FeatureMask, folded: bool | str = "auto") -
             return inner
         if folded is True:
             raise ValueError(
-                "folded=True needs a network that is, or a Sequential that begins with, "
-                f"nn.Linear({mask.n_features}, …), without hooks; got {network}. folded=False takes any network"
+                "folded=True needs a network that is, or a Sequential that begins with, nn.Linear("
+                f"{mask.n_features}, …), without hooks; got {network}. folded=False takes any network"
             )
     return nn.Sequential(mask, network)
 

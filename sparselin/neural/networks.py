@@ -65,6 +65,13 @@ def first_linear(network: nn.Module, n_features: int) -> tuple[str, nn.Linear]:
     )
 
 
+def keep_columns(layer: nn.Linear, columns: Any) -> nn.Linear:
+    """Let the layer read these columns of X only, with a copy of their weights; return it."""
+    layer.weight = nn.Parameter(layer.weight.detach()[:, columns].clone())
+    layer.in_features = layer.weight.shape[1]
+    return layer
+
+
 class SkipNetwork(nn.Module):
     """x ↦ θᵀx + g(x), LassoNet's residual network (Section 2 there).
 
@@ -138,8 +145,7 @@ class EmbeddedColumns(nn.Module):
         self.groups = np.array(self._numeric + [j for j in self._columns for _ in range(dimension)], np.intp)
         self.n_features = len(self.groups)
         self.register_buffer("_sizes", torch.tensor(sizes, dtype=torch.long), persistent=False)
-        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-        self.register_buffer("_starts", torch.as_tensor(starts[: len(sizes)]), persistent=False)
+        self.register_buffer("_starts", self._sizes.cumsum(0) - self._sizes, persistent=False)
 
     def forward(self, X: Tensor) -> Tensor:
         """The numeric columns, then the embeddings of the others: (b, d)."""

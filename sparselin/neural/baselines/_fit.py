@@ -6,15 +6,16 @@ A growing network sees some features: all others have rows W_j = 0, and cost not
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from sparselin.neural.baselines._data import PreparedData
+from sparselin.neural.networks import keep_columns
 from sparselin.neural.training import Loss, Plan, Rows, adam, backward, lbfgs
 from sparselin.results import FloatArray
 
@@ -141,11 +142,12 @@ class GrowingNetwork:
 
     def train(self, plan: Plan) -> None:
         """Minimise the loss over the rows of S and all later layers."""
-        part = _Part(self.first, self.network[1:], self.S)
-        rows = self.rows.columns(self.S)
-        fit(part, rows, self.loss, plan, self.generator, f"{len(self.S)} features")
+        first = keep_columns(copy.deepcopy(self.first), self.S)
+        first.bias = self.first.bias
+        network, rows = nn.Sequential(first, *self.network[1:]), self.rows.columns(self.S)
+        fit(network, rows, self.loss, plan, self.generator, f"{len(self.S)} features")
         with torch.no_grad():
-            self.first.weight[:, self.S] = part.weight
+            self.first.weight[:, self.S] = first.weight
 
     def gradients(self, plan: Plan) -> Iterator[FloatArray]:
         """Train on S, and yield (m,) ‖∂L/∂W_j‖₂ over all rows of X, −1 for j ∈ S: those that add to S go on.
@@ -170,15 +172,3 @@ class GrowingNetwork:
         deltas = torch.autograd.grad(value, inputs)[0]
         longest = self.rows.X.square().mean(dim=0).max().sqrt()
         return float(longest * deltas.norm() * len(self.rows) ** 0.5)
-
-
-class _Part(nn.Module):
-    """The network on the columns of S: later layers are its own, W a copy."""
-
-    def __init__(self, first: nn.Linear, later: nn.Module, S: list[int]) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(first.weight.detach()[:, S].clone())
-        self.bias, self.later = first.bias, later
-
-    def forward(self, X: Tensor) -> Tensor:
-        return self.later(F.linear(X, self.weight, self.bias))

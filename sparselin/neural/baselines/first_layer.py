@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from torch import Tensor, nn
+from torch import nn
 
 from sparselin.neural.baselines._data import PreparedData, Task, prepared
 from sparselin.neural.baselines._fit import GrowingNetwork, Proximal, row_gradients
@@ -255,7 +255,9 @@ def group_lasso(
     with seeded(rng) as generator:
         network, rows, loss = data.mlp(hidden), data.rows, data.loss
         if fixed is not None:
-            lengths = _in_double(Proximal(network, rows, loss, dense, generator, weight_decay).run(fixed))
+            lengths = (
+                Proximal(network, rows, loss, dense, generator, weight_decay).run(fixed).double().numpy()
+            )
             order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
             return data.ranking(f"{name}, λ fixed", order[: data.k], lengths, fixed)
         level = start * _largest_gradient(network, rows, loss)
@@ -283,17 +285,13 @@ def _levels(steps: Proximal, level: float, factor: float, k: int) -> tuple[Float
     """For each feature the last λ at which its row was nonzero, 0 if it never was, and ‖W_j‖ there."""
     levels, lengths = np.zeros((2, steps.W.shape[1]))
     while level > 0:
-        now = _in_double(steps.run(level))
+        now = steps.run(level).double().numpy()
         alive = now > 0
         levels[alive], lengths[alive] = level, now[alive]
         if alive.sum() <= k:
             break
         level *= factor
     return levels, lengths
-
-
-def _in_double(lengths: Tensor) -> FloatArray:
-    return np.asarray(lengths.double().numpy())
 
 
 def _largest_gradient(network: nn.Sequential, rows: Rows, loss: Loss) -> float:
