@@ -289,13 +289,16 @@ class SequentialAttention:
             if not math.isfinite(values[-1]):
                 self._border.check_entries(rows.X, self._record.total + 1)
                 check_finite_loss(values[-1], self._record.where)
-            if self._lam and self._layer is not None:
-                loss = loss + 0.5 * self._lam * squares(self.mask, self._layer)
-            loss.backward()
-            return loss
+            total = loss + self._regularizer() if self._lam else loss
+            total.backward()
+            return total
 
         self._stepper.step(closure)
         return values[0]
+
+    def _regularizer(self) -> Tensor:
+        assert self._layer is not None
+        return 0.5 * self._lam * squares(self.mask, self._layer)
 
     def _picks(self) -> None:
         """Those that are due after this step: several where phases have no step."""

@@ -159,7 +159,7 @@ def test_sizes_of_phases():
 def test_the_phases_share_all_steps_after_the_warm_up(k, steps, warm_up):
     plan = schedule.divided(k, 1, steps, warm_up)
     lengths = [plan.length(t) for t in range(k)]
-    assert plan.steps == steps == plan.warm_up + sum(lengths)
+    assert plan.ends[-1] == steps == plan.warm_up + sum(lengths)
     assert max(lengths) - min(lengths) <= 1
     assert min(lengths) >= 1
     assert plan.warm_up == (warm_up if isinstance(warm_up, int) else int(warm_up * steps))
