@@ -1,5 +1,9 @@
-"""The pool: it does all parts, passes errors on, gives BLAS its threads back, and survives interrupts."""
+"""The pool: it does all parts, passes errors on, gives BLAS its threads back, and survives interrupts.
 
+And processes, of which a killed one is replaced.
+"""
+
+import os
 import signal
 import subprocess
 import sys
@@ -15,6 +19,7 @@ from threadpoolctl import threadpool_limits
 import sparselin as sl
 from sparselin.ensembles import gaussian
 from sparselin.parallel import threads
+from sparselin.parallel.processes import Lost, run_groups
 
 
 def blas_threads():
@@ -134,3 +139,19 @@ print("end")
     )
     assert process.stdout == "end\n"
     assert not process.stderr
+
+
+OF_PROCESS = "({}, __import__('os').getpid())"  # for `eval`, which a process has without importing anything
+KILLED = "__import__('os').kill(__import__('os').getpid(), 9)"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
+def test_a_group_stays_in_one_process_and_a_killed_one_is_replaced():
+    groups = [[(eval, (OF_PROCESS.format(10 * i + j),)) for j in range(3)] for i in range(4)]
+    groups[1].insert(1, (eval, (KILLED,)))
+    found = list(run_groups(iter(groups), 2))
+    assert [one for one in found if isinstance(one, Lost)] == [Lost((KILLED,))]
+    by_value = dict(one for one in found if not isinstance(one, Lost))
+    assert sorted(by_value) == [10 * i + j for i in range(4) for j in range(3)]
+    for i in (0, 2, 3):
+        assert len({by_value[10 * i + j] for j in range(3)}) == 1

@@ -22,9 +22,8 @@ from sparselin.estimators._network import (
     NetworkRegressor,
     NetworkTask,
 )
-from sparselin.neural.lassonet import lassonet_path, network_at
+from sparselin.neural.lassonet import constant, lassonet_path, network_at, refit
 from sparselin.neural.networks import SkipNetwork
-from sparselin.neural.refit import constant, refit
 from sparselin.neural.settings import LassoNetSettings
 from sparselin.neural.training import seeded
 from sparselin.results import FloatArray, IndexArray, LassoNetPath, Status

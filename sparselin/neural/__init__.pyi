@@ -1,14 +1,14 @@
 from .attention import SequentialAttention as SequentialAttention
-from .embeddings import EmbeddedColumns as EmbeddedColumns
 from .gains import marginal_gains as marginal_gains
 from .lassonet import LassoNetStep as LassoNetStep
 from .lassonet import lassonet_path as lassonet_path
 from .lassonet import network_at as network_at
+from .lassonet import refit as refit
 from .masks import FeatureMask as FeatureMask
+from .networks import EmbeddedColumns as EmbeddedColumns
 from .networks import SkipNetwork as SkipNetwork
 from .networks import mlp as mlp
 from .reconstruction import matrix_completion as matrix_completion
 from .reconstruction import reconstruction_path as reconstruction_path
-from .refit import refit as refit
 from .settings import LassoNetSettings as LassoNetSettings
 from .training import NonFiniteLoss as NonFiniteLoss

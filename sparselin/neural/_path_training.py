@@ -27,17 +27,13 @@ from sparselin.neural.training import Loss, Rows, check_finite_loss, forward
 # cost at most 1/(1 − _SHARE) copies of X.
 _SHARE = 0.9
 _CHUNK = 8192
+_CANDIDATES = 32  # groups whose gradient at zero is computed at most, those first whose weights vanish first
 _SAME_IN_TRAINING = (
     nn.Sequential, nn.Linear, nn.Flatten, nn.Identity, nn.LayerNorm, nn.ReLU, nn.LeakyReLU, nn.ELU, nn.SELU,
     nn.GELU, nn.SiLU, nn.Tanh, nn.Sigmoid, nn.Softplus, nn.Hardtanh,
 )  # fmt: skip
 
 Step = Callable[[Rows, float], None]
-
-
-def _reading(rows: Rows, columns: Tensor) -> Rows:
-    """The rows with these columns of X only, in memory of their own."""
-    return Rows(rows.X[:, columns], rows.y, rows.weight)
 
 
 class PathTraining:
@@ -68,12 +64,12 @@ class PathTraining:
     def _select(self) -> None:
         """The columns of X that take part, in memory of their own."""
         self.pending: Tensor | None = None
+        self.active = self._seen(self.rows)
+        self.judge = self.active if self.validation is None else self._seen(self.validation)
+
+    def _seen(self, rows: Rows) -> Rows:
         features = self.reduced.features
-        everything = len(features) == self.reduced.n_features
-        self.active = self.rows if everything else _reading(self.rows, features)
-        self.judge = self.active
-        if self.validation is not None:
-            self.judge = self.validation if everything else _reading(self.validation, features)
+        return rows if len(features) == self.reduced.n_features else rows.columns(features)
 
     def compact(self, lam: float) -> None:
         """Leave out the groups that are zero, if they are many."""
@@ -83,13 +79,8 @@ class PathTraining:
         rows = present.nonzero().squeeze(1)
         self.reduced.restrict(rows)
         self.pending = None
-        self.active = _reading(self.active, rows)
-        self.judge = self.active if self.validation is None else _reading(self.judge, rows)
-
-    def admit(self, features: Tensor, gradient: Tensor) -> None:
-        """Absent features take part again, as if this gradient had been theirs all the time."""
-        self.reduced.admit(features, gradient / (1 - self.settings.momentum))
-        self._select()
+        self.active = self.active.columns(rows)
+        self.judge = self.active if self.validation is None else self.judge.columns(rows)
 
     def restore(self, kept: dict[str, Any]) -> None:
         """The network as at a snapshot."""
@@ -120,9 +111,7 @@ class PathTraining:
         n, total = len(rows), 0.0
         with torch.no_grad():
             for start in range(0, n, _CHUNK):
-                part = slice(start, start + _CHUNK)
-                weight = None if rows.weight is None else rows.weight[part]
-                chunk = Rows(rows.X[part], rows.y[part], weight)
+                chunk = rows.at(slice(start, start + _CHUNK))
                 value = chunk.mean(self.loss, self.reduced.output(chunk.X))
                 total += value.item() * len(chunk) / n
         return total
@@ -199,7 +188,7 @@ class PathTraining:
         Steps that overshoot take a group to zero that is not stationary there: further rounds have shorter
         ones.
         """
-        self.shorter = 1.0
+        self.where, self.shorter = f"λ = {lam:.4g}", 1.0
         epochs, patience = self.settings.epochs[1], self.settings.patience[1]
         used = self.run(self.proximal, lam, epochs, patience)
         returns = 0
@@ -214,7 +203,9 @@ class PathTraining:
             features = wanted.nonzero().squeeze(1)
             returns += len(features)
             self.shorter /= 4
-            self.admit(features, gradient[features])
+            # as if this gradient had been theirs all the time
+            self.reduced.admit(features, gradient[features] / (1 - self.settings.momentum))
+            self._select()
             used += self.run(self.proximal, lam, epochs, patience)
         excess = float(pull.max()) / lam if pull.numel() else 0.0
         return {"lam": lam, "loss": loss, "epochs": used, "returns": returns, "excess": excess}
@@ -241,3 +232,70 @@ class PathTraining:
             "mask": mask,
             "theta_norm": np.linalg.norm(theta, axis=1),
         }
+
+
+def first_lambda(training: PathTraining, growth: float) -> float:
+    """Return where a path begins: λ_start of the dense network; a quarter of it, up to five times, while more
+    than a tenth of the groups leaves at once."""
+    lam = _lambda_start(training, growth)
+    reduced, kept = training.reduced, training.reduced.snapshot()
+    order = training.order.get_state()
+    count = int((reduced.group_norms() > 0).sum())
+    for _ in range(5):
+        training.where = f"λ = {lam:.4g}"
+        training.run(training.proximal, lam, training.settings.epochs[1], training.settings.patience[1])
+        alive = int((reduced.group_norms() > 0).sum())
+        training.restore(kept)
+        training.order.set_state(order)
+        if alive >= 0.9 * count:
+            break
+        lam /= 4
+    return lam
+
+
+def _lambda_start(training: PathTraining, growth: float) -> float:
+    """Return half of the λ at which the first group is expected to leave; 1 where all weights are zero.
+
+    A feature leaves in the training at λ only if two things hold.
+
+    Its weights can get to zero: with no gradient from L, proximal steps of total length τ at λ take u_g to
+    zero if and only if ‖θ_g‖₂ + M‖W_g‖₁ ≤ τλ (`lasso.hierarchical_prox`; of several steps the lengths add
+    up). A step has length α/(1 − μ), and the steps at the λ's before count too: with T steps at each of λ,
+    λ/γ, λ/γ², … it is λτ = λ·αT/(1 − μ)·γ/(γ − 1). T is that of all epochs at a λ. Patience ends them no
+    earlier: while all weights shrink, the objective falls. A start for fewer steps is too high: the weights
+    of all features reach zero at nearly the same λ, before the rest of the network has adapted.
+
+    And zero keeps it: the group is stationary at zero, the rest of the network being as it is, if and only if
+    ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ at u_g = 0.
+
+    The least λ at which both hold for some group, the larger of the two bounds, is when the first is expected
+    to leave. The path begins at half of that. It is neither zero nor NaN unless all weights are zero.
+    """
+    reduced, settings = training.reduced, training.settings
+    batches = len(training.rows.cuts(settings.batch_size)) + 1
+    steps = batches * settings.epochs[1]
+    length = settings.learning_rate[1] * steps / (1 - settings.momentum) * growth / (growth - 1)
+    reach = reduced.pull(reduced.U.detach(), training.M) / length
+    living = torch.zeros_like(reach).index_add_(0, reduced.label, training.rows.X.abs().amax(dim=0)) > 0
+    chosen = torch.where(living & (reach > 0), reach, torch.inf)
+    best = np.inf
+    for g in chosen.argsort()[:_CANDIDATES].tolist():
+        if not float(chosen[g]) < best:
+            break
+        best = min(best, max(float(chosen[g]), _pull_at_zero(training, g)))
+    if best == np.inf:
+        best = float(reach.max())
+    return best / 2 if best > 0 else 1.0
+
+
+def _pull_at_zero(training: PathTraining, g: int) -> float:
+    """‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ at u_g = 0; all features have to be present."""
+    reduced, rows = training.reduced, training.rows
+    members = (reduced.label == g).nonzero().squeeze(1)
+    columns, U = rows.X[:, members], reduced.U.detach()
+    Z = (rows.X @ U - columns @ U[members]).requires_grad_()
+    reduced.network.eval()
+    value = rows.mean(training.loss, reduced.output_of(Z))
+    gradient = columns.t() @ torch.autograd.grad(value, Z)[0]
+    theta, W = gradient[:, reduced.K :], gradient[:, : reduced.K]
+    return float(theta.square().sum().sqrt() + training.M * W.abs().sum())

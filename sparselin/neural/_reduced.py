@@ -109,7 +109,16 @@ class ReducedNetwork:
 
     def shrink(self, lam: float, M: float) -> None:
         """The proximal operator, in place."""
-        shrink_groups(self.U.detach(), self.K, self._blocks, lam, M)
+        U, K = self.U.detach(), self.K
+        if self._blocks is None:
+            return shrink(U[:, K:], U[:, :K], lam, M)
+        for rows in self._blocks:
+            block = U[rows]
+            G, s = rows.shape
+            theta, W = block[:, :, K:].reshape(G, -1), block[:, :, :K].reshape(G, -1)
+            shrink(theta, W, lam, M)
+            U[rows] = torch.cat([W.view(G, s, -1), theta.view(G, s, -1)], dim=2)
+        return None
 
     def present(self, lam: float, M: float, share: float) -> Tensor:
         """Which rows of U belong to groups that are not zero, or that the next step of the path may revive.
@@ -158,10 +167,10 @@ class ReducedNetwork:
         for start in range(0, n, _CHUNK):
             part = slice(start, start + _CHUNK)
             Z = (columns[part] @ self.U).detach().requires_grad_()
-            chunk = Rows(rows.X[part], rows.y[part], None if rows.weight is None else rows.weight[part])
+            chunk = rows.at(part)
             value = chunk.mean(loss, self.output_of(Z)) * (len(chunk) / n)
             total += value.item()
-            gradient.addmm_(rows.X[part].t(), torch.autograd.grad(value, Z)[0])
+            gradient.addmm_(chunk.X.t(), torch.autograd.grad(value, Z)[0])
         return total, gradient
 
     def pull(self, gradient: Tensor, M: float, label: Tensor | None = None) -> Tensor:
@@ -200,6 +209,24 @@ class ReducedNetwork:
         self._arrange()
 
 
+def check_reads_through_first(model: SkipNetwork, reduced: ReducedNetwork, X: Tensor) -> None:
+    """ValueError unless the network reads X through its first layer only, and reads it as it is."""
+    few = X[:8]
+    training = model.training
+    model.eval()
+    reduced.network.eval()
+    with torch.no_grad():
+        expected, found = model(few), reduced.output(few)
+    model.train(training)
+    scale = expected.abs().max() + few.abs().max() * reduced.U.abs().sum(dim=0).max()
+    tolerance = 1e3 * torch.finfo(expected.dtype).eps * scale
+    if expected.shape != found.shape or not bool(((expected - found).abs() <= tolerance).all()):
+        raise ValueError(
+            "network must read X through its first linear layer, once, as it is, and nowhere else: only so "
+            "can features that are zero there be left out"
+        )
+
+
 def _replaced(network: nn.Module, name: str, module: nn.Module) -> nn.Module:
     """The network with another module of this name; of a bare layer the module itself."""
     if not name:
@@ -207,22 +234,6 @@ def _replaced(network: nn.Module, name: str, module: nn.Module) -> nn.Module:
     parent, _, last = name.rpartition(".")
     setattr(network.get_submodule(parent), last, module)
     return network
-
-
-def shrink_groups(U: Tensor, K: int, groups: Sequence[Tensor] | None, lam: float, M: float) -> None:
-    """Overwrite the rows [W_j | θ_j] of U (a, K + q) with the operator's, group by group.
-
-    groups : (G, s) numbers of rows for each size s that a group has; None if each row is one.
-    """
-    if groups is None:
-        shrink(U[:, K:], U[:, :K], lam, M)
-        return
-    for rows in groups:
-        part = U[rows]
-        G, s = rows.shape
-        theta, W = part[:, :, K:].reshape(G, -1), part[:, :, :K].reshape(G, -1)
-        shrink(theta, W, lam, M)
-        U[rows] = torch.cat([W.view(G, s, -1), theta.view(G, s, -1)], dim=2)
 
 
 def shrink(theta: Tensor, W: Tensor, lam: float, M: float) -> None:

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from sparselin.neural.batches import Border, check_modules, check_repeatable
 from sparselin.neural.masks import FeatureMask, masked, squares
 from sparselin.neural.networks import first_linear
-from sparselin.neural.record import Record
-from sparselin.neural.schedule import PerStep, PlannedSchedule, Schedule
+from sparselin.neural.schedule import PerStep, PlannedSchedule, Record, Schedule
 from sparselin.neural.training import (
     Loss,
     Rows,
@@ -129,8 +128,8 @@ class SequentialAttention:
         device: torch.device | str | None = None,
     ) -> None:
         check_modules(network, optimizer, inputs)
-        for name, given in (("callback", callback), ("schedule", schedule)):
-            check_function(given, name)
+        check_function(callback, "callback")
+        check_function(schedule, "schedule")
         first = next(network.parameters())
         d = getattr(inputs, "n_features", None) if n_features is None else n_features
         if d is None:
@@ -144,13 +143,12 @@ class SequentialAttention:
         self._names = None if names is None else check_names(names, u)
         self._forced = check_indices(forced, u, "forced", self._names)
         self.k = check_count(k, "k", max(1, len(self._forced)), u, f"; there are {u} units to select from")
-        inner = masked(network, self.mask, self.mask.n_features, folded)
+        inner = masked(network, self.mask, folded)
         self.masked_network = inner if inputs is None else nn.Sequential(inputs, inner)
         self.masked_network.to(first.device if device is None else as_device(device))
         self._penalty = penalty if callable(penalty) else check_level(penalty, "penalty")
         self._layer = None if penalty == 0 else first_linear(network, self.mask.n_features)[1]
         self._loss = as_loss(loss)
-        self._labels = self._loss is cross_entropy
         self._optimizer, self._reset_moments = optimizer, check_flag(reset_moments, "reset_moments")
         left = self.k - len(self._forced)
         self._plan = PlannedSchedule(left, features_per_step, warm_up, steps_per_phase, schedule)
@@ -227,7 +225,8 @@ class SequentialAttention:
         mask.select(self._forced)
         device = mask.logits.device
         width = getattr(self.inputs, "in_features", mask.n_features)
-        self._border = Border(width, mask.logits.dtype, device, self.inputs is not None, self._labels)
+        labels, integers = self._loss is cross_entropy, self.inputs is not None
+        self._border = Border(width, mask.logits.dtype, device, integers, labels)
         self._status: Status | None = None
         self._record = Record(self.k, self._forced, mask, self._names, schedule)
         self._stepper = self._optimizer([p for p in self.masked_network.parameters() if p.requires_grad])

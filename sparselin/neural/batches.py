@@ -91,12 +91,8 @@ class Border(NamedTuple):
             raise ValueError(
                 f"X of {name} must have {self.width} features in each row; got shape {tuple(X.shape)}"
             )
-        if not (X.is_floating_point() or self.integers):
-            X = X.to(self.dtype)
-        X = X.to(self.device)
-        if X.is_floating_point():
-            X = X.to(self.dtype)
-        return X
+        kept = self.integers and not X.is_floating_point()
+        return X.to(self.device, X.dtype if kept else self.dtype)
 
     def _weight(self, weight: Tensor, n: int, name: str) -> Tensor:
         if weight.shape != (n,):

@@ -66,7 +66,9 @@ def marginal_gains(
     >>> from sparselin.neural import mlp
     >>> X = torch.eye(4).repeat(8, 1)
     >>> y = 2 * X[:, [0]] + X[:, [2]]
-    >>> candidates, gain = marginal_gains(mlp(4, [], 1), X, y, [0], loss="squared", learning_rate=0.1)
+    >>> with seeded(0):
+    ...     network = mlp(4, [], 1)
+    >>> candidates, gain = marginal_gains(network, X, y, [0], loss="squared", learning_rate=0.1)
     >>> candidates.tolist(), gain.round(2).tolist()
     ([1, 2, 3], [0.02, 0.08, 0.02])
     """
@@ -77,14 +79,13 @@ def marginal_gains(
     masks[torch.arange(len(candidates)), torch.as_tensor(candidates)] = 1
     state, buffers = stack_module_state([copy.deepcopy(network) for _ in masks])
 
-    def one(state: Any, buffers: Any, mask: Tensor, rows: Rows) -> Tensor:
-        output = forward(lambda X: functional_call(network, (state, buffers), (X,)), rows.X * mask)
-        return rows.mean(by_rows, output)
-
     def losses(rows: Rows) -> Tensor:
-        each = vmap(lambda s, b, mask: one(s, b, mask, rows), randomness="same")
-        value: Tensor = each(state, buffers, masks)
-        return value
+        def mean_loss(state: Any, buffers: Any, mask: Tensor) -> Tensor:
+            output = forward(lambda X: functional_call(network, (state, buffers), (X,)), rows.X * mask)
+            return rows.mean(by_rows, output)
+
+        values: Tensor = vmap(mean_loss, randomness="same")(state, buffers, masks)
+        return values
 
     with seeded(rng) as generator:
         optimizer, data = torch.optim.Adam(state.values(), learning_rate), Rows(X, y)

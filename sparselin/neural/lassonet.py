@@ -1,4 +1,5 @@
-"""LassoNet: a path of networks from all features to few, each λ trained from the one before."""
+"""LassoNet: a path of networks from all features to few, each λ trained from the one before; and training
+again on selected features, without a penalty."""
 
 from __future__ import annotations
 
@@ -9,13 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from sparselin.neural import _border as border
-from sparselin.neural._lambda_start import lambda_start
-from sparselin.neural._path_training import PathTraining
-from sparselin.neural._reduced import ReducedNetwork
-from sparselin.neural.networks import SkipNetwork
+from sparselin.neural import settings as arguments
+from sparselin.neural._path_training import PathTraining, first_lambda
+from sparselin.neural._reduced import ReducedNetwork, check_reads_through_first
+from sparselin.neural.networks import SkipNetwork, first_linear, keep_columns
 from sparselin.neural.settings import LassoNetSettings, check_choice, check_settings
 from sparselin.neural.training import (
     Loss,
@@ -24,12 +24,21 @@ from sparselin.neural.training import (
     as_loss,
     check_function,
     cross_entropy,
+    lbfgs,
     seeded,
 )
 from sparselin.results import LassoNetPath, Status
-from sparselin.validation import check_count, check_level, check_names, check_real, frame_names
+from sparselin.validation import (
+    check_count,
+    check_indices,
+    check_level,
+    check_names,
+    check_real,
+    frame_names,
+)
 
 _SETTINGS = LassoNetSettings()
+_REFIT_SETTINGS = LassoNetSettings(tol=0.99)
 
 
 class LassoNetStep(NamedTuple):
@@ -124,9 +133,9 @@ def lassonet_path(
         named = check_names(names, np.shape(X)[1]) if names is not None else frame_names(X)
         model, rows, judge = prepare(network, X, y, by_rows, validation, sample_weight, settings)
         d = rows.X.shape[1]
-        partition = border.check_groups(groups, d)
+        partition = arguments.check_groups(groups, d)
         reduced = ReducedNetwork(model, partition)
-        border.check_reads_through_first(model, reduced, rows.X)
+        check_reads_through_first(model, reduced, rows.X)
         training = PathTraining(reduced, rows, judge, by_rows, float(M), settings, order)
         history = _History(float(M), check_count(k, "k", 0, d), partition, named, keep == "states", training)
         return _follow(training, history, _lambdas(lams, training), callback)
@@ -142,21 +151,21 @@ def prepare(
     settings: LassoNetSettings,
 ) -> tuple[SkipNetwork, Rows, Rows | None]:
     """The skip network, and the rows for training and validation in its dtype and on its device."""
-    raw, target = border.as_design(X, "X"), border.as_tensor(y, "y")
-    model = border.as_skip_network(network, raw, target, loss)
+    raw, target = arguments.as_design(X, "X"), arguments.as_tensor(y, "y")
+    model = arguments.as_skip_network(network, raw, target, loss)
     like = model.skip.weight.detach()
     if model.skip.in_features != raw.shape[1]:
         raise ValueError(
             f"network must read the {raw.shape[1]} columns of X; it reads {model.skip.in_features}"
         )
-    rows = border.as_rows(raw, target, loss, like)
+    rows = arguments.as_rows(raw, target, loss, like)
     q = model.skip.out_features
     if loss is cross_entropy and q < 2:
         raise ValueError("y must have at least two classes, and network an output for each; got 1")
     judge = None
     if validation is not None:
-        X_v, y_v, weight_v = border.triple(validation)
-        judge = border.as_rows(X_v, y_v, loss, like, "X_validation", weight_v)
+        X_v, y_v, weight_v = arguments.triple(validation)
+        judge = arguments.as_rows(X_v, y_v, loss, like, "X_validation", weight_v)
     for part in filter(None, (rows, judge)):
         if loss is cross_entropy and int(part.y.max()) >= q:
             raise ValueError(
@@ -165,10 +174,10 @@ def prepare(
     if settings.class_weight is not None:
         if loss is not cross_entropy:
             raise ValueError('class_weight is for loss="cross_entropy"; pass sample_weight for others')
-        of_rows = border.class_weights(settings.class_weight, rows.y.cpu(), q)
+        of_rows = arguments.class_weights(settings.class_weight, rows.y.cpu(), q)
         sample_weight = of_rows if sample_weight is None else of_rows * np.asarray(sample_weight, float)
     if sample_weight is not None:
-        rows = border.as_rows(raw, target, loss, like, weight=sample_weight)
+        rows = arguments.as_rows(raw, target, loss, like, weight=sample_weight)
     if judge is not None and judge.X.shape[1] != raw.shape[1]:
         raise ValueError(f"validation must have {raw.shape[1]} features as X; got {judge.X.shape[1]}")
     return model, rows, judge
@@ -185,30 +194,12 @@ def _lambdas(lams: Any, training: PathTraining) -> Iterator[float]:
 
     def progression() -> Iterator[float]:
         start, growth = training.settings.lam_start, float(training.settings.growth)
-        lam = _first(training, growth) if start == "auto" else float(start)
+        lam = first_lambda(training, growth) if start == "auto" else float(start)
         while True:
             yield lam
             lam *= growth
 
     return progression()
-
-
-def _first(training: PathTraining, growth: float) -> float:
-    """λ_start by the dense network; a quarter, up to five times, while more than a tenth leaves at once."""
-    lam = lambda_start(training, growth)
-    reduced, kept = training.reduced, training.reduced.snapshot()
-    order = training.order.get_state()
-    count = int((reduced.group_norms() > 0).sum())
-    for _ in range(5):
-        training.where = f"λ = {lam:.4g}"
-        training.run(training.proximal, lam, training.settings.epochs[1], training.settings.patience[1])
-        left = int((reduced.group_norms() > 0).sum())
-        training.restore(kept)
-        training.order.set_state(order)
-        if left >= 0.9 * count:
-            break
-        lam /= 4
-    return lam
 
 
 class _History:
@@ -242,16 +233,15 @@ class _History:
 def _follow(training: PathTraining, history: _History, lams: Iterator[float], callback: Any) -> LassoNetPath:
     """The dense network, then one λ after the other; what is done stays if an interrupt or a loss ends it."""
     try:
-        step = history.add(training.dense())
-        stop = callback is not None and callback(step) is True
-        while not stop and step.n_selected > history.given["k"]:
-            lam = next(lams, None)
+        found = training.dense()
+        while True:
+            step = history.add(found)
+            if callback is not None and callback(step) is True:
+                return history.path(Status.STOPPED)
+            lam = next(lams, None) if step.n_selected > history.given["k"] else None
             if lam is None:
-                break
-            training.where = f"λ = {lam:.4g}"
-            step = history.add(training.train_at(lam))
-            stop = callback is not None and callback(step) is True
-        return history.path(Status.STOPPED if stop else Status.COMPLETED)
+                return history.path(Status.COMPLETED)
+            found = training.train_at(lam)
     except KeyboardInterrupt:
         if not history.rows:
             raise
@@ -264,7 +254,79 @@ def _follow(training: PathTraining, history: _History, lams: Iterator[float], ca
 def network_at(network: SkipNetwork, path: LassoNetPath, row: int) -> SkipNetwork:
     """A copy of the network with the weights of a row of a path that kept its states; it reads all
     features."""
-    state = {name: torch.as_tensor(value.copy()) for name, value in path.state_dict(row).items()}
-    model = copy.deepcopy(network)
-    model.load_state_dict(state)
+    return _with_state(network, path.state_dict(row))
+
+
+def _with_state(model: SkipNetwork, state: Any) -> SkipNetwork:
+    """A copy of the model with these arrays, copied too, as its weights."""
+    model = copy.deepcopy(model)
+    model.load_state_dict({name: torch.tensor(value) for name, value in dict(state).items()})
     return model
+
+
+def refit(
+    network: SkipNetwork | nn.Module | Sequence[int],
+    X: Any,
+    y: Any,
+    features: Sequence[int],
+    *,
+    loss: Any,
+    validation: tuple[Any, ...] | None = None,
+    sample_weight: Any = None,
+    settings: LassoNetSettings = _REFIT_SETTINGS,
+    rng: Any = 0,
+) -> SkipNetwork:
+    """A skip network that reads X[:, features], trained by Adam without penalty and hierarchy.
+
+    The networks of a path are biased: λ shrinks θ, and M‖θ_j‖ bounds W_j. This is the usual last step.
+
+    network : hidden widths, for new weights, as in the paper's experiments; or a network that reads all d
+        features, whose weights of the selected ones are the first. It is not modified.
+    features : (k,) indices of columns of X, in the order in which the new network reads them.
+    settings : the first values of pairs are used, by default with tol = 0.99.
+    The rest as for `lassonet_path`. Raises what that raises.
+
+    >>> X = torch.tensor([[0.0, 1.0], [0.0, -1.0], [1.0, 2.0], [1.0, 0.0]])
+    >>> settings = LassoNetSettings(learning_rate=0.1, epochs=300)
+    >>> net = refit([4], X, 3 * X[:, 1], [1], loss="squared", settings=settings)
+    >>> bool((net(X[:, [1]])[:, 0] - 3 * X[:, 1]).abs().max() < 0.2)
+    True
+    """
+    by_rows = as_loss(loss)
+    check_settings(settings)
+    raw = arguments.as_design(X, "X")
+    chosen = check_indices(features, raw.shape[1], "features")
+    if not len(chosen):
+        raise ValueError("features must hold at least one column; got none")
+    if validation is not None:
+        X_v, *others = arguments.triple(validation)
+        validation = (arguments.as_design(X_v, "X_validation")[:, chosen], *others)
+    with seeded(rng) as order:
+        if isinstance(network, nn.Module):
+            whole = arguments.as_skip_network(network, raw, arguments.as_tensor(y, "y"), by_rows)
+            network = restricted(whole, torch.as_tensor(chosen))
+        model, rows, judge = prepare(network, raw[:, chosen], y, by_rows, validation, sample_weight, settings)
+        reduced = ReducedNetwork(model)
+        check_reads_through_first(model, reduced, rows.X)
+        PathTraining(reduced, rows, judge, by_rows, float("inf"), settings, order).dense()  # no hierarchy
+    fitted = _with_state(model, reduced.state())
+    fitted.eval()
+    return fitted
+
+
+def restricted(model: SkipNetwork, features: Tensor) -> SkipNetwork:
+    """The network that reads these columns only, in this order, with their weights."""
+    model = copy.deepcopy(model)
+    _, first = first_linear(model.network, model.skip.in_features)
+    for layer in (first, model.skip):
+        keep_columns(layer, features.to(layer.weight.device))
+    return model
+
+
+def constant(rows: Rows, n_outputs: int, loss: Loss) -> nn.Linear:
+    """The best network of no features: a bias, by L-BFGS."""
+    network = keep_columns(nn.utils.skip_init(nn.Linear, 1, n_outputs), [])  # draws no random numbers
+    network.to(rows.X)
+    nn.init.zeros_(network.bias)
+    lbfgs(network, [network.bias], rows.columns([]), loss, "the training without features", max_iter=100)
+    return network

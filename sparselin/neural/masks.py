@@ -167,7 +167,7 @@ class MaskedLinear(nn.Module):
         return F.linear(X, self.linear.weight * self.mask.features(), self.linear.bias)
 
 
-def masked(network: nn.Module, mask: FeatureMask, n_features: int, folded: bool | str = "auto") -> nn.Module:
+def masked(network: nn.Module, mask: FeatureMask, folded: bool | str = "auto") -> nn.Module:
     """x ↦ network(x∘s), with the parameters of both; `network` itself is left as it is.
 
     folded : whether s goes into a linear layer that reads x (`MaskedLinear`); "auto": where there is one.
@@ -178,13 +178,13 @@ def masked(network: nn.Module, mask: FeatureMask, n_features: int, folded: bool 
     if not isinstance(given, bool) and (not isinstance(given, str) or given != "auto"):
         raise ValueError(f"folded must be 'auto', True or False; got {folded!r}")
     if folded:
-        inner = _fold(network, mask, n_features)
+        inner = _fold(network, mask)
         if inner is not None:
             return inner
         if folded is True:
             raise ValueError(
-                "folded=True needs a network that is, or a Sequential that begins with, "
-                f"nn.Linear({n_features}, …), without hooks; got {network}. folded=False takes any network"
+                "folded=True needs a network that is, or a Sequential that begins with, nn.Linear("
+                f"{mask.n_features}, …), without hooks; got {network}. folded=False takes any network"
             )
     return nn.Sequential(mask, network)
 
@@ -192,16 +192,16 @@ def masked(network: nn.Module, mask: FeatureMask, n_features: int, folded: bool 
 _COMMUTING = (nn.Identity, nn.Flatten, nn.Dropout)
 
 
-def _fold(network: nn.Module, mask: FeatureMask, d: int) -> nn.Module | None:
+def _fold(network: nn.Module, mask: FeatureMask) -> nn.Module | None:
     if network._forward_hooks or network._forward_pre_hooks:
         return None
     if type(network) is nn.Linear:
-        return MaskedLinear(network, mask) if network.in_features == d else None
+        return MaskedLinear(network, mask) if network.in_features == mask.n_features else None
     if type(network) is not nn.Sequential:
         return None
     layers = list(network)
     at = next((i for i, layer in enumerate(layers) if type(layer) not in _COMMUTING), None)
-    first = None if at is None else _fold(layers[at], mask, d)
+    first = None if at is None else _fold(layers[at], mask)
     return None if at is None or first is None else nn.Sequential(*layers[:at], first, *layers[at + 1 :])
 
 

@@ -1,8 +1,8 @@
-"""Networks: a perceptron with hidden layers, the skip connection of LassoNet, and the layer that reads X."""
+"""Networks: a perceptron, the skip connection of LassoNet, the layer that reads X, and embedded columns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -42,8 +42,7 @@ def mlp(
     for width, following in pairwise((n_features, *hidden)):
         layers += [nn.Linear(width, following, dtype=dtype), nn.ReLU()]
         layers += [nn.Dropout(dropout)] if dropout else []
-    last = hidden[-1] if len(hidden) else n_features
-    return nn.Sequential(*layers, nn.Linear(last, n_outputs, dtype=dtype))
+    return nn.Sequential(*layers, nn.Linear([n_features, *hidden][-1], n_outputs, dtype=dtype))
 
 
 def widths_of(given: Any, name: str) -> list[int]:
@@ -57,14 +56,20 @@ def first_linear(network: nn.Module, n_features: int) -> tuple[str, nn.Linear]:
     ValueError where there is none.
     """
     for name, module in network.named_modules():
-        if next(module.parameters(recurse=False), None) is None:
-            continue
-        if isinstance(module, nn.Linear) and module.in_features == n_features:
-            return name, module
-        break
+        if next(module.parameters(recurse=False), None) is not None:
+            if isinstance(module, nn.Linear) and module.in_features == n_features:
+                return name, module
+            break
     raise ValueError(
         f"network must begin with nn.Linear({n_features}, …), which reads the features; got {network}"
     )
+
+
+def keep_columns(layer: nn.Linear, columns: Any) -> nn.Linear:
+    """Let the layer read these columns of X only, with a copy of their weights; return it."""
+    layer.weight = nn.Parameter(layer.weight.detach()[:, columns].clone())
+    layer.in_features = layer.weight.shape[1]
+    return layer
 
 
 class SkipNetwork(nn.Module):
@@ -95,3 +100,64 @@ class SkipNetwork(nn.Module):
     def forward(self, X: Tensor) -> Tensor:
         """θᵀx + g(x) for the rows of X (n, d): (n, q)."""
         return self.skip(X) + self.network(X)
+
+
+class EmbeddedColumns(nn.Module):
+    """(b, p) columns to (b, d) features: categorical ones to learned vectors, the others as they are.
+
+    To pass as `inputs` to `SequentialAttention`: its mask then acts on the features, with one weight for all
+    features of a column, so that columns are selected.
+
+    Parameters
+    ----------
+    n_columns : p.
+    categories : column ↦ number of categories; its entries are integers in 0..number − 1, as integers or as
+        floats. X of integers is taken as it is, so that numbers above 2²⁴ stay apart.
+    dimension : numbers in an embedding.
+
+    Attributes
+    ----------
+    in_features, n_features : p, d.
+    groups : (d,) the column of each feature.
+
+    Raises
+    ------
+    TypeError, ValueError : a column outside 0..p − 1, fewer than one category or dimension; in a batch,
+        entries that are no category, with the column.
+
+    >>> columns = EmbeddedColumns(3, {1: 10}, dimension=2)
+    >>> columns.groups.tolist(), columns(torch.tensor([[0.5, 9.0, 1.5]])).shape
+    ([0, 2, 1, 1], torch.Size([1, 4]))
+    """
+
+    def __init__(self, n_columns: int, categories: Mapping[int, int], dimension: int = 8) -> None:
+        super().__init__()
+        p = self.in_features = check_count(n_columns, "n_columns", 1)
+        dimension = check_count(dimension, "dimension", 1)
+        if not isinstance(categories, Mapping):
+            raise TypeError(
+                f"categories must be a dict of columns and their numbers of categories; got {categories!r}"
+            )
+        self._columns = sorted(check_count(j, "a column of categories", 0, p - 1) for j in categories)
+        self._numeric = [j for j in range(p) if j not in categories]
+        sizes = [check_count(categories[j], f"categories[{j}]", 1) for j in self._columns]
+        self.table = nn.Embedding(sum(sizes), dimension)
+        self.groups = np.array(self._numeric + [j for j in self._columns for _ in range(dimension)], np.intp)
+        self.n_features = len(self.groups)
+        self.register_buffer("_sizes", torch.tensor(sizes, dtype=torch.long), persistent=False)
+        self.register_buffer("_starts", self._sizes.cumsum(0) - self._sizes, persistent=False)
+
+    def forward(self, X: Tensor) -> Tensor:
+        """The numeric columns, then the embeddings of the others: (b, d)."""
+        given = X[:, self._columns]
+        numbers = given.long()
+        wrong = (numbers < 0) | (numbers >= self._sizes) | (numbers != given)
+        if bool(wrong.any()):
+            i, at = torch.nonzero(wrong)[0].tolist()
+            last = int(self._sizes[at]) - 1
+            raise ValueError(
+                f"column {self._columns[at]} must hold categories, integers in 0..{last}; "
+                f"got {given[i, at].item()} in row {i}"
+            )
+        vectors = self.table(numbers + self._starts).flatten(1)
+        return torch.cat([X[:, self._numeric].to(vectors.dtype), vectors], dim=1)

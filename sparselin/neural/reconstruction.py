@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sparselin.neural import _border as border
+from sparselin.neural import settings as arguments
 from sparselin.neural.lassonet import lassonet_path, network_at
 from sparselin.neural.networks import SkipNetwork
 from sparselin.neural.settings import LassoNetSettings, check_settings
@@ -102,7 +102,7 @@ def matrix_completion(
     mean = values.sum(dim=1, keepdim=True) / observed.sum(dim=1, keepdim=True)
     X = torch.where(observed, values, mean)
     with seeded(rng):
-        model = border.as_skip_network(network, X, X, squared)
+        model = arguments.as_skip_network(network, X, X, squared)
     options = {**options, "loss": observed_squares, "rng": rng, "names": names}
     dense = dataclasses.replace(settings, epochs=(settings.epochs[0], 1))
     target = torch.stack([values, observed.to(values)], dim=1)

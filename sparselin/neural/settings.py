@@ -1,13 +1,21 @@
-"""The settings of LassoNet's training, checked once."""
+"""What LassoNet is given, checked once: settings, X, y, weights, groups, a network with a skip connection."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import operator
+import reprlib
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sparselin.neural import _border as border
-from sparselin.validation import check_count, check_flag, check_level, check_real
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from sparselin.neural.batches import from_array
+from sparselin.neural.networks import SkipNetwork, mlp, widths_of
+from sparselin.neural.training import Loss, Rows, cross_entropy
+from sparselin.validation import FloatArray, check_count, check_flag, check_level, check_real, check_weights
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,9 +89,9 @@ class LassoNetSettings:
     def _pairs(self) -> dict[str, Any]:
         """The settings of two values, checked."""
         pairs = {
-            "learning_rate": border.pair(self.learning_rate, "learning_rate"),
-            "epochs": border.pair(self.epochs, "epochs", int),
-            "patience": border.pair(self.patience, "patience", int, never=True),
+            "learning_rate": _pair(self.learning_rate, "learning_rate"),
+            "epochs": _pair(self.epochs, "epochs", int),
+            "patience": _pair(self.patience, "patience", int, never=True),
         }
         if min(pairs["learning_rate"]) <= 0 or pairs["epochs"][0] < 0 or pairs["epochs"][1] < 1:
             raise ValueError(
@@ -105,3 +113,142 @@ def check_choice(value: Any, name: str, known: tuple[str, str]) -> None:
     """Raise ValueError unless the value is one of two words."""
     if not isinstance(value, str) or value not in known:
         raise ValueError(f'{name} must be "{known[0]}" or "{known[1]}"; got {value!r}')
+
+
+def _pair(value: Any, name: str, kind: type = float, never: bool = False) -> tuple[Any, ...]:
+    """Of the dense network and of the path: two values, or one for both; `never`: None is a value."""
+    pair = value if isinstance(value, Sequence) else (value, value)
+    if len(pair) != 2:
+        raise ValueError(f"{name} must be one value, or two: for the dense network and the path; got {value}")
+    return tuple(
+        None if x is None and never else check_count(x, name, 0) if kind is int else check_real(x, name)
+        for x in pair
+    )
+
+
+def as_tensor(data: Any, name: str) -> Tensor:
+    """A tensor of real, finite numbers, which shares memory with an array where it can."""
+    if hasattr(data, "toarray"):
+        raise TypeError(f"{name} must be dense; got {type(data).__name__}: pass {name}.toarray()")
+    if not isinstance(data, Tensor):
+        try:
+            array = np.asarray(data)
+        except ValueError as error:
+            raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"{name} must be numeric; got dtype {array.dtype}: encode classes as 0, 1, …")
+        data = from_array(array)
+    if data.is_complex():
+        raise TypeError(f"{name} must be real; got dtype {data.dtype}")
+    bad = int((~torch.isfinite(data)).sum())
+    if bad:
+        raise ValueError(f"{name} must be finite; {bad} entries are NaN or infinite: impute or drop them")
+    return data.detach()
+
+
+def as_design(data: Any, name: str) -> Tensor:
+    """Return a tensor (n, d) of real, finite numbers."""
+    X = as_tensor(data, name)
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(
+            f"{name} must have shape (n, d), at least one row and one feature; got {tuple(X.shape)}"
+        )
+    return X
+
+
+def as_rows(X: Any, y: Any, loss: Loss, like: Tensor, name: str = "X", weight: Any = None) -> Rows:
+    """X (n, d), y (n, …) and weights of mean 1 on the device and, but for classes, in the dtype of `like`."""
+    of = name.removeprefix("X")
+    X, y = as_design(X, name), as_tensor(y, f"y{of}")
+    if y.ndim == 0 or len(y) != len(X):
+        raise ValueError(
+            f"y{of} must have {len(X)} entries, one for each row of {name}; got {tuple(y.shape)}"
+        )
+    if loss is cross_entropy:
+        if y.ndim != 1 or (y.is_floating_point() and bool((y != y.round()).any())) or int(y.min()) < 0:
+            raise ValueError(f"y{of} must be numbers of classes, 0, 1, …, for the loss cross_entropy")
+        y = y.long()
+    elif y.is_floating_point():
+        y = y.to(like.dtype)
+    if weight is not None:
+        vector = check_weights(weight, len(X), np.dtype(np.float64))
+        weight = torch.from_numpy(vector / vector.mean()).to(like)
+    return Rows(X.to(like).contiguous(), y.to(like.device), weight)
+
+
+def triple(validation: Any) -> tuple[Any, Any, Any]:
+    """Return X, y and the weights, or None, of rows for validation."""
+    if not isinstance(validation, (tuple, list)) or not 2 <= len(validation) <= 3:
+        raise TypeError(f"validation must be (X, y) or (X, y, weight); got {reprlib.repr(validation)}")
+    X, y, weight = (*validation, None)[:3]
+    return X, y, weight
+
+
+def class_weights(weight: Any, y: Any, n_classes: int) -> FloatArray:
+    """(n,) the weight of each row's class: given for each class, or "balanced", n/(C·n_c)."""
+    y = np.asarray(y)
+    if isinstance(weight, str):
+        if weight != "balanced":
+            raise ValueError(f'class_weight must be "balanced" or one number a class; got {weight!r}')
+        counts = np.bincount(y, minlength=n_classes)
+        weight = len(y) / (n_classes * np.maximum(counts, 1))
+    vector: FloatArray = np.asarray(weight, dtype=float)
+    if vector.shape != (n_classes,) or not np.isfinite(vector).all() or vector.min() < 0:
+        raise ValueError(f"class_weight must be {n_classes} finite numbers ≥ 0; got {weight!r}")
+    of_rows: FloatArray = vector[y]
+    return of_rows
+
+
+def as_skip_network(network: Any, X: Tensor, y: Tensor, loss: Loss) -> SkipNetwork:
+    """A skip network as it is; a network with a skip added; or a perceptron of these hidden widths.
+
+    Weights that are new come from PyTorch's global generator.
+    """
+    d = X.shape[1]
+    if isinstance(network, SkipNetwork):
+        return network
+    if isinstance(network, nn.Module):
+        kind = next(network.parameters(), X)
+        with torch.no_grad():
+            try:
+                output = network.eval()(X[:2].to(kind))
+            except RuntimeError as error:
+                raise ValueError(f"network must read the {d} columns of X: {error}") from error
+        return SkipNetwork(network, d, output.shape[-1])
+    if not isinstance(network, Iterable):
+        raise TypeError(f"network must be hidden widths, such as [32], or a torch.nn.Module; got {network!r}")
+    widths = widths_of(network, "network")
+    if loss is cross_entropy:
+        q = int(y.max()) + 1
+    elif y.ndim <= 2:
+        q = y.shape[1] if y.ndim == 2 else 1
+    else:
+        raise ValueError(f"network must be a network where y has shape {tuple(y.shape)}; got widths {widths}")
+    dtype = X.dtype if X.is_floating_point() else torch.get_default_dtype()
+    model: SkipNetwork = SkipNetwork(mlp(d, widths, q, dtype=dtype), d, q).to(X.device)
+    return model
+
+
+def check_groups(groups: Any, d: int) -> tuple[tuple[int, ...], ...] | None:
+    """A partition of 0..d − 1, or None; ValueError says what is missing, or there twice."""
+    if groups is None:
+        return None
+    try:
+        found = tuple(tuple(operator.index(j) for j in group) for group in groups)
+    except TypeError:
+        raise TypeError(
+            f"groups must be sequences of features, as [[0, 1], [2]]; got {reprlib.repr(groups)}. Of labels "
+            "take [np.flatnonzero(labels == g) for g in np.unique(labels)]"
+        ) from None
+    counts = np.zeros(d, np.intp)
+    for j in (j for group in found for j in group):
+        if not 0 <= j < d:
+            raise ValueError(f"groups must hold features in 0..{d - 1}; got {j}")
+        counts[j] += 1
+    if not all(found) or (counts != 1).any():
+        absent, twice = np.flatnonzero(counts == 0), np.flatnonzero(counts > 1)
+        raise ValueError(
+            f"groups must be nonempty and have each of the {d} features once; "
+            f"in none: {absent[:5].tolist()}, in several: {twice[:5].tolist()}"
+        )
+    return found

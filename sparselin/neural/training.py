@@ -224,6 +224,17 @@ def adam(
             step += 1
 
 
+def lbfgs(network: nn.Module, parameters: Any, rows: Rows, loss: Loss, where: str, **options: Any) -> None:
+    """L-BFGS on all rows, with a line search; `options` are those of `torch.optim.LBFGS`."""
+    optimizer = torch.optim.LBFGS(parameters, line_search_fn="strong_wolfe", **options)
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        return backward(network, rows, loss, where)
+
+    optimizer.step(closure)
+
+
 def forward(network: Callable[[Tensor], Tensor], X: Tensor) -> Tensor:
     """Return the outputs for a batch in training; ValueError where it has too few rows to be normalised."""
     try:

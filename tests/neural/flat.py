@@ -1,12 +1,16 @@
-"""LassoNet's functions with the settings of the training among their keywords, as tests like to vary them."""
+"""LassoNet's functions with the training's settings among their keywords, and the design of its tests."""
 
 import dataclasses
 import functools
 
-from sparselin.neural import LassoNetSettings
+import numpy as np
+import torch
+
+from sparselin.neural import LassoNetSettings, SkipNetwork, mlp
 from sparselin.neural import lassonet as _lassonet
 from sparselin.neural import reconstruction as _reconstruction
 from sparselin.neural import refit as _refit
+from sparselin.neural.training import seeded
 
 NAMES = {field.name for field in dataclasses.fields(LassoNetSettings)}
 
@@ -31,3 +35,17 @@ reconstruction_path = flat(_reconstruction.reconstruction_path)
 matrix_completion = flat(
     _reconstruction.matrix_completion, {"epochs": (1000, 100), "tol": 0.99}, kept=("rounds", "tol")
 )
+
+QUICK = {"learning_rate": (1e-2, 2e-3), "epochs": (120, 25), "growth": 1.6}
+
+
+def design(n=60, d=6, seed=0):
+    """Features 1 and 3 matter, the latter linearly."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, 2 * X[:, 3] + np.abs(X[:, 1])
+
+
+def skip_network(d, q=1, hidden=(8,), seed=0, dtype=torch.float64):
+    with seeded(seed):
+        return SkipNetwork(mlp(d, hidden, q, dtype=dtype), d, q)

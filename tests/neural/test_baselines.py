@@ -19,7 +19,6 @@ from sparselin.neural.baselines._fit import (  # noqa: E402
     row_gradients,
     shrunk_rows,
 )
-from sparselin.neural.baselines.concrete import ConcreteSelectors  # noqa: E402
 from sparselin.neural.baselines.linear import diverse, linear_ols, linear_omp  # noqa: E402
 from sparselin.neural.baselines.methods import (  # noqa: E402
     METHODS,
@@ -29,6 +28,7 @@ from sparselin.neural.baselines.methods import (  # noqa: E402
     image_split,
     register,
 )
+from sparselin.neural.baselines.selecting_layer import ConcreteSelectors  # noqa: E402
 from sparselin.neural.training import LOSSES, Plan, Rows, seeded  # noqa: E402
 from sparselin.results import Status  # noqa: E402
 
@@ -135,10 +135,9 @@ def proximal(X, y, loss, lam, hidden, epochs, rate, decay=0.0):
     rows = Rows(torch.from_numpy(X), torch.from_numpy(y))
     with seeded(0) as generator:
         net = mlp(X.shape[1], hidden, 1 if loss == "squared" else int(y.max()) + 1, dtype=rows.X.dtype)
-        level = torch.full((X.shape[1],), lam, dtype=rows.X.dtype)
         for r in (rate, rate / 20):
-            steps = Proximal(net, net[0], r, decay)
-            steps.run(rows, LOSSES[loss], level, Plan(epochs, None, r), generator, "")
+            steps = Proximal(net, rows, LOSSES[loss], Plan(epochs, None, r), generator, decay)
+            steps.run(lam)
     return net, rows
 
 
@@ -148,7 +147,7 @@ def test_gradients_are_over_all_rows():
     with seeded(0):
         net = mlp(3, (4,), 1, dtype=torch.float64)
     rows.mean(LOSSES["squared"], net(X)).backward()
-    ours = row_gradients(net, net[0], rows, LOSSES["squared"])
+    ours = row_gradients(net, rows, LOSSES["squared"])
     assert torch.allclose(ours, net[0].weight.grad, rtol=1e-10)
 
 
@@ -175,7 +174,7 @@ def test_group_lasso_of_a_network_satisfies_kkt():
     y = np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5])
     lam = 0.1
     net, rows = proximal(X, y, "cross_entropy", lam, (6,), 800, 5e-3, decay=0.02)
-    W, G = net[0].weight.detach(), row_gradients(net, net[0], rows, LOSSES["cross_entropy"])
+    W, G = net[0].weight.detach(), row_gradients(net, rows, LOSSES["cross_entropy"])
     lengths = W.norm(dim=0)
     zero = lengths == 0
     assert 3 <= int(zero.sum()) < 10

@@ -9,7 +9,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from flat import lassonet_path, matrix_completion, reconstruction_path, refit  # noqa: E402
+from flat import (  # noqa: E402
+    QUICK,
+    design,
+    lassonet_path,
+    matrix_completion,
+    reconstruction_path,
+    refit,
+    skip_network,
+)
 from torch import nn  # noqa: E402
 
 import sparselin as sl  # noqa: E402
@@ -18,20 +26,6 @@ from sparselin.neural._reduced import shrink, shrink_by_torch  # noqa: E402
 from sparselin.neural.gains import marginal_gains  # noqa: E402
 from sparselin.neural.lassonet import LassoNetStep  # noqa: E402
 from sparselin.results import Status  # noqa: E402
-
-QUICK = {"learning_rate": (1e-2, 2e-3), "epochs": (120, 25), "growth": 1.6}
-
-
-def design(n=60, d=6, seed=0):
-    """Features 1 and 3 matter, the latter linearly."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d))
-    return X, 2 * X[:, 3] + np.abs(X[:, 1])
-
-
-def skip_network(d, q=1, hidden=(8,), seed=0, dtype=torch.float64):
-    with training.seeded(seed):
-        return SkipNetwork(mlp(d, hidden, q, dtype=dtype), d, q)
 
 
 def pulls(model, X, y, loss, M, groups):

@@ -5,30 +5,19 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from flat import lassonet_path, matrix_completion, reconstruction_path, refit  # noqa: E402
+from flat import (  # noqa: E402
+    QUICK,
+    design,
+    lassonet_path,
+    matrix_completion,
+    reconstruction_path,
+    refit,
+    skip_network,
+)
 from torch import nn  # noqa: E402
 
-from sparselin.neural import (  # noqa: E402
-    SkipNetwork,
-    mlp,
-    network_at,
-    training,
-)
+from sparselin.neural import network_at, training  # noqa: E402
 from sparselin.results import Status  # noqa: E402
-
-QUICK = {"learning_rate": (1e-2, 2e-3), "epochs": (120, 25), "growth": 1.6}
-
-
-def design(n=60, d=6, seed=0):
-    """Features 1 and 3 matter, the latter linearly."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d))
-    return X, 2 * X[:, 3] + np.abs(X[:, 1])
-
-
-def skip_network(d, q=1):
-    with training.seeded(0):
-        return SkipNetwork(mlp(d, [8], q, dtype=torch.float64), d, q)
 
 
 def test_66_the_path_stops_at_a_number_of_features():

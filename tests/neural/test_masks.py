@@ -85,7 +85,7 @@ def test_folded_is_plain_with_its_gradients(form, grouped, dtype):
         with seeded(1):
             network = nn.Sequential(nn.Flatten(), mlp(6, [5], 2, dtype=dtype))
         mask = made(form, 6, [1], groups, dtype)
-        whole = masks.masked(network, mask, 6, folded)
+        whole = masks.masked(network, mask, folded)
         assert any(isinstance(m, masks.MaskedLinear) for m in whole.modules()) == folded
         output = whole(X)
         output.square().sum().backward()
@@ -98,7 +98,7 @@ def test_folding_leaves_the_network_and_is_only_where_it_can_be():
     network = mlp(4, [3], 2)
     names = [name for name, _ in network.named_modules()]
     mask = FeatureMask(4)
-    masks.masked(network, mask, 4, True)
+    masks.masked(network, mask, True)
     assert [name for name, _ in network.named_modules()] == names
     hooked = mlp(4, [3], 2)
     hooked[0].register_forward_hook(lambda *_: None)
@@ -111,15 +111,15 @@ def test_folding_leaves_the_network_and_is_only_where_it_can_be():
         nn.Sequential(nn.Identity()),
     ]
     for other in unfoldable:
-        assert isinstance(masks.masked(other, mask, 4)[0], FeatureMask)
+        assert isinstance(masks.masked(other, mask)[0], FeatureMask)
         with pytest.raises(ValueError, match="folded=True needs a network"):
-            masks.masked(other, mask, 4, True)
+            masks.masked(other, mask, True)
     twice = nn.Linear(4, 4)  # of its two places only the first reads x
     mask = made("softmax", 4, dtype=torch.float32)
     X, network = torch.randn(3, 4), nn.Sequential(twice, nn.ReLU(), twice)
-    torch.testing.assert_close(masks.masked(network, mask, 4, True)(X), network(mask(X)))
+    torch.testing.assert_close(masks.masked(network, mask, True)(X), network(mask(X)))
     with pytest.raises(ValueError, match="folded must be"):
-        masks.masked(network, mask, 4, "yes")
+        masks.masked(network, mask, "yes")
 
 
 def test_a_mask_of_images_has_a_weight_for_each_pixel():
@@ -159,7 +159,7 @@ def test_sizes_of_phases():
 def test_the_phases_share_all_steps_after_the_warm_up(k, steps, warm_up):
     plan = schedule.divided(k, 1, steps, warm_up)
     lengths = [plan.length(t) for t in range(k)]
-    assert plan.steps == steps == plan.warm_up + sum(lengths)
+    assert plan.ends[-1] == steps == plan.warm_up + sum(lengths)
     assert max(lengths) - min(lengths) <= 1
     assert min(lengths) >= 1
     assert plan.warm_up == (warm_up if isinstance(warm_up, int) else int(warm_up * steps))

@@ -20,7 +20,7 @@ from sparselin.estimators import (  # noqa: E402
     SequentialAttentionRegressor,
 )
 from sparselin.neural import mlp  # noqa: E402
-from sparselin.neural.refit import constant  # noqa: E402
+from sparselin.neural.lassonet import constant  # noqa: E402
 from sparselin.neural.training import Rows, squared  # noqa: E402
 
 # On full batches in float64, so that repeating rows, or their order, changes rounding only.

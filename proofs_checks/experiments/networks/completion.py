@@ -23,9 +23,9 @@ from torch import Tensor
 from proofs_checks.experiments.networks.data import FORMS, table
 from proofs_checks.experiments.networks.pieces import Piece, Record, Scale, Study
 from proofs_checks.experiments.networks.protocol import below
+from sparselin.neural.lassonet import refit
 from sparselin.neural.networks import SkipNetwork, mlp
 from sparselin.neural.reconstruction import matrix_completion, observed_squares
-from sparselin.neural.refit import refit
 from sparselin.neural.settings import LassoNetSettings
 from sparselin.neural.training import seeded
 from sparselin.results import FloatArray, IndexArray

@@ -16,12 +16,9 @@ cross-entropy, or of ½‖f(x) − y‖², over the rows. ValueError: bad data, 
 `NonFiniteLoss`: what it says.
 """
 
-from sparselin.neural.baselines.concrete import concrete_autoencoder
 from sparselin.neural.baselines.filters import largest_correlation, mrmr, random_features, random_forest
-from sparselin.neural.baselines.group_lasso import group_lasso
-from sparselin.neural.baselines.mask import feature_mask
-from sparselin.neural.baselines.pursuit import omp
-from sparselin.neural.baselines.sequential_lasso import sequential_lasso
+from sparselin.neural.baselines.first_layer import group_lasso, omp, sequential_lasso
+from sparselin.neural.baselines.selecting_layer import concrete_autoencoder, feature_mask
 
 __all__ = [
     "concrete_autoencoder",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
+from torch import nn
 
+from sparselin.neural.networks import mlp
 from sparselin.neural.training import Loss, Rows, cross_entropy, squared
 from sparselin.results import FeatureRanking, FloatArray, IndexArray, Names, Status
 from sparselin.validation import (
@@ -59,14 +62,24 @@ class PreparedData(NamedTuple):
         """(n, q) float64: y, or its one-hot columns."""
         return np.asarray(np.eye(self.q)[self.y] if self.classification else self.y, np.float64)
 
+    def centred(self) -> tuple[FloatArray, FloatArray]:
+        """X (n, m) and the outputs (n, q), of mean 0, in float64 and with rows times √ω_i."""
+        root = np.ones(len(self.X)) if self.weight is None else np.sqrt(self.weight.astype(np.float64))
+        Y = self.outputs
+        Y = root[:, None] * (Y - np.average(Y, axis=0, weights=root**2))
+        return root[:, None] * self.X.astype(np.float64), Y
+
+    def mlp(self, hidden: Sequence[int]) -> nn.Sequential:
+        """A perceptron on the m columns, with random weights."""
+        return mlp(len(self.kept), hidden, self.q, dtype=self.rows.X.dtype)
+
     def ranking(self, method: str, picks: Any, scores: Any, lam: Any = np.nan) -> FeatureRanking:
         """The result, of picks (at least one) and scores (m,) by number in `kept`; lam (m,), or one for all.
 
         Features of equal scores come in the order of X.
         """
         picks, scores = np.asarray(picks, np.intp), np.asarray(scores)
-        by_score = np.argsort(-scores, kind="stable") if len(scores) else picks
-        order = list(dict.fromkeys([*picks.tolist(), *by_score.tolist()]))[: self.wanted]
+        order = list(dict.fromkeys([*picks.tolist(), *_descending(scores).tolist()]))[: self.wanted]
         constant = np.setdiff1d(np.arange(self.d), self.kept)
         support = np.append(self.kept[order], constant)[: self.wanted].astype(np.intp)
         wide, levels = np.full((2, self.d), np.nan, scores.dtype if scores.dtype.kind == "f" else np.float64)
@@ -82,6 +95,14 @@ class PreparedData(NamedTuple):
             n_features=self.d,
             names=self.names,
         )
+
+    def best(self, method: str, scores: Any) -> FeatureRanking:
+        """The result whose picks are the features of largest score (m,), of equal ones the first."""
+        return self.ranking(method, _descending(scores)[: self.k], scores)
+
+
+def _descending(scores: FloatArray) -> IndexArray:
+    return np.argsort(-scores, kind="stable")
 
 
 def prepared(
@@ -143,7 +164,8 @@ def _targets(y: Any, task: Task | None, weight: FloatArray | None) -> tuple[Any,
     if task is None:
         task = "regression" if y.dtype.kind == "f" else "classification"
     if task == "regression":
-        return _standard_outputs(to_numeric(y, "y"), weight)
+        y = _standard_outputs(to_numeric(y, "y"), weight)
+        return y, y.shape[1], False
     if y.ndim == 2 and y.shape[1] != 1:
         raise ValueError(f"y must be labels (n,) for classification; got shape {y.shape}")
     y = y.reshape(len(y))
@@ -157,13 +179,13 @@ def _targets(y: Any, task: Task | None, weight: FloatArray | None) -> tuple[Any,
     return number.astype(np.int64), len(classes), True
 
 
-def _standard_outputs(y: Any, weight: FloatArray | None) -> tuple[Any, int, bool]:
+def _standard_outputs(y: Any, weight: FloatArray | None) -> Any:
+    """(n, q) numbers of mean 0 and, unless all are equal, total variance q."""
     check_finite(y, "y")
     y = y.reshape(len(y), -1).astype(np.float64)
     y = y - _mean(y, weight)
     largest = np.abs(y).max()
     if largest == 0:
-        return y, y.shape[1], False
+        return y
     y = y / largest
-    variance = _mean(y**2, weight).sum()
-    return y * np.sqrt(y.shape[1] / variance), y.shape[1], False
+    return y * np.sqrt(y.shape[1] / _mean(y**2, weight).sum())

@@ -6,17 +6,17 @@ A growing network sees some features: all others have rows W_j = 0, and cost not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from sparselin.neural.baselines._data import PreparedData
-from sparselin.neural.networks import mlp
-from sparselin.neural.training import Loss, Plan, Rows, adam, backward
+from sparselin.neural.networks import keep_columns
+from sparselin.neural.training import Loss, Plan, Rows, adam, backward, lbfgs
 from sparselin.results import FloatArray
 
 _AT_ONCE = 4096  # rows whose gradients are computed at a time
@@ -28,19 +28,9 @@ def fit(
     """Minimise the loss: Adam on batches; on all rows L-BFGS, at most `epochs` iterations of it."""
     if plan.batch_size is not None:
         return adam(network, rows, loss, plan, generator, where)
-    optimizer = torch.optim.LBFGS(
-        network.parameters(),
-        max_iter=plan.epochs,
-        tolerance_grad=10 * torch.finfo(rows.X.dtype).eps,
-        tolerance_change=0.0,
-        line_search_fn="strong_wolfe",
-    )
-
-    def closure() -> Tensor:
-        optimizer.zero_grad()
-        return backward(network, rows, loss, where)
-
-    optimizer.step(closure)
+    level = 10 * torch.finfo(rows.X.dtype).eps
+    stop = {"max_iter": plan.epochs, "tolerance_grad": level, "tolerance_change": 0.0}
+    return lbfgs(network, network.parameters(), rows, loss, where, **stop)
 
 
 class Proximal:
@@ -56,24 +46,32 @@ class Proximal:
     """
 
     def __init__(
-        self, network: nn.Module, first: nn.Linear, learning_rate: float, weight_decay: float = 0.0
+        self,
+        network: nn.Sequential,
+        rows: Rows,
+        loss: Loss,
+        plan: Plan,
+        generator: torch.Generator,
+        weight_decay: float = 0.0,
     ) -> None:
-        self.network, self.W, self.rate = network, first.weight, learning_rate
-        others = [p for p in network.parameters() if p is not first.weight]
-        self.others = torch.optim.Adam(others, learning_rate, weight_decay=weight_decay) if others else None
-        self.mean, self.square, self.steps = torch.zeros_like(self.W), 0.0, 0
+        self.network, self.rows, self.loss, self.plan, self.generator = network, rows, loss, plan, generator
+        first, *others = network.parameters()
+        self.W = first
+        self.others = torch.optim.Adam(others, plan.learning_rate, weight_decay=weight_decay)
+        self.mean, self.square, self.steps = torch.zeros_like(first), 0.0, 0
 
-    def run(
-        self, rows: Rows, loss: Loss, lam: Tensor, plan: Plan, generator: torch.Generator, where: str
-    ) -> None:
-        """`plan.epochs` passes, with λ_j the entries of lam (d,)."""
-        for _ in range(plan.epochs):
-            for batch in rows.batches(plan.batch_size, generator):
+    def run(self, level: float, free: Sequence[int] = (), where: str = "") -> Tensor:
+        """Make `plan.epochs` passes with λ_j = level, zero for `free` features; return (d,) ‖W_j‖₂."""
+        lam = torch.full((self.W.shape[1],), level, dtype=self.W.dtype)
+        lam[list(free)] = 0
+        for _ in range(self.plan.epochs):
+            for batch in self.rows.batches(self.plan.batch_size, self.generator):
                 self.network.zero_grad()
-                backward(self.network, batch, loss, f"{where}, step {self.steps + 1}")
-                if self.others is not None:
-                    self.others.step()
+                place = f"λ = {level:.4g}{where}, step {self.steps + 1}"
+                backward(self.network, batch, self.loss, place)
+                self.others.step()
                 self._move(lam)
+        return self.W.detach().norm(dim=0)
 
     @torch.no_grad()
     def _move(self, lam: Tensor) -> None:
@@ -82,7 +80,7 @@ class Proximal:
         self.mean.lerp_(gradient, 0.1)
         self.square += 0.001 * (float(gradient.square().mean()) - self.square)
         spread = (self.square / (1 - 0.999**self.steps)) ** 0.5
-        eta = self.rate / (spread + 1e-8)
+        eta = self.plan.learning_rate / (spread + 1e-8)
         U = self.W - (eta / (1 - 0.9**self.steps)) * self.mean
         self.W.copy_(shrunk_rows(U, eta * lam))
 
@@ -99,13 +97,14 @@ def shrunk_rows(V: Tensor, level: Tensor) -> Tensor:
     return V * keep
 
 
-def row_gradients(network: nn.Module, first: nn.Linear, rows: Rows, loss: Loss) -> Tensor:
+def row_gradients(network: nn.Sequential, rows: Rows, loss: Loss) -> Tensor:
     """∂L/∂W (K, d) over all rows, a part of them at a time."""
-    total = torch.zeros_like(first.weight)
-    for part in torch.arange(len(rows)).split(_AT_ONCE):
-        some = Rows(rows.X[part], rows.y[part], None if rows.weight is None else rows.weight[part])
-        value = some.mean(loss, network(some.X)) * (len(part) / len(rows))
-        total += torch.autograd.grad(value, first.weight)[0]
+    W = next(network.parameters())
+    total = torch.zeros_like(W)
+    for numbers in torch.arange(len(rows)).split(_AT_ONCE):
+        batch = rows.at(numbers)
+        value = batch.mean(loss, network(batch.X)) * (len(batch) / len(rows))
+        total += torch.autograd.grad(value, W)[0]
     return total
 
 
@@ -121,11 +120,12 @@ class GrowingNetwork:
     """
 
     def __init__(self, data: PreparedData, hidden: Sequence[int], generator: torch.Generator) -> None:
-        self.rows, self.loss, self.generator = data.rows, data.loss, generator
-        self.network = mlp(len(data.kept), hidden, data.q, dtype=self.rows.X.dtype)
+        self.rows, self.loss, self.k, self.generator = data.rows, data.loss, data.k, generator
+        self.network = data.mlp(hidden)
         self.first: nn.Linear = self.network[0]
         self.drawn = self.first.weight.detach().clone()
         self.S: list[int] = []
+        self.scores = np.zeros(len(data.kept), data.X.dtype)
         self.keep()
         self.floor = _ZERO * torch.finfo(self.rows.X.dtype).eps * self._bound()
 
@@ -142,17 +142,27 @@ class GrowingNetwork:
 
     def train(self, plan: Plan) -> None:
         """Minimise the loss over the rows of S and all later layers."""
-        part = _Part(self.first, self.network[1:], self.S)
-        rows = Rows(self.rows.X[:, self.S], self.rows.y, self.rows.weight)
-        fit(part, rows, self.loss, plan, self.generator, f"{len(self.S)} features")
+        first = keep_columns(copy.deepcopy(self.first), self.S)
+        first.bias = self.first.bias
+        network, rows = nn.Sequential(first, *self.network[1:]), self.rows.columns(self.S)
+        fit(network, rows, self.loss, plan, self.generator, f"{len(self.S)} features")
         with torch.no_grad():
-            self.first.weight[:, self.S] = part.weight
+            self.first.weight[:, self.S] = first.weight
 
-    def gradients(self) -> FloatArray:
-        """(m,) ‖∂L/∂W_j‖₂ over all rows of X, −1 for j ∈ S; empty where all others are zero to rounding."""
-        norms = row_gradients(self.network, self.first, self.rows, self.loss).norm(dim=0)
-        norms[self.S] = -1
-        return norms.numpy() if float(norms.max()) > self.floor else np.zeros(0)
+    def gradients(self, plan: Plan) -> Iterator[FloatArray]:
+        """Train on S, and yield (m,) ‖∂L/∂W_j‖₂ over all rows of X, −1 for j ∈ S: those that add to S go on.
+
+        It ends with k features, or where all norms off S are zero to rounding. `scores` has the last norms of
+        each feature before it was in S.
+        """
+        while len(self.S) < self.k:
+            self.train(plan)
+            norms = row_gradients(self.network, self.rows, self.loss).norm(dim=0)
+            norms[self.S] = -1
+            if not float(norms.max()) > self.floor:
+                break
+            self.scores = np.where(norms < 0, self.scores, norms)
+            yield norms.numpy()
 
     def _bound(self) -> float:
         """A bound on all ‖∂L/∂W_j‖ without features: they are ‖(1/n)Σ_i x_ij·δ_i‖, δ_i = ∂ℓ_i/∂(the inputs of
@@ -162,15 +172,3 @@ class GrowingNetwork:
         deltas = torch.autograd.grad(value, inputs)[0]
         longest = self.rows.X.square().mean(dim=0).max().sqrt()
         return float(longest * deltas.norm() * len(self.rows) ** 0.5)
-
-
-class _Part(nn.Module):
-    """The network on the columns of S: later layers are its own, W a copy."""
-
-    def __init__(self, first: nn.Linear, later: nn.Module, S: list[int]) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(first.weight.detach()[:, S].clone())
-        self.bias, self.later = first.bias, later
-
-    def forward(self, X: Tensor) -> Tensor:
-        return self.later(F.linear(X, self.weight, self.bias))

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.neural.baselines._data import PreparedData, Task, prepared
-from sparselin.results import FeatureRanking, FloatArray
+from sparselin.neural.baselines._data import Task, prepared
+from sparselin.results import FeatureRanking
 from sparselin.validation import check_count
 
 
@@ -27,7 +27,7 @@ def random_features(
     'COMPLETED'
     """
     data = prepared(X, y, k, task, sample_weight)
-    return _best(data, "random", np.random.default_rng(rng).random(len(data.kept)))
+    return data.best("random", np.random.default_rng(rng).random(len(data.kept)))
 
 
 def largest_correlation(
@@ -52,13 +52,11 @@ def largest_correlation(
     array([1.   , 0.316])
     """
     data = prepared(X, y, k, task, sample_weight)
-    root = np.ones(len(data.X)) if data.weight is None else np.sqrt(data.weight.astype(np.float64))
-    Z, Y = root[:, None] * data.X.astype(np.float64), data.outputs
-    Y = root[:, None] * (Y - np.average(Y, axis=0, weights=root**2))
+    Z, Y = data.centred()
     U, sizes, _ = np.linalg.svd(Y, full_matrices=False)
     Q = U[:, sizes > sizes.max(initial=0) * len(Y) * np.finfo(np.float64).eps]
     scores = np.linalg.norm(Q.T @ Z, axis=0) / np.linalg.norm(Z, axis=0)
-    return _best(data, "largest correlation", np.minimum(scores, 1.0))
+    return data.best("largest correlation", np.minimum(scores, 1.0))
 
 
 def random_forest(
@@ -90,13 +88,13 @@ def random_forest(
     check_count(trees, "trees", 1)
     data = prepared(X, y, k, task, sample_weight)
     if not len(data.kept):
-        return _best(data, "random forest", np.zeros(0))
+        return data.best("random forest", np.zeros(0))
     kind = RandomForestClassifier if data.classification else RandomForestRegressor
     seed = int(np.random.default_rng(rng).integers(2**32))
     forest = kind(n_estimators=trees, random_state=seed, n_jobs=n_jobs)
     target = data.y if data.classification or data.q > 1 else data.y[:, 0]
     forest.fit(data.X, target, sample_weight=data.weight)
-    return _best(data, "random forest", forest.feature_importances_)
+    return data.best("random forest", forest.feature_importances_)
 
 
 def mrmr(
@@ -133,20 +131,13 @@ def mrmr(
     if not data.classification and data.q > 1:
         raise ValueError(f"y must be a vector for mrmr; got {data.q} columns")
     if m < 2:
-        return _best(data, "mRMR", np.ones(m))
+        return data.best("mRMR", np.ones(m))
     seed = int(np.random.default_rng(rng).integers(2**31))
     frame = pd.DataFrame(data.X, columns=[f"x{j}" for j in range(m)])
-    options: dict[str, Any] = {
-        "method": variant,
-        "max_features": max(data.k, 2),
-        "regression": not data.classification,
-    }
-    found = MRMR(**options, random_state=seed).fit(frame, pd.Series(data.y.reshape(-1)))
+    method: Any = variant
+    size, regression = max(data.k, 2), not data.classification
+    selector = MRMR(method=method, max_features=size, regression=regression, random_state=seed)
+    found = selector.fit(frame, pd.Series(data.y.reshape(-1)))
     taken = np.array([name not in found.features_to_drop_ for name in frame.columns])
     order = np.lexsort((-found.relevance_, ~taken))
     return data.ranking("mRMR", order[: data.k], found.relevance_)
-
-
-def _best(data: PreparedData, method: str, scores: FloatArray) -> FeatureRanking:
-    """The features of largest score, of equal ones the first."""
-    return data.ranking(method, np.argsort(-scores, kind="stable")[: data.k], scores)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.greedy._groups import group_omp
 from sparselin.neural.baselines._data import PreparedData, Task, prepared
-from sparselin.results import FeatureRanking, FloatArray
+from sparselin.results import FeatureRanking
 from sparselin.spectral import SmoothedDifferentialEntropy
 from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers import SetFunction, grow
@@ -107,19 +107,21 @@ def _forward(data: PreparedData, method: str, nu: float, f: SetFunction | None) 
     columns of X have length 1, and errors that grow by eps·√n with each pick: those with ‖Z_j‖ ≤ 8·eps·√n·
     (t + 1) after t picks lie in the span of S to rounding, and increase it by nothing.
     """
-    root = np.ones(len(data.X)) if data.weight is None else np.sqrt(data.weight.astype(np.float64))
-    X = root[:, None] * data.X
+    X, Y = data.centred()
     X /= np.linalg.norm(X, axis=0)
-    Y = root[:, None] * (data.outputs - np.average(data.outputs, axis=0, weights=root**2))
     size = np.square(Y).sum() or 1.0
-    gains_of_f = _Gains(X, nu, f)
+    growth = None if f is None or nu == 0 else grow(Gram.of_matrix(X.T @ X), f)
     S: list[int] = []
     scores, Z = np.zeros(X.shape[1]), X.copy()
     while len(S) < data.k:
         norms = np.linalg.norm(Z, axis=0)
         outside = norms > 8 * np.finfo(np.float64).eps * np.sqrt(len(X)) * (len(S) + 1)
         gains = np.square(Z.T @ Y).sum(axis=1) / np.where(outside, norms**2 * size, np.inf)
-        gains = gains + gains_of_f(S)
+        if growth is not None:
+            for j in S[-1:]:
+                growth.add(j)
+            others = np.setdiff1d(np.arange(len(gains)), S)
+            gains[others] += nu * growth.gains(others)[0]
         scores = np.where(np.isin(np.arange(len(gains)), S), scores, gains)
         gains[S] = -np.inf
         j = int(np.argmax(gains))
@@ -129,24 +131,3 @@ def _forward(data: PreparedData, method: str, nu: float, f: SetFunction | None) 
             Z -= np.outer(unit, unit @ Z)
             Z[:, j] = 0
     return data.ranking(method, S, scores)
-
-
-class _Gains:
-    """ν·(f(S + x) − f(S)) for all features x; zero without f."""
-
-    def __init__(self, X: FloatArray, nu: float, f: SetFunction | None) -> None:
-        self.nu = nu
-        self.growth = None
-        if f is not None and nu > 0:
-            self.growth = grow(Gram.of_matrix(X.T @ X), f)
-        self.d, self.added = X.shape[1], 0
-
-    def __call__(self, S: list[int]) -> FloatArray:
-        gains = np.zeros(self.d)
-        if self.growth is not None:
-            for j in S[self.added :]:
-                self.growth.add(j)
-            self.added = len(S)
-            others = np.setdiff1d(np.arange(self.d), S)
-            gains[others] = self.nu * self.growth.gains(others)[0]
-        return gains
