@@ -196,8 +196,8 @@ def most(cases):
     return Verdict.NEEDS_DATA if Verdict.NEEDS_DATA in found else Verdict.UNDECIDED
 
 
-def settle(check, cases, figure):
-    """Check `figure`, address ↦ (mean, standard error), and the verdicts; say what was found."""
+def settle(check, cases, figure, verdict=concluded):
+    """Check `figure`, address ↦ (mean, standard error), and the verdicts; say what was found, and conclude."""
     for case in cases:
         if case.lacking:
             check.measured(f"{TITLES[case.data]}: {case.lacking}")
@@ -208,6 +208,7 @@ def settle(check, cases, figure):
         check.measured("; ".join([f"{TITLES[case.data]}: {case.verdict.value}", words, *_doubts(case)]))
     number = sum(len(case.comparisons) for case in cases)
     check.measured(f"{number} comparison{'s' * (number > 1)}")
+    check.concludes(verdict(cases))
 
 
 def _doubts(case):

@@ -59,7 +59,6 @@ def test_beside_others_again(check):
     Tolerance: not smaller: by the rule of `verdicts`; four comparisons on each of five data sets
     """
     settle(check, TIES, figure)
-    check.concludes(concluded(TIES))
 
 
 WIDER = ("mice", "isolet", "coil20")  # where there are records with M = 30
@@ -96,7 +95,6 @@ def test_ten_is_a_good_multiplier(check):
     Tolerance: not smaller: by the rule of `verdicts`; two comparisons on each of three data sets
     """
     settle(check, MULTIPLIERS, figure)
-    check.concludes(concluded(MULTIPLIERS))
 
 
 HIGHEST = beside_others("isolet", larger)
@@ -121,7 +119,6 @@ def test_isolet_again(check):
     Tolerance: larger: by more than 2 SE, not by less than −3 SE; 16 comparisons
     """
     settle(check, [HIGHEST], figure)
-    check.concludes(HIGHEST.verdict)
 
 
 IN_FIGURES = {"11": "coil20", "12": "activity", "13": "mice", "14": "mnist"}
@@ -151,7 +148,6 @@ def test_other_k(check, number):
     Tolerance: not smaller: by the rule of `verdicts`; 16 comparisons, on Mice Protein 12
     """
     settle(check, [HIGH[number]], figure)
-    check.concludes(HIGH[number].verdict)
 
 
 def reached(limit, share):
@@ -208,7 +204,6 @@ def test_thirty_five_proteins_again(check, key):
     five
     """
     settle(check, [REACHED[key]], figure)
-    check.concludes(REACHED[key].verdict)
 
 
 @claim("LN-fig-2", "section 1.3, Figure 2", "float", OPEN)
@@ -282,7 +277,6 @@ def test_imputation(check):
     comparisons
     """
     settle(check, [REDUCED], figure)
-    check.concludes(REDUCED.verdict)
 
 
 @claim("LN-fig-10-forty", "section 7, Figure 10", "float", WITH_FORTY.verdict)
@@ -298,4 +292,3 @@ def test_imputation_by_forty(check):
     Tolerance: not larger: by the rule of `verdicts`, 2 SE ≤ 0.03 of standardised columns; one comparison
     """
     settle(check, [WITH_FORTY], figure)
-    check.concludes(WITH_FORTY.verdict)

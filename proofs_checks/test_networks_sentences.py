@@ -8,8 +8,6 @@ of training rows, by the rules "larger", "not smaller" and "equal" of
 was written down before the verdicts were computed.
 """
 
-import math
-
 from proofs_checks.experiments.networks.printed import (
     AS_RELEASED,
     DECODER,
@@ -21,7 +19,6 @@ from proofs_checks.experiments.networks.printed import (
 )
 from proofs_checks.experiments.networks.verdicts import equal, error_in_print, larger, not_smaller
 from proofs_checks.networks import (
-    BY_PIECE,
     HERE,
     LASSONET,
     RECORDS,
@@ -34,13 +31,22 @@ from proofs_checks.networks import (
     concluded,
     figure,
     figures,
-    mean_and_error,
     minus,
     most,
     on_like_rows,
     settle,
 )
-from proofs_checks.printed_means import apart, better
+from proofs_checks.pixels import (
+    adjacent,
+    clustering,
+    settle_pictures,
+    share_at_distance_one,
+    shares,
+    similarity,
+    supports,
+    touching,
+)
+from proofs_checks.printed_means import better, surely_better
 from sparselin.ledger import CONTRADICTED, HOLDS, NEEDS_DATA, OPEN, UNDECIDED, claim, claims, mutants
 
 ICLR = "(ICLR, NeurIPS submission)"
@@ -75,7 +81,6 @@ def test_small_scale_again(check):
     Tolerance: not smaller: by the rule of `verdicts`; five comparisons on each of five data sets
     """
     settle(check, COMPETITIVE, figure)
-    check.concludes(concluded(COMPETITIVE))
 
 
 def indistinguishable(data):
@@ -109,7 +114,6 @@ def test_masks_again(check):
     Tolerance: equal: within 2 SE ≤ 0.03, not beyond 3 SE; five comparisons
     """
     settle(check, INDISTINGUISHABLE, figure)
-    check.concludes(concluded(INDISTINGUISHABLE))
 
 
 def best_in_print(data):
@@ -157,7 +161,6 @@ def test_masks_beside_lassonet_again(check):
     """
     check.over(HERE, lambda data: 1000 * best_in_print(data)[0] == max(DECODER[TITLES[data]]))
     settle(check, AHEAD_IN_PRINT, figure)
-    check.concludes(concluded(AHEAD_IN_PRINT))
 
 
 def ahead(data):
@@ -184,7 +187,6 @@ def test_beside_lassonet_on_the_same_rows(check):
     Tolerance: larger: by more than 2 SE, not by less than −3 SE; five comparisons
     """
     settle(check, AHEAD, figure)
-    check.concludes(concluded(AHEAD))
 
 
 def fewer_at_once(data):
@@ -213,8 +215,7 @@ def test_more_at_once_again(check):
 
     Tolerance: larger: by more than 2 SE, not by less than −3 SE; five comparisons
     """
-    settle(check, FEWER_AT_ONCE, figure)
-    check.concludes(most(FEWER_AT_ONCE))
+    settle(check, FEWER_AT_ONCE, figure, most)
 
 
 def more_at_once(data):
@@ -242,54 +243,6 @@ def test_mice_protein_again(check):
     Tolerance: larger: by more than 2 SE, not by less than −3 SE; one comparison
     """
     settle(check, OPPOSITE, figure)
-    check.concludes(concluded(OPPOSITE))
-
-
-def pixels(support, width=28):
-    """Rows and columns."""
-    return [divmod(pixel, width) for pixel in support]
-
-
-def adjacent(support):
-    """How many pairs of selected pixels touch, at a side or a corner."""
-    found = set(pixels(support))
-    steps = ((0, 1), (1, -1), (1, 0), (1, 1))
-    return sum((i + a, j + b) in found for i, j in found for a, b in steps)
-
-
-def touching(first, second):
-    """The share of the first's pixels that are, or touch, one of the second's."""
-    near = {(i + a, j + b) for i, j in pixels(second) for a in (-1, 0, 1) for b in (-1, 0, 1)}
-    return sum(pixel in near for pixel in pixels(first)) / len(first)
-
-
-def supports(address):
-    """Those of the records, by seed."""
-    return {one.piece.seed: one.support for one in BY_PIECE[address[:-1]]}
-
-
-def clustering(address):
-    """The mean of `adjacent` over seeds, and its standard error."""
-    return mean_and_error([adjacent(support) for support in supports(address).values()])
-
-
-def pairs_at_distance_one(support):
-    """The same as `adjacent`, over all pairs."""
-    at = pixels(support)
-    return sum(max(abs(a - c), abs(b - d)) == 1 for i, (a, b) in enumerate(at) for c, d in at[:i])
-
-
-def settle_pictures(check, case):
-    """`settle`, and the pairs of pixels."""
-    settle(check, [case], figure)
-    if not case.lacking:
-        every = [support for address in case.addresses for support in supports(address).values()]
-        check.over(every, lambda support: adjacent(support) == pairs_at_distance_one(support))
-        told = ", ".join(
-            f"{address[2]} {address[4]} {clustering(address)[0]:.1f}" for address in case.addresses
-        )
-        check.measured(f"pairs of pixels that touch: {told}")
-    check.concludes(case.verdict)
 
 
 def diverse():
@@ -314,42 +267,7 @@ def test_diverse_pixels(check):
 
     Tolerance: fewer: by more than 2 SE of the mean numbers of pairs, not by less than −3 SE; four comparisons
     """
-    settle_pictures(check, DIVERSE)
-
-
-def share_at_distance_one(first, second):
-    """The same as `touching`, over all pairs."""
-    near = [min(max(abs(a - c), abs(b - d)) for c, d in pixels(second)) <= 1 for a, b in pixels(first)]
-    return sum(near) / len(near)
-
-
-def shares(ours, theirs, seeds):
-    """The mean of `touching` between two methods with one seed, and within the first between two seeds."""
-    across = [touching(ours[seed], theirs[seed]) for seed in seeds]
-    within = [touching(ours[a], ours[b]) for a in seeds for b in seeds if a != b]
-    return sum(across) / len(across), sum(within) / len(within)
-
-
-def jackknife(statistic, seeds):
-    """A statistic of seeds and its standard error √((n − 1)/n·Σ(t₍ᵢ₎ − t̄)²), ∞ for fewer than three seeds.
-
-    t₍ᵢ₎ is the statistic without seed i. Of a mean the standard error is s/√n.
-    """
-    if len(seeds) < 3:
-        return statistic(seeds), math.inf
-    without = [statistic([seed for seed in seeds if seed != left]) for left in seeds]
-    return statistic(seeds), mean_and_error(without)[1] * (len(seeds) - 1)
-
-
-def similarity(pair):
-    """`shares` of two methods over the seeds that both have, the first less the second."""
-    ours, theirs = map(supports, pair)
-
-    def excess(seeds):
-        across, within = shares(ours, theirs, seeds)
-        return across - within
-
-    return jackknife(excess, sorted(ours.keys() & theirs.keys()))
+    settle_pictures(check, DIVERSE, figure, adjacent)
 
 
 def similar():
@@ -382,7 +300,6 @@ def test_similar_pixels(check):
         check.over(every, lambda pair: close(touching(*pair), share_at_distance_one(*pair)))
         across, within = shares(ours, theirs, sorted(ours.keys() & theirs.keys()))
         check.measured(f"{across:.2f} of them, and {within:.2f}")
-    check.concludes(SIMILAR.verdict)
 
 
 def clumping():
@@ -405,7 +322,7 @@ def test_clumping_pixels(check):
 
     Tolerance: more: by more than 2 SE of the mean numbers of pairs, not by less than −3 SE; one comparison
     """
-    settle_pictures(check, CLUMPING)
+    settle_pictures(check, CLUMPING, figure, adjacent)
 
 
 def correlated():
@@ -433,7 +350,6 @@ def test_marginal_gains_again(check):
     comparisons
     """
     settle(check, [CORRELATED], figure)
-    check.concludes(CORRELATED.verdict)
 
 
 @claims(
@@ -555,15 +471,6 @@ def test_omp_for_networks_again(check):
     Tolerance: larger: by more than 2 SE, not by less than −3 SE; five comparisons
     """
     settle(check, BEHIND, figure)
-    check.concludes(concluded(BEHIND))
-
-
-def surely_better(name):
-    """The methods of Table 2 whose interval lies below SA's."""
-    (mean, std), *others = TABLE_2[name]
-    return [
-        key for key, one in zip(SMALL[1:], others, strict=True) if apart((mean, std), one) and one[0] < mean
-    ]
 
 
 @claim("SA-section-5-significantly", f"Section 5, with Table 2 {ICLR}", "exact", CONTRADICTED)
