@@ -28,12 +28,12 @@ from proofs_checks.networks import (
     attention,
     close,
     compared,
-    concluded,
     figure,
     figures,
     minus,
     most,
     on_like_rows,
+    sentence,
     settle,
 )
 from proofs_checks.pixels import (
@@ -62,8 +62,7 @@ def competitive(data):
 COMPETITIVE = [competitive(data) for data in HERE]
 
 
-@claim("SA-figure-3-again", f"Section 4.1, Figure 3 {ICLR}", "float", concluded(COMPETITIVE))
-@mutants("figure")
+@sentence("SA-figure-3-again", f"Section 4.1, Figure 3 {ICLR}", COMPETITIVE)
 def test_small_scale_again(check):
     """On each data set the mean accuracy of Sequential Attention is not smaller than that of any of the five
     other methods.
@@ -92,13 +91,7 @@ def indistinguishable(data):
 INDISTINGUISHABLE = [indistinguishable(data) for data in HERE]
 
 
-@claim(
-    "SA-section-4.2-indistinguishable-again",
-    f"Section 4.2, B.5, Figure 10 {ICLR}",
-    "float",
-    concluded(INDISTINGUISHABLE),
-)
-@mutants("figure")
+@sentence("SA-section-4.2-indistinguishable-again", f"Section 4.2, B.5, Figure 10 {ICLR}", INDISTINGUISHABLE)
 def test_masks_again(check):
     """On each data set the masks |w| (ℓ₁) and softmax have equal mean accuracies.
 
@@ -139,13 +132,7 @@ def ahead_in_print(data):
 AHEAD_IN_PRINT = [ahead_in_print(data) for data in HERE]
 
 
-@claim(
-    "SA-section-4.2-baselines-again",
-    f"Section 4.2 {ICLR}, with LassoNet's Table 1",
-    "float",
-    concluded(AHEAD_IN_PRINT),
-)
-@mutants("figure")
+@sentence("SA-section-4.2-baselines-again", f"Section 4.2 {ICLR}, with LassoNet's Table 1", AHEAD_IN_PRINT)
 def test_masks_beside_lassonet_again(check):
     """On each data set the mean accuracy of each of the five masks exceeds the best in LassoNet's Table 1.
 
@@ -171,8 +158,7 @@ def ahead(data):
 AHEAD = [ahead(data) for data in HERE]
 
 
-@claim("SA-section-4.2-lassonet-same-rows", f"Section 4.2 {ICLR}", "float", concluded(AHEAD))
-@mutants("figure")
+@sentence("SA-section-4.2-lassonet-same-rows", f"Section 4.2 {ICLR}", AHEAD)
 def test_beside_lassonet_on_the_same_rows(check):
     """On each data set Sequential Attention has a better mean accuracy than LassoNet on the same rows, with
     the same network on the picks of both.
@@ -198,8 +184,7 @@ def fewer_at_once(data):
 FEWER_AT_ONCE = [fewer_at_once(data) for data in HERE]
 
 
-@claim("SA-B.4-adaptivity-again", f"Appendix B.4, Figure 8 {ICLR}", "float", most(FEWER_AT_ONCE))
-@mutants("figure")
+@sentence("SA-B.4-adaptivity-again", f"Appendix B.4, Figure 8 {ICLR}", FEWER_AT_ONCE, verdict=most)
 def test_more_at_once_again(check):
     """On three or more of five data sets 64 features selected at once have a lower mean accuracy than 64
     selected one at a time.
@@ -227,8 +212,7 @@ def more_at_once(data):
 OPPOSITE = [more_at_once("mice")]
 
 
-@claim("SA-B.4-mice-again", f"Appendix B.4, Figure 8 {ICLR}", "float", concluded(OPPOSITE))
-@mutants("figure")
+@sentence("SA-B.4-mice-again", f"Appendix B.4, Figure 8 {ICLR}", OPPOSITE)
 def test_mice_protein_again(check):
     """On Mice Protein 64 of 77 features selected at once have a better mean accuracy than one at a time.
 
@@ -255,8 +239,7 @@ def diverse():
 DIVERSE = diverse()
 
 
-@claim("SA-B.1-diverse", f"Appendix B.1, Figure 5 {ICLR}", "float", DIVERSE.verdict)
-@mutants("figure", "adjacent")
+@sentence("SA-B.1-diverse", f"Appendix B.1, Figure 5 {ICLR}", [DIVERSE], "adjacent")
 def test_diverse_pixels(check):
     """On MNIST fewer pairs of Sequential Attention's 50 pixels touch than of LLY's, GL's, OMP's and CAE's.
 
@@ -280,8 +263,7 @@ def similar():
 SIMILAR = similar()
 
 
-@claim("SA-B.1-sequential-lasso", f"Appendix B.1, Figure 5 {ICLR}", "float", SIMILAR.verdict)
-@mutants("figure", "touching")
+@sentence("SA-B.1-sequential-lasso", f"Appendix B.1, Figure 5 {ICLR}", [SIMILAR], "touching")
 def test_similar_pixels(check):
     """On MNIST Sequential Attention's 50 pixels are, or touch, those of Sequential LASSO for the same seed as
     often as those of Sequential Attention for another seed.
@@ -311,8 +293,7 @@ def clumping():
 CLUMPING = clumping()
 
 
-@claim("SA-figure-9", f"Appendix B.4, Figure 9 {ICLR}", "float", CLUMPING.verdict)
-@mutants("figure", "adjacent")
+@sentence("SA-figure-9", f"Appendix B.4, Figure 9 {ICLR}", [CLUMPING], "adjacent")
 def test_clumping_pixels(check):
     """On MNIST more pairs of 64 pixels touch if all are selected at once than if one at a time.
 
@@ -335,8 +316,7 @@ def correlated():
 CORRELATED = correlated()
 
 
-@claim("SA-figure-11", f"Appendix B.6, Figure 11 {ICLR}", "float", CORRELATED.verdict)
-@mutants("figure")
+@sentence("SA-figure-11", f"Appendix B.6, Figure 11 {ICLR}", [CORRELATED])
 def test_marginal_gains_again(check):
     """On MNIST the rankings of the unselected pixels by marginal gain and by attention have a positive rank
     correlation (Spearman) after 0, 9 and 49 selected ones, and it falls.
@@ -450,8 +430,7 @@ def behind_attention(data):
 BEHIND = [behind_attention(data) for data in HERE]
 
 
-@claim("SA-B.1-omp-again", f"Appendix B.1, B.2.2 {ICLR}", "float", concluded(BEHIND))
-@mutants("figure")
+@sentence("SA-B.1-omp-again", f"Appendix B.1, B.2.2 {ICLR}", BEHIND)
 def test_omp_for_networks_again(check):
     """On each data set the mean accuracy with OMP's 50 features lies below that with Sequential Attention's.
 
