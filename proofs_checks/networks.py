@@ -30,7 +30,7 @@ from proofs_checks.experiments.networks.verdicts import (
     together,
 )
 from sparselin import plots
-from sparselin.ledger import Verdict
+from sparselin.ledger import Verdict, claim, mutants
 
 FILE = Path(__file__).with_name("networks_records.jsonl")
 DOCS = Path(__file__).parents[1] / "docs"
@@ -196,8 +196,8 @@ def most(cases):
     return Verdict.NEEDS_DATA if Verdict.NEEDS_DATA in found else Verdict.UNDECIDED
 
 
-def settle(check, cases, figure):
-    """Check `figure`, address ↦ (mean, standard error), and the verdicts; say what was found."""
+def settle(check, cases, figure, verdict=concluded):
+    """Check `figure`, address ↦ (mean, standard error), and the verdicts; say what was found; conclude."""
     for case in cases:
         if case.lacking:
             check.measured(f"{TITLES[case.data]}: {case.lacking}")
@@ -208,6 +208,13 @@ def settle(check, cases, figure):
         check.measured("; ".join([f"{TITLES[case.data]}: {case.verdict.value}", words, *_doubts(case)]))
     number = sum(len(case.comparisons) for case in cases)
     check.measured(f"{number} comparison{'s' * (number > 1)}")
+    check.concludes(verdict(cases))
+
+
+def sentence(id, number, cases, *helpers, verdict=concluded):
+    """Mark the check of a sentence, whose verdict is that of its cases; `figure` and helpers must not lie."""
+    as_claim = claim(id, number, "float", verdict(cases))
+    return lambda check: as_claim(mutants("figure", *helpers)(check))
 
 
 def _doubts(case):

@@ -52,3 +52,8 @@ def masked_loss(X, y, mask, theta):
 def outside(X, S):
     """[d] ∖ S."""
     return [i for i in range(X.shape[1]) if i not in S]
+
+
+def spread(holds):
+    """The function of a tuple that has the value of holds(*tuple)."""
+    return lambda drawn: holds(*drawn)

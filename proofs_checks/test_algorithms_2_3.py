@@ -39,7 +39,7 @@ from proofs_checks.rational import (
     step,
     vector,
 )
-from proofs_checks.steps import open_steps, selections
+from proofs_checks.steps import open_steps, selections, spread
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 # equal columns: (½, 0) and (0, ½) are optimal at λ = ½
@@ -76,8 +76,7 @@ def test_the_weights_of_unselected_features(check):
     """
     check.over([attention_weights([fmpq(3)], ())], lambda weights: weights[0].contains(1))
 
-    def downscaled(drawn):
-        w, size = drawn
+    def downscaled(w, size):
         S, free, weights = range(size), range(size, len(w)), attention_weights(w, range(size))
         return (
             all(weights[i] == 1 for i in S)
@@ -87,7 +86,7 @@ def test_the_weights_of_unselected_features(check):
         )
 
     logits = st.builds(fmpq, st.integers(-20, 20), st.integers(1, 4))
-    check.forall(st.tuples(st.lists(logits, min_size=4, max_size=6), st.integers(0, 2)), downscaled)
+    check.forall(st.tuples(st.lists(logits, min_size=4, max_size=6), st.integers(0, 2)), spread(downscaled))
 
 
 def another_minimiser(A_S, b):
@@ -113,8 +112,7 @@ def test_omp_picks_a_largest_correlation(check):
     Unchecked: what to pick where all correlations are zero, which the algorithm leaves open (sl.omp stops)
     """
 
-    def holds(selection):
-        X, y, S = selection
+    def holds(X, y, S):
         A, b, at = rational(X), rational(y), step(X, y, S)
         if S:
             A_S = columns(A, S)
@@ -129,7 +127,7 @@ def test_omp_picks_a_largest_correlation(check):
         independent = columns(A, path.support.tolist()).rank() == len(S) + 1
         return independent and path.support[-1] in at.tied and set(path.ties[-1]) == set(at.tied)
 
-    check.forall(selections(dependent=True), holds)
+    check.forall(selections(dependent=True), spread(holds))
 
 
 @claim("SA-algorithm-3-threshold", "Algorithm 3, line 5; poster", "formal, exact, proof", CORRECTED)
@@ -168,8 +166,7 @@ def test_the_largest_penalty_with_a_feature(check):
         "X = [[1, 1]], y = (1), S = ∅: at λ* = 1 itself β = 0, so that no λ is the largest with β ≠ 0",
     )
 
-    def threshold(selection):
-        X, y, S = selection
+    def threshold(X, y, S):
         found = segment(X, y, S)
         lam_star, without = found.step.lam_star, coefficients(X, y, S, found, fmpq(0))
         below = any(is_solution(X, y, S, without, lam_star * fmpq(k, 4)) for k in (1, 2, 3))
@@ -177,7 +174,7 @@ def test_the_largest_penalty_with_a_feature(check):
         ours = sl.first_entry(X, y, forced=S).lam_star, sl.lambda_star(X, y, forced=S)
         return above and not below and all(abs(exactly(a) - lam_star) <= lam_star / 2**40 for a in ours)
 
-    check.forall(open_steps(), threshold)
+    check.forall(open_steps(), spread(threshold))
 
 
 @claim(
@@ -211,15 +208,14 @@ def test_no_penalty_has_to_be_searched(check):
         "X = I₂, y = (2, 1), S = ∅: ‖Xᵀy‖∞ = 2, and β = 0 is optimal for λ = 2 and for no λ < 2",
     )
 
-    def computed(selection):
-        X, y, S = selection
+    def computed(X, y, S):
         found, lam = segment(X, y, S), exactly(sl.lambda_star(X, y, forced=S))
         without, share = coefficients(X, y, S, found, fmpq(0)), fmpq(1, 2**40)
         above, below = (is_solution(X, y, S, without, lam * (1 + sign * share)) for sign in (1, -1))
         pick = sl.sequential_lasso(X, y, len(S) + 1, forced=S).support[-1]
         return above and not below and pick in found.active
 
-    check.forall(open_steps(), computed)
+    check.forall(open_steps(), spread(computed))
 
 
 @claim("SA-algorithm-3-limit", "Algorithm 3, lines 6 and 7", "formal, exact, brute force", CORRECTED)
@@ -279,8 +275,7 @@ def test_nothing_is_active_above_the_threshold(check):
         "X = [[1, 1]], y = (1), S = {0}: λ = 0 = ‖XᵀP_S^⊥y‖∞, and β = (0, 1) is optimal",
     )
 
-    def zero(selection):
-        X, y, S = selection
+    def zero(X, y, S):
         at = step(X, y, S)
         for factor in (1 + 2.0**-40, 1.25, 3.0):
             projection = sl.project_dual(X, y, factor * real(at.lam_star), forced=S)
@@ -288,4 +283,4 @@ def test_nothing_is_active_above_the_threshold(check):
                 return False
         return True
 
-    check.forall(open_steps(), zero)
+    check.forall(open_steps(), spread(zero))

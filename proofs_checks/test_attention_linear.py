@@ -36,7 +36,7 @@ from proofs_checks.rational import (
     step,
     vector,
 )
-from proofs_checks.steps import in_window, masked_loss, open_steps, selections
+from proofs_checks.steps import in_window, masked_loss, open_steps, selections, spread
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 ONE = np.array([[1.0]]), np.array([1.0])
@@ -132,8 +132,7 @@ def test_the_scale_of_lambda(check):
         "X = [1], y = 1, λ = 1: (4) has β = 0, (6) has θ = ½",
     )
 
-    def twice_the_threshold(selection):
-        X, y, S = selection
+    def twice_the_threshold(X, y, S):
         found = segment(X, y, S)
         at, scale = found.step, Fraction(sl.lambda_star(X, y, forced=S))
         solutions = [coefficients(X, y, S, found, eps) for eps in (fmpq(0), at.lam_star / 1024)]
@@ -148,7 +147,7 @@ def test_the_scale_of_lambda(check):
             and entering < null == fraction(inner(at.residual, at.residual))
         )
 
-    check.forall(open_steps(), twice_the_threshold)
+    check.forall(open_steps(), spread(twice_the_threshold))
 
 
 @claim(
@@ -180,8 +179,7 @@ def test_without_decay_no_weight_is_preferred(check):
         "feature that is orthogonal to y",
     )
 
-    def any_feature(selection):
-        X, y, S = selection
+    def any_feature(X, y, S):
         beta, r = least_squares(rational(X), rational(y)), off(rational(X), range(X.shape[1]), rational(y))
         free = [i for i in range(X.shape[1]) if i not in S]
         for largest in free:
@@ -191,7 +189,7 @@ def test_without_decay_no_weight_is_preferred(check):
                 return False
         return True
 
-    check.forall(selections(dependent=True), any_feature)
+    check.forall(selections(dependent=True), spread(any_feature))
 
 
 def picked(w, S):
@@ -241,8 +239,7 @@ def test_the_sign_of_the_weights_is_free(check):
     )
     signs = []
 
-    def largest_modulus(selection):
-        X, y, S = selection
+    def largest_modulus(X, y, S):
         found = segment(X, y, S)
         lam = real(in_window(X, y, S, found).lam)
         at = sl.hadamard_descent(X, y, lam, forced=S, rng=check.rng)
@@ -253,7 +250,7 @@ def test_the_sign_of_the_weights_is_free(check):
         picks = {picked(at.w, S), picked(at.theta, S)}
         return picks <= set(found.active) and balanced(at, lam, S, y, found.step.residual)
 
-    check.forall(open_steps(), largest_modulus)
+    check.forall(open_steps(), spread(largest_modulus))
     check.measured(
         f"the largest |w_i| belongs to a negative w_i in {sum(signs)} of {len(signs)} descents from random "
         "starts"
@@ -290,8 +287,7 @@ def test_the_ranking_below_the_threshold(check):
         "X = I₂, y = (2, 1): β(3/2) = (½, 0), and β(λ) = 0 for every λ ≥ 2",
     )
 
-    def constant_ranking(selection):
-        X, y, S = selection
+    def constant_ranking(X, y, S):
         found, lower = segment(X, y, S), sl.first_entry(X, y, forced=S).window_lower
         path, lam_star = sl.lasso_path(X, y, forced=S, lam_min=lower), real(found.step.lam_star)
         shapes = []
@@ -305,7 +301,7 @@ def test_the_ranking_below_the_threshold(check):
         null = all((np.delete(path.at(lam_star * factor), S) == 0).all() for factor in (1.0 + 1e-12, 2.0))
         return null and np.abs(np.diff(shapes, axis=0)).max() <= 1e-9
 
-    check.forall(open_steps(), constant_ranking)
+    check.forall(open_steps(), spread(constant_ranking))
 
 
 # equal columns lengths √6; λ* = 8 at S = ∅, T = {1}; λ*({1}) = 3

@@ -20,7 +20,7 @@ from flint import fmpq
 
 import sparselin as sl
 from proofs_checks.rational import columns, inner, off, rational, real, step
-from proofs_checks.steps import outside, selections
+from proofs_checks.steps import outside, selections, spread
 from sparselin.ledger import CORRECTED, MISPRINT, claim, mutants
 
 
@@ -64,15 +64,14 @@ def test_gains_of_least_squares(check):
         "[n] has no loss",
     )
 
-    def as_derived(selection):
-        X, y, S = selection
+    def as_derived(X, y, S):
         gains = {i: marginal_gain(X, y, S, i) for i in outside(X, S)}
         best, picks = max(gains.values()), sl.ols(X, y, len(S) + 1, forced=S).support[len(S) :].tolist()
         return all(gain == by_projection(X, y, S, i) >= 0 for i, gain in gains.items()) and (
             (len(picks) == 1 and gains[picks[0]] >= best * (1 - fmpq(1, 10**12))) if best else not picks
         )
 
-    check.forall(selections(), as_derived)
+    check.forall(selections(), spread(as_derived))
 
 
 @claim(
@@ -104,8 +103,7 @@ def test_squared_gradients(check):
         "them",
     )
 
-    def within_the_factor(selection):
-        X, y, S = selection
+    def within_the_factor(X, y, S):
         c = step(X, y, S).correlation
         for i in outside(X, S):
             A = columns(rational(X), [*S, i])
@@ -118,4 +116,4 @@ def test_squared_gradients(check):
                 return False
         return True
 
-    check.forall(selections(), within_the_factor)
+    check.forall(selections(), spread(within_the_factor))

@@ -27,7 +27,7 @@ from proofs_checks.rational import (
     step,
     vector,
 )
-from proofs_checks.steps import masked_loss, open_steps, outside, selections
+from proofs_checks.steps import masked_loss, open_steps, outside, selections, spread
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, MISPRINT, claim, mutants
 
 
@@ -173,14 +173,13 @@ def test_what_one_round_takes_into_account(check):
         "length 9 and correlations (405, 333, 243) in both; for λ = 162 β = (3, 0, 1) and (3, 19/9, 1)",
     )
 
-    def by_the_others(selection):
-        X, y, _ = selection
+    def by_the_others(X, y, _):
         lam = float(check.rng.uniform(0.05, 1)) * real(step(X, y).lam_star)
         beta, squares = sl.lasso_path(X, y, lam_min=lam).at(lam), (X**2).sum(axis=0)
         found = threshold_of_the_others(X, y, beta, lam)
         return (np.abs(found - beta * squares) <= 1e-9 * np.sqrt(squares) * np.linalg.norm(y)).all()
 
-    check.forall(open_steps(max_selected=0), by_the_others)
+    check.forall(open_steps(max_selected=0), spread(by_the_others))
 
 
 def chain(beta):
@@ -296,8 +295,7 @@ def test_gradients_as_scores(check):
         "X = I₂, y = (1, 0), S = ∅, θ = 0: the gradient in X is 0, that in θ is (−2, 0)",
     )
 
-    def in_the_coefficients(selection):
-        X, y, S = selection
+    def in_the_coefficients(X, y, S):
         A, b, theta = exact(X), exact(y), minimiser_on(X, y, S)
         scores, at, inputs = by_coefficient(A, b, theta), step(X, y, S), by_input(A, b, theta)
         largest = tuple(
@@ -310,4 +308,4 @@ def test_gradients_as_scores(check):
             and not inputs[:, outside(X, S)].any()
         )
 
-    check.forall(selections(max_n=4, max_d=4), in_the_coefficients)
+    check.forall(selections(max_n=4, max_d=4), spread(in_the_coefficients))

@@ -36,7 +36,7 @@ from proofs_checks.rational import (
     solution,
     vector,
 )
-from proofs_checks.steps import in_window, open_steps, selections
+from proofs_checks.steps import in_window, open_steps, selections, spread
 from sparselin.ledger import HOLDS, claim, mutants
 
 SECTION = "Section 3.2 and Appendix A.1"
@@ -159,8 +159,7 @@ def test_strong_duality(check):
     Unchecked: other λ in exact arithmetic (in floats, at λ*/7: SA-equation-9)
     """
 
-    def no_gap(selection):
-        X, y, S = selection
+    def no_gap(X, y, S):
         found, A, b = segment(X, y, S), rational(X), rational(y)
         for lam, beta, u in (solution(X, y, S, found, fmpq(0)), in_window(X, y, S, found)):
             penalty = sum((abs(v) for i, v in enumerate(beta.entries()) if i not in S), fmpq(0))
@@ -171,7 +170,7 @@ def test_strong_duality(check):
                 return False
         return True
 
-    check.forall(open_steps(), no_gap)
+    check.forall(open_steps(), spread(no_gap))
 
 
 def distance_bound(A, b, lam, u):
@@ -219,8 +218,7 @@ def test_fit_and_dual_point(check):
     In Coq: dual_projection, residual_exists_unique
     """
 
-    def related(selection):
-        X, y, S = selection
+    def related(X, y, S):
         found, A, b = segment(X, y, S), rational(X), rational(y)
         eps = found.step.lam_star - in_window(X, y, S, found).lam
         beta, u = coefficients(X, y, S, found, eps), found.step.residual - found.Z * found.v * eps
@@ -230,4 +228,4 @@ def test_fit_and_dual_point(check):
         fit = X @ sl.lasso_path(X, y, forced=S, lam_min=lam).at(lam)
         return exact and close(fit, y - sl.project_dual(X, y, lam, forced=S).u, y)
 
-    check.forall(open_steps(), related)
+    check.forall(open_steps(), spread(related))

@@ -39,7 +39,7 @@ from proofs_checks.spectral import (
     table,
     unit_columns,
 )
-from proofs_checks.steps import open_steps, show
+from proofs_checks.steps import open_steps, show, spread
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 from sparselin.testing import integer_designs
 
@@ -90,8 +90,7 @@ def test_when_the_optimal_loss_is_nonzero(check):
     (SA-equation-3).
     """
 
-    def nonzero_off_the_span(design):
-        X, y = design
+    def nonzero_off_the_span(X, y):
         A, b, every = rational(X), rational(y), range(X.shape[1])
         almost_every = rational(y + check.rng.standard_normal(len(y)))
         return (
@@ -100,7 +99,7 @@ def test_when_the_optimal_loss_is_nonzero(check):
             and left(A, A * vector([fmpq(1)] * len(every)), every) == 0
         )
 
-    check.forall(integer_designs(6, 4), nonzero_off_the_span)
+    check.forall(integer_designs(6, 4), spread(nonzero_off_the_span))
 
 
 @claim("SA-section-1-models", "Section 1 (ICLR, NeurIPS submission); poster", "proof, exact", HOLDS)
@@ -114,8 +113,7 @@ def test_how_many_models_forward_selection_trains(check):
     Attention as printed trains k.
     """
 
-    def counted(design):
-        X, y = design
+    def counted(X, y):
         A, b, k = rational(X), rational(y), min(3, X.shape[1])
         picks, S, models = sl.ols(X, y, k).support.tolist() if (X.T @ y).any() else [], [], 0
         for t in range(k):
@@ -127,7 +125,7 @@ def test_how_many_models_forward_selection_trains(check):
                 return False
         return models == k * X.shape[1] - k * (k - 1) // 2 >= k * X.shape[1] / 2
 
-    check.forall(integer_designs(4, 6), counted)
+    check.forall(integer_designs(4, 6), spread(counted))
 
 
 def best_r2(X, y, k):
@@ -442,8 +440,7 @@ def test_scaling(check):
     raw, unit_picks = sl.omp(X, y, 1).support[0], sl.omp(unit(X), y, 1).support[0]
     check.refutes((raw, unit_picks) == (0, 1), f"{show(X, y)}: X_0 is picked, and X_1 with unit columns")
 
-    def scaled(selection):
-        X, y, S = selection
+    def scaled(X, y, S):
         b, lengths, k = rational(y), 1 + np.arange(X.shape[1]), X.shape[1]
         at, of_ty = step(X, y, S), step(X, 0.75 * y, S)
         assume((X.T @ y).any())
@@ -457,4 +454,4 @@ def test_scaling(check):
             and sl.omp(X, y, len(S) + 1, forced=S).support[-1] in at.tied
         )
 
-    check.forall(open_steps(), scaled)
+    check.forall(open_steps(), spread(scaled))

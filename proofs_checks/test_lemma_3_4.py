@@ -33,7 +33,7 @@ from proofs_checks.rational import (
     spans,
     vector,
 )
-from proofs_checks.steps import in_window, open_steps
+from proofs_checks.steps import in_window, open_steps, spread
 from sparselin.ledger import FALSE, HOLDS, claim, mutants
 
 # in units of 1/5 unit columns and a unit y: r = P_S^⊥y = (0, 4), T = {1}, λ* = 16, p = r − ε(0, ¼)
@@ -67,8 +67,7 @@ def test_where_the_projection_residual_lies(check):
         f"{WITNESS}: r − p is a multiple of (0, 1), X_T = {{(3, 4)/5}}",
     )
 
-    def in_the_corrected_span(selection):
-        X, y, S = selection
+    def in_the_corrected_span(X, y, S):
         found = segment(X, y, S)
         lam, _, p = in_window(X, y, S, found)
         X_T, residual = columns(rational(X), found.step.tied), found.step.residual - p
@@ -79,7 +78,7 @@ def test_where_the_projection_residual_lies(check):
             and close(reals(p), sl.project_dual(X, y, real(lam), forced=S).u, y)
         )
 
-    check.forall(open_steps(), in_the_corrected_span)
+    check.forall(open_steps(), spread(in_the_corrected_span))
 
 
 @claim("SA-item-1", f"item 1 after {NUMBER}", "exact, float", FALSE, tolerance=TOLERANCE)
@@ -102,8 +101,7 @@ def test_selected_coefficients_move(check):
         f"{WITNESS}: β_0 = 3/5 − 3ε/80 at λ* − ε",
     )
 
-    def moves_as_corrected(selection):
-        X, y, S = selection
+    def moves_as_corrected(X, y, S):
         found = segment(X, y, S)
         lam, beta, _ = in_window(X, y, S, found)
         A, moved = rational(X), beta - coefficients(X, y, S, found, exactly(0))
@@ -112,7 +110,7 @@ def test_selected_coefficients_move(check):
         ours = sl.lasso_path(X, y, forced=S, lam_min=real(lam)).at(real(lam))
         return on_S == off(A, S, on_T) - on_T and close(reals(A * beta), X @ ours, y)
 
-    check.forall(open_steps(), moves_as_corrected)
+    check.forall(open_steps(), spread(moves_as_corrected))
 
 
 @claim("SA-item-2", f"item 2 after {NUMBER}", "formal, exact, float", HOLDS)
@@ -128,8 +126,7 @@ def test_only_tied_features_are_nonzero(check):
     In Coq: theorem_3_3_holds, for λ in (λ₁, λ*) with an explicit λ₁
     """
 
-    def zero_off_T(selection):
-        X, y, S = selection
+    def zero_off_T(X, y, S):
         found = segment(X, y, S)
         lam, _, p = in_window(X, y, S, found)
         correlation = (rational(X).transpose() * p).entries()
@@ -139,4 +136,4 @@ def test_only_tied_features_are_nonzero(check):
         # slack: zero in every solution
         return slack and nonzero and nonzero <= set(found.active)
 
-    check.forall(open_steps(), zero_off_T)
+    check.forall(open_steps(), spread(zero_off_T))

@@ -15,9 +15,9 @@ from proofs_checks.networks import (
     Case,
     Comparison,
     compared,
-    concluded,
     figure,
     minus,
+    sentence,
     settle,
 )
 from sparselin.ledger import NOT_REPRODUCED, OPEN, REPRODUCED, claim, claims, mutants
@@ -42,8 +42,7 @@ def beside_others(data, rule, sizes=SIZES):
 TIES = [beside_others(data, not_smaller, (50,)) for data in HERE]
 
 
-@claim("LN-sec-5.3-again", "section 5.3, Tables 1 and 2", "float", concluded(TIES))
-@mutants("figure")
+@sentence("LN-sec-5.3-again", "section 5.3, Tables 1 and 2", TIES)
 def test_beside_others_again(check):
     """On each data set, for both learners, LassoNet's mean accuracy is not smaller than those of Fisher's
     score and PFA.
@@ -59,7 +58,6 @@ def test_beside_others_again(check):
     Tolerance: not smaller: by the rule of `verdicts`; four comparisons on each of five data sets
     """
     settle(check, TIES, figure)
-    check.concludes(concluded(TIES))
 
 
 WIDER = ("mice", "isolet", "coil20")  # where there are records with M = 30
@@ -77,8 +75,7 @@ def beside_wider(data):
 MULTIPLIERS = [beside_wider(data) for data in WIDER]
 
 
-@claim("LN-app-D-M", "Appendix D.1, section 9", "float", concluded(MULTIPLIERS))
-@mutants("figure")
+@sentence("LN-app-D-M", "Appendix D.1, section 9", MULTIPLIERS)
 def test_ten_is_a_good_multiplier(check):
     """On Mice Protein, ISOLET and COIL-20, for both learners, LassoNet's mean accuracy by M = 10 is not
     smaller than that by M = 30.
@@ -96,14 +93,12 @@ def test_ten_is_a_good_multiplier(check):
     Tolerance: not smaller: by the rule of `verdicts`; two comparisons on each of three data sets
     """
     settle(check, MULTIPLIERS, figure)
-    check.concludes(concluded(MULTIPLIERS))
 
 
 HIGHEST = beside_others("isolet", larger)
 
 
-@claim("LN-fig-5-again", "Figure 5", "float", HIGHEST.verdict)
-@mutants("figure")
+@sentence("LN-fig-5-again", "Figure 5", [HIGHEST])
 def test_isolet_again(check):
     """On ISOLET, for both learners and k = 25, 50, 75, 100, LassoNet's mean accuracy exceeds those of
     Fisher's score and PFA.
@@ -121,7 +116,6 @@ def test_isolet_again(check):
     Tolerance: larger: by more than 2 SE, not by less than −3 SE; 16 comparisons
     """
     settle(check, [HIGHEST], figure)
-    check.concludes(HIGHEST.verdict)
 
 
 IN_FIGURES = {"11": "coil20", "12": "activity", "13": "mice", "14": "mnist"}
@@ -151,7 +145,6 @@ def test_other_k(check, number):
     Tolerance: not smaller: by the rule of `verdicts`; 16 comparisons, on Mice Protein 12
     """
     settle(check, [HIGH[number]], figure)
-    check.concludes(HIGH[number].verdict)
 
 
 def reached(limit, share):
@@ -208,7 +201,6 @@ def test_thirty_five_proteins_again(check, key):
     five
     """
     settle(check, [REACHED[key]], figure)
-    check.concludes(REACHED[key].verdict)
 
 
 @claim("LN-fig-2", "section 1.3, Figure 2", "float", OPEN)
@@ -267,8 +259,7 @@ def with_forty():
 REDUCED, WITH_FORTY = reduced(), with_forty()
 
 
-@claim("LN-fig-10", "section 7, Figure 10", "float", REDUCED.verdict)
-@mutants("figure")
+@sentence("LN-fig-10", "section 7, Figure 10", [REDUCED])
 def test_imputation(check):
     """On Mice Protein LassoNet's mean squared error of imputation is 20 to 40 % below Soft-Impute's.
 
@@ -282,11 +273,9 @@ def test_imputation(check):
     comparisons
     """
     settle(check, [REDUCED], figure)
-    check.concludes(REDUCED.verdict)
 
 
-@claim("LN-fig-10-forty", "section 7, Figure 10", "float", WITH_FORTY.verdict)
-@mutants("figure")
+@sentence("LN-fig-10-forty", "section 7, Figure 10", [WITH_FORTY])
 def test_imputation_by_forty(check):
     """On Mice Protein LassoNet's mean squared error of imputation by 40 proteins is not larger than that of
     Soft-Impute.
@@ -298,4 +287,3 @@ def test_imputation_by_forty(check):
     Tolerance: not larger: by the rule of `verdicts`, 2 SE ≤ 0.03 of standardised columns; one comparison
     """
     settle(check, [WITH_FORTY], figure)
-    check.concludes(WITH_FORTY.verdict)

@@ -8,8 +8,6 @@ of training rows, by the rules "larger", "not smaller" and "equal" of
 was written down before the verdicts were computed.
 """
 
-import math
-
 from proofs_checks.experiments.networks.printed import (
     AS_RELEASED,
     DECODER,
@@ -21,7 +19,6 @@ from proofs_checks.experiments.networks.printed import (
 )
 from proofs_checks.experiments.networks.verdicts import equal, error_in_print, larger, not_smaller
 from proofs_checks.networks import (
-    BY_PIECE,
     HERE,
     LASSONET,
     RECORDS,
@@ -31,16 +28,25 @@ from proofs_checks.networks import (
     attention,
     close,
     compared,
-    concluded,
     figure,
     figures,
-    mean_and_error,
     minus,
     most,
     on_like_rows,
+    sentence,
     settle,
 )
-from proofs_checks.printed_means import apart, better
+from proofs_checks.pixels import (
+    adjacent,
+    clustering,
+    settle_pictures,
+    share_at_distance_one,
+    shares,
+    similarity,
+    supports,
+    touching,
+)
+from proofs_checks.printed_means import better, surely_better
 from sparselin.ledger import CONTRADICTED, HOLDS, NEEDS_DATA, OPEN, UNDECIDED, claim, claims, mutants
 
 ICLR = "(ICLR, NeurIPS submission)"
@@ -56,8 +62,7 @@ def competitive(data):
 COMPETITIVE = [competitive(data) for data in HERE]
 
 
-@claim("SA-figure-3-again", f"Section 4.1, Figure 3 {ICLR}", "float", concluded(COMPETITIVE))
-@mutants("figure")
+@sentence("SA-figure-3-again", f"Section 4.1, Figure 3 {ICLR}", COMPETITIVE)
 def test_small_scale_again(check):
     """On each data set the mean accuracy of Sequential Attention is not smaller than that of any of the five
     other methods.
@@ -75,7 +80,6 @@ def test_small_scale_again(check):
     Tolerance: not smaller: by the rule of `verdicts`; five comparisons on each of five data sets
     """
     settle(check, COMPETITIVE, figure)
-    check.concludes(concluded(COMPETITIVE))
 
 
 def indistinguishable(data):
@@ -87,13 +91,7 @@ def indistinguishable(data):
 INDISTINGUISHABLE = [indistinguishable(data) for data in HERE]
 
 
-@claim(
-    "SA-section-4.2-indistinguishable-again",
-    f"Section 4.2, B.5, Figure 10 {ICLR}",
-    "float",
-    concluded(INDISTINGUISHABLE),
-)
-@mutants("figure")
+@sentence("SA-section-4.2-indistinguishable-again", f"Section 4.2, B.5, Figure 10 {ICLR}", INDISTINGUISHABLE)
 def test_masks_again(check):
     """On each data set the masks |w| (ℓ₁) and softmax have equal mean accuracies.
 
@@ -109,7 +107,6 @@ def test_masks_again(check):
     Tolerance: equal: within 2 SE ≤ 0.03, not beyond 3 SE; five comparisons
     """
     settle(check, INDISTINGUISHABLE, figure)
-    check.concludes(concluded(INDISTINGUISHABLE))
 
 
 def best_in_print(data):
@@ -135,13 +132,7 @@ def ahead_in_print(data):
 AHEAD_IN_PRINT = [ahead_in_print(data) for data in HERE]
 
 
-@claim(
-    "SA-section-4.2-baselines-again",
-    f"Section 4.2 {ICLR}, with LassoNet's Table 1",
-    "float",
-    concluded(AHEAD_IN_PRINT),
-)
-@mutants("figure")
+@sentence("SA-section-4.2-baselines-again", f"Section 4.2 {ICLR}, with LassoNet's Table 1", AHEAD_IN_PRINT)
 def test_masks_beside_lassonet_again(check):
     """On each data set the mean accuracy of each of the five masks exceeds the best in LassoNet's Table 1.
 
@@ -157,7 +148,6 @@ def test_masks_beside_lassonet_again(check):
     """
     check.over(HERE, lambda data: 1000 * best_in_print(data)[0] == max(DECODER[TITLES[data]]))
     settle(check, AHEAD_IN_PRINT, figure)
-    check.concludes(concluded(AHEAD_IN_PRINT))
 
 
 def ahead(data):
@@ -168,8 +158,7 @@ def ahead(data):
 AHEAD = [ahead(data) for data in HERE]
 
 
-@claim("SA-section-4.2-lassonet-same-rows", f"Section 4.2 {ICLR}", "float", concluded(AHEAD))
-@mutants("figure")
+@sentence("SA-section-4.2-lassonet-same-rows", f"Section 4.2 {ICLR}", AHEAD)
 def test_beside_lassonet_on_the_same_rows(check):
     """On each data set Sequential Attention has a better mean accuracy than LassoNet on the same rows, with
     the same network on the picks of both.
@@ -184,7 +173,6 @@ def test_beside_lassonet_on_the_same_rows(check):
     Tolerance: larger: by more than 2 SE, not by less than −3 SE; five comparisons
     """
     settle(check, AHEAD, figure)
-    check.concludes(concluded(AHEAD))
 
 
 def fewer_at_once(data):
@@ -196,8 +184,7 @@ def fewer_at_once(data):
 FEWER_AT_ONCE = [fewer_at_once(data) for data in HERE]
 
 
-@claim("SA-B.4-adaptivity-again", f"Appendix B.4, Figure 8 {ICLR}", "float", most(FEWER_AT_ONCE))
-@mutants("figure")
+@sentence("SA-B.4-adaptivity-again", f"Appendix B.4, Figure 8 {ICLR}", FEWER_AT_ONCE, verdict=most)
 def test_more_at_once_again(check):
     """On three or more of five data sets 64 features selected at once have a lower mean accuracy than 64
     selected one at a time.
@@ -213,8 +200,7 @@ def test_more_at_once_again(check):
 
     Tolerance: larger: by more than 2 SE, not by less than −3 SE; five comparisons
     """
-    settle(check, FEWER_AT_ONCE, figure)
-    check.concludes(most(FEWER_AT_ONCE))
+    settle(check, FEWER_AT_ONCE, figure, most)
 
 
 def more_at_once(data):
@@ -226,8 +212,7 @@ def more_at_once(data):
 OPPOSITE = [more_at_once("mice")]
 
 
-@claim("SA-B.4-mice-again", f"Appendix B.4, Figure 8 {ICLR}", "float", concluded(OPPOSITE))
-@mutants("figure")
+@sentence("SA-B.4-mice-again", f"Appendix B.4, Figure 8 {ICLR}", OPPOSITE)
 def test_mice_protein_again(check):
     """On Mice Protein 64 of 77 features selected at once have a better mean accuracy than one at a time.
 
@@ -242,54 +227,6 @@ def test_mice_protein_again(check):
     Tolerance: larger: by more than 2 SE, not by less than −3 SE; one comparison
     """
     settle(check, OPPOSITE, figure)
-    check.concludes(concluded(OPPOSITE))
-
-
-def pixels(support, width=28):
-    """Rows and columns."""
-    return [divmod(pixel, width) for pixel in support]
-
-
-def adjacent(support):
-    """How many pairs of selected pixels touch, at a side or a corner."""
-    found = set(pixels(support))
-    steps = ((0, 1), (1, -1), (1, 0), (1, 1))
-    return sum((i + a, j + b) in found for i, j in found for a, b in steps)
-
-
-def touching(first, second):
-    """The share of the first's pixels that are, or touch, one of the second's."""
-    near = {(i + a, j + b) for i, j in pixels(second) for a in (-1, 0, 1) for b in (-1, 0, 1)}
-    return sum(pixel in near for pixel in pixels(first)) / len(first)
-
-
-def supports(address):
-    """Those of the records, by seed."""
-    return {one.piece.seed: one.support for one in BY_PIECE[address[:-1]]}
-
-
-def clustering(address):
-    """The mean of `adjacent` over seeds, and its standard error."""
-    return mean_and_error([adjacent(support) for support in supports(address).values()])
-
-
-def pairs_at_distance_one(support):
-    """The same as `adjacent`, over all pairs."""
-    at = pixels(support)
-    return sum(max(abs(a - c), abs(b - d)) == 1 for i, (a, b) in enumerate(at) for c, d in at[:i])
-
-
-def settle_pictures(check, case):
-    """`settle`, and the pairs of pixels."""
-    settle(check, [case], figure)
-    if not case.lacking:
-        every = [support for address in case.addresses for support in supports(address).values()]
-        check.over(every, lambda support: adjacent(support) == pairs_at_distance_one(support))
-        told = ", ".join(
-            f"{address[2]} {address[4]} {clustering(address)[0]:.1f}" for address in case.addresses
-        )
-        check.measured(f"pairs of pixels that touch: {told}")
-    check.concludes(case.verdict)
 
 
 def diverse():
@@ -302,8 +239,7 @@ def diverse():
 DIVERSE = diverse()
 
 
-@claim("SA-B.1-diverse", f"Appendix B.1, Figure 5 {ICLR}", "float", DIVERSE.verdict)
-@mutants("figure", "adjacent")
+@sentence("SA-B.1-diverse", f"Appendix B.1, Figure 5 {ICLR}", [DIVERSE], "adjacent")
 def test_diverse_pixels(check):
     """On MNIST fewer pairs of Sequential Attention's 50 pixels touch than of LLY's, GL's, OMP's and CAE's.
 
@@ -314,42 +250,7 @@ def test_diverse_pixels(check):
 
     Tolerance: fewer: by more than 2 SE of the mean numbers of pairs, not by less than −3 SE; four comparisons
     """
-    settle_pictures(check, DIVERSE)
-
-
-def share_at_distance_one(first, second):
-    """The same as `touching`, over all pairs."""
-    near = [min(max(abs(a - c), abs(b - d)) for c, d in pixels(second)) <= 1 for a, b in pixels(first)]
-    return sum(near) / len(near)
-
-
-def shares(ours, theirs, seeds):
-    """The mean of `touching` between two methods with one seed, and within the first between two seeds."""
-    across = [touching(ours[seed], theirs[seed]) for seed in seeds]
-    within = [touching(ours[a], ours[b]) for a in seeds for b in seeds if a != b]
-    return sum(across) / len(across), sum(within) / len(within)
-
-
-def jackknife(statistic, seeds):
-    """A statistic of seeds and its standard error √((n − 1)/n·Σ(t₍ᵢ₎ − t̄)²), ∞ for fewer than three seeds.
-
-    t₍ᵢ₎ is the statistic without seed i. Of a mean the standard error is s/√n.
-    """
-    if len(seeds) < 3:
-        return statistic(seeds), math.inf
-    without = [statistic([seed for seed in seeds if seed != left]) for left in seeds]
-    return statistic(seeds), mean_and_error(without)[1] * (len(seeds) - 1)
-
-
-def similarity(pair):
-    """`shares` of two methods over the seeds that both have, the first less the second."""
-    ours, theirs = map(supports, pair)
-
-    def excess(seeds):
-        across, within = shares(ours, theirs, seeds)
-        return across - within
-
-    return jackknife(excess, sorted(ours.keys() & theirs.keys()))
+    settle_pictures(check, DIVERSE, figure, adjacent)
 
 
 def similar():
@@ -362,8 +263,7 @@ def similar():
 SIMILAR = similar()
 
 
-@claim("SA-B.1-sequential-lasso", f"Appendix B.1, Figure 5 {ICLR}", "float", SIMILAR.verdict)
-@mutants("figure", "touching")
+@sentence("SA-B.1-sequential-lasso", f"Appendix B.1, Figure 5 {ICLR}", [SIMILAR], "touching")
 def test_similar_pixels(check):
     """On MNIST Sequential Attention's 50 pixels are, or touch, those of Sequential LASSO for the same seed as
     often as those of Sequential Attention for another seed.
@@ -382,7 +282,6 @@ def test_similar_pixels(check):
         check.over(every, lambda pair: close(touching(*pair), share_at_distance_one(*pair)))
         across, within = shares(ours, theirs, sorted(ours.keys() & theirs.keys()))
         check.measured(f"{across:.2f} of them, and {within:.2f}")
-    check.concludes(SIMILAR.verdict)
 
 
 def clumping():
@@ -394,8 +293,7 @@ def clumping():
 CLUMPING = clumping()
 
 
-@claim("SA-figure-9", f"Appendix B.4, Figure 9 {ICLR}", "float", CLUMPING.verdict)
-@mutants("figure", "adjacent")
+@sentence("SA-figure-9", f"Appendix B.4, Figure 9 {ICLR}", [CLUMPING], "adjacent")
 def test_clumping_pixels(check):
     """On MNIST more pairs of 64 pixels touch if all are selected at once than if one at a time.
 
@@ -405,7 +303,7 @@ def test_clumping_pixels(check):
 
     Tolerance: more: by more than 2 SE of the mean numbers of pairs, not by less than −3 SE; one comparison
     """
-    settle_pictures(check, CLUMPING)
+    settle_pictures(check, CLUMPING, figure, adjacent)
 
 
 def correlated():
@@ -418,8 +316,7 @@ def correlated():
 CORRELATED = correlated()
 
 
-@claim("SA-figure-11", f"Appendix B.6, Figure 11 {ICLR}", "float", CORRELATED.verdict)
-@mutants("figure")
+@sentence("SA-figure-11", f"Appendix B.6, Figure 11 {ICLR}", [CORRELATED])
 def test_marginal_gains_again(check):
     """On MNIST the rankings of the unselected pixels by marginal gain and by attention have a positive rank
     correlation (Spearman) after 0, 9 and 49 selected ones, and it falls.
@@ -433,7 +330,6 @@ def test_marginal_gains_again(check):
     comparisons
     """
     settle(check, [CORRELATED], figure)
-    check.concludes(CORRELATED.verdict)
 
 
 @claims(
@@ -534,8 +430,7 @@ def behind_attention(data):
 BEHIND = [behind_attention(data) for data in HERE]
 
 
-@claim("SA-B.1-omp-again", f"Appendix B.1, B.2.2 {ICLR}", "float", concluded(BEHIND))
-@mutants("figure")
+@sentence("SA-B.1-omp-again", f"Appendix B.1, B.2.2 {ICLR}", BEHIND)
 def test_omp_for_networks_again(check):
     """On each data set the mean accuracy with OMP's 50 features lies below that with Sequential Attention's.
 
@@ -555,15 +450,6 @@ def test_omp_for_networks_again(check):
     Tolerance: larger: by more than 2 SE, not by less than −3 SE; five comparisons
     """
     settle(check, BEHIND, figure)
-    check.concludes(concluded(BEHIND))
-
-
-def surely_better(name):
-    """The methods of Table 2 whose interval lies below SA's."""
-    (mean, std), *others = TABLE_2[name]
-    return [
-        key for key, one in zip(SMALL[1:], others, strict=True) if apart((mean, std), one) and one[0] < mean
-    ]
 
 
 @claim("SA-section-5-significantly", f"Section 5, with Table 2 {ICLR}", "exact", CONTRADICTED)

@@ -51,10 +51,10 @@ def conclusion(table, keep=lambda method: True):
     return lambda data: together(found.verdict for _, found in judged(table, data, keep))
 
 
-def words(table, keep=lambda method: True, data=TITLES):
+def words(table, keep=lambda method: True):
     """What the statements of a table's rows need."""
     found = {}
-    for name in data:
+    for name in TITLES:
         digits = 1 if table == "SA-table-6" else 3
         printed = [
             f"{one.mean:.{digits}f}"
@@ -64,6 +64,11 @@ def words(table, keep=lambda method: True, data=TITLES):
         ]
         found[name] = {"title": TITLES[name], "figures": ", ".join(printed)}
     return found
+
+
+def rows_of(table, number, keep=lambda method: True, suffix=""):
+    """Mark the check of a row for each data set of a table: whether our records meet its figures."""
+    return claims(words(table, keep), table + suffix, number, "float", conclusion(table, keep))
 
 
 RUNS = {"SA-table-2": 5, "SA-released": 5, "SA-table-5": 5}
@@ -103,13 +108,7 @@ def met_again(check, table, data, keep=lambda method: True):
 # --- Sequential Attention ---------------------------------------------------------------------------------
 
 
-@claims(
-    words("SA-table-2", own),
-    "SA-table-2",
-    f"Table 2, Figure 3 {ICLR}",
-    "float",
-    conclusion("SA-table-2", own),
-)
+@rows_of("SA-table-2", f"Table 2, Figure 3 {ICLR}", own)
 @mutants("verdict")
 def test_table_2(check, data):
     """On {title} the network retrained on 50 features has the mean accuracy {figures}.
@@ -122,13 +121,7 @@ def test_table_2(check, data):
     met_again(check, "SA-table-2", data, own)
 
 
-@claims(
-    words("SA-table-2", other),
-    "SA-table-2-baselines",
-    f"Table 2, Figure 3 {ICLR}",
-    "float",
-    conclusion("SA-table-2", other),
-)
+@rows_of("SA-table-2", f"Table 2, Figure 3 {ICLR}", other, suffix="-baselines")
 @mutants("verdict")
 def test_table_2_baselines(check, data):
     """On {title} the baselines' 50 features have the mean accuracies {figures}; all five.
@@ -144,7 +137,7 @@ def test_table_2_baselines(check, data):
     met_again(check, "SA-table-2", data, other)
 
 
-@claims(words("SA-released"), "SA-released", f"Table 2, B.2.2 {ICLR}", "float", conclusion("SA-released"))
+@rows_of("SA-released", f"Table 2, B.2.2 {ICLR}")
 @mutants("verdict")
 def test_released_baselines(check, data):
     """On {title} the released code of the baselines has the mean accuracies {figures}; both.
@@ -158,7 +151,7 @@ def test_released_baselines(check, data):
     met_again(check, "SA-released", data)
 
 
-@claims(words("SA-table-3"), "SA-table-3", f"Table 3, B.2.1 {ICLR}", "float", conclusion("SA-table-3"))
+@rows_of("SA-table-3", f"Table 3, B.2.1 {ICLR}")
 @mutants("verdict")
 def test_table_3(check, data):
     """On {title} the network has the accuracy {figures}.
@@ -171,13 +164,7 @@ def test_table_3(check, data):
     met_again(check, "SA-table-3", data)
 
 
-@claims(
-    words("SA-table-5", own),
-    "SA-table-5",
-    f"Table 5, Figure 6, B.2.3 {ICLR}",
-    "float",
-    conclusion("SA-table-5", own),
-)
+@rows_of("SA-table-5", f"Table 5, Figure 6, B.2.3 {ICLR}", own)
 @mutants("verdict")
 def test_table_5(check, data):
     """On {title}, with the epochs and batches of Table 4, 50 features have the mean accuracy {figures}.
@@ -189,13 +176,7 @@ def test_table_5(check, data):
     met_again(check, "SA-table-5", data, own)
 
 
-@claims(
-    words("SA-table-5", other),
-    "SA-table-5-baselines",
-    f"Table 5, Figure 6, B.2.3 {ICLR}",
-    "float",
-    conclusion("SA-table-5", other),
-)
+@rows_of("SA-table-5", f"Table 5, Figure 6, B.2.3 {ICLR}", other, suffix="-baselines")
 @mutants("verdict")
 def test_table_5_baselines(check, data):
     """On {title}, with the epochs and batches of Table 4, the baselines have {figures}; all five.
@@ -245,9 +226,7 @@ def test_table_6(check, data):
     measured(check, found)
 
 
-@claims(
-    words("SA-table-9"), "SA-table-9", f"Table 9, Figure 8, B.4 {ICLR}", "float", conclusion("SA-table-9")
-)
+@rows_of("SA-table-9", f"Table 9, Figure 8, B.4 {ICLR}")
 @mutants("verdict")
 def test_table_9(check, data):
     """On {title}, for 64 features selected 1, 2, 4, … at a time, the mean accuracies are {figures}; all
@@ -262,13 +241,7 @@ def test_table_9(check, data):
     met_again(check, "SA-table-9", data)
 
 
-@claims(
-    words("SA-table-10"),
-    "SA-table-10",
-    f"Table 10, Figure 10, B.5 {ICLR}",
-    "float",
-    conclusion("SA-table-10"),
-)
+@rows_of("SA-table-10", f"Table 10, Figure 10, B.5 {ICLR}")
 @mutants("verdict")
 def test_table_10(check, data):
     """On {title} 50 features selected by each of five masks have the mean accuracies {figures}; all five.
@@ -304,13 +277,7 @@ def test_criteo(check, table):
 # --- LassoNet ---------------------------------------------------------------------------------------------
 
 
-@claims(
-    words("LN-table-1", own),
-    "LN-table-1",
-    "Table 1, section 5.3",
-    "float",
-    conclusion("LN-table-1", own),
-)
+@rows_of("LN-table-1", "Table 1, section 5.3", own)
 @mutants("verdict")
 def test_lassonet_table_1(check, data):
     """On {title} a network on 50 features has the accuracy {figures}.
@@ -324,13 +291,7 @@ def test_lassonet_table_1(check, data):
     met_again(check, "LN-table-1", data, own)
 
 
-@claims(
-    words("LN-table-1", other),
-    "LN-table-1-others",
-    "Table 1, section 5.3",
-    "float",
-    conclusion("LN-table-1", other),
-)
+@rows_of("LN-table-1", "Table 1, section 5.3", other, suffix="-others")
 @mutants("verdict")
 def test_lassonet_table_1_others(check, data):
     """On {title} a network on 50 features, or all, has the accuracies {figures}; all three.
@@ -346,13 +307,7 @@ def test_lassonet_table_1_others(check, data):
     met_again(check, "LN-table-1", data, other)
 
 
-@claims(
-    words("LN-table-2", own),
-    "LN-table-2",
-    "Table 2, Appendix C",
-    "float",
-    conclusion("LN-table-2", own),
-)
+@rows_of("LN-table-2", "Table 2, Appendix C", own)
 @mutants("verdict")
 def test_lassonet_table_2(check, data):
     """On {title} 50 extremely randomised trees on 50 features have the accuracy {figures}.
@@ -366,13 +321,7 @@ def test_lassonet_table_2(check, data):
     met_again(check, "LN-table-2", data, own)
 
 
-@claims(
-    words("LN-table-2", other),
-    "LN-table-2-others",
-    "Table 2, Appendix C",
-    "float",
-    conclusion("LN-table-2", other),
-)
+@rows_of("LN-table-2", "Table 2, Appendix C", other, suffix="-others")
 @mutants("verdict")
 def test_lassonet_table_2_others(check, data):
     """On {title} 50 extremely randomised trees on 50 features, or all, have the accuracies {figures}; all

@@ -40,7 +40,7 @@ from proofs_checks.rational import (
     step,
     vector,
 )
-from proofs_checks.steps import in_window, open_steps
+from proofs_checks.steps import in_window, open_steps, spread
 from sparselin.ledger import CORRECTED, claim, mutants
 
 POSTER = "poster, proof sketch of Sequential LASSO = OMP"
@@ -76,15 +76,14 @@ def test_the_dual_of_the_sketch(check):
         "X = [1], y = 1, λ = 1: β = ½, but the projection is u = 1 and y − u = 0",
     )
 
-    def as_corrected(selection):
-        X, y, _ = selection
+    def as_corrected(X, y, _):
         level, beta, p = in_window(X, y, (), segment(X, y))  # level = λ/2
         least = primal(X, y, beta, 2 * level)
         return close(sl.project_dual(X, y, real(level)).u, reals(p), y) and all(
             least <= primal(X, y, factor * beta, 2 * level) for factor in (fmpq(9, 10), fmpq(11, 10), 0)
         )
 
-    check.forall(open_steps(max_selected=0), as_corrected)
+    check.forall(open_steps(max_selected=0), spread(as_corrected))
 
 
 @claim("SA-poster-threshold", POSTER, "exact, float", CORRECTED, tolerance=TOLERANCE, cases=600)
@@ -103,8 +102,7 @@ def test_the_threshold_of_the_sketch(check):
         "X = [1], y = 1, λ = 1 = ‖Xᵀy‖∞: the minimiser is β = ½",
     )
 
-    def as_corrected(selection):
-        X, y, _ = selection
+    def as_corrected(X, y, _):
         found = segment(X, y)
         lam_star, null = found.step.lam_star, 0 * coefficients(X, y, (), found, fmpq(1))
         beta = coefficients(X, y, (), found, lam_star / 4096)
@@ -118,7 +116,7 @@ def test_the_threshold_of_the_sketch(check):
             and abs(sl.lambda_star(X, y) - real(lam_star)) <= 1e-12 * real(lam_star)
         )
 
-    check.forall(open_steps(max_selected=0), as_corrected)
+    check.forall(open_steps(max_selected=0), spread(as_corrected))
 
 
 @claim("SA-poster-orthogonal", POSTER, "proof, exact, float", CORRECTED, tolerance=TOLERANCE, cases=1000)
@@ -139,8 +137,7 @@ def test_what_the_residual_is_orthogonal_to(check):
         "X = [1], y = 1, λ = ½: u = ½, y − u = ½ = ½X_{i*}",
     )
 
-    def correlated_and_parallel(selection):
-        X, y, _ = selection
+    def correlated_and_parallel(X, y, _):
         found = segment(X, y)
         lam_star, level = real(found.step.lam_star), real(in_window(X, y, (), found).lam)
         lam = float(check.rng.uniform(0.05, 0.95)) * lam_star
@@ -154,7 +151,7 @@ def test_what_the_residual_is_orthogonal_to(check):
             and (len(found.step.tied) > 1 or abs(face - level) <= rounding)
         )
 
-    check.forall(open_steps(max_selected=0), correlated_and_parallel)
+    check.forall(open_steps(max_selected=0), spread(correlated_and_parallel))
 
 
 # columns of length 3
@@ -187,8 +184,7 @@ def test_which_witness_enters(check):
         "maximum, only β_0, β_1 ≠ 0 just below it",
     )
 
-    def only_active_ones(selection):
-        X, y, _ = selection
+    def only_active_ones(X, y, _):
         found = segment(X, y)
         level = real(in_window(X, y, (), found).lam)
         beta = sl.lasso_path(X, y, lam_min=level).at(level)
@@ -198,4 +194,4 @@ def test_which_witness_enters(check):
             entered and entered <= set(found.active) and alone and sl.first_entry(X, y).active == found.active
         )
 
-    check.forall(open_steps(max_selected=0), only_active_ones)
+    check.forall(open_steps(max_selected=0), spread(only_active_ones))

@@ -40,7 +40,7 @@ from proofs_checks.rational import (
     step,
     vector,
 )
-from proofs_checks.steps import open_steps, show
+from proofs_checks.steps import open_steps, show, spread
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 NUMBER = "proof of Lemma 3.4 (ICLR), of Lemma 3.5 (NeurIPS submission), Appendix A.2"
@@ -115,8 +115,7 @@ def test_a_shrunken_residual_is_feasible(check):
     Tolerance: 1e-12 relative, for the distance of sl.project_dual's point
     """
 
-    def feasible(selection):
-        X, y, S = selection
+    def feasible(X, y, S):
         at, A = segment(X, y, S).step, rational(X)
         for eps in (fmpq(0), fmpq(1, 7), fmpq(1)):
             u, lam = at.residual * (1 - eps), at.lam_star * (1 - eps)
@@ -129,7 +128,7 @@ def test_a_shrunken_residual_is_feasible(check):
         distance = np.linalg.norm(r - sl.project_dual(X, y, lam, forced=S).u)
         return 0 < distance <= 0.25 * np.linalg.norm(r) * (1 + 1e-12)
 
-    check.forall(open_steps(), feasible)
+    check.forall(open_steps(), spread(feasible))
 
 
 @claim("SA-proof-3.4-2", "step 2 (chain of inequalities), " + NUMBER, "exact", CORRECTED)
@@ -153,8 +152,7 @@ def test_distances_to_the_other_faces(check):
         "not 0.01",
     )
 
-    def bounded(selection):
-        X, y, S = selection
+    def bounded(X, y, S):
         A = rational(X) / fmpq(3)
         r = off(A, S, rational(y))
         c = [abs(a) for a in (A.transpose() * r).entries()]
@@ -168,7 +166,7 @@ def test_distances_to_the_other_faces(check):
                     return False
         return True
 
-    check.forall(with_unit_columns(), bounded)
+    check.forall(with_unit_columns(), spread(bounded))
 
 
 def faces_of_T_are_closest(X, y, S, share):
@@ -208,15 +206,14 @@ def test_an_explicit_epsilon_0(check):
     Tolerance: 1e-13λ* between the formula and sl.first_entry
     """
 
-    def as_the_package_has_it(selection):
-        X, y, S = selection
+    def as_the_package_has_it(X, y, S):
         at, lower = step(X, y, S), sl.first_entry(X, y, forced=S).proof_lower
         lam_star = real(at.lam_star)
         formula = (1 - epsilon_0(X, at, [i for i in range(X.shape[1]) if i not in S])) * lam_star
         return on_no_other_face(X, y, S, lower) and abs(lower - formula) <= 1e-13 * lam_star
 
     check.forall(open_steps(), lambda at: all(faces_of_T_are_closest(*at, share) for share in (0.99, 0.01)))
-    check.forall(open_steps(), as_the_package_has_it)
+    check.forall(open_steps(), spread(as_the_package_has_it))
 
 
 @claim("SA-proof-3.4-3", "step 3, " + NUMBER, "exact", FALSE)
@@ -240,8 +237,7 @@ def test_the_dropped_constraint(check):
         "orthogonal to X_0; p = (0, 2/5)",
     )
 
-    def corrected(selection):
-        X, y, S = selection
+    def corrected(X, y, S):
         found, A = segment(X, y, S), rational(X)
         at = found.step
         eps = at.lam_star * exactly(epsilon_0(X, at, range(X.shape[1])) / 64)
@@ -253,7 +249,7 @@ def test_the_dropped_constraint(check):
             section == p and onto_c_prime == project(at.residual, both(A), lam) and (S or onto_c_prime == p)
         )
 
-    check.forall(open_steps(max_d=4, max_tied=4), corrected)
+    check.forall(open_steps(max_d=4, max_tied=4), spread(corrected))
 
 
 @claim("SA-proof-3.4-4", "step 4 (last sentence), " + NUMBER, "exact", HOLDS)
@@ -266,8 +262,7 @@ def test_the_residual_of_the_projection_onto_half_spaces(check):
     Consequences: This is about C', not about C_λ ∩ colspan(X_S)^⊥.
     """
 
-    def in_the_span(selection):
-        X, y, S = selection
+    def in_the_span(X, y, S):
         found, A = segment(X, y, S), rational(X)
         for part in (fmpq(1, 3), fmpq(1)):
             u = onto_half_spaces(X, found, found.step.lam_star * (1 - part))
@@ -275,7 +270,7 @@ def test_the_residual_of_the_projection_onto_half_spaces(check):
                 return False
         return True
 
-    check.forall(open_steps(max_tied=4), in_the_span)
+    check.forall(open_steps(max_tied=4), spread(in_the_span))
 
 
 @claim("SA-proof-3.4-affine", "first sentence, " + NUMBER, "exact", FALSE)
@@ -299,12 +294,11 @@ def test_half_spaces_not_an_affine_space(check):
         f"{show(X, y)}, λ = 5/2 (columns of length 3): p = (5/6, 5/6, −1) and ⟨X_2, p⟩ = 7/3 < 5/2",
     )
 
-    def on_the_active_faces(selection):
-        X, y, S = selection
+    def on_the_active_faces(X, y, S):
         found, A = segment(X, y, S), rational(X)
         eps = found.step.lam_star * exactly(epsilon_0(X, found.step, range(X.shape[1])) / 64)
         lam, _, p = solution(X, y, S, found, eps)
         sizes = {i: abs(inner(columns(A, [i]), p)) for i in found.step.tied}
         return all(sizes[i] == lam for i in found.active) and max(sizes.values()) == lam
 
-    check.forall(open_steps(), on_the_active_faces)
+    check.forall(open_steps(), spread(on_the_active_faces))

@@ -207,6 +207,12 @@ def moved(X, y, S, sigma, rng, what, repeats=5):
 NAMES = ("ld", "ld-0.1", "sv", "gr")
 
 
+def on_digits(id, number, on_mnist, cases=60):
+    """Mark the check of a sentence on digits; what MNIST has to say of it is among its consequences."""
+    texts = {"hypotheses": PROTOCOL, "consequences": MNIST + on_mnist}
+    return claim(id, number, "float", EMPIRICAL, cases=cases, ci_cases=2, **texts)
+
+
 def orders(check, what):
     """Cells; in how many the regularized error is below greedy's, and greedy's below lasso's: in words."""
     below, greedy, ratios, bounded = 0, 0, [], True
@@ -229,21 +235,15 @@ def orders(check, what):
     )
 
 
-@claim(
+@on_digits(
     "SR-figure-1a",
     NUMBER + "(a)",
-    "float",
-    EMPIRICAL,
-    hypotheses=PROTOCOL,
-    consequences=MNIST
-    + ": it shows. Regularized below greedy in 32 of 32 cells (median ratio 0.60), greedy below "
+    ": it shows. Regularized below greedy in 32 of 32 cells (median ratio 0.60), greedy below "
     "lasso in 9 of 9, both growing at every k. The regularized errors are close to σ√(k/n), below which "
     "no k unit columns have an expected error: they grow fourfold from k = 10 to 90 (the bound threefold, "
     "lasso 3.2 times, greedy 4.3 times); in absolute terms they rise half as much as either. Seeds 1 "
     "to 4: all of 34, 31, 30, 30, and 9, 9, 8, 9 of 9 (selections of fewer than k features left out). "
     "On all 1797 digits (--data digits) greedy is below lasso at 2 of 8 k only",
-    cases=60,
-    ci_cases=2,
 )
 @mutants("sl.choose_nu", "moved")
 def test_error_when_the_target_is_perturbed(check):
@@ -258,21 +258,15 @@ def test_error_when_the_target_is_perturbed(check):
     orders(check, "y")
 
 
-@claim(
+@on_digits(
     "SR-figure-1b",
     NUMBER + "(b)",
-    "float",
-    EMPIRICAL,
-    hypotheses=PROTOCOL,
-    consequences=MNIST
-    + ": regularized below greedy in 28 of 32 cells, all but those of k = 10 (median ratio 0.54), "
+    ": regularized below greedy in 28 of 32 cells, all but those of k = 10 (median ratio 0.54), "
     "greedy below lasso in 9 of 9. Seeds 1 to 4: 34 of 34, 27 of 31, 26 of 30, 26 of 30, and 8, 9, "
     "8, 6 of 9. The errors "
     "are six times smaller than printed: at most 0.11, where the axis of (b) ends at 0.7. On all "
     "1797 digits "
     "greedy is below lasso at 1 of 8 k only",
-    cases=60,
-    ci_cases=2,
 )
 @mutants("sl.choose_nu", "moved")
 def test_error_when_the_features_are_perturbed(check):
@@ -297,20 +291,14 @@ def normalised(X, S, name, k):
     return (np.log2(delta + values).sum() + constant) / (k * np.log2(1 + delta) + constant)
 
 
-@claim(
+@on_digits(
     "SR-figure-1-diversity",
     NUMBER + "(c)-(f)",
-    "float",
-    EMPIRICAL,
-    hypotheses=PROTOCOL,
-    consequences=MNIST
-    + ": it shows, in 64 of 64 comparisons, and with seeds 1 to 4 and with --refitted too. The "
+    ": it shows, in 64 of 64 comparisons, and with seeds 1 to 4 and with --refitted too. The "
     "diversity is that of pixels at the rim: at k = 90 about half of the regularized features are not zero "
     "in fewer than 1 % of the images (lasso 4 %, greedy 12 %), where they hardly correlate with anything. "
     "The least values, of lasso, are 0.568, 0.856, 0.951, 0.672, where the axes begin at 0.55, 0.4, 0.93, "
     "0.65: (c), (e), (f) are near, with α = ½; (d) is not, with the constant 3k log₂(1/δ)",
-    cases=60,
-    ci_cases=2,
 )
 @mutants("sl.choose_nu", "normalised")
 def test_regularized_selections_are_more_diverse(check):
@@ -403,21 +391,16 @@ def steps(C, k):
     return [step for line in lines for step in itertools.pairwise(line)]
 
 
-@claim(
+@on_digits(
     "SR-figure-1-choice",
     "Section 6, footnote 5",
-    "float",
-    EMPIRICAL,
-    hypotheses=PROTOCOL,
-    consequences=MNIST
-    + ": R² is at least that of lasso's own, shrunk coefficients in 32 of 32 cells, of least squares "
+    ": R² is at least that of lasso's own, shrunk coefficients in 32 of 32 cells, of least squares "
     "on its features in 1 of 32; it is below greedy's by 0.045 in the median, by 0.187 at k = 10 (0.641, "
     "lasso 0.586 shrunk and 0.788 refitted, greedy 0.828), where every ν qualifies. With --refitted "
     "the claims of (a) to (f) show all the same, and R² is below greedy's by 0.025 in the median. The "
     "order with X perturbed holds in 37, 37, 37, 33, 22 of 41 comparisons for σ = 0.01, 0.03, 0.1, 0.3, 1; "
     "with y perturbed it is the same for all σ",
     cases=40,
-    ci_cases=2,
 )
 @mutants("sl.choose_nu", "moved", "lasso")
 def test_no_loss_of_fit(check):

@@ -24,7 +24,7 @@ from hypothesis import assume
 
 import sparselin as sl
 from proofs_checks.rational import HALF, columns, off, rational, segment, step
-from proofs_checks.steps import in_window, selections, show
+from proofs_checks.steps import in_window, selections, show, spread
 from sparselin.ledger import CORRECTED, EMPIRICAL, HOLDS, MISPRINT, OPEN, claim, mutants
 from sparselin.testing import integer_designs, tied_designs
 from sparselin.verification.sweep import sweep_gaussian
@@ -120,8 +120,7 @@ def test_whichever_member_is_selected(check):
     In Coq: step_is_active, every_run_is_of_omp
     """
 
-    def on_every_branch(design):
-        X, y = design
+    def on_every_branch(X, y):
         open_sets = {()}
         for _ in range(3):
             reached = set()
@@ -137,7 +136,7 @@ def test_whichever_member_is_selected(check):
             open_sets = reached
         return True
 
-    check.forall(integer_designs(4, 5) | tied_designs(4, 5), on_every_branch)
+    check.forall(integer_designs(4, 5) | tied_designs(4, 5), spread(on_every_branch))
 
 
 @claim("SA-theorem-3.3-floats", "Theorem 3.3", "float", HOLDS, cases=1_000_000, ci_cases=5_000)
@@ -180,8 +179,7 @@ def test_the_same_choices(check):
         "not the last",
     )
 
-    def choices(selection):
-        X, y, S = selection
+    def choices(X, y, S):
         at = step(X, y, S)
         if not at.lam_star:
             return not sl.first_entry(X, y, forced=S).active
@@ -190,7 +188,7 @@ def test_the_same_choices(check):
         exact = len(at.tied) > MOST_TIED or active == set(segment(X, y, S).active)
         return by_omp == set(at.tied) and exact and active <= by_omp and (active == by_omp or len(by_omp) > 1)
 
-    check.forall(selections(), choices)
+    check.forall(selections(), spread(choices))
 
 
 def as_enumerated(X, y, smaller=False):
@@ -248,8 +246,7 @@ def test_noise_breaks_ties(check):
     noisy = step(twins, check.rng.standard_normal(2)).tied
     check.refutes(noisy == (0, 1), "X = [[1, −1], [2, −2]]: |⟨X_1, y⟩| = |⟨X_2, y⟩| for every y")
 
-    def one_by_one(design):
-        X, y = design
+    def one_by_one(X, y):
         noise = noise_for(X, y)
         X = X + noise.standard_normal(X.shape)
         noisy_y = y + noise.standard_normal(y.shape)
@@ -258,14 +255,13 @@ def test_noise_breaks_ties(check):
         single = all(len(step(X, noisy_y, tuple(theirs.support[:t])).tied) == 1 for t in range(min(k, 3)))
         return single and tuple(ours.support) == tuple(theirs.support)
 
-    def only_equal_columns_stay_tied(selection):
-        X, y, S = selection
+    def only_equal_columns_stay_tied(X, y, S):
         at = step(X, y + noise_for(X, y).standard_normal(y.shape), S)
         Z = [off(rational(X), S, columns(rational(X), [i])) for i in at.tied]
         return all(Z[0] in (z, -z) for z in Z)
 
-    check.forall(integer_designs(4, 5), one_by_one)
-    check.forall(selections(max_n=4, max_d=5), only_equal_columns_stay_tied)
+    check.forall(integer_designs(4, 5), spread(one_by_one))
+    check.forall(selections(max_n=4, max_d=5), spread(only_equal_columns_stay_tied))
 
 
 @claim(

@@ -30,7 +30,7 @@ from hypothesis import strategies as st
 
 import sparselin as sl
 from proofs_checks.rational import HALF, columns, inner, rational, real, roots, segment, solution, step
-from proofs_checks.steps import selections
+from proofs_checks.steps import selections, spread
 from sparselin.ledger import EMPIRICAL, HOLDS, claim, mutants
 
 CLOSE = 1e-9  # relative to λ*; see above
@@ -134,8 +134,7 @@ def test_the_window_is_exactly_where_the_support_is_A(check):
     """
     ended = []
 
-    def sharp(selection):
-        X, y, S = selection
+    def sharp(X, y, S):
         window = Window(X, y, S)
         if window.eps < window.lam:
             ended.append(window)
@@ -145,7 +144,7 @@ def test_the_window_is_exactly_where_the_support_is_A(check):
             and (window.eps == window.lam or fails_beyond(window))
         )
 
-    check.forall(steps(), sharp)
+    check.forall(steps(), spread(sharp))
     # an event on T∖A alone: X_0 = (6, 3), X_1 = (6, 8), y = (5, 0): ε₂ = 6λ*/7
     opposite = Window([[6, 6], [3, 8]], [5, 0])
     check.over([opposite], lambda window: window.eps == fmpq(6, 7) * window.lam and window.left_out == [1])
@@ -179,8 +178,7 @@ def test_the_window_contains_that_of_the_proof(check):
     Consequences: A(S) ⊆ T is decided on all of (λ₀, λ*), and on (λ₁, λ*) from the same numbers
     """
 
-    def contains(selection):
-        X, y, S = selection
+    def contains(X, y, S):
         window, entry = Window(X, y, S), sl.first_entry(X, y, forced=S)
         lam, lam0 = real(window.lam), window.proof_lower()
         zero = not window.proof_reaches(window.lam, strictly=True) and lam0 <= CLOSE * lam
@@ -195,7 +193,7 @@ def test_the_window_contains_that_of_the_proof(check):
             and (strictly or (zero and window.eps == window.lam))
         )
 
-    check.forall(steps(), contains)
+    check.forall(steps(), spread(contains))
 
 
 def turned(t, m, tied=False):
@@ -233,17 +231,15 @@ def exactly_at_the_bound(design):
     return agrees(sl.first_entry(X, y), window) and window.eps == bound(window, j) < window.lam
 
 
-def without_event(case):
+def without_event(t, m):
     """X_0 = mX_1: h_0 = c_0/λ*, no event at all, for every |c|/q = cos α."""
-    t, m = case
     (x0, _), y = turned(t, 1)[0].T, np.array([1.0, 0.0])
     window = Window(X := np.column_stack([m * x0, x0]), y)
     return agrees(sl.first_entry(X, y), window) and window.eps == window.lam
 
 
-def parallel_to_y(case):
+def parallel_to_y(t, s):
     """X_1 ∥ y with c_1 = q_1 = sλ*: ρ_1 is the term of ε₁, λ*(1 − s), over 1 − s·cos²α, which tends to 1."""
-    t, s = case
     (x0, _), y = turned(t, 1)[0].T, np.array([1.0, 0.0])
     p, q = int(s.p), int(s.q)
     window = Window(X := np.column_stack([q * x0, [p * x0[0], 0.0]]), y)
@@ -285,8 +281,10 @@ def test_the_bounds_are_attained(check):
     kept = check.rng.permutation(len(free))[: check.cases]
     check.over([turned(*free[k]) for k in kept], exactly_at_the_bound)
     check.over([turned(t, 1, tied=True) for t in steep[: check.cases]], exactly_at_the_bound)
-    check.over([(t, m) for t in SLOPES[: check.cases] for m in (2, 7)], without_event)
-    check.over([(t, s) for t in SLOPES[: check.cases] for s in (fmpq(1, 3), fmpq(9, 10))], parallel_to_y)
+    check.over([(t, m) for t in SLOPES[: check.cases] for m in (2, 7)], spread(without_event))
+    check.over(
+        [(t, s) for t in SLOPES[: check.cases] for s in (fmpq(1, 3), fmpq(9, 10))], spread(parallel_to_y)
+    )
     check.over(range(2, 12), many_times_longer)
     all_columns = Window([[4, 0], [3, 5]], [1, 0])
     check.over([all_columns], lambda w: min(bound(w, 0), bound(w, 1)) == fmpq(8, 13) * w.lam)
@@ -345,8 +343,7 @@ def test_with_unit_columns_the_window_is_two_fifths_longer(check):
     Hypotheses: ‖X_j‖ ≥ ‖X_i‖ for an i ∈ A(S) is enough; λ* > 0, any S
     """
 
-    def gains(selection):
-        X, y, S = selection
+    def gains(X, y, S):
         window, norms = Window(X, y, S), np.linalg.norm(X, axis=0)
         lam = window.lam
         return agrees(sl.first_entry(X, y, forced=S), window) and all(
@@ -355,7 +352,7 @@ def test_with_unit_columns_the_window_is_two_fifths_longer(check):
             if j in window.outside and norms[j] >= min(norms[i] for i in window.A)
         )
 
-    check.forall(steps(equal_norms=True) | steps(), gains)
+    check.forall(steps(equal_norms=True) | steps(), spread(gains))
     check.over([t for t in SLOPES if t <= HALF][: check.cases], triangle)
     check.over([f(fmpq(1, 3))], lambda value: value == fmpq(45, 32))
     check.over([kappa()], lambda ball: ball > arb(KAPPA_BELOW) and ball < arb(KAPPA_ABOVE))
@@ -379,8 +376,7 @@ def test_the_window_is_as_long_as_the_margin(check):
     Unchecked: no bound from above by the margin alone is possible (row on the best bounds)
     """
 
-    def between(selection):
-        X, y, S = selection
+    def between(X, y, S):
         window = Window(X, y, S)
         lam, length = window.lam, window.eps / window.lam
         mu = 1 - max((abs(window.c[j]) for j in window.outside), default=fmpq(0)) / lam
@@ -394,7 +390,7 @@ def test_the_window_is_as_long_as_the_margin(check):
             and (window.left_out or at_least(length, Q2, 2 * mu - length * (1 + mu)))
         )
 
-    check.forall(steps(), between)
+    check.forall(steps(), spread(between))
     # c_1 = 0, h_1 = −k, q_1 = 2k: the lower bound is attained
     slanted = [(k, Window([[1, -k], [0, k]], [1, 1])) for k in range(1, 9)]
     check.over(slanted, lambda pair: pair[1].eps == fmpq(1, 1 + pair[0]) * pair[1].lam)

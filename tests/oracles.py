@@ -82,6 +82,13 @@ def same(one, other):
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
+def near(a, b, tol=1e-9):
+    """Assert that two arrays differ by at most tol times the largest entry of the second."""
+    a, b = np.asarray(a), np.asarray(b)
+    assert a.shape == b.shape
+    assert np.abs(a - b).max(initial=0) <= tol * np.abs(b).max(initial=np.finfo(float).tiny)
+
+
 def unit(X):
     """X with columns of length 1, or 0."""
     norms = np.linalg.norm(X, axis=0)

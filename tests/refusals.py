@@ -1,4 +1,4 @@
-"""What a call refuses, and with which words."""
+"""What a call refuses, or warns of, and with which words."""
 
 import pytest
 
@@ -7,3 +7,9 @@ def refuses(words, call, *arguments, error=ValueError, **options):
     """Assert that a call raises an error whose message matches the words."""
     with pytest.raises(error, match=words):
         call(*arguments, **options)
+
+
+def warns(words, call, *arguments, category=UserWarning, **options):
+    """Assert that a call warns with a message that matches the words; return its result."""
+    with pytest.warns(category, match=words):
+        return call(*arguments, **options)

@@ -162,8 +162,7 @@ def test_rows_held_out():
     total = y[out] - y[out].mean()
     assert r2[-1] == pytest.approx(1 - residual @ residual / (total @ total), rel=1e-10)
     assert r2[0] == pytest.approx(1 - np.sum((y[out] - y[~out].mean()) ** 2) / (total @ total), abs=1e-12)
-    with pytest.raises(ValueError, match="no rows were held out"):
-        sl.compress(parts(X, y)).compressed.held_out_r2(path)
+    refuses("no rows were held out", sl.compress(parts(X, y)).compressed.held_out_r2, path)
 
 
 def categorical(rng, n=2000):

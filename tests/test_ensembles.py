@@ -290,8 +290,7 @@ def test_sizes_below_one_are_refused(name):
     ],
 )
 def test_parameters_out_of_range_are_refused(name, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        getattr(ensembles, name)(5, 5, **arguments)
+    refuses(message, getattr(ensembles, name), 5, 5, **arguments)
 
 
 @pytest.mark.parametrize(

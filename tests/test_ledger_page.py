@@ -62,6 +62,10 @@ def test_every_row_has_its_words(shown):
         assert f"{row['undecided']:,} undecided" in cells or not row["undecided"]
 
 
+# `claim`, and what helpers of several rows make of it: the first decorator of a check
+MARKS = ("@claim", "@sentence(", "@rows_of(", "@on_digits(")
+
+
 def test_every_link_to_a_check_ends_at_its_function(site, shown):
     for row, (*_, cells) in zip(ROWS, shown, strict=True):
         file, _, name = row["test"].partition("::")
@@ -71,7 +75,7 @@ def test_every_link_to_a_check_ends_at_its_function(site, shown):
         assert f'<a id="{line}"' in code
         below = re.sub(r"<[^>]*>", "", code[code.index(f'<a id="{line}"') :])
         assert below.split("def ")[1].startswith(f"{name}("), row["id"]
-        assert below.lstrip(" 0123456789").startswith("@claim"), row["id"]
+        assert below.lstrip(" 0123456789").startswith(MARKS), row["id"]
 
 
 def test_the_filters_offer_what_the_rows_have(page):

@@ -1,12 +1,12 @@
 """The border: every public method refuses the same bad input with the same clear words."""
 
-import tracemalloc
 import warnings
 
 import methods
 import numpy as np
 import pytest
 import scipy.sparse
+from peak_memory import peak_memory
 from refusals import refuses
 
 import sparselin as sl
@@ -359,14 +359,10 @@ class TestSparse:
         rows, columns = rng.integers(20_000, size=50_000), 100 * rng.integers(10_000, size=50_000)
         X = scipy.sparse.csr_array((rng.normal(size=50_000), (rows, columns)), (20_000, 10**6))
         y = rng.normal(size=20_000)
-        tracemalloc.start()
-        problem = Problem(X, y)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert peak < 1e8
+        assert peak_memory(Problem, X, y) < 1e8
         occupied = np.unique(columns)
         picks = sl.omp(X[:, occupied].toarray(), y, 3).support
-        assert sl.omp(problem, 3).support.tolist() == occupied[picks].tolist()
+        assert sl.omp(Problem(X, y), 3).support.tolist() == occupied[picks].tolist()
 
     def test_entries_whose_squares_underflow_are_still_seen(self):
         tiny = scipy.sparse.csc_array(np.array([[1e-300, 1.0], [0.0, 1.0]]))

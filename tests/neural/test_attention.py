@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 torch = pytest.importorskip("torch")
 
@@ -191,8 +192,7 @@ def bad(X=None, y=None, weight=None, rows=slice(None)):
 )
 def test_bad_batches_are_named(batch, error, message):
     method = made(2, 3, network(3, 2), loss="cross_entropy")
-    with pytest.raises(error, match=message):
-        method.fit([bad(), batch], epochs=3)
+    refuses(message, method.fit, [bad(), batch], epochs=3, error=error)
     assert method.path.total_steps == 1
 
 
@@ -220,8 +220,7 @@ def test_bad_batches_are_named(batch, error, message):
     ],
 )
 def test_bad_settings_are_named(options, error, message):
-    with pytest.raises(error, match=message):
-        made(**{"k": 2, **options})
+    refuses(message, made, **{"k": 2, **options}, error=error)
 
 
 def test_a_wrong_value_of_any_argument_is_named(wrong):
@@ -235,11 +234,9 @@ def test_a_wrong_value_of_any_argument_is_named(wrong):
             assert "ambiguous" not in str(raised.value), name
     for call in (made(2).fit, made(2).fit_stream):
         for value in (5, None, 1.5, np.array(3), torch.tensor(2)):
-            with pytest.raises(TypeError, match=r"batches|stream"):
-                call(value)
+            refuses(r"batches|stream", call, value, error=TypeError)
     for value in (5, None, "nope"):
-        with pytest.raises(TypeError, match="categories must be a dict"):
-            EmbeddedColumns(3, value)
+        refuses("categories must be a dict", EmbeddedColumns, 3, value, error=TypeError)
 
 
 def test_one_class_is_refused():
@@ -254,25 +251,17 @@ def test_a_batch_of_one_row_is_named_where_it_cannot_be_normalised(method):
     X, y = planted()
     given = (X[:1], y[:1]) if method == "partial_fit" else ([(X, y), (X[:1], y[:1])],)
     call = getattr(made(1, net=net, steps_per_phase=3), method)
-    with pytest.raises(ValueError, match=r"every batch must have at least 2 rows.*; got 1\..*drop_last=True"):
-        call(*given)
+    refuses(r"every batch must have at least 2 rows.*; got 1\..*drop_last=True", call, *given)
 
 
 def test_bad_calls_are_named():
-    with pytest.raises(TypeError, match=r"more than once.*list_iterator: fit_stream"):
-        made(2).fit(iter([planted()]))
-    with pytest.raises(ValueError, match="batches must not be empty"):
-        made(2).fit([])
-    with pytest.raises(ValueError, match="6 phases need a step each; got 5 steps"):
-        made(6).fit([planted()], epochs=5)
-    with pytest.raises(ValueError, match="epochs must be at least 1"):
-        made(2).fit([planted()], epochs=0)
-    with pytest.raises(ValueError, match="without a length need steps_per_phase"):
-        made(2).fit_stream(iter([planted()]))
-    with pytest.raises(ValueError, match="partial_fit needs steps_per_phase"):
-        made(2).partial_fit(*planted())
-    with pytest.raises(ValueError, match="penalty must be nonnegative"):
-        made(2, penalty=lambda S: -1.0).fit([planted()])
+    refuses(r"more than once.*list_iterator: fit_stream", made(2).fit, iter([planted()]), error=TypeError)
+    refuses("batches must not be empty", made(2).fit, [])
+    refuses("6 phases need a step each; got 5 steps", made(6).fit, [planted()], epochs=5)
+    refuses("epochs must be at least 1", made(2).fit, [planted()], epochs=0)
+    refuses("without a length need steps_per_phase", made(2).fit_stream, iter([planted()]))
+    refuses("partial_fit needs steps_per_phase", made(2).partial_fit, *planted())
+    refuses("penalty must be nonnegative", made(2, penalty=lambda S: -1.0).fit, [planted()])
 
 
 def test_infinity_that_the_network_hides_is_found():
@@ -298,8 +287,7 @@ def test_a_loss_that_is_not_finite_stops_with_phase_and_step():
     assert method.path.status is Status.STREAM_ENDED
     calls = itertools.count()
     method = made(3, loss=lambda f, y: f.sum(1) / (0.0 if next(calls) == 9 else 1.0), warm_up=2)
-    with pytest.raises(NonFiniteLoss, match=r"phase 2, step 2 of it \(batch 10\)"):
-        method.fit([planted()], epochs=20)
+    refuses(r"phase 2, step 2 of it \(batch 10\)", method.fit, [planted()], epochs=20, error=NonFiniteLoss)
     assert len(method.path) == 1
 
 
@@ -397,8 +385,7 @@ def test_categorical_columns_are_units():
     assert path.order.tolist() == [2, 4]
     assert sorted(path.support) == sorted(np.flatnonzero(np.isin(inputs.groups, [2, 4])))
     assert path.features_at(1).tolist() == [6, 7, 8, 9]
-    with pytest.raises(ValueError, match=r"t must lie in 0\.\.2"):
-        path.features_at(3)
+    refuses(r"t must lie in 0\.\.2", path.features_at, 3)
     vectors = inputs(torch.ones(1, 5))[0, 2:].reshape(3, 4)
     assert len(torch.unique(vectors, dim=0)) == 3
     large = EmbeddedColumns(1, {0: 2**24 + 2}, dimension=1)
@@ -410,8 +397,7 @@ def test_categorical_columns_are_units():
             ValueError, match=r"column 0 must hold categories, integers in 0\.\.11; got .* row 1"
         ):
             inputs(torch.tensor([[0.0] * 5, [wrong, 0, 0, 0, 0]]))
-    with pytest.raises(ValueError, match=r"a column of categories must be in 0\.\.4; got 5"):
-        EmbeddedColumns(5, {5: 3})
+    refuses(r"a column of categories must be in 0\.\.4; got 5", EmbeddedColumns, 5, {5: 3})
 
 
 def test_faults_of_newcomers_say_what_to_pass():
@@ -423,8 +409,7 @@ def test_faults_of_newcomers_say_what_to_pass():
         SequentialAttention(net, 2, n_features=4).fit((X, y))
     with pytest.raises(ValueError, match=r"one class for each row; got shape \(12, 1\)"):
         SequentialAttention(net, 2, n_features=4).fit([(X, y[:, None])])
-    with pytest.raises(TypeError, match="not a class"):
-        SequentialAttention(nn.Linear, 2, n_features=4)
+    refuses("not a class", SequentialAttention, nn.Linear, 2, n_features=4, error=TypeError)
     with pytest.raises(TypeError, match=r"that makes an optimiser.*got Adam"):
         SequentialAttention(net, 2, n_features=4, optimizer=torch.optim.Adam(net.parameters()))
 

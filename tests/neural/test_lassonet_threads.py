@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 torch = pytest.importorskip("torch")
 
@@ -100,8 +101,7 @@ def test_51_a_loss_that_is_no_mean_over_rows_is_refused():
     def cox(output, target):
         return output.sum() - torch.logcumsumexp(output[:, 0], 0).sum()
 
-    with pytest.raises(ValueError, match="one number a row"):
-        lassonet_path([8], X, y, loss=cox)
+    refuses("one number a row", lassonet_path, [8], X, y, loss=cox)
 
 
 def test_71_results_are_numpy_arrays():
@@ -121,11 +121,9 @@ def test_69_classes_beyond_the_outputs_are_named():
     """
     X, y = design()
     label = (y > y.mean()).astype(int)
-    with pytest.raises(ValueError, match="class 2"):
-        lassonet_path(skip_network(6, 2), X, label + 1, loss="cross_entropy")
+    refuses("class 2", lassonet_path, skip_network(6, 2), X, label + 1, loss="cross_entropy")
     judge = (X, label + 1)
-    with pytest.raises(ValueError, match="class 2"):
-        lassonet_path(skip_network(6, 2), X, label, loss="cross_entropy", validation=judge)
+    refuses("class 2", lassonet_path, skip_network(6, 2), X, label, loss="cross_entropy", validation=judge)
     judge = (X, 2 * label)
     path = lassonet_path(skip_network(6, 3), X, label, loss="cross_entropy", validation=judge, k=5, **QUICK)
     assert np.isfinite(path.validation_loss).all()
@@ -234,8 +232,7 @@ def test_25_43_47_without_targets():
     X = np.repeat(factors, 3, axis=1) * [1, -1, 2, 1, -1, 2] + 0.05 * rng.standard_normal((80, 6))
     path = reconstruction_path([6], X, k=2, validation=X[:20], **QUICK)
     assert sorted(path.support(2) // 3) == [0, 1]
-    with pytest.raises(TypeError, match="loss"):
-        reconstruction_path([6], X, loss="squared")
+    refuses("loss", reconstruction_path, [6], X, loss="squared", error=TypeError)
 
 
 def test_matrix_completion_beats_the_mean():
@@ -257,5 +254,4 @@ def test_matrix_completion_beats_the_mean():
     assert found.path.n_selected[0] == 5
     assert found.path.n_selected[-1] <= 2
     hidden[3] = np.nan
-    with pytest.raises(ValueError, match=r"rows \[3\]"):
-        matrix_completion([8], hidden)
+    refuses(r"rows \[3\]", matrix_completion, [8], hidden)

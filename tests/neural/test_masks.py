@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 torch = pytest.importorskip("torch")
 
@@ -112,14 +113,12 @@ def test_folding_leaves_the_network_and_is_only_where_it_can_be():
     ]
     for other in unfoldable:
         assert isinstance(masks.masked(other, mask)[0], FeatureMask)
-        with pytest.raises(ValueError, match="folded=True needs a network"):
-            masks.masked(other, mask, True)
+        refuses("folded=True needs a network", masks.masked, other, mask, True)
     twice = nn.Linear(4, 4)  # of its two places only the first reads x
     mask = made("softmax", 4, dtype=torch.float32)
     X, network = torch.randn(3, 4), nn.Sequential(twice, nn.ReLU(), twice)
     torch.testing.assert_close(masks.masked(network, mask, True)(X), network(mask(X)))
-    with pytest.raises(ValueError, match="folded must be"):
-        masks.masked(network, mask, "yes")
+    refuses("folded must be", masks.masked, network, mask, "yes")
 
 
 def test_a_mask_of_images_has_a_weight_for_each_pixel():
@@ -140,8 +139,7 @@ def test_a_mask_of_images_has_a_weight_for_each_pixel():
     ],
 )
 def test_bad_masks_are_named(options, error, message):
-    with pytest.raises(error, match=message):
-        FeatureMask(**{"n_features": 3, **options})
+    refuses(message, FeatureMask, **{"n_features": 3, **options}, error=error)
 
 
 def test_sizes_of_phases():
@@ -151,8 +149,7 @@ def test_sizes_of_phases():
     assert schedule.sizes_of(7, "double") == (1, 2, 4)
     assert schedule.sizes_of(0, "double") == schedule.sizes_of(0, 3) == ()
     for wrong in ("triple", 0, 1.5):
-        with pytest.raises((ValueError, TypeError), match="features_per_step"):
-            schedule.sizes_of(3, wrong)
+        refuses("features_per_step", schedule.sizes_of, 3, wrong, error=(ValueError, TypeError))
 
 
 @pytest.mark.parametrize(("k", "steps", "warm_up"), [(3, 3, 0), (7, 100, 0.1), (50, 8_600, 0.1), (4, 11, 5)])
@@ -166,10 +163,7 @@ def test_the_phases_share_all_steps_after_the_warm_up(k, steps, warm_up):
 
 
 def test_bad_schedules_are_named():
-    with pytest.raises(ValueError, match="5 phases need a step each; got 4 steps"):
-        schedule.divided(5, 1, 4, 0)
+    refuses("5 phases need a step each; got 4 steps", schedule.divided, 5, 1, 4, 0)
     for wrong in (1.0, -0.1, -1):
-        with pytest.raises(ValueError, match="warm_up must be"):
-            schedule.divided(2, 1, 100, wrong)
-    with pytest.raises(ValueError, match="steps_per_phase must be at least 1"):
-        schedule.repeated(2, 1, 0, 0.1)
+        refuses("warm_up must be", schedule.divided, 2, 1, 100, wrong)
+    refuses("steps_per_phase must be at least 1", schedule.repeated, 2, 1, 0, 0.1)

@@ -6,6 +6,7 @@ import gzip
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 pytest.importorskip("torch")
 
@@ -86,10 +87,7 @@ def test_mice_that_are_no_table_are_named(folder, monkeypatch, content):
     small(monkeypatch, "mice", 8, None, 3, 2)
     mice(folder, LINES)
     (folder / data.MICE).write_bytes(content)
-    with pytest.raises(
-        ValueError, match=r"Cortex_Nuclear\.csv must be a \.csv in UTF-8: .*\. Fetch the file again"
-    ):
-        table("mice")
+    refuses(r"Cortex_Nuclear\.csv must be a \.csv in UTF-8: .*\. Fetch the file again", table, "mice")
 
 
 def idx(array):
@@ -121,18 +119,15 @@ def test_images_are_read_training_rows_first(folder, monkeypatch, name, where):
 def test_damaged_images_are_named(folder, monkeypatch):
     small(monkeypatch, "mnist", 10, 5, 4, 2, (2, 2))
     images(folder, "mnist")
-    with pytest.raises(ValueError, match=r"train-images.* must hold 5 rows; got 6"):
-        table("mnist")
+    refuses(r"train-images.* must hold 5 rows; got 6", table, "mnist")
     broken = folder / "mnist/t10k-labels-idx1-ubyte.gz"
     whole = broken.read_bytes()
     # a type of blocks that there is not, after the header of 10 bytes; a part of it; no checksum; nothing
     for content in (whole[:10] + b"\xff" + whole[11:], whole[:-9], whole[:-4], b""):
         broken.write_bytes(content)
-        with pytest.raises(ValueError, match=r"t10k-labels.* must"):
-            table("mnist")
+        refuses(r"t10k-labels.* must", table, "mnist")
     broken.unlink()
-    with pytest.raises(FileNotFoundError, match="SPARSELIN_DATA names has no mnist/t10k-labels"):
-        table("mnist")
+    refuses("SPARSELIN_DATA names has no mnist/t10k-labels", table, "mnist", error=FileNotFoundError)
 
 
 def arrays(folder, name, **stored):
@@ -157,15 +152,12 @@ def test_isolet_and_coil_are_read_from_arrays(folder, monkeypatch):
 def test_damaged_arrays_are_named(folder, monkeypatch):
     small(monkeypatch, "coil20", 5, None, 2, 2)
     name = "coil20/coil20_20x20.npz"
-    with pytest.raises(FileNotFoundError, match=f"no {name}"):
-        table("coil20")
+    refuses(f"no {name}", table, "coil20", error=FileNotFoundError)
     X = np.random.default_rng(0).integers(0, 9, (500, 2))
     arrays(folder, name, nearest=X)
-    with pytest.raises(ValueError, match="arrays bicubic, y"):
-        table("coil20")
+    refuses("arrays bicubic, y", table, "coil20")
     arrays(folder, name, bicubic=X, y=np.zeros(4, int))
-    with pytest.raises(ValueError, match=r"5 rows of 2 features.*got X of shape \(500, 2\), 4 labels"):
-        table("coil20")
+    refuses(r"5 rows of 2 features.*got X of shape \(500, 2\), 4 labels", table, "coil20")
     whole = (folder / name).read_bytes()
     np.savez_compressed(folder / name, bicubic=X, y=X[:, 0])
     packed = (folder / name).read_bytes()
@@ -173,8 +165,7 @@ def test_damaged_arrays_are_named(folder, monkeypatch):
     broken = packed[:begin] + b"\xff" + packed[begin + 1 :]
     for content in (b"no zip", b"", whole[: len(whole) // 2], whole[:200] + b"???" + whole[203:], broken):
         (folder / name).write_bytes(content)
-        with pytest.raises(ValueError, match="must be a whole npz file"):
-            table("coil20")
+        refuses("must be a whole npz file", table, "coil20")
     small(monkeypatch, "isolet", 5, 3, 2, 2)
     y = np.array([1, 2, 1, 2, 1])
     arrays(
@@ -185,8 +176,7 @@ def test_damaged_arrays_are_named(folder, monkeypatch):
         X_test_e4=X[3:5, :1],
         y_test=y[3:],
     )
-    with pytest.raises(ValueError, match="rows as long as those for training"):
-        table("isolet")
+    refuses("rows as long as those for training", table, "isolet")
 
 
 def test_activity_is_read_from_text(folder, monkeypatch):
@@ -200,8 +190,7 @@ def test_activity_is_read_from_text(folder, monkeypatch):
     assert (found.y.tolist(), found.n_train) == ([0, 1, 0], 2)
     data._read.cache_clear()
     (folder / "activity/X_test.txt").write_text("5 six\n")
-    with pytest.raises(ValueError, match=r"X_test.txt must hold rows of as many numbers"):
-        table("activity")
+    refuses(r"X_test.txt must hold rows of as many numbers", table, "activity")
 
 
 def test_a_folder_that_is_not_named_and_a_set_that_is_none(monkeypatch):
@@ -210,8 +199,7 @@ def test_a_folder_that_is_not_named_and_a_set_that_is_none(monkeypatch):
         FileNotFoundError, match=r"Mice Protein needs SPARSELIN_DATA, a folder with mice/Data"
     ):
         table("mice")
-    with pytest.raises(ValueError, match=r"data must be one of mice, .*; got 'mouse'"):
-        table("mouse")
+    refuses(r"data must be one of mice, .*; got 'mouse'", table, "mouse")
     for name in data.EMBEDDED:
         assert table(name).X.shape == (FORMS[name].rows, FORMS[name].d)
 
@@ -292,10 +280,8 @@ def test_the_official_test_rows_and_fewer_training_rows(leaky):
     assert (np.diff(sets.X_test[:, 0]) > 0).all()
     assert len(sets.y) + len(sets.y_val) == 30
     assert 2 <= len(sets.y_val) <= 5
-    with pytest.raises(ValueError, match="rows must be at least 1; got 0"):
-        split(known, leaky, 1, rows=0)
-    with pytest.raises(ValueError, match="got 1, 0 and 30 of 120, at most 1"):
-        split(known, leaky, 1, rows=1)
+    refuses("rows must be at least 1; got 0", split, known, leaky, 1, rows=0)
+    refuses("got 1, 0 and 30 of 120, at most 1", split, known, leaky, 1, rows=1)
 
 
 def test_scaling_is_by_training_rows_or_by_all_of_them(rng):

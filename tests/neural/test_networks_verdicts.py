@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 from proofs_checks.experiments.networks import verdicts
 from proofs_checks.experiments.networks.pieces import Piece, Record
@@ -118,10 +119,8 @@ def test_a_score_that_one_seed_lacks_is_of_the_others():
 
 
 def test_records_that_are_no_summary():
-    with pytest.raises(ValueError, match=r"paper\|mice\|random\|50\|1\| is there twice"):
-        summary(records((0.9,)) * 2)
-    with pytest.raises(ValueError, match=r"network of paper\|mice\|random\|50\|2\| is not"):
-        summary(records((0.9, math.nan)))
+    refuses(r"paper\|mice\|random\|50\|1\| is there twice", summary, records((0.9,)) * 2)
+    refuses(r"network of paper\|mice\|random\|50\|2\| is not", summary, records((0.9, math.nan)))
 
 
 # --- the paired test -------------------------------------------------------------------------------------
@@ -153,10 +152,8 @@ def test_the_least_p_of_few_seeds(n, least):
 def test_only_common_seeds_are_compared():
     first, second = of(0.9, 0.8, 0.7), of(0.5, 0.6)
     assert paired(first, second)[:2] == (2, pytest.approx(0.3))
-    with pytest.raises(ValueError, match=r"1 to 20 seeds in common; got 0: .*\[1\].*\[\]"):
-        paired(of(0.9), of())
-    with pytest.raises(ValueError, match="got 21"):
-        paired(of(*[0.5] * 21), of(*[0.4] * 21))
+    refuses(r"1 to 20 seeds in common; got 0: .*\[1\].*\[\]", paired, of(0.9), of())
+    refuses("got 21", paired, of(*[0.5] * 21), of(*[0.4] * 21))
 
 
 # --- verdicts --------------------------------------------------------------------------------------------
@@ -296,8 +293,7 @@ def test_of_several_the_worst_counts():
     assert together([REPRODUCED, UNDECIDED]) is UNDECIDED
     assert together([UNDECIDED, NOT_REPRODUCED]) is NOT_REPRODUCED
     assert together([REPRODUCED] * 3) is REPRODUCED
-    with pytest.raises(ValueError, match="got none"):
-        together([])
+    refuses("got none", together, [])
 
 
 # --- stored records --------------------------------------------------------------------------------------
@@ -310,5 +306,4 @@ def test_records_are_read_back(tmp_path):
     file.write_text("".join(json.dumps(one.as_json()) + "\n" for one in made), encoding="utf-8")
     assert list(stored(file)) == made
     file.write_text(file.read_text() + '{"piece": 3}\n', encoding="utf-8")
-    with pytest.raises(ValueError, match=r"records.jsonl, line 3, must be a record"):
-        stored(file)
+    refuses(r"records.jsonl, line 3, must be a record", stored, file)

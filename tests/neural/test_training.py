@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 torch = pytest.importorskip("torch")
 
@@ -22,10 +23,8 @@ def test_losses_are_by_rows():
     assert training.as_loss(nn.CrossEntropyLoss(label_smoothing=0.1)) is not training.cross_entropy
     squares = training.as_loss(nn.MSELoss())(output, torch.zeros(6, 3))
     assert torch.allclose(squares, 2 * training.as_loss("squared")(output, torch.zeros(6, 3)))
-    with pytest.raises(ValueError, match="'squared'"):
-        training.as_loss("hinge")
-    with pytest.raises(ValueError, match="one number a row"):
-        training.as_loss(lambda output, target: output.sum())(output, target)
+    refuses("'squared'", training.as_loss, "hinge")
+    refuses("one number a row", training.as_loss(lambda output, target: output.sum()), output, target)
 
 
 @pytest.mark.parametrize("loss", [nn.MSELoss(), nn.BCEWithLogitsLoss(), nn.HuberLoss()])
@@ -76,8 +75,7 @@ def test_a_batch_that_cannot_be_normalised_is_named():
     def other(X):
         raise ValueError("of its own")
 
-    with pytest.raises(ValueError, match="of its own"):
-        training.forward(other, torch.ones(1, 2))
+    refuses("of its own", training.forward, other, torch.ones(1, 2))
 
 
 def test_seeds_leave_the_state_outside():
@@ -95,11 +93,9 @@ def test_the_first_linear_layer_is_found_or_refused():
     net = nn.Sequential(nn.Flatten(), mlp(4, [3], 2))
     assert first_linear(net, 4)[0] == "1.0"
     for wrong in (mlp(5, [3], 2), nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 2)), nn.ReLU()):
-        with pytest.raises(ValueError, match=r"must begin with nn\.Linear\(4"):
-            first_linear(wrong, 4)
+        refuses(r"must begin with nn\.Linear\(4", first_linear, wrong, 4)
     assert SkipNetwork(net, 4, 2)(torch.ones(3, 4)).shape == (3, 2)
 
 
 def test_a_loss_that_is_not_finite_says_where():
-    with pytest.raises(training.NonFiniteLoss, match="λ = 3"):
-        training.check_finite_loss(float("nan"), "λ = 3, step 7")
+    refuses("λ = 3", training.check_finite_loss, float("nan"), "λ = 3, step 7", error=training.NonFiniteLoss)
