@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 from liars import liars  # noqa: E402
 
-ROWS = ("networks", "test_networks_tables", "test_networks_sentences", "test_networks_lassonet")
+ROWS = ("networks", "pixels", "test_networks_tables", "test_networks_sentences", "test_networks_lassonet")
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_pictures_follow_the_supports(rows_of):
 
 def test_the_jackknife_of_a_mean_is_its_standard_error(rows_of, rng):
     rows_of([])
-    jackknife = sys.modules["proofs_checks.test_networks_sentences"].jackknife
+    jackknife = sys.modules["proofs_checks.pixels"].jackknife
     values = rng.normal(size=7)
     mean, error = jackknife(lambda seeds: values[seeds].mean(), list(range(7)))
     assert (mean, error) == pytest.approx((values.mean(), values.std(ddof=1) / 7**0.5))
