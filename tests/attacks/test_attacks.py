@@ -13,6 +13,7 @@ import sparselin
 
 from . import run
 from .attacks import ATTACKS, attempt, make, warm_up
+from .compare import DIFFERENT, ROUNDING, SAME, compared
 from .designs import FAMILIES
 from .oracles import Design
 from .run import CRASH, FAILURES, HANG, RIGHT, WRONG, Case
@@ -268,3 +269,20 @@ def test_the_oracle_knows_every_solution_of_a_tie():
          [1, 1, 0, 0, 0, 0, 0]]  # fmt: skip
     step = Design(np.array(X, float), np.array([0.0, 3, -1, 0, 1])).at((1,))
     assert step.entry()[0] == (0, 6)
+
+
+def test_answers_are_compared_by_words_exactly_and_by_numbers_within_the_bound():
+    answer = {"support": [2, 0], "coef": [[1.0, 1e-12], [float("nan"), 3.0]], "status": "COMPLETED"}
+    expected = [
+        ({}, SAME),
+        ({"coef": [[1.0, 2e-9], [float("nan"), 3.0 + 2e-9]]}, ROUNDING),  # 1e-9 of the largest, 3
+        ({"coef": [[1.0, 4e-9], [float("nan"), 3.0]]}, DIFFERENT),
+        ({"coef": [[1.0, float("nan")], [1e-12, 3.0]]}, DIFFERENT),
+        ({"coef": [[1.0, 1e-12, float("nan")], [3.0]]}, DIFFERENT),
+        ({"support": [0, 2]}, DIFFERENT),
+        ({"status": "EXACT_FIT"}, DIFFERENT),
+        ({"ties": []}, DIFFERENT),
+    ]
+    for change, verdict in expected:
+        assert compared(answer | {"bound": 1e-9}, answer | change | {"bound": 1e-10})[0] == verdict, change
+    assert compared({"error": "ValueError: a"}, {"error": "TypeError: a"})[0] == DIFFERENT
