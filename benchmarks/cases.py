@@ -154,6 +154,36 @@ CASES: tuple[Case, ...] = (
         for n, d, k, least in ((2000, 20000, 50, 1 / 1.1), (300, 30, 10, 0.5))
     ),
     Case(
+        "complex",
+        designs.complex_signal,
+        {"n": 1000, "d": 4000, "k": 20},
+        TOY,
+        (
+            Job(
+                "complex/omp",
+                "OMP, complex128",
+                entrants.our_omp,
+                (),
+                checks.selects_like_omp(entrants.our_omp),
+            ),
+        ),
+    ),
+    Case(
+        "groups",
+        designs.grouped,
+        {"n": 600, "d": 2000, "k": 20, "size": 5},
+        {"n": 40, "d": 60, "k": 4, "size": 5},
+        (
+            Job(
+                "groups/omp",
+                "OMPSelector, groups of 5",
+                entrants.our_groups,
+                (),
+                checks.selects_groups(entrants.our_groups),
+            ),
+        ),
+    ),
+    Case(
         "OLS, centred",
         designs.centred,
         {"n": 2000, "d": 2000, "k": 20},

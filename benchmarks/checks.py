@@ -28,6 +28,20 @@ def selects_like_omp(ours: Entrant, eps: float = 2.0**-52) -> Check:
     return check
 
 
+def selects_groups(ours: Entrant) -> Check:
+    """The groups are the textbook's, in order, and the residual norm to 1e-10 of ‖y‖."""
+
+    def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
+        order, r = textbook.group_omp(data.X, data.y, data.k, data.groups)
+        path = answers[ours]
+        alike = sum(a == b for a, b in zip(path.order.tolist(), order, strict=False))
+        error = abs(float(path.residual_norm[-1] - np.linalg.norm(r)) / np.linalg.norm(data.y))
+        right = path.order.tolist() == order and error <= 1e-10
+        return Outcome(bool(right), f"{alike} of {data.k} groups as textbook, ‖r‖ to {error:.0e}")
+
+    return check
+
+
 def coefficients(ours: Entrant, other: Entrant) -> Check:
     """Those of an estimator are the other's, where that ran."""
 

@@ -38,6 +38,29 @@ def sparse(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
     return SimpleNamespace(X=X, y=y, k=k, steps=k)
 
 
+def complex_signal(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
+    """Complex Gaussian unit columns, y = Xβ + noise at a tenth of it, β complex normal on k/2 columns."""
+    rng = np.random.default_rng(seed)
+    real, imaginary = rng.standard_normal((2, n, d))
+    X = unit(real + 1j * imaginary)
+    S = rng.choice(d, max(1, k // 2), replace=False)
+    weight, noise = (rng.standard_normal(m) + 1j * rng.standard_normal(m) for m in (len(S), n))
+    return SimpleNamespace(X=X, y=_with_noise(X[:, S] @ weight, noise), k=k)
+
+
+def grouped(seed: int, n: int, d: int, k: int, size: int) -> SimpleNamespace:
+    """Gaussian unit columns in groups of `size`, y = Xβ + noise at a tenth of it, β normal on k/2 groups."""
+    rng = np.random.default_rng(seed)
+    X, groups = unit(rng.standard_normal((n, d))), np.arange(d) // size
+    S = np.flatnonzero(np.isin(groups, rng.choice(d // size, max(1, k // 2), replace=False)))
+    y = _with_noise(X[:, S] @ rng.standard_normal(len(S)), rng.standard_normal(n))
+    return SimpleNamespace(X=X, y=y, k=k, groups=groups)
+
+
+def _with_noise(fit: np.ndarray, rough: np.ndarray) -> np.ndarray:
+    return fit + 0.1 * rough * np.linalg.norm(fit) / np.linalg.norm(rough)
+
+
 def ar1(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
     """Neighbouring columns correlate by 0.9; y noise for some seeds, a signal for others."""
     X, y = sl.ensembles.ar1(n, d, seed)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import sparselin as sl
+from benchmarks import textbook
 from benchmarks.contest import PEERS, Data, Entrant, missing, register
 from benchmarks.designs import cached
 
@@ -83,6 +84,12 @@ def our_omp_by_columns(data: Data) -> Any:
 def our_omp_single(data: Data) -> Any:
     X, y = cached(data, "single", lambda: (data.X.astype(np.float32), data.y.astype(np.float32)))
     return sl.omp(X, y, data.k)
+
+
+@entrant("OMPSelector with groups", needs="sparselin:estimators")
+def our_groups(data: Data) -> Any:
+    selector = sl.estimators.OMPSelector(data.k, groups=data.groups, fit_intercept=False)
+    return selector.fit(data.X, data.y).path_
 
 
 @entrant("sl.ols", needs="sparselin:ols")
@@ -210,7 +217,17 @@ def sklearn_omp_cv(data: Data) -> Any:
     return OrthogonalMatchingPursuitCV(max_iter=data.k).fit(data.X, data.y)
 
 
-@entrant("k gemvs", "omp", "path/noise", "csc/1%")
+@entrant("textbook", "complex")
+def textbook_omp(data: Data) -> Any:
+    return textbook.omp(data.X, data.y, data.k)
+
+
+@entrant("textbook", "groups")
+def textbook_groups(data: Data) -> Any:
+    return textbook.group_omp(data.X, data.y, data.k, data.groups)
+
+
+@entrant("k gemvs", "omp", "complex", "groups", "path/noise", "csc/1%")
 def gemvs(data: Data) -> None:
     """The textbook cost of k steps: Xᵀr, k times, by NumPy's BLAS (by SciPy for a sparse X)."""
     for _ in range(data.k):

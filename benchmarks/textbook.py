@@ -42,11 +42,23 @@ def rank_beside_ones(X: np.ndarray) -> int:
 
 
 def omp(X: Any, y: np.ndarray, k: int, follow: list[int] | None = None) -> tuple[list[int], np.ndarray]:
-    """argmax |⟨X_j, P_S^⊥y⟩|, k times: the support, and by how much each pick's score is less than the best.
+    """argmax |X_jᴴP_S^⊥y|, k times: the support, and by how much each pick's score is less than the best.
 
     That is zero, unless there are picks to `follow`.
     """
     return _greedy(X, y, k, False, follow)
+
+
+def group_omp(X: np.ndarray, y: np.ndarray, k: int, groups: np.ndarray) -> tuple[list[int], np.ndarray]:
+    """argmax_g ‖X_gᵀr‖, k times: the groups in their order, and the residual."""
+    order: list[int] = []
+    r = y
+    for _ in range(k):
+        squares = np.bincount(groups, (X.T @ r) ** 2)
+        squares[order] = -1
+        order.append(int(np.argmax(squares)))
+        r = residual(X, y, np.flatnonzero(np.isin(groups, order)).tolist())
+    return order, r
 
 
 def ols(X: Any, y: np.ndarray, k: int, follow: list[int] | None = None) -> tuple[list[int], np.ndarray]:
@@ -58,11 +70,11 @@ def _greedy(
     X: Any, y: np.ndarray, k: int, orthogonal: bool, follow: list[int] | None
 ) -> tuple[list[int], np.ndarray]:
     S: list[int] = []
-    gaps, r, basis = np.zeros(k), y, np.zeros((X.shape[0], k), order="F")
+    gaps, r, basis = np.zeros(k), y, np.zeros((X.shape[0], k), np.result_type(X.dtype, y), order="F")
     squares = np.asarray((X * X).sum(axis=0), float).ravel() if orthogonal else np.zeros(0)
     left = squares.copy()
     for t in range(k):
-        scores, Q = np.abs(X.T @ r), basis[:, :t]
+        scores, Q = np.abs(X.T @ r.conj()), basis[:, :t]
         scores[S] = -1
         if orthogonal:
             _divide_by_lengths(scores, X, Q, squares, left)
@@ -79,7 +91,7 @@ def _greedy(
 
 def _project_off(Q: np.ndarray, v: np.ndarray) -> np.ndarray:
     for _ in range(2):
-        v = v - Q @ (Q.T @ v)
+        v = v - Q @ (Q.conj().T @ v)
     return v
 
 
