@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import residual, textbook_omp
 from refusals import refuses
+from scipy.sparse.linalg import aslinearoperator
 from threadpoolctl import threadpool_limits
 
 import sparselin as sl
@@ -484,3 +485,18 @@ def test_bad_input(arguments, error, words):
 )
 def test_bad_options(options, error, words):
     refuses(words, batch_omp, D, Y, 1, error=error, **options)
+
+
+@given(SEEDS)
+def test_weights_operators_and_nonnegative_coefficients(seed):
+    rng = np.random.default_rng(seed)
+    (D, Y), weight = gaussian(seed, 9, 12, 4), rng.integers(1, 4, 9)
+    for options in (
+        {"sample_weight": weight},
+        {"positive": True},
+        {"positive": True, "sample_weight": weight},
+    ):
+        for kind in (D, scipy.sparse.csc_array(D), aslinearoperator(D)):
+            assert_equals_omp(kind, Y, 5, tol=0.3, forced=[2], **options)
+    assert_equals_omp(aslinearoperator(D + 1j * D[::-1]), Y, 5, residual=0.5, sample_weight=weight)
+    refuses("positive are for real data", batch_omp, 1j * D, Y, 2, positive=True)

@@ -7,6 +7,7 @@ import scipy.stats
 from flint import fmpq, fmpq_mat
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 import sparselin as sl
 from sparselin import Status
@@ -219,6 +220,41 @@ def test_forms_weights_stops_and_precision(rng, method):
     assert seen == [path.support[:1].tolist(), path.support[:2].tolist()]
     assert stopped.status is Status.STOPPED
     assert not X.flags.writeable or np.array_equal(X, gaussian(3)[0])
+
+
+@METHODS
+@given(seed=SEEDS, forced=st.lists(st.integers(0, 17), max_size=2, unique=True))
+def test_an_operator_selects_as_its_matrix(method, seed, forced):
+    X, y = gaussian(seed)
+    weight = np.random.default_rng(seed).integers(1, 4, 12)
+    for options in ({}, {"sample_weight": weight}, {"forced": forced}, {"residual": 1.0}):
+        path, other = (method(data, y, 6, **options) for data in (X, aslinearoperator(X)))
+        assert other.support.tolist() == path.support.tolist()
+        assert (other.ties, other.status) == (path.ties, path.status)
+        np.testing.assert_allclose(other.coef, path.coef, rtol=1e-9)
+        np.testing.assert_allclose(other.lam_star, path.lam_star, rtol=1e-9)
+
+
+def test_sparse_spectra_from_some_samples_by_an_fft(rng):
+    """Compressed sensing: the frequencies of a signal from 64 of its 256 samples, no matrix in sight."""
+    n, d = 64, 256
+    rows = np.sort(rng.permutation(d)[:n])
+
+    def rmatvec(r):
+        whole = np.zeros((d, *r.shape[1:]), complex)
+        whole[rows] = r
+        return np.fft.fft(whole, axis=0, norm="ortho")
+
+    def matvec(v):
+        return np.fft.ifft(v, axis=0, norm="ortho")[rows]
+
+    F = LinearOperator((n, d), matvec, rmatvec, matmat=matvec, rmatmat=rmatvec, dtype=complex)
+    beta = np.zeros(d, complex)
+    beta[[3, 50, 200]] = 2 + 1j, -3j, 1.5
+    path = sl.omp(F, F @ beta, 10)
+    assert sorted(path.support) == [3, 50, 200]
+    assert path.status is Status.EXACT_FIT
+    np.testing.assert_allclose(path.dense_coef(), beta, atol=1e-13)
 
 
 @given(SEEDS)

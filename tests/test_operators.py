@@ -228,8 +228,10 @@ def test_operators_that_are_refused(rng):
     with pytest.raises(TypeError, match="X must have rmatvec"):
         sl.omp(LinearOperator((5, 7), matvec=lambda x: x[:5], dtype=float), y, 1)
     refuses(r"real numbers.*complex128", sl.lasso_path, aslinearoperator(1j * np.eye(5)), y, error=TypeError)
-    with pytest.raises(TypeError, match="X must be an array, not a LinearOperator"):
-        sl.omp(aslinearoperator(1j * np.eye(5)), y, 1)
+    with pytest.raises(TypeError, match="X must have rmatvec"):
+        sl.omp(LinearOperator((5, 7), matvec=lambda x: 1j * x[:5], dtype=complex), y, 1)
+    wrong = LinearOperator((5, 5), matvec=lambda x: 1j * x, rmatvec=lambda r: 1j * r, dtype=complex)
+    refuses("X must have its adjoint as rmatvec", sl.omp, wrong, y, 1)
     refuses("standardize needs the entries of X", sl.omp, X, y, 1, standardize=True)
     refuses("X must be finite", sl.omp, aslinearoperator(np.diag([1.0, 2.0, np.nan, 1.0, 1.0])), y, 1)
     for norms, words in (([1.0, 2.0], "7 entries, one for each column"), (-np.ones(7), "nonnegative")):

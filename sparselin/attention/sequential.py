@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from sparselin._kernels.descent import AT_FLOOR, CERTIFIED
 from sparselin.attention.descent import ENDINGS, FORMS, EliminatedProblem, eliminate, penalty_unit, train
 from sparselin.greedy._pursuit import pursue
-from sparselin.greedy._selection import Callback, Pick, Selection
+from sparselin.greedy._selection import Callback, Selection
+from sparselin.greedy._walk import Pick
 from sparselin.lasso._homotopy import Homotopy
 from sparselin.lasso.entry import entry_of
 from sparselin.linalg.ties import relative_margin

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from sparselin.greedy._lengths import Lengths
+from sparselin.greedy._walk import Pick, PickRecord, walk
 from sparselin.linalg.thin_qr import ThinQR
-from sparselin.linalg.ties import Scores, argmax, measure, relative_margin, stopping_level
+from sparselin.linalg.ties import Scores, argmax, measure, measured_ending, stopping_level
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, GroupPath, IndexArray, Status
-
-_AT_ONCE = 4 * 10**6  # entries of X that are projected at a time
 
 
 def group_omp(
@@ -75,129 +74,130 @@ def group_omp(
     )  # fmt: skip
     root = 1.0 if sample_weight is None else np.sqrt(np.asarray(sample_weight, np.float64))[:, None]
     numbers = np.arange(data.n_features) if groups is None else groups
-    pursuit = _Pursuit(data, np.asarray(Y, np.float64) * root, numbers)
+    selection = GroupSelection(data, data.in_double(), np.asarray(Y, np.float64) * root, numbers)
     for g in forced:
-        pursuit.add(int(g), math.nan, math.nan, ())
-    level = -1.0 if tol is None else tol * pursuit.norms[0]
-    floor = float(stopping_level(level, data.y_norm, data.unit, data.length_unit))
-    while pursuit.norms[-1] > floor:
-        if len(pursuit.order) == k:
-            return pursuit.path(Status.COMPLETED)
-        status = pursuit.step()
-        if status is not None:
-            return pursuit.path(status)
-        if callback is not None and callback(pursuit.path(Status.STOPPED)):
-            return pursuit.path(Status.STOPPED)
-    return pursuit.path(Status.TOLERANCE)
+        selection.add(Pick(int(g)))
+    level = -1.0 if tol is None else tol * selection.total_norm
+    return walk(selection, k, selection.floor(level), callback)
 
 
-class _Pursuit:
-    """The state: S, its factorisation, R, and the picks so far. `data` may be float32, `problem` is not."""
+class GroupSelection:
+    """S, a union of groups of columns, its factorisation, R = P_S^⊥Y, and the picks so far, all in float64.
 
-    def __init__(self, data: Problem, Y: FloatArray, groups: IndexArray) -> None:
-        self.data, self.problem, self.Y, self.groups = data, data.in_double(), Y, groups
-        self.qr = ThinQR(self.problem)
+    data : the problem as given, perhaps in float32: what is zero, or in the span of S, is to its precision.
+    problem : the same in float64, with ‖y‖ = ‖Y‖_F.
+    quotients : whether the norms are of columns divided by ‖P_S^⊥X_i‖, as for orthogonal least squares.
+    """
+
+    def __init__(
+        self, data: Problem, problem: Problem, Y: FloatArray, groups: IndexArray, quotients: bool = False
+    ) -> None:
+        self.data, self.problem, self.Y, self.groups = data, problem, Y, groups
         self.ones = data.d - data.n_features
-        if self.ones:
-            self.qr.append(data.n_features)
-        squares = np.bincount(groups, self.problem.column_norms[: data.n_features] ** 2)
-        self.lengths, self.counts = np.sqrt(squares), np.bincount(groups)
-        self.order: list[int] = []
+        self.qr = ThinQR(problem, range(data.n_features, data.d))
+        self.counts = np.bincount(groups)
+        self.projected = Lengths(problem) if quotients else None
         self.support: list[int] = []
+        self.excluded: list[int] = []
         self.sizes, self.ranks = [0], [self.qr.size]
-        self.picks: list[tuple[float, float, tuple[int, ...]]] = []
         self.R = self.qr.residual(Y)
-        self.norms = [float(np.linalg.norm(self.R))]
+        self.total_norm = float(np.linalg.norm(self.R))
+        self.trail = PickRecord(self.total_norm)
 
-    def add(self, g: int, lam_star: float, margin: float, tied: tuple[int, ...]) -> None:
-        for j in np.flatnonzero(self.groups == g).tolist():
-            self.support.append(j)
-            self.qr.append(j)
-        self.order.append(g)
+    def floor(self, level: float) -> float:
+        """Return the computed ‖R‖_F at which to stop for ‖R‖_F ≤ level."""
+        data = self.data
+        return float(stopping_level(level, data.y_norm, data.unit, data.length_unit))
+
+    def add(self, pick: Pick) -> bool:
+        """Add a group to S, unless all its columns are in the span of S to rounding and T says it was picked.
+
+        A forced group, without T, is added in any case, with coefficients zero. Returns whether it was added.
+        """
+        columns, rank = np.flatnonzero(self.groups == pick.feature).tolist(), self.qr.size
+        self.excluded.append(pick.feature)
+        rest = columns
+        while rest:  # `extend` stops before the first dependent one
+            rest = rest[self.qr.extend(rest, self.problem.columns(rest).T) + 1 :]
+        if pick.tied and self.qr.size == rank:
+            return False
+        self.support.extend(columns)
         self.sizes.append(len(self.support))
         self.ranks.append(self.qr.size)
-        self.picks.append((lam_star, margin, tied))
         self.R = self.qr.residual(self.Y)
-        self.norms.append(float(np.linalg.norm(self.R)))
+        self.trail.add([pick], [float(np.linalg.norm(self.R))])
+        return True
 
-    def step(self) -> Status | None:
-        """Add the next group, or say why there is none."""
-        m, q = self.problem.n_features, self.Y.shape[1]
-        squares = np.square(self.problem.correlate(self.R)[:m]).sum(axis=1)
-        score = np.sqrt(np.bincount(self.groups, squares))
-        relative = self.problem.rounding(self.qr.kappa) + self.problem.unit * np.sqrt(self.counts * q)
-        error = relative * self.lengths * self.problem.y_norm
-        best, score = argmax(score, error, self.order, self.measured)
+    def step(self, limit: int) -> Status | None:
+        """Add the group of the largest norm, or say why there is none."""
+        problem, m = self.problem, self.data.n_features
+        c: FloatArray = np.linalg.norm(problem.correlate(self.R)[:m], axis=1)
+        relative = self.data.rounding(self.qr.kappa) * problem.y_norm
+        error: FloatArray = relative * problem.column_norms[:m]
+        sizes = np.sqrt(np.bincount(self.groups, c**2))
+        if self.projected is not None:
+            self.projected.follow(self.qr)
+            c = c * self.projected.scale[:m]
+            error = relative * self.projected.weights(np.append(c, np.zeros(self.ones)))[:m]
+        best, score = argmax(*self._norms(c, error), self.excluded, self._measured)
         if best is None:
-            return self.ending()
-        score[self.order] = 0
-        margin = relative_margin(score, best.pick, best.top)
-        self.add(best.pick, best.top, margin, best.tied)
+            rest = self._columns(np.setdiff1d(np.arange(len(self.counts)), self.excluded))
+            return measured_ending(self.qr, rest, self.data, self.Y)
+        score[self.excluded] = 0
+        self.add(Pick.largest(best, score, None if self.projected is None else float(sizes[best.pick])))
         return None
 
-    def y_size(self) -> float:
-        """s(Y)."""
-        norms = np.linalg.norm(self.Y, axis=0)
-        return float(np.linalg.norm(self.qr.sizes(norms, self.qr.Qt @ self.Y)))
+    def _norms(self, c: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the norms over groups of c (d,), known to ±error, and bounds on their errors."""
+        score = np.sqrt(np.bincount(self.groups, c**2))
+        summed = self.problem.unit * np.sqrt(self.counts * self.Y.shape[1]) * score
+        return score, np.sqrt(np.bincount(self.groups, error**2)) + summed
 
-    def measured(self, J: IndexArray) -> Scores:
-        """‖X_gᵀR‖_F for g in J, from projected columns, zero in the span of S; and the bound above."""
-        problem, q = self.problem, self.Y.shape[1]
-        y_size, r_norm = self.y_size(), self.norms[-1]
-        squares, errors = np.zeros(len(self.counts)), np.zeros(len(self.counts))
-        columns = np.flatnonzero(np.isin(self.groups, J))
-        step = max(1, _AT_ONCE // problem.n)
-        for at in range(0, len(columns), step):
-            block = columns[at : at + step]
-            X = problem.columns(block)
-            size = self.qr.sizes(problem.column_norms[block], self.qr.Qt @ X)
-            Z = self.qr.residual(X)
-            length = np.linalg.norm(Z, axis=0)
-            outside = length > self.data.length_unit * size
-            error = problem.measured_error(size, length, y_size, r_norm, length)
-            c = np.square(Z.T @ self.R).sum(axis=1)
-            np.add.at(squares, self.groups[block], np.where(outside, c, 0))
-            np.add.at(errors, self.groups[block], np.where(outside, error**2, 0))
-        score = np.sqrt(squares[J])
-        summed = problem.unit * np.sqrt(self.counts[J] * q) * score
-        return Scores(score, np.sqrt(errors[J]) + summed, self.data.unit / problem.unit)
+    def _columns(self, J: IndexArray) -> IndexArray:
+        """Return the columns of the groups J."""
+        return np.flatnonzero(np.isin(self.groups, J))
 
-    def ending(self) -> Status:
-        """Why no group is correlated with R."""
-        if self.norms[-1] <= self.data.length_unit * self.y_size():
-            return Status.EXACT_FIT
-        rest = np.flatnonzero(~np.isin(self.groups, self.order))
-        outside = len(rest) > 0 and bool(measure(self.qr, rest, self.data).outside.any())
-        return Status.NO_CORRELATION if outside else Status.RANK_EXHAUSTED
+    def _measured(self, J: IndexArray) -> Scores:
+        """Return the norms of the groups J, of measured columns, zero in the span of S."""
+        columns = self._columns(J)
+        measured = measure(self.qr, columns, self.data, self.Y)
+        found = measured.correlations() if self.projected is None else measured.quotients()
+        c, e = np.zeros((2, len(self.groups)))
+        c[columns], e[columns] = found.score, found.error
+        score, error = self._norms(c, e)
+        return Scores(score[J], error[J], found.coarse)
+
+    def coefficients(self) -> list[FloatArray]:
+        """Return the coefficients (|S_t|, q) of the columns of S in their order, after 0, 1, … groups.
+
+        Where there is an intercept its coefficients (q,) are the first row.
+        """
+        ones, projections = self.ones, self.qr.Qt @ self.Y
+        position = {j: i + ones for i, j in enumerate(self.support)}
+        rows = np.array([position.get(j, 0) for j in self.qr.index], np.intp)
+        coefs = []
+        for size, rank in zip(self.sizes, self.ranks, strict=True):
+            coef = np.zeros((ones + size, self.Y.shape[1]))
+            coef[rows[:rank]] = np.linalg.solve(self.qr.R[:rank, :rank], projections[:rank])
+            coefs.append(coef)
+        return coefs
 
     def path(self, status: Status) -> GroupPath:
-        data, dtype, scale = self.data, self.data.dtype, self.data.design.scale
-        projections = self.qr.Qt @ self.Y
-        position = {j: i for i, j in enumerate(self.support)}
-        rows = np.array([position[j] for j in self.qr.index[self.ones :]], np.intp)
-        coefs, intercepts = [], np.zeros((len(self.sizes), self.Y.shape[1]), dtype)
-        for t, (size, rank) in enumerate(zip(self.sizes, self.ranks, strict=True)):
-            solution = np.linalg.solve(self.qr.R[:rank, :rank], projections[:rank])
-            coef = np.zeros((size, self.Y.shape[1]))
-            coef[rows[: rank - self.ones]] = solution[self.ones :]
-            if scale is not None:
-                coef *= scale[self.support[:size], None]
-            coefs.append(coef.astype(dtype))
-            if self.ones:
-                intercepts[t] = solution[0]
-        lam_star, margin, ties = zip(*self.picks, strict=True) if self.picks else ((), (), ())
+        data, dtype, scale, ones = self.data, self.data.dtype, self.data.design.scale, self.ones
+        coefs = self.coefficients()
+        units = np.ones(len(self.support)) if scale is None else scale[self.support]
+        intercepts = np.array([coef[0] if ones else np.zeros(self.Y.shape[1]) for coef in coefs], dtype)
+        inner = [coef[ones:] * units[: len(coef) - ones, None] for coef in coefs[1:]]
         return GroupPath(
-            order=np.array(self.order, np.intp),
+            order=np.array(self.trail.support, np.intp),
             groups=self.groups.copy(),
             support=np.array(self.support, np.intp),
             sizes=np.array(self.sizes, np.intp),
-            ranks=np.array(self.ranks, np.intp) - self.ones,
-            coef_path=tuple(coefs[1:]),
+            ranks=np.array(self.ranks, np.intp) - ones,
+            coef_path=tuple(coef.astype(dtype) for coef in inner),
             intercept_path=intercepts,
-            lam_star=np.array(lam_star, dtype),
-            margin=np.array(margin, dtype),
-            ties=ties,
-            residual_norm=np.array(self.norms, dtype),
+            **self.trail.fields(dtype),
+            residual_norm=np.array(self.trail.norms, dtype),
             status=status,
             fit=data.design.fit(data.names),
         )

@@ -22,7 +22,8 @@ import math
 
 import numpy as np
 
-from sparselin.greedy._selection import Followed, Pick, Selection
+from sparselin.greedy._selection import Followed, Selection
+from sparselin.greedy._walk import Pick
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import Measured, Scores, measure
 from sparselin.problem import Problem
@@ -75,9 +76,8 @@ class Nonnegative(Selection):
 
     def record(self, followed: Followed) -> None:
         """Record a pick that `append` has added."""
-        self.picks.extend(followed.picks)
+        self.trail.add(followed.picks, followed.norms)
         self.excluded.extend(pick.feature for pick in followed.picks)
-        self._residual_norm.extend(followed.norms)
         self._c = None
 
     def correlations(self) -> FloatArray:

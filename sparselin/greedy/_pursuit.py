@@ -1,4 +1,4 @@
-"""The loop of all greedy methods: they differ in their rule, and in how picks that are certain are found.
+"""Greedy selection of features: methods differ in their rule, and in how picks that are certain are found.
 
 A pick is certain when no other column can have the largest score within the bounds on rounding errors.
 """
@@ -11,8 +11,9 @@ from typing import Protocol
 
 from sparselin.greedy._blocks import Blocks
 from sparselin.greedy._lengths import Lengths
-from sparselin.greedy._selection import Callback, Followed, Pick, Selection, begin
+from sparselin.greedy._selection import Callback, Followed, Selection, begin
 from sparselin.greedy._single import FEWEST, SMALL, ByRule, Screened, can_screen
+from sparselin.greedy._walk import Pick, walk
 from sparselin.linalg.gathered import compiled
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
@@ -44,6 +45,67 @@ class Scheme(Protocol):
         """W = QᵀX, (p, d), for the columns of Q from the t-th on."""
 
 
+class Pursuit:
+    """A selection with the rule of a method and a scheme: what `walk` steps."""
+
+    def __init__(
+        self,
+        selection: Selection,
+        rule: Rule,
+        k: int,
+        floor: float,
+        count: int,
+        lengths: Lengths | None,
+        with_active: bool,
+        audit: Audit | None,
+        by_rule: bool,
+    ) -> None:
+        self.selection, self.trail = selection, selection.trail
+        self._rule, self._k, self._floor, self._count = rule, k, floor, count
+        self._with_active, self._audit = with_active, None if by_rule else audit
+        problem = selection.problem
+        self._can_screen = not by_rule and lengths is None and can_screen(problem)
+        self._scheme: Scheme
+        if by_rule:
+            self._scheme = ByRule(selection)
+        elif self._worth_screening() and problem.n * problem.d <= SMALL:
+            self._scheme = self._screened()
+        else:
+            self._scheme = Blocks(selection, k, count, lengths, with_active, audit is not None)
+
+    def _worth_screening(self) -> bool:
+        return self._can_screen and self._k - len(self.trail.picks) >= FEWEST
+
+    def _screened(self) -> Screened:
+        return Screened(self.selection, self._k, self._count, self._with_active)
+
+    def path(self, status: Status) -> SelectionPath:
+        return self.selection.path(status)
+
+    def step(self, limit: int) -> Status | None:
+        selection, m, t = self.selection, len(self.trail.picks), self.selection.qr.size
+        if self._worth_screening() and not self._scheme.efficient:
+            del self._scheme  # frees its memory first
+            self._scheme = self._screened()
+        pick = self._scheme.certain_pick() or self._rule(selection)
+        if isinstance(pick, Status):
+            return pick
+        if pick.feature in selection.excluded:
+            return Status.BEYOND_PRECISION
+        before = None if self._audit is None else selection.correlations().copy()
+        followed = self._scheme.follow(pick, self._floor, limit)
+        if not followed.picks:
+            selection.exclude(pick.feature)
+            return None
+        selection.record(followed)
+        if self._audit is not None and before is not None:
+            passed = self._audit(selection, before, self._scheme.products(t), self._count)
+            if passed < len(self.trail.picks) - m:
+                selection.forget(m + passed)
+                return Status.BEYOND_PRECISION
+        return None
+
+
 def pursue(
     problem: Problem,
     k: int,
@@ -72,39 +134,6 @@ def pursue(
     """
     selection, k, floor = begin(problem, k, tol, residual, forced, state)
     by_rule = by_rule or not compiled(problem)
-    audit = None if by_rule else audit
-    single = not by_rule and lengths is None and can_screen(problem)
     with contextlib.nullcontext(1) if by_rule else workers(2.0 * problem.n * problem.d * k) as count:
-        scheme: Scheme
-        if by_rule:
-            scheme = ByRule(selection)
-        elif single and k - len(selection.picks) >= FEWEST and problem.n * problem.d <= SMALL:
-            scheme = Screened(selection, k, count, with_active)
-        else:
-            scheme = Blocks(selection, k, count, lengths, with_active, audit is not None)
-        while selection.residual_norm > floor:
-            m, t = len(selection.picks), selection.qr.size
-            if m == k:
-                return selection.path(Status.COMPLETED)
-            if single and k - m >= FEWEST and not scheme.efficient:
-                del scheme  # frees its memory first
-                scheme = Screened(selection, k, count, with_active)
-            pick = scheme.certain_pick() or rule(selection)
-            if isinstance(pick, Status):
-                return selection.path(pick)
-            if pick.feature in selection.excluded:
-                return selection.path(Status.BEYOND_PRECISION)
-            before = None if audit is None else selection.correlations().copy()
-            followed = scheme.follow(pick, floor, k - m if callback is None else 1)
-            if not followed.picks:
-                selection.exclude(pick.feature)
-                continue
-            selection.record(followed)
-            if audit is not None and before is not None:
-                passed = audit(selection, before, scheme.products(t), count)
-                if passed < len(selection.picks) - m:
-                    selection.forget(m + passed)
-                    return selection.path(Status.BEYOND_PRECISION)
-            if callback is not None and callback(selection.path(Status.STOPPED)):
-                return selection.path(Status.STOPPED)
-        return selection.path(Status.TOLERANCE)
+        pursuit = Pursuit(selection, rule, k, floor, count, lengths, with_active, audit, by_rule)
+        return walk(pursuit, k, floor, callback)

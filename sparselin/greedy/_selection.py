@@ -10,30 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from sparselin.greedy._double import Double
+from sparselin.greedy._walk import Pick, PickRecord
 from sparselin.linalg.thin_qr import ThinQR
-from sparselin.linalg.ties import Measured, Scores, ending, measure, stopping_level
+from sparselin.linalg.ties import Measured, Scores, measure, measured_ending, stopping_level
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.validation import Columns, check_level, check_tolerance
 
 Callback = Callable[[SelectionPath], object]
-
-
-class Pick(NamedTuple):
-    """A feature chosen by a rule, with λ*, margin, T, A(S) and attention weights as far as they are known."""
-
-    feature: int
-    lam_star: float = math.nan
-    margin: float = math.nan
-    tied: tuple[int, ...] = ()
-    active: tuple[int, ...] = ()
-    weights: FloatArray | None = None
-
-    @classmethod
-    def certain(cls, feature: int, lam_star: float, margin: float, with_active: bool) -> Pick:
-        """A pick with T = {feature}, so that A(S) = T, recorded if `with_active`."""
-        tied = (feature,)
-        return cls(feature, lam_star, margin, tied, tied if with_active else ())
 
 
 class Followed(NamedTuple):
@@ -54,7 +38,7 @@ class Selection:
     Attributes
     ----------
     residual : r.
-    picks : S, in the order of selection.
+    trail : the picks, in the order of selection, and ‖r‖.
     excluded : S and the dependent columns, none of which may be picked.
     projections : Qᵀy, ⟨q, y⟩ for each column q of the factorisation.
     undecided : whether rounding leaves the coefficients of another S undecided, as it can where β ≥ 0.
@@ -68,29 +52,32 @@ class Selection:
         self.problem = problem
         self.qr = ThinQR(problem, capacity=min(capacity, problem.n))
         self.residual = problem.y
-        self.picks: list[Pick] = []
         self.excluded: list[int] = []
         self.projections: list[float] = []
         self._c: FloatArray | None = None
         self._basis: list[int] = []  # position in the support of each column of the QR
-        self._residual_norm = [problem.y_norm]
+        self.trail = PickRecord(problem.y_norm)
 
     @functools.cached_property
     def double(self) -> Double:
         return Double(self.problem)
 
     @property
+    def picks(self) -> list[Pick]:
+        return self.trail.picks
+
+    @property
     def support(self) -> list[int]:
-        return [pick.feature for pick in self.picks]
+        return self.trail.support
 
     @property
     def residual_norm(self) -> float:
-        return self._residual_norm[-1]
+        return self.trail.norms[-1]
 
     @property
     def total_norm(self) -> float:
         """‖y‖, or ‖y − ȳ‖ with an intercept."""
-        return self._residual_norm[self._ones]
+        return self.trail.norms[self._ones]
 
     @property
     def _ones(self) -> int:
@@ -111,9 +98,8 @@ class Selection:
         if followed.picks:
             self.record(followed)
         else:
-            self.picks.append(pick)
             self.exclude(pick.feature)
-            self._residual_norm.append(self.residual_norm)
+            self.trail.add([pick], [self.residual_norm])
         return bool(followed.picks)
 
     def force(self, J: IndexArray) -> None:
@@ -122,16 +108,15 @@ class Selection:
             self.add(Pick(j))
         if len(J):
             self.residual = self.qr.residual(self.problem.y)
-            self._residual_norm[-1] = math.sqrt(float(self.residual @ self.residual))
+            self.trail.norms[-1] = math.sqrt(float(self.residual @ self.residual))
 
     def record(self, followed: Followed) -> None:
         """Record picks whose columns were just added to the factorisation."""
         picks, projections, norms, self._c = followed
         self._basis.extend(range(len(self.picks), len(self.picks) + len(picks)))
-        self.picks.extend(picks)
+        self.trail.add(picks, norms)
         self.excluded.extend(pick.feature for pick in picks)
         self.projections.extend(projections)
-        self._residual_norm.extend(norms)
         self.residual = self.residual - np.array(projections, self.problem.dtype) @ self.qr.Qt[-len(picks) :]
 
     def exclude(self, j: int) -> None:
@@ -144,7 +129,8 @@ class Selection:
         """Truncate to the first m features; only `path` may be called then."""
         t = int(np.searchsorted(self._basis, m))
         self.qr.truncate(t)
-        del self.picks[m:], self.projections[t:], self._basis[t:], self._residual_norm[m + 1 :]
+        self.trail.truncate(m)
+        del self.projections[t:], self._basis[t:]
 
     def correlations(self) -> FloatArray:
         """c = Xᵀr (d,), zero on the excluded columns. Not to be modified."""
@@ -165,7 +151,7 @@ class Selection:
 
     def ending(self) -> Status:
         """Why λ*(S) is zero."""
-        return ending(self.problem, self.qr)
+        return measured_ending(self.qr, np.setdiff1d(np.arange(self.problem.d), self.qr.index))
 
     def _lam_star(self) -> FloatArray:
         """λ* of each pick. Where T = {i}, |⟨X_i, r⟩| = ρ|⟨q, r⟩| with X_i = ρq + X_Sb.
@@ -194,14 +180,12 @@ class Selection:
             support=support,
             coef_path=inner if scale is None else inner * scale[support],
             intercept_path=intercept.copy(),
-            lam_star=self._lam_star()[ones:].astype(dtype),
-            margin=np.array([pick.margin for pick in self.picks[ones:]], dtype),
-            ties=tuple(pick.tied for pick in self.picks[ones:]),
+            **self.trail.fields(dtype, ones) | {"lam_star": self._lam_star()[ones:].astype(dtype)},
             active_sets=tuple(pick.active for pick in self.picks[ones:]),
             weights=tuple(
                 pick.weights[: problem.n_features] for pick in self.picks if pick.weights is not None
             ),
-            residual_norm=np.array(self._residual_norm[ones:], dtype),
+            residual_norm=np.array(self.trail.norms[ones:], dtype),
             status=status,
             fit=problem.design.fit(problem.names, self.positive),
         )

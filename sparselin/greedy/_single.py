@@ -19,7 +19,8 @@ import time
 import numpy as np
 
 from sparselin._kernels import screen as kernels
-from sparselin.greedy._selection import Followed, Pick, Selection
+from sparselin.greedy._selection import Followed, Selection
+from sparselin.greedy._walk import Pick
 from sparselin.linalg.gathered import correlate_rows
 from sparselin.parallel.threads import spread
 from sparselin.problem import Problem

@@ -10,18 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparselin.greedy._complex import ComplexDesign, is_complex, pursue
+from sparselin.greedy._complex import ComplexColumns, is_complex, select
 from sparselin.greedy.omp import omp
 from sparselin.linalg.ties import stopping_level
 from sparselin.parallel.threads import spread_chunks, workers
-from sparselin.results import BatchSelection, IndexArray, Names, SelectionPath, Status
+from sparselin.problem import Problem
+from sparselin.problem.operators import Operator, is_operator
+from sparselin.results import BatchSelection, FloatArray, IndexArray, Names, SelectionPath, Status
 from sparselin.validation import (
     Columns,
     check_budget,
     check_design,
     check_finite,
+    check_flag,
     check_level,
     check_tolerance,
+    check_weights,
     frame_names,
     frame_numbers,
     to_array,
@@ -47,25 +51,28 @@ def batch_omp(
     tol: ArrayLike | None = None,
     residual: ArrayLike | None = None,
     forced: Columns = (),
+    positive: bool = False,
+    sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> BatchSelection:
     """Select k columns of D for each column of Y by Orthogonal Matching Pursuit.
 
-    The same as `omp(D, y, k, tol=..., residual=..., forced=forced)` for every column y of Y: the same picks,
-    ties going to the lowest index, and the same statuses. With G = DᵀD the correlations of all signals follow
-    from DᵀY by
+    The same as `omp(D, y, k, tol=..., residual=..., forced=forced, ...)` for every column y of Y: the same
+    picks, ties going to the lowest index, and the same statuses. With G = DᵀD the correlations of all signals
+    follow from DᵀY by
 
         c ← c − ⟨q_t, y⟩·Dᵀq_t,   Dᵀq_t = (G[:, i] − Σ_{s<t} ⟨q_s, D_i⟩·Dᵀq_s)/ρ,
 
     without reading D or Y again (Rubinstein, Zibulevsky and Elad, 2008, with a QR factorisation in place of
     Cholesky's). The error of this recurrence grows with κ², the squared condition number of the selected
     columns; a signal in which it might decide a pick, a tie or the end is solved again from its residual,
-    as by `omp`. All of it is computed in float64, whatever the dtype. Complex signals are solved one after
-    the other, as by `omp`.
+    as by `omp`. All of it is computed in float64, whatever the dtype. Complex signals, signals over a
+    LinearOperator, and those with `positive` are solved one after the other by `omp`.
 
     Parameters
     ----------
-    D : dictionary (n, d): an array, a SciPy sparse matrix or a frame. Its columns need no unit length.
+    D : dictionary (n, d): an array, a SciPy sparse matrix, a frame, or a LinearOperator with rmatvec. Its
+        columns need no unit length.
     Y : signals (n, N), one a column, as for scikit-learn's `orthogonal_mp`; an array, a sparse matrix or a
         frame. It is converted to the dtype of D.
     k : columns to select for each signal, 1 ≤ k ≤ d, `forced` ones included.
@@ -74,6 +81,8 @@ def batch_omp(
         (N,). With `tol` too, it stops at the first of the two. A signal with ‖y‖ ≤ residual selects nothing.
     forced : columns that enter first for every signal, in this order, by index or name, as one that is
         constant (an intercept).
+    positive : require coefficients ≥ 0, except on `forced`; real data only.
+    sample_weight : (n,) weights of the squared residuals, the same for all signals; ‖r‖ and ‖y‖ are weighted.
     callback : called now and then, in the thread of the caller, with the `BatchSelection` of the first m
         signals, those that are done, m = len(batch.support) increasing to N; returning True stops.
 
@@ -97,47 +106,73 @@ def batch_omp(
     """
     names, numbers, over_C = frame_names(D), frame_numbers(D), is_complex(D, Y)
     if over_C:
-        design, signals = ComplexDesign.of(D, "D"), ComplexDesign.of(Y, "Y")
-        D, Y, dtype = design.X, signals.X, design.dtype
+        D, Y = ComplexColumns.of(D, "D"), ComplexColumns.of(Y, "Y").X
+        dtype, (n, d) = np.result_type(D.dtype, np.complex64), D.X.shape
     else:
-        D, Y = check_design(D, "D"), check_design(Y, "Y")
-        dtype = D.dtype
-    n, d = D.shape
+        D, Y = Operator(D) if is_operator(D) else check_design(D, "D"), check_design(Y, "Y")
+        dtype, (n, d) = D.dtype, D.shape
     N = Y.shape[1]
     if Y.shape[0] != n:
         hint = "; signals are columns, so pass Y.T" if n == N else ""
         raise ValueError(f"Y must have {n} rows, one for each row of D; got shape {Y.shape}{hint}")
     k, first = check_budget(k, forced, d, names, numbers)
-    levels = _Levels(tol, residual, N)
-    rows = _Rows(N, k, d, dtype, names)
-
-    def by_omp(i: int) -> SelectionPath:
-        y = _signals(Y, i, i + 1, D.dtype)
-        limit = float(levels.limits(i, i + 1, _row_norms(y, Y, "Y", i))[0])
-        return omp(D, y[0], k, residual=limit if limit >= 0 else None, forced=first)
-
-    def over_complex(i: int) -> SelectionPath:
-        y = design.vector(signals.columns([i])[:, 0], f"column {i} of Y")
-        limit = float(levels.limits(i, i + 1, np.linalg.norm(y, axis=0, keepdims=True))[0])
-        return pursue(design, y, k, quotients=False, limit=limit, forced=first)
-
-    if over_C:
-        _one_by_one(over_complex, rows, callback)
-    elif not isinstance(D, np.ndarray) and n * d > _LARGEST:  # sparse and too large for a dense array
-        _one_by_one(by_omp, rows, callback)
+    weight = None
+    if sample_weight is not None:
+        weight = check_weights(sample_weight, n, np.dtype(np.float64))
+    levels, rows = _Levels(tol, residual, N), _Rows(N, k, d, dtype, names)
+    sparse = not isinstance(D, (np.ndarray, Operator))
+    if positive or isinstance(D, Operator) or (sparse and n * d > _LARGEST):  # too large for a dense array
+        options = {"forced": first, "positive": check_flag(positive, "positive")}
+        _one_by_one(_solver(D, Y, k, levels, dtype, weight, over_C, options), rows, callback)
     else:
-        _all_at_once(D, Y, k, levels, first, rows, callback)
+        _all_at_once(D, Y, k, levels, weight, first, rows, callback)
     return rows.result()
 
 
+def _solver(
+    D: Any, Y: Any, k: int, levels: _Levels, dtype: Any, weight: FloatArray | None, over_C: bool, options: Any
+) -> Callable[[int], SelectionPath]:
+    """Return i ↦ the path of signal i, by `omp`."""
+    root, once = None if weight is None else np.sqrt(weight), isinstance(D, Operator) and not over_C
+    if over_C and D.kind == "complex":
+        _check_norms(D.lengths[: D.X.shape[1]], D.X.T, D.X, "D", 0)
+    if once and root is not None:  # its columns are measured once for all signals
+        D = D.weighted(root.astype(D.dtype))
+
+    def solve(i: int) -> SelectionPath:
+        y = _signals(Y, i, i + 1, dtype, None)[0]
+        scaled = y if root is None else y * root
+        limit = float(levels.limits(i, i + 1, _row_norms(np.abs(scaled[None]), Y, "Y", i))[0])
+        stop = limit if limit >= 0 else None
+        if over_C:
+            real_only = options["positive"]
+            return select(
+                D, y, k, residual=stop, forced=options["forced"], real_only=real_only, sample_weight=weight
+            )
+        problem = Problem(D, scaled) if once else Problem(D, y, sample_weight=weight)
+        return omp(problem, None, k, residual=stop, **options)
+
+    return solve
+
+
 def _all_at_once(
-    D: Any, Y: Any, k: int, levels: _Levels, forced: IndexArray, rows: _Rows, callback: Callback | None
+    D: Any,
+    Y: Any,
+    k: int,
+    levels: _Levels,
+    weight: FloatArray | None,
+    forced: IndexArray,
+    rows: _Rows,
+    callback: Callback | None,
 ) -> None:
     from sparselin._kernels import batch_omp as kernels  # here, as it would slow the import of sparselin
 
     (n, d), N = D.shape, Y.shape[1]
     # rows of unit length, always a copy: for a read-only array the kernels would be compiled a second time
     columns = np.array((D if isinstance(D, np.ndarray) else D.toarray()).T, np.float64, order="C")
+    root = None if weight is None else np.sqrt(weight)
+    if root is not None:
+        columns *= root
     norms = _row_norms(columns, D, "D", 0)
     scale = norms / max(norms.max(), np.finfo(np.float64).tiny)
     norms[norms == 0] = 1
@@ -152,7 +187,7 @@ def _all_at_once(
         statuses, idle, unit = _statuses(), list[Any](), kernels.SAFETY * dictionary.eps
 
         def task(start: int, stop: int) -> None:
-            y = _signals(Y, start, stop, D.dtype)
+            y = _signals(Y, start, stop, D.dtype, root)
             m, lengths = stop - start, _row_norms(y, Y, "Y", start)
             c = y @ columns.T if size else np.empty((m, d))
             limits, (support, coef, history) = (
@@ -312,21 +347,28 @@ class _Rows:
         )
 
 
-def _signals(Y: Any, start: int, stop: int, dtype: np.dtype[Any]) -> NDArray[np.float64]:
-    """Columns start..stop of Y as rows, rounded to the dtype, as float64."""
+def _signals(Y: Any, start: int, stop: int, dtype: np.dtype[Any], root: FloatArray | None) -> NDArray[Any]:
+    """Columns start..stop of Y as rows, rounded to the dtype, as float64 or complex128, times √weight."""
     block = Y[:, start:stop]
     block = block if isinstance(block, np.ndarray) else block.toarray()
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(block.T.astype(dtype, copy=False), np.float64)
+        rows = np.ascontiguousarray(block.T.astype(dtype, copy=False), np.result_type(dtype, np.float64))
+        return rows if root is None else rows * root
 
 
 def _row_norms(rows: NDArray[np.float64], whole: Any, name: str, first: int) -> NDArray[np.float64]:
     """Norms of the columns given as rows. ValueError if one is not finite, or its square out of range."""
     with np.errstate(over="ignore", invalid="ignore"):
         norms: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-        bad = ~(norms >= _TINY) | np.isinf(norms)
+    _check_norms(norms, rows, whole, name, first)
+    return norms
+
+
+def _check_norms(norms: FloatArray, rows: Any, whole: Any, name: str, first: int) -> None:
+    """ValueError if a norm is not finite, or its square out of range."""
+    bad = ~(norms >= _TINY) | np.isinf(norms)
     if bad.any():
-        bad &= np.any(rows != 0, axis=1)
+        bad &= np.asarray((rows != 0).sum(axis=1)).ravel() > 0
     if bad.any():
         if isinstance(whole, np.ndarray):
             check_finite(whole, name)
@@ -334,4 +376,3 @@ def _row_norms(rows: NDArray[np.float64], whole: Any, name: str, first: int) -> 
             f"column {first + int(np.argmax(bad))} of {name} has a norm whose square over- or underflows; "
             f"scale {name} by a power of two (selections do not change)"
         )
-    return norms

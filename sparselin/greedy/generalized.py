@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from sparselin.greedy._losses import Loss, check_loss, check_responses, check_varied, refuse_words
 from sparselin.greedy._refit import UNIT, LossData, NoFit, Refit, refit
-from sparselin.linalg.ties import Scores, argmax, relative_margin, stopping_level
+from sparselin.greedy._walk import Pick, PickRecord, walk
+from sparselin.linalg.ties import Scores, argmax, ending, stopping_level
 from sparselin.problem import Problem, as_problem
 from sparselin.results import FloatArray, GeneralizedPath, IndexArray, Status
 from sparselin.validation import Columns, check_same_rows, check_tolerance, check_weights
@@ -103,20 +104,11 @@ def generalized_omp(
     k, first = fit.problem.budget(k, forced)
     level = None if tol is None else check_tolerance(tol, "the deviance without features", absolute=False)
     for j in first.tolist():
-        if (failed := fit.add(j)) is not None:
-            return fit.result(failed)
-    size, unit = math.sqrt(fit.deviance[0]), fit.problem.unit  # the deviance stands for ‖r‖²
+        if (failed := fit.add(Pick(j))) is not None:
+            return fit.path(failed)
+    size, unit = math.sqrt(fit.trail.norms[0]), fit.problem.unit  # the deviance stands for ‖r‖²
     root = stopping_level(-1.0 if level is None else math.sqrt(level) * size, size, unit, unit)
-    floor = float(root * abs(root))
-    while fit.deviance[-1] > floor:
-        if len(fit.support) == k:
-            return fit.result(Status.COMPLETED)
-        failed = fit.pick()
-        if failed is not None:
-            return fit.result(failed)
-        if callback is not None and callback(fit.result(Status.STOPPED)):
-            return fit.result(Status.STOPPED)
-    return fit.result(Status.TOLERANCE)
+    return walk(fit, k, float(root * abs(root)), callback)
 
 
 class MeasuredGradient(NamedTuple):
@@ -153,9 +145,7 @@ class _GeneralizedState:
             weighted = Problem(X, y, sample_weight=given, intercept=self.with_intercept, standardize=True)
             self.scale = np.asarray(weighted.double_design.scale)
         self.A = self._columns(np.arange(d, problem.d))
-        self.basis, self.support, self.excluded = list[int](), list[int](), list[int]()
-        self.lam_star, self.margin, self.ties = list[float](), list[float](), list[tuple[int, ...]]()
-        self.coefs, self.deviance, self.optimality = list[FloatArray](), list[float](), list[float]()
+        self.basis, self.coefs, self.optimality = list[int](), list[FloatArray](), list[float]()
         self.unfitted: tuple[int, ...] = ()
         self.recession = np.zeros(0)
         start = [check_varied(loss, self.data.y, self.data.weight)] if self.with_intercept else []
@@ -165,7 +155,12 @@ class _GeneralizedState:
                 "y has a single value, but for rows whose sample_weight is next to nothing: rounding leaves "
                 "the intercept undecided. Leave these rows out, or use intercept=False."
             )
+        self.trail = PickRecord(self._deviance(found))
         self._record(found)
+
+    @property
+    def support(self) -> list[int]:
+        return self.trail.support
 
     def _columns(self, J: IndexArray) -> FloatArray:
         """Columns J in float64, scaled, of the rows of positive weight."""
@@ -173,7 +168,6 @@ class _GeneralizedState:
         return np.asarray(X * np.append(self.scale, 1.0)[np.minimum(J, m)])
 
     def _record(self, fit: Refit) -> None:
-        loss, y, weight = self.data
         self.fit = fit
         coef = np.zeros(1 + len(self.support))
         if self.with_intercept:
@@ -181,15 +175,16 @@ class _GeneralizedState:
         places = np.array([self.support.index(j) for j in self.basis], np.intp)
         coef[1 + places] = fit.coef[self.A.shape[1] - len(places) :] * self.scale[self.basis]
         self.coefs.append(coef)
-        self.deviance.append(self.unit * float(weight @ loss.deviance(fit.eta, y)))
         self.optimality.append(self.unit * 2 * fit.decrement**2)
 
-    def add(
-        self, j: int, lam_star: float = math.nan, margin: float = math.nan, tied: tuple[int, ...] = ()
-    ) -> Status | None:
-        """Add feature j and refit; the status that ends the path where there is no refit."""
+    def _deviance(self, fit: Refit) -> float:
+        loss, y, weight = self.data
+        return self.unit * float(weight @ loss.deviance(fit.eta, y))
+
+    def add(self, pick: Pick) -> Status | None:
+        """Add a feature and refit; the status that ends the path where there is no refit."""
+        j, found = pick.feature, self.fit
         column = np.array([j])
-        found = self.fit
         if self._measured(column).outside[0]:
             A = np.column_stack([self.A, self._columns(column)])
             new = refit(self.data, A, np.append(found.coef, 0.0))
@@ -198,11 +193,7 @@ class _GeneralizedState:
                 return new.status
             self.A, found = A, new
             self.basis.append(j)
-        self.support.append(j)
-        self.excluded.append(j)
-        self.lam_star.append(lam_star)
-        self.margin.append(margin)
-        self.ties.append(tied)
+        self.trail.add([pick], [self._deviance(found)])
         self._record(found)
         return None
 
@@ -215,14 +206,15 @@ class _GeneralizedState:
             places = [1 + self.support.index(i) for i in self.basis] + [-1]
             self.recession[places] = failed.direction[ones:] * self.scale[[*self.basis, j]]
 
-    def pick(self) -> Status | None:
+    def step(self, limit: int) -> Status | None:
         """Add the feature of largest |c_i|; the status that ends the path where there is none."""
         c, error = self._correlations()
-        best, c = argmax(c, error, self.excluded, self._scores)
+        best, c = argmax(c, error, self.support, self._scores)
         if best is None:
             return self._ending()
-        top = best.top if len(best.tied) > 1 else abs(float(self._scores(np.array([best.pick])).score[0]))
-        return self.add(best.pick, self.unit * top, relative_margin(c, best.pick, top), best.tied)
+        if len(best.tied) == 1:
+            best = best._replace(top=abs(float(self._scores(np.array([best.pick])).score[0])))
+        return self.add(Pick.largest(best, c, self.unit * best.top))
 
     def _correlations(self) -> tuple[FloatArray, FloatArray]:
         """c (d,), zero on S, by one product, in the dtype of X, and bounds on the errors.
@@ -235,7 +227,7 @@ class _GeneralizedState:
         u[self.rows] = fit.u / (largest or 1.0)
         d, norms = problem.n_features, self.scale * problem.column_norms[: problem.n_features]
         c = np.asarray(problem.correlate(u.astype(problem.dtype))[:d], np.float64) * self.scale * largest
-        c[self.excluded] = 0
+        c[self.support] = 0
         sums = 8 * problem.eps * math.sqrt(problem.n) * np.linalg.norm(fit.u)
         sums += UNIT * np.linalg.norm(self.data.weight * fit.lost)
         inexact = math.sqrt(fit.variance.max()) * (UNIT * fit.eta_size + 2 * fit.decrement)
@@ -282,15 +274,14 @@ class _GeneralizedState:
         fit, root = self.fit, np.sqrt(self.data.weight)
         steepest = float((np.sqrt(fit.variance) / root).max())
         rounding = float(np.linalg.norm(root * fit.lost)) + steepest * fit.eta_size
-        if np.linalg.norm(fit.u / root) <= 8 * self.problem.eps * rounding:
-            return Status.EXACT_FIT
+        fitted = bool(np.linalg.norm(fit.u / root) <= 8 * self.problem.eps * rounding)
         rest = np.setdiff1d(np.arange(self.problem.n_features), self.support)
         _, error, outside, most = self._measured_in_parts(rest)
-        if (8 * self.problem.eps / UNIT * error > _SMALL * most)[outside].any():
+        if not fitted and (8 * self.problem.eps / UNIT * error > _SMALL * most)[outside].any():
             return Status.BEYOND_PRECISION
-        return Status.NO_CORRELATION if outside.any() else Status.RANK_EXHAUSTED
+        return ending(fitted, lambda: bool(outside.any()))
 
-    def result(self, status: Status) -> GeneralizedPath:
+    def path(self, status: Status) -> GeneralizedPath:
         t, dtype = len(self.support), self.problem.dtype
         coef_path = np.zeros((t, t), dtype)
         for j in range(t):
@@ -299,10 +290,8 @@ class _GeneralizedState:
             support=np.array(self.support, np.intp),
             coef_path=coef_path,
             intercept_path=np.array([coef[0] for coef in self.coefs], dtype),
-            lam_star=np.array(self.lam_star, dtype),
-            margin=np.array(self.margin, dtype),
-            ties=tuple(self.ties),
-            deviance=np.array(self.deviance, dtype),
+            **self.trail.fields(dtype),
+            deviance=np.array(self.trail.norms, dtype),
             optimality=np.array(self.optimality),
             unfitted=self.unfitted,
             recession=self.recession.copy(),

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from sparselin.greedy._complex import is_complex, select
 from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._pursuit import pursue
-from sparselin.greedy._selection import Callback, Pick, Selection
-from sparselin.linalg.ties import Scores, argmax, relative_margin
+from sparselin.greedy._selection import Callback, Selection
+from sparselin.greedy._walk import Pick
+from sparselin.linalg.ties import Scores, argmax
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.validation import Columns
@@ -99,5 +100,4 @@ def largest_quotient(
     best, score = argmax(score, error, excluded, measured)
     if best is None:
         return selection.ending()
-    margin = relative_margin(score, best.pick, best.top)
-    return Pick(best.pick, float(abs(c[best.pick])), margin, best.tied)
+    return Pick.largest(best, score, float(abs(c[best.pick])))

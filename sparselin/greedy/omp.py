@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 from sparselin.greedy._complex import is_complex, select
 from sparselin.greedy._nonnegative import Nonnegative
 from sparselin.greedy._pursuit import pursue
-from sparselin.greedy._selection import Callback, Pick, Selection
-from sparselin.linalg.ties import argmax, relative_margin
+from sparselin.greedy._selection import Callback, Selection
+from sparselin.greedy._walk import Pick
+from sparselin.linalg.ties import argmax
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import SelectionPath, Status
 from sparselin.validation import Columns
@@ -56,8 +57,8 @@ def omp(
     RANK_EXHAUSTED ends in a nonnegative least squares solution on all columns (docs/proofs/nonnegative.md).
     Each step is then one pass over X.
 
-    Complex X or y (complex64, complex128; arrays or sparse): ⟨X_i, r⟩ = X_iᴴr, compared by modulus; λ*,
-    margins and residual norms are real. A plain algorithm in complex128, without the speed of the real one.
+    Complex X or y (X an array, sparse, or a LinearOperator): ⟨X_i, r⟩ = X_iᴴr, compared
+    by modulus; λ*, margins and residual norms are real. Each step is one pass over X.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ def largest_correlation(selection: Selection) -> Pick | Status:
     best, c = argmax(selection.correlations(), error, selection.excluded, selection.scores)
     if best is None:
         return selection.ending()
-    return Pick(best.pick, best.top, relative_margin(c, best.pick, best.top), best.tied)
+    return Pick.largest(best, c)
 
 
 def largest_positive(selection: Selection) -> Pick | Status:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.lasso._homotopy import Homotopy
+from sparselin.linalg.ties import ending
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, IndexArray, Status
 from sparselin.validation import Columns
@@ -126,11 +127,8 @@ def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
 
 def _ending(homotopy: Homotopy) -> Status:
     """Why λ*(S) is zero: r = 0, or all columns are in the span of S, or r is orthogonal to all columns."""
-    if homotopy.fitted():
-        return Status.EXACT_FIT
-    if homotopy.face.in_span(np.arange(homotopy.problem.d))[0].all():
-        return Status.RANK_EXHAUSTED
-    return Status.NO_CORRELATION
+    every = np.arange(homotopy.problem.d)
+    return ending(homotopy.fitted(), lambda: not homotopy.face.in_span(every)[0].all())
 
 
 def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArray | None:

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from sparselin._kernels import blocks as kernels
 from sparselin.greedy._pursuit import pursue
-from sparselin.greedy._selection import Callback, Pick, Selection
+from sparselin.greedy._selection import Callback, Selection
+from sparselin.greedy._walk import Pick
 from sparselin.greedy.omp import largest_correlation
 from sparselin.lasso._homotopy import Homotopy
 from sparselin.lasso.entry import entry_of, first_entry

@@ -39,7 +39,7 @@ class Measured(NamedTuple):
     c, error : (m,) ⟨X_i, r⟩ and e_i.
     length, length_error : (m,) ‖z_i‖ and a bound on its error, at most length_unit·s(X_i).
     outside : (m,) which are outside the span of S: ‖z_i‖ > length_unit·s(X_i) with the eps of the data.
-    residual_norm, residual_error : ‖r‖ and length_unit·s(y).
+    residual_norm, residual_error : ‖r‖ and length_unit·s(y), with the eps of the data.
     coarse : eps of the data over eps of the arithmetic: 1, but for float32 data measured in float64.
         c_i is zero when |c_i| ≤ coarse·e_i.
     """
@@ -74,12 +74,17 @@ class Scores(NamedTuple):
     coarse: float
 
 
-def measure(qr: ThinQR, J: IndexArray, data: Problem | None = None) -> Measured:
-    """The columns J (m,) measured at S, the index of the factorisation; `data`: the float32 original."""
+def measure(qr: ThinQR, J: IndexArray, data: Problem | None = None, Y: FloatArray | None = None) -> Measured:
+    """The columns J (m,) measured at S, the index of the factorisation; `data`: the float32 original.
+
+    For outputs Y (n, q) in place of y, c_i is ‖X_iᵀR‖ ≥ 0, R = P_S^⊥Y. By the triangle inequality e_i bounds
+    its error with ‖R‖_F for ‖r‖ and s(Y) = (Σ_j s(Y_j)²)^½ for s(y).
+    """
     problem = qr.problem
     data = problem if data is None else data
-    r = qr.residual(problem.y)
-    y_size = float(qr.sizes(problem.y_norm, qr.Qt @ problem.y))
+    y, norms = (problem.y, problem.y_norm) if Y is None else (Y, np.linalg.norm(Y, axis=0))
+    r = qr.residual(y)
+    y_size = float(np.linalg.norm(qr.sizes(norms, qr.Qt @ y)))
     blocks = _blocks(J, problem.X.size / problem.d) if len(J) else [J]
     parts = [_measured(qr, block, r, y_size) for block in blocks]
     c, error, length, size = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
@@ -89,15 +94,15 @@ def measure(qr: ThinQR, J: IndexArray, data: Problem | None = None) -> Measured:
         length=length,
         length_error=problem.length_errors(size, length),
         outside=length > data.length_unit * size,
-        residual_norm=math.sqrt(float(r @ r)),
-        residual_error=problem.length_unit * y_size,
+        residual_norm=math.sqrt(float(np.vdot(r, r))),
+        residual_error=data.length_unit * y_size,
         coarse=data.unit / problem.unit,
     )
 
 
 def _measured(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[FloatArray, ...]:
     """c_i, e_i, ‖z_i‖ and s(X_i)."""
-    problem, norm = qr.problem, math.sqrt(float(r @ r))
+    problem, norm = qr.problem, math.sqrt(float(np.vdot(r, r)))
     X = problem.block(J)
     norms: FloatArray = np.sqrt((X * X).sum(axis=0))
     # ‖z_i‖² = ‖X_i‖² − ‖QᵀX_i‖², and c_i from X_i itself, where that does not cancel
@@ -109,7 +114,8 @@ def _measured(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[
     for stale in _blocks(stales, problem.n):
         Z = qr.residual(problem.columns(J[stale]))
         length[stale] = x_norm[stale] = np.sqrt(np.einsum("ij,ij->j", Z, Z))
-        c[stale] = r @ Z
+        c[stale] = Z.T @ r
+    c = c if r.ndim == 1 else np.linalg.norm(c, axis=1)
     return c, problem.measured_error(size, length, y_size, norm, x_norm), length, size
 
 
@@ -189,10 +195,19 @@ def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
     return max(0.0, (lam_star - float(size.max())) / lam_star)
 
 
-def ending(problem: Problem, qr: ThinQR) -> Status:
+def ending(fitted: bool, any_outside: Callable[[], bool]) -> Status:
     """Why λ*(S) is zero: r = 0, or all columns are in the span of S, or r is orthogonal to all columns."""
-    none = measure(qr, np.zeros(0, np.intp))
-    if none.residual_norm <= none.residual_error:
+    if fitted:
         return Status.EXACT_FIT
-    rest = measure(qr, np.setdiff1d(np.arange(problem.d), qr.index))
-    return Status.NO_CORRELATION if rest.outside.any() else Status.RANK_EXHAUSTED
+    return Status.NO_CORRELATION if any_outside() else Status.RANK_EXHAUSTED
+
+
+def measured_ending(
+    qr: ThinQR, rest: IndexArray, data: Problem | None = None, Y: FloatArray | None = None
+) -> Status:
+    """`ending`, decided by measuring the residual, and the columns that are not in S."""
+    none = measure(qr, rest[:0], data, Y)
+    return ending(
+        none.residual_norm <= none.residual_error,
+        lambda: bool(measure(qr, rest, data, Y).outside.any()),
+    )

@@ -40,7 +40,7 @@ class Operator:
     lengths : (d,) of the columns, float64: those given, or of products with all d unit vectors, in blocks.
     """
 
-    ndim = 2
+    ndim, kind = 2, "operator"
 
     def __init__(self, A: Any, lengths: Any = None) -> None:
         kind = np.zeros(0, np.float64 if A.dtype is None else A.dtype)

@@ -86,8 +86,9 @@ class Problem(ErrorBounds):
     names : n_features names, or None.
     origin, removed : the problem from which columns were eliminated to get this one, or None, and which.
     compressed : what `compress` recorded of its pass over the data, or None.
-    kind : "dense"; "sparse"; "operator"; or "gram": X is a Cholesky factor, and the squared lengths of its
-        columns are known to eps. Methods do not branch on it: what depends on it is a method of the problem.
+    kind : "dense"; "sparse"; "complex"; "operator"; or "gram": X is a Cholesky factor, and the squared
+        lengths of its columns are known to eps. Methods do not branch on it: what depends on it is a method
+        of the problem.
     is_multiplied : whether the data are products with √weight or scales, which were rounded.
     unrounded : the data before weights and scales rounded them to float32; None for all other data.
     column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
@@ -122,7 +123,8 @@ class Problem(ErrorBounds):
         check_same_rows(X, sample_weight, "sample_weight")
         if column_norms is not None and not (is_operator(X) and sample_weight is None):
             raise ValueError("column_norms are for a LinearOperator X without sample_weight: leave them out")
-        X = Operator(X, column_norms) if is_operator(X) else check_design(X)
+        if not isinstance(X, Operator):  # as complex data are
+            X = Operator(X, column_norms) if is_operator(X) else check_design(X)
         y = check_vector(y, "y", X.shape[0], X.dtype)
         self.names = labels if names is None else check_names(names, X.shape[1])
         self._numbers = numbers
@@ -155,9 +157,7 @@ class Problem(ErrorBounds):
         self.d = design.d
         self.dtype = X.dtype
         self.eps = float(np.finfo(X.dtype).eps)
-        self.kind = (
-            "dense" if isinstance(X, np.ndarray) else "operator" if isinstance(X, Operator) else "sparse"
-        )
+        self.kind = "dense" if isinstance(X, np.ndarray) else getattr(X, "kind", "sparse")
         self._measure()
         check_range(X, y, self.column_norms, self.y_norm)
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin.problem.gram import RANK
-from sparselin.problem.operators import Operator
 from sparselin.results import FloatArray
 
 # Rounding errors of n-term sums grow like √n in practice (n at worst); this is their safety factor.
@@ -147,7 +146,7 @@ def check_range(X: Any, y: FloatArray, column_norms: FloatArray, y_norm: float) 
     norms = np.append(column_norms, y_norm)
     bad = ~np.isfinite(norms) | ((norms > 0) & (norms < tiny))
     zero = np.flatnonzero(norms[: X.shape[1]] == 0)
-    if not isinstance(X, Operator):
+    if getattr(X, "kind", "") != "operator":
         bad[zero] = np.asarray((X[:, zero] != 0).sum(axis=0)) > 0  # of stored entries, if X is sparse
     bad[-1] |= y_norm == 0 and bool(np.any(y != 0))
     if bad.any() or not np.isfinite(norms.max() * y_norm):

@@ -20,7 +20,8 @@ from __future__ import annotations
 import numpy as np
 
 from sparselin.greedy._lengths import Lengths
-from sparselin.greedy._selection import Pick, Selection
+from sparselin.greedy._selection import Selection
+from sparselin.greedy._walk import Pick
 from sparselin.greedy.ols import largest_quotient
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
