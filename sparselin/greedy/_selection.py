@@ -165,7 +165,9 @@ class Selection:
 
     def ending(self) -> Status:
         """Why λ*(S) is zero."""
-        return ending(self.problem, self.qr)
+        qr, rest = self.qr, np.setdiff1d(np.arange(self.problem.d), self.qr.index)
+        none = measure(qr, rest[:0])
+        return ending(none.residual_norm, none.residual_error, lambda: measure(qr, rest).outside)
 
     def _lam_star(self) -> FloatArray:
         """λ* of each pick. Where T = {i}, |⟨X_i, r⟩| = ρ|⟨q, r⟩| with X_i = ρq + X_Sb.

@@ -44,8 +44,9 @@ import numpy as np
 
 from sparselin._kernels import refinement
 from sparselin.linalg.face import CHUNK, Balance, Face
+from sparselin.linalg.ties import ending
 from sparselin.problem import Problem
-from sparselin.results import FloatArray, IndexArray
+from sparselin.results import FloatArray, IndexArray, Status
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -159,10 +160,20 @@ class Homotopy:
             c[start : start + CHUNK] = refinement.correlations(X, balance.r, balance.r_low)
         return c, self._errors(balance, norms, _EPS) + 2 * _EPS * np.abs(c)
 
+    @property
+    def _residual_error(self) -> float:
+        """The ‖r₀‖ to which rounding of the data moves zero; infinite for n columns, which fit every y."""
+        size = math.hypot(self.problem.y_norm, _norm(self.face.norms * self.base.x))
+        return math.inf if self.face.size == self.problem.n else self.face.span_unit * size
+
     def fitted(self) -> bool:
         """Whether y is in the span of S ∪ P to rounding."""
-        size = math.hypot(self.problem.y_norm, _norm(self.face.norms * self.base.x))
-        return self.face.size == self.problem.n or _norm(self.base.r) <= self.face.span_unit * size
+        return _norm(self.base.r) <= self._residual_error
+
+    def ending(self) -> Status:
+        """Say why λ*(S) is zero."""
+        rest = np.setdiff1d(np.arange(self.problem.d), self.face.index)
+        return ending(_norm(self.base.r), self._residual_error, lambda: ~self.face.in_span(rest)[0])
 
     def knots(self, lam_min: float) -> Iterator[Knot]:
         """The knots from here down to lam_min; fewer only if rounding leaves the next one undecided."""

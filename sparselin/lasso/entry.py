@@ -100,7 +100,7 @@ def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
     norm = float(np.sqrt(homotopy.base.r @ homotopy.base.r))
     if lam == 0:
         none = np.zeros(0, problem.dtype)
-        return FirstEntry(0.0, (), (), none, none, 0.0, 0.0, norm, _ending(homotopy), problem.names)
+        return FirstEntry(0.0, (), (), none, none, 0.0, 0.0, norm, homotopy.ending(), problem.names)
     signs = np.sign(c[T])
     homotopy.enter()
     v = _direction_of_largest_support(homotopy, T, signs)
@@ -122,15 +122,6 @@ def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
         status=Status.COMPLETED if sound else Status.BEYOND_PRECISION,
         names=problem.names,
     )
-
-
-def _ending(homotopy: Homotopy) -> Status:
-    """Why λ*(S) is zero: r = 0, or all columns are in the span of S, or r is orthogonal to all columns."""
-    if homotopy.fitted():
-        return Status.EXACT_FIT
-    if homotopy.face.in_span(np.arange(homotopy.problem.d))[0].all():
-        return Status.RANK_EXHAUSTED
-    return Status.NO_CORRELATION
 
 
 def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArray | None:

@@ -189,10 +189,12 @@ def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
     return max(0.0, (lam_star - float(size.max())) / lam_star)
 
 
-def ending(problem: Problem, qr: ThinQR) -> Status:
-    """Why λ*(S) is zero: r = 0, or all columns are in the span of S, or r is orthogonal to all columns."""
-    none = measure(qr, np.zeros(0, np.intp))
-    if none.residual_norm <= none.residual_error:
+def ending(norm: float, error: float, outside: Callable[[], np.ndarray]) -> Status:
+    """Say why λ*(S) is zero, from ‖r‖ and a bound on its error.
+
+    r = 0, or all columns are in the span of S, or r is orthogonal to all columns. `outside` returns, for each
+    column outside S, whether it lies outside the span of S; it is called where r is not zero.
+    """
+    if norm <= error:
         return Status.EXACT_FIT
-    rest = measure(qr, np.setdiff1d(np.arange(problem.d), qr.index))
-    return Status.NO_CORRELATION if rest.outside.any() else Status.RANK_EXHAUSTED
+    return Status.NO_CORRELATION if np.any(outside()) else Status.RANK_EXHAUSTED
