@@ -11,8 +11,8 @@ from sparselin._kernels.descent import AT_FLOOR, CERTIFIED
 from sparselin.attention.descent import ENDINGS, FORMS, EliminatedProblem, eliminate, penalty_unit, train
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Pick, Selection
-from sparselin.lasso._homotopy import Homotopy
 from sparselin.lasso.entry import entry_of
+from sparselin.lasso.sequential import homotopy_at
 from sparselin.linalg.ties import relative_margin
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
@@ -108,7 +108,7 @@ def sequential_attention(
 
     def most_attended(selection: Selection) -> Pick | Status:
         problem, S = selection.problem, np.array(selection.support, np.intp)
-        entry = entry_of(problem, Homotopy(problem, S))
+        entry = entry_of(problem, homotopy_at(selection))
         if entry.status is not Status.COMPLETED:
             return entry.status
         reduced = eliminate(problem, selection.qr, S)

@@ -14,7 +14,7 @@ step of it; ties, duplicates and simultaneous events need no other code. Between
 
     β(λ) = β₀ − λ·slope,   y − Xβ(λ) = r₀ + λu,   slope = β̇ on S ∪ P,
 
-so that every knot is computed from X and y, and errors do not accumulate. `Face` refines both systems, so
+so that every knot is computed from X and y, and errors do not accumulate. `refine` solves both systems, so
 that a_i = ⟨X_i, r₀⟩ and b_i = ⟨X_i, u⟩ are known to
 
     8·eps·(√n + 1)·‖X_i‖‖r₀‖  and  8·eps·(√n + 1)·‖X_i‖‖u‖,
@@ -43,8 +43,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sparselin._kernels import refinement
-from sparselin.linalg.face import CHUNK, Balance, Face
-from sparselin.linalg.ties import ending
+from sparselin.linalg.refinement import Balance, refine
+from sparselin.linalg.thin_qr import ThinQR
+from sparselin.linalg.ties import CHUNK, ending, in_span, off_span
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status
 
@@ -100,15 +101,18 @@ class Homotopy:
     size : what is compared with λ: |c|, or c for `positive`, β ≥ 0 off S.
     """
 
-    def __init__(self, problem: Problem, S: IndexArray, positive: bool = False) -> None:
+    def __init__(
+        self, problem: Problem, S: IndexArray, positive: bool = False, qr: ThinQR | None = None
+    ) -> None:
         self.size: Callable[[FloatArray], FloatArray] = np.positive if positive else np.abs
         self.problem = problem.in_double()
         self.leeway = self.problem.leeway
-        self.face = Face(self.problem, problem.length_unit)
+        if qr is None:
+            self.qr = ThinQR(self.problem, S, unit=problem.length_unit, keep_columns=True)
+        else:
+            self.qr = qr.copy(self.problem, problem.length_unit)
         self.unpenalized = S
-        for j in S.tolist():
-            self.face.append(j)
-        self.free = list(self.face.index)
+        self.free = list(self.qr.index)
         self.sign = np.zeros(problem.d)  # s_j on P
         self.sound = True
         self._set_base()
@@ -137,10 +141,10 @@ class Homotopy:
 
         A `leeway` never reduces them below 8·eps·(√n + 1)·‖X_i‖·size, the rounding error of Xᵀ(f − Xx).
         """
-        size = float(self.face.norms @ np.abs(balance.x))
+        size = float(self.qr.norms @ np.abs(balance.x))
         size += self.problem.y_norm if balance is self.base else 0
         r_norm = rounding_scale * _norm(balance.r)
-        unit = self.problem.refined_error(r_norm, size, self.face.kappa) + balance.r_error
+        unit = self.problem.refined_error(r_norm, size, self.qr.kappa) + balance.r_error
         least = self.problem.rounding() * size
         return np.asarray(np.minimum(unit * norms, np.maximum(self._cut(balance), least * norms)))
 
@@ -149,7 +153,7 @@ class Homotopy:
         if math.isinf(self.leeway.cap) or balance is not self.base:
             return self.leeway.cap
         a = np.abs(self._correlate(balance.r))
-        a[self.face.index] = 0
+        a[self.qr.index] = 0
         return self.leeway.cap * min(self.lam, float(a.max()))
 
     def _accurate(self, balance: Balance, J: IndexArray) -> tuple[FloatArray, FloatArray]:
@@ -163,8 +167,8 @@ class Homotopy:
     @property
     def _residual_error(self) -> float:
         """The ‖r₀‖ to which rounding of the data moves zero; infinite for n columns, which fit every y."""
-        size = math.hypot(self.problem.y_norm, _norm(self.face.norms * self.base.x))
-        return math.inf if self.face.size == self.problem.n else self.face.span_unit * size
+        size = math.hypot(self.problem.y_norm, _norm(self.qr.norms * self.base.x))
+        return math.inf if self.qr.size == self.problem.n else self.qr.unit * size
 
     def fitted(self) -> bool:
         """Whether y is in the span of S ∪ P to rounding."""
@@ -172,8 +176,8 @@ class Homotopy:
 
     def ending(self) -> Status:
         """Say why λ*(S) is zero."""
-        rest = np.setdiff1d(np.arange(self.problem.d), self.face.index)
-        return ending(_norm(self.base.r), self._residual_error, lambda: ~self.face.in_span(rest)[0])
+        rest = np.setdiff1d(np.arange(self.problem.d), self.qr.index)
+        return ending(_norm(self.base.r), self._residual_error, lambda: ~in_span(self.qr, rest)[0])
 
     def knots(self, lam_min: float) -> Iterator[Knot]:
         """The knots from here down to lam_min; fewer only if rounding leaves the next one undecided."""
@@ -189,7 +193,7 @@ class Homotopy:
         for j in [j for j in self.active() if j not in signs]:
             self._drop(j)
         for j in point.P:
-            if j not in self.face.index and not self.face.append(j):
+            if j not in self.qr.index and not self.qr.append(j):
                 return None
             self.sign[j] = signs[j]
         self.lam, self.sound = point.lam, True
@@ -203,7 +207,7 @@ class Homotopy:
 
     def here(self) -> Point:
         """The current point, P being the active set below it (after `enter`)."""
-        P = [j for j in self.face.index if j not in self.free]
+        P = [j for j in self.qr.index if j not in self.free]
         return Point(self.lam, P, self.sign[P], self.coef()[self.free + P])
 
     def _below(self, lam_min: float) -> Iterator[Knot]:
@@ -225,25 +229,25 @@ class Homotopy:
     def optimal(self, lam: float) -> bool:
         """Whether β(λ) on this face satisfies the KKT conditions to rounding."""
         c = self._correlate(self.base.r + lam * self.direction.r)
-        c[self.face.index] = 0
+        c[self.qr.index] = 0
         return bool(np.all(self.size(c) <= lam + self.error(lam))) and self._signs_hold(lam)
 
     def _signs_hold(self, lam: float | None = None) -> bool:
         """Whether s_jβ_j ≥ 0 on P to rounding (`Problem.sign_error`)."""
         P, beta, _ = self._penalized(self.lam if lam is None else lam)
         size = self.problem.column_norms[P] * beta
-        tau = self.problem.sign_error(self.face.kappa)
+        tau = self.problem.sign_error(self.qr.kappa)
         least = -tau * (self.problem.y_norm + float(np.abs(size).sum()))
         return bool(np.all(self.sign[P] * size >= least))
 
     def active(self) -> tuple[int, ...]:
         """P, increasing."""
-        return tuple(sorted(set(self.face.index) - set(self.free)))
+        return tuple(sorted(set(self.qr.index) - set(self.free)))
 
     def coef(self) -> FloatArray:
         """β(λ) (d,). A coefficient of the wrong sign, by rounding, is set to zero."""
         coef = np.zeros(self.problem.d)
-        coef[self.face.index] = self._beta(self.lam)
+        coef[self.qr.index] = self._beta(self.lam)
         P = list(self.active())
         coef[P] = np.where(self.sign[P] * coef[P] > 0, coef[P], 0)
         return coef
@@ -258,14 +262,14 @@ class Homotopy:
         base, direction, inside = self.base, self.direction, slice(len(self.free), None)
         error = 4 * _EPS * (np.abs(base.x) + lam * np.abs(direction.x)) + base.x_error
         error += lam * direction.x_error
-        return np.array(self.face.index[inside], np.intp), self._beta(lam)[inside], error[inside]
+        return np.array(self.qr.index[inside], np.intp), self._beta(lam)[inside], error[inside]
 
     def _span_error(self) -> FloatArray:
         """Bounds (d,) on the change of a by rounding of the data, for columns in the span of S ∪ P.
 
         It is at most span_unit·s(X_i)‖r₀‖, and s(X_i) ≤ √(1 + κ²)‖X_i‖.
         """
-        size = self.face.span_unit * math.hypot(1.0, self.face.kappa) * _norm(self.base.r)
+        size = self.qr.unit * math.hypot(1.0, self.qr.kappa) * _norm(self.base.r)
         return np.asarray(size * self.problem.column_norms)
 
     def _beta0_error(self) -> FloatArray:
@@ -275,10 +279,10 @@ class Homotopy:
         X_J⁺ = R⁻¹Qᵀ are as long as those of R⁻¹. If (β₀)_j is zero for the exact data, this bounds it.
         """
         if not self.fitted():
-            return np.zeros(self.face.size - len(self.free))
-        inverse = np.linalg.inv(self.face.R)[len(self.free) :]
-        size = math.hypot(self.problem.y_norm, _norm(self.face.norms * self.base.x))
-        return np.asarray(self.face.span_unit * size * np.sqrt(np.einsum("ij,ij->i", inverse, inverse)))
+            return np.zeros(self.qr.size - len(self.free))
+        inverse = np.linalg.inv(self.qr.R)[len(self.free) :]
+        size = math.hypot(self.problem.y_norm, _norm(self.qr.norms * self.base.x))
+        return np.asarray(self.qr.unit * size * np.sqrt(np.einsum("ij,ij->i", inverse, inverse)))
 
     def _correlate(self, r: FloatArray) -> FloatArray:
         c = self.problem.correlate(r)
@@ -296,7 +300,7 @@ class Homotopy:
             return np.flatnonzero((size + error >= (size - error).max()) & possible)
 
         T = candidates()
-        while len(self.free) and len(T) and (inside := T[self.face.in_span(T)[0]]).size:
+        while len(self.free) and len(T) and (inside := T[in_span(self.qr, T)[0]]).size:
             self.c[inside] = error[inside] = 0
             possible[inside] = False
             T = candidates()
@@ -316,7 +320,7 @@ class Homotopy:
         size = self.size(self.c)
         size[self.unpenalized] = -np.inf
         r, y = self._sizes(self.base)
-        error = self.problem.column_norms * (math.hypot(1.0, self.face.kappa) * r + y) * self.problem.unit
+        error = self.problem.column_norms * (math.hypot(1.0, self.qr.kappa) * r + y) * self.problem.unit
         J = np.flatnonzero(size + error >= (size - error).max())
         sharp = self._products_error(self.base, J)
         T = J[(size[J] + sharp >= (size[J] - sharp).max()) & (size[J] > 0)]
@@ -330,14 +334,14 @@ class Homotopy:
         """
         error, (r, f) = np.empty(len(J)), self._sizes(balance)
         for start in range(0, len(J), CHUNK):
-            sizes, lengths = self.face.beside(J[start : start + CHUNK])
+            sizes, lengths = off_span(self.qr, J[start : start + CHUNK])
             error[start : start + CHUNK] = self.problem.unit * (sizes * r + lengths * f)
         return error
 
     def _sizes(self, balance: Balance) -> tuple[float, float]:
         """‖r‖ and s(f) of a balance, f being y or zero."""
         f = self.problem.y_norm if balance is self.base else 0.0
-        return _norm(balance.r), math.hypot(f, _norm(self.face.norms * balance.x))
+        return _norm(balance.r), math.hypot(f, _norm(self.qr.norms * balance.x))
 
     def _tie(self, tied: IndexArray) -> None:
         self.tied = tied
@@ -348,18 +352,18 @@ class Homotopy:
 
     def _set_base(self) -> None:
         """r₀ and β₀ for the current factorisation."""
-        self.base = self.face.balance(self.problem.y, None)
+        self.base = refine(self.qr, self.problem.y, None)
         self.sound &= self.base.sound
 
     def _set_direction(self) -> None:
         """u and `slope` for the current factorisation and signs."""
-        direction = self.face.balance(None, self.sign[self.face.index])
+        direction = refine(self.qr, None, self.sign[self.qr.index])
         self.direction = direction._replace(x=-direction.x, x_low=-direction.x_low)
         self.sound &= direction.sound
 
     def slope(self) -> dict[int, float]:
         """slope_j for the columns of the factorisation."""
-        return dict(zip(self.face.index, self.direction.x.tolist(), strict=True))
+        return dict(zip(self.qr.index, self.direction.x.tolist(), strict=True))
 
     def rates(self) -> tuple[FloatArray, FloatArray]:
         """g_j = s_j⟨X_j, u⟩ for the tied j, and bounds on the errors; the KKT conditions require g ≥ 1."""
@@ -405,7 +409,7 @@ class Homotopy:
         not, P is restored.
         """
         old, size, before = list(entered), float(self.direction.r @ self.direction.r), self.slope()
-        if not self.face.append(j):
+        if not self.qr.append(j):
             return False
         self.sign[j] = sign
         entered.append(j)
@@ -416,9 +420,9 @@ class Homotopy:
         for i in set(entered) - set(old):
             self._drop(i)
         for i in old:
-            if i not in entered and self.face.append(i):
+            if i not in entered and self.qr.append(i):
                 self.sign[i] = self.signs[self.tied == i][0]
-        entered[:] = [i for i in old if i in self.face.index]
+        entered[:] = [i for i in old if i in self.qr.index]
         self._set_direction()
         return False
 
@@ -431,7 +435,7 @@ class Homotopy:
         """
         while True:
             after, slope = self.slope(), self.direction
-            error = dict(zip(self.face.index, slope.x_error + 4 * _EPS * np.abs(slope.x), strict=True))
+            error = dict(zip(self.qr.index, slope.x_error + 4 * _EPS * np.abs(slope.x), strict=True))
             v = {j: (self.sign[j] * before.get(j, 0), self.sign[j] * after[j]) for j in entered}
             step = {
                 j: old / (old - new) if new < 0 else 1.0 for j, (old, new) in v.items() if new <= error[j]
@@ -440,14 +444,14 @@ class Homotopy:
                 return
             first = min(step, key=lambda j: (step[j], j))
             before = {
-                j: before.get(j, 0) + step[first] * (after[j] - before.get(j, 0)) for j in self.face.index
+                j: before.get(j, 0) + step[first] * (after[j] - before.get(j, 0)) for j in self.qr.index
             }
             self._drop(first)
             entered.remove(first)
             self._set_direction()
 
     def _drop(self, j: int) -> None:
-        self.face.remove(j)
+        self.qr.remove(j)
         self.sign[j] = 0
 
     def advance(self, lam_min: float) -> FloatArray:
@@ -468,7 +472,7 @@ class Homotopy:
         self.c, error = lines.at(self.lam), lines.error(self.lam)
         if knot <= lam_min:
             outside = self.size(self.c)
-            outside[self.face.index] = 0
+            outside[self.qr.index] = 0
             self.sound &= bool(np.all(outside <= self.lam * (1 + lines.b_data_error) + error))
             return self._end()
         P, beta, small = self._penalized(knot)
@@ -505,7 +509,7 @@ class Homotopy:
         excluded.
         """
         unrefined = self.problem.column_norms > 0
-        unrefined[self.unpenalized] = unrefined[self.face.index] = False
+        unrefined[self.unpenalized] = unrefined[self.qr.index] = False
         a_error = lines.a_error + self._span_error()
         slack = 1 - self.size(lines.b)
         slack[self.tied] = 1 + self.signs * lines.b[self.tied]
@@ -525,13 +529,13 @@ class Homotopy:
 
         By rounding of the data these are only within span_unit·s of the span: b may change by ‖u‖ times that.
         """
-        dependent, sizes = self.face.in_span(inside)
+        dependent, sizes = in_span(self.qr, inside)
         inside = inside[dependent]
         lines.a[inside] = lines.a_error[inside] = 0
         nonzero = J[lines.a_error[J] > 0]
         lines.a[nonzero], lines.a_error[nonzero] = self._accurate(self.base, nonzero)
         lines.b[J], lines.b_error[J] = self._accurate(self.direction, J)
-        lines.b_data_error[inside] = self.face.span_unit * sizes[dependent] * _norm(self.direction.r)
+        lines.b_data_error[inside] = self.qr.unit * sizes[dependent] * _norm(self.direction.r)
 
     def _leave(self, zero: IndexArray) -> FloatArray:
         """Remove the columns `zero` from P; returns their signs.
@@ -591,7 +595,7 @@ class Homotopy:
         speed = 1 - sign * lines.b  # of λ − |c_j|, per unit of λ
         sign[self.tied[sign[self.tied] == self.signs]] = 0
         possible = (sign != 0) & (speed > 0)
-        possible[self.face.index] = False
+        possible[self.qr.index] = False
         entries = np.zeros(len(sign))
         entries[possible] = np.minimum(np.abs(lines.a[possible]) / speed[possible], self.lam)
         return entries
@@ -600,7 +604,7 @@ class Homotopy:
         """The columns outside S ∪ P with |c_j| = λ to rounding; if |c_j| > λ(1 + b_data_error), not sound."""
         size = self.size(self.c)
         tied = (size >= self.lam - error) & (self.problem.column_norms > 0)
-        tied[self.face.index] = tied[self.unpenalized] = False
+        tied[self.qr.index] = tied[self.unpenalized] = False
         J = np.flatnonzero(tied)
         self.sound &= self._small(error[J], self.lam)
         self.sound &= bool(np.all(size[J] <= self.lam * (1 + b_data_error[J]) + error[J]))

@@ -29,6 +29,7 @@ from sparselin.results import FloatArray, IndexArray, Status
 # ‖z‖² that has lost more than two bits to cancellation is computed by projection.
 _STALE = 0.25
 _AT_ONCE = 4 * 10**6  # entries of X that are projected at a time
+CHUNK = 1024  # columns that are made dense at a time
 
 
 class Measured(NamedTuple):
@@ -117,6 +118,23 @@ def _blocks(J: IndexArray, entries: float) -> list[IndexArray]:
     """J in parts of at most _AT_ONCE entries, for columns of so many entries each."""
     step = max(1, int(_AT_ONCE / max(1.0, entries)))
     return [J[at : at + step] for at in range(0, len(J), step)]
+
+
+def off_span(qr: ThinQR, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """s(X_i) and ‖P_S^⊥X_i‖ for the columns J, S the index of the factorisation."""
+    X = qr.problem.columns(J)
+    Z = qr.residual(X)
+    return qr.sizes(qr.problem.column_norms[J], qr.Qt @ X), np.sqrt(np.einsum("ij,ij->j", Z, Z))
+
+
+def in_span(qr: ThinQR, J: IndexArray) -> tuple[np.ndarray, FloatArray]:
+    """(|J|,) bool: which columns are dependent on S by the rule of the factorisation; and s of each."""
+    inside, sizes = np.zeros(len(J), bool), np.zeros(len(J))
+    for start in range(0, len(J), CHUNK):
+        block = slice(start, start + CHUNK)
+        sizes[block], lengths = off_span(qr, J[block])
+        inside[block] = lengths <= qr.unit * sizes[block]
+    return inside, sizes
 
 
 def candidates(size: FloatArray, error: FloatArray, excluded: IndexArray | list[int]) -> IndexArray:
