@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels.descent import AT_FLOOR, CERTIFIED
-from sparselin.attention.descent import ENDINGS, FORMS, EliminatedProblem, eliminate, penalty_unit, train
+from sparselin.attention.descent import (
+    ENDINGS,
+    FORMS,
+    EliminatedProblem,
+    column_space,
+    eliminate,
+    penalty_unit,
+    train,
+)
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Pick, Selection
 from sparselin.lasso.entry import entry_of
@@ -111,7 +119,7 @@ def sequential_attention(
         entry = entry_of(problem, homotopy_at(selection))
         if entry.status is not Status.COMPLETED:
             return entry.status
-        reduced = eliminate(problem, selection.qr, S)
+        reduced = eliminate(problem, selection.qr, S, space=space)
         share = _default_share(parametrization, entry)
         if fixed is not None:
             share = fixed / penalty_unit(reduced, parametrization)
@@ -137,6 +145,7 @@ def sequential_attention(
         return Status.BEYOND_PRECISION
 
     problem = as_problem(X, y, sample_weight, intercept, standardize)
+    space = column_space(problem)
     return pursue(problem, k, most_attended, forced=forced, callback=callback, by_rule=True)
 
 
