@@ -133,9 +133,10 @@ def exact_balance(X, f, g):
     return [a - sum(u[i] * b for u, b in zip(X, x, strict=True)) for i, a in enumerate(f)], x
 
 
-@pytest.mark.parametrize("noise", [1e-1, 1e-4, 1e-8, 1e-12])
-def test_refined_to_twice_the_precision_and_within_its_bounds(noise):
-    rng = np.random.default_rng(3)
+@pytest.mark.parametrize("seed", range(3, 11))
+@pytest.mark.parametrize("noise", [1e-1, 1e-4, 1e-8, 1e-10, 1e-12])
+def test_refined_to_twice_the_precision_and_within_its_bounds(noise, seed):
+    rng = np.random.default_rng(seed)
     X = rng.normal(size=(10, 4)) @ rng.normal(size=(4, 7)) + noise * rng.normal(size=(10, 7))
     y, signs = rng.normal(size=10), np.sign(rng.normal(size=7))
     qr = ThinQR(sl.Problem(X, y), keep_columns=True)

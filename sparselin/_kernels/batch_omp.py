@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, inner, kernel
-from sparselin._kernels.linear_algebra import dot, extend_inverse, project, subtract
+from sparselin._kernels.linear_algebra import copy, dot, extend_inverse, project, subtract
 
 Reals = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -426,13 +426,6 @@ def back_substitute(R, z, t, gamma):
         for s in range(i + 1, t):
             gamma[i] -= R[s, i] * gamma[s]
         gamma[i] /= R[i, i]
-
-
-@inner(**VECTORIZED)
-def copy(a, b):
-    """b ← a. As b[:] = a, it would compile the message of a ValueError too."""
-    for i in range(b.size):
-        b[i] = a[i]
 
 
 @inner()

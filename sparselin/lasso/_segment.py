@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparselin._kernels import refinement
-from sparselin.linalg.refinement import Balance, refine
+from sparselin.linalg.refinement import Balance, length_of, refine
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import CHUNK, ending, in_span, off_span
 from sparselin.problem import Problem
@@ -104,7 +104,7 @@ class Segment:
         """
         size = float(self.qr.norms @ np.abs(balance.x))
         size += self.problem.y_norm if balance is self.base else 0
-        r_norm = rounding_scale * _norm(balance.r)
+        r_norm = rounding_scale * length_of(balance.r)
         unit = self.problem.refined_error(r_norm, size, self.qr.kappa) + balance.r_error
         least = self.problem.rounding() * size
         return np.asarray(np.minimum(unit * norms, np.maximum(self._cut(balance), least * norms)))
@@ -128,17 +128,16 @@ class Segment:
     @property
     def _residual_error(self) -> float:
         """The ‖r₀‖ to which rounding of the data moves zero; infinite for n columns, which fit every y."""
-        size = math.hypot(self.problem.y_norm, _norm(self.qr.norms * self.base.x))
-        return math.inf if self.qr.size == self.problem.n else self.qr.unit * size
+        return math.inf if self.qr.size == self.problem.n else self.qr.unit * self._sizes(self.base)[1]
 
     def fitted(self) -> bool:
         """Whether y is in the span of S ∪ P to rounding."""
-        return _norm(self.base.r) <= self._residual_error
+        return length_of(self.base.r) <= self._residual_error
 
     def ending(self) -> Status:
         """Say why λ*(S) is zero."""
         rest = np.setdiff1d(np.arange(self.problem.d), self.qr.index)
-        return ending(_norm(self.base.r), self._residual_error, lambda: ~in_span(self.qr, rest)[0])
+        return ending(length_of(self.base.r), self._residual_error, lambda: ~in_span(self.qr, rest)[0])
 
     def optimal(self, lam: float) -> bool:
         """Whether β(λ) on this face satisfies the KKT conditions to rounding."""
@@ -171,7 +170,7 @@ class Segment:
 
         It is at most span_unit·s(X_i)‖r₀‖, and s(X_i) ≤ √(1 + κ²)‖X_i‖.
         """
-        size = self.qr.unit * math.hypot(1.0, self.qr.kappa) * _norm(self.base.r)
+        size = self.qr.unit * math.hypot(1.0, self.qr.kappa) * length_of(self.base.r)
         return np.asarray(size * self.problem.column_norms)
 
     def _beta0_error(self) -> FloatArray:
@@ -183,7 +182,7 @@ class Segment:
         if not self.fitted():
             return np.zeros(self.qr.size - len(self.free))
         inverse = np.linalg.inv(self.qr.R)[len(self.free) :]
-        size = math.hypot(self.problem.y_norm, _norm(self.qr.norms * self.base.x))
+        size = self._sizes(self.base)[1]
         return np.asarray(self.qr.unit * size * np.sqrt(np.einsum("ij,ij->i", inverse, inverse)))
 
     def _correlate(self, r: FloatArray) -> FloatArray:
@@ -205,7 +204,7 @@ class Segment:
     def _sizes(self, balance: Balance) -> tuple[float, float]:
         """‖r‖ and s(f) of a balance, f being y or zero."""
         f = self.problem.y_norm if balance is self.base else 0.0
-        return _norm(balance.r), math.hypot(f, _norm(self.qr.norms * balance.x))
+        return length_of(balance.r), math.hypot(f, length_of(self.qr.norms * balance.x))
 
     def _small(self, error: FloatArray, scale: float) -> bool:
         return bool(np.all(error <= self.leeway.limit * scale))
@@ -236,7 +235,7 @@ class Segment:
         nonzero = J[lines.a_error[J] > 0]
         lines.a[nonzero], lines.a_error[nonzero] = self._accurate(self.base, nonzero)
         lines.b[J], lines.b_error[J] = self._accurate(self.direction, J)
-        lines.b_data_error[inside] = self.qr.unit * sizes[dependent] * _norm(self.direction.r)
+        lines.b_data_error[inside] = self.qr.unit * sizes[dependent] * length_of(self.direction.r)
 
     def _lines(self) -> Lines:
         lines = self._correlate(np.stack([self.base.r, self.direction.r], axis=1))
@@ -247,7 +246,3 @@ class Segment:
         if self.fitted() and math.isinf(self.leeway.cap):  # for a Gram problem a_error is above such a
             a, a_error = 0 * a, 0 * a_error
         return Lines(a, b, a_error, b_error, np.zeros(len(a)))
-
-
-def _norm(v: FloatArray) -> float:
-    return math.sqrt(v @ v)

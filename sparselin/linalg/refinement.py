@@ -12,6 +12,9 @@ from sparselin.linalg.thin_qr import ThinQR
 from sparselin.results import FloatArray
 
 _EPS = float(np.finfo(np.float64).eps)
+# Rounds contract the error by factors that differ as their rounding errors do: with κ from 1e10 to 1e12 it was,
+# in rational arithmetic, up to 2.2 times what the first factor implies (720 systems as in tests/test_thin_qr.py).
+_SAFETY = 4.0
 _ROUNDS = 6  # of iterative refinement, at most: each multiplies the error by about κ·eps
 
 
@@ -36,7 +39,7 @@ def refine(qr: ThinQR, f: FloatArray | None, g: FloatArray | None) -> Balance:
 
     By Q and R, with iterative refinement: the residuals f − r − X_Jx and g − X_Jᵀr are computed in twice
     the precision, and the system is solved for the corrections (Björck, 1967). In the norm ‖r‖ + ‖Dx‖/κ
-    each round multiplies the error by about κ·eps; the first round shows by how much.
+    each round multiplies the error by about κ·eps; the first round shows by how much, to _SAFETY.
     """
     f = np.zeros(qr.problem.n) if f is None else f
     g = np.zeros(qr.size) if g is None else g
@@ -51,17 +54,19 @@ def refine(qr: ThinQR, f: FloatArray | None, g: FloatArray | None) -> Balance:
         step = qr.solve(z - w)
         kernels.add(r, r_low, change)
         kernels.add(x, x_low, step)
-        moved = _norm(change) + _norm(qr.norms * step) / kappa
+        moved = length_of(change) + length_of(qr.norms * step) / kappa
         if k == 1:
             rate = max(_EPS, moved / before)
-        size = _norm(r), _norm(qr.norms * x)
+        size = length_of(r), length_of(qr.norms * x)
         left, before = max(rate * moved, 16 * _EPS**2 * sum(size)), moved
         if moved == 0 or rate > 0.1:
             break
         if k and left <= _EPS * max(size[0], 16 * _EPS * size[1]) and kappa * left <= _EPS * max(size):
             break
+    left *= _SAFETY
     return Balance(r, r_low, x, x_low, left, kappa * left / qr.norms, rate <= 0.1)
 
 
-def _norm(v: FloatArray) -> float:
+def length_of(v: FloatArray) -> float:
+    """‖v‖."""
     return math.sqrt(v @ v)
