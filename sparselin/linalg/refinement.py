@@ -12,8 +12,8 @@ from sparselin.linalg.thin_qr import ThinQR
 from sparselin.results import FloatArray
 
 _EPS = float(np.finfo(np.float64).eps)
-# Rounds contract the error by factors that differ as their rounding errors do: with κ from 1e10 to 1e12 it was,
-# in rational arithmetic, up to 2.2 times what the first factor implies (720 systems as in tests/test_thin_qr.py).
+# Rounds contract the error by factors that differ as their rounding errors do: with κ of 1e10 to 1e12 it
+# was, in rational arithmetic, up to 2.2 times what the first factor implies (720 systems as in test_thin_qr).
 _SAFETY = 4.0
 _ROUNDS = 6  # of iterative refinement, at most: each multiplies the error by about κ·eps
 
