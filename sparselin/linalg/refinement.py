@@ -58,12 +58,11 @@ def refine(qr: ThinQR, f: FloatArray | None, g: FloatArray | None) -> Balance:
         if k == 1:
             rate = max(_EPS, moved / before)
         size = length_of(r), length_of(qr.norms * x)
-        left, before = max(rate * moved, 16 * _EPS**2 * sum(size)), moved
+        left, before = max(_SAFETY * rate * moved, 16 * _EPS**2 * sum(size)), moved
         if moved == 0 or rate > 0.1:
             break
         if k and left <= _EPS * max(size[0], 16 * _EPS * size[1]) and kappa * left <= _EPS * max(size):
             break
-    left *= _SAFETY
     return Balance(r, r_low, x, x_low, left, kappa * left / qr.norms, rate <= 0.1)
 
 
