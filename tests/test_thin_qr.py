@@ -1,12 +1,17 @@
-"""The factorisation: whatever comes and goes, X_J = QR with Q orthonormal."""
+"""The factorisation: whatever comes and goes, X_J = QR with Q orthonormal; and its refinement, exactly."""
+
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from fractional import dot, fractions, gram, solve
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sparselin as sl
+from sparselin.linalg.refinement import refine
 from sparselin.linalg.thin_qr import ThinQR
+from sparselin.linalg.ties import in_span
 
 N, D = 30, 14
 
@@ -25,6 +30,7 @@ def extend(qr, J):
 def check(qr):
     """Q orthonormal, X_J = QR with an upper triangle of positive diagonal, and κ what it is called."""
     X, eps = qr.problem.X[:, qr.index], qr.problem.eps
+    assert np.array_equal(qr.columns, X.T if qr.keep_columns else X.T[:0])
     np.testing.assert_allclose(qr.Qt @ qr.Qt.T, np.eye(qr.size), atol=100 * eps)
     R, lengths = qr.Qt @ X, np.linalg.norm(X, axis=0)
     assert np.all(np.abs(np.tril(R, -1)) <= 100 * eps * lengths)
@@ -40,7 +46,8 @@ def check(qr):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @given(data=st.data())
 def test_columns_come_and_go_one_by_one_and_in_blocks(dtype, data):
-    qr = ThinQR(problem(data.draw(st.integers(0, 5)), dtype), capacity=3)
+    seed, keep = data.draw(st.integers(0, 5)), data.draw(st.booleans())
+    qr = ThinQR(problem(seed, dtype), capacity=3, keep_columns=keep)
     for _ in range(data.draw(st.integers(1, 6))):
         free, before = [j for j in range(D) if j not in qr.index], list(qr.index)
         wanted = data.draw(st.lists(st.sampled_from(free), unique=True)) if free else []
@@ -117,3 +124,62 @@ def test_q_is_orthonormal_however_long_the_chain(dtype, block):
         assert qr.size >= (8 if dtype == np.float32 else 20)
         off = np.abs(qr.Qt.astype(float) @ qr.Qt.T - np.eye(qr.size)).max()
         assert off <= 40 * qr.problem.eps
+
+
+def exact_balance(X, f, g):
+    """r and x of r + Xx = f, Xᵀr = g."""
+    X, f, g = fractions(X.T), fractions(f), fractions(g)
+    x = solve(gram(X), [dot(u, f) - c for u, c in zip(X, g, strict=True)])
+    return [a - sum(u[i] * b for u, b in zip(X, x, strict=True)) for i, a in enumerate(f)], x
+
+
+@pytest.mark.parametrize("seed", range(3, 11))
+@pytest.mark.parametrize("noise", [1e-1, 1e-4, 1e-8, 1e-10, 1e-12])
+def test_refined_to_twice_the_precision_and_within_its_bounds(noise, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(10, 4)) @ rng.normal(size=(4, 7)) + noise * rng.normal(size=(10, 7))
+    y, signs = rng.normal(size=10), np.sign(rng.normal(size=7))
+    qr = ThinQR(sl.Problem(X, y), keep_columns=True)
+    assert all(qr.append(j) for j in range(7))
+    qr.remove(2)
+    assert qr.append(2)
+    J = qr.index
+    for f, g in ((y, None), (None, signs)):
+        found = refine(qr, f, g)
+        r, x = exact_balance(X[:, J], np.zeros(10) if f is None else f, np.zeros(7) if g is None else g)
+        assert found.sound
+        r_off = [
+            float(a - Fraction(b) - Fraction(c)) for a, b, c in zip(r, found.r, found.r_low, strict=True)
+        ]
+        x_off = [
+            float(a - Fraction(b) - Fraction(c)) for a, b, c in zip(x, found.x, found.x_low, strict=True)
+        ]
+        assert np.linalg.norm(r_off) <= found.r_error <= 1e-15 * np.linalg.norm(found.r)
+        assert np.all(np.abs(x_off) <= found.x_error)
+        assert np.all(found.x_error <= 1e-14 * np.abs(found.x).max())
+
+
+def test_a_column_in_the_span_to_rounding_is_refused_whatever_the_condition():
+    """Nearly dependent columns do not make a third one, off their span by 1e-9, count as dependent."""
+    rng = np.random.default_rng(0)
+    a, b, c, e = rng.normal(size=(4, 20))
+    X = np.stack([a, a + 1e-9 * b, a + 1e-9 * c, a + 2e-9 * b, e], axis=1)
+    qr = ThinQR(sl.Problem(X, e))
+    assert [qr.append(j) for j in range(3)] == [True] * 3
+    assert qr.kappa > 1e8
+    twice = ThinQR(sl.Problem(np.stack([a, 3 * a + b, b, e], axis=1), e))
+    assert [twice.append(j) for j in range(4)] == [True, True, False, True]
+    assert in_span(twice, np.arange(4))[0].all()
+
+
+@given(seed=st.integers(0, 5), dtype=st.sampled_from([np.float64, np.float32]))
+def test_a_copy_is_changed_apart_from_the_original(seed, dtype):
+    data = problem(seed, dtype)
+    original = ThinQR(data.in_double(), [3, 1, 4])
+    copied = original.copy(data.in_double(), data.length_unit)
+    assert copied.append(0)
+    copied.remove(1)
+    assert (original.index, copied.index) == ([3, 1, 4], [3, 4, 0])
+    assert (original.unit, copied.unit) == (data.in_double().length_unit, data.length_unit)
+    for qr in (original, copied):
+        check(qr)

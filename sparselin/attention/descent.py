@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from sparselin._kernels import descent as kernels
 from sparselin.lasso.gap import gap_of
-from sparselin.linalg.elimination import orthonormal_basis
+from sparselin.linalg.elimination import orthonormal_basis, project_off
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import measure, tied_at_maximum
 from sparselin.problem import Problem, as_problem, takes_problem
@@ -137,25 +137,54 @@ class DescentEnd(NamedTuple):
     end: int
 
 
-def eliminate(problem: Problem, qr: ThinQR, S: IndexArray, *, only_range: bool = False) -> EliminatedProblem:
+class Coordinates(NamedTuple):
+    """X and y in an orthonormal basis (n, d) of the column space of independent columns: basisᵀX and basisᵀy.
+
+    P_S^⊥X spans the part of it that is orthogonal to X_S, for every S.
+    """
+
+    basis: FloatArray
+    X: FloatArray
+    y: FloatArray
+
+
+def column_space(problem: Problem) -> Coordinates | None:
+    """Return the coordinates; None where the columns are dependent to rounding, or as many as the rows."""
+    if problem.d >= problem.n:
+        return None
+    X = problem.columns(np.arange(problem.d))
+    basis = orthonormal_basis(X)
+    return Coordinates(basis, basis.T @ X, basis.T @ problem.y) if basis.shape[1] == problem.d else None
+
+
+def eliminate(
+    problem: Problem,
+    qr: ThinQR,
+    S: IndexArray,
+    *,
+    only_range: bool = False,
+    space: Coordinates | None = None,
+) -> EliminatedProblem:
     """Project X_{S̄} and y off X_S = QR, twice.
 
     With fewer columns than rows, or `only_range`, they are then expressed in an orthonormal basis of the
     column space: that saves memory, and the dual points r·min(1, λ/‖Xᵀr‖∞) are better without the part of r
-    that no β changes.
+    that no β changes. Where `space` has X and y in such a basis, they are projected there.
     """
     free = np.delete(np.arange(problem.d), S)
-    X = qr.residual(problem.columns(free))
-    y = qr.residual(problem.y)
     measured = measure(qr, free)
     lengths = np.where(measured.outside, measured.length, 0)
-    X[:, lengths == 0] = 0
     lam_star = tied_at_maximum(*measured.correlations()[:2])[0]
-    norm = math.sqrt(float(y @ y))
-    if len(free) < problem.n or only_range:
+    if space is None:
+        X, y = qr.residual(problem.columns(free)), qr.residual(problem.y)
+    else:
+        Q = space.basis.T @ qr.Qt.T
+        X, y = project_off(Q, space.X[:, free]), project_off(Q, space.y)
+    X[:, lengths == 0] = 0
+    if space is None and (len(free) < problem.n or only_range):
         basis = orthonormal_basis(X)
         X, y = basis.T @ X, basis.T @ y
-    return EliminatedProblem(free, X, y, lengths, lam_star, norm)
+    return EliminatedProblem(free, X, y, lengths, lam_star, measured.residual_norm)
 
 
 def penalty_unit(reduced: EliminatedProblem, parametrization: str) -> float:

@@ -8,12 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels.descent import AT_FLOOR, CERTIFIED
-from sparselin.attention.descent import ENDINGS, FORMS, EliminatedProblem, eliminate, penalty_unit, train
+from sparselin.attention.descent import (
+    ENDINGS,
+    FORMS,
+    EliminatedProblem,
+    column_space,
+    eliminate,
+    penalty_unit,
+    train,
+)
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Selection
 from sparselin.greedy._walk import Pick
-from sparselin.lasso._homotopy import Homotopy
 from sparselin.lasso.entry import entry_of
+from sparselin.lasso.sequential import homotopy_at
 from sparselin.linalg.ties import relative_margin
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
@@ -109,10 +117,10 @@ def sequential_attention(
 
     def most_attended(selection: Selection) -> Pick | Status:
         problem, S = selection.problem, np.array(selection.support, np.intp)
-        entry = entry_of(problem, Homotopy(problem, S))
+        entry = entry_of(problem, homotopy_at(selection))
         if entry.status is not Status.COMPLETED:
             return entry.status
-        reduced = eliminate(problem, selection.qr, S)
+        reduced = eliminate(problem, selection.qr, S, space=space)
         share = _default_share(parametrization, entry)
         if fixed is not None:
             share = fixed / penalty_unit(reduced, parametrization)
@@ -138,6 +146,7 @@ def sequential_attention(
         return Status.BEYOND_PRECISION
 
     problem = as_problem(X, y, sample_weight, intercept, standardize)
+    space = column_space(problem)
     return pursue(problem, k, most_attended, forced=forced, callback=callback, by_rule=True)
 
 

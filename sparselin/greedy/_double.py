@@ -28,13 +28,13 @@ class Double:
     def prepare(self, J: IndexArray, index: list[int]) -> None:
         """Cache the columns J, read in one pass, in place of those cached before; factorise S = index."""
         self.problem.cache(J)
-        self._factorise(index)
+        self.factorise(index)
 
     def measure(self, J: IndexArray, index: list[int]) -> Measured:
         """The columns J measured at S = index."""
-        return measure(self._factorise(index), J, self.data)
+        return measure(self.factorise(index), J, self.data)
 
-    def _factorise(self, index: list[int]) -> ThinQR:
+    def factorise(self, index: list[int]) -> ThinQR:
         """The factorisation of X_S, S = index, updated from the last one behind their common beginning."""
         qr, same = self.qr, 0
         while same < min(len(index), qr.size) and index[same] == qr.index[same]:

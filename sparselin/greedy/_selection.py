@@ -139,6 +139,10 @@ class Selection:
             self._c[self.excluded] = 0
         return self._c
 
+    def double_qr(self) -> ThinQR:
+        """The factorisation of X_S in float64."""
+        return self.double.factorise(self.qr.index) if self.problem.dtype == np.float32 else self.qr
+
     def measure(self, J: IndexArray) -> Measured:
         """The columns J measured at S, in float64."""
         if self.problem.dtype == np.float32:

@@ -274,12 +274,12 @@ class _GeneralizedState:
         fit, root = self.fit, np.sqrt(self.data.weight)
         steepest = float((np.sqrt(fit.variance) / root).max())
         rounding = float(np.linalg.norm(root * fit.lost)) + steepest * fit.eta_size
-        fitted = bool(np.linalg.norm(fit.u / root) <= 8 * self.problem.eps * rounding)
+        norm, bound = float(np.linalg.norm(fit.u / root)), 8 * self.problem.eps * rounding
         rest = np.setdiff1d(np.arange(self.problem.n_features), self.support)
         _, error, outside, most = self._measured_in_parts(rest)
-        if not fitted and (8 * self.problem.eps / UNIT * error > _SMALL * most)[outside].any():
+        if norm > bound and (8 * self.problem.eps / UNIT * error > _SMALL * most)[outside].any():
             return Status.BEYOND_PRECISION
-        return ending(fitted, lambda: bool(outside.any()))
+        return ending(norm, bound, lambda: outside)
 
     def path(self, status: Status) -> GeneralizedPath:
         t, dtype = len(self.support), self.problem.dtype

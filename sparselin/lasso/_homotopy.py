@@ -8,46 +8,31 @@ along β̇ = dβ/dε, λ − ε, where with u = Xβ̇ and g_j = s_j⟨X_j, u⟩ 
 
 the optimality conditions of min ½‖Xβ̇‖² − Σ_E s_jβ̇_j over them, a nonnegative least squares problem with
 some free variables, solved by the active set method of Lawson and Hanson. A single entry or exit needs one
-step of it; ties, duplicates and simultaneous events need no other code. Between knots, with
+step of it; ties, duplicates and simultaneous events need no other code.
 
-    r₀ + X_{S∪P}β₀ = y,  X_{S∪P}ᵀr₀ = 0    and    u = X_{S∪P}·slope,  X_{S∪P}ᵀu = s  (s = 0 on S),
-
-    β(λ) = β₀ − λ·slope,   y − Xβ(λ) = r₀ + λu,   slope = β̇ on S ∪ P,
-
-so that every knot is computed from X and y, and errors do not accumulate. `Face` refines both systems, so
-that a_i = ⟨X_i, r₀⟩ and b_i = ⟨X_i, u⟩ are known to
-
-    8·eps·(√n + 1)·‖X_i‖‖r₀‖  and  8·eps·(√n + 1)·‖X_i‖‖u‖,
-
-whatever the condition number of X_{S∪P}: relative to the residual r₀, not to the terms of Xβ. Where that
-does not decide whether c_i = a_i + λb_i is ±λ, both are computed in twice the precision. A knot is accepted
-only if the errors of c are below λ/1000 for all columns that may be tied there; else the path ends before
-it. (For a Gram problem c is known to κ²·eps only, and its errors are taken as λ/1000 at most:
+Between knots, β and c are linear in λ, slope = β̇ on S ∪ P, and computed from X and y (`_segment`). A knot is
+accepted only if the errors of c are below λ/1000 for all columns that may be tied there; else the path ends
+before it. (For a Gram problem c is known to κ²·eps only, and its errors are taken as λ/1000 at most:
 `Problem.leeway`.)
 
 With β ≥ 0 off S, that is |β_j| replaced by β_j and ∞ for β_j < 0, the condition |c_j| ≤ λ is c_j ≤ λ: every
 sign is +1, and wherever |c_j| is compared with λ, c_j is (`size`). All else is the same
 (docs/proofs/nonnegative.md).
-
-Rounding of the data causes no event: a column in the span of S ∪ P to rounding has a_i = 0, and
-so have all when y is fitted to rounding, ‖r₀‖ ≤ 8·eps·√(‖y‖² + Σ‖X_j‖²(β₀)_j²). Then a (β₀)_j that rounding
-of the data may change to zero is zero, as at the end of a path that fits y by fewer columns.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from sparselin._kernels import refinement
-from sparselin.linalg.face import CHUNK, Balance, Face
+from sparselin.lasso._segment import EPS, Lines, Segment
+from sparselin.linalg.thin_qr import ThinQR
+from sparselin.linalg.ties import in_span
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
-
-_EPS = float(np.finfo(np.float64).eps)
 
 
 class Knot(NamedTuple):
@@ -67,102 +52,27 @@ class Point(NamedTuple):
     coef: FloatArray
 
 
-class Lines(NamedTuple):
-    """c(λ) = a + λb on a segment, a = Xᵀr₀ and b = Xᵀu (d,), with bounds on their errors.
+class Homotopy(Segment):
+    """The state at a point of the path: the segment below it, and the tied columns.
 
-    `b_data_error` bounds the change of b, for columns in the span of S ∪ P, by rounding of the data.
-    """
-
-    a: FloatArray
-    b: FloatArray
-    a_error: FloatArray
-    b_error: FloatArray
-    b_data_error: FloatArray
-
-    def at(self, lam: float) -> FloatArray:
-        """c(λ)."""
-        return self.a + lam * self.b
-
-    def error(self, lam: float) -> FloatArray:
-        """Bounds on its errors."""
-        return self.a_error + lam * self.b_error
-
-
-class Homotopy:
-    """The state at a point of the path: λ, the factorisation of X_{S∪P}, the tied columns. All in float64.
+    `qr`, where it is given, is a factorisation of X_S in float64, which is copied.
 
     Attributes
     ----------
     lam, c : λ, and the correlations Xᵀ(y − Xβ) (d,), zero on S.
     tied, signs : the indices outside S ∪ P with |c_j| = λ, and sign c_j for them.
-    sound : whether the error bounds decided everything so far.
-    size : what is compared with λ: |c|, or c for `positive`, β ≥ 0 off S.
     """
 
-    def __init__(self, problem: Problem, S: IndexArray, positive: bool = False) -> None:
-        self.size: Callable[[FloatArray], FloatArray] = np.positive if positive else np.abs
-        self.problem = problem.in_double()
-        self.leeway = self.problem.leeway
-        self.face = Face(self.problem, problem.length_unit)
-        self.unpenalized = S
-        for j in S.tolist():
-            self.face.append(j)
-        self.free = list(self.face.index)
-        self.sign = np.zeros(problem.d)  # s_j on P
-        self.sound = True
-        self._set_base()
-        self._set_direction()
+    def __init__(
+        self, problem: Problem, S: IndexArray, positive: bool = False, qr: ThinQR | None = None
+    ) -> None:
+        super().__init__(problem, S, positive, qr)
         self.c = self._correlate(self.base.r)
         self.lam = float(self.size(self.c).max(initial=0))
         tied, error = self._largest()
         self.lam = float(self.size(self.c[tied]).max(initial=0))
         self.sound &= self._small(error, self.lam)
         self._tie(tied)
-
-    @property
-    def residual(self) -> FloatArray:
-        """y − Xβ(λ)."""
-        return np.asarray(self.base.r + self.lam * self.direction.r)
-
-    def error(self, lam: float) -> FloatArray:
-        """Bounds (d,) on the errors of c(λ) as `_correlate` gives it."""
-        norms = self.problem.column_norms
-        return np.asarray(self._errors(self.base, norms) + lam * self._errors(self.direction, norms))
-
-    def _errors(self, balance: Balance, norms: FloatArray, rounding_scale: float = 1.0) -> FloatArray:
-        """Bounds on the errors of ⟨X_i, r⟩, r from a balance.
-
-        `rounding_scale` multiplies the rounding error of the sum.
-
-        A `leeway` never reduces them below 8·eps·(√n + 1)·‖X_i‖·size, the rounding error of Xᵀ(f − Xx).
-        """
-        size = float(self.face.norms @ np.abs(balance.x))
-        size += self.problem.y_norm if balance is self.base else 0
-        r_norm = rounding_scale * _norm(balance.r)
-        unit = self.problem.refined_error(r_norm, size, self.face.kappa) + balance.r_error
-        least = self.problem.rounding() * size
-        return np.asarray(np.minimum(unit * norms, np.maximum(self._cut(balance), least * norms)))
-
-    def _cut(self, balance: Balance) -> float:
-        """cap·min(λ, max|a|) for a, min(λ, max|a|) being the scale of the next event; cap for b."""
-        if math.isinf(self.leeway.cap) or balance is not self.base:
-            return self.leeway.cap
-        a = np.abs(self._correlate(balance.r))
-        a[self.face.index] = 0
-        return self.leeway.cap * min(self.lam, float(a.max()))
-
-    def _accurate(self, balance: Balance, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """⟨X_i, r⟩ of the columns J in twice the precision, r from a balance, and bounds on the errors."""
-        norms, c = self.problem.column_norms[J], np.empty(len(J))
-        for start in range(0, len(J), CHUNK):
-            X = np.ascontiguousarray(self.problem.columns(J[start : start + CHUNK]).T)
-            c[start : start + CHUNK] = refinement.correlations(X, balance.r, balance.r_low)
-        return c, self._errors(balance, norms, _EPS) + 2 * _EPS * np.abs(c)
-
-    def fitted(self) -> bool:
-        """Whether y is in the span of S ∪ P to rounding."""
-        size = math.hypot(self.problem.y_norm, _norm(self.face.norms * self.base.x))
-        return self.face.size == self.problem.n or _norm(self.base.r) <= self.face.span_unit * size
 
     def knots(self, lam_min: float) -> Iterator[Knot]:
         """The knots from here down to lam_min; fewer only if rounding leaves the next one undecided."""
@@ -178,7 +88,7 @@ class Homotopy:
         for j in [j for j in self.active() if j not in signs]:
             self._drop(j)
         for j in point.P:
-            if j not in self.face.index and not self.face.append(j):
+            if j not in self.qr.index and not self.qr.append(j):
                 return None
             self.sign[j] = signs[j]
         self.lam, self.sound = point.lam, True
@@ -192,7 +102,7 @@ class Homotopy:
 
     def here(self) -> Point:
         """The current point, P being the active set below it (after `enter`)."""
-        P = [j for j in self.face.index if j not in self.free]
+        P = [j for j in self.qr.index if j not in self.free]
         return Point(self.lam, P, self.sign[P], self.coef()[self.free + P])
 
     def _below(self, lam_min: float) -> Iterator[Knot]:
@@ -211,68 +121,17 @@ class Homotopy:
                 return
             yield Knot(self.lam, coef, self.active())
 
-    def optimal(self, lam: float) -> bool:
-        """Whether β(λ) on this face satisfies the KKT conditions to rounding."""
-        c = self._correlate(self.base.r + lam * self.direction.r)
-        c[self.face.index] = 0
-        return bool(np.all(self.size(c) <= lam + self.error(lam))) and self._signs_hold(lam)
-
-    def _signs_hold(self, lam: float | None = None) -> bool:
-        """Whether s_jβ_j ≥ 0 on P to rounding (`Problem.sign_error`)."""
-        P, beta, _ = self._penalized(self.lam if lam is None else lam)
-        size = self.problem.column_norms[P] * beta
-        tau = self.problem.sign_error(self.face.kappa)
-        least = -tau * (self.problem.y_norm + float(np.abs(size).sum()))
-        return bool(np.all(self.sign[P] * size >= least))
-
     def active(self) -> tuple[int, ...]:
         """P, increasing."""
-        return tuple(sorted(set(self.face.index) - set(self.free)))
+        return tuple(sorted(set(self.qr.index) - set(self.free)))
 
     def coef(self) -> FloatArray:
         """β(λ) (d,). A coefficient of the wrong sign, by rounding, is set to zero."""
         coef = np.zeros(self.problem.d)
-        coef[self.face.index] = self._beta(self.lam)
+        coef[self.qr.index] = self._beta(self.lam)
         P = list(self.active())
         coef[P] = np.where(self.sign[P] * coef[P] > 0, coef[P], 0)
         return coef
-
-    def _beta(self, lam: float) -> FloatArray:
-        """β(λ) on S ∪ P, computed in twice the precision and rounded."""
-        base, direction = self.base, self.direction
-        return np.asarray(refinement.along(base.x, base.x_low, lam, direction.x, direction.x_low))
-
-    def _penalized(self, lam: float) -> tuple[IndexArray, FloatArray, FloatArray]:
-        """P in the order of the factorisation, β(λ) on it and bounds on its errors."""
-        base, direction, inside = self.base, self.direction, slice(len(self.free), None)
-        error = 4 * _EPS * (np.abs(base.x) + lam * np.abs(direction.x)) + base.x_error
-        error += lam * direction.x_error
-        return np.array(self.face.index[inside], np.intp), self._beta(lam)[inside], error[inside]
-
-    def _span_error(self) -> FloatArray:
-        """Bounds (d,) on the change of a by rounding of the data, for columns in the span of S ∪ P.
-
-        It is at most span_unit·s(X_i)‖r₀‖, and s(X_i) ≤ √(1 + κ²)‖X_i‖.
-        """
-        size = self.face.span_unit * math.hypot(1.0, self.face.kappa) * _norm(self.base.r)
-        return np.asarray(size * self.problem.column_norms)
-
-    def _beta0_error(self) -> FloatArray:
-        """Bounds on the change of β₀ on P by rounding of the data where y is fitted; else zero.
-
-        Changing y by δ and X_j by δ_j changes β₀ by X_J⁺(δ − Σ_j δ_j(β₀)_j), J = S ∪ P; the rows of
-        X_J⁺ = R⁻¹Qᵀ are as long as those of R⁻¹. If (β₀)_j is zero for the exact data, this bounds it.
-        """
-        if not self.fitted():
-            return np.zeros(self.face.size - len(self.free))
-        inverse = np.linalg.inv(self.face.R)[len(self.free) :]
-        size = math.hypot(self.problem.y_norm, _norm(self.face.norms * self.base.x))
-        return np.asarray(self.face.span_unit * size * np.sqrt(np.einsum("ij,ij->i", inverse, inverse)))
-
-    def _correlate(self, r: FloatArray) -> FloatArray:
-        c = self.problem.correlate(r)
-        c[self.unpenalized] = 0
-        return c
 
     def _largest(self) -> tuple[IndexArray, FloatArray]:
         """T = {j : |c_j| + e_j ≥ max(|c| − e)}, outside S and its span; and e_T. (For |c| read `size`.)"""
@@ -285,7 +144,7 @@ class Homotopy:
             return np.flatnonzero((size + error >= (size - error).max()) & possible)
 
         T = candidates()
-        while len(self.free) and len(T) and (inside := T[self.face.in_span(T)[0]]).size:
+        while len(self.free) and len(T) and (inside := T[in_span(self.qr, T)[0]]).size:
             self.c[inside] = error[inside] = 0
             possible[inside] = False
             T = candidates()
@@ -305,50 +164,16 @@ class Homotopy:
         size = self.size(self.c)
         size[self.unpenalized] = -np.inf
         r, y = self._sizes(self.base)
-        error = self.problem.column_norms * (math.hypot(1.0, self.face.kappa) * r + y) * self.problem.unit
+        error = self.problem.column_norms * (math.hypot(1.0, self.qr.kappa) * r + y) * self.problem.unit
         J = np.flatnonzero(size + error >= (size - error).max())
         sharp = self._products_error(self.base, J)
         T = J[(size[J] + sharp >= (size[J] - sharp).max()) & (size[J] > 0)]
         self.c[T] = self._accurate(self.base, T)[0]
         self._tie(T)
 
-    def _products_error(self, balance: Balance, J: IndexArray) -> FloatArray:
-        """Bounds on the change of ⟨X_i, r⟩, i ∈ J, by products of the data that are rounded to eps.
-
-        u·(s(X_i)‖r‖ + ‖z_i‖s(f)), z_i = P^⊥X_i, the first terms of `measured_error`, r from a balance.
-        """
-        error, (r, f) = np.empty(len(J)), self._sizes(balance)
-        for start in range(0, len(J), CHUNK):
-            sizes, lengths = self.face.beside(J[start : start + CHUNK])
-            error[start : start + CHUNK] = self.problem.unit * (sizes * r + lengths * f)
-        return error
-
-    def _sizes(self, balance: Balance) -> tuple[float, float]:
-        """‖r‖ and s(f) of a balance, f being y or zero."""
-        f = self.problem.y_norm if balance is self.base else 0.0
-        return _norm(balance.r), math.hypot(f, _norm(self.face.norms * balance.x))
-
     def _tie(self, tied: IndexArray) -> None:
         self.tied = tied
         self.signs = np.sign(self.c[tied])
-
-    def _small(self, error: FloatArray, scale: float) -> bool:
-        return bool(np.all(error <= self.leeway.limit * scale))
-
-    def _set_base(self) -> None:
-        """r₀ and β₀ for the current factorisation."""
-        self.base = self.face.balance(self.problem.y, None)
-        self.sound &= self.base.sound
-
-    def _set_direction(self) -> None:
-        """u and `slope` for the current factorisation and signs."""
-        direction = self.face.balance(None, self.sign[self.face.index])
-        self.direction = direction._replace(x=-direction.x, x_low=-direction.x_low)
-        self.sound &= direction.sound
-
-    def slope(self) -> dict[int, float]:
-        """slope_j for the columns of the factorisation."""
-        return dict(zip(self.face.index, self.direction.x.tolist(), strict=True))
 
     def rates(self) -> tuple[FloatArray, FloatArray]:
         """g_j = s_j⟨X_j, u⟩ for the tied j, and bounds on the errors; the KKT conditions require g ≥ 1."""
@@ -394,7 +219,7 @@ class Homotopy:
         not, P is restored.
         """
         old, size, before = list(entered), float(self.direction.r @ self.direction.r), self.slope()
-        if not self.face.append(j):
+        if not self.qr.append(j):
             return False
         self.sign[j] = sign
         entered.append(j)
@@ -405,9 +230,9 @@ class Homotopy:
         for i in set(entered) - set(old):
             self._drop(i)
         for i in old:
-            if i not in entered and self.face.append(i):
+            if i not in entered and self.qr.append(i):
                 self.sign[i] = self.signs[self.tied == i][0]
-        entered[:] = [i for i in old if i in self.face.index]
+        entered[:] = [i for i in old if i in self.qr.index]
         self._set_direction()
         return False
 
@@ -420,7 +245,7 @@ class Homotopy:
         """
         while True:
             after, slope = self.slope(), self.direction
-            error = dict(zip(self.face.index, slope.x_error + 4 * _EPS * np.abs(slope.x), strict=True))
+            error = dict(zip(self.qr.index, slope.x_error + 4 * EPS * np.abs(slope.x), strict=True))
             v = {j: (self.sign[j] * before.get(j, 0), self.sign[j] * after[j]) for j in entered}
             step = {
                 j: old / (old - new) if new < 0 else 1.0 for j, (old, new) in v.items() if new <= error[j]
@@ -429,14 +254,14 @@ class Homotopy:
                 return
             first = min(step, key=lambda j: (step[j], j))
             before = {
-                j: before.get(j, 0) + step[first] * (after[j] - before.get(j, 0)) for j in self.face.index
+                j: before.get(j, 0) + step[first] * (after[j] - before.get(j, 0)) for j in self.qr.index
             }
             self._drop(first)
             entered.remove(first)
             self._set_direction()
 
     def _drop(self, j: int) -> None:
-        self.face.remove(j)
+        self.qr.remove(j)
         self.sign[j] = 0
 
     def advance(self, lam_min: float) -> FloatArray:
@@ -457,12 +282,12 @@ class Homotopy:
         self.c, error = lines.at(self.lam), lines.error(self.lam)
         if knot <= lam_min:
             outside = self.size(self.c)
-            outside[self.face.index] = 0
+            outside[self.qr.index] = 0
             self.sound &= bool(np.all(outside <= self.lam * (1 + lines.b_data_error) + error))
             return self._end()
         P, beta, small = self._penalized(knot)
         slope = self.direction.x[len(self.free) :]
-        lam_error = 4 * _EPS * knot
+        lam_error = 4 * EPS * knot
         if entries.max() == knot:
             j = int(np.argmax(entries))
             lam_error += float(error[j] / (1 - np.sign(lines.a[j]) * lines.b[j]))
@@ -475,7 +300,7 @@ class Homotopy:
         signs = self._leave(zero)
         self.sound &= self._signs_hold()
         error += np.abs(1 - np.sign(self.c) * lines.b) * lam_error
-        self.c[zero], error[zero] = knot * signs, 4 * _EPS * knot
+        self.c[zero], error[zero] = knot * signs, 4 * EPS * knot
         self._tie(self._on_the_boundary(error, lines.b_data_error))
         return self.coef()
 
@@ -494,7 +319,7 @@ class Homotopy:
         excluded.
         """
         unrefined = self.problem.column_norms > 0
-        unrefined[self.unpenalized] = unrefined[self.face.index] = False
+        unrefined[self.unpenalized] = unrefined[self.qr.index] = False
         a_error = lines.a_error + self._span_error()
         slack = 1 - self.size(lines.b)
         slack[self.tied] = 1 + self.signs * lines.b[self.tied]
@@ -508,19 +333,6 @@ class Homotopy:
                 return entries
             self._refine(lines, J, J[np.abs(lines.a[J]) <= a_error[J]])
             unrefined[J] = False
-
-    def _refine(self, lines: Lines, J: IndexArray, inside: IndexArray) -> None:
-        """a and b of the columns J in twice the precision; a = 0 for those of `inside` in the span of S ∪ P.
-
-        By rounding of the data these are only within span_unit·s of the span: b may change by ‖u‖ times that.
-        """
-        dependent, sizes = self.face.in_span(inside)
-        inside = inside[dependent]
-        lines.a[inside] = lines.a_error[inside] = 0
-        nonzero = J[lines.a_error[J] > 0]
-        lines.a[nonzero], lines.a_error[nonzero] = self._accurate(self.base, nonzero)
-        lines.b[J], lines.b_error[J] = self._accurate(self.direction, J)
-        lines.b_data_error[inside] = self.face.span_unit * sizes[dependent] * _norm(self.direction.r)
 
     def _leave(self, zero: IndexArray) -> FloatArray:
         """Remove the columns `zero` from P; returns their signs.
@@ -559,16 +371,6 @@ class Homotopy:
         self.sound &= self._signs_hold()
         return self.coef()
 
-    def _lines(self) -> Lines:
-        lines = self._correlate(np.stack([self.base.r, self.direction.r], axis=1))
-        a: FloatArray = lines[:, 0]
-        b: FloatArray = lines[:, 1]
-        a_error = self._errors(self.base, self.problem.column_norms)
-        b_error = self._errors(self.direction, self.problem.column_norms)
-        if self.fitted() and math.isinf(self.leeway.cap):  # for a Gram problem a_error is above such a
-            a, a_error = 0 * a, 0 * a_error
-        return Lines(a, b, a_error, b_error, np.zeros(len(a)))
-
     def _entries(self, lines: Lines) -> FloatArray:
         """λ at which each column would enter: c_j = a_j + λb_j meets ±λ at |a_j|/(1 − sign(a_j)b_j).
 
@@ -580,7 +382,7 @@ class Homotopy:
         speed = 1 - sign * lines.b  # of λ − |c_j|, per unit of λ
         sign[self.tied[sign[self.tied] == self.signs]] = 0
         possible = (sign != 0) & (speed > 0)
-        possible[self.face.index] = False
+        possible[self.qr.index] = False
         entries = np.zeros(len(sign))
         entries[possible] = np.minimum(np.abs(lines.a[possible]) / speed[possible], self.lam)
         return entries
@@ -589,12 +391,8 @@ class Homotopy:
         """The columns outside S ∪ P with |c_j| = λ to rounding; if |c_j| > λ(1 + b_data_error), not sound."""
         size = self.size(self.c)
         tied = (size >= self.lam - error) & (self.problem.column_norms > 0)
-        tied[self.face.index] = tied[self.unpenalized] = False
+        tied[self.qr.index] = tied[self.unpenalized] = False
         J = np.flatnonzero(tied)
         self.sound &= self._small(error[J], self.lam)
         self.sound &= bool(np.all(size[J] <= self.lam * (1 + b_data_error[J]) + error[J]))
         return J
-
-
-def _norm(v: FloatArray) -> float:
-    return math.sqrt(v @ v)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.lasso._homotopy import Homotopy
-from sparselin.linalg.ties import ending
+from sparselin.linalg.refinement import refine
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, IndexArray, Status
 from sparselin.validation import Columns
@@ -101,7 +101,7 @@ def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
     norm = float(np.sqrt(homotopy.base.r @ homotopy.base.r))
     if lam == 0:
         none = np.zeros(0, problem.dtype)
-        return FirstEntry(0.0, (), (), none, none, 0.0, 0.0, norm, _ending(homotopy), problem.names)
+        return FirstEntry(0.0, (), (), none, none, 0.0, 0.0, norm, homotopy.ending(), problem.names)
     signs = np.sign(c[T])
     homotopy.enter()
     v = _direction_of_largest_support(homotopy, T, signs)
@@ -125,12 +125,6 @@ def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
     )
 
 
-def _ending(homotopy: Homotopy) -> Status:
-    """Why λ*(S) is zero: r = 0, or all columns are in the span of S, or r is orthogonal to all columns."""
-    every = np.arange(homotopy.problem.d)
-    return ending(homotopy.fitted(), lambda: not homotopy.face.in_span(every)[0].all())
-
-
 def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArray | None:
     """v (|T|,) of the homotopy, or where v is not unique a v of largest support.
 
@@ -139,21 +133,21 @@ def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: Floa
     z_j = Σ_i b_i·z_i gives a direction e_j − b along which Zv is constant. None if rounding leaves
     the support undecided.
     """
-    face, place = homotopy.face, {int(j): i for i, j in enumerate(T)}
+    qr, place = homotopy.qr, {int(j): i for i, j in enumerate(T)}
     slope = homotopy.slope()
     v = np.zeros(len(T))
     for j in homotopy.active():
         v[place[j]] = max(signs[place[j]] * slope[j], 0.0)
     tight = homotopy.tight()
     entered = homotopy.active()
-    dependent = [int(j) for j in tight if not face.append(int(j))]
+    dependent = [int(j) for j in tight if not qr.append(int(j))]
     if dependent:
         moves = np.zeros((len(T), len(dependent)))
-        inside = [j for j in face.index if j in place]
+        inside = [j for j in qr.index if j in place]
         for k, j in enumerate(dependent):
-            b = face.balance(homotopy.problem.columns([j])[:, 0], None)
+            b = refine(qr, homotopy.problem.columns([j])[:, 0], None)
             x = np.where(np.abs(b.x) > _ZERO * np.abs(b.x).max(), b.x, 0)
-            for i, value in zip(face.index, x.tolist(), strict=True):
+            for i, value in zip(qr.index, x.tolist(), strict=True):
                 if i in place:
                     moves[place[i], k] = -signs[place[i]] * signs[place[j]] * value
             moves[place[j], k] = 1
@@ -161,7 +155,7 @@ def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: Floa
         larger = _largest_support(v[J], moves[J])
         v[J] = np.nan if larger is None else larger
     for j in set(homotopy.active()) - set(entered):
-        face.remove(j)
+        qr.remove(j)
     return None if np.isnan(v).any() else v
 
 

@@ -106,13 +106,19 @@ def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: in
 
 def first_to_enter(selection: Selection) -> Pick | Status:
     """The lowest index of A(S), A(S) found by the homotopy."""
-    homotopy = Homotopy(selection.problem, np.array(selection.support, np.intp))
+    homotopy = homotopy_at(selection)
     c = homotopy.c
     entry = entry_of(selection.problem, homotopy)
     if entry.status is not Status.COMPLETED:
         return entry.status
     pick = entry.active[0]
     return Pick(pick, entry.lam_star, relative_margin(c, pick, entry.lam_star), entry.tied, entry.active)
+
+
+def homotopy_at(selection: Selection) -> Homotopy:
+    """The homotopy at λ*(S), which begins with the factorisation of the selection."""
+    S = np.array(selection.support, np.intp)
+    return Homotopy(selection.problem, S, qr=selection.double_qr())
 
 
 def first_to_enter_of_the_tied(selection: Selection) -> Pick | Status:

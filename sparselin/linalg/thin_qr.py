@@ -15,13 +15,27 @@ from sparselin.results import FloatArray, IndexArray
 class ThinQR:
     """X_J = QR for a list J of independent columns of a problem, updated a column or a block at a time.
 
+    A column x is *dependent*, and is not added, when ‖P_J^⊥x‖ ≤ unit·s(x), s(x) the size of x (`sizes`). Its
+    entries in R say so without x: with b = X_J⁺x and ρ = ‖P_J^⊥x‖, the last column of D R⁻¹, D = diag(‖X_j‖),
+    is (−‖X_j‖b_j, ‖x‖)/ρ for J and x together, and its length is s(x)/ρ.
+
     Attributes
     ----------
     index : J, the columns in the order of the factorisation.
+    unit : that of the rule above, by default `problem.length_unit`.
     """
 
-    def __init__(self, problem: Problem, columns: Iterable[int] = (), capacity: int = 8) -> None:
-        self.problem = problem
+    def __init__(
+        self,
+        problem: Problem,
+        columns: Iterable[int] = (),
+        capacity: int = 8,
+        *,
+        unit: float | None = None,
+        keep_columns: bool = False,
+    ) -> None:
+        self.problem, self.keep_columns = problem, keep_columns
+        self.unit = problem.length_unit if unit is None else unit
         self.index: list[int] = []
         self._allocate(capacity)
         for j in columns:
@@ -30,6 +44,16 @@ class ThinQR:
     @property
     def size(self) -> int:
         return len(self.index)
+
+    @property
+    def norms(self) -> FloatArray:
+        """‖X_j‖ (t,)."""
+        return self._norms[: self.size]
+
+    @property
+    def columns(self) -> FloatArray:
+        """X_Jᵀ (t, n), where the columns are kept."""
+        return self._columns[: self.size]
 
     @property
     def Qt(self) -> FloatArray:
@@ -57,6 +81,8 @@ class ThinQR:
         self.reserve(t + 1)
         self._Qt[t] = self.problem.columns([j])[:, 0]
         self._norms[t] = self.problem.column_norms[j]
+        if self.keep_columns:
+            self._columns[t] = self._Qt[t]
         kernels.orthogonalize(self._Qt, self._R, self._norms, t)
         return self._accept([j]) == 1
 
@@ -72,18 +98,20 @@ class ThinQR:
         Q, V, R = self._Qt[:t], self._Qt[t : t + p], self._R[:t, t : t + p]
         norms = self._norms[t : t + p] = self.problem.column_norms[columns]
         V[:], R[:] = X, 0
+        if self.keep_columns:
+            self._columns[t : t + p] = X
         for again in range(2 if t else 0):
             if again and np.all(np.einsum("ij,ij->i", V, V) >= 0.25 * norms**2):
                 break
             projections = Q @ V.T
             V -= projections.T @ Q
             R += projections
-        kernels.orthogonalize_block(self._Qt, self._R, self._norms, t, p, self.problem.length_unit)
+        kernels.orthogonalize_block(self._Qt, self._R, self._norms, t, p, self.unit)
         return self._accept(columns)
 
     def _accept(self, columns: list[int]) -> int:
         """Append orthogonalised columns to J, up to the first dependent one; returns how many."""
-        n, unit = self.problem.n, self.problem.length_unit
+        n, unit = self.problem.n, self.unit
         for added, j in enumerate(columns):
             t = self.size
             square = kernels.inverse_column_norm(self._R, self._norms, t) if t < n else math.inf
@@ -118,11 +146,16 @@ class ThinQR:
         path[:, position] = np.linalg.solve(self.R, until).T
         return path
 
+    def remove(self, j: int) -> None:
+        """Remove column j."""
+        self.delete(self.index.index(j))
+
     def delete(self, position: int) -> None:
         """Remove the column at a position of `index`."""
         t = self.size
         kernels.delete(self._Qt, self._R, t, position)
-        self._norms[position : t - 1] = self._norms[position + 1 : t].copy()
+        for array in (self._norms, self._columns)[: 1 + self.keep_columns]:
+            array[position : t - 1] = array[position + 1 : t].copy()
         del self.index[position]
         for l in range(position, t - 1):
             self._inverse[l] = kernels.inverse_column_norm(self._R, self._norms, l)
@@ -152,13 +185,28 @@ class ThinQR:
         scaled = self._norms[: self.size] * np.linalg.solve(self.R.astype(np.float64), projections).T
         return np.asarray(np.hypot(norms, np.sqrt((scaled**2).sum(axis=-1))))
 
+    def copy(self, problem: Problem, unit: float) -> ThinQR:
+        """A copy for a problem of the same data in float64, with another unit, that keeps its columns."""
+        t, qr = self.size, ThinQR(problem, capacity=self.size + 8, unit=unit, keep_columns=True)
+        qr._fill((self.Qt, self.R, self.norms, self._inverse[:t], problem.columns(self.index).T))
+        qr.index = list(self.index)
+        return qr
+
     def reserve(self, least: int) -> None:
         """Ensure a capacity of `least` columns, enlarging it by half at least."""
         if least <= len(self._Qt):
             return
-        old = self._Qt, self._R, self._norms, self._inverse
+        old = self._arrays
         self._allocate(max(least, 3 * len(self._Qt) // 2))
-        for array, before in zip((self._Qt, self._R, self._norms, self._inverse), old, strict=True):
+        self._fill(old)
+
+    @property
+    def _arrays(self) -> tuple[FloatArray, ...]:
+        return self._Qt, self._R, self._norms, self._inverse, self._columns
+
+    def _fill(self, old: tuple[FloatArray, ...]) -> None:
+        """Copy arrays of less capacity."""
+        for array, before in zip(self._arrays, old, strict=True):
             array[tuple(map(slice, before.shape))] = before
 
     def _allocate(self, capacity: int) -> None:
@@ -166,3 +214,4 @@ class ThinQR:
         self._R = np.zeros((capacity, capacity), self.problem.dtype)
         self._norms = np.zeros(capacity)
         self._inverse = np.zeros(capacity)
+        self._columns = np.zeros((capacity if self.keep_columns else 0, self.problem.n), self.problem.dtype)

@@ -29,6 +29,7 @@ from sparselin.results import FloatArray, IndexArray, Status
 # ‖z‖² that has lost more than two bits to cancellation is computed by projection.
 _STALE = 0.25
 _AT_ONCE = 4 * 10**6  # entries of X that are projected at a time
+CHUNK = 1024  # columns that are made dense at a time
 
 
 class Measured(NamedTuple):
@@ -125,6 +126,23 @@ def _blocks(J: IndexArray, entries: float) -> list[IndexArray]:
     return [J[at : at + step] for at in range(0, len(J), step)]
 
 
+def off_span(qr: ThinQR, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """s(X_i) and ‖P_S^⊥X_i‖ for the columns J, S the index of the factorisation."""
+    X = qr.problem.columns(J)
+    Z = qr.residual(X)
+    return qr.sizes(qr.problem.column_norms[J], qr.Qt @ X), np.sqrt(np.einsum("ij,ij->j", Z, Z))
+
+
+def in_span(qr: ThinQR, J: IndexArray) -> tuple[np.ndarray, FloatArray]:
+    """(|J|,) bool: which columns are dependent on S by the rule of the factorisation; and s of each."""
+    inside, sizes = np.zeros(len(J), bool), np.zeros(len(J))
+    for start in range(0, len(J), CHUNK):
+        block = slice(start, start + CHUNK)
+        sizes[block], lengths = off_span(qr, J[block])
+        inside[block] = lengths <= qr.unit * sizes[block]
+    return inside, sizes
+
+
 def candidates(size: FloatArray, error: FloatArray, excluded: IndexArray | list[int]) -> IndexArray:
     """The i with size_i + e_i ≥ max_j (size_j − e_j), which may be the argmax of sizes known to ±e."""
     high, low = size + error, size - error
@@ -195,19 +213,20 @@ def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
     return max(0.0, (lam_star - float(size.max())) / lam_star)
 
 
-def ending(fitted: bool, any_outside: Callable[[], bool]) -> Status:
-    """Why λ*(S) is zero: r = 0, or all columns are in the span of S, or r is orthogonal to all columns."""
-    if fitted:
+def ending(norm: float, error: float, outside: Callable[[], np.ndarray]) -> Status:
+    """Say why λ*(S) is zero, from ‖r‖ and a bound on its error.
+
+    r = 0, or all columns are in the span of S, or r is orthogonal to all columns. `outside` returns, for each
+    column outside S, whether it lies outside the span of S; it is called where r is not zero.
+    """
+    if norm <= error:
         return Status.EXACT_FIT
-    return Status.NO_CORRELATION if any_outside() else Status.RANK_EXHAUSTED
+    return Status.NO_CORRELATION if np.any(outside()) else Status.RANK_EXHAUSTED
 
 
 def measured_ending(
     qr: ThinQR, rest: IndexArray, data: Problem | None = None, Y: FloatArray | None = None
 ) -> Status:
-    """`ending`, decided by measuring the residual, and the columns that are not in S."""
+    """`ending`, by measuring the residual and the columns that are not in S."""
     none = measure(qr, rest[:0], data, Y)
-    return ending(
-        none.residual_norm <= none.residual_error,
-        lambda: bool(measure(qr, rest, data, Y).outside.any()),
-    )
+    return ending(none.residual_norm, none.residual_error, lambda: measure(qr, rest, data, Y).outside)

@@ -1,0 +1,71 @@
+"""`refine`: the augmented system of least squares on some columns of X, solved to twice the precision."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sparselin._kernels import refinement as kernels
+from sparselin.linalg.thin_qr import ThinQR
+from sparselin.results import FloatArray
+
+_EPS = float(np.finfo(np.float64).eps)
+# Rounds contract the error by factors that differ as their rounding errors do: with κ of 1e10 to 1e12 it
+# was, in rational arithmetic, up to 2.2 times what the first factor implies (720 systems as in test_thin_qr).
+_SAFETY = 4.0
+_ROUNDS = 6  # of iterative refinement, at most: each multiplies the error by about κ·eps
+
+
+class Balance(NamedTuple):
+    """The solution of the augmented system r + X_Jx = f, X_Jᵀr = g, in twice the precision.
+
+    It is r + r_low (n,), x + x_low (t,). r_error bounds the norm of the error of r + r_low, x_error (t,) the
+    errors of x + x_low; sound says whether the refinement converged.
+    """
+
+    r: FloatArray
+    r_low: FloatArray
+    x: FloatArray
+    x_low: FloatArray
+    r_error: float
+    x_error: FloatArray
+    sound: bool
+
+
+def refine(qr: ThinQR, f: FloatArray | None, g: FloatArray | None) -> Balance:
+    """Solve the augmented system r + X_Jx = f, X_Jᵀr = g, with zero for None; `qr` keeps its columns.
+
+    By Q and R, with iterative refinement: the residuals f − r − X_Jx and g − X_Jᵀr are computed in twice
+    the precision, and the system is solved for the corrections (Björck, 1967). In the norm ‖r‖ + ‖Dx‖/κ
+    each round multiplies the error by about κ·eps; the first round shows by how much, to _SAFETY.
+    """
+    f = np.zeros(qr.problem.n) if f is None else f
+    g = np.zeros(qr.size) if g is None else g
+    r, r_low, x, x_low = (np.zeros(m) for m in (len(f), len(f), len(g), len(g)))
+    lack, short, kappa, rate, left, before = f, g, qr.kappa, 0.0, 0.0, 0.0
+    for k in range(_ROUNDS):
+        if k:
+            lack, short = kernels.remainders(qr.columns, f, g, r, r_low, x, x_low)
+        z, w = qr.Qt @ lack, qr.solve_transposed(short)
+        change = lack - z @ qr.Qt
+        change += (w - qr.Qt @ change) @ qr.Qt
+        step = qr.solve(z - w)
+        kernels.add(r, r_low, change)
+        kernels.add(x, x_low, step)
+        moved = length_of(change) + length_of(qr.norms * step) / kappa
+        if k == 1:
+            rate = max(_EPS, moved / before)
+        size = length_of(r), length_of(qr.norms * x)
+        left, before = max(_SAFETY * rate * moved, 16 * _EPS**2 * sum(size)), moved
+        if moved == 0 or rate > 0.1:
+            break
+        if k and left <= _EPS * max(size[0], 16 * _EPS * size[1]) and kappa * left <= _EPS * max(size):
+            break
+    return Balance(r, r_low, x, x_low, left, kappa * left / qr.norms, rate <= 0.1)
+
+
+def length_of(v: FloatArray) -> float:
+    """‖v‖."""
+    return math.sqrt(v @ v)
