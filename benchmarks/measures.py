@@ -72,7 +72,7 @@ def run_measure(measure: Measure, options: Options) -> dict[str, Any]:
 
 def sweep(seed: int, n: int, d: int, k: int, designs: int) -> tuple[float, Outcome]:
     """Seconds per million designs, drawing them included."""
-    from sparselin.verification.sweep import sweep_gaussian
+    from sparselin.verification.gaussian_sweep import sweep_gaussian
 
     _warm_sweep(n, d, k)
     started = time.perf_counter()
@@ -96,7 +96,7 @@ def best_subset(seed: int, n: int, d: int, k: int) -> tuple[float, Outcome]:
 
 @functools.cache
 def _warm_sweep(n: int, d: int, k: int) -> None:
-    from sparselin.verification.sweep import sweep_gaussian
+    from sparselin.verification.gaussian_sweep import sweep_gaussian
 
     sweep_gaussian(n, d, k, 10, 0)
 

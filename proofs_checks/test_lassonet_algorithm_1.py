@@ -24,7 +24,7 @@ from fractions import Fraction
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from proofs_checks.lassonet import (
+from proofs_checks.exact_prox import (
     SMALL,
     Feature,
     agree,

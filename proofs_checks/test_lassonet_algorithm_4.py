@@ -23,7 +23,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks.lassonet import (
+from proofs_checks.exact_prox import (
     agree,
     at_length,
     best_length,

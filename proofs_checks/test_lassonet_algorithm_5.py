@@ -19,7 +19,7 @@ from flint import fmpq, fmpq_mat
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from proofs_checks.lassonet import SMALL, network
+from proofs_checks.exact_prox import SMALL, network
 from proofs_checks.rational import fraction, least_squares
 from sparselin.ledger import HOLDS, claim, mutants
 

@@ -21,7 +21,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks.lassonet import (
+from proofs_checks.exact_prox import (
     EPS,
     SMALL,
     agree,

@@ -33,7 +33,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks.lassonet import SMALL, computed_is, feature, least, minimiser, sign
+from proofs_checks.exact_prox import SMALL, computed_is, feature, least, minimiser, sign
 from proofs_checks.rational import columns, off, rational, spans
 from sparselin.ledger import CORRECTED, FALSE, claim, mutants
 

@@ -27,7 +27,7 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from proofs_checks.lassonet import (
+from proofs_checks.exact_prox import (
     Feature,
     agree,
     at_length,

@@ -21,7 +21,7 @@ from flint import fmpq, fmpq_mat
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks.lassonet import SMALL, agree, best_length, feature, size, soft
+from proofs_checks.exact_prox import SMALL, agree, best_length, feature, size, soft
 from proofs_checks.rational import fraction
 from sparselin.ledger import HOLDS, claim, mutants
 

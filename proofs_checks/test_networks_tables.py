@@ -283,7 +283,7 @@ def test_lassonet_table_1(check, data):
     """On {title} a network on 50 features has the accuracy {figures}.
 
     Hypotheses: a 70-10-20 split; no standard deviations are printed; reading, split and LassoNet's own width
-    as in the code, not as in print: `lassonet_tables`
+    as in the code, not as in print: `lassonet_study`
 
     Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = p(1 − p)/n_test + s'²/m' +
     0.001²/12 with the printed p, as of one run
@@ -297,7 +297,7 @@ def test_lassonet_table_1_others(check, data):
     """On {title} a network on 50 features, or all, has the accuracies {figures}; all three.
 
     Hypotheses: a 70-10-20 split; no standard deviations are printed; reading and split as in the code, not as
-    in print: `lassonet_tables`; Fisher's score has the order of “largest correlation”, the correlation ratio
+    in print: `lassonet_study`; Fisher's score has the order of “largest correlation”, the correlation ratio
 
     Unchecked: HSIC-Lasso, which is not here
 
@@ -313,7 +313,7 @@ def test_lassonet_table_2(check, data):
     """On {title} 50 extremely randomised trees on 50 features have the accuracy {figures}.
 
     Hypotheses: a 70-10-20 split; no standard deviations are printed; reading, split and LassoNet's own width
-    as in the code, not as in print: `lassonet_tables`
+    as in the code, not as in print: `lassonet_study`
 
     Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = p(1 − p)/n_test + s'²/m' +
     0.001²/12 with the printed p, as of one run
@@ -328,7 +328,7 @@ def test_lassonet_table_2_others(check, data):
     three.
 
     Hypotheses: a 70-10-20 split; no standard deviations are printed; reading and split as in the code, not as
-    in print: `lassonet_tables`; Fisher's score has the order of “largest correlation”, the correlation ratio
+    in print: `lassonet_study`; Fisher's score has the order of “largest correlation”, the correlation ratio
 
     Unchecked: HSIC-Lasso, which is not here
 

@@ -27,7 +27,7 @@ from proofs_checks.rational import HALF, columns, off, rational, segment, step
 from proofs_checks.steps import in_window, selections, show, spread
 from sparselin.ledger import CORRECTED, EMPIRICAL, HOLDS, MISPRINT, OPEN, claim, mutants
 from sparselin.testing import integer_designs, tied_designs
-from sparselin.verification.sweep import sweep_gaussian
+from sparselin.verification.gaussian_sweep import sweep_gaussian
 
 MOST_TIED = 5
 # columns of length 3, c = (3, 3, 3): OMP may take any; u* = (⅓, ⅓, 0), ⟨X_i, u*⟩ = (1, 1, 4/3), A = {0, 1}
@@ -148,7 +148,7 @@ def test_a_million_designs(check):
     columns, and the active column is the one of largest correlation
 
     Tolerance: the rounding of each correlation and coefficient, a multiple of n·eps:
-    sparselin/verification/sweep.py
+    sparselin/verification/gaussian_sweep.py
     """
     result = sweep_gaussian(20, 40, 6, check.cases, check.seed % 2**31)
     if result.verified + result.violated + result.undecided != check.cases:

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from refusals import refuses
 
-from proofs_checks.lassonet import (
+from proofs_checks.exact_prox import (
     Feature,
     at_length,
     best_length,

@@ -6,8 +6,8 @@ from threadpoolctl import threadpool_limits
 
 import sparselin as sl
 from sparselin._kernels import sweep as kernels
-from sparselin.verification import sweep as experiment
-from sparselin.verification.sweep import Sweep, sweep_design, sweep_gaussian
+from sparselin.verification import gaussian_sweep as experiment
+from sparselin.verification.gaussian_sweep import Sweep, sweep_design, sweep_gaussian
 
 SIZES = [(20, 30, 5), (40, 80, 8), (60, 120, 10), (21, 17, 17), (9, 40, 9)]
 

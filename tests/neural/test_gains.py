@@ -67,15 +67,15 @@ def test_a_loss_that_is_not_finite_says_when():
 
 def test_the_study_of_figure_11():
     """Of its pieces no feature of S is a candidate, and the correlation is that of the two rankings."""
-    from proofs_checks.experiments.networks import attention_tables
+    from proofs_checks.experiments.networks import attention_study
     from proofs_checks.experiments.networks.pieces import QUICK
 
-    found = list(attention_tables.GAINS.pieces(["breast_cancer", "mnist"], QUICK))
+    found = list(attention_study.GAINS.pieces(["breast_cancer", "mnist"], QUICK))
     assert [(p.data, p.k) for p in found if p.seed == 1] == [
         ("breast_cancer", 0), ("breast_cancer", 9), ("mnist", 0), ("mnist", 9), ("mnist", 49)
     ]  # fmt: skip
-    record = attention_tables.GAINS.run(found[1], QUICK)
+    record = attention_study.GAINS.run(found[1], QUICK)
     assert len(set(record.support)) == 9
     assert record.note == "21 candidates"
     assert -1 <= record.scores["Spearman"] <= 1
-    assert record.scores == attention_tables.GAINS.run(found[1], QUICK).scores
+    assert record.scores == attention_study.GAINS.run(found[1], QUICK).scores

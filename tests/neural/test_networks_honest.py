@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from proofs_checks.experiments.networks import completion, honest, lassonet_tables, protocol  # noqa: E402
+from proofs_checks.experiments.networks import completion, honest, lassonet_study, protocol  # noqa: E402
 from proofs_checks.experiments.networks.data import table  # noqa: E402
 from proofs_checks.experiments.networks.pieces import FULL, QUICK, Piece, Scale  # noqa: E402
 from proofs_checks.experiments.networks.protocol import (  # noqa: E402
@@ -194,7 +194,7 @@ def test_principal_features_take_one_of_each_cluster():
     """Four copies of one column, three of another, two of a third; a constant one is near those."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 3))[:, [0, 0, 0, 0, 1, 1, 1, 2, 2]] * np.arange(1.0, 10.0)
-    first, second, third = lassonet_tables.principal_features(np.column_stack([X, np.ones(300)]), 3, 0)
+    first, second, third = lassonet_study.principal_features(np.column_stack([X, np.ones(300)]), 3, 0)
     assert {first < 4, 4 <= second < 7, third >= 7} == {True}
 
 
@@ -206,8 +206,8 @@ def test_decoder_takes_the_width_that_validates_best(monkeypatch):
         seen.append(hidden)
         return honest.Fit(1 - right[hidden], right[hidden], float(hidden[0]), 1)
 
-    monkeypatch.setattr(lassonet_tables, "fit", fit)
-    found, width = lassonet_tables.decoder(None, range(6), 1, TINY)
+    monkeypatch.setattr(lassonet_study, "fit", fit)
+    found, width = lassonet_study.decoder(None, range(6), 1, TINY)
     assert seen == [(2,), (4,), (6,), (8,)]
     assert width == 4
     assert found.validation == 0.7
@@ -221,12 +221,12 @@ def test_the_path_of_the_tables_goes_down_to_the_smallest_k(monkeypatch):
         kept.append((options["validation"], lassonet_path(*given, **options)))
         return kept[-1][1]
 
-    lassonet_path = lassonet_tables.lassonet_path
-    monkeypatch.setattr(lassonet_tables, "lassonet_path", watched)
-    monkeypatch.setitem(lassonet_tables.LASSONET, "growth", 1.4)
+    lassonet_path = lassonet_study.lassonet_path
+    monkeypatch.setattr(lassonet_study, "lassonet_path", watched)
+    monkeypatch.setitem(lassonet_study.LASSONET, "growth", 1.4)
     sets = split(table("breast_cancer"), HONEST, seed=1)
     for least in (20, 4):
-        order = lassonet_tables.lassonet_order(sets, least, 1, TINY).order
+        order = lassonet_study.lassonet_order(sets, least, 1, TINY).order
         validation, path = kept[-1]
         assert path.n_selected[-1] <= least < path.n_selected[-2]
         assert order == tuple(path.ranking())
@@ -234,11 +234,11 @@ def test_the_path_of_the_tables_goes_down_to_the_smallest_k(monkeypatch):
 
 
 def test_lassonet_tables_have_both_learners(monkeypatch):
-    monkeypatch.setitem(lassonet_tables.LASSONET, "growth", 1.4)
-    pieces = list(lassonet_tables.pieces(["breast_cancer"], TINY))
+    monkeypatch.setitem(lassonet_study.LASSONET, "growth", 1.4)
+    pieces = list(lassonet_study.pieces(["breast_cancer"], TINY))
     assert len(pieces) == len(set(pieces)) == 1 + 2 * 4 + 4 + 1
     records = {
-        (piece.method, piece.k): lassonet_tables.run(piece, TINY)
+        (piece.method, piece.k): lassonet_study.run(piece, TINY)
         for piece in pieces
         if piece.method in ("LassoNet", "all features") and not piece.setting
     }

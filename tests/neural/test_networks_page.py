@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("torch")
 mpl.use("Agg")
 
-from proofs_checks.experiments.networks import attention_tables, lassonet_tables, pictures, report
+from proofs_checks.experiments.networks import attention_study, lassonet_study, pictures, report
 from proofs_checks.experiments.networks.pieces import FULL, QUICK, Piece, Record, Scale, Store, Study
 from proofs_checks.experiments.networks.report import figures
 from proofs_checks.experiments.networks.tables import CAVEATS, ELSEWHERE, ORDER, Row, matrices, rows
@@ -139,9 +139,9 @@ def test_other_rows_are_no_pairs():
     ]
     found = {row.method: row.other and row.other.setting for row in rows(made, (), "SA")}
     assert found == {"SA, as released": None, "SA, all": None, "SA, Adam": "as released", "OMP, all": "all"}
-    drawn = {name for name, (protocol, _) in attention_tables.DIFFERENCES.items() if not protocol.by_row}
+    drawn = {name for name, (protocol, _) in attention_study.DIFFERENCES.items() if not protocol.by_row}
     assert set(ELSEWHERE["switches"]) == drawn
-    assert ELSEWHERE["lassonet"] == (lassonet_tables.RELEASED,)
+    assert ELSEWHERE["lassonet"] == (lassonet_study.RELEASED,)
     assert set(CAVEATS) <= set(ORDER)
 
 

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from proofs_checks.experiments.networks import attention_tables, released, studies  # noqa: E402
+from proofs_checks.experiments.networks import attention_study, released, studies  # noqa: E402
 from proofs_checks.experiments.networks.data import FORMS, table  # noqa: E402
 from proofs_checks.experiments.networks.pieces import FULL, QUICK, Piece, Scale  # noqa: E402
 from proofs_checks.experiments.networks.printed import TABLES, TITLES  # noqa: E402
@@ -303,7 +303,7 @@ def test_accuracy_is_of_the_picks():
 
 # --- studies ---------------------------------------------------------------------------------------------
 
-STUDIES = {study.name: study for study in attention_tables.STUDIES}
+STUDIES = {study.name: study for study in attention_study.STUDIES}
 TINY = Scale(rows=400, seeds=1, image_seeds=1, epochs=0.02, sizes=(2, 3, 40), whole=False)
 
 
@@ -316,13 +316,13 @@ def test_pieces_are_different_and_possible(name, scale):
     assert {piece.data for piece in pieces} == set(study.data)
     for piece in pieces:
         assert piece.study == name
-        assert 1 <= piece.k < FORMS[piece.data].d or piece.method == attention_tables.ALL
+        assert 1 <= piece.k < FORMS[piece.data].d or piece.method == attention_study.ALL
     assert {piece.data for piece in study.pieces(["digits"], scale)} == {"digits"}
 
 
 def test_the_table_is_met_by_all_rows_and_seeds():
     pieces = list(STUDIES["paper"].pieces(["mnist"], FULL))
-    released = [p for p in pieces if p.method == attention_tables.SA and not p.setting]
+    released = [p for p in pieces if p.method == attention_study.SA and not p.setting]
     assert [p.seed for p in released if p.k == 50] == [1, 2, 3, 4, 5]
     assert {p.seed for p in released if p.k < 50} == {1, 2, 3}
     assert FULL.rows_of("mnist", whole=True) is FULL.rows_of("isolet") is None
@@ -340,22 +340,22 @@ def test_only_the_figure_of_the_table_takes_all_rows(monkeypatch, k, setting, sc
         seen.append(most)
         return quadrants()
 
-    monkeypatch.setattr(attention_tables, "sets_of", sets_of)
+    monkeypatch.setattr(attention_study, "sets_of", sets_of)
     monkeypatch.setattr(
-        attention_tables, "reference_attention", lambda sets, k, seed, **options: list(range(k))
+        attention_study, "reference_attention", lambda sets, k, seed, **options: list(range(k))
     )
-    monkeypatch.setattr(attention_tables, "reference_accuracy", lambda sets, order, seed, **options: 1.0)
-    STUDIES["paper"].run(Piece("paper", "mnist", attention_tables.SA, k, 1, setting), scale)
+    monkeypatch.setattr(attention_study, "reference_accuracy", lambda sets, order, seed, **options: 1.0)
+    STUDIES["paper"].run(Piece("paper", "mnist", attention_study.SA, k, 1, setting), scale)
     assert seen == [rows]
 
 
 def test_differences_are_those_that_a_data_set_has():
-    assert "means of training rows" in attention_tables.differences("mice")
-    assert "means of training rows" not in attention_tables.differences("coil20")
-    assert "split by group and class" in attention_tables.differences("coil20")
-    assert "split by group and class" not in attention_tables.differences("isolet")
-    assert "scaled by training rows" in attention_tables.differences("isolet")
-    assert "scaled by training rows" not in attention_tables.differences("digits")
+    assert "means of training rows" in attention_study.differences("mice")
+    assert "means of training rows" not in attention_study.differences("coil20")
+    assert "split by group and class" in attention_study.differences("coil20")
+    assert "split by group and class" not in attention_study.differences("isolet")
+    assert "scaled by training rows" in attention_study.differences("isolet")
+    assert "scaled by training rows" not in attention_study.differences("digits")
     on_training_rows = dataclasses.replace(PAPER, scale_on_all=False)
     for first, second in zip(
         *(split(table("digits"), one, 1) for one in (PAPER, on_training_rows)), strict=True
@@ -371,7 +371,7 @@ def test_every_printed_figure_has_a_study_that_knows_its_data():
 
 def test_a_record_tells_how_many_features_were_picked():
     piece = Piece("paper", "breast_cancer", "group LASSO, λ fixed", 10, 1)
-    sets = attention_tables.sets_of("breast_cancer", PAPER, 1, None)
+    sets = attention_study.sets_of("breast_cancer", PAPER, 1, None)
     ranking = METHODS[piece.method](sets.X, sets.y, 10, lam=0.05, dense_epochs=60, rng=1)
     picked = len(ranking.picks)
     assert 0 < picked < 10
@@ -379,8 +379,7 @@ def test_a_record_tells_how_many_features_were_picked():
     found = pick(piece.method, sets.X, sets.y, 10, 5, 1, options)
     assert found.order == tuple(ranking.support)
     assert (
-        attention_tables._record(piece, sets, QUICK, found).note
-        == f"{picked} picked, {10 - picked} filled up"
+        attention_study._record(piece, sets, QUICK, found).note == f"{picked} picked, {10 - picked} filled up"
     )
     short = pick(piece.method, sets.X, sets.y, picked, picked, 1, options)
     assert short.filled(picked) == ""
@@ -389,16 +388,16 @@ def test_a_record_tells_how_many_features_were_picked():
 @pytest.mark.parametrize(
     "piece",
     [
-        Piece("paper", "breast_cancer", attention_tables.ALL, 30, 1),
-        Piece("paper", "breast_cancer", attention_tables.SA, 3, 1),
-        Piece("paper", "breast_cancer", attention_tables.SA, 2, 1, attention_tables.OWN),
+        Piece("paper", "breast_cancer", attention_study.ALL, 30, 1),
+        Piece("paper", "breast_cancer", attention_study.SA, 3, 1),
+        Piece("paper", "breast_cancer", attention_study.SA, 2, 1, attention_study.OWN),
         Piece("paper", "breast_cancer", "linear OMP", 2, 1),
         Piece("paper", "breast_cancer", "Sequential LASSO", 3, 1),
-        Piece("switches", "breast_cancer", attention_tables.SA, 3, 1, "all"),
-        *(Piece("efficiency", "breast_cancer", method, 3, 1) for method in attention_tables.EFFICIENT),
-        Piece("adaptivity", "breast_cancer", attention_tables.SA, 8, 1, "4, as released"),
-        Piece("adaptivity", "breast_cancer", attention_tables.SA, 8, 1, "4"),
-        Piece("masks", "breast_cancer", attention_tables.SA, 3, 1, "l1_normalized"),
+        Piece("switches", "breast_cancer", attention_study.SA, 3, 1, "all"),
+        *(Piece("efficiency", "breast_cancer", method, 3, 1) for method in attention_study.EFFICIENT),
+        Piece("adaptivity", "breast_cancer", attention_study.SA, 8, 1, "4, as released"),
+        Piece("adaptivity", "breast_cancer", attention_study.SA, 8, 1, "4"),
+        Piece("masks", "breast_cancer", attention_study.SA, 3, 1, "l1_normalized"),
     ],
     ids=lambda piece: piece.key,
 )
@@ -406,7 +405,7 @@ def test_pieces_are_computed(piece):
     record = STUDIES[piece.study].run(piece, TINY)
     assert record.piece == piece
     assert 0.3 <= record.scores["network"] <= 1
-    assert len(set(record.support)) == (0 if piece.method == attention_tables.ALL else piece.k)
+    assert len(set(record.support)) == (0 if piece.method == attention_study.ALL else piece.k)
     assert record.rows == 399
     expected = {
         "linear OMP": "prefix of 3",
@@ -422,5 +421,5 @@ def test_a_prefix_is_that_of_the_method_itself():
     sets = split(table("breast_cancer"), PAPER, 1)
     record = STUDIES["paper"].run(Piece("paper", "breast_cancer", "linear OMP", 2, 1), TINY)
     assert record.support == tuple(
-        attention_tables.METHODS["linear OMP"](sets.X, sets.y, 3).support[:2].tolist()
+        attention_study.METHODS["linear OMP"](sets.X, sets.y, 3).support[:2].tolist()
     )

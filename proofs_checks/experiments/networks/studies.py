@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from proofs_checks.experiments.networks import (
-    attention_tables,
+    attention_study,
     completion,
     downstream,
     honest,
-    lassonet_tables,
+    lassonet_study,
     signals,
 )
 from proofs_checks.experiments.networks.pieces import Study
@@ -16,12 +16,12 @@ from sparselin.validation import check_new
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
-        *attention_tables.STUDIES,
+        *attention_study.STUDIES,
         honest.STUDY,
-        lassonet_tables.STUDY,
-        lassonet_tables.PIXELS,
+        lassonet_study.STUDY,
+        lassonet_study.PIXELS,
         completion.STUDY,
-        attention_tables.GAINS,
+        attention_study.GAINS,
         downstream.ANCHORS,
         downstream.DOWNSTREAM,
         signals.STUDY,

@@ -23,7 +23,7 @@ _IN_A_CHECKOUT = "in a checkout of the source (the sdist holds it too) run `{}`"
 MOVED = {
     "neural": _IN_A_CHECKOUT.format("python -m proofs_checks.experiments.networks"),
     "diversity": _IN_A_CHECKOUT.format("python -m proofs_checks.experiments.diversity"),
-    "sweep": "call `sweep_gaussian` of `sparselin.verification.sweep`",
+    "sweep": "call `sweep_gaussian` of `sparselin.verification.gaussian_sweep`",
 }
 
 
