@@ -43,9 +43,21 @@ def test_imports_run_downwards(name):
 def test_only_a_problem_knows_its_kind(path):
     """And of arrays and sparse arrays only products know."""
     source = path.read_text(encoding="utf-8")
-    assert not re.search(r"(problem|data|X)\.(kind|_is_gram)\b|vars\(.*\)\[.kind", source)
+    assert not re.search(r"(problem|data|X)\.kind\b|GramErrors|vars\((problem|data|double)\)", source)
     if path.name != "gathered.py":
         assert not re.search(r"isinstance\(([a-z_]+\.)+X, np\.ndarray\)|issparse\(problem", source)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(p for p in ROOT.rglob("*.py") if p.parent.name != "_kernels"), ids=str
+)
+def test_only_errors_knows_the_precision(path):
+    """`problem/errors.py` states bounds on rounding; PyTorch's dtypes know their own eps."""
+    source = path.read_text(encoding="utf-8")
+    if path.relative_to(ROOT).as_posix() != "problem/errors.py":
+        assert not re.search(r"(?<!torch\.)\bfinfo\b|2(\.0)?\*\*-5[23]\b", source)
+    if path.parent.name == "problem":  # frozen: made from its fields, and never written to
+        assert not re.search(r"vars\(|object\.__(new|setattr)__|_is_gram", source)
 
 
 def test_no_circle():

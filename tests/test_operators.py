@@ -172,7 +172,7 @@ def test_given_lengths_leave_a_product_a_step(rng):
 
 def test_lengths_take_a_product_a_column_in_blocks(rng, monkeypatch):
     X = Cosines(40, 100, rng, most=7)
-    monkeypatch.setattr("sparselin.problem.operators._AT_ONCE", 700)
+    monkeypatch.setattr("sparselin.problem.memory._AT_ONCE", 700)
     problem = sl.Problem(X, rng.standard_normal(40))
     assert problem.column_norms == pytest.approx(np.linalg.norm(X.dense(), axis=0), rel=1e-14)
     assert X.forward == 101

@@ -33,7 +33,8 @@ FORMS = {
     "l2_normalized": kernels.L2_NORMALIZED,
     "softmax": kernels.SOFTMAX,
 }
-_HUGE = 1e100  # squares of larger penalties could overflow; with these θ is zero to rounding
+# Larger penalties count as this one: their squares could overflow, and with it θ is zero to rounding.
+_HUGE = 1e100
 ENDINGS = {kernels.AT_LIMIT: Status.MAX_ITER, kernels.STALLED: Status.BEYOND_PRECISION}
 
 

@@ -27,9 +27,11 @@ from sparselin.problem import as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
 from sparselin.validation import Columns, check_count, check_level
 
-# The relative accuracies of a training: the next one where a feature outside A(S) has the largest weight.
+# The relative accuracies of a training: the next one where a feature outside A(S) has the largest weight. The
+# last is 4500 eps; below it rounding of the gap decides.
 _TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
-# λ*(S)/ℓ², ℓ = max‖P_S^⊥X_j‖, in the units of y in which a softmax is trained by default.
+# λ*(S)/ℓ², ℓ = max‖P_S^⊥X_j‖, in the units of y in which a softmax is trained by default. A convention:
+# another number changes how strongly a softmax is penalised, and what it picks.
 _SIZE = 10.0
 
 

@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparselin._kernels.softmax_penalty import minimize_rows
+from sparselin.problem.errors import eps_of, largest_of
 from sparselin.results import FloatArray, PenaltyValue
 from sparselin.validation import check_count, check_finite, check_level, to_array, to_numeric
 
-# A q computed from a rounded softmax violates Σ q_i^{−1/2} = 1 by a few eps; so many are allowed.
+# The eps by which Σ q_i^{−1/2} may differ from 1. The terms of a rounded softmax err by some eps each, and
+# sum to 1: a few eps. Smaller, such a q is refused; larger, one outside the domain gets a value.
 _DOMAIN_SLACK = 32.0
 
 
@@ -56,7 +58,7 @@ def softmax_penalty(x: ArrayLike) -> PenaltyValue:
     m = x.shape[-1]
     with np.errstate(over="ignore"):
         bound = m**2 * x.sum(axis=-1).max(initial=0)
-    if bound > np.finfo(dtype).max:
+    if bound > largest_of(dtype):
         raise ValueError(f"x must have m²Σx within the range of {dtype}; got entries up to {x.max():g}")
     value, w = np.empty(x.shape[:-1]), np.empty(x.shape)
     failed = minimize_rows(x.reshape(-1, m), value.reshape(-1), w.reshape(-1, m))
@@ -93,7 +95,7 @@ def q(q: ArrayLike) -> PenaltyValue:
         raise ValueError(f"q must be positive, as 1/softmax² is; the least entry is {q.min():g}")
     total = (1 / np.sqrt(q)).sum(axis=-1)
     off = np.abs(total - 1).max(initial=0)
-    if off > _DOMAIN_SLACK * np.finfo(dtype).eps:
+    if off > _DOMAIN_SLACK * eps_of(dtype):
         raise ValueError(
             f"q must be 1/softmax(w)² for some w, so that Σ_i q_i^(-1/2) = 1; got a sum off by {off:g}. "
             "q * (q**-0.5).sum(-1, keepdims=True)**2 lies in the domain"

@@ -11,10 +11,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sparselin.problem.errors import EPS, TINY
 from sparselin.results import FloatArray
 
-_EPS = float(np.finfo(np.float64).eps)
-_UNDERFLOW = 2.0**-1070  # bounds the error of an operation, or of scaling the data, by underflow
+# The error of scaling the data, or of an operation and of bounding it, by underflow: each rounds to 2⁻¹⁰⁷⁵,
+# half the least number, and 2⁵ times that covers them.
+_UNDERFLOW = 2.0**-1070
+# The relative radius up to which a number counts as known. Larger, conditions hold that nobody knows;
+# smaller, long paths of ill-conditioned columns have no rounded certificate.
 _MAX_ERROR = 2.0**-10
 
 
@@ -107,12 +111,12 @@ class Rounded:
 
     def vector(self, values: Iterable[Fraction | int]) -> _Ball:
         mid = np.array([float(v) for v in values], np.float64)
-        return _Ball.rounded(mid, np.full(len(mid), np.finfo(np.float64).tiny))
+        return _Ball.rounded(mid, np.full(len(mid), TINY))
 
     def product(self, A: FloatArray, v: _Ball) -> _Ball:
         """Av; a sum of m products errs by less than m·eps·Σ|products| (about half of that)."""
         m = A.shape[1]
-        spread = v.rad + (m + 1) * _EPS * np.abs(v.mid)
+        spread = v.rad + (m + 1) * EPS * np.abs(v.mid)
         lost = m * _UNDERFLOW * (1 + np.max(np.abs(v.mid) + v.rad, initial=0.0))
         return _Ball(A @ v.mid, np.abs(A) @ spread + lost)
 
@@ -135,7 +139,7 @@ class _Ball:
 
     @classmethod
     def rounded(cls, mid: FloatArray, rad: FloatArray) -> _Ball:
-        return cls(mid, rad + 4 * _EPS * (np.abs(mid) + rad) + _UNDERFLOW)
+        return cls(mid, rad + 4 * EPS * (np.abs(mid) + rad) + _UNDERFLOW)
 
     def __add__(self, other: _Ball) -> _Ball:
         return _Ball.rounded(self.mid + other.mid, self.rad + other.rad)

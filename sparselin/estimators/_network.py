@@ -22,6 +22,7 @@ from torch import nn
 from sparselin.estimators._common import FeatureSelector, names_of, validated
 from sparselin.neural.networks import mlp, widths_of
 from sparselin.neural.training import Loss, Rows, as_device, as_loss
+from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray, Names, Status
 from sparselin.validation import check_count
 
@@ -277,6 +278,6 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # t
         mean = np.average(y, axis=0, weights=weight)
         y = y - mean
         spread = math.sqrt(np.average(np.square(y), axis=0, weights=weight).mean())
-        spread = spread if spread > 16 * np.finfo(float).eps else 0.0  # a constant is predicted as it is
+        spread = spread if spread > 16 * EPS else 0.0  # a constant is predicted as it is
         self._mean, self._scale = largest * mean, largest * spread
         return (y / (spread or 1.0)).astype(self.dtype), weight, y.shape[1]

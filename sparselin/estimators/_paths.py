@@ -16,6 +16,7 @@ from sparselin.greedy._groups import group_omp
 from sparselin.greedy._losses import LOSSES
 from sparselin.linalg.ties import stopping_level
 from sparselin.problem import Problem
+from sparselin.problem.errors import eps_of, product_error
 from sparselin.results import (
     FittedPath,
     FloatArray,
@@ -170,7 +171,7 @@ def along_groups(task: Task, k: int, tol: float | None, watch: Watch | None) -> 
 
 def _models_of_groups(task: Task, path: GroupPath) -> list[LinearFit]:
     """Return the models of the first t groups, t = the forced, …; for one y without a second axis."""
-    zero = 8 * np.finfo(path.intercept_path.dtype).eps * (np.sqrt(len(task.y)) + 1)
+    zero = product_error(len(task.y), eps_of(path.intercept_path.dtype))
     weight = np.ones(len(task.y)) if task.weight is None else task.weight
     size = np.sqrt(np.sum(weight * np.square(task.y, dtype=np.float64).T))
     norms = [0.0 if norm <= zero * size else norm for norm in path.residual_norm.tolist()]

@@ -26,9 +26,11 @@ from sparselin.estimators._common import (
 )
 from sparselin.lasso.path import lasso_path
 from sparselin.parallel.threads import workers
+from sparselin.problem.errors import eps_of
 from sparselin.results import FloatArray, IndexArray, LassoPath, Status
 
-# knots λ within _SAME·eps of each other are the same: λ = α·n and α = λ/n are rounded
+# Knots λ within _SAME·eps of each other are the same: λ = α·n and α = λ/n are rounded, and so is the knot.
+# Smaller, a path has its last knot twice; larger, a segment is left out.
 _SAME = 8
 
 
@@ -299,7 +301,7 @@ def _noise_variance(estimator: Any, data: Observations) -> float:
         whole.knots, whole.features, whole.coef_path[[0, -1]], whole.intercept[[0, -1]], [], whole.status
     )
     squares = _squares(data, ends)
-    return float(max(squares[-1], np.finfo(data.X.dtype).eps ** 2 * squares[0]) / free)
+    return float(max(squares[-1], eps_of(data.X.dtype) ** 2 * squares[0]) / free)
 
 
 def _alpha_path(estimator: Any, data: Observations, alpha: float, task: FitTask) -> AlphaPath:
@@ -312,7 +314,7 @@ def _alpha_path(estimator: Any, data: Observations, alpha: float, task: FitTask)
     m, status, knots = len(path), path.status, path.knots.astype(np.float64)
     if most == 0 and m > 1:
         m, status = 1, Status.MAX_STEPS
-    same = alpha * size * (1 + _SAME * float(np.finfo(path.knots.dtype).eps))
+    same = alpha * size * (1 + _SAME * eps_of(path.knots.dtype))
     if status is not Status.STOPPED and m > 1 and knots[m - 2] <= same:
         m, status = m - 1, Status.COMPLETED
     alphas = (knots[:m] / size).astype(path.knots.dtype)

@@ -14,6 +14,7 @@ from sparselin.explanations.standing import Course, standing
 from sparselin.greedy._losses import LOSSES, check_responses
 from sparselin.greedy.generalized import generalized_omp
 from sparselin.problem import Problem
+from sparselin.problem.errors import coarseness
 from sparselin.results import Explanation, FloatArray, GeneralizedPath, SelectionPath, Status
 
 
@@ -87,7 +88,7 @@ def _scores(
     labels = check_responses(loss, y, n)
     root = np.ones(n) if weight is None else np.sqrt(np.asarray(weight, np.float64))
     columns = Problem(X, labels).columns(S).astype(np.float64)
-    unit = problem.rounding() * max(1.0, float(np.finfo(path.coef_path.dtype).eps) / problem.eps)
+    unit = problem.rounding() * coarseness(path.coef_path, problem.eps)
     norms = problem.column_norms[:d]
     c, errors = np.zeros((len(S) + 1, d)), np.zeros((len(S) + 1, d))
     for s in range(len(S) + 1):

@@ -9,12 +9,12 @@ import numpy as np
 from sparselin.explanations import words
 from sparselin.explanations.standing import Course, Entry, Standing, explanation, standing
 from sparselin.problem import Problem
+from sparselin.problem.errors import coarseness
+from sparselin.problem.memory import blocks
 from sparselin.results import Explanation, FloatArray, IndexArray, LassoPath
 from sparselin.results.display import listed
 
 Intervals = tuple[tuple[float, float], ...]
-
-_AT_ONCE = 4 * 10**6  # entries of the residuals of so many knots
 
 
 def on_lasso(problem: Problem, path: LassoPath, j: int) -> Explanation:
@@ -48,7 +48,7 @@ def _correlations(problem: Problem, path: LassoPath, j: int) -> tuple[FloatArray
     e·‖X_j‖B, and ‖r‖² by about 2e·B²; so does it the KKT conditions by which the path has computed R².
     """
     J, scale, ones = path.features, problem.design.scale, problem.design.ones
-    coarse = max(1.0, float(np.finfo(path.coef_path.dtype).eps) / problem.eps)
+    coarse = coarseness(path.coef_path, problem.eps)
     coef = (
         path.coef_path.astype(np.float64) if scale is None else path.coef_path / scale[J].astype(np.float64)
     )
@@ -60,9 +60,7 @@ def _correlations(problem: Problem, path: LassoPath, j: int) -> tuple[FloatArray
         sizes = sizes + np.abs(path.intercept) * math.sqrt(ones @ ones)
         total = y - ones * (ones @ y) / (ones @ ones)
     c, squares = np.zeros(len(coef)), np.zeros(len(coef))
-    step = max(1, _AT_ONCE // problem.n)
-    for a in range(0, len(coef), step):
-        here = slice(a, a + step)
+    for here in blocks(len(coef), problem.n):
         r = y - coef[here] @ columns.T
         if ones is not None:
             r -= np.multiply.outer(path.intercept[here].astype(np.float64), ones)

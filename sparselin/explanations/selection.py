@@ -13,6 +13,7 @@ from sparselin.explanations.standing import Course, Entry, Standing, explanation
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import measure, tied_at_maximum
 from sparselin.problem import Problem
+from sparselin.problem.errors import coarseness
 from sparselin.results import Explanation, FloatArray, IndexArray, SelectionPath, SubsetResult
 from sparselin.results.display import listed, many
 
@@ -77,7 +78,7 @@ def _followed(problem: Problem, path: SelectionPath, j: int) -> tuple[FloatArray
     depends on the lengths of the columns too; it is off by 8·eps·(√n + 1)·(‖y‖ + Σ‖X_i‖|β_i|) in addition.
     """
     J, k = np.array([j]), len(path.support)
-    coarse = max(1.0, float(np.finfo(path.coef_path.dtype).eps) / problem.eps)
+    coarse = coarseness(path.coef_path, problem.eps)
     qr = ThinQR(problem, problem.with_ones(path.support[:0]), capacity=k + 2)
     c, error = np.zeros(k + 1), np.zeros(k + 1)
     for s in range(k + 1):

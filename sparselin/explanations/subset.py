@@ -12,6 +12,7 @@ from sparselin.explanations.standing import Course, Entry, Standing, explanation
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import measure
 from sparselin.problem import Problem
+from sparselin.problem.errors import coarseness
 from sparselin.results import BestSubset, Explanation, IndexArray, SubsetResult
 from sparselin.results.display import many
 
@@ -36,7 +37,7 @@ def on_subset(problem: Problem, found: SubsetResult, j: int) -> Explanation:
 
 def _check(problem: Problem, found: SubsetResult) -> None:
     """ValueError unless the coefficients are those of least squares on the data."""
-    coarse = max(1.0, float(np.finfo(found.coef.dtype).eps) / problem.eps)
+    coarse = coarseness(found.coef, problem.eps)
     qr = ThinQR(problem, problem.with_ones(found.support))
     now = measure(qr, np.zeros(0, np.intp))
     slack = coarse * (2 * now.residual_error + problem.rounding() * problem.y_norm)

@@ -29,7 +29,9 @@ from sparselin.linalg.gathered import THIN, correlate_rows, rows_of_columns
 from sparselin.linalg.ties import relative_margin, tied_at_maximum
 from sparselin.results import FloatArray, IndexArray
 
-_PICKS_A_BLOCK = 8  # picks accepted per block, on average, from which blocks are faster than single picks
+# Picks accepted per block, on average, from which blocks are faster than single picks (rows omp/* of `make
+# bench`).
+_PICKS_A_BLOCK = 8
 
 
 class Blocks:
@@ -92,7 +94,7 @@ class Blocks:
         qr, lengths, t = self.selection.qr, self.lengths, self.selection.qr.size
         scale = None if lengths is None else lengths.scale
         J = np.array(self.guesses.after(pick.feature, limit, self._most, self.W[:t], self.c, scale))
-        p = qr.extend(J.tolist(), rows_of_columns(self.problem, J, self.count))
+        p = qr.extend(J.tolist(), rows_of_columns(self.problem.design, J, self.count))
         if p == 0:
             self.c[pick.feature] = 0
             if lengths is not None:

@@ -19,6 +19,8 @@ from numpy.typing import ArrayLike
 from sparselin.greedy._groups import GroupSelection
 from sparselin.greedy._walk import Pick, walk
 from sparselin.problem import Problem
+from sparselin.problem.errors import real_dtype
+from sparselin.problem.memory import blocks
 from sparselin.problem.operators import Operator, is_operator
 from sparselin.results import Fit, FloatArray, IndexArray, Names, SelectionPath, Status
 from sparselin.validation import (
@@ -35,8 +37,6 @@ from sparselin.validation import (
     frame_numbers,
     to_array,
 )
-
-_AT_ONCE = 4 * 10**6  # entries of a block of unit vectors, or of the columns that it gives
 
 
 def is_complex(*data: Any) -> bool:
@@ -72,7 +72,7 @@ class ComplexColumns(Operator):
 
     def __init__(self, X: Any, root: FloatArray | None = None) -> None:
         (n, d), self.X, self.root = X.shape, X, root
-        self.dtype = np.finfo(X.dtype).dtype
+        self.dtype = real_dtype(X.dtype)
         self.shape, self.size = (2 * n, 2 * d), 4 * n * d
         self.kind = "operator" if is_operator(X) else "complex"
         self._given, self._columns = None, dict[int, FloatArray]()
@@ -133,9 +133,8 @@ class ComplexColumns(Operator):
     @functools.cached_property
     def lengths(self) -> FloatArray:
         d, squares = self.shape[1] // 2, list[Any]()
-        step = max(1, _AT_ONCE // max(self.shape))
-        for start in range(0, d, step):
-            block = self._block(np.arange(start, min(start + step, d)))
+        for here in blocks(d, max(self.shape)):
+            block = self._block(np.arange(here.start, here.stop))
             parts = (np.einsum("ij,ij->j", v, v, dtype=np.float64) for v in (block.real, block.imag))
             squares.append(sum(parts))
         return np.tile(np.sqrt(np.concatenate(squares)), 2)

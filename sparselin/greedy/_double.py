@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import Measured, measure
 from sparselin.problem import Problem
 from sparselin.problem.design import DesignColumns, weighted
-from sparselin.results import IndexArray
+from sparselin.results import FloatArray, IndexArray
 
 
 class Double:
@@ -22,12 +21,13 @@ class Double:
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.data, self.problem = problem, _InDouble(problem)
+        self.data, self._columns = problem, ConvertedColumns.of(problem)
+        self.problem = problem.converting(self._columns)
         self.qr = ThinQR(self.problem)
 
     def prepare(self, J: IndexArray, index: list[int]) -> None:
         """Cache the columns J, read in one pass, in place of those cached before; factorise S = index."""
-        self.problem.cache(J)
+        self._columns.cache(J)
         self.factorise(index)
 
     def measure(self, J: IndexArray, index: list[int]) -> Measured:
@@ -44,34 +44,33 @@ class Double:
         return qr
 
 
-class _InDouble(Problem):
-    """A float32 problem in float64; columns are converted when they are asked for."""
+class ConvertedColumns(DesignColumns):
+    """The columns of a float32 problem in float64, converted when they are asked for."""
 
-    def __init__(self, problem: Problem) -> None:
-        vars(self).update(vars(problem))
-        vars(self).update(
-            eps=problem.double_eps, dtype=np.dtype(np.float64), y=problem.double_y,
-            column_norms=problem.column_norms.astype(np.float64), design=problem.double_design,
-        )  # fmt: skip
-        self._raw = copy.copy(problem)
-        vars(self._raw)["X"] = self.design.X
-        vars(self._raw)["design"] = DesignColumns(self.design.X)
-        self.cache(np.zeros(0, np.intp))
+    _root: FloatArray | None
+    _kept: FloatArray
+    _place: dict[int, int]
+
+    @classmethod
+    def of(cls, problem: Problem) -> ConvertedColumns:
+        """The design of a problem, with no columns cached."""
+        design = cls(*problem.double_design)
+        design._root = problem.double_root
+        design.cache(np.zeros(0, np.intp))
+        return design
 
     def cache(self, J: IndexArray) -> None:
         """Cache the columns J, and no others."""
-        self._rows, self._place = np.zeros((0, self.n)), {j: i for i, j in enumerate(J.tolist())}
-        if len(J):
-            self._rows = np.ascontiguousarray(self._converted(J).T)
+        self._place = {j: i for i, j in enumerate(J.tolist())}
+        self._kept = np.ascontiguousarray(self._converted(J).T) if len(J) else np.zeros((0, self.X.shape[0]))
 
     def block(self, J: IndexArray) -> Any:
+        """X_J (n, |J|) in float64, sparse if X is."""
         if self._place and all(j in self._place for j in J.tolist()):
-            return self._rows[[self._place[j] for j in J.tolist()]].T
+            return self._kept[[self._place[j] for j in J.tolist()]].T
         return self._converted(J)
 
     def _converted(self, J: IndexArray) -> Any:
-        """Return X_J, converted before it is weighted and scaled."""
-        inner = J[self.n_features > J]
-        X = rows_of_columns(self._raw, inner, 1).T if compiled(self) else self._raw.block(inner)
-        root = None if self.unrounded is None else self.unrounded.root
-        return self.design.completed(J, weighted(X.astype(np.float64), root))
+        inner, raw = J[self.X.shape[1] > J], DesignColumns(self.X)
+        X = rows_of_columns(raw, inner, 1).T if compiled(raw) else raw.block(inner)
+        return self.completed(J, weighted(X.astype(np.float64), self._root))

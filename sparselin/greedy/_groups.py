@@ -175,7 +175,7 @@ class GroupSelection:
         ones, projections = self.ones, self.qr.Qt @ self.Y
         position = {j: i + ones for i, j in enumerate(self.support)}
         rows = np.array([position.get(j, 0) for j in self.qr.index], np.intp)
-        coefs = []
+        coefs = list[FloatArray]()
         for size, rank in zip(self.sizes, self.ranks, strict=True):
             coef = np.zeros((ones + size, self.Y.shape[1]))
             coef[rows[:rank]] = np.linalg.solve(self.qr.R[:rank, :rank], projections[:rank])

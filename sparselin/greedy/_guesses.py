@@ -13,6 +13,7 @@ from sparselin.linalg.gathered import THIN, gather
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
+# Tuned by the rows omp/* and fortran/* of `make bench`: wrong guesses cost time, and change no pick.
 FEW = 4  # rows of a product that cost little more than one
 STRIDE = 8  # matrix products of a multiple of so many rows are faster than those of fewer
 _MOST = 32  # columns in a block; longer ones are guessed wrong too often
@@ -91,5 +92,5 @@ class Guesses:
         old = self._owner[rows]
         self._slot[old[old >= 0]] = -1
         self._owner[rows], self._slot[new] = new, rows
-        gather(self.problem, new, 1 / self.problem.column_norms[new], self._unit, rows, self.count)
+        gather(self.problem.design, new, 1 / self.problem.column_norms[new], self._unit, rows, self.count)
         return self._slot[C]

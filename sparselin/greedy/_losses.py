@@ -8,11 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
+from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray
 from sparselin.validation import check_vector
 
-_EPS = float(np.finfo(float).eps)
-_LP = 1e-6  # an optimum of the linear program below this counts as zero; its tolerance is 1e-7
+# An optimum of the linear program, whose variables lie in [−1, 1], counts as zero below this. The solver's
+# tolerance is 1e-7: smaller, that counts as a separating direction; larger, one that separates little is
+# overlooked.
+_LP = 1e-6
 
 
 class Loss(NamedTuple):
@@ -125,7 +128,7 @@ def separates(signs: FloatArray, A: FloatArray, b: FloatArray) -> bool:
     That is to rounding: of data whose rows a_i are off by 64·p·eps in each entry, zero being what
     64·p·eps·Σ_l|a_il b_l| bounds (Oettli and Prager).
     """
-    along, zero = A @ b, 64 * A.shape[1] * _EPS * (np.abs(A) @ np.abs(b))
+    along, zero = A @ b, 64 * A.shape[1] * EPS * (np.abs(A) @ np.abs(b))
     gained = np.where(signs == 0, -np.abs(along), signs * along)
     return bool(np.all(gained >= -zero) and np.any(gained > zero))
 

@@ -10,7 +10,7 @@ correlations with such an r does so here. P is found by the method of Lawson and
 Squares Problems*, 1974), from that of the S before: docs/proofs/nonnegative.md.
 
 *Rounding.* β_j, j ∈ P, is c_j/‖z_j‖² with z_j = P^⊥X_j and c_j = ⟨z_j, y⟩ off the other columns of F ∪ P: its
-error is that of c_j (`Problem.measured_error`) over ‖z_j‖². With M = (XᵀX)⁻¹ on F ∪ P, ‖z_j‖² = 1/M_jj, the
+error is that of c_j (`errors.measured_error`) over ‖z_j‖². With M = (XᵀX)⁻¹ on F ∪ P, ‖z_j‖² = 1/M_jj, the
 coefficients of X_j on the others are −M_jl/M_jj, and ‖r‖² + β_j²‖z_j‖² is the squared residual without j. A
 β_j not above that error is zero, and so is a c_j of a column outside P: what enters P has a coefficient above
 its error then.
@@ -143,7 +143,7 @@ class Nonnegative(Selection):
         length = 1 / np.sqrt(square)
         y_size = float(qr.sizes(problem.y_norm, z))
         r_norm = np.hypot(math.sqrt(float(r @ r)), beta * length)
-        return beta, problem.measured_error(size, length, y_size, r_norm, length) * square
+        return beta, problem.errors.measured_error(size, length, y_size, r_norm, length) * square
 
     def _lam_star(self) -> FloatArray:
         return np.array([pick.lam_star for pick in self.picks])

@@ -30,11 +30,14 @@ from typing import NamedTuple
 import numpy as np
 
 from sparselin.greedy._losses import Loss, separates, separation
+from sparselin.problem.errors import UNIT
 from sparselin.results import FloatArray, Status
 
-UNIT = 8 * float(np.finfo(float).eps)  # the error of sums is about √n of these
-_STEPS = 1000  # η up to 745, where ℓ'' underflows, at steps of about one
-_ASKED = (12, 60)  # the steps after which a linear program looks for a separating direction
+# η ends at 745, where ℓ'' underflows, and a step moves it by about one: more steps are in vain.
+_STEPS = 1000
+# The steps after which a linear program looks for a separating direction. It costs more than a step, and
+# decides nothing that the last one, after all steps, would not: these save steps on separated data.
+_ASKED = (12, 60)
 
 
 class LossData(NamedTuple):

@@ -24,15 +24,19 @@ from sparselin.greedy._walk import Pick
 from sparselin.linalg.gathered import correlate_rows
 from sparselin.parallel.threads import spread
 from sparselin.problem import Problem
+from sparselin.problem.errors import eps_of
 from sparselin.results import FloatArray
 
+# The rows omp/*, ols/* and */small of `make bench` measure these; picks do not depend on them.
 FEWEST = 5  # picks from which the copy costs less than it saves
 SMALL = 10**6  # entries of X up to which single picks are as fast as blocks
-_LONGEST = 2**24  # the largest n for which the error bound is of use
+# The largest n: there the bound on a sum by rows is (n/8)·2⁻²⁴ = 1/8 of ‖X_j‖, and few picks are certain.
+# `Screen` uses n ≤ 2²⁴ in its bound.
+_LONGEST = 2**24
 _MAX_CANDIDATES = 64  # columns compared in float64, at most
 _MIN_PARALLEL = 5e-4  # seconds of a pass from which threads make it faster
 _RUN = 64  # picks made in one call, at most
-_U = float(np.finfo(np.float32).eps) / 2
+_U = eps_of(np.float32) / 2
 
 
 class ByRule:

@@ -15,6 +15,7 @@ from sparselin.greedy.omp import omp
 from sparselin.linalg.ties import stopping_level
 from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import Problem
+from sparselin.problem.errors import TINY, eps_of, least_norm, real_dtype
 from sparselin.problem.operators import Operator, is_operator
 from sparselin.results import BatchSelection, FloatArray, IndexArray, Names, SelectionPath, Status
 from sparselin.validation import (
@@ -36,11 +37,9 @@ Callback = Callable[[BatchSelection], object]
 
 # The largest number of entries of a dense dictionary, or of a Gram matrix: one gigabyte of each.
 _LARGEST = 2**27
-# Signals in a task: enough for a matrix product at full speed, few enough to fit into the cache.
+# Signals in a task: enough for a matrix product at full speed, few enough to fit into the cache (batch/* of
+# `make bench`).
 _CHUNK = 512
-
-# Norms below this have squares that lose digits to underflow.
-_TINY = math.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps
 
 
 def batch_omp(
@@ -174,7 +173,7 @@ def _all_at_once(
     if root is not None:
         columns *= root
     norms = _row_norms(columns, D, "D", 0)
-    scale = norms / max(norms.max(), np.finfo(np.float64).tiny)
+    scale = norms / max(norms.max(), TINY)
     norms[norms == 0] = 1
     columns /= norms[:, None]
     with workers(N * (2.0 * n * d + float(k) ** 2 * d)) as count:
@@ -183,7 +182,7 @@ def _all_at_once(
         gram = np.empty((size, size))
         spread_chunks(lambda a, b: np.matmul(columns[a:b], columns.T, out=gram[a:b]), size, 256, count)
         given = columns, scale, kernels.singles(scale), gram, kernels.singles(gram)
-        dictionary = kernels.Dictionary(*given, float(np.finfo(D.dtype).eps))
+        dictionary = kernels.Dictionary(*given, eps_of(D.dtype))
         statuses, idle, unit = _statuses(), list[Any](), kernels.SAFETY * dictionary.eps
 
         def task(start: int, stop: int) -> None:
@@ -278,7 +277,7 @@ class _Rows:
         self.support = np.full((N, k), -1, np.intp)
         self.coef = np.zeros((N, k), dtype)
         self.n_selected = np.zeros(N, np.intp)
-        self.residual_norms = np.full((N, k + 1), np.nan, np.finfo(dtype).dtype)
+        self.residual_norms = np.full((N, k + 1), np.nan, real_dtype(dtype))
         self.status = np.full(N, Status.STOPPED, object)
         self.redone = np.zeros(N, np.intp)  # signals of a task solved again, at the index of its first
         self.d, self.names = d, names
@@ -366,7 +365,7 @@ def _row_norms(rows: NDArray[np.float64], whole: Any, name: str, first: int) -> 
 
 def _check_norms(norms: FloatArray, rows: Any, whole: Any, name: str, first: int) -> None:
     """ValueError if a norm is not finite, or its square out of range."""
-    bad = ~(norms >= _TINY) | np.isinf(norms)
+    bad = ~(norms >= least_norm(np.float64)) | np.isinf(norms)
     if bad.any():
         bad &= np.asarray((rows != 0).sum(axis=1)).ravel() > 0
     if bad.any():

@@ -11,15 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.greedy._losses import Loss, check_loss, check_responses, check_varied, refuse_words
-from sparselin.greedy._refit import UNIT, LossData, NoFit, Refit, refit
+from sparselin.greedy._refit import LossData, NoFit, Refit, refit
 from sparselin.greedy._walk import Pick, PickRecord, walk
 from sparselin.linalg.ties import Scores, argmax, ending, stopping_level
 from sparselin.problem import Problem, as_problem
+from sparselin.problem.errors import UNIT
 from sparselin.results import FloatArray, GeneralizedPath, IndexArray, Status
 from sparselin.validation import Columns, check_same_rows, check_tolerance, check_weights
 
 _AT_ONCE = 10**6  # entries of X that are measured at a time
-_SMALL = 1e-3  # the cosine to which a column must be known to be orthogonal to the residual
+# The cosine to which a column must be known to be orthogonal to the residual. Larger, NO_CORRELATION is said
+# of columns that may explain more than 10⁻⁶ of what is left; smaller, more paths end with BEYOND_PRECISION.
+_SMALL = 1e-3
 
 
 def generalized_omp(
@@ -236,7 +239,7 @@ class _GeneralizedState:
     def _scores(self, J: IndexArray) -> Scores:
         """c of the columns J, measured; zero in the span of S."""
         c, error, outside, _ = self._measured_in_parts(J)
-        return Scores(np.where(outside, c, 0), np.where(outside, error, 0), 8 * self.problem.eps / UNIT)
+        return Scores(np.where(outside, c, 0), np.where(outside, error, 0), self.problem.unit / UNIT)
 
     def _measured_in_parts(self, J: IndexArray) -> MeasuredGradient:
         step = max(1, _AT_ONCE // self.problem.n)
@@ -267,17 +270,17 @@ class _GeneralizedState:
         rounding = (size + math.sqrt(len(Z)) * length) * r + length * lost + V_length * fit.eta_size
         rounding += 2 * float((half / root).max()) * size * fit.decrement
         error = UNIT * rounding + 1.3 * fit.reach * fit.decrement**2 * V_length
-        return MeasuredGradient(Z.T @ fit.u, error, length > 8 * self.problem.eps * size, length * r)
+        return MeasuredGradient(Z.T @ fit.u, error, length > self.problem.unit * size, length * r)
 
     def _ending(self) -> Status:
         """Why every c_i is zero to its error; BEYOND_PRECISION if that is no small share of ‖z_i‖‖y − μ‖."""
         fit, root = self.fit, np.sqrt(self.data.weight)
         steepest = float((np.sqrt(fit.variance) / root).max())
         rounding = float(np.linalg.norm(root * fit.lost)) + steepest * fit.eta_size
-        norm, bound = float(np.linalg.norm(fit.u / root)), 8 * self.problem.eps * rounding
+        norm, bound = float(np.linalg.norm(fit.u / root)), self.problem.unit * rounding
         rest = np.setdiff1d(np.arange(self.problem.n_features), self.support)
         _, error, outside, most = self._measured_in_parts(rest)
-        if norm > bound and (8 * self.problem.eps / UNIT * error > _SMALL * most)[outside].any():
+        if norm > bound and (self.problem.unit / UNIT * error > _SMALL * most)[outside].any():
             return Status.BEYOND_PRECISION
         return ending(norm, bound, lambda: outside)
 

@@ -19,7 +19,8 @@ from sparselin.validation import Columns
 Rule = Literal["exact", "ompr"]
 Pairs = Iterator[tuple[int, int]]
 
-# Squared residuals that differ by less than this share of ‖y‖² count as equal.
+# Squared residuals that differ by less than this share of ‖y‖² count as equal, as in `best_subset` (SLACK).
+# Smaller, rounding can swap back and forth; larger, a better set is refused.
 _EQUAL = 1e-12
 
 

@@ -40,9 +40,8 @@ from sparselin.guarantees._dependence import exactness
 from sparselin.guarantees.sparse_eigenvalues import bound_below
 from sparselin.guarantees.submodularity import submodularity_ratio
 from sparselin.problem import Problem
+from sparselin.problem.errors import EPS, product_error
 from sparselin.results import FloatArray, IndexArray
-
-_EPS = float(np.finfo(np.float64).eps)
 
 
 class ScaledData(NamedTuple):
@@ -269,10 +268,10 @@ def step(
     at = np.flatnonzero(np.isin(left.places, data.place[pick]))
     theta = _theta(left, at, given, sparse)
     capped = np.minimum(1.0, gamma), np.minimum(1.0, theta)
-    ended = not len(pick) and len(S) < k and left.residual_norm**2 > _EPS + error
+    ended = not len(pick) and len(S) < k and left.residual_norm**2 > EPS + error
     largest = _nothing_left(left) if ended else _largest_at(left, at)
     # where 1 − R²(S) is below the rounding error of the guarantees
-    q_squared = (1.0, 1.0) if left.residual_norm**2 + error <= _EPS else _q_squared(left, at)
+    q_squared = (1.0, 1.0) if left.residual_norm**2 + error <= EPS else _q_squared(left, at)
     return PrefixBounds(r2, error, m, *largest, *capped, min(1.0, r2 + error + gain_upper), q_squared)
 
 
@@ -363,6 +362,6 @@ def _least(Z: FloatArray, m: int, error: FloatArray, node_limit: int, known: flo
     C, change = Z.T @ Z, math.sqrt(_largest(error, m))
     trace = float(np.sort(C.diagonal())[len(C) - m :].sum())
     floor = max(0.0, math.sqrt(known) - change) ** 2
-    found = bound_below(C, m, 8 * _EPS * (math.sqrt(len(Z)) + m) * trace, node_limit, known=floor)
+    found = bound_below(C, m, product_error(len(Z), kappa=m) * trace, node_limit, known=floor)
     root = np.sqrt(np.maximum(0.0, [found.lower, found.value])) + change * np.array([-1, 1])
     return _raised(np.maximum(0.0, root) ** 2, known)

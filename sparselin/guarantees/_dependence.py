@@ -14,6 +14,7 @@ import numpy as np
 
 from sparselin._kernels.dependence import DependenceTest, Unit
 from sparselin.problem import Problem
+from sparselin.problem.errors import SAFETY
 from sparselin.results import IndexArray
 
 
@@ -25,7 +26,7 @@ def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
     is the length of z_j in the units of X_j, and Π N over E counts once. A column of zeros, of length 0, is
     in every span.
     """
-    unit = Unit(8 * problem.double_eps, math.sqrt(problem.n), float(problem.power))
+    unit = Unit(SAFETY * problem.errors.double_eps, math.sqrt(problem.n), float(problem.errors.power))
     given = problem.origin is not None
     X = (problem.origin or problem).exact_columns(np.append(J, problem.removed) if given else J)
     if X is None:

@@ -67,23 +67,25 @@ from numpy.typing import ArrayLike
 from sparselin._kernels import best_subset as kernels
 from sparselin.greedy.ols import by_quotients
 from sparselin.guarantees._dependence import exactness
+from sparselin.linalg.elimination import centred, restored
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.problem.memory import check_memory
 from sparselin.results import BestSubset, FloatArray, IndexArray, SelectionPath, Status
 from sparselin.validation import Columns, check_count, check_level
 
-# In units of ‖y‖²: subtracted from lower bounds, at least.
+# In units of ‖y‖²: subtracted from lower bounds, at least, for rounding of the search where its own bound is
+# smaller. Smaller, a lower bound may exceed the optimum; larger, close sets are not told apart.
 _MARGIN = 1e-10
-# If the recomputed squared residual exceeds that of the search by more than this, and by more than its own
-# rounding error, the status is BEYOND_PRECISION.
+# If the recomputed squared residual exceeds that of the search by more than this, ten times the margin, and
+# by more than its own rounding error, the status is BEYOND_PRECISION.
 _APART = 1e-9
-# With a larger rounding error the result is not called optimal.
+# With a larger rounding error, 10⁻³ of ‖y‖ in ‖r‖, the result is not called optimal.
 _LOST = 1e-6
 # Seconds of search between two checks of the clock, the callback and Ctrl-C.
 _INTERVAL = 0.05
-# Of first incumbents: a squared distance from a span below the first is zero, as is a fall of ‖P_S^⊥y‖² or a
-# difference of scores below the second.
+# Of first incumbents, which cost time if they are bad, and change no result: a squared distance from a span
+# below the first is zero, as is a fall of ‖P_S^⊥y‖² or a difference of scores below the second.
 _IN_SPAN, _NO_FALL = 1e-8, 1e-10
 
 
@@ -168,7 +170,7 @@ def best_subset(
     levels = max(1, k - len(J) - 1)
     d = given.n_features
     check_memory((levels, d, d), np.float64, "The Gram matrix of X at each level of the search")
-    problem = given.eliminated().in_double()
+    problem = centred(given).in_double()
     with workers(1e7):  # limits BLAS to one thread: the matrices are small
         start = _Start(problem, k, J)
         tree = Tree(start)
@@ -317,7 +319,7 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
     fewer = len(path.support) < k and status is Status.COMPLETED
     if squares[-1] > limit or (optimal and (tree.undecided or fewer or max(tree.margin, error) > _LOST)):
         status, optimal = Status.BEYOND_PRECISION, False
-    coef, intercept = problem.restored(path.support, path.coef)
+    coef, intercept = restored(problem, path.support, path.coef)
     return BestSubset(
         support=path.support,
         coef=coef.astype(given.dtype),

@@ -20,7 +20,7 @@ from sparselin.guarantees.regularized import Given, of_regularized
 from sparselin.guarantees.sparse_eigenvalues import sparse_eigenvalues
 from sparselin.guarantees.submodularity import AGREE, submodularity_ratio
 from sparselin.lasso.sequential import sequential_lasso
-from sparselin.linalg.elimination import eliminate
+from sparselin.linalg.elimination import centred, eliminate
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import (
     BestSubset,
@@ -42,7 +42,7 @@ _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
 }
 # Limits at each set of a path, whose constants the bounds along the path ask for beside γ_{S,k}.
 _PAIRS, _NODES = 200_000, 500
-# R² below this is rounding.
+# R² below this is rounding: (8·eps·√n)², the square of a cosine that is zero to rounding, is 3·10⁻³⁰·n.
 _ZERO_R2 = 1e-20
 # A node of an eigenvalue search costs about k·d², and a part of d³ once that is more.
 _WORK, _WIDE = 4e7, 200
@@ -156,7 +156,7 @@ def guarantee_bounds(
         bounds += _of_run(run, spectrum, data)
         bounds += recovery.of_recovery(run, found, spectrum.given, data)
     if regularizer is not None and nu > 0:
-        given_first = Given(whole.eliminated(), problem, first.tolist())
+        given_first = Given(centred(whole), problem, first.tolist())
         bounds += of_regularized(given_first, size, regularizer, nu, eps, pair_limit, best)
     return GuaranteeBounds(
         k=size,

@@ -16,12 +16,12 @@ import numpy as np
 
 from sparselin.guarantees._along_path import PrefixBounds, ScaledData, everything
 from sparselin.problem import Problem
+from sparselin.problem.errors import UNIT
 from sparselin.results import Bound, FloatArray, IndexArray, Interval
 
 DAS_KEMPE = "Das and Kempe, Submodular meets Spectral (2011)"
 OURS = "docs/guarantees.md"
 Hypotheses = tuple[tuple[str, bool | None], ...]
-_ROUNDING = 16 * float(np.finfo(np.float64).eps)
 
 
 class GreedyRun(NamedTuple):
@@ -45,7 +45,7 @@ def bound(
     """A guarantee for `run`; the factor is reduced by its rounding error, and zero if a hypothesis fails."""
     lower, upper = (float(x) for x in np.clip(factor, 0.0, 1.0))
     held = [held for _, held in hypotheses]
-    lower = max(0.0, lower - _ROUNDING) if all(h is True for h in held) else 0.0
+    lower = max(0.0, lower - 2 * UNIT) if all(h is True for h in held) else 0.0
     upper = 0.0 if any(h is False for h in held) else max(lower, upper)
     return Bound(name, run.algorithm, formula, source, hypotheses, lower, upper, run.achieved)
 
@@ -174,4 +174,4 @@ def equal_lengths(problem: Problem) -> tuple[str, bool]:
 def independent(eigenvalue: FloatArray, size: str) -> tuple[str, bool | None]:
     """λ_min(C, size) > 0, or undecided."""
     lower, upper = eigenvalue
-    return f"λ_min(C, {size}) > 0", True if lower > 0 else None if upper > math.sqrt(_ROUNDING) else False
+    return f"λ_min(C, {size}) > 0", True if lower > 0 else None if upper > math.sqrt(2 * UNIT) else False

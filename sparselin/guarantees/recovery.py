@@ -39,12 +39,14 @@ from sparselin.guarantees._along_path import ScaledData
 from sparselin.guarantees.coherence import columns_of, normalized, scaled
 from sparselin.guarantees.promises import OURS, GreedyRun, Hypotheses, bound, equal_lengths
 from sparselin.problem import Problem
+from sparselin.problem.errors import TINY, rank_level
 from sparselin.results import BestSubset, Bound, FloatArray, Interval, SparseEigenvalues
 from sparselin.validation import Columns, check_indices, frame_names, frame_numbers
 
 _TROPP = "Tropp, Greed is good (2004)"
 _SOUSSEN = "Soussen, Gribonval, Idier and Herzet, Joint k-step analysis (2013)"
-# The largest difference of correlations that count as tied, in units of their rounding error.
+# The largest difference of correlations that count as tied, in units of their rounding error e: computed ones
+# differ by up to 2e then, exact ones by 4e, and this allows as much again for what is computed here.
 _TIES = 8
 
 
@@ -105,7 +107,7 @@ def exact_recovery_coefficient(X: Any, S: Columns) -> float:
     n, d = columns.shape
     named = X if isinstance(X, Problem) else None
     labels = named.names if named else frame_names(X)
-    inside = check_indices(S, d, "S", labels, named._numbers if named else frame_numbers(X))
+    inside = check_indices(S, d, "S", labels, named.labels if named else frame_numbers(X))
     outside = np.setdiff1d(np.arange(d), inside)
     if not len(inside) or not len(outside):
         return 0.0
@@ -115,7 +117,7 @@ def exact_recovery_coefficient(X: Any, S: Columns) -> float:
         return math.inf
     unit, lengths, own = normalized(block)
     U, sigma, Vt = np.linalg.svd(unit, full_matrices=False)
-    if sigma[-1] <= n * np.finfo(np.float64).eps * sigma[0]:
+    if sigma[-1] <= rank_level(block.shape) * sigma[0]:
         return math.inf
     pseudo = (Vt.T / sigma) @ U.T
     rest, others = scaled(columns[:, outside])
@@ -127,7 +129,7 @@ def condition(data: ScaledData, best: BestSubset) -> Condition:
     """The constants of the best subset, without the features whose coefficient is zero."""
     problem, square = data.problem, max(best.residual, 0.0)
     S = data.place[best.support[best.coef != 0]]
-    exact = bool(np.sqrt(square) <= problem.length_error() * problem.y_norm)
+    exact = bool(np.sqrt(square) <= problem.errors.length_error() * problem.y_norm)
     known = True if best.optimal or exact else None
     if not len(S) or not data.y.any():
         return Condition(known, exact, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0)
@@ -163,7 +165,7 @@ def _largest_norm(coefs: FloatArray) -> float:
 def _inverse(problem: Problem, X: FloatArray) -> tuple[FloatArray, float, float]:
     """X⁺, σ_min (0 if X is dependent to rounding), and the rounding error of a projection off X."""
     U, sigma, Vt = np.linalg.svd(X, full_matrices=False)
-    off = problem.rounding(float(sigma[0] / max(sigma[-1], np.finfo(np.float64).tiny)))
+    off = problem.rounding(float(sigma[0] / max(sigma[-1], TINY)))
     if X.shape[1] > len(sigma) or sigma[-1] <= off * sigma[0]:
         return X.T, 0.0, off
     return np.asarray((Vt.T / sigma) @ U.T), float(sigma[-1]), off

@@ -37,11 +37,11 @@ import numpy as np
 from sparselin._kernels import sparse_eigenvalues as kernels
 from sparselin.guarantees.coherence import cumulative
 from sparselin.problem import Problem
+from sparselin.problem.errors import EPS, product_error
 from sparselin.problem.memory import check_memory
 from sparselin.results import FloatArray, IndexArray, Interval, SparseEigenvalues
 from sparselin.validation import check_count, check_design, check_finite
 
-_EPS = float(np.finfo(np.float64).eps)
 # The range of the largest entry of X: determinants of pairs, its fourth powers, do not over- or underflow.
 _RANGE = 1e-70, 1e70
 # The largest number of entries in the Schur complements of a search: 1 GiB.
@@ -109,7 +109,7 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
     C = X.T @ X
     C = np.ascontiguousarray(C if isinstance(C, np.ndarray) else C.toarray())
     trace = float(np.sort(C.diagonal())[d - k :].sum())
-    unit = 8 * eps * (math.sqrt(n) + d)
+    unit = product_error(n, eps, d)
     slack = unit * trace, unit * (trace + k * min(trace, float(np.linalg.norm(C))))
     low = bound_below(C, k, slack[0], node_limit, known=0.0)
     high = bound_below(-C, k, slack[1], node_limit)
@@ -131,9 +131,9 @@ def default_nodes(d: int, k: int) -> int:
 
 def _design(X: Any) -> tuple[Any, float]:
     """X in float64, and the relative error of XᵀX."""
-    eps = _EPS
+    eps = EPS
     if isinstance(X, Problem):
-        eps, X = X.gram_eps, X.X
+        eps, X = X.errors.gram_eps, X.X
     else:
         X = check_design(X)
         if isinstance(X, np.ndarray):
@@ -228,7 +228,7 @@ def _attained(X: Any, support: IndexArray, eps: float) -> tuple[float, float]:
     block = X[:, support]
     block = block if isinstance(block, np.ndarray) else block.toarray()
     sigma = np.linalg.svd(block, compute_uv=False)
-    error = 8 * eps * (math.sqrt(len(block)) + len(support)) * float(sigma[0])
+    error = product_error(len(block), eps, len(support)) * float(sigma[0])
     least = float(sigma[-1]) if len(support) <= len(block) else 0.0
     return (least + error) ** 2, max(0.0, float(sigma[0]) - error) ** 2
 

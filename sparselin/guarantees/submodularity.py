@@ -68,7 +68,8 @@ _FEW_PAIRS = 2_000_000
 _MOST_BASES, _TRIED_BASES = 1024, 32
 # The largest limit for a kernel.
 _MOST = 2**62
-# Bounds with a smaller relative difference count as equal.
+# Bounds with a smaller relative difference count as equal; a result states it as `rounding`. It must exceed
+# the rounding of the bounds, or no search ends; larger, γ is known to fewer digits.
 AGREE = 1e-6
 # Operations for greedy pairs; it limits the number of columns that they start from.
 _GROWTH = 2 * 10**8

@@ -12,10 +12,14 @@ from sparselin._kernels import homotopy as kernels
 from sparselin.lasso._homotopy import Point
 from sparselin.linalg.gathered import Gathered
 from sparselin.problem import Problem
+from sparselin.problem.errors import product_error
 from sparselin.results import FloatArray, IndexArray
 
 _CAPACITY = 256  # columns that can enter before the arrays are enlarged
-_SPREAD = 8.0  # ‖D R⁻¹‖_F/√t, D = diag ‖X_j‖, X_S = QR, up to which S, |S| = t, counts as well conditioned
+# ‖D R⁻¹‖_F/√t, D = diag ‖X_j‖, X_S = QR, up to which S, |S| = t, counts as well conditioned; it is 1 for
+# orthogonal columns. The bounds of the kernels have no κ of X_S: the safety factor of 8 covers as much. A
+# worse S goes to `Homotopy`, which is slower.
+_SPREAD = 8.0
 
 
 class Run(NamedTuple):
@@ -44,7 +48,7 @@ class Candidates(Gathered):
         self.S, self.whole = S, whole
         self.size: Callable[[FloatArray], FloatArray] = np.positive if positive else np.abs
         self.below = 0.0 if positive else -1.0
-        self.unit = 8 * float(np.finfo(np.float64).eps) * (math.sqrt(problem.n) + 1)
+        self.unit = product_error(problem.n)
         self.longest = float(problem.column_norms.max())
         if whole or len(S):
             self.add(np.arange(problem.d) if whole else S)

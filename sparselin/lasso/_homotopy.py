@@ -13,7 +13,7 @@ step of it; ties, duplicates and simultaneous events need no other code.
 Between knots, β and c are linear in λ, slope = β̇ on S ∪ P, and computed from X and y (`_segment`). A knot is
 accepted only if the errors of c are below λ/1000 for all columns that may be tied there; else the path ends
 before it. (For a Gram problem c is known to κ²·eps only, and its errors are taken as λ/1000 at most:
-`Problem.leeway`.)
+`_segment.leeway`.)
 
 With β ≥ 0 off S, that is |β_j| replaced by β_j and ∞ for β_j < 0, the condition |c_j| ≤ λ is c_j ≤ λ: every
 sign is +1, and wherever |c_j| is compared with λ, c_j is (`size`). All else is the same
@@ -28,10 +28,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparselin.lasso._segment import EPS, Lines, Segment
+from sparselin.lasso._segment import Lines, Segment
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import in_span
 from sparselin.problem import Problem
+from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray
 
 

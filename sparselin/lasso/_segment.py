@@ -32,9 +32,38 @@ from sparselin.linalg.refinement import Balance, length_of, refine
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import CHUNK, ending, in_span, off_span
 from sparselin.problem import Problem
+from sparselin.problem.errors import EPS, ErrorModel
 from sparselin.results import FloatArray, IndexArray, Status
 
-EPS = float(np.finfo(np.float64).eps)
+# The share of λ that errors of c may have at a knot. Larger, rounding decides the order in which columns
+# enter; smaller, paths of nearly dependent columns end early.
+_UNDECIDED = 1e-3
+
+
+class Leeway(NamedTuple):
+    """How the path uses the bounds on the errors of c.
+
+    They are reduced to cap·λ where larger, and the path ends where one exceeds limit·λ.
+    """
+
+    cap: float
+    limit: float
+
+
+def leeway(errors: ErrorModel) -> Leeway:
+    """For a Gram problem the bounds by κ² would end the path long before its errors matter: they are cut."""
+    if errors.power == 2:
+        return Leeway(cap=_UNDECIDED, limit=math.inf)
+    return Leeway(cap=math.inf, limit=_UNDECIDED)
+
+
+def sign_error(errors: ErrorModel, kappa: float) -> float:
+    """τ such that a refined β_j may have the wrong sign if ‖X_j‖|β_j| ≤ τ·(‖y‖ + Σ‖X_l‖|β_l|): 8u = 64·eps.
+
+    For a Gram problem, which refinement does not help, 64·eps·κ², at most 1/1000.
+    """
+    unit = 8 * errors.unit
+    return min(1e-3, unit * kappa**2) if errors.power == 2 else unit
 
 
 class Lines(NamedTuple):
@@ -74,7 +103,7 @@ class Segment:
     def __init__(self, problem: Problem, S: IndexArray, positive: bool, qr: ThinQR | None) -> None:
         self.size: Callable[[FloatArray], FloatArray] = np.positive if positive else np.abs
         self.problem = problem.in_double()
-        self.leeway = self.problem.leeway
+        self.leeway = leeway(self.problem.errors)
         if qr is None:
             self.qr = ThinQR(self.problem, S, unit=problem.length_unit, keep_columns=True)
         else:
@@ -105,7 +134,7 @@ class Segment:
         size = float(self.qr.norms @ np.abs(balance.x))
         size += self.problem.y_norm if balance is self.base else 0
         r_norm = rounding_scale * length_of(balance.r)
-        unit = self.problem.refined_error(r_norm, size, self.qr.kappa) + balance.r_error
+        unit = self.problem.errors.refined_error(r_norm, size, self.qr.kappa) + balance.r_error
         least = self.problem.rounding() * size
         return np.asarray(np.minimum(unit * norms, np.maximum(self._cut(balance), least * norms)))
 
@@ -146,10 +175,10 @@ class Segment:
         return bool(np.all(self.size(c) <= lam + self.error(lam))) and self._signs_hold(lam)
 
     def _signs_hold(self, lam: float | None = None) -> bool:
-        """Whether s_jβ_j ≥ 0 on P to rounding (`Problem.sign_error`)."""
+        """Whether s_jβ_j ≥ 0 on P to rounding (`sign_error`)."""
         P, beta, _ = self._penalized(self.lam if lam is None else lam)
         size = self.problem.column_norms[P] * beta
-        tau = self.problem.sign_error(self.qr.kappa)
+        tau = sign_error(self.problem.errors, self.qr.kappa)
         least = -tau * (self.problem.y_norm + float(np.abs(size).sum()))
         return bool(np.all(self.sign[P] * size >= least))
 

@@ -13,7 +13,10 @@ from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, IndexArray, Status
 from sparselin.validation import Columns
 
-_ZERO = 1e-9  # coefficients of a dependence that are smaller, relative to the largest, count as zero
+# Coefficients of a dependence that are smaller, relative to the largest, count as zero. Rounding leaves some
+# κ·eps of a zero, which is less for κ up to 10⁶. Larger, a small coefficient is lost, and with it a
+# condition; smaller, a zero counts as one.
+_ZERO = 1e-9
 
 
 @takes_problem

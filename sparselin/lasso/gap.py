@@ -10,6 +10,7 @@ import numpy as np
 
 from sparselin.linalg.elimination import orthonormal_basis, project_off
 from sparselin.problem import Problem
+from sparselin.problem.errors import eps_of
 from sparselin.results import FloatArray, IndexArray
 
 
@@ -72,7 +73,7 @@ def gap_at(
         u, correlation = u * (lam / steepest), correlation * (lam / steepest)
     penalized = np.abs(coef)
     penalized[S] = 0
-    error = 4 * math.sqrt(len(u)) * np.finfo(u.dtype).eps * column_norms * math.sqrt(float(u @ u))
+    error = 4 * math.sqrt(len(u)) * eps_of(u.dtype) * column_norms * math.sqrt(float(u @ u))
     complementarity = float(lam * penalized.sum() - coef @ correlation)
     gap = 0.5 * float(np.sum((residual - u) ** 2)) + max(complementarity, 0.0) + float(np.abs(coef) @ error)
     return DualityGap(gap, u, correlation, error)

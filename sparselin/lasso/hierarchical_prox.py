@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike
 
 from sparselin._kernels.hierarchical_prox import shrink
 from sparselin.parallel.threads import spread, workers
+from sparselin.problem.errors import eps_of
 from sparselin.results import FloatArray, HierarchicalProx, IndexArray
 from sparselin.validation import check_finite, check_level, to_array, to_numeric
 
@@ -151,7 +152,7 @@ def norm_slack(p: int, dtype: np.dtype[Any]) -> float:
 
     Ours and another evaluation of the norm may each be off by (p + 3)/2 halves of an eps, M‖b‖ by two more.
     """
-    return (p + 6) * float(np.finfo(dtype).eps) / 2 if p > 1 else 0.0
+    return (p + 6) * eps_of(dtype) / 2 if p > 1 else 0.0
 
 
 def shrink_in_place(b: FloatArray, w: FloatArray, lam: float, M: float) -> None:

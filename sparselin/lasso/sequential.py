@@ -94,7 +94,7 @@ def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: in
         z[-1] = sign[s] * half[s] / rho[s]
         coef[s, : len(z)] = qr.solve(z)
     C = np.empty_like(W)
-    fitted = coef @ rows_of_columns(problem, np.array(qr.index), count)
+    fitted = coef @ rows_of_columns(problem.design, np.array(qr.index), count)
     correlate_rows(problem, problem.y - fitted, C, count)
     size = problem.y_norm + np.abs(coef) @ problem.column_norms[qr.index]
     lam = np.array([pick.lam_star for pick in picks[m:]], problem.dtype) - half

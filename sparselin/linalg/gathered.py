@@ -12,10 +12,13 @@ import numpy as np
 from sparselin._kernels import products as kernels
 from sparselin.parallel.threads import spread, spread_chunks, workers
 from sparselin.problem import Problem
+from sparselin.problem.design import DesignColumns
 from sparselin.results import FloatArray, IndexArray
 
 _CHUNK = 512  # columns a thread takes at a time
-_BY_TRIANGLE = 2e8  # operations from which half a Gram matrix and a transposition cost less than all of it
+# Operations from which half a Gram matrix and a transposition cost less than all of it (the rows path/* of
+# `make bench`).
+_BY_TRIANGLE = 2e8
 
 
 class Gathered:
@@ -75,7 +78,7 @@ class Gathered:
             if rounded:
                 out[:] = self.problem.double_block(J).T
             else:
-                rows_of_columns(self.problem, J, count, out)
+                rows_of_columns(self.problem.design, J, count, out)
         return self._buffer[:size]
 
     def _multiply(self, M: int) -> None:
@@ -142,7 +145,7 @@ class GramRows:
 
 
 # For V of at most so many rows VX costs less by our kernel than by BLAS, which packs all of X for it: X in
-# Fortran order, and in C order.
+# Fortran order, and in C order (the rows fortran/* and omp/* of `make bench`, as for the next two).
 THIN, _THIN_BY_ROWS = 10, 6
 # Entries up to which NumPy gathers columns, one after the other, faster than our kernel, row by row.
 _BY_COLUMNS = 400_000
@@ -150,9 +153,9 @@ _BY_COLUMNS = 400_000
 _MIN_PARALLEL = 30_000
 
 
-def compiled(problem: Problem) -> bool:
+def compiled(data: Problem | DesignColumns) -> bool:
     """Whether X is a dense array, as these products need it."""
-    return isinstance(problem.X, np.ndarray)
+    return isinstance(data.X, np.ndarray)
 
 
 def correlate_rows(problem: Problem, V: FloatArray, out: FloatArray, count: int) -> None:
@@ -177,25 +180,29 @@ def complete(problem: Problem, V: FloatArray, out: FloatArray) -> None:
         out[:, m] = V @ design.ones
 
 
-def rows_of_columns(problem: Problem, J: IndexArray, count: int, out: FloatArray | None = None) -> FloatArray:
-    """X_Jᵀ (|J|, n), contiguous by rows."""
+def rows_of_columns(
+    design: DesignColumns, J: IndexArray, count: int, out: FloatArray | None = None
+) -> FloatArray:
+    """X_Jᵀ (|J|, n) of a dense X, contiguous by rows."""
+    X = design.X
     if out is None:
-        out = np.empty((len(J), problem.n), problem.dtype)
-    if problem.X.flags.c_contiguous and out.size > _BY_COLUMNS and np.all(problem.n_features > J):
-        gather(problem, J, np.ones(len(J), out.dtype), out, np.arange(len(J)), count)
+        out = np.empty((len(J), len(X)), X.dtype)
+    if X.flags.c_contiguous and out.size > _BY_COLUMNS and np.all(X.shape[1] > J):
+        gather(design, J, np.ones(len(J), out.dtype), out, np.arange(len(J)), count)
     else:
-        out[:] = problem.block(J).T
+        out[:] = design.block(J).T
     return out
 
 
 def gather(
-    problem: Problem, J: IndexArray, scale: FloatArray, out: FloatArray, rows: IndexArray, count: int
+    design: DesignColumns, J: IndexArray, scale: FloatArray, out: FloatArray, rows: IndexArray, count: int
 ) -> None:
     """Write X_J, each column times its scale, into the given rows of out (·, n); no column of ones."""
-    X, count = problem.X, count if len(J) * problem.n > _MIN_PARALLEL else 1
-    if problem.design.scale is not None:
-        scale = (scale * problem.design.scale[J]).astype(scale.dtype)
+    X, n = design.X, len(design.X)
+    count = count if len(J) * n > _MIN_PARALLEL else 1
+    if design.scale is not None:
+        scale = (scale * design.scale[J]).astype(scale.dtype)
     if X.flags.c_contiguous:
-        spread(lambda a, b: kernels.gather_by_rows(X, J, scale, out, rows, a, b), problem.n, count)
+        spread(lambda a, b: kernels.gather_by_rows(X, J, scale, out, rows, a, b), n, count)
     else:
         spread(lambda a, b: kernels.gather_by_columns(X.T, J, scale, out, rows, a, b), len(J), count)

@@ -9,13 +9,15 @@ import numpy as np
 
 from sparselin._kernels import refinement as kernels
 from sparselin.linalg.thin_qr import ThinQR
+from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray
 
-_EPS = float(np.finfo(np.float64).eps)
 # Rounds contract the error by factors that differ as their rounding errors do: with κ of 1e10 to 1e12 it
 # was, in rational arithmetic, up to 2.2 times what the first factor implies (720 systems as in test_thin_qr).
 _SAFETY = 4.0
-_ROUNDS = 6  # of iterative refinement, at most: each multiplies the error by about κ·eps
+# Rounds of iterative refinement, at most. Each multiplies the error by about κ·eps: six reach eps where that
+# is below 2·10⁻³, and for more the bounds of `Balance` say what is left.
+_ROUNDS = 6
 
 
 class Balance(NamedTuple):
@@ -56,12 +58,12 @@ def refine(qr: ThinQR, f: FloatArray | None, g: FloatArray | None) -> Balance:
         kernels.add(x, x_low, step)
         moved = length_of(change) + length_of(qr.norms * step) / kappa
         if k == 1:
-            rate = max(_EPS, moved / before)
+            rate = max(EPS, moved / before)
         size = length_of(r), length_of(qr.norms * x)
-        left, before = max(_SAFETY * rate * moved, 16 * _EPS**2 * sum(size)), moved
+        left, before = max(_SAFETY * rate * moved, 16 * EPS**2 * sum(size)), moved
         if moved == 0 or rate > 0.1:
             break
-        if k and left <= _EPS * max(size[0], 16 * _EPS * size[1]) and kappa * left <= _EPS * max(size):
+        if k and left <= EPS * max(size[0], 16 * EPS * size[1]) and kappa * left <= EPS * max(size):
             break
     return Balance(r, r_low, x, x_low, left, kappa * left / qr.norms, rate <= 0.1)
 

@@ -24,11 +24,12 @@ import numpy as np
 
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
+from sparselin.problem.memory import blocks
 from sparselin.results import FloatArray, IndexArray, Status
 
-# ‖z‖² that has lost more than two bits to cancellation is computed by projection.
+# ‖z‖² that has lost more than two bits to cancellation is computed by projection: ‖z‖ errs by the error of
+# ‖z‖² over 2‖z‖, which grows like 1/√share. Larger, more columns are projected than need it.
 _STALE = 0.25
-_AT_ONCE = 4 * 10**6  # entries of X that are projected at a time
 CHUNK = 1024  # columns that are made dense at a time
 
 
@@ -86,14 +87,14 @@ def measure(qr: ThinQR, J: IndexArray, data: Problem | None = None, Y: FloatArra
     y, norms = (problem.y, problem.y_norm) if Y is None else (Y, np.linalg.norm(Y, axis=0))
     r = qr.residual(y)
     y_size = float(np.linalg.norm(qr.sizes(norms, qr.Qt @ y)))
-    blocks = _blocks(J, problem.X.size / problem.d) if len(J) else [J]
-    parts = [_measured(qr, block, r, y_size) for block in blocks]
+    # of no columns too
+    parts = [_measured(qr, J[here], r, y_size) for here in blocks(max(1, len(J)), problem.X.size / problem.d)]
     c, error, length, size = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return Measured(
         c=c,
         error=error,
         length=length,
-        length_error=problem.length_errors(size, length),
+        length_error=problem.errors.length_errors(size, length),
         outside=length > data.length_unit * size,
         residual_norm=math.sqrt(float(np.vdot(r, r))),
         residual_error=data.length_unit * y_size,
@@ -112,18 +113,13 @@ def _measured(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[
     squares = norms**2 - (projections**2).sum(axis=0)
     length, x_norm, c = np.sqrt(np.maximum(squares, 0)), norms.copy(), np.asarray(X.T @ r)
     stales = np.flatnonzero((squares <= _STALE * norms**2) & (norms > 0))
-    for stale in _blocks(stales, problem.n):
+    for here in blocks(len(stales), problem.n):
+        stale = stales[here]
         Z = qr.residual(problem.columns(J[stale]))
         length[stale] = x_norm[stale] = np.sqrt(np.einsum("ij,ij->j", Z, Z))
         c[stale] = Z.T @ r
     c = c if r.ndim == 1 else np.linalg.norm(c, axis=1)
-    return c, problem.measured_error(size, length, y_size, norm, x_norm), length, size
-
-
-def _blocks(J: IndexArray, entries: float) -> list[IndexArray]:
-    """J in parts of at most _AT_ONCE entries, for columns of so many entries each."""
-    step = max(1, int(_AT_ONCE / max(1.0, entries)))
-    return [J[at : at + step] for at in range(0, len(J), step)]
+    return c, problem.errors.measured_error(size, length, y_size, norm, x_norm), length, size
 
 
 def off_span(qr: ThinQR, J: IndexArray) -> tuple[FloatArray, FloatArray]:

@@ -258,7 +258,7 @@ def shrink_by_torch(theta: Tensor, W: Tensor, lam: float, M: float) -> None:
     first[:, 0] = 1
     theta.copy_(torch.where(norm > 0, v / norm.clamp(min=torch.finfo(torch.float64).tiny), first) * t)
     # M‖θ‖ of the rounded θ, below it by what its own evaluation may err, and rounded down to the dtype of W.
-    slack = max(norm_slack(theta.shape[1], dtype), 4 * float(np.finfo(np.float64).eps))
+    slack = max(norm_slack(theta.shape[1], dtype), 4 * torch.finfo(torch.float64).eps)
     bound = M * torch.linalg.vector_norm(theta.double(), dim=1, keepdim=True) * (1 - slack)
     level = bound.to(W.dtype)
     level = torch.where(level.double() > bound, torch.nextafter(level, torch.zeros_like(level)), level)

@@ -14,7 +14,8 @@ from sparselin.results import AttentionPath, FloatArray, IndexArray, Names, Stat
 from sparselin.validation import check_count, check_real
 
 PerStep = int | str
-# Below this share of its start, the attention of a form that is not normalised has tended to zero.
+# Below this share of its start, 8·eps of float32, the attention of a form that is not normalised has tended
+# to zero. Larger, units that still count end a run; smaller, rounding of float32 keeps it going.
 _VANISHED = 1e-6
 
 

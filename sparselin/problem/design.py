@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparselin.problem.errors import SAFETY, eps_of
+from sparselin.problem.memory import blocks
 from sparselin.results import Fit, FloatArray, IndexArray
 from sparselin.validation import Names
-
-_CHUNK = 4 * 10**6  # entries of X that are centred at a time
 
 
 class DesignColumns(NamedTuple):
@@ -117,11 +117,9 @@ def unit_variance(
     total, m = float(t @ t), X.shape[1]
     squares, sizes = np.empty(m), np.empty(m)
     sums = _sums if isinstance(X, np.ndarray) else _sparse_sums
-    step = max(1, int(_CHUNK / max(1, X.size / m)))
-    for a in range(0, m, step):
-        here = slice(a, a + step)
+    for here in blocks(m, X.size / m):
         squares[here], sizes[here] = sums(X[:, here], t, root, centred)
-    constant = squares <= 2 * (8 * growth * np.finfo(X.dtype).eps) ** 2 * sizes
+    constant = squares <= 2 * (SAFETY * growth * eps_of(X.dtype)) ** 2 * sizes
     return np.asarray(math.sqrt(total) / np.sqrt(np.where(constant, total, squares)))
 
 

@@ -6,10 +6,8 @@ import math
 
 import numpy as np
 
+from sparselin.problem.errors import RANK, SAFETY, eps_of
 from sparselin.results import FloatArray, IndexArray
-
-# The Cholesky factor R of a Gram matrix G (d, d) is accepted if |RᵀR − G| is at most RANK·d·eps·max G.
-RANK = 64
 
 
 def root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArray, FloatArray, float]:
@@ -25,9 +23,9 @@ def root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArra
     ε : the largest |RᵀR − G|_ij/√(G_ii·G_jj), or the Frobenius norm of these on the columns that are no
         pivots, over which errors add.
     """
-    eps, d = float(np.finfo(G.dtype).eps), len(G)
+    eps, d = eps_of(G.dtype), len(G)
     diagonal = np.diag(G)
-    if diagonal.min() < 0 or np.abs(G - G.T).max() > 8 * eps * np.abs(G).max():
+    if diagonal.min() < 0 or np.abs(G - G.T).max() > SAFETY * eps * np.abs(G).max():
         raise ValueError("G must be symmetric with a nonnegative diagonal, as XᵀX is")
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1))
     unit, b, slack = G / scale / scale[:, None], b / scale, 64 * d * math.sqrt(eps)
@@ -59,7 +57,7 @@ def _factor(G: FloatArray, ridge: float) -> tuple[FloatArray, IndexArray]:
 
     factorize = lapack.dpstrf if G.dtype == np.float64 else lapack.spstrf
     shifted = G + np.diag(ridge * np.diag(G))
-    U, pivots, rank, _ = factorize(shifted, tol=8 * len(G) * float(np.finfo(G.dtype).eps))
+    U, pivots, rank, _ = factorize(shifted, tol=SAFETY * len(G) * eps_of(G.dtype))
     R = np.zeros((rank + 1, len(G)), G.dtype)
     R[:rank, pivots - 1] = np.triu(U)[:rank]
     return R, pivots[:rank] - 1
@@ -90,7 +88,7 @@ def _completed(
     """
     from scipy.linalg import solve_triangular
 
-    limit = RANK * len(b) * float(np.finfo(R.dtype).eps)
+    limit = RANK * len(b) * eps_of(R.dtype)
     row = (b - R.T @ z)[rest] / zeta
     R[-1, rest] = np.where(row**2 <= limit, row, 0)
     delta = (b - R.T @ z)[rest]

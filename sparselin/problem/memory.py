@@ -6,6 +6,7 @@ import contextlib
 import functools
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,16 @@ import numpy as np
 _COPIES = 4
 # where Linux says how much memory a container may use, in version 2 of its control groups and in version 1
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+# Entries of a block of columns on which temporaries are computed at a time: 32 MB in float64. Larger,
+# temporaries count beside X; smaller, calls cost more than products. No result depends on it.
+_AT_ONCE = 4 * 10**6
+
+
+def blocks(count: int, entries: float) -> Iterator[slice]:
+    """Slices of `count` columns, or rows, of so many entries each, in blocks of at most _AT_ONCE entries."""
+    step = max(1, int(_AT_ONCE / max(1.0, entries)))
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
 
 @functools.cache

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from sparselin.problem.errors import SAFETY, eps_of, product_error
+from sparselin.problem.memory import blocks
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_vector, to_numeric
 
-_AT_ONCE = 4 * 10**6  # entries of a block of unit vectors, or of the columns that it gives
 NO_OPERATOR = (
     "X must be an array, a sparse matrix or a frame here: this function works on the entries of X, and a "
     "LinearOperator is taken by omp, ols, sequential_lasso, first_entry, lambda_star, lasso_path and "
@@ -107,15 +108,13 @@ class Operator:
     def _gathered(self, J: IndexArray) -> FloatArray:
         """The columns J by products with unit vectors, and their lengths checked where they were given."""
         out = np.empty((self.shape[0], len(J)), self.dtype, order="F")
-        step = max(1, _AT_ONCE // max(self.shape))
-        for start in range(0, len(J), step):
-            part = J[start : start + step]
-            units = np.zeros((self.shape[1], len(part)), self.dtype)
-            units[part, np.arange(len(part))] = 1
-            out[:, start : start + step] = self @ units
+        for here in blocks(len(J), max(self.shape)):
+            units = np.zeros((self.shape[1], len(J[here])), self.dtype)
+            units[J[here], np.arange(len(J[here]))] = 1
+            out[:, here] = self @ units
         if self._given is not None:
             found = np.sqrt(np.einsum("ij,ij->j", out, out, dtype=np.float64))
-            off = np.abs(found - self._given[J]) > 8 * math.sqrt(float(np.finfo(self.dtype).eps)) * found
+            off = np.abs(found - self._given[J]) > SAFETY * math.sqrt(eps_of(self.dtype)) * found
             if off.any():
                 i = int(np.argmax(off))
                 raise ValueError(
@@ -127,10 +126,9 @@ class Operator:
     def _measured(self) -> FloatArray:
         """Lengths by d products."""
         lengths = np.empty(self.shape[1])
-        step = max(1, _AT_ONCE // max(self.shape))
-        for start in range(0, len(lengths), step):
-            block = self._gathered(np.arange(start, min(start + step, len(lengths))))
-            lengths[start : start + step] = np.sqrt(np.einsum("ij,ij->j", block, block, dtype=np.float64))
+        for here in blocks(len(lengths), max(self.shape)):
+            block = self._gathered(np.arange(here.start, here.stop))
+            lengths[here] = np.sqrt(np.einsum("ij,ij->j", block, block, dtype=np.float64))
         return lengths
 
     def _checked(self, lengths: Any) -> FloatArray:
@@ -138,9 +136,6 @@ class Operator:
         if vector.min() < 0:
             raise ValueError(f"column_norms must be nonnegative; the least entry is {vector.min()}")
         return vector
-
-    def _unit(self, n: int) -> float:
-        return 8 * float(np.finfo(self.dtype).eps) * (math.sqrt(n) + 1)
 
     def _check_adjoint(self) -> None:
         """⟨Au, v⟩ = ⟨u, Aᵀv⟩ for one pair of random vectors, to 8·eps·(√(n + d) + 1)·(‖Au‖‖v‖ + ‖u‖‖Aᵀv‖)."""
@@ -154,7 +149,7 @@ class Operator:
             raise ValueError("X must be finite; a product of it has NaN or infinite entries")
         apart = abs(float(there @ v) - float(u @ back))
         size = float(np.linalg.norm(there) * np.linalg.norm(v) + np.linalg.norm(u) * np.linalg.norm(back))
-        if not apart <= self._unit(sum(self.shape)) * size:
+        if not apart <= product_error(sum(self.shape), eps_of(self.dtype)) * size:
             raise ValueError(
                 f"X must have its adjoint as rmatvec: ⟨Xu, v⟩ and ⟨u, Xᵀv⟩ of random vectors are "
                 f"{there @ v:g} and {u @ back:g}. {_HOW}"

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
+import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from sparselin._kernels import moments
-from sparselin.parallel.threads import spread, workers
 from sparselin.problem.design import DesignColumns, Unrounded, unit_variance, weighted
+from sparselin.problem.errors import EPS, SAFETY, ErrorModel, GramErrors, eps_of
 from sparselin.problem.gram import root_of_gram
+from sparselin.problem.measures import measured
 from sparselin.problem.memory import check_memory
 from sparselin.problem.operators import Operator, is_operator
-from sparselin.problem.rounding import ErrorBounds, check_range
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import (
     Columns,
@@ -34,7 +33,33 @@ from sparselin.validation import (
 )
 
 
-class Problem(ErrorBounds):
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Fields:
+    """What a `Problem` holds; its docstring says what they are."""
+
+    design: DesignColumns
+    X: Any
+    y: FloatArray
+    n: int
+    n_features: int
+    d: int
+    dtype: np.dtype[Any]
+    kind: str
+    errors: ErrorModel
+    column_norms: NDArray[Any]
+    y_norm: float
+    Xty: FloatArray
+    names: Names = None
+    labels: tuple[int, ...] = ()
+    origin: Problem | None = None
+    removed: IndexArray = dataclasses.field(default_factory=lambda: np.zeros(0, np.intp))
+    compressed: Any = None
+    is_multiplied: bool = False
+    unrounded: Unrounded | None = None
+    double: Problem | None = None
+
+
+class Problem(_Fields):
     """A design X (n, d) and a response y (n,), validated once, and frozen.
 
     Parameters
@@ -91,6 +116,8 @@ class Problem(ErrorBounds):
         of the problem.
     is_multiplied : whether the data are products with √weight or scales, which were rounded.
     unrounded : the data before weights and scales rounded them to float32; None for all other data.
+    errors : bounds on rounding errors, an `ErrorModel`.
+    labels, double : the integer labels of a frame, and the problem in float64 of projected float32 data.
     column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
     Xty : Xᵀy (d,).
 
@@ -98,11 +125,6 @@ class Problem(ErrorBounds):
     >>> problem.correlate(problem.y), problem.column_norms
     (array([11.,  2.]), array([5., 1.]))
     """
-
-    _numbers: tuple[int, ...] = ()  # see `check_indices`
-    unrounded: Unrounded | None = None
-    is_multiplied = False
-    _double: Problem | None = None  # in float64, of float32 data that were projected
 
     def __init__(
         self,
@@ -115,10 +137,7 @@ class Problem(ErrorBounds):
         names: Iterable[str] | None = None,
         column_norms: ArrayLike | None = None,
     ) -> None:
-        self.origin: Problem | None = None
-        self.removed: IndexArray = np.zeros(0, np.intp)
-        self.compressed: Any = None
-        labels, numbers = (frame_names(X), frame_numbers(X)) if names is None else (None, ())
+        found, numbers = (frame_names(X), frame_numbers(X)) if names is None else (None, ())
         check_same_rows(X, y, "y")
         check_same_rows(X, sample_weight, "sample_weight")
         if column_norms is not None and not (is_operator(X) and sample_weight is None):
@@ -126,45 +145,24 @@ class Problem(ErrorBounds):
         if not isinstance(X, Operator):  # as complex data are
             X = Operator(X, column_norms) if is_operator(X) else check_design(X)
         y = check_vector(y, "y", X.shape[0], X.dtype)
-        self.names = labels if names is None else check_names(names, X.shape[1])
-        self._numbers = numbers
+        names = found if names is None else check_names(names, X.shape[1])
         root = None
         if sample_weight is not None:
             root = np.sqrt(check_weights(sample_weight, X.shape[0], np.dtype(np.float64)))
         if standardize and isinstance(X, Operator):
             raise ValueError("standardize needs the entries of X, which a LinearOperator does not have")
-        self._scaled(X, y, root, bool(intercept), standardize)
-
-    def _scaled(
-        self, X: Any, y: FloatArray, root: FloatArray | None, intercept: bool, standardize: bool
-    ) -> None:
-        """Set the design of X and y, rows multiplied by `root`, (n,) in float64, in the dtype of X."""
-        t = np.ones(len(y)) if root is None else root
-        self.is_multiplied = root is not None or bool(standardize)
-        scale = unit_variance(X, t, intercept, root) if standardize else None
-        if X.dtype == np.float32 and not isinstance(X, Operator) and (root is not None or standardize):
-            self.unrounded = Unrounded(X, y, root, scale)
-        if root is not None:
-            root = root.astype(X.dtype)
-            X, y = X.weighted(root) if isinstance(X, Operator) else weighted(X, root), y * root
-        ones = t.astype(X.dtype) if intercept else None
-        self._set(DesignColumns(X, ones, None if scale is None else scale.astype(X.dtype)), y)
-
-    def _set(self, design: DesignColumns, y: FloatArray) -> None:
-        X = design.X
-        self.design, self.X, self.y = design, X, y
-        self.n, self.n_features = X.shape
-        self.d = design.d
-        self.dtype = X.dtype
-        self.eps = float(np.finfo(X.dtype).eps)
-        self.kind = "dense" if isinstance(X, np.ndarray) else getattr(X, "kind", "sparse")
-        self._measure()
-        check_range(X, y, self.column_norms, self.y_norm)
+        fields = _scaled(X, y, root, bool(intercept), standardize, names=names)
+        super().__init__(**fields, labels=numbers)
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name in vars(self) and not name.startswith("_"):
-            raise AttributeError(f"a Problem is frozen: make another one to change its {name}")
-        super().__setattr__(name, value)
+        raise AttributeError(f"a Problem is frozen: make another one to change its {name}")
+
+    @classmethod
+    def _of(cls, **fields: Any) -> Problem:
+        """The problem with these fields, which are not checked."""
+        problem = cls.__new__(cls)
+        _Fields.__init__(problem, **fields)
+        return problem
 
     @classmethod
     def from_gram(cls, G: ArrayLike, Xty: ArrayLike, yty: float) -> Problem:
@@ -196,19 +194,15 @@ class Problem(ErrorBounds):
         if square < 0:
             raise ValueError(f"yty = ‖y‖² must be nonnegative; got {square}")
         R, z, error = root_of_gram(gram, b, square)
-        problem = cls(R, z, names=frame_names(G))
-        vars(problem).update(kind="gram", eps=max(problem.eps, error / 8))  # see `unit`
-        problem._numbers = frame_numbers(G)
-        return problem
+        eps = max(eps_of(R.dtype), error / SAFETY)  # see `ErrorModel.unit`
+        errors = GramErrors(R.shape[0], R.shape[1], eps, eps)
+        names = frame_names(G)
+        fields = _measured(DesignColumns(R), z, None if names is None else check_names(names, len(gram)))
+        return cls._of(**fields | {"kind": "gram", "errors": errors}, labels=frame_numbers(G))
 
     @classmethod
     def from_factor(
-        cls,
-        design: DesignColumns,
-        y: FloatArray,
-        growth: float,
-        names: Names = None,
-        record: Any = None,
+        cls, design: DesignColumns, y: FloatArray, growth: float, names: Names = None, record: Any = None
     ) -> Problem:
         """The problem whose rows are those of the triangular factor of the data, as `compress` makes it.
 
@@ -217,51 +211,42 @@ class Problem(ErrorBounds):
             lengths. eps grows by it, and with eps the bounds on errors: of lengths e_ρ (`length_unit`·s), of
             correlations e_c (`correlation_error`, `measured_error`).
         """
-        problem: Problem = object.__new__(cls)
-        problem.origin, problem.removed = None, np.zeros(0, np.intp)
-        problem.compressed, problem.names = record, names
-        problem._set(design, y)
-        vars(problem)["eps"] = growth * problem.eps
-        return problem
+        fields = _measured(design, y, names)
+        return cls._of(**fields | {"errors": fields["errors"].grown(growth)}, compressed=record)
 
-    def _measure(self) -> None:
-        """‖X_j‖ and ⟨X_j, y⟩ in one pass, which also shows whether X is finite."""
-        X, y, ones, scale, m = self.X, self.y, self.design.ones, self.design.scale, self.n_features
-        squares, products = np.empty(self.d), np.empty(self.d)
-        if isinstance(X, np.ndarray):
-            by_rows = bool(X.flags.c_contiguous)
-            measure = moments.by_rows if by_rows else moments.by_columns
-            data = X if by_rows else X.T
-            with workers(4 * self.n * m) as count:
-                spread(lambda a, b: measure(data, y, squares, products, a, b), m, count)
-            if not np.isfinite(squares[:m]).all():
-                check_finite(X, "X", self.names)
-        else:
-            products[:m] = X.T @ y
-            squares[:m] = X.lengths**2 if isinstance(X, Operator) else X.multiply(X).sum(axis=0)
-        if ones is not None:
-            squares[m], products[m] = ones @ ones, ones @ y
-        with np.errstate(over="ignore"):
-            norms = np.sqrt(squares)
-            if scale is not None:
-                norms[:m] *= scale
-                products[:m] *= scale
-            self.column_norms = norms.astype(self.dtype, copy=False)
-            self.Xty = products.astype(self.dtype, copy=False)
-            double = np.asarray(y, np.float64)
-            square = float(double @ double)
-            self.y_norm = math.sqrt(square) if square <= np.finfo(self.dtype).max else math.inf
+    @property
+    def eps(self) -> float:
+        """The relative error with which lengths of the data are known."""
+        return self.errors.eps
+
+    @property
+    def unit(self) -> float:
+        """`ErrorModel.unit`."""
+        return self.errors.unit
+
+    @property
+    def length_unit(self) -> float:
+        """`ErrorModel.length_unit`."""
+        return self.errors.length_unit
+
+    def rounding(self, kappa: float = 1.0) -> float:
+        """`ErrorModel.rounding`."""
+        return self.errors.rounding(kappa)
+
+    def correlation_error(self, kappa: float = 1.0) -> FloatArray:
+        """e_c (d,): bounds on the rounding errors of c_i = ⟨X_i, P_S^⊥y⟩, rounding·‖X_i‖·‖y‖."""
+        return self.errors.rounding(kappa) * self.column_norms * self.y_norm
 
     def __repr__(self) -> str:
         return f"Problem({self.kind}, n={self.n}, d={self.d}, {self.dtype})"
 
     def indices(self, columns: Columns, argument: str, names: Names = None) -> IndexArray:
         """The columns of an argument, given by indices or `names`, by default those of X, as indices."""
-        return check_indices(columns, self.n_features, argument, names or self.names, self._numbers)
+        return check_indices(columns, self.n_features, argument, names or self.names, self.labels)
 
     def budget(self, k: int, forced: Columns) -> tuple[int, IndexArray]:
         """k, 1 ≤ k ≤ n_features, and the forced features, at most k, as indices."""
-        return check_budget(k, forced, self.n_features, self.names, self._numbers)
+        return check_budget(k, forced, self.n_features, self.names, self.labels)
 
     def with_ones(self, columns: IndexArray) -> IndexArray:
         """The column of ones, if there is an intercept, and then the given ones."""
@@ -289,10 +274,6 @@ class Problem(ErrorBounds):
         """X_J (n, |J|), dense and contiguous by column. MemoryError if X is sparse and X_J too large."""
         return self._dense(np.asarray(J, np.intp), self.block)
 
-    def double_columns(self, J: ArrayLike) -> FloatArray:
-        """X_J (n, |J|) in float64, not rounded to float32 by weights or scales; dense, like `columns`."""
-        return self._dense(np.asarray(J, np.intp), self.double_block)
-
     def _dense(self, J: IndexArray, gather: Callable[[IndexArray], Any]) -> FloatArray:
         if not isinstance(self.X, np.ndarray):
             words = (
@@ -304,12 +285,12 @@ class Problem(ErrorBounds):
 
     def exact_columns(self, J: ArrayLike | None = None) -> FloatArray | None:
         """X_J (n, |J|), or X, in float64, exactly; None where X is rounded: a factor, or projected."""
-        if self._is_gram or self.is_rounded:
+        if self.kind == "gram" or self.is_rounded:
             return None
         whole = J is None and self.is_plain and isinstance(self.X, np.ndarray)
         if whole and self.unrounded is None:
             return np.asarray(self.X, np.float64)
-        return self.double_columns(np.arange(self.d) if J is None else J)
+        return self._dense(np.arange(self.d) if J is None else np.asarray(J, np.intp), self.double_block)
 
     def block(self, J: IndexArray) -> Any:
         """X_J (n, |J|), sparse if X is."""
@@ -317,12 +298,12 @@ class Problem(ErrorBounds):
 
     def double_block(self, J: IndexArray) -> Any:
         """X_J (n, |J|) in float64, sparse if X is, not rounded to float32 by weights or scales."""
-        if self._double is not None:
-            return self._double.block(J)
-        if self.unrounded is None:
-            return self.block(J).astype(np.float64, copy=False)
-        block = self.unrounded.X[:, J[self.n_features > J]].astype(np.float64)
-        return self.double_design.completed(J, weighted(block, self.unrounded.root))
+        if self.double is not None:
+            return self.double.block(J)
+        design, inner = self.double_design, J[self.n_features > J]
+        return design.completed(
+            J, weighted(design.X[:, inner].astype(np.float64, copy=False), self.double_root)
+        )
 
     @property
     def double_design(self) -> DesignColumns:
@@ -334,11 +315,16 @@ class Problem(ErrorBounds):
         return DesignColumns(X, None if ones is None else ones.astype(np.float64), scale)
 
     @property
+    def double_root(self) -> FloatArray | None:
+        """√weight (n,) in float64 where the given X is not yet multiplied by it, else None."""
+        return None if self.unrounded is None else self.unrounded.root
+
+    @property
     def double_y(self) -> FloatArray:
         """y (n,) in float64, not rounded to float32 by weights."""
         given = self.unrounded
-        if self._double is not None:
-            return self._double.y
+        if self.double is not None:
+            return self.double.y
         return self.y.astype(np.float64, copy=False) if given is None else given.response()
 
     def gram_columns(self, J: ArrayLike) -> FloatArray:
@@ -368,24 +354,32 @@ class Problem(ErrorBounds):
         """The problem with its data in float64, and with `double_eps`."""
         if self.dtype == np.float64:
             return self
-        if self._double is not None:
-            return self._double
+        if self.double is not None:
+            return self.double
         X, ones, scale = self.double_design
-        root = None if self.unrounded is None else self.unrounded.root
-        X = weighted(X.astype(np.float64), root)
-        return self._with(DesignColumns(X, ones, scale), self.double_y, self.origin)
+        design = DesignColumns(weighted(X.astype(np.float64), self.double_root), ones, scale)
+        return self._with(design, self.double_y, origin=self.origin, errors=self.errors.in_double())
+
+    def unscaled(self) -> Problem:
+        """The problem of the columns of X alone: as they are, and without an intercept."""
+        return self._with(DesignColumns(self.X), self.y)
+
+    def converting(self, design: DesignColumns) -> Problem:
+        """The problem in float64 by a design that converts its columns when they are asked for."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        norms, y, errors = self.column_norms.astype(np.float64), self.double_y, self.errors.in_double()
+        fields |= {"design": design, "y": y, "dtype": y.dtype, "column_norms": norms, "errors": errors}
+        return self._of(**fields | {"unrounded": None})
 
     def of_columns(self, J: IndexArray) -> Problem:
         """The problem of the columns J alone; in float64 where weights or scales rounded them to float32."""
         if self.unrounded is not None:
             return self.in_double().of_columns(J)
-        if self.origin is None:
-            return self._with(DesignColumns(self.block(J)), self.y)
-        problem = self._with(
-            DesignColumns(self.block(J)), self.y, self.origin.of_columns(np.append(J, self.removed))
-        )
-        vars(problem)["removed"] = np.arange(len(J), len(J) + len(self.removed))
-        return problem
+        origin, removed = self.origin, self.removed
+        if origin is not None:
+            origin = origin.of_columns(np.append(J, removed))
+            removed = np.arange(len(J), len(J) + len(removed))
+        return self._with(DesignColumns(self.block(J)), self.y, origin=origin, removed=removed)
 
     def of_rows(self, rows: IndexArray) -> Problem:
         """The problem of these rows with their weights; standardized columns are standardized anew on them.
@@ -393,17 +387,15 @@ class Problem(ErrorBounds):
         (To a common factor without an intercept; not where all the weights are zero.) TypeError for a Gram
         problem, and for a compressed one.
         """
-        if self._is_gram or self.compressed is not None:
-            which = "Gram" if self._is_gram else "compressed"
+        if self.kind == "gram" or self.compressed is not None:
+            which = "Gram" if self.kind == "gram" else "compressed"
             raise TypeError(f"rows of X are needed, which a {which} problem does not have: pass X and y")
         if self.unrounded is not None:
             X, y, root, scale = self.unrounded
             root = None if root is None else root[rows]
-            problem: Problem = object.__new__(Problem)
-            problem.origin, problem.removed, problem.compressed = None, self.removed, None
-            problem.names, standardize = self.names, scale is not None and (root is None or bool(root.any()))
-            problem._scaled(X[rows], y[rows], root, self.design.ones is not None, standardize)
-            return problem
+            standardize = scale is not None and (root is None or bool(root.any()))
+            fields = _scaled(X[rows], y[rows], root, self.design.ones is not None, standardize, self.names)
+            return self._of(**fields, removed=self.removed)
         X, ones, scale = self.design
         X, ones = X[rows], None if ones is None else ones[rows]
         t = np.ones(len(rows)) if ones is None else ones.astype(np.float64)
@@ -411,72 +403,49 @@ class Problem(ErrorBounds):
             scale = unit_variance(X, t, ones is not None).astype(self.dtype)
         return self._with(DesignColumns(X, ones, scale), self.y[rows])
 
-    def eliminated(self) -> Problem:
-        """The problem without its intercept: its columns, scaled, and y, both projected off the ones.
-
-        For methods that work on a dense copy of X in any case. With a column of the ones t in every S,
-        P_S^⊥x = P_{S∖t}^⊥(x − t·(tᵀx)/(tᵀt)). A column, or y, that is constant to rounding is zero: at most
-        length_unit·s(x) is left of it, s(x)² = ‖x‖² + ‖t·mean‖² ≤ 2‖x‖² (see `ThinQR.sizes`). MemoryError if
-        X is sparse, and too large when dense.
-
-        x − mean is rounded to eps of itself, whatever mean is; x·√weight and t·mean to eps of themselves,
-        so that with weights eps grows by √2‖x‖/‖z‖, z what is left.
-        """
-        if self.is_plain:
-            return self
-        double = self.in_double()
-        X, t, scale = double.design
-        if t is None:
-            return self._left(double, double.columns(np.arange(self.d)), double.y, self.removed, 1.0)
-        data = double._with(DesignColumns(X), double.y)
-        X, y = data.columns(np.arange(data.d)), double.y
-        for _ in range(2):
-            X, y = (v - np.multiply.outer(t, t @ v) / (t @ t) for v in (X, y))
-        norms = np.append(data.column_norms, data.y_norm)
-        left = np.append(np.linalg.norm(X, axis=0), np.linalg.norm(y))
-        outside = left > math.sqrt(2) * self.length_unit * norms
-        X[:, ~outside[:-1]] = 0
-        y = y if outside[-1] else np.zeros(self.n)
-        worst = float((norms[outside] / left[outside]).max(initial=0)) if (t != 1).any() else 0.0
-        X, ones = X if scale is None else X * scale, np.arange(self.n_features, self.d)
-        return self._left(double, X, y, ones, 1 + math.sqrt(2) * worst)
-
-    def _left(
-        self, double: Problem, X: FloatArray, y: FloatArray, removed: IndexArray, growth: float
+    def projected(
+        self, X: FloatArray, y: FloatArray, removed: IndexArray, growth: float, double: Problem | None = None
     ) -> Problem:
-        """`left` in the dtype of this problem, from float64; `in_double` returns what was not rounded."""
-        exact = double.projected(X, y, removed, growth)
-        if self.dtype == np.float64:
-            return exact
-        problem = self.projected(X.astype(self.dtype), y.astype(self.dtype), removed, growth)
-        problem._double = exact
-        return problem
+        """The problem of X and y, this one's projected off the `removed` columns; eps grows by `growth`.
 
-    def projected(self, X: FloatArray, y: FloatArray, removed: IndexArray, growth: float) -> Problem:
-        """The problem of X and y, this one's projected off the `removed` columns; eps grows by `growth`."""
-        problem = self._with(DesignColumns(X), y, self)
-        vars(problem).update(removed=removed, eps=growth * problem.eps)
-        return problem
+        `double` is the same in float64, of what was not rounded to float32.
+        """
+        errors = self.errors.grown(growth)
+        return self._with(DesignColumns(X), y, origin=self, removed=removed, errors=errors, double=double)
 
-    def restored(self, support: IndexArray, coef: FloatArray) -> tuple[FloatArray, float]:
-        """Coefficients on the support in the units of the data, and the intercept that was eliminated."""
-        if self.origin is None:
-            return coef, 0.0
-        design = self.origin.design
-        coef = coef if design.scale is None else coef * design.scale[support]
-        if design.ones is None:
-            return coef, 0.0
-        r = self.origin.y - np.asarray(self.origin.X[:, support] @ coef)
-        removed = self.origin.columns(self.removed)  # the ones first
-        return coef, float(np.linalg.lstsq(removed, r, rcond=None)[0][0])
+    def _with(self, design: DesignColumns, y: FloatArray, **changes: Any) -> Problem:
+        """Another design and y with what is known of this one, but for its origin, if no change gives it."""
+        names = self.names if design.X.shape[1] == self.n_features else None
+        known = {
+            name: getattr(self, name) for name in ("kind", "errors", "removed", "compressed", "is_multiplied")
+        }
+        fields = _measured(design, y, names) | known | changes
+        return self._of(**fields | {"errors": fields["errors"].of_shape(len(y), design.d)})
 
-    def _with(self, design: DesignColumns, y: FloatArray, origin: Problem | None = None) -> Problem:
-        """Another design and y, of the same kind as this one: from a Gram matrix or not."""
-        problem = object.__new__(Problem)
-        problem.origin, problem.removed, problem.compressed = origin, self.removed, self.compressed
-        problem.is_multiplied = self.is_multiplied
-        problem.names = self.names if design.X.shape[1] == self.n_features else None
-        problem._set(design, y)
-        same = self._is_gram or self.kind == "operator" or problem.dtype == self.dtype
-        vars(problem).update(kind=self.kind, eps=self.eps if same else problem.eps)
-        return problem
+
+def _measured(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, Any]:
+    """The fields of a problem with this design and y, which are exact."""
+    X, d = design.X, design.d
+    kind = "dense" if isinstance(X, np.ndarray) else getattr(X, "kind", "sparse")
+    n, m = X.shape
+    eps = eps_of(X.dtype)
+    errors = ErrorModel(n, d, eps, eps if kind == "operator" else EPS)
+    fields = {"design": design, "X": X, "y": y, "n": n, "n_features": m, "d": d, "dtype": X.dtype}
+    return fields | {"kind": kind, "errors": errors, "names": names, **measured(design, y, names)}
+
+
+def _scaled(
+    X: Any, y: FloatArray, root: FloatArray | None, intercept: bool, standardize: bool, names: Names
+) -> dict[str, Any]:
+    """The fields of a problem of X and y, rows multiplied by `root`, (n,) in float64, in the dtype of X."""
+    t = np.ones(len(y)) if root is None else root
+    scale = unit_variance(X, t, intercept, root) if standardize else None
+    is_multiplied, unrounded = root is not None or bool(standardize), None
+    if X.dtype == np.float32 and not isinstance(X, Operator) and is_multiplied:
+        unrounded = Unrounded(X, y, root, scale)
+    if root is not None:
+        root = root.astype(X.dtype)
+        X, y = X.weighted(root) if isinstance(X, Operator) else weighted(X, root), y * root
+    ones = t.astype(X.dtype) if intercept else None
+    design = DesignColumns(X, ones, None if scale is None else scale.astype(X.dtype))
+    return {**_measured(design, y, names), "is_multiplied": is_multiplied, "unrounded": unrounded}

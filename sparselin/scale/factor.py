@@ -39,6 +39,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.parallel.threads import look_again
+from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray
 
 BLOCK = 1024  # most rows of a block, which shall stay in the cache of a core
@@ -118,5 +119,4 @@ def growth(steps: int, merges: int, columns: int) -> float:
 
 def worst(steps: int, merges: int, columns: int) -> float:
     """c·d·(N·(p + 1) + L·(d + 1))·u with c = 8, the bound of the worst case."""
-    u = float(np.finfo(np.float64).eps) / 2
-    return 8 * columns * (steps * (BLOCK + 1) + merges * (columns + 1)) * u
+    return 8 * columns * (steps * (BLOCK + 1) + merges * (columns + 1)) * EPS / 2

@@ -9,6 +9,7 @@ import numpy as np
 
 from sparselin.problem import Problem
 from sparselin.problem.design import DesignColumns, unit_variance
+from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray
 from sparselin.scale import factor
 from sparselin.scale.form import Form
@@ -27,7 +28,7 @@ def finish(partial: Partial, form: Form, standardize: bool) -> Problem:
         raise ValueError("weights must not be zero in every row")
     size = len(partial.R)
     growth = factor.growth(partial.steps, partial.merges, size)
-    eps = growth * float(np.finfo(np.float64).eps)
+    eps = growth * EPS
     columns, names = _features(partial, form)
     levels = {_label(form, j): tuple(v for i, v in partial.slots if i == j) for j in form.categories}
     record = Compressed(

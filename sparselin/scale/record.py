@@ -52,7 +52,7 @@ class Compressed:
         t, z = held.design.ones, held.y
         centred = z if t is None else z - t * (t @ z) / (t @ t)
         total = float(centred @ centred)
-        if total <= (8 * held.eps * held.y_norm) ** 2:
+        if total <= (held.unit * held.y_norm) ** 2:
             raise ValueError("the y of the rows held out is constant: it leaves nothing to explain")
         X, errors = held.X[:, path.support], []
         for k in range(len(path) + 1):

@@ -11,10 +11,12 @@ from sparselin._kernels.linear_algebra import asymmetry
 from sparselin.linalg.gathered import compiled
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
+from sparselin.problem.errors import SAFETY, eps_of
 from sparselin.results import FloatArray
 from sparselin.validation import check_finite, to_array, to_numeric
 
-# Up to so many columns computing all of C costs less than a matrix-vector product for each selected one.
+# Up to so many columns computing all of C costs less than a matrix-vector product for each selected one
+# (spectral/* of `make bench`).
 _SMALL = 1024
 
 
@@ -56,22 +58,22 @@ class Gram:
         matrix = to_numeric(to_array(C, "C"), "C")
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ValueError(f"C must be a square matrix (d, d), XᵀX say; got shape {matrix.shape}")
-        eps = float(np.finfo(matrix.dtype).eps)
+        eps = eps_of(matrix.dtype)
         apart, size = asymmetry(matrix)
         if not apart + size < np.inf:  # NaN, infinity, or squares that overflow
             check_finite(matrix, "C")
             raise ValueError("C has entries whose squares overflow; scale the columns of X")
         matrix = matrix.astype(np.float64, copy=False)
         diagonal = np.diag(matrix).copy()
-        if diagonal.min(initial=0) < 0 or apart > (8 * eps) ** 2 * size:
+        if diagonal.min(initial=0) < 0 or apart > (SAFETY * eps) ** 2 * size:
             raise ValueError("C must be symmetric with a nonnegative diagonal, as XᵀX is")
-        gram = cls(diagonal, 8 * eps, eps)
+        gram = cls(diagonal, SAFETY * eps, eps)
         gram._matrix = matrix
         return gram
 
     def cutoff(self, t: int) -> float:
         """Eigenvalues of C_S, |S| = t, are zero to rounding up to 8·eps·t·max_i C_ii ≥ t·max|ΔC_ij|."""
-        return 8 * self.eps * t * float(self.diagonal.max(initial=0))
+        return SAFETY * self.eps * t * float(self.diagonal.max(initial=0))
 
     def column(self, j: int) -> FloatArray:
         """C_·j (d,). Not to be modified."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
+from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
 from sparselin.spectral._gram import Gram
 from sparselin.spectral.objective import Objective, Undecided, accepted_moves, lowest_of_largest, vague_error
@@ -286,7 +287,7 @@ def _exchange(task: SearchTask, current: Objective, fixed: int) -> Objective | N
 def _best(named: list[tuple[str, Objective]]) -> tuple[Objective, tuple[tuple[str, float], ...]]:
     """The first of largest g, to rounding; and all as (name, g)."""
     values = np.array([objective.value for _, objective in named])
-    slack = 64 * 2.0**-52 * np.abs(values).max()
+    slack = 64 * EPS * np.abs(values).max()
     first = int(np.flatnonzero(values >= values.max() - slack)[0])
     names = [name for name, _ in named]
     return named[first][1], tuple(zip(names, values.tolist(), strict=True))

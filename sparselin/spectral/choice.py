@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.lasso.path import lasso_path
+from sparselin.linalg.elimination import centred
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, LassoPath, NuChoice, Status, SubsetResult
 from sparselin.spectral._searches import FoundSet, SearchTask, forward, greedy_local
@@ -37,7 +38,8 @@ from sparselin.validation import Columns
 Watch = Callable[[float], object]
 
 _POWERS = range(-12, 13)  # of two, times ν₀
-_FINE = 1.02  # the quotient upper/lower at which refinement ends
+# The quotient upper/lower at which refinement ends: another digit of ν costs three or four runs.
+_FINE = 1.02
 
 
 class LassoFit(NamedTuple):
@@ -142,7 +144,7 @@ def choose_nu_for_each(
     constant gets that of each k. Arguments and results as for `choose_nu`.
     """
     given = as_problem(X, y)
-    problem = given.eliminated()
+    problem = centred(given)
     check_regularizer(regularizer)
     sizes = [problem.budget(k, forced)[0] for k in ks]
     if not sizes:

@@ -23,15 +23,23 @@ from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._selection import Selection
 from sparselin.greedy._walk import Pick
 from sparselin.greedy.ols import largest_quotient
+from sparselin.linalg.elimination import restored
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
 from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers import Growth, PowerGrowth, SetFunction, grow
 
-_VAGUE = 2.0**-10  # of the unit of f: a tie of gains known to no more is not decided by the index
+# A tie of gains that are known to no more than this share of the unit of f is not decided by the index.
+# Larger, the lowest index is picked among gains that are not known; smaller, more runs end with
+# BEYOND_PRECISION.
+_VAGUE = 2.0**-10
 _BATCH = 32  # gains of f evaluated together
-_ILL = 1e3  # κ from which Xᵀq is computed from X
-_MAX_ERROR = 1e-9  # gains in R² are measured if their error bound, or that over the largest gain, is larger
+# κ from which Xᵀq is computed from X, in place of a recursion that errs by some 8·eps·κ: 2·10⁻¹² there, well
+# below _MAX_ERROR. What a smaller one costs the row spectral/log-det of `make bench` measures.
+_ILL = 1e3
+# Gains in R² are measured if their error bound, or that over the largest gain, is larger. Smaller costs time;
+# larger leaves features tied whose gains differ.
+_MAX_ERROR = 1e-9
 
 
 class Undecided(Exception):
@@ -217,7 +225,7 @@ class Objective:
         """S as a result."""
         assert self.explained is not None
         problem, support = self.explained.selection.problem, np.array(self.index, np.intp)
-        coef, intercept = problem.restored(support, self.explained.selection.path(status).coef)
+        coef, intercept = restored(problem, support, self.explained.selection.path(status).coef)
         return SubsetResult(
             support=support,
             coef=coef.astype(dtype),

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.greedy.ols import ols
+from sparselin.linalg.elimination import centred
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import IndexArray, SelectionPath, SubsetResult
 from sparselin.spectral._gram import Gram
@@ -254,7 +255,7 @@ def task_for(
     """Return the `SearchTask` of a problem without its intercept, once the arguments are checked."""
     if variant not in get_args(Variant):
         raise ValueError(f"variant must be one of {', '.join(get_args(Variant))}; got {variant!r}")
-    double = problem.eliminated().in_double()
+    double = centred(problem).in_double()
     return SearchTask(
         double,
         Gram.of_problem(double),
@@ -272,7 +273,7 @@ def _by_ols(
     problem: Problem, k: int, f: SetFunction | None, forced: IndexArray, callback: Callback | None
 ) -> SubsetResult:
     """FR for ν = 0."""
-    gram = None if f is None else Gram.of_problem(problem.eliminated().in_double())
+    gram = None if f is None else Gram.of_problem(centred(problem).in_double())
 
     def subset(path: SelectionPath) -> SubsetResult:
         y_norm = float(path.residual_norm[0])

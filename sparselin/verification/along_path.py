@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sparselin.lasso.entry import first_entry
+from sparselin.problem.errors import TINY
 from sparselin.results import FloatArray, SelectionPath
 from sparselin.validation import Rng
 from sparselin.verification import checks
@@ -119,7 +120,7 @@ def _summary(
     step: ProjectedDesign, findings: dict[str, CheckResult], gap: float, reach: float, audited: bool
 ) -> StepRecord:
     entry = step.entry
-    lam_star = max(entry.lam_star, np.finfo(np.float64).tiny)
+    lam_star = max(entry.lam_star, TINY)
     return StepRecord(
         step=len(step.S) + 1,
         verdict=max((found.verdict for found in findings.values()), key=SEVERITY.__getitem__),

@@ -22,6 +22,7 @@ from sparselin.lasso.gap import proved_zero
 from sparselin.lasso.projection import project_dual
 from sparselin.lasso.sequential import sequential_lasso
 from sparselin.linalg.elimination import orthonormal_basis
+from sparselin.problem.errors import EPS
 from sparselin.results import DescentResult, FloatArray, IndexArray
 from sparselin.verification.independent import (
     InteriorPoint,
@@ -280,7 +281,7 @@ def check_projection(step: ProjectedDesign, methods: Methods) -> tuple[CheckResu
     y_norm = float(np.linalg.norm(step.y))
     kappa = float(np.linalg.cond(_unit(step.X[:, [*S, *A]]))) if len(A) + len(S) <= len(u) else 1.0
     # if A(S) is dependent, κ is infinite; the projection depends on the span only
-    tol = max(1e-12, 100 * np.finfo(np.float64).eps * min(kappa, 1e10)) * y_norm
+    tol = max(1e-12, 100 * EPS * min(kappa, 1e10)) * y_norm
     reach = tol * float(step.lengths.max())
     coef[S] = 0
     outside = sorted(set(np.flatnonzero(coef).tolist()) - set(A.tolist()))

@@ -8,11 +8,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sparselin._kernels.coordinate_descent import coordinate_descent
+from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray
 
 # (Z, r, λ, start, target gap) -> b ≈ argmin ½‖r − Zb‖² + λ‖b‖₁; the gap attained is computed by the caller.
 Solver: TypeAlias = Callable[[FloatArray, FloatArray, float, FloatArray, float], FloatArray]
 
+# Passes over the columns, at most: fewer, and the gap asked for is not reached on ill-conditioned designs,
+# whose checks are then undecided; more only costs time.
 MAX_EPOCHS = 20_000
 
 
@@ -85,4 +88,4 @@ def columns_independent(columns: FloatArray) -> tuple[bool, float]:
         return False, 0.0
     unit = float(np.linalg.svd(columns / norms, compute_uv=False)[-1])
     least = float(np.linalg.svd(columns, compute_uv=False)[-1])
-    return bool(unit > 1e3 * np.finfo(np.float64).eps * len(columns)), least
+    return bool(unit > 1e3 * EPS * len(columns)), least

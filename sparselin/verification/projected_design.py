@@ -11,6 +11,7 @@ import numpy as np
 
 from sparselin.lasso.gap import DualityGap, lasso_gap
 from sparselin.linalg.elimination import orthonormal_basis, project_off
+from sparselin.problem.errors import EPS, product_error
 from sparselin.results import FirstEntry, FloatArray, IndexArray
 
 
@@ -113,7 +114,7 @@ class ProjectedDesign:
     @property
     def rounding(self) -> float:
         """8·eps·(√n + κ): a bound on the relative rounding error of an inner product with P_S^⊥."""
-        return 8 * float(np.finfo(np.float64).eps) * (math.sqrt(len(self.y)) + self.kappa)
+        return product_error(len(self.y), kappa=self.kappa)
 
     @functools.cached_property
     def error(self) -> FloatArray:
@@ -144,7 +145,7 @@ class ProjectedDesign:
     def delta(self) -> float:
         """δ = max(1e-6, 10√eps·‖y‖·max‖X_j‖/λ*)."""
         scale = float(np.linalg.norm(self.y)) * float(self.norms.max())
-        return max(1e-6, 10 * math.sqrt(np.finfo(np.float64).eps) * scale / self.entry.lam_star)
+        return max(1e-6, 10 * math.sqrt(EPS) * scale / self.entry.lam_star)
 
     def start(self, rng: np.random.Generator) -> FloatArray:
         """A random point for a solver, of the size of λ*/‖Z_j‖²."""

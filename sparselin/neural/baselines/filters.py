@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike
 
 from sparselin.neural.baselines._data import Task, prepared
@@ -54,7 +55,7 @@ def largest_correlation(
     data = prepared(X, y, k, task, sample_weight)
     Z, Y = data.centred()
     U, sizes, _ = np.linalg.svd(Y, full_matrices=False)
-    Q = U[:, sizes > sizes.max(initial=0) * len(Y) * np.finfo(np.float64).eps]
+    Q = U[:, sizes > sizes.max(initial=0) * len(Y) * torch.finfo(torch.float64).eps]
     scores = np.linalg.norm(Q.T @ Z, axis=0) / np.linalg.norm(Z, axis=0)
     return data.best("largest correlation", np.minimum(scores, 1.0))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike
 
 from sparselin.greedy._groups import group_omp
@@ -115,7 +116,7 @@ def _forward(data: PreparedData, method: str, nu: float, f: SetFunction | None) 
     scores, Z = np.zeros(X.shape[1]), X.copy()
     while len(S) < data.k:
         norms = np.linalg.norm(Z, axis=0)
-        outside = norms > 8 * np.finfo(np.float64).eps * np.sqrt(len(X)) * (len(S) + 1)
+        outside = norms > 8 * torch.finfo(torch.float64).eps * np.sqrt(len(X)) * (len(S) + 1)
         gains = np.square(Z.T @ Y).sum(axis=1) / np.where(outside, norms**2 * size, np.inf)
         if growth is not None:
             for j in S[-1:]:

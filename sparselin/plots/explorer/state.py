@@ -15,7 +15,8 @@ from sparselin.plots.style import PALETTE
 from sparselin.results import FloatArray
 
 MOST = len(PALETTE)  # columns: each has a colour
-_LARGEST, _SMALLEST = 1e6, 1e-6  # of what is drawn
+# The range of what is drawn: labels and pixels beyond it show nothing.
+_LARGEST, _SMALLEST = 1e6, 1e-6
 _Value = TypeVar("_Value")
 
 

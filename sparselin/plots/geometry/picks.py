@@ -19,7 +19,9 @@ from sparselin.validation import Columns
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_TOL = 1e-9  # scores that differ by less, relative to the largest, are tied
+# Scores that differ by less, relative to the largest, are tied: above rounding of vectors of two or three
+# entries, and below what a pixel shows.
+_TOL = 1e-9
 _SIDE = 500  # pixels of a map
 _RING: dict[str, Any] = {"alpha": 0.45, "edgecolor": "white", "linewidth": 1.5}
 _HATCHES = ("", "///", "...", "xxx")

@@ -6,9 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparselin.problem.errors import TINY
 from sparselin.results import FloatArray
 
-_TOL = 1e-9  # corners and faces that are closer, relative to the picture, are one
+# Corners and faces that are closer, relative to the picture, are one: above rounding, and below what a pixel
+# shows.
+_TOL = 1e-9
 
 
 class PolytopeFace(NamedTuple):
@@ -29,7 +32,7 @@ class PolytopeFace(NamedTuple):
 
 def orthogonal(X: FloatArray) -> FloatArray:
     """(n, q) an orthonormal basis of {u : Xᵀu = 0}."""
-    vectors, sizes, _ = np.linalg.svd(X / np.maximum(np.linalg.norm(X, axis=0), np.finfo(float).tiny))
+    vectors, sizes, _ = np.linalg.svd(X / np.maximum(np.linalg.norm(X, axis=0), TINY))
     return np.asarray(vectors[:, int((sizes > 1e-10).sum()) :])
 
 

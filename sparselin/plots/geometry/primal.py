@@ -19,7 +19,8 @@ from sparselin.validation import check_level
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_DEPENDENT = 1e-10  # singular values below it, relative to the largest, are zero
+# Singular values below it, relative to the largest, are zero: above rounding, and below what a picture shows.
+_DEPENDENT = 1e-10
 _TOUCHING = r"$\|y - X\beta\| = \|y - X\beta(\lambda)\|$"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray
 from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers.base import Growth, check_constant, gains_of, value_error
@@ -108,7 +109,7 @@ class VarianceGrowth:
         largest = self.gram.diagonal[self.index].max(initial=0)
         # an entry C_xj errs by e·√(C_xx·C_jj), and Σ|C_xj| ≤ √t·‖C_Sx‖
         error = self.gram.error * (2 * np.abs(own - 1) * own + 4 * np.sqrt(t * squares * own * largest))
-        return -((own - 1) ** 2) - 2 * squares, error + 4 * 2.0**-52 * (squares + (own - 1) ** 2)
+        return -((own - 1) ** 2) - 2 * squares, error + 4 * EPS * (squares + (own - 1) ** 2)
 
     def losses(self) -> tuple[FloatArray, FloatArray]:
         S = np.array(self.index, np.intp)

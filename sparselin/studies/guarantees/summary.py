@@ -13,6 +13,7 @@ from sparselin.studies.guarantees.tasks import AlgorithmOutcome, GuaranteeRecord
 
 ACHIEVED = "achieved"
 # a greedy set counts as optimal from this ratio on
+# A ratio above this counts as 1: far above rounding of R², and far below a difference that a table shows.
 _BEST = 1 - 1e-9
 
 

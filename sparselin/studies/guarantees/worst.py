@@ -20,6 +20,7 @@ from sparselin.results import FloatArray, GuaranteeBounds, IndexArray
 FLOORS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 # n, d, k; the first can be drawn
 SIZES = ((3, 5, 2), (4, 5, 2), (5, 6, 3))
+# The least relative margin of each pick: rounding must not decide what the method picks.
 _MARGIN = 1e-3
 ALGORITHMS = {"omp": "OMP", "forward_regression": "FR"}
 
