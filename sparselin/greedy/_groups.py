@@ -94,7 +94,7 @@ class GroupSelection:
     ) -> None:
         self.data, self.problem, self.Y, self.groups = data, problem, Y, groups
         self.ones = data.d - data.n_features
-        self.qr = ThinQR(problem, range(data.n_features, data.d))
+        self.qr = ThinQR(problem, range(data.n_features, data.d), unit=data.length_unit)
         self.counts = np.bincount(groups)
         self.projected = Lengths(problem) if quotients else None
         self.support: list[int] = []
