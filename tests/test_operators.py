@@ -223,6 +223,11 @@ def test_a_wrong_adjoint_is_found(wrong):
     assert sl.omp(right, [3.0, 1.0, 2.0], 2).support.tolist() == [0, 2]
 
 
+def test_sparse_eigenvalues_refuse_a_problem_of_an_operator(rng):
+    problem = sl.Problem(aslinearoperator(rng.standard_normal((5, 7))), np.ones(5))
+    refuses("LinearOperator is taken by omp", sl.sparse_eigenvalues, problem, 2, error=TypeError)
+
+
 def test_operators_that_are_refused(rng):
     X, y = aslinearoperator(rng.standard_normal((5, 7))), np.ones(5)
     with pytest.raises(TypeError, match="X must have rmatvec"):

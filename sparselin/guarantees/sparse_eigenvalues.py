@@ -39,6 +39,7 @@ from sparselin.guarantees.coherence import cumulative
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, product_error
 from sparselin.problem.memory import check_memory
+from sparselin.problem.operators import NO_OPERATOR
 from sparselin.results import FloatArray, IndexArray, Interval, SparseEigenvalues
 from sparselin.validation import check_count, check_design, check_finite
 
@@ -133,6 +134,8 @@ def _design(X: Any) -> tuple[Any, float]:
     """X in float64, and the relative error of XᵀX."""
     eps = EPS
     if isinstance(X, Problem):
+        if not X.has_columns:
+            raise TypeError(NO_OPERATOR)
         eps, X = X.errors.gram_eps, X.X
     else:
         X = check_design(X)
