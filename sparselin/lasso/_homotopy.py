@@ -302,8 +302,21 @@ class Homotopy(Segment):
         self.sound &= self._signs_hold()
         error += np.abs(1 - np.sign(self.c) * lines.b) * lam_error
         self.c[zero], error[zero] = knot * signs, 4 * EPS * knot
+        if len(zero):
+            self._release(lines, error, lam_error)
         self._tie(self._on_the_boundary(error, lines.b_data_error))
         return self.coef()
+
+    def _release(self, lines: Lines, error: FloatArray, lam_error: float) -> None:
+        """Compute c of the columns that were in the span of S ∪ P, a = 0, until a column left.
+
+        Their c = λb was that of some data within rounding, not that of the residual: λb may exceed λ.
+        """
+        J = np.flatnonzero(lines.b_data_error)
+        J = J[~in_span(self.qr, J)[0]]
+        (a, a_error), (b, b_error) = self._accurate(self.base, J), self._accurate(self.direction, J)
+        self.c[J], lines.b_data_error[J] = a + self.lam * b, 0
+        error[J] = a_error + self.lam * b_error + np.abs(1 - np.sign(self.c[J]) * b) * lam_error
 
     def _exits(self, beta0_error: FloatArray) -> FloatArray:
         """λ at which each β_j = β₀ − λ·slope of P is zero, β₀/slope; zero if |β_j| does not decrease."""

@@ -43,7 +43,8 @@ def test_no_false_claim(family, method):
 # What attacks found while the rest was mended: coefficients that a correction left off the path, two knots
 # that float32 merged, forced columns dependent in float32, lengths of which cancellation took digits, gains
 # within a κ-sized error, bounds by κ in `batch_omp`, ‖y‖ in float32, XᵀX of forced or last columns nearly
-# dependent, coefficients of the wrong sign and y fitted to √eps by a Gram matrix, a knot just above λ_min.
+# dependent, coefficients of the wrong sign and y fitted to √eps by a Gram matrix, a knot just above λ_min,
+# columns released from a span.
 ONCE_WRONG = [
     ("clusters", "lasso_path", 5002),
     ("clusters", "lasso_path", 153025337),
@@ -64,6 +65,7 @@ ONCE_WRONG = [
     ("float32", "gram_path", 1486629783),
     ("wide", "gram_path", 1486629906),
     ("clusters", "lasso_path+options", 1314552148),
+    ("float32", "lasso_path", 1506089396),
 ]
 
 
