@@ -134,8 +134,9 @@ class GroupSelection:
         c: FloatArray = np.linalg.norm(problem.correlate(self.R)[:m], axis=1)
         relative = self.data.rounding(self.qr.kappa) * problem.y_norm
         error: FloatArray = relative * problem.column_norms[:m]
-        sizes = np.sqrt(np.bincount(self.groups, c**2))
+        lengths = None
         if self.projected is not None:
+            lengths = np.sqrt(np.bincount(self.groups, c**2))
             self.projected.follow(self.qr)
             c = c * self.projected.scale[:m]
             error = relative * self.projected.weights(np.append(c, np.zeros(self.ones)))[:m]
@@ -144,7 +145,7 @@ class GroupSelection:
             rest = self._columns(np.setdiff1d(np.arange(len(self.counts)), self.excluded))
             return measured_ending(self.qr, rest, self.data, self.Y)
         score[self.excluded] = 0
-        self.add(Pick.largest(best, score, None if self.projected is None else float(sizes[best.pick])))
+        self.add(Pick.largest(best, score, None if lengths is None else float(lengths[best.pick])))
         return None
 
     def _norms(self, c: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
