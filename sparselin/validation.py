@@ -203,10 +203,8 @@ def to_numeric(array: Any, name: str) -> Any:
         return array
     if array.dtype.kind in "iubf":
         return array.astype(np.float64)
-    hint = ". Only omp, ols and batch_omp take complex data, as arrays" if array.dtype.kind == "c" else ""
     raise TypeError(
-        f"{name} must hold real numbers (float32, float64, integers or booleans); "
-        f"got dtype {array.dtype}{hint}"
+        f"{name} must hold real numbers (float32, float64, integers or booleans); got dtype {array.dtype}"
     )
 
 

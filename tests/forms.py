@@ -1,28 +1,27 @@
 """Which function takes what: `python -m tests.forms` writes the table into docs/data.md.
 
-A cell is what happened: "yes"; "copy", on a dense copy of a sparse X; or "–", refused.
+It is the table of `sparselin.problem.support`: "yes"; "copy", on a dense copy of a sparse X; or "–", refused.
 """
 
 import functools
-import inspect
 import sys
 import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse
-from scipy.sparse.linalg import aslinearoperator
 
 sys.path.insert(0, str(Path(__file__).parent))  # as pytest does
 from methods import METHODS, Levels
 
 import sparselin as sl
 import sparselin.problem.memory
+from sparselin.problem.support import OPTIONS, SUPPORT
 
 PAGE = Path(__file__).parents[1] / "docs" / "data.md"
-HEAD = (
-    "", "sparse X", "operator", "Gram", "complex", "`forced`", "`intercept`", "`sample_weight`", "`positive`",
-)  # fmt: skip
+COLUMNS = ("operator", "Gram", "compressed", "complex")
+HEAD = ("", "sparse X", *COLUMNS, *(f"`{name}`" for name in OPTIONS))
+HEAD = tuple(cell.replace("`weights`", "`sample_weight`") for cell in HEAD)
 # What a large design needs to end soon: few candidates, or a stop after the first step.
 SOON = {
     "local_search": {"within": [0, 1, 2]},
@@ -93,20 +92,12 @@ def on_large(name):
         sparselin.problem.memory.available = usual
 
 
-def keyword(name, option):
-    return option in inspect.signature(getattr(sl, name)).parameters
-
-
 def row(name):
-    X, y = design()
-    sparse, operator = (refusal(name, form(X), y) for form in (scipy.sparse.csr_array, aslinearoperator))
-    copied = isinstance(on_large(name)[0], MemoryError)
-    gram = refusal(name, sl.Problem.from_gram(X.T @ X, X.T @ y, y @ y), None)
-    complex_ = refusal(name, X + 1j * X[:, ::-1], y)
-    refused = (operator, gram, complex_)
-    forms = ("–" if sparse else "copy" if copied else "yes", *("–" if e else "yes" for e in refused))
-    options = (keyword(name, option.strip("`")) for option in HEAD[5:])
-    return f"`{name}`", *forms, *("yes" if given else "–" for given in options)
+    """The row of a function in the page, from the table in the package."""
+    support = SUPPORT[name]
+    sparse = "–" if "sparse" not in support.data else "copy" if support.copies else "yes"
+    facts = [*(data in support.data for data in COLUMNS), *(option in support.options for option in OPTIONS)]
+    return f"`{name}`", sparse, *("yes" if fact else "–" for fact in facts)
 
 
 def table():

@@ -499,4 +499,4 @@ def test_weights_operators_and_nonnegative_coefficients(seed):
         for kind in (D, scipy.sparse.csc_array(D), aslinearoperator(D)):
             assert_equals_omp(kind, Y, 5, tol=0.3, forced=[2], **options)
     assert_equals_omp(aslinearoperator(D + 1j * D[::-1]), Y, 5, residual=0.5, sample_weight=weight)
-    refuses("positive are for real data", batch_omp, 1j * D, Y, 2, positive=True)
+    refuses("positive is for real data", batch_omp, 1j * D, Y, 2, positive=True)

@@ -17,15 +17,7 @@ def test_a_large_sparse_design_stays_sparse_or_is_refused_before_it_is_copied(na
     """As an array it has 75 GiB."""
     error, peak = forms.on_large(name)
     assert peak < 2**27
+    assert isinstance(error, MemoryError) == forms.SUPPORT[name].copies
     if error is not None:
         assert isinstance(error, MemoryError)
         assert "GiB as a dense array of shape" in str(error)
-
-
-@pytest.mark.parametrize("name", forms.names())
-def test_an_operator_is_refused_with_what_takes_one(name):
-    X, y = forms.design()
-    error = forms.refusal(name, forms.aslinearoperator(X), y)
-    if error is not None:
-        assert isinstance(error, TypeError)
-        assert "LinearOperator" in str(error)

@@ -22,6 +22,7 @@ from sparselin.problem import Problem
 from sparselin.problem.errors import real_dtype
 from sparselin.problem.memory import blocks
 from sparselin.problem.operators import Operator, is_operator
+from sparselin.problem.support import only_real
 from sparselin.results import Fit, FloatArray, IndexArray, Names, SelectionPath, Status
 from sparselin.validation import (
     Columns,
@@ -37,20 +38,6 @@ from sparselin.validation import (
     frame_numbers,
     to_array,
 )
-
-
-def is_complex(*data: Any) -> bool:
-    """Whether one of the arrays, sparse matrices, operators or lists holds complex numbers."""
-    for part in data:
-        dtype = getattr(part, "dtype", None)
-        if dtype is None and isinstance(part, (list, tuple)):
-            try:
-                dtype = np.asarray(part).dtype
-            except ValueError:  # ragged: refused with the other bad data
-                continue
-        if getattr(dtype, "kind", "") == "c":
-            return True
-    return False
 
 
 def stacked(z: Any) -> FloatArray:
@@ -194,18 +181,18 @@ def select(
     residual: float | None = None,
     forced: Columns = (),
     real_only: bool = False,
+    name: str = "omp",
     sample_weight: ArrayLike | None = None,
     callback: Callable[[SelectionPath], object] | None = None,
 ) -> SelectionPath:
     """`omp`, or with `quotients` `ols`, of complex X or y; `real_only`: an option for real data is set.
 
+    name : the function that was called.
+
     X is the data, or `ComplexColumns`. What is in complex64 is compared in complex128 (`linalg.ties`).
     """
     if real_only:
-        raise ValueError(
-            "intercept, standardize and positive are for real data; "
-            "here a column of ones in forced is an intercept"
-        )
+        raise only_real("complex", name)
     check_same_rows(X, y, "y")
     check_same_rows(X, sample_weight, "sample_weight")
     columns = X if isinstance(X, ComplexColumns) else ComplexColumns.of(X)

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparselin.greedy._complex import ComplexColumns, is_complex, select
+from sparselin.greedy._complex import ComplexColumns, select
 from sparselin.greedy.omp import omp
 from sparselin.linalg.ties import stopping_level
 from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import Problem
 from sparselin.problem.errors import TINY, eps_of, least_norm, real_dtype
 from sparselin.problem.operators import Operator, is_operator
+from sparselin.problem.support import is_complex
 from sparselin.results import BatchSelection, FloatArray, IndexArray, Names, SelectionPath, Status
 from sparselin.validation import (
     Columns,
@@ -103,7 +104,7 @@ def batch_omp(
     >>> batch.coefficients.toarray().round(12).tolist()
     [[1.0, 0.0], [4.0, 2.0], [0.0, 0.0]]
     """
-    names, numbers, over_C = frame_names(D), frame_numbers(D), is_complex(D, Y)
+    names, numbers, over_C = frame_names(D), frame_numbers(D), is_complex(D) or is_complex(Y)
     if over_C:
         D, Y = ComplexColumns.of(D, "D"), ComplexColumns.of(Y, "Y").X
         dtype, (n, d) = np.result_type(D.dtype, np.complex64), D.X.shape
@@ -146,7 +147,14 @@ def _solver(
         if over_C:
             real_only = options["positive"]
             return select(
-                D, y, k, residual=stop, forced=options["forced"], real_only=real_only, sample_weight=weight
+                D,
+                y,
+                k,
+                residual=stop,
+                forced=options["forced"],
+                real_only=real_only,
+                name="batch_omp",
+                sample_weight=weight,
             )
         problem = Problem(D, scaled) if once else Problem(D, y, sample_weight=weight)
         return omp(problem, None, k, residual=stop, **options)

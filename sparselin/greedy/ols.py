@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.greedy._complex import is_complex, select
+from sparselin.greedy._complex import select
 from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Selection
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.ties import Scores, argmax
 from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem.support import is_complex
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.validation import Columns
 
@@ -64,10 +65,10 @@ def ols(
     >>> path.support.tolist(), path.residual_norm.round(3).tolist()
     ([1, 0], [2.236, 0.707, 0.0])
     """
-    if y is not None and is_complex(X, y):
+    if y is not None and (is_complex(X) or is_complex(y)):
         return select(
             X, y, k, quotients=True, tol=tol, residual=residual, forced=forced,
-            real_only=intercept or standardize, sample_weight=sample_weight, callback=callback,
+            real_only=intercept or standardize, name="ols", sample_weight=sample_weight, callback=callback,
         )  # fmt: skip
     problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
     return by_quotients(problem, k, tol=tol, residual=residual, forced=forced, callback=callback)

@@ -6,13 +6,14 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from sparselin.greedy._complex import is_complex, select
+from sparselin.greedy._complex import select
 from sparselin.greedy._nonnegative import Nonnegative
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Selection
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.ties import argmax
 from sparselin.problem import as_problem, takes_problem
+from sparselin.problem.support import is_complex
 from sparselin.results import SelectionPath, Status
 from sparselin.validation import Columns
 
@@ -93,7 +94,7 @@ def omp(
     >>> path.support.tolist(), path.coef.tolist(), path.status.name
     ([1], [4.0], 'NO_CORRELATION')
     """
-    if y is not None and is_complex(X, y):
+    if y is not None and (is_complex(X) or is_complex(y)):
         return select(
             X, y, k, quotients=False, tol=tol, residual=residual, forced=forced,
             real_only=intercept or standardize or positive, sample_weight=sample_weight, callback=callback,

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from sparselin.problem import Problem, as_problem
-from sparselin.problem.operators import NO_OPERATOR, is_operator
+from sparselin.problem.operators import is_operator
+from sparselin.problem.support import no_operator, refuse_complex
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_count, check_design, check_finite
 
@@ -81,7 +82,8 @@ def columns_of(X: Any) -> Any:
             )
         return problem.X.astype(np.float64, copy=False)
     if is_operator(X):
-        raise TypeError(NO_OPERATOR)
+        raise no_operator()
+    refuse_complex(X=X)
     X = check_design(X)
     if isinstance(X, np.ndarray):
         check_finite(X, "X")

@@ -39,7 +39,8 @@ from sparselin.guarantees.coherence import cumulative
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, product_error
 from sparselin.problem.memory import check_memory
-from sparselin.problem.operators import NO_OPERATOR
+from sparselin.problem.operators import is_operator
+from sparselin.problem.support import no_operator, refuse_complex
 from sparselin.results import FloatArray, IndexArray, Interval, SparseEigenvalues
 from sparselin.validation import check_count, check_design, check_finite
 
@@ -135,9 +136,12 @@ def _design(X: Any) -> tuple[Any, float]:
     eps = EPS
     if isinstance(X, Problem):
         if not X.has_columns:
-            raise TypeError(NO_OPERATOR)
+            raise no_operator()
         eps, X = X.errors.gram_eps, X.X
     else:
+        if is_operator(X):
+            raise no_operator()
+        refuse_complex(X=X)
         X = check_design(X)
         if isinstance(X, np.ndarray):
             check_finite(X, "X")

@@ -9,8 +9,9 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.problem.operators import NO_OPERATOR, is_operator
+from sparselin.problem.operators import is_operator
 from sparselin.problem.problem import Problem
+from sparselin.problem.support import no_operator
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -52,7 +53,7 @@ def as_problem(
 ) -> Problem:
     """The problem itself, or a new one from (X, y); a LinearOperator as X is refused unless `operator`."""
     if not operator and (is_operator(X) or (isinstance(X, Problem) and X.kind == "operator")):
-        raise TypeError(NO_OPERATOR)
+        raise no_operator()
     if not isinstance(X, Problem):
         if y is None:
             raise TypeError("y is missing: pass X and y, or one Problem in place of both")

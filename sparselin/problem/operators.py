@@ -15,11 +15,6 @@ from sparselin.problem.memory import blocks
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_vector, to_numeric
 
-NO_OPERATOR = (
-    "X must be an array, a sparse matrix or a frame here: this function works on the entries of X, and a "
-    "LinearOperator is taken by omp, ols, batch_omp, sequential_lasso, first_entry, lambda_star, lasso_path "
-    "and project_dual. X @ np.eye(X.shape[1]) makes a small one an array."
-)
 _HOW = "scipy.sparse.linalg.LinearOperator(shape, matvec, rmatvec=...) takes both."
 _KEPT = 3 * 10**7  # entries of columns that are kept for when they are asked for again
 

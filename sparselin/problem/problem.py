@@ -15,6 +15,7 @@ from sparselin.problem.gram import root_of_gram
 from sparselin.problem.measures import measured
 from sparselin.problem.memory import check_memory
 from sparselin.problem.operators import Operator, is_operator
+from sparselin.problem.support import refuse_complex
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import (
     Columns,
@@ -137,6 +138,7 @@ class Problem(_Fields):
         names: Iterable[str] | None = None,
         column_norms: ArrayLike | None = None,
     ) -> None:
+        refuse_complex(X=X, y=y)
         found, numbers = (frame_names(X), frame_numbers(X)) if names is None else (None, ())
         check_same_rows(X, y, "y")
         check_same_rows(X, sample_weight, "sample_weight")

@@ -1,0 +1,117 @@
+"""Which method takes which data with which options: one table, for messages, docs/data.md and the tests.
+
+`SUPPORT[name]` has the data that a public function takes, its options, and the pairs of both that it refuses.
+A Gram or compressed problem is weighted, centred and scaled when it is made. Named holes: `positive` in
+`sequential_lasso`, whose homotopy leaves the coefficients on S free of sign; an operator has no entries to
+standardize; complex columns have neither sign nor intercept (force a column of ones).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+DATA = ("dense", "sparse", "float32", "Gram", "operator", "complex", "compressed")
+OPTIONS = ("intercept", "standardize", "weights", "forced", "positive", "tol")
+
+
+class Support(NamedTuple):
+    """The data that a function takes, its options, and the pairs (data, option) that it refuses.
+
+    copies : whether a sparse X is copied to a dense one, or to the d × d Gram matrix.
+    """
+
+    data: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+    copies: bool = False
+
+
+_ARRAYS, _REDUCED = DATA[:3], ("Gram", "compressed")
+_PROBLEMS, _PRODUCTS = (*_ARRAYS, *_REDUCED), (*_ARRAYS, *_REDUCED, "operator")
+_PENALIZED = OPTIONS[:4]
+_NO_ENTRIES = (("operator", "standardize"),)
+_NO_ROWS = tuple(("Gram", option) for option in OPTIONS[:3])
+_ONLY_REAL = tuple(("complex", option) for option in ("intercept", "standardize", "positive"))
+_BY_PRODUCTS = Support(_PRODUCTS, _PENALIZED, (*_NO_ROWS, *_NO_ENTRIES))
+_ON_ENTRIES = Support(_PROBLEMS, _PENALIZED, _NO_ROWS)
+_COPIED = _ON_ENTRIES._replace(copies=True)
+
+SUPPORT: Mapping[str, Support] = MappingProxyType(
+    {
+        "omp": Support(DATA, OPTIONS, (*_NO_ROWS, *_NO_ENTRIES, *_ONLY_REAL)),
+        "ols": Support(DATA, (*_PENALIZED, "tol"), (*_NO_ROWS, *_NO_ENTRIES, *_ONLY_REAL[:2])),
+        "generalized_omp": Support(_ARRAYS, (*_PENALIZED, "tol")),
+        "batch_omp": Support((*_ARRAYS, "operator", "complex"), OPTIONS[2:], _ONLY_REAL[2:]),
+        "sequential_lasso": _BY_PRODUCTS,
+        "sequential_attention": _COPIED,
+        "first_entry": _BY_PRODUCTS,
+        "lambda_star": _BY_PRODUCTS,
+        "window_ratios": _BY_PRODUCTS,
+        "verify": Support(_ARRAYS, copies=True),
+        "lasso_path": _BY_PRODUCTS._replace(options=OPTIONS[:5]),
+        "project_dual": Support((*_ARRAYS, "operator"), ("forced",)),
+        "hadamard_descent": _COPIED._replace(options=(*_PENALIZED, "tol")),
+        "best_subset": _COPIED,
+        "swaps": _ON_ENTRIES,
+        "stability_selection": Support(_ARRAYS, _PENALIZED),
+        "forward_regression": _ON_ENTRIES,
+        "local_search": _ON_ENTRIES,
+        "greedy_local_search": _ON_ENTRIES,
+        "choose_nu": _ON_ENTRIES,
+        "certify": Support((*_ARRAYS, "compressed"), copies=True),
+        "explain": Support(_PROBLEMS, ("weights",), _NO_ROWS[2:]),
+        "guarantee_bounds": _COPIED,
+        "submodularity_ratio": _COPIED,
+        "coherence": Support(_PROBLEMS),
+        "babel": Support(_PROBLEMS),
+        "exact_recovery_coefficient": Support(_PROBLEMS),
+        "sparse_eigenvalues": Support(_PROBLEMS, copies=True),
+    }
+)
+
+
+def takers(data: str) -> str:
+    """Return the names of the functions that take the data, as words."""
+    names = [name for name, support in SUPPORT.items() if data in support.data]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def no_operator() -> TypeError:
+    """Return the error for a LinearOperator where entries of X are needed."""
+    return TypeError(
+        "X must be an array, a sparse matrix or a frame here: this function works on the entries of X, and a "
+        f"LinearOperator is taken by {takers('operator')}. X @ np.eye(X.shape[1]) makes a small one an array."
+    )
+
+
+def only_real(data: str, name: str) -> ValueError:
+    """Return the error for an option that the function has, but not with these data."""
+    options = [option for kind, option in SUPPORT[name].refused if kind == data]
+    words = f"{', '.join(options[:-1])} and {options[-1]} are" if options[1:] else f"{options[0]} is"
+    return ValueError(f"{words} for real data; here a column of ones in forced is an intercept")
+
+
+def is_complex(value: Any) -> bool:
+    """Whether an array, a sparse matrix, an operator or a list holds complex numbers."""
+    dtype = getattr(value, "dtype", None)
+    if dtype is None and isinstance(value, (list, tuple)):
+        try:
+            dtype = np.asarray(value).dtype
+        except ValueError:  # ragged: refused with the other bad data
+            return False
+    return getattr(dtype, "kind", "") == "c"
+
+
+def refuse_complex(**data: Any) -> None:
+    """Raise TypeError if one of the arguments holds complex numbers, with the functions that take them."""
+    for name, value in data.items():
+        if is_complex(value):
+            raise TypeError(
+                f"{name} must hold real numbers (float32, float64, integers or booleans); "
+                f"got dtype {np.asarray(value).dtype if isinstance(value, (list, tuple)) else value.dtype}. "
+                f"Only {takers('complex')} take complex data"
+            )
