@@ -104,8 +104,7 @@ class Problem(_Fields):
 
     Attributes
     ----------
-    X, y, dtype, eps : the data; X contiguous in C or Fortran order, or a CSC array; eps of dtype, or a larger
-        one, if they were projected or compressed: the relative error with which their lengths are known.
+    X, y, dtype : the data; X contiguous in C or Fortran order, or a CSC array.
     n, n_features : the shape of X.
     design, d : the columns that methods see, and their number: n_features, and one more for an intercept,
         which comes last; in the attributes and methods below X stands for them.
@@ -218,7 +217,10 @@ class Problem(_Fields):
 
     @property
     def eps(self) -> float:
-        """The relative error with which lengths of the data are known."""
+        """The relative error with which lengths of the data are known.
+
+        That is the eps of `dtype`, or a larger one if the data were projected or compressed.
+        """
         return self.errors.eps
 
     @property
