@@ -235,6 +235,21 @@ def test_an_operator_selects_as_its_matrix(method, seed, forced):
         np.testing.assert_allclose(other.lam_star, path.lam_star, rtol=1e-9)
 
 
+@METHODS
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_an_operator_in_single_precision(method, scale):
+    """Its products are known to float32's eps, also where c² is beyond its range."""
+    X, y = (scale * v for v in gaussian(4))
+    X, y = X.astype(np.complex64), y.astype(np.complex64)
+    for options in ({}, {"sample_weight": np.arange(12) % 2 + 1}, {"forced": [3]}):
+        path, other = (method(data, y, 6, **options) for data in (X, aslinearoperator(X)))
+        assert other.support.tolist() == path.support.tolist()
+        assert other.status is path.status
+        np.testing.assert_allclose(other.coef, path.coef, rtol=1e-4)
+    exact = (X[:, 4] - X[:, 5]).astype(np.complex64)
+    assert method(aslinearoperator(X), exact, 12).status is Status.EXACT_FIT
+
+
 def test_sparse_spectra_from_some_samples_by_an_fft(rng):
     """Compressed sensing: the frequencies of a signal from 64 of its 256 samples, no matrix in sight."""
     n, d = 64, 256

@@ -57,9 +57,9 @@ class ComplexColumns(Operator):
     X stays as it is; columns and products are made when they are asked for.
     """
 
-    def __init__(self, X: Any, root: FloatArray | None = None) -> None:
+    def __init__(self, X: Any, root: FloatArray | None = None, dtype: Any = None) -> None:
         (n, d), self.X, self.root = X.shape, X, root
-        self.dtype = real_dtype(X.dtype)
+        self.dtype = real_dtype(X.dtype) if dtype is None else np.dtype(dtype)
         self.shape, self.size = (2 * n, 2 * d), 4 * n * d
         self.kind = "operator" if is_operator(X) else "complex"
         self._given, self._columns = None, dict[int, FloatArray]()
@@ -90,14 +90,12 @@ class ComplexColumns(Operator):
         return real.astype(np.complex128) + 1j * imaginary
 
     def weighted(self, row_scale: FloatArray) -> ComplexColumns:
-        return ComplexColumns(self.X, row_scale[: len(row_scale) // 2])
+        return ComplexColumns(self.X, row_scale[: len(row_scale) // 2], self.dtype)
 
     def astype(self, dtype: Any) -> ComplexColumns:
         if self.kind == "complex":
             return ComplexColumns(self.X.astype(np.result_type(dtype, np.complex64)), self.root)
-        other = ComplexColumns(self.X, self.root)
-        other.dtype = np.dtype(dtype)
-        return other
+        return ComplexColumns(self.X, self.root, dtype)
 
     def __matmul__(self, v: FloatArray) -> FloatArray:
         return stacked(self._scaled(self.X @ folded(v))).astype(self.dtype, copy=False)
@@ -203,8 +201,8 @@ def select(
     if sample_weight is not None:
         weight = np.tile(check_weights(sample_weight, n, np.dtype(np.float64)), 2)
     data = Problem(columns, vector, sample_weight=weight)
-    problem = data
-    if data.dtype == np.float32:
+    problem = data.in_double()
+    if data.dtype == np.float32 and columns.kind == "complex":  # weights are not rounded to float32
         problem = Problem(columns.astype(np.float64), vector, sample_weight=weight)
     selection = ComplexSelection(data, problem, names, quotients)
     for j in first.tolist():
