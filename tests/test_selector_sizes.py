@@ -375,3 +375,15 @@ def test_warnings(rng):
     X, _ = noise(rng, 100, 40)
     y = X.sum(axis=1) + 1e-3 * rng.standard_normal(100)
     warns("that of the longest path tried, 30 of 40 features", OMPSelector("aic").fit, X, y)
+
+
+def test_groups_of_float32_columns_depend_to_the_precision_of_the_data(rng):
+    """Two columns that differ in their last bits have rank one, and a sum of groups is fitted exactly."""
+    X = rng.normal(size=(20, 8)).astype(np.float32)
+    X[:, 1] = np.nextafter(X[:, 0], rng.choice([-9, 9], 20).astype(np.float32))
+    model = OMPSelector(4, groups=np.arange(8) // 2, fit_intercept=False)
+    with pytest.warns(UserWarning, match="the residual is zero to rounding"):
+        path = model.fit(X, X[:, 0] + X[:, 2]).path_
+    assert sorted(path.order) == [0, 1]
+    assert path.ranks[-1] == 3
+    assert path.status is sl.Status.EXACT_FIT

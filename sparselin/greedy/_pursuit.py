@@ -126,8 +126,8 @@ def pursue(
     While the pick is certain, a scheme takes the column of largest |c_j|, or with `lengths` of largest
     |c_j|/ρ_j: by blocks of picks where these are faster, else one by one. Where rounding leaves the pick
     undecided, and for sparse designs or with `by_rule` always, the rule decides. `state` is the class of the
-    selection. A pick in the span of S,
-    as a Gram problem can suggest, is excluded; if the rule returns it again, the path ends, BEYOND_PRECISION.
+    selection. A pick in the span of S, as a Gram problem can suggest, is excluded; if the rule returns it
+    again, the path ends, BEYOND_PRECISION.
     With `with_active` a certain pick i has A(S) = {i}. audit(selection, c, W, threads) gets the picks that
     were added last, by c = Xᵀr before them and W = QᵀX, and returns how many of them pass; the path ends
     before the first that does not, BEYOND_PRECISION.

@@ -145,15 +145,15 @@ def _solver(
         limit = float(levels.limits(i, i + 1, _row_norms(np.abs(scaled[None]), Y, "Y", i))[0])
         stop = limit if limit >= 0 else None
         if over_C:
-            real_only = options["positive"]
+            forced, signed = options["forced"], options["positive"]
             return select(
                 D,
                 y,
                 k,
-                residual=stop,
-                forced=options["forced"],
-                real_only=real_only,
                 name="batch_omp",
+                residual=stop,
+                forced=forced,
+                real_only=signed,
                 sample_weight=weight,
             )
         problem = Problem(D, scaled) if once else Problem(D, y, sample_weight=weight)
