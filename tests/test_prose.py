@@ -1,0 +1,107 @@
+"""The English that a machine can check: openings, words, the length of first sentences, names of functions.
+
+CONTRIBUTING.md states the rules; words of the field (`patience` of early stopping) stand in ALLOWED.
+"""
+
+import ast
+import re
+
+import pytest
+from house import PROJECT, PYTHON, files, tree_of
+
+OPENINGS = set(
+    "of those what how which whose that as by whether where beside than but not with who whom why such so also "
+    "again likewise except without".split()
+)
+WORDS = re.compile(
+    r"\b(told|manieth|shall|for want of|for ever|storeys?|stretch|leeway|patience|beside|so many|the former|"
+    r"such as are|that are none|has none|of which|are asked|is asked)\b",
+    re.IGNORECASE,
+)
+ALLOWED = {"patience": ("neural", "estimators", "networks")}  # word → folders in which it is the field's term
+PARTICIPLE = re.compile(
+    r"(^|_)(?!seed|speed|need|thread|r_squared|embed|exceed|feed|proceed)\w*"
+    r"([a-z]{2}ed|told|known|begun|kept|left|held|found|made|given|seen|drawn|put|said|built|taken|chosen|written|"
+    r"beside)$"
+)
+VERBS = ("is_", "has_", "was_", "are_", "test_", "find_", "check_", "assert_", "stays_", "holds_", "of_")
+PUBLIC = {"selected", "undecided"}  # names of `sl` and its results, which stay
+PAGES = [
+    path
+    for pattern in ("*.md", "docs/*.md", "docs/*/*.md", "benchmarks/*.md", "notebooks/*.md")
+    for path in sorted(PROJECT.glob(pattern))
+    if path.name not in ("CHANGELOG.md", "LEDGER.md", "RESULTS.md")
+]
+
+
+def described(tree):
+    """Yield each module, class and function with a docstring, and the docstring."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            words = ast.get_docstring(node)
+            if words:
+                yield getattr(node, "name", "module"), words
+
+
+def faults(path):
+    """Return the faults of a module's English, one line each."""
+    found = []
+    for name, words in described(tree_of(path)):
+        first = words.split("\n\n")[0]
+        if re.split(r"[\s,:;.]", first)[0].lower() in OPENINGS:
+            found.append(f"{name}: opens with a fragment: {first!r}")
+        sentence = re.split(r"(?<=[.:;])\s", first)[0]
+        if len(sentence.split()) > 30:
+            found.append(f"{name}: a first sentence of more than 30 words: {sentence!r}")
+    return found + [f"forbidden word {word!r}" for word in forbidden(path)]
+
+
+def forbidden(path):
+    """Return the forbidden words of a file that are not the field's terms in its folder."""
+    source = path.read_text(encoding="utf-8")
+    where = path.relative_to(PROJECT).as_posix()
+    return [
+        word
+        for word in WORDS.findall(source)
+        if not any(folder in where for folder in ALLOWED.get(word.lower(), ()))
+    ]
+
+
+def participles(path):
+    """Return the functions of a module that are named by a participle: a verb or a noun says what they return."""
+    return [
+        node.name
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef)
+        and PARTICIPLE.search(node.name)
+        and node.name not in PUBLIC
+        and not node.name.lstrip("_").startswith(VERBS)
+        and not any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
+    ]
+
+
+ALL = [path for path in files(*PYTHON) if path.name != "test_prose.py"]
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.relative_to(PROJECT).as_posix())
+def test_docstrings_are_sentences(path):
+    assert not faults(path)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(PROJECT).as_posix())
+def test_pages_have_no_private_words(path):
+    assert not forbidden(path)
+
+
+@pytest.mark.parametrize(
+    "path", files("sparselin", "benchmarks", "docs"), ids=lambda path: path.relative_to(PROJECT).as_posix()
+)
+def test_functions_are_verbs_or_nouns(path):
+    assert not participles(path)
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.relative_to(PROJECT).as_posix())
+def test_loop_variables_are_nouns(path):
+    """A loop variable is the singular of the things it runs over."""
+    targets = [n.target for n in ast.walk(tree_of(path)) if isinstance(n, ast.For | ast.comprehension)]
+    assert not [t.id for t in targets if isinstance(t, ast.Name) and t.id in ("one", "it")]
