@@ -496,11 +496,15 @@ def extent(factors, t, square):
 
 @inner()
 def measure(dictionary, factors, t, bound, norm, y_size):
-    """|c_j| and e_j as in `sparselin.linalg.ties` for the candidates by `bound`; −1 in the span of S."""
+    """Measure |c_j| and e_j as in `sparselin.linalg.ties` for the candidates; all others are set to −1.
+
+    So are columns in the span of S to the eps of the data. Their |c_j| is below the bound with that eps, and
+    so the largest |c_j| is taken with that bound: no such column hides another.
+    """
     scale, size, error, r = dictionary.scale, factors.size, factors.error, factors.r
-    low = 0.0
+    low, coarse = 0.0, dictionary.eps / _EPS
     for j in range(size.size):
-        low = max(low, scale[j] * (size[j] - bound))
+        low = max(low, scale[j] * (size[j] - coarse * bound))
     for j in range(size.size):
         if size[j] < 0 or scale[j] * (size[j] + bound) < low:
             size[j] = -1

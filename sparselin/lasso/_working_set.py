@@ -43,12 +43,16 @@ _MAX_ERROR = 0.05
 
 
 class Stretch(NamedTuple):
-    """Successive knots: λ (m,), β (m, M) on `columns`, zero elsewhere, and the active set just below each."""
+    """Successive knots: λ (m,), β (m, M) on `columns`, zero elsewhere, and the active set just below each.
+
+    from_start : whether the path begins anew with them, so that all earlier knots are void.
+    """
 
     lams: FloatArray
     columns: IndexArray | slice
     coef: FloatArray
     active: list[tuple[int, ...]]
+    from_start: bool = False
 
     def knots(self) -> Iterator[Stretch]:
         """Each knot as a stretch."""
@@ -276,11 +280,10 @@ def stretches(
 ) -> Iterator[Stretch]:
     """The knots from λ*(S) down to lam_min, at most `limit`; fewer if rounding leaves the next undecided.
 
-    The caller must discard every earlier knot with λ' ≤ λ when a knot at λ is yielded. At most once, when the
-    exact method disproves the guess, this discards all guessed knots. Otherwise λ decreases in each round,
-    since `Homotopy` yields at least one knot or ends.
+    At most once, when the exact method disproves the guess, the path begins anew, with `from_start`.
+    Otherwise λ decreases in each round, since `Homotopy` yields at least one knot or ends.
     """
-    guess, whole = Guess(problem, S, limit, positive), limit
+    guess, whole, from_start = Guess(problem, S, limit, positive), limit, False
     count = 1  # knots that `Homotopy` yields before guesses are made again
     fast = guess.sound
     homotopy: Homotopy | None = None
@@ -308,7 +311,7 @@ def stretches(
             limit, count = limit + 1, 1
             knots = _resumed(homotopy, last, held, lam_min)
             if knots is None:
-                homotopy, limit, fast = Homotopy(problem, S, positive), whole, False
+                homotopy, limit, fast, from_start = Homotopy(problem, S, positive), whole, False, True
                 knots = homotopy.knots(lam_min)
         elif knots is None:
             knots = homotopy.knots(lam_min)
@@ -316,8 +319,8 @@ def stretches(
             knot = next(knots, None)
             if knot is None:
                 return
-            last = Stretch(np.array([knot.lam]), _ALL, knot.coef[None], [knot.active])
-            limit -= 1
+            last = Stretch(np.array([knot.lam]), _ALL, knot.coef[None], [knot.active], from_start)
+            limit, from_start = limit - 1, False
             yield last
             if knot.lam <= lam_min:
                 return

@@ -83,8 +83,8 @@ def lasso_path(
     pieces: list[Stretch] = []
     most = sys.maxsize if limit is None else limit + 1
     for stretch in stretches(problem, S, lam_min, most, positive):
-        while pieces and pieces[-1].lams[0] <= stretch.lams[0]:
-            del pieces[-1]
+        if stretch.from_start:
+            pieces.clear()
         for piece in (stretch,) if callback is None else stretch.knots():
             pieces.append(piece)
             if callback is not None and len(pieces) > 1:

@@ -114,7 +114,8 @@ class Problem(_Fields):
     kind : "dense"; "sparse"; "complex"; "operator"; or "gram": X is a Cholesky factor, and the squared
         lengths of its columns are known to eps. Methods do not branch on it: what depends on it is a method
         of the problem.
-    is_multiplied : whether the data are products with √weight or scales, which were rounded.
+    is_multiplied : whether the data are products, which were rounded: with √weight or scales, or with the
+        reflectors of `compress`.
     unrounded : the data before weights and scales rounded them to float32; None for all other data.
     errors : bounds on rounding errors, an `ErrorModel`.
     labels, double : the integer labels of a frame, and the problem in float64 of projected float32 data.
@@ -213,7 +214,8 @@ class Problem(_Fields):
             correlations e_c (`correlation_error`, `measured_error`).
         """
         fields = _measured(design, y, names)
-        return cls._of(**fields | {"errors": fields["errors"].grown(growth)}, compressed=record)
+        errors = fields["errors"].grown(growth)
+        return cls._of(**fields | {"errors": errors}, compressed=record, is_multiplied=True)
 
     @property
     def eps(self) -> float:

@@ -1,6 +1,8 @@
 """Attacks that stay: hard designs (`designs`, `margins`), exact oracles (`oracles`), the claims of methods.
 
-Rows "+options" draw weights, an intercept and standardized columns, for sparse and float32 data too.
+Rows "+options" draw the data and options that `problem.support.SUPPORT` has for the method, except Gram and
+complex data: LinearOperators, compressed problems, sparse and float32 data, weights, an intercept,
+standardized columns, tol, β ≥ 0.
 `paths`, `subsets` and `gram` judge an answer claim by claim, and a path step by step, each at the picks made
 so far, so that one near-tie does not cascade. What a claim may be off by is `oracles.C` = 64 times the
 first-order error that relative rounding of the data makes of it, computed from the exact solution
@@ -21,8 +23,9 @@ What no attack here states, for want of an oracle:
   and GeneralizedRank, whose eigenvalues are irrational;
 - whether a promise could be larger, or an interval narrower; `hypotheses` that were not decided;
 - that a certificate proves τ and `epsilon` to be the largest;
-- Gram problems beyond `omp`, `lasso_path` and first picks on integers (`gram`); weights that are no integers
-  times a power of four, and options of methods without a row "+options" (`options`);
+- Gram problems beyond `omp`, `lasso_path` and first picks on integers (`gram`); complex data; weights that
+  are not integers times a power of four; options of methods without a row "+options" (`options`);
+- nonnegative OMP from where rounding may change which coefficients are zero;
 - designs larger than 60 × 250, threads, signals, callbacks.
 
 `hier_prox`, `softmax_penalty` and `q` take no design: `proofs_checks/` and `tests/` have their oracles.

@@ -39,7 +39,7 @@ ATTACKS = {
     "regularized_bounds": ("set", subsets.regularized_bounds),
     "certify": ("set", subsets.certify),
 }
-# The same with options, half of them sparse, a quarter in float32, whatever the family.
+# The same with the data and options that `problem.support` has for them, a quarter in float32.
 WITH_OPTIONS = {
     "omp": ("step", paths.omp),
     "ols": ("step", paths.ols),
@@ -47,6 +47,7 @@ WITH_OPTIONS = {
     "sequential_lasso_omp": ("step", paths.sequential_lasso_omp),
     "first_entry": ("step", paths.first_entry),
     "lambda_star": ("step", subsets.lambda_star),
+    "batch_omp": ("step", subsets.batch_omp),
     "lasso_path": ("path", paths.lasso_path_options),
     "sequential_attention": ("set", subsets.sequential_attention),
     "hadamard_descent": ("set", subsets.hadamard_descent),
@@ -66,8 +67,8 @@ def make(family, method, seed):
     if method.endswith("+options"):
         if seed % 4 == 3:
             X, y = X.astype(np.float32), y.astype(np.float32)
-        form = ("sparse", "C", "sparse", "F")[seed // 4 % 4]
-        return Case(method, X, y, tuple(int(j) for j in forced), seed, form, options.drawn(seed))
+        form, chosen = options.draw(method.removesuffix("+options"), seed)
+        return Case(method, X, y, tuple(int(j) for j in forced), seed, form, chosen)
     return Case(method, X, y, tuple(int(j) for j in forced), seed, FORMS[seed % len(FORMS)])
 
 

@@ -109,6 +109,13 @@ def in_complex(dtype, form=np.asarray):
                              (case.y + 1j * np.roll(case.y, 1)).astype(dtype))  # fmt: skip
 
 
+def at_problem(case):
+    """Return a case with an array, and with the options that every method has."""
+    chosen = tuple(name for name in case.options if name in ("weights", "intercept", "standardize"))
+    form = case.form if case.form in ("sparse", "F") else "C"
+    return dataclasses.replace(case, form=form, options=chosen)
+
+
 def as_drawn(case):
     return case.given(), case.y
 
@@ -135,7 +142,7 @@ def work(designs, first, families, methods):
             calls = {"float32" if case.X.dtype == np.float32 else case.form: case}
             kind = (*KINDS, "options")[seed % (len(KINDS) + 1)]
             if kind in KINDS or f"{attack}+options" in ATTACKS:
-                calls[kind] = case if kind in KINDS else make(family, f"{attack}+options", seed)
+                calls[kind] = case if kind in KINDS else at_problem(make(family, f"{attack}+options", seed))
             for kind, case in calls.items():
                 names = method, kind, f"--family {family!r} --method {case.method} --seed {seed}"
                 say(json.dumps([names, record(call, case, KINDS.get(kind, as_drawn))], default=plain))

@@ -1,8 +1,8 @@
-"""The options of most methods, drawn for every kind of data: weights, an intercept, standardized columns.
+"""The data and options of `problem.support.SUPPORT` as attacks draw them, and the exact designs they make.
 
 The oracle of an option shares no formula with the package: rows are repeated in place of weights, the
 intercept is a column of ones that is forced, and standardized columns are compared by squares, which are
-rational.
+rational. A LinearOperator multiplies by the same X; a compressed problem is known to its own `eps`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,38 @@ from types import SimpleNamespace
 
 import numpy as np
 
+import sparselin as sl
+from sparselin.problem.support import SUPPORT
+
 from .oracles import Design, power
 
-NAMES = ("weights", "intercept", "standardize")
+NAMES = ("weights", "intercept", "standardize", "tol", "positive")
+AT_PROBLEM = (
+    "sample_weight",
+    "intercept",
+    "standardize",
+)  # the arguments that a compressed problem takes itself
+# Form of X → its column in SUPPORT; float32 data have any of them.
+FORMS = {"sparse": "sparse", "operator": "operator", "C": "dense", "compressed": "compressed", "F": "dense"}
+# Attacks that call a function by another name, and options that no oracle here judges.
+FUNCTIONS = {"sequential_lasso_omp": "sequential_lasso", "spectral_forward": "forward_regression"}
+UNJUDGED = {"hadamard_descent": ("tol",), "batch_omp": ("tol", "positive"), "lasso_path": ("positive",)}
 
 
-def drawn(seed):
-    """Return the options of a seed, each in half of the cases."""
-    rng = np.random.default_rng([seed, 1])
-    return tuple(name for name in NAMES if rng.random() < 0.5)
+def draw(method, seed):
+    """Return the form of X and the options of a seed, among those that SUPPORT has for the method."""
+    name = FUNCTIONS.get(method, method)
+    support, rng = SUPPORT[name], np.random.default_rng([seed, 1])
+    forms = [form for form, data in FORMS.items() if data in support.data]
+    form = forms[seed // 4 % len(forms)]
+    chosen = [option for option in NAMES if rng.random() < 0.5]
+    return form, tuple(
+        option
+        for option in chosen
+        if option in support.options
+        and (FORMS[form], option) not in support.refused
+        and option not in UNJUDGED.get(name, ())
+    )
 
 
 def weights(case):
@@ -30,12 +53,32 @@ def weights(case):
     return multiples, int(rng.integers(-3, 4))
 
 
+def tolerance(case):
+    """Return the tol of a case, relative to ‖y‖."""
+    return float(np.random.default_rng([case.seed, 2]).uniform(0.05, 0.9))
+
+
 def arguments(case):
     """Return the options of a case as arguments of a method."""
     multiples, p = weights(case)
-    values = {"weights": {"sample_weight": multiples * 4.0**p}, "intercept": {"intercept": True},
-              "standardize": {"standardize": True}}  # fmt: skip
-    return {name: value for option in case.options for name, value in values[option].items()}
+    values = {"weights": {"sample_weight": multiples * 4.0**p}, "tol": {"tol": tolerance(case)}}
+    return {
+        name: value
+        for option in case.options
+        for name, value in values.get(option, {option: True}).items()
+    }  # fmt: skip
+
+
+def data(case):
+    """Return X, y and the arguments of a case; a compressed problem holds weights, intercept and scales."""
+    options = arguments(case)
+    if case.form != "compressed":
+        return case.given(), case.y, options
+    weight = options.pop("sample_weight", None)
+    rows = [part for part in np.array_split(np.arange(len(case.X)), 2) if part.size]
+    chunks = [(case.X[part], case.y[part]) + (() if weight is None else (weight[part],)) for part in rows]
+    at_problem = {name: options.pop(name) for name in AT_PROBLEM if name in options}
+    return sl.compress(chunks, **at_problem), None, options
 
 
 def design(case):
@@ -48,7 +91,11 @@ def design(case):
         base = (X.shape[1],)
         X = np.column_stack([X, np.full(len(X), 2.0**p, X.dtype)])
     total = len(X) * power(2 * p) if "standardize" in case.options else None
-    return Design(X, y, base, total)
+    eps = data(case)[0].eps if case.form == "compressed" else None
+    exact = Design(X, y, base, total, eps)
+    if case.form == "operator":  # its products are rounded to its dtype
+        exact.double = exact.eps
+    return exact
 
 
 def translated(exact, path):

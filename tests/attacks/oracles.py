@@ -9,6 +9,7 @@ of are products of its columns:
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
 import math
@@ -20,6 +21,7 @@ from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 # A claim may be off by C times the first-order rounding error of the data; stated here and nowhere else. The
 # package allows itself 8·eps a term, so that honest bounds stay clear of it.
 C = 64
+DOUBLE = float(np.finfo(np.float64).eps)
 # What a KKT violation may be of λ, whatever bounds on rounding allow: more is a wrong answer.
 SHARE = 1e-2
 # Rounding each β_i moves c_j by eps·‖X_j‖Σ‖X_i‖|β_i|/2 at most; interpolated between two knots, by some more.
@@ -93,11 +95,16 @@ class Projector:
 class Design:
     """(X, y) exactly; `at(S)` is what is true once the columns S are selected."""
 
-    def __init__(self, X, y, base=(), total=None):
-        """`base` are columns of every S; without their part standardized columns have the length √total."""
+    def __init__(self, X, y, base=(), total=None, eps=None):
+        """`base` are columns of every S; without their part standardized columns have the length √total.
+
+        `eps` is what the data are known to, if that is not the eps of their dtype. Float32 data are exact in
+        float64, where most methods compare: `double` is what they are known to there.
+        """
         X = np.asarray(X)
         self.X, self.y, (self.n, self.d) = X.astype(np.float64), np.asarray(y, np.float64), X.shape
-        self.eps = float(np.finfo(X.dtype).eps)
+        self.eps = float(np.finfo(X.dtype).eps) if eps is None else eps
+        self.double = DOUBLE if eps is None else eps
         self.rows, self.low = integers(np.column_stack([X, y]))
         columns = fmpz_mat(self.rows).transpose().tolist()
         self.square = [sum((x * x for x in column), fmpq(0)) * power(2 * self.low) for column in columns]
@@ -186,6 +193,16 @@ class Step:
     def e(self, eps=None):
         unit = C * (self.design.eps if eps is None else eps)
         return unit * (self.error + unit * self.s * self.sy)
+
+    def positive(self, picks):
+        """Return this step with max(c, 0) in place of c, and without the picks."""
+        found = copy.copy(self)
+        for name in ("lam", "squares", "top", "tied", "falls"):
+            vars(found).pop(name, None)
+        found.exact = [max(q, fmpq(0)) for q in self.exact]
+        found.c = np.maximum(self.c, 0)
+        found.free, found.seen = ([j for j in J if j not in picks] for J in (self.free, self.seen))
+        return found
 
     @functools.cached_property
     def lam(self):

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from .options import arguments, design, translated
-from .oracles import C, Design, Reduced, number
+from .options import data, design, tolerance, translated
+from .oracles import C, Design, Reduced, number, part
 from .run import UNDECIDED, call, claim
 
 # Up to so many tied columns A(S) is found by enumeration.
@@ -26,12 +26,15 @@ def near(claimed, true, error, words):
     )
 
 
-def judge_end(exact, path, k):
+def judge_end(exact, path, k, tol=0.0):
     """The status of a path, and its numbers as a whole."""
     status, support = path.status.name, path.support.tolist()
     end = exact.at(support)
     if status == "COMPLETED":
         claim(len(support) == k, f"COMPLETED with {len(support)} of {k}")
+    elif status == "TOLERANCE":
+        within = tol * exact.at(exact.base).r
+        claim(end.r <= within + C * exact.eps * end.sy, f"TOLERANCE, but ‖r‖ = {end.r:.3g} > {within:.3g}")
     elif status == "EXACT_FIT":
         claim(end.r <= C * exact.eps * end.sy, f"EXACT_FIT, but ‖r‖ = {end.r:.3g} beside s_y = {end.sy:.3g}")
     elif status == "NO_CORRELATION":
@@ -113,23 +116,102 @@ def each_pick(exact, path, forced):
 
 def answer(case, exact, function, k, **options):
     """Return a method's path on the design of the options, k and S, the ones being among them."""
-    given = {"forced": case.forced, **arguments(case), **options}
-    path = call(case, function, case.given(), case.y, k, **given)
+    X, y, given = data(case)
+    path = call(case, function, X, y, k, **{"forced": case.forced, **given, **options})
     return translated(exact, path), k + len(exact.base), (*exact.base, *case.forced)
+
+
+def stops(case):
+    """Return the tol of a case, 0 without one."""
+    return tolerance(case) if "tol" in case.options else 0.0
 
 
 def omp(sl, case):
     exact = known(case)
-    return judge_omp(exact, *answer(case, exact, sl.omp, asked(case)))
+    judge = judge_positive if "positive" in case.options else judge_omp
+    return judge(exact, *answer(case, exact, sl.omp, asked(case)), stops(case))
 
 
-def judge_omp(exact, path, k, forced):
+def judge_omp(exact, path, k, forced, tol=0.0):
     spread = spread_of(exact, forced)
     for t, step, pick, T, words in each_pick(exact, path, forced):
-        judge_correlation(step, T, path.lam_star[t], (pick, path.margin[t]), DOUBLE, words, spread)
+        judge_correlation(step, T, path.lam_star[t], (pick, path.margin[t]), exact.double, words, spread)
         claim(pick in lowest(step, T), f"{words}: picked {pick} of T = {T}")
+        claim(step.r >= tol * exact.at(exact.base).r - C * exact.eps * step.sy, f"{words}: ‖r‖ is below tol")
     judge_norms(exact, path)
-    return judge_end(exact, path, k)
+    return judge_end(exact, path, k, tol)
+
+
+def judge_positive(exact, path, k, forced, tol):
+    """Judge nonnegative OMP, where r is that of P, the columns with β > 0, and of the forced ones."""
+    S, status = path.support.tolist(), path.status.name
+    claim(S[: len(forced)] == list(forced), f"forced {forced} do not come first in {S}")
+    if any(exact.at(forced[:i]).spanned[j] for i, j in enumerate(forced)):  # in the span, or not
+        return None
+    for t in range(len(forced), len(S) + 1):
+        step = nonnegative(exact, forced, S[len(forced) : t])
+        if step is None:  # rounding may change P from here on
+            return None
+        near(
+            path.residual_norm[t],
+            step.r,
+            C * exact.eps * step.sy + exact.eps * step.r,
+            f"‖r‖ after {t} picks",
+        )
+        words, within = f"step {t} of {S}", tol * exact.at(exact.base).r
+        if t < len(S):
+            judge_correlation(step, path.ties[t], path.lam_star[t], None, exact.double, words)
+            claim(S[t] in lowest(step, path.ties[t]), f"{words}: picked {S[t]} of T = {path.ties[t]}")
+            claim(step.r >= within - C * exact.eps * step.sy, f"{words}: ‖r‖ is below tol")
+    left = [j for j in step.seen if step.c[j] > step.e()[j]]
+    claim(status != "COMPLETED" or len(S) == k, f"COMPLETED with {len(S)} of {k}")
+    claim(
+        status not in ("NO_CORRELATION", "RANK_EXHAUSTED") or not left,
+        f"{status} after {S}, but c > 0 at {left}",
+    )
+    claim(status != "EXACT_FIT" or step.r <= C * exact.eps * step.sy, f"EXACT_FIT, but ‖r‖ = {step.r}")
+    claim(
+        status != "TOLERANCE" or step.r <= within + C * exact.eps * step.sy, f"TOLERANCE, but ‖r‖ = {step.r}"
+    )
+    coef = path.dense_coef()
+    claim((coef[[j for j in S if j not in forced]] >= 0).all(), f"a coefficient of {S} is negative")
+    return UNDECIDED if status == "BEYOND_PRECISION" else None
+
+
+def nonnegative(exact, forced, picks):
+    """Return the step at forced ∪ P, c being max(c, 0) off the picks; None if rounding may change P.
+
+    P by Lawson and Hanson, exactly. A column of P has c_j = β_j‖z_j‖² off the others.
+    """
+    P, beta = [], {}
+    while True:
+        step = exact.at((*forced, *P))
+        rest = [j for j in picks if j not in P]
+        if any(step.spanned[j] or abs(step.c[j]) <= step.e()[j] for j in rest):
+            return None
+        best = max(rest, key=lambda j: step.exact[j], default=None)
+        if best is None or step.exact[best] <= 0:
+            break
+        P.append(best)
+        while True:
+            J = [*forced, *P]
+            try:
+                solution = part(exact.G, J, J).solve(part(exact.G, J, [exact.d]))
+            except ZeroDivisionError:
+                return None
+            new = {j: solution[i, 0] for i, j in enumerate(J)}
+            low = [j for j in P if new[j] <= 0]
+            if not low:
+                beta = new
+                break
+            share = min(beta.get(j, 0) / (beta.get(j, 0) - new[j]) for j in low)
+            beta = {j: beta.get(j, 0) + share * (new[j] - beta.get(j, 0)) for j in J}
+            P = [j for j in P if beta[j] > 0]
+    for j in P:
+        without = exact.at([*forced, *(i for i in P if i != j)])
+        if without.c[j] <= without.e()[j]:
+            return None
+    return step.positive(picks)
 
 
 def ols(sl, case):
@@ -145,7 +227,7 @@ def ols(sl, case):
         judge_fall(step, T, words)
         claim(pick in lowest(step, T), f"{words}: picked {pick} of T = {T}")
     judge_norms(exact, path)
-    return judge_end(exact, path, k)
+    return judge_end(exact, path, k, stops(case))
 
 
 def judge_fall(step, T, words):
@@ -154,7 +236,7 @@ def judge_fall(step, T, words):
         return
     top = max(step.falls.values())
     best = [j for j in step.seen if step.falls[j] == top]
-    q, error = error_of_fall(step, DOUBLE)
+    q, error = error_of_fall(step, step.design.double)
     rival = max((q[j] for j in T if step.spanned[j]), default=0.0)
     missing = {j for j in best if q[j] >= rival} - set(T)
     claim(not missing, f"{words}: T = {T} lacks {sorted(missing)}, q = {q[list(missing | set(T))]}")
@@ -205,7 +287,8 @@ def judge_active(step, T, A, words):
 def first_entry(sl, case):
     exact = known(case)
     step = exact.at((*exact.base, *case.forced))
-    entry = call(case, sl.first_entry, case.given(), case.y, forced=case.forced, **arguments(case))
+    X, y, options = data(case)
+    entry = call(case, sl.first_entry, X, y, forced=case.forced, **options)
     near(entry.residual_norm, step.r, C * exact.eps * step.sy + exact.eps * step.r, "‖r‖")
     status = entry.status.name
     if status == "BEYOND_PRECISION":
@@ -287,7 +370,8 @@ def lasso_path(sl, case):
 
 def lasso_path_options(sl, case):
     """Of three paths one ends at λ = 0, one at a knot, and one has β ≥ 0."""
-    path = call(case, sl.lasso_path, case.given(), case.y, forced=case.forced, **arguments(case))
+    X, y, options = data(case)
+    path = call(case, sl.lasso_path, X, y, forced=case.forced, **options)
     if case.seed % 3 == 1 and len(path.knots) > 2:
         knot = float(path.knots[case.rng().integers(1, len(path.knots) - 1)])
         return judge_path(sl, case, lam_min=knot)
@@ -297,9 +381,10 @@ def lasso_path_options(sl, case):
 def judge_path(sl, case, lam_min=0.0, positive=False):
     exact = known(case)
     S = [*exact.base, *case.forced]
-    options = {**arguments(case), **({"positive": True} if positive else {"lam_min": lam_min})}
-    path = call(case, sl.lasso_path, case.given(), case.y, forced=case.forced, **options)
-    alone = Design(exact.X[:, S].astype(case.X.dtype), exact.y)
+    X, y, options = data(case)
+    options |= {"positive": True} if positive else {"lam_min": lam_min}
+    path = call(case, sl.lasso_path, X, y, forced=case.forced, **options)
+    alone = Design(exact.X[:, S], exact.y, eps=exact.eps)
     if S and alone.doubtful(range(len(S))):  # which of S are in its span, rounding says
         return None
     knots, coef = path.knots.astype(float), path.coef
@@ -337,7 +422,6 @@ def judge_kkt(exact, coef, lam, S, positive=False, multiplied=False):
     return np.abs(reduced.slack) <= allowed
 
 
-DOUBLE = float(np.finfo(np.float64).eps)
 _last = (None, None, None)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse
+from scipy.sparse.linalg import aslinearoperator
 
 RIGHT, UNDECIDED, WRONG, HANG, CRASH = "right", "undecided", "wrong", "hang", "crash"
 FAILURES = (WRONG, HANG, CRASH)
@@ -63,6 +64,8 @@ class Case:
         """X as the package gets it."""
         if self.form == "sparse":
             return scipy.sparse.csc_array(self.X)
+        if self.form == "operator":
+            return aslinearoperator(self.X)
         return np.asarray(self.X, order=self.form)
 
 

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from .options import arguments, translated
+from .options import arguments, data, translated
 from .oracles import C, Design, definiteness, number, objective, residual, root
-from .paths import DOUBLE, answer, asked, error_of_fall, judge_end, judge_kkt, known, near
+from .paths import answer, asked, error_of_fall, judge_end, judge_kkt, known, near
 from .run import UNDECIDED, call, claim
 
 # What intervals of R², a number in [0, 1], and quotients of R² may be off by beside what they say themselves.
@@ -55,7 +55,8 @@ def certainly_above(step, pick, T):
 def batch_omp(sl, case):
     exact, k = known(case), max(1, asked(case) - len(case.forced))
     Y = np.column_stack([case.y, -2 * case.y, np.roll(case.y, 1)])
-    batch = call(case, sl.batch_omp, case.given(), Y, k)
+    X, _, options = data(case)
+    batch = call(case, sl.batch_omp, X, Y, k, **options)
     for i in range(2):  # the third signal is there to share the call
         size = int(batch.n_selected[i])
         S = batch.support[i, :size].tolist()
@@ -71,7 +72,8 @@ def batch_omp(sl, case):
                 claim(
                     abs(step.c[pick]) >= low, f"{words}: |c| = {abs(step.c[pick])}, λ* = {number(step.lam)}"
                 )
-                claim(not certainly_above(step, pick, step.tied), f"{words}: T = {step.tied}")
+                passed = not step.spanned[pick] and certainly_above(step, pick, step.tied)
+                claim(not passed, f"{words}: T = {step.tied}")
         end = exact.at(S)
         off = C * exact.eps * end.sy + exact.eps * end.r
         near(batch.residual_norm[i] / abs(scale), end.r, off, f"signal {i}: ‖r‖")
@@ -84,7 +86,8 @@ def batch_omp(sl, case):
 def forward_regression(sl, case):
     """Without a regularizer."""
     exact, k = known(case), asked(case)
-    found = call(case, sl.forward_regression, case.given(), case.y, k, forced=case.forced, **arguments(case))
+    X, y, options = data(case)
+    found = call(case, sl.forward_regression, X, y, k, forced=case.forced, **options)
     path = translated(exact, found)
     S, m = path.support.tolist(), len(exact.base) + len(case.forced)
     claim(S[:m] == [*exact.base, *case.forced], f"forced {case.forced} do not come first in {S}")
@@ -106,7 +109,8 @@ def forward_regression(sl, case):
 def lambda_star(sl, case):
     exact = known(case)
     step = exact.at((*exact.base, *case.forced))
-    found = call(case, sl.lambda_star, case.given(), case.y, forced=case.forced, **arguments(case))
+    X, y, options = data(case)
+    found = call(case, sl.lambda_star, X, y, forced=case.forced, **options)
     if not step.seen:  # whatever is left may count as being in the span
         return
     # λ* is that of the columns seen, or of one that rounding may put into the span, or not
@@ -116,7 +120,7 @@ def lambda_star(sl, case):
     if rival is None or abs(found - step.top) < abs(found - size[rival]):
         near(found, step.top, e[T].max(initial=0) + step.design.eps * step.top, "λ*")
     else:
-        near(found, size[rival], step.e(DOUBLE)[rival] + step.design.eps * size[rival], "λ*")
+        near(found, size[rival], step.e(exact.double)[rival] + step.design.eps * size[rival], "λ*")
 
 
 def project_dual(sl, case):
@@ -163,8 +167,8 @@ def hadamard_descent(sl, case):
     exact, lam = known(case), level(case)
     if lam == 0:
         return None
-    options = {"forced": case.forced, "max_iter": 3000, **arguments(case)}
-    found = call(case, sl.hadamard_descent, case.given(), case.y, lam, **options)
+    X, y, options = data(case)
+    found = call(case, sl.hadamard_descent, X, y, lam, forced=case.forced, max_iter=3000, **options)
     coef = np.append(found.coef, found.intercept) if exact.base else found.coef
     judge_gap(sl, case, coef, lam, [*exact.base, *case.forced], found.duality_gap)
     return UNDECIDED if found.status.name == "MAX_ITER" else None
@@ -173,8 +177,8 @@ def hadamard_descent(sl, case):
 def best_subset(sl, case):
     exact, k = known(case), asked(case)
     limit = {"node_limit": 3} if case.seed % 4 == 3 else {}
-    options = {**arguments(case), **limit}
-    found = call(case, sl.best_subset, case.given(), case.y, k, forced=case.forced, **options)
+    X, y, options = data(case)
+    found = call(case, sl.best_subset, X, y, k, forced=case.forced, **options, **limit)
     path, first, k = translated(exact, found), (*exact.base, *case.forced), k + len(exact.base)
     S, square = path.support.tolist(), exact.at(exact.base).square[-1]
     claim(set(first) <= set(S) and len(set(S)) == len(S) <= k, f"support {S} of {k}, forced {first}")
@@ -206,8 +210,8 @@ def swaps(sl, case):
     first = (*exact.base, *case.forced)
     rest = [j for j in range(exact.d) if j not in first]
     start = rest[: k - len(case.forced)] if case.seed % 2 else []
-    options = {"rule": rule, "start": start, "forced": case.forced, **arguments(case)}
-    found = call(case, sl.swaps, case.given(), case.y, k, **options)
+    X, y, options = data(case)
+    found = call(case, sl.swaps, X, y, k, rule=rule, start=start, forced=case.forced, **options)
     path, k = translated(exact, found), k + len(exact.base)
     S, residuals = path.support.tolist(), found.residuals
     words = f"{S} of {k}, forced {first}"
@@ -312,7 +316,9 @@ def guarantee_bounds(sl, case):
     # of float32 data a method may take a column for dependent or not: what is best lies between
     chosen = sets(range(exact.d), 0, k)
     r2 = {
-        S: number(exact.explained_by(S) / exact.square[-1]) for S in chosen if not exact.doubtful(S, DOUBLE)
+        S: number(exact.explained_by(S) / exact.square[-1])
+        for S in chosen
+        if not exact.doubtful(S, exact.double)
     }
     low, high = max(r2[S] for S in r2 if not exact.doubtful(S)), max(r2.values())
     best = exact.at(max(r2, key=r2.get))
@@ -414,8 +420,9 @@ def spectral_forward(sl, case):
     all_ = exact.at(exact.base)
     if off > 1e-3 or exact.scale is not None or all_.r < 1e-3 * all_.sy:
         return None
-    options = {"regularizer": f, "nu": nu, "forced": case.forced, **arguments(case)}
-    found = call(case, sl.forward_regression, case.given(), case.y, k, **options)
+    X, y, options = data(case)
+    options |= {"regularizer": f, "nu": nu, "forced": case.forced}
+    found = call(case, sl.forward_regression, X, y, k, **options)
     S = found.support.tolist()
     slack = off + max((C * exact.eps * exact.at(S[:t]).sy for t in range(len(S) + 1)), default=0)
     near(found.value, g(S), slack, f"g({S})")
@@ -456,7 +463,7 @@ def regularized_bounds(sl, case):
     if off > 1e-3:
         return None
     # what float32 leaves in doubt float64 may count as it stands
-    chosen = [S for S in sets(range(exact.d), 0, k) if not exact.doubtful(S, DOUBLE)]
+    chosen = [S for S in sets(range(exact.d), 0, k) if not exact.doubtful(S, exact.double)]
     top, high = max(g(S) for S in chosen if not exact.doubtful(S)), max(g(S) for S in chosen)
     ahead = call(case, sl.forward_regression, case.given(), case.y, k, regularizer=f, nu=nu)
     if top <= 1e-6 or exact.doubtful(ahead.support):
