@@ -1,4 +1,4 @@
-"""Whether certificates are right, in fractions."""
+"""Checks of certificates in fractions."""
 
 from fractions import Fraction
 

@@ -57,7 +57,7 @@ def made(method, k, error, value, r2=0.8):
 
 
 def as_the_paper_says():
-    """Errors and diversity of which every claim is true."""
+    """Errors and diversity that make every claim true."""
     kept = []
     for k in (10, 20, 30):
         kept += [made("lasso", k, 0.01 * k, 0.5 + 0.005 * k, 0.75)]

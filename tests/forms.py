@@ -1,4 +1,4 @@
-"""Which function takes what: `python -m tests.forms` writes the table into docs/data.md.
+"""The table of supported data and options: `python -m tests.forms` writes it into docs/data.md.
 
 It is the table of `sparselin.problem.support`: "yes"; "copy", on a dense copy of a sparse X; or "–", refused.
 """

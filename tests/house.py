@@ -1,6 +1,6 @@
 """The plan of the house, read from the code: `python -m tests.house` prints its numbers.
 
-A *room* is a folder or a module in the root of `sparselin/`, an *arrow* an ordered pair of rooms of which the
+A *room* is a folder or a module in the root of `sparselin/`, an *arrow* an ordered pair of rooms where the
 first imports the second, a *floor* a step of the longest chain of arrows. *Code lines* are lines without
 docstrings, comments and blanks.
 """
@@ -18,15 +18,15 @@ import sparselin
 
 ROOT = Path(sparselin.__file__).parent
 PROJECT = ROOT.parent
-# A room imports from storeys below, or from rooms named before it in its own. Imports inside functions count.
-STOREYS = {
+# A room imports from lower layers, or from rooms named before it in its own. Imports inside functions count.
+LAYERS = {
     "faces": "estimators plots studies __main__",
     "theory": "explanations guarantees verification selection",
     "methods": "certificates greedy lasso attention spectral neural",
     "border": "problem linalg scale ensembles datasets testing ledger",
     "ground": "_kernels validation parallel results",
 }
-FLOORS = [rooms.split() for rooms in reversed(STOREYS.values())]
+FLOORS = [rooms.split() for rooms in reversed(LAYERS.values())]
 ROOMS = [room for floor in FLOORS for room in floor]
 STUDIES = ("studies", "ledger", "__main__")  # and the command line: the rest is the library
 PYTHON = ("sparselin", "tests", "proofs_checks", "benchmarks", "docs")  # the folders with our own code
@@ -147,7 +147,7 @@ def parameters():
 
 @functools.cache
 def numbers():
-    """What is counted → its number today."""
+    """Return the name of each budgeted quantity with its number today."""
     library, studies = [], []
     for path in files("sparselin"):
         name = path.relative_to(ROOT).parts[0].removesuffix(".py")
@@ -183,9 +183,9 @@ def draw(path):
         for i, name in enumerate(rooms):
             place[name] = ((i + 0.5) / len(rooms) * 6, floor)
     figure, axes = plt.subplots(figsize=(10, 7), layout="constrained")
-    for floor, storey in enumerate(reversed(STOREYS)):
+    for floor, layer in enumerate(reversed(LAYERS)):
         axes.axhspan(floor - 0.3, floor + 0.3, color="0.95" if floor % 2 else "0.9", zorder=0)
-        axes.text(-0.08, floor, storey, ha="right", va="center", style="italic")
+        axes.text(-0.08, floor, layer, ha="right", va="center", style="italic")
     for a, b in sorted(arrows()):
         (x, top), (u, bottom) = place[a], place[b]
         bend = f"arc3,rad={0.25 if top == bottom else 0.04}"

@@ -1,4 +1,4 @@
-"""What changes no result, or changes it in a known way: the designs, and the changes of each of them.
+"""Designs, and changes of them that leave results the same or change them in a known way.
 
 A new invariance needs a generator of changes, and its name in `INVARIANCES`.
 """
@@ -116,7 +116,7 @@ def weights(X, y, levels):
 
 
 def intercept(X, y, levels):
-    """With an intercept, constants added to columns and to y change nothing but the intercept."""
+    """Constants added to columns and to y change only the intercept, if there is one."""
     offset, option = np.random.default_rng(6).integers(-50, 51, X.shape[1]), {"intercept": True}
     yield Change((X + offset, y + 33, levels, option), EPS, was=(X, y, levels, option))
     yield Change((sl.Problem(X + offset, y + 33, **option), None, levels), EPS, was=(X, y, levels, option))

@@ -1,4 +1,4 @@
-"""What each field of a result holds, by the class: one table, by which `test_methods.py` compares results.
+"""The content of each field of a result, by class: `test_methods.py` compares results by this table.
 
 The fields of a class stand in the order of its dataclass.
 """
@@ -12,7 +12,7 @@ from sparselin.certificates.step import StepCertificate
 
 
 class Kind(NamedTuple):
-    """What a field holds, and its degree in X and in y; `NUMBER(1, 2)` is a number of degree 1 and 2."""
+    """The content of a field, and its degrees in X and y; `NUMBER(1, 2)` is a number of degrees 1 and 2."""
 
     what: str
     of_X: float = 0

@@ -20,7 +20,7 @@ def liars(function: Callable) -> Iterator[tuple[str, Callable]]:
 
 def _lying(function, lie, *args, **kwargs):
     value = function(*args, **kwargs)
-    return _told(value, lie, _noise(value))
+    return _lie_about(value, lie, _noise(value))
 
 
 def _noise(value) -> float:
@@ -28,20 +28,20 @@ def _noise(value) -> float:
     return zlib.crc32(repr(value).encode()) / 2**32
 
 
-def _told(value, lie, noise):
+def _lie_about(value, lie, noise):
     if isinstance(value, types.GeneratorType):
-        return iter(_told(list(value), lie, noise))
+        return iter(_lie_about(list(value), lie, noise))
     if lie is _emptied and type(value) in (list, tuple, frozenset, set):
         return type(value)()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _with_fields(value, lie, noise)
     if isinstance(value, tuple):
-        told = [_told(part, lie, noise) for part in value]
-        return type(value)(*told) if hasattr(value, "_fields") else tuple(told)
+        lies = [_lie_about(part, lie, noise) for part in value]
+        return type(value)(*lies) if hasattr(value, "_fields") else tuple(lies)
     if isinstance(value, list):
-        return [_told(part, lie, noise) for part in value]
+        return [_lie_about(part, lie, noise) for part in value]
     if isinstance(value, frozenset | set):
-        return type(value)(_told(part, lie, noise) for part in value)
+        return type(value)(_lie_about(part, lie, noise) for part in value)
     if isinstance(value, enum.Enum | str | bytes | None):
         return value
     return lie(value, noise)
@@ -51,7 +51,7 @@ def _with_fields(value, lie, noise):
     """A copy of a result whose fields lie; methods work on what the fields say."""
     made = object.__new__(type(value))
     for field in dataclasses.fields(value):
-        object.__setattr__(made, field.name, _told(getattr(value, field.name), lie, noise))
+        object.__setattr__(made, field.name, _lie_about(getattr(value, field.name), lie, noise))
     return made
 
 
@@ -99,7 +99,7 @@ def _reindexed(value, noise):
 
 
 def _emptied(value, noise):
-    """Sequences lose their entries (see `_told`); single values stay."""
+    """Sequences lose their entries (see `_lie_about`); single values stay."""
     return value[:0] if isinstance(value, np.ndarray) and value.ndim else value
 
 

@@ -10,7 +10,7 @@ NAMED = pytest.mark.parametrize("loss", ["logistic", "poisson"])
 
 
 def draw(loss, rng, n=80, d=12, size=0.7):
-    """X (n, d) and labels, or counts, of which the first three columns tell something."""
+    """X (n, d) and labels, or counts, that depend on the first three columns."""
     X = rng.standard_normal((n, d))
     eta = size * X[:, :3].sum(1) + 0.2
     return X, (rng.random(n) < expit(eta)) if loss == "logistic" else rng.poisson(np.exp(eta))

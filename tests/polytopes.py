@@ -34,7 +34,7 @@ def points(line):
 
 
 def inside(polygon, point):
-    """How far a point is inside a convex polygon; negative outside."""
+    """Return the distance of a point to the edges of a convex polygon; negative outside."""
     polygon = np.array(polygon)
     polygon = polygon if _area(polygon) > 0 else polygon[::-1]
     edges = np.roll(polygon, -1, axis=0) - polygon

@@ -1,4 +1,4 @@
-"""What a call refuses, or warns of, and with which words."""
+"""The errors and warnings of calls, and their words."""
 
 import pytest
 

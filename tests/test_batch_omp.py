@@ -271,7 +271,7 @@ def test_columns_of_many_lengths(rng):
 
 
 def test_a_column_orthogonal_to_the_signals_but_long(rng):
-    """Whether it is correlated is lost in rounding: such signals are left to sample space."""
+    """Rounding decides whether the column is correlated, so such signals are solved in sample space."""
     D, Y = rng.normal(size=(20, 30)), rng.normal(size=(20, 40))
     Y[0] = 0
     D[:, 7] = 0

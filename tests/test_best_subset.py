@@ -127,7 +127,7 @@ def test_a_search_that_is_stopped_anywhere_has_a_right_bound(cold):
 
 @functools.cache
 def entry(name):
-    """What only kernels call, with an entry from Python."""
+    """Give a kernel that only kernels call an entry from Python."""
     return numba.njit(error_model="numpy")(getattr(kernels, name).py_func)
 
 
@@ -389,7 +389,7 @@ def test_abess_is_never_better():
 
 
 def test_a_path_that_goes_round_at_one_knot_does_not_hold_up_the_search():
-    """Column norms from 1e7 to 1e24, on which the LASSO path makes steps of no length for ever."""
+    """Column norms from 1e7 to 1e24, on which the LASSO path made steps of no length without end."""
     rng = np.random.default_rng(11415)
     rng.integers(1, 13), rng.integers(1, 9), rng.choice(9)
     X, y = rng.standard_normal((12, 4)), rng.standard_normal(12)

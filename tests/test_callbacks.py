@@ -1,4 +1,4 @@
-"""Callbacks of scikit-learn in estimators and selectors: what they are told of, and how they end a path."""
+"""Callbacks of scikit-learn in estimators and selectors: what they receive, and how they end a path."""
 
 import warnings
 from importlib.util import find_spec

@@ -64,7 +64,7 @@ def tampered(certificate):
 
 
 def still_a_proof(name, before, after):
-    """Whether the changed field of `tied_example` is true as well."""
+    """Return whether the changed field of `tied_example` is true as well."""
     if name == "steps":  # fewer of them
         return after == before[: len(after)]
     if name == "0.farkas":  # other vectors orthogonal to features 4 and 0, at an acute angle to 1
@@ -180,7 +180,7 @@ def test_each_condition_on_the_direction_is_needed(exact):
     failures = false([[1, 0], [1, 1], [1, -1]], [1, 0], active=(0,), direction=(one, nil, nil), farkas=bars)
     assert all("Farkas vector" in failure for failure in failures)
     assert len(failures) == 2
-    # Hu = (1, 1½) for a u of which an entry is negative
+    # Hu = (1, 1½) for a u with a negative entry
     (failure,) = false([[1, 0], [2, 1]], [1, -1], direction=(two, F(-1, 2)))
     assert "≥ 0" in failure
 
@@ -200,7 +200,7 @@ def test_what_float64_cannot_see_is_left_to_exact_arithmetic():
 
 
 class Everything(tuple):
-    """Holds whatever is asked for."""
+    """A container that holds everything."""
 
     def __contains__(self, item):
         return True

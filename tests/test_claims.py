@@ -36,7 +36,7 @@ def test_the_interval_of_a_fixed_number_is_that_of_clopper_and_pearson(held, tri
 @pytest.mark.parametrize("stop", [False, True])
 @pytest.mark.parametrize("confidence", [0.5, 0.95])
 def test_the_level_is_what_it_is_said_to_be(stop, confidence):
-    """By the sum over all outcomes, for many p; and it is not vacuous."""
+    """The level is the sum over all outcomes, for many p; and it is not vacuous."""
     N = 30
     for p in [0.0, 0.01, 0.2, 0.5, 0.7, 0.9, 0.97, 0.999, 1.0]:
         if stop:

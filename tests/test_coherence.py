@@ -24,7 +24,7 @@ def squares_of_cosines(X):
 
 
 def exact_babel(X, m):
-    """By the definition, over all sets of m of the nonzero columns; the last set there is, beyond."""
+    """Return μ₁(m) by its definition, over all sets of m nonzero columns, or of all if there are fewer."""
     cosines = np.sqrt(np.array(squares_of_cosines(X), float))
     d = len(cosines)
     m = min(m, d - 1)
@@ -119,7 +119,7 @@ def test_it_agrees_with_the_field_of_sparse_eigenvalues(rng):
 
 
 def exact_erc(X, S):
-    """By solving the normal equations in fractions."""
+    """Return the coefficient by solving the normal equations in fractions."""
     columns = fractions(X.T)
     chosen = [columns[i] for i in S]
     outside = [x for j, x in enumerate(columns) if j not in S]

@@ -137,7 +137,7 @@ def test_ties_of_integers_are_near_ties_and_a_certificate_is_of_the_factor(rng):
 
 
 def test_dependent_and_zero_columns_stay_so(rng):
-    """A duplicate, a zero, a constant beside an intercept, and a sum of two columns are never selected."""
+    """A duplicate, a zero, a constant with an intercept, and a sum of two columns are never selected."""
     X = rng.standard_normal((5000, 7)) + 100
     X[:, 2], X[:, 3], X[:, 4], X[:, 5] = X[:, 0], 0, 7, X[:, 0] + X[:, 1]
     y = X @ [1, 2, 0, 0, 0, 0, 0.1] + rng.standard_normal(5000)
@@ -374,7 +374,7 @@ def test_a_chunk_that_is_bad_in_its_second_block_leaves_nothing_of_its_first():
 
 
 def test_a_constant_column_of_a_long_chain_is_constant(rng):
-    """What is left of it has the rounding errors of 4000 steps, more than those of one."""
+    """The centred column holds the rounding errors of 4000 steps, which are larger than those of one."""
     X = rng.standard_normal((4000, 3))
     X[:, 1] = 0.1
     y = X[:, 0] + rng.standard_normal(4000)

@@ -116,7 +116,7 @@ def test_a_failed_claim_is_saved_with_the_command_that_shows_it_again(mine):
 
 
 def test_a_counterexample_is_shrunk(mine):
-    """By Hypothesis in `forall`, where it stays in the strategy; by columns and rows in `over`."""
+    """Hypothesis shrinks it within the strategy in `forall`; `over` shrinks it by columns and rows."""
     _, saved, output = mine
     with np.load(saved / "mine-shrunk.npz") as found:
         assert int(found["call"]) == 2

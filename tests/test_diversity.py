@@ -51,7 +51,7 @@ def selections(design):
 
 
 def coefficients(X, y):
-    """By the normal equations."""
+    """Return the coefficients by the normal equations."""
     return np.linalg.solve(X.T @ X, X.T @ y)
 
 

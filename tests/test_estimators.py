@@ -88,7 +88,7 @@ def test_agrees_with_theirs_on_targets(rng, X, y, name, fit_intercept):
 
 @pytest.mark.filterwarnings("ignore:the path ended:RuntimeWarning")
 def test_many_targets_are_as_one_by_one(rng, X, y):
-    """By `batch_omp`, with and without weights; a feature of one column keeps its dimension."""
+    """`batch_omp` fits them, with and without weights; a feature of one column keeps its dimension."""
     Y = y[:, None] + rng.standard_normal((60, 12)) * np.arange(12)
     weight = rng.uniform(0, 2, 60)
     for model in (ours("OrthogonalMatchingPursuit"), OrthogonalMatchingPursuit(tol=60.0)):
@@ -144,7 +144,7 @@ def test_the_scale_of_y_does_not_matter(X, y, name, scale):
 @pytest.mark.parametrize("positive", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_lasso_is_optimal_under_ties(rng, kind, positive):
-    """By the KKT conditions, at each knot and at α; scikit-learn fails them on these designs."""
+    """The KKT conditions hold at each knot and at α; scikit-learn fails them on these designs."""
     for fit_intercept in (False, True):
         for _ in range(10):
             X, y = tied(kind, int(rng.integers(6, 12)), rng)
@@ -172,7 +172,7 @@ def test_the_path_of_lasso(rng):
     near(model.coef_path_[:, :-1], path.coef[: model.n_iter_].T)
     near(model.alphas_[:-1], path.knots[: model.n_iter_] / len(y))
     assert set(model.active_) == set(np.flatnonzero(model.coef_))
-    for i, alpha in enumerate(model.alphas_):  # ends at a knot: there is no other beside it
+    for i, alpha in enumerate(model.alphas_):  # ends at a knot: no other is next to it
         again = LassoLars(alpha=alpha).fit(X, y)
         assert (again.n_iter_, again.alphas_[-1]) == (i, alpha)
     less = clone(model).set_params(fit_path=False).fit(X, y)
@@ -288,7 +288,7 @@ def test_float32_is_kept(rng, name):
 
 @each_estimator
 def test_weights_count_rows(rng, X, y, name):
-    """As rows repeated; without an intercept and a penalty as rows multiplied by √w."""
+    """Weights act as repeated rows; without intercept and penalty, also as rows multiplied by √w."""
     count, groups = rng.integers(0, 4, 60), np.arange(60) % 4
     rows = np.repeat(np.arange(60), count)
     folds = [list(LeaveOneGroupOut().split(X[kept], groups=groups[kept])) for kept in (slice(None), rows)]

@@ -242,25 +242,29 @@ class TestSets:
         found = sl.best_subset(self.X, self.y, 3, intercept=intercept, sample_weight=weights)
         Z, t = prepared(self.X, self.y, intercept, False, weights)
         for j in range(6):
-            told = explain(self.X, self.y, found, j, sample_weight=weights)
+            explanation = explain(self.X, self.y, found, j, sample_weight=weights)
             S = [i for i in found.support if i != j]
             here, more = r2(Z[:, S], t), r2(Z[:, [*S, j]], t)
-            assert (told.kind, told.given.tolist(), told.step > 0) == ("set", S, j in found.support)
-            assert told.r2 == pytest.approx(here, abs=1e-11)
-            assert told.gain == pytest.approx(more - here, abs=1e-11)
-            assert "no set of 3 features (with those forced, if any were) explains more" in str(told)
+            assert (explanation.kind, explanation.given.tolist(), explanation.step > 0) == (
+                "set",
+                S,
+                j in found.support,
+            )
+            assert explanation.r2 == pytest.approx(here, abs=1e-11)
+            assert explanation.gain == pytest.approx(more - here, abs=1e-11)
+            assert "no set of 3 features (with those forced, if any were) explains more" in str(explanation)
             if j in found.support:
                 others = {i: r2(Z[:, [*S, i]], t) for i in range(6) if i not in found.support}
                 best = max(others, key=others.get)
-                assert told.runner_up == best
-                assert told.margin == pytest.approx((more - others[best]) / (more - here), rel=1e-6)
+                assert explanation.runner_up == best
+                assert explanation.margin == pytest.approx((more - others[best]) / (more - here), rel=1e-6)
                 assert (
                     f"without it R² would fall by {more - here:.3g}, from {more:.4g}; in its place x{best}"
-                    in str(told)
+                    in str(explanation)
                 )
             else:
-                assert f"x{j} was not selected: the selected features determine " in str(told)
-                assert f"would raise R² by {more - here:.3g}" in str(told)
+                assert f"x{j} was not selected: the selected features determine " in str(explanation)
+                assert f"would raise R² by {more - here:.3g}" in str(explanation)
 
     def test_other_sets(self):
         X, y = sl.ensembles.gaussian(40, 60, rng=0)

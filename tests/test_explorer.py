@@ -205,7 +205,7 @@ def test_of_any_floats_what_snapped_is_tied(lengths):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_tie_within_reach_is_found(seed):
-    """Where another feature is the first, a little further out than y went, there is a tie on the way."""
+    """If another feature is first a little further out than y went, there is a tie on the way."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-2, 2, (2, 5)) * [1, 1, 3, 0.3, 10]
     y = np.array([np.cos(seed), np.sin(seed)])
@@ -216,7 +216,7 @@ def test_a_tie_within_reach_is_found(seed):
 
 
 def test_the_nearest_tie_by_hand():
-    """Of these columns 1 is the second at y, but 2, longer, is tied with 0 nearer to it."""
+    """Column 1 is the second at y, but the longer column 2 is tied with 0 nearer to it."""
     state = State(((1.0, 0.0), (0.99, 0.01), (0.9, 5.0)), (1.0, 0.0), 0.5)
     moved = snapped(state, "y", 0.05)
     assert sl.first_entry(moved.X, moved.y).tied == (0, 2)

@@ -90,7 +90,7 @@ TO_NONE = (
 
 
 def reached(kind, *headers):
-    """Whether a request comes to the app, and else the messages that it gets."""
+    """Return whether a request comes to the app; otherwise the messages that it gets."""
     seen, sent = [], []
 
     async def app(scope, receive, send):

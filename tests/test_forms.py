@@ -14,7 +14,7 @@ def test_the_table_tells_what_happens(name):
 
 @pytest.mark.parametrize("name", forms.names())
 def test_a_large_sparse_design_stays_sparse_or_is_refused_before_it_is_copied(name):
-    """As an array it has 75 GiB."""
+    """The design would have 75 GiB as an array."""
     error, peak = forms.on_large(name)
     assert peak < 2**27
     assert isinstance(error, MemoryError) == forms.SUPPORT[name].copies

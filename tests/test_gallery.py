@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def found():
-    """What each script leaves behind, by its name; each draws one figure."""
+    """Return the names that each script leaves, by its name; each draws one figure."""
     left = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plt, "show", lambda: None)

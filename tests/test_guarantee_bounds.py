@@ -1,4 +1,4 @@
-"""`guarantee_bounds` beside constants by enumeration, and the theorems on more than 10,000 designs."""
+"""`guarantee_bounds` compared with constants by enumeration, and the theorems on more than 10,000 designs."""
 
 import dataclasses
 import itertools
@@ -35,7 +35,7 @@ def by_name(found, algorithm):
     return {bound.name: bound for bound in found.of(algorithm)}
 
 
-# ---- each constant and each factor beside its definition
+# ---- each constant and each factor compared with its definition
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -231,7 +231,7 @@ def test_recovery_conditions_are_met_at_all():
 @pytest.mark.parametrize("size", [1e2, 1e3, 1e5])
 @pytest.mark.parametrize("short", [1e-13, 1e-12, 1e-10])
 def test_recovery_is_not_promised_where_picks_tie_to_rounding(size, short):
-    """ERC = 1 − short < 1, but beside the third coefficient the other correlations tie."""
+    """ERC = 1 − short < 1, but the other correlations tie with that of the third coefficient."""
     w = (1 - short) / 2
     X = np.array([[w, 1, 0, 0], [w, 0, 1, 0], [0, 0, 0, 1], [math.sqrt(1 - 2 * w * w), 0, 0, 0]])
     for y in (np.array([1.0, 1, size, 0]), np.array([1.0, 1, size, short / 8])):
@@ -250,7 +250,7 @@ def test_what_is_in_a_span_by_rounding_alone_is_not_counted_out(seed):
 
 @pytest.mark.parametrize("family", FAMILIES_EXACT)
 def test_promises_on_nearly_dependent_columns_in_rationals(family):
-    """What applies is kept, and what was achieved, and the best, are where they are said to be."""
+    """Applicable bounds hold, and the achieved and the best values lie in their intervals."""
     for seed in range(25):
         rng = np.random.default_rng([seed, FAMILIES_EXACT.index(family)])
         X, y = nearly_dependent(family, rng)

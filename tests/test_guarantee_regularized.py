@@ -121,7 +121,7 @@ def where_f_falls():
 
 @pytest.mark.parametrize("delta", [0.1, 0.7, None])
 def test_forward_regression_where_f_falls(delta):
-    """1 − e^{−γ} beside g(S)/max g by enumeration, f by its eigenvalues; 1 − e^{−1.5γ} is broken."""
+    """1 − e^{−γ} compared with g(S)/max g by enumeration, f by its eigenvalues; 1 − e^{−1.5γ} is broken."""
     slack, more = [], []
     for X, y, k, nu in where_f_falls():
         if delta:  # f_de needs no unit columns

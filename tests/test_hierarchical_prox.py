@@ -71,7 +71,7 @@ def is_feasible(b, z, M):
 
 
 def check_against_rationals(v, w, lam, M, slack=0.0):
-    """Every row of a result beside the exact minimiser; for v (d, p), ‖v_j‖ is rounded."""
+    """Every row of a result is compared with the exact minimiser; for v (d, p), ‖v_j‖ is rounded."""
     step = hier_prox(v, w, lam=lam, M=M) if v.ndim == 1 else group_hier_prox(v, w, lam=lam, M=M)
     for j, b in enumerate(step.theta):
         n = math.hypot(*np.atleast_1d(v[j]))

@@ -25,7 +25,7 @@ BUDGET = {
 }
 
 
-def test_every_room_has_its_storey():
+def test_every_room_has_its_layer():
     assert {room(name) for name in MODULES} == set(ROOMS)
 
 
@@ -33,7 +33,7 @@ def test_every_room_has_its_storey():
 def test_imports_run_downwards(name):
     here = ROOMS.index(room(name))
     for target in imports(name):
-        if target == "":  # the root: its names are public, so only the upper storeys take them
+        if target == "":  # the root: its names are public, so only the upper layers take them
             assert room(name) in (*FLOORS[-1], *FLOORS[-2]), name
         elif room(target) != room(name):
             assert ROOMS.index(room(target)) < here, f"{name} imports {target}"
@@ -111,7 +111,7 @@ def test_the_papers_experiments_import_no_private_module():
 
 @pytest.mark.parametrize("path", files("tests", "proofs_checks"), ids=lambda path: path.name)
 def test_no_test_imports_from_another(path):
-    """What several of them need is in a helper module."""
+    """Code that several test modules need is in a helper module."""
     assert not [name for name in _absolute(path) if any(part.startswith("test_") for part in name.split("."))]
 
 

@@ -352,7 +352,7 @@ def test_columns_constant_to_rounding_are_never_selected(standardize, weighted, 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_best_subset_is_proved_beside_an_intercept_where_columns_are_multiples(weighted, rng):
-    """What is left of multiples is a multiple only to rounding: the columns themselves decide."""
+    """Centred multiples are multiples only to rounding, so the columns themselves decide."""
     X = rng.standard_normal((40, 8))
     X = np.column_stack([X, X[:, 2], 2 * X[:, 3], -X[:, 1]])
     y = X[:, :3] @ [1, 2, 3] + 0.3 * rng.standard_normal(40)

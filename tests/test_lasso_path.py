@@ -202,7 +202,7 @@ def test_knots_that_do_not_fall_end_the_path():
 
 
 def exact_violation(X, y, coef, lam, S=()):
-    """Of |c_j − λ·sign β_j| and |c_j| − λ the largest, over what the bounds on rounding allow.
+    """Return the largest |c_j − λ·sign β_j| or |c_j| − λ, divided by the bound on rounding.
 
     That is 8·(√n + 1) times what rounding of β and y moves c by, and 1e-4·λ. In exact fractions.
     """
@@ -230,7 +230,7 @@ def low_rank(n, d, rank, noise, seed):
 @pytest.mark.parametrize("shape", [(14, 60, 7), (20, 120, 10), (30, 40, 8)])
 @pytest.mark.parametrize("noise", [1e-2, 3e-4, 1e-4, 1e-6, 1e-8])
 def test_low_rank_plus_noise(shape, noise):
-    """A guess that was proved, refused and made again went round for ever; others were wrong by 1,300·λ."""
+    """A guess that was proved, refused and made again looped without end; others were wrong by 1,300·λ."""
     for seed in (0, 8):
         X, y = low_rank(*shape, noise, seed)
         path = sl.lasso_path(X, y)

@@ -45,7 +45,7 @@ def page(site):
 
 @pytest.fixture(scope="module")
 def shown(page):
-    """Of each row of the page its id, paper, verdict, symbols and cells."""
+    """Return the id, paper, verdict, symbols and cells of each row of the page."""
     return [tuple(html.unescape(part) for part in found) for found in ROW.findall(page)]
 
 

@@ -41,7 +41,7 @@ def test_notebook_runs_with_its_solutions(path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_teaches(path):
-    """What one will learn; outputs; four to six exercises in order, each with a solution that asserts."""
+    """A notebook has goals, outputs, and four to six exercises, each with a solution that asserts."""
     cells = read(path).cells
     text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     assert "**You will learn**" in cells[0].source

@@ -27,7 +27,7 @@ def square(v):
 
 
 def decreases(X, y, S):
-    """By how much each feature off S decreases ‖r‖², and those in the span of S."""
+    """Return the decrease of ‖r‖² by each feature off S, and the features in the span of S."""
     columns, y = fractions(X.T), fractions(y)
     chosen = [columns[j] for j in S]
     now = square(residual(chosen, y))

@@ -162,7 +162,7 @@ def test_given_lengths_leave_a_product_a_step(rng):
     assert_same(found, expected, 1e-11)
     checks = 1  # of the adjoint
     assert X.forward == checks + k
-    assert X.backward == checks + k  # with y and the residuals before k, the last of which nobody needs
+    assert X.backward == checks + k  # with y and the residuals before k, and the last of them is not needed
     X.forward = X.backward = 0
     path = sl.lasso_path(sl.Problem(X, y, column_norms=lengths), max_steps=10)
     assert_same(path, sl.lasso_path(X.dense(), y, max_steps=10), 1e-11)

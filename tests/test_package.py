@@ -144,9 +144,9 @@ pair = Pair(np.ones(4), np.ones(4))
 @pytest.mark.slow
 @pytest.mark.parametrize("chosen", [False, True])
 def test_a_change_in_one_kernel_file_is_noticed_by_those_that_call_it(chosen, tmp_path):
-    """In place, wherever Numba is told to write: nothing out of date is left, for the files are the same.
+    """Nothing out of date is left where Numba writes, because the same files are written again.
 
-    Nor is anything out of date read: the types of the arguments, kept there, may name classes that are gone.
+    Nor is anything out of date read: the stored types of arguments may name classes that are gone.
     """
     folder = tmp_path / "sparselin" / "_kernels"
     folder.mkdir(parents=True)

@@ -47,7 +47,7 @@ def test_panels_carry_their_range():
 
 
 def test_the_colours_between_contours_are_an_image():
-    """As polygons they would be megabytes of SVG, with seams between them that look like contours."""
+    """Polygons would be megabytes of SVG, with seams between them that look like contours."""
     drawn = plots.penalty_panels([penalty_contours(limit) for limit in (1, 10, 100)])
     buffer = io.StringIO()
     drawn[0].figure.savefig(buffer, format="svg")
@@ -171,7 +171,7 @@ class TestSelection:
         assert line(ax, "pick, tied")[:, 1].tolist() == [0, 1]
 
     def test_a_step_without_a_runner_up_has_a_bar(self):
-        """Also on a logarithmic axis, which has no place for 0: it begins at the edge."""
+        """A logarithmic axis has no place for 0, so the bar begins at the edge there."""
         for y, scale in (([100.0, 10.0, 1.0], "log"), ([3.0, 2.0, 1.0], "linear")):
             path = sl.omp(np.eye(3), y, 3)
             ax = plots.show(path)

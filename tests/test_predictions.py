@@ -115,7 +115,7 @@ def test_new_rows_have_the_columns_of_the_fit(predict):
 
 
 def test_columns_of_the_same_name_go_by_position():
-    """As in scikit-learn; no selection by names puts them in order."""
+    """Positions count, as in scikit-learn, because names cannot tell such columns apart."""
     frame = pandas.DataFrame(X, columns=["a", "b", "a", "c", "d", "e"])
     path = sl.omp(frame, Y, 3)
     assert path.predict(frame).tolist() == path.predict(X).tolist()

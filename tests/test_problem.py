@@ -211,7 +211,7 @@ def test_no_warnings_on_ordinary_data(rng):
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize(("n", "d"), [(1, 5), (7, 40), (8, 4097), (20, 9000), (61, 30)])
 def test_products_of_few_rows(n, d, order, dtype):
-    """By our kernels up to ten rows, by BLAS from more; with strips, remainders of rows, odd numbers."""
+    """Our kernels multiply up to ten rows, BLAS more; strips, remainders and odd numbers are tried."""
     rng = np.random.default_rng(n)
     X = rng.normal(size=(n, d)).astype(dtype, order=order)
     problem = Problem(X, np.ones(n))
@@ -276,7 +276,7 @@ class TestFrames:
             sl.omp(pandas.DataFrame(data), y, 2, forced=["a"])
 
     def test_labels_of_which_some_are_no_names(self, rng):
-        """As in scikit-learn; where other names are given they do not matter."""
+        """Labels that are partly no strings are ignored, as in scikit-learn; other names can be given."""
         pandas = pytest.importorskip("pandas")
         data, y = rng.normal(size=(30, 3)), rng.normal(size=30)
         frame, path = pandas.DataFrame(data, columns=["a", 1, 2.5]), sl.omp(data, y, 2)
@@ -299,7 +299,7 @@ class TestFrames:
         refuses(r"np\.flatnonzero", sl.omp, X, Y, 2, forced=1.5, error=TypeError)
 
     def test_rows_that_X_does_not_have(self, rng):
-        """Labels of which some are the same, but not those that pandas gives when there are none."""
+        """Labels that repeat are refused, except the labels that pandas makes when there are none."""
         pandas = pytest.importorskip("pandas")
         data, y = pandas.DataFrame(rng.normal(size=(4, 2)), index=[*"abcd"]), rng.normal(size=4)
         for labels, first, row in (

@@ -44,7 +44,7 @@ def invoke(*arguments):
 
 
 def contents(folder):
-    """What every file of a folder holds, links as such."""
+    """Return the content of every file of a folder; links stay links."""
     found = {}
     for path in sorted(folder.rglob("*")):
         held = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else None
@@ -111,14 +111,14 @@ def put_in_the_way(path, kind, outside):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_written_over_what_another_wrote(report, kind, tmp_path, monkeypatch):
-    """Neither beside an earlier report, nor in a folder with that file alone; and before any work."""
+    """It refuses before any work, next to an earlier report and in a folder with that file alone."""
     name, line, earlier, _ = report
     monkeypatch.setattr(WORK[name], None)
     for file in [path.name for path in earlier.iterdir()]:
-        for where in ("beside", "alone"):
+        for where in ("next to it", "alone"):
             place = tmp_path / where / file
             folder, outside = place / "out", place / "outside"
-            if where == "beside":
+            if where == "next to it":
                 shutil.copytree(earlier, folder)
             else:
                 folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What results are to those who look at them: a line, a table, a frame, equality, names, predictions."""
+"""Results as users see them: a line, a table, a frame, equality, names, predictions."""
 
 import copy
 import dataclasses
@@ -194,7 +194,7 @@ def test_columns_of_the_frame(name):
 
 
 def test_what_stands_below_a_table():
-    """What R² is the share of, the intercept, the units, the status."""
+    """The lines below a table state the total of R², the intercept, the units and the status."""
     against, uncentred = "R² = 1 − ‖r‖²/‖y − ȳ‖²", "R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept"
     units = "λ is of the standardized columns, coefficients are in the units of X"
     end = "COMPLETED: completed as requested"
@@ -241,7 +241,7 @@ def arrays(value):
 
 
 def test_equality(found):
-    """Of a copy, whatever the protocol; of no result with one field changed, nor of anything else."""
+    """A copy is equal, by any protocol; a result with one changed field is not, nor is anything else."""
     copies = [pickle.loads(pickle.dumps(found, p)) for p in range(2, pickle.HIGHEST_PROTOCOL + 1)]
     for other in (copy.copy(found), copy.deepcopy(found), *copies):
         assert other == found

@@ -37,7 +37,7 @@ def design(rng):
 
 
 def test_the_literals_are_the_data_exactly(tmp_path, rng):
-    """Also where one entry is 2⁻¹⁰⁷⁴ and another 10¹⁴⁰."""
+    """They are exact even if one entry is 2⁻¹⁰⁷⁴ and another 10¹⁴⁰."""
     X, y = rng.normal(size=(3, 4)), rng.normal(size=3)
     X[0, 0], X[1, 1], y[2] = 5e-324, 1e140, -0.1
     certified(X, y, 2).to_rocq(tmp_path / "picks.v", X, y)

@@ -37,7 +37,7 @@ def test_a_table_with_names(tmp_path, target, names):
 
 @pytest.mark.parametrize("index", ["", "Unnamed: 0"])
 def test_an_index_that_a_frame_wrote_is_no_feature(tmp_path, index):
-    """As pandas writes it, and as it writes it again once it has read it."""
+    """Pandas writes an index, and writes it again once it has read it; neither is a feature."""
     lines = GOOD.splitlines()
     rows = [f"{index},{lines[0]}", *(f"patient {i},{line}" for i, line in enumerate(lines[1:]))]
     path = written(tmp_path, "\n".join(rows), "indexed.csv")

@@ -194,7 +194,7 @@ if how == "dask":
 elif how == "compress":
     print(sl.compress(big, y="c0", memory=memory).compressed.rows)
 else:
-    # without threads: PyArrow may wait for ever for one that the system refuses
+    # without threads: PyArrow may wait without end for one that the system refuses
     batches = pq.ParquetFile(big, pre_buffer=False).iter_batches(10000, use_threads=False)
     print(sum(batch.num_rows for batch in batches))
 """

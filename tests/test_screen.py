@@ -56,7 +56,7 @@ def test_the_bound_holds_and_is_not_loose(order, n):
 def few_large_entries(rest, a, n=20_000):
     """n/36 entries of 32767, and `rest` elsewhere; and a direction with the share a² of its square on them.
 
-    A sum in their order is large when the small terms come, of which each addition cuts off some.
+    A sum in their order is large when the small terms come, so each addition cuts off digits of them.
     """
     m = n // 36
     v, x = np.full(n, rest), np.full(n, np.sqrt((1 - a**2) / (n - m)))

@@ -128,13 +128,13 @@ def test_cross_validation_by_hand(chosen, diabetes):
     by_fold = np.array([np.bincount(of_row, row) / counts for row in squares])
     error = squares.mean(axis=1)
     spread = np.sqrt(counts @ (by_fold.T - error) ** 2 / 442 / 9)
-    told = found["cross_validation"]
-    np.testing.assert_allclose(told["error"], error, rtol=1e-9)
-    np.testing.assert_allclose(told["standard_error"], spread, rtol=1e-9)
-    np.testing.assert_allclose(1 - np.array(told["r2"]), error / mean.mean(), rtol=1e-9)
+    errors = found["cross_validation"]
+    np.testing.assert_allclose(errors["error"], error, rtol=1e-9)
+    np.testing.assert_allclose(errors["standard_error"], spread, rtol=1e-9)
+    np.testing.assert_allclose(1 - np.array(errors["r2"]), error / mean.mean(), rtol=1e-9)
     best = int(np.argmin(error))
     fewest = min(t for t in range(11) if error[t] <= error[best] + spread[best])
-    assert (told["best"], told["chosen"], found["k"]) == (best, fewest, fewest)
+    assert (errors["best"], errors["chosen"], found["k"]) == (best, fewest, fewest)
     assert f"{error[fewest]:.0f} ± {spread[fewest]:.0f} with {fewest} features" in output
     assert f"The least is {error[best]:.0f} ± {spread[best]:.0f} with {best} features" in output
     assert f"; {fewest} is chosen as the fewest within one standard error of it" in output
@@ -285,15 +285,15 @@ def test_what_to_beware_of(tmp_path, frame):
 
 @pytest.mark.parametrize("method", ["omp", "ols", "sequential-lasso"])
 def test_the_runner_up_is_the_second_best(method, diabetes, monkeypatch):
-    """By the rule at each step, on columns projected off S by least squares."""
+    """The rule is applied at each step to columns projected off S by least squares."""
     monkeypatch.setattr(findings, "CLOSE", 1.0)
     diabetes = diabetes._replace(forced=("age",))
     found = methods.select(diabetes, method, 7)
     Z = diabetes.X - diabetes.X.mean(axis=0)
     Z /= np.linalg.norm(Z, axis=0)
-    told = findings.close_decisions(diabetes, method, found)
-    assert [close.step for close in told] == list(range(2, 8))
-    for close in told:
+    decisions = findings.close_decisions(diabetes, method, found)
+    assert [close.step for close in decisions] == list(range(2, 8))
+    for close in decisions:
         S = found.path.support[: close.step - 1]
         left = Z - Z[:, S] @ np.linalg.lstsq(Z[:, S], Z)[0]
         size = np.abs(left.T @ diabetes.y)
@@ -314,15 +314,17 @@ def test_inflation_is_of_the_other_selected_features(diabetes):
         factors[diabetes.names[j]] = 1 / (
             1 - LinearRegression().fit(rest, diabetes.X[:, j]).score(rest, diabetes.X[:, j])
         )
-    told = dict(findings.inflated(diabetes, found))
+    inflated = dict(findings.inflated(diabetes, found))
     still = [0.1, 0.3, 0.7, 0.9, 1.1, 2.3]
     names = tuple(map(str, still))
     more = diabetes._replace(
         X=np.column_stack([diabetes.X, np.tile(still, (442, 1))]), names=diabetes.names + names, forced=names
     )
-    assert {name for name, _ in findings.inflated(more, methods.select(more, "omp", 14))} == set(told)
-    assert told == pytest.approx({name: f for name, f in factors.items() if f > findings.INFLATED}, rel=1e-8)
-    assert told
+    assert {name for name, _ in findings.inflated(more, methods.select(more, "omp", 14))} == set(inflated)
+    assert inflated == pytest.approx(
+        {name: f for name, f in factors.items() if f > findings.INFLATED}, rel=1e-8
+    )
+    assert inflated
 
 
 def test_names_are_shown_as_they_are(tmp_path):

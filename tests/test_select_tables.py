@@ -34,7 +34,7 @@ pd = pytest.importorskip("pandas")
     ],
 )
 def test_other_separators(tmp_path, frame, form, written):
-    """As R's write.csv2 writes them, with decimal commas, and spreadsheets; the program reads them so too."""
+    """Tables of R's write.csv2, with decimal commas, and of spreadsheets are read, by the page too."""
     options = ("--k=3", "--folds=0", "--target=progression")
     frame.head(60).to_csv(tmp_path / "table.csv", index=False, **form)
     _, folder = run(tmp_path, None, *options, exit_code=0)
@@ -148,7 +148,7 @@ FRENCH = "größe,prix €,y\n1,2,3\n4,5.5,6\n-1,0,1\n2,3,5\n7,1,1\n"
      ("utf-16", "UTF-16"), ("utf-16-le", "UTF-16-LE"), ("utf-16-be", "UTF-16-BE"), ("utf-32", "UTF-32")],
 )  # fmt: skip
 def test_tables_in_all_encodings(tmp_path, capsys, encoding, said, name, packed):
-    """As they are found, and as --encoding says; the program on the page reads the same."""
+    """Encodings are found, or given by --encoding; the program on the page reads the same table."""
     text = FRENCH if encoding != "latin-1" else FRENCH.replace("€", "\x81")  # no letter of cp1252
     data = text.encode(encoding)
     (tmp_path / name).write_bytes(gzip.compress(data) if packed else data)
@@ -266,7 +266,7 @@ def test_broken_parquets_are_named(tmp_path, no_pictures, option):
 
 def test_a_panic_of_the_reader_of_parquet_is_an_error(tmp_path, monkeypatch):
     class PanicException(BaseException):
-        """That of polars is no Exception."""
+        """The PanicException of polars, which is not an Exception."""
 
     def panic(path):
         raise PanicException("called `Result::unwrap()`\nand more")

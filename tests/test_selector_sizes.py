@@ -1,4 +1,4 @@
-"""How selectors choose the number of features: criteria, cross-validation, tolerances, shares."""
+"""The number of features that selectors choose: criteria, cross-validation, tolerances, shares."""
 
 import math
 import pickle
@@ -24,7 +24,7 @@ from sparselin.estimators import DiverseSelector, OLSSelector, OMPSelector, Sequ
 
 
 def penalty(name, n, parameters, chosen, p, gamma):
-    """What a criterion adds to −2·log-likelihood."""
+    """Return the term that a criterion adds to −2·log-likelihood."""
     extra = 2 * gamma * math.log(math.comb(p, chosen)) if name == "ebic" else 0.0
     return {"aic": 2.0}.get(name, math.log(n)) * parameters + extra
 
@@ -89,7 +89,7 @@ def test_criterion_of_dependent_columns(rng):
 
 
 def test_criterion_of_groups(rng):
-    """The dummies of a category have the rank of one less beside an intercept; C(p, u) counts groups."""
+    """The dummies of a category lose one rank to an intercept; C(p, u) counts groups."""
     labels = rng.integers(0, 3, 80)
     X = np.column_stack([np.eye(3)[labels], rng.standard_normal((80, 4))])
     Y = np.column_stack([labels == 1, X[:, 4]]) + 0.3 * rng.standard_normal((80, 2))
@@ -130,7 +130,7 @@ def test_dependent_forced_columns_are_no_parameters(rng, loss):
 
 
 def test_ebic_stops_at_its_first_minimum():
-    """With many features of noise EBIC falls again, below that minimum."""
+    """EBIC falls again below that minimum if there are many features of noise."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((100, 5000))
     y = 2 * X[:, 3] - X[:, 8] + rng.standard_normal(100)
@@ -148,7 +148,7 @@ def test_weights_repeat_rows(rng):
 
 
 def test_zeros_of_either_sign_make_one_row():
-    """With an intercept two features fit three different rows, each of them twice, without a residual."""
+    """Two features and an intercept fit three different rows, each given twice, without a residual."""
     rows, y = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), np.tile([1.0, 2.0, 4.0], 2)
     signed = np.where(rows == 0, -0.0, rows)
     stored = sp.coo_array((signed.ravel(), np.divmod(np.arange(6), 2)), shape=(3, 2))
@@ -279,7 +279,7 @@ def test_a_mean_beyond_the_floats(rng):
 
 
 def test_cross_validation_without_a_feature():
-    """The path on all rows has none, although folds could pick one."""
+    """The path on all rows selects no feature, although folds could pick one."""
     even = np.tile([1.0, -1.0], 20)[:, None]
     found = OMPSelector("cv", fit_intercept=False).fit(even, np.repeat([1.0, 2.0], 20))
     assert found.scores_.tolist() == [2.5]
@@ -344,7 +344,7 @@ def test_an_exact_fit_is_within_any_tolerance(selector, tol):
 
 
 def test_separated_classes(rng):
-    """The last model that is finite is kept, and the status told."""
+    """The last finite model is kept, and the status is reported."""
     X, y, _ = generalized(rng, "logistic")
     X[:, 3] = np.where(y > 0, 1, -1) * rng.uniform(0.01, 3, len(y))
     X[:, 5] = np.where(y > 0, 1, -1) * rng.uniform(1, 1.1, len(y)) * 9

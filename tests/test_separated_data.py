@@ -77,7 +77,7 @@ def test_steps_from_where_the_loss_is_almost_linear():
 
 
 def test_nearly_dependent_columns(rng):
-    """Separated beside an offset of 10⁸, or undecided."""
+    """The data are separated despite an offset of 10⁸, or it is undecided."""
     X, y = draw("logistic", rng)
     X[:, 4] = 1e8 + (y & (rng.random(80) < 0.5))
     path = sl.generalized_omp(X, y, 3, loss="logistic", forced=[3, 4])

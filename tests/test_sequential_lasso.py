@@ -197,7 +197,7 @@ def test_ties_against_exact_fractions_whatever_the_order_of_the_columns(dtype):
 
 
 def test_a_degenerate_tie_whatever_the_order_of_the_columns():
-    """z₆ = z₀ beside column 1: A(S) = {0, 6}, of which rounding used to hide one."""
+    """z₆ = z₀ off column 1: A(S) = {0, 6}; rounding used to hide one of the two."""
     X = np.array(
         [
             [1.0, 1, 0, 1, 1, 0, 0],

@@ -26,7 +26,7 @@ docstrings, formulas, links = map(importlib.import_module, ("docstrings", "formu
 
 
 def tree(text, **options):
-    """What docutils makes of a docstring, without a complaint; names are left as they are."""
+    """Return the tree that docutils makes of a docstring without a complaint; names stay as they are."""
     complaints = io.StringIO()
     rst = "\n".join(docstrings.as_rst(inspect.cleandoc(text).split("\n"), **options))
     rst = ".. default-role:: literal\n\n" + rst.replace(":doc:", ":title:")
@@ -141,7 +141,7 @@ def test_fields_can_be_linked_and_are_told_once():
 
         @property
         def exact(self):
-            """Whether they agree, told again."""
+            """Return whether both agree, in other words."""
 
     rst = docstrings.as_rst(inspect.getdoc(Result).split("\n"), owner=Result)
     assert [line for line in rst if "attribute::" in line] == [".. py:attribute:: lower"]

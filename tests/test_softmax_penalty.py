@@ -169,7 +169,7 @@ def test_permuting_x_permutes_w(beta, random):
 
 @given(MODERATE, st.floats(0, 1), st.data())
 def test_it_is_concave_and_increasing_in_x(beta, share, data):
-    """As an infimum of affine functions with coefficients 1/softmax² ≥ 1."""
+    """It is an infimum of affine functions with coefficients 1/softmax² ≥ 1."""
     x = beta**2
     z = np.array(data.draw(st.lists(st.floats(0, 1e4), min_size=len(x), max_size=len(x))))
     between = softmax_penalty(share * x + (1 - share) * z).value

@@ -83,7 +83,7 @@ def test_intervals_hold_it_whatever_the_node_limit(kind, node_limit, rng):
 
 
 def is_semidefinite(A):
-    """By symmetric elimination in rationals."""
+    """Return whether a matrix is semidefinite, by symmetric elimination in rationals."""
     A = [row[:] for row in A]
     for p in range(len(A)):
         if A[p][p] < 0 or (A[p][p] == 0 and any(A[p][p:])):

@@ -145,7 +145,7 @@ def test_zero_eigenvalues_count_as_zero():
 
 
 def eigenvalues_below(D, squares, x):
-    """How many eigenvalues of diag(D) + uuᵀ are below x, none of the D, exactly: Sylvester's law of inertia.
+    """Count the eigenvalues of diag(D) + uuᵀ below x ≠ D_i exactly, by Sylvester's law of inertia.
 
     Among D_j < x one eigenvalue has moved up beyond x iff 1 + Σ u_j²/(D_j − x) < 0.
     """

@@ -111,7 +111,7 @@ def test_additions_alone_are_trapped_and_deletions_are_not():
 
 
 def test_the_complete_search_ends_where_f_is_zero():
-    """f = 0 everywhere: with "≥" additions and deletions would go on for ever."""
+    """f = 0 everywhere: with "≥" additions and deletions would never end."""
     f = Table((0.0,) * 8)
     found = sl.local_search(np.eye(3), np.ones(3), regularizer=f, exchange=True)
     assert (found.moves, found.support.tolist()) == (0, [0, 1, 2])  # U has the largest R²

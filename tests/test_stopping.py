@@ -54,7 +54,7 @@ def stopping_methods(X, y, k):
 
 @pytest.mark.parametrize("rule", [{"residual": 0.0}, {"tol": 0.0}, {"tol": 1e-17}, {"residual": 0, "tol": 0}])
 def test_every_method_calls_a_zero_residual_an_exact_fit(rule):
-    """Whether or not all digits of ‖r‖ vanish: over integers they often do."""
+    """EXACT_FIT does not depend on whether all digits of ‖r‖ vanish, as they often do over integers."""
     fits = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -74,7 +74,7 @@ def test_every_method_calls_a_zero_residual_an_exact_fit(rule):
 
 @pytest.mark.parametrize("unit", [1.0, 1e-3, 2.0**60])
 def test_every_method_stops_at_exactly_the_level_that_another_reached(unit):
-    """On orthogonal columns, of which all methods pick the same, at residual norms with rounding errors."""
+    """All methods pick the same orthogonal columns and stop at residual norms with rounding errors."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
         X = np.linalg.qr(rng.standard_normal((9, 9)))[0][:, :6] * rng.uniform(0.5, 2)

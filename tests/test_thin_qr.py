@@ -90,7 +90,7 @@ def test_a_basis_takes_no_more():
 
 
 def chains(apart):
-    """Columns that keep a share of their length each, of which no step by itself loses much."""
+    """Columns that each keep a share of their length, so that no single step loses much."""
     rng = np.random.default_rng(0)
     Q, _ = np.linalg.qr(rng.normal(size=(200, 60)))
     for keep, length in ((0.51, 30), (0.51, 40), (0.6, 60), (0.72, 60), (0.9, 60)):

@@ -1,6 +1,6 @@
 """The pool: it does all parts, passes errors on, gives BLAS its threads back, and survives interrupts.
 
-And processes, of which a killed one is replaced.
+Processes are tested too: a killed one is replaced.
 """
 
 import os
@@ -23,7 +23,7 @@ from sparselin.parallel.processes import Lost, run_groups
 
 
 def blas_threads():
-    """Of the libraries that products run on; others may be loaded later and are left alone."""
+    """Return the threads of the libraries that compute products; others may be loaded later."""
     return [library.num_threads for library in threads._controller().lib_controllers]
 
 

@@ -1,4 +1,4 @@
-"""T, λ* and statuses beside exact arithmetic, where X_S is ill-conditioned."""
+"""T, λ* and statuses compared with exact arithmetic, where X_S is ill-conditioned."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_an_intercept_and_uncentred_columns(offset, y_offset, order, rng):
 
 
 def test_the_largest_is_not_dropped_because_its_bound_is_large():
-    """A column of length 1e8 beside a nearly dependent S: |c| = 1 is below what its bound by κ was."""
+    """A column of length 1e8 and a nearly dependent S: |c| = 1 is below what its bound by κ was."""
     X = np.array([[1.0, 1, 1e8, 0], [0, 2.0**-23, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0.5]])
     y = np.ones(4)
     path = sl.omp(X, y, 3, forced=[0, 1])
@@ -82,19 +82,19 @@ def test_what_may_be_the_largest_is_tied_though_it_may_be_zero():
 @pytest.mark.parametrize("apart", [1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize("scale", [1.0, 2.0**20])
 def test_measured_errors_bound_those_that_are_made(apart, scale, rng):
-    """Beside a nearly dependent S, in rationals: |ĉ − c| ≤ e, and e as small as rounded data allow."""
+    """For a nearly dependent S, |ĉ − c| ≤ e in rationals, and e is as small as rounded data allow."""
     for _ in range(5):
         X = rng.standard_normal((9, 6)) * np.array([1, 1, 1, 1, scale, 1 / scale])
         X[:, 1] = X[:, 0] + apart * X[:, 1]
         y = rng.standard_normal(9)
         problem = sl.Problem(X, y)
-        beside = measure(ThinQR(problem, [0, 1, 2]), np.array([3, 4, 5]))
+        found = measure(ThinQR(problem, [0, 1, 2]), np.array([3, 4, 5]))
         *_, (_, c, rest) = exact_steps(X, y, [0, 1, 2, 3], 3)
         exact = np.array([float(v) for v in c[3:]])
         length = np.array([float(dot(z, z)) ** 0.5 for z in rest[3:]])
-        assert np.all(np.abs(beside.c - exact) <= beside.error)
-        assert np.all(np.abs(beside.length - length) <= beside.length_error)
-        assert np.all(beside.error <= 1e-13 / apart * problem.column_norms[3:] * problem.y_norm)
+        assert np.all(np.abs(found.c - exact) <= found.error)
+        assert np.all(np.abs(found.length - length) <= found.length_error)
+        assert np.all(found.error <= 1e-13 / apart * problem.column_norms[3:] * problem.y_norm)
 
 
 def test_a_clear_column_is_not_concerned_by_the_condition_of_the_others(rng):
@@ -105,12 +105,12 @@ def test_a_clear_column_is_not_concerned_by_the_condition_of_the_others(rng):
     problem = sl.Problem(X, Q[:, 0] + Q[:, 2:] @ np.arange(1.0, 7.0))
     qr = ThinQR(problem, [0, 1])
     assert qr.kappa > 1e9
-    beside = measure(qr, np.arange(2, 8))
-    assert np.all(beside.error <= 1000 * problem.eps * problem.y_norm)
+    found = measure(qr, np.arange(2, 8))
+    assert np.all(found.error <= 1000 * problem.eps * problem.y_norm)
 
 
 def nearly_dependent_pair():
-    """Orthonormal u, w, v and others; r errs by κ = 1e9 along w beside u and u + 1e-9·w."""
+    """Orthonormal u, w, v and others; r errs by κ = 1e9 along w for u and u + 1e-9·w."""
     u, w, v, *others = np.linalg.qr(np.random.default_rng(0).normal(size=(60, 20)))[0].T
     return u, w, v, np.array(others)
 
@@ -141,7 +141,7 @@ def test_both_that_are_compared_may_err(gap, tied):
 
 @pytest.mark.parametrize("method", ["lasso", "omp"])
 def test_near_copies_in_float32_that_the_rule_proposes_again(method):
-    """What is barred came back as the first of the guesses, where it was no candidate."""
+    """A barred column came back as the first of the guesses, although it was no candidate."""
     X = [[-1.381953477859497, -1.3819531202316284, -1.3819530010223389],
          [-1.7292734384536743, -1.7292680740356445, -1.729267954826355],
          [0.42187806963920593, 0.42187732458114624, 0.4218772053718567]]  # fmt: skip

@@ -96,7 +96,7 @@ def integers(function):
 
 
 def sums_and_stores(loop, counts):
-    """Whether a loop adds up floats, in a variable or in one entry of an array, and stores in an array."""
+    """Return whether a loop sums floats, in a variable or an entry of an array, and stores in an array."""
     nodes = [node for line in loop.body for node in ast.walk(line)]
     if any(isinstance(node, ast.For | ast.While) for node in nodes):
         return False  # not vectorised; the inner ones are looked at by themselves

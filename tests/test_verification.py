@@ -290,7 +290,7 @@ def test_window_ratios_of_a_path():
 
 
 def test_window_ratios_are_where_the_support_changes():
-    """By the LASSO path with S unpenalised: the first knot below λ* is λ₂."""
+    """The first knot below λ* of the LASSO path with S unpenalised is λ₂."""
     X, y = ENSEMBLES["gaussian"].design(2, 0)
     support = sl.sequential_lasso(X, y, 4).support
     for t, ratio in enumerate(sl.window_ratios(X, y, 4)):

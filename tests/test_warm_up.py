@@ -37,7 +37,7 @@ def forms(data, method):
 
 
 def signatures():
-    """What is compiled or was taken from the cache, so that it does not matter what the cache holds."""
+    """Return the signatures that are compiled or came from the cache, whatever the cache holds."""
     modules = [vars(module) for name, module in sys.modules.items() if name.startswith("sparselin._kernels.")]
     kernels = [f for module in modules for f in module.values() if hasattr(f, "signatures")]
     return {(f.__module__, f.__name__, signature) for f in kernels for signature in f.signatures}
@@ -70,7 +70,7 @@ def decorators(tree):
 
 
 def test_no_one_but_kernels_calls_what_has_no_entry_from_python():
-    """Such a call would end the process."""
+    """A call from Python would end the process."""
     folder = ROOT / "_kernels"
     inner = {}
     for path in folder.glob("*.py"):
@@ -122,7 +122,7 @@ def log(monkeypatch):
 
 
 def written(monkeypatch, stream, *calls, patience=0.0):
-    """What a new listener writes to that stderr while these calls compile, nobody asking for messages."""
+    """Return the text that a new listener writes to stderr while the calls compile, without logging."""
     monkeypatch.setattr(logging.root, "level", logging.WARNING)
     logging.root.manager._clear_cache()
     monkeypatch.setattr("sys.stderr", stream)

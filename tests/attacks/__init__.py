@@ -10,10 +10,10 @@ first-order error that relative rounding of the data makes of it, computed from 
 is undecided, and never wrong.
 `python -m tests.attacks --help` has the rest; a failure is shrunk and written down in `found`.
 
-What no attack here states, for want of an oracle:
+Statements that no attack makes, because there is no oracle for them:
 
-- speed and memory, but for hangs; that a status BEYOND_PRECISION was needed (its share is told);
-- that T is no larger than it must be: rounding of the data, times C, is all that is asked;
+- speed and memory, but for hangs; that a status BEYOND_PRECISION was needed (its share is printed);
+- that T is no larger than it must be: rounding of the data, times C, is the only limit;
 - which of several solutions a LASSO path follows where columns are dependent, and whether it has more knots
   than it needs: KKT conditions at and between its knots cannot see either;
 - A(S) in ties of more than `paths.TIED` columns, or in ties that are such but for rounding;

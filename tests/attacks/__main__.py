@@ -18,7 +18,7 @@ from .designs import FAMILIES
 from .run import CRASH, FAILURES, HANG, RIGHT, UNDECIDED, WRONG, shrink, write_down
 
 VERDICTS = (RIGHT, UNDECIDED, WRONG, HANG, CRASH)
-# Of one family and method, so many failures are made small and written down; the others are counted.
+# The failures of one family and method that are made small and written down; the others are counted.
 KEPT = 3
 LAST = Path(tempfile.gettempdir()) / f"attack-{os.getpid()}"
 
@@ -35,7 +35,11 @@ def arguments():
     add("--family", action="append", choices=sorted(FAMILIES), help="this one alone; may be given again")
     add("--method", action="append", choices=sorted(ATTACKS), help="this one alone; may be given again")
     add("--seed", type=int, help="of the first designs, the next following; printed, fresh by default")
-    add("--cases", type=int, help="at most so many designs of each family: --seed N --cases 1 is one again")
+    add(
+        "--cases",
+        type=int,
+        help="at most this number of designs of each family: --seed N --cases 1 repeats one",
+    )
     add("--dry", action="store_true", help="do not shrink failures, nor write them down as tests")
     return parser.parse_args()
 
@@ -78,13 +82,15 @@ def one(family, method, seed, count, kept, write):
 
 def report(count, families, methods):
     def row(name, chosen):
-        told = Counter()
+        verdicts = Counter()
         for (family, method, kind), number in count.items():
             if chosen(family, method):
-                told[kind] += number
-        calls = sum(told.values())
-        share = f"{100 * told[UNDECIDED] / calls:.2f} %" if calls else "–"
-        say(f"{name:>24} {calls:>8}" + "".join(f" {told[kind]:>9}" for kind in VERDICTS) + f" {share:>10}")
+                verdicts[kind] += number
+        calls = sum(verdicts.values())
+        share = f"{100 * verdicts[UNDECIDED] / calls:.2f} %" if calls else "–"
+        say(
+            f"{name:>24} {calls:>8}" + "".join(f" {verdicts[kind]:>9}" for kind in VERDICTS) + f" {share:>10}"
+        )
 
     say("\n" + " " * 25 + "   calls" + "".join(f" {kind:>9}" for kind in VERDICTS) + "  undecided")
     for family in families:

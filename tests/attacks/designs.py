@@ -58,7 +58,7 @@ def low_rank(rng, n, d):
 
 
 def offset(rng, n, d):
-    """Columns at 10² … 10⁸ beside a forced column of ones; y at 0 or 10³."""
+    """Columns at 10² … 10⁸ and a forced column of ones; y at 0 or 10³."""
     n = max(n, d // 2, 4)
     Z = rng.standard_normal((n, d))
     y = response(rng, Z) + rng.choice([0.0, 1e3])

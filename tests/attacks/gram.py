@@ -1,4 +1,4 @@
-"""What selection paths and LASSO paths of a Gram matrix claim, on designs of integers, where XᵀX is exact.
+"""The claims of selection paths and LASSO paths of a Gram matrix, on designs of integers, where XᵀX is exact.
 
 With the sizes of `oracles.Step`, rounding G by eps moves c_i by C·eps·s(X_i)s(y). The factor that stands
 for X is right to d·eps of the longest column, and a column that it drops, as dependent on others, to √(d·eps)
@@ -47,7 +47,9 @@ def gram_omp(sl, case):
     if status == "COMPLETED":
         claim(len(support) == k, f"COMPLETED with {len(support)} of {k}")
     elif status == "EXACT_FIT":
-        claim(end.r <= C * math.sqrt(EPS) * end.sy, f"EXACT_FIT, but ‖r‖ = {end.r:.3g} beside {end.sy:.3g}")
+        claim(
+            end.r <= C * math.sqrt(EPS) * end.sy, f"EXACT_FIT, but ‖r‖ = {end.r:.3g} and s_y = {end.sy:.3g}"
+        )
     elif status in ("NO_CORRELATION", "RANK_EXHAUSTED"):
         e = errors(end, kappa)
         left = [j for j in certain(end) if abs(end.c[j]) > e[j] or status == "RANK_EXHAUSTED"]

@@ -1,4 +1,4 @@
-"""Exact oracles: every float is a rational number, and what is asked of a design is computed from those.
+"""Exact oracles: every float is a rational number, and all facts about a design are computed from those.
 
 They share no code with the package. With [X y] = N·2^p, N of integers, Q = N_S for independent S and
 D = det QᵀQ, the matrix D·P_S^⊥N = D·N − Q adj(QᵀQ) QᵀN holds integers, and all that greedy selection speaks
@@ -130,7 +130,7 @@ class Design:
         return self._subsets(self.eps)[0][sum(1 << int(j) for j in S)]
 
     def doubtful(self, S, eps=None):
-        """Whether S holds a column that rounding may put into the span of those before it."""
+        """Return whether rounding may put a column of S into the span of the columns before it."""
         return self._subsets(self.eps if eps is None else eps)[1][sum(1 << int(j) for j in S)]
 
     def _subsets(self, eps):
@@ -278,7 +278,7 @@ class Reduced:
 
     off (m, d) : |c_j − λ sign β_j| where β_j ≠ 0, (|c_j| − λ)₊ elsewhere off S; |⟨X_j, y − Xβ⟩| for j ∈ S.
     slack (m, d) : λ − |c_j|.
-    raw (m, d) : √n·‖X_j‖(‖y‖ + Σ‖X_i‖|β_i|), of which a backward error is some eps.
+    raw (m, d) : √n·‖X_j‖(‖y‖ + Σ‖X_i‖|β_i|), a backward error is some eps of it.
     size, data (m, d) : the like with S projected out (see `Step`), and that at β = 0.
     """
 

@@ -1,4 +1,4 @@
-"""What selection paths, first entries and LASSO paths claim, judged step by step, each at its own picks."""
+"""The claims of selection paths, first entries and LASSO paths, judged step by step at the picks so far."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .options import data, design, tolerance, translated
 from .oracles import C, Design, Reduced, number, part
 from .run import UNDECIDED, call, claim
 
-# Up to so many tied columns A(S) is found by enumeration.
+# A(S) is found by enumeration up to this number of tied columns.
 TIED = 9
 
 
@@ -36,7 +36,7 @@ def judge_end(exact, path, k, tol=0.0):
         within = tol * exact.at(exact.base).r
         claim(end.r <= within + C * exact.eps * end.sy, f"TOLERANCE, but ‖r‖ = {end.r:.3g} > {within:.3g}")
     elif status == "EXACT_FIT":
-        claim(end.r <= C * exact.eps * end.sy, f"EXACT_FIT, but ‖r‖ = {end.r:.3g} beside s_y = {end.sy:.3g}")
+        claim(end.r <= C * exact.eps * end.sy, f"EXACT_FIT, but ‖r‖ = {end.r:.3g} and s_y = {end.sy:.3g}")
     elif status == "NO_CORRELATION":
         left = [j for j in end.seen if abs(end.c[j]) > end.e()[j]]
         claim(
@@ -91,7 +91,7 @@ def judge_correlation(step, T, lam_star, margin, eps, words, spread=0.0):
 
 
 def spread_of(exact, forced):
-    """What correlations that are updated from pick to pick are known to: u√n‖X_j‖ times ‖r‖ at the start."""
+    """Return the error of correlations that are updated at each pick: u√n‖X_j‖ times ‖r‖ at the start."""
     step = exact.at(list(forced))
     return C * exact.eps * math.sqrt(exact.n) * (exact.length[: exact.d] * step.factor).max() * step.r
 
@@ -369,7 +369,7 @@ def lasso_path(sl, case):
 
 
 def lasso_path_options(sl, case):
-    """Of three paths one ends at λ = 0, one at a knot, and one has β ≥ 0."""
+    """Judge a path that ends at λ = 0, one that ends at a knot, or one with β ≥ 0, by turns of the seed."""
     X, y, options = data(case)
     path = call(case, sl.lasso_path, X, y, forced=case.forced, **options)
     if case.seed % 3 == 1 and len(path.knots) > 2:
@@ -402,7 +402,7 @@ def judge_path(sl, case, lam_min=0.0, positive=False):
         t = len(knots) + min(i, len(between) - 1)
         on = {j for j in np.flatnonzero(between[t - len(knots)]).tolist() if j not in S}
         wrong = [j for j in on ^ set(active) if not edge[t, j]]
-        words = f"active[{i}] = {active} of {len(knots)}, but {sorted(on)} are nonzero beside λ = {knots[i]}"
+        words = f"active[{i}] = {active} of {len(knots)}, but {sorted(on)} are nonzero near λ = {knots[i]}"
         claim(not wrong and list(active) == sorted(active), words)
     claim(path.status.name in ("COMPLETED", "BEYOND_PRECISION"), f"status {path.status.name}")
     last = np.asarray(lam_min, path.knots.dtype)

@@ -23,7 +23,7 @@ RIGHT, UNDECIDED, WRONG, HANG, CRASH = "right", "undecided", "wrong", "hang", "c
 FAILURES = (WRONG, HANG, CRASH)
 # A call is a hang beyond 100 times the median of its kind and size, and never below this many seconds.
 FACTOR, FLOOR = 100, 2.0
-# Until kernels are known to be compiled, so many, and no second try.
+# The limit in seconds until kernels are known to be compiled, without a second try.
 COLD = 120.0
 FOUND = Path(__file__).parent / "found"
 
@@ -87,7 +87,7 @@ CLOCK = Clock()
 
 @contextlib.contextmanager
 def within(seconds):
-    """Late after so many seconds of CPU time; long after, if compiled code stays, the process ends."""
+    """Raise Late after this CPU time in seconds; end the process long after, if compiled code stays."""
 
     def late(*_):
         raise Late
@@ -114,7 +114,7 @@ def call(case, function, *args, **kwargs):
                 warnings.simplefilter("error")
                 if case.X.dtype == np.float32 and 5 in case.X.shape:
                     # OpenBLAS's sgemv for matrices of five rows computes, and throws away, what lies
-                    # beside them in memory: a signalling NaN there warns, of X.T @ r by NumPy alone too
+                    # next to them in memory: a signalling NaN there warns, of X.T @ r by NumPy alone too
                     warnings.filterwarnings("ignore", "invalid value encountered in matmul")
                 answer = function(*args, **kwargs)
             CLOCK.times[key].append(time.process_time() - start)

@@ -1,4 +1,4 @@
-"""What the other methods claim, of few columns: by enumeration, exact inertia, or a witness."""
+"""The claims of the other methods on few columns, judged by enumeration, exact inertia, or a witness."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .oracles import C, Design, definiteness, number, objective, residual, root
 from .paths import answer, asked, error_of_fall, judge_end, judge_kkt, known, near
 from .run import UNDECIDED, call, claim
 
-# What intervals of R², a number in [0, 1], and quotients of R² may be off by beside what they say themselves.
+# The error that intervals of R², a number in [0, 1], and quotients of R² may have besides their own bounds.
 R2 = 1e-9
 # An interval that is wider than this, or may be, decides nothing.
 WIDE = 1e-3
@@ -48,7 +48,7 @@ def judge_r2(exact, S, claimed, words="R²"):
 
 
 def certainly_above(step, pick, T):
-    """Whether a lower index of T was passed over that is no zero to rounding."""
+    """Return whether a lower index of T was passed over although its correlation is certainly not zero."""
     return any(j < pick and abs(step.c[j]) > 2 * step.e()[j] for j in T)
 
 
@@ -84,7 +84,7 @@ def batch_omp(sl, case):
 
 
 def forward_regression(sl, case):
-    """Without a regularizer."""
+    """Judge forward regression without a regularizer."""
     exact, k = known(case), asked(case)
     X, y, options = data(case)
     found = call(case, sl.forward_regression, X, y, k, forced=case.forced, **options)
@@ -101,7 +101,7 @@ def forward_regression(sl, case):
             passed = not step.spanned[pick] and certainly_above(step, pick, best)
             claim(not passed, f"step {t} of {S}: not the first of {best}")
     judge_r2(exact, S, found.r2)
-    near(found.gains.sum(), found.value, 8 * exact.d * exact.eps, "Σ gains, beside the value,")
+    near(found.gains.sum(), found.value, 8 * exact.d * exact.eps, "Σ gains, compared with the value,")
     path = SimpleNamespace(status=path.status, support=path.support, dense_coef=path.dense_coef)
     return judge_end(exact, path, k + len(exact.base))
 
@@ -353,7 +353,7 @@ def judge_interval(interval, low, high, room, words):
 
 
 def certify(sl, case):
-    """What is certified is true, what is refused is false, and a certificate with another pick is refused."""
+    """Judge certificates: certified claims are true, refused ones false, and another pick is refused."""
     exact, k = known(case), asked(case)
     path = call(case, sl.omp, case.given(), case.y, k, forced=case.forced)
     if len(exact.at(case.forced).basis) < len(case.forced):
@@ -475,7 +475,7 @@ def regularized_bounds(sl, case):
                 not bound.applies or true >= bound.lower - R2 - off / top,
                 f"{bound.lower} promised, {true} achieved",
             )
-            if true >= 0:  # what is negative is told as 0
+            if true >= 0:  # a negative value is reported as 0
                 judge_interval(bound.achieved, true * top / high, true, 1e-14, "achieved of g")
     return UNDECIDED if any(bound.achieved.rounding > WIDE for bound in found.bounds) else None
 

@@ -41,7 +41,7 @@ def test_no_false_claim(family, method):
 
 
 # What attacks found while the rest was mended: coefficients that a correction left off the path, two knots
-# that float32 merged, forced columns dependent in float32, lengths of which cancellation took digits, gains
+# that float32 merged, forced columns dependent in float32, lengths that lost digits to cancellation, gains
 # within a κ-sized error, bounds by κ in `batch_omp`, ‖y‖ in float32, XᵀX of forced or last columns nearly
 # dependent, coefficients of the wrong sign and y fitted to √eps by a Gram matrix, a knot just above λ_min,
 # columns released from a span, float32 columns in the span that hid another, knots that a second start did
@@ -272,7 +272,7 @@ def dot(a, b):
 
 
 def test_the_oracle_knows_every_solution_of_a_tie():
-    """A(S) = (0, 6), of which the vertices of the solutions hold one index each."""
+    """A(S) = (0, 6); each vertex of the solutions holds one of the two indices."""
     X = [[1, 1, 0, 1, 1, 0, 0], [1, 0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 1, 0, 0], [0, 0, 1, 0, 1, 1, 0],
          [1, 1, 0, 0, 0, 0, 0]]  # fmt: skip
     step = Design(np.array(X, float), np.array([0.0, 3, -1, 0, 1])).at((1,))

@@ -1,1 +1,1 @@
-"""What a person does in a browser, in headless Chromium: `make browser`."""
+"""Tests that act as a person does in a browser, in headless Chromium: `make browser`."""

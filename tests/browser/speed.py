@@ -1,4 +1,4 @@
-"""How fast the explorer follows a drag, in headless Chromium: python -m tests.browser.speed [seconds]"""
+"""Time how the explorer follows a drag in headless Chromium: python -m tests.browser.speed [seconds]"""
 
 import sys
 import time

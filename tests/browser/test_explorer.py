@@ -41,7 +41,7 @@ def settled(driver, condition, what):
 
 
 def place(driver, what):
-    """Where a handle is, in pixels of the window, and how many pixels are 1."""
+    """Return the position of a handle in pixels of the window, and the pixels that make one unit."""
     return driver.execute_script(
         "const box = arguments[0].querySelector('.ring').getBoundingClientRect();"
         "return [box.x + box.width / 2, box.y + box.height / 2]",
