@@ -79,11 +79,10 @@ class TestSentences:
         for step, j in enumerate(self.path.support.tolist()):
             found = explain(self.problem, self.path, NAMES[j])
             assert str(found) == found.sentence == str(explain(self.X, self.y, self.path, j))
-            begin = f"{NAMES[j]} entered at step {step + 1} of 3 with the largest |c| = "
+            begin = f"{NAMES[j]} entered at step {step + 1} of 3 because its |c| = "
             runner_up, less = NAMES[found.runner_up], 100 * self.path.margin[step]
-            assert found.sentence.startswith(
-                f"{begin}{self.path.lam_star[step]:.4g}, {runner_up} having {less:.3g} %"
-            )
+            following = f" was the largest (next: {runner_up}, {less:.3g} % less)"
+            assert found.sentence.startswith(f"{begin}{self.path.lam_star[step]:.4g}{following}")
             assert found.sentence.endswith(f"R² rose from {found.r2:.4g} to {found.r2 + found.gain:.4g}.")
 
     def test_one_that_the_selected_features_determine(self):
@@ -93,24 +92,26 @@ class TestSentences:
         assert found.sentence.startswith("bmi was not selected in 3 steps: its |c| was ")
         assert f"{100 * found.ratio[0]:.3g} % of ldl's at step 1" in found.sentence
         assert f"it fell most at step {found.fall}, when ldl entered" in found.sentence
-        assert f"determine {rest:.3g} % of its variance, chiefly ldl (" in found.sentence
+        assert f"explain {rest:.3g} % of its variance, mainly ldl (" in found.sentence
         assert f"would raise R² by {found.gain:.3g}, from {found.r2:.4g}" in found.sentence
         assert len(found.sentence.split(". ")) == 1
 
     def test_one_that_was_forced(self):
         path = sl.omp(self.X, self.y, 3, forced=[2, 3])
         text = str(explain(self.X, self.y, path, 3))
-        assert text.startswith("x3 was forced, in S from the start as feature 2; R² rose from ")
+        assert text.startswith(
+            "x3 was forced: it is in S from the start, as feature 2; with it R² rose from "
+        )
 
     def test_orthogonal_least_squares_compares_quotients(self):
         path = sl.ols(self.X, self.y, 4, intercept=True)
         texts = [str(explain(self.X, self.y, path, j)) for j in path.support]
-        assert any("with the largest |c|/‖P_S^⊥X‖ (|c| = " in text for text in texts)
+        assert any("because its |c|/‖P_S^⊥X‖ (|c| = " in text for text in texts)
 
     def test_the_next_to_be_selected(self):
         longer = sl.omp(self.problem, 4)
         found = explain(self.problem, self.path, int(longer.support[3]))
-        assert "is the largest of those left now" in found.sentence
+        assert "is now the largest remaining one" in found.sentence
         assert found.level[-1] == pytest.approx(longer.lam_star[3])
 
     def test_attention_weights(self):
@@ -120,7 +121,7 @@ class TestSentences:
         weight = np.abs(path.weights[1])
         others = np.where(np.isin(np.arange(6), path.support), 0, weight)
         assert found.runner_up == np.argmax(others)
-        assert f"with the largest attention weight, {weight[j]:.4g}" in found.sentence
+        assert f"because its attention weight, {weight[j]:.4g}, was the largest" in found.sentence
 
     def test_shares_beyond_the_ends_of_percentages(self):
         from sparselin.explanations.words import percent, relative
@@ -146,10 +147,11 @@ class TestDependence:
         path = sl.omp(self.X[:, [0, 2, 5]], self.y, 1)
         won, lost = (explain(self.X[:, [0, 2, 5]], self.y, path, j) for j in (0, 1))
         assert (won.tied, won.margin, won.runner_up) == ((1,), 0.0, 1)
-        assert "in a tie: the |c| of x0 and x1 agree to rounding" in won.sentence
+        assert "in a tie: the |c| of x0 and x1 agree up to rounding" in won.sentence
         assert "x0 has the lowest index of them" in won.sentence
-        assert "it was tied with x0, which was picked, at step 1" in lost.sentence
-        assert "it lies in the span of the selected features to rounding, chiefly x0 (100 %)" in lost.sentence
+        assert "at step 1 it was tied with x0, which was selected" in lost.sentence
+        span = "up to rounding it lies in the span of the selected features, mainly x0 (100 %)"
+        assert span in lost.sentence
         assert (lost.left, lost.gain, lost.partial_r2) == (0.0, 0.0, 0.0)
         np.testing.assert_allclose(lost.regression, [1.0])
 
@@ -160,12 +162,13 @@ class TestDependence:
         path = sl.sequential_lasso(X, y, 1)
         found = explain(X, y, path, 2)
         assert (path.ties, path.active_sets, found.tied) == (((0, 1, 2, 3),), ((2,),), (0, 1, 3))
-        assert "x0, x1, x2 and x3 agree to rounding" in found.sentence
-        assert "x2 alone becomes nonzero in the LASSO; R²" in found.sentence
+        assert "x0, x1, x2 and x3 agree up to rounding" in found.sentence
+        assert "only x2 becomes nonzero in the LASSO; R²" in found.sentence
         # the same, and a copy of that column
         X = np.column_stack([X, X[:, 2]])
         found = explain(X, y, sl.sequential_lasso(X, y, 1), 2)
-        assert "x2 is the first of x2 and x4, which alone become nonzero in the LASSO; R²" in found.sentence
+        tie = "only x2 and x4 become nonzero in the LASSO, where x2 has the lowest index; R²"
+        assert tie in found.sentence
 
     def test_a_column_in_the_span(self):
         path = sl.omp(self.X, self.y, 2)
@@ -173,41 +176,43 @@ class TestDependence:
         for j in inside:
             found = explain(self.X, self.y, path, j)
             assert found.left == 0
-            assert "in the span of the selected features to rounding" in found.sentence
+            assert "up to rounding it lies in the span of the selected features" in found.sentence
             b = np.linalg.lstsq(self.X[:, path.support], self.X[:, j], rcond=None)[0]
             np.testing.assert_allclose(found.regression, b, atol=1e-12)
             assert found.shares.sum() == pytest.approx(1)
 
     def test_a_zero_column_and_a_constant_one(self):
         found = explain(self.X, self.y, sl.omp(self.X, self.y, 2), 4)
-        assert str(found) == "x4 was not selected: it is zero to rounding, and no such column ever is."
+        never = "its column is zero up to rounding, and such columns are never selected."
+        assert str(found) == f"x4 was not selected: {never}"
         assert not found.correlation.any()
         X = np.column_stack([self.X[:, :1], np.full(4, 7.3)])
         path = sl.omp(X, self.y, 1, intercept=True)
-        assert "it is constant to rounding" in str(explain(X, self.y, path, 1))
+        assert "its column is constant up to rounding" in str(explain(X, self.y, path, 1))
         forced = sl.omp(X, self.y, 2, intercept=True, forced=[1])
-        assert "it is constant to rounding, and has the coefficient zero" in str(
+        assert "its column is constant up to rounding, so its coefficient is zero" in str(
             explain(X, self.y, forced, 1)
         )
 
     def test_a_forced_column_in_the_span(self):
         path = sl.omp(self.X, self.y, 3, forced=[0, 2])
         found = explain(self.X, self.y, path, 2)
-        assert "it lies in the span of those before it to rounding, and has the coefficient zero" in str(
-            found
+        span = (
+            "its column lies in the span of the features before it up to rounding, so its coefficient is zero"
         )
+        assert span in str(found)
         later = explain(self.X, self.y, path, 3)
         np.testing.assert_allclose(self.X[:, path.support] @ later.regression, self.X[:, 3], atol=1e-12)
         assert later.regression[1] == 0
 
     def test_y_orthogonal_to_a_column_and_to_all(self):
         found = explain(self.X, self.y, sl.omp(self.X, self.y, 1), 5)
-        assert "is zero to rounding now" in found.sentence
+        assert "is now zero up to rounding" in found.sentence
         assert "would not raise R²" in found.sentence
         e = np.array([1.0, 1.0, -1.0, 0.0])
         path = sl.omp(self.X, e, 2)
         assert path.status is sl.Status.NO_CORRELATION
-        assert f"as no feature was: {path.status.message}" in str(explain(self.X, e, path, 5))
+        assert f"because no feature was: {path.status.message}" in str(explain(self.X, e, path, 5))
 
     def test_a_correlation_that_is_rounding_does_not_fall(self):
         rng = np.random.default_rng(7)
@@ -222,13 +227,13 @@ class TestDependence:
 
     def test_y_that_is_fitted(self):
         path = sl.omp(self.X, self.y, 4)
-        assert "y is fitted to rounding already" in str(explain(self.X, self.y, path, 5))
+        assert "y is already fitted up to rounding" in str(explain(self.X, self.y, path, 5))
         assert explain(self.X, self.y, path, 5).r2 == 1
 
     def test_y_that_is_zero(self):
         path = sl.omp(self.X, 0 * self.y, 2)
         found = explain(self.X, 0 * self.y, path, 1)
-        assert "as no feature was" in found.sentence
+        assert "because no feature was" in found.sentence
         assert (found.r2, found.gain) == (0.0, 0.0)
 
 
@@ -242,50 +247,47 @@ class TestSets:
         found = sl.best_subset(self.X, self.y, 3, intercept=intercept, sample_weight=weights)
         Z, t = prepared(self.X, self.y, intercept, False, weights)
         for j in range(6):
-            explanation = explain(self.X, self.y, found, j, sample_weight=weights)
+            answer = explain(self.X, self.y, found, j, sample_weight=weights)
             S = [i for i in found.support if i != j]
             here, more = r2(Z[:, S], t), r2(Z[:, [*S, j]], t)
-            assert (explanation.kind, explanation.given.tolist(), explanation.step > 0) == (
-                "set",
-                S,
-                j in found.support,
-            )
-            assert explanation.r2 == pytest.approx(here, abs=1e-11)
-            assert explanation.gain == pytest.approx(more - here, abs=1e-11)
-            assert "no set of 3 features (with those forced, if any were) explains more" in str(explanation)
+            assert (answer.kind, answer.given.tolist(), answer.step > 0) == ("set", S, j in found.support)
+            assert answer.r2 == pytest.approx(here, abs=1e-11)
+            assert answer.gain == pytest.approx(more - here, abs=1e-11)
+            none = "no set of 3 features that contains the forced ones (if any) has a larger R²"
+            assert none in str(answer)
             if j in found.support:
                 others = {i: r2(Z[:, [*S, i]], t) for i in range(6) if i not in found.support}
                 best = max(others, key=others.get)
-                assert explanation.runner_up == best
-                assert explanation.margin == pytest.approx((more - others[best]) / (more - here), rel=1e-6)
+                assert answer.runner_up == best
+                assert answer.margin == pytest.approx((more - others[best]) / (more - here), rel=1e-6)
                 assert (
-                    f"without it R² would fall by {more - here:.3g}, from {more:.4g}; in its place x{best}"
-                    in str(explanation)
-                )
+                    f"without it R² would fall by {more - here:.3g}, from {more:.4g}; "
+                    f"its best replacement is x{best}"
+                ) in str(answer)
             else:
-                assert f"x{j} was not selected: the selected features determine " in str(explanation)
-                assert f"would raise R² by {more - here:.3g}" in str(explanation)
+                assert f"x{j} was not selected: the selected features explain " in str(answer)
+                assert f"would raise R² by {more - here:.3g}" in str(answer)
 
     def test_other_sets(self):
         X, y = sl.ensembles.gaussian(40, 60, rng=0)
         first = sl.best_subset(X, y, 10, time_limit=0)
         assert not first.optimal
         most = 1 - first.lower_bound / (y @ y)
-        assert f"sets of 10 features may reach R² = {most:.4g}" in str(explain(X, y, first, 0))
+        assert f"a set of 10 features may reach R² = {most:.4g}" in str(explain(X, y, first, 0))
         none = explain(X, 0 * y, sl.best_subset(X, 0 * y, 3), 0)
-        assert str(none) == "x0 was not selected: adding it now would not raise R², 0, to rounding."
+        assert str(none) == "x0 was not selected: adding it now would not raise R² = 0, up to rounding."
         swapped = sl.swaps(self.X, self.y, 3, intercept=True)
         assert str(explain(self.X, self.y, swapped, swapped.support[0])).startswith(
-            f"x{swapped.support[0]} is one of the 3 features selected: without it R²"
+            f"x{swapped.support[0]} is one of the 3 selected features: without it R²"
         )
         by_g = sl.forward_regression(self.X, self.y, 3, regularizer=sl.spectral.SpectralVariance(), nu=1e-3)
-        assert "selected by R² + ν·f, not by R² alone" in str(explain(self.X, self.y, by_g, 0))
+        assert "selected for R² + ν·f, not for R² alone" in str(explain(self.X, self.y, by_g, 0))
 
     def test_what_is_refused(self):
         found = sl.best_subset(self.X, self.y, 2)
         with pytest.raises(ValueError, match="its coefficients are not those of least squares on the data"):
             explain(self.X, self.y + 1e-6, found, 0)
-        with pytest.raises(TypeError, match=r"of a NuChoice its `selection`\); got StabilitySelection"):
+        with pytest.raises(TypeError, match=r"for a NuChoice, pass its `selection`\); got Stab"):
             explain(self.X, self.y, sl.stability_selection(self.X, self.y, 2, rng=0), 0)
 
 
@@ -340,21 +342,23 @@ class TestWhatIsRefused:
     def test_other_data(self, method):
         path = method(self.X, self.y)
         weights = np.arange(1.0, 31.0)
-        refuses(r"path must be one of X and y: .* that of the data", explain, self.X, self.y + 1e-9, path, 0)
+        refuses(
+            "path does not belong to X and y: .* that of the data is", explain, self.X, self.y + 1e-9, path, 0
+        )
         refuses("sample_weight", explain, self.X, self.y, path, 0, sample_weight=weights)
         other = self.X.copy()
         other[:, 4] *= 1 + 1e-8  # the span of the columns is the same
-        refuses("path must be one of X and y", explain, other, self.y, path, 0)
+        refuses("path does not belong to X and y", explain, other, self.y, path, 0)
         assert explain(
             self.X, self.y, method(self.X, self.y, sample_weight=weights), 0, sample_weight=weights
         )
 
     def test_other_kinds_of_problems(self):
-        with pytest.raises(ValueError, match="its intercept is False, that of the data True"):
+        with pytest.raises(ValueError, match="its intercept is False, that of the data is True"):
             explain(sl.Problem(self.X, self.y, intercept=True), self.path, 0)
-        with pytest.raises(ValueError, match="its standardization is False, that of the data True"):
+        with pytest.raises(ValueError, match="its standardization is False, that of the data is True"):
             explain(sl.Problem(self.X, self.y, standardize=True), self.path, 0)
-        with pytest.raises(ValueError, match="its number of features is 6, that of the data 5"):
+        with pytest.raises(ValueError, match="its number of features is 6, that of the data is 5"):
             explain(self.X[:, :5], self.y, self.path, 0)
 
     def test_no_path_no_feature(self):

@@ -35,7 +35,7 @@ class TestLasso:
                 assert bool(path.at((a + b) / 2)[j]) == inside
             if found.intervals:
                 assert path.knots[found.step - 1] == found.intervals[0][0]
-                assert found.sentence.startswith(f"x{j} entered at λ = {found.intervals[0][0]:.4g}, knot ")
+                assert found.sentence.startswith(f"x{j} entered at λ = {found.intervals[0][0]:.4g} (knot ")
             x, A = Z[:, j], Z[:, found.given]
             assert found.left == pytest.approx(np.sum(off(A, x) ** 2) / (x @ x), rel=1e-9)
             assert found.gain == pytest.approx(r2(np.column_stack([A, x]), t) - r2(A, t), abs=1e-12)
@@ -47,9 +47,8 @@ class TestLasso:
         assert (found.step, found.intervals) == (0, ())
         most = found.ratio.max()
         assert (
-            f"x{j} stays at zero down to λ = 3: its |c| is below λ all along, at most {100 * most:.3g} %"
-            in str(found)
-        )
+            f"x{j} stays at zero down to λ = 3: its |c| is always below λ (at most {100 * most:.3g} % of λ, "
+        ) in str(found)
         assert found.given.tolist() == np.flatnonzero(path.coef[-1]).tolist()
 
     def test_what_leaves_and_what_comes_again(self):
@@ -65,23 +64,24 @@ class TestLasso:
     def test_copies_forced_and_nothing(self):
         X = np.column_stack([self.X[:, :2], self.X[:, 0], 0 * self.y])
         copy = explain(X, self.y, sl.lasso_path(X, self.y), 2)
-        assert "its |c| is λ to rounding, at λ = " in str(copy)
+        assert "its |c| first reaches λ, up to rounding, at λ = " in str(copy)
         one = explain(X[:, [0, 2]], self.y, sl.lasso_path(X[:, [0, 2]], self.y), 1)
-        assert "its |c| is λ to rounding, at λ = " in str(one)
-        assert "first, but there are solutions without it" in str(one)
-        assert "in the span of the features nonzero at the end to rounding, chiefly x0 (100 %)" in str(copy)
+        assert "its |c| first reaches λ, up to rounding, at λ = " in str(one)
+        assert ", but there are solutions without it" in str(one)
+        assert "it lies in the span of the features nonzero at the end, mainly x0 (100 %)" in str(copy)
         path = sl.lasso_path(X, self.y, forced=[1])
         forced = explain(X, self.y, path, 1)
         assert forced.forced
-        assert "x1 was forced: it has no penalty" in str(forced)
-        assert str(explain(X, self.y, path, 3)) == "x3 stays at zero: it is zero to rounding."
+        assert "x1 was forced, so it has no penalty" in str(forced)
+        assert str(explain(X, self.y, path, 3)) == "x3 stays at zero: its column is zero up to rounding."
         path = sl.lasso_path(X, self.y, forced=[0, 3, 2])
         assert [explain(X, self.y, path, j).forced for j in range(4)] == [True, False, True, True]
-        assert str(explain(X, self.y, path, 3)).endswith("is zero to rounding, and has the coefficient zero.")
-        span = "it lies in the span of those forced before it to rounding, and has the coefficient zero."
-        assert str(explain(X, self.y, path, 2)).endswith(span)
+        no_effect = "up to rounding, so its coefficient is zero."
+        assert str(explain(X, self.y, path, 3)).endswith(f"its column is zero {no_effect}")
+        span = "its column lies in the span of the features forced before it"
+        assert str(explain(X, self.y, path, 2)).endswith(f"{span} {no_effect}")
         none = sl.lasso_path(X, 0 * self.y)
-        assert "no feature is correlated with the residual, λ* = 0" in str(explain(X, 0 * self.y, none, 0))
+        assert "no feature is correlated with the residual (λ* = 0)" in str(explain(X, 0 * self.y, none, 0))
 
 
 class TestNonnegative:
@@ -95,9 +95,10 @@ class TestNonnegative:
         assert path.support.tolist() == [0, 1]
         found = explain(self.X, self.y, path, 0)
         assert found.runner_up == 1
-        assert "x0 entered at step 1 of 2 with the largest c = 3, x1 having 66.7 % less" in str(found)
+        first = "x0 entered at step 1 of 2 because its c = 3 was the largest (next: x1, 66.7 % less)"
+        assert first in str(found)
         last = str(explain(self.X, self.y, path, 1))
-        assert "largest c = 1, no other feature being positively correlated with the residual" in last
+        assert "c = 1 was the largest (no other feature was positively correlated with the residual)" in last
 
     def test_what_is_not_selected_has_a_c_with_its_sign(self):
         X = np.column_stack([self.X[:, :3], [-0.2, 0.5, 0.5], [0.1, 0.1, 0.0]])
@@ -106,30 +107,31 @@ class TestNonnegative:
         np.testing.assert_allclose(negative.correlation, [-4.0, -4.0])
         np.testing.assert_allclose(negative.level, [3.0, 1.0])
         for found in (negative, below):
-            assert "its c was negative at step 1, and is negative now; " in str(found)
+            assert "its c was negative at step 1, and is now negative; " in str(found)
             assert str(found).endswith("; with β ≥ 0 adding it now would not raise R².")
-        assert "its c was 13.3 % of x0's at step 1, and is 10 % of the largest left now; it fell most" in str(
-            third
+        course = (
+            "its c was 13.3 % of x0's at step 1, and is now 10 % of the largest remaining one; it fell most"
         )
+        assert course in str(third)
         assert "would raise R² by at most " in str(third)
 
     def test_where_a_coefficient_was_set_to_zero_there_is_no_explanation(self):
         X, y = sl.ensembles.gaussian(6, 5, rng=2)
         path = sl.omp(X, y, 4, positive=True)
         assert (path.coef == 0).sum() == 1
-        with pytest.raises(ValueError, match="where `positive` has set coefficients to zero"):
+        with pytest.raises(ValueError, match="If `positive=True` set a coefficient to zero"):
             explain(X, y, path, 0)
 
     def test_the_lasso_compares_c_with_its_sign(self):
         path = sl.lasso_path(self.X, self.y, positive=True)
         found = explain(self.X, self.y, path, 2)
         np.testing.assert_allclose(found.correlation, [-4.0] * len(found.level))
-        assert "x2 stays at zero down to λ = 0: its c is nowhere positive, and β ≥ 0" in str(found)
+        assert "x2 stays at zero down to λ = 0: its c is never positive, and the path has β ≥ 0" in str(found)
         small = np.column_stack([self.X, [0.0, 1.0, 0.2]])  # its c: 0.2, then −0.8 at the end
         found = explain(small, self.y, sl.lasso_path(small, self.y, positive=True), 4)
-        assert "its c is below λ all along, at most 20 % of it, at λ = 1" in str(found)
+        assert "its c is always below λ (at most 20 % of λ, at λ = 1)" in str(found)
         none = sl.lasso_path(-np.eye(3), [1.0, 2.0, 3.0], positive=True)
-        assert "no feature is positively correlated with the residual, λ* = 0" in str(
+        assert "no feature is positively correlated with the residual (λ* = 0)" in str(
             explain(-np.eye(3), [1.0, 2.0, 3.0], none, 0)
         )
 
@@ -208,9 +210,8 @@ class TestGeneralized:
             if step and j not in forced:
                 others = np.where(np.isin(np.arange(6), path.support[:step]), 0, scores[-1])
                 assert found.runner_up == np.argmax(others)
-                assert f"x{found.runner_up} having {100 * path.margin[step - 1]:.3g} % less; D² rose" in str(
-                    found
-                )
+                runner_up = f"x{found.runner_up}, {100 * path.margin[step - 1]:.3g} % less); D² rose"
+                assert runner_up in str(found)
             centred = Z - np.average(Z, axis=0, weights=w)
             A, x = centred[:, S] * np.sqrt(w)[:, None], centred[:, j] * np.sqrt(w)
             assert found.left == pytest.approx(np.sum(off(A, x) ** 2) / (x @ x), rel=1e-9)
@@ -223,11 +224,12 @@ class TestGeneralized:
         assert (path.status, path.unfitted) == (sl.Status.NO_MINIMUM, (5,))
         found = explain(X, y, path, 5)
         assert np.isnan(found.gain)
-        assert str(found).endswith("; with it the data are separated, and the likelihood has no maximum.")
-        assert "is the largest of those left now" in str(found)
+        separated = "; adding it would separate the data, and the likelihood would have no maximum."
+        assert str(found).endswith(separated)
+        assert "is now the largest remaining one" in str(found)
         copy = explain(X, y, path, 3)
         assert (copy.left, copy.gain) == (0.0, 0.0)
-        assert "it lies in the span of the selected features to rounding, chiefly x0 (100 %)" in str(copy)
+        assert "it lies in the span of the selected features, mainly x0 (100 %)" in str(copy)
 
     def test_forms_and_what_is_refused(self):
         X, y, w = self.data("poisson")
@@ -240,7 +242,7 @@ class TestGeneralized:
         changed[:, path.support[0]] *= 1 + 1e-8
         for data, weight in (((X, y + 1), None), ((changed, y), None), ((X, y), w)):
             with pytest.raises(
-                ValueError, match=r"path must be one of X and y: after \d features its deviance"
+                ValueError, match=r"path does not belong to X and y: after \d features its deviance"
             ):
                 explain(*data, path, 5, sample_weight=weight)
         with pytest.raises(TypeError, match="pass X and y in place of the Problem"):

@@ -1,1 +1,1 @@
-"""Why a feature was selected, or was not: numbers from the data and a path, and a sentence."""
+"""Explanations: a sentence and numbers that say why a feature was selected, or why not."""

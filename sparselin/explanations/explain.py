@@ -1,4 +1,4 @@
-"""`explain`: when and why a feature entered a path, or what made it redundant."""
+"""The function `explain`: when and why a feature entered a path, or why it did not."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.explanations.generalized import on_generalized
-from sparselin.explanations.lasso import on_lasso
-from sparselin.explanations.selection import on_selection
-from sparselin.explanations.subset import on_subset
+from sparselin.explanations.generalized import explain_on_generalized
+from sparselin.explanations.lasso import explain_on_lasso
+from sparselin.explanations.selection import explain_on_selection
+from sparselin.explanations.subset import explain_in_subset
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import Explanation, GeneralizedPath, LassoPath, SelectionPath, SubsetResult
 
@@ -26,34 +26,37 @@ def explain(
 ) -> Explanation:
     """Explain when and why a feature entered a path or a set, or why not, in a sentence and in numbers.
 
-    A feature j is selected when its |c_j|, c_j = ⟨X_j, r⟩, is the largest, r = P_S^⊥y. With z_j = P_S^⊥X_j
-    and an orthonormal basis q_1, …, q_m of the span of X_S, in the order of selection,
+    **Greedy paths.** Let r = P_S^⊥y. A feature j is selected if its |c_j|, c_j = ⟨X_j, r⟩, is the largest.
+    With z_j = P_S^⊥X_j and an orthonormal basis q_1, …, q_m of the span of X_S, in the order of selection,
 
-        c_j = ⟨z_j, r⟩ = ⟨X_j, y⟩ − Σ_s ⟨q_s, X_j⟩⟨q_s, y⟩:
+        c_j = ⟨z_j, r⟩ = ⟨X_j, y⟩ − Σ_s ⟨q_s, X_j⟩⟨q_s, y⟩.
 
-    each selected feature takes a term from c_j, or adds one. By |c_j| ≤ ‖z_j‖‖r‖ it tends to zero as S
-    determines X_j (z_j small) or fits y (r small). Adding j would raise R² by c_j²/(‖z_j‖²‖y‖²), as
+    So each selected feature contributes one term to c_j. Since |c_j| ≤ ‖z_j‖‖r‖, c_j tends to zero as S
+    explains X_j (z_j is small) or fits y (r is small). Adding j would raise R² by c_j²/(‖z_j‖²‖y‖²), because
     ‖P_{S∪j}^⊥y‖² = ‖r‖² − c_j²/‖z_j‖². The rounding errors of c_j and ‖z_j‖ are bounded as in the decision on
     ties (`sparselin.linalg.ties`).
 
-    Along a path for logistic or Poisson regression c = Xᵀ(w∘(y − μ)), and D², the share of the deviance that
-    S explains, stands for R²; how much of X_j S determines is as for least squares with the weights w. What j
-    would add to D² takes a refit on S ∪ j, and is NaN where there is none, as where j separates the data.
+    **Logistic and Poisson regression.** Here c = Xᵀ(w∘(y − μ)), and D², the share of the deviance that S
+    explains, takes the place of R². The share of X_j that S explains is that of least squares with the
+    weights w. The increase of D² by j needs a refit on S ∪ j. It is NaN if this model does not exist, for
+    example because j separates the data.
 
-    Along a LASSO path |c_j(λ)| ≤ λ, with equality where β_j ≠ 0; between knots c_j is linear in λ, and
-    |c_j|/λ = |a/λ + b| is largest at an end. Over β ≥ 0 all this is so with c_j for |c_j|.
+    **LASSO paths.** |c_j(λ)| ≤ λ, with equality where β_j ≠ 0. Between knots c_j is linear in λ, so
+    |c_j|/λ = |a/λ + b| is largest at a knot. Over β ≥ 0 the same holds with c_j in place of |c_j|.
 
-    Of a set S (`best_subset`, `swaps`, the searches): what R² falls by without a member j, and which feature
-    would do best in its place; what another one would add; and what `best_subset` proved about other sets.
+    **Sets** (of `best_subset`, `swaps`, the searches). For a member j: the decrease of R² without j, and the
+    best replacement of j. For another feature: the increase of R² if it is added. And what `best_subset`
+    proved about other sets.
 
     Parameters
     ----------
-    X, y : the data of the path, real, not a LinearOperator: design (n, d) and response (n,), or one `Problem`
-        in place of both (not for a `GeneralizedPath`). The intercept and the standardization are those of the
-        path; of a set, which does not say, it has an intercept if `intercept` is not zero.
+    X, y : the data from which the path was computed: design (n, d) and response (n,), or one `Problem` in
+        place of both (not for a `GeneralizedPath`). They must be real, and X not a LinearOperator. The
+        intercept and the standardization are taken from the path. A set does not record them: it is taken to
+        have an intercept if its `intercept` is not zero.
     path : a `SelectionPath`, `LassoPath`, `GeneralizedPath`, or `SubsetResult`.
-    feature : j, an index or a name of the path's.
-    sample_weight : the weights of the path.
+    feature : j, by index or by its name in the path.
+    sample_weight : the weights with which the path was computed.
 
     Returns
     -------
@@ -61,29 +64,29 @@ def explain(
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`); path of another class, of other data (their residual
-        norms or R² differ by more than rounding, or the number of features), or of a `Problem` with another
-        intercept or standardization, or from `omp(..., positive=True)` where it has set coefficients to zero;
-        no such feature.
+    TypeError, ValueError : bad data (see `Problem`), a path of another class, or an unknown feature. Also if
+        the path was not computed from these data (residual norms or R² differ by more than rounding, or the
+        numbers of features differ), or from a `Problem` with another intercept or standardization; or if
+        `omp(..., positive=True)` set some of its coefficients to zero.
 
     >>> import sparselin as sl
     >>> X, y = [[1.0, 0.0, 0.8], [0.0, 1.0, 0.6], [0.0, 0.0, 0.0]], [3.0, 2.0, 1.0]
     >>> path = sl.omp(X, y, 1)
-    >>> print(explain(X, y, path, 2))
-    x2 entered at step 1 of 1 with the largest |c| = 3.6, x0 having 16.7 % less; R² rose from 0 to 0.9257.
+    >>> print(explain(X, y, path, 2))  # doctest: +NORMALIZE_WHITESPACE
+    x2 entered at step 1 of 1 because its |c| = 3.6 was the largest (next: x0, 16.7 % less);
+    R² rose from 0 to 0.9257.
     >>> found = explain(X, y, path, 0)
     >>> found.correlation.round(2), round(found.left, 2), round(found.gain, 4)
     (array([3.  , 0.12]), 0.36, 0.0029)
     """
     if not isinstance(path, SelectionPath | LassoPath | GeneralizedPath | SubsetResult):
         raise TypeError(
-            "path must be a SelectionPath, a LassoPath, a GeneralizedPath or a SubsetResult (of a NuChoice "
-            f"its `selection`); got {type(path).__name__}"
+            "path must be a SelectionPath, a LassoPath, a GeneralizedPath or a SubsetResult (for a NuChoice, "
+            f"pass its `selection`); got {type(path).__name__}"
         )
     if isinstance(X, Problem) and isinstance(path, GeneralizedPath):
-        raise TypeError("a GeneralizedPath needs the rows as they are: pass X and y in place of the Problem")
-    one: Any = feature
-    if not isinstance(one, str | int | np.integer) or isinstance(one, bool):
+        raise TypeError("a GeneralizedPath needs the original rows: pass X and y in place of the Problem")
+    if not isinstance(feature, str | int | np.integer) or isinstance(feature, bool):
         raise TypeError(f"feature must be the name or the index of one feature; got {feature!r}")
     if isinstance(path, SubsetResult):
         options = bool(path.intercept), False
@@ -96,10 +99,14 @@ def explain(
         ("number of features", "intercept", "standardization"), kinds, expected, strict=True
     ):
         if ours != theirs:
-            raise ValueError(f"path must be one of X and y: its {words} is {theirs}, that of the data {ours}")
+            raise ValueError(
+                f"path does not belong to X and y: its {words} is {theirs}, that of the data is {ours}"
+            )
     j = int(problem.indices([feature], "feature", path.names)[0])
     if isinstance(path, SubsetResult):
-        return on_subset(problem, path, j)
+        return explain_in_subset(problem, path, j)
     if isinstance(path, GeneralizedPath):
-        return on_generalized(problem, path, j, X, y, sample_weight)
-    return on_selection(problem, path, j) if isinstance(path, SelectionPath) else on_lasso(problem, path, j)
+        return explain_on_generalized(problem, path, j, X, y, sample_weight)
+    if isinstance(path, SelectionPath):
+        return explain_on_selection(problem, path, j)
+    return explain_on_lasso(problem, path, j)

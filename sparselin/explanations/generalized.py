@@ -1,4 +1,4 @@
-"""A feature on the path of greedy selection for logistic or Poisson regression."""
+"""Explanations on a path of greedy selection for logistic or Poisson regression."""
 
 from __future__ import annotations
 
@@ -18,16 +18,19 @@ from sparselin.problem.errors import coarseness
 from sparselin.results import Explanation, FloatArray, GeneralizedPath, SelectionPath, Status
 
 
-def on_generalized(
+def explain_on_generalized(
     problem: Problem, path: GeneralizedPath, j: int, X: Any, y: Any, weight: Any
 ) -> Explanation:
-    """The explanation of feature j; ValueError if X, y and weight, as in the problem, are not the path's."""
+    """Return the explanation of feature j.
+
+    The problem is made from X, y and weight. Raises ValueError if the path was computed from other data.
+    """
     picks = _as_selection(path)
     step, given, _ = place_on(picks, j)
     c, error = _scores(problem, path, X, y, weight)
     m = len(given)
     size = np.where(np.abs(c[m]) > error[m], np.abs(c[m]), 0)
-    level, choice = _compared(path, j, step, np.abs(c[m]), size)
+    level, choice = _level_and_choice(path, j, step, np.abs(c[m]), size)
     at = standing(problem, given, j)
     r2, gain, why = float(path.d2_path[m]), 0.0, ""
     if step:
@@ -36,15 +39,16 @@ def on_generalized(
         gain, why = _gain(path, j, X, y, weight)
     at = at._replace(r2=r2, gain=gain, partial_r2=gain / (1 - r2) if r2 < 1 else 0.0, measure="D²")
     course = Course(np.abs(c[: m + 1, j]), error[: m + 1, j], level)
-    return explain_pick(picks, j, course, choice, at, why or words.addition(at), path.coef_path.dtype)
+    return explain_pick(picks, j, course, choice, at, why or words.describe_gain(at), path.coef_path.dtype)
 
 
-def _compared(
+def _level_and_choice(
     path: GeneralizedPath, j: int, step: int, c: FloatArray, size: FloatArray
 ) -> tuple[FloatArray, Choice]:
-    """The largest |c| at each step up to that of j, or after the last; there the runner-up, who ties with j.
+    """Return the largest |c| at each step up to that of j, and how j won at its step.
 
-    c and size (d,) are those there, size zero where c is to rounding.
+    If j was not selected (step 0), the last level is that after the last step, and there is no choice.
+    c (d,) is |c| at the last of these; size (d,) is c with zeros where c is zero up to rounding.
     """
     m = step - 1 if step else len(path)
     rest = np.setdiff1d(np.arange(path.n_features), path.support[: m + bool(step)])
@@ -59,7 +63,7 @@ def _compared(
 
 
 def _as_selection(path: GeneralizedPath) -> SelectionPath:
-    """The same picks, for the sentences: a path whose R² is D²."""
+    """Return a `SelectionPath` with the same picks, from which the sentences are made: its R² is D²."""
     shared = {field.name for field in dataclasses.fields(SelectionPath)} & set(vars(path))
     return SelectionPath(
         **{name: getattr(path, name) for name in shared},
@@ -72,16 +76,18 @@ def _as_selection(path: GeneralizedPath) -> SelectionPath:
 def _scores(
     problem: Problem, path: GeneralizedPath, X: Any, y: Any, weight: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """c (t + 1, d) after 0, …, t features, and bounds e on its errors; ValueError if y or S is another.
+    """Return c (t + 1, d) after 0, …, t features, and bounds e on its errors.
 
-    η is off by δ = u·(|b| + |X_S||β|), u = 8·eps(√n + 1) of the dtype of the coefficients, and the refit by
-    D in the norm of √V, V = diag(w∘ℓ''), D² half of `optimality`. By |μ(η + δ) − μ(η)| ≤ ℓ''·(e^|δ| − 1),
-    where |δ| ≤ ½,
+    Raises ValueError if the deviance or the coefficients show that the path is not of these data.
 
-        e_i = ‖√w∘X_i‖(u·(‖√w∘(y − μ)‖ + ‖√w∘lost‖) + max √ℓ''·(1.3·‖√V∘δ‖ + 2D));
+    η is off by δ = u·(|b| + |X_S||β|), u = 8·eps(√n + 1) of the dtype of the coefficients. The refit is off
+    by D in the norm of √V, V = diag(w∘ℓ''), with D² half of `optimality`. Since |μ(η + δ) − μ(η)| ≤
+    ℓ''·(e^|δ| − 1), for |δ| ≤ ½
 
-    the deviance is off by 2Σ w|y − μ|δ + 1.3·‖√Vδ‖², and its own rounding, at most
-    u·(deviance + Σ w(1 + |η|)(y + μ)). On S c is zero to e.
+        e_i = ‖√w∘X_i‖(u·(‖√w∘(y − μ)‖ + ‖√w∘lost‖) + max √ℓ''·(1.3·‖√V∘δ‖ + 2D)).
+
+    The deviance is off by 2Σ w|y − μ|δ + 1.3·‖√Vδ‖², and by its own rounding, at most
+    u·(deviance + Σ w(1 + |η|)(y + μ)). On S, c is zero up to e.
     """
     problem, loss = problem.in_double(), LOSSES[path.loss]
     n, d, S = problem.n, path.n_features, path.support
@@ -105,16 +111,16 @@ def _scores(
         slack = 2 * float((root * np.abs(r)) @ delta) + 1.3 * off**2
         slack += unit * (deviance + float(root**2 @ ((1 + np.abs(eta)) * (labels + mean))))
         used = S[:s][beta != 0]
-        told = float(path.deviance[s])
-        if not abs(deviance - told) <= 2 * slack or (np.abs(c[s, used]) > errors[s, used]).any():
+        theirs = float(path.deviance[s])
+        if not abs(deviance - theirs) <= 2 * slack or (np.abs(c[s, used]) > errors[s, used]).any():
             raise words.other_data_error(
-                f"after {s} features its deviance is {told:.6g}, that of the data {deviance:.6g}"
+                f"after {s} features its deviance is {theirs:.6g}, that of the data is {deviance:.6g}"
             )
     return c, errors
 
 
 def _gain(path: GeneralizedPath, j: int, X: Any, y: Any, weight: Any) -> tuple[float, str]:
-    """D²(S ∪ j) − D²(S), and ""; or NaN and why there is no model on S ∪ j."""
+    """Return D²(S ∪ j) − D²(S) and "", or NaN and the reason why there is no model on S ∪ j."""
     more = generalized_omp(
         X, y, len(path) + 1, loss=path.loss, forced=[*path.support.tolist(), j],
         intercept=path.with_intercept, standardize=path.standardized, sample_weight=weight,
@@ -122,5 +128,5 @@ def _gain(path: GeneralizedPath, j: int, X: Any, y: Any, weight: Any) -> tuple[f
     if len(more) > len(path):
         return max(0.0, more.d2 - path.d2), ""
     if more.status is Status.NO_MINIMUM:
-        return math.nan, "with it the data are separated, and the likelihood has no maximum"
-    return math.nan, "rounding leaves undecided whether there is a model with it"
+        return math.nan, "adding it would separate the data, and the likelihood would have no maximum"
+    return math.nan, "rounding leaves open whether a model with it exists"

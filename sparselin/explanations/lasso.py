@@ -1,4 +1,4 @@
-"""A feature on the path of the LASSO."""
+"""Explanations on a path of the LASSO."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from sparselin.results.display import listed
 Intervals = tuple[tuple[float, float], ...]
 
 
-def on_lasso(problem: Problem, path: LassoPath, j: int) -> Explanation:
-    """The explanation of feature j; ValueError if the problem is not that of the path."""
+def explain_on_lasso(problem: Problem, path: LassoPath, j: int) -> Explanation:
+    """Return the explanation of feature j. Raises ValueError if the path is not of this problem."""
     c, error = _correlations(problem, path, j)
     intervals, knot = _intervals(path, j)
     place = np.flatnonzero(path.features == j)
@@ -31,21 +31,22 @@ def on_lasso(problem: Problem, path: LassoPath, j: int) -> Explanation:
     level, c, error = path.knots[positive].astype(np.float64), c[positive], error[positive]
     course = Course(c if path.positive else np.abs(c), error, level)
     if intervals:
-        text = _entered(path, j, knot, intervals, float(beta[-1]))
+        text = _describe_entry(path, j, knot, intervals, float(beta[-1]))
     elif j in forced:
         before = path.forced[: forced.index(j)]
-        text = _forced(path, j, beta, standing(problem, before, j))
+        text = _describe_forced(path, j, beta, standing(problem, before, j))
     else:
-        text = _stays_at_zero(path, j, course._replace(correlation=c), at, given)
+        text = _describe_zero(path, j, course._replace(correlation=c), at, given)
     entry = Entry(step=knot, forced=j in forced, intervals=intervals)
     return explanation(path, j, "LASSO", given, at, entry, course, problem.dtype, text)
 
 
 def _correlations(problem: Problem, path: LassoPath, j: int) -> tuple[FloatArray, FloatArray]:
-    """⟨X_j, y − Xβ⟩ at the knots and bounds on its errors; ValueError if R² there is not that of the path.
+    """Return ⟨X_j, y − Xβ⟩ at the knots, and bounds on its errors.
 
-    With B = ‖y‖ + Σ‖X_i‖|β_i| and e = 8·eps·(√n + 1), rounding β, r and the sum changes ⟨X_j, r⟩ by at most
-    e·‖X_j‖B, and ‖r‖² by about 2e·B²; so does it the KKT conditions by which the path has computed R².
+    Raises ValueError if R² at a knot differs from that of the path by more than rounding. With
+    B = ‖y‖ + Σ‖X_i‖|β_i| and e = 8·eps·(√n + 1), rounding β, r and the sum changes ⟨X_j, r⟩ by at most
+    e·‖X_j‖B, and ‖r‖² by about 2e·B². It changes the KKT conditions, from which the path has its R², as much.
     """
     J, scale, ones = path.features, problem.design.scale, problem.design.ones
     coarse = coarseness(path.coef_path, problem.eps)
@@ -73,71 +74,80 @@ def _correlations(problem: Problem, path: LassoPath, j: int) -> tuple[FloatArray
         i = int(wrong[0])
         theirs, ours = float(path.r2[i]), 1 - float(squares[i]) / square
         raise words.other_data_error(
-            f"at λ = {float(path.knots[i]):.6g} its R² is {theirs:.6g}, that of the data {ours:.6g}"
+            f"at λ = {float(path.knots[i]):.6g} its R² is {theirs:.6g}, that of the data is {ours:.6g}"
         )
     return c, unit * float(problem.column_norms[j]) * sizes
 
 
 def _intervals(path: LassoPath, j: int) -> tuple[Intervals, int]:
-    """The maximal intervals (entered, left) on which j is active, and the number of the first knot, or 0."""
+    """Return the maximal intervals (λ of entry, λ of exit) on which j is active, and the first knot.
+
+    Knots are numbered from 1; the number is 0 if j is never active.
+    """
     inside = [j in active for active in path.active[: len(path.knots) - 1]]
     change = np.flatnonzero(np.diff(np.array([False, *inside, False]).astype(int)))
     pairs = [(float(path.knots[a]), float(path.knots[b])) for a, b in change.reshape(-1, 2)]
     return tuple(pairs), int(change[0]) + 1 if len(change) else 0
 
 
-def _entered(path: LassoPath, j: int, knot: int, intervals: Intervals, last: float) -> str:
+def _describe_entry(path: LassoPath, j: int, knot: int, intervals: Intervals, last: float) -> str:
+    """Return the sentence for a feature that entered; `last` is its coefficient at the end of the path."""
     end = float(path.knots[-1])
     (first, until), *again = intervals
-    text = f"{path.name_of(j)} entered at λ = {first:.4g}, knot {knot} of {len(path.knots)}"
-    text += f", and left at λ = {until:.4g}" if until > end else ""
+    text = f"{path.name_of(j)} entered at λ = {first:.4g} (knot {knot} of {len(path.knots)})"
+    text += f" and left at λ = {until:.4g}" if until > end else ""
     if again:
         spans = [f"{a:.4g} to {b:.4g}" for a, b in again]
         text += f"; it is nonzero again from λ = {listed(spans)}"
     if intervals[-1][1] == end:
-        text += f"; its coefficient at the end of the path, λ = {end:.4g}, is {last:.4g}"
+        text += f"; at the end of the path (λ = {end:.4g}) its coefficient is {last:.4g}"
     return text + "."
 
 
-def _forced(path: LassoPath, j: int, beta: FloatArray, at: Standing) -> str:
-    """`at`: how j stands to the features that were forced before it."""
-    begin = f"{path.name_of(j)} was forced: it has no penalty"
-    if no_effect := words.without_effect(path, at, "those forced before it"):
+def _describe_forced(path: LassoPath, j: int, beta: FloatArray, at: Standing) -> str:
+    """Return the sentence for a forced feature; `at` relates it to the features forced before it."""
+    begin = f"{path.name_of(j)} was forced, so it has no penalty"
+    if no_effect := words.describe_no_effect(path, at, "the features forced before it"):
         return f"{begin}; {no_effect}."
     return (
-        f"{begin}, and its coefficient is {beta[0]:.4g} at λ = {path.knots[0]:.4g}, where the path begins, "
+        f"{begin}; its coefficient is {beta[0]:.4g} at the start of the path (λ = {path.knots[0]:.4g}) "
         f"and {beta[-1]:.4g} at its end."
     )
 
 
-def _stays_at_zero(path: LassoPath, j: int, course: Course, at: Standing, given: IndexArray) -> str:
+def _describe_zero(path: LassoPath, j: int, course: Course, at: Standing, given: IndexArray) -> str:
+    """Return the sentence for a feature whose coefficient is zero at every λ."""
     begin = f"{path.name_of(j)} stays at zero"
     if at.vanishes:
-        return f"{begin}: it is {words.zero(path)} to rounding."
+        return f"{begin}: its column is {words.zero(path)} up to rounding."
     if not len(course.level):
-        return f"{begin}, as all do: no feature is {words.correlated(path)}, λ* = 0."
-    those = "the features nonzero at the end"
-    parts = [_below(path, *course), words.determined(path, given, at, path.with_intercept, those)]
+        return f"{begin} because no feature is {words.correlation(path)} (λ* = 0)."
+    features = "the features nonzero at the end"
+    parts = [
+        _describe_height(path, *course),
+        words.describe_share(path, given, at, path.with_intercept, features),
+    ]
     if len(given):
-        parts.append(words.addition(at, "adding it to them in least squares"))
+        parts.append(words.describe_gain(at, "adding it to them in least squares"))
     return words.sentence(f"{begin} down to λ = {float(path.knots[-1]):.4g}", parts)
 
 
-def _below(path: LassoPath, c: FloatArray, error: FloatArray, level: FloatArray) -> str:
-    """How close |c|, or c on a path over β ≥ 0, came to λ.
+def _describe_height(path: LassoPath, c: FloatArray, error: FloatArray, level: FloatArray) -> str:
+    """Say how close |c|, or c on a path over β ≥ 0, came to λ.
 
-    c is linear in λ between knots, so that c/λ is so in 1/λ, and c/λ and |c|/λ are largest at knots; on the
-    last segment of a path to 0, where c = 0 (c ≤ 0) at its end, at its first knot.
+    Between knots c is linear in λ, so c/λ is linear in 1/λ, and both c/λ and |c|/λ are largest at a knot. On
+    the last segment of a path to λ = 0, c = 0 (or c ≤ 0) at the end, so they are largest at its first knot.
     """
-    height, text = c if path.positive else np.abs(c), f"its {words.size(path)} is"
+    height, text = c if path.positive else np.abs(c), f"its {words.size(path)}"
     if not (np.abs(c) > error).any():
-        return "it is orthogonal to the residual to rounding all along"
+        return "up to rounding it is orthogonal to the residual at every λ"
     if not (height > error).any():
-        return "its c is nowhere positive, and β ≥ 0"
+        return "its c is never positive, and the path has β ≥ 0"
     closest, first = int(np.argmax(height / level)), int(np.argmax(height >= level - error))
     if height[first] < level[first] - error[first]:
-        ratio = words.relative(height[closest] / level[closest], "it")
-        return f"{text} below λ all along, at most {ratio}, at λ = {level[closest]:.4g}"
+        ratio = words.relative(height[closest] / level[closest], "λ")
+        return f"{text} is always below λ (at most {ratio}, at λ = {level[closest]:.4g})"
     if first == len(path.knots) - 1:
-        return f"{text} λ to rounding at the end of the path, where it can enter"
-    return f"{text} λ to rounding, at λ = {level[first]:.4g} first, but there are solutions without it"
+        return f"{text} reaches λ, up to rounding, only at the end of the path"
+    first_reach = f"{text} first reaches λ, up to rounding, at λ = {level[first]:.4g}"
+    return f"{first_reach}, but there are solutions without it"

@@ -1,4 +1,4 @@
-"""A feature on the path of a greedy method."""
+"""Explanations on a path of a greedy method."""
 
 from __future__ import annotations
 
@@ -19,29 +19,36 @@ from sparselin.results.display import listed, many
 
 
 class Choice(NamedTuple):
-    """How a pick won: what was compared, in words; the runner-up, −1 without one; T without the pick."""
+    """How a pick won its step.
+
+    Attributes
+    ----------
+    compared : the name of the quantity that was compared.
+    runner_up : the feature with the second-largest value, −1 if there is none.
+    tied : the features tied with the pick.
+    """
 
     compared: str = ""
     runner_up: int = -1
     tied: tuple[int, ...] = ()
 
 
-def on_selection(problem: Problem, path: SelectionPath, j: int) -> Explanation:
-    """The explanation of feature j, the problem having been found to be that of the path."""
+def explain_on_selection(problem: Problem, path: SelectionPath, j: int) -> Explanation:
+    """Return the explanation of feature j. Raises ValueError if the path is not of this problem."""
     step, given, forced = place_on(path, j)
-    correlation, error = (values[: len(given) + 1] for values in _followed(problem, path, j))
+    correlation, error = (values[: len(given) + 1] for values in _correlation_course(problem, path, j))
     at, choice = standing(problem, given, j), Choice()
     if step and not forced:
         level, choice = path.lam_star[:step].astype(np.float64), _choice(problem, path, given, step)
     else:
         last = math.nan if forced else _next_level(problem, given, path.positive)
         level = np.append(path.lam_star[: len(given)].astype(np.float64), last)
-    added = _gained(path, at, float(correlation[-1]))
+    added = _describe_addition(path, at, float(correlation[-1]))
     return explain_pick(path, j, Course(correlation, error, level), choice, at, added, problem.dtype)
 
 
 def place_on(path: SelectionPath, j: int) -> tuple[int, IndexArray, bool]:
-    """Return the step of j (0 if it was not selected), the features before it, and whether it was forced."""
+    """Return the step of j (0 if it was not selected), the features before j, and whether j was forced."""
     place = np.flatnonzero(path.support == j)
     step = int(place[0]) + 1 if len(place) else 0
     return step, path.support[: step - 1 if step else None], bool(step and np.isnan(path.lam_star[step - 1]))
@@ -50,32 +57,34 @@ def place_on(path: SelectionPath, j: int) -> tuple[int, IndexArray, bool]:
 def explain_pick(
     path: SelectionPath, j: int, course: Course, choice: Choice, at: Standing, added: str, dtype: Any
 ) -> Explanation:
-    """Return the explanation of feature j. `added` says what adding it would do, if it was not selected."""
+    """Return the explanation of feature j; `added` says what adding it would do if it was not selected."""
     step, given, forced = place_on(path, j)
-    fall = _fell_at(course.correlation, course.error)
+    fall = _largest_fall(course.correlation, course.error)
     if forced:
-        text = _forced_in(path, step, at)
+        text = _describe_forced(path, step, at)
+    elif step:
+        text = _describe_entry(path, step, choice, at)
     else:
-        text = _entered(path, step, choice, at) if step else _not_selected(path, j, course, fall, at, added)
+        text = _describe_not_selected(path, j, course, fall, at, added)
     margin = float(path.margin[step - 1]) if step else math.nan
     entry = Entry(step, forced, choice.runner_up, margin, choice.tied, fall)
     return explanation(path, j, "selection", given.copy(), at, entry, course, dtype, text)
 
 
-def _fell_at(correlation: FloatArray, error: FloatArray) -> int:
-    """The step at which it fell most; 0 if it never fell, to rounding."""
+def _largest_fall(correlation: FloatArray, error: FloatArray) -> int:
+    """Return the step at which the correlation fell most, 0 if it never fell by more than rounding."""
     falls = correlation[:-1] - correlation[1:]
     fall = int(np.argmax(falls)) if len(falls) else 0
     return fall + 1 if len(falls) and falls[fall] > error[fall] + error[fall + 1] else 0
 
 
-def _followed(problem: Problem, path: SelectionPath, j: int) -> tuple[FloatArray, FloatArray]:
-    """|⟨X_j, r_s⟩|, over β ≥ 0 with its sign, and its error for all s.
+def _correlation_course(problem: Problem, path: SelectionPath, j: int) -> tuple[FloatArray, FloatArray]:
+    """Return |⟨X_j, r_s⟩| (over β ≥ 0 with its sign) after each step s, and bounds on its errors.
 
-    ValueError if a ‖r_s‖, or X_Sβ, is not that of the path.
-    Two computed ‖r‖ differ by at most 2·length_unit·s(y), their projections being off by that, and by the
-    rounding of the sums, 8·eps·(√n + 1)·‖y‖: with the eps of the path, if it is the larger one. y − X_Sβ
-    depends on the lengths of the columns too; it is off by 8·eps·(√n + 1)·(‖y‖ + Σ‖X_i‖|β_i|) in addition.
+    Raises ValueError if some ‖r_s‖, or X_Sβ, differs from that of the path by more than rounding. Two
+    computed ‖r‖ differ by at most 2·length_unit·s(y), the error of their projections, and by the rounding of
+    the sums, 8·eps·(√n + 1)·‖y‖, eps being the larger of those of the path and of the problem. y − X_Sβ also
+    depends on the lengths of the columns; it is off by 8·eps·(√n + 1)·(‖y‖ + Σ‖X_i‖|β_i|) in addition.
     """
     J, k = np.array([j]), len(path.support)
     coarse = coarseness(path.coef_path, problem.eps)
@@ -90,8 +99,8 @@ def _followed(problem: Problem, path: SelectionPath, j: int) -> tuple[FloatArray
         if not abs(now.residual_norm - float(path.residual_norm[s])) <= slack:
             raise words.other_data_error(
                 f"after {s} features its residual norm is {float(path.residual_norm[s]):.6g}, that of the "
-                f"data {now.residual_norm:.6g}",
-                "; where `positive` has set coefficients to zero there is no explanation",
+                f"data is {now.residual_norm:.6g}",
+                ". If `positive=True` set a coefficient to zero, the path has no explanation",
             )
     check_coefficients(problem, path, qr.residual(problem.y), slack, coarse * problem.rounding())
     return c if path.positive else np.abs(c), error
@@ -100,18 +109,18 @@ def _followed(problem: Problem, path: SelectionPath, j: int) -> tuple[FloatArray
 def check_coefficients(
     problem: Problem, path: SelectionPath | SubsetResult, r: FloatArray, slack: float, unit: float
 ) -> None:
-    """ValueError if y − X_Sβ is not r, to slack + unit·Σ‖X_i‖|β_i|."""
+    """Raise ValueError if y − X_Sβ differs from r by more than slack + unit·Σ‖X_i‖|β_i|."""
     S, scale, beta = path.support, problem.design.scale, np.zeros(problem.d, problem.dtype)
     beta[S] = path.coef if scale is None else path.coef / scale[S]
     beta[problem.n_features :] = path.intercept
     off = float(np.linalg.norm(problem.y - problem.predict(beta) - r))
     if not off <= slack + unit * float(np.abs(beta) @ problem.column_norms):
-        fit = "least squares on the data, from which X_S·coef is off by"
-        raise words.other_data_error(f"its coefficients are not those of {fit} {off:.3g}")
+        fit = f"its coefficients are not those of least squares on the data: X_S·coef is off by {off:.3g}"
+        raise words.other_data_error(fit)
 
 
 def _next_level(problem: Problem, S: IndexArray, positive: bool) -> float:
-    """λ*(S)."""
+    """Return λ*(S), over β ≥ 0 that of the positive correlations."""
     rest = np.setdiff1d(np.arange(problem.n_features), S)
     scores = measure(ThinQR(problem, problem.with_ones(S), capacity=len(S) + 1), rest).correlations()
     score = np.maximum(scores.score, 0) if positive else scores.score
@@ -119,11 +128,11 @@ def _next_level(problem: Problem, S: IndexArray, positive: bool) -> float:
 
 
 def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> Choice:
-    """What was compared when a feature was picked.
+    """Find what was compared when a feature was picked, and return how it won.
 
-    The attention weights, if the path has them; for β ≥ 0 the c_i that are positive. Else the correlations,
-    or as orthogonal least squares the quotients |c_i|/‖P_S^⊥X_i‖: a path does not say which, but its margin
-    is that of one of these.
+    Attention weights were compared if the path has them, and the positive c_i if β ≥ 0. Otherwise these were
+    the correlations or, in orthogonal least squares, the quotients |c_i|/‖P_S^⊥X_i‖. A path does not record
+    which of the two, but its margin agrees with one of them.
     """
     pick, margin = int(path.support[step - 1]), float(path.margin[step - 1])
     rest = np.setdiff1d(np.arange(problem.n_features), S)
@@ -143,75 +152,95 @@ def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> 
 
 
 def _margin(score: FloatArray, own: NDArray[np.bool_]) -> float:
+    """Return the share by which the runner-up's score is below that of the pick; `own` marks the pick."""
     top = float(score[own][0])
     return max(0.0, top - float(score[~own].max(initial=0))) / top if top > 0 else math.inf
 
 
 def _weights(path: SelectionPath, step: int) -> FloatArray:
-    """The attention weights (d,) at a step; forced features have none."""
+    """Return the attention weights (d,) at a step; steps of forced features have none."""
     return path.weights[step - 1 - int(np.isnan(path.lam_star).sum())]
 
 
-def _entered(path: SelectionPath, step: int, choice: Choice, at: Standing) -> str:
+def _describe_entry(path: SelectionPath, step: int, choice: Choice, at: Standing) -> str:
+    """Return the sentence for a feature that was selected and not forced."""
     pick, margin, compared = int(path.support[step - 1]), float(path.margin[step - 1]), choice.compared
     second = path.name_of(choice.runner_up) if choice.runner_up >= 0 else ""
     level = f"{words.size(path)} = {float(path.lam_star[step - 1]):.4g}"
     if path.weights:
-        why = f"with the largest attention weight, {abs(float(_weights(path, step)[pick])):.4g}"
-        why += f", before {second}" if second else ""
+        weight = abs(float(_weights(path, step)[pick]))
+        why = f"because its attention weight, {weight:.4g}, was the largest"
+        why += f" (next: {second})" if second else ""
     elif choice.tied:
         T = listed([path.name_of(i) for i in sorted((pick, *choice.tied))])
-        why = f"in a tie: the {compared} of {T} agree to rounding ({level}), and {_first(path, step)}"
+        why = (
+            f"in a tie: the {compared} of {T} agree up to rounding ({level}), and {_describe_tie(path, step)}"
+        )
     else:
-        why = f"with the largest {level if compared == words.size(path) else f'{compared} ({level})'}"
-        why += f", {second} having {words.percent(margin)} less" if second else ""
-        why += f", no other feature being {words.correlated(path)}" if margin == 1 else ""
+        largest = level if compared == words.size(path) else f"{compared} ({level})"
+        why = f"because its {largest} was the largest"
+        why += f" (next: {second}, {words.percent(margin)} less)" if second else ""
+        why += f" (no other feature was {words.correlation(path)})" if margin == 1 else ""
     return f"{path.name_of(pick)} entered at step {step} of {len(path.support)} {why}; {words.rise(at)}."
 
 
-def _first(path: SelectionPath, step: int) -> str:
-    """Why a pick won a tie: by its index, or being in A(S) at all."""
+def _describe_tie(path: SelectionPath, step: int) -> str:
+    """Say why a pick won a tie: it has the lowest index, or A(S) does not contain all tied features."""
     name, A = path.name_of(int(path.support[step - 1])), path.active_sets[step - 1]
     if not A or set(A) == set(path.ties[step - 1]):
         return f"{name} has the lowest index of them"
     if len(A) == 1:
-        return f"{name} alone becomes nonzero in the LASSO"
+        return f"only {name} becomes nonzero in the LASSO"
     members = listed([path.name_of(i) for i in A])
-    return f"{name} is the first of {members}, which alone become nonzero in the LASSO"
+    return f"only {members} become nonzero in the LASSO, where {name} has the lowest index"
 
 
-def _forced_in(path: SelectionPath, step: int, at: Standing) -> str:
-    begin = f"{path.name_of(int(path.support[step - 1]))} was forced, in S from the start as feature {step}"
-    return f"{begin}; {words.without_effect(path, at, 'those before it') or f'{words.rise(at)} by it'}."
+def _describe_forced(path: SelectionPath, step: int, at: Standing) -> str:
+    """Return the sentence for a forced feature."""
+    name = path.name_of(int(path.support[step - 1]))
+    effect = words.describe_no_effect(path, at, "the features before it") or f"with it {words.rise(at)}"
+    return f"{name} was forced: it is in S from the start, as feature {step}; {effect}."
 
 
-def _not_selected(path: SelectionPath, j: int, course: Course, fall: int, at: Standing, added: str) -> str:
+def _describe_not_selected(
+    path: SelectionPath, j: int, course: Course, fall: int, at: Standing, added: str
+) -> str:
+    """Return the sentence for a feature that was not selected; `added` is the part on its gain."""
     k, begin = len(path.support), f"{path.name_of(j)} was not selected"
     picks = [path.name_of(int(i)) for i in path.support]
     if at.vanishes:
-        return f"{begin}: it is {words.zero(path)} to rounding, and no such column ever is."
+        return (
+            f"{begin}: its column is {words.zero(path)} up to rounding, and such columns are never selected."
+        )
     if not k:
-        return f"{begin}, as no feature was: {path.status.message}."
-    parts = [_correlations(path, course)]
+        return f"{begin} because no feature was: {path.status.message}."
+    parts = [_describe_course(path, course)]
     if fall:
         parts.append(f"it fell most at step {fall}, when {picks[fall - 1]} entered")
     ties = [s for s, T in enumerate(path.ties) if j in T]
     if ties:
-        parts.append(f"it was tied with {picks[ties[0]]}, which was picked, at step {ties[0] + 1}")
-    parts += [words.determined(path, path.support, at, path.with_intercept), added]
+        parts.append(f"at step {ties[0] + 1} it was tied with {picks[ties[0]]}, which was selected")
+    parts += [words.describe_share(path, path.support, at, path.with_intercept), added]
     return words.sentence(f"{begin} in {many(k, 'step')}", parts)
 
 
-def _gained(path: SelectionPath, at: Standing, c: float) -> str:
-    """What j would add. Nonnegative least squares on S ∪ j: nothing if c ≤ 0, else at most what least squares
-    does, as on S the two agree."""
+def _describe_addition(path: SelectionPath, at: Standing, c: float) -> str:
+    """Say what adding j would do.
+
+    Nonnegative least squares on S ∪ j gains nothing if c ≤ 0. Otherwise it gains at most what least squares
+    gains, because the two agree on S.
+    """
     if path.positive and at.gain > 0:
-        return words.addition(at, most="at most ") if c > 0 else "with β ≥ 0 adding it now would not raise R²"
-    return words.addition(at)
+        none = "with β ≥ 0 adding it now would not raise R²"
+        return words.describe_gain(at, most="at most ") if c > 0 else none
+    return words.describe_gain(at)
 
 
-def _correlations(path: SelectionPath, course: Course) -> str:
-    """|c|, over β ≥ 0 c, at the first pick, where it came closest to a pick's, and now, relative to these."""
+def _describe_course(path: SelectionPath, course: Course) -> str:
+    """Say how large |c| (over β ≥ 0: c) was relative to that of the picks.
+
+    That is at the first pick, at the step at which it came closest to the pick's, and after the last step.
+    """
     correlation, error, level = course
     k, parts = len(path.support), []
     picks = np.flatnonzero(level[:k] > 0)
@@ -226,12 +255,12 @@ def _correlations(path: SelectionPath, course: Course) -> str:
         if compared and closest != first and ratio[closest] > 0:
             parts.append(f"came closest to {whose[closest]} ({words.percent(ratio[closest])})")
     if correlation[k] < -error[k]:
-        parts.append("is negative now")
+        parts.append("is now negative")
     elif correlation[k] <= error[k]:
-        parts.append("is zero to rounding now")
+        parts.append("is now zero up to rounding")
     elif correlation[k] >= level[k] - error[k]:
-        parts.append("is the largest of those left now")
+        parts.append("is now the largest remaining one")
     else:
-        parts.append(f"is {words.relative(correlation[k] / level[k], 'the largest left now')}")
+        parts.append(f"is now {words.relative(correlation[k] / level[k], 'the largest remaining one')}")
     *before, now = parts
     return f"its {words.size(path)} {', '.join(before)}{', and ' if before else ''}{now}"

@@ -1,4 +1,4 @@
-"""How a feature stands to a set S: how much of it S determines, and what it would add to R²."""
+"""The relation of a feature j to a set S: the share of X_j that S explains, and what j would add to R²."""
 
 from __future__ import annotations
 
@@ -15,8 +15,13 @@ from sparselin.results.base import Named
 
 
 class Standing(NamedTuple):
-    """The fields of the same names of an `Explanation`; whether X_j is zero, or constant, to rounding; and
-    what r2 is called.
+    """The relation of a feature j to a set S.
+
+    Attributes
+    ----------
+    left, regression, shares, r2, gain, partial_r2 : the fields of an `Explanation` with the same names.
+    vanishes : whether X_j is zero up to rounding (with an intercept: constant).
+    measure : the name of r2 in the sentence, R² or D².
     """
 
     left: float
@@ -29,12 +34,12 @@ class Standing(NamedTuple):
     measure: str = "R²"
 
     def fields(self) -> dict[str, Any]:
-        """Those of an `Explanation`, by name."""
+        """Return the fields of an `Explanation`, by name."""
         return {name: value for name, value in self._asdict().items() if name not in ("vanishes", "measure")}
 
 
 class Course(NamedTuple):
-    """The arrays of the same names of an `Explanation`."""
+    """The arrays of an `Explanation` with the same names: the correlation of j along the path."""
 
     correlation: FloatArray
     error: FloatArray
@@ -42,7 +47,7 @@ class Course(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """The fields of the same names of an `Explanation`; by default those of a feature that did not enter."""
+    """The fields of an `Explanation` with the same names, by default for a feature that did not enter."""
 
     step: int = 0
     forced: bool = False
@@ -64,14 +69,14 @@ def explanation(
     dtype: Any,
     sentence: str,
 ) -> Explanation:
-    """Return the explanation of feature j, with the arrays in the dtype."""
+    """Assemble the explanation of feature j, with the arrays of the course in the given dtype."""
     arrays = {name: values.astype(dtype) for name, values in course._asdict().items()}
     fields = entry._asdict() | at.fields() | arrays
     return Explanation(feature=j, kind=kind, names=path.names, given=given, sentence=sentence, **fields)
 
 
 def standing(problem: Problem, S: IndexArray, j: int) -> Standing:
-    """Feature j against the features S, j not among them."""
+    """Return the relation of feature j to the features S, which do not contain j."""
     J, none = np.array([j]), np.zeros(len(S), problem.dtype)
     start = measure(ThinQR(problem, problem.with_ones(S[:0])), J)
     qr = ThinQR(problem, problem.with_ones(S), capacity=len(S) + 1)
@@ -92,17 +97,17 @@ def standing(problem: Problem, S: IndexArray, j: int) -> Standing:
 
 
 def _regression(problem: Problem, qr: ThinQR, S: IndexArray, j: int) -> tuple[FloatArray, FloatArray]:
-    """b, in the units of X, and the shares, both 0 for the columns that the factorisation does not hold.
+    """Return the coefficients b of X_j on X_S, in the units of X, and the shares.
 
-    With an intercept the first q is ones/‖ones‖, and P_∅^⊥X_j = X_j − q⟨q, X_j⟩.
+    Both are 0 for columns of S that the factorisation excluded as dependent. With an intercept the first q is
+    ones/‖ones‖, and P_∅^⊥X_j = X_j − q⟨q, X_j⟩.
     """
     x, place = problem.columns([j])[:, 0], {int(i): at for at, i in enumerate(S)}
     ones = problem.d - problem.n_features
     coef = qr.solve(qr.Qt @ x)
-    centred = x
     for _ in range(2 * ones):
-        centred = centred - qr.Qt[0] * (qr.Qt[0] @ centred)
-    products = problem.columns(qr.index[ones:]).T @ centred / (centred @ centred)
+        x = x - qr.Qt[0] * (qr.Qt[0] @ x)
+    products = problem.columns(qr.index[ones:]).T @ x / (x @ x)
     b, shares = np.zeros(len(S), problem.dtype), np.zeros(len(S), problem.dtype)
     for i, value, product in zip(qr.index[ones:], coef[ones:], products, strict=True):
         b[place[i]], shares[place[i]] = value, value * product

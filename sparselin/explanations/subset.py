@@ -1,4 +1,4 @@
-"""A feature and a set of features: what a member contributes, what another one would add."""
+"""Explanations on a set: what a member contributes, and what another feature would add."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from sparselin.results import BestSubset, Explanation, IndexArray, SubsetResult
 from sparselin.results.display import many
 
 
-def on_subset(problem: Problem, found: SubsetResult, j: int) -> Explanation:
-    """The explanation of feature j; ValueError if the set is not one of the problem."""
+def explain_in_subset(problem: Problem, found: SubsetResult, j: int) -> Explanation:
+    """Return the explanation of feature j. Raises ValueError if the set is not of this problem."""
     S = found.support
     _check(problem, found)
     place = np.flatnonzero(j == S)
     given = S[j != S]
     at = standing(problem, given, j)
-    runner_up, theirs = _best_of(problem, given, S) if len(place) else (-1, 0.0)
+    runner_up, theirs = _best_replacement(problem, given, S) if len(place) else (-1, 0.0)
     margin = (at.gain - theirs) / at.gain if len(place) and at.gain > 0 else math.nan
     if len(place):
-        text = _member(found, j, at, runner_up, theirs)
+        text = _describe_member(found, j, at, runner_up, theirs)
     else:
-        text = _other(found, j, at, problem.design.ones is not None)
+        text = _describe_other(found, j, at, problem.design.ones is not None)
     entry = Entry(step=int(place[0]) + 1 if len(place) else 0, runner_up=runner_up, margin=margin)
     no_course = Course(*np.zeros((3, 0)))
     return explanation(found, j, "set", given, at, entry, no_course, problem.dtype, text)
 
 
 def _check(problem: Problem, found: SubsetResult) -> None:
-    """ValueError unless the coefficients are those of least squares on the data."""
+    """Raise ValueError unless the coefficients are those of least squares on the data."""
     coarse = coarseness(found.coef, problem.eps)
     qr = ThinQR(problem, problem.with_ones(found.support))
     now = measure(qr, np.zeros(0, np.intp))
@@ -44,8 +44,8 @@ def _check(problem: Problem, found: SubsetResult) -> None:
     check_coefficients(problem, found, qr.residual(problem.y), slack, coarse * problem.rounding())
 
 
-def _best_of(problem: Problem, given: IndexArray, S: IndexArray) -> tuple[int, float]:
-    """The feature outside S that raises R²(given) most, and by how much; −1 and 0.0 if none does."""
+def _best_replacement(problem: Problem, given: IndexArray, S: IndexArray) -> tuple[int, float]:
+    """Return the feature outside S that raises R²(given) most, and its gain; −1 and 0.0 if none does."""
     rest = np.setdiff1d(np.arange(problem.n_features), S)
     scores = measure(ThinQR(problem, problem.with_ones(given)), rest).quotients()
     size = np.where(np.abs(scores.score) > scores.coarse * scores.error, np.abs(scores.score), 0)
@@ -55,31 +55,33 @@ def _best_of(problem: Problem, given: IndexArray, S: IndexArray) -> tuple[int, f
     return best, standing(problem, given, best).gain
 
 
-def _member(found: SubsetResult, j: int, at: Standing, runner_up: int, theirs: float) -> str:
+def _describe_member(found: SubsetResult, j: int, at: Standing, runner_up: int, theirs: float) -> str:
+    """Return the sentence for a member of the set; `theirs` is the gain of the runner-up in its place."""
     k, r2 = len(found), at.r2 + at.gain
     parts = [f"without it R² would fall by {at.gain:.3g}, from {r2:.4g}"]
     if at.gain == 0:
-        parts = [f"without it R² would stay {r2:.4g}, to rounding"]
+        parts = [f"without it R² would stay at {r2:.4g}, up to rounding"]
     if runner_up >= 0:
-        parts.append(f"in its place {found.name_of(runner_up)} would do best, with R² = {at.r2 + theirs:.4g}")
-    begin = f"{found.name_of(j)} is {'one of the' if k > 1 else 'the'} {many(k, 'feature')} selected"
-    return words.sentence(begin, [*parts, *_bound(found)])
+        parts.append(f"its best replacement is {found.name_of(runner_up)}, with R² = {at.r2 + theirs:.4g}")
+    begin = f"{found.name_of(j)} is {'one of the' if k > 1 else 'the'} {many(k, 'selected feature')}"
+    return words.sentence(begin, [*parts, *_describe_bound(found)])
 
 
-def _other(found: SubsetResult, j: int, at: Standing, intercept: bool) -> str:
-    parts = [words.determined(found, found.support, at, intercept), words.addition(at)]
-    parts = ["it is zero, or constant, to rounding"] if at.vanishes else parts
-    return words.sentence(f"{found.name_of(j)} was not selected", [*parts, *_bound(found)])
+def _describe_other(found: SubsetResult, j: int, at: Standing, intercept: bool) -> str:
+    """Return the sentence for a feature outside the set."""
+    parts = [words.describe_share(found, found.support, at, intercept), words.describe_gain(at)]
+    parts = ["its column is zero or constant, up to rounding"] if at.vanishes else parts
+    return words.sentence(f"{found.name_of(j)} was not selected", [*parts, *_describe_bound(found)])
 
 
-def _bound(found: SubsetResult) -> list[str]:
-    """What is proved about other sets, or by what else than R² this one was selected."""
+def _describe_bound(found: SubsetResult) -> list[str]:
+    """Say what was proved about other sets, or that the set was not selected for R² alone."""
     if found.value != found.r2:
-        return ["the set was selected by R² + ν·f, not by R² alone"]
+        return ["the set was selected for R² + ν·f, not for R² alone"]
     if not (isinstance(found, BestSubset) and len(found)):
         return []
     sets = many(len(found), "feature")
     if found.optimal:
-        return [f"no set of {sets} (with those forced, if any were) explains more"]
+        return [f"no set of {sets} that contains the forced ones (if any) has a larger R²"]
     most = 1 - (1 - found.r2) * (1 - found.gap)
-    return [f"the search was not finished: sets of {sets} may reach R² = {most:.4g}"]
+    return [f"the search did not prove the set optimal: a set of {sets} may reach R² = {most:.4g}"]
