@@ -22,7 +22,7 @@ def r2(A, y):
 
 
 def design(seed=3):
-    """Columns with means, one nearly determined by two others."""
+    """Return a design with column means, one column nearly determined by two others."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((30, 6)) * [1, 2, 0.5, 1, 3, 1] + [5, 0, -2, 1, 0, 10]
     X[:, 4] = X[:, 0] + 2 * X[:, 1] + 0.05 * X[:, 4]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.explanations.generalized import explain_on_generalized
-from sparselin.explanations.lasso import explain_on_lasso
-from sparselin.explanations.selection import explain_on_selection
+from sparselin.explanations.generalized import explain_on_generalized_path
+from sparselin.explanations.lasso import explain_on_lasso_path
+from sparselin.explanations.selection import explain_on_selection_path
 from sparselin.explanations.subset import explain_in_subset
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import Explanation, GeneralizedPath, LassoPath, SelectionPath, SubsetResult
@@ -106,7 +106,7 @@ def explain(
     if isinstance(path, SubsetResult):
         return explain_in_subset(problem, path, j)
     if isinstance(path, GeneralizedPath):
-        return explain_on_generalized(problem, path, j, X, y, sample_weight)
+        return explain_on_generalized_path(problem, path, j, X, y, sample_weight)
     if isinstance(path, SelectionPath):
-        return explain_on_selection(problem, path, j)
-    return explain_on_lasso(problem, path, j)
+        return explain_on_selection_path(problem, path, j)
+    return explain_on_lasso_path(problem, path, j)

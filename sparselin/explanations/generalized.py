@@ -18,7 +18,7 @@ from sparselin.problem.errors import coarseness
 from sparselin.results import Explanation, FloatArray, GeneralizedPath, SelectionPath, Status
 
 
-def explain_on_generalized(
+def explain_on_generalized_path(
     problem: Problem, path: GeneralizedPath, j: int, X: Any, y: Any, weight: Any
 ) -> Explanation:
     """Return the explanation of feature j.

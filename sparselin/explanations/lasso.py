@@ -17,7 +17,7 @@ from sparselin.results.display import listed
 Intervals = tuple[tuple[float, float], ...]
 
 
-def explain_on_lasso(problem: Problem, path: LassoPath, j: int) -> Explanation:
+def explain_on_lasso_path(problem: Problem, path: LassoPath, j: int) -> Explanation:
     """Return the explanation of feature j. Raises ValueError if the path is not of this problem."""
     c, error = _correlations(problem, path, j)
     intervals, knot = _intervals(path, j)
@@ -34,7 +34,7 @@ def explain_on_lasso(problem: Problem, path: LassoPath, j: int) -> Explanation:
         text = _describe_entry(path, j, knot, intervals, float(beta[-1]))
     elif j in forced:
         before = path.forced[: forced.index(j)]
-        text = _describe_forced(path, j, beta, standing(problem, before, j))
+        text = _describe_forced_feature(path, j, beta, standing(problem, before, j))
     else:
         text = _describe_zero(path, j, course._replace(correlation=c), at, given)
     entry = Entry(step=knot, forced=j in forced, intervals=intervals)
@@ -104,7 +104,7 @@ def _describe_entry(path: LassoPath, j: int, knot: int, intervals: Intervals, la
     return text + "."
 
 
-def _describe_forced(path: LassoPath, j: int, beta: FloatArray, at: Standing) -> str:
+def _describe_forced_feature(path: LassoPath, j: int, beta: FloatArray, at: Standing) -> str:
     """Return the sentence for a forced feature; `at` relates it to the features forced before it."""
     begin = f"{path.name_of(j)} was forced, so it has no penalty"
     if no_effect := words.describe_no_effect(path, at, "the features forced before it"):

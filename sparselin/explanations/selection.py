@@ -19,7 +19,7 @@ from sparselin.results.display import listed, many
 
 
 class Choice(NamedTuple):
-    """How a pick won its step.
+    """The outcome of the comparison at one step: what was compared, and the rivals of the pick.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Choice(NamedTuple):
     tied: tuple[int, ...] = ()
 
 
-def explain_on_selection(problem: Problem, path: SelectionPath, j: int) -> Explanation:
+def explain_on_selection_path(problem: Problem, path: SelectionPath, j: int) -> Explanation:
     """Return the explanation of feature j. Raises ValueError if the path is not of this problem."""
     step, given, forced = place_on(path, j)
     correlation, error = (values[: len(given) + 1] for values in _correlation_course(problem, path, j))
@@ -61,11 +61,11 @@ def explain_pick(
     step, given, forced = place_on(path, j)
     fall = _largest_fall(course.correlation, course.error)
     if forced:
-        text = _describe_forced(path, step, at)
+        text = _describe_forced_feature(path, step, at)
     elif step:
         text = _describe_entry(path, step, choice, at)
     else:
-        text = _describe_not_selected(path, j, course, fall, at, added)
+        text = _describe_omission(path, j, course, fall, at, added)
     margin = float(path.margin[step - 1]) if step else math.nan
     entry = Entry(step, forced, choice.runner_up, margin, choice.tied, fall)
     return explanation(path, j, "selection", given.copy(), at, entry, course, dtype, text)
@@ -195,14 +195,14 @@ def _describe_tie(path: SelectionPath, step: int) -> str:
     return f"only {members} become nonzero in the LASSO, where {name} has the lowest index"
 
 
-def _describe_forced(path: SelectionPath, step: int, at: Standing) -> str:
+def _describe_forced_feature(path: SelectionPath, step: int, at: Standing) -> str:
     """Return the sentence for a forced feature."""
     name = path.name_of(int(path.support[step - 1]))
     effect = words.describe_no_effect(path, at, "the features before it") or f"with it {words.rise(at)}"
     return f"{name} was forced: it is in S from the start, as feature {step}; {effect}."
 
 
-def _describe_not_selected(
+def _describe_omission(
     path: SelectionPath, j: int, course: Course, fall: int, at: Standing, added: str
 ) -> str:
     """Return the sentence for a feature that was not selected; `added` is the part on its gain."""

@@ -1,4 +1,4 @@
-"""The words and phrases of which explanations are made."""
+"""Phrases for the sentences of explanations."""
 
 from __future__ import annotations
 
