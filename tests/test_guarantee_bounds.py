@@ -401,7 +401,7 @@ def test_result():
         ({"algorithms": ("lars",)}, ValueError, "algorithms must be"),
         ({"algorithms": "omp"}, ValueError, "algorithms must be"),
         ({"algorithms": None}, TypeError, "algorithms must be a sequence of names"),
-        ({"nu": 0.5}, ValueError, "nu weighs a regularizer"),
+        ({"nu": 0.5}, ValueError, "nu is the weight of a regularizer"),
         ({"nu": -1.0}, ValueError, "nu must be nonnegative"),
         ({"eps": -1.0}, ValueError, "eps must be nonnegative"),
         ({"node_limit": 0}, ValueError, "node_limit must be"),

@@ -402,7 +402,7 @@ def test_callbacks_see_every_step_and_stop(rng):
     [
         (lambda X, y, f: sl.forward_regression(X, y, 0), "k must be in"),
         (lambda X, y, f: sl.forward_regression(X, y, 7), "k must be in"),
-        (lambda X, y, f: sl.forward_regression(X, y, 2, nu=0.1), "nu weighs a regularizer"),
+        (lambda X, y, f: sl.forward_regression(X, y, 2, nu=0.1), "nu is the weight of a regularizer"),
         (lambda X, y, f: sl.forward_regression(X, y, 2, regularizer=f, nu=-1.0), "nu must be nonnegative"),
         (lambda X, y, f: sl.forward_regression(X, y, 1, forced=[0, 1]), "forced features count in k"),
         (lambda X, y, f: sl.forward_regression(X, y, 1, forced=[6]), "forced must hold"),

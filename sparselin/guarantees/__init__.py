@@ -1,1 +1,1 @@
-"""How close greedy selection comes to the best subset: what was promised, what was achieved."""
+"""Guarantees: lower bounds for greedy selection relative to the best subset, and the ratios achieved."""

@@ -1,30 +1,31 @@
 """The constants of the guarantees at each set of a greedy path.
 
-Let S be one of its sets, r = P_S^⊥y, c = Xᵀr, ρ_x = ‖P_S^⊥X_x‖, and A a set of at most k columns that are
-independent given S; m ≥ |A| is the least of k, the number of columns outside the span of S, and n − |S|. With
-G = (⟨P_S^⊥X_x, P_S^⊥X_x'⟩)_{x,x' ∈ A} and H = G scaled to unit diagonal,
+Let S be one of the sets of the path, r = P_S^⊥y, c = Xᵀr, ρ_x = ‖P_S^⊥X_x‖, and A a set of at most k columns
+that are independent given S. Let m ≥ |A| be the minimum of k, the number of columns outside the span of S,
+and n − |S|. With G = (⟨P_S^⊥X_x, P_S^⊥X_x'⟩)_{x,x' ∈ A} and H = G scaled to unit diagonal,
 
     ‖y‖²·[R²(S ∪ A) − R²(S)] = c_Aᵀ G⁻¹ c_A ≤ ‖c_A‖²/λ_min(G),    and ≤ Σ_A (c_x/ρ_x)²/λ_min(H),         (1)
 
-while the definition of γ_{S,k} gives ≤ Σ_A (c_x/ρ_x)²/γ_{S,k}. Columns in the span of S have gain zero, and a
-dependent set has the gain of an independent subset: (1) with the least eigenvalues over all m columns outside
-the span of S (zero if some are dependent; by interlacing no larger than those of fewer) bounds the gain of
-any k columns.
+while the definition of γ_{S,k} gives the bound Σ_A (c_x/ρ_x)²/γ_{S,k}. Columns in the span of S have gain
+zero, and a dependent set has the gain of an independent subset. So the gain of any k columns is bounded by
+(1) with the least eigenvalues over all sets of m columns outside the span of S. (They are zero if some such
+set is dependent, and by interlacing no larger than those of smaller sets.)
 
-**A step.** Let Δ = R²(best) − R²(S), A = best∖S. FR's gain g is the largest (c_x/ρ_x)², so that Δ ≤ (m/γ)·g
-with γ = max(γ_{S,k}, λ_min(H)). OMP's pick i has the largest |c| and gains g = c_i²/ρ_i², so that
+**A step.** Let Δ = R²(best) − R²(S), A = best∖S. FR's gain g is the largest (c_x/ρ_x)², so Δ ≤ (m/γ)·g
+with γ = max(γ_{S,k}, λ_min(H)). OMP's pick i has the largest |c| and gains g = c_i²/ρ_i², so
 
     Δ ≤ (m/θ)·g,    θ = max(γ_{S,k}·min_x ρ_x², λ_min(G))/ρ_i²,                                          (2)
 
-for Σ_A (c_x/ρ_x)² ≤ m·c_i²/min ρ_x² in the one case and ‖c_A‖² ≤ m·c_i² in the other. In both Δ decreases by
-a factor of at most 1 − θ/m.
+because Σ_A (c_x/ρ_x)² ≤ m·c_i²/min ρ_x² and ‖c_A‖² ≤ m·c_i². For both, Δ decreases by a factor of at most
+1 − θ/m (for FR, 1 − γ/m).
 
-**Afterwards.** (1) with the m largest summands bounds R²(best) from every S, however it was selected.
+**After the run.** For every S, however it was selected, (1) with the m largest terms bounds R²(best).
 
-**Rounding.** For a column x, with sizes s(x) and s(y) as in `submodularity` but s(x) in proportion to ‖x‖,
-P_S^⊥x is known to u·s(x), up to a part in the span of S, and so is ρ_x; c_x is known to u·(s(x)‖r‖ +
-ρ_x·s(y) + √n·ρ_x‖r‖), and R²(S) to u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))² (for a Gram problem, squares are known to
-u·s²). If the pick certainly has |c_i| ≥ q·max|c|, θ is q² times (2), and so is γ with |c|/ρ in place of |c|.
+**Rounding.** Let the sizes s(x) of a column x and s(y) be as in `submodularity`, with s(x) proportional to
+‖x‖. Then P_S^⊥x, up to a part in the span of S, and ρ_x have errors of at most u·s(x); c_x has one of at most
+u·(s(x)‖r‖ + ρ_x·s(y) + √n·ρ_x‖r‖), and R²(S) one of at most u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))². (For a Gram
+problem, squares have errors of at most u·s².) If the pick is certain to have |c_i| ≥ q·max|c|, then θ is q²
+times (2). The same holds for γ with |c|/ρ in place of |c|.
 """
 
 from __future__ import annotations
@@ -45,10 +46,17 @@ from sparselin.results import FloatArray, IndexArray
 
 
 class ScaledData(NamedTuple):
-    """The nonzero columns in float64, the longest of length one, and y of length one, in at most d + 1 rows.
+    """The nonzero columns X and y in float64, in at most d + 1 rows.
 
-    `place` (d,) is the position of each column of the problem in X, −1 for zero columns; `norms` (d',) are
-    lengths, `exact` has what decides dependence exactly.
+    They are scaled so that y and the longest column have length one.
+
+    Attributes
+    ----------
+    problem : the problem from which they come.
+    X, y : the scaled data.
+    place : (d,) the position in X of each column of the problem, −1 for zero columns.
+    norms : (d',) the lengths of the columns of X.
+    exact : the data from which dependence is decided exactly.
     """
 
     problem: Problem
@@ -64,9 +72,10 @@ class ScaledData(NamedTuple):
 
 
 class IndependentColumns(NamedTuple):
-    """Positions J of independent columns of a set S with the same span; X_J, scaled to unit columns, = QR.
+    """The positions J of independent columns of a set S that have the span of S, and their factors.
 
-    `inverse` is R⁻¹; `undecided` says that rounding leaves open whether the rest of S is in their span.
+    X_J, scaled to unit columns, is QR, and `inverse` is R⁻¹. `undecided` is True if rounding leaves open
+    whether the other columns of S are in the span of X_J.
     """
 
     J: IndexArray
@@ -76,10 +85,10 @@ class IndependentColumns(NamedTuple):
 
 
 class LowerBounds(NamedTuple):
-    """Lower bounds valid at every step: γ_{S,k} of the final S (`gamma`); λ_min over sets of |S| + |A|
-    columns, as given (`sparse`) and of unit length (`correlation`).
+    """Lower bounds that hold at every step of a path.
 
-    The latter bound those of every step by interlacing.
+    `gamma` is that of γ_{S,k} for the final S. `sparse` and `correlation` are those of λ_min over sets of
+    |S| + |A| columns, as given and scaled to unit length; by interlacing they hold at every step.
     """
 
     gamma: float
@@ -88,19 +97,19 @@ class LowerBounds(NamedTuple):
 
 
 class PrefixBounds(NamedTuple):
-    """One set S of the path. Constants are (2,), certified lower and upper bounds.
+    """The constants at one set S of the path, each as (2,): certified lower and upper bounds.
 
     Attributes
     ----------
     r2, error : R²(S), and a bound on its rounding error.
-    m : as above.
-    largest_correlation, largest_gain : whether that pick has the largest |c|, the largest |c|/ρ, to rounding;
-        for a path that ends before k picks, whether all are zero. None if rounding leaves open which columns
-        are in the span of S.
+    m : m of this module.
+    largest_correlation, largest_gain : whether the next pick has the largest |c|, and the largest |c|/ρ, up
+        to rounding. If the path ended here before k picks: whether all of them are zero. None if rounding
+        leaves open which columns are in the span of S.
     gamma : γ.
     theta : θ, with ρ_i = 1 if there is no next pick.
     r2_upper : an upper bound on R² of any set of k features.
-    q_squared : lower bounds on q² for |c| and for |c|/ρ, 1 if there is no next pick.
+    q_squared : lower bounds on q² for |c| and for |c|/ρ; 1 if there is no next pick.
     """
 
     r2: float
@@ -114,10 +123,10 @@ class PrefixBounds(NamedTuple):
     q_squared: tuple[float, float] = (1.0, 1.0)
 
 
-def scaled(problem: Problem) -> ScaledData:
-    """The data as the guarantees need them; y = 0 stays zero."""
+def scale(problem: Problem) -> ScaledData:
+    """Return the scaled data of a problem; y = 0 stays zero."""
     norms = problem.column_norms.astype(np.float64)
-    # if all columns are zero, one of them is used
+    # if all columns are zero, keep one of them
     keep = np.flatnonzero(norms) if norms.any() else np.zeros(1, np.intp)
     columns = problem.columns(keep)
     A = np.empty((problem.n, len(keep) + 1), order="F")
@@ -136,7 +145,7 @@ def scaled(problem: Problem) -> ScaledData:
 
 
 def basis(data: ScaledData, places: IndexArray) -> IndependentColumns:
-    """A basis of the span of the columns at these positions, chosen in this order."""
+    """Return a basis of the span of the columns at these positions, chosen in their order."""
     places = places[data.norms[places] > 0]
     if len(places) <= len(data.y):
         found = _factors(data, places)
@@ -153,7 +162,10 @@ def basis(data: ScaledData, places: IndexArray) -> IndependentColumns:
 
 
 def _factors(data: ScaledData, J: IndexArray, sure: bool = False) -> IndependentColumns | None:
-    """QR of the columns scaled to unit length, if they are certainly independent."""
+    """Return the QR factors of the columns scaled to unit length, or None.
+
+    None means that they are not certain to be independent; with `sure` they are taken to be.
+    """
     if not len(J):
         return IndependentColumns(J, np.zeros((len(data.y), 0)), np.zeros((0, 0)), False)
     Q, R = np.linalg.qr(data.X[:, J] / data.norms[J])
@@ -168,9 +180,9 @@ def _factors(data: ScaledData, J: IndexArray, sure: bool = False) -> Independent
 
 
 def _outside(data: ScaledData, J: IndependentColumns, places: IndexArray) -> IndexArray:
-    """For each column 1 if it is outside the span of J, 0 if in it, −1 if undecided."""
+    """Return for each column 1 if it is outside the span of J, 0 if it is inside, −1 if undecided."""
     unit = data.X[:, places] / data.norms[places]
-    Z, size = _projected(J, unit)
+    Z, size = _project(J, unit)
     squares = np.einsum("ij,ij->j", Z, Z)
     outside = np.ones(len(places), np.intp)
     for i in np.flatnonzero(squares <= kernels.span(data.exact.unit) * size):
@@ -178,23 +190,24 @@ def _outside(data: ScaledData, J: IndependentColumns, places: IndexArray) -> Ind
     return outside
 
 
-def _projected(J: IndependentColumns, V: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """P_J^⊥V for unit vectors V, and the squares of their sizes, 1 + ‖coefficients‖²."""
+def _project(J: IndependentColumns, V: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return P_J^⊥V for unit vectors V, and the squares of their sizes, 1 + ‖coefficients‖²."""
     inner = J.Q.T @ V
     Z = V - J.Q @ inner
     return Z - J.Q @ (J.Q.T @ Z), 1 + ((J.inverse @ inner) ** 2).sum(axis=0)
 
 
-def explained(data: ScaledData, S: IndexArray) -> tuple[float, float]:
-    """R²(S) = ‖P_S y‖²/‖y‖² and a bound on its rounding error."""
+def r_squared(data: ScaledData, S: IndexArray) -> tuple[float, float]:
+    """Return R²(S) = ‖P_S y‖²/‖y‖² and a bound on its rounding error."""
     J = data.place[S]
-    return _explained(data, basis(data, J[J >= 0]))
+    return _r_squared_of(data, basis(data, J[J >= 0]))
 
 
-def _explained(data: ScaledData, J: IndependentColumns) -> tuple[float, float]:
+def _r_squared_of(data: ScaledData, J: IndependentColumns) -> tuple[float, float]:
+    """Return R² of the columns J and a bound on its rounding error."""
     if not data.y.any():
         return 0.0, 0.0
-    r, size = _projected(J, data.y)
+    r, size = _project(J, data.y)
     square, left = float(data.y @ data.y), float(r @ r)
     if J.undecided:
         return max(0.0, square - left), 1.0
@@ -207,21 +220,26 @@ def _explained(data: ScaledData, J: IndependentColumns) -> tuple[float, float]:
     return max(0.0, square - left), error if len(J.J) else 0.0
 
 
-def everything(data: ScaledData) -> float:
-    """An upper bound on R² of all columns."""
+def r2_of_all(data: ScaledData) -> float:
+    """Return an upper bound on R² of all columns."""
     if data.d >= len(data.y) or not data.norms.all():
         return 1.0
     order = scipy.linalg.qr(data.X / data.norms, mode="r", pivoting=True)[1]
-    r2, error = _explained(data, basis(data, order))
+    r2, error = _r_squared_of(data, basis(data, order))
     return min(1.0, r2 + error)
 
 
-class _Left(NamedTuple):
-    """The columns outside the span of S, which are `places` of the data, and y, projected off S.
+class _Remainder(NamedTuple):
+    """The columns outside the span of S, projected off S.
 
-    `Z` holds P_S^⊥X_x, `rho` ρ_x, `c` c_x. Bounds on their rounding errors are `error` for Z, `error_c` for
-    c, `error_gain` for c/ρ and `error_unit` for Z/ρ. `residual_norm` is ‖r‖, `m` is m for k = d. `undecided`
-    says that rounding leaves open which columns are outside.
+    Attributes
+    ----------
+    places : their positions in the data.
+    Z, rho, c : P_S^⊥X_x, ρ_x and c_x for each of them.
+    error, error_c, error_gain, error_unit : bounds on the rounding errors of Z, c, c/ρ and Z/ρ.
+    residual_norm : ‖r‖.
+    m : m for k = d.
+    undecided : whether rounding leaves open which columns are outside the span of S.
     """
 
     places: IndexArray
@@ -246,11 +264,11 @@ def step(
     pair_limit: int,
     node_limit: int,
 ) -> PrefixBounds:
-    """The constants at S, a set of independent columns; `pick` (of length 0 or 1) is the next pick."""
+    """Return the constants at S, a set of independent columns; `pick` (length 0 or 1) is the next pick."""
     places = data.place[S]
     J = basis(data, places[places >= 0])
-    r2, error = _explained(data, J)
-    left = _left(data, J)
+    r2, error = _r_squared_of(data, J)
+    left = _project_others(data, J)
     if left.undecided and data.y.any():
         undecided = None if len(S) < k else True
         nothing = 0.0 if len(pick) else 1.0
@@ -260,7 +278,7 @@ def step(
     if m <= 0 or not data.y.any():
         return PrefixBounds(r2, error, 0, True, True, np.ones(2), np.ones(2), min(1.0, r2 + error))
     ratio = submodularity_ratio(data.problem, None, S, k, pair_limit=pair_limit, node_limit=node_limit)
-    given = _raised(np.array([ratio.lower, ratio.upper]), known.gamma)
+    given = _raise_to(np.array([ratio.lower, ratio.upper]), known.gamma)
     unit = left.Z / left.rho
     gamma = np.maximum(given, _least(unit, m, left.error_unit, node_limit, known.correlation))
     sparse = _least(left.Z, m, left.error, node_limit, known.sparse)
@@ -269,20 +287,20 @@ def step(
     theta = _theta(left, at, given, sparse)
     capped = np.minimum(1.0, gamma), np.minimum(1.0, theta)
     ended = not len(pick) and len(S) < k and left.residual_norm**2 > EPS + error
-    largest = _nothing_left(left) if ended else _largest_at(left, at)
-    # where 1 − R²(S) is below the rounding error of the guarantees
+    largest = _nothing_left(left) if ended else _has_largest(left, at)
+    # q² is 1 where 1 − R²(S) is below the rounding error of the guarantees
     q_squared = (1.0, 1.0) if left.residual_norm**2 + error <= EPS else _q_squared(left, at)
     return PrefixBounds(r2, error, m, *largest, *capped, min(1.0, r2 + error + gain_upper), q_squared)
 
 
-def _left(data: ScaledData, J: IndependentColumns) -> _Left:
-    """X and y projected off S, twice, without the columns in the span of S."""
+def _project_others(data: ScaledData, J: IndependentColumns) -> _Remainder:
+    """Project the columns outside the span of S, and y, off S (twice)."""
     others = np.setdiff1d(np.flatnonzero(data.norms > 0), J.J)
     outside = _outside(data, J, others)
     places = others[outside > 0]
     norms = data.norms[places]
-    unit, size = _projected(J, data.X[:, places] / norms)
-    r, y_square = _projected(J, data.y)
+    unit, size = _project(J, data.X[:, places] / norms)
+    r, y_square = _project(J, data.y)
     rho = np.sqrt(np.einsum("ij,ij->j", unit, unit))
     u, root, power = data.exact.unit
     length, s, y_size = float(np.sqrt(r @ r)), np.sqrt(size), math.sqrt(y_square)
@@ -296,11 +314,11 @@ def _left(data: ScaledData, J: IndependentColumns) -> _Left:
     m = min(len(places), len(data.y) - len(J.J))
     undecided = J.undecided or bool((outside < 0).any())
     errors = error_unit * rho, error_c * norms, error_gain, error_unit
-    return _Left(places, Z, rho, Z.T @ r, *errors, length, m, undecided)
+    return _Remainder(places, Z, rho, Z.T @ r, *errors, length, m, undecided)
 
 
-def _theta(left: _Left, at: IndexArray, gamma: FloatArray, sparse: FloatArray) -> FloatArray:
-    """θ of (2). `at` is the position of the pick, if there is one."""
+def _theta(left: _Remainder, at: IndexArray, gamma: FloatArray, sparse: FloatArray) -> FloatArray:
+    """Return θ of (2); `at` (length 0 or 1) is the position of the pick."""
     error = np.array([-1.0, 1.0])[:, None] * left.error_unit
     shortest = (left.rho * np.maximum(0.0, 1 + error)).min(axis=1)
     length = (left.rho * np.maximum(0.0, 1 - error))[:, at].prod(axis=1)
@@ -308,60 +326,60 @@ def _theta(left: _Left, at: IndexArray, gamma: FloatArray, sparse: FloatArray) -
     return np.asarray(np.divide(above, length**2, out=np.ones(2), where=length > 0))
 
 
-def _largest_at(left: _Left, at: IndexArray) -> tuple[bool, bool]:
-    """Whether the pick, if there is one, has the largest |c|, and the largest |c|/ρ, to rounding."""
+def _has_largest(left: _Remainder, at: IndexArray) -> tuple[bool, bool]:
+    """Return whether the pick, if any, has the largest |c|, and the largest |c|/ρ, up to rounding."""
     size, gains = np.abs(left.c), np.abs(left.c) / left.rho
     most_correlated = bool(((size + left.error_c)[at] >= (size - left.error_c).max()).all())
     most_gained = bool(((gains + left.error_gain)[at] >= (gains - left.error_gain).max()).all())
     return most_correlated, most_gained
 
 
-def _q_squared(left: _Left, at: IndexArray) -> tuple[float, float]:
-    """Lower bounds on q² for |c| and for |c|/ρ."""
+def _q_squared(left: _Remainder, at: IndexArray) -> tuple[float, float]:
+    """Return lower bounds on q² for |c| and for |c|/ρ."""
     size, gains = np.abs(left.c), np.abs(left.c) / left.rho
     pairs = (size, left.error_c), (gains, left.error_gain)
-    one, other = (_square((v - e)[at].prod(), np.delete(v + e, at), len(at)) for v, e in pairs)
-    return one, other
+    by_c, by_gain = (_square((v - e)[at].prod(), np.delete(v + e, at), len(at)) for v, e in pairs)
+    return by_c, by_gain
 
 
-def _square(score: float, others: FloatArray, picked: int) -> float:
-    """(score/max(score, others))², 1 if nothing is picked."""
+def _square(score: float, others: FloatArray, picks: int) -> float:
+    """Return (score/max(score, others))², or 1 if there is no pick."""
     largest = float(others.max(initial=0.0))
-    return 1.0 if not picked or score >= largest else max(0.0, score / largest) ** 2
+    return 1.0 if not picks or score >= largest else max(0.0, score / largest) ** 2
 
 
-def _nothing_left(left: _Left) -> tuple[bool, bool]:
-    """Whether the path may end here: whether all c are zero to rounding, and all |c|/ρ."""
+def _nothing_left(left: _Remainder) -> tuple[bool, bool]:
+    """Return whether the path may end here: whether all c, and all |c|/ρ, are zero up to rounding."""
     size = np.abs(left.c)
     return bool((size <= left.error_c).all()), bool((size <= left.error_gain * left.rho).all())
 
 
-def _raised(bounds: FloatArray, known: float) -> FloatArray:
-    """The bounds on a constant that is at least `known`."""
-    return np.array([max(bounds[0], known), max(bounds[1], known)])
+def _raise_to(bounds: FloatArray, known: float) -> FloatArray:
+    """Raise the bounds on a constant that is known to be at least `known`."""
+    return np.maximum(bounds, known)
 
 
-def _gain_upper(left: _Left, m: int, gamma: float, sparse: float) -> float:
-    """The bound (1) on the gain of k columns."""
+def _gain_upper(left: _Remainder, m: int, gamma: float, sparse: float) -> float:
+    """Return the bound (1) on the gain of k columns."""
     size = np.abs(left.c)
-    one = _largest(size / left.rho + left.error_gain, m) / gamma if gamma > 0 else math.inf
-    other = _largest(size + left.error_c, m) / sparse if sparse > 0 else math.inf
-    return min(one, other)
+    by_gamma = _largest(size / left.rho + left.error_gain, m) / gamma if gamma > 0 else math.inf
+    by_sparse = _largest(size + left.error_c, m) / sparse if sparse > 0 else math.inf
+    return min(by_gamma, by_sparse)
 
 
 def _largest(values: FloatArray, m: int) -> float:
-    """The sum of the m largest squares."""
+    """Return the sum of the m largest squares."""
     return float((np.sort(values)[len(values) - m :] ** 2).sum())
 
 
 def _least(Z: FloatArray, m: int, error: FloatArray, node_limit: int, known: float) -> FloatArray:
-    """λ_min over m columns of ZᵀZ, which is at least `known`.
+    """Return bounds on λ_min over the sets of m columns of ZᵀZ, which is at least `known`.
 
-    Each column errs by its `error`, which changes singular values by at most the root of the sum of squares.
+    The errors of m columns change singular values by at most the root of the sum of their squares.
     """
     C, change = Z.T @ Z, math.sqrt(_largest(error, m))
     trace = float(np.sort(C.diagonal())[len(C) - m :].sum())
     floor = max(0.0, math.sqrt(known) - change) ** 2
     found = bound_below(C, m, product_error(len(Z), kappa=m) * trace, node_limit, known=floor)
     root = np.sqrt(np.maximum(0.0, [found.lower, found.value])) + change * np.array([-1, 1])
-    return _raised(np.maximum(0.0, root) ** 2, known)
+    return _raise_to(np.maximum(0.0, root) ** 2, known)

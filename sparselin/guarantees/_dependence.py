@@ -1,9 +1,10 @@
-"""Exact decisions on the dependence of columns, where rounding leaves them open.
+"""Exact decisions on the dependence of columns, for cases that rounding leaves open.
 
 A column of floats is a power of two times a column of integers; let N be the least length of such a column.
-For independent columns of integers det XᵀX ≥ 1, and det XᵀX = ρ_x²·det X_TᵀX_T ≤ ρ_x²·Π_T N², ρ_x being the
-distance of x from the span of the others, T. So x is in their span if its distance, for unit length, is below
-1/Π_{T+x} N; and also if it is an exact multiple of one of them.
+For independent columns of integers det XᵀX ≥ 1. Let T be the columns other than x, and ρ_x the distance of x
+from their span. Then det XᵀX = ρ_x²·det X_TᵀX_T ≤ ρ_x²·Π_T N². So x is in the span of T if its distance,
+scaled to unit length of x, is below 1/Π_{T+x} N. It is also in the span if it is an exact multiple of a
+column of T.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from sparselin.results import IndexArray
 
 
 def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
-    """Multiples and log₂ N of the columns J, for the kernels.
+    """Find which of the columns J are multiples of each other, and log₂ N of each, for the kernels.
 
-    What is left of columns, z_j, projected off others E, is dependent where they are, given E: by the columns
-    themselves. For independent columns of integers det [E X_T]ᵀ[E X_T] = det EᵀE·det Z_TᵀZ_T ≥ 1, so that N
-    is the length of z_j in the units of X_j, and Π N over E counts once. A column of zeros, of length 0, is
-    in every span.
+    Columns z_j that were projected off others E are dependent if and only if the original columns are
+    dependent given E, so the original ones are examined. For independent columns of integers
+    det [E X_T]ᵀ[E X_T] = det EᵀE·det Z_TᵀZ_T ≥ 1. Therefore N is the length of z_j in the units of X_j, and Π
+    N over E counts once. A column of zeros has length 0 and is in every span.
     """
     unit = Unit(SAFETY * problem.errors.double_eps, math.sqrt(problem.n), float(problem.errors.power))
     given = problem.origin is not None

@@ -9,49 +9,51 @@ v_j = (b − Mx)_j²/D_j and T_m(v) the sum of the m largest v_j,
 
     ‖P_{I∪A}^⊥y‖² ≥ ‖r‖² − xᵀMx − T_m(v)    for all A ⊆ F, |A| ≤ m.                                        (2)
 
-Proof: let β be zero off A and u = b − Mx. (β − x)ᵀM(β − x) ≥ 0 says that βᵀMβ ≥ 2βᵀMx − xᵀMx, and
-D_jβ_j² ≥ 2u_jβ_j − u_j²/D_j, so that βᵀCβ − 2bᵀβ ≥ −xᵀMx + 2(Mx + u − b)ᵀβ − Σ_{j∈A} v_j, where the middle
-term is zero. ∎ The bound holds for every x, so that no iteration has to converge and no system is solved;
-at x = 0 it is ‖r‖² less the m largest b_j²/D_j, at x = C⁻¹b the squared residual on I ∪ F plus the |F| − m
+Proof: Let β be zero off A and u = b − Mx. From (β − x)ᵀM(β − x) ≥ 0, βᵀMβ ≥ 2βᵀMx − xᵀMx. Also
+D_jβ_j² ≥ 2u_jβ_j − u_j²/D_j. So βᵀCβ − 2bᵀβ ≥ −xᵀMx + 2(Mx + u − b)ᵀβ − Σ_{j∈A} v_j, where the middle
+term is zero. ∎ The bound holds for every x, so no iteration has to converge and no system is solved. At x = 0
+it is ‖r‖² less the m largest b_j²/D_j. At x = C⁻¹b it is the squared residual on I ∪ F plus the |F| − m
 least D_jx_j² (a lower bound on the cost of deleting |F| − m features). The best x solves the perspective
 relaxation (Frangioni and Gentile, 2006; Dong, Chen and Linderoth, 2015)
 
-    min_{x, z} xᵀMx − 2bᵀx + Σ_j D_jx_j²/z_j,   0 ≤ z ≤ 1,  Σ z_j ≤ m,
+    min_{x, z} xᵀMx − 2bᵀx + Σ_j D_jx_j²/z_j,   0 ≤ z ≤ 1,  Σ z_j ≤ m.
 
-and is approximated by coordinate descent on x for a multiplier λ of Σ z_j, alternating with λ for fixed x,
-from the x of the parent. With L the right side of (2), the same proof gives for the sets with j, and without:
+It is approximated from the x of the parent node, by coordinate descent on x for a fixed multiplier λ of Σ
+z_j, alternating with updates of λ for fixed x. With L the right side of (2), the same proof gives, for the
+sets with j and for those without j,
 
-    j ∈ A, v_j < v_(m):  ≥ L + v_(m) − v_j;        j ∉ A, v_j ≥ v_(m):  ≥ L + v_j − v_(m+1),              (3)
+    j ∈ A, v_j < v_(m):  ≥ L + v_(m) − v_j;        j ∉ A, v_j ≥ v_(m):  ≥ L + v_j − v_(m+1).              (3)
 
-which excludes candidates below the node, and bounds the branch without j.
+These bounds exclude candidates below the node, and bound the branch without j.
 
 **D** is s/diag(C⁻¹), with the largest s (to a few hundredths of its logarithm) at which a Cholesky
-factorisation of C − D exists; s ≥ 1/|F|, as C⁻¹ scaled to unit diagonal has the trace |F|. It
-is valid below the node: for j ∈ F, C − D ⪰ 0 implies C − diag(0, D_{F∖j}) ⪰ 0, and so does its Schur
-complement, C_{F∖j} after the projection off Z_j less D_{F∖j}. It is recomputed when F has shrunk by a
-fifth. If C is singular, D_j = C_jj(1 − s_j), s_j the sum of the m − 1 largest |correlations| of Z_j with
-others, makes C_A − D_A diagonally dominant for every |A| ≤ m: then (2) holds with x = 0. Where an s_j ≥ 1
-there is no bound, and the node is enumerated.
+factorisation of C − D exists; s ≥ 1/|F|, because C⁻¹ scaled to unit diagonal has the trace |F|. D remains
+valid below the node: for j ∈ F, C − D ⪰ 0 implies C − diag(0, D_{F∖j}) ⪰ 0, so its Schur complement is also ⪰
+0, and that is C_{F∖j} after the projection off Z_j, less D_{F∖j}. D is recomputed when F has shrunk by a
+fifth. If C is singular, let s_j be the sum of the m − 1 largest |correlations| of Z_j with others, and D_j =
+C_jj(1 − s_j). This makes C_A − D_A diagonally dominant for every |A| ≤ m, and (2) holds with x = 0. If some
+s_j ≥ 1 there is no bound, and the node is enumerated.
 
-**Branching** is on the largest v_j: first with it, then without. If two features remain to be chosen, all
-pairs are compared in closed form, gain (c_i² + c_j² − 2ρc_ic_j)/(1 − ρ²) for unit columns.
+**Branching** is on the feature j with the largest v_j: first with j, then without. If two features remain to
+be chosen, all pairs are compared in closed form, with the gain (c_i² + c_j² − 2ρc_ic_j)/(1 − ρ²) for unit
+columns.
 
-**Rounding.** C is downdated by rank one, C − C_iC_iᵀ/C_ii. That is elimination: with γ_j the coefficients of
-column j on the features added to I since Z was last projected and scaled to unit length, the computed C_jl is
-that of columns whose products are off by some eps, so that it errs by eps·a_ja_l, a_j = 1 + ‖γ_j‖₁; adding i
-increases a_j by at most |C_ij/C_ii|·a_i. While a_j² ≤ 10⁴·C_jj for all j, and a² ≤ 10⁴ for the a of y,
-relative errors are 10⁴·eps; else all of Z is projected again off an orthonormal basis of I (Gram-Schmidt,
-twice) and scaled to unit length, and columns in the span of I are removed. (To check C_jj alone does not
-suffice: for X_1 = e_1, X_{t+1} = e_t + g·e_{t+1} all C_jj ≥ g²/(1 + g²), but errors grow by 1/g² per step.)
-The closed form for pairs divides by 1 − ρ²; where that is below 0.1, pairs that it does not exclude are
-compared by projection.
+**Rounding.** C is downdated by rank one, C − C_iC_iᵀ/C_ii, which is elimination. Let γ_j be the coefficients
+of column j on the features added to I since Z was last projected and scaled to unit length. The computed C_jl
+belongs to columns whose products are off by some eps, so its error is eps·a_ja_l with a_j = 1 + ‖γ_j‖₁.
+Adding i increases a_j by at most |C_ij/C_ii|·a_i. As long as a_j² ≤ 10⁴·C_jj for all j, and a² ≤ 10⁴ for the
+a of y, relative errors are at most 10⁴·eps. Otherwise all of Z is projected again off an orthonormal basis of
+I (Gram-Schmidt, twice) and scaled to unit length, and columns in the span of I are removed. (Checking C_jj
+alone does not suffice: for X_1 = e_1, X_{t+1} = e_t + g·e_{t+1} all C_jj ≥ g²/(1 + g²), but errors grow by
+1/g² per step.) The closed form for pairs divides by 1 − ρ². If that is below 0.1, the pairs that it does not
+exclude are compared by projection.
 
-A projected column is known to u·s(x)/ρ_x, s(x) as in `submodularity`; the error then grows as a_j does. D and
-the bound (2) are reduced by these errors; leaves between which they do not decide are compared by projection,
-to u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))². The largest of these errors that mattered is subtracted from the lower
-bound, and at least 1e-10·‖y‖². Sets whose residuals differ by less than 1e-12·‖y‖² count as equal. If a
-column is closer than 2u·s(x) to a span, and `_dependence` does not prove that it is in it, its gain may have
-any value: then there is no lower bound.
+A projected column has a relative error of u·s(x)/ρ_x, with s(x) as in `submodularity`; the error then grows
+in proportion to a_j. D and the bound (2) are reduced by these errors. Leaves that cannot be ordered within
+these errors are compared by projection, with an error of u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))². The lower bound is
+reduced by the largest of these errors that mattered, and by at least 1e-10·‖y‖². Sets whose residuals differ
+by less than 1e-12·‖y‖² count as equal. If a column is closer than 2u·s(x) to a span, and `_dependence` does
+not prove that it is in this span, its gain may have any value. Then there is no lower bound.
 """
 
 from __future__ import annotations
@@ -74,23 +76,28 @@ from sparselin.problem.memory import check_memory
 from sparselin.results import BestSubset, FloatArray, IndexArray, SelectionPath, Status
 from sparselin.validation import Columns, check_count, check_level
 
-# In units of ‖y‖²: subtracted from lower bounds, at least, for rounding of the search where its own bound is
-# smaller. Smaller, a lower bound may exceed the optimum; larger, close sets are not told apart.
+# The least amount, in units of ‖y‖², that is subtracted from lower bounds for rounding in the search. If it
+# were smaller, a lower bound might exceed the optimum; if it were larger, close sets would not be
+# distinguished.
 _MARGIN = 1e-10
 # If the recomputed squared residual exceeds that of the search by more than this, ten times the margin, and
 # by more than its own rounding error, the status is BEYOND_PRECISION.
 _APART = 1e-9
-# With a larger rounding error, 10⁻³ of ‖y‖ in ‖r‖, the result is not called optimal.
+# With a larger rounding error (10⁻³ of ‖y‖ in ‖r‖) the result is not called optimal.
 _LOST = 1e-6
 # Seconds of search between two checks of the clock, the callback and Ctrl-C.
 _INTERVAL = 0.05
-# Of first incumbents, which cost time if they are bad, and change no result: a squared distance from a span
-# below the first is zero, as is a fall of ‖P_S^⊥y‖² or a difference of scores below the second.
+# Tolerances for the first incumbents; bad incumbents cost time, but change no result. A squared distance from
+# a span below the first counts as zero; so does a decrease of ‖P_S^⊥y‖², or a difference of scores, below the
+# second.
 _IN_SPAN, _NO_FALL = 1e-8, 1e-10
 
 
 class SearchState(NamedTuple):
-    """The state of a search: nodes visited, the best subset so far, its ‖y − Xβ‖², a lower bound on all."""
+    """The state of a search: nodes visited, the best subset so far and its ‖y − Xβ‖², and a lower bound.
+
+    No subset has a squared residual below `lower_bound`; `seconds` is the time since the search began.
+    """
 
     nodes: int
     support: IndexArray
@@ -113,50 +120,56 @@ def best_subset(
     sample_weight: ArrayLike | None = None,
     callback: Callable[[SearchState], object] | None = None,
 ) -> BestSubset:
-    """The subset of at most k features with the least residual, proved optimal by branch and bound.
+    """Find the subset of at most k features with the least residual, and prove it optimal by branch and bound.
 
         min_{|S| ≤ k} ‖P_S^⊥y‖² = min {‖y − Xβ‖² : at most k nonzeros in β}
 
     The bounds are those of the perspective relaxation (derived in this module; Frangioni and Gentile, 2006;
-    Dong, Chen and Linderoth, 2015). The search starts from orthogonal least squares, orthogonal matching
-    pursuit and backward elimination from twice as many features, each improved by exchanges. Its time is
-    exponential in k at worst; it is short for well-conditioned X (d well below n), and for k ≤ 3, d = 500 or
-    k ≤ 5, d = 200. It needs memory for k·d² numbers. The result is deterministic, except with a time limit.
+    Dong, Chen and Linderoth, 2015). The search starts from three sets: orthogonal least squares, orthogonal
+    matching pursuit, and backward elimination from 2k features, each improved by exchanges. In the worst case
+    its time is exponential in k. It is short for well-conditioned X (d well below n), and for k ≤ 3, d = 500
+    or k ≤ 5, d = 200. It needs memory for k·d² numbers. The result is deterministic unless there is a time
+    limit.
 
-    Sets whose residuals differ by less than 1e-12·‖y‖² count as equal, and the first found is returned: the
-    best of the starts, in the order above, if the search finds no better one.
+    Sets whose residuals differ by less than 1e-12·‖y‖² count as equal, and the first one found is returned.
+    If the search finds no better set, that is the best of the starts, in the order above.
 
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both. float32 data are searched in
         float64.
-    k : features to select at most, 1 ≤ k ≤ d, `forced` ones included.
+    k : the largest number of features, 1 ≤ k ≤ d, forced ones included.
     forced : columns that every subset contains, by index or name.
-    time_limit, node_limit : stop after so many seconds of search or nodes, with the status MAX_ITER. Nodes
-        are deterministic.
-    intercept : whether every subset has an intercept beside its features; R² is then that of y − ȳ.
-    standardize : accepted everywhere; it changes no residual, and so no subset but among equals.
+    time_limit, node_limit : stop after this number of seconds or nodes, with the status MAX_ITER. A node
+        limit keeps the result deterministic.
+    intercept : whether every subset has an intercept in addition to its features; R² is then that of y − ȳ.
+    standardize : accepted for uniformity. It changes no residual, so it can only change the choice among
+        equal subsets.
     sample_weight : (n,) weights of the squared residuals.
     callback : called about twenty times a second with the `SearchState`; returning True stops.
 
     Returns
     -------
-    BestSubset. `optimal` says whether the search was exhausted; if not, no subset has a residual below
-    `lower_bound`. A callback's True or an interrupt (Ctrl-C) during the search returns the best subset so far
-    with the status STOPPED. BEYOND_PRECISION means that the residual found in the search is not confirmed
-    when it is recomputed; that the rounding error of the bounds may be 1e-6·‖y‖² or more; or that rounding
-    leaves open whether some column is in the span of others: for unit columns at a distance below
-    16·eps·√(1 + ‖b‖²), with coefficients b on them, unless they are ± a power of two times each other or
-    small integers; then `lower_bound` is 0. After an exhausted search, fewer than k features come with
-    EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED.
-    `candidates` are the starts, `moves` counts the improvements in the search. For y = 0, R² is 0.
+    BestSubset. `optimal` says whether the search proved the subset optimal. In any case no subset has a
+    squared residual below `lower_bound`. `candidates` are the starts, and `moves` counts the improvements in
+    the search. For y = 0, R² is 0.
+
+    If the callback returns True, or Ctrl-C interrupts the search, the best subset so far is returned with the
+    status STOPPED. After an exhausted search, a subset with fewer than k features has the status EXACT_FIT,
+    NO_CORRELATION or RANK_EXHAUSTED. BEYOND_PRECISION means one of the following:
+
+    - the residual found in the search is not confirmed when it is recomputed;
+    - the rounding error of the bounds may be 1e-6·‖y‖² or more;
+    - rounding leaves open whether some column is in the span of others, and `lower_bound` is 0. This can
+      happen if a unit column has a distance below 16·eps·√(1 + ‖b‖²) from their span, b being its
+      coefficients, unless the columns are ± a power of two times each other, or small integers.
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), k outside 1..d, repeated or unknown `forced`, more of
-        them than k, a negative limit.
+    TypeError, ValueError : bad data (see `Problem`); k outside 1..d; repeated or unknown `forced`, or more
+        than k; a negative limit.
 
-    Greedy selection first picks the third column here, which is not in the best pair:
+    Here greedy selection first picks the third column, which is not in the best pair:
 
     >>> X = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
     >>> best = best_subset(X, [3.0, 3.0, 0.5], 2)
@@ -179,13 +192,13 @@ def best_subset(
 
 
 class _Start:
-    """Unit columns and y, in coordinates of at most d + 1 rows with the same inner products; an incumbent.
+    """The start of a search: unit columns and y in at most d + 1 rows, and a first incumbent.
 
     Attributes
     ----------
-    X, y : (n', d) and (n',), n' ≤ d + 1, of unit length unless zero.
-    best, value : the best subset of the starts and its ‖P_S^⊥y‖²/‖y‖².
-    candidates : pairs (name, R²) of all of them.
+    X, y : (n', d) and (n',), n' ≤ d + 1, with the inner products of the data; of unit length unless zero.
+    best, value : the best of the starting subsets, and its ‖P_S^⊥y‖²/‖y‖².
+    candidates : pairs (name, R²) of all starting subsets.
     """
 
     def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
@@ -210,7 +223,7 @@ class _Start:
 
 
 class Tree:
-    """The search tree: a stack of nodes in arrays, on which the kernel `search` works (see there)."""
+    """The search tree: a stack of nodes in arrays, on which the kernel `search` works (see its docstring)."""
 
     def __init__(self, start: _Start) -> None:
         d, self.start = start.problem.d, start
@@ -243,11 +256,11 @@ class Tree:
                 if callback is not None and callback(self.state(now - began)):
                     return Status.STOPPED
         except KeyboardInterrupt:
-            kernels.renew(self.data, self.stack, self.best)  # a set may be left that was not compared
+            kernels.renew(self.data, self.stack, self.best)  # compare a set that may still be waiting
             return Status.STOPPED
 
     def _advance(self, stop: int) -> bool:
-        """Search until so many nodes are visited; whether the tree is exhausted."""
+        """Search until `stop` nodes are visited; return whether the tree is exhausted."""
         while not kernels.search(self.stack, self.best, stop):
             if not kernels.renew(self.data, self.stack, self.best):
                 return False
@@ -265,7 +278,7 @@ class Tree:
 
     @property
     def lower(self) -> float:
-        """The least of the incumbent's ‖P_S^⊥y‖²/‖y‖² and the bounds of the open nodes."""
+        """The lower bound: the least of the incumbent's ‖P_S^⊥y‖²/‖y‖² and the bounds of the open nodes."""
         if self.undecided:
             return 0.0
         open_nodes = self.stack.bound[: self.best.counters[kernels.DEPTH] + 1]
@@ -273,11 +286,12 @@ class Tree:
 
     @property
     def undecided(self) -> bool:
-        """Whether rounding leaves open that a column is in the span of others: its gain is unknown then."""
+        """True if rounding leaves open whether some column is in the span of others, so its gain is unknown."""
         return bool(self.data.seen[0])
 
     @property
     def margin(self) -> float:
+        """The amount, in units of ‖y‖², by which lower bounds are reduced for rounding."""
         return max(_MARGIN, float(self.data.seen[1]))
 
     def state(self, seconds: float) -> SearchState:
@@ -288,7 +302,7 @@ class Tree:
 
 
 def _off_forced(start: _Start) -> kernels.SubsetData:
-    """Columns and y projected off the forced columns, the columns scaled to unit length again.
+    """Project the columns and y off the forced columns, and scale the columns to unit length again.
 
     Columns in the span of the forced ones are set to zero.
     """
@@ -303,6 +317,7 @@ def _off_forced(start: _Start) -> kernels.SubsetData:
 
 
 def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
+    """Recompute the residual of the best subset, settle the status, and return the result."""
     problem, k = tree.start.problem, tree.start.k
     scale, value = problem.y_norm**2, float(tree.best.value[0])
     path = _in_order(problem, k, tree.support, len(tree.start.forced))
@@ -341,9 +356,10 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
 
 
 def _in_order(problem: Problem, k: int, support: IndexArray, forced: int) -> SelectionPath:
-    """S in the order of orthogonal least squares within it, without features that do not reduce the residual.
+    """Return the path on S in the order of orthogonal least squares within S.
 
-    If there are fewer than k, orthogonal least squares on all columns gives the status.
+    Features that do not reduce the residual are left out. If fewer than k remain, the status is that of
+    orthogonal least squares on all columns.
     """
     if len(support) == 0:
         return by_quotients(problem, k, by_rule=True)
@@ -354,10 +370,10 @@ def _in_order(problem: Problem, k: int, support: IndexArray, forced: int) -> Sel
 
 
 def _starts(X: FloatArray, y: FloatArray, k: int, forced: IndexArray) -> Iterator[tuple[str, IndexArray]]:
-    """Pairs (name, support), each of at most k features, the forced ones first: the sets of greedy methods.
+    """Yield (name, support) for each greedy method, with at most k features, the forced ones first.
 
-    They are in NumPy, as the first calls of `ols`, `omp` and `lasso_path` compile for longer than a search
-    takes. X (n, d) and y (n,) have unit lengths, or are zero.
+    The methods are written in NumPy, because the first calls of `ols`, `omp` and `lasso_path` compile for
+    longer than a search takes. The columns of X (n, d) and y (n,) have unit length or are zero.
     """
     longer = _forward(X, y, 2 * k, forced)
     yield "orthogonal least squares", longer[:k]
@@ -366,9 +382,10 @@ def _starts(X: FloatArray, y: FloatArray, k: int, forced: IndexArray) -> Iterato
 
 
 def _exchange(X: FloatArray, y: FloatArray, support: IndexArray, fixed: int) -> IndexArray:
-    """Exchange a feature, none of the first `fixed`, for the best one outside while the residual decreases.
+    """Exchange features for the best ones outside, as long as the residual decreases.
 
-    Each exchange decreases ‖P_S^⊥y‖² by at least 1e-10·‖y‖², so that the loop terminates.
+    The first `fixed` features stay. Each exchange decreases ‖P_S^⊥y‖² by at least 1e-10·‖y‖², so the loop
+    terminates.
     """
     S = support.copy()
     best = _residual(X[:, S], y)
@@ -384,13 +401,13 @@ def _exchange(X: FloatArray, y: FloatArray, support: IndexArray, fixed: int) -> 
 
 
 def _residual(X: FloatArray, y: FloatArray) -> float:
-    """min ‖y − Xβ‖²."""
+    """Return min ‖y − Xβ‖²."""
     r = y - X @ np.linalg.lstsq(X, y, rcond=None)[0] if X.shape[1] else y
     return float(r @ r)
 
 
 def _falls(X: FloatArray, y: FloatArray, S: IndexArray) -> tuple[float, FloatArray, FloatArray]:
-    """‖r‖² for r = P_S^⊥y, c = Xᵀr, and by how much each feature reduces ‖r‖²: c_j²/‖P_S^⊥X_j‖²."""
+    """Return ‖r‖² for r = P_S^⊥y, c = Xᵀr, and the decrease of ‖r‖² by each feature, c_j²/‖P_S^⊥X_j‖²."""
     Q = np.linalg.qr(X[:, S])[0]
     r, Z = (v - Q @ (Q.T @ v) for v in (y, X))
     c, squares = Z.T @ r, np.einsum("ij,ij->j", Z, Z)
@@ -400,12 +417,12 @@ def _falls(X: FloatArray, y: FloatArray, S: IndexArray) -> tuple[float, FloatArr
 
 
 def _first(score: FloatArray) -> int:
-    """The first of the largest scores, so that rounding decides no tie."""
+    """Return the first index whose score is the largest up to rounding, so that rounding decides no tie."""
     return int(np.argmax(score >= score.max() - _NO_FALL))
 
 
 def _forward(X: FloatArray, y: FloatArray, k: int, S: IndexArray, quotients: bool = True) -> IndexArray:
-    """Add the feature of largest c_j²/‖P_S^⊥X_j‖², or |c_j|, up to k of them."""
+    """Add the feature with the largest c_j²/‖P_S^⊥X_j‖² (or |c_j|) to S until it has k features."""
     while len(S) < k:
         _, c, fall = _falls(X, y, S)
         j = _first(fall if quotients else abs(c))
@@ -416,9 +433,9 @@ def _forward(X: FloatArray, y: FloatArray, k: int, S: IndexArray, quotients: boo
 
 
 def _backward(X: FloatArray, y: FloatArray, k: int, fixed: int, S: IndexArray) -> IndexArray:
-    """Remove the feature of least β_j²/((X_SᵀX_S)⁻¹)_jj, the rise of ‖P_S^⊥y‖², until k are left.
+    """Remove the feature whose removal raises ‖P_S^⊥y‖² least, by β_j²/((X_SᵀX_S)⁻¹)_jj, until k are left.
 
-    A zero column has a row of zeros in the pseudoinverse; its removal changes nothing.
+    A zero column has a row of zeros in the pseudoinverse, and its removal changes nothing.
     """
     while len(S) > k:
         inverse = np.linalg.pinv(X[:, S])

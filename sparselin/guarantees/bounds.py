@@ -1,4 +1,4 @@
-"""The guarantees for greedy selection on one design, beside the ratios achieved."""
+"""The guarantees for greedy selection on one design, and the ratios achieved."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparselin.attention.sequential import sequential_attention
 from sparselin.greedy.ols import ols
 from sparselin.greedy.omp import omp
 from sparselin.guarantees import promises, recovery
-from sparselin.guarantees._along_path import LowerBounds, PrefixBounds, ScaledData, explained, scaled, step
+from sparselin.guarantees._along_path import LowerBounds, PrefixBounds, ScaledData, r_squared, scale, step
 from sparselin.guarantees.best_subset import best_subset
 from sparselin.guarantees.regularized import Given, of_regularized
 from sparselin.guarantees.sparse_eigenvalues import sparse_eigenvalues
@@ -40,11 +40,11 @@ _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
     "sequential_lasso": ("Sequential LASSO", sequential_lasso),
     "sequential_attention": ("Sequential Attention", sequential_attention),
 }
-# Limits at each set of a path, whose constants the bounds along the path ask for beside γ_{S,k}.
+# Limits at each set of a path: the bounds along the path need its constants in addition to γ_{S,k}.
 _PAIRS, _NODES = 200_000, 500
-# R² below this is rounding: (8·eps·√n)², the square of a cosine that is zero to rounding, is 3·10⁻³⁰·n.
+# R² below this is rounding: the square of a cosine that is zero up to rounding is (8·eps·√n)² = 3·10⁻³⁰·n.
 _ZERO_R2 = 1e-20
-# A node of an eigenvalue search costs about k·d², and a part of d³ once that is more.
+# A node of an eigenvalue search costs about k·d², or a fraction of d³ if that is more.
 _WORK, _WIDE = 4e7, 200
 
 
@@ -65,53 +65,59 @@ def guarantee_bounds(
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> GuaranteeBounds:
-    """The guarantees for greedy selection of k features, hypotheses checked, and the ratios achieved.
+    """Compute the guarantees for greedy selection of k features, with hypotheses checked and ratios achieved.
 
-    A guarantee is a factor φ with R²(S) ≥ φ·max_{|L| ≤ k} R²(L), R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖² uncentred, S
-    being the set that an algorithm selects:
+    A guarantee is a factor φ with R²(S) ≥ φ·max_{|L| ≤ k} R²(L), where S is the set that an algorithm selects
+    and R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², uncentred. The factors are:
 
     - FR: 1 − e^{−γ}, γ = γ_{S,k}, and 1 − e^{−λ_min(C,2k)} (Das and Kempe, *Submodular meets Spectral*,
       2011);
-    - OMP, Sequential LASSO and Sequential Attention: 1 − e^{−γ·λ_min(C,2k)} (there), and the sharper
+    - OMP, Sequential LASSO and Sequential Attention: 1 − e^{−γ·λ_min(C,2k)} (same source), and the sharper
       1 − e^{−γ·λ_min(C,k)} and 1 − e^{−λ_min(C,2k−1)}, which need no unit columns if λ_min is divided by
       max_j ‖X_j‖²;
-    - for each, the product over the steps with each step's own constants, and what the run shows afterwards;
-    - factor 1 where the best subset is recovered for certain: Tropp's exact recovery condition, the babel
-      function, coherence, and a condition in noise.
+    - for each algorithm, the product over the steps with the constants of each step, and the bound that
+      follows from the finished run;
+    - 1 if the best subset is certain to be recovered: by Tropp's exact recovery condition, the babel
+      function, the coherence, or a condition that allows for noise.
 
-    With a regularizer f and ν > 0 also those for g = R² + ν·f (*Selecting Diverse Features via Spectral
-    Regularization*, 2012): 1 − e^{−γ_{S,k}(R²)} for FR, and for greedy local search, of which FR's set is a
-    candidate, where f increases (Theorem 15) or is f_de, δ < 1, or f_sv with a constant for at least k
-    features, f_sv on unit columns (Theorems 14 and 16, sharpened); and Theorem 9, as corrected, for greedy
-    local search. docs/guarantees.md has the proofs, and which is sharper when.
+    With a regularizer f and ν > 0 there are also guarantees for g = R² + ν·f (*Selecting Diverse Features via
+    Spectral Regularization*, 2012):
 
-    With `forced` features F these are the guarantees for what is selected beside F: those of k − |F| features
-    of the columns P_F^⊥X_j for P_F^⊥y, for which R²(S) is 1 − ‖P_{F∪S}^⊥y‖²/‖P_F^⊥y‖², the share of what F
-    leaves. So φ and `achieved` compare with the best subset that contains F by what each explains beyond F;
-    γ, λ and the lengths are those of the projected columns. With a regularizer g(F ∪ S) is compared as it
-    is, R² being that of y, with max g over the sets that contain F; γ is as before.
+    - 1 − e^{−γ_{S,k}(R²)} for FR, and for greedy local search, because FR's set is one of its candidates. It
+      holds if f increases (Theorem 15), and for f_de with δ < 1 and f_sv on unit columns, each with a
+      constant for at least k features (Theorems 14 and 16, sharpened);
+    - Theorem 9, corrected, for greedy local search.
+
+    docs/guarantees.md has the proofs, and says which guarantee is sharper in which case.
+
+    With `forced` features F the guarantees are for the features selected in addition to F. They are those for
+    k − |F| features of the columns P_F^⊥X_j and the response P_F^⊥y. There R²(S) is
+    1 − ‖P_{F∪S}^⊥y‖²/‖P_F^⊥y‖², the share that S explains of the part of y that F leaves unexplained. So φ
+    and `achieved` compare S with the best subset that contains F by what each explains beyond F, and γ, λ and
+    the lengths are those of the projected columns. With a regularizer, g(F ∪ S) is compared with max g over
+    the sets that contain F, with R² that of y; γ is as before.
 
     Parameters
     ----------
     X, y, intercept, standardize, sample_weight : as for `omp`; or one `Problem` in place of X and y.
     k : 1 ≤ k ≤ d, forced features included.
-    algorithms : those whose guarantees are computed.
+    algorithms : the algorithms whose guarantees are computed.
     regularizer, nu, eps : f, ν ≥ 0 and ε ≥ 0 of `greedy_local_search`.
-    node_limit : nodes of the search for the best subset; and of each eigenvalue search, there at most
-        4e7/(k·d²), times 200/d for d > 200 (some ten seconds for d = 500, k = 5). Where it is reached, `best`
-        and `achieved`, or the constants, are intervals.
+    node_limit : the largest number of nodes in the search for the best subset, and in each eigenvalue search.
+        In the latter it is also at most 4e7/(k·d²), times 200/d for d > 200 (some ten seconds for d = 500,
+        k = 5). If a limit is reached, `best` and `achieved`, or the constants, are intervals.
     pair_limit : the largest number of pairs (L, A) enumerated for γ_{S,k} (see `submodularity_ratio`).
-    forced : F, by index or name, fewer than k.
+    forced : F, by index or name; fewer than k features.
 
     Returns
     -------
-    GuaranteeBounds. Its supports begin with F; `best` and `r2` are shares of what F leaves. For y = 0, and
-    where all columns are orthogonal to y, or to what F leaves of it, every ratio is 1.
+    GuaranteeBounds. Its supports begin with F; `best` and `r2` are shares of the part of y that F leaves
+    unexplained. Every ratio is 1 if y = 0, or if all columns are orthogonal to y (or to this part of it).
 
     Raises
     ------
-    TypeError, ValueError : as for `omp`; an unknown algorithm; nu > 0 without a regularizer, eps < 0, a limit
-        below 1; k forced features, beside which nothing is selected.
+    TypeError, ValueError : as for `omp`; an unknown algorithm; nu > 0 without a regularizer; eps < 0; a limit
+        below 1; k forced features, so that none is left to select.
 
     >>> import numpy as np
     >>> X, y = np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.6]]), np.array([3.0, 1.0])
@@ -126,18 +132,18 @@ def guarantee_bounds(
     whole = as_problem(X, y, sample_weight, intercept, standardize)
     size, first = whole.budget(k, forced)
     if len(first) == size:
-        raise ValueError(f"k = {size} features are forced, and nothing is selected: pass a larger k")
+        raise ValueError(f"k = {size} features are forced, so none is left to select: pass a larger k")
     k = size - len(first)
     node_limit = check_count(node_limit, "node_limit", 1)
     pair_limit = check_count(pair_limit, "pair_limit", 1)
     nu, eps = check_level(nu, "nu"), check_level(eps, "eps")
     if regularizer is None and nu > 0:
-        raise ValueError(f"nu weighs a regularizer: pass one, or leave nu out; got nu={nu}")
+        raise ValueError(f"nu is the weight of a regularizer: pass one, or leave nu out; got nu={nu}")
     _check_algorithms(algorithms)
     problem = eliminate(whole, first)
-    data = scaled(problem)
+    data = scale(problem)
     optimum = best_subset(problem, k, node_limit=node_limit)
-    if optimum.status is Status.STOPPED:  # it had no callback: somebody pressed Ctrl-C, and wants no more
+    if optimum.status is Status.STOPPED:  # it had no callback, so this was Ctrl-C: stop here too
         raise KeyboardInterrupt
     selected = {name: _METHODS[name][1](whole, size, forced=first).support for name in algorithms}
     supports = {name: support[~np.isin(support, first)] for name, support in selected.items()}
@@ -150,7 +156,7 @@ def guarantee_bounds(
     bounds: list[Bound] = []
     runs = []
     for name, support in supports.items():
-        achieved = ratio(explained(data, support), best, bool(data.y.any()))
+        achieved = ratio(r_squared(data, support), best, bool(data.y.any()))
         run = promises.GreedyRun(_METHODS[name][0], support, paths[name], cache.gamma(support), achieved)
         runs.append(run)
         bounds += _of_run(run, spectrum, data)
@@ -165,13 +171,13 @@ def guarantee_bounds(
         best_support=np.append(first, optimum.support),
         r2=tuple((run.algorithm, run.steps[-1].r2) for run in runs),
         supports=tuple((run.algorithm, np.append(first, run.support)) for run in runs),
-        constants=(*spectrum.named(), *cache.named(runs), *recovery.constants(found, spectrum.given)),
+        constants=(*spectrum.constants(), *cache.constants(runs), *recovery.constants(found, spectrum.given)),
         names=problem.names,
     )
 
 
 def ratio(value: tuple[float, float], best: Interval, explains: bool = True) -> Interval:
-    """R²(S)/R²(best), given R²(S) with its error; 1 where the best is zero to rounding."""
+    """Return R²(S)/R²(best), given R²(S) and its error; 1 if R²(best) is zero up to rounding."""
     r2, error = value
     if not explains or best.upper <= _ZERO_R2 + 2 * error:
         return Interval(1.0, 1.0, "R² of the best subset is 0")
@@ -182,6 +188,7 @@ def ratio(value: tuple[float, float], best: Interval, explains: bool = True) -> 
 
 
 def _of_run(run: promises.GreedyRun, spectrum: _Spectrum, data: ScaledData) -> list[Bound]:
+    """Return the guarantees of one algorithm."""
     if run.algorithm == "FR":
         return promises.of_forward_regression(run, spectrum.correlation(), data)
     return promises.of_omp(run, spectrum.of_given(), data)
@@ -198,26 +205,29 @@ def _check_algorithms(algorithms: Sequence[str]) -> None:
 
 
 def _best(data: ScaledData, optimum: BestSubset, steps: list[PrefixBounds]) -> Interval:
-    """R² of the best subset: from below by the sets that were seen, from above by the search and the runs."""
+    """Return bounds on R² of the best subset.
+
+    The lower bound is the largest R² of the sets examined; the upper bound is proved by the search and runs.
+    """
     if not data.y.any():
-        return Interval(0.0, 0.0, "y = 0, of which R² is 0")
-    # a coefficient of zero is that of a column in the span of the others, to rounding
-    r2, error = explained(data, optimum.support[optimum.coef != 0])
+        return Interval(0.0, 0.0, "y = 0, so that every R² is 0")
+    # a column with the coefficient zero is in the span of the others, up to rounding
+    r2, error = r_squared(data, optimum.support[optimum.coef != 0])
     lower = max([0.0, r2 - error, *(step.r2 - step.error for step in steps)])
     square = data.problem.y_norm**2
     proved = 1 - optimum.lower_bound / square
     shown = min(step.r2_upper for step in steps) if steps else 1.0
     upper = max(lower, min(proved, shown))
     if optimum.optimal:
-        # the search is exhausted: what is between the two is rounding, if it is as small as that
+        # the search is exhausted, so a small difference of the two is rounding
         rounding = min(upper - lower, AGREE * upper)
         return Interval(lower, upper, "branch and bound", rounding=rounding)
-    method = "the search, stopped" if proved <= shown else "the search, stopped, and what greedy runs show"
+    method = "the search, stopped" if proved <= shown else "the search, stopped, and bounds from greedy runs"
     return Interval(lower, upper, method)
 
 
 class _Cache:
-    """Steps and γ by the set they belong to: the paths of several algorithms often share theirs."""
+    """A cache of steps and γ by set: the paths of several algorithms often have sets in common."""
 
     def __init__(
         self, data: ScaledData, k: int, spectrum: _Spectrum, pair_limit: int, node_limit: int
@@ -228,7 +238,7 @@ class _Cache:
         self.steps: dict[tuple[frozenset[int], int, LowerBounds], PrefixBounds] = {}
 
     def gamma(self, S: IndexArray) -> FloatArray:
-        """γ_{S,k}, certified."""
+        """Return certified bounds (2,) on γ_{S,k}."""
         key = frozenset(S.tolist())
         if key not in self.gammas:
             problem, pairs, nodes = self.data.problem, self.pair_limit, self.node_limit
@@ -237,12 +247,13 @@ class _Cache:
         return self.gammas[key]
 
     def follow(self, support: IndexArray) -> list[PrefixBounds]:
-        """The steps at ∅, S_1, …, S_k; where the path ended early its last set stands for the rest."""
+        """Return the steps at ∅, S_1, …, S_k; a path that ended early repeats its last set."""
         gamma = float(self.gamma(support)[0])
         steps = [self.step(support[:i], support[i : i + 1], gamma) for i in range(len(support) + 1)]
         return steps + steps[-1:] * (self.k - len(support))
 
     def step(self, S: IndexArray, pick: IndexArray, gamma: float) -> PrefixBounds:
+        """Return the constants at S before the next pick; `gamma` is a lower bound on γ of the final set."""
         size = "2k − 1" if len(S) < self.k else "2k"
         known = LowerBounds(
             gamma, float(self.spectrum.of_given()[size][0]), float(self.spectrum.correlation()[size][0])
@@ -253,7 +264,8 @@ class _Cache:
             self.steps[key] = step(self.data, S, pick, self.k, known, *limits)
         return self.steps[key]
 
-    def named(self, runs: Sequence[promises.GreedyRun]) -> list[tuple[str, Interval]]:
+    def constants(self, runs: Sequence[promises.GreedyRun]) -> list[tuple[str, Interval]]:
+        """Return γ of each run, for the table of constants."""
         return [
             (
                 f"γ of {run.algorithm}",
@@ -264,12 +276,12 @@ class _Cache:
 
 
 class _Spectrum:
-    """λ_min(C, s)/max_j C_jj of the columns as given, and of the columns scaled to unit length."""
+    """The constants λ_min(C, s)/max_j C_jj, of the columns as given and of the columns of unit length."""
 
     def __init__(self, data: ScaledData, k: int, node_limit: int) -> None:
         self.data, self.k, self.node_limit = data, k, node_limit
         found = sparse_eigenvalues(data.X, k, node_limit=node_limit)
-        self.given = dataclasses.replace(found, lambda_min=self._widened(found.lambda_min, found.k))
+        self.given = dataclasses.replace(found, lambda_min=self._widen(found.lambda_min, found.k))
         self.doubled = {s: self._least(data.X, size) for s, size in self._sizes()}
         self._correlation: dict[str, FloatArray] | None = None
 
@@ -278,12 +290,13 @@ class _Spectrum:
 
     def _least(self, X: FloatArray, size: int) -> Interval:
         found = sparse_eigenvalues(X, size, node_limit=self.node_limit)
-        return self._widened(found.lambda_min, found.k)
+        return self._widen(found.lambda_min, found.k)
 
-    def _widened(self, least: Interval, size: int) -> Interval:
-        """λ_min of projected columns, of length at most 1, each known to u: σ_min is known to u·√size.
+    def _widen(self, least: Interval, size: int) -> Interval:
+        """Widen an interval for λ_min by the errors of projected columns.
 
-        Of a Gram problem, squares are known to u, and a sum of size² products to u·size.
+        Each column has length at most 1 and an error of at most u, so σ_min has one of at most u·√size. In a
+        Gram problem squares have errors of at most u, and sums of size² products of at most u·size.
         """
         if not self.data.problem.is_rounded:
             return least
@@ -298,12 +311,16 @@ class _Spectrum:
         )
 
     def of_given(self) -> dict[str, FloatArray]:
+        """Return bounds for the columns as given, by size."""
         least = {"k": self.given.lambda_min, **self.doubled}
         return {size: _pair(value) for size, value in least.items()}
 
     def correlation(self) -> dict[str, FloatArray]:
-        """With D the diagonal of lengths, of which the longest is 1, H = D⁻¹CD⁻¹ has vᵀHv = wᵀCw for w = D⁻¹v
-        and ‖v‖ ≤ ‖w‖ ≤ ‖v‖/min D: its least eigenvalues lie between those of C and (min D)⁻² times those.
+        """Return bounds for the columns scaled to unit length, by size.
+
+        Let D be the diagonal matrix of lengths, the longest being 1, and H = D⁻¹CD⁻¹. For w = D⁻¹v,
+        vᵀHv = wᵀCw and ‖v‖ ≤ ‖w‖ ≤ ‖v‖/min D. So the least eigenvalues of H lie between those of C and
+        (min D)⁻² times those of C.
         """
         if self._correlation is None:
             shortest = float(self.data.norms.min())
@@ -315,7 +332,8 @@ class _Spectrum:
                 self._correlation = {size: _pair(self._least(unit, s)) for size, s in self._sizes()}
         return self._correlation
 
-    def named(self) -> list[tuple[str, Interval]]:
+    def constants(self) -> list[tuple[str, Interval]]:
+        """Return λ of each size, for the table of constants."""
         return [(f"λ({size})", value) for size, value in {"k": self.given.lambda_min, **self.doubled}.items()]
 
 

@@ -13,25 +13,25 @@ from sparselin.problem.support import no_operator, refuse_complex
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_count, check_design, check_finite
 
-# entries of the Gram matrix that are computed at a time
+# entries of the Gram matrix per block
 _BLOCK = 2**22
 
 
 def coherence(X: Any) -> float:
-    """The mutual coherence μ = max_{i≠j} |⟨X_i, X_j⟩|/(‖X_i‖‖X_j‖), over the columns that are not zero.
+    """Return the mutual coherence μ = max_{i≠j} |⟨X_i, X_j⟩|/(‖X_i‖‖X_j‖), over the nonzero columns.
 
-    Between 0 (orthogonal columns) and 1 (two are parallel); 0 for fewer than two nonzero columns. If
-    k < (1 + 1/μ)/2 and columns have equal length, OMP recovers every y that is a combination of k of them
-    (Tropp, *Greed is good*, 2004, Corollary 3.6).
+    It lies between 0 (orthogonal columns) and 1 (two columns are parallel), and is 0 for fewer than two
+    nonzero columns. If k < (1 + 1/μ)/2 and the columns have equal length, OMP recovers every y that is a
+    combination of k of them (Tropp, *Greed is good*, 2004, Corollary 3.6).
 
     Parameters
     ----------
     X : design (n, d): an array, SciPy sparse matrix or frame; or a `Problem`. float32 is computed in float64.
-        The Gram matrix is computed a block at a time, in 2nd² operations; a sparse X stays sparse.
+        The Gram matrix is computed one block at a time, in 2nd² operations; a sparse X stays sparse.
 
     Returns
     -------
-    μ, within (n + 4)·eps of the exact value for the numbers given, and at most 1.
+    μ, within (n + 4)·eps of the exact value for this X, and at most 1.
 
     Raises
     ------
@@ -45,12 +45,14 @@ def coherence(X: Any) -> float:
 
 
 def babel(X: Any, k: int) -> FloatArray:
-    """Tropp's cumulative coherence, the Babel function: μ₁(m) = max_{|S|=m} max_{j∉S} Σ_{i∈S} |⟨X_i, X_j⟩|.
+    """Return Tropp's cumulative coherence, the Babel function, for m = 1, …, k.
 
-    For m = 1, …, k, with columns scaled to unit length; the zero ones are left out. μ₁(1) = μ ≤ μ₁(m) ≤ m·μ,
-    and μ₁ is constant from the number of nonzero columns less one on. If μ₁(k − 1) + μ₁(k) < 1, OMP recovers
-    every y that is a combination of k columns of equal length (Tropp, *Greed is good*, 2004, Theorem 3.5;
-    μ₁(0) = 0).
+        μ₁(m) = max_{|S|=m} max_{j∉S} Σ_{i∈S} |⟨X_i, X_j⟩|
+
+    Here the columns are scaled to unit length, and zero columns are left out. μ₁(1) = μ ≤ μ₁(m) ≤ m·μ. With
+    d' nonzero columns, μ₁ is constant from m = d' − 1 on. If μ₁(k − 1) + μ₁(k) < 1, with μ₁(0) = 0, OMP
+    recovers every y that is a combination of k columns of equal length (Tropp, *Greed is good*, 2004, Theorem
+    3.5).
 
     Parameters
     ----------
@@ -63,7 +65,7 @@ def babel(X: Any, k: int) -> FloatArray:
 
     Raises
     ------
-    TypeError, ValueError : as for `coherence`, and for a k that is not an integer, or below 1.
+    TypeError, ValueError : as for `coherence`; k is not an integer, or is below 1.
 
     >>> babel([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]], 3).round(12)
     array([0.8, 1.4, 1.4])
@@ -72,13 +74,16 @@ def babel(X: Any, k: int) -> FloatArray:
 
 
 def columns_of(X: Any) -> Any:
-    """X (n, d) in float64, dense or sparse, from a design or a problem whose columns are those of its X."""
+    """Return X (n, d) in float64, dense or sparse, from a design or a problem.
+
+    Raises ValueError for a problem with an intercept or standardized columns, because it changes the columns.
+    """
     if isinstance(X, Problem):
         problem = as_problem(X, None)
         if not problem.is_plain:
             raise ValueError(
-                "the columns must be those of X: pass X centred and scaled, in place of a Problem with "
-                "intercept=True or standardize=True"
+                "X must be a design, or a Problem without an intercept and without standardization: pass the "
+                "centred and scaled X in place of a Problem with intercept=True or standardize=True"
             )
         return problem.X.astype(np.float64, copy=False)
     if is_operator(X):
@@ -91,49 +96,49 @@ def columns_of(X: Any) -> Any:
 
 
 def cumulative(X: Any, k: int) -> FloatArray:
-    """μ₁(1), …, μ₁(k) of the nonzero columns of X in float64."""
+    """Return μ₁(1), …, μ₁(k) of the nonzero columns of a float64 X."""
     J, found = np.flatnonzero(_largest(X)), np.zeros(k)
     m = min(k, len(J) - 1)
-    for block in _correlations(normalized(X[:, J])[0]) if m > 0 else ():
+    for block in _correlations(normalize(X[:, J])[0]) if m > 0 else ():
         largest = block if block.shape[1] <= m else np.partition(block, -m, axis=1)[:, -m:]
         sums = np.sort(largest, axis=1)[:, ::-1].cumsum(axis=1).max(axis=0)
-        w = len(sums)  # of a sparse block, the most entries in a row
+        w = len(sums)  # for a sparse block: the largest number of entries in a row
         np.maximum(found[:m], np.append(sums, np.full(m - w, sums[-1])), out=found[:m])
     if m > 0:
         found[m:] = found[m - 1]
     return found
 
 
-def normalized(X: Any) -> tuple[Any, FloatArray, IndexArray]:
-    """Return nonzero columns scaled to unit length, and v (d,) and e (d,) with v_j·2^{e_j} their lengths.
+def normalize(X: Any) -> tuple[Any, FloatArray, IndexArray]:
+    """Scale nonzero columns to unit length; return them, and v (d,) and e (d,) with lengths v_j·2^{e_j}.
 
-    The length of a column errs by (n/2 + 2)·eps/2, so a scaled entry by (n/2 + 3)·eps/2, and the inner
-    product of two columns by n·eps/2 more than twice that: (n + 3)·eps, up to terms of order eps².
+    The relative error of a length is (n/2 + 2)·eps/2, so that of a scaled entry is (n/2 + 3)·eps/2. The error
+    of the inner product of two columns is twice that plus n·eps/2: (n + 3)·eps, up to terms of order eps².
     """
-    X, exponents = scaled(X)
+    X, exponents = scale_by_powers(X)
     dense = isinstance(X, np.ndarray)
     lengths = np.sqrt(np.sum(X**2, axis=0) if dense else np.asarray(X.multiply(X).sum(axis=0)).ravel())
     return (X / lengths if dense else X.multiply(1 / lengths).tocsc()), lengths, exponents
 
 
-def scaled(X: Any) -> tuple[Any, IndexArray]:
-    """Return the columns X_j·2^{−e_j}, of which no square over- or underflows, and e (d,)."""
+def scale_by_powers(X: Any) -> tuple[Any, IndexArray]:
+    """Return the columns X_j·2^{−e_j}, whose squares neither overflow nor underflow, and e (d,)."""
     exponents = np.clip(np.frexp(_largest(X))[1], -1000, 1000)
     power = np.ldexp(1.0, -exponents)
     return X * power if isinstance(X, np.ndarray) else X.multiply(power).tocsc(), exponents
 
 
 def _largest(X: Any) -> FloatArray:
-    """max_i |X_ij| of each column."""
+    """Return max_i |X_ij| of each column."""
     return np.asarray(
         np.abs(X).max(axis=0) if isinstance(X, np.ndarray) else abs(X).max(axis=0).toarray().ravel()
     )
 
 
 def _correlations(U: Any) -> Iterator[FloatArray]:
-    """|UᵀU| a block of rows at a time, at most 1, with zeros in place of its diagonal.
+    """Yield |UᵀU| in blocks of rows, with entries of at most 1 and zeros in place of its diagonal.
 
-    If U is sparse, a row has its nonzero entries first, and zeros up to the length of the longest.
+    If U is sparse, each row of a block has its nonzero entries first, then zeros up to the longest row.
     """
     d = U.shape[1]
     rows = max(1, _BLOCK // d)
@@ -143,12 +148,12 @@ def _correlations(U: Any) -> Iterator[FloatArray]:
             block = np.abs(block)
             block[np.arange(len(block)), np.arange(a, a + len(block))] = 0
         else:
-            block = _packed(block.tocsr(), a)
+            block = _pack(block.tocsr(), a)
         yield np.minimum(block, 1.0, out=block)
 
 
-def _packed(block: Any, a: int) -> FloatArray:
-    """The entries of the rows of |block|, those of its columns a, a + 1, … on the diagonal left out."""
+def _pack(block: Any, a: int) -> FloatArray:
+    """Return the nonzero entries of each row of |block|, without the diagonal, which starts at column a."""
     row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
     off = block.indices != row + a
     row, count = row[off], np.bincount(row[off], minlength=block.shape[0])

@@ -1,8 +1,8 @@
-"""The guarantees on R² for FR, and for OMP and the methods with the same picks, as `Bound`s.
+"""The guarantees on R² as `Bound`s: those of FR, and those of OMP and the methods with the same picks.
 
-docs/guarantees.md has the proofs. λ(s) denotes λ_min(C, s)/max_j C_jj, which is λ_min(C, s) for unit
-columns: our bounds need no unit columns, as OMP's pick i gains c_i²/ρ_i² ≥ c_i²/max_j C_jj. Every factor
-increases in its constants, so that certified bounds on these give certified bounds on it.
+docs/guarantees.md has the proofs. λ(s) denotes λ_min(C, s)/max_j C_jj, which is λ_min(C, s) for unit columns.
+Our bounds need no unit columns, because OMP's pick i gains c_i²/ρ_i² ≥ c_i²/max_j C_jj. Every factor
+increases with its constants, so certified bounds on the constants give certified bounds on the factor.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees._along_path import PrefixBounds, ScaledData, everything
+from sparselin.guarantees._along_path import PrefixBounds, ScaledData, r2_of_all
 from sparselin.problem import Problem
 from sparselin.problem.errors import UNIT
 from sparselin.results import Bound, FloatArray, IndexArray, Interval
@@ -42,19 +42,22 @@ def bound(
     hypotheses: Hypotheses,
     factor: FloatArray,
 ) -> Bound:
-    """A guarantee for `run`; the factor is reduced by its rounding error, and zero if a hypothesis fails."""
+    """Return a guarantee for `run`: the factor less its rounding error, or zero if a hypothesis fails."""
     lower, upper = (float(x) for x in np.clip(factor, 0.0, 1.0))
-    held = [held for _, held in hypotheses]
-    lower = max(0.0, lower - 2 * UNIT) if all(h is True for h in held) else 0.0
-    upper = 0.0 if any(h is False for h in held) else max(lower, upper)
+    verdict = _all_hold(holds for _, holds in hypotheses)
+    lower = max(0.0, lower - 2 * UNIT) if verdict else 0.0
+    upper = 0.0 if verdict is False else max(lower, upper)
     return Bound(name, run.algorithm, formula, source, hypotheses, lower, upper, run.achieved)
 
 
 def of_forward_regression(
     run: GreedyRun, correlation: dict[str, FloatArray], data: ScaledData
 ) -> list[Bound]:
-    """FR's; `correlation` has λ_min of the columns scaled to unit length, at the sizes "2k − 1" and "2k"."""
-    picks = (("every pick gains most", _every(step.largest_gain for step in run.steps)),)
+    """Return the guarantees of FR.
+
+    `correlation` has λ_min of the columns scaled to unit length, for the sizes "2k − 1" and "2k".
+    """
+    picks = (("every pick gains most", _all_hold(step.largest_gain for step in run.steps)),)
     q_squared = _q_squared(run, 1)
     scaled = (("columns of length 1: scaled so, which changes neither FR nor R²", True),)
     least = correlation["2k"]
@@ -84,8 +87,11 @@ def of_forward_regression(
 
 
 def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: ScaledData) -> list[Bound]:
-    """Those of OMP and of all picks of largest |c|; `spectrum` has λ at the sizes k, 2k − 1 and 2k."""
-    largest, q_squared = _every(step.largest_correlation for step in run.steps), _q_squared(run, 0)
+    """Return the guarantees of OMP and of all methods that pick the largest |c|.
+
+    `spectrum` has λ for the sizes "k", "2k − 1" and "2k".
+    """
+    largest, q_squared = _all_hold(step.largest_correlation for step in run.steps), _q_squared(run, 0)
     picks = (("every pick has the largest |⟨X_i, r⟩|", largest),)
     lengths = (*picks, equal_lengths(data.problem))
     gamma, theirs, ours, direct = run.gamma, spectrum["2k"], spectrum["k"], spectrum["2k − 1"]
@@ -123,23 +129,26 @@ def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: ScaledData) ->
 
 
 def _q_squared(run: GreedyRun, score: int) -> FloatArray:
-    """Bounds on q², the factor of constants for picks of largest |c| (0) or |c|/ρ (1); at most 1."""
+    """Return bounds on q², the factor by which constants shrink if a pick is only nearly the largest.
+
+    `score` says in what: 0 in |c|, 1 in |c|/ρ.
+    """
     return np.array([min(step.q_squared[score] for step in run.steps), 1.0])
 
 
-def _every(held: Iterable[bool | None]) -> bool | None:
-    """Whether all hold; None if one is undecided and none fails."""
-    found = set(held)
+def _all_hold(verdicts: Iterable[bool | None]) -> bool | None:
+    """Return whether all verdicts are True; None if one is undecided and none is False."""
+    found = set(verdicts)
     return False if False in found else None if None in found else True
 
 
 def saturate(exponent: FloatArray) -> FloatArray:
-    """1 − e^{−x}."""
+    """Return 1 − e^{−x}."""
     return np.asarray(-np.expm1(-exponent))
 
 
 def product(run: GreedyRun, constants: list[FloatArray]) -> FloatArray:
-    """1 − Π_{i<k} (1 − θ_i/m_i), with a factor zero where m_i = 0."""
+    """Return 1 − Π_{i<k} (1 − θ_i/m_i), where the factor is zero if m_i = 0."""
     left = np.ones(2)
     for step, theta in itertools.islice(zip(run.steps, constants, strict=True), len(run.steps) - 1):
         left = left * (1 - theta / step.m if step.m else 0.0)
@@ -147,9 +156,9 @@ def product(run: GreedyRun, constants: list[FloatArray]) -> FloatArray:
 
 
 def certificate(run: GreedyRun, data: ScaledData) -> Bound:
-    """R²(S) over an upper bound on R² of k columns that follows from the run, without hypotheses."""
+    """Return R²(S) divided by an upper bound on R² of k columns; it follows from the run, unconditionally."""
     last = run.steps[-1]
-    r2_upper = min(everything(data), *(step.r2_upper for step in run.steps))
+    r2_upper = min(r2_of_all(data), *(step.r2_upper for step in run.steps))
     factor = max(0.0, last.r2 - last.error) / r2_upper if r2_upper > 0 else 1.0
     return bound(
         "certificate after the run",
@@ -162,7 +171,10 @@ def certificate(run: GreedyRun, data: ScaledData) -> Bound:
 
 
 def equal_lengths(problem: Problem) -> tuple[str, bool]:
-    """Whether nonzero columns have one length, to rounding; a common factor changes nothing."""
+    """Return the hypothesis that all nonzero columns have the same length, and whether it holds.
+
+    It holds up to rounding. The common length does not matter.
+    """
     norms = problem.column_norms[problem.column_norms > 0].astype(np.float64)
     if not len(norms):
         return "columns of equal length", True
@@ -172,6 +184,6 @@ def equal_lengths(problem: Problem) -> tuple[str, bool]:
 
 
 def independent(eigenvalue: FloatArray, size: str) -> tuple[str, bool | None]:
-    """λ_min(C, size) > 0, or undecided."""
+    """Return the hypothesis λ_min(C, size) > 0, and whether it holds (None: undecided)."""
     lower, upper = eigenvalue
     return f"λ_min(C, {size}) > 0", True if lower > 0 else None if upper > math.sqrt(2 * UNIT) else False

@@ -1,30 +1,30 @@
-"""Conditions for exact recovery: greedy selection finds the best subset itself.
+"""Conditions for exact recovery, under which greedy selection finds the best subset.
 
-S is the support of y = X_Sβ + e, X_S independent, X_Sᵀe = 0: the best subset, with its coefficients and
-residual. While the picks T so far lie in S, r = P_T^⊥y = v + e with v = P_T^⊥X_Sβ in the span of X_S, and for
-j ∉ S
+Let y = X_Sβ + e with X_S independent and X_Sᵀe = 0, where S is the best subset, β its coefficients and e its
+residual. As long as the picks T lie in S, r = P_T^⊥y = v + e with v = P_T^⊥X_Sβ in the span of X_S. For j ∉ S
 
     |⟨X_j, r⟩| ≤ |⟨X_S⁺X_j, X_Sᵀv⟩| + |⟨X_j, e⟩| ≤ ERC·‖X_Sᵀv‖∞ + |⟨X_j, e⟩|,    ERC = max_{j∉S} ‖X_S⁺X_j‖₁.
 
-X_Sᵀr = X_Sᵀv is zero on T; on A = S∖T it is Gβ_A, G the Gram matrix of P_T^⊥X_A, so that
+X_Sᵀr = X_Sᵀv is zero on T. On A = S∖T it is Gβ_A, where G is the Gram matrix of P_T^⊥X_A. Therefore
 ‖X_Sᵀv‖∞ ≥ ‖Gβ_A‖₂/√|A| ≥ λ_min(C_S)·min|β|. So if
 
     (1 − ERC)·λ_min(C_S)·min_S |β_j| > max_{j∉S} |⟨X_j, e⟩|,                                               (1)
 
-OMP picks all of S first. For e = 0 this is ERC < 1: Tropp, *Greed is good* (2004), Theorem 3.1. With noise
-such conditions are due to Donoho, Elad and Temlyakov (2006) and to Cai and Wang (2011). ERC < 1 follows from
-μ₁(k − 1) + μ₁(k) < 1, and that from k < (1 + 1/μ)/2 (Tropp's Theorem 3.5 and Corollary 3.6; unit columns).
+OMP picks all of S first. For e = 0 the condition is ERC < 1: Tropp, *Greed is good* (2004), Theorem 3.1. Such
+conditions with noise are due to Donoho, Elad and Temlyakov (2006) and to Cai and Wang (2011). For unit
+columns ERC < 1 follows from μ₁(k − 1) + μ₁(k) < 1, which follows from k < (1 + 1/μ)/2 (Tropp's Theorem 3.5
+and Corollary 3.6).
 
 With unit columns ERC < 1 suffices for FR too (Soussen, Gribonval, Idier and Herzet, *Joint k-step analysis of
-OMP and OLS*, 2013): it is preserved by projecting off a t ∈ S and scaling to unit length again. Let
-q = X_S⁺X_j, ‖q‖₁ < 1, s_a = ⟨X_a, X_t⟩ and u = ⟨X_j, X_t⟩ = q_t + Σ q_a s_a. Then (u, Σ |q_a|√(1 − s_a²)) is
-a combination of unit vectors of R² with weights |q|, hence not longer than w = ‖q‖₁, and the new ERC is
-Σ_{a≠t} |q_a|√(1 − s_a²)/√(1 − u²) ≤ √((w² − u²)/(1 − u²)) ≤ w < 1.
+OMP and OLS*, 2013), because it is preserved if the columns are projected off a t ∈ S and scaled to unit
+length again. Proof: Let q = X_S⁺X_j, ‖q‖₁ < 1, s_a = ⟨X_a, X_t⟩ and u = ⟨X_j, X_t⟩ = q_t + Σ q_a s_a. Then
+(u, Σ |q_a|√(1 − s_a²)) is a combination of unit vectors of the plane with weights |q|, so its length is at
+most w = ‖q‖₁. The new ERC is Σ_{a≠t} |q_a|√(1 − s_a²)/√(1 − u²) ≤ √((w² − u²)/(1 − u²)) ≤ w < 1.
 
-**Rounding.** Let τ bound the errors of differences of correlations, and of e. If a pick outside S occurs, the
-first one implies (1 − ERC)·‖X_Sᵀv‖∞ ≤ τ; so ‖v‖² ≤ |S|·τ²/((1 − ERC)²·λ_min(C_S)), which bounds the loss in
-R². For FR, with unit columns, τ is divided by the least length of a column after projection off T:
-ρ_a² ≥ λ_min(C_S) for a ∈ S, and ρ_j² ≥ 1 − ‖X_Sq‖² ≥ 1 − ERC² for j ∉ S.
+**Rounding.** Let τ bound the errors of e and of differences of correlations. If OMP picks a feature outside
+S, the first such pick implies (1 − ERC)·‖X_Sᵀv‖∞ ≤ τ. So ‖v‖² ≤ |S|·τ²/((1 − ERC)²·λ_min(C_S)), which bounds
+the loss in R². For FR, with unit columns, τ is divided by the least length of a column after projection off
+T: ρ_a² ≥ λ_min(C_S) for a ∈ S, and ρ_j² ≥ 1 − ‖X_Sq‖² ≥ 1 − ERC² for j ∉ S.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ import numpy as np
 
 from sparselin._kernels.best_subset import SLACK
 from sparselin.guarantees._along_path import ScaledData
-from sparselin.guarantees.coherence import columns_of, normalized, scaled
+from sparselin.guarantees.coherence import columns_of, normalize, scale_by_powers
 from sparselin.guarantees.promises import OURS, GreedyRun, Hypotheses, bound, equal_lengths
 from sparselin.problem import Problem
 from sparselin.problem.errors import TINY, rank_level
@@ -45,22 +45,24 @@ from sparselin.validation import Columns, check_indices, frame_names, frame_numb
 
 _TROPP = "Tropp, Greed is good (2004)"
 _SOUSSEN = "Soussen, Gribonval, Idier and Herzet, Joint k-step analysis (2013)"
-# The largest difference of correlations that count as tied, in units of their rounding error e: computed ones
-# differ by up to 2e then, exact ones by 4e, and this allows as much again for what is computed here.
+# Correlations with a smaller difference may count as tied; in units of their rounding error e. Tied ones
+# differ by up to 2e as computed and by up to 4e exactly. The same again is allowed for the errors of this
+# module.
 _TIES = 8
 
 
 class Condition(NamedTuple):
-    """The constants on which recovery of a support depends; inf if its columns are dependent.
+    """The constants on which recovery of a support S depends; ERC is inf if its columns are dependent.
 
     Attributes
     ----------
     known : whether S is a best subset; None if the search for it was stopped.
-    exact : whether e = 0 to rounding.
+    exact : whether e = 0 up to rounding.
     erc, erc_unit : ERC of the columns as given, and scaled to unit length.
-    factor, factor_unit : the factors for OMP and FR if ERC < 1 and e = 0 to rounding: 1 less the rounding.
-    left, right : the two sides of (1), in units of ‖y‖ and of the longest column, with their errors added to
-        the right one.
+    factor, factor_unit : the factors for OMP and FR if ERC < 1 and e = 0 up to rounding: 1 less the effect of
+        rounding.
+    left, right : the two sides of (1), in units of ‖y‖ and of the longest column, with the errors of both
+        added to the right side.
     share : R²(S) is at least this share of the largest R².
     """
 
@@ -76,12 +78,13 @@ class Condition(NamedTuple):
 
 
 def exact_recovery_coefficient(X: Any, S: Columns) -> float:
-    """Tropp's exact recovery coefficient of S: ERC(S) = max_{j∉S} ‖X_S⁺X_j‖₁.
+    """Return Tropp's exact recovery coefficient of S: ERC(S) = max_{j∉S} ‖X_S⁺X_j‖₁.
 
-    If ERC(S) < 1, all picks of OMP are in S for every y = X_Sβ, until the residual is zero (Tropp, *Greed is
-    good*, 2004, Theorem 3.1), with unit columns those of OLS too (Soussen, Gribonval, Idier, Herzet, 2013).
-    If ERC(S) > 1, attained at j, OMP's first pick is not in S for the y = X_Sβ with X_Sᵀy = sign(X_S⁺X_j), as
-    then ⟨X_j, y⟩ = ERC(S). X is taken as given: ERC(S) depends on the lengths of the columns.
+    If ERC(S) < 1, then for every y = X_Sβ all picks of OMP are in S until the residual is zero (Tropp, *Greed
+    is good*, 2004, Theorem 3.1). With unit columns the same holds for OLS (Soussen, Gribonval, Idier, Herzet,
+    2013). If ERC(S) > 1, attained at j, then OMP's first pick is not in S for the y = X_Sβ with
+    X_Sᵀy = sign(X_S⁺X_j), because ⟨X_j, y⟩ = ERC(S). The columns are not rescaled, and ERC(S) depends on
+    their lengths.
 
     Parameters
     ----------
@@ -90,15 +93,15 @@ def exact_recovery_coefficient(X: Any, S: Columns) -> float:
 
     Returns
     -------
-    ERC(S) ≥ 0, to an error of some κ(X_S)·√n·eps·max_{j∉S} ‖X_S⁺‖‖X_j‖; 0 if S is empty or has all columns,
-    and infinite if it is beyond the range of floats, or X_S is dependent to rounding: σ_min ≤
-    max(n, |S|)·eps·σ_max for its columns scaled to unit length.
+    ERC(S) ≥ 0, with an error of about κ(X_S)·√n·eps·max_{j∉S} ‖X_S⁺‖‖X_j‖. It is 0 if S is empty or has all
+    columns. It is infinite if it exceeds the range of floats, or if X_S is dependent up to rounding, that is
+    σ_min ≤ max(n, |S|)·eps·σ_max for its columns scaled to unit length.
 
     Raises
     ------
     TypeError : X is not numeric, or a LinearOperator.
-    ValueError : X is not a finite matrix, a `Problem` with an intercept or standardized columns, or S not a
-        set of columns.
+    ValueError : X is not a finite matrix, or is a `Problem` with an intercept or standardized columns; or S
+        is not a set of columns of X.
 
     >>> exact_recovery_coefficient([[1.0, 0.0, 0.5], [0.0, 1.0, 0.25]], [0, 1])
     0.75
@@ -115,18 +118,18 @@ def exact_recovery_coefficient(X: Any, S: Columns) -> float:
     block = block if isinstance(block, np.ndarray) else block.toarray()
     if len(inside) > n or not block.any(axis=0).all():
         return math.inf
-    unit, lengths, own = normalized(block)
+    unit, lengths, own = normalize(block)
     U, sigma, Vt = np.linalg.svd(unit, full_matrices=False)
     if sigma[-1] <= rank_level(block.shape) * sigma[0]:
         return math.inf
     pseudo = (Vt.T / sigma) @ U.T
-    rest, others = scaled(columns[:, outside])
+    rest, others = scale_by_powers(columns[:, outside])
     with np.errstate(over="ignore"):  # ERC(S) itself may be beyond the range of floats
         return _largest_norm(np.ldexp((rest.T @ pseudo.T) / lengths, others[:, None] - own).T)
 
 
 def condition(data: ScaledData, best: BestSubset) -> Condition:
-    """The constants of the best subset, without the features whose coefficient is zero."""
+    """Return the constants of the best subset without the features whose coefficient is zero."""
     problem, square = data.problem, max(best.residual, 0.0)
     S = data.place[best.support[best.coef != 0]]
     exact = bool(np.sqrt(square) <= problem.errors.length_error() * problem.y_norm)
@@ -158,12 +161,12 @@ def condition(data: ScaledData, best: BestSubset) -> Condition:
 
 
 def _largest_norm(coefs: FloatArray) -> float:
-    """max ‖X_S⁺X_j‖₁ over the columns of X_S⁺X_{S̄}, 0 for none."""
+    """Return the largest ‖X_S⁺X_j‖₁ over the columns of X_S⁺X_{S̄}; 0 if there are none."""
     return float(np.abs(coefs).sum(axis=0).max(initial=0))
 
 
 def _inverse(problem: Problem, X: FloatArray) -> tuple[FloatArray, float, float]:
-    """X⁺, σ_min (0 if X is dependent to rounding), and the rounding error of a projection off X."""
+    """Return X⁺, σ_min (0 if X is dependent up to rounding), and the rounding error of a projection off X."""
     U, sigma, Vt = np.linalg.svd(X, full_matrices=False)
     off = problem.rounding(float(sigma[0] / max(sigma[-1], TINY)))
     if X.shape[1] > len(sigma) or sigma[-1] <= off * sigma[0]:
@@ -172,7 +175,7 @@ def _inverse(problem: Problem, X: FloatArray) -> tuple[FloatArray, float, float]
 
 
 def _certain(tau: float, erc: float, sigma: float, size: int) -> float:
-    """1 − |S|·τ²/((1 − ERC)²·σ²), at least 0."""
+    """Return the factor that is certain in spite of rounding: 1 − |S|·τ²/((1 − ERC)²·σ²), at least 0."""
     lost = (1 - erc) * sigma
     return max(0.0, 1 - size * (tau / lost) ** 2) if lost > 0 else 0.0
 
@@ -180,7 +183,10 @@ def _certain(tau: float, erc: float, sigma: float, size: int) -> float:
 def of_recovery(
     run: GreedyRun, found: Condition, spectrum: SparseEigenvalues, data: ScaledData
 ) -> list[Bound]:
-    """Exact recovery by FR, or by OMP and the methods with the same picks: factor 1, to rounding."""
+    """Return the guarantees of exact recovery by FR, or by OMP and the methods with the same picks.
+
+    Their factor is 1 up to rounding.
+    """
     k = spectrum.k
     certain = np.array([found.factor, 1.0])
     sparse: Hypotheses = (("y in the span of k columns", found.exact if found.known else None),)
@@ -225,7 +231,7 @@ def of_recovery(
 
 
 def constants(found: Condition, spectrum: SparseEigenvalues) -> list[tuple[str, Interval]]:
-    """ERC, μ and μ₁(k − 1) + μ₁(k), for the table of constants."""
+    """Return ERC, μ and μ₁(k − 1) + μ₁(k), for the table of constants."""
     k, mu = spectrum.k, 0.0 if np.isnan(spectrum.coherence) else spectrum.coherence
     babel = spectrum.babel[k - 1] + (spectrum.babel[k - 2] if k > 1 else 0.0)
     pairs = (("ERC", found.erc), ("coherence μ", mu), ("μ₁(k − 1) + μ₁(k)", float(babel)))

@@ -1,18 +1,18 @@
-"""The guarantees for g = R² + ν·f, f a spectral regularizer: of forward regression and greedy local search.
+"""The guarantees of forward regression (FR) and greedy local search (GLS) for g = R² + ν·f.
 
-Source: *Selecting Diverse Features via Spectral Regularization* (2012), Theorems 9 and 14 to 16; the errors
-in print, and the proofs, are in proofs_checks/ and docs/proofs/. With γ of R², S₁ what FR selects, S₂
-what it selects outside S₁:
+Source: *Selecting Diverse Features via Spectral Regularization* (2012), Theorems 9 and 14 to 16; the proofs,
+and errors in the printed ones, are in proofs_checks/ and docs/proofs/. f is a spectral regularizer, γ that of
+R², S₁ the set that FR selects, and S₂ the set that FR selects outside S₁. The factors are:
 
-- 1 − e^{−γ}, γ = γ_{S₁,k}: FR, and GLS, of which S₁ is a candidate; f increasing (Theorem 15), or f_de, f_sv
-  with a constant for k features or more (Theorems 14 and 16, sharpened);
-- κ/(2 + κ·α), α = 4 + 4ε/|S₁|, κ = 1 − e^{−γ/2} or the larger γ/2, γ = min(γ_{S₁,2k}, γ_{S₂,2k}): GLS with
-  deletions in local search (Theorem 9, corrected).
+- 1 − e^{−γ}, γ = γ_{S₁,k}, for FR, and for GLS because S₁ is one of its candidates. It holds if f increases
+  (Theorem 15), and for f_de and f_sv with a constant for at least k features (Theorems 14 and 16, sharpened);
+- κ/(2 + κ·α), α = 4 + 4ε/|S₁|, for GLS with deletions in local search (Theorem 9, corrected). Here κ is
+  1 − e^{−γ/2} or the larger γ/2, and γ = min(γ_{S₁,2k}, γ_{S₂,2k}).
 
-With forced features F all this is of g_F(S) = g(F ∪ S), of k − |F| features and γ of R²(F ∪ S): g_F,
-R²(F ∪ ·) and f(F ∪ ·) are non-negative, increasing or submodular where g, R² and f are. f(∅) ≥ 0 becomes
-f(F) ≥ 0, |S₁| is |S₁∖F|, and f need be non-negative on |F| + 3(k − |F|) ≤ 3k features. Where f_de or f_sv
-falls, what is left of the constant is bounded as before, F being part of the at most k features.
+With forced features F the guarantees are for g_F(S) = g(F ∪ S), k − |F| features, and γ of R²(F ∪ S). If g,
+R² or f is non-negative, increasing or submodular, then so is g_F, R²(F ∪ ·) or f(F ∪ ·). f(∅) ≥ 0 becomes
+f(F) ≥ 0, |S₁| becomes |S₁∖F|, and f must be non-negative on |F| + 3(k − |F|) ≤ 3k features. Where f_de or
+f_sv decreases, the remaining part of the constant is bounded as before, because F counts in the k features.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees._along_path import ScaledData, explained, scaled
+from sparselin.guarantees._along_path import ScaledData, r_squared, scale
 from sparselin.guarantees.promises import GreedyRun, Hypotheses, bound, saturate
 from sparselin.guarantees.submodularity import AGREE, submodularity_ratio
 from sparselin.problem import Problem
@@ -37,7 +37,7 @@ _FEW_SETS = 5000
 
 
 class Given(NamedTuple):
-    """The problem, without its intercept; the same with all columns projected off the forced ones; these."""
+    """The problem without its intercept, the same problem projected off the forced features, and these."""
 
     problem: Problem
     reduced: Problem
@@ -45,7 +45,7 @@ class Given(NamedTuple):
 
 
 class _Objective(NamedTuple):
-    """g = R² + ν·f, C = XᵀX."""
+    """The objective g = R² + ν·f, with C = XᵀX."""
 
     data: ScaledData
     C: FloatArray
@@ -54,18 +54,18 @@ class _Objective(NamedTuple):
     forced: list[int]
 
     def value(self, S: list[int]) -> tuple[float, float]:
-        """g(S), and a bound on its error."""
-        r2, error = explained(self.data, np.array(S, np.intp))
+        """Return g(S) and a bound on its error."""
+        r2, error = r_squared(self.data, np.array(S, np.intp))
         diversity = float(self.f.value(self.C, S))
         off = self.error(self.C, S) + self.data.problem.rounding() * abs(diversity)
         return r2 + self.nu * diversity, error + self.nu * off
 
     def error_of_part(self, S: list[int]) -> float:
-        """The same from C_S alone."""
+        """Return a bound on the error of f(S) from rounding of C_S alone."""
         return self.error(self.C[np.ix_(S, S)], list(range(len(S))))
 
     def error(self, C: FloatArray, S: list[int]) -> float:
-        """A bound on the error of f(S) by rounding of C; zero for an f without `_value_error`."""
+        """Return a bound on the error of f(S) from rounding of C; zero for an f without `_value_error`."""
         bound = getattr(self.f, "_value_error", None)
         return 0.0 if bound is None else float(bound(C, S, self.data.problem.rounding()))
 
@@ -73,17 +73,18 @@ class _Objective(NamedTuple):
 def of_regularized(
     given: Given, k: int, f: Any, nu: float, eps: float, pair_limit: int, best: Interval
 ) -> list[Bound]:
-    """The guarantees of FR and of greedy local search for g; `best` is R² of the best subset, as a share of
-    what the forced features leave.
+    """Return the guarantees of FR and of greedy local search for g.
+
+    `best` is R² of the best subset, as a share of the part of y that the forced features leave unexplained.
     """
     problem, first = given.problem, given.forced
-    g, more = _Objective(scaled(problem), _gram(problem), f, nu, first), k - len(first)
+    g, more = _Objective(scale(problem), _gram(problem), f, nu, first), k - len(first)
     ahead = forward_regression(problem, k, regularizer=f, nu=nu, forced=first)
     local = _local(problem, k, f, nu, eps, first)
     left = (given.reduced.y_norm / problem.y_norm) ** 2 if first and problem.y_norm > 0 else 1.0
     top = _maximum(g, more, 1 - left * (1 - best.upper), best.rounding, [ahead, *([local] if local else [])])
     gamma = _gamma(given.reduced, ahead.support, more, pair_limit)
-    theorem, alone = _alone(g, problem, k)
+    theorem, alone = _theorem_for_fr(g, problem, k)
     candidate: Hypotheses = (*alone, ("f ≥ 0 where local search begins", local is not None))
     size = max(1, len(ahead.support) - len(first))
     holds: Hypotheses = (
@@ -109,13 +110,13 @@ def of_regularized(
     ]
 
 
-def _alone(g: _Objective, problem: Problem, k: int) -> tuple[str, Hypotheses]:
-    """By what theorem FR alone attains 1 − e^{−γ}, γ = γ_{S₁,k}(R²) ≤ 1, and its hypotheses.
+def _theorem_for_fr(g: _Objective, problem: Problem, k: int) -> tuple[str, Hypotheses]:
+    """Return the theorem by which FR attains 1 − e^{−γ}, γ = γ_{S₁,k}(R²) ≤ 1, and its hypotheses.
 
-    An increasing f ≥ 0 needs no more. f_de with δ < 1 is (3K − |S|)·log₂(1/δ) and an increasing function that
-    is 0 at ∅, K being the k of its constant; f_sv falls from 9K², on k unit columns by at most k(k − 1) in
-    all, and R²(S₁) ≥ (1 − e^{−γ})·R²(C*) − ν·k(k − 1). For K ≥ k what is left of the constant is at
-    least 2/3 and 7/9 of it, more than 1 − 1/e.
+    If f ≥ 0 increases, nothing else is needed. Let K be the k of the constant of f. f_de with δ < 1 is
+    (3K − |S|)·log₂(1/δ) plus an increasing function that is 0 at ∅. f_sv decreases from 9K², on k unit
+    columns by at most k(k − 1), and R²(S₁) ≥ (1 − e^{−γ})·R²(C*) − ν·k(k − 1). For K ≥ k at least 2/3 of the
+    constant of f_de and 7/9 of that of f_sv remain, both more than 1 − 1/e.
     """
     f = g.f
     enough = ("a constant for k features", (getattr(f, "k", None) or 0) >= k)
@@ -131,7 +132,7 @@ def _alone(g: _Objective, problem: Problem, k: int) -> tuple[str, Hypotheses]:
 
 
 def _local(problem: Problem, k: int, f: Any, nu: float, eps: float, forced: list[int]) -> SubsetResult | None:
-    """Greedy local search; None if it raises because f is negative at its start."""
+    """Return the result of greedy local search, or None if f is negative at its start, where it raises."""
     try:
         return greedy_local_search(problem, k, regularizer=f, nu=nu, eps=eps, forced=forced)
     except ValueError:
@@ -139,7 +140,7 @@ def _local(problem: Problem, k: int, f: Any, nu: float, eps: float, forced: list
 
 
 def _gamma_of_both(given: Given, S1: IndexArray, more: int, f: Any, nu: float, pair_limit: int) -> FloatArray:
-    """min(γ_{S₁,2k}, γ_{S₂,2k}), S₂ being selected by FR outside S₁; k is the number of `more` features."""
+    """Return bounds on min(γ_{S₁,2k}, γ_{S₂,2k}), where FR selects S₂ outside S₁; `more` is k."""
     problem, first = given.problem, given.forced
     gamma = _gamma(given.reduced, S1, 2 * more, pair_limit)
     rest = np.setdiff1d(np.flatnonzero(problem.column_norms > 0), [*S1, *first])
@@ -153,7 +154,7 @@ def _gamma_of_both(given: Given, S1: IndexArray, more: int, f: Any, nu: float, p
 
 
 def _of_local_search(run: GreedyRun, holds: Hypotheses, alpha: float) -> list[Bound]:
-    """Theorem 9."""
+    """Return the guarantees of Theorem 9."""
     printed, larger = saturate(run.gamma / 2), run.gamma / 2
     return [
         bound(
@@ -176,10 +177,10 @@ def _of_local_search(run: GreedyRun, holds: Hypotheses, alpha: float) -> list[Bo
 
 
 def _run(name: str, g: _Objective, found: SubsetResult | None, gamma: FloatArray, top: Interval) -> GreedyRun:
-    """The run with g(S)/max g as achieved, at least 0; 1 if max g is not positive."""
+    """Return the run whose achieved ratio is g(S)/max g, at least 0; 1 if max g is not positive."""
     if found is None:
-        refused = Interval(0.0, 1.0, "f is negative, and local search refused")
-        return GreedyRun(name, np.zeros(0, np.intp), [], gamma, refused)
+        unknown = Interval(0.0, 1.0, "no local search, because f is negative at its start")
+        return GreedyRun(name, np.zeros(0, np.intp), [], gamma, unknown)
     value, error = g.value(found.support.tolist())
     if top.upper <= 0:
         return GreedyRun(name, found.support, [], gamma, Interval(1.0, 1.0, "max g is not positive"))
@@ -192,6 +193,7 @@ def _run(name: str, g: _Objective, found: SubsetResult | None, gamma: FloatArray
 
 
 def _gamma(problem: Problem, S: IndexArray, k: int, pair_limit: int) -> FloatArray:
+    """Return certified bounds (2,) on γ_{S,k} of R²."""
     found = submodularity_ratio(problem, None, S, k, pair_limit=pair_limit)
     return np.array([found.lower, found.upper])
 
@@ -199,9 +201,10 @@ def _gamma(problem: Problem, S: IndexArray, k: int, pair_limit: int) -> FloatArr
 def _maximum(
     g: _Objective, more: int, r2_upper: float, rounding: float, found: list[SubsetResult]
 ) -> Interval:
-    """max g over the sets with at most `more` features beside the forced ones.
+    """Return bounds on max g over the sets of the forced features and at most `more` others.
 
-    By enumeration if the sets are few, else from bounds on R² (`r2_upper`) and on a submodular f.
+    They come from enumeration if there are few sets, otherwise from bounds on R² (`r2_upper`) and on a
+    submodular f.
     """
     first = g.forced
     columns = np.setdiff1d(np.flatnonzero(g.data.place >= 0), first).tolist()
@@ -226,7 +229,7 @@ def _maximum(
 
 
 def _nonnegative(f: Any, problem: Problem, k: int) -> bool | None:
-    """Whether f ≥ 0 on sets of 3k features, by its flag and its constant; None if they do not decide."""
+    """Return whether f ≥ 0 on sets of 3k features; None if its flag and its constant do not decide it."""
     flag = getattr(f, "nonnegative", None)
     if flag is True and getattr(f, "k", None) is not None and f.k < k:
         return None
@@ -236,7 +239,7 @@ def _nonnegative(f: Any, problem: Problem, k: int) -> bool | None:
 
 
 def _unit(problem: Problem) -> bool:
-    """Whether the columns that are not zero have length 1, to rounding."""
+    """Return whether all nonzero columns have length 1, up to rounding."""
     norms = problem.column_norms[problem.column_norms > 0].astype(np.float64)
     return bool((abs(norms - 1) <= problem.rounding()).all())
 

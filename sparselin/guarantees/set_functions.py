@@ -1,4 +1,4 @@
-"""The submodularity ratio of any set function, by its values."""
+"""The submodularity ratio of any set function, computed from its values."""
 
 from __future__ import annotations
 
@@ -23,30 +23,32 @@ def submodularity_ratio_of(
     evaluation_limit: int = 200_000,
     rng: int | np.random.Generator = 0,
 ) -> SubmodularityRatio:
-    """γ_{U,k}(f) of a set function: the least ratio of single gains to joint gain.
+    """Compute the submodularity ratio γ_{U,k}(f) of a set function: the least ratio of single to joint gains.
 
         γ_{U,k}(f) = min(1, inf { Σ_{x∈A} [f(L + x) − f(L)] / [f(L ∪ A) − f(L)] :
                                   L ⊆ U, |A| ≤ k, A ∩ L = ∅, f(L ∪ A) > f(L) }).
 
-    So γ is the largest number up to 1 with Σ [f(L + x) − f(L)] ≥ γ·[f(L ∪ A) − f(L)] wherever the right
-    bracket is positive. It is in [0, 1] for a monotone f, and 1 for a submodular one. For an f that is
-    not monotone it may be **negative**: then no γ ∈ [0, 1] satisfies the inequality, and bounds that need one
-    do not apply. *Selecting Diverse Features via Spectral Regularization* prints Definition 2 for
-    non-negative f, with the minimum over all pairs; where the right bracket is negative that reverses the
-    inequality, so those pairs are excluded here.
+    So γ is the largest number up to 1 with Σ [f(L + x) − f(L)] ≥ γ·[f(L ∪ A) − f(L)] for all pairs (L, A)
+    whose right bracket is positive. It lies in [0, 1] if f is monotone, and is 1 if f is submodular. If f is
+    not monotone it may be **negative**: then no γ ∈ [0, 1] satisfies the inequality, and bounds that need
+    such a γ do not apply. Definition 2 of *Selecting Diverse Features via Spectral Regularization* is for
+    non-negative f, with the minimum over all pairs. A negative right bracket reverses the inequality, so such
+    pairs are excluded here.
 
     Parameters
     ----------
-    f : takes a tuple of elements in the order of `ground_set`; returns a finite number. Called once per set.
+    f : a function of a tuple of elements, in the order of `ground_set`, that returns a finite number. It is
+        called once for each set.
     ground_set : distinct hashable elements.
-    U : elements of it.
+    U : elements of `ground_set`.
     k : the largest |A|, at least 1.
-    monotone : whether f is known to be monotone, so that γ ≥ 0 without enumeration.
+    monotone : whether f is known to be monotone, so that γ ≥ 0 even without enumeration.
     tol : right brackets up to tol·max|f| count as zero. Errors eps·max|f| of the values give an error of
         2(k + 1)·eps/tol of the ratio.
-    evaluation_limit : the largest number of values of f. γ itself needs Σ_{j≤k} 2^|U|·(d−|U| choose j); with
-        fewer, `upper` is the least ratio at pairs drawn at random, `lower` 0 if monotone and −∞ if not.
-    rng : for the pairs drawn.
+    evaluation_limit : the largest number of evaluations of f. Enumeration needs Σ_{j≤k} 2^|U|·(d−|U| choose
+        j). If that exceeds the limit, `upper` is the least ratio over random pairs, and `lower` is 0 for a
+        monotone f and −∞ otherwise.
+    rng : seed, or generator, of the random pairs.
 
     Returns
     -------
@@ -77,7 +79,7 @@ def submodularity_ratio_of(
         raise TypeError(f"f must be a function of a tuple of elements; got {f!r}")
     if not isinstance(monotone, (bool, np.bool_)):
         raise TypeError(f"monotone must be True or False; got {monotone!r}")
-    elements, inside = _checked(ground_set, U)
+    elements, inside = _check_sets(ground_set, U)
     k = min(check_count(k, "k", 1), len(elements))
     tol = check_level(tol, "tol")
     limit = check_count(evaluation_limit, "evaluation_limit", 1)
@@ -90,13 +92,13 @@ def submodularity_ratio_of(
         method = f"enumeration, {len(values)} values of f"
         return _result(ratio, ratio, method, L, A)
     ratio, L, A = _sample(values, d, inside, k, tol, limit, generator)
-    known = "0, f being monotone" if monotone else "none"
-    method = f"lower: {known}; upper: the least ratio at pairs drawn at random, {len(values)} values of f"
+    known = "0, because f is monotone" if monotone else "none"
+    method = f"lower: {known}; upper: the least ratio of random pairs, {len(values)} values of f"
     return _result(0.0 if monotone else -math.inf, ratio, method, L, A)
 
 
 def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
-    """The generator itself, or a new one from a seed."""
+    """Return the generator itself, or a new one made from a seed."""
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
@@ -104,7 +106,7 @@ def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
 
 
 class _Values:
-    """f, evaluated once per set. Sets are bit masks of positions."""
+    """The values of f, each computed once. A set is a bit mask of positions."""
 
     def __init__(self, f: Callable[[tuple[Any, ...]], float], elements: Sequence[Hashable]) -> None:
         self.f = f
@@ -130,7 +132,7 @@ class _Values:
 
     @property
     def size(self) -> float:
-        """max |f| over the sets seen."""
+        """The largest |f| over the sets evaluated."""
         return max(map(abs, self.known.values()), default=0.0)
 
 
@@ -138,7 +140,10 @@ _Found = tuple[float, int, int]
 
 
 def _enumerate(values: _Values, d: int, inside: list[int], k: int, tol: float) -> _Found:
-    """All pairs: every value first, for tol·max|f|."""
+    """Find the least ratio over all pairs; return it, L and A.
+
+    All values are computed first, because the brackets that count as zero depend on max|f|.
+    """
     bases = [0]
     for i in inside:
         bases += [L | 1 << i for L in bases]
@@ -166,7 +171,7 @@ def _enumerate(values: _Values, d: int, inside: list[int], k: int, tol: float) -
 
 
 def _up_to(mask: int, k: int) -> list[int]:
-    """The subsets of at most k elements."""
+    """Return the subsets of at most k elements, as bit masks."""
     found = [0]
     for i in range(mask.bit_length()):
         if mask >> i & 1:
@@ -177,14 +182,15 @@ def _up_to(mask: int, k: int) -> list[int]:
 def _sample(
     values: _Values, d: int, inside: list[int], k: int, tol: float, limit: int, rng: np.random.Generator
 ) -> _Found:
-    """Pairs at random: L at every density, and A as the beginnings of a random order of the rest."""
+    """Find the least ratio over random pairs; return it, L and A.
+
+    L is drawn at a random density, and the sets A are the beginnings of a random order of the other elements.
+    """
     pairs: list[_Found] = []
     fruitless = 0
     while len(values) + 2 * k <= limit and fruitless < 100:
         before = len(values)
-        L = sum(
-            1 << i for i, drawn in zip(inside, rng.random(len(inside)) < rng.random(), strict=True) if drawn
-        )
+        L = sum(1 << i for i, hit in zip(inside, rng.random(len(inside)) < rng.random(), strict=True) if hit)
         A, start, singles = 0, values(L), 0.0
         for i in rng.permutation([i for i in range(d) if not L >> i & 1])[:k].tolist():
             A |= 1 << i
@@ -202,8 +208,8 @@ def _sample(
     return best
 
 
-def _checked(ground_set: Iterable[Hashable], U: Iterable[Hashable]) -> tuple[list[Hashable], list[int]]:
-    """The elements, and the positions of those of U."""
+def _check_sets(ground_set: Iterable[Hashable], U: Iterable[Hashable]) -> tuple[list[Hashable], list[int]]:
+    """Return the elements and the sorted positions of U; raise ValueError for repeated or unknown ones."""
     elements = list(ground_set)
     place = {x: i for i, x in enumerate(elements)}
     if not elements or len(place) < len(elements):

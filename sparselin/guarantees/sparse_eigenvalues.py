@@ -1,30 +1,32 @@
 """Extreme eigenvalues of all k × k principal submatrices of C = XᵀX, exactly or in certified intervals.
 
-λ_max(C, k) = −λ_min(−C, k), so let M be C or −C. By Cauchy's interlacing S ⊆ T gives λ_min(M_S) ≥ λ_min(M_T):
-sets of exactly min(k, d) elements suffice.
+λ_max(C, k) = −λ_min(−C, k), so let M be C or −C. By Cauchy's interlacing S ⊆ T gives λ_min(M_S) ≥ λ_min(M_T).
+So sets of exactly min(k, d) elements suffice.
 
-**Search.** θ ≤ λ_min(M, k) iff all A = M_S − θI are positive semidefinite. With θ a little below the least
-λ_min(M_S) found so far, sets P are extended by one element at a time; A_S, S ⊇ P, is positive definite iff
-A_P and the submatrix on S∖P of its Schur complement W = A_QQ − A_QP A_P⁻¹ A_PQ are. A diagonal entry
-W_qq ≤ 0, or, if two elements remain, a pair with W_qr² ≥ W_qq·W_rr gives a set of smaller eigenvalue: θ is
-reduced and W recomputed. Otherwise only some candidates need to be added to P, the S without them being
-certified:
+**Search.** θ ≤ λ_min(M, k) iff all A = M_S − θI are positive semidefinite. θ is kept a little below the least
+λ_min(M_S) found so far, and sets P are extended by one element at a time. For S ⊇ P, A_S is positive definite
+iff A_P and the submatrix on S∖P of its Schur complement W = A_QQ − A_QP A_P⁻¹ A_PQ are. A diagonal entry
+W_qq ≤ 0 gives a set with a smaller eigenvalue; if two elements remain, so does a pair with W_qr² ≥ W_qq·W_rr.
+Then θ is reduced and W recomputed. Otherwise only the following candidates need to be added to P, because all
+S without them are certified:
 
-- those outside a set G on which W_GG is positive definite (G by pivoted Cholesky; interlacing again);
-- or those with Σ |W_qr|/√(W_qq·W_rr) ≥ 1 over the largest |S∖P| − 1 terms, as the largest entry of an
-  eigenvector of an eigenvalue ≤ 0 of the scaled submatrix belongs to one (Gershgorin's argument).
+- the candidates outside a set G on which W_GG is positive definite (G from a pivoted Cholesky factorisation;
+  interlacing again);
+- or the candidates with Σ |W_qr|/√(W_qq·W_rr) ≥ 1 over the largest |S∖P| − 1 terms. The largest entry of an
+  eigenvector to an eigenvalue ≤ 0 of the scaled submatrix belongs to one of them (Gershgorin's argument).
 
 **Rounding.** Positive pivots in a Cholesky factor of A_TT, T ⊇ S, prove that A_S + E is positive definite for
 an E with |E_ij| ≤ (|T| + 1)·eps·√(A_ii·A_jj), so ‖E‖ ≤ (d + 1)·eps·tr A_S, whatever the condition number
-(Higham, *Accuracy and Stability*, 2002, Theorem 10.3); and C_S errs by 8·eps·√n·tr C_S. Bounds are moved
-outwards by three times `slack`, 8·eps·(√n + d) times a bound on these traces.
+(Higham, *Accuracy and Stability*, 2002, Theorem 10.3). The error of C_S is at most 8·eps·√n·tr C_S. Bounds
+are moved outwards by three times `slack`, which is 8·eps·(√n + d) times a bound on these traces.
 
-**Bounds without a search**, for M with diagonal in [a, b]: λ_min(M, k) is at least λ_min(M) (interlacing); at
-least min_i M_ii − Σ of the k − 1 largest |M_ij| (Gershgorin); and at least t·λ_min(M, j) − (t − 1)·b for
-j ≤ k and t = (k − 1)/(j − 1) (j = 2 is used). For if v is a unit eigenvector of M_S to λ, α = Σ M_ii·v_i² and
-ω = λ − α, the mean of v_Tᵀ M_T v_T over the j-subsets T of S is (j/k)·(α + ω/t), at least (j/k)·λ_min(M, j),
-which is the mean of λ_min(M, j)·‖v_T‖². So λ = α + ω ≥ t·λ_min(M, j) − (t − 1)·α. Between such a bound and
-the incumbent θ is bisected, since searches at lower θ prune more.
+**Bounds without a search.** Let the diagonal of M lie in [a, b]. Then λ_min(M, k) is at least λ_min(M)
+(interlacing); at least min_i M_ii − Σ of the k − 1 largest |M_ij| (Gershgorin); and at least
+t·λ_min(M, j) − (t − 1)·b for j ≤ k and t = (k − 1)/(j − 1) (j = 2 is used). Proof of the last one: Let v be a
+unit eigenvector of M_S to λ, α = Σ M_ii·v_i² and ω = λ − α. The mean of v_Tᵀ M_T v_T over the j-subsets T of
+S is (j/k)·(α + ω/t). It is at least (j/k)·λ_min(M, j), the mean of λ_min(M, j)·‖v_T‖². So λ = α + ω ≥
+t·λ_min(M, j) − (t − 1)·α. Between such a bound and the incumbent θ is bisected, because searches at a lower θ
+prune more.
 """
 
 from __future__ import annotations
@@ -44,17 +46,18 @@ from sparselin.problem.support import no_operator, refuse_complex
 from sparselin.results import FloatArray, IndexArray, Interval, SparseEigenvalues
 from sparselin.validation import check_count, check_design, check_finite
 
-# The range of the largest entry of X: determinants of pairs, its fourth powers, do not over- or underflow.
+# The range of the largest entry of X, in which determinants of pairs (fourth powers) do not over- or
+# underflow.
 _RANGE = 1e-70, 1e70
 # The largest number of entries in the Schur complements of a search: 1 GiB.
 _STORE = 2**27
 _BISECTIONS = 5
-# Operations for the first set: about two seconds.
+# The largest number of operations to find the first set: about two seconds.
 _SEARCHED = 3e9
 
 
 class _Bounds(NamedTuple):
-    """λ_min(M, k) ≥ lower; `value` = λ_min(M_S), S the support."""
+    """A lower bound on λ_min(M, k), the method that gave it, and a support S with `value` = λ_min(M_S)."""
 
     lower: float
     value: float
@@ -63,35 +66,35 @@ class _Bounds(NamedTuple):
 
 
 def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> SparseEigenvalues:
-    """The extreme eigenvalues of C_S over all sets S of at most k columns, C = XᵀX.
+    """Compute the extreme eigenvalues of C_S over all sets S of at most k columns, C = XᵀX.
 
-        λ_min(C, k) = min_{|S| ≤ k} λ_min(C_S),    λ_max(C, k) = max_{|S| ≤ k} λ_max(C_S):
+        λ_min(C, k) = min_{|S| ≤ k} λ_min(C_S),    λ_max(C, k) = max_{|S| ≤ k} λ_max(C_S)
 
-    λ_min(C, k)·‖v‖² ≤ ‖Xv‖² ≤ λ_max(C, k)·‖v‖² for every v with at most k nonzeros, the best constants. X is
-    taken as given; for unit columns the larger of 1 − λ_min and λ_max − 1 is the restricted isometry
-    constant. A k > d counts as d, for which these are the extreme eigenvalues of C. λ_min(C, k) is 0 if a
-    column is zero, for k ≥ 2 if two are parallel, and for k > n. To compute them is NP-hard; the branch and
-    bound of this module takes some hundredths of a second for a Gaussian design with a few million sets.
+    They are the best constants with λ_min(C, k)·‖v‖² ≤ ‖Xv‖² ≤ λ_max(C, k)·‖v‖² for every v with at most k
+    nonzeros. X is not rescaled; for unit columns the larger of 1 − λ_min and λ_max − 1 is the restricted
+    isometry constant. A k > d counts as d, which gives the extreme eigenvalues of C. λ_min(C, k) is 0 if a
+    column is zero, if k ≥ 2 and two columns are parallel, or if k > n. The computation is NP-hard; the branch
+    and bound of this module takes some hundredths of a second for a Gaussian design with a few million sets.
 
     Parameters
     ----------
     X : design (n, d): an array, SciPy sparse matrix or frame; or a `Problem`. float32 is computed in float64.
     k : at least 1.
-    node_limit : nodes of each search; by default 10¹⁰/d³, or 10¹⁰/d² for k ≤ 3, but from 10 to 50,000: some
-        seconds, more if k is in the hundreds. If it is reached, the interval is what is proved so far, and
-        valid.
+    node_limit : the largest number of nodes of each search. The default is 10¹⁰/d³, or 10¹⁰/d² for k ≤ 3, but
+        at least 10 and at most 50,000: some seconds, more if k is in the hundreds. If the limit is reached,
+        the interval is wider, but still valid.
 
     Returns
     -------
-    SparseEigenvalues. `lambda_min` and `lambda_max` are intervals that contain the eigenvalues, rounding
-    errors (some 8·eps·(√n + d)·tr C_S) included; `method` says whether a search was complete. `babel`,
-    `coherence` are those of the nonzero columns, scaled to unit norm (Tropp, *Greed is good*, 2004).
+    SparseEigenvalues. `lambda_min` and `lambda_max` are intervals that contain the eigenvalues, and allow for
+    rounding errors (about 8·eps·(√n + d)·tr C_S); `method` says whether a search was complete. `babel` and
+    `coherence` are those of the nonzero columns, scaled to unit length (Tropp, *Greed is good*, 2004).
 
     Raises
     ------
-    TypeError : X is not numeric, or k or node_limit not an integer.
-    ValueError : X is not a finite matrix, its largest entry is not between 1e-70 and 1e70 (nor 0), k < 1, or
-        node_limit < 1.
+    TypeError : X is not numeric, or k or node_limit is not an integer.
+    ValueError : X is not a finite matrix, its largest entry is neither 0 nor between 1e-70 and 1e70, k < 1,
+        or node_limit < 1.
 
     >>> import numpy as np
     >>> X = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])
@@ -127,12 +130,15 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
 
 
 def default_nodes(d: int, k: int) -> int:
-    """A node costs d² operations, and (part of) a Cholesky factor if three or more elements remain."""
+    """Return the default node limit.
+
+    A node costs d² operations, and a part of a Cholesky factorisation if three or more elements remain.
+    """
     return int(min(50_000, max(10, 10**10 // (d**2 if k <= 3 else d**3))))
 
 
 def _design(X: Any) -> tuple[Any, float]:
-    """X in float64, and the relative error of XᵀX."""
+    """Return X in float64, and the relative error of XᵀX."""
     eps = EPS
     if isinstance(X, Problem):
         if not X.has_columns:
@@ -158,7 +164,10 @@ def _design(X: Any) -> tuple[Any, float]:
 def bound_below(
     M: FloatArray, k: int, slack: float, node_limit: int, fixed: int = 0, known: float = -math.inf
 ) -> _Bounds:
-    """Bounds on min λ_min(M_S), |S| = k ≤ d, S ∋ 0, …, fixed − 1, which is known to be at least `known`."""
+    """Return bounds on min λ_min(M_S) over the sets S of k ≤ d elements that contain 0, …, fixed − 1.
+
+    The minimum is known to be at least `known`.
+    """
     d = len(M)
     if k == 1 and fixed == 0:
         i = int(np.argmin(M.diagonal()))
@@ -168,7 +177,7 @@ def bound_below(
         return _Bounds(max(known, value - slack), value, np.sort(support), "the only set")
     if value <= known + slack:
         return _Bounds(
-            known, value, np.sort(support), f"{known:g} is attained to rounding, and no less can be"
+            known, value, np.sort(support), f"{known:g}, a lower bound that is attained up to rounding"
         )
     done, nodes = False, 0
     if k * d * d <= _STORE:
@@ -182,9 +191,9 @@ def bound_below(
 
 
 def _incumbent(M: FloatArray, k: int, fixed: int) -> tuple[float, IndexArray]:
-    """A set with small λ_min: greedily and by exchanges, k³(k + d) operations for each round of these.
+    """Return a set with small λ_min: a greedy set improved by exchanges, k³(k + d) operations for each round.
 
-    If that is too much, the positions of the largest entries of the eigenvector of λ_min(M).
+    If this takes too long, it consists of the largest entries of the eigenvector of λ_min(M).
     """
     support = np.empty(k, np.int64)
     rounds = int(min(2 if len(M) <= 16 else 5, _SEARCHED / (k**3 * (k + len(M)))))
@@ -197,7 +206,10 @@ def _incumbent(M: FloatArray, k: int, fixed: int) -> tuple[float, IndexArray]:
 
 
 def _relaxations(M: FloatArray, k: int, slack: float) -> tuple[float, str]:
-    """Bounds without a search, 1 < k < d; tr M ≤ (d/k)·max tr M_S."""
+    """Return the best of the bounds without a search, and its name; 1 < k < d.
+
+    The slack for all of M is d/k times that for M_S, because tr M ≤ (d/k)·max tr M_S.
+    """
     diagonal = M.diagonal()
     others = np.abs(M - np.diag(diagonal))
     radius = -np.partition(-others, k - 2, axis=1)[:, : k - 1].sum(axis=1)
@@ -213,7 +225,7 @@ def _relaxations(M: FloatArray, k: int, slack: float) -> tuple[float, str]:
 
 
 def _bisect(M: FloatArray, k: int, slack: float, node_limit: int, fixed: int, known: _Bounds) -> _Bounds:
-    """Increase the lower bound by searches, each with a quarter of the nodes."""
+    """Increase the lower bound by bisection, with searches that each get a quarter of the nodes."""
     lower, value, support, method = known
     top = value
     for _ in range(_BISECTIONS if k * M.shape[0] ** 2 <= _STORE else 0):
@@ -231,7 +243,10 @@ def _bisect(M: FloatArray, k: int, slack: float, node_limit: int, fixed: int, kn
 
 
 def _attained(X: Any, support: IndexArray, eps: float) -> tuple[float, float]:
-    """Upper bound on σ_min(X_S)², lower bound on σ_max(X_S)²; σ errs by 8·eps·(√n + k)·σ_max."""
+    """Return an upper bound on σ_min(X_S)² and a lower bound on σ_max(X_S)².
+
+    The error of each σ is at most 8·eps·(√n + k)·σ_max.
+    """
     block = X[:, support]
     block = block if isinstance(block, np.ndarray) else block.toarray()
     sigma = np.linalg.svd(block, compute_uv=False)
@@ -241,7 +256,7 @@ def _attained(X: Any, support: IndexArray, eps: float) -> tuple[float, float]:
 
 
 def _quotient(most: Interval, least: Interval) -> Interval:
-    """λ_max/λ_min, infinite where λ_min is 0."""
+    """Return bounds on λ_max/λ_min, infinite if λ_min is 0."""
     lower = most.lower / least.upper if least.upper > 0 else math.inf
     upper = most.upper / least.lower if least.lower > 0 else math.inf
-    return Interval(lower, upper, "from those of λ_max and λ_min")
+    return Interval(lower, upper, "the bounds on λ_max and λ_min")

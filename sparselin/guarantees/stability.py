@@ -1,4 +1,4 @@
-"""Stability selection by complementary pairs: which features the paths on halves of the rows agree on."""
+"""Stability selection by complementary pairs: the features that are selected on most halves of the rows."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def stability_selection(
     rng: Rng = 0,
     callback: Callable[[StabilitySelection], object] | None = None,
 ) -> StabilitySelection:
-    """How often each feature is among the first t ≤ k of a path on half of the rows, in complementary pairs.
+    """Count how often each feature is among the first t ≤ k of a path on half of the rows.
 
-    B times two disjoint sets of m = ⌊n/2⌋ rows are drawn (of an odd n one row is left out), and the path of
-    the method is computed once on each; Ŝ_t are its first t features, nested in t. With A, A' the halves of a
-    pair,
+    A pair of disjoint sets of m = ⌊n/2⌋ rows is drawn B times (for odd n one row is left out). The path of
+    the method is computed on each half, and Ŝ_t are its first t features, nested in t. With A, A' the halves
+    of a pair,
 
         Π̂_t(j) = share of all 2B halves with j ∈ Ŝ_t(A),
         Π̃_t(j) = share of the B pairs with j ∈ Ŝ_t(A) and j ∈ Ŝ_t(A').
@@ -48,59 +48,61 @@ def stability_selection(
     2010; the pairs are those of Shah and Samworth, *Variable selection with error control: another look at
     stability selection*, 2013).
 
-    **The bound.** Let the rows (with their weights) be independent and identically distributed; nothing else
-    is assumed. p_j = P(j ∈ Ŝ_t) on m rows, q ≥ Σp_j (t will do), L = {j : p_j ≤ θ}, θ = q/d. Then
+    **The bound.** Let the rows (with their weights) be independent and identically distributed; this is the
+    only assumption. Let p_j = P(j ∈ Ŝ_t) on m rows, q ≥ Σp_j (for example q = t), θ = q/d and
+    L = {j : p_j ≤ θ}. Then
 
         E|{j ∈ L : Π̂_j ≥ τ}| ≤ θ/(2τ − 1)·E|Ŝ_t ∩ L| ≤ q²/(d(2τ − 1)).
 
-    Proof. Let a and b be the indicators of j on the halves of a pair. 0 ≤ (1 − a)(1 − b), so a + b − 1 ≤ ab;
-    averaged, 2Π̂_j − 1 ≤ Π̃_j. The halves of a pair have no row in common, and are drawn independently of the
-    data: a and b are independent, EΠ̃_j = p_j². So P(Π̂_j ≥ τ) ≤ P(Π̃_j ≥ 2τ − 1) ≤ p_j²/(2τ − 1) (Markov), and
-    Σ_{j∈L} p_j² ≤ θ·Σ_{j∈L} p_j = θ·E|Ŝ_t ∩ L|. ∎ As 2BΠ̂_j is a count, Π̂_j ≥ τ implies BΠ̃_j ≥ s := c − B, c
-    the least count ≥ 2Bτ, and B/s ≤ 1/(2τ − 1) takes the place of 1/(2τ − 1).
+    Proof. Let a and b be the indicators of j on the halves of a pair. Since 0 ≤ (1 − a)(1 − b),
+    a + b − 1 ≤ ab, and on average 2Π̂_j − 1 ≤ Π̃_j. The halves of a pair have no row in common and are drawn
+    independently of the data, so a and b are independent and EΠ̃_j = p_j². By Markov's inequality
+    P(Π̂_j ≥ τ) ≤ P(Π̃_j ≥ 2τ − 1) ≤ p_j²/(2τ − 1), and Σ_{j∈L} p_j² ≤ θ·Σ_{j∈L} p_j = θ·E|Ŝ_t ∩ L|. ∎ The bound
+    can be sharpened because 2BΠ̂_j is a count: Π̂_j ≥ τ implies BΠ̃_j ≥ s := c − B, where c is the least count
+    ≥ 2Bτ. So B/s ≤ 1/(2τ − 1) replaces 1/(2τ − 1).
 
-    L are features that half of the data selects no more often than one of d at random. It is not the set of
-    features without influence: what is correlated with an influential feature may have a large p_j. It
-    contains them, so that the bound is one on the expected number of false selections (Meinshausen and
-    Bühlmann, Theorem 1), if the indicators of the features N without influence are exchangeable, and the
-    method is no worse than guessing: E|Ŝ_t ∩ N^c|/|N^c| ≥ E|Ŝ_t ∩ N|/|N|. For then p_j = p for all j ∈ N, and
-    q ≥ |N|p + |N^c|p = dp. Neither can be checked on data.
+    L contains the features that are selected on half of the data no more often than one of d features drawn
+    at random. It is not the set N of features without influence, because a feature that is correlated with
+    an influential one may have a large p_j. If L contains N, the bound is one on the expected number of false
+    selections (Meinshausen and Bühlmann, Theorem 1). It does so if the indicators of the features in N are
+    exchangeable and the method is no worse than guessing, E|Ŝ_t ∩ N^c|/|N^c| ≥ E|Ŝ_t ∩ N|/|N|: then p_j = p
+    for all j ∈ N, and q ≥ |N|p + |N^c|p = dp. Neither condition can be checked on data.
 
-    **Unimodal.** If the distribution of BΠ̃_j on {0, …, B} is unimodal for every j ∈ L, and Bθ² < 1, the
-    factor B/s can be replaced by
+    **The unimodal bound.** If the distribution of BΠ̃_j on {0, …, B} is unimodal for every j ∈ L, and Bθ² < 1,
+    the factor B/s can be replaced by
 
-        C = B·max_{s≤b≤B} 2(b − s + 1)/(b(b + 1)),
+        C = B·max_{s≤b≤B} 2(b − s + 1)/(b(b + 1)).
 
-    for B = 50 about half of it at τ = 0.75, a third at τ = 0.9. (It is the C(τ, B) of Shah and Samworth's
-    Theorem 2, which holds for larger θ too.) Proof. A unimodal distribution with mode μ is a mixture of
-    uniform ones U, on intervals {a, …, b} ∋ μ. Each has EU = (a + b)/2 ≥ μ/2, and the mean of the mixture is
-    Bp_j² ≤ Bθ² < 1: so μ ≤ 1, a ≤ 1 and a(a − 1) = 0. If b ≥ s, then P(U ≥ s) = (b − s + 1)/(b − a + 1) =
-    2(b − s + 1)/(b(b + 1) − a(a − 1))·EU ≤ (C/B)·EU, and else P(U ≥ s) = 0. Averaged, P(BΠ̃_j ≥ s) ≤ C·p_j²;
-    the rest is as above. ∎
+    For B = 50 that is about a half of B/s at τ = 0.75, and a third at τ = 0.9. (It is the C(τ, B) of Shah and
+    Samworth's Theorem 2, which holds for larger θ too.) Proof. A unimodal distribution with mode μ is a
+    mixture of uniform distributions U on intervals {a, …, b} ∋ μ. Each has EU = (a + b)/2 ≥ μ/2, and the mean
+    of the mixture is Bp_j² ≤ Bθ² < 1, so μ ≤ 1, a ≤ 1 and a(a − 1) = 0. If b ≥ s, then P(U ≥ s) = (b − s +
+    1)/(b − a + 1) = 2(b − s + 1)/(b(b + 1) − a(a − 1))·EU ≤ (C/B)·EU; otherwise P(U ≥ s) = 0. On average,
+    P(BΠ̃_j ≥ s) ≤ C·p_j², and the rest of the proof is as above. ∎
 
-    Forced features are in every set: with f of them, q = t − f and d − f stand for q and d. The intercept is
-    in every set and counts nowhere. Centring and standardizing are done on each half anew.
+    Forced features are in every set. With f of them, t − f replaces q, and d − f replaces d. The intercept is
+    in every set, and is not counted. Centring and standardization are done separately on each half.
 
     Parameters
     ----------
-    X, y : design (n, d) and response (n,), n ≥ 2, or one `Problem` in place of both; not a Gram matrix, nor a
-        LinearOperator: rows are needed.
+    X, y : design (n, d) and response (n,), n ≥ 2, or one `Problem` in place of both. Rows are needed, so
+        neither a Gram problem nor a LinearOperator is accepted.
     k : the longest t, 1 ≤ k ≤ d, `forced` ones included.
-    method : "omp", "ols", or "lasso": the first t features of the LASSO path to enter, whether they leave
-        again or not (of several at one knot the lowest index is first). Paths that end before k features, as
-        they do after m of OMP, count with those that they have.
-    threshold : τ, for the table, and where the methods of the result are given none.
+    method : "omp", "ols" or "lasso". For "lasso" Ŝ_t are the first t features that enter the LASSO path, even
+        if they leave it again (if several enter at one knot, the lowest index is first). A path that ends
+        before k features, as OMP's does after m, counts with the features that it has.
+    threshold : τ in the table, and the default τ of the methods of the result.
     pairs : B ≥ 1.
     forced : columns of every set, by index or name.
     intercept, standardize : as for `omp`, on each half.
-    sample_weight : (n,) weights of the squared residuals; a row of weight w is one row, not w of them.
-    rng : seed, or generator, of the halves.
+    sample_weight : (n,) weights of the squared residuals; a row of weight w counts as one row, not as w rows.
+    rng : seed, or generator, of the random halves.
     callback : called after each pair with the result so far; returning True stops, with the status STOPPED.
 
     Returns
     -------
-    StabilitySelection, with `frequencies` (Π̂), `simultaneous` (Π̃), `selected(t, τ)` and `bound(t, τ)` for all
-    t, from the same 2B paths.
+    StabilitySelection, with `frequencies` (Π̂) and `simultaneous` (Π̃), and the methods `selected(t, τ)` and
+    `bound(t, τ)` for every t, all from the same 2B paths.
 
     Raises
     ------
@@ -127,7 +129,7 @@ def stability_selection(
     m, random = problem.n // 2, np.random.default_rng(rng)
     paths: list[list[IndexArray]] = []
 
-    def found(status: Status) -> StabilitySelection:
+    def result(status: Status) -> StabilitySelection:
         return StabilitySelection(
             paths=np.array(paths),
             forced=first,
@@ -140,26 +142,27 @@ def stability_selection(
         )
 
     for _ in range(pairs):
-        drawn = random.permutation(problem.n)[: 2 * m].reshape(2, m)
-        paths.append([_order(problem.of_rows(np.sort(rows)), k, method, first) for rows in drawn])
-        if callback is not None and callback(found(Status.STOPPED)):
-            return found(Status.STOPPED)
-    return found(Status.COMPLETED)
+        halves = random.permutation(problem.n)[: 2 * m].reshape(2, m)
+        paths.append([_order(problem.of_rows(np.sort(rows)), k, method, first) for rows in halves])
+        if callback is not None and callback(result(Status.STOPPED)):
+            return result(Status.STOPPED)
+    return result(Status.COMPLETED)
 
 
 def _order(half: Problem, k: int, method: str, forced: IndexArray) -> IndexArray:
-    """(k,) the first k features on a half, padded with −1."""
+    """Return the first k features (k,) of the path on a half, padded with −1."""
     if method == "lasso":
-        support = _entered(half, k, forced)
+        support = _lasso_order(half, k, forced)
     else:
         support = (omp if method == "omp" else ols)(half, k, forced=forced).support
     return np.pad(support, (0, k - len(support)), constant_values=-1)
 
 
-def _entered(half: Problem, k: int, forced: IndexArray) -> IndexArray:
-    """The forced features, then those that enter the LASSO path, up to k of them.
+def _lasso_order(half: Problem, k: int, forced: IndexArray) -> IndexArray:
+    """Return the forced features, then the features in the order in which they enter the LASSO path, up to k.
 
-    Each may leave and enter again: how many segments there are before k have entered is not known beforehand.
+    Features may leave and enter again, so the number of segments until k have entered is not known
+    beforehand.
     """
     steps = k - len(forced) + 2
     while True:

@@ -230,7 +230,7 @@ def _checked(
     if f is not None:
         check_regularizer(f)
     elif nu > 0:
-        raise ValueError(f"nu weighs a regularizer: pass one, or leave nu out; got nu={nu}")
+        raise ValueError(f"nu is the weight of a regularizer: pass one, or leave nu out; got nu={nu}")
     return k, nu, first
 
 
