@@ -197,13 +197,13 @@ def _project(J: IndependentColumns, V: FloatArray) -> tuple[FloatArray, FloatArr
     return Z - J.Q @ (J.Q.T @ Z), 1 + ((J.inverse @ inner) ** 2).sum(axis=0)
 
 
-def r_squared(data: ScaledData, S: IndexArray) -> tuple[float, float]:
+def r2_of_set(data: ScaledData, S: IndexArray) -> tuple[float, float]:
     """Return R²(S) = ‖P_S y‖²/‖y‖² and a bound on its rounding error."""
     J = data.place[S]
-    return _r_squared_of(data, basis(data, J[J >= 0]))
+    return _r2_of_basis(data, basis(data, J[J >= 0]))
 
 
-def _r_squared_of(data: ScaledData, J: IndependentColumns) -> tuple[float, float]:
+def _r2_of_basis(data: ScaledData, J: IndependentColumns) -> tuple[float, float]:
     """Return R² of the columns J and a bound on its rounding error."""
     if not data.y.any():
         return 0.0, 0.0
@@ -225,7 +225,7 @@ def r2_of_all(data: ScaledData) -> float:
     if data.d >= len(data.y) or not data.norms.all():
         return 1.0
     order = scipy.linalg.qr(data.X / data.norms, mode="r", pivoting=True)[1]
-    r2, error = _r_squared_of(data, basis(data, order))
+    r2, error = _r2_of_basis(data, basis(data, order))
     return min(1.0, r2 + error)
 
 
@@ -267,7 +267,7 @@ def step(
     """Return the constants at S, a set of independent columns; `pick` (length 0 or 1) is the next pick."""
     places = data.place[S]
     J = basis(data, places[places >= 0])
-    r2, error = _r_squared_of(data, J)
+    r2, error = _r2_of_basis(data, J)
     left = _project_others(data, J)
     if left.undecided and data.y.any():
         undecided = None if len(S) < k else True
@@ -287,9 +287,9 @@ def step(
     theta = _theta(left, at, given, sparse)
     capped = np.minimum(1.0, gamma), np.minimum(1.0, theta)
     ended = not len(pick) and len(S) < k and left.residual_norm**2 > EPS + error
-    largest = _nothing_left(left) if ended else _has_largest(left, at)
+    largest = _may_end(left) if ended else _has_largest(left, at)
     # q² is 1 where 1 − R²(S) is below the rounding error of the guarantees
-    q_squared = (1.0, 1.0) if left.residual_norm**2 + error <= EPS else _q_squared(left, at)
+    q_squared = (1.0, 1.0) if left.residual_norm**2 + error <= EPS else _q2_bounds(left, at)
     return PrefixBounds(r2, error, m, *largest, *capped, min(1.0, r2 + error + gain_upper), q_squared)
 
 
@@ -334,7 +334,7 @@ def _has_largest(left: _Remainder, at: IndexArray) -> tuple[bool, bool]:
     return most_correlated, most_gained
 
 
-def _q_squared(left: _Remainder, at: IndexArray) -> tuple[float, float]:
+def _q2_bounds(left: _Remainder, at: IndexArray) -> tuple[float, float]:
     """Return lower bounds on q² for |c| and for |c|/ρ."""
     size, gains = np.abs(left.c), np.abs(left.c) / left.rho
     pairs = (size, left.error_c), (gains, left.error_gain)
@@ -348,7 +348,7 @@ def _square(score: float, others: FloatArray, picks: int) -> float:
     return 1.0 if not picks or score >= largest else max(0.0, score / largest) ** 2
 
 
-def _nothing_left(left: _Remainder) -> tuple[bool, bool]:
+def _may_end(left: _Remainder) -> tuple[bool, bool]:
     """Return whether the path may end here: whether all c, and all |c|/ρ, are zero up to rounding."""
     size = np.abs(left.c)
     return bool((size <= left.error_c).all()), bool((size <= left.error_gain * left.rho).all())

@@ -120,7 +120,7 @@ def best_subset(
     sample_weight: ArrayLike | None = None,
     callback: Callable[[SearchState], object] | None = None,
 ) -> BestSubset:
-    """Find the subset of at most k features with the least residual, and prove it optimal by branch and bound.
+    """Find the best subset of at most k features, and prove it optimal by branch and bound.
 
         min_{|S| ≤ k} ‖P_S^⊥y‖² = min {‖y − Xβ‖² : at most k nonzeros in β}
 
@@ -228,7 +228,7 @@ class Tree:
     def __init__(self, start: _Start) -> None:
         d, self.start = start.problem.d, start
         m = start.k - len(start.forced)
-        self.data, self.stack = _off_forced(start), kernels.empty_stack(max(1, m - 1), d)
+        self.data, self.stack = _project_data(start), kernels.empty_stack(max(1, m - 1), d)
         self.best = kernels.SubsetSearch(
             m, np.zeros(m + 1, np.intp), np.zeros(m + 1, np.intp), np.array([start.value]),
             np.zeros(6, np.intp), np.empty(d * (d + 1) // 2, np.intp), np.empty((4, d)),
@@ -286,7 +286,7 @@ class Tree:
 
     @property
     def undecided(self) -> bool:
-        """True if rounding leaves open whether some column is in the span of others, so its gain is unknown."""
+        """True if rounding leaves open whether some column is in the span of others: its gain is unknown."""
         return bool(self.data.seen[0])
 
     @property
@@ -301,7 +301,7 @@ class Tree:
         )
 
 
-def _off_forced(start: _Start) -> kernels.SubsetData:
+def _project_data(start: _Start) -> kernels.SubsetData:
     """Project the columns and y off the forced columns, and scale the columns to unit length again.
 
     Columns in the span of the forced ones are set to zero.

@@ -14,7 +14,7 @@ from sparselin.attention.sequential import sequential_attention
 from sparselin.greedy.ols import ols
 from sparselin.greedy.omp import omp
 from sparselin.guarantees import promises, recovery
-from sparselin.guarantees._along_path import LowerBounds, PrefixBounds, ScaledData, r_squared, scale, step
+from sparselin.guarantees._along_path import LowerBounds, PrefixBounds, ScaledData, r2_of_set, scale, step
 from sparselin.guarantees.best_subset import best_subset
 from sparselin.guarantees.regularized import Given, of_regularized
 from sparselin.guarantees.sparse_eigenvalues import sparse_eigenvalues
@@ -156,7 +156,7 @@ def guarantee_bounds(
     bounds: list[Bound] = []
     runs = []
     for name, support in supports.items():
-        achieved = ratio(r_squared(data, support), best, bool(data.y.any()))
+        achieved = ratio(r2_of_set(data, support), best, bool(data.y.any()))
         run = promises.GreedyRun(_METHODS[name][0], support, paths[name], cache.gamma(support), achieved)
         runs.append(run)
         bounds += _of_run(run, spectrum, data)
@@ -212,7 +212,7 @@ def _best(data: ScaledData, optimum: BestSubset, steps: list[PrefixBounds]) -> I
     if not data.y.any():
         return Interval(0.0, 0.0, "y = 0, so that every R² is 0")
     # a column with the coefficient zero is in the span of the others, up to rounding
-    r2, error = r_squared(data, optimum.support[optimum.coef != 0])
+    r2, error = r2_of_set(data, optimum.support[optimum.coef != 0])
     lower = max([0.0, r2 - error, *(step.r2 - step.error for step in steps)])
     square = data.problem.y_norm**2
     proved = 1 - optimum.lower_bound / square

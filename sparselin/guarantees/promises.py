@@ -58,7 +58,7 @@ def of_forward_regression(
     `correlation` has λ_min of the columns scaled to unit length, for the sizes "2k − 1" and "2k".
     """
     picks = (("every pick gains most", _all_hold(step.largest_gain for step in run.steps)),)
-    q_squared = _q_squared(run, 1)
+    q_squared = _q2_bounds(run, 1)
     scaled = (("columns of length 1: scaled so, which changes neither FR nor R²", True),)
     least = correlation["2k"]
     path = [step.gamma * np.array([step.q_squared[1], 1.0]) for step in run.steps]
@@ -91,7 +91,7 @@ def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: ScaledData) ->
 
     `spectrum` has λ for the sizes "k", "2k − 1" and "2k".
     """
-    largest, q_squared = _all_hold(step.largest_correlation for step in run.steps), _q_squared(run, 0)
+    largest, q_squared = _all_hold(step.largest_correlation for step in run.steps), _q2_bounds(run, 0)
     picks = (("every pick has the largest |⟨X_i, r⟩|", largest),)
     lengths = (*picks, equal_lengths(data.problem))
     gamma, theirs, ours, direct = run.gamma, spectrum["2k"], spectrum["k"], spectrum["2k − 1"]
@@ -128,7 +128,7 @@ def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: ScaledData) ->
     ]
 
 
-def _q_squared(run: GreedyRun, score: int) -> FloatArray:
+def _q2_bounds(run: GreedyRun, score: int) -> FloatArray:
     """Return bounds on q², the factor by which constants shrink if a pick is only nearly the largest.
 
     `score` says in what: 0 in |c|, 1 in |c|/ρ.

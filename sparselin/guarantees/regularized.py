@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees._along_path import ScaledData, r_squared, scale
+from sparselin.guarantees._along_path import ScaledData, r2_of_set, scale
 from sparselin.guarantees.promises import GreedyRun, Hypotheses, bound, saturate
 from sparselin.guarantees.submodularity import AGREE, submodularity_ratio
 from sparselin.problem import Problem
@@ -55,7 +55,7 @@ class _Objective(NamedTuple):
 
     def value(self, S: list[int]) -> tuple[float, float]:
         """Return g(S) and a bound on its error."""
-        r2, error = r_squared(self.data, np.array(S, np.intp))
+        r2, error = r2_of_set(self.data, np.array(S, np.intp))
         diversity = float(self.f.value(self.C, S))
         off = self.error(self.C, S) + self.data.problem.rounding() * abs(diversity)
         return r2 + self.nu * diversity, error + self.nu * off

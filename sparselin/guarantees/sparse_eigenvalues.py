@@ -118,8 +118,8 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
     slack = unit * trace, unit * (trace + k * min(trace, float(np.linalg.norm(C))))
     low = bound_below(C, k, slack[0], node_limit, known=0.0)
     high = bound_below(-C, k, slack[1], node_limit)
-    smallest = _attained(X, low.support, eps)[0]
-    largest = _attained(X, high.support, eps)[1]
+    smallest = _singular_bounds(X, low.support, eps)[0]
+    largest = _singular_bounds(X, high.support, eps)[1]
     least = Interval(max(0.0, min(low.lower, smallest)), smallest, low.method, rounding=8 * slack[0])
     most = Interval(largest, max(-high.lower, largest), high.method, rounding=8 * slack[1])
     babel = cumulative(X, k)
@@ -242,7 +242,7 @@ def _bisect(M: FloatArray, k: int, slack: float, node_limit: int, fixed: int, kn
     return _Bounds(lower, value, support, f"{method}; the node limit was reached")
 
 
-def _attained(X: Any, support: IndexArray, eps: float) -> tuple[float, float]:
+def _singular_bounds(X: Any, support: IndexArray, eps: float) -> tuple[float, float]:
     """Return an upper bound on σ_min(X_S)² and a lower bound on σ_max(X_S)².
 
     The error of each σ is at most 8·eps·(√n + k)·σ_max.

@@ -159,7 +159,7 @@ def submodularity_ratio(
     nonzero = np.flatnonzero(problem.column_norms)
     if problem.y_norm == 0 or len(nonzero) == 0:
         return _result((1.0, 1.0), "every gain is zero", nonzero[:0], nonzero[:0])
-    data = _scaled(problem, nonzero, J, k)
+    data = _scale(problem, nonzero, J, k)
     best = kernels.Best(np.array([1.0, 1.0, 0.0]), np.full(len(data.U), -1), np.full(k, -1))
     mu, worst, bound = 0.0, 0.0, ""
     if _count(len(nonzero), len(data.U), k) > min(pair_limit, _FEW_PAIRS):
@@ -186,7 +186,7 @@ def _result(
     return SubmodularityRatio(lower, upper, method, np.sort(base), np.sort(added), rounding=AGREE * upper)
 
 
-def _scaled(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kernels.UnitColumns:
+def _scale(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kernels.UnitColumns:
     """Return the scaled data, as a triangular factor of (X, y) if that has fewer rows."""
     columns = problem.columns(nonzero)
     A = np.empty((problem.n, len(nonzero) + 1), order="F")

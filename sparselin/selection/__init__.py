@@ -1,1 +1,1 @@
-"""Methods of selection by one interface, and their cross-validation."""
+"""Methods of selection behind one interface, and their cross-validation."""

@@ -1,4 +1,4 @@
-"""The methods by one interface: features in an order, with least squares on the first t of them."""
+"""The methods of selection behind one interface: features in an order, with least squares on the first t."""
 
 from __future__ import annotations
 
@@ -13,9 +13,14 @@ from sparselin.results import BestSubset, FloatArray, LassoPath, SelectionPath, 
 
 
 class SelectionData(NamedTuple):
-    """A table of data, and how it is looked at.
+    """A table of data with the options of the selection.
 
-    X (n, d), y (n,), weight (n,) > 0 or None; names of the columns of X; forced : those that come first.
+    Attributes
+    ----------
+    X (n, d), y (n,), weight (n,) : design, response, and positive weights of the rows, or None.
+    names : the names of the columns of X.
+    intercept, standardize : as for `omp`.
+    forced : the names of the features that come first.
     """
 
     X: FloatArray
@@ -27,13 +32,13 @@ class SelectionData(NamedTuple):
     forced: tuple[str, ...] = ()
 
     def problem(self, rows: Any = slice(None), without: int | None = None) -> sl.Problem:
-        """The problem of some rows, or without a column."""
+        """Return the problem of some rows (by default all), minus the column `without` if it is given."""
         X, names = self.X[rows], self.names
         if without is not None:
             X, names = np.delete(X, without, axis=1), names[:without] + names[without + 1 :]
         weight = None if self.weight is None else self.weight[rows]
-        given = {"intercept": self.intercept, "standardize": self.standardize, "names": names}
-        return sl.Problem(X, self.y[rows], sample_weight=weight, **given)  # type: ignore[arg-type]
+        options = {"intercept": self.intercept, "standardize": self.standardize, "names": names}
+        return sl.Problem(X, self.y[rows], sample_weight=weight, **options)  # type: ignore[arg-type]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -42,12 +47,13 @@ class Selected:
 
     Attributes
     ----------
-    result : what the method returned.
+    result : the result of the method itself.
     path : the features in the order in which they entered, with least squares on the first t of them. It is
-        `result` where that is a `SelectionPath`.
-    status : how the method ended.
-    lam : (t,) the λ at which each feature entered; NaN for those that were forced, and all of a best subset.
-    shrunken : (t,) the LASSO's own coefficients where feature k + 1 would enter; None for other methods.
+        `result` if that is a `SelectionPath`.
+    status : the reason why the method ended.
+    lam : (t,) the λ at which each feature entered; NaN for forced features, and for all of a best subset.
+    shrunken : (t,) the LASSO's own coefficients at the λ at which feature k + 1 would enter; None for other
+        methods.
     """
 
     result: SelectionPath | LassoPath | BestSubset
@@ -64,18 +70,19 @@ class Model(NamedTuple):
     t: int
 
     def predict(self, X: FloatArray) -> FloatArray:
+        """Predict the response for the rows of X."""
         return self.path.predict(X, self.t)
 
 
 def select(data: SelectionData, method: str, k: int, seed: int = 0) -> Selected:
-    """At most k features by a method of METHODS."""
+    """Select at most k features by a method of METHODS."""
     return select_from(data.problem(), data.forced, method, k, seed)
 
 
 def select_from(problem: sl.Problem, forced: tuple[str, ...], method: str, k: int, seed: int = 0) -> Selected:
-    """The same from a problem."""
+    """Select at most k features of a problem by a method of METHODS."""
     if method == "lasso":
-        return _by_lasso(problem, k, forced)
+        return _select_by_lasso(problem, k, forced)
     if method == "best-subset":
         best = sl.best_subset(problem, k, forced=forced)
         return Selected(best, refit(problem, best.support), best.status, np.full(len(best.support), np.nan))
@@ -84,16 +91,16 @@ def select_from(problem: sl.Problem, forced: tuple[str, ...], method: str, k: in
 
 
 def models(data: SelectionData, method: str, k: int, seed: int = 0, rows: Any = slice(None)) -> list[Model]:
-    """Least squares on the features that a method selects first, for t = f, …, k of them, f the forced.
+    """Return the models with t = f, …, k features: least squares on the first t features of a method.
 
-    Where the method ends before k features its last model is repeated. For the LASSO these are the features
-    of its last solution before its path first goes beyond t of them.
+    f is the number of forced features. If the method ends before k features, its last model is repeated. For
+    the LASSO, model t has the features of the last solution before the path first has more than t.
     """
     problem, f = data.problem(rows), len(data.forced)
     if method == "lasso":
         first = problem.indices(data.forced, "forced").tolist()
-        lasso = _until(problem, k - f, data.forced)
-        orders = [(*first, *_before(lasso, room)[0]) for room in range(k - f + 1)]
+        lasso = _path_beyond(problem, k - f, data.forced)
+        orders = [(*first, *_last_within(lasso, most)[0]) for most in range(k - f + 1)]
         paths = {order: refit(problem, order) for order in dict.fromkeys(orders)}
         return [Model(paths[order], len(order)) for order in orders]
     path = PURSUITS[method](problem, max(k, 1), data.forced, seed)
@@ -101,7 +108,7 @@ def models(data: SelectionData, method: str, k: int, seed: int = 0, rows: Any = 
 
 
 def refit(problem: sl.Problem, order: Any) -> SelectionPath:
-    """Least squares on features in a given order."""
+    """Return the path of least squares on features in a given order."""
     if len(order) == 0:
         return sl.omp(problem, 1, tol=1.0)  # ends before its first pick
     return sl.omp(problem, len(order), forced=order)
@@ -128,10 +135,11 @@ METHODS = {
 }
 
 
-def _by_lasso(problem: sl.Problem, k: int, forced: tuple[str, ...]) -> Selected:
+def _select_by_lasso(problem: sl.Problem, k: int, forced: tuple[str, ...]) -> Selected:
+    """Select the features of the last LASSO solution before the path first has more than k."""
     k, first = problem.budget(k, forced)
-    path = _until(problem, k - len(first), forced)
-    S, lam, i = _before(path, k - len(first))
+    path = _path_beyond(problem, k - len(first), forced)
+    S, lam, i = _last_within(path, k - len(first))
     order = [*first.tolist(), *S]
     dense = np.zeros(problem.n_features, path.coef_path.dtype)
     dense[path.features] = path.coef_path[i]
@@ -139,19 +147,19 @@ def _by_lasso(problem: sl.Problem, k: int, forced: tuple[str, ...]) -> Selected:
     return Selected(path, refit(problem, order), status, np.array([np.nan] * len(first) + lam), dense[order])
 
 
-def _until(problem: sl.Problem, room: int, forced: tuple[str, ...]) -> LassoPath:
-    """The LASSO's path until it has more than `room` features that are not forced, or to its end."""
-    return sl.lasso_path(problem, forced=forced, callback=lambda path: len(path.active[-1]) > room)
+def _path_beyond(problem: sl.Problem, most: int, forced: tuple[str, ...]) -> LassoPath:
+    """Return the LASSO's path until it has more than `most` unforced features, or to its end."""
+    return sl.lasso_path(problem, forced=forced, callback=lambda path: len(path.active[-1]) > most)
 
 
-def _before(path: LassoPath, room: int) -> tuple[list[int], list[float], int]:
-    """The features of the last solution before the path first goes beyond `room` of them; forced ones aside.
+def _last_within(path: LassoPath, most: int) -> tuple[list[int], list[float], int]:
+    """Find the last solution before the path first has more than `most` unforced features.
 
-    They are in the order in which they entered, with the knots where they did, the last time if there were
-    several; then the knot of the solution.
+    Returns these features in the order in which they entered, the λ at which each last entered, and the index
+    of the solution's knot.
     """
     last = len(path.knots) - 1
-    i = next((i for i, A in enumerate(path.active[:-1]) if len(A) > room), last)
+    i = next((i for i, A in enumerate(path.active[:-1]) if len(A) > most), last)
     entered = {}
     for j in path.active[i - 1] if i else ():
         at = i - 1
