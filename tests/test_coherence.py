@@ -186,8 +186,8 @@ def test_columns_by_name():
 def test_what_has_no_columns_is_refused(function):
     X, y = np.eye(3), np.ones(3)
     refuses("X must be finite", function, [[1.0, np.nan]])
-    refuses("pass X centred and scaled", function, sl.Problem(X, y, intercept=True))
-    refuses("pass X centred and scaled", function, sl.Problem(X, y, standardize=True))
+    refuses("pass the centred and scaled X", function, sl.Problem(X, y, intercept=True))
+    refuses("pass the centred and scaled X", function, sl.Problem(X, y, standardize=True))
     refuses("LinearOperator", function, scipy.sparse.linalg.aslinearoperator(X), error=TypeError)
     refuses("X must be", function, np.ones(3))
 

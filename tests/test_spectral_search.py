@@ -30,7 +30,7 @@ from sparselin.results import SubsetResult
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance, greedy_maximize
 from sparselin.spectral._gram import Gram
 from sparselin.spectral._searches import Climb
-from sparselin.spectral.objective import Explained
+from sparselin.spectral.objective import GrowingR2
 
 
 @pytest.mark.parametrize("f", REGULARIZERS, ids=str)
@@ -303,7 +303,7 @@ def test_correlations_stay_accurate_on_ill_conditioned_sets(rng):
     """κ ≈ 1e7: products from the Gram column alone err by κ·eps, as large as what is left of the copies."""
     X, y = np.repeat(rng.standard_normal((9, 2)), 3, axis=1), rng.standard_normal(9)
     X += 1e-7 * rng.standard_normal(X.shape)
-    explained = Explained(Problem(X, y), Gram.of_problem(Problem(X, y)))
+    explained = GrowingR2(Problem(X, y), Gram.of_problem(Problem(X, y)))
     for j in (0, 1, 3, 4):
         explained.add(j)
     exact = X.T @ explained.selection.residual
@@ -313,7 +313,7 @@ def test_correlations_stay_accurate_on_ill_conditioned_sets(rng):
 def test_scores_within_their_errors_are_zero(rng):
     Q = np.linalg.qr(rng.standard_normal((12, 5)))[0]
     X, y = Q[:, :4] @ rng.standard_normal((4, 4)), Q[:, 4]
-    gains, error = Explained(Problem(X, y), Gram.of_problem(Problem(X, y))).gains(np.arange(4))
+    gains, error = GrowingR2(Problem(X, y), Gram.of_problem(Problem(X, y))).gains(np.arange(4))
     assert np.all(gains <= error)
     assert np.all(error < 1e-25)
 

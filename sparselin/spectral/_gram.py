@@ -1,4 +1,4 @@
-"""C = XᵀX by columns, of the features that were selected."""
+"""The Gram matrix C = XᵀX, whose columns are computed only for selected features."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from sparselin.problem.errors import SAFETY, eps_of
 from sparselin.results import FloatArray
 from sparselin.validation import check_finite, to_array, to_numeric
 
-# Up to so many columns computing all of C costs less than a matrix-vector product for each selected one
-# (spectral/* of `make bench`).
+# Up to this number of columns, computing all of C costs less than one matrix-vector product for each selected
+# column (spectral/* of `make bench`).
 _SMALL = 1024
 
 
 class Gram:
-    """The columns of C = XᵀX (d, d), float64, each computed once.
+    """The columns of C = XᵀX (d, d) in float64, each computed once.
 
     Attributes
     ----------
     d, diagonal : the size, and C_ii (d,).
-    error : e with |ΔC_ij| ≤ e·√(C_ii·C_jj), the errors of the entries.
-    eps : that of the dtype in which C was given.
+    error : e such that the errors of the entries satisfy |ΔC_ij| ≤ e·√(C_ii·C_jj).
+    eps : the machine epsilon of the dtype in which the data were given.
     """
 
     def __init__(self, diagonal: FloatArray, error: float, eps: float) -> None:
@@ -41,7 +41,7 @@ class Gram:
 
     @classmethod
     def of_problem(cls, problem: Problem) -> Gram:
-        """Of a problem in float64."""
+        """Make the Gram matrix of a problem in float64."""
         gram = cls(problem.column_norms.astype(np.float64) ** 2, problem.rounding(), problem.eps)
         gram.problem = problem
         if problem.d <= _SMALL and compiled(problem):
@@ -51,13 +51,13 @@ class Gram:
 
     @classmethod
     def of_matrix(cls, C: ArrayLike) -> Gram:
-        """Of a matrix, whose entries are assumed to be rounded.
+        """Make a `Gram` of a matrix C whose entries are taken to be rounded.
 
         Raises TypeError or ValueError unless C is a finite symmetric matrix with a nonnegative diagonal.
         """
         matrix = to_numeric(to_array(C, "C"), "C")
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-            raise ValueError(f"C must be a square matrix (d, d), XᵀX say; got shape {matrix.shape}")
+            raise ValueError(f"C must be a square matrix (d, d), such as XᵀX; got shape {matrix.shape}")
         eps = eps_of(matrix.dtype)
         apart, size = asymmetry(matrix)
         if not apart + size < np.inf:  # NaN, infinity, or squares that overflow
@@ -72,11 +72,11 @@ class Gram:
         return gram
 
     def cutoff(self, t: int) -> float:
-        """Eigenvalues of C_S, |S| = t, are zero to rounding up to 8·eps·t·max_i C_ii ≥ t·max|ΔC_ij|."""
+        """Return 8·eps·t·max_i C_ii ≥ t·max|ΔC_ij|: smaller eigenvalues of C_S, |S| = t, count as zero."""
         return SAFETY * self.eps * t * float(self.diagonal.max(initial=0))
 
     def column(self, j: int) -> FloatArray:
-        """C_·j (d,). Not to be modified."""
+        """Return C_·j (d,), which must not be modified."""
         if self._matrix is not None:
             column: FloatArray = self._matrix[j]
             return column
@@ -86,7 +86,7 @@ class Gram:
         return self._columns[j]
 
     def block(self, S: Sequence[int]) -> FloatArray:
-        """C_S (t, t)."""
+        """Return C_S (t, t)."""
         index = np.array(S, np.intp)
         if self._matrix is not None:
             return self._matrix[np.ix_(index, index)]

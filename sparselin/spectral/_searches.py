@@ -1,6 +1,7 @@
-"""FR, LS and GLS on an objective, for the functions of `search` after they checked their arguments.
+"""FR, LS and GLS on an objective, called by the functions of `search` once their arguments are checked.
 
-`Climb` is local search on a set function f alone: additions, deletions and exchanges that increase it enough.
+`Climb` is local search on a set function f alone, by additions, deletions and exchanges that increase f
+enough.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ _UNFINISHED = (Status.STOPPED, Status.BEYOND_PRECISION)
 
 @dataclasses.dataclass(frozen=True)
 class SearchTask:
-    """g = R² + ν·f on a float64 problem (without one ν·f), the dtype of the results, and the callback.
+    """The objective g = R² + ν·f on a float64 problem, with the options of a search.
 
-    `complete` and `exchange` say which moves a local search makes; ε is that of its factor 1 + ε/n².
+    Without a problem the objective is ν·f. `dtype` is that of the results. `complete` says whether a local
+    search deletes features, and `exchange` whether it exchanges them; `eps` is the ε of its factor 1 + ε/n².
     """
 
     problem: Problem | None
@@ -43,24 +45,24 @@ class SearchTask:
     exchange: bool = False
 
     def objective(self, S: Iterable[int] = (), capacity: int = 8) -> Objective:
-        """g at S."""
+        """Return the objective at S."""
         objective = Objective(self.gram, self.problem, self.f, self.nu, capacity=capacity)
         for j in S:
             objective.add(int(j))
         return objective
 
     def one_thread(self, steps: int) -> AbstractContextManager[int]:
-        """Limit BLAS to one thread for so many steps, since their matrices are small."""
+        """Limit BLAS to one thread for this number of steps, because their matrices are small."""
         return workers(2.0 * self.gram.d * steps * (steps + 100))
 
-    def stopped(self, objective: Objective) -> bool:
-        """Call the callback; returns whether it asks to stop."""
+    def asks_to_stop(self, objective: Objective) -> bool:
+        """Call the callback, if there is one, and return whether it asks to stop."""
         return self.callback is not None and bool(self.callback(objective.result(self.dtype, Status.STOPPED)))
 
 
 @dataclasses.dataclass(frozen=True)
 class FoundSet:
-    """The best set of a search, the candidates by name, the moves made, and how it ended."""
+    """The best set of a search, the candidates by name, the number of moves, and the status."""
 
     best: Objective
     candidates: tuple[tuple[str, float], ...]
@@ -68,13 +70,14 @@ class FoundSet:
     status: Status
 
     def result(self, dtype: np.dtype[Any]) -> SubsetResult:
+        """Return the best set as a result, with arrays of this dtype."""
         return self.best.result(dtype, self.status, self.candidates, self.moves)
 
 
 def extend(
-    objective: Objective, k: int, within: IndexArray, stopped: Callable[[Objective], bool] | None = None
+    objective: Objective, k: int, within: IndexArray, stop: Callable[[Objective], bool] | None = None
 ) -> Status:
-    """Add the best features of `within` until there are k, none is left, or `stopped` returns True."""
+    """Add the best features of `within` until there are k, none remains, or `stop` returns True."""
     while len(objective.index) < k:
         rest = objective.rest(within)
         try:
@@ -84,7 +87,7 @@ def extend(
         if isinstance(pick, Status):
             return pick
         objective.add(pick)
-        if stopped is not None and stopped(objective):
+        if stop is not None and stop(objective):
             return Status.STOPPED
     return Status.COMPLETED
 
@@ -92,22 +95,23 @@ def extend(
 def forward(
     task: SearchTask, k: int, within: IndexArray, forced: Iterable[int] = ()
 ) -> tuple[Objective, Status]:
-    """FR: the forced features, then features of `within` until there are k, or none is left."""
+    """Run FR: add the forced features, then features of `within` until there are k or none remains."""
     with task.one_thread(k):
         objective = task.objective(forced, capacity=k)
-        return objective, extend(objective, k, within, task.stopped)
+        return objective, extend(objective, k, within, task.asks_to_stop)
 
 
 class Climb:
     """The state of a local search on f_F(S) = f(F ∪ S), S ⊆ U, F fixed; it starts at the best single feature.
 
-    A move to S' is accepted when f(S') > (1 + ε/n²)·f(S), n = |U|, beyond the error of f: no set comes twice.
-    An addition, unless `strict`, is accepted when f(S') ≥ (1 + ε/n²)·f(S) to that error.
+    Let n = |U|. A move to S' is accepted if f(S') exceeds (1 + ε/n²)·f(S) by more than the error of f, so
+    that no set is visited twice. Unless `strict`, an addition is accepted if f(S') ≥ (1 + ε/n²)·f(S) up to
+    this error.
 
     Attributes
     ----------
-    growth : f at F and S, F first.
-    moves : accepted so far.
+    growth : the state of f at F ∪ S, with F first.
+    moves : the number of moves accepted so far.
     """
 
     def __init__(
@@ -129,11 +133,11 @@ class Climb:
 
     @property
     def free(self) -> list[int]:
-        """S without F."""
+        """The set S, without F."""
         return self.growth.index[self.fixed :]
 
     def run(self, deletions: bool, exchange: bool, watch: Watch | None = None) -> bool:
-        """Move until no move is accepted, or `watch` returns True; returns whether the former."""
+        """Move until no move is accepted (returns True) or until `watch` returns True (returns False)."""
         while self.add() or (deletions and self.delete()) or (exchange and self.exchange()):
             self.moves += 1
             if watch is not None and watch(self.growth.index):
@@ -143,7 +147,7 @@ class Climb:
     def _best(
         self, J: IndexArray, gains: FloatArray, error: FloatArray, or_equal: bool = False
     ) -> int | None:
-        """Return the position in J of the largest gain, or None if no gain is accepted."""
+        """Return the position in J of the largest gain that is accepted, or None."""
         vague = 2 * vague_error(self.growth)
         accepted = accepted_moves(gains, error, vague, self.rate * self.growth.value, or_equal)
         if not len(accepted):
@@ -152,7 +156,7 @@ class Climb:
         return int(np.flatnonzero(j == J)[0])
 
     def add(self) -> bool:
-        """Make the addition that increases f most, if accepted; returns whether."""
+        """Make the addition that increases f most, if it is accepted; return whether it was made."""
         J = np.setdiff1d(self.U, self.growth.index)
         at = self._best(J, *self.growth.gains(J), or_equal=not self.strict) if len(J) else None
         if at is None:
@@ -161,7 +165,10 @@ class Climb:
         return True
 
     def delete(self) -> bool:
-        """Make the deletion that increases f most, if accepted; none increases a monotone f."""
+        """Make the deletion that increases f most, if it is accepted; return whether it was made.
+
+        No deletion increases a monotone f.
+        """
         if not self.free or getattr(self.f, "monotone", False):
             return False
         losses, error = (v[self.fixed :] for v in self.growth.losses())
@@ -172,7 +179,7 @@ class Climb:
         return True
 
     def exchange(self) -> bool:
-        """Make the exchange of one feature for another that increases f most, if accepted."""
+        """Make the exchange of two features that increases f most, if it is accepted; return whether."""
         J = np.setdiff1d(self.U, self.growth.index)
         if not len(J):
             return False
@@ -193,13 +200,14 @@ class Climb:
         return True
 
     def _without(self, j: int) -> Growth:
+        """Return the state of f without j."""
         return grow(self.gram, self.f, [i for i in self.growth.index if i != j])
 
 
 def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> FoundSet:
-    """LS: local search on f within U, then the best of S, U∖S and U for g, all with the forced features.
+    """Run LS: local search on f within U for S, then the best of S, U∖S and U for g.
 
-    U has none of these.
+    The forced features, which are not in U, are added to all three.
     """
     assert task.f is not None
     first = forced.tolist()
@@ -207,7 +215,7 @@ def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> FoundSet:
         climb = Climb(task.gram, task.f, U, task.eps, task.complete, first)
     except Undecided:
         return FoundSet(task.objective(first), (), 0, Status.BEYOND_PRECISION)
-    watch = None if task.callback is None else lambda S: task.stopped(task.objective(S))
+    watch = None if task.callback is None else lambda S: task.asks_to_stop(task.objective(S))
     with task.one_thread(len(U)):
         try:
             ended = climb.run(deletions=task.complete, exchange=task.exchange, watch=watch)
@@ -221,7 +229,7 @@ def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> FoundSet:
 
 
 def greedy_local(task: SearchTask, k: int, forced: IndexArray) -> FoundSet:
-    """GLS: the best for g of S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), all with the forced features."""
+    """Run GLS: the best for g of S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), all with the forced features."""
     everything = np.arange(task.gram.d)
     S1, status = forward(task, k, everything, forced)
     named, moves = [("S1", S1)], 0
@@ -236,24 +244,24 @@ def greedy_local(task: SearchTask, k: int, forced: IndexArray) -> FoundSet:
             status = Status.COMPLETED
     best, candidates = _best(named)
     if task.exchange and status is Status.COMPLETED:
-        better, swaps, status = exchanged(task, best, len(forced))
+        better, swaps, status = improve_by_exchanges(task, best, len(forced))
         if swaps:
             best, candidates = better, (*candidates, ("exchanged", better.value))
         moves += swaps
     return FoundSet(best, candidates, moves, status)
 
 
-def exchanged(task: SearchTask, start: Objective, fixed: int) -> tuple[Objective, int, Status]:
-    """Exchange a feature for one outside while that increases g by more than ε/d²·|g| and the errors.
+def improve_by_exchanges(task: SearchTask, start: Objective, fixed: int) -> tuple[Objective, int, Status]:
+    """Exchange features for others, as long as g increases by more than ε/d²·|g| and the errors.
 
-    The first `fixed` features stay.
+    The first `fixed` features stay. Returns the set, the number of exchanges and the status.
     """
     current, swaps = start, 0
     with task.one_thread(len(start.index) ** 2):
         try:
             while (better := _exchange(task, current, fixed)) is not None:
                 current, swaps = better, swaps + 1
-                if task.stopped(current):
+                if task.asks_to_stop(current):
                     return current, swaps, Status.STOPPED
         except Undecided:
             return current, swaps, Status.BEYOND_PRECISION
@@ -261,6 +269,7 @@ def exchanged(task: SearchTask, start: Objective, fixed: int) -> tuple[Objective
 
 
 def _exchange(task: SearchTask, current: Objective, fixed: int) -> Objective | None:
+    """Return the set after the exchange that increases g most, or None if no exchange is accepted."""
     needed = task.eps / task.gram.d**2 * abs(current.value)
     best, chosen = -np.inf, None
     outside, lost = current.rest(np.arange(task.gram.d)), dict.fromkeys(current.index, 0.0)
@@ -285,7 +294,7 @@ def _exchange(task: SearchTask, current: Objective, fixed: int) -> Objective | N
 
 
 def _best(named: list[tuple[str, Objective]]) -> tuple[Objective, tuple[tuple[str, float], ...]]:
-    """The first of largest g, to rounding; and all as (name, g)."""
+    """Return the first set whose g is the largest up to rounding, and (name, g) of all sets."""
     values = np.array([objective.value for _, objective in named])
     slack = 64 * EPS * np.abs(values).max()
     first = int(np.flatnonzero(values >= values.max() - slack)[0])

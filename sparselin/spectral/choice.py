@@ -4,16 +4,18 @@
 that solution should be greater than that obtained by the lasso solution with corresponding sparsity"
 (section 6). This leaves open:
 
-- The maximum over which ν: R² of a greedy selection is piecewise constant in ν and not monotone. Here ν = 0
-  and a grid by powers of two are tried; then the interval between the largest ν that qualifies and the next
-  larger one, which does not, is bisected geometrically to 2 %, unless only ν = 0 qualifies.
-- Which LASSO solution: many on the path have k features. Here it is the last before the path first has more
-  than k, the solution at the knot where feature k + 1 enters, whose R² is the largest so far.
-- Which R²: the LASSO's coefficients are shrunk. R² is compared to that of the coefficients themselves, or to
-  that of least squares on the same features (`refitted`); both are returned.
+- The set of ν to be searched. R² of a greedy selection is piecewise constant in ν, but not monotone. This
+  module tries ν = 0 and a grid of powers of two. Then it takes the interval between the largest ν that
+  qualifies and the next larger ν tried, which does not qualify, and bisects it geometrically to 2 %, unless
+  only ν = 0 qualifies.
+- The LASSO solution. Many solutions on the path have k features. This module takes the last one before the
+  path first has more than k: the solution at the knot where feature k + 1 enters. Its R² is the largest so
+  far.
+- The R² of the LASSO, whose coefficients are shrunk. It is that of these coefficients or, with `refitted`,
+  that of least squares on the same features. Both are returned.
 
-The grid is relative to ν₀ = R²(S₀)/(f(S_f) − f(S₀)), S₀ being selected for R² alone and S_f for f alone: with
-ν₀ the gain in f from S₀ to S_f outweighs all of R²(S₀), and no more.
+The grid is relative to ν₀ = R²(S₀)/(f(S_f) − f(S₀)), where S₀ is selected for R² alone and S_f for f alone.
+With ν₀ the gain in f from S₀ to S_f just outweighs all of R²(S₀).
 """
 
 from __future__ import annotations
@@ -37,16 +39,16 @@ from sparselin.validation import Columns
 
 Watch = Callable[[float], object]
 
-_POWERS = range(-12, 13)  # of two, times ν₀
-# The quotient upper/lower at which refinement ends: another digit of ν costs three or four runs.
+_POWERS = range(-12, 13)  # the grid is ν₀ times two to these powers
+# Refinement ends at this quotient upper/lower; another digit of ν costs three or four runs.
 _FINE = 1.02
 
 
 class LassoFit(NamedTuple):
-    """The last solution of the LASSO's path before it first goes beyond k features.
+    """The last solution of the LASSO's path before the path first has more than k features.
 
-    `features` are the forced ones, then others, increasing; at most k, fewer where a path skips k or ends
-    before.
+    `features` are the forced ones, then the others in increasing order. They are at most k, and fewer if the
+    path skips k or ends earlier.
     """
 
     lam: float
@@ -74,28 +76,29 @@ def choose_nu(
     sample_weight: ArrayLike | None = None,
     callback: Watch | None = None,
 ) -> NuChoice:
-    """The largest ν tried at which k features selected for R² + ν·f have at least the R² of the LASSO's k.
+    """Choose the largest ν for which the k features selected for R² + ν·f reach the R² of the LASSO.
 
-        ν = max {ν tried : R²(S_ν) ≥ R²(LASSO)},   S_ν = `method` for R² + ν·f,
+        ν = max {ν tried : R²(S_ν) ≥ R²(LASSO)},   S_ν = `method` for R² + ν·f
 
-    to rounding: the rule of *Selecting Diverse Features via Spectral Regularization* (2012), section 6. The
-    docstring of this module says what the paper leaves open, and what is done here. `forced` features, which
-    count in k, come first in every S_ν, and the LASSO to compare with has no penalty on them.
+    The inequality is checked up to rounding. This is the rule of *Selecting Diverse Features via Spectral
+    Regularization* (2012), section 6. The docstring of this module describes what the paper leaves open, and
+    how it is settled here. `forced` features count in k and come first in every S_ν; the LASSO to which R² is
+    compared does not penalise them.
 
     Parameters
     ----------
     X (n, d), y (n,), forced, intercept, standardize, sample_weight (n,) : as for `forward_regression`.
     k : 1 ≤ k ≤ d, forced ones included.
-    regularizer : f. A normalising constant does not change what `forward_regression` picks.
+    regularizer : f. A normalising constant does not change the picks of `forward_regression`.
     method : "forward" for `forward_regression`, or "greedy_local_search".
-    refitted : compare with least squares on the LASSO's features in place of its own coefficients.
+    refitted : compare with least squares on the LASSO's features, not with the LASSO's own coefficients.
     eps, variant, exchange : as for `greedy_local_search`.
     callback : called with each ν tried; returning True ends the search with the ν tried so far.
 
     Returns
     -------
-    `NuChoice`. `qualifies` is "none" when no ν tried qualifies, 0 included, and `selection` is then that of
-    ν = 0; "every" when all do, up to 4096·ν₀, and `upper` is inf.
+    `NuChoice`. `qualifies` is "none" if no ν qualifies, not even 0; then `selection` is that of ν = 0. It is
+    "every" if all ν up to 4096·ν₀ qualify; then `upper` is inf. Otherwise it is "some".
 
     Raises
     ------
@@ -137,11 +140,11 @@ def choose_nu_for_each(
     forced: Columns = (),
     callback: Watch | None = None,
 ) -> tuple[NuChoice, ...]:
-    """`choose_nu` for each k of `ks`, in their order, with common runs.
+    """Run `choose_nu` for each k of `ks`, in their order, with common runs.
 
-    The selections of forward regression for one ν and increasing k are nested, so that one run serves all k;
-    a ν tried for one k is tried for the smaller ones too. A regularizer with a normalising
-    constant gets that of each k. Arguments and results as for `choose_nu`.
+    For one ν the selections of forward regression are nested in k, so one run serves all k, and a ν tried for
+    one k is tried for the smaller ones too. A regularizer with a normalising constant gets the constant of
+    each k. Arguments and results are as for `choose_nu`.
     """
     given = as_problem(X, y)
     problem = centred(given)
@@ -163,14 +166,14 @@ def choose_nu_for_each(
 
 
 def lasso_fits(problem: Problem, ks: Sequence[int], forced: Columns = ()) -> tuple[LassoFit, ...]:
-    """A `LassoFit` for each k of `ks`, of the LASSO without a penalty on the forced features."""
+    """Return a `LassoFit` for each k of `ks`; the LASSO does not penalise the forced features."""
     first = problem.indices(forced, "forced")
     path = _path_beyond(problem, max(ks) - len(first), first)
     return tuple(_fit(problem, path, k, first) for k in ks)
 
 
 def _path_beyond(problem: Problem, k: int, forced: IndexArray) -> LassoPath:
-    """The LASSO's path until it has more than k features beside the forced ones, or to its end."""
+    """Return the LASSO's path until it has more than k unforced features, or to its end."""
     steps = 2 * k + 8
     while True:
         path = lasso_path(problem, max_steps=steps, forced=forced)
@@ -180,6 +183,7 @@ def _path_beyond(problem: Problem, k: int, forced: IndexArray) -> LassoPath:
 
 
 def _fit(problem: Problem, path: LassoPath, k: int, forced: IndexArray) -> LassoFit:
+    """Return the last solution before the path first has more than k features, with both R²."""
     last, most = len(path.knots) - 1, k - len(forced)
     i = next((i for i in range(last) if len(path.active[i]) > most), last)
     coef = path.at(float(path.knots[i]))
@@ -188,23 +192,25 @@ def _fit(problem: Problem, path: LassoPath, k: int, forced: IndexArray) -> Lasso
         float(path.knots[i]),
         coef,
         features,
-        _r_squared(problem, problem.predict(coef)),
-        _r_squared(problem, _projected(problem, features)),
+        _r2(problem, problem.predict(coef)),
+        _r2(problem, _project(problem, features)),
     )
 
 
-def _projected(problem: Problem, features: IndexArray) -> FloatArray:
+def _project(problem: Problem, features: IndexArray) -> FloatArray:
+    """Return the projection of y onto the span of the features."""
     X = problem.columns(features)
     return np.asarray(X @ np.linalg.lstsq(X, problem.y, rcond=None)[0]) if len(features) else 0 * problem.y
 
 
-def _r_squared(problem: Problem, fit: FloatArray) -> float:
+def _r2(problem: Problem, fit: FloatArray) -> float:
+    """Return R² of a fit to y."""
     r = (problem.y - fit).astype(np.float64)
     return 1 - float(r @ r) / problem.y_norm**2 if problem.y_norm > 0 else 0.0
 
 
 class _Trials:
-    """R² of the selections of each size, for every ν tried."""
+    """The trials of a choice of ν: R² of the selection of each size, for every ν tried."""
 
     def __init__(
         self, task: SearchTask, largest: int, method: Method, forced: IndexArray, callback: Watch | None
@@ -216,21 +222,21 @@ class _Trials:
         self.slack = task.problem.rounding() if task.problem is not None else 0.0
 
     def at(self, nu: float, k: int) -> SearchTask:
-        """The task with this ν and, if f has a normalising constant, the constant of k."""
+        """Return the task with this ν and, if f has a normalising constant, the constant of k."""
         f: Any = self.task.f
         if getattr(f, "k", None) is not None and dataclasses.is_dataclass(f):
             f = dataclasses.replace(f, k=k)  # type: ignore[type-var]
         return dataclasses.replace(self.task, nu=nu, f=f)
 
     def select(self, nu: float, k: int) -> FoundSet:
-        """The selection of size k."""
+        """Select k features for this ν."""
         if self.method == "forward":
             best, status = forward(self.at(nu, k), k, np.arange(self.task.gram.d), self.forced)
             return FoundSet(best, (), len(best.index), status)
         return greedy_local(self.at(nu, k), k, self.forced)
 
     def run(self, nu: float, sizes: Sequence[int]) -> None:
-        """Try a ν for the sizes; a run of forward regression gives the smaller ones as well."""
+        """Try a ν for the sizes; a run of forward regression gives the smaller sizes as well."""
         if self.over:
             return
         known = self.r2.setdefault(nu, {})
@@ -250,13 +256,17 @@ class _Trials:
         self.over = self.callback is not None and bool(self.callback(nu))
 
     def try_grid(self, sizes: Sequence[int]) -> None:
+        """Try ν = 0 and the grid around ν₀."""
         self.run(0.0, sizes)
         scale = self._scale()
         for power in _POWERS:
             self.run(math.ldexp(scale, power), sizes)
 
     def _scale(self) -> float:
-        """ν₀, or R²(S₀)/(f(S_f) − f(F)), F forced, if S₀ has the largest f; 1 if y is 0 or f constant."""
+        """Return ν₀. If S₀ has the largest f, it is R²(S₀)/(f(S_f) − f(F)), F being the forced features.
+
+        It is 1 if y is 0 or f is constant.
+        """
         d, k = self.task.gram.d, self.largest
         chosen, _ = forward(self.at(0.0, k), k, np.arange(d), self.forced)
         assert chosen.explained is not None
@@ -270,27 +280,30 @@ class _Trials:
             gap = abs(most.growth.value - empty)
         return r2 / gap if r2 > 0 and gap > 0 else 1.0
 
-    def tried(self, k: int) -> list[float]:
+    def values_for(self, k: int) -> list[float]:
+        """Return all ν tried for size k, in increasing order."""
         return sorted(nu for nu, known in self.r2.items() if k in known)
 
-    def around(self, k: int, target: float) -> tuple[float | None, float]:
-        """The largest ν tried that qualifies, and the next larger one tried."""
-        tried = self.tried(k)
-        right = [i for i, nu in enumerate(tried) if self.r2[nu][k] >= target - self.slack]
+    def bracket(self, k: int, target: float) -> tuple[float | None, float]:
+        """Return the largest ν tried that qualifies (None if none does), and the next larger ν tried."""
+        values = self.values_for(k)
+        right = [i for i, nu in enumerate(values) if self.r2[nu][k] >= target - self.slack]
         if not right:
             return None, 0.0
-        return tried[right[-1]], tried[right[-1] + 1] if right[-1] + 1 < len(tried) else math.inf
+        return values[right[-1]], values[right[-1] + 1] if right[-1] + 1 < len(values) else math.inf
 
     def refine(self, k: int, target: float) -> None:
+        """Bisect the bracket of size k geometrically."""
         while not self.over:
-            lower, upper = self.around(k, target)
+            lower, upper = self.bracket(k, target)
             if not lower or upper == math.inf or upper <= _FINE * lower:
                 return
             self.run(math.sqrt(lower) * math.sqrt(upper), [k])  # the product itself can underflow
 
     def choice(self, k: int, fit: LassoFit, target: float, refitted: bool) -> NuChoice:
-        lower, upper = self.around(k, target)
-        nus = self.tried(k)
+        """Return the result for size k."""
+        lower, upper = self.bracket(k, target)
+        nus = self.values_for(k)
         r2 = np.array([self.r2[nu][k] for nu in nus])
         count = int((r2 >= target - self.slack).sum())
         nu = lower or 0.0
@@ -299,7 +312,7 @@ class _Trials:
             nu=nu,
             lower=nu,
             upper=upper,
-            method=f"{self.method}: ν = 0, a grid by powers of two, then bisection to {_FINE - 1:.0%}",
+            method=f"{self.method}: ν = 0, a grid of powers of two, then bisection to {_FINE - 1:.0%}",
             selection=selection,
             r2_lasso=fit.r2,
             r2_refitted=fit.r2_refitted,

@@ -1,4 +1,4 @@
-"""Greedy maximisation of a set function of C alone, without a target."""
+"""Greedy maximisation of a set function of C alone, without a response."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from sparselin.validation import check_count
 def greedy_maximize(
     C: ArrayLike, k: int, regularizer: SetFunction, *, lazy: bool | None = None
 ) -> GreedyMaximum:
-    """Add k times the x that maximises f(S + x): diverse features of a design, without a response.
+    """Select k diverse features of a design without a response, each maximising f(S + x).
 
-    For increasing submodular f with f(∅) = 0, f(S) ≥ (1 − 1/e)·max f over k features (Nemhauser, Wolsey and
-    Fisher, 1978). All gains are updated in O(d|S|) per step for log-determinants and O(d) for the variance.
-    Gains of the generalized rank cost more, and are evaluated lazily (Minoux, 1978): a gain from an
-    earlier step bounds the present one, and only features whose bound is at least the best gain are
+    If f is increasing and submodular and f(∅) = 0, then f(S) ≥ (1 − 1/e)·max f over k features (Nemhauser,
+    Wolsey and Fisher, 1978). All gains are updated in O(d|S|) per step for log-determinants and in O(d) for
+    the variance. Gains of the generalized rank cost more, so they are evaluated lazily (Minoux, 1978): a gain
+    from an earlier step bounds the present one, and only features whose bound is at least the best gain are
     evaluated again.
 
     Parameters
     ----------
-    C : (d, d) symmetric positive semidefinite, XᵀX say.
-    k : 1 ≤ k ≤ d. All k are taken even where f falls; an all-zero column never is.
+    C : (d, d) symmetric positive semidefinite, for example XᵀX.
+    k : 1 ≤ k ≤ d. All k features are selected even if f decreases; an all-zero column is never selected.
     regularizer : f.
     lazy : False to evaluate all gains of the generalized rank at each step. The picks are the same, unless
         rounding decides whether an eigenvalue is above its cut-off.
 
     Returns
     -------
-    `GreedyMaximum`: `support`, `gains`, `value`, `evaluations`, `status`. Gains that are equal to rounding
-    are tied, and the lowest index is taken. RANK_EXHAUSTED: there are fewer than k nonzero columns.
-    BEYOND_PRECISION: the rounding of C, of eps·C_ii, hides which gain is the largest, as with a
-    `SmoothedDifferentialEntropy` of δ below that and nearly dependent columns; `forward_regression`, which
-    has X, can tell more apart.
+    `GreedyMaximum`: `support`, `gains`, `value`, `evaluations`, `status`. Gains that are equal up to rounding
+    are tied, and the lowest index is selected. The status is RANK_EXHAUSTED if there are fewer than k nonzero
+    columns. It is BEYOND_PRECISION if the rounding errors of C, about eps·C_ii, leave open which gain is the
+    largest. This happens with nearly dependent columns and a `SmoothedDifferentialEntropy` whose δ is below
+    these errors; `forward_regression` computes from X and can distinguish more gains.
 
     Raises
     ------
-    TypeError, ValueError : C is not such a matrix, k out of range, or lazy=True and f not submodular.
+    TypeError, ValueError : C is not such a matrix; k is out of range; lazy=True and f is not submodular.
 
     >>> import numpy as np
     >>> from sparselin.spectral import SmoothedDifferentialEntropy
@@ -57,7 +57,7 @@ def greedy_maximize(
     k = check_count(k, "k", 1, gram.d)
     if lazy and not regularizer.submodular:
         raise ValueError("lazy evaluation is exact for a submodular regularizer only; leave lazy out")
-    with workers(2.0 * gram.d * k * (k + 100)):  # BLAS limited to one thread: the matrices are small
+    with workers(2.0 * gram.d * k * (k + 100)):  # limits BLAS to one thread, because the matrices are small
         objective = Objective(gram, None, regularizer, 1.0, lazy=lazy)
         status = extend(objective, k, np.arange(gram.d))
     return GreedyMaximum(

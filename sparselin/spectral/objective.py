@@ -1,18 +1,19 @@
-"""g(S) = R²(S) + ν·f(S) at a growing set S, and the feature that increases it most.
+"""The objective g(S) = R²(S) + ν·f(S) at a growing set S, and the feature that increases it most.
 
-R²(S + x) − R²(S) = ⟨X_x, r⟩²/(‖P_S^⊥X_x‖²·‖y‖²) with r = P_S^⊥y; 0 for x in the span of S, and for y = 0. For
-a new direction q = P_S^⊥X_j/ρ all products come from the Gram column of j,
+R²(S + x) − R²(S) = ⟨X_x, r⟩²/(‖P_S^⊥X_x‖²·‖y‖²) with r = P_S^⊥y; it is 0 for x in the span of S, and for y =
+0. For a new direction q = P_S^⊥X_j/ρ all products follow from the Gram column of j:
 
     Xᵀq = (C_·j − Σ_s Xᵀq_s·⟨q_s, X_j⟩)/ρ,   Xᵀr ← Xᵀr − ⟨q, y⟩·Xᵀq,   ‖P_S^⊥X_x‖² ← ‖P_S^⊥X_x‖² − ⟨q, X_x⟩²,
 
-with ⟨q_s, X_j⟩ from both passes of the orthogonalisation, and lengths recomputed where they cancel. This
-Xᵀq errs by κ·eps, κ being the condition number of X_S, while ⟨q, X_x⟩ is small for nearly dependent x: for an
-ill-conditioned S, Xᵀq is computed from X, with an error of eps.
+with ⟨q_s, X_j⟩ from both passes of the orthogonalisation. Lengths are recomputed where they cancel. The error
+of this Xᵀq is κ·eps, κ being the condition number of X_S, but ⟨q, X_x⟩ is small for nearly dependent x. So
+for an ill-conditioned S, Xᵀq is computed from X, with an error of eps.
 
-R² and g need not be submodular; but f may be. Then f(x | S') ≥ f(x | S) for earlier S' ⊆ S, so that
-R²(x | S), known for all x, plus ν·f(x | S') bounds the gain of x, and f is evaluated only for those x
-whose bound, with rounding errors and the eigenvalues cut off, is at least the best gain: the same picks,
-ties included, unless rounding decides whether an eigenvalue is cut off.
+R² and g need not be submodular, but f may be. Then f(x | S') ≥ f(x | S) for earlier S' ⊆ S. R²(x | S) is
+known for all x, so R²(x | S) + ν·f(x | S') bounds the gain of x. Therefore f is evaluated only for the x
+whose bound is at least the best gain, with an allowance for rounding errors and for the eigenvalues that are
+cut off. The picks and ties are the same as without this bound, unless rounding decides whether an eigenvalue
+is cut off.
 """
 
 from __future__ import annotations
@@ -29,25 +30,25 @@ from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
 from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers import Growth, PowerGrowth, SetFunction, grow
 
-# A tie of gains that are known to no more than this share of the unit of f is not decided by the index.
-# Larger, the lowest index is picked among gains that are not known; smaller, more runs end with
-# BEYOND_PRECISION.
+# If the error of tied gains exceeds this share of the unit of f, the index does not decide the tie. A larger
+# value would pick the lowest index among gains that are hardly known; with a smaller one more runs would end
+# with BEYOND_PRECISION.
 _VAGUE = 2.0**-10
-_BATCH = 32  # gains of f evaluated together
-# κ from which Xᵀq is computed from X, in place of a recursion that errs by some 8·eps·κ: 2·10⁻¹² there, well
-# below _MAX_ERROR. What a smaller one costs the row spectral/log-det of `make bench` measures.
+_BATCH = 32  # the number of gains of f evaluated together
+# From this κ on Xᵀq is computed from X, not by the recursion, whose error is about 8·eps·κ: 2·10⁻¹² at this
+# κ, well below _MAX_ERROR. The row spectral/log-det of `make bench` measures the cost of a smaller value.
 _ILL = 1e3
-# Gains in R² are measured if their error bound, or that over the largest gain, is larger. Smaller costs time;
-# larger leaves features tied whose gains differ.
+# Gains in R² are measured if their error bound, absolute or relative to the largest gain, is larger. A
+# smaller value costs time; a larger one leaves features tied whose gains differ.
 _MAX_ERROR = 1e-9
 
 
 class Undecided(Exception):
-    """Rounding leaves open by much which feature, or whether any, increases f most."""
+    """Raised if rounding leaves open which feature increases f most, and the difference may be large."""
 
 
-class Explained:
-    """R² at a growing S, of a float64 problem."""
+class GrowingR2:
+    """The state of R² at a growing S, for a float64 problem."""
 
     def __init__(self, problem: Problem, gram: Gram, capacity: int = 8) -> None:
         self.problem, self.gram = problem, gram
@@ -65,6 +66,7 @@ class Explained:
         return 1 - (self.selection.residual_norm / size) ** 2 if size > 0 else 0.0
 
     def add(self, j: int) -> None:
+        """Add j to S; a column in the span of S gains 0."""
         selection, qr = self.selection, self.selection.qr
         t, before = qr.size, self.value
         outside = selection.add(Pick(j))
@@ -89,17 +91,17 @@ class Explained:
         self.gains_taken.append(self.value - before)
 
     def scores(self) -> tuple[FloatArray, FloatArray]:
-        """|⟨X_x, r⟩|/‖P_S^⊥X_x‖ (d,) with error bounds, as in `ols`."""
+        """Return |⟨X_x, r⟩|/‖P_S^⊥X_x‖ (d,) with error bounds, as in `ols`."""
         score = np.abs(self.c) * self.lengths.scale
         error = self.problem.rounding(self.selection.qr.kappa) * self.problem.y_norm
         return score, error * self.lengths.weights(score)
 
     def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """R²(S + x) − R²(S) for x in J, with error bounds.
+        """Return R²(S + x) − R²(S) for x in J, with error bounds.
 
-        For a score s ± e the gain is between max(s − e, 0)² and (s + e)². Where the bounds by κ give an error
-        above 1e-9, or above 1e-9 of the largest gain if any is known at all, the score is measured
-        (`ties.measure`).
+        For a score s ± e the gain lies between max(s − e, 0)² and (s + e)². The score is measured
+        (`ties.measure`) if the bounds from κ give an error above 1e-9, or above 1e-9 of the largest gain if
+        any gain exceeds its error.
         """
         if self.problem.y_norm == 0:
             return np.zeros(len(J)), np.zeros(len(J))
@@ -117,7 +119,7 @@ class Explained:
 
 
 class Objective:
-    """g = R² + ν·f at a growing S; ν·f without a problem, R² without f."""
+    """The objective g = R² + ν·f at a growing S: ν·f if there is no problem, R² if there is no f."""
 
     def __init__(
         self,
@@ -130,7 +132,7 @@ class Objective:
         lazy: bool | None = None,
     ) -> None:
         self.gram, self.problem, self.nu = gram, problem, nu if f is not None else 0.0
-        self.explained = None if problem is None else Explained(problem, gram, capacity)
+        self.explained = None if problem is None else GrowingR2(problem, gram, capacity)
         self.growth: Growth | None = None if f is None else grow(gram, f)
         self.lazy = isinstance(self.growth, PowerGrowth) and lazy is not False
         self.index: list[int] = []
@@ -152,23 +154,26 @@ class Objective:
         self.gains.append(gain)
 
     def rest(self, within: IndexArray) -> IndexArray:
-        """The features of `within` that can be added: not in S, and not zero."""
+        """Return the features of `within` that can be added: those not in S and not zero."""
         free = np.zeros(self.gram.d, bool)
         free[within] = True
         free[self.index] = False
         return np.flatnonzero(free & (self.gram.diagonal > 0))
 
     def pick(self, J: IndexArray) -> int | Status:
-        """The x of J with the largest g(S + x), the lowest if tied to rounding; or, for ν = 0, a Status."""
+        """Return the x of J with the largest g(S + x), the lowest index if several agree up to rounding.
+
+        For ν = 0 it may return the status with which the path ends.
+        """
         if self.nu == 0 and self.explained is not None:
-            return self._pick_explained(J)
+            return self._pick_by_r2(J)
         if self.lazy:
-            return self._pick_lazily(J, *self._explained_gains(J))
+            return self._pick_lazily(J, *self._r2_gains(J))
         return lowest_of_largest(J, *self.all_gains(J))
 
     def all_gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """g(S + x) − g(S) for the x in J, with error bounds, and errors from which on a tie is undecided."""
-        gains, error = self._explained_gains(J)
+        """Return g(S + x) − g(S) for the x in J, error bounds, and the errors that leave ties undecided."""
+        gains, error = self._r2_gains(J)
         vague = error + self._vague()
         if self.growth is not None:
             f, f_error = self.growth.gains(J)
@@ -177,14 +182,17 @@ class Objective:
         return gains, error, vague
 
     def _vague(self) -> float:
+        """Return the error of a gain of ν·f from which on a tie is undecided."""
         return np.inf if self.growth is None else self.nu * vague_error(self.growth)
 
-    def _explained_gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+    def _r2_gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+        """Return the gains in R² with error bounds; zeros if there is no problem."""
         if self.explained is None:
             return np.zeros(len(J)), np.zeros(len(J))
         return self.explained.gains(J)
 
-    def _pick_explained(self, J: IndexArray) -> int | Status:
+    def _pick_by_r2(self, J: IndexArray) -> int | Status:
+        """Pick the x of J with the largest R²(S + x) as `ols` does, or return the status."""
         assert self.explained is not None
         excluded = np.setdiff1d(np.arange(self.gram.d), J)
         selection, lengths = self.explained.selection, self.explained.lengths
@@ -192,6 +200,7 @@ class Objective:
         return pick if isinstance(pick, Status) else pick.feature
 
     def _pick_lazily(self, J: IndexArray, r2: FloatArray, error: FloatArray) -> int:
+        """Pick the x of J with the largest g(S + x); evaluate f in batches, in the order of the bounds."""
         assert isinstance(self.growth, PowerGrowth)
         bound = r2 + error + self.nu * (self._bounds[J] + self.growth.slack())
         vague = error + self._vague()
@@ -211,7 +220,7 @@ class Objective:
 
     @property
     def value(self) -> float:
-        """g(S)."""
+        """The value g(S)."""
         r2 = 0.0 if self.explained is None else self.explained.value
         return r2 if self.growth is None else r2 + self.nu * float(self.growth.value)
 
@@ -222,7 +231,7 @@ class Objective:
         candidates: tuple[tuple[str, float], ...] = (),
         moves: int | None = None,
     ) -> SubsetResult:
-        """S as a result."""
+        """Return S as a result, with least squares on it."""
         assert self.explained is not None
         problem, support = self.explained.selection.problem, np.array(self.index, np.intp)
         coef, intercept = restored(problem, support, self.explained.selection.path(status).coef)
@@ -243,7 +252,7 @@ class Objective:
 
 
 def vague_error(growth: Growth) -> float:
-    """Return the error of a gain of f from which on a decision by it is undecided."""
+    """Return the error of a gain of f from which on a tie is undecided."""
     return _VAGUE * growth.unit
 
 
@@ -255,7 +264,7 @@ def lowest_of_largest(
     Raises Undecided if there are several, and e_j > vague_j for one of them.
     """
     if not np.isfinite(total).all():
-        raise ValueError("R² + ν·f overflows; scale the columns of X, to unit length say, or lower nu")
+        raise ValueError("R² + ν·f overflows; scale the columns of X to unit length, or lower nu")
     tied = total + error >= (total - error).max()
     if np.count_nonzero(tied) > 1 and (error > vague)[tied].any():
         raise Undecided
@@ -265,9 +274,9 @@ def lowest_of_largest(
 def accepted_moves(
     increase: FloatArray, error: FloatArray, vague: FloatArray | float, needed: float, or_equal: bool = False
 ) -> IndexArray:
-    """Return the moves with increase − e > needed, or, with `or_equal`, increase + e ≥ needed.
+    """Return the moves with increase − e > needed or, with `or_equal`, increase + e ≥ needed.
 
-    Raises Undecided if e > vague for one on which e decides.
+    Raises Undecided if e > vague for a move for which the two conditions differ.
     """
     possible, certain = increase + error >= needed, increase - error > needed
     if (possible & ~certain & (error > vague)).any():

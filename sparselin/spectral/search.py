@@ -33,40 +33,45 @@ def forward_regression(
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SubsetResult:
-    """Add k times the feature x that maximises g(S + x), g(S) = R²(S) + ν·f(S).
+    """Select k features, each maximising g(S + x) for g(S) = R²(S) + ν·f(S).
 
-    R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², uncentred; 0 for y = 0. This is FR of *Selecting Diverse Features via Spectral
-    Regularization* (2012). As printed there, it selects k features even if g decreases: `best_prefix` of the
-    result is the best number of them. A feature in the span of the others contributes to f only, and its
-    coefficient is 0; an all-zero column, to which the regularizers do not apply, is never selected.
+    R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², uncentred, and 0 for y = 0. This is FR of *Selecting Diverse Features via
+    Spectral Regularization* (2012). As printed there, it selects k features even if g decreases; the best
+    number of features is `best_prefix` of the result. A feature in the span of the others contributes to f
+    only, and its coefficient is 0. An all-zero column is never selected, because the regularizers do not
+    apply to it.
 
-    With f increasing and submodular and f(∅) ≥ 0, g(S) ≥ (1 − e^{−γ})·max over k features, γ = γ_{S,k}(R²)
-    (Theorem 15; for δ ≥ 1 section 5.1); likewise for f_de with δ < 1, and for f_sv on unit
-    columns, with a constant for k features or more (`guarantee_bounds`). For other f see
-    `greedy_local_search`. The regularizers are applied to C = XᵀX as given; the paper assumes unit columns.
+    If f is increasing and submodular and f(∅) ≥ 0, then g(S) ≥ (1 − e^{−γ})·max g over k features,
+    γ = γ_{S,k}(R²) (Theorem 15; for δ ≥ 1 section 5.1). The same holds for f_de with δ < 1, and for f_sv on
+    unit columns, each with a constant for at least k features (`guarantee_bounds`). For other f see
+    `greedy_local_search`. The regularizers are applied to C = XᵀX without rescaling; the paper assumes unit
+    columns.
 
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both. float32 data are compared in
         float64.
-    k : features to select, 1 ≤ k ≤ d, `forced` ones included.
-    regularizer : f, of `sparselin.spectral`, or an object with `value(C, S)`, `gains(C, S)` and `submodular`.
+    k : the number of features to select, 1 ≤ k ≤ d, forced ones included.
+    regularizer : f, one of `sparselin.spectral`, or an object with `value(C, S)`, `gains(C, S)` and
+        `submodular`.
     nu : ν ≥ 0. For ν = 0, or without a regularizer, this is `ols`, which stops when no feature reduces the
         residual.
     forced : features that enter first, by index or name.
     intercept, standardize, sample_weight : as for `omp`. With an intercept R² is that of y − ȳ, and f is
-        applied to the Gram matrix of the centred columns, and of the standardized ones with `standardize`.
+        applied to the Gram matrix of the centred columns. With `standardize` it is applied to that of the
+        standardized columns.
     callback : called after each step with the `SubsetResult` so far; returning True stops.
 
     Returns
     -------
-    `SubsetResult`. Features whose g is the largest to rounding are tied, and the lowest index is selected.
-    The search ends with BEYOND_PRECISION where rounding hides by more than 2⁻¹⁰ (of a bit; of the largest
-    ‖X_i‖^{2α}) which f is the largest: for a Gram problem with dependent columns and δ below eps‖X_i‖², say.
+    `SubsetResult`. Features whose g is the largest up to rounding are tied, and the lowest index is selected.
+    The search ends with BEYOND_PRECISION if the rounding errors of f exceed 2⁻¹⁰ (of a bit, or of the largest
+    ‖X_i‖^{2α}) and leave open which f is the largest. This can happen for a Gram problem with dependent
+    columns and δ below eps‖X_i‖².
 
     Raises
     ------
-    TypeError, ValueError : bad data, k, nu or forced; nu > 0 without a regularizer.
+    TypeError, ValueError : bad data, k, nu or `forced`; nu > 0 without a regularizer.
 
     >>> import numpy as np
     >>> from sparselin.spectral import SmoothedDifferentialEntropy
@@ -78,7 +83,7 @@ def forward_regression(
     [0, 2]
     """
     problem = as_problem(X, y, sample_weight, intercept, standardize)
-    k, nu, first = _checked(problem, k, regularizer, nu, forced)
+    k, nu, first = _check_arguments(problem, k, regularizer, nu, forced)
     if nu == 0:
         return _by_ols(problem, k, regularizer, first, callback)
     U = np.arange(problem.n_features)
@@ -105,41 +110,43 @@ def local_search(
 ) -> SubsetResult:
     """Find a local maximum S of f within U, then the best of S, U∖S and U for g = R² + ν·f.
 
-    LS of *Selecting Diverse Features via Spectral Regularization* (2012), for a non-negative submodular f. It
-    starts at the best single feature, and with n = |U|
+    This is LS of *Selecting Diverse Features via Spectral Regularization* (2012), for a non-negative
+    submodular f. It starts at the best single feature. With n = |U|,
 
-    - `variant="complete"` adds a feature while some f(S + x) > (1 + ε/n²)·f(S), else deletes one while
-      some f(S − x) > (1 + ε/n²)·f(S): the search of Feige, Mirrokni and Vondrák, *Maximizing non-monotone
-      submodular functions* (2011). At its end (2 + ε/n)·f(S) + f(U∖S) ≥ f(T) for all T ⊆ U (their Theorem
-      3.4 has 2ε/n), and so max(g(S), g(U∖S), g(U)) ≥ max g/(4 + ε/n) for every ν.
-    - `variant="printed"` is the paper's: additions only, while f(S + x) ≥ (1 + ε/n²)·f(S).
-      Without deletions S need not be a local maximum and the bound need not hold.
+    - `variant="complete"` adds a feature as long as some f(S + x) > (1 + ε/n²)·f(S). Otherwise it deletes a
+      feature if some f(S − x) > (1 + ε/n²)·f(S). This is the search of Feige, Mirrokni and Vondrák,
+      *Maximizing non-monotone submodular functions* (2011). At its end (2 + ε/n)·f(S) + f(U∖S) ≥ f(T) for all
+      T ⊆ U (their Theorem 3.4 has 2ε/n). Therefore max(g(S), g(U∖S), g(U)) ≥ max g/(4 + ε/n) for every ν.
+    - `variant="printed"` is the search printed in the paper: additions only, as long as
+      f(S + x) ≥ (1 + ε/n²)·f(S). Without deletions S need not be a local maximum, and the bound need not
+      hold.
 
-    In "complete" the inequality is strict, since additions and deletions would cycle where f(S) = 0; so it is
-    for exchanges. Of the admissible moves of a kind the one that increases f most is made, the lowest index
-    in a tie to rounding. The size of the result is free.
+    In "complete" the inequality is strict, because additions and deletions would cycle where f(S) = 0. It is
+    strict for exchanges too. Among the admissible moves of one kind the search makes the one that increases f
+    most, and in a tie up to rounding that with the lowest index. The size of the result is not limited.
 
-    With `forced` features F this is the search for f_F(S) = f(F ∪ S) and g_F(S) = g(F ∪ S) on U∖F: f_F is
-    submodular and non-negative where f is, and R²(F ∪ S) increases with S. So F is part of every set above,
-    n = |U∖F|, and the bounds hold against all T, and max g over all sets, that contain F.
+    With `forced` features F this is the search for f_F(S) = f(F ∪ S) and g_F(S) = g(F ∪ S) on U∖F. f_F is
+    submodular and non-negative if f is, and R²(F ∪ S) increases with S. So F is part of every set above,
+    n = |U∖F|, and the bounds hold for all T that contain F, with max g over the sets that contain F.
 
     Parameters
     ----------
     X (n, d), y (n,), intercept, standardize, sample_weight (n,) : as for `forward_regression`.
-    regularizer : f ≥ 0. For f(S) < 0, (1 + ε/n²)·f(S) < f(S); so a start with f(S) < 0 raises
-        ValueError: give the regularizer its k.
+    regularizer : f ≥ 0. A start with f(S) < 0 raises ValueError, because then (1 + ε/n²)·f(S) < f(S). Give
+        the regularizer its k.
     nu : ν ≥ 0.
     eps : ε ≥ 0.
-    within : U, the features to choose from, all by default; zero columns among them are omitted.
-    forced : F, features of every set, by index or name, whether in `within` or not.
-    variant, exchange : the moves; with `exchange` also S − x + x', where neither an addition nor a deletion
-        is admissible. Each such move increases f as above, so that the bound still holds.
+    within : U, the features to choose from, by default all; zero columns in U are ignored.
+    forced : F, the features of every set, by index or name; they need not be in `within`.
+    variant, exchange : the moves. With `exchange` the search also tries S − x + x' if neither an addition nor
+        a deletion is admissible. Each exchange increases f as above, so the bound still holds.
     callback : called after each move with the `SubsetResult` of S; returning True stops the search.
 
     Returns
     -------
-    `SubsetResult`, with `candidates` S, U∖S and U. After the forced features `support` is in the order of the
-    search, if the best is S, else increasing. BEYOND_PRECISION as for `forward_regression`.
+    `SubsetResult`, with `candidates` S, U∖S and U. Its `support` begins with the forced features. The others
+    are in the order of the search if the best set is S, otherwise increasing. The status may be
+    BEYOND_PRECISION, as for `forward_regression`.
 
     Raises
     ------
@@ -178,16 +185,17 @@ def greedy_local_search(
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SubsetResult:
-    """The best for g = R² + ν·f of S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), U being all features.
+    """Select features by greedy local search for g = R² + ν·f: the best of S₁, S₁' and S₂.
 
-    GLS of *Selecting Diverse Features via Spectral Regularization* (2012), for a submodular f that is
-    non-negative on the sets of at most 3k features but need not increase; Theorem 9 guarantees a constant
-    factor of the best g over at most k features. FR selects k features (or all, if fewer are left), LS a
-    subset of S₁; see `forward_regression` and `local_search`.
+    Here S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), where U contains all features. This is GLS of *Selecting
+    Diverse Features via Spectral Regularization* (2012), for a submodular f that is non-negative on the sets
+    of at most 3k features but need not increase. Theorem 9 guarantees a constant fraction of the best g over
+    at most k features. FR selects k features (or all, if fewer remain) and LS a subset of S₁; see
+    `forward_regression` and `local_search`.
 
-    With `forced` features F this is GLS of k − |F| features for g(F ∪ S): F is part of every set, and the
-    guarantee, with |S₁∖F| for |S₁| and γ over the sets that contain F, is a factor of the best g over the
-    sets of at most k features that contain F. f need only be non-negative on the sets of at most
+    With `forced` features F this is GLS of k − |F| features for g(F ∪ S), and F is part of every set. The
+    guarantee is then a fraction of the best g over the sets of at most k features that contain F, with |S₁∖F|
+    in place of |S₁| and γ over the sets that contain F. f need only be non-negative on the sets of at most
     |F| + 3(k − |F|) features that contain F.
 
     Parameters
@@ -195,19 +203,19 @@ def greedy_local_search(
     X (n, d), y (n,), k, regularizer, nu, forced, intercept, standardize, sample_weight (n,) : as for
         `forward_regression`.
     eps, variant : as for `local_search`.
-    exchange : also exchanges within LS, and at the end exchanges of one feature of the best set for one
-        outside while that increases g by more than ε/d²·|g|: g never decreases, so the guarantee still holds.
-    callback : called after each step of FR and each move of LS with the `SubsetResult` so far; returning
-        True stops, and the best of the sets that are complete is returned, or the S₁ so far.
+    exchange : whether LS also makes exchanges. At the end features of the best set are then exchanged for
+        others as long as g increases by more than ε/d²·|g|. g never decreases, so the guarantee still holds.
+    callback : called after each step of FR and each move of LS with the `SubsetResult` so far. Returning True
+        stops; the result is then the best of the complete sets, or S₁ so far if none is complete.
 
     Returns
     -------
-    `SubsetResult`, with `candidates` S1, S1', S2, and `exchanged` if exchanges increased g; if it ends with
-    BEYOND_PRECISION, as for `forward_regression`, those found before.
+    `SubsetResult`, with `candidates` S1, S1', S2, and `exchanged` if exchanges increased g. If the status is
+    BEYOND_PRECISION, as for `forward_regression`, `candidates` are those found before.
 
     Raises
     ------
-    TypeError, ValueError : bad data or arguments; f negative where `local_search` starts.
+    TypeError, ValueError : bad data or arguments; f is negative at the start of `local_search`.
 
     >>> import numpy as np
     >>> from sparselin.spectral import SpectralVariance
@@ -218,14 +226,15 @@ def greedy_local_search(
     """
     problem = as_problem(X, y, sample_weight, intercept, standardize)
     check_regularizer(regularizer)
-    k, nu, first = _checked(problem, k, regularizer, nu, forced)
+    k, nu, first = _check_arguments(problem, k, regularizer, nu, forced)
     task = task_for(problem, regularizer, nu, callback, eps, variant, exchange)
     return greedy_local(task, k, first).result(problem.dtype)
 
 
-def _checked(
+def _check_arguments(
     problem: Problem, k: int, f: SetFunction | None, nu: float, forced: Columns
 ) -> tuple[int, float, IndexArray]:
+    """Return k, ν and the forced features, checked."""
     (k, first), nu = problem.budget(k, forced), check_level(nu, "nu")
     if f is not None:
         check_regularizer(f)
@@ -235,7 +244,7 @@ def _checked(
 
 
 def check_regularizer(f: Any) -> None:
-    """TypeError unless f has the attributes of a `SetFunction`."""
+    """Raise TypeError unless f has the attributes of a `SetFunction`."""
     if isinstance(f, type) or not all(hasattr(f, name) for name in ("value", "gains", "submodular")):
         raise TypeError(
             "regularizer must be one of sparselin.spectral, such as SpectralVariance(), or an object with "
@@ -252,7 +261,7 @@ def task_for(
     variant: Variant = "complete",
     exchange: bool = False,
 ) -> SearchTask:
-    """Return the `SearchTask` of a problem without its intercept, once the arguments are checked."""
+    """Check the arguments, and return the `SearchTask` of the problem without its intercept."""
     if variant not in get_args(Variant):
         raise ValueError(f"variant must be one of {', '.join(get_args(Variant))}; got {variant!r}")
     double = centred(problem).in_double()
@@ -272,7 +281,7 @@ def task_for(
 def _by_ols(
     problem: Problem, k: int, f: SetFunction | None, forced: IndexArray, callback: Callback | None
 ) -> SubsetResult:
-    """FR for ν = 0."""
+    """Run FR for ν = 0, which is orthogonal least squares."""
     gram = None if f is None else Gram.of_problem(centred(problem).in_double())
 
     def subset(path: SelectionPath) -> SubsetResult:
@@ -297,7 +306,5 @@ def _by_ols(
             names=path.names,
         )
 
-    def tell(path: SelectionPath) -> object:
-        return callback is not None and callback(subset(path))
-
-    return subset(ols(problem, None, k, forced=forced, callback=None if callback is None else tell))
+    watch = None if callback is None else lambda path: callback(subset(path))
+    return subset(ols(problem, None, k, forced=forced, callback=watch))

@@ -32,7 +32,7 @@ from sparselin.parallel.processes import run_jobs
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 from sparselin.spectral.choice import LassoFit, choose_nu_for_each, lasso_fits
-from sparselin.spectral.regularizers import REGULARIZERS, SetFunction, SmoothedDifferentialEntropy, carried
+from sparselin.spectral.regularizers import REGULARIZERS, SetFunction, SmoothedDifferentialEntropy, carrier
 from sparselin.spectral.search import forward_regression
 
 BASELINES = ("lasso", "no-reg")
@@ -281,7 +281,7 @@ def noise(seed: int, repeat: int, n: int, d: int) -> tuple[FloatArray, FloatArra
 def select_all(design: Design, settings: DiversitySettings) -> Iterator[list[MethodSelection]]:
     """The selections of each task as it ends, from `jobs` processes. Closing the iterator stops the work."""
     jobs = ((select, (design, task, settings)) for task in settings.tasks())
-    yield from run_jobs(jobs, settings.jobs, carried())
+    yield from run_jobs(jobs, settings.jobs, carrier())
 
 
 def methods() -> list[str]:

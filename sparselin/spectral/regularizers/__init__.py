@@ -1,10 +1,11 @@
 """The diversity-promoting set functions of *Selecting Diverse Features via Spectral Regularization* (2012).
 
-For a set S of columns with C_S = X_SᵀX_S and eigenvalues λ_i they are traces Σ h(λ_i), submodular where h′ is
-operator antitone on the spectrum (Friedland and Gaubert; Theorem 12 there). The properties of each, and for
-which C they hold, are proved in its docstring. A gain f(S + x) − f(S), x ∉ S, is written f(x | S).
-Each has a module, with the state from which its gains are computed while features are added to S.
-`REGULARIZERS` maps names to what `python -m proofs_checks.experiments.diversity` runs; `register` adds one.
+For a set S of columns let C_S = X_SᵀX_S have the eigenvalues λ_i. The functions are traces f(S) = Σ h(λ_i).
+They are submodular if h′ is operator antitone on the spectrum (Friedland and Gaubert; Theorem 12 of the
+paper). Each docstring proves the properties of its function, and says for which C they hold. A gain f(S + x)
+− f(S), x ∉ S, is written f(x | S). Each function has a module, which also holds the state from which its
+gains are computed while S grows. `REGULARIZERS` has the functions that `python -m
+proofs_checks.experiments.diversity` runs, by name; `register` adds one.
 """
 
 import functools
@@ -15,7 +16,7 @@ from sparselin.spectral.regularizers.base import (
     PlainGrowth,
     Regularizer,
     SetFunction,
-    carried,
+    carrier,
     grow,
     register,
 )
@@ -33,7 +34,7 @@ __all__ = [
     "SetFunction",
     "SmoothedDifferentialEntropy",
     "SpectralVariance",
-    "carried",
+    "carrier",
     "grow",
     "register",
 ]
@@ -51,7 +52,7 @@ def _rank(k: int, alpha: float) -> SetFunction:
     return GeneralizedRank(alpha)
 
 
-# with the search that the paper shows for each, in the order of its panels
+# each with the search that the paper shows for it, in the order of the paper's panels
 register(Regularizer("ld", functools.partial(_entropy, 1.0), "forward"))
 register(Regularizer("ld-0.1", functools.partial(_entropy, 0.1)))
 register(Regularizer("sv", _variance))

@@ -1,4 +1,4 @@
-"""Common to all regularizers: the table of them, f on sets, its gains while S grows, its rounding error."""
+"""The parts common to all regularizers: their table, f on sets, its gains while S grows, and its errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Method = Literal["forward", "greedy_local_search"]
 
 
 class SetFunction(Protocol):
-    """f on sets of columns of a design with C = XᵀX, as the searches need it."""
+    """The interface that searches need of f, a function of sets of columns of a design with C = XᵀX."""
 
     @property
     def submodular(self) -> bool: ...
@@ -30,12 +30,13 @@ class SetFunction(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Regularizer:
-    """A set function under a name, as `python -m proofs_checks.experiments.diversity` runs it.
+    """A named set function for `python -m proofs_checks.experiments.diversity`.
 
     Attributes
     ----------
-    name : its key in `REGULARIZERS`.
-    of : (k, α) → f, with the constants that make f ≥ 0 on k unit columns; α is of --alpha.
+    name : the key in `REGULARIZERS`.
+    of : a function (k, α) → f. It gives f the constants that make f ≥ 0 on k unit columns; α is the value of
+        --alpha.
     method : the search for the maximum of R² + νf.
     """
 
@@ -48,31 +49,34 @@ REGULARIZERS: dict[str, Regularizer] = {}
 
 
 def register(regularizer: Regularizer) -> Regularizer:
-    """Add a regularizer to `REGULARIZERS`, from which the study of diversity, its tables and figures take it.
+    """Add a regularizer to `REGULARIZERS`, so that the diversity study runs, tabulates and draws it.
 
-    Raises ValueError if the name is taken.
+    Raises ValueError if the name is already used.
     """
     REGULARIZERS[check_new(regularizer.name, REGULARIZERS, "a regularizer")] = regularizer
     return regularizer
 
 
-def carried() -> Callable[[], None]:
-    """A function that registers the regularizers of this process in another; `of` must be picklable."""
-    return functools.partial(_have, dict(REGULARIZERS))
+def carrier() -> Callable[[], None]:
+    """Return a picklable function that registers this process's regularizers in another process.
+
+    The `of` of each regularizer must be picklable.
+    """
+    return functools.partial(_register_all, dict(REGULARIZERS))
 
 
-def _have(regularizers: dict[str, Regularizer]) -> None:
+def _register_all(regularizers: dict[str, Regularizer]) -> None:
     REGULARIZERS.update(regularizers)
 
 
 class Growth(Protocol):
-    """The state of f at S.
+    """The state of f at a growing set S.
 
     Attributes
     ----------
-    index : S in the order of its growth.
+    index : S in the order in which features were added.
     value : f(S).
-    unit : the size of a gain to compare errors with: a gain known to a small share of it is known.
+    unit : a size of gains. A gain whose error is a small share of it counts as known.
     """
 
     index: list[int]
@@ -87,14 +91,14 @@ class Growth(Protocol):
         """Add j to S."""
 
     def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """f(S + x) − f(S) for the x in J, none of them in S, and bounds on their rounding errors."""
+        """Return f(S + x) − f(S) for the x in J, none of them in S, and bounds on their rounding errors."""
 
     def losses(self) -> tuple[FloatArray, FloatArray]:
-        """f(S) − f(S − x) for each x of `index`, and bounds on their errors."""
+        """Return f(S) − f(S − x) for each x of `index`, and bounds on their errors."""
 
 
 class PlainGrowth:
-    """Any set function, by its own `value` and `gains` on all of C."""
+    """The state of any set function, computed from its own `value` and `gains` on all of C."""
 
     def __init__(self, gram: Gram, f: SetFunction) -> None:
         self.gram, self.f = gram, f
@@ -123,7 +127,7 @@ class PlainGrowth:
 
 
 def grow(gram: Gram, f: SetFunction, S: Sequence[int] = ()) -> Growth:
-    """The state of f at S, to which features can be added."""
+    """Return the state of f at S, to which features can be added."""
     start = getattr(f, "_growth", None)
     growth: Growth = PlainGrowth(gram, f) if start is None else start(gram)
     for j in S:
@@ -132,7 +136,10 @@ def grow(gram: Gram, f: SetFunction, S: Sequence[int] = ()) -> Growth:
 
 
 def spectrum(C: ArrayLike, S: Iterable[int]) -> tuple[FloatArray, float]:
-    """The eigenvalues of C_S, those negative by rounding as zero; and the bound up to which they are zero."""
+    """Return the eigenvalues of C_S and the cut-off up to which they count as zero.
+
+    Eigenvalues that are negative by rounding are replaced by zero.
+    """
     gram = Gram.of_matrix(C)
     index = check_indices(S, gram.d, "S").tolist()
     values = np.linalg.eigvalsh(gram.block(index)) if index else np.zeros(0)
@@ -145,7 +152,7 @@ def spectrum(C: ArrayLike, S: Iterable[int]) -> tuple[FloatArray, float]:
 
 
 def gains_of(f: SetFunction, C: ArrayLike, S: Iterable[int]) -> FloatArray:
-    """(d,) f(S + x) − f(S), 0 for x in S."""
+    """Return f(S + x) − f(S) for all x (d,), 0 for x in S."""
     gram = Gram.of_matrix(C)
     taken: IndexArray = check_indices(S, gram.d, "S")
     others = np.setdiff1d(np.arange(gram.d), taken)
@@ -155,22 +162,23 @@ def gains_of(f: SetFunction, C: ArrayLike, S: Iterable[int]) -> FloatArray:
 
 
 def trace_error(h: Callable[[FloatArray], FloatArray], values: FloatArray, e: float) -> float:
-    """A bound on the error of Σ h(λ_i) when C_ij is known to unit·√(C_ii·C_jj), e = unit·Σ_S C_ii.
+    """Return a bound on the error of Σ h(λ_i) if the error of C_ij is at most unit·√(C_ii·C_jj).
 
-    Then ‖ΔC_S‖_F ≤ e, and by Weyl each eigenvalue is known to e. h is concave, so that |h(t) − h(λ)| is
-    largest at an end of [λ − e, λ + e] ∩ [0, ∞), or where h is largest: at 1 if it does not increase.
-    Eigenvalues that count as zero are not in `values`.
+    Let e = unit·Σ_S C_ii. Then ‖ΔC_S‖_F ≤ e, and by Weyl's inequality the error of each eigenvalue is at most
+    e. h is concave, so |h(t) − h(λ)| is largest at an end of [λ − e, λ + e] ∩ [0, ∞), or at the maximum of h,
+    which is at 1 if h does not increase. `values` does not contain the eigenvalues that count as zero.
     """
     low, high, here = np.maximum(values - e, 0), values + e, h(values)
     return float(np.max([np.abs(h(t) - here) for t in (low, np.clip(1.0, low, high), high)], axis=0).sum())
 
 
 def value_error(f: Any, C: FloatArray, S: Sequence[int], unit: float) -> float:
-    """`trace_error` at S of f = constant + Σ h(λ_i), h being `f._h`."""
+    """Return the `trace_error` at S of f = constant + Σ h(λ_i), where h is `f._h`."""
     values, _ = spectrum(C, S)
     return trace_error(f._h, values, unit * float(np.diag(C)[S].sum()))
 
 
 def check_constant(f: Any) -> None:
+    """Check the k of the normalising constant of f, and store it as an int."""
     if f.k is not None:
         object.__setattr__(f, "k", check_count(f.k, "k", 1))

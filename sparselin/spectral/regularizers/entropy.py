@@ -1,11 +1,12 @@
-"""Smoothed differential entropy, Σ log₂(δ + λ_i).
+"""The smoothed differential entropy Σ log₂(δ + λ_i).
 
-While S grows, gains come from the rows of L⁻¹(δI + C)_{S·} with LLᵀ = δI + C_S: adding x multiplies the
-determinant by its pivot, the Schur complement δ + C_xx − ‖L⁻¹C_{Sx}‖². O(dt) per feature, t = |S|.
+While S grows, gains come from the rows of L⁻¹(δI + C)_{S·} with LLᵀ = δI + C_S. Adding x multiplies the
+determinant by the pivot of x, the Schur complement δ + C_xx − ‖L⁻¹C_{Sx}‖². This costs O(dt) per feature,
+t = |S|.
 
-The errors of C, of eps·C_ii, can exceed δ. Where they might change a pivot it is computed from X, as the
-squared distance of (X_x, √δe_x) from the span of the columns S of (X, √δI): O(nt) for each x, and O(nt²) for
-each S.
+The errors of C, about eps·C_ii, can exceed δ. If they might change a pivot, it is computed from X, as the
+squared distance of (X_x, √δe_x) from the span of the columns S of (X, √δI). This costs O(nt) for each x, and
+O(nt²) for each S.
 """
 
 from __future__ import annotations
@@ -25,31 +26,34 @@ from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers.base import Growth, check_constant, gains_of, spectrum, value_error
 from sparselin.validation import check_level
 
-# Pivots are measured if the bound on their relative errors, that on errors of gains, is larger: as for gains
-# in R² in `objective`. Smaller costs time; larger leaves features tied whose gains differ.
+# Pivots are measured if the bound on their relative errors, which bounds the errors of gains, is larger: as
+# for gains in R² in `objective`. A smaller value costs time; a larger one leaves features tied whose gains
+# differ.
 _MAX_RATIO = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
 class SmoothedDifferentialEntropy:
-    """f_de(S) = Σ_{i≤|S|} log₂(δ + λ_i(C_S)) − 3k·log₂ δ = log₂ det(δI + C_S) − 3k·log₂ δ   (section 5.1).
+    """The smoothed differential entropy f_de of *Selecting Diverse Features* (section 5.1).
+
+        f_de(S) = Σ_{i≤|S|} log₂(δ + λ_i(C_S)) − 3k·log₂ δ = log₂ det(δI + C_S) − 3k·log₂ δ
 
     Without k the constant is omitted. For a positive semidefinite C the gain is the logarithm of a Schur
     complement,
 
-        f(x | S) = log₂(δ + C_xx − C_xS(δI + C_S)⁻¹C_Sx),
+        f(x | S) = log₂(δ + C_xx − C_xS(δI + C_S)⁻¹C_Sx).
 
-    which decreases as S grows, since the complement is the minimum of vᵀ(δI + C)v over v with v_x = 1 that
-    vanish off S + x: f is submodular. The complement is at least δ, and tends to δ for many copies of x
-    in S. So f increases for every C iff δ ≥ 1; for unit columns and |S| ≤ m this needs only
-    δ(δ + m + 1)/(δ + m) ≥ 1. Without the constant it is non-negative for every C iff δ ≥ 1. With it,
-    f(S) ≥ (3k − |S|)·log₂(1/δ) gives f ≥ 0 for |S| ≤ 3k if δ ≤ 1, but f(∅) = −3k·log₂ δ < 0 if δ > 1: there
-    the paper's constant makes f negative, and none is needed.
+    The complement is the minimum of vᵀ(δI + C)v over v with v_x = 1 that vanish off S + x. So it decreases as
+    S grows, and f is submodular. The complement is at least δ, and tends to δ for many copies of x in S. So f
+    increases for every C iff δ ≥ 1; for unit columns and |S| ≤ m it increases if δ(δ + m + 1)/(δ + m) ≥ 1.
+    Without the constant f is non-negative for every C iff δ ≥ 1. With the constant, f(S) ≥ (3k −
+    |S|)·log₂(1/δ), so f ≥ 0 for |S| ≤ 3k if δ ≤ 1. But f(∅) = −3k·log₂ δ < 0 if δ > 1: then the paper's
+    constant makes f negative, and no constant is needed.
 
     Parameters
     ----------
     delta : δ > 0.
-    k : the k of the constant, at least 1, or None for none.
+    k : the k of the constant, at least 1, or None to omit the constant.
 
     Raises
     ------
@@ -72,12 +76,12 @@ class SmoothedDifferentialEntropy:
 
     @property
     def constant(self) -> float:
-        """f(∅)."""
+        """The value f(∅)."""
         return 0.0 if self.k is None or self.delta == 1 else -3 * self.k * math.log2(self.delta)
 
     @property
     def monotone(self) -> bool:
-        """Whether f increases, f(x | S) ≥ 0, for every positive semidefinite C."""
+        """True if f increases, f(x | S) ≥ 0, for every positive semidefinite C."""
         return self.delta >= 1
 
     @property
@@ -87,11 +91,11 @@ class SmoothedDifferentialEntropy:
 
     @property
     def nonnegative(self) -> bool:
-        """Whether f ≥ 0 for every positive semidefinite C; on sets of at most 3k columns if there is a k."""
+        """True if f ≥ 0 for every positive semidefinite C; with a k, on sets of at most 3k columns."""
         return self.delta >= 1 if self.k is None else self.delta <= 1
 
     def value(self, C: ArrayLike, S: Iterable[int]) -> float:
-        """f(S) from the eigenvalues of C_S, C (d, d) symmetric positive semidefinite."""
+        """Return f(S), from the eigenvalues of C_S; C (d, d) is symmetric positive semidefinite."""
         values, _ = spectrum(C, S)
         return self.constant + float(self._h(values).sum())
 
@@ -99,7 +103,7 @@ class SmoothedDifferentialEntropy:
         return np.asarray(np.log2(self.delta + values))
 
     def gains(self, C: ArrayLike, S: Iterable[int]) -> FloatArray:
-        """(d,) f(S + x) − f(S), 0 for x in S; O(d|S|²)."""
+        """Return f(S + x) − f(S) for all x (d,), 0 for x in S, in O(d|S|²)."""
         return gains_of(self, C, S)
 
     _value_error = value_error
@@ -109,19 +113,20 @@ class SmoothedDifferentialEntropy:
 
 
 class LogDetGrowth:
-    """log₂ det M_S, M = δI + C.
+    """The state of log₂ det M_S at a growing S, where M = δI + C.
 
-    A pivot is p = vᵀMv with v = (−M_S⁻¹C_Sx, 1), and errors of M, |E_ij| ≤ e·√(M_ii·M_jj), change it by at
+    A pivot is p = vᵀMv with v = (−M_S⁻¹C_Sx, 1). Errors of M with |E_ij| ≤ e·√(M_ii·M_jj) change it by at
     most
 
     - e·Σ_{S+x} M_ii·‖v‖², where ‖v‖² ≤ p/δ;
-    - e·(t + 1)·Σ_i M_ii·v_i², where Σ_{i∈S} M_ii·v_i² ≤ κ·C_xx for κ = Σ_{i∈S} M_ii·(M_S⁻¹)_ii, the trace of
-      the inverse of M_S scaled to a unit diagonal, since v_SᵀM_Sv_S ≤ C_xx.
+    - e·(t + 1)·Σ_i M_ii·v_i², where Σ_{i∈S} M_ii·v_i² ≤ κ·C_xx because v_SᵀM_Sv_S ≤ C_xx. Here
+      κ = Σ_{i∈S} M_ii·(M_S⁻¹)_ii is the trace of the inverse of M_S scaled to a unit diagonal.
 
-    No pivot is less than δ. Measured from the columns of B = (X_{S+x}, √δI), of errors F with ‖F_i‖ ≤ u√M_ii,
-    it is p̂ = min ‖(B + F)v‖² over v with v_x = 1. At the minimiser v of p = ‖Bv‖² ≥ δ‖v‖²,
-    ‖Fv‖ ≤ u·Σ√M_ii|v_i| ≤ ρ√p for ρ = u·√(Σ M_ii/δ), and at that of p̂ ≥ (√δ‖v‖ − ‖Fv‖)², ‖Fv‖ ≤ √p̂·ρ/(1 − ρ):
-    √p̂/√p lies in [1 − ρ, 1 + ρ], and p is known to a relative 3ρ for ρ ≤ 1/6. eps/√δ replaces eps/δ.
+    No pivot is less than δ. A pivot can also be measured from the columns of B = (X_{S+x}, √δI). Let F be
+    their errors, ‖F_i‖ ≤ u√M_ii. The result is p̂ = min ‖(B + F)v‖² over v with v_x = 1. Let ρ = u·√(Σ
+    M_ii/δ). At the minimiser v of p = ‖Bv‖² ≥ δ‖v‖², ‖Fv‖ ≤ u·Σ√M_ii|v_i| ≤ ρ√p. At the minimiser of p̂ ≥
+    (√δ‖v‖ − ‖Fv‖)², ‖Fv‖ ≤ √p̂·ρ/(1 − ρ). So √p̂/√p lies in [1 − ρ, 1 + ρ], and p has a relative error of at
+    most 3ρ for ρ ≤ 1/6: measuring replaces eps/δ by eps/√δ.
     """
 
     unit = 1.0  # a bit
@@ -138,7 +143,7 @@ class LogDetGrowth:
         self._factors: tuple[FloatArray, FloatArray] | None = None  # QR of (X_S, √δI)
 
     def add(self, j: int) -> None:
-        self.pivots[j] = self._known(np.array([j]))[0][0]
+        self.pivots[j] = self._best_pivots(np.array([j]))[0][0]
         t, pivot = len(self.index), float(self.pivots[j])
         self._factors = None
         if t == len(self._rows):
@@ -157,22 +162,25 @@ class LogDetGrowth:
         self.value += math.log2(pivot)
 
     def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        return self._logarithms(*self._known(J))
+        return self._logarithms(*self._best_pivots(J))
 
     def losses(self) -> tuple[FloatArray, FloatArray]:
-        """det M_{S−x} = det M_S·(M_S⁻¹)_xx, and M_S⁻¹ = R⁻¹R⁻ᵀ where it is measured."""
+        """Return f(S) − f(S − x) for each x of S, with error bounds.
+
+        det M_{S−x} = det M_S·(M_S⁻¹)_xx, with M_S⁻¹ = R⁻¹R⁻ᵀ if it is measured.
+        """
         t, size = len(self.index), self._size
         own = self.gram.diagonal[self.index] + self.delta
         pivots = np.maximum(1 / self._inverse_diagonal[:t], self.delta)
         ratio = self._ratio(pivots, own, size)
         if self.gram.problem is not None and (ratio > _MAX_RATIO).any():
-            inverse = np.linalg.inv(self._factorised()[1])
+            inverse = np.linalg.inv(self._factors_of_S()[1])
             pivots = np.maximum(1 / np.square(inverse).sum(axis=1), self.delta)
             ratio = np.minimum(ratio, (1 + t) * self._measured_ratio(size))
         return self._logarithms(pivots, ratio)
 
-    def _known(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Return the pivots of J, measured where the bound on their errors is not small, and that bound."""
+    def _best_pivots(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+        """Return the pivots of J, measured where errors may be large, and bounds on their relative errors."""
         pivots, own = self.pivots[J], self.gram.diagonal[J] + self.delta
         ratio = self._ratio(pivots, own, self._size + own)
         inexact = np.flatnonzero(ratio > _MAX_RATIO)
@@ -180,11 +188,11 @@ class LogDetGrowth:
             bound = self._measured_ratio(self._size + own[inexact])
             better = bound < ratio[inexact]
             inexact, bound = inexact[better], bound[better]
-            pivots[inexact], ratio[inexact] = self._measured(J[inexact]), bound
+            pivots[inexact], ratio[inexact] = self._measure(J[inexact]), bound
         return pivots, ratio
 
     def _ratio(self, pivots: FloatArray, own: FloatArray, size: FloatArray | float) -> FloatArray:
-        """Return bounds on the relative errors of pivots that come from C."""
+        """Return bounds on the relative errors of pivots computed from C."""
         t = len(self.index)
         kappa = float((self.gram.diagonal[self.index] + self.delta) @ self._inverse_diagonal[:t])
         with np.errstate(over="ignore"):
@@ -192,15 +200,15 @@ class LogDetGrowth:
         return np.asarray(ratio)
 
     def _measured_ratio(self, size: FloatArray | float) -> FloatArray:
-        """Return 3ρ, or infinity for ρ > 1/6."""
+        """Return the bound 3ρ on the relative errors of measured pivots, or infinity for ρ > 1/6."""
         assert self.gram.problem is not None
         with np.errstate(over="ignore"):
             rho = self.gram.problem.length_unit * np.sqrt(size / self.delta)
         return np.asarray(np.where(rho > 1 / 6, np.inf, 3 * rho))
 
-    def _measured(self, J: IndexArray) -> FloatArray:
-        """Return the pivots of J from the distances of their columns from the span of the others."""
-        problem, (Q, _) = self.gram.problem, self._factorised()
+    def _measure(self, J: IndexArray) -> FloatArray:
+        """Return the pivots of J, computed from the distances of their columns from the span of S."""
+        problem, (Q, _) = self.gram.problem, self._factors_of_S()
         assert problem is not None
         n, squares = len(Q) - len(self.index), np.empty(len(J))
         for here in blocks(len(J), len(Q)):
@@ -211,8 +219,8 @@ class LogDetGrowth:
             squares[here] = np.einsum("ij,ij->j", Z, Z)
         return squares + self.delta
 
-    def _factorised(self) -> tuple[FloatArray, FloatArray]:
-        """Return the QR factorisation of (X_S, √δI), computed once for each S."""
+    def _factors_of_S(self) -> tuple[FloatArray, FloatArray]:
+        """Return Q and R of (X_S, √δI), computed once for each S."""
         if self._factors is None:
             assert self.gram.problem is not None
             X = self.gram.problem.columns(np.array(self.index, np.intp)).astype(np.float64)
@@ -221,9 +229,10 @@ class LogDetGrowth:
         return self._factors
 
     def _logarithms(self, pivots: FloatArray, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """log₂ p, and a bound on its error, p being known to a relative error `ratio`.
+        """Return log₂ p, and a bound on its error for pivots p with relative errors of at most `ratio`.
 
-        −log₂(1 − ratio) ≤ 2·ratio for ratio ≤ ½; else the larger of log₂(1 + ratio) and log₂ p − log₂ δ.
+        The bound is −log₂(1 − ratio) ≤ 2·ratio for ratio ≤ ½. Otherwise it is the larger of log₂(1 + ratio)
+        and log₂ p − log₂ δ.
         """
         logs = np.log2(pivots)
         error = 2 * ratio + 2 * EPS * np.abs(logs)

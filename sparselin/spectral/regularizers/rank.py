@@ -1,11 +1,11 @@
-"""Generalized rank, Σ λ_i^α.
+"""The generalized rank Σ λ_i^α.
 
-While S grows: with C_S = VΛVᵀ the bordered matrix of x has, up to a rotation and zeros, the spectrum of
+While S grows, gains come from C_S = VΛVᵀ. Up to a rotation and zeros, C_{S+x} has the spectrum of
 
-    diag(0, λ) + uuᵀ,  u = (ρ, w),  w_i = (VᵀC_Sx)_i/√λ_i,  ρ² = C_xx − ‖w‖²,
+    diag(0, λ) + uuᵀ,  u = (ρ, w),  w_i = (VᵀC_Sx)_i/√λ_i,  ρ² = C_xx − ‖w‖².
 
-KKᵀ of K = [[√Λ, w], [0, ρ]], a square root of the bordered KᵀK. Its eigenvalues are the zeros of a secular
-equation. O(t³) per feature added, t = |S|, and O(t²) for each gain.
+This is KKᵀ for K = [[√Λ, w], [0, ρ]], and C_{S+x} is KᵀK. Its eigenvalues are the zeros of a secular
+equation. The cost is O(t³) for each feature added, t = |S|, and O(t²) for each gain.
 """
 
 from __future__ import annotations
@@ -28,16 +28,18 @@ from sparselin.validation import check_level
 
 @dataclasses.dataclass(frozen=True)
 class GeneralizedRank:
-    """f_gr(S) = Σ_{i≤|S|} λ_i(C_S)^α, 0 ≤ α ≤ 1, with 0⁰ = 0: the rank for α = 0   (section 5.2).
+    """The generalized rank f_gr of *Selecting Diverse Features* (section 5.2); for α = 0 it is the rank.
 
-    For every positive semidefinite C it is non-negative; increasing, since the eigenvalues of C_{S+x}
-    interlace those of C_S from above and t^α increases; and submodular, since the derivative of t^α is
-    operator antitone on t > 0 for 0 < α < 1 (f_gr is continuous at singular C_S), the trace (α = 1) is
-    modular, and the rank is the limit of f_gr as α → 0.
+        f_gr(S) = Σ_{i≤|S|} λ_i(C_S)^α,   0 ≤ α ≤ 1, with 0⁰ = 0
 
-    t^α has unbounded slope at 0: an eigenvalue zero, computed as 1e-16, would contribute 1e-8 for α = ½,
-    and 1 for α = 0. Therefore eigenvalues up to 8·eps·|S|·max_i C_ii, which bounds the change of a zero
-    eigenvalue when the entries of C are rounded, count as zero. Those slightly above count, with an error of
+    For every positive semidefinite C it is non-negative. It increases, because the eigenvalues of C_{S+x}
+    interlace those of C_S from above and t^α increases. It is submodular for 0 < α < 1, because the
+    derivative of t^α is operator antitone on t > 0 and f_gr is continuous at singular C_S. The trace (α = 1)
+    is modular, and the rank is the limit of f_gr as α → 0.
+
+    t^α has an unbounded slope at 0: a zero eigenvalue, computed as 1e-16, would contribute 1e-8 for α = ½,
+    and 1 for α = 0. Therefore eigenvalues up to 8·eps·|S|·max_i C_ii count as zero; rounding the entries of C
+    changes a zero eigenvalue by at most this. Eigenvalues slightly above this cut-off count, with an error of
     the order of the cut-off to the power α.
 
     Parameters
@@ -74,11 +76,11 @@ class GeneralizedRank:
 
     @property
     def nonnegative(self) -> bool:
-        """True."""
+        """True: f_gr ≥ 0 for every positive semidefinite C."""
         return True
 
     def value(self, C: ArrayLike, S: Iterable[int]) -> float:
-        """f(S) from the eigenvalues of C_S, C (d, d) symmetric positive semidefinite."""
+        """Return f(S), from the eigenvalues of C_S; C (d, d) is symmetric positive semidefinite."""
         values, cutoff = spectrum(C, S)
         if self.alpha == 1:
             return float(values.sum())
@@ -88,7 +90,7 @@ class GeneralizedRank:
         return np.asarray(values**self.alpha)
 
     def gains(self, C: ArrayLike, S: Iterable[int]) -> FloatArray:
-        """(d,) f(S + x) − f(S), 0 for x in S; O(d|S|²)."""
+        """Return f(S + x) − f(S) for all x (d,), 0 for x in S, in O(d|S|²)."""
         return gains_of(self, C, S)
 
     def _value_error(self, C: FloatArray, S: Sequence[int], unit: float) -> float:
@@ -100,17 +102,17 @@ class GeneralizedRank:
 
 
 class PowerGrowth:
-    """Σ λ_i(C_S)^α; eigenvalues up to the cut-off 8·eps·t·max C_ii count as zero.
+    """The state of Σ λ_i(C_S)^α at a growing S; eigenvalues up to the cut-off 8·eps·t·max C_ii count as zero.
 
-    An error E of C_S changes each eigenvalue by at most η = ‖E‖ ≤ e·tr C_S, and Σ λ_i^α most if it changes
-    the least eigenvalue λ above the cut-off c: by λ^α − max(λ − η, c)^α.
+    An error E of C_S changes each eigenvalue by at most η = ‖E‖ ≤ e·tr C_S. It changes Σ λ_i^α most at the
+    least eigenvalue λ above the cut-off c: by λ^α − max(λ − η, c)^α.
     """
 
     def __init__(self, gram: Gram, alpha: float) -> None:
         self.gram, self.alpha = gram, alpha
         self.index: list[int] = []
         self._columns = np.empty((8, gram.d))  # C_S·
-        self._decomposed = -1  # |S| for which it was
+        self._decomposed_size = -1  # |S| at the last eigendecomposition
         self._trace = 0.0
 
     @property
@@ -123,11 +125,11 @@ class PowerGrowth:
         return self._value
 
     def _decompose(self) -> None:
-        """The eigendecomposition of C_S, once for each S."""
+        """Compute the eigendecomposition of C_S, once for each S."""
         t = len(self.index)
-        if t == self._decomposed:
+        if t == self._decomposed_size:
             return
-        self._decomposed, self._trace = t, float(self.gram.diagonal[self.index].sum())
+        self._decomposed_size, self._trace = t, float(self.gram.diagonal[self.index].sum())
         if self.alpha == 1:
             self._value = self._trace
             return
@@ -147,22 +149,23 @@ class PowerGrowth:
         return self.bounded_gains(J)[:2]
 
     def bounded_gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The gains, bounds on their errors, and bounds on f(x | S') for all S' ⊇ S."""
+        """Return the gains, bounds on their errors, and bounds on f(x | S') for all S' ⊇ S."""
         self._decompose()
         own = self.gram.diagonal[J]
         if self.alpha == 1:
             error = self.gram.error * own
             return own, error, own + error
-        sums, least, cut = self._bordered(J).T
+        sums, least, cut = self._bordered_sums(J).T
         cutoff = self.gram.cutoff(len(self.index) + 1)
         gains, error = sums - self._value, self._error(sums, least, self._trace + own, cutoff)
         uncertain, most = self._uncertain()
         return gains, error, gains + error + (cut + uncertain) * most
 
     def slack(self) -> float:
-        """A bound on how much a gain, with its error, can exceed the bounds from earlier sets.
+        """Return a bound on the excess of a gain, with its error, over the bounds from earlier sets.
 
-        That is twice its error, and the contribution of the eigenvalues close to the cut-off, x adding one.
+        It is twice the error, plus the contribution of the eigenvalues close to the cut-off, to which x adds
+        one.
         """
         self._decompose()
         largest, cutoff = float(self.gram.diagonal.max(initial=0)), self.gram.cutoff(len(self.index) + 1)
@@ -175,17 +178,17 @@ class PowerGrowth:
         return float(2 * error + (1 + uncertain) * most)
 
     def _uncertain(self) -> tuple[int, float]:
-        """How many eigenvalues of C_S rounding may move across the cut-off; the most that one contributes."""
+        """Return how many eigenvalues rounding may move across the cut-off, and the largest term of one."""
         largest = float(self.gram.diagonal.max(initial=0))
         bound = self.gram.cutoff(len(self.index) + 1) + self.gram.error * (self._trace + largest)
         count = len(self.index) - int((self.poles > 2 * bound).sum())
         return count, (3 * bound) ** self.alpha
 
-    def _bordered(self, J: IndexArray) -> FloatArray:
-        """`power_sums` of C_{S+x} for the x in J.
+    def _bordered_sums(self, J: IndexArray) -> FloatArray:
+        """Return the `power_sums` of C_{S+x} for the x in J.
 
-        C is scaled by a power of four to max C_ii of order 1, so that no square in the secular equation
-        underflows; components below 1e-60 change no eigenvalue above the cut-off, and are set to zero.
+        C is scaled by a power of four so that max C_ii is of order 1, and no square in the secular equation
+        underflows. Components below 1e-60 change no eigenvalue above the cut-off, and are set to zero.
         """
         largest, cutoff = float(self.gram.diagonal.max(initial=0)), self.gram.cutoff(len(self.index) + 1)
         unit = 4.0 ** (math.frexp(largest)[1] // 2)

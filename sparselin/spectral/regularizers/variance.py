@@ -1,6 +1,6 @@
-"""Spectral variance, −Σ (λ_i − 1)².
+"""The spectral variance −Σ (λ_i − 1)².
 
-While S grows, only Σ_{j∈S} C_xj² is updated, since Σ(λ_i − 1)² = ‖C_S − I‖_F². O(d) per feature.
+While S grows, only Σ_{j∈S} C_xj² is updated, because Σ(λ_i − 1)² = ‖C_S − I‖_F². This costs O(d) per feature.
 """
 
 from __future__ import annotations
@@ -20,19 +20,21 @@ from sparselin.validation import check_indices
 
 @dataclasses.dataclass(frozen=True)
 class SpectralVariance:
-    """f_sv(S) = 9k² − Σ_{i≤|S|} (λ_i(C_S) − 1)² = 9k² − ‖C_S − I‖_F²   (section 5.3).
+    """The spectral variance f_sv of *Selecting Diverse Features* (section 5.3).
+
+        f_sv(S) = 9k² − Σ_{i≤|S|} (λ_i(C_S) − 1)² = 9k² − ‖C_S − I‖_F²
 
     Without k the constant is omitted. For every symmetric C
 
-        f(x | S) = −(C_xx − 1)² − 2·Σ_{j∈S} C_xj² ≤ 0,
+        f(x | S) = −(C_xx − 1)² − 2·Σ_{j∈S} C_xj² ≤ 0.
 
-    which decreases as S grows: f is submodular and **decreasing**, on every design, and constant iff
-    the columns are orthonormal. For unit columns ‖C_S − I‖_F² ≤ |S|(|S| − 1), and so f ≥ 0 for |S| ≤ 3k
-    with the constant; longer columns can make it negative. Without the constant f ≤ 0.
+    The gain decreases as S grows, so f is submodular. f itself is **decreasing** on every design, and
+    constant iff the columns are orthonormal. For unit columns ‖C_S − I‖_F² ≤ |S|(|S| − 1), so with the
+    constant f ≥ 0 for |S| ≤ 3k; longer columns can make it negative. Without the constant f ≤ 0.
 
     Parameters
     ----------
-    k : the k of the constant, at least 1, or None for none.
+    k : the k of the constant, at least 1, or None to omit the constant.
 
     Raises
     ------
@@ -51,7 +53,7 @@ class SpectralVariance:
 
     @property
     def constant(self) -> float:
-        """f(∅)."""
+        """The value f(∅)."""
         return 0.0 if self.k is None else 9.0 * self.k**2
 
     @property
@@ -66,11 +68,11 @@ class SpectralVariance:
 
     @property
     def nonnegative(self) -> bool:
-        """Whether f ≥ 0 for unit columns on sets of at most 3k of them."""
+        """True if f ≥ 0 on sets of at most 3k unit columns, which needs the constant."""
         return self.k is not None
 
     def value(self, C: ArrayLike, S: Iterable[int]) -> float:
-        """f(S) by its Frobenius form, C (d, d) symmetric positive semidefinite."""
+        """Return f(S), from the Frobenius norm; C (d, d) is symmetric positive semidefinite."""
         gram = Gram.of_matrix(C)
         block = gram.block(check_indices(S, gram.d, "S").tolist())
         return self.constant - float(((block - np.eye(len(block))) ** 2).sum())
@@ -79,7 +81,7 @@ class SpectralVariance:
         return -((values - 1) ** 2)
 
     def gains(self, C: ArrayLike, S: Iterable[int]) -> FloatArray:
-        """(d,) f(S + x) − f(S), 0 for x in S; O(d|S|)."""
+        """Return f(S + x) − f(S) for all x (d,), 0 for x in S, in O(d|S|)."""
         return gains_of(self, C, S)
 
     _value_error = value_error
@@ -89,7 +91,7 @@ class SpectralVariance:
 
 
 class VarianceGrowth:
-    """−‖C_S − I‖_F², a sum without cancellation, of which the gains are always known."""
+    """The state of −‖C_S − I‖_F² at a growing S. No term cancels, so the gains are always known."""
 
     unit = np.inf
 
@@ -107,7 +109,7 @@ class VarianceGrowth:
     def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         own, squares, t = self.gram.diagonal[J], self.squares[J], len(self.index)
         largest = self.gram.diagonal[self.index].max(initial=0)
-        # an entry C_xj errs by e·√(C_xx·C_jj), and Σ|C_xj| ≤ √t·‖C_Sx‖
+        # the error of C_xj is at most e·√(C_xx·C_jj), and Σ|C_xj| ≤ √t·‖C_Sx‖
         error = self.gram.error * (2 * np.abs(own - 1) * own + 4 * np.sqrt(t * squares * own * largest))
         return -((own - 1) ** 2) - 2 * squares, error + 4 * EPS * (squares + (own - 1) ** 2)
 
