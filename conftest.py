@@ -1,6 +1,7 @@
-"""Hypothesis profiles of `tests/` and `proofs_checks/`: deterministic by default.
+"""The Hypothesis profiles of `tests/` and `proofs_checks/`, which are deterministic by default.
 
-HYPOTHESIS_PROFILE=thorough draws many more. No deadline: the first call of a kernel compiles it.
+With HYPOTHESIS_PROFILE=thorough there are many more examples. There is no deadline, because the first call of
+a kernel compiles it.
 """
 
 import importlib.util
@@ -10,7 +11,8 @@ import sys
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The doctests are in the pages; tests/test_gallery.py runs the scripts, `make docs` the rest.
+# Doctests are collected from the pages. tests/test_gallery.py runs the gallery, and `make docs` runs the
+# rest.
 collect_ignore_glob = ["docs/conf.py", "docs/_build/*", "docs/_ext/*", "docs/gallery/*", "docs/made/*"]
 if importlib.util.find_spec("torch") is None:
     collect_ignore_glob += [
@@ -30,7 +32,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 @pytest.fixture(autouse=True)
 def no_figure_stays_open():
-    """Doctests do not close theirs, and of more than 20 matplotlib warns."""
+    """Close all figures after each test: doctests leave theirs open, and matplotlib warns of more than 20."""
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")

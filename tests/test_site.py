@@ -228,7 +228,7 @@ def test_every_formula_of_the_notebooks():
     ],
 )
 def test_what_would_be_loaded(text):
-    assert len(links.loaded(text)) == 1
+    assert len(links.load_addresses(text)) == 1
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_what_would_be_loaded(text):
     ],
 )
 def test_what_would_not(text):
-    assert links.loaded(text) == []
+    assert links.load_addresses(text) == []
 
 
 def test_outward():

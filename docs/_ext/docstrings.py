@@ -1,9 +1,9 @@
-"""Docstrings in the plain style of this package, as reStructuredText.
+"""The conversion of docstrings in the plain style of this package to reStructuredText.
 
-In them `name` is a name, *this* a title, and every other *, _ and | is itself (λ*, coef_, |⟨X_i, r⟩|). An
-indented block after a blank line is a formula. A section is underlined with hyphens; its entries, and those
-of a short docstring that has none, are "name : text", or in the style of scikit-learn "name : type" with the
-text in the next line.
+In these docstrings `name` is a name and *this* is a title. Every other *, _ and | stands for itself (λ*,
+coef_, |⟨X_i, r⟩|). An indented block after a blank line is a formula. A section is underlined with hyphens.
+Entries, of a section or of a short docstring without sections, are "name : text", or in the style of
+scikit-learn "name : type" with the text on the next line.
 """
 
 import dataclasses
@@ -23,7 +23,8 @@ from sphinx.util.nodes import make_refnode
 
 logger = logging.getLogger(__name__)
 
-# code; a page of these; a name or code; a title, which begins a word and ends one; a title of two asterisks
+# code; a page of the documentation; a name or code; a title in one or two asterisks, from the beginning of a
+# word to the end of one
 _MARKED = re.compile(
     r"``.+?``|(?P<page>\bdocs/[\w/]+\.md)|(?P<code>`[^`]+`)|(?<![\w*^\])}])(?P<stars>\*\*?)(?=\w)[^*`]+(?<=[\w.?!)])(?P=stars)(?!\w)",
     re.DOTALL,
@@ -33,7 +34,7 @@ _ENTRY = re.compile(rf"(?P<names>{_NAME}(?:, {_NAME})*) : (?P<text>.*)")
 _TYPE = re.compile(r".*\bdefault=|(int|float|bool|str)\b[^.]{0,40}$")
 _ITEM = re.compile(r"- |\d+\. ")
 _LETTER = re.compile(r"\(?[A-Za-z]+[.)](\s|$)")  # "d." would begin a list
-# in Markdown: `omp`, `sl.omp(X, y, 4)`, `plots.show`; but not `q`
+# public names in Markdown, such as `omp`, `sl.omp(X, y, 4)` and `plots.show`, but not `q`
 _PUBLIC = re.compile(
     r"(?:sl\.|sparselin\.)?((?:(?:datasets|ensembles|estimators|ledger|neural|plots|spectral|testing)\.)?\w{2,})(\(.*\))?"
 )
@@ -41,7 +42,7 @@ _HOMES = ("sparselin", "sparselin.estimators", "sparselin.plots", "sparselin.led
 
 
 def prose(text: str, arguments: frozenset[str] = frozenset()) -> str:
-    """Text whose only markup is `name` and *title*; `arguments` are names that are not linked."""
+    """Convert text whose only markup is `name` and *title*; names in `arguments` are not linked."""
     out, end = [], 0
     for found in _MARKED.finditer(text):
         part = found.group()
@@ -49,25 +50,26 @@ def prose(text: str, arguments: frozenset[str] = frozenset()) -> str:
             part = f"`{part}`"
         if found["page"]:
             part = f":doc:`{part} </{part.removesuffix('.md')}>`"
-        # markup needs a space or punctuation on both sides: an escaped space is none on the page
+        # markup needs a space or punctuation on both sides; an escaped space does not show on the page
         before = "\\ " if found.start() and text[found.start() - 1].isalnum() else ""
         after = "\\ " if text[found.end() : found.end() + 1].isalnum() else ""
-        out += [_escaped(text[end : found.start()]), before, part, after]
+        out += [_escape(text[end : found.start()]), before, part, after]
         end = found.end()
-    return "".join(out) + _escaped(text[end:])
+    return "".join(out) + _escape(text[end:])
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
+    """Escape the characters that are markup in reStructuredText."""
     return re.sub(r"([\\*_|`])", r"\\\1", text)
 
 
 def blocks(lines: list[str]) -> Iterator[list[str]]:
-    """Runs of lines between blank ones; what is indented below a list or entries belongs to them."""
+    """Yield the blocks of lines between blank lines; indented lines below a list or entries belong to it."""
     block: list[str] = []
     blank = False
     for line in lines:
         if line.strip():
-            if block and blank and not (line.startswith(" ") and _holds(block)):
+            if block and blank and not (line.startswith(" ") and _takes_indented(block)):
                 yield block
                 block, blank = [], False
             block += [*([""] if block and blank else []), line]
@@ -76,16 +78,18 @@ def blocks(lines: list[str]) -> Iterator[list[str]]:
         yield block
 
 
-def _holds(block: list[str]) -> bool:
+def _takes_indented(block: list[str]) -> bool:
+    """Return whether indented lines after this block belong to it: whether it is a list or has entries."""
     return bool(_ITEM.match(block[0])) or _has_entries(block)
 
 
 def _has_entries(block: list[str]) -> bool:
+    """Return whether a line of the block is an entry."""
     return any(_ENTRY.fullmatch(line) for line in block)
 
 
 def body(lines: list[str], arguments: frozenset[str] = frozenset()) -> list[str]:
-    """Paragraphs, lists, entries, formulas and examples."""
+    """Convert paragraphs, lists, entries, formulas and examples."""
     out: list[str] = []
     for block in blocks(lines):
         if block[0].startswith(">>>"):
@@ -101,7 +105,7 @@ def body(lines: list[str], arguments: frozenset[str] = frozenset()) -> list[str]
 
 
 def _paragraph(block: list[str], arguments: frozenset[str]) -> list[str]:
-    """Lines with their markup, which may go from one line to the next, and a blank one before a list."""
+    """Convert a paragraph, whose markup may span lines, and put a blank line before a list in it."""
     out: list[str] = []
     for i, line in enumerate(prose("\n".join(block), arguments).split("\n")):
         if i == 0 and _LETTER.match(line):
@@ -113,20 +117,21 @@ def _paragraph(block: list[str], arguments: frozenset[str]) -> list[str]:
 
 
 def entries(lines: list[str], arguments: frozenset[str] = frozenset()) -> list[str]:
-    """A definition list of "name : text" with their continuations; other lines are paragraphs."""
+    """Convert entries "name : text" to a definition list, and other lines to paragraphs."""
     out: list[str] = []
-    for names, kind, text in parsed(lines):
+    for names, kind, text in parse_entries(lines):
         out += _entry(names, kind, text, arguments) if names else [*_paragraph(text, arguments), ""]
     return out
 
 
 def _entry(names: str, kind: str, text: list[str], arguments: frozenset[str] = frozenset()) -> list[str]:
-    term = f"**{_escaped(names)}**" + (f" : {prose(kind, arguments)}" if kind else "")
+    """Convert one entry to a term and its definition."""
+    term = f"**{_escape(names)}**" + (f" : {prose(kind, arguments)}" if kind else "")
     return [term, *(f"    {line}".rstrip() for line in body(text, arguments))]
 
 
-def parsed(lines: list[str]) -> Iterator[tuple[str, str, list[str]]]:
-    """(names, type or "", lines of the text) of each entry; without names what is none."""
+def parse_entries(lines: list[str]) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield (names, type or "", lines of the text) for each entry; other lines have no names."""
     runs: list[list[str]] = []
     for line in lines:
         if line.startswith(" ") or not line.strip():
@@ -147,7 +152,7 @@ def parsed(lines: list[str]) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def sections(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """(title, lines): the first has no title."""
+    """Yield (title, lines) for each section; the first one has no title."""
     starts = [i for i in range(len(lines) - 1) if lines[i] and re.fullmatch("-{3,}", lines[i + 1])]
     yield "", lines[: starts[0]] if starts else lines
     for begin, end in itertools.pairwise([*starts, len(lines)]):
@@ -155,7 +160,7 @@ def sections(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def as_rst(lines: list[str], arguments: frozenset[str] = frozenset(), owner: type | None = None) -> list[str]:
-    """The docstring; the "Attributes" of its `owner` can be linked to, as its members can."""
+    """Convert a docstring; if it has an `owner`, its "Attributes" can be linked to like other members."""
     out: list[str] = []
     for title, inside in sections(lines):
         if title:
@@ -165,7 +170,7 @@ def as_rst(lines: list[str], arguments: frozenset[str] = frozenset(), owner: typ
         if title.startswith("Attributes"):
             out += _attributes(text, owner) if owner else body(text, arguments)
         elif title == "Returns":
-            out += body(_linked(text), arguments)
+            out += body(_mark_class(text), arguments)
         else:
             out += body(text, arguments)
         out += body(rest, arguments)
@@ -173,10 +178,10 @@ def as_rst(lines: list[str], arguments: frozenset[str] = frozenset(), owner: typ
 
 
 def _attributes(lines: list[str], owner: type) -> list[str]:
-    """Directives; plain entries for properties with a docstring, which autodoc adds to the page."""
+    """Convert attributes to directives; properties that autodoc documents stay plain entries."""
     out: list[str] = []
     for block in blocks(lines):
-        for names, kind, text in parsed(block):
+        for names, kind, text in parse_entries(block):
             first, *others = names.split(", ")
             member = getattr(owner, first, None) if names else None
             if not names or (isinstance(member, property) and member.__doc__):
@@ -188,16 +193,17 @@ def _attributes(lines: list[str], owner: type) -> list[str]:
     return out
 
 
-def _linked(lines: list[str]) -> list[str]:
-    """What is returned begins with its class, without markup."""
+def _mark_class(lines: list[str]) -> list[str]:
+    """Mark the class at the beginning of "Returns" as a name, because it is written without markup."""
     text = "\n".join(lines)
     return re.sub(r"\A([A-Z]\w*[a-z][A-Z]\w+)\b", r"`\1`", text).split("\n")
 
 
-# --- what Sphinx calls ------------------------------------------------------------------------------------
+# --- called by Sphinx -------------------------------------------------------------------------------------
 
 
 def process_docstring(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Replace the lines of a docstring by reStructuredText."""
     try:
         arguments = frozenset(inspect.signature(thing).parameters) if callable(thing) else frozenset()
     except ValueError:
@@ -209,7 +215,7 @@ def process_docstring(app: Any, what: str, name: str, thing: Any, options: Any, 
 
 
 def process_signature(app: Any, what: str, name: str, thing: Any, *rest: Any) -> tuple[str, str] | None:
-    """Results are made by functions, and members of enumerations by none."""
+    """Hide the signatures of results and enumerations: users do not call these classes."""
     made = dataclasses.is_dataclass(thing) and hasattr(thing, "to_frame")
     if inspect.isclass(thing) and (made or issubclass(thing, enum.Enum)):
         return "", ""
@@ -217,15 +223,15 @@ def process_signature(app: Any, what: str, name: str, thing: Any, *rest: Any) ->
 
 
 def skip_member(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
-    """What a class has from classes of other packages is documented there."""
+    """Skip members inherited from classes of other packages, which document them."""
     home = getattr(getattr(thing, "fget", thing), "__module__", None)
     return True if home and not home.startswith("sparselin") else None
 
 
-def named(
+def name_role(
     name: str, rawtext: str, text: str, lineno: int, inliner: Any, options: Any = None, content: Any = None
 ) -> tuple[list[nodes.Node], list[nodes.Node]]:
-    """The role of `text`: code, linked if it is a name that has a page."""
+    """Make the node for `text`: code, linked if it is a name that has a page."""
     text = nodes.unescape(text, restore_backslashes=True)
     target = text.removesuffix("()")
     if not re.fullmatch(r"[\w.]{2,}", target):
@@ -237,7 +243,7 @@ def named(
 
 
 def link_names(app: Any, doctree: nodes.document) -> None:
-    """Code in a Markdown page or a notebook that is a public name, or a call of one, is a link."""
+    """Link code in Markdown pages and notebooks that is a public name or a call of one."""
     if not str(app.env.doc2path(app.env.docname)).endswith((".md", ".ipynb")):
         return
     for code in list(doctree.findall(nodes.literal)):
@@ -248,7 +254,7 @@ def link_names(app: Any, doctree: nodes.document) -> None:
 
 
 def _optional(env: Any, target: str, content: nodes.Node, **more: Any) -> pending_xref:
-    """A reference to `target`, or `content` alone if it has no page."""
+    """Return a reference to `target` that becomes `content` alone if the target has no page."""
     return pending_xref(
         "", content, refdomain="py", reftype="obj", reftarget=target, refdoc=env.docname, refexplicit=False,
         optional=True, **more,
@@ -256,9 +262,9 @@ def _optional(env: Any, target: str, content: nodes.Node, **more: Any) -> pendin
 
 
 def missing_reference(app: Any, env: Any, node: pending_xref, content: nodes.Node) -> nodes.Node | None:
-    """A name without a page is plain code; one of another module is looked for where public names live.
+    """Resolve a name: look for it in the modules that hold public names, otherwise leave it as plain code.
 
-    Warns of sparselin.… that is nothing.
+    Warns if a name sparselin.… does not exist.
     """
     if not node.get("optional"):
         return None
@@ -275,7 +281,8 @@ def missing_reference(app: Any, env: Any, node: pending_xref, content: nodes.Nod
 
 
 def setup(app: Any) -> dict[str, Any]:
-    app.add_role("named", named)
+    """Register the role and the handlers with Sphinx."""
+    app.add_role("named", name_role)
     app.connect("autodoc-process-docstring", process_docstring)
     app.connect("autodoc-process-signature", process_signature)
     app.connect("autodoc-skip-member", skip_member)

@@ -1,9 +1,9 @@
-"""The directive `{ledger}`: every row of the ledger in one table, each with a link to its check's source.
+"""The directive `{ledger}`: all rows of the ledger in one table, each with a link to the source of its check.
 
-The rows are those of `proofs_checks/ledger.json`, and their words those of `sparselin.studies.ledger.report`.
-The modules of the checks become highlighted pages with an anchor a line, under `_checks/`:
-`sphinx.ext.viewcode` copies only what autodoc documents. `ledger.js` filters the table; without it all rows
-are shown.
+The rows come from `proofs_checks/ledger.json`, and their wording from `sparselin.studies.ledger.report`. The
+modules of the checks become highlighted pages under `_checks/`, with an anchor for each line, because
+`sphinx.ext.viewcode` copies only modules that autodoc documents. `ledger.js` filters the table; without it
+all rows are shown.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CHECKS = HERE.parents[1] / "proofs_checks"
 PAGES = "_checks"
 TEMPLATE = "ledger.html.j2"
 
-# An index is dropped unless it is a word (λ_min, f_de); marks above a letter, digits below it, *, A(S) and R²
+# An index is dropped unless it is a word (λ_min, f_de). Marks above a letter, digits below it, *, A(S) and R²
 # are kept.
 _SYMBOL = re.compile(
     r"""
@@ -38,8 +38,8 @@ _SYMBOL = re.compile(
     """,
     re.VERBOSE,
 )
-# Not mathematics: words (a run of letters that is no product such as Hv or sM, with its index, as of
-# max_{i∉S}), abbreviations and sections (e.g., B.2), articles, the s of a genitive, and the O of O(d).
+# Parts that are not mathematics: words with their index (max_{i∉S}; a run of letters, unless it is a product
+# such as Hv or sM), abbreviations and sections (e.g., B.2), articles, the s of a genitive, and the O of O(d).
 _WORDS = re.compile(
     r"""
     (?<![A-Za-z_])(?!(?:[A-Z][vwx]|[a-z][A-Z])(?![A-Za-z]))[A-Za-z]{2,}(?:_(?:\{[^}]*\}|\w+))?
@@ -51,22 +51,23 @@ _WORDS = re.compile(
 
 
 def symbols(text: str) -> frozenset[str]:
-    """The mathematical symbols in a text, without their indices.
+    """Return the mathematical symbols in a text, without their indices.
 
     >>> sorted(symbols("A(S) ⊆ T at λ*, and P_S^⊥X_i is a column; γ_{S,k} ≥ λ_min(C, 2k), Hv ≥ 1, R²(S)"))
     ['A(S)', 'C', 'H', 'P', 'R²', 'S', 'T', 'X', 'k', 'v', 'γ', 'λ*', 'λ_min']
     """
-    return frozenset(_named(match) for match in _SYMBOL.finditer(_WORDS.sub(" ", text)))
+    return frozenset(_symbol(match) for match in _SYMBOL.finditer(_WORDS.sub(" ", text)))
 
 
-def _named(match: re.Match[str]) -> str:
+def _symbol(match: re.Match[str]) -> str:
+    """Return the symbol of a match, without its index unless that is a word."""
     index = match["index"] or ""
     word = f"_{index}" if len(index) > 1 and index.isalpha() and index.isascii() else ""
     return match["letter"] + match["marks"] + match["digits"] + word + match["kept"]
 
 
 def anchor(test: str) -> tuple[str, str]:
-    """Where the check `file.py::function` is: its page, and the anchor of its first line, decorators too."""
+    """Return the page of the check `file.py::function`, and the anchor of its first line or decorator."""
     file, _, name = test.partition("::")
     tree = ast.parse((CHECKS / file).read_text(encoding="utf-8"))
     for node in tree.body:
@@ -77,27 +78,29 @@ def anchor(test: str) -> tuple[str, str]:
 
 
 class LedgerDirective(SphinxDirective):
-    """The place of the table; `fill` writes it, once the addresses of pages are known."""
+    """The directive for the table: it marks the place, and `fill` writes it once page addresses are known."""
 
     def run(self) -> list[nodes.Node]:
+        """Return the placeholder, and make the page depend on the ledger and the checks."""
         for file in (CHECKS / JSON, HERE / TEMPLATE, *CHECKS.glob("test_*.py")):
             self.env.note_dependency(str(file))
         return [nodes.raw("", format="html", classes=["ledger"])]
 
 
 def _tables(doctree: nodes.document) -> list[nodes.raw]:
+    """Return the placeholders on a page."""
     return [node for node in doctree.findall(nodes.raw) if "ledger" in node["classes"]]
 
 
 def fill(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Write the tables of a page, if it becomes HTML."""
+    """Write the tables of a page, if the output is HTML."""
     for node in _tables(doctree):
         if app.builder.format == "html":
             node += nodes.Text(table(lambda target: app.builder.get_relative_uri(page, target)))
 
 
 def table(address: Callable[[str], str]) -> str:
-    """The HTML of all rows and their search; `address` gives the relative address of a page."""
+    """Return the HTML of all rows and their search; `address` gives the relative address of a page."""
     stored = read(CHECKS)
     if stored is None:
         raise FileNotFoundError(f"{CHECKS / JSON} is missing; run `sparselin ledger --write`")
@@ -116,13 +119,14 @@ def table(address: Callable[[str], str]) -> str:
 
 
 def _row(row: Mapping[str, Any], address: Callable[[str], str]) -> dict[str, Any]:
+    """Return a row with its symbols and the address of its check."""
     page, line = anchor(row["test"])
     found = symbols(" ".join((row["statement"], row["hypotheses"], row["correction"])))
     return {**row, "symbols": sorted(found), "source": f"{address(page)}#{line}"}
 
 
 def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """A page for each module of checks."""
+    """Yield a page for each module of checks."""
     for file in sorted(CHECKS.glob("test_*.py")):
         code = app.builder.highlighter.highlight_block(
             file.read_text(encoding="utf-8"), "python", linenos="inline", lineanchors="L", anchorlinenos=True
@@ -133,14 +137,14 @@ def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 def add_files(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """The script and the style, on pages that have the table alone."""
+    """Add the script and the style to the pages that have the table."""
     if doctree is not None and _tables(doctree):
         app.add_js_file("ledger.js", loading_method="defer")
         app.add_css_file("ledger.css")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Sphinx calls this."""
+    """Register the directive and the handlers with Sphinx."""
     app.add_directive("ledger", LedgerDirective)
     app.connect("doctree-resolved", fill)
     app.connect("html-collect-pages", source_pages)

@@ -1,6 +1,7 @@
-"""Links: to checks, which have pages; and outwards, which are listed and never fetched.
+"""The links of the site: links to checks lead to their pages, and external links are listed, but not fetched.
 
-A page that would load a script, a style, a font or an image from elsewhere is a warning: the build fails.
+If a page would load a script, a style, a font or an image from elsewhere, there is a warning and the build
+fails.
 """
 
 import posixpath
@@ -13,7 +14,7 @@ from ledger_page import CHECKS, PAGES
 from sphinx import addnodes
 from sphinx.util import logging
 
-# what a link leads to in the site, where that is made of the file
+# files of which the site has a generated page: their links lead to this page
 READ_AS = {"docs/gallery/README.rst": "docs/made/gallery/index.rst"}
 LIST = "external-links.txt"
 
@@ -28,32 +29,33 @@ _OUTWARD = re.compile(r"<a\b[^>]*?\bhref=\"(https?://[^\"]+)\"", re.IGNORECASE)
 logger = logging.getLogger(__name__)
 
 
-def loaded(text: str) -> list[str]:
-    """The addresses from which a page or a style sheet would load something."""
+def load_addresses(text: str) -> list[str]:
+    """Return the external addresses from which a page or a style sheet would load something."""
     return _LOADED.findall(text) + _IN_STYLE.findall(text)
 
 
 def outward(text: str) -> list[str]:
-    """The addresses to which a page has links."""
+    """Return the external addresses to which a page has links."""
     return [address.replace("&amp;", "&") for address in _OUTWARD.findall(text)]
 
 
 def read_as(text: str, folder: str) -> str:
-    """Markdown with the links of `READ_AS` replaced; `folder` is that of the page, from the root."""
+    """Replace the links of `READ_AS` in Markdown; `folder` is that of the page, relative to the root."""
 
-    def replaced(found: re.Match[str]) -> str:
+    def replace(found: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join(folder, found.group()))
         return f"/{READ_AS[target]}" if target in READ_AS else found.group()
 
-    return _LINK.sub(replaced, text)
+    return _LINK.sub(replace, text)
 
 
 def on_source_read(app: Any, page: str, source: list[str]) -> None:
+    """Replace the links of `READ_AS` in a page before Sphinx parses it."""
     source[0] = read_as(source[0], posixpath.dirname(page))
 
 
 def to_source_pages(app: Any, doctree: nodes.document) -> None:
-    """A link to a check leads to its page; without this the file would be offered for download."""
+    """Let links to checks lead to their pages; otherwise Sphinx would offer the files for download."""
     page = app.env.docname
     for node in list(doctree.findall(addnodes.download_reference)):
         file = Path(app.env.doc2path(page)).parent / node["reftarget"]
@@ -62,8 +64,8 @@ def to_source_pages(app: Any, doctree: nodes.document) -> None:
             node.replace_self(nodes.reference("", "", *node.children, internal=True, refuri=address))
 
 
-def look_through(app: Any, error: Exception | None) -> None:
-    """List the links that lead out, and warn of what would be loaded."""
+def check_pages(app: Any, error: Exception | None) -> None:
+    """Write the list of external links, and warn of pages that would load something from elsewhere."""
     if error or app.builder.format != "html":
         return
     found: dict[str, set[str]] = {}
@@ -71,7 +73,7 @@ def look_through(app: Any, error: Exception | None) -> None:
         if path.suffix not in (".html", ".css"):
             continue
         page, text = path.relative_to(app.outdir).as_posix(), path.read_text(encoding="utf-8")
-        for address in loaded(text):
+        for address in load_addresses(text):
             logger.warning("%s would load %s", page, address)
         for address in outward(text):
             found.setdefault(address, set()).add(page)
@@ -80,7 +82,8 @@ def look_through(app: Any, error: Exception | None) -> None:
 
 
 def setup(app: Any) -> dict[str, Any]:
+    """Register the handlers with Sphinx."""
     app.connect("source-read", on_source_read)
     app.connect("doctree-read", to_source_pages)
-    app.connect("build-finished", look_through)
+    app.connect("build-finished", check_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""The tables of docs/networks-tables.md, made from the stored records in the place that the page marks."""
+"""The tables of docs/networks-tables.md, made from the stored records at the mark on the page."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,10 @@ PLACE = "<!-- tables -->"
 
 
 def with_tables(text: str) -> str:
-    """Return the page with the tables in place of the mark and of what follows it, for other readers."""
+    """Return the page with the tables in place of the mark and of the text after it.
+
+    That text is for readers of the plain Markdown.
+    """
     words, mark, _ = text.partition(PLACE)
     if not mark:
         raise ValueError(f"{PAGE}.md must have the line {PLACE!r}; put it where the tables go")
@@ -24,13 +27,13 @@ def with_tables(text: str) -> str:
 
 
 def fill(app: Any, page: str, source: list[str]) -> None:
-    """Write the tables of the page."""
+    """Write the tables into the page."""
     if page == PAGE:
         app.env.note_dependency(str(RECORDS))
         source[0] = with_tables(source[0])
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Sphinx calls this."""
+    """Register the handler with Sphinx."""
     app.connect("source-read", fill)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""The directive `{presets}`: the explorer's presets with their stories; the build makes a page of each."""
+"""The directive `{presets}`: a list of the explorer's presets, each with a page that the build makes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from sphinx.util.docutils import SphinxDirective
 from sparselin.plots.explorer import pages
 from sparselin.plots.explorer.presets import PRESETS
 
-FOLDER = "docs/explorer"  # of the pages
+FOLDER = "docs/explorer"  # the folder of these pages
 
 
 class PresetsDirective(SphinxDirective):
-    """A list: title and name, what there is to see, what to try."""
+    """The list of presets: the title and name, the story, and the question to try for each."""
 
     def run(self) -> list[nodes.Node]:
+        """Return the list."""
         listed = nodes.definition_list()
         for name, preset in PRESETS.items():
             uri = f"{Path(FOLDER).name}/{name}.html"
@@ -30,12 +31,13 @@ class PresetsDirective(SphinxDirective):
 
 
 def write(app: Sphinx, error: Exception | None) -> None:
+    """Write the pages of the presets."""
     if not error and app.builder.format == "html":
         pages.write(Path(app.outdir) / FOLDER, home="../explorer.html")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Sphinx calls this."""
+    """Register the directive and the handler with Sphinx."""
     app.add_directive("presets", PresetsDirective)
-    app.connect("build-finished", write, priority=400)  # before `links` looks through what was made
+    app.connect("build-finished", write, priority=400)  # before `links` checks the pages
     return {"parallel_read_safe": True, "parallel_write_safe": True}
