@@ -1,1 +1,1 @@
-"""sparselin and its peers, timed: `python -m benchmarks --help`, and README.md for how it measures."""
+"""Timings of sparselin and its peers: see `python -m benchmarks --help`, and README.md for the method."""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: thin. It parses, shows progress, and leaves the work to the other modules."""
+"""The command `python -m benchmarks`, which parses the arguments and shows the progress of the run."""
 
 from __future__ import annotations
 
@@ -28,32 +28,34 @@ COLUMNS = (TextColumn("{task.description:24}"), BarColumn(), MofNCompleteColumn(
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="sparselin and its peers.")
+    """Parse the arguments of the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Time sparselin and its peers.")
     parser.add_argument(
         "--case", nargs="+", default=["*"], metavar="NAME", help="rows, e.g. omp, omp/noise, */noise (--list)"
     )
-    parser.add_argument("--list", action="store_true", help="print the rows there are")
+    parser.add_argument("--list", action="store_true", help="print the names of all rows")
     parser.add_argument("--seeds", nargs="+", type=int, default=None, help="default: 0 1 2 3 4")
-    parser.add_argument("--runs", type=int, default=None, help="rounds per seed at most (default: 7)")
+    parser.add_argument("--runs", type=int, default=None, help="most rounds per seed (default: 7)")
     parser.add_argument(
         "--pause",
         nargs="+",
         type=float,
         default=[0.0, 0.05],
         metavar="SECONDS",
-        help="before each call, a column each; goals are about the first (default: 0 0.05)",
+        help="wait before each call; each value gets a column, goals are for the first (default: 0 0.05)",
     )
-    parser.add_argument("--threads", type=int, default=2, help="for all (default: 2)")
-    parser.add_argument("--quick", action="store_true", help="one seed, two rounds: a look")
-    parser.add_argument("--toy", action="store_true", help="tiny sizes: does everything run?")
+    parser.add_argument("--threads", type=int, default=2, help="threads for all entrants (default: 2)")
+    parser.add_argument("--quick", action="store_true", help="run one seed and two rounds, for a first look")
+    parser.add_argument("--toy", action="store_true", help="use tiny sizes, to check that everything runs")
     parser.add_argument(
-        "--output", type=Path, help="folder for the results (default: benchmarks/, if all is run)"
+        "--output", type=Path, help="folder for the results (default: benchmarks/, if all rows are run)"
     )
-    parser.add_argument("--redraw", action="store_true", help="table and chart again from results.json")
+    parser.add_argument("--redraw", action="store_true", help="rewrite the table and chart from results.json")
     return parser.parse_args(arguments)
 
 
 def settings(chosen: argparse.Namespace) -> Options:
+    """Return the options of the run."""
     brief = chosen.quick or chosen.toy
     return Options(
         seeds=tuple(chosen.seeds or ([0] if brief else range(5))),
@@ -65,19 +67,19 @@ def settings(chosen: argparse.Namespace) -> Options:
 
 
 def select(patterns: Sequence[str]) -> tuple[list[Case], list[Measure], bool]:
-    """The cases with the jobs whose keys match, the measures, and whether to draw the scaling chart."""
+    """Return the cases with matching jobs, the matching measures, and whether to draw the chart."""
 
-    def wanted(key: str) -> bool:
+    def matches(key: str) -> bool:
         return any(fnmatch.fnmatch(key, p) or fnmatch.fnmatch(key, f"{p}/*") for p in patterns)
 
-    cases = [case.only(wanted) for case in CASES]
-    return [case for case in cases if case.jobs], [m for m in MEASURES if wanted(m.key)], wanted("scaling")
+    cases = [case.only(matches) for case in CASES]
+    return [case for case in cases if case.jobs], [m for m in MEASURES if matches(m.key)], matches("scaling")
 
 
 def rows(
     cases: list[Case], measures: list[Measure], options: Options
 ) -> Iterator[tuple[str, dict[str, Any] | None]]:
-    """What is done next, then the rows, one by one: (description, None) before each piece of work."""
+    """Run everything: yield (description, None) before each piece of work, and (key, row) for each result."""
     for case in cases:
         records = []
         for seed in options.seeds:
@@ -91,6 +93,7 @@ def rows(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status, 1 if one of our answers is wrong."""
     chosen = parse(arguments)
     console = Console()
     cases, measures, chart = select(chosen.case)
@@ -102,14 +105,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print("\n".join(keys + ["scaling"] * chart))
         return 0
     if not (cases or measures or chart):
-        console.print(f"no row matches {' '.join(chosen.case)}; --list prints those there are")
+        console.print(f"no row matches {' '.join(chosen.case)}; --list prints all names")
         return 2
     results: dict[str, Any] = {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "command": shlex.join(
             ["python", "-m", "benchmarks", *(sys.argv[1:] if arguments is None else arguments)]
         ),
-        "skipped": import_peers(),  # before the threads are limited, and the machine described
+        "skipped": import_peers(),  # must come before the limit on threads and the description of the machine
         "machine": report.machine(chosen.threads),
     }
     finished = run(results, cases, measures, chart, settings(chosen), console)
@@ -134,7 +137,7 @@ def run(
     options: Options,
     console: Console,
 ) -> bool:
-    """Fill the results in, with a line for each row as it is done; False when interrupted."""
+    """Fill in the results, and print a line for each finished row; return False if interrupted."""
     started, threads = time.perf_counter(), results["machine"]["threads"]
     results |= {"options": options.as_dict() | {"threads": threads}, "rows": [], "scaling": None}
     total = len(cases) * len(options.seeds) + len(measures) + chart
@@ -143,19 +146,19 @@ def run(
         threadpool_limits(threads),
         warnings.catch_warnings(),
     ):
-        warnings.simplefilter("ignore")  # the peers' own
+        warnings.simplefilter("ignore")  # hide the warnings of the peers
         task = progress.add_task("", total=total)
-        begun = 0
+        done = 0
         try:
             for text, row in rows(cases, measures, options):
                 if row is None:
-                    progress.update(task, description=text, completed=begun)
-                    begun += 1
+                    progress.update(task, description=text, completed=done)
+                    done += 1
                 else:
                     results["rows"].append(row)
                     progress.console.print(report.line(row), highlight=False, soft_wrap=True)
             if chart:
-                progress.update(task, description="scaling", completed=begun)
+                progress.update(task, description="scaling", completed=done)
                 results["scaling"] = scaling.measure(options)
             finished = True
         except KeyboardInterrupt:

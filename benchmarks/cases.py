@@ -1,4 +1,4 @@
-"""The table: every row. A new case is one entry here, a new peer one function in entrants.py."""
+"""The rows of the table. To add a case, add an entry here; to add a peer, add a function to entrants.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.measures import Measure
 
 
 def greedy(key: str, name: str, goals: tuple[Goal, ...], *, single: bool = False) -> tuple[Job, ...]:
-    """The rows that every design of the greedy methods has; `single` adds OMP in float32."""
+    """Return the jobs of greedy methods on one design; `single` adds OMP in float32."""
     omp, ols = entrants.our_omp, entrants.our_ols
     by_omp, by_lasso = entrants.our_sequential_by_omp, entrants.our_sequential
     jobs = (
@@ -35,7 +35,7 @@ def greedy(key: str, name: str, goals: tuple[Goal, ...], *, single: bool = False
 
 
 def omp_both_ways(key: str, name: str, goals: tuple[Goal, ...]) -> tuple[Job, ...]:
-    """OMP in C order, as NumPy gives it, and in Fortran order, as a frame does."""
+    """Return the jobs of OMP on X in C order, as in NumPy, and in Fortran order, as in a frame."""
     omp, by_columns = entrants.our_omp, entrants.our_omp_by_columns
     return (
         Job(f"omp/{key}", f"OMP, {name}", omp, goals, checks.selects_like_omp(omp)),
@@ -50,17 +50,20 @@ def omp_both_ways(key: str, name: str, goals: tuple[Goal, ...]) -> tuple[Job, ..
 
 
 def single_precision(key: str, name: str) -> Job:
+    """Return the job of OMP in float32."""
     ours = entrants.our_omp_single
     check = checks.selects_like_omp(ours, eps=2.0**-23)
     return Job(f"float32/{key}", f"OMP in float32, {name}", ours, (Goal(entrants.our_omp, 1.6),), check)
 
 
 def path(key: str, title: str, goals: tuple[Goal, ...]) -> Job:
+    """Return the job of a LASSO path."""
     ours = entrants.our_path
     return Job(f"path/{key}", f"LASSO path, {title}", ours, goals, checks.knots(ours))
 
 
 def projection(key: str, title: str, goals: tuple[Goal, ...]) -> tuple[Job, ...]:
+    """Return the job of a projection on the dual polytope."""
     ours = entrants.our_projection
     check = checks.projections(ours)
     return (Job(f"project/{key}", f"project_dual, {title}", ours, goals, check),)
@@ -68,7 +71,7 @@ def projection(key: str, title: str, goals: tuple[Goal, ...]) -> tuple[Job, ...]
 
 BIG = {"n": 2000, "d": 20000, "k": 100}
 TOY = {"n": 40, "d": 60, "k": 5}
-BIG_GOALS = (Goal(entrants.sklearn_omp, 6, stretch=8), Goal(entrants.gemvs, 3.5))
+BIG_GOALS = (Goal(entrants.sklearn_omp, 6, harder=8), Goal(entrants.gemvs, 3.5))
 PARITY = (Goal(entrants.sklearn_path, 1),)
 SMALL = {"n": 300, "d": 1000, "k": 20}
 FEW = {"n": 200, "d": 1000, "unpenalized": 0.05}
@@ -170,7 +173,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "groups",
-        designs.grouped,
+        designs.column_groups,
         {"n": 600, "d": 2000, "k": 20, "size": 5},
         {"n": 40, "d": 60, "k": 4, "size": 5},
         (
@@ -185,7 +188,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "OLS, centred",
-        designs.centred,
+        designs.centred_signal,
         {"n": 2000, "d": 2000, "k": 20},
         {"n": 60, "d": 40, "k": 5},
         (
@@ -206,7 +209,7 @@ CASES: tuple[Case, ...] = (
         (
             Job(
                 "dependent/ols",
-                "OLS of as many as the rank, dependent integer columns",
+                "OLS up to the rank, dependent integer columns",
                 entrants.our_ols_of_each,
                 (),
                 checks.selects_of_each_like_ols(entrants.our_ols_of_each, entrants.fastcan_ols_of_each),
@@ -297,7 +300,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "spectral",
-        designs.correlated,
+        designs.image_like,
         {"n": 1000, "d": 784, "k": 50},
         {"n": 30, "d": 20, "k": 4},
         (
@@ -357,7 +360,7 @@ CASES: tuple[Case, ...] = (
                 (),
                 checks.selects_like_omp(entrants.ONE),
             ),
-            # twice and four times the nonzeros for at most that much more, and a fifth of grace
+            # two and four times the nonzeros may take two and four times as long, plus a fifth
             Job(
                 "csc/nnz",
                 "OMP, CSC at ½ %",
@@ -372,7 +375,7 @@ MEASURES: tuple[Measure, ...] = (
     *(
         Measure(
             f"sweep/{n}x{d}x{k}",
-            f"small Gaussian designs {n} × {d}, k = {k}, seconds per million",
+            f"verification of small Gaussian designs {n} × {d}, k = {k}, seconds per million",
             "s",
             measures.sweep,
             at_most,
@@ -385,7 +388,7 @@ MEASURES: tuple[Measure, ...] = (
     *(
         Measure(
             f"best-subset/{n}x{d}x{k}",
-            f"best subset proved, AR(1), {n} × {d}, k = {k}",
+            f"best subset with proof, AR(1), {n} × {d}, k = {k}",
             "s",
             measures.best_subset,
             at_most,
@@ -436,7 +439,7 @@ MEASURES: tuple[Measure, ...] = (
     *(
         Measure(
             f"networks/lassonet-dense-{data}",
-            f"of LassoNet the dense network, over lassonet's, {name}",
+            f"LassoNet's dense network over lassonet's, {name}",
             "",
             lassonet.dense_cost,
             size={"data": data, "rows": rows, "epochs": (50, 1)},
@@ -459,7 +462,7 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         "memory/omp",
-        "extra memory of OMP at its peak, as a share of X, 1000 × 20000, k = 100",
+        "peak of the extra memory of OMP, as a share of X, 1000 × 20000, k = 100",
         "",
         measures.memory,
         0.3,
@@ -469,22 +472,22 @@ MEASURES: tuple[Measure, ...] = (
     Measure("start/import", "import sparselin", "s", measures.import_time, 0.4),
     Measure(
         "start/import-numba",
-        "of that, import numpy, numba",
+        "part of that: import numpy, numba",
         "s",
         measures.import_time,
         size={"modules": "numpy, numba"},
         toy={"modules": "numpy, numba"},
     ),
-    Measure("start/warm", "first omp over second, kernels cached", "s", measures.warm_start, 0.25),
+    Measure("start/warm", "first omp less second, kernels cached", "s", measures.warm_start, 0.25),
     Measure(
         "start/warm-numba",
-        "of that, a cached Numba function of one line, first call over second",
+        "part of that: a cached Numba function of one line, first call less second",
         "s",
         measures.numba_start,
     ),
     Measure(
         "start/warm-ours",
-        "first omp over second, after that function",
+        "first omp less second, after that function",
         "s",
         measures.warm_start,
         size={"before": measures.AFTER_NUMBA},
@@ -493,7 +496,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure("start/cold", "compiling omp with an empty cache", "s", measures.cold_start, 10.0),
     Measure(
         "start/cold-steps",
-        "of that, what up to a million entries need",
+        "part of that: kernels for up to a million entries",
         "s",
         measures.cold_start_of_steps,
     ),

@@ -1,4 +1,4 @@
-"""Are the answers right? One function for each kind of job: check(data, answers) returns an Outcome."""
+"""Checks that the answers are right: one for each kind of job. check(data, answers) returns an Outcome."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ import numpy as np
 
 from benchmarks import textbook
 from benchmarks.contest import Data, Entrant, Outcome
-from benchmarks.designs import cached
+from benchmarks.designs import cache
 
 Check = Callable[[Data, Mapping[Entrant, Any]], Outcome]
 
 
 def selects_like_omp(ours: Entrant, eps: float = 2.0**-52) -> Check:
-    """The support is the textbook's, in order, and the residual norm that of a fresh least squares.
+    """Check that the support is the textbook's, in order, and the residual norm that of a new least squares.
 
-    Correlations equal to rounding are tied, and each of those is a right pick: each is
-    known to 8·eps·(√n + κ)·‖X_j‖‖y‖, as the package documents. Where the supports part, ours is followed.
+    If correlations agree up to rounding, each of these features is a right pick; the error of a correlation
+    is 8·eps·(√n + κ)·‖X_j‖‖y‖, as the package documents. If the supports differ, the textbook's scores along
+    our support are compared.
     """
 
     def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
-        expected = cached(data, "textbook_omp", lambda: textbook.omp(data.X, data.y, data.k)[0])
+        expected = cache(data, "textbook_omp", lambda: textbook.omp(data.X, data.y, data.k)[0])
         return _selection(data, answers[ours], expected, textbook.omp, eps, 1)
 
     return check
 
 
 def selects_groups(ours: Entrant) -> Check:
-    """The groups are the textbook's, in order, and the residual norm to 1e-10 of ‖y‖."""
+    """Check that the groups are the textbook's, in order, and the residual norm, to 1e-10 of ‖y‖."""
 
     def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
         order, r = textbook.group_omp(data.X, data.y, data.k, data.groups)
@@ -43,7 +44,7 @@ def selects_groups(ours: Entrant) -> Check:
 
 
 def coefficients(ours: Entrant, other: Entrant) -> Check:
-    """Those of an estimator are the other's, where that ran."""
+    """Check that the coefficients of our estimator are those of the other entrant, if that one ran."""
 
     def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
         if other not in answers:
@@ -57,50 +58,57 @@ def coefficients(ours: Entrant, other: Entrant) -> Check:
 
 
 def selects_like_ols(ours: Entrant, eps: float = 2.0**-52) -> Check:
-    """The same for orthogonal least squares; the division by ‖P_S^⊥X_j‖ ≥ ‖X_j‖/κ adds a factor κ."""
+    """Check orthogonal least squares as `selects_like_omp` checks OMP.
+
+    The division by ‖P_S^⊥X_j‖ ≥ ‖X_j‖/κ adds a factor κ to the error.
+    """
 
     def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
-        expected = cached(data, "textbook_ols", lambda: textbook.ols(data.X, data.y, data.k)[0])
+        expected = cache(data, "textbook_ols", lambda: textbook.ols(data.X, data.y, data.k)[0])
         return _selection(data, answers[ours], expected, textbook.ols, eps, 2)
 
     return check
 
 
 def selects_of_each_like_ols(ours: Entrant, other: Entrant) -> Check:
-    """On each design an exactly independent set of the textbook's; how many of the other's are dependent."""
+    """Check that on each design our set is the textbook's and exactly independent.
+
+    The text also counts the other entrant's sets that are dependent or too small.
+    """
 
     def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
         right = 0
         for (X, y, k), path in zip(data.each, answers[ours], strict=True):
-            one = Data(X=X - X.mean(axis=0), y=y - y.mean(), k=k)
-            expected = textbook.ols(one.X, one.y, k)[0]
-            alike = _selection(one, path, expected, textbook.ols, 2.0**-52, 2).right
+            design = Data(X=X - X.mean(axis=0), y=y - y.mean(), k=k)
+            expected = textbook.ols(design.X, design.y, k)[0]
+            alike = _selection(design, path, expected, textbook.ols, 2.0**-52, 2).right
             right += alike and not _dependent(X, path.support.tolist(), k)
         text = f"{right} of {len(data.each)} as textbook and independent"
         if other in answers:
             pairs = zip(data.each, answers[other], strict=True)
             wrong = sum(_dependent(X, S, k) for (X, _, k), S in pairs)
-            text += f", {other.name} dependent or short on {wrong}"
+            text += f", {other.name} dependent or too small on {wrong}"
         return Outcome(right == len(data.each), text)
 
     return check
 
 
 def _dependent(X: np.ndarray, S: list[int], k: int) -> bool:
-    """Whether the integer columns S are fewer than k, or dependent beside a column of ones."""
-    return len(S) < k or textbook.rank_beside_ones(X[:, S]) < len(S)
+    """Return whether the integer columns S are fewer than k, or dependent together with a column of ones."""
+    return len(S) < k or textbook.rank_with_ones(X[:, S]) < len(S)
 
 
 def _selection(
     data: Data, path: Any, expected: list[int], rule: Callable[..., Any], eps: float, power: int
 ) -> Outcome:
+    """Compare a selection with the expected support; the error bound of a score has κ to the `power`."""
     support, k = path.support.tolist(), data.k
     if len(support) != k or len(set(support)) != k:
         return Outcome(False, f"{len(set(support))} of {k} features ({path.status.name})")
     size = float(np.linalg.norm(data.y))
-    exact = cached(data, f"residual {support}", lambda: textbook.residual(data.X, data.y, support))
+    exact = cache(data, f"residual {support}", lambda: textbook.residual(data.X, data.y, support))
     error = abs(float(path.residual_norm[-1] - np.linalg.norm(exact))) / size
-    # 1e-10 in float64, and what float32 can give
+    # 1e-10 in float64, and the precision of float32
     precise, text = bool(error <= max(1e-10, 100 * eps)), f"‖r‖ to {error:.0e}"
     if support == expected:
         return Outcome(precise, f"support as textbook, {text}")
@@ -109,14 +117,15 @@ def _selection(
     kappa = float(np.linalg.cond(X_S / lengths))
     bound = 16 * eps * (np.sqrt(len(data.y)) + kappa) * lengths.max() * size * kappa ** (power - 1)
     gaps = rule(data.X, data.y, k, support)[1]
-    parted = next(t for t, (a, b) in enumerate(zip(support, expected, strict=True)) if a != b)
+    step = next(t for t, (a, b) in enumerate(zip(support, expected, strict=True)) if a != b)
     if (gaps <= bound).all():
-        return Outcome(precise, f"support as textbook up to a tie within rounding at step {parted}, {text}")
-    return Outcome(False, f"step {int(np.argmax(gaps))} is {gaps.max() / bound:.1g} roundings short, {text}")
+        return Outcome(precise, f"support as textbook up to a tie within rounding at step {step}, {text}")
+    times = gaps.max() / bound
+    return Outcome(False, f"pick {int(np.argmax(gaps))} is {times:.1g} error bounds below the best, {text}")
 
 
 def best_subset(ours: Entrant, other: Entrant) -> Check:
-    """Proved, the residual that of a fresh least squares, and the other's support no better."""
+    """Check that the subset is proved optimal, its residual is right, and the other's subset is no better."""
 
     def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
         best, size = answers[ours], float(data.y @ data.y)
@@ -138,9 +147,9 @@ def best_subset(ours: Entrant, other: Entrant) -> Check:
 
 
 def maximizes(ours: Entrant, h: Callable[[np.ndarray], np.ndarray], *others: Entrant) -> Check:
-    """At some steps, the pick has the largest Σ h(λ_i(C_{S+x})) of all x, by the eigenvalues of each.
+    """Check at some steps that the pick has the largest Σ h(λ_i(C_{S+x})) of all x, from their eigenvalues.
 
-    Selections of others are compared by their value. At the first step all unit columns are tied.
+    The selections of other entrants are compared by their value. At the first step all unit columns are tied.
     """
 
     def value(C: np.ndarray, S: list[int]) -> float:
@@ -169,7 +178,7 @@ def maximizes(ours: Entrant, h: Callable[[np.ndarray], np.ndarray], *others: Ent
 
 
 def batch(ours: Entrant, sample: int = 100) -> Check:
-    """The same for some of the signals of a batch, evenly spread."""
+    """Check supports and residuals as `selects_like_omp` does, for evenly spread signals of a batch."""
 
     def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
         found = answers[ours]
@@ -189,7 +198,7 @@ def batch(ours: Entrant, sample: int = 100) -> Check:
 
 
 def knots(ours: Entrant, bound: float = 1e-9) -> Check:
-    """KKT on all columns at every knot, the knots decreasing, as many as asked for."""
+    """Check the KKT conditions on all columns at every knot, and that the knots decrease and are complete."""
 
     def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
         path = answers[ours]
@@ -203,7 +212,10 @@ def knots(ours: Entrant, bound: float = 1e-9) -> Check:
 
 
 def projections(ours: Entrant, bound: float = 1e-12) -> Check:
-    """‖u − u_exact‖/‖v‖ of all entrants; ours must be within the bound, u_exact proved by KKT."""
+    """Check that ‖u − u_exact‖/‖v‖ is within the bound for ours; the KKT conditions prove u_exact.
+
+    The text gives the errors of all entrants.
+    """
 
     def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
         coef = np.asarray(answers[ours].coef)
@@ -214,7 +226,7 @@ def projections(ours: Entrant, bound: float = 1e-12) -> Check:
         }
         text = "errors " + ", ".join(f"{entrant.name} {error:.0e}" for entrant, error in errors.items())
         if not proved:
-            text += ", KKT do not prove our active set"
+            text += ", the KKT conditions do not prove our active set"
         return Outcome(proved and errors[ours] <= bound, f"{len(answers[ours].active)} active, {text}")
 
     return check

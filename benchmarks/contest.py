@@ -1,4 +1,4 @@
-"""What a row of the table is, and how it is run: data, entrants, goals, a check of the answers."""
+"""The contests: rows of the table with data, entrants, goals and checks, and the functions to run them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from benchmarks.timing import interleaved
+from benchmarks.timing import interleave
 from sparselin.validation import check_new
 
 Data = SimpleNamespace
@@ -18,12 +18,12 @@ Data = SimpleNamespace
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How much is run. `toy` takes the tiny sizes."""
+    """The options of a run: seeds, rounds, pauses and time; `toy` selects tiny sizes."""
 
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     runs: int = 7
     least_runs: int = 3
-    pauses: tuple[float, ...] = (0.0, 0.05)  # before each call; goals are about the first
+    pauses: tuple[float, ...] = (0.0, 0.05)  # before each call; goals are for the first one
     budget: float = 2.0  # seconds for one entrant, one seed
     toy: bool = False
 
@@ -33,10 +33,10 @@ class Options:
 
 @dataclasses.dataclass(frozen=True)
 class Entrant:
-    """Somebody who does a job: `call(data)` is what is timed.
+    """An entrant of a contest, ours or a peer: `call(data)` is timed.
 
-    needs : "module" or "module:attribute" without which the entrant is skipped by name.
-    share : part of the job that the call does, its seconds being divided by it.
+    needs : "module" or "module:attribute"; without it the entrant is skipped, with a note.
+    share : the part of the job that the call does; its seconds are divided by this.
     """
 
     name: str
@@ -45,14 +45,14 @@ class Entrant:
     share: Callable[[Data], float] | None = None
 
 
-# the key of a job, or its first part for all of a kind -> name -> the peer
+# key of a job, or its first part for all jobs of a kind → name → peer
 PEERS: dict[str, dict[str, Entrant]] = {}
 
 
 def register(peer: Entrant, *jobs: str) -> Entrant:
-    """Let a peer do the jobs of these keys or kinds, as "path/ar1" or "path".
+    """Register a peer for the jobs with these keys or kinds, such as "path/ar1" or "path".
 
-    Raises ValueError if a peer of that name does one of them already.
+    Raises ValueError if one of them already has a peer of that name.
     """
     for job in jobs:
         check_new(peer.name, PEERS.get(job, ()), f"a peer for {job},")
@@ -63,26 +63,30 @@ def register(peer: Entrant, *jobs: str) -> Entrant:
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """Bounds on peer/ours: at_least for a peer to be beaten, at_most for a cost to be in proportion."""
+    """Bounds on peer/ours: `at_least` for a peer that ours must beat, `at_most` for a cost in proportion.
+
+    `harder` is a second, harder bound for `at_least`.
+    """
 
     peer: Entrant
     at_least: float = 0.0
-    stretch: float | None = None
+    harder: float | None = None
     at_most: float = float("inf")
 
     def met(self, ratio: float) -> bool:
+        """Return whether the ratio meets the goal."""
         return self.at_least <= ratio <= self.at_most
 
     def __str__(self) -> str:
         if self.at_most < float("inf"):
             return f"{self.peer.name} ≤ {self.at_most:.3g}"
-        stretch = f" ({self.stretch:.3g})" if self.stretch else ""
-        return f"{self.peer.name} ≥ {self.at_least:.3g}{stretch}"
+        harder = f" ({self.harder:.3g})" if self.harder else ""
+        return f"{self.peer.name} ≥ {self.at_least:.3g}{harder}"
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """Whether the answers are right, and by how much, for the table."""
+    """The outcome of a check: whether the answers are right, and a text with the errors for the table."""
 
     right: bool
     text: str
@@ -90,7 +94,7 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One row: ours and the `PEERS` of its key. `check(data, answers)` has the answers by entrant."""
+    """One row: our entrant and the `PEERS` of its key. `check(data, answers)` gets the answers by entrant."""
 
     key: str
     title: str
@@ -100,16 +104,16 @@ class Job:
 
     @property
     def rivals(self) -> tuple[Entrant, ...]:
-        """The peers of its kind, its own, and those that only a goal names."""
+        """The peers of its kind and of its key, and those that only a goal names."""
         peers = PEERS.get(self.key.partition("/")[0], {}) | PEERS.get(self.key, {})
         return tuple(dict.fromkeys([*peers.values(), *(goal.peer for goal in self.goals)]))
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """Data and jobs on them, the calls of all entrants interleaved.
+    """Data, and jobs on these data; the calls of all entrants are interleaved.
 
-    build : build(seed, **size) returns the data, untimed.
+    build : a function; build(seed, **size) returns the data, and is not timed.
     """
 
     name: str
@@ -118,17 +122,19 @@ class Case:
     toy: Mapping[str, Any]
     jobs: tuple[Job, ...]
 
-    def only(self, wanted: Callable[[str], bool]) -> Case:
-        return dataclasses.replace(self, jobs=tuple(job for job in self.jobs if wanted(job.key)))
+    def only(self, matches: Callable[[str], bool]) -> Case:
+        """Return the case with the jobs whose keys match."""
+        return dataclasses.replace(self, jobs=tuple(job for job in self.jobs if matches(job.key)))
 
     @property
     def entrants(self) -> tuple[Entrant, ...]:
+        """All entrants of all jobs."""
         return tuple(dict.fromkeys(e for job in self.jobs for e in (job.ours, *job.rivals)))
 
 
 @functools.cache
 def missing(needs: str) -> str:
-    """Why what is needed is not there, or nothing."""
+    """Return why "module" or "module:attribute" is not available, or an empty text."""
     module, _, attribute = needs.partition(":")
     if not module:
         return ""
@@ -140,7 +146,7 @@ def missing(needs: str) -> str:
 
 
 def run_case(case: Case, seed: int, options: Options) -> dict[str, Any]:
-    """The rounds of one seed: seconds for each pause, outcomes and who was absent, why."""
+    """Run the rounds of one seed; return seconds for each pause, outcomes, and why entrants are absent."""
     data = case.build(seed, **(case.toy if options.toy else case.size))
     absent = {e: missing(e.needs) for e in case.entrants if missing(e.needs)}
     answers = {}
@@ -148,23 +154,24 @@ def run_case(case: Case, seed: int, options: Options) -> dict[str, Any]:
         if entrant not in absent:
             try:
                 answers[entrant] = entrant.call(data)
-            except Exception as error:  # as above, and ours may be broken: a row says so
+            except Exception as error:  # a broken entrant, even ours, must not stop the others
                 absent[entrant] = f"{type(error).__name__}: {error}"
-    outcomes = {job.key: _checked(job, data, answers) for job in case.jobs if job.ours in answers}
+    outcomes = {job.key: _check(job, data, answers) for job in case.jobs if job.ours in answers}
     needed = {e for job in case.jobs if job.ours in answers for e in (job.ours, *job.rivals)}
     calls = {e: functools.partial(e.call, data) for e in case.entrants if e in answers and e in needed}
     answers.clear()
     shares = {e: 1.0 if e.share is None else e.share(data) for e in calls}
     seconds = []
     for pause in options.pauses:
-        taken = interleaved(
+        taken = interleave(
             calls, runs=options.runs, least_runs=options.least_runs, pause=pause, budget=options.budget
         )
         seconds.append({e: [value / shares[e] for value in values] for e, values in taken.items()})
     return {"seed": seed, "seconds": seconds, "outcomes": outcomes, "absent": absent}
 
 
-def _checked(job: Job, data: Data, answers: Mapping[Entrant, Any]) -> Outcome | None:
+def _check(job: Job, data: Data, answers: Mapping[Entrant, Any]) -> Outcome | None:
+    """Check the answers of a job; an error in the check counts as a wrong answer."""
     if job.check is None:
         return None
     try:
@@ -174,11 +181,12 @@ def _checked(job: Job, data: Data, answers: Mapping[Entrant, Any]) -> Outcome | 
 
 
 def summarize(case: Case, records: list[dict[str, Any]], options: Options) -> list[dict[str, Any]]:
-    """One row for each job: medians over the seeds of the medians over the rounds."""
+    """Return one row for each job, with medians over the seeds of the medians over the rounds."""
     return [_row(case, job, records, options) for job in case.jobs]
 
 
 def _row(case: Case, job: Job, records: list[dict[str, Any]], options: Options) -> dict[str, Any]:
+    """Return the row of one job."""
     size = case.toy if options.toy else case.size
     row: dict[str, Any] = {
         "key": job.key,
@@ -206,14 +214,14 @@ def _row(case: Case, job: Job, records: list[dict[str, Any]], options: Options) 
     row["outcomes"] = [o.text for o in outcomes]
     row["correct"] = all(o.right for o in outcomes) if outcomes else None
     peers = row["ways"][0]["peers"]
-    row["goals"] = [_judged(goal, peers.get(goal.peer.name)) for goal in job.goals]
-    judged = [goal["met"] for goal in row["goals"] if goal["met"] is not None]
-    row["met"] = all(judged) if judged else None
+    row["goals"] = [_judge(goal, peers.get(goal.peer.name)) for goal in job.goals]
+    verdicts = [goal["met"] for goal in row["goals"] if goal["met"] is not None]
+    row["met"] = all(verdicts) if verdicts else None
     return row
 
 
 def _way(job: Job, pause: float, seconds: Mapping[int, Mapping[Entrant, list[float]]]) -> dict[str, Any]:
-    """Our time after a pause and the peers' ratios to it, from {seed: {entrant: seconds}}."""
+    """Return our time for one pause, and the ratios of the peers to it, from {seed: {entrant: seconds}}."""
     peers = {}
     for peer in job.rivals:
         ratios = {
@@ -236,22 +244,25 @@ def _way(job: Job, pause: float, seconds: Mapping[int, Mapping[Entrant, list[flo
 
 
 def _ms(seconds: Iterable[list[float]]) -> float:
+    """Return the median over the seeds of the medians over the rounds, in milliseconds."""
     return statistics.median(1e3 * statistics.median(values) for values in seconds)
 
 
 def _skip(row: dict[str, Any], job: Job, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Write into the row why our entrant did not run, and return no records."""
     row["skipped"] = next((r["absent"][job.ours] for r in records if job.ours in r["absent"]), "not run")
-    if not missing(job.ours.needs):  # it is there and failed
+    if not missing(job.ours.needs):  # it is available, and failed
         row["correct"] = False
     return []
 
 
-def _judged(goal: Goal, peer: dict[str, Any] | None) -> dict[str, Any]:
+def _judge(goal: Goal, peer: dict[str, Any] | None) -> dict[str, Any]:
+    """Return whether a goal, and its harder bound, is met; None if the peer was not measured."""
     return {
         "text": str(goal),
         "peer": goal.peer.name,
         "met": None if peer is None else goal.met(peer["ratio"]),
-        "stretch": None if peer is None or goal.stretch is None else peer["ratio"] >= goal.stretch,
+        "harder": None if peer is None or goal.harder is None else peer["ratio"] >= goal.harder,
     }
 
 
@@ -259,7 +270,7 @@ SYMBOLS = {"lam": "λ/λ*", "unpenalized": "|S|/d"}
 
 
 def describe(size: Mapping[str, Any]) -> str:
-    """2000 × 20000, k = 100."""
+    """Describe a size, for example as "2000 × 20000, k = 100"."""
     parts = [f"{size['n']} × {size['d']}"] if "n" in size else []
     rest = {name: value for name, value in size.items() if name not in ("n", "d")}
     return ", ".join(parts + [f"{SYMBOLS.get(name, name)} = {value}" for name, value in rest.items()])

@@ -1,7 +1,8 @@
-"""The entrants: ours, the peers, and k matrix-vector products. One function each.
+"""The entrants: ours, the peers, and k matrix-vector products, each a function.
 
-The imports are inside, so that only the entrant that needs them fails without them; they cost about a
-microsecond once the module is loaded. Conversions for a peer are part of its warm-up call (`cached`).
+A peer is imported inside its function, so that a missing peer makes only its own entrant fail. Once the
+module is loaded, the import costs about a microsecond. Conversions for a peer happen in its untimed first
+call (`cache`).
 """
 
 from __future__ import annotations
@@ -15,27 +16,28 @@ import numpy as np
 import sparselin as sl
 from benchmarks import textbook
 from benchmarks.contest import PEERS, Data, Entrant, missing, register
-from benchmarks.designs import cached
+from benchmarks.designs import cache
 
-# on PyPI, by the module that is imported, of those that have another name there
+# the names on PyPI of modules that have another name there
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "spams": "spams-bin", "submodlib": "submodlib-py"}
 
 
-MEASURED = ("lassonet",)  # peers of measures
+MEASURED = ("lassonet",)  # peers that measures use
 
 
 def modules() -> tuple[str, ...]:
-    """What the registered peers import."""
+    """Return the modules that the registered peers import."""
     needs = [e.needs for job in PEERS.values() for e in job.values() if e.needs]
     return tuple(dict.fromkeys(module.partition(":")[0] for module in (*needs, *MEASURED)))
 
 
 def import_peers() -> dict[str, str]:
-    """Load them all, so that the limit on threads finds their pools; {module: why it is skipped}."""
+    """Import all peers, so that the limit on threads finds their pools; return {module: why skipped}."""
     return {module: why for module in modules() if (why := missing(module))}
 
 
 def peer_versions() -> dict[str, str]:
+    """Return the installed version of each peer."""
     versions = {}
     for name in (DISTRIBUTIONS.get(module, module) for module in modules()):
         try:
@@ -48,7 +50,7 @@ def peer_versions() -> dict[str, str]:
 def entrant(
     name: str, *jobs: str, needs: str = "", share: Callable[[Data], float] | None = None
 ) -> Callable[[Callable[[Data], Any]], Entrant]:
-    """Make a function an entrant, and register it as a peer for `jobs`, if there are any."""
+    """Make a function an entrant, and register it as a peer for `jobs` if any are given."""
     return lambda call: register(Entrant(name, call, needs, share), *jobs)
 
 
@@ -77,12 +79,12 @@ def our_omp_cv(data: Data) -> Any:
 
 @entrant("sl.omp, Fortran order")
 def our_omp_by_columns(data: Data) -> Any:
-    return sl.omp(cached(data, "X_fortran", lambda: np.asfortranarray(data.X)), data.y, data.k)
+    return sl.omp(cache(data, "X_fortran", lambda: np.asfortranarray(data.X)), data.y, data.k)
 
 
 @entrant("sl.omp, float32")
 def our_omp_single(data: Data) -> Any:
-    X, y = cached(data, "single", lambda: (data.X.astype(np.float32), data.y.astype(np.float32)))
+    X, y = cache(data, "single", lambda: (data.X.astype(np.float32), data.y.astype(np.float32)))
     return sl.omp(X, y, data.k)
 
 
@@ -128,6 +130,7 @@ def our_projection(data: Data) -> Any:
 
 
 def our_omp_at(density: float) -> Entrant:
+    """Return the entrant that runs OMP on the design of this density."""
     return Entrant(
         f"sl.omp at {100 * density:g} %", lambda data: sl.omp(data.by_density[density], data.y, data.k)
     )
@@ -135,7 +138,7 @@ def our_omp_at(density: float) -> Entrant:
 
 HALF, ONE, TWO = our_omp_at(0.005), our_omp_at(0.01), our_omp_at(0.02)
 
-# Best subsets. All return what has the k features in `support`
+# Best subsets: our result has `support`, that of abess has `coef_`
 
 
 @entrant("sl.best_subset")
@@ -145,7 +148,7 @@ def our_best_subset(data: Data) -> Any:
 
 @entrant("abess (no proof)", "best-subset", needs="abess")
 def abess_subset(data: Data) -> Any:
-    """Splicing: exchanges, without a proof."""
+    """Run splicing: exchanges, without a proof of optimality."""
     from abess import LinearRegression
 
     return LinearRegression(support_size=data.k, fit_intercept=False).fit(data.X, data.y)
@@ -155,8 +158,10 @@ def abess_subset(data: Data) -> Any:
 
 
 def our_greedy(name: str, regularizer: Callable[[], Any]) -> Entrant:
+    """Return the entrant that maximises a regularizer greedily."""
+
     def call(data: Data) -> Any:
-        return sl.spectral.greedy_maximize(data.C, data.k, cached(data, name, regularizer))
+        return sl.spectral.greedy_maximize(data.C, data.k, cache(data, name, regularizer))
 
     return Entrant(f"sl.spectral, {name}", call)
 
@@ -167,6 +172,7 @@ our_rank = our_greedy("rank", lambda: sl.spectral.GeneralizedRank(0.5))
 
 
 def _few(data: Data) -> int:
+    """Return the number of candidates that are timed at each step."""
     return min(16, data.C.shape[0] - data.k)
 
 
@@ -176,8 +182,8 @@ def _few(data: Data) -> int:
     share=lambda data: _few(data) * data.k / sum(data.C.shape[0] - t for t in range(data.k)),
 )
 def eigenvalues_of_each(data: Data) -> None:
-    """What a gain costs by the definition of f; the set and the candidates do not matter to that."""
-    order = cached(data, "order", lambda: np.random.default_rng(0).permutation(len(data.C)))
+    """Compute gains from the definition of f, by eigenvalues; the cost does not depend on the sets."""
+    order = cache(data, "order", lambda: np.random.default_rng(0).permutation(len(data.C)))
     for t in range(data.k):
         for x in order[data.k : data.k + _few(data)]:
             S = np.append(order[:t], x)
@@ -186,7 +192,7 @@ def eigenvalues_of_each(data: Data) -> None:
 
 @entrant("submodlib", "spectral/log-det", needs="submodlib")
 def submodlib_log_det(data: Data) -> Any:
-    """Lazy greedy, the faster of its two exact ones, of log det(0.1·I + C_S)."""
+    """Maximise log det(0.1·I + C_S) by lazy greedy, the faster of its two exact optimizers."""
     import submodlib
 
     f = submodlib.LogDeterminantFunction(n=len(data.C), mode="dense", lambdaVal=0.1, sijs=data.C)
@@ -229,17 +235,17 @@ def textbook_groups(data: Data) -> Any:
 
 @entrant("k gemvs", "omp", "complex", "groups", "path/noise", "csc/1%")
 def gemvs(data: Data) -> None:
-    """The textbook cost of k steps: Xᵀr, k times, by NumPy's BLAS (by SciPy for a sparse X)."""
+    """Compute Xᵀr k times, the textbook cost of k steps, with NumPy's BLAS (for a sparse X with SciPy)."""
     for _ in range(data.k):
         data.X.T @ data.y
 
 
 @entrant("SPAMS (OLS)", "ols", needs="spams")
 def spams_omp(data: Data) -> Any:
-    """Called omp, but it is orthogonal least squares."""
+    """Run SPAMS' `omp`, which is orthogonal least squares."""
     import spams
 
-    X, Y = cached(data, "for_spams", lambda: (np.asfortranarray(data.X), np.asfortranarray(data.y[:, None])))
+    X, Y = cache(data, "for_spams", lambda: (np.asfortranarray(data.X), np.asfortranarray(data.y[:, None])))
     return spams.omp(Y, X, L=data.k, numThreads=2)
 
 
@@ -248,16 +254,16 @@ def spams_batch(data: Data) -> Any:
     import spams
 
     return spams.omp(
-        data.Y, cached(data, "D_fortran", lambda: np.asfortranarray(data.D)), L=data.k, numThreads=2
+        data.Y, cache(data, "D_fortran", lambda: np.asfortranarray(data.D)), L=data.k, numThreads=2
     )
 
 
 @entrant("fastcan", "ols/centred", needs="fastcan")
 def fastcan_ols(data: Data) -> Any:
-    """Canonical correlations with one y: orthogonal least squares, always with an intercept."""
+    """Run FastCan, which for a single y is orthogonal least squares, always with an intercept."""
     from fastcan import FastCan
 
-    X = cached(data, "X_fortran", lambda: np.asfortranarray(data.X))
+    X = cache(data, "X_fortran", lambda: np.asfortranarray(data.X))
     return FastCan(data.k, verbose=0).fit(X, data.y)
 
 
@@ -269,6 +275,7 @@ def fastcan_ols_of_each(data: Data) -> Any:
 
 
 def _some(data: Data) -> int:
+    """Return the number of signals that scikit-learn is given."""
     return min(500, data.Y.shape[1])
 
 
@@ -279,7 +286,7 @@ def _some(data: Data) -> int:
     share=lambda data: _some(data) / data.Y.shape[1],
 )
 def sklearn_batch(data: Data) -> Any:
-    """It solves signals one by one, so that a part of them is timed."""
+    """Run it on a part of the signals, because it solves them one by one."""
     from sklearn.linear_model import orthogonal_mp
 
     return orthogonal_mp(data.D, data.Y[:, : _some(data)], n_nonzero_coefs=data.k, precompute=True)
@@ -297,7 +304,7 @@ def sklearn_path(data: Data) -> Any:
 
 @entrant("scikit-learn, Gram", "path/ar1", needs="sklearn")
 def sklearn_gram_path(data: Data) -> Any:
-    """Not its default, but faster when d < n."""
+    """Run its path with a Gram matrix, which is not its default, but faster for d < n."""
     from sklearn.linear_model import lars_path
 
     return lars_path(
@@ -309,7 +316,7 @@ def sklearn_gram_path(data: Data) -> Any:
 def spams_path(data: Data) -> Any:
     import spams
 
-    X, Y = cached(data, "for_spams", lambda: (np.asfortranarray(data.X), np.asfortranarray(data.y[:, None])))
+    X, Y = cache(data, "for_spams", lambda: (np.asfortranarray(data.X), np.asfortranarray(data.y[:, None])))
     steps = data.steps or 4 * min(data.X.shape)
     return spams.lasso(
         Y, D=X, L=steps, lambda1=0.0, return_reg_path=True, max_length_path=steps + 1, numThreads=2
@@ -323,11 +330,11 @@ def cvxcla_path(data: Data) -> Any:
     return cvxcla.Lasso(x=data.X, y=data.y)
 
 
-# Projections. All return u (n,)
+# Projections: all return u (n,)
 
 
 def _constraints(data: Data) -> tuple[np.ndarray, ...]:
-    """Xᵀ with its bounds −λ ≤ Xᵀu ≤ λ, = 0 on S, for DAQP; H = I."""
+    """Return H = I, Xᵀ and its bounds −λ ≤ Xᵀu ≤ λ (= 0 on S), for DAQP."""
     bound, sense = np.full(data.X.shape[1], data.lam), np.zeros(data.X.shape[1], np.int32)
     bound[data.S], sense[data.S] = 0, 5
     return np.eye(len(data.v)), np.ascontiguousarray(data.X.T), bound, -bound, sense
@@ -337,7 +344,7 @@ def _constraints(data: Data) -> tuple[np.ndarray, ...]:
 def daqp_projection(data: Data) -> Any:
     import daqp
 
-    H, A, upper, lower, sense = cached(data, "for_daqp", lambda: _constraints(data))
+    H, A, upper, lower, sense = cache(data, "for_daqp", lambda: _constraints(data))
     return daqp.solve(H, -data.v, A, upper, lower, sense)[0]
 
 
@@ -350,17 +357,17 @@ def quadprog_projection(data: Data) -> Any:
         C = np.hstack([data.X[:, data.S], -data.X[:, rest], data.X[:, rest]])
         return C, np.concatenate([np.zeros(len(data.S)), np.full(2 * len(rest), -data.lam)])
 
-    C, b = cached(data, "for_quadprog", constraints)
-    identity = cached(data, "identity", lambda: np.eye(len(data.v)))
+    C, b = cache(data, "for_quadprog", constraints)
+    identity = cache(data, "identity", lambda: np.eye(len(data.v)))
     return quadprog.solve_qp(identity, data.v, C, b, len(data.S))[0]
 
 
 def _by_lasso(data: Data, solve: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-    """Through the LASSO of what is orthogonal to X_S, for solvers that know no unpenalised columns."""
+    """Project with a LASSO solver that has no unpenalised columns: project X and v off X_S first."""
     if not len(data.S):
-        X = cached(data, "X_fortran", lambda: np.asfortranarray(data.X))
+        X = cache(data, "X_fortran", lambda: np.asfortranarray(data.X))
         return data.v - X @ solve(X, data.v)
-    rest = cached(data, "rest", lambda: np.setdiff1d(np.arange(data.X.shape[1]), data.S))
+    rest = cache(data, "rest", lambda: np.setdiff1d(np.arange(data.X.shape[1]), data.S))
     Q = np.linalg.qr(data.X[:, data.S])[0]
     X, v = np.asfortranarray(data.X[:, rest]), data.v - Q @ (Q.T @ data.v)
     X -= Q @ (Q.T @ X)
@@ -368,6 +375,8 @@ def _by_lasso(data: Data, solve: Callable[[np.ndarray, np.ndarray], np.ndarray])
 
 
 def _celer(tol: float) -> Callable[[Data], np.ndarray]:
+    """Return the call of celer with this tolerance."""
+
     def call(data: Data) -> np.ndarray:
         from celer.homotopy import celer_path
 
@@ -385,7 +394,7 @@ entrant("celer, tol 1e-12", "project", needs="celer")(_celer(1e-12))
 def skglm_projection(data: Data) -> Any:
     from skglm import WeightedLasso
 
-    X = cached(data, "X_fortran", lambda: np.asfortranarray(data.X))
+    X = cache(data, "X_fortran", lambda: np.asfortranarray(data.X))
     weights = np.ones(X.shape[1])
     weights[data.S] = 0
     model = WeightedLasso(

@@ -1,10 +1,11 @@
-"""LassoNet's path beside lassonet 0.0.21's: the same data, dense network, λ's and stopping rule, one thread.
+"""Measures of our LassoNet path compared with that of lassonet 0.0.21.
 
-The λ's are those of lassonet's own path, from its λ_start until no feature is left. Its proximal steps
-have length α, and its velocity rests at ∇L/(1 − μ): it solves for (1 − μ)λ in place of λ. Hence two rows:
-at the same λ's, and (`matched`) at (1 − μ)λ for ours, where both solve the same problem. There ours has tol =
-0.999 in place of 0.99: theirs decides when to stop by an objective with λ/(1 − μ), which falls for longer.
-Times are of the processor. SPARSELIN_DATA names the folder of the data.
+Both have the same data, dense network, values of λ and stopping rule, and one thread. The values of λ are
+those of lassonet's own path, from its λ_start until no feature remains. Its proximal steps have length α, and
+its velocity tends to ∇L/(1 − μ), so it solves the problem for (1 − μ)λ, not for λ. Therefore there are two
+rows: one at the same λ, and one (`matched`) with (1 − μ)λ for ours, in which both solve the same problem. In
+the second row ours has tol = 0.999, not 0.99, because lassonet's stopping rule uses an objective with λ/(1 −
+μ), which decreases for longer. Times are processor times. SPARSELIN_DATA names the folder of the data.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ HIDDEN, MOMENTUM = 100, 0.9
 
 
 class Table(NamedTuple):
-    """Standardized features, classes, and a tenth of the rows for validation."""
+    """A table of standardized features and classes, with a tenth of the rows for validation."""
 
     X: np.ndarray
     y: np.ndarray
@@ -30,7 +31,7 @@ class Table(NamedTuple):
 
 
 def table(name: str, seed: int, rows: int) -> Table:
-    """Rows of ISOLET's or MNIST's training set or of the digits, float32, drawn and split at random."""
+    """Return random rows of ISOLET or MNIST (training sets) or of the digits, as float32, split at random."""
     if name == "digits":
         from sklearn.datasets import load_digits
 
@@ -56,7 +57,10 @@ def table(name: str, seed: int, rows: int) -> Table:
 def path_cost(
     seed: int, data: str, rows: int, growth: float, epochs: tuple[int, int], matched: bool
 ) -> tuple[float, Outcome]:
-    """Our processor time over theirs; correct if at 95 % of the λ's our objective is ≤ 1.01 of theirs."""
+    """Return our processor time divided by theirs.
+
+    The answers are right if our objective is at most 1.01 times theirs at 95 % of the values of λ.
+    """
     from sparselin.neural import LassoNetSettings
 
     with _one_thread():
@@ -71,13 +75,13 @@ def path_cost(
         pairs = zip(ours.objective[1:], theirs, lams, strict=False)
         good = np.mean([a <= 1.01 * _objective(given, row.state_dict, lam) for a, row, lam in pairs])
     words = (
-        f"{count} of {len(theirs)} λ's, {ours.epochs.sum()} epochs, theirs {sum(r.n_iters for r in theirs)}; "
+        f"{count} of {len(theirs)} λ, {ours.epochs.sum()} epochs, theirs {sum(r.n_iters for r in theirs)}; "
     )
     return our_time / their_time, Outcome(good >= 0.95, f"{words}objective ≤ 1.01 of theirs at {good:.0%}")
 
 
 def dense_cost(seed: int, data: str, rows: int, epochs: tuple[int, int]) -> tuple[float, None]:
-    """Our processor time over theirs for the dense network, of as many epochs."""
+    """Return our processor time divided by theirs for the dense network, with equally many epochs."""
     from sparselin.neural import LassoNetSettings
 
     with _one_thread():
@@ -96,7 +100,7 @@ def _theirs(
     lambda_seq: Any = None,
     **options: Any,
 ) -> tuple[Any, float]:
-    """lassonet's path, of an own dense network or from a state, and its processor time."""
+    """Run lassonet's path, from a dense network that it trains or from a state; return it and its time."""
     from lassonet import LassoNetClassifier
 
     class Given(LassoNetClassifier):  # type: ignore[misc]
@@ -115,7 +119,7 @@ def _theirs(
 
 
 def _ours(given: Table, seed: int, state: Any, settings: Any, **options: Any) -> tuple[Any, float]:
-    """Our path and its processor time, from the state if there is one."""
+    """Run our path, from the state if there is one; return it and its processor time."""
     from sparselin.neural import lassonet_path
 
     X, y, X_val, y_val = given
@@ -129,7 +133,7 @@ def _ours(given: Table, seed: int, state: Any, settings: Any, **options: Any) ->
 
 
 def _network(given: Table, state: Any) -> Any:
-    """Our network, with the weights of theirs."""
+    """Return our network, with their weights if a state is given."""
     from sparselin.neural import SkipNetwork, mlp
 
     d, q = given.X.shape[1], int(given.y.max()) + 1
@@ -142,7 +146,7 @@ def _network(given: Table, state: Any) -> Any:
 
 
 def _objective(given: Table, state: Any, lam: float) -> float:
-    """L + λΣ‖θ_j‖ of their weights on the training rows, by our network."""
+    """Return L + λΣ‖θ_j‖ of their weights on the training rows, computed by our network."""
     import torch
 
     network = _network(given, state)
@@ -153,7 +157,7 @@ def _objective(given: Table, state: Any, lam: float) -> float:
 
 
 class _one_thread:
-    """PyTorch on one thread: then the processor's time is that of the work."""
+    """A context in which PyTorch has one thread, so that the processor time is that of the work."""
 
     def __enter__(self) -> None:
         import torch

@@ -1,11 +1,12 @@
-"""`python -m benchmarks.lassonet_scores`: test scores and seconds of our LassoNet path and lassonet 0.0.21's.
+"""Compare test scores and seconds of our LassoNet path and of lassonet 0.0.21.
 
-Both have their defaults but for the growth, the same rows for training, validation and testing, the same
-standardized numbers and the same initial weights. They run in turn in one process, on one thread; the first
-one alternates. A cell (data, growth, k) compares the first network of each path that has at most k features:
-the accuracy on the test rows, or R² for regressions. The difference is the mean over the seeds of our score
-less theirs, with its standard error; a cell fails if it is below −2 standard errors or −0.05. Seconds are
-means over the seeds, of the processor and, in brackets, of the clock; the dense networks are included.
+Both packages use their defaults except for the growth, the same rows for training, validation and testing,
+the same standardized numbers and the same initial weights. They run in turn in one process, on one thread,
+and each seed changes which one runs first. A cell (data, growth, k) compares the first network of each path
+that has at most k features, by the accuracy on the test rows, or by R² for regressions. The difference is the
+mean over the seeds of our score less theirs, with its standard error. A cell fails if the difference is below
+−2 standard errors or below −0.05. Seconds are means over the seeds, of processor time and, in brackets, of
+wall time; they include the training of the dense networks.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ CLASSES = ("cancer", "digits")
 
 
 class Part(NamedTuple):
-    """Rows of standardized features, and their classes or standardized targets."""
+    """A part of the data: rows of standardized features, and their classes or standardized targets."""
 
     X: np.ndarray
     y: np.ndarray
 
 
 class Found(NamedTuple):
-    """A path's test score for each k, and its seconds of the processor and of the clock."""
+    """The result of a path: its test score for each k, and its seconds of processor and wall time."""
 
     scores: list[float]
     processor: float
@@ -73,14 +74,14 @@ def parts(name: str, seed: int) -> list[Part]:
 
 
 def score(output: np.ndarray, y: np.ndarray, labels: bool) -> float:
-    """Return the accuracy, or R²."""
+    """Return the accuracy if there are labels, otherwise R²."""
     if labels:
         return float((output.argmax(axis=1) == y).mean())
     return float(1 - ((output[:, 0] - y) ** 2).sum() / ((y - y.mean()) ** 2).sum())
 
 
 def initial(name: str, data: list[Part], seed: int) -> Any:
-    """Return a skip network of ours, whose weights both paths begin with."""
+    """Return our skip network with the weights from which both paths start."""
     import torch
 
     from sparselin.neural import SkipNetwork, mlp
@@ -91,8 +92,8 @@ def initial(name: str, data: list[Part], seed: int) -> Any:
         return SkipNetwork(mlp(d, [HIDDEN], q), d, q)
 
 
-def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
-    """Return the result, and the seconds of the processor and of the clock."""
+def time_work(work: Callable[[], Any]) -> tuple[Any, float, float]:
+    """Return the result, and the seconds of processor time and of wall time."""
     clock, processor = time.perf_counter(), time.process_time()
     found = work()
     return found, time.process_time() - processor, time.perf_counter() - clock
@@ -106,7 +107,7 @@ def our_path(name: str, data: list[Part], growth: float, seed: int) -> Found:
 
     train, validation, test = data
     network, labels = initial(name, data, seed), name in CLASSES
-    path, processor, clock = timed(
+    path, processor, clock = time_work(
         lambda: lassonet_path(
             network, train.X, train.y, loss="cross_entropy" if labels else "squared", rng=seed,
             validation=tuple(validation), settings=LassoNetSettings(growth=growth), keep="states",
@@ -122,7 +123,7 @@ def our_path(name: str, data: list[Part], growth: float, seed: int) -> Found:
 
 
 def their_path(name: str, data: list[Part], growth: float, seed: int) -> Found:
-    """Run the package lassonet."""
+    """Run the path of the package lassonet."""
     import lassonet
     import torch
 
@@ -140,7 +141,7 @@ def their_path(name: str, data: list[Part], growth: float, seed: int) -> Found:
     model = Given(hidden_dims=(HIDDEN,), path_multiplier=growth, torch_seed=seed, verbose=0, device="cpu")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        path, processor, clock = timed(
+        path, processor, clock = time_work(
             lambda: model.path(*train, X_val=validation.X, y_val=validation.y, return_state_dicts=True)
         )
     scores = []
@@ -154,7 +155,7 @@ def their_path(name: str, data: list[Part], growth: float, seed: int) -> Found:
 
 
 def lines(name: str, growth: float, seeds: list[int]) -> Iterator[str]:
-    """Rows of the table, one for each k; the seconds are in the first."""
+    """Yield the rows of the table, one for each k; the first one has the seconds."""
     ours, theirs = [], []
     for seed in seeds:
         data = parts(name, seed)
@@ -176,11 +177,12 @@ def lines(name: str, growth: float, seeds: list[int]) -> Iterator[str]:
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lassonet_scores", description=__doc__)
     parser.add_argument("--data", nargs="+", choices=list(SIZES), default=list(SIZES))
     parser.add_argument("--growth", nargs="+", type=float, default=[1.05, 1.02])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
-    parser.add_argument("--quick", action="store_true", help="diabetes at growth 1.2, seeds 0 and 1")
+    parser.add_argument("--quick", action="store_true", help="run only diabetes, growth 1.2, seeds 0 and 1")
     chosen = parser.parse_args()
     if chosen.quick:
         chosen.data, chosen.growth, chosen.seeds = ["diabetes"], [1.2], [0, 1]

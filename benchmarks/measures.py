@@ -1,4 +1,4 @@
-"""Rows that are one number with a bound: memory, start-up, many small designs. A fresh process for most."""
+"""Measures: rows with one number and a bound. Most are measured in a new process."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ ROOT = Path(__file__).parent.parent
 
 @dataclasses.dataclass(frozen=True)
 class Measure:
-    """take(seed, **size) returns the value of one seed and, where there is something to check, an Outcome.
+    """A measure: take(seed, **size) returns the value of one seed, and an Outcome or None.
 
-    Without a bound it is there for comparison.
+    `at_most` is the bound; a measure without a bound is for comparison only.
     """
 
     key: str
@@ -38,7 +38,7 @@ class Measure:
 
 
 def run_measure(measure: Measure, options: Options) -> dict[str, Any]:
-    """The row: the median over the seeds."""
+    """Measure each seed and return the row, whose value is the median over the seeds."""
     row: dict[str, Any] = {
         "key": measure.key,
         "title": measure.title,
@@ -56,9 +56,9 @@ def run_measure(measure: Measure, options: Options) -> dict[str, Any]:
     for seed in options.seeds:
         try:
             value, outcome = measure.take(seed, **(measure.toy if options.toy else measure.size))
-        except FileNotFoundError as error:  # data that are to be brought
+        except FileNotFoundError as error:  # the data must be supplied by the user
             return row | {"skipped": str(error)}
-        except Exception as error:  # what is measured may be broken; the others shall still run
+        except Exception as error:  # a broken measure must not stop the others
             row |= {"skipped": f"{type(error).__name__}: {error}", "correct": False}
             return row
         values.append(value)
@@ -71,7 +71,7 @@ def run_measure(measure: Measure, options: Options) -> dict[str, Any]:
 
 
 def sweep(seed: int, n: int, d: int, k: int, designs: int) -> tuple[float, Outcome]:
-    """Seconds per million designs, drawing them included."""
+    """Measure the seconds per million designs, which include drawing them."""
     from sparselin.verification.gaussian_sweep import sweep_gaussian
 
     _warm_sweep(n, d, k)
@@ -83,7 +83,7 @@ def sweep(seed: int, n: int, d: int, k: int, designs: int) -> tuple[float, Outco
 
 
 def best_subset(seed: int, n: int, d: int, k: int) -> tuple[float, Outcome]:
-    """Seconds until the best subset is proved, within a minute."""
+    """Measure the seconds until the best subset is proved optimal, at most a minute."""
     from sparselin import best_subset as call
 
     data = designs.half_noise(seed, n, d, k)
@@ -96,17 +96,19 @@ def best_subset(seed: int, n: int, d: int, k: int) -> tuple[float, Outcome]:
 
 @functools.cache
 def _warm_sweep(n: int, d: int, k: int) -> None:
+    """Run a small sweep once, so that compiling is not timed."""
     from sparselin.verification.gaussian_sweep import sweep_gaussian
 
     sweep_gaussian(n, d, k, 10, 0)
 
 
 def memory(seed: int, n: int, d: int, k: int) -> tuple[float, None]:
-    """Extra bytes of omp at its peak over the bytes of X: by the resident set or by tracemalloc, the larger.
+    """Measure the peak of the extra memory of omp as a share of the bytes of X.
 
-    The high-water mark of the resident set includes everything but reused memory: so malloc is set to return
-    freed memory. A smaller problem first, so that compiling and the buffers of BLAS do not count;
-    X is drawn in place, so that the mark before is the memory in use.
+    It is the larger of the values from the resident set and from tracemalloc. The high-water mark of the
+    resident set does not count reused memory, so malloc is set to return freed memory. A smaller problem runs
+    first, so that compiling and the buffers of BLAS do not count. X is drawn in place, so that the mark
+    before the call is the memory in use.
     """
     code = f"""
 import resource, sys, tracemalloc, numpy as np, sparselin as sl
@@ -126,11 +128,11 @@ tracemalloc.start()
 sl.omp(X, y, {k})
 print(max(resident, tracemalloc.get_traced_memory()[1]) / X.nbytes)
 """
-    giving_back = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
-    return float(_fresh(code, **giving_back)), None
+    return_freed = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
+    return float(_run_in_new_process(code, **return_freed)), None
 
 
-SMALL, BIGGER = "(300, 1000, 20)", "(1500, 10000, 50)"  # by single picks, by blocks
+SMALL, BIGGER = "(300, 1000, 20)", "(1500, 10000, 50)"  # solved by single picks, and by blocks
 FIRST_AND_SECOND = """
 import time, numpy as np, sparselin as sl
 {before}
@@ -159,62 +161,67 @@ AFTER_NUMBA = "import numpy as np; from benchmarks.one_line import one_line; one
 
 
 def import_time(seed: int, modules: str = "sparselin") -> tuple[float, None]:
-    """Seconds of the import statement alone."""
+    """Measure the seconds of the import statement alone."""
     code = f"import time; t = time.perf_counter(); import {modules}; print(time.perf_counter() - t)"
     return _in_second_process(code), None
 
 
 def warm_start(seed: int, before: str = "") -> tuple[float, None]:
-    """First call less second call, after `before` has been run."""
+    """Measure the first call of omp less the second, after the code `before`."""
     return _in_second_process(FIRST_AND_SECOND.format(before=before, sizes=SMALL)), None
 
 
 def numba_start(seed: int) -> tuple[float, None]:
-    """First call less second call of a function of one line.
+    """Measure the first call less the second of a cached Numba function of one line.
 
-    It is what Numba does once in every process: import SciPy's BLAS and its own implementations, and
-    register these with the compiler, for any first function, even from the cache.
+    This is the time that Numba needs once in every process: for its first function, even a cached one, it
+    imports SciPy's BLAS and its own implementations, and registers these with the compiler.
     """
     return _in_second_process(NUMBA_ALONE), None
 
 
 def cold_start(seed: int) -> tuple[float, None]:
-    """First calls less second calls, on a small and a bigger problem, which take other kernels."""
+    """Measure first calls less second calls without cached kernels, on a small and a bigger problem.
+
+    The two problems use different kernels.
+    """
     return _with_empty_cache(f"{SMALL}, {BIGGER}"), None
 
 
 def cold_start_of_steps(seed: int) -> tuple[float, None]:
-    """The same on the small problem alone."""
+    """Measure the first call less the second without cached kernels, on the small problem alone."""
     return _with_empty_cache(SMALL), None
 
 
 def _with_empty_cache(sizes: str) -> float:
+    """Return the seconds of first calls less second calls in a process with an empty cache of kernels."""
     with tempfile.TemporaryDirectory() as folder:
         code = FIRST_AND_SECOND.format(before="", sizes=sizes)
-        return float(_fresh(code, NUMBA_CACHE_DIR=folder))
+        return float(_run_in_new_process(code, NUMBA_CACHE_DIR=folder))
 
 
 def _in_second_process(code: str) -> float:
-    """What the code prints in a process that finds bytecode and kernels cached by an earlier one."""
-    _once(code)
-    return float(_fresh(code))
+    """Return the number that the code prints in a process that finds bytecode and kernels cached."""
+    _run_once(code)
+    return float(_run_in_new_process(code))
 
 
 @functools.cache
-def _once(code: str) -> None:
-    _fresh(code)
+def _run_once(code: str) -> None:
+    """Run the code in a new process, unless it was run before."""
+    _run_in_new_process(code)
 
 
-def _fresh(code: str, **environment: str) -> str:
-    """What a new process prints; it may keep bytecode, which an installed package has."""
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+def _run_in_new_process(code: str, **environment: str) -> str:
+    """Return the output of the code in a new process, which may store bytecode like an installed package."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         check=False,
         cwd=ROOT,
-        env=kept | environment,
+        env=inherited | environment,
     )
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])

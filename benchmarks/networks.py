@@ -1,6 +1,6 @@
-"""Rows of networks: Sequential Attention beside plain training of the same network, and the marginal gains.
+"""Measures of networks: the cost of Sequential Attention compared with plain training, and marginal gains.
 
-PyTorch is imported inside the functions: without it the rows are skipped.
+PyTorch is imported inside the functions; without it the rows are skipped.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 
 from benchmarks.contest import Outcome
-from benchmarks.timing import interleaved
+from benchmarks.timing import interleave
 
-HIDDEN = 67  # units of the one hidden layer of the papers' networks
-BATCH = 256  # of the authors' efficiency runs (Table 4)
+HIDDEN = 67  # units of the single hidden layer in the papers' networks
+BATCH = 256  # the batch size of the authors' efficiency runs (Table 4)
 
 
 def attention_cost(
     seed: int, n: int, k: int, network: str, folded: bool, source: str = "auto", threads: int = 2
 ) -> tuple[float, Outcome]:
-    """Seconds of two epochs of Sequential Attention over those of a plain loop, its warm-up included.
+    """Measure the seconds of two epochs of Sequential Attention, with warm-up, over those of a plain loop.
 
-    The plain loop draws batches alike, and has neither checks nor records. Images by `sparselin.datasets`.
+    The plain loop draws the same batches, without checks and records. The images come from
+    `sparselin.datasets`.
     """
     import torch
     from torch.nn import functional as F
@@ -53,7 +54,7 @@ def attention_cost(
     torch.set_num_threads(threads)
     try:
         path, _ = attention(), plain()
-        seconds = interleaved(
+        seconds = interleave(
             {"plain": plain, "attention": attention}, runs=15, least_runs=5, pause=0.0, budget=5.0
         )
     finally:
@@ -63,11 +64,11 @@ def attention_cost(
 
 
 def gains_on_digits(seed: int, k: int, epochs: int, repeats: int) -> tuple[float, None]:
-    """Spearman's correlation of attention and true marginal gains on scikit-learn's digits, given k pixels.
+    """Measure Spearman's correlation of attention and true marginal gains on the digits, given k pixels.
 
-    The k pixels are those that Sequential Attention selects first; for each of the others a network is
-    trained (Appendix B.6 of *Sequential Attention for Feature Selection*). After 49 pixels 15 are left, of
-    gains so small that they hardly agree from one training to the next (`repeatability`).
+    Sequential Attention selects these k pixels first. For each of the other pixels a network is trained
+    (Appendix B.6 of *Sequential Attention for Feature Selection*). After 49 pixels 15 remain, and their gains
+    are so small that they differ from one training to the next (`repeatability`).
     """
     from sparselin.neural import SequentialAttention, mlp
     from sparselin.neural.batches import Shuffled
@@ -89,7 +90,7 @@ def gains_on_digits(seed: int, k: int, epochs: int, repeats: int) -> tuple[float
 
 
 def images(n: int, source: str) -> tuple[Any, tuple[int, int]]:
-    """The first n images as `Rows` of pixels in [0, 1], and their height and width."""
+    """Return the first n images as `Rows` of pixels in [0, 1], and their height and width."""
     import torch
 
     from sparselin.datasets import images as read
@@ -103,7 +104,10 @@ def images(n: int, source: str) -> tuple[Any, tuple[int, int]]:
 
 
 def _network(kind: str, height: int, width: int) -> Any:
-    """Of 10 outputs: "mlp", the papers'; "deep", three hidden layers; "conv", two convolutions."""
+    """Return a network with 10 outputs.
+
+    "mlp" is that of the papers, "deep" has three hidden layers, and "conv" has two convolutions.
+    """
     from torch import nn
 
     from sparselin.neural import mlp

@@ -1,4 +1,4 @@
-"""The least that Numba can be asked for: the start-up of any package that uses it costs at least this."""
+"""A Numba function of one line, whose first call costs the least start-up of any package that uses Numba."""
 
 from __future__ import annotations
 
@@ -9,4 +9,5 @@ import numba
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def one_line(x: Any) -> Any:
+    """Return the first entry."""
     return x[0]

@@ -1,4 +1,4 @@
-"""What is written: results.json, RESULTS.md, lines on the terminal; and on which machine it was measured."""
+"""The reports: results.json, RESULTS.md, lines on the terminal, and the description of the machine."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from threadpoolctl import threadpool_info
 from benchmarks import scaling
 from benchmarks.entrants import peer_versions
 
-JUDGED = ("goal", "met", "right")
+VERDICTS = ("goal", "met", "right")
 
 
 def write(folder: Path, results: dict[str, Any]) -> None:
+    """Write results.json, RESULTS.md and the chart."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(results, indent=1, ensure_ascii=False, default=float)
     (folder / "results.json").write_text(text + "\n", encoding="utf-8")
@@ -28,6 +29,7 @@ def write(folder: Path, results: dict[str, Any]) -> None:
 
 
 def redraw(folder: Path) -> None:
+    """Write RESULTS.md and the chart again, from results.json."""
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     (folder / "RESULTS.md").write_text(markdown(results), encoding="utf-8")
     if results["scaling"]:
@@ -38,7 +40,10 @@ def redraw(folder: Path) -> None:
 
 
 def cells(row: dict[str, Any], ways: int) -> tuple[str, ...]:
-    """Its title, times and ratios, two cells for each way of timing or for a measure, and the judgement."""
+    """Return the cells of a row: title, times and ratios, goal, and verdicts.
+
+    Times and ratios are two cells for each way of timing, or two cells of a measure.
+    """
     if row["skipped"]:
         empty = ("",) * (2 * ways - 2 if row["kind"] == "contest" else 0)
         return row["title"], "skipped", row["skipped"], *empty, row["goal"], "", _right(row)
@@ -51,13 +56,14 @@ def cells(row: dict[str, Any], ways: int) -> tuple[str, ...]:
 
 
 def _way(row: dict[str, Any], way: dict[str, Any]) -> tuple[str, str]:
-    """Our time, and the peers'."""
+    """Return our time, and the ratios of the peers."""
     ratios = [f"{name} {p['ratio']:.3g} ({p['worst']:.3g})" for name, p in way["peers"].items()]
     ratios += [f"{name} –" for name in row["absent"] if name not in way["peers"]]
     return f"{way['ms']:.3g} ms", ", ".join(ratios)
 
 
 def _met(row: dict[str, Any]) -> str:
+    """Return whether the goals are met, in words."""
     if row["met"] is None:
         return "" if not row["goal"] else "not measured"
     if row["kind"] == "measure":
@@ -65,15 +71,16 @@ def _met(row: dict[str, Any]) -> str:
     missed = [goal["peer"] for goal in row["goals"] if goal["met"] is False]
     if missed:
         return "no" if len(row["goals"]) == 1 else f"no: {', '.join(missed)}"
-    return "yes, stretch" if any(goal["stretch"] for goal in row["goals"]) else "yes"
+    return "yes, also the harder one" if any(goal["harder"] for goal in row["goals"]) else "yes"
 
 
 def _right(row: dict[str, Any]) -> str:
+    """Return whether the answers are right, in words."""
     return {True: "yes", False: "NO", None: ""}[row["correct"]]
 
 
 def line(row: dict[str, Any]) -> str:
-    """One row for the terminal while the rest is running."""
+    """Return the line of a row for the terminal."""
     _, *times, goal, met, right = cells(row, 1)
     notes = [f"goal {goal}: {met}"] if goal and met else []
     notes += [f"right: {right}"] if right else []
@@ -86,51 +93,54 @@ def line(row: dict[str, Any]) -> str:
 
 
 def markdown(results: dict[str, Any]) -> str:
+    """Return the page RESULTS.md."""
     rows, options, pauses = results["rows"], results["options"], results["options"]["pauses"]
     kinds = list(dict.fromkeys(_kind(row) for row in rows))
     rows = sorted(rows, key=lambda row: kinds.index(_kind(row)))
     contests = [row for row in rows if row["kind"] == "contest"]
-    measured = [row for row in rows if row["kind"] == "measure"]
+    measures = [row for row in rows if row["kind"] == "measure"]
     parts = [
         "# Results",
-        f"Written by `make bench`; [README.md](README.md) says how it measures. {results['date']}, "
+        f"Written by `make bench`; [README.md](README.md) describes the method. {results['date']}, "
         f"{results['seconds'] / 60:.0f} minutes.",
-        "*ours*: the median. *peer / ours*: how many times our time the peer took, the median over the "
-        "seeds of the median over the rounds, and in brackets the worst seed. Goals are about the first of "
-        "both ways; one in brackets is a stretch. *right*: our answers are those of the textbook, or proved "
-        "(below).",
-        *_table(("job", *_ways(pauses), *JUDGED), [cells(row, len(pauses)) for row in contests]),
-        *_table(("measure", "ours", "over the seeds", *JUDGED), [cells(row, 1) for row in measured]),
-        *(["![time of OMP against d and against n](scaling.png)"] if results["scaling"] else []),
+        "*ours* is our median time. *peer / ours* is the time of the peer divided by ours: the median over "
+        "the seeds of the median over the rounds, with the worst seed in brackets. Goals are for the first "
+        "of the two ways of timing; a second, harder goal is in brackets. *right* says whether our answers "
+        "are those of the textbook, or proved (below).",
+        *_table(("job", *_ways(pauses), *VERDICTS), [cells(row, len(pauses)) for row in contests]),
+        *_table(("measure", "ours", "over the seeds", *VERDICTS), [cells(row, 1) for row in measures]),
+        *(["![time of OMP by d and by n](scaling.png)"] if results["scaling"] else []),
         "## The answers",
         _answers(rows),
         *footnotes(results),
-        "## Where and how",
+        "## The machine",
         _setting(results),
-        f"Again: `{results['command']}`, with seeds {', '.join(map(str, options['seeds']))}, at most "
-        f"{options['runs']} rounds.",
+        f"To repeat this: `{results['command']}`, with seeds {', '.join(map(str, options['seeds']))} and at "
+        f"most {options['runs']} rounds.",
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def _kind(row: dict[str, Any]) -> str:
+    """Return the kind of a row, the first part of its key."""
     return str(row["key"]).split("/")[0]
 
 
 def _ways(pauses: list[float]) -> list[str]:
+    """Return the headings of the two columns for each pause."""
     names = ["back to back" if pause == 0 else f"after {1e3 * pause:g} ms of pause" for pause in pauses]
     return [cell for name in names for cell in (f"ours, {name}", "peer / ours (worst seed)")]
 
 
 def _table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
-    """The table, if it has rows."""
+    """Return the table in a list, which is empty if there are no rows."""
     lines = [header, ("---", "--:", *["---"] * (len(header) - 2)), *rows]
     text = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines)
     return [text] if rows else []
 
 
 def _answers(rows: list[dict[str, Any]]) -> str:
-    """The wrong ones in full, of the others the first seed."""
+    """List the outcomes: all seeds of wrong rows, and the first seed of the others."""
     lines = []
     for row in rows:
         outcomes = row["outcomes"] if row["correct"] is False else row["outcomes"][:1]
@@ -139,6 +149,7 @@ def _answers(rows: list[dict[str, Any]]) -> str:
 
 
 def footnotes(results: dict[str, Any]) -> list[str]:
+    """Return the notes on peers and rows that were skipped, as a list of at most one text."""
     notes = [f"{module} is skipped: {why}." for module, why in results["skipped"].items()]
     for row in results["rows"]:
         if row["skipped"]:
@@ -150,11 +161,12 @@ def footnotes(results: dict[str, Any]) -> list[str]:
 
 
 def _setting(results: dict[str, Any]) -> str:
+    """Return the lines on the machine, its load and the versions."""
     machine = results["machine"]
     lines = {
         "machine": f"{machine['cpu']}, {machine['cores']} cores, caches {machine['caches']}, "
         f"{machine['memory']}, {machine['system']}",
-        "threads": f"{results['options']['threads']} for all",
+        "threads": f"{results['options']['threads']} for all entrants",
         "load": f"{machine['load_average']} at the start, {results['load_average_at_the_end']} at the end",
         "versions": ", ".join(f"{name} {version}" for name, version in machine["versions"].items()),
         "peers": ", ".join(f"{name} {version}" for name, version in machine["peers"].items()),
@@ -167,6 +179,7 @@ def _setting(results: dict[str, Any]) -> str:
 
 
 def machine(threads: int) -> dict[str, Any]:
+    """Describe the machine and the versions of all packages."""
     packages = ("numpy", "scipy", "numba", "threadpoolctl", "sparselin")
     return {
         "cpu": _cpu(),
@@ -189,11 +202,12 @@ def machine(threads: int) -> dict[str, Any]:
 
 
 def load_average() -> str:
+    """Return the load of the last minute."""
     return f"{os.getloadavg()[0]:.2f}" if hasattr(os, "getloadavg") else "unknown"
 
 
 def _cpu() -> str:
-    """The model as the kernel gives it."""
+    """Return the model of the processor, from the kernel."""
     for text in _read(Path("/proc/cpuinfo")).splitlines():
         if text.startswith("model name"):
             return text.split(":", 1)[1].strip()
@@ -201,6 +215,7 @@ def _cpu() -> str:
 
 
 def _caches() -> str:
+    """Return the sizes of the processor's caches."""
     folders = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
     sizes = [
         f"L{level}{ {'Data': 'd', 'Instruction': 'i'}.get(kind, '') } {size}"
@@ -213,11 +228,13 @@ def _caches() -> str:
 
 
 def _memory() -> str:
+    """Return the size of the memory."""
     first = _read(Path("/proc/meminfo")).splitlines()
     return f"{int(first[0].split()[1]) / 2**20:.0f} GiB" if first else "memory unknown"
 
 
 def _read(path: Path) -> str:
+    """Return the text of a file, or nothing if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8").strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.scale`: `sl.compress` on long data, each figure in a process of its own."""
+"""Measure `sl.compress` on data longer than memory; each figure is measured in its own process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import sparselin as sl
-from benchmarks.timing import interleaved
+from benchmarks.timing import interleave
 from sparselin.scale.chunks import chunk_of
 from sparselin.scale.form import form_of
 from sparselin.scale.partial import absorb, nothing
@@ -35,21 +35,22 @@ FORM = {"weights": None, "columns": None, "forced": (), "categories": (), **SETT
 CLUSTER = {"threads_per_worker": 1, "dashboard_address": ":0", "processes": True}
 
 
-def answer(said: str, goal: str, met: bool | None, **numbers: Any) -> dict[str, Any]:
-    return {"said": said, "goal": goal, "met": met, "numbers": numbers}
+def answer(text: str, goal: str, met: bool | None, **numbers: Any) -> dict[str, Any]:
+    """Return the record of a figure: the text for the table, its goal, whether it is met, and the numbers."""
+    return {"text": text, "goal": goal, "met": met, "numbers": numbers}
 
 
 def factoring(toy: bool, d: int, goal: float) -> dict[str, Any]:
-    """Rows a second of the processor's time on one core, chunks being in memory: the median of rounds."""
+    """Measure the rows per second of processor time on one core, with chunks in memory."""
     rates = rates_of(toy, d)
     rate, best = statistics.median(rates), max(rates)
     flops = 2 * d * d * rate / 1e9
-    said = f"{rate / 1e6:.2f}·10⁶ rows/s a core (best {best / 1e6:.2f}), {flops:.0f} GFlop/s by 2nd²"
-    return answer(said, f"≥ {goal / 1e6:g}·10⁶ rows/s", rate >= goal, rate=rate, best=best, d=d)
+    text = f"{rate / 1e6:.2f}·10⁶ rows/s per core (best {best / 1e6:.2f}), {flops:.0f} GFlop/s by 2nd²"
+    return answer(text, f"≥ {goal / 1e6:g}·10⁶ rows/s", rate >= goal, rate=rate, best=best, d=d)
 
 
 def rates_of(toy: bool, d: int) -> list[float]:
-    """Rows of d numbers that are factored in a second of the processor's time, in each round."""
+    """Return for each round how many rows of d numbers are factored per second of processor time."""
     rows, rates = (20_000 if toy else 4 * 10**7 // d), []
     chunk = chunk_of(np.random.default_rng(0).standard_normal((rows, d)))
     form = form_of(chunk, y=d - 1, **FORM)
@@ -62,19 +63,22 @@ def rates_of(toy: bool, d: int) -> list[float]:
 
 
 def model(toy: bool) -> dict[str, Any]:
-    """Seconds a row are 8m/c + 2m²/f: c and f from m = 40 and 200, checked at m = 20, 80, 120 and 400."""
+    """Fit the cost model, seconds per row = 8m/c + 2m²/f, and check it.
+
+    c and f are fitted at m = 40 and 200, and checked at m = 20, 80, 120 and 400.
+    """
     seconds = {m: 1 / statistics.median(rates_of(toy, m)) for m in (40, 200, 20, 80, 120, 400)}
     sides = np.array([seconds[m] for m in (40, 200)])
     c, f = 1 / np.linalg.solve([[8 * m, 2 * m * m] for m in (40, 200)], sides)
     ratios = {m: seconds[m] / (8 * m / c + 2 * m * m / f) for m in (20, 80, 120, 400)}
-    said = f"c = {c / 1e9:.1f} GB/s, f = {f / 1e9:.0f} GFlop/s; measured over predicted: "
-    said += ", ".join(f"{ratio:.2f} at m = {m}" for m, ratio in ratios.items())
+    text = f"c = {c / 1e9:.1f} GB/s, f = {f / 1e9:.0f} GFlop/s; measured over predicted: "
+    text += ", ".join(f"{ratio:.2f} at m = {m}" for m, ratio in ratios.items())
     met = all(0.5 < ratio < 2 for ratio in ratios.values())
-    return answer(said, "within a factor of 2", met, c=c, f=f)
+    return answer(text, "within a factor of 2", met, c=c, f=f)
 
 
-def written(path: Path, rows: int, columns: int, group: int) -> None:
-    """A Parquet of noise, uncompressed, in row groups."""
+def write_parquet(path: Path, rows: int, columns: int, group: int) -> None:
+    """Write an uncompressed Parquet file of noise, in row groups."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -90,19 +94,19 @@ def written(path: Path, rows: int, columns: int, group: int) -> None:
 
 
 def overlap(toy: bool) -> dict[str, Any]:
-    """Parquet: both at once against reading alone and factoring alone."""
+    """Compare reading and factoring a Parquet file together with reading alone and factoring alone."""
     rows, d = (30_000, 10) if toy else (600_000, 100)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.parquet"
-        written(path, rows, d, rows // 3)
+        write_parquet(path, rows, d, rows // 3)
         wanted = Wanted(None, ())
 
         def chunks() -> Iterator[Any]:
             for piece in open_source(path, wanted).chunks(0):
                 yield chunk_of(piece.raw)
 
-        kept = list(chunks())
-        form = form_of(kept[0], y="c0", **FORM)
+        in_memory = list(chunks())
+        form = form_of(in_memory[0], y="c0", **FORM)
 
         def read() -> None:
             for chunk in chunks():
@@ -111,7 +115,7 @@ def overlap(toy: bool) -> dict[str, Any]:
 
         def factor() -> None:
             partial = nothing(form)
-            for number, chunk in enumerate(kept):
+            for number, chunk in enumerate(in_memory):
                 partial = absorb(partial, chunk, number, form)
 
         def apart() -> None:
@@ -123,26 +127,26 @@ def overlap(toy: bool) -> dict[str, Any]:
         calls = {"read": read, "factor": factor, "both": lambda: sl.compress(path, y="c0"), "apart": apart}
         for call in calls.values():
             call()
-        seconds = interleaved(calls, runs=2 if toy else 9, least_runs=2 if toy else 5, pause=0.0, budget=60.0)
+        seconds = interleave(calls, runs=2 if toy else 9, least_runs=2 if toy else 5, pause=0.0, budget=60.0)
     rounds = [dict(zip(seconds, values, strict=True)) for values in zip(*seconds.values(), strict=True)]
     slower = [max(one["read"], one["factor"]) for one in rounds]
     ratio = statistics.median(one["both"] / most for one, most in zip(rounds, slower, strict=True))
     least = statistics.median(one["apart"] / most for one, most in zip(rounds, slower, strict=True))
     middle = {name: statistics.median(values) for name, values in seconds.items()}
-    said = f"{ratio:.2f} × the slower (reading {middle['read']:.2f} s, factoring {middle['factor']:.2f} s; "
-    said += f"{rows:,} × {d}); as two threads that share nothing, which this machine then gave "
-    said += f"{least:.2f} ×: {ratio / least:.2f}"
-    return answer(said, "≤ 1.2 ×", ratio <= 1.2, ratio=ratio, share=least, **middle)
+    text = f"{ratio:.2f} × the slower (reading {middle['read']:.2f} s, factoring {middle['factor']:.2f} s; "
+    text += f"{rows:,} × {d}); two threads that share nothing took {least:.2f} ×, "
+    text += f"so relative to these it is {ratio / least:.2f}"
+    return answer(text, "≤ 1.2 ×", ratio <= 1.2, ratio=ratio, share=least, **middle)
 
 
 def status_of(field: str) -> int:
-    """Bytes of a field of /proc/self/status, or the peak of resident memory where there is none."""
+    """Return the bytes in a field of /proc/self/status."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return int(next(line.split()[1] for line in lines if line.startswith(field))) * 1024
 
 
-def generated(toy: bool) -> dict[str, Any]:
-    """39 features, of 10⁸ rows those that 5 minutes allow."""
+def long_stream(toy: bool) -> dict[str, Any]:
+    """Compress a generated stream of 10⁸ rows of 39 features, or of as many rows as 5 minutes allow."""
     rows, block = (200_000, 50_000) if toy else (10**8, 10**6)
     rng, limit = np.random.default_rng(0), 5.0 if toy else 300.0
     beta, started, made = np.arange(39) % 5 == 0, time.perf_counter(), [0, 0.0]
@@ -160,15 +164,15 @@ def generated(toy: bool) -> dict[str, Any]:
     peak = status_of("VmHWM")
     right = set(path.support.tolist()) == set(np.flatnonzero(beta).tolist())
     rate = made[0] / (seconds - made[1])
-    said = f"{made[0]:.3g} rows in {seconds:.0f} s ({made[1]:.0f} s of it to make them, "
-    said += f"{rate / 1e6:.2f}·10⁶ rows/s besides), {peak / 2**20:.0f} MiB at most, "
-    said += "the right features" if right else "WRONG features"
+    text = f"{made[0]:.3g} rows in {seconds:.0f} s ({made[1]:.0f} s of these to generate them, otherwise "
+    text += f"{rate / 1e6:.2f}·10⁶ rows/s), {peak / 2**20:.0f} MiB at most, "
+    text += "the right features" if right else "WRONG features"
     met = right and peak < 10**9
-    return answer(said, "10⁸ rows, < 1 GB", met, rows=made[0], seconds=seconds, peak=peak, rate=rate)
+    return answer(text, "10⁸ rows, < 1 GB", met, rows=made[0], seconds=seconds, peak=peak, rate=rate)
 
 
-def conditioned(toy: bool) -> dict[str, Any]:
-    """κ = 10⁸: the coefficients of a consistent system, and with noise their backward error."""
+def ill_conditioning(toy: bool) -> dict[str, Any]:
+    """Measure, at κ = 10⁸, the error of the coefficients without noise and the backward error with noise."""
     n, d, rng = (20_000 if toy else 400_000), 12, np.random.default_rng(0)
     V = np.linalg.qr(rng.standard_normal((d, d)))[0]
     U = np.linalg.qr(rng.standard_normal((n, d)))[0]
@@ -184,22 +188,24 @@ def conditioned(toy: bool) -> dict[str, Any]:
     ours, theirs = (float(np.abs(v - beta).max() / np.abs(beta).max()) for v in both(X @ beta))
     y = X @ beta + 1e-3 * rng.standard_normal(n) / np.sqrt(n)
     left = [backward(U, np.logspace(0, -8, d), y - X @ v, v) for v in both(y)]
-    said = f"coefficients to {ours:.0e}, by normal equations to {theirs:.0e}; with noise the backward error "
-    said += f"is {left[0]:.0e}, by normal equations {left[1]:.0e}"
-    return answer(said, "≤ 1e-7, normal equations wrong", ours <= 1e-7 and theirs > 1e-3, ours=ours,
+    text = f"coefficients to {ours:.0e}, by normal equations to {theirs:.0e}; with noise the backward error "
+    text += f"is {left[0]:.0e}, by normal equations {left[1]:.0e}"
+    return answer(text, "≤ 1e-7, normal equations wrong", ours <= 1e-7 and theirs > 1e-3, ours=ours,
                   normal=theirs, noisy=left)  # fmt: skip
 
 
 def backward(U: np.ndarray, s: np.ndarray, r: np.ndarray, v: np.ndarray) -> float:
-    """‖(XᵀX + ν²I)^(−½)Xᵀr‖/‖v‖, ν = ‖r‖/‖v‖, of X = U diag(s) V with ‖X‖ = 1: the least relative change of X
-    for which v solves the problem, to a factor below 2 (Karlson and Waldén, 1997).
+    """Return the backward error of v: the least relative change of X for which v solves the problem.
+
+    Up to a factor below 2 it is ‖(XᵀX + ν²I)^(−½)Xᵀr‖/‖v‖, ν = ‖r‖/‖v‖ (Karlson and Waldén, 1997). Here
+    X = U diag(s) V with ‖X‖ = 1.
     """
     nu = np.linalg.norm(r) / np.linalg.norm(v)
     return float(np.linalg.norm(s / np.hypot(s, nu) * (U.T @ r)) / np.linalg.norm(v))
 
 
 def array(toy: bool) -> Any:
-    """A Dask array that the workers make, each chunk in two blocks of columns: dask#3419 scaled down."""
+    """Return a Dask array that the workers generate, each chunk in two blocks of columns (dask#3419)."""
     import dask.array as da
 
     rows, block = (8_000, 500) if toy else (1_600_000, 40_000)
@@ -207,7 +213,7 @@ def array(toy: bool) -> Any:
 
 
 def workers(toy: bool) -> dict[str, Any]:
-    """One and two workers in turn, one that is killed, and the most memory of a worker."""
+    """Compare one Dask worker with two, kill a worker, and measure the peak memory of a worker."""
     import distributed
 
     x, found = array(toy), []
@@ -230,28 +236,26 @@ def workers(toy: bool) -> dict[str, Any]:
         for call in calls.values():
             call()
         runs = 1 if toy else 5
-        seconds = interleaved(calls, runs=runs, least_runs=runs, pause=0.0, budget=60.0)
+        seconds = interleave(calls, runs=runs, least_runs=runs, pause=0.0, budget=60.0)
         peak = max(clients[2].run(status_of, "VmHWM").values())
         with clients[2].as_current():
             found.append(sl.compress(x, y=0, progress=killer(clients[2])))
-    same = all((one.X == found[0].X).all() for one in found)
+    same = all((problem.X == found[0].X).all() for problem in found)
     gain, most = (
         statistics.median(a / b for a, b in zip(seconds[name, 1], seconds[name, 2], strict=True))
         for name in ("compress", "apart")
     )
-    one, two = (statistics.median(seconds["compress", count]) for count in (1, 2))
-    said = (
-        f"2 workers {gain:.2f} × 1 ({one:.1f} s, {two:.1f} s; tasks that share nothing gain {most:.2f} ×); "
-    )
-    said += f"a worker killed: {'the same bits' if same else 'OTHER BITS'}; a worker takes "
-    said += f"{peak / 2**20:.0f} MiB at most of {x.nbytes / 2**20:.0f} MiB"
+    alone, both = (statistics.median(seconds["compress", count]) for count in (1, 2))
+    text = f"2 workers are {gain:.2f} × as fast as 1 ({alone:.1f} s, {both:.1f} s; tasks that share nothing: "
+    text += f"{most:.2f} ×); after a worker was killed {'the same bits' if same else 'OTHER BITS'}; "
+    text += f"a worker uses at most {peak / 2**20:.0f} MiB of {x.nbytes / 2**20:.0f} MiB"
     return answer(
-        said, "≥ 1.5 ×, same bits", same and gain >= 1.5, gain=gain, most=most, same=same, peak=peak
+        text, "≥ 1.5 ×, same bits", same and gain >= 1.5, gain=gain, most=most, same=same, peak=peak
     )
 
 
 def burn(number: int) -> None:
-    """Some tenths of a second of factoring."""
+    """Factor for some tenths of a second."""
     chunk = chunk_of(np.random.default_rng(number).standard_normal((100_000, 60)))
     form = form_of(chunk, y=0, **FORM)
     for _ in range(2):
@@ -259,7 +263,7 @@ def burn(number: int) -> None:
 
 
 def killer(client: Any) -> Callable[[Any], None]:
-    """Kills one of the workers in the middle."""
+    """Return a callback that kills one of the workers in the middle of the pass."""
     victims = list(client.run(os.getpid).values())[:1]
 
     def kill(progress: Any) -> None:
@@ -269,8 +273,8 @@ def killer(client: Any) -> Callable[[Any], None]:
     return kill
 
 
-def resumed(toy: bool) -> dict[str, Any]:
-    """A pass over a memmap that ends in the middle, and goes on."""
+def resume(toy: bool) -> dict[str, Any]:
+    """Interrupt a pass over a memmap in the middle, and resume it from its checkpoint."""
     rows, d = (50_000, 8) if toy else (2_000_000, 40)
     with tempfile.TemporaryDirectory() as folder:
         A = np.memmap(Path(folder) / "A", np.float64, "w+", shape=(rows, d))
@@ -289,19 +293,19 @@ def resumed(toy: bool) -> dict[str, Any]:
         again: list[int] = []
         problem = sl.compress(A, checkpoint=path, progress=lambda p: again.append(p.chunks), **options)
     same = bool((problem.X == whole.X).all())
-    said = (
+    text = (
         f"{len(again)} of {whole.compressed.chunks} chunks read again, {'the same' if same else 'OTHER'} bits"
     )
-    return answer(said, "same bits", same and len(again) <= whole.compressed.chunks // 2 + 1)
+    return answer(text, "same bits", same and len(again) <= whole.compressed.chunks // 2 + 1)
 
 
 def row_group(toy: bool) -> dict[str, Any]:
-    """A row group of 3 GiB under a limit on the address space: 256 MiB, and 24 for stack and allocator."""
+    """Read a row group of 3 GiB with a limit on memory: 256 MiB, plus 24 for stack and allocator."""
     rows, d, memory = (400_000, 20, 2**25) if toy else (3 * 2**30 // 320, 40, 2**28)
     with tempfile.TemporaryDirectory() as folder:
         path, small = Path(folder) / "x.parquet", Path(folder) / "small.parquet"
-        written(path, rows, d, rows)
-        written(small, 5000, d, 5000)
+        write_parquet(path, rows, d, rows)
+        write_parquet(small, 5000, d, 5000)
         sl.compress(small, y="c0", memory=memory)
         limit = status_of("VmSize") + memory + 3 * 2**23
         before = status_of("VmRSS")
@@ -310,11 +314,9 @@ def row_group(toy: bool) -> dict[str, Any]:
         problem = sl.compress(path, y="c0", memory=memory)
         seconds, peak = time.perf_counter() - started, status_of("VmHWM") - before
     size = rows * d * 8
-    said = (
-        f"{size / 2**30:.2g} GiB read within a limit of {memory / 2**20:.0f} MiB above what the process had, "
-    )
-    said += f"{size / seconds / 2**20:.0f} MiB/s"
-    return answer(said, "done", problem.compressed.rows == rows, peak=peak, seconds=seconds)
+    text = f"{size / 2**30:.2g} GiB read with a limit of {memory / 2**20:.0f} MiB on additional memory, "
+    text += f"{size / seconds / 2**20:.0f} MiB/s"
+    return answer(text, "done", problem.compressed.rows == rows, peak=peak, seconds=seconds)
 
 
 FIGURES: dict[str, tuple[str, Callable[[bool], dict[str, Any]]]] = {
@@ -322,19 +324,20 @@ FIGURES: dict[str, tuple[str, Callable[[bool], dict[str, Any]]]] = {
     "factoring-200": ("factoring, d = 200", lambda toy: factoring(toy, 200, 0.25e6)),
     "model": ("the cost model", model),
     "overlap": ("reading and factoring overlap", overlap),
-    "generated": ("39 features, generated", generated),
-    "conditioned": ("κ = 10⁸", conditioned),
-    "resumed": ("checkpoint and resume", resumed),
-    "row-group": ("a row group longer than the memory", row_group),
+    "generated": ("a generated stream of 39 features", long_stream),
+    "conditioned": ("κ = 10⁸", ill_conditioning),
+    "resumed": ("checkpoint and resume", resume),
+    "row-group": ("a row group larger than the memory", row_group),
     "workers": ("Dask", workers),
 }
 
 
 def main(arguments: list[str] | None = None) -> int:
+    """Measure the figures, and write scale.json and SCALE.md."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
     parser.add_argument("--case", nargs="+", choices=FIGURES, default=list(FIGURES))
-    parser.add_argument("--toy", action="store_true", help="tiny sizes: does everything run?")
-    parser.add_argument("--alone", action="store_true", help="in this process; prints JSON")
+    parser.add_argument("--toy", action="store_true", help="use tiny sizes, to check that everything runs")
+    parser.add_argument("--alone", action="store_true", help="measure in this process and print JSON")
     parser.add_argument("--output", type=Path, default=HERE, help="folder for scale.json and SCALE.md")
     chosen = parser.parse_args(arguments)
     if chosen.alone:
@@ -343,15 +346,15 @@ def main(arguments: list[str] | None = None) -> int:
     path = chosen.output / "scale.json"
     found = json.loads(path.read_text()) if path.exists() else {}
     for name in chosen.case:
-        found[name] = fresh(name, chosen.toy)
-        print(f"{name}: {found[name]['said']}", flush=True)  # noqa: T201
+        found[name] = measure(name, chosen.toy)
+        print(f"{name}: {found[name]['text']}", flush=True)  # noqa: T201
     path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     (chosen.output / "SCALE.md").write_text(page(found), encoding="utf-8")
     return 0
 
 
-def fresh(name: str, toy: bool) -> dict[str, Any]:
-    """The figure, measured in a process with one BLAS thread and one arena of memory."""
+def measure(name: str, toy: bool) -> dict[str, Any]:
+    """Measure a figure in a new process with one BLAS thread and one arena of memory."""
     env = {
         **os.environ,
         "MALLOC_ARENA_MAX": "1",
@@ -366,22 +369,22 @@ def fresh(name: str, toy: bool) -> dict[str, Any]:
 
 
 def page(found: dict[str, Any]) -> str:
+    """Return the page SCALE.md."""
     lines = [
         "# Data longer than memory",
         "",
-        "Written by `make bench-scale`. *load*: the processes that ran on the two cores of the machine when "
-        "the figure was begun; ratios are medians over rounds, rates are of the processor's time.",
+        "Written by `make bench-scale`. *load* is the number of processes that ran on the two cores of the "
+        "machine when the measurement began. Ratios are medians over rounds; rates are per second of "
+        "processor time.",
         "",
         "| figure | measured | goal | met | load | date |",
         "| --- | --- | --- | --- | --: | --- |",
     ]
     for name, (words, _) in FIGURES.items():
         if name in found:
-            one = found[name]
-            met = "yes" if one["met"] else "no"
-            lines.append(
-                f"| {words} | {one['said']} | {one['goal']} | {met} | {one['load']} | {one['date']} |"
-            )
+            met = "yes" if found[name]["met"] else "no"
+            text, goal, load, date = (found[name][key] for key in ("text", "goal", "load", "date"))
+            lines.append(f"| {words} | {text} | {goal} | {met} | {load} | {date} |")
     return "\n".join([*lines, ""])
 
 

@@ -1,4 +1,4 @@
-"""Time of OMP against d and against n, k fixed, on logarithmic scales."""
+"""The time of OMP as a function of d and of n, for fixed k, on logarithmic scales."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks import designs
 from benchmarks.contest import Options, missing
 from benchmarks.entrants import gemvs, our_omp, sklearn_omp
-from benchmarks.timing import interleaved
+from benchmarks.timing import interleave
 
 K, N, D = 50, 1000, 5000
 DIMENSIONS = (500, 1000, 2000, 4000, 8000, 16000, 32000)
@@ -25,7 +25,7 @@ STYLES = {
 
 
 def measure(options: Options) -> dict[str, Any]:
-    """Medians of the rounds on noise, one seed for each size."""
+    """Measure the medians of the rounds on noise, with one seed for each size."""
     k, n, d = (5, 20, 60) if options.toy else (K, N, D)
     dimensions, samples = ((40, 80), (20, 40)) if options.toy else (DIMENSIONS, SAMPLES)
     entrants = [e for e in (our_omp, gemvs, sklearn_omp) if not missing(e.needs)]
@@ -35,7 +35,7 @@ def measure(options: Options) -> dict[str, Any]:
         calls = {e.name: functools.partial(e.call, data) for e in entrants}
         for call in calls.values():
             call()
-        seconds = interleaved(
+        seconds = interleave(
             calls,
             runs=min(options.runs, 5),
             least_runs=options.least_runs,
@@ -52,6 +52,7 @@ def measure(options: Options) -> dict[str, Any]:
 
 
 def draw(scaling: dict[str, Any], path: Path) -> None:
+    """Draw the chart of both measurements into a file."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -59,20 +60,21 @@ def draw(scaling: dict[str, Any], path: Path) -> None:
 
     figure, axes = plt.subplots(1, 2, figsize=(11, 5.2), sharey=True, layout="constrained")
     panels = [scaling["against d"], scaling["against n"]]
-    every = [1e3 * value for panel in panels for seconds in panel["seconds"] for value in seconds.values()]
-    limits = (min(every) / 2, max(every) * 2)
+    ms = [1e3 * value for panel in panels for seconds in panel["seconds"] for value in seconds.values()]
+    limits = (min(ms) / 2, max(ms) * 2)
     for axis, panel, across, fixed in zip(axes, panels, "dn", "nd", strict=True):
         _panel(axis, panel, limits)
         axis.set_xlabel(f"{across}      ({fixed} = {panel[fixed]}, k = {scaling['k']})", fontsize=12)
     axes[0].set_ylabel("milliseconds", fontsize=12)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=12)
-    figure.suptitle("OMP: time against the size of X (noise, float64)", fontsize=14)
+    figure.suptitle("Time of OMP by the size of X (noise, float64)", fontsize=14)
     figure.savefig(path, dpi=130)
     plt.close(figure)
 
 
 def _panel(axis: Any, panel: dict[str, Any], limits: tuple[float, float]) -> None:
+    """Draw one measurement, with dashed lines of slope 1."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     sizes, seconds = panel["sizes"], panel["seconds"]
@@ -80,7 +82,7 @@ def _panel(axis: Any, panel: dict[str, Any], limits: tuple[float, float]) -> Non
         if name in seconds[0]:
             ms = [1e3 * s[name] for s in seconds]
             axis.loglog(sizes, ms, color=colour, marker=marker, markersize=7, linewidth=2.2, label=name)
-    axis.loglog([], [], "--", color="0.6", linewidth=1, label="slope 1: in proportion to the size")
+    axis.loglog([], [], "--", color="0.6", linewidth=1, label="slope 1: proportional to the size")
     left, right = sizes[0] / 1.3, sizes[-1] * 1.3
     low = limits[0] * left / right
     while low < limits[1]:

@@ -1,6 +1,6 @@
-"""The algorithms as textbooks give them, in NumPy and no code of the package: what answers are held against.
+"""The algorithms of textbooks in NumPy, with which answers are compared. They use no code of the package.
 
-One pass over X for every step, true residuals, Gram-Schmidt twice: nothing clever and nothing to drift.
+Each step makes one pass over X, with true residuals and Gram-Schmidt twice, so no error accumulates.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ import numpy as np
 
 
 def columns(X: Any, S: list[int]) -> np.ndarray:
-    """X_S dense, for a dense or sparse X."""
+    """Return X_S as a dense array, for a dense or sparse X."""
     block = X[:, S]
     return block if isinstance(block, np.ndarray) else block.toarray()
 
 
 def residual(X: Any, y: np.ndarray, S: list[int]) -> np.ndarray:
-    """P_S^⊥y by least squares."""
+    """Return P_S^⊥y, from least squares."""
     if not S:
         return y
     X_S = columns(X, S)
     return y - X_S @ np.linalg.lstsq(X_S, y, rcond=None)[0]
 
 
-def rank_beside_ones(X: np.ndarray) -> int:
-    """The rank of (1, X) less one, of integers, exactly: by elimination without fractions (Bareiss)."""
+def rank_with_ones(X: np.ndarray) -> int:
+    """Return the exact rank of (1, X), less one, for integers X, by fraction-free elimination (Bareiss)."""
     rows = [[1, *map(int, row)] for row in X]
     rank, last = 0, 1
     for j in range(X.shape[1] + 1):
@@ -42,15 +42,16 @@ def rank_beside_ones(X: np.ndarray) -> int:
 
 
 def omp(X: Any, y: np.ndarray, k: int, follow: list[int] | None = None) -> tuple[list[int], np.ndarray]:
-    """argmax |X_jᴴP_S^⊥y|, k times: the support, and by how much each pick's score is less than the best.
+    """Run OMP: pick argmax |X_jᴴP_S^⊥y| k times.
 
-    That is zero, unless there are picks to `follow`.
+    Returns the support, and how far the score of each pick is below the best score. That is zero, unless the
+    picks are given by `follow`.
     """
     return _greedy(X, y, k, False, follow)
 
 
 def group_omp(X: np.ndarray, y: np.ndarray, k: int, groups: np.ndarray) -> tuple[list[int], np.ndarray]:
-    """argmax_g ‖X_gᵀr‖, k times: the groups in their order, and the residual."""
+    """Run group OMP: pick argmax_g ‖X_gᵀr‖ k times; return the groups in their order, and the residual."""
     order: list[int] = []
     r = y
     for _ in range(k):
@@ -62,13 +63,17 @@ def group_omp(X: np.ndarray, y: np.ndarray, k: int, groups: np.ndarray) -> tuple
 
 
 def ols(X: Any, y: np.ndarray, k: int, follow: list[int] | None = None) -> tuple[list[int], np.ndarray]:
-    """argmax |⟨X_j, r⟩|/‖P_S^⊥X_j‖, r = P_S^⊥y: the column that lowers the residual of least squares most."""
+    """Run OLS: pick argmax |⟨X_j, r⟩|/‖P_S^⊥X_j‖, r = P_S^⊥y, k times; return as `omp` does.
+
+    This column reduces the residual of least squares most.
+    """
     return _greedy(X, y, k, True, follow)
 
 
 def _greedy(
     X: Any, y: np.ndarray, k: int, orthogonal: bool, follow: list[int] | None
 ) -> tuple[list[int], np.ndarray]:
+    """Run OLS if `orthogonal`, otherwise OMP."""
     S: list[int] = []
     gaps, r, basis = np.zeros(k), y, np.zeros((X.shape[0], k), np.result_type(X.dtype, y), order="F")
     squares = np.asarray((X * X).sum(axis=0), float).ravel() if orthogonal else np.zeros(0)
@@ -90,6 +95,7 @@ def _greedy(
 
 
 def _project_off(Q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Project v off the span of Q, twice."""
     for _ in range(2):
         v = v - Q @ (Q.conj().T @ v)
     return v
@@ -98,8 +104,11 @@ def _project_off(Q: np.ndarray, v: np.ndarray) -> np.ndarray:
 def _divide_by_lengths(
     scores: np.ndarray, X: Any, Q: np.ndarray, squares: np.ndarray, left: np.ndarray
 ) -> None:
-    """‖P_S^⊥X_j‖² = ‖X_j‖² − Σ_s ⟨q_s, X_j⟩² loses digits for columns close to the span of S, so the lengths
-    of those with the largest scores are computed from P_S^⊥X_j itself."""
+    """Divide the scores by ‖P_S^⊥X_j‖, in place.
+
+    ‖P_S^⊥X_j‖² = ‖X_j‖² − Σ_s ⟨q_s, X_j⟩² loses digits for columns close to the span of S. So for the largest
+    scores the lengths are computed from P_S^⊥X_j itself.
+    """
     c = scores.copy()
     alive = (left > 1e-10 * squares) & (c >= 0)
     scores[:] = np.where(alive, c / np.sqrt(np.where(alive, left, 1)), -1)
@@ -108,7 +117,10 @@ def _divide_by_lengths(
 
 
 def lasso_kkt(X: np.ndarray, y: np.ndarray, knots: np.ndarray, coef: np.ndarray) -> float:
-    """Largest violation at the knots, over ‖Xᵀy‖∞, of |c_j| ≤ λ, and c_j = λ·sign β_j where β_j ≠ 0."""
+    """Return the largest violation of the KKT conditions at the knots, divided by ‖Xᵀy‖∞.
+
+    The conditions are |c_j| ≤ λ, and c_j = λ·sign β_j where β_j ≠ 0.
+    """
     C = (y[:, None] - X @ coef.T).T @ X
     inside = np.abs(C) - knots[:, None]
     on = np.abs(C - knots[:, None] * np.sign(coef))[coef != 0]
@@ -118,9 +130,10 @@ def lasso_kkt(X: np.ndarray, y: np.ndarray, knots: np.ndarray, coef: np.ndarray)
 def projection(
     X: np.ndarray, v: np.ndarray, lam: float, S: np.ndarray, coef: np.ndarray
 ) -> tuple[np.ndarray, bool]:
-    """u in extended precision for the active set and signs of coef, and whether KKT proves them right.
+    """Return u in extended precision for the active set and signs of coef, and whether KKT proves them right.
 
-    X_AᵀX_A β_A = X_Aᵀv − λs by iterative refinement: residuals in extended precision, corrections in double.
+    X_AᵀX_A β_A = X_Aᵀv − λs is solved by iterative refinement: residuals in extended precision, corrections
+    in double precision.
     """
     penalized = np.ones(len(coef), bool)
     penalized[S] = False

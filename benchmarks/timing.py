@@ -1,4 +1,4 @@
-"""Times of calls in interleaved rounds."""
+"""Timing of calls in interleaved rounds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 _Name = TypeVar("_Name", bound=Hashable)
 
 
-def interleaved(
+def interleave(
     calls: Mapping[_Name, Callable[[], Any]],
     *,
     runs: int,
@@ -17,13 +17,14 @@ def interleaved(
     pause: float,
     budget: float,
 ) -> dict[_Name, list[float]]:
-    """Seconds of each call in each round, all of them having been called before.
+    """Return the seconds of each call in each round. All calls must have been made once before.
 
-    Each round begins with the next call, so that a machine that slows down slows all alike, and no call
-    always follows the same one. Thread pools busy-wait for a while after their work: after `pause` seconds,
-    before each call, those of the others sleep.
+    Each round begins with the next call. So a machine that becomes slower affects all calls equally, and no
+    call always follows the same one. Thread pools busy-wait for a while after their work. If `pause` is long
+    enough, the pools of the other calls sleep when a call begins.
 
-    Each call is made in `runs` rounds, or in as many as fit in `budget` seconds, at least in `least_runs`.
+    Each call is made in `runs` rounds, or in as many as fit in `budget` seconds, but at least in
+    `least_runs`.
     """
     names = list(calls)
     seconds: dict[_Name, list[float]] = {name: [] for name in names}
@@ -33,14 +34,14 @@ def interleaved(
         for name in names[first:] + names[:first]:
             if round_ < due[name]:
                 time.sleep(pause)
-                seconds[name].append(timed(calls[name]))
+                seconds[name].append(time_call(calls[name]))
                 if round_ == 0:
                     due[name] = max(least_runs, min(runs, int(budget / max(seconds[name][0], 1e-9))))
     return seconds
 
 
-def timed(call: Callable[[], Any]) -> float:
-    """Seconds of one call, without freeing its result."""
+def time_call(call: Callable[[], Any]) -> float:
+    """Return the seconds of one call, not counting the time to free its result."""
     started = time.perf_counter()
     result = call()
     elapsed = time.perf_counter() - started

@@ -16,7 +16,7 @@ from benchmarks.__main__ import main, select
 from benchmarks.cases import CASES, MEASURES
 from benchmarks.contest import PEERS, Case, Entrant, Goal, Job, Options, Outcome, missing, run_case, summarize
 from benchmarks.measures import Measure, import_time, memory, numba_start, run_measure, warm_start
-from benchmarks.timing import interleaved
+from benchmarks.timing import interleave
 
 TOY = Options(seeds=(0,), runs=2, least_runs=1, pauses=(0.0,), toy=True)
 SLOW_TO_COMPILE = ("skglm",)
@@ -54,7 +54,7 @@ def test_every_peer_of_the_bench_group_is_reported():
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_case_runs_and_is_right(case, monkeypatch):
-    """Cases run with the peers that are installed, and name a peer that is missing."""
+    """Every installed peer runs; the others are named."""
     for kind, peers in PEERS.items():
         quick = {name: peer for name, peer in peers.items() if peer.needs not in SLOW_TO_COMPILE}
         monkeypatch.setitem(PEERS, kind, quick)
@@ -75,7 +75,7 @@ PEER = Entrant("peer", lambda data: time.sleep(0.004))
 def a_job(**changes):
     ours = Entrant("ours", lambda data: time.sleep(0.001))
     gone = Entrant("gone", lambda data: None, needs="no_such_module")
-    job = Job("job/a", "a job", ours, (Goal(PEER, 1.5, stretch=1000.0), Goal(gone, 2)))
+    job = Job("job/a", "a job", ours, (Goal(PEER, 1.5, harder=1000.0), Goal(gone, 2)))
     return dataclasses.replace(job, **changes)
 
 
@@ -88,7 +88,7 @@ def test_an_absent_peer_is_skipped_by_name_and_its_goal_not_judged():
     assert row["ways"][0]["peers"]["peer"]["ratio"] > 1.5
     assert "no_such_module cannot be imported" in row["absent"]["gone"]
     assert [goal["met"] for goal in row["goals"]] == [True, None]
-    assert [goal["stretch"] for goal in row["goals"]] == [False, None]
+    assert [goal["harder"] for goal in row["goals"]] == [False, None]
     assert row["met"] is True
     assert "gone –" in report.line(row)
 
@@ -166,7 +166,7 @@ def test_turns_are_taken_with_a_pause_and_long_calls_get_fewer():
 
     calls = {"a": lambda: call("a", 0.0), "b": lambda: call("b", 0.03), "c": lambda: call("c", 0.0)}
     started = time.perf_counter()
-    seconds = interleaved(calls, runs=3, least_runs=1, pause=0.01, budget=0.05)
+    seconds = interleave(calls, runs=3, least_runs=1, pause=0.01, budget=0.05)
     assert "".join(order) == "abc" + "ca" + "ca"  # b's turn would have begun the second round
     assert time.perf_counter() - started > 7 * 0.01
     assert {name: len(values) for name, values in seconds.items()} == {"a": 3, "b": 1, "c": 3}
@@ -214,7 +214,7 @@ def test_a_dependent_set_is_called_wrong():
     paths = [sl.ols(X, y, k, intercept=True) for X, y, k in data.each]
     picks = [path.support.tolist() for path in paths]
     check = checks.selects_of_each_like_ols(ours, other)
-    assert check(data, {ours: paths, other: picks}).text.endswith("other dependent or short on 0")
+    assert check(data, {ours: paths, other: picks}).text.endswith("other dependent or too small on 0")
     i, dependent = next(
         (i, j)
         for i, ((X, _, k), S) in enumerate(zip(data.each, picks, strict=True))
@@ -227,7 +227,7 @@ def test_a_dependent_set_is_called_wrong():
     picks[i] = wrong.support.tolist()
     found = check(data, {ours: paths, other: picks})
     assert found.right
-    assert found.text.endswith("other dependent or short on 1")
+    assert found.text.endswith("other dependent or too small on 1")
 
 
 def test_textbook_ols_is_the_least_residual(rng):
@@ -287,8 +287,10 @@ def test_a_measure_is_held_to_its_bound_if_it_has_one():
 def test_fresh_processes_keep_bytecode(monkeypatch):
     """Else the import would be charged for compiling the sources, which an installed package is spared."""
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    assert measures._fresh("import sys; print(sys.dont_write_bytecode)").strip() == "False"
-    assert measures._fresh("import os; print(os.environ['NAMED'])", NAMED="here").strip() == "here"
+    assert measures._run_in_new_process("import sys; print(sys.dont_write_bytecode)").strip() == "False"
+    assert (
+        measures._run_in_new_process("import os; print(os.environ['NAMED'])", NAMED="here").strip() == "here"
+    )
 
 
 def test_start_up_is_measured_with_what_an_earlier_process_cached(tmp_path, monkeypatch):
@@ -359,9 +361,9 @@ def test_a_registered_peer_is_in_rows_tables_and_versions(tmp_path, monkeypatch)
 @pytest.mark.parametrize("name", ["factoring-40", "model", "generated", "conditioned", "resumed"])
 def test_figures_of_long_data_at_a_toy_size(name):
     found = scale.FIGURES[name][1](True)
-    assert found["said"]
+    assert found["text"]
     if name == "generated":  # the memory is that of the whole process, of these tests
-        assert "the right features" in found["said"]
+        assert "the right features" in found["text"]
     elif name in ("conditioned", "resumed"):  # the others are times
         assert found["met"]
 

@@ -69,7 +69,7 @@ def blocks(lines: list[str]) -> Iterator[list[str]]:
     blank = False
     for line in lines:
         if line.strip():
-            if block and blank and not (line.startswith(" ") and _takes_indented(block)):
+            if block and blank and not (line.startswith(" ") and _owns_indentation(block)):
                 yield block
                 block, blank = [], False
             block += [*([""] if block and blank else []), line]
@@ -78,7 +78,7 @@ def blocks(lines: list[str]) -> Iterator[list[str]]:
         yield block
 
 
-def _takes_indented(block: list[str]) -> bool:
+def _owns_indentation(block: list[str]) -> bool:
     """Return whether indented lines after this block belong to it: whether it is a list or has entries."""
     return bool(_ITEM.match(block[0])) or _has_entries(block)
 

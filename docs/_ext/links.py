@@ -14,7 +14,7 @@ from ledger_page import CHECKS, PAGES
 from sphinx import addnodes
 from sphinx.util import logging
 
-# files of which the site has a generated page: their links lead to this page
+# files with a generated page in the site: their links lead to this page
 READ_AS = {"docs/gallery/README.rst": "docs/made/gallery/index.rst"}
 LIST = "external-links.txt"
 
