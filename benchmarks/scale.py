@@ -129,9 +129,9 @@ def overlap(toy: bool) -> dict[str, Any]:
             call()
         seconds = interleave(calls, runs=2 if toy else 9, least_runs=2 if toy else 5, pause=0.0, budget=60.0)
     rounds = [dict(zip(seconds, values, strict=True)) for values in zip(*seconds.values(), strict=True)]
-    slower = [max(one["read"], one["factor"]) for one in rounds]
-    ratio = statistics.median(one["both"] / most for one, most in zip(rounds, slower, strict=True))
-    least = statistics.median(one["apart"] / most for one, most in zip(rounds, slower, strict=True))
+    slower = [max(times["read"], times["factor"]) for times in rounds]
+    ratio = statistics.median(times["both"] / most for times, most in zip(rounds, slower, strict=True))
+    least = statistics.median(times["apart"] / most for times, most in zip(rounds, slower, strict=True))
     middle = {name: statistics.median(values) for name, values in seconds.items()}
     text = f"{ratio:.2f} × the slower (reading {middle['read']:.2f} s, factoring {middle['factor']:.2f} s; "
     text += f"{rows:,} × {d}); two threads that share nothing took {least:.2f} ×, "

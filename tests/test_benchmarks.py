@@ -54,7 +54,7 @@ def test_every_peer_of_the_bench_group_is_reported():
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_case_runs_and_is_right(case, monkeypatch):
-    """Every installed peer runs; the others are named."""
+    """Cases run with the peers that are installed, and name a peer that is missing."""
     for kind, peers in PEERS.items():
         quick = {name: peer for name, peer in peers.items() if peer.needs not in SLOW_TO_COMPILE}
         monkeypatch.setitem(PEERS, kind, quick)

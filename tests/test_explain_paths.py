@@ -85,7 +85,7 @@ class TestLasso:
 
 
 class TestNonnegative:
-    """Paths over β ≥ 0; only those that agree with least squares can be explained."""
+    """Paths over β ≥ 0 are explained only if they follow least squares."""
 
     X = np.column_stack([np.eye(3), [0.1, -0.9, 0.1]])
     y = np.array([3.0, 1.0, -4.0])

@@ -19,7 +19,10 @@ WORDS = re.compile(
     r"such as are|that are none|are asked|is asked)\b",
     re.IGNORECASE,
 )
-ALLOWED = {"patience": ("neural", "estimators", "networks", "lassonet")}  # word → folders in which it is the field's term
+ALLOWED = {
+    "patience": ("neural", "estimators", "networks", "lassonet", "warm_up"),
+    "stretch": ("benchmark",),
+}  # word → folders in which it is the field's term
 PARTICIPLE = re.compile(
     r"(^|_)(?!seed|speed|need|thread|r_squared|embed|exceed|feed|proceed)\w*"
     r"([a-z]{2}ed|told|known|begun|kept|left|held|found|made|given|seen|drawn|put|said|built|taken|chosen|written|"
