@@ -30,10 +30,7 @@ def write(folder: Path, results: dict[str, Any]) -> None:
 
 def redraw(folder: Path) -> None:
     """Write RESULTS.md and the chart again, from results.json."""
-    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    (folder / "RESULTS.md").write_text(markdown(results), encoding="utf-8")
-    if results["scaling"]:
-        scaling.draw(results["scaling"], folder / "scaling.png")
+    write(folder, json.loads((folder / "results.json").read_text(encoding="utf-8")))
 
 
 # Cells

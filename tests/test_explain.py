@@ -183,7 +183,7 @@ class TestDependence:
 
     def test_a_zero_column_and_a_constant_one(self):
         found = explain(self.X, self.y, sl.omp(self.X, self.y, 2), 4)
-        never = "its column is zero up to rounding, and such columns are never selected."
+        never = "its column is zero up to rounding, so it is never selected."
         assert str(found) == f"x4 was not selected: {never}"
         assert not found.correlation.any()
         X = np.column_stack([self.X[:, :1], np.full(4, 7.3)])

@@ -122,11 +122,8 @@ def _describe_zero(path: LassoPath, j: int, course: Course, at: Standing, given:
         return f"{begin}: its column is {words.zero(path)} up to rounding."
     if not len(course.level):
         return f"{begin} because no feature is {words.correlation(path)} (λ* = 0)."
-    features = "the features nonzero at the end"
-    parts = [
-        _describe_height(path, *course),
-        words.describe_share(path, given, at, path.with_intercept, features),
-    ]
+    explained = words.describe_share(path, given, at, path.with_intercept, "the features nonzero at the end")
+    parts = [_describe_height(path, *course), explained]
     if len(given):
         parts.append(words.describe_gain(at, "adding it to them in least squares"))
     return words.sentence(f"{begin} down to λ = {float(path.knots[-1]):.4g}", parts)

@@ -173,9 +173,7 @@ def _describe_entry(path: SelectionPath, step: int, choice: Choice, at: Standing
         why += f" (next: {second})" if second else ""
     elif choice.tied:
         T = listed([path.name_of(i) for i in sorted((pick, *choice.tied))])
-        why = (
-            f"in a tie: the {compared} of {T} agree up to rounding ({level}), and {_describe_tie(path, step)}"
-        )
+        why = f"in a tie: the {compared} of {T} agree up to rounding ({level}), and {_tie_break(path, step)}"
     else:
         largest = level if compared == words.size(path) else f"{compared} ({level})"
         why = f"because its {largest} was the largest"
@@ -184,7 +182,7 @@ def _describe_entry(path: SelectionPath, step: int, choice: Choice, at: Standing
     return f"{path.name_of(pick)} entered at step {step} of {len(path.support)} {why}; {words.rise(at)}."
 
 
-def _describe_tie(path: SelectionPath, step: int) -> str:
+def _tie_break(path: SelectionPath, step: int) -> str:
     """Say why a pick won a tie: it has the lowest index, or A(S) does not contain all tied features."""
     name, A = path.name_of(int(path.support[step - 1])), path.active_sets[step - 1]
     if not A or set(A) == set(path.ties[step - 1]):
@@ -209,9 +207,7 @@ def _describe_omission(
     k, begin = len(path.support), f"{path.name_of(j)} was not selected"
     picks = [path.name_of(int(i)) for i in path.support]
     if at.vanishes:
-        return (
-            f"{begin}: its column is {words.zero(path)} up to rounding, and such columns are never selected."
-        )
+        return f"{begin}: its column is {words.zero(path)} up to rounding, so it is never selected."
     if not k:
         return f"{begin} because no feature was: {path.status.message}."
     parts = [_describe_course(path, course)]

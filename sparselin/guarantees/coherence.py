@@ -130,9 +130,8 @@ def scale_by_powers(X: Any) -> tuple[Any, IndexArray]:
 
 def _largest(X: Any) -> FloatArray:
     """Return max_i |X_ij| of each column."""
-    return np.asarray(
-        np.abs(X).max(axis=0) if isinstance(X, np.ndarray) else abs(X).max(axis=0).toarray().ravel()
-    )
+    largest = abs(X).max(axis=0)
+    return np.asarray(largest if isinstance(X, np.ndarray) else largest.toarray().ravel())
 
 
 def _correlations(U: Any) -> Iterator[FloatArray]:

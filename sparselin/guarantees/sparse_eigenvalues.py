@@ -37,14 +37,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin._kernels import sparse_eigenvalues as kernels
-from sparselin.guarantees.coherence import cumulative
+from sparselin.guarantees.coherence import columns_of, cumulative
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS, product_error
 from sparselin.problem.memory import check_memory
-from sparselin.problem.operators import is_operator
-from sparselin.problem.support import no_operator, refuse_complex
+from sparselin.problem.support import no_operator
 from sparselin.results import FloatArray, IndexArray, Interval, SparseEigenvalues
-from sparselin.validation import check_count, check_design, check_finite
+from sparselin.validation import check_count
 
 # The range of the largest entry of X, in which determinants of pairs (fourth powers) do not over- or
 # underflow.
@@ -139,19 +138,12 @@ def default_nodes(d: int, k: int) -> int:
 
 def _design(X: Any) -> tuple[Any, float]:
     """Return X in float64, and the relative error of XᵀX."""
-    eps = EPS
     if isinstance(X, Problem):
         if not X.has_columns:
             raise no_operator()
-        eps, X = X.errors.gram_eps, X.X
+        eps, X = X.errors.gram_eps, X.X.astype(np.float64, copy=False)
     else:
-        if is_operator(X):
-            raise no_operator()
-        refuse_complex(X=X)
-        X = check_design(X)
-        if isinstance(X, np.ndarray):
-            check_finite(X, "X")
-    X = X.astype(np.float64, copy=False)
+        eps, X = EPS, columns_of(X)
     top = float(abs(X).max())
     if top and not _RANGE[0] < top < _RANGE[1]:
         raise ValueError(
