@@ -44,9 +44,9 @@ def explain(
     **LASSO paths.** |c_j(λ)| ≤ λ, with equality where β_j ≠ 0. Between knots c_j is linear in λ, so
     |c_j|/λ = |a/λ + b| is largest at a knot. Over β ≥ 0 the same holds with c_j in place of |c_j|.
 
-    **Sets** (of `best_subset`, `swaps`, the searches). For a member j: the decrease of R² without j, and the
-    best replacement of j. For another feature: the increase of R² if it is added. And what `best_subset`
-    proved about other sets.
+    **Sets** (of `best_subset`, `swaps`, the searches). The explanation of a member j gives the decrease of R²
+    without j, and the best replacement of j. The explanation of another feature gives the increase of R² if
+    it is added. For `best_subset` both also say what was proved about other sets.
 
     Parameters
     ----------

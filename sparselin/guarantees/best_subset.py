@@ -18,9 +18,9 @@ relaxation (Frangioni and Gentile, 2006; Dong, Chen and Linderoth, 2015)
 
     min_{x, z} xᵀMx − 2bᵀx + Σ_j D_jx_j²/z_j,   0 ≤ z ≤ 1,  Σ z_j ≤ m.
 
-It is approximated from the x of the parent node, by coordinate descent on x for a fixed multiplier λ of Σ
-z_j, alternating with updates of λ for fixed x. With L the right side of (2), the same proof gives, for the
-sets with j and for those without j,
+It is approximated from the x of the parent node, by coordinate descent on x for a fixed multiplier λ of the
+sum Σ z_j, alternating with updates of λ for fixed x. Let L be the right side of (2). The same proof gives,
+for the sets with j and for the sets without j,
 
     j ∈ A, v_j < v_(m):  ≥ L + v_(m) − v_j;        j ∉ A, v_j ≥ v_(m):  ≥ L + v_j − v_(m+1).              (3)
 
@@ -28,11 +28,11 @@ These bounds exclude candidates below the node, and bound the branch without j.
 
 **D** is s/diag(C⁻¹), with the largest s (to a few hundredths of its logarithm) at which a Cholesky
 factorisation of C − D exists; s ≥ 1/|F|, because C⁻¹ scaled to unit diagonal has the trace |F|. D remains
-valid below the node: for j ∈ F, C − D ⪰ 0 implies C − diag(0, D_{F∖j}) ⪰ 0, so its Schur complement is also ⪰
-0, and that is C_{F∖j} after the projection off Z_j, less D_{F∖j}. D is recomputed when F has shrunk by a
-fifth. If C is singular, let s_j be the sum of the m − 1 largest |correlations| of Z_j with others, and D_j =
-C_jj(1 − s_j). This makes C_A − D_A diagonally dominant for every |A| ≤ m, and (2) holds with x = 0. If some
-s_j ≥ 1 there is no bound, and the node is enumerated.
+valid below the node: for j ∈ F, C − D ⪰ 0 implies C − diag(0, D_{F∖j}) ⪰ 0. So its Schur complement is also
+positive semidefinite, which is C_{F∖j} after the projection off Z_j, less D_{F∖j}. D is recomputed when F has
+shrunk by a fifth. If C is singular, let s_j be the sum of the m − 1 largest |correlations| of Z_j with
+others, and let D_j = C_jj(1 − s_j). This makes C_A − D_A diagonally dominant for every |A| ≤ m, and (2) holds
+with x = 0. If some s_j ≥ 1 there is no bound, and the node is enumerated.
 
 **Branching** is on the feature j with the largest v_j: first with j, then without. If two features remain to
 be chosen, all pairs are compared in closed form, with the gain (c_i² + c_j² − 2ρc_ic_j)/(1 − ρ²) for unit
