@@ -46,9 +46,9 @@ class SmoothedDifferentialEntropy:
     The complement is the minimum of vᵀ(δI + C)v over v with v_x = 1 that vanish off S + x. So it decreases as
     S grows, and f is submodular. The complement is at least δ, and tends to δ for many copies of x in S. So f
     increases for every C iff δ ≥ 1; for unit columns and |S| ≤ m it increases if δ(δ + m + 1)/(δ + m) ≥ 1.
-    Without the constant f is non-negative for every C iff δ ≥ 1. With the constant, f(S) ≥ (3k −
-    |S|)·log₂(1/δ), so f ≥ 0 for |S| ≤ 3k if δ ≤ 1. But f(∅) = −3k·log₂ δ < 0 if δ > 1: then the paper's
-    constant makes f negative, and no constant is needed.
+    Without the constant f is non-negative for every C iff δ ≥ 1. With the constant,
+    f(S) ≥ (3k − |S|)·log₂(1/δ), so f ≥ 0 for |S| ≤ 3k if δ ≤ 1. But f(∅) = −3k·log₂ δ < 0 if δ > 1: then the
+    paper's constant makes f negative, and no constant is needed.
 
     Parameters
     ----------
@@ -123,10 +123,10 @@ class LogDetGrowth:
       κ = Σ_{i∈S} M_ii·(M_S⁻¹)_ii is the trace of the inverse of M_S scaled to a unit diagonal.
 
     No pivot is less than δ. A pivot can also be measured from the columns of B = (X_{S+x}, √δI). Let F be
-    their errors, ‖F_i‖ ≤ u√M_ii. The result is p̂ = min ‖(B + F)v‖² over v with v_x = 1. Let ρ = u·√(Σ
-    M_ii/δ). At the minimiser v of p = ‖Bv‖² ≥ δ‖v‖², ‖Fv‖ ≤ u·Σ√M_ii|v_i| ≤ ρ√p. At the minimiser of p̂ ≥
-    (√δ‖v‖ − ‖Fv‖)², ‖Fv‖ ≤ √p̂·ρ/(1 − ρ). So √p̂/√p lies in [1 − ρ, 1 + ρ], and p has a relative error of at
-    most 3ρ for ρ ≤ 1/6: measuring replaces eps/δ by eps/√δ.
+    their errors, ‖F_i‖ ≤ u√M_ii, and ρ = u·√(Σ M_ii/δ). The measured pivot is p̂ = min ‖(B + F)v‖² over v with
+    v_x = 1. At the minimiser v of p = ‖Bv‖² ≥ δ‖v‖², ‖Fv‖ ≤ u·Σ√M_ii|v_i| ≤ ρ√p. At the minimiser v of
+    p̂ ≥ (√δ‖v‖ − ‖Fv‖)², ‖Fv‖ ≤ √p̂·ρ/(1 − ρ). So √p̂/√p lies in [1 − ρ, 1 + ρ], and p has a relative error
+    of at most 3ρ for ρ ≤ 1/6: measuring replaces eps/δ by eps/√δ.
     """
 
     unit = 1.0  # a bit
