@@ -86,7 +86,8 @@ def explain(
         )
     if isinstance(X, Problem) and isinstance(path, GeneralizedPath):
         raise TypeError("a GeneralizedPath needs the original rows: pass X and y in place of the Problem")
-    if not isinstance(feature, str | int | np.integer) or isinstance(feature, bool):
+    name_or_index: Any = feature
+    if not isinstance(name_or_index, str | int | np.integer) or isinstance(name_or_index, bool):
         raise TypeError(f"feature must be the name or the index of one feature; got {feature!r}")
     if isinstance(path, SubsetResult):
         options = bool(path.intercept), False

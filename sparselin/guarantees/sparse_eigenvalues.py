@@ -24,9 +24,9 @@ are moved outwards by three times `slack`, which is 8·eps·(√n + d) times a b
 (interlacing); at least min_i M_ii − Σ of the k − 1 largest |M_ij| (Gershgorin); and at least
 t·λ_min(M, j) − (t − 1)·b for j ≤ k and t = (k − 1)/(j − 1) (j = 2 is used). Proof of the last one: Let v be a
 unit eigenvector of M_S to λ, α = Σ M_ii·v_i² and ω = λ − α. The mean of v_Tᵀ M_T v_T over the j-subsets T of
-S is (j/k)·(α + ω/t). It is at least (j/k)·λ_min(M, j), the mean of λ_min(M, j)·‖v_T‖². So λ = α + ω ≥
-t·λ_min(M, j) − (t − 1)·α. Between such a bound and the incumbent θ is bisected, because searches at a lower θ
-prune more.
+S is (j/k)·(α + ω/t). It is at least (j/k)·λ_min(M, j), the mean of λ_min(M, j)·‖v_T‖². So
+λ = α + ω ≥ t·λ_min(M, j) − (t − 1)·α. Between such a bound and the incumbent θ is bisected, because searches
+at a lower θ prune more.
 """
 
 from __future__ import annotations

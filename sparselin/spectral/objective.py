@@ -1,7 +1,7 @@
 """The objective g(S) = R²(S) + ν·f(S) at a growing set S, and the feature that increases it most.
 
-R²(S + x) − R²(S) = ⟨X_x, r⟩²/(‖P_S^⊥X_x‖²·‖y‖²) with r = P_S^⊥y; it is 0 for x in the span of S, and for y =
-0. For a new direction q = P_S^⊥X_j/ρ all products follow from the Gram column of j:
+R²(S + x) − R²(S) = ⟨X_x, r⟩²/(‖P_S^⊥X_x‖²·‖y‖²) with r = P_S^⊥y; it is 0 for x in the span of S, and if
+y = 0. For a new direction q = P_S^⊥X_j/ρ all products follow from the Gram column of j:
 
     Xᵀq = (C_·j − Σ_s Xᵀq_s·⟨q_s, X_j⟩)/ρ,   Xᵀr ← Xᵀr − ⟨q, y⟩·Xᵀq,   ‖P_S^⊥X_x‖² ← ‖P_S^⊥X_x‖² − ⟨q, X_x⟩²,
 
