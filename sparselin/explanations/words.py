@@ -55,9 +55,9 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def relative(share: float, what: str) -> str:
-    """Return "30 % of what" or, from 2 on, "2.5 times what"."""
-    return f"{share:.3g} times {what}" if share >= 2 else f"{percent(share)} of {what}"
+def relative(share: float, whole: str) -> str:
+    """Return "30 % of the whole" or, for shares from 2 on, "2.5 times the whole"."""
+    return f"{share:.3g} times {whole}" if share >= 2 else f"{percent(share)} of {whole}"
 
 
 def carriers(path: Named, S: IndexArray, shares: FloatArray) -> str:
@@ -81,7 +81,7 @@ def describe_share(
 
 
 def rise(at: Standing) -> str:
-    """Say from what to what j raised R² or D²."""
+    """Say that R² (or D²) rose from its value without j to its value with j."""
     return f"{at.measure} rose from {at.r2:.4g} to {at.r2 + at.gain:.4g}"
 
 

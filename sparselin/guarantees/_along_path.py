@@ -87,8 +87,8 @@ class IndependentColumns(NamedTuple):
 class LowerBounds(NamedTuple):
     """Lower bounds that hold at every step of a path.
 
-    `gamma` is that of γ_{S,k} for the final S. `sparse` and `correlation` are those of λ_min over sets of
-    |S| + |A| columns, as given and scaled to unit length; by interlacing they hold at every step.
+    `gamma` bounds γ_{S,k} for the final S. `sparse` and `correlation` bound λ_min over sets of |S| + |A|
+    columns, as given and scaled to unit length; by interlacing they hold at every step.
     """
 
     gamma: float
@@ -104,8 +104,8 @@ class PrefixBounds(NamedTuple):
     r2, error : R²(S), and a bound on its rounding error.
     m : m of this module.
     largest_correlation, largest_gain : whether the next pick has the largest |c|, and the largest |c|/ρ, up
-        to rounding. If the path ended here before k picks: whether all of them are zero. None if rounding
-        leaves open which columns are in the span of S.
+        to rounding. If the path ended here before k picks, they say whether all |c|, and all |c|/ρ, are zero.
+        None if rounding leaves open which columns are in the span of S.
     gamma : γ.
     theta : θ, with ρ_i = 1 if there is no next pick.
     r2_upper : an upper bound on R² of any set of k features.

@@ -131,7 +131,7 @@ def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: ScaledData) ->
 def _q2_bounds(run: GreedyRun, score: int) -> FloatArray:
     """Return bounds on q², the factor by which constants shrink if a pick is only nearly the largest.
 
-    `score` says in what: 0 in |c|, 1 in |c|/ρ.
+    `score` is 0 for picks by |c| and 1 for picks by |c|/ρ.
     """
     return np.array([min(step.q_squared[score] for step in run.steps), 1.0])
 

@@ -217,8 +217,8 @@ def _check_sets(ground_set: Iterable[Hashable], U: Iterable[Hashable]) -> tuple[
     chosen = list(U)
     others = [x for x in chosen if x not in place]
     if others or len(set(chosen)) < len(chosen):
-        what = f"{others[0]!r} is not in it" if others else "an element is repeated"
-        raise ValueError(f"U must be a subset of ground_set; {what}")
+        fault = f"{others[0]!r} is not in it" if others else "an element is repeated"
+        raise ValueError(f"U must be a subset of ground_set; {fault}")
     return elements, sorted(place[x] for x in chosen)
 
 
