@@ -63,9 +63,9 @@ def register(peer: Entrant, *jobs: str) -> Entrant:
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """Bounds on peer/ours: `at_least` for a peer that ours must beat, `at_most` for a cost in proportion.
+    """A goal: bounds on peer/ours. `at_least` is for a peer that ours must beat, `at_most` for a limited cost.
 
-    `harder` is a second, harder bound for `at_least`.
+    `harder` is a second bound, larger than `at_least`.
     """
 
     peer: Entrant
