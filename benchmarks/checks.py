@@ -178,7 +178,7 @@ def maximizes(ours: Entrant, h: Callable[[np.ndarray], np.ndarray], *others: Ent
 
 
 def batch(ours: Entrant, sample: int = 100) -> Check:
-    """Check that supports are the textbook's and residuals are right, for evenly spread signals of a batch."""
+    """Check that supports are the textbook's and residuals right, for evenly spread signals of a batch."""
 
     def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
         found = answers[ours]

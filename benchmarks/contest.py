@@ -63,7 +63,7 @@ def register(peer: Entrant, *jobs: str) -> Entrant:
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """A goal: bounds on peer/ours. `at_least` is for a peer that ours must beat, `at_most` for a limited cost.
+    """A goal: bounds on peer/ours. `at_least` is for a peer that ours must beat, `at_most` limits a cost.
 
     `harder` is a second bound, larger than `at_least`.
     """
