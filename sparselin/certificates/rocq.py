@@ -107,9 +107,7 @@ def read(text: str) -> tuple[str, list[Fraction], list[Fraction]]:
         text,
     )
     if goal is None:
-        raise ValueError(
-            "the text must state the theorem picks_are_right about `columns` and `entries`, but it does not"
-        )
+        raise ValueError("the text must state picks_are_right about `columns` and `entries`, but it does not")
     columns, entries = _literal(text, "columns", int(goal[2])), _literal(text, "entries", int(goal[3]))
     return " ".join(goal[1].split()), columns, entries
 

@@ -66,9 +66,8 @@ class Guesses:
             C, cut = np.flatnonzero(size), 0.0
         top, norms = float(size[C].max()), self.problem.column_norms[C]
         cosines = c[C] / norms  # times ‖r‖
-        unit = float(
-            np.abs(cosines).max()
-        )  # dividing by it brings cosines and weights into the range of float32
+        # dividing by `unit` brings cosines and weights into the range of float32
+        unit = float(np.abs(cosines).max())
         candidates = kernels.SingleColumns(
             unit=self._unit,
             rows=self._fetch(C),

@@ -74,9 +74,8 @@ class Screened(ByRule):
         result, norm, out = AddedPicks([], [], []), selection.residual_norm, list(selection.excluded)
         for _ in range(min(limit, _RUN)):
             added = qr.append(pick.feature)
-            if (
-                result.picks and not added
-            ):  # the next call tries it first, and then `Pursuit.step` excludes it
+            # the next call tries this pick first, and then `Pursuit.step` excludes it
+            if result.picks and not added:
                 break
             out.append(pick.feature)
             if added:

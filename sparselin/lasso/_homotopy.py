@@ -152,7 +152,7 @@ class Homotopy(Segment):
             T = candidates()
         if self.is_fitted() or not np.any(self.size(self.c[T]) > error[T]):
             return none, error[none]
-        self.c[T], error[T] = self._correlate_accurately(self.base, T)
+        self.c[T], error[T] = self._accurate_c(self.base, T)
         T = candidates()
         return T, error[T]
 
@@ -171,7 +171,7 @@ class Homotopy(Segment):
         J = np.flatnonzero(size + error >= (size - error).max())
         sharp = self._products_error(self.base, J)
         T = J[(size[J] + sharp >= (size[J] - sharp).max()) & (size[J] > 0)]
-        self.c[T] = self._correlate_accurately(self.base, T)[0]
+        self.c[T] = self._accurate_c(self.base, T)[0]
         self._tie(T)
 
     def _tie(self, tied: IndexArray) -> None:
@@ -181,7 +181,7 @@ class Homotopy(Segment):
 
     def rates(self) -> tuple[FloatArray, FloatArray]:
         """Return g_j = s_j⟨X_j, u⟩ for the tied j, and error bounds; the KKT conditions require g ≥ 1."""
-        g, error = self._correlate_accurately(self.direction, self.tied)
+        g, error = self._accurate_c(self.direction, self.tied)
         return self.signs * g, error
 
     def tight_columns(self) -> IndexArray:
@@ -319,8 +319,7 @@ class Homotopy(Segment):
         """
         J = np.flatnonzero(lines.b_data_error)
         J = J[~in_span(self.qr, J)[0]]
-        (a, a_error) = self._correlate_accurately(self.base, J)
-        (b, b_error) = self._correlate_accurately(self.direction, J)
+        (a, a_error), (b, b_error) = self._accurate_c(self.base, J), self._accurate_c(self.direction, J)
         self.c[J], lines.b_data_error[J] = a + self.lam * b, 0
         error[J] = a_error + self.lam * b_error + np.abs(1 - np.sign(self.c[J]) * b) * lam_error
 
@@ -365,8 +364,7 @@ class Homotopy(Segment):
         if len(zero):
             self._set_base()
             self._set_direction()
-            a = self._correlate_accurately(self.base, zero)[0]
-            b = self._correlate_accurately(self.direction, zero)[0]
+            a, b = self._accurate_c(self.base, zero)[0], self._accurate_c(self.direction, zero)[0]
             self.sound &= self._is_small(np.abs(a + self.lam * b - self.lam * signs), self.lam)
         return signs
 

@@ -153,7 +153,7 @@ class Segment:
         a[self.qr.index] = 0
         return self.limits.cap * min(self.lam, float(a.max()))
 
-    def _correlate_accurately(self, balance: Balance, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+    def _accurate_c(self, balance: Balance, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         """Return ⟨X_i, r⟩ of the columns J in twice the precision, r from a balance, and error bounds."""
         norms, c = self.problem.column_norms[J], np.empty(len(J))
         for start in range(0, len(J), CHUNK):
@@ -273,8 +273,8 @@ class Segment:
         inside = inside[dependent]
         lines.a[inside] = lines.a_error[inside] = 0
         nonzero = J[lines.a_error[J] > 0]
-        lines.a[nonzero], lines.a_error[nonzero] = self._correlate_accurately(self.base, nonzero)
-        lines.b[J], lines.b_error[J] = self._correlate_accurately(self.direction, J)
+        lines.a[nonzero], lines.a_error[nonzero] = self._accurate_c(self.base, nonzero)
+        lines.b[J], lines.b_error[J] = self._accurate_c(self.direction, J)
         lines.b_data_error[inside] = self.qr.unit * sizes[dependent] * length_of(self.direction.r)
 
     def _lines(self) -> Lines:

@@ -133,10 +133,9 @@ def _check(
     theta: Any, W: Any, name: str, ndim: int, lam: float, M: float
 ) -> tuple[FloatArray, FloatArray, float, float]:
     """Check the arguments; return copies in C order and of one dtype, λ, and M rounded down to that dtype."""
-    for value, argument in ((theta, name), (W, "W")):
+    for value, label in ((theta, name), (W, "W")):
         if hasattr(value, "toarray"):
-            kind = type(value).__name__
-            raise TypeError(f"{argument} must be dense; got {kind}: pass {argument}.toarray()")
+            raise TypeError(f"{label} must be dense; got {type(value).__name__}: pass {label}.toarray()")
     v: FloatArray = to_numeric(to_array(theta, name), name)
     w: FloatArray = to_numeric(to_array(W, "W"), "W")
     if v.ndim != ndim or (ndim == 2 and v.shape[1] == 0):
