@@ -56,7 +56,8 @@ def hadamard_descent(
 ) -> DescentResult:
     """Solve the LASSO by gradient descent on β = w∘θ, the regularized linear Sequential Attention.
 
-    The method takes gradient steps from a random start on
+    Let S be the features without penalty and S̄ the others. The method takes gradient steps, from a random
+    start, on
 
         F(w, θ) = ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   β = w∘θ off S, β_S = X_S⁺(y − X_{S̄}β_{S̄})
 

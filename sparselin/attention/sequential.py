@@ -53,7 +53,8 @@ def sequential_attention(
 ) -> SelectionPath:
     """Select k features by Sequential Attention.
 
-    Each step trains attention weights w and coefficients θ by gradient descent from a random start on
+    Let S be the features selected so far and S̄ the others. Each step trains attention weights w and
+    coefficients θ by gradient descent, from a random start, on
 
         F(w, θ) = ½‖y − X(s(w)∘θ)‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   s_i = 1 on S.
 

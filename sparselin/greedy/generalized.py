@@ -46,7 +46,7 @@ def generalized_omp(
         logistic  ℓ = log(1 + e^η) − yη, μ = 1/(1 + e^−η);    Poisson  ℓ = e^η − yη, μ = e^η.
 
     Let S be the features selected so far and μ the means at the minimiser of L on S and the intercept b. Each
-    step selects the feature whose coordinate of the gradient is largest:
+    step selects the feature whose partial derivative of L is largest in modulus:
 
         i* = argmax_{i ∉ S} |c_i|,    c = −∇L = Xᵀ(w∘(y − μ)),    S ← S ∪ {i*}.
 

@@ -36,7 +36,7 @@ def omp(
     """Select k features by Orthogonal Matching Pursuit.
 
     Let S be the features selected so far and r = P_S^⊥y the residual of least squares on them. Each step
-    selects the feature whose inner product with the residual is largest:
+    selects the feature whose inner product with the residual is largest in modulus:
 
         i* = argmax_{i ∉ S} |⟨X_i, r⟩|,    S ← S ∪ {i*}.
 

@@ -111,8 +111,8 @@ def swaps(
     problem = given.in_double()
     independent = ThinQR(problem, [*problem.with_ones(first), *initial]).index
     greedy = ols(given, k, forced=[*first, *(j for j in initial if j in independent)])
-    total = _Fit(problem, [], 0.0).square
-    fit = _Fit(problem, greedy.support.tolist(), _EQUAL * total)
+    total = _SubsetFit(problem, [], 0.0).square
+    fit = _SubsetFit(problem, greedy.support.tolist(), _EQUAL * total)
     squares, pairs = [fit.square], list[tuple[int, int]]()
 
     def result(status: Status) -> SwappedSubset:
@@ -147,7 +147,7 @@ def swaps(
     return result(greedy.status)
 
 
-class _Fit:
+class _SubsetFit:
     """Least squares on S and the column of ones.
 
     r, square : the residual and ‖r‖².
@@ -162,9 +162,9 @@ class _Fit:
         error = problem.length_unit * float(self.qr.sizes(problem.y_norm, self.qr.Qt @ problem.y))
         self.slack = max(equal, 2 * math.sqrt(self.square) * error + error**2)
 
-    def swap(self, i: int, j: int) -> _Fit:
+    def swap(self, i: int, j: int) -> _SubsetFit:
         """Return the fit on S − i + j, where j takes the place of i."""
-        return _Fit(self.problem, [j if x == i else x for x in self.S], self.equal)
+        return _SubsetFit(self.problem, [j if x == i else x for x in self.S], self.equal)
 
     def pair_data(self, forced: IndexArray) -> tuple[list[int], IndexArray, FloatArray, FloatArray]:
         """Return what the rules compare.
@@ -181,7 +181,7 @@ class _Fit:
         return free, places, np.where(outside, lengths.squares, 0), c
 
 
-def _first_better(fit: _Fit, pairs: Pairs) -> tuple[_Fit, tuple[int, int]] | None:
+def _first_better(fit: _SubsetFit, pairs: Pairs) -> tuple[_SubsetFit, tuple[int, int]] | None:
     """Return the fit and the pair of the first swap that decreases ‖r‖², or None."""
     for i, j in pairs:
         new = fit.swap(i, j)
@@ -190,7 +190,7 @@ def _first_better(fit: _Fit, pairs: Pairs) -> tuple[_Fit, tuple[int, int]] | Non
     return None
 
 
-def _exact_pairs(fit: _Fit, forced: IndexArray) -> Pairs:
+def _exact_pairs(fit: _SubsetFit, forced: IndexArray) -> Pairs:
     """Yield the pairs that seem to decrease ‖r‖, the best first."""
     problem, qr = fit.problem, fit.qr
     free, places, squares, c = fit.pair_data(forced)
@@ -211,7 +211,7 @@ def _exact_pairs(fit: _Fit, forced: IndexArray) -> Pairs:
         yield free[place], int(j)
 
 
-def _ompr_pairs(fit: _Fit, forced: IndexArray) -> Pairs:
+def _ompr_pairs(fit: _SubsetFit, forced: IndexArray) -> Pairs:
     """Yield the pair of OMP with replacement, if there is one."""
     problem, qr = fit.problem, fit.qr
     free, places, squares, c = fit.pair_data(forced)

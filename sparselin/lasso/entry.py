@@ -32,10 +32,10 @@ def lambda_star(
 ) -> float:
     """Return λ*(S) = ‖XᵀP_S^⊥y‖∞, the least λ at which the LASSO sets all features outside S to zero.
 
-    Just below λ*(S), some feature outside S is active in min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁. This is equation (4)
-    and the λ* of Algorithm 3 of *Sequential Attention for Feature Selection*, except that their objective has
-    no ½, so that their λ is twice this one. λ* has the units of ⟨X_i, y⟩. It is exactly zero if it is zero to
-    rounding.
+    Just below λ*(S), some feature outside S is active in min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁; S̄ are the features
+    outside S. This is equation (4) and the λ* of Algorithm 3 of *Sequential Attention for Feature Selection*,
+    except that their objective has no ½, so that their λ is twice this one. λ* has the units of ⟨X_i, y⟩. It
+    is exactly zero if it is zero to rounding.
 
     Parameters
     ----------
@@ -69,9 +69,10 @@ def first_entry(
 ) -> FirstEntry:
     """Compute which features enter the LASSO first when S is unpenalised, and up to where they stay alone.
 
-    The problem is min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁. Let r = P_S^⊥y and c = Xᵀr. All features outside S are zero
-    for λ ≥ λ* = max|c_i|. The features that enter just below λ* form the active set A(S). They belong to the
-    tied set T = {i : |c_i| = λ*}, and A(S) can be smaller than T.
+    The problem is min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S. Let r = P_S^⊥y be the
+    residual of least squares on S, and c = Xᵀr. All features outside S are zero for λ ≥ λ* = max|c_i|. The
+    features that enter just below λ* form the active set A(S). They belong to the tied set
+    T = {i : |c_i| = λ*}, but A(S) can be smaller than T.
 
     The direction v says how the tied coefficients leave zero: β_T = sign(c_T)∘(εv) at λ = λ* − ε. Let Z hold
     the columns sign(c_i)·P_S^⊥X_i for i ∈ T, and let H = ZᵀZ. The KKT conditions just below λ* are Hv ≥ 1,
@@ -82,9 +83,9 @@ def first_entry(
     and A(S) is the support of v. This is the solution for every ε up to the first event ε₂: the least
     positive root of |c_j − ε⟨X_j, Zv⟩| = λ* − ε over j ∉ T ∪ S, and of ε = 2λ*/(1 + (Hv)_j) over j ∈ T∖A(S).
 
-    The window in which exactly A(S) is active is (λ₂, λ*), where λ₂ = λ* − ε₂ is `window_lower`. The proof
-    of Lemma 3.4 of *Sequential Attention for Feature Selection* (3.5 in its first version) gives a smaller
-    window. It begins at `proof_lower` = (1 − ε₀)λ*, where
+    So exactly A(S) is active in the window (λ₂, λ*), where λ₂ = λ* − ε₂ is `window_lower`. The proof of
+    Lemma 3.4 of *Sequential Attention for Feature Selection* (3.5 in its first version) gives a window that
+    is at most as wide. It begins at λ₀ = (1 − ε₀)λ*, which is `proof_lower`, where
 
         ε₀ = min{(λ* − |c_i|)/(λ* + ‖X_i‖‖r‖) over i ∉ T ∪ S,  2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T,  1}.
 

@@ -32,7 +32,7 @@ def lasso_path(
 ) -> LassoPath:
     """Compute the exact LASSO path: the solutions for all λ from λ*(S) down to lam_min.
 
-    With S the features without penalty, the problem at λ is
+    Let S be the features without penalty and S̄ the others. The problem at λ is
 
         minimise  ½‖y − Xβ‖² + λ‖β_{S̄}‖₁.
 
@@ -51,7 +51,7 @@ def lasso_path(
 
     Nonnegative LASSO. With `positive`, the minimum is over β_{S̄} ≥ 0; the coefficients of S are free of
     sign. Then λ*(S) = max(0, max_j c_j) with c = XᵀP_S^⊥y. A solution satisfies c_S = 0 and c_j ≤ λ off S,
-    with equality where β_j > 0. A path down to λ = 0 ends in the nonnegative least squares solution of least
+    with equality where β_j > 0. A path down to λ = 0 ends in a nonnegative least squares solution of least
     Σβ_{S̄} (docs/proofs/nonnegative.md).
 
     Parameters

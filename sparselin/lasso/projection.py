@@ -29,7 +29,7 @@ def project_dual(
 
     The projection u is the point nearest to v in {u : ‖Xᵀu‖∞ ≤ λ, X_Sᵀu = 0}. It solves the dual of the LASSO
     with response v, equation (11) of *Sequential Attention for Feature Selection*: if β minimises
-    ½‖v − Xβ‖² + λ‖β_{S̄}‖₁, then
+    ½‖v − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S, then
 
         u = v − Xβ.
 

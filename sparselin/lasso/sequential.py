@@ -37,8 +37,8 @@ def sequential_lasso(
     """Select k features by Sequential LASSO.
 
     Let S be the features selected so far. Sequential LASSO solves the LASSO in which S is not penalised,
-    min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, and selects a feature that enters first as λ decreases. With β(λ, S) the
-    solution and λ*(S) = sup{λ > 0 : β(λ, S)_{S̄} ≠ 0}, these features are
+    min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ (S̄ are the other features), and selects a feature that enters first as λ
+    decreases. With β(λ, S) the solution and λ*(S) = sup{λ > 0 : β(λ, S)_{S̄} ≠ 0}, these features are
 
         A(S) = lim_{ε→0} {i ∉ S : β(λ* − ε, S)_i ≠ 0}.
 
