@@ -262,9 +262,8 @@ def certify(
       min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ for all λ just below λ* (Algorithm 3 and Theorem 3.3 of *Sequential
       Attention for Feature Selection*; `Certificate.verify` explains the proof);
     - OMP: a member of T;
-    - nonnegative OMP: a member of T = {i ∉ S : c_i = λ*}, λ* = max_{j ∉ S} c_j > 0, where c = Xᵀ(y − X_Sβ)
-    and
-      β solves nonnegative least squares on S (forced features are free of sign);
+    - nonnegative OMP: a member of T = {i ∉ S : c_i = λ*}, λ* = max_{j ∉ S} c_j > 0. Here c = Xᵀ(y − X_Sβ),
+      and β solves nonnegative least squares on S (forced features are free of sign);
     - OLS: a member of T = argmax_j c_j²/‖P_S^⊥X_j‖² over the columns outside the span of X_S, which decreases
       ‖r‖ most.
 

@@ -53,18 +53,18 @@ def generalized_omp(
     The tied set T holds the columns whose |c_i| agrees with the largest one to rounding. The pick is the
     lowest index in T whose c_i is not zero to rounding.
 
-    Sequential LASSO selects the features that enter min L(β) + λ‖β_{S̄}‖₁ just below λ* = max|c_i|, the
-    largest λ at which some β_i, i ∉ S, is not zero. They all belong to T = {i : |c_i| = λ*}. So if T is a
-    single feature, both methods select it; in a tie, Sequential LASSO may select only a part of T
+    Sequential LASSO selects from the features that enter min L(β) + λ‖β_{S̄}‖₁, S̄ being the features outside
+    S, as λ decreases. They enter just below λ* = max|c_i|, and they all belong to T = {i : |c_i| = λ*}. So if
+    T is a single feature, both methods select it; in a tie, Sequential LASSO may select only a part of T
     (docs/proofs/generalized_linear_models.md; first proved for strictly convex losses by Axiotis and Yasuda,
     arXiv 2307.07405).
 
     Each refit runs Newton's method in float64, starting from the previous model, with QR factorisations of
     √V·X_S, V = diag(w∘ℓ''). Every step provably decreases L, and the refit ends when ∇L is zero to rounding.
     `optimality` is 2D² with D = ‖(X_SᵀVX_S)^−½∇L‖, including rounding errors. It bounds how far the deviance,
-    twice the loss, is above its minimum (proof in `sparselin.greedy._refit`). Because c_i = z_iᵀ(w∘(y − μ)),
-    where z_i is X_i projected off X_S orthogonally in the inner product of V, errors of the refit affect c_i
-    only by their square (`_GeneralizedState._measure`).
+    which is twice the loss up to a constant, is above its minimum (proof in `sparselin.greedy._refit`).
+    Because c_i = z_iᵀ(w∘(y − μ)), where z_i is X_i projected off X_S orthogonally in the inner product of V,
+    errors of the refit affect c_i only by their square (`_GeneralizedState._measure`).
 
     L has no minimum if S separates the data: along some direction, terms of L decrease forever and none
     increases (Albert and Anderson, 1984). The path then ends with NO_MINIMUM and the last model that has a

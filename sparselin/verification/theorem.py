@@ -21,9 +21,8 @@ def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng
     """Verify on one design that OMP, Sequential LASSO and linear Sequential Attention select the same.
 
     This is the statement of Theorems 1.1, 1.2 and 3.3 of *Sequential Attention for Feature Selection*. At
-    each of k steps let S be the features that Sequential LASSO selected before, r = P_S^⊥y and c =
-    (P_S^⊥X)ᵀr. The checks use plain NumPy and LASSO solvers that share no code with the methods. They are
-    called
+    each of k steps, let S be the features that Sequential LASSO selected before, r = P_S^⊥y and
+    c = (P_S^⊥X)ᵀr. Six checks use only plain NumPy and LASSO solvers that share no code with the methods:
 
     - pick: OMP's pick is in T = argmax_i |c_i|, and that of Sequential LASSO is in A(S) ⊆ T;
     - entry: T, the signs, the direction and the window of `first_entry` agree with their definitions;
