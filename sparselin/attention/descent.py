@@ -90,7 +90,7 @@ def hadamard_descent(
 
     Returns
     -------
-    DescentResult.
+    DescentResult, with w, θ, the coefficients β, F at every iterate, and the duality gap of the LASSO at β.
 
     Raises
     ------

@@ -293,7 +293,7 @@ def certify(
 
     Returns
     -------
-    Certificate.
+    Certificate, which proves every pick after the forced ones, and can be checked and stored.
 
     Raises
     ------

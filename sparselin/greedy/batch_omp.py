@@ -58,8 +58,8 @@ def batch_omp(
     """Select k columns of D for each column of Y by Orthogonal Matching Pursuit.
 
     For every column y of Y the result is that of `omp(D, y, k, tol=..., residual=..., forced=forced, ...)`:
-    the same picks, with ties going to the lowest index, and the same status. The batch is faster because
-    it computes G = DᵀD once. The correlations of all signals then follow from DᵀY by
+    the same picks, with ties going to the lowest index, and the same status. With G = DᵀD, which is computed
+    once, the correlations of all signals follow from DᵀY by
 
         c ← c − ⟨q_t, y⟩·Dᵀq_t,   Dᵀq_t = (G[:, i] − Σ_{s<t} ⟨q_s, D_i⟩·Dᵀq_s)/ρ,
 
@@ -101,8 +101,8 @@ def batch_omp(
     Raises
     ------
     TypeError, ValueError : invalid data (see `Problem`), k outside 1..d, tol outside 0..1, a negative
-        residual, an array of these whose length is not N, repeated or unknown `forced` columns, or more than
-        k of them.
+        residual, an array `tol` or `residual` whose length is not N, repeated or unknown `forced` columns, or
+        more than k of them.
 
     >>> import numpy as np
     >>> D = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])

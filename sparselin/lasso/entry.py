@@ -99,7 +99,8 @@ def first_entry(
 
     Returns
     -------
-    FirstEntry. If v is not unique, because columns are duplicated for example, it has the largest support.
+    FirstEntry, with the quantities above. If v is not unique, for example because columns are duplicated, the
+    one of largest support is returned.
 
     Raises
     ------

@@ -49,7 +49,7 @@ def project_dual(
 
     Returns
     -------
-    DualProjection.
+    DualProjection, with the projection u, the LASSO solution β, its active features and its duality gap.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def project_dual(
 
 
 def _by_homotopy(problem: Problem, S: IndexArray, lam: float) -> DualProjection:
-    """Compute the projection by the homotopy of `Homotopy`."""
+    """Return the projection by `Homotopy`, which also decides ties."""
     homotopy = Homotopy(problem, S)
     above = lam >= homotopy.lam
     if not above:

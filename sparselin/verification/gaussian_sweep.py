@@ -92,7 +92,7 @@ def sweep_gaussian(
 
     Returns
     -------
-    Sweep.
+    Sweep, with the numbers of designs that agree, are undecided or violate the theorem.
 
     Raises
     ------
