@@ -321,12 +321,12 @@ def largest_support(H: Matrix, c: Vector, u: Vector, P: list[int]) -> tuple[Vect
 
 
 def raise_entry(A: Matrix, b: Vector, basis: list[int], i: int) -> tuple[Vector, Vector | None]:
-    """Return a v ≥ 0 with Av = b and v_i > 0, and None; if there is none, some v and a proof y.
+    """Return a v ≥ 0 with Av = b and v_i > 0, or prove that there is none.
 
-    The proof is a y with yᵀA ≥ e_iᵀ and yᵀb = 0. A (p, m) has full row rank, `basis` are p of its columns
-    with A_B⁻¹b ≥ 0, and v_i is bounded on {v ≥ 0 : Av = b}. The method is the simplex method for max v_i,
-    stopped at the first v_i > 0. By Bland's rule (the lowest index enters, and the lowest blocking index
-    leaves) it does not cycle.
+    The result is (v, None), or (v, y) with v_i = 0 and a proof y: yᵀA ≥ e_iᵀ and yᵀb = 0. A (p, m) has full
+    row rank, `basis` are p of its columns with A_B⁻¹b ≥ 0, and v_i is bounded on {v ≥ 0 : Av = b}. The method
+    is the simplex method for max v_i, stopped at the first v_i > 0. By Bland's rule (the lowest index enters,
+    and the lowest blocking index leaves) it does not cycle.
     """
     p, m = A.nrows(), A.ncols()
     basis = list(basis)

@@ -147,7 +147,7 @@ class ComplexColumns(Operator):
 
 
 class ComplexSelection(GroupSelection):
-    """The selection of features of complex data: each is a pair of real columns."""
+    """The selection for complex data, in which each feature is a pair of real columns."""
 
     def __init__(self, data: Problem, problem: Problem, names: Names, quotients: bool) -> None:
         pairs = np.tile(np.arange(problem.d // 2), 2)

@@ -15,7 +15,7 @@ from sparselin.results import FloatArray, IndexArray
 
 
 class Double:
-    """Float64 correlations of the few columns that float32 leaves undecided.
+    """The float64 correlations of the few columns that float32 leaves undecided.
 
     The factorisation in float64 is brought up to date only when it is needed.
     """

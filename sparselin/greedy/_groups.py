@@ -83,7 +83,7 @@ def group_omp(
 
 
 class GroupSelection:
-    """S, a union of groups of columns, its factorisation, R = P_S^⊥Y, and the picks so far, all in float64.
+    """The state of group OMP: S, a union of groups, its factorisation, R = P_S^⊥Y and the picks, in float64.
 
     data : the problem as given, perhaps in float32. Its precision decides which norms are zero, and which
         columns are in the span of S.

@@ -31,7 +31,7 @@ from sparselin.results import FloatArray, IndexArray
 
 
 class Nonnegative(Selection):
-    """S with coefficients β ≥ 0, except those of forced features. Only c is not in float64.
+    """The selection S with coefficients β ≥ 0, except those of forced features; only c is not in float64.
 
     Attributes
     ----------

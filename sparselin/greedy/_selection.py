@@ -76,12 +76,12 @@ class Selection:
 
     @property
     def total_norm(self) -> float:
-        """‖y‖, or ‖y − ȳ‖ with an intercept."""
+        """The norm ‖y‖, or ‖y − ȳ‖ with an intercept."""
         return self.trail.norms[self._ones]
 
     @property
     def _ones(self) -> int:
-        """1 with a column of ones, which is then first in S, else 0."""
+        """The number of columns of ones, 0 or 1; it comes first in S."""
         return int(self.problem.d - self.problem.n_features)
 
     def append(self, pick: Pick) -> AddedPicks:

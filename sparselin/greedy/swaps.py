@@ -167,10 +167,10 @@ class _SubsetFit:
         return _SubsetFit(self.problem, [j if x == i else x for x in self.S], self.equal)
 
     def pair_data(self, forced: IndexArray) -> tuple[list[int], IndexArray, FloatArray, FloatArray]:
-        """Return what the rules compare.
+        """Return the data of the features that the rules compare.
 
-        That is the features i that may leave, in increasing order, and their positions in the factorisation;
-        and ρ_j² and c_j of all columns, zero for those in the span of S.
+        These are the features i that may leave, in increasing order, and their positions in the
+        factorisation; and ρ_j² and c_j of all columns, zero for those in the span of S.
         """
         free = sorted(i for i in self.S if i not in forced and i in self.qr.index)
         lengths = Lengths(self.problem)

@@ -124,7 +124,7 @@ class Segment:
 
     @property
     def residual(self) -> FloatArray:
-        """y − Xβ(λ)."""
+        """The residual y − Xβ(λ)."""
         return np.asarray(self.base.r + self.lam * self.direction.r)
 
     def error(self, lam: float) -> FloatArray:

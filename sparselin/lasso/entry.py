@@ -67,7 +67,7 @@ def first_entry(
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> FirstEntry:
-    """Compute which features enter the LASSO first when S is unpenalised, and up to where they stay alone.
+    """Compute the first entry into the LASSO with S unpenalised: λ*, T, A(S), the direction and the window.
 
     The problem is min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S. Let r = P_S^⊥y be the
     residual of least squares on S, and c = Xᵀr. All features outside S are zero for λ ≥ λ* = max|c_i|. The

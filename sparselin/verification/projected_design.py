@@ -69,7 +69,7 @@ class ProjectedDesign:
 
     @functools.cached_property
     def Z(self) -> FloatArray:
-        """P_S^⊥X (n, d), exactly zero for columns in the span of S."""
+        """The projected design P_S^⊥X (n, d), exactly zero for columns in the span of S."""
         Z = project_off(self.basis, self.X)
         lengths = np.sqrt(np.sum(Z**2, axis=0))
         Z[:, lengths <= self.rounding * self.norms] = 0
@@ -78,7 +78,7 @@ class ProjectedDesign:
 
     @functools.cached_property
     def r(self) -> FloatArray:
-        """P_S^⊥y."""
+        """The residual P_S^⊥y."""
         return project_off(self.basis, self.y)
 
     @functools.cached_property
