@@ -25,7 +25,7 @@ def only(monkeypatch, scheme):
     monkeypatch.setattr(pursuit, "SMALL", np.inf if scheme == "screen" else 0)
     monkeypatch.setattr(guesses, "_SMALL", 0 if scheme == "blocks, large" else 10**6)
     if scheme == "screen":
-        monkeypatch.setattr(Blocks, "follow", refuse)
+        monkeypatch.setattr(Blocks, "extend", refuse)
     else:
         monkeypatch.setattr(Blocks, "efficient", True)
 

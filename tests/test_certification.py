@@ -268,14 +268,19 @@ def test_other_text_is_refused():
     for wrong in [*texts, json.dumps(zero), "", "[]", "3", text[:-1], text.replace("/", ":")]:
         refuses("this text is no", Certificate.from_json, wrong)
     for no_text in (None, 3, fields):
-        refuses("text must be what `to_json` returned; got", Certificate.from_json, no_text, error=TypeError)
+        refuses(
+            "text must be a string that `to_json` returned; got",
+            Certificate.from_json,
+            no_text,
+            error=TypeError,
+        )
 
 
 def test_forced_features_come_first(rng):
     X, y = rng.normal(size=(6, 4)), rng.normal(size=6)
     path = sl.omp(X, y, 2)
     odd = dataclasses.replace(path, lam_star=np.array([path.lam_star[0], np.nan]))
-    refuses("NaN for forced features alone, which come first", certify, X, y, odd)
+    refuses("NaN only for forced features, which come first", certify, X, y, odd)
 
 
 def test_one_line_to_look_at(rng):

@@ -134,14 +134,14 @@ def test_a_coefficient_that_is_zero_wrongly_is_noticed(monkeypatch, rng):
     """The faces of features with β_j = 0 are checked, also of those that were active before a correction."""
     X, v = rng.normal(size=(8, 6)), rng.normal(size=8)
     lam = 0.3 * sl.lambda_star(X, v)
-    right, refined = sl.project_dual(X, v, lam), Candidates.refined
+    right, refined = sl.project_dual(X, v, lam), Candidates.refine
 
     def dropped(self, lam):
         coef = refined(self, lam)[0].copy()
         coef[-1] = 0
         return coef, v - coef @ self.columns[self.reached.order[: len(coef)]]
 
-    monkeypatch.setattr(Candidates, "refined", dropped)
+    monkeypatch.setattr(Candidates, "refine", dropped)
     assert_is_projection(X, v, lam, [], sl.project_dual(X, v, lam))
     np.testing.assert_allclose(sl.project_dual(X, v, lam).u, right.u, rtol=1e-12)
 

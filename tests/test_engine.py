@@ -178,7 +178,7 @@ def test_wrong_guesses_change_nothing(in_blocks, monkeypatch, method, blunder, s
 @pytest.mark.parametrize("kind", KINDS[:3])
 def test_w_and_c_are_what_they_are_taken_for(in_blocks, monkeypatch, method, kind):
     """W = XᵀQ and c = Xᵀr after every block, whatever the guesses were; rows not yet made are not used."""
-    right_guess, right_follow, right_init = block_kernels.guess, Blocks.follow, Blocks.__init__
+    right_guess, right_extend, right_init = block_kernels.guess, Blocks.extend, Blocks.__init__
     rng, sizes = np.random.default_rng(0), []
 
     def init(run, *arguments):
@@ -190,8 +190,8 @@ def test_w_and_c_are_what_they_are_taken_for(in_blocks, monkeypatch, method, kin
         picks[1:p] = rng.permutation(picks[1:p])
         return p
 
-    def follow(run, *arguments):
-        followed, qr, problem = right_follow(run, *arguments), run.selection.qr, run.problem
+    def extend(run, *arguments):
+        followed, qr, problem = right_extend(run, *arguments), run.selection.qr, run.problem
         support = [*run.selection.support, *(pick.feature for pick in followed.picks)]
         assert qr.index == support
         sizes.append(len(followed.picks))
@@ -205,7 +205,7 @@ def test_w_and_c_are_what_they_are_taken_for(in_blocks, monkeypatch, method, kin
 
     monkeypatch.setattr(block_kernels, "guess", guess)
     monkeypatch.setattr(Blocks, "__init__", init)
-    monkeypatch.setattr(Blocks, "follow", follow)
+    monkeypatch.setattr(Blocks, "extend", extend)
     for seed in range(2):
         X, y = design(kind, seed, 400, 1100)
         assert method(X, y, 12).support.tolist() == TEXTBOOK[method](X, y, 12)
@@ -276,8 +276,8 @@ def test_the_first_segments_of_sequential_lasso_are_checked(in_blocks, monkeypat
 def test_blocks_give_way_to_single_picks(monkeypatch, method, forced):
     taken = []
     for scheme in (Blocks, Screened):
-        right = scheme.follow
-        monkeypatch.setattr(scheme, "follow", lambda *a, right=right: taken.append(type(a[0])) or right(*a))
+        right = scheme.extend
+        monkeypatch.setattr(scheme, "extend", lambda *a, right=right: taken.append(type(a[0])) or right(*a))
     monkeypatch.setattr(pursuit, "SMALL", 0)
     X, y = design("walks", 0, 400, 600)
     call = sl.omp if method == "of omp" else functools.partial(sl.sequential_lasso, method=method)

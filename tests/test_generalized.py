@@ -67,7 +67,7 @@ def test_optimality_bounds_what_is_left_and_is_of_the_order_of_rounding(loss, in
 
 def test_the_bound_holds_far_from_the_minimum(rng):
     """L(b) − min L ≤ D² where all |a_iᵀδ| < 1: the theorem of `_refit`, at many b."""
-    from sparselin.greedy._refit import _measured
+    from sparselin.greedy._refit import evaluate
 
     near = 0
     for case in range(60):
@@ -76,13 +76,13 @@ def test_the_bound_holds_far_from_the_minimum(rng):
         data = LossData(LOSSES[loss], y + 0.0, rng.uniform(0.5, 2, 30))
         best = refit(data, X, np.zeros(3))
         b = best.coef + rng.standard_normal(3) * 10 ** rng.uniform(-3, 0)
-        here, step, _ = _measured(data, X, b)
+        here, step, _ = evaluate(data, X, b)
         if np.abs(X @ step).max() < 1:
             near += 1
             above = [data.weight @ data.loss.deviance(X @ c, data.y) / 2 for c in (b, best.coef)]
             assert above[0] - above[1] <= here.decrement**2 * (1 + 1e-9)
             # and the distance
-            if here.reach * here.decrement <= 0.5:
+            if here.M * here.decrement <= 0.5:
                 far = np.sqrt(here.variance) * (X @ (best.coef - b))
                 assert np.linalg.norm(far) <= 1.4 * here.decrement
     assert near > 20
@@ -228,7 +228,7 @@ def test_a_column_that_may_be_correlated_is_not_called_orthogonal(loss, offset, 
 
     def spy(path):
         rest = np.setdiff1d(np.arange(path.problem.n_features), path.support)
-        endings.append((path._measured_in_parts(rest), path.data.weight, path._columns(rest), path.fit))
+        endings.append((path._measure_in_parts(rest), path.data.weight, path._columns(rest), path.fit))
         return ending(path)
 
     monkeypatch.setattr(module._GeneralizedState, "_ending", spy)
@@ -356,26 +356,28 @@ def test_refusals(rng):
         np.where(y, "a", "b").astype(object),
     ):
         refused(
-            TypeError, rf"truth values, for loss='logistic'; got '{words[0]}'\. y == label makes", y=words
+            TypeError,
+            rf"truth values, for loss='logistic'; got '{words[0]}'\. For two classes, pass y == label",
+            y=words,
         )
     refused(TypeError, "y must hold real numbers", y=np.where(y, "a", "b"), loss="poisson")
     refused(ValueError, "y must be finite", y=np.where(y, np.nan, 0))
-    refused(ValueError, "y must hold both labels in rows of positive weight; got 1 alone", y=y | True)
-    refused(ValueError, "got 0 alone", sample_weight=1.0 - y)
-    refused(ValueError, "counts, or rates, ≥ 0 for loss='poisson'; got -1", y=counts - 1, loss="poisson")
-    refused(ValueError, "positive and finite mean.*zeros alone", y=0 * counts, loss="poisson")
-    refused(ValueError, "next to nothing", sample_weight=np.where(y, 1e-321, 1.0))
+    refused(ValueError, "y must hold both labels in rows of positive weight; got only 1", y=y | True)
+    refused(ValueError, "got only 0", sample_weight=1.0 - y)
+    refused(ValueError, "counts or rates ≥ 0 for loss='poisson'; got -1", y=counts - 1, loss="poisson")
+    refused(ValueError, "positive and finite mean.*only zeros", y=0 * counts, loss="poisson")
+    refused(ValueError, "almost zero", sample_weight=np.where(y, 1e-321, 1.0))
     refused(ValueError, "sample_weight must be nonnegative", sample_weight=-counts)
     refused(ValueError, r"k must be in 1\.\.12", k=13)
     refused(ValueError, "forced features count in k", forced=[1, 2, 3])
     refused(ValueError, "tol must be nonnegative", tol=-1)
-    refused(TypeError, "pass X and y in place of the Problem", X=sl.Problem(X, y))
+    refused(TypeError, "pass X and y instead of a Problem", X=sl.Problem(X, y))
     refused(TypeError, "LinearOperator", X=scipy.sparse.linalg.aslinearoperator(X))
     refused(TypeError, "complex", X=X + 1j)
     pandas = pytest.importorskip("pandas")
     yes = pandas.Series(np.where(y, "yes", "no"))
     for words in (yes, yes.astype("category")):
-        refused(TypeError, r"got '(yes|no)'\. y == label makes truth values of two classes", y=words)
+        refused(TypeError, r"got '(yes|no)'\. For two classes, pass y == label", y=words)
     refused(
         TypeError,
         r"^y must hold real numbers; got dtype \w+\. Encode it as numbers\.$",

@@ -188,7 +188,7 @@ def test_a_certificate_of_the_second_best_is_rejected(rng, exact):
         found = dataclasses.replace(certificate, steps=(*certificate.steps[:t], false)).verify(
             X, y, exact=exact
         )
-        assert any(f"[{step.pick}], not tied" in failure for failure in found.failures)
+        assert any(f"[{step.pick}] are not tied" in failure for failure in found.failures)
 
 
 @pytest.mark.parametrize("exact", [True, False])

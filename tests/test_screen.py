@@ -141,8 +141,8 @@ def test_what_the_factorisation_refuses_is_barred():
     X[:, 9] = X[:, 7]
     chosen, k, _ = selection.begin(Problem(X, y), 20, None, None, ())
     scheme = Screened(chosen, k, 1, False)
-    chosen.record(scheme.follow(selection.Pick(7), -1.0, 1))
-    assert scheme.follow(selection.Pick(9), -1.0, 1).picks == []
+    chosen.record(scheme.extend(selection.Pick(7), -1.0, 1))
+    assert scheme.extend(selection.Pick(9), -1.0, 1).picks == []
     chosen.exclude(9)
     assert chosen.support == [7]
     assert scheme.certain_pick().feature not in (7, 9)
@@ -156,10 +156,10 @@ def test_a_basis_is_never_exceeded(n, d):
     chosen, k, _ = selection.begin(Problem(X, y), min(20, d), None, None, ())
     scheme = Screened(chosen, k, 1, False)
     for j in range(n):
-        followed = scheme.follow(selection.Pick(j), -1.0, 1)
+        followed = scheme.extend(selection.Pick(j), -1.0, 1)
         assert [pick.feature for pick in followed.picks] == [j]
         chosen.record(followed)
-    assert d == n or scheme.follow(selection.Pick(n), -1.0, 5).picks == []
+    assert d == n or scheme.extend(selection.Pick(n), -1.0, 5).picks == []
     assert chosen.qr.size == n
 
 

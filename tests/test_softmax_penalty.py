@@ -318,7 +318,9 @@ def test_q_names_the_way_into_its_domain():
     ) as raised:
         q(outside)
     inside = outside * (outside**-0.5).sum(-1, keepdims=True) ** 2
-    assert str(raised.value).endswith("q * (q**-0.5).sum(-1, keepdims=True)**2 lies in the domain")
+    assert str(raised.value).endswith(
+        "To scale q into the domain, use q * (q**-0.5).sum(-1, keepdims=True)**2"
+    )
     np.testing.assert_allclose(q(inside).minimizer[1], 0, atol=4 * EPS)
     refuses(r"^q must be positive.*least entry is 0", q, [1.0, 0.0])
     refuses(r"^q must be 1/softmax", q, [1.0, 1.0])

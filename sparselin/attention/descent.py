@@ -1,11 +1,12 @@
 """Gradient descent on the Hadamard parametrizations β = s(w)∘θ of sparse regression.
 
-The selected set S, unpenalised, is eliminated first: with P_S^⊥X_{S̄} and P_S^⊥y in place of X and y,
+The selected set S is not penalised and is eliminated first: X and y are replaced by P_S^⊥X_{S̄} and P_S^⊥y.
+Then
 
     F(w, θ) = ½‖y − X(s(w)∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²)
 
-depends on the features of S̄ only, and an ill-conditioned X_S does not slow the descent. In
-*Sequential Attention for Feature Selection* the squared error has no ½: λ there is twice λ here.
+depends only on the features of S̄, and an ill-conditioned X_S does not slow down the descent. In *Sequential
+Attention for Feature Selection* the squared error has no ½, so λ there is twice λ here.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ FORMS = {
     "l2_normalized": kernels.L2_NORMALIZED,
     "softmax": kernels.SOFTMAX,
 }
-# Larger penalties count as this one: their squares could overflow, and with it θ is zero to rounding.
+# Larger penalties are replaced by this one: their squares could overflow, and θ is zero to rounding anyway.
 _HUGE = 1e100
 ENDINGS = {kernels.AT_LIMIT: Status.MAX_ITER, kernels.STALLED: Status.BEYOND_PRECISION}
 
@@ -55,43 +56,45 @@ def hadamard_descent(
 ) -> DescentResult:
     """Solve the LASSO by gradient descent on β = w∘θ, the regularized linear Sequential Attention.
 
-    From a random start, gradient steps on
+    Let S be the features without penalty and S̄ the others. The method takes gradient steps, from a random
+    start, on
 
         F(w, θ) = ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   β = w∘θ off S, β_S = X_S⁺(y − X_{S̄}β_{S̄})
 
-    (Definition 3.1 of *Sequential Attention for Feature Selection*, whose λ is 2λ). The minimum of F over
-    w∘θ = β is ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ (Hoff, 2017), so that the minimisers of F give the LASSO's solutions;
-    F has no spurious minima (Poon and Peyré, 2021; docs/proofs/hoff_lemma.md). The step length is that of
-    Barzilai and Borwein.
+    (Definition 3.1 of *Sequential Attention for Feature Selection*, where λ is twice this one). The minimum
+    of F over all w∘θ = β is ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ (Hoff, 2017), so the minimisers of F give the solutions
+    of the LASSO. F has no spurious minima (Poon and Peyré, 2021; docs/proofs/hoff_lemma.md). The step length
+    is that of Barzilai and Borwein.
 
-    Let δ be a duality gap of the LASSO at β plus F − ½‖y − Xβ‖² − λ‖β_{S̄}‖₁. The descent ends when
-    δ ≤ tol·(½‖P_S^⊥y‖² − F), the decrease from β_{S̄} = 0; for λ ≥ (1 − 1e-6)λ*(S), where w and θ may tend to
-    zero, also when F ≥ ½‖P_S^⊥y‖² and δ ≤ ½(1e-7‖P_S^⊥y‖)².
-    It can take many iterations when λ is within 1e-6 of λ*, relatively, or far below it. When no step
-    decreases F beyond its rounding errors, as for tol = 0, it ends with BEYOND_PRECISION at the iterate of
-    least F.
+    Stopping. Let δ be a duality gap of the LASSO at β plus F − ½‖y − Xβ‖² − λ‖β_{S̄}‖₁. The descent ends once
+    δ ≤ tol·(½‖P_S^⊥y‖² − F); the factor of tol is the decrease of F from β_{S̄} = 0. For λ ≥ (1 − 1e-6)λ*(S),
+    where w and θ may tend to zero, it also ends once F ≥ ½‖P_S^⊥y‖² and δ ≤ ½(1e-7‖P_S^⊥y‖)². Many
+    iterations may be needed if λ is within a relative 1e-6 of λ*, or far below it. If no step decreases F
+    beyond its rounding errors, which happens for tol = 0, the descent ends with BEYOND_PRECISION at the
+    iterate of least F.
 
     Parameters
     ----------
-    X, y : design (n, d) and response (n,), or one `Problem` in place of both. The columns off S of
-        a sparse X are made dense: MemoryError if they take more than a quarter of the memory.
+    X, y : design (n, d) and response (n,), or one `Problem` in place of both. The columns of a sparse X
+        outside S are made dense, which raises MemoryError if they take more than a quarter of the memory.
     lam : λ ≥ 0.
-    forced : S, columns without penalty and without w, by index or name; `unpenalized` is another name for it.
-    tol : the relative accuracy of F. In the middle of the window of `first_entry` the feature of largest |w|
-        is then in A(S), unless the cosine of another column with it is above about 1 − tol.
-    max_iter : at most this many steps; then the status is MAX_ITER, and the result the last iterate.
-    rng : seed or Generator of the start.
-    intercept, standardize : an unpenalised intercept; columns divided by their standard deviations, so that
-        w, θ and λ are those of these columns (`Problem`).
+    forced : S, the features without penalty and without w, by index or name. `unpenalized` is another name
+        for this argument.
+    tol : the relative accuracy of F. For λ in the middle of the window of `first_entry`, the feature of
+        largest |w| is then in A(S), unless its cosine with another column is above about 1 − tol.
+    max_iter : take at most this many steps; then the status is MAX_ITER, and the result the last iterate.
+    rng : seed or Generator of the random start.
+    intercept, standardize : fit an unpenalised intercept; divide columns by their standard deviations, so
+        that w, θ and λ refer to the scaled columns (see `Problem`).
     sample_weight : (n,) weights of the squared residuals.
 
     Returns
     -------
-    DescentResult.
+    DescentResult, with w, θ, the coefficients β, F at every iterate, and the duality gap of the LASSO at β.
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), bad `forced`, λ < 0, tol < 0, max_iter < 1.
+    TypeError, ValueError : invalid data (see `Problem`), invalid `forced`, λ < 0, tol < 0, or max_iter < 1.
 
     >>> result = hadamard_descent([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 2.0, tol=1e-8)
     >>> np.abs(result.coef).round(3).tolist(), result.status.name
@@ -113,9 +116,9 @@ class EliminatedProblem(NamedTuple):
 
     Attributes
     ----------
-    free : (m,) S̄.
+    free : (m,) the features of S̄.
     X, y : P_S^⊥X_{S̄} (p, m) and P_S^⊥y (p,), up to an isometry and to the part of y orthogonal to X.
-    lengths : (m,) ‖P_S^⊥X_j‖, zero for a column in the span of S to rounding, which is zero in X.
+    lengths : (m,) ‖P_S^⊥X_j‖. It is zero for a column in the span of S to rounding; this column of X is zero.
     lam_star : λ*(S), zero when it is zero to rounding.
     residual_norm : ‖P_S^⊥y‖.
     """
@@ -129,7 +132,7 @@ class EliminatedProblem(NamedTuple):
 
 
 class DescentEnd(NamedTuple):
-    """The end of a descent: w, θ and s(w) (m,), F − ½‖P_S^⊥y‖² at every iterate, and the code of its end."""
+    """The result of a descent: w, θ and s(w) (m,), F − ½‖P_S^⊥y‖² at every iterate, and why it ended."""
 
     w: FloatArray
     theta: FloatArray
@@ -139,9 +142,9 @@ class DescentEnd(NamedTuple):
 
 
 class Coordinates(NamedTuple):
-    """X and y in an orthonormal basis (n, d) of the column space of independent columns: basisᵀX and basisᵀy.
+    """The coordinates basisᵀX and basisᵀy of X and y in an orthonormal basis (n, d) of the column space.
 
-    P_S^⊥X spans the part of it that is orthogonal to X_S, for every S.
+    The columns of X are independent. For every S, P_S^⊥X spans the part of this space orthogonal to X_S.
     """
 
     basis: FloatArray
@@ -150,7 +153,7 @@ class Coordinates(NamedTuple):
 
 
 def column_space(problem: Problem) -> Coordinates | None:
-    """Return the coordinates; None where the columns are dependent to rounding, or as many as the rows."""
+    """Return the coordinates; None if the columns are dependent to rounding, or not fewer than the rows."""
     if problem.d >= problem.n:
         return None
     X = problem.columns(np.arange(problem.d))
@@ -169,8 +172,8 @@ def eliminate(
     """Project X_{S̄} and y off X_S = QR, twice.
 
     With fewer columns than rows, or `only_range`, they are then expressed in an orthonormal basis of the
-    column space: that saves memory, and the dual points r·min(1, λ/‖Xᵀr‖∞) are better without the part of r
-    that no β changes. Where `space` has X and y in such a basis, they are projected there.
+    column space. That saves memory, and the dual points r·min(1, λ/‖Xᵀr‖∞) are better without the part of r
+    that no β can change. If `space` holds X and y in such a basis, they are projected there.
     """
     free = np.delete(np.arange(problem.d), S)
     measured = measure(qr, free)
@@ -191,8 +194,8 @@ def eliminate(
 def penalty_unit(reduced: EliminatedProblem, parametrization: str) -> float:
     """Return the unit of λ: λ* for "linear" and "l1", (λ*⁴/ℓ²)^{1/3} for "l2", else ℓ², ℓ = max‖P_S^⊥X_j‖.
 
-    Where λ* = 0, and nothing is trained, it is 1. In other units of X and y the minimisers of F at the same
-    multiple of it differ by factors only, those of "softmax" excepted.
+    It is 1 if λ* = 0, because then nothing is trained. If X and y are given in other units, the minimisers of
+    F at the same multiple of this unit differ only by factors, except for "softmax".
     """
     lam_star, longest = reduced.lam_star, float(reduced.lengths.max(initial=0))
     if lam_star == 0:
@@ -216,10 +219,11 @@ def train(
 ) -> DescentEnd:
     """Descend from a random start at λ = share·`penalty_unit`, in units in which max‖X_j‖ = 1 and λ* = 1.
 
-    With X = qX', y = py', and w = ωw', θ = υθ' such that s(w)∘θ = (p/q)·s(w')∘θ', F = p²F' where
-    λ'_w = λω²/p² and λ'_θ = λυ²/p²: the iterates do not depend on the units of X and y. λ'_θ is `share`, and
-    so is λ'_w; but a softmax has ω = 1, λ'_w = share·(q/p)², where `size` replaces p/q if it is given. They
-    are in float64, since the duality gap is computed from squares.
+    Let X = qX', y = py', w = ωw' and θ = υθ' with s(w)∘θ = (p/q)·s(w')∘θ'. Then F = p²F', where F' has the
+    penalties λ'_w = λω²/p² and λ'_θ = λυ²/p². So the iterates do not depend on the units of X and y. Both
+    penalties equal `share`, with two exceptions: the normalised forms have λ'_w = 0, and a softmax has ω = 1
+    and λ'_w = share·(q/p)², where `size` replaces p/q if it is given. All computations are in float64,
+    because the duality gap is computed from squares.
     """
     form = FORMS[parametrization]
     if reduced.lam_star == 0 or (share > _HUGE and form <= kernels.L2):
@@ -233,19 +237,19 @@ def train(
     unit = decay.get(form, 1.0)
     penalties = np.minimum([share * unit * unit, share], _HUGE)
     start = np.concatenate(_start(form, X.T @ y, reduced.lengths > 0, rng))
-    # below λ*, or what is λ* for w², the decrease from zero is positive, and must end the descent
+    # below λ* (for w²: its analogue) the decrease from zero is positive and must end the descent
     vanishes = share >= (1 - 1e-6) * (np.cbrt(0.25) if form == kernels.L2 else 1)
     floor = 0.5 * (1e-7 * reduced.residual_norm / p) ** 2 if vanishes else 0.0
     objective = kernels.DescentObjective(form, X, np.ascontiguousarray(X.T), y, penalties)
     x, s, value, end = kernels.descend(objective, start, tol, floor, max_iter)
     m = len(s)
-    with np.errstate(over="ignore"):  # F at the start may be beyond the range of floats, where ‖y‖² is not
+    with np.errstate(over="ignore"):  # F may overflow at the start even if ‖y‖² does not
         value = p**2 * value
     return DescentEnd(omega * x[:m], upsilon * x[m:], sigma * s, value, end)
 
 
 def _units(form: int, size: float) -> tuple[float, float, float]:
-    """The factors ω, υ, size/υ of w, θ and s(w) when β = s(w)∘θ is multiplied by `size`."""
+    """Return the factors ω, υ, size/υ of w, θ and s(w) that multiply β = s(w)∘θ by `size`."""
     if form <= kernels.L1:
         root = math.sqrt(size)
         return root, root, root
@@ -258,10 +262,11 @@ def _units(form: int, size: float) -> tuple[float, float, float]:
 def _start(
     form: int, c: FloatArray, nonzero: np.ndarray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Random (w, θ) with β of about a tenth of the size of a coefficient, or less; zero for zero columns.
+    """Return random (w, θ) for which β has at most about a tenth of the size of a coefficient.
 
-    If s ≥ 0, β has the signs of θ, and θ starts with those of c. For "l2" and the normalised forms, where a
-    large random w_i would favour feature i whatever its correlation, w starts uniform.
+    They are zero for zero columns. If s ≥ 0, β has the signs of θ, so θ starts with the signs of c. For "l2"
+    and the normalised forms w starts uniform, because a large random w_i would favour feature i whatever its
+    correlation.
     """
     noise = rng.standard_normal((2, len(c))) * nonzero
     if form == kernels.LINEAR:
@@ -278,15 +283,15 @@ def _start(
 def _result(
     problem: Problem, qr: ThinQR, S: IndexArray, reduced: EliminatedProblem, training: DescentEnd, lam: float
 ) -> DescentResult:
-    """The result as vectors (d,), with β_S by least squares."""
+    """Return the result as vectors (d,), with β_S from least squares."""
     w = np.full(problem.d, np.nan, problem.dtype)
     w[reduced.free] = training.w
     weights = np.ones(problem.d, problem.dtype)
     weights[reduced.free] = training.mask
     theta = np.zeros(problem.d, problem.dtype)
     theta[reduced.free] = training.theta
-    left = problem.y - problem.predict(weights * theta)
-    theta[qr.index] = qr.solve(qr.Qt @ left)
+    residual = problem.y - problem.predict(weights * theta)
+    theta[qr.index] = qr.solve(qr.Qt @ residual)
     coef = weights * theta
     objective = 0.5 * reduced.residual_norm**2 + training.value
     m, (inner, ones) = problem.n_features, problem.in_units_of_data(coef)
@@ -305,9 +310,10 @@ def _result(
 
 
 def _duality_gap(problem: Problem, S: IndexArray, coef: FloatArray, lam: float) -> float:
-    """Gap of the LASSO at β, from X, y and S alone.
+    """Return the duality gap of the LASSO at β, from X, y and S alone.
 
-    P_Xy in place of y changes the objective by a constant, and gives better dual points.
+    With more rows than columns, or λ = 0, y is replaced by P_Xy. That changes the objective by a constant and
+    gives better dual points.
     """
     y = problem.y
     if problem.n > problem.d or lam == 0:

@@ -27,11 +27,11 @@ from sparselin.problem import as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
 from sparselin.validation import Columns, check_count, check_level
 
-# The relative accuracies of a training: the next one where a feature outside A(S) has the largest weight. The
-# last is 4500 eps; below it rounding of the gap decides.
+# The relative accuracies of a training. If a feature outside A(S) has the largest weight, training is
+# repeated with the next one. The last is 4500 eps; below it the rounding of the gap decides.
 _TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
-# λ*(S)/ℓ², ℓ = max‖P_S^⊥X_j‖, in the units of y in which a softmax is trained by default. A convention:
-# another number changes how strongly a softmax is penalised, and what it picks.
+# A softmax is by default trained in the units of y in which λ*(S)/ℓ² is this number, ℓ = max‖P_S^⊥X_j‖. It is
+# a convention: another number changes how strongly a softmax is penalised, and which features it picks.
 _SIZE = 10.0
 
 
@@ -53,57 +53,63 @@ def sequential_attention(
 ) -> SelectionPath:
     """Select k features by Sequential Attention.
 
-    Each step minimises
+    Let S be the features selected so far and S̄ the others. Each step trains attention weights w and
+    coefficients θ by gradient descent, from a random start, on
 
-        F(w, θ) = ½‖y − X(s(w)∘θ)‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   s_i = 1 on S,
+        F(w, θ) = ½‖y − X(s(w)∘θ)‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   s_i = 1 on S.
 
-    by gradient descent from a random start, adds to S the i ∉ S of largest |s_i(w)|, and solves least squares
-    on S (Algorithm 1 and Definition 3.1 of *Sequential Attention for Feature Selection*, whose λ is 2λ).
-    Off S, with sums over S̄, s_i(w) is
+    It then adds to S the i ∉ S of largest |s_i(w)|, and solves least squares on S. This is Algorithm 1 with
+    Definition 3.1 of *Sequential Attention for Feature Selection*, where λ is twice this one. The form of s
+    off S is one of (Section 4.2 of the paper; sums are over S̄)
 
         "linear"         w_i             "l1"             |w_i|
         "l2"             w_i²            "l1_normalized"  |w_i|/Σ|w_j|
         "softmax"        e^{w_i}/Σe^{w_j}   "l2_normalized"  w_i²/Σw_j²
 
-    (Section 4.2 there). "linear" and "l1" solve the LASSO, and training ends with a bound on the duality gap:
-    for λ in the window (λ₂, λ*(S)) of `first_entry` they pick from A(S), as Sequential LASSO and OMP do. A
-    gap δ ≥ Σ(λ − |⟨X_j, u*⟩|)|β_j| + ½‖X(β − β*)‖², u* and β* the solutions, can leave the larger weight to
-    a column outside A(S) at a cosine near 1 with one of A(S): then training is repeated to smaller gaps.
+    "linear" and "l1" solve the LASSO, and training ends with a bound on the duality gap. For λ in the window
+    (λ₂, λ*(S)) of `first_entry` they pick from A(S), as Sequential LASSO and OMP do. But a gap
+    δ ≥ Σ(λ − |⟨X_j, u*⟩|)|β_j| + ½‖X(β − β*)‖², with the solutions u* and β*, can leave the larger weight to
+    a column outside A(S) whose cosine with one of A(S) is near 1. Then training is repeated to smaller gaps.
 
-    The other four may end in a local minimum: training ends where ‖∇F‖‖(w, θ)‖ ≤ 1e-4·(½‖P_S^⊥y‖² − F). The
-    normalised masks do not depend on the scale of w: there ‖w‖² = |S̄|, without penalty.
+    The other four forms may end in a local minimum. Training ends once
+    ‖∇F‖‖(w, θ)‖ ≤ 1e-4·(½‖P_S^⊥y‖² − F). "l1_normalized" and "l2_normalized" do not depend on the scale of
+    w, so there ‖w‖² = |S̄| is fixed and not penalised.
 
-    The default λ is (λ* + λ₂)/2 for "linear" and "l1". For "l2", where w = θ = 0 is a local minimum for every
-    λ > 0, it is ¼(λ*⁴/(4ℓ²))^{1/3}, ℓ = max‖P_S^⊥X_j‖: at four times that, no feature of length ℓ alone
-    decreases F. For the other three it is ℓ². They never give exact zeros, and as λ grows they tend to OMP:
-    with θ_i ≈ s_ic_i/λ, F is −Σ(s_ic_i)²/(2λ) + const, and descent from equal s_i favours the largest |c_i|.
-    "softmax" weighs ‖w‖², without a unit, against ‖y‖². By default F is that of a multiple of y for which
-    λ*(S) = 10ℓ², so that no unit of X or y changes a selection. With a given `lam` it is that of y itself:
-    for ‖y‖ far below ℓ its mask stays close to uniform, so scale y up.
+    Default λ. For "linear" and "l1" it is (λ* + λ₂)/2. For "l2", w = θ = 0 is a local minimum for every
+    λ > 0, and the default is ¼(λ*⁴/(4ℓ²))^{1/3}, ℓ = max‖P_S^⊥X_j‖; at four times that, no feature of length
+    ℓ alone decreases F. For the other three forms it is ℓ². These never give exact zeros, and they tend to
+    OMP as λ grows: with θ_i ≈ s_ic_i/λ, F is −Σ(s_ic_i)²/(2λ) + const, and descent from equal s_i favours the
+    largest |c_i|.
+
+    Units. "softmax" weighs ‖w‖², which has no unit, against ‖y‖². By default F is computed for a multiple of
+    y with λ*(S) = 10ℓ², so that the units of X and y do not change a selection. If `lam` is given, F is
+    computed for y itself. Then the mask stays close to uniform if ‖y‖ is far below ℓ, so scale y up.
 
     Parameters
     ----------
-    X, y : design (n, d) and response (n,), or one `Problem` in place of both. The columns off S of
-        a sparse X are made dense: MemoryError if they take more than a quarter of the memory.
-    k : features to select, 1 ≤ k ≤ d, `forced` ones included.
+    X, y : design (n, d) and response (n,), or one `Problem` in place of both. The columns of a sparse X
+        outside S are made dense, which raises MemoryError if they take more than a quarter of the memory.
+    k : number of features to select, 1 ≤ k ≤ d, including the `forced` ones.
     parametrization : the form of s.
-    lam : λ ≥ 0 at every step; by default as above.
-    forced, intercept, standardize, sample_weight, callback : as for `omp`.
-    max_iter : at most this many gradient steps for each feature.
-    rng : seed or Generator of the starts.
+    lam : λ ≥ 0, used at every step; by default as above.
+    forced, intercept, standardize, sample_weight, callback : see `omp`.
+    max_iter : take at most this many gradient steps for each feature.
+    rng : seed or Generator of the random starts.
 
     Returns
     -------
-    SelectionPath with s(w) of each step in `weights`. `lam_star`, `margin`, `ties` and `active_sets` are
+    SelectionPath, with s(w) of each step in `weights`. `lam_star`, `margin`, `ties` and `active_sets` are
     those of Sequential LASSO at the same S; with another λ or parametrization the pick need not be in `ties`.
-    It ends early with EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED when λ*(S) is zero; with NO_CORRELATION
-    also when all weights tended to zero at the given `lam`, as for λ ≥ λ*(S) with "linear" and "l1"; with
-    BEYOND_PRECISION as `first_entry` does, and when a feature outside A(S) still has the largest weight at
-    the smallest gap; with MAX_ITER when a training did not converge.
+
+    The path has fewer than k features if its status is one of these: EXACT_FIT, NO_CORRELATION or
+    RANK_EXHAUSTED if λ*(S) is zero; NO_CORRELATION also if all weights tended to zero at the given `lam`,
+    which happens for λ ≥ λ*(S) with "linear" and "l1"; BEYOND_PRECISION if it is that of `first_entry`, or if
+    a feature outside A(S) still has the largest weight at the smallest gap; MAX_ITER if a training did not
+    converge; STOPPED.
 
     Raises
     ------
-    TypeError, ValueError : as for `omp`, for an unknown parametrization, λ < 0, max_iter < 1.
+    TypeError, ValueError : see `omp`; also for an unknown parametrization, λ < 0, or max_iter < 1.
 
     >>> import numpy as np
     >>> X = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])
@@ -117,7 +123,7 @@ def sequential_attention(
     max_iter = check_count(max_iter, "max_iter", 1)
     generator = np.random.default_rng(rng)
 
-    def most_attended(selection: Selection) -> Pick | Status:
+    def pick_by_weight(selection: Selection) -> Pick | Status:
         problem, S = selection.problem, np.array(selection.support, np.intp)
         entry = entry_of(problem, homotopy_at(selection))
         if entry.status is not Status.COMPLETED:
@@ -149,22 +155,22 @@ def sequential_attention(
 
     problem = as_problem(X, y, sample_weight, intercept, standardize)
     space = column_space(problem)
-    return pursue(problem, k, most_attended, forced=forced, callback=callback, by_rule=True)
+    return pursue(problem, k, pick_by_weight, forced=forced, callback=callback, by_rule=True)
 
 
 def _default_share(parametrization: str, entry: FirstEntry) -> float:
-    """λ by default, in units of `penalty_unit` (see `sequential_attention`)."""
+    """Return the default λ in units of `penalty_unit` (see `sequential_attention`)."""
     if parametrization in ("linear", "l1"):
         return 0.5 * (1 + entry.window_lower / entry.lam_star)
     if parametrization == "l2":
-        # min over s(w)θ = b of F − ½‖y‖² is ½b² − cb + (3λ/2)(b/2)^{2/3}; its least value is zero for
-        # λ = (c⁴/4)^{1/3}, at b = c/2
+        # the minimum of F − ½‖y‖² over s(w)θ = b is ½b² − cb + (3λ/2)(b/2)^{2/3}; its least value over b is
+        # zero for λ = (c⁴/4)^{1/3}, at b = c/2
         return 0.25 * float(np.cbrt(0.25))
     return 1.0
 
 
 def _pick(selection: Selection, entry: FirstEntry, reduced: EliminatedProblem, mask: FloatArray) -> Pick:
-    """The largest |s_i| among the columns outside the span of S."""
+    """Return the pick of the largest |s_i| among the columns outside the span of S."""
     weights = np.ones(selection.problem.d, selection.problem.dtype)
     weights[reduced.free] = mask
     best = int(reduced.free[np.argmax(np.where(reduced.lengths > 0, np.abs(mask), -1))])

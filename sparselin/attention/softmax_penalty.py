@@ -1,11 +1,12 @@
 """The penalty on β that a softmax mask induces: Q and Q* of Lemma 3.2.
 
-With β = softmax(w)∘θ and weight decay (λ/2)(‖w‖² + ‖θ‖²), minimising over w and θ for given β gives
-(λ/2)Q*(β∘β). Q* is concave in x = β∘β, being an infimum of affine functions, and
+Let β = softmax(w)∘θ with weight decay (λ/2)(‖w‖² + ‖θ‖²). Minimising over w and θ for a given β gives
+(λ/2)Q*(β∘β). Q* is concave in x = β∘β, because it is an infimum of affine functions, and
 
-    (Σ|β_i|^{2/3})³  ≤  Q*(β∘β)  ≤  m²‖β‖²:
+    (Σ|β_i|^{2/3})³  ≤  Q*(β∘β)  ≤  m²‖β‖².
 
-on the left ‖w‖² ≥ 0 is dropped and Σ x_i/s_i² minimised over the simplex; on the right w = 0.
+The lower bound follows by dropping ‖w‖² ≥ 0 and minimising Σ x_i/s_i² over the simplex, the upper one from
+w = 0.
 """
 
 from __future__ import annotations
@@ -20,32 +21,36 @@ from sparselin.problem.errors import eps_of, largest_of
 from sparselin.results import FloatArray, PenaltyValue
 from sparselin.validation import check_count, check_finite, check_level, to_array, to_numeric
 
-# The eps by which Σ q_i^{−1/2} may differ from 1. The terms of a rounded softmax err by some eps each, and
-# sum to 1: a few eps. Smaller, such a q is refused; larger, one outside the domain gets a value.
+# The number of eps by which Σ q_i^{−1/2} may differ from 1. For a rounded softmax it differs by a few eps. If
+# this number were smaller, such a q would be refused; if larger, a q outside the domain would get a value.
 _DOMAIN_SLACK = 32.0
 
 
 def softmax_penalty(x: ArrayLike) -> PenaltyValue:
-    """Q*(x) = min_w ‖w‖² + Σ_i x_i/softmax_i(w)², and the w that attains it.
+    """Compute the penalty Q*(x) that a softmax mask induces, and the w that attains it.
 
-    Lemma 3.2 of *Sequential Attention for Feature Selection* (ICLR 2023), where x = β∘β. The function
-    is strictly convex in w, so that the minimiser is unique; it has Σw = 0. Newton's method, O(m) operations
-    per step, finds the value to a few eps and w to a few eps of max(‖w‖∞, min(1, m² max x)), which is about
-    its change when x is rounded.
+    The penalty on the coefficients β, with x = β∘β, is
+
+        Q*(x) = min_w ‖w‖² + Σ_i x_i/softmax_i(w)²
+
+    (Lemma 3.2 of *Sequential Attention for Feature Selection*, ICLR 2023). The function is strictly convex in
+    w, so the minimiser is unique; it satisfies Σw = 0. Newton's method takes O(m) operations per step. The
+    value is accurate to a few eps, and w to a few eps of max(‖w‖∞, min(1, m² max x)), which is about the
+    change of w when x is rounded.
 
     Parameters
     ----------
-    x : (..., m) ≥ 0, the squares of the coefficients; float32 gives float32, everything else float64.
+    x : (..., m) the squares of the coefficients, ≥ 0. The result is float32 if x is, otherwise float64.
 
     Returns
     -------
-    `PenaltyValue` with value (...) and minimizer (..., m).
+    `PenaltyValue`, with value (...) and minimizer (..., m).
 
     Raises
     ------
     TypeError : x is not numeric (complex, strings, objects).
-    ValueError : a scalar, an empty last axis, NaN, infinity, a negative entry, or m²Σx, which bounds
-        Q*, beyond the float range.
+    ValueError : x is a scalar, its last axis is empty, it has NaN, infinity or a negative entry, or m²Σx,
+        which bounds Q*, is beyond the range of floats.
     RuntimeError : Newton's method did not converge in 200 steps (a handful is usual).
 
     >>> penalty = softmax_penalty([[4.0, 4.0], [4.0, 0.0]])
@@ -54,7 +59,7 @@ def softmax_penalty(x: ArrayLike) -> PenaltyValue:
     """
     x, dtype = _vectors(x, "x")
     if x.size and x.min() < 0:
-        raise ValueError(f"x must be nonnegative, as β∘β is; the least entry is {x.min():g}")
+        raise ValueError(f"x must be nonnegative, because it is β∘β; the least entry is {x.min():g}")
     m = x.shape[-1]
     with np.errstate(over="ignore"):
         bound = m**2 * x.sum(axis=-1).max(initial=0)
@@ -68,10 +73,15 @@ def softmax_penalty(x: ArrayLike) -> PenaltyValue:
 
 
 def q(q: ArrayLike) -> PenaltyValue:
-    """Q(q) = inf {‖w‖² : 1/softmax(w)² = q} = ¼Σ_i (log q_i − mean_j log q_j)².
+    """Compute Q(q), the least ‖w‖² of a w with 1/softmax(w)² = q, and that w.
 
-    Lemma 3.2 of *Sequential Attention for Feature Selection* (ICLR 2023). 1/softmax(w)² = q determines w up
-    to a constant, w = c − ½log q, and ‖w‖ is least for Σw = 0. Then Q*(x) = inf_q Σ_i x_i q_i + Q(q).
+    It is
+
+        Q(q) = inf {‖w‖² : 1/softmax(w)² = q} = ¼Σ_i (log q_i − mean_j log q_j)²
+
+    (Lemma 3.2 of *Sequential Attention for Feature Selection*, ICLR 2023), because 1/softmax(w)² = q
+    determines w up to a constant, w = c − ½log q, and ‖w‖ is least for Σw = 0. Q gives the penalty of
+    `softmax_penalty`: Q*(x) = inf_q Σ_i x_i q_i + Q(q).
 
     Parameters
     ----------
@@ -79,12 +89,12 @@ def q(q: ArrayLike) -> PenaltyValue:
 
     Returns
     -------
-    `PenaltyValue` with value (...) and minimizer (..., m).
+    `PenaltyValue`, with value (...) and minimizer (..., m).
 
     Raises
     ------
     TypeError : q is not numeric (complex, strings, objects).
-    ValueError : a scalar, an empty last axis, NaN, infinity, or a q outside the domain.
+    ValueError : q is a scalar, its last axis is empty, it has NaN or infinity, or it is outside the domain.
 
     >>> penalty = q([16.0, 16 / 9])
     >>> penalty.value.round(4), penalty.minimizer.round(4)
@@ -92,22 +102,22 @@ def q(q: ArrayLike) -> PenaltyValue:
     """
     q, dtype = _vectors(q, "q")
     if q.size and q.min() <= 0:
-        raise ValueError(f"q must be positive, as 1/softmax² is; the least entry is {q.min():g}")
+        raise ValueError(f"q must be positive, because it is 1/softmax²; the least entry is {q.min():g}")
     total = (1 / np.sqrt(q)).sum(axis=-1)
     off = np.abs(total - 1).max(initial=0)
     if off > _DOMAIN_SLACK * eps_of(dtype):
         raise ValueError(
             f"q must be 1/softmax(w)² for some w, so that Σ_i q_i^(-1/2) = 1; got a sum off by {off:g}. "
-            "q * (q**-0.5).sum(-1, keepdims=True)**2 lies in the domain"
+            "To scale q into the domain, use q * (q**-0.5).sum(-1, keepdims=True)**2"
         )
-    # Relative to the least entry, equal entries give exactly w = 0.
+    # dividing by the least entry gives exactly w = 0 for equal entries
     logs = np.log(q / q.min(axis=-1, keepdims=True))
     w = (logs.mean(axis=-1, keepdims=True) - logs) / 2
     return PenaltyValue(value=np.asarray((w**2).sum(axis=-1), dtype), minimizer=w.astype(dtype))
 
 
 def _vectors(data: Any, name: str) -> tuple[NDArray[np.float64], np.dtype[Any]]:
-    """A copy as float64 rows (..., m) in C order, and the dtype of the results."""
+    """Return a checked copy of the data in float64 and C order, and the dtype of the results."""
     rows: FloatArray = to_numeric(to_array(data, name), name)
     if rows.ndim == 0 or rows.shape[-1] == 0:
         raise ValueError(f"{name} must have shape (..., m) with m ≥ 1; got shape {rows.shape}")
@@ -116,7 +126,7 @@ def _vectors(data: Any, name: str) -> tuple[NDArray[np.float64], np.dtype[Any]]:
 
 
 def penalty_contours(limit: float, points: int = 201) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Q*(β∘β) on the grid of `points` × `points` values of β ∈ [−limit, limit]².
+    """Compute Q*(β∘β) on a grid of `points` × `points` values of β ∈ [−limit, limit]².
 
     Figure 2 of *Sequential Attention for Feature Selection* (ICLR 2023) shows limit = 1, 10 and 100.
 

@@ -1,7 +1,7 @@
-"""Finding certificates: small rational problems, solved exactly on python-flint.
+"""Find certificates: small rational problems, solved exactly with python-flint.
 
-The certificates are checked by `certify` without this module. Matrices are `fmpq_mat`, vectors lists of
-`fmpq`: there is no rounding, and every comparison is exact.
+Certificates are checked without this module. Matrices are `fmpq_mat` and vectors lists of `fmpq`, so there is
+no rounding, and every comparison is exact.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from sparselin.certificates.arithmetic import Exact, over_common_denominator, root_bounds
 from sparselin.certificates.nonnegative import NonnegativeStep
 from sparselin.certificates.ols import OlsStep
-from sparselin.certificates.step import Fractions, Indices, StepCertificate, rescaled, step_name
+from sparselin.certificates.step import Fractions, Indices, StepCertificate, rescale, step_name
 
 try:
     from flint import fmpq, fmpq_mat
@@ -31,7 +31,7 @@ Vector: TypeAlias = list[Any]  # of fmpq
 
 
 class Finder:
-    """Finds the certificate of a step, by python-flint, for the integer X and y of `Exact`."""
+    """The finder of certificates of steps, for the integer X and y of `Exact`."""
 
     def __init__(self, numbers: Exact) -> None:
         self.numbers = numbers
@@ -44,10 +44,10 @@ class Finder:
         self._orthogonal: dict[Indices, tuple[Vector, Vector, Any]] = {}
 
     def step(self, S: Indices, pick: int, claim: str) -> StepCertificate:
-        """The proof of one pick, or ValueError."""
+        """Return the proof of one pick; ValueError if the pick is refuted."""
         coef, r = self._project(S, self.y)
         c = times(self.Xt, r.entries())
-        lam_squared, T = self._tied(S, c, pick)
+        lam_squared, T = self._tied_set(S, c, pick)
         signs = tuple(1 if c[i] > 0 else -1 for i in T)
         u, rate, Zu, farkas = self._direction(S, T, signs, [abs(c[i]) for i in T])
         active = tuple(i for i, u_i in zip(T, u, strict=True) if u_i > 0)
@@ -71,29 +71,29 @@ class Finder:
             farkas=farkas,
             tau=self._tau(S, T, lam_squared, c, b),
         )
-        return rescaled(proof, 1 / self.numbers.coef_unit, 1 / self.numbers.lam_unit)
+        return rescale(proof, 1 / self.numbers.coef_unit, 1 / self.numbers.lam_unit)
 
     def nonnegative_step(self, S: Indices, pick: int, n_forced: int) -> NonnegativeStep:
-        """The proof of one pick of nonnegative OMP, or ValueError."""
-        coef = self._nonnegative(S[:n_forced], S[n_forced:])
+        """Return the proof of one pick of nonnegative OMP; ValueError if the pick is refuted."""
+        coef = self._nonnegative_coef(S[:n_forced], S[n_forced:])
         c = times(self.Xt, (self.y - block(self.X, self.rows, S) * column(coef)).entries())
         off = [j for j, w in enumerate(self.squares) if w != 0 and j not in S and c[j] > 0]
         lam_squared = max((c[j] ** 2 / self.squares[j] for j in off), default=fmpq(0))
         T = tuple(j for j in off if c[j] ** 2 == lam_squared * self.squares[j])
         if pick not in T:
-            what = f"below the largest, that of {T}" if c[pick] > 0 else "not positive"
+            fault = f"below the largest, that of {T}" if c[pick] > 0 else "not positive"
             raise ValueError(
-                f"{step_name(S)}: {pick} is refuted: with coefficients ≥ 0 its correlation is {what}"
+                f"{step_name(S)}: {pick} is refuted: with coefficients ≥ 0 its correlation is {fault}"
             )
         lam_star_squared = fractions([lam_squared])[0] / self.numbers.lam_unit
         coefs = tuple(v / self.numbers.coef_unit for v in fractions(coef))
         return NonnegativeStep(S, pick, T, lam_star_squared, coefs)
 
     def ols_step(self, S: Indices, pick: int) -> OlsStep:
-        """The proof of one pick of OLS, or ValueError."""
+        """Return the proof of one pick of OLS; ValueError if the pick is refuted."""
         coef, r = self._project(S, self.y)
         c = times(self.Xt, r.entries())
-        columns = [self._off_those_before(S[: t + 1]) for t in range(len(S))]
+        columns = [self._orthogonalise(S[: t + 1]) for t in range(len(S))]
         left = [sum((x * x for x in self.X_column(j)), fmpq(0)) for j in range(self.d)]
         for _, b, square in columns:
             left = [w - b_j * b_j / square for w, b_j in zip(left, b, strict=True)]
@@ -102,7 +102,7 @@ class Finder:
         largest = max(gains.values(), default=fmpq(0))
         if largest == 0:
             raise ValueError(
-                f"{step_name(S)}: {pick} is refuted: no column decreases ‖r‖², being orthogonal to r"
+                f"{step_name(S)}: {pick} is refuted: no column decreases ‖r‖²; all are orthogonal to r"
             )
         T = tuple(j for j, gain in gains.items() if gain == largest)
         y_unit = (self.numbers.coef_unit * self.numbers.x_unit) ** 2
@@ -123,19 +123,19 @@ class Finder:
         )
 
     def X_column(self, j: int) -> Vector:
-        """X_j."""
+        """Return X_j."""
         return [self.X[i, j] for i in self.rows]
 
-    def _off_those_before(self, S: Indices) -> tuple[Vector, Vector, Any]:
-        """a with u = X_s − X_{S'}a ⟂ S', for S = (S', s), and Xᵀu and ‖u‖²."""
+    def _orthogonalise(self, S: Indices) -> tuple[Vector, Vector, Any]:
+        """Return a, Xᵀu and ‖u‖² for u = X_s − X_{S'}a ⟂ S', where S = (S', s)."""
         if S not in self._orthogonal:
             a, u = self._project(S[:-1], block(self.X, self.rows, S[-1:]))
             b = times(self.Xt, u.entries())
             self._orthogonal[S] = list(a.entries()), b, b[S[-1]]
         return self._orthogonal[S]
 
-    def _nonnegative(self, free: Indices, signed: Indices) -> Vector:
-        """β on `free`, then on `signed`, where it is ≥ 0: a minimiser of ‖y − Xβ‖."""
+    def _nonnegative_coef(self, free: Indices, signed: Indices) -> Vector:
+        """Return a minimiser β of ‖y − Xβ‖ on `free`, then on `signed`, where β ≥ 0 is required."""
         shift, Z = self._project(free, block(self.X, self.rows, signed))
         goal, r = self._project(free, self.y)
         if not signed:
@@ -145,7 +145,7 @@ class Finder:
         return [*(goal - shift * column(beta)).entries(), *beta]
 
     def _project(self, S: Indices, V: Matrix) -> tuple[Matrix, Matrix]:
-        """X_S⁺V and P_S^⊥V."""
+        """Return X_S⁺V and P_S^⊥V."""
         X_S = block(self.X, self.rows, S)
         X_St = X_S.transpose()
         try:
@@ -156,13 +156,13 @@ class Finder:
             ) from None
         return coef, V - X_S * coef
 
-    def _tied(self, S: Indices, c: Vector, pick: int) -> tuple[Any, Indices]:
-        """λ*² = max c_j²/w_j² and T; ValueError if the pick is not in T."""
+    def _tied_set(self, S: Indices, c: Vector, pick: int) -> tuple[Any, Indices]:
+        """Return λ*² = max c_j²/w_j² and T; ValueError if the pick is not in T."""
         ratios = {j: c[j] ** 2 / w for j, w in enumerate(self.squares) if w != 0}
         largest = max(ratios.values(), default=fmpq(0))
         if largest == 0:
             raise ValueError(
-                f"{step_name(S)}: {pick} is refuted: λ* is 0, the residual being orthogonal to every column"
+                f"{step_name(S)}: {pick} is refuted: λ* is 0; the residual is orthogonal to every column"
             )
         T = tuple(j for j, ratio in ratios.items() if ratio == largest)
         if pick not in T:
@@ -179,21 +179,21 @@ class Finder:
     def _direction(
         self, S: Indices, T: Indices, signs: Indices, size: Vector
     ) -> tuple[Vector, Vector, Vector, tuple[tuple[int, Fractions], ...]]:
-        """u of largest support, `rate`, Zu and the Farkas vectors, for |c_T| = size."""
+        """Return u of largest support, `rate`, Zu and the Farkas vectors, for |c_T| = size."""
         X_T = block(self.X, self.rows, T)
         signed = X_T * diagonal(signs)
         shift, Z = self._project(S, signed)
         H = Z.transpose() * Z
         u, duals = largest_support(H, size, *nonnegative_least_squares(H, size))
-        farkas = tuple((T[i], _primitive(fractions(times(Z, g)))) for i, g in duals)
+        farkas = tuple((T[i], _primitive_multiple(fractions(times(Z, g)))) for i, g in duals)
         return u, times(-shift, u), times(Z, u), farkas
 
     def _tau(self, S: Indices, T: Indices, lam_squared: Any, c: Vector, b: Vector) -> Fraction:
-        """A τ ≤ 1 with |c_j − τb_j| ≤ (1 − τ)m_j off S ∪ T, m_j = λ*w_j, and τ(|b_i| + |c_i|) ≤ 2|c_i| on T.
+        """Return τ ≤ 1 with |c_j − τb_j| ≤ (1 − τ)m_j off S ∪ T and τ(|b_i| + |c_i|) ≤ 2|c_i| on T.
 
-        For either sign the former reads τ(m ∓ b) ≤ m ∓ c = (m² − c²)/(m ± c). A rational m̄ ≥ m, equal to m
-        when m is rational, may replace m in m ∓ b and m ± c: that makes τ smaller. So τ is the largest one
-        up to m̄ and `_shortened`.
+        Here m_j = λ*w_j. For either sign the first condition reads τ(m ∓ b) ≤ m ∓ c = (m² − c²)/(m ± c). A
+        rational m̄ ≥ m may replace m in m ∓ b and m ± c, which only makes τ smaller; m̄ = m if m is rational.
+        So τ is the largest one, except for the effect of m̄ and `_shorten`.
         """
         bounds = [2 * abs(c[i]) / (abs(b[i]) + abs(c[i])) for i in T]  # 1 on A(S), less elsewhere
         roots: dict[Any, Any] = {}
@@ -206,51 +206,51 @@ class Finder:
             for sign in (1, -1):
                 if m > sign * b[j]:
                     bounds.append((m_squared - c[j] ** 2) / ((m + sign * c[j]) * (m - sign * b[j])))
-        return _shortened(fractions([min(bounds)])[0])
+        return _shorten(fractions([min(bounds)])[0])
 
 
-def _shortened(tau: Fraction) -> Fraction:
-    """τ itself if its denominator has at most 64 bits, else the largest number of 53 bits below it."""
+def _shorten(tau: Fraction) -> Fraction:
+    """Return τ if its denominator has at most 64 bits, otherwise the largest number of 53 bits below it."""
     if tau.denominator.bit_length() <= 64:
         return tau
     shift = 53 + tau.denominator.bit_length() - tau.numerator.bit_length()
     return Fraction((tau.numerator << shift) // tau.denominator, 1 << shift)
 
 
-def _primitive(v: Fractions) -> Fractions:
-    """The positive multiple of v whose entries are integers without a common factor; v ≠ 0."""
+def _primitive_multiple(v: Fractions) -> Fractions:
+    """Return the positive multiple of v ≠ 0 whose entries are integers without a common factor."""
     numerators, _ = over_common_denominator(v)
     divisor = math.gcd(*numerators)
     return tuple(Fraction(x // divisor) for x in numerators)
 
 
 def column(v: Sequence[Any]) -> Matrix:
-    """v as a matrix of one column."""
+    """Return v as a matrix of one column."""
     return fmpq_mat(len(v), 1, list(v))
 
 
 def block(M: Matrix, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
-    """M[rows, columns]."""
+    """Return M[rows, columns]."""
     return fmpq_mat(len(rows), len(columns), [M[i, j] for i in rows for j in columns])
 
 
 def diagonal(v: Sequence[Any]) -> Matrix:
-    """The square matrix with v on its diagonal."""
+    """Return the square matrix with v on its diagonal."""
     return fmpq_mat(len(v), len(v), [v[i] if i == j else 0 for i in range(len(v)) for j in range(len(v))])
 
 
 def times(M: Matrix, v: Sequence[Any]) -> Vector:
-    """Mv as a list."""
+    """Return Mv as a list."""
     return list((M * column(v)).entries())
 
 
 def solve(M: Matrix, v: Sequence[Any]) -> Vector:
-    """M⁻¹v as a list. Raises ZeroDivisionError when M is singular."""
+    """Return M⁻¹v as a list; ZeroDivisionError if M is singular."""
     return list(M.solve(column(v)).entries())
 
 
 def fractions(v: Iterable[Any]) -> tuple[Fraction, ...]:
-    """The same numbers as `Fraction`, without python-flint."""
+    """Return the same numbers as `Fraction`s, without python-flint."""
     return tuple(Fraction(int(x.p), int(x.q)) for x in v)
 
 
@@ -259,13 +259,14 @@ def _float(q: Any) -> float:
 
 
 def nonnegative_least_squares(H: Matrix, c: Vector) -> tuple[Vector, list[int]]:
-    """A u with Hu ≥ c, u ≥ 0, u∘(Hu − c) = 0: a minimiser of ½uᵀHu − cᵀu over u ≥ 0; and its support P.
+    """Return a minimiser u of ½uᵀHu − cᵀu over u ≥ 0, and its support P.
 
-    H = ZᵀZ and c = Zᵀr, so that the objective is ½‖Zu − r‖² up to a constant. The active set method of
-    Lawson and Hanson (1974): while some ⟨z_i, r − Zu⟩ > 0, i enters P, and u moves towards the least squares
-    solution on P, dropping indices whose u_i would become negative. When i enters, r − Zu ⟂ Z_P, hence z_i is
-    not in the span of Z_P: H_PP is always nonsingular, whatever the rank of H. Every pass decreases the
-    objective, which is then minimal on P, and there are finitely many P: in exact arithmetic it terminates.
+    u is a minimiser if and only if Hu ≥ c, u ≥ 0 and u∘(Hu − c) = 0. Because H = ZᵀZ and c = Zᵀr, the
+    objective is ½‖Zu − r‖² up to a constant. The method is the active set method of Lawson and Hanson (1974).
+    While some ⟨z_i, r − Zu⟩ > 0, i enters P, and u moves towards the least squares solution on P; indices
+    whose u_i would become negative are dropped. When i enters, r − Zu ⟂ Z_P, so z_i is not in the span of
+    Z_P. Hence H_PP is always nonsingular, whatever the rank of H. Every pass decreases the objective, which
+    is then minimal on P, and there are finitely many P. So the method terminates in exact arithmetic.
     """
     u, P = [fmpq(0)] * len(c), list[int]()
     while True:
@@ -277,7 +278,7 @@ def nonnegative_least_squares(H: Matrix, c: Vector) -> tuple[Vector, list[int]]:
 
 
 def _descend(H: Matrix, c: Vector, u: Vector, P: list[int]) -> None:
-    """Move u to the least squares solution on P, removing from P the indices that would be ≤ 0 on the way."""
+    """Move u to the least squares solution on P, removing from P indices that would be ≤ 0 on the way."""
     while True:
         goal = solve(block(H, P, P), [c[i] for i in P])
         step = min([u[i] / (u[i] - g) for i, g in zip(P, goal, strict=True) if g <= 0], default=fmpq(1))
@@ -289,13 +290,13 @@ def _descend(H: Matrix, c: Vector, u: Vector, P: list[int]) -> None:
 
 
 def largest_support(H: Matrix, c: Vector, u: Vector, P: list[int]) -> tuple[Vector, list[tuple[int, Vector]]]:
-    """A solution of largest support, from one solution u of the problem above, with support P.
+    """Return a solution of `nonnegative_least_squares` of largest support, given one solution u of support P.
 
-    All solutions have the same Zu, so v ≥ 0 is one iff H_EE v_E = c_E and v = 0 off E = {i : (Hu)_i = c_i}.
-    For each i ∈ E not positive in a solution found so far, max v_i over these v is a linear program; the mean
-    of the solutions found has the largest support. If the maximum is zero, the dual proves it: a g supported
-    on E with (Hg)_j ≥ 0 for j ∈ E, (Hg)_i ≥ 1 and gᵀHu = 0. For then 0 = gᵀHv = Σ_E v_j(Hg)_j for every
-    solution v, hence v_i = 0.
+    All solutions have the same Zu. So v ≥ 0 is a solution if and only if H_EE v_E = c_E and v = 0 off
+    E = {i : (Hu)_i = c_i}. For each i ∈ E that is not positive in a solution found so far, a linear program
+    maximises v_i over these v. The mean of the solutions found has the largest support. If the maximum is
+    zero, the dual proves it: a g supported on E with (Hg)_j ≥ 0 for j ∈ E, (Hg)_i ≥ 1 and gᵀHu = 0. For then
+    0 = gᵀHv = Σ_E v_j(Hg)_j for every solution v, hence v_i = 0.
 
     Returns
     -------
@@ -304,7 +305,7 @@ def largest_support(H: Matrix, c: Vector, u: Vector, P: list[int]) -> tuple[Vect
     m, E = len(c), [i for i, Hu_i in enumerate(times(H, u)) if Hu_i == c[i]]
     if len(E) == len(P):
         return u, []
-    B = _independent(H, P + [i for i in E if i not in P])
+    B = _independent_columns(H, P + [i for i in E if i not in P])
     rows, right = block(H, B, E), [c[i] for i in B]
     basis = [E.index(i) for i in B]
     solutions, duals = [u], []
@@ -313,18 +314,19 @@ def largest_support(H: Matrix, c: Vector, u: Vector, P: list[int]) -> tuple[Vect
             continue
         value, multipliers = raise_entry(rows, right, basis, place)
         if multipliers is None:
-            solutions.append(_spread(value, E, m))
+            solutions.append(_scatter(value, E, m))
         else:
-            duals.append((i, _spread(multipliers, B, m)))
+            duals.append((i, _scatter(multipliers, B, m)))
     return [sum(entries, fmpq(0)) / len(solutions) for entries in zip(*solutions, strict=True)], duals
 
 
 def raise_entry(A: Matrix, b: Vector, basis: list[int], i: int) -> tuple[Vector, Vector | None]:
-    """A v ≥ 0 with Av = b and v_i > 0, or a y with yᵀA ≥ e_iᵀ and yᵀb = 0, which proves that there is none.
+    """Return a v ≥ 0 with Av = b and v_i > 0, or prove that there is none.
 
-    A (p, m) has full row rank, `basis` are p columns of it with A_B⁻¹b ≥ 0, and v_i is bounded on
-    {v ≥ 0 : Av = b}. The simplex method for max v_i, stopped at the first v_i > 0; by Bland's rule (the
-    lowest index enters, of the blocking ones the lowest leaves) it does not cycle.
+    The result is (v, None), or (v, y) with v_i = 0 and a proof y: yᵀA ≥ e_iᵀ and yᵀb = 0. A (p, m) has full
+    row rank, `basis` are p of its columns with A_B⁻¹b ≥ 0, and v_i is bounded on {v ≥ 0 : Av = b}. The method
+    is the simplex method for max v_i, stopped at the first v_i > 0. By Bland's rule (the lowest index enters,
+    and the lowest blocking index leaves) it does not cycle.
     """
     p, m = A.nrows(), A.ncols()
     basis = list(basis)
@@ -332,25 +334,25 @@ def raise_entry(A: Matrix, b: Vector, basis: list[int], i: int) -> tuple[Vector,
         M = block(A, range(p), basis)
         x = solve(M, b)
         if i in basis and x[basis.index(i)] > 0:
-            return _spread(x, basis, m), None
+            return _scatter(x, basis, m), None
         y = solve(M.transpose(), [int(j == i) for j in basis])
         prices = times(A.transpose(), y)
         entering = next((j for j in range(m) if prices[j] < int(j == i)), None)
         if entering is None:
-            return _spread(x, basis, m), y
+            return _scatter(x, basis, m), y
         rate = solve(M, [A[s, entering] for s in range(p)])
         _, _, row = min((x[s] / rate[s], basis[s], s) for s in range(p) if rate[s] > 0)
         basis[row] = entering
 
 
-def _independent(H: Matrix, order: list[int]) -> list[int]:
-    """The indices, in the order given, whose column of H is independent of those before it."""
+def _independent_columns(H: Matrix, order: list[int]) -> list[int]:
+    """Return the indices, in the given order, whose column of H is independent of those before it."""
     R, rank = block(H, range(H.nrows()), order).rref()
     return [order[next(j for j in range(len(order)) if R[s, j] != 0)] for s in range(rank)]
 
 
-def _spread(values: Vector, places: Sequence[int], m: int) -> Vector:
-    """The vector (m,) with these values at these places, zero elsewhere."""
+def _scatter(values: Vector, places: Sequence[int], m: int) -> Vector:
+    """Return the vector (m,) with these values at these places and zeros elsewhere."""
     v = [fmpq(0)] * m
     for place, value in zip(places, values, strict=True):
         v[place] = value

@@ -1,4 +1,4 @@
-"""Two arithmetics for checking a certificate: exact, and float64 with running error bounds."""
+"""The two arithmetics that check a certificate: exact, and float64 with running error bounds."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from numpy.typing import NDArray
 from sparselin.problem.errors import EPS, TINY
 from sparselin.results import FloatArray
 
-# The error of scaling the data, or of an operation and of bounding it, by underflow: each rounds to 2⁻¹⁰⁷⁵,
-# half the least number, and 2⁵ times that covers them.
+# The error by underflow of scaling the data, or of an operation and its bound: each step rounds to 2⁻¹⁰⁷⁵,
+# half the least number, and 2⁵ times that covers all steps.
 _UNDERFLOW = 2.0**-1070
-# The relative radius up to which a number counts as known. Larger, conditions hold that nobody knows;
-# smaller, long paths of ill-conditioned columns have no rounded certificate.
+# A number counts as known if its error bound is at most this share of its scale. If the share were larger,
+# undecided conditions would count as met; if it were smaller, long paths of ill-conditioned columns could not
+# be checked in float64.
 _MAX_ERROR = 2.0**-10
 
 
 def root_bounds(q: Fraction) -> tuple[Fraction, Fraction]:
-    """Rational bounds of √q, equal when √q is rational, else with a relative distance of at most 2⁻⁶⁴."""
+    """Return rational bounds of √q: equal if √q is rational, otherwise at a relative distance ≤ 2⁻⁶⁴."""
     # √(a/b) = √(ab)/b, and ab ≥ 1
     square = q.numerator * q.denominator << 128
     root = math.isqrt(square)
@@ -32,10 +33,12 @@ def root_bounds(q: Fraction) -> tuple[Fraction, Fraction]:
 
 
 class Arithmetic(Protocol):
-    """The arithmetic in which the conditions are checked. X and y are multiples a·X and b·y of the data.
+    """The arithmetic in which the conditions are checked.
 
-    x_unit is a, coef_unit b/a, and lam_unit (ab)², or b² when normalized; squares holds the w_j² of a·X, and
-    stated is false for the zero columns of a normalized design, about which nothing is stated.
+    X, y : multiples a·X and b·y of the data.
+    x_unit, coef_unit, lam_unit : a, b/a, and (ab)² (b² if normalized).
+    squares : the w_j² of a·X.
+    stated : false for the zero columns of a normalized design, about which nothing is stated.
     """
 
     X: NDArray[Any]
@@ -49,13 +52,13 @@ class Arithmetic(Protocol):
     def vector(self, values: Iterable[Fraction | int]) -> Any: ...
     def square_lengths(self) -> Any: ...
     def product(self, A: NDArray[Any], v: Any) -> Any: ...
-    def nonpositive(self, v: Any) -> NDArray[np.bool_]: ...
-    def negative(self, v: Any) -> NDArray[np.bool_]: ...
-    def known(self, v: Any, squared_scale: Any) -> bool: ...
+    def is_nonpositive(self, v: Any) -> NDArray[np.bool_]: ...
+    def is_negative(self, v: Any) -> NDArray[np.bool_]: ...
+    def is_known(self, v: Any, squared_scale: Any) -> bool: ...
 
 
 class Exact:
-    """Integers for X and y, fractions for everything else."""
+    """The exact arithmetic: integers for X and y, fractions for everything else."""
 
     def __init__(self, X: FloatArray, y: FloatArray, normalized: bool) -> None:
         self.X, a = _integers(X)
@@ -67,7 +70,7 @@ class Exact:
         self.coef_unit, self.lam_unit = _units(self.x_unit, Fraction(b), normalized)
 
     def square_lengths(self) -> NDArray[np.object_]:
-        """‖a·X_j‖²."""
+        """Return ‖a·X_j‖²."""
         return np.asarray((self.X**2).sum(axis=0))
 
     def vector(self, values: Iterable[Fraction | int]) -> NDArray[np.object_]:
@@ -78,20 +81,20 @@ class Exact:
         sums = A @ np.array(numerators, object)
         return np.array([Fraction(x, denominator) for x in sums], object)
 
-    def nonpositive(self, v: NDArray[np.object_]) -> NDArray[np.bool_]:
+    def is_nonpositive(self, v: NDArray[np.object_]) -> NDArray[np.bool_]:
         return np.array([x <= 0 for x in v], bool)
 
-    def negative(self, v: NDArray[np.object_]) -> NDArray[np.bool_]:
+    def is_negative(self, v: NDArray[np.object_]) -> NDArray[np.bool_]:
         return np.array([x < 0 for x in v], bool)
 
-    def known(self, v: NDArray[np.object_], squared_scale: NDArray[np.object_]) -> bool:
+    def is_known(self, v: NDArray[np.object_], squared_scale: NDArray[np.object_]) -> bool:
         return True
 
 
 class Rounded:
-    """float64 with error bounds, on data scaled by powers of two to a largest entry in [½, 1).
+    """The rounded arithmetic: float64 with error bounds. Powers of two scale the largest entry to [½, 1).
 
-    Numbers closer than their bounds count as equal, so bounds must be small: `known` requires 2⁻¹⁰.
+    Numbers closer than their bounds count as equal, so bounds must be small: `is_known` requires 2⁻¹⁰.
     """
 
     def __init__(self, X: FloatArray, y: FloatArray, normalized: bool) -> None:
@@ -105,63 +108,67 @@ class Rounded:
         self.coef_unit, self.lam_unit = _units(self.x_unit, Fraction(2) ** -q, normalized)
 
     def square_lengths(self) -> _Ball:
-        """‖a·X_j‖²; products with 1 are exact, so that `product` covers the rounding of squares instead."""
+        """Return ‖a·X_j‖²; products with 1 are exact, so `product` covers the rounding of squares instead."""
         n = len(self.X)
         return self.product((self.X**2).T, _Ball(np.ones(n), np.zeros(n)))
 
     def vector(self, values: Iterable[Fraction | int]) -> _Ball:
         mid = np.array([float(v) for v in values], np.float64)
-        return _Ball.rounded(mid, np.full(len(mid), TINY))
+        return _Ball.add_rounding(mid, np.full(len(mid), TINY))
 
     def product(self, A: FloatArray, v: _Ball) -> _Ball:
-        """Av; a sum of m products errs by less than m·eps·Σ|products| (about half of that)."""
+        """Return Av; the error of a sum of m products is less than m·eps·Σ|products| (about half of that)."""
         m = A.shape[1]
         spread = v.rad + (m + 1) * EPS * np.abs(v.mid)
         lost = m * _UNDERFLOW * (1 + np.max(np.abs(v.mid) + v.rad, initial=0.0))
         return _Ball(A @ v.mid, np.abs(A) @ spread + lost)
 
-    def nonpositive(self, v: _Ball) -> NDArray[np.bool_]:
+    def is_nonpositive(self, v: _Ball) -> NDArray[np.bool_]:
         return np.asarray((v.mid <= v.rad) & np.isfinite(v.rad))
 
-    def negative(self, v: _Ball) -> NDArray[np.bool_]:
+    def is_negative(self, v: _Ball) -> NDArray[np.bool_]:
         return np.asarray(v.mid < -v.rad)
 
-    def known(self, v: _Ball, squared_scale: _Ball) -> bool:
+    def is_known(self, v: _Ball, squared_scale: _Ball) -> bool:
         return bool((v.rad <= _MAX_ERROR * np.sqrt(np.abs(squared_scale.mid))).all())
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Ball:
-    """Numbers within rad of mid, elementwise; 4·eps in place of ½·eps covers the rounding of rad too."""
+    """Numbers within rad of mid, elementwise.
+
+    An operation adds 4·eps, not ½·eps, to rad, which covers the rounding of rad itself.
+    """
 
     mid: FloatArray
     rad: FloatArray
 
     @classmethod
-    def rounded(cls, mid: FloatArray, rad: FloatArray) -> _Ball:
+    def add_rounding(cls, mid: FloatArray, rad: FloatArray) -> _Ball:
         return cls(mid, rad + 4 * EPS * (np.abs(mid) + rad) + _UNDERFLOW)
 
     def __add__(self, other: _Ball) -> _Ball:
-        return _Ball.rounded(self.mid + other.mid, self.rad + other.rad)
+        return _Ball.add_rounding(self.mid + other.mid, self.rad + other.rad)
 
     def __sub__(self, other: _Ball) -> _Ball:
-        return _Ball.rounded(self.mid - other.mid, self.rad + other.rad)
+        return _Ball.add_rounding(self.mid - other.mid, self.rad + other.rad)
 
     def __mul__(self, other: _Ball) -> _Ball:
         rad = np.abs(self.mid) * other.rad + self.rad * (np.abs(other.mid) + other.rad)
-        return _Ball.rounded(self.mid * other.mid, rad)
+        return _Ball.add_rounding(self.mid * other.mid, rad)
 
     def __getitem__(self, J: Any) -> _Ball:
         return _Ball(self.mid[J], self.rad[J])
 
 
 def _integers(values: FloatArray) -> tuple[NDArray[np.object_], int]:
-    """The least multiple of `values` by a power of two with integer entries, and that power."""
+    """Return the least multiple of `values` by a power of two with integer entries, and that power."""
     numerators, denominator = over_common_denominator([Fraction(v) for v in values.ravel().tolist()])
     return np.array(numerators, object).reshape(values.shape), denominator
 
 
 def over_common_denominator(values: Iterable[Fraction]) -> tuple[list[int], int]:
+    """Return the numerators over the least common denominator, and that denominator."""
     values = list(values)
     denominator = math.lcm(*(v.denominator for v in values))
     return [v.numerator * (denominator // v.denominator) for v in values], denominator

@@ -1,8 +1,8 @@
-"""Certificates of a selection path: found in rational arithmetic, checked by products and comparisons alone.
+"""Certificates of a selection path, found in rational arithmetic and checked by products and comparisons.
 
-Every float is a rational number, so whether the picks of a greedy method are right is decidable for the
-given X and y, and the certificate is a proof. For unit columns, whose norms are irrational, everything is
-stated in squares of ratios, which are rational.
+Every float is a rational number. So it is decidable whether the picks of a greedy method are right for the
+given X and y, and the certificate is a proof. The norms of columns may be irrational; therefore statements
+about unit columns are made in squares of ratios, which are rational.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.certificates import nonnegative, ols
 from sparselin.certificates.arithmetic import Arithmetic, Exact, Rounded
-from sparselin.certificates.form import CLAIMS, begins_with_ones, malformed
+from sparselin.certificates.form import CLAIMS, form_fault, has_intercept
 from sparselin.certificates.nonnegative import NonnegativeStep
 from sparselin.certificates.ols import OlsStep
 from sparselin.certificates.step import Indices, StepCertificate, refutations, step_name
@@ -40,7 +40,7 @@ class Verification:
     ----------
     holds : whether every condition is met.
     steps : the number of steps of the certificate.
-    failures : the conditions that are not met, a sentence each.
+    failures : the conditions that are not met, one sentence each.
     """
 
     holds: bool
@@ -53,23 +53,23 @@ class Verification:
 
 @dataclasses.dataclass(frozen=True)
 class Certificate:
-    """A proof, for one X and y, that each pick of a path was admissible; made by `certify`.
+    """A proof, for one X and y, that each pick of a path is one that the method may make.
 
-    Plain data: fractions, integers, text. It can be read and sent (`to_json`), and checked
-    without the solver that made it (`verify`). A changed certificate is accepted only if it proves what it
-    then states (with a smaller τ, say, or fewer steps).
+    `certify` makes it. It consists of plain data: fractions, integers and text. It can be read, sent
+    (`to_json`), and checked without the solver that made it (`verify`). If somebody changes a certificate, it
+    is accepted only if it proves what it then states (for example with a smaller τ, or fewer steps).
 
     Attributes
     ----------
-    sha256 : digest of X, y, their shape and `normalized`, see `verify`.
+    sha256 : the digest of X, y, their shape and `normalized`, which `verify` compares.
     shape : (n, d).
-    normalized : the statement is about X with unit columns.
-    claim : "sequential_lasso": each pick is in A(S); "omp": each pick is in T; "nonnegative_omp", "ols":
-        each pick is in the T of nonnegative OMP, of OLS.
+    normalized : whether the statement is about X with unit columns.
+    claim : what is proved of each pick. "sequential_lasso": it is in A(S); "omp": it is in T;
+        "nonnegative_omp" and "ols": it is in the T of nonnegative OMP, or of OLS.
     forced : the features that entered first, about which nothing is claimed. An intercept is a last column of
-        ones, feature d − 1 of d, and the first of them.
-    steps : a `StepCertificate` for each pick after those, for "nonnegative_omp" a `NonnegativeStep`, for
-        "ols" an `OlsStep`.
+        ones, feature d − 1 of d, and comes first among them.
+    steps : one proof for each later pick: a `StepCertificate`, a `NonnegativeStep` for "nonnegative_omp", or
+        an `OlsStep` for "ols".
     """
 
     sha256: str
@@ -80,7 +80,7 @@ class Certificate:
     steps: Steps
 
     def __repr__(self) -> str:
-        """One line: the fractions of many steps have millions of digits."""
+        """Return one line, without the fractions, which can have millions of digits."""
         picks = [getattr(step, "pick", None) for step in self.steps]
         return (
             f"Certificate({self.claim!r}, shape={self.shape}, normalized={self.normalized}, "
@@ -90,41 +90,44 @@ class Certificate:
     def verify(self, X: Any, y: ArrayLike | None = None, *, exact: bool = False) -> Verification:
         """Check every statement of the certificate on (X, y) by products and comparisons only.
 
-        Why they suffice. In the notation of `StepCertificate`, with λ = (1 − t)λ*, the residual at the β
-        given there is r − tZu, orthogonal to S, and β is a solution iff |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j off
-        S, with equality and the right sign where β_j ≠ 0. On T this reads
+        The data are compared with the certificate by their digest. The path is not an argument: compare
+        `forced` and the picks of `steps` with it yourself. A certificate without steps proves nothing. With
+        `normalized`, nothing is stated about zero columns.
 
-            (Hu)_i ≥ |c_i|, equal where u_i > 0, and t((Hu)_i + |c_i|) ≤ 2|c_i|,
+        Why the conditions suffice. In the notation of `StepCertificate`, let λ = (1 − t)λ*. The residual at
+        the β given there is r − tZu, which is orthogonal to S. So β is a solution if and only if
+        |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j off S, with equality and the right sign where β_j ≠ 0. On T this
+        reads
 
-        and off S ∪ T it is checked in squares, at t = τ alone: |c_j − t⟨X_j, Zu⟩| − (1 − t)λ*w_j is convex in
-        t, negative at t = 0 and not positive at τ, hence negative on [0, τ). So for 0 < t < τ every solution
-        is zero off S ∪ T and, the fit being the same for all, β_T = signs∘(tv) with v ≥ 0, Zv = Zu. v = u
-        shows that β_i can be nonzero where u_i > 0. It is zero where (Hu)_i > |c_i|, and where (i, w) is in
-        `farkas`, because 0 = ⟨w, Zu⟩ = ⟨w, Zv⟩ = Σ v_j⟨w, z_j⟩ has no negative term. Hence A(S) is the
-        support of u (Theorem 3.3 and Lemma 3.4 of *Sequential Attention for Feature Selection*). The columns
-        in S need not be independent; each pick is independent of the columns before it, since c_pick ≠ 0.
+            (Hu)_i ≥ |c_i|, with equality where u_i > 0, and t((Hu)_i + |c_i|) ≤ 2|c_i|.
 
-        The path is not an argument: compare `forced` and the picks of `steps` with it. A certificate without
-        steps proves nothing. With `normalized`, nothing is stated about zero columns.
+        Off S ∪ T it is checked in squares, and only at t = τ. That suffices because
+        |c_j − t⟨X_j, Zu⟩| − (1 − t)λ*w_j is convex in t, negative at t = 0 and not positive at τ, hence
+        negative on [0, τ). So for 0 < t < τ every solution is zero off S ∪ T. All solutions have the same
+        fit, so β_T = signs∘(tv) with v ≥ 0 and Zv = Zu. The choice v = u shows that β_i can be nonzero where
+        u_i > 0. β_i is zero where (Hu)_i > |c_i|. It is also zero if (i, w) is in `farkas`, because
+        0 = ⟨w, Zu⟩ = ⟨w, Zv⟩ = Σ v_j⟨w, z_j⟩ has no negative term. Hence A(S) is the support of u (Theorem
+        3.3 and Lemma 3.4 of *Sequential Attention for Feature Selection*). The columns of S need not be
+        independent. Each pick is independent of the columns before it, because c_pick ≠ 0.
 
-        For "nonnegative_omp" the conditions in `NonnegativeStep` are what is claimed: those on `coef`, the
-        problem being convex, make it a minimiser, and all minimisers have the same r. A pick may then be in
-        the span of S, of which r is orthogonal only to the columns with a coefficient.
+        For "nonnegative_omp" the conditions of `NonnegativeStep` are the claim itself: the problem is convex,
+        so the conditions on `coef` make it a minimiser, and all minimisers have the same r. A pick may then
+        be in the span of S, because r is orthogonal only to the columns with a nonzero coefficient.
 
-        For "ols" the u_t of `OlsStep` are orthogonal and nonzero, a basis of the span of X_S: with the ℓ_j
-        that they give, the conditions are what is claimed. Lengths of columns play no part, so neither does
-        `normalized`.
+        For "ols" the u_t of `OlsStep` are orthogonal and nonzero, so they form a basis of the span of X_S.
+        With the ℓ_j that they give, the conditions are the claim itself. The lengths of columns do not matter
+        there, so `normalized` does not either.
 
         Parameters
         ----------
-        X, y : the data, or one `Problem`, in any form with the same numbers: dense or sparse, in any
-            memory order, float32 or converted to float64 (y takes the dtype of X, as everywhere).
+        X, y : the data, or one `Problem`, in any form with the same numbers: dense or sparse, in any memory
+            order, in float32 or converted to float64 (y takes the dtype of X, as everywhere).
         exact : True checks in integers and fractions, which proves the statements. False checks in float64
-            with running bounds on the rounding error, which take at least eps|x| for the result x of an
-            operation and (m + 1)·eps·Σ|a_i b_i| for a sum of m products. Then =, ≤ and ≥ may be violated by
-            the bound; < and > must hold by more than it, else they fail as undecided: in a tie to rounding,
-            only exact arithmetic decides. A bound above 2⁻¹⁰ of the scale of what it bounds fails too.
-            Neither needs python-flint.
+            with running bounds on the rounding errors: at least eps|x| for the result x of an operation and
+            (m + 1)·eps·Σ|a_i b_i| for a sum of m products. Then =, ≤ and ≥ may be violated by the bound,
+            whereas < and > must hold by more than the bound; otherwise they fail as undecided. So in a tie to
+            rounding only exact arithmetic decides. A bound above 2⁻¹⁰ of its scale fails too. Neither
+            arithmetic needs python-flint.
 
         Returns
         -------
@@ -132,27 +135,27 @@ class Certificate:
 
         Raises
         ------
-        TypeError, ValueError : bad X or y (see `Problem`), or a Gram problem.
+        TypeError, ValueError : invalid X or y (see `Problem`), or a Gram problem.
         """
         X, y = _data(self._problem(X, y))
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         steps = len(fields["steps"]) if isinstance(fields["steps"], tuple) else 0
-        if fault := malformed(*X.shape, **fields):
+        if fault := form_fault(*X.shape, **fields):
             return Verification(False, steps, (fault,))
         if _digest(X, y, self.normalized) != self.sha256:
             fault = "bound to other data: the digest of X, y and `normalized` differs"
             return Verification(False, steps, (fault,))
-        failures = tuple(self._refuted(X, y, exact))
+        failures = tuple(self._failures(X, y, exact))
         return Verification(not failures, steps, failures)
 
     def _problem(self, X: Any, y: ArrayLike | None) -> Problem:
-        """The problem of the data, with the column of ones that the certificate may have."""
+        """Return the problem of the data, with a column of ones if the certificate has one."""
         problem = as_problem(X, y)
-        if problem.is_plain and begins_with_ones(problem.n, problem.d, self.shape, self.forced):
+        if problem.is_plain and has_intercept(problem.n, problem.d, self.shape, self.forced):
             return Problem(problem.X, problem.y, intercept=True)
         return problem
 
-    def _refuted(self, X: FloatArray, y: FloatArray, exact: bool) -> Iterator[str]:
+    def _failures(self, X: FloatArray, y: FloatArray, exact: bool) -> Iterator[str]:
         numbers: Arithmetic = Exact(X, y, self.normalized) if exact else Rounded(X, y, self.normalized)
         for step in self.steps:
             name = step_name(step.selected)
@@ -166,22 +169,24 @@ class Certificate:
     def to_rocq(self, filename: str | Path, X: Any, y: ArrayLike | None = None) -> None:
         """Write X, y and the certificate as a file that the proof assistant Rocq (Coq) checks.
 
-        The goal of the file is the claim about this X and y, floats being exact dyadic rationals. With the
-        claim "sequential_lasso": the picks, in this order, are a run of OMP and a run of Sequential LASSO,
-        defined by minimisers of ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ alone. With "omp": they are a run of OMP. The proof is
-        a computation on integers, by a checker that is proved sound in `proofs_checks/formal/` of the
-        repository: `make formal` compiles it; docs/proofs/formal.md states what is proved. A file may
-        prove fewer picks than a path has: `python -m proofs_checks.formal.check` compares it with your picks.
+        The goal of the file is the claim about this X and y, whose floats are exact dyadic rationals. For the
+        claim "sequential_lasso" the goal says that the picks, in this order, are a run of OMP and a run of
+        Sequential LASSO, which is defined by the minimisers of ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ alone. For "omp" it
+        says that they are a run of OMP. The proof is a computation on integers by a checker that is proved
+        sound in `proofs_checks/formal/` of the repository. `make formal` compiles it, and
+        docs/proofs/formal.md states what is proved. A file may prove fewer picks than a path has; `python -m
+        proofs_checks.formal.check` compares it with your picks.
 
         Parameters
         ----------
-        filename : of the file, `name.v` with letters, digits and _ in its name; written over.
-        X, y : the data, as for `verify`.
+        filename : name of the file, `name.v` with letters, digits and _; an existing file is overwritten.
+        X, y : the data, as in `verify`.
 
         Raises
         ------
-        TypeError, ValueError : bad X or y (NaN, say); a claim other than these two, `normalized`, no steps;
-            a certificate that `verify(X, y, exact=True)` refutes, with the first failure.
+        TypeError, ValueError : invalid X or y (NaN, for example); a claim other than these two, `normalized`,
+            or no steps; or a certificate that `verify(X, y, exact=True)` refutes (the message has the first
+            failure).
         OSError : the file cannot be written.
 
         >>> import tempfile, pathlib
@@ -197,14 +202,14 @@ class Certificate:
         from sparselin.certificates import rocq
 
         rocq.check_expressible(filename, self.claim, self.normalized, self.steps)
-        if not (found := self.verify(X, y, exact=True)):
-            raise ValueError(f"the certificate is not one for X and y: {found.failures[0]}")
+        if not (check := self.verify(X, y, exact=True)):
+            raise ValueError(f"the certificate does not hold for X and y: {check.failures[0]}")
         data, response = _data(self._problem(X, y))
         steps = cast("tuple[StepCertificate, ...]", self.steps)
         rocq.write(filename, data, response, self.claim, self.forced, steps)
 
     def to_json(self) -> str:
-        """The certificate as text, exactly: fractions are written "p/q" in hexadecimal.
+        """Return the certificate as text; fractions are written exactly, as "p/q" in hexadecimal.
 
         >>> import sparselin as sl
         >>> X, y = [[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0]
@@ -216,9 +221,12 @@ class Certificate:
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
-        """The certificate that `to_json` wrote. TypeError if `text` is not a text, ValueError if another."""
+        """Read a certificate that `to_json` wrote.
+
+        Raises TypeError if `text` is not a string, and ValueError if it is not such a certificate.
+        """
         if not isinstance(text, (str, bytes, bytearray)):
-            raise TypeError(f"text must be what `to_json` returned; got {type(text).__name__}")
+            raise TypeError(f"text must be a string that `to_json` returned; got {type(text).__name__}")
         try:
             fields = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -226,11 +234,11 @@ class Certificate:
         if not isinstance(fields, dict) or fields.pop("format", None) != _FORMAT:
             raise ValueError(f'this text is no {_FORMAT!r}: it must be an object with that "format"')
         try:
-            made = _with_fields(cls, fields)
+            made = _from_fields(cls, fields)
             for name in ("shape", "forced", "steps"):
                 if not isinstance(fields[name], list):
                     raise ValueError(f"{name!r} must be a list; got {type(fields[name]).__name__}")
-            steps: Any = tuple(_with_fields(CLAIMS[made.claim], step) for step in made.steps)
+            steps: Any = tuple(_from_fields(CLAIMS[made.claim], step) for step in made.steps)
         except (ValueError, TypeError, AttributeError, ArithmeticError, KeyError) as error:
             raise ValueError(f"this text is no {_FORMAT!r}: {error}") from None
         return dataclasses.replace(made, steps=steps)
@@ -247,48 +255,52 @@ def certify(
 ) -> Certificate:
     """Prove in rational arithmetic that each pick of a path is one that the method may make.
 
-    With S the features before a pick, r = P_S^⊥y, c = Xᵀr, λ* = max|c_j| > 0 and T = {i : |c_i| = λ*}, all
-    exact, Sequential LASSO takes a member of A(S) ⊆ T: an index that is nonzero in some solution of
-    min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ for all λ just below λ* (Algorithm 3 and Theorem 3.3 of *Sequential Attention
-    for Feature Selection*; `Certificate.verify` says what is proved, and how). OMP takes a member of T.
-    Nonnegative OMP takes one of T = {i ∉ S : c_i = λ*}, λ* = max_{j ∉ S} c_j > 0, where c = Xᵀ(y − X_Sβ) and
-    β is a solution of nonnegative least squares on S (forced features being free of sign). OLS takes one of
-    T = argmax_j c_j²/‖P_S^⊥X_j‖² over the columns outside the span of X_S: it decreases ‖r‖ most.
+    Let S be the features before a pick, r = P_S^⊥y, c = Xᵀr, λ* = max|c_j| > 0 and T = {i : |c_i| = λ*}, all
+    computed exactly. The methods may pick
 
-    The design is X and y in the dtype of `Problem`: integers beyond 2⁵³ are rounded first, and y is cast to
-    float32 with X. Nothing else is rounded: if the correlations of two features agree to the last bit of a
-    float, but not exactly, a path that picked the smaller one is refuted.
-    The `status` of the path is not certified: it is decided to rounding.
+    - Sequential LASSO: a member of A(S) ⊆ T, that is, an index that is nonzero in some solution of
+      min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ for all λ just below λ* (Algorithm 3 and Theorem 3.3 of *Sequential
+      Attention for Feature Selection*; `Certificate.verify` explains the proof);
+    - OMP: a member of T;
+    - nonnegative OMP: a member of T = {i ∉ S : c_i = λ*}, λ* = max_{j ∉ S} c_j > 0. Here c = Xᵀ(y − X_Sβ),
+      and β solves nonnegative least squares on S (forced features are free of sign);
+    - OLS: a member of T = argmax_j c_j²/‖P_S^⊥X_j‖² over the columns outside the span of X_S, which decreases
+      ‖r‖ most.
 
-    Of a compressed problem (`compress`) the certificate is about its factor R, as it is in memory: a proof
-    for data whose columns differ from the given ones by `compressed.eps` of their lengths. What is tied in
-    the data is nearly tied in R: the path has it in its T, and takes the lowest index; where R exactly
-    decides for another, `certify` refutes the pick, with a ValueError.
+    The statements are about X and y in the dtype of `Problem`: integers beyond 2⁵³ are rounded first, and y
+    is cast to float32 with X. Nothing else is rounded. So if the correlations of two features agree to the
+    last bit of a float, but not exactly, a path that picked the smaller one is refuted. The `status` of the
+    path is not certified, because it is decided to rounding.
+
+    For a compressed problem (`compress`) the certificate is about its factor R, as it is in memory. That is a
+    proof for data whose columns differ from the given ones by `compressed.eps` of their lengths. Features
+    that are tied in the data are nearly tied in R. The path has them in its T and takes the lowest index; if
+    another one is larger in R exactly, `certify` refutes the pick with a ValueError.
 
     Parameters
     ----------
-    X, y : design (n, d) and response (n,) as given to the method, or one `Problem`. A sparse X is made dense:
-        MemoryError if it takes more than a quarter of the memory. There is no `sample_weight`: a `Problem`
-        with weights is certified for its weighted rows.
-    path : from `omp` or `sequential_lasso`, or any other method. Of a path with an intercept the certificate
-        is about X with a last column of ones, which is forced. Standard deviations are rounded, so that a
-        path of standardized columns has none.
-    normalized : the path was computed on X with every column divided by its norm, which floats do not
-        represent: the certificate is about the exact quotients.
-    claim : "sequential_lasso": each pick is in A(S); "omp": it is in T (A(S) is recorded all the same);
-        "nonnegative_omp": it is in the T of nonnegative OMP, for a path by `omp(..., positive=True)`; "ols":
-        it is in the T of OLS, for a path by `ols`.
+    X, y : design (n, d) and response (n,) as given to the method, or one `Problem`. A sparse X is made dense,
+        which raises MemoryError if it takes more than a quarter of the memory. There is no `sample_weight`: a
+        `Problem` with weights is certified for its weighted rows.
+    path : the path of `omp`, `sequential_lasso` or any other method. If it has an intercept, the certificate
+        is about X with a last column of ones, which is forced. A path of standardized columns has no
+        certificate, because standard deviations are rounded.
+    normalized : True if the path was computed on X with every column divided by its norm. Floats do not
+        represent the quotients; the certificate is about the exact ones.
+    claim : what to prove of each pick. "sequential_lasso": it is in A(S); "omp": it is in T (A(S) is recorded
+        too); "nonnegative_omp": it is in the T of nonnegative OMP, for a path of `omp(..., positive=True)`;
+        "ols": it is in the T of OLS, for a path of `ols`.
 
     Returns
     -------
-    Certificate.
+    Certificate, which proves every pick after the forced ones, and can be checked and stored.
 
     Raises
     ------
     ModuleNotFoundError : python-flint is not installed.
-    TypeError, ValueError : bad data, a path on another number of features, an unknown claim, a Gram
-        problem; and, naming the step, when a pick is refuted (λ* = 0, or it is not in T, or not in A(S)) or
-        forced columns are dependent.
+    TypeError, ValueError : invalid data, a path on another number of features, an unknown claim, or a Gram
+        problem. Also if a pick is refuted (λ* = 0, or it is not in T, or not in A(S)) or forced columns are
+        dependent; the message names the step.
 
     >>> import sparselin as sl
     >>> X, y = [[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]], [2.0, 1.0]
@@ -299,13 +311,13 @@ def certify(
     >>> bool(certificate.verify(X, y, exact=True)), certificate.verify(X, [2.0, 1.5]).failures
     (True, ('bound to other data: the digest of X, y and `normalized` differs',))
     """
-    from sparselin.certificates import _finder as exact
+    from sparselin.certificates._finder import Finder
 
     if claim not in CLAIMS:
         raise ValueError(f"claim must be one of {tuple(CLAIMS)}; got {claim!r}")
-    problem, support, n_forced = _path(X, y, path)
+    problem, support, n_forced = _read_path(X, y, path)
     data, response = _data(problem)
-    finder = exact.Finder(Exact(data, response, bool(normalized)))
+    finder = Finder(Exact(data, response, bool(normalized)))
     picks = range(n_forced, len(support))
     steps: Steps
     if claim == "ols":
@@ -334,19 +346,19 @@ def _refutations(
     return refutations(step, num)
 
 
-def _path(X: Any, y: ArrayLike | None, path: SelectionPath) -> tuple[Problem, Indices, int]:
-    """The problem of the path, its support, the column of ones first, and how many of it were forced."""
+def _read_path(X: Any, y: ArrayLike | None, path: SelectionPath) -> tuple[Problem, Indices, int]:
+    """Return the problem of a path, its support after the column of ones, and the number of forced ones."""
     if not isinstance(path, SelectionPath):
         raise TypeError(f"path must be a SelectionPath, as `omp` returns; got {type(path).__name__}")
     if path.standardized:
         raise ValueError(
-            "a path of standardized columns has no certificate, since their standard deviations are rounded: "
-            "compute it with standardize=False, on columns that you scaled"
+            "a path of standardized columns has no certificate, because standard deviations are rounded. "
+            "Compute it with standardize=False, on columns that you scaled"
         )
     problem = as_problem(X, y, intercept=path.with_intercept and not isinstance(X, Problem))
     if path.n_features != problem.n_features:
         raise ValueError(
-            f"path must be of the {problem.n_features} features of X; it is of {path.n_features}"
+            f"path must be on the {problem.n_features} features of X; it is on {path.n_features}"
         )
     if path.with_intercept != (problem.design.ones is not None):
         raise ValueError("path and Problem must both have an intercept, or neither")
@@ -354,26 +366,26 @@ def _path(X: Any, y: ArrayLike | None, path: SelectionPath) -> tuple[Problem, In
     n_forced = int(forced.sum())
     if forced[n_forced:].any():
         raise ValueError(
-            "path.lam_star must be NaN for forced features alone, which come first; got NaN after them"
+            "path.lam_star may be NaN only for forced features, which come first; got NaN after them"
         )
     S = problem.with_ones(path.support)
     return problem, tuple(S.tolist()), n_forced + len(S) - len(path.support)
 
 
 def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:
-    """X and y in float64, dense, exactly those of the problem; of a compressed one those of its factor."""
+    """Return X and y exactly, dense in float64; those of the factor if the problem is compressed."""
     factor = None if problem.compressed is None else problem.columns(np.arange(problem.d))
     X = problem.exact_columns() if factor is None else factor
     if X is None:
         raise ValueError(
-            "a Gram problem has no certificate: it holds a rounded Cholesky factor, not the design; "
-            "pass X and y"
+            "a Gram problem has no certificate, because it holds a rounded Cholesky factor, not the design. "
+            "Pass X and y"
         )
     return X, problem.double_y
 
 
 def _digest(X: FloatArray, y: FloatArray, normalized: bool) -> str:
-    """SHA-256 of a header, then X by rows and y as little-endian float64; −0 counts as 0."""
+    """Return the SHA-256 of a header, X by rows, and y, as little-endian float64; −0 counts as 0."""
     digest = hashlib.sha256(f"{_FORMAT}: {X.shape[0]} {X.shape[1]} {normalized:d}\n".encode())
     for part in (X, y):
         digest.update(np.ascontiguousarray(part + 0.0, "<f8").tobytes())
@@ -381,27 +393,27 @@ def _digest(X: FloatArray, y: FloatArray, normalized: bool) -> str:
 
 
 def _hexadecimal(value: Any) -> str:
-    """ "p/q" in hexadecimal: Python refuses to convert decimal texts of more than some thousand digits."""
+    """Return "p/q" in hexadecimal: Python refuses to convert decimals of more than some thousand digits."""
     if not isinstance(value, Fraction):
-        raise TypeError(f"a certificate holds no {type(value).__name__}")
+        raise TypeError(f"a certificate cannot hold a {type(value).__name__}")
     return f"{value.numerator:x}/{value.denominator:x}"
 
 
-def _with_fields(cls: type[_T], fields: Any) -> _T:
-    """A dataclass from a JSON object that has its fields and no others; else ValueError."""
+def _from_fields(cls: type[_T], fields: Any) -> _T:
+    """Return a dataclass from a JSON object; ValueError if it lacks fields or has others."""
     if not isinstance(fields, dict):
         raise ValueError(f"{cls.__name__} must be an object; got {type(fields).__name__}")
     names = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
     for name in sorted(names ^ set(fields)):
         raise ValueError(f"{cls.__name__} {'lacks the field' if name in names else 'has no field'} {name!r}")
     keep = {"sha256", "claim", "steps"}
-    return cls(**{name: value if name in keep else _plain(value) for name, value in fields.items()})
+    return cls(**{name: value if name in keep else _parse(value) for name, value in fields.items()})
 
 
-def _plain(value: Any) -> Any:
-    """Lists to tuples and texts to fractions, at any depth."""
+def _parse(value: Any) -> Any:
+    """Turn lists into tuples and texts into fractions, at any depth."""
     if isinstance(value, list):
-        return tuple(_plain(entry) for entry in value)
+        return tuple(_parse(entry) for entry in value)
     if isinstance(value, str):
         numerator, slash, denominator = value.partition("/")
         if not slash:

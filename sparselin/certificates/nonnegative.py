@@ -1,4 +1,4 @@
-"""The statements of a certificate about one pick of nonnegative OMP, and their check."""
+"""The statements of a certificate about one pick of nonnegative OMP, and how they are checked."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from fractions import Fraction
 import numpy as np
 
 from sparselin.certificates.arithmetic import Arithmetic
-from sparselin.certificates.step import Fractions, Indices, is_zero, short
+from sparselin.certificates.step import Fractions, Indices, abbreviate, is_zero
 
 
 @dataclasses.dataclass(frozen=True)
 class NonnegativeStep:
-    """The proof of one pick of nonnegative OMP: S = selected, F ⊆ S the forced features, r = y − X_S coef,
-    c = Xᵀr, w_j = 1 (‖X_j‖ if normalized).
+    """The proof of one pick of nonnegative OMP.
+
+    S = selected, F ⊆ S are the forced features, r = y − X_S coef, c = Xᵀr, and w_j = 1 (‖X_j‖ if normalized).
 
     Attributes
     ----------
     selected : S, in the order of selection.
-    pick : the feature taken, one of T.
-    tied : T = {i ∉ S : c_i = λ*w_i}, increasing; c_j < λ*w_j elsewhere off S.
+    pick : the feature picked, one of T.
+    tied : T = {i ∉ S : c_i = λ*w_i}, increasing; c_j < λ*w_j for the other j off S.
     lam_star_squared : λ*², where λ* = max_{j ∉ S} c_j/w_j > 0.
-    coef : (|S|,) β ≥ 0 on S∖F with c_F = 0, c_j ≤ 0 on S∖F, c_j = 0 where β_j > 0: the conditions for
-        a minimum of ‖y − X_Sβ‖ over β_{S∖F} ≥ 0, which determine r.
+    coef : (|S|,) β ≥ 0 on S∖F with c_F = 0, c_j ≤ 0 on S∖F, and c_j = 0 where β_j > 0. These are the
+        conditions for a minimum of ‖y − X_Sβ‖ over β_{S∖F} ≥ 0; they determine r.
     """
 
     selected: Indices
@@ -34,31 +35,31 @@ class NonnegativeStep:
     coef: Fractions
 
     def __repr__(self) -> str:
-        """One line: the fractions may have thousands of digits."""
+        """Return one line, without the fractions, which may have thousands of digits."""
         return (
             f"NonnegativeStep(selected={self.selected}, pick={self.pick}, tied={self.tied}, "
-            f"λ*²≈{short(self.lam_star_squared)}, …)"
+            f"λ*²≈{abbreviate(self.lam_star_squared)}, …)"
         )
 
 
 def refutations(step: NonnegativeStep, num: Arithmetic, n_forced: int) -> Iterator[str]:
-    """The statements of `NonnegativeStep` that fail."""
+    """Yield the statements of `NonnegativeStep` that fail."""
     S, signed, lam_squared = list(step.selected), step.coef[n_forced:], step.lam_star_squared * num.lam_unit
     coef = num.vector([value * num.coef_unit for value in step.coef])
     c = num.product(num.X.T, num.y - num.product(num.X[:, S], coef))
     J = np.flatnonzero(num.stated)
     scale = num.vector([lam_squared]) * num.squares
-    if not num.known(c[J], scale[J]):
-        yield "`coef` is too large for the correlations to be known; use exact=True"
+    if not num.is_known(c[J], scale[J]):
+        yield "`coef` is too large to know the correlations in float64; use exact=True"
     if not is_zero(num, c[[j for i, j in enumerate(S) if i < n_forced or step.coef[i]]]):
         yield "the residual is not orthogonal to the features with a coefficient and to the forced ones"
     if min(signed, default=0) < 0:
         yield "`coef` has a negative coefficient"
-    if not num.nonpositive(c[S[n_forced:]]).all():
+    if not num.is_nonpositive(c[S[n_forced:]]).all():
         yield "`coef` is not optimal: the residual is positively correlated with a selected feature"
     excess, T = c * c - scale, list(step.tied)
-    if not (num.negative(num.vector([0]) - c[T]).all() and is_zero(num, excess[T])):
+    if not (num.is_negative(num.vector([0]) - c[T]).all() and is_zero(num, excess[T])):
         yield "`lam_star_squared` is not attained by the tied features, or rounding leaves it undecided"
     others = [j for j in J.tolist() if j not in (*T, *S)]
-    if not (num.negative(c[others]) | num.negative(excess[others])).all():
-        yield "a correlation of a feature not tied is not below λ*, or rounding leaves it undecided"
+    if not (num.is_negative(c[others]) | num.is_negative(excess[others])).all():
+        yield "a feature is not tied, but its correlation is not below λ*, or rounding leaves it undecided"

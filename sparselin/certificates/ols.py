@@ -1,4 +1,4 @@
-"""The statements of a certificate about one pick of OLS, and their check."""
+"""The statements of a certificate about one pick of OLS, and how they are checked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.certificates.arithmetic import Arithmetic
-from sparselin.certificates.step import Fractions, Indices, is_zero, short
+from sparselin.certificates.step import Fractions, Indices, abbreviate, is_zero
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,13 +20,13 @@ class OlsStep:
     Attributes
     ----------
     selected : S, in the order of selection.
-    pick : the feature taken, one of T.
-    tied : T = {i ∉ S : c_i² = qℓ_i², ℓ_i > 0}, increasing; c_j² < qℓ_j² for the others off S with ℓ_j > 0.
+    pick : the feature picked, one of T.
+    tied : T = {i ∉ S : c_i² = qℓ_i², ℓ_i > 0}, increasing; c_j² < qℓ_j² for the other j off S with ℓ_j > 0.
     spanned : the features off S in the span of X_S, ℓ_j = 0, increasing.
-    decrease : q = max_j c_j²/ℓ_j² > 0: by how much the pick decreases ‖r‖².
+    decrease : q = max_j c_j²/ℓ_j² > 0, the amount by which the pick decreases ‖r‖².
     coef : (|S|,) least squares coefficients on S, so that r = y − X_S coef.
-    basis : for the t-th column of S its coefficients a on the t − 1 before it, to which
-        u_t = X_{S_t} − Σ a_i X_{S_i} is orthogonal.
+    basis : for the t-th column of S, its coefficients a on the t − 1 columns before it; the vector
+        u_t = X_{S_t} − Σ a_i X_{S_i} is orthogonal to these columns.
     squares : (|S|,) ‖u_t‖² > 0, so that ℓ_j² = ‖X_j‖² − Σ_t ⟨u_t, X_j⟩²/‖u_t‖².
     """
 
@@ -40,15 +40,15 @@ class OlsStep:
     squares: Fractions
 
     def __repr__(self) -> str:
-        """One line: the fractions may have thousands of digits."""
+        """Return one line, without the fractions, which may have thousands of digits."""
         return (
             f"OlsStep(selected={self.selected}, pick={self.pick}, tied={self.tied}, "
-            f"q≈{short(self.decrease)}, …)"
+            f"q≈{abbreviate(self.decrease)}, …)"
         )
 
 
 def refutations(step: OlsStep, num: Arithmetic) -> Iterator[str]:
-    """The statements of `OlsStep` that fail."""
+    """Yield the statements of `OlsStep` that fail."""
     S, T, spanned = list(step.selected), list(step.tied), list(step.spanned)
     q = num.vector([step.decrease * (num.coef_unit * num.x_unit) ** 2])
     coef = num.vector([value * num.coef_unit for value in step.coef])
@@ -59,24 +59,24 @@ def refutations(step: OlsStep, num: Arithmetic) -> Iterator[str]:
     for t, (a, square) in enumerate(zip(step.basis, step.squares, strict=True)):
         u = num.product(num.X[:, S[: t + 1]], num.vector([*(-v for v in a), 1]))
         b, size = num.product(num.X.T, u), square * num.x_unit**2
-        if not num.known(b[nonzero], num.vector([size]) * lengths[nonzero]):
-            yield "`basis` is too large for inner products with it to be known; use exact=True"
+        if not num.is_known(b[nonzero], num.vector([size]) * lengths[nonzero]):
+            yield "`basis` is too large to know inner products with it in float64; use exact=True"
         if not (is_zero(num, b[S[:t]]) and is_zero(num, b[[S[t]]] - num.vector([size]))):
             yield "`basis` is not orthogonal, or `squares` are not its squared lengths"
         left = left - num.vector([1 / size]) * b * b
     inside = [j for j in spanned if j in nonzero]
-    if not num.known(left[inside], lengths[inside] * lengths[inside]):
-        yield "the distances of features in the span of the selected ones are not known; use exact=True"
-    if not num.known(c[T], q * left[T]) or not num.known(left[T], left[T] * left[T]):
-        yield "the correlations or distances of the tied features are not known; use exact=True"
+    if not num.is_known(left[inside], lengths[inside] * lengths[inside]):
+        yield "rounding leaves the distances of the `spanned` features undecided; use exact=True"
+    if not num.is_known(c[T], q * left[T]) or not num.is_known(left[T], left[T] * left[T]):
+        yield "rounding leaves the correlations or distances of the tied features undecided; use exact=True"
     if not is_zero(num, c[S]):
         yield "the residual at `coef` is not orthogonal to the selected features"
     if not is_zero(num, left[spanned]):
         yield "a feature in `spanned` is not in the span of the selected ones"
     excess = c * c - q * left
-    if not (num.negative(num.vector([0]) - left[T]).all() and is_zero(num, excess[T])):
+    if not (num.is_negative(num.vector([0]) - left[T]).all() and is_zero(num, excess[T])):
         yield "`decrease` is not attained by the tied features, or rounding leaves it undecided"
     others = sorted({*range(num.X.shape[1])} - {*S, *T, *spanned})
-    wrong = [j for j, less in zip(others, num.negative(excess[others]), strict=True) if not less]
+    wrong = [j for j, less in zip(others, num.is_negative(excess[others]), strict=True) if not less]
     if wrong:
-        yield f"{wrong}, not tied, do not decrease ‖r‖² by less, or rounding leaves it undecided"
+        yield f"{wrong} are not tied, but do not decrease ‖r‖² by less, or rounding leaves it undecided"

@@ -1,12 +1,12 @@
-"""A certificate as a file for the proof assistant Rocq (Coq): the claim about this X and y, and its proof.
+"""Certificates as files for the proof assistant Rocq (Coq): the claim about one X and y, and its proof.
 
-The definitions and the checker, proved sound, are in `proofs_checks/formal/` of the repository; the page
-docs/proofs/formal.md states them. There X = columns/2ᵉ and y = entries/2ᶠ with integers, and a step holds, in
-the words of `StepCertificate`,
+The definitions and the checker, which is proved sound, are in `proofs_checks/formal/` of the repository; the
+page docs/proofs/formal.md states them. There X = columns/2ᵉ and y = entries/2ᶠ with integers. In the words of
+`StepCertificate`, a step holds
 
-    fit/D = 2^{f−e}·coef on S,   dir/E = 2^{f−e}·(signs∘direction on T, rate on S):
+    fit/D = 2^{f−e}·coef on S,   dir/E = 2^{f−e}·(signs∘direction on T, rate on S).
 
-with R = D·entries − Xfit, Q = Xdir, C = XᵀR and B = XᵀQ the checker compares integers alone.
+With R = D·entries − Xfit, Q = Xdir, C = XᵀR and B = XᵀQ, the checker compares only integers.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ Print Assumptions picks_are_right.
 
 
 def check_expressible(filename: str | Path, claim: Any, normalized: Any, steps: Any) -> None:
-    """ValueError for a name that Coq does not take, and for a claim that has no checker there."""
+    """Raise ValueError if Coq does not accept the file name, or has no checker for the claim."""
     if not re.fullmatch(r"[A-Za-z]\w*\.v", Path(filename).name, re.ASCII):
         raise ValueError(f"filename must end in a name like picks.v; got {str(filename)!r}")
     if not (type(claim) is str and claim in GOALS) or normalized is not False:
         raise ValueError(
-            f"claim must be one of {tuple(GOALS)}, of columns as given; got {claim!r} with "
-            f"normalized={normalized}: for others there is no checker in Rocq"
+            f"claim must be one of {tuple(GOALS)}, for columns as given; got {claim!r} with "
+            f"normalized={normalized}, for which there is no checker in Rocq"
         )
     if not steps:
         raise ValueError("a certificate without steps proves nothing; certify a path with a pick")
@@ -53,10 +53,10 @@ def check_expressible(filename: str | Path, claim: Any, normalized: Any, steps: 
 def document(
     X: FloatArray, y: FloatArray, claim: str, forced: Indices, steps: Sequence[StepCertificate]
 ) -> str:
-    """The file: the literals, the goal and its proof by computation."""
+    """Return the text of the file: the literals, the goal and its proof by computation."""
     proofs = ";\n".join(_step(step, X.shape[1], _exponent(y) - _exponent(X)) for step in steps)
     picks = tuple(step.pick for step in steps)
-    return f"""(* {_spoken(claim)}, proved.
+    return f"""(* {_title(claim)}, proved.
    In the repository of sparselin, after `make formal`:
    coqc -Q proofs_checks/formal sparselin THIS-FILE   checks the proof,
    python -m proofs_checks.formal.check --help        that its goal is about your data and all your picks.
@@ -74,9 +74,9 @@ Proof. apply: (@{GOALS[claim][1]} _ _ _ _ _ _ _ _ steps); vm_cast_no_check (eref
 
 
 def restatement(X: FloatArray, y: FloatArray, claim: str, forced: Indices, picks: Indices, proof: str) -> str:
-    """The same goal in a file of its own, which has it from the theorem `proof` of another library.
+    """Return a file that states the same goal and derives it from the theorem `proof` of another library.
 
-    What that library defines, denotes and prints has no effect here: it is required, not imported.
+    That library is required, not imported, so its definitions, notations and output have no effect here.
     """
     return f"""Require {proof.rpartition(".")[0]}.
 {_literals(X, y)}
@@ -87,7 +87,7 @@ Definition picks_are_right :
 
 
 def statement(X: FloatArray, y: FloatArray, claim: str, forced: Indices, picks: Indices) -> str:
-    """The goal, on one line."""
+    """Return the goal, on one line."""
     (n, d), e, f = X.shape, _exponent(X), _exponent(y)
     return (
         f"{GOALS[claim][0]} (dyadic_matrix {n} {d} {e} columns) (dyadic_column {n} {f} entries) "
@@ -96,9 +96,9 @@ def statement(X: FloatArray, y: FloatArray, claim: str, forced: Indices, picks: 
 
 
 def read(text: str) -> tuple[str, list[Fraction], list[Fraction]]:
-    """The goal, X by columns and y, read again from the literals of a file, or of what Coq prints of it.
+    """Return the goal, X by columns, and y, read from the literals of a file or from the output of Coq.
 
-    ValueError where the text has no such goal or literals.
+    Raises ValueError if the text has no such goal or literals.
     """
     name = "|".join(goal for goal, _ in GOALS.values())
     goal = re.search(
@@ -107,12 +107,13 @@ def read(text: str) -> tuple[str, list[Fraction], list[Fraction]]:
         text,
     )
     if goal is None:
-        raise ValueError("the text must state picks of `columns` and `entries`, picks_are_right; it does not")
+        raise ValueError("the text must state picks_are_right about `columns` and `entries`, but it does not")
     columns, entries = _literal(text, "columns", int(goal[2])), _literal(text, "entries", int(goal[3]))
     return " ".join(goal[1].split()), columns, entries
 
 
 def fractions(values: FloatArray) -> list[Fraction]:
+    """Return the values as fractions, by rows."""
     return [Fraction(value) for value in values.ravel().tolist()]
 
 
@@ -124,23 +125,23 @@ def write(
     forced: Indices,
     steps: Sequence[StepCertificate],
 ) -> None:
-    """Write the file, then read its literals again: RuntimeError if they are not those of X and y."""
+    """Write the file and read its literals again; RuntimeError if they are not those of X and y."""
     path = Path(filename)
     path.write_text(document(X, y, claim, forced, steps), encoding="utf-8")
     if read(path.read_text(encoding="utf-8"))[1:] != (fractions(X.T), fractions(y)):
-        raise RuntimeError(f"{path} was not written as it should be: its literals are not those of X and y")
+        raise RuntimeError(f"{path} was not written correctly: its literals are not those of X and y")
 
 
 def _literal(text: str, name: str, exponent: int) -> list[Fraction]:
-    """The numbers of a definition, or of a printed one, over 2^exponent."""
+    """Return the numbers of a definition, or of its printed form, divided by 2^exponent."""
     found = re.search(rf"\b{name}\s*(?::[^=\[]*)?=(.*?)(?:\n\s*:|\.\n)", text, re.DOTALL)
     if found is None:
-        raise ValueError(f"the text must define {name}; it does not")
+        raise ValueError(f"the text must define {name}, but it does not")
     return [Fraction(int(digits), 2**exponent) for digits in re.findall(r"-?\d+", found[1])]
 
 
 def _literals(X: FloatArray, y: FloatArray) -> str:
-    """X and y as integers; their exponents are in the goal."""
+    """Return X and y as literals of integers; their exponents are in the goal."""
     n, d = X.shape
     columns = _integers(X.T)[0]
     rows = ";\n".join(_sequence(columns[j * n : (j + 1) * n], "  ") for j in range(d))
@@ -161,13 +162,13 @@ def _exponent(values: FloatArray) -> int:
 
 
 def _integers(values: FloatArray) -> tuple[list[int], int]:
-    """The least multiple of `values` by a power of two, 2ᵉ, with integer entries, and e."""
+    """Return the integers 2ᵉ·values for the least e for which they are integers, and e."""
     numerators, denominator = over_common_denominator(Fraction(v) for v in np.ravel(values).tolist())
     return numerators, denominator.bit_length() - 1
 
 
 def _step(step: StepCertificate, d: int, power: int) -> str:
-    """Coefficients and direction as integers over common denominators, in the units of the integer design."""
+    """Return coefficients and direction as integers over common denominators, in units of the integer X."""
     unit = Fraction(2) ** power
     coef, direction = [Fraction(0)] * d, [Fraction(0)] * d
     for j, value, rate in zip(step.selected, step.coef, step.rate, strict=True):
@@ -182,12 +183,12 @@ def _step(step: StepCertificate, d: int, power: int) -> str:
 
 
 def _hexadecimal(value: int) -> str:
-    """As Coq reads it; Python refuses to write decimals of more than some thousand digits."""
+    """Return the number as Coq reads it: Python refuses to write decimals of many thousand digits."""
     return f"{value:#x}" if value >= 0 else f"(-{-value:#x})"
 
 
 def _sequence(values: Iterable[int | str], indent: str) -> str:
-    """[:: a; b; …], in lines of at most 110 characters where the numbers allow it."""
+    """Return [:: a; b; …], in lines of at most 110 characters if the numbers allow it."""
     lines, line = [], indent + "[::"
     for place, value in enumerate(values):
         word = ("; " if place else " ") + str(value)
@@ -202,6 +203,6 @@ def _naturals(values: Indices) -> str:
     return f"[:: {'; '.join(map(str, values))}]" if values else "[::]"
 
 
-def _spoken(claim: str) -> str:
+def _title(claim: str) -> str:
     both = "picks of Orthogonal Matching Pursuit, and of Sequential LASSO"
     return both if claim == "sequential_lasso" else "picks of Orthogonal Matching Pursuit"

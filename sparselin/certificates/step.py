@@ -1,4 +1,4 @@
-"""The statements of a certificate about one pick, and their check by products and comparisons only."""
+"""The statements of a certificate about one pick, checked by products and comparisons only."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ class StepCertificate:
     Attributes
     ----------
     selected : S, in the order of selection.
-    pick : the feature taken.
+    pick : the feature picked.
     tied : T = argmax_j |c_j|/w_j over the columns that are not zero, increasing.
     active : A(S) ⊆ T, increasing.
     signs : (|T|,) sign c_i.
-    lam_star_squared : λ*² = max_j c_j²/w_j², rational whether λ* is or not.
+    lam_star_squared : λ*² = max_j c_j²/w_j², which is rational even if λ* is not.
     coef : (|S|,) least squares coefficients on S, so that r = y − X_S coef.
     direction : (|T|,) u ≥ 0, positive exactly on A(S), with (Hu)_i = |c_i| on A(S) and (Hu)_i ≥ |c_i| on T,
         where H = ZᵀZ and Z holds the columns z_i = sign(c_i)·P_S^⊥X_i.
     rate : (|S|,) with Zu = X_T(signs∘u) + X_S rate ⟂ X_S.
-    farkas : for each i ∈ T∖A(S) with (Hu)_i = |c_i| a pair (i, w): w (n,) is orthogonal to S and to A(S),
+    farkas : a pair (i, w) for each i ∈ T∖A(S) with (Hu)_i = |c_i|. w (n,) is orthogonal to S and to A(S),
         ⟨z_j, w⟩ ≥ 0 wherever (Hu)_j = |c_j|, and ⟨z_i, w⟩ > 0.
-    tau : τ ∈ (0, 1]: for every λ in [(1 − τ)λ*, λ*), with t = 1 − λ/λ*, the LASSO
+    tau : τ ∈ (0, 1] such that for every λ in [(1 − τ)λ*, λ*), with t = 1 − λ/λ*, the LASSO
         min ½‖y − Xβ‖² + λ Σ_{j∉S} w_j|β_j| has the solution β_T = signs∘(tu), β_S = coef + t·rate and zeros.
     """
 
@@ -50,24 +50,24 @@ class StepCertificate:
     tau: Fraction
 
     def __repr__(self) -> str:
-        """One line: the fractions may have thousands of digits."""
+        """Return one line, without the fractions, which may have thousands of digits."""
         return (
             f"StepCertificate(selected={self.selected}, pick={self.pick}, tied={self.tied}, "
-            f"active={self.active}, λ*²≈{short(self.lam_star_squared)}, τ≈{short(self.tau)}, …)"
+            f"active={self.active}, λ*²≈{abbreviate(self.lam_star_squared)}, τ≈{abbreviate(self.tau)}, …)"
         )
 
     @property
     def epsilon(self) -> Fraction:
-        """ε₀ = τλ* > 0, the length of the interval [λ* − ε₀, λ*) of λ with the solutions above.
+        """The length ε₀ = τλ* > 0 of the interval [λ* − ε₀, λ*) on which `tau` gives the solutions.
 
-        λ* is rational for columns as given. With `normalized` it may not be: then τ times a rational lower
-        bound of λ*, within a factor of 1 − 2⁻⁶⁴.
+        λ* is rational for columns as given. With `normalized` it may be irrational; then ε₀ is τ times a
+        rational lower bound of λ*, within a factor of 1 − 2⁻⁶⁴.
         """
         return self.tau * root_bounds(self.lam_star_squared)[0]
 
 
-def short(q: Fraction) -> str:
-    """Six digits, or a power of two beyond the range of floats."""
+def abbreviate(q: Fraction) -> str:
+    """Return six digits of q, or a power of two if q is beyond the range of floats."""
     power = q.numerator.bit_length() - q.denominator.bit_length()
     return f"{float(q):.6g}" if abs(power) < 1000 else f"2^{power}"
 
@@ -76,8 +76,8 @@ def step_name(S: Sequence[int]) -> str:
     return f"step {len(S) + 1}"
 
 
-def rescaled(step: StepCertificate, coef_unit: Fraction, lam_unit: Fraction) -> StepCertificate:
-    """The same proof in other units: coefficients times coef_unit, λ*² times lam_unit."""
+def rescale(step: StepCertificate, coef_unit: Fraction, lam_unit: Fraction) -> StepCertificate:
+    """Return the proof in other units: coefficients times coef_unit, λ*² times lam_unit."""
     return dataclasses.replace(
         step,
         coef=tuple(v * coef_unit for v in step.coef),
@@ -88,8 +88,8 @@ def rescaled(step: StepCertificate, coef_unit: Fraction, lam_unit: Fraction) -> 
 
 
 def refutations(step: StepCertificate, num: Arithmetic) -> Iterator[str]:
-    """The statements of `StepCertificate` that fail; what they prove is derived in `Certificate.verify`."""
-    step = rescaled(step, num.coef_unit, num.lam_unit)
+    """Yield the statements of `StepCertificate` that fail (see `Certificate.verify` for what they prove)."""
+    step = rescale(step, num.coef_unit, num.lam_unit)
     S, T = list(step.selected), list(step.tied)
     u = num.vector(step.signs) * num.vector(step.direction)
     r = num.y - num.product(num.X[:, S], num.vector(step.coef))
@@ -97,85 +97,85 @@ def refutations(step: StepCertificate, num: Arithmetic) -> Iterator[str]:
     c, b = num.product(num.X.T, r), num.product(num.X.T, Zu)
     J = np.flatnonzero(num.stated)
     scale = num.vector([step.lam_star_squared]) * num.squares[J]
-    if not (num.known(c[J], scale) and num.known(b[J], scale)):
-        yield "`coef`, `direction` or `rate` are too large for the correlations to be known; use exact=True"
+    if not (num.is_known(c[J], scale) and num.is_known(b[J], scale)):
+        yield "`coef`, `direction` or `rate` are too large to know correlations in float64; use exact=True"
     if not (is_zero(num, c[S]) and is_zero(num, b[S])):
         yield "the residual at `coef`, or its rate at `rate`, is not orthogonal to the selected features"
-    yield from _not_tied(step, num, c)
-    yield from _not_optimal(step, num, c, b)
-    yield from _beyond_window(step, num, c, b)
+    yield from _tie_failures(step, num, c)
+    yield from _direction_failures(step, num, c, b)
+    yield from _window_failures(step, num, c, b)
     for i, w in step.farkas:
-        if not _excludes(step, num, i, num.product(num.X.T, num.vector(_scaled(w)))):
-            yield f"the Farkas vector of {i} does not prove that it is zero in every solution"
+        if not _excludes(step, num, i, num.product(num.X.T, num.vector(_scale_down(w)))):
+            yield f"the Farkas vector of {i} does not prove that {i} is zero in every solution"
 
 
-def _not_tied(step: StepCertificate, num: Arithmetic, c: Any) -> Iterator[str]:
-    """|c_i| = λ*w_i on T, with the given signs, and |c_j| < λ*w_j elsewhere."""
-    if not num.negative(num.vector([0]) - _signed(step, num, c)).all():
+def _tie_failures(step: StepCertificate, num: Arithmetic, c: Any) -> Iterator[str]:
+    """Check that |c_i| = λ*w_i on T, with the given signs, and |c_j| < λ*w_j elsewhere."""
+    if not num.is_negative(num.vector([0]) - _apply_signs(step, num, c)).all():
         yield "`signs` are not those of the correlations, or rounding leaves them undecided"
     excess = c * c - num.vector([step.lam_star_squared]) * num.squares
     if not is_zero(num, excess[list(step.tied)]):
         yield "`lam_star_squared` is not attained by the tied features"
     others = _others(step, num)
-    wrong = [j for j, less in zip(others, num.negative(excess[others]), strict=True) if not less]
+    wrong = [j for j, less in zip(others, num.is_negative(excess[others]), strict=True) if not less]
     if wrong:
-        yield f"the correlations of {wrong}, not tied, are not below λ*, or rounding leaves it undecided"
+        yield f"{wrong} are not tied, but not below λ* either, or rounding leaves it undecided"
 
 
-def _not_optimal(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iterator[str]:
-    """Hu = |c| on A(S), ≥ |c| where there is a Farkas vector, > |c| elsewhere on T."""
+def _direction_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iterator[str]:
+    """Check that Hu = |c| on A(S), ≥ |c| where there is a Farkas vector, and > |c| elsewhere on T."""
     excluded = [i for i, _ in step.farkas]
     free = [t for t, i in enumerate(step.tied) if i not in (*step.active, *excluded)]
-    violation = _signed(step, num, c) - _signed(step, num, b)
+    violation = _apply_signs(step, num, c) - _apply_signs(step, num, b)
     if not is_zero(num, violation[[step.tied.index(i) for i in step.active]]):
         yield "`direction` does not keep the active features at ±λ: (Hu)_i = |c_i| fails"
-    if not num.nonpositive(violation[[step.tied.index(i) for i in excluded]]).all():
+    if not num.is_nonpositive(violation[[step.tied.index(i) for i in excluded]]).all():
         yield "`direction` lets a tied feature exceed λ: (Hu)_i ≥ |c_i| fails"
-    if not num.negative(violation[free]).all():
-        yield "a tied feature is not in `active`, without a proof: (Hu)_i > |c_i| fails or is undecided"
+    if not num.is_negative(violation[free]).all():
+        yield "nothing proves that a tied feature is not active: (Hu)_i > |c_i| fails or is undecided"
 
 
-def _beyond_window(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iterator[str]:
-    """At t = τ: |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j off S ∪ T, and t((Hu)_i + |c_i|) ≤ 2|c_i| on T."""
+def _window_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iterator[str]:
+    """Check, at t = τ, |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j off S ∪ T, and t((Hu)_i + |c_i|) ≤ 2|c_i| on T."""
     others = _others(step, num)
-    tau, left = num.vector([step.tau]), num.vector([(1 - step.tau) ** 2 * step.lam_star_squared])
+    tau, bound = num.vector([step.tau]), num.vector([(1 - step.tau) ** 2 * step.lam_star_squared])
     moved = c[others] - tau * b[others]
-    if not num.nonpositive(moved * moved - left * num.squares[others]).all():
+    if not num.is_nonpositive(moved * moved - bound * num.squares[others]).all():
         yield "`tau` is too large: a feature that is not tied exceeds λ"
-    size, Hu = _signed(step, num, c), _signed(step, num, b)
-    if not num.nonpositive(tau * (Hu + size) - (size + size)).all():
+    size, Hu = _apply_signs(step, num, c), _apply_signs(step, num, b)
+    if not num.is_nonpositive(tau * (Hu + size) - (size + size)).all():
         yield "`tau` is too large: a tied feature falls below −λ"
 
 
 def _excludes(step: StepCertificate, num: Arithmetic, i: int, correlation: Any) -> bool:
-    """Whether a Farkas vector w, correlation = Xᵀw, proves that i is zero in every solution."""
+    """Return whether a Farkas vector w, correlation = Xᵀw, proves that i is zero in every solution."""
     tight = [step.tied.index(j) for j in (*step.active, *(j for j, _ in step.farkas))]
-    signed = num.vector([0]) - _signed(step, num, correlation)
+    signed = num.vector([0]) - _apply_signs(step, num, correlation)
     at_i = correlation[[i]]
     return bool(
-        num.known(correlation[[*step.selected, *step.tied]], at_i * at_i)
+        num.is_known(correlation[[*step.selected, *step.tied]], at_i * at_i)
         and is_zero(num, correlation[[*step.selected, *step.active]])
-        and num.nonpositive(signed[tight]).all()
-        and num.negative(signed[[step.tied.index(i)]]).all()
+        and num.is_nonpositive(signed[tight]).all()
+        and num.is_negative(signed[[step.tied.index(i)]]).all()
     )
 
 
-def _scaled(w: Fractions) -> list[Fraction]:
-    """w divided by a power of two, to be in the range of floats: a Farkas vector may have any length."""
+def _scale_down(w: Fractions) -> list[Fraction]:
+    """Return w divided by a power of two that brings it into the range of floats; w may have any length."""
     power = max((v.numerator.bit_length() - v.denominator.bit_length() for v in w if v), default=0)
     return [v / Fraction(2) ** power for v in w]
 
 
-def _signed(step: StepCertificate, num: Arithmetic, v: Any) -> Any:
-    """sign(c_i)·v_i for i ∈ T."""
+def _apply_signs(step: StepCertificate, num: Arithmetic, v: Any) -> Any:
+    """Return sign(c_i)·v_i for i ∈ T."""
     return num.vector(step.signs) * v[list(step.tied)]
 
 
 def is_zero(num: Arithmetic, v: Any) -> bool:
-    """Whether all of v is zero, or may be."""
-    return bool(num.nonpositive(v).all() and num.nonpositive(num.vector([0]) - v).all())
+    """Return whether all entries of v are zero, or may be zero within their error bounds."""
+    return bool(num.is_nonpositive(v).all() and num.is_nonpositive(num.vector([0]) - v).all())
 
 
 def _others(step: StepCertificate, num: Arithmetic) -> list[int]:
-    """The features outside S ∪ T, except the zero columns of a normalized design."""
+    """Return the features outside S ∪ T, except the zero columns of a normalized design."""
     return [j for j in np.flatnonzero(num.stated).tolist() if j not in (*step.tied, *step.selected)]

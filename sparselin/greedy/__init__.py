@@ -1,1 +1,1 @@
-"""Greedy selection: OMP, OLS, OMP of many responses at once. The common loop is in the modules `_...`."""
+"""Greedy selection: OMP, OLS, swaps, and OMP of many responses; the common loop is in `_walk`."""

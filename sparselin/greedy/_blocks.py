@@ -1,17 +1,18 @@
-"""Greedy selection by blocks of picks, at a fraction of one pass over X for each pick.
+"""Greedy selection by blocks of picks: each pick costs a fraction of one pass over X.
 
 Textbook OMP reads all of X for every pick. Here the next p picks are guessed by greedy selection in float32
-among the columns of largest score; their orthonormal directions q_1..q_p are formed; and one matrix product
-W = XᵀQ_p gives all correlations after each of them,
+among the columns of largest score, and their orthonormal directions q_1..q_p are formed. One matrix product
+W = XᵀQ_p then gives all correlations after each guess,
 
     c_{s+1} = Xᵀr_{s+1} = c_s − ⟨q_s, r_s⟩ W_s,
 
-so that every guess is checked against all d columns. The picks before the first wrong guess are accepted.
-The first pick is known, not guessed, so that each product yields at least one pick, as the textbook's does.
-It reads X once for p picks, and is bound by arithmetic, not by memory.
+so every guess is checked against all d columns. The picks before the first wrong guess are accepted. The
+first pick is known, not guessed, so each product yields at least one pick, like a product of the textbook
+method. A product reads X once for p picks, so its speed is limited by arithmetic, not by memory.
 
-No correlation comes from a recurrence on Gram matrices: W_s errs by eps·√n·‖X_j‖, and since
-Σ⟨q_s, r_s⟩² ≤ ‖y‖², the sum of the corrections, their errors being independent, by that times ‖y‖, as c does.
+No correlation comes from a recurrence on Gram matrices. The error of W_s is eps·√n·‖X_j‖. Because
+Σ⟨q_s, r_s⟩² ≤ ‖y‖² and the errors of the corrections are independent, the error of their sum is that times
+‖y‖, the same as the error of c.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ import numpy as np
 from sparselin._kernels import blocks as kernels
 from sparselin.greedy._guesses import FEW, STRIDE, Guesses
 from sparselin.greedy._lengths import Lengths
-from sparselin.greedy._selection import Followed, Selection
+from sparselin.greedy._selection import AddedPicks, Selection
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.gathered import THIN, correlate_rows, rows_of_columns
 from sparselin.linalg.ties import relative_margin, tied_at_maximum
 from sparselin.results import FloatArray, IndexArray
 
-# Picks accepted per block, on average, from which blocks are faster than single picks (rows omp/* of `make
-# bench`).
-_PICKS_A_BLOCK = 8
+# Blocks are faster than single picks if a block yields on average at least this many picks (rows omp/* of
+# `make bench`).
+_PICKS_PER_BLOCK = 8
 
 
 class Blocks:
-    """The block scheme on a dense problem: a selection with its W = XᵀQ and c = Xᵀr."""
+    """The scheme of block picks on a dense problem: a selection with its W = XᵀQ and c = Xᵀr."""
 
     def __init__(
         self,
@@ -51,7 +52,7 @@ class Blocks:
         self.lengths, self.with_active, self.complete = lengths, with_active, complete
         self.guesses = Guesses(problem, count)
         self._most = self.guesses.most
-        capacity = min(k, problem.n) + STRIDE  # a product is padded by fewer rows than a stride
+        capacity = min(k, problem.n) + STRIDE  # a product is padded by less than a stride
         qr.reserve(capacity)
         self.W = np.empty((capacity, problem.d), problem.dtype)
         if qr.size:
@@ -62,24 +63,24 @@ class Blocks:
         integer = np.int32 if problem.dtype == np.float32 else np.int64
         bits, mask = score.view(integer), integer(np.iinfo(integer).max)
         self._scores = kernels.WeightedScores(score, weights, bits, mask, _block_maxima(problem.column_norms))
-        # at most so many columns tied at the maximum in float32 are compared in float64
+        # the most columns, tied at the maximum in float32, that are compared in float64
         self._max_candidates = 16 if lengths is None and problem.dtype == np.float32 else 1
         self._next = self._search()
         self._start, self._blocks = len(selection.picks), 0
 
     @property
     def efficient(self) -> bool:
-        """Whether the blocks so far yielded enough picks, on average, to be faster than single picks."""
-        return len(self.selection.picks) - self._start >= _PICKS_A_BLOCK * self._blocks
+        """Return whether blocks have yielded enough picks, on average, to be faster than single picks."""
+        return len(self.selection.picks) - self._start >= _PICKS_PER_BLOCK * self._blocks
 
     def _error(self, kappa: Any) -> Any:
-        """e_c/‖X_j‖."""
+        """Return e_c/‖X_j‖, the relative error bound of c."""
         return self.problem.rounding(kappa) * self.problem.y_norm
 
     def _search(self) -> Pick | None:
         qr, scores = self.selection.qr, self._scores
         if self.lengths is not None:
-            self.lengths.follow(qr)
+            self.lengths.update(qr)
             kernels.rescale(self.c, self.lengths.arrays(), scores)
         best, top, second, count = kernels.find(scores, self._error(qr.kappa), np.empty(1, np.intp))
         return self._certain(best, float(abs(self.c[best])), (top - second) / top) if count == 1 else None
@@ -90,7 +91,7 @@ class Blocks:
     def _certain(self, feature: int, lam_star: float, margin: float) -> Pick:
         return Pick.certain(feature, lam_star, margin, self.with_active)
 
-    def follow(self, pick: Pick, floor: float, limit: int) -> Followed:
+    def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
         qr, lengths, t = self.selection.qr, self.lengths, self.selection.qr.size
         scale = None if lengths is None else lengths.scale
         J = np.array(self.guesses.after(pick.feature, limit, self._most, self.W[:t], self.c, scale))
@@ -100,7 +101,7 @@ class Blocks:
             if lengths is not None:
                 lengths.exclude(pick.feature)
             self._next = self._search()
-            return Followed([], [], [])
+            return AddedPicks([], [], [])
         projections, norms = qr.reductions(t, self.selection.residual)
         low = np.flatnonzero(norms <= floor)
         p = int(low[0]) + 1 if low.size else p
@@ -113,16 +114,16 @@ class Blocks:
             lengths.size = qr.size
         self._next = self._search() if stale else nexts[right - 1]
         picks = [pick, *(step for step in nexts[: right - 1] if step)]
-        return Followed(picks, projections[:right].tolist(), norms[:right].tolist(), self.c)
+        return AddedPicks(picks, projections[:right].tolist(), norms[:right].tolist(), self.c)
 
     def products(self, t: int) -> FloatArray:
         return self.W[t : self.selection.qr.size]
 
     def _multiply(self, t: int, p: int) -> int:
-        """Compute W for p columns of Q from the t-th on; return for how many it is known.
+        """Compute W for p columns of Q from the t-th on; return the number of columns for which it is known.
 
-        After the k-th pick no correlation is needed, unless `complete`. Unused rows are multiplied too, up to
-        a multiple of STRIDE, for which the product is faster.
+        After the k-th pick no correlation is needed, unless `complete`. The product is padded with unused
+        rows to a multiple of STRIDE, because that is faster.
         """
         known = p - (not self.complete and len(self.selection.picks) + p == self.k)
         stop = t + (known if known <= THIN else -(-known // STRIDE) * STRIDE)
@@ -131,8 +132,12 @@ class Blocks:
         return known
 
     def _check(self, J: IndexArray, projections: FloatArray, t: int) -> tuple[int, list[Pick | None], bool]:
-        """(number of leading picks of J that are verified, at least 1; the certain next pick after each, or
-        None; whether the lengths ρ_j must be recomputed before the next search).
+        """Check the guessed picks J against all columns.
+
+        Returns
+        -------
+        The number of leading picks that are verified, at least 1; the certain next pick after each of them,
+        or None; and whether the lengths ρ_j must be recomputed before the next search.
         """
         p, known = len(J), self._multiply(t, len(J))
         candidates, counts = np.empty((p, self._max_candidates), np.intp), np.zeros(p, np.intp)
@@ -168,7 +173,10 @@ class Blocks:
     def _confirm(
         self, steps: kernels.GuessedSteps, nexts: list[Pick | None], undecided: list[int], t: int
     ) -> int | None:
-        """Decide in float64 the pick after each of these; the first after which it is not the guessed one."""
+        """Decide in float64 the pick after each `undecided` step.
+
+        Returns the first step after which the pick is not the guessed one, or None.
+        """
         double, index = self.selection.double, self.selection.qr.index
         columns = {s: steps.candidates[s, : steps.counts[s]] for s in undecided}
         last = max(undecided)
@@ -186,5 +194,5 @@ class Blocks:
 
 
 def _block_maxima(weights: FloatArray) -> FloatArray:
-    """Maxima over the blocks that the kernels search."""
+    """Return the maxima of the weights over the blocks that the kernels search."""
     return np.maximum.reduceat(weights, np.arange(0, len(weights), kernels.BLOCK))

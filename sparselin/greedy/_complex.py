@@ -1,10 +1,12 @@
-"""OMP and OLS over ℂ, c_j = ⟨X_j, r⟩ = X_jᴴr compared by modulus, as OMP on pairs of real columns.
+"""OMP and OLS for complex data, computed as OMP and OLS on pairs of real columns.
 
-A complex X (n, d) acts on ℂᵈ as [Re −Im; Im Re] (2n, 2d) acts on ℝ²ᵈ. With r as (Re r, Im r) ∈ ℝ²ⁿ, the
-columns j and d + j of this matrix, (Re X_j, Im X_j) and (−Im X_j, Re X_j), have the inner products Re c_j and
-Im c_j with r. They are orthogonal, of equal length, and remain so when they are projected off other pairs. So
-|c_j| = ‖X_gᵀr‖ for the pair g, and |c_j|/‖z_j‖ is the norm of their quotients: OMP and OLS over ℂ are OMP and
-OLS on groups of two columns, with their lengths, residuals, bounds on rounding errors, ties and statuses.
+Over ℂ the correlations c_j = ⟨X_j, r⟩ = X_jᴴr are compared by their modulus. A complex X (n, d) acts on ℂᵈ
+as the real matrix [Re −Im; Im Re] (2n, 2d) acts on ℝ²ᵈ. Write r as (Re r, Im r) ∈ ℝ²ⁿ. Then the columns j
+and d + j of this matrix, (Re X_j, Im X_j) and (−Im X_j, Re X_j), have the inner products Re c_j and Im c_j
+with r. They are orthogonal, have equal length, and keep both properties when they are projected off other
+pairs. So |c_j| = ‖X_gᵀr‖ for the pair g, and |c_j|/‖z_j‖ is the norm of the two quotients. So OMP and OLS
+over ℂ are OMP and OLS on groups of two real columns, with the same lengths, residuals, error bounds, ties and
+statuses.
 """
 
 from __future__ import annotations
@@ -40,21 +42,22 @@ from sparselin.validation import (
 )
 
 
-def stacked(z: Any) -> FloatArray:
-    """Return (Re z, Im z), (2n,) or (2n, m)."""
+def stack(z: Any) -> FloatArray:
+    """Return (Re z, Im z), of shape (2n,) or (2n, m)."""
     return np.concatenate([z.real, z.imag])
 
 
-def folded(v: FloatArray) -> Any:
+def unstack(v: FloatArray) -> Any:
     """Return z for v = (Re z, Im z)."""
     half = len(v) // 2
     return v[:half] + 1j * v[half:]
 
 
 class ComplexColumns(Operator):
-    """[Re −Im; Im Re] (2n, 2d) of diag(root)·X, X complex (n, d): an array, sparse, or a LinearOperator.
+    """The real matrix [Re −Im; Im Re] (2n, 2d) of diag(root)·X for a complex X (n, d).
 
-    X stays as it is; columns and products are made when they are asked for.
+    X is an array, a sparse matrix or a LinearOperator. It is kept as it is; columns and products are computed
+    on demand.
     """
 
     def __init__(self, X: Any, root: FloatArray | None = None, dtype: Any = None) -> None:
@@ -66,14 +69,14 @@ class ComplexColumns(Operator):
 
     @classmethod
     def of(cls, X: Any, name: str = "X") -> ComplexColumns:
-        """X, checked: in complex64 if it is that or float32, else in complex128."""
+        """Check X, and return its columns: in complex64 if X is complex64 or float32, else in complex128."""
         if is_operator(X):
             columns = cls(X)
             columns._check_adjoint()
             return columns
         X = X if hasattr(X, "tocsc") else to_array(X, name)
         plain = isinstance(X, np.ndarray) and X.dtype in (np.complex64, np.complex128)
-        if plain and X.ndim == 2 and X.size and X.flags.forc:  # nothing to copy
+        if plain and X.ndim == 2 and X.size and X.flags.forc:  # no copy is needed
             check_finite(X, name)
             return cls(X)
         real, imaginary = (check_design(part, name) for part in (X.real, X.imag))
@@ -83,7 +86,7 @@ class ComplexColumns(Operator):
         return cls((real + 1j * imaginary).astype(np.result_type(real.dtype, np.complex64), copy=False))
 
     def vector(self, y: Any, name: str = "y") -> Any:
-        """y (n,), checked, in complex128, but rounded to complex64 if X is that."""
+        """Check y (n,), and return it in complex128, rounded to complex64 first if X is complex64."""
         y = y if np.ma.isMaskedArray(y) else np.asarray(y)
         n = self.shape[0] // 2
         real, imaginary = (check_vector(part, name, n, self.dtype) for part in (y.real, y.imag))
@@ -98,22 +101,22 @@ class ComplexColumns(Operator):
         return ComplexColumns(self.X, self.root, dtype)
 
     def __matmul__(self, v: FloatArray) -> FloatArray:
-        return stacked(self._scaled(self.X @ folded(v))).astype(self.dtype, copy=False)
+        return stack(self._scale(self.X @ unstack(v))).astype(self.dtype, copy=False)
 
     def adjoint(self, r: FloatArray) -> FloatArray:
         if r.shape[1:] == (1,):  # a product with a vector is faster
             return self.adjoint(r[:, 0])[:, None]
-        z = self._scaled(folded(r))
+        z = self._scale(unstack(r))
         if self.kind == "operator":
             c = self.X.rmatvec(z) if z.ndim == 1 else self.X.rmatmat(z)
         else:
             c = (z.T.conj() @ self.X).T.conj()
-        return stacked(c).astype(self.dtype, copy=False)
+        return stack(c).astype(self.dtype, copy=False)
 
     def __getitem__(self, index: tuple[slice, Any]) -> FloatArray:
         if self.kind == "operator":
             return super().__getitem__(index)
-        return self._gathered(np.arange(self.shape[1])[index[1]])
+        return self._gather(np.arange(self.shape[1])[index[1]])
 
     @functools.cached_property
     def lengths(self) -> FloatArray:
@@ -124,27 +127,27 @@ class ComplexColumns(Operator):
             squares.append(sum(parts))
         return np.tile(np.sqrt(np.concatenate(squares)), 2)
 
-    def _gathered(self, J: IndexArray) -> FloatArray:
+    def _gather(self, J: IndexArray) -> FloatArray:
         d = self.shape[1] // 2
         inside, place = np.unique(J % d, return_inverse=True)
-        columns = stacked(self._block(inside)[:, place] * np.where(d > J, 1, 1j))
+        columns = stack(self._block(inside)[:, place] * np.where(d > J, 1, 1j))
         return np.asfortranarray(columns, self.dtype)
 
     def _block(self, J: IndexArray) -> Any:
-        """The columns J of diag(root)·X, dense."""
+        """Return the columns J of diag(root)·X, dense."""
         if self.kind == "operator":
             units = np.zeros((self.X.shape[1], len(J)), np.result_type(self.dtype, np.complex64))
             units[J, np.arange(len(J))] = 1
-            return self._scaled(self.X @ units)
+            return self._scale(self.X @ units)
         block = self.X[:, J]
-        return self._scaled(block if isinstance(block, np.ndarray) else block.toarray())
+        return self._scale(block if isinstance(block, np.ndarray) else block.toarray())
 
-    def _scaled(self, z: Any) -> Any:
+    def _scale(self, z: Any) -> Any:
         return z if self.root is None else (z.T * self.root).T
 
 
 class ComplexSelection(GroupSelection):
-    """The features of complex data picked so far, each a pair of real columns."""
+    """The selection for complex data, in which each feature is a pair of real columns."""
 
     def __init__(self, data: Problem, problem: Problem, names: Names, quotients: bool) -> None:
         pairs = np.tile(np.arange(problem.d // 2), 2)
@@ -183,11 +186,11 @@ def select(
     sample_weight: ArrayLike | None = None,
     callback: Callable[[SelectionPath], object] | None = None,
 ) -> SelectionPath:
-    """`omp`, or with `quotients` `ols`, of complex X or y; `real_only`: an option for real data is set.
+    """Run `omp`, or with `quotients` `ols`, on complex X or y.
 
-    name : the function that was called.
-
-    X is the data, or `ComplexColumns`. What is in complex64 is compared in complex128 (`linalg.ties`).
+    X : the design, or its `ComplexColumns`. Data in complex64 are compared in complex128 (`linalg.ties`).
+    real_only : whether an option that requires real data is set, which raises an error.
+    name : the function that was called, for error messages.
     """
     if real_only:
         raise only_real("complex", name)
@@ -195,7 +198,7 @@ def select(
     check_same_rows(X, sample_weight, "sample_weight")
     columns = X if isinstance(X, ComplexColumns) else ComplexColumns.of(X)
     names, numbers = frame_names(X), frame_numbers(X)
-    vector, (n, d) = stacked(columns.vector(y)), (half // 2 for half in columns.shape)
+    vector, (n, d) = stack(columns.vector(y)), (half // 2 for half in columns.shape)
     k, first = check_budget(k, forced, d, names, numbers)
     weight = None
     if sample_weight is not None:

@@ -1,4 +1,4 @@
-"""A float32 problem in float64, for the columns that float32 leaves undecided."""
+"""Float64 correlations of a float32 problem, for the columns that float32 leaves undecided."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sparselin.results import FloatArray, IndexArray
 
 
 class Double:
-    """Float64 correlations of the few columns that float32 leaves undecided.
+    """The float64 correlations of the few columns that float32 leaves undecided.
 
-    Its factorisation in float64 is extended when it is asked for, to the selection of that time.
+    The factorisation in float64 is brought up to date only when it is needed.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -26,16 +26,16 @@ class Double:
         self.qr = ThinQR(self.problem)
 
     def prepare(self, J: IndexArray, index: list[int]) -> None:
-        """Cache the columns J, read in one pass, in place of those cached before; factorise S = index."""
+        """Cache the columns J, read in one pass, instead of the earlier ones; factorise S = index."""
         self._columns.cache(J)
         self.factorise(index)
 
     def measure(self, J: IndexArray, index: list[int]) -> Measured:
-        """The columns J measured at S = index."""
+        """Measure the columns J at S = index."""
         return measure(self.factorise(index), J, self.data)
 
     def factorise(self, index: list[int]) -> ThinQR:
-        """The factorisation of X_S, S = index, updated from the last one behind their common beginning."""
+        """Return the factorisation of X_S, S = index, reusing the common beginning of the last one."""
         qr, same = self.qr, 0
         while same < min(len(index), qr.size) and index[same] == qr.index[same]:
             same += 1
@@ -45,15 +45,15 @@ class Double:
 
 
 class ConvertedColumns(DesignColumns):
-    """The columns of a float32 problem in float64, converted when they are asked for."""
+    """The columns of a float32 problem in float64, converted on demand."""
 
     _root: FloatArray | None
-    _kept: FloatArray
+    _cached: FloatArray
     _place: dict[int, int]
 
     @classmethod
     def of(cls, problem: Problem) -> ConvertedColumns:
-        """The design of a problem, with no columns cached."""
+        """Return the design of a problem, with no columns cached."""
         design = cls(*problem.double_design)
         design._root = problem.double_root
         design.cache(np.zeros(0, np.intp))
@@ -62,15 +62,15 @@ class ConvertedColumns(DesignColumns):
     def cache(self, J: IndexArray) -> None:
         """Cache the columns J, and no others."""
         self._place = {j: i for i, j in enumerate(J.tolist())}
-        self._kept = np.ascontiguousarray(self._converted(J).T) if len(J) else np.zeros((0, self.X.shape[0]))
+        self._cached = np.ascontiguousarray(self._convert(J).T) if len(J) else np.zeros((0, self.X.shape[0]))
 
     def block(self, J: IndexArray) -> Any:
-        """X_J (n, |J|) in float64, sparse if X is."""
+        """Return X_J (n, |J|) in float64, sparse if X is."""
         if self._place and all(j in self._place for j in J.tolist()):
-            return self._kept[[self._place[j] for j in J.tolist()]].T
-        return self._converted(J)
+            return self._cached[[self._place[j] for j in J.tolist()]].T
+        return self._convert(J)
 
-    def _converted(self, J: IndexArray) -> Any:
+    def _convert(self, J: IndexArray) -> Any:
         inner, raw = J[self.X.shape[1] > J], DesignColumns(self.X)
         X = rows_of_columns(raw, inner, 1).T if compiled(raw) else raw.block(inner)
         return self.completed(J, weighted(X.astype(np.float64), self._root))

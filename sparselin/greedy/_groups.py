@@ -31,43 +31,44 @@ def group_omp(
 ) -> GroupPath:
     """Select k groups of columns by Orthogonal Matching Pursuit, for q outputs with a common support.
 
-    With R = P_S^⊥Y the residuals of least squares on the groups S so far, each step takes
+    Let S be the groups selected so far and R = P_S^⊥Y the residuals of least squares on them. Each step takes
 
         g* = argmax_{g ∉ S} ‖X_gᵀR‖_F,    S ← S ∪ g*.
 
     ‖X_gᵀR‖_F is the norm of the gradient of ½‖Y − XB‖_F² in the rows B_g at the least squares solution on S.
-    For one output this is Group-OMP of Lozano, Świrszcz and Abe (*Grouped orthogonal matching pursuit for
-    variable selection and prediction*, 2009) where the columns of each group are orthonormal, as they assume;
-    other groups are taken as they are, so that a larger group, or one of longer columns, has an advantage.
-    For groups of one column it is M-OMP of Cotter, Rao, Engan and Kreutz-Delgado (*Sparse solutions to linear
-    inverse problems with multiple measurement vectors*, 2005); S-OMP of Tropp, Gilbert and Strauss (2006)
-    compares Σ_j |⟨X_i, R_j⟩| instead. Groups whose norm is the largest to rounding are tied (bounds below),
-    and the lowest is picked. All is compared in float64.
+    Groups whose norm agrees with the largest one to rounding are tied (bounds below), and the lowest index is
+    picked. All comparisons are in float64.
 
-    Rounding: with s(x) the size of x (`ThinQR.sizes`) and u = 8·eps, c_ij = ⟨X_i, R_j⟩ is off by
-    e_ij = u·(s(X_i)‖R_j‖ + ‖z_i‖s(Y_j) + √n·‖z_i‖‖R_j‖), z_i = P_S^⊥X_i (`linalg.ties`). By the triangle
-    inequality for vectors over j, then over i ∈ g, ‖X_gᵀR‖_F is off by at most
+    For one output and groups of orthonormal columns this is Group-OMP of Lozano, Świrszcz and Abe (*Grouped
+    orthogonal matching pursuit for variable selection and prediction*, 2009). Other groups are used as they
+    are, so a larger group, or one of longer columns, has an advantage. For groups of one column it is M-OMP
+    of Cotter, Rao, Engan and Kreutz-Delgado (*Sparse solutions to linear inverse problems with multiple
+    measurement vectors*, 2005), whereas S-OMP of Tropp, Gilbert and Strauss (2006) compares Σ_j |⟨X_i, R_j⟩|.
+
+    Rounding. Let s(x) be the size of x (`ThinQR.sizes`), u = 8·eps and z_i = P_S^⊥X_i. The error of
+    c_ij = ⟨X_i, R_j⟩ is at most e_ij = u·(s(X_i)‖R_j‖ + ‖z_i‖s(Y_j) + √n·‖z_i‖‖R_j‖) (`linalg.ties`). By the
+    triangle inequality for vectors over j, then over i ∈ g, the error of ‖X_gᵀR‖_F is at most
 
         (Σ_{i∈g} e_i²)^½,    e_i = u·(s(X_i)‖R‖_F + ‖z_i‖s(Y) + √n·‖z_i‖‖R‖_F),    s(Y) = (Σ_j s(Y_j)²)^½,
 
-    and by the rounding of a sum of |g|·q squares, u·√(|g|q) of it.
+    plus the rounding error of a sum of |g|·q squares, u·√(|g|q) times the norm.
 
     Parameters
     ----------
-    X (n, d), sample_weight, intercept, standardize, names : as for `Problem`.
+    X (n, d), sample_weight, intercept, standardize, names : see `Problem`.
     Y : (n, q).
-    k : groups to select, forced ones included; the path ends earlier as that of `omp` does.
-    groups : (d,) the number of the group of each column, 0, …, G − 1; by default each column is one.
+    k : number of groups to select, including the `forced` ones; a path can end earlier, as that of `omp`.
+    groups : (d,) the number of the group of each column, 0, …, G − 1; by default each column is a group.
     forced : groups that enter first, in this order.
-    tol : stop once ‖R‖_F ≤ tol·‖Y‖_F, of Y less its means with an intercept.
-    callback : called after each pick with the path so far; returning True stops.
+    tol : stop once ‖R‖_F ≤ tol·‖Y‖_F; with an intercept, Y is centred first.
+    callback : called after each pick with the path so far; the selection stops if it returns True.
 
     >>> X = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
     >>> path = group_omp(X, np.array([[3.0], [4.0], [0.0]]), 1, groups=np.array([0, 0, 1]))
     >>> path.order.tolist(), path.lam_star.tolist()  # ‖(3, 4)‖ < 3 + 4
     ([1], [7.0])
     """
-    # ‖y‖ of this problem is ‖Y‖_F, weights included
+    # in this problem ‖y‖ = ‖Y‖_F, including the weights
     data = Problem(
         X, np.hypot.reduce(Y, axis=1), sample_weight=sample_weight, intercept=intercept,
         standardize=standardize, names=names,
@@ -82,11 +83,12 @@ def group_omp(
 
 
 class GroupSelection:
-    """S, a union of groups of columns, its factorisation, R = P_S^⊥Y, and the picks so far, all in float64.
+    """The state of group OMP: S, a union of groups, its factorisation, R = P_S^⊥Y and the picks, in float64.
 
-    data : the problem as given, perhaps in float32: what is zero, or in the span of S, is to its precision.
-    problem : the same in float64, with ‖y‖ = ‖Y‖_F.
-    quotients : whether the norms are of columns divided by ‖P_S^⊥X_i‖, as for orthogonal least squares.
+    data : the problem as given, perhaps in float32. Its precision decides which norms are zero, and which
+        columns are in the span of S.
+    problem : the same problem in float64, with ‖y‖ = ‖Y‖_F.
+    quotients : whether columns are divided by ‖P_S^⊥X_i‖, as in orthogonal least squares.
     """
 
     def __init__(
@@ -96,7 +98,7 @@ class GroupSelection:
         self.ones = data.d - data.n_features
         self.qr = ThinQR(problem, range(data.n_features, data.d), unit=data.length_unit)
         self.counts = np.bincount(groups)
-        self.projected = Lengths(problem) if quotients else None
+        self.lengths = Lengths(problem) if quotients else None
         self.support: list[int] = []
         self.excluded: list[int] = []
         self.sizes, self.ranks = [0], [self.qr.size]
@@ -105,19 +107,20 @@ class GroupSelection:
         self.trail = PickRecord(self.total_norm)
 
     def floor(self, level: float) -> float:
-        """Return the computed ‖R‖_F at which to stop for ‖R‖_F ≤ level."""
+        """Return the computed ‖R‖_F at which a path with the goal ‖R‖_F ≤ level stops."""
         data = self.data
         return float(stopping_level(level, data.y_norm, data.unit, data.length_unit))
 
     def add(self, pick: Pick) -> bool:
-        """Add a group to S, unless all its columns are in the span of S to rounding and T says it was picked.
+        """Add a group to S, and return whether it was added.
 
-        A forced group, without T, is added in any case, with coefficients zero. Returns whether it was added.
+        A pick is not added if all its columns are in the span of S to rounding. A forced group, which has no
+        T, is added in any case; its coefficients are then zero.
         """
         columns, rank = np.flatnonzero(self.groups == pick.feature).tolist(), self.qr.size
         self.excluded.append(pick.feature)
         rest = columns
-        while rest:  # `extend` stops before the first dependent one
+        while rest:  # `extend` stops before the first dependent column
             rest = rest[self.qr.extend(rest, self.problem.columns(rest).T) + 1 :]
         if pick.tied and self.qr.size == rank:
             return False
@@ -129,27 +132,27 @@ class GroupSelection:
         return True
 
     def step(self, limit: int) -> Status | None:
-        """Add the group of the largest norm, or say why there is none."""
+        """Add the group of the largest norm, or return the status that says why there is none."""
         problem, m = self.problem, self.data.n_features
         c: FloatArray = np.linalg.norm(problem.correlate(self.R)[:m], axis=1)
         relative = self.data.rounding(self.qr.kappa) * problem.y_norm
         error: FloatArray = relative * problem.column_norms[:m]
-        lengths = None
-        if self.projected is not None:
-            lengths = np.sqrt(np.bincount(self.groups, c**2))
-            self.projected.follow(self.qr)
-            c = c * self.projected.scale[:m]
-            error = relative * self.projected.weights(np.append(c, np.zeros(self.ones)))[:m]
-        best, score = argmax(*self._norms(c, error), self.excluded, self._measured)
+        sizes = None
+        if self.lengths is not None:
+            sizes = np.sqrt(np.bincount(self.groups, c**2))
+            self.lengths.update(self.qr)
+            c = c * self.lengths.scale[:m]
+            error = relative * self.lengths.weights(np.append(c, np.zeros(self.ones)))[:m]
+        best, score = argmax(*self._norms(c, error), self.excluded, self._measure)
         if best is None:
             rest = self._columns(np.setdiff1d(np.arange(len(self.counts)), self.excluded))
             return measured_ending(self.qr, rest, self.data, self.Y)
         score[self.excluded] = 0
-        self.add(Pick.largest(best, score, None if lengths is None else float(lengths[best.pick])))
+        self.add(Pick.largest(best, score, None if sizes is None else float(sizes[best.pick])))
         return None
 
     def _norms(self, c: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the norms over groups of c (d,), known to ±error, and bounds on their errors."""
+        """Return the norms over groups of c (d,), which is known to ±error, and bounds on their errors."""
         score = np.sqrt(np.bincount(self.groups, c**2))
         summed = self.problem.unit * np.sqrt(self.counts * self.Y.shape[1]) * score
         return score, np.sqrt(np.bincount(self.groups, error**2)) + summed
@@ -158,20 +161,20 @@ class GroupSelection:
         """Return the columns of the groups J."""
         return np.flatnonzero(np.isin(self.groups, J))
 
-    def _measured(self, J: IndexArray) -> Scores:
-        """Return the norms of the groups J, of measured columns, zero in the span of S."""
+    def _measure(self, J: IndexArray) -> Scores:
+        """Return the norms of the groups J from measured columns, zero in the span of S."""
         columns = self._columns(J)
         measured = measure(self.qr, columns, self.data, self.Y)
-        found = measured.correlations() if self.projected is None else measured.quotients()
+        found = measured.correlations() if self.lengths is None else measured.quotients()
         c, e = np.zeros((2, len(self.groups)))
         c[columns], e[columns] = found.score, found.error
         score, error = self._norms(c, e)
         return Scores(score[J], error[J], found.coarse)
 
     def coefficients(self) -> list[FloatArray]:
-        """Return the coefficients (|S_t|, q) of the columns of S in their order, after 0, 1, … groups.
+        """Return the coefficients (|S_t|, q) after t = 0, 1, … groups, in the order of the columns of S.
 
-        Where there is an intercept its coefficients (q,) are the first row.
+        With an intercept, its coefficients (q,) are the first row.
         """
         ones, projections = self.ones, self.qr.Qt @ self.Y
         position = {j: i + ones for i, j in enumerate(self.support)}

@@ -1,7 +1,7 @@
 """Guesses of the next picks of greedy selection.
 
-They follow the same rule among the columns of largest score, in float32. They need not be right:
-`sparselin.greedy._blocks` checks each against all columns.
+A guess follows the same rule, in float32, among the columns of largest score. It need not be right, because
+`sparselin.greedy._blocks` checks it against all columns.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from sparselin.linalg.gathered import THIN, gather
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
-# Tuned by the rows omp/* and fortran/* of `make bench`: wrong guesses cost time, and change no pick.
-FEW = 4  # rows of a product that cost little more than one
-STRIDE = 8  # matrix products of a multiple of so many rows are faster than those of fewer
-_MOST = 32  # columns in a block; longer ones are guessed wrong too often
-# Guessing stops when the score falls below _TRUST times the largest score outside the candidates; below
-# _TRUST_SMALL times it in designs of at most _SMALL entries, where a wrong guess costs little.
+# Tuned by the rows omp/* and fortran/* of `make bench`. Wrong guesses cost time, but do not change a pick.
+FEW = 4  # a product with this many rows costs little more than one with a single row
+STRIDE = 8  # a matrix product is faster if its number of rows is a multiple of this
+_MOST = 32  # the most columns in a block; in longer blocks too many guesses are wrong
+# Guessing stops when the score falls below _TRUST times the largest score outside the candidates. In designs
+# of at most _SMALL entries, where a wrong guess costs little, it stops below _TRUST_SMALL times that score.
 _TRUST, _TRUST_SMALL, _SMALL = 1.1, 0.5, 10**6
-_NARROW = 2048  # with at most so many columns in C order, gathering some reads them all
+_NARROW = 2048  # gathering some of this many columns in C order reads all of them
 
 
 class Guesses:
@@ -40,7 +40,7 @@ class Guesses:
         self._candidates = d if d <= 128 else max(64, min(256, d // 8))
         if not small and 128 < d <= _NARROW:
             self._candidates = max(64, min(320, d // 6))
-        # cache: X_j/‖X_j‖ of columns that are or were candidates
+        # a cache of X_j/‖X_j‖ for columns that are or were candidates
         self._unit = np.empty((max(self._candidates, min(1024, d // 8)), n), np.float32)
         self._slot = np.full(d, -1)  # the row of _unit that holds column j, or −1
         self._owner = np.full(len(self._unit), -1)  # the column that a row holds, or −1
@@ -48,12 +48,12 @@ class Guesses:
     def after(
         self, first: int, limit: int, most: int, W: FloatArray, c: FloatArray, scale: FloatArray | None
     ) -> list[int]:
-        """The pick `first`, which is known, and guesses of the next ones: at most min(limit, most) in all.
+        """Return the known pick `first` and guesses of the next ones, at most min(limit, most) in all.
 
-        W = QᵀX, and scores are |c_j|, or |c_j|·scale_j.
+        W is QᵀX. Scores are |c_j|, or |c_j|·scale_j if `scale` is given.
         """
         size, M = np.abs(c if scale is None else c * scale), self._candidates
-        # a pick that float64 decided may have score zero in float32: then the next ones cannot be guessed
+        # a pick decided in float64 may have score zero in float32; then the next ones cannot be guessed
         if limit == 1 or size[first] == 0:
             return [first]
         if len(size) > M:
@@ -66,7 +66,8 @@ class Guesses:
             C, cut = np.flatnonzero(size), 0.0
         top, norms = float(size[C].max()), self.problem.column_norms[C]
         cosines = c[C] / norms  # times ‖r‖
-        unit = float(np.abs(cosines).max())  # divided by it, cosines and weights are in the range of float32
+        # dividing by `unit` brings cosines and weights into the range of float32
+        unit = float(np.abs(cosines).max())
         candidates = kernels.SingleColumns(
             unit=self._unit,
             rows=self._fetch(C),
@@ -81,11 +82,11 @@ class Guesses:
         return list(dict.fromkeys(picks[:p].tolist()))
 
     def _fetch(self, C: IndexArray) -> IndexArray:
-        """The rows of `_unit` that hold the columns C, once those missing are gathered."""
+        """Gather the missing columns of C; return the rows of `_unit` that hold C."""
         slots = self._slot[C]
         missing = slots < 0
         new = C[missing]
-        # rows that no candidate needs, the empty ones first
+        # fill rows that no candidate needs, empty ones first
         needed = np.zeros(len(self._unit), bool)
         needed[slots[~missing]] = True
         rows = np.argsort(needed * 2 + (self._owner >= 0), kind="stable")[: len(new)]

@@ -12,14 +12,14 @@ from sparselin.results import FloatArray
 
 
 class Lengths:
-    """ρ_j² = ‖P_S^⊥X_j‖² for all columns of a problem; orthogonal least squares divides by ρ_j.
+    """The squared lengths ρ_j² = ‖P_S^⊥X_j‖² of all columns; orthogonal least squares divides by ρ_j.
 
-    Each column q of the factorisation reduces it by ⟨q, X_j⟩². It is recomputed by projection
-    whenever cancellation has cost four digits since it was last computed so.
+    Each column q of the factorisation reduces ρ_j² by ⟨q, X_j⟩². Whenever cancellation has cost four digits,
+    ρ_j² is recomputed by projection.
 
     Attributes
     ----------
-    squares, measured : (d,) ρ_j², and its value when last projected; both zero for columns in the span.
+    squares, measured : (d,) ρ_j², and its value at the last projection; both zero for columns in the span.
     scale : (d,) 1/ρ_j, zero for columns in the span.
     size : the number of columns of the factorisation that are accounted for.
     """
@@ -34,18 +34,18 @@ class Lengths:
         self.ratio = self.problem.dtype.type(1 / problem.y_norm if problem.y_norm else 0)
 
     def arrays(self) -> kernels.ProjectedLengths:
-        """The arrays that a kernel updates."""
+        """Return the arrays that a kernel updates."""
         return kernels.ProjectedLengths(self.squares, self.measured, self.scale, self.norms, self.ratio)
 
-    def follow(self, qr: ThinQR) -> None:
-        """Account for all columns of the factorisation."""
+    def update(self, qr: ThinQR) -> None:
+        """Bring the lengths up to date with all columns of the factorisation."""
         if self.size < qr.size:
             self.squares -= (self.problem.correlate(qr.Qt[self.size :].T) ** 2).sum(axis=1)
             self.size = qr.size
         self.measure(qr)
 
     def measure(self, qr: ThinQR) -> None:
-        """Recompute the inaccurate ρ_j by projection; a column found in the span is excluded from then on."""
+        """Recompute the inaccurate ρ_j by projection, and exclude columns found to be in the span."""
         self.measured[qr.index] = 0
         stale = np.flatnonzero((self.squares <= 1e-4 * self.measured) & (self.measured > 0))
         if len(stale):
@@ -60,7 +60,7 @@ class Lengths:
         self.squares[j] = self.measured[j] = self.scale[j] = 0
 
     def weights(self, score: FloatArray) -> FloatArray:
-        """w_j such that w_j·e_c/‖X_j‖ bounds the error of score j (derived at the kernel `rescale`)."""
+        """Return w_j such that w_j·e_c/‖X_j‖ bounds the error of score j; see the kernel `rescale`."""
         weights: FloatArray = self.scale * (
             self.norms * (1 + self.ratio * np.abs(score) * np.sqrt(self.measured) * self.scale)
         )

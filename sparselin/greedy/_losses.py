@@ -1,4 +1,4 @@
-"""Logistic and Poisson losses, and when Σ w_i ℓ(y_i, a_iᵀb) has a minimum over b."""
+"""Logistic and Poisson losses, and tests whether Σ w_i ℓ(y_i, a_iᵀb) has a minimum over b."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray
 from sparselin.validation import check_vector
 
-# An optimum of the linear program, whose variables lie in [−1, 1], counts as zero below this. The solver's
-# tolerance is 1e-7: smaller, that counts as a separating direction; larger, one that separates little is
-# overlooked.
+# The optimum of the linear program, whose variables lie in [−1, 1], counts as zero below this. The solver's
+# tolerance is 1e-7: if this were smaller, the solver's error could count as a separating direction; if it
+# were larger, a direction that separates by little would be overlooked.
 _LP = 1e-6
 
 
 class Loss(NamedTuple):
-    """ℓ(y, η), convex in η, with |ℓ'''| ≤ ℓ''; ℓ' = μ(η) − y.
+    """A loss ℓ(y, η), convex in η, with |ℓ'''| ≤ ℓ''; ℓ' = μ(η) − y.
 
-    link : η with μ(η) = m.
+    link : m ↦ the η with μ(η) = m.
     residual, variance, deviance : y − μ(η), ℓ''(η), 2(ℓ(y, η) − inf ℓ(y, ·)).
-    lost : what the residual is rounded by, but for |y − μ|: μ where it is a difference of y and μ, else 0.
-    signs : +1 (−1) where ℓ falls for ever as η → ∞ (−∞), 0 where it has a minimum.
+    lost : the residual is rounded to eps·(|y − μ| + lost). It is μ if the residual is computed as the
+        difference of y and μ, else 0.
+    signs : +1 (−1) where ℓ decreases forever as η → ∞ (−∞), 0 where it has a minimum.
     """
 
     name: str
@@ -42,7 +43,7 @@ def _logistic_residual(eta: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def _poisson_deviance(eta: FloatArray, y: FloatArray) -> FloatArray:
-    """2y(e^t − 1 − t), t = η − log y; 2e^η where y = 0."""
+    """Return 2y(e^t − 1 − t) with t = η − log y, and 2e^η where y = 0."""
     t = eta - np.log(np.where(y > 0, y, 1))
     return np.asarray(2 * np.where(y > 0, y * np.maximum(np.expm1(t) - t, 0), np.exp(eta)))
 
@@ -76,57 +77,64 @@ def check_loss(loss: Any) -> Loss:
     return LOSSES[loss]
 
 
-def refuse_words(loss: Loss, y: Any) -> None:
-    """TypeError for labels that are texts."""
+def refuse_strings(loss: Loss, y: Any) -> None:
+    """Raise TypeError if the labels of logistic regression are strings."""
     first = next(iter(np.asarray(y).ravel()[:1]), None)
     if loss is LOGISTIC and isinstance(first, str):
-        raise TypeError(_no_labels(repr(str(first))))
+        raise TypeError(_label_message(repr(str(first))))
 
 
-def _no_labels(told: str) -> str:
+def _label_message(found: str) -> str:
     return (
-        f"y must hold labels 0 and 1, or −1 and 1, or truth values, for loss='logistic'; got {told}. "
-        "y == label makes truth values of two classes."
+        f"y must hold labels 0 and 1, or −1 and 1, or truth values, for loss='logistic'; got {found}. "
+        "For two classes, pass y == label."
     )
 
 
 def check_responses(loss: Loss, y: Any, n: int) -> FloatArray:
-    """y (n,) in float64: 0 and 1 for labels in {0, 1} or {−1, 1}, or truth values; y ≥ 0 for Poisson."""
+    """Return y (n,) in float64, checked.
+
+    For logistic regression it holds 0 and 1, from labels in {0, 1} or {−1, 1} or from truth values; for
+    Poisson regression y ≥ 0.
+    """
     vector = check_vector(y, "y", n, np.dtype(np.float64))
     if loss is POISSON:
         if vector.min() < 0:
-            raise ValueError(f"y must hold counts, or rates, ≥ 0 for loss='poisson'; got {vector.min():g}")
+            raise ValueError(f"y must hold counts or rates ≥ 0 for loss='poisson'; got {vector.min():g}")
         return vector
     values = np.unique(vector)
     if not (np.isin(values, (0, 1)).all() or np.isin(values, (-1, 1)).all()):
-        told = ", ".join(f"{value:g}" for value in values[:5]) + (", …" if len(values) > 5 else "")
-        raise ValueError(_no_labels(told))
+        found = ", ".join(f"{value:g}" for value in values[:5]) + (", …" if len(values) > 5 else "")
+        raise ValueError(_label_message(found))
     return np.asarray(vector > 0, np.float64)
 
 
-def check_varied(loss: Loss, y: FloatArray, weight: FloatArray) -> float:
-    """The link of the weighted mean of y, the intercept of the model without features."""
+def initial_intercept(loss: Loss, y: FloatArray, weight: FloatArray) -> float:
+    """Return the intercept of the model without features, the link of the weighted mean of y.
+
+    Raises ValueError if it is infinite, because then no intercept minimises the loss.
+    """
     mean = float(weight @ y / weight.sum())
     if loss is LOGISTIC and not 0 < mean < 1:
         raise ValueError(
-            f"y must hold both labels in rows of positive weight; got {int(mean)} alone, for which no "
-            "intercept is the best. Leave the data out, or use intercept=False."
+            f"y must hold both labels in rows of positive weight; got only {int(mean)}, for which the best "
+            "intercept is infinite. Add rows with the other label, or use intercept=False."
         )
     if loss is POISSON and not 0 < mean < np.inf:
-        what = "zeros alone" if mean == 0 else "a mean beyond the float range"
+        found = "only zeros" if mean == 0 else "a mean beyond the float range"
         raise ValueError(
-            f"y must have a positive and finite mean over rows of positive weight; got {what}, for which no "
-            "intercept is the best. Leave the data out, or use intercept=False."
+            f"y must have a positive and finite mean over rows of positive weight; got {found}, for which "
+            "the best intercept is infinite. Add rows with other y, or use intercept=False."
         )
     return loss.link(mean)
 
 
 def separates(signs: FloatArray, A: FloatArray, b: FloatArray) -> bool:
-    """Whether Σ w_iℓ(y_i, a_iᵀ(x + tb)) falls for ever as t → ∞: s_i·a_iᵀb ≥ 0 where s_i ≠ 0, positive for
-    some i, and a_iᵀb = 0 where s_i = 0.
+    """Return whether Σ w_iℓ(y_i, a_iᵀ(x + tb)) decreases forever as t → ∞.
 
-    That is to rounding: of data whose rows a_i are off by 64·p·eps in each entry, zero being what
-    64·p·eps·Σ_l|a_il b_l| bounds (Oettli and Prager).
+    It does if s_i·a_iᵀb ≥ 0 where s_i ≠ 0, with > 0 for some i, and a_iᵀb = 0 where s_i = 0. The signs are
+    judged to rounding: a_iᵀb counts as zero if it is at most 64·p·eps·Σ_l|a_il b_l|, that is, if it is zero
+    for some data within 64·p·eps of each entry of a_i (Oettli and Prager).
     """
     along, zero = A @ b, 64 * A.shape[1] * EPS * (np.abs(A) @ np.abs(b))
     gained = np.where(signs == 0, -np.abs(along), signs * along)
@@ -134,10 +142,11 @@ def separates(signs: FloatArray, A: FloatArray, b: FloatArray) -> bool:
 
 
 def separation(signs: FloatArray, A: FloatArray) -> FloatArray | None:
-    """A b that `separates`, or None where linear programs find none.
+    """Return a direction b that `separates` the data, or None if linear programs find none.
 
-    Without one there is a minimum (for logistic regression Albert and Anderson, 1984). The programs are for
-    the columns of A at one scale, and then, as these may be nearly dependent, for Q of A = QR.
+    If there is no such b, the loss has a minimum (for logistic regression: Albert and Anderson, 1984). The
+    first program uses the columns of A, divided by their largest entries. Because these may be nearly
+    dependent, the second one uses Q, where A = QR.
     """
     scale = np.abs(A).max(axis=0)
     b = _along(signs, A / scale) / scale
@@ -148,9 +157,9 @@ def separation(signs: FloatArray, A: FloatArray) -> FloatArray | None:
 
 
 def _along(signs: FloatArray, B: FloatArray) -> FloatArray:
-    """x in max Σ s_i·b_iᵀx over |x_l| ≤ 1, s_i·b_iᵀx ≥ 0, and b_iᵀx = 0 where s_i = 0; zero if that is zero.
+    """Return the x that maximises Σ s_i·b_iᵀx over |x_l| ≤ 1, s_i·b_iᵀx ≥ 0, and b_iᵀx = 0 where s_i = 0.
 
-    The rows are brought to a largest entry of one.
+    It is zero if the maximum is. The rows b_i are scaled to a largest entry of one.
     """
     from scipy.optimize import linprog
 

@@ -1,19 +1,19 @@
-"""`Nonnegative`: the state of nonnegative OMP: S, and least squares on it with β ≥ 0.
+"""The state of nonnegative OMP: S, and least squares on it with β ≥ 0.
 
-With F the forced features, which are free of sign, β minimises ‖y − X_Sβ‖ over β_j ≥ 0, j ∈ S∖F. Let P =
-{j ∈ S∖F : β_j > 0}. With r = y − X_Sβ, c = Xᵀr, the conditions for that are
+Let F be the forced features, which are free of sign. β minimises ‖y − X_Sβ‖ over β_j ≥ 0, j ∈ S∖F. Let
+P = {j ∈ S∖F : β_j > 0}, r = y − X_Sβ and c = Xᵀr. β is a minimiser if and only if
 
-    c_F = 0,   c_P = 0,   c_j ≤ 0 for j ∈ S∖(F ∪ P):
+    c_F = 0,   c_P = 0,   c_j ≤ 0 for j ∈ S∖(F ∪ P).
 
-β is least squares on F ∪ P, which is what is factorised, and r = P_{F ∪ P}^⊥y. So whatever measures
-correlations with such an r does so here. P is found by the method of Lawson and Hanson (*Solving Least
-Squares Problems*, 1974), from that of the S before: docs/proofs/nonnegative.md.
+So β is the least squares solution on F ∪ P, and r = P_{F ∪ P}^⊥y. The factorisation holds the columns of
+F ∪ P, so correlations with r are measured as for `Selection`. P is found by the method of Lawson and Hanson
+(*Solving Least Squares Problems*, 1974), starting from the P of the previous S (docs/proofs/nonnegative.md).
 
-*Rounding.* β_j, j ∈ P, is c_j/‖z_j‖² with z_j = P^⊥X_j and c_j = ⟨z_j, y⟩ off the other columns of F ∪ P: its
-error is that of c_j (`errors.measured_error`) over ‖z_j‖². With M = (XᵀX)⁻¹ on F ∪ P, ‖z_j‖² = 1/M_jj, the
-coefficients of X_j on the others are −M_jl/M_jj, and ‖r‖² + β_j²‖z_j‖² is the squared residual without j. A
-β_j not above that error is zero, and so is a c_j of a column outside P: what enters P has a coefficient above
-its error then.
+*Rounding.* For j ∈ P let z_j be X_j projected off the other columns of F ∪ P, and c_j = ⟨z_j, y⟩. Then
+β_j = c_j/‖z_j‖², and its error is the error of c_j (`errors.measured_error`) divided by ‖z_j‖². With
+M = (XᵀX)⁻¹ on F ∪ P, ‖z_j‖² = 1/M_jj, the coefficients of X_j on the other columns are −M_jl/M_jj, and
+‖r‖² + β_j²‖z_j‖² is the squared residual without j. A β_j that does not exceed its error counts as zero, and
+so does c_j of a column outside P. Then every column that enters P has a coefficient above its error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from sparselin.greedy._selection import Followed, Selection
+from sparselin.greedy._selection import AddedPicks, Selection
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import Measured, Scores, measure
@@ -31,7 +31,7 @@ from sparselin.results import FloatArray, IndexArray
 
 
 class Nonnegative(Selection):
-    """S with coefficients β ≥ 0, except those of forced features. All but c is in float64.
+    """The selection S with coefficients β ≥ 0, except those of forced features; only c is not in float64.
 
     Attributes
     ----------
@@ -54,34 +54,34 @@ class Nonnegative(Selection):
         super().force(J)
         self.residual = self.residual.astype(self.problem.dtype, copy=False)
 
-    def append(self, pick: Pick) -> Followed:
-        """Add a pick to S, and solve for β; no picks come back if it is in the span of F ∪ P, or β undecided.
+    def append(self, pick: Pick) -> AddedPicks:
+        """Add a pick to S and solve for β; return no picks if it is in the span of F ∪ P, or β is undecided.
 
-        β_pick > 0 at the end, or ‖r‖ would be that of the S before.
+        In the end β_pick > 0; otherwise ‖r‖ would be the same as before.
         """
         beta = np.append(self._solutions[-1][2] if self._solutions else np.zeros(0), 0.0)
         r = self.qr.residual(self.qr.problem.y)
         if not self.qr.append(pick.feature):
-            return Followed([], [], [])
+            return AddedPicks([], [], [])
         if pick.tied == (pick.feature,):  # as in `Selection._lam_star`
             pick = pick._replace(lam_star=abs(float(self.qr.R[-1, -1] * (self.qr.Qt[-1] @ r))))
-        found = self._settle(pick.feature, beta)
-        if found is None:
+        solution = self._solve(pick.feature, beta)
+        if solution is None:
             self.undecided = True
-            return Followed([], [], [])
+            return AddedPicks([], [], [])
         r = self.qr.residual(self.qr.problem.y)
         self.residual = r.astype(self.problem.dtype, copy=False)
-        self._solutions.append((len(self.picks) + 1, list(self.qr.index), found))
-        return Followed([pick], [math.nan], [math.sqrt(float(r @ r))])
+        self._solutions.append((len(self.picks) + 1, list(self.qr.index), solution))
+        return AddedPicks([pick], [math.nan], [math.sqrt(float(r @ r))])
 
-    def record(self, followed: Followed) -> None:
+    def record(self, added: AddedPicks) -> None:
         """Record a pick that `append` has added."""
-        self.trail.add(followed.picks, followed.norms)
-        self.excluded.extend(pick.feature for pick in followed.picks)
+        self.trail.add(added.picks, added.norms)
+        self.excluded.extend(pick.feature for pick in added.picks)
         self._c = None
 
     def correlations(self) -> FloatArray:
-        """max(c, 0) (d,), zero on S. Not to be modified."""
+        """Return max(c, 0) (d,), zero on S; do not modify it."""
         if self._c is None:
             self._c = np.maximum(super().correlations(), 0)
         return self._c
@@ -90,16 +90,17 @@ class Nonnegative(Selection):
         return measure(self.qr, J, self.problem)
 
     def scores(self, J: IndexArray) -> Scores:
-        """max(c, 0) of the columns J, measured; it errs by no more than c."""
+        """Return max(c, 0) of the columns J, measured; its error is at most that of c."""
         scores = super().scores(J)
         return scores._replace(score=np.maximum(scores.score, 0))
 
-    def _settle(self, entered: int, beta: FloatArray) -> FloatArray | None:
-        """β on F ∪ P for the picks so far and `entered`, from a feasible β; None if rounding leaves it open.
+    def _solve(self, entered: int, beta: FloatArray) -> FloatArray | None:
+        """Return β on F ∪ P for the picks so far and `entered`; None if rounding leaves it undecided.
 
-        Lawson and Hanson: from a feasible β on the columns of the factorisation, go to least squares on
-        them, dropping those that become zero on the way; then let the column outside of largest c_j > 0
-        enter. ‖r‖ decreases with each entry, and P determines it: no P comes twice.
+        The method is that of Lawson and Hanson. From a feasible β on the columns of the factorisation, go to
+        the least squares solution on them, dropping columns whose coefficient becomes zero on the way. Then
+        let the column outside with the largest c_j > 0 enter, and repeat. ‖r‖ decreases with each entry, and
+        P determines ‖r‖, so no P occurs twice.
         """
         seen: set[frozenset[int]] = set()
         while True:
@@ -118,7 +119,7 @@ class Nonnegative(Selection):
             beta = np.append(beta, 0.0)
 
     def _descend(self, beta: FloatArray) -> FloatArray:
-        """Go from β to least squares on F ∪ P, dropping one at a time the j ∈ P that become zero first."""
+        """Go from β to least squares on F ∪ P, dropping one by one the j ∈ P whose β_j becomes zero first."""
         while True:
             goal, error = self._least_squares()
             signed = np.array([j not in self.free for j in self.qr.index])
@@ -133,7 +134,7 @@ class Nonnegative(Selection):
             self.qr.delete(first)
 
     def _least_squares(self) -> tuple[FloatArray, FloatArray]:
-        """Least squares coefficients on F ∪ P, and bounds on their errors."""
+        """Return the least squares coefficients on F ∪ P, and bounds on their errors."""
         qr, problem = self.qr, self.qr.problem
         z, r = qr.Qt @ problem.y, qr.residual(problem.y)
         beta, inverse = qr.solve(z), np.linalg.inv(qr.R)
@@ -151,7 +152,7 @@ class Nonnegative(Selection):
     def _coef_path(self) -> FloatArray:
         t = len(self.picks)
         path, place = np.zeros((t, t), self.problem.dtype), {j: i for i, j in enumerate(self.support)}
-        for m, index, beta in self._solutions:  # where a forced column is dependent, the β before it
+        for m, index, beta in self._solutions:  # for a dependent forced column the previous β is kept
             path[m - 1 :] = 0
             path[m - 1 :, [place[j] for j in index]] = beta
         return path

@@ -1,4 +1,4 @@
-"""Greedy selection of features: methods differ in their rule, and in how picks that are certain are found.
+"""Greedy selection of features: methods differ in their rule and in the scheme that finds certain picks.
 
 A pick is certain when no other column can have the largest score within the bounds on rounding errors.
 """
@@ -11,7 +11,7 @@ from typing import Protocol
 
 from sparselin.greedy._blocks import Blocks
 from sparselin.greedy._lengths import Lengths
-from sparselin.greedy._selection import Callback, Followed, Selection, begin
+from sparselin.greedy._selection import AddedPicks, Callback, Selection, begin
 from sparselin.greedy._single import FEWEST, SMALL, ByRule, Screened, can_screen
 from sparselin.greedy._walk import Pick, walk
 from sparselin.linalg.gathered import compiled
@@ -21,32 +21,31 @@ from sparselin.results import FloatArray, SelectionPath, Status
 from sparselin.validation import Columns
 
 Rule = Callable[[Selection], Pick | Status]
-
 Audit = Callable[[Selection, FloatArray, FloatArray, int], int]
 
 
 class Scheme(Protocol):
-    """A way to find the picks that are certain."""
+    """A way to find picks that are certain."""
 
     @property
     def efficient(self) -> bool:
-        """Whether the picks so far suggest to continue with this scheme."""
+        """Return whether this scheme has been fast enough so far to go on with it."""
 
     def certain_pick(self) -> Pick | None:
-        """The next pick, or None where it is not certain."""
+        """Return the next pick, or None if it is not certain."""
 
-    def follow(self, pick: Pick, floor: float, limit: int) -> Followed:
+    def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
         """Add `pick` to the factorisation, then further picks while each is certain, at most `limit` in all.
 
         It stops once ‖r‖ ≤ floor, and adds nothing if `pick` is in the span of S.
         """
 
     def products(self, t: int) -> FloatArray:
-        """W = QᵀX, (p, d), for the columns of Q from the t-th on."""
+        """Return W = QᵀX (p, d) for the columns of Q from the t-th on."""
 
 
 class Pursuit:
-    """A selection with the rule of a method and a scheme: what `walk` steps."""
+    """A selection with the rule of a method and a scheme: the state on which `walk` takes steps."""
 
     def __init__(
         self,
@@ -69,14 +68,14 @@ class Pursuit:
         if by_rule:
             self._scheme = ByRule(selection)
         elif self._worth_screening() and problem.n * problem.d <= SMALL:
-            self._scheme = self._screened()
+            self._scheme = self._screen()
         else:
             self._scheme = Blocks(selection, k, count, lengths, with_active, audit is not None)
 
     def _worth_screening(self) -> bool:
         return self._can_screen and self._k - len(self.trail.picks) >= FEWEST
 
-    def _screened(self) -> Screened:
+    def _screen(self) -> Screened:
         return Screened(self.selection, self._k, self._count, self._with_active)
 
     def path(self, status: Status) -> SelectionPath:
@@ -85,19 +84,19 @@ class Pursuit:
     def step(self, limit: int) -> Status | None:
         selection, m, t = self.selection, len(self.trail.picks), self.selection.qr.size
         if self._worth_screening() and not self._scheme.efficient:
-            del self._scheme  # frees its memory first
-            self._scheme = self._screened()
+            del self._scheme  # free its memory first
+            self._scheme = self._screen()
         pick = self._scheme.certain_pick() or self._rule(selection)
         if isinstance(pick, Status):
             return pick
         if pick.feature in selection.excluded:
             return Status.BEYOND_PRECISION
         before = None if self._audit is None else selection.correlations().copy()
-        followed = self._scheme.follow(pick, self._floor, limit)
-        if not followed.picks:
+        added = self._scheme.extend(pick, self._floor, limit)
+        if not added.picks:
             selection.exclude(pick.feature)
             return None
-        selection.record(followed)
+        selection.record(added)
         if self._audit is not None and before is not None:
             passed = self._audit(selection, before, self._scheme.products(t), self._count)
             if passed < len(self.trail.picks) - m:
@@ -121,16 +120,21 @@ def pursue(
     by_rule: bool = False,
     state: type[Selection] = Selection,
 ) -> SelectionPath:
-    """Take the `forced` features, then pick features until there are k, or until a status ends the path.
+    """Select the `forced` features, then pick features until there are k or a status ends the path.
 
     While the pick is certain, a scheme takes the column of largest |c_j|, or with `lengths` of largest
-    |c_j|/ρ_j: by blocks of picks where these are faster, else one by one. Where rounding leaves the pick
-    undecided, and for sparse designs or with `by_rule` always, the rule decides. `state` is the class of the
-    selection. A pick in the span of S, as a Gram problem can suggest, is excluded; if the rule returns it
-    again, the path ends, BEYOND_PRECISION.
-    With `with_active` a certain pick i has A(S) = {i}. audit(selection, c, W, threads) gets the picks that
-    were added last, by c = Xᵀr before them and W = QᵀX, and returns how many of them pass; the path ends
-    before the first that does not, BEYOND_PRECISION.
+    |c_j|/ρ_j. It picks in blocks if these are faster, else one by one. The rule decides where rounding leaves
+    the pick undecided; for sparse designs and with `by_rule` it decides always. A pick in the span of S,
+    which a Gram problem can suggest, is excluded. If the rule returns it again, the path ends with
+    BEYOND_PRECISION.
+
+    Parameters
+    ----------
+    with_active : record A(S) = {i} for a certain pick i.
+    audit : called as audit(selection, c, W, threads) after picks were added, with c = Xᵀr before them and
+        W = QᵀX; returns the number of them that pass. The path ends with BEYOND_PRECISION before the first
+        one that fails.
+    state : the class of the selection.
     """
     selection, k, floor = begin(problem, k, tol, residual, forced, state)
     by_rule = by_rule or not compiled(problem)

@@ -1,25 +1,27 @@
-"""The minimum of L(b) = Σ w_i ℓ(y_i, a_iᵀb) for the losses of `_losses`, with a bound on what is left.
+"""Minimise L(b) = Σ w_i ℓ(y_i, a_iᵀb) for the losses of `_losses`, with a bound on L(b) − min L.
 
-V = diag(w_i ℓ''(a_iᵀb)), √V·A = QR, g = −∇L(b) = Aᵀu, u_i = w_i(y_i − μ_i); δ = R⁻¹R⁻ᵀg is Newton's step,
-D = ‖R⁻ᵀg‖ = ‖√V·Aδ‖ its decrement, M = max_i ‖R⁻ᵀa_i‖, so that |a_iᵀδ| ≤ MD.
+Notation: V = diag(w_i ℓ''(a_iᵀb)), √V·A = QR and g = −∇L(b) = Aᵀu with u_i = w_i(y_i − μ_i). Newton's step is
+δ = R⁻¹R⁻ᵀg, and its decrement is D = ‖R⁻ᵀg‖ = ‖√V·Aδ‖. With M = max_i ‖R⁻ᵀa_i‖, |a_iᵀδ| ≤ MD.
 
-*Bound.* Let |a_iᵀδ| < 1 for all i. Then L has a minimum, and L(b) − min L ≤ D². For θ_i = μ_i + ℓ''_i·a_iᵀδ
-has Aᵀ(w∘(y − θ)) = g − AᵀVAδ = 0, and lies where μ may lie: 0 < θ_i < 1, or θ_i > 0. That is Stiemke's
-alternative to a direction that separates. As Σ w_i(y_i − θ_i)a_i = 0, Σ w_i(ℓ(y_i, η_i) − ℓ(θ_i, η_i)) is
-linear in η and constant for η = Ab, so that
+*Bound.* Let |a_iᵀδ| < 1 for all i. Then L has a minimum, and L(b) − min L ≤ D².
+Proof: θ_i = μ_i + ℓ''_i·a_iᵀδ satisfies Aᵀ(w∘(y − θ)) = g − AᵀVAδ = 0 and lies in the range of μ: 0 < θ_i < 1
+for the logistic loss, θ_i > 0 for Poisson. By Stiemke's theorem of the alternative, no direction separates.
+Because Σ w_i(y_i − θ_i)a_i = 0, the sum Σ w_i(ℓ(y_i, η_i) − ℓ(θ_i, η_i)) is linear in η and constant for
+η = Ab. Hence
 
     L(b) − L(b') ≤ Σ w_i(ℓ(θ_i, η_i) − min ℓ(θ_i, ·)) = Σ w_i KL(θ_i ‖ μ_i) ≤ Σ w_i(θ_i − μ_i)²/ℓ''_i = D²
 
-for every b', KL being the divergence of Bernoulli or Poisson laws, at most χ².
+for every b', where KL is the divergence of Bernoulli or Poisson laws, which is at most χ².
 
 *Step.* φ(t) = L(b + tδ) has φ'(0) = −D², φ''(0) = D² and |φ'''| ≤ ρφ'', ρ = max|a_iᵀδ| (Bach,
 *Self-concordant analysis for logistic regression*, 2010), hence φ(1) ≤ φ(0) − D² + D²(e^ρ − ρ − 1)/ρ², for
-ρ ≤ ½ a decrease of at least 0.4·D². Else t is halved until φ'(t/2) + φ'(t) ≤ −D²/4: as φ' increases, φ(t) ≤
-φ(0) − tD²/8. That holds for small ρt: φ'(t) ≤ −D² + D²(e^{ρt} − 1)/ρ ≤ −D²/8 where e^{ρt} ≤ 1 + 7ρ/8.
+ρ ≤ ½ a decrease of at least 0.4·D². Otherwise t is halved until φ'(t/2) + φ'(t) ≤ −D²/4. Then φ(t) ≤ φ(0) −
+tD²/8, because φ' increases. The condition holds for small ρt: φ'(t) ≤ −D² + D²(e^{ρt} − 1)/ρ ≤ −D²/8 if
+e^{ρt} ≤ 1 + 7ρ/8.
 
-*Distance.* With q = MD < 1 and a* = A(b* − b), b* a minimiser, convexity and |ℓ'''| ≤ ℓ'' give
-‖√Va*‖(1 − e^−ρ)/ρ ≤ D, ρ = max|a*_i| ≤ M‖√Va*‖, so ρ ≤ −log(1 − q) and ‖√Va*‖ ≤ D·ρ/(1 − e^−ρ): for q ≤ ½
-ρ ≤ 1.4q and ‖√Va*‖ ≤ 1.4D.
+*Distance.* Let q = MD < 1 and a* = A(b* − b) for a minimiser b*. Convexity and |ℓ'''| ≤ ℓ'' give
+‖√Va*‖(1 − e^−ρ)/ρ ≤ D, ρ = max|a*_i| ≤ M‖√Va*‖, so ρ ≤ −log(1 − q) and ‖√Va*‖ ≤ D·ρ/(1 − e^−ρ). If q ≤ ½,
+then ρ ≤ 1.4q and ‖√Va*‖ ≤ 1.4D.
 """
 
 from __future__ import annotations
@@ -33,15 +35,16 @@ from sparselin.greedy._losses import Loss, separates, separation
 from sparselin.problem.errors import UNIT
 from sparselin.results import FloatArray, Status
 
-# η ends at 745, where ℓ'' underflows, and a step moves it by about one: more steps are in vain.
+# Newton steps, at most. On separated data a step moves η by about one, and ℓ'' underflows at |η| = 745, so
+# further steps are useless.
 _STEPS = 1000
-# The steps after which a linear program looks for a separating direction. It costs more than a step, and
-# decides nothing that the last one, after all steps, would not: these save steps on separated data.
-_ASKED = (12, 60)
+# The steps after which a linear program looks for a separating direction. A last program, after all steps,
+# would find the same direction; these only save steps on separated data. A program costs more than a step.
+_LP_STEPS = (12, 60)
 
 
 class LossData(NamedTuple):
-    """ℓ, y and w > 0 in float64."""
+    """The loss ℓ, y and the weights w > 0, in float64."""
 
     loss: Loss
     y: FloatArray
@@ -49,13 +52,13 @@ class LossData(NamedTuple):
 
 
 class Refit(NamedTuple):
-    """A minimum, to rounding.
+    """A minimiser of L, to rounding.
 
-    coef, eta, lost : b (p,), Ab (n,), and what y − μ is rounded by beside its own size.
+    coef, eta, lost : b (p,), Ab (n,), and `Loss.lost` there.
     u, variance : w∘(y − μ) and the diagonal of V.
     Q, R : √V·A = QR.
-    decrement : D, with the rounding error of g: L(b) − min L ≤ D².
-    reach : M.
+    decrement : D plus a bound on its rounding error, so that L(b) − min L ≤ D².
+    M : max_i ‖R⁻ᵀa_i‖.
     eta_size : Σ_l ‖√V·A_l‖|b_l|, which times UNIT bounds ‖√V(η̂ − η)‖, η̂ the computed η.
     """
 
@@ -67,36 +70,36 @@ class Refit(NamedTuple):
     Q: FloatArray
     R: FloatArray
     decrement: float
-    reach: float
+    M: float
     eta_size: float
 
 
 class NoFit(NamedTuple):
-    """Why there is no refit: NO_MINIMUM with a direction b that separates (p,), or BEYOND_PRECISION."""
+    """The reason why a refit failed: NO_MINIMUM with a direction (p,) that separates, or BEYOND_PRECISION."""
 
     status: Status
     direction: FloatArray
 
 
 def refit(data: LossData, A: FloatArray, coef: FloatArray) -> Refit | NoFit:
-    """The minimum of L for A (n, p), of independent columns, from b = coef (p,)."""
+    """Minimise L for A (n, p) with independent columns, starting at b = coef (p,)."""
     signs, before = data.loss.signs(data.y), math.inf
     with np.errstate(all="ignore"):
         for count in range(_STEPS):
-            here, newton, decrement = _measured(data, A, coef)
+            here, newton, decrement = evaluate(data, A, coef)
             if not math.isfinite(here.decrement):
                 break
             error = here.decrement - decrement
             if decrement <= error and not decrement < before / 4:  # quadratic convergence has ended
-                if here.reach * here.decrement > 0.5:
+                if here.M * here.decrement > 0.5:
                     break
                 Q, R = np.linalg.qr(np.sqrt(here.variance)[:, None] * A)
                 return here._replace(Q=Q, R=R)
             if np.all(signs * here.eta > 0) and separates(signs, A, coef):
                 return NoFit(Status.NO_MINIMUM, coef)
-            if count in _ASKED and (b := separation(signs, A)) is not None:
+            if count in _LP_STEPS and (b := separation(signs, A)) is not None:
                 return NoFit(Status.NO_MINIMUM, b)
-            t = _length(data, here, A @ newton, decrement**2)
+            t = _step_length(data, here, A @ newton, decrement**2)
             if t == 0:
                 break
             coef, before = coef + t * newton, decrement
@@ -104,11 +107,11 @@ def refit(data: LossData, A: FloatArray, coef: FloatArray) -> Refit | NoFit:
     return NoFit(Status.BEYOND_PRECISION, coef[:0]) if b is None else NoFit(Status.NO_MINIMUM, b)
 
 
-def _measured(data: LossData, A: FloatArray, b: FloatArray) -> tuple[Refit, FloatArray, float]:
-    """What `Refit` says at b, but for Q; δ, and ‖R⁻ᵀg‖ as computed.
+def evaluate(data: LossData, A: FloatArray, b: FloatArray) -> tuple[Refit, FloatArray, float]:
+    """Return the fields of `Refit` at b, with Q left empty; the step δ; and ‖R⁻ᵀg‖ as computed.
 
-    g_l errs by the rounding of u and of its sum, UNIT·Σ_i |a_il|(√n|u_i| + w_i·lost_i), R⁻ᵀg by |R⁻ᵀ| times
-    that, and by the rounding of η, R⁻ᵀAᵀV(η̂ − η) = Qᵀ√V(η̂ − η).
+    The rounding errors of u and of the sum change g_l by at most UNIT·Σ_i |a_il|(√n|u_i| + w_i·lost_i), and
+    R⁻ᵀg by |R⁻ᵀ| times that. The rounding error of η adds R⁻ᵀAᵀV(η̂ − η) = Qᵀ√V(η̂ − η).
     """
     loss, y, weight = data
     eta = A @ b
@@ -124,12 +127,12 @@ def _measured(data: LossData, A: FloatArray, b: FloatArray) -> tuple[Refit, Floa
     error = np.abs(inverse).T @ (np.abs(A).T @ (math.sqrt(len(y)) * np.abs(u) + weight * lost))
     decrement = float(np.linalg.norm(half))
     whole = decrement + UNIT * (float(np.linalg.norm(error)) + eta_size)
-    reach = float(np.sqrt(np.square(A @ inverse).sum(axis=1).max()))
-    return Refit(b, eta, lost, u, variance, Q, R, whole, reach, eta_size), inverse @ half, decrement
+    M = float(np.sqrt(np.square(A @ inverse).sum(axis=1).max()))
+    return Refit(b, eta, lost, u, variance, Q, R, whole, M, eta_size), inverse @ half, decrement
 
 
-def _length(data: LossData, here: Refit, along: FloatArray, square: float) -> float:
-    """The t of the step, along = Aδ and square = D²; zero where rounding leaves none."""
+def _step_length(data: LossData, here: Refit, along: FloatArray, square: float) -> float:
+    """Return the step length t, given along = Aδ and square = D²; zero if rounding leaves no step."""
     loss, y, weight = data
     rho = float(np.abs(along).max())
     if rho <= 0.5:

@@ -1,4 +1,4 @@
-"""`Selection`: the state of a greedy method: S, its factorisation, the residual and the picks so far."""
+"""The state of a greedy method: S, its factorisation, the residual and the picks so far."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from sparselin.validation import Columns, check_level, check_tolerance
 Callback = Callable[[SelectionPath], object]
 
 
-class Followed(NamedTuple):
-    """Picks whose columns were just added to the factorisation, ⟨q, r⟩ = ⟨q, y⟩ of each, and ‖r‖ after it.
+class AddedPicks(NamedTuple):
+    """Picks whose columns were just added to the factorisation.
 
-    c = Xᵀr after them all, where it is known: an array that scheme and selection share from then on.
+    projections, norms : ⟨q, r⟩ = ⟨q, y⟩ of each pick, and ‖r‖ after it.
+    c : Xᵀr after all of them, or None if it is not known. Scheme and selection share this array from then on.
     """
 
     picks: list[Pick]
@@ -38,14 +39,13 @@ class Selection:
     Attributes
     ----------
     residual : r.
-    trail : the picks, in the order of selection, and ‖r‖.
-    excluded : S and the dependent columns, none of which may be picked.
-    projections : Qᵀy, ⟨q, y⟩ for each column q of the factorisation.
-    undecided : whether rounding leaves the coefficients of another S undecided, as it can where β ≥ 0.
+    trail : the record of the picks, in the order of selection, and of ‖r‖.
+    excluded : the columns that may not be picked: S and those found to depend on it.
+    projections : Qᵀy, that is ⟨q, y⟩ for each column q of the factorisation.
+    undecided : whether rounding left the coefficients of the next S undecided; only possible with β ≥ 0.
     """
 
     undecided = False
-
     positive = False  # whether the coefficients of picks are nonnegative
 
     def __init__(self, problem: Problem, capacity: int = 8) -> None:
@@ -76,43 +76,46 @@ class Selection:
 
     @property
     def total_norm(self) -> float:
-        """‖y‖, or ‖y − ȳ‖ with an intercept."""
+        """The norm ‖y‖, or ‖y − ȳ‖ with an intercept."""
         return self.trail.norms[self._ones]
 
     @property
     def _ones(self) -> int:
-        """1 with a column of ones, which is then first in S, else 0."""
+        """The number of columns of ones, 0 or 1; it comes first in S."""
         return int(self.problem.d - self.problem.n_features)
 
-    def append(self, pick: Pick) -> Followed:
-        """Add the column of a pick to the factorisation; no picks come back if it is in the span of S."""
+    def append(self, pick: Pick) -> AddedPicks:
+        """Add the column of a pick to the factorisation; return no picks if it is in the span of S."""
         if not self.qr.append(pick.feature):
-            return Followed([], [], [])
+            return AddedPicks([], [], [])
         projection = float(self.qr.Qt[-1] @ self.residual)
         r = self.residual - projection * self.qr.Qt[-1]
-        return Followed([pick], [projection], [math.sqrt(float(r @ r))])
+        return AddedPicks([pick], [projection], [math.sqrt(float(r @ r))])
 
     def add(self, pick: Pick) -> bool:
-        """Add any column to S; one in the span of S gets the coefficient zero. Returns whether it was not."""
-        followed = self.append(pick)
-        if followed.picks:
-            self.record(followed)
+        """Add any column to S, and return whether it is outside the span of S.
+
+        A column in the span gets the coefficient zero.
+        """
+        added = self.append(pick)
+        if added.picks:
+            self.record(added)
         else:
             self.exclude(pick.feature)
             self.trail.add([pick], [self.residual_norm])
-        return bool(followed.picks)
+        return bool(added.picks)
 
     def force(self, J: IndexArray) -> None:
-        """Add the columns J to S, and project y off them anew, twice: then Qᵀr is of the order of eps‖y‖."""
+        """Add the columns J to S, then project y off them twice, so that Qᵀr is of the order of eps‖y‖."""
         for j in J.tolist():
             self.add(Pick(j))
         if len(J):
             self.residual = self.qr.residual(self.problem.y)
             self.trail.norms[-1] = math.sqrt(float(self.residual @ self.residual))
 
-    def record(self, followed: Followed) -> None:
+    def record(self, added: AddedPicks) -> None:
         """Record picks whose columns were just added to the factorisation."""
-        picks, projections, norms, self._c = followed
+        picks, projections, norms, self._c = added
         self._basis.extend(range(len(self.picks), len(self.picks) + len(picks)))
         self.trail.add(picks, norms)
         self.excluded.extend(pick.feature for pick in picks)
@@ -120,47 +123,51 @@ class Selection:
         self.residual = self.residual - np.array(projections, self.problem.dtype) @ self.qr.Qt[-len(picks) :]
 
     def exclude(self, j: int) -> None:
-        """Exclude a dependent column, which the factorisation refused, as a Gram problem can suggest one."""
+        """Exclude a column that the factorisation found to depend on S.
+
+        A rule can suggest one if the problem is known only by its Gram matrix.
+        """
         self.excluded.append(j)
         if self._c is not None:
             self._c[j] = 0
 
     def forget(self, m: int) -> None:
-        """Truncate to the first m features; only `path` may be called then."""
+        """Truncate to the first m features; afterwards only `path` may be called."""
         t = int(np.searchsorted(self._basis, m))
         self.qr.truncate(t)
         self.trail.truncate(m)
         del self.projections[t:], self._basis[t:]
 
     def correlations(self) -> FloatArray:
-        """c = Xᵀr (d,), zero on the excluded columns. Not to be modified."""
+        """Return c = Xᵀr (d,), zero on the excluded columns; do not modify it."""
         if self._c is None:
             self._c = self.problem.correlate(self.residual) if self.qr.size else self.problem.Xty.copy()
             self._c[self.excluded] = 0
         return self._c
 
     def double_qr(self) -> ThinQR:
-        """The factorisation of X_S in float64."""
+        """Return the factorisation of X_S in float64."""
         return self.double.factorise(self.qr.index) if self.problem.dtype == np.float32 else self.qr
 
     def measure(self, J: IndexArray) -> Measured:
-        """The columns J measured at S, in float64."""
+        """Measure the columns J at S, in float64."""
         if self.problem.dtype == np.float32:
             return self.double.measure(J, self.qr.index)
         return measure(self.qr, J)
 
     def scores(self, J: IndexArray) -> Scores:
-        """c of the columns J, measured."""
+        """Return c of the columns J, measured."""
         return self.measure(J).correlations()
 
     def ending(self) -> Status:
-        """Why λ*(S) is zero."""
+        """Return the status that says why λ*(S) is zero."""
         return measured_ending(self.qr, np.setdiff1d(np.arange(self.problem.d), self.qr.index))
 
     def _lam_star(self) -> FloatArray:
-        """λ* of each pick. Where T = {i}, |⟨X_i, r⟩| = ρ|⟨q, r⟩| with X_i = ρq + X_Sb.
+        """Return λ* of each pick.
 
-        That is free of the error that the part of r in the span of S, not zero by rounding, would cause.
+        If T = {i}, it is computed as |⟨X_i, r⟩| = ρ|⟨q, r⟩|, where X_i = ρq + X_Sb. Rounding leaves a small
+        part of r in the span of S, and this formula is not affected by it.
         """
         lam_star = np.array([pick.lam_star for pick in self.picks])
         alone = [self.picks[i].tied == (self.picks[i].feature,) for i in self._basis]
@@ -169,12 +176,12 @@ class Selection:
         return lam_star
 
     def _coef_path(self) -> FloatArray:
-        """(t, t): row j has the coefficients on the first j + 1 features."""
+        """Return the coefficients (t, t): row j holds those on the first j + 1 features."""
         projections = np.array(self.projections, self.problem.dtype)
         return self.qr.coefficients(projections, np.array(self._basis, np.intp), len(self.picks))
 
     def path(self, status: Status) -> SelectionPath:
-        """The selection so far as a result, without the column of ones."""
+        """Return the selection so far as a result, without the column of ones."""
         problem, dtype, ones = self.problem, self.problem.dtype, self._ones
         coef = self._coef_path()
         support = np.array(self.support[ones:], np.intp)
@@ -203,10 +210,10 @@ def begin(
     forced: Columns,
     state: type[Selection] = Selection,
 ) -> tuple[Selection, int, float]:
-    """A selection with the forced features in S; k, checked; and the ‖r‖ at which to stop, or −1.
+    """Return a selection with the forced features in S, the checked k, and the ‖r‖ at which to stop, or −1.
 
-    That is the larger of tol·‖y‖ and `residual`, to rounding (`stopping_level`). With an intercept the column
-    of ones comes first, counts in that k, and y − ȳ stands for y.
+    The path stops at the larger of tol·‖y‖ and `residual`, to rounding (`stopping_level`). With an intercept,
+    the column of ones comes first and counts in the returned k, and tol is relative to ‖y − ȳ‖.
     """
     k, first = problem.budget(k, forced)
     ones = problem.d - problem.n_features

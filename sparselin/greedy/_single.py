@@ -1,14 +1,14 @@
-"""One pick at a time: by the rule alone, or by screening in 16 bits.
+"""Schemes that make one pick at a time: by the rule alone, or by screening in 16 bits.
 
-For each pick a copy of X in 16-bit integers is read, a quarter of the size of X:
-X_j = unit_j·q_j + e_j, q_j integers, |e_ij| ≤ unit_j/2, unit_j = max_i|X_ij|/32767. Let x be r/‖r‖ rounded to
-float32, and let each term of ⟨q_j, x⟩ pass through at most m roundings, that of x included. With u = 2⁻²⁴,
-γ = mu/(1 − mu),
+For each pick, screening reads a copy of X in 16-bit integers, a quarter of the size of X:
+X_j = unit_j·q_j + e_j with integers q_j, |e_ij| ≤ unit_j/2 and unit_j = max_i|X_ij|/32767. Let x be r/‖r‖
+rounded to float32, and let each term of ⟨q_j, x⟩ undergo at most m roundings, including that of x. With
+u = 2⁻²⁴ and γ = mu/(1 − mu),
 
     |c_j/‖r‖ − unit_j⟨q_j, x⟩| ≤ error_j = off_j + γ·(‖X_j‖ + off_j),    off_j = unit_j·√n/2.
 
-By this bound all but a few columns are neither the argmax nor the runner-up; the few are compared in
-float64. Where that does not decide either, as in a tie, the rule does.
+This bound shows that all but a few columns are neither the argmax nor the runner-up. The remaining ones are
+compared in float64. If that does not decide either, for example in a tie, the rule decides.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import time
 import numpy as np
 
 from sparselin._kernels import screen as kernels
-from sparselin.greedy._selection import Followed, Selection
+from sparselin.greedy._selection import AddedPicks, Selection
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.gathered import correlate_rows
 from sparselin.parallel.threads import spread
@@ -28,19 +28,19 @@ from sparselin.problem.errors import eps_of
 from sparselin.results import FloatArray
 
 # The rows omp/*, ols/* and */small of `make bench` measure these; picks do not depend on them.
-FEWEST = 5  # picks from which the copy costs less than it saves
-SMALL = 10**6  # entries of X up to which single picks are as fast as blocks
-# The largest n: there the bound on a sum by rows is (n/8)·2⁻²⁴ = 1/8 of ‖X_j‖, and few picks are certain.
-# `Screen` uses n ≤ 2²⁴ in its bound.
+FEWEST = 5  # the fewest picks for which the copy saves more time than it costs
+SMALL = 10**6  # the most entries of X for which single picks are as fast as blocks
+# The largest n. There the error bound of a sum by rows is (n/8)·2⁻²⁴ = 1/8 of ‖X_j‖, and few picks are
+# certain. The bound of `Screen` needs n ≤ 2²⁴ too.
 _LONGEST = 2**24
-_MAX_CANDIDATES = 64  # columns compared in float64, at most
-_MIN_PARALLEL = 5e-4  # seconds of a pass from which threads make it faster
-_RUN = 64  # picks made in one call, at most
+_MAX_CANDIDATES = 64  # the most columns compared in float64
+_MIN_PARALLEL = 5e-4  # the least seconds of a pass for which threads make it faster
+_RUN = 64  # the most picks made in one call
 _U = eps_of(np.float32) / 2
 
 
 class ByRule:
-    """No pick is certain: the rule makes each. For sparse designs, and for rules without a scheme."""
+    """The scheme in which the rule makes each pick: for sparse designs, and for rules without a scheme."""
 
     efficient = True
 
@@ -50,7 +50,7 @@ class ByRule:
     def certain_pick(self) -> Pick | None:
         return None
 
-    def follow(self, pick: Pick, floor: float, limit: int) -> Followed:
+    def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
         return self.selection.append(pick)
 
     def products(self, t: int) -> FloatArray:
@@ -58,7 +58,7 @@ class ByRule:
 
 
 class Screened(ByRule):
-    """Screening on a dense problem in float64: most picks are certain."""
+    """The scheme of screening, on a dense problem in float64: most picks are certain."""
 
     def __init__(self, selection: Selection, k: int, count: int, with_active: bool) -> None:
         super().__init__(selection)
@@ -69,12 +69,13 @@ class Screened(ByRule):
     def certain_pick(self) -> Pick | None:
         return self._next
 
-    def follow(self, pick: Pick, floor: float, limit: int) -> Followed:
+    def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
         selection, qr, r = self.selection, self.selection.qr, self.selection.residual
-        followed, norm, out = Followed([], [], []), selection.residual_norm, list(selection.excluded)
+        result, norm, out = AddedPicks([], [], []), selection.residual_norm, list(selection.excluded)
         for _ in range(min(limit, _RUN)):
             added = qr.append(pick.feature)
-            if followed.picks and not added:  # the next call tries it first, and `pursue` excludes it then
+            # the next call tries this pick first, and then `Pursuit.step` excludes it
+            if result.picks and not added:
                 break
             out.append(pick.feature)
             if added:
@@ -82,15 +83,15 @@ class Screened(ByRule):
                 projection = float(q @ r)
                 r = r - projection * q
                 norm = math.sqrt(float(r @ r))
-                followed.picks.append(pick)
-                followed.projections.append(projection)
-                followed.norms.append(norm)
-            done = len(selection.picks) + len(followed.picks) == self._k or norm <= floor
+                result.picks.append(pick)
+                result.projections.append(projection)
+                result.norms.append(norm)
+            done = len(selection.picks) + len(result.picks) == self._k or norm <= floor
             self._next = None if done else self._search(r, out)
             if self._next is None or not added:
                 break
             pick = self._next
-        return followed
+        return result
 
     def products(self, t: int) -> FloatArray:
         rows = self.selection.qr.Qt[t:]
@@ -99,7 +100,7 @@ class Screened(ByRule):
         return W
 
     def _search(self, r: FloatArray, out: list[int]) -> Pick | None:
-        """The next pick, or None where it is not certain."""
+        """Return the next pick, or None if it is not certain."""
         problem, length = self.selection.problem, math.sqrt(r @ r)
         if length == 0:
             return None
@@ -115,7 +116,10 @@ def can_screen(problem: Problem) -> bool:
 
 
 class Screen:
-    """X in 16 bits; `copy` is (n, d) or (d, n), as X is in C or Fortran order. No column of ones is in it."""
+    """A copy of X in 16 bits, without the column of ones.
+
+    `copy` has shape (n, d) if X is in C order, else (d, n).
+    """
 
     def __init__(self, problem: Problem, count: int) -> None:
         X, n, d, scale = problem.X, problem.n, problem.n_features, problem.design.scale
@@ -128,21 +132,21 @@ class Screen:
         unit *= scale
         self._count, self._threads, self._alone, self._late = count, 1, 0.0, 0
         self._products = kernels.products_by_rows if by_rows else kernels.products_by_columns
-        # Roundings of a term: of x (1) and of its product (1); by rows, in the pairwise sum of eight (3), in
-        # the sum of these sums (n/8), and with the rows that remain (7); by columns, in the sum of a chunk,
-        # in any order, and in the sum of the chunks (1)
+        # The roundings of a term are those of x (1) and of its product (1); by rows also those in the
+        # pairwise sum of eight (3), in the sum of these sums (n/8) and of the remaining rows (7); by columns
+        # those in the sum of a chunk, in any order, and in the sum of the chunks (1).
         mu = ((n // 8 if by_rows else min(n, kernels.CHUNK)) + 12) * _U
         off = unit * math.sqrt(n) / 2
-        # 0.001·off ≥ 1.5e-8·‖X_j‖ exceeds float64's rounding errors in unit, q, ‖X_j‖ and ‖r‖, n ≤ 2²⁴
+        # For n ≤ 2²⁴, 0.001·off ≥ 1.5e-8·‖X_j‖ exceeds the float64 rounding errors of unit, q, ‖X_j‖ and ‖r‖.
         error = 1.001 * (off + mu / (1 - mu) * (norms + off))
         self.data = kernels.ScreenedDesign(X, scale, unit, norms, error, np.empty(_MAX_CANDIDATES, np.intp))
 
     def scores(self, x: FloatArray) -> FloatArray:
-        """⟨q_j, x⟩ (d,) in single precision.
+        """Return ⟨q_j, x⟩ (d,) in single precision.
 
-        The first pass is timed on one thread. The next ones use all threads, until two of them took longer
-        than that (the first may be due to starting the threads): then the cores are busy with other work.
-        The number of threads changes no bit of z.
+        The first pass is timed on one thread. Later passes use all threads. If two of them take longer than
+        the first one, the cores are busy with other work, and one thread is used again. (A single slow pass
+        may be due to starting the threads.) The number of threads does not change any bit of the result.
         """
         z, x = np.empty(len(self.data.unit), np.float32), x.astype(np.float32)
         started = time.perf_counter()

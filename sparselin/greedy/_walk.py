@@ -1,4 +1,4 @@
-"""The loop of all greedy methods, and the record that each keeps of its path: the picks, and a norm."""
+"""The loop of all greedy methods, and the record of picks and norms that each method keeps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparselin.results import FloatArray, Status
 
 
 class Pick(NamedTuple):
-    """A feature, or group, chosen by a rule, with λ*, margin, T, A(S) and attention weights, where known."""
+    """A feature or group chosen by a rule, with λ*, margin, T, A(S) and attention weights if known."""
 
     feature: int
     lam_star: float = math.nan
@@ -30,13 +30,16 @@ class Pick(NamedTuple):
 
     @classmethod
     def largest(cls, best: Argmax, score: FloatArray, lam_star: float | None = None) -> Pick:
-        """Return the argmax of scores (d,); by default λ* is the largest score."""
+        """Return the pick of the largest score (d,); by default λ* is that score."""
         margin = relative_margin(score, best.pick, best.top)
         return cls(best.pick, best.top if lam_star is None else lam_star, margin, best.tied)
 
 
 class PickRecord:
-    """The picks so far, and a norm before the first and after each: that of the residual, or the deviance."""
+    """The picks so far, and a norm before the first and after each pick.
+
+    The norm is that of the residual; for generalized linear models it is the deviance.
+    """
 
     def __init__(self, norm: float) -> None:
         self.picks: list[Pick] = []
@@ -55,7 +58,7 @@ class PickRecord:
         del self.picks[m:], self.norms[m + 1 :]
 
     def fields(self, dtype: Any, start: int = 0) -> dict[str, Any]:
-        """Return λ*, margins and ties of the picks from `start` on, as results have them."""
+        """Return λ*, margins and ties of the picks from `start` on, as fields of a result."""
         picks = self.picks[start:]
         return {
             "lam_star": np.array([pick.lam_star for pick in picks], dtype),
@@ -68,15 +71,15 @@ P = TypeVar("P", covariant=True)
 
 
 class GreedyState(Protocol[P]):
-    """The state of a greedy method: the set so far, what is fitted on it, and its trail."""
+    """The state of a greedy method: the set selected so far, the fit on it, and the record of its picks."""
 
     @property
     def trail(self) -> PickRecord: ...
 
     def step(self, limit: int) -> Status | None:
-        """Add the next pick, and at most `limit` picks; or say why there is none.
+        """Add at least one pick and at most `limit` picks, or return the status that says why there is none.
 
-        A step that finds the pick dependent on the set excludes it and adds nothing.
+        If the pick turns out to depend on the set, the step excludes it and adds nothing.
         """
 
     def path(self, status: Status) -> P:
@@ -84,9 +87,9 @@ class GreedyState(Protocol[P]):
 
 
 def walk(state: GreedyState[P], k: int, floor: float, callback: Callable[[Any], object] | None) -> P:
-    """Let the state take steps until it has k picks, its norm is at most `floor`, or no step is left.
+    """Take steps until the state has k picks, its norm is at most `floor`, or a status ends the path.
 
-    `callback` gets the path after each pick; returning True stops.
+    `callback` is called with the path after each pick; the walk stops if it returns True.
     """
     trail = state.trail
     while trail.norms[-1] > floor:

@@ -36,10 +36,10 @@ from sparselin.validation import (
 
 Callback = Callable[[BatchSelection], object]
 
-# The largest number of entries of a dense dictionary, or of a Gram matrix: one gigabyte of each.
+# The largest number of entries of a dense dictionary and of a Gram matrix: each takes at most a gigabyte.
 _LARGEST = 2**27
-# Signals in a task: enough for a matrix product at full speed, few enough to fit into the cache (batch/* of
-# `make bench`).
+# Signals per task: enough for a matrix product at full speed, few enough to fit into the cache (rows batch/*
+# of `make bench`).
 _CHUNK = 512
 
 
@@ -57,44 +57,52 @@ def batch_omp(
 ) -> BatchSelection:
     """Select k columns of D for each column of Y by Orthogonal Matching Pursuit.
 
-    The same as `omp(D, y, k, tol=..., residual=..., forced=forced, ...)` for every column y of Y: the same
-    picks, ties going to the lowest index, and the same statuses. With G = DᵀD the correlations of all signals
-    follow from DᵀY by
+    For every column y of Y the result is that of `omp(D, y, k, tol=..., residual=..., forced=forced, ...)`:
+    the same picks, with ties going to the lowest index, and the same status. With G = DᵀD, which is computed
+    once, the correlations of all signals follow from DᵀY by
 
         c ← c − ⟨q_t, y⟩·Dᵀq_t,   Dᵀq_t = (G[:, i] − Σ_{s<t} ⟨q_s, D_i⟩·Dᵀq_s)/ρ,
 
     without reading D or Y again (Rubinstein, Zibulevsky and Elad, 2008, with a QR factorisation in place of
-    Cholesky's). The error of this recurrence grows with κ², the squared condition number of the selected
-    columns; a signal in which it might decide a pick, a tie or the end is solved again from its residual,
-    as by `omp`. All of it is computed in float64, whatever the dtype. Complex signals, signals over a
-    LinearOperator, and those with `positive` are solved one after the other by `omp`.
+    Cholesky's).
+
+    The error of this recurrence grows with κ², the squared condition number of the selected columns. If it
+    might decide a pick, a tie or the end of a path, the signal is solved again from its residual, as by
+    `omp`. All computations are in float64, whatever the dtype. Complex signals, signals over a
+    LinearOperator, and signals with `positive` are solved one after the other by `omp`.
 
     Parameters
     ----------
     D : dictionary (n, d): an array, a SciPy sparse matrix, a frame, or a LinearOperator with rmatvec. Its
-        columns need no unit length.
-    Y : signals (n, N), one a column, as for scikit-learn's `orthogonal_mp`; an array, a sparse matrix or a
+        columns need not have unit length.
+    Y : signals (n, N), one per column as in scikit-learn's `orthogonal_mp`: an array, a sparse matrix or a
         frame. It is converted to the dtype of D.
-    k : columns to select for each signal, 1 ≤ k ≤ d, `forced` ones included.
-    tol : a signal stops once ‖r‖ ≤ tol·‖y‖ (a norm, not its square): a number, or (N,), one for each signal.
-    residual : a signal stops once ‖r‖ ≤ residual, say √n·σ for noise of standard deviation σ; a number or
-        (N,). With `tol` too, it stops at the first of the two. A signal with ‖y‖ ≤ residual selects nothing.
-    forced : columns that enter first for every signal, in this order, by index or name, as one that is
-        constant (an intercept).
-    positive : require coefficients ≥ 0, except on `forced`; real data only.
-    sample_weight : (n,) weights of the squared residuals, the same for all signals; ‖r‖ and ‖y‖ are weighted.
-    callback : called now and then, in the thread of the caller, with the `BatchSelection` of the first m
-        signals, those that are done, m = len(batch.support) increasing to N; returning True stops.
+    k : number of columns to select for each signal, 1 ≤ k ≤ d, including the `forced` ones.
+    tol : a signal stops once ‖r‖ ≤ tol·‖y‖ (a norm, not its square): one number, or an array (N,) with one
+        for each signal.
+    residual : a signal stops once ‖r‖ ≤ residual, for example √n·σ for noise of standard deviation σ: one
+        number, or an array (N,). If `tol` is given too, a signal stops at whichever is met first. A signal
+        with ‖y‖ ≤ residual selects nothing.
+    forced : columns that enter first for every signal, in this order, by index or name; for example a
+        constant column as an intercept.
+    positive : require coefficients ≥ 0, except for `forced` columns; for real data only.
+    sample_weight : (n,) weights of the squared residuals, the same for all signals. The norms ‖r‖ and ‖y‖
+        are weighted too.
+    callback : called from time to time, in the thread of the caller, with the `BatchSelection` of the first
+        m signals, which are finished; m = len(batch.support) increases to N. The batch stops if it
+        returns True.
 
     Returns
     -------
-    BatchSelection. Rows of fewer than k columns have the status TOLERANCE, EXACT_FIT, NO_CORRELATION or
-    RANK_EXHAUSTED; STOPPED, with no columns, where the callback stopped before them.
+    BatchSelection. Signals with fewer than k columns have the status TOLERANCE, EXACT_FIT, NO_CORRELATION or
+    RANK_EXHAUSTED. Signals that had not been solved when the callback stopped have no columns and the status
+    STOPPED.
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), k outside 1..d, tol outside 0..1, negative residual, or
-        as many as there are no signals; repeated or unknown `forced`, more of them than k.
+    TypeError, ValueError : invalid data (see `Problem`), k outside 1..d, tol outside 0..1, a negative
+        residual, an array `tol` or `residual` whose length is not N, repeated or unknown `forced` columns, or
+        more than k of them.
 
     >>> import numpy as np
     >>> D = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])
@@ -132,11 +140,11 @@ def batch_omp(
 def _solver(
     D: Any, Y: Any, k: int, levels: _Levels, dtype: Any, weight: FloatArray | None, over_C: bool, options: Any
 ) -> Callable[[int], SelectionPath]:
-    """Return i ↦ the path of signal i, by `omp`."""
+    """Return a function that computes the path of signal i by `omp`."""
     root, once = None if weight is None else np.sqrt(weight), isinstance(D, Operator) and not over_C
     if over_C and D.kind == "complex":
         _check_norms(D.lengths[: D.X.shape[1]], D.X.T, D.X, "D", 0)
-    if once and root is not None:  # its columns are measured once for all signals
+    if once and root is not None:  # measure its columns once for all signals
         D = D.weighted(root.astype(D.dtype))
 
     def solve(i: int) -> SelectionPath:
@@ -172,10 +180,10 @@ def _all_at_once(
     rows: _Rows,
     callback: Callback | None,
 ) -> None:
-    from sparselin._kernels import batch_omp as kernels  # here, as it would slow the import of sparselin
+    from sparselin._kernels import batch_omp as kernels  # imported here to keep the import of sparselin fast
 
     (n, d), N = D.shape, Y.shape[1]
-    # rows of unit length, always a copy: for a read-only array the kernels would be compiled a second time
+    # rows of unit length; always a copy, because the kernels would be compiled again for a read-only array
     columns = np.array((D if isinstance(D, np.ndarray) else D.toarray()).T, np.float64, order="C")
     root = None if weight is None else np.sqrt(weight)
     if root is not None:
@@ -185,7 +193,7 @@ def _all_at_once(
     norms[norms == 0] = 1
     columns /= norms[:, None]
     with workers(N * (2.0 * n * d + float(k) ** 2 * d)) as count:
-        # without DᵀD a signal costs k products with D, N signals Nk; DᵀD costs d
+        # without DᵀD, N signals cost Nk products of D with a vector; DᵀD costs d of them
         size = d if N * k >= d and d * d <= _LARGEST else 0
         gram = np.empty((size, size))
         spread_chunks(lambda a, b: np.matmul(columns[a:b], columns.T, out=gram[a:b]), size, 256, count)
@@ -217,7 +225,7 @@ def _all_at_once(
 
 
 def _one_by_one(solve: Callable[[int], SelectionPath], rows: _Rows, callback: Callback | None) -> None:
-    """Signal i by solve(i), in this thread."""
+    """Solve the signals one after the other by solve(i), in this thread."""
 
     def task(i: int, stop: int) -> None:
         path = solve(i)
@@ -231,7 +239,7 @@ def _one_by_one(solve: Callable[[int], SelectionPath], rows: _Rows, callback: Ca
 
 
 def _statuses() -> Any:
-    """(5,) the `Status` for each code of the kernel."""
+    """Return the `Status` (5,) of each code of the kernel."""
     from sparselin._kernels import batch_omp as kernels
 
     statuses = np.empty(5, object)
@@ -243,13 +251,13 @@ def _statuses() -> Any:
 
 
 class _Levels:
-    """`tol` and `residual`, checked: each a number or (N,), or None."""
+    """The levels `tol` and `residual`, checked: each is an array (N,) or None."""
 
     def __init__(self, tol: ArrayLike | None, residual: ArrayLike | None, N: int) -> None:
         self.tol, self.residual = _level(tol, "tol", N), _level(residual, "residual", N)
 
     def limits(self, start: int, stop: int, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The ‖r‖ at which each of the signals stops, from their ‖y‖, or −1."""
+        """Return the ‖r‖ at which each signal stops, given its ‖y‖; −1 if it has no level."""
         limits = np.full(stop - start, -1.0)
         if self.tol is not None:
             np.maximum(limits, self.tol[start:stop] * lengths, out=limits)
@@ -259,7 +267,7 @@ class _Levels:
 
 
 def _level(value: Any, name: str, N: int) -> NDArray[np.float64] | None:
-    """(N,) finite numbers ≥ 0."""
+    """Return a level as an array (N,) of finite numbers ≥ 0, or None."""
     if value is None:
         return None
     if np.ndim(value) == 0:
@@ -279,7 +287,7 @@ def _level(value: Any, name: str, N: int) -> NDArray[np.float64] | None:
 
 
 class _Rows:
-    """The result while it is being filled, one row per signal, by tasks of some signals each."""
+    """The result while it is being filled: one row per signal. Each task fills the rows of some signals."""
 
     def __init__(self, N: int, k: int, d: int, dtype: np.dtype[Any], names: Names) -> None:
         self.support = np.full((N, k), -1, np.intp)
@@ -287,18 +295,19 @@ class _Rows:
         self.n_selected = np.zeros(N, np.intp)
         self.residual_norms = np.full((N, k + 1), np.nan, real_dtype(dtype))
         self.status = np.full(N, Status.STOPPED, object)
-        self.redone = np.zeros(N, np.intp)  # signals of a task solved again, at the index of its first
+        # number of signals that a task solved again, at the index of its first signal
+        self.redone = np.zeros(N, np.intp)
         self.d, self.names = d, names
 
     def in_double(self, start: int, stop: int) -> tuple[Any, ...]:
-        """Rows start..stop of support, coef and residual_norms; a copy of what is not float64."""
+        """Return rows start..stop of support, coef and residual_norms; a copy if they are not float64."""
         parts = (self.coef[start:stop], self.residual_norms[start:stop])
         return self.support[start:stop], *(part.astype(np.float64, copy=False) for part in parts)
 
     def fill(
         self, start: int, stop: int, coef: Any, taken: Any, residual_norms: Any, status: Any, redone: int
     ) -> None:
-        """Rows start..stop but for `support`."""
+        """Fill rows start..stop of all arrays except `support`."""
         self.n_selected[start:stop] = taken
         self.coef[start:stop] = coef
         self.residual_norms[start:stop] = residual_norms
@@ -308,19 +317,19 @@ class _Rows:
     def run(
         self, task: Callable[[int, int], object], chunk: int, count: int, callback: Callback | None
     ) -> None:
-        """task(start, stop) on all rows, `chunk` at a time, by `count` threads.
+        """Call task(start, stop) for all rows, `chunk` rows at a time, in `count` threads.
 
-        The callback has its turn in this thread, after a task of its own, where more rows than the last time
-        are done from the first on. If it stops, or raises, or a task does, no other task is begun.
+        This thread calls the callback after each of its own tasks, if the number of leading rows that are
+        done has grown. No further task starts once the callback returns True, or it or a task raises.
         """
-        N, caller, told, ended = len(self.status), threading.get_ident(), 0, False
+        N, caller, reported, ended = len(self.status), threading.get_ident(), 0, False
         done = np.zeros(math.ceil(N / chunk), bool)
 
-        def tell() -> None:
-            nonlocal told, ended
+        def report() -> None:
+            nonlocal reported, ended
             m = N if done.all() else int(done.argmin()) * chunk
-            if callback is not None and m > told:
-                told = m
+            if callback is not None and m > reported:
+                reported = m
                 ended = bool(callback(self.result(m))) or ended
 
         def step(start: int, stop: int) -> None:
@@ -331,17 +340,17 @@ class _Rows:
                 task(start, stop)
                 done[start // chunk] = True
                 if threading.get_ident() == caller:
-                    tell()
+                    report()
             except BaseException:
                 ended = True
                 raise
 
         spread_chunks(step, N, chunk, count)
         if not ended:
-            tell()
+            report()
 
     def result(self, m: int | None = None) -> BatchSelection:
-        """The first m rows, by default all. These are views, read-only in the result alone."""
+        """Return the first m rows, by default all, as views: read-only in the result, still writable here."""
         return BatchSelection(
             support=self.support[:m],
             coef=self.coef[:m],
@@ -355,7 +364,10 @@ class _Rows:
 
 
 def _signals(Y: Any, start: int, stop: int, dtype: np.dtype[Any], root: FloatArray | None) -> NDArray[Any]:
-    """Columns start..stop of Y as rows, rounded to the dtype, as float64 or complex128, times √weight."""
+    """Return columns start..stop of Y as rows, in float64 or complex128, times root = √weight.
+
+    They are rounded to `dtype` first.
+    """
     block = Y[:, start:stop]
     block = block if isinstance(block, np.ndarray) else block.toarray()
     with np.errstate(over="ignore"):
@@ -364,7 +376,7 @@ def _signals(Y: Any, start: int, stop: int, dtype: np.dtype[Any], root: FloatArr
 
 
 def _row_norms(rows: NDArray[np.float64], whole: Any, name: str, first: int) -> NDArray[np.float64]:
-    """Norms of the columns given as rows. ValueError if one is not finite, or its square out of range."""
+    """Return the norms of columns that are given as rows, checked by `_check_norms`."""
     with np.errstate(over="ignore", invalid="ignore"):
         norms: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     _check_norms(norms, rows, whole, name, first)
@@ -372,7 +384,7 @@ def _row_norms(rows: NDArray[np.float64], whole: Any, name: str, first: int) -> 
 
 
 def _check_norms(norms: FloatArray, rows: Any, whole: Any, name: str, first: int) -> None:
-    """ValueError if a norm is not finite, or its square out of range."""
+    """Raise ValueError if a norm of a nonzero column is not finite, or its square is out of range."""
     bad = ~(norms >= least_norm(np.float64)) | np.isinf(norms)
     if bad.any():
         bad &= np.asarray((rows != 0).sum(axis=1)).ravel() > 0

@@ -1,4 +1,4 @@
-"""Gradient OMP, and Sequential LASSO, for logistic and Poisson regression."""
+"""Gradient OMP for logistic and Poisson regression, and how it is related to Sequential LASSO."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.greedy._losses import Loss, check_loss, check_responses, check_varied, refuse_words
+from sparselin.greedy._losses import Loss, check_loss, check_responses, initial_intercept, refuse_strings
 from sparselin.greedy._refit import LossData, NoFit, Refit, refit
 from sparselin.greedy._walk import Pick, PickRecord, walk
 from sparselin.linalg.ties import Scores, argmax, ending, stopping_level
@@ -19,9 +19,10 @@ from sparselin.problem.errors import UNIT
 from sparselin.results import FloatArray, GeneralizedPath, IndexArray, Status
 from sparselin.validation import Columns, check_same_rows, check_tolerance, check_weights
 
-_AT_ONCE = 10**6  # entries of X that are measured at a time
-# The cosine to which a column must be known to be orthogonal to the residual. Larger, NO_CORRELATION is said
-# of columns that may explain more than 10⁻⁶ of what is left; smaller, more paths end with BEYOND_PRECISION.
+_BLOCK_SIZE = 10**6  # entries of X that are measured at a time
+# A column counts as orthogonal to the residual if the error bound on their cosine is at most this. If it were
+# larger, a path could end with NO_CORRELATION although a column explains more than 10⁻⁶ of the squared
+# residual; if it were smaller, more paths would end with BEYOND_PRECISION.
 _SMALL = 1e-3
 
 
@@ -38,57 +39,65 @@ def generalized_omp(
     sample_weight: ArrayLike | None = None,
     callback: Callable[[GeneralizedPath], object] | None = None,
 ) -> GeneralizedPath:
-    """Select k features by OMP for logistic or Poisson regression.
+    """Select k features by gradient OMP for logistic or Poisson regression.
 
-    With L(β) = Σ_i w_i ℓ(y_i, η_i), η = b + Xβ, for
+    The loss of the model η = b + Xβ is L(β) = Σ_i w_i ℓ(y_i, η_i), where
 
-        logistic  ℓ = log(1 + e^η) − yη, μ = 1/(1 + e^−η);    Poisson  ℓ = e^η − yη, μ = e^η,
+        logistic  ℓ = log(1 + e^η) − yη, μ = 1/(1 + e^−η);    Poisson  ℓ = e^η − yη, μ = e^η.
 
-    and μ the means at the minimiser of L on the features S so far and the intercept b, each step takes
+    Let S be the features selected so far and μ the means at the minimiser of L on S and the intercept b. Each
+    step selects the feature whose partial derivative of L is largest in modulus:
 
         i* = argmax_{i ∉ S} |c_i|,    c = −∇L = Xᵀ(w∘(y − μ)),    S ← S ∪ {i*}.
 
-    Sequential LASSO, min L(β) + λ‖β_{S̄}‖₁ just below the largest λ at which a β_i, i ∉ S, is not zero, enters
-    features of T = {i : |c_i| = λ*} only, λ* = max|c_i| being that λ: where T is one feature the choice is
-    the same, in a tie Sequential LASSO may enter a part of T (docs/proofs/generalized_linear_models.md; for
-    strictly convex losses first Axiotis and Yasuda, arXiv 2307.07405). Here T holds the columns whose |c_i|
-    agrees with the largest to rounding; the lowest index of T that is not zero to rounding is picked.
+    The tied set T holds the columns whose |c_i| agrees with the largest one to rounding. The pick is the
+    lowest index in T whose c_i is not zero to rounding.
 
-    Each refit is by Newton's method with QR factorisations of √V·X_S, V = diag(w∘ℓ''), in float64 and from
-    the model before, with steps that provably lower L, down to the rounding of ∇L. `optimality` bounds twice
-    what is left of L, by 2D², D = ‖(X_SᵀVX_S)^−½∇L‖, rounding included (proof in `sparselin.greedy._refit`).
-    As c_i = z_iᵀ(w∘(y − μ)), z_i being X_i projected off X_S orthogonally by V, errors of the refit enter c_i
-    by their square only (`_GeneralizedState._measured`).
+    Sequential LASSO selects from the features that enter min L(β) + λ‖β_{S̄}‖₁, S̄ being the features outside
+    S, as λ decreases. They enter just below λ* = max|c_i|, and they all belong to T = {i : |c_i| = λ*}. So if
+    T is a single feature, both methods select it; in a tie, Sequential LASSO may select only a part of T
+    (docs/proofs/generalized_linear_models.md; first proved for strictly convex losses by Axiotis and Yasuda,
+    arXiv 2307.07405).
 
-    Where S separates the data (along some direction terms of L fall for ever and none rises: Albert and
-    Anderson, 1984) L has no minimum. The path then ends, NO_MINIMUM, with the last model that has one; the
-    feature is in `unfitted`, the direction in `recession`.
+    Each refit runs Newton's method in float64, starting from the previous model, with QR factorisations of
+    √V·X_S, V = diag(w∘ℓ''). Every step provably decreases L, and the refit ends when ∇L is zero to rounding.
+    `optimality` is 2D² with D = ‖(X_SᵀVX_S)^−½∇L‖, including rounding errors. It bounds how far the deviance,
+    which is twice the loss up to a constant, is above its minimum (proof in `sparselin.greedy._refit`).
+    Because c_i = z_iᵀ(w∘(y − μ)), where z_i is X_i projected off X_S orthogonally in the inner product of V,
+    errors of the refit affect c_i only by their square (`_GeneralizedState._measure`).
+
+    L has no minimum if S separates the data: along some direction, terms of L decrease forever and none
+    increases (Albert and Anderson, 1984). The path then ends with NO_MINIMUM and the last model that has a
+    minimum. `unfitted` holds the feature that separates, and `recession` the direction.
 
     Parameters
     ----------
-    X : design (n, d), an array, a sparse matrix or a frame; no Problem, as L needs its rows as they are.
-    y : (n,) labels 0 and 1, −1 and 1, or truth values; for Poisson counts, or other numbers ≥ 0 (rates y/e
-        with sample_weight e are counts y with exposures e).
-    k : features to select, 1 ≤ k ≤ d, `forced` ones included.
+    X : design (n, d): an array, a sparse matrix or a frame. A Problem is not accepted, because L needs the
+        rows as they are.
+    y : (n,) labels 0 and 1, −1 and 1, or truth values; for Poisson regression counts, or other numbers ≥ 0.
+        To model counts y with exposures e, pass the rates y/e and sample_weight=e.
+    k : number of features to select, 1 ≤ k ≤ d, including the `forced` ones.
     loss : "logistic" or "poisson".
-    tol : stop once the deviance is at most tol times that without features.
-    forced : columns that enter first, in this order, by index or name; those that depend on others get the
-        coefficient zero.
-    intercept : an unpenalised intercept. True by default, unlike elsewhere: y cannot be centred instead.
-    standardize : columns count divided by their standard deviations (see `Problem`).
-    sample_weight : (n,) weights w ≥ 0 of the terms of L; integers stand for repeated rows.
-    callback : called after each pick with the path so far; returning True stops.
+    tol : stop once the deviance is at most tol times the deviance without features.
+    forced : features that enter first, in this order, by index or name. A feature that depends linearly on
+        those before it gets the coefficient zero.
+    intercept : fit an unpenalised intercept. It is True by default, unlike in other methods, because y cannot
+        be centred instead.
+    standardize : compare columns divided by their standard deviations (see `Problem`).
+    sample_weight : (n,) weights w ≥ 0 of the terms of L; an integer weight stands for repeated rows.
+    callback : called after each pick with the path so far; the selection stops if it returns True.
 
     Returns
     -------
-    GeneralizedPath. Fewer than k features come with the status TOLERANCE, NO_MINIMUM, EXACT_FIT,
+    GeneralizedPath. If it has fewer than k features, its status is TOLERANCE, NO_MINIMUM, EXACT_FIT,
     NO_CORRELATION, RANK_EXHAUSTED, BEYOND_PRECISION or STOPPED.
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), an unknown loss, other labels, negative y for Poisson;
-        with an intercept labels of one class or y = 0 on all rows of positive weight; k outside 1..d,
-        repeated or unknown `forced`, more of them than k, tol outside 0..1.
+    TypeError, ValueError : invalid data (see `Problem`), an unknown loss, other labels, negative y for
+        Poisson regression; with an intercept, labels of one class only, or y = 0 in all rows of positive
+        weight; k outside 1..d, repeated or unknown `forced` features or more than k of them, or tol outside
+        0..1.
 
     >>> import numpy as np
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0], [5.0, 1.0]])
@@ -100,22 +109,27 @@ def generalized_omp(
     ('NO_MINIMUM', (0,), 0)
     """
     if isinstance(X, Problem):
-        raise TypeError("generalized_omp needs the rows as they are: pass X and y in place of the Problem")
+        raise TypeError("generalized_omp needs the rows as they are; pass X and y instead of a Problem")
     law = check_loss(loss)
-    refuse_words(law, y)
+    refuse_strings(law, y)
     fit = _GeneralizedState(as_problem(X, y, intercept=intercept), law, X, y, standardize, sample_weight)
     k, first = fit.problem.budget(k, forced)
     level = None if tol is None else check_tolerance(tol, "the deviance without features", absolute=False)
     for j in first.tolist():
-        if (failed := fit.add(Pick(j))) is not None:
-            return fit.path(failed)
-    size, unit = math.sqrt(fit.trail.norms[0]), fit.problem.unit  # the deviance stands for ‖r‖²
+        if (status := fit.add(Pick(j))) is not None:
+            return fit.path(status)
+    size, unit = math.sqrt(fit.trail.norms[0]), fit.problem.unit  # the deviance takes the place of ‖r‖²
     root = stopping_level(-1.0 if level is None else math.sqrt(level) * size, size, unit, unit)
     return walk(fit, k, float(root * abs(root)), callback)
 
 
 class MeasuredGradient(NamedTuple):
-    """Columns measured at S: c_i, e_i, whether they are outside the span of S, and ‖z_i‖‖y − μ‖ ≥ |c_i|."""
+    """The gradient of columns, measured at S.
+
+    c, error : c_i and a bound e_i on its error.
+    outside : whether each column lies outside the span of S.
+    most : ‖z_i‖‖y − μ‖, an upper bound on |c_i|.
+    """
 
     c: FloatArray
     error: FloatArray
@@ -124,11 +138,12 @@ class MeasuredGradient(NamedTuple):
 
 
 class _GeneralizedState:
-    """The features so far, and the minimiser on them.
+    """The features selected so far, and the minimiser of L on them.
 
-    Data in float64, of the rows of positive weight, the weights in a unit that is a power of two, so that the
-    largest lies in [1, 2); the columns A are that of ones, if there is an intercept,
-    and those of the basis, features that do not depend on others, scaled if they are standardized.
+    The data are in float64 and restricted to the rows of positive weight. Weights are divided by a power of
+    two, `unit`, so that the largest lies in [1, 2). The columns of A are the column of ones, if there is an
+    intercept, and those of `basis`: the selected features that do not depend on earlier ones, scaled if
+    `standardized`.
     """
 
     def __init__(
@@ -151,11 +166,11 @@ class _GeneralizedState:
         self.basis, self.coefs, self.optimality = list[int](), list[FloatArray](), list[float]()
         self.unfitted: tuple[int, ...] = ()
         self.recession = np.zeros(0)
-        start = [check_varied(loss, self.data.y, self.data.weight)] if self.with_intercept else []
+        start = [initial_intercept(loss, self.data.y, self.data.weight)] if self.with_intercept else []
         found = refit(self.data, self.A, np.array(start))
         if isinstance(found, NoFit):
             raise ValueError(
-                "y has a single value, but for rows whose sample_weight is next to nothing: rounding leaves "
+                "y has a single value, except in rows whose sample_weight is almost zero, so rounding leaves "
                 "the intercept undecided. Leave these rows out, or use intercept=False."
             )
         self.trail = PickRecord(self._deviance(found))
@@ -166,7 +181,7 @@ class _GeneralizedState:
         return self.trail.support
 
     def _columns(self, J: IndexArray) -> FloatArray:
-        """Columns J in float64, scaled, of the rows of positive weight."""
+        """Return the columns J in float64, scaled, restricted to the rows of positive weight."""
         X, m = self.problem.columns(J)[self.rows].astype(np.float64), self.problem.n_features
         return np.asarray(X * np.append(self.scale, 1.0)[np.minimum(J, m)])
 
@@ -185,14 +200,14 @@ class _GeneralizedState:
         return self.unit * float(weight @ loss.deviance(fit.eta, y))
 
     def add(self, pick: Pick) -> Status | None:
-        """Add a feature and refit; the status that ends the path where there is no refit."""
+        """Add a feature and refit; return the status that ends the path if there is no refit."""
         j, found = pick.feature, self.fit
         column = np.array([j])
-        if self._measured(column).outside[0]:
+        if self._measure(column).outside[0]:
             A = np.column_stack([self.A, self._columns(column)])
             new = refit(self.data, A, np.append(found.coef, 0.0))
             if isinstance(new, NoFit):
-                self._failed(j, new)
+                self._record_failure(j, new)
                 return new.status
             self.A, found = A, new
             self.basis.append(j)
@@ -200,7 +215,7 @@ class _GeneralizedState:
         self._record(found)
         return None
 
-    def _failed(self, j: int, failed: NoFit) -> None:
+    def _record_failure(self, j: int, failed: NoFit) -> None:
         self.unfitted = (j,)
         if len(failed.direction):
             ones = self.A.shape[1] - len(self.basis)
@@ -210,7 +225,7 @@ class _GeneralizedState:
             self.recession[places] = failed.direction[ones:] * self.scale[[*self.basis, j]]
 
     def step(self, limit: int) -> Status | None:
-        """Add the feature of largest |c_i|; the status that ends the path where there is none."""
+        """Add the feature of largest |c_i|; return the status that ends the path if there is none."""
         c, error = self._correlations()
         best, c = argmax(c, error, self.support, self._scores)
         if best is None:
@@ -220,10 +235,10 @@ class _GeneralizedState:
         return self.add(Pick.largest(best, c, self.unit * best.top))
 
     def _correlations(self) -> tuple[FloatArray, FloatArray]:
-        """c (d,), zero on S, by one product, in the dtype of X, and bounds on the errors.
+        """Return c (d,), zero on S, and bounds on its errors. c is one product, in the dtype of X.
 
-        Those of the sum and of û are as in `_refit`. As |μ* − μ| ≤ ℓ''|a*|(e^ρ − 1)/ρ, a* = η* − η, the refit
-        adds ‖√V·X_i‖‖√Va*‖(e^ρ − 1)/ρ ≤ 2‖√V·X_i‖D for ρ ≤ −log ½.
+        The errors of the sum and of û are bounded as in `_refit`. Because |μ* − μ| ≤ ℓ''|a*|(e^ρ − 1)/ρ with
+        a* = η* − η, the refit adds ‖√V·X_i‖‖√Va*‖(e^ρ − 1)/ρ ≤ 2‖√V·X_i‖D for ρ ≤ −log ½.
         """
         problem, fit = self.problem, self.fit
         u, largest = np.zeros(problem.n), float(np.abs(fit.u).max())
@@ -237,24 +252,26 @@ class _GeneralizedState:
         return c, norms * (sums + inexact)
 
     def _scores(self, J: IndexArray) -> Scores:
-        """c of the columns J, measured; zero in the span of S."""
-        c, error, outside, _ = self._measured_in_parts(J)
+        """Return c of the columns J, measured; it is zero for columns in the span of S."""
+        c, error, outside, _ = self._measure_in_parts(J)
         return Scores(np.where(outside, c, 0), np.where(outside, error, 0), self.problem.unit / UNIT)
 
-    def _measured_in_parts(self, J: IndexArray) -> MeasuredGradient:
-        step = max(1, _AT_ONCE // self.problem.n)
-        parts = [self._measured(J[at : at + step]) for at in range(0, max(len(J), 1), step)]
+    def _measure_in_parts(self, J: IndexArray) -> MeasuredGradient:
+        step = max(1, _BLOCK_SIZE // self.problem.n)
+        parts = [self._measure(J[at : at + step]) for at in range(0, max(len(J), 1), step)]
         return MeasuredGradient(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
-    def _measured(self, J: IndexArray) -> MeasuredGradient:
-        """c_i = z_iᵀu, e_i, and whether ‖z_i‖ > 8·eps·s(X_i), for z_i = X_i − Aa_i, AᵀVz_i = 0.
+    def _measure(self, J: IndexArray) -> MeasuredGradient:
+        """Return c_i = z_iᵀu, e_i, and whether ‖z_i‖ > 8·eps·s(X_i), for z_i = X_i − Aa_i with AᵀVz_i = 0.
 
-        With û = u(η̂), a* = η* − η ∈ range A and |μ* − μ − ℓ''a*| ≤ ℓ''a*²(e^ρ − 1 − ρ)/ρ² ≤ 0.64·ℓ''a*²,
+        Let û = u(η̂) and a* = η* − η ∈ range A. From |μ* − μ − ℓ''a*| ≤ ℓ''a*²(e^ρ − 1 − ρ)/ρ² ≤ 0.64·ℓ''a*²
+        follows
 
             |z_iᵀ(û − u*)| ≤ ‖√Vz_i‖(‖√V(η̂ − η)‖ + 0.64·ρ‖√Va*‖) + |z_iᵀVa*|,   ρ ≤ 1.4MD, ‖√Va*‖ ≤ 1.4D,
 
-        where z_iᵀVa* = 0 but for rounding, 2·UNIT·‖√V·s(X_i)‖D. The rounding of z_i, û and the sum is
-        UNIT·((s(X_i) + √n‖z_i‖)‖y − μ‖ + ‖z_i‖‖lost‖), norms weighted by w; s(x)² = ‖x‖² + Σ_l ‖A_l‖²a_l².
+        where z_iᵀVa* is zero up to rounding, 2·UNIT·‖√V·s(X_i)‖D. The rounding errors of z_i, û and the sum
+        add UNIT·((s(X_i) + √n‖z_i‖)‖y − μ‖ + ‖z_i‖‖lost‖), where norms are weighted by w and
+        s(x)² = ‖x‖² + Σ_l ‖A_l‖²a_l².
         """
         fit, root = self.fit, np.sqrt(self.data.weight)[:, None]
         half = np.sqrt(fit.variance)[:, None]
@@ -269,17 +286,20 @@ class _GeneralizedState:
         r, lost = (np.linalg.norm(v) for v in (fit.u / root[:, 0], fit.lost * root[:, 0]))
         rounding = (size + math.sqrt(len(Z)) * length) * r + length * lost + V_length * fit.eta_size
         rounding += 2 * float((half / root).max()) * size * fit.decrement
-        error = UNIT * rounding + 1.3 * fit.reach * fit.decrement**2 * V_length
+        error = UNIT * rounding + 1.3 * fit.M * fit.decrement**2 * V_length
         return MeasuredGradient(Z.T @ fit.u, error, length > self.problem.unit * size, length * r)
 
     def _ending(self) -> Status:
-        """Why every c_i is zero to its error; BEYOND_PRECISION if that is no small share of ‖z_i‖‖y − μ‖."""
+        """Return the status that says why every |c_i| is at most its error.
+
+        It is BEYOND_PRECISION if an error is not a small share of ‖z_i‖‖y − μ‖.
+        """
         fit, root = self.fit, np.sqrt(self.data.weight)
         steepest = float((np.sqrt(fit.variance) / root).max())
         rounding = float(np.linalg.norm(root * fit.lost)) + steepest * fit.eta_size
         norm, bound = float(np.linalg.norm(fit.u / root)), self.problem.unit * rounding
         rest = np.setdiff1d(np.arange(self.problem.n_features), self.support)
-        _, error, outside, most = self._measured_in_parts(rest)
+        _, error, outside, most = self._measure_in_parts(rest)
         if norm > bound and (self.problem.unit / UNIT * error > _SMALL * most)[outside].any():
             return Status.BEYOND_PRECISION
         return ending(norm, bound, lambda: outside)

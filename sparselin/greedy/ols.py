@@ -35,28 +35,31 @@ def ols(
 ) -> SelectionPath:
     """Select k features by orthogonal least squares, also called forward regression.
 
-    Each step adds the feature that reduces the residual norm most: with r = P_S^⊥y,
+    Let S be the features selected so far and r = P_S^⊥y the residual of least squares on them. Each step adds
+    the feature that reduces the norm of the residual most:
 
         i* = argmax_{i ∉ S} |⟨X_i, r⟩|/‖P_S^⊥X_i‖,    ‖P_{S∪i}^⊥y‖² = ‖r‖² − ⟨X_i, r⟩²/‖P_S^⊥X_i‖²
 
-    (Chen, Billings and Luo, *Orthogonal least squares methods*, 1989; FR of *Selecting Diverse Features via
-    Spectral Regularization*). OMP compares the numerators alone; the first picks agree if columns have
-    equal norms. Scaling a column changes no pick. Columns whose quotients agree with the largest to rounding
-    are tied, and the lowest index is picked; a column in the span of S never is. The cost is that of `omp`,
-    and complex data are taken as there.
+    (Chen, Billings and Luo, *Orthogonal least squares methods*, 1989; called FR in *Selecting Diverse
+    Features via Spectral Regularization*). `omp` compares only the numerators, so both methods make the same
+    first pick if all columns have the same norm. Scaling a column does not change the picks.
+
+    Columns whose quotient agrees with the largest one to rounding are tied, and the lowest index is picked.
+    A column in the span of S is never picked. The cost is that of `omp`, and complex data are accepted as in
+    `omp`.
 
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
-    k, tol, residual, forced, intercept, standardize, sample_weight, callback : as for `omp`.
+    k, tol, residual, forced, intercept, standardize, sample_weight, callback : see `omp`.
 
     Returns
     -------
-    SelectionPath. `lam_star` is |⟨X_i, r⟩| of each pick; `margin` and `ties` are about the quotients above.
+    SelectionPath. `lam_star` holds |⟨X_i, r⟩| of each pick; `margin` and `ties` refer to the quotients above.
 
     Raises
     ------
-    TypeError, ValueError : as for `omp`.
+    TypeError, ValueError : see `omp`.
 
     >>> import numpy as np
     >>> X = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.1]])
@@ -75,11 +78,14 @@ def ols(
 
 
 def by_quotients(problem: Problem, k: int, **options: Any) -> SelectionPath:
-    """`ols` of a problem; the options are those of `pursue`. With by_rule=True few kernels are compiled."""
+    """Run `ols` on a problem; the options are those of `pursue`.
+
+    With by_rule=True fewer kernels need compiling.
+    """
     lengths = Lengths(problem)
 
     def largest_fall(selection: Selection) -> Pick | Status:
-        lengths.follow(selection.qr)
+        lengths.update(selection.qr)
         return largest_quotient(selection, lengths, selection.correlations(), selection.excluded)
 
     return pursue(problem, k, largest_fall, lengths=lengths, **options)
@@ -88,17 +94,17 @@ def by_quotients(problem: Problem, k: int, **options: Any) -> SelectionPath:
 def largest_quotient(
     selection: Selection, lengths: Lengths, c: FloatArray, excluded: IndexArray | list[int]
 ) -> Pick | Status:
-    """The column of largest |c_j|/‖P_S^⊥X_j‖, c = Xᵀr, among those not excluded."""
+    """Return the column with the largest |c_j|/‖P_S^⊥X_j‖, c = Xᵀr, among those not in `excluded`."""
     score = np.abs(c) * lengths.scale
     error = selection.problem.rounding(selection.qr.kappa) * selection.problem.y_norm * lengths.weights(score)
     c = c.astype(np.float64)
 
-    def measured(J: IndexArray) -> Scores:
+    def quotients(J: IndexArray) -> Scores:
         exact = selection.measure(J)
         c[J] = exact.c
         return exact.quotients()
 
-    best, score = argmax(score, error, excluded, measured)
+    best, score = argmax(score, error, excluded, quotients)
     if best is None:
         return selection.ending()
     return Pick.largest(best, score, float(abs(c[best.pick])))

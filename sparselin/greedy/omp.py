@@ -35,55 +35,62 @@ def omp(
 ) -> SelectionPath:
     """Select k features by Orthogonal Matching Pursuit.
 
-    With r = P_S^⊥y the residual of least squares on the features S so far, each step takes
+    Let S be the features selected so far and r = P_S^⊥y the residual of least squares on them. Each step
+    selects the feature whose inner product with the residual is largest in modulus:
 
-        i* = argmax_{i ∉ S} |⟨X_i, r⟩|,    S ← S ∪ {i*}
+        i* = argmax_{i ∉ S} |⟨X_i, r⟩|,    S ← S ∪ {i*}.
 
-    (Algorithm 2 of *Sequential Attention for Feature Selection*). The columns whose |correlation| agrees with
-    the largest to rounding form the tied set T (bounds in `linalg.ties`; float32 data are compared in
-    float64). The lowest index of T whose correlation is not zero to rounding is picked. X is used as given:
-    for unit columns the pick is the column at the smallest angle to r. Either blocks of picks are guessed and
-    checked on all columns at once, or a copy of X in 16-bit integers screens out all but a few columns, so
-    that a step costs a fraction of a pass over X (docs/speed.md), with the threads that BLAS and Numba may
-    use.
+    This is Algorithm 2 of *Sequential Attention for Feature Selection*. X is used as given: if its columns
+    have unit length, the pick is the column at the smallest angle to r.
 
-    With `positive` (Bruckstein, Elad and Zibulevsky, *On the uniqueness of nonnegative sparse solutions to
-    underdetermined systems of equations*, 2008) the coefficients of picks are nonnegative, forced ones being
-    free of sign: with r the residual of least squares over β_{S∖forced} ≥ 0,
+    Ties. The tied set T holds the columns whose |⟨X_i, r⟩| agrees with the largest one to rounding. The pick
+    is the lowest index in T whose correlation is not zero to rounding. The bounds on rounding errors are
+    derived in `linalg.ties`; float32 data are compared in float64.
 
-        i* = argmax_{i ∉ S} ⟨X_i, r⟩,    while that is positive.
+    Cost. A step costs a fraction of a pass over X (docs/speed.md): either blocks of picks are guessed and
+    then checked on all columns at once, or a copy of X in 16-bit integers rules out all but a few columns.
+    BLAS and Numba may use several threads.
 
-    λ* = max(0, max ⟨X_i, r⟩), T and the margin are those of this maximum. Picks stay in S, those whose
-    coefficient is zero too: it may become positive again. A path that ends with EXACT_FIT, NO_CORRELATION or
-    RANK_EXHAUSTED ends in a nonnegative least squares solution on all columns (docs/proofs/nonnegative.md).
-    Each step is then one pass over X.
+    Nonnegative OMP. With `positive`, the coefficients of the picks must be nonnegative; those of `forced`
+    features are free of sign. The residual r is then that of least squares over β_{S∖forced} ≥ 0, and each
+    step selects
 
-    Complex X or y (X an array, sparse, or a LinearOperator): ⟨X_i, r⟩ = X_iᴴr, compared
-    by modulus; λ*, margins and residual norms are real. Each step is one pass over X.
+        i* = argmax_{i ∉ S} ⟨X_i, r⟩,    as long as this maximum is positive
+
+    (Bruckstein, Elad and Zibulevsky, *On the uniqueness of nonnegative sparse solutions to underdetermined
+    systems of equations*, 2008). λ* = max(0, max ⟨X_i, r⟩), and T and the margin refer to this maximum. A
+    pick stays in S even if its coefficient becomes zero, because it may become positive again. A path that
+    ends with EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED ends in a nonnegative least squares solution on all
+    columns (docs/proofs/nonnegative.md). A step costs one pass over X.
+
+    Complex data. X or y may be complex if X is an array, a sparse matrix or a LinearOperator. The inner
+    products ⟨X_i, r⟩ = X_iᴴr are compared by their modulus, so λ*, margins and residual norms are real. A
+    step costs one pass over X.
 
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
-    k : features to select, 1 ≤ k ≤ d, `forced` ones included.
+    k : number of features to select, 1 ≤ k ≤ d, including the `forced` ones.
     tol : stop once ‖r‖ ≤ tol·‖y‖ (a norm, not its square), 0 ≤ tol ≤ 1.
-    residual : stop once ‖r‖ ≤ residual. With `tol` too, at the first of the two. Both to rounding, 8·eps‖y‖:
-        below that, as with 0, a path ends with EXACT_FIT, not TOLERANCE.
-    forced : columns that enter first, in this order, by index or name, whatever their correlation.
-    positive : require β ≥ 0, except on `forced` and for an intercept.
-    intercept, standardize : an unpenalised intercept; columns divided by their standard deviations. See
-        `Problem`. Coefficients are in the units of X; tol is relative to ‖y − ȳ‖ with an intercept.
+    residual : stop once ‖r‖ ≤ residual. If `tol` is given too, the path stops at whichever is met first.
+        Both are met to rounding, 8·eps‖y‖. If the threshold is below that (0, for example), the path ends
+        with EXACT_FIT, not with TOLERANCE.
+    forced : features that enter first, in this order, by index or name, whatever their correlation.
+    positive : require β ≥ 0, except for `forced` features and the intercept.
+    intercept, standardize : fit an unpenalised intercept; divide columns by their standard deviations (see
+        `Problem`). Coefficients are in the units of X. With an intercept, tol is relative to ‖y − ȳ‖.
     sample_weight : (n,) weights of the squared residuals.
-    callback : called after each pick with the path so far; returning True stops.
+    callback : called after each pick with the path so far; the selection stops if it returns True.
 
     Returns
     -------
-    SelectionPath. Fewer than k features come with the status TOLERANCE, EXACT_FIT, NO_CORRELATION,
+    SelectionPath. If it has fewer than k features, its status is TOLERANCE, EXACT_FIT, NO_CORRELATION,
     RANK_EXHAUSTED, BEYOND_PRECISION or STOPPED.
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), k outside 1..d, repeated or unknown `forced`,
-        more of them than k, tol outside 0..1, negative residual.
+    TypeError, ValueError : invalid data (see `Problem`), k outside 1..d, repeated or unknown `forced`
+        features or more than k of them, tol outside 0..1, or a negative residual.
 
     >>> import numpy as np
     >>> X = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])
@@ -108,7 +115,10 @@ def omp(
 
 
 def largest_correlation(selection: Selection) -> Pick | Status:
-    """The lowest index of T, or why λ* is zero; what the bounds by κ leave undecided is measured."""
+    """Return the lowest index of T, or the status that says why λ* is zero.
+
+    Columns that the bounds by κ leave undecided are measured (`linalg.ties`).
+    """
     error = selection.problem.correlation_error(selection.qr.kappa)
     best, c = argmax(selection.correlations(), error, selection.excluded, selection.scores)
     if best is None:
@@ -117,5 +127,8 @@ def largest_correlation(selection: Selection) -> Pick | Status:
 
 
 def largest_positive(selection: Selection) -> Pick | Status:
-    """The same for `Nonnegative`, whose scores are max(c, 0); or BEYOND_PRECISION where β is undecided."""
+    """Return the pick of nonnegative OMP: `largest_correlation` of `Nonnegative`, whose scores are max(c, 0).
+
+    The status is BEYOND_PRECISION if rounding leaves β undecided.
+    """
     return Status.BEYOND_PRECISION if selection.undecided else largest_correlation(selection)

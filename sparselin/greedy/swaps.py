@@ -1,4 +1,4 @@
-"""Between greedy selection and the best subset: swaps of a selected feature for another one."""
+"""Local search between greedy selection and the best subset: swap a selected feature for another one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rule = Literal["exact", "ompr"]
 Pairs = Iterator[tuple[int, int]]
 
 # Squared residuals that differ by less than this share of ‖y‖² count as equal, as in `best_subset` (SLACK).
-# Smaller, rounding can swap back and forth; larger, a better set is refused.
+# If it were smaller, rounding could swap features back and forth; if larger, better sets would be refused.
 _EQUAL = 1e-12
 
 
@@ -38,79 +38,86 @@ def swaps(
     sample_weight: ArrayLike | None = None,
     callback: Callable[[SwappedSubset], object] | None = None,
 ) -> SwappedSubset:
-    """Orthogonal least squares, then swaps of one feature for another while ‖r‖ = ‖P_S^⊥y‖ falls.
+    """Select k features by orthogonal least squares, then swap features while the residual decreases.
 
-    **rule="exact"**: of all pairs i ∈ S, j ∉ S the one with the least ‖P_{S−i+j}^⊥y‖. At the end no single
-    swap lowers ‖r‖. Two at once may: it need not be the best subset, and `gap` bounds how far it is from it.
-    With X_S = QR let v_i = Qu_i, u_i ∝ R⁻ᵀe_i, be the unit vector in the span of X_S that is orthogonal to
-    X_{S−i}. P_{S−i}^⊥ = P_S^⊥ + v_iv_iᵀ, so with c = Xᵀr and ρ_j = ‖P_S^⊥X_j‖ all pairs follow from QᵀX:
+    A swap replaces a feature i ∈ S by a feature j ∉ S. Swaps go on while ‖r‖ = ‖P_S^⊥y‖ decreases. The rule
+    says which pairs (i, j) are tried.
+
+    **rule="exact"** takes the pair with the least ‖P_{S−i+j}^⊥y‖ among all pairs. At the end no single swap
+    decreases ‖r‖. A double swap still may, so the result need not be the best subset; `gap` bounds how far
+    it is from the best one. Let X_S = QR, and let v_i = Qu_i, u_i ∝ R⁻ᵀe_i, be the unit vector in the span of
+    X_S that is orthogonal to X_{S−i}. Because P_{S−i}^⊥ = P_S^⊥ + v_iv_iᵀ, all pairs follow from QᵀX,
+    c = Xᵀr and ρ_j = ‖P_S^⊥X_j‖:
 
         ‖P_{S−i+j}^⊥y‖² = ‖r‖² + ⟨v_i, y⟩² − (c_j + ⟨v_i, X_j⟩⟨v_i, y⟩)²/(ρ_j² + ⟨v_i, X_j⟩²).
 
-    **rule="ompr"**: the pair of OMP with replacement (Jain, Tewari and Dhillon, *Orthogonal matching pursuit
-    with replacement*, 2011, one feature at a time). For unit columns j has the largest |c_j|, i the smallest
-    |β_i|; for others |c_j|/‖X_j‖ and ‖X_i‖|β_i| are compared. It tries one pair, where the other rule
-    compares all, and may end where a swap would lower ‖r‖. Theirs has a step size η and swaps while
-    η|c_j| > |β_i|; here it swaps while ‖r‖ falls. The pair does not depend on η, so that the swaps of OMPR(η)
-    from the same start are the first ones here, if each lowers ‖r‖. They do for η ≤ 1/(1 + μ), μ the largest
-    |⟨X_i, X_j⟩| of unit columns. Proof. Let b = ηc_j, |b| > |β_i|, Δ = be_j − β_ie_i; β + Δ is zero off
-    S − i + j. By c_i = 0 and ‖XΔ‖² ≤ (1 + μ)(b² + β_i²) < 2(1 + μ)b²,
+    **rule="ompr"** tries the pair of OMP with replacement (Jain, Tewari and Dhillon, *Orthogonal matching
+    pursuit with replacement*, 2011, one feature at a time). For unit columns, j has the largest |c_j| and i
+    the smallest |β_i|; for other columns |c_j|/‖X_j‖ and ‖X_i‖|β_i| are compared. This rule tries only one
+    pair, so it may end although another swap would decrease ‖r‖.
+
+    The paper's method has a step size η and swaps while η|c_j| > |β_i|, whereas this one swaps while ‖r‖
+    decreases. The pair does not depend on η. So if every swap of OMPR(η) decreases ‖r‖, then these are the
+    first swaps here, from the same start. They do for η ≤ 1/(1 + μ), where μ is the largest |⟨X_i, X_j⟩| of
+    unit columns. Proof. Let b = ηc_j, |b| > |β_i|, Δ = be_j − β_ie_i. Then β + Δ is zero off S − i + j. By
+    c_i = 0 and ‖XΔ‖² ≤ (1 + μ)(b² + β_i²) < 2(1 + μ)b²,
 
         ‖y − X(β + Δ)‖² = ‖r‖² − 2bc_j + ‖XΔ‖² < ‖r‖² − 2ηc_j²(1 − (1 + μ)η) ≤ ‖r‖². ∎
 
-    A fall of ‖r‖² counts if it exceeds 1e-12·‖y‖² (of y − ȳ with an intercept) and the bound on its rounding
-    error, 2‖r‖e + e², e = 8·eps·s(y) (`ThinQR.sizes`). It is measured by a new factorisation, so that no set
-    comes twice. Of pairs that are equal to that the one with the lowest i is taken, then the lowest j.
+    Rounding. A decrease of ‖r‖² counts if it exceeds 1e-12·‖y‖² (of y − ȳ with an intercept) and the bound on
+    its rounding error, 2‖r‖e + e² with e = 8·eps·s(y) (`ThinQR.sizes`). It is measured with a new
+    factorisation, so no set occurs twice. Of pairs that are equal within this tolerance, the one with the
+    lowest i is taken, then the one with the lowest j.
 
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both. float32 data are compared in
         float64.
-    k : features to select, 1 ≤ k ≤ d, `forced` ones included.
+    k : number of features to select, 1 ≤ k ≤ d, including the `forced` ones.
     rule : "exact" or "ompr".
-    start : features to start with, by index or name, those in the span of others left out; `ols` adds to
-        them up to k. `start=omp(X, y, k).support` starts from OMP.
-    forced : columns of every set, by index or name.
-    intercept, standardize : an unpenalised intercept; columns divided by their standard deviations, which
-        changes nothing but rounding. See `Problem`.
+    start : features to start with, by index or name. Those in the span of the others are left out, and `ols`
+        adds features up to k. For example, `start=omp(X, y, k).support` starts from OMP.
+    forced : features that belong to every set, by index or name.
+    intercept, standardize : fit an unpenalised intercept; divide columns by their standard deviations (see
+        `Problem`). The latter changes nothing except rounding.
     sample_weight : (n,) weights of the squared residuals.
-    callback : called after each swap with the result so far; returning True stops.
+    callback : called after each swap with the result so far; the search stops if it returns True.
 
     Returns
     -------
-    SwappedSubset: its `support` has what was inserted at the place of what was removed; `removed`, `inserted`
-    and `residuals` are the swaps; `candidates` are the start and the end. The status is COMPLETED, STOPPED,
-    or, with fewer than k features, that of `ols`.
+    SwappedSubset. In `support`, an inserted feature takes the place of the one that it replaced. `removed`,
+    `inserted` and `residuals` describe the swaps; `candidates` are the start and the end. The status is
+    COMPLETED or STOPPED; with fewer than k features it is that of `ols`.
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), k outside 1..d, an unknown rule, repeated or unknown
-        features in `start` or `forced`, more of them than k.
+    TypeError, ValueError : invalid data (see `Problem`), k outside 1..d, an unknown rule, repeated or unknown
+        features in `start` or `forced`, or more than k of them.
 
-    Greedy selection first picks the third column here, which is not in the best pair:
+    In this example greedy selection first picks the third column, which is not in the best pair:
 
     >>> X = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
-    >>> found = swaps(X, [3.0, 3.0, 0.5], 2)
-    >>> found.removed.tolist(), found.inserted.tolist(), found.residuals.round(9).tolist()
+    >>> subset = swaps(X, [3.0, 3.0, 0.5], 2)
+    >>> subset.removed.tolist(), subset.inserted.tolist(), subset.residuals.round(9).tolist()
     ([2], [1], [3.125, 0.25])
     """
     if rule not in get_args(Rule):
         raise ValueError(f"rule must be one of {', '.join(get_args(Rule))}; got {rule!r}")
     given = as_problem(X, y, sample_weight, intercept, standardize)
     k, first = given.budget(k, forced)
-    begun = [j for j in given.indices(start, "start").tolist() if j not in first]
-    if len(first) + len(begun) > k:
-        raise ValueError(f"start and forced features count in k: got {len(first) + len(begun)} and k={k}")
+    initial = [j for j in given.indices(start, "start").tolist() if j not in first]
+    if len(first) + len(initial) > k:
+        raise ValueError(f"start and forced features count in k: got {len(first) + len(initial)} and k={k}")
     problem = given.in_double()
-    independent = ThinQR(problem, [*problem.with_ones(first), *begun]).index
-    greedy = ols(given, k, forced=[*first, *(j for j in begun if j in independent)])
-    total = _At(problem, [], 0.0).square
-    at = _At(problem, greedy.support.tolist(), _EQUAL * total)
-    squares, pairs = [at.square], list[tuple[int, int]]()
+    independent = ThinQR(problem, [*problem.with_ones(first), *initial]).index
+    greedy = ols(given, k, forced=[*first, *(j for j in initial if j in independent)])
+    total = _SubsetFit(problem, [], 0.0).square
+    fit = _SubsetFit(problem, greedy.support.tolist(), _EQUAL * total)
+    squares, pairs = [fit.square], list[tuple[int, int]]()
 
-    def found(status: Status) -> SwappedSubset:
-        path = ols(given, max(len(at.S), 1), forced=at.S)
-        r2 = [1 - square / total if total else 0.0 for square in (squares[0], at.square)]
+    def result(status: Status) -> SwappedSubset:
+        path = ols(given, max(len(fit.S), 1), forced=fit.S)
+        r2 = [1 - square / total if total else 0.0 for square in (squares[0], fit.square)]
         return SwappedSubset(
             support=path.support,
             coef=path.coef,
@@ -130,18 +137,22 @@ def swaps(
             residuals=np.array(squares),
         )
 
-    candidates = _of_least_residual if rule == "exact" else _of_replacement
-    while (better := _first_better(at, candidates(at, first))) is not None:
-        at, pair = better
-        squares.append(at.square)
+    candidates = _exact_pairs if rule == "exact" else _ompr_pairs
+    while (better := _first_better(fit, candidates(fit, first))) is not None:
+        fit, pair = better
+        squares.append(fit.square)
         pairs.append(pair)
-        if callback is not None and callback(found(Status.STOPPED)):
-            return found(Status.STOPPED)
-    return found(greedy.status)
+        if callback is not None and callback(result(Status.STOPPED)):
+            return result(Status.STOPPED)
+    return result(greedy.status)
 
 
-class _At:
-    """A set S beside the column of ones, with r = P_S^⊥y, its square, and what a fall of that must exceed."""
+class _SubsetFit:
+    """Least squares on S and the column of ones.
+
+    r, square : the residual and ‖r‖².
+    slack : the decrease of ‖r‖² that a swap must exceed.
+    """
 
     def __init__(self, problem: Problem, S: list[int], equal: float) -> None:
         self.problem, self.S, self.equal = problem, S, equal
@@ -151,33 +162,38 @@ class _At:
         error = problem.length_unit * float(self.qr.sizes(problem.y_norm, self.qr.Qt @ problem.y))
         self.slack = max(equal, 2 * math.sqrt(self.square) * error + error**2)
 
-    def swapped(self, i: int, j: int) -> _At:
-        """S − i + j, j at the place of i."""
-        return _At(self.problem, [j if x == i else x for x in self.S], self.equal)
+    def swap(self, i: int, j: int) -> _SubsetFit:
+        """Return the fit on S − i + j, where j takes the place of i."""
+        return _SubsetFit(self.problem, [j if x == i else x for x in self.S], self.equal)
 
-    def measured(self, forced: IndexArray) -> tuple[list[int], IndexArray, FloatArray, FloatArray]:
-        """The i, increasing, and their places in QR; ρ_j² and c_j, zero for the columns in the span."""
+    def pair_data(self, forced: IndexArray) -> tuple[list[int], IndexArray, FloatArray, FloatArray]:
+        """Return the data of the features that the rules compare.
+
+        These are the features i that may leave, in increasing order, and their positions in the
+        factorisation; and ρ_j² and c_j of all columns, zero for those in the span of S.
+        """
         free = sorted(i for i in self.S if i not in forced and i in self.qr.index)
         lengths = Lengths(self.problem)
-        lengths.follow(self.qr)
+        lengths.update(self.qr)
         outside = lengths.measured > 0
         c = np.where(outside, self.problem.correlate(self.r), 0)
         places = np.array([self.qr.index.index(i) for i in free], np.intp)
         return free, places, np.where(outside, lengths.squares, 0), c
 
 
-def _first_better(at: _At, pairs: Pairs) -> tuple[_At, tuple[int, int]] | None:
+def _first_better(fit: _SubsetFit, pairs: Pairs) -> tuple[_SubsetFit, tuple[int, int]] | None:
+    """Return the fit and the pair of the first swap that decreases ‖r‖², or None."""
     for i, j in pairs:
-        new = at.swapped(i, j)
-        if new.qr.size == at.qr.size and new.square < at.square - max(at.slack, new.slack):
+        new = fit.swap(i, j)
+        if new.qr.size == fit.qr.size and new.square < fit.square - max(fit.slack, new.slack):
             return new, (i, j)
     return None
 
 
-def _of_least_residual(at: _At, forced: IndexArray) -> Pairs:
-    """The pairs that seem to lower ‖r‖, the best first."""
-    problem, qr = at.problem, at.qr
-    free, places, squares, c = at.measured(forced)
+def _exact_pairs(fit: _SubsetFit, forced: IndexArray) -> Pairs:
+    """Yield the pairs that seem to decrease ‖r‖, the best first."""
+    problem, qr = fit.problem, fit.qr
+    free, places, squares, c = fit.pair_data(forced)
     if not free:
         return
     U = np.array([qr.solve_transposed(e) for e in np.eye(qr.size)[places]]).T
@@ -185,20 +201,20 @@ def _of_least_residual(at: _At, forced: IndexArray) -> Pairs:
     along = (problem.correlate(qr.Qt.T) @ U).T  # ⟨v_i, X_j⟩, (|free|, d)
     removed = U.T @ (qr.Qt @ problem.y)
     outside = squares > 0
-    # the quotient is at most ‖y‖, while the square of its numerator may be beyond the range of floats
+    # divide before squaring: the quotient is at most ‖y‖, but the square of its numerator may overflow
     fall = ((c + along * removed[:, None])[:, outside] / np.sqrt(squares + along**2)[:, outside]) ** 2
-    left = np.full(along.shape, np.inf)
-    left[:, outside] = at.square + removed[:, None] ** 2 - fall
-    while (least := left.min(initial=np.inf)) < at.square - at.slack:
-        place, j = np.argwhere(left <= least + at.slack)[0]
-        left[place, j] = np.inf
+    after = np.full(along.shape, np.inf)  # ‖P_{S−i+j}^⊥y‖²
+    after[:, outside] = fit.square + removed[:, None] ** 2 - fall
+    while (least := after.min(initial=np.inf)) < fit.square - fit.slack:
+        place, j = np.argwhere(after <= least + fit.slack)[0]
+        after[place, j] = np.inf
         yield free[place], int(j)
 
 
-def _of_replacement(at: _At, forced: IndexArray) -> Pairs:
-    """The pair of OMP with replacement, if there is one."""
-    problem, qr = at.problem, at.qr
-    free, places, squares, c = at.measured(forced)
+def _ompr_pairs(fit: _SubsetFit, forced: IndexArray) -> Pairs:
+    """Yield the pair of OMP with replacement, if there is one."""
+    problem, qr = fit.problem, fit.qr
+    free, places, squares, c = fit.pair_data(forced)
     outside = squares > 0
     if free and outside.any():
         error = problem.rounding(qr.kappa) * problem.y_norm

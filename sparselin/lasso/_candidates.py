@@ -1,4 +1,4 @@
-"""Some columns of X, the candidates, and a point on their LASSO path."""
+"""The candidates, some columns of X, and a point on their LASSO path."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from sparselin.problem import Problem
 from sparselin.problem.errors import product_error
 from sparselin.results import FloatArray, IndexArray
 
-_CAPACITY = 256  # columns that can enter before the arrays are enlarged
-# ‖D R⁻¹‖_F/√t, D = diag ‖X_j‖, X_S = QR, up to which S, |S| = t, counts as well conditioned; it is 1 for
-# orthogonal columns. The bounds of the kernels have no κ of X_S: the safety factor of 8 covers as much. A
-# worse S goes to `Homotopy`, which is slower.
+_CAPACITY = 256  # number of columns that can enter before the arrays are enlarged
+# S, |S| = t, counts as well conditioned if ‖D R⁻¹‖_F/√t is at most this, where D = diag ‖X_j‖ and X_S = QR;
+# it is 1 for orthogonal columns. The error bounds of the kernels do not contain the condition number of X_S;
+# their safety factor of 8 covers it. If S is not well conditioned, the slower `Homotopy` is used.
 _SPREAD = 8.0
 
 
 class Run(NamedTuple):
-    """The points passed by one call of `kernels.follow`, as it writes them, and how it ended."""
+    """The points of the path that one call of `kernels.follow` passed, and how the call ended."""
 
     lams: FloatArray
     coef: FloatArray
@@ -33,12 +33,12 @@ class Run(NamedTuple):
 
 
 class Candidates(Gathered):
-    """Columns C of X, and the point that was reached on their path.
+    """The candidates, columns C of X, and the point reached on their path.
 
     Attributes
     ----------
     reached : the point, as arrays for the kernels.
-    size : what is compared with λ: |c|, or c where β ≥ 0 off S.
+    size : the function of c that is compared with λ: |c|, or c itself if β ≥ 0 off S.
     """
 
     reached: kernels.Place
@@ -55,11 +55,11 @@ class Candidates(Gathered):
 
     @property
     def p(self) -> int:
-        """|S ∪ P| at the point reached, P = {j ∉ S : β_j ≠ 0}."""
+        """The number of columns in S ∪ P at the point reached, where P = {j ∉ S : β_j ≠ 0}."""
         return int(self.reached.state[0])
 
     def add_largest(self, value: FloatArray, many: int) -> bool:
-        """Add the columns of the `many` largest values that are ≥ 0; returns whether any is new."""
+        """Add the columns of the `many` largest values that are ≥ 0; return whether any is new."""
         top = np.argpartition(value, -many)[-many:] if 0 < many < len(value) else np.arange(len(value))
         new = np.sort(top[(self.place[top] < 0) & (value[top] >= 0)])
         if len(new):
@@ -67,19 +67,20 @@ class Candidates(Gathered):
         return len(new) > 0
 
     def first_correlations(self) -> FloatArray:
-        """Xᵀ(y − X_Sβ_S) (d,), at the start."""
+        """Return Xᵀ(y − X_Sβ_S) (d,) at the start of the path."""
         problem, t = self.problem, len(self.S)
         if not t:
             return problem.Xty
         fit = self.reached.beta[:t] @ self.columns[self.place[self.S]]
         return problem.correlate((problem.y - fit).astype(problem.dtype, copy=False))
 
-    def refined(self, lam: float) -> tuple[FloatArray, FloatArray]:
-        """β on S ∪ P and r = y − Xβ at the point reached, λ; β is corrected once, by solving for X_Pᵀr − λs.
+    def refine(self, lam: float) -> tuple[FloatArray, FloatArray]:
+        """Return β on S ∪ P and r = y − Xβ at the point reached, λ, after correcting β once.
 
-        So β is as accurate as from a QR factorisation, although LLᵀ = X_PᵀX_P (the corrected seminormal
-        equations, Björck, 1987). A coefficient that the correction would carry through zero, as at a knot, is
-        zero, and those that are left are corrected by themselves.
+        The correction solves for the residual X_Pᵀr − λs. It makes β as accurate as from a QR factorisation,
+        although LLᵀ = X_PᵀX_P (the corrected seminormal equations, Björck, 1987). A coefficient that the
+        correction would carry through zero, which happens at a knot, becomes zero; then the others are
+        corrected without it.
         """
         p, reached = self.p, self.reached
         beta, sign = reached.beta[:p].copy(), reached.sign[:p]
@@ -106,9 +107,9 @@ class Candidates(Gathered):
         return beta + extra, r - extra @ columns
 
     def has_left(self, lam: float, coef: FloatArray, r: FloatArray) -> bool:
-        """Whether a column left above λ, beyond rounding, by `refined`: β_j = 0 and |⟨X_j, r⟩| < λ.
+        """Return whether a column left P above λ: `refine` gave β_j = 0, and |⟨X_j, r⟩| < λ beyond rounding.
 
-        Then a knot is missing between the point before and λ, and interpolation would not follow the path.
+        Then a knot is missing between the previous point and λ, and interpolation would not follow the path.
         """
         order, t = self.reached.order[: self.p], len(self.S)
         zero = order[t:][coef[t:] == 0]
@@ -117,10 +118,10 @@ class Candidates(Gathered):
         return bool((self.size(self.columns[zero] @ r) < least).any())
 
     def start(self) -> bool:
-        """Set the point above the first knot; False if the columns S are nearly dependent.
+        """Set the point above the first knot; return False if the columns of S are nearly dependent.
 
-        Where X_Sᵀr is zero only to rounding, r has a part in the span of S of the size of that error times
-        the condition number of X_S, and c_j = ⟨X_j, r⟩ errs with it. So S must be well conditioned.
+        X_Sᵀr is zero only to rounding, so r has a part in the span of S. Its size is that error times the
+        condition number of X_S, and it changes c_j = ⟨X_j, r⟩. So S must be well conditioned.
         """
         t, order = len(self.S), self.place[self.S]
         rhs = self.c0[order]
@@ -128,14 +129,14 @@ class Candidates(Gathered):
             return False
         if t == 0:
             return True
-        inverse = np.linalg.inv(np.tril(self.reached.L[:t, :t]))  # above the diagonal L is not initialised
+        inverse = np.linalg.inv(np.tril(self.reached.L[:t, :t]))  # L is not initialised above the diagonal
         if np.linalg.norm(inverse * self.norms[order]) > _SPREAD * math.sqrt(t):
             return False
         kernels.solve(self.reached.L, t, rhs, self.reached.beta)
         return True
 
     def resume(self, point: Point) -> bool:
-        """Set a point of the path; False if its columns are nearly dependent."""
+        """Set a point of the path; return False if its columns are nearly dependent."""
         order = np.concatenate([self.place[self.S], self.place[np.array(point.P, np.intp)]])
         signs = np.concatenate([np.zeros(len(self.S)), point.signs])
         return self._set(point.lam, order, signs, point.coef)
@@ -153,7 +154,7 @@ class Candidates(Gathered):
         return bool(kernels.factor(self.gram, place.order, p, place.L))
 
     def follow(self, lam_min: float, limit: int, fresh: np.ndarray, quota: int) -> Run:
-        """Follow the path from the point reached; see `kernels.Until` for where it stops."""
+        """Follow the path from the point reached; `kernels.Until` says where it stops."""
         problem, M = self.problem, len(self.index)
         trail = kernels.Trail(
             np.empty((limit, M)), np.empty(limit), np.empty(limit), np.empty(limit, np.intp)
@@ -191,13 +192,16 @@ class Candidates(Gathered):
         )
 
     def at(self, lam: float, coef: FloatArray, P: IndexArray) -> Point:
-        """A point that was passed, with P, the columns nonzero just below it, and their signs, those of c."""
+        """Return a point that was passed, with β = coef there and P, the columns nonzero just below it.
+
+        Their signs are those of c.
+        """
         places = self.place[P]
         c = self.c0[places] - self.gram[places, : len(coef)] @ coef
         return Point(float(lam), P.tolist(), np.sign(c), coef[np.concatenate([self.place[self.S], places])])
 
     def here(self) -> Point:
-        """The point reached."""
+        """Return the point reached."""
         p, t, reached = self.p, len(self.S), self.reached
         P = self.index[reached.order[t:p]].tolist()
         return Point(float(reached.lam[0]), P, reached.sign[t:p].copy(), reached.beta[:p].copy())

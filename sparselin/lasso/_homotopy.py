@@ -1,23 +1,23 @@
 """The LASSO homotopy, from knot to knot, correct under ties.
 
-At a knot λ with solution β, tied set E = {j ∉ S : |c_j| = λ} and signs s_j = sign c_j, the path leaves
-along β̇ = dβ/dε, λ − ε, where with u = Xβ̇ and g_j = s_j⟨X_j, u⟩ the KKT conditions read
+Let β be the solution at a knot λ, E = {j ∉ S : |c_j| = λ} the tied set and s_j = sign c_j. Below the knot, at
+λ − ε, the path leaves in the direction β̇ = dβ/dε. With u = Xβ̇ and g_j = s_j⟨X_j, u⟩, the KKT conditions are
 
     ⟨X_j, u⟩ = 0 on S,   g_j = 1 where β_j ≠ 0,
-    g_j ≥ 1,  s_jβ̇_j ≥ 0,  s_jβ̇_j(g_j − 1) = 0   on the rest of E:
+    g_j ≥ 1,  s_jβ̇_j ≥ 0,  s_jβ̇_j(g_j − 1) = 0   on the rest of E.
 
-the optimality conditions of min ½‖Xβ̇‖² − Σ_E s_jβ̇_j over them, a nonnegative least squares problem with
-some free variables, solved by the active set method of Lawson and Hanson. A single entry or exit needs one
-step of it; ties, duplicates and simultaneous events need no other code.
+These are the optimality conditions of min ½‖Xβ̇‖² − Σ_E s_jβ̇_j subject to the signs: a nonnegative least
+squares problem with some free variables. The active set method of Lawson and Hanson solves it. A single entry
+or exit takes one step of that method; ties, duplicates and simultaneous events need no other code.
 
-Between knots, β and c are linear in λ, slope = β̇ on S ∪ P, and computed from X and y (`_segment`). A knot is
-accepted only if the errors of c are below λ/1000 for all columns that may be tied there; else the path ends
-before it. (For a Gram problem c is known to κ²·eps only, and its errors are taken as λ/1000 at most:
-`_segment.leeway`.)
+Between knots, β and c are linear in λ, with slope = β̇ on S ∪ P, and are computed from X and y (`_segment`).
+A knot is accepted only if the errors of c are below λ/1000 for all columns that may be tied there; otherwise
+the path ends before it. (For a Gram problem c is known only to κ²·eps, so its error bounds are capped at
+λ/1000; see `_segment.error_limits`.)
 
-With β ≥ 0 off S, that is |β_j| replaced by β_j and ∞ for β_j < 0, the condition |c_j| ≤ λ is c_j ≤ λ: every
-sign is +1, and wherever |c_j| is compared with λ, c_j is (`size`). All else is the same
-(docs/proofs/nonnegative.md).
+If β ≥ 0 is required off S, the penalty |β_j| is replaced by β_j, and by ∞ for β_j < 0. Then the condition
+|c_j| ≤ λ becomes c_j ≤ λ: every sign is +1, and c_j is compared with λ in place of |c_j| (`size`). Everything
+else is the same (docs/proofs/nonnegative.md).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from sparselin.results import FloatArray, IndexArray
 
 
 class Knot(NamedTuple):
-    """λ, β(λ) and the indices outside S that are nonzero just below."""
+    """A knot: λ, β(λ) and the indices outside S that are nonzero just below it."""
 
     lam: float
     coef: FloatArray
@@ -45,7 +45,7 @@ class Knot(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A point of the path: λ, the columns P nonzero just below it, their signs, β on S and P in order."""
+    """A point of the path: λ, the columns P that are nonzero just below it, their signs, and β on S and P."""
 
     lam: float
     P: list[int]
@@ -56,12 +56,12 @@ class Point(NamedTuple):
 class Homotopy(Segment):
     """The state at a point of the path: the segment below it, and the tied columns.
 
-    `qr`, where it is given, is a factorisation of X_S in float64, which is copied.
+    If a factorisation `qr` of X_S in float64 is given, it is copied.
 
     Attributes
     ----------
     lam, c : λ, and the correlations Xᵀ(y − Xβ) (d,), zero on S.
-    tied, signs : the indices outside S ∪ P with |c_j| = λ, and sign c_j for them.
+    tied, signs : the indices outside S ∪ P with |c_j| = λ, and their sign c_j.
     """
 
     def __init__(
@@ -70,13 +70,13 @@ class Homotopy(Segment):
         super().__init__(problem, S, positive, qr)
         self.c = self._correlate(self.base.r)
         self.lam = float(self.size(self.c).max(initial=0))
-        tied, error = self._largest()
+        tied, error = self._largest_correlations()
         self.lam = float(self.size(self.c[tied]).max(initial=0))
-        self.sound &= self._small(error, self.lam)
+        self.sound &= self._is_small(error, self.lam)
         self._tie(tied)
 
     def knots(self, lam_min: float) -> Iterator[Knot]:
-        """The knots from here down to lam_min; fewer only if rounding leaves the next one undecided."""
+        """Yield the knots from here down to lam_min; fewer only if rounding leaves the next one undecided."""
         coef = self.coef()
         self.enter()
         yield Knot(self.lam, coef, self.active())
@@ -84,7 +84,7 @@ class Homotopy(Segment):
             yield from self._below(lam_min)
 
     def resume(self, point: Point, lam_min: float) -> Iterator[Knot] | None:
-        """The knots below a point inside a segment of the path; None if the KKT conditions fail there."""
+        """Return the knots below a point inside a segment; None if the KKT conditions fail at the point."""
         signs = dict(zip(point.P, point.signs.tolist(), strict=True))
         for j in [j for j in self.active() if j not in signs]:
             self._drop(j)
@@ -96,21 +96,22 @@ class Homotopy(Segment):
         self._set_base()
         self._set_direction()
         self.c = self._correlate(self.residual)
-        self._tie(self._on_the_boundary(self.error(self.lam), np.zeros(self.problem.d)))
-        if not (self.sound and self.optimal(self.lam)):
+        self._tie(self._boundary_columns(self.error(self.lam), np.zeros(self.problem.d)))
+        if not (self.sound and self.is_optimal(self.lam)):
             return None
         return self._below(lam_min)
 
     def here(self) -> Point:
-        """The current point, P being the active set below it (after `enter`)."""
+        """Return the current point; P is the active set below it (after `enter`)."""
         P = [j for j in self.qr.index if j not in self.free]
         return Point(self.lam, P, self.sign[P], self.coef()[self.free + P])
 
     def _below(self, lam_min: float) -> Iterator[Knot]:
-        """The knots below this one.
+        """Yield the knots below this one.
 
-        λ decreases at each, or the path ends; decreasing floats are finitely many. (In exact arithmetic no
-        face comes twice, since the λ at which it is optimal form an interval.)
+        The method terminates, because λ decreases at each knot or the path ends, and there are finitely many
+        floats. (In exact arithmetic no face occurs twice, because the λ at which it is optimal form an
+        interval.)
         """
         while self.lam > lam_min:
             above = self.lam
@@ -123,19 +124,19 @@ class Homotopy(Segment):
             yield Knot(self.lam, coef, self.active())
 
     def active(self) -> tuple[int, ...]:
-        """P, increasing."""
+        """Return P, increasing."""
         return tuple(sorted(set(self.qr.index) - set(self.free)))
 
     def coef(self) -> FloatArray:
-        """β(λ) (d,). A coefficient of the wrong sign, by rounding, is set to zero."""
+        """Return β(λ) (d,); a coefficient that has the wrong sign by rounding is set to zero."""
         coef = np.zeros(self.problem.d)
         coef[self.qr.index] = self._beta(self.lam)
         P = list(self.active())
         coef[P] = np.where(self.sign[P] * coef[P] > 0, coef[P], 0)
         return coef
 
-    def _largest(self) -> tuple[IndexArray, FloatArray]:
-        """T = {j : |c_j| + e_j ≥ max(|c| − e)}, outside S and its span; and e_T. (For |c| read `size`.)"""
+    def _largest_correlations(self) -> tuple[IndexArray, FloatArray]:
+        """Return T = {j : |c_j| + e_j ≥ max(|c| − e)} outside S and its span, and e_T; |c| is `size`."""
         error, none = self.error(0.0), np.zeros(0, np.intp)
         possible = self.problem.column_norms > 0
         possible[self.unpenalized] = False
@@ -149,16 +150,17 @@ class Homotopy(Segment):
             self.c[inside] = error[inside] = 0
             possible[inside] = False
             T = candidates()
-        if self.fitted() or not np.any(self.size(self.c[T]) > error[T]):
+        if self.is_fitted() or not np.any(self.size(self.c[T]) > error[T]):
             return none, error[none]
-        self.c[T], error[T] = self._accurate(self.base, T)
+        self.c[T], error[T] = self._accurate_c(self.base, T)
         T = candidates()
         return T, error[T]
 
     def tie_products(self) -> None:
-        """Add to T at λ* what may tie before √weight and scales were multiplied into the data, and rounded.
+        """Add to T at λ* the columns that may be tied in the data without weights and scales.
 
-        By s(X_i) ≤ √(1 + κ²)‖X_i‖ no column is tied that is left out before s(X_i) is computed.
+        The products with √weight and scales are rounded, and that may break a tie. Columns are first screened
+        by s(X_i) ≤ √(1 + κ²)‖X_i‖, which excludes no tied column.
         """
         if not self.problem.is_multiplied:
             return
@@ -169,20 +171,21 @@ class Homotopy(Segment):
         J = np.flatnonzero(size + error >= (size - error).max())
         sharp = self._products_error(self.base, J)
         T = J[(size[J] + sharp >= (size[J] - sharp).max()) & (size[J] > 0)]
-        self.c[T] = self._accurate(self.base, T)[0]
+        self.c[T] = self._accurate_c(self.base, T)[0]
         self._tie(T)
 
     def _tie(self, tied: IndexArray) -> None:
+        """Set the tied columns and their signs."""
         self.tied = tied
         self.signs = np.sign(self.c[tied])
 
     def rates(self) -> tuple[FloatArray, FloatArray]:
-        """g_j = s_j⟨X_j, u⟩ for the tied j, and bounds on the errors; the KKT conditions require g ≥ 1."""
-        g, error = self._accurate(self.direction, self.tied)
+        """Return g_j = s_j⟨X_j, u⟩ for the tied j, and error bounds; the KKT conditions require g ≥ 1."""
+        g, error = self._accurate_c(self.direction, self.tied)
         return self.signs * g, error
 
-    def tight(self) -> IndexArray:
-        """The tied j with g_j = 1 to rounding, that of weighted or standardized data included."""
+    def tight_columns(self) -> IndexArray:
+        """Return the tied j with g_j = 1 to rounding, including that of weighted or standardized data."""
         g, error = self.rates()
         if self.problem.is_multiplied:
             error += self._products_error(self.direction, self.tied)
@@ -191,19 +194,19 @@ class Homotopy(Segment):
     def enter(self) -> None:
         """Find the direction of the path below this knot, and with it P, the active set just below.
 
-        Lawson and Hanson: while some tied j has g_j < 1, let the j of least g_j enter; then step from the
-        last feasible direction towards the new minimiser, dropping each v_j that becomes negative. Every
-        accepted exchange increases ‖u‖², which P determines, so that no P comes twice; between two accepted
-        ones each tied column is tried once at most.
+        The method is that of Lawson and Hanson. While some tied j has g_j < 1, let the j of least g_j enter.
+        Then step from the last feasible direction towards the new minimiser, dropping each v_j that becomes
+        negative. Every accepted exchange increases ‖u‖², and P determines ‖u‖², so no P occurs twice. Between
+        two accepted exchanges each tied column is tried at most once.
         """
-        rejected = np.zeros(len(self.tied), bool)  # dependent on P, or without increase of ‖u‖²
+        rejected = np.zeros(len(self.tied), bool)  # columns that depend on P or do not increase ‖u‖²
         entered: list[int] = []
         while len(self.tied):
             rates, error = self.rates()
             violation = np.where(rejected | (self.sign[self.tied] != 0), 0, 1 - rates - error)
             worst = int(np.argmax(violation))
             if violation[worst] <= 0:
-                self.sound &= self._small(error, 1.0)
+                self.sound &= self._is_small(error, 1.0)
                 break
             if self._exchange(int(self.tied[worst]), float(self.signs[worst]), entered):
                 rejected[:] = False
@@ -214,10 +217,10 @@ class Homotopy(Segment):
         self._set_base()
 
     def _exchange(self, j: int, sign: float, entered: list[int]) -> bool:
-        """Let j enter P, and the columns leave whose v would become negative; returns whether ‖u‖ increased.
+        """Let j enter P and drop the columns whose v would become negative; return whether ‖u‖ increased.
 
-        The objective at its minimiser over P is −½‖u‖², so that ‖u‖ must increase; where by rounding it does
-        not, P is restored.
+        The objective at its minimiser over P is −½‖u‖², so ‖u‖ must increase. If by rounding it does not, P
+        is restored.
         """
         old, size, before = list(entered), float(self.direction.r @ self.direction.r), self.slope()
         if not self.qr.append(j):
@@ -241,8 +244,8 @@ class Homotopy(Segment):
         """Drop from P, one at a time, the entered columns whose v_j = s_jβ̇_j would not be positive.
 
         On the segment from `before` to the new minimiser `after`, v_j vanishes at the step length
-        before/(before − after) if after < 0; a v_j that is zero to rounding vanishes at 1. Each iteration
-        but the last removes one from `entered`.
+        before/(before − after) if after < 0. A v_j that is zero to rounding vanishes at 1. Each iteration
+        except the last removes a column from `entered`.
         """
         while True:
             after, slope = self.slope(), self.direction
@@ -266,12 +269,13 @@ class Homotopy(Segment):
         self.sign[j] = 0
 
     def advance(self, lam_min: float) -> FloatArray:
-        """Follow the segment to its next event, or to lam_min; returns β there.
+        """Follow the segment to its next event, or to lam_min, and return β there.
 
-        At an event the coefficients that are zero to rounding leave P, and the columns at ±λ to rounding are
-        tied. The tolerances are the errors of c and β, and the error of λ itself, `lam_error`. That changes
-        λ − s_jc_j, s_j = sign c_j, by |1 − s_jb_j|·lam_error, not by (1 + |b_j|)·lam_error: for nearly equal
-        columns 1 − s_jb_j is tiny and λ inaccurate, but c_j moves with λ, and λ − s_jc_j is accurate.
+        At an event the coefficients that are zero to rounding leave P, and the columns with |c_j| = λ to
+        rounding are tied. The tolerances are the errors of c and β and the error of λ itself, `lam_error`.
+        The latter changes λ − s_jc_j, s_j = sign c_j, by |1 − s_jb_j|·lam_error, not by
+        (1 + |b_j|)·lam_error. For nearly equal columns 1 − s_jb_j is tiny and λ is inaccurate, but c_j moves
+        with λ, so λ − s_jc_j is accurate.
         """
         lines, beta0_error = self._lines(), self._beta0_error()
         exits = self._exits(beta0_error)
@@ -286,7 +290,7 @@ class Homotopy(Segment):
             outside[self.qr.index] = 0
             self.sound &= bool(np.all(outside <= self.lam * (1 + lines.b_data_error) + error))
             return self._end()
-        P, beta, small = self._penalized(knot)
+        P, beta, beta_error = self._active_coef(knot)
         slope = self.direction.x[len(self.free) :]
         lam_error = 4 * EPS * knot
         if entries.max() == knot:
@@ -294,43 +298,43 @@ class Homotopy(Segment):
             lam_error += float(error[j] / (1 - np.sign(lines.a[j]) * lines.b[j]))
         else:
             i = int(np.argmax(exits))
-            lam_error += float(small[i] / abs(slope[i]))
+            lam_error += float(beta_error[i] / abs(slope[i]))
         passed = (self.sign[P] * beta < 0) & (np.abs(beta) <= beta0_error)
-        vanishing = (self.sign[P] * slope < 0) & (np.abs(beta) <= small + np.abs(slope) * lam_error)
+        vanishing = (self.sign[P] * slope < 0) & (np.abs(beta) <= beta_error + np.abs(slope) * lam_error)
         zero = P[vanishing | passed]
-        signs = self._leave(zero)
+        signs = self._remove(zero)
         self.sound &= self._signs_hold()
         error += np.abs(1 - np.sign(self.c) * lines.b) * lam_error
         self.c[zero], error[zero] = knot * signs, 4 * EPS * knot
         if len(zero):
             self._release(lines, error, lam_error)
-        self._tie(self._on_the_boundary(error, lines.b_data_error))
+        self._tie(self._boundary_columns(error, lines.b_data_error))
         return self.coef()
 
     def _release(self, lines: Lines, error: FloatArray, lam_error: float) -> None:
-        """Compute c of the columns that were in the span of S ∪ P, a = 0, until a column left.
+        """Recompute c of the columns that were in the span of S ∪ P, with a = 0, until a column left P.
 
-        Their c = λb was that of some data within rounding, not that of the residual: λb may exceed λ.
+        Their c = λb was exact for some data within rounding of the given ones, not for the residual, so λb
+        may exceed λ.
         """
         J = np.flatnonzero(lines.b_data_error)
         J = J[~in_span(self.qr, J)[0]]
-        (a, a_error), (b, b_error) = self._accurate(self.base, J), self._accurate(self.direction, J)
+        (a, a_error), (b, b_error) = self._accurate_c(self.base, J), self._accurate_c(self.direction, J)
         self.c[J], lines.b_data_error[J] = a + self.lam * b, 0
         error[J] = a_error + self.lam * b_error + np.abs(1 - np.sign(self.c[J]) * b) * lam_error
 
     def _exits(self, beta0_error: FloatArray) -> FloatArray:
-        """λ at which each β_j = β₀ − λ·slope of P is zero, β₀/slope; zero if |β_j| does not decrease."""
-        P, beta0, error = self._penalized(0.0)
+        """Return the λ at which each β_j = β₀ − λ·slope of P is zero; 0 if |β_j| does not decrease."""
+        P, beta0, error = self._active_coef(0.0)
         slope = self.direction.x[len(self.free) :]
         falling = (self.sign[P] * slope < 0) & (self.sign[P] * beta0 < -error - beta0_error)
         return np.where(falling, beta0 / np.where(falling, slope, 1), 0)
 
     def _refined_entries(self, lines: Lines, exit_: float, lam_min: float) -> FloatArray:
-        """`_entries`, with a and b in twice the precision for all columns that may be tied at the next event.
+        """Return `_entries`, with a and b in twice the precision for all columns that may be tied there.
 
-        The event is at λ = max(entries, exit_, lam_min). The columns that may be tied there are those with
-        |c_j| = λ to rounding, and those with a_j = 0 to rounding of the data, for which |c_j| = λ cannot be
-        excluded.
+        The next event is at λ = max(entries, exit_, lam_min). A column may be tied there if |c_j| = λ to
+        rounding, or if a_j = 0 to rounding of the data and |c_j| = λ cannot be excluded.
         """
         unrefined = self.problem.column_norms > 0
         unrefined[self.unpenalized] = unrefined[self.qr.index] = False
@@ -348,11 +352,11 @@ class Homotopy(Segment):
             self._refine(lines, J, J[np.abs(lines.a[J]) <= a_error[J]])
             unrefined[J] = False
 
-    def _leave(self, zero: IndexArray) -> FloatArray:
-        """Remove the columns `zero` from P; returns their signs.
+    def _remove(self, zero: IndexArray) -> FloatArray:
+        """Remove the columns `zero` from P, and return their signs.
 
-        β on the rest of P is solved for again at this λ, which has a rounding error; there c_j must still
-        be λs_j for the removed j.
+        β on the rest of P is computed again at this λ, which has a rounding error. There c_j must still be
+        λs_j for the removed j.
         """
         signs = self.sign[zero]
         for j in zero.tolist():
@@ -360,19 +364,20 @@ class Homotopy(Segment):
         if len(zero):
             self._set_base()
             self._set_direction()
-            a, b = self._accurate(self.base, zero)[0], self._accurate(self.direction, zero)[0]
-            self.sound &= self._small(np.abs(a + self.lam * b - self.lam * signs), self.lam)
+            a, b = self._accurate_c(self.base, zero)[0], self._accurate_c(self.direction, zero)[0]
+            self.sound &= self._is_small(np.abs(a + self.lam * b - self.lam * signs), self.lam)
         return signs
 
     def _end(self) -> FloatArray:
-        """β at lam_min. Where y is fitted, rounding of the data can give a zero (β₀)_j the wrong sign.
+        """Return β at lam_min, after removing columns of the wrong sign.
 
-        Removing one such column leaves the residual |(β₀)_j|/‖row j of R⁻¹‖, which `_beta0_error` bounds
-        by the rounding of y; after removing several, the fit is checked. Each iteration shrinks P.
+        If y is fitted, rounding of the data can give a zero (β₀)_j the wrong sign. Removing one such column
+        leaves the residual |(β₀)_j|/‖row j of R⁻¹‖, which by `_beta0_error` is at most the rounding of y.
+        After several columns are removed, the fit is checked. Each iteration shrinks P.
         """
-        while self.fitted():
-            P, beta0, error = self._penalized(0.0)
-            beta = self._penalized(self.lam)[1]
+        while self.is_fitted():
+            P, beta0, error = self._active_coef(0.0)
+            beta = self._active_coef(self.lam)[1]
             zero = np.abs(beta0) <= error + self._beta0_error()
             wrong = P[zero & (self.sign[P] * beta < 0)].tolist()
             if not wrong:
@@ -381,16 +386,17 @@ class Homotopy(Segment):
                 self._drop(j)
             self._set_base()
             self._set_direction()
-            self.sound &= self.fitted()
+            self.sound &= self.is_fitted()
         self.sound &= self._signs_hold()
         return self.coef()
 
     def _entries(self, lines: Lines) -> FloatArray:
-        """λ at which each column would enter: c_j = a_j + λb_j meets ±λ at |a_j|/(1 − sign(a_j)b_j).
+        """Return the λ at which each column would enter.
 
-        A column tied now has g_j ≥ 1 and can only reach the opposite bound, c_j = −λs_j. Zero for the
-        columns that cannot enter, or whose a is zero to rounding. Where β ≥ 0 only a_j > 0 can: c_j − λ is
-        linear in λ, negative now, and a_j at λ = 0.
+        There c_j = a_j + λb_j meets ±λ, at |a_j|/(1 − sign(a_j)b_j). It is zero for columns that cannot
+        enter, and for those whose a_j is zero to rounding. A column that is tied now has g_j ≥ 1 and can only
+        reach the opposite bound, c_j = −λs_j. If β ≥ 0 is required, only columns with a_j > 0 can enter: c_j
+        − λ is linear in λ, negative now, and equal to a_j at λ = 0.
         """
         sign = np.where(self.size(lines.a) > lines.a_error, np.sign(lines.a), 0)
         speed = 1 - sign * lines.b  # of λ − |c_j|, per unit of λ
@@ -401,12 +407,15 @@ class Homotopy(Segment):
         entries[possible] = np.minimum(np.abs(lines.a[possible]) / speed[possible], self.lam)
         return entries
 
-    def _on_the_boundary(self, error: FloatArray, b_data_error: FloatArray) -> IndexArray:
-        """The columns outside S ∪ P with |c_j| = λ to rounding; if |c_j| > λ(1 + b_data_error), not sound."""
+    def _boundary_columns(self, error: FloatArray, b_data_error: FloatArray) -> IndexArray:
+        """Return the columns outside S ∪ P with |c_j| = λ to rounding.
+
+        The path is not sound if an error is too large, or if |c_j| > λ(1 + b_data_error) beyond its error.
+        """
         size = self.size(self.c)
         tied = (size >= self.lam - error) & (self.problem.column_norms > 0)
         tied[self.qr.index] = tied[self.unpenalized] = False
         J = np.flatnonzero(tied)
-        self.sound &= self._small(error[J], self.lam)
+        self.sound &= self._is_small(error[J], self.lam)
         self.sound &= bool(np.all(size[J] <= self.lam * (1 + b_data_error[J]) + error[J]))
         return J

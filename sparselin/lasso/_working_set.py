@@ -1,15 +1,15 @@
 """A fast LASSO homotopy: guess on a few columns, prove on all of them, leave ties to `Homotopy`.
 
-The candidates C are the columns with the largest |c|. `_kernels/homotopy.py` follows their path on X_CᵀX_C;
-then the points passed are checked on all columns: for j outside C, |c_j(λ)| − λ is convex between two
-points, so that it suffices to check c at the points. With the Gram rows X_jᵀX of the columns that entered,
-c = Xᵀy − XᵀX_P B for a block of points is one matrix product, and so are the rows of a block of entries: a
-path of k entries costs the products of X with k vectors, computed as a few matrix products. Columns for which
-|c_j| ≤ λ does not hold beyond rounding become candidates, and the guess is continued from the last point that
-was proved.
+The candidates C are the columns with the largest |c|. `_kernels/homotopy.py` follows their path on X_CᵀX_C.
+Then the points passed are checked on all columns. For j outside C, |c_j(λ)| − λ is convex between two points,
+so it suffices to check c at the points. With the Gram rows X_jᵀX of the columns that entered, one matrix
+product gives c = Xᵀy − XᵀX_P B for a block of points, and another one the Gram rows of a block of entries. So
+a path of k entries costs the products of X with k vectors, computed as a few matrix products. Columns that
+violate |c_j| ≤ λ beyond rounding become candidates, and the guess continues from the last point that was
+proved.
 
-Where rounding leaves an event undecided, `Homotopy` decides it on X itself. It starts inside the last proved
-segment, checks the KKT conditions there, and computes the knot below it anew, so that every knot yielded has
+If rounding leaves an event undecided, `Homotopy` decides it on X itself. It starts inside the last proved
+segment, checks the KKT conditions there, and recomputes the knot below. So every knot that is yielded has
 proved segments on both sides.
 """
 
@@ -29,23 +29,23 @@ from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
-# Tuned by the rows path/* and project/* of `make bench`. Results do not depend on them: all is proved on all
-# columns.
-_CHUNK = 512  # columns a thread takes at a time
-_FEW, _MANY = 96, 4000  # up to the first number all columns are candidates, beyond the second never all
+# Tuned by the rows path/* and project/* of `make bench`. Results do not depend on them, because everything is
+# proved on all columns.
+_CHUNK = 512  # columns that a thread takes at a time
+_FEW, _MANY = 96, 4000  # up to _FEW columns all are candidates; of more than _MANY never all
 _ALL = slice(None)
-_FIRST = 64  # candidates at first for a projection, those with the largest |c|
-_NEXT = 96  # candidates added at a time, those that would enter first
-# The check of c on all columns counts while its error is at most this share of λ: it demands |c_j| ≤ λ −
-# error, so that larger, columns far below λ become candidates; smaller, paths go to the slower `Homotopy`
-# early.
+_FIRST = 64  # initial candidates of a projection: the columns with the largest |c|
+_NEXT = 96  # candidates added at a time: the columns that would enter first
+# The check of c on all columns counts while its error is at most this share of λ. The check demands
+# |c_j| ≤ λ − error. If the share were larger, columns far below λ would become candidates; if it were
+# smaller, paths would go to the slower `Homotopy` early.
 _MAX_ERROR = 0.05
 
 
-class Stretch(NamedTuple):
+class KnotBlock(NamedTuple):
     """Successive knots: λ (m,), β (m, M) on `columns`, zero elsewhere, and the active set just below each.
 
-    from_start : whether the path begins anew with them, so that all earlier knots are void.
+    from_start : whether the path starts again with these knots, so that all earlier ones are void.
     """
 
     lams: FloatArray
@@ -54,29 +54,29 @@ class Stretch(NamedTuple):
     active: list[tuple[int, ...]]
     from_start: bool = False
 
-    def knots(self) -> Iterator[Stretch]:
-        """Each knot as a stretch."""
+    def split(self) -> Iterator[KnotBlock]:
+        """Yield each knot as a block."""
         for i in range(len(self.lams)):
             yield self.between(i, i + 1)
 
-    def between(self, start: int, stop: int) -> Stretch:
-        """The knots start..stop."""
+    def between(self, start: int, stop: int) -> KnotBlock:
+        """Return the knots start..stop."""
         these = slice(start, stop)
-        return Stretch(self.lams[these], self.columns, self.coef[these], self.active[these])
+        return KnotBlock(self.lams[these], self.columns, self.coef[these], self.active[these])
 
-    def last(self) -> Stretch:
-        """The last knot, of the least λ."""
+    def last(self) -> KnotBlock:
+        """Return the last knot, that of the least λ."""
         return self.between(len(self.lams) - 1, len(self.lams))
 
     def dense(self, d: int) -> FloatArray:
-        """β at the last knot (d,)."""
+        """Return β at the last knot (d,)."""
         coef = np.zeros(d)
         coef[self.columns] = self.coef[-1]
         return coef
 
 
 class Guess:
-    """A path followed on candidates and proved on all columns."""
+    """A path that is followed on candidates and proved on all columns."""
 
     def __init__(self, problem: Problem, S: IndexArray, steps: int, positive: bool) -> None:
         self.problem = problem
@@ -90,10 +90,10 @@ class Guess:
             first = self.candidates.size(self.candidates.first_correlations())
             self.candidates.add_largest(first, 2 * _NEXT)
 
-    def stretches(self, lam_min: float, limit: int) -> Iterator[Stretch]:
-        """The path from the current point of the candidates, up to an event that rounding leaves undecided.
+    def blocks(self, lam_min: float, limit: int) -> Iterator[KnotBlock]:
+        """Yield the path from the current point of the candidates to an event that rounding leaves undecided.
 
-        It terminates: in each round λ decreases, or a violation adds candidates, at most d in all.
+        It terminates, because in each round λ decreases, or a violation adds candidates, at most d in all.
         """
         candidates = self.candidates
         while limit > 0:
@@ -102,7 +102,7 @@ class Guess:
             run = candidates.follow(lam_min, min(limit, self.points), fresh, self.quota)
             m, skipped = len(run.lams), 0
             if run.ending == kernels.DONE:
-                coef, r = candidates.refined(lam_min)
+                coef, r = candidates.refine(lam_min)
                 run.coef[-1, candidates.reached.order[: candidates.p]] = coef
                 skipped = int(candidates.has_left(lam_min, coef, r))
             proved = min(self._prove(run, limit), m - skipped)
@@ -110,7 +110,7 @@ class Guess:
             active = _replay(start.P, columns, run.events[:keep])
             if keep:
                 where = _ALL if candidates.whole else columns
-                yield Stretch(run.lams[:keep], where, run.coef[:keep], active)
+                yield KnotBlock(run.lams[:keep], where, run.coef[:keep], active)
                 limit -= keep
             if proved < m:
                 if len(candidates.index) == len(columns):
@@ -130,7 +130,7 @@ class Guess:
                 self.quota, self.points = 128, min(512, 2 * self.points)
 
     def resume(self, point: Point) -> bool:
-        """Continue from a point found by `Homotopy`; False if its columns are nearly dependent."""
+        """Continue from a point found by `Homotopy`; return False if its columns are nearly dependent."""
         P = np.array(point.P, np.intp)
         missing = P[self.candidates.place[P] < 0]
         if len(missing):
@@ -138,10 +138,10 @@ class Guess:
         return self.candidates.resume(point)
 
     def _prove(self, run: Run, limit: int) -> int:
-        """How many points satisfy |c_j| ≤ λ for all j; columns that violate it become candidates.
+        """Return the number of leading points with |c_j| ≤ λ for all j; violating columns become candidates.
 
-        With them, and where the run ended at its limit, those become candidates that would enter first
-        by extrapolation of the last segment.
+        If there are violations, or the run ended at its limit, the columns that would enter first according
+        to an extrapolation of the last segment become candidates too.
         """
         problem, rows, m = self.problem, self.rows, len(run.lams)
         if m == 0 or self.candidates.whole:
@@ -153,11 +153,11 @@ class Guess:
             rows.add(candidates.index[new], candidates.columns[new])
         coef, G = rows.combination(run.coef[:, used], J)
         first = np.full(problem.d, m)
-        error = problem.rounding() * run.sizes  # of c_j, relative to ‖X_j‖
+        error = problem.rounding() * run.sizes  # the error of c_j, relative to ‖X_j‖
         large = (error * candidates.longest > _MAX_ERROR * run.lams) & (run.lams > 0)
-        accurate = int(np.argmax(np.append(large, True)))  # how many points before the first large error
-        # |c_j| ≤ λ − error is required; at λ = 0, reached only if P spans everything, c = 0. (Where β ≥ 0 it
-        # is reached if P spans all but columns with c_j < −error: c ≤ 0.)
+        accurate = int(np.argmax(np.append(large, True)))  # number of points before the first large error
+        # |c_j| ≤ λ − error is required. λ = 0 is reached only if P spans all columns; there c = 0 is required
+        # to rounding. (With β ≥ 0 it is reached if P spans all columns except some with c_j < −error; c ≤ 0.)
         slack = np.where(run.lams > 0, -error, error)
 
         def check(a: int, b: int) -> None:
@@ -184,7 +184,7 @@ class Guess:
 
 
 class Solution(NamedTuple):
-    """β at one λ on the columns S ∪ P, r = y − Xβ and Xᵀr, in the dtype of the problem."""
+    """A solution at one λ: β on the columns S ∪ P, r = y − Xβ and Xᵀr, in the dtype of the problem."""
 
     columns: IndexArray
     coef: FloatArray
@@ -193,11 +193,11 @@ class Solution(NamedTuple):
 
 
 def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
-    """The solution at λ of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁; None if rounding leaves an event undecided.
+    """Return the solution at λ of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁; None if rounding leaves an event undecided.
 
-    Only the end of the path is needed, so only the end is proved: the columns that violate |c_j| ≤ λ there
-    become candidates, and the path is followed again. Each round but the last adds a candidate, at most d in
-    all.
+    Only the end of the path is needed, so only the end is proved. The columns that violate |c_j| ≤ λ there
+    become candidates, and the path is followed again. Each round except the last adds a candidate, at most d
+    in all.
     """
     candidates = Candidates(problem, S, problem.d <= _FEW)
     if not candidates.start():
@@ -213,7 +213,7 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
         run = candidates.follow(lam, 1000 + 4 * min(problem.n, len(candidates.index)), none, 1)
         if run.ending != kernels.DONE:
             return None
-        coef, r = candidates.refined(lam)
+        coef, r = candidates.refine(lam)
         residual = r.astype(problem.dtype, copy=False)
         c = problem.correlate(residual)
         order = candidates.reached.order[: len(coef)]
@@ -226,9 +226,9 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
         M = len(candidates.index)
         if not candidates.add_largest(excess, min(_NEXT, int(np.count_nonzero(excess > 0)))):
             return None
-        lams, betas = np.concatenate([lams, run.lams]), _stacked(betas, run.coef)
+        lams, betas = np.concatenate([lams, run.lams]), _stack(betas, run.coef)
         c = candidates.c0[M:, None] - candidates.gram[M:, :M] @ betas.T
-        first = int(np.argmax((np.abs(c) > lams).any(axis=0)))  # violation
+        first = int(np.argmax((np.abs(c) > lams).any(axis=0)))  # the first violated point
         keep = max(0, first - 2)
         if not (candidates.resume(_last(candidates, lams, betas, keep)) if keep else candidates.start()):
             return None
@@ -236,14 +236,17 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
 
 
 def _last(candidates: Candidates, lams: FloatArray, betas: FloatArray, keep: int) -> Point:
-    """Point keep − 1. No coefficient changes sign before point keep: P is the support of their sum."""
+    """Return point keep − 1.
+
+    No coefficient changes its sign before point `keep`, so P is the support of the sum of both β.
+    """
     places = np.flatnonzero(betas[keep - 1] + betas[keep])
     P = candidates.index[places[places >= len(candidates.S)]]  # S comes first
     return candidates.at(float(lams[keep - 1]), betas[keep - 1], P)
 
 
-def _stacked(above: FloatArray, below: FloatArray) -> FloatArray:
-    """The rows of both, those above, which have fewer columns, padded with zeros."""
+def _stack(above: FloatArray, below: FloatArray) -> FloatArray:
+    """Return the rows of both arrays; those of `above`, which has fewer columns, are padded with zeros."""
     coef = np.zeros((len(above) + len(below), below.shape[1]))
     coef[: len(above), : above.shape[1]] = above
     coef[len(above) :] = below
@@ -251,9 +254,10 @@ def _stacked(above: FloatArray, below: FloatArray) -> FloatArray:
 
 
 def _entries(c: FloatArray, lams: FloatArray, size: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """λ at which each column would enter, from c = a + λb at the ends of a segment; |c| for one end.
+    """Return the λ at which each column would enter, from c = a + λb at the ends of a segment.
 
-    Where β ≥ 0, size(c) is c in place of |c|, and negative for a column that would not enter.
+    If only one end is given, return |c| there. With β ≥ 0, size(c) is c in place of |c|, and it is negative
+    for a column that would not enter.
     """
     if len(c) < 2:
         return np.asarray(size(c[0]))
@@ -264,7 +268,7 @@ def _entries(c: FloatArray, lams: FloatArray, size: Callable[[FloatArray], Float
 
 
 def _replay(P: list[int], columns: IndexArray, events: IndexArray) -> list[tuple[int, ...]]:
-    """The active set just below each point, from that above the first and the events."""
+    """Return the active set just below each point, given the set P above the first point and the events."""
     active, below = sorted(P), []
     for event in events.tolist():
         if event > 0:
@@ -275,41 +279,42 @@ def _replay(P: list[int], columns: IndexArray, events: IndexArray) -> list[tuple
     return below
 
 
-def stretches(
+def knot_blocks(
     problem: Problem, S: IndexArray, lam_min: float, limit: int, positive: bool
-) -> Iterator[Stretch]:
-    """The knots from λ*(S) down to lam_min, at most `limit`; fewer if rounding leaves the next undecided.
+) -> Iterator[KnotBlock]:
+    """Yield the knots from λ*(S) down to lam_min, at most `limit`; fewer if rounding leaves one undecided.
 
-    At most once, when the exact method disproves the guess, the path begins anew, with `from_start`.
-    Otherwise λ decreases in each round, since `Homotopy` yields at least one knot or ends.
+    At most once, if the exact method disproves the guess, the path starts again with a block whose
+    `from_start` is set. Otherwise λ decreases in each round, because `Homotopy` yields at least one knot or
+    ends.
     """
     guess, whole, from_start = Guess(problem, S, limit, positive), limit, False
-    count = 1  # knots that `Homotopy` yields before guesses are made again
+    count = 1  # number of knots that `Homotopy` yields before guessing resumes
     fast = guess.sound
     homotopy: Homotopy | None = None
     knots: Iterator[Knot] | None = None
-    last: Stretch | None = None  # the last knot yielded
+    last: KnotBlock | None = None  # the last knot yielded
     while limit > 0:
-        held: Stretch | None = None  # the last knot guessed, yielded when the segment below it is proved
-        for stretch in guess.stretches(lam_min, limit) if fast else ():
-            if last is None and stretch.lams[0] <= lam_min:
+        pending: KnotBlock | None = None  # the last knot guessed, yielded once the segment below is proved
+        for block in guess.blocks(lam_min, limit) if fast else ():
+            if last is None and block.lams[0] <= lam_min:
                 break  # λ* ≤ lam_min
-            for piece in (held, stretch.between(0, len(stretch.lams) - 1)):
-                if piece is not None and len(piece.lams):
-                    last = piece.last()
-                    yield piece
-            limit -= len(stretch.lams)
-            held = stretch.last()
-            if limit == 0 or held.lams[0] <= lam_min:
-                yield held
+            for part in (pending, block.between(0, len(block.lams) - 1)):
+                if part is not None and len(part.lams):
+                    last = part.last()
+                    yield part
+            limit -= len(block.lams)
+            pending = block.last()
+            if limit == 0 or pending.lams[0] <= lam_min:
+                yield pending
                 return
         if homotopy is None:
             homotopy = Homotopy(problem, S, positive)
             if len(homotopy.free) < len(S):
                 guess = Guess(problem, np.array(homotopy.free, np.intp), limit, positive)
-        if held is not None:
+        if pending is not None:
             limit, count = limit + 1, 1
-            knots = _resumed(homotopy, last, held, lam_min)
+            knots = _resume(homotopy, last, pending, lam_min)
             if knots is None:
                 homotopy, limit, fast, from_start = Homotopy(problem, S, positive), whole, False, True
                 knots = homotopy.knots(lam_min)
@@ -319,7 +324,7 @@ def stretches(
             knot = next(knots, None)
             if knot is None:
                 return
-            last = Stretch(np.array([knot.lam]), _ALL, knot.coef[None], [knot.active], from_start)
+            last = KnotBlock(np.array([knot.lam]), _ALL, knot.coef[None], [knot.active], from_start)
             limit, from_start = limit - 1, False
             yield last
             if knot.lam <= lam_min:
@@ -328,12 +333,13 @@ def stretches(
         fast = fast and guess.resume(homotopy.here())
 
 
-def _resumed(
-    homotopy: Homotopy, above: Stretch | None, below: Stretch, lam_min: float
+def _resume(
+    homotopy: Homotopy, above: KnotBlock | None, below: KnotBlock, lam_min: float
 ) -> Iterator[Knot] | None:
-    """The knots below the middle of two knots, or all if `below` is the first; None as by `Homotopy.resume`.
+    """Return the knots below the middle of two knots, or all knots if `above` is None.
 
-    No coefficient changes its sign between the two knots: the signs are those of the sum.
+    It is None if the KKT conditions fail in the middle (`Homotopy.resume`). No coefficient changes its sign
+    between the two knots, so the signs are those of the sum.
     """
     if above is None:
         return homotopy.knots(lam_min)

@@ -1,4 +1,4 @@
-"""The first entry into the LASSO: λ*(S), the tied set T, and A(S), the features that are activated first."""
+"""The first entry into the LASSO: λ*(S), the tied set T, and A(S), the features that become active first."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, IndexArray, Status
 from sparselin.validation import Columns
 
-# Coefficients of a dependence that are smaller, relative to the largest, count as zero. Rounding leaves some
-# κ·eps of a zero, which is less for κ up to 10⁶. Larger, a small coefficient is lost, and with it a
-# condition; smaller, a zero counts as one.
+# Coefficients of a linear dependence count as zero below this share of the largest one. Rounding turns a zero
+# into about κ·eps, which is below the threshold for κ up to 10⁶. If the threshold were larger, small
+# coefficients would be lost, and with them conditions; if it were smaller, zeros would count as coefficients.
 _ZERO = 1e-9
 
 
@@ -30,15 +30,24 @@ def lambda_star(
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """λ*(S) = ‖XᵀP_S^⊥y‖∞, the largest penalty λ below which some feature outside S is active in the LASSO.
+    """Return λ*(S) = ‖XᵀP_S^⊥y‖∞, the least λ at which the LASSO sets all features outside S to zero.
 
-    Equation (4) and Algorithm 3 of *Sequential Attention for Feature Selection*, in the scale of
-    ½‖y − Xβ‖² + λ‖β_{S̄}‖₁: X (n, d), y (n,), λ in the units of ⟨X_i, y⟩. Exactly zero when it is zero to
-    rounding. Parameters as for `first_entry`.
+    Just below λ*(S), some feature outside S is active in min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁; S̄ are the features
+    outside S. This is equation (4) and the λ* of Algorithm 3 of *Sequential Attention for Feature Selection*,
+    except that their objective has no ½, so that their λ is twice this one. λ* has the units of ⟨X_i, y⟩. It
+    is exactly zero if it is zero to rounding.
+
+    Parameters
+    ----------
+    X, y, forced, unpenalized, intercept, standardize, sample_weight : see `first_entry`.
+
+    Returns
+    -------
+    λ*(S), a number.
 
     Raises
     ------
-    TypeError, ValueError : as for `first_entry`.
+    TypeError, ValueError : see `first_entry`.
 
     >>> lambda_star([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], forced=[0])
     1.0
@@ -58,35 +67,44 @@ def first_entry(
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> FirstEntry:
-    """λ*, T, A(S), the direction and the window of the first entry into the LASSO with S unpenalised.
+    """Compute the first entry into the LASSO with S unpenalised: λ*, T, A(S), the direction and the window.
 
-    With r = P_S^⊥y, c = Xᵀr, Z the columns sign(c_i)·P_S^⊥X_i for i ∈ T and H = ZᵀZ, the KKT conditions
-    just below λ* say that β_T = sign(c_T)·(εv) with Hv ≥ 1, v ≥ 0, v ⟂ (Hv − 1), that is, v solves
+    The problem is min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S. Let r = P_S^⊥y be the
+    residual of least squares on S, and c = Xᵀr. All features outside S are zero for λ ≥ λ* = max|c_i|. The
+    features that enter just below λ* form the active set A(S). They belong to the tied set
+    T = {i : |c_i| = λ*}, but A(S) can be smaller than T.
+
+    The direction v says how the tied coefficients leave zero: β_T = sign(c_T)∘(εv) at λ = λ* − ε. Let Z hold
+    the columns sign(c_i)·P_S^⊥X_i for i ∈ T, and let H = ZᵀZ. The KKT conditions just below λ* are Hv ≥ 1,
+    v ≥ 0 and v ⟂ (Hv − 1). So v solves
 
         min_{v ≥ 0} ½vᵀHv − 1ᵀv,
 
-    for every ε up to the first event: the least positive root ε₂ of |c_j − ε⟨X_j, Zv⟩| = λ* − ε over
-    j ∉ T ∪ S and of ε = 2λ*/(1 + (Hv)_j) over j ∈ T∖A. `window_lower` is λ₂ = λ* − ε₂. `proof_lower` is
-    (1 − ε₀)λ*, what the proof of Lemma 3.4 of *Sequential Attention for Feature Selection* (3.5 in its first
-    version) gives:
+    and A(S) is the support of v. This is the solution for every ε up to the first event ε₂: the least
+    positive root of |c_j − ε⟨X_j, Zv⟩| = λ* − ε over j ∉ T ∪ S, and of ε = 2λ*/(1 + (Hv)_j) over j ∈ T∖A(S).
+
+    So exactly A(S) is active in the window (λ₂, λ*), where λ₂ = λ* − ε₂ is `window_lower`. The proof of
+    Lemma 3.4 of *Sequential Attention for Feature Selection* (3.5 in its first version) gives a window that
+    is at most as wide. It begins at λ₀ = (1 − ε₀)λ*, which is `proof_lower`, where
 
         ε₀ = min{(λ* − |c_i|)/(λ* + ‖X_i‖‖r‖) over i ∉ T ∪ S,  2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T,  1}.
 
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
-    forced : S, by index or name; `unpenalized` is another name for it.
-    intercept, standardize : an unpenalised intercept; columns divided by their standard deviations, so that
-        λ is a penalty on the coefficients of these (`Problem`).
+    forced : S, by index or name. `unpenalized` is another name for this argument.
+    intercept, standardize : fit an unpenalised intercept; divide columns by their standard deviations, so
+        that λ penalises the coefficients of the scaled columns (see `Problem`).
     sample_weight : (n,) weights of the squared residuals.
 
     Returns
     -------
-    FirstEntry. Where v is not unique (duplicated columns) the one of largest support.
+    FirstEntry, with the quantities above. If v is not unique, for example because columns are duplicated, the
+    one of largest support is returned.
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), bad `forced`.
+    TypeError, ValueError : invalid data (see `Problem`) or invalid `forced`.
 
     >>> entry = first_entry([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], [2.0, 1.0], forced=[2])
     >>> entry.lam_star, entry.tied, entry.active, entry.signs.tolist()
@@ -97,7 +115,7 @@ def first_entry(
 
 
 def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
-    """Follow the homotopy from its first knot to the second, and return the first entry."""
+    """Return the first entry, following the homotopy from its first knot to the second."""
     if homotopy.lam > 0:
         homotopy.tie_products()
     lam, c, T = homotopy.lam, homotopy.c, homotopy.tied
@@ -107,11 +125,11 @@ def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
         return FirstEntry(0.0, (), (), none, none, 0.0, 0.0, norm, homotopy.ending(), problem.names)
     signs = np.sign(c[T])
     homotopy.enter()
-    v = _direction_of_largest_support(homotopy, T, signs)
+    v = _direction(homotopy, T, signs)
     sound = homotopy.sound and v is not None
     homotopy.advance(0.0)
     lower = homotopy.lam
-    sound = sound and lower < lam and homotopy.optimal((lam + lower) / 2)
+    sound = sound and lower < lam and homotopy.is_optimal((lam + lower) / 2)
     v = np.zeros(len(T)) if v is None else v
     return FirstEntry(
         lam_star=lam,
@@ -120,7 +138,7 @@ def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
         signs=signs.astype(problem.dtype),
         direction=v.astype(problem.dtype),
         window_lower=lower,
-        # λ₂ ≤ λ₀ but for rounding
+        # λ₂ ≤ λ₀ up to rounding
         proof_lower=max(lower, _proof_lower(problem, c, T, homotopy.unpenalized, lam, norm)),
         residual_norm=norm,
         status=Status.COMPLETED if sound else Status.BEYOND_PRECISION,
@@ -128,12 +146,12 @@ def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
     )
 
 
-def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArray | None:
-    """v (|T|,) of the homotopy, or where v is not unique a v of largest support.
+def _direction(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArray | None:
+    """Return v (|T|,): that of the homotopy, or one of largest support if v is not unique.
 
-    All solutions have the same Zv = u. If g_i = ⟨z_i, u⟩ > 1, then v_i = 0 in all of them, so only
-    J = {i : g_i = 1} matters, and v is unique if Z_J has independent columns. Else each dependent
-    z_j = Σ_i b_i·z_i gives a direction e_j − b along which Zv is constant. None if rounding leaves
+    All solutions have the same Zv = u. If g_i = ⟨z_i, u⟩ > 1, then v_i = 0 in all of them. So only
+    J = {i : g_i = 1} matters, and v is unique if Z_J has independent columns. Otherwise each dependent
+    z_j = Σ_i b_i·z_i gives a direction e_j − b along which Zv is constant. Returns None if rounding leaves
     the support undecided.
     """
     qr, place = homotopy.qr, {int(j): i for i, j in enumerate(T)}
@@ -141,7 +159,7 @@ def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: Floa
     v = np.zeros(len(T))
     for j in homotopy.active():
         v[place[j]] = max(signs[place[j]] * slope[j], 0.0)
-    tight = homotopy.tight()
+    tight = homotopy.tight_columns()
     entered = homotopy.active()
     dependent = [int(j) for j in tight if not qr.append(int(j))]
     if dependent:
@@ -163,13 +181,13 @@ def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: Floa
 
 
 def _largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:
-    """Of the vectors v + Nq ≥ 0 one of largest support (it contains the support of every other).
+    """Return the vector v + Nq ≥ 0 of largest support; its support contains that of every other one.
 
-    None if rounding leaves the support undecided.
+    Returns None if rounding leaves the support undecided.
 
-    The linear program max Σt over θ ≥ 0, q and 0 ≤ t ≤ 1 with t ≤ θv + Nq has t_i = 1 exactly where some
-    solution is positive, else t_i = 0 (Freund, Roundy and Todd, 1985). It is solved in float64 to about
-    1e-7; then least squares makes v + Nq zero where t is.
+    The linear program max Σt over θ ≥ 0, q and 0 ≤ t ≤ 1 with t ≤ θv + Nq has t_i = 1 where some solution is
+    positive, else t_i = 0 (Freund, Roundy and Todd, 1985). It is solved in float64 to about 1e-7. Then a
+    least squares correction makes v + Nq zero where t is zero.
     """
     from scipy.optimize import linprog
 
@@ -196,9 +214,9 @@ def _largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:
 def _proof_lower(
     problem: Problem, c: FloatArray, T: IndexArray, S: IndexArray, lam: float, residual_norm: float
 ) -> float:
-    """λ₀ = (1 − ε₀)λ* (see `first_entry`), with ‖X_i − mean_i‖ for ‖X_i‖ where there is an intercept."""
+    """Return λ₀ = (1 − ε₀)λ* of `first_entry`; with an intercept, ‖X_i‖ is that of the centred column."""
     norms, ones = problem.column_norms.astype(np.float64), problem.design.ones
-    if ones is not None:  # Pythagoras, with an upper bound on its rounding error
+    if ones is not None:  # by Pythagoras, plus an upper bound on its rounding error
         mean = problem.correlate(ones).astype(np.float64) ** 2 / float(ones @ ones)
         norms = np.sqrt(np.maximum(norms**2 - mean, 0) + problem.rounding() * norms**2)
     speed = lam + norms * residual_norm  # |c_j(λ) − c_j| + ελ* ≤ ε·speed at λ = (1 − ε)λ*

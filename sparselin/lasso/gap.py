@@ -1,4 +1,4 @@
-"""Duality gaps of the LASSO, computed from X, y, S and β alone, without the solver that found β."""
+"""Duality gaps of the LASSO, computed only from X, y, S and β, without the solver that found β."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class DualityGap:
 
     Attributes
     ----------
-    gap : P(β) − D(u) ≥ 0 plus a bound on its rounding error; P(β) − min P and ½‖u − u*‖² are at most that.
-    u : (n,) with X_Sᵀu = 0 and ‖Xᵀu‖∞ ≤ λ.
+    gap : P(β) − D(u) ≥ 0 plus a bound on its rounding error. It bounds P(β) − min P and ½‖u − u*‖².
+    u : (n,) the dual point, with X_Sᵀu = 0 and ‖Xᵀu‖∞ ≤ λ.
     correlation : (d,) Xᵀu.
     error : (d,) a bound on the rounding error of `correlation`.
     """
@@ -41,15 +41,16 @@ def lasso_gap(
     basis: FloatArray,
     column_norms: FloatArray,
 ) -> DualityGap:
-    """The duality gap of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ at β = coef, given an orthonormal basis of colspan(X_S).
+    """Return the duality gap of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ at β = coef.
 
-    The dual point is the residual r = y − Xβ projected off X_S and scaled into ‖Xᵀu‖∞ ≤ λ. From
-    P(β) = ½‖r‖² + λ‖β_{S̄}‖₁ and D(u) = ½‖y‖² − ½‖y − u‖²,
+    The dual point u is the residual r = y − Xβ, projected off X_S by an orthonormal `basis` of its column
+    space and scaled into ‖Xᵀu‖∞ ≤ λ. From P(β) = ½‖r‖² + λ‖β_{S̄}‖₁ and D(u) = ½‖y‖² − ½‖y − u‖²,
 
         P(β) − D(u) = ½‖r − u‖² + Σ_{j ∉ S} (λ|β_j| − β_j⟨X_j, u⟩) − Σ_{j ∈ S} β_j⟨X_j, u⟩,
 
-    a sum of nonnegative terms (the last is zero), so that gaps far below eps‖y‖² are computed without
-    cancellation. A bound on the rounding error is added: Σ|β_j| times that of ⟨X_j, u⟩, 4√n·eps·‖X_j‖‖u‖.
+    a sum of nonnegative terms (the last one is zero). So gaps far below eps‖y‖² are computed without
+    cancellation. A bound on the rounding error is added: the sum of |β_j| times the error of ⟨X_j, u⟩, which
+    is 4√n·eps·‖X_j‖‖u‖.
     """
     residual = y - X @ coef
     u = project_off(basis, residual)
@@ -65,7 +66,7 @@ def gap_at(
     lam: float,
     column_norms: FloatArray,
 ) -> DualityGap:
-    """The gap of `lasso_gap` from the residual at coef, a u with X_Sᵀu = 0 to rounding, and Xᵀu."""
+    """Return the gap of `lasso_gap`, given the residual at coef, a u with X_Sᵀu = 0 to rounding, and Xᵀu."""
     correlation = correlation.copy()
     correlation[S] = 0
     steepest = float(np.abs(correlation).max(initial=0))
@@ -82,18 +83,18 @@ def gap_at(
 def gap_of(
     problem: Problem, S: IndexArray, coef: FloatArray, lam: float, y: FloatArray | None = None
 ) -> float:
-    """The gap of `lasso_gap` for a `Problem`, or with another y."""
+    """Return the gap of `lasso_gap` for a `Problem`, with another y if one is given."""
     residual = (problem.y if y is None else y) - problem.predict(coef)
     u = project_off(orthonormal_basis(problem.columns(S)), residual)
     return gap_at(residual, u, problem.correlate(u), S, coef, lam, problem.column_norms).gap
 
 
 def proved_zero(column_norms: FloatArray, dual: DualityGap, lam: float) -> np.ndarray:
-    """(d,) bool: β_j = 0 in every solution, by the gap-safe test |⟨X_j, u⟩| + ‖X_j‖√(2·gap) < λ.
+    """Return, as booleans (d,), which β_j are proved zero in every solution by the gap-safe test.
 
-    The optimal u* is within √(2·gap) of u (the dual is 1-strongly concave), and β_j = 0 wherever
-    |⟨X_j, u*⟩| < λ (Ndiaye, Fercoq, Gramfort and Salmon, 2017). The rounding error of ⟨X_j, u⟩ is added.
-    Entries for j ∈ S have no meaning.
+    The test is |⟨X_j, u⟩| + ‖X_j‖√(2·gap) < λ. It is valid because the optimal u* is within √(2·gap) of u
+    (the dual is 1-strongly concave), and β_j = 0 if |⟨X_j, u*⟩| < λ (Ndiaye, Fercoq, Gramfort and Salmon,
+    2017). The rounding error of ⟨X_j, u⟩ is added. Entries for j ∈ S have no meaning.
     """
     radius = math.sqrt(2 * dual.gap)
     return np.asarray(np.abs(dual.correlation) + dual.error + column_norms * radius < lam)

@@ -1,22 +1,22 @@
-"""LassoNet's proximal operators: a linear weight that is soft-thresholded, and nonlinear ones that it bounds.
+"""LassoNet's proximal operators, which shrink a linear weight and the first-layer weights that it bounds.
 
 For one feature with linear weights v ∈ ℝᵖ and first-layer weights u ∈ ℝᴷ the problem is
 
     minimise  ½‖v − b‖² + ½‖u − z‖² + λ‖b‖   subject to  ‖z‖∞ ≤ M‖b‖.        (p = 1: (3), else (4))
 
-It is not convex, but given t = ‖b‖ the best z is sign(u)·min(|u|, Mt), the best b is t·v/‖v‖ (any b of that
-length if v = 0), and the remaining function of t, up to a constant,
+It is not convex. But given t = ‖b‖, the best z is sign(u)·min(|u|, Mt), and the best b is t·v/‖v‖ (any b of
+that length if v = 0). Up to a constant, the remaining function of t,
 
     φ(t) = ½(‖v‖ − t)² + λt + ½Σ_k (|u_k| − Mt)₊²,    φ'(t) = t − (‖v‖ − λ) − M·Σ_k (|u_k| − Mt)₊,
 
-is strictly convex on t ≥ 0. Its minimiser t* is 0 if ‖v‖ + M‖u‖₁ ≤ λ, and else the zero of φ'. With the
-|u_k| in decreasing order, S_m the sum of the first m and t_m = (‖v‖ − λ + M·S_m)/(1 + mM²), that is
+is strictly convex on t ≥ 0. Its minimiser t* is 0 if ‖v‖ + M‖u‖₁ ≤ λ, and otherwise the zero of φ'. Sort the
+|u_k| in decreasing order, and let S_m be the sum of the first m and t_m = (‖v‖ − λ + M·S_m)/(1 + mM²). Then
 
-    t* = max(0, t_0, …, t_K),
+    t* = max(0, t_0, …, t_K).
 
-for Σ_k (|u_k| − Mt)₊ ≥ S_m − mMt with equality if exactly the first m of |u_k| exceed Mt: φ'(t*) = 0 gives
-(1 + mM²)t* ≥ ‖v‖ − λ + M·S_m for all m, with equality for one. M·t_m is w_m of the paper's Algorithms 2
-and 4. The minimiser is unique unless v = 0 and t* > 0.
+Proof: Σ_k (|u_k| − Mt)₊ ≥ S_m − mMt, with equality if exactly the first m of the |u_k| exceed Mt. So φ'(t*) =
+0 gives (1 + mM²)t* ≥ ‖v‖ − λ + M·S_m for all m, with equality for one m. M·t_m is w_m of the paper's
+Algorithms 2 and 4. The minimiser is unique unless v = 0 and t* > 0.
 """
 
 from __future__ import annotations
@@ -34,97 +34,113 @@ from sparselin.validation import check_finite, check_level, to_array, to_numeric
 
 
 def hier_prox(theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> HierarchicalProx:
-    """For each feature j the b, z that minimise ½(theta_j − b)² + ½‖W_j − z‖² + λ|b| over ‖z‖∞ ≤ M|b|.
+    """Apply LassoNet's proximal operator Hier-Prox to the weights of each feature.
 
-    Problem (3) of *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), which its
-    Algorithm 2, Hier-Prox, solves (but not where theta_j = 0 or M = 0):
+    For the linear weight theta_j and the first-layer weights W_j of feature j, the operator returns the b and
+    z that solve
+
+        minimise  ½(theta_j − b)² + ½‖W_j − z‖² + λ|b|   subject to  ‖z‖∞ ≤ M|b|.
+
+    This is problem (3) of *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021). Let
+    |W_(j,1)| ≥ |W_(j,2)| ≥ … be the sorted entries of row j. The solution is
 
         |b| = max(0, max_{0≤m≤K} (|theta_j| − λ + M·(|W_(j,1)| + … + |W_(j,m)|))/(1 + mM²)),
-        b = sign(theta_j)·|b|,    z = sign(W_j)·min(|W_j|, M|b|),
+        b = sign(theta_j)·|b|,    z = sign(W_j)·min(|W_j|, M|b|).
 
-    |W_(j,1)| ≥ |W_(j,2)| ≥ … being the entries of row j. Both signs of b are optimal where theta_j = 0; b ≥ 0
-    is returned. M = 0 gives soft-thresholding and W = 0. As M → ∞ the limit is soft-thresholding with W
-    unchanged; if |theta_j| ≤ λ and W_j ≠ 0, that is feasible for no M: there is no minimiser for M = ∞.
+    The paper's Algorithm 2, Hier-Prox, computes it unless theta_j = 0 or M = 0. If theta_j = 0, both signs of
+    b are optimal, and b ≥ 0 is returned. M = 0 gives soft-thresholding of theta and W = 0. As M → ∞, the
+    limit is soft-thresholding of theta with W unchanged. If |theta_j| ≤ λ and W_j ≠ 0, that limit is not
+    feasible for any M, so the problem with M = ∞ has no minimiser.
 
-    On features with theta_j ≥ 0 the operator is firmly nonexpansive (there it is the proximal operator of a
-    convex function), and so on those with theta_j < 0; between the signs it jumps where λ < M‖W_j‖₁. It costs
-    O(dK log K) at worst, and a few passes over W where few entries are clipped.
+    On features with theta_j ≥ 0 the operator is firmly nonexpansive, because there it is the proximal
+    operator of a convex function. The same holds on features with theta_j < 0. Between the two signs it jumps
+    if λ < M‖W_j‖₁. The cost is O(dK log K) at worst, and a few passes over W if few entries are clipped.
 
     Parameters
     ----------
-    theta : (d,) linear weights. float32 theta and W give float32, all else float64.
-    W : (d, K) first-layer weights, K ≥ 0, a **row** per feature (the transpose of `torch.nn.Linear.weight`).
-    lam : λ ≥ 0, times the step size within a proximal gradient method.
-    M : ≥ 0 and finite, the hierarchy coefficient; for float32 it is rounded down to float32.
+    theta : (d,) linear weights. If theta and W are float32, so is the result; otherwise it is float64.
+    W : (d, K) first-layer weights, K ≥ 0, one **row** per feature (the transpose of
+        `torch.nn.Linear.weight`).
+    lam : λ ≥ 0. Within a proximal gradient method, pass λ times the step size.
+    M : the hierarchy coefficient, ≥ 0 and finite; for float32 data it is rounded down to float32.
 
     Returns
     -------
-    `HierarchicalProx`. |W| ≤ M|theta| holds exactly, as real numbers and as floats. |b| is right to a few eps
-    of (|theta_j| + λ + M·S_m)/(1 + mM²) (below the range of normal floats, to their spacing), and z follows.
-    Scaling theta, W and λ by a power of two, or reordering W_j, changes no bit otherwise.
+    `HierarchicalProx`. |W| ≤ M|theta| holds exactly, as real numbers and as floats. The error of |b| is a few
+    eps of (|theta_j| + λ + M·S_m)/(1 + mM²), where m attains the maximum above and S_m is the sum of the m
+    largest |W_jk|; subnormal |b| are accurate to their spacing. Except for subnormal numbers, no bit changes
+    when theta, W and λ are scaled by a power of two, or when the entries of W_j are reordered.
 
     Raises
     ------
     TypeError : an argument is not numeric (complex, strings, objects).
-    ValueError : wrong shapes, NaN, infinity (M too), negative lam or M, or a |b| beyond the float range.
+    ValueError : wrong shapes, NaN or infinity (also for M), negative lam or M, or a |b| beyond the range of
+        floats.
 
     >>> step = hier_prox([3.0, 0.5], [[4.0, 1.0], [-0.25, 0.25]], lam=1.0, M=1.0)
     >>> step.theta, step.W, step.active, step.n_clipped
     (array([3., 0.]), array([[3., 1.],
            [0., 0.]]), array([0]), array([1, 2]))
     """
-    v, w, lam, M = _checked(theta, W, "theta", 1, lam, M)
+    v, w, lam, M = _check(theta, W, "theta", 1, lam, M)
     b = v[:, None]
     n_clipped = _shrink(b, w, lam, M, 0.0)
     return HierarchicalProx(theta=v, W=w, active=np.flatnonzero(v), n_clipped=n_clipped)
 
 
 def group_hier_prox(Theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> HierarchicalProx:
-    """For each feature j the b, z that minimise ½‖Theta_j − b‖² + ½‖W_j − z‖² + λ‖b‖ over ‖z‖∞ ≤ M‖b‖.
+    """Apply LassoNet's proximal operator Group-Hier-Prox to the weights of each feature.
 
-    Problem (4) of *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), which its
-    Algorithm 4, Group-Hier-Prox, solves (but not where Theta_j = 0 or M = 0). It is `hier_prox` with
-    ‖Theta_j‖ = ‖Theta_j‖₂ for |theta_j|, and b = ‖b‖·Theta_j/‖Theta_j‖. Where Theta_j = 0 every direction is
-    optimal; that of the first coordinate is returned. One column (p = 1) gives the same bits as `hier_prox`.
+    It is `hier_prox` for several outputs: feature j has a vector of linear weights, Theta_j. The operator
+    returns the b and z that solve
+
+        minimise  ½‖Theta_j − b‖² + ½‖W_j − z‖² + λ‖b‖   subject to  ‖z‖∞ ≤ M‖b‖.
+
+    This is problem (4) of *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021). The
+    solution is that of `hier_prox` with ‖Theta_j‖₂ in place of |theta_j|, and b = ‖b‖·Theta_j/‖Theta_j‖. The
+    paper's Algorithm 4, Group-Hier-Prox, computes it unless Theta_j = 0 or M = 0. If Theta_j = 0, every
+    direction of b is optimal, and that of the first coordinate is returned. One column (p = 1) gives the same
+    bits as `hier_prox`.
 
     The operator commutes with rotations of Theta_j ≠ 0. It is firmly nonexpansive along a ray, but not from
-    one direction to another: where λ < M‖W_j‖₁ it jumps at Theta_j = 0.
+    one direction to another: if λ < M‖W_j‖₁, it jumps at Theta_j = 0.
 
     Parameters
     ----------
     Theta : (d, p) linear weights, p ≥ 1, one row per feature and one column per output.
-    W, lam, M : as for `hier_prox`.
+    W, lam, M : see `hier_prox`.
 
     Returns
     -------
-    `HierarchicalProx`. ‖W_j‖∞ ≤ M‖theta_j‖ exactly, and also for the norm as floating point may evaluate it,
-    in any order: clips are at (1 − (p + 6)·eps/2)·M‖theta_j‖ for p > 1. The rest as for `hier_prox`.
+    `HierarchicalProx`. ‖W_j‖∞ ≤ M‖theta_j‖ holds exactly, and also for the norm as floating point may
+    evaluate it, in any order: for p > 1 entries are clipped at (1 − (p + 6)·eps/2)·M‖theta_j‖. The accuracy
+    is that of `hier_prox`.
 
     Raises
     ------
-    TypeError, ValueError : as for `hier_prox`.
+    TypeError, ValueError : see `hier_prox`.
 
     >>> step = group_hier_prox([[3.0, 4.0]], [[10.0, -2.0]], lam=1.0, M=1.0)
     >>> step.theta.round(12), step.W.round(12)
     (array([[4.2, 5.6]]), array([[ 7., -2.]]))
     """
-    b, w, lam, M = _checked(Theta, W, "Theta", 2, lam, M)
+    b, w, lam, M = _check(Theta, W, "Theta", 2, lam, M)
     n_clipped = _shrink(b, w, lam, M, norm_slack(b.shape[1], b.dtype))
     return HierarchicalProx(theta=b, W=w, active=np.flatnonzero(b.any(axis=1)), n_clipped=n_clipped)
 
 
-def _checked(
+def _check(
     theta: Any, W: Any, name: str, ndim: int, lam: float, M: float
 ) -> tuple[FloatArray, FloatArray, float, float]:
-    """Copies in C order and of one dtype; λ; and M rounded down to that dtype."""
-    for value, what in ((theta, name), (W, "W")):
+    """Check the arguments; return copies in C order and of one dtype, λ, and M rounded down to that dtype."""
+    for value, label in ((theta, name), (W, "W")):
         if hasattr(value, "toarray"):
-            raise TypeError(f"{what} must be dense; got {type(value).__name__}: pass {what}.toarray()")
+            raise TypeError(f"{label} must be dense; got {type(value).__name__}: pass {label}.toarray()")
     v: FloatArray = to_numeric(to_array(theta, name), name)
     w: FloatArray = to_numeric(to_array(W, "W"), "W")
     if v.ndim != ndim or (ndim == 2 and v.shape[1] == 0):
-        expected = "(d,), one entry a feature" if ndim == 1 else "(d, p) with p ≥ 1, one row a feature"
-        other = "; group_hier_prox takes one row a feature" if ndim == 1 and v.ndim == 2 else ""
+        expected = "(d,), one entry per feature" if ndim == 1 else "(d, p) with p ≥ 1, one row per feature"
+        other = "; group_hier_prox takes one row per feature" if ndim == 1 and v.ndim == 2 else ""
         raise ValueError(f"{name} must have shape {expected}; got shape {v.shape}{other}")
     if w.ndim != 2 or len(w) != len(v):
         hint = "; rows are features, so pass W.T" if w.ndim == 2 and w.shape[1] == len(v) else ""
@@ -135,11 +151,11 @@ def _checked(
     check_finite(w, "W")
     dtype = np.result_type(v.dtype, w.dtype)
     lam, M = check_level(lam, "lam"), check_level(M, "M")
-    return np.array(v, dtype, order="C"), np.array(w, dtype, order="C"), lam, rounded_down(M, dtype)
+    return np.array(v, dtype, order="C"), np.array(w, dtype, order="C"), lam, round_down(M, dtype)
 
 
-def rounded_down(M: float, dtype: np.dtype[Any]) -> float:
-    """The largest number of this dtype that is at most M ≥ 0."""
+def round_down(M: float, dtype: np.dtype[Any]) -> float:
+    """Return the largest number of this dtype that is at most M ≥ 0."""
     with np.errstate(over="ignore"):
         rounded = dtype.type(M)
     if float(rounded) > M:
@@ -148,20 +164,21 @@ def rounded_down(M: float, dtype: np.dtype[Any]) -> float:
 
 
 def norm_slack(p: int, dtype: np.dtype[Any]) -> float:
-    """By how much, relatively, W is kept below M‖b‖ for b ∈ ℝᵖ, whichever way the norm is evaluated.
+    """Return the relative margin by which W is kept below M‖b‖, b ∈ ℝᵖ, however the norm is evaluated.
 
-    Ours and another evaluation of the norm may each be off by (p + 3)/2 halves of an eps, M‖b‖ by two more.
+    Two evaluations of the norm, this one and another, may each have an error of (p + 3)/2 times eps/2, and
+    the product M‖b‖ adds two more halves of eps.
     """
     return (p + 6) * eps_of(dtype) / 2 if p > 1 else 0.0
 
 
 def shrink_in_place(b: FloatArray, w: FloatArray, lam: float, M: float) -> None:
-    """`group_hier_prox` for b (G, p) and w (G, K), overwritten; nothing is checked but overflow."""
-    _shrink(b, w, lam, rounded_down(M, b.dtype), norm_slack(b.shape[1], b.dtype))
+    """Apply `group_hier_prox` to b (G, p) and w (G, K), overwriting them; only overflow is checked."""
+    _shrink(b, w, lam, round_down(M, b.dtype), norm_slack(b.shape[1], b.dtype))
 
 
 def _shrink(b: FloatArray, w: FloatArray, lam: float, M: float, slack: float) -> IndexArray:
-    """Overwrite b (d, p) and w (d, K) with the minimisers; return how many entries of each row it lowered."""
+    """Overwrite b (d, p) and w (d, K) with the minimisers; return the number of clipped entries per row."""
     n_clipped = np.zeros(len(w), np.intp)
     with workers(60.0 * (w.size + b.size)) as count:
         spread(lambda start, stop: shrink(b, w, lam, M, slack, n_clipped, start, stop), len(w), count)
@@ -169,6 +186,6 @@ def _shrink(b: FloatArray, w: FloatArray, lam: float, M: float, slack: float) ->
     if not finite.all():
         raise ValueError(
             f"theta, W and M must keep ‖b‖ within the range of {b.dtype}; it overflows for feature "
-            f"{int(np.argmin(finite))}. Scale theta, W and lam by a power of two."
+            f"{int(np.argmin(finite))}. Scale theta, W and lam down by a power of two."
         )
     return n_clipped

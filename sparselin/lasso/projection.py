@@ -25,31 +25,35 @@ def project_dual(
     forced: Columns = (),
     unpenalized: Columns | None = None,
 ) -> DualProjection:
-    """The projection u of v onto C_λ ∩ colspan(X_S)^⊥, C_λ = {u : ‖Xᵀu‖∞ ≤ λ}.
+    """Project a point v onto the dual polytope of the LASSO.
 
-    This is the dual of the LASSO, equation (11) of *Sequential Attention for Feature Selection*: with
-    β a solution of min ½‖v − Xβ‖² + λ‖β_{S̄}‖₁,
+    The projection u is the point nearest to v in {u : ‖Xᵀu‖∞ ≤ λ, X_Sᵀu = 0}. It solves the dual of the LASSO
+    with response v, equation (11) of *Sequential Attention for Feature Selection*: if β minimises
+    ½‖v − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S, then
 
         u = v − Xβ.
 
-    It is found by the homotopy from λ*(S) down to λ, a finite method. Unless the status is BEYOND_PRECISION,
-    the error is at most max(1e-12, 100·eps·κ)·‖v‖ in float64, κ the largest condition number of independent
-    unit columns of S and of the faces that u is on to rounding (at a knot also of features with β_j = 0).
+    The homotopy from λ*(S) down to λ finds it in finitely many steps. Unless the status is BEYOND_PRECISION,
+    the error of u is at most max(1e-12, 100·eps·κ)·‖v‖ in float64. Here κ is the largest condition number of
+    independent unit columns among those of S and of the faces that contain u to rounding (at a knot, also of
+    features with β_j = 0).
 
     Parameters
     ----------
-    X : design (n, d), dense, sparse or a frame. Not a Problem: u lives in sample space.
+    X : design (n, d), dense, sparse or a frame. A Problem is not accepted, because u is a point in the space
+        of the samples.
     v : (n,) the point to project.
-    lam : λ ≥ 0; at zero u is the residual of least squares on all columns.
-    forced : S, the columns to which u is orthogonal, by index or name; `unpenalized` is another name for it.
+    lam : λ ≥ 0. For λ = 0, u is the residual of least squares on all columns.
+    forced : S, the columns to which u is orthogonal, by index or name. `unpenalized` is another name for this
+        argument.
 
     Returns
     -------
-    DualProjection.
+    DualProjection, with the projection u, the LASSO solution β, its active features and its duality gap.
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), lam < 0, bad `forced`, or a Problem for X.
+    TypeError, ValueError : invalid data (see `Problem`), lam < 0, invalid `forced`, or a Problem for X.
 
     >>> projection = project_dual([[1.0, 0.0], [0.0, 1.0]], [3.0, 0.5], 1.0)
     >>> projection.u.tolist(), projection.coef.tolist(), projection.active
@@ -57,13 +61,13 @@ def project_dual(
     """
     if isinstance(X, Problem):
         raise TypeError(
-            "project_dual needs the design X itself: "
-            "a Problem may be weighted, or known only by its Gram matrix"
+            "X must be the design itself, in project_dual; got a Problem, which may be weighted, or known "
+            "only by its Gram matrix"
         )
     problem = Problem(X, v)
     S = problem.unpenalized(forced, unpenalized)
     lam = check_level(lam, "lam")
-    with workers(math.inf):  # limits BLAS to one thread: it would wake others for each of many small products
+    with workers(math.inf):  # limit BLAS to one thread: it would wake others for each of many small products
         solution = solution_at(problem, S, lam)
         if solution is None:
             return _by_homotopy(problem, S, lam)
@@ -75,6 +79,7 @@ def project_dual(
 
 
 def _by_homotopy(problem: Problem, S: IndexArray, lam: float) -> DualProjection:
+    """Return the projection by `Homotopy`, which also decides ties."""
     homotopy = Homotopy(problem, S)
     above = lam >= homotopy.lam
     if not above:
@@ -94,6 +99,5 @@ def _by_homotopy(problem: Problem, S: IndexArray, lam: float) -> DualProjection:
 
 
 def _active(coef: FloatArray, S: IndexArray) -> tuple[int, ...]:
-    off = coef.copy()
-    off[S] = 0
-    return tuple(np.flatnonzero(off).tolist())
+    """Return the features outside S with a nonzero coefficient."""
+    return tuple(np.setdiff1d(np.flatnonzero(coef), S).tolist())

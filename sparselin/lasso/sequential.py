@@ -1,4 +1,4 @@
-"""Sequential LASSO: the next feature is the first to enter the LASSO with S unpenalised; and its windows."""
+"""Sequential LASSO, which selects the feature that enters the LASSO first, and the windows of its steps."""
 
 from __future__ import annotations
 
@@ -36,27 +36,32 @@ def sequential_lasso(
 ) -> SelectionPath:
     """Select k features by Sequential LASSO.
 
-    With β(λ, S) the solution of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ and λ*(S) = sup{λ > 0 : β(λ, S)_{S̄} ≠ 0}, each
-    step adds to S a member of A(S) = lim_{ε→0} {i ∉ S : β(λ* − ε, S)_i ≠ 0} (Algorithm 3 of *Sequential
-    Attention for Feature Selection*, after Luo and Chen, 2014): here the lowest index of A(S). By Theorem
-    3.3 there, A(S) ⊆ T = argmax_i |⟨X_i, P_S^⊥y⟩|, so that OMP could make the same choice.
+    Let S be the features selected so far. Sequential LASSO solves the LASSO in which S is not penalised,
+    min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ (S̄ are the other features), and selects a feature that enters first as λ
+    decreases. With β(λ, S) the solution and λ*(S) = sup{λ > 0 : β(λ, S)_{S̄} ≠ 0}, these features are
+
+        A(S) = lim_{ε→0} {i ∉ S : β(λ* − ε, S)_i ≠ 0}.
+
+    Each step adds the lowest index of A(S) to S (Algorithm 3 of *Sequential Attention for Feature Selection*,
+    after Luo and Chen, 2014). By Theorem 3.3 of that paper, A(S) ⊆ T = argmax_i |⟨X_i, P_S^⊥y⟩|, so OMP could
+    make the same choice.
 
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
-    k : features to select, 1 ≤ k ≤ d, `forced` ones included.
-    method : "lasso" follows the definition: it checks the KKT conditions of the first segment of the homotopy
-        at each S; "omp" assumes Theorem 3.3: it takes T from the correlations and solves for A(S) only in a
-        tie.
-    forced, intercept, standardize, sample_weight, callback : as for `omp`.
+    k : number of features to select, 1 ≤ k ≤ d, including the `forced` ones.
+    method : "lasso" follows the definition: at each S it checks the KKT conditions on the first segment of
+        the homotopy. "omp" assumes Theorem 3.3: it takes T from the correlations and solves for A(S) only in
+        a tie.
+    forced, intercept, standardize, sample_weight, callback : see `omp`.
 
     Returns
     -------
-    SelectionPath with A(S) of each step in `active_sets`.
+    SelectionPath, with A(S) of each step in `active_sets`.
 
     Raises
     ------
-    TypeError, ValueError : as for `omp`, and for an unknown method.
+    TypeError, ValueError : see `omp`; also for an unknown method.
 
     >>> import numpy as np
     >>> X = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])
@@ -64,7 +69,7 @@ def sequential_lasso(
     >>> path.support.tolist(), path.active_sets
     ([1, 0], ((1,), (0,)))
     """
-    rules = {"lasso": first_to_enter, "omp": first_to_enter_of_the_tied}
+    rules = {"lasso": first_to_enter, "omp": first_to_enter_by_correlation}
     if method not in list(rules):
         raise ValueError(f"method must be one of {sorted(rules)}; got {method!r}")
     problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
@@ -73,12 +78,12 @@ def sequential_lasso(
 
 
 def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: int) -> int:
-    """How many of the last p picks, with W = QᵀX (p, d), are verified to enter the LASSO first and alone.
+    """Return how many of the last p picks are verified to enter the LASSO first and alone; W = QᵀX (p, d).
 
-    For T = {i}, X_{S∪i} = QR, z = Qᵀy and s = sign ⟨X_i, r⟩, the v of `first_entry` is 1/ρ², and the first
-    segment of the homotopy is β(λ* − ε) = R⁻¹(z_S, sε/ρ) on S ∪ i. In the middle of the window its KKT
-    conditions are checked on all columns, from the residuals y − Xβ of all picks in one product. A pick from
-    a tie, |T| > 1, was checked by `first_to_enter`.
+    Let T = {i}, X_{S∪i} = QR, z = Qᵀy and s = sign ⟨X_i, r⟩. Then v of `first_entry` is 1/ρ², and the first
+    segment of the homotopy is β(λ* − ε) = R⁻¹(z_S, sε/ρ) on S ∪ i. Its KKT conditions are checked on all
+    columns in the middle of the window; one product with the residuals y − Xβ serves all picks. A pick from a
+    tie, |T| > 1, has been checked by `first_to_enter`.
     """
     problem, qr, picks = selection.problem, selection.qr, selection.picks
     p, t, m = len(W), qr.size, len(picks) - len(W)
@@ -105,7 +110,7 @@ def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: in
 
 
 def first_to_enter(selection: Selection) -> Pick | Status:
-    """The lowest index of A(S), A(S) found by the homotopy."""
+    """Return the lowest index of A(S), which the homotopy finds."""
     homotopy = homotopy_at(selection)
     c = homotopy.c
     entry = entry_of(selection.problem, homotopy)
@@ -116,13 +121,13 @@ def first_to_enter(selection: Selection) -> Pick | Status:
 
 
 def homotopy_at(selection: Selection) -> Homotopy:
-    """The homotopy at λ*(S), which begins with the factorisation of the selection."""
+    """Return the homotopy at λ*(S), which reuses the factorisation of the selection."""
     S = np.array(selection.support, np.intp)
     return Homotopy(selection.problem, S, qr=selection.double_qr())
 
 
-def first_to_enter_of_the_tied(selection: Selection) -> Pick | Status:
-    """The same, assuming Theorem 3.3, A(S) ⊆ T: when |T| = 1 there is nothing to solve."""
+def first_to_enter_by_correlation(selection: Selection) -> Pick | Status:
+    """Return the lowest index of A(S), assuming Theorem 3.3, A(S) ⊆ T: if |T| = 1, it is that of T."""
     pick = largest_correlation(selection)
     if isinstance(pick, Status) or len(pick.tied) > 1:
         return first_to_enter(selection)
@@ -140,23 +145,24 @@ def window_ratios(
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> FloatArray:
-    """λ₂(S)/λ*(S) at each step of Sequential LASSO: where the selection window ends, as a share of λ*.
+    """Return λ₂(S)/λ*(S), the end of the selection window as a share of λ*, at each step of Sequential LASSO.
 
-    With S the features before a step, the support of argmin ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ off S is A(S) for all λ in
-    (λ₂, λ*), and λ₂ is the least such number (`first_entry`, docs/windows.md): nearer to 0 is a wider window.
+    Let S be the features before a step. The selection window is the largest interval (λ₂, λ*) of λ on which
+    the LASSO min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ activates exactly A(S) outside S (`first_entry`, docs/windows.md).
+    The smaller the ratio, the wider the window.
 
     Parameters
     ----------
-    X, y, k, forced, intercept, standardize, sample_weight : as for `sequential_lasso`.
+    X, y, k, forced, intercept, standardize, sample_weight : see `sequential_lasso`.
 
     Returns
     -------
-    (m,) the ratios, 0 ≤ λ₂/λ* < 1, in the order of `sequential_lasso(...).support` and of its dtype; NaN for
-    forced features. m < k where the path ends before k features.
+    The ratios (m,), 0 ≤ λ₂/λ* < 1, in the order of `sequential_lasso(...).support` and in its dtype. They are
+    NaN for forced features. m < k if the path ends before k features.
 
     Raises
     ------
-    TypeError, ValueError : as for `sequential_lasso`.
+    TypeError, ValueError : see `sequential_lasso`.
 
     >>> window_ratios([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]], [1.0, 4.0], 2).round(3)
     array([0.75, 0.  ])

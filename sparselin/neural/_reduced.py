@@ -29,7 +29,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sparselin.lasso.hierarchical_prox import norm_slack, rounded_down, shrink_in_place
+from sparselin.lasso.hierarchical_prox import norm_slack, round_down, shrink_in_place
 from sparselin.neural.networks import SkipNetwork, first_linear
 from sparselin.neural.training import Loss, Rows
 
@@ -247,7 +247,7 @@ def shrink(theta: Tensor, W: Tensor, lam: float, M: float) -> None:
 def shrink_by_torch(theta: Tensor, W: Tensor, lam: float, M: float) -> None:
     """`shrink` on any device: t = max(0, max_m t_m) from sorted |W|, in float64."""
     dtype = np.dtype(str(theta.dtype).removeprefix("torch."))
-    M = rounded_down(M, dtype)
+    M = round_down(M, dtype)
     v, w = theta.double(), W.double()
     norm = torch.linalg.vector_norm(v, dim=1, keepdim=True)
     sums = torch.cumsum(w.abs().sort(dim=1, descending=True).values, dim=1)

@@ -1,1 +1,1 @@
-"""Theorem 3.3 on one design, checked by code that shares nothing with the methods; and on many small ones."""
+"""Checks of Theorem 3.3 on one design or many small ones, by code that shares nothing with the methods."""

@@ -1,4 +1,4 @@
-"""All checks along the path of Sequential LASSO on one design: a record for each step."""
+"""All checks along the path of Sequential LASSO on one design, with a record for each step."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class StepRecord:
     Attributes
     ----------
     step : t, from 1.
-    verdict : the worst of the checks'.
-    reasons : check -> reason, for those that do not agree.
+    verdict : the worst verdict of its checks.
+    reasons : the reason of each check that does not agree, by its name.
     lam_star, lam_error, delta : λ*, its relative distance from ‖XᵀP_S^⊥y‖∞, and the bracket's δ.
-    gap : the projection's duality gap over ‖y‖².
+    gap : the duality gap of the projection, divided by ‖y‖².
     tied, active : |T| and |A(S)|.
     window, proof : λ₂/λ* and λ₀/λ*.
-    reach : least λ/λ* at which Sequential Attention still picks from A(S); NaN where not measured.
+    reach : the least λ/λ* at which Sequential Attention still picks from A(S); NaN if it was not measured.
     audited : whether the interior point method repeated the step.
     """
 
@@ -69,8 +69,16 @@ def verify_design(
 ) -> tuple[SelectionPath, CheckResult, list[StepRecord]]:
     """Run the checks along Sequential LASSO's path on one design.
 
-    `seed` feeds the random starts of the solvers; `max_iter(n, m)` caps a descent over m unselected
-    features in n dimensions.
+    Parameters
+    ----------
+    seed : seed of the random starts of the solvers.
+    audit : whether an interior point method repeats the checks.
+    reach : whether to measure `StepRecord.reach`.
+    max_iter : the most steps of a descent, as a function (n, m) for m unselected features in n dimensions.
+
+    Returns
+    -------
+    The path, the comparison of the supports, and the record of each step.
     """
     methods = methods or Methods()
     rng = np.random.default_rng(seed)
@@ -96,6 +104,7 @@ def _record(
     audit: bool,
     reach: bool,
 ) -> StepRecord:
+    """Run all checks of one step."""
     entry = step.entry
     if entry.lam_star <= 0:
         findings = {"lam_star": violates(f"first_entry ends ({entry.status.name}) but the path continues")}
@@ -119,6 +128,7 @@ def _record(
 def _summary(
     step: ProjectedDesign, findings: dict[str, CheckResult], gap: float, reach: float, audited: bool
 ) -> StepRecord:
+    """Summarise the results of the checks of one step."""
     entry = step.entry
     lam_star = max(entry.lam_star, TINY)
     return StepRecord(
@@ -139,7 +149,7 @@ def _summary(
 
 
 def _check_end(X: FloatArray, y: FloatArray, k: int, path: SelectionPath) -> list[StepRecord]:
-    """If a path ended before k features, λ*(S) = 0 is checked; a step is recorded only if that is false."""
+    """Check that λ*(S) = 0 if a path ended before k features; return a record only if that is false."""
     if len(path.support) >= k:
         return []
     S = np.array(path.support, np.intp)
@@ -151,7 +161,7 @@ def _check_end(X: FloatArray, y: FloatArray, k: int, path: SelectionPath) -> lis
 
 
 def compare_supports(omp_path: SelectionPath, path: SelectionPath, tied: list[int]) -> CheckResult:
-    """The supports agree up to the first tie; `tied` has |T| of each step, as `check_entry` checked it."""
+    """Check that the supports agree up to the first tie; `tied` is the checked |T| of each step."""
     for t in range(max(len(omp_path.support), len(path.support))):
         if t < len(tied) and tied[t] > 1:
             break

@@ -1,9 +1,9 @@
-"""One step of the equivalence, verified independently of the methods: checks (a) to (e).
+"""Checks (a) to (e) of one step of the equivalence, independent of the methods.
 
-Each check tests the result of a method at a given S with plain NumPy on X, y, S, with duality
-gaps computed here, and with LASSO solvers that share no code with the methods. A check has three
-outcomes: it *agrees*, it *violates*, or it is *undecided* because a certificate was not attained; undecided
-is never counted as agreement.
+Each check tests the result of a method at a given S, with plain NumPy on X, y and S, with duality gaps that
+are computed here, and with LASSO solvers that share no code with the methods. A check has three outcomes: it
+*agrees*, it *violates*, or it is *undecided* because a certificate was not attained. Undecided never counts
+as agreement.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from sparselin.verification.projected_design import (
 
 @dataclasses.dataclass(frozen=True)
 class Methods:
-    """The methods under test. Tests replace them by defective ones."""
+    """The methods under test; tests replace them by defective ones."""
 
     omp: Callable[..., Any] = omp
     sequential_lasso: Callable[..., Any] = sequential_lasso
@@ -54,7 +54,7 @@ class Methods:
 
 
 def check_pick(step: ProjectedDesign, methods: Methods) -> CheckResult:
-    """(a) OMP's pick at S is in T = argmax_i |⟨X_i, P_S^⊥y⟩|."""
+    """Check (a): OMP's pick at S is in T = argmax_i |⟨X_i, P_S^⊥y⟩|."""
     path = methods.omp(step.X, step.y, len(step.S) + 1, forced=step.S)
     if len(path.support) != len(step.S) + 1:
         return violates(f"OMP stopped ({path.status.name}) although λ* = {step.lam_star:.3g}")
@@ -65,11 +65,11 @@ def check_pick(step: ProjectedDesign, methods: Methods) -> CheckResult:
 
 
 def check_entry(step: ProjectedDesign) -> CheckResult:
-    """T, signs, v, λ₂ and λ₀ of `first_entry`, by their definitions in NumPy.
+    """Check T, signs, v, λ₂ and λ₀ of `first_entry` against their definitions, in NumPy.
 
-    With z_i = signs_i·P_S^⊥X_i on T and u = Zv: v ≥ 0, positive exactly on A(S) ⊆ T, and ⟨z_i, u⟩ ≥ 1 with
-    equality where v_i > 0. The solution given by v satisfies the KKT conditions at 99.9 % of ε₂, and not at
-    102 %.
+    Let z_i = signs_i·P_S^⊥X_i on T and u = Zv. Then v ≥ 0 is positive exactly on A(S) ⊆ T, and ⟨z_i, u⟩ ≥ 1
+    with equality where v_i > 0. The solution given by v must satisfy the KKT conditions at 99.9 % of ε₂, and
+    violate them at 102 %.
     """
     entry, T = step.entry, np.array(step.entry.tied, np.intp)
     v = np.asarray(entry.direction, np.float64)
@@ -93,7 +93,7 @@ def check_entry(step: ProjectedDesign) -> CheckResult:
 
 
 def _check_window(step: ProjectedDesign, u: FloatArray) -> CheckResult:
-    """|⟨X_j, r − εu⟩| ≤ λ* − ε for all j up to ε₂ = λ* − λ₂, and not for all j just beyond."""
+    """Check that |⟨X_j, r − εu⟩| ≤ λ* − ε for all j up to ε₂ = λ* − λ₂, and not for all j just beyond."""
     width = step.entry.lam_star - step.entry.window_lower
     outside, error = _excess(step, u, 0.999 * width)
     if np.any(outside > error):
@@ -104,21 +104,21 @@ def _check_window(step: ProjectedDesign, u: FloatArray) -> CheckResult:
         outside, error = _excess(step, u, min(share * width, step.entry.lam_star))
         if np.any(outside > error):
             return AGREES
-    outside[list(step.entry.active)] = -np.inf  # these are at the bound by construction
+    outside[list(step.entry.active)] = -np.inf  # active features are at the bound by construction
     if np.all(outside < -error):
         return violates("the solution goes on below the window")
     return undecided("rounding leaves the event that ends the window undecided")
 
 
 def _excess(step: ProjectedDesign, u: FloatArray, eps: float) -> tuple[FloatArray, FloatArray]:
-    """|⟨X_j, r − εu⟩| − (λ* − ε), and its rounding error."""
+    """Return |⟨X_j, r − εu⟩| − (λ* − ε), and its rounding error."""
     excess = np.abs(step.Z.T @ (step.r - eps * u)) - (step.entry.lam_star - eps)
-    # ‖X_j‖‖u‖ first: it has no unit, while ε‖X_j‖ may be beyond the range of floats
+    # multiply ‖X_j‖‖u‖ first: it has no unit, whereas ε‖X_j‖ may overflow
     return excess, step.error + 2 * step.rounding * eps * (step.norms * float(np.linalg.norm(u)))
 
 
 def _proof_lower(step: ProjectedDesign) -> float:
-    """(1 − ε₀)λ*, as `first_entry` defines it."""
+    """Return (1 − ε₀)λ*, as `first_entry` defines it."""
     lam_star = step.lam_star
     speed = lam_star + step.norms * float(np.linalg.norm(step.r))
     epsilon = (lam_star - np.abs(step.c)) / speed
@@ -128,7 +128,7 @@ def _proof_lower(step: ProjectedDesign) -> float:
 
 
 def check_lam_star(step: ProjectedDesign, methods: Methods, rng: np.random.Generator) -> CheckResult:
-    """(b) λ*(S), from the LASSO alone: zero is the solution at λ*(1 + δ) and not at λ*(1 − δ)."""
+    """Check (b), λ*(S), from the LASSO alone: zero is the solution at λ*(1 + δ), and not at λ*(1 − δ)."""
     lam_star, delta = step.entry.lam_star, step.delta
     if abs(lam_star - step.lam_star) > step.error[np.argmax(np.abs(step.c))]:
         return violates(f"λ* = {lam_star:.17g} but ‖XᵀP_S^⊥y‖∞ = {step.lam_star:.17g}")
@@ -137,13 +137,13 @@ def check_lam_star(step: ProjectedDesign, methods: Methods, rng: np.random.Gener
 
 
 def bracket(step: ProjectedDesign, delta: float, solve: Callable[[float], FloatArray | None]) -> CheckResult:
-    """β_{S̄} = 0 proved at λ*(1 + δ), and a better β_{S̄} ≠ 0 exhibited at λ*(1 − δ).
+    """Prove that β_{S̄} = 0 at λ*(1 + δ), and exhibit a better β_{S̄} ≠ 0 at λ*(1 − δ).
 
-    At λ*(1 + δ) zero is proved by the gap-safe test on every column; at λ*(1 − δ) the decrease in
-    objective must exceed its rounding error, Σe_j|b_j|.
+    At λ*(1 + δ) the gap-safe test on every column proves zero. At λ*(1 − δ) the decrease of the objective
+    must exceed its rounding error, Σe_j|b_j|.
     """
     if delta > 0.5:
-        return undecided(f"λ* can be bracketed only to a relative {delta:.1e}, by rounding")
+        return undecided(f"rounding allows to bracket λ* only to a relative {delta:.1e}")
     for side, lam in ((+1, step.entry.lam_star * (1 + delta)), (-1, step.entry.lam_star * (1 - delta))):
         b = solve(lam)
         if b is None:
@@ -152,7 +152,7 @@ def bracket(step: ProjectedDesign, delta: float, solve: Callable[[float], FloatA
         zero = proved_zero(step.lengths, step.gap(b, lam), lam).all()
         if better and zero:
             return violates(
-                f"at λ*(1 {side * delta:+.1e}) zero is proved optimal and beaten: a broken certificate"
+                f"at λ*(1 {side * delta:+.1e}) zero is proved optimal and beaten, so a certificate is wrong"
             )
         if (side > 0 and better) or (side < 0 and zero):
             return violates(f"at λ*(1 {side * delta:+.1e}) β is {'nonzero' if better else 'zero'} off S")
@@ -162,7 +162,7 @@ def bracket(step: ProjectedDesign, delta: float, solve: Callable[[float], FloatA
 
 
 def check_active_set(step: ProjectedDesign, methods: Methods, rng: np.random.Generator) -> CheckResult:
-    """(c) A(S), from the LASSO over all d columns in the middle of the window."""
+    """Check (c), A(S), by the LASSO on all d columns in the middle of the window."""
     b, finding = step.start(rng), AGREES
     scale = ((step.entry.lam_star - step.lam) / step.lengths.max()) ** 2
     for accuracy in (1e-6, 1e-12):
@@ -176,11 +176,11 @@ def check_active_set(step: ProjectedDesign, methods: Methods, rng: np.random.Gen
 def support_finding(step: ProjectedDesign, b: FloatArray) -> CheckResult:
     """Compare A(S) with the support of the solution that b approximates.
 
-    Columns are proved zero by the gap-safe test; J are the others. If Z_J has independent columns, the
-    solution b* is unique, and ½‖Z_J(b − b*)‖² ≤ gap gives ‖b − b*‖ ≤ √(2·gap)/σ_min(Z_J): a larger
-    coordinate is proved nonzero, and the others of J are zero at this resolution, which must be at most
-    1e-3 of the largest coordinate. If Z_J is dependent, A(S) has every index that is nonzero in some
-    solution, so that the support of b must be a subset.
+    The gap-safe test proves columns zero; J are the others. If Z_J has independent columns, the solution b*
+    is unique, and ½‖Z_J(b − b*)‖² ≤ gap gives ‖b − b*‖ ≤ √(2·gap)/σ_min(Z_J). A coordinate larger than this
+    radius is proved nonzero, and the others of J are zero at this resolution. The radius must be at most 1e-3
+    of the largest coordinate. If Z_J is dependent, A(S) holds every index that is nonzero in some solution,
+    so the support of b must be a subset.
     """
     zero = proved_zero(step.lengths, step.gap(b, step.lam), step.lam)
     A, J = list(step.entry.active), np.flatnonzero(~zero)
@@ -196,19 +196,22 @@ def support_finding(step: ProjectedDesign, b: FloatArray) -> CheckResult:
         return violates(f"{beyond} are nonzero in the window but not in A(S) = {step.entry.active}")
     if beyond:
         return undecided(f"the solution is not unique, and {beyond} may be zero in all of them")
-    lost = [] if independent else usable(step)
-    if lost:
-        return violates(f"{lost} are positive in some solution but not in A(S) = {step.entry.active}")
+    missing = [] if independent else missing_from_active(step)
+    if missing:
+        return violates(f"{missing} are positive in some solution but not in A(S) = {step.entry.active}")
     if not radius <= 1e-3 * largest or (independent and not set(A) <= set(nonzero.tolist())):
-        return undecided(f"coefficients known only to {radius:.1e}, the largest being {largest:.1e}")
+        return undecided(f"coefficients are known only to {radius:.1e}; the largest is {largest:.1e}")
     unproved = sorted(set(J.tolist()) - set(step.tied.tolist()))
     if unproved:
         return undecided(f"columns {unproved} outside T are not proved zero")
     return AGREES
 
 
-def usable(step: ProjectedDesign) -> list[int]:
-    """The i ∈ T∖A(S) positive in some solution: max v_i over v ≥ 0 with Zv = u, one linear program each."""
+def missing_from_active(step: ProjectedDesign) -> list[int]:
+    """Return the i ∈ T∖A(S) that are positive in some solution.
+
+    For each i a linear program computes max v_i over v ≥ 0 with Zv = u.
+    """
     from scipy.optimize import linprog
 
     T = np.array(step.entry.tied, np.intp)
@@ -218,18 +221,16 @@ def usable(step: ProjectedDesign) -> list[int]:
     tight = np.flatnonzero((v == 0) & (np.abs(Z.T @ u - 1) < 1e-9))
     basis = orthonormal_basis(Z)
     Z, unit = basis.T @ Z / step.lengths.max(), step.lengths.max() * v.max()
-    most = [linprog(-np.eye(len(T))[i], A_eq=Z, b_eq=basis.T @ u / unit) for i in tight]
-    return [
-        int(T[i]) for i, found in zip(tight, most, strict=True) if found.status == 0 and found.fun < -1e-5
-    ]
+    largest = [linprog(-np.eye(len(T))[i], A_eq=Z, b_eq=basis.T @ u / unit) for i in tight]
+    return [int(T[i]) for i, lp in zip(tight, largest, strict=True) if lp.status == 0 and lp.fun < -1e-5]
 
 
 def check_attention(
     step: ProjectedDesign, methods: Methods, rng: np.random.Generator, max_iter: int
 ) -> CheckResult:
-    """(d) Linear Sequential Attention at λ puts its largest weight on a member of A(S)."""
+    """Check (d): linear Sequential Attention at λ puts its largest weight on a member of A(S)."""
     result = descend(step, methods, rng, max_iter, step.lam)
-    if not converged(step, result, step.lam):
+    if not has_converged(step, result, step.lam):
         return undecided(
             f"the descent did not attain its certificate in {len(result.objective) - 1} iterations"
         )
@@ -246,7 +247,7 @@ def check_attention(
 def descend(
     step: ProjectedDesign, methods: Methods, rng: np.random.Generator, max_iter: int, lam: float
 ) -> DescentResult:
-    """Gradient descent on (w, θ) from a random start."""
+    """Run gradient descent on (w, θ) from a random start."""
     result: DescentResult = methods.hadamard_descent(
         step.X, step.y, lam, forced=step.S, rng=rng, max_iter=max_iter
     )
@@ -254,17 +255,17 @@ def descend(
 
 
 def largest_weight(step: ProjectedDesign, result: DescentResult) -> int:
-    """argmax |w_i| over the unselected."""
+    """Return argmax |w_i| over the features that are not selected."""
     w = np.abs(result.w)
     w[step.S] = -1
     return int(np.argmax(w))
 
 
-def converged(step: ProjectedDesign, result: DescentResult, lam: float) -> bool:
-    """gap + (λ/2)Σ(|w_j| − |θ_j|)² ≤ 0.01·(½‖P_S^⊥y‖² − objective), from w and θ alone.
+def has_converged(step: ProjectedDesign, result: DescentResult, lam: float) -> bool:
+    """Return whether the descent converged, judged from w and θ alone.
 
-    The sum is the penalty on (w, θ) minus λ‖w∘θ‖₁, so that the left side bounds the difference between the
-    objective and its infimum.
+    The condition is gap + (λ/2)Σ(|w_j| − |θ_j|)² ≤ 0.01·(½‖P_S^⊥y‖² − objective). The sum is the penalty on
+    (w, θ) minus λ‖w∘θ‖₁, so the left side bounds the difference between the objective and its infimum.
     """
     w, theta = np.array(result.w), np.array(result.theta)
     w[step.S] = theta[step.S] = 0
@@ -274,25 +275,25 @@ def converged(step: ProjectedDesign, result: DescentResult, lam: float) -> bool:
 
 
 def check_projection(step: ProjectedDesign, methods: Methods) -> tuple[CheckResult, float]:
-    """(e) P_S^⊥y − u = P_S^⊥X_Aβ_A for the projection u onto the dual polytope; returns the gap too."""
+    """Check (e), P_S^⊥y − u = P_S^⊥X_Aβ_A for the projection u onto the dual polytope; return the gap too."""
     lam, S, A = step.lam, step.S, np.array(step.entry.active, np.intp)
     projection = methods.project_dual(step.X, step.y, lam, forced=S)
     u, coef = projection.u, np.array(projection.coef)
     y_norm = float(np.linalg.norm(step.y))
-    kappa = float(np.linalg.cond(_unit(step.X[:, [*S, *A]]))) if len(A) + len(S) <= len(u) else 1.0
-    # if A(S) is dependent, κ is infinite; the projection depends on the span only
+    kappa = float(np.linalg.cond(_normalize(step.X[:, [*S, *A]]))) if len(A) + len(S) <= len(u) else 1.0
+    # if A(S) is dependent, κ is infinite, but the projection depends only on the span
     tol = max(1e-12, 100 * EPS * min(kappa, 1e10)) * y_norm
-    reach = tol * float(step.lengths.max())
+    slack = tol * float(step.lengths.max())  # of correlations
     coef[S] = 0
     outside = sorted(set(np.flatnonzero(coef).tolist()) - set(A.tolist()))
     gap = step.gap(coef, lam).gap
     faults = {
         f"its support leaves A(S) by {outside}": bool(outside),
         "a coefficient has the wrong sign": bool(np.any(coef * step.c < 0)),
-        "u is not orthogonal to X_S": float(np.abs(_unit(step.X[:, S]).T @ u).max(initial=0)) > tol,
-        "u is outside the polytope": float(np.abs(step.Z.T @ u).max()) > lam + reach,
+        "u is not orthogonal to X_S": float(np.abs(_normalize(step.X[:, S]).T @ u).max(initial=0)) > tol,
+        "u is outside the polytope": float(np.abs(step.Z.T @ u).max()) > lam + slack,
         "P_S^⊥y − u is not P_S^⊥X_Aβ_A": float(np.linalg.norm(step.r - u - step.Z @ coef)) > tol,
-        "the duality gap is too large": gap > reach * max(float(np.abs(coef).sum()), reach / lam),
+        "the duality gap is too large": gap > slack * max(float(np.abs(coef).sum()), slack / lam),
     }
     for fault, found in faults.items():
         if found:
@@ -300,13 +301,14 @@ def check_projection(step: ProjectedDesign, methods: Methods) -> tuple[CheckResu
     return AGREES, gap / y_norm**2
 
 
-def _unit(columns: FloatArray) -> FloatArray:
+def _normalize(columns: FloatArray) -> FloatArray:
+    """Return the columns divided by their norms."""
     norms = np.sqrt(np.sum(columns**2, axis=0))
     return np.asarray(columns / np.where(norms > 0, norms, 1))
 
 
 def audit(step: ProjectedDesign, methods: Methods) -> CheckResult:
-    """Checks (b), (c) and (e) again by an interior point method: δ = 1e-3, and the projection."""
+    """Repeat checks (b), (c) and (e) by an interior point method, with δ = 1e-3."""
     nonzero = np.flatnonzero(step.lengths > 0)
     interior = InteriorPoint(step.Z[:, nonzero], step.r)
 
@@ -329,7 +331,7 @@ def _scatter(b: FloatArray, J: IndexArray, d: int) -> FloatArray:
 
 
 def _audit_window(step: ProjectedDesign, b: FloatArray | None) -> CheckResult:
-    """No member of A(S) is proved zero in the window by the interior point's certificate."""
+    """Check that the certificate of the interior point method proves no member of A(S) zero in the window."""
     if b is None:
         return undecided("the interior point method gave up in the window")
     zero = proved_zero(step.lengths, step.gap(b, step.lam), step.lam)
@@ -339,9 +341,10 @@ def _audit_window(step: ProjectedDesign, b: FloatArray | None) -> CheckResult:
 
 
 def _audit_projection(step: ProjectedDesign, methods: Methods, other: FloatArray | None) -> CheckResult:
-    """The projection is the nearest point of the polytope: no feasible point is nearer to r.
+    """Check that no feasible point is nearer to r than the projection u.
 
-    With `other` made feasible by scaling, ½‖r − other‖² − ½‖r − u‖² ≥ ½‖other − u‖² if u is the projection.
+    `other` is the projection by the interior point method. After scaling makes it feasible,
+    ½‖r − other‖² − ½‖r − u‖² ≥ ½‖other − u‖² if u is the projection.
     """
     if other is None:
         return undecided("the interior point method gave up on the projection")
@@ -358,16 +361,16 @@ def _audit_projection(step: ProjectedDesign, methods: Methods, other: FloatArray
 
 
 def lowest_ratio(step: ProjectedDesign, methods: Methods, rng: np.random.Generator, max_iter: int) -> float:
-    """The least λ/λ* down to which linear Sequential Attention picks from A(S).
+    """Return the least λ/λ* down to which linear Sequential Attention picks from A(S).
 
-    λ/λ* decreases by factors of 0.8, to 0.01 at least, until the largest weight is off A(S) or the descent is
-    undecided; the last interval is halved four times.
+    λ/λ* decreases by factors of 0.8, but not below 0.01, until the largest weight is outside A(S) or the
+    descent is undecided. Then the last interval is halved four times.
     """
 
     def picks(ratio: float) -> bool:
         lam = ratio * step.entry.lam_star
         result = descend(step, methods, rng, max_iter, lam)
-        return converged(step, result, lam) and largest_weight(step, result) in step.entry.active
+        return has_converged(step, result, lam) and largest_weight(step, result) in step.entry.active
 
     high = step.lam / step.entry.lam_star
     low = 0.8 * high

@@ -1,8 +1,8 @@
-"""Theorem 3.3 on millions of small Gaussian designs: every pick of OMP is what the LASSO activates first.
+"""A check of Theorem 3.3 on millions of small Gaussian designs: the LASSO activates every pick of OMP first.
 
-The kernel runs OMP and, at each step, checks the KKT conditions on all columns for the explicit solution of
-the LASSO at λ*(S) and inside its window (`_kernels/sweep.py` has the argument). Designs are independent
-of each other and of the number of threads: each is drawn by the generator of its chunk, seeded by
+The kernel runs OMP. At each step it checks the KKT conditions on all columns for the explicit solution of the
+LASSO at λ*(S) and inside its window (`_kernels/sweep.py` has the argument). Designs are independent of each
+other and of the number of threads, because each is drawn by the generator of its chunk, seeded by
 (seed, chunk).
 """
 
@@ -23,7 +23,7 @@ from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.validation import check_count
 
-# Designs per generator, per array (which fits into the cache), and per call of the callback.
+# The number of designs per generator, per array (which fits into the cache), and per call of the callback.
 CHUNK, BLOCK, ROUND = 256, 16, 8192
 _BINS = 41
 NO_DEFECT = (-1, 1.0)
@@ -31,21 +31,24 @@ NO_DEFECT = (-1, 1.0)
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Sweep:
-    """The result of a sweep, so far.
+    """The result of a sweep so far.
 
     Attributes
     ----------
     n, d, k, seed : the size of the designs, the steps of each, and the seed.
-    designs : the number of designs checked. Each is verified, settled, undecided or violated:
-    verified : at each of the k steps the solution at λ*(S) and inside the window satisfied the KKT
-        conditions on all d columns to rounding, strictly off S and the pick.
-    settled : not decided by that, as in a tie to rounding, but `first_entry` agrees at every step.
-    undecided : decided by neither.
-    violated : some KKT condition failed by more than rounding.
+    designs : the number of designs checked. Each of them counts in one of the next four numbers.
+    verified : the designs for which, at each of the k steps, the solution at λ*(S) and inside the window
+        satisfied the KKT conditions on all d columns to rounding, and strictly off S and the pick.
+    settled : the designs that this did not decide, for example in a tie to rounding, but for which
+        `first_entry` agrees at every step.
+    undecided : the designs that neither decided.
+    violated : the designs for which some KKT condition failed by more than rounding.
     least_window : the smallest 1 − λ₂/λ* of all steps.
-    least_margin : the smallest (λ* − |c| of the runner-up)/λ*.
-    windows : (41,) how many steps have 10^(−l/4) ≥ 1 − λ₂/λ* > 10^(−(l+1)/4), the last l counting all below.
-    first_undecided, first_violated : their least indices, for `sweep_design`; None if there is none.
+    least_margin : the smallest (λ* − |c|)/λ* of all steps, where |c| is that of the runner-up.
+    windows : (41,) the number of steps with 10^(−l/4) ≥ 1 − λ₂/λ* > 10^(−(l+1)/4); the last l counts all
+        smaller ones too.
+    first_undecided, first_violated : the least index of such a design, for `sweep_design`; None if there is
+        none.
     """
 
     n: int
@@ -82,14 +85,14 @@ def sweep_gaussian(
 
     Parameters
     ----------
-    n, d, k : rows, columns, steps; k ≤ min(n, d).
-    designs : how many.
-    seed : of the random numbers, ≥ 0.
-    callback : called after every 8192 designs with the result so far; returning True stops.
+    n, d, k : numbers of rows, columns and steps; k ≤ min(n, d).
+    designs : number of designs.
+    seed : seed of the random numbers, ≥ 0.
+    callback : called after every 8192 designs with the result so far; the sweep stops if it returns True.
 
     Returns
     -------
-    Sweep.
+    Sweep, with the numbers of designs that agree, are undecided or violate the theorem.
 
     Raises
     ------
@@ -111,7 +114,7 @@ def sweep_gaussian(
 
 
 def sweep_design(n: int, d: int, index: int, seed: int = 0) -> Design:
-    """The design of this index in `sweep_gaussian(n, d, k, designs, seed)`, for any k and designs.
+    """Return the design of this index in `sweep_gaussian(n, d, k, designs, seed)`, for any k and designs.
 
     >>> X, y = sweep_design(20, 30, 7)
     >>> X.shape, y.shape
@@ -132,8 +135,8 @@ def _check_size(n: int, d: int, k: int) -> tuple[int, int, int]:
 
 
 def _blocks(n: int, d: int, seed: int, chunk: int) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """The designs of a chunk, BLOCK at a time, in the same two arrays."""
-    # the fastest generator of NumPy: drawing the numbers is most of the work
+    """Yield the designs of a chunk, BLOCK at a time, always in the same two arrays."""
+    # the fastest generator of NumPy, because drawing the numbers is most of the work
     rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence((seed, chunk))))
     X, Y = np.empty((BLOCK, n, d)), np.empty((BLOCK, n))
     for _ in range(CHUNK // BLOCK):
@@ -143,7 +146,7 @@ def _blocks(n: int, d: int, seed: int, chunk: int) -> Iterator[tuple[FloatArray,
 
 
 def _add_round(result: Sweep, first: int, stop: int) -> Sweep:
-    """The result with designs first..stop; first is a multiple of CHUNK."""
+    """Return the result after designs first..stop; first is a multiple of CHUNK."""
     n, d, k = result.n, result.d, result.k
     verdict = np.empty(stop - first, np.intp)
     least = np.empty((stop - first, 2))
@@ -174,17 +177,17 @@ def _add_round(result: Sweep, first: int, stop: int) -> Sweep:
         least_window=min(result.least_window, float(least[:, 0].min())),
         least_margin=min(result.least_margin, float(least[:, 1].min())),
         windows=result.windows + windows.sum(axis=0),
-        first_undecided=_earliest(result.first_undecided, first, undecided),
-        first_violated=_earliest(result.first_violated, first, violated),
+        first_undecided=_first_index(result.first_undecided, first, undecided),
+        first_violated=_first_index(result.first_violated, first, violated),
     )
 
 
-def _earliest(before: int | None, first: int, found: IndexArray) -> int | None:
-    return before if before is not None or not len(found) else first + int(found[0])
+def _first_index(before: int | None, first: int, new: IndexArray) -> int | None:
+    return before if before is not None or not len(new) else first + int(new[0])
 
 
 def _agrees(X: FloatArray, y: FloatArray, k: int) -> bool:
-    """Whether each pick of OMP is in T by `first_entry`, A(S) ⊆ T satisfying the KKT conditions."""
+    """Return whether `first_entry` completes at each step, and each pick of OMP is in its T."""
     support = omp(X, y, k).support
     for t, pick in enumerate(support):
         entry = first_entry(X, y, forced=support[:t])

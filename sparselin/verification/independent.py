@@ -1,4 +1,4 @@
-"""LASSO and projection solvers that share no code with the methods under verification."""
+"""Solvers for the LASSO and the projection that share no code with the methods under verification."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from sparselin._kernels.coordinate_descent import coordinate_descent
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray
 
-# (Z, r, λ, start, target gap) -> b ≈ argmin ½‖r − Zb‖² + λ‖b‖₁; the gap attained is computed by the caller.
+# (Z, r, λ, start, target gap) -> b ≈ argmin ½‖r − Zb‖² + λ‖b‖₁; the caller computes the gap that it attains.
 Solver: TypeAlias = Callable[[FloatArray, FloatArray, float, FloatArray, float], FloatArray]
 
-# Passes over the columns, at most: fewer, and the gap asked for is not reached on ill-conditioned designs,
-# whose checks are then undecided; more only costs time.
+# The most passes over the columns. With fewer, the target gap is not attained on ill-conditioned designs, and
+# their checks are undecided; more passes only cost time.
 MAX_EPOCHS = 20_000
 
 
 def solve_lasso(Z: FloatArray, r: FloatArray, lam: float, start: FloatArray, target: float) -> FloatArray:
-    """argmin_b ½‖r − Zb‖² + λ‖b‖₁ by cyclic coordinate descent from `start`, to a duality gap of `target`."""
+    """Minimise ½‖r − Zb‖² + λ‖b‖₁ by cyclic coordinate descent from `start`, to a duality gap of `target`."""
     b = np.array(start, np.float64)
     coordinate_descent(np.ascontiguousarray(Z.T), r.copy(), b, lam, target, MAX_EPOCHS)
     return b
@@ -29,9 +29,9 @@ def solve_lasso(Z: FloatArray, r: FloatArray, lam: float, start: FloatArray, tar
 class InteriorPoint:
     """The LASSO and the dual projection of one (Z, r), formulated in cvxpy and solved by Clarabel.
 
-    The problem is scaled to λ* = 1 and ‖Z_j‖ ≤ 1, and the constant ½‖r‖² is omitted from the LASSO, since
-    otherwise the solver's tolerances would be relative to it. With more rows than columns Z is replaced by
-    its triangular factor: the part of r orthogonal to colspan(Z) has no influence.
+    The problem is scaled to λ* = 1 and ‖Z_j‖ ≤ 1. The constant ½‖r‖² is omitted from the LASSO, because
+    otherwise the solver's tolerances would be relative to it. With more rows than columns, Z is replaced by
+    its triangular factor, because the part of r orthogonal to colspan(Z) has no influence.
     """
 
     def __init__(self, Z: FloatArray, r: FloatArray) -> None:
@@ -45,7 +45,7 @@ class InteriorPoint:
         self._norm = float(np.sqrt(np.sum(Z**2, axis=0).max()))
         self._lam_star = float(np.abs(c).max())
         Z = Z / self._norm
-        self._unit = self._lam_star / self._norm  # of r; b is in units of this over the norm
+        self._unit = self._lam_star / self._norm  # the unit of r; that of b is this divided by the norm
         self._penalty = cp.Parameter(nonneg=True)
         self._b = cp.Variable(Z.shape[1])
         self._u = cp.Variable(len(r))
@@ -55,15 +55,16 @@ class InteriorPoint:
         self._dual = cp.Problem(cp.Minimize(distance), [cp.norm_inf(Z.T @ self._u) <= self._penalty])
 
     def lasso(self, lam: float) -> FloatArray | None:
-        """b (m,), or None if Clarabel fails."""
+        """Return the solution b (m,) of the LASSO, or None if Clarabel fails."""
         return _value(self._solve(self._lasso, lam), self._b, self._unit / self._norm)
 
     def project(self, lam: float) -> FloatArray | None:
-        """The projection of r onto {‖Zᵀu‖∞ ≤ λ}, or None."""
+        """Return the projection of r onto {‖Zᵀu‖∞ ≤ λ}, or None if Clarabel fails."""
         u = _value(self._solve(self._dual, lam), self._u, self._unit)
         return None if u is None else self._r + self._Q @ (u - self._Q.T @ self._r)
 
     def _solve(self, problem: Any, lam: float) -> bool:
+        """Solve a problem at λ; return whether Clarabel found a solution."""
         import cvxpy as cp
 
         self._penalty.value = lam / self._lam_star
@@ -80,7 +81,7 @@ def _value(solved: bool, variable: Any, unit: float) -> FloatArray | None:
 
 
 def columns_independent(columns: FloatArray) -> tuple[bool, float]:
-    """Whether the columns are independent to rounding, and the least singular value."""
+    """Return whether the columns are independent to rounding, and their least singular value."""
     if columns.shape[1] == 0:
         return True, np.inf
     norms = np.sqrt(np.sum(columns**2, axis=0))

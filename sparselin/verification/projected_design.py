@@ -1,4 +1,4 @@
-"""One step of the comparison: the data with S projected out, in plain NumPy, and the verdicts."""
+"""The data of one step of the verification, with S projected out, and the verdicts of its checks."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from sparselin.results import FirstEntry, FloatArray, IndexArray
 
 
 class Agreement(enum.StrEnum):
+    """The verdict of a check."""
+
     AGREES = "agrees"
     VIOLATES = "violates"
     UNDECIDED = "undecided"
@@ -36,21 +38,23 @@ AGREES = CheckResult(Agreement.AGREES)
 
 
 def violates(reason: str) -> CheckResult:
+    """Return the result of a check that is violated."""
     return CheckResult(Agreement.VIOLATES, reason)
 
 
 def undecided(reason: str) -> CheckResult:
+    """Return the result of a check whose certificate was not attained."""
     return CheckResult(Agreement.UNDECIDED, reason)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ProjectedDesign:
-    """The data of one step, computed in plain NumPy: everything with S projected out.
+    """The data of one step with S projected out, computed in plain NumPy.
 
     Attributes
     ----------
     X, y, S : the design, the response and the features selected so far.
-    entry : what `first_entry` claims at S.
+    entry : the result of `first_entry` at S, which is to be checked.
     """
 
     X: FloatArray
@@ -60,12 +64,12 @@ class ProjectedDesign:
 
     @functools.cached_property
     def basis(self) -> FloatArray:
-        """Orthonormal basis of colspan(X_S)."""
+        """An orthonormal basis of colspan(X_S)."""
         return orthonormal_basis(self.X[:, self.S])
 
     @functools.cached_property
     def Z(self) -> FloatArray:
-        """P_S^⊥X (n, d), exactly zero for columns in the span of S."""
+        """The projected design P_S^⊥X (n, d), exactly zero for columns in the span of S."""
         Z = project_off(self.basis, self.X)
         lengths = np.sqrt(np.sum(Z**2, axis=0))
         Z[:, lengths <= self.rounding * self.norms] = 0
@@ -74,32 +78,32 @@ class ProjectedDesign:
 
     @functools.cached_property
     def r(self) -> FloatArray:
-        """P_S^⊥y."""
+        """The residual P_S^⊥y."""
         return project_off(self.basis, self.y)
 
     @functools.cached_property
     def compressed(self) -> tuple[FloatArray, FloatArray]:
-        """(BᵀZ, Bᵀr) for an orthonormal basis B of colspan(Z).
+        """The pair (BᵀZ, Bᵀr) for an orthonormal basis B of colspan(Z).
 
-        The same LASSO up to a constant, without the part of r orthogonal to Z, which dual points
-        r·min(1, λ/‖Zᵀr‖∞) would shrink without need.
+        It defines the same LASSO up to a constant, without the part of r orthogonal to Z. The dual points
+        r·min(1, λ/‖Zᵀr‖∞) would shrink that part needlessly.
         """
         basis = orthonormal_basis(self.Z)
         return basis.T @ self.Z, basis.T @ self.r
 
     @functools.cached_property
     def c(self) -> FloatArray:
-        """Zᵀr."""
+        """The correlations Zᵀr."""
         return np.asarray(self.Z.T @ self.r)
 
     @functools.cached_property
     def lengths(self) -> FloatArray:
-        """‖Z_j‖."""
+        """The lengths ‖Z_j‖."""
         return np.asarray(np.sqrt(np.sum(self.Z**2, axis=0)))
 
     @functools.cached_property
     def kappa(self) -> float:
-        """1/σ_min of X_S with unit columns, at least 1."""
+        """The number 1/σ_min of X_S with unit columns, at least 1."""
         columns = self.X[:, self.S]
         norms = np.sqrt(np.sum(columns**2, axis=0))
         if not len(self.S) or norms.min() == 0:
@@ -108,54 +112,54 @@ class ProjectedDesign:
 
     @functools.cached_property
     def norms(self) -> FloatArray:
-        """‖X_j‖."""
+        """The norms ‖X_j‖."""
         return np.asarray(np.sqrt(np.sum(self.X**2, axis=0)))
 
     @property
     def rounding(self) -> float:
-        """8·eps·(√n + κ): a bound on the relative rounding error of an inner product with P_S^⊥."""
+        """A bound 8·eps·(√n + κ) on the relative rounding error of an inner product with P_S^⊥."""
         return product_error(len(self.y), kappa=self.kappa)
 
     @functools.cached_property
     def error(self) -> FloatArray:
-        """(d,) twice the rounding error of c: that of the method, and that of this check."""
+        """Twice the rounding error of c (d,): that of the method plus that of this check."""
         return np.asarray(2 * self.rounding * self.norms * np.linalg.norm(self.y))
 
     @property
     def lam_star(self) -> float:
-        """‖Xᵀ P_S^⊥y‖∞."""
+        """The largest correlation ‖XᵀP_S^⊥y‖∞."""
         return float(np.abs(self.c).max())
 
     @property
     def tied(self) -> IndexArray:
-        """T."""
+        """The tied set T, to rounding."""
         return self.tied_within(1.0)
 
     def tied_within(self, share: float) -> IndexArray:
-        """T, by a share of the rounding error."""
+        """Return T for a tolerance of `share` times the rounding error."""
         size, error = np.abs(self.c), share * self.error
         return np.flatnonzero((size > error) & (size + error >= (size - error).max()))
 
     @property
     def lam(self) -> float:
-        """The middle of the claimed window, (λ* + λ₂)/2."""
+        """The middle (λ* + λ₂)/2 of the window of `entry`."""
         return (self.entry.lam_star + self.entry.window_lower) / 2
 
     @property
     def delta(self) -> float:
-        """δ = max(1e-6, 10√eps·‖y‖·max‖X_j‖/λ*)."""
+        """The relative half-width δ = max(1e-6, 10√eps·‖y‖·max‖X_j‖/λ*) of the bracket of λ*."""
         scale = float(np.linalg.norm(self.y)) * float(self.norms.max())
         return max(1e-6, 10 * math.sqrt(EPS) * scale / self.entry.lam_star)
 
     def start(self, rng: np.random.Generator) -> FloatArray:
-        """A random point for a solver, of the size of λ*/‖Z_j‖²."""
+        """Return a random start for a solver, of the size of λ*/‖Z_j‖²."""
         return np.asarray(rng.normal(size=self.X.shape[1]) * self.lam_star / self.lengths.max() ** 2)
 
     def gap(self, b: FloatArray, lam: float) -> DualityGap:
-        """The gap of the LASSO with S projected out, at b."""
+        """Return the duality gap at b of the LASSO with S projected out."""
         Z, r = self.compressed
         return lasso_gap(Z, r, np.zeros(0, np.intp), b, lam, np.zeros((len(r), 0)), self.lengths)
 
     def gain(self, b: FloatArray, lam: float) -> float:
-        """½‖r‖² − ½‖r − Zb‖² − λ‖b‖₁ = Σ(b_jc_j − λ|b_j|) − ½‖Zb‖²: by how much b beats 0."""
+        """Return by how much b beats 0: ½‖r‖² − ½‖r − Zb‖² − λ‖b‖₁ = Σ(b_jc_j − λ|b_j|) − ½‖Zb‖²."""
         return float(b @ self.c - lam * np.abs(b).sum() - 0.5 * np.sum((self.Z @ b) ** 2))

@@ -1,4 +1,4 @@
-"""Theorem 3.3 on one design."""
+"""The check of Theorem 3.3 on one design."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ from sparselin.verification.projected_design import CheckResult
 def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng = 0) -> TheoremCheck:
     """Verify on one design that OMP, Sequential LASSO and linear Sequential Attention select the same.
 
-    Theorems 1.1, 1.2 and 3.3 of *Sequential Attention for Feature Selection*. At each of k steps, with S what
-    Sequential LASSO selected before, r = P_S^⊥y and c = (P_S^⊥X)ᵀr, it is checked in plain NumPy and by LASSO
-    solvers that share no code with the methods that
+    This is the statement of Theorems 1.1, 1.2 and 3.3 of *Sequential Attention for Feature Selection*. At
+    each of k steps, let S be the features that Sequential LASSO selected before, r = P_S^⊥y and
+    c = (P_S^⊥X)ᵀr. Six checks use only plain NumPy and LASSO solvers that share no code with the methods:
 
-    - pick: OMP's pick is in T = argmax_i |c_i|, and Sequential LASSO's in A(S) ⊆ T;
-    - entry: T, the signs, the direction and the window of `first_entry` are what their definitions give;
-    - lam_star: β = 0 off S is proved optimal at λ*(1 + δ) and beaten at λ*(1 − δ);
+    - pick: OMP's pick is in T = argmax_i |c_i|, and that of Sequential LASSO is in A(S) ⊆ T;
+    - entry: T, the signs, the direction and the window of `first_entry` agree with their definitions;
+    - lam_star: β = 0 off S is proved optimal at λ*(1 + δ), and beaten at λ*(1 − δ);
     - active_set: the support of the LASSO off S in the middle of (λ₂, λ*) is A(S);
     - attention: gradient descent on (w, θ) from a random start puts its largest weight on a member of A(S);
-    - projection: P_S^⊥y − u = P_S^⊥X_Aβ_A for the projection u of `project_dual`;
+    - projection: P_S^⊥y − u = P_S^⊥X_Aβ_A for the projection u of `project_dual`.
 
-    and in the end that the supports of OMP and of Sequential LASSO are equal up to the first tie.
-    docs/verification.md says how each is certified.
+    In the end, the supports of OMP and of Sequential LASSO must be equal up to the first tie.
+    docs/verification.md explains how each check is certified.
 
     Parameters
     ----------
-    X, y : design (n, d) and response (n,), or one `Problem`; computed dense, in float64. Without intercept,
-        and without standardization: centre and scale them before.
-    k : steps, 1 ≤ k ≤ d.
-    audit : an interior point method (Clarabel through cvxpy, of the extra `verify`) repeats λ*, A(S) and the
-        projection at every step.
-    rng : of the random starts of solvers, an argument of np.random.default_rng.
+    X, y : design (n, d) and response (n,), or one `Problem`. All computations are dense and in float64. The
+        checks know no intercept and no standardization, so centre and scale the columns before.
+    k : number of steps, 1 ≤ k ≤ d.
+    audit : repeat the checks of λ*, A(S) and the projection at every step by an interior point method
+        (Clarabel through cvxpy, from the extra `verify`).
+    rng : seed or Generator for the random starts of the solvers.
 
     Returns
     -------
-    TheoremCheck: a verdict and its reasons for each step, λ*, |T|, |A(S)|, λ₂/λ*, λ₀/λ*.
+    TheoremCheck, with a verdict and its reasons, λ*, |T|, |A(S)|, λ₂/λ* and λ₀/λ* for each step.
 
     Raises
     ------
-    TypeError, ValueError : bad X, y (see `Problem`) or k; a Gram problem, or one with an intercept or
+    TypeError, ValueError : invalid X, y (see `Problem`) or k; a Gram problem, or one with an intercept or
         standardized columns.
-    ModuleNotFoundError : `audit` without cvxpy.
+    ModuleNotFoundError : `audit` is set, but cvxpy is not installed.
 
     >>> import sparselin as sl
     >>> X, y = sl.ensembles.gaussian(20, 30, rng=0)
@@ -64,7 +64,7 @@ def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng
     problem = as_problem(X, y)
     if not problem.is_plain:
         raise ValueError(
-            "the theorem is about the columns as they are: pass X and y centred and scaled, in place of "
+            "the theorem is about the columns as they are: pass X and y centred and scaled, instead of "
             "intercept=True or standardize=True"
         )
     data = problem.exact_columns()
@@ -81,7 +81,7 @@ def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng
 def summary(
     path: SelectionPath, supports: CheckResult, steps: Sequence[StepRecord], audited: bool
 ) -> TheoremCheck:
-    """What `verify_design` returned as one result."""
+    """Return as one result what `verify_design` returned."""
     return TheoremCheck(
         path=path,
         verdicts=tuple(str(step.verdict) for step in steps),
