@@ -347,7 +347,7 @@ def test_bad_input(X, y, name):
 def test_fewer_features_than_asked_for(X, y):
     five, tiny = OrthogonalMatchingPursuit(n_nonzero_coefs=5), OrthogonalMatchingPursuit(tol=1e-6)
     Z, kind = X[:, :3], {"category": RuntimeWarning}
-    words = "ended with 3 features of 5 asked for: every remaining column lies in"
+    words = "ended with 3 features of 5 requested: every remaining column lies in"
     warns(words, five.fit, np.tile(Z, 2), y, **kind)
     warns(r"‖r‖² above tol=1e-06", tiny.fit, Z, y, **kind)
     warns("for 2 of 3 targets, the first 1", tiny.fit, Z, np.column_stack([Z[:, 0], y, -y]), **kind)

@@ -350,7 +350,7 @@ def test_separated_classes(rng):
     X[:, 5] = np.where(y > 0, 1, -1) * rng.uniform(1, 1.1, len(y)) * 9
     words = "ended with k=1{}: with the next feature the data are separated"
     given = {"loss": "logistic", "forced": [2], "exclude": [0]}
-    found = warns(words.format(", short of 3 as asked for"), OMPSelector(3, **given).fit, X, y)
+    found = warns(words.format(", before it reached k=3"), OMPSelector(3, **given).fit, X, y)
     want = sl.generalized_omp(X, y, 1, loss="logistic", forced=[2])
     assert found.path_.unfitted == (5,)
     for rule in ("ebic", "cv"):
@@ -362,19 +362,19 @@ def test_separated_classes(rng):
 
 def test_warnings(rng):
     X, y = noise(rng, 8, 20)
-    assert warns("ended with k=7, short of 9 as asked for: the residual", OMPSelector(9).fit, X, y).k_ == 7
+    assert warns("ended with k=7, before it reached k=9: the residual", OMPSelector(9).fit, X, y).k_ == 7
     few = OMPSelector(tol=1e-3, exclude=range(2, 20))
-    warns("ended with k=2, short of tol=0.001: there are no more", few.fit, X, y)
+    warns("ended with k=2, before it reached tol=0.001: no features are left", few.fit, X, y)
     short = OMPSelector(tol=1e-3, max_features=1)
-    warns("ended with k=1, short of tol=0.001: max_features is reached", short.fit, X, y)
-    exact = warns("k=1 fits y exactly: bic is −∞ there", OLSSelector("bic").fit, X[:, :4], X[:, 1])
+    warns("ended with k=1, before it reached tol=0.001: max_features is reached", short.fit, X, y)
+    exact = warns("k=1 fits y exactly, so bic is −∞", OLSSelector("bic").fit, X[:, :4], X[:, 1])
     assert exact.selected_.tolist() == [1]
     Z = noise(rng)[0]
-    exact = warns("k=2 fits y exactly: bic is −∞ there", OMPSelector("bic").fit, Z, Z[:, [3, 8]])
+    exact = warns("k=2 fits y exactly, so bic is −∞", OMPSelector("bic").fit, Z, Z[:, [3, 8]])
     assert sorted(exact.selected_) == [3, 8]
     X, _ = noise(rng, 100, 40)
     y = X.sum(axis=1) + 1e-3 * rng.standard_normal(100)
-    warns("that of the longest path tried, 30 of 40 features", OMPSelector("aic").fit, X, y)
+    warns("the longest path tried, with 30 of 40 features", OMPSelector("aic").fit, X, y)
 
 
 def test_groups_of_float32_columns_depend_to_the_precision_of_the_data(rng):

@@ -264,7 +264,7 @@ def test_one_output_in_groups_of_one_is_omp(rng, standardize):
 
 @pytest.mark.parametrize("selector", list(SELECTORS)[1:])
 def test_only_omp_takes_several_outputs(selector):
-    refuses("OMPSelector takes several outputs", selector().fit, X, np.column_stack([y, y]))
+    refuses("OMPSelector with loss='squared' takes several", selector().fit, X, np.column_stack([y, y]))
 
 
 # Refusals
@@ -284,7 +284,7 @@ def test_sizes_are_refused():
     refused(r"in \(0, 1\]; got 1.5", 1.5)
     refused("'auto', 'aic', 'bic', 'ebic', 'cv', 'cv_1se'", "best")
     refused("two rules for one number", "bic", tol=0.1)
-    refused("forced features count: got 2", 1, forced=(0, 1))
+    refused("forced features count in n_features_to_select: got 2 of them and 1", 1, forced=(0, 1))
     refused(r"max_features must be in 5\.\.10", 5, max_features=3)
     refuses("must be an integer; got True", OMPSelector(True).fit, FRAME, y, error=TypeError)
 
@@ -299,20 +299,20 @@ def test_options_are_refused():
 
 def test_data_are_refused():
     refused("sample_weight must be nonnegative", sample_weight=-np.ones(442))
-    refused("no degree of freedom is left for 'ebic'", sample_weight=np.ones(442) / 442)
+    refused("'ebic' has no degree of freedom left", sample_weight=np.ones(442) / 442)
     refused("LabelBinarizer", y=WORDS)
     refused("labels of the rows of X in another order", y=TARGET[::-1])
 
 
 def test_folds_are_refused():
     assert OMPSelector("cv").fit(FRAME, np.sort(y) > 140)
-    refused("y is constant on the 221 rows that fold 1 of 2 fits", "cv", cv=2, y=1.0 - HALF)
-    refused("a class that is seen once, column 2", "cv", y=np.eye(3)[np.r_[2, np.arange(441) % 2]])
+    refused("y is constant on the 221 training rows of fold 1 of 2", "cv", cv=2, y=1.0 - HALF)
+    refused("a class that occurs only once, column 2", "cv", y=np.eye(3)[np.r_[2, np.arange(441) % 2]])
     refused("at least two splits; got 1", "cv", cv=[(np.arange(400), np.arange(400, 442))])
     nine = [(np.arange(9), np.arange(9, 442))] * 2
-    words = "max_features=9 is more than fold 1 of 2 can tell apart: it fits 9 rows"
+    words = "max_features=9 is too large for fold 1 of 2: its 9 training rows"
     refused(words, "cv", cv=nine, max_features=9)
-    refused("fold 1 of 2 has rows of sample_weight zero only", "cv", cv=2, sample_weight=1.0 - HALF)
+    refused("test rows of fold 1 of 2 have sample_weight zero", "cv", cv=2, sample_weight=1.0 - HALF)
 
 
 def test_losses_are_refused():
@@ -325,8 +325,8 @@ def test_losses_are_refused():
     refused("two classes for .*; got 3. .* one-hot columns", loss="logistic", y=y // 150)
     refused("y must have two classes for .*; got 1", loss="logistic", y=np.full(442, "a"))
     top = np.where(y == y.max(), "top", "rest")
-    refused("a class that is seen once, 'top'", "cv", loss="logistic", y=top)
-    words = "y is constant on the 221 rows that fold 1 of 2 fits"
+    refused("a class that occurs only once, 'top'", "cv", loss="logistic", y=top)
+    words = "y is constant on the 221 training rows of fold 1 of 2"
     refused(words, "cv", loss="logistic", cv=KFold(2), y=HALF)
     words = "the 1 forced features have no model on 442 rows: with the next feature the data are separated"
     refused(words, loss="logistic", forced=["bmi"], y=X[:, 2] > 0)

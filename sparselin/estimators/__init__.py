@@ -1,6 +1,6 @@
-"""Estimators for scikit-learn: its OMP and LARS-LASSO classes, solved exactly, and selectors of features.
+"""Estimators for scikit-learn: exact versions of its OMP and LARS-LASSO classes, and feature selectors.
 
-`__init__.pyi` lists the classes. Each is loaded at its first use, and scikit-learn with it.
+`__init__.pyi` lists the classes. Each class is loaded when it is first used, and scikit-learn with it.
 """
 
 import lazy_loader

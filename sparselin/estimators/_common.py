@@ -1,4 +1,4 @@
-"""Common parts of the estimators: validation, rows and targets, folds, and scikit-learn's callbacks."""
+"""The parts that the estimators share: validation, rows and targets, folds, scikit-learn's callbacks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ try:
 except ImportError:  # before scikit-learn 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """No callbacks."""
+        """A class without callbacks."""
 
     def with_callbacks(method: Any) -> Any:
         """Return the method itself."""
@@ -34,7 +34,7 @@ Split = tuple[IndexArray, IndexArray]
 
 
 class TakesSparse(CallbackSupportMixin):  # type: ignore[misc]
-    """An estimator that takes sparse X, and callbacks."""
+    """A mixin for an estimator that takes sparse X and callbacks."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -43,18 +43,18 @@ class TakesSparse(CallbackSupportMixin):  # type: ignore[misc]
 
 
 class RoutesToSplitter:
-    """An estimator with `cv`."""
+    """A mixin for an estimator with the parameter `cv`."""
 
     cv: Any
 
     def get_metadata_routing(self) -> routing.MetadataRouter:
-        """Route `sample_weight` to the estimator, and to its splitter the metadata that it requests."""
+        """Route `sample_weight` to the estimator, and other metadata to the splitter that requests them."""
         mapping = routing.MethodMapping().add(caller="fit", callee="split")
         router = routing.MetadataRouter(owner=self).add_self_request(self)
         return router.add(splitter=check_cv(self.cv), method_mapping=mapping)
 
     def _splits(self, data: Observations, params: dict[str, Any], *, stratified: bool = False) -> list[Split]:
-        """Return the folds of `cv`, with what metadata routing hands to the splitter."""
+        """Return the folds of `cv`; the splitter gets the metadata that are routed to it."""
         cv, metadata = check_cv(self.cv, data.y, classifier=stratified), {}
         if routing._routing_enabled():
             routed = routing.process_routing(self, "fit", sample_weight=data.weight, **params)
@@ -63,7 +63,7 @@ class RoutesToSplitter:
 
 
 class FeatureSelector(SelectorMixin):  # type: ignore[misc]
-    """An estimator that needs y, and sets `selected_`."""
+    """A selector that needs y and stores the selected features in `selected_`."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -77,10 +77,10 @@ class FeatureSelector(SelectorMixin):  # type: ignore[misc]
         return mask
 
 
-def validated(
+def validate(
     estimator: Any, X: Any, y: Any, sample_weight: Any, **checks: Any
 ) -> tuple[Any, Any, FloatArray | None]:
-    """Return X, y and the weights as scikit-learn checks them."""
+    """Return X, y and the weights after scikit-learn has checked them."""
     X, y = validate_data(estimator, X, y, **checks)
     if sample_weight is not None:
         sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
@@ -88,7 +88,7 @@ def validated(
 
 
 def names_of(estimator: Any) -> Names:
-    """Return the names that X came with."""
+    """Return the names of the features, or None if X had no names."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else tuple(names)
 
@@ -108,12 +108,13 @@ class Observations:
     def of_fit(
         cls, estimator: Any, X: Any, y: Any, sample_weight: Any, *, by_rows: bool = False, **checks: Any
     ) -> Self:
-        """Validate the data of an estimator with `fit_intercept`: X an array or a CSC array of floats.
+        """Validate the data of an estimator that has the parameter `fit_intercept`.
 
-        `by_rows` is for X of which rows are taken: CSR if sparse. Else whether X is finite is left to
-        `Problem`, which finds out as it measures the columns.
+        X becomes an array or a CSC array of floats. Set `by_rows` if rows of X are taken later: then a sparse
+        X becomes CSR, and X is checked for NaN and infinity here. Otherwise `Problem` makes this check, while
+        it measures the columns.
         """
-        X, y, weight = validated(
+        X, y, weight = validate(
             estimator, X, y, sample_weight, accept_sparse="csr" if by_rows else "csc",
             dtype=[np.float64, np.float32], ensure_all_finite=by_rows, y_numeric=True, **checks,
         )  # fmt: skip
@@ -123,7 +124,7 @@ class Observations:
 
     @property
     def total(self) -> float:
-        """The number of rows; with weights, which repeat rows, their sum."""
+        """The number of rows, or the sum of the weights if there are any: a weight repeats a row."""
         return float(len(self.y) if self.weight is None else self.weight.sum(dtype=np.float64))
 
     @property
@@ -132,19 +133,19 @@ class Observations:
         return 1 if self.y.ndim == 1 else self.y.shape[1]
 
     def rows(self, rows: IndexArray) -> Self:
-        """Return the data of some rows."""
+        """Return the data restricted to some rows."""
         weight = None if self.weight is None else self.weight[rows]
         return dataclasses.replace(self, X=self.X[rows], y=self.y[rows], weight=weight)
 
     def problem(self) -> Problem:
-        """Return the least squares problem of one y."""
+        """Return the least squares problem with one target."""
         return Problem(
             self.X, self.y, sample_weight=self.weight, intercept=self.intercept, standardize=self.standardize,
             names=self.names,
         )  # fmt: skip
 
     def targets(self, task: FitTask, most: int) -> Iterator[tuple[Self, FitTask]]:
-        """Yield the data of each output; of several outputs each is a task, of at most `most` parts."""
+        """Yield each target with its task. Several targets get a subtask each, of at most `most` parts."""
         for column in np.atleast_2d(self.y.T):
             subtask = task if self.outputs == 1 else task.subtask("target", most)
             yield dataclasses.replace(self, y=column), subtask
@@ -160,7 +161,7 @@ def set_model(estimator: Any, data: Observations, coef: FloatArray, intercept: F
 
 
 def mean_squares(residuals: FloatArray, weight: FloatArray | None) -> FloatArray:
-    """Return the (weighted) means of squares (m,) of residuals (n, m); NaN where no row has a weight."""
+    """Return the (weighted) mean squares (m,) of residuals (n, m); NaN if all weights are zero."""
     squares = np.square(residuals, dtype=np.float64)
     if weight is None:
         return np.asarray(squares.mean(axis=0))
@@ -169,7 +170,7 @@ def mean_squares(residuals: FloatArray, weight: FloatArray | None) -> FloatArray
 
 
 def mean_of_folds(mse: FloatArray) -> FloatArray:
-    """Return the mean (q,) of (q, folds) over the folds that have a test row of positive weight."""
+    """Return the mean (q,) of `mse` (q, folds) over the folds with a test row of positive weight."""
     scored = ~np.isnan(mse).all(axis=0)
     if not scored.any():
         raise ValueError("sample_weight must be positive for a test row of some fold; it is zero for all")
@@ -177,9 +178,9 @@ def mean_of_folds(mse: FloatArray) -> FloatArray:
 
 
 class FitTask:
-    """A fit, or a part of it, as scikit-learn's callbacks see it (SLEP023).
+    """A fit, or a part of it, that is reported to scikit-learn's callbacks (SLEP023).
 
-    Nothing where there are no callbacks: `context` is None then.
+    If there are no callbacks, `context` is None and the methods do nothing.
     """
 
     def __init__(self, context: Any, data: dict[str, Any], attributes: Any = None) -> None:
@@ -191,7 +192,7 @@ class FitTask:
     def of_fit(
         cls, estimator: Any, X: Any, y: Any, weight: FloatArray | None, most: int, *, in_order: bool = True
     ) -> FitTask:
-        """Begin the whole fit, of at most `most` parts; not `in_order` if these are numbered."""
+        """Begin the whole fit, of at most `most` parts. Parts that are numbered need `in_order=False`."""
         if not hasattr(estimator, "_init_callback_context"):
             return cls(None, {})
         context = estimator._init_callback_context(max_subtasks=most, sequential_subtasks=in_order)
@@ -199,14 +200,14 @@ class FitTask:
         return cls(context, {"estimator": estimator, "X": X, "y": y, "metadata": metadata})
 
     def subtask(self, name: str, most: int = 0, number: int | None = None, attributes: Any = None) -> FitTask:
-        """Begin a part of the task; `attributes` are those of the estimator at this point."""
+        """Begin a part of the task; `attributes` gives the attributes of the estimator at this point."""
         if self.context is None:
             return self
         context = self.context.subcontext(task_name=name, task_id=number, max_subtasks=most)
         return FitTask(context, self.data, attributes)
 
     def end(self, attributes: Any = None) -> bool:
-        """End the task, and return whether a callback wants the path to end here."""
+        """End the task, and return whether a callback requests that the path end here."""
         if self.context is None:
             return False
         return bool(self.context.call_on_fit_task_end(**self.data, reconstruction_attributes=attributes))
@@ -215,23 +216,23 @@ class FitTask:
     def steps(
         self, name: str, most: int, attributes: Callable[..., dict[str, Any]] | None
     ) -> Iterator[Callable[..., bool] | None]:
-        """Give the `callback` for a method that calls it with the path after each step, or None.
+        """Yield a `callback` for a method that calls it with the path after each step, or None.
 
-        A step that was begun and did not come, as the path had ended, ends as an empty task: with no
-        attributes, as in scikit-learn.
+        A step begins as soon as the step before it has ended. If the path ends there, the new step ends as an
+        empty task without attributes, as in scikit-learn.
         """
         if self.context is None or not hasattr(self.data["estimator"], "_skl_callbacks"):
             yield None
             return
-        made = 0
+        count = 0
         step = self.subtask(name) if most else None
 
-        def callback(*found: Any) -> bool:
-            nonlocal made, step
-            made += 1
-            now = None if attributes is None else functools.partial(attributes, *found)
+        def callback(*result: Any) -> bool:
+            nonlocal count, step
+            count += 1
+            now = None if attributes is None else functools.partial(attributes, *result)
             stop = step.end(now) if step is not None else True
-            step = None if stop or made == most else self.subtask(name, attributes=now)
+            step = None if stop or count == most else self.subtask(name, attributes=now)
             return stop
 
         yield callback

@@ -1,7 +1,7 @@
-"""The base of the estimators of networks: data to tensors and back, classes and weights, prediction.
+"""The base of the network estimators: conversion to tensors and back, classes, weights, prediction.
 
-A network is trained on a device, in float32 unless `dtype` says otherwise; all that a fitted estimator gives
-are NumPy arrays.
+A network is trained on a device, in float32 unless `dtype` says otherwise. A fitted estimator returns NumPy
+arrays only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
-from sparselin.estimators._common import FeatureSelector, names_of, validated
+from sparselin.estimators._common import FeatureSelector, names_of, validate
 from sparselin.neural.networks import mlp, widths_of
 from sparselin.neural.training import Loss, Rows, as_device, as_loss
 from sparselin.problem.errors import EPS
@@ -29,12 +29,12 @@ from sparselin.validation import check_count
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 _ROWS_AT_ONCE = 65_536
 
-# y as the loss takes it, the weights of the rows, and the number of outputs
+# the targets in the form that the loss takes, the weights of the rows, and the number of outputs
 Targets = tuple[FloatArray | IndexArray, FloatArray | None, int]
 
 
 class NetworkTask(NamedTuple):
-    """The input of a method; `validation` is (X, y, weight) of the rows that are held out."""
+    """The input of a method; `validation` is (X, y, weight) of the validation rows, or None."""
 
     rows: Rows
     n_outputs: int
@@ -49,7 +49,13 @@ class NetworkTask(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """The output of a method: features in order, network, whether this takes only them, and the path."""
+    """The output of a method.
+
+    selected : the features in order of selection.
+    network : the network that predicts.
+    narrow : whether the network reads the selected features only.
+    path : the path that the method returned.
+    """
 
     selected: IndexArray
     network: nn.Module
@@ -59,7 +65,7 @@ class Fitted(NamedTuple):
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  # type: ignore[misc]
-    """A network that selects features and predicts from them."""
+    """An estimator that selects features with a network and predicts from them."""
 
     network: Any = None
     dropout: float = 0.0
@@ -74,7 +80,7 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
 
     @abc.abstractmethod
     def _fit(self, task: NetworkTask) -> Fitted:
-        """Select features, and a network that predicts from them."""
+        """Select features and train the network that predicts from them."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Select features and train the network.
@@ -82,12 +88,12 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
         Parameters
         ----------
         X : (n, d) array or frame. Scale its columns first (`sklearn.preprocessing.StandardScaler`).
-        y : (n,) labels of classes; for regression (n,) or (n, q) numbers.
-        sample_weight : (n,) weights ≥ 0 of the rows' losses; only their ratios matter.
+        y : class labels (n,), or for regression numbers (n,) or (n, q).
+        sample_weight : (n,) weights ≥ 0 of the losses of the rows. Only their ratios matter.
 
         Raises
         ------
-        ValueError : bad data or parameters.
+        ValueError : the data or parameters are invalid.
         NonFiniteLoss : the training diverged (`sparselin.neural.NonFiniteLoss`, an ArithmeticError).
         """
         fitted = self._fit(self._task(X, y, sample_weight))
@@ -101,26 +107,29 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
         return tags
 
     def _keep_path(self, path: Any) -> None:
-        """Set `path_`, and raise KeyboardInterrupt again if Ctrl-C ended it: there is no model to return."""
+        """Store the path. If Ctrl-C ended it, raise KeyboardInterrupt again: there is no model to return."""
         self.path_ = path
         if path.status is Status.STOPPED:
             raise KeyboardInterrupt
 
     def _new_network(self, task: NetworkTask, n_features: int) -> nn.Module:
-        """Return a fresh network: `network(n_features, n_outputs)`, or of hidden layers."""
+        """Return a new network: the user's, or a perceptron with the given hidden layers."""
         if self.network is not None:
             return self._network_of_user(task, n_features)
         hidden = widths_of(self.hidden_layer_sizes, "hidden_layer_sizes")
-        made = mlp(n_features, hidden, task.n_outputs, dropout=self.dropout, dtype=task.rows.X.dtype)
-        return made.to(task.rows.X.device)
+        network = mlp(n_features, hidden, task.n_outputs, dropout=self.dropout, dtype=task.rows.X.dtype)
+        return network.to(task.rows.X.device)
 
     def _network_of_user(self, task: NetworkTask, n_features: int) -> nn.Module:
-        """Return `network(n_features, n_outputs)`, which has to read that many features and give that many
-        outputs; for a loss of the user's own it may give other outputs."""
+        """Return the network that the function `network(n_features, n_outputs)` makes, after checking it.
+
+        It must read n_features features and give n_outputs outputs. With the user's own loss the number of
+        outputs may differ.
+        """
         if isinstance(self.network, nn.Module) or not callable(self.network):
             raise TypeError(
-                "network must be a function that makes a torch.nn.Module, as lambda d, q: mlp(d, [32], q) of "
-                "sparselin.neural, d the number of features, all or selected ones, and q that of outputs; "
+                "network must be a function that makes a torch.nn.Module from the numbers of features and of "
+                "outputs, such as lambda d, q: mlp(d, [32], q) with mlp of sparselin.neural; "
                 f"got {type(self.network).__name__}"
             )
         made = self.network(n_features, task.n_outputs)
@@ -138,22 +147,22 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
         if self.loss is None and shape != (2, task.n_outputs):
             raise ValueError(
                 f"network({n_features}, {task.n_outputs}) must give {task.n_outputs} outputs for each row; "
-                f"of 2 rows it made {shape}"
+                f"for 2 rows its output has shape {shape}"
             )
         return made.train(training)
 
     @abc.abstractmethod
     def _targets(self, y: Any, weight: FloatArray | None) -> Targets:
-        """Return y as the loss takes it, the weights of the rows, and the number of outputs."""
+        """Return the targets as the loss takes them, the row weights, and the number of outputs."""
 
     def _task(self, X: Any, y: Any, sample_weight: Any) -> NetworkTask:
         dtype = self._torch_dtype()
-        X, y, sample_weight = validated(
+        X, y, sample_weight = validate(
             self, X, y, sample_weight, dtype=np.dtype(self.dtype), multi_output=self._several,
             ensure_min_samples=2, y_numeric=self._several,
         )  # fmt: skip
         if sample_weight is not None and not sample_weight.sum() > 0:
-            raise ValueError("sample_weight must be positive for some row; all are zero")
+            raise ValueError("sample_weight must be positive for some row; all weights are zero")
         y, weight, q = self._targets(y, sample_weight)
         device = self._device()
         rows = Rows(
@@ -161,11 +170,11 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
             torch.tensor(y, device=device),
             None if weight is None else torch.tensor(weight / weight.mean(), dtype=dtype, device=device),
         )
-        seed = self._seed()
+        seed = self._seed_from_state()
         loss = as_loss(self._default_loss if self.loss is None else self.loss)
         return NetworkTask(rows, q, loss, seed, names_of(self))
 
-    def _seed(self) -> int:
+    def _seed_from_state(self) -> int:
         try:
             return int(check_random_state(self.random_state).randint(2**31 - 1))
         except ValueError as error:
@@ -181,18 +190,18 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
         return _DTYPES[dtype]
 
     def _device(self) -> torch.device:
-        """`device`, by default a GPU where there is one."""
+        """Return the device: by default the GPU if there is one, else the CPU."""
         if self.device is not None:
             return as_device(self.device)
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
     def _number_to_select(self, d: int) -> int:
-        """k, of a number or a share."""
+        """Return k, given as a number or as a share of d."""
         given = self.n_features_to_select
         if isinstance(given, float | np.floating):
             if not 0 < given <= 1:
                 raise ValueError(
-                    f"n_features_to_select as a share must be in (0, 1]; got {given}: a number is an int"
+                    f"n_features_to_select as a share must be in (0, 1]; got {given}. Pass k as an int"
                 )
             return max(1, int(float(given) * d))
         if given is None or isinstance(given, str):
@@ -205,7 +214,7 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
         return k
 
     def _outputs(self, X: Any) -> FloatArray:
-        """(n, q) outputs of the network."""
+        """Return the outputs (n, q) of the network."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.dtype(self.dtype), reset=False)
         X = X[:, self.selected_] if self._narrow else X
@@ -220,23 +229,23 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
-    """Classes from a network's outputs by softmax."""
+    """A network estimator for classes, whose probabilities are the softmax of the outputs."""
 
     class_weight: Any = None
 
     _default_loss = "cross_entropy"
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """(n, classes) probabilities, softmax of the outputs."""
+        """Return the probabilities (n, classes): the softmax of the outputs."""
         outputs = torch.from_numpy(self._outputs(X))
         return np.asarray(torch.softmax(outputs, dim=1).numpy())
 
     def predict_log_proba(self, X: Any) -> FloatArray:
-        """Their logarithms."""
+        """Return the logarithms (n, classes) of the probabilities."""
         return np.asarray(torch.log_softmax(torch.from_numpy(self._outputs(X)), dim=1).numpy())
 
     def predict(self, X: Any) -> Any:
-        """(n,) the classes of largest probability."""
+        """Return the class (n,) of largest probability for each row."""
         best = self._outputs(X).argmax(axis=1)
         return self.classes_[best]
 
@@ -258,15 +267,16 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
 
 
 class NetworkRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # type: ignore[misc]
-    """Numbers, one or several for each row; networks see them with mean 0 and total variance q.
+    """A network estimator for numbers: one or q targets for each row.
 
-    Means and scale are float64 whatever `dtype`, and so are predictions: y may be far from 0, huge or tiny.
+    The network is trained on targets scaled to mean 0 and total variance q. The means, the scale and the
+    predictions are float64 whatever `dtype` is, so y may be far from 0, huge or tiny.
     """
 
     _several = True
 
     def predict(self, X: Any) -> FloatArray:
-        """(n,) or (n, q), as y was."""
+        """Return the predictions, (n,) or (n, q) like the y of `fit`."""
         outputs: FloatArray = np.asarray(self._outputs(X) * np.float64(self._scale) + self._mean)
         return outputs[:, 0] if self._single else outputs
 
@@ -278,6 +288,6 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # t
         mean = np.average(y, axis=0, weights=weight)
         y = y - mean
         spread = math.sqrt(np.average(np.square(y), axis=0, weights=weight).mean())
-        spread = spread if spread > 16 * EPS else 0.0  # a constant is predicted as it is
+        spread = spread if spread > 16 * EPS else 0.0  # a constant target is predicted exactly
         self._mean, self._scale = largest * mean, largest * spread
         return (y / (spread or 1.0)).astype(self.dtype), weight, y.shape[1]

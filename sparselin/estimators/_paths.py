@@ -1,4 +1,4 @@
-"""The task of a selector, and the paths of the methods on it, with a model of each size."""
+"""The selection problem of a selector, and the path of each method on it with a fitted model per size."""
 
 from __future__ import annotations
 
@@ -35,11 +35,13 @@ Result: TypeAlias = SelectionPath | GroupPath | GeneralizedPath | tuple[SubsetRe
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Task(Observations):
-    """The columns that may be selected, X (n, p), and y (n,) or (n, q), as they came out of validation.
+    """The validated data of a selection: X (n, p) has the columns that may be selected; y is (n,) or (n, q).
 
-    forced : units (columns, or groups where there are any) that come first.
-    groups : (p,) the number of the group of each column, 0, …, G − 1, or None.
-    loss : "squared", "logistic" (y is 0 and 1 then) or "poisson".
+    A unit is a column or, if there are groups, a group of columns.
+
+    forced : the units that are selected first.
+    groups : (p,) the group number of each column, 0, …, G − 1, or None.
+    loss : "squared", "logistic" (y then holds 0 and 1) or "poisson".
     """
 
     forced: IndexArray
@@ -48,21 +50,25 @@ class Task(Observations):
 
     @property
     def units(self) -> int:
-        """The number of columns, or of groups of them."""
+        """The number of units: of columns, or of groups."""
         return int(self.X.shape[1] if self.groups is None else self.groups.max() + 1)
 
     def options(self, tol: float | None) -> dict[str, Any]:
-        """Return the options of a method that takes X and y as arrays."""
+        """Return the keyword arguments of a method that takes X and y as arrays."""
         given = {"intercept": self.intercept, "standardize": self.standardize, "sample_weight": self.weight}
         return {"forced": self.forced, "tol": tol, **given}
 
     def errors(self, prediction: Any) -> FloatArray:
-        """Return mean squared errors of the outputs, or the deviances 2(ℓ(y_i, η_i) − inf ℓ(y_i, ·)) at η."""
+        """Return the error (n,) of each row of the prediction.
+
+        It is the mean squared error over the outputs, or for other losses the deviance
+        2(ℓ(y_i, η_i) − inf ℓ(y_i, ·)) of the linear predictor η.
+        """
         if self.loss == "squared":
             squares = np.square(self.y - prediction, dtype=np.float64)
             return np.asarray(squares.reshape(len(self.y), -1).mean(axis=1))
         eta, y = np.asarray(prediction, np.float64), np.asarray(self.y, np.float64)
-        with np.errstate(over="ignore"):  # e^η, where η is that of a Poisson model far from its own rows
+        with np.errstate(over="ignore"):  # e^η may be large far from the training rows
             return LOSSES[self.loss].deviance(eta, y)
 
     def mean_prediction(self) -> Any:
@@ -74,9 +80,12 @@ class Task(Observations):
 
 
 class LinearFit(NamedTuple):
-    """A fit on some features: coef (p,) or (p, q); ‖r‖, zero where it is to rounding; the rank.
+    """A model fitted on some features.
 
-    For losses that are not squared √deviance is in place of ‖r‖.
+    features : the selected features.
+    coef : (p,) or (p, q) coefficients of these features.
+    residual : ‖r‖, or exactly zero if ‖r‖ is zero up to rounding. For other losses √deviance.
+    rank : the rank of the selected columns.
     """
 
     features: IndexArray
@@ -86,24 +95,24 @@ class LinearFit(NamedTuple):
     rank: int
 
     def predict(self, X: Any) -> FloatArray:
-        """Return the linear predictor."""
+        """Return the linear predictor for the rows of X."""
         return np.asarray(X[:, self.features] @ self.coef + self.intercept)
 
 
 class ModelPath(NamedTuple):
-    """A method's result, its models with f, f + 1, … units, f forced, and how it ended."""
+    """The result of a method, its models with f, f + 1, … units (f of them forced), and its status."""
 
     result: Any
     models: list[LinearFit]
     status: Status
 
 
-# called after each step with the result so far and its models; True ends the path
+# a function that is called after each step with the result so far and its models; True ends the path
 Watch = Callable[[Any, list[LinearFit]], bool]
 
 
 def _follow(method: Any, models: Callable[[Any], list[LinearFit]], watch: Watch | None) -> ModelPath:
-    """Run a method whose `callback` passes each path and its models to `watch`."""
+    """Run a method; after each step call `watch` with the path so far and its models."""
     path = method(callback=None if watch is None else lambda path: watch(path, models(path)))
     return ModelPath(path, models(path), path.status)
 
@@ -111,7 +120,7 @@ def _follow(method: Any, models: Callable[[Any], list[LinearFit]], watch: Watch 
 def along(
     method: Any, problem: Problem, forced: IndexArray, k: int, watch: Watch | None, /, **options: Any
 ) -> ModelPath:
-    """Return the path of a method of nested picks."""
+    """Return the path of a method that adds one feature after the other."""
     method = partial(method, problem, k, forced=forced, **options)
     return _follow(method, lambda path: _models_of(path, problem, len(forced)), watch)
 
@@ -119,35 +128,35 @@ def along(
 def until(
     tol: float | None, method: Any, task: Task, k: int, watch: Watch | None, /, **options: Any
 ) -> ModelPath:
-    """Return the path of a method of nested picks without `tol`, ended where it reaches `tol`."""
+    """Return the path of a method that has no parameter `tol`, ended where it reaches `tol`."""
     problem, forced = task.problem(), task.forced
     if tol is None:
         return along(method, problem, forced, k, watch, **options)
 
-    def reached(path: SelectionPath) -> bool:
+    def reaches_tol(path: SelectionPath) -> bool:
         return bool(path.residual_norm[-1] <= _level(problem, path, tol))
 
-    def watch_or_reached(path: SelectionPath, models: list[LinearFit]) -> bool:
-        return bool(watch and watch(path, models)) or reached(path)
+    def stop(path: SelectionPath, models: list[LinearFit]) -> bool:
+        return bool(watch and watch(path, models)) or reaches_tol(path)
 
     start = refit(problem, forced)
     found = ModelPath(start, _models_of(start, problem, len(start)), start.status)
-    if not reached(start):
-        found = along(method, problem, forced, k, watch_or_reached, **options)
-    if not reached(found.result):
+    if not reaches_tol(start):
+        found = along(method, problem, forced, k, stop, **options)
+    if not reaches_tol(found.result):
         return found
     status = Status.TOLERANCE
     return found._replace(result=dataclasses.replace(found.result, status=status), status=status)
 
 
 def _level(problem: Problem, path: SelectionPath, tol: float | None) -> float:
-    """Return the residual norm at which `tol` stops a path, or −1."""
+    """Return the residual norm at which `tol` ends a path, or −1 if `tol` is None."""
     limit = -1.0 if tol is None else tol * float(path.residual_norm[0])
     return float(stopping_level(limit, problem.y_norm, problem.unit, problem.length_unit))
 
 
 def _fits(path: Any, first: int, norms: list[float], ranks: Sequence[int]) -> list[LinearFit]:
-    """Return the models of the first t units of a path, t = first, …, with their ‖r‖ and ranks."""
+    """Return the models of the first t units of a path for t = first, …, given all ‖r‖ and ranks."""
     features_at = getattr(path, "features_at", lambda t: path.support[:t])
     return [
         LinearFit(features_at(t), path.coef_at(t), path.intercept_path[t], norms[t], ranks[t])
@@ -163,14 +172,17 @@ def _models_of(path: SelectionPath, problem: Problem, first: int) -> list[Linear
 
 
 def along_groups(task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
-    """Return the path of group OMP, with all columns of y."""
+    """Return the path of group OMP for all columns of y together."""
     Y, options = task.y.reshape(len(task.y), -1), task.options(tol)
     method = partial(group_omp, task.X, Y, k, groups=task.groups, names=task.names, **options)
     return _follow(method, partial(_models_of_groups, task), watch)
 
 
 def _models_of_groups(task: Task, path: GroupPath) -> list[LinearFit]:
-    """Return the models of the first t groups, t = the forced, …; for one y without a second axis."""
+    """Return the models of the first t groups, starting from the forced ones.
+
+    If y is a vector, the coefficients are vectors too.
+    """
     zero = product_error(len(task.y), eps_of(path.intercept_path.dtype))
     weight = np.ones(len(task.y)) if task.weight is None else task.weight
     size = np.sqrt(np.sum(weight * np.square(task.y, dtype=np.float64).T))
@@ -182,26 +194,26 @@ def _models_of_groups(task: Task, path: GroupPath) -> list[LinearFit]:
 
 
 def along_loss(task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
-    """Return the path of `generalized_omp`, all models of which are finite."""
-    f, rank = len(task.forced), _rank_of_forced(task)
+    """Return the path of `generalized_omp`; all its models have finite coefficients."""
+    f, rank = len(task.forced), _forced_rank(task)
 
     def models(path: GeneralizedPath) -> list[LinearFit]:
         norms = np.sqrt(path.deviance.astype(np.float64)).tolist()
-        # each pick is outside the span of the features before it
+        # each selected feature is outside the span of the features before it
         return _fits(path, f, norms, range(rank - f, rank - f + len(path) + 1))
 
     method = partial(sl.generalized_omp, task.X, task.y, k, loss=task.loss, **task.options(tol))
     found = _follow(method, models, watch)
     if len(found.result) < f:
         raise ValueError(
-            f"the {f} forced features have no model on {len(task.y)} rows: {found.status.message}. Decrease "
-            "forced; in cross-validation also pass a cv that leaves fewer rows out"
+            f"the {f} forced features have no model on {len(task.y)} rows: {found.status.message}. Pass "
+            "fewer forced features; in cross-validation you can also pass a cv that leaves fewer rows out"
         )
     return found
 
 
-def _rank_of_forced(task: Task) -> int:
-    """Return the rank of the forced columns, next to the intercept if there is one."""
+def _forced_rank(task: Task) -> int:
+    """Return the rank that the forced columns add to the intercept if there is one."""
     used = np.arange(len(task.y)) if task.weight is None else np.flatnonzero(task.weight)
     A = task.X[:, task.forced][used]
     A = A if isinstance(A, np.ndarray) else A.toarray()
@@ -212,7 +224,7 @@ def _rank_of_forced(task: Task) -> int:
 
 
 class Sets:
-    """Subsets of f + 1, f + 2, … features, f forced, and least squares on each, as they are found."""
+    """A growing list of subsets with f + 1, f + 2, … features, f of them forced, and a fit on each."""
 
     def __init__(self, task: Task, tol: float | None, watch: Watch | None) -> None:
         self.problem, self.watch, self.status = task.problem(), watch, Status.COMPLETED
@@ -223,17 +235,17 @@ class Sets:
 
     def _model(self, path: SelectionPath) -> LinearFit:
         model = _models_of(path, self.problem, len(path))[-1]
-        # a column in the span of those before it has the coefficient zero
+        # a column in the span of the columns before it has the coefficient zero
         return model._replace(rank=int(np.count_nonzero(path.coef)))
 
     def within_tol(self) -> bool:
-        """Return whether the last set has reached `tol`."""
+        """Return whether the last subset reaches `tol`, and set the status if it does."""
         if self.models[-1].residual <= self.floor:
             self.status = Status.TOLERANCE
         return self.status is Status.TOLERANCE
 
     def add(self, result: SubsetResult) -> bool:
-        """Add the next set, and return whether to stop."""
+        """Add the next subset, and return whether to stop."""
         self.results.append(result)
         self.models.append(self._model(refit(self.problem, result.support)))
         if self.watch is not None and self.watch(tuple(self.results), self.models):
@@ -241,7 +253,7 @@ class Sets:
         return self.within_tol() or self.status is Status.STOPPED
 
     def each(self, of_size: Callable[[int], SubsetResult], k: int) -> None:
-        """Add sets of f + 1, …, k features until one of them ends the path."""
+        """Add the subsets `of_size(t)` of t = f + 1, …, k features until one of them ends the path."""
         for t in range(self.first + 1, k + 1):
             if self.within_tol():
                 return
@@ -250,19 +262,19 @@ class Sets:
                 return
 
     def end(self, status: Status) -> None:
-        """Record how the search ended by itself."""
+        """Record the status of a search that ended by itself."""
         if self.status is Status.COMPLETED:
             self.status = status
 
-    def found(self) -> ModelPath:
-        """Return the sets with their models."""
+    def path(self) -> ModelPath:
+        """Return the subsets with their models."""
         return ModelPath(tuple(self.results), self.models, self.status)
 
 
-def widened(result: Any, kept: IndexArray, d: int, names: Names) -> Any:
-    """Return a result on the columns `kept` as a result on all d of them."""
+def widen(result: Any, kept: IndexArray, d: int, names: Names) -> Any:
+    """Translate a result on the columns `kept` of X into a result on all d columns."""
     if isinstance(result, tuple):
-        return tuple(widened(subset, kept, d, names) for subset in result)
+        return tuple(widen(subset, kept, d, names) for subset in result)
     new: dict[str, Any] = {"support": kept[result.support]}
     if isinstance(result, FittedPath):
         new["fit"] = dataclasses.replace(result.fit, n_features=d, names=names)
@@ -277,43 +289,47 @@ def widened(result: Any, kept: IndexArray, d: int, names: Names) -> Any:
     elif isinstance(result, SelectionPath):
         for name in ("ties", "active_sets"):
             new[name] = tuple(tuple(kept[list(some)].tolist()) for some in getattr(result, name))
-        new["weights"] = tuple(_scattered(weights, kept, d) for weights in result.weights)
+        new["weights"] = tuple(_scatter(weights, kept, d) for weights in result.weights)
     return dataclasses.replace(result, **new)
 
 
-def _scattered(values: FloatArray, kept: IndexArray, d: int) -> FloatArray:
+def _scatter(values: FloatArray, kept: IndexArray, d: int) -> FloatArray:
+    """Return a vector (d,) with the values at the indices `kept` and zeros elsewhere."""
     wide = np.zeros(d, values.dtype)
     wide[kept] = values
     return wide
 
 
 def check_loss(selector: Any, y: Any) -> None:
-    """Raise ValueError for an unknown `loss`, or parameters or labels that only another loss takes."""
+    """Raise ValueError if `loss` is unknown, or if parameters or labels need another loss."""
     loss, known = selector.loss, ["squared", *LOSSES]
     if not isinstance(loss, str) or loss not in known:
         raise ValueError(f"loss must be one of {known}; got {loss!r}")
     for name in ("groups", "noise_variance"):
         if loss != "squared" and getattr(selector, name) is not None:
-            raise ValueError(f"{name} must be None for loss={loss!r}: it is of loss='squared' alone")
+            raise ValueError(f"{name} must be None for loss={loss!r}: only loss='squared' takes it")
     if loss != "logistic":
         _check_no_words(y)
 
 
-def encoded(y: Any, loss: str, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return for logistic regression y == the second of two classes, and both in order; else y and None."""
+def encode(y: Any, loss: str, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Return y and the classes. For logistic regression y becomes 1 in the second class and 0 in the first.
+
+    For other losses return y unchanged, and None.
+    """
     if loss != "logistic":
         return y, None
     classes = np.unique(y)
     if len(classes) != 2:
         raise ValueError(
-            f"y must have two classes for loss='logistic'; got {len(classes)}. For more of them pass one-hot "
-            "columns to OMPSelector with loss='squared', or y == label, one against the others"
+            f"y must have two classes for loss='logistic'; got {len(classes)}. For more classes pass one-hot "
+            "columns to OMPSelector with loss='squared', or y == label for one class against the others"
         )
     return (y == classes[1]).astype(dtype), classes
 
 
 def _check_no_words(y: Any) -> None:
-    """Raise ValueError for class labels that are words."""
+    """Raise ValueError if y holds words as class labels."""
     values = np.asarray(y) if y is not None and not hasattr(y, "tocsc") else np.zeros(0)
     words = values.dtype.kind in "US" or (
         values.dtype.kind == "O" and any(isinstance(value, str) for value in values.ravel())
@@ -321,26 +337,26 @@ def _check_no_words(y: Any) -> None:
     if words:
         raise ValueError(
             "y must hold numbers; got words. For two classes pass loss='logistic' to OMPSelector or "
-            "SequentialLassoSelector; for more pass one-hot columns to OMPSelector: "
+            "SequentialLassoSelector; for more classes pass one-hot columns to OMPSelector: "
             "LabelBinarizer().fit_transform(y) of sklearn.preprocessing makes them"
         )
 
 
 def as_outputs(y: Any, name: str, several: bool) -> FloatArray:
-    """Return y as a vector, or as (n, q) for a selector that takes several outputs."""
+    """Return y as a vector, or as (n, q) if it has several columns and the selector takes them."""
     y = y.toarray() if hasattr(y, "toarray") else y
     if y.ndim == 2 and y.shape[1] > 1:
         if not several:
             raise ValueError(
-                f"y must be a vector for {name}; got shape {y.shape}. OMPSelector takes several outputs, and "
-                "one-hot classes, with loss='squared'"
+                f"y must be a vector for {name}; got shape {y.shape}. OMPSelector with loss='squared' takes "
+                "several outputs and one-hot classes"
             )
         return np.asarray(y)
     return np.asarray(column_or_1d(y, warn=not several))
 
 
-def numbered(groups: Any, d: int, kept: IndexArray) -> tuple[Any, IndexArray]:
-    """Return the labels of the groups that have columns in `kept`, and the group number of each of these."""
+def number_groups(groups: Any, d: int, kept: IndexArray) -> tuple[Any, IndexArray]:
+    """Return the labels of the groups of the columns `kept`, and the group number of each such column."""
     labels = np.asarray(groups)
     if labels.shape != (d,):
         raise ValueError(f"groups must have a label for each of the {d} features; got shape {labels.shape}")

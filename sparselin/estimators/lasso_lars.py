@@ -1,4 +1,4 @@
-"""`LassoLars`, its cross-validation, and its choice by an information criterion: α = λ/n in place of λ."""
+"""scikit-learn's `LassoLars`, `LassoLarsCV` and `LassoLarsIC` on exact paths. Their α is λ/n."""
 
 from __future__ import annotations
 
@@ -29,15 +29,18 @@ from sparselin.parallel.threads import workers
 from sparselin.problem.errors import eps_of
 from sparselin.results import FloatArray, IndexArray, LassoPath, Status
 
-# Knots λ within _SAME·eps of each other are the same: λ = α·n and α = λ/n are rounded, and so is the knot.
-# Smaller, a path has its last knot twice; larger, a segment is left out.
+# Knots λ within _SAME·eps of each other are equal: λ = α·n and α = λ/n are rounded, and so is the knot.
+# If _SAME is too small, a path has its last knot twice; if it is too large, a segment is left out.
 _SAME = 8
 
 
 class AlphaPath(NamedTuple):
-    """A path in the terms of scikit-learn: α (m,), β (m, p) of `features` and intercepts (m,) at each knot.
+    """A LASSO path in scikit-learn's terms, with m knots.
 
-    `order` has the features that are nonzero on the last segment, in the order in which they entered.
+    alphas : (m,) the α of each knot.
+    features : (p,) the features that are nonzero somewhere on the path.
+    coef, intercept : (m, p) the coefficients of these features, and (m,) the intercepts.
+    order : the features that are nonzero on the last segment, in the order in which they entered.
     """
 
     alphas: FloatArray
@@ -48,7 +51,7 @@ class AlphaPath(NamedTuple):
     status: Status
 
     def dense(self, d: int, here: slice | int = slice(None)) -> FloatArray:
-        """β (m, d), or (d,) at one knot."""
+        """Return the coefficients (m, d) of all features, or (d,) at one knot."""
         coef = self.coef[here]
         dense = np.zeros((*coef.shape[:-1], d), coef.dtype)
         dense[..., self.features] = coef
@@ -56,23 +59,25 @@ class AlphaPath(NamedTuple):
 
 
 class LassoLars(TakesSparse, linear_model.LassoLars):
-    """scikit-learn's `LassoLars`, by the exact path of `sparselin.lasso_path`.
+    """scikit-learn's `LassoLars`, computed with the exact path of `sparselin.lasso_path`.
 
-    It minimises ‖y − β₀ − Xβ‖²/(2n) + α‖β‖₁, n the number of rows or, with weights, their sum; α = λ/n with λ
-    of `lasso_path`. It differs from scikit-learn's in this:
+    It minimises ‖y − β₀ − Xβ‖²/(2n) + α‖β‖₁, where n is the number of rows or the sum of the weights. The
+    λ of `lasso_path` is n·α. It differs from scikit-learn's estimator in these points:
 
-    - the path is right where several features enter or leave at once: ties, duplicate and negated columns;
-    - it does not depend on the scale of the data, as there is no absolute tolerance;
-    - X may be sparse, with an intercept too, and is not made dense; `fit` takes `sample_weight`;
-    - a path that ends above α, by `max_iter`, says so (ConvergenceWarning);
-    - X is never written to;
-    - callbacks (scikit-learn 1.9): each segment of the path is a task, and a hook `on_fit_task_end` that
-      returns True ends the path there. With several targets each is a task, its segments the parts of it.
+    - The path is correct where several features enter or leave at once: at ties, and for duplicate and
+      negated columns.
+    - The path does not depend on the scale of the data, because there is no absolute tolerance.
+    - X may be sparse, even with an intercept, and is not made dense. `fit` takes `sample_weight`.
+    - If `max_iter` ends the path above α, there is a ConvergenceWarning.
+    - X is never written to.
+    - Callbacks (scikit-learn 1.9): each segment of the path is a task. If the hook `on_fit_task_end` returns
+      True, the path ends there. If there are several targets, each target is a task, and its segments are
+      the subtasks.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        α ≥ 0. At 0 the path ends in a least squares solution of least ‖β‖₁.
+        α ≥ 0. With α = 0 the path ends at a least squares solution with the least ‖β‖₁.
     fit_intercept : bool, default=True
         Whether to fit an unpenalised intercept.
     max_iter : int, default=500
@@ -80,24 +85,25 @@ class LassoLars(TakesSparse, linear_model.LassoLars):
     fit_path : bool, default=True
         Whether to store the path: `coef_path_` and `active_`.
     positive : bool, default=False
-        Require β ≥ 0. The path then is that of the nonnegative LASSO down to α = 0.
+        Whether to require β ≥ 0. Then the path is that of the nonnegative LASSO, down to α = 0.
     precompute : bool, 'auto' or array (n_features, n_features), default='auto'
-        Accepted, and without effect: a Gram matrix has lost half of the digits of X.
+        Accepted but not used, because a Gram matrix has lost half of the digits of X.
     eps, copy_X, verbose, jitter, random_state :
-        Accepted, and without effect: they mend what an exact path does not have. (`jitter` adds noise to y so
-        that no two features enter at once.)
+        Accepted but not used, because an exact path does not need them. (For example, `jitter` adds noise to
+        y so that no two features enter at once.)
 
     Attributes
     ----------
-    alphas_ : (m,) the α of each knot, decreasing; the last one is `alpha`. With `fit_path=False` only that.
+    alphas_ : (m,) the α of each knot, decreasing; the last one is `alpha`. With `fit_path=False` a number,
+        the last one.
     active_ : the features that are active at the end of the path, in the order in which they entered.
     coef_path_ : (n_features, m) the coefficients at each knot.
-    coef_ : (n_features,) or (n_targets, n_features), of the dtype of X.
-    intercept_ : a number or (n_targets,); 0.0 without `fit_intercept`.
+    coef_ : (n_features,) or (n_targets, n_features) the coefficients, in the dtype of X.
+    intercept_ : a number or (n_targets,); 0.0 if `fit_intercept` is False.
     n_iter_ : the number of segments, m − 1.
     n_features_in_, feature_names_in_ : the number of features, and their names if X had any.
 
-    For several targets alphas_, active_, coef_path_ and n_iter_ are lists of these.
+    If there are several targets, alphas_, active_, coef_path_ and n_iter_ are lists, one entry per target.
 
     >>> from sparselin.estimators import LassoLars
     >>> X, y = [[0.0, 0.0, 0.0, -1.0, 0.0], [0.0, -1.0, 0.0, 0.0, 0.0]], [-2.5, -2.5]  # a tie
@@ -110,11 +116,11 @@ class LassoLars(TakesSparse, linear_model.LassoLars):
     def fit(self, X: Any, y: Any, Xy: Any = None, sample_weight: Any = None) -> Any:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,) or (n, n_targets).
 
-        Xy : accepted, and without effect, as `precompute`.
+        Xy : accepted but not used, like `precompute`.
         sample_weight : (n,) weights ≥ 0 of the squared residuals, or None.
 
-        Returns the estimator. Raises ValueError for bad data. Warns (ConvergenceWarning) if a path ended
-        above α.
+        Returns the estimator. Raises ValueError if the data are invalid. Warns (ConvergenceWarning) if a path
+        ended above α.
         """
         data = Observations.of_fit(self, X, y, sample_weight, multi_output=True)
         parts = self.max_iter if data.y.ndim == 1 else data.outputs
@@ -137,35 +143,37 @@ class LassoLars(TakesSparse, linear_model.LassoLars):
 
 
 class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
-    """scikit-learn's `LassoLarsCV`, by one path of `sparselin.lasso_path` for each fold.
+    """scikit-learn's `LassoLarsCV`, computed with one path of `sparselin.lasso_path` for each fold.
 
-    A path is linear between its knots, so that the error of a fold is known for every α. It is computed at
-    the knots of all folds, and the α of least mean is taken, the smallest of several. Else as `LassoLars`.
+    A path is linear between its knots, so the error of a fold is known for every α. The errors are computed
+    at the knots of all folds, and the α with the least mean error is chosen; if there are several, the
+    smallest. In all other respects the estimator is like `LassoLars`.
 
     Parameters
     ----------
     fit_intercept, positive : see `LassoLars`.
     max_iter : int, default=500
-        The largest number of segments of a path. A fold whose path ends above an α has its last score there.
+        The largest number of segments of a path. If the path of a fold ends above an α, its last model is
+        scored at that α.
     cv : int, splitter or iterable, default=None
-        The folds, by default 5; as scikit-learn's.
+        The folds, as in scikit-learn; 5 folds by default.
     max_n_alphas : int, default=1000
-        About the number of α that are compared: of more, every so many-th.
+        The approximate number of α to compare. If the folds have more knots, only every m-th is compared.
     n_jobs : int, default=None
-        The number of folds at a time, by threads.
+        The number of folds that are fitted at the same time, in threads.
     verbose : bool or int, default=False
-        That of joblib.
-    precompute, eps, copy_X : accepted, and without effect; see `LassoLars`.
+        The verbosity of joblib.
+    precompute, eps, copy_X : accepted but not used; see `LassoLars`.
 
     Attributes
     ----------
-    alpha_ : the α of least mean squared error.
+    alpha_ : the α with the least mean squared error.
     cv_alphas_ : (q,) the α that were compared, increasing.
-    mse_path_ : (q, n_folds) the mean squared error of each on what each fold left out.
-    alphas_, active_, coef_path_, coef_, intercept_, n_iter_, n_features_in_, feature_names_in_ : those of
-        the path of all data down to alpha_; see `LassoLars`.
+    mse_path_ : (q, n_folds) the mean squared error of each α on the test rows of each fold.
+    alphas_, active_, coef_path_, coef_, intercept_, n_iter_, n_features_in_, feature_names_in_ : as in
+        `LassoLars`, for the path of all data down to alpha_.
 
-    Callbacks: each fold is a task, and the fit to all data another; their segments are the parts of it.
+    Callbacks: each fold is a task, and so is the final fit to all data. Their segments are subtasks.
 
     >>> import numpy as np
     >>> from sparselin.estimators import LassoLarsCV
@@ -181,30 +189,30 @@ class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,).
 
-        sample_weight : (n,) weights ≥ 0 of the squared residuals, those left out too; or None.
-        **params : what the splitter asks for, with metadata routing.
+        sample_weight : (n,) weights ≥ 0 of the squared residuals of training and test rows, or None.
+        **params : metadata that the splitter requests (with metadata routing).
 
-        Returns the estimator. Raises ValueError for bad data.
+        Returns the estimator. Raises ValueError if the data are invalid.
         """
         _raise_for_params(params, self, "fit")
         data = Observations.of_fit(self, X, y, sample_weight, by_rows=True)
         if hasattr(self.precompute, "__array__"):
             message = (
-                f"precompute is an array, but {type(self).__name__} fits parts of X, of which it is not the "
-                "Gram matrix; it is not used"
+                f"precompute is an array, but {type(self).__name__} fits parts of X, which have other Gram "
+                "matrices; it is not used"
             )
             warnings.warn(message, UserWarning, stacklevel=3)
         folds = self._splits(data, params)
         task = FitTask.of_fit(self, data.X, data.y, data.weight, len(folds) + 1, in_order=False)
         with workers(2.0 * data.X.shape[0] * data.X.shape[1] * len(folds)):
             found = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads")(
-                delayed(_left_out)(self, data, fold, task, i) for i, fold in enumerate(folds)
+                delayed(_test_residuals)(self, data, fold, task, i) for i, fold in enumerate(folds)
             )
         alphas = np.unique(np.concatenate([knots for knots, *_ in found]))
         alphas = alphas[:: max(1, int(len(alphas) / self.max_n_alphas))]
         self.cv_alphas_ = alphas
         self.mse_path_ = np.column_stack([
-            mean_squares(_interpolated(knots, residuals, alphas), w) for knots, residuals, w in found
+            mean_squares(_interpolate(knots, residuals, alphas), w) for knots, residuals, w in found
         ])  # fmt: skip
         self.alpha_ = alphas[np.argmin(mean_of_folds(self.mse_path_))]
         refit = task.subtask("refit", self.max_iter, len(folds))
@@ -215,29 +223,32 @@ class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
 
 
 class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
-    """scikit-learn's `LassoLarsIC`, on the exact path of `sparselin.lasso_path`.
+    """scikit-learn's `LassoLarsIC`, computed with the exact path of `sparselin.lasso_path`.
 
-    Of the knots of the path it takes the one of least
+    It chooses the knot of the path that minimises
 
         n·log(2πσ²) + ‖y − β₀ − Xβ‖²/σ² + c·|{j : β_j ≠ 0}|,    c = 2 (AIC) or log n (BIC)
 
-    (Zou, Hastie and Tibshirani, *On the degrees of freedom of the lasso*, 2007). With weights n is their sum,
-    as if a row of weight 2 were there twice. Else as `LassoLars`.
+    (Zou, Hastie and Tibshirani, *On the degrees of freedom of the lasso*, 2007). If there are weights, n is
+    their sum, as if a row of weight 2 occurred twice. In other respects the estimator is like `LassoLars`.
 
     Parameters
     ----------
     criterion : {'aic', 'bic'}, default='aic'
+        The criterion to minimise.
     fit_intercept, max_iter, positive, precompute, eps, copy_X, verbose : see `LassoLars`.
     noise_variance : float, default=None
-        σ². By default ‖r‖²/(n − n_features − 1), without the 1 if there is no intercept, r the residual of
-        least squares on all features: where the path ends at α = 0. It needs as many more rows.
+        The noise variance σ². By default it is estimated by ‖r‖²/(n − n_features − 1), where r is the
+        residual of least squares on all features (at α = 0). Without an intercept there is no − 1. The
+        denominator must be positive.
 
     Attributes
     ----------
-    criterion_ : (m,) its value at each knot.
-    alpha_ : the α of the least one.
-    alphas_, coef_, intercept_, n_iter_, n_features_in_, feature_names_in_ : see `LassoLars`; the path is
-        that down to α = 0, the coefficients are those at alpha_.
+    criterion_ : (m,) the criterion at each knot.
+    alpha_ : the α of the knot with the least criterion.
+    alphas_, n_iter_ : as in `LassoLars`, for the path down to α = 0.
+    coef_, intercept_ : the coefficients and the intercept at alpha_.
+    n_features_in_, feature_names_in_ : the number of features, and their names if X had any.
     noise_variance_ : σ².
 
     >>> from sparselin.estimators import LassoLarsIC
@@ -251,10 +262,10 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
     def fit(self, X: Any, y: Any, copy_X: Any = None, sample_weight: Any = None) -> Any:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,).
 
-        copy_X : accepted, and without effect: X is never written to.
+        copy_X : accepted but not used, because X is never written to.
         sample_weight : (n,) weights ≥ 0, or None.
 
-        Returns the estimator. Raises ValueError for bad data, and with too few rows to estimate σ².
+        Returns the estimator. Raises ValueError if the data are invalid or have too few rows to estimate σ².
         """
         data = Observations.of_fit(self, X, y, sample_weight)
         task = FitTask.of_fit(self, data.X, data.y, data.weight, self.max_iter)
@@ -274,10 +285,10 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
         return self
 
 
-def _left_out(
+def _test_residuals(
     estimator: Any, data: Observations, fold: Split, task: FitTask, i: int
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Return the α of the knots of a fold, and of the rows that it left out the residuals and the weights."""
+    """Return the α of a fold's knots, and the residuals at these knots and weights of its test rows."""
     subtask = task.subtask("fold", estimator.max_iter, i)
     path = _alpha_path(estimator, data.rows(fold[0]), 0.0, subtask)
     subtask.end()
@@ -286,7 +297,10 @@ def _left_out(
 
 
 def _noise_variance(estimator: Any, data: Observations) -> float:
-    """Return ‖r‖²/(n − d − 1) at the end of the whole path; at least what rounding leaves of ‖y − ȳ‖²."""
+    """Estimate σ² by ‖r‖²/(n − d − 1) at the end of the whole path.
+
+    ‖r‖² is taken to be at least eps²·‖y − ȳ‖², its rounding error.
+    """
     n, d = data.X.shape
     whole = lasso_path(data.problem(), positive=estimator.positive)
     free = data.total - d - estimator.fit_intercept
@@ -305,7 +319,7 @@ def _noise_variance(estimator: Any, data: Observations) -> float:
 
 
 def _alpha_path(estimator: Any, data: Observations, alpha: float, task: FitTask) -> AlphaPath:
-    """Return the path down to α, of at most max_iter segments; it ends at α itself if it is reached."""
+    """Return the path down to α, with at most max_iter segments. If it reaches α, its last knot is α."""
     most, size, positive = estimator.max_iter, data.total, estimator.positive
     with task.steps("segment", most, partial(_attributes, estimator, size)) as callback:
         path = lasso_path(
@@ -334,7 +348,7 @@ def _order(active: tuple[tuple[int, ...], ...]) -> list[int]:
 
 
 def _attributes(estimator: Any, size: float, path: LassoPath) -> dict[str, Any]:
-    """Return the attributes of the estimator, of one target, had the path ended here."""
+    """Return the attributes that the estimator would have if the path of one target ended here."""
     coef = np.zeros(path.n_features, path.coef_path.dtype)
     coef[path.features] = path.coef_path[-1]
     intercept = path.intercept[-1] if estimator.fit_intercept else 0.0
@@ -357,7 +371,7 @@ def _fit_targets(
     if with_path:
         found["active_"] = [path.order for path in paths]
         found["coef_path_"] = [path.dense(d).T for path in paths]
-    for name in ("active_", "coef_path_"):  # of an earlier fit
+    for name in ("active_", "coef_path_"):  # they may be left from an earlier fit
         vars(estimator).pop(name, None)
     for name, values in found.items():
         setattr(estimator, name, values[0] if len(paths) == 1 else values)
@@ -365,17 +379,20 @@ def _fit_targets(
 
 
 def _residuals(data: Observations, path: AlphaPath) -> FloatArray:
-    """Return y − β₀ − Xβ (n, m) at each knot."""
+    """Return the residuals y − β₀ − Xβ (n, m) at each knot."""
     return np.asarray(data.y[:, None] - path.intercept - data.X[:, path.features] @ path.coef.T)
 
 
 def _squares(data: Observations, path: AlphaPath) -> FloatArray:
-    """Return ‖y − β₀ − Xβ‖² (m,), weighted, at each knot."""
+    """Return the weighted ‖y − β₀ − Xβ‖² (m,) at each knot."""
     return mean_squares(_residuals(data, path), data.weight) * data.total
 
 
-def _interpolated(alphas: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
-    """Interpolate `values` (n, m) at decreasing α (m,) linearly, constant beyond them: (n, q)."""
+def _interpolate(alphas: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
+    """Interpolate `values` (n, m), given at decreasing α (m,), linearly at q other α; return (n, q).
+
+    Beyond the ends the interpolation is constant.
+    """
     place = np.interp(at, alphas[::-1], np.arange(len(alphas))[::-1])
     i = np.minimum(place.astype(np.intp), max(0, len(alphas) - 2))
     weight = place - i

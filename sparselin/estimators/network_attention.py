@@ -1,4 +1,4 @@
-"""Sequential Attention on networks, as estimators."""
+"""The scikit-learn estimators of Sequential Attention on networks."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from sparselin.estimators._network import (
 from sparselin.neural.attention import SequentialAttention
 from sparselin.neural.batches import Shuffled
 from sparselin.neural.masks import check_groups
-from sparselin.neural.training import adam, planned, seeded
+from sparselin.neural.training import adam, make_plan, seeded
 from sparselin.results import Status
 from sparselin.validation import Columns, check_indices
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class _Attention(NetworkEstimator):
-    """Select by one network, then train another one on the selected features."""
+    """An estimator that selects features with one network and trains another on the selected features."""
 
     n_features_to_select: float = dataclasses.field(default=0.5, kw_only=False)
     hidden_layer_sizes: Any = (67,)
@@ -46,9 +46,9 @@ class _Attention(NetworkEstimator):
         forced = check_indices(self.forced, int(units.max()) + 1, "forced", names)
         if len(forced) > k:
             raise ValueError(
-                f"n_features_to_select counts forced features too; got {k}, and {len(forced)} forced"
+                f"forced features count in n_features_to_select: got {len(forced)} of them and {k}"
             )
-        plan = planned(self.epochs, self.batch_size, self.learning_rate)
+        plan = make_plan(self.epochs, self.batch_size, self.learning_rate)
         with seeded(task.seed) as generator:
             network = self._new_network(task, task.n_features)
             selector = SequentialAttention(
@@ -62,46 +62,48 @@ class _Attention(NetworkEstimator):
             selected = np.concatenate([np.flatnonzero(units == unit) for unit in path.order])
             final = self._new_network(task, len(selected))
             rows = task.rows.columns(selected)
-            adam(final, rows, task.loss, plan, generator, "the training on what was selected")
+            adam(final, rows, task.loss, plan, generator, "the training on the selected features")
         if path.status is not Status.COMPLETED:
-            warnings.warn(f"{len(path.order)} of {k} were selected: {path.status.message}", stacklevel=4)
+            warnings.warn(f"{len(path.order)} of {k} units selected: {path.status.message}", stacklevel=4)
         return Fitted(selected, final, True, path)
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class SequentialAttentionClassifier(NetworkClassifier, _Attention):
-    """A network that classifies by k features, which Sequential Attention selects.
+    """A network that classifies with k features, which Sequential Attention selects.
 
-    One network with a mask s(w) on its inputs is trained, and in each of k phases selects the feature of
-    largest attention s_i (Algorithm 1 of *Sequential Attention for Feature Selection*); another one is then
-    trained on what was selected.
+    One network with a mask s(w) on its inputs is trained. Each of k phases selects the feature with the
+    largest attention s_i (Algorithm 1 of *Sequential Attention for Feature Selection*). Then another network
+    is trained on the selected features.
 
     Parameters
     ----------
-    n_features_to_select : k, or a share of the features (with `groups`, of the groups).
-    hidden_layer_sizes : widths of the hidden layers, with ReLU; () is a linear model.
-    network : a function of the numbers of features and outputs that makes a network, in place of these. It is
-        asked twice: for all features, and for the selected ones.
-    dropout : its probability, after each hidden layer.
-    loss : "cross_entropy" by default; a PyTorch loss, or a function of outputs and classes to (n,).
+    n_features_to_select : the number k of features, or a share of them; with `groups`, of the groups.
+    hidden_layer_sizes : the widths of the hidden layers, which have ReLU; () gives a linear model.
+    network : a function of the numbers of features and outputs that makes a network, in place of a perceptron
+        with hidden layers. It is called twice: for all features, and for the selected features.
+    dropout : the dropout probability after each hidden layer.
+    loss : "cross_entropy" by default; or a PyTorch loss, or a function that maps outputs and classes to (n,).
     parametrization, temperature, features_per_step, warm_up, penalty, forced : as in
         `sparselin.neural.SequentialAttention`.
-    groups : (d,) numbers 0, 1, … of groups that are selected together, or None.
-    epochs : passes over the rows, of the selection and again of the training on what was selected.
-    batch_size : rows of a step; None: all. The last batch of a pass has the rows that are left; a single one
-        joins the batch before it, so that networks with batch normalisation can be trained.
+    groups : (d,) the group number 0, 1, … of each feature, or None. A group is selected as a whole.
+    epochs : the number of passes over the rows in the selection, and again in the training on the selected
+        features.
+    batch_size : the number of rows of a step; None: all rows. The last batch of a pass has the remaining
+        rows. A single remaining row joins the batch before it, so that networks with batch normalisation can
+        be trained.
     learning_rate : the step length of Adam.
-    class_weight : None, "balanced", or a dict of the weights of classes.
-    device : "cpu", "cuda", …; by default a GPU where there is one.
-    dtype : "float32" or "float64", of all computations.
-    random_state : a seed for the same result each time, on the CPU; None for a new one.
+    class_weight : None, "balanced", or a dict with the weight of each class.
+    device : "cpu", "cuda", …; by default the GPU if there is one.
+    dtype : "float32" or "float64", the precision of all computations.
+    random_state : a seed, which makes the result reproducible on the CPU; None: a new seed for each fit.
 
     Attributes
     ----------
-    path_ : AttentionPath: the order, and the attention of all units at each pick.
-    selected_ : (k,) the features in the order in which they were selected; `n_features_` is k.
-    network_ : the network that predicts, of the selected features only.
-    classes_ : the classes.
+    path_ : the `AttentionPath`: the order, and the attention of all units at each pick.
+    selected_ : (k,) the features in the order of selection; `n_features_` is k.
+    network_ : the network that predicts; it reads the selected features only.
+    classes_ : the class labels in order.
     n_features_in_, feature_names_in_ : the number of features, and their names if X had any.
 
     >>> from sklearn.datasets import load_digits
@@ -118,33 +120,36 @@ class SequentialAttentionClassifier(NetworkClassifier, _Attention):
 class SequentialAttentionRegressor(NetworkRegressor, _Attention):
     """A network that predicts numbers from k features, which Sequential Attention selects.
 
-    As `SequentialAttentionClassifier`; y is scaled to mean 0 and total variance q within, q its number of
-    columns, and predictions are scaled back.
+    The method is that of `SequentialAttentionClassifier`. Internally y is scaled to mean 0 and total variance
+    q, its number of columns; predictions are scaled back.
 
     Parameters
     ----------
-    n_features_to_select : k, or a share of the features (with `groups`, of the groups).
-    hidden_layer_sizes : widths of the hidden layers, with ReLU; () is a linear model.
-    network : a function of the numbers of features and outputs that makes a network, in place of these. It is
-        asked twice: for all features, and for the selected ones.
-    dropout : its probability, after each hidden layer.
-    loss : "squared" by default, ½‖f(x) − y‖²; a PyTorch loss, or a function of outputs and targets to (n,).
+    n_features_to_select : the number k of features, or a share of them; with `groups`, of the groups.
+    hidden_layer_sizes : the widths of the hidden layers, which have ReLU; () gives a linear model.
+    network : a function of the numbers of features and outputs that makes a network, in place of a perceptron
+        with hidden layers. It is called twice: for all features, and for the selected features.
+    dropout : the dropout probability after each hidden layer.
+    loss : "squared" by default, ½‖f(x) − y‖²; or a PyTorch loss, or a function that maps outputs and targets
+        to (n,).
     parametrization, temperature, features_per_step, warm_up, penalty, forced : as in
         `sparselin.neural.SequentialAttention`.
-    groups : (d,) numbers 0, 1, … of groups that are selected together, or None.
-    epochs : passes over the rows, of the selection and again of the training on what was selected.
-    batch_size : rows of a step; None: all. The last batch of a pass has the rows that are left; a single one
-        joins the batch before it, so that networks with batch normalisation can be trained.
+    groups : (d,) the group number 0, 1, … of each feature, or None. A group is selected as a whole.
+    epochs : the number of passes over the rows in the selection, and again in the training on the selected
+        features.
+    batch_size : the number of rows of a step; None: all rows. The last batch of a pass has the remaining
+        rows. A single remaining row joins the batch before it, so that networks with batch normalisation can
+        be trained.
     learning_rate : the step length of Adam.
-    device : "cpu", "cuda", …; by default a GPU where there is one.
-    dtype : "float32" or "float64", of all computations.
-    random_state : a seed for the same result each time, on the CPU; None for a new one.
+    device : "cpu", "cuda", …; by default the GPU if there is one.
+    dtype : "float32" or "float64", the precision of all computations.
+    random_state : a seed, which makes the result reproducible on the CPU; None: a new seed for each fit.
 
     Attributes
     ----------
-    path_ : AttentionPath: the order, and the attention of all units at each pick.
-    selected_ : (k,) the features in the order in which they were selected; `n_features_` is k.
-    network_ : the network that predicts, of the selected features only.
+    path_ : the `AttentionPath`: the order, and the attention of all units at each pick.
+    selected_ : (k,) the features in the order of selection; `n_features_` is k.
+    network_ : the network that predicts; it reads the selected features only.
     n_features_in_, feature_names_in_ : the number of features, and their names if X had any.
 
     >>> from sklearn.datasets import load_diabetes

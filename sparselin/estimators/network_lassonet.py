@@ -1,4 +1,4 @@
-"""LassoNet as estimators, with the λ of a number of features or chosen by cross-validation."""
+"""The scikit-learn estimators of LassoNet. λ follows from the number of features or cross-validation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sparselin.estimators._network import (
     NetworkRegressor,
     NetworkTask,
 )
-from sparselin.neural.lassonet import constant, lassonet_path, network_at, refit
+from sparselin.neural.lassonet import constant_network, lassonet_path, network_at, refit
 from sparselin.neural.networks import SkipNetwork
 from sparselin.neural.settings import LassoNetSettings
 from sparselin.neural.training import seeded
@@ -32,7 +32,7 @@ from sparselin.validation import check_count, check_flag, check_real
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class _LassoNet(NetworkEstimator):
-    """A path, the choice of a row of it, and the network that predicts."""
+    """An estimator that trains a path, chooses one of its rows, and predicts with a network."""
 
     hidden_layer_sizes: Any = (100,)
     M: float = 10.0
@@ -50,14 +50,14 @@ class _LassoNet(NetworkEstimator):
     refit: bool = True
 
     def at(self, k: int) -> Self:
-        """Return the fitted estimator with the first row that has at most k features, without fitting again.
+        """Return the fitted estimator for the first row with at most k features, without fitting again.
 
-        A copy that shares the path. ValueError with `refit`, which keeps no networks, or for a k below what
-        the path has.
+        The result is a copy that shares the path. Raises ValueError if `refit` is True, because then the path
+        keeps no networks, or if no row has so few features.
         """
         check_is_fitted(self)
         if self.refit:
-            raise ValueError("at needs the networks of the path, which refit=False keeps")
+            raise ValueError("at needs the networks of the path, which are kept only with refit=False")
         least = int(self.path_.n_selected.min())
         row = int(np.argmax(self.path_.n_selected <= check_count(k, "k", least, self.n_features_in_)))
         other = copy.copy(self)
@@ -74,13 +74,16 @@ class _LassoNet(NetworkEstimator):
         if not self.refit:
             return Fitted(self.selected_, network_at(network, self.path_, self.row_), False, self.path_)
         if self.n_features_:
-            final = self._retrained(split, network)
+            final = self._retrain(split, network)
         else:
-            final = constant(task.rows, task.n_outputs, task.loss)
+            final = constant_network(task.rows, task.n_outputs, task.loss)
         return Fitted(self.selected_, final, True, self.path_)
 
     def _choose(self, row: int, selected: IndexArray | None = None) -> None:
-        """Set the attributes of a row; by default it selects its features, the most important first."""
+        """Choose a row and set its attributes.
+
+        selected : the selected features; by default all features of the row, the most important first.
+        """
         self.row_, self.lam_ = row, float(self.path_.lam[row])
         if selected is None:
             ranking = self.path_.ranking()
@@ -90,12 +93,14 @@ class _LassoNet(NetworkEstimator):
         self.feature_importances_ = self.path_.importances
 
     def _network(self, task: NetworkTask) -> SkipNetwork:
+        """Return a new network with a skip connection."""
         inner = self._new_network(task, task.n_features)
         return SkipNetwork(inner, task.n_features, task.n_outputs)
 
     def _path(
         self, task: NetworkTask, network: nn.Module, stop_on: str = "validation", **options: Any
     ) -> LassoNetPath:
+        """Train the path on the rows of the task."""
         rows, options = task.rows, {"lams": self.lams, **options}
         return lassonet_path(
             network, rows.X, rows.y, loss=task.loss, M=self.M, groups=self.groups,
@@ -104,12 +109,13 @@ class _LassoNet(NetworkEstimator):
         )  # fmt: skip
 
     def _settings(self, stop_on: str = "validation") -> LassoNetSettings:
+        """Return the settings of the training, taken from the parameters with the same names."""
         kinds = (_LassoNet, LassoNetSettings)
         ours, theirs = ({field.name for field in dataclasses.fields(kind)} for kind in kinds)
         return LassoNetSettings(stop_on=stop_on, **{name: getattr(self, name) for name in ours & theirs})
 
-    def _retrained(self, task: NetworkTask, network: nn.Module) -> nn.Module:
-        """Train a network of the selected features; of the best epoch, if there are validation rows."""
+    def _retrain(self, task: NetworkTask, network: nn.Module) -> nn.Module:
+        """Train a network on the selected features. If there are validation rows, keep the best epoch."""
         rows, backtrack = task.rows, self.backtrack or task.validation is not None
         return refit(
             network, rows.X, rows.y, self.selected_.tolist(), loss=task.loss, validation=task.validation,
@@ -118,23 +124,23 @@ class _LassoNet(NetworkEstimator):
         )  # fmt: skip
 
     def _split(self, task: NetworkTask) -> NetworkTask:
-        """Return the task with its rows split into those for training and those for validation."""
+        """Return the task with its rows split into training and validation rows."""
         return task
 
     @abc.abstractmethod
     def _path_and_row(self, task: NetworkTask, network: nn.Module) -> None:
-        """Train the path, and choose a row."""
+        """Train the path and choose a row."""
 
 
-def _held_out(task: NetworkTask, train: IndexArray, test: IndexArray) -> NetworkTask:
-    """Return the task on the rows `train`, with the rows `test` for validation."""
+def _hold_out(task: NetworkTask, train: IndexArray, test: IndexArray) -> NetworkTask:
+    """Return the task with the rows `train` for training and the rows `test` for validation."""
     out = task.rows.at(test)
     return task._replace(rows=task.rows.at(train), validation=(out.X, out.y, out.weight))
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class _LassoNetByNumber(_LassoNet):
-    """The row by the number of features, or by the loss on rows that are held out."""
+    """An estimator that chooses the row by the number of features or by the validation loss."""
 
     n_features_to_select: int | float | str = dataclasses.field(default="auto", kw_only=False)
     validation_fraction: float = 0.1
@@ -143,7 +149,7 @@ class _LassoNetByNumber(_LassoNet):
         given = self.n_features_to_select
         if isinstance(given, str):
             if given != "auto":
-                raise ValueError(f'n_features_to_select must be a number, a share or "auto"; got {given!r}')
+                raise ValueError(f'n_features_to_select must be an integer, a share or "auto"; got {given!r}')
             if task.validation is None:
                 raise ValueError('n_features_to_select="auto" needs validation_fraction > 0')
         k = 0 if isinstance(given, str) else self._number_to_select(task.n_features)
@@ -158,21 +164,21 @@ class _LassoNetByNumber(_LassoNet):
             self._warn_of_number(k)
 
     def _warn_of_number(self, k: int) -> None:
-        """Warn of more than k features, where `lams` ended above, and of none."""
+        """Warn if the last row has more than k features because `lams` ended too early, or none."""
         before, left = [0, *self.path_.n_selected.tolist()][-2:]
         if 0 < left <= k:
             return
-        message = f"the path ends with {left} features, more than {k}: give larger lams, or none"
+        message = f"the path ends with {left} features, more than {k}; pass larger lams, or lams=None"
         if not left:
             message = (
-                f"the path goes from {before} features to none at once, and the network predicts a constant, "
-                f"where {k} were asked for: a growth nearer to 1, another learning_rate, or refit=True, "
-                "which takes the last to leave"
+                f"the path goes from {before} features to none at once, so the network predicts a constant "
+                f"although {k} features were requested. Try a growth nearer to 1, another learning_rate, or "
+                "refit=True, which selects the features that leave last"
             )
         warnings.warn(message, stacklevel=6)
 
     def _split(self, task: NetworkTask) -> NetworkTask:
-        """Hold rows out for validation; both sides have all classes where that can be."""
+        """Hold rows out for validation. If possible, both parts have all classes."""
         share = check_real(self.validation_fraction, "validation_fraction")
         if not 0 <= share < 1:
             raise ValueError(f"validation_fraction must be in [0, 1); got {share}")
@@ -184,12 +190,12 @@ class _LassoNetByNumber(_LassoNet):
             train, test = split(stratify=labels)
         except ValueError:
             train, test = split()
-        return _held_out(task, train, test)
+        return _hold_out(task, train, test)
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class _LassoNetCV(_LassoNet):
-    """The row by cross-validation over folds at the same λ's."""
+    """An estimator that chooses the row by cross-validation, with the same λ's in all folds."""
 
     cv: Any = 5
     one_standard_error: bool = False
@@ -199,7 +205,7 @@ class _LassoNetCV(_LassoNet):
         if check_flag(self.one_standard_error, "one_standard_error") and len(folds) < 2:
             raise ValueError(f"one_standard_error needs at least 2 folds; cv has {len(folds)}")
         self._keep_path(self._path(task, network, k=0))
-        fold_losses = [self._losses(_held_out(task, *fold), network) for fold in folds]
+        fold_losses = [self._losses(_hold_out(task, *fold), network) for fold in folds]
         losses = self.validation_losses_ = np.column_stack(fold_losses)
         mean = losses.mean(axis=1)
         bound = mean.min()
@@ -208,21 +214,25 @@ class _LassoNetCV(_LassoNet):
         self._choose(int(np.flatnonzero(mean <= bound)[-1]))
 
     def _folds(self, y: Any) -> list[Any]:
+        """Return the training and test rows of each fold; raise ValueError for an invalid `cv`."""
         try:
             cv = check_cv(self.cv, y, classifier=hasattr(self, "class_weight"))
             folds = list(cv.split(np.empty((len(y), 0)), y))
             sides = [np.arange(len(y))[rows] for fold in folds for rows in fold]
         except (TypeError, ValueError, IndexError) as error:
             raise ValueError(
-                f"cv must be a number of folds, a splitter of scikit-learn or pairs of indices of rows; got "
+                f"cv must be a number of folds, a splitter of scikit-learn or pairs of row indices; got "
                 f"{reprlib.repr(self.cv)}: {error}"
             ) from error
         if not sides or not all(map(len, sides)):
-            raise ValueError(f"cv must leave rows in and out in each fold; got {reprlib.repr(self.cv)}")
+            raise ValueError(f"cv must have training and test rows in each fold; got {reprlib.repr(self.cv)}")
         return folds
 
     def _losses(self, fold: NetworkTask, network: nn.Module) -> FloatArray:
-        """Return the mean loss (L,) on the rows left out, at each λ; the last one without features."""
+        """Return the mean loss (L,) on the test rows at each λ.
+
+        If the path of the fold is shorter, its last network, without features, is scored for the other λ.
+        """
         path = self._path(fold, network, lams=self.path_.lam[1:], stop_on="training")
         if path.status is Status.STOPPED:
             raise KeyboardInterrupt
@@ -231,45 +241,47 @@ class _LassoNetCV(_LassoNet):
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class LassoNetClassifier(NetworkClassifier, _LassoNetByNumber):
-    """LassoNet: a network with a skip connection θ that classifies by few features.
+    """LassoNet: a network with a skip connection θ that classifies with few features.
 
-    A path of networks from all features to none: at each λ training minimises
+    LassoNet trains a path of networks, from all features to none. At each λ training minimises
 
         L(θ, W, rest) + λΣ‖θ_j‖₂    subject to    ‖W_j‖∞ ≤ M‖θ_j‖₂,
 
-    W_j the weights of feature j in the first layer, so that a feature with θ_j = 0 has no part in the network
-    (*LassoNet: A Neural Network with Feature Sparsity*, JMLR 22(127), 2021). Scale the columns of X first.
+    where W_j are the weights of feature j in the first layer. So a feature with θ_j = 0 has no effect on the
+    network (*LassoNet: A Neural Network with Feature Sparsity*, JMLR 22(127), 2021). Scale the columns of X
+    first.
 
     Parameters
     ----------
-    n_features_to_select : k, a share of the features, or "auto": the row of the path of least validation
-        loss, of equal ones the sparsest.
-    hidden_layer_sizes : widths of the hidden layers, with ReLU.
-    network : a function of the numbers of features and outputs that makes a network, in place of these; its
-        first layer with parameters is linear. The skip connection is added to it.
-    dropout : its probability, after each hidden layer.
-    loss : "cross_entropy" by default; a PyTorch loss, or a function of outputs and classes to (n,).
+    n_features_to_select : the number k of features, a share of them, or "auto". With "auto" the row of the
+        path with the least validation loss is chosen; if there are several, the sparsest.
+    hidden_layer_sizes : the widths of the hidden layers, which have ReLU.
+    network : a function of the numbers of features and outputs that makes a network, in place of a perceptron
+        with hidden layers. Its first layer with parameters must be linear. The skip connection is added.
+    dropout : the dropout probability after each hidden layer.
+    loss : "cross_entropy" by default; or a PyTorch loss, or a function that maps outputs and classes to (n,).
     M, lams, lam_start, growth, groups, l2, batch_size, learning_rate, momentum, epochs, patience, tol,
         backtrack : as in `sparselin.neural.lassonet_path`.
-    validation_fraction : the share of the rows that decides about stopping and, by "auto", the row; 0: the
-        training rows decide about stopping.
-    refit : whether the network that predicts is trained again on the selected features, without penalty.
-        Without, it is the network of the row, which has at most k features (λ need not meet k), and `at`
-        gives others. A group is never parted: with `groups` there may be fewer than k.
-    class_weight : None, "balanced", or a dict of the weights of classes.
-    device : "cpu", "cuda", …; by default a GPU where there is one.
-    dtype : "float32" or "float64", of all computations.
-    random_state : a seed for the same result each time, on the CPU; None for a new one.
+    validation_fraction : the share of the rows that is held out. The loss on these rows decides when training
+        stops and, with "auto", which row is chosen. With 0 the training loss decides when training stops.
+    refit : whether to train the network that predicts again on the selected features, without penalty. If
+        not, the network of the chosen row predicts; it has at most k features (possibly fewer, because no λ
+        of the path may give exactly k), and `at` returns estimators for other k. A group is never split, so
+        with `groups` there may be fewer than k features.
+    class_weight : None, "balanced", or a dict with the weight of each class.
+    device : "cpu", "cuda", …; by default the GPU if there is one.
+    dtype : "float32" or "float64", the precision of all computations.
+    random_state : a seed, which makes the result reproducible on the CPU; None: a new seed for each fit.
 
     Attributes
     ----------
-    path_ : LassoNetPath, from all features to few.
-    row_, lam_ : the row of the path that was chosen, and its λ.
-    selected_ : (k,) the features, the most important first; `n_features_` is k.
-    feature_importances_ : (d,) the λ at which each feature leaves the path for the last time; ∞ for those
-        that it ends with.
+    path_ : the `LassoNetPath`, from all features to few.
+    row_, lam_ : the chosen row of the path, and its λ.
+    selected_ : (k,) the selected features, the most important first; `n_features_` is k.
+    feature_importances_ : (d,) the λ at which each feature leaves the path for the last time; ∞ for the
+        features that remain at the end.
     network_ : the network that predicts.
-    classes_ : the classes.
+    classes_ : the class labels in order.
     n_features_in_, feature_names_in_ : the number of features, and their names if X had any.
 
     >>> from sklearn.datasets import load_iris
@@ -283,38 +295,40 @@ class LassoNetClassifier(NetworkClassifier, _LassoNetByNumber):
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class LassoNetRegressor(NetworkRegressor, _LassoNetByNumber):
-    """LassoNet for numbers; see `LassoNetClassifier`.
+    """LassoNet for numbers: a network that predicts from few features; see `LassoNetClassifier`.
 
-    y is scaled to mean 0 and total variance q within, q its number of columns: λ and the losses of `path_`
-    are those of the scaled y. Predictions are scaled back.
+    Internally y is scaled to mean 0 and total variance q, its number of columns. λ and the losses of `path_`
+    refer to the scaled y. Predictions are scaled back.
 
     Parameters
     ----------
-    n_features_to_select : k, a share of the features, or "auto": the row of the path of least validation
-        loss, of equal ones the sparsest.
-    hidden_layer_sizes : widths of the hidden layers, with ReLU.
-    network : a function of the numbers of features and outputs that makes a network, in place of these; its
-        first layer with parameters is linear. The skip connection is added to it.
-    dropout : its probability, after each hidden layer.
-    loss : "squared" by default, ½‖f(x) − y‖²; a PyTorch loss, or a function of outputs and targets to (n,).
+    n_features_to_select : the number k of features, a share of them, or "auto". With "auto" the row of the
+        path with the least validation loss is chosen; if there are several, the sparsest.
+    hidden_layer_sizes : the widths of the hidden layers, which have ReLU.
+    network : a function of the numbers of features and outputs that makes a network, in place of a perceptron
+        with hidden layers. Its first layer with parameters must be linear. The skip connection is added.
+    dropout : the dropout probability after each hidden layer.
+    loss : "squared" by default, ½‖f(x) − y‖²; or a PyTorch loss, or a function that maps outputs and targets
+        to (n,).
     M, lams, lam_start, growth, groups, l2, batch_size, learning_rate, momentum, epochs, patience, tol,
         backtrack : as in `sparselin.neural.lassonet_path`.
-    validation_fraction : the share of the rows that decides about stopping and, by "auto", the row; 0: the
-        training rows decide about stopping.
-    refit : whether the network that predicts is trained again on the selected features, without penalty.
-        Without, it is the network of the row, which has at most k features (λ need not meet k), and `at`
-        gives others. A group is never parted: with `groups` there may be fewer than k.
-    device : "cpu", "cuda", …; by default a GPU where there is one.
-    dtype : "float32" or "float64", of all computations.
-    random_state : a seed for the same result each time, on the CPU; None for a new one.
+    validation_fraction : the share of the rows that is held out. The loss on these rows decides when training
+        stops and, with "auto", which row is chosen. With 0 the training loss decides when training stops.
+    refit : whether to train the network that predicts again on the selected features, without penalty. If
+        not, the network of the chosen row predicts; it has at most k features (possibly fewer, because no λ
+        of the path may give exactly k), and `at` returns estimators for other k. A group is never split, so
+        with `groups` there may be fewer than k features.
+    device : "cpu", "cuda", …; by default the GPU if there is one.
+    dtype : "float32" or "float64", the precision of all computations.
+    random_state : a seed, which makes the result reproducible on the CPU; None: a new seed for each fit.
 
     Attributes
     ----------
-    path_ : LassoNetPath, from all features to few.
-    row_, lam_ : the row of the path that was chosen, and its λ.
-    selected_ : (k,) the features, the most important first; `n_features_` is k.
-    feature_importances_ : (d,) the λ at which each feature leaves the path for the last time; ∞ for those
-        that it ends with.
+    path_ : the `LassoNetPath`, from all features to few.
+    row_, lam_ : the chosen row of the path, and its λ.
+    selected_ : (k,) the selected features, the most important first; `n_features_` is k.
+    feature_importances_ : (d,) the λ at which each feature leaves the path for the last time; ∞ for the
+        features that remain at the end.
     network_ : the network that predicts.
     n_features_in_, feature_names_in_ : the number of features, and their names if X had any.
 
@@ -329,23 +343,25 @@ class LassoNetRegressor(NetworkRegressor, _LassoNetByNumber):
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class LassoNetClassifierCV(NetworkClassifier, _LassoNetCV):
-    """`LassoNetClassifier` whose λ is chosen by cross-validation.
+    """A `LassoNetClassifier` whose λ is chosen by cross-validation.
 
-    The path on all rows has the λ's; on each fold a path at these is trained without the rows left out, whose
-    mean loss at each λ is averaged over the folds. They have no part in when training stops.
+    The path on all rows determines the λ's. In each fold a path with the same λ's is trained without the test
+    rows. The mean losses on the test rows are averaged over the folds at each λ. The test rows do not
+    influence when training stops.
 
     Parameters
     ----------
-    cv : folds, or a splitter of scikit-learn.
-    one_standard_error : whether to take the sparsest row within a standard error of the least mean loss.
+    cv : the number of folds, a splitter of scikit-learn, or pairs of row indices.
+    one_standard_error : whether to choose the sparsest row within one standard error of the least mean loss.
+        If not, the row with the least mean loss is chosen.
     hidden_layer_sizes, network, dropout, loss, M, lams, lam_start, growth, groups, l2, batch_size,
         learning_rate, momentum, epochs, patience, tol, backtrack, refit, class_weight, device, dtype,
         random_state : as in `LassoNetClassifier`.
 
     Attributes
     ----------
-    validation_losses_ : (L, folds) the mean loss on the rows left out, for each row of the path.
-    The others as in `LassoNetClassifier`.
+    validation_losses_ : (L, folds) the mean loss on the test rows of each fold, for each row of the path.
+    The other attributes are those of `LassoNetClassifier`.
 
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.preprocessing import scale
@@ -359,20 +375,22 @@ class LassoNetClassifierCV(NetworkClassifier, _LassoNetCV):
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class LassoNetRegressorCV(NetworkRegressor, _LassoNetCV):
-    """`LassoNetRegressor` whose λ is chosen by cross-validation, as `LassoNetClassifierCV` does.
+    """A `LassoNetRegressor` whose λ is chosen by cross-validation, as in `LassoNetClassifierCV`.
 
     Parameters
     ----------
-    cv : folds, or a splitter of scikit-learn.
-    one_standard_error : whether to take the sparsest row within a standard error of the least mean loss.
+    cv : the number of folds, a splitter of scikit-learn, or pairs of row indices.
+    one_standard_error : whether to choose the sparsest row within one standard error of the least mean loss.
+        If not, the row with the least mean loss is chosen.
     hidden_layer_sizes, network, dropout, loss, M, lams, lam_start, growth, groups, l2, batch_size,
         learning_rate, momentum, epochs, patience, tol, backtrack, refit, device, dtype, random_state : as in
         `LassoNetRegressor`.
 
     Attributes
     ----------
-    validation_losses_ : (L, folds) the mean loss on the rows left out, for each row of the path, y scaled.
-    The others as in `LassoNetRegressor`.
+    validation_losses_ : (L, folds) the mean loss on the test rows of each fold, for each row of the path and
+        the scaled y.
+    The other attributes are those of `LassoNetRegressor`.
 
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.preprocessing import scale

@@ -1,4 +1,4 @@
-"""`OrthogonalMatchingPursuit` and its cross-validation."""
+"""scikit-learn's `OrthogonalMatchingPursuit` and its cross-validation, computed with `sparselin.omp`."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from sparselin.greedy.omp import omp
 from sparselin.parallel.threads import workers
 from sparselin.results import FloatArray, SelectionPath, Status
 
-# why a path is shorter than asked for, where that is no failure
+# the statuses that are no failure although the path is shorter than requested
 _WELL = (Status.EXACT_FIT, Status.STOPPED, Status.TOLERANCE)
 
 
 class _TargetFits(NamedTuple):
-    """Coefficients (N, d), intercepts (N,), and for each target the number of features and the status."""
+    """The fits of N targets: coefficients (N, d), intercepts (N,), numbers of features, and statuses."""
 
     coef: FloatArray
     intercept: FloatArray
@@ -42,36 +42,37 @@ class _TargetFits(NamedTuple):
 
 
 class OrthogonalMatchingPursuit(TakesSparse, linear_model.OrthogonalMatchingPursuit):
-    """scikit-learn's `OrthogonalMatchingPursuit`, by `sparselin.omp`.
+    """scikit-learn's `OrthogonalMatchingPursuit`, computed with `sparselin.omp`.
 
-    With r = P_S^⊥(y − ȳ) the residual on the features S so far, each step takes the feature of largest
-    |⟨X_i, r⟩|. It differs from scikit-learn's in this:
+    Let r = P_S^⊥(y − ȳ) be the residual on the selected features S. Each step selects the feature with the
+    largest |⟨X_i, r⟩|. It differs from scikit-learn's estimator in these points:
 
-    - the path does not end early at a feature with ⟨X_i, y⟩ = 0, nor depend on the scale of y;
-    - a target with ‖y − ȳ‖² ≤ tol gets no feature at all;
-    - features are compared by bounds on rounding errors: of tied ones the first is taken;
-    - X may be sparse, with an intercept too, and is not made dense; `fit` takes `sample_weight`;
-    - callbacks (scikit-learn 1.9): each feature picked is a task, and a hook `on_fit_task_end` that returns
-      True ends the path there. With several targets each is a task, its picks the parts of it.
+    - The path does not end early at a feature with ⟨X_i, y⟩ = 0, and it does not depend on the scale of y.
+    - A target with ‖y − ȳ‖² ≤ tol gets no feature at all.
+    - Features are compared up to bounds on the rounding errors. If several are tied, the first is selected.
+    - X may be sparse, even with an intercept, and is not made dense. `fit` takes `sample_weight`.
+    - Callbacks (scikit-learn 1.9): each selected feature is a task. If the hook `on_fit_task_end` returns
+      True, the path ends there. If there are several targets, each target is a task, and its features are
+      the subtasks.
 
     Parameters
     ----------
     n_nonzero_coefs : int, default=None
-        The number of features to select, at most n_features. By default, without `tol`, a tenth of the
-        features, at least one.
+        The number of features to select, at most n_features. If this and `tol` are None, it is a tenth of
+        the features, but at least one.
     tol : float, default=None
-        Stop once ‖r‖² ≤ tol: the square of a norm. `n_nonzero_coefs` is then ignored.
+        Stop once ‖r‖² ≤ tol (the square of the norm). Then `n_nonzero_coefs` is ignored.
     fit_intercept : bool, default=True
         Whether to fit an unpenalised intercept.
     precompute : 'auto' or bool, default='auto'
-        Accepted, and without effect: XᵀX is used where that is faster.
+        Accepted but not used: XᵀX is computed whenever this is faster.
 
     Attributes
     ----------
-    coef_ : (n_features,) or (n_targets, n_features), of the dtype of X.
-    intercept_ : a number or (n_targets,); 0.0 without `fit_intercept`.
-    n_iter_ : the number of features selected: int, or a list of them, one for each target.
-    n_nonzero_coefs_ : the number asked for, or None with `tol`.
+    coef_ : (n_features,) or (n_targets, n_features) the coefficients, in the dtype of X.
+    intercept_ : a number or (n_targets,); 0.0 if `fit_intercept` is False.
+    n_iter_ : the number of selected features; a list if there are several targets.
+    n_nonzero_coefs_ : the requested number of features, or None if `tol` is given.
     n_features_in_, feature_names_in_ : the number of features, and their names if X had any.
 
     >>> from sparselin.estimators import OrthogonalMatchingPursuit
@@ -85,10 +86,11 @@ class OrthogonalMatchingPursuit(TakesSparse, linear_model.OrthogonalMatchingPurs
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,) or (n, n_targets).
 
-        sample_weight : (n,) weights ≥ 0 of the squared residuals, in `tol` too; or None.
+        sample_weight : (n,) weights ≥ 0 of the squared residuals (also in ‖r‖² ≤ tol), or None.
 
-        Returns the estimator. Raises ValueError for bad data, or more `n_nonzero_coefs` than features. Warns
-        (RuntimeWarning) if fewer features were selected than asked for, or ‖r‖² > tol at the end.
+        Returns the estimator. Raises ValueError if the data are invalid or `n_nonzero_coefs` exceeds the
+        number of features. Warns (RuntimeWarning) if fewer features were selected than requested, or if
+        ‖r‖² > tol at the end.
         """
         data = Observations.of_fit(self, X, y, sample_weight, multi_output=True)
         n, d = data.X.shape
@@ -100,43 +102,44 @@ class OrthogonalMatchingPursuit(TakesSparse, linear_model.OrthogonalMatchingPurs
             k, self.n_nonzero_coefs_ = min(n, d), None
         _check_count(k, d, "n_nonzero_coefs")
         task = FitTask.of_fit(self, data.X, data.y, data.weight, k if data.y.ndim == 1 else data.outputs)
-        _set(self, data, _fitted(self, data, k, self.tol, task))
+        _set(self, data, _fit_targets(self, data, k, self.tol, task))
         task.end({})
         return self
 
 
 class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.OrthogonalMatchingPursuitCV):
-    """scikit-learn's `OrthogonalMatchingPursuitCV`, by one path of `sparselin.omp` for each fold.
+    """scikit-learn's `OrthogonalMatchingPursuitCV`, computed with one path of `sparselin.omp` for each fold.
 
-    The path of a fold is scored at each k on what was left out, up to the length of the shortest path: one
-    ends early as y is fitted, or as all other features depend on those selected. The path of a fold in whose
-    training part y is constant selects nothing; it is scored as that constant at each k. Else as
-    `OrthogonalMatchingPursuit`.
+    The path of each fold is scored on the test rows at k = 1, 2, … up to the length of the shortest path. A
+    path ends early if y is fitted exactly, or if all other features depend on the selected ones. If y is
+    constant on the training rows of a fold, nothing is selected there, and the constant is scored at each k.
+    In all other respects the estimator is like `OrthogonalMatchingPursuit`.
 
     Parameters
     ----------
     copy : bool, default=True
-        Accepted, and without effect: X is never written to.
+        Accepted but not used, because X is never written to.
     fit_intercept : bool, default=True
         Whether to fit an unpenalised intercept.
     max_iter : int, default=None
-        The largest number of features that is tried, at most n_features. By default, or if zero, a tenth of
-        the features, at least 5 if there are as many.
+        The largest number of features to try, at most n_features. If None or zero, it is a tenth of the
+        features, but at least 5 (or all features if there are fewer).
     cv : int, splitter or iterable, default=None
-        The folds, by default 5; as scikit-learn's.
+        The folds, as in scikit-learn; 5 folds by default.
     n_jobs : int, default=None
-        The number of folds at a time, by threads (each path may use several threads by itself).
+        The number of folds that are fitted at the same time, in threads. Each path may use several threads
+        by itself.
     verbose : bool or int, default=False
-        That of joblib.
+        The verbosity of joblib.
 
     Attributes
     ----------
     coef_, intercept_, n_iter_, n_features_in_, feature_names_in_ : see `OrthogonalMatchingPursuit`.
-    n_nonzero_coefs_ : the k of least mean squared error, the least one if there are several.
-    mse_path_ : (max_iter, n_folds) the mean squared error of each k = 1, 2, … on what each fold left out.
+    n_nonzero_coefs_ : the k with the least mean squared error; if there are several, the smallest.
+    mse_path_ : (max_iter, n_folds) the mean squared error of each k = 1, 2, … on the test rows of each fold.
 
-    Callbacks: each fold is a task, and the fit to all data another; their picks are the parts of it. A hook
-    that returns True at a pick ends the path of that fold there, and no larger k is compared.
+    Callbacks: each fold is a task, and so is the final fit to all data. Their selected features are subtasks.
+    If a hook returns True after a feature, the path of that fold ends there, and no larger k is compared.
 
     >>> import numpy as np
     >>> from sparselin.estimators import OrthogonalMatchingPursuitCV
@@ -152,11 +155,11 @@ class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.Or
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,).
 
-        sample_weight : (n,) weights ≥ 0 of the squared residuals, those left out too; or None.
-        **params : what the splitter asks for, with metadata routing.
+        sample_weight : (n,) weights ≥ 0 of the squared residuals of training and test rows, or None.
+        **params : metadata that the splitter requests (with metadata routing).
 
-        Returns the estimator. Raises ValueError for bad data, or more `max_iter` than features. Warns
-        (RuntimeWarning) if the path of a fold is shorter than a `max_iter` that was asked for.
+        Returns the estimator. Raises ValueError if the data are invalid or `max_iter` exceeds the number of
+        features. Warns (RuntimeWarning) if `max_iter` was given and the path of a fold is shorter.
         """
         _raise_for_params(params, self, "fit")
         data = Observations.of_fit(self, X, y, sample_weight, by_rows=True, ensure_min_features=2)
@@ -172,7 +175,7 @@ class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.Or
         stop, i = min((len(score), i) for i, (score, _) in enumerate(scores))
         if self.max_iter and stop < most and scores[i][1] is not Status.STOPPED:
             message = (
-                f"max_iter={most}, but the path of fold {i} has {stop} features, so that no more are "
+                f"max_iter={most}, but the path of fold {i} has only {stop} features, so no larger number is "
                 f"compared: {scores[i][1].message}"
             )
             warnings.warn(message, RuntimeWarning, stacklevel=3)
@@ -180,34 +183,36 @@ class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.Or
         self.n_nonzero_coefs_ = np.argmin(mean_of_folds(self.mse_path_)) + 1
         k = int(self.n_nonzero_coefs_)
         refit = task.subtask("refit", k, len(folds))
-        _set(self, data, _fitted(self, data, k, None, refit))
+        _set(self, data, _fit_targets(self, data, k, None, refit))
         refit.end({})
         task.end({})
         return self
 
 
 def _check_count(k: int, d: int, name: str) -> None:
+    """Raise ValueError if k exceeds the number d of features."""
     if k > d:
         raise ValueError(f"{name} must be at most {d}, the number of features of X; got {k}")
 
 
 def _set(estimator: Any, data: Observations, fits: _TargetFits) -> None:
+    """Set the fitted attributes of the estimator."""
     set_model(estimator, data, fits.coef, fits.intercept)
     estimator.n_iter_ = fits.n_iter[0] if len(fits.n_iter) == 1 else fits.n_iter
 
 
 def _attributes(estimator: Any, path: SelectionPath) -> dict[str, Any]:
-    """Return the attributes of the estimator, of one target, had the path ended here."""
+    """Return the attributes that the estimator would have if the path of one target ended here."""
     intercept = path.intercept_path[-1] if estimator.fit_intercept else 0.0
     return {"coef_": path.dense_coef(), "intercept_": intercept, "n_iter_": len(path)}
 
 
-def _fitted(estimator: Any, data: Observations, k: int, tol: float | None, task: FitTask) -> _TargetFits:
-    """Select k features, or until ‖r‖² ≤ tol, for each target."""
+def _fit_targets(estimator: Any, data: Observations, k: int, tol: float | None, task: FitTask) -> _TargetFits:
+    """Select k features for each target, or features until ‖r‖² ≤ tol."""
     X, d, N = data.X, data.X.shape[1], data.outputs
     level = None if tol is None else math.sqrt(tol)
     watched = hasattr(estimator, "_skl_callbacks")
-    if isinstance(X, np.ndarray) and not watched and min(N, d) > 1 and N * k >= d:  # then XᵀX pays
+    if isinstance(X, np.ndarray) and not watched and min(N, d) > 1 and N * k >= d:  # then XᵀX is faster
         fits = _by_gram(data, k, level)
     else:
         fits = _one_by_one(estimator, data, k, level, task)
@@ -216,9 +221,9 @@ def _fitted(estimator: Any, data: Observations, k: int, tol: float | None, task:
     if short:
         i = short[0]
         where = "" if data.y.ndim == 1 else f" for {len(short)} of {N} targets, the first {i}"
-        why = "there are no more" if fits.status[i] is Status.COMPLETED else fits.status[i].message
-        asked = f"of {k} asked for" if tol is None else f"and ‖r‖² above tol={tol:g}"
-        message = f"the path ended with {fits.n_iter[i]} features {asked}{where}: {why}"
+        why = "no features are left" if fits.status[i] is Status.COMPLETED else fits.status[i].message
+        goal = f"of {k} requested" if tol is None else f"and ‖r‖² above tol={tol:g}"
+        message = f"the path ended with {fits.n_iter[i]} features {goal}{where}: {why}"
         warnings.warn(message, RuntimeWarning, stacklevel=4)
     return fits
 
@@ -226,6 +231,7 @@ def _fitted(estimator: Any, data: Observations, k: int, tol: float | None, task:
 def _one_by_one(
     estimator: Any, data: Observations, k: int, level: float | None, task: FitTask
 ) -> _TargetFits:
+    """Run `omp` on each target."""
     paths = []
     for target, subtask in data.targets(task, k):
         problem = target.problem()
@@ -239,7 +245,7 @@ def _one_by_one(
 
 
 def _by_gram(data: Observations, k: int, level: float | None) -> _TargetFits:
-    """Run `batch_omp`, an intercept being a column of ones that enters first."""
+    """Run `batch_omp` on all targets. An intercept is a column of ones that is selected first."""
     X, weight, d, ones = data.X, data.weight, data.X.shape[1], int(data.intercept)
     root = np.ones((len(X), 1), X.dtype) if weight is None else np.sqrt(weight)[:, None]
     D = np.hstack([X if weight is None else X * root, root[:, :ones]])
@@ -252,7 +258,7 @@ def _by_gram(data: Observations, k: int, level: float | None) -> _TargetFits:
 def _score_fold(
     estimator: Any, data: Observations, fold: Split, k: int, task: FitTask, i: int
 ) -> tuple[FloatArray, Status]:
-    """Return the mean squared errors with 1, 2, … features, as far as the path goes, and how it ended."""
+    """Return the mean squared errors on the test rows with 1, 2, … features, and the status of the path."""
     subtask, attributes = task.subtask("fold", k, i), partial(_attributes, estimator)
     with subtask.steps("pick", k, attributes) as callback:
         path = omp(data.rows(fold[0]).problem(), k, callback=callback)

@@ -1,4 +1,4 @@
-"""Selectors for scikit-learn, by methods that pick one feature or group after the other, or search sets."""
+"""Selectors for scikit-learn: methods that select features or groups one by one, and subset searches."""
 
 from __future__ import annotations
 
@@ -18,76 +18,84 @@ from sparselin.results import SubsetResult
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class OMPSelector(PathSelector):
-    """Features in the order of Orthogonal Matching Pursuit (`sparselin.omp`).
+    """A selector that follows Orthogonal Matching Pursuit (`sparselin.omp`).
 
-    Each step adds the column of largest |⟨X_i, r⟩|. For y (n, q), with a common support, or with `groups`,
-    it adds the feature or group of largest ‖X_gᵀR‖_F, R = P_S^⊥Y: the gradient's norm (M-OMP of Cotter, Rao,
-    Engan and Kreutz-Delgado, 2005; Group-OMP of Lozano, Świrszcz and Abe, 2009, without their
-    orthonormalisation within groups). Classes enter as one-hot columns, or, if they are two, with
-    `loss="logistic"`; for this and `loss="poisson"` see `sparselin.generalized_omp`.
+    Each step adds the column with the largest |⟨X_i, r⟩|. For y (n, q), whose outputs share one support, or
+    with `groups`, it adds the feature or group with the largest gradient norm ‖X_gᵀR‖_F, R = P_S^⊥Y (M-OMP of
+    Cotter, Rao, Engan and Kreutz-Delgado, 2005; Group-OMP of Lozano, Świrszcz and Abe, 2009, without their
+    orthonormalisation within groups). Pass classes as one-hot columns or, if there are two, with
+    `loss="logistic"`. For this loss and `loss="poisson"` see `sparselin.generalized_omp`.
 
-    The whole path is computed once, and k chosen along it; `at(k)` gives another k without fitting again.
+    The whole path is computed once, and k is chosen along it. `at(k)` returns the selector for another k
+    without fitting again.
 
     Parameters
     ----------
-    n_features_to_select : how many, forced ones included; with `groups` all numbers count groups.
-        An integer; a share in (0, 1] of the features that are not excluded, rounded down, at least one;
-        "ebic" : the first minimum of EBIC along the path; "bic", "aic" : the least of the path. With RSS that
-            of k features, q outputs, n rows (the sum of the weights), p features to choose from and u chosen,
+    n_features_to_select : the number k of features, including the forced ones; with `groups`, of groups.
+        It is an integer, a share in (0, 1] of the features that are not excluded (rounded down, at least
+        one feature), or the name of a rule:
+        "ebic" : the first minimum of EBIC along the path; "bic", "aic" : the global minimum along the path.
+            Let k features be selected and RSS be their residual sum of squares, with q outputs, n rows (the
+            sum of the weights), and u of p features chosen besides the forced ones. Then
 
                 EBIC_γ = nq·ln(RSS/(nq)) + kq·ln n + 2γ·ln C(p, u)
 
             (Luo and Chen, *Sequential lasso cum EBIC for feature selection with ultra-high dimensional
-            feature space*, 2014); BIC has γ = 0, AIC also 2 for ln n. Forced features are in k, not in p and
-            u; with groups p and u count these, and k is the rank of their columns. RSS = 0 counts as −∞, with
-            a warning if it is chosen, or as +∞ where no degree of freedom is left. With another loss the
-            deviance, −2·log-likelihood up to a constant, takes the place of nq·ln(RSS/(nq));
+            feature space*, 2014). BIC has γ = 0; AIC has γ = 0 and 2 in place of ln n. k counts the forced
+            features, p and u do not. With groups, p and u count groups, and k is the rank of their columns.
+            RSS = 0 counts as −∞, with a warning if it is chosen, or as +∞ if no degree of freedom is left.
+            For other losses the deviance, −2·log-likelihood up to a constant, replaces nq·ln(RSS/(nq));
         "cv" : the least mean squared error, or mean deviance, in cross-validation with one path for each
-            fold; "cv_1se" : the fewest features with an error within one standard error of that (Breiman,
-            Friedman, Olshen and Stone, 1984);
-        "auto" : with `tol` as many as it takes, else "ebic".
-    tol : the path ends once ‖r‖ ≤ tol·‖y − ȳ‖ (‖y‖ without an intercept), a ratio of norms; with another loss
-        once the deviance is at most tol times that without features.
-    forced : columns that come first, by index or by the names of a frame; their groups, where there are any.
-    exclude : columns that are never selected, by index or name.
-    groups : (d,) labels: columns of one label enter together. None: each column is a group.
-    loss : "squared"; "logistic", for y of two classes, whatever their labels; or "poisson", for y ≥ 0. These
-        two are for one y, without `groups`. A path ends with the last features for which the loss has a
-        minimum, as it has none where they separate classes; if that is short of the features wanted, there
-        is a warning.
+            fold; "cv_1se" : the fewest features with an error within one standard error of the least
+            (Breiman, Friedman, Olshen and Stone, 1984);
+        "auto" : if `tol` is given, the number that reaches it; otherwise "ebic".
+    tol : the path ends once ‖r‖ ≤ tol·‖y − ȳ‖ (‖y‖ without an intercept), a ratio of norms. For other losses
+        it ends once the deviance is at most tol times the deviance without features.
+    forced : columns that are selected first, by index or by name. With `groups`, their groups come first.
+    exclude : columns that are never selected, by index or by name.
+    groups : (d,) labels. Columns with the same label are selected together. None: each column is a group.
+    loss : "squared"; "logistic", for y with two classes of any labels; or "poisson", for y ≥ 0. The last two
+        take one output and no `groups`. Their loss has no minimum if, for example, the features separate the
+        classes; so the path ends with the last features for which it has one, with a warning if more features
+        are requested.
     fit_intercept : whether every model has an intercept.
-    standardize : whether columns count divided by their standard deviations; otherwise X is used as it is,
-        and long columns have an advantage.
-    max_features : the longest path. By default the number or share above; up to `tol` all; for criteria and
-        cross-validation 30 beside the forced ones, less one than half the rows (of a fold) at most.
-    cv : number of folds or a splitter, as in scikit-learn; a number means stratified folds for classes.
-        Each class should then be seen as often as there are folds. Where the path of a fold ends early, its
-        last model stands for larger k.
-    gamma : γ ≥ 0 of EBIC. By default max(0, 1 − ln n/(4·ln p)), the middle between 1 and the bound
-        1 − ln n/(2·ln p), above which EBIC is consistent (Chen and Chen, 2008). γ = 1 is stricter: with 100
-        rows, 1000 features and five of signal (coefficients 0.7 to 2, unit noise) it let in 0.26 features of
-        noise, not 0.54, and missed 0.14, not 0.12 (means of 100 draws).
-    noise_variance : σ² of the squared loss, where it is known; RSS/σ² then replaces nq·ln(RSS/(nq)).
-    n_jobs : processes for the folds.
+    standardize : whether to divide the columns by their standard deviations before selection. If not, long
+        columns have an advantage.
+    max_features : the length of the longest path. By default it is the number or share above, or with `tol`
+        all features. For criteria and cross-validation the default is 30 besides the forced features, but
+        less than half the number of (training) rows.
+    cv : the number of folds or a splitter, as in scikit-learn. A number means stratified folds for classes;
+        each class should then occur at least as often as there are folds. If the path of a fold ends early,
+        its last model is scored for larger k.
+    gamma : γ ≥ 0 of EBIC. The default max(0, 1 − ln n/(4·ln p)) is halfway between 1 and the bound
+        1 − ln n/(2·ln p), above which EBIC is consistent (Chen and Chen, 2008). γ = 1 is stricter. For
+        example, with 100 rows, 1000 features and five signals (coefficients 0.7 to 2, unit noise) γ = 1
+        selected 0.26 noise features instead of 0.54, and missed 0.14 signals instead of 0.12 (means of 100
+        draws).
+    noise_variance : σ² of the squared loss if it is known; then RSS/σ² replaces nq·ln(RSS/(nq)).
+    n_jobs : the number of processes for the folds.
 
     Attributes
     ----------
-    path_ : the `SelectionPath`, or `GroupPath` for groups or several outputs, or `GeneralizedPath` for
-        another loss, in the columns of X.
-    sizes_ (m,), scores_ (m,) : k along the path, and what was compared, less being better: the criterion, or
-        the mean squared error (or deviance) in cross-validation, or, where nothing was compared, on the data.
-    k_ : the k chosen; n_features_ : the number of features, which differs from k_ with groups.
-    selected_ : (n_features_,) indices in the order of selection.
-    coef_ : (d,) or (q, d) least squares coefficients on the features selected; intercept_ : beside them. With
-        another loss its minimiser, of the linear predictor: with "logistic" the log odds of `classes_[1]`.
-    classes_ : the two labels in order with `loss="logistic"`, else None.
+    path_ : the `SelectionPath`; for groups or several outputs the `GroupPath`; for other losses the
+        `GeneralizedPath`. Its indices are columns of X.
+    sizes_ (m,), scores_ (m,) : the values of k along the path, and their scores; a lower score is better. A
+        score is the criterion, or the mean squared error (or deviance) in cross-validation. If nothing was
+        compared, it is this error on the training data.
+    k_ : the chosen k; n_features_ : the number of selected features, which can differ from k_ with groups.
+    selected_ : (n_features_,) the selected features in the order of selection.
+    coef_, intercept_ : (d,) or (q, d) the least squares coefficients on the selected features, and the
+        intercepts. For other losses they minimise the loss and give the linear predictor; with "logistic"
+        this is the log odds of `classes_[1]`.
+    classes_ : with `loss="logistic"` the two labels in order, otherwise None.
     gamma_ : γ, or None; cross_validation_ : the `CrossValidation` (errors, their standard errors), or None.
     groups_ : the labels of the groups, in the order of their numbers in `path_`; None without groups.
-    n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
+    n_features_in_, feature_names_in_ : the number of features, and their names if X had any.
 
-    Sparse X stays sparse, float32 stays float32. `sample_weight` weighs squared residuals, or terms of the
-    loss; callbacks of scikit-learn 1.9 are told of each step, and a hook `on_fit_task_end` that returns True
-    ends the path there. A step that was begun when the path had ended has no `fitted_estimator`.
+    Sparse X stays sparse, and float32 stays float32. `sample_weight` weighs the squared residuals, or the
+    terms of the loss. Callbacks of scikit-learn 1.9 are called at each step; if the hook `on_fit_task_end`
+    returns True, the path ends there. If the path ends before a step that has begun, this step has no
+    `fitted_estimator`.
 
     >>> import numpy as np
     >>> from sklearn.datasets import load_diabetes
@@ -100,7 +108,7 @@ class OMPSelector(PathSelector):
     >>> selector.at(2).get_feature_names_out().tolist()
     ['bmi', 's5']
 
-    Those that tell high readings from low ones, by logistic regression:
+    With logistic regression, select the features that distinguish high readings from low ones:
 
     >>> high = OMPSelector(loss="logistic", standardize=True).fit(X, np.where(y > 200, "high", "low"))
     >>> high.classes_.tolist(), high.get_feature_names_out().tolist()
@@ -122,12 +130,12 @@ class OMPSelector(PathSelector):
 
 
 class OLSSelector(PathSelector):
-    """Features in the order of orthogonal least squares (`sparselin.ols`), or forward selection.
+    """A selector that follows orthogonal least squares, or forward selection (`sparselin.ols`).
 
-    Each step adds the feature that reduces ‖r‖ most. Scaling a column changes nothing.
+    Each step adds the feature that reduces ‖r‖ most. Scaling a column does not change the selection.
 
-    Other parameters, attributes, errors and warnings are those of `OMPSelector`; there is no `groups` or
-    `standardize`, and y is one vector.
+    The parameters, attributes, errors and warnings are those of `OMPSelector`, but y is a vector, and there
+    are no `groups`, `standardize` or `loss`.
 
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
@@ -141,19 +149,20 @@ class OLSSelector(PathSelector):
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class SequentialLassoSelector(PathSelector):
-    """Features in the order of Sequential LASSO (`sparselin.sequential_lasso`).
+    """A selector that follows Sequential LASSO (`sparselin.sequential_lasso`).
 
-    Each step adds the first feature that enters the LASSO with those selected unpenalised: one of those that
-    OMP could pick (Theorem 3.3 of *Sequential Attention for Feature Selection*). With "ebic" this is
+    Each step adds the first feature that enters the LASSO whose selected features are unpenalised. OMP could
+    select the same feature (Theorem 3.3 of *Sequential Attention for Feature Selection*). With "ebic" this is
     Sequential LASSO cum EBIC (Luo and Chen, 2014).
 
-    method : "lasso" follows the definition, "omp" assumes the theorem and is faster.
-    loss : as for `OMPSelector`. Logistic and Poisson regression have the path of `sparselin.generalized_omp`
-        for either method: Sequential LASSO's where there is no tie (docs/proofs/generalized_linear_models.md;
-        for strictly convex losses first Axiotis and Yasuda, arXiv 2307.07405).
+    method : "lasso" follows the definition; "omp" relies on the theorem and is faster.
+    loss : as for `OMPSelector`. For logistic and Poisson regression both methods return the path of
+        `sparselin.generalized_omp`, which is the path of Sequential LASSO if there are no ties
+        (docs/proofs/generalized_linear_models.md; first proved for strictly convex losses by Axiotis and
+        Yasuda, arXiv 2307.07405).
 
-    Other parameters, attributes, errors and warnings are those of `OMPSelector`; there is no `groups`, and
-    y is one vector.
+    The other parameters, the attributes, errors and warnings are those of `OMPSelector`, but y is a vector,
+    and there are no `groups`.
 
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
@@ -173,16 +182,18 @@ class SequentialLassoSelector(PathSelector):
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class SequentialAttentionSelector(PathSelector):
-    """Features in the order of Sequential Attention (`sparselin.sequential_attention`).
+    """A selector that follows Sequential Attention (`sparselin.sequential_attention`).
 
-    Each step trains a mask on the features not selected, and adds that of largest weight. X is made dense.
+    Each step trains a mask on the unselected features and adds the feature with the largest weight. X is made
+    dense.
 
-    parametrization, lam : the mask and its penalty, as there.
-    max_iter_per_feature : gradient steps of each training at most; MAX_ITER ends the path.
-    random_state : seed of the starts, for all folds the same if it is an integer.
+    parametrization, lam : the mask and its penalty, as in `sparselin.sequential_attention`.
+    max_iter_per_feature : the largest number of gradient steps of each training. If a training needs more,
+        the path ends with the status MAX_ITER.
+    random_state : the seed of the starting points. If it is an integer, all folds use the same seed.
 
-    Other parameters, attributes, errors and warnings are those of `OMPSelector`; there is no `groups`, and
-    y is one vector.
+    The other parameters, the attributes, errors and warnings are those of `OMPSelector`, but y is a vector,
+    and there are no `groups` or `loss`.
 
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
@@ -206,23 +217,26 @@ class SequentialAttentionSelector(PathSelector):
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class DiverseSelector(PathSelector):
-    """Features with a large R² + ν·f, f a spectral regularizer that rewards diversity.
+    """A selector of features with a large R² + ν·f, where the spectral regularizer f rewards diversity.
 
-    *Selecting Diverse Features via Spectral Regularization* (2012): `sparselin.forward_regression`, whose
-    sets are nested, or `sparselin.greedy_local_search`, a search for each k, whose sets need not be, and can
-    have fewer than k features. The criteria and errors that choose k are about the fit alone, without f.
+    Source: *Selecting Diverse Features via Spectral Regularization* (2012). `sparselin.forward_regression`
+    yields nested sets. `sparselin.greedy_local_search` runs one search for each k; its sets need not be
+    nested, and can have fewer than k features. The criteria and errors that choose k measure the fit only,
+    without f.
 
-    regularizer : f, of `sparselin.spectral`; by default SmoothedDifferentialEntropy(1.0), log₂ det(I + C_S).
+    regularizer : f, from `sparselin.spectral`; by default SmoothedDifferentialEntropy(1.0), which is
+        log₂ det(I + C_S).
     nu : ν ≥ 0.
     search : "forward" or "greedy_local".
-    standardize : by default f is applied to the correlations of the columns, as the paper assumes unit
-        columns (without an intercept to their cosines). False: to XᵀX/n, centred with an intercept.
-    path_ : a tuple of `SubsetResult`, with f + 1, f + 2, … features, f of them forced.
+    standardize : whether f is applied to the correlations of the columns (without an intercept to their
+        cosines), because the paper assumes unit columns. If False, f is applied to XᵀX/n, where X is centred
+        if there is an intercept.
+    path_ : a tuple of `SubsetResult` with s + 1, s + 2, … features, s of them forced.
 
     X is made dense.
 
-    Other parameters, attributes, errors and warnings are those of `OMPSelector`; there is no `groups`, and
-    y is one vector.
+    The other parameters, the attributes, errors and warnings are those of `OMPSelector`, but y is a vector,
+    and there are no `groups` or `loss`.
 
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
@@ -248,24 +262,24 @@ class DiverseSelector(PathSelector):
             steps.end(sl.forward_regression(unit, k, callback=steps.add, **options).status)
         elif self.search == "greedy_local":
             steps.each(lambda t: sl.greedy_local_search(unit, t, **options), k)
-        return steps.found()
+        return steps.path()
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class BestSubsetSelector(PathSelector):
-    """The best subset of each size, by branch and bound (`sparselin.best_subset`).
+    """A selector of the best subset of each size, found by branch and bound (`sparselin.best_subset`).
 
-    The sets of different sizes need not be nested. The time is exponential in k at worst: by default criteria
-    and cross-validation compare up to 8 features beside the forced ones.
+    The sets of different sizes need not be nested. In the worst case the time is exponential in k, so by
+    default criteria and cross-validation compare at most 8 features besides the forced ones.
 
-    time_limit : seconds for each size, after which the best found so far is taken, with a
-        `ConvergenceWarning`.
-    path_ : a tuple of `BestSubset`, with f + 1, f + 2, … features, f of them forced.
+    time_limit : the number of seconds for each size. After that the best subset found so far is taken, with
+        a `ConvergenceWarning`.
+    path_ : a tuple of `BestSubset` with s + 1, s + 2, … features, s of them forced.
 
     X is made dense.
 
-    Other parameters, attributes, errors and warnings are those of `OMPSelector`; there is no `groups` or
-    `standardize`, and y is one vector.
+    The other parameters, the attributes, errors and warnings are those of `OMPSelector`, but y is a vector,
+    and there are no `groups`, `standardize` or `loss`.
 
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
@@ -284,8 +298,8 @@ class BestSubsetSelector(PathSelector):
             found = sl.best_subset(steps.problem, t, forced=task.forced, time_limit=self.time_limit)
             if not found.optimal:
                 message = (
-                    f"{t} features are not proved to be the best ({found.status.message}; gap "
-                    f"{found.gap:.2%}): increase time_limit"
+                    f"the subset of {t} features is not proved to be the best ({found.status.message}; gap "
+                    f"{found.gap:.2%}); increase time_limit"
                 )
                 warnings.warn(message, ConvergenceWarning, stacklevel=2)
             if len(found) < t:
@@ -293,4 +307,4 @@ class BestSubsetSelector(PathSelector):
             return found
 
         steps.each(best, k)
-        return steps.found()
+        return steps.path()

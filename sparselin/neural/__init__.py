@@ -1,7 +1,7 @@
-"""Feature selection by networks: Sequential Attention, LassoNet, and what they are compared with.
+"""Feature selection with networks: Sequential Attention, LassoNet, and the baselines to compare with them.
 
-It needs PyTorch, which the rest of the package does not: pip install 'sparselin[neural]'. `__init__.pyi`
-lists the public names; each is loaded at its first use.
+This subpackage needs PyTorch; the rest of the package does not: pip install 'sparselin[neural]'.
+`__init__.pyi` lists the public names. Each is loaded when it is first used.
 """
 
 import importlib.util

@@ -4,10 +4,10 @@ With gradients g_t, step size α and momentum μ, a step of the path is
 
     v_t = μv_{t−1} + g_t,    x_{t+1} = prox_{sλ}(x_t − αv_t),    s = α/(1 − μ).
 
-For λ = 0 it is that of torch.optim.SGD. (1 − μ)v is an average of gradients, and αv = s(1 − μ)v: a proximal
-step of length s along it (ProxSGD: Yang, Yuan, Chatzinotas and Ottersten, ICLR 2020). Where it rests,
-v = g/(1 − μ) and x = prox_{sλ}(x − sg): x is stationary for L + λΣ‖θ_g‖. With prox_{αλ} in place of
-prox_{sλ}, as in the lassonet package, it would be stationary for (1 − μ)λ.
+For λ = 0 this is the step of torch.optim.SGD. Here (1 − μ)v is an average of gradients, and αv = s(1 − μ)v.
+So this is a proximal step of length s along the average (ProxSGD: Yang, Yuan, Chatzinotas and Ottersten, ICLR
+2020). At a fixed point v = g/(1 − μ) and x = prox_{sλ}(x − sg), so x is stationary for L + λΣ‖θ_g‖. With
+prox_{αλ} in place of prox_{sλ}, as in the lassonet package, x would be stationary for (1 − μ)λ.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from sparselin.neural._reduced import ReducedNetwork
 from sparselin.neural.settings import LassoNetSettings
 from sparselin.neural.training import Loss, Rows, check_finite_loss, forward
 
-# Features that are zero are left out of the tensors once there are so many of them: all copies together then
-# cost at most 1/(1 − _SHARE) copies of X.
+# Features that are zero are left out of the tensors once at most this share of the columns is nonzero. Then
+# all copies together cost at most 1/(1 − _SHARE) copies of X.
 _SHARE = 0.9
 _CHUNK = 8192
-_CANDIDATES = 32  # groups whose gradient at zero is computed at most, those first whose weights vanish first
+_CANDIDATES = 32  # the largest number of groups whose gradient at zero is computed, in order of vanishing
 _SAME_IN_TRAINING = (
     nn.Sequential, nn.Linear, nn.Flatten, nn.Identity, nn.LayerNorm, nn.ReLU, nn.LeakyReLU, nn.ELU, nn.SELU,
     nn.GELU, nn.SiLU, nn.Tanh, nn.Sigmoid, nn.Softplus, nn.Hardtanh,
@@ -37,7 +37,7 @@ Step = Callable[[Rows, float], None]
 
 
 class PathTraining:
-    """A reduced network, the columns of X that it reads, and the steps that change it."""
+    """The training of a reduced network: the network, the columns of X that it reads, and the steps."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class PathTraining:
         rows: Rows,
         validation: Rows | None,
         loss: Loss,
-        M: float,  # infinity: without the hierarchy, for λ = 0 only
+        M: float,  # infinity switches the hierarchy off, for λ = 0 only
         settings: LassoNetSettings,
         order: torch.Generator,
     ) -> None:
@@ -54,7 +54,7 @@ class PathTraining:
         self.full = not rows.cuts(settings.batch_size)
         parts = [m for m in reduced.network.modules() if m is not reduced.given]
         self.decides = validation is not None and settings.stop_on == "validation"
-        # Then the loss that decides about stopping is the loss of the next step.
+        # If True, the loss that decides about stopping is also the loss of the next step.
         self.reuse = self.full and not self.decides and all(type(m) in _SAME_IN_TRAINING for m in parts)
         self.weights = [p for p in reduced.rest if p.ndim > 1]
         self.where = "the dense network"
@@ -62,17 +62,18 @@ class PathTraining:
         self._select()
 
     def _select(self) -> None:
-        """The columns of X that take part, in memory of their own."""
+        """Copy the columns of X that the reduced network reads."""
         self.pending: Tensor | None = None
-        self.active = self._seen(self.rows)
-        self.judge = self.active if self.validation is None else self._seen(self.validation)
+        self.active = self._active_columns(self.rows)
+        self.judge = self.active if self.validation is None else self._active_columns(self.validation)
 
-    def _seen(self, rows: Rows) -> Rows:
+    def _active_columns(self, rows: Rows) -> Rows:
+        """Return the rows restricted to the features of the reduced network."""
         features = self.reduced.features
         return rows if len(features) == self.reduced.n_features else rows.columns(features)
 
     def compact(self, lam: float) -> None:
-        """Leave out the groups that are zero, if they are many."""
+        """Leave the groups that are zero out of the tensors, if there are enough of them."""
         present = self.reduced.present(lam, self.M, 1 - self.settings.momentum)
         if int(present.sum()) > _SHARE * len(present):
             return
@@ -83,22 +84,25 @@ class PathTraining:
         self.judge = self.active if self.validation is None else self.judge.columns(rows)
 
     def restore(self, kept: dict[str, Any]) -> None:
-        """The network as at a snapshot."""
+        """Restore the network of a snapshot."""
         self.reduced.restore(kept)
         self._select()
 
     def penalty(self, lam: float) -> float:
-        """λΣ‖θ_g‖ + l2·‖the rest's weights‖²."""
+        """Return λΣ‖θ_g‖ + l2·‖the rest's weights‖²."""
         value = lam * float(self.reduced.group_norms().sum(dtype=torch.float64)) if lam else 0.0
         if self.settings.l2:
             value += self.settings.l2 * sum(float(p.detach().square().sum()) for p in self.weights)
         return value
 
     def objective(self, lam: float) -> float:
-        """What stopping is decided by: on the rows for validation, if they decide, or the training."""
+        """Return the objective that decides about stopping.
+
+        It is computed on the validation rows if these decide, else on the training rows.
+        """
         if self.reuse:
             self.reduced.network.train()
-            self.pending = self.active.mean(self.loss, self.reduced.output(self.active.X))
+            self.pending = self.active.mean(self.loss, self.reduced.outputs(self.active.X))
             value = self.pending.item()
         else:
             value = self.mean_loss(self.judge if self.decides else self.active)
@@ -106,21 +110,21 @@ class PathTraining:
         return float(value) + self.penalty(lam)
 
     def mean_loss(self, rows: Rows) -> float:
-        """Of rows with the active columns, in the network's mode for prediction."""
+        """Return the mean loss on rows with the active columns, in evaluation mode."""
         self.reduced.network.eval()
         n, total = len(rows), 0.0
         with torch.no_grad():
             for start in range(0, n, _CHUNK):
                 chunk = rows.at(slice(start, start + _CHUNK))
-                value = chunk.mean(self.loss, self.reduced.output(chunk.X))
+                value = chunk.mean(self.loss, self.reduced.outputs(chunk.X))
                 total += value.item() * len(chunk) / n
         return total
 
     def gradients(self, batch: Rows) -> list[Tensor]:
-        """Of the loss, and of the squares of the rest, by U and the rest."""
+        """Return the gradients of the smooth part of the objective with respect to U and the rest."""
         value = self.pending
         if value is None:
-            value = batch.mean(self.loss, forward(self.reduced.output, batch.X))
+            value = batch.mean(self.loss, forward(self.reduced.outputs, batch.X))
             check_finite_loss(value.item(), self.where)
         self.pending = None
         by = [self.reduced.U, *self.reduced.rest]
@@ -132,7 +136,7 @@ class PathTraining:
         return found
 
     def proximal(self, batch: Rows, lam: float) -> None:
-        """One step of the path: see the top of this file."""
+        """Make one step of the path: see the top of this file."""
         reduced, step = self.reduced, self.settings.learning_rate[1] * self.shorter
         found = self.gradients(batch)
         points = [reduced.U.detach(), *(p.detach() for p in reduced.rest)]
@@ -143,7 +147,10 @@ class PathTraining:
         reduced.shrink(step / (1 - self.settings.momentum) * lam, self.M)
 
     def adam(self) -> Step:
-        """Steps of Adam, each followed by the operator at λ = 0: the hierarchy holds from the beginning."""
+        """Return a function that makes a step of Adam, followed by the proximal operator at λ = 0.
+
+        The operator makes the hierarchy hold from the first step.
+        """
         by = [self.reduced.U, *self.reduced.rest]
         optimizer = torch.optim.Adam(by, lr=self.settings.learning_rate[0])
 
@@ -158,9 +165,9 @@ class PathTraining:
         return step
 
     def run(self, step: Step, lam: float, epochs: int, patience: int | None) -> int:
-        """Train until `patience` epochs in a row have not lowered the objective to `tol` of its best.
+        """Train until `patience` epochs in a row have not lowered the objective to `tol` of its best value.
 
-        Returns how many epochs that took.
+        Returns the number of epochs.
         """
         best = self.objective(lam)
         kept, least = (self.reduced.snapshot(), best) if self.settings.backtrack else (None, best)
@@ -183,10 +190,10 @@ class PathTraining:
         return used
 
     def train_at(self, lam: float) -> dict[str, Any]:
-        """Train at λ; bring back the groups that the gradient over all rows asks for, and train on.
+        """Train at λ; bring back the groups that are not stationary at zero, and continue the training.
 
-        Steps that overshoot take a group to zero that is not stationary there: further rounds have shorter
-        ones.
+        A step that is too long can carry a group to zero although it is not stationary there. So the steps
+        of further rounds are shorter.
         """
         self.where, self.shorter = f"λ = {lam:.4g}", 1.0
         epochs, patience = self.settings.epochs[1], self.settings.patience[1]
@@ -203,7 +210,7 @@ class PathTraining:
             features = wanted.nonzero().squeeze(1)
             returns += len(features)
             self.shorter /= 4
-            # as if this gradient had been theirs all the time
+            # the velocity that a constant gradient would have built up
             self.reduced.admit(features, gradient[features] / (1 - self.settings.momentum))
             self._select()
             used += self.run(self.proximal, lam, epochs, patience)
@@ -211,14 +218,14 @@ class PathTraining:
         return {"lam": lam, "loss": loss, "epochs": used, "returns": returns, "excess": excess}
 
     def dense(self) -> dict[str, Any]:
-        """Train with all features and λ = 0."""
+        """Train the dense network: with all features and λ = 0."""
         used = self.run(self.adam(), 0.0, self.settings.epochs[0], self.settings.patience[0])
         loss = self.mean_loss(self.active)
         check_finite_loss(loss, self.where)
         return {"lam": 0.0, "loss": loss, "epochs": used, "returns": 0, "excess": 0.0}
 
     def row(self, found: dict[str, Any]) -> dict[str, Any]:
-        """What the path records of a λ, beside how the training went."""
+        """Return the row that the path records for a λ."""
         reduced = self.reduced
         theta = np.zeros((reduced.n_features, reduced.q))
         theta[reduced.features.cpu().numpy()] = reduced.U.detach()[:, reduced.K :].double().cpu().numpy()
@@ -235,8 +242,11 @@ class PathTraining:
 
 
 def first_lambda(training: PathTraining, growth: float) -> float:
-    """Return where a path begins: λ_start of the dense network; a quarter of it, up to five times, while more
-    than a tenth of the groups leaves at once."""
+    """Return the first λ of a path.
+
+    It is λ_start of the dense network. While more than a tenth of the groups leave at once, it is divided by
+    4, at most five times.
+    """
     lam = _lambda_start(training, growth)
     reduced, kept = training.reduced, training.reduced.snapshot()
     order = training.order.get_state()
@@ -254,48 +264,49 @@ def first_lambda(training: PathTraining, growth: float) -> float:
 
 
 def _lambda_start(training: PathTraining, growth: float) -> float:
-    """Return half of the λ at which the first group is expected to leave; 1 where all weights are zero.
+    """Return half of the λ at which the first group is expected to leave; 1 if all weights are zero.
 
-    A feature leaves in the training at λ only if two things hold.
+    A group leaves in the training at λ only if two conditions hold.
 
-    Its weights can get to zero: with no gradient from L, proximal steps of total length τ at λ take u_g to
-    zero if and only if ‖θ_g‖₂ + M‖W_g‖₁ ≤ τλ (`lasso.hierarchical_prox`; of several steps the lengths add
-    up). A step has length α/(1 − μ), and the steps at the λ's before count too: with T steps at each of λ,
-    λ/γ, λ/γ², … it is λτ = λ·αT/(1 − μ)·γ/(γ − 1). T is that of all epochs at a λ. Patience ends them no
-    earlier: while all weights shrink, the objective falls. A start for fewer steps is too high: the weights
-    of all features reach zero at nearly the same λ, before the rest of the network has adapted.
+    First, its weights can get to zero. Without a gradient from L, proximal steps of total length τ at λ take
+    u_g to zero if and only if ‖θ_g‖₂ + M‖W_g‖₁ ≤ τλ (`lasso.hierarchical_prox`; the lengths of several steps
+    add up). A step has length α/(1 − μ), and the steps at the earlier λ's count too: with T steps at each of
+    λ, λ/γ, λ/γ², … the sum is λτ = λ·αT/(1 − μ)·γ/(γ − 1). T is the number of steps in all epochs at a λ,
+    because patience does not end them earlier: while all weights shrink, the objective falls. A start
+    computed with fewer steps is too high: the weights of all features reach zero at nearly the same λ, before
+    the rest of the network has adapted.
 
-    And zero keeps it: the group is stationary at zero, the rest of the network being as it is, if and only if
-    ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ at u_g = 0.
+    Second, the group stays at zero. With the rest of the network fixed, it is stationary at zero if and only
+    if ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ at u_g = 0.
 
-    The least λ at which both hold for some group, the larger of the two bounds, is when the first is expected
-    to leave. The path begins at half of that. It is neither zero nor NaN unless all weights are zero.
+    So a group is expected to leave at the larger of its two bounds on λ. The path begins at half of the least
+    such λ. It is neither zero nor NaN unless all weights are zero.
     """
     reduced, settings = training.reduced, training.settings
     batches = len(training.rows.cuts(settings.batch_size)) + 1
     steps = batches * settings.epochs[1]
     length = settings.learning_rate[1] * steps / (1 - settings.momentum) * growth / (growth - 1)
-    reach = reduced.pull(reduced.U.detach(), training.M) / length
-    living = torch.zeros_like(reach).index_add_(0, reduced.label, training.rows.X.abs().amax(dim=0)) > 0
-    chosen = torch.where(living & (reach > 0), reach, torch.inf)
+    bounds = reduced.pull(reduced.U.detach(), training.M) / length
+    living = torch.zeros_like(bounds).index_add_(0, reduced.label, training.rows.X.abs().amax(dim=0)) > 0
+    chosen = torch.where(living & (bounds > 0), bounds, torch.inf)
     best = np.inf
     for g in chosen.argsort()[:_CANDIDATES].tolist():
         if not float(chosen[g]) < best:
             break
         best = min(best, max(float(chosen[g]), _pull_at_zero(training, g)))
     if best == np.inf:
-        best = float(reach.max())
+        best = float(bounds.max())
     return best / 2 if best > 0 else 1.0
 
 
 def _pull_at_zero(training: PathTraining, g: int) -> float:
-    """‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ at u_g = 0; all features have to be present."""
+    """Return ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ at u_g = 0. All features must be present."""
     reduced, rows = training.reduced, training.rows
     members = (reduced.label == g).nonzero().squeeze(1)
     columns, U = rows.X[:, members], reduced.U.detach()
     Z = (rows.X @ U - columns @ U[members]).requires_grad_()
     reduced.network.eval()
-    value = rows.mean(training.loss, reduced.output_of(Z))
+    value = rows.mean(training.loss, reduced.outputs_from(Z))
     gradient = columns.t() @ torch.autograd.grad(value, Z)[0]
     theta, W = gradient[:, reduced.K :], gradient[:, : reduced.K]
     return float(theta.square().sum().sqrt() + training.M * W.abs().sum())

@@ -1,22 +1,22 @@
-"""A skip network of which only some features take part, and the gradient that says who wants back in.
+"""A skip network reduced to the features with nonzero weights, and the test which features must come back.
 
-With u_j = [W_j | θ_j] ∈ ℝᴷ⁺ᵠ the weights of feature j, the network reads X only through Z = XU (n, K + q):
-its first K columns are what the first layer adds its bias to, the others are the skip connection. A feature
-with u_j = 0 adds nothing to Z, so that training on the columns A of X and rows A of U is training with all,
-as long as the absent ones stay zero. Let D = ∇_Z L (n, K + q), whatever follows; then ∇_{u_j}L = Dᵀx_j, and
-one pass gives D for all rows and features.
+Let u_j = [W_j | θ_j] ∈ ℝᴷ⁺ᵠ be the weights of feature j. The network reads X only through Z = XU (n, K + q):
+the first layer adds its bias to the first K columns of Z, and the other columns are the skip connection. A
+feature with u_j = 0 adds nothing to Z. So training on the columns A of X and the rows A of U is the same as
+training with all features, as long as the absent features stay zero. Let D = ∇_Z L (n, K + q). Then
+∇_{u_j}L = Dᵀx_j, so one pass over the rows gives the gradients of all features, absent ones included.
 
 A group g that is zero is stationary if and only if
 
     ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ.
 
-The proximal step of length s takes 0 to the operator of (−s∇_θ, −s∇_W) at sλ, which is zero if and only if
-‖s∇_θ‖ + M‖s∇_W‖₁ ≤ sλ (`lasso.hierarchical_prox`): the same condition for every s. And where it is broken the
-objective falls: along θ_g = −t∇_θ/‖∇_θ‖, W_g = −tM·sign(∇_W) its derivative at t = 0 is
-λ − ‖∇_θ‖ − M‖∇_W‖₁ < 0.
+For, a proximal step of length s maps 0 to the proximal operator of (−s∇_θ, −s∇_W) at sλ. This is zero if and
+only if ‖s∇_θ‖ + M‖s∇_W‖₁ ≤ sλ (`lasso.hierarchical_prox`), which is the same condition for every s. If the
+condition is violated, the objective can be decreased: along θ_g = −t∇_θ/‖∇_θ‖, W_g = −tM·sign(∇_W) its
+derivative at t = 0 is λ − ‖∇_θ‖ − M‖∇_W‖₁ < 0.
 
-The operator works on tensors, in place: by the kernel on the CPU, by its formula in PyTorch elsewhere.
-Feasibility is exact: ‖W_g‖∞ ≤ M‖θ_g‖ for the floats that are left.
+The operator works on tensors in place: with the kernel on the CPU, with its formula in PyTorch elsewhere.
+Feasibility is exact: ‖W_g‖∞ ≤ M‖θ_g‖ holds for the resulting floats.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from sparselin.lasso.hierarchical_prox import norm_slack, round_down, shrink_in_
 from sparselin.neural.networks import SkipNetwork, first_linear
 from sparselin.neural.training import Loss, Rows
 
-_CHUNK = 8192  # rows of a pass without training
+_CHUNK = 8192  # the number of rows at a time in a pass without training
 
 
 class _Given(nn.Module):
-    """In the place of the first layer: adds its bias to W's part of Z, whatever it is called with."""
+    """A substitute for the first layer: it ignores its input and adds the bias to the W part of Z."""
 
     def __init__(self, bias: nn.Parameter | None) -> None:
         super().__init__()
@@ -49,10 +49,12 @@ class _Given(nn.Module):
 
 
 class ReducedNetwork:
-    """The network, with the rows of U and columns of X of the features that take part.
+    """A skip network restricted to the features that are present. The given network is not modified.
 
-    features : (a,) which these are, ascending. U : (a, K + q). rest : all other parameters. velocity,
-    rest_velocity : the sums of gradients that momentum keeps. The given network is not modified.
+    features : (a,) the present features, ascending.
+    U : (a, K + q) their weights.
+    rest : all other parameters.
+    velocity, rest_velocity : the sums of gradients that momentum keeps, for U and the rest.
     """
 
     def __init__(self, model: SkipNetwork, groups: Sequence[Sequence[int]] | None = None) -> None:
@@ -64,7 +66,7 @@ class ReducedNetwork:
         self.U = torch.cat([first.weight.detach().t(), model.skip.weight.detach().t()], dim=1).contiguous()
         self.U.requires_grad_()
         self.given = _Given(first.bias)
-        self.network = _replaced(model.network, self.name, self.given)
+        self.network = _replace(model.network, self.name, self.given)
         self.rest = [p for p in self.network.parameters() if p.requires_grad]
         self.features = torch.arange(d, device=self.U.device)
         self.label = torch.arange(d)
@@ -79,7 +81,7 @@ class ReducedNetwork:
         self._arrange()
 
     def _arrange(self) -> None:
-        """The rows of U of each group, by the size of the group."""
+        """Collect the rows of U of each group, in one array for each group size."""
         if not self.grouped:
             return
         label = self.label[self.features].cpu().numpy()
@@ -90,12 +92,15 @@ class ReducedNetwork:
             torch.as_tensor(np.stack([p for p in parts if len(p) == s]), device=self.U.device) for s in sizes
         ]
 
-    def output(self, X: Tensor) -> Tensor:
-        """f for rows of X that has the columns `features` only: (b, q)."""
-        return self.output_of(X @ self.U)
+    def outputs(self, X: Tensor) -> Tensor:
+        """Return the outputs (b, q) for rows of X that have the columns `features` only."""
+        return self.outputs_from(X @ self.U)
 
-    def output_of(self, Z: Tensor) -> Tensor:
-        """f for rows of Z (b, K + q). The network is called with NaN: it may read X through Z only."""
+    def outputs_from(self, Z: Tensor) -> Tensor:
+        """Return the outputs (b, q) for rows of Z (b, K + q).
+
+        The network is called with NaN in place of X, because it may read X through Z only.
+        """
         self.given.value = Z[:, : self.K]
         absent = Z.new_full((1, 1), float("nan")).expand(len(Z), self.n_features)
         output: Tensor = self.network(absent)
@@ -103,12 +108,12 @@ class ReducedNetwork:
         return Z[:, self.K :] + output
 
     def group_norms(self) -> Tensor:
-        """‖θ_g‖₂ of each group, zero for those absent."""
+        """Return ‖θ_g‖₂ of each group; it is zero for absent groups."""
         squares = self.U.detach()[:, self.K :].square().sum(dim=1)
         return self.group_sums(squares, self.label[self.features]).sqrt()
 
     def shrink(self, lam: float, M: float) -> None:
-        """The proximal operator, in place."""
+        """Apply the proximal operator to U in place."""
         U, K = self.U.detach(), self.K
         if self._blocks is None:
             return shrink(U[:, K:], U[:, :K], lam, M)
@@ -121,10 +126,10 @@ class ReducedNetwork:
         return None
 
     def present(self, lam: float, M: float, share: float) -> Tensor:
-        """Which rows of U belong to groups that are not zero, or that the next step of the path may revive.
+        """Return which rows of U belong to groups that are nonzero, or may become nonzero in the next step.
 
-        share : 1 − μ, which makes an average of gradients of the velocity. A group that is zero stays so in a
-        step along that average if it is stationary for it.
+        share : 1 − μ. This factor turns the velocity into an average of gradients. A group that is zero stays
+        zero in a step along that average if it is stationary for it.
         """
         label = self.label[self.features]
         theta = self.U.detach()[:, self.K :]
@@ -134,7 +139,7 @@ class ReducedNetwork:
         return (alive | (share * self.pull(self.velocity, M, label) > lam))[label]
 
     def restrict(self, rows: Tensor) -> None:
-        """Only these rows of U take part from now on."""
+        """Keep only these rows of U."""
         with torch.no_grad():
             self.U = self.U[rows].contiguous().requires_grad_()
         self.velocity = self.velocity[rows].contiguous()
@@ -142,7 +147,7 @@ class ReducedNetwork:
         self._arrange()
 
     def admit(self, features: Tensor, velocity: Tensor) -> None:
-        """These absent features take part again, with zero weights and these sums of gradients."""
+        """Bring back absent features, with zero weights and the given velocity."""
         together, order = torch.cat([self.features, features]).sort()
         pad = self.U.detach().new_zeros((len(features), self.U.shape[1]))
         self.U = torch.cat([self.U.detach(), pad])[order].requires_grad_()
@@ -151,15 +156,16 @@ class ReducedNetwork:
         self._arrange()
 
     def absent(self) -> Tensor:
-        """(d,) which features do not take part."""
+        """Return which features (d,) are absent."""
         out = torch.ones(self.n_features, dtype=torch.bool, device=self.features.device)
         out[self.features] = False
         return out
 
     def full_pass(self, rows: Rows, loss: Loss, columns: Tensor) -> tuple[float, Tensor]:
-        """L on all rows, and ∇_{u_j}L of all features (d, K + q), in the network's mode for prediction.
+        """Return L on all rows, and ∇_{u_j}L (d, K + q) for all features, in evaluation mode.
 
-        rows : with all features. columns : the columns `features` of its X.
+        rows : rows with all features.
+        columns : the columns `features` of their X.
         """
         self.network.eval()
         n = len(rows)
@@ -168,26 +174,26 @@ class ReducedNetwork:
             part = slice(start, start + _CHUNK)
             Z = (columns[part] @ self.U).detach().requires_grad_()
             chunk = rows.at(part)
-            value = chunk.mean(loss, self.output_of(Z)) * (len(chunk) / n)
+            value = chunk.mean(loss, self.outputs_from(Z)) * (len(chunk) / n)
             total += value.item()
             gradient.addmm_(chunk.X.t(), torch.autograd.grad(value, Z)[0])
         return total, gradient
 
     def pull(self, gradient: Tensor, M: float, label: Tensor | None = None) -> Tensor:
-        """‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ of each group, from rows of gradients (·, K + q) of features.
+        """Return ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ for each group, from the gradients (·, K + q) of features.
 
-        label : (·,) their groups; by default the rows are all d features.
+        label : (·,) the group of each row of `gradient`; by default the rows are all d features.
         """
         label = self.label if label is None else label
         squares = self.group_sums(gradient[:, self.K :].square().sum(dim=1), label)
         return squares.sqrt() + M * self.group_sums(gradient[:, : self.K].abs().sum(dim=1), label)
 
     def group_sums(self, values: Tensor, label: Tensor) -> Tensor:
-        """Of values of features (·,) over each group."""
+        """Return the sums over each group of values (·,) of features."""
         return values.new_zeros(self.n_groups).index_add_(0, label, values)
 
     def state(self) -> tuple[tuple[str, np.ndarray], ...]:
-        """The state of the whole skip network, absent features being zero, as NumPy arrays."""
+        """Return the state of the whole skip network as NumPy arrays; absent features have zero weights."""
         full = self.U.new_zeros((self.n_features, self.U.shape[1]))
         full[self.features] = self.U.detach()
         first = f"network.{self.name}." if self.name else "network."
@@ -196,13 +202,13 @@ class ReducedNetwork:
         return tuple((name, np.array(value.detach().cpu().numpy())) for name, value in state.items())
 
     def snapshot(self) -> dict[str, Any]:
-        """All that training changes, copied."""
+        """Return a copy of everything that training changes."""
         names = ("U", "velocity", "rest_velocity", "features")
         kept = {name: copy.deepcopy(getattr(self, name)) for name in names}
         return {**kept, "network": copy.deepcopy(self.network.state_dict())}
 
     def restore(self, kept: dict[str, Any]) -> None:
-        """As at that `snapshot`, which stays as it is."""
+        """Restore the state of a `snapshot`; the snapshot is not changed."""
         kept = copy.deepcopy(kept)
         self.network.load_state_dict(kept.pop("network"))
         vars(self).update(kept)
@@ -210,25 +216,25 @@ class ReducedNetwork:
 
 
 def check_reads_through_first(model: SkipNetwork, reduced: ReducedNetwork, X: Tensor) -> None:
-    """ValueError unless the network reads X through its first layer only, and reads it as it is."""
+    """Raise ValueError unless the network reads X through its first layer only, and reads it unchanged."""
     few = X[:8]
     training = model.training
     model.eval()
     reduced.network.eval()
     with torch.no_grad():
-        expected, found = model(few), reduced.output(few)
+        expected, found = model(few), reduced.outputs(few)
     model.train(training)
     scale = expected.abs().max() + few.abs().max() * reduced.U.abs().sum(dim=0).max()
     tolerance = 1e3 * torch.finfo(expected.dtype).eps * scale
     if expected.shape != found.shape or not bool(((expected - found).abs() <= tolerance).all()):
         raise ValueError(
-            "network must read X through its first linear layer, once, as it is, and nowhere else: only so "
-            "can features that are zero there be left out"
+            "network must read X through its first linear layer, once, unchanged, and nowhere else, so that "
+            "features with zero weights there can be left out"
         )
 
 
-def _replaced(network: nn.Module, name: str, module: nn.Module) -> nn.Module:
-    """The network with another module of this name; of a bare layer the module itself."""
+def _replace(network: nn.Module, name: str, module: nn.Module) -> nn.Module:
+    """Replace the submodule of this name and return the network; for an empty name return the module."""
     if not name:
         return module
     parent, _, last = name.rpartition(".")
@@ -237,7 +243,7 @@ def _replaced(network: nn.Module, name: str, module: nn.Module) -> nn.Module:
 
 
 def shrink(theta: Tensor, W: Tensor, lam: float, M: float) -> None:
-    """Overwrite theta (G, p) and W (G, K), one group a row, with `group_hier_prox` of them."""
+    """Overwrite theta (G, p) and W (G, K), one group in each row, with their `group_hier_prox`."""
     if theta.device.type == "cpu":
         shrink_in_place(theta.numpy(), W.numpy(), lam, M)
     else:
@@ -245,7 +251,7 @@ def shrink(theta: Tensor, W: Tensor, lam: float, M: float) -> None:
 
 
 def shrink_by_torch(theta: Tensor, W: Tensor, lam: float, M: float) -> None:
-    """`shrink` on any device: t = max(0, max_m t_m) from sorted |W|, in float64."""
+    """Do the same as `shrink` on any device: t = max(0, max_m t_m) from sorted |W|, in float64."""
     dtype = np.dtype(str(theta.dtype).removeprefix("torch."))
     M = round_down(M, dtype)
     v, w = theta.double(), W.double()
@@ -257,7 +263,7 @@ def shrink_by_torch(theta: Tensor, W: Tensor, lam: float, M: float) -> None:
     first = torch.zeros_like(v)
     first[:, 0] = 1
     theta.copy_(torch.where(norm > 0, v / norm.clamp(min=torch.finfo(torch.float64).tiny), first) * t)
-    # M‖θ‖ of the rounded θ, below it by what its own evaluation may err, and rounded down to the dtype of W.
+    # M‖θ‖ of the rounded θ, less a bound on its own rounding error, and rounded down to the dtype of W.
     slack = max(norm_slack(theta.shape[1], dtype), 4 * torch.finfo(torch.float64).eps)
     bound = M * torch.linalg.vector_norm(theta.double(), dim=1, keepdim=True) * (1 - slack)
     level = bound.to(W.dtype)

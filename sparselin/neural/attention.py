@@ -1,4 +1,4 @@
-"""Sequential Attention on networks: a mask, a schedule, and any network, loss, optimiser and batches."""
+"""Sequential Attention on any network, with any loss, optimiser and batches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from sparselin.neural.batches import Border, check_modules, check_repeatable
-from sparselin.neural.masks import FeatureMask, masked, squares
+from sparselin.neural.masks import FeatureMask, apply_mask, squares
 from sparselin.neural.networks import first_linear
 from sparselin.neural.schedule import PerStep, PlannedSchedule, Record, Schedule
 from sparselin.neural.training import (
@@ -36,61 +36,67 @@ Callback = Callable[[AttentionPath], object]
 
 
 def adam(parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
-    """Adam with steps of 1e-3."""
+    """Return PyTorch's Adam with the step length 1e-3."""
     return torch.optim.Adam(parameters, lr=1e-3)
 
 
 class SequentialAttention:
-    """Select k features of a network by Sequential Attention (Algorithm 1), training one network only.
+    """Sequential Attention (Algorithm 1): it selects k features while it trains one network.
 
-    x ↦ f(x∘s(w)) is trained, s_i = 1 on the selected units S. After a warm-up with s = 1 the steps are
-    divided into phases. At the *end* of each the units off S of largest |s_i(w)| join S, and w is reset so
-    that all others have the same attention; the weights of f stay (Section 4.1 and Appendix B.2.4 of
-    *Sequential Attention for Feature Selection*). With S̄ the units, or features, that are left, the loss is
+    The network is x ↦ f(x∘s(w)), where s_i = 1 on the selected units S. After a warm-up with s = 1, the steps
+    are divided into phases. At the *end* of each phase the units outside S with the largest |s_i(w)| join S.
+    Then w is reset so that all other units have the same attention; the weights of f stay (Section 4.1 and
+    Appendix B.2.4 of *Sequential Attention for Feature Selection*). With S̄ the unselected units, or their
+    features, the loss is
 
         L(θ, w) = (1/n)Σ ω_i ℓ(f(x_i∘s(w)), y_i) + (λ/2)(Σ_{S̄} w_u² + Σ_{S̄} ‖W_j‖²)
 
-    where W_j are the columns of the first linear layer: the regularized variant (Definition 3.1) for λ > 0.
-    For "linear" and "l1" it is the group LASSO on what is left of that layer: on a unit g with w_gW_g = B_g
-    the least of w_g² + ‖W_g‖² is 2‖B_g‖, so that the penalty becomes λΣ‖B_g‖. The normalised forms but
-    "softmax" do not depend on the scale of w, which there has no penalty.
+    where W_j are the columns of the first linear layer. For λ > 0 this is the regularized variant (Definition
+    3.1). With "linear" and "l1" it is the group LASSO on the unselected units of that layer: for a unit g
+    with w_gW_g = B_g the minimum of w_g² + ‖W_g‖² is 2‖B_g‖, so the penalty becomes λΣ‖B_g‖. The normalised
+    forms except "softmax" do not depend on the scale of w, so for them w has no penalty.
 
     Parameters
     ----------
-    network : f, any module. It is trained in place, from the weights that it has.
-    k : units to select, `forced` ones included.
-    n_features : d, entries of a row of what `network` takes; by default those of `inputs`.
-    loss : by name, a PyTorch loss, or a function by rows (`training.as_loss`).
-    optimizer : parameters ↦ an optimiser of PyTorch, LBFGS too.
-    parametrization, temperature, groups : those of `FeatureMask`.
-    features_per_step : units that a phase picks: a number, or "double" for 1, 2, 4, … (Appendix B.4).
-    warm_up : before the phases, a share of all steps (of the authors: 0.1), or an integer of steps.
-    steps_per_phase : steps of each phase; by default `fit` divides its steps.
-    schedule : steps ↦ when and how many units are picked, in place of `features_per_step` and `warm_up`:
-        `schedule.divided` has switches. Units of a phase without steps are drawn from `rng`.
-    folded : whether s goes into the first linear layer, which is faster ("auto": where it can, `masked`).
-    reset_moments : whether the optimiser forgets its state at each pick; the authors' does not.
-    penalty : λ ≥ 0, or a function of the units of S, asked at the start of each phase.
-    inputs : a module that makes the features from a batch, trained with f, such as `EmbeddedColumns`; the
-        mask acts between it and f, on its `groups`.
-    forced : units that are in S from the start, numbers or names.
-    names : of the u units.
-    rng : seed or NumPy Generator of what is random: dropout, the order of a DataLoader.
-    callback : called after each phase with the path so far; returning True stops.
-    device : of the training; by default that of the first parameter of `network`.
+    network : f, any module. It is trained in place, starting from its present weights.
+    k : the number of units to select, including the `forced` units.
+    n_features : d, the number of entries of a row that `network` takes; by default that of `inputs`.
+    loss : a name, a PyTorch loss, or a function that returns one number for each row (`training.as_loss`).
+    optimizer : a function that makes a PyTorch optimiser from the parameters. LBFGS is possible.
+    parametrization, temperature, groups : as in `FeatureMask`.
+    features_per_step : the number of units that a phase selects, or "double" for 1, 2, 4, … (Appendix B.4).
+    warm_up : the length of the warm-up: a share of all steps (the authors take 0.1), or an integer number of
+        steps.
+    steps_per_phase : the number of steps of each phase; by default `fit` divides its steps equally.
+    schedule : a function that makes a `Schedule` from the number of steps, for example with the options of
+        `schedule.equal_phases`. It replaces `features_per_step` and `warm_up`. If a phase has no steps, its
+        units are drawn from `rng`.
+    folded : whether to multiply the first linear layer by s, which is faster than to multiply x ("auto": if
+        possible; see `apply_mask`).
+    reset_moments : whether the optimiser forgets its state after each phase. The authors' optimiser does not.
+    penalty : λ ≥ 0, or a function of the units of S that is called at the start of each phase.
+    inputs : a module that computes the features from a batch, such as `EmbeddedColumns`. It is trained with
+        f. The mask acts between `inputs` and f, on the `groups` of `inputs`.
+    forced : the units that are in S from the start, as numbers or names.
+    names : the names of the u units.
+    rng : a seed or a NumPy Generator for everything random: dropout, the order of a DataLoader.
+    callback : a function that is called after each phase with the path so far. If it returns True, the
+        training stops.
+    device : the device of the training; by default that of the first parameter of `network`.
 
     Attributes
     ----------
-    mask : FeatureMask.
-    masked_network : x ↦ f(x∘s(w)), `inputs` included.
-    path : AttentionPath of what was done so far, after an error or Ctrl-C too; STREAM_ENDED while phases are
-        left.
+    mask : the `FeatureMask`.
+    masked_network : x ↦ f(x∘s(w)), including `inputs`.
+    path : the `AttentionPath` so far, also after an error or Ctrl-C. While phases remain, its status is
+        STREAM_ENDED.
     done : whether all k units are selected.
 
     Raises
     ------
-    TypeError, ValueError : k outside 1..u, an unknown parametrization, loss or `features_per_step`, bad
-        groups, `folded=True` where it cannot be, a penalty without a first linear layer.
+    TypeError, ValueError : k is not in 1..u; the parametrization, the loss or `features_per_step` is unknown;
+        the groups are invalid; `folded=True` is impossible for this network; or there is a penalty but no
+        first linear layer.
 
     >>> from sparselin.neural import mlp
     >>> X = torch.eye(4).repeat(8, 1)
@@ -133,7 +139,7 @@ class SequentialAttention:
         first = next(network.parameters())
         d = getattr(inputs, "n_features", None) if n_features is None else n_features
         if d is None:
-            raise TypeError("n_features must be given: the entries of a row that `network` takes")
+            raise TypeError("n_features must be given: the number of entries of a row that `network` takes")
         groups = getattr(inputs, "groups", None) if groups is None else groups
         self.network, self.inputs = network, inputs
         self.mask = FeatureMask(
@@ -143,7 +149,7 @@ class SequentialAttention:
         self._names = None if names is None else check_names(names, u)
         self._forced = check_indices(forced, u, "forced", self._names)
         self.k = check_count(k, "k", max(1, len(self._forced)), u, f"; there are {u} units to select from")
-        inner = masked(network, self.mask, folded)
+        inner = apply_mask(network, self.mask, folded)
         self.masked_network = inner if inputs is None else nn.Sequential(inputs, inner)
         self.masked_network.to(first.device if device is None else as_device(device))
         self._penalty = penalty if callable(penalty) else check_level(penalty, "penalty")
@@ -156,21 +162,21 @@ class SequentialAttention:
         self._restart(self._plan(2**40, "steps"))
 
     def fit(self, batches: Iterable[Any], epochs: int = 50) -> AttentionPath:
-        """Select k units, from the start, by so many passes through `batches`.
+        """Select k units, from the start, in `epochs` passes through `batches`.
 
-        batches : what can be passed through again: a DataLoader, a list of (X, y) or (X, y, weight), tensors,
-            arrays or frames, the weights with mean 1 over all rows. Without a length `steps_per_phase` is
-            needed, and with it the passes end when all units are selected. X is searched for NaN in the first
-            pass, and later where the loss is not finite.
+        batches : an iterable that can be passed through repeatedly, for example a DataLoader or a list of
+            (X, y) or (X, y, weight): tensors, arrays or frames, with weights of mean 1 over all rows. If it
+            has no length, `steps_per_phase` is needed. With `steps_per_phase` the passes end when all units
+            are selected. X is checked for NaN in the first pass, and later if the loss is not finite.
 
-        Returns the path, of what was done if Ctrl-C or the callback stopped it (STOPPED), or if the batches
-        were too few (STREAM_ENDED).
+        Returns the path. It is shorter if Ctrl-C or the callback stopped the training (STOPPED), or if there
+        were too few batches (STREAM_ENDED).
 
         Raises
         ------
-        TypeError, ValueError : `batches` is an iterator or empty, a bad batch (`Border.rows`), labels beyond
-            the outputs, fewer steps than phases.
-        NonFiniteLoss : with phase and step.
+        TypeError, ValueError : `batches` is an iterator or is empty; a batch is invalid (`Border.rows`); a
+            label has no output; or there are fewer steps than phases.
+        NonFiniteLoss : the loss became NaN or infinite; the message names the phase and the step.
         """
         check_repeatable(batches)
         check_count(epochs, "epochs", 1)
@@ -182,13 +188,13 @@ class SequentialAttention:
         return self._consume(itertools.chain.from_iterable(itertools.repeat(batches, epochs)))
 
     def fit_stream(self, stream: Iterable[Any], steps: int | None = None) -> AttentionPath:
-        """Select k units, from the start, in one pass: warm-up and phases take disjoint parts of a stream.
+        """Select k units, from the start, in one pass: each phase takes its own part of a stream.
 
-        steps : how many batches there will be, by default the length of `stream` if it has one; with
-            `steps_per_phase` neither is needed. No batch is taken after the last pick.
+        steps : the number of batches; by default the length of `stream`. It is not needed with
+            `steps_per_phase`. After the last selection no further batch is taken.
 
-        Returns and raises as `fit`. Of a stream that ends early, the path has the units of the phases that
-        were completed, with STREAM_ENDED.
+        Returns the path and raises the errors of `fit`. If the stream ends early, the path has the units of
+        the completed phases and the status STREAM_ENDED.
         """
         if not hasattr(stream, "__iter__") or getattr(stream, "shape", None) == ():
             raise TypeError(f"stream must be an iterable of (X, y); got {type(stream).__name__}")
@@ -197,28 +203,30 @@ class SequentialAttention:
         return self._consume(stream)
 
     def partial_fit(self, X: Any, y: Any, weight: Any = None) -> SequentialAttention:
-        """One step with a batch, and a pick where a phase ends; `steps_per_phase` must be given.
+        """Make one step with a batch, and select units if a phase ends. `steps_per_phase` must be given.
 
-        Once all units are selected (`done`) nothing is done any more. Raises as `fit`.
+        Once all units are selected (`done`), further calls have no effect. Raises the errors of `fit`.
         """
         if self._plan.steps_per_phase is None:
-            raise ValueError("partial_fit needs steps_per_phase: it cannot know how many batches will come")
+            raise ValueError(
+                "partial_fit needs steps_per_phase, because it cannot know the number of batches"
+            )
         with self._training():
             self._advance((X, y, weight))
         return self
 
     @property
     def done(self) -> bool:
-        """Whether all k units are selected."""
+        """True if all k units are selected."""
         return len(self._record.order) == self.k
 
     @property
     def path(self) -> AttentionPath:
-        """The path of what was done so far."""
+        """The path so far."""
         return self._record.path(self._status)
 
     def _restart(self, schedule: Schedule) -> None:
-        """S = forced ones, a new optimiser."""
+        """Reset S to the forced units, and make a new optimiser."""
         self.schedule, mask = schedule, self.mask
         mask.attending = False
         mask.selected.zero_()
@@ -238,7 +246,7 @@ class SequentialAttention:
         self._begin()
 
     def _begin(self) -> None:
-        """Begin the first phase where the warm-up is over, or the next one."""
+        """Begin the next phase, unless the warm-up is not over or all units are selected."""
         if self._record.total >= self.schedule.warm_up and not self.done:
             self.mask.attend()
             S = tuple(self._record.order)
@@ -246,14 +254,16 @@ class SequentialAttention:
 
     @contextlib.contextmanager
     def _training(self) -> Iterator[None]:
+        """Seed PyTorch, enable gradients, and set the network to training mode."""
         with seeded(self._rng), torch.enable_grad():
             self.masked_network.train()
             yield
 
     def _consume(self, batches: Iterable[Any]) -> AttentionPath:
+        """Make a step with each batch until all units are selected; return the path."""
         try:
             with self._training():
-                self._picks()
+                self._end_phases()
                 stream = iter(batches)
                 while not self.done and self._status is None:
                     try:
@@ -266,7 +276,7 @@ class SequentialAttention:
         return self.path
 
     def _advance(self, batch: Any) -> None:
-        """A step; then, where the phase ends, its picks."""
+        """Make a step, and select units if a phase ends."""
         if self.done or self._status is not None:
             return
         record = self._record
@@ -274,10 +284,10 @@ class SequentialAttention:
         record.add(self._step(rows))
         if record.total == self.schedule.warm_up:
             self._begin()
-        self._picks()
+        self._end_phases()
 
     def _step(self, rows: Rows) -> float:
-        """A step of the optimiser; the loss before it, without penalty."""
+        """Make a step of the optimiser; return the loss before the step, without penalty."""
         values: list[float] = []
 
         def closure() -> Tensor:
@@ -297,18 +307,20 @@ class SequentialAttention:
         return values[0]
 
     def _regularizer(self) -> Tensor:
+        """Return the penalty of the unselected units."""
         assert self._layer is not None
         return 0.5 * self._lam * squares(self.mask, self._layer)
 
-    def _picks(self) -> None:
-        """Those that are due after this step: several where phases have no step."""
+    def _end_phases(self) -> None:
+        """End the phases that are complete after this step: several if phases have no steps."""
         while not self.done and self._status is None and self._record.phase_ends:
             self._pick()
 
     def _pick(self) -> None:
+        """Select the units of the present phase, and begin the next one."""
         record, attention = self._record, self.mask.attention()
         check_finite_loss(float(attention.sum()), f"the end of {record.where} (its attention)")
-        if record.vanished(attention):
+        if record.has_vanished(attention):
             self._status = Status.NO_ATTENTION
             return
         order = self._rng.permutation(len(attention)) if record.phase_is_empty else None

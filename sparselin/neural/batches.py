@@ -1,4 +1,4 @@
-"""The border for batches: (X, y) or (X, y, weight) of tensors or arrays to `Rows`; faults name the batch."""
+"""The validation of batches: (X, y) or (X, y, weight) become `Rows`, and errors name the batch."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sparselin.neural.training import Rows
 
 
 class Border(NamedTuple):
-    """What every batch has to be.
+    """The requirements that every batch must meet, and the conversion of a batch to `Rows`.
 
-    width : entries of a row of X.
-    dtype : of the network; X, of numbers, is made that.
-    device : where X, y and the weights go.
-    integers : whether X may hold integers, which stay integers.
-    labels : whether y holds the numbers of classes.
+    width : the number of entries of a row of X.
+    dtype : the dtype of the network, to which X is converted.
+    device : the device to which X, y and the weights are moved.
+    integers : whether an X of integers stays an X of integers.
+    labels : whether y holds class numbers.
     """
 
     width: int
@@ -29,11 +29,14 @@ class Border(NamedTuple):
     labels: bool
 
     def rows(self, batch: Any, number: int, entries: bool = True) -> Rows:
-        """The batch, checked; `number` counts them from 1; `entries`: whether X is searched for NaN.
+        """Return the checked batch as `Rows`.
 
-        TypeError, ValueError : it is no pair or triple, is empty, has rows of another width, as many
-            targets or weights as rows it has not, NaN or infinite entries, negative weights, labels that are
-            no integers.
+        number : the number of the batch, from 1, for the messages.
+        entries : whether to check X for NaN and infinity.
+
+        Raises TypeError or ValueError if the batch is not a pair or a triple, is empty, has rows of another
+        width, not one target and weight for each row, NaN or infinite entries, negative weights, or labels
+        that are not integers.
         """
         name = f"batch {number}"
         batch = (batch.X, batch.y, batch.weight) if isinstance(batch, Rows) else batch
@@ -41,7 +44,7 @@ class Border(NamedTuple):
         if not 2 <= len(parts) <= 3:
             kind = type(batch).__name__ + (f" of {len(parts)}" if parts else "")
             raise TypeError(
-                f"{name} must be (X, y) or (X, y, weight); got {kind}. All rows as one batch are [(X, y)]"
+                f"{name} must be (X, y) or (X, y, weight); got {kind}. [(X, y)] has all rows in one batch"
             )
         X, y = _tensor(parts[0], f"X of {name}"), _tensor(parts[1], f"y of {name}")
         weight = None if len(parts) == 2 or parts[2] is None else _tensor(parts[2], f"weight of {name}")
@@ -51,7 +54,7 @@ class Border(NamedTuple):
         if len(y) != len(X):
             raise ValueError(f"y of {name} must have an entry for each of the {len(X)} rows; got {len(y)}")
         if self.labels and y.is_floating_point():
-            raise TypeError(f"y of {name} must hold the numbers of classes, integers; got {y.dtype}")
+            raise TypeError(f"y of {name} must hold class numbers, which are integers; got {y.dtype}")
         y = y.to(self.device, torch.long) if self.labels else y.to(self.device)
         if y.is_floating_point():
             y = y.to(self.dtype)
@@ -59,17 +62,17 @@ class Border(NamedTuple):
         return Rows(X, y, None if weight is None else self._weight(weight, len(X), name))
 
     def check_entries(self, X: Tensor, number: int) -> None:
-        """ValueError for NaN or infinite entries."""
+        """Raise ValueError if X has NaN or infinite entries."""
         if X.is_floating_point():
             _check_finite(X, f"X of batch {number}")
 
     def check_labels(self, y: Tensor, output: Tensor, number: int) -> None:
-        """ValueError for a label outside 0, …, q − 1, of outputs (b, q), or a shape that is not (b,)."""
+        """Raise ValueError if y is not (b,), or a label is not in 0, …, q − 1 for outputs (b, q)."""
         if self.labels:
             if y.ndim != output.ndim - 1:
                 raise ValueError(
                     f"y of batch {number} must hold one class for each row; got shape {tuple(y.shape)} with "
-                    f"outputs {tuple(output.shape)}: ravel() a column, argmax(1) of what is one-hot"
+                    f"outputs {tuple(output.shape)}. Pass y.ravel() for a column, y.argmax(1) for one-hot y"
                 )
             n_classes = output.shape[1]
             if n_classes < 2:
@@ -78,15 +81,16 @@ class Border(NamedTuple):
             if low < 0 or high >= n_classes:
                 wrong = low if low < 0 else high
                 raise ValueError(
-                    f"y of batch {number} must hold classes in 0..{n_classes - 1}, as the network has "
+                    f"y of batch {number} must hold classes in 0..{n_classes - 1}, because the network has "
                     f"{n_classes} outputs; got {wrong}"
                 )
 
     def _design(self, X: Tensor, name: str) -> Tensor:
+        """Return X on the device and in the dtype of the network, after checking its shape."""
         if X.ndim < 2:
             raise ValueError(f"X of {name} must have a row for each example; got shape {tuple(X.shape)}")
         if not len(X):
-            raise ValueError(f"{name} must have rows; it is empty: leave out empty batches")
+            raise ValueError(f"{name} must have rows; it is empty. Leave out empty batches")
         if X[0].numel() != self.width:
             raise ValueError(
                 f"X of {name} must have {self.width} features in each row; got shape {tuple(X.shape)}"
@@ -95,6 +99,7 @@ class Border(NamedTuple):
         return X.to(self.device, X.dtype if kept else self.dtype)
 
     def _weight(self, weight: Tensor, n: int, name: str) -> Tensor:
+        """Return the weights on the device and in the dtype of the network, after checking them."""
         if weight.shape != (n,):
             raise ValueError(
                 f"weight of {name} must have shape ({n},), one for each row; got {tuple(weight.shape)}"
@@ -109,35 +114,36 @@ class Border(NamedTuple):
 
 
 def check_repeatable(batches: Any) -> None:
-    """TypeError unless passes can be made through the batches: not X alone, an iterator or a function."""
+    """Raise TypeError unless `batches` can be passed through repeatedly; X alone or an iterator cannot."""
     if isinstance(batches, Tensor) or hasattr(batches, "__array__"):
         kind = type(batches).__name__
         raise TypeError(f"batches must be a DataLoader or a list of (X, y), such as [(X, y)]; got one {kind}")
     if isinstance(batches, Iterator) or not isinstance(batches, Iterable):
         raise TypeError(
-            "batches must be iterable more than once, as a list or a DataLoader is; got "
-            f"{type(batches).__name__}: fit_stream takes iterators"
+            "batches must be iterable more than once, like a list or a DataLoader; got "
+            f"{type(batches).__name__}. Pass an iterator to fit_stream"
         )
 
 
 def check_modules(network: Any, optimizer: Any, inputs: Any) -> None:
-    """Raise TypeError unless network and inputs are modules, and optimizer a function."""
+    """Raise TypeError unless network and inputs are modules and optimizer is a function."""
     if inputs is not None and not isinstance(inputs, nn.Module):
         raise TypeError(f"inputs must be a torch.nn.Module, such as EmbeddedColumns, or None; got {inputs!r}")
     if not isinstance(network, nn.Module):
         raise TypeError(f"network must be a torch.nn.Module, not a class or a function; got {network!r}")
     if not callable(optimizer):
         raise TypeError(
-            "optimizer must be a function of parameters that makes an optimiser, as torch.optim.Adam or "
-            "lambda p: torch.optim.Adam(p, lr=0.01), since the mask has parameters too; got "
+            "optimizer must be a function that makes an optimiser from parameters, because the mask has "
+            "parameters too, for example torch.optim.Adam or lambda p: torch.optim.Adam(p, lr=0.01); got "
             f"{type(optimizer).__name__}"
         )
 
 
 class Shuffled:
-    """Rows in batches of a size, in another order in each pass; `Rows.cuts` says where the last one begins.
+    """Rows in batches of a given size, in a new random order in each pass.
 
-    The order is of PyTorch's random numbers, which methods seed (`training.seeded`).
+    `Rows.cuts` determines where the batches begin. The order comes from PyTorch's global random numbers,
+    which the methods seed (`training.seeded`).
 
     >>> len(Shuffled(Rows(torch.ones(10, 2), torch.ones(10)), 4))
     3
@@ -154,14 +160,18 @@ class Shuffled:
 
 
 def from_array(data: Any) -> Tensor:
-    """A tensor that shares memory where PyTorch can: it takes no negative strides, and warns of read-only
-    memory, as that of frames is."""
+    """Return the array as a tensor, which shares the memory if possible.
+
+    The array is copied if it has negative strides, which PyTorch does not take, or is read-only (like the
+    data of frames), because PyTorch warns about that.
+    """
     array = np.asarray(data)
     usable = array.flags.writeable and min(array.strides, default=0) >= 0
     return torch.from_numpy(array if usable else array.copy())
 
 
 def _tensor(data: Any, name: str) -> Tensor:
+    """Return the data as a tensor of real numbers with at least one axis."""
     try:
         arrays = hasattr(data, "__array__") and not isinstance(data, Tensor)
         tensor = from_array(data) if arrays else torch.as_tensor(data)
@@ -173,7 +183,11 @@ def _tensor(data: Any, name: str) -> Tensor:
 
 
 def _check_finite(values: Tensor, name: str) -> None:
-    """A sum is cheap, and finite unless an entry is not, or it overflows: then every entry is looked at."""
+    """Raise ValueError if an entry is NaN or infinite.
+
+    The sum is cheap to check. If it is finite, so are all entries. Otherwise every entry is checked, because
+    the sum may have overflowed.
+    """
     if bool(torch.isfinite(values.sum())):
         return
     wrong = torch.nonzero(~torch.isfinite(values))

@@ -1,4 +1,4 @@
-"""True marginal gains of features, a network trained for each candidate, beside the attention on them."""
+"""The marginal gains of features, from a network for each candidate, compared with the attention."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ MakeNetwork = Callable[[], nn.Module]
 
 
 class Gains(NamedTuple):
-    """Marginal gains and attention of the candidates, and how alike their ranks are.
+    """The marginal gains and the attention of the candidates, and the correlation of their ranks.
 
     Attributes
     ----------
     selected : S.
-    candidates : (m,) the features off S.
-    gain : (repeats, m) ℓ(S) − ℓ(S ∪ {i}), ℓ the training loss of a network trained on these features.
+    candidates : (m,) the features outside S.
+    gain : (repeats, m) ℓ(S) − ℓ(S ∪ {i}), where ℓ(T) is the training loss of a network trained on T.
     attention : (repeats, m) s_i at the end of a phase of the same length.
-    correlation : Spearman's, of the means over the repeats.
-    correlations : (repeats,) Spearman's of each repeat.
-    repeatability : the mean of Spearman's between the gains of any two repeats, NaN for a single one: the
-        gains of a repeat can hardly agree better with the attention than with other gains.
+    correlation : Spearman's correlation between the mean gain and the mean attention over the repeats.
+    correlations : (repeats,) Spearman's correlation in each repeat.
+    repeatability : the mean of Spearman's correlation between the gains of two repeats; NaN for a single
+        repeat. It limits `correlation`, because gains can hardly agree better with the attention than with
+        other gains.
     """
 
     selected: IndexArray
@@ -55,13 +56,15 @@ def marginal_gains(
     learning_rate: float = 1e-3,
     rng: Any = 0,
 ) -> tuple[IndexArray, FloatArray]:
-    """ℓ(S) − ℓ(S ∪ {i}) for every i ∉ S (Definition B.1 of *Sequential Attention for Feature Selection*).
+    """Compute the marginal gain ℓ(S) − ℓ(S ∪ {i}) of every feature i ∉ S.
 
-    ℓ(T) is the loss on X, y after training on X with the columns off T zero, by Adam. All networks start from
-    the weights of `network`, which is not changed, and see the same batches: they are trained at once, by
-    `torch.vmap`, one for S and one for each candidate.
+    ℓ(T) is the loss on X, y after training with Adam, where the columns of X outside T are set to zero. There
+    is one network for S and one for each candidate. All of them start from the weights of `network`, which is
+    not changed, and get the same batches. They are trained together with `torch.vmap`.
 
-    Returns the candidates (m,) and their gains (m,). Raises NonFiniteLoss with the epoch.
+    Returns the candidates (m,) and their gains (m,). Raises NonFiniteLoss, which names the epoch.
+
+    Source: Definition B.1 of *Sequential Attention for Feature Selection*.
 
     >>> from sparselin.neural import mlp
     >>> X = torch.eye(4).repeat(8, 1)
@@ -115,12 +118,14 @@ def gains_and_attention(
     rng: Any = 0,
     **attention: Any,
 ) -> Gains:
-    """The marginal gains given S, and s(w) after one phase with S selected (Appendix B.6 of *Sequential
-    Attention for Feature Selection*, Figure 11).
+    """Compute the marginal gains given S, and the attention after one phase with S selected.
 
-    make : a network with random weights; one is made for each repeat, and serves both.
-    epochs, batch_size, learning_rate : of all trainings, by Adam.
-    attention : for `SequentialAttention`, without warm-up unless given.
+    make : a function that returns a network with random weights. It is called once for each repeat, and the
+        network is used for the gains and for the attention.
+    epochs, batch_size, learning_rate : the settings of all trainings, with Adam.
+    attention : options of `SequentialAttention`; by default there is no warm-up.
+
+    Source: Appendix B.6 of *Sequential Attention for Feature Selection*, Figure 11.
     """
     found = as_generator(rng)
     gain, weight = [], []
@@ -149,6 +154,7 @@ def gains_and_attention(
 
 
 def _spearman(a: FloatArray, b: FloatArray) -> float:
+    """Return Spearman's correlation."""
     from scipy.stats import spearmanr
 
     return float(spearmanr(a, b).statistic)

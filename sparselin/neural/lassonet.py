@@ -1,5 +1,7 @@
-"""LassoNet: a path of networks from all features to few, each λ trained from the one before; and training
-again on selected features, without a penalty."""
+"""LassoNet: a path of networks from all features to few, and training again on selected features.
+
+The network at each λ is trained from the network at the λ before. Training again has no penalty.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ _REFIT_SETTINGS = LassoNetSettings(tol=0.99)
 
 
 class LassoNetStep(NamedTuple):
-    """What a callback is given after each λ: the fields are those of a row of `LassoNetPath`."""
+    """The argument of a callback after each λ. Its fields are those of a row of `LassoNetPath`."""
 
     lam: float
     objective: float
@@ -72,47 +74,52 @@ def lassonet_path(
     callback: Callable[[LassoNetStep], object] | None = None,
     keep: str = "support",
 ) -> LassoNetPath:
-    """Networks x ↦ θᵀx + g(x) at λ_0 = 0 < λ_1 < …, until k features are left (Algorithm 1 of LassoNet).
+    """Train a path of networks at λ_0 = 0 < λ_1 < …, until k features are left (Algorithm 1 of LassoNet).
 
-    At each λ, from the network at the one before, steps towards a stationary point of
+    The networks are x ↦ θᵀx + g(x). At each λ training starts from the network at the λ before, and goes
+    towards a stationary point of
 
         L(θ, W, rest) + λΣ_g ‖θ_g‖₂    subject to    ‖W_g‖∞ ≤ M‖θ_g‖₂ for each g,
 
-    L(…) = (1/n)Σ ω_i ℓ(f(x_i), y_i) + l2·‖weights of the rest‖². g is a feature or, with `groups`, several
-    that are selected together; θ_j ∈ ℝᵠ, q the number of outputs (Algorithms 3 and 4: one feature, all
-    outputs). The constraint holds exactly at every step. M = 0 gives the (group) LASSO: for "squared", with
-    an intercept, `sparselin.lasso_path` at nλ.
+    where L(…) = (1/n)Σ ω_i ℓ(f(x_i), y_i) + l2·‖weights of the rest‖². Here g is a feature or, with `groups`,
+    a group of features that are selected together, and θ_j ∈ ℝᵠ for q outputs (in Algorithms 3 and 4 a
+    feature is selected for all outputs). The constraint holds exactly after every step. M = 0 gives the
+    (group) LASSO; for "squared" and with an intercept this is `sparselin.lasso_path` at nλ.
 
-    Groups that are zero leave the computation. When the training at a λ has ended, one gradient over all rows
-    shows that ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ for each of them, which is necessary and sufficient for zero to
-    be stationary, or brings back those for which it is false and trains on, at most `settings.rounds` times,
-    with steps a quarter as long each time (too long a step takes a group over its minimum and to zero).
+    Groups that are zero leave the computation. After the training at a λ, one gradient over all rows shows
+    for each of them whether ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ. This condition is necessary and sufficient for
+    zero to be stationary. Groups that violate it come back, and training continues, at most `settings.rounds`
+    times. The step length is divided by 4 each time, because a step that is too long can carry a group past
+    its minimum to zero.
 
     Parameters
     ----------
-    network : hidden widths of a perceptron; any network whose first layer with parameters is linear and reads
-        X, to which a skip connection is added; or a `SkipNetwork`. It is copied, not modified.
-    X : (n, d) array, frame or tensor. Computations are in the dtype and on the device of the network; of
-        widths, of X. Standardize the features: λ compares ‖θ_j‖ of different j.
-    y : (n,) or (n, q) targets; numbers 0, 1, … of classes for "cross_entropy".
-    loss : "squared" (½‖f − y‖²), "cross_entropy", a PyTorch loss, or a function of outputs and targets to
-        (n,).
-    lams : λ's, ascending, in place of the grid of `settings`.
-    M : ≥ 0, the hierarchy coefficient.
-    k : the path ends with the first λ that has at most k features.
+    network : the widths of the hidden layers of a perceptron; or any network whose first layer with
+        parameters is linear and reads X, to which a skip connection is added; or a `SkipNetwork`. It is
+        copied, not modified.
+    X : (n, d) array, frame or tensor. Computations have the dtype and the device of the network, or of X if
+        `network` is a list of widths. Standardize the features, because λ compares ‖θ_j‖ of different j.
+    y : (n,) or (n, q) targets; for "cross_entropy" class numbers 0, 1, ….
+    loss : "squared" (½‖f − y‖²), "cross_entropy", a PyTorch loss, or a function that maps outputs and targets
+        to (n,).
+    lams : the λ's, ascending; by default the grid of `settings`.
+    M : the hierarchy coefficient, M ≥ 0.
+    k : the path ends with the first λ at which at most k features are left.
     groups : a partition of 0..d − 1.
-    validation : (X, y) or (X, y, weight), rows whose mean loss is recorded at each λ.
-    sample_weight : (n,) weights ω, scaled to mean 1.
-    settings : how the networks are trained.
-    rng : a seed or a NumPy Generator: of new weights, of dropout and of the order of the rows.
-    callback : called with a `LassoNetStep` after each λ; returning True stops.
-    keep : "states" keeps the network of each λ.
+    validation : (X, y) or (X, y, weight), the validation rows. Their mean loss is recorded at each λ.
+    sample_weight : (n,) weights ω, which are scaled to mean 1.
+    settings : the settings of the training.
+    rng : a seed or a NumPy Generator for new weights, dropout and the order of the rows.
+    callback : a function that is called with a `LassoNetStep` after each λ; if it returns True, the path
+        ends.
+    keep : "support", or "states" to keep the network of each λ.
 
     Raises
     ------
-    TypeError, ValueError : an argument is not as described, NaN and infinity among them, or the network reads
+    TypeError, ValueError : an argument is not as described, has NaN or infinite entries, or the network reads
         X in another way.
-    NonFiniteLoss : with the λ; its `path` is the path before it. Ctrl-C returns that path, with STOPPED.
+    NonFiniteLoss : the loss became NaN or infinite. The message names λ, and the attribute `path` has the
+        path before it. Ctrl-C does not raise; that path is then returned with the status STOPPED.
 
     Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), Algorithms 1 and 4.
 
@@ -150,7 +157,7 @@ def prepare(
     sample_weight: Any,
     settings: LassoNetSettings,
 ) -> tuple[SkipNetwork, Rows, Rows | None]:
-    """The skip network, and the rows for training and validation in its dtype and on its device."""
+    """Return the skip network, and the training and validation rows in its dtype and on its device."""
     raw, target = arguments.as_design(X, "X"), arguments.as_tensor(y, "y")
     model = arguments.as_skip_network(network, raw, target, loss)
     like = model.skip.weight.detach()
@@ -161,7 +168,7 @@ def prepare(
     rows = arguments.as_rows(raw, target, loss, like)
     q = model.skip.out_features
     if loss is cross_entropy and q < 2:
-        raise ValueError("y must have at least two classes, and network an output for each; got 1")
+        raise ValueError("y must have at least two classes, and network an output for each class; got 1")
     judge = None
     if validation is not None:
         X_v, y_v, weight_v = arguments.triple(validation)
@@ -169,22 +176,22 @@ def prepare(
     for part in filter(None, (rows, judge)):
         if loss is cross_entropy and int(part.y.max()) >= q:
             raise ValueError(
-                f"y must be below {q}, the outputs of the network; got class {int(part.y.max())}"
+                f"y must be below {q}, the number of outputs of the network; got class {int(part.y.max())}"
             )
     if settings.class_weight is not None:
         if loss is not cross_entropy:
-            raise ValueError('class_weight is for loss="cross_entropy"; pass sample_weight for others')
+            raise ValueError('class_weight is for loss="cross_entropy"; pass sample_weight for other losses')
         of_rows = arguments.class_weights(settings.class_weight, rows.y.cpu(), q)
         sample_weight = of_rows if sample_weight is None else of_rows * np.asarray(sample_weight, float)
     if sample_weight is not None:
         rows = arguments.as_rows(raw, target, loss, like, weight=sample_weight)
     if judge is not None and judge.X.shape[1] != raw.shape[1]:
-        raise ValueError(f"validation must have {raw.shape[1]} features as X; got {judge.X.shape[1]}")
+        raise ValueError(f"validation must have {raw.shape[1]} features like X; got {judge.X.shape[1]}")
     return model, rows, judge
 
 
 def _lambdas(lams: Any, training: PathTraining) -> Iterator[float]:
-    """Given, or λ's in geometric progression whose first is found when it is asked for."""
+    """Return the given λ's, or a geometric progression whose first λ is determined when it is needed."""
     if lams is not None:
         given = np.atleast_1d(np.asarray(lams, dtype=object)).tolist()
         values = [check_real(value, "lams") for value in given]
@@ -203,7 +210,7 @@ def _lambdas(lams: Any, training: PathTraining) -> Iterator[float]:
 
 
 class _History:
-    """The rows so far, and the path that they make."""
+    """The rows of the path so far."""
 
     def __init__(self, M: float, k: int, groups: Any, names: Any, keep: bool, training: PathTraining) -> None:
         self.given = {"M": M, "k": k, "groups": groups, "names": names}
@@ -212,6 +219,7 @@ class _History:
         self.states: list[Any] = []
 
     def add(self, found: dict[str, Any]) -> LassoNetStep:
+        """Add the row of a λ."""
         row = self.training.row(found)
         self.rows.append(row)
         if self.keep:
@@ -219,6 +227,7 @@ class _History:
         return LassoNetStep(**{name: row[name] for name in LassoNetStep._fields})
 
     def path(self, status: Status) -> LassoNetPath:
+        """Return the path of the rows so far."""
         d = self.training.reduced.n_features
         kinds: dict[str, Any] = {"n_selected": np.intp, "epochs": np.intp, "returns": np.intp, "mask": bool}
         names = [*LassoNetStep._fields, "mask", "theta_norm"]
@@ -231,7 +240,10 @@ class _History:
 
 
 def _follow(training: PathTraining, history: _History, lams: Iterator[float], callback: Any) -> LassoNetPath:
-    """The dense network, then one λ after the other; what is done stays if an interrupt or a loss ends it."""
+    """Train the dense network, then one λ after the other.
+
+    After an interrupt or a non-finite loss the completed rows are kept.
+    """
     try:
         found = training.dense()
         while True:
@@ -252,13 +264,15 @@ def _follow(training: PathTraining, history: _History, lams: Iterator[float], ca
 
 
 def network_at(network: SkipNetwork, path: LassoNetPath, row: int) -> SkipNetwork:
-    """A copy of the network with the weights of a row of a path that kept its states; it reads all
-    features."""
+    """Return a copy of the network with the weights of a row of the path; it reads all features.
+
+    The path must have been trained with keep="states".
+    """
     return _with_state(network, path.state_dict(row))
 
 
 def _with_state(model: SkipNetwork, state: Any) -> SkipNetwork:
-    """A copy of the model with these arrays, copied too, as its weights."""
+    """Return a copy of the model with copies of these arrays as its weights."""
     model = copy.deepcopy(model)
     model.load_state_dict({name: torch.tensor(value) for name, value in dict(state).items()})
     return model
@@ -276,15 +290,16 @@ def refit(
     settings: LassoNetSettings = _REFIT_SETTINGS,
     rng: Any = 0,
 ) -> SkipNetwork:
-    """A skip network that reads X[:, features], trained by Adam without penalty and hierarchy.
+    """Train a skip network that reads X[:, features], by Adam, without penalty and hierarchy.
 
-    The networks of a path are biased: λ shrinks θ, and M‖θ_j‖ bounds W_j. This is the usual last step.
+    It is the usual last step, because the networks of a path are biased: λ shrinks θ, M‖θ_j‖ bounds W_j.
 
-    network : hidden widths, for new weights, as in the paper's experiments; or a network that reads all d
-        features, whose weights of the selected ones are the first. It is not modified.
+    network : the widths of the hidden layers for new weights, as in the paper's experiments; or a network
+        that reads all d features. Then training starts from its weights of the selected features. It is
+        not modified.
     features : (k,) indices of columns of X, in the order in which the new network reads them.
-    settings : the first values of pairs are used, by default with tol = 0.99.
-    The rest as for `lassonet_path`. Raises what that raises.
+    settings : the settings of the training. The first value of each pair is used. By default tol = 0.99.
+    The other arguments and the errors are those of `lassonet_path`.
 
     >>> X = torch.tensor([[0.0, 1.0], [0.0, -1.0], [1.0, 2.0], [1.0, 0.0]])
     >>> settings = LassoNetSettings(learning_rate=0.1, epochs=300)
@@ -304,7 +319,7 @@ def refit(
     with seeded(rng) as order:
         if isinstance(network, nn.Module):
             whole = arguments.as_skip_network(network, raw, arguments.as_tensor(y, "y"), by_rows)
-            network = restricted(whole, torch.as_tensor(chosen))
+            network = restrict(whole, torch.as_tensor(chosen))
         model, rows, judge = prepare(network, raw[:, chosen], y, by_rows, validation, sample_weight, settings)
         reduced = ReducedNetwork(model)
         check_reads_through_first(model, reduced, rows.X)
@@ -314,8 +329,8 @@ def refit(
     return fitted
 
 
-def restricted(model: SkipNetwork, features: Tensor) -> SkipNetwork:
-    """The network that reads these columns only, in this order, with their weights."""
+def restrict(model: SkipNetwork, features: Tensor) -> SkipNetwork:
+    """Return a copy of the network that reads these columns only, in this order, with their weights."""
     model = copy.deepcopy(model)
     _, first = first_linear(model.network, model.skip.in_features)
     for layer in (first, model.skip):
@@ -323,9 +338,9 @@ def restricted(model: SkipNetwork, features: Tensor) -> SkipNetwork:
     return model
 
 
-def constant(rows: Rows, n_outputs: int, loss: Loss) -> nn.Linear:
-    """The best network of no features: a bias, by L-BFGS."""
-    network = keep_columns(nn.utils.skip_init(nn.Linear, 1, n_outputs), [])  # draws no random numbers
+def constant_network(rows: Rows, n_outputs: int, loss: Loss) -> nn.Linear:
+    """Return the best network without features: a bias, fitted by L-BFGS."""
+    network = keep_columns(nn.utils.skip_init(nn.Linear, 1, n_outputs), [])  # this draws no random numbers
     network.to(rows.X)
     nn.init.zeros_(network.bias)
     lbfgs(network, [network.bias], rows.columns([]), loss, "the training without features", max_iter=100)

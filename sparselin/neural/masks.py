@@ -1,4 +1,4 @@
-"""Masks x ↦ x∘s of the features of a network, as a layer, and folded into a linear layer that reads x."""
+"""Masks x ↦ x∘s on the features of a network: as a layer, or folded into a linear layer that reads x."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sparselin.validation import FloatArray, IndexArray, check_count, check_real
 
 
 class MaskForm(NamedTuple):
-    """s_i = f(w_i), or f(w_i)/Σf(w_j) when `normalized`, over the units that are not selected.
+    """The form of a mask: s_i = f(w_i), or f(w_i)/Σf(w_j) over the unselected units if `normalized`.
 
-    inverse : a w with f(w) = v, at which a mask of m units starts with v = 1/m.
+    inverse : a function that returns a w with f(w) = v. A mask with m unselected units starts at v = 1/m.
     """
 
     f: Callable[[Tensor], Tensor]
@@ -36,36 +36,37 @@ FORMS: dict[str, MaskForm] = {
 
 
 class FeatureMask(nn.Module):
-    """x ↦ x∘s(w), one weight for each unit: a feature, or a group of them.
+    """The mask x ↦ x∘s(w), with one weight for each unit: a feature, or a group of features.
 
-    s_i = 1 on the selected units S. Off S, with sums over S̄, and τ the temperature,
+    On the selected units S, s_i = 1. Outside S, with sums over S̄ and the temperature τ,
 
         "linear"         w_i             "l1"             |w_i|
         "l2"             w_i²            "l1_normalized"  |w_i|/Σ|w_j|
         "softmax"        e^{w_i/τ}/Σe^{w_j/τ}   "l2_normalized"  w_i²/Σw_j²
 
-    (Algorithm 1 and Section 4.2 of *Sequential Attention for Feature Selection*). `reset` puts every s_i off
-    S at 1/|S̄|, whatever the form. Until `attend` s is identically 1: that is the warm-up.
+    (Algorithm 1 and Section 4.2 of *Sequential Attention for Feature Selection*). `reset` sets every s_i
+    outside S to 1/|S̄|, for each form. During the warm-up, until `attend` is called, s is identically 1.
 
     Parameters
     ----------
     n_features : d. A row x may have any shape with d entries.
     parametrization : the form of s.
     temperature : τ > 0, for "softmax" only.
-    groups : (d,) the unit of each feature, numbers 0, …, u − 1; None: every feature is a unit.
-    dtype : of w.
+    groups : (d,) the unit of each feature, a number 0, …, u − 1; None: every feature is a unit.
+    dtype : the dtype of w.
 
     Attributes
     ----------
     logits : w, a parameter (u,).
-    selected : S as truth values (u,).
+    selected : (u,) booleans, True on S.
     groups : (d,) the unit of each feature, or None.
     n_features : d.
-    attending : whether s is as above, not 1.
+    attending : whether the warm-up is over.
 
     Raises
     ------
-    TypeError, ValueError : d < 1, an unknown parametrization, τ ≤ 0 or without "softmax", bad groups.
+    TypeError, ValueError : d < 1; an unknown parametrization; τ ≤ 0, or τ ≠ 1 without "softmax"; or invalid
+        groups.
 
     >>> mask = FeatureMask(3)
     >>> mask.attend()
@@ -105,11 +106,11 @@ class FeatureMask(nn.Module):
         self.reset()
 
     def attend(self) -> None:
-        """End the warm-up: from now on s is s(w)."""
+        """End the warm-up: from now on the mask is s(w)."""
         self.attending = True
 
     def select(self, units: list[int] | IndexArray) -> None:
-        """Add units to S, and `reset`."""
+        """Add units to S and `reset` w."""
         self.selected[torch.as_tensor(units, dtype=torch.long, device=self.selected.device)] = True
         self._ones.copy_(self.selected)
         self._barred.zero_().masked_fill_(self.selected, -torch.inf)
@@ -118,11 +119,11 @@ class FeatureMask(nn.Module):
 
     @torch.no_grad()
     def reset(self) -> None:
-        """Set w so that s_i = 1/|S̄| off S."""
+        """Set w so that s_i = 1/|S̄| outside S."""
         self.logits.fill_(self.form.inverse(1 / max(self._m, 1)))
 
     def weights(self) -> Tensor:
-        """s (u,), by unit."""
+        """Return s (u,), one entry for each unit."""
         if not self.attending:
             return torch.ones_like(self._ones)
         if self._m == 0:
@@ -134,26 +135,27 @@ class FeatureMask(nn.Module):
         return (s / s.sum() if self.form.normalized else s) + self._ones
 
     def features(self) -> Tensor:
-        """s (d,), by feature."""
+        """Return s (d,), one entry for each feature."""
         s = self.weights()
         return s if self.groups is None else s[self.groups]
 
     @torch.no_grad()
     def attention(self) -> FloatArray:
-        """|s| (u,) in float64, one on S."""
+        """Return the attention |s| (u,) of the units in float64; it is 1 on S."""
         s: FloatArray = self.weights().abs().to("cpu", torch.float64).numpy()
         return s
 
     def forward(self, X: Tensor) -> Tensor:
-        """Each row of X times s."""
+        """Return the rows of X times s."""
         return X * self.features().reshape(X.shape[1:]) if self.attending else X
 
 
 class MaskedLinear(nn.Module):
-    """x ↦ W(x∘s) + b as (W diag s)x + b.
+    """The layer x ↦ W(x∘s) + b, computed as (W diag s)x + b.
 
-    For n rows W diag s takes dh products, x∘s takes nd. And X∘s has a gradient, of nd numbers for another nh
-    products each, where that of s follows from the one of W: ∂L/∂s_j = Σ_i W_ij ∂L/∂(W diag s)_ij.
+    For n rows W diag s takes dh products, but x∘s takes nd. In the backward pass X∘s has a gradient with nd
+    entries, which cost h products each. The folded layer does not need it, because the gradient of s follows
+    from the gradient of W: ∂L/∂s_j = Σ_i W_ij ∂L/∂(W diag s)_ij.
     """
 
     def __init__(self, linear: nn.Linear, mask: FeatureMask) -> None:
@@ -161,18 +163,19 @@ class MaskedLinear(nn.Module):
         self.linear, self.mask = linear, mask
 
     def forward(self, X: Tensor) -> Tensor:
-        """W(x∘s) + b for the rows of X."""
+        """Return W(x∘s) + b for the rows of X."""
         if not self.mask.attending:
             return self.linear(X)
         return F.linear(X, self.linear.weight * self.mask.features(), self.linear.bias)
 
 
-def masked(network: nn.Module, mask: FeatureMask, folded: bool | str = "auto") -> nn.Module:
-    """x ↦ network(x∘s), with the parameters of both; `network` itself is left as it is.
+def apply_mask(network: nn.Module, mask: FeatureMask, folded: bool | str = "auto") -> nn.Module:
+    """Return the network x ↦ network(x∘s), which shares the parameters of both; `network` is not changed.
 
-    folded : whether s goes into a linear layer that reads x (`MaskedLinear`); "auto": where there is one.
-        It has to be the network, or first in a `Sequential` but for Identity, Flatten and Dropout, which
-        commute with a mask. ValueError for True where there is none.
+    folded : whether to multiply the linear layer that reads x by s (`MaskedLinear`); "auto": if there is such
+        a layer. It must be the network itself, or the first layer of a `Sequential`; only Identity, Flatten
+        and Dropout may precede it, because they commute with a mask. Raises ValueError if `folded` is True
+        and there is no such layer.
     """
     given: Any = folded
     if not isinstance(given, bool) and (not isinstance(given, str) or given != "auto"):
@@ -183,8 +186,8 @@ def masked(network: nn.Module, mask: FeatureMask, folded: bool | str = "auto") -
             return inner
         if folded is True:
             raise ValueError(
-                "folded=True needs a network that is, or a Sequential that begins with, nn.Linear("
-                f"{mask.n_features}, …), without hooks; got {network}. folded=False takes any network"
+                f"folded=True needs a network that is nn.Linear({mask.n_features}, …), or a Sequential that "
+                f"begins with it, without hooks; got {network}. folded=False takes any network"
             )
     return nn.Sequential(mask, network)
 
@@ -193,6 +196,7 @@ _COMMUTING = (nn.Identity, nn.Flatten, nn.Dropout)
 
 
 def _fold(network: nn.Module, mask: FeatureMask) -> nn.Module | None:
+    """Return the network with the mask folded into its first linear layer, or None if there is none."""
     if network._forward_hooks or network._forward_pre_hooks:
         return None
     if type(network) is nn.Linear:
@@ -206,7 +210,10 @@ def _fold(network: nn.Module, mask: FeatureMask) -> nn.Module | None:
 
 
 def squares(mask: FeatureMask, layer: nn.Linear) -> Tensor:
-    """Σ w_u² + Σ ‖W_j‖² off S, W_j the columns of `layer`; without w_u where s has no scale."""
+    """Return Σ w_u² + Σ ‖W_j‖² over the unselected units, where W_j are the columns of `layer`.
+
+    The first sum is left out if s does not depend on the scale of w.
+    """
     left = ~mask.selected
     columns = left if mask.groups is None else left[mask.groups]
     total = (layer.weight.square().sum(0) * columns).sum()
@@ -216,12 +223,15 @@ def squares(mask: FeatureMask, layer: nn.Linear) -> Tensor:
 
 
 def check_groups(groups: object, d: int) -> IndexArray:
-    """(d,) the unit of each feature, each of 0, …, u − 1 at least once; of None every feature its own."""
+    """Return the unit (d,) of each feature; for None every feature is its own unit.
+
+    Raises ValueError unless each number 0, …, u − 1 occurs.
+    """
     if groups is None:
         return np.arange(d)
     try:
         units = np.asarray(groups)
-    except ValueError:  # rows of several lengths
+    except ValueError:  # the rows have different lengths
         units = np.asarray(groups, dtype=object)
     if units.shape != (d,) or units.dtype.kind not in "iu":
         raise ValueError(
@@ -231,15 +241,16 @@ def check_groups(groups: object, d: int) -> IndexArray:
     if present[0] != 0 or present[-1] != len(present) - 1:
         raise ValueError(
             f"groups must be numbered 0, …, u − 1 without a gap; got {len(present)} numbers in "
-            f"{present[0]}..{present[-1]}: np.unique(groups, return_inverse=True)[1] numbers any labels"
+            f"{present[0]}..{present[-1]}. Number them by np.unique(groups, return_inverse=True)[1]"
         )
     return units.astype(np.intp)
 
 
 def _temperature(value: float, parametrization: str) -> float:
+    """Return the temperature as a float, after checking it."""
     temperature = check_real(value, "temperature")
     if temperature <= 0:
         raise ValueError(f"temperature must be positive; got {temperature}")
     if temperature != 1 and parametrization != "softmax":
-        raise ValueError(f'temperature is of "softmax"; got {temperature} with "{parametrization}"')
+        raise ValueError(f'temperature is for "softmax" only; got {temperature} with "{parametrization}"')
     return temperature

@@ -1,4 +1,4 @@
-"""Networks: a perceptron, the skip connection of LassoNet, the layer that reads X, and embedded columns."""
+"""Networks: a perceptron, LassoNet's network with a skip connection, and embedded columns."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ def mlp(
     dropout: float = 0.0,
     dtype: torch.dtype = torch.float32,
 ) -> nn.Sequential:
-    """Linear layers of these widths with ReLU, and dropout, between them; without hidden ones a linear model.
+    """Return a perceptron: linear layers with ReLU and dropout between them.
 
-    The weights are drawn from PyTorch's global generator: see `torch.manual_seed`.
+    Without hidden layers it is a linear model. The weights are drawn from PyTorch's global generator, so
+    `torch.manual_seed` makes them reproducible.
 
     >>> mlp(4, [3], 2)
     Sequential(
@@ -37,7 +38,7 @@ def mlp(
     if not isinstance(dtype, torch.dtype):
         raise TypeError(f"dtype must be a torch.dtype, such as torch.float32; got {dtype!r}")
     if not 0 <= check_real(dropout, "dropout") <= 1:
-        raise ValueError(f"dropout must be a probability, in 0..1; got {dropout}")
+        raise ValueError(f"dropout must be a probability in [0, 1]; got {dropout}")
     layers: list[nn.Module] = []
     for width, following in pairwise((n_features, *hidden)):
         layers += [nn.Linear(width, following, dtype=dtype), nn.ReLU()]
@@ -46,14 +47,14 @@ def mlp(
 
 
 def widths_of(given: Any, name: str) -> list[int]:
-    """Return the widths of hidden layers, of a sequence of integers or a single one."""
+    """Return the widths of hidden layers, given as a sequence of integers or as one integer."""
     return [check_count(width, name, 1) for width in np.atleast_1d(np.asarray(given, dtype=object)).tolist()]
 
 
 def first_linear(network: nn.Module, n_features: int) -> tuple[str, nn.Linear]:
-    """The name and the layer, of a network whose first layer that has parameters is linear and reads X.
+    """Return the name and the module of the linear layer that reads X.
 
-    ValueError where there is none.
+    Raises ValueError unless the first layer with parameters is linear and has n_features inputs.
     """
     for name, module in network.named_modules():
         if next(module.parameters(recurse=False), None) is not None:
@@ -66,20 +67,20 @@ def first_linear(network: nn.Module, n_features: int) -> tuple[str, nn.Linear]:
 
 
 def keep_columns(layer: nn.Linear, columns: Any) -> nn.Linear:
-    """Let the layer read these columns of X only, with a copy of their weights; return it."""
+    """Make the layer read these columns of X only, with a copy of their weights, and return it."""
     layer.weight = nn.Parameter(layer.weight.detach()[:, columns].clone())
     layer.in_features = layer.weight.shape[1]
     return layer
 
 
 class SkipNetwork(nn.Module):
-    """x ↦ θᵀx + g(x), LassoNet's residual network (Section 2 there).
+    """LassoNet's residual network x ↦ θᵀx + g(x) (Section 2 of the LassoNet paper).
 
     Attributes
     ----------
-    skip : Linear (d, q) without bias; its columns are the θ_j (q,).
-    network : g, any network that begins with a Linear layer; the columns of that layer are the W_j.
-    first : that layer.
+    skip : a Linear layer (d, q) without bias; its columns are the θ_j (q,).
+    network : g, any network that begins with a Linear layer.
+    first : this Linear layer; its columns are the W_j.
 
     >>> net = SkipNetwork(mlp(4, [3], 2), 4, 2)
     >>> net(torch.zeros(5, 4)).shape, tuple(net.first.weight.shape)
@@ -94,36 +95,37 @@ class SkipNetwork(nn.Module):
 
     @property
     def first(self) -> nn.Linear:
-        """The layer of `network` that reads X."""
+        """The linear layer of `network` that reads X."""
         return first_linear(self.network, self.skip.in_features)[1]
 
     def forward(self, X: Tensor) -> Tensor:
-        """θᵀx + g(x) for the rows of X (n, d): (n, q)."""
+        """Return θᵀx + g(x) (n, q) for the rows of X (n, d)."""
         return self.skip(X) + self.network(X)
 
 
 class EmbeddedColumns(nn.Module):
-    """(b, p) columns to (b, d) features: categorical ones to learned vectors, the others as they are.
+    """A layer that maps p columns to d features: categorical columns to learned vectors, others unchanged.
 
-    To pass as `inputs` to `SequentialAttention`: its mask then acts on the features, with one weight for all
-    features of a column, so that columns are selected.
+    Pass it as `inputs` to `SequentialAttention`. The mask then has one weight for all features of a column,
+    so whole columns are selected.
 
     Parameters
     ----------
     n_columns : p.
-    categories : column ↦ number of categories; its entries are integers in 0..number − 1, as integers or as
-        floats. X of integers is taken as it is, so that numbers above 2²⁴ stay apart.
-    dimension : numbers in an embedding.
+    categories : a dict of columns and their numbers of categories. The entries of such a column are the
+        integers 0..number − 1, stored as integers or floats. An X of integers is not converted to floats, so
+        numbers above 2²⁴ stay distinct.
+    dimension : the length of an embedding vector.
 
     Attributes
     ----------
-    in_features, n_features : p, d.
+    in_features, n_features : p and d.
     groups : (d,) the column of each feature.
 
     Raises
     ------
-    TypeError, ValueError : a column outside 0..p − 1, fewer than one category or dimension; in a batch,
-        entries that are no category, with the column.
+    TypeError, ValueError : a column is not in 0..p − 1, or there is less than one category or dimension. The
+        call raises ValueError if an entry is not a category; the message names the column.
 
     >>> columns = EmbeddedColumns(3, {1: 10}, dimension=2)
     >>> columns.groups.tolist(), columns(torch.tensor([[0.5, 9.0, 1.5]])).shape
@@ -148,7 +150,7 @@ class EmbeddedColumns(nn.Module):
         self.register_buffer("_starts", self._sizes.cumsum(0) - self._sizes, persistent=False)
 
     def forward(self, X: Tensor) -> Tensor:
-        """The numeric columns, then the embeddings of the others: (b, d)."""
+        """Return the features (b, d): the numeric columns, then the embeddings of the categorical columns."""
         given = X[:, self._columns]
         numbers = given.long()
         wrong = (numbers < 0) | (numbers >= self._sizes) | (numbers != given)

@@ -1,5 +1,4 @@
-"""LassoNet without targets: the features from which all can be reconstructed, and matrices with missing
-entries."""
+"""LassoNet without targets: features that reconstruct all features, and matrices with missing entries."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from sparselin.neural import settings as arguments
 from sparselin.neural.lassonet import lassonet_path, network_at
 from sparselin.neural.networks import SkipNetwork
 from sparselin.neural.settings import LassoNetSettings, check_settings
-from sparselin.neural.training import seeded, squared
+from sparselin.neural.training import seeded, squared_error
 from sparselin.results import LassoNetPath, MatrixCompletion, Status
 from sparselin.validation import check_count, check_names, check_real, frame_names
 
@@ -25,13 +24,14 @@ _SETTINGS = LassoNetSettings(epochs=(1000, 100), tol=0.99)
 def reconstruction_path(
     network: SkipNetwork | nn.Module | Sequence[int], X: Any, **options: Any
 ) -> LassoNetPath:
-    """Few features from which a network reconstructs all of them: Algorithm 3 of LassoNet.
+    """Select few features from which a network reconstructs all features (Algorithm 3 of LassoNet).
 
-    `lassonet_path` with the targets X and the loss ½‖f(x) − x‖² of each row: θ_j ∈ ℝᵈ, and the penalty
-    λΣ‖θ_j‖₂ has all reconstructed features read the same selected ones.
+    This is `lassonet_path` with the targets X and the loss ½‖f(x) − x‖² for each row. So θ_j ∈ ℝᵈ, and
+    because of the penalty λΣ‖θ_j‖₂ all features are reconstructed from the same selected features.
 
-    network : as for `lassonet_path`, with d outputs. options : those of `lassonet_path`; `validation` is rows
-    of X for validation, without targets.
+    network : as for `lassonet_path`, with d outputs.
+    options : keyword arguments of `lassonet_path`. `validation` is a matrix of validation rows, without
+        targets.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((80, 1)) * [1.0, -1.0, 2.0] + 0.01 * rng.standard_normal((80, 3))
@@ -59,28 +59,30 @@ def matrix_completion(
     rng: Any = 0,
     **options: Any,
 ) -> MatrixCompletion:
-    """A matrix with missing entries from a network that reads few of its columns: Algorithm 5 of LassoNet.
+    """Complete a matrix with a network that reads few of its columns (Algorithm 5 of LassoNet).
 
-    With Ω the observed entries and X_0 their row means elsewhere,
+    Let Ω be the observed entries of Z. X_0 has the mean of the observed entries of the row elsewhere. Each
+    round computes
 
-        X_proj = P_Ω(Z) + P_Ω⊥(X_t),    train f on (1/m)Σ_i ½‖P_Ω(f(x_proj) − z)‖² with λ = 0,    X_{t+1} =
+        X_proj = P_Ω(Z) + P_Ω⊥(X_t),    trains f on (1/m)Σ_i ½‖P_Ω(f(x_proj) − z)‖² with λ = 0,    X_{t+1} =
         f(X_proj),
 
-    until ‖P_Ω⊥(X_{t+1} − X_t)‖_F ≤ tol·‖P_Ω⊥(X_t)‖_F, f being trained on in each round; then the path of
-    `lassonet_path` from that f, X_proj its data and the observed entries its targets.
+    until ‖P_Ω⊥(X_{t+1} − X_t)‖_F ≤ tol·‖P_Ω⊥(X_t)‖_F. The training of f continues from round to round. Then
+    `lassonet_path` starts from this f, with the data X_proj and the observed entries as targets.
 
     Parameters
     ----------
     network : as for `lassonet_path`, with d outputs.
-    Z : (m, d), NaN where it is missing. Standardize the columns (by `np.nanmean` and `np.nanstd`).
-    rounds : of imputation, at most. tol : the relative change at which they end.
-    settings : how the networks are trained, by default with tol = 0.99; epochs[0] is that of each round.
-    options : others of `lassonet_path`.
+    Z : (m, d) the matrix, with NaN for missing entries. Standardize the columns (by `np.nanmean` and
+        `np.nanstd`).
+    rounds : the largest number of rounds of imputation.
+    tol : the relative change at which the rounds end.
+    settings : the settings of the training, by default with tol = 0.99; epochs[0] is for each round.
+    options : other keyword arguments of `lassonet_path`.
 
     Raises
     ------
-    ValueError : a row, or the whole matrix, has nothing observed, or an entry is infinite; and as for
-        `lassonet_path`.
+    ValueError : a row has no observed entry, or an entry is infinite; and the errors of `lassonet_path`.
 
     >>> Z = np.outer([1.0, -1.0, 2.0, 0.5, -2.0], [1.0, 2.0, -1.0])
     >>> hidden = Z.copy()
@@ -96,14 +98,14 @@ def matrix_completion(
     check_count(rounds, "rounds", 1)
     if not check_real(tol, "tol") >= 0:
         raise ValueError(f"tol must be ≥ 0; got {tol}")
-    values, observed = _observed(Z)
+    values, observed = _values_and_mask(Z)
     given = options.pop("names", None)
     names = frame_names(Z) if given is None else check_names(given, values.shape[1])
     mean = values.sum(dim=1, keepdim=True) / observed.sum(dim=1, keepdim=True)
     X = torch.where(observed, values, mean)
     with seeded(rng):
-        model = arguments.as_skip_network(network, X, X, squared)
-    options = {**options, "loss": observed_squares, "rng": rng, "names": names}
+        model = arguments.as_skip_network(network, X, X, squared_error)
+    options = {**options, "loss": completion_loss, "rng": rng, "names": names}
     dense = dataclasses.replace(settings, epochs=(settings.epochs[0], 1))
     target = torch.stack([values, observed.to(values)], dim=1)
     changes: list[float] = []
@@ -124,7 +126,7 @@ def matrix_completion(
 def _impute(
     model: SkipNetwork, X: Tensor, target: Tensor, options: dict[str, Any]
 ) -> tuple[SkipNetwork, Tensor]:
-    """The network trained on, and X with its reconstruction where nothing is observed."""
+    """Train the network further; return it, and X with its reconstruction of the missing entries."""
     dense = {**options, "keep": "states", "callback": lambda step: True}
     model = network_at(model, lassonet_path(model, X, target, **dense), 0)
     with torch.no_grad():
@@ -132,14 +134,16 @@ def _impute(
     return model, torch.where(target[:, 1] > 0, target[:, 0], output)
 
 
-def observed_squares(output: Tensor, target: Tensor) -> Tensor:
-    """½‖P_Ω(f(x) − z)‖² of each row; the target (b, 2, d) has z, zero where it is missing, and 1 where
-    not."""
+def completion_loss(output: Tensor, target: Tensor) -> Tensor:
+    """Return the loss ½‖P_Ω(f(x) − z)‖² of each row.
+
+    target : (b, 2, d): z, which is zero where it is missing, and the indicator of the observed entries.
+    """
     return 0.5 * (target[:, 1] * (output - target[:, 0])).square().sum(dim=1)
 
 
-def _observed(Z: Any) -> tuple[Tensor, Tensor]:
-    """Z as a tensor of floats with zeros where it is missing, and where it is observed."""
+def _values_and_mask(Z: Any) -> tuple[Tensor, Tensor]:
+    """Return Z as a tensor with zeros for missing entries, and the mask of the observed entries."""
     target = Z.detach() if isinstance(Z, Tensor) else torch.tensor(np.asarray(Z, dtype=float))
     if target.ndim != 2 or 0 in target.shape:
         raise ValueError(f"Z must have shape (m, d), at least one row and column; got {tuple(target.shape)}")
@@ -148,5 +152,5 @@ def _observed(Z: Any) -> tuple[Tensor, Tensor]:
     observed = ~torch.isnan(target)
     empty = (~observed.any(dim=1)).nonzero().squeeze(1).tolist()
     if empty:
-        raise ValueError(f"Z must have an observed entry in each row; rows {empty[:5]} have none: drop them")
+        raise ValueError(f"Z must have an observed entry in each row; drop the rows {empty[:5]}")
     return torch.where(observed, target, 0), observed

@@ -1,4 +1,4 @@
-"""When Sequential Attention picks, and how many units; and what it has done so far: steps, losses, picks."""
+"""The schedule of Sequential Attention (when it selects how many units), and the record of a run."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from sparselin.results import AttentionPath, FloatArray, IndexArray, Names, Stat
 from sparselin.validation import check_count, check_real
 
 PerStep = int | str
-# Below this share of its start, 8·eps of float32, the attention of a form that is not normalised has tended
-# to zero. Larger, units that still count end a run; smaller, rounding of float32 keeps it going.
+# The attention of a form that is not normalised counts as zero below this share of its start, 8·eps of
+# float32. If the share is larger, a run ends although units still count; if it is smaller, rounding errors of
+# float32 keep a run going.
 _VANISHED = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-    """A warm-up, then phases; at the end of each some units are picked.
+    """A schedule: a warm-up, then phases, at the end of which units are selected.
 
     Attributes
     ----------
-    warm_up : its steps of the optimiser.
-    ends : the number of steps after which each phase ends, from the start of the warm-up.
-    sizes : units picked at the end of each phase; at random where the phase has no step.
+    warm_up : the number of steps of the warm-up.
+    ends : the number of steps after which each phase ends, counted from the start of the warm-up.
+    sizes : the number of units selected at the end of each phase; at random if the phase has no step.
 
-    >>> divided(7, "double", 100, 0.1)
+    >>> equal_phases(7, "double", 100, 0.1)
     Schedule(warm_up=10, ends=(40, 70, 100), sizes=(1, 2, 4))
     """
 
@@ -38,12 +39,15 @@ class Schedule:
     sizes: tuple[int, ...]
 
     def length(self, phase: int) -> int:
-        """The steps of phase 0, 1, …"""
+        """Return the number of steps of a phase; the first phase is 0."""
         return self.ends[phase] - (self.ends[phase - 1] if phase else self.warm_up)
 
 
 def sizes_of(k: int, features_per_step: PerStep) -> tuple[int, ...]:
-    """How many units each phase picks, k in all: m, m, …, or 1, 2, 4, …; the last phase what is left."""
+    """Return the number of units that each phase selects: m, m, …, or 1, 2, 4, …, with the sum k.
+
+    The last phase selects the remaining units.
+    """
     if isinstance(features_per_step, str):
         if features_per_step != "double":
             raise ValueError(f'features_per_step must be an integer or "double"; got {features_per_step!r}')
@@ -54,7 +58,7 @@ def sizes_of(k: int, features_per_step: PerStep) -> tuple[int, ...]:
     return (*sizes[:-1], k - sum(sizes[:-1])) if sizes else ()
 
 
-def divided(
+def equal_phases(
     k: int,
     features_per_step: PerStep,
     steps: int,
@@ -64,22 +68,24 @@ def divided(
     last_wasted: bool = False,
     counts_features: bool = False,
 ) -> Schedule:
-    """`steps` in all: after the warm-up, phases of the same length, but for rounding.
+    """Return a schedule of `steps` steps: a warm-up, then phases of equal length up to rounding.
 
-    The switches are what the released code of *Sequential Attention* does. Of p phases p − 1 are trained with
-    the first of them alone, p + 1 with the second, p with both.
+    The switches reproduce the released code of *Sequential Attention*. Of p phases p − 1 are trained if only
+    `first_at_random` is set, p + 1 if only `last_wasted` is set, and p if both are set.
 
-    warm_up : its steps if an integer, else its share of `steps`, below 1.
-    first_at_random : the first phase has no step: its units are drawn when the warm-up ends.
-    last_wasted : a phase follows after the last pick. `steps` counts it; the schedule ends before it.
-    counts_features : phase i = 0, 1, … picks only if i is at least the number of *units* picked before it,
-        so that with m at a time the phases 0, m, 2m, … do, and about k/m units are picked instead of k.
+    warm_up : the number of steps of the warm-up if an integer, otherwise its share of `steps`, below 1.
+    first_at_random : the first phase has no step: its units are drawn at random when the warm-up ends.
+    last_wasted : one more phase follows after the last selection. `steps` counts it, but the schedule ends
+        before it.
+    counts_features : phase i = 0, 1, … selects units only if i is at least the number of *units* selected
+        before it. So with m units at a time only the phases 0, m, 2m, … select, and about k/m units are
+        selected instead of k.
 
-    Raises ValueError where a phase would have no step but for `first_at_random`.
+    Raises ValueError if a phase has no step, except the first one with `first_at_random`.
 
-    >>> divided(6, 2, 40, 0.1, first_at_random=True, last_wasted=True)
+    >>> equal_phases(6, 2, 40, 0.1, first_at_random=True, last_wasted=True)
     Schedule(warm_up=4, ends=(4, 16, 28), sizes=(2, 2, 2))
-    >>> divided(6, 2, 40, 0.1, first_at_random=True, last_wasted=True, counts_features=True)
+    >>> equal_phases(6, 2, 40, 0.1, first_at_random=True, last_wasted=True, counts_features=True)
     Schedule(warm_up=4, ends=(4, 28), sizes=(2, 2))
     """
     sizes = sizes_of(k, features_per_step)
@@ -98,10 +104,12 @@ def divided(
     return Schedule(first, tuple(ends), sizes[: len(picking)])
 
 
-def repeated(k: int, features_per_step: PerStep, steps_per_phase: int, warm_up: float) -> Schedule:
-    """Phases of `steps_per_phase`; `warm_up` as for `divided`, a share being one of all steps.
+def fixed_phases(k: int, features_per_step: PerStep, steps_per_phase: int, warm_up: float) -> Schedule:
+    """Return a schedule whose phases have `steps_per_phase` steps.
 
-    >>> repeated(3, 1, 10, 0.25)
+    warm_up : as for `equal_phases`; a share refers to all steps, including the warm-up.
+
+    >>> fixed_phases(3, 1, 10, 0.25)
     Schedule(warm_up=10, ends=(20, 30, 40), sizes=(1, 1, 1))
     """
     sizes = sizes_of(k, features_per_step)
@@ -113,8 +121,11 @@ def repeated(k: int, features_per_step: PerStep, steps_per_phase: int, warm_up: 
 
 @dataclasses.dataclass(frozen=True)
 class PlannedSchedule:
-    """The schedule for a number of steps, of k units: `repeated` with `steps_per_phase`, `schedule(steps)` if
-    that is given, else `divided`."""
+    """A function that makes the schedule for k units from the number of steps.
+
+    It is `fixed_phases` if `steps_per_phase` is given, else `schedule(steps)` if `schedule` is given, else
+    `equal_phases`.
+    """
 
     k: int
     features_per_step: PerStep
@@ -123,41 +134,45 @@ class PlannedSchedule:
     schedule: Callable[[int], Schedule] | None
 
     def __call__(self, steps: int | None, name: str) -> Schedule:
-        """For `steps` in all, an argument `name`; ValueError where it is needed, and None or below 1."""
+        """Return the schedule for `steps` steps in all.
+
+        Raises ValueError if `steps` is needed and is None or below 1. `name` is its name in the message.
+        """
         if self.steps_per_phase is not None:
-            return repeated(self.k, self.features_per_step, self.steps_per_phase, self.warm_up)
+            return fixed_phases(self.k, self.features_per_step, self.steps_per_phase, self.warm_up)
         if steps is None:
-            raise ValueError(f"batches without a length need steps_per_phase, or {name} of a known number")
+            raise ValueError("the number of batches is unknown; pass steps_per_phase, or to fit_stream steps")
         check_count(steps, name, 1)
         if self.schedule is None:
-            return divided(self.k, self.features_per_step, steps, self.warm_up)
+            return equal_phases(self.k, self.features_per_step, steps, self.warm_up)
         found = self.schedule(steps)
         if not isinstance(found, Schedule):
             raise TypeError(f"schedule must be a function that makes a Schedule; it made {found!r}")
         if sum(found.sizes) != self.k:
             raise ValueError(
-                f"schedule must pick {self.k} units, k less the forced ones; got {sum(found.sizes)}: {found}"
+                f"schedule must select {self.k} units, k without the forced ones; got {sum(found.sizes)}: "
+                f"{found}"
             )
         return found
 
 
 def _warm_up(value: Any) -> tuple[int, float]:
-    """Steps, and a share of all: one of them is zero."""
+    """Return the warm-up as a number of steps and a share of all steps; one of them is zero."""
     if isinstance(value, (int, np.integer)):
         return check_count(value, "warm_up", 0), 0.0  # type: ignore[arg-type]
     share = check_real(value, "warm_up")
     if not 0 <= share < 1:
-        raise ValueError(f"warm_up must be a share of the steps in [0, 1), or their number; got {value!r}")
+        raise ValueError(f"warm_up must be a share of the steps in [0, 1) or an integer; got {value!r}")
     return 0, share
 
 
 class Record:
-    """The steps, losses and picks of a run.
+    """The record of a run: steps, losses and selected units.
 
     Attributes
     ----------
-    order : the units of S, in order.
-    total : steps so far.
+    order : the units of S, in the order of selection.
+    total : the number of steps so far.
     """
 
     def __init__(
@@ -175,7 +190,7 @@ class Record:
 
     @property
     def where(self) -> str:
-        """The present step, for messages."""
+        """The present phase and step, for messages."""
         if self.total < self._schedule.warm_up:
             return f"step {self.total + 1} of the warm-up"
         phase = len(self._loss)
@@ -184,29 +199,31 @@ class Record:
 
     @property
     def phase_ends(self) -> bool:
-        """Whether the last step was the last one of its phase."""
+        """True if the last step completed its phase."""
         return self.total == self._schedule.ends[len(self._loss)]
 
     @property
     def phase_is_empty(self) -> bool:
-        """Whether the present phase has no step: all units that are left have the same attention."""
+        """True if the present phase has no step, so that all unselected units have the same attention."""
         return self._schedule.length(len(self._loss)) == 0
 
     def add(self, loss: float) -> None:
-        """A step, and its loss."""
+        """Record a step and its loss."""
         self.total += 1
         self._losses = [self._losses[0] + loss, self._losses[1] + 1]
         if self.total == self._schedule.warm_up:
             self._warm_up_loss = self._mean_loss()
 
-    def vanished(self, attention: FloatArray) -> bool:
-        """Whether no unit that is left has attention; each of m began with 1/m."""
+    def has_vanished(self, attention: FloatArray) -> bool:
+        """Return whether the attention of all m unselected units is zero; it started at 1/m."""
         left = np.delete(attention, self.order)
         return not self._mask.form.normalized and bool(left.max() <= _VANISHED / len(left))
 
     def pick(self, attention: FloatArray, lam: float, order: IndexArray | None = None) -> list[int]:
-        """The units of largest attention, as many as the phase picks; of equal ones the lowest number, or
-        the first in `order`, a permutation."""
+        """Select the units of the present phase: those with the largest attention.
+
+        Ties go to the unit with the lowest number, or to the first unit in the permutation `order`.
+        """
         size = self._schedule.sizes[len(self._loss)]
         left = attention.copy()
         left[self.order] = -1
@@ -225,7 +242,10 @@ class Record:
         return picks
 
     def path(self, status: Status | None) -> AttentionPath:
-        """The path so far; without a status COMPLETED, or STREAM_ENDED while units are missing."""
+        """Return the path so far.
+
+        Its status is COMPLETED if all units are selected, else `status`, or STREAM_ENDED for None.
+        """
         if len(self.order) == self._k:
             status = Status.COMPLETED
         mask, phases = self._mask, len(self._loss)
@@ -248,7 +268,7 @@ class Record:
         )
 
     def _mean_loss(self) -> float:
-        """Since the last call."""
+        """Return the mean loss of the steps since the last call."""
         total, steps = self._losses
         self._losses = [0.0, 0]
         return total / max(steps, 1)

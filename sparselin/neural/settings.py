@@ -1,4 +1,4 @@
-"""What LassoNet is given, checked once: settings, X, y, weights, groups, a network with a skip connection."""
+"""The validation of LassoNet's arguments: settings, X, y, weights, groups, and the network."""
 
 from __future__ import annotations
 
@@ -20,32 +20,35 @@ from sparselin.validation import FloatArray, check_count, check_flag, check_leve
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class LassoNetSettings:
-    """How `lassonet_path` and `refit` train: the grid of λ's, the steps, and when they end.
+    """The settings of the training in `lassonet_path` and `refit`: the λ's, the steps, and early stopping.
 
-    Of two values the first is for the dense network, trained by Adam at λ = 0, and the second for each λ,
-    trained by proximal steps; one value is for both, and is stored as two.
+    Some settings are pairs: the first value is for the dense network, which is trained by Adam at λ = 0; the
+    second value is for each λ, where training makes proximal steps. A single value is used for both, and is
+    stored as a pair.
 
     Attributes
     ----------
-    lam_start, growth : λ_i = lam_start·growthⁱ, where `lams` is not given. "auto" is half of the λ at which
-        all epochs of steps may take the first feature of the dense network to zero; should features leave in
-        the training at it, a quarter of it is tried.
-    batch_size : rows of a step; None for all. Rows are in random order. The last batch of an epoch has the
-        rows that are left; a single one joins the batch before it, so that networks with batch normalisation
-        can be trained.
-    learning_rate : one value or two. momentum : of the proximal steps.
-    epochs, patience : one value or two. The training at a λ ends after `patience` epochs (None: never)
-        in which the objective on the rows of `stop_on` has not come below `tol` of its best, and after
-        `epochs`; so does each further round. Without epochs for it, the dense network is taken for trained.
-    stop_on : "validation", where there is any, or "training": the rows that decide about stopping and, with
-        `backtrack`, about the best epoch.
-    backtrack : whether each λ ends with the network of the best epoch, not the last.
-    rounds : how often at most a λ is trained on because a feature has to come back.
-    l2 : the weight of ‖weights beside θ and W‖² in L.
-    class_weight : a weight for each class, or "balanced"; its product with `sample_weight` is scaled to mean
+    lam_start, growth : λ_i = lam_start·growthⁱ, unless `lams` is given. "auto" takes half of the λ at which
+        the steps of all epochs can shrink the first feature of the dense network to zero. If more than a
+        tenth of the features leave in the training at this λ, a quarter of it is tried, and so on.
+    batch_size : the number of rows of a step; None for all rows. Rows are in random order. The last batch of
+        an epoch has the remaining rows. A single remaining row joins the batch before it, so that networks
+        with batch normalisation can be trained.
+    learning_rate : one value or two.
+    momentum : the momentum of the proximal steps.
+    epochs, patience : one value or two. The training at a λ ends after `epochs` epochs, or once the objective
+        on the rows of `stop_on` has not fallen below `tol` times its best value for `patience` epochs in a
+        row (None: never). The same holds in each further round. If the first value of `epochs` is 0, the
+        dense network is assumed to be trained.
+    stop_on : "validation" or "training": the rows whose loss decides when training stops and, with
+        `backtrack`, which epoch is best. Without validation rows these are the training rows.
+    backtrack : whether the training at each λ ends with the network of the best epoch instead of the last.
+    rounds : the largest number of times that training at a λ is continued because a feature has to come back.
+    l2 : the coefficient in L of the squared norm of all weights except θ and W.
+    class_weight : a weight for each class, or "balanced". Its product with `sample_weight` is scaled to mean
         1.
 
-    Raises TypeError or ValueError for a value that is not as described.
+    Raises TypeError or ValueError if a value is not as described.
 
     >>> LassoNetSettings(epochs=(300, 50)).patience
     (100, 10)
@@ -68,7 +71,7 @@ class LassoNetSettings:
     def __post_init__(self) -> None:
         numbers = {name: check_real(getattr(self, name), name) for name in ("growth", "momentum", "tol")}
         if not numbers["growth"] > 1:
-            raise ValueError(f"growth must be more than 1, by how much λ is multiplied; got {self.growth}")
+            raise ValueError(f"growth must be more than 1, because λ is multiplied by it; got {self.growth}")
         auto = isinstance(self.lam_start, str) and self.lam_start == "auto"
         if not auto and not check_real(self.lam_start, "lam_start") > 0:
             raise ValueError(f'lam_start must be "auto" or positive; got {self.lam_start}')
@@ -76,7 +79,7 @@ class LassoNetSettings:
             raise ValueError(f"momentum must be in [0, 1); got {self.momentum}")
         if not 0 < numbers["tol"] <= 1:
             raise ValueError(
-                f"tol must be in (0, 1]: the share of the best objective to get below; got {self.tol}"
+                f"tol must be in (0, 1], because it is a share of the best objective; got {self.tol}"
             )
         check_choice(self.stop_on, "stop_on", ("validation", "training"))
         size = None if self.batch_size is None else check_count(self.batch_size, "batch_size", 1)
@@ -87,7 +90,7 @@ class LassoNetSettings:
             object.__setattr__(self, name, value)
 
     def _pairs(self) -> dict[str, Any]:
-        """The settings of two values, checked."""
+        """Return the settings that are pairs, after checking them."""
         pairs = {
             "learning_rate": _pair(self.learning_rate, "learning_rate"),
             "epochs": _pair(self.epochs, "epochs", int),
@@ -95,31 +98,36 @@ class LassoNetSettings:
         }
         if min(pairs["learning_rate"]) <= 0 or pairs["epochs"][0] < 0 or pairs["epochs"][1] < 1:
             raise ValueError(
-                "learning_rate must be positive, and epochs at least 0 for the dense network and 1 for λ"
+                "learning_rate must be positive, and epochs at least 0 for the dense network, 1 for each λ"
             )
         if any(value is not None and value < 1 for value in pairs["patience"]):
-            raise ValueError(f"patience must be at least 1, or None: never; got {self.patience}")
+            raise ValueError(
+                f"patience must be at least 1, or None for no early stopping; got {self.patience}"
+            )
         return pairs
 
 
 def check_settings(settings: Any) -> LassoNetSettings:
-    """The settings themselves; TypeError for anything else."""
+    """Return the settings; raise TypeError if they are not a LassoNetSettings."""
     if not isinstance(settings, LassoNetSettings):
         raise TypeError(f"settings must be a LassoNetSettings; got {type(settings).__name__}")
     return settings
 
 
 def check_choice(value: Any, name: str, known: tuple[str, str]) -> None:
-    """Raise ValueError unless the value is one of two words."""
+    """Raise ValueError unless the value is one of the two strings `known`."""
     if not isinstance(value, str) or value not in known:
         raise ValueError(f'{name} must be "{known[0]}" or "{known[1]}"; got {value!r}')
 
 
 def _pair(value: Any, name: str, kind: type = float, never: bool = False) -> tuple[Any, ...]:
-    """Of the dense network and of the path: two values, or one for both; `never`: None is a value."""
+    """Return the values for the dense network and the path, given as two values or as one for both.
+
+    never : whether None is allowed.
+    """
     pair = value if isinstance(value, Sequence) else (value, value)
     if len(pair) != 2:
-        raise ValueError(f"{name} must be one value, or two: for the dense network and the path; got {value}")
+        raise ValueError(f"{name} must be one value or two, for the dense network and the path; got {value}")
     return tuple(
         None if x is None and never else check_count(x, name, 0) if kind is int else check_real(x, name)
         for x in pair
@@ -127,27 +135,27 @@ def _pair(value: Any, name: str, kind: type = float, never: bool = False) -> tup
 
 
 def as_tensor(data: Any, name: str) -> Tensor:
-    """A tensor of real, finite numbers, which shares memory with an array where it can."""
+    """Return the data as a tensor of real, finite numbers, which shares memory with an array if possible."""
     if hasattr(data, "toarray"):
-        raise TypeError(f"{name} must be dense; got {type(data).__name__}: pass {name}.toarray()")
+        raise TypeError(f"{name} must be dense; got {type(data).__name__}. Pass {name}.toarray()")
     if not isinstance(data, Tensor):
         try:
             array = np.asarray(data)
         except ValueError as error:
             raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
         if array.dtype.kind not in "fiub":
-            raise TypeError(f"{name} must be numeric; got dtype {array.dtype}: encode classes as 0, 1, …")
+            raise TypeError(f"{name} must be numeric; got dtype {array.dtype}. Encode classes as 0, 1, …")
         data = from_array(array)
     if data.is_complex():
         raise TypeError(f"{name} must be real; got dtype {data.dtype}")
     bad = int((~torch.isfinite(data)).sum())
     if bad:
-        raise ValueError(f"{name} must be finite; {bad} entries are NaN or infinite: impute or drop them")
+        raise ValueError(f"{name} must be finite; {bad} entries are NaN or infinite. Impute or drop them")
     return data.detach()
 
 
 def as_design(data: Any, name: str) -> Tensor:
-    """Return a tensor (n, d) of real, finite numbers."""
+    """Return the data as a tensor (n, d) of real, finite numbers."""
     X = as_tensor(data, name)
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(
@@ -157,7 +165,10 @@ def as_design(data: Any, name: str) -> Tensor:
 
 
 def as_rows(X: Any, y: Any, loss: Loss, like: Tensor, name: str = "X", weight: Any = None) -> Rows:
-    """X (n, d), y (n, …) and weights of mean 1 on the device and, but for classes, in the dtype of `like`."""
+    """Return X (n, d), y (n, …) and weights scaled to mean 1, after checking them.
+
+    They are on the device and in the dtype of `like`; only class numbers stay integers.
+    """
     of = name.removeprefix("X")
     X, y = as_design(X, name), as_tensor(y, f"y{of}")
     if y.ndim == 0 or len(y) != len(X):
@@ -166,7 +177,7 @@ def as_rows(X: Any, y: Any, loss: Loss, like: Tensor, name: str = "X", weight: A
         )
     if loss is cross_entropy:
         if y.ndim != 1 or (y.is_floating_point() and bool((y != y.round()).any())) or int(y.min()) < 0:
-            raise ValueError(f"y{of} must be numbers of classes, 0, 1, …, for the loss cross_entropy")
+            raise ValueError(f"y{of} must hold class numbers 0, 1, … for the loss cross_entropy")
         y = y.long()
     elif y.is_floating_point():
         y = y.to(like.dtype)
@@ -177,7 +188,7 @@ def as_rows(X: Any, y: Any, loss: Loss, like: Tensor, name: str = "X", weight: A
 
 
 def triple(validation: Any) -> tuple[Any, Any, Any]:
-    """Return X, y and the weights, or None, of rows for validation."""
+    """Return X, y and the weights (or None) of the validation rows."""
     if not isinstance(validation, (tuple, list)) or not 2 <= len(validation) <= 3:
         raise TypeError(f"validation must be (X, y) or (X, y, weight); got {reprlib.repr(validation)}")
     X, y, weight = (*validation, None)[:3]
@@ -185,11 +196,14 @@ def triple(validation: Any) -> tuple[Any, Any, Any]:
 
 
 def class_weights(weight: Any, y: Any, n_classes: int) -> FloatArray:
-    """(n,) the weight of each row's class: given for each class, or "balanced", n/(C·n_c)."""
+    """Return the weight (n,) of the class of each row.
+
+    weight : a weight for each class, or "balanced" for n/(C·n_c).
+    """
     y = np.asarray(y)
     if isinstance(weight, str):
         if weight != "balanced":
-            raise ValueError(f'class_weight must be "balanced" or one number a class; got {weight!r}')
+            raise ValueError(f'class_weight must be "balanced" or one number for each class; got {weight!r}')
         counts = np.bincount(y, minlength=n_classes)
         weight = len(y) / (n_classes * np.maximum(counts, 1))
     vector: FloatArray = np.asarray(weight, dtype=float)
@@ -200,9 +214,10 @@ def class_weights(weight: Any, y: Any, n_classes: int) -> FloatArray:
 
 
 def as_skip_network(network: Any, X: Tensor, y: Tensor, loss: Loss) -> SkipNetwork:
-    """A skip network as it is; a network with a skip added; or a perceptron of these hidden widths.
+    """Return a skip network, made from a skip network, from another network, or from hidden widths.
 
-    Weights that are new come from PyTorch's global generator.
+    A skip network is returned unchanged, and another network gets a skip connection. New weights come from
+    PyTorch's global generator.
     """
     d = X.shape[1]
     if isinstance(network, SkipNetwork):
@@ -223,22 +238,22 @@ def as_skip_network(network: Any, X: Tensor, y: Tensor, loss: Loss) -> SkipNetwo
     elif y.ndim <= 2:
         q = y.shape[1] if y.ndim == 2 else 1
     else:
-        raise ValueError(f"network must be a network where y has shape {tuple(y.shape)}; got widths {widths}")
+        raise ValueError(f"network must be a Module if y has shape {tuple(y.shape)}; got widths {widths}")
     dtype = X.dtype if X.is_floating_point() else torch.get_default_dtype()
     model: SkipNetwork = SkipNetwork(mlp(d, widths, q, dtype=dtype), d, q).to(X.device)
     return model
 
 
 def check_groups(groups: Any, d: int) -> tuple[tuple[int, ...], ...] | None:
-    """A partition of 0..d − 1, or None; ValueError says what is missing, or there twice."""
+    """Return the groups as tuples, or None; raise ValueError unless they are a partition of 0..d − 1."""
     if groups is None:
         return None
     try:
         found = tuple(tuple(operator.index(j) for j in group) for group in groups)
     except TypeError:
         raise TypeError(
-            f"groups must be sequences of features, as [[0, 1], [2]]; got {reprlib.repr(groups)}. Of labels "
-            "take [np.flatnonzero(labels == g) for g in np.unique(labels)]"
+            f"groups must be sequences of features, like [[0, 1], [2]]; got {reprlib.repr(groups)}. From "
+            "labels you get them by [np.flatnonzero(labels == g) for g in np.unique(labels)]"
         ) from None
     counts = np.zeros(d, np.intp)
     for j in (j for group in found for j in group):
@@ -249,6 +264,6 @@ def check_groups(groups: Any, d: int) -> tuple[tuple[int, ...], ...] | None:
         absent, twice = np.flatnonzero(counts == 0), np.flatnonzero(counts > 1)
         raise ValueError(
             f"groups must be nonempty and have each of the {d} features once; "
-            f"in none: {absent[:5].tolist()}, in several: {twice[:5].tolist()}"
+            f"in no group: {absent[:5].tolist()}, in several groups: {twice[:5].tolist()}"
         )
     return found

@@ -1,7 +1,7 @@
-"""What the methods of networks share: losses by rows, batches, seeds, and a loss that is not finite.
+"""The parts that the network methods share: losses, batches, seeds, optimisers, and error handling.
 
-The loss of a network f on rows with weights ω_i of mean 1 is L(f) = (1/n)Σ ω_i ℓ(f(x_i), y_i). For "squared",
-ℓ = ½‖f(x) − y‖²: nL is the ½‖y − Xβ‖² of the rest of the package, and λ here is λ/n there.
+The loss of a network f on rows with weights ω_i of mean 1 is L(f) = (1/n)Σ ω_i ℓ(f(x_i), y_i). For "squared"
+ℓ = ½‖f(x) − y‖², so nL is the ½‖y − Xβ‖² of the rest of the package, and λ here corresponds to nλ there.
 """
 
 from __future__ import annotations
@@ -23,33 +23,35 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 class NonFiniteLoss(ArithmeticError):
-    """The training loss became NaN or infinite; the message says where, and what to do.
+    """The error that the training loss became NaN or infinite; the message says where, and what to do.
 
-    path : the result up to there, of methods that have one; else None.
+    path : the result so far if the method has one, else None.
     """
 
     path: Any = None
 
 
-def squared(output: Tensor, target: Tensor) -> Tensor:
-    """½‖f(x) − y‖² of each row."""
+def squared_error(output: Tensor, target: Tensor) -> Tensor:
+    """Return ½‖f(x) − y‖² for each row."""
     return 0.5 * ((output - target.reshape(output.shape)) ** 2).sum(dim=1)
 
 
 def cross_entropy(output: Tensor, target: Tensor) -> Tensor:
-    """−log softmax(f(x))_y of each row, y the number of its class."""
+    """Return −log softmax(f(x))_y for each row, where y is the number of its class."""
     return F.cross_entropy(output, target, reduction="none")
 
 
-LOSSES: dict[str, Loss] = {"squared": squared, "cross_entropy": cross_entropy}
+LOSSES: dict[str, Loss] = {"squared": squared_error, "cross_entropy": cross_entropy}
 
 
 def as_loss(loss: str | nn.Module | Loss) -> Loss:
-    """A loss by rows: (b, q) outputs and (b, …) targets to (b,).
+    """Return a loss that maps outputs (b, q) and targets (b, …) to one number for each row (b,).
 
-    By name, of LOSSES; a PyTorch loss, which is taken without its reduction and gets targets that are no
-    integers in the shape of the outputs; any function of numbers by rows. Several numbers a row are summed.
-    More numbers than outputs are an error: (b, 1) outputs and (b,) targets broadcast to (b, b).
+    loss : a name from LOSSES; a PyTorch loss, whose reduction is removed, and to which targets of floats are
+        passed in the shape of the outputs; or a function that returns numbers for each row, which are summed.
+
+    The returned loss raises ValueError if there are more numbers than outputs, because then outputs (b, 1)
+    and targets (b,) were broadcast to (b, b).
     """
     if isinstance(loss, str):
         if loss not in LOSSES:
@@ -73,14 +75,14 @@ def as_loss(loss: str | nn.Module | Loss) -> Loss:
             target = target.reshape(output.shape)
         value = loss(output, target)
         if not isinstance(value, Tensor):
-            raise TypeError(f"loss must give a tensor, one number a row; got {type(value).__name__}")
+            raise TypeError(f"loss must give a tensor, one number for each row; got {type(value).__name__}")
         if value.ndim == 0:
-            raise ValueError("loss must give one number a row, without a reduction; got a single number")
+            raise ValueError("loss must give one number for each row, without a reduction; got one number")
         if value.numel() > output.numel():
             raise ValueError(
-                f"loss must give no more numbers than there are outputs; got {tuple(value.shape)} of outputs "
-                f"{tuple(output.shape)} and targets {tuple(target.shape)}, that were broadcast: give targets "
-                "the shape of the outputs, and floats unless they are classes"
+                f"loss must not give more numbers than there are outputs; got {tuple(value.shape)} for "
+                f"outputs {tuple(output.shape)} and targets {tuple(target.shape)}, which were broadcast. "
+                "Pass targets in the shape of the outputs, and as floats unless they are classes"
             )
         return value.reshape(len(output), -1).sum(dim=1)
 
@@ -89,7 +91,7 @@ def as_loss(loss: str | nn.Module | Loss) -> Loss:
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """X (n, d), the targets (n, …), and the weights (n,) of mean 1, or None."""
+    """Rows of data: X (n, d), the targets (n, …), and the weights (n,) of mean 1, or None."""
 
     X: Tensor
     y: Tensor
@@ -99,16 +101,17 @@ class Rows:
         return len(self.X)
 
     def cuts(self, size: int | None) -> range:
-        """Return where batches of `size` rows begin, the first one aside; None: all rows are one batch.
+        """Return the row at which each batch of `size` rows begins, except the first batch.
 
-        The last batch has the rows that are left, and a last row alone joins the batch before it: batch
-        normalisation divides by the standard deviation of a batch, and one row has none.
+        With None all rows are one batch. The last batch has the remaining rows. A single remaining row joins
+        the batch before it, because batch normalisation divides by the standard deviation of a batch, and
+        that of a single row is zero.
         """
         n = len(self.X)
         return range(0) if size is None else range(size, n - (size > 1), size)
 
     def batches(self, size: int | None, generator: torch.Generator) -> Iterator[Rows]:
-        """Yield all rows once, in random order and cut at `cuts`; all as they are, if one batch has all."""
+        """Yield batches that have all rows once, in random order. A single batch keeps the order."""
         cuts = self.cuts(size)
         if not cuts:
             yield self
@@ -117,21 +120,21 @@ class Rows:
             yield self.at(batch.to(self.X.device))
 
     def at(self, rows: Any) -> Rows:
-        """These rows."""
+        """Return the data of these rows."""
         return Rows(self.X[rows], self.y[rows], None if self.weight is None else self.weight[rows])
 
     def columns(self, J: Any) -> Rows:
-        """The same rows with X_J in place of X."""
+        """Return the same rows with the columns X_J only."""
         return Rows(self.X[:, J], self.y, self.weight)
 
     def mean(self, loss: Loss, output: Tensor) -> Tensor:
-        """(1/n)Σ ω_i ℓ_i."""
+        """Return the mean loss (1/n)Σ ω_i ℓ_i."""
         values = loss(output, self.y)
         return values.mean() if self.weight is None else (self.weight * values).mean()
 
 
 def check_finite_loss(value: float, where: str) -> None:
-    """NonFiniteLoss unless the loss is finite; `where`: at which λ, phase, step."""
+    """Raise NonFiniteLoss unless the loss is finite; `where` names the λ, the phase or the step."""
     if not np.isfinite(value):
         raise NonFiniteLoss(
             f"the loss is {value} at {where}. Standardize the features, shorten the step (learning_rate), or "
@@ -140,7 +143,7 @@ def check_finite_loss(value: float, where: str) -> None:
 
 
 def as_generator(rng: Any) -> np.random.Generator:
-    """Return the NumPy Generator of a seed, or the given one."""
+    """Return the NumPy Generator for a seed, or the given Generator."""
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
@@ -155,9 +158,11 @@ def check_function(value: Any, name: str) -> None:
 
 @contextlib.contextmanager
 def seeded(rng: Any) -> Iterator[torch.Generator]:
-    """PyTorch's own random numbers (of layers, of dropout) come from `rng` inside; yields a generator.
+    """Seed PyTorch's global random numbers, for example of layers and dropout, inside a `with` block.
 
-    rng : a seed or a NumPy Generator. The state outside is left as it was.
+    It yields a generator with the same seed. After the block the global state is restored.
+
+    rng : a seed or a NumPy Generator.
     """
     seed = int(as_generator(rng).integers(2**63))
     devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else []
@@ -167,19 +172,19 @@ def seeded(rng: Any) -> Iterator[torch.Generator]:
 
 
 class Plan(NamedTuple):
-    """Passes over the data, rows of a batch (None: all), and the step length of Adam."""
+    """The plan of a training: passes over the data, rows of a batch (None: all), step length of Adam."""
 
     epochs: int
     batch_size: int | None
     learning_rate: float
 
     def adam(self, parameters: Any) -> torch.optim.Optimizer:
-        """Adam with this step length."""
+        """Return Adam with this step length."""
         return torch.optim.Adam(parameters, lr=self.learning_rate)
 
 
-def planned(epochs: int, batch_size: int | None, learning_rate: float) -> Plan:
-    """The plan, checked: TypeError or ValueError."""
+def make_plan(epochs: int, batch_size: int | None, learning_rate: float) -> Plan:
+    """Return the plan; raise TypeError or ValueError if an argument is invalid."""
     epochs = check_count(epochs, "epochs", 1)
     if batch_size is not None:
         batch_size = check_count(batch_size, "batch_size", 1)
@@ -189,7 +194,7 @@ def planned(epochs: int, batch_size: int | None, learning_rate: float) -> Plan:
 
 
 def as_device(device: Any) -> torch.device:
-    """Return the device, on which an empty tensor can be made: ValueError where PyTorch cannot."""
+    """Return the device; raise ValueError unless PyTorch can create an empty tensor on it."""
     try:
         found = torch.empty(0, device=device).device
         if found.type != "meta":
@@ -197,9 +202,7 @@ def as_device(device: Any) -> torch.device:
         error: Any = "tensors of meta have no numbers"
     except (AssertionError, RuntimeError, TypeError, ValueError) as raised:
         error = str(raised).partition("\n")[0]
-    raise ValueError(
-        f"device must be one that PyTorch has here, such as 'cpu' or 'cuda'; got {device!r}: {error}"
-    )
+    raise ValueError(f"device must be available to PyTorch, such as 'cpu' or 'cuda'; got {device!r}: {error}")
 
 
 def adam(
@@ -211,7 +214,10 @@ def adam(
     where: str,
     before: Callable[[int, Rows], object] | None = None,
 ) -> None:
-    """Adam (Kingma and Ba, 2015) on batches; `before` is called with each step's number and its batch."""
+    """Train the network by Adam (Kingma and Ba, 2015) on batches.
+
+    before : a function that is called before each step with its number and its batch.
+    """
     optimizer = plan.adam(network.parameters())
     step = 0
     for _ in range(plan.epochs):
@@ -225,7 +231,10 @@ def adam(
 
 
 def lbfgs(network: nn.Module, parameters: Any, rows: Rows, loss: Loss, where: str, **options: Any) -> None:
-    """L-BFGS on all rows, with a line search; `options` are those of `torch.optim.LBFGS`."""
+    """Train the parameters by L-BFGS on all rows, with a line search.
+
+    options : keyword arguments of `torch.optim.LBFGS`.
+    """
     optimizer = torch.optim.LBFGS(parameters, line_search_fn="strong_wolfe", **options)
 
     def closure() -> Tensor:
@@ -236,21 +245,24 @@ def lbfgs(network: nn.Module, parameters: Any, rows: Rows, loss: Loss, where: st
 
 
 def forward(network: Callable[[Tensor], Tensor], X: Tensor) -> Tensor:
-    """Return the outputs for a batch in training; ValueError where it has too few rows to be normalised."""
+    """Return the outputs for a batch in training.
+
+    Raises ValueError if the network has batch normalisation and the batch has a single row.
+    """
     try:
         return network(X)
     except ValueError as error:
-        if "more than 1 value per channel" not in str(error):  # of torch.nn.functional.batch_norm
+        if "more than 1 value per channel" not in str(error):  # the message of torch.nn.functional.batch_norm
             raise
         raise ValueError(
-            "every batch must have at least 2 rows, since network has batch normalisation; got "
-            f"{len(X)}. Pass batch_size of at least 2 and X of 2 rows; drop_last=True leaves out the last "
-            "batch of a DataLoader"
+            "every batch must have at least 2 rows, because network has batch normalisation; got "
+            f"{len(X)}. Pass a batch_size and an X of at least 2 rows; in a DataLoader drop_last=True leaves "
+            "out the last batch"
         ) from error
 
 
 def backward(network: nn.Module, rows: Rows, loss: Loss, where: str) -> Tensor:
-    """The mean loss, whose gradients are added to those of the parameters."""
+    """Return the mean loss, and add its gradients to the gradients of the parameters."""
     value = rows.mean(loss, forward(network, rows.X))
     check_finite_loss(float(value.detach()), where)
     value.backward()

@@ -181,7 +181,7 @@ def bad(X=None, y=None, weight=None, rows=slice(None)):
         (bad(X=torch.ones(4, 3) * 1j), TypeError, "X of batch 2 must hold real numbers"),
         (bad(y=torch.tensor([0, 1, 2, 0])), ValueError, r"y of batch 2 must hold classes in 0\.\.1.*got 2"),
         (bad(y=torch.tensor([0, 1, -100, 0])), ValueError, "y of batch 2 must hold classes.*got -100"),
-        (bad(y=torch.ones(4)), TypeError, "y of batch 2 must hold the numbers of classes"),
+        (bad(y=torch.ones(4)), TypeError, "y of batch 2 must hold class numbers"),
         (bad(y=torch.ones(3, dtype=torch.long)), ValueError, "y of batch 2 must have an entry for each"),
         (bad(weight=torch.ones(4, 1)), ValueError, r"weight of batch 2 must have shape \(4,\)"),
         (bad(weight=torch.tensor([1, 1, -1.0, 0])), ValueError, "weight of batch 2 must be nonnegative"),
@@ -255,11 +255,11 @@ def test_a_batch_of_one_row_is_named_where_it_cannot_be_normalised(method):
 
 
 def test_bad_calls_are_named():
-    refuses(r"more than once.*list_iterator: fit_stream", made(2).fit, iter([planted()]), error=TypeError)
+    refuses(r"more than once.*list_iterator\. .* fit_stream", made(2).fit, iter([planted()]), error=TypeError)
     refuses("batches must not be empty", made(2).fit, [])
     refuses("6 phases need a step each; got 5 steps", made(6).fit, [planted()], epochs=5)
     refuses("epochs must be at least 1", made(2).fit, [planted()], epochs=0)
-    refuses("without a length need steps_per_phase", made(2).fit_stream, iter([planted()]))
+    refuses("number of batches is unknown; pass steps_per_phase", made(2).fit_stream, iter([planted()]))
     refuses("partial_fit needs steps_per_phase", made(2).partial_fit, *planted())
     refuses("penalty must be nonnegative", made(2, penalty=lambda S: -1.0).fit, [planted()])
 
@@ -405,7 +405,7 @@ def test_faults_of_newcomers_say_what_to_pass():
     net = mlp(4, [3], 2)
     with pytest.raises(TypeError, match=r"such as \[\(X, y\)\]; got one Tensor"):
         SequentialAttention(net, 2, n_features=4).fit(X, y)
-    with pytest.raises(TypeError, match=r"All rows as one batch are \[\(X, y\)\]"):
+    with pytest.raises(TypeError, match=r"\[\(X, y\)\] has all rows in one batch"):
         SequentialAttention(net, 2, n_features=4).fit((X, y))
     with pytest.raises(ValueError, match=r"one class for each row; got shape \(12, 1\)"):
         SequentialAttention(net, 2, n_features=4).fit([(X, y[:, None])])

@@ -13,12 +13,12 @@ torch = pytest.importorskip("torch")
 import sparselin as sl  # noqa: E402
 from sparselin.estimators import OMPSelector  # noqa: E402
 from sparselin.neural import NonFiniteLoss, baselines, mlp  # noqa: E402
-from sparselin.neural.baselines._data import prepared  # noqa: E402
+from sparselin.neural.baselines._data import prepare  # noqa: E402
 from sparselin.neural.baselines._fit import (  # noqa: E402
     GrowingNetwork,
     Proximal,
     row_gradients,
-    shrunk_rows,
+    shrink_rows,
 )
 from sparselin.neural.baselines.linear import diverse, linear_ols, linear_omp  # noqa: E402
 from sparselin.neural.baselines.methods import (  # noqa: E402
@@ -124,12 +124,12 @@ def test_sequential_lasso_of_a_linear_model_is_sequential_lasso():
 def test_a_row_is_zero_exactly_or_shrunk():
     V = torch.randn(5, 40, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     level = torch.linspace(0, 5, 40, dtype=torch.float64)
-    Z = shrunk_rows(V, level)
+    Z = shrink_rows(V, level)
     lengths = V.norm(dim=0)
     assert torch.equal(Z.norm(dim=0) == 0, lengths <= level)
     assert torch.allclose(Z.norm(dim=0), (lengths - level).clamp(min=0), rtol=1e-12)
     edge = torch.tensor([[3.0, 0.0], [4.0, 0.0]])
-    assert not shrunk_rows(edge, torch.tensor([5.0, 0.0])).any()
+    assert not shrink_rows(edge, torch.tensor([5.0, 0.0])).any()
 
 
 def proximal(X, y, loss, lam, hidden, epochs, rate, decay=0.0):
@@ -378,7 +378,7 @@ def test_options_are_checked():
 def test_a_feature_joins_with_the_row_drawn_for_it():
     X, y = next(designs(1))
     with seeded(0) as generator:
-        net = GrowingNetwork(prepared(X, y, 2, None), (5,), generator)
+        net = GrowingNetwork(prepare(X, y, 2, None), (5,), generator)
         assert not net.first.weight.any()
         net.add(3)
         net.keep()

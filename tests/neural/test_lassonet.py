@@ -73,7 +73,7 @@ def reference(net, X, y, lam, epochs, M, step, momentum):
     theta, W = net.skip.weight, net.first.weight
     for _ in range(epochs):
         optimizer.zero_grad()
-        training.squared(net(X), y).mean().backward()
+        training.squared_error(net(X), y).mean().backward()
         optimizer.step()
         with torch.no_grad():
             args = theta.t().numpy(), W.t().numpy()
@@ -200,7 +200,8 @@ def test_rows_for_validation_are_only_measured_where_training_decides(batch_size
         assert np.array_equal(getattr(path, name), getattr(alone, name)), name
     with torch.no_grad():
         found = [
-            training.squared(network_at(net, path, i)(other[0]), other[1]).mean() for i in range(len(path))
+            training.squared_error(network_at(net, path, i)(other[0]), other[1]).mean()
+            for i in range(len(path))
         ]
     np.testing.assert_allclose(path.validation_loss, found, rtol=1e-10)
     decided = lassonet_path(net, X[:60], y[:60], validation=other, **options)
@@ -285,7 +286,7 @@ def test_refit_is_without_penalty():
     row = path.row_at(2)
     new = refit(network_at(net, path, row), X, y, S, loss="squared", learning_rate=1e-2, epochs=500)
     with torch.no_grad():
-        value = training.squared(new(torch.from_numpy(X[:, S])), torch.from_numpy(y)).mean().item()
+        value = training.squared_error(new(torch.from_numpy(X[:, S])), torch.from_numpy(y)).mean().item()
     assert value < 0.5 * path.loss[row]
     scratch = refit([8], X, y, S, loss="squared", learning_rate=1e-2, epochs=500)
     assert scratch.skip.in_features == 2
@@ -322,7 +323,7 @@ def test_a_loss_that_is_not_finite_keeps_the_path_so_far():
     calls = itertools.count()
 
     def breaks(output, target):
-        value = training.squared(output, target)
+        value = training.squared_error(output, target)
         return value * np.nan if next(calls) > 200 else value
 
     with pytest.raises(training.NonFiniteLoss, match=r"λ = .*learning_rate") as caught:
@@ -346,7 +347,7 @@ def test_a_loss_that_is_not_finite_keeps_the_path_so_far():
         ({"M": -1.0}, ValueError, "M must be"),
         ({"M": np.inf}, ValueError, "M must be"),
         ({"groups": [[0, 1], [1, 2, 3, 4, 5]]}, ValueError, r"in several: \[1\]"),
-        ({"groups": [[0, 1]]}, ValueError, r"in none: \[2, 3, 4, 5\]"),
+        ({"groups": [[0, 1]]}, ValueError, r"in no group: \[2, 3, 4, 5\]"),
         ({"groups": [[0, 9]]}, ValueError, r"0\.\.5"),
         ({"growth": 1.0}, ValueError, "growth"),
         ({"momentum": 1.0}, ValueError, "momentum"),
@@ -358,7 +359,7 @@ def test_a_loss_that_is_not_finite_keeps_the_path_so_far():
         ({"keep": "all"}, ValueError, "keep"),
         ({"patience": 0}, ValueError, "patience must be"),
         ({"stop_on": "test"}, ValueError, "stop_on must be"),
-        ({"loss": "cross_entropy"}, ValueError, "numbers of classes"),
+        ({"loss": "cross_entropy"}, ValueError, "class numbers 0, 1"),
         ({"class_weight": "balanced"}, ValueError, "sample_weight"),
         ({"sample_weight": -np.ones(60)}, ValueError, "nonnegative"),
         ({"validation": (np.zeros((3, 5)), np.zeros(3))}, ValueError, "6 features"),
@@ -443,7 +444,7 @@ def test_batch_normalisation_trains_on_any_number_of_rows(method, n, batch_size)
 @pytest.mark.parametrize(("n", "batch_size"), [(1, None), (1, 4), (9, 1)])
 def test_batch_normalisation_of_one_row_is_named(method, n, batch_size):
     X = np.random.default_rng(0).standard_normal((n, 4)).astype(np.float32)
-    with pytest.raises(ValueError, match=r"every batch must have at least 2 rows.*Pass batch_size"):
+    with pytest.raises(ValueError, match=r"every batch must have at least 2 rows.*Pass a batch_size"):
         WITH_BATCHES[method](X, X[:, 1], batch_size=batch_size, rng=0)
 
 

@@ -101,7 +101,7 @@ def test_51_a_loss_that_is_no_mean_over_rows_is_refused():
     def cox(output, target):
         return output.sum() - torch.logcumsumexp(output[:, 0], 0).sum()
 
-    refuses("one number a row", lassonet_path, [8], X, y, loss=cox)
+    refuses("one number for each row", lassonet_path, [8], X, y, loss=cox)
 
 
 def test_71_results_are_numpy_arrays():
@@ -144,8 +144,8 @@ def test_54_56_57_scores_are_of_networks_trained_again_on_the_selected_features(
     options = {"loss": "squared", "learning_rate": 1e-2, "epochs": 300}
     again = [refit([8], *train, S, rng=seed, **options) for seed in (0, 0, 1)]
     with torch.no_grad():
-        errors = [float(training.squared(f(test[0][:, S]), test[1]).mean()) for f in again]
-        biased = float(training.squared(shrunk(test[0]), test[1]).mean())
+        errors = [float(training.squared_error(f(test[0][:, S]), test[1]).mean()) for f in again]
+        biased = float(training.squared_error(shrunk(test[0]), test[1]).mean())
     assert errors[0] == errors[1] != errors[2]
     assert max(errors) < 0.8 * biased
 

@@ -86,7 +86,7 @@ def test_folded_is_plain_with_its_gradients(form, grouped, dtype):
         with seeded(1):
             network = nn.Sequential(nn.Flatten(), mlp(6, [5], 2, dtype=dtype))
         mask = made(form, 6, [1], groups, dtype)
-        whole = masks.masked(network, mask, folded)
+        whole = masks.apply_mask(network, mask, folded)
         assert any(isinstance(m, masks.MaskedLinear) for m in whole.modules()) == folded
         output = whole(X)
         output.square().sum().backward()
@@ -99,7 +99,7 @@ def test_folding_leaves_the_network_and_is_only_where_it_can_be():
     network = mlp(4, [3], 2)
     names = [name for name, _ in network.named_modules()]
     mask = FeatureMask(4)
-    masks.masked(network, mask, True)
+    masks.apply_mask(network, mask, True)
     assert [name for name, _ in network.named_modules()] == names
     hooked = mlp(4, [3], 2)
     hooked[0].register_forward_hook(lambda *_: None)
@@ -112,13 +112,13 @@ def test_folding_leaves_the_network_and_is_only_where_it_can_be():
         nn.Sequential(nn.Identity()),
     ]
     for other in unfoldable:
-        assert isinstance(masks.masked(other, mask)[0], FeatureMask)
-        refuses("folded=True needs a network", masks.masked, other, mask, True)
+        assert isinstance(masks.apply_mask(other, mask)[0], FeatureMask)
+        refuses("folded=True needs a network", masks.apply_mask, other, mask, True)
     twice = nn.Linear(4, 4)  # of its two places only the first reads x
     mask = made("softmax", 4, dtype=torch.float32)
     X, network = torch.randn(3, 4), nn.Sequential(twice, nn.ReLU(), twice)
-    torch.testing.assert_close(masks.masked(network, mask, True)(X), network(mask(X)))
-    refuses("folded must be", masks.masked, network, mask, "yes")
+    torch.testing.assert_close(masks.apply_mask(network, mask, True)(X), network(mask(X)))
+    refuses("folded must be", masks.apply_mask, network, mask, "yes")
 
 
 def test_a_mask_of_images_has_a_weight_for_each_pixel():
@@ -133,7 +133,7 @@ def test_a_mask_of_images_has_a_weight_for_each_pixel():
         ({"n_features": 0}, ValueError, "n_features must be at least 1"),
         ({"parametrization": "hard"}, ValueError, r"parametrization must be one of \['l1'.*got 'hard'"),
         ({"temperature": 0}, ValueError, "temperature must be positive"),
-        ({"temperature": 2, "parametrization": "l1"}, ValueError, 'temperature is of "softmax"'),
+        ({"temperature": 2, "parametrization": "l1"}, ValueError, 'temperature is for "softmax" only'),
         ({"groups": [0, 1]}, ValueError, "groups must be 3 integers"),
         ({"groups": [0, 2, 2]}, ValueError, "without a gap"),
     ],
@@ -154,7 +154,7 @@ def test_sizes_of_phases():
 
 @pytest.mark.parametrize(("k", "steps", "warm_up"), [(3, 3, 0), (7, 100, 0.1), (50, 8_600, 0.1), (4, 11, 5)])
 def test_the_phases_share_all_steps_after_the_warm_up(k, steps, warm_up):
-    plan = schedule.divided(k, 1, steps, warm_up)
+    plan = schedule.equal_phases(k, 1, steps, warm_up)
     lengths = [plan.length(t) for t in range(k)]
     assert plan.ends[-1] == steps == plan.warm_up + sum(lengths)
     assert max(lengths) - min(lengths) <= 1
@@ -163,7 +163,7 @@ def test_the_phases_share_all_steps_after_the_warm_up(k, steps, warm_up):
 
 
 def test_bad_schedules_are_named():
-    refuses("5 phases need a step each; got 4 steps", schedule.divided, 5, 1, 4, 0)
+    refuses("5 phases need a step each; got 4 steps", schedule.equal_phases, 5, 1, 4, 0)
     for wrong in (1.0, -0.1, -1):
-        refuses("warm_up must be", schedule.divided, 2, 1, 100, wrong)
-    refuses("steps_per_phase must be at least 1", schedule.repeated, 2, 1, 0, 0.1)
+        refuses("warm_up must be", schedule.equal_phases, 2, 1, 100, wrong)
+    refuses("steps_per_phase must be at least 1", schedule.fixed_phases, 2, 1, 0, 0.1)

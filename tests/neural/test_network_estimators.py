@@ -21,8 +21,8 @@ from sparselin.estimators import (  # noqa: E402
     SequentialAttentionRegressor,
 )
 from sparselin.neural import mlp  # noqa: E402
-from sparselin.neural.lassonet import constant  # noqa: E402
-from sparselin.neural.training import Rows, squared  # noqa: E402
+from sparselin.neural.lassonet import constant_network  # noqa: E402
+from sparselin.neural.training import Rows, squared_error  # noqa: E402
 
 # On full batches in float64, so that repeating rows, or their order, changes rounding only.
 SMALL = {"hidden_layer_sizes": (8,), "batch_size": None, "dtype": "float64", "random_state": 0}
@@ -58,13 +58,13 @@ def test_a_number_of_features_that_is_none_is_named():
     X, y = np.eye(6, 4), np.arange(6) % 2
     with pytest.raises(TypeError, match=r"an integer or a share .*; got 'auto'"):
         SequentialAttentionClassifier("auto").fit(X, y)
-    refuses("a number is an int", SequentialAttentionClassifier(2.0).fit, X, y)
+    refuses("Pass k as an int", SequentialAttentionClassifier(2.0).fit, X, y)
 
 
 def test_a_path_that_falls_from_all_features_to_none_is_told():
     X, y = np.random.default_rng(0).standard_normal((20, 4)), np.arange(20.0)
     model = LassoNetRegressor(2, refit=False, **{**LASSONET, "lams": [1e6]})
-    with pytest.warns(UserWarning, match=r"from 4 features to none at once.*where 2 were asked for"):
+    with pytest.warns(UserWarning, match=r"from 4 features to none at once.*although 2 features were"):
         assert model.fit(X, y).n_features_ == 0
 
 
@@ -270,7 +270,7 @@ def test_batch_normalisation_trains_whatever_the_size_of_batches(kind, options, 
 def test_batch_normalisation_of_one_row_names_the_size_of_batches(kind, options):
     X = np.random.default_rng(0).standard_normal((33, 4))
     y = X[:, 1] > 0 if "Classifier" in kind.__name__ else X[:, 1]
-    with pytest.raises(ValueError, match=r"every batch must have at least 2 rows, .* Pass batch_size"):
+    with pytest.raises(ValueError, match=r"every batch must have at least 2 rows, .* Pass a batch_size"):
         kind(network=normalised, batch_size=1, random_state=0, **options).fit(X, y)
 
 
@@ -306,7 +306,7 @@ def test_random_numbers_outside_are_left_by_attention(kind):
 def test_a_constant_draws_no_random_numbers(dtype):
     rows = Rows(torch.ones(4, 3, dtype=dtype), torch.tensor([1.0, 2.0, 3.0, 6.0], dtype=dtype)[:, None])
     before = torch.get_rng_state()
-    network = constant(rows, 1, squared)
+    network = constant_network(rows, 1, squared_error)
     assert torch.equal(before, torch.get_rng_state())
     assert network(rows.X[:, :0]).flatten().tolist() == pytest.approx([3.0] * 4)
     assert network.weight.dtype == dtype

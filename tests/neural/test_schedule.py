@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from sparselin.neural import SequentialAttention, mlp  # noqa: E402
-from sparselin.neural.schedule import Schedule, divided  # noqa: E402
+from sparselin.neural.schedule import Schedule, equal_phases  # noqa: E402
 from sparselin.neural.training import seeded  # noqa: E402
 
 DEFECTS = {"first_at_random": True, "last_wasted": True, "counts_features": True}
@@ -31,7 +31,7 @@ def by_steps(k, m, steps):
 @pytest.mark.parametrize("steps", [300, 1234])
 @pytest.mark.parametrize(("k", "m"), [(50, 1), (50, 5), (64, 2), (64, 8), (64, 32), (64, 64), (6, 3)])
 def test_all_defects_are_the_released_rule(k, m, steps):
-    plan = divided(k, m, steps, 0.1, **DEFECTS)
+    plan = equal_phases(k, m, steps, 0.1, **DEFECTS)
     expected = by_steps(k, m, steps)
     assert plan.sizes == tuple(size for _, size in expected)
     # steps are rounded down twice here, up once there: they differ by less than 3
@@ -39,12 +39,12 @@ def test_all_defects_are_the_released_rule(k, m, steps):
 
 
 def test_fifty_by_five_are_ten():
-    assert sum(divided(50, 5, 1000, 0.1, counts_features=True).sizes) == 10
-    assert sum(divided(50, 5, 1000, 0.1).sizes) == 50
-    of_powers = [sum(divided(64, 2**i, 1000, 0.1, **DEFECTS).sizes) for i in range(7)]
+    assert sum(equal_phases(50, 5, 1000, 0.1, counts_features=True).sizes) == 10
+    assert sum(equal_phases(50, 5, 1000, 0.1).sizes) == 50
+    of_powers = [sum(equal_phases(64, 2**i, 1000, 0.1, **DEFECTS).sizes) for i in range(7)]
     assert of_powers == [64, 32, 16, 8, 16, 32, 64]
     # with 1, 2, 4, … at a time phase i has 2^i − 1 before it
-    assert divided(15, "double", 100, 0, counts_features=True) == Schedule(0, (25, 50, 100), (1, 2, 4))
+    assert equal_phases(15, "double", 100, 0, counts_features=True) == Schedule(0, (25, 50, 100), (1, 2, 4))
 
 
 @pytest.mark.parametrize(
@@ -52,16 +52,16 @@ def test_fifty_by_five_are_ten():
     (("first_at_random",), [0, 45, 45], 100), (("first_at_random", "last_wasted"), [0, 30, 30], 70)]
 )  # fmt: skip
 def test_each_defect_by_itself(switch, lengths, steps):
-    plan = divided(3, 1, 100, 0.1, **dict.fromkeys(switch, True))
+    plan = equal_phases(3, 1, 100, 0.1, **dict.fromkeys(switch, True))
     assert [plan.length(t) for t in range(3)] == lengths
     assert (plan.warm_up, plan.ends[-1], plan.sizes) == (10, steps, (1, 1, 1))
 
 
 def test_phases_that_have_no_step_are_named():
-    assert divided(1, 1, 1, 0, first_at_random=True).ends == (0,)
-    assert divided(3, 1, 2, 0, first_at_random=True).ends == (0, 1, 2)
+    assert equal_phases(1, 1, 1, 0, first_at_random=True).ends == (0,)
+    assert equal_phases(3, 1, 2, 0, first_at_random=True).ends == (0, 1, 2)
     with pytest.raises(ValueError, match="3 phases need a step each; got 2 steps"):
-        divided(3, 1, 2, 0, first_at_random=True, last_wasted=True)
+        equal_phases(3, 1, 2, 0, first_at_random=True, last_wasted=True)
 
 
 def planted(d=8, n=64):
@@ -79,7 +79,7 @@ def selector(k, plan, rng=0, **options):
 @pytest.mark.parametrize("warm_up", [0, 0.1])
 def test_units_of_a_phase_without_steps_are_drawn(warm_up):
     def plan(steps):
-        return divided(3, 1, steps, warm_up, first_at_random=True)
+        return equal_phases(3, 1, steps, warm_up, first_at_random=True)
 
     paths = [selector(3, plan, rng).fit([planted()], 60) for rng in range(8)]
     first = [int(path.order[0]) for path in paths]
@@ -101,7 +101,7 @@ def test_a_forced_unit_is_not_drawn_and_several_are():
 
 
 def test_a_schedule_picks_k():
-    with pytest.raises(ValueError, match="schedule must pick 3 units, k less the forced ones; got 2"):
-        selector(3, lambda steps: divided(2, 1, steps, 0.1))
-    made = selector(3, lambda steps: divided(3, 1, steps, 0.1))
+    with pytest.raises(ValueError, match="schedule must select 3 units, k without the forced ones; got 2"):
+        selector(3, lambda steps: equal_phases(2, 1, steps, 0.1))
+    made = selector(3, lambda steps: equal_phases(3, 1, steps, 0.1))
     assert made.fit([planted()], 40).order.tolist() == selector(3, None).fit([planted()], 40).order.tolist()

@@ -24,7 +24,7 @@ def test_losses_are_by_rows():
     squares = training.as_loss(nn.MSELoss())(output, torch.zeros(6, 3))
     assert torch.allclose(squares, 2 * training.as_loss("squared")(output, torch.zeros(6, 3)))
     refuses("'squared'", training.as_loss, "hinge")
-    refuses("one number a row", training.as_loss(lambda output, target: output.sum()), output, target)
+    refuses("one number for each row", training.as_loss(lambda output, target: output.sum()), output, target)
 
 
 @pytest.mark.parametrize("loss", [nn.MSELoss(), nn.BCEWithLogitsLoss(), nn.HuberLoss()])

@@ -25,7 +25,7 @@ from proofs_checks.experiments.networks.pieces import Piece, Record, Scale, Stud
 from proofs_checks.experiments.networks.protocol import below
 from sparselin.neural.lassonet import refit
 from sparselin.neural.networks import SkipNetwork, mlp
-from sparselin.neural.reconstruction import matrix_completion, observed_squares
+from sparselin.neural.reconstruction import matrix_completion, completion_loss
 from sparselin.neural.settings import LassoNetSettings
 from sparselin.neural.training import seeded
 from sparselin.results import FloatArray, IndexArray
@@ -149,7 +149,7 @@ def from_columns(given: Parts, X: FloatArray, support: Sequence[int], seed: int,
         learning_rate=RATE, epochs=scale.epochs_of(REFIT), patience=PATIENCE, tol=0.99, backtrack=True
     )
     model = refit(
-        network, torch.from_numpy(X), target(given.train), list(support), loss=observed_squares,
+        network, torch.from_numpy(X), target(given.train), list(support), loss=completion_loss,
         validation=(torch.from_numpy(X), target(given.validation)), settings=settings, rng=seed,
     )  # fmt: skip
     with torch.no_grad():

@@ -41,7 +41,7 @@ from sparselin.neural.training import (
     backward,
     check_finite_loss,
     cross_entropy,
-    planned,
+    make_plan,
     seeded,
 )
 from sparselin.validation import check_count
@@ -205,7 +205,7 @@ def fit(
     ------
     ValueError : a number is out of its range. NonFiniteLoss : with the step.
     """
-    plan = planned(1, batch_size, learning_rate)
+    plan = make_plan(1, batch_size, learning_rate)
     check_count(steps, "steps", 1)
     check_count(patience, "patience", 1)
     train, judge, test = (_columns(X, support) for X in (sets.X, sets.X_val, sets.X_test))

@@ -26,7 +26,7 @@ from torch.nn import functional as F
 
 from proofs_checks.experiments.networks.protocol import Sets
 from sparselin.neural.attention import SequentialAttention
-from sparselin.neural.schedule import PerStep, Schedule, divided
+from sparselin.neural.schedule import PerStep, Schedule, equal_phases
 from sparselin.neural.training import Rows, backward, cross_entropy, seeded
 from sparselin.results import IndexArray
 
@@ -68,7 +68,7 @@ SETTINGS = {
 
 @dataclasses.dataclass(frozen=True)
 class Switches:
-    """Switches of what the released code does; the first three are those of `schedule.divided`.
+    """Switches of what the released code does; the first three are those of `schedule.equal_phases`.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Switches:
         """Return when and how many features are picked."""
         names = ("first_at_random", "last_wasted", "counts_features")
         defects = {name: getattr(self, name) for name in names}
-        return divided(k, features_per_step, steps, WARM_UP, **defects)
+        return equal_phases(k, features_per_step, steps, WARM_UP, **defects)
 
 
 AS_RELEASED = Switches()

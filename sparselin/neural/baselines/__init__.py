@@ -1,19 +1,20 @@
-"""What Sequential Attention and LassoNet are compared with, each method a function of X, y and k.
+"""The baselines for Sequential Attention and LassoNet: each method is a function of X, y and k.
 
-By networks: `feature_mask`, `group_lasso`, `sequential_lasso`, `omp`, `concrete_autoencoder`; without:
-`random_features`, `largest_correlation`, `random_forest`, `mrmr`. All return a `FeatureRanking`, and have
+`feature_mask`, `group_lasso`, `sequential_lasso`, `omp` and `concrete_autoencoder` train networks;
+`random_features`, `largest_correlation`, `random_forest` and `mrmr` do not. All return a `FeatureRanking` and
+have these arguments:
 
-    X (n, d) : an array or a frame; integers count as float64, and networks have the dtype of X.
-    y : labels of classes (n,), or numbers (n,) or (n, q).
-    k : how many features, 1 ≤ k ≤ d.
-    task : "classification" or "regression"; None: regression if the dtype of y is a floating one.
+    X : (n, d) array or frame. Integers are converted to float64. Networks have the dtype of X.
+    y : class labels (n,), or numbers (n,) or (n, q).
+    k : the number of features, 1 ≤ k ≤ d.
+    task : "classification" or "regression"; None: regression if y has a floating dtype.
     sample_weight : (n,) weights ≥ 0 of the rows.
-    rng : a seed or a NumPy Generator. The same seed gives the same picks.
+    rng : a seed or a NumPy Generator. The same seed gives the same features.
 
-Constant columns are left out, and fill `support` last. Networks see columns of mean 0 and, with
-`standardize`, variance 1; numbers y are given mean 0 and total variance q. The loss L is the mean of the
-cross-entropy, or of ½‖f(x) − y‖², over the rows. ValueError: bad data, k > d, one class only;
-`NonFiniteLoss`: what it says.
+Constant columns are selected only after all others. Networks get columns of mean 0 and, with `standardize`,
+variance 1. For regression y is scaled to mean 0 and total variance q. The loss L is the mean over the rows of
+the cross-entropy, or of ½‖f(x) − y‖². All methods raise ValueError if the data are invalid, if k > d, or if
+there is only one class. Networks raise `NonFiniteLoss` if the loss becomes NaN or infinite.
 """
 
 from sparselin.neural.baselines.filters import largest_correlation, mrmr, random_features, random_forest

@@ -1,4 +1,4 @@
-"""The data of a method, checked once, without constant columns, standardized; its result on all columns."""
+"""The data of a baseline: validated, centred, without constant columns; and its result on all columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from sparselin.neural.networks import mlp
-from sparselin.neural.training import Loss, Rows, cross_entropy, squared
+from sparselin.neural.training import Loss, Rows, cross_entropy, squared_error
 from sparselin.results import FeatureRanking, FloatArray, IndexArray, Names, Status
 from sparselin.validation import (
     check_count,
@@ -26,15 +26,16 @@ Task = Literal["classification", "regression"]
 
 
 class PreparedData(NamedTuple):
-    """What a method sees: X (n, m) of the m columns that vary, and what is needed to speak of all d.
+    """The prepared data of a method: the m columns of X that are not constant, and how to translate back.
 
-    X : columns of mean 0 and, if standardized, variance 1, with the weights.
-    y : (n,) numbers of the classes, or (n, q) of mean 0 and total variance q.
-    weight : (n,) of mean 1, or None.
-    q : outputs of a network: the classes, or the columns of y.
-    classification : whether y are classes.
-    k : features to pick, at most m, and `wanted` the k asked for.
-    kept : (m,) the columns that vary.
+    X : (n, m) columns of weighted mean 0 and, if standardized, variance 1.
+    y : class numbers (n,), or numbers (n, q) of mean 0 and total variance q.
+    weight : (n,) weights of mean 1, or None.
+    q : the number of outputs of a network: of the classes, or of the columns of y.
+    classification : whether y holds classes.
+    k : the number of features to select, at most m; `wanted` is the requested k.
+    kept : (m,) the columns that are not constant.
+    d, names : the number of columns of the original X, and their names.
     """
 
     X: FloatArray
@@ -50,33 +51,38 @@ class PreparedData(NamedTuple):
 
     @property
     def loss(self) -> Loss:
-        return cross_entropy if self.classification else squared
+        """The loss of the task."""
+        return cross_entropy if self.classification else squared_error
 
     @property
     def rows(self) -> Rows:
+        """The data as tensors."""
         weight = None if self.weight is None else torch.from_numpy(self.weight)
         return Rows(torch.from_numpy(self.X), torch.from_numpy(self.y), weight)
 
     @property
     def outputs(self) -> FloatArray:
-        """(n, q) float64: y, or its one-hot columns."""
+        """The targets (n, q) in float64: y, or the one-hot columns of its classes."""
         return np.asarray(np.eye(self.q)[self.y] if self.classification else self.y, np.float64)
 
-    def centred(self) -> tuple[FloatArray, FloatArray]:
-        """X (n, m) and the outputs (n, q), of mean 0, in float64 and with rows times √ω_i."""
+    def center(self) -> tuple[FloatArray, FloatArray]:
+        """Return X (n, m) and the targets (n, q) centred, in float64, with rows times √ω_i."""
         root = np.ones(len(self.X)) if self.weight is None else np.sqrt(self.weight.astype(np.float64))
         Y = self.outputs
         Y = root[:, None] * (Y - np.average(Y, axis=0, weights=root**2))
         return root[:, None] * self.X.astype(np.float64), Y
 
     def mlp(self, hidden: Sequence[int]) -> nn.Sequential:
-        """A perceptron on the m columns, with random weights."""
+        """Return a perceptron on the m columns, with random weights."""
         return mlp(len(self.kept), hidden, self.q, dtype=self.rows.X.dtype)
 
     def ranking(self, method: str, picks: Any, scores: Any, lam: Any = np.nan) -> FeatureRanking:
-        """The result, of picks (at least one) and scores (m,) by number in `kept`; lam (m,), or one for all.
+        """Return the result of a method on all columns.
 
-        Features of equal scores come in the order of X.
+        picks : the selected features in order, as positions in `kept`. If they are fewer than k, the features
+            with the largest scores follow; ties are broken by the order of the columns.
+        scores : (m,) the scores.
+        lam : (m,) the λ of each feature, or one λ for all.
         """
         picks, scores = np.asarray(picks, np.intp), np.asarray(scores)
         order = list(dict.fromkeys([*picks.tolist(), *_descending(scores).tolist()]))[: self.wanted]
@@ -97,22 +103,23 @@ class PreparedData(NamedTuple):
         )
 
     def best(self, method: str, scores: Any) -> FeatureRanking:
-        """The result whose picks are the features of largest score (m,), of equal ones the first."""
+        """Return the result of a method that selects the features with the largest scores (m,)."""
         return self.ranking(method, _descending(scores)[: self.k], scores)
 
 
 def _descending(scores: FloatArray) -> IndexArray:
+    """Return the order of decreasing scores; ties keep their order."""
     return np.argsort(-scores, kind="stable")
 
 
-def prepared(
+def prepare(
     X: Any, y: Any, k: int, task: Task | None, sample_weight: Any = None, standardize: bool = False
 ) -> PreparedData:
-    """The data, checked: TypeError or ValueError."""
+    """Validate the data and return them prepared; raise TypeError or ValueError if they are invalid."""
     names = frame_names(X)
     Z = check_design(X)
     if not isinstance(Z, np.ndarray):
-        raise TypeError("X must be an array or a frame; got a sparse matrix: pass X.toarray()")
+        raise TypeError("X must be an array or a frame; got a sparse matrix. Pass X.toarray()")
     check_finite(Z, "X", names)
     n, d = Z.shape
     wanted = check_count(k, "k", 1, d, f": X has {d} columns")
@@ -130,18 +137,18 @@ def prepared(
         Z, y, weight = Z[weight > 0], y[weight > 0], weight[weight > 0]
         weight = weight / weight.mean()
     target, q, classification = _targets(y, task, weight)
-    Z, kept = _standardized(Z, weight, standardize)
+    Z, kept = _standardize(Z, weight, standardize)
     weight = None if weight is None else weight.astype(Z.dtype)
     target = target if classification else target.astype(Z.dtype)
     return PreparedData(Z, target, weight, q, classification, min(wanted, len(kept)), wanted, kept, d, names)
 
 
-def _standardized(X: Any, weight: FloatArray | None, standardize: bool) -> tuple[FloatArray, IndexArray]:
-    """The columns that vary, centred (and scaled) in float64; and which they are."""
+def _standardize(X: Any, weight: FloatArray | None, standardize: bool) -> tuple[FloatArray, IndexArray]:
+    """Return the columns that are not constant, centred (and scaled) in float64, and their indices."""
     kept = np.flatnonzero(X.min(axis=0) < X.max(axis=0))
     Z = X[:, kept].astype(np.float64)
     largest = np.abs(Z).max(axis=0, initial=0)
-    # powers of two, by which squares neither vanish nor overflow
+    # scale by powers of two so that squares neither vanish nor overflow
     scale = np.ldexp(1.0, np.frexp(np.where(largest > 0, largest, 1.0))[1])
     Z /= scale
     Z -= _mean(Z, weight)
@@ -153,12 +160,12 @@ def _standardized(X: Any, weight: FloatArray | None, standardize: bool) -> tuple
 
 
 def _mean(Z: FloatArray, weight: FloatArray | None) -> FloatArray:
-    """(1/n)Σ ω_i z_i."""
+    """Return the mean (1/n)Σ ω_i z_i of the rows."""
     return np.asarray(Z.mean(axis=0) if weight is None else weight @ Z / len(Z))
 
 
 def _targets(y: Any, task: Task | None, weight: FloatArray | None) -> tuple[Any, int, bool]:
-    """Numbers of classes (n,) or standardized numbers (n, q); q; and whether they are classes."""
+    """Return class numbers (n,) or standardized numbers (n, q); q; and whether they are classes."""
     if task not in (None, "classification", "regression"):
         raise ValueError(f"task must be 'classification', 'regression' or None; got {task!r}")
     if task is None:
@@ -172,7 +179,7 @@ def _targets(y: Any, task: Task | None, weight: FloatArray | None) -> tuple[Any,
     if y.dtype.kind == "f":
         check_finite(y, "y")
     elif y.dtype.kind == "O" and any(label is None or label != label for label in y):
-        raise ValueError("y must have a label in each row; some are None or NaN: drop their rows")
+        raise ValueError("y must have a label in each row; some labels are None or NaN. Drop their rows")
     classes, number = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y must have at least two classes; got only {classes[0]!r}")
@@ -180,7 +187,7 @@ def _targets(y: Any, task: Task | None, weight: FloatArray | None) -> tuple[Any,
 
 
 def _standard_outputs(y: Any, weight: FloatArray | None) -> Any:
-    """(n, q) numbers of mean 0 and, unless all are equal, total variance q."""
+    """Return y as (n, q) numbers of mean 0 and, unless all rows are equal, total variance q."""
     check_finite(y, "y")
     y = y.reshape(len(y), -1).astype(np.float64)
     y = y - _mean(y, weight)

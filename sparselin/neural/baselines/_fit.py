@@ -1,7 +1,7 @@
-"""The training that the methods share: L-BFGS on all rows, and proximal steps on rows of W.
+"""The training that the methods share: Adam or L-BFGS, and proximal steps on the rows of W.
 
-W_j ∈ ℝᴷ, the row of feature j, are the weights from x_j to the first layer: a column of `nn.Linear.weight`.
-A growing network sees some features: all others have rows W_j = 0, and cost nothing while it is trained.
+The row W_j ∈ ℝᴷ of feature j has the weights from x_j to the first layer: a column of `nn.Linear.weight`. A
+growing network uses some features only: all others have rows W_j = 0, and cost no time in training.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from sparselin.neural.networks import keep_columns
 from sparselin.neural.training import Loss, Plan, Rows, adam, backward, lbfgs
 from sparselin.results import FloatArray
 
-_AT_ONCE = 4096  # rows whose gradients are computed at a time
+_AT_ONCE = 4096  # the number of rows whose gradients are computed at a time
 
 
 def fit(
     network: nn.Module, rows: Rows, loss: Loss, plan: Plan, generator: torch.Generator, where: str
 ) -> None:
-    """Minimise the loss: Adam on batches; on all rows L-BFGS, at most `epochs` iterations of it."""
+    """Minimise the loss: by Adam on batches, or on all rows by at most `epochs` iterations of L-BFGS."""
     if plan.batch_size is not None:
         return adam(network, rows, loss, plan, generator, where)
     level = 10 * torch.finfo(rows.X.dtype).eps
@@ -34,15 +34,17 @@ def fit(
 
 
 class Proximal:
-    """Proximal Adam for L(W, V) + Σ_j λ_j‖W_j‖₂ + ½·weight_decay·‖V‖²: V, all parameters but W, by Adam, W by
+    """Proximal Adam for the objective L(W, V) + Σ_j λ_j‖W_j‖₂ + ½·weight_decay·‖V‖².
 
-        U = W − η·m̂,    W_j ← max(0, 1 − ηλ_j/‖U_j‖₂)·U_j,    η = learning_rate/(√v̂ + ε),
+    V, all parameters except W, is trained by Adam, and W by
 
-    m̂ Adam's average of gradients and v̂ that of the *mean* of their squares over all of W: one number, so that
-    the step length is one number too, and W the exact minimiser of ⟨m̂, W⟩ + ‖W − W_old‖²/(2η) + Σ λ_j‖W_j‖₂
-    (with Adam's own step lengths, one for each entry, this has no closed form). Whatever η is, W stays where
-    m̂ = ∇L exactly if ∇_jL = −λ_j·W_j/‖W_j‖, and ‖∇_jL‖₂ ≤ λ_j where W_j = 0: these are the KKT conditions.
-    A row with ‖U_j‖ ≤ ηλ_j is zero exactly, not nearly.
+        U = W − η·m̂,    W_j ← max(0, 1 − ηλ_j/‖U_j‖₂)·U_j,    η = learning_rate/(√v̂ + ε).
+
+    Here m̂ is Adam's average of gradients, and v̂ is the average of the *mean* of their squares over all of W.
+    So v̂ and the step length η are single numbers, and the new W is the exact minimiser of
+    ⟨m̂, W⟩ + ‖W − W_old‖²/(2η) + Σ λ_j‖W_j‖₂. (With Adam's own step lengths, one for each entry, there is no
+    closed form.) For each η, a W with m̂ = ∇L is a fixed point if and only if ∇_jL = −λ_j·W_j/‖W_j‖, or
+    ‖∇_jL‖₂ ≤ λ_j if W_j = 0. These are the KKT conditions. A row with ‖U_j‖ ≤ ηλ_j becomes exactly zero.
     """
 
     def __init__(
@@ -61,7 +63,7 @@ class Proximal:
         self.mean, self.square, self.steps = torch.zeros_like(first), 0.0, 0
 
     def run(self, level: float, free: Sequence[int] = (), where: str = "") -> Tensor:
-        """Make `plan.epochs` passes with λ_j = level, zero for `free` features; return (d,) ‖W_j‖₂."""
+        """Make `plan.epochs` passes with λ_j = level, or zero for `free` features; return ‖W_j‖₂ (d,)."""
         lam = torch.full((self.W.shape[1],), level, dtype=self.W.dtype)
         lam[list(free)] = 0
         for _ in range(self.plan.epochs):
@@ -75,6 +77,7 @@ class Proximal:
 
     @torch.no_grad()
     def _move(self, lam: Tensor) -> None:
+        """Make a proximal step on W."""
         gradient: Any = self.W.grad
         self.steps += 1
         self.mean.lerp_(gradient, 0.1)
@@ -82,13 +85,13 @@ class Proximal:
         spread = (self.square / (1 - 0.999**self.steps)) ** 0.5
         eta = self.plan.learning_rate / (spread + 1e-8)
         U = self.W - (eta / (1 - 0.9**self.steps)) * self.mean
-        self.W.copy_(shrunk_rows(U, eta * lam))
+        self.W.copy_(shrink_rows(U, eta * lam))
 
 
-def shrunk_rows(V: Tensor, level: Tensor) -> Tensor:
-    """max(0, 1 − level_j/‖V_j‖₂)·V_j for the columns V_j of V (K, d): the prox of Σ level_j‖V_j‖₂.
+def shrink_rows(V: Tensor, level: Tensor) -> Tensor:
+    """Return max(0, 1 − level_j/‖V_j‖₂)·V_j for the columns V_j of V (K, d): the prox of Σ level_j‖V_j‖₂.
 
-    >>> shrunk_rows(torch.tensor([[3.0, 0.3, 0.0], [4.0, 0.4, 0.0]]), torch.tensor([1.0, 0.5, 0.0]))
+    >>> shrink_rows(torch.tensor([[3.0, 0.3, 0.0], [4.0, 0.4, 0.0]]), torch.tensor([1.0, 0.5, 0.0]))
     tensor([[2.4000, 0.0000, 0.0000],
             [3.2000, 0.0000, 0.0000]])
     """
@@ -98,7 +101,7 @@ def shrunk_rows(V: Tensor, level: Tensor) -> Tensor:
 
 
 def row_gradients(network: nn.Sequential, rows: Rows, loss: Loss) -> Tensor:
-    """∂L/∂W (K, d) over all rows, a part of them at a time."""
+    """Return ∂L/∂W (K, d) over all rows, computed in chunks of rows."""
     W = next(network.parameters())
     total = torch.zeros_like(W)
     for numbers in torch.arange(len(rows)).split(_AT_ONCE):
@@ -108,16 +111,18 @@ def row_gradients(network: nn.Sequential, rows: Rows, loss: Loss) -> Tensor:
     return total
 
 
-# Gradients below this multiple of eps times their bound without features are zero: sums over n rows err by
-# √n·eps, which is less for n up to 10⁴. Smaller, noise picks a feature; larger, a weak feature is ignored.
+# Gradients count as zero below this multiple of eps times their bound without features: sums over n rows
+# have rounding errors of √n·eps, which is less for n up to 10⁴. If the multiple is smaller, rounding errors
+# can select a feature; if it is larger, a weak feature is ignored.
 _ZERO = 100
 
 
 class GrowingNetwork:
-    """A perceptron on m features, of which S, empty at first, have rows W_j ≠ 0.
+    """A perceptron on m features in which only the features of a growing set S have rows W_j ≠ 0.
 
-    A feature that joins starts from the row that was drawn for it, not from zero: a hidden unit of negative
-    bias whose rows are all zero is zero for all x, has no gradient, and would stay so.
+    S is empty at first. A feature that joins S starts from a row of random weights, not from zero. Otherwise
+    a hidden unit with negative bias whose rows are all zero would be zero for all x, have no gradient, and
+    stay zero.
     """
 
     def __init__(self, data: PreparedData, hidden: Sequence[int], generator: torch.Generator) -> None:
@@ -132,17 +137,18 @@ class GrowingNetwork:
 
     @torch.no_grad()
     def keep(self) -> None:
-        """All rows but those of S become zero."""
+        """Set all rows outside S to zero."""
         outside = np.setdiff1d(np.arange(self.first.in_features), self.S)
         self.first.weight[:, outside] = 0
 
     @torch.no_grad()
     def add(self, j: int) -> None:
+        """Add a feature to S, with its random row."""
         self.first.weight[:, j] = self.drawn[:, j]
         self.S.append(j)
 
     def train(self, plan: Plan) -> None:
-        """Minimise the loss over the rows of S and all later layers."""
+        """Minimise the loss over the rows of S, the bias and all later layers."""
         first = keep_columns(copy.deepcopy(self.first), self.S)
         first.bias = self.first.bias
         network, rows = nn.Sequential(first, *self.network[1:]), self.rows.columns(self.S)
@@ -151,10 +157,10 @@ class GrowingNetwork:
             self.first.weight[:, self.S] = first.weight
 
     def gradients(self, plan: Plan) -> Iterator[FloatArray]:
-        """Train on S, and yield (m,) ‖∂L/∂W_j‖₂ over all rows of X, −1 for j ∈ S: those that add to S go on.
+        """Train on S and yield the norms ‖∂L/∂W_j‖₂ (m,) over all rows of X, with −1 for j ∈ S; then repeat.
 
-        It ends with k features, or where all norms off S are zero to rounding. `scores` has the last norms of
-        each feature before it was in S.
+        The caller adds features to S after each yield. The iteration ends when S has k features, or when all
+        norms outside S are zero up to rounding. `scores` has the last norm of each feature outside S.
         """
         while len(self.S) < self.k:
             self.train(plan)
@@ -166,8 +172,11 @@ class GrowingNetwork:
             yield norms.numpy()
 
     def _bound(self) -> float:
-        """A bound on all ‖∂L/∂W_j‖ without features: they are ‖(1/n)Σ_i x_ij·δ_i‖, δ_i = ∂ℓ_i/∂(the inputs of
-        the hidden units), at most rms(x_j)·rms(‖δ_i‖)."""
+        """Return a bound on all ‖∂L/∂W_j‖ for S = ∅.
+
+        ∂L/∂W_j = (1/n)Σ_i x_ij·δ_i, where δ_i = ∂ℓ_i/∂(the inputs of the hidden units). Its norm is at most
+        rms(x_j)·rms(‖δ_i‖).
+        """
         inputs = self.first.bias.detach().expand(len(self.rows), -1).clone().requires_grad_()
         value = self.rows.mean(self.loss, self.network[1:](inputs))
         deltas = torch.autograd.grad(value, inputs)[0]

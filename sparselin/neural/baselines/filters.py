@@ -1,4 +1,4 @@
-"""Methods without a network: at random, by correlation, by a random forest, mRMR."""
+"""Methods without a network: random features, correlation, random forest, mRMR."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from sparselin.neural.baselines._data import Task, prepared
+from sparselin.neural.baselines._data import Task, prepare
 from sparselin.results import FeatureRanking
 from sparselin.validation import check_count
 
@@ -22,12 +22,14 @@ def random_features(
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
-    """k features at random, all sets of those that vary equally likely: what any method has to beat.
+    """Select k features at random: the baseline that any method has to beat.
+
+    All sets of k features that are not constant are equally likely.
 
     >>> random_features([[0.0, 1.0, 5.0], [1.0, 0.0, 5.0]], [0.0, 1.0], 2).status.name
     'COMPLETED'
     """
-    data = prepared(X, y, k, task, sample_weight)
+    data = prepare(X, y, k, task, sample_weight)
     return data.best("random", np.random.default_rng(rng).random(len(data.kept)))
 
 
@@ -40,20 +42,21 @@ def largest_correlation(
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
-    """The k features of largest multiple correlation R_j with y (of classes: with their one-hot columns):
+    """Select the k features with the largest multiple correlation R_j with y.
 
         R_j = ‖Qᵀx̃_j‖/‖x̃_j‖,    Q an orthonormal basis of the columns of Ỹ,
 
-    x̃_j and Ỹ centred, rows times √ω_i. For one y this is |correlation|; for classes R_j² is the correlation
-    ratio of Fisher, the share of the variance of x_j between the classes, which increases with the F of a
-    one-way analysis of variance. No feature knows of the others here. `rng` has no effect.
+    where x̃_j and Ỹ are centred and their rows multiplied by √ω_i; classes are replaced by their one-hot
+    columns. For one y, R_j is |correlation|. For classes R_j² is Fisher's correlation ratio, the share of the
+    variance of x_j between the classes, which increases with the F statistic of a one-way analysis of
+    variance. Each feature is scored without regard to the others. `rng` has no effect.
 
     >>> X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0], [3.0, 2.0]])
     >>> largest_correlation(X, [0.0, 1.0, 2.0, 3.0], 1).scores.round(3)
     array([1.   , 0.316])
     """
-    data = prepared(X, y, k, task, sample_weight)
-    Z, Y = data.centred()
+    data = prepare(X, y, k, task, sample_weight)
+    Z, Y = data.center()
     U, sizes, _ = np.linalg.svd(Y, full_matrices=False)
     Q = U[:, sizes > sizes.max(initial=0) * len(Y) * torch.finfo(torch.float64).eps]
     scores = np.linalg.norm(Q.T @ Z, axis=0) / np.linalg.norm(Z, axis=0)
@@ -71,14 +74,15 @@ def random_forest(
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
-    """The k features of largest importance in a random forest (Breiman, *Random forests*, 2001).
+    """Select the k most important features of a random forest (Breiman, *Random forests*, 2001).
 
-    scikit-learn's `feature_importances_`: the mean decrease in impurity (Gini, or variance) over all splits.
+    The importance is scikit-learn's `feature_importances_`: the mean decrease in impurity (Gini, or variance)
+    over all splits.
 
     Parameters
     ----------
     X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
-    trees, n_jobs : of the forest.
+    trees, n_jobs : the number of trees, and the number of jobs of the forest.
 
     >>> X = np.random.default_rng(0).standard_normal((50, 3))
     >>> random_forest(X, X[:, 1] > 0, 1).support.tolist()
@@ -87,7 +91,7 @@ def random_forest(
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     check_count(trees, "trees", 1)
-    data = prepared(X, y, k, task, sample_weight)
+    data = prepare(X, y, k, task, sample_weight)
     if not len(data.kept):
         return data.best("random forest", np.zeros(0))
     kind = RandomForestClassifier if data.classification else RandomForestRegressor
@@ -108,17 +112,18 @@ def mrmr(
     rng: Any = 0,
     sample_weight: None = None,
 ) -> FeatureRanking:
-    """Minimum redundancy, maximum relevance, by feature-engine's `MRMR` (pip install feature-engine).
+    """Select features of maximum relevance and minimum redundancy (mRMR), with feature-engine's `MRMR`.
 
-    Features enter one after the other by the largest relevance/redundancy ("Q") or difference ("D"). FCQ and
-    FCD: the F statistic of x_j and y, and the mean |correlation| with those that have entered; MIQ and MID:
-    mutual information in both places, which takes hours for a thousand features; RFCQ: relevance by a random
-    forest. Ding and Peng, *Minimum redundancy feature selection from microarray gene expression data* (2005);
-    Zhao, Anand and Wang, *Maximum relevance and minimum redundancy feature selection methods for a marketing
-    machine learning platform* (2019).
+    It needs feature-engine (pip install feature-engine). Features are added one by one; each has the largest
+    quotient ("Q") or difference ("D") of relevance and redundancy. For FCQ and FCD the relevance is the F
+    statistic of x_j and y, and the redundancy is the mean |correlation| with the features added before. For
+    MIQ and MID both are mutual information, which takes hours for a thousand features. For RFCQ the relevance
+    comes from a random forest. Sources: Ding and Peng, *Minimum redundancy feature selection from microarray
+    gene expression data* (2005); Zhao, Anand and Wang, *Maximum relevance and minimum redundancy feature
+    selection methods for a marketing machine learning platform* (2019).
 
-    `MRMR` tells the set, not the order: `support` and `scores` are by relevance. For k = 1 it is the most
-    relevant feature. It takes one y, and no weights: ValueError for others.
+    `MRMR` returns a set, not an order, so `support` and `scores` are ordered by relevance. For k = 1 the most
+    relevant feature is selected. Raises ValueError if y has several columns or if there are weights.
     """
     if sample_weight is not None:
         raise ValueError("sample_weight must be None for mrmr: feature-engine's MRMR has no weights")
@@ -127,7 +132,7 @@ def mrmr(
         from feature_engine.selection import MRMR
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(f"mrmr needs {error.name}: pip install feature-engine") from None
-    data = prepared(X, y, k, task)
+    data = prepare(X, y, k, task)
     m = len(data.kept)
     if not data.classification and data.q > 1:
         raise ValueError(f"y must be a vector for mrmr; got {data.q} columns")

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from sparselin.greedy._groups import group_omp
-from sparselin.neural.baselines._data import PreparedData, Task, prepared
+from sparselin.neural.baselines._data import PreparedData, Task, prepare
 from sparselin.results import FeatureRanking
 from sparselin.spectral import SmoothedDifferentialEntropy
 from sparselin.spectral._gram import Gram
@@ -27,16 +27,17 @@ def linear_omp(
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
-    """Add k times argmax_{j ∉ S} ‖X_jᵀR‖₂, R = P_S^⊥Y, the columns of Y one-hot or numbers.
+    """Add the feature argmax_{j ∉ S} ‖X_jᵀR‖₂, R = P_S^⊥Y, k times; Y has one-hot columns or numbers.
 
-    M-OMP (Cotter, Rao, Engan and Kreutz-Delgado, 2005), as `OMPSelector` has it, with an intercept. `scores`
-    and `lam` are λ*/n at each pick. Parameters as in `sparselin.neural.baselines`; `rng` has no effect.
+    This is M-OMP (Cotter, Rao, Engan and Kreutz-Delgado, 2005) with an intercept, as in `OMPSelector`.
+    `scores` and `lam` are λ*/n when a feature is selected. The parameters are those of
+    `sparselin.neural.baselines`; `rng` has no effect.
 
     >>> X = [[3.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [3.0, 0.0, 0.0]]
     >>> linear_omp(X, ["a", "b", "b", "a"], 1)
     <FeatureRanking: linear OMP, 1 of 3 features, COMPLETED>
     """
-    data = prepared(X, y, k, task, sample_weight, standardize)
+    data = prepare(X, y, k, task, sample_weight, standardize)
     scores = np.zeros(len(data.kept))
     if not len(scores):
         return data.ranking("linear OMP", [], scores)
@@ -56,16 +57,16 @@ def linear_ols(
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
-    """Add k times the feature that increases R²(S) most, R²(S) = 1 − ‖P_S^⊥Ỹ‖_F²/‖Ỹ‖_F², Ỹ centred.
+    """Add the feature that increases R²(S) = 1 − ‖P_S^⊥Ỹ‖_F²/‖Ỹ‖_F² most, k times; Ỹ is centred.
 
-    OLS (`sparselin.ols`) for several outputs, of classes the one-hot columns. `scores` are the gains; of the
-    features that are not picked those at the end. `rng` has no effect.
+    This is OLS (`sparselin.ols`) for several outputs; classes are replaced by their one-hot columns. `scores`
+    are the increases of R²; for unselected features the increases at the last step. `rng` has no effect.
 
     >>> X = [[3.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [3.0, 0.0, 0.0]]
     >>> linear_ols(X, ["a", "b", "b", "a"], 2).scores.round(3)
     array([1., 0., 0.])
     """
-    data = prepared(X, y, k, task, sample_weight)
+    data = prepare(X, y, k, task, sample_weight)
     return _forward(data, "linear OLS", 0.0, None)
 
 
@@ -80,10 +81,10 @@ def diverse(
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
-    """Add k times the feature that increases R²(S) + ν·f(S) most, f a spectral regularizer.
+    """Add the feature that increases R²(S) + ν·f(S) most, k times; f is a spectral regularizer.
 
-    Forward regression of *Selecting Diverse Features via Spectral Regularization* (2012), with R² of several
-    outputs (`linear_ols`) and f of the correlation matrix of X. With ν = 0 this is `linear_ols`.
+    This is forward regression of *Selecting Diverse Features via Spectral Regularization* (2012), with the R²
+    of several outputs (see `linear_ols`) and f of the correlation matrix of X. With ν = 0 it is `linear_ols`.
 
     Parameters
     ----------
@@ -97,18 +98,18 @@ def diverse(
     ([1, 0], [1, 2])
     """
     level = check_level(nu, "nu")
-    data = prepared(X, y, k, task, sample_weight)
+    data = prepare(X, y, k, task, sample_weight)
     return _forward(data, "diverse selection", level, regularizer or SmoothedDifferentialEntropy(1.0))
 
 
 def _forward(data: PreparedData, method: str, nu: float, f: SetFunction | None) -> FeatureRanking:
-    """Greedy maximisation of R²(S) + ν·f(S), by Gram-Schmidt of all columns.
+    """Maximise R²(S) + ν·f(S) greedily, with Gram-Schmidt orthogonalisation of all columns.
 
-    With Z = P_S^⊥X, orthogonal to what S explains, feature j increases R² by ‖Z_jᵀỸ‖²/(‖Z_j‖²‖Ỹ‖_F²). The
-    columns of X have length 1, and errors that grow by eps·√n with each pick: those with ‖Z_j‖ ≤ 8·eps·√n·
-    (t + 1) after t picks lie in the span of S to rounding, and increase it by nothing.
+    With Z = P_S^⊥X, feature j increases R² by ‖Z_jᵀỸ‖²/(‖Z_j‖²‖Ỹ‖_F²). The columns of X have length 1, and
+    their rounding errors grow by eps·√n in each step. So after t steps, columns with
+    ‖Z_j‖ ≤ 8·eps·√n·(t + 1) lie in the span of S up to rounding, and their increase is set to zero.
     """
-    X, Y = data.centred()
+    X, Y = data.center()
     X /= np.linalg.norm(X, axis=0)
     size = np.square(Y).sum() or 1.0
     growth = None if f is None or nu == 0 else grow(Gram.of_matrix(X.T @ X), f)

@@ -1,5 +1,7 @@
-"""All methods by name, Sequential Attention and LassoNet among them, and how well one network does on the
-features that each of them picks."""
+"""All methods by name, including Sequential Attention and LassoNet, and a comparison of their accuracy.
+
+The accuracy of a method is that of one network which is trained on the features that the method selects.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from sparselin.datasets import Source, images
 from sparselin.neural import baselines
 from sparselin.neural.attention import SequentialAttention
-from sparselin.neural.baselines._data import Task, prepared
+from sparselin.neural.baselines._data import Task, prepare
 from sparselin.neural.baselines.linear import diverse, linear_ols, linear_omp
 from sparselin.neural.batches import Shuffled
 from sparselin.neural.lassonet import lassonet_path
 from sparselin.neural.networks import mlp
 from sparselin.neural.schedule import PerStep
 from sparselin.neural.settings import LassoNetSettings
-from sparselin.neural.training import Rows, adam, cross_entropy, planned, seeded
+from sparselin.neural.training import Rows, adam, cross_entropy, make_plan, seeded
 from sparselin.results import FeatureRanking, FloatArray
 from sparselin.validation import check_count, check_new
 
@@ -45,14 +47,14 @@ def sequential_attention(
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
-    """The k features that `sparselin.neural.SequentialAttention` selects, in order.
+    """Select k features with `sparselin.neural.SequentialAttention`, in its order.
 
-    epochs, batch_size, learning_rate : of Adam, in all phases together.
-    The others as in `sparselin.neural.baselines`; `scores` are the attention at the last pick, one for the
-    features picked before.
+    epochs, batch_size, learning_rate : the settings of Adam; all phases together make `epochs` passes.
+    The other arguments are those of `sparselin.neural.baselines`. `scores` are the attention in the last
+    phase, which is 1 for the features selected before.
     """
-    plan = planned(epochs, batch_size, learning_rate)
-    data = prepared(X, y, k, task, sample_weight, standardize)
+    plan = make_plan(epochs, batch_size, learning_rate)
+    data = prepare(X, y, k, task, sample_weight, standardize)
     if not len(data.kept):
         return data.ranking("Sequential Attention", [], np.zeros(0))
     with seeded(rng):
@@ -87,14 +89,17 @@ def lassonet(
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
-    """The k features that stay longest on the path of `sparselin.neural.lassonet_path`, the last ones first.
+    """Select the k features that stay longest on the path of `sparselin.neural.lassonet_path`.
 
-    M, growth, epochs, batch_size, learning_rate : as there.
-    down_to : the path ends when at most so many features are left; None: k. Those that are left at the end
-        are in the order of ‖θ_j‖, so that one path is for several k only if it goes on to the least of them.
-    The others as in `sparselin.neural.baselines`; `scores` and `lam` are the λ up to which a feature stayed.
+    The features that leave last come first.
+
+    M, growth, epochs, batch_size, learning_rate : as in `lassonet_path`.
+    down_to : the number of features at which the path ends; None: k. Features that are left at the end are
+        ordered by ‖θ_j‖. So to use one path for several k, pass the smallest k.
+    The other arguments are those of `sparselin.neural.baselines`. `scores` and `lam` are the λ up to which
+    each feature stayed.
     """
-    data = prepared(X, y, k, task, sample_weight, standardize)
+    data = prepare(X, y, k, task, sample_weight, standardize)
     last = data.k if down_to is None else min(data.k, check_count(down_to, "down_to", 1))
     if not len(data.kept):
         return data.ranking("LassoNet", [], np.zeros(0))
@@ -134,16 +139,16 @@ METHODS: dict[str, Method] = {
     "concrete autoencoder": baselines.concrete_autoencoder,
     "concrete autoencoder of y": functools.partial(baselines.concrete_autoencoder, target="y"),
 }
-"""Name → a function of (X, y, k, *, rng) and options, see `sparselin.neural.baselines`."""
+"""The methods by name: functions of (X, y, k, *, rng) and options; see `sparselin.neural.baselines`."""
 
 
 def register(name: str, method: Method) -> None:
-    """Add a method; ValueError for a name that is taken."""
+    """Add a method; raise ValueError if the name is taken."""
     METHODS[check_new(name, METHODS, "a method")] = method
 
 
 class Split(NamedTuple):
-    """Rows to select and train on, and rows to test on: X in [0, 1], and labels."""
+    """Training rows, for selection and training, and test rows: X in [0, 1], and labels."""
 
     X: FloatArray
     y: NDArray[Any]
@@ -152,7 +157,7 @@ class Split(NamedTuple):
 
 
 class MethodResult(NamedTuple):
-    """What a method picked, the seconds that it took, and the accuracy on the test rows."""
+    """The features that a method selected, the seconds it took, and the accuracy on the test rows."""
 
     method: str
     ranking: FeatureRanking
@@ -161,7 +166,7 @@ class MethodResult(NamedTuple):
 
 
 def image_split(source: Source, n_train: int, n_test: int, seed: int = 0) -> Split:
-    """Rows of `datasets.images` at random, pixels divided by the largest, float32."""
+    """Return random rows of `datasets.images` as float32; pixels are divided by the largest pixel."""
     found = images(source)
     rows = np.random.default_rng(seed).permutation(len(found.labels))[: n_train + n_test]
     X = (found.pixels.reshape(len(found.pixels), -1)[rows] / found.pixels.max()).astype(np.float32)
@@ -179,13 +184,13 @@ def accuracy(
     learning_rate: float = 1e-3,
     rng: Any = 0,
 ) -> float:
-    """The share of test rows that a perceptron on the features `support`, trained by Adam, gets right."""
+    """Return the accuracy on the test rows of a perceptron trained by Adam on the features `support`."""
     X = torch.from_numpy(np.ascontiguousarray(split.X[:, support]))
     classes, number = np.unique(split.y, return_inverse=True)
-    rows, plan = Rows(X, torch.from_numpy(number)), planned(epochs, batch_size, learning_rate)
+    rows, plan = Rows(X, torch.from_numpy(number)), make_plan(epochs, batch_size, learning_rate)
     with seeded(rng) as generator:
         network = mlp(X.shape[1], hidden, len(classes), dtype=X.dtype)
-        adam(network, rows, cross_entropy, plan, generator, "training on the picks")
+        adam(network, rows, cross_entropy, plan, generator, "training on the selected features")
         with torch.no_grad():
             output = network(torch.from_numpy(np.ascontiguousarray(split.X_test[:, support])))
     return float(np.mean(classes[output.argmax(dim=1).numpy()] == split.y_test))
@@ -194,9 +199,9 @@ def accuracy(
 def compare(
     split: Split, k: int, names: Iterable[str] | None = None, rng: int = 0, **options: Any
 ) -> Iterator[MethodResult]:
-    """Each method of METHODS, or those of `names`: its picks, its time, and the accuracy of its picks.
+    """Run each method of METHODS, or of `names`; yield its features, its time, and its accuracy.
 
-    options : for `accuracy`.
+    options : keyword arguments of `accuracy`.
     """
     for name in METHODS if names is None else names:
         begin = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Methods that train a network with a layer before it: a feature mask, and a concrete autoencoder."""
+"""Methods that train a selecting layer in front of a network: a feature mask, a concrete autoencoder."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from sparselin.neural.baselines._data import Task, prepared
+from sparselin.neural.baselines._data import Task, prepare
 from sparselin.neural.networks import mlp
-from sparselin.neural.training import Rows, adam, planned, seeded, squared
+from sparselin.neural.training import Rows, adam, make_plan, seeded, squared_error
 from sparselin.results import FeatureRanking
 from sparselin.validation import check_count, check_real
 
 
 class AttenuationMask(nn.Module):
-    """The FM-module: x ↦ m ∘ x, m (d,) a softmax of what two layers give on average over the batch.
+    """The FM-module x ↦ m ∘ x, whose mask m (d,) is computed by two layers from the whole batch.
 
         z_i = W₂·tanh(W₁x_i + b₁) + b₂ (d,),   z̄ = (1/b)Σ_i z_i  (batch-wise attenuation),
         m = softmax(z̄)  (mask normalization).
 
-    `weight` : how often each row of the batch counts in z̄; None: once.
+    weight : the weight of each row of the batch in z̄; None: equal weights.
     """
 
     def __init__(self, n_features: int, width: int, dtype: torch.dtype) -> None:
@@ -33,12 +33,13 @@ class AttenuationMask(nn.Module):
         self.decoder = nn.Linear(width, n_features, dtype=dtype)
 
     def mask(self, X: Tensor) -> Tensor:
-        """m (d,) for the rows of X (b, d)."""
+        """Return the mask m (d,) for the rows of X (b, d)."""
         z = self.decoder(torch.tanh(self.encoder(X)))
         mean = z.mean(dim=0) if self.weight is None else self.weight @ z / self.weight.sum()
         return torch.softmax(mean, dim=0)
 
     def forward(self, X: Tensor) -> Tensor:
+        """Return the rows of X times m."""
         return X * self.mask(X)
 
 
@@ -57,19 +58,20 @@ def feature_mask(
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
-    """The k features of the largest mask, of a network trained on m ∘ x by Adam: see `AttenuationMask`.
+    """Select the k features with the largest mask m, from a network trained on m ∘ x by Adam.
 
-    Liao, Latty and Yang, *Feature selection using batch-wise attenuation and feature mask normalization*
-    (IJCNN 2021); "LLY" in *Sequential Attention for Feature Selection* (ICLR 2023). The mask that ranks is
-    that of all rows at the end.
+    See `AttenuationMask`. The features are ranked by the mask of all rows after training. Source: Liao, Latty
+    and Yang, *Feature selection using batch-wise attenuation and feature mask normalization* (IJCNN 2021);
+    *Sequential Attention for Feature Selection* (ICLR 2023) calls this method "LLY".
 
     Parameters
     ----------
     X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
-    hidden : widths of the hidden layers of the network that reads m ∘ x.
-    epochs, batch_size, learning_rate : passes over the data, rows of a batch (None: all), step of Adam.
+    hidden : the widths of the hidden layers of the network that reads m ∘ x.
+    epochs, batch_size, learning_rate : passes over the data, rows of a batch (None: all), step length of
+        Adam.
     mask_width : the width of the layer inside the mask.
-    standardize : whether the network sees columns of variance 1; if not, long columns have an advantage.
+    standardize : whether to scale the columns to variance 1; if not, long columns have an advantage.
 
     Returns
     -------
@@ -81,9 +83,9 @@ def feature_mask(
     >>> sorted(feature_mask(X, y, 2, hidden=(16,), epochs=30, learning_rate=0.01).support.tolist())
     [1, 2]
     """
-    plan = planned(epochs, batch_size, learning_rate)
+    plan = make_plan(epochs, batch_size, learning_rate)
     check_count(mask_width, "mask_width", 1)
-    data = prepared(X, y, k, task, sample_weight, standardize)
+    data = prepare(X, y, k, task, sample_weight, standardize)
     if not len(data.kept):
         return data.ranking("feature mask", [], np.zeros(0))
     rows = data.rows
@@ -102,12 +104,14 @@ def feature_mask(
 
 
 class ConcreteSelectors(nn.Module):
-    """k selectors: x (m,) ↦ (⟨m_1, x⟩, …, ⟨m_k, x⟩), m_i ~ Concrete(α_i, T), drawn anew for each batch:
+    """The layer of k selectors x (m,) ↦ (⟨m_1, x⟩, …, ⟨m_k, x⟩).
+
+    Each m_i ~ Concrete(α_i, T) is drawn anew for each batch:
 
         m_i = softmax((log α_i + g_i)/T),    g_i (m,) of independent Gumbel variables −log(−log U).
 
-    As T → 0, m_i becomes the indicator of feature j with probability α_ij/Σ_l α_il. After training the
-    selectors take argmax_j α_ij.
+    As T → 0, m_i becomes the indicator of feature j with probability α_ij/Σ_l α_il. After training, selector
+    i takes the feature argmax_j α_ij.
     """
 
     def __init__(
@@ -119,6 +123,7 @@ class ConcreteSelectors(nn.Module):
         self.temperature, self.generator = temperature, generator
 
     def forward(self, X: Tensor) -> Tensor:
+        """Return the values (b, k) of the selectors for the rows of X (b, m)."""
         exponential = torch.empty_like(self.logits).exponential_(generator=self.generator)
         gumbel = -torch.log(exponential.clamp(min=torch.finfo(X.dtype).tiny))
         return X @ torch.softmax((self.logits + gumbel) / self.temperature, dim=1).T
@@ -140,25 +145,28 @@ def concrete_autoencoder(
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
-    """The features of k `ConcreteSelectors`, trained with a network that reads what they select.
+    """Select features with k `ConcreteSelectors`, trained together with a decoder that reads their values.
 
-    Balın, Abid and Zou, *Concrete autoencoders: differentiable feature selection and reconstruction* (ICML
-    2019). The network decodes all of X, by ½‖x − f(u)‖², or, as the authors mention, y. In step b of B
+    Source: Balın, Abid and Zou, *Concrete autoencoders: differentiable feature selection and reconstruction*
+    (ICML 2019). The decoder reconstructs all of X, with the loss ½‖x − f(u)‖², or predicts y, which the
+    authors mention. In step b of B the temperature is
 
         T = T₀·(T_B/T₀)^{b/B}.
 
-    **Several selectors may take the same feature**: `picks` has the feature of each selector, `duplicates`
-    tells how often, and the status is FILLED then: `support` is filled with the next best features, by
-    max_i softmax(log α_i)_j. Its first ones are the picks, in the order of this number.
+    **Several selectors may take the same feature.** `picks` has the feature of each selector, and
+    `duplicates` the features that occur several times. In this case the status is FILLED, and `support` is
+    filled with the next best features. Features are ordered by max_i softmax(log α_i)_j, the features in
+    `picks` first.
 
     Parameters
     ----------
     X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
-    target : what the network decodes: "X", without y, or "y".
-    hidden : widths of the hidden layers of the decoder.
-    epochs, batch_size, learning_rate : passes over the data, rows of a batch (None: all), step of Adam.
-    temperatures : T₀ and T_B, positive.
-    standardize : whether the network sees columns of variance 1; if not, long columns have an advantage.
+    target : "X" if the decoder reconstructs X, without y; or "y" if it predicts y.
+    hidden : the widths of the hidden layers of the decoder.
+    epochs, batch_size, learning_rate : passes over the data, rows of a batch (None: all), step length of
+        Adam.
+    temperatures : T₀ and T_B, both positive.
+    standardize : whether to scale the columns to variance 1; if not, long columns have an advantage.
 
     Returns
     -------
@@ -170,19 +178,19 @@ def concrete_autoencoder(
     >>> found.support[0], len(found.picks)
     (np.int64(1), 2)
     """
-    plan = planned(epochs, batch_size, learning_rate)
+    plan = make_plan(epochs, batch_size, learning_rate)
     if target not in ("X", "y"):
         raise ValueError(f"target must be 'X' or 'y'; got {target!r}")
     high, low = (check_real(t, "temperatures") for t in temperatures)
     if not (high > 0 and low > 0):
         raise ValueError(f"temperatures must be positive; got {temperatures}")
-    data = prepared(X, y, k, task, sample_weight, standardize)
+    data = prepare(X, y, k, task, sample_weight, standardize)
     m, rows = len(data.kept), data.rows
     if not m:
         return data.ranking("concrete autoencoder", [], np.zeros(0))
     loss, q = data.loss, data.q
     if target == "X":
-        rows, loss, q = Rows(rows.X, rows.X, rows.weight), squared, m
+        rows, loss, q = Rows(rows.X, rows.X, rows.weight), squared_error, m
     batches = 1 if batch_size is None else -(-len(rows) // batch_size)
     with seeded(rng) as generator:
         layer = ConcreteSelectors(m, data.k, high, generator, rows.X.dtype)
