@@ -25,7 +25,7 @@ from proofs_checks.experiments.networks.pieces import Piece, Record, Scale, Stud
 from proofs_checks.experiments.networks.protocol import below
 from sparselin.neural.lassonet import refit
 from sparselin.neural.networks import SkipNetwork, mlp
-from sparselin.neural.reconstruction import matrix_completion, completion_loss
+from sparselin.neural.reconstruction import completion_loss, matrix_completion
 from sparselin.neural.settings import LassoNetSettings
 from sparselin.neural.training import seeded
 from sparselin.results import FloatArray, IndexArray
