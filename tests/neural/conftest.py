@@ -1,4 +1,4 @@
-"""The networks of the tests are small: a second thread would only wait."""
+"""Fixtures of the network tests. The networks are small, so one thread is enough."""
 
 import importlib.util
 
@@ -13,7 +13,7 @@ if importlib.util.find_spec("torch") is not None:
 
 @pytest.fixture(scope="session")
 def wrong():
-    """Values that an argument must refuse by a TypeError or ValueError with its name."""
+    """Return values that each argument must refuse with a TypeError or ValueError that names it."""
     junk = ["nope", "", 1j, object(), [[0, 1], [2]], np.array([1.0, 2.0]), {"a": 1}, b"x", [None]]
     numbers = [*junk, float("nan"), -1, 10**400]
     names = (

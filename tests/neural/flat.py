@@ -1,4 +1,4 @@
-"""LassoNet's functions with the training's settings among their keywords, and the design of its tests."""
+"""LassoNet's functions with settings as keyword arguments, and the design of LassoNet's tests."""
 
 import dataclasses
 import functools
@@ -16,7 +16,7 @@ NAMES = {field.name for field in dataclasses.fields(LassoNetSettings)}
 
 
 def flat(function, defaults=None, kept=()):
-    """The function, with keywords that are settings put into the record; `kept` ones stay its own."""
+    """Wrap a function so that keywords named like settings go into `settings`, except those in `kept`."""
 
     @functools.wraps(function)
     def call(*arguments, **options):
@@ -40,7 +40,7 @@ QUICK = {"learning_rate": (1e-2, 2e-3), "epochs": (120, 25), "growth": 1.6}
 
 
 def design(n=60, d=6, seed=0):
-    """Features 1 and 3 matter, the latter linearly."""
+    """Return X and y, where y depends on feature 1 through |·| and on feature 3 linearly."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     return X, 2 * X[:, 3] + np.abs(X[:, 1])

@@ -1,4 +1,4 @@
-"""Records as a run would leave them, made up: every printed figure met, or missed by as much as one wants."""
+"""Artificial records of a run, in which every printed figure is met or missed by a given amount."""
 
 import dataclasses
 import itertools
@@ -10,7 +10,7 @@ from proofs_checks.experiments.networks.printed import ALL, LEARNERS, NAMES, OWN
 
 DATA = ("mice", "mnist", "fashion", "isolet", "coil20", "activity")
 SEEDS = (1, 2, 3, 4, 5)
-# what no printed figure asks for, but a sentence
+# pieces that a sentence needs, but no printed figure
 _CURVES = itertools.product(
     ("lassonet",),
     ("mice", "mnist", "isolet", "coil20"),
@@ -32,10 +32,12 @@ OTHERS = (*_CURVES, *_LASSONET, *_IMPUTED)
 
 
 def made_up(shift=0.0, seeds=SEEDS, share=1.0, missing=("activity",), rng=None):
-    """A record for each piece that a printed figure or a sentence asks for, sorted by key.
+    """Return a record for each piece that a printed figure or a sentence needs, sorted by key.
 
     shift : added to all printed accuracies.
-    seeds : of each. share : of the protocol's training rows. missing : data sets without records.
+    seeds : the seeds of each piece.
+    share : the share of the protocol's training rows.
+    missing : data sets without records.
     """
     rng = np.random.default_rng(0) if rng is None else rng
     found = {}
@@ -57,7 +59,7 @@ def made_up(shift=0.0, seeds=SEEDS, share=1.0, missing=("activity",), rng=None):
 
 
 def _add(found, figure, shift, seeds, rows, rng):
-    """The records of a figure; times are 1.1 of the printed ones."""
+    """Add the records of a figure; times are 1.1 times the printed ones."""
     for seed in seeds:
         piece = Piece(figure.study, figure.data, figure.method, figure.k, seed, figure.setting)
         if figure.learner == "selecting":
@@ -71,7 +73,7 @@ def _add(found, figure, shift, seeds, rows, rng):
 
 
 def _put(found, piece, learner, value, rows, rng):
-    """Add a score to the record of a piece, which is made if it is not there."""
+    """Add a score to the record of a piece; make the record if there is none."""
     if piece.key not in found:
         d = {"mnist": 784, "fashion": 784, "isolet": 617, "coil20": 400}.get(piece.data, 77)
         none = piece.method in (ALL, *LEARNERS)

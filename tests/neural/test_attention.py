@@ -1,4 +1,4 @@
-"""Sequential Attention on networks: its picks, its schedule, its border, and the linear method."""
+"""Tests of Sequential Attention on networks: selection, schedule, validation, and the linear method."""
 
 import inspect
 import itertools
@@ -24,7 +24,7 @@ def adam(parameters):
 
 
 def planted(d=8, n=64, seed=0):
-    """y depends on columns 5, 2 and, least, 0."""
+    """Return X and y, where y depends on columns 5, 2 and, most weakly, 0."""
     X = torch.randn(n, d, generator=torch.Generator().manual_seed(seed))
     return X, (3 * X[:, 5] + 2 * X[:, 2] + X[:, 0])[:, None]
 
@@ -94,7 +94,7 @@ def lbfgs(parameters):
 
 
 def test_linear_attention_on_a_linear_network_is_the_linear_method():
-    """200 designs, λ in the middle of the window of `first_entry` for each S."""
+    """For 200 designs λ is in the middle of the window of `first_entry` for each S."""
     n, d, k = 20, 6, 2
     for seed in range(200):
         rng = np.random.default_rng(seed)

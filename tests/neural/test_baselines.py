@@ -1,4 +1,4 @@
-"""What Sequential Attention and LassoNet are compared with: planted signals, and methods that do the same."""
+"""Tests of the baselines: they find planted signals and agree with other implementations."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def run(name, X, y, k, **options):
 
 
 def designs(count, n=40, d=8):
-    """Random designs whose columns differ in length, with y of all of them."""
+    """Yield random designs whose columns differ in length, with a y that depends on all columns."""
     for seed in range(count):
         rng = np.random.default_rng(seed)
         X = rng.standard_normal((n, d)) * rng.uniform(0.5, 2, d) + rng.standard_normal(d)
@@ -95,7 +95,7 @@ def test_networks_that_see_all_features_see_xor(name):
 
 
 def test_correlations_and_gradients_at_zero_do_not_see_xor():
-    """An orthogonal design, where every feature alone is independent of y: OMP has nothing to pick."""
+    """In an orthogonal design every single feature is independent of y, so OMP selects nothing."""
     signs = np.array([[a, b, c] for a in (-1.0, 1) for b in (-1.0, 1) for c in (-1.0, 1)] * 4)
     y = signs[:, 0] * signs[:, 2] > 0
     assert baselines.largest_correlation(signs, y, 2).scores.max() < 1e-7
@@ -165,10 +165,10 @@ def test_group_lasso_of_a_linear_model_is_the_lasso():
 
 
 def test_group_lasso_of_a_network_satisfies_kkt():
-    """‖∇_j‖ ≤ λ where W_j = 0, ∇_j = −λW_j/‖W_j‖ elsewhere.
+    """The KKT conditions are ‖∇_j‖ ≤ λ if W_j = 0, and ∇_j = −λW_j/‖W_j‖ otherwise.
 
-    A row that stays zero has ‖m̂_j‖ ≤ λ, m̂ the mean of the last gradients; how much these still change is seen
-    from what is left of the second condition.
+    A row that stays zero has ‖m̂_j‖ ≤ λ, where m̂ is the mean of the last gradients. The error in the second
+    condition shows how much these gradients still change.
     """
     rng = np.random.default_rng(3)
     X = rng.standard_normal((300, 10))
@@ -408,6 +408,6 @@ def test_accuracy_of_the_picks():
     assert split.X.max() <= 1
     both = {o.method: o for o in compare(split, 8, ["random", "linear OLS"], epochs=30, batch_size=32)}
     assert both["linear OLS"].accuracy > both["random"].accuracy + 0.1
-    told = Split(split.X, split.y, split.X, split.y)
-    assert accuracy(told, np.arange(64), epochs=60, batch_size=32) > 0.97
+    known = Split(split.X, split.y, split.X, split.y)
+    assert accuracy(known, np.arange(64), epochs=60, batch_size=32) > 0.97
     refuses("a method 'random' already", register, "random", baselines.random_features)

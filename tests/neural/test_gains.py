@@ -1,4 +1,4 @@
-"""Marginal gains: all networks at once against one by one."""
+"""Tests of marginal gains: networks trained together equal networks trained one by one."""
 
 import copy
 
@@ -66,7 +66,7 @@ def test_a_loss_that_is_not_finite_says_when():
 
 
 def test_the_study_of_figure_11():
-    """Of its pieces no feature of S is a candidate, and the correlation is that of the two rankings."""
+    """No feature of S is a candidate, and the correlation is that of the two rankings."""
     from proofs_checks.experiments.networks import attention_study
     from proofs_checks.experiments.networks.pieces import QUICK
 

@@ -1,4 +1,4 @@
-"""LassoNet's path: its problem is solved, absent features want to be absent, and M = 0 is the LASSO."""
+"""Tests of LassoNet's path: stationarity, absent features, and the LASSO for M = 0."""
 
 import copy
 import inspect
@@ -30,7 +30,7 @@ from sparselin.results import Status  # noqa: E402
 
 
 def pulls(model, X, y, loss, M, groups):
-    """‖∇θ_g‖ + M‖∇W_g‖₁ of each group by autograd through the whole network, and ‖θ_g‖."""
+    """Return ‖∇θ_g‖ + M‖∇W_g‖₁ of each group, by autograd through the whole network, and ‖θ_g‖."""
     model = model.eval()
     loss(model(X), y).mean().backward()
     dtheta, dW = model.skip.weight.grad, model.first.weight.grad
@@ -42,7 +42,7 @@ def pulls(model, X, y, loss, M, groups):
 @pytest.mark.parametrize("groups", [None, [[0, 5], [1], [2, 4], [3]]])
 @pytest.mark.parametrize("kind", ["squared", "cross_entropy"])
 def test_absent_features_do_not_want_back_in(kind, groups):
-    """The whole network's gradient, by autograd, at every λ; and W within M‖θ‖ exactly."""
+    """At every λ check the gradient of the whole network by autograd, and ‖W_g‖∞ ≤ M‖θ_g‖ exactly."""
     X, y = design()
     y = y if kind == "squared" else (y > y.mean()).astype(int)
     net = skip_network(6, 1 if kind == "squared" else 2)
@@ -67,7 +67,7 @@ def test_absent_features_do_not_want_back_in(kind, groups):
 
 
 def reference(net, X, y, lam, epochs, M, step, momentum):
-    """The state after these steps, all features in all of them, by torch.optim.SGD and `group_hier_prox`."""
+    """Return the state after steps of torch.optim.SGD and `group_hier_prox` with all features."""
     net = copy.deepcopy(net)
     optimizer = torch.optim.SGD(net.parameters(), lr=step, momentum=momentum)
     theta, W = net.skip.weight, net.first.weight
@@ -84,7 +84,7 @@ def reference(net, X, y, lam, epochs, M, step, momentum):
 
 
 def test_steps_are_proximal_steps_with_momentum():
-    """Also when features have left, none of which comes back."""
+    """The steps are checked with all features, and after features have left for good."""
     X, y = design(d=9)
     net = skip_network(9)
     options = {"loss": "squared", "learning_rate": 0.02, "momentum": 0.8, "patience": None}
@@ -98,10 +98,10 @@ def test_steps_are_proximal_steps_with_momentum():
 
 
 def test_at_M_zero_the_path_is_the_lassos():
-    """½‖y − Xβ‖²/n + λ‖β‖₁ with an intercept; bounded by the duality gap.
+    """The problem is ½‖y − Xβ‖²/n + λ‖β‖₁ with an intercept; the duality gap bounds the error.
 
-    With r the residual, u = r·min(1, nλ/‖Xᵀr‖∞) is feasible for the dual, so that the gap G bounds the excess
-    of the objective; half the square of X(β − β*) is at most G by strong convexity of ½‖y − ·‖².
+    With the residual r, u = r·min(1, nλ/‖Xᵀr‖∞) is feasible for the dual. So the gap G bounds the excess of
+    the objective, and ½‖X(β − β*)‖² ≤ G by strong convexity of ½‖y − ·‖².
     """
     rng = np.random.default_rng(1)
     X = rng.standard_normal((80, 6))
@@ -170,7 +170,7 @@ def test_the_operator_in_torch_is_the_kernel_and_feasible(dtype, p):
 
 
 def test_minibatches_float32_and_tensors():
-    """Batches of float32 tensors, dropout, rows for validation; the same from the same seed."""
+    """Training with batches, dropout and validation rows depends on the seed only."""
     X, y = design(n=90)
     net = SkipNetwork(mlp(6, [8], 1, dropout=0.1), 6, 1)
     data = torch.from_numpy(X).float(), torch.from_numpy(y).float()
@@ -186,7 +186,7 @@ def test_minibatches_float32_and_tensors():
 @pytest.mark.parametrize("batch_size", [None, 20])
 @pytest.mark.parametrize("backtrack", [False, True])
 def test_rows_for_validation_are_only_measured_where_training_decides(batch_size, backtrack):
-    """The path without them, and the mean loss on them of each row's network."""
+    """The path equals the path without validation rows; it records their mean loss for each network."""
     X, y = design(n=80)
     other = torch.from_numpy(X[60:]), torch.from_numpy(-5 * y[60:])
     net = skip_network(6)
@@ -223,11 +223,11 @@ def test_given_network_and_data_are_not_modified():
 @pytest.mark.parametrize("growth", [1.1, 1.3])
 @pytest.mark.parametrize("kind", ["squared", "cross_entropy"])
 def test_features_do_not_leave_together_soon_after_the_start(kind, growth, batch_size):
-    """No feature leaves below twice λ_start; at growth 1.1 no half at one λ. Patience is below the epochs.
+    """No feature leaves below twice λ_start; with growth 1.1 fewer than half leave at one λ.
 
     T steps of length s at each of λ_start·γⁱ, i ≤ n, shrink ‖θ_g‖ + M‖W_g‖₁ by sTλ_start(γⁿ⁺¹ − 1)/(γ − 1).
-    With λ_start half of (γ − 1)/(sTγ) of the least of these norms, none is zero while γⁿ⁺¹ < 1 + 2γ, but for
-    the gradient.
+    λ_start is half of (γ − 1)/(sTγ) times the least of these norms, so without a gradient none is zero while
+    γⁿ⁺¹ < 1 + 2γ. The patience is below the number of epochs.
     """
     X, y = design(n=100, d=12)
     y = (y - y.mean()) / y.std() + X[:, 5] * X[:, 7] if kind == "squared" else (y > y.mean()).astype(int)
@@ -241,7 +241,7 @@ def test_features_do_not_leave_together_soon_after_the_start(kind, growth, batch
 
 
 def test_returning_features_are_recorded_and_the_round_limit_holds():
-    """A network whose one living feature is set to zero wants it back at a small λ."""
+    """A network whose important feature was set to zero brings it back at a small λ."""
     X, y = design()
     net = skip_network(6)
     with torch.no_grad():
@@ -254,7 +254,7 @@ def test_returning_features_are_recorded_and_the_round_limit_holds():
 
 
 def test_importances_are_of_the_last_leaving():
-    """By hand: a feature that comes back counts with its last leaving; one never selected is 0; else ∞."""
+    """An importance is the λ of the last leaving, 0 if never selected, ∞ if present at the end."""
     mask = np.array([[1, 1, 0, 1], [1, 0, 0, 1], [1, 1, 0, 0], [1, 0, 0, 0]], bool)
     norm = mask * np.array([[1.0, 2, 0, 3]] * 4)
     zero = np.zeros(4)
@@ -277,7 +277,7 @@ def test_importances_are_of_the_last_leaving():
 
 
 def test_refit_is_without_penalty():
-    """The refitted network of the selected features has a lower loss than the path's, which λ shrinks."""
+    """The refitted network has a lower loss than the network of the path, which λ shrinks."""
     X, y = design()
     net = skip_network(6)
     path = lassonet_path(net, X, y, loss="squared", k=2, keep="states", **QUICK)
@@ -482,7 +482,7 @@ def test_one_class_is_refused():
 
 @pytest.mark.parametrize("function", [sl.neural.lassonet_path, sl.neural.refit, sl.neural.matrix_completion])
 def test_settings_are_a_record(function):
-    """A dict in its place is named, and numbers of any type are stored as floats and integers."""
+    """A dict in place of the settings is refused; numbers of any type are stored as floats and integers."""
     X = np.eye(4)
     features = [[0]] if function is sl.neural.refit else []
     data = [X] if function is sl.neural.matrix_completion else [X, X[:, 0]]

@@ -1,4 +1,4 @@
-"""What users of the lassonet package asked for or hit: a test for each thread of lasso-net/lassonet."""
+"""A test for each thread of lasso-net/lassonet in which users report a problem or request a feature."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from sparselin.results import Status  # noqa: E402
 
 
 def test_66_the_path_stops_at_a_number_of_features():
-    """Asked: stop when a lower limit of selected features is reached, in place of going on to none."""
+    """Request: stop at a lower limit of selected features instead of continuing until none is left."""
     X, y = design()
     path = lassonet_path([8], X, y, loss="squared", k=4, **QUICK)
     assert path.n_selected[-1] <= 4 < path.n_selected[-2]
@@ -31,7 +31,7 @@ def test_66_the_path_stops_at_a_number_of_features():
 
 
 def test_53_thirty_thousand_features_are_finite():
-    """Hit: with 30 000 features the loss grew to 5·10⁸ on the path, and an AssertionError ended it."""
+    """Problem: with 30 000 features the loss grew to 5·10⁸ on the path, and an AssertionError ended it."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((10, 30000)).astype("f")
     seen = []
@@ -50,7 +50,7 @@ def test_53_thirty_thousand_features_are_finite():
 
 
 def test_33_batches():
-    """Asked: support for data loaders, that is training in batches in random order."""
+    """Request: support data loaders, that is, training in batches in random order."""
     X, y = design()
     whole = lassonet_path([8], X, y, loss="squared", k=2, **QUICK)
     path = lassonet_path([8], X, y, loss="squared", k=2, batch_size=17, **QUICK)
@@ -60,7 +60,7 @@ def test_33_batches():
 
 
 class Own(nn.Module):
-    """Layers and activations of a user."""
+    """A network with a user's layers and activations."""
 
     def __init__(self, d, q):
         super().__init__()
@@ -73,7 +73,7 @@ class Own(nn.Module):
 
 
 def test_26_a_network_of_the_user():
-    """Asked: a custom model, with other activations and layers, for a [0, 1] classification."""
+    """Request: a custom model with other activations and layers for a [0, 1] classification."""
     X, y = design()
     with training.seeded(0):
         net = Own(6, 2).double()
@@ -82,7 +82,7 @@ def test_26_a_network_of_the_user():
 
 
 def test_40_another_loss():
-    """Asked: a quantile loss in place of the squared error, whose training did not converge there."""
+    """Request: a quantile loss in place of the squared error; its training did not converge there."""
     X, y = design()
 
     def quantile(output, target):
@@ -95,7 +95,7 @@ def test_40_another_loss():
 
 
 def test_51_a_loss_that_is_no_mean_over_rows_is_refused():
-    """Asked: Cox's partial likelihood with a custom model. It couples rows, and is no mean over them."""
+    """Request: Cox's partial likelihood. It couples rows and is not a mean over them, so it is refused."""
     X, y = design()
 
     def cox(output, target):
@@ -105,7 +105,7 @@ def test_51_a_loss_that_is_no_mean_over_rows_is_refused():
 
 
 def test_71_results_are_numpy_arrays():
-    """Hit: a score of predictions that are on the GPU raised a TypeError. Nothing of a result is a tensor."""
+    """Problem: scoring predictions on the GPU raised a TypeError. Here results contain no tensors."""
     X, y = design()
     path = lassonet_path(
         [8], torch.from_numpy(X), torch.from_numpy(y), loss="squared", keep="states", **QUICK
@@ -115,9 +115,10 @@ def test_71_results_are_numpy_arrays():
 
 
 def test_69_classes_beyond_the_outputs_are_named():
-    """Hit: a device-side assert at random, where a class of the validation rows is missing in a subsample.
+    """Problem: a device-side assert at random, if a class of the validation rows is missing in a subsample.
 
-    A class that only the validation rows have is no error if the network has its output; else it is named.
+    Here a class that only the validation rows have is valid if the network has an output for it; otherwise
+    the error names the class.
     """
     X, y = design()
     label = (y > y.mean()).astype(int)
@@ -130,10 +131,10 @@ def test_69_classes_beyond_the_outputs_are_named():
 
 
 def test_54_56_57_scores_are_of_networks_trained_again_on_the_selected_features():
-    """Asked: one trial or several behind Table 1, and why scores at 50 features are lower when reproduced.
+    """Question: does Table 1 average several trials, and why are reproduced scores at 50 features lower?
 
-    The paper trains a network from scratch on the selected features. The network of the path is shrunk by λ,
-    and worse; both are the same from the same seed.
+    The paper trains a network from scratch on the selected features. The network of the path is shrunk by λ
+    and has a larger error. Both depend on the seed only.
     """
     X, y = design(120)
     train, test = (X[:80], y[:80]), (torch.from_numpy(X[80:]), torch.from_numpy(y[80:]))
@@ -151,9 +152,10 @@ def test_54_56_57_scores_are_of_networks_trained_again_on_the_selected_features(
 
 
 def test_59_63_importances_choose_features():
-    """Asked: what the importances mean, and how to choose features by them.
+    """Question: what do the importances mean, and how can features be chosen by them?
 
-    λ at which a feature leaves for good: those above any λ are the features of its row, to the last leaving.
+    The importance of a feature is the λ at which it leaves for good. So the features with an importance above
+    λ are those that occur in the row of λ or later.
     """
     X, y = design()
     path = lassonet_path([8], X, y, loss="squared", **QUICK)
@@ -167,7 +169,7 @@ def test_59_63_importances_choose_features():
 
 
 def test_7_28_29_groups():
-    """Asked: groups of features selected together; θ_j ∈ ℝᵠ for q outputs; their penalty in objectives."""
+    """Request: groups of features that are selected together, θ_j ∈ ℝᵠ for q outputs, and their penalty."""
     X, y = design()
     target = np.column_stack([y, -y, X[:, 0]])
     groups = [[0, 4], [1, 3], [2, 5]]
@@ -182,11 +184,11 @@ def test_7_28_29_groups():
 
 
 def test_35_at_M_zero_it_is_logistic_regression_with_a_lasso_penalty():
-    """Hit: with M = 0 it did not agree with glmnet on a classification.
+    """Problem: with M = 0 it did not agree with glmnet on a classification.
 
-    The optimality conditions of (1/n)Σ log(1 + e^η) − yη + λ‖β‖₁: c_j = x_jᵀ(y − p)/n is λ·sign(β_j) where
-    β_j ≠ 0, at most λ in magnitude elsewhere, and Σ(y − p) = 0. (lassonet 0.0.21 solves for λ/10: its
-    proximal step leaves out the momentum.)
+    The optimality conditions of (1/n)Σ log(1 + e^η) − yη + λ‖β‖₁ are: c_j = x_jᵀ(y − p)/n is λ·sign(β_j) if
+    β_j ≠ 0, and at most λ in magnitude otherwise; and Σ(y − p) = 0. (lassonet 0.0.21 solves the problem for
+    λ/10, because its proximal step leaves out the momentum.)
     """
     X, y = design(80)
     label = (y > np.median(y)).astype(float)
@@ -210,12 +212,12 @@ def test_35_at_M_zero_it_is_logistic_regression_with_a_lasso_penalty():
 
 
 def logistic(output, target):
-    """log(1 + e^η) − yη of each row."""
+    """Return log(1 + e^η) − yη for each row."""
     return nn.functional.softplus(output[:, 0]) - target * output[:, 0]
 
 
 def test_18_given_lambdas_need_no_start():
-    """Hit: with lambda_seq, the attribute of an automatic start was missing."""
+    """Problem: with lambda_seq, the attribute of an automatic start was missing."""
     X, y = design()
     lams = [1.0, 3.0, 9.0]
     path = lassonet_path([8], X, y, loss="squared", lams=lams, **QUICK)
@@ -226,7 +228,7 @@ def test_18_given_lambdas_need_no_start():
 
 
 def test_25_43_47_without_targets():
-    """Asked: unsupervised selection, and an autoencoder. Of two factors' six copies one each is enough."""
+    """Request: unsupervised selection, and an autoencoder. One copy of each of two factors is enough."""
     rng = np.random.default_rng(0)
     factors = rng.standard_normal((80, 2))
     X = np.repeat(factors, 3, axis=1) * [1, -1, 2, 1, -1, 2] + 0.05 * rng.standard_normal((80, 6))
@@ -236,7 +238,7 @@ def test_25_43_47_without_targets():
 
 
 def test_matrix_completion_beats_the_mean():
-    """Algorithm 5, rank one: the observed entries stay, the missing ones are better than row means."""
+    """For a matrix of rank one observed entries stay, and missing ones are better than row means."""
     rng = np.random.default_rng(0)
     Z = np.outer(rng.standard_normal(60), [1.0, -1.0, 2.0, 0.5, -2.0])
     hidden = np.where(rng.random(Z.shape) < 0.15, np.nan, Z)

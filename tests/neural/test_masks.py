@@ -1,4 +1,4 @@
-"""Masks: their forms against the compiled ones, folded against plain, and the schedule."""
+"""Tests of masks: their forms equal the compiled ones, folded ones equal plain ones; and of schedules."""
 
 import numpy as np
 import pytest

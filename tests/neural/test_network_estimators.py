@@ -1,4 +1,4 @@
-"""The estimators of networks: scikit-learn's conventions, classes, weights, prediction."""
+"""Tests of the network estimators: scikit-learn's conventions, classes, weights, prediction."""
 
 import warnings
 
@@ -49,7 +49,7 @@ def test_check_estimator(estimator, fails):
 def test_network_is_a_function_of_the_numbers_of_features_and_outputs(made):
     X, y = np.random.default_rng(0).standard_normal((12, 4)), np.arange(12) % 2
     refuses(r"lambda d, q.*got Sequential", made(2, network=mlp(4, [3], 2)).fit, X, y, error=TypeError)
-    with pytest.raises(ValueError, match=r"network\(4, 2\) must give 2 outputs.*made \(2, 1\)"):
+    with pytest.raises(ValueError, match=r"network\(4, 2\) must give 2 outputs.*has shape \(2, 1\)"):
         made(2, network=lambda d, q: mlp(d, [3], 1)).fit(X, y)
     refuses(r"network\(4, 2\) must read 4 features", made(2, network=lambda d, q: mlp(5, [3], q)).fit, X, y)
 
@@ -82,7 +82,7 @@ def design(n=60):
 @pytest.mark.parametrize("refit", [True, False])
 @pytest.mark.parametrize("kind", [LassoNetClassifierCV, LassoNetRegressorCV])
 def test_cross_validation_finds_what_matters(kind, refit):
-    """The row of least mean loss, the sparsest of equal ones; or within a standard error of it."""
+    """The row of least mean loss is chosen, or the sparsest row within one standard error of it."""
     X, y = design(120)
     y = np.where(y > 0, "b", "a") if kind is LassoNetClassifierCV else y
     model = kind(cv=3, refit=refit, **QUICK).fit(X, y)
@@ -100,7 +100,7 @@ def test_cross_validation_finds_what_matters(kind, refit):
 
 
 def test_losses_of_cross_validation_are_of_rows_left_out():
-    """Each fold's path by hand: the same λ's, stopped by its training rows."""
+    """The losses equal those of each fold's path, computed by hand with the same λ's."""
     X, y = design()
     model = LassoNetRegressorCV(cv=KFold(3), refit=False, dtype="float64", **QUICK).fit(X, y)
     y = (y - y.mean()) / y.std()
@@ -168,7 +168,7 @@ def test_an_interrupted_fold_ends_the_cross_validation():
 )
 @pytest.mark.parametrize(("factor", "shift"), [(2.0**100, 0), (2.0**-100, 0), (1, 2.0**27)])
 def test_units_of_y_do_not_matter(model, factor, shift):
-    """Also where y, its square or its variation are beyond float32."""
+    """This also holds if y, its square or its variation are beyond float32."""
     X, y = design()
     y = np.round(y * 2**20) / 2**20
     expected = model.fit(X, y).predict(X)
@@ -332,7 +332,7 @@ def test_a_wrong_value_of_any_argument_is_named(kind, options, wrong):
 
 
 @pytest.mark.parametrize(
-    ("kind", "options"), [one for one in OF_EACH_KIND if "Classifier" in one[0].__name__]
+    ("kind", "options"), [case for case in OF_EACH_KIND if "Classifier" in case[0].__name__]
 )
 @pytest.mark.parametrize("label", [0, 3, "a", True])
 def test_one_class_is_refused(kind, options, label):

@@ -1,4 +1,4 @@
-"""`make networks`: what is stored stays, nothing is computed twice, the page has the records' numbers."""
+"""Tests of `make networks`: records are kept, nothing is computed twice, the page has their numbers."""
 
 import dataclasses
 import json
@@ -48,7 +48,7 @@ def toy_pieces(names, scale):
 
 
 def nearest_mean(piece, scale):
-    """Random features, and the share of rows that are nearest to the mean of their own class by them."""
+    """Select random features; the score is the share of rows that are nearest to the mean of their class."""
     CALLS.append(piece.key)
     found = table(piece.data)
     rng = np.random.default_rng([piece.seed, METHODS.index(piece.method)])
@@ -69,7 +69,7 @@ def with_run(monkeypatch, run):
 
 @pytest.fixture(autouse=True)
 def toy(monkeypatch, request):
-    """And no figures but for the tests that look at them: they take a second."""
+    """Install the toy study, without figures unless the test uses `drawn`, because figures take a second."""
     CALLS.clear()
     if "drawn" not in request.fixturenames:
         monkeypatch.setattr(report, "figures", lambda *arguments: ())
@@ -78,11 +78,11 @@ def toy(monkeypatch, request):
 
 @pytest.fixture
 def drawn():
-    """The page has its figures."""
+    """Draw the figures of the page."""
 
 
 def invoke(folder, *arguments, code=0, data=None):
-    """Run the command with the data sets of the folder `data`; it has to end with this code."""
+    """Run the command with the data sets of the folder `data`; check that it exits with this code."""
     line = ["--output", str(folder), "--jobs", "1", *arguments]
     result = CliRunner().invoke(networks, line, env={FOLDER: data, "COLUMNS": "400"})
     assert result.exit_code == code, result.output
@@ -139,7 +139,7 @@ def test_an_interrupt_keeps_what_was_done_and_the_next_run_goes_on(tmp_path, mon
 
 
 def test_an_interrupt_that_a_path_would_take_for_its_end_makes_no_record(monkeypatch):
-    """`lassonet_path` returns what it has at KeyboardInterrupt, an unfinished path."""
+    """`lassonet_path` returns an unfinished path at KeyboardInterrupt."""
 
     def path(piece, scale):
         try:
@@ -241,7 +241,7 @@ def test_records_of_another_scale_are_told_apart_and_kept(tmp_path):
 
 
 def test_a_full_disk_keeps_what_was_stored(tmp_path, monkeypatch):
-    """The sixth line is written in part, and then no more."""
+    """The sixth line is written in part, and nothing after it."""
     written = []
 
     whole = pieces._write
@@ -284,7 +284,7 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch)
 
 
 def test_a_second_run_in_the_folder_says_that_there_is_one(tmp_path, monkeypatch):
-    """Its first record is written when the other one's lines have come since it began."""
+    """The other run has written lines before the first record of this run."""
     whole = Store.add
 
     def late(self, outcome, seconds):
@@ -311,7 +311,7 @@ def test_two_runs_do_not_write_into_one_file(tmp_path):
 
 
 def test_lines_are_read_as_they_were_written(tmp_path):
-    """A failure stays until there is a record, a record for good."""
+    """A failure is kept until there is a record; a record is kept for good."""
     piece = Piece("toy", "digits", "random", 5, 1, "softmax")
     record, failure = nearest_mean(piece, QUICK), Failure(piece, "ValueError: λ")
     path = tmp_path / "records.jsonl"
@@ -399,7 +399,7 @@ def test_ctrl_c_ends_the_processes_at_once(tmp_path):
 
 
 def test_the_figures_of_a_run(tmp_path, drawn):
-    """Accuracy against k, seconds against accuracy, the pixels picked; each with a caption."""
+    """There are three figures with captions: accuracy against k, accuracy against seconds, the pixels."""
     invoke(tmp_path, "--data", "digits", "--seeds", "1")
     names = ("toy-k-network", "toy-seconds", "toy-pixels-digits")
     assert {path.name for path in tmp_path.glob("*.png")} == {f"{name}.png" for name in names}
@@ -476,7 +476,7 @@ def test_the_folder_of_another_report_is_refused(tmp_path):
 
 @pytest.mark.parametrize("name", ["index.html", "results.json", "toy-seconds.png"])
 def test_no_file_of_another_is_overwritten(tmp_path, drawn, name):
-    """And before a piece is computed. (tests/test_reports.py has all ways to be in the way.)"""
+    """The command stops before it computes a piece. (tests/test_reports.py has all kinds of files.)"""
     invoke(tmp_path, *DIGITS, "--methods", "random,group LASSO, λ fixed")
     CALLS.clear()
     (tmp_path / name).write_bytes(b"precious")
@@ -489,7 +489,7 @@ def test_no_file_of_another_is_overwritten(tmp_path, drawn, name):
     "data", [b"hello", b'{"a": 1}', b'{"records": []}', b"\xff", b"\n", b'{"a": 1}\n{"record":']
 )
 def test_a_file_of_another_with_the_name_of_the_records(tmp_path, data):
-    """It has no end of line, as a line that was cut off: its beginning tells."""
+    """A line without an end of line is recognised by its beginning."""
     (tmp_path / "records.jsonl").write_bytes(data)
     assert "is not one that `make networks` wrote" in said(invoke(tmp_path, *DIGITS, code=2))
     assert (tmp_path / "records.jsonl").read_bytes() == data

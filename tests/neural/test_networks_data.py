@@ -1,4 +1,4 @@
-"""Data sets of the papers' tables: their readers on small files, and splits with each leak by itself."""
+"""Tests of the data sets of the papers' tables: readers on small files, and splits with each leak."""
 
 import csv
 import dataclasses
@@ -214,7 +214,7 @@ def made(X, y, groups=None, n_train=None, image=None):
 
 
 def numbered(n=120, per_group=5, classes=3):
-    """Rows whose only feature is their number, 24 groups of 5, the classes in turn; scaled it is number/n."""
+    """Return rows with one feature, their number, in 24 groups of 5, with the classes in turn."""
     rows = np.arange(n)
     return made(rows[:, None], rows // per_group % classes, rows // per_group)
 
@@ -239,8 +239,8 @@ def test_a_split_is_a_partition_drawn_with_the_seed(leaky):
         assert sorted(np.concatenate(found)) == list(range(120))
         for rows, y in zip(found, (sets.y, sets.y_val, sets.y_test), strict=True):
             np.testing.assert_array_equal(y, known.y[rows])
-        for one, same in zip(found, parts(split(known, leaky, seed)), strict=True):
-            np.testing.assert_array_equal(one, same)
+        for rows, same in zip(found, parts(split(known, leaky, seed)), strict=True):
+            np.testing.assert_array_equal(rows, same)
     assert not np.array_equal(found[2], parts(split(known, leaky, 0))[2])
     assert sets.split.X_test is sets.X_test
 
@@ -328,7 +328,7 @@ def test_constant_and_missing_columns_are_zero_and_no_test_row_is_seen(rng):
 
 
 def test_class_means_are_of_what_is_missing_too():
-    """By hand: rows 0 and 2 of class 0 miss the feature, the others of it have 1 and 3."""
+    """Rows 0 and 2 of class 0 lack the feature; the other rows of this class have 1 and 3."""
     X = np.array([[np.nan], [1], [np.nan], [3], [10], [20], [30], [40]])
     known = made(X, [0, 0, 0, 0, 1, 1, 1, 1])
     first = (2 * SENTINEL + 4) / 4

@@ -1,4 +1,4 @@
-"""Downstream learners, and signals in noise, on data that is embedded or made here."""
+"""Tests of downstream learners, and of signals in noise, on embedded or artificial data."""
 
 import dataclasses
 import math
@@ -17,7 +17,7 @@ SMALL = dataclasses.replace(QUICK, image_seeds=1, seeds=1, epochs=0.08)
 
 
 def share_of_xor(margin):
-    """P(ab ≥ margin) of a, b uniform in [−½, ½]: 2∫ (½ − margin/a) da over [2·margin, ½]."""
+    """Return P(ab ≥ margin) for a, b uniform in [−½, ½]: 2∫ (½ − margin/a) da over [2·margin, ½]."""
     return 0.5 - 2 * margin * (1 + (math.log(1 / (4 * margin)) if margin else 0))
 
 
@@ -44,7 +44,7 @@ def test_labels_are_a_function_of_the_true_features(name, shares):
 
 @pytest.mark.parametrize("name", ["RING", "XOR", "RING+XOR"])
 def test_correlations_do_not_see_what_is_said_not_to_be_seen(name):
-    """|corr| ≤ 4/√n of all features, and the square of a true feature of RING is seen."""
+    """All features have |corr| ≤ 4/√n, and the square of a true feature of RING is detected."""
     n = 100_000
     rows = signals.signal(name, 8, 3, n)
     assert np.abs(np.corrcoef(rows.X.T, rows.y)[-1][:-1]).max() < 4 / math.sqrt(n)

@@ -1,4 +1,4 @@
-"""The study without leaks and those of LassoNet's tables, on embedded data."""
+"""Tests of the study without leaks, and of the studies of LassoNet's tables, on embedded data."""
 
 import dataclasses
 
@@ -28,7 +28,7 @@ SLOW = {"mRMR", "random forest", "concrete autoencoder", "concrete autoencoder o
 
 
 def spoiled(whole, rows):
-    """The table with other numbers and classes in these rows."""
+    """Return the table with other numbers and classes in these rows."""
     X, y = whole.X.copy(), whole.y.copy()
     X[rows] = np.random.default_rng(0).normal(1e3, 1e3, X[rows].shape)
     y[rows] = whole.classes - 1 - y[rows]
@@ -37,18 +37,20 @@ def spoiled(whole, rows):
 
 @pytest.fixture(scope="module")
 def cancer():
-    """200 rows and 12 features; 160 rows are to train on and to validate, as if the split were official."""
+    """Return 200 rows and 12 features; an official split has 160 rows for training and validation."""
     whole = table("breast_cancer")
     return dataclasses.replace(whole, X=whole.X[:200, :12], y=whole.y[:200], n_train=160)
 
 
 @pytest.fixture
 def fresh(monkeypatch):
-    """Tuned on the embedded data, with three settings; nothing that is kept is of another test."""
+    """Tune on the embedded data with three settings, and clear all caches before and after the test."""
     monkeypatch.setattr(honest, "TUNED", ("breast_cancer",))
     for method, settings in honest.SETTINGS.items():
         shorter = {"growth": 1.6} if method == "LassoNet" else {}
-        monkeypatch.setitem(honest.SETTINGS, method, tuple({**one, **shorter} for one in settings[::3]))
+        monkeypatch.setitem(
+            honest.SETTINGS, method, tuple({**setting, **shorter} for setting in settings[::3])
+        )
     kept = (protocol.sets_of, protocol.picked, honest._chosen)
     for function in kept:
         function.cache_clear()
@@ -73,7 +75,7 @@ def test_test_rows_change_no_support_and_no_setting(cancer, method, fresh, monke
 
 
 def test_validation_rows_decide_and_select_nothing(cancer, monkeypatch):
-    """With other validation rows another setting wins, each with the picks that it had."""
+    """If the validation rows favour another setting, it wins, with its own features."""
     sets = split(cancer, HONEST, seed=1)
     tried = []
 
@@ -120,7 +122,7 @@ def test_the_fit_reads_test_rows_once_and_only_its_features():
 
 
 def test_the_fit_keeps_its_best_step_and_stops():
-    """Labels at random: the validation loss is least at once, and the training goes on without use."""
+    """For random labels the validation loss is least early, and further training does not help."""
     sets = split(table("digits"), HONEST, seed=1)
     y = np.random.default_rng(0).permutation(sets.y)
     found = honest.fit(sets._replace(y=y), np.arange(64), 1, steps=500, patience=200)
@@ -144,7 +146,7 @@ def test_prefixes_are_the_picks_of_shorter_runs(method):
 
 @pytest.mark.parametrize("method", sorted(PATHS))
 def test_paths_go_down_to_the_smallest_k(method):
-    """A path that ends at k = 24 would order the last ones by their length."""
+    """A path that ended at k = 24 would order the last features by the length of their rows."""
     sets = split(table("digits"), HONEST, seed=1, rows=300)
     options = {
         "LassoNet": {"growth": 1.05, "epochs": (30, 2)},
@@ -191,7 +193,7 @@ def test_tuned_pieces_use_one_setting_for_all_k(fresh, monkeypatch):
 
 
 def test_principal_features_take_one_of_each_cluster():
-    """Four copies of one column, three of another, two of a third; a constant one is near those."""
+    """There are four copies of one column, three of another, two of a third, and a constant column."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 3))[:, [0, 0, 0, 0, 1, 1, 1, 2, 2]] * np.arange(1.0, 10.0)
     first, second, third = lassonet_study.principal_features(np.column_stack([X, np.ones(300)]), 3, 0)
@@ -214,7 +216,7 @@ def test_decoder_takes_the_width_that_validates_best(monkeypatch):
 
 
 def test_the_path_of_the_tables_goes_down_to_the_smallest_k(monkeypatch):
-    """And the validation rows are those of the split; the paths themselves are kept to look at them."""
+    """The validation rows are those of the split."""
     kept = []
 
     def watched(*given, **options):
@@ -249,7 +251,7 @@ def test_lassonet_tables_have_both_learners(monkeypatch):
 
 
 def test_the_split_of_images_is_of_official_test_rows():
-    """70-10-20 of the rows after the official training rows, and 35-5-60 with the share of the code."""
+    """The official test rows are split 70-10-20, or 35-5-60 with the share of the released code."""
     whole = table("digits")
     whole = dataclasses.replace(whole, n_train=797, X=np.column_stack([np.arange(1797), whole.X[:, 1:]]))
     for share, counts in ((0.8, (700, 100, 200)), (0.4, (350, 50, 600))):
@@ -302,7 +304,7 @@ def test_soft_impute_finds_a_matrix_of_low_rank():
 
 
 def test_networks_impute_from_few_columns():
-    """Two columns of rank two have them all, and test entries are not seen."""
+    """Two columns determine a matrix of rank two, and test entries have no effect."""
     given = completion.parts(low_rank(missing=0.0), seed=1)
     scale = dataclasses.replace(TINY, epochs=0.2)
     X = np.where(given.train, given.Z, 0)

@@ -1,4 +1,4 @@
-"""The rows of the ledger on experiments with networks follow the records: made-up ones, and none."""
+"""Tests that the ledger's claims on network experiments follow the records: artificial ones, and none."""
 
 import contextlib
 import dataclasses
@@ -26,7 +26,7 @@ ROWS = ("networks", "pixels", "test_networks_tables", "test_networks_sentences",
 
 @pytest.fixture
 def rows_of(monkeypatch):
-    """Records ↦ the claims of the three files, read from these records."""
+    """Return a function that evaluates the claims of the network files on given records."""
     before = {name: sys.modules.pop(f"proofs_checks.{name}", None) for name in ROWS}
 
     def load(made):
@@ -51,7 +51,9 @@ def rows_of(monkeypatch):
 def _claims(test, module):
     made = getattr(test, "claims", ())
     return (
-        [one for one in made if one.function.__module__ == module.__name__] if isinstance(made, tuple) else []
+        [claim for claim in made if claim.function.__module__ == module.__name__]
+        if isinstance(made, tuple)
+        else []
     )
 
 
@@ -67,8 +69,8 @@ def test_without_records_every_row_of_an_experiment_says_what_makes_them(rows_of
         assert outcome.failure is None, made.id
         if made.verdict is NEEDS_DATA:
             assert any(
-                "python -m proofs_checks.experiments.networks --full --study" in one or "not here" in one
-                for one in outcome.found
+                "python -m proofs_checks.experiments.networks --full --study" in line or "not here" in line
+                for line in outcome.found
             )
     assert {"SA-table-2-mice", "SA-table-10-activity", "LN-table-2-coil20", "ours-anchors-isolet"} <= set(
         rows_of([])
@@ -78,7 +80,7 @@ def test_without_records_every_row_of_an_experiment_says_what_makes_them(rows_of
 WIDE = {"SA-table-2-baselines-isolet", "SA-released-isolet", "SA-table-9-isolet", "SA-table-10-isolet",
         *(f"SA-table-5-baselines-{data}" for data in ("mice", "fashion", "isolet")),
         "LN-table-1-others-mice"}  # fmt: skip
-"""The rows with a figure of which 2 SE are more than .03 even if ours varies as little as in print."""
+"""The claims with a figure whose 2 SE exceed .03 even if our scores vary as little as the printed ones."""
 
 
 @pytest.mark.parametrize(("shift", "expected"), [(0.0, REPRODUCED), (-0.2, NOT_REPRODUCED)])
@@ -104,12 +106,12 @@ def test_few_seeds_or_rows_decide_nothing(rows_of, given, lacking):
 
 def test_sentences_follow_the_records(rows_of):
     good = {id: made.verdict for id, made in rows_of(made_up()).items()}
-    # our records have the means of Tables 2, 9 and 10: on MNIST .956 ± .002 beside Sequential LASSO's
-    # .959 ± .001, and for 64 proteins at once .990 beside .990
+    # our records have the means of Tables 2, 9 and 10: on MNIST .956 ± .002 and Sequential LASSO's
+    # .959 ± .001, and for 64 proteins at once .990 and .990
     assert good["SA-figure-3-again"] is UNDECIDED
     # .958 in print of 216 rows of Mice Protein, .99 of ours
     assert good["SA-section-4.2-baselines-again"] is UNDECIDED
-    # .894 ± .017 of ISOLET beside .920 ± .004
+    # .894 ± .017 on ISOLET, compared with .920 ± .004
     assert good["SA-section-4.2-indistinguishable-again"] is NOT_REPRODUCED
     assert good["SA-B.4-adaptivity-again"] is REPRODUCED
     assert good["SA-B.4-mice-again"] is UNDECIDED
@@ -124,9 +126,9 @@ def test_sentences_follow_the_records(rows_of):
 
 
 def test_pictures_follow_the_supports(rows_of):
-    """Pixels far apart, or in a row; those of Sequential LASSO one to the right, or elsewhere."""
+    """The pixels are far apart or in a row; those of Sequential LASSO are one to the right or elsewhere."""
     apart, row = tuple(range(0, 784, 15))[:50], tuple(range(50))
-    beside, elsewhere = tuple(pixel + 1 for pixel in apart), tuple(range(734, 784))
+    shifted, elsewhere = tuple(pixel + 1 for pixel in apart), tuple(range(734, 784))
     sa, sl = NAMES["SA"], NAMES["SL"]
 
     def verdicts_of(first, second, others, moved_by=56):
@@ -138,7 +140,7 @@ def test_pictures_follow_the_supports(rows_of):
             moved = tuple((pixel + moved_by * piece.seed) % 784 for pixel in first)
             return moved if piece.method == sa else second(moved) if piece.method == sl else others
 
-        made = [dataclasses.replace(one, support=support(one)) for one in made_up()]
+        made = [dataclasses.replace(record, support=support(record)) for record in made_up()]
         found = rows_of(made)
         assert (
             decide(found["SA-B.1-diverse"]).failure
@@ -148,7 +150,7 @@ def test_pictures_follow_the_supports(rows_of):
         return [found[id].verdict for id in ("SA-B.1-diverse", "SA-B.1-sequential-lasso")]
 
     assert verdicts_of(apart, lambda ours: tuple(pixel + 1 for pixel in ours), row) == [REPRODUCED] * 2
-    assert verdicts_of(row, lambda ours: beside, apart) == [NOT_REPRODUCED, REPRODUCED]
+    assert verdicts_of(row, lambda ours: shifted, apart) == [NOT_REPRODUCED, REPRODUCED]
     assert verdicts_of(apart, lambda ours: elsewhere, row)[1] is UNDECIDED
     assert verdicts_of(row, lambda ours: elsewhere, row, moved_by=0) == [UNDECIDED, NOT_REPRODUCED]
 
@@ -193,7 +195,7 @@ def test_a_stored_verdict_that_the_records_do_not_support_is_refused(rows_of):
 
 @pytest.fixture
 def studies():
-    """All studies by name."""
+    """Return all studies by name."""
     found = pytest.importorskip("proofs_checks.experiments.networks.studies").STUDIES
     if "paper" not in found:
         pytest.skip("no studies are registered")
@@ -201,7 +203,7 @@ def studies():
 
 
 def test_each_figure_and_sentence_has_the_pieces_that_compute_it(rows_of, studies):
-    """But those of data that are not here, and of the one study that is not."""
+    """The exceptions are data sets that are not available, and one study that does not exist."""
     rows_of([])
     here = sys.modules["proofs_checks.networks"].HERE
     keys, known = set(), set()
@@ -210,20 +212,24 @@ def test_each_figure_and_sentence_has_the_pieces_that_compute_it(rows_of, studie
             there = [data for data in here if data in study.data]
             keys |= {(p.study, p.data, p.method, p.k, p.setting) for p in study.pieces(there, FULL)}
             known.add(study.name)
-    figures = [one.address for table in TABLES.values() for data in here for one in table(data)]
-    assert [one for one in figures if one[0] in known and one[:5] not in keys] == []
+    figures = [address.address for table in TABLES.values() for data in here for address in table(data)]
+    assert [address for address in figures if address[0] in known and address[:5] not in keys] == []
     cases = [case for name in ROWS for value in vars(sys.modules[f"proofs_checks.{name}"]).values()
              for case in _cases(value) if not isinstance(case, type)]  # fmt: skip
     asked = {address for case in cases if case.data in here for address in case.addresses}
     assert len(asked) > 100
-    assert [one for one in sorted(asked) if one[0] in known and one[:5] not in keys] == []
+    assert [address for address in sorted(asked) if address[0] in known and address[:5] not in keys] == []
 
 
 def _cases(value):
-    """The cases in a member of a module."""
+    """Return the cases in a member of a module."""
     if isinstance(value, dict):
         value = list(value.values())
-    return [one for one in (value if isinstance(value, list) else [value]) if hasattr(one, "comparisons")]
+    return [
+        sentence
+        for sentence in (value if isinstance(value, list) else [value])
+        if hasattr(sentence, "comparisons")
+    ]
 
 
 def test_each_row_turns_red_when_its_function_lies(rows_of, monkeypatch):
@@ -257,7 +263,7 @@ def test_of_a_run_the_last_full_record_of_each_piece_is_kept(full_of):
 
 
 def test_records_are_stored_in_the_order_of_a_run(full_of, studies):
-    """Methods as METHODS has them, not by the alphabet or as they came; at the end what no run has."""
+    """Methods have the order of METHODS; pieces that no run has come last."""
     pieces = [
         Piece(study, data, method, 50, 1)
         for study, data, method in [
@@ -270,4 +276,4 @@ def test_records_are_stored_in_the_order_of_a_run(full_of, studies):
     ]
     made = [Record(piece, {"network": 0.5}, (), {}, 1) for piece in pieces]
     in_order = sys.modules[full_of.__module__].in_order
-    assert [one.piece for one in in_order(made[::-1])] == pieces
+    assert [record.piece for record in in_order(made[::-1])] == pieces

@@ -1,4 +1,4 @@
-"""The page of `make networks` has the numbers of the records; its tables, figures and paired tests."""
+"""Tests of the page of `make networks`: its numbers, tables, figures and paired tests."""
 
 import dataclasses
 import html
@@ -20,21 +20,21 @@ from proofs_checks.experiments.networks.verdicts import Summary
 
 
 def summary(method, k=5, setting="", *values, study="s", learner="network", n=9, **seconds):
-    """Of the scores of seeds 1, 2, … on digits; by default one of 0.5."""
+    """Return a summary of the scores of seeds 1, 2, … on digits; by default a single score 0.5."""
     scores = dict(enumerate(values or (0.5,), 1))
     return Summary(study, "digits", method, k, setting, learner, scores, seconds, (n, n))
 
 
 def plain(summaries):
-    """Rows that are compared with nothing."""
-    return [Row(one, None, None, None) for one in summaries]
+    """Return rows without a comparison."""
+    return [Row(summary, None, None, None) for summary in summaries]
 
 
 PRINTED = Scale(rows=None)
 
 
 def stored_accuracies(folder, scale=PRINTED):
-    """Of Mice Protein, where Table 2 has .993 ± .008 for Sequential Attention and .981 ± .005 for LLY."""
+    """Store records of Mice Protein; Table 2 has .993 ± .008 for Sequential Attention, .981 ± .005 for LLY."""
     store = Store(folder / "records.jsonl", scale)
     found = {
         ("Sequential Attention", 50): [0.990, 0.980, 1.000, 0.985, 0.995],
@@ -53,13 +53,13 @@ def stored_accuracies(folder, scale=PRINTED):
 
 
 def texts(page, tag):
-    """Of each <tag> … </tag>: its text, blanks reduced."""
+    """Return the text of each <tag> … </tag>, with single blanks."""
     found = re.findall(f"<{tag}(?: [^>]*)?>(.*?)</{tag}>", page, re.S)
-    return [" ".join(html.unescape(re.sub("<[^>]*>", " ", one)).split()) for one in found]
+    return [" ".join(html.unescape(re.sub("<[^>]*>", " ", text)).split()) for text in found]
 
 
 def table_after(page, words):
-    """The rows of the first table after these words, as lists of cells."""
+    """Return the rows of the first table after these words, as lists of cells."""
     part = page[page.index(words) :]
     body = part[: part.index("</table>")]
     rows = re.findall("<tr[ >].*?</tr>", body, re.S)
@@ -110,7 +110,7 @@ def test_the_long_table_has_seeds_rows_seconds_and_the_paired_test(tmp_path):
     assert own["tolerance"] == "0.0101"
     assert by_method["Sequential Attention", "5"]["note"] == "prefix of 50"
     stored = json.loads((tmp_path / "results.json").read_text("utf-8"))["rows"]
-    (row,) = (one for one in stored if one["method"] == "random")
+    (row,) = (row for row in stored if row["method"] == "random")
     assert row["values"] == {"1": 0.991, "2": 0.979, "3": 1.0, "4": 0.984, "5": 0.994}
     assert row["test"]["p"] == 0.625
 
@@ -131,7 +131,7 @@ def test_with_a_share_of_the_epochs_nothing_is_met_or_missed(tmp_path):
 
 
 def test_other_rows_are_no_pairs():
-    """A setting that draws other rows is compared with none but its own."""
+    """A setting with other training rows is compared only with settings that have the same rows."""
     made = [
         Record(Piece("switches", "mice", method, 50, seed, setting), {"network": 0.5}, (1,), {}, 9)
         for method, setting in [("SA", "as released"), ("SA", "all"), ("SA", "Adam"), ("OMP", "all")]
@@ -146,7 +146,7 @@ def test_other_rows_are_no_pairs():
 
 
 def test_data_sets_stand_in_the_order_of_the_papers(tmp_path):
-    """Also where a study has them in another one."""
+    """The order of the study does not matter."""
     kept = Store(tmp_path / "records.jsonl", FULL)
     for data in ("coil20", "mnist", "mice"):
         kept.add(Record(Piece("toy", data, "random", 5, 1), {"network": 0.5}, (), {}, 9), 1.0)
@@ -158,15 +158,17 @@ def test_data_sets_stand_in_the_order_of_the_papers(tmp_path):
 
 
 def best(matrix):
-    """The cells in bold, as pairs of a row and a column."""
+    """Return the cells in bold, as pairs of a row and a column."""
     return [
         (name, i) for name, cells in matrix["rows"] for i, cell in enumerate(cells) if cell and cell["best"]
     ]
 
 
 def test_numbers_that_several_methods_have_as_settings_go_across():
-    """And of an error the least is the best; what took all features is last, and never the best, nor is what
-    nothing competes with."""
+    """For an error the least is the best. A method that uses all features comes last and is never the best.
+
+    A method without competitors is not the best either.
+    """
     scores = {
         ("all features", 64, ""): 0.9,
         ("a", 2, "p=8"): 0.7,
@@ -211,21 +213,21 @@ def test_pixels_have_the_share_of_the_seeds():
 
 
 def test_a_line_against_k_joins_what_was_trained_on_as_many_rows():
-    """Sequential Attention as released has all rows at the largest k, and the others fewer."""
+    """The released Sequential Attention has all rows at the largest k, and fewer at other k."""
     of = [("a", 50, 900), ("a", 25, 100), ("a", 5, 100), ("b", 50, 100), ("b", 5, 100)]
     ((_, _, drawn),) = figures("paper", plain([summary(name, k, "", 0.01 * k, n=n) for name, k, n in of]), [])
     assert [line.get_xdata().tolist() for line in drawn.axes[0].lines[:2]] == [[5, 25], [5, 50]]
 
 
 def seconds_shown(made):
-    """{method: (seconds, score)} of the figure of seconds, and its caption."""
+    """Return {method: (seconds, score)} of the figure of seconds, and its caption."""
     found = {name: (words, drawn) for name, words, drawn in figures("s", plain(made), [])}
     words, drawn = found["seconds"]
     return {x.get_label(): (x.get_xdata()[0], x.get_ydata()[0]) for x in drawn.axes[0].lines}, words
 
 
 def test_seconds_are_shown_where_they_were_taken():
-    """Two of three methods have a run for all k, which has its seconds at k = 50: k = 60 would show zeros."""
+    """Two of three methods have one run for all k, with its seconds at k = 50 and zeros at k = 60."""
     of = ("a", {50: 7.0, 60: 0.0}), ("b", {50: 3.0, 60: 0.0}), ("c", {50: 1.0, 60: 2.0})
     shown, words = seconds_shown(
         [summary(name, k, "", k / 100, selecting=taken) for name, at in of for k, taken in at.items()]
@@ -286,7 +288,7 @@ def test_marks_of_seconds_are_told_apart():
 
 
 def test_marks_of_seconds_have_bars_of_one_standard_deviation():
-    """Of scores 0.5 ∓ 0.1 it is √0.02; of one seed there is none."""
+    """The deviation of the scores 0.5 ∓ 0.1 is √0.02; a single seed has no bar."""
     made = [summary("a", 5, "", 0.4, 0.6, selecting=1.0), summary("b", selecting=1.0)]
     (panel,) = pictures.study_times(made)
     ends = [[float(y) for _, y in bar.get_segments()[0]] for bar in panel.collections]

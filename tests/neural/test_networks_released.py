@@ -1,4 +1,4 @@
-"""Sequential Attention as released: its network and optimisers, its baselines, and the studies on it."""
+"""Tests of Sequential Attention as released: network, optimisers, baselines, and its studies."""
 
 import dataclasses
 import math
@@ -56,7 +56,7 @@ def test_batch_normalisation_is_keras():
 
 
 def keras(name, settings):
-    """(step number from 1, gradient, state) ↦ the change of a weight, as Keras has it."""
+    """Return Keras's function (step number from 1, gradient, state) ↦ change of a weight."""
 
     def rmsprop(t, g, state):
         v = state["v"] = 0.9 * state.get("v", 0.0) + 0.1 * g**2
@@ -73,7 +73,7 @@ def keras(name, settings):
 
 @pytest.mark.parametrize("name", ["rmsprop", "rmsprop 2.10", "adam"])
 def test_optimisers_are_keras(name):
-    """Gradients from 10⁻⁸, where ε matters, to 1."""
+    """The gradients range from 10⁻⁸, where ε matters, to 1."""
     settings = Settings(1, 1, 1, 0.1, 0.5, 10)
     g = 10.0 ** torch.arange(-8, 1, dtype=torch.float64)
     w = nn.Parameter(torch.zeros(9, dtype=torch.float64))
@@ -130,7 +130,7 @@ def test_weights_begin_as_those_of_the_layer_for_all_features():
 
 
 def test_what_is_off_the_picks_has_no_effect():
-    """The network of all d features with x∘1_S after the normalisation, and that of S: outputs, gradients."""
+    """The network on all d features with x∘1_S has the outputs and gradients of the network on S."""
     X, S = torch.rand(30, 6), [4, 1]
     with seeded(0):
         small, large = released.perceptron(2, 6, 3), released.perceptron(6, 6, 3)
@@ -148,7 +148,7 @@ def test_what_is_off_the_picks_has_no_effect():
 
 
 def quadrants(n=400, d=8, seed=0):
-    """Classes by the signs of features 6 and 3."""
+    """Return data whose classes are the quadrants of features 6 and 3."""
     rng = np.random.default_rng(seed)
     X = rng.random((n, d)).astype(np.float32)
     y = (2 * (X[:, 6] > 0.5) + (X[:, 3] > 0.5)).astype(np.intp)
@@ -175,7 +175,7 @@ def test_the_features_that_matter_are_picked_but_for_the_first(switches, form):
 
 
 def test_omp_as_released_ranks_by_random_weights_and_mended_by_those_of_the_picks():
-    """58 of 60 features mean nothing."""
+    """In the data 58 of 60 features are noise."""
     sets = quadrants(n=120, d=60)
 
     def found(**switches):
@@ -208,7 +208,7 @@ def test_gradients_that_rank_are_those_of_the_network_with_and_without_its_other
 
 
 def test_a_feature_that_is_0_is_not_picked_first():
-    """With W = 0 for S = ∅ all gradients are 0, and blank pixels would be picked by their number."""
+    """If W were 0 for S = ∅, all gradients would be 0, and blank pixels would be selected first."""
     sets = quadrants()
     sets.X[:, :3] = 0
     for normalised in (True, False):
@@ -232,7 +232,7 @@ def test_omp_reads_rows_as_they_are_without_the_normalisation(monkeypatch):
 
 
 def test_a_phase_of_omp_begins_with_its_pick(monkeypatch):
-    """ceil(t·k/T) features in step t = 0, 1, …, T − 1, and gradients of the batch before."""
+    """Step t = 0, 1, …, T − 1 has ceil(t·k/T) features; the gradients are those of the batch before."""
     seen, asked = [], []
     monkeypatch.setattr(
         released, "backward", lambda network, rows, *rest: seen.append((rows, int(network[1]._mask.sum())))
@@ -286,7 +286,7 @@ def test_too_few_picks_are_filled_with_the_lowest_numbers():
 
 
 def test_the_steps_of_adam_are_those_of_the_settings():
-    """With steps of 10⁻²⁰ all features keep the same attention: the lowest numbers are picked."""
+    """In steps of 10⁻²⁰ all features keep the same attention, so the lowest numbers are selected."""
     slow = dataclasses.replace(SMALL, learning_rate=1e-20)
     assert reference_attention(quadrants(), 3, 0, settings=slow, switches=MENDED) == [0, 1, 2]
 
@@ -358,7 +358,7 @@ def test_differences_are_those_that_a_data_set_has():
     assert "scaled by training rows" not in attention_study.differences("digits")
     on_training_rows = dataclasses.replace(PAPER, scale_on_all=False)
     for first, second in zip(
-        *(split(table("digits"), one, 1) for one in (PAPER, on_training_rows)), strict=True
+        *(split(table("digits"), protocol, 1) for protocol in (PAPER, on_training_rows)), strict=True
     ):
         assert np.array_equal(first, second)
 

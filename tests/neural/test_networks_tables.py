@@ -1,4 +1,4 @@
-"""docs/networks-tables.md is made of the records: each figure, each mean, and what is compared with what."""
+"""Tests that docs/networks-tables.md follows the records: figures, means, and comparisons."""
 
 import dataclasses
 import importlib
@@ -35,20 +35,20 @@ def test_the_page_has_every_figure_and_every_mean():
     assert all(("| 2 SE |" in part) != bool(re.search("Table 6|three learners", part)) for part in parts)
     assert "### paper\n" in means
     heads, _, *counted = [line.strip("| ").split(" | ") for line in head.splitlines() if line.startswith("|")]
-    judged = [one for one in judged_all(made) if one.printed.data != "activity"]
+    judged = [figure for figure in judged_all(made) if figure.printed.data != "activity"]
     assert sum(int(numbers[1]) for numbers in counted) == len(judged)
-    for one in EXPERIMENTAL:
-        number = sum(figure.verdict is one for figure in judged)
-        assert sum(int(numbers[heads.index(one.value)]) for numbers in counted) == number
-        assert sum(line.endswith(f"| {one.value} |") for line in lines) == number
-    assert sum(one.verdict is UNDECIDED for one in judged) > 5
+    for verdict in EXPERIMENTAL:
+        number = sum(figure.verdict is verdict for figure in judged)
+        assert sum(int(numbers[heads.index(verdict.value)]) for numbers in counted) == number
+        assert sum(line.endswith(f"| {verdict.value} |") for line in lines) == number
+    assert sum(figure.verdict is UNDECIDED for figure in judged) > 5
 
 
 @pytest.mark.parametrize(
     ("scores", "mark"), [((0.727,) * 5, "?"), ((0.7,) * 5, "?"), ((0.92,) * 5, "✗"), ((0.893,) * 5, "✓")]
 )
 def test_each_verdict_has_its_mark(scores, mark):
-    """In print OMP has .727 ± .026 on ISOLET, the concrete autoencoder .893 ± .011."""
+    """The printed figures on ISOLET are .727 ± .026 for OMP, .893 ± .011 for the concrete autoencoder."""
     method = "concrete autoencoder" if mark == "✓" else "OMP"
     spread_out = 0.06 if scores[0] == 0.727 else 0.0
     made = [
@@ -63,7 +63,7 @@ def test_each_verdict_has_its_mark(scores, mark):
 
 
 def _scores(*those):
-    """Three records each of a study on Mice Protein: method, setting, score, training rows."""
+    """Return three records on Mice Protein for each (method, setting, score, training rows)."""
     return [
         Record(Piece("paper", "mice", method, 50, seed, setting), {"network": score}, (), {"selecting": 2}, n)
         for method, setting, score, n in those for seed in (1, 2, 3)
@@ -84,7 +84,7 @@ def test_means_have_a_row_for_each_method_and_setting_and_the_best_in_bold():
 
 
 def test_methods_are_compared_on_as_many_rows():
-    """A baseline, and Sequential Attention as released with more rows, and as ours."""
+    """A baseline is compared with our Sequential Attention, not with the released one on more rows."""
 
     def compared(*those):
         (found,) = (row for row in rows(_scores(*those), ()) if row.ours.method == "random")
@@ -96,12 +96,12 @@ def test_methods_are_compared_on_as_many_rows():
 
 
 def test_settings_of_one_method_are_compared_with_the_first():
-    """As released with each thing mended, and the plain one with ours."""
+    """Settings with a corrected defect are compared with the released one, and ours with the plain one."""
 
     def compared(study, *settings):
         made = [
-            dataclasses.replace(one, piece=dataclasses.replace(one.piece, study=study))
-            for one in _scores(
+            dataclasses.replace(record, piece=dataclasses.replace(record.piece, study=study))
+            for record in _scores(
                 *(("Sequential Attention", s, 0.5 + i / 8, 500) for i, s in enumerate(settings))
             )
         ]
@@ -127,24 +127,24 @@ def test_the_site_has_the_tables_of_the_stored_records_after_the_words_of_the_pa
 
 
 def test_the_leads_over_linear_omp_that_the_page_has_are_those_of_the_records():
-    """A cell is "number ahead: method +lead; …", the largest first, bold beyond two standard errors."""
+    """A cell is "number ahead: method +lead; …", largest first; leads beyond two standard errors are bold."""
     text = PAGE.read_text(encoding="utf-8")
     found = {
-        (one.data, one.k, one.method): one
-        for one in summary(stored(RECORDS))
-        if one.study == "honest" and one.learner == "network" and one.method != "all features"
+        (row.data, row.k, row.method): row
+        for row in summary(stored(RECORDS))
+        if row.study == "honest" and row.learner == "network" and row.method != "all features"
     }
     table = text.split("| features |")[1].split("\n\n")[0].splitlines()[2:]
     assert [int(line.split("|")[1]) for line in table] == [50, 25, 10, 5]
     for line in table:
         k, *cells = (cell.strip() for cell in line.strip("|").split("|"))
         for data, cell in zip(("mnist", "fashion", "isolet", "coil20"), cells, strict=True):
-            of = [one for address, one in found.items() if address[:2] == (data, int(k))]
+            of = [row for address, row in found.items() if address[:2] == (data, int(k))]
             omp = found[data, int(k), "linear OMP"]
-            ahead = sorted((one for one in of if one.mean > omp.mean), key=lambda one: -one.mean)
+            ahead = sorted((row for row in of if row.mean > omp.mean), key=lambda row: -row.mean)
             number, _, leads = cell.partition(": ")
             assert (len(of), int(number)) == (17, len(ahead))
-            for one, words in zip(ahead, filter(None, leads.split("; ")), strict=False):
-                lead = one.mean - omp.mean
-                bold = "**" * (lead > 2 * math.hypot(one.error, omp.error))
-                assert words == f"{bold}{one.method} +{lead:.3f}{bold}".replace("+0", "+")
+            for row, words in zip(ahead, filter(None, leads.split("; ")), strict=False):
+                lead = row.mean - omp.mean
+                bold = "**" * (lead > 2 * math.hypot(row.error, omp.error))
+                assert words == f"{bold}{row.method} +{lead:.3f}{bold}".replace("+0", "+")

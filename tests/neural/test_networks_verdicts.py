@@ -1,4 +1,4 @@
-"""Printed figures beside records: means over seeds, the paired test, verdicts."""
+"""Tests that compare printed figures with records: means over seeds, the paired test, verdicts."""
 
 import itertools
 import json
@@ -40,14 +40,14 @@ ROOT = Path(__file__).parents[2]
 
 
 def of(*values, rows=(756, 756), **fields):
-    """A summary of these values, seeds 1, 2, …"""
+    """Return a summary of these values for seeds 1, 2, …"""
     address = {"study": "paper", "data": "mice", "method": "Sequential Attention", "k": 50, "setting": ""}
     given = address | {"learner": "network"} | fields
     return Summary(**given, values=dict(enumerate(values, 1)), seconds={}, rows=rows)
 
 
 def figure(mean=0.993, std=0.008, n_test=216, runs=5, within=None):
-    """Table 2, Mice Protein, or another."""
+    """Return a printed figure; by default that of Mice Protein in Table 2."""
     return Printed("t", "paper", "mice", "SA", 50, "", "network", mean, std, 756, n_test, runs, within)
 
 
@@ -56,11 +56,13 @@ def figure(mean=0.993, std=0.008, n_test=216, runs=5, within=None):
 
 def test_figures_are_those_of_the_tables_and_no_two_have_one_address():
     for name, table in TABLES.items():
-        addresses = [one.address for data in TITLES for one in table(data)]
+        addresses = [figure.address for data in TITLES for figure in table(data)]
         assert len(addresses) == len(set(addresses)) > 0, name
-        assert all(one.table == name for data in TITLES for one in table(data))
+        assert all(figure.table == name for data in TITLES for figure in table(data))
     for data, title in TITLES.items():
-        found = [(round(1000 * one.mean), round(1000 * one.std)) for one in TABLES["SA-table-2"](data)]
+        found = [
+            (round(1000 * figure.mean), round(1000 * figure.std)) for figure in TABLES["SA-table-2"](data)
+        ]
         assert found == list(TABLE_2[title])
 
 
@@ -72,7 +74,7 @@ def test_rows_of_the_released_protocol(data, rows):
 
 
 def test_nothing_here_needs_torch():
-    """Of a fresh interpreter, where its import fails."""
+    """The modules are imported by a fresh interpreter in which the import of torch fails."""
     names = ["proofs_checks.experiments.networks.verdicts", "proofs_checks.test_networks_tables"]
     code = f"import sys; sys.modules['torch'] = None; import {', '.join(names)}"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
@@ -82,11 +84,13 @@ def test_nothing_here_needs_torch():
 
 
 def records(values, study="paper", **scores):
-    piece = [Piece(study, "mice", "random", 50, seed) for seed in range(1, 1 + len(values))]
     return [
-        Record(one, {"network": x} | scores, (1,), {"selecting": float(one.seed)}, 700 + one.seed, "of 50")
-        for one, x in zip(piece, values, strict=True)
-    ]
+        Record(
+            Piece(study, "mice", "random", 50, seed), {"network": x} | scores, (1,),
+            {"selecting": float(seed)}, 700 + seed, "of 50",
+        )
+        for seed, x in enumerate(values, 1)
+    ]  # fmt: skip
 
 
 def test_a_summary_is_mean_and_deviation_over_seeds():
@@ -107,15 +111,15 @@ def test_of_one_seed_there_is_no_deviation():
 
 def test_learners_studies_and_times_are_rows_of_their_own_in_their_order():
     made = [*records((0.9, 0.8), SVC=0.5), *records((0.7,), "honest")]
-    found = [(one.study, one.learner, len(one.values)) for one in summary(made)]
+    found = [(row.study, row.learner, len(row.values)) for row in summary(made)]
     assert found == [("paper", "network", 2), ("paper", "SVC", 2), ("honest", "network", 1)]
-    assert [one.mean for one in summary(made, times=True)] == [1.5, 1.0]
+    assert [row.mean for row in summary(made, times=True)] == [1.5, 1.0]
 
 
 def test_a_score_that_one_seed_lacks_is_of_the_others():
     made = records((0.9, 0.8))
     made[0].scores["SVC"] = 0.5
-    assert [dict(one.values) for one in summary(made)] == [{1: 0.9, 2: 0.8}, {1: 0.5}]
+    assert [dict(row.values) for row in summary(made)] == [{1: 0.9, 2: 0.8}, {1: 0.5}]
 
 
 def test_records_that_are_no_summary():
@@ -127,10 +131,10 @@ def test_records_that_are_no_summary():
 
 
 def by_enumeration(delta):
-    """The share of signs with at least the observed sum, in integers."""
+    """Return the share of signs whose sum is at least the observed one, computed in integers."""
     sums = [abs(sum(a * b for a, b in zip(signs, delta, strict=True)))
             for signs in itertools.product((-1, 1), repeat=len(delta))]  # fmt: skip
-    return sum(one >= abs(sum(delta)) for one in sums) / len(sums)
+    return sum(total >= abs(sum(delta)) for total in sums) / len(sums)
 
 
 def test_p_is_the_share_of_signs_ties_and_zeros_too(rng):
@@ -160,7 +164,7 @@ def test_only_common_seeds_are_compared():
 
 
 def around(mean, error):
-    """Two values with this mean and standard error."""
+    """Return two values with this mean and standard error."""
     return mean - error, mean + error
 
 
@@ -207,7 +211,7 @@ def test_a_figure_whose_error_is_large_is_undecided_and_not_met(error, expected)
 
 
 def test_sentences_on_two_means():
-    """In standard errors of .01, and of .02, of which two are more than .03."""
+    """The standard errors are .01 and .02; twice the second exceeds .03."""
     at = (-3.1, -2.9, -2.1, -1.9, 1.9, 2.1)
     no, maybe, yes = NOT_REPRODUCED, UNDECIDED, REPRODUCED
 
@@ -225,7 +229,7 @@ def test_sentences_on_two_means():
 
 
 def test_rates_of_false_verdicts_that_the_docstring_has():
-    """|D| > 3 SE of equal means: simulated, of as many runs and as unequal spreads as are named."""
+    """Simulate the probability of |D| > 3 SE for equal means, with the runs and spreads named there."""
     rng = np.random.default_rng(0)
 
     def rate(m, n, ratio=1.0, draws=200_000):
@@ -239,7 +243,7 @@ def test_rates_of_false_verdicts_that_the_docstring_has():
         r"(\S+) % for three and three, and (\S+) % at most",
         text,
     )
-    least, _, three, _ = expected = [float(one) for one in named.groups()]
+    least, _, three, _ = expected = [float(percent) for percent in named.groups()]
     found = rate(5, 5), rate(5, 3), rate(3, 3), rate(5, 3, 1000.0)
     assert found == pytest.approx(expected, abs=0.2)
     for number, word in ((5, "five"), (7, "seven"), (16, "16"), (24, "24")):
@@ -273,7 +277,7 @@ def test_percents_are_no_shares():
 
 
 def test_times_are_compared_as_ratios():
-    """Printed: twice the time of the other."""
+    """The printed time is twice that of the other method."""
     printed = figure(100.0, 1.0), figure(50.0, 1.0)
     for seconds, expected in (
         (1.01, REPRODUCED),
@@ -303,7 +307,7 @@ def test_records_are_read_back(tmp_path):
     made = records((0.9, 0.8))
     file = tmp_path / "records.jsonl"
     assert stored(file) == ()
-    file.write_text("".join(json.dumps(one.as_json()) + "\n" for one in made), encoding="utf-8")
+    file.write_text("".join(json.dumps(record.as_json()) + "\n" for record in made), encoding="utf-8")
     assert list(stored(file)) == made
     file.write_text(file.read_text() + '{"piece": 3}\n', encoding="utf-8")
     refuses(r"records.jsonl, line 3, must be a record", stored, file)

@@ -1,4 +1,4 @@
-"""When Sequential Attention picks: its schedule, with each defect of the released code by itself."""
+"""Tests of the schedule of Sequential Attention, with each defect of the released code separately."""
 
 import math
 from fractions import Fraction
@@ -16,7 +16,7 @@ DEFECTS = {"first_at_random": True, "last_wasted": True, "counts_features": True
 
 
 def by_steps(k, m, steps):
-    """(steps before it, features) of each pick, by the rule of the released code, step by step."""
+    """Return (steps before it, features) of each selection, by the rule of the released code."""
     phases, picks, selected = k // m, [], 0
     for step in range(steps):
         index = min(

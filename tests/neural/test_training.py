@@ -1,4 +1,4 @@
-"""Losses by rows, batches, seeds, and networks that begin with a linear layer."""
+"""Tests of losses, batches, seeds, and networks that begin with a linear layer."""
 
 import itertools
 
@@ -32,7 +32,7 @@ def test_targets_of_a_pytorch_loss_are_not_broadcast_against_a_column_of_outputs
     output, target = torch.randn(6, 1), torch.rand(6)
     by_rows = training.as_loss(loss)
     assert torch.equal(by_rows(output, target), by_rows(output, target[:, None]))
-    with pytest.raises(ValueError, match=r"\(6, 6\) of outputs \(6, 1\) and targets \(6,\)"):
+    with pytest.raises(ValueError, match=r"\(6, 6\) for outputs \(6, 1\) and targets \(6,\)"):
         training.as_loss(lambda output, target: (output - target) ** 2)(output, target)
 
 
@@ -68,7 +68,7 @@ def test_a_last_row_alone_joins_the_batch_before_it_and_no_other_cut_changes(n, 
 
 def test_a_batch_that_cannot_be_normalised_is_named():
     normalised = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
-    with pytest.raises(ValueError, match=r"at least 2 rows, .* batch normalisation; got 1\. Pass batch_size"):
+    with pytest.raises(ValueError, match=r"at least 2 rows, .* batch normalisation; got 1\. Pass a"):
         training.forward(normalised, torch.ones(1, 2))
     assert training.forward(normalised, torch.ones(2, 2)).shape == (2, 3)
 
