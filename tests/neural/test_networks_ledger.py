@@ -203,7 +203,7 @@ def studies():
 
 
 def test_each_figure_and_sentence_has_the_pieces_that_compute_it(rows_of, studies):
-    """The exceptions are data sets that are not available, and one study that does not exist."""
+    """Data sets and studies that are not available here are left out."""
     rows_of([])
     here = sys.modules["proofs_checks.networks"].HERE
     keys, known = set(), set()
