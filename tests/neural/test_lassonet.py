@@ -346,7 +346,7 @@ def test_a_loss_that_is_not_finite_keeps_the_path_so_far():
         ({"k": 7}, ValueError, "k must be"),
         ({"M": -1.0}, ValueError, "M must be"),
         ({"M": np.inf}, ValueError, "M must be"),
-        ({"groups": [[0, 1], [1, 2, 3, 4, 5]]}, ValueError, r"in several: \[1\]"),
+        ({"groups": [[0, 1], [1, 2, 3, 4, 5]]}, ValueError, r"in several groups: \[1\]"),
         ({"groups": [[0, 1]]}, ValueError, r"in no group: \[2, 3, 4, 5\]"),
         ({"groups": [[0, 9]]}, ValueError, r"0\.\.5"),
         ({"growth": 1.0}, ValueError, "growth"),
@@ -392,7 +392,7 @@ def test_networks_that_are_no_networks_of_these_columns_are_named():
     with pytest.raises(TypeError, match=r"hidden widths, such as \[32\].*got 8"):
         lassonet_path(8, X, y, loss="cross_entropy")
     refuses("network must read the 4 columns of X", lassonet_path, mlp(3, [5], 2), X, y, loss="cross_entropy")
-    with pytest.raises(TypeError, match=r"y must be numeric.*encode classes"):
+    with pytest.raises(TypeError, match=r"y must be numeric.*Encode classes"):
         lassonet_path([8], X, np.where(y, "a", "b"), loss="cross_entropy")
 
 
