@@ -65,7 +65,7 @@ class PathTraining:
         """Copy the columns of X that the reduced network reads."""
         self.pending: Tensor | None = None
         self.active = self._active_columns(self.rows)
-        self.judge = self.active if self.validation is None else self._active_columns(self.validation)
+        self.judged_rows = self.active if self.validation is None else self._active_columns(self.validation)
 
     def _active_columns(self, rows: Rows) -> Rows:
         """Return the rows restricted to the features of the reduced network."""
@@ -81,7 +81,7 @@ class PathTraining:
         self.reduced.restrict(rows)
         self.pending = None
         self.active = self.active.columns(rows)
-        self.judge = self.active if self.validation is None else self.judge.columns(rows)
+        self.judged_rows = self.active if self.validation is None else self.judged_rows.columns(rows)
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Restore the network of a snapshot."""
@@ -105,7 +105,7 @@ class PathTraining:
             self.pending = self.active.mean(self.loss, self.reduced.outputs(self.active.X))
             value = self.pending.item()
         else:
-            value = self.mean_loss(self.judge if self.decides else self.active)
+            value = self.mean_loss(self.judged_rows if self.decides else self.active)
         check_finite_loss(value, self.where)
         return float(value) + self.penalty(lam)
 
@@ -230,7 +230,7 @@ class PathTraining:
         theta = np.zeros((reduced.n_features, reduced.q))
         theta[reduced.features.cpu().numpy()] = reduced.U.detach()[:, reduced.K :].double().cpu().numpy()
         mask = theta.any(axis=1)
-        judged = np.nan if self.validation is None else self.mean_loss(self.judge)
+        judged = np.nan if self.validation is None else self.mean_loss(self.judged_rows)
         return {
             **found,
             "objective": found["loss"] + self.penalty(found["lam"]),

@@ -208,9 +208,7 @@ class SequentialAttention:
         Once all units are selected (`done`), further calls have no effect. Raises the errors of `fit`.
         """
         if self._plan.steps_per_phase is None:
-            raise ValueError(
-                "partial_fit needs steps_per_phase, because it cannot know the number of batches"
-            )
+            raise ValueError("partial_fit needs steps_per_phase: it cannot know the number of batches")
         with self._training():
             self._advance((X, y, weight))
         return self

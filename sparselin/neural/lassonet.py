@@ -138,12 +138,12 @@ def lassonet_path(
     check_choice(keep, "keep", ("support", "states"))
     with seeded(rng) as order:
         named = check_names(names, np.shape(X)[1]) if names is not None else frame_names(X)
-        model, rows, judge = prepare(network, X, y, by_rows, validation, sample_weight, settings)
+        model, rows, held_out = prepare(network, X, y, by_rows, validation, sample_weight, settings)
         d = rows.X.shape[1]
         partition = arguments.check_groups(groups, d)
         reduced = ReducedNetwork(model, partition)
         check_reads_through_first(model, reduced, rows.X)
-        training = PathTraining(reduced, rows, judge, by_rows, float(M), settings, order)
+        training = PathTraining(reduced, rows, held_out, by_rows, float(M), settings, order)
         history = _History(float(M), check_count(k, "k", 0, d), partition, named, keep == "states", training)
         return _follow(training, history, _lambdas(lams, training), callback)
 
@@ -169,11 +169,11 @@ def prepare(
     q = model.skip.out_features
     if loss is cross_entropy and q < 2:
         raise ValueError("y must have at least two classes, and network an output for each class; got 1")
-    judge = None
+    held_out = None
     if validation is not None:
         X_v, y_v, weight_v = arguments.triple(validation)
-        judge = arguments.as_rows(X_v, y_v, loss, like, "X_validation", weight_v)
-    for part in filter(None, (rows, judge)):
+        held_out = arguments.as_rows(X_v, y_v, loss, like, "X_validation", weight_v)
+    for part in filter(None, (rows, held_out)):
         if loss is cross_entropy and int(part.y.max()) >= q:
             raise ValueError(
                 f"y must be below {q}, the number of outputs of the network; got class {int(part.y.max())}"
@@ -185,9 +185,9 @@ def prepare(
         sample_weight = of_rows if sample_weight is None else of_rows * np.asarray(sample_weight, float)
     if sample_weight is not None:
         rows = arguments.as_rows(raw, target, loss, like, weight=sample_weight)
-    if judge is not None and judge.X.shape[1] != raw.shape[1]:
-        raise ValueError(f"validation must have {raw.shape[1]} features like X; got {judge.X.shape[1]}")
-    return model, rows, judge
+    if held_out is not None and held_out.X.shape[1] != raw.shape[1]:
+        raise ValueError(f"validation must have {raw.shape[1]} features like X; got {held_out.X.shape[1]}")
+    return model, rows, held_out
 
 
 def _lambdas(lams: Any, training: PathTraining) -> Iterator[float]:
@@ -320,10 +320,12 @@ def refit(
         if isinstance(network, nn.Module):
             whole = arguments.as_skip_network(network, raw, arguments.as_tensor(y, "y"), by_rows)
             network = restrict(whole, torch.as_tensor(chosen))
-        model, rows, judge = prepare(network, raw[:, chosen], y, by_rows, validation, sample_weight, settings)
+        model, rows, held_out = prepare(
+            network, raw[:, chosen], y, by_rows, validation, sample_weight, settings
+        )
         reduced = ReducedNetwork(model)
         check_reads_through_first(model, reduced, rows.X)
-        PathTraining(reduced, rows, judge, by_rows, float("inf"), settings, order).dense()  # no hierarchy
+        PathTraining(reduced, rows, held_out, by_rows, float("inf"), settings, order).dense()  # no hierarchy
     fitted = _with_state(model, reduced.state())
     fitted.eval()
     return fitted

@@ -141,7 +141,7 @@ class PlannedSchedule:
         if self.steps_per_phase is not None:
             return fixed_phases(self.k, self.features_per_step, self.steps_per_phase, self.warm_up)
         if steps is None:
-            raise ValueError("the number of batches is unknown; pass steps_per_phase, or to fit_stream steps")
+            raise ValueError("the number of batches is unknown; pass steps_per_phase, or steps to fit_stream")
         check_count(steps, name, 1)
         if self.schedule is None:
             return equal_phases(self.k, self.features_per_step, steps, self.warm_up)
@@ -150,8 +150,7 @@ class PlannedSchedule:
             raise TypeError(f"schedule must be a function that makes a Schedule; it made {found!r}")
         if sum(found.sizes) != self.k:
             raise ValueError(
-                f"schedule must select {self.k} units, k without the forced ones; got {sum(found.sizes)}: "
-                f"{found}"
+                f"schedule must select {self.k} units, k less the forced; got {sum(found.sizes)}: {found}"
             )
         return found
 

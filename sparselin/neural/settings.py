@@ -101,9 +101,7 @@ class LassoNetSettings:
                 "learning_rate must be positive, and epochs at least 0 for the dense network, 1 for each λ"
             )
         if any(value is not None and value < 1 for value in pairs["patience"]):
-            raise ValueError(
-                f"patience must be at least 1, or None for no early stopping; got {self.patience}"
-            )
+            raise ValueError(f"patience must be at least 1, or None to disable it; got {self.patience}")
         return pairs
 
 

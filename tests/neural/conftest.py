@@ -40,4 +40,5 @@ def wrong():
         "optimizer": [5, lambda parameters: None],
         "validation": [5, "nope", (), (1,), np.ones((3, 3))],
         "features": [5, "nope", [], [9]],
+        **{name: ["nope", 5, [], [[0, 1], [2]], [1.0, "a"], 1j] for name in ("X", "y", "sample_weight")},
     }  # fmt: skip

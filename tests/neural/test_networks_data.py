@@ -168,14 +168,8 @@ def test_damaged_arrays_are_named(folder, monkeypatch):
         refuses("must be a whole npz file", table, "coil20")
     small(monkeypatch, "isolet", 5, 3, 2, 2)
     y = np.array([1, 2, 1, 2, 1])
-    arrays(
-        folder,
-        "isolet/isolet_full_int16.npz",
-        X_train_e4=X[:3],
-        y_train=y[:3],
-        X_test_e4=X[3:5, :1],
-        y_test=y[3:],
-    )
+    test = {"X_test_e4": X[3:5, :1], "y_test": y[3:]}
+    arrays(folder, "isolet/isolet_full_int16.npz", X_train_e4=X[:3], y_train=y[:3], **test)
     refuses("rows as long as those for training", table, "isolet")
 
 
@@ -195,10 +189,8 @@ def test_activity_is_read_from_text(folder, monkeypatch):
 
 def test_a_folder_that_is_not_named_and_a_set_that_is_none(monkeypatch):
     monkeypatch.delenv(FOLDER, raising=False)
-    with pytest.raises(
-        FileNotFoundError, match=r"Mice Protein needs SPARSELIN_DATA, a folder with mice/Data"
-    ):
-        table("mice")
+    words = "Mice Protein needs SPARSELIN_DATA, a folder with mice/Data"
+    refuses(words, table, "mice", error=FileNotFoundError)
     refuses(r"data must be one of mice, .*; got 'mouse'", table, "mouse")
     for name in data.EMBEDDED:
         assert table(name).X.shape == (FORMS[name].rows, FORMS[name].d)

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from refusals import refuses
 from sklearn.model_selection import train_test_split
 
 pytest.importorskip("torch")
@@ -68,8 +69,7 @@ def test_the_graph_has_ancestors_and_relatives():
 def test_a_signal_is_that_of_its_seed_and_its_range():
     assert np.array_equal(signals.signal("RING", 9, 5).X, signals.signal("RING", 9, 5).X)
     assert not np.array_equal(signals.signal("RING", 9, 5).X, signals.signal("RING", 9, 6).X)
-    with pytest.raises(ValueError, match="p must be"):
-        signals.signal("RING+XOR", 3, 0)
+    refuses("p must be", signals.signal, "RING+XOR", 3, 0)
 
 
 def test_pieces_of_signals():
@@ -104,8 +104,7 @@ def test_anchors_are_by_the_released_rows_and_scaling():
         downstream.prepared_rows(found, downstream.PREPARATIONS["rows by the seed"], s).y for s in (1, 2)
     ]
     assert not np.array_equal(*drawn)
-    with pytest.raises(ValueError, match="no official"):
-        downstream.prepared_rows(found, downstream.PREPARATIONS["official rows"], 7)
+    refuses("no official", downstream.prepared_rows, found, downstream.PREPARATIONS["official rows"], 7)
 
 
 def test_pieces_of_anchors():

@@ -179,9 +179,8 @@ def test_tuned_pieces_use_one_setting_for_all_k(fresh, monkeypatch):
         return pick(method, X, y, k, smallest, seed, options)
 
     monkeypatch.setattr(honest, "pick", watched)
-    long, short = (
-        honest.run(Piece("honest", "breast_cancer", "Sequential Attention", k, 1), TINY) for k in (6, 3)
-    )
+    pieces = [Piece("honest", "breast_cancer", "Sequential Attention", k, 1) for k in (6, 3)]
+    long, short = (honest.run(piece, TINY) for piece in pieces)
     chosen = long.note.split("; ")[0]
     assert chosen.startswith("chosen of 3 by 57 validation rows: learning_rate ")
     assert short.note.split("; ")[0] == f"{chosen}, k = 6"

@@ -7,6 +7,7 @@ import json
 import math
 import re
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -50,11 +51,8 @@ def rows_of(monkeypatch):
 
 def _claims(test, module):
     made = getattr(test, "claims", ())
-    return (
-        [claim for claim in made if claim.function.__module__ == module.__name__]
-        if isinstance(made, tuple)
-        else []
-    )
+    made = made if isinstance(made, tuple) else ()
+    return [claim for claim in made if claim.function.__module__ == module.__name__]
 
 
 @pytest.fixture
@@ -142,12 +140,9 @@ def test_pictures_follow_the_supports(rows_of):
 
         made = [dataclasses.replace(record, support=support(record)) for record in made_up()]
         found = rows_of(made)
-        assert (
-            decide(found["SA-B.1-diverse"]).failure
-            is decide(found["SA-B.1-sequential-lasso"]).failure
-            is None
-        )
-        return [found[id].verdict for id in ("SA-B.1-diverse", "SA-B.1-sequential-lasso")]
+        claims = [found[id] for id in ("SA-B.1-diverse", "SA-B.1-sequential-lasso")]
+        assert all(decide(claim).failure is None for claim in claims)
+        return [claim.verdict for claim in claims]
 
     assert verdicts_of(apart, lambda ours: tuple(pixel + 1 for pixel in ours), row) == [REPRODUCED] * 2
     assert verdicts_of(row, lambda ours: shifted, apart) == [NOT_REPRODUCED, REPRODUCED]
@@ -166,25 +161,11 @@ def test_the_jackknife_of_a_mean_is_its_standard_error(rows_of, rng):
 
 def test_most_of_some_cases(rows_of):
     rows_of([])
-    most, n, u, r, d = (
-        sys.modules["proofs_checks.networks"].most,
-        NOT_REPRODUCED,
-        UNDECIDED,
-        REPRODUCED,
-        NEEDS_DATA,
-    )
-
-    class Case:
-        def __init__(self, verdict):
-            self.verdict = verdict
-
-    for found, expected in (
-        ((r, r, r, n, n), r),
-        ((r, r, u, u, n), u),
-        ((r, r, n, d, u), d),
-        ((r, u, n, n), n),
-    ):
-        assert most(list(map(Case, found))) is expected
+    most = sys.modules["proofs_checks.networks"].most
+    verdicts_by = {"n": NOT_REPRODUCED, "u": UNDECIDED, "r": REPRODUCED, "d": NEEDS_DATA}
+    for found, expected in (("rrrnn", "r"), ("rruun", "u"), ("rrndu", "d"), ("runn", "n")):
+        cases = [types.SimpleNamespace(verdict=verdicts_by[letter]) for letter in found]
+        assert most(cases) is verdicts_by[expected], found
 
 
 def test_a_stored_verdict_that_the_records_do_not_support_is_refused(rows_of):
@@ -225,11 +206,8 @@ def _cases(value):
     """Return the cases in a member of a module."""
     if isinstance(value, dict):
         value = list(value.values())
-    return [
-        sentence
-        for sentence in (value if isinstance(value, list) else [value])
-        if hasattr(sentence, "comparisons")
-    ]
+    values = value if isinstance(value, list) else [value]
+    return [sentence for sentence in values if hasattr(sentence, "comparisons")]
 
 
 def test_each_row_turns_red_when_its_function_lies(rows_of, monkeypatch):

@@ -169,15 +169,14 @@ def test_numbers_that_several_methods_have_as_settings_go_across():
 
     A method without competitors is not the best either.
     """
-    scores = {
-        ("all features", 64, ""): 0.9,
-        ("a", 2, "p=8"): 0.7,
-        ("b", 2, "p=8"): 0.8,
-        ("a", 2, "p=32"): 0.5,
-    }
     made = [
-        dataclasses.replace(summary(*address, score, learner=learner), data="RING")
-        for address, score in scores.items()
+        dataclasses.replace(summary(*given, learner=learner), data="RING")
+        for given in (
+            ("all features", 64, "", 0.9),
+            ("a", 2, "p=8", 0.7),
+            ("b", 2, "p=8", 0.8),
+            ("a", 2, "p=32", 0.5),
+        )
         for learner in ("first k", "mse")
     ]
     first, second = matrices(plain(made))
@@ -237,12 +236,8 @@ def test_seconds_are_shown_where_they_were_taken():
 
 
 def test_seconds_are_of_like_rows_and_with_the_tuning():
-    made = [
-        summary("a", selecting=9.0, n=900),
-        summary("b", selecting=2.0, n=100),
-        summary("c", selecting=3.0, n=100),
-        summary("a", 5, "own defaults", selecting=1.0, n=100),
-    ]
+    made = [summary(name, selecting=s, n=n) for name, s, n in (("a", 9, 900), ("b", 2, 100), ("c", 3, 100))]
+    made.append(summary("a", 5, "own defaults", selecting=1.0, n=100))
     assert seconds_shown(made)[0] == {"a": (1.0, 0.5), "b": (2.0, 0.5), "c": (3.0, 0.5)}
     assert set(seconds_shown(made[:3])[0]) == {"b", "c"}
     alike = dataclasses.replace(made[0], rows=(100, 100))

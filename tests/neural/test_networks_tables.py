@@ -1,6 +1,5 @@
 """Tests that docs/networks-tables.md follows the records: figures, means, and comparisons."""
 
-import dataclasses
 import importlib
 import math
 import re
@@ -51,21 +50,19 @@ def test_each_verdict_has_its_mark(scores, mark):
     """The printed figures on ISOLET are .727 ± .026 for OMP, .893 ± .011 for the concrete autoencoder."""
     method = "concrete autoencoder" if mark == "✓" else "OMP"
     spread_out = 0.06 if scores[0] == 0.727 else 0.0
-    made = [
-        Record(
-            Piece("paper", "isolet", method, 50, seed), {"network": x + spread_out * (seed - 3)}, (), {}, 5458
-        )
-        for seed, x in enumerate(scores, 1)
-    ]
+    made = []
+    for seed, x in enumerate(scores, 1):
+        score = {"network": x + spread_out * (seed - 3)}
+        made.append(Record(Piece("paper", "isolet", method, 50, seed), score, (), {}, 5458))
     (matrix,) = matrices(rows(made, judged_all(made)))
     ((_, (cell,)),) = matrix["rows"]
     assert cell["mark"] == mark
 
 
-def _scores(*those):
+def _scores(*those, study="paper"):
     """Return three records on Mice Protein for each (method, setting, score, training rows)."""
     return [
-        Record(Piece("paper", "mice", method, 50, seed, setting), {"network": score}, (), {"selecting": 2}, n)
+        Record(Piece(study, "mice", method, 50, seed, setting), {"network": score}, (), {"selecting": 2}, n)
         for method, setting, score, n in those for seed in (1, 2, 3)
     ]  # fmt: skip
 
@@ -99,20 +96,13 @@ def test_settings_of_one_method_are_compared_with_the_first():
     """Settings with a corrected defect are compared with the released one, and ours with the plain one."""
 
     def compared(study, *settings):
-        made = [
-            dataclasses.replace(record, piece=dataclasses.replace(record.piece, study=study))
-            for record in _scores(
-                *(("Sequential Attention", s, 0.5 + i / 8, 500) for i, s in enumerate(settings))
-            )
-        ]
+        given = [("Sequential Attention", s, 0.5 + i / 8, 500) for i, s in enumerate(settings)]
+        made = _scores(*given, study=study)
         return {row.ours.setting: row.test and row.test.difference for row in rows(made, ())}
 
     assert compared("switches", "as released", "Adam") == {"as released": None, "Adam": 0.125}
-    assert compared("adaptivity", "1", "2", "2, as released") == {
-        "1": None,
-        "2": 0.125,
-        "2, as released": 0.25,
-    }
+    found = compared("adaptivity", "1", "2", "2, as released")
+    assert found == {"1": None, "2": 0.125, "2, as released": 0.25}
     assert compared("masks", "l1", "softmax") == {"l1": -0.125, "softmax": None}
     assert compared("paper", "", OWN) == {"": None, OWN: 0.125}
 

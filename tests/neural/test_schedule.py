@@ -101,7 +101,7 @@ def test_a_forced_unit_is_not_drawn_and_several_are():
 
 
 def test_a_schedule_picks_k():
-    with pytest.raises(ValueError, match="schedule must select 3 units, k without the forced ones; got 2"):
+    with pytest.raises(ValueError, match="schedule must select 3 units, k less the forced; got 2"):
         selector(3, lambda steps: equal_phases(2, 1, steps, 0.1))
     made = selector(3, lambda steps: equal_phases(3, 1, steps, 0.1))
     assert made.fit([planted()], 40).order.tolist() == selector(3, None).fit([planted()], 40).order.tolist()

@@ -33,7 +33,7 @@ class PreparedData(NamedTuple):
     weight : (n,) weights of mean 1, or None.
     q : the number of outputs of a network: of the classes, or of the columns of y.
     classification : whether y holds classes.
-    k : the number of features to select, at most m; `wanted` is the requested k.
+    k : the number of features to select, at most m; `requested` is the k of the caller.
     kept : (m,) the columns that are not constant.
     d, names : the number of columns of the original X, and their names.
     """
@@ -44,7 +44,7 @@ class PreparedData(NamedTuple):
     q: int
     classification: bool
     k: int
-    wanted: int
+    requested: int
     kept: IndexArray
     d: int
     names: Names
@@ -85,9 +85,9 @@ class PreparedData(NamedTuple):
         lam : (m,) the λ of each feature, or one λ for all.
         """
         picks, scores = np.asarray(picks, np.intp), np.asarray(scores)
-        order = list(dict.fromkeys([*picks.tolist(), *_descending(scores).tolist()]))[: self.wanted]
+        order = list(dict.fromkeys([*picks.tolist(), *_descending(scores).tolist()]))[: self.requested]
         constant = np.setdiff1d(np.arange(self.d), self.kept)
-        support = np.append(self.kept[order], constant)[: self.wanted].astype(np.intp)
+        support = np.append(self.kept[order], constant)[: self.requested].astype(np.intp)
         wide, levels = np.full((2, self.d), np.nan, scores.dtype if scores.dtype.kind == "f" else np.float64)
         wide[self.kept], levels[self.kept] = scores, lam
         distinct = len(set(picks.tolist()))
@@ -97,7 +97,7 @@ class PreparedData(NamedTuple):
             picks=self.kept[picks],
             lam=levels[support],
             method=method,
-            status=Status.COMPLETED if distinct >= self.wanted else Status.FILLED,
+            status=Status.COMPLETED if distinct >= self.requested else Status.FILLED,
             n_features=self.d,
             names=self.names,
         )
@@ -122,7 +122,7 @@ def prepare(
         raise TypeError("X must be an array or a frame; got a sparse matrix. Pass X.toarray()")
     check_finite(Z, "X", names)
     n, d = Z.shape
-    wanted = check_count(k, "k", 1, d, f": X has {d} columns")
+    requested = check_count(k, "k", 1, d, f": X has {d} columns")
     check_same_rows(X, y, "y")
     if np.ma.is_masked(y):
         raise ValueError("y must have no masked entries; fill them or drop their rows first")
@@ -140,7 +140,9 @@ def prepare(
     Z, kept = _standardize(Z, weight, standardize)
     weight = None if weight is None else weight.astype(Z.dtype)
     target = target if classification else target.astype(Z.dtype)
-    return PreparedData(Z, target, weight, q, classification, min(wanted, len(kept)), wanted, kept, d, names)
+    return PreparedData(
+        Z, target, weight, q, classification, min(requested, len(kept)), requested, kept, d, names
+    )
 
 
 def _standardize(X: Any, weight: FloatArray | None, standardize: bool) -> tuple[FloatArray, IndexArray]:

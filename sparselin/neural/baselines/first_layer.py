@@ -265,9 +265,8 @@ def group_lasso(
     with seeded(rng) as generator:
         network, rows, loss = data.mlp(hidden), data.rows, data.loss
         if fixed is not None:
-            lengths = (
-                Proximal(network, rows, loss, dense, generator, weight_decay).run(fixed).double().numpy()
-            )
+            steps = Proximal(network, rows, loss, dense, generator, weight_decay)
+            lengths = steps.run(fixed).double().numpy()
             order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
             return data.ranking(f"{name}, λ fixed", order[: data.k], lengths, fixed)
         level = start * _largest_gradient(network, rows, loss)

@@ -104,18 +104,11 @@ def lassonet(
     if not len(data.kept):
         return data.ranking("LassoNet", [], np.zeros(0))
     rows = data.rows
+    plan = LassoNetSettings(
+        growth=growth, epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, tol=0.99
+    )
     path = lassonet_path(
-        hidden,
-        rows.X,
-        rows.y,
-        loss=data.loss,
-        M=M,
-        k=last,
-        sample_weight=data.weight,
-        settings=LassoNetSettings(
-            growth=growth, epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, tol=0.99
-        ),
-        rng=rng,
+        hidden, rows.X, rows.y, loss=data.loss, M=M, k=last, sample_weight=data.weight, settings=plan, rng=rng
     )
     return data.ranking("LassoNet", path.ranking()[: data.k], path.importances, path.importances)
 
