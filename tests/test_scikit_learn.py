@@ -167,7 +167,7 @@ def test_metadata_routing_of_selectors(rng):
     folds = list(GroupKFold(3).split(X, y, people))
     grouped = OMPSelector("cv", cv=GroupKFold(3))
     refuses("enable_metadata_routing", grouped.fit, X, y, groups=people)
-    refuses("fit takes sample_wieght with", OMPSelector(3).fit, X, y, sample_wieght=people)
+    refuses("fit takes sample_wieght only after", OMPSelector(3).fit, X, y, sample_wieght=people)
     weight = rng.integers(0, 3, 60) + 0.0
     with sklearn.config_context(enable_metadata_routing=True):
         grouped.fit(X, y, groups=people)
