@@ -320,7 +320,7 @@ def test_losses_are_refused():
     refused("groups must be None for loss='poisson'", loss="poisson", groups=range(10))
     refused("noise_variance must be None for loss", loss="logistic", noise_variance=1.0)
     refused("y must be a vector .* loss='squared'", loss="poisson", y=np.c_[y, y])
-    refused("y must hold counts, or rates, ≥ 0 for loss='poi", loss="poisson", y=y - 200)
+    refused("y must hold counts or rates ≥ 0 for loss='poi", loss="poisson", y=y - 200)
     refused("pass loss='logistic'", loss="poisson", y=WORDS)
     refused("two classes for .*; got 3. .* one-hot columns", loss="logistic", y=y // 150)
     refused("y must have two classes for .*; got 1", loss="logistic", y=np.full(442, "a"))
