@@ -1,31 +1,41 @@
 r"""Formulas as MathML, which browsers draw by themselves: no script, no font and no network.
 
-latex2mathml converts TeX, with four corrections. Bars have no space around them and do not stretch, unless they
-follow \left or \bigl, which give them attributes. A thin space follows "ln". Relations such as ⟂ are operators, so
-that they have space around them.
+latex2mathml converts TeX, with these corrections. Bars have no space around them and do not stretch, unless
+they follow \left or \bigl, which give them attributes. Thin spaces stand around "ln" and "sign". Relations
+such as ⟂ are operators, so that they have space around them. The star of λ* is the low one. In displayed formulas the limits of min, Σ and Π stand below.
 """
 
 import re
 from typing import Any
+from xml.etree.ElementTree import tostring
+from xml.sax.saxutils import unescape
 
 from docutils import nodes
-from latex2mathml.converter import convert
+from latex2mathml.converter import convert_to_element
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
 
 _BAR = re.compile(r"<mo(?: stretchy=\"false\")?>(&#x0007C;|&#x02016;)</mo>")
 _RELATION = re.compile(r"<mi>(&#x0(?:27C2|00B1|27FA|2AB0|2AAF|22A8);|:)</mi>")
-_OPERATOR = re.compile(r"(?<!<msub>)(?<!<msup>)(<m[io]>[A-Za-z]{2,}</m[io]>)(?=<m[in]>|<msub>|<msup>)")
+_BELOW = {"msub": "munder", "msubsup": "munderover"}
+_LIMITS = {"min", "max", "inf", "sup", "lim", "argmin", "argmax", "&#x02211;", "&#x0220F;"}  # Σ, Π
+_NAME = re.compile(r"<mo>(?!min|max|inf|sup|lim|arg)([A-Za-z]{2,})</mo>")
+_OPERATOR = re.compile(r"(?<!<msub>)(?<!<msup>)(<m[io][^>]*>[A-Za-z]{2,}</m[io]>)(?=<m[in]>|<msub>|<msup>)")
 
 
 def mathml(tex: str, display: str = "inline") -> str:
     """Return the formula as a <math> element, or raise ValueError for an unknown command."""
-    made = convert(tex, display=display)
+    root = convert_to_element(tex, display=display)
+    for node in root.iter() if display == "block" else ():
+        if node.tag in _BELOW and node[0].text in _LIMITS:
+            node.tag = _BELOW[node.tag]
+    made = unescape(tostring(root, encoding="unicode"))
     if "\\" in made:
         raise ValueError(f"latex2mathml does not know a command: {made}")
     made = _BAR.sub(r'<mo stretchy="false" lspace="0" rspace="0">\1</mo>', made)
-    made = _RELATION.sub(r"<mo>\1</mo>", made)
+    made = _RELATION.sub(r"<mo>\1</mo>", made).replace("<mo>&#x0002A;</mo>", "<mo>&#x02217;</mo>")
+    made = _NAME.sub(r'<mo lspace="0.17em" rspace="0">\1</mo>', made)
     return _OPERATOR.sub(r'\1<mspace width="0.17em"/>', made)
 
 
