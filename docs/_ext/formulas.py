@@ -2,7 +2,8 @@ r"""Formulas as MathML, which browsers draw by themselves: no script, no font an
 
 latex2mathml converts TeX, with these corrections. Bars have no space around them and do not stretch, unless
 they follow \left or \bigl, which give them attributes. Thin spaces stand around "ln" and "sign". Relations
-such as ⟂ are operators, so that they have space around them. The star of λ* is the low one. In displayed formulas the limits of min, Σ and Π stand below.
+such as ⟂ are operators, which have space around them, and ∅ is none. The star of λ* is the low one. In displayed
+formulas the limits of min, Σ and Π stand below.
 """
 
 import re
@@ -35,6 +36,7 @@ def mathml(tex: str, display: str = "inline") -> str:
         raise ValueError(f"latex2mathml does not know a command: {made}")
     made = _BAR.sub(r'<mo stretchy="false" lspace="0" rspace="0">\1</mo>', made)
     made = _RELATION.sub(r"<mo>\1</mo>", made).replace("<mo>&#x0002A;</mo>", "<mo>&#x02217;</mo>")
+    made = made.replace("<mo>&#x02205;</mo>", "<mi>&#x02205;</mi>")
     made = _NAME.sub(r'<mo lspace="0.17em" rspace="0">\1</mo>', made)
     return _OPERATOR.sub(r'\1<mspace width="0.17em"/>', made)
 
