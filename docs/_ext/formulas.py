@@ -2,8 +2,8 @@ r"""Formulas as MathML, which browsers draw by themselves: no script, no font an
 
 latex2mathml converts TeX, with these corrections. Bars have no space around them and do not stretch, unless
 they follow \left or \bigl, which give them attributes. Thin spaces stand around "ln" and "sign". Relations
-such as ⟂ are operators, which have space around them, and ∅ is none. The star of λ* is the low one. The limits
-of min, Σ and Π stand below them in displayed formulas.
+such as ⟂ are operators, which have space around them, and ∅ is none. The star of λ* is the low one.
+The limits of min, Σ and Π stand below them in displayed formulas.
 """
 
 import re
