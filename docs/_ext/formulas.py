@@ -42,16 +42,19 @@ def mathml(tex: str, display: str = "inline") -> str:
 
 
 def inline(writer: Any, node: nodes.Element) -> None:
-    writer.body.append(_written(node, "inline"))
+    """Write a formula in a line of text."""
+    writer.body.append(_markup(node, "inline"))
     raise nodes.SkipNode
 
 
 def block(writer: Any, node: nodes.Element) -> None:
-    writer.body.append(f'<div class="math">{_written(node, "block")}</div>')
+    """Write a displayed formula."""
+    writer.body.append(f'<div class="math">{_markup(node, "block")}</div>')
     raise nodes.SkipNode
 
 
-def _written(node: nodes.Element, display: str) -> str:
+def _markup(node: nodes.Element, display: str) -> str:
+    """Return the node as MathML, or warn and return nothing if it cannot be converted."""
     try:
         return mathml(node.astext(), display)
     except Exception as error:  # of many classes, none of them documented
