@@ -1,6 +1,6 @@
 r"""Formulas as MathML, which browsers draw by themselves: no script, no font and no network.
 
-latex2mathml converts TeX, with these corrections. Bars have no space around them and keep their height, unless
+latex2mathml converts TeX, with these corrections. Bars have no space around them and keep their height unless
 they follow \left or \bigl, which give them attributes. Thin spaces stand around "ln" and "sign". Relations
 such as ⟂ are operators, which have space around them, and ∅ is none. The star of λ* is the low one.
 The limits of min, Σ and Π stand below them in displayed formulas.
