@@ -1,6 +1,6 @@
 """One feature of LassoNet's proximal problem in rational arithmetic, and a minimiser that knows no formula.
 
-The problem of Proposition 1, of which (3) and (4) are the case λ̄ = 0, is
+The problem of Proposition 1, whose case λ̄ = 0 gives (3) and (4), is
 
     minimise  ½‖v − b‖² + ½‖u − z‖² + λ‖b‖₂ + λ̄‖z‖₁   subject to  ‖z‖∞ ≤ M‖b‖₂.
 
@@ -78,7 +78,7 @@ def soft(x: Fraction, lam: Fraction) -> Fraction:
 
 
 def sign(x: Fraction) -> int:
-    """With sign(0) = 0."""
+    """Return the sign of x; sign(0) = 0."""
     return (x > 0) - (x < 0)
 
 
@@ -148,7 +148,7 @@ def search(problem: Feature) -> list[int]:
 
 
 def divides_by_zero(function: Callable, *arguments) -> bool:
-    """Whether it does at these arguments."""
+    """Return whether it does at these arguments."""
     try:
         function(*arguments)
     except ZeroDivisionError:
@@ -176,7 +176,7 @@ def agree(found: Iterable, exact: Iterable[Fraction], scale: Fraction) -> bool:
 
 
 def computed_is(problem: Feature, b: Fraction, z: Sequence[Fraction]) -> bool:
-    """Whether `sl.hier_prox` returns (b, z), but for rounding."""
+    """Return whether `sl.hier_prox` returns (b, z), but for rounding."""
     theta, W = computed(problem)
     return agree([theta, *W], [b, *z], size(problem))
 

@@ -255,7 +255,7 @@ class Entry(NamedTuple):
 
 
 def glm_entry(at):
-    """What gradient OMP sees at S, where L∘X_S has a minimiser: c_g = −X_gᵀ∇L(X_Sβ̂_S)."""
+    """Return the data of gradient OMP at S, where L∘X_S has a minimiser: c_g = −X_gᵀ∇L(X_Sβ̂_S)."""
     loss, X, y, S, _ = at
     beta = np.zeros(X.shape[1])
     if S:
@@ -299,7 +299,7 @@ def bregman(loss, y, eta, u, t):
 
 
 def _divergence(p, q):
-    """p log(p/q) − p + q, sums of which are divergences; without cancellation for p near q."""
+    """Return p log(p/q) − p + q without cancellation for p near q; divergences are sums of such terms."""
     ratio = np.divide(p, q, out=np.ones_like(p), where=q > 0) - 1
     return q * (xlog1py(1 + ratio, ratio) - ratio)
 

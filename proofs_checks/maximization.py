@@ -14,7 +14,8 @@ from proofs_checks.spectral import Design, Table, _size, mask_of, members, midpo
 
 
 def has_stated_value(found: Any, g: Table, k: int | None = None) -> bool:
-    """Whether a result is a set of features (k of them) with the value that it says, to 1e-9 of max |g|.
+    """Return whether a result is a set of features (k of them) with the value that it says, to 1e-9 of max
+    |g|.
 
     That is R² to κ·eps and f to eps; κ < 10⁵ for sets of independent columns of `SHAPES`, the determinant of
     their Gram matrix being a positive integer.
@@ -71,7 +72,7 @@ def local_search(f: Table, g: Table, eps: Any, ground: int | None = None, deleti
 
 
 def climb(f: Table, eps: Any, full: int, deletions: bool = False) -> int:
-    """Where the search of `local_search` ends."""
+    """Return the set at which the search of `local_search` ends."""
     if not full:
         return 0
     S = 1 << first_largest(members(full), lambda x: f[1 << x])

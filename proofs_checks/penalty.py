@@ -119,8 +119,8 @@ def of_norm(s, a):
 
 
 def strip(sign, s, wide, narrow):
-    """How many pieces of a show that sign(a, c) < 0 wherever ‖β‖₁ ≥ s and min|β_i| ≥ wide, and > 0 wherever
-    ‖β‖₁ ≤ s and min|β_i| ≤ narrow; −1 if they do not."""
+    """Return how many pieces of a show that sign(a, c) < 0 wherever ‖β‖₁ ≥ s and min|β_i| ≥ wide, and > 0
+    wherever ‖β‖₁ ≤ s and min|β_i| ≤ narrow; −1 if they do not."""
 
     def on_both_sides(box):
         ((low, high),) = box
@@ -148,12 +148,12 @@ def sides(check, strips):
 
 
 def alike(first, second):
-    """Whether each of the balls may be the same number."""
+    """Return whether each of the balls may be the same number."""
     return all((a - b).contains(0) for a, b in zip(first, second, strict=True))
 
 
 def convex_at_the_end(s):
-    """Whether Q* is convex on the segment of norm s at (s, 0), and decreases from there."""
+    """Return whether Q* is convex on the segment of norm s at (s, 0), and decreases from there."""
     h = 2.0**-14 * s / (1 + s) ** 2
     falls = bool(penalty([s - h, h]) < penalty([s, 0.0]))
     return falls and bool(second_difference([s - h, h], [h, -h]) > 0)

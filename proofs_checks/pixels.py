@@ -1,4 +1,4 @@
-"""Which pixels of an image a method selects, whether they touch, and what rows of the ledger say of that."""
+"""The pixels of an image that a method selects, and whether they touch, for rows of the ledger."""
 
 import math
 
@@ -11,7 +11,7 @@ def pixels(support, width=28):
 
 
 def adjacent(support):
-    """How many pairs of selected pixels touch, at a side or a corner."""
+    """Return the number of pairs of selected pixels that touch, at a side or a corner."""
     found = set(pixels(support))
     steps = ((0, 1), (1, -1), (1, 0), (1, 1))
     return sum((i + a, j + b) in found for i, j in found for a, b in steps)
@@ -24,8 +24,8 @@ def touching(first, second):
 
 
 def supports(address):
-    """Those of the records, by seed."""
-    return {one.piece.seed: one.support for one in BY_PIECE[address[:-1]]}
+    """Return the supports of the records, by seed."""
+    return {record.piece.seed: record.support for record in BY_PIECE[address[:-1]]}
 
 
 def clustering(address):
@@ -45,10 +45,10 @@ def settle_pictures(check, case, figure, adjacent):
     if not case.lacking:
         every = [support for address in case.addresses for support in supports(address).values()]
         check.over(every, lambda support: adjacent(support) == pairs_at_distance_one(support))
-        told = ", ".join(
+        counts = ", ".join(
             f"{address[2]} {address[4]} {clustering(address)[0]:.1f}" for address in case.addresses
         )
-        check.measured(f"pairs of pixels that touch: {told}")
+        check.measured(f"pairs of pixels that touch: {counts}")
 
 
 def share_at_distance_one(first, second):

@@ -1,4 +1,4 @@
-"""What rows say about the means and standard deviations that the papers print."""
+"""Comparisons of the means and standard deviations that the papers print."""
 
 from proofs_checks.experiments.networks.printed import SMALL, TABLE_2
 
@@ -9,7 +9,7 @@ def better(row):
 
 
 def apart(a, b):
-    """Whether mean ± standard deviation of the two do not meet."""
+    """Return whether mean ± standard deviation of the two do not meet."""
     return abs(a[0] - b[0]) > a[1] + b[1]
 
 

@@ -59,7 +59,7 @@ def off(A: fmpq_mat, S: Sequence[int], B: fmpq_mat) -> fmpq_mat:
 
 
 def spans(A: fmpq_mat, b: fmpq_mat) -> bool:
-    """Whether b lies in colspan(A)."""
+    """Return whether b lies in colspan(A)."""
     return A * least_squares(A, b) == b
 
 
@@ -73,7 +73,7 @@ class Step(NamedTuple):
 
 
 def step(X, y, S: Sequence[int] = ()) -> Step:
-    """What OMP sees at S; T is empty where λ* = 0."""
+    """Return the data of OMP at S: residual, λ* and T, which is empty where λ* = 0."""
     A = rational(X)
     r = off(A, S, rational(y))
     c = (A.transpose() * r).entries()

@@ -62,12 +62,12 @@ def chains(d: int) -> Iterator[tuple[int, int, int]]:
 
 
 def is_submodular(f: Table) -> bool:
-    """Whether f(A+x) − f(A) ≥ f(B+x) − f(B) on all chains; on exact values."""
+    """Return whether f(A+x) − f(A) ≥ f(B+x) − f(B) on all chains; on exact values."""
     return all(f[A | x] - f[A] >= f[B | x] - f[B] for A, B, x in chains(_size(f)))
 
 
 def is_increasing(f: Table) -> bool:
-    """Whether f(A+x) ≥ f(A) always; on exact values."""
+    """Return whether f(A+x) ≥ f(A) always; on exact values."""
     return all(f[A | 1 << x] >= f[A] for A in range(len(f)) for x in range(_size(f)) if not A >> x & 1)
 
 
@@ -167,7 +167,8 @@ def norm2(v: fmpq_mat) -> fmpq:
 
 
 def is_psd(A: fmpq_mat) -> bool:
-    """Whether a symmetric matrix is positive semidefinite: the signs of its characteristic polynomial."""
+    """Return whether a symmetric matrix is positive semidefinite: the signs of its characteristic
+    polynomial."""
     n = A.nrows()
     coefficients = A.charpoly().coeffs()
     return all((-1) ** (n - i) * c >= 0 for i, c in enumerate(coefficients))

@@ -83,8 +83,9 @@ def test_gains_of_least_squares(check):
 )
 @mutants("marginal_gain", "loss")
 def test_squared_gradients(check):
-    """For any set of features the gradient of the least squares loss at its sparse minimiser approximates the
-    marginal gains up to a factor that depends on the sparse condition numbers of the design.
+    """The gradient of the least squares loss at a sparse minimiser approximates the marginal gains. The
+    factor depends on the sparse condition numbers of the design, and the statement is about any set of
+    features.
 
     Hypotheses: columns of length 1, S independent
 

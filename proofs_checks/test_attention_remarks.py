@@ -87,8 +87,8 @@ def steps_of_picks(k, steps):
 @claim("SA-B.2.4-phases", "Appendix B.2.4 (ICLR, NeurIPS submission)", "exact", MISPRINT, cases=400)
 @mutants("steps_of_picks", "part")
 def test_warm_up_and_phases(check):
-    """The training is a warm-up, a small fraction in which the network's weights alone are trained, and k
-    parts, in each of which one part is selected.
+    """The training consists of a warm-up and k parts. In the warm-up, a small fraction, only the
+    network's weights are trained; in each part one part is selected.
 
     Reading of: “partitioning the training epochs into k parts and selecting one part in each phase”, “a
     ‘warm-up’ period prior to the feature selection phase, in which a small fraction of the training epochs

@@ -151,7 +151,8 @@ def test_running_times(check):
 
 
 def behind(row, higher):
-    """By how much SA's mean is worse than the best of the others, which of them, and both s.d. added"""
+    """Return by how much SA's mean is worse than the best of the others, the name of that one, and both
+    s.d. added"""
     sign = 1 if higher else -1
     best = max(range(1, len(row)), key=lambda i: sign * row[i][0])
     return sign * (row[best][0] - row[0][0]), CRITEO[best], row[0][1] + row[best][1]
@@ -216,8 +217,8 @@ def test_variance_on_criteo(check):
     check.refutes(
         (25, "GL(1e-4)", 13, 4) in spreads(LOG_LOSS), "log loss, k = 25: SA 0.00013, GL (λ = 1e-4) 0.00004"
     )
-    found = [one for table in (AUC, LOG_LOSS) for one in spreads(table)]
-    plotted = [one for one in found if one[0] >= 10]
+    found = [spread for table in (AUC, LOG_LOSS) for spread in spreads(table)]
+    plotted = [spread for spread in found if spread[0] >= 10]
     counts = [
         sum(factor * ours < theirs for _, _, ours, theirs in those)
         for those in (found[:28], found[28:], plotted)
@@ -266,7 +267,8 @@ def test_masks_beside_lassonet(check):
 
 
 def by_set_and_i(table):
-    """Whether a table has a row for each of the six data sets, and in it a figure for each i = 0, …, 6."""
+    """Return whether a table has a row for each of the six data sets, and in it a figure for each i = 0, …,
+    6."""
     return list(table) == list(TITLES.values()) and all(len(row) == 7 for row in table.values())
 
 
@@ -348,7 +350,7 @@ def test_mice_protein(check):
 
 
 def best_of(name):
-    """Where a row of Table 5 is largest."""
+    """Return the positions at which a row of Table 5 is largest."""
     means = [mean for mean, _ in TABLE_5[name]]
     return [i for i, mean in enumerate(means) if mean == max(means)]
 

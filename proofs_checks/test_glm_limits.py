@@ -1,4 +1,4 @@
-"""Where the theorem on generalized linear models ends: second-order ties, kinks, non-convex and unbounded
+"""Limits of the theorem on generalized linear models: second-order ties, kinks, non-convex and unbounded
 losses.
 
     F_λ(β) = L(Xβ) + λ‖β_S̄‖₁ as in test_glm_selection.py;   S = ∅ in all examples, c = −Xᵀ∇L.
@@ -36,7 +36,8 @@ def poisson_correlations(X, y, z, k):
 
 
 def first_order_agrees(designs, y):
-    """Whether both have the same c = ‖X_0‖²(1, 1) and Hessian, degenerate, and least squares has A = {0}."""
+    """Return whether both have the same c = ‖X_0‖²(1, 1) and Hessian, degenerate, and least squares has A =
+    {0}."""
     square = designs[0][:, 0] @ designs[0][:, 0]
     grams = [X.T @ X for X in designs]  # ℓ''(0) = 1
     squares = [sl.first_entry(X, y - 1) for X in designs]
@@ -244,8 +245,8 @@ def linear_objective(X, lam, beta):
 @claim("ours-glm-unbounded", QUESTION, "proof, exact", HOLDS, cases=200, ci_cases=40)
 @mutants("linear_objective")
 def test_linear_losses_have_no_active_set(check):
-    """That the ℓ_i are bounded below cannot be dropped: for ℓ(η) = −η F_λ is minimised by 0 for λ ≥ λ* =
-    ‖Xᵀ1‖∞ and has infimum −∞ for λ < λ*, so A(S) does not exist.
+    """The hypothesis that the ℓ_i are bounded below cannot be dropped. For ℓ(η) = −η, F_λ is minimised by
+    0 for λ ≥ λ* = ‖Xᵀ1‖∞ and has infimum −∞ for λ < λ*, so A(S) does not exist.
 
     Hypotheses: integer X with Xᵀ1 ≠ 0, S = ∅
 

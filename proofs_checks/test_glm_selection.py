@@ -51,7 +51,7 @@ GAP = 1e-9  # a solver's gap above this leaves a case undecided
 
 
 def has_minimiser(at):
-    """Whether L∘X_S has one."""
+    """Return whether L∘X_S has one."""
     return at.loss.attained or not moving_rows(at.loss, restricted(at).X, at.y)[0].any()
 
 
@@ -221,15 +221,17 @@ def test_another_solver_agrees(check):
 
 
 def used_up(at, entry, t0):
-    """Whether ‖c_g‖ + reach = λ holds for some g at t₀, and for none less: t₀ is the root of the bound."""
+    """Return whether ‖c_g‖ + reach = λ holds for some g at t₀, and for none less: t₀ is the root of the
+    bound."""
     D = bregman(at.loss, at.y, at.X @ entry.beta, entry.dual, t0)
     slack = (1 - t0) * entry.lam_star - entry.sizes - reach(at, entry.dual, D)
     return abs(slack[entry.others].min()) <= 1e-6 * entry.lam_star if entry.others else t0 == 1
 
 
 def is_projection(at, entry, t):
-    """Whether u_λ, λ = (1 − t)λ*, obeys its bounds: off T every solution is zero, L*(u_λ) ≤ L*((1 − t)u_S),
-    and ‖X_gᵀ(u_λ − u_S)‖ is within the reach of D((1 − t)u_S, u_S). None where the gap is too large."""
+    """Return whether u_λ, λ = (1 − t)λ*, obeys its bounds: off T every solution is zero, L*(u_λ) ≤ L*((1 −
+    t)u_S), and ‖X_gᵀ(u_λ − u_S)‖ is within the reach of D((1 − t)u_S, u_S). None where the gap is too
+    large."""
     lam, y, loss = (1 - t) * entry.lam_star, at.y, at.loss
     u, gap = dual_point(at, lam, solve(at, lam))
     if gap > GAP:
@@ -284,10 +286,10 @@ def within_reach(check, loss):
 )
 @mutants("glm_window", "bregman", "reach", "sl.first_entry")
 def test_the_window_of_a_generalized_linear_model(check):
-    """u_λ = ∇L(Xβ(λ)) minimises the Bregman divergence D(·, u_S) of L* over X_Sᵀu = 0, ‖X_S̄ᵀu‖∞ ≤ λ, and
-    D(u_λ, u_S) ≤ D((1 − t)u_S, u_S) at λ = (1 − t)λ*. If ℓ'' ≤ M every solution is zero off S ∪ T while |c_j|
-    + ‖X_j‖√(2M·D((1 − t)u_S, u_S)) < λ for all j ∉ S ∪ T. For least squares this, with 2λ*/(λ* + ‖X_i‖‖r‖)
-    over i ∈ T, is the proof's ε₀.
+    """u_λ = ∇L(Xβ(λ)) minimises the Bregman divergence D(·, u_S) of L* over X_Sᵀu = 0, ‖X_S̄ᵀu‖∞ ≤ λ.
+    Moreover D(u_λ, u_S) ≤ D((1 − t)u_S, u_S) at λ = (1 − t)λ*. If ℓ'' ≤ M every solution is zero off S ∪
+    T while |c_j| + ‖X_j‖√(2M·D((1 − t)u_S, u_S)) < λ for all j ∉ S ∪ T. For least squares this, with
+    2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T, is the proof's ε₀.
 
     Hypotheses: as for the row on OMP; for Poisson regression a bound from Hellinger's distance in place of M
 
@@ -419,7 +421,8 @@ def separated(at):
 
 
 def is_separated(at, moved, d):
-    """Whether d moves exactly the rows J, each to where ℓ falls, L falls along d, and nothing moves K."""
+    """Return whether d moves exactly the rows J, each to where ℓ falls, L falls along d, and nothing moves
+    K."""
     eta = at.X @ d
     falls = objective(at, 1.0, d) < objective(at, 1.0, 0 * d)
     exact = np.all(at.loss.flat(at.y)[moved] * eta[moved] > 0) and not np.any(eta[~moved])
@@ -428,13 +431,13 @@ def is_separated(at, moved, d):
 
 
 def solves_nothing(at):
-    """Whether inf F_λ = inf L∘X_S = Σm_i = 0 also for λ = 10⁻³: it falls below any bound along d."""
+    """Return whether inf F_λ = inf L∘X_S = Σm_i = 0 also for λ = 10⁻³: it falls below any bound along d."""
     d = separated(at)[1]
     return objective(at, 1e-3, 40 * d) < 1e-12 and least_on(at, 0 * d) <= 1e-12
 
 
 def as_without_them(check, at):
-    """Whether the picks at S are those of the rows K; None where no row is separated, or all are."""
+    """Return whether the picks at S are those of the rows K; None where no row is separated, or all are."""
     moved, d = separated(at)
     if not moved.any():
         return None

@@ -144,7 +144,7 @@ def first_order(X, y, groups, S):
 
 
 def is_decided(H, vertices):
-    """Whether each v_g is 0 or above max v/20, and each (Hv)_g is 1 or above 21/20."""
+    """Return whether each v_g is 0 or above max v/20, and each (Hv)_g is 1 or above 21/20."""
     largest = max(a for v in vertices for a in v.entries())
     entries = [a for v in vertices for a in v.entries()]
     return all(a == 0 or a > largest / 20 for a in entries) and all(
@@ -170,8 +170,8 @@ def may_vanish(at, lam, g):
 @claim("ours-group-ties", NUMBER, "proof, float", HOLDS, cases=150, ci_cases=25)
 @mutants("first_order", "solve")
 def test_which_tied_groups_enter(check):
-    """With v the solutions of min_{v ≥ 0} ½vᵀHv − 1ᵀv, all of which have the same Hv: {g : v_g > 0 in every
-    solution} ⊆ A(S) ⊆ {g ∈ T : (Hv)_g = 1}.
+    """The tied groups that enter are bounded by the solutions v of min_{v ≥ 0} ½vᵀHv − 1ᵀv, which all
+    have the same Hv: {g : v_g > 0 in every solution} ⊆ A(S) ⊆ {g ∈ T : (Hv)_g = 1}.
 
     Hypotheses: T of two or three groups, tied exactly; solutions at λ*(1 − 10⁻³) and λ*(1 − 10⁻⁴), which show
     the limit where v_g, relative to the largest, and (Hv)_g − 1 are 0 or above 0.05

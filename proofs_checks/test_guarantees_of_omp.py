@@ -1,4 +1,4 @@
-"""What is promised of greedy selection, of OMP, and so of Sequential LASSO and Sequential Attention.
+"""Guarantees of greedy selection and of OMP, which Sequential LASSO and Sequential Attention share.
 
 Source: *Sequential Attention for Feature Selection*, Sections 1 and 2 (both versions). In print: greedy
 forward selection "was shown to have guarantees of the form of (3)" by Das and Kempe (2011), and OMP likewise,
@@ -79,7 +79,7 @@ def sparse_eigenvalue(X, size):
 @claim("SA-equation-2", "equation (2) and the sentence after equation (3), " + SOURCE, "proof, exact", HOLDS)
 @mutants("left")
 def test_when_the_optimal_loss_is_nonzero(check):
-    """Where n > d, the optimal loss min_θ ‖Xθ − y‖² of (2) is nonzero for almost every y ∈ ℝⁿ.
+    """For n > d the optimal loss min_θ ‖Xθ − y‖² of (2) is nonzero for almost every y ∈ ℝⁿ.
 
     Reading of: “the number of examples n often greatly exceeds the number of features d, resulting in an
     optimal loss that is nonzero”
@@ -242,7 +242,7 @@ def test_the_sharper_promises_of_omp(check):
 
 
 def as_computed(found, S, thetas):
-    """Whether sl.guarantee_bounds has the factors 1 − e^{−θ}, and violates none.
+    """Return whether sl.guarantee_bounds has the factors 1 − e^{−θ}, and violates none.
 
     Where its γ is an interval, the first factor is a lower bound.
     """
@@ -299,7 +299,8 @@ def promised_along(X, R, path, k, place):
 
 
 def kept_along(check, X, y, early):
-    """Whether OMP and FR keep the promise, which sl.guarantee_bounds has, and have it with every θ_i ≤ 1."""
+    """Return whether OMP and FR keep the promise, which sl.guarantee_bounds has, and have it with every θ_i
+    ≤ 1."""
     k, d = min(3, X.shape[1]), X.shape[1]
     integers = X.astype(int), y.astype(int)
     R = table(lambda S: r_squared(*integers, S), d)
@@ -346,7 +347,8 @@ def test_the_promise_along_the_path(check):
 
 
 def gains_its_share(check, X, y, path, k):
-    """Whether each step gains λ_min(C, 2k)/k of what is missing, and all of them what is promised of OMP."""
+    """Return whether each step gains λ_min(C, 2k)/k of what is missing, and all of them what is promised of
+    OMP."""
     best, share = best_r2(X, y, k), max(sparse_eigenvalue(X, 2 * k), 0.0) / k
     got = [r2(X, y, path.support[:t]) for t in range(len(path.support) + 1)]
     if any(now - was < share * (best - was) - 1e-12 for was, now in itertools.pairwise(got)):
@@ -425,7 +427,8 @@ def test_no_selection_has_it(check):
 @claim("SA-footnote-3", "footnote 3, " + SOURCE, "exact", CORRECTED)
 @mutants("sl.omp", "sl.sequential_lasso")
 def test_scaling(check):
-    """That X has unit columns and y is a unit vector is without loss of generality by scaling.
+    """By scaling, one may assume without loss of generality that X has unit columns and y is a unit
+    vector.
 
     Hypotheses: without loss of generality: neither the minimum over k-sparse θ nor what OMP and Sequential
     LASSO select is changed

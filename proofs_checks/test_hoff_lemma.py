@@ -117,9 +117,9 @@ def test_polynomial_losses_enumerated(check):
 @claim("ours-hoff-attained", "after Hoff's lemma", "proof, exact", HOLDS)
 @mutants("overparametrized", "penalized")
 def test_where_the_infimum_is_attained(check):
-    """For λ > 0 the minimisers over (w, θ) are the points with |w| = |θ| = √|β| over the minimisers β of l +
-    λ‖·‖₁, so the one infimum is attained iff the other is; for λ = 0 the lemma holds too, for λ < 0 it does
-    not.
+    """For λ > 0 the minimisers over (w, θ) are the points with |w| = |θ| = √|β| over the minimisers β of
+    l + λ‖·‖₁. So the one infimum is attained iff the other is; for λ = 0 the lemma holds too, for λ < 0
+    it does not.
 
     Hypotheses: any l
     """
@@ -200,8 +200,8 @@ def below_the_threshold(rng):
 
 
 def changes(A, b, beta, i, excess, lam):
-    """Whether F changes by −t²(|g_i| − λ) + ½t⁴‖X_i‖² along (w_i, θ_i) = t(1, sign g_i), and decreases, at
-    two t; `excess` is sign(g_i)(|g_i| − λ)."""
+    """Return whether F changes by −t²(|g_i| − λ) + ½t⁴‖X_i‖² along (w_i, θ_i) = t(1, sign g_i), and
+    decreases, at two t; `excess` is sign(g_i)(|g_i| − λ)."""
     square = inner(columns(A, [i]), columns(A, [i]))
     for share in (1, fmpq(1, 100)):
         moved = fmpq_mat(beta)

@@ -195,15 +195,15 @@ def ends_in_time(drawn):
 @claim("LN-alg-1-ends", "Algorithm 1, lines 3 to 12", "proof, exact", HOLDS, cases=150, ci_cases=15)
 @mutants("minimiser", "gradient")
 def test_the_loop_over_lambda_ends(check):
-    """Algorithm 1 ends, no later than at the first λ > λ₁ with αλλ₁ ≥ 4(1 + KM²)F, λ₁ = (1 + ε)λ₀ and F the
-    objective (2) after the first step.
+    """Algorithm 1 ends no later than at the first λ > λ₁ with αλλ₁ ≥ 4(1 + KM²)F. Here λ₁ = (1 + ε)λ₀,
+    and F is the objective (2) after the first step.
 
     Hypotheses: λ₀, ε > 0; L ≥ 0 with a gradient of Lipschitz constant at most 1/α; Hier-Prox as corrected in
     LN-alg-2
 
-    Consequences: Neither λ₀ > 0 nor the Lipschitz constant can be left out: for λ₀ = 0, L = ½(θ − 1)², θ = 1,
-    λ and θ stay as they are for ever; for L = ½θ², α = 4, ε = B = 1, αλ₁ = 1, θ = 1, θ is (−2)^t after t
-    steps. λ₀ is not among the inputs of line 1. While it runs k may rise again.
+    Consequences: Neither λ₀ > 0 nor the Lipschitz constant can be left out: for λ₀ = 0, L = ½(θ − 1)², θ
+    = 1, λ and θ never change; for L = ½θ², α = 4, ε = B = 1, αλ₁ = 1, θ = 1, θ is (−2)^t after t steps.
+    λ₀ is not among the inputs of line 1. While it runs k may rise again.
 
     Unchecked: networks whose gradient is not Lipschitz continuous (products of weights of two layers; ReLU)
     """
@@ -219,7 +219,8 @@ def test_the_loop_over_lambda_ends(check):
 
 
 def gradients_of_the_path(theta, curvature, best, eps, lam, B):
-    """How many gradients lines 4 to 12 take for L = ½·curvature·(θ − best)², α = 1/(2·curvature), no W."""
+    """Return the number of gradients that lines 4 to 12 take for L = ½·curvature·(θ − best)², α =
+    1/(2·curvature), no W."""
     for t in range(1, 200):
         lam *= 1 + eps
         for _ in range(B):

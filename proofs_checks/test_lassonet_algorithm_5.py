@@ -25,7 +25,7 @@ from sparselin.ledger import HOLDS, claim, mutants
 
 
 def row_means(Z, known):
-    """Line 3; ZeroDivisionError for a row of which nothing is known."""
+    """Return the result of line 3, or raise ZeroDivisionError for a row without known entries."""
     filled = []
     for row, seen in zip(Z, known, strict=True):
         mean = Fraction(sum(z for z, s in zip(row, seen, strict=True) if s), sum(seen))
@@ -65,9 +65,9 @@ def test_it_imputes_the_means_of_rows(check):
     Hypotheses: F as in section 3.1, with its skip layer; line 6 as printed (“between X_proj and Z”) names
     neither f nor a Z off Ω
 
-    Consequences: With the loss on Ω alone the identity is still optimal. What the method imputes with
-    the loss on all of X_proj it owes to the early stopping of section 7 (patience of 10 epochs) or to the
-    penalty of line 9. Line 3 divides by zero for a row of which nothing is known.
+    Consequences: With the loss on Ω alone the identity is still optimal. With the loss on all of X_proj
+    any imputation is due to the early stopping of section 7 (after 10 epochs without improvement) or to
+    the penalty of line 9. Line 3 divides by zero for a row without known entries.
 
     Unchecked: the experiments of Figure 10
     """

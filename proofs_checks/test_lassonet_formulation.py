@@ -131,7 +131,7 @@ def test_without_hierarchy_it_is_the_lasso(check):
     """
 
     def fixed(X, y, beta, lam, W):
-        """Whether the proximal gradient step stays at β; None where it is not f(x) = θᵀx."""
+        """Return whether the proximal gradient step stays at β; None where it is not f(x) = θᵀx."""
         alpha = 2.0**-6
         step = sl.hier_prox(beta + alpha * (X.T @ (y - X @ beta)), W, lam=alpha * lam, M=0.0)
         value = network(list(step.theta), step.W.tolist(), [1.0] * 3, [1.0] * len(beta))
@@ -157,7 +157,7 @@ def one_unit(theta, w, a):
 @claim("LN-sec-3.2-M-infinity", "section 3.2, 'by letting M → +∞'", "proof, exact, float", CORRECTED)
 @mutants("sl.hier_prox", "network")
 def test_as_M_grows(check):
-    """As M → ∞, (2) recovers a standard unregularized feed-forward neural network.
+    """Problem (2) recovers a standard unregularized feed-forward neural network as M → ∞.
 
     Hypotheses: λ > 0
 
@@ -265,7 +265,7 @@ def without_linear_part(theta, W, out, M, delta):
 )
 @mutants("without_linear_part", "network")
 def test_the_linear_part_moves_to_the_hidden_units(check):
-    """Of two networks within the constraint that are the same linear function θᵀx, (2) does not prefer one
+    """If two networks within the constraint are the same linear function θᵀx, (2) does not prefer the one
     that carries it in its hidden units.
 
     Reading of: “it promotes the linear component of the signal above the nonlinear one”

@@ -44,14 +44,16 @@ def incidence(sets, n):
 
 
 def has_exact_cover(sets, elements):
-    """Whether some of the sets are disjoint and make up the elements: one of them has the least element."""
+    """Return whether some of the sets are disjoint and make up the elements: one of them has the least
+    element."""
     left = frozenset(elements)
     fitting = (left.intersection(C) for C in sets if left and min(left) in C and left.issuperset(C))
     return not left or any(has_exact_cover(sets, left - C) for C in fitting)
 
 
 def is_fitted(sets, n):
-    """Whether n/3 columns leave no residual, by rational arithmetic; None if `sl.best_subset` disagrees.
+    """Return whether n/3 columns leave no residual, by rational arithmetic; None if `sl.best_subset`
+    disagrees.
 
     ‖P_S^⊥y‖² has the denominator det(X_SᵀX_S) ≤ 3^(n/3) ≤ 27: it is 0 or at least 1/27.
     """

@@ -92,7 +92,7 @@ def solutions_of_7(problem):
 
 
 def wrong_solution_of_7(problem):
-    """Whether some s satisfies (7) with b_s ≠ b*."""
+    """Return whether some s satisfies (7) with b_s ≠ b*."""
     best = best_length(problem)
     return any(length(problem, s) != best for s in solutions_of_7(problem))
 
@@ -304,7 +304,7 @@ def interval(problem, s, longest):
 @claim("LN-prop-1-parabolas", f"{APPENDIX}, the formula for F(b) before Point (a)", "proof, exact", HOLDS)
 @mutants("F_s", "length")
 def test_the_parabolas_of_F(check):
-    """Where M‖b‖ is in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], F(b) = ½(1 + sM²)‖b − v/(1 + sM²)‖² + a_s‖b‖ + r_s,
+    """If M‖b‖ is in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], F(b) = ½(1 + sM²)‖b − v/(1 + sM²)‖² + a_s‖b‖ + r_s,
     r_s free of b; and b_s is the global minimum of F_s.
 
     Hypotheses: M > 0, v ≠ 0, λ, λ̄ ≥ 0, s ≤ s_max

@@ -44,12 +44,12 @@ def fisher_score(x, y):
 
 def discrepancy(rows, y, S, degree):
     """Return the squared distance of the mean embeddings of two classes, kernel (1 + ⟨x_S, z_S⟩)^degree."""
-    one, other = ([row for row, c in zip(rows, y, strict=True) if c == name] for name in (-1, 1))
+    first, other = ([row for row, c in zip(rows, y, strict=True) if c == name] for name in (-1, 1))
 
     def kernel(A, B):
         return mean((1 + sum(a[j] * b[j] for j in S)) ** degree for a in A for b in B)
 
-    return kernel(one, one) + kernel(other, other) - 2 * kernel(one, other)
+    return kernel(first, first) + kernel(other, other) - 2 * kernel(first, other)
 
 
 def signs_and_product(d, group):
@@ -294,7 +294,9 @@ def test_the_previous_model_as_initialization(check):
         )
 
     taken = []
-    for X, y, train, _, beta in (one for _ in range(check.cases) for one in lassos_on_diabetes(check.rng)):
+    for X, y, train, _, beta in (
+        lasso for _ in range(check.cases) for lasso in lassos_on_diabetes(check.rng)
+    ):
         A, b, S = X[train], y[train], np.flatnonzero(beta)
         runs = [
             (A[:, S], b, start, steps_to_the_refit(A[:, S], b, start)) for start in (beta[S], 0 * beta[S])
@@ -390,13 +392,14 @@ PARABOLA = [(x, x * x) for x in range(-2, 3)]
 @claim("LN-sec-7-nonlinear", "section 7", "proof, exact", FALSE, cases=1000, ci_cases=60)
 @mutants("conditional_error", "affine_error")
 def test_nonlinear_structure(check):
-    """Where the data have a nonlinear structure of low dimension, LassoNet outperforms linear reconstruction.
+    """If the data have a nonlinear structure of low dimension, LassoNet outperforms linear
+    reconstruction.
 
     Reading of: “it may be more reasonable to expect an arbitrary nonlinear low-dimensional structure. If that
     is the case, LassoNet will outperform linear reconstruction”
 
-    Hypotheses: one missing entry in a row; the mean squared error over equally likely rows, of which LassoNet
-    has at best that of the conditional mean
+    Hypotheses: one missing entry in a row; the mean squared error over equally likely rows; LassoNet's is
+    at best that of the conditional mean
 
     Instead: The best nonlinear reconstruction is never worse than the best affine one, and it is better if
     and only if the conditional mean of the missing entry is not affine in the others. On a circle it is

@@ -1,4 +1,4 @@
-"""What Hier-Prox costs, and what a larger λ does to the weights.
+"""The cost of Hier-Prox, and the effect of a larger λ on the weights.
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 3.3, 4.2 and 4.4.
 

@@ -1,4 +1,4 @@
-"""What LassoNet's own tables say of its sentences; and where its cross-references lead.
+"""LassoNet's sentences checked against its own tables, and the targets of its cross-references.
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 1.1, 3.1, 5 and 7,
 Appendices A and C, Table 1 (decoder networks) and Table 2 (tree-based learners), both for k = 50 features,
@@ -22,7 +22,7 @@ def lead(row):
 
 
 def below_all_features(name, row, column):
-    """By how much the best accuracy of the four is below that of all features."""
+    """Return by how much the best accuracy of the four methods is below that of all features."""
     return Fraction(DATA[name][column] - max(row), 1000)
 
 
@@ -77,7 +77,7 @@ def test_isolet_at_fifty_features(check):
 @claim("LN-app-C", "Appendix C, Table 2", "exact", HOLDS)
 @mutants("lead")
 def test_high_but_not_always_highest(check):
-    """With trees LassoNet continues to have high (but not always highest) classification accuracy.
+    """LassoNet continues to have high (but not always highest) classification accuracy with trees.
 
     Hypotheses: the accuracies in print; "high": within 0.003 of the best of the four
 
@@ -165,7 +165,7 @@ DESCRIBED = {
 
 
 def as_described(name):
-    """Whether Table 1 has these sizes."""
+    """Return whether Table 1 has these sizes."""
     return all(said in (None, size) for said, size in zip(DESCRIBED[name], DATA[name][:3], strict=True))
 
 
@@ -192,7 +192,7 @@ PATH = {"λ", "ε", "λ₀"}
 
 
 def additional(names, known=TRAINING):
-    """Those that are not known."""
+    """Return the hyperparameters that are not among the known ones."""
     return names - known
 
 
@@ -261,7 +261,7 @@ SLIPS = {
 
 
 def stands(place, words):
-    """Whether the words are at that place."""
+    """Return whether the words are at that place."""
     return words in PLACES[place]
 
 

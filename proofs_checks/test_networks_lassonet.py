@@ -234,7 +234,7 @@ SOFT = imputed("soft-impute", TABLE_1["Mice Protein"][1])
 
 
 def reduced():
-    """All columns beside low rank: 0.8 of Soft-Impute's error is larger, and 0.6 of it is smaller."""
+    """Compare all columns with low rank: 0.8 of Soft-Impute's error is larger, and 0.6 of it is smaller."""
     every = "completion", "mice", LASSONET, TABLE_1["Mice Protein"][1], "trained again", "mse"
 
     def within(share, sign):
@@ -252,7 +252,7 @@ def reduced():
 
 
 def with_forty():
-    """40 columns beside low rank."""
+    """Compare 40 columns with low rank."""
     return Case("mice", (compared(not_smaller, SOFT, imputed(LASSONET, 40)),))
 
 
@@ -265,9 +265,10 @@ def test_imputation(check):
 
     Reading of: “about a 30% reduction … of the reconstruction error when using LassoNet”
 
-    Hypotheses: a network trained from scratch on the completed matrix, all proteins; a tenth of the entries
-    for the test; our seeds, as found, vary entries and initial weights, 25 in print vary initial weights;
-    rate 0.003, patience 50 and layers of d/3 units, in print 0.001, 10 and the best of four widths
+    Hypotheses: a network trained from scratch on the completed matrix, all proteins; a tenth of the
+    entries for the test; our seeds, as found, vary entries and initial weights, 25 in print vary initial
+    weights; learning rate 0.003, early stopping after 50 epochs and layers of d/3 units; in print 0.001,
+    10 and the best of four widths
 
     Tolerance: between 0.6 and 0.8 of Soft-Impute's by more than 2 SE, not outside by more than 3 SE; two
     comparisons

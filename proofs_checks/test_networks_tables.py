@@ -25,25 +25,25 @@ import math
 
 from proofs_checks.experiments.networks.printed import ANCHORS, LEARNERS, TITLES
 from proofs_checks.experiments.networks.verdicts import equal, together, verdict, verdict_of_times
-from proofs_checks.networks import CLOCKS, LASSONET, OURS, SA, by_hand, by_rule, close, figures, told
+from proofs_checks.networks import CLOCKS, LASSONET, OURS, SA, by_hand, by_rule, close, describe, figures
 from sparselin.ledger import NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, claims, mutants
 
 ICLR = "(ICLR, NeurIPS submission)"
 
 
 def own(method):
-    """Whether a figure is of the method that the paper proposes."""
+    """Return whether a figure is of the method that the paper proposes."""
     return method in (SA, LASSONET)
 
 
 def other(method):
-    """Whether it is of another one."""
+    """Return whether it is of another one."""
     return not own(method)
 
 
 def judged(table, data, keep):
-    """Each figure of a table on a data set beside our records."""
-    return [(one, verdict(one, OURS.get(one.address))) for one in figures(table, data, keep)]
+    """Compare each figure of a table on a data set with our records."""
+    return [(printed, verdict(printed, OURS.get(printed.address))) for printed in figures(table, data, keep)]
 
 
 def conclusion(table, keep=lambda method: True):
@@ -52,15 +52,15 @@ def conclusion(table, keep=lambda method: True):
 
 
 def words(table, keep=lambda method: True):
-    """What the statements of a table's rows need."""
+    """Return the words that the statements of a table's rows need."""
     found = {}
     for name in TITLES:
         digits = 1 if table == "SA-table-6" else 3
         printed = [
-            f"{one.mean:.{digits}f}"
-            + ("" if one.std is None else f" ± {one.std:.{digits}f}")
-            + f" ({one.setting or one.method})"
-            for one in figures(table, name, keep)
+            f"{figure.mean:.{digits}f}"
+            + ("" if figure.std is None else f" ± {figure.std:.{digits}f}")
+            + f" ({figure.setting or figure.method})"
+            for figure in figures(table, name, keep)
         ]
         found[name] = {"title": TITLES[name], "figures": ", ".join(printed)}
     return found
@@ -76,7 +76,7 @@ RUNS = {"SA-table-2": 5, "SA-released": 5, "SA-table-5": 5}
 
 
 def met(figure, found):
-    """Whether a verdict follows from the figure and the records, by the rule written out again."""
+    """Return whether a verdict follows from the figure and the records, by the rule written out again."""
     mean, error = by_hand(figure.address)
     difference = mean - figure.mean
     if figure.within:
@@ -92,16 +92,16 @@ def met(figure, found):
 
 def measured(check, found):
     """Say what was found of each figure, how many are compared, and the verdict of all."""
-    for _, one in found:
-        check.measured(told(one))
+    for _, judged in found:
+        check.measured(describe(judged))
     check.measured(f"{len(found)} figure{'s' * (len(found) > 1)}")
-    check.concludes(together(one.verdict for _, one in found))
+    check.concludes(together(judged.verdict for _, judged in found))
 
 
 def met_again(check, table, data, keep=lambda method: True):
     """Decide a row of a table of accuracies."""
     found = judged(table, data, keep)
-    check.over([one for one in found if not one[1].lacking], lambda one: met(*one))
+    check.over([pair for pair in found if not pair[1].lacking], lambda pair: met(*pair))
     measured(check, found)
 
 
@@ -192,7 +192,7 @@ def test_table_5_baselines(check, data):
 def times(data):
     """Each baseline's time divided by Sequential Attention's, printed and ours."""
     base, *others = figures("SA-table-6", data)
-    pairs = [((one, base), (CLOCKS.get(one.address), CLOCKS.get(base.address))) for one in others]
+    pairs = [((method, base), (CLOCKS.get(method.address), CLOCKS.get(base.address))) for method in others]
     return [(printed, verdict_of_times(printed, ours)) for printed, ours in pairs]
 
 
@@ -217,8 +217,8 @@ def test_table_6(check, data):
     found = times(data)
 
     def right(pair):
-        (one, base), this = pair
-        ratio = by_hand(one.address)[0] / by_hand(base.address)[0] / (one.mean / base.mean)
+        (method, base), this = pair
+        ratio = by_hand(method.address)[0] / by_hand(base.address)[0] / (method.mean / base.mean)
         again = REPRODUCED if 0.5 <= ratio <= 2 else NOT_REPRODUCED
         return close(2**this.difference, ratio) and this.verdict is again
 

@@ -208,7 +208,7 @@ def one_sided_coherence(A, h):
 
 
 def is_unique(A, support):
-    """Whether an x ≥ 0 with this support is the only x ≥ 0 with its Ax; A (n, n + 1) of rank n.
+    """Return whether an x ≥ 0 with this support is the only x ≥ 0 with its Ax; A (n, n + 1) of rank n.
 
     Others are x + tδ, Aδ = 0: none if δ has entries of both signs off the support.
     """

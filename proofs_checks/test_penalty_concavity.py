@@ -134,7 +134,7 @@ def test_convex_along_rays(check):
 
 
 def in_one_coordinate(a, K):
-    """Of the sign of ∂²Q*(β∘β)/∂β₁², m = 2, w = (a, −a)."""
+    """Return a number with the sign of ∂²Q*(β∘β)/∂β₁², m = 2, w = (a, −a)."""
     p, _ = mask(a)
     return 1 - 4 * a * (1 - 2 * p + 2 * p * p) - 2 * K * p * (1 - p) * (1 - 4 * p)
 
@@ -144,7 +144,8 @@ CONCAVE_IN_ONE = ((5.0, (0.341, 0.3819), (0.3409, 0.382)), (10.0, (0.0637, 1.491
 
 
 def concave_between(row):
-    """Whether Q* is concave in β₁ at 50 points of the inner interval, and convex at 50 on each side."""
+    """Return whether Q* is concave in β₁ at 50 points of the inner interval, and convex at 50 on each
+    side."""
     s, inside, outside = row
     rest = [*np.linspace(0, outside[0], 50), *np.linspace(outside[1], s, 50)]
     signs = [
@@ -154,7 +155,7 @@ def concave_between(row):
 
 
 def concave_beyond(low, high, bound=4.99):
-    """Whether ‖β‖₁ > 4.99 where `in_one_coordinate` ≤ 0, which is affine in K; w = (−a, a)."""
+    """Return whether ‖β‖₁ > 4.99 where `in_one_coordinate` ≤ 0, which is affine in K; w = (−a, a)."""
     a = ball(low, high)
     at_zero = in_one_coordinate(-a, arb(0))
     slope = (at_zero - in_one_coordinate(-a, arb(1))).upper()
@@ -241,7 +242,8 @@ def test_across_the_diagonal(check):
 
 
 def curving(a, first, second):
-    """Of the sign of the second derivative of Q*(β∘β) along |β₁| + |β₂| = s, from a and y; m = 2."""
+    """Return a number with the sign of the second derivative of Q*(β∘β) along |β₁| + |β₂| = s, from a and
+    y; m = 2."""
     p, r = mask(a)
     H = 4 + 8 * r * (1 + r) * first + 8 * p * (1 + p) * second
     across = np.sqrt(first) * r / p + np.sqrt(second) * p / r
@@ -255,7 +257,7 @@ LEAST = ((2.0, 0.9542, 2e-4), (3.0, 0.98530, 5e-5), (10.0, 0.999613, 5e-6))
 
 
 def least_on_segment(row):
-    """Whether Q* is least at the given share on the segment of norm s."""
+    """Return whether Q* is least at the given share on the segment of norm s."""
     s, share, within = row
     below, at, above = (penalty([s * b, s * (1 - b)]) for b in (share - within, share, share + within))
     # beyond the convex part the slope in min|β_i| is positive, and stays so where f is concave
@@ -317,7 +319,7 @@ CONTOURS = ((2.0, 0.264, 0.263), (3.0, 0.193, 0.192), (5.0, 0.118, 0.117), (10.0
 
 
 def as_the_formula(a, K):
-    """Whether `bending` has the sign of the second difference at the β of (a, K), if there is one."""
+    """Return whether `bending` has the sign of the second difference at the β of (a, K), if there is one."""
     p, r = mask(a)
     x = np.array([p**2 * (a + K * p), r**2 * (K * r - a)])
     if x.min() <= 0:
@@ -409,7 +411,7 @@ def test_concave_in_the_squares(check):
 @mutants("sl.softmax_penalty")
 @ctx.workprec(128)
 def test_it_grows_like_a_square(check):
-    """As t → ∞, Q*(t²β∘β)/t² decreases to N = (Σ|β_i|^{2/3})³, and
+    """The ratio Q*(t²β∘β)/t² decreases to N = (Σ|β_i|^{2/3})³ as t → ∞, and
 
         ‖β‖₁² ≤ N ≤ ‖β‖₀‖β‖₁², with equality above iff the nonzero |β_i| are equal;
 
@@ -449,7 +451,7 @@ def test_it_grows_like_a_square(check):
 
 
 def lowers(X, y, beta, lam, i):
-    """Whether (7) is lower after the step ⟨X_i, r⟩/(‖X_i‖² + λq_i/2) in β_i = 0."""
+    """Return whether (7) is lower after the step ⟨X_i, r⟩/(‖X_i‖² + λq_i/2) in β_i = 0."""
     _, p = minimiser(beta**2)
     better = beta.copy()
     better[i] = X[:, i] @ (y - X @ beta) / (X[:, i] @ X[:, i] + lam / 2 / max(p[i], 1e-9) ** 2)

@@ -118,8 +118,8 @@ def both_sides(rng):
 @mutants("sl.softmax_penalty", "sl.q", "objective_and_gradient")
 @ctx.workprec(128)
 def test_softmax_only_changes_the_penalty(check):
-    """With Q(q) = inf {‖w‖² : D(w) = q} and Q* : ℝ^S̄ → ℝ, Q*(x) = inf_{q ∈ ran(D)} Σ x_iq_i + Q(q), the two
-    infima of (7) are equal:
+    """The two infima of (7) are equal, where Q(q) = inf {‖w‖² : D(w) = q} and Q* : ℝ^S̄ → ℝ, Q*(x) =
+    inf_{q ∈ ran(D)} Σ x_iq_i + Q(q):
 
         inf over β = softmax(w, S̄)∘θ of ‖Xβ − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²)
             = inf over β of ‖Xβ − y‖² + (λ/2)Q*(β∘β).

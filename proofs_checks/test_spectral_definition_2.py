@@ -124,7 +124,7 @@ def quotients(f, U, k):
 
 
 def by_package(f, U, k):
-    """Whether the package's γ is the fraction."""
+    """Return whether the package's γ is the fraction."""
     d = (len(f) - 1).bit_length()
     found = sl.submodularity_ratio_of(lambda S: f[mask_of(S)], range(d), members(U), k)
     return found.exact and abs(found.upper - float(submodularity_ratio(f, U, k))) <= 1e-9
@@ -179,7 +179,7 @@ def at_least_eigenvalue(design, R, U, k):
 
 
 def definite(C, size, theta, strictly=True):
-    """Whether the C_B − θI, |B| = size, are positive definite, or semidefinite."""
+    """Return whether the C_B − θI, |B| = size, are positive definite, or semidefinite."""
     shifted = (principal(C, B) - theta * identity(size) for B in combinations(range(C.nrows()), size))
     return all(is_psd(M) and (not strictly or M.det() != 0) for M in shifted)
 

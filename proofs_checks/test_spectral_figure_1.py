@@ -247,8 +247,8 @@ def orders(check, what):
 )
 @mutants("sl.choose_nu", "moved")
 def test_error_when_the_target_is_perturbed(check):
-    """With the target perturbed, ‖α − α'‖ is largest for lasso and grows with k, smaller for greedy without
-    regularizer, and much smaller and only mildly increasing for every regularizer.
+    """If the target is perturbed, ‖α − α'‖ is largest for lasso and grows with k. It is smaller for
+    greedy without regularizer, and much smaller and only mildly increasing for every regularizer.
 
     Unchecked: MNIST, in this row; σ other than 0.1, to which the error is proportional
 
@@ -270,7 +270,7 @@ def test_error_when_the_target_is_perturbed(check):
 )
 @mutants("sl.choose_nu", "moved")
 def test_error_when_the_features_are_perturbed(check):
-    """With the features perturbed, the order is the same: regularized below greedy below lasso.
+    """If the features are perturbed, the order is the same: regularized below greedy below lasso.
 
     Unchecked: MNIST, in this row; why the printed errors are larger
 
@@ -302,8 +302,8 @@ def normalised(X, S, name, k):
 )
 @mutants("sl.choose_nu", "normalised")
 def test_regularized_selections_are_more_diverse(check):
-    """By each of the four diversity values, the regularized selection is more diverse than lasso's and
-    greedy's for every k.
+    """The regularized selection is more diverse than lasso's and greedy's for every k, by each of the
+    four diversity values.
 
     Unchecked: MNIST, in this row
 

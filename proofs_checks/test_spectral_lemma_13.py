@@ -38,7 +38,7 @@ from sparselin.ledger import MISPRINT, claim, mutants
 
 
 def count_above(values, threshold):
-    """How many of the balls lie above θ."""
+    """Return the number of balls that lie above θ."""
     return sum(1 for value in values if value > threshold)
 
 
@@ -76,7 +76,8 @@ def matrices(check):
 
 
 def steps_increase(value):
-    """Whether the numbers of eigenvalues above θ, and below θ, increase with S; each occurs twice in C."""
+    """Return whether the numbers of eigenvalues above θ, and below θ, increase with S; each occurs twice in
+    C."""
     C, d = value
     spectra = [eigenvalues(C, doubled(members(S), d)) for S in range(1 << d)]
 

@@ -111,7 +111,7 @@ def test_what_local_search_guarantees(check):
 
 
 def misled(f, eps):
-    """Whether LS as printed ends at U, f being submodular and (2 + 2/n)f(U) + f(∅) < f(U∖{0})."""
+    """Return whether LS as printed ends at U, f being submodular and (2 + 2/n)f(U) + f(∅) < f(U∖{0})."""
     U = len(f) - 1
     printed = 2 + fmpq(2, U.bit_count())
     submodular = is_submodular(f) and min(f) == 0
@@ -134,7 +134,8 @@ def corrected(f, S, eps):
 
 
 def guaranteed_by_package(f):
-    """With y orthogonal to the columns g = f, and the candidates are f(S), f(U∖S) and f(U)."""
+    """Return whether the package's search attains the guarantee. For y orthogonal to the columns g = f,
+    and the candidates are f(S), f(U∖S) and f(U)."""
     U = len(f) - 1
     eps = EPSILONS[sum(f) % len(EPSILONS)]
     run = sl.local_search(*orthogonal_to_y(U.bit_count()), regularizer=Values(f), eps=float(eps))
@@ -154,7 +155,7 @@ def guaranteed_by_package(f):
 @mutants("climb", "entropy", "variance", "rank_power")
 @precisely()
 def test_local_search_with_the_regularizers(check):
-    """With f_gr, f_sv, and f_de for δ ≤ 1, LS as printed ends at an S with
+    """For f_gr, f_sv, and f_de with δ ≤ 1, LS as printed ends at an S with
 
         (2 + 2ε/n)f(S) + f(U∖S) ≥ f(T)
 
@@ -226,7 +227,8 @@ def test_how_long_local_search_takes(check):
 
 
 def evaluations(f, eps, deletions):
-    """How often LS reads f, as a share of what the proof allows; infinite where it returns something else."""
+    """Return how often LS reads f, as a share of the number that the proof allows; infinite if it returns
+    another set."""
     n, counted = (len(f) - 1).bit_length(), Counted(f)
     S = local_search(counted, f, eps, deletions=deletions)
     if f[S] != max(f[T] for T in ends(f, eps, deletions)):

@@ -125,7 +125,7 @@ def pseudoinverse(C):
 @claim("SR-objective-normalisation", "Section 3", "exact", HOLDS, cases=600, ci_cases=40)
 @mutants("r_squared")
 def test_r_squared_does_not_see_the_scale(check):
-    """By normalisation one can assume ‖X_i‖ = 1 = ‖Z‖: R² does not change.
+    """One can assume ‖X_i‖ = 1 = ‖Z‖ by normalisation, because R² does not change.
 
     Hypotheses: no zero column, Z ≠ 0
 

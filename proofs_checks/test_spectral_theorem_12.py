@@ -64,7 +64,7 @@ def determinants(C, d, shift, sign):
 
 
 def log_submodular(D):
-    """Whether log D is submodular."""
+    """Return whether log D is submodular."""
     return min(D) > 0 and all(
         D[A | x] * D[B] >= D[B | x] * D[A] for A, B, x in chains((len(D) - 1).bit_length())
     )
@@ -107,8 +107,8 @@ def test_traces_are_submodular(check):
     Consequences: The three regularizers are submodular. For −t³ (f' antitone but not operator antitone) it
     fails.
 
-    Unchecked: functions other than log(δ + t), log(s − t), −(t − c)², t^α, −t log t, of which the general one
-    is a mixture
+    Unchecked: functions other than log(δ + t), log(s − t), −(t − c)², t^α, −t log t; the general function
+    is a mixture of these
 
     Tolerance: balls of 128 bits; overlapping ones would be undecided
     """

@@ -20,11 +20,11 @@ multiplies the determinant by
 the least factor that any unit vector can have on m others (x'(δI + AA')⁻¹x ≥ 1/(δ + m)), so f_de increases on
 all sets of at most k unit vectors iff δ² ≥ (k − 1)(1 − δ).
 
-With δ > 1, "we can then use Theorem 3" fails for want of non-negativity: one column, k = 1, δ = 4 has OPT =
-g = 1 + log₂ 5 − 6 < (1 − 1/e)·OPT. The same example refutes Theorem 14 for δ > 1; for δ = 1, or without the
-constant, both hold. For δ ≤ 1 Theorem 14 survives, though its proof cites Proposition 10 and Theorem 9, which
-fail: up to a function of |S|, f_de is the increasing Σ log₂(1 + λ_i/δ), on which FR alone attains 1 −
-e^{−γ}. The proof is in docs/proofs/spectral_theorems_14_and_16.md.
+With δ > 1, "we can then use Theorem 3" fails because f is negative somewhere: one column, k = 1, δ = 4
+has OPT = g = 1 + log₂ 5 − 6 < (1 − 1/e)·OPT. The same example refutes Theorem 14 for δ > 1; for δ = 1, or
+without the constant, both hold. For δ ≤ 1 Theorem 14 survives, though its proof cites Proposition 10 and
+Theorem 9, which fail: up to a function of |S|, f_de is the increasing Σ log₂(1 + λ_i/δ), on which FR
+alone attains 1 − e^{−γ}. The proof is in docs/proofs/spectral_theorems_14_and_16.md.
 
 Logarithms in balls of 128 bits.
 """

@@ -268,7 +268,7 @@ def test_statements_that_are_referred_to(check):
         not exists("Lemma 10") and exists("Proposition 10"),
         "number 10 is a proposition, and Lemma 10 is none",
     )
-    others = [one for found in REFERENCES.values() for one in found if one != "Lemma 10"]
+    others = [reference for found in REFERENCES.values() for reference in found if reference != "Lemma 10"]
     check.over(others, exists)
 
 

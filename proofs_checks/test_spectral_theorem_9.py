@@ -70,7 +70,7 @@ def factor(kappa, alpha):
 @mutants("sl.greedy_local_search", "greedy_local_search", "submodularity_ratio", "r_squared_table")
 @precisely()
 def test_greedy_local_search(check):
-    """With g = R² + f, the set S̃ selected by GLS has
+    """The set S̃ selected by GLS has, for g = R² + f,
 
         g(S̃) ≥ κ/(2 + κ(4 + 4ε/n))·max_{|S|≤k} g ≥ κ/7·max_{|S|≤k} g,    κ = 1 − e^{−γ_{S̃,2k}/2}.
 

@@ -47,8 +47,8 @@ def designs(rng, cases):
 
 
 def tally_path(check, X, y):
-    """Whether each pick is the feature of largest weight and in A(S) ⊆ T; returns the number of tied
-    steps."""
+    """Check that each pick is the feature of largest weight and in A(S) ⊆ T, and return the number of
+    tied steps."""
     path, S, tied = sl.sequential_attention(X, y, min(4, X.shape[1]), rng=check.rng), [], 0
     check.undecided(path.status is sl.Status.MAX_ITER)
     for t, pick in enumerate(path.support.tolist()):

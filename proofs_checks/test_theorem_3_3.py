@@ -41,9 +41,8 @@ def verify_solution(X, y, S, found, share):
 
 
 def selects_from_the_largest(X, y, S, active):
-    """Whether `active` = A(S) ⊆ T, A(S) by enumeration, its solutions verified at three λ in the window; None
-    if |T| > 5.
-    """
+    """Return whether `active` = A(S) ⊆ T, A(S) by enumeration, its solutions verified at three λ in the
+    window; None if |T| > 5."""
     at = step(X, y, S)
     if len(at.tied) > MOST_TIED:
         return None
@@ -192,7 +191,7 @@ def test_the_same_choices(check):
 
 
 def as_enumerated(X, y, smaller=False):
-    """Whether the package's T and A(∅) are those enumerated; with `smaller`, also whether A(∅) ≠ T."""
+    """Return whether the package's T and A(∅) are those enumerated; with `smaller`, also whether A(∅) ≠ T."""
     entry, found = sl.first_entry(X, y), segment(X, y)
     same = (entry.tied, entry.active) == (found.step.tied, found.active)
     return same and not (smaller and entry.active == entry.tied)
@@ -201,8 +200,8 @@ def as_enumerated(X, y, smaller=False):
 @claim("SA-ties-smaller", "paragraph after Theorem 3.3", "exact, brute force", HOLDS, cases=1, ci_cases=1)
 @mutants("sl.first_entry")
 def test_the_set_can_be_strictly_smaller(check):
-    """Where several features attain ‖XᵀP_S^⊥y‖∞, it is possible that Sequential LASSO chooses the next
-    feature from a set that is strictly smaller than the one from which OMP chooses.
+    """If several features attain ‖XᵀP_S^⊥y‖∞, Sequential LASSO may choose the next feature from a
+    strictly smaller set than OMP.
 
     Hypotheses: existence: the example X = [[3, 0, 2], [0, 3, 2], [0, 0, 1]], y = (1, 1, −1), S = ∅; and for
     y = (1, 1, 1) all pairs and all independent triples of integer columns of length 3 with equal ⟨X_i, y⟩ > 0
@@ -231,8 +230,8 @@ def noise_for(X, y):
 @claim("SA-ties-noise", "paragraph after Theorem 3.3", "exact", CORRECTED, cases=500)
 @mutants("sl.omp", "sl.sequential_lasso")
 def test_noise_breaks_ties(check):
-    """If random continuous noise is added to the data, then with probability 1 only one feature is selected
-    at each step, and Sequential LASSO and OMP select the exact same set of features.
+    """If random continuous noise is added to the data, then with probability 1 only one feature can be
+    selected at each step. Then Sequential LASSO and OMP select the exact same set of features.
 
     Hypotheses: Gaussian noise in float64 on small integer designs; |T| = 1 decided exactly in the first three
     steps, the supports compared at all
@@ -307,8 +306,8 @@ def test_how_often_features_tie(check):
 
 @claim("SA-remark-3.3", "Remark 3.3 (ICLR), Remark 3.4 (NeurIPS submission)", "proof", OPEN)
 def test_the_citation(check):
-    """It was shown by Luo and Chen (2014) that Sequential LASSO is equivalent to OMP when y = Xβ* + ε with β*
-    sparse and ε ~ N(0, σI_n), in the regime where d is exponential in n.
+    """Luo and Chen (2014) showed that Sequential LASSO is equivalent to OMP when y = Xβ* + ε with β*
+    sparse and ε ~ N(0, σI_n). Their regime has d exponential in n.
 
     Hypotheses: none: a citation
 

@@ -73,7 +73,7 @@ class Window:
         return abs(self.c[j] - eps * self.h[j]) - (self.lam - eps)
 
     def proof_reaches(self, eps, strictly=False):
-        """Whether ε ≥ ε₀λ*, or ε > ε₀λ*, exactly."""
+        """Return whether ε ≥ ε₀λ*, or ε > ε₀λ*, exactly."""
         gaps = [(j, self.lam - abs(self.c[j])) for j in self.outside] + [(i, 2 * self.lam) for i in self.T]
         past = (eps > self.lam) if strictly else (eps >= self.lam)
         return past or any(at_least(eps, self.norm2[j], self.lam * (gap - eps), strictly) for j, gap in gaps)
@@ -87,7 +87,7 @@ class Window:
 
 
 def at_least(a, b2, K, strictly=False):
-    """Whether a√b2 ≥ K (or > K), a ≥ 0."""
+    """Return whether a√b2 ≥ K (or > K), a ≥ 0."""
     if strictly:
         return K < 0 or a * a * b2 > K * K
     return K <= 0 or a * a * b2 >= K * K
@@ -224,7 +224,7 @@ def root_of_square(q):
 
 
 def exactly_at_the_bound(design):
-    """Of two columns the second has ρ_1 = λ* times the term of ε₁, and it ends the window."""
+    """Return whether the second of two columns has ρ_1 = λ* times the term of ε₁, and ends the window."""
     X, y = design
     window = Window(X, y)
     (j,) = window.root
@@ -362,8 +362,8 @@ def test_with_unit_columns_the_window_is_two_fifths_longer(check):
 @claim("ours-window-margin", THEOREM[5], "proof, exact", HOLDS, tolerance=LOWER)
 @mutants("sl.first_entry")
 def test_the_window_is_as_long_as_the_margin(check):
-    """Let c = Xᵀr, μ = 1 − max|c_j|/λ* the relative margin, η = max|⟨X_j, u*⟩| and Q = max‖X_j‖‖r‖/λ* over j
-    ∉ T ∪ S, and G = max g over T∖A (G = 1 if T∖A = ∅). Then
+    """Let c = Xᵀr. Over j ∉ T ∪ S let μ = 1 − max|c_j|/λ* be the relative margin, η = max|⟨X_j, u*⟩| and
+    Q = max‖X_j‖‖r‖/λ*. Let G = max g over T∖A (G = 1 if T∖A = ∅). Then
 
         min(μ/(1 + η), 2/(1 + G)) ≤ 1 − λ₂/λ* ≤ μ/(1 − η),   the latter if η < 1,
 
@@ -401,8 +401,8 @@ def test_the_window_is_as_long_as_the_margin(check):
 @claim("ours-window-unit-columns", "Theorem 3.3 without its hypotheses", "proof, exact", HOLDS)
 @mutants("sl.first_entry", "sl.sequential_lasso")
 def test_unit_columns_are_not_needed(check):
-    """At every step of Sequential LASSO A(S) ≠ ∅, A(S) ⊆ T = argmax|⟨X_i, P_S^⊥y⟩| and no member of A(S) is
-    in the span of X_S, whatever the lengths of the columns and of y.
+    """At every step of Sequential LASSO A(S) ≠ ∅ and A(S) ⊆ T = argmax|⟨X_i, P_S^⊥y⟩|. No member of A(S)
+    is in the span of X_S. Both hold whatever the lengths of the columns and of y.
 
     Hypotheses: λ* > 0; integer designs with zero, equal and dependent columns and lengths of many sizes
 
