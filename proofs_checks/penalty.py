@@ -119,8 +119,9 @@ def of_norm(s, a):
 
 
 def strip(sign, s, wide, narrow):
-    """Return how many pieces of a show that sign(a, c) < 0 wherever ‖β‖₁ ≥ s and min|β_i| ≥ wide, and > 0
-    wherever ‖β‖₁ ≤ s and min|β_i| ≤ narrow; −1 if they do not."""
+    """Return the number of pieces of a that prove the sign on both sides of a strip, or −1 without a
+    proof: sign(a, c) < 0 wherever ‖β‖₁ ≥ s and min|β_i| ≥ wide, and > 0 wherever ‖β‖₁ ≤ s and min|β_i| ≤
+    narrow."""
 
     def on_both_sides(box):
         ((low, high),) = box

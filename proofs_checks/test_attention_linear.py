@@ -120,8 +120,8 @@ def test_the_scale_of_lambda(check):
 
     Hypotheses: λ > 0, any S
 
-    Instead: Up to λ → λ/2: (6) has no ½, and is twice (4) at λ/2. So in (5) and (6) λ*(S) is 2‖XᵀP_S^⊥y‖∞ and
-    the window below it (2λ₂, 2λ*).
+    Instead: This holds up to λ → λ/2, because (6) has no ½ and is twice (4) at λ/2. So in (5) and (6)
+    λ*(S) is 2‖XᵀP_S^⊥y‖∞ and the window below it (2λ₂, 2λ*).
 
     Consequences: None of substance: Theorem 1.1 leaves λ open. With λ just below ‖XᵀP_S^⊥y‖∞ (5) picks from
     the middle of the path, and the pick can be wrong.
@@ -274,7 +274,7 @@ def test_the_ranking_below_the_threshold(check):
     Instead: The ranking of |β_i|, i ∉ S, is constant on (λ₂, λ*), where |β_i| = εv_i on T and 0 off T; for λ
     ≥ λ* all are zero and there is none. So λ must lie in the window of the step, not merely be large.
 
-    Consequences: Algorithm 3 itself is not touched: its λ* is in closed form (SA-section-2-search).
+    Consequences: Algorithm 3 itself is not affected: its λ* has a closed form (SA-section-2-search).
 
     Tolerance: 1e-9 of the largest |β_i|: 64 eps κ with κ ≤ 7e4 for integers up to 5 × 6
     """
@@ -317,8 +317,8 @@ def fixed_solution(lam):
 @claim("ours-no-fixed-lambda", "the same sentence of Section 2", "exact", HOLDS, cases=300, ci_cases=30)
 @mutants("sl.lasso_path", "sl.omp", "fixed_solution")
 def test_no_fixed_lambda(check):
-    """For some designs with columns of equal length no fixed λ makes two steps of the LASSO, each adding the
-    largest |β_i|, pick what OMP picks.
+    """For some designs with columns of equal length no fixed λ makes the LASSO pick the same features as
+    OMP. Two steps are taken, and each adds the feature of the largest |β_i|.
 
     Hypotheses: X = [[1, 1, −2], [2, −1, 1], [1, −2, 1]], y = (−1, 3, 2): OMP takes 1, then λ*({1}) = 3; for λ
     < 3 the first LASSO has |β_0| > |β_1|, for λ ≥ 3 the second has β_S̄ = 0

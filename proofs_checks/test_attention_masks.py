@@ -243,7 +243,7 @@ def test_normalised_masks_depart(check):
     Hypotheses: Xᵀy = (7, 6, 5); s = (0, ½, ½) has a lower objective, ½‖y‖² − ½R(s∘s), than every s with s₁ ≥
     s₂, s₃. With unit columns and unit y, X/3 and y/√22, it is the same problem at λ = 1/9
 
-    Consequences: For λ → ∞ R tends to Σ s_i²c_i²/λ, and they do pick OMP's.
+    Consequences: For λ → ∞ R tends to Σ s_i²c_i²/λ, and then these masks pick OMP's feature.
     """
     half = Fraction(1, 2)
     value = gain((Fraction(0), half**2, half**2), *EQUAL, 1)
@@ -381,7 +381,8 @@ def test_table_10(check):
     Hypotheses: the figures of Table 10; the sentence is informal, and the intervals, mean ± standard
     deviation, are ours
 
-    Unchecked: the figures themselves; significance: of how many runs the figures are is not said
+    Unchecked: the figures themselves; significance, because the paper does not say how many runs the
+    figures come from
     """
     lower = {name: row[0][0] - row[1][0] for name, row in TABLE_10.items()}
     worst = max(lower, key=lower.get)

@@ -47,7 +47,7 @@ def some_exponentials(rng):
 @claim("SA-section-4.1-variables", "Section 4.1 (ICLR, NeurIPS submission)", "proof, exact", HOLDS)
 @mutants("softmax_mask")
 def test_variables_that_are_added(check):
-    """Sequential Attention only adds d trainable variables, w ∈ ℝᵈ.
+    """Sequential Attention adds only d trainable variables, w ∈ ℝᵈ.
 
     Hypotheses: the softmax of (1)
 
@@ -199,8 +199,9 @@ def test_an_older_connection(check):
 
     Hypotheses: what was published up to 2022
 
-    Instead: Between Sequential LASSO and the weak submodularity of R² (Das and Kempe 2011), through OMP, we
-    know of no earlier one. Another is older: ‖β‖₁ is the Lovász extension of the cardinality, at |β|,
+    Instead: We know of no earlier connection between Sequential LASSO and the weak submodularity of R²
+    (Das and Kempe 2011), which is through OMP. Another connection is older: ‖β‖₁ is the Lovász extension
+    of the cardinality, at |β|,
 
         ‖β‖₁ = Σ_k (t_k − t_{k+1})·k, t_k the k-th largest |β_i|,
 

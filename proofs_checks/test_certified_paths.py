@@ -46,7 +46,7 @@ def test_certificates_of_designs_as_given(check):
 
     Hypotheses: float64 designs: integers with ties, dyadic fractions, Gaussian entries; columns as given
 
-    Consequences: An extension: the theorem in print has unit columns.
+    Consequences: This is an extension, because the theorem in print has unit columns.
     """
 
     def proved(design):

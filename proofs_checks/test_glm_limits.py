@@ -250,8 +250,8 @@ def test_linear_losses_have_no_active_set(check):
 
     Hypotheses: integer X with Xᵀ1 ≠ 0, S = ∅
 
-    Consequences: part (c) of the theorem needs minimisers just below λ*, and nothing else, in place of the
-    bound
+    Consequences: in place of the bound, part (c) of the theorem needs only that minimisers exist just
+    below λ*
     """
 
     def falls_for_ever(case):
@@ -316,9 +316,9 @@ def largest_decrease(rng):
 @claim("ours-glm-not-forward", QUESTION, "exact, interval", HOLDS, cases=60, ci_cases=8)
 @mutants("glm_entry", "poisson_loss", "least_poisson_loss")
 def test_the_pick_does_not_lower_the_loss_most(check):
-    """The pick is not the feature that lowers the loss most, even for unit columns and S = ∅, where for least
-    squares it is: Poisson, X_0 = (h, 0, 0), X_1 = (0, p, q), p² + q² = h², y = (0, 2, 2): |c| = (h, p + q), T
-    = {1}, yet X_0 lowers the loss by 0.99 and X_1 by less than 0.78.
+    """The pick need not be the feature that lowers the loss most, even for unit columns and S = ∅, where
+    it is so for least squares: Poisson, X_0 = (h, 0, 0), X_1 = (0, p, q), p² + q² = h², y = (0, 2, 2):
+    |c| = (h, p + q), T = {1}, yet X_0 lowers the loss by 0.99 and X_1 by less than 0.78.
 
     Hypotheses: Pythagorean triples p, q, h, all columns of length h
     """

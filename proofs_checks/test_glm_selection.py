@@ -125,13 +125,13 @@ def test_sequential_lasso_picks_a_largest_gradient(check):
     Hypotheses: L a sum; none on X; ℓ_i need not be strictly convex, nor ∇L Lipschitz. Checked for squared,
     logistic, Poisson, Huber and squared hinge losses
 
-    Consequences: Yes to the paper's question: guarantees of gradient OMP for generalized linear models that
-    hold for any breaking of ties are guarantees of Sequential LASSO. Axiotis and Yasuda (arXiv 2307.07405,
-    2023) answered it first, for strictly convex losses, with groups of features. Added here, as far as their
-    abstract tells: no strict convexity, λ* on both sides, which of the tied features enter, windows,
-    separable data, counterexamples.
+    Consequences: The answer to the paper's question is yes: guarantees of gradient OMP for generalized
+    linear models that hold however ties are broken are guarantees of Sequential LASSO. Axiotis and Yasuda
+    (arXiv 2307.07405, 2023) answered it first, for strictly convex losses, with groups of features. As
+    far as their abstract shows, this row adds: no strict convexity, λ* on both sides, which of the tied
+    features enter, windows, separable data, counterexamples.
 
-    Unchecked: losses that are no sums
+    Unchecked: losses that are not sums
 
     Tolerance: certified by duality gaps; 1e-9 relative for a tie
     """
@@ -471,9 +471,9 @@ def as_without_them(check, at):
 )
 @mutants("moving_rows", "glm_entry")
 def test_separated_rows_drop_out(check):
-    """If L∘X_S attains no minimum (separable logistic data), F_λ has no minimiser for any λ > 0. With the
-    separated rows J left out all is as before: inf F_λ < inf L∘X_S exactly for λ < λ*_K, K = [n]∖J; λ*_K = 0
-    if nothing is left.
+    """If L∘X_S attains no minimum (separable logistic data), F_λ has no minimiser for any λ > 0. If the
+    separated rows J are left out, everything holds as before: inf F_λ < inf L∘X_S exactly for λ < λ*_K, K
+    = [n]∖J; λ*_K = 0 if nothing is left.
 
     Hypotheses: logistic and Poisson regression, 1 ≤ |S| ≤ 2; J = the rows that a direction of recession of
     L∘X_S moves

@@ -116,8 +116,8 @@ def zero_off_the_one(case):
 @claim("ours-group-window", NUMBER, "proof, exact", HOLDS, cases=2000, ci_cases=100)
 @mutants("group_window", "on_one_group")
 def test_the_window_of_groups(check):
-    """Every solution of ½‖y − Xβ‖² + λ Σ_{g ∉ S} ‖β_g‖₂ is zero off S ∪ T for (1 − t₀)λ* < λ < λ*, t₀ =
-    min_{h ∉ S ∪ T} (λ* − ‖c_h‖)/(λ* + ½(‖X_h‖₂‖r‖ − ‖c_h‖)); where T = {g}, A(S) = {g}.
+    """For (1 − t₀)λ* < λ < λ* every solution of ½‖y − Xβ‖² + λ Σ_{g ∉ S} ‖β_g‖₂ is zero off S ∪ T. Here
+    t₀ = min_{h ∉ S ∪ T} (λ* − ‖c_h‖)/(λ* + ½(‖X_h‖₂‖r‖ − ‖c_h‖)). If T = {g}, then A(S) = {g}.
 
     Hypotheses: λ* > 0; checked at λ in the window where T is one group, for one to three other groups
 
@@ -239,8 +239,8 @@ def sign_at_zero(coefficients):
 @claim("ours-group-second-order", NUMBER, "proof, exact", HOLDS, cases=150, ci_cases=40)
 @mutants("same_first_order", "excess", "sign_at_zero")
 def test_the_second_order_decides(check):
-    """First order does not determine A(S) for groups: of two designs with the same λ*, T, H and v, v_1 = 0,
-    (Hv)_1 = 1, one has A(∅) = {0}, the other A(∅) = {0, 1}.
+    """First order does not determine A(S) for groups. Two designs with the same λ*, T, H and v, with v_1
+    = 0 and (Hv)_1 = 1, differ: one has A(∅) = {0}, the other A(∅) = {0, 1}.
 
     Hypotheses: group 0 of the columns (1, 0, 0), (0, m, 0), group 1 of one column; c_0 = (p, q), p, q, h a
     Pythagorean triple, m ≥ 2; H nonsingular

@@ -86,8 +86,8 @@ def test_when_the_optimal_loss_is_nonzero(check):
 
     Hypotheses: any X; checked for any n and d, with rank(X) < n in place of n > d
 
-    Consequences: It is zero if and only if y ∈ colspan(X). Equation (3) fails where it is nonzero, too
-    (SA-equation-3).
+    Consequences: The optimal loss is zero if and only if y ∈ colspan(X). Equation (3) also fails where it
+    is nonzero (SA-equation-3).
     """
 
     def nonzero_off_the_span(X, y):
@@ -109,8 +109,8 @@ def test_how_many_models_forward_selection_trains(check):
 
     Hypotheses: k ≤ d; in each round one model for each unselected feature
 
-    Consequences: There are kd − k(k − 1)/2 of them, at least kd/2: no smaller order will do. Sequential
-    Attention as printed trains k.
+    Consequences: There are kd − k(k − 1)/2 of them, at least kd/2, so no smaller order suffices.
+    Sequential Attention as printed trains k.
     """
 
     def counted(X, y):
@@ -149,8 +149,8 @@ def test_the_form_of_the_guarantee(check):
 
     Hypotheses: exact: forward selection and OMP on one design; corrected: unit columns, d ≤ 7, k ≤ 3
 
-    Instead: No κ will do, not even against k-sparse θ. The guarantee is on R²: R²(S) ≥ (1 −
-    e^{−λ_min(C,2k)})·max R² for both algorithms.
+    Instead: There is no such κ, not even for the minimum over k-sparse θ. The guarantee is on R²: R²(S) ≥
+    (1 − e^{−λ_min(C,2k)})·max R² for both algorithms.
 
     Consequences: Theorem 3.3 passes on the guarantee for R².
 
@@ -194,10 +194,10 @@ def least_eigenvalue(C, size):
     return arb(1) if size == 1 else arb(1).min(least_of(C, range(C.nrows()), min(size, C.nrows())))
 
 
-BESIDE = "beside Das and Kempe (2011), Theorem 3.7; docs/guarantees.md, Theorem 1"
+COMPARED = "compared with Das and Kempe (2011), Theorem 3.7; docs/guarantees.md, Theorem 1"
 
 
-@claim("ours-omp-guarantee", BESIDE, BALLS, HOLDS, cases=1500, ci_cases=25)
+@claim("ours-omp-guarantee", COMPARED, BALLS, HOLDS, cases=1500, ci_cases=25)
 @mutants("sl.omp", "sl.guarantee_bounds", "submodularity_ratio", "least_eigenvalue", "r_squared")
 def test_the_sharper_promises_of_omp(check):
     """For θ = γ_{S,k}·λ_min(C, k), and for θ = λ_min(C, 2k − 1),
@@ -373,8 +373,8 @@ def test_the_promise_passes_on(check):
 
     Hypotheses: unit columns, d ≤ 7, k ≤ 3; guarantees that hold however OMP breaks its ties
 
-    Instead: Sequential LASSO has them, and Sequential Attention for λ in (2λ₂, 2λ*) of (5). For smaller λ the
-    largest weight may be on a column orthogonal to y.
+    Instead: Sequential LASSO has them, and Sequential Attention has them for λ in the window (2λ₂, 2λ*)
+    of (5). For smaller λ the largest weight may be on a column orthogonal to y.
 
     Consequences: See Theorem 1.1.
 
@@ -408,8 +408,8 @@ def test_no_selection_has_it(check):
 
     Hypotheses: selecting k < d features by the LASSO, with the minimum over all θ ∈ R^d as printed
 
-    Instead: Of that form it has none, nor has any other selection of k features: X = I, y = (1, …, 1) leaves
-    d − k against 0. What is open is the question about R².
+    Instead: The LASSO has no guarantee of that form, and neither has any other selection of k features: X
+    = I, y = (1, …, 1) leaves d − k, compared with 0. The question about R² is open.
 
     Consequences: See equation (3).
     """
@@ -427,15 +427,15 @@ def test_no_selection_has_it(check):
 @claim("SA-footnote-3", "footnote 3, " + SOURCE, "exact", CORRECTED)
 @mutants("sl.omp", "sl.sequential_lasso")
 def test_scaling(check):
-    """By scaling, one may assume without loss of generality that X has unit columns and y is a unit
+    """One may assume without loss of generality, by scaling, that X has unit columns and y is a unit
     vector.
 
     Hypotheses: without loss of generality: neither the minimum over k-sparse θ nor what OMP and Sequential
     LASSO select is changed
 
-    Instead: It is for y ≠ 0. Scaling the columns does not change the minimum over k-sparse θ, but it changes
-    what OMP and Sequential LASSO select, and guarantees in terms of XᵀX hold for unit columns. Theorem 3.3
-    needs neither assumption.
+    Instead: For y it is without loss of generality, if y ≠ 0; for X it is not. Scaling the columns does
+    not change the minimum over k-sparse θ, but it changes the selections of OMP and Sequential LASSO, and
+    guarantees in terms of XᵀX hold for unit columns. Theorem 3.3 needs neither assumption.
 
     Consequences: Theorem 3.3 holds for columns of any norm; to use OMP's guarantees, normalise first.
     """

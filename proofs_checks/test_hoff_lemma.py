@@ -259,7 +259,7 @@ def test_every_other_stationary_point_is_a_strict_saddle(check):
         return good and minimisers == 1
 
     check.over(range(check.cases), global_or_saddle)
-    check.measured(f"{saddles} strict saddles beside {check.cases} minimisers")
+    check.measured(f"{saddles} strict saddles and {check.cases} minimisers")
 
 
 @claim(
@@ -272,8 +272,8 @@ def test_every_other_stationary_point_is_a_strict_saddle(check):
 )
 @mutants("sl.hadamard_descent", "lasso_optimum")
 def test_descent_reaches_the_lasso(check):
-    """Gradient descent on (w, θ) from a random start ends within its tolerance of the least of ½‖y − Xβ‖² +
-    λ‖β_S̄‖₁ wherever it ends with a certificate.
+    """If gradient descent on (w, θ) from a random start ends with a certificate, it ends within its
+    tolerance of the minimum of ½‖y − Xβ‖² + λ‖β_S̄‖₁.
 
     Hypotheses: integer designs, any S, λ/λ* from 1/8 to 9/8; descents that end with MAX_ITER are undecided
 

@@ -104,9 +104,9 @@ def test_a_step_minimises_the_model_and_descends(check):
 
     Hypotheses: quadratic loss in (θ, W) for one feature; θ_j ≠ 0 after line 8 where Algorithm 2 needs it
 
-    Consequences: With α no larger than 1 over the Lipschitz constant of ∇L the objective (2) does not rise,
-    although (3) is not convex. The paper claims no rate; nothing better than stationary points can be
-    expected.
+    Consequences: If α is at most 1 over the Lipschitz constant of ∇L, the objective (2) does not
+    increase, although (3) is not convex. The paper claims no rate; nothing better than stationary points
+    can be expected.
 
     Unchecked: α too large, stochastic gradients, momentum (section 5.2 uses 0.9)
 
@@ -240,7 +240,7 @@ def gradients_of_the_path(theta, curvature, best, eps, lam, B):
 )
 @mutants("gradients_of_the_path", "minimiser")
 def test_the_loop_cannot_end_before_the_slope_at_zero(check):
-    """The path costs essentially what the training of one model does.
+    """The path costs essentially as much as training one model.
 
     Reading of: “The LassoNet regularization path can be trained at a cost that is essentially that of
     training a single model”; “The use of warm starts dramatically reduces the number of rounds of gradient
@@ -310,8 +310,8 @@ def networks_at_zero(draw):
 @claim("ours-lassonet-sparse-to-dense", "section 4.1", "proof, exact", HOLDS, cases=300, ci_cases=20)
 @mutants("backpropagation", "minimiser")
 def test_from_sparse_to_dense_the_hidden_units_stay_zero(check):
-    """From sparse to dense, begun at θ = 0, where the constraint of (2) has W = 0, Algorithm 1 never leaves
-    W = 0: the path is the Lasso's.
+    """If Algorithm 1 runs from sparse to dense, it starts at θ = 0, where the constraint of (2) forces W
+    = 0, and it never leaves W = 0. So the path is the Lasso's.
 
     Hypotheses: λ decreasing; one hidden ReLU layer without biases, gradients by back-propagation with
     relu'(0) = 0, as is usual: with W = 0 every hidden unit is 0, and so are the gradients in W and in the

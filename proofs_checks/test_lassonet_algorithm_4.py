@@ -103,9 +103,9 @@ def test_group_hier_prox_returns_the_global_minimum(check):
 
     Hypotheses: λ ≥ 0, M ≥ 0, K ≥ 0, any θ_j ∈ ℝᵖ with a rational norm and any W_j
 
-    Instead: So it does for θ_j ≠ 0 and M > 0. For θ_j = 0 line 9 is 0/0, and any unit vector may stand for
-    θ_j/‖θ_j‖ (the minimiser is not unique where λ < M‖W_j‖₁); for M = 0 it is soft-thresholding of ‖θ_j‖ and
-    W = 0.
+    Instead: This holds for θ_j ≠ 0 and M > 0. For θ_j = 0 line 9 is 0/0, and any unit vector may stand
+    for θ_j/‖θ_j‖ (the minimiser is not unique where λ < M‖W_j‖₁); for M = 0 it is soft-thresholding of
+    ‖θ_j‖ and W = 0.
 
     Tolerance: 16 eps·(‖θ_j‖ + λ + (1 + M)‖W_j‖₁) for sl.group_hier_prox
     """
@@ -134,7 +134,8 @@ def test_group_hier_prox_returns_the_global_minimum(check):
 @claim("LN-alg-3-count", "Algorithm 3, lines 3 and 11; section 6.2", "proof, exact, float", CORRECTED)
 @mutants("sl.group_hier_prox", "corrected")
 def test_features_are_rows_and_not_coordinates(check):
-    """k of line 11, the number of non-zero coordinates of θ ∈ ℝ^{d×p}, is the number of active features.
+    """The k of line 11, which is the number of non-zero coordinates of θ ∈ ℝ^{d×p}, is the number of
+    active features.
 
     Hypotheses: p ≥ 1 outputs; θ and W after line 9, with Algorithm 4 as corrected in LN-alg-4
 

@@ -59,8 +59,8 @@ def partly_known(draw):
 @claim("ours-lassonet-alg-5", "Algorithm 5, lines 3 to 8; section 7", "proof, exact", HOLDS)
 @mutants("trained", "projected")
 def test_it_imputes_the_means_of_rows(check):
-    """Were the network of line 6 trained to the optimum of ‖f(X_proj) − X_proj‖_F², lines 4 to 8 would leave
-    X as line 3 made it: the means of rows.
+    """Lines 4 to 8 would leave X as line 3 made it, with the means of rows, if training were optimal.
+    Optimal means that line 6 trains the network to the optimum of ‖f(X_proj) − X_proj‖_F².
 
     Hypotheses: F as in section 3.1, with its skip layer; line 6 as printed (“between X_proj and Z”) names
     neither f nor a Z off Ω

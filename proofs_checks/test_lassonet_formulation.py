@@ -76,8 +76,8 @@ def test_zero_theta_is_no_feature(check):
 
     Hypotheses: θ and W in the constraint, M ≥ 0; what the proximal operators return
 
-    Consequences: It takes an operator that is feasible in floating point too: Algorithm 2 as printed is not
-    (LN-alg-2).
+    Consequences: This requires an operator that is feasible in floating point too, which Algorithm 2 as
+    printed is not (LN-alg-2).
 
     Tolerance: none for feasibility and zeros; 16 eps·K·size for θ
     """
@@ -161,8 +161,8 @@ def test_as_M_grows(check):
 
     Hypotheses: λ > 0
 
-    Instead: W becomes unregularized; the skip layer stays, with its penalty λ‖θ‖₁. The proximal step tends to
-    (S_λ(θ), W), and is that as soon as M(|θ_j| − λ) ≥ ‖W_j‖∞.
+    Instead: W becomes unregularized, but the skip layer stays, with its penalty λ‖θ‖₁. The proximal step
+    tends to (S_λ(θ), W), and equals it as soon as M(|θ_j| − λ) ≥ ‖W_j‖∞.
 
     Consequences: At M = ∞ itself there is no minimiser of (3) where |θ_j| ≤ λ and W_j ≠ 0.
 
@@ -212,7 +212,8 @@ def fits_the_modulus(theta, M):
 )
 @mutants("network", "rescaled")
 def test_hidden_units_rescale_out_of_the_constraint(check):
-    """For given θ_j ≠ 0 the constraint limits the networks attainable in (2), the more so the smaller M.
+    """For given θ_j ≠ 0 the constraint limits the networks attainable in (2), and a smaller M limits them
+    more.
 
     Reading of: “This budgets the total amount of non-linearity involving feature j according to the relative
     effect importance of X_j as a main effect”; “M, controls the relative strength of the linear and nonlinear

@@ -206,7 +206,8 @@ def test_the_optimal_W(check):
 
     Hypotheses: λ, λ̄ ≥ 0, M ≥ 0, any v and U, b* any optimal b
 
-    Consequences: The problem with λ̄ is the one without at S_λ̄(U): `sl.hier_prox(v, S_λ̄(U))` solves it.
+    Consequences: The problem with λ̄ is the problem without λ̄ at S_λ̄(U), so `sl.hier_prox(v, S_λ̄(U))`
+    solves it.
 
     Tolerance: 16 eps·(|v| + λ + (1 + M)‖U‖₁)
     """
@@ -250,8 +251,8 @@ def test_h_decides_half_open_intervals(check):
 
     Hypotheses: M > 0, v ≠ 0, λ, λ̄ ≥ 0
 
-    Instead: The interval without its lower end (with it for s = s_max) goes with h(s) ≤ 0 < h(s + 1), the
-    closed one with h(s) ≤ 0 ≤ h(s + 1).
+    Instead: The interval without its lower end (with it for s = s_max) corresponds to h(s) ≤ 0 < h(s +
+    1), and the closed interval to h(s) ≤ 0 ≤ h(s + 1).
 
     Consequences: Uniqueness in (7) falls, and with it in Proposition 1; the s with h(s) ≤ 0 < h(s + 1) is
     unique and gives b*.
@@ -335,9 +336,9 @@ def test_the_parabolas_of_F(check):
 @claim("LN-prop-1-monotone", f"{APPENDIX}, proof of (b), (i) and (ii)", "proof, exact", HOLDS)
 @mutants("at_length", "a")
 def test_f_falls_and_rises(check):
-    """f(w) = min F over M‖b‖ = w is (1 + sM²)/(2M²)·(w − w_s)² + r'_s on [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)],
-    w_s = M(‖v‖ − a_s)/(1 + sM²), strictly increasing there for s < s* and strictly decreasing for s > s*; and
-    w_s ≤ S_λ̄(|U_(s+1)|) for s < s*, w_s > S_λ̄(|U_(s)|) for s > s*.
+    """On [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)] f(w) = min F over M‖b‖ = w is (1 + sM²)/(2M²)·(w − w_s)² +
+    r'_s. Here w_s = M(‖v‖ − a_s)/(1 + sM²). There f is strictly increasing for s < s* and strictly
+    decreasing for s > s*; and w_s ≤ S_λ̄(|U_(s+1)|) for s < s*, w_s > S_λ̄(|U_(s)|) for s > s*.
 
     Hypotheses: M > 0 (f(w) is divided by M), v ≠ 0, s ≤ s_max, s* the one with h(s*) ≤ 0 < h(s* + 1)
 

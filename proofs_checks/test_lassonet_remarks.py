@@ -344,13 +344,13 @@ def with_the_sentinel(column, classes):
 
 @claim("LN-sec-5.1-imputation", "section 5.1, footnote 4", "exact", NEEDS_DATA)
 def test_missing_proteins(check):
-    """A missing value of Mice Protein is filled with the mean of its column.
+    """Missing values of Mice Protein are filled with the mean of their column.
 
     Reading of: “This data set has a few missing values, which we impute by column-means”
 
-    Hypotheses: missing are 1,396 of 83,160 values, in 49 of 77 columns, 285 of 1,080 in one of them; three
-    files of the released code read the data, each in its own way, and print does not say by which one the
-    figures were made
+    Hypotheses: missing are 1,396 of 83,160 values, in 49 of 77 columns, 285 of 1,080 in one of them;
+    three files of the released code read the data, each in its own way, and the paper does not say which
+    one made the figures
 
     Consequences: examples/miceprotein.py does as printed. examples/run_demo_mice.py takes the mean over the
     known values of the same class (of genotype, treatment and behaviour, which is y). The file

@@ -127,7 +127,7 @@ def ordered_by_lambda(X, y, low, high):
 @claim("LN-sec-3.3-lambda", "section 3.3", "proof, exact", HOLDS, cases=500, ci_cases=40)
 @mutants("lasso")
 def test_a_larger_lambda_has_no_larger_norm(check):
-    """A larger λ has no larger ‖θ‖₁ and no smaller loss.
+    """A larger λ gives no larger ‖θ‖₁ and no smaller loss.
 
     Reading of: “higher values of λ encourage sparser models”
 

@@ -39,8 +39,8 @@ def test_accuracies_in_print(check):
 
     Hypotheses: the accuracies in print, six data sets, two classifiers
 
-    Instead: In 11 of 12: on COIL-20 with tree-based classifiers the Fisher score is better. In all six with
-    the decoder. It is the only best one in 8 of 12.
+    Instead: This holds in 11 of 12 instances, and in all six with the decoder. On COIL-20 with tree-based
+    classifiers the Fisher score is better. LassoNet alone is best in 8 of 12.
 
     Consequences: 'The strongest performer in the large majority of cases' stands; Appendix C says itself 'not
     always highest'.
@@ -81,8 +81,8 @@ def test_high_but_not_always_highest(check):
 
     Hypotheses: the accuracies in print; "high": within 0.003 of the best of the four
 
-    Consequences: Not highest once, on COIL-20, where it is behind the Fisher score, equal with the two
-    others.
+    Consequences: It is not highest once, on COIL-20, where it is behind the Fisher score and equal to the
+    two others.
     """
     check.over(TREES.values(), lambda row: lead(row) >= Fraction(-3, 1000))
     check.over([TREES], lambda table: [name for name, row in table.items() if lead(row) < 0] == ["COIL-20"])
@@ -111,7 +111,7 @@ def test_all_features_as_an_upper_bound(check):
 @claim("LN-fig-1", "section 1.1, of Figure 1; Tables 1 and 2", "exact", EMPIRICAL)
 @mutants("below_all_features")
 def test_thirty_five_proteins(check):
-    """On Mice Protein about 35 of the 77 features have the accuracy of all.
+    """On Mice Protein about 35 of the 77 features have the same accuracy as all of them.
 
     Reading of: “We see that only about 35 proteins are needed to obtain maximal classification accuracy”
 

@@ -222,9 +222,9 @@ def test_mice_protein_again(check):
 
     Hypotheses: our records of Table 9's experiment; ends compared
 
-    Consequences: This row is about our records, and the order of the two ends alone. What the printed figures
-    say of the same sentence, whose ends are equal, is SA-B.4-mice, a verdict on other data: neither answers
-    the other.
+    Consequences: This row is about our records, and only about the order of the two ends. SA-B.4-mice is
+    about the printed figures of the same sentence, whose two ends are equal. The two rows use different
+    data, so neither decides the other.
 
     Tolerance: larger: by more than 2 SE, not by less than −3 SE; one comparison
     """
@@ -365,7 +365,8 @@ def test_the_best_fifty(check, key):
     Hypotheses: k pixels selected by Sequential Attention, a network trained for each further one; in print
     the 50 pixels are in pictures alone
 
-    Consequences: The rank correlation over all unselected pixels, SA-figure-11, does not tell of the best 50.
+    Consequences: The rank correlation over all unselected pixels (SA-figure-11) says nothing about the
+    best 50.
     """
     scores = {name for record in RECORDS if record.piece.study == "gains" for name in record.scores}
     check.measured(

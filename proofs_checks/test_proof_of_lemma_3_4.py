@@ -142,7 +142,7 @@ def test_distances_to_the_other_faces(check):
 
     Instead: The equality is a ≥ for the farther of the two faces, where the minimum is (|⟨X_i, r⟩| + λ)².
 
-    Consequences: None: the bound is what is used.
+    Consequences: None, because the proof uses only the bound.
     """
     r, lam = vector([fmpq(1), fmpq(0)]), HALF
     second = vector([fmpq(3, 5), fmpq(4, 5)])
@@ -280,8 +280,8 @@ def test_half_spaces_not_an_affine_space(check):
 
     Hypotheses: read with X_S for X, and λ just below λ*; the affine space {u : ⟨s_i X_i, u⟩ = λ, i ∈ T}
 
-    Instead: It reduces to one onto half-spaces: |⟨X_i, p⟩| = λ for i ∈ A(S), and possibly less on T∖A(S). The
-    space is affine where A(S) = T.
+    Instead: It reduces to a projection onto an intersection of half-spaces: |⟨X_i, p⟩| = λ for i ∈ A(S),
+    and possibly less on T∖A(S). The space is affine if A(S) = T.
 
     Consequences: None: the proof goes on with half-spaces.
     """

@@ -59,8 +59,8 @@ COPIES = fmpq_mat(2, 2, [1, 1, 1, 1])
 @claim("SR-definition-2", "Definition 2", "exact, interval, brute force", CORRECTED, cases=400, ci_cases=12)
 @mutants("sl.submodularity_ratio_of", "submodularity_ratio")
 def test_what_the_ratio_measures(check):
-    """γ_{U,k}(f) = min over L ⊆ U, |S| ≤ k, S ∩ L = ∅ of Σ_{x∈S}[f(L+x) − f(L)] / [f(L∪S) − f(L)] measures
-    how close a non-negative f is to being submodular.
+    """The submodularity ratio measures how close a non-negative f is to being submodular: γ_{U,k}(f) =
+    min over L ⊆ U, |S| ≤ k, S ∩ L = ∅ of Σ_{x∈S}[f(L+x) − f(L)] / [f(L∪S) − f(L)].
 
     Hypotheses: non-negative f, monotone or not
 
@@ -190,6 +190,6 @@ def test_the_ratio_in_practice(check):
 
     Hypotheses: data sets of Das and Kempe (2011)
 
-    Unchecked: an observation on data that the paper does not contain; the ratio takes exponentially many sets
-    to compute
+    Unchecked: the whole row: it is an observation on data that the paper does not contain, and computing
+    the ratio takes exponentially many sets
     """

@@ -50,9 +50,9 @@ def test_traces_of_monotone_functions_increase(check):
 
     Hypotheses: f increasing or decreasing
 
-    Instead: The sum is over the |S| eigenvalues that C_S has, a slip of notation; it increases with S. An
-    interval with the spectrum of C will do for ℝ, on which t^α, to which the lemma is applied, is not
-    defined.
+    Instead: The sum is over the |S| eigenvalues that C_S has (a slip of notation), and it increases with
+    S. An interval that contains the spectrum of C suffices in place of ℝ; the lemma is applied to t^α,
+    which is not defined on all of ℝ.
 
     Unchecked: the proof of the supplement; the one in the file is ours
     """

@@ -129,7 +129,8 @@ def test_largest_determinant_has_least_entropy(check):
 
     Hypotheses: sets of one size k, C_S regular
 
-    Consequences: For sets of different sizes it is not so: H changes by ½ log(2πeσ²) with every feature.
+    Consequences: For sets of different sizes this fails, because H changes by ½ log(2πeσ²) with every
+    feature.
     """
 
     def ordered(C, S, T):

@@ -85,7 +85,7 @@ def test_what_local_search_guarantees(check):
 
     Hypotheses: f ≥ 0 submodular, ε > 0
 
-    Instead: For the search that also deletes, with strict inequalities: (2 + ε/n)f(S) + f(U∖S) ≥ f(T).
+    Instead: For a search that also deletes, with strict inequalities, (2 + ε/n)f(S) + f(U∖S) ≥ f(T).
 
     Consequences: Theorems 7 and 9 fall for LS as printed (SR-theorem-7, SR-theorem-9) and hold with
     deletions. Theorems 14 and 16 do not depend on LS. A spectral f ≥ 0 is no remedy, but with the three of
@@ -139,9 +139,9 @@ def guaranteed_by_package(f):
     U = len(f) - 1
     eps = EPSILONS[sum(f) % len(EPSILONS)]
     run = sl.local_search(*orthogonal_to_y(U.bit_count()), regularizer=Values(f), eps=float(eps))
-    at_S, beside, at_U = (value for _, value in run.candidates)
-    ends = [S for S in range(U + 1) if (f[S], f[U & ~S]) == (at_S, beside)]
-    return at_U == f[U] and run.value == max(at_S, beside, at_U) and any(corrected(f, S, eps) for S in ends)
+    at_S, off_S, at_U = (value for _, value in run.candidates)
+    ends = [S for S in range(U + 1) if (f[S], f[U & ~S]) == (at_S, off_S)]
+    return at_U == f[U] and run.value == max(at_S, off_S, at_U) and any(corrected(f, S, eps) for S in ends)
 
 
 @claim(

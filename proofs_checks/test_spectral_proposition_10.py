@@ -91,8 +91,8 @@ def test_ratio_of_the_sum(check):
     γ_{U,k}(R²)·[R²(L∪A) − R²(L)] + f(L∪A) − f(L).
 
     Consequences: The proofs of Theorems 14 (δ < 1) and 16 cite it for f_de and f_sv and fall. Both bounds
-    survive, by forward regression alone (SR-theorem-14, SR-theorem-16). The sharper form of Theorem 5 needs
-    the weak form only. Theorem 15 (f_gr is increasing) is not touched.
+    survive, by forward regression alone (SR-theorem-14, SR-theorem-16). The sharper form of Theorem 5
+    needs the weak form only. Theorem 15 (f_gr is increasing) is not affected.
 
     Tolerance: none for the statements; sl.submodularity_ratio_of to 1e-9, sl.submodularity_ratio to its own
     bounds

@@ -152,7 +152,7 @@ def test_sign_of_the_entropy(check):
 
     Hypotheses: unit columns, δ > 0
 
-    Instead: For δ ≤ 1. For δ > 1 without the constant: Σ log₂(δ + λ_i) ≥ 0.
+    Instead: It holds for δ ≤ 1. For δ > 1 it holds without the constant: Σ log₂(δ + λ_i) ≥ 0.
 
     Consequences: For δ > 1 Theorems 3, 9 and 14 do not apply to f_de: SR-entropy-greedy, SR-theorem-14.
     """
@@ -281,7 +281,8 @@ def test_greedy_on_the_monotone_entropy(check):
 
     Hypotheses: δ ≥ 1, ν = 1
 
-    Instead: For δ = 1; for δ > 1 with Σ log₂(δ + λ_i), without the constant −3k log₂ δ. γ of R² or of g.
+    Instead: It holds for δ = 1, and for δ > 1 with Σ log₂(δ + λ_i), that is, without the constant −3k
+    log₂ δ. The ratio γ may be that of R² or of g.
 
     Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
     """
@@ -325,12 +326,13 @@ def test_guarantee_with_the_entropy(check):
 
     Hypotheses: unit columns, δ > 0, ν > 0
 
-    Instead: For δ ≤ 1, with γ of R² and for S₁ (any S̃ if k ≤ 14); FR alone attains 1 − e^{−γ_{S₁,k}(R²)}.
-    For δ > 1 the constant is to be left out; then f_de increases and Theorem 3 applies.
+    Instead: It holds for δ ≤ 1, with γ of R² and for S₁ (any S̃ if k ≤ 14); FR alone attains 1 −
+    e^{−γ_{S₁,k}(R²)}. For δ > 1 the constant is to be left out; then f_de increases and Theorem 3
+    applies.
 
-    Consequences: It does not rest on Theorem 9 or on Proposition 10 for f_de, which fall. FR on g is FR on
-    the increasing R² + ν Σ log₂(1 + λ_i/δ), as it compares sets of one size, and any k features have at least
-    2/3 > 1 − 1/e of the constant 3k log₂(1/δ).
+    Consequences: The proof does not rest on Theorem 9 or on Proposition 10 for f_de, which fall. FR on g
+    is FR on the increasing R² + ν Σ log₂(1 + λ_i/δ), as it compares sets of one size, and any k features
+    have at least 2/3 > 1 − 1/e of the constant 3k log₂(1/δ).
 
     Unchecked: k > 14 with the γ of a returned set other than S₁
 

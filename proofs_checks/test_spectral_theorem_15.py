@@ -262,7 +262,7 @@ def test_statements_that_are_referred_to(check):
 
     Hypotheses: the numbered statements and the references in print
 
-    Instead: It follows by Proposition 10. All other references to numbered statements have their kind.
+    Instead: It follows by Proposition 10. All other references name the right kind of statement.
     """
     check.refutes(
         not exists("Lemma 10") and exists("Proposition 10"),
@@ -281,7 +281,7 @@ def test_theorem_3_of_the_thesis(check):
 
     Hypotheses: the number of the thesis is meant
 
-    Unchecked: all of it, as the thesis is not among the texts here, and its table of contents decides it. If
-    Theorem 3 of this paper is meant, it is misprinted. For the proof of Theorem 5, a bound of the same kind,
-    print refers to Theorem 3.2 of Das and Kempe, [5], which is not among the texts here either.
+    Unchecked: all of it, because the thesis was not available, and its table of contents decides it. If
+    Theorem 3 of this paper is meant, the reference is misprinted. For the proof of Theorem 5, a bound of
+    the same kind, the paper refers to Theorem 3.2 of Das and Kempe, [5], which was not available either.
     """

@@ -46,7 +46,8 @@ def test_unconstrained_maximisation(check):
 
     Hypotheses: f ≥ 0 submodular, ε > 0
 
-    Instead: For the search that also deletes, with strict inequalities; then even 1/(4 + ε/n).
+    Instead: It is one if the search also deletes, with strict inequalities; then the ratio is even 1/(4 +
+    ε/n).
 
     Consequences: Theorem 9 falls for GLS as printed, and holds with the corrected search.
 

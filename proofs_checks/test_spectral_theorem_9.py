@@ -77,8 +77,8 @@ def test_greedy_local_search(check):
     Hypotheses: f ≥ 0 submodular, ε < n/4; γ over positive denominators (SR-definition-2): the printed minimum
     is negative for the witness
 
-    Instead: With deletions and strict inequalities in LS, n = |S₁|, and γ = min(γ_{S₁,2k}, γ_{S₂,2k}), of g
-    or of R².
+    Instead: It holds if LS also deletes, with strict inequalities, for n = |S₁| and γ = min(γ_{S₁,2k},
+    γ_{S₂,2k}), of g or of R².
 
     Consequences: Theorems 14 and 16 cite it; they hold by proofs that need FR only. For general f, and for
     spectral f, GLS as printed has no constant ratio: for each ε < n/4 there is an f (with that of the first

@@ -94,11 +94,11 @@ def test_every_pick_is_one_that_omp_could_make(check):
 
     Hypotheses: any X, y, S; λ* > 0
 
-    Instead: So it is for λ in the window (2λ₂, 2λ*) of (5) and the largest |w_i|: argmax |w_i| ∈ A(S) ⊆ T.
-    For smaller λ it need not be, even with columns of equal length; for λ ≥ 2λ* all weights are zero.
+    Instead: This holds for λ in the window (2λ₂, 2λ*) of (5) and the largest |w_i|: argmax |w_i| ∈ A(S) ⊆
+    T. For smaller λ it can fail, even with columns of equal length; for λ ≥ 2λ* all weights are zero.
 
-    Consequences: With that λ the guarantees of OMP carry over. With ties the two may differ, A(S) ⊂ T being
-    possibly strict.
+    Consequences: With that λ the guarantees of OMP carry over. With ties the two may differ, because A(S)
+    ⊂ T may be strict.
 
     Unchecked: that any other method finds a minimiser of (5); a descent without certificate is undecided
 

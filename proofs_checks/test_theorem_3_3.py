@@ -68,10 +68,11 @@ def test_every_active_set_lies_within_the_largest_correlations(check):
     Hypotheses: steps with λ*(S) > 0 (Algorithm 3 has no others); columns and y of any norm; ties, equal and
     dependent columns, d > n
 
-    Instead: y ∈ ℝ^n, as Algorithms 2 and 3 have it: a slip of notation. Nothing else is to be changed.
+    Instead: y ∈ ℝ^n, as in Algorithms 2 and 3. This is a slip of notation, and nothing else must be
+    changed.
 
-    Consequences: It stands although Lemma 3.4 falls, by the proof in the file; with it stands Theorem 1.2,
-    corrected for ties.
+    Consequences: The theorem stands although Lemma 3.4 falls, by the proof in the file. Theorem 1.2,
+    corrected for ties, stands with it.
 
     Unchecked: steps with more than five tied columns. The text of the poster has "some feature i ∈ S", where
     i ∉ S is meant; whether its print has, too, is not known
@@ -163,10 +164,11 @@ def test_the_same_choices(check):
 
     Hypotheses: equivalent: the same features may be selected, in each step, from the same S with λ*(S) > 0
 
-    Instead: What Sequential LASSO may select, OMP may select; the converse holds where one column alone has
-    the largest correlation. In a tie, Sequential LASSO selects from A(S), which may be smaller than T.
+    Instead: A feature that Sequential LASSO may select, OMP may select; the converse holds if one column
+    alone has the largest correlation. In a tie, Sequential LASSO selects from A(S), which may be smaller
+    than T.
 
-    Consequences: Guarantees of OMP that hold for any breaking of ties pass to Sequential LASSO.
+    Consequences: Guarantees of OMP that hold however ties are broken pass to Sequential LASSO.
 
     In Coq: every_run_is_of_omp, runs_without_ties_agree
     """

@@ -268,9 +268,9 @@ def test_the_bounds_are_attained(check):
     below 1 bounds it from above (designs of two columns). The term is attained; for |c_j| = ‖X_j‖‖r‖ > 0
     it is a limit.
 
-    So each term of ε₀ is at least half of what these four numbers allow. All columns together say more: (4,
-    3), (0, 5), y = (1, 0) has ε₁ = 8/13, and its data imply 5/8. ε₂/(ε₀λ*) is unbounded, also with unit
-    columns and y one of them.
+    So each term of ε₀ is at least half of the best bound that these four numbers allow. All columns
+    together say more: (4, 3), (0, 5), y = (1, 0) has ε₁ = 8/13, and its data imply 5/8. ε₂/(ε₀λ*) is
+    unbounded, also with unit columns and y one of them.
 
     Hypotheses: S = ∅; families with rational cos α, sin α
     """
@@ -406,7 +406,7 @@ def test_unit_columns_are_not_needed(check):
 
     Hypotheses: λ* > 0; integer designs with zero, equal and dependent columns and lengths of many sizes
 
-    Consequences: Theorem 3.3 holds for every design; what the lengths change is T itself, in OMP alike
+    Consequences: Theorem 3.3 holds for every design; the lengths change T itself, for OMP in the same way
     """
 
     def within_the_tied(selection):
