@@ -48,19 +48,20 @@ for _record in RECORDS:
 
 
 def by_hand(address):
-    """Mean and standard error of the same, or of seconds, by Python's own."""
+    """Return the mean and standard error of an address, of scores or seconds, in plain Python."""
     *piece, learner = address
     values = [row.scores.get(learner, row.seconds.get(learner)) for row in BY_PIECE[tuple(piece)]]
     return mean_and_error([value for value in values if value is not None])
 
 
 def mean_and_error(values):
-    """The mean of some values and its standard error, NaN for one value."""
+    """Return the mean of some values and its standard error, NaN for one value."""
     return fmean(values), stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
 
 
 def by_rule(rule, difference, error):
-    """The verdict of `equal`, `larger` or `not_smaller`, written out again in units of the standard error."""
+    """Return the verdict of `equal`, `larger` or `not_smaller`, written out again in units of the standard
+    error."""
     z = difference / error if error else math.copysign(math.inf, difference) if difference else 0.0
     if (abs(z) if rule is equal else -z) > 3:
         return Verdict.NOT_REPRODUCED
@@ -70,7 +71,7 @@ def by_rule(rule, difference, error):
 
 
 def close(a, b):
-    """Equal but for the rounding of sums of a few numbers of size 1 or a."""
+    """Return whether a and b are equal up to the rounding of sums of a few numbers of size 1 or a."""
     return abs(a - b) <= 1e-12 * max(abs(a), abs(b), 1)
 
 
@@ -84,7 +85,7 @@ def command(study, data):
 
 
 def figures(table, data, keep=lambda method: True):
-    """The printed figures of a table on a data set, of some methods."""
+    """Return the printed figures of a table on a data set, of some methods."""
     return [printed for printed in TABLES[table](data) if keep(printed.method)]
 
 
@@ -107,12 +108,12 @@ def describe(judged):
 
 
 def figure(address):
-    """Mean and standard error of the records of (study, data, method, k, setting, learner)."""
+    """Return the mean and standard error of the records of (study, data, method, k, setting, learner)."""
     return OURS[address].mean, OURS[address].error
 
 
 def attention(study, data, setting="", k=50, method=SA):
-    """The address of a network's accuracy."""
+    """Return the address of a network's accuracy."""
     return study, data, method, k, setting, "network"
 
 
@@ -125,7 +126,7 @@ def on_like_rows(data):
 
 
 def minus(first, second, share=1.0):
-    """first − share·second of two means with their standard errors, and its own."""
+    """Return first − share·second of two means with their standard errors, and its own."""
     return first[0] - share * second[0], math.hypot(first[1], share * second[1])
 
 
@@ -147,7 +148,7 @@ class Comparison(NamedTuple):
 
 
 def compared(rule, first, second, of=figure):
-    """The comparison of two addresses by a figure that they have."""
+    """Return the comparison of two addresses by a figure that they have."""
     words = f"{_name(first)} less {_name(second)}"
     return Comparison(rule, (first, second), lambda: minus(of(first), of(second)), words)
 
@@ -188,12 +189,12 @@ class Case(NamedTuple):
 
 
 def concluded(cases):
-    """The verdict of a sentence that is said of each case."""
+    """Return the verdict of a sentence that is said of each case."""
     return together(case.verdict for case in cases)
 
 
 def most(cases):
-    """The verdict of a sentence that is said of more than half of the cases.
+    """Return the verdict of a sentence that is said of more than half of the cases.
 
     NOT_REPRODUCED if it is not of half of them; undecided ones count for neither side.
     """
@@ -230,7 +231,7 @@ def sentence(id, number, cases, *helpers, verdict=concluded):
 
 
 def _doubts(case):
-    """The comparisons that are not reproduced, in words."""
+    """Yield the comparisons that are not reproduced, in words."""
     for comparison in case.comparisons:
         if comparison.verdict is not Verdict.REPRODUCED:
             difference, error = comparison.difference()

@@ -47,7 +47,7 @@ TWINS = np.array([[1.0, 1.0]]), np.array([1.0])
 
 
 def attention_weights(w, S):
-    """(1): 1 on S, softmax_i(w, S̄) off S, as balls."""
+    """Return the weights of equation (1), 1 on S and softmax_i(w, S̄) off S, as balls."""
     total = sum((arb(a).exp() for i, a in enumerate(w) if i not in S), arb(0))
     return [arb(1) if i in S else arb(a).exp() / total for i, a in enumerate(w)]
 
@@ -90,7 +90,7 @@ def test_the_weights_of_unselected_features(check):
 
 
 def another_minimiser(A_S, b):
-    """A minimiser β of ‖A_Sβ − b‖², another one where the columns are dependent."""
+    """Return a minimiser β of ‖A_Sβ − b‖², a different one if the columns are dependent."""
     ones = vector([fmpq(1)] * A_S.ncols())
     return least_squares(A_S, b) + ones - least_squares(A_S, A_S * ones)
 

@@ -44,24 +44,24 @@ AXES = np.eye(2), np.array([1.0, 0.0])
 
 
 def equation_5(X, y, S, w, theta, lam):
-    """‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²), in the numbers that are put in."""
+    """Return ‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²), in the arithmetic of the arguments."""
     free = np.delete(theta, S)
     return masked_loss(X, y, masked(w, S), theta) + lam * (w @ w + free @ free) / 2
 
 
 def equation_6(X, y, S, theta, lam):
-    """‖Xθ − y‖² + λ‖θ_S̄‖₁, in the numbers that are put in."""
+    """Return ‖Xθ − y‖² + λ‖θ_S̄‖₁, in the arithmetic of the arguments."""
     r = X @ theta - y
     return r @ r + lam * abs(np.delete(theta, S)).sum()
 
 
 def masked(w, S, on_S=1):
-    """s(w): w off S, 1 on S."""
+    """Return s(w): w off S, 1 on S."""
     return np.array([on_S if i in S else a for i, a in enumerate(w)])
 
 
 def square_roots(beta, S):
-    """(w, θ) with s(w)∘θ = β, |w_i| = |θ_i| = √|β_i| off S and w_S = 0."""
+    """Return (w, θ) with s(w)∘θ = β, |w_i| = |θ_i| = √|β_i| off S and w_S = 0."""
     root, on_S = np.sqrt(np.abs(beta)), np.isin(np.arange(beta.size), S)
     return np.where(on_S, 0, root), np.where(on_S, beta, np.sign(beta) * root)
 
@@ -193,7 +193,7 @@ def test_without_decay_no_weight_is_preferred(check):
 
 
 def picked(w, S):
-    """argmax over S̄ of |w_i|."""
+    """Return argmax over S̄ of |w_i|."""
     return int(np.argmax(masked(np.abs(w), S, -1)))
 
 
@@ -309,7 +309,7 @@ FIXED = np.array([[1.0, 1.0, -2.0], [2.0, -1.0, 1.0], [1.0, -2.0, 1.0]]), np.arr
 
 
 def fixed_solution(lam):
-    """β(λ) for the design above and λ ≤ 4: linear between (2/9, −5/9, 0) at 4 and (1, 0, 1) at 0."""
+    """Return β(λ) for the design above and λ ≤ 4: linear between (2/9, −5/9, 0) at 4 and (1, 0, 1) at 0."""
     share = lam / 4
     return [1 - share * fmpq(7, 9), -share * fmpq(5, 9), 1 - share]
 

@@ -25,20 +25,20 @@ from sparselin.ledger import CORRECTED, MISPRINT, claim, mutants
 
 
 def loss(X, y, S):
-    """ℓ(S) = min ‖X_Sβ − y‖², exactly."""
+    """Return ℓ(S) = min ‖X_Sβ − y‖², exactly."""
     r = off(rational(X), list(S), rational(y))
     return inner(r, r)
 
 
 def marginal_gain(X, y, S, i):
-    """ℓ(S) − ℓ(S ∪ {i}), exactly."""
+    """Return ℓ(S) − ℓ(S ∪ {i}), exactly."""
     if i in S or not 0 <= i < X.shape[1]:
         raise ValueError(f"i must be a feature outside S; got {i}")
     return loss(X, y, S) - loss(X, y, [*S, i])
 
 
 def by_projection(X, y, S, i):
-    """⟨X_i, P_S^⊥y⟩²/‖P_S^⊥X_i‖², or 0 where X_i lies in the span of S."""
+    """Return ⟨X_i, P_S^⊥y⟩²/‖P_S^⊥X_i‖², or 0 where X_i lies in the span of S."""
     z = off(rational(X), list(S), columns(rational(X), [i]))
     return step(X, y, S).correlation[i] ** 2 / inner(z, z) if inner(z, z) != 0 else fmpq(0)
 

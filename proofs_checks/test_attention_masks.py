@@ -32,7 +32,7 @@ SECTION = "Section 4.2 (ICLR, NeurIPS submission)"
 
 
 def ball(q):
-    """A fraction, as a ball."""
+    """Return a fraction, as a ball."""
     return arb(rational_of(q))
 
 
@@ -65,12 +65,12 @@ def test_the_absolute_value_captures_the_provable_variant(check):
 
 
 def decay_of_square(v, beta):
-    """w² + θ² where w² = v and vθ = β."""
+    """Return w² + θ² where w² = v and vθ = β."""
     return v + (beta / v) ** 2
 
 
 def decrease(X, y, beta):
-    """½‖y‖² − ½‖y − Xβ‖²."""
+    """Return ½‖y‖² − ½‖y − Xβ‖²."""
     return y @ X @ beta - (X @ beta) @ (X @ beta) / 2
 
 
@@ -117,7 +117,7 @@ def test_the_square(check):
 
 
 def decay_of_simplex(s, beta):
-    """Σ β_i²/s_i²: what is left of ‖w‖² + ‖θ‖² as w → 0 with the mask s."""
+    """Return Σ β_i²/s_i², the limit of ‖w‖² + ‖θ‖² as w → 0 with the mask s."""
     return ((beta / s) ** 2).sum()
 
 
@@ -152,7 +152,8 @@ def test_the_normalised_masks(check):
 
 @functools.cache
 def minors(columns, y):
-    """(S, det G_S, ‖y‖² det G_S − det G_{S+y}) for all sets S of integer columns, G their Gram matrix."""
+    """Return (S, det G_S, ‖y‖² det G_S − det G_{S+y}) for all sets S of integer columns, G their Gram
+    matrix."""
     found = []
     for size in range(len(columns) + 1):
         for S in itertools.combinations(range(len(columns)), size):
@@ -165,7 +166,7 @@ def minors(columns, y):
 
 
 def gain(z, X, y, lam):
-    """R(z), in the arithmetic of z.
+    """Return R(z), in the arithmetic of z.
 
     Σ_S λ^{d−|S|} z_S (‖y‖² det G_S − det G_{S+y}) / Σ_S λ^{d−|S|} z_S det G_S, z_S the product over S.
     """
@@ -177,7 +178,7 @@ def gain(z, X, y, lam):
 
 
 def by_definition(z, X, y, lam):
-    """R(z) = ‖y‖² − λyᵀ(λI + X diag(z)Xᵀ)⁻¹y."""
+    """Return R(z) = ‖y‖² − λyᵀ(λI + X diag(z)Xᵀ)⁻¹y."""
     A, b, (n, d) = rational(X), rational(y), X.shape
     Z = fmpq_mat(d, d, [rational_of(z[i] * (i == j)) for i in range(d) for j in range(d)])
     ridge = fmpq_mat(n, n, [rational_of(lam * (i == j)) for i in range(n) for j in range(n)])
@@ -220,7 +221,8 @@ EQUAL = np.array([[2, 0, 2], [1, 0, -1], [2, 3, -2]]), np.array([3, -3, 2])
 
 
 def departs(check, parametrization, lam, boxes, scales=(1, 1)):
-    """OMP takes 0, the global minimum has its largest weight elsewhere, and the descent takes 1."""
+    """Check that OMP takes 0, that the global minimum has its largest weight elsewhere, and that the descent
+    takes 1."""
     X, y = (part / scale for part, scale in zip(EQUAL, scales, strict=True))
     path = sl.sequential_attention(X, y, 1, parametrization=parametrization, lam=lam)
     check.tally(max(boxes, 1), int(step(X, y).tied != (0,) or boxes < 0), "no certificate")
@@ -307,7 +309,7 @@ def test_softmax_departs(check):
     lam = Fraction(1, 4)
 
     def largest(i, low, high):
-        """The largest softmax_i(w) for low ≤ w ≤ high."""
+        """Return the largest softmax_i(w) for low ≤ w ≤ high."""
         return 1 / (1 + total([ball(low[j] - high[i]).exp() for j in range(3) if j != i]))
 
     def certified(decay, v):
@@ -399,7 +401,7 @@ def test_table_10(check):
 
 
 def training_loss(w, theta, c, tau):
-    """−⟨c, softmax(w/τ)∘θ⟩."""
+    """Return −⟨c, softmax(w/τ)∘θ⟩."""
     p = softmax([a / tau for a in w])
     return -total([a * b * t for a, b, t in zip(p, c, theta, strict=True)])
 
@@ -412,12 +414,12 @@ def gradients(w, theta, c, tau):
 
 
 def plain(slopes):
-    """The step from the gradients so far, for learning rate 1."""
+    """Return the plain gradient step, from the gradients so far, for learning rate 1."""
     return [-a for a in slopes[-1]]
 
 
 def adam(slopes):
-    """The same for Adam with ε = 0."""
+    """Return the step of Adam with ε = 0, from the gradients so far, for learning rate 1."""
     first, second = arb(9) / 10, arb(999) / 1000
     k, steps = len(slopes), []
     for each in zip(*slopes, strict=True):
@@ -428,7 +430,7 @@ def adam(slopes):
 
 
 def trained(w, theta, c, tau, rule, rate, other):
-    """w and θ after three steps, of learning rate `rate` in w and `other` in θ."""
+    """Return w and θ after three steps, of learning rate `rate` in w and `other` in θ."""
     in_w, in_theta = [], []
     for _ in range(3):
         for seen, slope in zip((in_w, in_theta), gradients(w, theta, c, tau), strict=True):
@@ -452,7 +454,7 @@ def like_a_learning_rate(w, theta, c, tau, rule, power):
 
 
 def first_slope(w, theta, c, tau):
-    """The difference quotient of the loss in w₁, with step 2⁻²⁴, and a bound of its error."""
+    """Return the difference quotient of the loss in w₁, with step 2⁻²⁴, and a bound of its error."""
     h = arb(2) ** -24
     scale = total([abs(a * b) for a, b in zip(c, theta, strict=True)]) / tau**2
     change = training_loss([w[0] + h, *w[1:]], theta, c, tau) - training_loss(w, theta, c, tau)

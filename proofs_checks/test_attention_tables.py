@@ -49,7 +49,7 @@ STATED = {
 
 
 def sizes(title):
-    """The rows, features and classes of a data set, as our loader checks them in its files."""
+    """Return the rows, features and classes of a data set, as our loader checks them in its files."""
     (form,) = (form for form in FORMS.values() if form.title == title)
     return form.rows, form.d, form.classes
 
@@ -117,7 +117,7 @@ def test_small_scale(check):
 
 
 def quicker(times):
-    """The methods that take less time than SA."""
+    """Return the methods that take less time than SA."""
     return {name for name, time in zip(SMALL, times, strict=True) if time < times[0]}
 
 
@@ -191,7 +191,7 @@ def test_on_criteo(check):
 
 
 def spreads(table):
-    """SA's standard deviation and each LASSO's, for every k."""
+    """Return SA's standard deviation and each LASSO's, for every k."""
     return [(k, name, row[0][1], row[CRITEO.index(name)][1]) for k, row in table.items() for name in LASSO]
 
 
@@ -230,7 +230,7 @@ def test_variance_on_criteo(check):
 
 
 def least_lead(name, baselines):
-    """The least accuracy of a mask on a data set, less the best of the baselines'."""
+    """Return the least accuracy of a mask on a data set, less the best of the baselines'."""
     return Fraction(min(mean for mean, _ in TABLE_10[name]) - max(baselines[name]), 1000)
 
 
@@ -300,7 +300,7 @@ def test_where_the_results_are(check):
 
 
 def means(name):
-    """The accuracies of Table 9, i = 0..6."""
+    """Return the accuracies of Table 9, i = 0..6."""
     return [mean for mean, _ in TABLE_9[name]]
 
 

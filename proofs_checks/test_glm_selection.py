@@ -56,7 +56,7 @@ def has_minimiser(at):
 
 
 def entered(check, at):
-    """The entry where the hypotheses are met, λ* > 0 and T is certain; else None."""
+    """Return the entry if the hypotheses are met, λ* > 0 and T is certain, and otherwise None."""
     if not has_minimiser(at):
         return None
     entry = glm_entry(at)
@@ -66,25 +66,27 @@ def entered(check, at):
 
 
 def zero_groups(at, lam):
-    """(β, the groups that are zero in every solution at λ, the gap), as far as a solver's gap proves it."""
+    """Return (β, the groups that are zero in every solution at λ, the gap), as far as a solver's gap proves
+    it."""
     beta = solve(at, lam)
     u, gap = dual_point(at, lam, beta)
     return beta, at.norms(at.X.T @ u) + reach(at, u, gap) < lam, gap
 
 
 def least_on(at, beta):
-    """A lower bound on min L∘X_S."""
+    """Return a lower bound on min L∘X_S."""
     below, b = restricted(at), beta[at.selected]
     return objective(below, 0, b) - dual_point(below, np.inf, b)[1]
 
 
 def within(at, entry):
-    """A λ in the middle of the window (λ₀, λ*) that is proved."""
+    """Return a λ in the middle of the window (λ₀, λ*) that is proved."""
     return (1 - glm_window(at, entry) / 2) * entry.lam_star
 
 
 def picks_within_the_tied(check, at, entry):
-    """No solution leaves S above λ*; each does below, in the window, and into T only. None if undecided."""
+    """Return whether no solution leaves S above λ*, and each does below, in the window, into T only; None if
+    undecided."""
     off_S = [g for g in range(len(entry.sizes)) if g not in at.S]
     _, zero, gap = zero_groups(at, 1.01 * entry.lam_star)
     nothing_above = bool(zero[off_S].all())
@@ -97,7 +99,8 @@ def picks_within_the_tied(check, at, entry):
 
 
 def by_loss(check, draw):
-    """`picks_within_the_tied` for every draw; how many of each loss, and of each kind of T and S."""
+    """Check `picks_within_the_tied` on every draw; report how many draws there are of each loss, and of each
+    kind of T and S."""
     kinds, seen = {}, [0, 0, 0]
 
     def picks(at):
@@ -162,7 +165,7 @@ def test_group_sequential_lasso_picks_a_largest_gradient(check):
 
 
 def with_windows(rng, count):
-    """Models whose windows are at least 2 % long, so that a solver of limited accuracy can tell."""
+    """Yield models whose windows are at least 2 % long, so that a solver of limited accuracy can tell."""
     while count:
         loss = LOSSES[count % len(LOSSES)]
         X = rng.integers(-2, 3, (6, 4)) + 0.0
@@ -176,7 +179,7 @@ def with_windows(rng, count):
 
 
 def clarabel(at, lam):
-    """(β, F_λ(β)) by an interior point solver that shares nothing with ours."""
+    """Return (β, F_λ(β)) by an interior point solver that shares nothing with ours."""
     import cvxpy as cp
 
     beta, y = cp.Variable(at.X.shape[1]), at.y
@@ -208,7 +211,7 @@ def test_another_solver_agrees(check):
     """
 
     def as_others_solve(at):
-        """Clarabel finds the same optimum, to its tolerance, and a support within S ∪ T."""
+        """Return whether Clarabel finds the same optimum, to its tolerance, and a support within S ∪ T."""
         entry = glm_entry(at)
         lam = within(at, entry)
         beta, value = clarabel(at, lam)
@@ -250,20 +253,22 @@ def is_projection(at, entry, t):
 
 
 def divergence(loss, y, v, u, eta):
-    """D(v, u) = L*(v) − L*(u) − ⟨η, v − u⟩, u = ∇L(η), with what its rounding can hide."""
+    """Return D(v, u) = L*(v) − L*(u) − ⟨η, v − u⟩, u = ∇L(η), and a bound on its rounding error."""
     terms = np.concatenate([loss.conjugate(v, y), -loss.conjugate(u, y), -eta * (v - u)])
     return max(terms.sum(), 0.0) + 1e-14 * (1 + abs(terms).sum())
 
 
 def _is_divergence(at, entry, t, D):
-    """D against L*(v) − L*(u) − ⟨η̂, v − u⟩, v = (1 − t)u, to the rounding of those terms."""
+    """Return whether D equals L*(v) − L*(u) − ⟨η̂, v − u⟩, v = (1 − t)u, within the rounding of those
+    terms."""
     u, star = entry.dual, at.loss.conjugate
     terms = np.concatenate([star((1 - t) * u, at.y), -star(u, at.y), t * (at.X @ entry.beta) * u])
     return abs(terms.sum() - D) <= 1e-10 * abs(terms).sum()
 
 
 def within_reach(check, loss):
-    """|⟨X_j, u − w⟩| against D(u, w) and D(w, u), as defined, for gradients u, w at random η, θ."""
+    """Return whether |⟨X_j, u − w⟩| obeys its bounds by D(u, w) and D(w, u), for gradients u, w at random η,
+    θ."""
     rows = int(check.rng.integers(1, 4))
     X, y = check.rng.integers(-2, 3, (rows, 3)) + 0.0, labels(loss, check.rng.integers(-2, 3, rows))
     eta, theta = check.rng.normal(scale=2, size=(2, rows))
@@ -354,7 +359,7 @@ def test_least_squares_is_theorem_3_3(check):
 
 
 def minimisers(x, y):
-    """[b, b'], the minimisers of Σ Huber(x_i b − y_i), exactly; x ≠ 0."""
+    """Return [b, b'], the minimisers of Σ Huber(x_i b − y_i), exactly; x ≠ 0."""
 
     def slope(b):
         return sum((a * g for a, g in zip(x, huber_gradient(x, y, b), strict=True)), fmpq(0))
@@ -366,7 +371,7 @@ def minimisers(x, y):
 
 
 def _zero(slope, ends, left, right):
-    """The zero of the piecewise linear slope between two neighbouring ends, or at one of them."""
+    """Return the zero of the piecewise linear slope between two neighbouring ends, or at one of them."""
     for k in (left, right):
         if 0 <= k < len(ends) and slope(ends[k]) == 0:
             return ends[k]
@@ -375,7 +380,7 @@ def _zero(slope, ends, left, right):
 
 
 def huber_gradient(x, y, b):
-    """The derivatives of Huber's loss at η = xb."""
+    """Return the derivatives of Huber's loss at η = xb."""
     return [max(min(a * b - t, fmpq(1)), fmpq(-1)) for a, t in zip(x, y, strict=True)]
 
 
@@ -414,7 +419,8 @@ def test_the_gradient_is_the_same_at_all_minimisers(check):
 
 
 def separated(at):
-    """(J, d): the rows that directions of recession of L∘X_S move, and one that moves them all, as (d,)."""
+    """Return (J, d): the rows that directions of recession of L∘X_S move, and one that moves them all, as
+    (d,)."""
     d = np.zeros(at.X.shape[1])
     moved, d[at.selected] = moving_rows(at.loss, restricted(at).X, at.y)
     return moved, d

@@ -51,26 +51,26 @@ Y = np.array([1.0, 1.0, 0.0])
 
 
 def left(A, b, S):
-    """‖P_S^⊥b‖², exactly."""
+    """Return ‖P_S^⊥b‖², exactly."""
     r = off(A, S, b)
     return inner(r, r)
 
 
 def unit(X):
-    """The nonzero columns, of norm one."""
+    """Return the nonzero columns, of norm one."""
     norms = np.linalg.norm(X, axis=0)
     return X[:, norms > 0] / norms[norms > 0]
 
 
 def r2(X, y, S):
-    """1 − ‖P_S^⊥y‖²/‖y‖², uncentred."""
+    """Return 1 − ‖P_S^⊥y‖²/‖y‖², uncentred."""
     S = list(S)
     residual = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0]
     return 1 - (residual @ residual) / (y @ y)
 
 
 def sparse_eigenvalue(X, size):
-    """λ_min(C, size), by enumeration."""
+    """Return λ_min(C, size), by enumeration."""
     C = X.T @ X
     size = min(size, X.shape[1])
     return min(np.linalg.eigvalsh(C[np.ix_(L, L)])[0] for L in itertools.combinations(range(len(C)), size))
@@ -129,12 +129,12 @@ def test_how_many_models_forward_selection_trains(check):
 
 
 def best_r2(X, y, k):
-    """The largest R² of k columns, by enumeration."""
+    """Return the largest R² of k columns, by enumeration."""
     return max(r2(X, y, L) for L in itertools.combinations(range(X.shape[1]), k))
 
 
 def overdetermined(k):
-    """OMP's loss over the least with two features, with a fourth row of zeros, on which y is 2⁻ᵏ."""
+    """Return OMP's loss over the least with two features, with a fourth row of zeros, on which y is 2⁻ᵏ."""
     taller, y = np.vstack([X, np.zeros(3)]), np.append(Y, 0.5**k)
     A, b = rational(taller), rational(y)
     return left(A, b, sorted(sl.omp(taller, y, 2).support)) / left(A, b, (1, 2))
@@ -184,13 +184,13 @@ def test_the_form_of_the_guarantee(check):
 
 
 def least_of(M, columns, m):
-    """The least eigenvalue of M on any m of the columns, as a ball."""
+    """Return the least eigenvalue of M on any m of the columns, as a ball."""
     each = (value for L in itertools.combinations(columns, m) for value in eigenvalues(M, list(L)))
     return functools.reduce(arb.min, each)
 
 
 def least_eigenvalue(C, size):
-    """λ_min(C, size) of unit columns as a ball; 0 and, for one column, 1 exactly."""
+    """Return λ_min(C, size) of unit columns as a ball; 0 and, for one column, 1 exactly."""
     return arb(1) if size == 1 else arb(1).min(least_of(C, range(C.nrows()), min(size, C.nrows())))
 
 
@@ -260,12 +260,12 @@ def as_computed(found, S, thetas):
 
 
 def longest(X):
-    """max ‖X_j‖² over all columns, which stands for ρ_i² after an early end."""
+    """Return max ‖X_j‖² over all columns, which stands for ρ_i² after an early end."""
     return max(int(square) for square in (X * X).sum(axis=0))
 
 
 def shares_along(X, R, S, pick, k, end=None):
-    """(m, θ of OMP, θ of FR) at S, from which `pick` was taken, None after an early end.
+    """Return (m, θ of OMP, θ of FR) at the S from which `pick` was taken; `pick` is None after an early end.
 
     Then `end` stands for ρ_i², by default `longest`. m = 0 where nothing is left to gain.
     """
@@ -287,7 +287,7 @@ def shares_along(X, R, S, pick, k, end=None):
 
 
 def promised_along(X, R, path, k, place):
-    """1 − Π (1 − θ_i/m_i) for OMP (place 1) or FR (place 2), and the largest θ."""
+    """Return 1 − Π (1 − θ_i/m_i) for OMP (place 1) or FR (place 2), and the largest θ."""
     left, largest = arb(1), arb(0)
     for i in range(k):
         S = path[:i]

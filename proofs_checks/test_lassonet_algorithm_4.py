@@ -54,20 +54,21 @@ DIRECTIONS = {
 
 @st.composite
 def groups(draw, multipliers=(0, Fraction(1, 2), 1, 2, 3)):
-    """A feature whose |v| is ‖θ_j‖, and θ_j."""
+    """Draw a feature whose |v| is ‖θ_j‖, and θ_j."""
     problem = draw(features(multipliers=multipliers, least_v=0))
     direction = draw(st.sampled_from(list(DIRECTIONS)))
     return problem, [problem.v * Fraction(x, DIRECTIONS[direction]) for x in direction]
 
 
 def algorithm_4(problem, theta):
-    """(θ̃, W̃) of lines 4 to 10; ZeroDivisionError for θ = 0 or M = 0."""
+    """Return (θ̃, W̃) of lines 4 to 10; ZeroDivisionError for θ = 0 or M = 0."""
     w = levels(problem)[search(problem)[0]]
     return [1 / problem.M * w * (x / problem.v) for x in theta], [sign(x) * min(w, abs(x)) for x in problem.u]
 
 
 def corrected(problem, theta):
-    """The same with the first coordinate's direction for θ = 0, and soft-thresholding of ‖θ‖ for M = 0."""
+    """Return (θ̃, W̃) with the first coordinate's direction for θ = 0, and soft-thresholding of ‖θ‖ for M =
+    0."""
     norm = problem.v
     if problem.M == 0:
         length = soft(norm, problem.lam)
@@ -79,18 +80,18 @@ def corrected(problem, theta):
 
 
 def squared(x):
-    """‖x‖²."""
+    """Return ‖x‖²."""
     return sum(a * a for a in x)
 
 
 def value(problem, theta, b, W):
-    """(4), for ‖b‖ = t."""
+    """Return the objective (4) for ‖b‖ = t."""
     off = [x - y for x, y in zip([*theta, *problem.u], [*b, *W], strict=True)]
     return squared(off) / 2 + problem.lam * best_length(problem)
 
 
 def computed(problem, theta):
-    """(θ̃_j, W̃_j) of `sl.group_hier_prox`."""
+    """Return (θ̃_j, W̃_j) of `sl.group_hier_prox`."""
     Theta, W = [[float(x) for x in theta]], [[float(x) for x in problem.u]]
     step = sl.group_hier_prox(Theta, W, lam=problem.lam, M=problem.M)
     return step.theta[0], step.W[0]

@@ -34,13 +34,13 @@ def row_means(Z, known):
 
 
 def projected(Z, known, X):
-    """X_proj."""
+    """Return X_proj."""
     rows = zip(Z, known, X, strict=True)
     return [[Fraction(z) if s else x for z, s, x in zip(*row, strict=True)] for row in rows]
 
 
 def trained(X):
-    """f(X) for the skip layer θ that least squares finds: of the networks of least loss one with W = 0."""
+    """Return f(X) for the skip layer θ that least squares finds: one network of least loss, with W = 0."""
     A = fmpq_mat(len(X), len(X[0]), [fmpq(x.numerator, x.denominator) for row in X for x in row])
     theta = [[fraction(q) for q in row] for row in least_squares(A, A).table()]
     return [[network(column, [[]] * len(x), [], x) for column in zip(*theta, strict=True)] for x in X]
@@ -48,7 +48,7 @@ def trained(X):
 
 @st.composite
 def partly_known(draw):
-    """Z and what is known of it, something in each row."""
+    """Draw Z and its known entries, at least one in each row."""
     m, n = draw(st.integers(1, 4)), draw(st.integers(2, 4))
     Z = draw(st.lists(st.lists(SMALL, min_size=n, max_size=n), min_size=m, max_size=m))
     known = draw(st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=m, max_size=m))

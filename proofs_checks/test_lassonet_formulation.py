@@ -44,20 +44,20 @@ HALF, ONE = Fraction(1, 2), Fraction(1)
 
 
 def rescaled(theta, W, out, M):
-    """The same network within the constraint, θ ≠ 0."""
+    """Return the same network within the constraint, θ ≠ 0."""
     largest = max((abs(w) for row in W for w in row), default=0)
     c = min(ONE, M * min(map(abs, theta)) / largest) if largest else ONE
     return [[c * w for w in row] for row in W], [b / c for b in out]
 
 
 def within(theta, W, M):
-    """‖W_j‖∞ ≤ M|θ_j| for all j."""
+    """Return whether ‖W_j‖∞ ≤ M|θ_j| for all j."""
     return all(abs(w) <= M * abs(t) for t, row in zip(theta, W, strict=True) for w in row)
 
 
 @st.composite
 def networks(draw, d=3, K=3):
-    """(θ, W, outgoing weights), small integers."""
+    """Draw (θ, W, outgoing weights), small integers."""
     d, K = draw(st.integers(1, d)), draw(st.integers(1, K))
     numbers = st.lists(POINT, min_size=d, max_size=d)
     W = draw(st.lists(st.lists(POINT, min_size=K, max_size=K), min_size=d, max_size=d))
@@ -65,7 +65,7 @@ def networks(draw, d=3, K=3):
 
 
 def points(n):
-    """n points of small integers in R³."""
+    """Return n points of small integers in R³."""
     return st.lists(st.lists(POINT, min_size=3, max_size=3), min_size=n, max_size=n)
 
 
@@ -102,7 +102,8 @@ def test_zero_theta_is_no_feature(check):
 
 @st.composite
 def lasso_solutions(draw):
-    """Integer X, y, β, λ, β a solution of the Lasso: |⟨X_j, y − Xβ⟩| ≤ λ, with its sign where β_j ≠ 0."""
+    """Draw integer X, y, β, λ, β a solution of the Lasso: |⟨X_j, y − Xβ⟩| ≤ λ, with its sign where β_j ≠
+    0."""
     n, d = draw(st.integers(1, 4)), draw(st.integers(1, 5))
     X = np.array(draw(st.lists(st.lists(SMALL, min_size=d, max_size=d), min_size=n, max_size=n)))
     r = np.array(draw(st.lists(SMALL, min_size=n, max_size=n)))
@@ -115,7 +116,7 @@ def lasso_solutions(draw):
 
 
 def solves_the_lasso(X, y, beta, lam):
-    """The optimality conditions of ½‖y − Xβ‖² + λ‖β‖₁, in integers."""
+    """Return whether the optimality conditions of ½‖y − Xβ‖² + λ‖β‖₁ hold, in integers."""
     c = X.T @ (y - X @ beta)
     return bool(np.all(np.abs(c) <= lam) and np.all(c[beta != 0] == lam * np.sign(beta[beta != 0])))
 
@@ -150,7 +151,7 @@ def test_without_hierarchy_it_is_the_lasso(check):
 
 
 def one_unit(theta, w, a):
-    """½Σ(x − f(x))² of θx + a·relu(wx) on the data y = x at x = ±1."""
+    """Return ½Σ(x − f(x))² of θx + a·relu(wx) on the data y = x at x = ±1."""
     return sum((x - network([theta], [[w]], [a], [x])) ** 2 for x in (ONE, -ONE)) / 2
 
 
@@ -198,7 +199,7 @@ def test_as_M_grows(check):
 
 
 def fits_the_modulus(theta, M):
-    """f(x) = |x| at x = ±1 within the constraint: out = ((1 − θ)/(Mθ), (1 + θ)/(Mθ))."""
+    """Return whether f(x) = |x| at x = ±1 within the constraint: out = ((1 − θ)/(Mθ), (1 + θ)/(Mθ))."""
     w = M * theta
     W, out = [[w, -w]], [(1 - theta) / w, (1 + theta) / w]
     return within([theta], W, M) and all(network([theta], W, out, [x]) == 1 for x in (ONE, -ONE))
@@ -252,7 +253,8 @@ def test_hidden_units_rescale_out_of_the_constraint(check):
 
 
 def without_linear_part(theta, W, out, M, delta):
-    """The same function with θ = (δ, …, δ), two units more carrying ⟨θ − δ1, x⟩; within the constraint."""
+    """Return the same function with θ = (δ, …, δ) and two more units that carry ⟨θ − δ1, x⟩, within the
+    constraint."""
     small = [delta] * len(theta)
     wider = [[*row, t - delta, delta - t] for t, row in zip(theta, W, strict=True)]
     return small, *rescaled(small, wider, [*out, ONE, -ONE], M)

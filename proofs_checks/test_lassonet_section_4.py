@@ -27,7 +27,7 @@ from sparselin.ledger import HOLDS, claim, mutants
 
 
 def merge_sort(a):
-    """In increasing order, and how many comparisons it took."""
+    """Return the numbers in increasing order, and the number of comparisons."""
     if len(a) < 2:
         return a, 0
     (left, n_left), (right, n_right) = merge_sort(a[: len(a) // 2]), merge_sort(a[len(a) // 2 :])
@@ -38,7 +38,8 @@ def merge_sort(a):
 
 
 def counted_hier_prox(theta, W, lam, M):
-    """Algorithm 2 by merge sort and running sums: θ̃ (M > 0), and how many operations on numbers it took."""
+    """Return θ̃ (M > 0) of Algorithm 2 by merge sort and running sums, and the number of operations on
+    numbers."""
     out, operations = [], 0
     for v, row in zip(theta, W, strict=True):
         u, comparisons = merge_sort([abs(x) for x in row])
@@ -87,7 +88,7 @@ def test_the_cost_is_p_log_p(check):
 
 
 def lasso(X, y, lam):
-    """A minimiser of ½‖y − Xβ‖² + λ‖β‖₁: the first signs that satisfy the conditions."""
+    """Return a minimiser of ½‖y − Xβ‖² + λ‖β‖₁: the first signs that satisfy the conditions."""
     G, c, d = X.T @ X, X.T @ y, X.shape[1]
     for signs in product((0, 1, -1), repeat=d):
         A = [j for j in range(d) if signs[j]]
@@ -104,7 +105,7 @@ def lasso(X, y, lam):
 
 
 def norm_and_loss(X, y, lam):
-    """‖β‖₁ and ‖y − Xβ‖² of a minimiser."""
+    """Return ‖β‖₁ and ‖y − Xβ‖² of a minimiser."""
     beta = np.array(lasso(X, y, lam), object)
     r = y - X @ beta
     return abs(beta).sum(), r @ r
@@ -112,14 +113,14 @@ def norm_and_loss(X, y, lam):
 
 @st.composite
 def designs(draw):
-    """Small integers X (n, d), d ≤ 3, and y."""
+    """Draw small integers X (n, d), d ≤ 3, and y."""
     n, d = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     X = draw(st.lists(st.lists(SMALL, min_size=d, max_size=d), min_size=n, max_size=n))
     return np.array(X), np.array(draw(st.lists(SMALL, min_size=n, max_size=n)))
 
 
 def ordered_by_lambda(X, y, low, high):
-    """‖β‖₁ does not rise and the loss does not fall from λ = low to λ = high."""
+    """Return whether ‖β‖₁ does not increase and the loss does not decrease from λ = low to λ = high."""
     (norm, loss), (norm_high, loss_high) = (norm_and_loss(X, y, lam) for lam in (low, high))
     return norm_high <= norm and loss_high >= loss
 

@@ -17,7 +17,7 @@ BOTH = [*((name, row, 3) for name, row in DECODER.items()), *((name, row, 4) for
 
 
 def lead(row):
-    """LassoNet's accuracy less the best of the others."""
+    """Return LassoNet's accuracy less the best of the others."""
     return Fraction(row[-1] - max(row[:-1]), 1000)
 
 
@@ -27,7 +27,8 @@ def below_all_features(name, row, column):
 
 
 def squared_score(name, row, other):
-    """z² of LassoNet's lead over `other`, for two independent test sets of a fifth of the data each."""
+    """Return z² of LassoNet's lead over `other`, for two independent test sets of a fifth of the data
+    each."""
     p, q = Fraction(row[-1], 1000), Fraction(other, 1000)
     return (p - q) ** 2 * Fraction(DATA[name][0], 5) / (p * (1 - p) + q * (1 - q))
 

@@ -28,7 +28,8 @@ SIZES = (25, 50, 75, 100)  # of the released evaluate.py, but for its 125
 
 
 def beside_others(data, rule, sizes=SIZES):
-    """A case with LassoNet and each other method, both learners and these k; `rule` judges each pair."""
+    """Return the case of LassoNet and each other method, both learners and these k; `rule` judges each
+    pair."""
     sizes = [k for k in sizes if k < TABLE_1[TITLES[data]][1]]
     pairs = [
         tuple(("lassonet", data, method, k, "", learner) for method in (LASSONET, other))
@@ -64,7 +65,7 @@ WIDER = ("mice", "isolet", "coil20")  # where there are records with M = 30
 
 
 def beside_wider(data):
-    """A case with LassoNet by M = 10 and by M = 30, k = 50, both learners."""
+    """Return the case of LassoNet with M = 10 and with M = 30, k = 50, both learners."""
     pairs = [
         tuple(("lassonet", data, LASSONET, 50, setting, learner) for setting in ("", "M = 30"))
         for learner in NETWORK_AND_TREES
@@ -148,7 +149,8 @@ def test_other_k(check, number):
 
 
 def reached(limit, share):
-    """On Mice Protein: whether LassoNet has `share` of the accuracy of all features with `limit` of them.
+    """Return the case of Mice Protein: whether LassoNet has `share` of the accuracy of all features with
+    `limit` of them.
 
     It has if it has with fewer, and has not if it has not with more; between them only k = limit decides.
     """
@@ -226,7 +228,7 @@ def test_reconstructed_digits(check):
 
 
 def imputed(method, k):
-    """The address of an error of imputation on Mice Protein."""
+    """Return the address of an error of imputation on Mice Protein."""
     return "completion", "mice", method, k, "", "mse"
 
 

@@ -110,7 +110,8 @@ def test_masks_again(check):
 
 
 def best_in_print(data):
-    """LassoNet's own figure in its Table 1, which no other one there exceeds, and its standard error."""
+    """Return LassoNet's own figure in its Table 1, which no other figure there exceeds, and its standard
+    error."""
     (best,) = (printed for printed in figures("LN-table-1", data) if printed.method == LASSONET)
     return best.mean, error_in_print(best)
 
@@ -206,7 +207,7 @@ def test_more_at_once_again(check):
 
 
 def more_at_once(data):
-    """The opposite order."""
+    """Return the comparison in the opposite order."""
     one_at_a_time, all_at_once = fewer_at_once(data).addresses
     return Case(data, (compared(larger, all_at_once, one_at_a_time),))
 

@@ -47,7 +47,7 @@ def judged(table, data, keep):
 
 
 def conclusion(table, keep=lambda method: True):
-    """The verdict on a data set's figures of a table."""
+    """Return the verdict on a data set's figures of a table."""
     return lambda data: together(found.verdict for _, found in judged(table, data, keep))
 
 
@@ -91,7 +91,7 @@ def met(figure, found):
 
 
 def measured(check, found):
-    """Say what was found of each figure, how many are compared, and the verdict of all."""
+    """Report what was found for each figure, how many are compared, and the verdict of all."""
     for _, judged in found:
         check.measured(describe(judged))
     check.measured(f"{len(found)} figure{'s' * (len(found) > 1)}")
@@ -190,7 +190,7 @@ def test_table_5_baselines(check, data):
 
 
 def times(data):
-    """Each baseline's time divided by Sequential Attention's, printed and ours."""
+    """Return each baseline's time divided by Sequential Attention's, printed and ours."""
     base, *others = figures("SA-table-6", data)
     pairs = [((method, base), (CLOCKS.get(method.address), CLOCKS.get(base.address))) for method in others]
     return [(printed, verdict_of_times(printed, ours)) for printed, ours in pairs]

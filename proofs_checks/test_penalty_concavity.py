@@ -47,7 +47,7 @@ SENTENCE = (
 
 
 def minimiser(x):
-    """w and p = softmax(w)."""
+    """Return w and p = softmax(w)."""
     w = sl.softmax_penalty(np.asarray(x, float)).minimizer
     return w, np.exp(w) / np.exp(w).sum()
 
@@ -98,8 +98,8 @@ def test_nowhere_jointly_concave(check):
 
 
 def on_the_axis(m, a):
-    """g(1 − ag''/g') + 2ag' for g = (1 + (m − 1)e^{−am/(m−1)})²: the sign of the curvature of f along (β,
-    0, …, 0)."""
+    """Return g(1 − ag''/g') + 2ag' for g = (1 + (m − 1)e^{−am/(m−1)})², which has the sign of the curvature
+    of f along (β, 0, …, 0)."""
     e, rate = (-a * m / (m - 1)).exp(), arb(m) / (m - 1)
     slope = -2 * m * e * (1 + (m - 1) * e)
     return (1 + (m - 1) * e) ** 2 * (1 + a * rate * (1 + 2 * (m - 1) * e) / (1 + (m - 1) * e)) + 2 * a * slope
@@ -310,7 +310,7 @@ def test_segments_of_constant_norm(check):
 
 
 def bending(a, K):
-    """G(a, K), of the sign of the second derivative of Q*(β∘β) along its level line; m = 2."""
+    """Return G(a, K), which has the sign of the second derivative of Q*(β∘β) along its level line; m = 2."""
     p, _ = mask(a)
     return 1 - 2 * K * p * (1 - p) + 4 * a * (2 * p - 1) + 8 * a * a / K
 

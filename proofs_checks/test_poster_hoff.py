@@ -53,7 +53,7 @@ def close(a, b, y):
 
 
 def primal(X, y, beta, lam):
-    """‖Xβ − y‖² + λ‖β‖₁, exactly."""
+    """Return ‖Xβ − y‖² + λ‖β‖₁, exactly."""
     r = rational(X) * beta - rational(y)
     return inner(r, r) + lam * sum((abs(b) for b in beta.entries()), fmpq(0))
 

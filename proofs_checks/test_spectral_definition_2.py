@@ -93,7 +93,7 @@ def test_what_the_ratio_measures(check):
 
 
 def ratios(check):
-    """Submodular f, increasing g, A ⊆ U, k."""
+    """Yield submodular f, increasing g, A ⊆ U, k."""
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
         f, g = draw_submodular(check.rng, d), draw_monotone(check.rng, d)
@@ -102,7 +102,8 @@ def ratios(check):
 
 
 def measures(case):
-    """γ_{U,k}(f) = 1, 0 ≤ γ_{U,k}(g) ≤ γ_{A,k}(g) ≤ γ_{A,1}(g) = 1, γ(g) = 1 for all sets iff submodular."""
+    """Return whether γ_{U,k}(f) = 1, 0 ≤ γ_{U,k}(g) ≤ γ_{A,k}(g) ≤ γ_{A,1}(g) = 1, γ(g) = 1 for all sets iff
+    submodular."""
     f, g, A, U, k = case
     full, gamma = len(g) - 1, submodularity_ratio(g, U, k)
     return (
@@ -115,7 +116,8 @@ def measures(case):
 
 
 def quotients(f, U, k):
-    """Σ_{x∈S} [f(L+x) − f(L)] and f(L∪S) − f(L) for L ⊆ U, |S| ≤ k, S ∩ L = ∅, in the plainest words."""
+    """Return Σ_{x∈S} [f(L+x) − f(L)] and f(L∪S) − f(L) for L ⊆ U, |S| ≤ k, S ∩ L = ∅, straight from the
+    definition."""
     for L in subsets(U):
         rest = [x for x in range((len(f) - 1).bit_length()) if not L >> x & 1]
         for size in range(k + 1):
@@ -164,7 +166,7 @@ def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
 
 
 def at_least_eigenvalue(design, R, U, k):
-    """γ_{U,k}(R²) ≥ λ_min(C, k + |U|), both in the intervals of the package."""
+    """Return whether γ_{U,k}(R²) ≥ λ_min(C, k + |U|), both in the intervals of the package."""
     C = correlations(design)
     size = min(C.nrows(), k + U.bit_count())
     gamma = submodularity_ratio(R, U, k)

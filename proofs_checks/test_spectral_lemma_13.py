@@ -69,7 +69,7 @@ def test_traces_of_monotone_functions_increase(check):
 
 
 def matrices(check):
-    """Integer Hermitian matrices, indefinite and positive semidefinite in turn."""
+    """Yield integer Hermitian matrices, indefinite and positive semidefinite in turn."""
     for index in range(check.cases):
         d = int(check.rng.integers(1, 4))
         yield draw_hermitian(check.rng, d, definite=bool(index % 2)), d
@@ -91,7 +91,7 @@ def steps_increase(value):
 
 
 def rank_and_trace_increase(design):
-    """t⁰ with 0⁰ = 0, and t."""
+    """Return whether the traces of t⁰, with 0⁰ = 0, and of t increase."""
     C, d = correlations(design), design.d
     rank, trace = (table(lambda S, alpha=alpha: rank_power(C, S, alpha), d) for alpha in (0, 1))
     return is_increasing(rank) and is_increasing(trace) and trace[-1] == d and 1 <= rank[-1] <= d

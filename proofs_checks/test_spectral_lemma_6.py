@@ -60,7 +60,7 @@ class Counted(list):
 
 
 def functions(check, size=5):
-    """Non-negative submodular functions: random ones, and all the small ones on three elements."""
+    """Yield non-negative submodular functions: random ones, and all the small ones on three elements."""
     for _ in range(check.cases):
         yield draw_submodular(check.rng, int(check.rng.integers(1, size + 1)))
     if check.cases >= 1000:
@@ -119,14 +119,14 @@ def misled(f, eps):
 
 
 def guaranteed(f):
-    """The corrected inequality where the search with deletions ends, for four ε."""
+    """Return whether the corrected inequality holds where the search with deletions ends, for four ε."""
     U = len(f) - 1
     ends = ((climb(f, eps, U, deletions=True), eps) for eps in EPSILONS)
     return all(0 <= S <= U and corrected(f, S, eps) for S, eps in ends)
 
 
 def corrected(f, S, eps):
-    """(2 + ε/n)f(S) + f(U∖S) ≥ max f, and no addition or deletion goes beyond (1 + ε/n²)f(S)."""
+    """Return whether (2 + ε/n)f(S) + f(U∖S) ≥ max f, and no addition or deletion exceeds (1 + ε/n²)f(S)."""
     U = len(f) - 1
     n = U.bit_count()
     ended = all(f[S ^ 1 << x] <= (1 + eps / n**2) * f[S] for x in range(n))
@@ -185,12 +185,12 @@ def test_local_search_with_the_regularizers(check):
 
 
 def starts_at(f, value):
-    """f({x}) = value for every x."""
+    """Return whether f({x}) = value for every x."""
     return all(arb(f[1 << x]).overlaps(arb(value)) for x in range((len(f) - 1).bit_length()))
 
 
 def within(f, c, eps):
-    """f(T) ≤ (1 + ε/n)f(S) + |S∖T|c ≤ (2 + ε/n)f(S) for all T, S where LS as printed ends."""
+    """Return whether f(T) ≤ (1 + ε/n)f(S) + |S∖T|c ≤ (2 + ε/n)f(S) for all T, S where LS as printed ends."""
     U = len(f) - 1
     n, S = U.bit_count(), climb(f, eps, U)
     most = (1 + eps / n) * f[S]
@@ -239,7 +239,7 @@ def evaluations(f, eps, deletions):
 
 
 def ends(f, eps, deletions):
-    """S, U∖S and U, by a search of its own."""
+    """Return S, U∖S and U, by a search in this file."""
     U = len(f) - 1
     n = U.bit_count()
     S = 1 << max(range(n), key=lambda x: (f[1 << x], -x))

@@ -64,7 +64,7 @@ def test_least_error_is_largest_r_squared(check):
 
 
 def found_by_package(design, most):
-    """A best set of at most 3 features, and its bound, by `sl.best_subset`."""
+    """Return a best set of at most 3 features, and its bound, by `sl.best_subset`."""
     found = sl.best_subset(design.X, design.y, min(design.d, 3))
     best = r_squared(design.X, design.y, found.support.tolist())
     return (
@@ -113,7 +113,7 @@ def test_r_squared_is_a_quadratic_form(check):
 
 
 def pseudoinverse(C):
-    """C⁺ of a symmetric matrix from C = FG, F independent columns, G = C_JJ⁻¹C[J, :]."""
+    """Return C⁺ of a symmetric matrix from C = FG, F independent columns, G = C_JJ⁻¹C[J, :]."""
     J = independent(C, list(range(C.ncols())))
     if not J:
         return fmpq_mat(C.ncols(), C.nrows())

@@ -66,12 +66,12 @@ ALPHAS = (fmpq(1, 10), fmpq(1, 2), fmpq(9, 10))
 
 
 def package_rank(C, S, alpha):
-    """f_gr of the package."""
+    """Return f_gr of the package."""
     return sl.spectral.GeneralizedRank(alpha).value(C, S)
 
 
 def package_gains(C, S, alpha):
-    """Its gains, (d,)."""
+    """Return the gains of f_gr of the package, (d,)."""
     return sl.spectral.GeneralizedRank(alpha).gains(C, S)
 
 
@@ -93,7 +93,8 @@ def test_the_rank_is_the_limit(check):
 
 
 def is_limit(design):
-    """For every S, f_gr is the rank for α = 0, close to it for a small α, and |S| for α = 1."""
+    """Return whether, for every S, f_gr is the rank for α = 0, close to it for a small α, and |S| for α =
+    1."""
     C, d, float_C = correlations(design), design.d, design.X.T @ design.X / design.N
 
     def right(S):
@@ -138,7 +139,7 @@ def test_generalized_rank_increases(check):
 
 
 def right_in_floats(f, C, mask, alpha):
-    """f_gr(S) ≥ 0, and in floats, by the package, and its gains."""
+    """Return whether f_gr(S) ≥ 0, and its floats and gains by the package are right."""
     S, exact = members(mask), _real(f[mask])
     gains = [_real(f[mask | 1 << x] - f[mask]) for x in range(len(C))]
     return (
@@ -212,7 +213,8 @@ def test_greedy_with_the_generalized_rank(check):
 
 
 def over_bound(check, design, k, alpha, nu):
-    """g(S) over the bound, which is settled, for FR of the file and of the package; 100 where that is 0."""
+    """Return g(S) over the bound, which is settled, for FR of the file and of the package; 100 where that is
+    0."""
     R, C, X = r_squared_table(design), correlations(design), unit_columns(design)
     f = table(lambda S: nu * rank_power(C, S, alpha), C.nrows())
     g, rank = added(R, f), sl.spectral.GeneralizedRank(float(alpha))

@@ -32,7 +32,7 @@ SOLUTION = [fmpq(5, 8), fmpq(-25, 24), fmpq(23, 24)]
 
 
 def designs(rng, cases):
-    """Integer designs, half of them with a planted copy or a planted tie."""
+    """Yield integer designs, half of them with a planted copy or a planted tie."""
     for _ in range(cases):
         n, d = int(rng.integers(2, 6)), int(rng.integers(2, 8))
         X, y = rng.integers(-2, 3, (n, d)).astype(float), rng.integers(-2, 3, n).astype(float)
@@ -66,7 +66,7 @@ def tally_path(check, X, y):
 
 
 def tally_descent(check, X, y):
-    """The first step, by one descent at a λ drawn from the window."""
+    """Check the first step, by one descent at a λ drawn from the window."""
     entry = sl.first_entry(X, y)
     if entry.lam_star <= 0:
         return

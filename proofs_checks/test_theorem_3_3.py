@@ -36,7 +36,7 @@ TIED_Y = np.array([1.0, 1.0, -1.0])
 
 
 def verify_solution(X, y, S, found, share):
-    """AssertionError unless the β of A(S) satisfies the KKT conditions at λ = λ* − share·(λ* − λ₂)."""
+    """Raise AssertionError unless the β of A(S) satisfies the KKT conditions at λ = λ* − share·(λ* − λ₂)."""
     in_window(X, y, S, found, share)
 
 
@@ -225,7 +225,7 @@ def test_the_set_can_be_strictly_smaller(check):
 
 
 def noise_for(X, y):
-    """A generator that depends on the design alone, so that a failing one shrinks."""
+    """Return a generator that depends on the design alone, so that a failing one shrinks."""
     return np.random.default_rng(zlib.crc32(X.tobytes() + y.tobytes()))
 
 
