@@ -352,13 +352,13 @@ def test_missing_proteins(check):
     three files of the released code read the data, each in its own way, and the paper does not say which
     one made the figures
 
-    Consequences: examples/miceprotein.py does as printed. examples/run_demo_mice.py takes the mean over the
-    known values of the same class (of genotype, treatment and behaviour, which is y). The file
+    Consequences: examples/miceprotein.py does as printed. examples/run_demo_mice.py takes the mean over
+    the known values of the same class (of genotype, treatment and behaviour, which is y). The file
     experiments/data_utils.py, by which evaluate.py compares methods, takes the mean of the class too, and
-    counts the missing value itself, and those after it, as −100,000. The study `lassonet` does as
-    data_utils.py does; the study `switches` has means of training rows as a setting.
+    counts the missing value itself, and those after it, as −100,000. The study `lassonet` follows
+    data_utils.py; the study `switches` has means of training rows as a setting.
 
-    Unchecked: which of the three made the printed figures
+    Unchecked: which of the three files made the printed figures
     """
     fills = by_column_means, by_class_means, with_the_sentinel
     column, class_mean, sentinel = (float(fill([1, 3, None], "aba")[2]) for fill in fills)

@@ -135,9 +135,9 @@ def test_a_larger_lambda_has_no_larger_norm(check):
     Hypotheses: global minimisers of (2), where there are any (LN-sec-3.2-budget); any loss, any M; checked
     for squared loss and M = 0
 
-    Consequences: The number of features may rise: for X = [[−2, 1], [2, −1], [−1, 1]], y = (0, −3, 3), M = 0,
-    θ is (0, 5/3) for λ = 1 and (−½, ½) for λ = 2. So k of Algorithm 1, line 11, need not fall from one λ to
-    the next.
+    Consequences: The number of features may increase: for X = [[−2, 1], [2, −1], [−1, 1]], y = (0, −3,
+    3), M = 0, θ is (0, 5/3) for λ = 1 and (−½, ½) for λ = 2. So k of Algorithm 1, line 11, need not fall
+    from one λ to the next.
     """
     X, y = np.array([[-2, 1], [2, -1], [-1, 1]]), np.array([0, -3, 3])
     solutions = {1: [0, Fraction(5, 3)], 2: [Fraction(-1, 2), Fraction(1, 2)]}
@@ -158,8 +158,9 @@ def test_the_norm_is_at_most_that_without_penalty(check):
 
     Hypotheses: as in LN-sec-3.3-lambda, with a minimiser also for λ = 0
 
-    Consequences: Single weights may be larger: for X = [[2, −1], [−1, 1]], y = (−2, 2), M = 0, θ is (0, 2) by
-    least squares and (−1, 0) for λ = 1. With orthonormal columns each falls by λ, or to 0.
+    Consequences: Single weights may be larger: for X = [[2, −1], [−1, 1]], y = (−2, 2), M = 0, θ is (0,
+    2) by least squares and (−1, 0) for λ = 1. With orthonormal columns each weight decreases by λ, or to
+    0.
 
     Unchecked: "in practice, this re-fitting tends to improve test-time performance"
     """

@@ -52,7 +52,7 @@ def test_beside_others_again(check):
 
     Hypotheses: our records of Tables 1 and 2, k = 50; of the remaining methods Fisher's score and PFA
 
-    Consequences: What the printed figures say of it: LN-sec-5.3.
+    Consequences: LN-sec-5.3 says what the printed figures show.
 
     Unchecked: Activity, HSIC-Lasso
 
@@ -110,7 +110,7 @@ def test_isolet_again(check):
     Hypotheses: our records; k as in the released evaluate.py, but for its 125; of the others Fisher's score
     and PFA
 
-    Consequences: What the printed figures say of it at k = 50: LN-fig-5.
+    Consequences: LN-fig-5 says what the printed figures show at k = 50.
 
     Unchecked: HSIC-Lasso
 
@@ -137,9 +137,9 @@ def test_other_k(check, number):
 
     Reading of: “we find that LassoNet continues to achieve high (though not always highest) accuracy”
 
-    Hypotheses: our records, k of the released evaluate.py, but for its 125; the figures have no numbers in
-    print. This asks for more than the words, which concede that it is not always highest: to be level with
-    both others everywhere
+    Hypotheses: our records, k of the released evaluate.py, but for its 125; the figures have no numbers
+    in print. This is stronger than the words, which concede that it is not always highest: it must be
+    level with both others everywhere
 
     Unchecked: HSIC-Lasso
 

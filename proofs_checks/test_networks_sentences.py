@@ -73,7 +73,7 @@ def test_small_scale_again(check):
     Hypotheses: our records of Table 2's experiment, five data sets; on MNIST and MNIST-Fashion, where the
     released Sequential Attention has all rows, ours by its own defaults on the 10,000 of the others
 
-    Consequences: What the printed figures say of it: SA-figure-3.
+    Consequences: SA-figure-3 says what the printed figures show.
 
     Unchecked: Activity
 
@@ -100,7 +100,7 @@ def test_masks_again(check):
 
     Hypotheses: our records of Table 10's experiment, five data sets
 
-    Consequences: What the printed figures say of it: SA-section-4.2-indistinguishable.
+    Consequences: SA-section-4.2-indistinguishable says what the printed figures show.
 
     Unchecked: Activity
 
@@ -141,8 +141,9 @@ def test_masks_beside_lassonet_again(check):
 
     Hypotheses: our records of Table 10's experiment; 0.958, 0.873, 0.800, 0.885 and 0.991 in print
 
-    Consequences: What the printed figures say of it: SA-section-4.2-baselines. MNIST and Fashion: the
-    released code of LassoNet trains on 3500 images, ours here on those of Sequential Attention's protocol.
+    Consequences: SA-section-4.2-baselines says what the printed figures show. MNIST and Fashion: the
+    released code of LassoNet trains on 3500 images, ours here on those of Sequential Attention's
+    protocol.
 
     Unchecked: Activity
 
@@ -197,7 +198,7 @@ def test_more_at_once_again(check):
 
     Hypotheses: our records of Table 9's experiment; ends compared
 
-    Consequences: What the printed figures say of it: SA-B.4-adaptivity.
+    Consequences: SA-B.4-adaptivity says what the printed figures show.
 
     Unchecked: Activity
 
@@ -269,8 +270,9 @@ SIMILAR = similar()
 
 @sentence("SA-B.1-sequential-lasso", f"Appendix B.1, Figure 5 {ICLR}", [SIMILAR], "touching")
 def test_similar_pixels(check):
-    """On MNIST Sequential Attention's 50 pixels are, or touch, those of Sequential LASSO for the same seed as
-    often as those of Sequential Attention for another seed.
+    """On MNIST Sequential Attention's 50 pixels agree with those of Sequential LASSO for the same seed as
+    often as with those of Sequential Attention for another seed. A pixel agrees if it is, or touches, one
+    of the others.
 
     Reading of: “Sequential LASSO also selects a very similar set of pixels, as suggested by our theoretical
     analysis”
@@ -299,7 +301,8 @@ CLUMPING = clumping()
 
 @sentence("SA-figure-9", f"Appendix B.4, Figure 9 {ICLR}", [CLUMPING], "adjacent")
 def test_clumping_pixels(check):
-    """On MNIST more pairs of 64 pixels touch if all are selected at once than if one at a time.
+    """On MNIST more pairs of 64 pixels touch if all are selected at once than if they are selected one at
+    a time.
 
     Reading of: “One observes that the selected pixels ‘clump together’ as i increases”
 
@@ -469,9 +472,9 @@ def test_significantly(check):
 
     Hypotheses: the figures of Table 2; Sequential LASSO and OMP for networks are the paper's own adaptations
 
-    Instead: On three: MNIST, MNIST-Fashion and ISOLET. Against CAE on all six, against LLY on four; GL has
-    the better mean on Activity, and the same on COIL-20. With five runs each no exact test of pairs has p <
-    0.0625.
+    Instead: This holds on three data sets: MNIST, MNIST-Fashion and ISOLET. Compared with CAE it holds on
+    all six, and compared with LLY on four; GL has the better mean on Activity, and the same on COIL-20.
+    With five runs each no exact test of pairs has p < 0.0625.
 
     Unchecked: the experiments: SA-figure-3-again
     """

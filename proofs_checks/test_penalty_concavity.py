@@ -179,7 +179,8 @@ def test_in_one_coordinate(check):
 
     at ‖β‖₁ = 5 for |β₁| from 0.341 to 0.382, at 10 from 0.064 to 1.491.
 
-    Consequences: For large ‖β‖₁ it is concave in the smaller coordinate, but for a strip along the axis.
+    Consequences: For large ‖β‖₁ it is concave in the smaller coordinate, except in a strip along the
+    axis.
 
     Unchecked: the four ends, beyond 150 points in floats for each ‖β‖₁
     """
@@ -276,10 +277,10 @@ def test_segments_of_constant_norm(check):
 
     Hypotheses: β ∈ ℝ²
 
-    Instead: Concave for s ≥ 2 outside a strip min|β_i| < 0.308 along the axes (0.244 for s ≥ 3, 0.149 for s ≥
-    5, 0.059 for s ≥ 10), in which it is convex. The minimum is close to an axis, never on it: its larger
-    coordinate is 0.954s, 0.985s, 0.9996s at s = 2, 3, 10. An axis has less than the diagonal from s = 1.482
-    on.
+    Instead: It is concave for s ≥ 2 outside a strip min|β_i| < 0.308 along the axes (0.244 for s ≥ 3,
+    0.149 for s ≥ 5, 0.059 for s ≥ 10), in which it is convex. The minimum is close to an axis, never on
+    it: its larger coordinate is 0.954s, 0.985s, 0.9996s at s = 2, 3, 10. An axis has less than the
+    diagonal from s = 1.482 on.
 
     Consequences: At a given ‖β‖₁ Q* favours nearly sparse β.
     """
@@ -339,12 +340,12 @@ def test_where_the_contours_bend_inwards(check):
 
     Hypotheses: β ∈ ℝ²
 
-    Instead: True for |β₁| + |β₂| ≥ 2 outside a strip min|β_i| < 0.264 along the axes, which narrows (0.193
-    for ‖β‖₁ ≥ 3, 0.118 for ≥ 5, 0.052 for ≥ 10); inside it the sublevel sets bulge, at every level. {Q*(β∘β)
-    ≤ c} is convex iff c ≤ 2.
+    Instead: This holds for |β₁| + |β₂| ≥ 2 outside a strip min|β_i| < 0.264 along the axes, which narrows
+    (0.193 for ‖β‖₁ ≥ 3, 0.118 for ≥ 5, 0.052 for ≥ 10); inside it the sublevel sets bulge, at every
+    level. {Q*(β∘β) ≤ c} is convex iff c ≤ 2.
 
-    Consequences: The corners that make an ℓ_p ball with p ≤ 1 select are rounded: nearly sparse, not sparse
-    β.
+    Consequences: An ℓ_p ball with p ≤ 1 selects by its corners, but here the corners are rounded. So β is
+    nearly sparse, not sparse.
 
     Unchecked: whether {Q* ≤ c} is convex for c ≤ m where β ∈ ℝᵐ, m ≥ 3 (for c > m it is not)
 
@@ -475,7 +476,8 @@ def test_no_coefficient_becomes_zero(check):
     β_i lowers (7).
 
     Consequences: β can be nearly sparse (at ‖β‖₁ = 10 the least Q* is at (9.996, 0.004),
-    SA-figure-2-segments). Sequential Attention needs its argmax: with softmax no zero of β would select.
+    SA-figure-2-segments). Sequential Attention needs its argmax, because with softmax the zeros of β
+    select nothing.
     """
     X, y = np.eye(2), np.array([2.0, 1.0])
     # β = (b, 0) with any b: 2⟨X₂, r⟩ = 2 ≠ 0; the LASSO (6) has β₂ = 0 for λ ≥ 2

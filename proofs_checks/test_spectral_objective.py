@@ -44,8 +44,8 @@ from sparselin.ledger import HOLDS, claim, mutants
 @claim("SR-objective-equivalence", "Section 1, Section 3", "exact", HOLDS, cases=1000, ci_cases=40)
 @mutants("sl.best_subset", "r_squared")
 def test_least_error_is_largest_r_squared(check):
-    """To minimise the prediction error over sets of at most k features is to maximise R², the squared length
-    of the projection of Z.
+    """Minimising the prediction error over sets of at most k features is the same as maximising R², the
+    squared length of the projection of Z.
 
     Hypotheses: Z ≠ 0, any columns
 

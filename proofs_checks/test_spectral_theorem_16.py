@@ -211,9 +211,9 @@ def test_guarantee_with_the_variance(check):
 
     Hypotheses: unit columns, any γ ≤ 1
 
-    Consequences: With ν = 1 every set of at most k features attains 8/9. For every ν > 0 the bound holds with
-    γ of R² where k ≤ 14, or ν ≥ 1/30000, or S̃ = S₁; and FR alone attains 1 − e^{−γ_{S₁,k}(R²)}. The proofs
-    need neither Theorem 9 nor Proposition 10, which fall.
+    Consequences: With ν = 1 every set of at most k features attains 8/9. For every ν > 0 the bound holds
+    with γ of R² where k ≤ 14, or ν ≥ 1/30000, or S̃ = S₁; and FR alone attains 1 − e^{−γ_{S₁,k}(R²)}. The
+    proofs need neither Theorem 9 nor Proposition 10, both of which fall.
 
     Unchecked: k > 14 and ν < 1/30000 with the γ of S₁' or S₂, where that is returned
 
