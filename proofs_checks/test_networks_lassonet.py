@@ -197,7 +197,7 @@ def test_thirty_five_proteins_again(check, key):
     Hypotheses: our records of Table 1's experiment; a smaller k that has it decides too, and a larger one
     that has it not
 
-    Consequences: What the printed figures say at k = 50: LN-fig-1.
+    Consequences: LN-fig-1 says what the printed figures show at k = 50.
 
     Tolerance: not smaller: by the rule of `verdicts`, the share as a factor; one comparison decides, of up to
     five

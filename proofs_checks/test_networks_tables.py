@@ -129,7 +129,7 @@ def test_table_2_baselines(check, data):
     Hypotheses: the released protocol with its leaks; our implementations, untuned, of the five methods, the
     group LASSO and Sequential LASSO on a path of λ, OMP with the gradients of all rows where W = 0
 
-    Consequences: What the released code of two of them gives: SA-released.
+    Consequences: The rows SA-released have the results of the released code of two of them.
 
     Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = s²/5 + s'²/m' + 0.001²/12;
     five comparisons, each by itself
@@ -209,7 +209,7 @@ def test_table_6(check, data):
 
     Hypotheses: the epochs and batches of Table 4; our implementations and machine; times of selection
 
-    Consequences: What the printed times say of the sentence on efficiency: SA-table-6.
+    Consequences: SA-table-6 says what the printed times show about the sentence on efficiency.
 
     Tolerance: a factor of 2: how much two machines differ is in no standard error; five comparisons, each by
     itself
@@ -267,8 +267,8 @@ def test_criteo(check, table):
 
     Hypotheses: three billion examples, one pass; three hidden layers
 
-    Consequences: What the printed figures say of the sentence that Sequential Attention outperforms the
-    others: SA-figure-4, SA-figure-4-variance.
+    Consequences: SA-figure-4 and SA-figure-4-variance say what the printed figures show about the
+    sentence that Sequential Attention outperforms the others.
     """
     check.measured("the data are not here; docs/guide/networks.md, logs of clicks, reads one's own")
     check.concludes(NEEDS_DATA)
