@@ -198,6 +198,7 @@ def test_bars_and_operators():
     assert '<mi>ln</mi><mspace width="0.17em"/><mn>2</mn>' in made
     assert "mspace" not in formulas.mathml(r"\log_2")  # the base stays the second child of <msub>
     assert "<munder><mo>min</mo>" in formulas.mathml(r"\min_v v^2", "block")
+    assert "<msup>" not in formulas.mathml("k'")
     assert "<mo>&#x027C2;</mo>" in formulas.mathml(r"u \perp v")
     assert 'display="block"' in formulas.mathml("x", "block")
     with pytest.raises(ValueError, match=r"nosuchcommand"):

@@ -3,7 +3,7 @@ r"""Formulas as MathML, which browsers draw by themselves: no script, no font an
 latex2mathml converts TeX, with these corrections. Bars have no space around them and keep their height unless
 they follow \left or \bigl, which give them attributes. Thin spaces stand around "ln" and "sign". Relations
 such as ⟂ are operators, which have space around them, and ∅ is none. The star of λ* is the low one.
-The limits of min, Σ and Π stand below them in displayed formulas.
+The limits of min, Σ and Π stand below them in displayed formulas. A prime is not raised: its glyph is high.
 """
 
 import re
@@ -20,6 +20,7 @@ logger = logging.getLogger(__name__)
 _BAR = re.compile(r"<mo(?: stretchy=\"false\")?>(&#x0007C;|&#x02016;)</mo>")
 _RELATION = re.compile(r"<mi>(&#x0(?:27C2|00B1|27FA|2AB0|2AAF|22A8);|:)</mi>")
 _BELOW = {"msub": "munder", "msubsup": "munderover"}
+_PRIMES = {"&#x02032;", "&#x02033;"}
 _LIMITS = {"min", "max", "inf", "sup", "lim", "argmin", "argmax", "&#x02211;", "&#x0220F;"}  # Σ, Π
 _NAME = re.compile(r"<mo>(?!min|max|inf|sup|lim|arg)([A-Za-z]{2,})</mo>")
 _OPERATOR = re.compile(r"(?<!<msub>)(?<!<msup>)(<m[io][^>]*>[A-Za-z]{2,}</m[io]>)(?=<m[in]>|<msub>|<msup>)")
@@ -28,9 +29,12 @@ _OPERATOR = re.compile(r"(?<!<msub>)(?<!<msup>)(<m[io][^>]*>[A-Za-z]{2,}</m[io]>
 def mathml(tex: str, display: str = "inline") -> str:
     """Return the formula as a <math> element, or raise ValueError for an unknown command."""
     root = convert_to_element(tex, display=display)
-    for node in root.iter() if display == "block" else ():
-        if node.tag in _BELOW and node[0].text in _LIMITS:
+    for node in root.iter():
+        if display == "block" and node.tag in _BELOW and node[0].text in _LIMITS:
             node.tag = _BELOW[node.tag]
+        if node.tag == "msup" and node[1].text in _PRIMES:
+            node.tag, node[1].tag = "mrow", "mo"
+            node[1].attrib.update(lspace="0", rspace="0")
     made = unescape(tostring(root, encoding="unicode"))
     if "\\" in made:
         raise ValueError(f"latex2mathml does not know a command: {made}")
