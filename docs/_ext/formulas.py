@@ -1,4 +1,4 @@
-r"""Formulas as MathML, which browsers draw by themselves: no script, no font and no network.
+r"""Formulas as MathML, which browsers draw without a script, a font or the network.
 
 latex2mathml converts TeX, with these corrections. Bars have no space around them and keep their height unless
 they follow \left or \bigl, which give them attributes. Thin spaces stand around "ln" and "sign". Relations
@@ -46,27 +46,28 @@ def mathml(tex: str, display: str = "inline") -> str:
 
 
 def inline(writer: Any, node: nodes.Element) -> None:
-    """Write a formula in a line of text."""
-    writer.body.append(_markup(node, "inline"))
+    """Write a formula in the text."""
+    writer.body.append(_element(node, "inline"))
     raise nodes.SkipNode
 
 
 def block(writer: Any, node: nodes.Element) -> None:
     """Write a displayed formula."""
-    writer.body.append(f'<div class="math">{_markup(node, "block")}</div>')
+    writer.body.append(f'<div class="math">{_element(node, "block")}</div>')
     raise nodes.SkipNode
 
 
-def _markup(node: nodes.Element, display: str) -> str:
-    """Return the node as MathML, or warn and return nothing if it cannot be converted."""
+def _element(node: nodes.Element, display: str) -> str:
+    """Return the MathML of a node, or nothing and a warning if it cannot be converted."""
     try:
         return mathml(node.astext(), display)
-    except Exception as error:  # of many classes, none of them documented
+    except Exception as error:  # latex2mathml raises many classes, none of them documented
         logger.warning("%s: %s", node.astext(), error, location=node)
         return ""
 
 
 def setup(app: Any) -> dict[str, Any]:
+    """Register the renderer with Sphinx."""
     app.add_html_math_renderer("mathml", inline_renderers=(inline, None), block_renderers=(block, None))
     app.config.html_math_renderer = "mathml"
     return {"parallel_read_safe": True, "parallel_write_safe": True}
