@@ -152,8 +152,7 @@ def test_the_normalised_masks(check):
 
 @functools.cache
 def minors(columns, y):
-    """Return (S, det G_S, ‖y‖² det G_S − det G_{S+y}) for all sets S of integer columns, G their Gram
-    matrix."""
+    """Return (S, det G_S, ‖y‖² det G_S − det G_{S+y}) for all sets S of columns, G their Gram matrix."""
     found = []
     for size in range(len(columns) + 1):
         for S in itertools.combinations(range(len(columns)), size):
@@ -221,8 +220,8 @@ EQUAL = np.array([[2, 0, 2], [1, 0, -1], [2, 3, -2]]), np.array([3, -3, 2])
 
 
 def departs(check, parametrization, lam, boxes, scales=(1, 1)):
-    """Check that OMP takes 0, that the global minimum has its largest weight elsewhere, and that the descent
-    takes 1."""
+    """Check that OMP takes 0, the global minimum has its largest weight elsewhere, and the descent takes
+    1."""
     X, y = (part / scale for part, scale in zip(EQUAL, scales, strict=True))
     path = sl.sequential_attention(X, y, 1, parametrization=parametrization, lam=lam)
     check.tally(max(boxes, 1), int(step(X, y).tied != (0,) or boxes < 0), "no certificate")
@@ -313,8 +312,7 @@ def test_softmax_departs(check):
         return 1 / (1 + total([ball(low[j] - high[i]).exp() for j in range(3) if j != i]))
 
     def certified(decay, v):
-        """Return whether decay·‖w‖² − R(p∘p), at λ = ¼, is proved lower at (−2v, v, v) than where w₁ is
-        largest."""
+        """Return whether decay·‖w‖² − R(p∘p), at λ = ¼, is lower at (−2v, v, v) than where w₁ is largest."""
 
         def least(low, high):  # on low ≤ w ≤ high; the value where low = high
             norm = sum(max(a, -b, Fraction(0)) ** 2 for a, b in zip(low, high, strict=True))
@@ -339,8 +337,8 @@ def test_softmax_departs(check):
 @mutants("sl.sequential_attention")
 @ctx.workprec(128)
 def test_how_often_each_mask_agrees(check):
-    """This row measures how often each mask picks, at its default λ, a feature that OMP could have picked
-    from the same S.
+    """At its default λ each mask picks, as often as measured, a feature that OMP could pick from the same
+    S.
 
     Hypotheses: Gaussian unit columns and Gaussian y: pure noise, 3 steps; λ by default: (λ* + λ₂)/2 for |w|,
     ¼(λ*⁴/4)^{1/3} for w², 1 for the normalised masks and softmax (with ‖y‖ = 4)
@@ -383,8 +381,7 @@ def test_table_10(check):
     Hypotheses: the figures of Table 10; the sentence is informal, and the intervals, mean ± standard
     deviation, are ours
 
-    Unchecked: the figures themselves; significance, because the paper does not say how many runs the
-    figures come from
+    Unchecked: the figures themselves; significance, because the number of runs is not printed
     """
     lower = {name: row[0][0] - row[1][0] for name, row in TABLE_10.items()}
     worst = max(lower, key=lower.get)
@@ -441,8 +438,7 @@ def trained(w, theta, c, tau, rule, rate, other):
 
 
 def like_a_learning_rate(w, theta, c, tau, rule, power):
-    """Return whether training with τ moves u = w/τ and θ as training without τ, at the rate η/τ^power in
-    u."""
+    """Return whether training with τ moves u = w/τ and θ as training without τ, at rate η/τ^power in u."""
     u, rate, other = [a / tau for a in w], arb(1) / 8, arb(1) / 16
     with ctx.workprec(512):  # a saturated mask cancels digits
         at_w, at_theta = trained(w, theta, c, tau, rule, rate, other)

@@ -66,8 +66,7 @@ def entered(check, at):
 
 
 def zero_groups(at, lam):
-    """Return (β, the groups that are zero in every solution at λ, the gap), as far as a solver's gap proves
-    it."""
+    """Return (β, the groups that a solver's gap proves to be zero in every solution at λ, the gap)."""
     beta = solve(at, lam)
     u, gap = dual_point(at, lam, beta)
     return beta, at.norms(at.X.T @ u) + reach(at, u, gap) < lam, gap
@@ -224,8 +223,7 @@ def test_another_solver_agrees(check):
 
 
 def used_up(at, entry, t0):
-    """Return whether ‖c_g‖ + reach = λ holds for some g at t₀, and for none less: t₀ is the root of the
-    bound."""
+    """Return whether ‖c_g‖ + reach = λ for some g at t₀ and for none less: t₀ is the root of the bound."""
     D = bregman(at.loss, at.y, at.X @ entry.beta, entry.dual, t0)
     slack = (1 - t0) * entry.lam_star - entry.sizes - reach(at, entry.dual, D)
     return abs(slack[entry.others].min()) <= 1e-6 * entry.lam_star if entry.others else t0 == 1
@@ -259,8 +257,7 @@ def divergence(loss, y, v, u, eta):
 
 
 def _is_divergence(at, entry, t, D):
-    """Return whether D equals L*(v) − L*(u) − ⟨η̂, v − u⟩, v = (1 − t)u, within the rounding of those
-    terms."""
+    """Return whether D is L*(v) − L*(u) − ⟨η̂, v − u⟩, v = (1 − t)u, within rounding of those terms."""
     u, star = entry.dual, at.loss.conjugate
     terms = np.concatenate([star((1 - t) * u, at.y), -star(u, at.y), t * (at.X @ entry.beta) * u])
     return abs(terms.sum() - D) <= 1e-10 * abs(terms).sum()
@@ -427,8 +424,7 @@ def separated(at):
 
 
 def is_separated(at, moved, d):
-    """Return whether d moves exactly the rows J, each to where ℓ falls, L falls along d, and nothing moves
-    K."""
+    """Return whether d moves exactly the rows J, each to where ℓ falls, L falls along d, and K stays."""
     eta = at.X @ d
     falls = objective(at, 1.0, d) < objective(at, 1.0, 0 * d)
     exact = np.all(at.loss.flat(at.y)[moved] * eta[moved] > 0) and not np.any(eta[~moved])

@@ -144,7 +144,7 @@ CONCAVE_IN_ONE = ((5.0, (0.341, 0.3819), (0.3409, 0.382)), (10.0, (0.0637, 1.491
 
 
 def concave_between(row):
-    """Return whether Q* is concave in β₁ at 50 points of the inner interval, and convex at 50 on each
+    """Return whether Q* is concave in β₁ at 50 points of the inner interval and convex at 50 on each
     side."""
     s, inside, outside = row
     rest = [*np.linspace(0, outside[0], 50), *np.linspace(outside[1], s, 50)]
@@ -179,8 +179,7 @@ def test_in_one_coordinate(check):
 
     at ‖β‖₁ = 5 for |β₁| from 0.341 to 0.382, at 10 from 0.064 to 1.491.
 
-    Consequences: For large ‖β‖₁ it is concave in the smaller coordinate, except in a strip along the
-    axis.
+    Consequences: For large ‖β‖₁ it is concave in the smaller coordinate, except near the axis.
 
     Unchecked: the four ends, beyond 150 points in floats for each ‖β‖₁
     """
@@ -243,8 +242,7 @@ def test_across_the_diagonal(check):
 
 
 def curving(a, first, second):
-    """Return a number with the sign of the second derivative of Q*(β∘β) along |β₁| + |β₂| = s, from a and
-    y; m = 2."""
+    """Return a number with the sign of the second derivative of Q*(β∘β) along |β₁| + |β₂| = s; m = 2."""
     p, r = mask(a)
     H = 4 + 8 * r * (1 + r) * first + 8 * p * (1 + p) * second
     across = np.sqrt(first) * r / p + np.sqrt(second) * p / r
@@ -476,8 +474,7 @@ def test_no_coefficient_becomes_zero(check):
     β_i lowers (7).
 
     Consequences: β can be nearly sparse (at ‖β‖₁ = 10 the least Q* is at (9.996, 0.004),
-    SA-figure-2-segments). Sequential Attention needs its argmax, because with softmax the zeros of β
-    select nothing.
+    SA-figure-2-segments). Sequential Attention needs its argmax: with softmax, zeros select nothing.
     """
     X, y = np.eye(2), np.array([2.0, 1.0])
     # β = (b, 0) with any b: 2⟨X₂, r⟩ = 2 ≠ 0; the LASSO (6) has β₂ = 0 for λ ≥ 2
