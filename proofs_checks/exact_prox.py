@@ -1,6 +1,6 @@
 """One feature of LassoNet's proximal problem in rational arithmetic, and a minimiser that knows no formula.
 
-The problem of Proposition 1, of which (3) and (4) are the case λ̄ = 0, is
+The problem of Proposition 1, whose case λ̄ = 0 gives (3) and (4), is
 
     minimise  ½‖v − b‖² + ½‖u − z‖² + λ‖b‖₂ + λ̄‖z‖₁   subject to  ‖z‖∞ ≤ M‖b‖₂.
 
@@ -33,13 +33,13 @@ class Feature(NamedTuple):
 
 
 def feature(v, u, lam, M, lam_bar=0) -> Feature:
-    """From integers."""
+    """Return the Feature with these integers."""
     return Feature(Fraction(v), tuple(map(Fraction, u)), Fraction(lam), Fraction(M), Fraction(lam_bar))
 
 
 @st.composite
 def features(draw, multipliers=(0, Fraction(1, 2), 1, 2, 3), max_K=5, lam_bars=(0,), least_v=-6):
-    """Small integers and halves, where ties and events at breakpoints are common."""
+    """Draw small integers and halves, where ties and events at breakpoints are common."""
     u = draw(st.lists(st.integers(-4, 4), max_size=max_K))
     lam = Fraction(draw(st.integers(0, 12)), 2)
     return feature(
@@ -52,62 +52,63 @@ def features(draw, multipliers=(0, Fraction(1, 2), 1, 2, 3), max_K=5, lam_bars=(
 
 
 def fractions(row: Iterable) -> list[Fraction]:
-    """Floats as the rational numbers that they are."""
+    """Return floats as the rational numbers that they are."""
     return [Fraction(float(x)) for x in row]
 
 
 def inner(a: Iterable, b: Iterable):
-    """⟨a, b⟩."""
+    """Return ⟨a, b⟩."""
     return sum(x * y for x, y in zip(a, b, strict=True))
 
 
 def relu(x):
-    """max(x, 0)."""
+    """Return max(x, 0)."""
     return max(x, 0)
 
 
 def network(theta, W, out, x):
-    """θᵀx + Σ_k out_k·relu(⟨W^k, x⟩): one hidden layer, no biases."""
+    """Return θᵀx + Σ_k out_k·relu(⟨W^k, x⟩): one hidden layer, no biases."""
     hidden = [relu(sum(W[j][k] * x[j] for j in range(len(x)))) for k in range(len(out))]
     return inner(theta, x) + inner(out, hidden)
 
 
 def soft(x: Fraction, lam: Fraction) -> Fraction:
-    """S_λ(x)."""
+    """Return S_λ(x)."""
     return (abs(x) - lam) * sign(x) if abs(x) > lam else Fraction(0)
 
 
 def sign(x: Fraction) -> int:
-    """With sign(0) = 0."""
+    """Return the sign of x; sign(0) = 0."""
     return (x > 0) - (x < 0)
 
 
 def objective(problem: Feature, b: Fraction, z: Sequence[Fraction]) -> Fraction:
-    """At a number b; for a vector v, at ‖b‖ along v."""
+    """Return the objective at a number b; for a vector v, at ‖b‖ along v."""
     v, u, lam, _, lam_bar = problem
     squares = (v - b) ** 2 + sum((x - y) ** 2 for x, y in zip(u, z, strict=True))
     return squares / 2 + lam * abs(b) + lam_bar * sum(map(abs, z))
 
 
 def feasible(problem: Feature, b: Fraction, z: Sequence[Fraction]) -> bool:
-    """‖z‖∞ ≤ M|b|."""
+    """Return whether ‖z‖∞ ≤ M|b|."""
     return all(abs(y) <= problem.M * abs(b) for y in z)
 
 
 def best_z(x: Fraction, w: Fraction, lam_bar: Fraction) -> Fraction:
-    """argmin ½(x − z)² + λ̄|z| over |z| ≤ w, by trying every point where it may be."""
+    """Return argmin ½(x − z)² + λ̄|z| over |z| ≤ w, by trying every point where it may be."""
     points = [z for z in (-w, w, Fraction(0), x - lam_bar, x + lam_bar) if abs(z) <= w]
     return min(points, key=lambda z: (x - z) ** 2 / 2 + lam_bar * abs(z))
 
 
 def at_length(problem: Feature, t: Fraction) -> Fraction:
-    """The least objective over all b of length t, for ‖v‖ = |v|."""
+    """Return the least objective over all b of length t, for ‖v‖ = |v|."""
     z = [best_z(x, problem.M * t, problem.lam_bar) for x in problem.u]
     return objective(problem._replace(v=abs(problem.v)), t, z)
 
 
 def least(value: Callable[[Fraction], Fraction], ends: Sequence[Fraction]) -> Fraction:
-    """The t ≥ 0 where a function that is a convex parabola between consecutive ends, and beyond, is least."""
+    """Return the t ≥ 0 where a function that is a convex parabola between consecutive ends, and beyond, is
+    least."""
     ends = sorted({Fraction(0), *ends})
     ends.append(ends[-1] + 1)
     candidates = []
@@ -123,32 +124,32 @@ def least(value: Callable[[Fraction], Fraction], ends: Sequence[Fraction]) -> Fr
 
 @lru_cache
 def best_length(problem: Feature) -> Fraction:
-    """‖b*‖."""
+    """Return ‖b*‖."""
     ends = [max(abs(x) - problem.lam_bar, Fraction(0)) / problem.M for x in problem.u] if problem.M else []
     return least(lambda t: at_length(problem, t), ends)
 
 
 def minimiser(problem: Feature) -> tuple[Fraction, list[Fraction]]:
-    """(b*, z*), b* ≥ 0 where v = 0."""
+    """Return (b*, z*), b* ≥ 0 where v = 0."""
     t = best_length(problem)
     return (-t if problem.v < 0 else t), [best_z(x, problem.M * t, problem.lam_bar) for x in problem.u]
 
 
 def levels(problem: Feature) -> list[Fraction]:
-    """w_0, …, w_K of Algorithm 2, line 5, and of Algorithm 4, line 6, where |v| is ‖θ_j‖₂."""
+    """Return w_0, …, w_K of Algorithm 2, line 5, and of Algorithm 4, line 6, where |v| is ‖θ_j‖₂."""
     v, u, lam, M, _ = problem
     ordered = sorted(map(abs, u), reverse=True)
     return [M / (1 + m * M**2) * soft(abs(v) + M * sum(ordered[:m]), lam) for m in range(len(u) + 1)]
 
 
 def search(problem: Feature) -> list[int]:
-    """Every m with |W_(m+1)| ≤ w_m ≤ |W_(m)|, W_(0) = ∞ and W_(K+1) = 0: lines 7 and 8."""
+    """Return every m with |W_(m+1)| ≤ w_m ≤ |W_(m)|, W_(0) = ∞ and W_(K+1) = 0: lines 7 and 8."""
     ordered = [*sorted(map(abs, problem.u), reverse=True), Fraction(0)]
     return [m for m, w in enumerate(levels(problem)) if ordered[m] <= w and (m == 0 or w <= ordered[m - 1])]
 
 
 def divides_by_zero(function: Callable, *arguments) -> bool:
-    """Whether it does at these arguments."""
+    """Return whether it does at these arguments."""
     try:
         function(*arguments)
     except ZeroDivisionError:
@@ -157,7 +158,7 @@ def divides_by_zero(function: Callable, *arguments) -> bool:
 
 
 def computed(problem: Feature) -> tuple[Fraction, list[Fraction]]:
-    """(θ̃_j, W̃_j) of `sl.hier_prox`, as the rational numbers that they are."""
+    """Return (θ̃_j, W̃_j) of `sl.hier_prox`, as the rational numbers that they are."""
     step = sl.hier_prox(
         [float(problem.v)], [[float(x) for x in problem.u]], lam=float(problem.lam), M=float(problem.M)
     )
@@ -165,24 +166,24 @@ def computed(problem: Feature) -> tuple[Fraction, list[Fraction]]:
 
 
 def size(problem: Feature) -> Fraction:
-    """|v| + λ + (1 + M)‖u‖₁, what rounding errors of ‖b*‖ and Mb* are relative to."""
+    """Return |v| + λ + (1 + M)‖u‖₁, to which rounding errors of ‖b*‖ and Mb* are relative."""
     return abs(problem.v) + problem.lam + (1 + problem.M) * sum(map(abs, problem.u))
 
 
 def agree(found: Iterable, exact: Iterable[Fraction], scale: Fraction) -> bool:
-    """|x − y| ≤ 16·eps·scale for every pair: a few roundings of numbers of that size."""
+    """Return whether |x − y| ≤ 16·eps·scale for every pair: a few roundings of numbers of that size."""
     pairs = zip(found, exact, strict=True)
     return all(abs(Fraction(float(x)) - y) <= 16 * EPS * scale for x, y in pairs)
 
 
 def computed_is(problem: Feature, b: Fraction, z: Sequence[Fraction]) -> bool:
-    """Whether `sl.hier_prox` returns (b, z), but for rounding."""
+    """Return whether `sl.hier_prox` returns (b, z), but for rounding."""
     theta, W = computed(problem)
     return agree([theta, *W], [b, *z], size(problem))
 
 
 def show(problem: Feature) -> str:
-    """In one line."""
+    """Return the problem in one line."""
     u = ", ".join(map(str, problem.u))
     return f"v = {problem.v}, u = ({u}), λ = {problem.lam}, M = {problem.M}" + (
         f", λ̄ = {problem.lam_bar}" if problem.lam_bar else ""

@@ -133,32 +133,33 @@ class Model(NamedTuple):
         return np.isin(self.groups, list(self.S))
 
     def norms(self, v):
-        """(‖v_g‖) for every group."""
+        """Return (‖v_g‖) for every group."""
         return np.sqrt(np.bincount(self.groups, v * v))
 
     def off(self, v):
-        """(‖v_g‖) for the groups off S."""
+        """Return (‖v_g‖) for the groups off S."""
         return np.delete(self.norms(v), list(self.S))
 
 
 def model(loss, X, y, S=(), groups=None):
-    """A `Model`; without groups every column is one."""
+    """Return a `Model`; without groups every column is one."""
     return Model(loss, X, y, tuple(S), np.arange(X.shape[1]) if groups is None else np.asarray(groups))
 
 
 def restricted(at):
-    """L∘X_S, without a penalty."""
+    """Return L∘X_S, without a penalty."""
     J = at.selected
     return model(at.loss, at.X[:, J], at.y, range(J.sum()))
 
 
 def objective(at, lam, beta):
-    """F_λ(β)."""
+    """Return F_λ(β)."""
     return at.loss.value(at.X @ beta, at.y).sum() + (lam * at.off(beta).sum() if lam else 0.0)
 
 
 def solve(at, lam, steps=60):
-    """A β near a minimiser of F_λ: proximal Newton steps by block descent, the β of least gap kept."""
+    """Return a β near a minimiser of F_λ: proximal Newton steps by block descent, the β of least gap
+    kept."""
     loss, X, y, S, groups = at
     beta = np.zeros(X.shape[1])
     weights = np.full(groups.max(initial=-1) + 1, float(lam))
@@ -185,7 +186,8 @@ def solve(at, lam, steps=60):
 
 
 def _quadratic(H, linear, weights, groups, beta, sweeps=400):
-    """min ½βᵀHβ + ⟨linear, β⟩ + Σ weights_g‖β_g‖ by proximal steps of length 1/‖H_gg‖, a block at a time."""
+    """Minimise ½βᵀHβ + ⟨linear, β⟩ + Σ weights_g‖β_g‖ by proximal steps of length 1/‖H_gg‖, a block at a
+    time."""
     beta, grad = beta.copy(), H @ beta + linear
     blocks = [np.flatnonzero(groups == g) for g in range(len(weights))]
     curvatures = [np.linalg.norm(H[np.ix_(J, J)], 2) for J in blocks]
@@ -207,7 +209,7 @@ def _quadratic(H, linear, weights, groups, beta, sweeps=400):
 
 
 def dual_point(at, lam, beta):
-    """A u, feasible to rounding, from ∇L(Xβ), and F_λ(β) + L*(u) with what rounding can hide.
+    """Return a u, feasible to rounding, from ∇L(Xβ), and F_λ(β) + L*(u) with what rounding can hide.
 
     If X_Sᵀu = δ is not quite zero, the gap errs by ⟨δ, β_S⟩ at a minimiser, whose β_S is taken to have no
     entry above 10(1 + ‖β_S‖).
@@ -229,7 +231,7 @@ def dual_point(at, lam, beta):
 
 
 def reach(at, u, D):
-    """Bounds on ‖X_gᵀ(u' − u)‖ for every group, over the u' with D(u', u) ≤ D or D(u, u') ≤ D."""
+    """Return bounds on ‖X_gᵀ(u' − u)‖ for every group, over the u' with D(u', u) ≤ D or D(u, u') ≤ D."""
     loss, X, y, _, groups = at
     if loss.smooth is not None:
         sizes = [np.linalg.norm(X[:, groups == g], 2) for g in range(groups.max(initial=-1) + 1)]
@@ -255,7 +257,7 @@ class Entry(NamedTuple):
 
 
 def glm_entry(at):
-    """What gradient OMP sees at S, where L∘X_S has a minimiser: c_g = −X_gᵀ∇L(X_Sβ̂_S)."""
+    """Return the data of gradient OMP at S, where L∘X_S has a minimiser: c_g = −X_gᵀ∇L(X_Sβ̂_S)."""
     loss, X, y, S, _ = at
     beta = np.zeros(X.shape[1])
     if S:
@@ -274,7 +276,8 @@ def glm_entry(at):
 
 
 def _polished(loss, X, y, beta):
-    """Newton steps while they lower ‖Xᵀ∇L‖, which the gap, of second order, does not resolve."""
+    """Refine β by Newton steps while they lower ‖Xᵀ∇L‖; the gap, which is of second order, does not resolve
+    it."""
     g = X.T @ loss.gradient(X @ beta, y)
     for _ in range(8):
         H = X.T @ (loss.curvature(X @ beta, y)[:, None] * X)
@@ -287,7 +290,8 @@ def _polished(loss, X, y, beta):
 
 
 def bregman(loss, y, eta, u, t):
-    """D((1 − t)u, u) with η' = eta, u = ∇L(eta); it depends on eta for Huber's loss beyond |η − y| = 1."""
+    """Return D((1 − t)u, u) with η' = eta, u = ∇L(eta); it depends on eta for Huber's loss beyond |η − y| =
+    1."""
     v = (1 - t) * u
     if loss is LOGISTIC:
         p, q = np.clip(v + y, 0, 1), np.clip(u + y, 0, 1)
@@ -299,13 +303,13 @@ def bregman(loss, y, eta, u, t):
 
 
 def _divergence(p, q):
-    """p log(p/q) − p + q, sums of which are divergences; without cancellation for p near q."""
+    """Return p log(p/q) − p + q without cancellation for p near q; divergences are sums of such terms."""
     ratio = np.divide(p, q, out=np.ones_like(p), where=q > 0) - 1
     return q * (xlog1py(1 + ratio, ratio) - ratio)
 
 
 def glm_window(at, entry):
-    """t₀: for (1 − t₀)λ* < λ < λ* every solution is zero off S ∪ T."""
+    """Return t₀: for (1 − t₀)λ* < λ < λ* every solution is zero off S ∪ T."""
 
     def holds(t):
         D = bregman(at.loss, at.y, at.X @ entry.beta, entry.dual, t)
@@ -322,7 +326,7 @@ def glm_window(at, entry):
 
 
 def moving_rows(loss, X_S, y):
-    """The rows that directions of recession of L∘X_S move, as a mask, and one that moves all of them.
+    """Return the rows that directions of recession of L∘X_S move, as a mask, and one that moves all of them.
 
     For integer entries of at most 2 and at most two columns: the cone {b : L(X_Sb·t) does not grow} is then
     generated by directions of entries at most 2, and the sum of all of these moves what any one moves.
@@ -338,12 +342,12 @@ def moving_rows(loss, X_S, y):
 
 
 def labels(loss, y):
-    """Integers in −2..2 as responses of the model."""
+    """Return integers in −2..2 as responses of the model."""
     return (y > 0) + 0.0 if loss.flat(np.array([0.0, 1.0]))[1] else y + 2 if loss is POISSON else 2 * y
 
 
 def draw(rng, losses=LOSSES, min_selected=0):
-    """A model: small integers, an intercept or not, |S| ≤ 2, zero or equal columns."""
+    """Draw a model: small integers, an intercept or not, |S| ≤ 2, zero or equal columns."""
     loss, entry = losses[rng.integers(len(losses))], rng.integers(1, 3)
     X = rng.integers(-entry, entry + 1, (rng.integers(1, 7), rng.integers(1, 6))) + 0.0
     n, d = X.shape
@@ -356,7 +360,8 @@ def draw(rng, losses=LOSSES, min_selected=0):
 
 
 def draw_groups(rng):
-    """Two to four groups of one to three columns, small integers; S a group of at most two columns, or ∅."""
+    """Draw two to four groups of one to three columns, small integers; S a group of at most two columns, or
+    ∅."""
     sizes = rng.integers(1, 4, rng.integers(2, 5))
     groups = np.repeat(np.arange(len(sizes)), sizes)
     loss, entry = LOSSES[rng.integers(len(LOSSES))], rng.integers(1, 3)
@@ -369,12 +374,13 @@ def draw_groups(rng):
 
 
 def draw_least_squares(rng):
-    """A model with the squared loss."""
+    """Draw a model with the squared loss."""
     return draw(rng, (SQUARED,))
 
 
 def each(check, draw, holds):
-    """`holds` for check.cases draws; None where the hypotheses are not met, and another is drawn.
+    """Check `holds` on check.cases draws; a draw for which it returns None, the hypotheses not being met, is
+    replaced.
 
     ClaimFailed where too few of the draws meet them, or too many are undecided.
     """

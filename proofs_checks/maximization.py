@@ -14,7 +14,8 @@ from proofs_checks.spectral import Design, Table, _size, mask_of, members, midpo
 
 
 def has_stated_value(found: Any, g: Table, k: int | None = None) -> bool:
-    """Whether a result is a set of features (k of them) with the value that it says, to 1e-9 of max |g|.
+    """Return whether a result is a set of features (k of them) with the value that it says, to 1e-9 of max
+    |g|.
 
     That is R² to κ·eps and f to eps; κ < 10⁵ for sets of independent columns of `SHAPES`, the determinant of
     their Gram matrix being a positive integer.
@@ -31,7 +32,7 @@ SUPPRESSION = [fmpq(0), fmpq(0), fmpq(1, 2), fmpq(1)]
 
 
 def submodularity_ratio(f: Table, U: int, k: int, ground: int | None = None, printed: bool = False) -> Any:
-    """γ_{U,k}(f): the least Σ_{x∈A}[f(L+x) − f(L)] / [f(L∪A) − f(L)], L ⊆ U, A ∩ L = ∅, 0 < |A| ≤ k.
+    """Return γ_{U,k}(f): the least Σ_{x∈A}[f(L+x) − f(L)] / [f(L∪A) − f(L)], L ⊆ U, A ∩ L = ∅, 0 < |A| ≤ k.
 
     Over the pairs with positive denominator, and at most 1; `printed`: over all with a nonzero one.
     """
@@ -49,7 +50,8 @@ def submodularity_ratio(f: Table, U: int, k: int, ground: int | None = None, pri
 
 
 def forward_regression(g: Table, k: int, ground: int | None = None) -> list[int]:
-    """FR: k times the element that maximises g, even where it loses; the first of equals."""
+    """Return the set of FR: k times the element that maximises g, even where it loses; the first of
+    equals."""
     left = members((len(g) - 1) if ground is None else ground)
     picked: list[int] = []
     for _ in range(min(k, len(left))):
@@ -60,7 +62,8 @@ def forward_regression(g: Table, k: int, ground: int | None = None) -> list[int]
 
 
 def local_search(f: Table, g: Table, eps: Any, ground: int | None = None, deletions: bool = False) -> int:
-    """LS as printed: additions while f(S + x) ≥ (1 + ε/n²)f(S); the best of S, U∖S and U in g.
+    """Return the set of LS as printed: additions while f(S + x) ≥ (1 + ε/n²)f(S); the best of S, U∖S and U
+    in g.
 
     `deletions`: the search of Feige, Mirrokni and Vondrák: additions and deletions, while
     f(S ± x) > (1 + ε/n²)f(S).
@@ -71,7 +74,7 @@ def local_search(f: Table, g: Table, eps: Any, ground: int | None = None, deleti
 
 
 def climb(f: Table, eps: Any, full: int, deletions: bool = False) -> int:
-    """Where the search of `local_search` ends."""
+    """Return the set at which the search of `local_search` ends."""
     if not full:
         return 0
     S = 1 << first_largest(members(full), lambda x: f[1 << x])
@@ -96,7 +99,7 @@ class Searched(NamedTuple):
 
 
 def greedy_local_search(f: Table, g: Table, k: int, eps: Any, deletions: bool = False) -> Searched:
-    """GLS: S₁ = FR(U), S₁' = LS(S₁), S₂ = FR(U∖S₁), the best of them in g."""
+    """Return the sets of GLS: S₁ = FR(U), S₁' = LS(S₁), S₂ = FR(U∖S₁), the best of them in g."""
     full = len(g) - 1
     S1 = mask_of(forward_regression(g, k))
     S1_local = local_search(f, g, eps, S1, deletions)
@@ -105,12 +108,12 @@ def greedy_local_search(f: Table, g: Table, k: int, eps: Any, deletions: bool = 
 
 
 def optimum(g: Table, k: int) -> Any:
-    """max g over the sets of at most k elements."""
+    """Return max g over the sets of at most k elements."""
     return g[first_largest(subsets(len(g) - 1, k), lambda S: g[S])]
 
 
 def first_largest(candidates: Sequence[int], value: Callable[[int], Any]) -> int:
-    """The first candidate of the largest value; of balls, the largest midpoint."""
+    """Return the first candidate of the largest value; of balls, the largest midpoint."""
     best = candidates[0]
     for candidate in candidates[1:]:
         if midpoint(value(candidate)) > midpoint(value(best)):
@@ -119,7 +122,7 @@ def first_largest(candidates: Sequence[int], value: Callable[[int], Any]) -> int
 
 
 def neighbour(rng: np.random.Generator, design: Design) -> Design:
-    """The design with one column, or one entry of y ≠ 0, changed."""
+    """Return the design with one column, or one entry of y ≠ 0, changed."""
     X, y = design.X.copy(), design.y.copy()
     if rng.random() < 0.5:
         pool = vectors(X.shape[0], design.N)
@@ -132,14 +135,15 @@ def neighbour(rng: np.random.Generator, design: Design) -> Design:
 
 
 def one_minus_exp(gamma: Any) -> arb:
-    """1 − e^{−γ}."""
+    """Return 1 − e^{−γ}."""
     return 1 - (-arb(gamma)).exp()
 
 
 def worst_by_exchanges(
     rng: np.random.Generator, start: Design, ratio: Callable[[Design], float], steps: int
 ) -> float:
-    """The least ratio found by changing a design, while that does not raise it: a search for violations."""
+    """Return the least ratio found by changing a design, while that does not raise it: a search for
+    violations."""
     least = ratio(start)
     for _ in range(steps):
         candidate = neighbour(rng, start)
@@ -152,7 +156,8 @@ def worst_by_exchanges(
 def least_found(
     rng: np.random.Generator, starts: int, start: Callable[[], tuple[Design, Callable[[Design], float]]]
 ) -> float:
-    """The least ratio, at most 100, by `worst_by_exchanges` in 20 steps from each start (design, ratio)."""
+    """Return the least ratio, at most 100, by `worst_by_exchanges` in 20 steps from each start (design,
+    ratio)."""
     return min(100.0, *(worst_by_exchanges(rng, *start(), 20) for _ in range(starts)))
 
 

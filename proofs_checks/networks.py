@@ -39,8 +39,8 @@ HERE = ("mice", "mnist", "fashion", "isolet", "coil20")
 SA, LASSONET = NAMES["SA"], NAMES["LassoNet"]
 
 RECORDS = stored(FILE)
-OURS = {one.address: one for one in summary(RECORDS)}
-CLOCKS = {one.address: one for one in summary(RECORDS, times=True)}
+OURS = {row.address: row for row in summary(RECORDS)}
+CLOCKS = {row.address: row for row in summary(RECORDS, times=True)}
 BY_PIECE = defaultdict(list)
 for _record in RECORDS:
     _piece = _record.piece
@@ -48,19 +48,20 @@ for _record in RECORDS:
 
 
 def by_hand(address):
-    """Mean and standard error of the same, or of seconds, by Python's own."""
+    """Return the mean and standard error of an address, of scores or seconds, in plain Python."""
     *piece, learner = address
-    values = [one.scores.get(learner, one.seconds.get(learner)) for one in BY_PIECE[tuple(piece)]]
+    values = [row.scores.get(learner, row.seconds.get(learner)) for row in BY_PIECE[tuple(piece)]]
     return mean_and_error([value for value in values if value is not None])
 
 
 def mean_and_error(values):
-    """The mean of some values and its standard error, NaN for one value."""
+    """Return the mean of some values and its standard error, NaN for one value."""
     return fmean(values), stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
 
 
 def by_rule(rule, difference, error):
-    """The verdict of `equal`, `larger` or `not_smaller`, written out again in units of the standard error."""
+    """Return the verdict of `equal`, `larger` or `not_smaller`, written out again in units of the standard
+    error."""
     z = difference / error if error else math.copysign(math.inf, difference) if difference else 0.0
     if (abs(z) if rule is equal else -z) > 3:
         return Verdict.NOT_REPRODUCED
@@ -70,12 +71,12 @@ def by_rule(rule, difference, error):
 
 
 def close(a, b):
-    """Equal but for the rounding of sums of a few numbers of size 1 or a."""
+    """Return whether a and b are equal up to the rounding of sums of a few numbers of size 1 or a."""
     return abs(a - b) <= 1e-12 * max(abs(a), abs(b), 1)
 
 
 def command(study, data):
-    """What makes the records of a study on a data set."""
+    """Return the command that makes the records of a study on a data set."""
     run = f"python -m proofs_checks.experiments.networks --full --study {study} --data {data}"
     return f"{run}; python -m proofs_checks.networks FILE"
 
@@ -84,12 +85,12 @@ def command(study, data):
 
 
 def figures(table, data, keep=lambda method: True):
-    """The printed figures of a table on a data set, of some methods."""
-    return [one for one in TABLES[table](data) if keep(one.method)]
+    """Return the printed figures of a table on a data set, of some methods."""
+    return [printed for printed in TABLES[table](data) if keep(printed.method)]
 
 
-def told(judged):
-    """A figure's verdict, a sentence."""
+def describe(judged):
+    """Return a sentence about a figure's verdict."""
     printed, ours = judged.printed, judged.ours
     name = ", ".join(filter(None, (printed.method, printed.setting)))
     if judged.lacking:
@@ -107,22 +108,25 @@ def told(judged):
 
 
 def figure(address):
-    """Mean and standard error of the records of (study, data, method, k, setting, learner)."""
+    """Return the mean and standard error of the records of (study, data, method, k, setting, learner)."""
     return OURS[address].mean, OURS[address].error
 
 
 def attention(study, data, setting="", k=50, method=SA):
-    """The address of a network's accuracy."""
+    """Return the address of a network's accuracy."""
     return study, data, method, k, setting, "network"
 
 
 def on_like_rows(data):
-    """Sequential Attention beside others in the study "paper": of images the released one has all rows."""
+    """Return the address of Sequential Attention in the study "paper" on as many rows as the other methods.
+
+    On images the released method has all rows, so there it is the run with our defaults.
+    """
     return attention("paper", data, OWN if data in ("mnist", "fashion") else "")
 
 
 def minus(first, second, share=1.0):
-    """first − share·second of two means with their standard errors, and its own."""
+    """Return first − share·second of two means with their standard errors, and its own."""
     return first[0] - share * second[0], math.hypot(first[1], share * second[1])
 
 
@@ -144,7 +148,7 @@ class Comparison(NamedTuple):
 
 
 def compared(rule, first, second, of=figure):
-    """The comparison of two addresses by a figure that they have."""
+    """Return the comparison of two addresses by a figure that they have."""
     words = f"{_name(first)} less {_name(second)}"
     return Comparison(rule, (first, second), lambda: minus(of(first), of(second)), words)
 
@@ -158,33 +162,39 @@ class Case(NamedTuple):
     @property
     def addresses(self):
         """The addresses that are compared, each once."""
-        return tuple(dict.fromkeys(address for one in self.comparisons for address in one.addresses))
+        return tuple(
+            dict.fromkeys(address for comparison in self.comparisons for address in comparison.addresses)
+        )
 
     @property
     def lacking(self):
         """The records that are not there, or not to be compared; "" for none."""
-        missing = [one for one in self.addresses if one not in OURS]
+        missing = [address for address in self.addresses if address not in OURS]
         if missing:
             return f"no record of {missing[0][2]}, k = {missing[0][3]}: {command(*missing[0][:2])}"
-        found = [OURS[one] for one in self.addresses]
-        if min(len(one.values) for one in found) < LEAST_SEEDS:
+        found = [OURS[address] for address in self.addresses]
+        if min(len(row.values) for row in found) < LEAST_SEEDS:
             return f"a single seed; {command(*self.addresses[0][:2])}"
-        sizes = [size for one in found for size in one.rows]
+        sizes = [size for row in found for size in row.rows]
         return "unlike numbers of training rows" if min(sizes) < LEAST_ROWS * max(sizes) else ""
 
     @property
     def verdict(self):
         """NEEDS_DATA, or that of all comparisons together."""
-        return Verdict.NEEDS_DATA if self.lacking else together(one.verdict for one in self.comparisons)
+        return (
+            Verdict.NEEDS_DATA
+            if self.lacking
+            else together(comparison.verdict for comparison in self.comparisons)
+        )
 
 
 def concluded(cases):
-    """The verdict of a sentence that is said of each case."""
+    """Return the verdict of a sentence that is said of each case."""
     return together(case.verdict for case in cases)
 
 
 def most(cases):
-    """The verdict of a sentence that is said of more than half of the cases.
+    """Return the verdict of a sentence that is said of more than half of the cases.
 
     NOT_REPRODUCED if it is not of half of them; undecided ones count for neither side.
     """
@@ -202,9 +212,12 @@ def settle(check, cases, figure, verdict=concluded):
         if case.lacking:
             check.measured(f"{TITLES[case.data]}: {case.lacking}")
             continue
-        check.over(case.addresses, lambda one: all(map(close, figure(one), by_hand(one))))
-        check.over(case.comparisons, lambda one: one.verdict is by_rule(one.rule, *one.difference()))
-        words = ", ".join(f"{_name(one)}: {OURS[one]}" for one in case.addresses)
+        check.over(case.addresses, lambda address: all(map(close, figure(address), by_hand(address))))
+        check.over(
+            case.comparisons,
+            lambda comparison: comparison.verdict is by_rule(comparison.rule, *comparison.difference()),
+        )
+        words = ", ".join(f"{_name(address)}: {OURS[address]}" for address in case.addresses)
         check.measured("; ".join([f"{TITLES[case.data]}: {case.verdict.value}", words, *_doubts(case)]))
     number = sum(len(case.comparisons) for case in cases)
     check.measured(f"{number} comparison{'s' * (number > 1)}")
@@ -218,11 +231,11 @@ def sentence(id, number, cases, *helpers, verdict=concluded):
 
 
 def _doubts(case):
-    """The comparisons that are not reproduced, in words."""
-    for one in case.comparisons:
-        if one.verdict is not Verdict.REPRODUCED:
-            difference, error = one.difference()
-            yield f"{one.words}: {difference:+.4f}, SE {error:.4f}, {one.verdict.value}"
+    """Yield the comparisons that are not reproduced, in words."""
+    for comparison in case.comparisons:
+        if comparison.verdict is not Verdict.REPRODUCED:
+            difference, error = comparison.difference()
+            yield f"{comparison.words}: {difference:+.4f}, SE {error:.4f}, {comparison.verdict.value}"
 
 
 def _name(address):
@@ -234,7 +247,8 @@ def _name(address):
 
 
 def full(lines):
-    """Of the lines of a run at full scale, or with more rows, the record of most rows of each piece, by key.
+    """Return for each piece the record with the most rows, by key, from runs at full scale or with more
+    rows.
 
     Of as many rows the last one; failures, and shares of the epochs, are left out.
     """
@@ -251,12 +265,13 @@ def full(lines):
 
 
 def in_order(records):
-    """As a run of all has them, methods in the order of METHODS; then those of no study's pieces, by key."""
+    """Sort records as a complete run does, methods in the order of METHODS; records of no study come
+    last, by key."""
     from proofs_checks.experiments.networks.studies import STUDIES  # with PyTorch, as the run that made them
 
     sets = {name for study in STUDIES.values() for name in study.data}
     place = {piece.key: i for i, piece in enumerate(planned(STUDIES.values(), sets, FULL))}
-    return sorted(records, key=lambda one: (place.get(one.piece.key, len(place)), one.piece.key))
+    return sorted(records, key=lambda record: (place.get(record.piece.key, len(place)), record.piece.key))
 
 
 PICTURES = {
@@ -267,9 +282,9 @@ PICTURES = {
 
 
 def draw(records):
-    """Those PICTURES for which there are records."""
+    """Draw those of PICTURES for which there are records."""
     for study in {study for study, _ in PICTURES}:
-        mine = sorted((one for one in records if one.piece.study == study), key=place)
+        mine = sorted((record for record in records if record.piece.study == study), key=place)
         for name, _, drawn in report.figures(study, rows(mine, ()), mine):
             if (study, name) in PICTURES:
                 drawn.savefig(DOCS / PICTURES[study, name], dpi=80)
@@ -284,7 +299,7 @@ def main(run=None):
     records = in_order(full(Path(run).read_text(encoding="utf-8").splitlines()))
     if not records:
         raise SystemExit(f"{run} has no record of a run at full scale: run `make networks ARGS=--full`")
-    lines = [json.dumps(one.as_json(), ensure_ascii=False, separators=(",", ":")) for one in records]
+    lines = [json.dumps(record.as_json(), ensure_ascii=False, separators=(",", ":")) for record in records]
     FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
     draw(records)
     sys.stdout.write(f"{len(records)} records in {FILE.name}; the docs build makes their tables.\n")

@@ -11,7 +11,7 @@ import sparselin as sl
 
 
 def balls(v):
-    """Floats as exact balls."""
+    """Return floats as exact balls."""
     return [arb(float(a)) for a in v]
 
 
@@ -25,7 +25,7 @@ def softmax(w):
 
 
 def objective_and_gradient(x, w):
-    """F(w) = ‖w‖² + Σ x_i/softmax_i(w)² and ∇F(w), in balls."""
+    """Return F(w) = ‖w‖² + Σ x_i/softmax_i(w)² and ∇F(w), in balls."""
     p = softmax(w)
     parts = [a / (b * b) for a, b in zip(x, p, strict=True)]
     K = total(parts)
@@ -34,13 +34,13 @@ def objective_and_gradient(x, w):
 
 
 def enclosure(x, w):
-    """A lower and an upper bound of Q*(x), from any w; x and w floats."""
+    """Return a lower and an upper bound of Q*(x), from any w; x and w floats."""
     F, gradient = objective_and_gradient(balls(x), balls(w))
     return F - total([g * g for g in gradient]) / 4, F
 
 
 def ball(low, high):
-    """A ball that contains [low, high], floats of few digits."""
+    """Return a ball that contains [low, high], floats of few digits."""
     return arb((low + high) / 2, (high - low) / 2)
 
 
@@ -65,7 +65,7 @@ def subdivided(boxes, holds, limit=20_000):
 
 
 def around(x):
-    """A ball that contains Q*(x), for floats x, by the w that `sl.softmax_penalty` found."""
+    """Return a ball that contains Q*(x), for floats x, by the w that `sl.softmax_penalty` found."""
     found = sl.softmax_penalty(np.asarray(x, float))
     (low, high), value = enclosure(x, found.minimizer), arb(float(found.value))
     if not (low * (1 - arb(2) ** -40) <= value and value <= high * (1 + arb(2) ** -40)):
@@ -74,37 +74,37 @@ def around(x):
 
 
 def penalty(beta):
-    """Q*(β∘β) as a ball; the squares of β are rounded once, which is covered."""
+    """Return Q*(β∘β) as a ball; the squares of β are rounded once, which is covered."""
     # ∂log Q*/∂log x_i = x_iq_i/Q*, of sum at most 1
     return around(np.square(np.asarray(beta, float))) * arb(1, 2.0**-50)
 
 
 def second_difference(beta, step):
-    """Q* at β + h and at β − h, less twice Q* at β."""
+    """Return Q* at β + h and at β − h, less twice Q* at β."""
     beta, step = np.asarray(beta), np.asarray(step)
     return penalty(beta + step) + penalty(beta - step) - 2 * penalty(beta)
 
 
 def mask(a):
-    """p₁ and p₂ at w = (a, −a)."""
+    """Return p₁ and p₂ at w = (a, −a)."""
     p = 1 / (1 + np.exp(-2 * a))
     return p, 1 - p
 
 
 def dyadic(x, bits=20):
-    """The nearest multiples of 2⁻²⁰, so that sums of them are exact."""
+    """Return the nearest multiples of 2⁻²⁰, so that sums of them are exact."""
     return np.ldexp(np.round(np.ldexp(x, bits)), -bits)
 
 
 def level(beta):
-    """a and K at β, m = 2."""
+    """Return a and K at β, m = 2."""
     found = sl.softmax_penalty(np.square(np.asarray(beta, float)))
     a = float(found.minimizer[0])
     return a, float(found.value) - 2 * a * a
 
 
 def place(a, c):
-    """(|β₁|, y₁, y₂, K) at w = (a, −a), a ≥ 0, and |β₂| = c."""
+    """Return (|β₁|, y₁, y₂, K) at w = (a, −a), a ≥ 0, and |β₂| = c."""
     p, r = mask(a)
     y = (c / r) ** 2
     K = (y + a) / r
@@ -112,15 +112,16 @@ def place(a, c):
 
 
 def of_norm(s, a):
-    """|β₂| at w = (a, −a), a ≥ 0, and ‖β‖₁ = s, in floats; 0 if there is none."""
+    """Return |β₂| at w = (a, −a), a ≥ 0, and ‖β‖₁ = s, in floats; 0 if there is none."""
     odds = np.exp(2 * a)  # p₁/p₂; (s − |β₂|)² = p₁²a/p₂ + odds³β₂²
     square = max(s * s - a * odds**2 / (1 + odds), 0.0)
     return float(square / (s + np.sqrt(s * s + (odds**3 - 1) * square)))
 
 
 def strip(sign, s, wide, narrow):
-    """How many pieces of a show that sign(a, c) < 0 wherever ‖β‖₁ ≥ s and min|β_i| ≥ wide, and > 0 wherever
-    ‖β‖₁ ≤ s and min|β_i| ≤ narrow; −1 if they do not."""
+    """Return the number of pieces of a that prove the sign on both sides of a strip, or −1 without a
+    proof: sign(a, c) < 0 wherever ‖β‖₁ ≥ s and min|β_i| ≥ wide, and > 0 wherever ‖β‖₁ ≤ s and min|β_i| ≤
+    narrow."""
 
     def on_both_sides(box):
         ((low, high),) = box
@@ -138,7 +139,8 @@ def strip(sign, s, wide, narrow):
 
 
 def sides(check, strips):
-    """s, the part of [0, s/2] on one side of the strip of norm s, and whether that is the outer one."""
+    """Return s, the part of [0, s/2] on one side of the strip of norm s, and whether that is the outer
+    one."""
     s, wide, narrow = strips[int(check.rng.integers(len(strips)))]
     if check.rng.random() < 0.5:
         s = dyadic(s * 2.0 ** check.rng.uniform(0, 3))
@@ -148,24 +150,24 @@ def sides(check, strips):
 
 
 def alike(first, second):
-    """Whether each of the balls may be the same number."""
+    """Return whether each of the balls may be the same number."""
     return all((a - b).contains(0) for a, b in zip(first, second, strict=True))
 
 
 def convex_at_the_end(s):
-    """Whether Q* is convex on the segment of norm s at (s, 0), and decreases from there."""
+    """Return whether Q* is convex on the segment of norm s at (s, 0), and decreases from there."""
     h = 2.0**-14 * s / (1 + s) ** 2
     falls = bool(penalty([s - h, h]) < penalty([s, 0.0]))
     return falls and bool(second_difference([s - h, h], [h, -h]) > 0)
 
 
 def along_the_level_line(beta, p):
-    """The second difference of Q* along the tangent of its level line, of step 1e-3 of the point."""
+    """Return the second difference of Q* along the tangent of its level line, of step 1e-3 of the point."""
     tangent = np.array([beta[1] / (1 - p) ** 2, -beta[0] / p**2])
     return second_difference(beta, tangent * 1e-3 * beta.min() / np.abs(tangent).max())
 
 
 def objective(X, y, beta, lam):
-    """‖Xβ − y‖² + (λ/2)Q*(β∘β)."""
+    """Return ‖Xβ − y‖² + (λ/2)Q*(β∘β)."""
     r = y - X @ beta
     return arb(float(r @ r)) * arb(1, 2.0**-46) + lam / 2 * penalty(beta)

@@ -1,4 +1,4 @@
-"""Which pixels of an image a method selects, whether they touch, and what rows of the ledger say of that."""
+"""The pixels of an image that a method selects, and whether they touch, for rows of the ledger."""
 
 import math
 
@@ -6,66 +6,68 @@ from proofs_checks.networks import BY_PIECE, mean_and_error, settle
 
 
 def pixels(support, width=28):
-    """Rows and columns."""
+    """Return the rows and columns of a support."""
     return [divmod(pixel, width) for pixel in support]
 
 
 def adjacent(support):
-    """How many pairs of selected pixels touch, at a side or a corner."""
+    """Return the number of pairs of selected pixels that touch, at a side or a corner."""
     found = set(pixels(support))
     steps = ((0, 1), (1, -1), (1, 0), (1, 1))
     return sum((i + a, j + b) in found for i, j in found for a, b in steps)
 
 
 def touching(first, second):
-    """The share of the first's pixels that are, or touch, one of the second's."""
+    """Return the share of the first's pixels that are, or touch, one of the second's."""
     near = {(i + a, j + b) for i, j in pixels(second) for a in (-1, 0, 1) for b in (-1, 0, 1)}
     return sum(pixel in near for pixel in pixels(first)) / len(first)
 
 
 def supports(address):
-    """Those of the records, by seed."""
-    return {one.piece.seed: one.support for one in BY_PIECE[address[:-1]]}
+    """Return the supports of the records, by seed."""
+    return {record.piece.seed: record.support for record in BY_PIECE[address[:-1]]}
 
 
 def clustering(address):
-    """The mean of `adjacent` over seeds, and its standard error."""
+    """Return the mean of `adjacent` over seeds, and its standard error."""
     return mean_and_error([adjacent(support) for support in supports(address).values()])
 
 
 def pairs_at_distance_one(support):
-    """The same as `adjacent`, over all pairs."""
+    """Return the same number as `adjacent`, counted over all pairs."""
     at = pixels(support)
     return sum(max(abs(a - c), abs(b - d)) == 1 for i, (a, b) in enumerate(at) for c, d in at[:i])
 
 
 def settle_pictures(check, case, figure, adjacent):
-    """`settle`, and check `adjacent`, the number of pairs of pixels that touch."""
+    """Run `settle`, and check `adjacent`, the number of pairs of pixels that touch."""
     settle(check, [case], figure)
     if not case.lacking:
         every = [support for address in case.addresses for support in supports(address).values()]
         check.over(every, lambda support: adjacent(support) == pairs_at_distance_one(support))
-        told = ", ".join(
+        counts = ", ".join(
             f"{address[2]} {address[4]} {clustering(address)[0]:.1f}" for address in case.addresses
         )
-        check.measured(f"pairs of pixels that touch: {told}")
+        check.measured(f"pairs of pixels that touch: {counts}")
 
 
 def share_at_distance_one(first, second):
-    """The same as `touching`, over all pairs."""
+    """Return the same share as `touching`, computed over all pairs."""
     near = [min(max(abs(a - c), abs(b - d)) for c, d in pixels(second)) <= 1 for a, b in pixels(first)]
     return sum(near) / len(near)
 
 
 def shares(ours, theirs, seeds):
-    """The mean of `touching` between two methods with one seed, and within the first between two seeds."""
+    """Return the mean of `touching` between two methods with one seed, and within the first between two
+    seeds."""
     across = [touching(ours[seed], theirs[seed]) for seed in seeds]
     within = [touching(ours[a], ours[b]) for a in seeds for b in seeds if a != b]
     return sum(across) / len(across), sum(within) / len(within)
 
 
 def jackknife(statistic, seeds):
-    """A statistic of seeds and its standard error √((n − 1)/n·Σ(t₍ᵢ₎ − t̄)²), ∞ for fewer than three seeds.
+    """Return a statistic of seeds and its standard error √((n − 1)/n·Σ(t₍ᵢ₎ − t̄)²), ∞ for fewer than three
+    seeds.
 
     t₍ᵢ₎ is the statistic without seed i. Of a mean the standard error is s/√n.
     """
@@ -76,7 +78,7 @@ def jackknife(statistic, seeds):
 
 
 def similarity(pair):
-    """`shares` of two methods over the seeds that both have, the first less the second."""
+    """Return the difference of the two `shares` of two methods, over the seeds that both have."""
     ours, theirs = map(supports, pair)
 
     def excess(seeds):

@@ -1,20 +1,20 @@
-"""What rows say about the means and standard deviations that the papers print."""
+"""Comparisons of the means and standard deviations that the papers print."""
 
 from proofs_checks.experiments.networks.printed import SMALL, TABLE_2
 
 
 def better(row):
-    """The methods whose mean accuracy in Table 2 is above SA's."""
+    """Return the methods whose mean accuracy in Table 2 is above SA's."""
     return [name for name, (mean, _) in zip(SMALL, row, strict=True) if mean > row[0][0]]
 
 
 def apart(a, b):
-    """Whether mean ± standard deviation of the two do not meet."""
+    """Return whether mean ± standard deviation of the two do not meet."""
     return abs(a[0] - b[0]) > a[1] + b[1]
 
 
 def surely_better(name):
-    """The methods of Table 2 whose interval lies below SA's."""
+    """Return the methods of Table 2 whose interval lies below SA's."""
     (mean, std), *others = TABLE_2[name]
     return [
         key for key, one in zip(SMALL[1:], others, strict=True) if apart((mean, std), one) and one[0] < mean

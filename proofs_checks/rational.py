@@ -14,33 +14,33 @@ HALF = fmpq(1, 2)
 
 
 def rational(A) -> fmpq_mat:
-    """A float matrix (n, m), or vector (n,) as a column, exactly."""
+    """Return a float matrix (n, m), or vector (n,) as a column, exactly."""
     A = np.asarray(A, dtype=np.float64)
     A = A.reshape(len(A), -1) if A.ndim == 1 else A
     return fmpq_mat(A.shape[0], A.shape[1], [fmpq(*float(a).as_integer_ratio()) for a in A.ravel()])
 
 
 def columns(A: fmpq_mat, J: Sequence[int]) -> fmpq_mat:
-    """A[:, J]."""
+    """Return A[:, J]."""
     n = A.nrows()
     return fmpq_mat(n, len(J), [A[i, j] for i in range(n) for j in J])
 
 
 def signed(A: fmpq_mat, J: Sequence[int], signs: Sequence[int]) -> fmpq_mat:
-    """[s_j A_j] over j ∈ J."""
+    """Return [s_j A_j] over j ∈ J."""
     pairs = list(zip(J, signs, strict=True))
     return fmpq_mat(A.nrows(), len(pairs), [s * A[i, j] for i in range(A.nrows()) for j, s in pairs])
 
 
 def independent(A: fmpq_mat, J: Sequence[int]) -> list[int]:
-    """The first of J whose columns span those of all of J."""
+    """Return the first of J whose columns span the same space as all of J."""
     reduced, rank = columns(A, J).rref()
     pivots = [next(j for j in range(len(J)) if reduced[i, j] != 0) for i in range(rank)]
     return [J[j] for j in pivots]
 
 
 def least_squares(A: fmpq_mat, B: fmpq_mat) -> fmpq_mat:
-    """A minimiser of ‖AC − B‖, zero on columns that earlier ones span."""
+    """Return a minimiser of ‖AC − B‖, zero on columns that earlier ones span."""
     basis = independent(A, range(A.ncols()))
     C = fmpq_mat(A.ncols(), B.ncols())
     if basis:
@@ -53,13 +53,13 @@ def least_squares(A: fmpq_mat, B: fmpq_mat) -> fmpq_mat:
 
 
 def off(A: fmpq_mat, S: Sequence[int], B: fmpq_mat) -> fmpq_mat:
-    """P_S^⊥B, the columns of B projected off colspan(A_S)."""
+    """Return P_S^⊥B, the columns of B projected off colspan(A_S)."""
     A_S = columns(A, S)
     return B - A_S * least_squares(A_S, B)
 
 
 def spans(A: fmpq_mat, b: fmpq_mat) -> bool:
-    """Whether b lies in colspan(A)."""
+    """Return whether b lies in colspan(A)."""
     return A * least_squares(A, b) == b
 
 
@@ -73,7 +73,7 @@ class Step(NamedTuple):
 
 
 def step(X, y, S: Sequence[int] = ()) -> Step:
-    """What OMP sees at S; T is empty where λ* = 0."""
+    """Return the data of OMP at S: residual, λ* and T, which is empty where λ* = 0."""
     A = rational(X)
     r = off(A, S, rational(y))
     c = (A.transpose() * r).entries()
@@ -83,7 +83,7 @@ def step(X, y, S: Sequence[int] = ()) -> Step:
 
 
 def fraction(q: fmpq) -> Fraction:
-    """The same number in the standard library's type."""
+    """Return the same number in the standard library's type."""
     return Fraction(int(q.p), int(q.q))
 
 
@@ -101,7 +101,7 @@ class Segment(NamedTuple):
 
 
 def segment(X, y, S: Sequence[int] = ()) -> Segment:
-    """A(S) and a solution of largest support, by enumeration of the vertices; λ* > 0, |T| small.
+    """Return A(S) and a solution of largest support, by enumeration of the vertices; λ* > 0, |T| small.
 
     The solutions v of min_{v ≥ 0} ½vᵀHv − 1ᵀv, H = ZᵀZ, are {v ≥ 0 : Zv = u*}, with 1ᵀv = ‖u*‖²: a polytope.
     Its vertices have independent columns Z_B, v_B = H_BB⁻¹1; A(S) is the union of their supports.
@@ -117,7 +117,7 @@ def segment(X, y, S: Sequence[int] = ()) -> Segment:
 
 
 def coefficients(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> fmpq_mat:
-    """β at λ* − ε, (d, 1): β_T = s∘(εv) and β_S = X_S⁺(y − X_Tβ_T)."""
+    """Return β at λ* − ε, (d, 1): β_T = s∘(εv) and β_S = X_S⁺(y − X_Tβ_T)."""
     A = rational(X)
     beta = fmpq_mat(A.ncols(), 1)
     for i, s, entry in zip(found.step.tied, found.signs, found.v.entries(), strict=True):
@@ -130,7 +130,7 @@ def coefficients(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> fmpq_mat:
 
 
 def roots(X, S: Sequence[int], found: Segment) -> dict[int, fmpq]:
-    """ρ_j for j ∉ A ∪ S, the ε at which |⟨X_j, p⟩| ≤ λ* − ε is met with equality:
+    """Return ρ_j for j ∉ A ∪ S, the ε at which |⟨X_j, p⟩| ≤ λ* − ε is met with equality:
     docs/proofs/window_length.md."""
     h, (_, c, lam, T) = (rational(X).transpose() * found.Z * found.v).entries(), found.step
     left_out = {j: 2 * lam / (1 + abs(h[j])) for j in T if j not in found.active}
@@ -139,7 +139,7 @@ def roots(X, S: Sequence[int], found: Segment) -> dict[int, fmpq]:
 
 
 def least_root(c: fmpq, h: fmpq, lam: fmpq) -> fmpq:
-    """The least ε > 0 with |c − εh| = λ* − ε, where |c| < λ*; at most λ*."""
+    """Return the least ε > 0 with |c − εh| = λ* − ε, where |c| < λ*; at most λ*."""
     return min((lam - s * c) / (1 - s * h) for s in (-1, 1) if s * h < 1)
 
 
@@ -152,7 +152,7 @@ class Solution(NamedTuple):
 
 
 def solution(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> Solution:
-    """β and p at λ* − ε, with the KKT conditions verified on all columns; AssertionError where they fail."""
+    """Return β and p at λ* − ε; raise AssertionError if the KKT conditions fail on a column."""
     lam, beta = found.step.lam_star - eps, coefficients(X, y, S, found, eps)
     if not is_solution(X, y, S, beta, lam):
         raise AssertionError(f"β is no solution at λ = {lam}")
@@ -160,7 +160,7 @@ def solution(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> Solution:
 
 
 def is_solution(X, y, S: Sequence[int], beta: fmpq_mat, lam: fmpq) -> bool:
-    """The KKT conditions of min ½‖y − Xβ‖² + λ‖β_S̄‖₁ on all columns."""
+    """Return whether the KKT conditions of min ½‖y − Xβ‖² + λ‖β_S̄‖₁ hold on all columns."""
     A = rational(X)
     c = (A.transpose() * (rational(y) - A * beta)).entries()
     for i, (c_i, b) in enumerate(zip(c, beta.entries(), strict=True)):
@@ -173,7 +173,7 @@ def is_solution(X, y, S: Sequence[int], beta: fmpq_mat, lam: fmpq) -> bool:
 
 
 def nonnegative(H: fmpq_mat) -> list[fmpq_mat]:
-    """The vertices of the solutions of min_{v ≥ 0} ½vᵀHv − 1ᵀv; one where H is nonsingular."""
+    """Return the vertices of the solutions of min_{v ≥ 0} ½vᵀHv − 1ᵀv; one where H is nonsingular."""
     return [v for B in _subsets(H.nrows()) if (v := _vertex(H, B)) is not None]
 
 
@@ -182,7 +182,7 @@ def _subsets(m: int) -> list[list[int]]:
 
 
 def _vertex(H: fmpq_mat, B: list[int]) -> fmpq_mat | None:
-    """The solution of the NNLS with support in B and H_BB regular, if there is one."""
+    """Return the solution of the NNLS with support in B and H_BB regular, if there is one."""
     m = H.nrows()
     H_BB = fmpq_mat(len(B), len(B), [H[i, j] for i in B for j in B])
     if H_BB.det() == 0:
@@ -195,45 +195,45 @@ def _vertex(H: fmpq_mat, B: list[int]) -> fmpq_mat | None:
 
 
 def real(q: fmpq) -> float:
-    """The nearest float."""
+    """Return the nearest float."""
     return int(q.p) / int(q.q)
 
 
 def reals(v: fmpq_mat) -> np.ndarray:
-    """A column as floats (n,)."""
+    """Return a column as floats (n,)."""
     return np.array([real(entry) for entry in v.entries()])
 
 
 def exactly(x: float) -> fmpq:
-    """A float as a rational number."""
+    """Return a float as a rational number."""
     return fmpq(*float(x).as_integer_ratio())
 
 
 def vector(entries: Sequence[fmpq]) -> fmpq_mat:
-    """A column."""
+    """Return a column."""
     return fmpq_mat(len(entries), 1, list(entries))
 
 
 def inner(a: fmpq_mat, b: fmpq_mat) -> fmpq:
-    """⟨a, b⟩."""
+    """Return ⟨a, b⟩."""
     return (a.transpose() * b)[0, 0]
 
 
 def close(a, b, y) -> bool:
-    """‖a − b‖ ≤ 1e-12‖y‖, in floats."""
+    """Return whether ‖a − b‖ ≤ 1e-12‖y‖, in floats."""
     return bool(np.linalg.norm(a - b) <= 1e-12 * np.linalg.norm(y))
 
 
 def exact(A):
-    """A float array as one of fractions."""
+    """Return a float array as one of fractions."""
     return np.vectorize(Fraction, otypes=[object])(A)
 
 
 def entries(beta):
-    """A rational column as fractions."""
+    """Return a rational column as fractions."""
     return np.array([fraction(b) for b in beta.entries()])
 
 
 def rational_of(q):
-    """A fraction, in the type of rational matrices."""
+    """Return a fraction in the type of rational matrices."""
     return fmpq(q.numerator, q.denominator)

@@ -24,17 +24,17 @@ Table = Sequence[Any]
 
 
 def members(mask: int) -> list[int]:
-    """The elements of a set."""
+    """Return the elements of a set."""
     return [i for i in range(mask.bit_length()) if mask >> i & 1]
 
 
 def mask_of(elements: Sequence[int]) -> int:
-    """The set of the elements."""
+    """Return the set of the elements."""
     return sum(1 << i for i in set(elements))
 
 
 def subsets(mask: int, largest: int | None = None) -> list[int]:
-    """Every subset of `mask` with at most `largest` elements, ∅ first."""
+    """Return every subset of `mask` with at most `largest` elements, ∅ first."""
     found, sub = [0], mask
     while sub:
         found.append(sub)
@@ -43,17 +43,17 @@ def subsets(mask: int, largest: int | None = None) -> list[int]:
 
 
 def table(f: Callable[[list[int]], Any], d: int) -> list[Any]:
-    """f on every subset of {0, …, d−1}."""
+    """Return f on every subset of {0, …, d−1}."""
     return [f(members(mask)) for mask in range(1 << d)]
 
 
 def added(*tables: Table) -> list[Any]:
-    """The sum of set functions."""
+    """Return the sum of set functions."""
     return [sum(values[1:], values[0]) for values in zip(*tables, strict=True)]
 
 
 def chains(d: int) -> Iterator[tuple[int, int, int]]:
-    """Every A ⊆ B and x ∉ B, as masks (x as {x})."""
+    """Yield every A ⊆ B and x ∉ B, as masks (x as {x})."""
     full = (1 << d) - 1
     for B in range(1 << d):
         for x in members(full & ~B):
@@ -62,12 +62,12 @@ def chains(d: int) -> Iterator[tuple[int, int, int]]:
 
 
 def is_submodular(f: Table) -> bool:
-    """Whether f(A+x) − f(A) ≥ f(B+x) − f(B) on all chains; on exact values."""
+    """Return whether f(A+x) − f(A) ≥ f(B+x) − f(B) on all chains; on exact values."""
     return all(f[A | x] - f[A] >= f[B | x] - f[B] for A, B, x in chains(_size(f)))
 
 
 def is_increasing(f: Table) -> bool:
-    """Whether f(A+x) ≥ f(A) always; on exact values."""
+    """Return whether f(A+x) ≥ f(A) always; on exact values."""
     return all(f[A | 1 << x] >= f[A] for A in range(len(f)) for x in range(_size(f)) if not A >> x & 1)
 
 
@@ -92,7 +92,7 @@ class Design(NamedTuple):
 
 @cache
 def vectors(n: int, N: int) -> list[tuple[int, ...]]:
-    """The integer vectors of n entries with squared norm N."""
+    """Return the integer vectors of n entries with squared norm N."""
     m = int(N**0.5) + 1
     if n == 1:
         return [(v,) for v in range(-m, m + 1) if v * v == N]
@@ -104,7 +104,7 @@ SHAPES = ((1, 1), (2, 4225), (3, 9), (3, 81), (4, 4), (5, 5), (4, 10))
 
 
 def draw_design(rng: np.random.Generator, d: int, shapes: Sequence[tuple[int, int]] = SHAPES) -> Design:
-    """Random equal-norm columns and y ≠ 0."""
+    """Draw random equal-norm columns and y ≠ 0."""
     n, N = shapes[rng.integers(len(shapes))]
     pool = vectors(n, N)
     X = np.array([pool[i] for i in rng.integers(len(pool), size=d)]).T
@@ -116,7 +116,7 @@ def draw_design(rng: np.random.Generator, d: int, shapes: Sequence[tuple[int, in
 
 @st.composite
 def unit_designs(draw: st.DrawFn, min_d: int = 1, max_d: int = 5) -> Design:
-    """Equal-norm integer columns and y ≠ 0."""
+    """Draw equal-norm integer columns and y ≠ 0."""
     n, N = draw(st.sampled_from(SHAPES))
     columns = draw(st.lists(st.sampled_from(vectors(n, N)), min_size=min_d, max_size=max_d))
     y = draw(st.lists(st.integers(-3, 3), min_size=n, max_size=n).filter(any))
@@ -124,7 +124,7 @@ def unit_designs(draw: st.DrawFn, min_d: int = 1, max_d: int = 5) -> Design:
 
 
 def draw_hermitian(rng: np.random.Generator, d: int, definite: bool = True) -> fmpq_mat:
-    """A complex Hermitian matrix of Gaussian integers in its real form [[Re C, −Im C], [Im C, Re C]].
+    """Draw a complex Hermitian matrix of Gaussian integers in its real form [[Re C, −Im C], [Im C, Re C]].
 
     That has each eigenvalue twice; C_S is its principal submatrix of `doubled(S, d)`. Positive semidefinite
     and often singular, or any.
@@ -141,33 +141,34 @@ def draw_hermitian(rng: np.random.Generator, d: int, definite: bool = True) -> f
 
 
 def doubled(S: Sequence[int], d: int) -> list[int]:
-    """The rows of C_S in the real form of a complex d × d matrix."""
+    """Return the rows of C_S in the real form of a complex d × d matrix."""
     return [*S, *(i + d for i in S)]
 
 
 def correlations(design: Design) -> fmpq_mat:
-    """C = XᵀX/N."""
+    """Return C = XᵀX/N."""
     G = design.X.T @ design.X
     return fmpq_mat(len(G), len(G), [fmpq(int(g), design.N) for g in G.ravel()])
 
 
 def principal(C: fmpq_mat, S: Sequence[int]) -> fmpq_mat:
-    """C_S."""
+    """Return C_S."""
     return fmpq_mat(len(S), len(S), [C[i, j] for i in S for j in S])
 
 
 def identity(n: int) -> fmpq_mat:
-    """I."""
+    """Return I."""
     return fmpq_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
 
 
 def norm2(v: fmpq_mat) -> fmpq:
-    """‖v‖² of a column."""
+    """Return ‖v‖² of a column."""
     return (v.transpose() * v)[0, 0]
 
 
 def is_psd(A: fmpq_mat) -> bool:
-    """Whether a symmetric matrix is positive semidefinite: the signs of its characteristic polynomial."""
+    """Return whether a symmetric matrix is positive semidefinite: the signs of its characteristic
+    polynomial."""
     n = A.nrows()
     coefficients = A.charpoly().coeffs()
     return all((-1) ** (n - i) * c >= 0 for i, c in enumerate(coefficients))
@@ -177,7 +178,7 @@ def is_psd(A: fmpq_mat) -> bool:
 
 
 def r_squared(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
-    """‖P_S y‖²/‖y‖² of integer columns, dependent or not: hᵀα/‖y‖² where G_Sα = h_S."""
+    """Return ‖P_S y‖²/‖y‖² of integer columns, dependent or not: hᵀα/‖y‖² where G_Sα = h_S."""
     A = X[:, list(S)]
     s = len(S)
     if not s:
@@ -193,18 +194,19 @@ def r_squared(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
 
 
 def r_squared_table(design: Design) -> list[fmpq]:
-    """R² on every set."""
+    """Return R² on every set."""
     return table(lambda S: r_squared(design.X, design.y, S), design.d)
 
 
 def projected(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
-    """The same by projection, 1 − ‖P_S^⊥y‖²/‖y‖²."""
+    """Return R² by projection, 1 − ‖P_S^⊥y‖²/‖y‖²."""
     b = rational(y)
     return 1 - norm2(off(rational(X), list(S), b)) / norm2(b)
 
 
 def eigenvalues(C: fmpq_mat, S: Sequence[int]) -> list[arb]:
-    """The eigenvalues of C_S with multiplicity, as disjoint positive or negative balls, or exact zeros."""
+    """Return the eigenvalues of C_S with multiplicity, as disjoint positive or negative balls, or exact
+    zeros."""
     p = principal(C, S).charpoly().numer()
     nullity = 0
     while nullity < len(S) and p[nullity] == 0:
@@ -215,7 +217,8 @@ def eigenvalues(C: fmpq_mat, S: Sequence[int]) -> list[arb]:
 
 
 def strict_chains(C: fmpq_mat, rows: Sequence[Sequence[int]]) -> list[tuple[int, int, int]]:
-    """The chains A ⊂ B, x on which tr f need not gain the same at A as at B; `rows[S]` are the rows of C_S.
+    """Return the chains A ⊂ B, x on which tr f need not gain the same at A as at B; `rows[S]` are the rows
+    of C_S.
 
     Left out are those on which C_{A+x}, C_B have together the spectrum of C_{B+x}, C_A. Exact, by
     characteristic polynomials.
@@ -225,33 +228,35 @@ def strict_chains(C: fmpq_mat, rows: Sequence[Sequence[int]]) -> list[tuple[int,
 
 
 def trace_of(f: Callable[[arb], Any], C: fmpq_mat, S: Sequence[int]) -> Any:
-    """tr f(C_S) = Σ f(λ_i(C_S))."""
+    """Return tr f(C_S) = Σ f(λ_i(C_S))."""
     return sum((f(value) for value in eigenvalues(C, S)), arb(0))
 
 
 def smoothed_det(C: fmpq_mat, S: Sequence[int], delta: Any) -> fmpq:
-    """det(δI + C_S), which is 2 to the power Σ log₂(δ + λ_i): submodularity is an inequality of products."""
+    """Return det(δI + C_S), which is 2 to the power Σ log₂(δ + λ_i): submodularity is an inequality of
+    products."""
     delta = fmpq(delta)
     return (principal(C, S) + delta * identity(len(S))).det() if len(S) else fmpq(1)
 
 
 def midpoint(value: Any) -> Any:
-    """The midpoint of a ball, other numbers as they are."""
+    """Return the midpoint of a ball, other numbers as they are."""
     return value.mid() if isinstance(value, arb) else value
 
 
 def log2(q: Any) -> arb:
-    """log₂ of a positive rational."""
+    """Return log₂ of a positive rational."""
     return arb(q).log() / arb(2).log()
 
 
 def entropy(C: fmpq_mat, S: Sequence[int], delta: Any, k: int) -> arb:
-    """f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ."""
+    """Return f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ."""
     return log2(smoothed_det(C, S, delta)) - (3 * k * log2(delta) if delta != 1 else 0)
 
 
 def rank_power(C: fmpq_mat, S: Sequence[int], alpha: Any) -> Any:
-    """f_gr(S) = Σ λ_i^α with 0⁰ = 0: an fmpq for α = 0 (the rank) and α = 1 (the trace), else a ball."""
+    """Return f_gr(S) = Σ λ_i^α with 0⁰ = 0: an fmpq for α = 0 (the rank) and α = 1 (the trace), else a
+    ball."""
     if alpha == 0:
         return fmpq(principal(C, S).rank()) if len(S) else fmpq(0)
     if alpha == 1:
@@ -260,23 +265,23 @@ def rank_power(C: fmpq_mat, S: Sequence[int], alpha: Any) -> Any:
 
 
 def variance(C: fmpq_mat, S: Sequence[int], k: int) -> fmpq:
-    """f_sv(S) = 9k² − Σ (λ_i − 1)² = 9k² − ‖C_S − I‖²."""
+    """Return f_sv(S) = 9k² − Σ (λ_i − 1)² = 9k² − ‖C_S − I‖²."""
     return 9 * k * k - sum(((C[i, j] - (i == j)) ** 2 for i in S for j in S), fmpq(0))
 
 
 def entropy_float(C: np.ndarray, S: Sequence[int], delta: float, k: int) -> float:
-    """f_de by its eigenvalues, in floating point."""
+    """Return f_de by its eigenvalues, in floating point."""
     return float(np.log2(delta + _spectrum(C, S)).sum() - 3 * k * np.log2(delta))
 
 
 def rank_power_float(C: np.ndarray, S: Sequence[int], alpha: float, cutoff: float = 1e-9) -> float:
-    """f_gr by its eigenvalues; those below the cut-off are zero."""
+    """Return f_gr by its eigenvalues; those below the cut-off are zero."""
     values = _spectrum(C, S)
     return float((values[values > cutoff] ** alpha).sum())
 
 
 def variance_float(C: np.ndarray, S: Sequence[int], k: int) -> float:
-    """f_sv by its eigenvalues."""
+    """Return f_sv by its eigenvalues."""
     return float(9 * k * k - ((_spectrum(C, S) - 1) ** 2).sum())
 
 
@@ -285,7 +290,7 @@ def _spectrum(C: np.ndarray, S: Sequence[int]) -> np.ndarray:
 
 
 def draw_monotone(rng: np.random.Generator, d: int, highest: int = 6) -> list[int]:
-    """An increasing function with values in 0..highest on average, submodular or not."""
+    """Draw an increasing function with values in 0..highest on average, submodular or not."""
     f = [int(v) for v in rng.integers(0, highest + 1, size=1 << d) * (rng.random(1 << d) < rng.random())]
     for mask in range(1 << d):
         f[mask] = max([f[mask]] + [f[mask ^ 1 << x] for x in members(mask)])
@@ -293,7 +298,7 @@ def draw_monotone(rng: np.random.Generator, d: int, highest: int = 6) -> list[in
 
 
 def draw_submodular(rng: np.random.Generator, d: int) -> list[int]:
-    """A non-negative submodular function with integer values.
+    """Draw a non-negative submodular function with integer values.
 
     Cuts, coverages, concave functions of the size, with or without a modular part, lifted to be non-negative;
     or `SpoilingElement`, in any order of the elements.
@@ -337,7 +342,8 @@ class SpoilingElement(Sequence[int]):
 
 
 def rewarded_variance(design: Design, q: int, beta: int) -> list[fmpq]:
-    """tr h(C_S) = q|S| − β‖C_S − I‖², h(t) = q − β(t − 1)²: f_sv with q for each feature in place of 9k²."""
+    """Return tr h(C_S) = q|S| − β‖C_S − I‖², h(t) = q − β(t − 1)²: f_sv with q for each feature in place of
+    9k²."""
     C = correlations(design)
     return table(lambda S: q * len(S) + beta * variance(C, S, 0), design.d)
 
@@ -345,7 +351,7 @@ def rewarded_variance(design: Design, q: int, beta: int) -> list[fmpq]:
 def draw_regularizer(
     rng: np.random.Generator, design: Design, k: int, increasing: bool = False
 ) -> list[fmpq]:
-    """A non-negative submodular function to add to R², rational and of about its size.
+    """Draw a non-negative submodular function to add to R², rational and of about its size.
 
     An increasing one is a coverage or f_gr with α = 0 or 1; the others are of `draw_submodular`, or f_sv.
     """
@@ -366,7 +372,7 @@ def draw_regularizer(
 
 
 def small_submodular(d: int, highest: int) -> Iterator[tuple[int, ...]]:
-    """Every submodular function on d elements with values in 0..highest."""
+    """Yield every submodular function on d elements with values in 0..highest."""
     for f in product(range(highest + 1), repeat=1 << d):
         if is_submodular(f):
             yield f
@@ -381,25 +387,26 @@ class Values:
         self.f = [float(midpoint(value)) for value in f]
 
     def value(self, C: np.ndarray, S: Sequence[int]) -> float:
-        """f(S)."""
+        """Return f(S)."""
         return self.f[mask_of(S)]
 
     def gains(self, C: np.ndarray, S: Sequence[int]) -> np.ndarray:
-        """f(S + x) − f(S) for all x."""
+        """Return f(S + x) − f(S) for all x."""
         here = mask_of(S)
         return np.array([self.f[here | 1 << x] - self.f[here] for x in range(len(C))])
 
 
 def unit_columns(design: Design) -> np.ndarray:
-    """X/√N."""
+    """Return X/√N."""
     return design.X / np.sqrt(design.N)
 
 
 def orthogonal_to_y(d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Orthonormal columns and a target orthogonal to them: R² = 0."""
+    """Return orthonormal columns and a target orthogonal to them: R² = 0."""
     return np.eye(d + 1)[:, :d], np.eye(d + 1)[d]
 
 
 def precisely() -> Any:
-    """Balls of 128 bits: in a `with` statement, or of a function as `@precisely()`."""
+    """Compute with balls of 128 bits: in a `with` statement, or in a function decorated by
+    `@precisely()`."""
     return ctx.workprec(128)

@@ -11,7 +11,8 @@ from sparselin.testing import integer_designs, tied_designs
 
 @st.composite
 def selections(draw, max_n=5, max_d=6, max_selected=3, dependent=False):
-    """(X, y, S): small integers, ties and equal columns likely, S any set of independent columns or ∅."""
+    """Draw (X, y, S): small integers, ties and equal columns likely, S any set of independent columns or
+    ∅."""
     X, y = draw(integer_designs(max_n, max_d) | tied_designs(max_n, max_d))
     S = draw(st.sets(st.integers(0, X.shape[1] - 1), max_size=min(max_selected, X.shape[1] - 1)))
     S = tuple(sorted(S))
@@ -21,7 +22,7 @@ def selections(draw, max_n=5, max_d=6, max_selected=3, dependent=False):
 
 @st.composite
 def open_steps(draw, max_n=5, max_d=6, max_selected=3, max_tied=5):
-    """The same with λ* > 0 and few enough ties to enumerate."""
+    """Draw selections with λ* > 0 and few enough ties to enumerate."""
     X, y, S = draw(selections(max_n, max_d, max_selected))
     at = step(X, y, S)
     assume(at.lam_star > 0 and len(at.tied) <= max_tied)
@@ -29,8 +30,8 @@ def open_steps(draw, max_n=5, max_d=6, max_selected=3, max_tied=5):
 
 
 def in_window(X, y, S, found: Segment, share: fmpq = HALF) -> Solution:
-    """λ, β and p = y − Xβ at λ = λ* − share·(λ* − λ₂), by default in the middle of the window (λ₂, λ*),
-    exactly.
+    """Return λ, β and p = y − Xβ at λ = λ* − share·(λ* − λ₂), by default in the middle of the window (λ₂,
+    λ*), exactly.
 
     AssertionError where β is no solution.
     """
@@ -38,22 +39,22 @@ def in_window(X, y, S, found: Segment, share: fmpq = HALF) -> Solution:
 
 
 def show(X, y, S=()):
-    """A design in one line."""
+    """Return a design in one line."""
     rows = ", ".join(str([int(a) if a == int(a) else float(a) for a in row]) for row in np.asarray(X))
     return f"X = [{rows}], y = {tuple(int(a) if a == int(a) else float(a) for a in y)}, S = {set(S) or '∅'}"
 
 
 def masked_loss(X, y, mask, theta):
-    """‖X(mask∘θ) − y‖², in the numbers that are put in."""
+    """Return ‖X(mask∘θ) − y‖², in the arithmetic of the arguments."""
     r = X @ (mask * theta) - y
     return r @ r
 
 
 def outside(X, S):
-    """[d] ∖ S."""
+    """Return [d] ∖ S."""
     return [i for i in range(X.shape[1]) if i not in S]
 
 
 def spread(holds):
-    """The function of a tuple that has the value of holds(*tuple)."""
+    """Return the function of a tuple that calls holds(*tuple)."""
     return lambda drawn: holds(*drawn)

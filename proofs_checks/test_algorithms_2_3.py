@@ -47,7 +47,7 @@ TWINS = np.array([[1.0, 1.0]]), np.array([1.0])
 
 
 def attention_weights(w, S):
-    """(1): 1 on S, softmax_i(w, S̄) off S, as balls."""
+    """Return the weights of equation (1), 1 on S and softmax_i(w, S̄) off S, as balls."""
     total = sum((arb(a).exp() for i, a in enumerate(w) if i not in S), arb(0))
     return [arb(1) if i in S else arb(a).exp() / total for i, a in enumerate(w)]
 
@@ -90,7 +90,7 @@ def test_the_weights_of_unselected_features(check):
 
 
 def another_minimiser(A_S, b):
-    """A minimiser β of ‖A_Sβ − b‖², another one where the columns are dependent."""
+    """Return a minimiser β of ‖A_Sβ − b‖², a different one if the columns are dependent."""
     ones = vector([fmpq(1)] * A_S.ncols())
     return least_squares(A_S, b) + ones - least_squares(A_S, A_S * ones)
 
@@ -106,10 +106,10 @@ def test_omp_picks_a_largest_correlation(check):
 
     Hypotheses: any S, dependent columns too; the pick where λ* > 0
 
-    Consequences: Line 4 need not say which minimiser: while λ* > 0 there is one, as the pick is not in the
-    span of X_S.
+    Consequences: Line 4 need not say which minimiser is meant: while λ* > 0 there is only one, because
+    the pick is not in the span of X_S.
 
-    Unchecked: what to pick where all correlations are zero, which the algorithm leaves open (sl.omp stops)
+    Unchecked: the pick if all correlations are zero, which the algorithm leaves open (sl.omp stops)
     """
 
     def holds(X, y, S):
@@ -141,9 +141,9 @@ def test_the_largest_penalty_with_a_feature(check):
 
     Hypotheses: independent S
 
-    Instead: So it is where P_S^⊥y is not orthogonal to all columns; else the set is empty and the algorithm
-    must stop. It is a supremum, not a maximum. The solution may not be unique; β_S̄ ≠ 0 then holds for all
-    solutions below λ* and for none at or above it.
+    Instead: This holds if P_S^⊥y is not orthogonal to all columns; otherwise the set is empty and the
+    algorithm must stop. It is a supremum, not a maximum. The solution may not be unique; β_S̄ ≠ 0 then
+    holds for all solutions below λ* and for none at or above it.
 
     Consequences: Theorem 3.3 is about steps with λ* > 0.
 
@@ -185,17 +185,18 @@ def test_the_largest_penalty_with_a_feature(check):
 )
 @mutants("sl.lambda_star", "sl.sequential_lasso")
 def test_no_penalty_has_to_be_searched(check):
-    """Each step of Sequential LASSO requires a search for λ*(S), the penalty just below which it selects.
+    """Each step of Sequential LASSO requires a search for λ*(S); it selects just below this penalty.
 
     Reading of: “Note that Sequential LASSO as stated requires a search for the optimal λ* in each step”
 
     Hypotheses: λ* > 0, independent S
 
-    Instead: λ*(S) = ‖XᵀP_S^⊥y‖∞ in closed form: one least-squares fit on S and one product with Xᵀ. A λ below
-    it need not be tried either: A(S) comes from the nonnegative least squares on the tied features.
+    Instead: λ*(S) = ‖XᵀP_S^⊥y‖∞ in closed form, which takes one least-squares fit on S and one product
+    with Xᵀ. It is not necessary to try a λ below it either, because A(S) follows from nonnegative least
+    squares on the tied features.
 
-    Consequences: The reason to set λ “to a large enough value” falls, as does what is said of such values:
-    SA-section-2-large-lambda.
+    Consequences: The reason to set λ “to a large enough value” falls, and so does the statement about
+    such values (SA-section-2-large-lambda).
 
     Tolerance: 2⁻⁴⁰λ* for the package's λ*, above and below which the conditions of optimality are exact
     """
@@ -225,11 +226,12 @@ def test_the_active_set_just_below_the_threshold(check):
 
     Hypotheses: λ* > 0, independent S
 
-    Instead: So it is for ε ↓ 0 (for ε < 0 the set is empty) and the indices that are nonzero in some
-    solution, whose set is constant on (λ₂, λ*). Solutions may be chosen so that their supports have no limit.
+    Instead: This holds for ε ↓ 0 (for ε < 0 the set is empty) and for the indices that are nonzero in
+    some solution; the set of these is constant on (λ₂, λ*). Solutions may be chosen so that their
+    supports have no limit.
 
-    Consequences: Lemma 3.4, which print gives as the reason that it is not empty, is not needed: r ≠ p below
-    λ*.
+    Consequences: Lemma 3.4, which the paper gives as the reason that the set is not empty, is not needed,
+    because r ≠ p below λ*.
 
     In Coq: active_is_nonzero, some_feature_is_active, the set being constant on (λ₁, λ*) with an
     explicit λ₁
@@ -260,9 +262,9 @@ def test_nothing_is_active_above_the_threshold(check):
 
     Hypotheses: independent S
 
-    Instead: So it is for λ > 0. Xβ = X_Sβ_S* alone does not make β zero outside of S where columns are
-    dependent; ‖β_S̄‖₁, which is the same in all solutions, does. For λ = 0 (allowed where P_S^⊥y ⟂ X) it is
-    false.
+    Instead: This holds for λ > 0. If columns are dependent, Xβ = X_Sβ_S* alone does not imply that β is
+    zero outside of S; this follows because ‖β_S̄‖₁ is the same in all solutions. For λ = 0 (allowed where
+    P_S^⊥y ⟂ X) it is false.
 
     Consequences: Nothing else: λ > 0 throughout Algorithm 3.
 

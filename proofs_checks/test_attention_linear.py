@@ -44,24 +44,24 @@ AXES = np.eye(2), np.array([1.0, 0.0])
 
 
 def equation_5(X, y, S, w, theta, lam):
-    """‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²), in the numbers that are put in."""
+    """Return ‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²), in the arithmetic of the arguments."""
     free = np.delete(theta, S)
     return masked_loss(X, y, masked(w, S), theta) + lam * (w @ w + free @ free) / 2
 
 
 def equation_6(X, y, S, theta, lam):
-    """‖Xθ − y‖² + λ‖θ_S̄‖₁, in the numbers that are put in."""
+    """Return ‖Xθ − y‖² + λ‖θ_S̄‖₁, in the arithmetic of the arguments."""
     r = X @ theta - y
     return r @ r + lam * abs(np.delete(theta, S)).sum()
 
 
 def masked(w, S, on_S=1):
-    """s(w): w off S, 1 on S."""
+    """Return s(w): w off S, 1 on S."""
     return np.array([on_S if i in S else a for i, a in enumerate(w)])
 
 
 def square_roots(beta, S):
-    """(w, θ) with s(w)∘θ = β, |w_i| = |θ_i| = √|β_i| off S and w_S = 0."""
+    """Return (w, θ) with s(w)∘θ = β, |w_i| = |θ_i| = √|β_i| off S and w_S = 0."""
     root, on_S = np.sqrt(np.abs(beta)), np.isin(np.arange(beta.size), S)
     return np.where(on_S, 0, root), np.where(on_S, beta, np.sign(beta) * root)
 
@@ -120,8 +120,8 @@ def test_the_scale_of_lambda(check):
 
     Hypotheses: λ > 0, any S
 
-    Instead: Up to λ → λ/2: (6) has no ½, and is twice (4) at λ/2. So in (5) and (6) λ*(S) is 2‖XᵀP_S^⊥y‖∞ and
-    the window below it (2λ₂, 2λ*).
+    Instead: This holds up to λ → λ/2, because (6) has no ½ and is twice (4) at λ/2. So in (5) and (6)
+    λ*(S) is 2‖XᵀP_S^⊥y‖∞ and the window below it (2λ₂, 2λ*).
 
     Consequences: None of substance: Theorem 1.1 leaves λ open. With λ just below ‖XᵀP_S^⊥y‖∞ (5) picks from
     the middle of the path, and the pick can be wrong.
@@ -193,12 +193,12 @@ def test_without_decay_no_weight_is_preferred(check):
 
 
 def picked(w, S):
-    """argmax over S̄ of |w_i|."""
+    """Return argmax over S̄ of |w_i|."""
     return int(np.argmax(masked(np.abs(w), S, -1)))
 
 
 def balanced(at, lam, S, y, residual):
-    """Whether (λ/2) Σ_S̄ (|w_i| − |θ_i|)² is within the descent's certificate, 1e-4 of the gain."""
+    """Return whether (λ/2) Σ_S̄ (|w_i| − |θ_i|)² is within the descent's certificate, 1e-4 of the gain."""
     apart = np.sum((np.abs(np.delete(at.w, S)) - np.abs(np.delete(at.theta, S))) ** 2)
     gain = 0.5 * float(np.sum(reals(residual) ** 2)) - at.objective[-1]
     return lam / 2 * apart <= 1.01e-4 * gain + 1e-13 * (y @ y)
@@ -274,7 +274,7 @@ def test_the_ranking_below_the_threshold(check):
     Instead: The ranking of |β_i|, i ∉ S, is constant on (λ₂, λ*), where |β_i| = εv_i on T and 0 off T; for λ
     ≥ λ* all are zero and there is none. So λ must lie in the window of the step, not merely be large.
 
-    Consequences: Algorithm 3 itself is not touched: its λ* is in closed form (SA-section-2-search).
+    Consequences: Algorithm 3 itself is not affected: its λ* has a closed form (SA-section-2-search).
 
     Tolerance: 1e-9 of the largest |β_i|: 64 eps κ with κ ≤ 7e4 for integers up to 5 × 6
     """
@@ -309,7 +309,7 @@ FIXED = np.array([[1.0, 1.0, -2.0], [2.0, -1.0, 1.0], [1.0, -2.0, 1.0]]), np.arr
 
 
 def fixed_solution(lam):
-    """β(λ) for the design above and λ ≤ 4: linear between (2/9, −5/9, 0) at 4 and (1, 0, 1) at 0."""
+    """Return β(λ) for the design above and λ ≤ 4: linear between (2/9, −5/9, 0) at 4 and (1, 0, 1) at 0."""
     share = lam / 4
     return [1 - share * fmpq(7, 9), -share * fmpq(5, 9), 1 - share]
 
@@ -317,8 +317,8 @@ def fixed_solution(lam):
 @claim("ours-no-fixed-lambda", "the same sentence of Section 2", "exact", HOLDS, cases=300, ci_cases=30)
 @mutants("sl.lasso_path", "sl.omp", "fixed_solution")
 def test_no_fixed_lambda(check):
-    """For some designs with columns of equal length no fixed λ makes two steps of the LASSO, each adding the
-    largest |β_i|, pick what OMP picks.
+    """For some designs with columns of equal length no fixed λ makes the LASSO pick the same features as
+    OMP. Two steps are taken, and each adds the feature of the largest |β_i|.
 
     Hypotheses: X = [[1, 1, −2], [2, −1, 1], [1, −2, 1]], y = (−1, 3, 2): OMP takes 1, then λ*({1}) = 3; for λ
     < 3 the first LASSO has |β_0| > |β_1|, for λ ≥ 3 the second has β_S̄ = 0

@@ -25,20 +25,20 @@ from sparselin.ledger import CORRECTED, MISPRINT, claim, mutants
 
 
 def loss(X, y, S):
-    """ℓ(S) = min ‖X_Sβ − y‖², exactly."""
+    """Return ℓ(S) = min ‖X_Sβ − y‖², exactly."""
     r = off(rational(X), list(S), rational(y))
     return inner(r, r)
 
 
 def marginal_gain(X, y, S, i):
-    """ℓ(S) − ℓ(S ∪ {i}), exactly."""
+    """Return ℓ(S) − ℓ(S ∪ {i}), exactly."""
     if i in S or not 0 <= i < X.shape[1]:
         raise ValueError(f"i must be a feature outside S; got {i}")
     return loss(X, y, S) - loss(X, y, [*S, i])
 
 
 def by_projection(X, y, S, i):
-    """⟨X_i, P_S^⊥y⟩²/‖P_S^⊥X_i‖², or 0 where X_i lies in the span of S."""
+    """Return ⟨X_i, P_S^⊥y⟩²/‖P_S^⊥X_i‖², or 0 where X_i lies in the span of S."""
     z = off(rational(X), list(S), columns(rational(X), [i]))
     return step(X, y, S).correlation[i] ** 2 / inner(z, z) if inner(z, z) != 0 else fmpq(0)
 
@@ -83,15 +83,16 @@ def test_gains_of_least_squares(check):
 )
 @mutants("marginal_gain", "loss")
 def test_squared_gradients(check):
-    """For any set of features the gradient of the least squares loss at its sparse minimiser approximates the
-    marginal gains up to a factor that depends on the sparse condition numbers of the design.
+    """The gradient of the least squares loss at a sparse minimiser approximates the marginal gains. The
+    factor depends on the sparse condition numbers of the design, and the statement is about any set of
+    features.
 
     Hypotheses: columns of length 1, S independent
 
-    Instead: Its square does: ¼(∇_i)² = c_i² ≤ gain_i ≤ c_i²/λ_min(C_{S∪i}), C the Gram matrix of the columns
-    scaled to length 1 and c their correlations with P_S^⊥y.
+    Instead: The square of the gradient does: ¼(∇_i)² = c_i² ≤ gain_i ≤ c_i²/λ_min(C_{S∪i}), C the Gram
+    matrix of the columns scaled to length 1 and c their correlations with P_S^⊥y.
 
-    Consequences: Weak submodularity, which uses c_i², is not touched.
+    Consequences: Weak submodularity, which uses c_i², is not affected.
 
     Tolerance: 1e-10 relative, for eigenvalues of correlation matrices of at most four columns
     """

@@ -32,7 +32,7 @@ SECTION = "Section 4.2 (ICLR, NeurIPS submission)"
 
 
 def ball(q):
-    """A fraction, as a ball."""
+    """Return a fraction, as a ball."""
     return arb(rational_of(q))
 
 
@@ -65,17 +65,18 @@ def test_the_absolute_value_captures_the_provable_variant(check):
 
 
 def decay_of_square(v, beta):
-    """w² + θ² where w² = v and vθ = β."""
+    """Return w² + θ² where w² = v and vθ = β."""
     return v + (beta / v) ** 2
 
 
 def decrease(X, y, beta):
-    """½‖y‖² − ½‖y − Xβ‖²."""
+    """Return ½‖y‖² − ½‖y − Xβ‖²."""
     return y @ X @ beta - (X @ beta) @ (X @ beta) / 2
 
 
 def not_below_zero(X, y, v, beta):
-    """Whether ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ‖²) ≥ ½‖y‖² at λ = (½λ*‖y‖)^{2/3}, after cubing; and whether =."""
+    """Return whether ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ‖²) ≥ ½‖y‖² at λ = (½λ*‖y‖)^{2/3}, after cubing; and
+    whether =."""
     cube = Fraction(int(abs(X.T @ y).max()) ** 2 * int(y @ y), 4)  # λ³
     above = cube * (decay_of_square(v, beta).sum() / 2) ** 3 - decrease(X, y, beta) ** 3
     return above >= 0, above == 0
@@ -85,7 +86,7 @@ def not_below_zero(X, y, v, beta):
 @mutants("decay_of_square", "decrease")
 @ctx.workprec(128)
 def test_the_square(check):
-    """With s_i = w_i² the induced penalty is
+    """The penalty that s_i = w_i² induces is
 
         (λ/2)·3·2^{−2/3} Σ|β_i|^{2/3}, attained at w_i² = 2^{1/3}|β_i|^{2/3};
 
@@ -116,7 +117,7 @@ def test_the_square(check):
 
 
 def decay_of_simplex(s, beta):
-    """Σ β_i²/s_i²: what is left of ‖w‖² + ‖θ‖² as w → 0 with the mask s."""
+    """Return Σ β_i²/s_i², the limit of ‖w‖² + ‖θ‖² as w → 0 with the mask s."""
     return ((beta / s) ** 2).sum()
 
 
@@ -124,8 +125,8 @@ def decay_of_simplex(s, beta):
 @mutants("decay_of_simplex")
 @ctx.workprec(128)
 def test_the_normalised_masks(check):
-    """With either normalised mask the induced penalty is (λ/2)(Σ|β_i|^{2/3})³, an infimum that no w attains;
-    Q*(β∘β) of softmax is never smaller.
+    """The penalty that either normalised mask induces is (λ/2)(Σ|β_i|^{2/3})³, an infimum that no w
+    attains; Q*(β∘β) of softmax is never smaller.
 
     Hypotheses: β = t³ with rational t
 
@@ -151,7 +152,7 @@ def test_the_normalised_masks(check):
 
 @functools.cache
 def minors(columns, y):
-    """(S, det G_S, ‖y‖² det G_S − det G_{S+y}) for all sets S of integer columns, G their Gram matrix."""
+    """Return (S, det G_S, ‖y‖² det G_S − det G_{S+y}) for all sets S of columns, G their Gram matrix."""
     found = []
     for size in range(len(columns) + 1):
         for S in itertools.combinations(range(len(columns)), size):
@@ -164,7 +165,7 @@ def minors(columns, y):
 
 
 def gain(z, X, y, lam):
-    """R(z), in the arithmetic of z.
+    """Return R(z), in the arithmetic of z.
 
     Σ_S λ^{d−|S|} z_S (‖y‖² det G_S − det G_{S+y}) / Σ_S λ^{d−|S|} z_S det G_S, z_S the product over S.
     """
@@ -176,7 +177,7 @@ def gain(z, X, y, lam):
 
 
 def by_definition(z, X, y, lam):
-    """R(z) = ‖y‖² − λyᵀ(λI + X diag(z)Xᵀ)⁻¹y."""
+    """Return R(z) = ‖y‖² − λyᵀ(λI + X diag(z)Xᵀ)⁻¹y."""
     A, b, (n, d) = rational(X), rational(y), X.shape
     Z = fmpq_mat(d, d, [rational_of(z[i] * (i == j)) for i in range(d) for j in range(d)])
     ridge = fmpq_mat(n, n, [rational_of(lam * (i == j)) for i in range(n) for j in range(n)])
@@ -187,8 +188,8 @@ def by_definition(z, X, y, lam):
 @mutants("gain")
 @ctx.workprec(128)
 def test_equal_lengths(check):
-    """For two columns of equal length every mask of Section 4.2 gives its largest weight to the larger |⟨X_i,
-    y⟩| at every global minimiser that is not zero, for every λ > 0.
+    """For two columns of equal length every mask of Section 4.2 gives its largest weight to the larger
+    |⟨X_i, y⟩|. This holds at every global minimiser that is not zero, for every λ > 0.
 
     Hypotheses: X (n, 2) with ‖X_1‖ = ‖X_2‖, |c_1| ≠ |c_2|
 
@@ -219,7 +220,8 @@ EQUAL = np.array([[2, 0, 2], [1, 0, -1], [2, 3, -2]]), np.array([3, -3, 2])
 
 
 def departs(check, parametrization, lam, boxes, scales=(1, 1)):
-    """OMP takes 0, the global minimum has its largest weight elsewhere, and the descent takes 1."""
+    """Check that OMP takes 0, the global minimum has its largest weight elsewhere, and the descent takes
+    1."""
     X, y = (part / scale for part, scale in zip(EQUAL, scales, strict=True))
     path = sl.sequential_attention(X, y, 1, parametrization=parametrization, lam=lam)
     check.tally(max(boxes, 1), int(step(X, y).tied != (0,) or boxes < 0), "no certificate")
@@ -228,7 +230,7 @@ def departs(check, parametrization, lam, boxes, scales=(1, 1)):
 
 
 def not_largest(first, others):
-    """Whether the first of some numbers, each in an interval, cannot be the largest."""
+    """Return whether the first of some numbers, each in an interval, cannot be the largest."""
     return any(first[1] < other[0] for other in others)
 
 
@@ -236,13 +238,13 @@ def not_largest(first, others):
 @mutants("sl.sequential_attention", "gain")
 @ctx.workprec(128)
 def test_normalised_masks_depart(check):
-    """With either normalised mask the feature of largest weight need not be OMP's, for columns of one length
-    too: X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1.
+    """The feature of largest weight under a normalised mask need not be OMP's, even for columns of equal
+    length. An example is X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1.
 
     Hypotheses: Xᵀy = (7, 6, 5); s = (0, ½, ½) has a lower objective, ½‖y‖² − ½R(s∘s), than every s with s₁ ≥
     s₂, s₃. With unit columns and unit y, X/3 and y/√22, it is the same problem at λ = 1/9
 
-    Consequences: For λ → ∞ R tends to Σ s_i²c_i²/λ, and they do pick OMP's.
+    Consequences: For λ → ∞ R tends to Σ s_i²c_i²/λ, and then these masks pick OMP's feature.
     """
     half = Fraction(1, 2)
     value = gain((Fraction(0), half**2, half**2), *EQUAL, 1)
@@ -263,9 +265,9 @@ def test_normalised_masks_depart(check):
 @mutants("sl.sequential_attention", "gain")
 @ctx.workprec(128)
 def test_squares_depart(check):
-    """With s_i = w_i² the feature of largest weight need not be OMP's, for columns of one length too: X =
-    [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1; and so at λ = 4, below the critical λ from
-    which on 0 is the minimum (4.25, in floating point).
+    """The feature of largest weight under s_i = w_i² need not be OMP's, even for columns of equal length.
+    An example is X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1. The same holds at λ = 4,
+    below the critical λ (4.25, in floating point) from which on 0 is the minimum.
 
     Hypotheses: Xᵀy = (7, 6, 5); v = w² = (0, 7/4, 7/4), at λ = 4 (0, 5/4, 5/4), has a lower objective than
     every v with v₁ ≥ v₂, v₃. With unit columns and unit y, X/3 and y/√22, it is the same problem at
@@ -296,9 +298,9 @@ def test_squares_depart(check):
 @mutants("sl.sequential_attention", "gain")
 @ctx.workprec(128)
 def test_softmax_departs(check):
-    """With softmax the feature of largest weight need not be OMP's, for columns of one length too: X = [[2,
-    0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = ¼; nor for unit columns and unit y: X/3, y/√22, λ =
-    1/36.
+    """The feature of largest weight under softmax need not be OMP's, even for columns of equal length. An
+    example is X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = ¼. An example with unit
+    columns and unit y is X/3, y/√22, λ = 1/36.
 
     Hypotheses: Xᵀy = (7, 6, 5); at a minimiser Σw_i = 0, and the objective is lower at w = (−5/4, 5/8, 5/8)
     (the second: (−7/8, 7/16, 7/16)) than for every w with w₁ ≥ w₂, w₃
@@ -306,11 +308,11 @@ def test_softmax_departs(check):
     lam = Fraction(1, 4)
 
     def largest(i, low, high):
-        """The largest softmax_i(w) for low ≤ w ≤ high."""
+        """Return the largest softmax_i(w) for low ≤ w ≤ high."""
         return 1 / (1 + total([ball(low[j] - high[i]).exp() for j in range(3) if j != i]))
 
     def certified(decay, v):
-        """That decay·‖w‖² − R(p∘p), at λ = ¼, is lower at (−2v, v, v) than where w₁ is largest."""
+        """Return whether decay·‖w‖² − R(p∘p), at λ = ¼, is lower at (−2v, v, v) than where w₁ is largest."""
 
         def least(low, high):  # on low ≤ w ≤ high; the value where low = high
             norm = sum(max(a, -b, Fraction(0)) ** 2 for a, b in zip(low, high, strict=True))
@@ -335,7 +337,8 @@ def test_softmax_departs(check):
 @mutants("sl.sequential_attention")
 @ctx.workprec(128)
 def test_how_often_each_mask_agrees(check):
-    """How often each mask picks, at its default λ, a feature that OMP could have picked from the same S.
+    """At its default λ each mask picks, as often as measured, a feature that OMP could pick from the same
+    S.
 
     Hypotheses: Gaussian unit columns and Gaussian y: pure noise, 3 steps; λ by default: (λ* + λ₂)/2 for |w|,
     ¼(λ*⁴/4)^{1/3} for w², 1 for the normalised masks and softmax (with ‖y‖ = 4)
@@ -359,8 +362,8 @@ def test_how_often_each_mask_agrees(check):
         strange = share["l1"] < 1 or not 0.2 < share["l2"] < 0.9
         strange = strange or min(share[name] for name in MASKS if name != "l2") < 0.85
         check.tally(sum(map(len, picks.values())), int(strange), f"{share}")
-        told = ", ".join(f"{name} {100 * share[name]:.1f} %" for name in MASKS)
-        check.measured(f"n = {n}, d = {d}: {told} of {len(picks['l1'])} steps each")
+        shares = ", ".join(f"{name} {100 * share[name]:.1f} %" for name in MASKS)
+        check.measured(f"n = {n}, d = {d}: {shares} of {len(picks['l1'])} steps each")
 
 
 @claim(
@@ -378,7 +381,7 @@ def test_table_10(check):
     Hypotheses: the figures of Table 10; the sentence is informal, and the intervals, mean ± standard
     deviation, are ours
 
-    Unchecked: the figures themselves; significance: of how many runs the figures are is not said
+    Unchecked: the figures themselves; significance, because the number of runs is not printed
     """
     lower = {name: row[0][0] - row[1][0] for name, row in TABLE_10.items()}
     worst = max(lower, key=lower.get)
@@ -395,25 +398,25 @@ def test_table_10(check):
 
 
 def training_loss(w, theta, c, tau):
-    """−⟨c, softmax(w/τ)∘θ⟩."""
+    """Return −⟨c, softmax(w/τ)∘θ⟩."""
     p = softmax([a / tau for a in w])
     return -total([a * b * t for a, b, t in zip(p, c, theta, strict=True)])
 
 
 def gradients(w, theta, c, tau):
-    """Of `training_loss` in w and in θ."""
+    """Return the gradients of `training_loss` in w and in θ."""
     p, mean = softmax([a / tau for a in w]), -training_loss(w, theta, c, tau)
     in_w = [-a * (b * t - mean) / tau for a, b, t in zip(p, c, theta, strict=True)]
     return in_w, [-a * b for a, b in zip(p, c, strict=True)]
 
 
 def plain(slopes):
-    """The step from the gradients so far, for learning rate 1."""
+    """Return the plain gradient step, from the gradients so far, for learning rate 1."""
     return [-a for a in slopes[-1]]
 
 
 def adam(slopes):
-    """The same for Adam with ε = 0."""
+    """Return the step of Adam with ε = 0, from the gradients so far, for learning rate 1."""
     first, second = arb(9) / 10, arb(999) / 1000
     k, steps = len(slopes), []
     for each in zip(*slopes, strict=True):
@@ -424,7 +427,7 @@ def adam(slopes):
 
 
 def trained(w, theta, c, tau, rule, rate, other):
-    """w and θ after three steps, of learning rate `rate` in w and `other` in θ."""
+    """Return w and θ after three steps, of learning rate `rate` in w and `other` in θ."""
     in_w, in_theta = [], []
     for _ in range(3):
         for seen, slope in zip((in_w, in_theta), gradients(w, theta, c, tau), strict=True):
@@ -435,7 +438,7 @@ def trained(w, theta, c, tau, rule, rate, other):
 
 
 def like_a_learning_rate(w, theta, c, tau, rule, power):
-    """Whether training with τ moves u = w/τ and θ as training without τ, at the rate η/τ^power in u."""
+    """Return whether training with τ moves u = w/τ and θ as training without τ, at rate η/τ^power in u."""
     u, rate, other = [a / tau for a in w], arb(1) / 8, arb(1) / 16
     with ctx.workprec(512):  # a saturated mask cancels digits
         at_w, at_theta = trained(w, theta, c, tau, rule, rate, other)
@@ -447,7 +450,7 @@ def like_a_learning_rate(w, theta, c, tau, rule, power):
 
 
 def first_slope(w, theta, c, tau):
-    """The difference quotient of the loss in w₁, with step 2⁻²⁴, and a bound of its error."""
+    """Return the difference quotient of the loss in w₁, with step 2⁻²⁴, and a bound of its error."""
     h = arb(2) ** -24
     scale = total([abs(a * b) for a, b in zip(c, theta, strict=True)]) / tau**2
     change = training_loss([w[0] + h, *w[1:]], theta, c, tau) - training_loss(w, theta, c, tau)

@@ -32,13 +32,13 @@ from sparselin.ledger import CORRECTED, FALSE, HOLDS, MISPRINT, claim, mutants
 
 
 def softmax_mask(e, S):
-    """(1) at e = exp(w): 1 on S, e_i/Σ_S̄ e_j off S."""
+    """Return the mask (1) at e = exp(w): 1 on S, e_i/Σ_S̄ e_j off S."""
     free = sum(a for i, a in enumerate(e) if i not in S)
     return [Fraction(1) if i in S else a / free for i, a in enumerate(e)]
 
 
 def some_exponentials(rng):
-    """exp(w) > 0, in fractions, and S, a proper subset of the features."""
+    """Return exp(w) > 0, in fractions, and S, a proper subset of the features."""
     d = int(rng.integers(1, 7))
     e = [Fraction(int(a), int(b)) for a, b in rng.integers(1, 9, (d, 2))]
     return e, set(rng.permutation(d)[: int(rng.integers(0, d))].tolist())
@@ -47,7 +47,7 @@ def some_exponentials(rng):
 @claim("SA-section-4.1-variables", "Section 4.1 (ICLR, NeurIPS submission)", "proof, exact", HOLDS)
 @mutants("softmax_mask")
 def test_variables_that_are_added(check):
-    """Sequential Attention only adds d trainable variables, w ∈ ℝᵈ.
+    """Sequential Attention adds only d trainable variables, w ∈ ℝᵈ.
 
     Hypotheses: the softmax of (1)
 
@@ -71,12 +71,13 @@ def test_variables_that_are_added(check):
 
 
 def part(t, k, steps):
-    """The part of the training that step t belongs to, of 0, …, k − 1; negative in the warm-up."""
+    """Return the part of the training that step t belongs to, of 0, …, k − 1; negative in the warm-up."""
     return min((Fraction(t, steps) - Fraction(1, 10)) * k // Fraction(9, 10), k - 1)
 
 
 def steps_of_picks(k, steps):
-    """The steps at which the released code selects a feature: one where the part is no less than |S|."""
+    """Return the steps at which the released code selects a feature: those where the part is no less than
+    |S|."""
     found = []
     for t in range(steps):
         if part(t, k, steps) >= len(found):
@@ -87,8 +88,8 @@ def steps_of_picks(k, steps):
 @claim("SA-B.2.4-phases", "Appendix B.2.4 (ICLR, NeurIPS submission)", "exact", MISPRINT, cases=400)
 @mutants("steps_of_picks", "part")
 def test_warm_up_and_phases(check):
-    """The training is a warm-up, a small fraction in which the network's weights alone are trained, and k
-    parts, in each of which one part is selected.
+    """The training consists of a warm-up and k parts. In the warm-up, a small fraction, only the
+    network's weights are trained; in each part one part is selected.
 
     Reading of: “partitioning the training epochs into k parts and selecting one part in each phase”, “a
     ‘warm-up’ period prior to the feature selection phase, in which a small fraction of the training epochs
@@ -124,7 +125,7 @@ def test_warm_up_and_phases(check):
 
 
 def threshold_of_the_others(X, y, beta, lam):
-    """soft(⟨X_i, y − Σ_{j≠i} β_jX_j⟩, λ) for each i: the LASSO's β_i‖X_i‖²."""
+    """Return soft(⟨X_i, y − Σ_{j≠i} β_jX_j⟩, λ) for each i: the LASSO's β_i‖X_i‖²."""
     scores = X.T @ (y - X @ beta) + (X**2).sum(axis=0) * beta
     return np.sign(scores) * np.maximum(np.abs(scores) - lam, 0)
 
@@ -183,7 +184,8 @@ def test_what_one_round_takes_into_account(check):
 
 
 def chain(beta):
-    """(weight, vertex): β as Σ (t_k − t_{k+1})·(signs of the k largest |β_i|), t_k the k-th largest |β_i|."""
+    """Return (weight, vertex): β as Σ (t_k − t_{k+1})·(signs of the k largest |β_i|), t_k the k-th largest
+    |β_i|."""
     order = sorted(range(len(beta)), key=lambda i: -abs(beta[i]))
     heights = [abs(beta[i]) for i in order] + [0]
     kept = [np.isin(range(len(beta)), order[: k + 1]) for k in range(len(beta))]
@@ -199,8 +201,9 @@ def test_an_older_connection(check):
 
     Hypotheses: what was published up to 2022
 
-    Instead: Between Sequential LASSO and the weak submodularity of R² (Das and Kempe 2011), through OMP, we
-    know of no earlier one. Another is older: ‖β‖₁ is the Lovász extension of the cardinality, at |β|,
+    Instead: We know of no earlier connection between Sequential LASSO and the weak submodularity of R²
+    (Das and Kempe 2011), which is through OMP. Another connection is older: ‖β‖₁ is the Lovász extension
+    of the cardinality, at |β|,
 
         ‖β‖₁ = Σ_k (t_k − t_{k+1})·k, t_k the k-th largest |β_i|,
 
@@ -232,18 +235,18 @@ def test_an_older_connection(check):
 
 
 def slope(f):
-    """f'(0) of a quadratic f, exactly."""
+    """Return f'(0) of a quadratic f, exactly."""
     return (f(1) - f(-1)) / Fraction(2)
 
 
 def by_coefficient(X, y, theta):
-    """∂/∂θ_i ‖Xθ − y‖², i ∈ [d]."""
+    """Return ∂/∂θ_i ‖Xθ − y‖², i ∈ [d]."""
     units = np.eye(len(theta), dtype=int)
     return [slope(lambda t, e=e: masked_loss(X, y, 1, theta + t * e)) for e in units]
 
 
 def by_input(X, y, theta):
-    """∂/∂X_ri ‖Xθ − y‖², r ∈ [n], i ∈ [d]."""
+    """Return ∂/∂X_ri ‖Xθ − y‖², r ∈ [n], i ∈ [d]."""
     found = np.empty(X.shape, dtype=object)
     for r, i in np.ndindex(X.shape):
         unit = np.zeros(X.shape, dtype=int)
@@ -253,7 +256,7 @@ def by_input(X, y, theta):
 
 
 def minimiser_on(X, y, S):
-    """X_S⁺y on S, 0 off S."""
+    """Return X_S⁺y on S, 0 off S."""
     theta = exact(np.zeros(X.shape[1]))
     theta[list(S)] = entries(least_squares(columns(rational(X), S), rational(y)))
     return theta

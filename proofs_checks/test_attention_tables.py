@@ -49,7 +49,7 @@ STATED = {
 
 
 def sizes(title):
-    """The rows, features and classes of a data set, as our loader checks them in its files."""
+    """Return the rows, features and classes of a data set, as our loader checks them in its files."""
     (form,) = (form for form in FORMS.values() if form.title == title)
     return form.rows, form.d, form.classes
 
@@ -65,8 +65,8 @@ def test_sizes_of_the_data_sets(check):
     Hypotheses: the sizes that the data sets' own descriptions state, COIL-20 resized to 20 × 20 pixels;
     Activity is the Smartphone Dataset for Human Activity Recognition in Ambient Assisted Living
 
-    Instead: MNIST and MNIST-Fashion have 70,000 examples: 60,000 are those to train on, whereas ISOLET's
-    7,797 include its 1,559 test rows. All else is right.
+    Instead: MNIST and MNIST-Fashion have 70,000 examples. The printed 60,000 are the training rows only,
+    whereas ISOLET's 7,797 include its 1,559 test rows. The other numbers are right.
 
     Consequences: LassoNet's tables have the same sizes, but 10,000 for MNIST and MNIST-Fashion: its released
     code splits their test images. The released code of Sequential Attention downloads another Activity, UCI
@@ -98,8 +98,8 @@ def test_small_scale(check):
 
     Hypotheses: the figures of Table 2; the intervals are ours, and on MNIST they have an end in common
 
-    Consequences: It is ahead of all the others on no data set: SL has the same mean on MNIST-Fashion and
-    ISOLET, GL on COIL-20; OMP has a better one on Mice Protein, SL on MNIST, GL on Activity.
+    Consequences: It is ahead of all other methods on no data set. SL has the same mean on MNIST-Fashion
+    and ISOLET, and GL on COIL-20. OMP has a better mean on Mice Protein, SL on MNIST, and GL on Activity.
 
     Unchecked: the experiments; significance (five runs)
     """
@@ -117,7 +117,7 @@ def test_small_scale(check):
 
 
 def quicker(times):
-    """The methods that take less time than SA."""
+    """Return the methods that take less time than SA."""
     return {name for name, time in zip(SMALL, times, strict=True) if time < times[0]}
 
 
@@ -131,8 +131,9 @@ def test_running_times(check):
 
     Hypotheses: the mean times of Table 6, for the same epochs and batch sizes
 
-    Instead: Than the two that train subnetworks: LLY takes 1.04 to 1.98 times as long, CAE 2.09 to 10.25
-    times. GL takes 0.85 to 0.97 of its time, SL 0.81 to 0.95, on all six data sets; OMP 0.88 to 1.11.
+    Instead: It takes less time than the two methods that train subnetworks: LLY takes 1.04 to 1.98 times
+    as long, CAE 2.09 to 10.25 times. On all six data sets GL takes 0.85 to 0.97 of its time and SL 0.81
+    to 0.95; OMP takes 0.88 to 1.11.
 
     Unchecked: the experiments
     """
@@ -151,7 +152,8 @@ def test_running_times(check):
 
 
 def behind(row, higher):
-    """By how much SA's mean is worse than the best of the others, which of them, and both s.d. added"""
+    """Return by how much SA's mean is worse than the best of the others, the name of that one, and both
+    s.d. added"""
     sign = 1 if higher else -1
     best = max(range(1, len(row)), key=lambda i: sign * row[i][0])
     return sign * (row[best][0] - row[0][0]), CRITEO[best], row[0][1] + row[best][1]
@@ -164,9 +166,9 @@ def test_on_criteo(check):
 
     Hypotheses: the figures of Tables 7 and 8; k = 15, 20, 25, 30, 35; AUC and log loss
 
-    Instead: In AUC for k = 15, 20, 25, in log loss for k = 15, 20. A generalized LASSO has the better AUC for
-    k = 30, 35, and the better log loss for k = 25, 30, 35; the differences are below the two
-    standard deviations added.
+    Instead: It does so in AUC for k = 15, 20, 25 and in log loss for k = 15, 20. A generalized LASSO has
+    the better AUC for k = 30, 35, and the better log loss for k = 25, 30, 35; the differences are below
+    the two standard deviations added.
 
     Consequences: For k ≥ 15 it is among the best.
 
@@ -189,7 +191,7 @@ def test_on_criteo(check):
 
 
 def spreads(table):
-    """SA's standard deviation and each LASSO's, for every k."""
+    """Return SA's standard deviation and each LASSO's, for every k."""
     return [(k, name, row[0][1], row[CRITEO.index(name)][1]) for k, row in table.items() for name in LASSO]
 
 
@@ -206,8 +208,9 @@ def test_variance_on_criteo(check):
     Hypotheses: the standard deviations of Tables 7 and 8; generalized and Sequential LASSO, two λ each, k =
     5, …, 35
 
-    Instead: In 47 of 56 comparisons: in 24 of 28 for AUC, in 23 of 28 for log loss. It is less than half of
-    the LASSO's in 43. For the k of Figure 4, without 5: in 40 of 48, less than half in 36.
+    Instead: This holds in 47 of 56 comparisons: in 24 of 28 for AUC and in 23 of 28 for log loss. It is
+    less than half of the LASSO's in 43. For the k of Figure 4, without 5: in 40 of 48, less than half in
+    36.
 
     Unchecked: the experiments; standard deviations of three runs are known to a factor of two at best
     """
@@ -216,8 +219,8 @@ def test_variance_on_criteo(check):
     check.refutes(
         (25, "GL(1e-4)", 13, 4) in spreads(LOG_LOSS), "log loss, k = 25: SA 0.00013, GL (λ = 1e-4) 0.00004"
     )
-    found = [one for table in (AUC, LOG_LOSS) for one in spreads(table)]
-    plotted = [one for one in found if one[0] >= 10]
+    found = [spread for table in (AUC, LOG_LOSS) for spread in spreads(table)]
+    plotted = [spread for spread in found if spread[0] >= 10]
     counts = [
         sum(factor * ours < theirs for _, _, ours, theirs in those)
         for those in (found[:28], found[28:], plotted)
@@ -227,7 +230,7 @@ def test_variance_on_criteo(check):
 
 
 def least_lead(name, baselines):
-    """The least accuracy of a mask on a data set, less the best of the baselines'."""
+    """Return the least accuracy of a mask on a data set, less the best of the baselines'."""
     return Fraction(min(mean for mean, _ in TABLE_10[name]) - max(baselines[name]), 1000)
 
 
@@ -243,8 +246,9 @@ def test_masks_beside_lassonet(check):
 
     Hypotheses: the accuracies in print, six data sets; two tables of LassoNet's, one for each learner
 
-    Instead: Against LassoNet's Table 1, whose learner is a network too. Against its Table 2 (trees) not on
-    Mice Protein, where PFA and LassoNet have 0.997 and the masks at most 0.994, nor on COIL-20.
+    Instead: This holds compared with LassoNet's Table 1, whose learner is a network too. Compared with
+    its Table 2 (trees) it fails on Mice Protein, where PFA and LassoNet have 0.997 and the masks at most
+    0.994, and on COIL-20.
 
     Unchecked: the experiments; the two papers' networks, sample sizes and splits differ
     """
@@ -266,7 +270,8 @@ def test_masks_beside_lassonet(check):
 
 
 def by_set_and_i(table):
-    """Whether a table has a row for each of the six data sets, and in it a figure for each i = 0, …, 6."""
+    """Return whether a table has a row for each of the six data sets, and in it a figure for each i = 0, …,
+    6."""
     return list(table) == list(TITLES.values()) and all(len(row) == 7 for row in table.values())
 
 
@@ -279,9 +284,9 @@ def test_where_the_results_are(check):
 
     Hypotheses: the tables in print, i = 0, …, 6
 
-    Instead: Figure 8 and Table 9 have them.
+    Instead: Figure 8 and Table 9 have these accuracies.
 
-    Consequences: None: Table 9 has all of them, and is the only table that has.
+    Consequences: None: Table 9 has all of them, and it is the only table that has them.
 
     Unchecked: Figure 8 is a picture; its caption says that it plots them
     """
@@ -295,15 +300,15 @@ def test_where_the_results_are(check):
 
 
 def means(name):
-    """The accuracies of Table 9, i = 0..6."""
+    """Return the accuracies of Table 9, i = 0..6."""
     return [mean for mean, _ in TABLE_9[name]]
 
 
 @claim("SA-B.4-adaptivity", f"Appendix B.4, with Table 9 {VERSIONS}", "exact", HOLDS)
 @mutants("means")
 def test_more_at_once(check):
-    """On most of six data sets, five, the accuracy with 64 features at once is below that with one at a time,
-    by 0.010 or more.
+    """On five of six data sets the accuracy with 64 features at once is below the accuracy with one at a
+    time, by 0.010 or more.
 
     Reading of: “For most datasets, we find that feature selection quality decreases as we select more
     features at once”
@@ -330,12 +335,12 @@ def test_mice_protein(check):
 
     Hypotheses: the accuracies in print, i = 0..6
 
-    Instead: No trend: 0.990, 0.990, 0.989, 0.989, 0.991, 0.992, 0.990, all within 0.003, where each has a
-    standard deviation of 0.005 or more.
+    Instead: There is no trend: the accuracies are 0.990, 0.990, 0.989, 0.989, 0.991, 0.992, 0.990, all
+    within 0.003, and each has a standard deviation of 0.005 or more.
 
-    Consequences: The explanation by less redundant features has nothing to explain. This row is about the
-    printed figures, whose ends are equal. What our records say of the order of the two ends is
-    SA-B.4-mice-again, a verdict on other data: neither answers the other.
+    Consequences: The paper's explanation, less redundant features, has nothing to explain. This row is
+    about the printed figures, whose two ends are equal. SA-B.4-mice-again is about the order of the two
+    ends in our records. The two rows use different data, so neither decides the other.
 
     Unchecked: the experiments
     """
@@ -348,7 +353,7 @@ def test_mice_protein(check):
 
 
 def best_of(name):
-    """Where a row of Table 5 is largest."""
+    """Return the positions at which a row of Table 5 is largest."""
     means = [mean for mean, _ in TABLE_5[name]]
     return [i for i, mean in enumerate(means) if mean == max(means)]
 
@@ -362,8 +367,8 @@ def test_bold_type(check):
 
     Hypotheses: the means in print
 
-    Instead: In five of six: on COIL-20 the group LASSO is best with 0.997 ± 0.000, and SA and SL, with
-    0.993 ± 0.004, are in bold.
+    Instead: This holds in five of six rows. On COIL-20 the group LASSO is best with 0.997 ± 0.000, but SA
+    and SL, with 0.993 ± 0.004, are in bold.
 
     Unchecked: the experiments
     """

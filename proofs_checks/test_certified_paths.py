@@ -24,14 +24,14 @@ SHARED = integer_designs(6, 10) | tied_designs(6, 10) | designs_with_margin(0.01
 
 @st.composite
 def gaussian_designs(draw):
-    """Full 53-bit entries: n ≤ 8, d ≤ 12."""
+    """Draw full 53-bit entries: n ≤ 8, d ≤ 12."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n, d = draw(st.integers(2, 8)), draw(st.integers(2, 12))
     return rng.standard_normal((n, d)), rng.standard_normal(n)
 
 
 def proves(X, y, path, normalized):
-    """The certificate of a path exists, holds exactly, and fails for another y."""
+    """Return whether the certificate of a path exists, holds exactly, and fails for another y."""
     certificate = sl.certify(X, y, path, normalized=normalized)
     exact = certificate.verify(X, y, exact=True)
     other = certificate.verify(X, y + np.eye(len(y))[0], exact=True)
@@ -46,7 +46,7 @@ def test_certificates_of_designs_as_given(check):
 
     Hypotheses: float64 designs: integers with ties, dyadic fractions, Gaussian entries; columns as given
 
-    Consequences: An extension: the theorem in print has unit columns.
+    Consequences: This is an extension, because the theorem in print has unit columns.
     """
 
     def proved(design):

@@ -44,20 +44,19 @@ TOLERANCE = "1e-12‖y‖ between the exact solution and the package's"
 
 
 def lagrangian_in_beta(X, u, beta, S, lam):
-    """(13): λ‖β_S̄‖₁ − uᵀXβ."""
+    """Return the terms (13) of the Lagrangian, λ‖β_S̄‖₁ − uᵀXβ."""
     norm = sum((abs(b) for i, b in enumerate(beta.entries()) if i not in S), fmpq(0))
     return lam * norm - inner(u, X * beta)
 
 
 def unit(i, d, sign=1):
-    """±e_i."""
+    """Return ±e_i."""
     return vector([sign * fmpq(j == i) for j in range(d)])
 
 
 def unbounded_direction(X, u, S, lam):
-    """±e_i along which (13) tends to −∞: for i ∈ S with ⟨X_i, u⟩ ≠ 0, or i ∉ S with |⟨X_i, u⟩| > λ; None if
-    there is none.
-    """
+    """Return ±e_i along which (13) tends to −∞: for i ∈ S with ⟨X_i, u⟩ ≠ 0, or i ∉ S with |⟨X_i, u⟩| > λ;
+    None if there is none."""
     for i, c in enumerate((X.transpose() * u).entries()):
         violated = c != 0 if i in S else abs(c) > lam
         if violated:
@@ -66,14 +65,14 @@ def unbounded_direction(X, u, S, lam):
 
 
 def feasible(X, u, S, lam):
-    """X_Sᵀu = 0 and ‖Xᵀu‖∞ ≤ λ."""
+    """Return whether X_Sᵀu = 0 and ‖Xᵀu‖∞ ≤ λ."""
     c = (X.transpose() * u).entries()
     return all(c[i] == 0 for i in S) and all(abs(entry) <= lam for entry in c)
 
 
 @st.composite
 def with_points(draw, count=2):
-    """A selection, λ > 0, and integer vectors in R^n."""
+    """Draw a selection, λ > 0, and integer vectors in R^n."""
     X, y, S = draw(selections(max_n=4, max_d=5, dependent=True))
     lam = fmpq(draw(st.integers(1, 6)), 2)
     entries = st.lists(st.integers(-3, 3), min_size=len(y), max_size=len(y))
@@ -84,7 +83,7 @@ def with_points(draw, count=2):
 
 
 def completed_square(y, z, u):
-    """½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖²."""
+    """Return ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖²."""
     w = y - u
     return HALF * (inner(z - w, z - w) + inner(y, y) - inner(w, w))
 
@@ -174,7 +173,8 @@ def test_strong_duality(check):
 
 
 def distance_bound(A, b, lam, u):
-    """‖y − u'‖ for the feasible u' = min(1, λ/‖Xᵀu‖∞)u: at least the distance of y from the polytope."""
+    """Return ‖y − u'‖ for the feasible u' = min(1, λ/‖Xᵀu‖∞)u: at least the distance of y from the
+    polytope."""
     largest = max((abs(c) for c in (A.transpose() * u).entries()), default=fmpq(0))
     u = u * min(fmpq(1), lam / largest) if largest else u
     return float(np.linalg.norm(reals(b - u)))

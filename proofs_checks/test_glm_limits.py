@@ -1,4 +1,4 @@
-"""Where the theorem on generalized linear models ends: second-order ties, kinks, non-convex and unbounded
+"""Limits of the theorem on generalized linear models: second-order ties, kinks, non-convex and unbounded
 losses.
 
     F_λ(β) = L(Xβ) + λ‖β_S̄‖₁ as in test_glm_selection.py;   S = ∅ in all examples, c = −Xᵀ∇L.
@@ -23,20 +23,21 @@ QUESTION = "first open question of Section 5 (ICLR)"
 
 
 def twins(a, b):
-    """X_0 = (a, b) with each of X_0 ∓ (−b, a), and y = 1 + X_0."""
+    """Return the designs of X_0 = (a, b) with each of X_0 ∓ (−b, a), and y = 1 + X_0."""
     first = np.array([a, b], float)
     turn = np.array([-b, a], float)
     return [np.column_stack([first, first - k * turn]) for k in (1, -1)], 1 + first
 
 
 def poisson_correlations(X, y, z, k):
-    """−X_jᵀ∇L at β = t e_k with z = e^t rational: Σ_i X_ij (y_i − z^X_ik), exactly."""
+    """Return −X_jᵀ∇L at β = t e_k with z = e^t rational: Σ_i X_ij (y_i − z^X_ik), exactly."""
     rows = [fmpq(int(t)) - z ** int(a) for t, a in zip(y, X[:, k], strict=True)]
     return [sum((int(a) * w for a, w in zip(column, rows, strict=True)), fmpq(0)) for column in X.T]
 
 
 def first_order_agrees(designs, y):
-    """Whether both have the same c = ‖X_0‖²(1, 1) and Hessian, degenerate, and least squares has A = {0}."""
+    """Return whether both have the same c = ‖X_0‖²(1, 1) and Hessian, degenerate, and least squares has A =
+    {0}."""
     square = designs[0][:, 0] @ designs[0][:, 0]
     grams = [X.T @ X for X in designs]  # ℓ''(0) = 1
     squares = [sl.first_entry(X, y - 1) for X in designs]
@@ -51,7 +52,8 @@ def first_order_agrees(designs, y):
 
 
 def third_order_decides(pair):
-    """At β = (t, 0), e^t = z: the first design's c_1 stays below c_0, the second's exceeds it."""
+    """Return whether at β = (t, 0), e^t = z, the first design's c_1 stays below c_0 and the second's
+    exceeds it."""
     designs, y = twins(*pair)
     idle, joins = designs if pair[0] > pair[1] else designs[::-1]  # k(b − a) < 0 first
     if not first_order_agrees(designs, y):
@@ -65,7 +67,8 @@ def third_order_decides(pair):
 
 
 def supports_differ(pair):
-    """At 0.9λ*, as the gap proves it, one design leaves column 1 at zero and the other does not."""
+    """Return whether at 0.9λ*, as the gap proves it, one design leaves column 1 at zero and the other does
+    not."""
     designs, y = twins(*pair)
     active = []
     for X in designs:
@@ -99,7 +102,8 @@ def test_the_hessian_does_not_decide_ties(check):
 
 
 def oscillating(eta, smooth=False):
-    """(ℓ', ℓ'') of ℓ' = η − 1 + φ(η) sin(1/η)/8, in balls, 0 < |η|; φ(η) = η³, or e^{−1/η²} if `smooth`."""
+    """Return (ℓ', ℓ'') of ℓ' = η − 1 + φ(η) sin(1/η)/8, in balls, 0 < |η|; φ(η) = η³, or e^{−1/η²} if
+    `smooth`."""
     wave, fall = (1 / eta).sin(), (1 / eta).cos()
     size = (-1 / eta**2).exp() if smooth else eta**3
     slope = 2 * size / eta**3 if smooth else 3 * eta**2
@@ -127,7 +131,8 @@ def test_the_active_set_need_not_settle(check):
     """
 
     def alternates(k, smooth=False):
-        """At 1/t = π(k + ½) the KKT conditions of (t, 0) at λ = c_0(t) hold for odd k and fail for even k."""
+        """Return whether at 1/t = π(k + ½) the KKT conditions of (t, 0) at λ = c_0(t) hold for odd k and
+        fail for even k."""
         t = 1 / (arb.pi() * (k + arb(1) / 2))
         first, curvature = oscillating(t, smooth)
         c_0, c_1 = 1 - t - first, 2 * (1 - t)
@@ -139,7 +144,7 @@ def test_the_active_set_need_not_settle(check):
         check.over(range(1, 20), lambda k: alternates(k, smooth=True))
 
     def convex(case):
-        """ℓ'' is the derivative of ℓ', and above ½."""
+        """Return whether ℓ'' is the derivative of ℓ', and above ½."""
         eta, smooth = case
         eta, h = arb(eta), arb(2) ** -24
         value, curvature = oscillating(eta, smooth)
@@ -151,7 +156,8 @@ def test_the_active_set_need_not_settle(check):
 
 
 def absolute_gap(X, y, lam, beta, u):
-    """Primal minus dual value of Σ|y_i − ⟨x_i, β⟩| + λ‖β‖₁ at u, exactly; None if u is not feasible."""
+    """Return primal minus dual value of Σ|y_i − ⟨x_i, β⟩| + λ‖β‖₁ at u, exactly; None if u is not
+    feasible."""
     n, d = len(y), len(beta)
     fit = [sum((X[i][j] * beta[j] for j in range(d)), fmpq(0)) for i in range(n)]
     c = [sum((X[i][j] * u[i] for i in range(n)), fmpq(0)) for j in range(d)]
@@ -198,7 +204,7 @@ def test_absolute_loss_picks_otherwise(check):
 
 
 def double_well(beta, lam):
-    """½(1 − β_0)² + 3β_1⁴ − 16β_1³ + λ‖β‖₁."""
+    """Return ½(1 − β_0)² + 3β_1⁴ − 16β_1³ + λ‖β‖₁."""
     a, b = beta
     return (1 - a) ** 2 / 2 + 3 * b**4 - 16 * b**3 + lam * (abs(a) + abs(b))
 
@@ -236,7 +242,7 @@ def test_a_second_well_is_picked(check):
 
 
 def linear_objective(X, lam, beta):
-    """Σ −⟨x_i, β⟩ + λ‖β‖₁, exactly."""
+    """Return Σ −⟨x_i, β⟩ + λ‖β‖₁, exactly."""
     eta = [sum((exactly(a) * b for a, b in zip(row, beta, strict=True)), fmpq(0)) for row in X]
     return lam * sum((abs(b) for b in beta), fmpq(0)) - sum(eta, fmpq(0))
 
@@ -244,13 +250,13 @@ def linear_objective(X, lam, beta):
 @claim("ours-glm-unbounded", QUESTION, "proof, exact", HOLDS, cases=200, ci_cases=40)
 @mutants("linear_objective")
 def test_linear_losses_have_no_active_set(check):
-    """That the ℓ_i are bounded below cannot be dropped: for ℓ(η) = −η F_λ is minimised by 0 for λ ≥ λ* =
-    ‖Xᵀ1‖∞ and has infimum −∞ for λ < λ*, so A(S) does not exist.
+    """The hypothesis that the ℓ_i are bounded below cannot be dropped. For ℓ(η) = −η, F_λ is minimised by
+    0 for λ ≥ λ* = ‖Xᵀ1‖∞ and has infimum −∞ for λ < λ*, so A(S) does not exist.
 
     Hypotheses: integer X with Xᵀ1 ≠ 0, S = ∅
 
-    Consequences: part (c) of the theorem needs minimisers just below λ*, and nothing else, in place of the
-    bound
+    Consequences: in place of the bound, part (c) of the theorem needs only that minimisers exist just
+    below λ*
     """
 
     def falls_for_ever(case):
@@ -272,12 +278,13 @@ def test_linear_losses_have_no_active_set(check):
 
 
 def poisson_loss(column, y, b):
-    """Σ e^{x_i b} − y_i x_i b, in balls."""
+    """Return Σ e^{x_i b} − y_i x_i b, in balls."""
     return sum((arb(int(a)) * b).exp() - int(t) * int(a) * b for a, t in zip(column, y, strict=True))
 
 
 def least_poisson_loss(column, y):
-    """A lower bound on its minimum, from tangents at both ends of an interval that holds the minimiser."""
+    """Return a lower bound on its minimum, from tangents at both ends of an interval that holds the
+    minimiser."""
     low, high = arb(-8), arb(8)
     for _ in range(40):
         middle = ((low + high) / 2).mid()
@@ -292,7 +299,8 @@ def _slope(column, y, b):
 
 
 def picks_the_lesser(triple):
-    """T = {1}, while X_0 lowers the loss 3 at β = 0 by more than 0.99 and X_1 by less than 0.78."""
+    """Return whether T = {1}, while X_0 lowers the loss 3 at β = 0 by more than 0.99 and X_1 by less than
+    0.78."""
     p, q, h = triple
     X, y = np.array([[h, 0.0], [0.0, p], [0.0, q]]), np.array([0.0, 2.0, 2.0])
     entry = glm_entry(model(POISSON, X, y))
@@ -304,7 +312,7 @@ def picks_the_lesser(triple):
 
 
 def largest_decrease(rng):
-    """Least squares: the decrease is c_i²/2 for unit columns."""
+    """Return the largest decrease of least squares, which is c_i²/2 for unit columns."""
     X = np.where(rng.integers(0, 2, (4, 5)), 1.0, -1.0)
     y = rng.integers(-3, 4, 4) + 0.0
     c = X.T @ y
@@ -315,9 +323,9 @@ def largest_decrease(rng):
 @claim("ours-glm-not-forward", QUESTION, "exact, interval", HOLDS, cases=60, ci_cases=8)
 @mutants("glm_entry", "poisson_loss", "least_poisson_loss")
 def test_the_pick_does_not_lower_the_loss_most(check):
-    """The pick is not the feature that lowers the loss most, even for unit columns and S = ∅, where for least
-    squares it is: Poisson, X_0 = (h, 0, 0), X_1 = (0, p, q), p² + q² = h², y = (0, 2, 2): |c| = (h, p + q), T
-    = {1}, yet X_0 lowers the loss by 0.99 and X_1 by less than 0.78.
+    """The pick need not be the feature that lowers the loss most, even for unit columns and S = ∅, where
+    it is so for least squares: Poisson, X_0 = (h, 0, 0), X_1 = (0, p, q), p² + q² = h², y = (0, 2, 2):
+    |c| = (h, p + q), T = {1}, yet X_0 lowers the loss by 0.99 and X_1 by less than 0.78.
 
     Hypotheses: Pythagorean triples p, q, h, all columns of length h
     """

@@ -51,12 +51,12 @@ GAP = 1e-9  # a solver's gap above this leaves a case undecided
 
 
 def has_minimiser(at):
-    """Whether L∘X_S has one."""
+    """Return whether L∘X_S has one."""
     return at.loss.attained or not moving_rows(at.loss, restricted(at).X, at.y)[0].any()
 
 
 def entered(check, at):
-    """The entry where the hypotheses are met, λ* > 0 and T is certain; else None."""
+    """Return the entry if the hypotheses are met, λ* > 0 and T is certain, and otherwise None."""
     if not has_minimiser(at):
         return None
     entry = glm_entry(at)
@@ -66,25 +66,26 @@ def entered(check, at):
 
 
 def zero_groups(at, lam):
-    """(β, the groups that are zero in every solution at λ, the gap), as far as a solver's gap proves it."""
+    """Return (β, the groups that a solver's gap proves to be zero in every solution at λ, the gap)."""
     beta = solve(at, lam)
     u, gap = dual_point(at, lam, beta)
     return beta, at.norms(at.X.T @ u) + reach(at, u, gap) < lam, gap
 
 
 def least_on(at, beta):
-    """A lower bound on min L∘X_S."""
+    """Return a lower bound on min L∘X_S."""
     below, b = restricted(at), beta[at.selected]
     return objective(below, 0, b) - dual_point(below, np.inf, b)[1]
 
 
 def within(at, entry):
-    """A λ in the middle of the window (λ₀, λ*) that is proved."""
+    """Return a λ in the middle of the window (λ₀, λ*) that is proved."""
     return (1 - glm_window(at, entry) / 2) * entry.lam_star
 
 
 def picks_within_the_tied(check, at, entry):
-    """No solution leaves S above λ*; each does below, in the window, and into T only. None if undecided."""
+    """Return whether no solution leaves S above λ*, and each does below, in the window, into T only; None if
+    undecided."""
     off_S = [g for g in range(len(entry.sizes)) if g not in at.S]
     _, zero, gap = zero_groups(at, 1.01 * entry.lam_star)
     nothing_above = bool(zero[off_S].all())
@@ -97,7 +98,8 @@ def picks_within_the_tied(check, at, entry):
 
 
 def by_loss(check, draw):
-    """`picks_within_the_tied` for every draw; how many of each loss, and of each kind of T and S."""
+    """Check `picks_within_the_tied` on every draw; report how many draws there are of each loss, and of each
+    kind of T and S."""
     kinds, seen = {}, [0, 0, 0]
 
     def picks(at):
@@ -125,13 +127,13 @@ def test_sequential_lasso_picks_a_largest_gradient(check):
     Hypotheses: L a sum; none on X; ℓ_i need not be strictly convex, nor ∇L Lipschitz. Checked for squared,
     logistic, Poisson, Huber and squared hinge losses
 
-    Consequences: Yes to the paper's question: guarantees of gradient OMP for generalized linear models that
-    hold for any breaking of ties are guarantees of Sequential LASSO. Axiotis and Yasuda (arXiv 2307.07405,
-    2023) answered it first, for strictly convex losses, with groups of features. Added here, as far as their
-    abstract tells: no strict convexity, λ* on both sides, which of the tied features enter, windows,
-    separable data, counterexamples.
+    Consequences: The answer to the paper's question is yes: guarantees of gradient OMP for generalized
+    linear models that hold however ties are broken are guarantees of Sequential LASSO. Axiotis and Yasuda
+    (arXiv 2307.07405, 2023) answered it first, for strictly convex losses, with groups of features. As
+    far as their abstract shows, this row adds: no strict convexity, λ* on both sides, which of the tied
+    features enter, windows, separable data, counterexamples.
 
-    Unchecked: losses that are no sums
+    Unchecked: losses that are not sums
 
     Tolerance: certified by duality gaps; 1e-9 relative for a tie
     """
@@ -162,7 +164,7 @@ def test_group_sequential_lasso_picks_a_largest_gradient(check):
 
 
 def with_windows(rng, count):
-    """Models whose windows are at least 2 % long, so that a solver of limited accuracy can tell."""
+    """Yield models whose windows are at least 2 % long, so that a solver of limited accuracy can tell."""
     while count:
         loss = LOSSES[count % len(LOSSES)]
         X = rng.integers(-2, 3, (6, 4)) + 0.0
@@ -176,7 +178,7 @@ def with_windows(rng, count):
 
 
 def clarabel(at, lam):
-    """(β, F_λ(β)) by an interior point solver that shares nothing with ours."""
+    """Return (β, F_λ(β)) by an interior point solver that shares nothing with ours."""
     import cvxpy as cp
 
     beta, y = cp.Variable(at.X.shape[1]), at.y
@@ -208,7 +210,7 @@ def test_another_solver_agrees(check):
     """
 
     def as_others_solve(at):
-        """Clarabel finds the same optimum, to its tolerance, and a support within S ∪ T."""
+        """Return whether Clarabel finds the same optimum, to its tolerance, and a support within S ∪ T."""
         entry = glm_entry(at)
         lam = within(at, entry)
         beta, value = clarabel(at, lam)
@@ -221,15 +223,16 @@ def test_another_solver_agrees(check):
 
 
 def used_up(at, entry, t0):
-    """Whether ‖c_g‖ + reach = λ holds for some g at t₀, and for none less: t₀ is the root of the bound."""
+    """Return whether ‖c_g‖ + reach = λ for some g at t₀ and for none less: t₀ is the root of the bound."""
     D = bregman(at.loss, at.y, at.X @ entry.beta, entry.dual, t0)
     slack = (1 - t0) * entry.lam_star - entry.sizes - reach(at, entry.dual, D)
     return abs(slack[entry.others].min()) <= 1e-6 * entry.lam_star if entry.others else t0 == 1
 
 
 def is_projection(at, entry, t):
-    """Whether u_λ, λ = (1 − t)λ*, obeys its bounds: off T every solution is zero, L*(u_λ) ≤ L*((1 − t)u_S),
-    and ‖X_gᵀ(u_λ − u_S)‖ is within the reach of D((1 − t)u_S, u_S). None where the gap is too large."""
+    """Return whether u_λ, λ = (1 − t)λ*, obeys its bounds: off T every solution is zero, L*(u_λ) ≤ L*((1 −
+    t)u_S), and ‖X_gᵀ(u_λ − u_S)‖ is within the reach of D((1 − t)u_S, u_S). None where the gap is too
+    large."""
     lam, y, loss = (1 - t) * entry.lam_star, at.y, at.loss
     u, gap = dual_point(at, lam, solve(at, lam))
     if gap > GAP:
@@ -248,20 +251,21 @@ def is_projection(at, entry, t):
 
 
 def divergence(loss, y, v, u, eta):
-    """D(v, u) = L*(v) − L*(u) − ⟨η, v − u⟩, u = ∇L(η), with what its rounding can hide."""
+    """Return D(v, u) = L*(v) − L*(u) − ⟨η, v − u⟩, u = ∇L(η), and a bound on its rounding error."""
     terms = np.concatenate([loss.conjugate(v, y), -loss.conjugate(u, y), -eta * (v - u)])
     return max(terms.sum(), 0.0) + 1e-14 * (1 + abs(terms).sum())
 
 
 def _is_divergence(at, entry, t, D):
-    """D against L*(v) − L*(u) − ⟨η̂, v − u⟩, v = (1 − t)u, to the rounding of those terms."""
+    """Return whether D is L*(v) − L*(u) − ⟨η̂, v − u⟩, v = (1 − t)u, within rounding of those terms."""
     u, star = entry.dual, at.loss.conjugate
     terms = np.concatenate([star((1 - t) * u, at.y), -star(u, at.y), t * (at.X @ entry.beta) * u])
     return abs(terms.sum() - D) <= 1e-10 * abs(terms).sum()
 
 
 def within_reach(check, loss):
-    """|⟨X_j, u − w⟩| against D(u, w) and D(w, u), as defined, for gradients u, w at random η, θ."""
+    """Return whether |⟨X_j, u − w⟩| obeys its bounds by D(u, w) and D(w, u), for gradients u, w at random η,
+    θ."""
     rows = int(check.rng.integers(1, 4))
     X, y = check.rng.integers(-2, 3, (rows, 3)) + 0.0, labels(loss, check.rng.integers(-2, 3, rows))
     eta, theta = check.rng.normal(scale=2, size=(2, rows))
@@ -284,10 +288,10 @@ def within_reach(check, loss):
 )
 @mutants("glm_window", "bregman", "reach", "sl.first_entry")
 def test_the_window_of_a_generalized_linear_model(check):
-    """u_λ = ∇L(Xβ(λ)) minimises the Bregman divergence D(·, u_S) of L* over X_Sᵀu = 0, ‖X_S̄ᵀu‖∞ ≤ λ, and
-    D(u_λ, u_S) ≤ D((1 − t)u_S, u_S) at λ = (1 − t)λ*. If ℓ'' ≤ M every solution is zero off S ∪ T while |c_j|
-    + ‖X_j‖√(2M·D((1 − t)u_S, u_S)) < λ for all j ∉ S ∪ T. For least squares this, with 2λ*/(λ* + ‖X_i‖‖r‖)
-    over i ∈ T, is the proof's ε₀.
+    """u_λ = ∇L(Xβ(λ)) minimises the Bregman divergence D(·, u_S) of L* over X_Sᵀu = 0, ‖X_S̄ᵀu‖∞ ≤ λ.
+    Moreover D(u_λ, u_S) ≤ D((1 − t)u_S, u_S) at λ = (1 − t)λ*. If ℓ'' ≤ M every solution is zero off S ∪
+    T while |c_j| + ‖X_j‖√(2M·D((1 − t)u_S, u_S)) < λ for all j ∉ S ∪ T. For least squares this, with
+    2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T, is the proof's ε₀.
 
     Hypotheses: as for the row on OMP; for Poisson regression a bound from Hellinger's distance in place of M
 
@@ -352,7 +356,7 @@ def test_least_squares_is_theorem_3_3(check):
 
 
 def minimisers(x, y):
-    """[b, b'], the minimisers of Σ Huber(x_i b − y_i), exactly; x ≠ 0."""
+    """Return [b, b'], the minimisers of Σ Huber(x_i b − y_i), exactly; x ≠ 0."""
 
     def slope(b):
         return sum((a * g for a, g in zip(x, huber_gradient(x, y, b), strict=True)), fmpq(0))
@@ -364,7 +368,7 @@ def minimisers(x, y):
 
 
 def _zero(slope, ends, left, right):
-    """The zero of the piecewise linear slope between two neighbouring ends, or at one of them."""
+    """Return the zero of the piecewise linear slope between two neighbouring ends, or at one of them."""
     for k in (left, right):
         if 0 <= k < len(ends) and slope(ends[k]) == 0:
             return ends[k]
@@ -373,7 +377,7 @@ def _zero(slope, ends, left, right):
 
 
 def huber_gradient(x, y, b):
-    """The derivatives of Huber's loss at η = xb."""
+    """Return the derivatives of Huber's loss at η = xb."""
     return [max(min(a * b - t, fmpq(1)), fmpq(-1)) for a, t in zip(x, y, strict=True)]
 
 
@@ -412,14 +416,15 @@ def test_the_gradient_is_the_same_at_all_minimisers(check):
 
 
 def separated(at):
-    """(J, d): the rows that directions of recession of L∘X_S move, and one that moves them all, as (d,)."""
+    """Return (J, d): the rows that directions of recession of L∘X_S move, and one that moves them all, as
+    (d,)."""
     d = np.zeros(at.X.shape[1])
     moved, d[at.selected] = moving_rows(at.loss, restricted(at).X, at.y)
     return moved, d
 
 
 def is_separated(at, moved, d):
-    """Whether d moves exactly the rows J, each to where ℓ falls, L falls along d, and nothing moves K."""
+    """Return whether d moves exactly the rows J, each to where ℓ falls, L falls along d, and K stays."""
     eta = at.X @ d
     falls = objective(at, 1.0, d) < objective(at, 1.0, 0 * d)
     exact = np.all(at.loss.flat(at.y)[moved] * eta[moved] > 0) and not np.any(eta[~moved])
@@ -428,13 +433,13 @@ def is_separated(at, moved, d):
 
 
 def solves_nothing(at):
-    """Whether inf F_λ = inf L∘X_S = Σm_i = 0 also for λ = 10⁻³: it falls below any bound along d."""
+    """Return whether inf F_λ = inf L∘X_S = Σm_i = 0 also for λ = 10⁻³: it falls below any bound along d."""
     d = separated(at)[1]
     return objective(at, 1e-3, 40 * d) < 1e-12 and least_on(at, 0 * d) <= 1e-12
 
 
 def as_without_them(check, at):
-    """Whether the picks at S are those of the rows K; None where no row is separated, or all are."""
+    """Return whether the picks at S are those of the rows K; None where no row is separated, or all are."""
     moved, d = separated(at)
     if not moved.any():
         return None
@@ -468,9 +473,9 @@ def as_without_them(check, at):
 )
 @mutants("moving_rows", "glm_entry")
 def test_separated_rows_drop_out(check):
-    """If L∘X_S attains no minimum (separable logistic data), F_λ has no minimiser for any λ > 0. With the
-    separated rows J left out all is as before: inf F_λ < inf L∘X_S exactly for λ < λ*_K, K = [n]∖J; λ*_K = 0
-    if nothing is left.
+    """If L∘X_S attains no minimum (separable logistic data), F_λ has no minimiser for any λ > 0. If the
+    separated rows J are left out, everything holds as before: inf F_λ < inf L∘X_S exactly for λ < λ*_K, K
+    = [n]∖J; λ*_K = 0 if nothing is left.
 
     Hypotheses: logistic and Poisson regression, 1 ≤ |S| ≤ 2; J = the rows that a direction of recession of
     L∘X_S moves

@@ -34,22 +34,22 @@ NUMBER = "Theorem 3.3, Lemma 3.4 (ICLR), Lemma 3.5 (NeurIPS submission), for gro
 
 
 def transposed_product(A, b):
-    """Aᵀb as a list."""
+    """Return Aᵀb as a list."""
     return (A.transpose() * b).entries()
 
 
 def squared(entries):
-    """‖·‖²."""
+    """Return ‖·‖²."""
     return sum((a * a for a in entries), fmpq(0))
 
 
 def members(groups, g):
-    """The columns of a group."""
+    """Return the columns of a group."""
     return np.flatnonzero(groups == g).tolist()
 
 
 def draw(rng):
-    """(X, y, groups, S): small integers, three or four groups of one to three columns, |S| ≤ 1."""
+    """Draw (X, y, groups, S): small integers, three or four groups of one to three columns, |S| ≤ 1."""
     sizes = rng.integers(1, 4, rng.integers(3, 5))
     groups = np.repeat(np.arange(len(sizes)), sizes)
     X = rng.integers(-2, 3, (rng.integers(2, 7), len(groups))) + 0.0
@@ -58,7 +58,7 @@ def draw(rng):
 
 
 def group_step(X, y, groups, S):
-    """(r, {g: c_g}, T) at S, exactly; T is empty where λ* = 0."""
+    """Return (r, {g: c_g}, T) at S, exactly; T is empty where λ* = 0."""
     A = rational(X)
     r = off(A, [j for g in S for j in members(groups, g)], rational(y))
     c = {g: transposed_product(columns(A, members(groups, g)), r) for g in set(groups.tolist()) - set(S)}
@@ -67,7 +67,7 @@ def group_step(X, y, groups, S):
 
 
 def on_one_group(X, groups, S, at, g, eta):
-    """(X_gᵀp, p) of the solution with support S ∪ g that belongs to η, exactly."""
+    """Return (X_gᵀp, p) of the solution with support S ∪ g that belongs to η, exactly."""
     r, c, _ = at
     A = rational(X)
     M = off(A, [j for h in S for j in members(groups, h)], columns(A, members(groups, g)))
@@ -78,7 +78,7 @@ def on_one_group(X, groups, S, at, g, eta):
 
 
 def group_window(X, groups, at):
-    """t₀ = min (λ* − ‖c_h‖)/(λ* + ½(‖X_h‖₂‖r‖ − ‖c_h‖)) over h ∉ S ∪ T."""
+    """Return t₀ = min (λ* − ‖c_h‖)/(λ* + ½(‖X_h‖₂‖r‖ − ‖c_h‖)) over h ∉ S ∪ T."""
     r, c, T = at
     length = {g: real(squared(c_g)) ** 0.5 for g, c_g in c.items()}
     lam, r_norm = length[T[0]], real(squared(r.entries())) ** 0.5
@@ -89,7 +89,7 @@ def group_window(X, groups, at):
 
 
 def close_to_the_end(X, groups, S, at):
-    """(X_gᵀp, p) on the one group of T at a λ > (1 − t₀)λ*; λ = λ* at η = 0, and decreases with η."""
+    """Return (X_gᵀp, p) on the one group of T at a λ > (1 − t₀)λ*; λ is λ* at η = 0 and decreases with η."""
     _, c, T = at
     bound = (1 - 0.999 * group_window(X, groups, at)) * real(squared(c[T[0]])) ** 0.5
     halves = (on_one_group(X, groups, S, at, T[0], fmpq(1, 2**k)) for k in range(60))
@@ -97,7 +97,8 @@ def close_to_the_end(X, groups, S, at):
 
 
 def zero_off_the_one(case):
-    """The KKT conditions of the solution on S and T = {g}, strict off S ∪ T, at a λ in the window."""
+    """Return whether the solution on S and T = {g} satisfies the KKT conditions, strictly off S ∪ T, at a λ
+    in the window."""
     X, _, groups, S = case
     at = group_step(*case)
     _, c, T = at
@@ -116,8 +117,8 @@ def zero_off_the_one(case):
 @claim("ours-group-window", NUMBER, "proof, exact", HOLDS, cases=2000, ci_cases=100)
 @mutants("group_window", "on_one_group")
 def test_the_window_of_groups(check):
-    """Every solution of ½‖y − Xβ‖² + λ Σ_{g ∉ S} ‖β_g‖₂ is zero off S ∪ T for (1 − t₀)λ* < λ < λ*, t₀ =
-    min_{h ∉ S ∪ T} (λ* − ‖c_h‖)/(λ* + ½(‖X_h‖₂‖r‖ − ‖c_h‖)); where T = {g}, A(S) = {g}.
+    """For (1 − t₀)λ* < λ < λ* every solution of ½‖y − Xβ‖² + λ Σ_{g ∉ S} ‖β_g‖₂ is zero off S ∪ T. Here
+    t₀ = min_{h ∉ S ∪ T} (λ* − ‖c_h‖)/(λ* + ½(‖X_h‖₂‖r‖ − ‖c_h‖)). If T = {g}, then A(S) = {g}.
 
     Hypotheses: λ* > 0; checked at λ in the window where T is one group, for one to three other groups
 
@@ -133,7 +134,8 @@ def test_the_window_of_groups(check):
 
 
 def first_order(X, y, groups, S):
-    """(T, H, the vertices of the solutions v), with z_g times λ*: H is times λ*², v over it, all rational."""
+    """Return (T, H, the vertices of the solutions v), with z_g times λ*: H is times λ*², v over it, all
+    rational."""
     _, c, T = group_step(X, y, groups, S)
     A = rational(X)
     selected = [j for g in S for j in members(groups, g)]
@@ -144,7 +146,7 @@ def first_order(X, y, groups, S):
 
 
 def is_decided(H, vertices):
-    """Whether each v_g is 0 or above max v/20, and each (Hv)_g is 1 or above 21/20."""
+    """Return whether each v_g is 0 or above max v/20, and each (Hv)_g is 1 or above 21/20."""
     largest = max(a for v in vertices for a in v.entries())
     entries = [a for v in vertices for a in v.entries()]
     return all(a == 0 or a > largest / 20 for a in entries) and all(
@@ -153,13 +155,14 @@ def is_decided(H, vertices):
 
 
 def zero_in_all(at, lam):
-    """The groups that vanish in every solution at λ, by the duality gap."""
+    """Return the groups that vanish in every solution at λ, by the duality gap."""
     u, gap = dual_point(at, lam, solve(at, lam))
     return np.flatnonzero(at.norms(at.X.T @ u) + reach(at, u, gap) < lam).tolist()
 
 
 def may_vanish(at, lam, g):
-    """False proves β_g ≠ 0 in every solution at λ: F_λ is larger wherever β_g = 0, by the gap there."""
+    """Return False only if β_g ≠ 0 is proved in every solution at λ: F_λ is larger wherever β_g = 0, by the
+    gap there."""
     kept = at.groups != g
     less = at._replace(X=at.X[:, kept], groups=at.groups[kept])
     beta = solve(less, lam)
@@ -170,8 +173,8 @@ def may_vanish(at, lam, g):
 @claim("ours-group-ties", NUMBER, "proof, float", HOLDS, cases=150, ci_cases=25)
 @mutants("first_order", "solve")
 def test_which_tied_groups_enter(check):
-    """With v the solutions of min_{v ≥ 0} ½vᵀHv − 1ᵀv, all of which have the same Hv: {g : v_g > 0 in every
-    solution} ⊆ A(S) ⊆ {g ∈ T : (Hv)_g = 1}.
+    """The tied groups that enter are bounded by the solutions v of min_{v ≥ 0} ½vᵀHv − 1ᵀv, which all
+    have the same Hv: {g : v_g > 0 in every solution} ⊆ A(S) ⊆ {g ∈ T : (Hv)_g = 1}.
 
     Hypotheses: T of two or three groups, tied exactly; solutions at λ*(1 − 10⁻³) and λ*(1 − 10⁻⁴), which show
     the limit where v_g, relative to the largest, and (Hv)_g − 1 are 0 or above 0.05
@@ -203,7 +206,7 @@ def test_which_tied_groups_enter(check):
 
 
 def same_first_order(p, q, m):
-    """Two designs of three columns, X_0 = diag(1, m) and a third row, y, with the same λ*, T and H.
+    """Return two designs of three columns, X_0 = diag(1, m) and a third row, y, with the same λ*, T and H.
 
     c_0 = (p, q), h = ‖c_0‖ rational; X_1 = (b_0, b_1/m, h − b_0p − b_1q/m²), b = X_0ᵀX_1 = Gc_0/h ± κ(−q, p).
     """
@@ -220,7 +223,7 @@ def same_first_order(p, q, m):
 
 
 def excess(X, y):
-    """(λ² − (X_1ᵀp)²)·(1 + η)²(1 + m²η)², a polynomial in η, along the solutions on group 0 alone."""
+    """Return (λ² − (X_1ᵀp)²)·(1 + η)²(1 + m²η)², a polynomial in η, along the solutions on group 0 alone."""
     c = transposed_product(columns(X, [0, 1]), y)
     ones = [fmpq_poly([1, 1]), fmpq_poly([1, X[1, 1] ** 2])]
     both = ones[0] * ones[1]
@@ -232,15 +235,15 @@ def excess(X, y):
 
 
 def sign_at_zero(coefficients):
-    """The sign of a polynomial for all small η > 0."""
+    """Return the sign of a polynomial for all small η > 0."""
     return next((1 if a > 0 else -1 for a in coefficients if a != 0), 0)
 
 
 @claim("ours-group-second-order", NUMBER, "proof, exact", HOLDS, cases=150, ci_cases=40)
 @mutants("same_first_order", "excess", "sign_at_zero")
 def test_the_second_order_decides(check):
-    """First order does not determine A(S) for groups: of two designs with the same λ*, T, H and v, v_1 = 0,
-    (Hv)_1 = 1, one has A(∅) = {0}, the other A(∅) = {0, 1}.
+    """First order does not determine A(S) for groups. Two designs with the same λ*, T, H and v, with v_1
+    = 0 and (Hv)_1 = 1, differ: one has A(∅) = {0}, the other A(∅) = {0, 1}.
 
     Hypotheses: group 0 of the columns (1, 0, 0), (0, m, 0), group 1 of one column; c_0 = (p, q), p, q, h a
     Pythagorean triple, m ≥ 2; H nonsingular

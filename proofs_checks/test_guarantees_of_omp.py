@@ -1,4 +1,4 @@
-"""What is promised of greedy selection, of OMP, and so of Sequential LASSO and Sequential Attention.
+"""Guarantees of greedy selection and of OMP, which Sequential LASSO and Sequential Attention share.
 
 Source: *Sequential Attention for Feature Selection*, Sections 1 and 2 (both versions). In print: greedy
 forward selection "was shown to have guarantees of the form of (3)" by Das and Kempe (2011), and OMP likewise,
@@ -51,26 +51,26 @@ Y = np.array([1.0, 1.0, 0.0])
 
 
 def left(A, b, S):
-    """‖P_S^⊥b‖², exactly."""
+    """Return ‖P_S^⊥b‖², exactly."""
     r = off(A, S, b)
     return inner(r, r)
 
 
 def unit(X):
-    """The nonzero columns, of norm one."""
+    """Return the nonzero columns, of norm one."""
     norms = np.linalg.norm(X, axis=0)
     return X[:, norms > 0] / norms[norms > 0]
 
 
 def r2(X, y, S):
-    """1 − ‖P_S^⊥y‖²/‖y‖², uncentred."""
+    """Return 1 − ‖P_S^⊥y‖²/‖y‖², uncentred."""
     S = list(S)
     residual = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0]
     return 1 - (residual @ residual) / (y @ y)
 
 
 def sparse_eigenvalue(X, size):
-    """λ_min(C, size), by enumeration."""
+    """Return λ_min(C, size), by enumeration."""
     C = X.T @ X
     size = min(size, X.shape[1])
     return min(np.linalg.eigvalsh(C[np.ix_(L, L)])[0] for L in itertools.combinations(range(len(C)), size))
@@ -79,15 +79,15 @@ def sparse_eigenvalue(X, size):
 @claim("SA-equation-2", "equation (2) and the sentence after equation (3), " + SOURCE, "proof, exact", HOLDS)
 @mutants("left")
 def test_when_the_optimal_loss_is_nonzero(check):
-    """Where n > d, the optimal loss min_θ ‖Xθ − y‖² of (2) is nonzero for almost every y ∈ ℝⁿ.
+    """For n > d the optimal loss min_θ ‖Xθ − y‖² of (2) is nonzero for almost every y ∈ ℝⁿ.
 
     Reading of: “the number of examples n often greatly exceeds the number of features d, resulting in an
     optimal loss that is nonzero”
 
     Hypotheses: any X; checked for any n and d, with rank(X) < n in place of n > d
 
-    Consequences: It is zero if and only if y ∈ colspan(X). Equation (3) fails where it is nonzero, too
-    (SA-equation-3).
+    Consequences: The optimal loss is zero if and only if y ∈ colspan(X). Equation (3) also fails where it
+    is nonzero (SA-equation-3).
     """
 
     def nonzero_off_the_span(X, y):
@@ -109,8 +109,8 @@ def test_how_many_models_forward_selection_trains(check):
 
     Hypotheses: k ≤ d; in each round one model for each unselected feature
 
-    Consequences: There are kd − k(k − 1)/2 of them, at least kd/2: no smaller order will do. Sequential
-    Attention as printed trains k.
+    Consequences: There are kd − k(k − 1)/2 of them, at least kd/2, so no smaller order suffices.
+    Sequential Attention as printed trains k.
     """
 
     def counted(X, y):
@@ -129,12 +129,12 @@ def test_how_many_models_forward_selection_trains(check):
 
 
 def best_r2(X, y, k):
-    """The largest R² of k columns, by enumeration."""
+    """Return the largest R² of k columns, by enumeration."""
     return max(r2(X, y, L) for L in itertools.combinations(range(X.shape[1]), k))
 
 
 def overdetermined(k):
-    """OMP's loss over the least with two features, with a fourth row of zeros, on which y is 2⁻ᵏ."""
+    """Return OMP's loss over the least with two features, with a fourth row of zeros, on which y is 2⁻ᵏ."""
     taller, y = np.vstack([X, np.zeros(3)]), np.append(Y, 0.5**k)
     A, b = rational(taller), rational(y)
     return left(A, b, sorted(sl.omp(taller, y, 2).support)) / left(A, b, (1, 2))
@@ -149,8 +149,8 @@ def test_the_form_of_the_guarantee(check):
 
     Hypotheses: exact: forward selection and OMP on one design; corrected: unit columns, d ≤ 7, k ≤ 3
 
-    Instead: No κ will do, not even against k-sparse θ. The guarantee is on R²: R²(S) ≥ (1 −
-    e^{−λ_min(C,2k)})·max R² for both algorithms.
+    Instead: There is no such κ, not even for the minimum over k-sparse θ. The guarantee is on R²: R²(S) ≥
+    (1 − e^{−λ_min(C,2k)})·max R² for both algorithms.
 
     Consequences: Theorem 3.3 passes on the guarantee for R².
 
@@ -184,20 +184,20 @@ def test_the_form_of_the_guarantee(check):
 
 
 def least_of(M, columns, m):
-    """The least eigenvalue of M on any m of the columns, as a ball."""
+    """Return the least eigenvalue of M on any m of the columns, as a ball."""
     each = (value for L in itertools.combinations(columns, m) for value in eigenvalues(M, list(L)))
     return functools.reduce(arb.min, each)
 
 
 def least_eigenvalue(C, size):
-    """λ_min(C, size) of unit columns as a ball; 0 and, for one column, 1 exactly."""
+    """Return λ_min(C, size) of unit columns as a ball; 0 and, for one column, 1 exactly."""
     return arb(1) if size == 1 else arb(1).min(least_of(C, range(C.nrows()), min(size, C.nrows())))
 
 
-BESIDE = "beside Das and Kempe (2011), Theorem 3.7; docs/guarantees.md, Theorem 1"
+COMPARED = "compared with Das and Kempe (2011), Theorem 3.7; docs/guarantees.md, Theorem 1"
 
 
-@claim("ours-omp-guarantee", BESIDE, BALLS, HOLDS, cases=1500, ci_cases=25)
+@claim("ours-omp-guarantee", COMPARED, BALLS, HOLDS, cases=1500, ci_cases=25)
 @mutants("sl.omp", "sl.guarantee_bounds", "submodularity_ratio", "least_eigenvalue", "r_squared")
 def test_the_sharper_promises_of_omp(check):
     """For θ = γ_{S,k}·λ_min(C, k), and for θ = λ_min(C, 2k − 1),
@@ -242,7 +242,7 @@ def test_the_sharper_promises_of_omp(check):
 
 
 def as_computed(found, S, thetas):
-    """Whether sl.guarantee_bounds has the factors 1 − e^{−θ}, and violates none.
+    """Return whether sl.guarantee_bounds has the factors 1 − e^{−θ}, and violates none.
 
     Where its γ is an interval, the first factor is a lower bound.
     """
@@ -260,12 +260,12 @@ def as_computed(found, S, thetas):
 
 
 def longest(X):
-    """max ‖X_j‖² over all columns, which stands for ρ_i² after an early end."""
+    """Return max ‖X_j‖² over all columns, which stands for ρ_i² after an early end."""
     return max(int(square) for square in (X * X).sum(axis=0))
 
 
 def shares_along(X, R, S, pick, k, end=None):
-    """(m, θ of OMP, θ of FR) at S, from which `pick` was taken, None after an early end.
+    """Return (m, θ of OMP, θ of FR) at the S from which `pick` was taken; `pick` is None after an early end.
 
     Then `end` stands for ρ_i², by default `longest`. m = 0 where nothing is left to gain.
     """
@@ -287,7 +287,7 @@ def shares_along(X, R, S, pick, k, end=None):
 
 
 def promised_along(X, R, path, k, place):
-    """1 − Π (1 − θ_i/m_i) for OMP (place 1) or FR (place 2), and the largest θ."""
+    """Return 1 − Π (1 − θ_i/m_i) for OMP (place 1) or FR (place 2), and the largest θ."""
     left, largest = arb(1), arb(0)
     for i in range(k):
         S = path[:i]
@@ -299,7 +299,8 @@ def promised_along(X, R, path, k, place):
 
 
 def kept_along(check, X, y, early):
-    """Whether OMP and FR keep the promise, which sl.guarantee_bounds has, and have it with every θ_i ≤ 1."""
+    """Return whether OMP and FR keep the promise, which sl.guarantee_bounds has, and have it with every θ_i
+    ≤ 1."""
     k, d = min(3, X.shape[1]), X.shape[1]
     integers = X.astype(int), y.astype(int)
     R = table(lambda S: r_squared(*integers, S), d)
@@ -346,7 +347,8 @@ def test_the_promise_along_the_path(check):
 
 
 def gains_its_share(check, X, y, path, k):
-    """Whether each step gains λ_min(C, 2k)/k of what is missing, and all of them what is promised of OMP."""
+    """Return whether each step gains λ_min(C, 2k)/k of what is missing, and all of them what is promised of
+    OMP."""
     best, share = best_r2(X, y, k), max(sparse_eigenvalue(X, 2 * k), 0.0) / k
     got = [r2(X, y, path.support[:t]) for t in range(len(path.support) + 1)]
     if any(now - was < share * (best - was) - 1e-12 for was, now in itertools.pairwise(got)):
@@ -371,8 +373,8 @@ def test_the_promise_passes_on(check):
 
     Hypotheses: unit columns, d ≤ 7, k ≤ 3; guarantees that hold however OMP breaks its ties
 
-    Instead: Sequential LASSO has them, and Sequential Attention for λ in (2λ₂, 2λ*) of (5). For smaller λ the
-    largest weight may be on a column orthogonal to y.
+    Instead: Sequential LASSO has them, and Sequential Attention has them for λ in the window (2λ₂, 2λ*)
+    of (5). For smaller λ the largest weight may be on a column orthogonal to y.
 
     Consequences: See Theorem 1.1.
 
@@ -406,8 +408,8 @@ def test_no_selection_has_it(check):
 
     Hypotheses: selecting k < d features by the LASSO, with the minimum over all θ ∈ R^d as printed
 
-    Instead: Of that form it has none, nor has any other selection of k features: X = I, y = (1, …, 1) leaves
-    d − k against 0. What is open is the question about R².
+    Instead: The LASSO has no guarantee of that form, and neither has any other selection of k features: X
+    = I, y = (1, …, 1) leaves d − k, compared with 0. The question about R² is open.
 
     Consequences: See equation (3).
     """
@@ -425,14 +427,15 @@ def test_no_selection_has_it(check):
 @claim("SA-footnote-3", "footnote 3, " + SOURCE, "exact", CORRECTED)
 @mutants("sl.omp", "sl.sequential_lasso")
 def test_scaling(check):
-    """That X has unit columns and y is a unit vector is without loss of generality by scaling.
+    """One may assume without loss of generality, by scaling, that X has unit columns and y is a unit
+    vector.
 
     Hypotheses: without loss of generality: neither the minimum over k-sparse θ nor what OMP and Sequential
     LASSO select is changed
 
-    Instead: It is for y ≠ 0. Scaling the columns does not change the minimum over k-sparse θ, but it changes
-    what OMP and Sequential LASSO select, and guarantees in terms of XᵀX hold for unit columns. Theorem 3.3
-    needs neither assumption.
+    Instead: For y it is without loss of generality, if y ≠ 0; for X it is not. Scaling the columns does
+    not change the minimum over k-sparse θ, but it changes the selections of OMP and Sequential LASSO, and
+    guarantees in terms of XᵀX hold for unit columns. Theorem 3.3 needs neither assumption.
 
     Consequences: Theorem 3.3 holds for columns of any norm; to use OMP's guarantees, normalise first.
     """

@@ -28,17 +28,17 @@ POSTER = "Lemma [Hoff 2017] (poster); cited before equation (6) (ICLR, NeurIPS s
 
 
 def overparametrized(loss, w, theta, lam):
-    """l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²)."""
+    """Return l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²)."""
     return loss(w * theta) + lam * (w * w + theta * theta).sum(axis=0) / 2
 
 
 def penalized(loss, beta, lam):
-    """l(β) + λ‖β‖₁."""
+    """Return l(β) + λ‖β‖₁."""
     return loss(beta) + lam * abs(beta).sum(axis=0)
 
 
 def any_loss(rng):
-    """A function of β without any regularity, with values of both signs."""
+    """Return a function of β without any regularity, with values of both signs."""
     salt = int(rng.integers(1 << 30))
     return lambda beta: Fraction(zlib.crc32(f"{salt}{beta.tolist()}".encode()) % 2001 - 1000, 7)
 
@@ -72,7 +72,8 @@ def test_the_infima_agree_for_any_loss(check):
 
 
 def planted(rng, d):
-    """A nonconvex integer polynomial l, λ and β⁰ = s∘t², t ∈ {0, …, 3}ᵈ, with l + λ‖·‖₁ ≥ 0, and = 0 at β⁰:
+    """Return a nonconvex integer polynomial l, λ and β⁰ = s∘t², t ∈ {0, …, 3}ᵈ, with l + λ‖·‖₁ ≥ 0, and = 0
+    at β⁰:
 
     l = Σ (β_i − β⁰_i)²q_i(β_i) + (Πβ_i − Πβ⁰_i)² − λ⟨s, β⟩ with q_i ≥ 0 of degree 2.
     """
@@ -117,9 +118,9 @@ def test_polynomial_losses_enumerated(check):
 @claim("ours-hoff-attained", "after Hoff's lemma", "proof, exact", HOLDS)
 @mutants("overparametrized", "penalized")
 def test_where_the_infimum_is_attained(check):
-    """For λ > 0 the minimisers over (w, θ) are the points with |w| = |θ| = √|β| over the minimisers β of l +
-    λ‖·‖₁, so the one infimum is attained iff the other is; for λ = 0 the lemma holds too, for λ < 0 it does
-    not.
+    """For λ > 0 the minimisers over (w, θ) are the points with |w| = |θ| = √|β| over the minimisers β of
+    l + λ‖·‖₁. So the one infimum is attained iff the other is; for λ = 0 the lemma holds too, for λ < 0
+    it does not.
 
     Hypotheses: any l
     """
@@ -147,8 +148,8 @@ def test_where_the_infimum_is_attained(check):
 
 
 def stationary_points(X, y, lam):
-    """(β, J) for every J and signs s for which β_J = (X_JᵀX_J)⁻¹(X_Jᵀy − λs) has the signs s; X rational of
-    full column rank."""
+    """Yield (β, J) for every J and signs s for which β_J = (X_JᵀX_J)⁻¹(X_Jᵀy − λs) has the signs s; X
+    rational of full column rank."""
     for size in range(X.ncols() + 1):
         for J in itertools.combinations(range(X.ncols()), size):
             A = columns(X, J)
@@ -163,14 +164,14 @@ def stationary_points(X, y, lam):
 
 
 def objective(X, y, beta, lam):
-    """½‖y − Xβ‖² + λ‖β‖₁, exactly; it is F at |w| = |θ| = √|β|."""
+    """Return ½‖y − Xβ‖² + λ‖β‖₁, exactly; it is F at |w| = |θ| = √|β|."""
     r = y - X * beta
     return inner(r, r) / 2 + lam * sum((abs(b) for b in beta.entries()), fmpq(0))
 
 
 def lasso_optimum(X, y, lam, S=()):
-    """The least ½‖y − Xβ‖² + λ‖β_S̄‖₁, exactly: S is projected off, and supports of independent columns
-    suffice."""
+    """Return the least ½‖y − Xβ‖² + λ‖β_S̄‖₁, exactly: S is projected off, and supports of independent
+    columns suffice."""
     free = [j for j in range(X.shape[1]) if j not in S]
     A, b = off(rational(X), S, columns(rational(X), free)), off(rational(X), S, rational(y))
     subsets = itertools.chain.from_iterable(
@@ -191,7 +192,7 @@ def small_design(rng, max_n=4, max_d=3):
 
 
 def below_the_threshold(rng):
-    """X of independent columns, y, and a rational λ in (0, λ*)."""
+    """Return X of independent columns, y, and a rational λ in (0, λ*)."""
     while True:
         X, y = small_design(rng)
         lam_star = step(X, y).lam_star
@@ -200,8 +201,8 @@ def below_the_threshold(rng):
 
 
 def changes(A, b, beta, i, excess, lam):
-    """Whether F changes by −t²(|g_i| − λ) + ½t⁴‖X_i‖² along (w_i, θ_i) = t(1, sign g_i), and decreases, at
-    two t; `excess` is sign(g_i)(|g_i| − λ)."""
+    """Return whether F changes by −t²(|g_i| − λ) + ½t⁴‖X_i‖² along (w_i, θ_i) = t(1, sign g_i), and
+    decreases, at two t; `excess` is sign(g_i)(|g_i| − λ)."""
     square = inner(columns(A, [i]), columns(A, [i]))
     for share in (1, fmpq(1, 100)):
         moved = fmpq_mat(beta)
@@ -259,7 +260,7 @@ def test_every_other_stationary_point_is_a_strict_saddle(check):
         return good and minimisers == 1
 
     check.over(range(check.cases), global_or_saddle)
-    check.measured(f"{saddles} strict saddles beside {check.cases} minimisers")
+    check.measured(f"{saddles} strict saddles and {check.cases} minimisers")
 
 
 @claim(
@@ -272,8 +273,8 @@ def test_every_other_stationary_point_is_a_strict_saddle(check):
 )
 @mutants("sl.hadamard_descent", "lasso_optimum")
 def test_descent_reaches_the_lasso(check):
-    """Gradient descent on (w, θ) from a random start ends within its tolerance of the least of ½‖y − Xβ‖² +
-    λ‖β_S̄‖₁ wherever it ends with a certificate.
+    """If gradient descent on (w, θ) from a random start ends with a certificate, it ends within its
+    tolerance of the minimum of ½‖y − Xβ‖² + λ‖β_S̄‖₁.
 
     Hypotheses: integer designs, any S, λ/λ* from 1/8 to 9/8; descents that end with MAX_ITER are undecided
 

@@ -45,37 +45,38 @@ from sparselin.ledger import EMPIRICAL, HOLDS, claim, mutants
 
 
 def residual(A, c, x):
-    """Ax − c."""
+    """Return ax − c."""
     return [inner(row, x) - e for row, e in zip(A, c, strict=True)]
 
 
 def loss(A, c, x):
-    """½‖Ax − c‖²."""
+    """Return ½‖Ax − c‖²."""
     return sum(r * r for r in residual(A, c, x)) / 2
 
 
 def gradient(A, c, x):
-    """Aᵀ(Ax − c)."""
+    """Return Aᵀ(Ax − c)."""
     return [inner(column, residual(A, c, x)) for column in zip(*A, strict=True)]
 
 
 def small_step(A):
-    """A power of two, at most 1 over the trace of AᵀA, which is at least the Lipschitz constant of ∇L."""
+    """Return a power of two, at most 1 over the trace of AᵀA, which is at least the Lipschitz constant of
+    ∇L."""
     return Fraction(1, 2 ** max(sum(a * a for row in A for a in row), 1).bit_length())
 
 
 def split(x, K):
-    """(θ_j, W_j) for each feature."""
+    """Return (θ_j, W_j) for each feature."""
     return [x[i : i + 1 + K] for i in range(0, len(x), 1 + K)]
 
 
 def weight(row, M):
-    """|θ_j| + M‖W_j‖₁."""
+    """Return |θ_j| + M‖W_j‖₁."""
     return abs(row[0]) + M * sum(map(abs, row[1:]))
 
 
 def step(x, g, K, alpha, lam, M):
-    """Lines 8 and 9, exactly."""
+    """Return the result of lines 8 and 9, exactly."""
     moved = [a - alpha * b for a, b in zip(x, g, strict=True)]
     proxes = [minimiser(Feature(v, tuple(u), alpha * lam, M)) for v, *u in split(moved, K)]
     return [a for b, z in proxes for a in (b, *z)]
@@ -83,14 +84,14 @@ def step(x, g, K, alpha, lam, M):
 
 @st.composite
 def losses(draw, length, rows=3):
-    """Integers A, c of a loss ½‖Ax − c‖² in R^length."""
+    """Draw integers A, c of a loss ½‖Ax − c‖² in R^length."""
     A = draw(st.lists(st.lists(SMALL, min_size=length, max_size=length), min_size=1, max_size=rows))
     return A, draw(st.lists(SMALL, min_size=len(A), max_size=len(A)))
 
 
 @st.composite
 def quadratics(draw):
-    """A feasible feature (θ, W), λ and M, and integers A, c of a loss in (θ, W)."""
+    """Draw a feasible feature (θ, W), λ and M, and integers A, c of a loss in (θ, W)."""
     problem = draw(features(multipliers=(Fraction(1, 2), 1, 2), max_K=3))
     v, u, lam, M, _ = problem
     u = [sign(x) * min(abs(x), M * abs(v)) for x in u]
@@ -104,9 +105,9 @@ def test_a_step_minimises_the_model_and_descends(check):
 
     Hypotheses: quadratic loss in (θ, W) for one feature; θ_j ≠ 0 after line 8 where Algorithm 2 needs it
 
-    Consequences: With α no larger than 1 over the Lipschitz constant of ∇L the objective (2) does not rise,
-    although (3) is not convex. The paper claims no rate; nothing better than stationary points can be
-    expected.
+    Consequences: If α is at most 1 over the Lipschitz constant of ∇L, the objective (2) does not
+    increase, although (3) is not convex. The paper claims no rate; nothing better than stationary points
+    can be expected.
 
     Unchecked: α too large, stochastic gradients, momentum (section 5.2 uses 0.9)
 
@@ -167,7 +168,7 @@ def test_what_a_step_takes_off(check):
 
 @st.composite
 def trained(draw):
-    """(x, K, loss, ε, B) with one or two features and up to two units; x need not be feasible."""
+    """Draw (x, K, loss, ε, B) with one or two features and up to two units; x need not be feasible."""
     K, d = draw(st.integers(0, 2)), draw(st.integers(1, 2))
     x = [Fraction(a) for a in draw(st.lists(SMALL, min_size=d * (1 + K), max_size=d * (1 + K)))]
     eps, B = draw(st.sampled_from([Fraction(1, 2), 1])), draw(st.integers(1, 2))
@@ -175,7 +176,8 @@ def trained(draw):
 
 
 def ends_in_time(drawn):
-    """Never above (λ/λ₁)F; k = 0 by the first λ > λ₁ with αλλ₁ ≥ 4(1 + KM²)F; λ₁ = M = 1."""
+    """Check that F_λ is never above (λ/λ₁)F, and k = 0 by the first λ > λ₁ with αλλ₁ ≥ 4(1 + KM²)F; λ₁ = M =
+    1."""
     x, K, (A, c), eps, B = drawn
     M, lam, alpha, first = Fraction(1), Fraction(1), small_step(A), None
     while True:
@@ -195,15 +197,15 @@ def ends_in_time(drawn):
 @claim("LN-alg-1-ends", "Algorithm 1, lines 3 to 12", "proof, exact", HOLDS, cases=150, ci_cases=15)
 @mutants("minimiser", "gradient")
 def test_the_loop_over_lambda_ends(check):
-    """Algorithm 1 ends, no later than at the first λ > λ₁ with αλλ₁ ≥ 4(1 + KM²)F, λ₁ = (1 + ε)λ₀ and F the
-    objective (2) after the first step.
+    """Algorithm 1 ends no later than at the first λ > λ₁ with αλλ₁ ≥ 4(1 + KM²)F. Here λ₁ = (1 + ε)λ₀,
+    and F is the objective (2) after the first step.
 
     Hypotheses: λ₀, ε > 0; L ≥ 0 with a gradient of Lipschitz constant at most 1/α; Hier-Prox as corrected in
     LN-alg-2
 
-    Consequences: Neither λ₀ > 0 nor the Lipschitz constant can be left out: for λ₀ = 0, L = ½(θ − 1)², θ = 1,
-    λ and θ stay as they are for ever; for L = ½θ², α = 4, ε = B = 1, αλ₁ = 1, θ = 1, θ is (−2)^t after t
-    steps. λ₀ is not among the inputs of line 1. While it runs k may rise again.
+    Consequences: Neither λ₀ > 0 nor the Lipschitz constant can be left out: for λ₀ = 0, L = ½(θ − 1)², θ
+    = 1, λ and θ never change; for L = ½θ², α = 4, ε = B = 1, αλ₁ = 1, θ = 1, θ is (−2)^t after t steps.
+    λ₀ is not among the inputs of line 1. While it runs k may rise again.
 
     Unchecked: networks whose gradient is not Lipschitz continuous (products of weights of two layers; ReLU)
     """
@@ -219,7 +221,8 @@ def test_the_loop_over_lambda_ends(check):
 
 
 def gradients_of_the_path(theta, curvature, best, eps, lam, B):
-    """How many gradients lines 4 to 12 take for L = ½·curvature·(θ − best)², α = 1/(2·curvature), no W."""
+    """Return the number of gradients that lines 4 to 12 take for L = ½·curvature·(θ − best)², α =
+    1/(2·curvature), no W."""
     for t in range(1, 200):
         lam *= 1 + eps
         for _ in range(B):
@@ -239,7 +242,7 @@ def gradients_of_the_path(theta, curvature, best, eps, lam, B):
 )
 @mutants("gradients_of_the_path", "minimiser")
 def test_the_loop_cannot_end_before_the_slope_at_zero(check):
-    """The path costs essentially what the training of one model does.
+    """The path costs essentially as much as training one model.
 
     Reading of: “The LassoNet regularization path can be trained at a cost that is essentially that of
     training a single model”; “The use of warm starts dramatically reduces the number of rounds of gradient
@@ -273,12 +276,12 @@ def test_the_loop_cannot_end_before_the_slope_at_zero(check):
 
 
 def flat(theta, W):
-    """(θ_1, W_1, θ_2, W_2, …), as `split` has it."""
+    """Return (θ_1, W_1, θ_2, W_2, …), the inverse of `split`."""
     return [a for t, row in zip(theta, W, strict=True) for a in (t, *row)]
 
 
 def backpropagation(theta, W, out, data):
-    """∇½Σ(f(x) − y)² in θ, W and the outgoing weights, with relu'(0) = 0."""
+    """Return ∇½Σ(f(x) − y)² in θ, W and the outgoing weights, with relu'(0) = 0."""
     passes = [
         (x, network(theta, W, out, x) - y, [inner(column, x) for column in zip(*W, strict=True)])
         for x, y in data
@@ -295,13 +298,13 @@ MODULUS = [([1], 1), ([-1], 1)]
 
 
 def penalised_at(t, lam):
-    """(2) on the data y = |x| at θ = t, W = (t, −t), with outgoing weights 1."""
+    """Return the objective (2) on the data y = |x| at θ = t, W = (t, −t), with outgoing weights 1."""
     return sum((network([t], [[t, -t]], [1, 1], x) - y) ** 2 for x, y in MODULUS) / 2 + lam * t
 
 
 @st.composite
 def networks_at_zero(draw):
-    """Data in R², K, and outgoing weights."""
+    """Draw data in R², K, and outgoing weights."""
     point = st.tuples(st.lists(SMALL, min_size=2, max_size=2), SMALL)
     return draw(st.lists(point, min_size=1, max_size=4)), draw(st.lists(SMALL, min_size=1, max_size=3))
 
@@ -309,8 +312,8 @@ def networks_at_zero(draw):
 @claim("ours-lassonet-sparse-to-dense", "section 4.1", "proof, exact", HOLDS, cases=300, ci_cases=20)
 @mutants("backpropagation", "minimiser")
 def test_from_sparse_to_dense_the_hidden_units_stay_zero(check):
-    """From sparse to dense, begun at θ = 0, where the constraint of (2) has W = 0, Algorithm 1 never leaves
-    W = 0: the path is the Lasso's.
+    """If Algorithm 1 runs from sparse to dense, it starts at θ = 0, where the constraint of (2) forces W
+    = 0, and it never leaves W = 0. So the path is the Lasso's.
 
     Hypotheses: λ decreasing; one hidden ReLU layer without biases, gradients by back-propagation with
     relu'(0) = 0, as is usual: with W = 0 every hidden unit is 0, and so are the gradients in W and in the

@@ -47,13 +47,13 @@ from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
 
 
 def algorithm_2(problem, sign_of_theta=sign):
-    """(θ̃, W̃) as printed; ZeroDivisionError for M = 0."""
+    """Return (θ̃, W̃) as printed; ZeroDivisionError for M = 0."""
     w = levels(problem)[search(problem)[0]]
     return w / problem.M * sign_of_theta(problem.v), [sign(x) * min(w, abs(x)) for x in problem.u]
 
 
 def corrected(problem):
-    """The same with sign(0) = 1, and soft-thresholding for M = 0."""
+    """Return (θ̃, W̃) with sign(0) = 1, and with soft-thresholding for M = 0."""
     if problem.M == 0:
         return soft(problem.v, problem.lam), [Fraction(0)] * len(problem.u)
     return algorithm_2(problem, lambda x: -1 if x < 0 else 1)
@@ -66,7 +66,7 @@ def test_hier_prox_returns_the_global_minimum(check):
 
     Hypotheses: λ ≥ 0, M ≥ 0, K ≥ 0, any θ and W, ties and zeros among them
 
-    Instead: So it does for θ_j ≠ 0 and M > 0. For θ_j = 0 sign(θ_j) must be read as 1 or −1 (both are
+    Instead: This holds for θ_j ≠ 0 and M > 0. For θ_j = 0, sign(θ_j) must be read as 1 or −1 (both are
     optimal: the minimiser is not unique where λ < M‖W_j‖₁); for M = 0 it is soft-thresholding and W = 0.
 
     Consequences: At a θ_j that is exactly zero Algorithm 1 as printed can leave the feasible set of (2), and
@@ -102,7 +102,8 @@ def test_the_search_ends_and_all_hits_agree(check):
 
     Hypotheses: λ ≥ 0, M ≥ 0, K ≥ 0, any θ and W
 
-    Consequences: Ties make several m's of it, all with the same w_m = M|b*|: 'the first' is a convenience.
+    Consequences: In a tie several m satisfy it, all with the same w_m = M|b*|, so 'the first' is only a
+    convenience.
     """
     several = []
 
@@ -145,7 +146,7 @@ def test_problem_3_is_not_convex(check):
 @claim("LN-sec-4.2-decomposable", "section 4.2; Appendix B", "exact, float", HOLDS)
 @mutants("sl.hier_prox")
 def test_the_problem_decomposes_across_features(check):
-    """The proximal problem decomposes across features: d problems (3), one a row.
+    """The proximal problem decomposes across features into d problems (3), one for each row.
 
     Hypotheses: any d, λ ≥ 0, M ≥ 0
 

@@ -54,20 +54,21 @@ DIRECTIONS = {
 
 @st.composite
 def groups(draw, multipliers=(0, Fraction(1, 2), 1, 2, 3)):
-    """A feature whose |v| is ‖θ_j‖, and θ_j."""
+    """Draw a feature whose |v| is ‖θ_j‖, and θ_j."""
     problem = draw(features(multipliers=multipliers, least_v=0))
     direction = draw(st.sampled_from(list(DIRECTIONS)))
     return problem, [problem.v * Fraction(x, DIRECTIONS[direction]) for x in direction]
 
 
 def algorithm_4(problem, theta):
-    """(θ̃, W̃) of lines 4 to 10; ZeroDivisionError for θ = 0 or M = 0."""
+    """Return (θ̃, W̃) of lines 4 to 10; ZeroDivisionError for θ = 0 or M = 0."""
     w = levels(problem)[search(problem)[0]]
     return [1 / problem.M * w * (x / problem.v) for x in theta], [sign(x) * min(w, abs(x)) for x in problem.u]
 
 
 def corrected(problem, theta):
-    """The same with the first coordinate's direction for θ = 0, and soft-thresholding of ‖θ‖ for M = 0."""
+    """Return (θ̃, W̃) with the first coordinate's direction for θ = 0, and soft-thresholding of ‖θ‖ for M =
+    0."""
     norm = problem.v
     if problem.M == 0:
         length = soft(norm, problem.lam)
@@ -79,18 +80,18 @@ def corrected(problem, theta):
 
 
 def squared(x):
-    """‖x‖²."""
+    """Return ‖x‖²."""
     return sum(a * a for a in x)
 
 
 def value(problem, theta, b, W):
-    """(4), for ‖b‖ = t."""
+    """Return the objective (4) for ‖b‖ = t."""
     off = [x - y for x, y in zip([*theta, *problem.u], [*b, *W], strict=True)]
     return squared(off) / 2 + problem.lam * best_length(problem)
 
 
 def computed(problem, theta):
-    """(θ̃_j, W̃_j) of `sl.group_hier_prox`."""
+    """Return (θ̃_j, W̃_j) of `sl.group_hier_prox`."""
     Theta, W = [[float(x) for x in theta]], [[float(x) for x in problem.u]]
     step = sl.group_hier_prox(Theta, W, lam=problem.lam, M=problem.M)
     return step.theta[0], step.W[0]
@@ -103,9 +104,9 @@ def test_group_hier_prox_returns_the_global_minimum(check):
 
     Hypotheses: λ ≥ 0, M ≥ 0, K ≥ 0, any θ_j ∈ ℝᵖ with a rational norm and any W_j
 
-    Instead: So it does for θ_j ≠ 0 and M > 0. For θ_j = 0 line 9 is 0/0, and any unit vector may stand for
-    θ_j/‖θ_j‖ (the minimiser is not unique where λ < M‖W_j‖₁); for M = 0 it is soft-thresholding of ‖θ_j‖ and
-    W = 0.
+    Instead: This holds for θ_j ≠ 0 and M > 0. For θ_j = 0 line 9 is 0/0, and any unit vector may stand
+    for θ_j/‖θ_j‖ (the minimiser is not unique where λ < M‖W_j‖₁); for M = 0 it is soft-thresholding of
+    ‖θ_j‖ and W = 0.
 
     Tolerance: 16 eps·(‖θ_j‖ + λ + (1 + M)‖W_j‖₁) for sl.group_hier_prox
     """
@@ -134,7 +135,8 @@ def test_group_hier_prox_returns_the_global_minimum(check):
 @claim("LN-alg-3-count", "Algorithm 3, lines 3 and 11; section 6.2", "proof, exact, float", CORRECTED)
 @mutants("sl.group_hier_prox", "corrected")
 def test_features_are_rows_and_not_coordinates(check):
-    """k of line 11, the number of non-zero coordinates of θ ∈ ℝ^{d×p}, is the number of active features.
+    """The k of line 11, which is the number of non-zero coordinates of θ ∈ ℝ^{d×p}, is the number of
+    active features.
 
     Hypotheses: p ≥ 1 outputs; θ and W after line 9, with Algorithm 4 as corrected in LN-alg-4
 

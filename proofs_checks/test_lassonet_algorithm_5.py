@@ -25,7 +25,7 @@ from sparselin.ledger import HOLDS, claim, mutants
 
 
 def row_means(Z, known):
-    """Line 3; ZeroDivisionError for a row of which nothing is known."""
+    """Return the result of line 3, or raise ZeroDivisionError for a row without known entries."""
     filled = []
     for row, seen in zip(Z, known, strict=True):
         mean = Fraction(sum(z for z, s in zip(row, seen, strict=True) if s), sum(seen))
@@ -34,13 +34,13 @@ def row_means(Z, known):
 
 
 def projected(Z, known, X):
-    """X_proj."""
+    """Return X_proj."""
     rows = zip(Z, known, X, strict=True)
     return [[Fraction(z) if s else x for z, s, x in zip(*row, strict=True)] for row in rows]
 
 
 def trained(X):
-    """f(X) for the skip layer θ that least squares finds: of the networks of least loss one with W = 0."""
+    """Return f(X) for the skip layer θ that least squares finds: one network of least loss, with W = 0."""
     A = fmpq_mat(len(X), len(X[0]), [fmpq(x.numerator, x.denominator) for row in X for x in row])
     theta = [[fraction(q) for q in row] for row in least_squares(A, A).table()]
     return [[network(column, [[]] * len(x), [], x) for column in zip(*theta, strict=True)] for x in X]
@@ -48,7 +48,7 @@ def trained(X):
 
 @st.composite
 def partly_known(draw):
-    """Z and what is known of it, something in each row."""
+    """Draw Z and its known entries, at least one in each row."""
     m, n = draw(st.integers(1, 4)), draw(st.integers(2, 4))
     Z = draw(st.lists(st.lists(SMALL, min_size=n, max_size=n), min_size=m, max_size=m))
     known = draw(st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=m, max_size=m))
@@ -59,15 +59,15 @@ def partly_known(draw):
 @claim("ours-lassonet-alg-5", "Algorithm 5, lines 3 to 8; section 7", "proof, exact", HOLDS)
 @mutants("trained", "projected")
 def test_it_imputes_the_means_of_rows(check):
-    """Were the network of line 6 trained to the optimum of ‖f(X_proj) − X_proj‖_F², lines 4 to 8 would leave
-    X as line 3 made it: the means of rows.
+    """Lines 4 to 8 would leave X as line 3 made it, with the means of rows, if training were optimal.
+    Optimal means that line 6 trains the network to the optimum of ‖f(X_proj) − X_proj‖_F².
 
     Hypotheses: F as in section 3.1, with its skip layer; line 6 as printed (“between X_proj and Z”) names
     neither f nor a Z off Ω
 
-    Consequences: With the loss on Ω alone the identity is still optimal. What the method imputes with
-    the loss on all of X_proj it owes to the early stopping of section 7 (patience of 10 epochs) or to the
-    penalty of line 9. Line 3 divides by zero for a row of which nothing is known.
+    Consequences: With the loss on Ω alone the identity is still optimal. With the loss on all of X_proj
+    any imputation is due to the early stopping of section 7 (after 10 epochs without improvement) or to
+    the penalty of line 9. Line 3 divides by zero for a row without known entries.
 
     Unchecked: the experiments of Figure 10
     """

@@ -44,20 +44,20 @@ HALF, ONE = Fraction(1, 2), Fraction(1)
 
 
 def rescaled(theta, W, out, M):
-    """The same network within the constraint, θ ≠ 0."""
+    """Return the same network within the constraint, θ ≠ 0."""
     largest = max((abs(w) for row in W for w in row), default=0)
     c = min(ONE, M * min(map(abs, theta)) / largest) if largest else ONE
     return [[c * w for w in row] for row in W], [b / c for b in out]
 
 
 def within(theta, W, M):
-    """‖W_j‖∞ ≤ M|θ_j| for all j."""
+    """Return whether ‖W_j‖∞ ≤ M|θ_j| for all j."""
     return all(abs(w) <= M * abs(t) for t, row in zip(theta, W, strict=True) for w in row)
 
 
 @st.composite
 def networks(draw, d=3, K=3):
-    """(θ, W, outgoing weights), small integers."""
+    """Draw (θ, W, outgoing weights), small integers."""
     d, K = draw(st.integers(1, d)), draw(st.integers(1, K))
     numbers = st.lists(POINT, min_size=d, max_size=d)
     W = draw(st.lists(st.lists(POINT, min_size=K, max_size=K), min_size=d, max_size=d))
@@ -65,7 +65,7 @@ def networks(draw, d=3, K=3):
 
 
 def points(n):
-    """n points of small integers in R³."""
+    """Return n points of small integers in R³."""
     return st.lists(st.lists(POINT, min_size=3, max_size=3), min_size=n, max_size=n)
 
 
@@ -76,8 +76,8 @@ def test_zero_theta_is_no_feature(check):
 
     Hypotheses: θ and W in the constraint, M ≥ 0; what the proximal operators return
 
-    Consequences: It takes an operator that is feasible in floating point too: Algorithm 2 as printed is not
-    (LN-alg-2).
+    Consequences: This requires an operator that is feasible in floating point too, which Algorithm 2 as
+    printed is not (LN-alg-2).
 
     Tolerance: none for feasibility and zeros; 16 eps·K·size for θ
     """
@@ -102,7 +102,8 @@ def test_zero_theta_is_no_feature(check):
 
 @st.composite
 def lasso_solutions(draw):
-    """Integer X, y, β, λ, β a solution of the Lasso: |⟨X_j, y − Xβ⟩| ≤ λ, with its sign where β_j ≠ 0."""
+    """Draw integer X, y, β, λ, β a solution of the Lasso: |⟨X_j, y − Xβ⟩| ≤ λ, with its sign where β_j ≠
+    0."""
     n, d = draw(st.integers(1, 4)), draw(st.integers(1, 5))
     X = np.array(draw(st.lists(st.lists(SMALL, min_size=d, max_size=d), min_size=n, max_size=n)))
     r = np.array(draw(st.lists(SMALL, min_size=n, max_size=n)))
@@ -115,7 +116,7 @@ def lasso_solutions(draw):
 
 
 def solves_the_lasso(X, y, beta, lam):
-    """The optimality conditions of ½‖y − Xβ‖² + λ‖β‖₁, in integers."""
+    """Return whether the optimality conditions of ½‖y − Xβ‖² + λ‖β‖₁ hold, in integers."""
     c = X.T @ (y - X @ beta)
     return bool(np.all(np.abs(c) <= lam) and np.all(c[beta != 0] == lam * np.sign(beta[beta != 0])))
 
@@ -131,7 +132,7 @@ def test_without_hierarchy_it_is_the_lasso(check):
     """
 
     def fixed(X, y, beta, lam, W):
-        """Whether the proximal gradient step stays at β; None where it is not f(x) = θᵀx."""
+        """Return whether the proximal gradient step stays at β; None where it is not f(x) = θᵀx."""
         alpha = 2.0**-6
         step = sl.hier_prox(beta + alpha * (X.T @ (y - X @ beta)), W, lam=alpha * lam, M=0.0)
         value = network(list(step.theta), step.W.tolist(), [1.0] * 3, [1.0] * len(beta))
@@ -150,19 +151,19 @@ def test_without_hierarchy_it_is_the_lasso(check):
 
 
 def one_unit(theta, w, a):
-    """½Σ(x − f(x))² of θx + a·relu(wx) on the data y = x at x = ±1."""
+    """Return ½Σ(x − f(x))² of θx + a·relu(wx) on the data y = x at x = ±1."""
     return sum((x - network([theta], [[w]], [a], [x])) ** 2 for x in (ONE, -ONE)) / 2
 
 
 @claim("LN-sec-3.2-M-infinity", "section 3.2, 'by letting M → +∞'", "proof, exact, float", CORRECTED)
 @mutants("sl.hier_prox", "network")
 def test_as_M_grows(check):
-    """As M → ∞, (2) recovers a standard unregularized feed-forward neural network.
+    """Problem (2) recovers a standard unregularized feed-forward neural network as M → ∞.
 
     Hypotheses: λ > 0
 
-    Instead: W becomes unregularized; the skip layer stays, with its penalty λ‖θ‖₁. The proximal step tends to
-    (S_λ(θ), W), and is that as soon as M(|θ_j| − λ) ≥ ‖W_j‖∞.
+    Instead: W becomes unregularized, but the skip layer stays, with its penalty λ‖θ‖₁. The proximal step
+    tends to (S_λ(θ), W), and equals it as soon as M(|θ_j| − λ) ≥ ‖W_j‖∞.
 
     Consequences: At M = ∞ itself there is no minimiser of (3) where |θ_j| ≤ λ and W_j ≠ 0.
 
@@ -198,7 +199,7 @@ def test_as_M_grows(check):
 
 
 def fits_the_modulus(theta, M):
-    """f(x) = |x| at x = ±1 within the constraint: out = ((1 − θ)/(Mθ), (1 + θ)/(Mθ))."""
+    """Return whether f(x) = |x| at x = ±1 within the constraint: out = ((1 − θ)/(Mθ), (1 + θ)/(Mθ))."""
     w = M * theta
     W, out = [[w, -w]], [(1 - theta) / w, (1 + theta) / w]
     return within([theta], W, M) and all(network([theta], W, out, [x]) == 1 for x in (ONE, -ONE))
@@ -212,7 +213,8 @@ def fits_the_modulus(theta, M):
 )
 @mutants("network", "rescaled")
 def test_hidden_units_rescale_out_of_the_constraint(check):
-    """For given θ_j ≠ 0 the constraint limits the networks attainable in (2), the more so the smaller M.
+    """For given θ_j ≠ 0 the constraint limits the networks attainable in (2), and a smaller M limits them
+    more.
 
     Reading of: “This budgets the total amount of non-linearity involving feature j according to the relative
     effect importance of X_j as a main effect”; “M, controls the relative strength of the linear and nonlinear
@@ -251,7 +253,8 @@ def test_hidden_units_rescale_out_of_the_constraint(check):
 
 
 def without_linear_part(theta, W, out, M, delta):
-    """The same function with θ = (δ, …, δ), two units more carrying ⟨θ − δ1, x⟩; within the constraint."""
+    """Return the same function with θ = (δ, …, δ) and two more units that carry ⟨θ − δ1, x⟩, within the
+    constraint."""
     small = [delta] * len(theta)
     wider = [[*row, t - delta, delta - t] for t, row in zip(theta, W, strict=True)]
     return small, *rescaled(small, wider, [*out, ONE, -ONE], M)
@@ -265,7 +268,7 @@ def without_linear_part(theta, W, out, M, delta):
 )
 @mutants("without_linear_part", "network")
 def test_the_linear_part_moves_to_the_hidden_units(check):
-    """Of two networks within the constraint that are the same linear function θᵀx, (2) does not prefer one
+    """If two networks within the constraint are the same linear function θᵀx, (2) does not prefer the one
     that carries it in its hidden units.
 
     Reading of: “it promotes the linear component of the signal above the nonlinear one”

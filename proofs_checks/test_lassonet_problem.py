@@ -39,19 +39,21 @@ from sparselin.ledger import CORRECTED, FALSE, claim, mutants
 
 
 def incidence(sets, n):
-    """X_ij = 1 if i ∈ C_j."""
+    """Return the matrix with X_ij = 1 if i ∈ C_j."""
     return np.array([[float(i in C) for C in sets] for i in range(n)])
 
 
 def has_exact_cover(sets, elements):
-    """Whether some of the sets are disjoint and make up the elements: one of them has the least element."""
+    """Return whether some of the sets are disjoint and make up the elements: one of them has the least
+    element."""
     left = frozenset(elements)
     fitting = (left.intersection(C) for C in sets if left and min(left) in C and left.issuperset(C))
     return not left or any(has_exact_cover(sets, left - C) for C in fitting)
 
 
 def is_fitted(sets, n):
-    """Whether n/3 columns leave no residual, by rational arithmetic; None if `sl.best_subset` disagrees.
+    """Return whether n/3 columns leave no residual, by rational arithmetic; None if `sl.best_subset`
+    disagrees.
 
     ‖P_S^⊥y‖² has the denominator det(X_SᵀX_S) ≤ 3^(n/3) ≤ 27: it is 0 or at least 1/27.
     """
@@ -63,7 +65,7 @@ def is_fitted(sets, n):
 
 @st.composite
 def families(draw):
-    """Sets of three of six or nine elements, different ones; half of them with a cover planted."""
+    """Draw sets of three of six or nine elements, different ones; half of them with a cover planted."""
     m = draw(st.integers(2, 3))
     triples = st.sampled_from(list(combinations(range(3 * m), 3)))
     sets = draw(st.sets(triples, min_size=1, max_size=6))
@@ -73,7 +75,7 @@ def families(draw):
 
 
 def squares(X, y, S):
-    """min ‖y − X_Sβ‖²."""
+    """Return min ‖y − X_Sβ‖²."""
     r = off(rational(X), S, rational(y))
     return (r.transpose() * r)[0, 0]
 
@@ -117,7 +119,7 @@ def test_the_choice_of_features_is_hard_if_their_number_is_bounded(check):
 
 
 def clipped(u, kappa):
-    """The minimiser of ½‖u − z‖² + κ‖z‖∞, by its level w = ‖z‖∞."""
+    """Return the minimiser of ½‖u − z‖² + κ‖z‖∞, by its level w = ‖z‖∞."""
 
     def value(w):
         beyond = max(w - max(map(abs, u)), 0)  # never the least, and strictly convex with it

@@ -50,56 +50,58 @@ PENALISED = features(multipliers=(HALF, 1, 2, 3), lam_bars=(0, 0, HALF, 1, 2), l
 
 
 def ordered(problem):
-    """|U_(1)| ≥ … ≥ |U_(K)|."""
+    """Return the sorted sizes |U_(1)| ≥ … ≥ |U_(K)|."""
     return sorted(map(abs, problem.u), reverse=True)
 
 
 def threshold(problem, s):
-    """S_λ̄(|U_(s)|); for s = K + 1 zero; for s = 0 in place of ∞ a number above all M‖b_s‖ here."""
+    """Return S_λ̄(|U_(s)|); for s = K + 1 zero; for s = 0 in place of ∞ a number above all M‖b_s‖ here."""
     if s == 0:
         return Fraction(10**9)
     return soft(ordered(problem)[s - 1], problem.lam_bar) if s <= len(problem.u) else Fraction(0)
 
 
 def a(problem, s):
-    """a_s."""
+    """Return a_s."""
     return problem.lam - problem.M * sum((x - problem.lam_bar for x in ordered(problem)[:s]), Fraction(0))
 
 
 def length(problem, s):
-    """‖b_s‖ for v ≠ 0."""
+    """Return ‖b_s‖ for v ≠ 0."""
     return max(abs(problem.v) - a(problem, s), Fraction(0)) / (1 + s * problem.M**2)
 
 
 def in_interval(problem, s):
-    """Condition (7)."""
+    """Return whether condition (7) holds."""
     return threshold(problem, s + 1) <= problem.M * length(problem, s) <= threshold(problem, s)
 
 
 def largest_s(problem):
-    """s_max."""
+    """Return s_max."""
     return sum(abs(x) > problem.lam_bar for x in problem.u)
 
 
 def above_lower_end(problem, s):
-    """The first inequality of (7), strictly but for s = s_max."""
+    """Return whether the first inequality of (7) holds, strictly unless s = s_max."""
     return s == largest_s(problem) or problem.M * length(problem, s) > threshold(problem, s + 1)
 
 
 def solutions_of_7(problem):
-    """Every s in 0..K that satisfies (7)."""
+    """Return every s in 0..K that satisfies (7)."""
     return [s for s in range(len(problem.u) + 1) if in_interval(problem, s)]
 
 
 def wrong_solution_of_7(problem):
-    """Whether some s satisfies (7) with b_s ≠ b*."""
+    """Return whether some s satisfies (7) with b_s ≠ b*."""
     best = best_length(problem)
     return any(length(problem, s) != best for s in solutions_of_7(problem))
 
 
 def as_corrected(problem):
-    """Among s ≤ s_max: at least one satisfies (7), each that does is optimal, exactly one with the lower end
-    excluded (but for s = s_max); and for λ̄ = 0 every solution of (7) is optimal.
+    """Return whether the corrected proposition holds.
+
+    Among s ≤ s_max at least one satisfies (7), each that does is optimal, and exactly one does with the
+    lower end excluded (unless s = s_max). For λ̄ = 0 every solution of (7) is optimal.
     """
     best, usable = best_length(problem), [s for s in solutions_of_7(problem) if s <= largest_s(problem)]
     optimal = usable and all(length(problem, s) == best for s in usable)
@@ -108,31 +110,31 @@ def as_corrected(problem):
 
 
 def optimal_at_v_zero(problem):
-    """Every s ≤ s_max that satisfies (7) for v = 0 has ‖b_s‖ = ‖b*‖."""
+    """Return whether every s ≤ s_max that satisfies (7) for v = 0 has ‖b_s‖ = ‖b*‖."""
     problem = problem._replace(v=Fraction(0))
     usable = [s for s in solutions_of_7(problem) if s <= largest_s(problem)]
     return usable and all(length(problem, s) == best_length(problem) for s in usable)
 
 
 def h(problem, s):
-    """h(s) of the proof, for 1 ≤ s ≤ s_max."""
+    """Return h(s) of the proof, for 1 ≤ s ≤ s_max."""
     v, _, lam, M, lam_bar = problem
     u = ordered(problem)
     return M * (abs(v) - lam) + lam_bar - u[s - 1] + M**2 * sum(x - u[s - 1] for x in u[:s])
 
 
 def half_open(problem, s):
-    """h(s) ≤ 0 < h(s + 1), h(0) = −∞ and h(s_max + 1) = ∞."""
+    """Return whether h(s) ≤ 0 < h(s + 1), h(0) = −∞ and h(s_max + 1) = ∞."""
     return (s == 0 or h(problem, s) <= 0) and (s == largest_s(problem) or h(problem, s + 1) > 0)
 
 
 def half_open_solutions(problem):
-    """Every s ≤ s_max with h(s) ≤ 0 < h(s + 1)."""
+    """Return every s ≤ s_max with h(s) ≤ 0 < h(s + 1)."""
     return [s for s in range(largest_s(problem) + 1) if half_open(problem, s)]
 
 
 def corrected_on_small_integers(check):
-    """The corrected proposition; reports how often (7) has several solutions, and a wrong one."""
+    """Check the corrected proposition, and report how often (7) has several solutions, and a wrong one."""
     drawn = []
 
     def recorded(problem):
@@ -148,13 +150,14 @@ def corrected_on_small_integers(check):
 
 
 def gaussian(rng, lam_bar):
-    """Standard normal v > 0 and U in R³ to three decimals, λ = ½, M = 1."""
+    """Return standard normal v > 0 and U in R³ to three decimals, λ = ½, M = 1."""
     v, *u = (Fraction(round(1000 * x), 1000) for x in rng.standard_normal(4))
     return Feature(abs(v) or Fraction(1), tuple(u), HALF, Fraction(1), lam_bar)
 
 
 def frequency_of_wrong_solutions(check, name, lam_bar):
-    """In how many of `check.cases` Gaussian problems (7) has a wrong solution; each must be as corrected."""
+    """Return the share of `check.cases` Gaussian problems in which (7) has a wrong solution; each must be as
+    corrected."""
     drawn = [gaussian(check.rng, lam_bar) for _ in range(check.cases)]
     check.over(drawn, as_corrected)
     return f"{100 * sum(map(wrong_solution_of_7, drawn)) / len(drawn):.0f} % (λ̄ = {name})"
@@ -206,7 +209,8 @@ def test_the_optimal_W(check):
 
     Hypotheses: λ, λ̄ ≥ 0, M ≥ 0, any v and U, b* any optimal b
 
-    Consequences: The problem with λ̄ is the one without at S_λ̄(U): `sl.hier_prox(v, S_λ̄(U))` solves it.
+    Consequences: The problem with λ̄ is the problem without λ̄ at S_λ̄(U), so `sl.hier_prox(v, S_λ̄(U))`
+    solves it.
 
     Tolerance: 16 eps·(|v| + λ + (1 + M)‖U‖₁)
     """
@@ -250,8 +254,8 @@ def test_h_decides_half_open_intervals(check):
 
     Hypotheses: M > 0, v ≠ 0, λ, λ̄ ≥ 0
 
-    Instead: The interval without its lower end (with it for s = s_max) goes with h(s) ≤ 0 < h(s + 1), the
-    closed one with h(s) ≤ 0 ≤ h(s + 1).
+    Instead: The interval without its lower end (with it for s = s_max) corresponds to h(s) ≤ 0 < h(s +
+    1), and the closed interval to h(s) ≤ 0 ≤ h(s + 1).
 
     Consequences: Uniqueness in (7) falls, and with it in Proposition 1; the s with h(s) ≤ 0 < h(s + 1) is
     unique and gives b*.
@@ -277,14 +281,14 @@ def test_h_decides_half_open_intervals(check):
 
 
 def F_s(problem, s, b, inner):
-    """F_s(b), for b of length b with ⟨v, b⟩ = inner."""
+    """Return F_s(b), for b of length b with ⟨v, b⟩ = inner."""
     v, M = problem.v, problem.M
     c = 1 + s * M**2
     return c * (b**2 - 2 * inner / c + v**2 / c**2) / 2 + a(problem, s) * b
 
 
 def F(problem, b, inner):
-    """F(b) = ½(‖v − b‖² + ‖U − W(b)‖²) + λ‖b‖ + λ̄‖W(b)‖₁."""
+    """Return F(b) = ½(‖v − b‖² + ‖U − W(b)‖²) + λ‖b‖ + λ̄‖W(b)‖₁."""
     v, u, lam, M, lam_bar = problem
     W = [best_z(x, M * b, lam_bar) for x in u]
     squares = v**2 - 2 * inner + b**2 + sum((x - z) ** 2 for x, z in zip(u, W, strict=True))
@@ -296,7 +300,7 @@ PARTS = st.fractions(0, 1, max_denominator=6)
 
 
 def interval(problem, s, longest):
-    """[S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], cut off at a length."""
+    """Return [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], cut off at a length."""
     low = threshold(problem, s + 1)
     return low, min(threshold(problem, s), low + longest)
 
@@ -304,7 +308,7 @@ def interval(problem, s, longest):
 @claim("LN-prop-1-parabolas", f"{APPENDIX}, the formula for F(b) before Point (a)", "proof, exact", HOLDS)
 @mutants("F_s", "length")
 def test_the_parabolas_of_F(check):
-    """Where M‖b‖ is in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], F(b) = ½(1 + sM²)‖b − v/(1 + sM²)‖² + a_s‖b‖ + r_s,
+    """If M‖b‖ is in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], F(b) = ½(1 + sM²)‖b − v/(1 + sM²)‖² + a_s‖b‖ + r_s,
     r_s free of b; and b_s is the global minimum of F_s.
 
     Hypotheses: M > 0, v ≠ 0, λ, λ̄ ≥ 0, s ≤ s_max
@@ -335,9 +339,9 @@ def test_the_parabolas_of_F(check):
 @claim("LN-prop-1-monotone", f"{APPENDIX}, proof of (b), (i) and (ii)", "proof, exact", HOLDS)
 @mutants("at_length", "a")
 def test_f_falls_and_rises(check):
-    """f(w) = min F over M‖b‖ = w is (1 + sM²)/(2M²)·(w − w_s)² + r'_s on [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)],
-    w_s = M(‖v‖ − a_s)/(1 + sM²), strictly increasing there for s < s* and strictly decreasing for s > s*; and
-    w_s ≤ S_λ̄(|U_(s+1)|) for s < s*, w_s > S_λ̄(|U_(s)|) for s > s*.
+    """On [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)] f(w) = min F over M‖b‖ = w is (1 + sM²)/(2M²)·(w − w_s)² +
+    r'_s. Here w_s = M(‖v‖ − a_s)/(1 + sM²). There f is strictly increasing for s < s* and strictly
+    decreasing for s > s*; and w_s ≤ S_λ̄(|U_(s+1)|) for s < s*, w_s > S_λ̄(|U_(s)|) for s > s*.
 
     Hypotheses: M > 0 (f(w) is divided by M), v ≠ 0, s ≤ s_max, s* the one with h(s*) ≤ 0 < h(s* + 1)
 

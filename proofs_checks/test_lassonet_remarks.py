@@ -44,12 +44,12 @@ def fisher_score(x, y):
 
 def discrepancy(rows, y, S, degree):
     """Return the squared distance of the mean embeddings of two classes, kernel (1 + ⟨x_S, z_S⟩)^degree."""
-    one, other = ([row for row, c in zip(rows, y, strict=True) if c == name] for name in (-1, 1))
+    first, other = ([row for row, c in zip(rows, y, strict=True) if c == name] for name in (-1, 1))
 
     def kernel(A, B):
         return mean((1 + sum(a[j] * b[j] for j in S)) ** degree for a in A for b in B)
 
-    return kernel(one, one) + kernel(other, other) - 2 * kernel(one, other)
+    return kernel(first, first) + kernel(other, other) - 2 * kernel(first, other)
 
 
 def signs_and_product(d, group):
@@ -294,7 +294,9 @@ def test_the_previous_model_as_initialization(check):
         )
 
     taken = []
-    for X, y, train, _, beta in (one for _ in range(check.cases) for one in lassos_on_diabetes(check.rng)):
+    for X, y, train, _, beta in (
+        lasso for _ in range(check.cases) for lasso in lassos_on_diabetes(check.rng)
+    ):
         A, b, S = X[train], y[train], np.flatnonzero(beta)
         runs = [
             (A[:, S], b, start, steps_to_the_refit(A[:, S], b, start)) for start in (beta[S], 0 * beta[S])
@@ -342,21 +344,21 @@ def with_the_sentinel(column, classes):
 
 @claim("LN-sec-5.1-imputation", "section 5.1, footnote 4", "exact", NEEDS_DATA)
 def test_missing_proteins(check):
-    """A missing value of Mice Protein is filled with the mean of its column.
+    """Missing values of Mice Protein are filled with the mean of their column.
 
     Reading of: “This data set has a few missing values, which we impute by column-means”
 
-    Hypotheses: missing are 1,396 of 83,160 values, in 49 of 77 columns, 285 of 1,080 in one of them; three
-    files of the released code read the data, each in its own way, and print does not say by which one the
-    figures were made
+    Hypotheses: missing are 1,396 of 83,160 values, in 49 of 77 columns, 285 of 1,080 in one of them;
+    three files of the released code read the data, each in its own way, and the paper does not say which
+    one made the figures
 
-    Consequences: examples/miceprotein.py does as printed. examples/run_demo_mice.py takes the mean over the
-    known values of the same class (of genotype, treatment and behaviour, which is y). The file
+    Consequences: examples/miceprotein.py does as printed. examples/run_demo_mice.py takes the mean over
+    the known values of the same class (of genotype, treatment and behaviour, which is y). The file
     experiments/data_utils.py, by which evaluate.py compares methods, takes the mean of the class too, and
-    counts the missing value itself, and those after it, as −100,000. The study `lassonet` does as
-    data_utils.py does; the study `switches` has means of training rows as a setting.
+    counts the missing value itself, and those after it, as −100,000. The study `lassonet` follows
+    data_utils.py; the study `switches` has means of training rows as a setting.
 
-    Unchecked: which of the three made the printed figures
+    Unchecked: which of the three files made the printed figures
     """
     fills = by_column_means, by_class_means, with_the_sentinel
     column, class_mean, sentinel = (float(fill([1, 3, None], "aba")[2]) for fill in fills)
@@ -390,13 +392,14 @@ PARABOLA = [(x, x * x) for x in range(-2, 3)]
 @claim("LN-sec-7-nonlinear", "section 7", "proof, exact", FALSE, cases=1000, ci_cases=60)
 @mutants("conditional_error", "affine_error")
 def test_nonlinear_structure(check):
-    """Where the data have a nonlinear structure of low dimension, LassoNet outperforms linear reconstruction.
+    """If the data have a nonlinear structure of low dimension, LassoNet outperforms linear
+    reconstruction.
 
     Reading of: “it may be more reasonable to expect an arbitrary nonlinear low-dimensional structure. If that
     is the case, LassoNet will outperform linear reconstruction”
 
-    Hypotheses: one missing entry in a row; the mean squared error over equally likely rows, of which LassoNet
-    has at best that of the conditional mean
+    Hypotheses: one missing entry in a row; the mean squared error over equally likely rows; LassoNet's is
+    at best that of the conditional mean
 
     Instead: The best nonlinear reconstruction is never worse than the best affine one, and it is better if
     and only if the conditional mean of the missing entry is not affine in the others. On a circle it is

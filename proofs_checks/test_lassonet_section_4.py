@@ -1,4 +1,4 @@
-"""What Hier-Prox costs, and what a larger λ does to the weights.
+"""The cost of Hier-Prox, and the effect of a larger λ on the weights.
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 3.3, 4.2 and 4.4.
 
@@ -27,7 +27,7 @@ from sparselin.ledger import HOLDS, claim, mutants
 
 
 def merge_sort(a):
-    """In increasing order, and how many comparisons it took."""
+    """Return the numbers in increasing order, and the number of comparisons."""
     if len(a) < 2:
         return a, 0
     (left, n_left), (right, n_right) = merge_sort(a[: len(a) // 2]), merge_sort(a[len(a) // 2 :])
@@ -38,7 +38,8 @@ def merge_sort(a):
 
 
 def counted_hier_prox(theta, W, lam, M):
-    """Algorithm 2 by merge sort and running sums: θ̃ (M > 0), and how many operations on numbers it took."""
+    """Return θ̃ (M > 0) of Algorithm 2 by merge sort and running sums, and the number of operations on
+    numbers."""
     out, operations = [], 0
     for v, row in zip(theta, W, strict=True):
         u, comparisons = merge_sort([abs(x) for x in row])
@@ -87,7 +88,7 @@ def test_the_cost_is_p_log_p(check):
 
 
 def lasso(X, y, lam):
-    """A minimiser of ½‖y − Xβ‖² + λ‖β‖₁: the first signs that satisfy the conditions."""
+    """Return a minimiser of ½‖y − Xβ‖² + λ‖β‖₁: the first signs that satisfy the conditions."""
     G, c, d = X.T @ X, X.T @ y, X.shape[1]
     for signs in product((0, 1, -1), repeat=d):
         A = [j for j in range(d) if signs[j]]
@@ -104,7 +105,7 @@ def lasso(X, y, lam):
 
 
 def norm_and_loss(X, y, lam):
-    """‖β‖₁ and ‖y − Xβ‖² of a minimiser."""
+    """Return ‖β‖₁ and ‖y − Xβ‖² of a minimiser."""
     beta = np.array(lasso(X, y, lam), object)
     r = y - X @ beta
     return abs(beta).sum(), r @ r
@@ -112,14 +113,14 @@ def norm_and_loss(X, y, lam):
 
 @st.composite
 def designs(draw):
-    """Small integers X (n, d), d ≤ 3, and y."""
+    """Draw small integers X (n, d), d ≤ 3, and y."""
     n, d = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     X = draw(st.lists(st.lists(SMALL, min_size=d, max_size=d), min_size=n, max_size=n))
     return np.array(X), np.array(draw(st.lists(SMALL, min_size=n, max_size=n)))
 
 
 def ordered_by_lambda(X, y, low, high):
-    """‖β‖₁ does not rise and the loss does not fall from λ = low to λ = high."""
+    """Return whether ‖β‖₁ does not increase and the loss does not decrease from λ = low to λ = high."""
     (norm, loss), (norm_high, loss_high) = (norm_and_loss(X, y, lam) for lam in (low, high))
     return norm_high <= norm and loss_high >= loss
 
@@ -127,16 +128,16 @@ def ordered_by_lambda(X, y, low, high):
 @claim("LN-sec-3.3-lambda", "section 3.3", "proof, exact", HOLDS, cases=500, ci_cases=40)
 @mutants("lasso")
 def test_a_larger_lambda_has_no_larger_norm(check):
-    """A larger λ has no larger ‖θ‖₁ and no smaller loss.
+    """A larger λ gives no larger ‖θ‖₁ and no smaller loss.
 
     Reading of: “higher values of λ encourage sparser models”
 
     Hypotheses: global minimisers of (2), where there are any (LN-sec-3.2-budget); any loss, any M; checked
     for squared loss and M = 0
 
-    Consequences: The number of features may rise: for X = [[−2, 1], [2, −1], [−1, 1]], y = (0, −3, 3), M = 0,
-    θ is (0, 5/3) for λ = 1 and (−½, ½) for λ = 2. So k of Algorithm 1, line 11, need not fall from one λ to
-    the next.
+    Consequences: The number of features may increase: for X = [[−2, 1], [2, −1], [−1, 1]], y = (0, −3,
+    3), M = 0, θ is (0, 5/3) for λ = 1 and (−½, ½) for λ = 2. So k of Algorithm 1, line 11, need not fall
+    from one λ to the next.
     """
     X, y = np.array([[-2, 1], [2, -1], [-1, 1]]), np.array([0, -3, 3])
     solutions = {1: [0, Fraction(5, 3)], 2: [Fraction(-1, 2), Fraction(1, 2)]}
@@ -157,8 +158,9 @@ def test_the_norm_is_at_most_that_without_penalty(check):
 
     Hypotheses: as in LN-sec-3.3-lambda, with a minimiser also for λ = 0
 
-    Consequences: Single weights may be larger: for X = [[2, −1], [−1, 1]], y = (−2, 2), M = 0, θ is (0, 2) by
-    least squares and (−1, 0) for λ = 1. With orthonormal columns each falls by λ, or to 0.
+    Consequences: Single weights may be larger: for X = [[2, −1], [−1, 1]], y = (−2, 2), M = 0, θ is (0,
+    2) by least squares and (−1, 0) for λ = 1. With orthonormal columns each weight decreases by λ, or to
+    0.
 
     Unchecked: "in practice, this re-fitting tends to improve test-time performance"
     """

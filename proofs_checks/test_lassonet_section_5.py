@@ -1,4 +1,4 @@
-"""What LassoNet's own tables say of its sentences; and where its cross-references lead.
+"""LassoNet's sentences checked against its own tables, and the targets of its cross-references.
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 1.1, 3.1, 5 and 7,
 Appendices A and C, Table 1 (decoder networks) and Table 2 (tree-based learners), both for k = 50 features,
@@ -17,17 +17,18 @@ BOTH = [*((name, row, 3) for name, row in DECODER.items()), *((name, row, 4) for
 
 
 def lead(row):
-    """LassoNet's accuracy less the best of the others."""
+    """Return LassoNet's accuracy less the best of the others."""
     return Fraction(row[-1] - max(row[:-1]), 1000)
 
 
 def below_all_features(name, row, column):
-    """By how much the best accuracy of the four is below that of all features."""
+    """Return by how much the best accuracy of the four methods is below that of all features."""
     return Fraction(DATA[name][column] - max(row), 1000)
 
 
 def squared_score(name, row, other):
-    """z² of LassoNet's lead over `other`, for two independent test sets of a fifth of the data each."""
+    """Return z² of LassoNet's lead over `other`, for two independent test sets of a fifth of the data
+    each."""
     p, q = Fraction(row[-1], 1000), Fraction(other, 1000)
     return (p - q) ** 2 * Fraction(DATA[name][0], 5) / (p * (1 - p) + q * (1 - q))
 
@@ -39,8 +40,8 @@ def test_accuracies_in_print(check):
 
     Hypotheses: the accuracies in print, six data sets, two classifiers
 
-    Instead: In 11 of 12: on COIL-20 with tree-based classifiers the Fisher score is better. In all six with
-    the decoder. It is the only best one in 8 of 12.
+    Instead: This holds in 11 of 12 instances, and in all six with the decoder. On COIL-20 with tree-based
+    classifiers the Fisher score is better. LassoNet alone is best in 8 of 12.
 
     Consequences: 'The strongest performer in the large majority of cases' stands; Appendix C says itself 'not
     always highest'.
@@ -77,12 +78,12 @@ def test_isolet_at_fifty_features(check):
 @claim("LN-app-C", "Appendix C, Table 2", "exact", HOLDS)
 @mutants("lead")
 def test_high_but_not_always_highest(check):
-    """With trees LassoNet continues to have high (but not always highest) classification accuracy.
+    """LassoNet continues to have high (but not always highest) classification accuracy with trees.
 
     Hypotheses: the accuracies in print; "high": within 0.003 of the best of the four
 
-    Consequences: Not highest once, on COIL-20, where it is behind the Fisher score, equal with the two
-    others.
+    Consequences: It is not highest once, on COIL-20, where it is behind the Fisher score and equal to the
+    two others.
     """
     check.over(TREES.values(), lambda row: lead(row) >= Fraction(-3, 1000))
     check.over([TREES], lambda table: [name for name, row in table.items() if lead(row) < 0] == ["COIL-20"])
@@ -111,7 +112,7 @@ def test_all_features_as_an_upper_bound(check):
 @claim("LN-fig-1", "section 1.1, of Figure 1; Tables 1 and 2", "exact", EMPIRICAL)
 @mutants("below_all_features")
 def test_thirty_five_proteins(check):
-    """On Mice Protein about 35 of the 77 features have the accuracy of all.
+    """On Mice Protein about 35 of the 77 features have the same accuracy as all of them.
 
     Reading of: “We see that only about 35 proteins are needed to obtain maximal classification accuracy”
 
@@ -165,7 +166,7 @@ DESCRIBED = {
 
 
 def as_described(name):
-    """Whether Table 1 has these sizes."""
+    """Return whether Table 1 has these sizes."""
     return all(said in (None, size) for said, size in zip(DESCRIBED[name], DATA[name][:3], strict=True))
 
 
@@ -192,7 +193,7 @@ PATH = {"λ", "ε", "λ₀"}
 
 
 def additional(names, known=TRAINING):
-    """Those that are not known."""
+    """Return the hyperparameters that are not among the known ones."""
     return names - known
 
 
@@ -261,7 +262,7 @@ SLIPS = {
 
 
 def stands(place, words):
-    """Whether the words are at that place."""
+    """Return whether the words are at that place."""
     return words in PLACES[place]
 
 

@@ -52,8 +52,8 @@ def test_where_the_projection_residual_lies(check):
 
     Hypotheses: any independent S with λ* > 0, λ in the window (λ₂, λ*); no unit columns
 
-    Instead: r − p lies in colspan(P_S^⊥X_T), which is colspan(X_T) for S = ∅ or X_S ⟂ X_T. λ* = 0 is to be
-    left out (C_λ is empty for λ < 0).
+    Instead: r − p lies in colspan(P_S^⊥X_T), which is colspan(X_T) for S = ∅ or X_S ⟂ X_T. The case λ* =
+    0 must be excluded, because C_λ is empty for λ < 0.
 
     Consequences: Item 1 falls. Item 2 and Theorems 3.3, 1.1 and 1.2 stand: they need only that β is zero off
     S ∪ T, which the multipliers of the projection give directly.
@@ -84,8 +84,8 @@ def test_where_the_projection_residual_lies(check):
 @claim("SA-item-1", f"item 1 after {NUMBER}", "exact, float", FALSE, tolerance=TOLERANCE)
 @mutants("sl.lasso_path", "segment")
 def test_selected_coefficients_move(check):
-    """The optimal β when selecting the next feature has β_i, i ∈ S, equal to the i-th value in the previous
-    solution β_S* = X_S⁺y.
+    """When the next feature is selected, the optimal β has β_i, i ∈ S, equal to the value with index i in
+    the previous solution β_S* = X_S⁺y.
 
     Hypotheses: λ in the window (λ₂, λ*), λ* > 0, independent S
 
@@ -116,7 +116,7 @@ def test_selected_coefficients_move(check):
 @claim("SA-item-2", f"item 2 after {NUMBER}", "formal, exact, float", HOLDS)
 @mutants("sl.lasso_path", "segment")
 def test_only_tied_features_are_nonzero(check):
-    """The optimal β when selecting the next feature can have β_i ≠ 0, i ∉ S, only if i ∈ T.
+    """When the next feature is selected, the optimal β can have β_i ≠ 0, i ∉ S, only if i ∈ T.
 
     Hypotheses: λ in the window (λ₂, λ*), λ* > 0, independent S
 

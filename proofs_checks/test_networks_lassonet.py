@@ -28,7 +28,8 @@ SIZES = (25, 50, 75, 100)  # of the released evaluate.py, but for its 125
 
 
 def beside_others(data, rule, sizes=SIZES):
-    """A case with LassoNet and each other method, both learners and these k; `rule` judges each pair."""
+    """Return the case of LassoNet and each other method, both learners and these k; `rule` judges each
+    pair."""
     sizes = [k for k in sizes if k < TABLE_1[TITLES[data]][1]]
     pairs = [
         tuple(("lassonet", data, method, k, "", learner) for method in (LASSONET, other))
@@ -51,7 +52,7 @@ def test_beside_others_again(check):
 
     Hypotheses: our records of Tables 1 and 2, k = 50; of the remaining methods Fisher's score and PFA
 
-    Consequences: What the printed figures say of it: LN-sec-5.3.
+    Consequences: LN-sec-5.3 says what the printed figures show.
 
     Unchecked: Activity, HSIC-Lasso
 
@@ -64,7 +65,7 @@ WIDER = ("mice", "isolet", "coil20")  # where there are records with M = 30
 
 
 def beside_wider(data):
-    """A case with LassoNet by M = 10 and by M = 30, k = 50, both learners."""
+    """Return the case of LassoNet with M = 10 and with M = 30, k = 50, both learners."""
     pairs = [
         tuple(("lassonet", data, LASSONET, 50, setting, learner) for setting in ("", "M = 30"))
         for learner in NETWORK_AND_TREES
@@ -109,7 +110,7 @@ def test_isolet_again(check):
     Hypotheses: our records; k as in the released evaluate.py, but for its 125; of the others Fisher's score
     and PFA
 
-    Consequences: What the printed figures say of it at k = 50: LN-fig-5.
+    Consequences: LN-fig-5 says what the printed figures show at k = 50.
 
     Unchecked: HSIC-Lasso
 
@@ -136,9 +137,9 @@ def test_other_k(check, number):
 
     Reading of: “we find that LassoNet continues to achieve high (though not always highest) accuracy”
 
-    Hypotheses: our records, k of the released evaluate.py, but for its 125; the figures have no numbers in
-    print. This asks for more than the words, which concede that it is not always highest: to be level with
-    both others everywhere
+    Hypotheses: our records, k of the released evaluate.py, but for its 125; the figures have no numbers
+    in print. This is stronger than the words, which concede that it is not always highest: it must be
+    level with both others everywhere
 
     Unchecked: HSIC-Lasso
 
@@ -148,7 +149,8 @@ def test_other_k(check, number):
 
 
 def reached(limit, share):
-    """On Mice Protein: whether LassoNet has `share` of the accuracy of all features with `limit` of them.
+    """Return the case of Mice Protein: whether LassoNet has `share` of the accuracy of all features with
+    `limit` of them.
 
     It has if it has with fewer, and has not if it has not with more; between them only k = limit decides.
     """
@@ -195,7 +197,7 @@ def test_thirty_five_proteins_again(check, key):
     Hypotheses: our records of Table 1's experiment; a smaller k that has it decides too, and a larger one
     that has it not
 
-    Consequences: What the printed figures say at k = 50: LN-fig-1.
+    Consequences: LN-fig-1 says what the printed figures show at k = 50.
 
     Tolerance: not smaller: by the rule of `verdicts`, the share as a factor; one comparison decides, of up to
     five
@@ -226,7 +228,7 @@ def test_reconstructed_digits(check):
 
 
 def imputed(method, k):
-    """The address of an error of imputation on Mice Protein."""
+    """Return the address of an error of imputation on Mice Protein."""
     return "completion", "mice", method, k, "", "mse"
 
 
@@ -234,7 +236,7 @@ SOFT = imputed("soft-impute", TABLE_1["Mice Protein"][1])
 
 
 def reduced():
-    """All columns beside low rank: 0.8 of Soft-Impute's error is larger, and 0.6 of it is smaller."""
+    """Compare all columns with low rank: 0.8 of Soft-Impute's error is larger, and 0.6 of it is smaller."""
     every = "completion", "mice", LASSONET, TABLE_1["Mice Protein"][1], "trained again", "mse"
 
     def within(share, sign):
@@ -252,7 +254,7 @@ def reduced():
 
 
 def with_forty():
-    """40 columns beside low rank."""
+    """Compare 40 columns with low rank."""
     return Case("mice", (compared(not_smaller, SOFT, imputed(LASSONET, 40)),))
 
 
@@ -265,9 +267,10 @@ def test_imputation(check):
 
     Reading of: “about a 30% reduction … of the reconstruction error when using LassoNet”
 
-    Hypotheses: a network trained from scratch on the completed matrix, all proteins; a tenth of the entries
-    for the test; our seeds, as found, vary entries and initial weights, 25 in print vary initial weights;
-    rate 0.003, patience 50 and layers of d/3 units, in print 0.001, 10 and the best of four widths
+    Hypotheses: a network trained from scratch on the completed matrix, all proteins; a tenth of the
+    entries for the test; our seeds, as found, vary entries and initial weights, 25 in print vary initial
+    weights; learning rate 0.003, early stopping after 50 epochs and layers of d/3 units; in print 0.001,
+    10 and the best of four widths
 
     Tolerance: between 0.6 and 0.8 of Soft-Impute's by more than 2 SE, not outside by more than 3 SE; two
     comparisons

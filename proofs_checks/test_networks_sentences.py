@@ -54,9 +54,9 @@ BASELINES = tuple(NAMES[name] for name in SMALL[1:])
 
 
 def competitive(data):
-    """Sequential Attention beside the five of Table 2."""
+    """Compare Sequential Attention with the five methods of Table 2."""
     first, others = on_like_rows(data), [attention("paper", data, method=name) for name in BASELINES]
-    return Case(data, tuple(compared(not_smaller, first, one) for one in others))
+    return Case(data, tuple(compared(not_smaller, first, other) for other in others))
 
 
 COMPETITIVE = [competitive(data) for data in HERE]
@@ -73,7 +73,7 @@ def test_small_scale_again(check):
     Hypotheses: our records of Table 2's experiment, five data sets; on MNIST and MNIST-Fashion, where the
     released Sequential Attention has all rows, ours by its own defaults on the 10,000 of the others
 
-    Consequences: What the printed figures say of it: SA-figure-3.
+    Consequences: SA-figure-3 says what the printed figures show.
 
     Unchecked: Activity
 
@@ -83,7 +83,7 @@ def test_small_scale_again(check):
 
 
 def indistinguishable(data):
-    """ℓ₁ beside softmax."""
+    """Compare the ℓ₁ mask with softmax."""
     softmax, absolute = (attention("masks", data, mask) for mask in MASKS[:2])
     return Case(data, (compared(equal, absolute, softmax),))
 
@@ -100,7 +100,7 @@ def test_masks_again(check):
 
     Hypotheses: our records of Table 10's experiment, five data sets
 
-    Consequences: What the printed figures say of it: SA-section-4.2-indistinguishable.
+    Consequences: SA-section-4.2-indistinguishable says what the printed figures show.
 
     Unchecked: Activity
 
@@ -110,21 +110,24 @@ def test_masks_again(check):
 
 
 def best_in_print(data):
-    """LassoNet's own figure in its Table 1, which no other one there exceeds, and its standard error."""
-    (best,) = (one for one in figures("LN-table-1", data) if one.method == LASSONET)
+    """Return LassoNet's own figure in its Table 1, which no other figure there exceeds, and its standard
+    error."""
+    (best,) = (printed for printed in figures("LN-table-1", data) if printed.method == LASSONET)
     return best.mean, error_in_print(best)
 
 
 def ahead_in_print(data):
-    """All masks beside the best of LassoNet's Table 1."""
+    """Compare all masks with the best of LassoNet's Table 1."""
     best = best_in_print(data)
     addresses = [attention("masks", data, mask) for mask in MASKS]
     words = f" less {best[0]} in print"
     return Case(
         data,
         tuple(
-            Comparison(larger, (one,), lambda one=one: minus(figure(one), best), one[4] + words)
-            for one in addresses
+            Comparison(
+                larger, (address,), lambda address=address: minus(figure(address), best), address[4] + words
+            )
+            for address in addresses
         ),
     )
 
@@ -138,8 +141,9 @@ def test_masks_beside_lassonet_again(check):
 
     Hypotheses: our records of Table 10's experiment; 0.958, 0.873, 0.800, 0.885 and 0.991 in print
 
-    Consequences: What the printed figures say of it: SA-section-4.2-baselines. MNIST and Fashion: the
-    released code of LassoNet trains on 3500 images, ours here on those of Sequential Attention's protocol.
+    Consequences: SA-section-4.2-baselines says what the printed figures show. MNIST and Fashion: the
+    released code of LassoNet trains on 3500 images, ours here on those of Sequential Attention's
+    protocol.
 
     Unchecked: Activity
 
@@ -151,7 +155,7 @@ def test_masks_beside_lassonet_again(check):
 
 
 def ahead(data):
-    """Sequential Attention beside LassoNet, on the same rows."""
+    """Compare Sequential Attention with LassoNet on the same rows."""
     return Case(data, (compared(larger, on_like_rows(data), attention("paper", data, method=LASSONET)),))
 
 
@@ -176,9 +180,9 @@ def test_beside_lassonet_on_the_same_rows(check):
 
 
 def fewer_at_once(data):
-    """One at a time beside 64 at once."""
-    one, all_at_once = (attention("adaptivity", data, setting, 64) for setting in ("1", "64"))
-    return Case(data, (compared(larger, one, all_at_once),))
+    """Compare selecting one feature at a time with 64 at once."""
+    one_at_a_time, all_at_once = (attention("adaptivity", data, setting, 64) for setting in ("1", "64"))
+    return Case(data, (compared(larger, one_at_a_time, all_at_once),))
 
 
 FEWER_AT_ONCE = [fewer_at_once(data) for data in HERE]
@@ -194,7 +198,7 @@ def test_more_at_once_again(check):
 
     Hypotheses: our records of Table 9's experiment; ends compared
 
-    Consequences: What the printed figures say of it: SA-B.4-adaptivity.
+    Consequences: SA-B.4-adaptivity says what the printed figures show.
 
     Unchecked: Activity
 
@@ -204,9 +208,9 @@ def test_more_at_once_again(check):
 
 
 def more_at_once(data):
-    """The opposite order."""
-    one, all_at_once = fewer_at_once(data).addresses
-    return Case(data, (compared(larger, all_at_once, one),))
+    """Return the comparison in the opposite order."""
+    one_at_a_time, all_at_once = fewer_at_once(data).addresses
+    return Case(data, (compared(larger, all_at_once, one_at_a_time),))
 
 
 OPPOSITE = [more_at_once("mice")]
@@ -220,9 +224,9 @@ def test_mice_protein_again(check):
 
     Hypotheses: our records of Table 9's experiment; ends compared
 
-    Consequences: This row is about our records, and the order of the two ends alone. What the printed figures
-    say of the same sentence, whose ends are equal, is SA-B.4-mice, a verdict on other data: neither answers
-    the other.
+    Consequences: This row is about our records, and only about the order of the two ends. SA-B.4-mice is
+    about the printed figures of the same sentence, whose two ends are equal. The two rows use different
+    data, so neither decides the other.
 
     Tolerance: larger: by more than 2 SE, not by less than −3 SE; one comparison
     """
@@ -230,10 +234,10 @@ def test_mice_protein_again(check):
 
 
 def diverse():
-    """Sequential Attention beside the four that are not Sequential LASSO."""
+    """Compare Sequential Attention with the four methods other than Sequential LASSO."""
     first = on_like_rows("mnist")
     others = [attention("paper", "mnist", method=NAMES[name]) for name in ("LLY", "GL", "OMP", "CAE")]
-    return Case("mnist", tuple(compared(larger, one, first, of=clustering) for one in others))
+    return Case("mnist", tuple(compared(larger, other, first, of=clustering) for other in others))
 
 
 DIVERSE = diverse()
@@ -254,7 +258,8 @@ def test_diverse_pixels(check):
 
 
 def similar():
-    """Sequential LASSO's pixels beside those of Sequential Attention, and these among themselves."""
+    """Compare Sequential LASSO's pixels with those of Sequential Attention, and the latter among
+    themselves."""
     pair = on_like_rows("mnist"), attention("paper", "mnist", method=NAMES["SL"])
     words = "share of pixels that touch Sequential LASSO's less that of another seed's"
     return Case("mnist", (Comparison(not_smaller, pair, lambda: similarity(pair), words),))
@@ -265,8 +270,9 @@ SIMILAR = similar()
 
 @sentence("SA-B.1-sequential-lasso", f"Appendix B.1, Figure 5 {ICLR}", [SIMILAR], "touching")
 def test_similar_pixels(check):
-    """On MNIST Sequential Attention's 50 pixels are, or touch, those of Sequential LASSO for the same seed as
-    often as those of Sequential Attention for another seed.
+    """On MNIST Sequential Attention's 50 pixels agree with those of Sequential LASSO for the same seed as
+    often as with those of Sequential Attention for another seed. A pixel agrees if it is, or touches, one
+    of the others.
 
     Reading of: “Sequential LASSO also selects a very similar set of pixels, as suggested by our theoretical
     analysis”
@@ -285,9 +291,9 @@ def test_similar_pixels(check):
 
 
 def clumping():
-    """64 at once beside one at a time."""
-    one, all_at_once = (attention("adaptivity", "mnist", setting, 64) for setting in ("1", "64"))
-    return Case("mnist", (compared(larger, all_at_once, one, of=clustering),))
+    """Compare selecting 64 features at once with one at a time."""
+    one_at_a_time, all_at_once = (attention("adaptivity", "mnist", setting, 64) for setting in ("1", "64"))
+    return Case("mnist", (compared(larger, all_at_once, one_at_a_time, of=clustering),))
 
 
 CLUMPING = clumping()
@@ -295,7 +301,8 @@ CLUMPING = clumping()
 
 @sentence("SA-figure-9", f"Appendix B.4, Figure 9 {ICLR}", [CLUMPING], "adjacent")
 def test_clumping_pixels(check):
-    """On MNIST more pairs of 64 pixels touch if all are selected at once than if one at a time.
+    """On MNIST more pairs of 64 pixels touch if all are selected at once than if they are selected one at
+    a time.
 
     Reading of: “One observes that the selected pixels ‘clump together’ as i increases”
 
@@ -307,7 +314,8 @@ def test_clumping_pixels(check):
 
 
 def correlated():
-    """The rank correlations after 0, 9 and 49 features, each beside the next, and the last beside 0."""
+    """Compare each rank correlation after 0, 9 and 49 features with the next one, and the last one with
+    0."""
     first, second, third = (("gains", "mnist", SA, k, "", "Spearman") for k in (0, 9, 49))
     falls = compared(larger, first, second), compared(larger, second, third)
     return Case("mnist", (*falls, Comparison(larger, (third,), lambda: figure(third), "after 49 less 0")))
@@ -361,9 +369,10 @@ def test_the_best_fifty(check, key):
     Hypotheses: k pixels selected by Sequential Attention, a network trained for each further one; in print
     the 50 pixels are in pictures alone
 
-    Consequences: The rank correlation over all unselected pixels, SA-figure-11, does not tell of the best 50.
+    Consequences: The rank correlation over all unselected pixels (SA-figure-11) says nothing about the
+    best 50.
     """
-    scores = {name for one in RECORDS if one.piece.study == "gains" for name in one.scores}
+    scores = {name for record in RECORDS if record.piece.study == "gains" for name in record.scores}
     check.measured(
         "the gain and the attention of each pixel, from `sparselin.neural.gains`, would decide it and are "
         "not here: our records of the study “gains” have of each k the Spearman correlation alone"
@@ -374,9 +383,9 @@ def test_the_best_fifty(check, key):
 
 @claim("SA-B.2.4-reset", f"Appendix B.2.4 {ICLR}", "float", OPEN)
 def test_resetting(check):
-    """If Sequential Attention trains one network, after a warm-up of the network's weights alone, the
-    accuracy with the selected features is lower when the attention weights are not reset after each phase,
-    and it is no higher when the network's weights are reset.
+    """If the attention weights are not reset after each phase, the accuracy with the selected features is
+    lower; if the network's weights are reset, it is no higher. Sequential Attention trains one network
+    here, after a warm-up of the network's weights alone.
 
     Reading of: “it is important to reset the attention weights after each of the sequential feature selection
     phases, but resetting the neural network weights is not crucial for good performance”
@@ -419,7 +428,7 @@ def test_omp_for_networks(check):
 
 
 def behind_attention(data):
-    """OMP that takes its gradients at W = 0, over all rows, beside Sequential Attention as released."""
+    """Compare OMP with gradients at W = 0, over all rows, with Sequential Attention as released."""
     omp, sa = (
         attention("switches", data, setting, method=method)
         for method, setting in ((NAMES["OMP"], "both"), (SA, AS_RELEASED))
@@ -463,9 +472,9 @@ def test_significantly(check):
 
     Hypotheses: the figures of Table 2; Sequential LASSO and OMP for networks are the paper's own adaptations
 
-    Instead: On three: MNIST, MNIST-Fashion and ISOLET. Against CAE on all six, against LLY on four; GL has
-    the better mean on Activity, and the same on COIL-20. With five runs each no exact test of pairs has p <
-    0.0625.
+    Instead: This holds on three data sets: MNIST, MNIST-Fashion and ISOLET. Compared with CAE it holds on
+    all six, and compared with LLY on four; GL has the better mean on Activity, and the same on COIL-20.
+    With five runs each no exact test of pairs has p < 0.0625.
 
     Unchecked: the experiments: SA-figure-3-again
     """

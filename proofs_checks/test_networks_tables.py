@@ -25,42 +25,42 @@ import math
 
 from proofs_checks.experiments.networks.printed import ANCHORS, LEARNERS, TITLES
 from proofs_checks.experiments.networks.verdicts import equal, together, verdict, verdict_of_times
-from proofs_checks.networks import CLOCKS, LASSONET, OURS, SA, by_hand, by_rule, close, figures, told
+from proofs_checks.networks import CLOCKS, LASSONET, OURS, SA, by_hand, by_rule, close, describe, figures
 from sparselin.ledger import NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, claims, mutants
 
 ICLR = "(ICLR, NeurIPS submission)"
 
 
 def own(method):
-    """Whether a figure is of the method that the paper proposes."""
+    """Return whether a figure is of the method that the paper proposes."""
     return method in (SA, LASSONET)
 
 
 def other(method):
-    """Whether it is of another one."""
+    """Return whether it is of another one."""
     return not own(method)
 
 
 def judged(table, data, keep):
-    """Each figure of a table on a data set beside our records."""
-    return [(one, verdict(one, OURS.get(one.address))) for one in figures(table, data, keep)]
+    """Compare each figure of a table on a data set with our records."""
+    return [(printed, verdict(printed, OURS.get(printed.address))) for printed in figures(table, data, keep)]
 
 
 def conclusion(table, keep=lambda method: True):
-    """The verdict on a data set's figures of a table."""
+    """Return the verdict on a data set's figures of a table."""
     return lambda data: together(found.verdict for _, found in judged(table, data, keep))
 
 
 def words(table, keep=lambda method: True):
-    """What the statements of a table's rows need."""
+    """Return the words that the statements of a table's rows need."""
     found = {}
     for name in TITLES:
         digits = 1 if table == "SA-table-6" else 3
         printed = [
-            f"{one.mean:.{digits}f}"
-            + ("" if one.std is None else f" ± {one.std:.{digits}f}")
-            + f" ({one.setting or one.method})"
-            for one in figures(table, name, keep)
+            f"{figure.mean:.{digits}f}"
+            + ("" if figure.std is None else f" ± {figure.std:.{digits}f}")
+            + f" ({figure.setting or figure.method})"
+            for figure in figures(table, name, keep)
         ]
         found[name] = {"title": TITLES[name], "figures": ", ".join(printed)}
     return found
@@ -76,7 +76,7 @@ RUNS = {"SA-table-2": 5, "SA-released": 5, "SA-table-5": 5}
 
 
 def met(figure, found):
-    """Whether a verdict follows from the figure and the records, by the rule written out again."""
+    """Return whether a verdict follows from the figure and the records, by the rule written out again."""
     mean, error = by_hand(figure.address)
     difference = mean - figure.mean
     if figure.within:
@@ -91,17 +91,17 @@ def met(figure, found):
 
 
 def measured(check, found):
-    """Say what was found of each figure, how many are compared, and the verdict of all."""
-    for _, one in found:
-        check.measured(told(one))
+    """Report what was found for each figure, how many are compared, and the verdict of all."""
+    for _, judged in found:
+        check.measured(describe(judged))
     check.measured(f"{len(found)} figure{'s' * (len(found) > 1)}")
-    check.concludes(together(one.verdict for _, one in found))
+    check.concludes(together(judged.verdict for _, judged in found))
 
 
 def met_again(check, table, data, keep=lambda method: True):
     """Decide a row of a table of accuracies."""
     found = judged(table, data, keep)
-    check.over([one for one in found if not one[1].lacking], lambda one: met(*one))
+    check.over([pair for pair in found if not pair[1].lacking], lambda pair: met(*pair))
     measured(check, found)
 
 
@@ -129,7 +129,7 @@ def test_table_2_baselines(check, data):
     Hypotheses: the released protocol with its leaks; our implementations, untuned, of the five methods, the
     group LASSO and Sequential LASSO on a path of λ, OMP with the gradients of all rows where W = 0
 
-    Consequences: What the released code of two of them gives: SA-released.
+    Consequences: The rows SA-released have the results of the released code of two of them.
 
     Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = s²/5 + s'²/m' + 0.001²/12;
     five comparisons, each by itself
@@ -190,9 +190,9 @@ def test_table_5_baselines(check, data):
 
 
 def times(data):
-    """Each baseline's time divided by Sequential Attention's, printed and ours."""
+    """Return each baseline's time divided by Sequential Attention's, printed and ours."""
     base, *others = figures("SA-table-6", data)
-    pairs = [((one, base), (CLOCKS.get(one.address), CLOCKS.get(base.address))) for one in others]
+    pairs = [((method, base), (CLOCKS.get(method.address), CLOCKS.get(base.address))) for method in others]
     return [(printed, verdict_of_times(printed, ours)) for printed, ours in pairs]
 
 
@@ -209,7 +209,7 @@ def test_table_6(check, data):
 
     Hypotheses: the epochs and batches of Table 4; our implementations and machine; times of selection
 
-    Consequences: What the printed times say of the sentence on efficiency: SA-table-6.
+    Consequences: SA-table-6 says what the printed times show about the sentence on efficiency.
 
     Tolerance: a factor of 2: how much two machines differ is in no standard error; five comparisons, each by
     itself
@@ -217,8 +217,8 @@ def test_table_6(check, data):
     found = times(data)
 
     def right(pair):
-        (one, base), this = pair
-        ratio = by_hand(one.address)[0] / by_hand(base.address)[0] / (one.mean / base.mean)
+        (method, base), this = pair
+        ratio = by_hand(method.address)[0] / by_hand(base.address)[0] / (method.mean / base.mean)
         again = REPRODUCED if 0.5 <= ratio <= 2 else NOT_REPRODUCED
         return close(2**this.difference, ratio) and this.verdict is again
 
@@ -267,8 +267,8 @@ def test_criteo(check, table):
 
     Hypotheses: three billion examples, one pass; three hidden layers
 
-    Consequences: What the printed figures say of the sentence that Sequential Attention outperforms the
-    others: SA-figure-4, SA-figure-4-variance.
+    Consequences: SA-figure-4 and SA-figure-4-variance say what the printed figures show about the
+    sentence that Sequential Attention outperforms the others.
     """
     check.measured("the data are not here; docs/guide/networks.md, logs of clicks, reads one's own")
     check.concludes(NEEDS_DATA)

@@ -32,14 +32,15 @@ SHARED = integer_designs(5, 7) | tied_designs(5, 7) | designs_with_margin(0.01, 
 
 @st.composite
 def selections(draw):
-    """(X, y, F, S): small integers, F ⊆ S, |F| ≤ 1, at most two features in S∖F."""
+    """Draw (X, y, F, S): small integers, F ⊆ S, |F| ≤ 1, at most two features in S∖F."""
     X, y = draw(integer_designs(5, 6) | tied_designs(5, 6))
     S = draw(st.lists(st.integers(0, X.shape[1] - 1), max_size=3, unique=True))
     return X, y, tuple(S[: draw(st.integers(0, 1))]), tuple(S)
 
 
 def minimisers(X, y, F, S, lam):
-    """The minimisers β of (+) that are vertices off F, exactly; their residual is one and the same."""
+    """Return the minimisers β of (+) that are vertices off F, exactly; their residual is one and the
+    same."""
     A, d = rational(X), X.shape[1]
     signed = [j for j in range(d) if j not in F]
     Z = off(A, F, columns(A, signed))
@@ -62,7 +63,8 @@ def minimisers(X, y, F, S, lam):
 
 
 def vertex(H, b, B):
-    """The minimiser u of ½uᵀHu − bᵀu over u ≥ 0 with support in B, if there is one and H_BB is regular."""
+    """Return the minimiser u of ½uᵀHu − bᵀu over u ≥ 0 with support in B, if there is one and H_BB is
+    regular."""
     H_BB, u = fmpq_mat(len(B), len(B), [H[i, j] for i in B for j in B]), fmpq_mat(len(b), 1)
     if B and H_BB.det() == 0:
         return None
@@ -74,7 +76,8 @@ def vertex(H, b, B):
 
 
 def window(X, r, c, lam_star, others):
-    """A rational ε ≤ ε₀ = min (λ* − c_j)/(λ* + ‖X_j‖‖r‖) over j ∉ S ∪ T, as 2‖X_j‖‖r‖ ≤ ‖X_j‖² + ‖r‖²."""
+    """Return a rational ε ≤ ε₀ = min (λ* − c_j)/(λ* + ‖X_j‖‖r‖) over j ∉ S ∪ T, as 2‖X_j‖‖r‖ ≤ ‖X_j‖² +
+    ‖r‖²."""
     A = rational(X)
     squares = {j: inner(columns(A, [j]), columns(A, [j])) for j in others}
     return min(
@@ -84,7 +87,7 @@ def window(X, r, c, lam_star, others):
 
 
 def on_selected(X, y, F, S):
-    """(r, c) of nonnegative least squares on S; F are the first of S."""
+    """Return (r, c) of nonnegative least squares on S; F is the beginning of S."""
     beta = minimisers(X[:, list(S)], y, range(len(F)), range(len(S)), 0)[0]
     r = rational(y) - columns(rational(X), S) * beta
     return r, (rational(X).transpose() * r).entries()
@@ -119,7 +122,8 @@ def test_what_enters_has_the_largest_correlation(check):
 
 
 def proves(X, y, forced, path, certificate):
-    """The certificate is one of the whole path, holds exactly, fails for another y, and its T are exact."""
+    """Return whether the certificate is one of the whole path, holds exactly, fails for another y, and its T
+    are exact."""
     whole = len(certificate.steps) == len(path.support) - forced
     other = certificate.verify(X, y + np.eye(len(y))[0], exact=True)
     if not (whole and certificate.verify(X, y, exact=True) and not other):
@@ -157,7 +161,7 @@ def test_certificates_of_nonnegative_omp(check):
 
 
 def exactly_at(X, y, F, lam):
-    """y − Xβ at λ, as floats, and the least Σβ off F of the minimisers; computed exactly."""
+    """Return y − Xβ at λ, as floats, and the least Σβ off F of the minimisers; computed exactly."""
     found = minimisers(X, y, F, F, exactly(lam))
     penalised = [j for j in range(X.shape[1]) if j not in F]
     least = min(sum((beta[j, 0] for j in penalised), fmpq(0)) for beta in found)
@@ -196,7 +200,7 @@ def test_the_path_for_nonnegative_coefficients(check):
 
 
 def one_sided_coherence(A, h):
-    """ρ(D) = max_{i ≠ j} |⟨D_i, D_j⟩|/‖D_i‖², D_i = A_i/⟨A_i, h⟩; None unless all ⟨A_i, h⟩ > 0."""
+    """Return ρ(D) = max_{i ≠ j} |⟨D_i, D_j⟩|/‖D_i‖², D_i = A_i/⟨A_i, h⟩; None unless all ⟨A_i, h⟩ > 0."""
     w = (A.transpose() * h).entries()
     if min(w) <= 0:
         return None
@@ -208,7 +212,7 @@ def one_sided_coherence(A, h):
 
 
 def is_unique(A, support):
-    """Whether an x ≥ 0 with this support is the only x ≥ 0 with its Ax; A (n, n + 1) of rank n.
+    """Return whether an x ≥ 0 with this support is the only x ≥ 0 with its Ax; A (n, n + 1) of rank n.
 
     Others are x + tδ, Aδ = 0: none if δ has entries of both signs off the support.
     """
@@ -221,7 +225,8 @@ def is_unique(A, support):
 
 
 def incoherent(rng):
-    """(A, h): n + 1 columns, the first n near to those of the identity, the last of ±1; h = 1 + noise."""
+    """Return (A, h): n + 1 columns, the first n near to those of the identity, the last of ±1; h = 1 +
+    noise."""
     n = int(rng.choice([2, 3, 4, 5, 14, 16, 17]))
     signs = np.where(np.arange(n) < rng.integers(n // 2, n), 1.0, -1.0)
     A = np.column_stack([8 * np.eye(n) + rng.integers(-1, 2, (n, n)) * (rng.random() < 0.3), signs])
@@ -229,7 +234,7 @@ def incoherent(rng):
 
 
 def sparse_solutions(rng, count):
-    """`count` pairs (A, x) that meet the hypotheses."""
+    """Return `count` pairs (A, x) that meet the hypotheses."""
     while count:
         A, h = incoherent(rng)
         rho = one_sided_coherence(rational(A), rational(h))

@@ -47,7 +47,7 @@ SENTENCE = (
 
 
 def minimiser(x):
-    """w and p = softmax(w)."""
+    """Return w and p = softmax(w)."""
     w = sl.softmax_penalty(np.asarray(x, float)).minimizer
     return w, np.exp(w) / np.exp(w).sum()
 
@@ -98,8 +98,8 @@ def test_nowhere_jointly_concave(check):
 
 
 def on_the_axis(m, a):
-    """g(1 − ag''/g') + 2ag' for g = (1 + (m − 1)e^{−am/(m−1)})²: the sign of the curvature of f along (β,
-    0, …, 0)."""
+    """Return g(1 − ag''/g') + 2ag' for g = (1 + (m − 1)e^{−am/(m−1)})², which has the sign of the curvature
+    of f along (β, 0, …, 0)."""
     e, rate = (-a * m / (m - 1)).exp(), arb(m) / (m - 1)
     slope = -2 * m * e * (1 + (m - 1) * e)
     return (1 + (m - 1) * e) ** 2 * (1 + a * rate * (1 + 2 * (m - 1) * e) / (1 + (m - 1) * e)) + 2 * a * slope
@@ -134,7 +134,7 @@ def test_convex_along_rays(check):
 
 
 def in_one_coordinate(a, K):
-    """Of the sign of ∂²Q*(β∘β)/∂β₁², m = 2, w = (a, −a)."""
+    """Return a number with the sign of ∂²Q*(β∘β)/∂β₁², m = 2, w = (a, −a)."""
     p, _ = mask(a)
     return 1 - 4 * a * (1 - 2 * p + 2 * p * p) - 2 * K * p * (1 - p) * (1 - 4 * p)
 
@@ -144,7 +144,8 @@ CONCAVE_IN_ONE = ((5.0, (0.341, 0.3819), (0.3409, 0.382)), (10.0, (0.0637, 1.491
 
 
 def concave_between(row):
-    """Whether Q* is concave in β₁ at 50 points of the inner interval, and convex at 50 on each side."""
+    """Return whether Q* is concave in β₁ at 50 points of the inner interval and convex at 50 on each
+    side."""
     s, inside, outside = row
     rest = [*np.linspace(0, outside[0], 50), *np.linspace(outside[1], s, 50)]
     signs = [
@@ -154,7 +155,7 @@ def concave_between(row):
 
 
 def concave_beyond(low, high, bound=4.99):
-    """Whether ‖β‖₁ > 4.99 where `in_one_coordinate` ≤ 0, which is affine in K; w = (−a, a)."""
+    """Return whether ‖β‖₁ > 4.99 where `in_one_coordinate` ≤ 0, which is affine in K; w = (−a, a)."""
     a = ball(low, high)
     at_zero = in_one_coordinate(-a, arb(0))
     slope = (at_zero - in_one_coordinate(-a, arb(1))).upper()
@@ -178,7 +179,7 @@ def test_in_one_coordinate(check):
 
     at ‖β‖₁ = 5 for |β₁| from 0.341 to 0.382, at 10 from 0.064 to 1.491.
 
-    Consequences: For large ‖β‖₁ it is concave in the smaller coordinate, but for a strip along the axis.
+    Consequences: For large ‖β‖₁ it is concave in the smaller coordinate, except near the axis.
 
     Unchecked: the four ends, beyond 150 points in floats for each ‖β‖₁
     """
@@ -241,7 +242,7 @@ def test_across_the_diagonal(check):
 
 
 def curving(a, first, second):
-    """Of the sign of the second derivative of Q*(β∘β) along |β₁| + |β₂| = s, from a and y; m = 2."""
+    """Return a number with the sign of the second derivative of Q*(β∘β) along |β₁| + |β₂| = s; m = 2."""
     p, r = mask(a)
     H = 4 + 8 * r * (1 + r) * first + 8 * p * (1 + p) * second
     across = np.sqrt(first) * r / p + np.sqrt(second) * p / r
@@ -255,7 +256,7 @@ LEAST = ((2.0, 0.9542, 2e-4), (3.0, 0.98530, 5e-5), (10.0, 0.999613, 5e-6))
 
 
 def least_on_segment(row):
-    """Whether Q* is least at the given share on the segment of norm s."""
+    """Return whether Q* is least at the given share on the segment of norm s."""
     s, share, within = row
     below, at, above = (penalty([s * b, s * (1 - b)]) for b in (share - within, share, share + within))
     # beyond the convex part the slope in min|β_i| is positive, and stays so where f is concave
@@ -274,10 +275,10 @@ def test_segments_of_constant_norm(check):
 
     Hypotheses: β ∈ ℝ²
 
-    Instead: Concave for s ≥ 2 outside a strip min|β_i| < 0.308 along the axes (0.244 for s ≥ 3, 0.149 for s ≥
-    5, 0.059 for s ≥ 10), in which it is convex. The minimum is close to an axis, never on it: its larger
-    coordinate is 0.954s, 0.985s, 0.9996s at s = 2, 3, 10. An axis has less than the diagonal from s = 1.482
-    on.
+    Instead: It is concave for s ≥ 2 outside a strip min|β_i| < 0.308 along the axes (0.244 for s ≥ 3,
+    0.149 for s ≥ 5, 0.059 for s ≥ 10), in which it is convex. The minimum is close to an axis, never on
+    it: its larger coordinate is 0.954s, 0.985s, 0.9996s at s = 2, 3, 10. An axis has less than the
+    diagonal from s = 1.482 on.
 
     Consequences: At a given ‖β‖₁ Q* favours nearly sparse β.
     """
@@ -308,7 +309,7 @@ def test_segments_of_constant_norm(check):
 
 
 def bending(a, K):
-    """G(a, K), of the sign of the second derivative of Q*(β∘β) along its level line; m = 2."""
+    """Return G(a, K), which has the sign of the second derivative of Q*(β∘β) along its level line; m = 2."""
     p, _ = mask(a)
     return 1 - 2 * K * p * (1 - p) + 4 * a * (2 * p - 1) + 8 * a * a / K
 
@@ -317,7 +318,7 @@ CONTOURS = ((2.0, 0.264, 0.263), (3.0, 0.193, 0.192), (5.0, 0.118, 0.117), (10.0
 
 
 def as_the_formula(a, K):
-    """Whether `bending` has the sign of the second difference at the β of (a, K), if there is one."""
+    """Return whether `bending` has the sign of the second difference at the β of (a, K), if there is one."""
     p, r = mask(a)
     x = np.array([p**2 * (a + K * p), r**2 * (K * r - a)])
     if x.min() <= 0:
@@ -337,12 +338,12 @@ def test_where_the_contours_bend_inwards(check):
 
     Hypotheses: β ∈ ℝ²
 
-    Instead: True for |β₁| + |β₂| ≥ 2 outside a strip min|β_i| < 0.264 along the axes, which narrows (0.193
-    for ‖β‖₁ ≥ 3, 0.118 for ≥ 5, 0.052 for ≥ 10); inside it the sublevel sets bulge, at every level. {Q*(β∘β)
-    ≤ c} is convex iff c ≤ 2.
+    Instead: This holds for |β₁| + |β₂| ≥ 2 outside a strip min|β_i| < 0.264 along the axes, which narrows
+    (0.193 for ‖β‖₁ ≥ 3, 0.118 for ≥ 5, 0.052 for ≥ 10); inside it the sublevel sets bulge, at every
+    level. {Q*(β∘β) ≤ c} is convex iff c ≤ 2.
 
-    Consequences: The corners that make an ℓ_p ball with p ≤ 1 select are rounded: nearly sparse, not sparse
-    β.
+    Consequences: An ℓ_p ball with p ≤ 1 selects by its corners, but here the corners are rounded. So β is
+    nearly sparse, not sparse.
 
     Unchecked: whether {Q* ≤ c} is convex for c ≤ m where β ∈ ℝᵐ, m ≥ 3 (for c > m it is not)
 
@@ -409,7 +410,7 @@ def test_concave_in_the_squares(check):
 @mutants("sl.softmax_penalty")
 @ctx.workprec(128)
 def test_it_grows_like_a_square(check):
-    """As t → ∞, Q*(t²β∘β)/t² decreases to N = (Σ|β_i|^{2/3})³, and
+    """The ratio Q*(t²β∘β)/t² decreases to N = (Σ|β_i|^{2/3})³ as t → ∞, and
 
         ‖β‖₁² ≤ N ≤ ‖β‖₀‖β‖₁², with equality above iff the nonzero |β_i| are equal;
 
@@ -449,7 +450,7 @@ def test_it_grows_like_a_square(check):
 
 
 def lowers(X, y, beta, lam, i):
-    """Whether (7) is lower after the step ⟨X_i, r⟩/(‖X_i‖² + λq_i/2) in β_i = 0."""
+    """Return whether (7) is lower after the step ⟨X_i, r⟩/(‖X_i‖² + λq_i/2) in β_i = 0."""
     _, p = minimiser(beta**2)
     better = beta.copy()
     better[i] = X[:, i] @ (y - X @ beta) / (X[:, i] @ X[:, i] + lam / 2 / max(p[i], 1e-9) ** 2)
@@ -473,7 +474,7 @@ def test_no_coefficient_becomes_zero(check):
     β_i lowers (7).
 
     Consequences: β can be nearly sparse (at ‖β‖₁ = 10 the least Q* is at (9.996, 0.004),
-    SA-figure-2-segments). Sequential Attention needs its argmax: with softmax no zero of β would select.
+    SA-figure-2-segments). Sequential Attention needs its argmax: with softmax, zeros select nothing.
     """
     X, y = np.eye(2), np.array([2.0, 1.0])
     # β = (b, 0) with any b: 2⟨X₂, r⟩ = 2 ≠ 0; the LASSO (6) has β₂ = 0 for λ ≥ 2

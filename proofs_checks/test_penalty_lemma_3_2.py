@@ -28,20 +28,20 @@ EPS = np.finfo(float).eps
 
 
 def decay_of_mask_and_weights(x, w):
-    """‖w‖² + Σ θ_i² with θ = √x/softmax(w), in balls."""
+    """Return ‖w‖² + Σ θ_i² with θ = √x/softmax(w), in balls."""
     theta = [arb(float(a)).sqrt() / b for a, b in zip(x, softmax(balls(w)), strict=True)]
     return total([a * a for a in balls(w)]) + total([t * t for t in theta])
 
 
 def printed_objective(x, w):
-    """Σ x_iq_i + Q(q) at q = D(w), scaled into ran(D), in floats."""
+    """Return Σ x_iq_i + Q(q) at q = D(w), scaled into ran(D), in floats."""
     q = np.array([float(1 / (a * a)) for a in softmax(balls(w))])
     q *= np.sum(q**-0.5) ** 2
     return float(sl.q(q).value) + float(q @ x)
 
 
 def left_side(X, y, unselected, lam, v):
-    """‖X(softmax(w, S̄)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²) at v = (w, θ)."""
+    """Return ‖X(softmax(w, S̄)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²) at v = (w, θ)."""
     w, theta = np.split(v, 2)
     s, e = np.ones(w.size), np.exp(w[unselected] - w.max())
     s[unselected] = e / e.sum()
@@ -49,7 +49,7 @@ def left_side(X, y, unselected, lam, v):
 
 
 def right_side(X, y, unselected, lam, beta):
-    """‖Xβ − y‖² + (λ/2)Q*(β_S̄∘β_S̄)."""
+    """Return ‖Xβ − y‖² + (λ/2)Q*(β_S̄∘β_S̄)."""
     penalty = float(sl.softmax_penalty(beta[unselected] ** 2).value) if len(unselected) else 0.0
     return np.sum((X @ beta - y) ** 2) + lam / 2 * penalty
 
@@ -59,7 +59,7 @@ def least(side, starts):
 
 
 def random_x(rng, m):
-    """x = β∘β of any size, some entries zero or equal."""
+    """Return x = β∘β of any size, some entries zero or equal."""
     beta = rng.normal(size=m) * 2.0 ** rng.integers(-6, 7)
     beta[rng.random(m) < 0.15] = 0
     if rng.random() < 0.2:
@@ -68,7 +68,7 @@ def random_x(rng, m):
 
 
 def least_by_quasi_newton(x):
-    """Q*(x) by an optimiser that knows nothing of its structure."""
+    """Return Q*(x) by an optimiser that does not use its structure."""
 
     def F(w):
         e = np.exp(w - w.max())
@@ -80,9 +80,8 @@ def least_by_quasi_newton(x):
 
 
 def bounded_below_by_penalty(rng):
-    """Σ x_iq_i + Q(q) ≥ Q*(x), and ‖w‖² + ‖θ‖² ≥ Q*(x), at a random w; equality at the minimiser; Q*(x) is
-    within its enclosure.
-    """
+    """Return whether Σ x_iq_i + Q(q) ≥ Q*(x) and ‖w‖² + ‖θ‖² ≥ Q*(x) at a random w, with equality at the
+    minimiser, and Q*(x) is within its enclosure."""
     x = random_x(rng, int(rng.integers(1, 7)))
     found = sl.softmax_penalty(x)
     (low, high), value = enclosure(x, found.minimizer), float(found.value)
@@ -97,7 +96,7 @@ def bounded_below_by_penalty(rng):
 
 
 def both_sides(rng):
-    """The two infima of (7), by an optimiser from several starts."""
+    """Return the two infima of (7), by an optimiser from several starts."""
     d = int(rng.integers(1, 4))
     X, y, lam = rng.integers(-2, 3, (3, d)), rng.integers(-3, 4, 3), float(rng.integers(1, 5))
     unselected = np.flatnonzero(rng.random(d) >= 0.25)
@@ -118,8 +117,8 @@ def both_sides(rng):
 @mutants("sl.softmax_penalty", "sl.q", "objective_and_gradient")
 @ctx.workprec(128)
 def test_softmax_only_changes_the_penalty(check):
-    """With Q(q) = inf {‖w‖² : D(w) = q} and Q* : ℝ^S̄ → ℝ, Q*(x) = inf_{q ∈ ran(D)} Σ x_iq_i + Q(q), the two
-    infima of (7) are equal:
+    """The two infima of (7) are equal, where Q(q) = inf {‖w‖² : D(w) = q} and Q* : ℝ^S̄ → ℝ, Q*(x) =
+    inf_{q ∈ ran(D)} Σ x_iq_i + Q(q):
 
         inf over β = softmax(w, S̄)∘θ of ‖Xβ − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²)
             = inf over β of ‖Xβ − y‖² + (λ/2)Q*(β∘β).
@@ -231,7 +230,7 @@ def test_the_infimum_is_attained_once(check):
 
 
 def x_with_minimiser(w, K):
-    """(x, ‖w‖² + K): the x at which w, Σw = 0, is the minimiser and Σ x_i/softmax_i(w)² is K."""
+    """Return (x, ‖w‖² + K): the x at which w, Σw = 0, is the minimiser and Σ x_i/softmax_i(w)² is K."""
     p = np.exp(w) / np.exp(w).sum()
     return p**2 * (w + K * p), w @ w + K
 

@@ -53,7 +53,7 @@ def close(a, b, y):
 
 
 def primal(X, y, beta, lam):
-    """‖Xβ − y‖² + λ‖β‖₁, exactly."""
+    """Return ‖Xβ − y‖² + λ‖β‖₁, exactly."""
     r = rational(X) * beta - rational(y)
     return inner(r, r) + lam * sum((abs(b) for b in beta.entries()), fmpq(0))
 
@@ -67,7 +67,8 @@ def test_the_dual_of_the_sketch(check):
 
     Instead: Either the primal has ½ before the square, as in (4), or the constraint is ‖Xᵀu‖∞ ≤ λ/2.
 
-    Consequences: A slip of the sketch; (4), (8) and (11) of the papers agree with one another.
+    Consequences: This is a slip of the sketch only; (4), (8) and (11) of the papers agree with one
+    another.
     """
     half, zero = vector([HALF]), vector([fmpq(0)])
     u = sl.project_dual(*ONE, 1.0).u
@@ -93,8 +94,8 @@ def test_the_threshold_of_the_sketch(check):
 
     Hypotheses: λ > 0
 
-    Instead: The residual is 0 from ‖Xᵀy‖∞ on, β = 0 from 2‖Xᵀy‖∞ on; the same number with ½ before the
-    square.
+    Instead: The residual is 0 from ‖Xᵀy‖∞ on, but β = 0 only from 2‖Xᵀy‖∞ on. With ½ before the square
+    the two numbers are the same.
     """
     half, zero = vector([HALF]), vector([fmpq(0)])
     check.refutes(
@@ -126,8 +127,8 @@ def test_what_the_residual_is_orthogonal_to(check):
 
     Hypotheses: 0 < λ < λ*, u the projection of y onto ‖Xᵀu‖∞ ≤ λ
 
-    Instead: Orthogonal to the face ⟨X_{i*}, u⟩ = ±λ, i.e. parallel to X_{i*} (in the window, T = {i*}). To
-    X_{i*} itself it never is: |⟨X_{i*}, y − u⟩| ≥ λ* − λ > 0.
+    Instead: Orthogonal to the face ⟨X_{i*}, u⟩ = ±λ, i.e. parallel to X_{i*} (in the window, T = {i*}).
+    It is never orthogonal to X_{i*} itself, because |⟨X_{i*}, y − u⟩| ≥ λ* − λ > 0.
 
     Consequences: β_{i*} ≠ 0 follows, as y ≠ u. None for Theorem 3.3, whose proof does not use it.
     """

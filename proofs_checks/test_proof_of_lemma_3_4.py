@@ -50,7 +50,7 @@ Y = np.array([3.0, 4.0])
 
 
 def project(r, Z, lam):
-    """The projection of r onto {u : Zᵀu ≤ λ1}, by enumeration of independent active sets."""
+    """Return the projection of r onto {u : Zᵀu ≤ λ1}, by enumeration of independent active sets."""
     for size in range(Z.ncols() + 1):
         for B in itertools.combinations(range(Z.ncols()), size):
             u = _on_the_faces(r, columns(Z, B), lam) if B else r
@@ -60,7 +60,7 @@ def project(r, Z, lam):
 
 
 def _on_the_faces(r, Z_B, lam):
-    """r − Z_B a with Z_Bᵀ(r − Z_B a) = λ1, if the columns are independent and a ≥ 0."""
+    """Return r − Z_B a with Z_Bᵀ(r − Z_B a) = λ1, if the columns are independent and a ≥ 0."""
     H = Z_B.transpose() * Z_B
     if H.det() == 0:
         return None
@@ -69,24 +69,24 @@ def _on_the_faces(r, Z_B, lam):
 
 
 def both(Z):
-    """[Z, −Z]."""
+    """Return [Z, −Z]."""
     m = Z.ncols()
     return signed(Z, [*range(m)] * 2, [1] * m + [-1] * m)
 
 
 def onto_half_spaces(X, found, lam):
-    """The projection of r onto C' = {u : ⟨s_i X_i, u⟩ ≤ λ for i ∈ T}."""
+    """Return the projection of r onto C' = {u : ⟨s_i X_i, u⟩ ≤ λ for i ∈ T}."""
     return project(found.step.residual, signed(rational(X), found.step.tied, found.signs), lam)
 
 
 def distance_to_face(x, r, lam, sign):
-    """min ‖r − u‖² over sign·⟨x, u⟩ = λ: at u = r − x(⟨x, r⟩ − sign·λ)/‖x‖²."""
+    """Return min ‖r − u‖² over sign·⟨x, u⟩ = λ: at u = r − x(⟨x, r⟩ − sign·λ)/‖x‖²."""
     u = r - x * ((inner(x, r) - sign * lam) / inner(x, x))
     return inner(r - u, r - u)
 
 
 def epsilon_0(X, at, J):
-    """ε₀ by the formula, over the columns J, in floats."""
+    """Return ε₀ by the formula, over the columns J, in floats."""
     lam_star, c = real(at.lam_star), np.array([real(abs(a)) for a in at.correlation])
     reach = lam_star + np.linalg.norm(X, axis=0) * np.sqrt(real(inner(at.residual, at.residual)))
     tied = list(at.tied)
@@ -96,7 +96,7 @@ def epsilon_0(X, at, J):
 
 @st.composite
 def with_unit_columns(draw, max_selected=2):
-    """Steps whose columns are of norm one, in units of ⅓: Pythagorean quadruples, (±1, 0, 0) too."""
+    """Draw steps whose columns are of norm one, in units of ⅓: Pythagorean quadruples, (±1, 0, 0) too."""
     quadruples = [(3, 0, 0), (2, 2, 1), (2, 1, 2), (1, 2, 2), (2, -2, 1), (-2, 1, 2), (1, -2, 2), (0, 3, 0)]
     d = draw(st.integers(2, 5))
     X = np.array([draw(st.sampled_from(quadruples)) for _ in range(d)], float).T
@@ -142,7 +142,7 @@ def test_distances_to_the_other_faces(check):
 
     Instead: The equality is a ≥ for the farther of the two faces, where the minimum is (|⟨X_i, r⟩| + λ)².
 
-    Consequences: None: the bound is what is used.
+    Consequences: None, because the proof uses only the bound.
     """
     r, lam = vector([fmpq(1), fmpq(0)]), HALF
     second = vector([fmpq(3, 5), fmpq(4, 5)])
@@ -170,7 +170,8 @@ def test_distances_to_the_other_faces(check):
 
 
 def faces_of_T_are_closest(X, y, S, share):
-    """At ε = share·ε₀ the distances from r to F_{λ,i,+}, i ∈ T, are less than those to all other faces."""
+    """Return whether at ε = share·ε₀ the distances from r to F_{λ,i,+}, i ∈ T, are less than those to all
+    other faces."""
     found, A = segment(X, y, S), rational(X)
     lam = found.step.lam_star * (1 - exactly(share * epsilon_0(X, found.step, range(X.shape[1]))))
     distance = {
@@ -183,7 +184,8 @@ def faces_of_T_are_closest(X, y, S, share):
 
 
 def on_no_other_face(X, y, S, lower):
-    """At λ₀ the projection p lies on no face of i ∉ T ∪ S, and not on the opposite ones of i ∈ T."""
+    """Return whether at λ₀ the projection p lies on no face of i ∉ T ∪ S, and not on the opposite ones of i
+    ∈ T."""
     found = segment(X, y, S)
     # λ₀ is rounded: ε₀ shrunk by 2⁻⁴⁰ must do
     lam, _, p = solution(X, y, S, found, (found.step.lam_star - exactly(lower)) * (1 - fmpq(1, 2**40)))
@@ -280,8 +282,8 @@ def test_half_spaces_not_an_affine_space(check):
 
     Hypotheses: read with X_S for X, and λ just below λ*; the affine space {u : ⟨s_i X_i, u⟩ = λ, i ∈ T}
 
-    Instead: It reduces to one onto half-spaces: |⟨X_i, p⟩| = λ for i ∈ A(S), and possibly less on T∖A(S). The
-    space is affine where A(S) = T.
+    Instead: It reduces to a projection onto an intersection of half-spaces: |⟨X_i, p⟩| = λ for i ∈ A(S),
+    and possibly less on T∖A(S). The space is affine if A(S) = T.
 
     Consequences: None: the proof goes on with half-spaces.
     """

@@ -54,7 +54,7 @@ KINDS = (*SHAPES, (1, 1), (2, 25), (4, 1))
 
 
 def sets(check):
-    """Correlation matrices of k ≤ 5 unit vectors."""
+    """Yield correlation matrices of k ≤ 5 unit vectors."""
     for _ in range(check.cases):
         k = int(check.rng.integers(1, 6))
         yield correlations(draw_design(check.rng, k, KINDS)), k
@@ -99,7 +99,8 @@ def test_entropy_promotes_diversity(check):
 
 
 def _extreme(value, at_identity, at_rank_one, C):
-    """Between the two, and equal to one exactly for C = I or rank 1."""
+    """Return whether a value is between the two bounds, and equal to one of them exactly for C = I or rank
+    1."""
     return (
         at_rank_one <= value <= at_identity
         and (value == at_identity) == (identity(C.nrows()) == C)
@@ -141,7 +142,10 @@ def test_generalized_rank_promotes_diversity(check):
 
 
 def _between(C, k):
-    """√k ≤ f_gr ≤ k for α = ½, attained exactly at rank 1 and at I; the rank and the trace for α = 0, 1."""
+    """Return whether √k ≤ f_gr ≤ k for α = ½, attained exactly at rank 1 and at I.
+
+    For α = 0 and 1, f_gr must be the rank and the trace.
+    """
     S, rank = range(k), C.rank()
     root = rank_power(C, S, HALF)
     if identity(k) == C:

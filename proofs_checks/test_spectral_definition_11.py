@@ -27,12 +27,12 @@ from sparselin.ledger import HOLDS, claim, mutants
 
 
 def inverse(A, delta):
-    """(δI + A)⁻¹."""
+    """Return (δI + A)⁻¹."""
     return (A + delta * identity(A.nrows())).inv()
 
 
 def ordered_pairs(check):
-    """0 ≺ A ⪯ B, and δ ≥ 0."""
+    """Draw 0 ≺ A ⪯ B, and δ ≥ 0."""
     for _ in range(check.cases):
         d = int(check.rng.integers(1, 4))
         A = draw_hermitian(check.rng, d) + fmpq(1, int(check.rng.integers(1, 9))) * identity(2 * d)
@@ -41,7 +41,7 @@ def ordered_pairs(check):
 
 
 def ordered_powers(check):
-    """0 ≺ P, Q with P^m ⪯ Q^m, m = 2 or 3."""
+    """Draw 0 ≺ P, Q with P^m ⪯ Q^m, m = 2 or 3."""
     found = 0
     while found < check.cases // 3:
         d, m = int(check.rng.integers(1, 3)), int(check.rng.integers(2, 4))
@@ -53,7 +53,8 @@ def ordered_powers(check):
 
 
 def falls(A, B, delta):
-    """h(B) ⪯ h(A) for h = 1/(δ + t) and h = −2(t − 1), and not h(A) ⪯ h(B) unless they are equal."""
+    """Return whether h(B) ⪯ h(A) for h = 1/(δ + t) and h = −2(t − 1), and not h(A) ⪯ h(B) unless they are
+    equal."""
     gap, I = inverse(A, delta) - inverse(B, delta), identity(A.nrows())
     right = inverse(A, delta) * (A + delta * I) == I
     return right and is_psd(gap) and is_psd(2 * (B - A)) and (gap == gap * 0 or not is_psd(-1 * gap))

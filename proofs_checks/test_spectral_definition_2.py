@@ -59,14 +59,14 @@ COPIES = fmpq_mat(2, 2, [1, 1, 1, 1])
 @claim("SR-definition-2", "Definition 2", "exact, interval, brute force", CORRECTED, cases=400, ci_cases=12)
 @mutants("sl.submodularity_ratio_of", "submodularity_ratio")
 def test_what_the_ratio_measures(check):
-    """γ_{U,k}(f) = min over L ⊆ U, |S| ≤ k, S ∩ L = ∅ of Σ_{x∈S}[f(L+x) − f(L)] / [f(L∪S) − f(L)] measures
-    how close a non-negative f is to being submodular.
+    """The submodularity ratio measures how close a non-negative f is to being submodular: γ_{U,k}(f) =
+    min over L ⊆ U, |S| ≤ k, S ∩ L = ∅ of Σ_{x∈S}[f(L+x) − f(L)] / [f(L∪S) − f(L)].
 
     Hypotheses: non-negative f, monotone or not
 
-    Instead: The minimum is over the pairs with positive denominator, and capped by 1. Then γ = 1 for every
-    submodular f, and an increasing f has γ in [0, 1], equal to 1 for the whole ground set iff it is
-    submodular.
+    Instead: The minimum must be taken over the pairs with positive denominator, and capped by 1. Then γ =
+    1 for every submodular f, and an increasing f has γ in [0, 1], equal to 1 for the whole ground set iff
+    it is submodular.
 
     Consequences: With the printed minimum Proposition 10 would fail for f_sv and f_de on every pair of
     copies; Theorems 3 and 5 hold in both readings, the printed γ being the smaller one.
@@ -93,7 +93,7 @@ def test_what_the_ratio_measures(check):
 
 
 def ratios(check):
-    """Submodular f, increasing g, A ⊆ U, k."""
+    """Yield submodular f, increasing g, A ⊆ U, k."""
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
         f, g = draw_submodular(check.rng, d), draw_monotone(check.rng, d)
@@ -102,7 +102,8 @@ def ratios(check):
 
 
 def measures(case):
-    """γ_{U,k}(f) = 1, 0 ≤ γ_{U,k}(g) ≤ γ_{A,k}(g) ≤ γ_{A,1}(g) = 1, γ(g) = 1 for all sets iff submodular."""
+    """Return whether γ_{U,k}(f) = 1, 0 ≤ γ_{U,k}(g) ≤ γ_{A,k}(g) ≤ γ_{A,1}(g) = 1, γ(g) = 1 for all sets iff
+    submodular."""
     f, g, A, U, k = case
     full, gamma = len(g) - 1, submodularity_ratio(g, U, k)
     return (
@@ -115,7 +116,8 @@ def measures(case):
 
 
 def quotients(f, U, k):
-    """Σ_{x∈S} [f(L+x) − f(L)] and f(L∪S) − f(L) for L ⊆ U, |S| ≤ k, S ∩ L = ∅, in the plainest words."""
+    """Return Σ_{x∈S} [f(L+x) − f(L)] and f(L∪S) − f(L) for L ⊆ U, |S| ≤ k, S ∩ L = ∅, straight from the
+    definition."""
     for L in subsets(U):
         rest = [x for x in range((len(f) - 1).bit_length()) if not L >> x & 1]
         for size in range(k + 1):
@@ -124,7 +126,7 @@ def quotients(f, U, k):
 
 
 def by_package(f, U, k):
-    """Whether the package's γ is the fraction."""
+    """Return whether the package's γ is the fraction."""
     d = (len(f) - 1).bit_length()
     found = sl.submodularity_ratio_of(lambda S: f[mask_of(S)], range(d), members(U), k)
     return found.exact and abs(found.upper - float(submodularity_ratio(f, U, k))) <= 1e-9
@@ -164,7 +166,7 @@ def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
 
 
 def at_least_eigenvalue(design, R, U, k):
-    """γ_{U,k}(R²) ≥ λ_min(C, k + |U|), both in the intervals of the package."""
+    """Return whether γ_{U,k}(R²) ≥ λ_min(C, k + |U|), both in the intervals of the package."""
     C = correlations(design)
     size = min(C.nrows(), k + U.bit_count())
     gamma = submodularity_ratio(R, U, k)
@@ -179,7 +181,7 @@ def at_least_eigenvalue(design, R, U, k):
 
 
 def definite(C, size, theta, strictly=True):
-    """Whether the C_B − θI, |B| = size, are positive definite, or semidefinite."""
+    """Return whether the C_B − θI, |B| = size, are positive definite, or semidefinite."""
     shifted = (principal(C, B) - theta * identity(size) for B in combinations(range(C.nrows()), size))
     return all(is_psd(M) and (not strictly or M.det() != 0) for M in shifted)
 
@@ -190,6 +192,6 @@ def test_the_ratio_in_practice(check):
 
     Hypotheses: data sets of Das and Kempe (2011)
 
-    Unchecked: an observation on data that the paper does not contain; the ratio takes exponentially many sets
-    to compute
+    Unchecked: the whole row: it is an observation on data that the paper does not contain, and computing
+    the ratio takes exponentially many sets
     """

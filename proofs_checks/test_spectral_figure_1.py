@@ -87,7 +87,7 @@ def test_scale_of_the_diversity_plots(check):
 
 
 def values(C, S, k):
-    """f_de for δ = 1 and 0.1, f_sv, and f_gr for α = ½."""
+    """Return f_de for δ = 1 and 0.1, f_sv, and f_gr for α = ½."""
     return [
         entropy(C, S, fmpq(1), k),
         entropy(C, S, TENTH, k),
@@ -97,17 +97,18 @@ def values(C, S, k):
 
 
 def largest(k):
-    """On k orthonormal columns."""
+    """Return the values on k orthonormal columns."""
     return [k * log2(2), k * log2(1 + TENTH) + 3 * k * log2(10), arb(9 * k * k), arb(k)]
 
 
 def smallest(k):
-    """On k copies of one column."""
+    """Return the values on k copies of one column."""
     return [log2(1 + k), log2(TENTH + k) + (2 * k + 1) * log2(10), arb(8 * k * k + k), arb(k).sqrt()]
 
 
 def attained(k):
-    """Both are attained, and their ratios are above 0.657 for f_de, δ = 0.1, and 8/9 for f_sv."""
+    """Return whether both extremes are attained, and their ratios are above 0.657 for f_de, δ = 0.1, and 8/9
+    for f_sv."""
     copies, S = fmpq_mat(k, k, [1] * (k * k)), range(k)
     pairs = zip(values(identity(k), S, k) + values(copies, S, k), largest(k) + smallest(k), strict=True)
     _, entropies, variances, _ = (low / high for low, high in zip(smallest(k), largest(k), strict=True))
@@ -119,7 +120,7 @@ def attained(k):
 
 
 def between(value):
-    """No value is above the largest or below the smallest."""
+    """Return whether no value is above the largest or below the smallest."""
     C, k = value
     bounds = zip(values(C, range(k), k), largest(k), smallest(k), strict=True)
     return all(not v > top and not v < bottom for v, top, bottom in bounds)
@@ -130,14 +131,14 @@ def between(value):
 
 @functools.cache
 def digits():
-    """Images (1797, 64) and labels."""
+    """Return images (1797, 64) and labels."""
     from sklearn.datasets import load_digits
 
     return load_digits(return_X_y=True)
 
 
 def sampled(rng, n=300):
-    """X with columns of unit length or zero, y of unit length."""
+    """Return X with columns of unit length or zero, and y of unit length."""
     images, labels = digits()
     rows = rng.choice(len(labels), n, replace=False)
     X, y = images[rows], labels[rows].astype(float)
@@ -146,7 +147,8 @@ def sampled(rng, n=300):
 
 
 def regularizer(name, k):
-    """The paper's four, and the search that Figure 1 shows for each; α of gr is not printed."""
+    """Return one of the paper's four regularizers, and the search that Figure 1 shows for it; α of gr is not
+    printed."""
     return {
         "ld": (sl.spectral.SmoothedDifferentialEntropy(1.0, k), "forward"),
         "ld-0.1": (sl.spectral.SmoothedDifferentialEntropy(0.1, k), "greedy_local_search"),
@@ -156,24 +158,25 @@ def regularizer(name, k):
 
 
 def fitted(X, y, S):
-    """α = X_S⁺y."""
+    """Return α = X_S⁺y."""
     return np.linalg.lstsq(X[:, S], y, rcond=None)[0]
 
 
 def explained(X, y, S):
-    """R²(S), ‖y‖ = 1."""
+    """Return R²(S), ‖y‖ = 1."""
     return 1 - np.linalg.norm(y - X[:, S] @ fitted(X, y, S)) ** 2
 
 
 def lasso(X, y, k):
-    """The last solution of the path before it goes beyond k features: they, and R² of the coefficients."""
+    """Return the features of the last solution of the path with at most k features, and R² of its
+    coefficients."""
     path = sl.lasso_path(X, y, max_steps=8 * k + 16)
     end = next(i for i, active in enumerate(path.active) if len(active) > k)
     return sorted(path.active[end - 1]), 1 - np.linalg.norm(y - X @ path.coef[end]) ** 2
 
 
 def selections(rng, names):
-    """X, y, k, a name drawn from `names`, and what lasso, greedy and the regularized search select.
+    """Return X, y, k, a name drawn from `names`, and what lasso, greedy and the regularized search select.
 
     The regularized selection has at most k features and explains as much as the LASSO's coefficients.
     """
@@ -192,7 +195,7 @@ def selections(rng, names):
 
 
 def moved(X, y, S, sigma, rng, what, repeats=5):
-    """‖α' − α‖, the average over the repeats, with y or X perturbed as Section 6 has it."""
+    """Return ‖α' − α‖, averaged over the repeats, with y or X perturbed as in Section 6."""
     total = 0.0
     for _ in range(repeats):
         eta, E = rng.standard_normal(len(y)), rng.standard_normal(X.shape)
@@ -214,7 +217,8 @@ def on_digits(id, number, on_mnist, cases=60):
 
 
 def orders(check, what):
-    """Cells; in how many the regularized error is below greedy's, and greedy's below lasso's: in words."""
+    """Return in words in how many cells the regularized error is below greedy's, and greedy's below
+    lasso's."""
     below, greedy, ratios, bounded = 0, 0, [], True
     for _ in range(check.cases):
         X, y, _, name, S = selections(check.rng, NAMES)
@@ -247,8 +251,8 @@ def orders(check, what):
 )
 @mutants("sl.choose_nu", "moved")
 def test_error_when_the_target_is_perturbed(check):
-    """With the target perturbed, ‖α − α'‖ is largest for lasso and grows with k, smaller for greedy without
-    regularizer, and much smaller and only mildly increasing for every regularizer.
+    """If the target is perturbed, ‖α − α'‖ is largest for lasso and grows with k. It is smaller for
+    greedy without regularizer, and much smaller and only mildly increasing for every regularizer.
 
     Unchecked: MNIST, in this row; σ other than 0.1, to which the error is proportional
 
@@ -270,7 +274,7 @@ def test_error_when_the_target_is_perturbed(check):
 )
 @mutants("sl.choose_nu", "moved")
 def test_error_when_the_features_are_perturbed(check):
-    """With the features perturbed, the order is the same: regularized below greedy below lasso.
+    """If the features are perturbed, the order is the same: regularized below greedy below lasso.
 
     Unchecked: MNIST, in this row; why the printed errors are larger
 
@@ -280,7 +284,7 @@ def test_error_when_the_features_are_perturbed(check):
 
 
 def normalised(X, S, name, k):
-    """f(S) over its largest value for k unit columns, by eigenvalues; gr with α = ½."""
+    """Return f(S) over its largest value for k unit columns, by eigenvalues; gr with α = ½."""
     values = np.linalg.eigvalsh(X[:, S].T @ X[:, S])
     if name == "sv":
         return 1 - ((values - 1) ** 2).sum() / (9 * k * k)
@@ -302,8 +306,8 @@ def normalised(X, S, name, k):
 )
 @mutants("sl.choose_nu", "normalised")
 def test_regularized_selections_are_more_diverse(check):
-    """By each of the four diversity values, the regularized selection is more diverse than lasso's and
-    greedy's for every k.
+    """The regularized selection is more diverse than lasso's and greedy's for every k, by each of the
+    four diversity values.
 
     Unchecked: MNIST, in this row
 
@@ -322,18 +326,18 @@ def test_regularized_selections_are_more_diverse(check):
 
 
 def averages(value, k):
-    """The average of a set function over the subsets of {0, …, k − 1} of each size from 1 to k."""
+    """Return the average of a set function over the subsets of {0, …, k − 1} of each size from 1 to k."""
     sizes = [list(itertools.combinations(range(k), j)) for j in range(1, k + 1)]
     return [sum((value(S) for S in sets), arb(0)) / len(sets) for sets in sizes]
 
 
 def normalised_values(C, S, k):
-    """The four values over the largest for k unit columns; f_de with δ = 1 has no constant."""
+    """Return the four values over the largest for k unit columns; f_de with δ = 1 has no constant."""
     return [v / top for v, top in zip(values(C, S, k), largest(k), strict=True)]
 
 
 def greedy_curve():
-    """The value (c) of greedy's selections on all 1797 digits, k = 5, 10, …, 40."""
+    """Return the value (c) of greedy's selections on all 1797 digits, k = 5, 10, …, 40."""
     images, labels = digits()
     lengths = np.linalg.norm(images, axis=0)
     X, y = images / np.where(lengths > 0, lengths, 1), labels / np.linalg.norm(labels)
@@ -386,7 +390,7 @@ def test_trend_of_the_normalised_values(check):
 
 
 def steps(C, k):
-    """The four averages over sets of j features, and of j + 1."""
+    """Return the four averages over sets of j features, and of j + 1."""
     lines = [averages(lambda S, i=i: normalised_values(C, S, len(S))[i], k) for i in range(4)]
     return [step for line in lines for step in itertools.pairwise(line)]
 

@@ -38,7 +38,7 @@ from sparselin.ledger import MISPRINT, claim, mutants
 
 
 def count_above(values, threshold):
-    """How many of the balls lie above θ."""
+    """Return the number of balls that lie above θ."""
     return sum(1 for value in values if value > threshold)
 
 
@@ -50,9 +50,9 @@ def test_traces_of_monotone_functions_increase(check):
 
     Hypotheses: f increasing or decreasing
 
-    Instead: The sum is over the |S| eigenvalues that C_S has, a slip of notation; it increases with S. An
-    interval with the spectrum of C will do for ℝ, on which t^α, to which the lemma is applied, is not
-    defined.
+    Instead: The sum is over the |S| eigenvalues that C_S has (a slip of notation), and it increases with
+    S. An interval that contains the spectrum of C suffices in place of ℝ; the lemma is applied to t^α,
+    which is not defined on all of ℝ.
 
     Unchecked: the proof of the supplement; the one in the file is ours
     """
@@ -69,14 +69,15 @@ def test_traces_of_monotone_functions_increase(check):
 
 
 def matrices(check):
-    """Integer Hermitian matrices, indefinite and positive semidefinite in turn."""
+    """Yield integer Hermitian matrices, indefinite and positive semidefinite in turn."""
     for index in range(check.cases):
         d = int(check.rng.integers(1, 4))
         yield draw_hermitian(check.rng, d, definite=bool(index % 2)), d
 
 
 def steps_increase(value):
-    """Whether the numbers of eigenvalues above θ, and below θ, increase with S; each occurs twice in C."""
+    """Return whether the numbers of eigenvalues above θ, and below θ, increase with S; each occurs twice in
+    C."""
     C, d = value
     spectra = [eigenvalues(C, doubled(members(S), d)) for S in range(1 << d)]
 
@@ -90,7 +91,7 @@ def steps_increase(value):
 
 
 def rank_and_trace_increase(design):
-    """t⁰ with 0⁰ = 0, and t."""
+    """Return whether the traces of t⁰, with 0⁰ = 0, and of t increase."""
     C, d = correlations(design), design.d
     rank, trace = (table(lambda S, alpha=alpha: rank_power(C, S, alpha), d) for alpha in (0, 1))
     return is_increasing(rank) and is_increasing(trace) and trace[-1] == d and 1 <= rank[-1] <= d

@@ -45,45 +45,45 @@ SIGMAS = (fmpq(1, 100), fmpq(1), fmpq(9))
 
 
 def log_2pie(variance=1):
-    """log(2πeσ²)."""
+    """Return log(2πeσ²)."""
     return (2 * arb.pi() * arb(1).exp() * arb(variance)).log()
 
 
 def gaussian_entropy(covariance):
-    """½ log((2πe)^k det)."""
+    """Return ½ log((2πe)^k det)."""
     return (covariance.nrows() * log_2pie() + arb(covariance.det()).log()) / 2
 
 
 def perturbation_entropy(C, S, variance):
-    """Lemma 4, corrected."""
+    """Return the entropy of Lemma 4, corrected."""
     return printed_entropy(C, S, variance) / 2
 
 
 def printed_entropy(C, S, variance):
-    """Lemma 4: k log(2σ²πe) − Σ log λ_i."""
+    """Return the entropy of Lemma 4 as printed: k log(2σ²πe) − Σ log λ_i."""
     return len(S) * log_2pie(variance) - sum((value.log() for value in eigenvalues(C, S)), arb(0))
 
 
 def expected_noise(C, S, variance):
-    """σ² Σ 1/λ_i."""
+    """Return σ² Σ 1/λ_i."""
     return arb(variance) * sum((1 / value for value in eigenvalues(C, S)), arb(0))
 
 
 def inverse_trace(C, S):
-    """−Σ 1/λ_i = −tr C_S⁻¹."""
+    """Return −Σ 1/λ_i = −tr C_S⁻¹."""
     inverse = principal(C, S).inv()
     return -sum((inverse[i, i] for i in range(len(S))), fmpq(0))
 
 
 def covariance(design, S, variance):
-    """σ²MMᵀ with M = C_S⁻¹Aᵀ, A the unit columns: MMᵀ = C_S⁻¹(XᵀX/N)C_S⁻¹."""
+    """Return σ²MMᵀ with M = C_S⁻¹Aᵀ, A the unit columns: MMᵀ = C_S⁻¹(XᵀX/N)C_S⁻¹."""
     A = columns(rational(design.X), S)
     M = principal(correlations(design), S).inv() * A.transpose()
     return M * M.transpose() * (variance / design.N)
 
 
 def regular(design):
-    """The non-empty sets of independent columns."""
+    """Return the non-empty sets of independent columns."""
     C = correlations(design)
     sets = [members(mask) for mask in range(1, 1 << design.d)]
     return C, [S for S in sets if principal(C, S).det() != 0]
@@ -129,7 +129,8 @@ def test_largest_determinant_has_least_entropy(check):
 
     Hypotheses: sets of one size k, C_S regular
 
-    Consequences: For sets of different sizes it is not so: H changes by ½ log(2πeσ²) with every feature.
+    Consequences: For sets of different sizes this fails, because H changes by ½ log(2πeσ²) with every
+    feature.
     """
 
     def ordered(C, S, T):
@@ -245,7 +246,7 @@ def test_log_determinant_is_never_positive(check):
 
 
 def chi_mean(m):
-    """E‖η‖ for η ~ N(0, I_m)."""
+    """Return E‖η‖ for η ~ N(0, I_m)."""
     return arb(2).sqrt() * (arb(m + 1) / 2).gamma() / (arb(m) / 2).gamma()
 
 

@@ -60,7 +60,7 @@ class Counted(list):
 
 
 def functions(check, size=5):
-    """Non-negative submodular functions: random ones, and all the small ones on three elements."""
+    """Yield non-negative submodular functions: random ones, and all the small ones on three elements."""
     for _ in range(check.cases):
         yield draw_submodular(check.rng, int(check.rng.integers(1, size + 1)))
     if check.cases >= 1000:
@@ -85,7 +85,7 @@ def test_what_local_search_guarantees(check):
 
     Hypotheses: f ≥ 0 submodular, ε > 0
 
-    Instead: For the search that also deletes, with strict inequalities: (2 + ε/n)f(S) + f(U∖S) ≥ f(T).
+    Instead: For a search that also deletes, with strict inequalities, (2 + ε/n)f(S) + f(U∖S) ≥ f(T).
 
     Consequences: Theorems 7 and 9 fall for LS as printed (SR-theorem-7, SR-theorem-9) and hold with
     deletions. Theorems 14 and 16 do not depend on LS. A spectral f ≥ 0 is no remedy, but with the three of
@@ -111,7 +111,7 @@ def test_what_local_search_guarantees(check):
 
 
 def misled(f, eps):
-    """Whether LS as printed ends at U, f being submodular and (2 + 2/n)f(U) + f(∅) < f(U∖{0})."""
+    """Return whether LS as printed ends at U, f being submodular and (2 + 2/n)f(U) + f(∅) < f(U∖{0})."""
     U = len(f) - 1
     printed = 2 + fmpq(2, U.bit_count())
     submodular = is_submodular(f) and min(f) == 0
@@ -119,14 +119,14 @@ def misled(f, eps):
 
 
 def guaranteed(f):
-    """The corrected inequality where the search with deletions ends, for four ε."""
+    """Return whether the corrected inequality holds where the search with deletions ends, for four ε."""
     U = len(f) - 1
     ends = ((climb(f, eps, U, deletions=True), eps) for eps in EPSILONS)
     return all(0 <= S <= U and corrected(f, S, eps) for S, eps in ends)
 
 
 def corrected(f, S, eps):
-    """(2 + ε/n)f(S) + f(U∖S) ≥ max f, and no addition or deletion goes beyond (1 + ε/n²)f(S)."""
+    """Return whether (2 + ε/n)f(S) + f(U∖S) ≥ max f, and no addition or deletion exceeds (1 + ε/n²)f(S)."""
     U = len(f) - 1
     n = U.bit_count()
     ended = all(f[S ^ 1 << x] <= (1 + eps / n**2) * f[S] for x in range(n))
@@ -134,13 +134,14 @@ def corrected(f, S, eps):
 
 
 def guaranteed_by_package(f):
-    """With y orthogonal to the columns g = f, and the candidates are f(S), f(U∖S) and f(U)."""
+    """Return whether the package's search attains the guarantee. For y orthogonal to the columns g = f,
+    and the candidates are f(S), f(U∖S) and f(U)."""
     U = len(f) - 1
     eps = EPSILONS[sum(f) % len(EPSILONS)]
     run = sl.local_search(*orthogonal_to_y(U.bit_count()), regularizer=Values(f), eps=float(eps))
-    at_S, beside, at_U = (value for _, value in run.candidates)
-    ends = [S for S in range(U + 1) if (f[S], f[U & ~S]) == (at_S, beside)]
-    return at_U == f[U] and run.value == max(at_S, beside, at_U) and any(corrected(f, S, eps) for S in ends)
+    at_S, off_S, at_U = (value for _, value in run.candidates)
+    ends = [S for S in range(U + 1) if (f[S], f[U & ~S]) == (at_S, off_S)]
+    return at_U == f[U] and run.value == max(at_S, off_S, at_U) and any(corrected(f, S, eps) for S in ends)
 
 
 @claim(
@@ -154,7 +155,7 @@ def guaranteed_by_package(f):
 @mutants("climb", "entropy", "variance", "rank_power")
 @precisely()
 def test_local_search_with_the_regularizers(check):
-    """With f_gr, f_sv, and f_de for δ ≤ 1, LS as printed ends at an S with
+    """For f_gr, f_sv, and f_de with δ ≤ 1, LS as printed ends at an S with
 
         (2 + 2ε/n)f(S) + f(U∖S) ≥ f(T)
 
@@ -184,12 +185,12 @@ def test_local_search_with_the_regularizers(check):
 
 
 def starts_at(f, value):
-    """f({x}) = value for every x."""
+    """Return whether f({x}) = value for every x."""
     return all(arb(f[1 << x]).overlaps(arb(value)) for x in range((len(f) - 1).bit_length()))
 
 
 def within(f, c, eps):
-    """f(T) ≤ (1 + ε/n)f(S) + |S∖T|c ≤ (2 + ε/n)f(S) for all T, S where LS as printed ends."""
+    """Return whether f(T) ≤ (1 + ε/n)f(S) + |S∖T|c ≤ (2 + ε/n)f(S) for all T, S where LS as printed ends."""
     U = len(f) - 1
     n, S = U.bit_count(), climb(f, eps, U)
     most = (1 + eps / n) * f[S]
@@ -226,7 +227,8 @@ def test_how_long_local_search_takes(check):
 
 
 def evaluations(f, eps, deletions):
-    """How often LS reads f, as a share of what the proof allows; infinite where it returns something else."""
+    """Return how often LS reads f, as a share of the number that the proof allows; infinite if it returns
+    another set."""
     n, counted = (len(f) - 1).bit_length(), Counted(f)
     S = local_search(counted, f, eps, deletions=deletions)
     if f[S] != max(f[T] for T in ends(f, eps, deletions)):
@@ -237,7 +239,7 @@ def evaluations(f, eps, deletions):
 
 
 def ends(f, eps, deletions):
-    """S, U∖S and U, by a search of its own."""
+    """Return S, U∖S and U, by a search in this file."""
     U = len(f) - 1
     n = U.bit_count()
     S = 1 << max(range(n), key=lambda x: (f[1 << x], -x))

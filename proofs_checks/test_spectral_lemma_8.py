@@ -44,7 +44,7 @@ def test_three_sets_share_the_optimum(check):
 
 
 def shared(R, f):
-    """The inequality for all C, S₁ and S₂."""
+    """Return whether the inequality holds for all C, S₁ and S₂."""
     g, U = added(R, f), len(f) - 1
     known = g[0] == f[0] and R[U] <= 1
     return known and all(
@@ -56,7 +56,7 @@ def shared(R, f):
 
 
 def objectives(check):
-    """R² and f; and all the small f on three elements with R² = 0."""
+    """Yield R² and f; and all the small f on three elements with R² = 0."""
     for _ in range(check.cases):
         d = int(check.rng.integers(1, 5))
         design = draw_design(check.rng, d)

@@ -44,8 +44,8 @@ from sparselin.ledger import HOLDS, claim, mutants
 @claim("SR-objective-equivalence", "Section 1, Section 3", "exact", HOLDS, cases=1000, ci_cases=40)
 @mutants("sl.best_subset", "r_squared")
 def test_least_error_is_largest_r_squared(check):
-    """To minimise the prediction error over sets of at most k features is to maximise R², the squared length
-    of the projection of Z.
+    """Minimising the prediction error over sets of at most k features is the same as maximising R², the
+    squared length of the projection of Z.
 
     Hypotheses: Z ≠ 0, any columns
 
@@ -64,7 +64,7 @@ def test_least_error_is_largest_r_squared(check):
 
 
 def found_by_package(design, most):
-    """A best set of at most 3 features, and its bound, by `sl.best_subset`."""
+    """Return a best set of at most 3 features, and its bound, by `sl.best_subset`."""
     found = sl.best_subset(design.X, design.y, min(design.d, 3))
     best = r_squared(design.X, design.y, found.support.tolist())
     return (
@@ -113,7 +113,7 @@ def test_r_squared_is_a_quadratic_form(check):
 
 
 def pseudoinverse(C):
-    """C⁺ of a symmetric matrix from C = FG, F independent columns, G = C_JJ⁻¹C[J, :]."""
+    """Return C⁺ of a symmetric matrix from C = FG, F independent columns, G = C_JJ⁻¹C[J, :]."""
     J = independent(C, list(range(C.ncols())))
     if not J:
         return fmpq_mat(C.ncols(), C.nrows())
@@ -125,7 +125,7 @@ def pseudoinverse(C):
 @claim("SR-objective-normalisation", "Section 3", "exact", HOLDS, cases=600, ci_cases=40)
 @mutants("r_squared")
 def test_r_squared_does_not_see_the_scale(check):
-    """By normalisation one can assume ‖X_i‖ = 1 = ‖Z‖: R² does not change.
+    """One can assume ‖X_i‖ = 1 = ‖Z‖ by normalisation, because R² does not change.
 
     Hypotheses: no zero column, Z ≠ 0
 

@@ -91,8 +91,8 @@ def test_ratio_of_the_sum(check):
     γ_{U,k}(R²)·[R²(L∪A) − R²(L)] + f(L∪A) − f(L).
 
     Consequences: The proofs of Theorems 14 (δ < 1) and 16 cite it for f_de and f_sv and fall. Both bounds
-    survive, by forward regression alone (SR-theorem-14, SR-theorem-16). The sharper form of Theorem 5 needs
-    the weak form only. Theorem 15 (f_gr is increasing) is not touched.
+    survive, by forward regression alone (SR-theorem-14, SR-theorem-16). The sharper form of Theorem 5
+    needs the weak form only. Theorem 15 (f_gr is increasing) is not affected.
 
     Tolerance: none for the statements; sl.submodularity_ratio_of to 1e-9, sl.submodularity_ratio to its own
     bounds
@@ -124,13 +124,13 @@ def test_ratio_of_the_sum(check):
 
 
 def ratios(design, f):
-    """γ_{{0},2} of R² and of R² + f, three columns."""
+    """Return γ_{{0},2} of R² and of R² + f, three columns."""
     R = r_squared_table(design)
     return submodularity_ratio(R, 1, 2), submodularity_ratio(added(R, table(f, 3)), 1, 2)
 
 
 def sums(check):
-    """A design, an increasing and any submodular f, U and k."""
+    """Yield a design, an increasing and any submodular f, U and k."""
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
         design = draw_design(check.rng, d)
@@ -140,14 +140,15 @@ def sums(check):
 
 
 def ratio_of(g, U, k):
-    """γ_{U,k} of a table by the package."""
+    """Return γ_{U,k} of a table by the package."""
     ground = range(len(Values(g).f).bit_length() - 1)
     found = sl.submodularity_ratio_of(lambda S: Values(g).value(None, S), ground, members(U), k)
     return found.lower if found.exact else np.nan
 
 
 def holds_corrected(value):
-    """γ_{U,k}(R² + f) ≥ γ_{U,k}(R²) for the increasing f, the weak form for the other; γ by the package."""
+    """Return whether γ_{U,k}(R² + f) ≥ γ_{U,k}(R²) for the increasing f, and the weak form for the other;
+    γ by the package."""
     design, increasing, f, U, k = value
     R = r_squared_table(design)
     g, gamma = added(R, f), submodularity_ratio(R, U, k)
@@ -202,7 +203,8 @@ def test_greedy_with_a_monotone_regularizer(check):
 
 
 def guaranteed(design, f, k):
-    """Both bounds for FR by the table and by the package, and γ_{S,k}(R²) ≤ γ_{S,k}(g)."""
+    """Return whether both bounds hold for FR by the table and by the package, and γ_{S,k}(R²) ≤
+    γ_{S,k}(g)."""
     R = r_squared_table(design)
     g = added(R, f)
     found = sl.forward_regression(unit_columns(design), design.y, k, regularizer=Values(f), nu=1.0)

@@ -300,8 +300,8 @@ def test_the_largest_nu(check):
     parameter values … We chose the regularization constant (ν) to be the maximum subject to the condition
     that the R² value for that solution should be greater than that obtained by the lasso solution”
 
-    Hypotheses: exact maximisers of R² + νf over sets of at most k features; λ is taken for the constant that
-    is chosen, and not for the Lasso's own penalty, of which print uses a whole range
+    Hypotheses: exact maximisers of R² + νf over sets of at most k features; λ is taken for the constant
+    that is chosen, and not for the Lasso's own penalty, for which the paper uses a whole range of values
 
     Instead: The constant is ν, as in Definition 1; λ_i are eigenvalues in Section 3. If ν rises, R² of a
     maximiser does not rise and f does not fall. So those ν at which a maximiser has an R² greater than a

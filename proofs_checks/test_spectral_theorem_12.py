@@ -58,20 +58,20 @@ FUNCTIONS = {
 
 
 def determinants(C, d, shift, sign):
-    """det(shift·I + sign·C_S) for every S."""
+    """Return det(shift·I + sign·C_S) for every S."""
     signed = C * sign
     return [smoothed_det(signed, doubled(members(S), d), shift) for S in range(1 << d)]
 
 
 def log_submodular(D):
-    """Whether log D is submodular."""
+    """Return whether log D is submodular."""
     return min(D) > 0 and all(
         D[A | x] * D[B] >= D[B | x] * D[A] for A, B, x in chains((len(D) - 1).bit_length())
     )
 
 
 def squares(C, d, centre):
-    """−tr (C_S − centre·I)² for every S."""
+    """Return −tr (C_S − centre·I)² for every S."""
 
     def value(S):
         M = principal(C, doubled(S, d))
@@ -102,13 +102,13 @@ def test_traces_are_submodular(check):
 
     Hypotheses: none further
 
-    Instead: The sum is over the |S| eigenvalues that C_S has: a slip of notation.
+    Instead: The sum is over the |S| eigenvalues that C_S has, which is a slip of notation.
 
     Consequences: The three regularizers are submodular. For −t³ (f' antitone but not operator antitone) it
     fails.
 
-    Unchecked: functions other than log(δ + t), log(s − t), −(t − c)², t^α, −t log t, of which the general one
-    is a mixture
+    Unchecked: functions other than log(δ + t), log(s − t), −(t − c)², t^α, −t log t; the general function
+    is a mixture of these
 
     Tolerance: balls of 128 bits; overlapping ones would be undecided
     """
@@ -134,20 +134,21 @@ def test_traces_are_submodular(check):
 
 
 def cubes(C, S):
-    """−tr C_S³."""
+    """Return −tr C_S³."""
     M = principal(C, S)
     return -sum(((M * M * M)[i, i] for i in range(len(S))), fmpq(0)) if S else fmpq(0)
 
 
 def matrices(check):
-    """A positive semidefinite matrix and an indefinite one, in their real forms, and their size."""
+    """Yield a positive semidefinite matrix and an indefinite one, in their real forms, and their size."""
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
         yield draw_hermitian(check.rng, d), draw_hermitian(check.rng, d, definite=False), d
 
 
 def exactly_submodular(C, any_C, d):
-    """log(δ + t) and log(s − t) on C; −(t − c)² on both."""
+    """Return whether tr f is exactly submodular for log(δ + t) and log(s − t) on C, and for −(t − c)² on
+    both matrices."""
     above = 1 + max(sum(abs(C[i, j]) for j in range(2 * d)) for i in range(2 * d))
     return (
         all(log_submodular(determinants(C, d, delta, 1)) for delta in (fmpq(1, 10), fmpq(1), fmpq(7)))
@@ -161,7 +162,7 @@ def exactly_submodular(C, any_C, d):
 
 
 def squares_back(values, C, d):
-    """tr √C_S of singletons is 2√c_ii, and (tr √C_S)² ≥ tr C_S."""
+    """Return whether tr √C_S of singletons is 2√c_ii, and (tr √C_S)² ≥ tr C_S."""
     return all(
         values[1 << i].overlaps(2 * arb(C[i, i]).sqrt())
         and not values[-1] ** 2 < sum(C[j, j] for j in range(2 * d))

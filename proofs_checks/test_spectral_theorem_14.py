@@ -20,11 +20,11 @@ multiplies the determinant by
 the least factor that any unit vector can have on m others (x'(δI + AA')⁻¹x ≥ 1/(δ + m)), so f_de increases on
 all sets of at most k unit vectors iff δ² ≥ (k − 1)(1 − δ).
 
-With δ > 1, "we can then use Theorem 3" fails for want of non-negativity: one column, k = 1, δ = 4 has OPT =
-g = 1 + log₂ 5 − 6 < (1 − 1/e)·OPT. The same example refutes Theorem 14 for δ > 1; for δ = 1, or without the
-constant, both hold. For δ ≤ 1 Theorem 14 survives, though its proof cites Proposition 10 and Theorem 9, which
-fail: up to a function of |S|, f_de is the increasing Σ log₂(1 + λ_i/δ), on which FR alone attains 1 −
-e^{−γ}. The proof is in docs/proofs/spectral_theorems_14_and_16.md.
+With δ > 1, "we can then use Theorem 3" fails because f is negative somewhere: one column, k = 1, δ = 4
+has OPT = g = 1 + log₂ 5 − 6 < (1 − 1/e)·OPT. The same example refutes Theorem 14 for δ > 1; for δ = 1, or
+without the constant, both hold. For δ ≤ 1 Theorem 14 survives, though its proof cites Proposition 10 and
+Theorem 9, which fail: up to a function of |S|, f_de is the increasing Σ log₂(1 + λ_i/δ), on which FR
+alone attains 1 − e^{−γ}. The proof is in docs/proofs/spectral_theorems_14_and_16.md.
 
 Logarithms in balls of 128 bits.
 """
@@ -78,17 +78,17 @@ ONE = fmpq_mat(1, 1, [1])
 
 
 def package_entropy(C, S, delta, k):
-    """f_de of the package."""
+    """Return f_de of the package."""
     return sl.spectral.SmoothedDifferentialEntropy(delta, k).value(C, S)
 
 
 def package_gains(C, S, delta, k):
-    """Its gains, (d,)."""
+    """Return the gains of f_de of the package, (d,)."""
     return sl.spectral.SmoothedDifferentialEntropy(delta, k).gains(C, S)
 
 
 def determinants(C, d, delta):
-    """det(δI + C_S) for every S."""
+    """Return det(δI + C_S) for every S."""
     return [smoothed_det(C, members(S), delta) for S in range(1 << d)]
 
 
@@ -108,7 +108,8 @@ def test_entropy_is_a_log_determinant(check):
 
 
 def is_log_determinant(design):
-    """For every S and δ: f_de by eigenvalues and by the package, its gains, and the limit δ → 0."""
+    """Return whether, for every S and δ, f_de by eigenvalues and by the package, its gains, and the limit
+    δ → 0 agree."""
     C, float_C = correlations(design), design.X.T @ design.X / design.N
     return all(right_in_floats(C, float_C, delta) for delta in DELTAS + ABOVE_ONE) and all(
         tends_to_log_det(C, members(mask)) for mask in range(1 << design.d)
@@ -116,7 +117,7 @@ def is_log_determinant(design):
 
 
 def right_in_floats(C, float_C, delta):
-    """f_de and its gains, k = 3, on every set."""
+    """Return whether f_de and its gains, k = 3, are right in floats on every set."""
     f, delta = [float(v.mid()) for v in table(lambda S: entropy(C, S, delta, 3), len(float_C))], real(delta)
 
     def right(mask):
@@ -132,7 +133,8 @@ def right_in_floats(C, float_C, delta):
 
 
 def tends_to_log_det(C, S):
-    """0 ≤ log₂ det(δI + C_S) − log₂ det C_S ≤ Σ δ/(λ_i ln 2) for a small δ, where C_S is regular."""
+    """Return whether 0 ≤ log₂ det(δI + C_S) − log₂ det C_S ≤ Σ δ/(λ_i ln 2) for a small δ, where C_S is
+    regular."""
     limit, smoothed = smoothed_det(C, S, 0), smoothed_det(C, S, fmpq(1, 10**9))
     return limit == 0 or 0 <= smoothed / limit - 1 <= fmpq(1, 10**6) / limit
 
@@ -152,7 +154,7 @@ def test_sign_of_the_entropy(check):
 
     Hypotheses: unit columns, δ > 0
 
-    Instead: For δ ≤ 1. For δ > 1 without the constant: Σ log₂(δ + λ_i) ≥ 0.
+    Instead: It holds for δ ≤ 1. For δ > 1 it holds without the constant: Σ log₂(δ + λ_i) ≥ 0.
 
     Consequences: For δ > 1 Theorems 3, 9 and 14 do not apply to f_de: SR-entropy-greedy, SR-theorem-14.
     """
@@ -281,7 +283,8 @@ def test_greedy_on_the_monotone_entropy(check):
 
     Hypotheses: δ ≥ 1, ν = 1
 
-    Instead: For δ = 1; for δ > 1 with Σ log₂(δ + λ_i), without the constant −3k log₂ δ. γ of R² or of g.
+    Instead: It holds for δ = 1, and for δ > 1 with Σ log₂(δ + λ_i), that is, without the constant −3k
+    log₂ δ. The ratio γ may be that of R² or of g.
 
     Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
     """
@@ -305,7 +308,7 @@ def test_greedy_on_the_monotone_entropy(check):
 
 
 def draw(check):
-    """A design, k ≤ 3, and R², which is checked."""
+    """Draw a design, k ≤ 3, and R², which is checked."""
     d = int(check.rng.integers(2, 6))
     design = draw_design(check.rng, d, SHAPES[1:])
     k, R = int(check.rng.integers(1, min(3, d) + 1)), r_squared_table(design)
@@ -325,12 +328,13 @@ def test_guarantee_with_the_entropy(check):
 
     Hypotheses: unit columns, δ > 0, ν > 0
 
-    Instead: For δ ≤ 1, with γ of R² and for S₁ (any S̃ if k ≤ 14); FR alone attains 1 − e^{−γ_{S₁,k}(R²)}.
-    For δ > 1 the constant is to be left out; then f_de increases and Theorem 3 applies.
+    Instead: It holds for δ ≤ 1, with γ of R² and for S₁ (any S̃ if k ≤ 14); FR alone attains 1 −
+    e^{−γ_{S₁,k}(R²)}. For δ > 1 the constant is to be left out; then f_de increases and Theorem 3
+    applies.
 
-    Consequences: It does not rest on Theorem 9 or on Proposition 10 for f_de, which fall. FR on g is FR on
-    the increasing R² + ν Σ log₂(1 + λ_i/δ), as it compares sets of one size, and any k features have at least
-    2/3 > 1 − 1/e of the constant 3k log₂(1/δ).
+    Consequences: The proof does not rest on Theorem 9 or on Proposition 10 for f_de, which fall. FR on g
+    is FR on the increasing R² + ν Σ log₂(1 + λ_i/δ), as it compares sets of one size, and any k features
+    have at least 2/3 > 1 − 1/e of the constant 3k log₂(1/δ).
 
     Unchecked: k > 14 with the γ of a returned set other than S₁
 
@@ -358,7 +362,8 @@ def test_guarantee_with_the_entropy(check):
 
 
 def over_bound(check, design, k, delta, nu):
-    """g(S̃) over the printed bound, which is settled, and the sharper one, for the file and the package."""
+    """Return g(S̃) over the printed bound, which is settled, and the sharper one, for the file and the
+    package."""
     R, C, X = r_squared_table(design), correlations(design), unit_columns(design)
     f = table(lambda S: nu * entropy(C, S, delta, k), C.nrows())
     g, f_de = added(R, f), sl.spectral.SmoothedDifferentialEntropy(float(delta), k)
@@ -372,7 +377,7 @@ def over_bound(check, design, k, delta, nu):
 
 
 def as_derived(f, nu, delta, k):
-    """f({x}) = ν(log₂(1 + δ) + 3kc), and f ≥ ν(3k − |S|)c up to the radius of the balls."""
+    """Return whether f({x}) = ν(log₂(1 + δ) + 3kc), and f ≥ ν(3k − |S|)c up to the radius of the balls."""
     c = -log2(delta) if delta != 1 else arb(0)
     single = f[1].overlaps(nu * (log2(1 + delta) + 3 * k * c))
     return single and all(not f[S] < nu * (3 * k - S.bit_count()) * c for S in subsets(len(f) - 1, 2 * k))

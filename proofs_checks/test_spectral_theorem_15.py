@@ -66,12 +66,12 @@ ALPHAS = (fmpq(1, 10), fmpq(1, 2), fmpq(9, 10))
 
 
 def package_rank(C, S, alpha):
-    """f_gr of the package."""
+    """Return f_gr of the package."""
     return sl.spectral.GeneralizedRank(alpha).value(C, S)
 
 
 def package_gains(C, S, alpha):
-    """Its gains, (d,)."""
+    """Return the gains of f_gr of the package, (d,)."""
     return sl.spectral.GeneralizedRank(alpha).gains(C, S)
 
 
@@ -93,7 +93,8 @@ def test_the_rank_is_the_limit(check):
 
 
 def is_limit(design):
-    """For every S, f_gr is the rank for α = 0, close to it for a small α, and |S| for α = 1."""
+    """Return whether, for every S, f_gr is the rank for α = 0, close to it for a small α, and |S| for α =
+    1."""
     C, d, float_C = correlations(design), design.d, design.X.T @ design.X / design.N
 
     def right(S):
@@ -138,7 +139,7 @@ def test_generalized_rank_increases(check):
 
 
 def right_in_floats(f, C, mask, alpha):
-    """f_gr(S) ≥ 0, and in floats, by the package, and its gains."""
+    """Return whether f_gr(S) ≥ 0, and its floats and gains by the package are right."""
     S, exact = members(mask), _real(f[mask])
     gains = [_real(f[mask | 1 << x] - f[mask]) for x in range(len(C))]
     return (
@@ -212,7 +213,8 @@ def test_greedy_with_the_generalized_rank(check):
 
 
 def over_bound(check, design, k, alpha, nu):
-    """g(S) over the bound, which is settled, for FR of the file and of the package; 100 where that is 0."""
+    """Return g(S) over the bound, which is settled, for FR of the file and of the package; 100 where that is
+    0."""
     R, C, X = r_squared_table(design), correlations(design), unit_columns(design)
     f = table(lambda S: nu * rank_power(C, S, alpha), C.nrows())
     g, rank = added(R, f), sl.spectral.GeneralizedRank(float(alpha))
@@ -262,13 +264,13 @@ def test_statements_that_are_referred_to(check):
 
     Hypotheses: the numbered statements and the references in print
 
-    Instead: It follows by Proposition 10. All other references to numbered statements have their kind.
+    Instead: It follows by Proposition 10. All other references name the right kind of statement.
     """
     check.refutes(
         not exists("Lemma 10") and exists("Proposition 10"),
         "number 10 is a proposition, and Lemma 10 is none",
     )
-    others = [one for found in REFERENCES.values() for one in found if one != "Lemma 10"]
+    others = [reference for found in REFERENCES.values() for reference in found if reference != "Lemma 10"]
     check.over(others, exists)
 
 
@@ -281,7 +283,7 @@ def test_theorem_3_of_the_thesis(check):
 
     Hypotheses: the number of the thesis is meant
 
-    Unchecked: all of it, as the thesis is not among the texts here, and its table of contents decides it. If
-    Theorem 3 of this paper is meant, it is misprinted. For the proof of Theorem 5, a bound of the same kind,
-    print refers to Theorem 3.2 of Das and Kempe, [5], which is not among the texts here either.
+    Unchecked: all of it, because the thesis was not available, and its table of contents decides it. If
+    Theorem 3 of this paper is meant, the reference is misprinted. For the proof of Theorem 5, a bound of
+    the same kind, the paper refers to Theorem 3.2 of Das and Kempe, [5], which was not available either.
     """

@@ -62,12 +62,12 @@ from sparselin.ledger import HOLDS, ClaimFailed, claim, mutants
 
 
 def package_variance(C, S, k):
-    """f_sv of the package."""
+    """Return f_sv of the package."""
     return sl.spectral.SpectralVariance(k).value(C, S)
 
 
 def package_gains(C, S, k):
-    """Its gains, (d,)."""
+    """Return the gains of f_sv of the package, (d,)."""
     return sl.spectral.SpectralVariance(k).gains(C, S)
 
 
@@ -89,7 +89,8 @@ def test_variance_is_a_frobenius_norm(check):
 
 
 def is_frobenius_norm(design):
-    """For every S, k = 3: the value by eigenvalues, in balls and floats, and the package's, and gains."""
+    """Return whether, for every S and k = 3, the value by eigenvalues, in balls and floats, is the
+    package's, and the gains too."""
     C, d = correlations(design), design.d
     float_C = design.X.T @ design.X / design.N
 
@@ -210,9 +211,9 @@ def test_guarantee_with_the_variance(check):
 
     Hypotheses: unit columns, any γ ≤ 1
 
-    Consequences: With ν = 1 every set of at most k features attains 8/9. For every ν > 0 the bound holds with
-    γ of R² where k ≤ 14, or ν ≥ 1/30000, or S̃ = S₁; and FR alone attains 1 − e^{−γ_{S₁,k}(R²)}. The proofs
-    need neither Theorem 9 nor Proposition 10, which fall.
+    Consequences: With ν = 1 every set of at most k features attains 8/9. For every ν > 0 the bound holds
+    with γ of R² where k ≤ 14, or ν ≥ 1/30000, or S̃ = S₁; and FR alone attains 1 − e^{−γ_{S₁,k}(R²)}. The
+    proofs need neither Theorem 9 nor Proposition 10, both of which fall.
 
     Unchecked: k > 14 and ν < 1/30000 with the γ of S₁' or S₂, where that is returned
 
@@ -237,7 +238,8 @@ def test_guarantee_with_the_variance(check):
 
 
 def over_bound(check, design, k, nu, worst_share):
-    """g(S̃) over the printed bound, which is settled, and the sharper one, for the file and the package.
+    """Return g(S̃) over the printed bound, which is settled, and the sharper one, for the file and the
+    package.
 
     For ν = 1 the bound for any set too, and `worst_share` is lowered to the least share of the optimum.
     """

@@ -89,7 +89,8 @@ EXAMPLES = [
 
 
 def over_bound(f, k):
-    """f(S̃)/[(1 − e^{−γ})·OPT], 100 where that is 0/0; 0 where γ is not the printed one, or above 1."""
+    """Return f(S̃)/[(1 − e^{−γ})·OPT], 100 where that is 0/0; 0 where γ is not the printed one, or above
+    1."""
     picked = forward_regression(f, k)
     S = mask_of(picked)
     gamma, bound = submodularity_ratio(f, S, k), one_minus_exp(submodularity_ratio(f, S, k)) * optimum(f, k)
@@ -99,7 +100,7 @@ def over_bound(f, k):
 
 
 def guaranteed_by_package(f, k):
-    """The same for FR of the package, with a target that no column says anything of, and its γ."""
+    """Return the same ratio for FR of the package, with a target orthogonal to all columns, and its γ."""
     d = (len(f) - 1).bit_length()
     found = sl.forward_regression(*orthogonal_to_y(d), k, regularizer=Values(f), nu=1.0)
     S = mask_of(found.support.tolist())

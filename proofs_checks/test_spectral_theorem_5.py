@@ -92,7 +92,7 @@ def test_greedy_against_any_union(check):
 
 
 def objective(check):
-    """A design, a regularizer, and k < d."""
+    """Return a design, a regularizer, and k < d."""
     d = int(check.rng.integers(2, 6))
     design = draw_design(check.rng, d, SHAPES[1:])
     k = int(check.rng.integers(1, d))
@@ -100,7 +100,7 @@ def objective(check):
 
 
 def attained(check, design, f, k):
-    """`ratios_to_bounds` for FR of the file and of the package, the lesser; at least 1."""
+    """Return `ratios_to_bounds` for FR of the file and of the package, the lesser; at least 1."""
     R = r_squared_table(design)
     g = added(R, f)
     found = sl.forward_regression(unit_columns(design), design.y, k, regularizer=Values(f), nu=1.0)
@@ -111,7 +111,7 @@ def attained(check, design, f, k):
 
 
 def ratios_to_bounds(R, f, k, S):
-    """g(S) over the printed bound and over the sharper one: the least over |T| ≤ k, T ⊄ S."""
+    """Return g(S) over the printed bound and over the sharper one: the least over |T| ≤ k, T ⊄ S."""
     g, gamma = added(R, f), submodularity_ratio(R, S, 2 * k)
     printed = one_minus_exp(submodularity_ratio(g, S, 2 * k) / 2)
     if not (0 <= gamma <= 1 and S.bit_count() == k):

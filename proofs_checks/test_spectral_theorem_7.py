@@ -46,7 +46,8 @@ def test_unconstrained_maximisation(check):
 
     Hypotheses: f ≥ 0 submodular, ε > 0
 
-    Instead: For the search that also deletes, with strict inequalities; then even 1/(4 + ε/n).
+    Instead: It is one if the search also deletes, with strict inequalities; then the ratio is even 1/(4 +
+    ε/n).
 
     Consequences: Theorem 9 falls for GLS as printed, and holds with the corrected search.
 
@@ -69,7 +70,8 @@ def test_unconstrained_maximisation(check):
 
 
 def witness(check):
-    """n = 6 orthonormal columns, y their sum: LS of the file and of the package, which deletes if it may."""
+    """Check n = 6 orthonormal columns and y their sum, by LS of the file and of the package, which
+    deletes if it may."""
     n, eps = 6, fmpq(1, 50)
     design = Design(np.eye(n, dtype=int), 1, np.ones(n, dtype=int))
     f = SpoilingElement(n, 1000)
@@ -90,7 +92,7 @@ def witness(check):
 
 
 def objectives(check):
-    """Designs, their R², f and ε; in a thorough run with all the small f on three columns."""
+    """Yield designs, their R², f and ε; in a thorough run with all the small f on three columns."""
     for _ in range(check.cases):
         d = int(check.rng.integers(1, 6))
         design = draw_design(check.rng, d)

@@ -57,12 +57,12 @@ SPOILER = Design(
 
 
 def kappa(gamma):
-    """1 − e^{−γ/2}, 0 for γ < 0."""
+    """Return 1 − e^{−γ/2}, 0 for γ < 0."""
     return one_minus_exp(arb(max(gamma, fmpq(0))) / 2)
 
 
 def factor(kappa, alpha):
-    """κ/(2 + κα)."""
+    """Return κ/(2 + κα)."""
     return kappa / (2 + kappa * alpha)
 
 
@@ -70,15 +70,15 @@ def factor(kappa, alpha):
 @mutants("sl.greedy_local_search", "greedy_local_search", "submodularity_ratio", "r_squared_table")
 @precisely()
 def test_greedy_local_search(check):
-    """With g = R² + f, the set S̃ selected by GLS has
+    """The set S̃ selected by GLS has, for g = R² + f,
 
         g(S̃) ≥ κ/(2 + κ(4 + 4ε/n))·max_{|S|≤k} g ≥ κ/7·max_{|S|≤k} g,    κ = 1 − e^{−γ_{S̃,2k}/2}.
 
     Hypotheses: f ≥ 0 submodular, ε < n/4; γ over positive denominators (SR-definition-2): the printed minimum
     is negative for the witness
 
-    Instead: With deletions and strict inequalities in LS, n = |S₁|, and γ = min(γ_{S₁,2k}, γ_{S₂,2k}), of g
-    or of R².
+    Instead: It holds if LS also deletes, with strict inequalities, for n = |S₁| and γ = min(γ_{S₁,2k},
+    γ_{S₂,2k}), of g or of R².
 
     Consequences: Theorems 14 and 16 cite it; they hold by proofs that need FR only. For general f, and for
     spectral f, GLS as printed has no constant ratio: for each ε < n/4 there is an f (with that of the first
@@ -117,19 +117,20 @@ def test_greedy_local_search(check):
 
 
 def printed(gamma, k):
-    """A lower bound of the printed factor for ε ≤ 1 and n ≥ k: 4/k in place of 4ε/n."""
+    """Return a lower bound of the printed factor for ε ≤ 1 and n ≥ k: 4/k in place of 4ε/n."""
     return factor(kappa(fmpq(gamma)), 4 + arb(fmpq(4, k)))
 
 
 def attained(f, k, R=None, eps=EPS):
-    """g(S̃)/g(U∖{0}) for GLS as printed, g = R² + f."""
+    """Return g(S̃)/g(U∖{0}) for GLS as printed, g = R² + f."""
     g = added(R, f) if R else f
     return fmpq(1) * g[greedy_local_search(f, g, k, eps).best] / g[len(f) - 2]
 
 
 def around_the_witness(check):
-    """The first witness: by the package, as printed (1010) and with deletions (9000); for ε = 1/10, 1/2, 2
-    (9/10); and the printed γ, −7003/989 at L = {1, 2}. With k = 4 and 5 it is −1003/995 and −2003/994.
+    """Check the first witness: by the package, as printed (1010) and with deletions (9000); for ε = 1/10,
+    1/2, 2 (9/10); and the printed γ, −7003/989 at L = {1, 2}. With k = 4 and 5 it is −1003/995 and
+    −2003/994.
     """
     k, q, eps = 10, 1000, EPS
     f, L = SpoilingElement(k + 1, q), 0b110
@@ -151,9 +152,8 @@ def around_the_witness(check):
 
 
 def corrected_theorem_on_random_designs(check):
-    """The corrected bound on random designs; reports the least ratio g(S̃)/bound, for the proved γ and for
-    γ_{S̃,2k}.
-    """
+    """Check the corrected bound on random designs, and report the least ratio g(S̃)/bound, for the proved γ
+    and for γ_{S̃,2k}."""
     least = {"g": arb(100), "S̃": arb(100)}
 
     def ratio(*objective):
@@ -178,7 +178,8 @@ def corrected_theorem_on_random_designs(check):
 
 
 def ratios_to_bounds(check, X, y, R, f, k, eps):
-    """g(S̃)/bound for each bound of `corrected`, 100 where it is 0; the two that are proved are checked."""
+    """Return g(S̃)/bound for each bound of `corrected`, 100 where it is 0; the two that are proved are
+    checked."""
     g = added(R, f)
     found, best = greedy_local_search(f, g, k, eps, deletions=True), optimum(g, k)
     ours = sl.greedy_local_search(X, y, k, regularizer=Values(f), eps=float(eps))
@@ -190,7 +191,7 @@ def ratios_to_bounds(check, X, y, R, f, k, eps):
 
 
 def draw_objective(rng):
-    """A design, f ≥ 0 submodular, k ≤ d/2 and ε < ¼."""
+    """Draw a design, f ≥ 0 submodular, k ≤ d/2 and ε < ¼."""
     d = int(rng.integers(2, 7))
     design = draw_design(rng, d, SHAPES[1:])
     k, eps = int(rng.integers(1, d // 2 + 1)), fmpq(int(rng.integers(1, 25)), 100)
@@ -201,7 +202,8 @@ def draw_objective(rng):
 
 
 def corrected(R, g, found, k, eps):
-    """bound/OPT with γ = min(γ_{S₁,2k}, γ_{S₂,2k}) of g, of R² (where κ = γ/2); and with γ_{S̃,2k}(g)."""
+    """Return bound/OPT with γ = min(γ_{S₁,2k}, γ_{S₂,2k}) of g, of R² (where κ = γ/2); and with
+    γ_{S̃,2k}(g)."""
 
     def least(h):
         outside = (len(h) - 1) & ~found.S1
@@ -216,7 +218,8 @@ def corrected(R, g, found, k, eps):
 
 
 def same_values(ours, found, g, k):
-    """FR of the package selects sets of the same values; the moves of LS may be others. All are proper."""
+    """Return whether FR of the package selects sets of the same values; the moves of LS may differ. All
+    sets are proper."""
     first, _, second = (value for _, value in ours.candidates)
     off = abs(first - float(g[found.S1])) + abs(second - float(g[found.S2]))
     proper = found.best.bit_count() <= k and len(ours.support) <= k and not found.S1 & found.S2

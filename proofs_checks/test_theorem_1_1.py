@@ -32,7 +32,7 @@ SOLUTION = [fmpq(5, 8), fmpq(-25, 24), fmpq(23, 24)]
 
 
 def designs(rng, cases):
-    """Integer designs, half of them with a planted copy or a planted tie."""
+    """Yield integer designs, half of them with a planted copy or a planted tie."""
     for _ in range(cases):
         n, d = int(rng.integers(2, 6)), int(rng.integers(2, 8))
         X, y = rng.integers(-2, 3, (n, d)).astype(float), rng.integers(-2, 3, n).astype(float)
@@ -47,8 +47,8 @@ def designs(rng, cases):
 
 
 def tally_path(check, X, y):
-    """Whether each pick is the feature of largest weight and in A(S) ⊆ T; returns the number of tied
-    steps."""
+    """Check that each pick is the feature of largest weight and in A(S) ⊆ T, and return the number of
+    tied steps."""
     path, S, tied = sl.sequential_attention(X, y, min(4, X.shape[1]), rng=check.rng), [], 0
     check.undecided(path.status is sl.Status.MAX_ITER)
     for t, pick in enumerate(path.support.tolist()):
@@ -66,7 +66,7 @@ def tally_path(check, X, y):
 
 
 def tally_descent(check, X, y):
-    """The first step, by one descent at a λ drawn from the window."""
+    """Check the first step, by one descent at a λ drawn from the window."""
     entry = sl.first_entry(X, y)
     if entry.lam_star <= 0:
         return
@@ -94,11 +94,11 @@ def test_every_pick_is_one_that_omp_could_make(check):
 
     Hypotheses: any X, y, S; λ* > 0
 
-    Instead: So it is for λ in the window (2λ₂, 2λ*) of (5) and the largest |w_i|: argmax |w_i| ∈ A(S) ⊆ T.
-    For smaller λ it need not be, even with columns of equal length; for λ ≥ 2λ* all weights are zero.
+    Instead: This holds for λ in the window (2λ₂, 2λ*) of (5) and the largest |w_i|: argmax |w_i| ∈ A(S) ⊆
+    T. For smaller λ it can fail, even with columns of equal length; for λ ≥ 2λ* all weights are zero.
 
-    Consequences: With that λ the guarantees of OMP carry over. With ties the two may differ, A(S) ⊂ T being
-    possibly strict.
+    Consequences: With that λ the guarantees of OMP carry over. With ties the two may differ, because A(S)
+    ⊂ T may be strict.
 
     Unchecked: that any other method finds a minimiser of (5); a descent without certificate is undecided
 

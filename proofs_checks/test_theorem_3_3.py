@@ -36,14 +36,13 @@ TIED_Y = np.array([1.0, 1.0, -1.0])
 
 
 def verify_solution(X, y, S, found, share):
-    """AssertionError unless the β of A(S) satisfies the KKT conditions at λ = λ* − share·(λ* − λ₂)."""
+    """Raise AssertionError unless the β of A(S) satisfies the KKT conditions at λ = λ* − share·(λ* − λ₂)."""
     in_window(X, y, S, found, share)
 
 
 def selects_from_the_largest(X, y, S, active):
-    """Whether `active` = A(S) ⊆ T, A(S) by enumeration, its solutions verified at three λ in the window; None
-    if |T| > 5.
-    """
+    """Return whether `active` = A(S) ⊆ T, A(S) by enumeration, its solutions verified at three λ in the
+    window; None if |T| > 5."""
     at = step(X, y, S)
     if len(at.tied) > MOST_TIED:
         return None
@@ -69,10 +68,11 @@ def test_every_active_set_lies_within_the_largest_correlations(check):
     Hypotheses: steps with λ*(S) > 0 (Algorithm 3 has no others); columns and y of any norm; ties, equal and
     dependent columns, d > n
 
-    Instead: y ∈ ℝ^n, as Algorithms 2 and 3 have it: a slip of notation. Nothing else is to be changed.
+    Instead: y ∈ ℝ^n, as in Algorithms 2 and 3. This is a slip of notation, and nothing else must be
+    changed.
 
-    Consequences: It stands although Lemma 3.4 falls, by the proof in the file; with it stands Theorem 1.2,
-    corrected for ties.
+    Consequences: The theorem stands although Lemma 3.4 falls, by the proof in the file. Theorem 1.2,
+    corrected for ties, stands with it.
 
     Unchecked: steps with more than five tied columns. The text of the poster has "some feature i ∈ S", where
     i ∉ S is meant; whether its print has, too, is not known
@@ -164,10 +164,11 @@ def test_the_same_choices(check):
 
     Hypotheses: equivalent: the same features may be selected, in each step, from the same S with λ*(S) > 0
 
-    Instead: What Sequential LASSO may select, OMP may select; the converse holds where one column alone has
-    the largest correlation. In a tie, Sequential LASSO selects from A(S), which may be smaller than T.
+    Instead: A feature that Sequential LASSO may select, OMP may select; the converse holds if one column
+    alone has the largest correlation. In a tie, Sequential LASSO selects from A(S), which may be smaller
+    than T.
 
-    Consequences: Guarantees of OMP that hold for any breaking of ties pass to Sequential LASSO.
+    Consequences: Guarantees of OMP that hold however ties are broken pass to Sequential LASSO.
 
     In Coq: every_run_is_of_omp, runs_without_ties_agree
     """
@@ -192,7 +193,7 @@ def test_the_same_choices(check):
 
 
 def as_enumerated(X, y, smaller=False):
-    """Whether the package's T and A(∅) are those enumerated; with `smaller`, also whether A(∅) ≠ T."""
+    """Return whether the package's T and A(∅) are those enumerated; with `smaller`, also whether A(∅) ≠ T."""
     entry, found = sl.first_entry(X, y), segment(X, y)
     same = (entry.tied, entry.active) == (found.step.tied, found.active)
     return same and not (smaller and entry.active == entry.tied)
@@ -201,8 +202,8 @@ def as_enumerated(X, y, smaller=False):
 @claim("SA-ties-smaller", "paragraph after Theorem 3.3", "exact, brute force", HOLDS, cases=1, ci_cases=1)
 @mutants("sl.first_entry")
 def test_the_set_can_be_strictly_smaller(check):
-    """Where several features attain ‖XᵀP_S^⊥y‖∞, it is possible that Sequential LASSO chooses the next
-    feature from a set that is strictly smaller than the one from which OMP chooses.
+    """If several features attain ‖XᵀP_S^⊥y‖∞, Sequential LASSO may choose the next feature from a
+    strictly smaller set than OMP.
 
     Hypotheses: existence: the example X = [[3, 0, 2], [0, 3, 2], [0, 0, 1]], y = (1, 1, −1), S = ∅; and for
     y = (1, 1, 1) all pairs and all independent triples of integer columns of length 3 with equal ⟨X_i, y⟩ > 0
@@ -224,15 +225,15 @@ def test_the_set_can_be_strictly_smaller(check):
 
 
 def noise_for(X, y):
-    """A generator that depends on the design alone, so that a failing one shrinks."""
+    """Return a generator that depends on the design alone, so that a failing one shrinks."""
     return np.random.default_rng(zlib.crc32(X.tobytes() + y.tobytes()))
 
 
 @claim("SA-ties-noise", "paragraph after Theorem 3.3", "exact", CORRECTED, cases=500)
 @mutants("sl.omp", "sl.sequential_lasso")
 def test_noise_breaks_ties(check):
-    """If random continuous noise is added to the data, then with probability 1 only one feature is selected
-    at each step, and Sequential LASSO and OMP select the exact same set of features.
+    """If random continuous noise is added to the data, then with probability 1 only one feature can be
+    selected at each step. Then Sequential LASSO and OMP select the exact same set of features.
 
     Hypotheses: Gaussian noise in float64 on small integer designs; |T| = 1 decided exactly in the first three
     steps, the supports compared at all
@@ -307,8 +308,8 @@ def test_how_often_features_tie(check):
 
 @claim("SA-remark-3.3", "Remark 3.3 (ICLR), Remark 3.4 (NeurIPS submission)", "proof", OPEN)
 def test_the_citation(check):
-    """It was shown by Luo and Chen (2014) that Sequential LASSO is equivalent to OMP when y = Xβ* + ε with β*
-    sparse and ε ~ N(0, σI_n), in the regime where d is exponential in n.
+    """Luo and Chen (2014) showed that Sequential LASSO is equivalent to OMP when y = Xβ* + ε with β*
+    sparse and ε ~ N(0, σI_n). Their regime has d exponential in n.
 
     Hypotheses: none: a citation
 

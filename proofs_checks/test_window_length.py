@@ -45,7 +45,7 @@ KAPPA_BELOW, KAPPA_ABOVE = fmpq(14033, 10000), fmpq(14034, 10000)
 
 @st.composite
 def steps(draw, equal_norms=False):
-    """(X, y, S): small integers, S dependent or not, zero and equal columns; λ* > 0 and |T| ≤ 5."""
+    """Draw (X, y, S): small integers, S dependent or not, zero and equal columns; λ* > 0 and |T| ≤ 5."""
     X, y, S = draw(selections(dependent=True))
     if equal_norms:
         X = np.where(X > 0, 1.0, -1.0)
@@ -69,17 +69,17 @@ class Window:
         self.eps = min([self.lam, *self.root.values()])
 
     def excess(self, j, eps):
-        """|c_j − εh_j| − (λ* − ε): what the KKT conditions want ≤ 0."""
+        """Return |c_j − εh_j| − (λ* − ε), which the KKT conditions require to be ≤ 0."""
         return abs(self.c[j] - eps * self.h[j]) - (self.lam - eps)
 
     def proof_reaches(self, eps, strictly=False):
-        """Whether ε ≥ ε₀λ*, or ε > ε₀λ*, exactly."""
+        """Return whether ε ≥ ε₀λ*, or ε > ε₀λ*, exactly."""
         gaps = [(j, self.lam - abs(self.c[j])) for j in self.outside] + [(i, 2 * self.lam) for i in self.T]
         past = (eps > self.lam) if strictly else (eps >= self.lam)
         return past or any(at_least(eps, self.norm2[j], self.lam * (gap - eps), strictly) for j, gap in gaps)
 
     def proof_lower(self):
-        """λ₀ to rounding."""
+        """Return λ₀ to rounding."""
         lam = real(self.lam)
         q = [math.sqrt(real(n)) for n in self.norm2]
         terms = [(lam - abs(real(self.c[j]))) / (lam + q[j]) for j in self.outside]
@@ -87,14 +87,14 @@ class Window:
 
 
 def at_least(a, b2, K, strictly=False):
-    """Whether a√b2 ≥ K (or > K), a ≥ 0."""
+    """Return whether a√b2 ≥ K (or > K), a ≥ 0."""
     if strictly:
         return K < 0 or a * a * b2 > K * K
     return K <= 0 or a * a * b2 >= K * K
 
 
 def agrees(entry, window):
-    """The package's λ*, T, A and λ₂ are these."""
+    """Return whether the package's λ*, T, A and λ₂ are those of the window."""
     lam = real(window.lam)
     return (
         entry.tied == window.T
@@ -105,7 +105,8 @@ def agrees(entry, window):
 
 
 def solves_inside(X, y, S, window):
-    """For ε < ε₂ the solution has the support A, and |⟨X_j, p⟩| < λ for j ∉ T ∪ S and where g_j > 1."""
+    """Return whether for ε < ε₂ the solution has the support A, and |⟨X_j, p⟩| < λ for j ∉ T ∪ S and where
+    g_j > 1."""
     strict = [*window.outside, *(j for j in window.left_out if abs(window.h[j]) > 1)]
     for share in (fmpq(1, 1000), HALF, fmpq(999, 1000)):
         eps = share * window.eps
@@ -117,7 +118,8 @@ def solves_inside(X, y, S, window):
 
 
 def fails_beyond(window):
-    """At ε₂ < λ* a column that is not in A ∪ S has |⟨X_j, p⟩| = λ; at each larger ε one has more."""
+    """Return whether a column outside A ∪ S has |⟨X_j, p⟩| = λ at ε₂ < λ*, and a larger one at each larger
+    ε."""
     later = [window.eps + share * (window.lam - window.eps) for share in (fmpq(1, 1000), HALF, fmpq(1))]
     return any(window.excess(j, window.eps) == 0 for j in window.root) and all(
         any(window.excess(j, eps) > 0 for j in window.root) for eps in later
@@ -156,7 +158,7 @@ def test_the_window_is_exactly_where_the_support_is_A(check):
 
 
 def within_bounds(window, j):
-    """ρ_j ≥ the term of ε₁ at j, exactly; and the sphere that it comes from."""
+    """Return whether ρ_j ≥ the term of ε₁ at j, exactly, and the bound by the sphere holds."""
     lam, c, root = window.lam, abs(window.c[j]), window.root[j]
     if j in window.left_out:
         return at_least(root, window.norm2[j], 4 * lam * lam - 3 * lam * root)
@@ -197,7 +199,7 @@ def test_the_window_contains_that_of_the_proof(check):
 
 
 def turned(t, m, tied=False):
-    """X_0 = (cos α, sin α), X_1 = −m(cos 2α, sin 2α), y = (1, 0), in integers; tan(α/2) = t.
+    """Return X_0 = (cos α, sin α), X_1 = −m(cos 2α, sin 2α), y = (1, 0), in integers; tan(α/2) = t.
 
     With `tied` X_1 takes the sign + and the length at which it ties.
     """
@@ -210,13 +212,13 @@ def turned(t, m, tied=False):
 
 
 def bound(window, j):
-    """λ* times the term of ε₁ at j, where q_j is rational."""
+    """Return λ* times the term of ε₁ at j, where q_j is rational."""
     lam, c, q = window.lam, abs(window.c[j]), root_of_square(window.norm2[j])
     return 4 * lam**2 / (3 * lam + q) if j in window.T else 2 * lam * (lam - c) / (2 * lam - c + q)
 
 
 def root_of_square(q):
-    """√q of a rational square."""
+    """Return √q of a rational square."""
     p, s = math.isqrt(int(q.p)), math.isqrt(int(q.q))
     if p * p != q.p or s * s != q.q:
         raise ValueError(f"{q} is no square")
@@ -224,7 +226,7 @@ def root_of_square(q):
 
 
 def exactly_at_the_bound(design):
-    """Of two columns the second has ρ_1 = λ* times the term of ε₁, and it ends the window."""
+    """Return whether the second of two columns has ρ_1 = λ* times the term of ε₁, and ends the window."""
     X, y = design
     window = Window(X, y)
     (j,) = window.root
@@ -232,14 +234,15 @@ def exactly_at_the_bound(design):
 
 
 def without_event(t, m):
-    """X_0 = mX_1: h_0 = c_0/λ*, no event at all, for every |c|/q = cos α."""
+    """Return X_0 = mX_1: h_0 = c_0/λ*, no event at all, for every |c|/q = cos α."""
     (x0, _), y = turned(t, 1)[0].T, np.array([1.0, 0.0])
     window = Window(X := np.column_stack([m * x0, x0]), y)
     return agrees(sl.first_entry(X, y), window) and window.eps == window.lam
 
 
 def parallel_to_y(t, s):
-    """X_1 ∥ y with c_1 = q_1 = sλ*: ρ_1 is the term of ε₁, λ*(1 − s), over 1 − s·cos²α, which tends to 1."""
+    """Return X_1 ∥ y with c_1 = q_1 = sλ*: ρ_1 is the term of ε₁, λ*(1 − s), over 1 − s·cos²α, which tends
+    to 1."""
     (x0, _), y = turned(t, 1)[0].T, np.array([1.0, 0.0])
     p, q = int(s.p), int(s.q)
     window = Window(X := np.column_stack([q * x0, [p * x0[0], 0.0]]), y)
@@ -249,14 +252,15 @@ def parallel_to_y(t, s):
 
 
 def many_times_longer(m):
-    """X_0 = (N, 0), X_1 = (m² − 1, 2m), N = m² + 1, y = (1, 0): λ₂ = 0, ε₀ = (N − m² + 1)/(2N) = 1/N."""
+    """Return the design X_0 = (N, 0), X_1 = (m² − 1, 2m), N = m² + 1, y = (1, 0): λ₂ = 0, ε₀ = (N − m² +
+    1)/(2N) = 1/N."""
     X, y, N = np.array([[m * m + 1.0, m * m - 1.0], [0.0, 2.0 * m]]), np.array([1.0, 0.0]), m * m + 1
     window, entry = Window(X, y), sl.first_entry(X, y)
     return window.eps == window.lam == N and abs(ratio(entry) - N) <= CLOSE * N
 
 
 def ratio(entry):
-    """ε₂/(ε₀λ*), as the package has it."""
+    """Return ε₂/(ε₀λ*), as the package computes it."""
     return (entry.lam_star - entry.window_lower) / (entry.lam_star - entry.proof_lower)
 
 
@@ -268,9 +272,9 @@ def test_the_bounds_are_attained(check):
     below 1 bounds it from above (designs of two columns). The term is attained; for |c_j| = ‖X_j‖‖r‖ > 0
     it is a limit.
 
-    So each term of ε₀ is at least half of what these four numbers allow. All columns together say more: (4,
-    3), (0, 5), y = (1, 0) has ε₁ = 8/13, and its data imply 5/8. ε₂/(ε₀λ*) is unbounded, also with unit
-    columns and y one of them.
+    So each term of ε₀ is at least half of the best bound that these four numbers allow. All columns
+    together say more: (4, 3), (0, 5), y = (1, 0) has ε₁ = 8/13, and its data imply 5/8. ε₂/(ε₀λ*) is
+    unbounded, also with unit columns and y one of them.
 
     Hypotheses: S = ∅; families with rational cos α, sin α
     """
@@ -292,12 +296,12 @@ def test_the_bounds_are_attained(check):
 
 
 def f(t):
-    """2(1 + t²)/((1 − t)(1 + t)³), whose least value for 0 < t < 1 is κ."""
+    """Return 2(1 + t²)/((1 − t)(1 + t)³), whose least value for 0 < t < 1 is κ."""
     return 2 * (1 + t * t) / ((1 - t) * (1 + t) ** 3)
 
 
 def kappa():
-    """A ball around f at the zero of t³ − t² + 3t − 1, the only one: the derivative is positive."""
+    """Return a ball around f at the zero of t³ − t² + 3t − 1, the only one: the derivative is positive."""
     low, high = fmpq(0), fmpq(1)
     for _ in range(60):
         t = (low + high) / 2
@@ -306,7 +310,8 @@ def kappa():
 
 
 def triangle(t):
-    """X_0 = (N, 0), X_1 = (−b, a), y = (a, b) of length N, tan(α/2) = t: ε₀ = a/(a + N), ε₂ = f(t)ε₀λ*."""
+    """Check the design X_0 = (N, 0), X_1 = (−b, a), y = (a, b) of length N, tan(α/2) = t: ε₀ = a/(a + N),
+    ε₂ = f(t)ε₀λ*."""
     p, q = int(t.p), int(t.q)
     a, b, N = q * q - p * p, 2 * p * q, q * q + p * p
     X, y = np.array([[N, -b], [0.0, a]]), np.array([a, b], float)
@@ -319,7 +324,7 @@ def triangle(t):
 
 
 def close_to_one(M):
-    """(M, 4, ±3), (M, 5, 0), y = (1, 0, 0): T = {0, 1, 2}, A = {0, 1}, ε₂ < (1 + 13/M²)ε₀λ*."""
+    """Return (M, 4, ±3), (M, 5, 0), y = (1, 0, 0): T = {0, 1, 2}, A = {0, 1}, ε₂ < (1 + 13/M²)ε₀λ*."""
     X, y = np.array([[M, M, M], [4.0, 4.0, 5.0], [3.0, -3.0, 0.0]]), np.array([1.0, 0.0, 0.0])
     window = Window(X, y)
     return (
@@ -362,8 +367,8 @@ def test_with_unit_columns_the_window_is_two_fifths_longer(check):
 @claim("ours-window-margin", THEOREM[5], "proof, exact", HOLDS, tolerance=LOWER)
 @mutants("sl.first_entry")
 def test_the_window_is_as_long_as_the_margin(check):
-    """Let c = Xᵀr, μ = 1 − max|c_j|/λ* the relative margin, η = max|⟨X_j, u*⟩| and Q = max‖X_j‖‖r‖/λ* over j
-    ∉ T ∪ S, and G = max g over T∖A (G = 1 if T∖A = ∅). Then
+    """Let c = Xᵀr. Over j ∉ T ∪ S let μ = 1 − max|c_j|/λ* be the relative margin, η = max|⟨X_j, u*⟩| and
+    Q = max‖X_j‖‖r‖/λ*. Let G = max g over T∖A (G = 1 if T∖A = ∅). Then
 
         min(μ/(1 + η), 2/(1 + G)) ≤ 1 − λ₂/λ* ≤ μ/(1 − η),   the latter if η < 1,
 
@@ -401,12 +406,12 @@ def test_the_window_is_as_long_as_the_margin(check):
 @claim("ours-window-unit-columns", "Theorem 3.3 without its hypotheses", "proof, exact", HOLDS)
 @mutants("sl.first_entry", "sl.sequential_lasso")
 def test_unit_columns_are_not_needed(check):
-    """At every step of Sequential LASSO A(S) ≠ ∅, A(S) ⊆ T = argmax|⟨X_i, P_S^⊥y⟩| and no member of A(S) is
-    in the span of X_S, whatever the lengths of the columns and of y.
+    """At every step of Sequential LASSO A(S) ≠ ∅ and A(S) ⊆ T = argmax|⟨X_i, P_S^⊥y⟩|. No member of A(S)
+    is in the span of X_S. Both hold whatever the lengths of the columns and of y.
 
     Hypotheses: λ* > 0; integer designs with zero, equal and dependent columns and lengths of many sizes
 
-    Consequences: Theorem 3.3 holds for every design; what the lengths change is T itself, in OMP alike
+    Consequences: Theorem 3.3 holds for every design; the lengths change T itself, for OMP in the same way
     """
 
     def within_the_tied(selection):
@@ -461,7 +466,7 @@ def test_how_much_the_proof_gives_away(check):
 
 
 def relative_lengths(X, y, S):
-    """ε₀, ε₁ and ε₂/λ* at a step without ties."""
+    """Return ε₀, ε₁ and ε₂/λ* at a step without ties."""
     entry = sl.first_entry(X, y, forced=S)
     r = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0] if len(S) else y
     c = np.abs(np.delete(X.T @ r, [*S, *entry.tied])) / entry.lam_star

@@ -196,19 +196,28 @@ def test_bars_and_operators():
     made = formulas.mathml(r"|c_j| \ln 2")
     assert made.count('lspace="0" rspace="0"') == 2
     assert '<mi>ln</mi><mspace width="0.17em"/><mn>2</mn>' in made
+    assert "mspace" not in formulas.mathml(r"\log_2")  # the base stays the second child of <msub>
+    assert "<munder><mo>min</mo>" in formulas.mathml(r"\min_v v^2", "block")
+    assert "<msup>" not in formulas.mathml("k'")
+    assert "<mo>&#x027C2;</mo>" in formulas.mathml(r"u \perp v")
     assert 'display="block"' in formulas.mathml("x", "block")
     with pytest.raises(ValueError, match=r"nosuchcommand"):
         formulas.mathml(r"\nosuchcommand x")
 
 
-def test_every_formula_of_the_notebooks():
-    found = set()
+def formulas_of(text):
+    """Return the formulas of a text in Markdown, which stand outside its code."""
+    prose = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
+    return {"".join(both) for both in re.findall(r"\$\$(.+?)\$\$|\$(.+?)\$", prose, re.DOTALL)}
+
+
+def test_every_formula_of_the_pages_and_notebooks():
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("**/*.md")]
     for path in (ROOT / "notebooks").glob("*.ipynb"):
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            if cell["cell_type"] == "markdown":
-                for both in re.findall(r"\$\$(.+?)\$\$|\$(.+?)\$", "".join(cell["source"]), re.DOTALL):
-                    found.add("".join(both))
-    assert len(found) > 500
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        texts += ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    found = set().union(*map(formulas_of, texts))
+    assert len(found) > 1000
     for tex in found:
         assert "<math" in formulas.mathml(tex)
 
