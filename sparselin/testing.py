@@ -58,7 +58,7 @@ def tied_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Pair]:
     """
     check_count(max_n, "max_n", 1)
     check_count(max_d, "max_d", 2)
-    return _tied(max_n, max_d)
+    return _tied_strategy(max_n, max_d)
 
 
 def designs_with_margin(margin: float, max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Pair]:
@@ -76,7 +76,7 @@ def designs_with_margin(margin: float, max_n: int = 8, max_d: int = 12) -> st.Se
         raise ValueError(f"margin must be in (0, 1); got {margin}")
     check_count(max_n, "max_n", 1)
     check_count(max_d, "max_d", 1)
-    return _with_margin(margin, max_n, max_d)
+    return _margin_strategy(margin, max_n, max_d)
 
 
 def ill_conditioned_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Pair]:
@@ -93,7 +93,7 @@ def ill_conditioned_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrateg
     """
     check_count(max_n, "max_n", 2)
     check_count(max_d, "max_d", 2)
-    return _ill_conditioned(max_n, max_d)
+    return _ill_conditioned_strategy(max_n, max_d)
 
 
 @st.composite
@@ -109,7 +109,7 @@ def _designs(draw: st.DrawFn, entry: st.SearchStrategy[float], min_n: int, max_n
 
 
 @st.composite
-def _tied(draw: st.DrawFn, max_n: int, max_d: int) -> Pair:
+def _tied_strategy(draw: st.DrawFn, max_n: int, max_d: int) -> Pair:
     X, y = draw(_designs(st.integers(-2, 2), 1, max_n, max_d - 1))
     leader = X[:, _leader(X, y)]
     for _ in range(draw(st.integers(1, min(3, max_d - X.shape[1])))):
@@ -123,7 +123,7 @@ def _tied(draw: st.DrawFn, max_n: int, max_d: int) -> Pair:
 
 
 @st.composite
-def _with_margin(draw: st.DrawFn, margin: float, max_n: int, max_d: int) -> Pair:
+def _margin_strategy(draw: st.DrawFn, margin: float, max_n: int, max_d: int) -> Pair:
     fine = st.integers(-(2**12), 2**12).map(lambda i: i / 2**10)
     X, y = draw(_designs(st.integers(-4, 4), 1, max_n, max_d) | _designs(fine, 1, max_n, max_d))
     j = _leader(X, y)
@@ -134,7 +134,7 @@ def _with_margin(draw: st.DrawFn, margin: float, max_n: int, max_d: int) -> Pair
 
 
 @st.composite
-def _ill_conditioned(draw: st.DrawFn, max_n: int, max_d: int) -> Pair:
+def _ill_conditioned_strategy(draw: st.DrawFn, max_n: int, max_d: int) -> Pair:
     X, y = draw(_designs(st.integers(-2, 2), 2, max_n, max_d - 1))
     for _ in range(draw(st.integers(1, min(3, max_d - X.shape[1])))):
         column = X[:, draw(st.integers(0, X.shape[1] - 1))]

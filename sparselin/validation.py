@@ -32,7 +32,7 @@ _MOST = 2**63 - 1
 
 
 def check_design(X: Any, name: str = "X") -> Any:
-    """A contiguous array, or a CSC array with finite entries, of two dimensions and a float dtype.
+    """Return a contiguous array, or a CSC array with finite entries, of two dimensions and a float dtype.
 
     Whether the entries of an array are finite is checked with its norms (see `Problem`).
     """
@@ -97,13 +97,13 @@ def frame_names(X: Any) -> Names:
 
 
 def frame_numbers(X: Any) -> tuple[int, ...]:
-    """The labels of the columns of a frame, if all are integers, which may be taken for positions."""
+    """Return the labels of the columns of a frame, if all are integers, which may be taken for positions."""
     labels = _labels(X)
     return labels if all(isinstance(label, (int, np.integer)) for label in labels) else ()
 
 
 def _labels(X: Any) -> tuple[Any, ...]:
-    """The labels of the columns of a frame."""
+    """Return the labels of the columns of a frame."""
     return tuple(X.columns) if hasattr(X, "to_numpy") and hasattr(X, "columns") else ()
 
 
@@ -273,7 +273,7 @@ def check_budget(
 
 
 def _position(label: str, names: Names, name: str) -> int:
-    """The index of a column by its name."""
+    """Return the index of a column by its name."""
     if names is None:
         raise TypeError("no names")
     if names.count(label) == 1:
@@ -291,7 +291,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def check_count(k: int, name: str, low: int, high: float = _MOST, why: str = "") -> int:
-    """An integer in low..high, by default one that fits into 64 bits; math.inf means no upper limit.
+    """Return an integer in low..high, by default one that fits into 64 bits; math.inf means no upper limit.
 
     why : where `high` comes from, to end the message.
     """
@@ -314,7 +314,7 @@ def check_new(name: str, taken: Container[str], what: str) -> str:
 
 
 def check_level(value: float, name: str) -> float:
-    """A finite real number ≥ 0 (a λ or a tolerance)."""
+    """Return a finite real number ≥ 0 (a λ or a tolerance)."""
     level = check_real(value, name)
     if level < 0:
         raise ValueError(f"{name} must be nonnegative; got {level}")
@@ -331,7 +331,7 @@ def check_tolerance(tol: Any, of: str = "‖y‖", absolute: bool = True) -> flo
 
 
 def check_real(value: Any, name: str) -> float:
-    """A finite real number; not a bool."""
+    """Return a finite real number; not a bool."""
     no_number = (bool, np.bool_, str, bytes, complex, np.complexfloating)
     try:
         if isinstance(value, no_number) or np.ndim(value) != 0:  # ValueError for rows of several lengths

@@ -39,7 +39,7 @@ def explain_first(X, y):
 
 
 def names():
-    """The functions, without variants."""
+    """Return the functions, without variants."""
     return [name for name, method in METHODS.items() if not method.variant]
 
 
@@ -51,7 +51,7 @@ def design(n=16, d=24):
 
 
 def large():
-    """A sparse X with an entry or two in each column; as an array it has 75 GiB."""
+    """Return a sparse X with an entry or two in each column; as an array it has 75 GiB."""
     rng = np.random.default_rng(8)
     diagonal = scipy.sparse.diags_array(rng.uniform(0.01, 0.1, LARGE), format="csc")
     more = scipy.sparse.csc_array(
@@ -62,7 +62,7 @@ def large():
 
 
 def call(name, X, y, **options):
-    """The function of that name on this X, as in METHODS."""
+    """Return the function of that name on this X, as in METHODS."""
     if name == "explain":
         return explain_first(X, y)
     signals = None if y is None else np.column_stack([y, y[::-1]]) if METHODS[name].many else y
@@ -93,7 +93,7 @@ def on_large(name):
 
 
 def row(name):
-    """The row of a function in the page, from the table in the package."""
+    """Return the row of a function in the page, from the table in the package."""
     support = SUPPORT[name]
     sparse = "–" if "sparse" not in support.data else "copy" if support.copies else "yes"
     facts = [*(data in support.data for data in COLUMNS), *(option in support.options for option in OPTIONS)]
@@ -106,7 +106,7 @@ def table():
 
 
 def written(page):
-    """The table that stands in the page."""
+    """Return the table that stands in the page."""
     lines = page.splitlines()
     start = lines.index(next(line for line in lines if line.startswith("|  | sparse X")))
     stop = next(i for i in range(start, len(lines)) if not lines[i].startswith("|"))

@@ -10,7 +10,7 @@ from scipy.stats import beta, binom
 import sparselin as sl
 from sparselin.ensembles import Design, of_random_size
 from sparselin.ensembles.claims import _interval
-from sparselin.ensembles.saved import archive, as_design, in_words, load_value
+from sparselin.ensembles.saved import archive, as_design, describe_value, load_value
 from sparselin.testing import rate, smaller
 
 
@@ -240,8 +240,8 @@ def test_other_values_and_files_are_refused(tmp_path):
 
 
 def test_what_is_shown_of_a_value():
-    assert in_words((np.eye(20), np.ones(20))) == "X (20, 20), y (20,)"
-    assert in_words((np.eye(1), np.ones(1))) == "(array([[1.]]), array([1.]))"
-    assert in_words(3) == "3"
+    assert describe_value((np.eye(20), np.ones(20))) == "X (20, 20), y (20,)"
+    assert describe_value((np.eye(1), np.ones(1))) == "(array([[1.]]), array([1.]))"
+    assert describe_value(3) == "3"
     assert as_design((np.eye(2), np.ones(3))) is None
     assert as_design((1, 2)) is None

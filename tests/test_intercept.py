@@ -13,7 +13,7 @@ from refusals import refuses
 
 import sparselin as sl
 from sparselin import Problem
-from sparselin.linalg.elimination import centred
+from sparselin.linalg.elimination import centre
 from sparselin.problem.design import _missing
 from sparselin.spectral import SmoothedDifferentialEntropy
 
@@ -325,7 +325,7 @@ def test_what_is_eliminated_is_known_to_the_eps_that_it_claims(weighted):
     y = rng.standard_normal(12) - 1e3
     weight = rng.uniform(0.2, 2, 12) if weighted else None
     problem = Problem(X, y, sample_weight=weight, intercept=True)
-    found = centred(problem)
+    found = centre(problem)
     exact = np.vectorize(Fraction, otypes=[object])
     t, V = exact(problem.design.ones), exact(np.column_stack([problem.X, problem.y]))
     left = V - np.multiply.outer(t, t @ V) / (t @ t)

@@ -134,7 +134,7 @@ def test_lam_min_and_max_steps(rng):
     steps = sl.lasso_path(X, y, max_steps=5)
     assert steps.status is Status.MAX_STEPS
     np.testing.assert_allclose(steps.knots, whole.knots[:6], rtol=1e-12)
-    with pytest.raises(ValueError, match="where this path ends"):
+    with pytest.raises(ValueError, match="the end of this path"):
         steps.at(whole.knots[6])
     above = sl.lasso_path(X, y, lam_min=2 * whole.knots[0])
     assert above.status is Status.COMPLETED

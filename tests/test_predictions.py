@@ -29,7 +29,7 @@ def test_the_intercept_of_the_first_features(intercept):
         assert isinstance(path.intercept_at(t), float)
     assert path.intercept == path.intercept_at(3)
     for t in (-1, 4):
-        refuses(rf"t must lie in 0\.\.3, the steps taken; got {t}", path.intercept_at, t)
+        refuses(rf"t must lie in 0\.\.3, the number of steps; got {t}", path.intercept_at, t)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -101,11 +101,14 @@ def test_new_rows_have_the_columns_of_the_fit(predict):
     other = FRAME.rename(columns={"高さ": "weight"})
     turned = FRAME[[*NAMES[:2], *NAMES[:1:-1]]]
     for new, words in (
-        (other, r"column 2 is 'weight'; it was '高さ'\. Make it"),
-        (turned, r"column 2 is 'x & y'; it was '高さ'. X\[list\(result.names\)\]"),
-        (FRAME.drop(columns="x & y"), "column 5 is missing; it was 'x & y'. Make it"),
-        (FRAME.assign(more=1.0), r"column 6 is 'more'; there were 6. X\[list\(result.names\)\]"),
-        (X[:, :5], r"X must have 6 columns, those of the fit; got shape \(30, 5\)"),
+        (other, r"column 2 is 'weight'; it was '高さ'\. Prepare X"),
+        (turned, r"column 2 is 'x & y'; it was '高さ'. Pass X\[list\(result.names\)\]"),
+        (FRAME.drop(columns="x & y"), "column 5 is missing; it was 'x & y'. Prepare X"),
+        (
+            FRAME.assign(more=1.0),
+            r"column 6 is 'more'; the fit had 6 columns\. Pass X\[list\(result.names\)\]",
+        ),
+        (X[:, :5], r"X must have 6 columns, as in the fit; got shape \(30, 5\)"),
         (X[0], "must be a matrix"),
         (FRAME.mask(FRAME.loc[4] == FRAME), r"X must be finite.*'高さ' \(1\).*the first in row 4"),
     ):
@@ -119,7 +122,7 @@ def test_columns_of_the_same_name_go_by_position():
     frame = pandas.DataFrame(X, columns=["a", "b", "a", "c", "d", "e"])
     path = sl.omp(frame, Y, 3)
     assert path.predict(frame).tolist() == path.predict(X).tolist()
-    with pytest.raises(ValueError, match=r"column 1 is 'a'; it was 'b'\. Make it as that X was made"):
+    with pytest.raises(ValueError, match=r"column 1 is 'a'; it was 'b'\. Prepare X as for the fit"):
         path.predict(frame.iloc[:, [0, 2, 1, 3, 4, 5]])
 
 

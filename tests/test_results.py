@@ -14,7 +14,7 @@ from refusals import refuses
 
 import sparselin as sl
 from sparselin.results.base import Named, Result
-from sparselin.results.display import Column, Table, as_html, as_text, number, unlike
+from sparselin.results.display import Column, Table, as_html, as_text, distinct_keys, number
 
 pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
 
@@ -196,7 +196,7 @@ def test_columns_of_the_frame(name):
 def test_what_stands_below_a_table():
     """The lines below a table state the total of R², the intercept, the units and the status."""
     against, uncentred = "R² = 1 − ‖r‖²/‖y − ȳ‖²", "R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept"
-    units = "λ is of the standardized columns, coefficients are in the units of X"
+    units = "λ refers to the standardized columns; coefficients are in the units of X"
     end = "COMPLETED: completed as requested"
     path, subset = (f(X, Y, 2, intercept=True) for f in (sl.omp, sl.forward_regression))
     for result, notes in (
@@ -341,7 +341,7 @@ def test_a_bound_is_found_by_its_name():
         assert found.bound(bound.algorithm, bound.name) == bound
         assert ("no hypotheses: it applies to all data" in str(bound)) == (not bound.hypotheses)
     assert not all(bound.hypotheses for bound in found.bounds)
-    refuses(r"no promise \('OMP', 'luck'\); there are \('FR', ", found.bound, "OMP", "luck")
+    refuses(r"no promise \('OMP', 'luck'\); the promises are \('FR', ", found.bound, "OMP", "luck")
 
 
 def test_what_enters_a_lasso_path_and_leaves_it():
@@ -373,8 +373,8 @@ def test_columns_of_a_path_in_a_frame_do_not_hide_others():
         if j in path.features:
             column = frame["r2 (1)" if name == "r2" else name]
             assert np.array_equal(column, path.coef[:, j])
-    assert unlike(["a", "a", "a"], []) == ["a", "a (1)", "a (2)"]
-    assert unlike(["lam", "a", "a", "a (1)"], ["lam"]) == ["lam (1)", "a", "a (1)", "a (1) (1)"]
+    assert distinct_keys(["a", "a", "a"], []) == ["a", "a (1)", "a (2)"]
+    assert distinct_keys(["lam", "a", "a", "a (1)"], ["lam"]) == ["lam (1)", "a", "a (1)", "a (1) (1)"]
 
 
 def test_lengths():

@@ -11,7 +11,7 @@ from spectral_oracles import r_squared
 import sparselin as sl
 import sparselin.spectral.objective
 from sparselin import Problem, Status
-from sparselin.linalg.elimination import centred
+from sparselin.linalg.elimination import centre
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance, greedy_maximize
 
 
@@ -188,7 +188,7 @@ def test_near_copies_and_the_other_regularizers(f, kind, apart):
         if kind == "float32":
             X = X.astype(np.float32).astype(float)
         data, options, _ = given(kind, X, y)
-        problem = centred(sl.Problem(X, y, **options))
+        problem = centre(sl.Problem(X, y, **options))
         columns = problem.columns(np.arange(8))
         result = sl.forward_regression(*data, 6, regularizer=f, nu=1.0, **options)
         assert result.status in (Status.COMPLETED, Status.BEYOND_PRECISION)

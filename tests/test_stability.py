@@ -291,7 +291,7 @@ def test_the_table_and_the_frame():
 
 def test_a_bound_that_says_nothing_is_called_so(rng):
     """At most q/τ features can be in a share τ of halves with q features each."""
-    words = "which says nothing: of any data no more than {} have that; a smaller k says more"
+    words = "This says nothing, because at most {} features can have that Π̂; use a smaller k"
     X, y = rng.standard_normal((40, 30)), rng.standard_normal(40)
     for columns, k, forced, most in (
         (4, 4, (), 4),

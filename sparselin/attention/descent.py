@@ -101,7 +101,7 @@ def hadamard_descent(
     ([1.0, 0.0], 'COMPLETED')
     """
     problem = as_problem(X, y, sample_weight, intercept, standardize)
-    S = problem.unpenalized(forced, unpenalized)
+    S = problem.unpenalized_columns(forced, unpenalized)
     lam, tol = check_level(lam, "lam"), check_level(tol, "tol")
     max_iter = check_count(max_iter, "max_iter", 1)
     qr = ThinQR(problem, S)

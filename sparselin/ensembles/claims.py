@@ -235,7 +235,7 @@ def _rounder(design: Design, place: int) -> Design | None:
 
 
 def _fewer_entries(design: Design, place: int) -> Design | None:
-    """The nonzero entry of [X y] of this number, set to zero."""
+    """Return the nonzero entry of [X y] of this number, set to zero."""
     whole = np.column_stack([design.X, design.y])
     nonzero = np.argwhere(whole)
     if place >= len(nonzero):
@@ -249,7 +249,7 @@ def _same(one: Design, other: Design) -> bool:
 
 
 def _source(ensemble: Any, seed: int) -> tuple[str, Callable[[int], Design]]:
-    """A name, and the design of each index."""
+    """Return a name, and the design of each index."""
     if isinstance(ensemble, str):
         if ensemble not in ENSEMBLES:
             raise ValueError(f"unknown ensemble {ensemble!r}; the ensembles are {', '.join(ENSEMBLES)}")
@@ -267,7 +267,7 @@ def _source(ensemble: Any, seed: int) -> tuple[str, Callable[[int], Design]]:
 
 
 def _of_design(claim: Claim) -> Callable[[Design], Any]:
-    """The claim as a function of a Design."""
+    """Return the claim as a function of a Design."""
     try:
         needed = [
             p
@@ -295,7 +295,7 @@ def _interval(held: int, tried: int, stopped: bool, confidence: float) -> tuple[
 
 
 def _save(folder: Path, name: str, index: int, design: Design, least: Design | None) -> Path:
-    """The counterexample as .npz."""
+    """Return the counterexample as .npz."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / (re.sub(r"[^\w.-]+", "_", name).strip("_") + ".npz")
     arrays: dict[str, Any] = {"X": design.X, "y": design.y, "index": index}

@@ -65,7 +65,7 @@ def absent(title: str, names: Sequence[str]) -> str | None:
 
 
 def files(title: str, names: Sequence[str]) -> list[Path]:
-    """The paths of these files of a data set; FileNotFoundError where one is absent."""
+    """Return the paths of these files of a data set; FileNotFoundError where one is absent."""
     why = absent(title, names)
     if why:
         raise FileNotFoundError(why)

@@ -74,7 +74,7 @@ def respond(
     if not callable(y):
         known = ", ".join(map(repr, [*(own or {}), *RESPONSES]))
         raise ValueError(f"y must be one of {known}, or a function of (X, rng); got {y!r}")
-    return _drawn(X, y(X, rng))
+    return _from_function(X, y(X, rng))
 
 
 def _noise(X: FloatArray, rng: np.random.Generator) -> Design:
@@ -142,8 +142,8 @@ RESPONSES: dict[str, Callable[[FloatArray, np.random.Generator], Design]] = {
 }
 
 
-def _drawn(X: FloatArray, drawn: Any) -> Design:
-    """The design with what a user's function returned: y, or (y, β)."""
+def _from_function(X: FloatArray, drawn: Any) -> Design:
+    """Return the design with what a user's function returned: y, or (y, β)."""
     y, coef = drawn if isinstance(drawn, tuple) and len(drawn) == 2 else (drawn, None)
     y = _vector(y, len(X), "y")
     if coef is None:

@@ -303,7 +303,7 @@ def _sizes(n: int, d: int, rng: Rng) -> tuple[int, int, np.random.Generator]:
 
 
 def _within(value: float, name: str, expected: str, holds: Callable[[float], bool]) -> float:
-    """A finite number for which `holds` is true, as a float."""
+    """Return a finite number for which `holds` is true, as a float."""
     number = check_real(value, name)
     if not holds(number):
         raise ValueError(f"{name} must be {expected}; got {value}")

@@ -56,7 +56,7 @@ class Ensemble:
     origin: str = ""
 
     def design(self, index: int, seed: int = 0) -> Design:
-        """The design at `index` ≥ 0; for real data index 0 is the whole set.
+        """Return the design at `index` ≥ 0; for real data index 0 is the whole set.
 
         Its generator is that of SeedSequence(seed, spawn_key=(crc32(name), index)), so that it depends
         neither on other ensembles nor on the number of designs.
@@ -92,12 +92,12 @@ def register(ensemble: Ensemble) -> Ensemble:
     return ensemble
 
 
-def carried() -> Callable[[], None]:
-    """A function that registers the ensembles of this process in another; `draw` must be picklable."""
-    return functools.partial(_have, dict(ENSEMBLES))
+def registration() -> Callable[[], None]:
+    """Return a function that registers the ensembles of this process in another; `draw` must be picklable."""
+    return functools.partial(_update_registry, dict(ENSEMBLES))
 
 
-def _have(ensembles: dict[str, Ensemble]) -> None:
+def _update_registry(ensembles: dict[str, Ensemble]) -> None:
     ENSEMBLES.update(ensembles)
 
 
@@ -109,7 +109,7 @@ def of_random_size(
     columns: tuple[int, int] = (30, 120),
     **properties: Any,
 ) -> Ensemble:
-    """The ensemble of family(n, d, rng), n in `rows` and d in `columns`, both ends included.
+    """Return the ensemble of family(n, d, rng), n in `rows` and d in `columns`, both ends included.
 
     Its `draw` raises `BadEnsemble` where the family raises, or does not return a finite X (n, d) and y (n,).
     """

@@ -35,13 +35,13 @@ def load_value(file: Path) -> tuple[Any, dict[str, Any]]:
     if not leaves:
         raise ValueError(f"{file} is no .npz of a counterexample: it holds {', '.join(arrays) or 'nothing'}")
     try:
-        return _rebuilt(leaves, "value"), arrays
+        return _rebuild(leaves, "value"), arrays
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{file} is no .npz of a counterexample: {error}") from None
 
 
 def as_design(value: Any) -> Design | None:
-    """A design, or a pair (X, y) of arrays, as a design; None for anything else."""
+    """Return a design, or a pair (X, y) of arrays, as a design; None for anything else."""
     if isinstance(value, Design):
         return value
     if isinstance(value, tuple) and len(value) == 2 and all(isinstance(v, np.ndarray) for v in value):
@@ -51,7 +51,7 @@ def as_design(value: Any) -> Design | None:
     return None
 
 
-def in_words(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """What a message says of a value: small ones in full, of a large design its shape."""
     design = next(_designs(value), None)
     return (
@@ -79,7 +79,7 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield path, np.asarray(value)
 
 
-def _rebuilt(leaves: dict[str, Any], path: str) -> Any:
+def _rebuild(leaves: dict[str, Any], path: str) -> Any:
     if path in leaves:
         leaf = leaves[path]
         return leaf.item() if leaf.ndim == 0 else leaf
@@ -88,4 +88,4 @@ def _rebuilt(leaves: dict[str, Any], path: str) -> Any:
     )
     if "X" in below:
         return Design(**{name: leaves[f"{path}/{name}"] for name in below})
-    return tuple(_rebuilt(leaves, f"{path}/{i}") for i in range(len(below)))
+    return tuple(_rebuild(leaves, f"{path}/{i}") for i in range(len(below)))

@@ -12,7 +12,7 @@ from sparselin.problem import Problem
 from sparselin.problem.errors import coarseness
 from sparselin.problem.memory import blocks
 from sparselin.results import Explanation, FloatArray, IndexArray, LassoPath
-from sparselin.results.display import listed
+from sparselin.results.display import join_words
 
 Intervals = tuple[tuple[float, float], ...]
 
@@ -98,7 +98,7 @@ def _describe_entry(path: LassoPath, j: int, knot: int, intervals: Intervals, la
     text += f" and left at λ = {until:.4g}" if until > end else ""
     if again:
         spans = [f"{a:.4g} to {b:.4g}" for a, b in again]
-        text += f"; it is nonzero again from λ = {listed(spans)}"
+        text += f"; it is nonzero again from λ = {join_words(spans)}"
     if intervals[-1][1] == end:
         text += f"; at the end of the path (λ = {end:.4g}) its coefficient is {last:.4g}"
     return text + "."

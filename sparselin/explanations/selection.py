@@ -15,7 +15,7 @@ from sparselin.linalg.ties import measure, tied_at_maximum
 from sparselin.problem import Problem
 from sparselin.problem.errors import coarseness
 from sparselin.results import Explanation, FloatArray, IndexArray, SelectionPath, SubsetResult
-from sparselin.results.display import listed, many
+from sparselin.results.display import join_words, plural
 
 
 class Choice(NamedTuple):
@@ -172,7 +172,7 @@ def _describe_entry(path: SelectionPath, step: int, choice: Choice, at: Standing
         why = f"because its attention weight, {weight:.4g}, was the largest"
         why += f" (next: {second})" if second else ""
     elif choice.tied:
-        T = listed([path.name_of(i) for i in sorted((pick, *choice.tied))])
+        T = join_words([path.name_of(i) for i in sorted((pick, *choice.tied))])
         why = f"in a tie: the {compared} of {T} agree up to rounding ({level}), and {_tie_break(path, step)}"
     else:
         largest = level if compared == words.size(path) else f"{compared} ({level})"
@@ -189,7 +189,7 @@ def _tie_break(path: SelectionPath, step: int) -> str:
         return f"{name} has the lowest index of them"
     if len(A) == 1:
         return f"only {name} becomes nonzero in the LASSO"
-    members = listed([path.name_of(i) for i in A])
+    members = join_words([path.name_of(i) for i in A])
     return f"only {members} become nonzero in the LASSO, where {name} has the lowest index"
 
 
@@ -217,7 +217,7 @@ def _describe_omission(
     if ties:
         parts.append(f"at step {ties[0] + 1} it was tied with {picks[ties[0]]}, which was selected")
     parts += [words.describe_share(path, path.support, at, path.with_intercept), added]
-    return words.sentence(f"{begin} in {many(k, 'step')}", parts)
+    return words.sentence(f"{begin} in {plural(k, 'step')}", parts)
 
 
 def _describe_addition(path: SelectionPath, at: Standing, c: float) -> str:

@@ -14,7 +14,7 @@ from sparselin.linalg.ties import measure
 from sparselin.problem import Problem
 from sparselin.problem.errors import coarseness
 from sparselin.results import BestSubset, Explanation, IndexArray, SubsetResult
-from sparselin.results.display import many
+from sparselin.results.display import plural
 
 
 def explain_in_subset(problem: Problem, found: SubsetResult, j: int) -> Explanation:
@@ -63,7 +63,7 @@ def _describe_member(found: SubsetResult, j: int, at: Standing, runner_up: int, 
         parts = [f"without it R² would stay at {r2:.4g}, up to rounding"]
     if runner_up >= 0:
         parts.append(f"its best replacement is {found.name_of(runner_up)}, with R² = {at.r2 + theirs:.4g}")
-    begin = f"{found.name_of(j)} is {'one of the' if k > 1 else 'the'} {many(k, 'selected feature')}"
+    begin = f"{found.name_of(j)} is {'one of the' if k > 1 else 'the'} {plural(k, 'selected feature')}"
     return words.sentence(begin, [*parts, *_describe_bound(found)])
 
 
@@ -80,7 +80,7 @@ def _describe_bound(found: SubsetResult) -> list[str]:
         return ["the set was selected for R² + ν·f, not for R² alone"]
     if not (isinstance(found, BestSubset) and len(found)):
         return []
-    sets = many(len(found), "feature")
+    sets = plural(len(found), "feature")
     if found.optimal:
         return [f"no set of {sets} that contains the forced ones (if any) has a larger R²"]
     most = 1 - (1 - found.r2) * (1 - found.gap)

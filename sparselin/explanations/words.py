@@ -9,7 +9,7 @@ import numpy as np
 from sparselin.explanations.standing import Standing
 from sparselin.results import FloatArray, IndexArray, LassoPath, SelectionPath
 from sparselin.results.base import Named
-from sparselin.results.display import listed
+from sparselin.results.display import join_words
 
 
 def sentence(begin: str, parts: Iterable[str]) -> str:
@@ -65,7 +65,7 @@ def carriers(path: Named, S: IndexArray, shares: FloatArray) -> str:
     order = np.argsort(-np.abs(shares), kind="stable")
     height = np.abs(shares[order])
     count = min(3, int(np.searchsorted(np.cumsum(height), 0.8 * height.sum())) + 1)
-    return listed([f"{path.name_of(int(S[i]))} ({percent(float(shares[i]))})" for i in order[:count]])
+    return join_words([f"{path.name_of(int(S[i]))} ({percent(float(shares[i]))})" for i in order[:count]])
 
 
 def describe_share(

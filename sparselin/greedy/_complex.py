@@ -92,7 +92,7 @@ class ComplexColumns(Operator):
         real, imaginary = (check_vector(part, name, n, self.dtype) for part in (y.real, y.imag))
         return real.astype(np.complex128) + 1j * imaginary
 
-    def weighted(self, row_scale: FloatArray) -> ComplexColumns:
+    def scale_rows(self, row_scale: FloatArray) -> ComplexColumns:
         return ComplexColumns(self.X, row_scale[: len(row_scale) // 2], self.dtype)
 
     def astype(self, dtype: Any) -> ComplexColumns:

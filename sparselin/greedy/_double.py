@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.linalg.gathered import compiled, rows_of_columns
+from sparselin.linalg.gathered import is_dense, rows_of_columns
 from sparselin.linalg.thin_qr import ThinQR
-from sparselin.linalg.ties import Measured, measure
+from sparselin.linalg.ties import Measurement, measure
 from sparselin.problem import Problem
-from sparselin.problem.design import DesignColumns, weighted
+from sparselin.problem.design import DesignColumns, scale_rows
 from sparselin.results import FloatArray, IndexArray
 
 
@@ -22,7 +22,7 @@ class Double:
 
     def __init__(self, problem: Problem) -> None:
         self.data, self._columns = problem, ConvertedColumns.of(problem)
-        self.problem = problem.converting(self._columns)
+        self.problem = problem.with_design(self._columns)
         self.qr = ThinQR(self.problem)
 
     def prepare(self, J: IndexArray, index: list[int]) -> None:
@@ -30,7 +30,7 @@ class Double:
         self._columns.cache(J)
         self.factorise(index)
 
-    def measure(self, J: IndexArray, index: list[int]) -> Measured:
+    def measure(self, J: IndexArray, index: list[int]) -> Measurement:
         """Measure the columns J at S = index."""
         return measure(self.factorise(index), J, self.data)
 
@@ -72,5 +72,5 @@ class ConvertedColumns(DesignColumns):
 
     def _convert(self, J: IndexArray) -> Any:
         inner, raw = J[self.X.shape[1] > J], DesignColumns(self.X)
-        X = rows_of_columns(raw, inner, 1).T if compiled(raw) else raw.block(inner)
-        return self.completed(J, weighted(X.astype(np.float64), self._root))
+        X = rows_of_columns(raw, inner, 1).T if is_dense(raw) else raw.block(inner)
+        return self.complete(J, scale_rows(X.astype(np.float64), self._root))

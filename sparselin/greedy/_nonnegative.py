@@ -25,7 +25,7 @@ import numpy as np
 from sparselin.greedy._selection import AddedPicks, Selection
 from sparselin.greedy._walk import Pick
 from sparselin.linalg.thin_qr import ThinQR
-from sparselin.linalg.ties import Measured, Scores, measure
+from sparselin.linalg.ties import Measurement, Scores, measure
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
@@ -86,7 +86,7 @@ class Nonnegative(Selection):
             self._c = np.maximum(super().correlations(), 0)
         return self._c
 
-    def measure(self, J: IndexArray) -> Measured:
+    def measure(self, J: IndexArray) -> Measurement:
         return measure(self.qr, J, self.problem)
 
     def scores(self, J: IndexArray) -> Scores:

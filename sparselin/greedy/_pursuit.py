@@ -14,7 +14,7 @@ from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._selection import AddedPicks, Callback, Selection, begin
 from sparselin.greedy._single import FEWEST, SMALL, ByRule, Screened, can_screen
 from sparselin.greedy._walk import Pick, walk
-from sparselin.linalg.gathered import compiled
+from sparselin.linalg.gathered import is_dense
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, SelectionPath, Status
@@ -137,7 +137,7 @@ def pursue(
     state : the class of the selection.
     """
     selection, k, floor = begin(problem, k, tol, residual, forced, state)
-    by_rule = by_rule or not compiled(problem)
+    by_rule = by_rule or not is_dense(problem)
     with contextlib.nullcontext(1) if by_rule else workers(2.0 * problem.n * problem.d * k) as count:
         pursuit = Pursuit(selection, rule, k, floor, count, lengths, with_active, audit, by_rule)
         return walk(pursuit, k, floor, callback)

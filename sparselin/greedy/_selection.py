@@ -12,7 +12,7 @@ import numpy as np
 from sparselin.greedy._double import Double
 from sparselin.greedy._walk import Pick, PickRecord
 from sparselin.linalg.thin_qr import ThinQR
-from sparselin.linalg.ties import Measured, Scores, measure, measured_ending, stopping_level
+from sparselin.linalg.ties import Measurement, Scores, measure, measured_ending, stopping_level
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.validation import Columns, check_level, check_tolerance
@@ -149,7 +149,7 @@ class Selection:
         """Return the factorisation of X_S in float64."""
         return self.double.factorise(self.qr.index) if self.problem.dtype == np.float32 else self.qr
 
-    def measure(self, J: IndexArray) -> Measured:
+    def measure(self, J: IndexArray) -> Measurement:
         """Measure the columns J at S, in float64."""
         if self.problem.dtype == np.float32:
             return self.double.measure(J, self.qr.index)

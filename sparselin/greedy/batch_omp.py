@@ -145,7 +145,7 @@ def _solver(
     if over_C and D.kind == "complex":
         _check_norms(D.lengths[: D.X.shape[1]], D.X.T, D.X, "D", 0)
     if once and root is not None:  # measure its columns once for all signals
-        D = D.weighted(root.astype(D.dtype))
+        D = D.scale_rows(root.astype(D.dtype))
 
     def solve(i: int) -> SelectionPath:
         y = _signals(Y, i, i + 1, dtype, None)[0]

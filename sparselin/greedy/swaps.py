@@ -196,7 +196,7 @@ def _exact_pairs(fit: _SubsetFit, forced: IndexArray) -> Pairs:
     free, places, squares, c = fit.pair_data(forced)
     if not free:
         return
-    U = np.array([qr.solve_transposed(e) for e in np.eye(qr.size)[places]]).T
+    U = np.array([qr.solve_transpose(e) for e in np.eye(qr.size)[places]]).T
     U /= np.linalg.norm(U, axis=0)
     along = (problem.correlate(qr.Qt.T) @ U).T  # ⟨v_i, X_j⟩, (|free|, d)
     removed = U.T @ (qr.Qt @ problem.y)

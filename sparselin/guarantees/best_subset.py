@@ -69,7 +69,7 @@ from numpy.typing import ArrayLike
 from sparselin._kernels import best_subset as kernels
 from sparselin.greedy.ols import by_quotients
 from sparselin.guarantees._dependence import exactness
-from sparselin.linalg.elimination import centred, restored
+from sparselin.linalg.elimination import centre, restore
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.problem.memory import check_memory
@@ -183,7 +183,7 @@ def best_subset(
     levels = max(1, k - len(J) - 1)
     d = given.n_features
     check_memory((levels, d, d), np.float64, "The Gram matrix of X at each level of the search")
-    problem = centred(given).in_double()
+    problem = centre(given).in_double()
     with workers(1e7):  # limits BLAS to one thread: the matrices are small
         start = _Start(problem, k, J)
         tree = Tree(start)
@@ -334,7 +334,7 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
     fewer = len(path.support) < k and status is Status.COMPLETED
     if squares[-1] > limit or (optimal and (tree.undecided or fewer or max(tree.margin, error) > _LOST)):
         status, optimal = Status.BEYOND_PRECISION, False
-    coef, intercept = restored(problem, path.support, path.coef)
+    coef, intercept = restore(problem, path.support, path.coef)
     return BestSubset(
         support=path.support,
         coef=coef.astype(given.dtype),

@@ -20,7 +20,7 @@ from sparselin.guarantees.regularized import Given, of_regularized
 from sparselin.guarantees.sparse_eigenvalues import sparse_eigenvalues
 from sparselin.guarantees.submodularity import AGREE, submodularity_ratio
 from sparselin.lasso.sequential import sequential_lasso
-from sparselin.linalg.elimination import centred, eliminate
+from sparselin.linalg.elimination import centre, eliminate
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import (
     BestSubset,
@@ -162,7 +162,7 @@ def guarantee_bounds(
         bounds += _of_run(run, spectrum, data)
         bounds += recovery.of_recovery(run, found, spectrum.given, data)
     if regularizer is not None and nu > 0:
-        given_first = Given(centred(whole), problem, first.tolist())
+        given_first = Given(centre(whole), problem, first.tolist())
         bounds += of_regularized(given_first, size, regularizer, nu, eps, pair_limit, best)
     return GuaranteeBounds(
         k=size,

@@ -111,7 +111,7 @@ def first_entry(
     (0.5, (0, 1), (0, 1), [1.0, -1.0])
     """
     problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
-    return entry_of(problem, Homotopy(problem, problem.unpenalized(forced, unpenalized)))
+    return entry_of(problem, Homotopy(problem, problem.unpenalized_columns(forced, unpenalized)))
 
 
 def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:

@@ -85,7 +85,7 @@ def lasso_path(
     ([3.0, 0.0], [3.0, 0.0])
     """
     problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
-    S = problem.unpenalized(forced, unpenalized)
+    S = problem.unpenalized_columns(forced, unpenalized)
     lam_min = check_level(lam_min, "lam_min")
     limit = None if max_steps is None else check_count(max_steps, "max_steps", 1)
     blocks: list[KnotBlock] = []

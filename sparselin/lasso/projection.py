@@ -65,7 +65,7 @@ def project_dual(
             "only by its Gram matrix"
         )
     problem = Problem(X, v)
-    S = problem.unpenalized(forced, unpenalized)
+    S = problem.unpenalized_columns(forced, unpenalized)
     lam = check_level(lam, "lam")
     with workers(math.inf):  # limit BLAS to one thread: it would wake others for each of many small products
         solution = solution_at(problem, S, lam)

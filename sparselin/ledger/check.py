@@ -11,7 +11,7 @@ import numpy as np
 
 from sparselin.ensembles import Design
 from sparselin.ensembles.claims import smaller
-from sparselin.ensembles.saved import as_design, in_words
+from sparselin.ensembles.saved import as_design, describe_value
 from sparselin.ledger.statement import EMPIRICAL, EXPERIMENTAL, REFUTED, UNCHECKED, Claim, Verdict
 
 
@@ -136,7 +136,7 @@ class Check:
     def _one(self, value: Any, holds: Callable[[Any], Any]) -> None:
         self.failing = value
         if not holds(value):
-            raise ClaimFailed(f"counterexample: {in_words(value)}")
+            raise ClaimFailed(f"counterexample: {describe_value(value)}")
         self.failing = None
         self.counted += 1
 
@@ -148,7 +148,7 @@ class Check:
         return self.only is not None
 
     def _smaller(self, value: Any, holds: Callable[[Any], Any]) -> Design | None:
-        """A smaller design on which `holds` is false, and raises nothing; None where there is none."""
+        """Return a smaller design on which `holds` is false, and raises nothing; None where there is none."""
         design = as_design(value)
         if design is None:
             return None
@@ -179,7 +179,7 @@ def decide(
     failure = None
     try:
         made.function(check)
-        failure = None if only else _unsupported(made, check)
+        failure = None if only else _objection(made, check)
     except Exception as error:
         failure = str(error) if isinstance(error, ClaimFailed) else f"{type(error).__name__}: {error}"
     record = tuple(check.witnesses), tuple(check.found), failure
@@ -188,7 +188,7 @@ def decide(
     return Outcome(check.counted, check.unsettled, *record, check.failing, check.call, check.smaller)
 
 
-def _unsupported(made: Claim, check: Check) -> str | None:
+def _objection(made: Claim, check: Check) -> str | None:
     """Why what was found does not support the verdict, or None."""
     verdict = made.verdict
     if (verdict in REFUTED) != bool(check.witnesses):

@@ -49,7 +49,7 @@ def claim(
     """
 
     def mark(function: Callable[[Check], None]) -> Callable[[], None]:
-        made = _made(function, inspect.getdoc(function) or "", id, number, method, verdict, shared)
+        made = _make(function, inspect.getdoc(function) or "", id, number, method, verdict, shared)
         only = dataclasses.replace(made, cases=cases, ci_cases=ci_cases)
         test = _as_test(function, [only])
         vars(test)["claim"] = only
@@ -74,7 +74,7 @@ def claims(
     def mark(function: Callable[[Check, str], None]) -> Callable[[], None]:
         text = inspect.getdoc(function) or ""
         made = [
-            _made(_at(function, key), text.format(**words), f"{id}-{key}", number, method, verdict(key), {})
+            _make(_at(function, key), text.format(**words), f"{id}-{key}", number, method, verdict(key), {})
             for key, words in each.items()
         ]
         return _as_test(function, made)
@@ -83,7 +83,7 @@ def claims(
 
 
 def _at(function: Callable[[Check, str], None], key: str) -> Callable[[Check], None]:
-    """The check of one key, with the name and the marks of that of all."""
+    """Return the check of one key, with the name and the marks of that of all."""
 
     @functools.wraps(function)
     def check_one(check: Check) -> None:
@@ -92,7 +92,7 @@ def _at(function: Callable[[Check, str], None], key: str) -> Callable[[Check], N
     return check_one
 
 
-def _made(
+def _make(
     function: Callable[[Check], None],
     docstring: str,
     id: str,
@@ -113,7 +113,7 @@ def _made(
         ci_cases=40,
         test=f"{function.__module__.rpartition('.')[2]}.py::{function.__name__}",
         function=function,
-        **{**texts, **_stated(docstring), **shared},
+        **{**texts, **_parse(docstring), **shared},
     )
     check_fields(made)
     return made
@@ -134,8 +134,8 @@ def _as_test(function: Callable[..., None], made: Sequence[Claim]) -> Callable[[
     return test
 
 
-def _stated(docstring: str) -> dict[str, str]:
-    """The fields of a docstring; a paragraph without a label continues the one above it."""
+def _parse(docstring: str) -> dict[str, str]:
+    """Return the fields of a docstring; a paragraph without a label continues the one above it."""
     fields, name = {"statement": ""}, "statement"
     for paragraph in docstring.split("\n\n"):
         text = " ".join(paragraph.split())

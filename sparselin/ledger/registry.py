@@ -40,7 +40,7 @@ def collect(folder: Path, paper: str | None = None, pattern: str | None = None) 
     root = str(files[0].parent.parent)
     if root not in sys.path:
         sys.path.insert(0, root)
-    modules = [_imported(f"{file.parent.name}.{file.stem}") for file in files]
+    modules = [_import(f"{file.parent.name}.{file.stem}") for file in files]
     claims = dict(CLAIMS)
     for module in modules:
         for value in vars(module).values():
@@ -55,12 +55,12 @@ def collect(folder: Path, paper: str | None = None, pattern: str | None = None) 
 
 
 def _claims_of(value: Any) -> tuple[Claim, ...]:
-    """Those of a test; () for anything else, a module with a member `claims` among it."""
+    """Return those of a test; () for anything else, a module with a member `claims` among it."""
     made = getattr(value, "claims", ())
     return made if isinstance(made, tuple) and all(isinstance(one, Claim) for one in made) else ()
 
 
-def _imported(name: str) -> Any:
+def _import(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except Exception as error:
@@ -89,11 +89,11 @@ def decide_all(
             (place, made.function.__module__, made.function.__name__, made.id, cases, seed)
             for place, made in sorted(enumerate(claims), key=lambda item: -item[1].cases)
         ]
-        for place, outcome in pool.imap_unordered(_decide_named, names):
+        for place, outcome in pool.imap_unordered(_decide_by_name, names):
             yield claims[place], outcome
 
 
-def _decide_named(named: tuple[int, str, str, str, int | None, int]) -> tuple[int, Outcome]:
+def _decide_by_name(named: tuple[int, str, str, str, int | None, int]) -> tuple[int, Outcome]:
     place, module, name, id, cases, seed = named
     made = {one.id: one for one in getattr(importlib.import_module(module), name).claims}
     return place, decide(made[id], cases, seed)

@@ -15,7 +15,7 @@ from sparselin.results import FloatArray, IndexArray
 def eliminate(problem: Problem, forced: IndexArray) -> Problem:
     """P_F^⊥X and P_F^⊥y in float64, F the column of ones of an intercept and the forced features.
 
-    Without forced features, `centred(problem)`.
+    Without forced features, `centre(problem)`.
 
     With F in every set, ‖P_{F∪S}^⊥y‖ = ‖P_S^⊥(P_F^⊥y)‖ where the right P_S is of projected columns, and
     likewise for every column. Columns keep their indices; those in the span of F, to rounding
@@ -30,7 +30,7 @@ def eliminate(problem: Problem, forced: IndexArray) -> Problem:
     when dense.
     """
     if not len(forced):
-        return centred(problem)
+        return centre(problem)
     double, J = problem.in_double(), np.arange(problem.n_features)
     removed = problem.with_ones(forced)
     V = np.column_stack([double.columns(J), double.y])
@@ -46,11 +46,11 @@ def eliminate(problem: Problem, forced: IndexArray) -> Problem:
         complete = np.linalg.qr(qr.Qt.T, mode="complete")[0]
         Z = complete[:, min(qr.size, problem.n - 1) :].T @ Z
     worst = float((size[outside] / length[outside]).max(initial=1.0)) ** double.errors.power
-    return double.projected(np.asfortranarray(Z[:, :-1]), Z[:, -1].copy(), removed, 1 + worst)
+    return double.of_projections(np.asfortranarray(Z[:, :-1]), Z[:, -1].copy(), removed, 1 + worst)
 
 
-def centred(problem: Problem) -> Problem:
-    """The problem without its intercept: its columns, scaled, and y, both projected off the ones.
+def centre(problem: Problem) -> Problem:
+    """Return the problem without its intercept: its columns, scaled, and y, both projected off the ones.
 
     For methods that work on a dense copy of X in any case. With a column of the ones t in every S,
     P_S^⊥x = P_{S∖t}^⊥(x − t·(tᵀx)/(tᵀt)). A column, or y, that is constant to rounding is zero: at most
@@ -68,7 +68,7 @@ def centred(problem: Problem) -> Problem:
     if t is None:
         X, removed = double.columns(np.arange(double.d)), problem.removed
     else:
-        data = double.unscaled()
+        data = double.to_plain()
         X = data.columns(np.arange(data.d))
         for _ in range(2):
             X, y = (v - np.multiply.outer(t, t @ v) / (t @ t) for v in (X, y))
@@ -79,13 +79,13 @@ def centred(problem: Problem) -> Problem:
         y = y if outside[-1] else np.zeros(problem.n)
         worst = float((norms[outside] / left[outside]).max(initial=0)) if (t != 1).any() else 0.0
         X, growth = X if scale is None else X * scale, 1 + math.sqrt(2) * worst
-    exact = double.projected(X, y, removed, growth)
+    exact = double.of_projections(X, y, removed, growth)
     if problem is double:
         return exact
-    return problem.projected(X.astype(problem.dtype), y.astype(problem.dtype), removed, growth, exact)
+    return problem.of_projections(X.astype(problem.dtype), y.astype(problem.dtype), removed, growth, exact)
 
 
-def restored(problem: Problem, support: IndexArray, coef: FloatArray) -> tuple[FloatArray, float]:
+def restore(problem: Problem, support: IndexArray, coef: FloatArray) -> tuple[FloatArray, float]:
     """Coefficients on the support in the units of the data, and the intercept that was eliminated."""
     if problem.origin is None:
         return coef, 0.0

@@ -51,7 +51,7 @@ class Gathered:
         gram = np.empty((size, size))
         gram[:M, :M] = self.gram
         self.gram = gram
-        if compiled(problem):
+        if is_dense(problem):
             self.columns = self._gather(J, M)
             self._multiply(M)
         else:
@@ -127,7 +127,7 @@ class GramRows:
             self._rows = rows
         X, m, out = problem.X, problem.n_features, self._rows[start:stop]
         V = columns.astype(problem.dtype, copy=False)
-        if compiled(problem):
+        if is_dense(problem):
             with workers(2.0 * out.size * problem.n) as count:
                 spread_chunks(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), m, _CHUNK, count)
         elif isinstance(V, np.ndarray):
@@ -153,7 +153,7 @@ _BY_COLUMNS = 400_000
 _MIN_PARALLEL = 30_000
 
 
-def compiled(data: Problem | DesignColumns) -> bool:
+def is_dense(data: Problem | DesignColumns) -> bool:
     """Whether X is a dense array, as these products need it."""
     return isinstance(data.X, np.ndarray)
 

@@ -50,7 +50,7 @@ def refine(qr: ThinQR, f: FloatArray | None, g: FloatArray | None) -> Balance:
     for k in range(_ROUNDS):
         if k:
             lack, short = kernels.remainders(qr.columns, f, g, r, r_low, x, x_low)
-        z, w = qr.Qt @ lack, qr.solve_transposed(short)
+        z, w = qr.Qt @ lack, qr.solve_transpose(short)
         change = lack - z @ qr.Qt
         change += (w - qr.Qt @ change) @ qr.Qt
         step = qr.solve(z - w)

@@ -164,7 +164,7 @@ class ThinQR:
         """R⁻¹b."""
         return np.asarray(kernels.solve(self.R, b))
 
-    def solve_transposed(self, b: FloatArray) -> FloatArray:
+    def solve_transpose(self, b: FloatArray) -> FloatArray:
         """R⁻ᵀb."""
         return np.asarray(kernels.solve_transposed(self.R, b))
 

@@ -33,7 +33,7 @@ _STALE = 0.25
 CHUNK = 1024  # columns that are made dense at a time
 
 
-class Measured(NamedTuple):
+class Measurement(NamedTuple):
     """Correlations and lengths of columns projected off S, with error bounds.
 
     Attributes
@@ -76,8 +76,10 @@ class Scores(NamedTuple):
     coarse: float
 
 
-def measure(qr: ThinQR, J: IndexArray, data: Problem | None = None, Y: FloatArray | None = None) -> Measured:
-    """The columns J (m,) measured at S, the index of the factorisation; `data`: the float32 original.
+def measure(
+    qr: ThinQR, J: IndexArray, data: Problem | None = None, Y: FloatArray | None = None
+) -> Measurement:
+    """Return the columns J (m,) measured at S, the index of the factorisation; `data`: the float32 original.
 
     For outputs Y (n, q) in place of y, c_i is ‖X_iᵀR‖ ≥ 0, R = P_S^⊥Y. By the triangle inequality e_i bounds
     its error with ‖R‖_F for ‖r‖ and s(Y) = (Σ_j s(Y_j)²)^½ for s(y).
@@ -88,9 +90,9 @@ def measure(qr: ThinQR, J: IndexArray, data: Problem | None = None, Y: FloatArra
     r = qr.residual(y)
     y_size = float(np.linalg.norm(qr.sizes(norms, qr.Qt @ y)))
     # of no columns too
-    parts = [_measured(qr, J[here], r, y_size) for here in blocks(max(1, len(J)), problem.X.size / problem.d)]
+    parts = [_measure(qr, J[here], r, y_size) for here in blocks(max(1, len(J)), problem.X.size / problem.d)]
     c, error, length, size = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return Measured(
+    return Measurement(
         c=c,
         error=error,
         length=length,
@@ -102,7 +104,7 @@ def measure(qr: ThinQR, J: IndexArray, data: Problem | None = None, Y: FloatArra
     )
 
 
-def _measured(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[FloatArray, ...]:
+def _measure(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[FloatArray, ...]:
     """c_i, e_i, ‖z_i‖ and s(X_i)."""
     problem, norm = qr.problem, math.sqrt(float(np.vdot(r, r)))
     X = problem.block(J)
@@ -140,7 +142,7 @@ def in_span(qr: ThinQR, J: IndexArray) -> tuple[np.ndarray, FloatArray]:
 
 
 def candidates(size: FloatArray, error: FloatArray, excluded: IndexArray | list[int]) -> IndexArray:
-    """The i with size_i + e_i ≥ max_j (size_j − e_j), which may be the argmax of sizes known to ±e."""
+    """Return the i with size_i + e_i ≥ max_j (size_j − e_j), which may be the argmax of sizes known to ±e."""
     high, low = size + error, size - error
     low[excluded] = high[excluded] = -1
     return np.flatnonzero((high > 0) & (high >= low.max(initial=0)))

@@ -56,7 +56,7 @@ class Lost(NamedTuple):
 
 
 def run_groups(groups: Iterator[Iterable[Job]], count: int) -> Iterator[Any]:
-    """The results of groups of jobs (function, arguments) in order of completion.
+    """Yield the results of groups of jobs (function, arguments) in order of completion.
 
     A group stays in one process, so that what one of its jobs keeps in memory serves the next. Groups, and
     the jobs of one, are asked for when a process is free. There are `count` spawned processes, see
@@ -98,7 +98,7 @@ def run_groups(groups: Iterator[Iterable[Job]], count: int) -> Iterator[Any]:
 
 
 def _following(rest: list[Iterator[Job]], i: int, groups: Iterator[Iterable[Job]]) -> Job | None:
-    """The next job of the group that process i is at, or the first of the next group that has one."""
+    """Return the next job of the group that process i is at, or the first of the next group that has one."""
     while (job := next(rest[i], None)) is None:
         group = next(groups, None)
         if group is None:

@@ -92,14 +92,14 @@ if hasattr(os, "register_at_fork"):
 
 
 def thread_count() -> int:
-    """The threads that BLAS may use now (OPENBLAS_NUM_THREADS, threadpoolctl) and Numba at most."""
+    """Return the threads that BLAS may use now (OPENBLAS_NUM_THREADS, threadpoolctl) and Numba at most."""
     blas = (int(library.num_threads) for library in _controller().lib_controllers)
     return max(1, min([int(numba.config.NUMBA_NUM_THREADS), *blas]))
 
 
 @contextlib.contextmanager
 def workers(flops: float) -> Iterator[int]:
-    """The number of threads for work of this size; meanwhile BLAS is limited to one thread."""
+    """Yield the number of threads for work of this size; meanwhile BLAS is limited to one thread."""
     global _users, _workers, _usual
     if flops < _MIN_LIMITED:
         yield 1

@@ -30,11 +30,11 @@ class DesignColumns(NamedTuple):
         return int(self.X.shape[1]) + (self.ones is not None)
 
     def fit(self, names: Names, positive: bool = False) -> Fit:
-        """The record of a fit on these columns, for its result."""
+        """Return the record of a fit on these columns, for its result."""
         return Fit(self.X.shape[1], names, self.ones is not None, self.scale is not None, positive)
 
     def correlate(self, r: FloatArray) -> FloatArray:
-        """The inner products of all columns with r: (d,) for r (n,), (d, p) for r (n, p)."""
+        """Return the inner products of all columns with r: (d,) for r (n,), (d, p) for r (n, p)."""
         c = np.asarray(self.X.T @ r)
         if self.scale is not None:
             c = (c.T * self.scale).T
@@ -43,16 +43,16 @@ class DesignColumns(NamedTuple):
         return np.concatenate([c, np.reshape(self.ones @ r, (1, *c.shape[1:]))])
 
     def predict(self, coef: FloatArray) -> FloatArray:
-        """The combination of all columns, (n,), for coef (d,)."""
+        """Return the combination of all columns, (n,), for coef (d,)."""
         inner = coef[: self.X.shape[1]]
         fit = np.asarray(self.X @ (inner if self.scale is None else inner * self.scale))
         return fit if self.ones is None else fit + coef[-1] * self.ones
 
     def block(self, J: IndexArray) -> Any:
-        """The columns J (n, |J|), sparse if X is."""
-        return self.completed(J, self.X[:, J[self.X.shape[1] > J]] if self.ones is not None else self.X[:, J])
+        """Return the columns J (n, |J|), sparse if X is."""
+        return self.complete(J, self.X[:, J[self.X.shape[1] > J]] if self.ones is not None else self.X[:, J])
 
-    def completed(self, J: IndexArray, block: Any) -> Any:
+    def complete(self, J: IndexArray, block: Any) -> Any:
         """The columns J, `block` having those of X among them as they are in X, perhaps of another dtype."""
         inside = self.X.shape[1] > J
         if self.scale is not None:
@@ -96,7 +96,7 @@ class Unrounded(NamedTuple):
         return np.ones(len(self.y)) if self.root is None else self.root
 
 
-def weighted(X: Any, root: FloatArray | None) -> Any:
+def scale_rows(X: Any, root: FloatArray | None) -> Any:
     """Return X, each row multiplied by an entry of root."""
     if root is None:
         return X
@@ -125,7 +125,7 @@ def unit_variance(
 
 def _sums(X: FloatArray, t: FloatArray, root: FloatArray | None, centred: bool) -> tuple[FloatArray, ...]:
     """Return ‖z_j‖² and ‖X_j‖²."""
-    X = weighted(X.astype(np.float64), root)
+    X = scale_rows(X.astype(np.float64), root)
     total, sizes = float(t @ t), np.einsum("ij,ij->j", X, X)
     if not centred:
         return sizes, sizes
@@ -138,19 +138,19 @@ def _sparse_sums(X: Any, t: FloatArray, root: FloatArray | None, centred: bool) 
     X = X.tocoo()
     (rows, columns), m, total = X.coords, X.shape[1], float(t @ t)
 
-    def summed(terms: FloatArray) -> FloatArray:
+    def column_sums(terms: FloatArray) -> FloatArray:
         return np.asarray(np.bincount(columns, terms, m), np.float64)
 
     x = X.data.astype(np.float64)
     x = x if root is None else x * root[rows]
-    sizes = summed(x**2)
+    sizes = column_sums(x**2)
     if not centred:
         return sizes, sizes
-    mean = summed(t[rows] * x) / total
+    mean = column_sums(t[rows] * x) / total
     z = x - t[rows] * mean[columns]
     rest = _missing(t**2, rows, columns, m)
-    drift = summed(t[rows] * z) - rest * mean
-    return summed(z**2) + rest * mean**2 - drift**2 / total, sizes
+    drift = column_sums(t[rows] * z) - rest * mean
+    return column_sums(z**2) + rest * mean**2 - drift**2 / total, sizes
 
 
 def _missing(weight: FloatArray, rows: IndexArray, columns: IndexArray, m: int) -> FloatArray:

@@ -32,12 +32,12 @@ RANK = 64
 
 
 def eps_of(dtype: Any) -> float:
-    """The distance from 1 to the next number of a real dtype, or of the parts of a complex one."""
+    """Return the distance from 1 to the next number of a real dtype, or of the parts of a complex one."""
     return float(np.finfo(dtype).eps)
 
 
 def largest_of(dtype: Any) -> float:
-    """The largest finite number of a dtype."""
+    """Return the largest finite number of a dtype."""
     return float(np.finfo(dtype).max)
 
 
@@ -48,7 +48,7 @@ def least_norm(dtype: Any) -> float:
 
 
 def real_dtype(dtype: Any) -> np.dtype[Any]:
-    """The dtype of the real part."""
+    """Return the dtype of the real part."""
     return np.dtype(np.finfo(dtype).dtype)
 
 
@@ -58,7 +58,7 @@ def coarseness(computed: FloatArray, eps: float) -> float:
 
 
 def product_error(n: int, eps: float = EPS, kappa: float = 1.0) -> float:
-    """A bound on the error of ⟨x, P_S^⊥r⟩ relative to ‖x‖‖r‖, vectors of n entries: 8·eps·(√n + κ).
+    """Return a bound on the error of ⟨x, P_S^⊥r⟩ relative to ‖x‖‖r‖, vectors of n entries: 8·eps·(√n + κ).
 
     A sum of n products errs by about √n·eps (see above). The computed span of S is that of a matrix whose
     columns are off by eps (Higham, Theorem 19.13; Björck, *Numerical Methods for Least Squares Problems*,
@@ -109,7 +109,7 @@ class ErrorModel:
         return product_error(self.n, self.eps, kappa**self.power)
 
     def length_error(self, kappa: float = 1.0) -> float:
-        """A bound on the error of ‖P_S^⊥X_i‖/‖X_i‖ for all i."""
+        """Return a bound on the error of ‖P_S^⊥X_i‖/‖X_i‖ for all i."""
         return self.rounding(kappa)
 
     def length_errors(self, size: FloatArray, length: FloatArray) -> FloatArray:
@@ -141,16 +141,16 @@ class ErrorModel:
         """
         return self.rounding() * (r_norm + self.eps * size)
 
-    def grown(self, growth: float) -> ErrorModel:
-        """The model of data known to growth·eps."""
+    def grow(self, growth: float) -> ErrorModel:
+        """Return the model of data known to growth·eps."""
         return dataclasses.replace(self, eps=growth * self.eps, double_eps=growth * self.double_eps)
 
     def of_shape(self, n: int, d: int) -> ErrorModel:
-        """The model of other columns or rows of the same data."""
+        """Return the model of other columns or rows of the same data."""
         return dataclasses.replace(self, n=n, d=d)
 
     def in_double(self) -> ErrorModel:
-        """The model of the data in float64."""
+        """Return the model of the data in float64."""
         return dataclasses.replace(self, eps=self.double_eps)
 
 

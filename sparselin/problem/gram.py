@@ -15,7 +15,7 @@ def root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArra
 
     R and z are X and y in coordinates of an orthonormal basis of the span of X and y; the last one belongs to
     the part of y outside the span of the pivots. The pivots are the columns that are independent to 8d·eps of
-    their squared lengths. What the factorisation leaves of G and b on the other columns is `_completed`.
+    their squared lengths. What the factorisation leaves of G and b on the other columns is `_complete`.
 
     Rounding of a G that is nearly singular can make ‖z‖ larger than ‖y‖. A diagonal larger by 8d·eps or
     64d·eps, which rounding cannot tell from G, makes it smaller.
@@ -44,7 +44,7 @@ def root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArra
     z[-1] = math.sqrt(max(left, 0.0))
     rest = np.setdiff1d(np.arange(d), pivots)
     if square > 0:
-        _completed(R, z, pivots, rest[diagonal[rest] > 0], b, math.sqrt(max(left, d * eps * square)))
+        _complete(R, z, pivots, rest[diagonal[rest] > 0], b, math.sqrt(max(left, d * eps * square)))
     if np.abs(R.T @ z - b).max(initial=0) > slack * math.sqrt(square):
         raise ValueError("Xty must lie in the range of G, as Xᵀy does, with ‖y‖² = yty large enough")
     error = np.abs(R.T @ R - unit)
@@ -72,7 +72,7 @@ def _solution(R: FloatArray, pivots: IndexArray, b: FloatArray) -> FloatArray:
     return z
 
 
-def _completed(
+def _complete(
     R: FloatArray, z: FloatArray, pivots: IndexArray, rest: IndexArray, b: FloatArray, zeta: float
 ) -> None:
     """Change the columns D of R that are no pivots so that Rᵀz = b; z has ζ in its last place.

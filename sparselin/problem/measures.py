@@ -16,7 +16,7 @@ from sparselin.results import FloatArray
 from sparselin.validation import Names, check_finite
 
 
-def measured(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, Any]:
+def measure_norms(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, Any]:
     """Return the fields column_norms (d,), y_norm and Xty (d,) of a problem, ‖X_j‖, ‖y‖ and Xᵀy.
 
     All columns are measured in one pass, which also shows whether X is finite.
@@ -28,10 +28,10 @@ def measured(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, An
     squares, products = np.empty(d), np.empty(d)
     if isinstance(X, np.ndarray):
         by_rows = bool(X.flags.c_contiguous)
-        measure = moments.by_rows if by_rows else moments.by_columns
+        kernel = moments.by_rows if by_rows else moments.by_columns
         data = X if by_rows else X.T
         with workers(4 * X.shape[0] * m) as count:
-            spread(lambda a, b: measure(data, y, squares, products, a, b), m, count)
+            spread(lambda a, b: kernel(data, y, squares, products, a, b), m, count)
         if not np.isfinite(squares[:m]).all():
             check_finite(X, "X", names)
     else:

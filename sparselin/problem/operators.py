@@ -46,13 +46,13 @@ class Operator:
         self._A, self._columns = A, dict[int, FloatArray]()
         self._row_scale: FloatArray | None = None
         self._check_adjoint()
-        self._given = None if lengths is None else self._checked(lengths)
+        self._given = None if lengths is None else self._check_lengths(lengths)
 
     @functools.cached_property
     def lengths(self) -> FloatArray:
-        return self._measured() if self._given is None else self._given
+        return self._measure_lengths() if self._given is None else self._given
 
-    def weighted(self, row_scale: FloatArray) -> Operator:
+    def scale_rows(self, row_scale: FloatArray) -> Operator:
         """diag(row_scale)·A."""
         other = copy.copy(self)
         other._row_scale, other._columns = row_scale, {}
@@ -63,7 +63,7 @@ class Operator:
         return _Adjoint(self)
 
     def astype(self, dtype: Any) -> Operator:
-        """The same with products in another dtype; they stay as accurate as they are."""
+        """Return the same with products in another dtype; they stay as accurate as they are."""
         other = copy.copy(self)
         other.dtype, other._columns = np.dtype(dtype), {}
         return other
@@ -83,24 +83,24 @@ class Operator:
         return np.asarray(adjoint(np.ascontiguousarray(r))).astype(self.dtype, copy=False)
 
     def __getitem__(self, index: tuple[slice, Any]) -> FloatArray:
-        """The columns J of X[:, J], J indices or a slice."""
+        """Return the columns J of X[:, J], J indices or a slice."""
         rows, J = index
         assert rows == slice(None)
         J = np.arange(self.shape[1])[J] if isinstance(J, slice) else np.asarray(J, np.intp)
         new = [j for j in dict.fromkeys(J.tolist()) if j not in self._columns]
         if len(J) * self.shape[0] > _KEPT:
-            return self._gathered(J)
+            return self._gather(J)
         if len(new) and (len(self._columns) + len(new)) * self.shape[0] > _KEPT:
             self._columns, new = {}, list(dict.fromkeys(J.tolist()))
         if new:
-            block = self._gathered(np.array(new, np.intp))
+            block = self._gather(np.array(new, np.intp))
             self._columns.update({j: block[:, i].copy() for i, j in enumerate(new)})
         out = np.empty((self.shape[0], len(J)), self.dtype, order="F")
         for i, j in enumerate(J.tolist()):
             out[:, i] = self._columns[j]
         return out
 
-    def _gathered(self, J: IndexArray) -> FloatArray:
+    def _gather(self, J: IndexArray) -> FloatArray:
         """The columns J by products with unit vectors, and their lengths checked where they were given."""
         out = np.empty((self.shape[0], len(J)), self.dtype, order="F")
         for here in blocks(len(J), max(self.shape)):
@@ -118,15 +118,15 @@ class Operator:
                 )
         return out
 
-    def _measured(self) -> FloatArray:
+    def _measure_lengths(self) -> FloatArray:
         """Lengths by d products."""
         lengths = np.empty(self.shape[1])
         for here in blocks(len(lengths), max(self.shape)):
-            block = self._gathered(np.arange(here.start, here.stop))
+            block = self._gather(np.arange(here.start, here.stop))
             lengths[here] = np.sqrt(np.einsum("ij,ij->j", block, block, dtype=np.float64))
         return lengths
 
-    def _checked(self, lengths: Any) -> FloatArray:
+    def _check_lengths(self, lengths: Any) -> FloatArray:
         vector = check_vector(lengths, "column_norms", self.shape[1], np.dtype(np.float64), "column")
         if vector.min() < 0:
             raise ValueError(f"column_norms must be nonnegative; the least entry is {vector.min()}")

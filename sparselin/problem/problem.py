@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparselin.problem.design import DesignColumns, Unrounded, unit_variance, weighted
+from sparselin.problem.design import DesignColumns, Unrounded, scale_rows, unit_variance
 from sparselin.problem.errors import EPS, SAFETY, ErrorModel, GramErrors, eps_of
 from sparselin.problem.gram import root_of_gram
-from sparselin.problem.measures import measured
+from sparselin.problem.measures import measure_norms
 from sparselin.problem.memory import check_memory
 from sparselin.problem.operators import Operator, is_operator
 from sparselin.problem.support import refuse_complex
@@ -153,7 +153,7 @@ class Problem(_Fields):
             root = np.sqrt(check_weights(sample_weight, X.shape[0], np.dtype(np.float64)))
         if standardize and isinstance(X, Operator):
             raise ValueError("standardize needs the entries of X, which a LinearOperator does not have")
-        fields = _scaled(X, y, root, bool(intercept), standardize, names=names)
+        fields = _scale(X, y, root, bool(intercept), standardize, names=names)
         super().__init__(**fields, labels=numbers)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -161,14 +161,14 @@ class Problem(_Fields):
 
     @classmethod
     def _of(cls, **fields: Any) -> Problem:
-        """The problem with these fields, which are not checked."""
+        """Return the problem with these fields, which are not checked."""
         problem = cls.__new__(cls)
         _Fields.__init__(problem, **fields)
         return problem
 
     @classmethod
     def from_gram(cls, G: ArrayLike, Xty: ArrayLike, yty: float) -> Problem:
-        """The problem known only through G = XᵀX (d, d), Xᵀy (d,) and ‖y‖².
+        """Return the problem known only through G = XᵀX (d, d), Xᵀy (d,) and ‖y‖².
 
         A Cholesky factor R of G (scaled to unit diagonal, with diagonal pivoting, rank revealed) replaces X,
         and R⁻ᵀXᵀy replaces y: selections, coefficients, λ's and residual norms depend on X and y only
@@ -199,7 +199,7 @@ class Problem(_Fields):
         eps = max(eps_of(R.dtype), error / SAFETY)  # see `ErrorModel.unit`
         errors = GramErrors(R.shape[0], R.shape[1], eps, eps)
         names = frame_names(G)
-        fields = _measured(DesignColumns(R), z, None if names is None else check_names(names, len(gram)))
+        fields = _measure(DesignColumns(R), z, None if names is None else check_names(names, len(gram)))
         return cls._of(**fields | {"kind": "gram", "errors": errors}, labels=frame_numbers(G))
 
     @classmethod
@@ -213,8 +213,8 @@ class Problem(_Fields):
             lengths. eps grows by it, and with eps the bounds on errors: of lengths e_ρ (`length_unit`·s), of
             correlations e_c (`correlation_error`, `measured_error`).
         """
-        fields = _measured(design, y, names)
-        errors = fields["errors"].grown(growth)
+        fields = _measure(design, y, names)
+        errors = fields["errors"].grow(growth)
         return cls._of(**fields | {"errors": errors}, compressed=record, is_multiplied=True)
 
     @property
@@ -255,10 +255,10 @@ class Problem(_Fields):
         return check_budget(k, forced, self.n_features, self.names, self.labels)
 
     def with_ones(self, columns: IndexArray) -> IndexArray:
-        """The column of ones, if there is an intercept, and then the given ones."""
+        """Return the column of ones, if there is an intercept, and then the given ones."""
         return np.concatenate([np.arange(self.n_features, self.d), columns])
 
-    def unpenalized(self, forced: Columns, alias: Columns | None = None) -> IndexArray:
+    def unpenalized_columns(self, forced: Columns, alias: Columns | None = None) -> IndexArray:
         """S, given as `forced` or by its alias `unpenalized`, after the column of ones if there is one."""
         if alias is None:
             return self.with_ones(self.indices(forced, "forced"))
@@ -307,8 +307,8 @@ class Problem(_Fields):
         if self.double is not None:
             return self.double.block(J)
         design, inner = self.double_design, J[self.n_features > J]
-        return design.completed(
-            J, weighted(design.X[:, inner].astype(np.float64, copy=False), self.double_root)
+        return design.complete(
+            J, scale_rows(design.X[:, inner].astype(np.float64, copy=False), self.double_root)
         )
 
     @property
@@ -357,21 +357,21 @@ class Problem(_Fields):
         return self.origin is not None or self.compressed is not None
 
     def in_double(self) -> Problem:
-        """The problem with its data in float64, and with `double_eps`."""
+        """Return the problem with its data in float64, and with `double_eps`."""
         if self.dtype == np.float64:
             return self
         if self.double is not None:
             return self.double
         X, ones, scale = self.double_design
-        design = DesignColumns(weighted(X.astype(np.float64), self.double_root), ones, scale)
+        design = DesignColumns(scale_rows(X.astype(np.float64), self.double_root), ones, scale)
         return self._with(design, self.double_y, origin=self.origin, errors=self.errors.in_double())
 
-    def unscaled(self) -> Problem:
-        """The problem of the columns of X alone: as they are, and without an intercept."""
+    def to_plain(self) -> Problem:
+        """Return the problem of the columns of X alone: as they are, and without an intercept."""
         return self._with(DesignColumns(self.X), self.y)
 
-    def converting(self, design: DesignColumns) -> Problem:
-        """The problem in float64 by a design that converts its columns when they are asked for."""
+    def with_design(self, design: DesignColumns) -> Problem:
+        """Return the problem in float64 by a design that converts its columns when they are asked for."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         norms, y, errors = self.column_norms.astype(np.float64), self.double_y, self.errors.in_double()
         fields |= {"design": design, "y": y, "dtype": y.dtype, "column_norms": norms, "errors": errors}
@@ -400,7 +400,7 @@ class Problem(_Fields):
             X, y, root, scale = self.unrounded
             root = None if root is None else root[rows]
             standardize = scale is not None and (root is None or bool(root.any()))
-            fields = _scaled(X[rows], y[rows], root, self.design.ones is not None, standardize, self.names)
+            fields = _scale(X[rows], y[rows], root, self.design.ones is not None, standardize, self.names)
             return self._of(**fields, removed=self.removed)
         X, ones, scale = self.design
         X, ones = X[rows], None if ones is None else ones[rows]
@@ -409,14 +409,14 @@ class Problem(_Fields):
             scale = unit_variance(X, t, ones is not None).astype(self.dtype)
         return self._with(DesignColumns(X, ones, scale), self.y[rows])
 
-    def projected(
+    def of_projections(
         self, X: FloatArray, y: FloatArray, removed: IndexArray, growth: float, double: Problem | None = None
     ) -> Problem:
         """The problem of X and y, this one's projected off the `removed` columns; eps grows by `growth`.
 
         `double` is the same in float64, of what was not rounded to float32.
         """
-        errors = self.errors.grown(growth)
+        errors = self.errors.grow(growth)
         return self._with(DesignColumns(X), y, origin=self, removed=removed, errors=errors, double=double)
 
     def _with(self, design: DesignColumns, y: FloatArray, **changes: Any) -> Problem:
@@ -425,22 +425,22 @@ class Problem(_Fields):
         known = {
             name: getattr(self, name) for name in ("kind", "errors", "removed", "compressed", "is_multiplied")
         }
-        fields = _measured(design, y, names) | known | changes
+        fields = _measure(design, y, names) | known | changes
         return self._of(**fields | {"errors": fields["errors"].of_shape(len(y), design.d)})
 
 
-def _measured(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, Any]:
-    """The fields of a problem with this design and y, which are exact."""
+def _measure(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, Any]:
+    """Return the fields of a problem with this design and y, which are exact."""
     X, d = design.X, design.d
     kind = "dense" if isinstance(X, np.ndarray) else getattr(X, "kind", "sparse")
     n, m = X.shape
     eps = eps_of(X.dtype)
     errors = ErrorModel(n, d, eps, eps if kind == "operator" else EPS)
     fields = {"design": design, "X": X, "y": y, "n": n, "n_features": m, "d": d, "dtype": X.dtype}
-    return fields | {"kind": kind, "errors": errors, "names": names, **measured(design, y, names)}
+    return fields | {"kind": kind, "errors": errors, "names": names, **measure_norms(design, y, names)}
 
 
-def _scaled(
+def _scale(
     X: Any, y: FloatArray, root: FloatArray | None, intercept: bool, standardize: bool, names: Names
 ) -> dict[str, Any]:
     """The fields of a problem of X and y, rows multiplied by `root`, (n,) in float64, in the dtype of X."""
@@ -451,7 +451,7 @@ def _scaled(
         unrounded = Unrounded(X, y, root, scale)
     if root is not None:
         root = root.astype(X.dtype)
-        X, y = X.weighted(root) if isinstance(X, Operator) else weighted(X, root), y * root
+        X, y = X.scale_rows(root) if isinstance(X, Operator) else scale_rows(X, root), y * root
     ones = t.astype(X.dtype) if intercept else None
     design = DesignColumns(X, ones, None if scale is None else scale.astype(X.dtype))
-    return {**_measured(design, y, names), "is_multiplied": is_multiplied, "unrounded": unrounded}
+    return {**_measure(design, y, names), "is_multiplied": is_multiplied, "unrounded": unrounded}

@@ -1,4 +1,4 @@
-"""Common to all results: a frozen dataclass with read-only arrays, and a status."""
+"""The base classes of all results, and `Status`: a result is a frozen dataclass with read-only arrays."""
 
 from __future__ import annotations
 
@@ -26,85 +26,89 @@ _T = TypeVar("_T")
 
 
 class Status(enum.Enum):
-    """How a method ended. The value explains it and, if possible, says what to do."""
+    """The way in which a method ended. The value explains it and, if possible, says what to do."""
 
     COMPLETED = "completed as requested"
-    TOLERANCE = "the residual norm, or deviance, is within `tol` or `residual`; decrease these to continue"
-    EXACT_FIT = "the residual is zero to rounding: the selected columns fit y"
+    TOLERANCE = "the residual norm or deviance is within `tol` or `residual`; decrease that limit to continue"
+    EXACT_FIT = "the residual is zero to rounding: the selected columns fit y exactly"
     NO_CORRELATION = (
-        "no column reduces the residual, which is orthogonal to all of them to rounding "
-        "(where coefficients must be nonnegative: positively correlated with none)"
+        "no column reduces the residual: to rounding it is orthogonal to all columns (with nonnegative "
+        "coefficients: no column has a positive correlation with it)"
     )
     RANK_EXHAUSTED = "every remaining column lies in the span of the selected ones: no more can be selected"
     BEYOND_PRECISION = (
-        "rounding leaves the next step undecided, because columns are nearly dependent, data nearly "
-        "separated, or a tolerance is too small; use float64, a larger tolerance, or omit columns that the "
-        "others determine"
+        "rounding leaves the next step undecided, because columns are nearly dependent, the data are nearly "
+        "separated, or a tolerance is too small; use float64 or a larger tolerance, or leave out columns "
+        "that the others determine"
     )
-    # of `generalized_omp` alone
+    # only `generalized_omp`
     NO_MINIMUM = (
-        "with the next feature the data are separated: a combination of features and the intercept tells "
-        "the labels (of counts the zeros) without error wherever it is not zero, so that the likelihood "
-        "grows for ever with its coefficient and has no maximum; the last model that has one is returned; "
-        "pass X without the feature in `unfitted` to go on"
+        "with the next feature the data are separated, so the likelihood has no maximum; the result is the "
+        "last model with a maximum; pass X without the feature in `unfitted` to continue"
     )
-    # of `lasso_path` alone
-    MAX_STEPS = "the path has as many segments as `max_steps` allows; increase it to continue"
+    # only `lasso_path`
+    MAX_STEPS = "the path has as many segments as `max_steps` allows; increase `max_steps` to continue"
     MAX_ITER = "the iteration limit was reached before convergence was certified; increase the limit"
-    # of the baselines for networks alone
+    # only the baselines for networks
     FILLED = (
-        "the method picked fewer than k different features: those with the next best scores fill `support`, "
-        "constant ones last"
+        "the method picked fewer than k different features; the features with the next best scores fill "
+        "`support`, constant features last"
     )
-    # of `SequentialAttention` on a stream
+    # only `SequentialAttention` on a stream
     STREAM_ENDED = (
-        "training ended before the last phase did, for want of batches or by an error: there are the units "
-        "that the completed phases picked; pass more batches, or fewer steps for each phase"
+        "training ended before its last phase (no more batches, or an error), and the result holds the "
+        "completed phases; pass more batches, or use fewer steps for each phase"
     )
-    # of `SequentialAttention` with a penalty
+    # only `SequentialAttention` with a penalty
     NO_ATTENTION = (
-        "the attention weights of all units that are left tended to zero: with this penalty none is worth "
-        "having; decrease it to continue"
+        "the attention weights of all remaining units tended to zero: the penalty is too large; decrease it "
+        "to continue"
     )
-    STOPPED = "the callback asked to stop, or Ctrl-C did, which `best_subset` and networks take so"
+    STOPPED = "stopped by the callback, or by Ctrl-C (in `best_subset` and in the training of networks)"
 
     @property
     def message(self) -> str:
-        """The explanation as a sentence."""
+        """The explanation in words."""
         return self.value
+
+    @property
+    def line(self) -> str:
+        """The line below a table: the name and the message."""
+        return f"{self.name}: {self.value}"
 
 
 @dataclass_transform(eq_default=False, frozen_default=True)
 def result(cls: type[_T]) -> type[_T]:
-    """A frozen dataclass whose arrays are read-only too. `Result` has its equality and its `repr`."""
+    """Make a class a frozen dataclass with read-only arrays. `Result` defines its equality and its `repr`."""
     cls.__post_init__ = _read_only  # type: ignore[attr-defined]
     return dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
 
 
 class Result(abc.ABC):
-    """What all results can do: a line for `repr`, a table for `print` and notebooks, a frame, equality.
+    """A result: it has a line for `repr`, a table for `print` and notebooks, a data frame, and equality.
 
-    Two results are equal if they are of one class and all their fields are equal: arrays in shape, dtype and
-    every entry, NaN being equal to NaN. Like arrays, they are not hashable. They can be copied and pickled.
+    Two results are equal if they have the same class and all their fields are equal. Arrays are equal if they
+    have the same shape, dtype and entries; NaN equals NaN. Like arrays, results are not hashable. They can be
+    copied and pickled.
     """
 
     @abc.abstractmethod
     def _headline(self) -> str:
-        """What it is about, in one line: how many of how many, the main numbers, the status."""
+        """Return one line about the result: its size, its main numbers and its status."""
 
     @abc.abstractmethod
     def _table(self) -> Table:
-        """Its rows."""
+        """Return the table of the result."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self._headline()}>"
 
     def __str__(self) -> str:
-        """The table as text; of more than 24 rows the first and the last 12."""
+        """Return the table as text. Of a table with more than 24 rows it has the first 12 and the last 12."""
         return as_text(self._title, self._table())
 
     def _repr_html_(self) -> str:
-        """The table for notebooks."""
+        """Return the table as HTML, for notebooks."""
         return as_html(self._title, self._table())
 
     @property
@@ -112,11 +116,13 @@ class Result(abc.ABC):
         return f"{type(self).__name__}: {self._headline()}"
 
     def to_frame(self, library: str | None = None) -> Any:
-        """The rows of the table, all of them, as a DataFrame whose numbers are numbers.
+        """Return all rows of the table as a DataFrame. Numbers are numbers there, not text.
 
-        library : "pandas" or "polars"; by default the one that is imported already, or else installed, pandas
-            before polars. ImportError, which names the extra to install, where there is none; ValueError for
-            another library.
+        library : "pandas" or "polars". By default it is the one that has been imported, or else the one that
+            is installed; if both are, it is pandas.
+
+        Raises ImportError, which names the extra to install, if there is no such library, and ValueError for
+        another library.
         """
         return as_frame(self._table(), library)
 
@@ -131,22 +137,18 @@ class Result(abc.ABC):
         _read_only(self)
 
 
-def ended(status: Status) -> str:
-    """The line about the status below a table."""
-    return f"{status.name}: {status.message}"
-
-
 @dataclasses.dataclass(frozen=True)
 class Fit:
-    """The columns of a fit, as far as its result needs them.
+    """The facts about the columns of a fit that its result needs.
 
     Attributes
     ----------
     n_features : d.
-    names : d names of the features, or None.
-    with_intercept, standardized : whether there is an intercept, and whether columns are standardized: then
-        λ's and attention weights are of these. Coefficients are in the units of X.
-    positive : whether coefficients are those of nonnegative least squares.
+    names : the d names of the features, or None.
+    with_intercept : whether there is an intercept.
+    standardized : whether the columns were standardized. If so, λ's and attention weights refer to the
+        standardized columns; coefficients are in the units of X.
+    positive : whether the coefficients are those of nonnegative least squares.
     """
 
     n_features: int
@@ -156,7 +158,7 @@ class Fit:
     positive: bool = False
 
     def notes(self, intercept: float | None = None) -> list[str]:
-        """Lines on the intercept, unless it is None, on what R² is the share of, the units and the signs."""
+        """Return the lines about the intercept (unless it is None), the meaning of R², units and signs."""
         notes = ["R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept"]
         if self.with_intercept:
             notes = ["R² = 1 − ‖r‖²/‖y − ȳ‖²"]
@@ -165,8 +167,8 @@ class Fit:
         return [*notes, *self.units()]
 
     def units(self) -> list[str]:
-        """Lines on the units and the signs."""
-        notes = ["λ is of the standardized columns, coefficients are in the units of X"]
+        """Return the lines about the units and the signs."""
+        notes = ["λ refers to the standardized columns; coefficients are in the units of X"]
         return notes * self.standardized + ["β ≥ 0, except on forced features"] * self.positive
 
 
@@ -179,7 +181,7 @@ class Named(Result):
         def names(self) -> Names: ...
 
     def name_of(self, j: int) -> str:
-        """The name of feature j; without names "x0", "x1", … as in scikit-learn."""
+        """Return the name of feature j. If X has no names, it is "x0", "x1", … as in scikit-learn."""
         return f"x{j}" if self.names is None else self.names[j]
 
     def _names_of(self, J: Iterable[int]) -> tuple[str, ...]:
@@ -187,38 +189,38 @@ class Named(Result):
 
 
 class FittedPath(Named):
-    """A path of models: the properties of its `fit` are its own."""
+    """A path of models, which has the fields of its `fit` as properties."""
 
     fit: Fit
 
     @property
     def n_features(self) -> int:
-        """d."""
+        """d, the number of features."""
         return self.fit.n_features
 
     @property
     def names(self) -> Names:
-        """d names of the features, or None."""
+        """The d names of the features, or None."""
         return self.fit.names
 
     @property
     def with_intercept(self) -> bool:
-        """Whether the path has an intercept."""
+        """True if the path has an intercept."""
         return self.fit.with_intercept
 
     @property
     def standardized(self) -> bool:
-        """Whether the path is of standardized columns."""
+        """True if the columns were standardized."""
         return self.fit.standardized
 
     @property
     def positive(self) -> bool:
-        """Whether coefficients must be nonnegative."""
+        """True if coefficients must be nonnegative."""
         return self.fit.positive
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two values of a field are equal, NaN being equal to NaN."""
+    """Return whether two values of a field are equal; NaN equals NaN."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         alike = type(a) is type(b) and a.dtype == b.dtype
         return alike and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
@@ -234,21 +236,24 @@ def _read_only(result: Any) -> None:
 
 
 def _arrays(value: Any) -> Iterator[Any]:
-    """The arrays of a field: itself, those in a tuple, and those that end a tuple in it."""
+    """Yield the arrays in a field, which is an array, a tuple of arrays, or a tuple of (…, array)."""
     for part in value if isinstance(value, tuple) else (value,):
         last = part[-1] if isinstance(part, tuple) and part else part
         if isinstance(last, np.ndarray):
             yield last
 
 
-def combined(
+def combine(
     X: Any, columns: IndexArray, coef: FloatArray, intercept: Any, n_features: int, names: Names
 ) -> FloatArray:
-    """intercept + X_J coef, J = columns: (n,) for coef (p,), (n, q) for coef (p, q). Only X_J is read."""
+    """Return intercept + X_J coef, where J = columns: (n,) for coef (p,), (n, q) for coef (p, q).
+
+    Only the columns X_J are read.
+    """
     _check_same_columns(frame_names(X), names)
     X = _complex(X) if np.iscomplexobj(coef) else check_design(X)
     if X.shape[1] != n_features:
-        raise ValueError(f"X must have {n_features} columns, those of the fit; got shape {X.shape}")
+        raise ValueError(f"X must have {n_features} columns, as in the fit; got shape {X.shape}")
     block = X[:, columns]
     if isinstance(block, np.ndarray):  # the entries of sparse arrays are checked with the design
         check_finite(block, "X", tuple(f"x{j}" if names is None else names[j] for j in columns))
@@ -256,21 +261,21 @@ def combined(
 
 
 def _complex(X: Any) -> Any:
-    """X checked, complex or real, for coefficients over ℂ."""
+    """Check X, which may be complex, and return it; for complex coefficients."""
     X = X if hasattr(X, "tocsc") else to_array(X, "X")
     return check_design(X.real) + 1j * check_design(X.imag) if X.dtype.kind == "c" else check_design(X)
 
 
 def _check_same_columns(now: Names, then: Names) -> None:
-    """A frame has the names of the fit in their order; without names columns go by position."""
+    """Check that a frame has the names of the fit in the same order. Without names nothing is compared."""
     if now is None or then is None or now == then:
         return
     j, (ours, theirs) = next((j, pair) for j, pair in enumerate(zip_longest(now, then)) if pair[0] != pair[1])
     here = "missing" if ours is None else repr(ours)
-    there = f"there were {len(then)}" if theirs is None else f"it was {theirs!r}"
+    there = f"the fit had {len(then)} columns" if theirs is None else f"it was {theirs!r}"
     todo = (
-        "X[list(result.names)] has them in that order."
+        "Pass X[list(result.names)], which has them in that order."
         if set(then) <= set(now) and len(set(then)) == len(then)
-        else "Make it as that X was made, or pass an array without names."
+        else "Prepare X as for the fit, or pass an array without names."
     )
     raise ValueError(f"X must have the columns of the fit: column {j} is {here}; {there}. {todo}")

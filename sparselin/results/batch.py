@@ -8,29 +8,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin.results.base import FloatArray, IndexArray, Named, Names, ended, result
+from sparselin.results.base import FloatArray, IndexArray, Named, Names, result
 from sparselin.results.display import Cells, Column, Table, list_names
 
 
 @result
 class BatchSelection(Named):
-    """The features that OMP selected for each of N signals, a row each, at most k of d features.
+    """The features that OMP selected for each of N signals: one row for each signal, at most k of d features.
 
     Attributes
     ----------
-    support : (N, k) indices in the order of selection, `forced` ones first, then −1.
-    coef : (N, k) least squares coefficients of the signal on its support, then zeros.
-    n_selected : (N,) how many features each row holds.
-    residual_norms : (N, k + 1) ‖r_0‖ = ‖y‖, ‖r_1‖, …, after each feature, then NaN; all NaN for a signal
-        STOPPED. By the recurrence they are off by about eps·√n·κ²·‖y‖, κ² ≤ 10⁴ bounding the squared
-        condition number of the selected columns at unit length; where a signal was redone, by eps·κ·‖y‖.
+    support : (N, k) indices in the order of selection: the `forced` features first; unused places hold −1.
+    coef : (N, k) least squares coefficients of each signal on its support; unused places hold zero.
+    n_selected : (N,) the number of features in each row.
+    residual_norms : (N, k + 1) ‖r_0‖ = ‖y‖, ‖r_1‖, …, the norm of the residual after each feature; unused
+        places hold NaN, and so does the whole row of a signal that is STOPPED. Let κ be the condition number
+        of the selected columns at unit length. The recurrence gives the norms with an error of about
+        eps·√n·κ²·‖y‖, and is used only where κ² ≤ 10⁴. For a signal that was redone the error is about
+        eps·κ·‖y‖.
     residual_norm : (N,) ‖r‖ at the end.
-    status : (N,) array of `Status`, how each signal ended; `batch.status == Status.TOLERANCE` is a mask.
+    status : (N,) array of `Status`: the way in which each signal ended. For example,
+        `batch.status == Status.TOLERANCE` is a mask.
     n_features : d.
-    names : d names of the features, or None.
-    n_redone : the number of signals solved from residuals, the recurrence being too inexact to decide.
+    names : the d names of the features, or None.
+    n_redone : the number of signals that were solved again from their residuals, because the recurrence was
+        too inexact to decide.
 
-    Its length is N; `to_frame()` has a row for each signal: signal, n_selected, residual_norm, status.
+    The length of the result is N. `to_frame()` has a row for each signal: signal, n_selected, residual_norm,
+    status.
     """
 
     support: IndexArray
@@ -44,10 +49,11 @@ class BatchSelection(Named):
 
     @property
     def residual_norm(self) -> FloatArray:
+        """(N,) ‖r‖ at the end, for each signal."""
         return self.residual_norms[np.arange(len(self.n_selected)), self.n_selected]
 
     def to_sparse(self) -> Any:
-        """The coefficients as a SciPy CSR array (N, d): Y ≈ D @ to_sparse().T."""
+        """Return the coefficients as a SciPy CSR array (N, d): Y ≈ D @ to_sparse().T."""
         from scipy.sparse import csr_array
 
         used = self.support >= 0
@@ -63,16 +69,18 @@ class BatchSelection(Named):
         return self.to_sparse().T
 
     def reconstruct(self, D: Any) -> FloatArray:
-        """D @ coefficients (n, N), dense: the signals as approximated.
+        """Return D @ coefficients (n, N), the approximations of the signals, as a dense array.
 
-        D is an array, a SciPy sparse matrix or a frame of n_features columns: the dictionary, or other rows
-        of it. Raises TypeError where it does not hold numbers, ValueError for another shape.
+        D is an array, a SciPy sparse matrix or a frame with n_features columns: the dictionary, or other rows
+        of it. Raises TypeError if it does not hold numbers, and ValueError if it has another shape.
         """
         from scipy.sparse import issparse
 
         D = D if issparse(D) else np.asarray(D)
         if D.ndim != 2 or D.shape[1] != self.n_features:
-            raise ValueError(f"D must have shape (n, {self.n_features}), as the dictionary; got {D.shape}")
+            raise ValueError(
+                f"D must have shape (n, {self.n_features}), as the dictionary has; got {D.shape}"
+            )
         if D.dtype.kind not in "biufc":
             raise TypeError(f"D must hold numbers; got dtype {D.dtype}")
         signals = D @ self.coefficients
@@ -87,16 +95,16 @@ class BatchSelection(Named):
         many = "signal" if len(self) == 1 else "signals"
         return f"{len(self)} {many}, {mean:.3g} of {self.n_features} features on average, {endings}"
 
-    def _selected(self, i: int) -> str:
-        """The names of the features of signal i."""
+    def _list_support(self, i: int) -> str:
+        """Return the names of the features that signal i selected, as text."""
         return list_names(self._names_of(self.support[i, : self.n_selected[i]]))
 
     def _table(self) -> Table:
         columns = (
             Column("signal", "signal", np.arange(len(self))),
             Column("n_selected", "features", self.n_selected),
-            Column(None, "selected", Cells(self._selected, len(self))),
+            Column(None, "selected", Cells(self._list_support, len(self))),
             Column("residual_norm", "‖r‖", self.residual_norm),
             Column("status", "status", [status.name for status in self.status]),
         )
-        return Table(columns, tuple(ended(status) for status in dict.fromkeys(self.status.tolist())))
+        return Table(columns, tuple(status.line for status in dict.fromkeys(self.status.tolist())))

@@ -1,4 +1,4 @@
-"""Tables of results: columns as data, and what is made of them: text, HTML, a frame."""
+"""Tables of results: columns as data, and the text, the HTML and the data frame that are made from them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-_CELL = 40  # characters of a cell in text
+_CELL = 40  # the most characters of a cell in text
 
 
 class Column(NamedTuple):
-    """A column of a table, by two names.
+    """A column of a table, with a name in data frames and a heading in text and HTML.
 
-    key : its name in a frame; None if it is not in the frame.
-    head : its heading in text and HTML; None if it is only in the frame.
-    values : an array, or a sequence of texts or truth values, an entry for each row.
-    decimals : of its floats in text and HTML; None for four significant digits.
+    key : its name in a frame; None if the frame does not have it.
+    head : its heading in text and HTML; None if only the frame has it.
+    values : an array, or a sequence of strings or booleans, one entry for each row.
+    decimals : the number of decimals of floats in text and HTML; None for four significant digits.
     """
 
     key: str | None
@@ -32,7 +32,7 @@ class Column(NamedTuple):
 
 
 class Cells(Sequence[str]):
-    """m texts, each made when it is shown."""
+    """A sequence of m strings; make(i) makes the i-th only when it is shown."""
 
     def __init__(self, make: Callable[[int], str], m: int) -> None:
         self._make, self._m = make, m
@@ -45,7 +45,7 @@ class Cells(Sequence[str]):
 
 
 class Table(NamedTuple):
-    """Columns of equal length, lines of text that follow them, and how many rows are shown at most."""
+    """A table: columns of equal length, notes below them, and the largest number of rows that is shown."""
 
     columns: tuple[Column, ...]
     notes: tuple[str, ...] = ()
@@ -53,33 +53,33 @@ class Table(NamedTuple):
 
 
 def printable(text: str) -> str:
-    """The text with control characters, line breaks among them, escaped."""
+    """Return the text with line breaks and other control characters escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def short(text: str) -> str:
-    """The text on one line, cut off where it is long."""
+    """Return the text on one line; a long text is cut off and ends with "…"."""
     line = printable(text)
     return line if len(line) <= _CELL else line[: _CELL - 1] + "…"
 
 
 def list_names(names: Sequence[str], most: int = 3, what: str = "features") -> str:
-    """A few names, or how many there are."""
+    """Return the names as text, or only their number if there are more than `most`."""
     return ", ".join(map(short, names)) if len(names) <= most else f"{len(names)} {what}"
 
 
-def listed(words: Sequence[str]) -> str:
-    """a; a and b; a, b and c."""
+def join_words(words: Sequence[str]) -> str:
+    """Join words with commas and "and": "a", "a and b", "a, b and c"."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def many(count: int, noun: str) -> str:
-    """1 step, 2 steps."""
+def plural(count: int, noun: str) -> str:
+    """Return the count with its noun: "1 step", "2 steps"."""
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def number(x: float) -> str:
-    """Four significant digits, and all those before the point; a dash for NaN."""
+    """Format a number with four significant digits and all digits before the point; NaN is a dash."""
     if x != x:
         return "–"
     if x == 0 or math.isinf(x):
@@ -90,18 +90,18 @@ def number(x: float) -> str:
 
 
 def as_text(title: str, table: Table) -> str:
-    """The table in plain text under its title, the notes below."""
+    """Return the table as plain text: the title above it, the notes below it."""
     heads, aligned, above, below, left_out = _cells(table)
     rows = [heads, *([short(cell) for cell in row] for row in above + below)]
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(map(_padded, row, widths, aligned)).rstrip() for row in rows]
+    lines = ["  ".join(map(_pad, row, widths, aligned)).rstrip() for row in rows]
     if left_out:
         lines.insert(1 + len(above), f"… {left_out} more rows …")
     return "\n".join([title, *lines, *table.notes])
 
 
 def as_html(title: str, table: Table) -> str:
-    """The same as an HTML table: no colours, so that it can be read on a dark and on a light page."""
+    """Return the table as HTML. It sets no colours, so it can be read on dark and on light pages."""
     heads, aligned, above, below, left_out = _cells(table)
     styles = [f' style="text-align:{"right" if right else "left"};padding:0 .6em"' for right in aligned]
     middle = f'<tr><td colspan="{len(heads)}">… {left_out} more rows …</td></tr>' if left_out else ""
@@ -116,7 +116,7 @@ def as_html(title: str, table: Table) -> str:
 
 
 def as_frame(table: Table, library: str | None) -> Any:
-    """A pandas or polars DataFrame of the columns that have a key; two for one of complex numbers."""
+    """Return a pandas or polars DataFrame of the columns with a key; a complex column becomes two columns."""
     empty = np.array([], str)  # an empty list has no type
     columns = [column for column in table.columns if column.key is not None]
     values: dict[str | None, Any] = {}
@@ -128,8 +128,8 @@ def as_frame(table: Table, library: str | None) -> Any:
     return _frames(library).DataFrame(values)
 
 
-def unlike(keys: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """The keys, with " (1)", " (2)", … after one that is taken, or that came before."""
+def distinct_keys(keys: Iterable[str], taken: Iterable[str]) -> list[str]:
+    """Return the keys, made distinct: a key that is taken or repeated is followed by " (1)", " (2)", …"""
     seen, found = set(taken), []
     for key in keys:
         new, count = key, 0
@@ -142,7 +142,7 @@ def unlike(keys: Iterable[str], taken: Iterable[str]) -> list[str]:
 
 
 def _frames(library: str | None) -> Any:
-    """pandas or polars; of the two the one that is imported already, or else the one that is installed."""
+    """Import pandas or polars: by default one that has been imported, or else one that is installed."""
     both = ("pandas", "polars")
     if library is not None and library not in both:
         raise ValueError(f'library must be "pandas", "polars" or None for either; got {library!r}')
@@ -155,7 +155,7 @@ def _frames(library: str | None) -> Any:
 
 
 def _cells(table: Table) -> tuple[list[str], list[bool], list[list[str]], list[list[str]], int]:
-    """Headings; whether each column holds numbers; the first and the last rows shown; how many are not."""
+    """Return the headings, which columns to align right, the first and last rows, and the number left out."""
     columns = [column for column in table.columns if column.head is not None]
     m = len(columns[0].values)
     cut = table.most // 2 if m > table.most else m
@@ -171,7 +171,7 @@ def _cells(table: Table) -> tuple[list[str], list[bool], list[list[str]], list[l
 
 
 def _plain(value: Any) -> Any:
-    """A number of Python in place of one of NumPy."""
+    """Convert a NumPy scalar to a Python one; return anything else unchanged."""
     return value.item() if hasattr(value, "item") else value
 
 
@@ -194,11 +194,11 @@ def _html_row(row: Sequence[str], styles: Sequence[str]) -> str:
 
 
 def _width(text: str) -> int:
-    """How many places it takes on a screen: two for a wide character, none for a combining one."""
+    """Return the width of a text on a screen: a wide character takes two places, a combining one none."""
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
     return len(text) + wide - sum(map(bool, map(unicodedata.combining, text)))
 
 
-def _padded(text: str, width: int, right: bool) -> str:
+def _pad(text: str, width: int, right: bool) -> str:
     space = " " * (width - _width(text))
     return space + text if right else text + space

@@ -1,4 +1,4 @@
-"""Why a feature was selected, or was not."""
+"""The result of `explain`: the reasons why a feature was selected, or was not."""
 
 from __future__ import annotations
 
@@ -10,49 +10,57 @@ from sparselin.results.display import Column, Table
 
 @result
 class Explanation(Named):
-    """When and why a feature j entered a path, or what made it redundant. `str` of it is the sentence.
+    """The reasons why a feature j entered a path, or why it did not. `str` returns them as a sentence.
 
-    S denotes `given`; P_S^⊥ projects off the intercept too, if there is one; X_j is the standardized column,
-    if the path is of such. On a `SelectionPath` S_s are the first s of S and r_s = P_{S_s}^⊥y; on a
-    `GeneralizedPath` r_s = w∘(y − μ) for the model on S_s, and r2, gain and partial_r2 are of D² (gain is NaN
-    where S ∪ j has no model); on a `LassoPath` r(λ) = y − Xβ(λ).
+    S denotes `given`. P_S^⊥ also projects off the intercept, if there is one. X_j is the standardized column
+    if the path standardizes columns. The residuals depend on the kind of path:
+
+    - `SelectionPath`: r_s = P_{S_s}^⊥y, where S_s are the first s features of S.
+    - `GeneralizedPath`: r_s = w∘(y − μ) for the model on S_s. Then D² takes the place of R² in r2, gain and
+      partial_r2, and gain is NaN if S ∪ j has no model.
+    - `LassoPath`: r(λ) = y − Xβ(λ).
 
     Attributes
     ----------
     feature, names : j, and the d names of the features, or None.
     kind : "selection" for a `SelectionPath` or `GeneralizedPath`, "LASSO" for a `LassoPath`, "set" for a
-        `SubsetResult`, which has no `correlation`, `level` and `error`, and does not say what was `forced`.
-    step : the number of the step at which j was selected, or of the knot at which it first entered, from 1 as
-        in the tables of the paths (so it is knots[step − 1]); 0 if it did neither.
+        `SubsetResult`. A set has no `correlation`, `level` and `error`, and does not say which features were
+        `forced`.
+    step : the number of the step at which j was selected, or of the knot at which it first entered. It counts
+        from 1, as in the tables of the paths, so the knot is knots[step − 1]. It is 0 if j never entered.
     forced : whether j was in S, or unpenalised, from the start.
-    given : (m,) S. On a `SelectionPath` the features selected before j, or all if j was not selected; on a
-        `LassoPath` those nonzero where j first entered, or at the end if it did not; of a set the others.
-    correlation : |⟨X_j, r⟩|, on a path over β ≥ 0 ⟨X_j, r⟩ with its sign: (m + 1,) at r_0, …, r_m; or at each
-        positive knot.
-    level : what it is compared with: (m + 1,) the same of the pick at each step, NaN where that was forced,
-        and in the end λ*(S) if j was not selected; or the positive knots λ themselves.
-    error : bounds on the rounding errors of `correlation`, of the same shape; one that is smaller in size is
-        zero to rounding.
-    runner_up, margin : the feature that was second when j was selected, −1 if there is none, and how much it
-        had less, as a share (`SelectionPath.margin`); −1 and NaN if j was not selected, or was forced. Of a
-        set the one that would raise R²(S) most in place of j, and how much less than j, as a share of `gain`.
-    tied : the others of T when j was selected.
-    fall : the step s at which `correlation` fell most, from r_{s−1} to r_s; 0 if it never fell, to rounding.
-    left : ‖P_S^⊥X_j‖²/‖P_∅^⊥X_j‖², the share of X_j (with an intercept: of its variance) that S does not
+    given : (m,) S. On a `SelectionPath`: the features selected before j, or all of them if j was not
+        selected. On a `LassoPath`: the features that are nonzero where j first entered, or at the end if it
+        did not. Of a set: the other features.
+    correlation : |⟨X_j, r⟩|, or ⟨X_j, r⟩ with its sign on a path over β ≥ 0: (m + 1,) at r_0, …, r_m; on a
+        `LassoPath` at each positive knot.
+    level : the number with which `correlation` is compared: (m + 1,) the correlation of the pick at each
+        step, NaN if that was forced, and at the end λ*(S) if j was not selected; on a `LassoPath` the
+        positive knots λ.
+    error : bounds on the rounding errors of `correlation`, of the same shape. A correlation within its bound
+        is zero to rounding.
+    runner_up, margin : the feature that came second when j was selected, −1 if there is none, and its
+        relative distance to j (`SelectionPath.margin`); −1 and NaN if j was not selected, or was forced. Of a
+        set: the feature that would raise R²(S) most in place of j, and the difference of the two gains
+        divided by `gain`.
+    tied : the other features of T when j was selected.
+    fall : the step s at which `correlation` decreased most, from r_{s−1} to r_s; 0 if it never decreased
+        beyond rounding.
+    left : ‖P_S^⊥X_j‖²/‖P_∅^⊥X_j‖², the share of X_j (with an intercept, of its variance) that S does not
         determine; 0.0 for a column in the span of S to rounding.
-    regression : (m,) the coefficients b of X_j on X_S, in the units of X; 0 for a column in the span of those
-        before it.
-    shares : (m,) b_i⟨X_i, P_∅^⊥X_j⟩/‖P_∅^⊥X_j‖²: the terms of the share of X_j that S determines, their sum
-        being 1 − left. One of them may be negative, or above 1, where columns of S are correlated.
+    regression : (m,) the coefficients b of X_j on X_S, in the units of X; 0 for a column in the span of the
+        columns before it.
+    shares : (m,) b_i⟨X_i, P_∅^⊥X_j⟩/‖P_∅^⊥X_j‖²: the terms of the share of X_j that S determines, whose sum
+        is 1 − left. A term may be negative, or above 1, if columns of S are correlated.
     r2 : R²(S) = 1 − ‖P_S^⊥y‖²/‖P_∅^⊥y‖² of least squares on S.
-    gain : R²(S ∪ j) − R²(S) = ⟨X_j, P_S^⊥y⟩²/(‖P_S^⊥X_j‖²‖P_∅^⊥y‖²); 0.0 where ⟨X_j, P_S^⊥y⟩, P_S^⊥X_j or
+    gain : R²(S ∪ j) − R²(S) = ⟨X_j, P_S^⊥y⟩²/(‖P_S^⊥X_j‖²‖P_∅^⊥y‖²); 0.0 if ⟨X_j, P_S^⊥y⟩, P_S^⊥X_j or
         P_S^⊥y is zero to rounding.
-    partial_r2 : the same as a share of what S leaves: ⟨X_j, P_S^⊥y⟩²/(‖P_S^⊥X_j‖²‖P_S^⊥y‖²).
+    partial_r2 : the gain as a share of the part of y that S leaves: ⟨X_j, P_S^⊥y⟩²/(‖P_S^⊥X_j‖²‖P_S^⊥y‖²).
     intervals : pairs (λ at which j entered, λ at which it left or the path ended); empty on a
         `SelectionPath`.
-    sentence : all this in one sentence.
+    sentence : the explanation in words.
 
-    `to_frame()` has a row for each of S: index and name of the feature, regression, share.
+    `to_frame()` has a row for each feature of S: index, name, regression, share.
     """
 
     feature: int
@@ -79,13 +87,13 @@ class Explanation(Named):
 
     @property
     def ratio(self) -> FloatArray:
-        """correlation/level, NaN where the pick was forced, and 0 for level 0."""
+        """The ratio correlation/level: NaN if the pick was forced, and 0 if level is 0."""
         ratio = np.zeros_like(self.correlation)
         np.divide(self.correlation, self.level, out=ratio, where=self.level != 0)
         return ratio
 
     def __str__(self) -> str:
-        """The sentence."""
+        """Return the explanation in words."""
         return self.sentence
 
     def _headline(self) -> str:

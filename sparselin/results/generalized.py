@@ -6,39 +6,44 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.results.base import Fit, FloatArray, IndexArray, Status, combined, ended, result
+from sparselin.results.base import Fit, FloatArray, IndexArray, Status, combine, result
 from sparselin.results.display import Column, Table, list_names, number
 from sparselin.results.paths import Steps
 
 
 @result
 class GeneralizedPath(Steps):
-    """Features in the order in which `generalized_omp` selected them; its length is their number.
+    """The features in the order in which `generalized_omp` selected them. The length is their number.
 
-    With t features selected of d, S_j the first j of them, β̂_j the minimiser of L on S_j (and the intercept),
-    η = intercept + Xβ̂_j, μ its means and c = Xᵀ(w∘(y − μ)) = −∇L:
+    Of d features t were selected. S_j denotes the first j of them, β̂_j the minimiser of L on S_j (and the
+    intercept), η = intercept + Xβ̂_j, μ the means of y at η, and c = Xᵀ(w∘(y − μ)) = −∇L.
 
     Attributes
     ----------
-    support : (t,) indices in the order of selection, `forced` ones first.
-    coef_path : (t, t) row j holds the coefficients on the first j + 1 features, zeros beyond.
-    intercept_path : (t + 1,) the intercept beside the first 0, …, t features; zero without one.
-    lam_star : (t,) λ*(S_j) = max|c_i| over the unselected, at each pick; NaN for forced features.
-    margin : (t,) (λ* − |c| of the runner-up)/λ*, 0 in a tie, 1 when all others are zero; NaN for forced ones.
-    ties : t tuples of indices, T at each pick, the pick among them; empty for forced features.
+    support : (t,) indices in the order of selection, the `forced` features first.
+    coef_path : (t, t) row j holds the coefficients on the first j + 1 features, then zeros.
+    intercept_path : (t + 1,) the intercept of the models on the first 0, …, t features; zero if there is no
+        intercept.
+    lam_star : (t,) λ*(S_j) = max|c_i| over the features not selected, at each pick; NaN for forced features.
+    margin : (t,) (λ* − |c| of the runner-up)/λ*: 0 in a tie, 1 if all other |c_i| are zero, NaN for forced
+        features.
+    ties : t tuples of indices: T at each pick, which contains the pick; empty for forced features.
     deviance : (t + 1,) 2(L(β̂_j) − inf L over all η), for the first 0, …, t features.
     optimality : (t + 1,) float64: bounds on 2(L(β) − min L) for the coefficients on the first 0, …, t
-        features in float64, before they are rounded to the dtype of X; rounding errors of ∇L are included.
-    unfitted : the feature whose refit ended the path with NO_MINIMUM or BEYOND_PRECISION, (i,); else ().
-    recession : with NO_MINIMUM (t + 2,) float64: a direction of the intercept, the features of `support` and
-        the unfitted one, along which L falls for ever, to rounding; else empty.
+        features. They hold for the coefficients in float64, before these are rounded to the dtype of X, and
+        include the rounding errors of ∇L.
+    unfitted : the tuple (i,) of the feature whose refit ended the path with NO_MINIMUM or BEYOND_PRECISION;
+        else ().
+    recession : with NO_MINIMUM (t + 2,) float64: a direction in the coordinates intercept, features of
+        `support`, unfitted feature, along which L decreases without end, to rounding; else empty.
     loss : "logistic" or "poisson".
-    status : how the path ended.
-    fit : a `Fit`, whose fields are properties of the path too: n_features, names, with_intercept,
-        standardized (then `lam_star` is of standardized columns; `recession` is in the units of X).
+    status : the way in which the path ended.
+    fit : a `Fit`, whose fields the path has as properties: n_features, names, with_intercept, standardized.
+        If the columns are standardized, `lam_star` refers to the standardized columns; `recession` is in the
+        units of X.
 
-    `to_frame()` has a row for each step: step, index and name of the feature, forced, coefficient (final),
-    lam_star, margin, ties (the names of the others in T, with commas), deviance and d2 (after the step).
+    `to_frame()` has a row for each step: step, index, name, forced, coefficient (the final one), lam_star,
+    margin, ties (the names of the other features in T, with commas), deviance and d2 (after the step).
 
     >>> import sparselin as sl
     >>> X = [[0.0, 3.0], [1.0, 1.0], [2.0, 2.0], [3.0, 1.0]]
@@ -65,28 +70,29 @@ class GeneralizedPath(Steps):
 
     @property
     def d2_path(self) -> FloatArray:
-        """(t + 1,) the share of the deviance without features that the first 0, …, t features explain."""
+        """(t + 1,) D²: the share of the deviance of the empty model that 0, …, t features explain."""
         first = self.deviance[0]
         return np.clip(1 - self.deviance / first, 0, 1) if first > 0 else np.zeros_like(self.deviance)
 
     @property
     def d2(self) -> float:
-        """The share that all of `support` explain; with an intercept scikit-learn's D²."""
+        """D² with all features of `support`; with an intercept it is scikit-learn's D²."""
         return float(self.d2_path[-1])
 
     def linear_predictor(self, X: Any, t: int | None = None) -> FloatArray:
-        """η = intercept + X_S coef (m,) for X (m, d), S the first t selected features, by default all.
+        """Return η = intercept + X_S coef (m,) for X (m, d), where S are the first t selected features.
 
-        For logistic regression the log odds of the label 1. X may be what X may be in a fit: a frame has the
-        columns of the fit by name and in order. Raises ValueError for another shape or other columns, a t out
-        of range, NaN or infinity in columns of S.
+        By default S are all selected features. In logistic regression η is the log odds of the label 1. X may
+        have any form that a fit takes; a frame must have the columns of the fit, with the same names in the
+        same order. Raises ValueError if X has another shape or other columns, if t is out of range, or if a
+        column of S holds NaN or infinity.
         """
         t = len(self) if t is None else t
         coef = self.coef_at(t)
-        return combined(X, self.support[:t], coef, self.intercept_path[t], self.n_features, self.names)
+        return combine(X, self.support[:t], coef, self.intercept_path[t], self.n_features, self.names)
 
     def predict(self, X: Any, t: int | None = None) -> FloatArray:
-        """The means μ (m,) at `linear_predictor`: the probabilities of the label 1, or e^η."""
+        """Return the means μ (m,) at η = `linear_predictor`: the probabilities of the label 1, or e^η."""
         from scipy.special import expit
 
         eta = self.linear_predictor(X, t)
@@ -103,7 +109,7 @@ class GeneralizedPath(Steps):
             Column("deviance", "deviance", self.deviance[1:]),
             Column("d2", "D²", self.d2_path[1:], 4),
         )
-        return Table(columns, (*self._notes(), ended(self.status)))
+        return Table(columns, (*self._notes(), self.status.line))
 
     def _notes(self) -> list[str]:
         zero = number(float(self.deviance[0]))

@@ -6,33 +6,35 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, combined, ended, result
+from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, combine, result
 from sparselin.results.display import Column, Table, list_names
 
 
 @result
 class GroupPath(FittedPath):
-    """Groups of features in the order in which OMP selected them, for q outputs; its length is their number.
+    """The groups of features in the order in which OMP selected them, for q outputs.
 
-    With t groups selected, S_j the columns of the first j of them and R_j = P_{S_j}^⊥ Y, Y (n, q):
+    The length is the number of groups. S_j denotes the columns of the first j of the t selected groups, and
+    R_j = P_{S_j}^⊥ Y the residual, for Y (n, q).
 
     Attributes
     ----------
-    order : (t,) the groups selected, numbers in 0..max(groups), forced ones first.
+    order : (t,) the selected groups, numbers in 0..max(groups), the forced groups first.
     groups : (d,) the group of each feature; −1 for features that cannot be selected.
-    support : (s,) the columns of these groups, in this order, those of a group in increasing order.
-    sizes : (t + 1,) columns in the first 0, …, t groups: S_j = support[:sizes[j]].
-    ranks : (t + 1,) the dimensions of the spans of S_0, …, S_t, beside the intercept if there is one.
+    support : (s,) the columns of the selected groups in this order, increasing within a group.
+    sizes : (t + 1,) the number of columns in the first 0, …, t groups: S_j = support[:sizes[j]].
+    ranks : (t + 1,) the dimensions of the spans of S_0, …, S_t, without the intercept.
     coef_path : t arrays (sizes[j], q), j = 1, …, t: least squares coefficients of Y on S_j; zero for a column
-        in the span of those before it.
-    intercept_path : (t + 1, q) the intercepts beside the first 0, …, t groups; zeros without one.
-    lam_star : (t,) λ* = max_g ‖X_gᵀR_j‖_F over the groups not selected, at each pick; NaN for forced ones.
-    margin : (t,) (λ* − the runner-up's ‖X_gᵀR_j‖_F)/λ*, 0 in a tie; NaN for forced ones.
-    ties : t tuples of groups, those of the largest norm to rounding; empty for forced ones.
-    residual_norm : (t + 1,) ‖R_0‖_F, …, ‖R_t‖_F. With an intercept R_0 is Y less the means of its columns.
-    status : how the path ended.
-    fit : a `Fit`, whose fields are properties of the path too: n_features, names, with_intercept,
-        standardized (then `lam_star` is of standardized columns).
+        in the span of the columns before it.
+    intercept_path : (t + 1, q) the intercepts of the models on the first 0, …, t groups; zeros if there is no
+        intercept.
+    lam_star : (t,) λ* = max_g ‖X_gᵀR_j‖_F over the groups not selected, at each pick; NaN for forced groups.
+    margin : (t,) (λ* − ‖X_gᵀR_j‖_F of the runner-up)/λ*: 0 in a tie, NaN for forced groups.
+    ties : t tuples of groups: the groups whose norm is largest to rounding; empty for forced groups.
+    residual_norm : (t + 1,) ‖R_0‖_F, …, ‖R_t‖_F. With an intercept R_0 is Y minus the means of its columns.
+    status : the way in which the path ended.
+    fit : a `Fit`, whose fields the path has as properties: n_features, names, with_intercept, standardized
+        (if so, `lam_star` refers to the standardized columns).
 
     `to_frame()` has a row for each step: step, group, columns (their names, with commas), lam_star, margin,
     ties, r2 (after the step).
@@ -72,34 +74,35 @@ class GroupPath(FittedPath):
 
     @property
     def r2_path(self) -> FloatArray:
-        """(t + 1,) R² = 1 − ‖R_j‖²/‖R_0‖² with the first 0, …, t groups, of all outputs together."""
+        """(t + 1,) R² = 1 − ‖R_j‖²/‖R_0‖² with the first 0, …, t groups, for all outputs together."""
         norms = self.residual_norm
         return np.clip(1 - (norms / norms[0]) ** 2, 0, 1) if norms[0] > 0 else np.zeros_like(norms)
 
     @property
     def r2(self) -> float:
+        """R² with all selected groups."""
         return float(self.r2_path[-1])
 
     def features_at(self, t: int) -> IndexArray:
-        """The columns of the first t groups, 0 ≤ t ≤ len(order)."""
+        """Return the columns of the first t groups, 0 ≤ t ≤ len(order)."""
         if not 0 <= t <= len(self):
-            raise ValueError(f"t must lie in 0..{len(self)}, the steps taken; got {t}")
+            raise ValueError(f"t must lie in 0..{len(self)}, the number of steps; got {t}")
         return self.support[: self.sizes[t]]
 
     def coef_at(self, t: int) -> FloatArray:
-        """Coefficients (|S_t|, q) of the outputs on `features_at(t)`."""
+        """Return the coefficients (|S_t|, q) of the outputs on `features_at(t)`."""
         q, dtype = self.intercept_path.shape[1], self.intercept_path.dtype
         return self.coef_path[t - 1] if len(self.features_at(t)) else np.zeros((0, q), dtype)
 
     def predict(self, X: Any, t: int | None = None) -> FloatArray:
-        """Predictions (m, q) for X (m, d) from the first t groups, by default all.
+        """Return the predictions (m, q) for X (m, d) from the first t groups, by default all.
 
-        X may be what X may be in a fit. Raises ValueError for another shape or other columns, a t out of
-        range, NaN or infinity in columns of S.
+        X may have any form that a fit takes. Raises ValueError if X has another shape or other columns, if t
+        is out of range, or if a column of S holds NaN or infinity.
         """
         t = len(self) if t is None else t
         coef, intercept = self.coef_at(t), self.intercept_path[t]
-        return combined(X, self.features_at(t), coef, intercept, self.n_features, self.names)
+        return combine(X, self.features_at(t), coef, intercept, self.n_features, self.names)
 
     def _headline(self) -> str:
         columns = f"{len(self)} groups, {len(self.support)} of {self.n_features} features"
@@ -123,4 +126,4 @@ class GroupPath(FittedPath):
             Column("ties", None, [", ".join(groups) for groups in others]),
             Column("r2", "R²", self.r2_path[1:], 4),
         )
-        return Table(columns, (*self.fit.notes(), ended(self.status)))
+        return Table(columns, (*self.fit.notes(), self.status.line))

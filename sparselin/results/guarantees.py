@@ -1,4 +1,4 @@
-"""Results about guarantees: certified intervals, guaranteed and achieved ratios."""
+"""Results about guarantees: certified intervals, and the ratios that are promised and achieved."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Interval(Result):
 
     Attributes
     ----------
-    lower, upper : the certified bounds; equal to rounding when the number is known.
-    method : how each of them was obtained, in words.
+    lower, upper : the certified bounds, which are equal to rounding if the number is known.
+    method : the way in which each bound was obtained, in words.
     rounding : bounds whose difference is at most this count as equal.
 
     `to_frame()` has one row: lower, upper, exact, method.
@@ -31,7 +31,7 @@ class Interval(Result):
 
     @property
     def exact(self) -> bool:
-        """Whether the two bounds agree: to `rounding`, or to a relative 1e-9."""
+        """True if the two bounds agree, to `rounding` or to a relative 1e-9."""
         return self.upper - self.lower <= max(self.rounding, 1e-9 * max(abs(self.lower), abs(self.upper)))
 
     def _headline(self) -> str:
@@ -51,16 +51,17 @@ class Interval(Result):
 
 @result
 class SubmodularityRatio(Interval):
-    """γ_{U,k}: the largest γ ≤ 1 with Σ_{x∈A}[f(L + x) − f(L)] ≥ γ·[f(L ∪ A) − f(L)] for all L, A.
+    """The submodularity ratio: the largest γ ≤ 1 with Σ_{x∈A}[f(L + x) − f(L)] ≥ γ·[f(L ∪ A) − f(L)].
 
-    Over the pairs L ⊆ U, |A| ≤ k, A ∩ L = ∅ with a positive right bracket. γ ≥ 0 if f is monotone.
+    The inequality must hold for all pairs L ⊆ U, |A| ≤ k, A ∩ L = ∅ whose right bracket is positive. γ ≥ 0 if
+    f is monotone.
 
     Attributes (in addition to `lower`, `upper`, `method`)
     ----------
-    base, added : the L and the A at which the ratio is `upper`; both empty if that is 1.
+    base, added : the L and the A at which the ratio is `upper`; both are empty if `upper` is 1.
     exact : for γ of R², whether the bounds agree to a relative 1e-6.
 
-    L and A are given by indices, not by names: they may be of any ground set (`submodularity_ratio_of`).
+    L and A are given by indices, not by names, because the ground set may be any (`submodularity_ratio_of`).
     """
 
     base: IndexArray
@@ -74,21 +75,20 @@ class SubmodularityRatio(Interval):
 
 @result
 class SparseEigenvalues(Result):
-    """Extreme eigenvalues of all k × k principal submatrices of C = XᵀX.
+    """The extreme eigenvalues of all k × k principal submatrices of C = XᵀX.
 
     Attributes
     ----------
     k : the size, at most d.
     lambda_min : λ_min(C, k) = min_{|S| ≤ k} λ_min(C_S).
     lambda_max : λ_max(C, k) = max_{|S| ≤ k} λ_max(C_S).
-    lambda_min_support, lambda_max_support : sets S at which `lambda_min.upper`, `lambda_max.lower` are
-        attained.
+    lambda_min_support, lambda_max_support : sets S that attain `lambda_min.upper` and `lambda_max.lower`.
     condition_number : λ_max(C, k)/λ_min(C, k), an interval.
-    coherence : max_{i≠j} |C_ij|/√(C_ii·C_jj), NaN for fewer than two nonzero columns.
-    babel : (k,) μ₁(1), …, μ₁(k): the largest sum of m moduli of correlations in a row (Tropp, 2004).
+    coherence : max_{i≠j} |C_ij|/√(C_ii·C_jj); NaN if fewer than two columns are nonzero.
+    babel : (k,) μ₁(1), …, μ₁(k): μ₁(m) is the largest sum of m absolute correlations in a row (Tropp, 2004).
 
-    `to_frame()` has a row for λ_min, λ_max and the condition number each: quantity, lower, upper, exact,
-    support (indices, with commas), method. It has no names, since it is of XᵀX alone.
+    `to_frame()` has one row each for λ_min, λ_max and the condition number: quantity, lower, upper, exact,
+    support (indices, with commas), method. There are no names, because the result depends on XᵀX alone.
     """
 
     k: int
@@ -102,15 +102,17 @@ class SparseEigenvalues(Result):
 
     @property
     def lower(self) -> float:
-        """lower·‖v‖² ≤ ‖Xv‖² ≤ upper·‖v‖² for every v with at most k nonzeros."""
+        """The certified lower bound: lower·‖v‖² ≤ ‖Xv‖² for every v with at most k nonzeros."""
         return self.lambda_min.lower
 
     @property
     def upper(self) -> float:
+        """The certified upper bound: ‖Xv‖² ≤ upper·‖v‖² for every v with at most k nonzeros."""
         return self.lambda_max.upper
 
     @property
     def method(self) -> str:
+        """The way in which both eigenvalues were bounded, in words."""
         return f"λ_min: {self.lambda_min.method}; λ_max: {self.lambda_max.method}"
 
     def _headline(self) -> str:
@@ -124,11 +126,11 @@ class SparseEigenvalues(Result):
         ]
         columns = (
             Column("quantity", "quantity", ["λ_min", "λ_max", "condition number"]),
-            Column("lower", "lower", np.array([one.lower for one in found])),
-            Column("upper", "upper", np.array([one.upper for one in found])),
-            Column("exact", "exact", [one.exact for one in found]),
+            Column("lower", "lower", np.array([interval.lower for interval in found])),
+            Column("upper", "upper", np.array([interval.upper for interval in found])),
+            Column("exact", "exact", [interval.exact for interval in found]),
             Column("support", "support", [*supports, ""]),
-            Column("method", "method", [one.method for one in found]),
+            Column("method", "method", [interval.method for interval in found]),
         )
         babel = ", ".join(number(float(mu)) for mu in self.babel[:8]) + ", …" * (len(self.babel) > 8)
         return Table(columns, (f"coherence {number(self.coherence)}, babel function {babel}",))
@@ -136,19 +138,19 @@ class SparseEigenvalues(Result):
 
 @result
 class Bound(Result):
-    """One guarantee: R²(greedy) ≥ factor·R²(best), or exact recovery, with its hypotheses.
+    """A guarantee: R²(greedy) ≥ factor·R²(best), or exact recovery, with its hypotheses.
 
     Attributes
     ----------
-    name : what it uses or guarantees, in the field's terms.
-    algorithm : the algorithm that it is for.
+    name : the constant that the guarantee uses, or the property that it guarantees.
+    algorithm : the algorithm to which the guarantee applies.
     formula : the factor, as text.
-    source : paper and number.
-    hypotheses : pairs (hypothesis, whether it holds; None if that was not decided).
-    lower, upper : the factor from certified lower and from upper bounds on its constants; only `lower` is
-        guaranteed. 0.0 when a hypothesis fails.
-    achieved : R²(greedy)/R²(best), an `Interval`: a point if the best subset is known. With a regularizer
-        g(greedy)/max g, 0 if g(greedy) < 0 < max g and 1 if max g is not positive.
+    source : the paper and the number of the statement.
+    hypotheses : pairs (hypothesis, whether it holds); None stands for undecided.
+    lower, upper : the factor, computed from certified lower and upper bounds on its constants. Only `lower`
+        is guaranteed. Both are 0.0 if a hypothesis fails.
+    achieved : R²(greedy)/R²(best), an `Interval`; a point if the best subset is known. With a regularizer it
+        is g(greedy)/max g: 0 if g(greedy) < 0 < max g, and 1 if max g is not positive.
 
     `to_frame()` has a row for each hypothesis: hypothesis, holds ("yes", "no" or "undecided").
     """
@@ -164,12 +166,12 @@ class Bound(Result):
 
     @property
     def applies(self) -> bool:
-        """Whether all hypotheses were found to hold."""
+        """True if all hypotheses were found to hold."""
         return all(held is True for _, held in self.hypotheses)
 
     @property
     def violated(self) -> bool:
-        """Whether the achieved ratio is below the guaranteed factor: a finding."""
+        """True if the achieved ratio is below the guaranteed factor, which contradicts the theorem."""
         return self.applies and self.achieved.upper < self.lower
 
     def _headline(self) -> str:
@@ -188,19 +190,19 @@ class Bound(Result):
 
 @result
 class GuaranteeBounds(Named):
-    """The guarantees for greedy selection on one design, and the ratios achieved.
+    """The guarantees for greedy selection on one design, and the ratios that were achieved.
 
     Attributes
     ----------
-    k : the size.
-    bounds : the guarantees, a `Bound` each.
+    k : the number of features to select.
+    bounds : the guarantees, one `Bound` each.
     best : R² of the best subset of k features, an interval.
-    best_support : a best subset, or the best that was found.
+    best_support : a best subset, or the best subset that was found.
     r2 : pairs (algorithm, R² of its selection).
     supports : pairs (algorithm, its selection).
-    constants : pairs (name, `Interval`) of the constants used: λ(s) = λ_min(C, s)/max_j C_jj, γ of
-        each algorithm's set, ERC, coherence, babel function.
-    names : d names of the features, or None.
+    constants : pairs (name, `Interval`) of the constants that the guarantees use: λ(s) =
+        λ_min(C, s)/max_j C_jj, γ of each algorithm's set, ERC, coherence, babel function.
+    names : the d names of the features, or None.
 
     `to_frame()` has a row for each bound: algorithm, promised (NaN where it does not apply), achieved_lower,
     achieved_upper, name, applies, formula, source.
@@ -217,18 +219,18 @@ class GuaranteeBounds(Named):
 
     @property
     def strongest(self) -> Bound | None:
-        """The largest promise that applies to any algorithm, the first of equals; None if none applies."""
+        """The guarantee with the largest promise among all that apply, or None if no guarantee applies."""
         promises = [bound for bound in self.bounds if bound.applies]
         return max(promises, key=lambda bound: bound.lower, default=None)
 
     @property
     def lower(self) -> float:
-        """The largest promise that applies to any algorithm; 0.0 if none does."""
+        """The largest promise that applies to any algorithm; 0.0 if no promise applies."""
         return self.strongest.lower if self.strongest else 0.0
 
     @property
     def upper(self) -> float:
-        """An upper bound on what the algorithm of the largest promise achieved; 1.0 if none applies."""
+        """An upper bound on the ratio that the algorithm of `strongest` achieved; 1.0 if there is none."""
         return self.strongest.achieved.upper if self.strongest else 1.0
 
     @property
@@ -239,19 +241,19 @@ class GuaranteeBounds(Named):
 
     @property
     def violated(self) -> tuple[Bound, ...]:
-        """The promises that are violated: findings."""
+        """The promises that are violated, which contradicts their theorems."""
         return tuple(bound for bound in self.bounds if bound.violated)
 
     def of(self, algorithm: str) -> tuple[Bound, ...]:
-        """The promises of one algorithm."""
+        """Return the promises of one algorithm."""
         return tuple(bound for bound in self.bounds if bound.algorithm == algorithm)
 
     def bound(self, algorithm: str, name: str) -> Bound:
-        """The promise of this algorithm and name; ValueError, with the names that there are, for others."""
+        """Return the promise of this algorithm and name. If there is none, ValueError lists the promises."""
         found = [bound for bound in self.of(algorithm) if bound.name == name]
         if not found:
             known = ", ".join(repr((bound.algorithm, bound.name)) for bound in self.bounds)
-            raise ValueError(f"there is no promise {(algorithm, name)!r}; there are {known}")
+            raise ValueError(f"there is no promise {(algorithm, name)!r}; the promises are {known}")
         return found[0]
 
     def _headline(self) -> str:

@@ -1,4 +1,4 @@
-"""Results of the LASSO: its solutions for all λ, and the first entry."""
+"""The results of the LASSO: its solutions for all λ, and the first entry."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from sparselin.results.base import (
     Named,
     Names,
     Status,
-    combined,
-    ended,
+    combine,
     result,
 )
-from sparselin.results.display import Column, Table, list_names, number, unlike
+from sparselin.results.display import Column, Table, distinct_keys, list_names, number
 
 
 @result
 class LassoPath(FittedPath):
-    """The solutions β(λ) of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, exactly, for all λ ≥ knots[-1]; m is its length.
+    """The exact solutions β(λ) of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ for all λ ≥ knots[-1].
 
-    With `positive` over β_{S̄} ≥ 0.
+    With `positive` the minimum is over β_{S̄} ≥ 0. The length m is the number of knots.
 
     Attributes
     ----------
     knots : (m,) decreasing; knots[0] = λ*(S) and knots[-1] is the end of the path.
-    features : (p,) increasing: those with a nonzero coefficient at some knot.
+    features : (p,) the features with a nonzero coefficient at some knot, increasing.
     coef_path : (m, p) the coefficients of `features` at each knot.
-    intercept : (m,) the intercept at each knot; zero without one.
-    r2 : (m,) 1 − ‖y − Xβ‖²/‖y‖² at each knot, of y − ȳ in place of y with an intercept; 0 for y = 0.
-    active : m tuples of indices outside S: those that are nonzero just below each knot (at
-        knots[-1], just above it).
-    forced : S, the features without penalty, in the order given, also those whose coefficient is zero.
-    status : how the path ended. COMPLETED means that `lam_min` was reached, MAX_STEPS that it has `max_steps`
-        segments.
-    fit : a `Fit`, whose fields are properties of the path too: n_features, names, with_intercept,
-        standardized (then λ is a penalty on the coefficients of standardized columns; `coef` is in the units
-        of X), and positive (then β_{S̄} ≥ 0 was required).
+    intercept : (m,) the intercept at each knot; zero if there is no intercept.
+    r2 : (m,) 1 − ‖y − Xβ‖²/‖y‖² at each knot, and 0 for y = 0; with an intercept ‖y − ȳ‖ takes the place of
+        ‖y‖.
+    active : m tuples of indices outside S: the features that are nonzero just below each knot (for knots[-1]:
+        just above it).
+    forced : S, the features without penalty, in the order given, including those with coefficient zero.
+    status : the way in which the path ended. COMPLETED means that it reached `lam_min`, MAX_STEPS that it has
+        `max_steps` segments.
+    fit : a `Fit`, whose fields the path has as properties: n_features, names, with_intercept, standardized
+        and positive. If the columns are standardized, λ penalises the coefficients of the standardized
+        columns, and `coef` is in the units of X. If `positive`, β_{S̄} ≥ 0 was required.
 
     `to_frame()` has a row for each knot: lam, r2, n_active, intercept, and the coefficient of each of
-    `features` by its name; one that is called as another column, "r2" say, is "r2 (1)" there.
+    `features` by its name. A feature whose name is taken by another column, for example "r2", is "r2 (1)".
 
     >>> import sparselin as sl
     >>> path = sl.lasso_path([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0])
@@ -74,13 +74,13 @@ class LassoPath(FittedPath):
 
     @property
     def coef(self) -> FloatArray:
-        """(m, d) the solution at each knot, made dense at each call: m·d numbers."""
+        """(m, d) the solution at each knot. Each access makes a dense array of m·d numbers."""
         dense = np.zeros((len(self.knots), self.n_features), self.coef_path.dtype)
         dense[:, self.features] = self.coef_path
         return dense
 
     def to_sparse(self) -> Any:
-        """`coef` as a SciPy CSR array (m, d) of its nonzero entries."""
+        """Return `coef` as a SciPy CSR array (m, d) of its nonzero entries."""
         from scipy.sparse import csr_array
 
         inner = csr_array(self.coef_path)
@@ -91,10 +91,11 @@ class LassoPath(FittedPath):
         return len(self.knots)
 
     def at(self, lam: ArrayLike) -> FloatArray:
-        """Coefficients (d,) of a solution at λ ≥ knots[-1], or (q, d) at q of them, without the intercept.
+        """Return the coefficients (d,) of a solution at λ ≥ knots[-1], or (q, d) at q values of λ.
 
-        The path is linear between its knots, so that this is exact. Raises TypeError for a λ that is no
-        number, ValueError for one below the end of the path, negative or not finite.
+        They do not include the intercept. They are exact, because the path is linear between its knots.
+        Raises TypeError if λ is not a number, and ValueError if it is below the end of the path, negative or
+        not finite.
         """
         inner = self._between(self.coef_path, lam)
         coef = np.zeros((*inner.shape[:-1], self.n_features), inner.dtype)
@@ -102,21 +103,25 @@ class LassoPath(FittedPath):
         return coef
 
     def intercept_at(self, lam: ArrayLike) -> Any:
-        """The intercept beside `at(lam)`: a number, or (q,) of them; zero without one. Errors as in `at`."""
+        """Return the intercept that belongs to `at(lam)`: a number, or (q,) numbers.
+
+        It is zero if the model has no intercept. Raises the errors of `at`.
+        """
         inner = self._between(self.intercept, lam)
         return inner if inner.ndim else float(inner)
 
     def predict(self, X: Any, lam: ArrayLike) -> FloatArray:
-        """intercept + X β (n,) at one λ, (n, q) at q of them, for X (n, d).
+        """Return intercept + X β for X (n, d): (n,) at one λ, (n, q) at q values of λ.
 
-        X may be what X may be in a fit: a frame has the columns of the fit by name and in order. Raises
-        ValueError for another shape or other columns, NaN or infinity in columns of `features`, and as `at`.
+        X may have any form that a fit takes; a frame must have the columns of the fit, with the same names in
+        the same order. Raises ValueError if X has another shape or other columns, or if a column of
+        `features` holds NaN or infinity; and the errors of `at`.
         """
         coef, intercept = self._between(self.coef_path, lam), self._between(self.intercept, lam)
-        return combined(X, self.features, coef.T, intercept, self.n_features, self.names)
+        return combine(X, self.features, coef.T, intercept, self.n_features, self.names)
 
     def _between(self, values: FloatArray, lam: ArrayLike) -> FloatArray:
-        """What is `values` (m, ...) at the knots, at each λ ≥ knots[-1]."""
+        """Interpolate `values` (m, ...), given at the knots, at each λ ≥ knots[-1]."""
         lam, m = _levels(lam, float(self.knots[-1])), len(self)
         if m == 1:
             return np.asarray(values[np.zeros(lam.shape, np.intp)])
@@ -137,7 +142,7 @@ class LassoPath(FittedPath):
         sets = [set[int](), *map(set, self.active)]
         changes = list(itertools.pairwise(sets))
         own = ("lam", "r2", "n_active", "intercept")
-        names = unlike(self._names_of(self.features), own)
+        names = distinct_keys(self._names_of(self.features), own)
         columns = (
             Column(None, "knot", np.arange(1, len(self) + 1)),
             Column("lam", "λ", self.knots),
@@ -152,28 +157,28 @@ class LassoPath(FittedPath):
         notes = self.fit.notes()
         if len(self.forced):
             notes.append(f"forced, without penalty: {list_names(self._names_of(self.forced), 12)}")
-        return Table(columns, (*notes, ended(self.status)))
+        return Table(columns, (*notes, self.status.line))
 
 
 @result
 class FirstEntry(Named):
-    """One step of Sequential LASSO at a given S; r = P_S^⊥ y, c = Xᵀr.
+    """One step of Sequential LASSO at a given S. It uses r = P_S^⊥ y and c = Xᵀr.
 
     Attributes
     ----------
-    lam_star : λ*(S) = ‖c‖∞, 0.0 when no column outside the span of S is correlated with r.
+    lam_star : λ*(S) = ‖c‖∞; 0.0 if no column outside the span of S is correlated with r.
     tied : T = {i : |c_i| = λ*}, increasing.
     active : A(S) ⊆ T, the indices that are nonzero in some solution just below λ*.
     signs : (|T|,) sign c_i for i ∈ T.
     direction : (|T|,) v: for λ = λ* − ε inside the window a solution is β_T = signs·(εv). It is
         positive exactly on A(S).
-    window_lower : λ₂; on (λ₂, λ*) the support off S is A(S). 0 when there is no event.
-    proof_lower : λ₀ ≥ λ₂, the end of the window that the proof of Lemma 3.4/3.5 gives, worked out.
+    window_lower : λ₂. On (λ₂, λ*) the support outside S is A(S). λ₂ is 0 if the support does not change.
+    proof_lower : λ₀ ≥ λ₂, the lower end of the window that the proof of Lemma 3.4/3.5 gives.
     residual_norm : ‖r‖.
-    status : COMPLETED when λ* > 0 and the solution in the middle of the window satisfies the KKT
-        conditions to rounding; BEYOND_PRECISION when it does not, and then the other fields are unreliable;
-        EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED when λ* is zero.
-    names : d names of the features, or None.
+    status : COMPLETED if λ* > 0 and the solution in the middle of the window satisfies the KKT conditions to
+        rounding. BEYOND_PRECISION if it does not; then the other fields are unreliable. EXACT_FIT,
+        NO_CORRELATION or RANK_EXHAUSTED if λ* is zero.
+    names : the d names of the features, or None.
 
     `to_frame()` has a row for each feature of T: index, name, sign, direction, active.
     """
@@ -191,12 +196,12 @@ class FirstEntry(Named):
 
     @property
     def tied_names(self) -> tuple[str, ...]:
-        """The names of T."""
+        """The names of the features of T."""
         return self._names_of(self.tied)
 
     @property
     def active_names(self) -> tuple[str, ...]:
-        """The names of A(S)."""
+        """The names of the features of A(S)."""
         return self._names_of(self.active)
 
     def _headline(self) -> str:
@@ -211,19 +216,19 @@ class FirstEntry(Named):
             Column("direction", "direction", self.direction),
             Column("active", "in A(S)", np.isin(self.tied, self.active)),
         )
-        window = f"A(S) is the support off S on (λ₂, λ*), λ₂ = {number(self.window_lower)}"
+        window = f"A(S) is the support outside S on (λ₂, λ*), λ₂ = {number(self.window_lower)}"
         return Table(
             columns,
             (
                 f"{window}; λ₀ = {number(self.proof_lower)}",
                 f"‖r‖ = {number(self.residual_norm)}",
-                ended(self.status),
+                self.status.line,
             ),
         )
 
 
 def _levels(lam: ArrayLike, end: float) -> FloatArray:
-    """λ's, a number or (q,), as float64: finite and not below the end of the path."""
+    """Check that λ, a number or (q,) numbers, is finite and not below `end`; return it as float64."""
     given = np.asarray(lam)
     if given.dtype.kind not in "iuf" or given.ndim > 1:
         raise TypeError(f"lam must be a real number, or a vector of real numbers; got {lam!r}")
@@ -232,6 +237,6 @@ def _levels(lam: ArrayLike, end: float) -> FloatArray:
     if bad.size:
         hint = " Compute the path with a smaller lam_min." if 0 <= bad[0] < end else ""
         raise ValueError(
-            f"lam must be finite and at least {end:g}, where this path ends; got {bad[0]}.{hint}"
+            f"lam must be finite and at least {end:g}, the end of this path; got {bad[0]}.{hint}"
         )
     return levels

@@ -1,4 +1,4 @@
-"""Results on networks: the paths of LassoNet and of Sequential Attention, a completed matrix, a ranking."""
+"""The results of network methods: the paths of LassoNet and Sequential Attention, a matrix, a ranking."""
 
 from __future__ import annotations
 
@@ -6,41 +6,44 @@ from collections import Counter
 
 import numpy as np
 
-from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, ended, result
+from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, result
 from sparselin.results.display import Column, Table, list_names, number
 
 BoolArray = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
-# Names of parameters and buffers, and their values: what `dict` makes a PyTorch state dict of.
+# Pairs of names and values of parameters and buffers; `dict` makes a PyTorch state dict from them.
 State = tuple[tuple[str, np.ndarray], ...]
 
 
 @result
 class LassoNetPath(Named):
-    """LassoNet at λ_0 = 0 < λ_1 < … : row 0 is the dense network, each other one starts from that before it.
+    """The path of LassoNet over λ_0 = 0 < λ_1 < …, one row for each λ.
 
+    Row 0 is the dense network. The training of each other row starts from the network of the row before it.
     The problem at λ is  min L(θ, W, rest) + λΣ_g ‖θ_g‖₂  subject to  ‖W_g‖∞ ≤ M‖θ_g‖₂  for each group g of
-    features (a feature by itself, without groups), L the mean loss plus `l2` times the squares of the rest.
+    features (without groups, each feature is a group). L is the mean loss plus `l2` times the squares of the
+    rest.
 
     Attributes
     ----------
     lam : (L,) λ of each row.
-    objective : (L,) L + λΣ‖θ_g‖ on the training rows, of the weights that the row ends with.
-    loss : (L,) the mean loss in it, without any penalty.
-    validation_loss : (L,) the mean loss on the rows for validation; NaN without any.
-    n_selected : (L,) features with θ_j ≠ 0.
-    mask : (L, d) which these are.
+    objective : (L,) L + λΣ‖θ_g‖ on the training rows, for the final weights of the row.
+    loss : (L,) the mean loss in the objective, without any penalty.
+    validation_loss : (L,) the mean loss on the validation rows; NaN if there are none.
+    n_selected : (L,) the number of selected features, which have θ_j ≠ 0.
+    mask : (L, d) True for the selected features.
     theta_norm : (L, d) ‖θ_j‖₂.
-    epochs : (L,) how many were trained.
-    returns : (L,) features that were absent and were brought back, because the gradient over all rows asked
-        for it.
-    excess : (L,) (‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁)/λ at the end of the row, its largest over the groups that are
-        zero: with at most 1 no group wants back in. Zero where there is none, or λ = 0.
-    states : L states of the network, as NumPy arrays by the names of PyTorch; empty unless they were kept.
+    epochs : (L,) the number of training epochs.
+    returns : (L,) the number of features that had left and came back, because the gradient over all rows
+        required it.
+    excess : (L,) the largest (‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁)/λ over the groups that are zero, at the end of the
+        row. If it is at most 1, no zero group would become nonzero. It is zero if there is no such group, or
+        λ = 0.
+    states : L states of the network, as NumPy arrays under PyTorch's names; empty unless they were kept.
     M : the hierarchy coefficient.
-    k : the number of features at which the path was asked to stop.
-    groups : the groups of features, as tuples of indices; None without any.
-    status : how the path ended.
-    names : d names of the features, or None.
+    k : the number of features at which the path was to stop.
+    groups : the groups of features, as tuples of indices; None without groups.
+    status : the way in which the path ended.
+    names : the d names of the features, or None.
 
     `to_frame()` has a row for each λ: lam, n_selected, objective, loss, validation_loss, epochs, returns and
     excess.
@@ -68,14 +71,15 @@ class LassoNetPath(Named):
 
     @property
     def n_features(self) -> int:
-        """d."""
+        """d, the number of features."""
         return self.mask.shape[1]
 
     @property
     def importances(self) -> FloatArray:
-        """(d,) λ of the row from which on feature j is zero in all rows; ∞ for those that the path ends with.
+        """(d,) the importances: λ of the row from which feature j is zero in all later rows.
 
-        A feature that comes back and leaves again has the λ of its last leaving; one that no row selects 0.
+        It is ∞ for the features of the last row, and 0 for a feature that no row selects. If a feature comes
+        back and leaves again, λ of its last departure counts.
         """
         last = len(self) - np.argmax(self.mask[::-1], axis=0)
         last[~self.mask.any(axis=0)] = 0
@@ -83,10 +87,11 @@ class LassoNetPath(Named):
         return at
 
     def ranking(self) -> IndexArray:
-        """(d,) features, the most important first; of those that leave together the one with largest ‖θ_j‖.
+        """Return the features (d,), the most important first.
 
-        ‖θ_j‖ is that of the last row that has the feature; of equal ones the first in X is first. Groups stay
-        together, ranked by the largest importance in them and ‖θ_g‖.
+        Features of equal importance are ordered by ‖θ_j‖ in the last row that has them, the largest first,
+        and then by index. Groups stay together: they are ranked by the largest importance in them, and then
+        by ‖θ_g‖.
         """
         last = len(self) - 1 - np.argmax(self.mask[::-1], axis=0)
         strength, importance = self.theta_norm[last, np.arange(self.n_features)], self.importances
@@ -100,9 +105,9 @@ class LassoNetPath(Named):
         return np.lexsort((-strength, number, -group_strength, -of_group)).astype(np.intp)
 
     def leading(self, k: int) -> IndexArray:
-        """The k first of `ranking`, in this order; fewer where k would part a group.
+        """Return the first k features of `ranking`, in this order; fewer if k would split a group.
 
-        λ need not meet k: k features may never be selected at one λ. ValueError for a k out of 0..d.
+        There need not be a λ at which exactly k features are selected. Raises ValueError if k is not in 0..d.
         """
         if not 0 <= k <= self.n_features:
             raise ValueError(f"k must be in 0..{self.n_features}, the number of features; got {k}")
@@ -114,23 +119,23 @@ class LassoNetPath(Named):
         return ranking[: ends[ends <= k].max(initial=0)]
 
     def support(self, k: int | None = None) -> IndexArray:
-        """`leading(k)`, ascending; without k the features of the last row."""
+        """Return `leading(k)` in increasing order; without k, the features of the last row."""
         return np.flatnonzero(self.mask[-1]) if k is None else np.sort(self.leading(k))
 
     def row_at(self, k: int) -> int:
-        """The last row with at least k features: its network is the sparsest that `support(k)` was chosen of.
+        """Return the last row with at least k features. Its network is the sparsest that has k features.
 
-        ValueError where the dense network has fewer.
+        Raises ValueError if no row has that many features.
         """
         rows = np.flatnonzero(self.n_selected >= k)
         if not rows.size:
             raise ValueError(
-                f"k must be at most {self.n_selected.max()}, all that the path ever has; got {k}"
+                f"k must be at most {self.n_selected.max()}, the most features of a row; got {k}"
             )
         return int(rows[-1])
 
     def state_dict(self, row: int) -> dict[str, np.ndarray]:
-        """The state of the network at a row; ValueError if states were not kept."""
+        """Return the state of the network at a row. Raises ValueError if the states were not kept."""
         if not self.states:
             raise ValueError('the states were not kept: pass keep="states"')
         return dict(self.states[row])
@@ -152,21 +157,21 @@ class LassoNetPath(Named):
             Column("returns", "returns", self.returns),
             Column("excess", "excess", self.excess),
         )
-        return Table(columns, (f"M = {number(self.M)}", ended(self.status)))
+        return Table(columns, (f"M = {number(self.M)}", self.status.line))
 
 
 @result
 class MatrixCompletion(Named):
-    """A matrix whose missing entries a network imputes, and the path from all of its columns to few.
+    """A matrix whose missing entries a network has imputed, and the LassoNet path of its reconstruction.
 
     Attributes
     ----------
-    completed : (m, d) Z where observed, and the dense network's reconstruction elsewhere.
-    observed : (m, d) where Z is observed.
-    change : (T,) ‖X_t − X_{t−1}‖_F/‖X_{t−1}‖_F over the missing entries in the rounds of imputation.
+    completed : (m, d) the observed entries of Z, and the dense network's reconstruction of the others.
+    observed : (m, d) True for the observed entries of Z.
+    change : (T,) ‖X_t − X_{t−1}‖_F/‖X_{t−1}‖_F over the missing entries, for each round of imputation.
     path : the `LassoNetPath` of the reconstruction from the completed matrix.
     status : COMPLETED if the imputation converged, else MAX_ITER or STOPPED.
-    names : d names of the columns, or None.
+    names : the d names of the columns, or None.
 
     `to_frame()` has a row for each round: round and change.
     """
@@ -186,35 +191,35 @@ class MatrixCompletion(Named):
     def _table(self) -> Table:
         rounds = np.arange(1, len(self.change) + 1)
         columns = (Column("round", "round", rounds), Column("change", "change", self.change))
-        return Table(columns, (ended(self.status),))
+        return Table(columns, (self.status.line,))
 
 
 @result
 class AttentionPath(Named):
-    """Units, features or groups of them, in the order in which attention selected them.
+    """The units in the order in which attention selected them. A unit is a feature or a group of features.
 
-    With t units selected of u, in p phases:
+    Of u units t were selected, in p phases.
 
     Attributes
     ----------
-    order : (t,) units, `forced` ones first; of one phase those of larger attention first, and of equal
-        attention that of the lowest number.
-    phase : (t,) the phase, 1, …, p, at the end of which each was picked; 0 for forced ones.
-    attention : (p, u) |s| at the end of each phase, one for the units selected before it.
-    margin : (t,) (a − b)/a for the attention a of a pick and the largest b among the units that are left,
-        0 in a tie, 1 when b is zero or none is left; NaN for forced ones.
+    order : (t,) the units, the `forced` units first. Within a phase the unit of larger attention comes first,
+        and of equal attention the unit with the lower number.
+    phase : (t,) the phase, 1, …, p, that ended with the pick of the unit; 0 for forced units.
+    attention : (p, u) |s| at the end of each phase; one for the units selected before it.
+    margin : (t,) (a − b)/a, where a is the attention of the pick and b the largest among the units not
+        selected: 0 in a tie, 1 if b is zero or no unit remains, NaN for forced units.
     loss : (p,) the mean loss of the batches of each phase, without penalty.
-    steps : (p,) batches in each phase.
+    steps : (p,) the number of batches in each phase.
     penalty : (p,) λ in each phase.
-    warm_up_steps, total_steps : batches before the first phase, and in all, those of a phase that did not end
-        included.
-    warm_up_loss : the mean loss of the batches before the first phase; NaN without any.
+    warm_up_steps, total_steps : the number of batches before the first phase, and in total; the total
+        includes a phase that did not end.
+    warm_up_loss : the mean loss of the batches before the first phase; NaN if there are none.
     parametrization : the form of s.
     groups : (d,) the unit of each feature.
-    status : how it ended.
-    names : u names of the units, or None.
+    status : the way in which training ended.
+    names : the u names of the units, or None.
 
-    `to_frame()` has a row for each unit: step, index and name, forced, phase, attention, margin, columns (the
+    `to_frame()` has a row for each unit: step, index, name, forced, phase, attention, margin, columns (the
     numbers of its features, with commas), loss (of its phase).
 
     >>> path = AttentionPath(
@@ -251,23 +256,23 @@ class AttentionPath(Named):
 
     @property
     def n_features(self) -> int:
-        """d."""
+        """d, the number of features."""
         return len(self.groups)
 
     @property
     def n_units(self) -> int:
-        """u."""
+        """u, the number of units."""
         return int(self.groups.max()) + 1
 
     @property
     def support(self) -> IndexArray:
-        """The features of `order`, those of a unit in increasing order."""
+        """The features of the units in `order`, increasing within a unit."""
         return self.features_at(len(self))
 
     def features_at(self, t: int) -> IndexArray:
-        """The features of the first t units, 0 ≤ t ≤ len(order), else ValueError."""
+        """Return the features of the first t units. Raises ValueError unless 0 ≤ t ≤ len(order)."""
         if not 0 <= t <= len(self):
-            raise ValueError(f"t must lie in 0..{len(self)}, the units selected; got {t}")
+            raise ValueError(f"t must lie in 0..{len(self)}, the number of selected units; got {t}")
         return np.concatenate([np.zeros(0, np.intp), *map(self._members, self.order[:t])])
 
     def _members(self, unit: int) -> IndexArray:
@@ -296,29 +301,29 @@ class AttentionPath(Named):
             Column("columns", None, [",".join(columns) for columns in members]),
             Column("loss", "loss", picked[1]),
         )
-        return Table(columns, (ended(self.status),))
+        return Table(columns, (self.status.line,))
 
 
 @result
 class FeatureRanking(Named):
-    """k of d features, in order, and the score of each feature by the method.
+    """A ranking of k of d features, and the score that the method gives each feature.
 
     Attributes
     ----------
-    support : (k,) distinct indices, the best or first first.
-    scores : (d,) the method's own measure, larger is better; NaN for features that are constant, which no
-        method is shown and which come last.
-    picks : what the method itself picked, in its order, with repetitions: `support` begins with the distinct
-        ones of them, and where these are fewer than k the features of largest score fill it (FILLED).
-    lam : (k,) the λ, of the loss and the data as the method sees them, at which each feature of `support`
-        entered, or up to which it stayed; NaN for methods without a penalty.
-    method : its name.
+    support : (k,) distinct indices, the best (or the first) feature first.
+    scores : (d,) the method's own measure; larger is better. It is NaN for constant features, which are
+        withheld from all methods and come last.
+    picks : the features that the method itself picked, in its order, with repetitions. `support` begins with
+        the distinct picks. If there are fewer than k, the features of largest score fill it (FILLED).
+    lam : (k,) the λ at which each feature of `support` entered, or up to which it stayed. It is the λ of the
+        loss and the data that the method sees; NaN for methods without a penalty.
+    method : the name of the method.
     status : COMPLETED, or FILLED.
     n_features : d.
-    names : d names of the features, or None.
+    names : the d names of the features, or None.
 
-    Its length is k. `to_frame()` has a row for each feature: step, index, name, score, lam, and picked, how
-    many times the method picked it.
+    The length of the result is k. `to_frame()` has a row for each feature: step, index, name, score, lam, and
+    picked (the number of times that the method picked it).
     """
 
     support: IndexArray
@@ -340,7 +345,7 @@ class FeatureRanking(Named):
 
     @property
     def duplicates(self) -> tuple[tuple[int, int], ...]:
-        """Pairs of a feature that was picked more than once, and how many times it was."""
+        """Pairs (feature, number of picks) of the features that were picked more than once."""
         return tuple((j, times) for j, times in Counter(self.picks.tolist()).items() if times > 1)
 
     def _headline(self) -> str:
@@ -356,4 +361,4 @@ class FeatureRanking(Named):
             Column("lam", "λ", self.lam),
             Column("picked", "picked", np.array([times[j] for j in self.support.tolist()], np.intp)),
         )
-        return Table(columns, (ended(self.status),))
+        return Table(columns, (self.status.line,))

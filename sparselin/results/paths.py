@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, combined, ended, result
+from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Status, combine, result
 from sparselin.results.display import Column, Table, list_names
 
 
 class Steps(FittedPath):
-    """Features in the order of selection, with the coefficients on the first 0, …, t of them."""
+    """The features in the order of selection, with the coefficients on the first 0, …, t of them."""
 
     support: IndexArray
     coef_path: FloatArray
@@ -22,7 +22,7 @@ class Steps(FittedPath):
 
     @property
     def intercept(self) -> float:
-        """The intercept beside all of `support`; 0.0 without one."""
+        """The intercept of the final model; 0.0 if it has no intercept."""
         return self.intercept_at(len(self))
 
     def __len__(self) -> int:
@@ -35,15 +35,16 @@ class Steps(FittedPath):
 
     @property
     def coef(self) -> FloatArray:
+        """(t,) the coefficients of the final model, on all features of `support`."""
         return self.coef_at(len(self.support))
 
     def coef_at(self, t: int) -> FloatArray:
-        """Coefficients (t,) on the first t selected features, 0 ≤ t ≤ len(support), else ValueError."""
+        """Return the coefficients (t,) on the first t features; ValueError unless 0 ≤ t ≤ len(support)."""
         self._check_step(t)
         return self.coef_path[t - 1, :t] if t else np.zeros(0, self.coef_path.dtype)
 
     def intercept_at(self, t: int) -> float:
-        """The intercept beside `coef_at(t)`; 0.0 without one.
+        """Return the intercept that belongs to `coef_at(t)`; 0.0 if the model has no intercept.
 
         >>> import sparselin as sl
         >>> path = sl.omp([[1.0], [2.0], [3.0]], [3.0, 5.0, 7.0], 1, intercept=True)
@@ -55,16 +56,16 @@ class Steps(FittedPath):
 
     def _check_step(self, t: int) -> None:
         if not 0 <= t <= len(self.support):
-            raise ValueError(f"t must lie in 0..{len(self.support)}, the steps taken; got {t}")
+            raise ValueError(f"t must lie in 0..{len(self.support)}, the number of steps; got {t}")
 
     def dense_coef(self) -> FloatArray:
-        """The final coefficients as a vector (d,), zero off the support."""
+        """Return the final coefficients as a vector (d,), zero off the support."""
         dense = np.zeros(self.n_features, self.coef_path.dtype)
         dense[self.support] = self.coef
         return dense
 
     def _picks(self) -> tuple[Column, ...]:
-        """The columns of a table about each pick: which, its coefficient, and how close the decision was."""
+        """Return the columns of a table about each pick: its name, coefficient, margin and ties."""
         others = [
             self._names_of(i for i in tied if i != j) for j, tied in zip(self.support, self.ties, strict=True)
         ]
@@ -84,33 +85,34 @@ class Steps(FittedPath):
 
 @result
 class SelectionPath(Steps):
-    """Features in the order in which a greedy method selected them; its length is their number.
+    """The features in the order in which a greedy method selected them. The length is their number.
 
-    With t features selected of d, S_j the first j of them and r_j = P_{S_j}^⊥ y:
+    Of d features t were selected. S_j denotes the first j of them, and r_j = P_{S_j}^⊥ y the residual.
 
     Attributes
     ----------
-    support : (t,) indices in the order of selection, `forced` ones first.
+    support : (t,) indices in the order of selection, the `forced` features first.
     coef : (t,) least squares coefficients of y on the final support.
-    coef_path : (t, t) row j holds the coefficients on the first j + 1 features, zeros beyond.
-    intercept_path : (t + 1,) the intercept beside the first 0, …, t features; zero without one.
-    lam_star : (t,) λ*(S_j) = ‖Xᵀr_j‖∞ over the unselected, at each pick; NaN for forced features.
-    margin : (t,) (λ* − |c| of the runner-up)/λ*, 0 in a tie, 1 when no other column is correlated with r;
-        NaN for forced features.
-    ties : t tuples of indices, T at each pick, the pick among them; empty for forced features.
-    active_sets : t tuples of indices: A(S) at each pick for Sequential LASSO. OMP does not compute
-        A(S); there it is empty.
-    weights : t arrays (d,): the attention weights s(w) at each pick for Sequential Attention (one
-        on S); empty for the other methods and for forced features.
+    coef_path : (t, t) row j holds the coefficients on the first j + 1 features, then zeros.
+    intercept_path : (t + 1,) the intercept of the models on the first 0, …, t features; zero if there is no
+        intercept.
+    lam_star : (t,) λ*(S_j) = ‖Xᵀr_j‖∞ over the features not selected, at each pick; NaN for forced features.
+    margin : (t,) (λ* − |c| of the runner-up)/λ*: 0 in a tie, 1 if no other column is correlated with r, NaN
+        for forced features.
+    ties : t tuples of indices: T at each pick, which contains the pick; empty for forced features.
+    active_sets : t tuples of indices: A(S) at each pick of Sequential LASSO. They are empty for other
+        methods: OMP, for example, does not compute A(S).
+    weights : t arrays (d,): the attention weights s(w) at each pick of Sequential Attention (one on S); empty
+        for the other methods and for forced features.
     residual_norm : (t + 1,) ‖r_0‖, …, ‖r_t‖. With an intercept, which is in every S_j, r_0 = y − ȳ.
-    status : how the path ended.
-    fit : a `Fit`, whose fields are properties of the path too: n_features, names, with_intercept,
-        standardized (then `lam_star` and `weights` are of standardized columns), and positive (of
-        `omp(..., positive=True)`: then r_j is the residual of nonnegative least squares, and for |c| read
-        max(c, 0)).
+    status : the way in which the path ended.
+    fit : a `Fit`, whose fields the path has as properties: n_features, names, with_intercept, standardized
+        and positive. If the columns are standardized, `lam_star` and `weights` refer to the standardized
+        columns. If `positive`, as by `omp(..., positive=True)`, r_j is the residual of nonnegative least
+        squares, and max(c, 0) takes the place of |c|.
 
-    `to_frame()` has a row for each step: step, index and name of the feature, forced, coefficient (final),
-    lam_star, margin, ties (the names of the others in T, with commas), r2 (after the step). Complex
+    `to_frame()` has a row for each step: step, index, name, forced, coefficient (the final one), lam_star,
+    margin, ties (the names of the other features in T, with commas), r2 (after the step). Complex
     coefficients have two columns, coefficient_real and coefficient_imag.
 
     >>> import sparselin as sl
@@ -143,24 +145,25 @@ class SelectionPath(Steps):
 
     @property
     def r2_path(self) -> FloatArray:
-        """(t + 1,) R² with the first 0, …, t features: 1 − ‖r_j‖²/‖r_0‖², 0 where r_0 = 0."""
+        """(t + 1,) R² with the first 0, …, t features: 1 − ‖r_j‖²/‖r_0‖², or 0 if r_0 = 0."""
         norms = self.residual_norm
         return np.clip(1 - (norms / norms[0]) ** 2, 0, 1) if norms[0] > 0 else np.zeros_like(norms)
 
     @property
     def r2(self) -> float:
-        """R² with all of `support`, that of y − ȳ with an intercept."""
+        """R² with all features of `support`; with an intercept it refers to y − ȳ."""
         return float(self.r2_path[-1])
 
     def predict(self, X: Any, t: int | None = None) -> FloatArray:
-        """intercept + X_S coef (m,) for X (m, d), S the first t selected features, by default all.
+        """Return intercept + X_S coef (m,) for X (m, d), where S are the first t features, by default all.
 
-        X may be what X may be in a fit: a frame has the columns of the fit by name and in order. Raises
-        ValueError for another shape or other columns, a t out of range, NaN or infinity in columns of S.
+        X may have any form that a fit takes; a frame must have the columns of the fit, with the same names in
+        the same order. Raises ValueError if X has another shape or other columns, if t is out of range, or if
+        a column of S holds NaN or infinity.
         """
         t = len(self) if t is None else t
         coef = self.coef_at(t)
-        return combined(X, self.support[:t], coef, self.intercept_path[t], self.n_features, self.names)
+        return combine(X, self.support[:t], coef, self.intercept_path[t], self.n_features, self.names)
 
     def _headline(self) -> str:
         return f"{len(self)} of {self.n_features} features, R² {self.r2:.3f}, {self.status.name}"
@@ -168,4 +171,4 @@ class SelectionPath(Steps):
     def _table(self) -> Table:
         columns = (*self._picks(), Column("r2", "R²", self.r2_path[1:], 4))
         notes = self.fit.notes(self.intercept)
-        return Table(columns, (*notes, ended(self.status)))
+        return Table(columns, (*notes, self.status.line))

@@ -1,4 +1,4 @@
-"""Results at a point: projections, minimisers, proximal steps."""
+"""The results at a point: projections, minimisers, proximal steps."""
 
 from __future__ import annotations
 
@@ -6,20 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.results.base import (
-    FloatArray,
-    IndexArray,
-    Named,
-    Names,
-    Result,
-    Status,
-    combined,
-    ended,
-    result,
-)
+from sparselin.results.base import FloatArray, IndexArray, Named, Names, Result, Status, combine, result
 from sparselin.results.display import Column, Table, number
 
-_WIDE = 8  # entries of a minimizer that a table shows
+_WIDE = 8  # the most entries of a minimizer that a table shows
 
 
 @result
@@ -29,12 +19,12 @@ class DualProjection(Named):
     Attributes
     ----------
     u : (n,) the projection.
-    coef : (d,) with v − u = X @ coef: a solution of the LASSO whose response is v.
-    active : indices outside S with nonzero coefficient.
-    duality_gap : ½‖v − X coef‖² + λ‖coef_{S̄}‖₁ − ½‖v‖² + ½‖v − ū‖² at the feasible ū made from u by
-        projecting it off X_S and scaling it into the polytope; then ‖ū − projection‖² ≤ 2·duality_gap.
-    status : COMPLETED, or BEYOND_PRECISION when the homotopy could not be followed to λ.
-    names : d names of the features, or None.
+    coef : (d,) the coefficients with v − u = X @ coef. They solve the LASSO with the response v.
+    active : the indices outside S with nonzero coefficients.
+    duality_gap : ½‖v − X coef‖² + λ‖coef_{S̄}‖₁ − ½‖v‖² + ½‖v − ū‖². Here ū is a feasible point: u projected
+        off X_S and then scaled into the polytope. It follows that ‖ū − projection‖² ≤ 2·duality_gap.
+    status : COMPLETED, or BEYOND_PRECISION if the homotopy could not be followed to λ.
+    names : the d names of the features, or None.
 
     `to_frame()` has a row for each nonzero coefficient: index, name, coefficient, active.
     """
@@ -48,7 +38,7 @@ class DualProjection(Named):
 
     @property
     def active_names(self) -> tuple[str, ...]:
-        """The names of `active`."""
+        """The names of the features of `active`."""
         return self._names_of(self.active)
 
     def _headline(self) -> str:
@@ -63,27 +53,27 @@ class DualProjection(Named):
             Column("coefficient", "coefficient", self.coef[J]),
             Column("active", "active", np.isin(J, self.active)),
         )
-        return Table(columns, (f"‖u‖ = {number(float(np.linalg.norm(self.u)))}", ended(self.status)))
+        return Table(columns, (f"‖u‖ = {number(float(np.linalg.norm(self.u)))}", self.status.line))
 
 
 @result
 class DescentResult(Named):
-    """Where gradient descent on (w, θ) ended, β = s(w)∘θ off S.
+    """The final point of gradient descent on (w, θ), where β = s(w)∘θ outside S.
 
     Attributes
     ----------
-    w : (d,) attention parameters; NaN on S, which has none.
+    w : (d,) attention parameters; NaN on S, where attention plays no part.
     theta : (d,) model coefficients; on S they are β itself.
-    weights : (d,) s(w): one on S.
+    weights : (d,) s(w); one on S.
     coef : (d,) β = weights∘theta, in the units of X.
-    intercept : the intercept; 0.0 without one.
-    objective : (iterations + 1,) ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²), at every iterate. The result is the
-        last one, or with BEYOND_PRECISION the first with the least objective.
-    duality_gap : gap of the equivalent LASSO at β; NaN for parametrizations that have none.
-    status : COMPLETED when the stopping rule was met; BEYOND_PRECISION when no step decreases the objective
+    intercept : the intercept; 0.0 if the model has no intercept.
+    objective : (iterations + 1,) ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²) at every iterate. The result is the
+        last iterate, or, with BEYOND_PRECISION, the first iterate with the least objective.
+    duality_gap : the gap of the equivalent LASSO at β; NaN for a parametrization without an equivalent LASSO.
+    status : COMPLETED if the stopping rule was met; BEYOND_PRECISION if no step decreases the objective
         beyond its rounding errors; else MAX_ITER.
-    names : d names of the features, or None.
-    standardized : whether w, theta and λ are those of standardized columns.
+    names : the d names of the features, or None.
+    standardized : whether w, theta and λ refer to standardized columns.
 
     `to_frame()` has a row for each feature, in the order of |β|: index, name, coefficient, weight, w, theta.
     """
@@ -100,13 +90,13 @@ class DescentResult(Named):
     standardized: bool
 
     def predict(self, X: Any) -> FloatArray:
-        """intercept + X β (m,) for X (m, d).
+        """Return intercept + X β (m,) for X (m, d).
 
-        X may be what X may be in a fit: a frame has the columns of the fit by name and in order. Raises
-        ValueError for another shape or other columns, NaN or infinity.
+        X may have any form that a fit takes; a frame must have the columns of the fit, with the same names in
+        the same order. Raises ValueError if X has another shape or other columns, or holds NaN or infinity.
         """
         d = len(self.coef)
-        return combined(X, np.arange(d), self.coef, self.intercept, d, self.names)
+        return combine(X, np.arange(d), self.coef, self.intercept, d, self.names)
 
     def _headline(self) -> str:
         stalled = self.status is Status.BEYOND_PRECISION
@@ -126,17 +116,17 @@ class DescentResult(Named):
             Column("theta", "θ", self.theta[J]),
         )
         intercept = (f"intercept {number(self.intercept)}",) if self.intercept else ()
-        return Table(columns, (*intercept, ended(self.status)))
+        return Table(columns, (*intercept, self.status.line))
 
 
 @result
 class PenaltyValue(Result):
-    """An infimum and where it is attained.
+    """An infimum and the point that attains it.
 
     Attributes
     ----------
-    value : (...) the infimum, one for each leading index.
-    minimizer : (..., m) the w that attains it, with Σw = 0.
+    value : (...) the infimum, one value for each leading index.
+    minimizer : (..., m) the w with Σw = 0 that attains it.
 
     `to_frame()` has a row for each infimum: index (in the order of `value.ravel()`), value, w0, …, w(m−1).
     """
@@ -163,18 +153,18 @@ class PenaltyValue(Result):
 
 @result
 class HierarchicalProx(Result):
-    """The weights after a proximal step, a row per feature.
+    """The weights after a proximal step, one row for each feature.
 
     Attributes
     ----------
     theta : (d,), or (d, p) for groups: the linear weights b*.
     W : (d, K) the first-layer weights, |W_jk| ≤ M‖theta_j‖.
-    active : features with theta_j ≠ 0, increasing; the others have W_j = 0 too.
-    n_clipped : (d,) how many entries of each row of W were reduced in modulus.
+    active : the features with theta_j ≠ 0, increasing; all other features also have W_j = 0.
+    n_clipped : (d,) the number of entries in each row of W whose modulus was reduced.
 
-    `to_frame()` has a row for each feature: index, theta_norm = ‖theta_j‖ (theta itself, by that name,
-    without groups), W_max = max_k |W_jk|, active, n_clipped. It has no names, since the operators are given
-    arrays alone.
+    `to_frame()` has a row for each feature: index, theta_norm = ‖theta_j‖ (without groups: theta itself,
+    under the name theta), W_max = max_k |W_jk|, active, n_clipped. There are no names, because the operators
+    take arrays only.
     """
 
     theta: FloatArray

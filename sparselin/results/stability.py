@@ -1,34 +1,34 @@
-"""The result of stability selection: the paths on halves of the rows, and what follows from them."""
+"""The result of stability selection: the paths on halves of the rows, and the frequencies and bounds."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, ended, result
+from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, result
 from sparselin.results.display import Column, Table, number
 from sparselin.validation import check_count, check_real
 
 
 @result
 class StabilitySelection(Named):
-    """The first k features of a path on each half of B complementary pairs.
+    """The first k features of a path on each half of the rows, for B pairs of complementary halves.
 
-    With Ŝ_t(A) the first t features on the rows A, f of them forced:
+    Ŝ_t(A) denotes the first t features of the path on the rows A; f of the features are forced.
 
     Attributes
     ----------
     paths : (B, 2, k) the features on both halves of each pair, in the order of the path, padded with −1.
-    forced : (f,) the forced features, the first f of each path.
-    threshold : τ, where no other is given.
+    forced : (f,) the forced features, which are the first f of each path.
+    threshold : τ, the default threshold of the methods below.
     method : "omp", "ols" or "lasso".
     n_rows : n; a half has ⌊n/2⌋ rows.
     n_features : d.
-    status : COMPLETED, or STOPPED by the callback after B pairs.
-    names : d names of the features, or None.
+    status : COMPLETED, or STOPPED if the callback stopped the run after B pairs.
+    names : the d names of the features, or None.
 
     `to_frame()` has a row for each feature that is in some path, the most frequent first: index, name,
-    forced, frequency and simultaneous (Π̂ and Π̃ at t = k), stable_from (the least t with Π̂ ≥ τ, NaN if there
-    is none).
+    forced, frequency and simultaneous (Π̂ and Π̃ at t = k), stable_from (the least t with Π̂ ≥ τ; NaN if there
+    is no such t).
     """
 
     paths: IndexArray
@@ -42,26 +42,27 @@ class StabilitySelection(Named):
 
     @property
     def pairs(self) -> int:
-        """B."""
+        """B, the number of pairs."""
         return len(self.paths)
 
     @property
     def k(self) -> int:
+        """The number of features in each path."""
         return int(self.paths.shape[2])
 
     @property
     def frequencies(self) -> FloatArray:
-        """Π̂ (k, d): row t − 1 has the share of the 2B halves in whose first t features each feature is."""
+        """Π̂ (k, d): row t − 1 holds, for each feature, the share of the 2B halves with it in the first t."""
         halves = self.paths.reshape(-1, self.k)
         half, place = np.nonzero(halves >= 0)
         return self._shares(place, halves[half, place], 2 * self.pairs)
 
     @property
     def simultaneous(self) -> FloatArray:
-        """Π̃ (k, d): row t − 1 has the share of the B pairs on both halves of which it is."""
+        """Π̃ (k, d): row t − 1 holds, for each feature, the share of the B pairs with it in both halves."""
         at, features = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
-        for one, two in self.paths:
-            both, i, j = np.intersect1d(one[one >= 0], two[two >= 0], return_indices=True)
+        for first, second in self.paths:
+            both, i, j = np.intersect1d(first[first >= 0], second[second >= 0], return_indices=True)
             at.append(np.maximum(i, j))
             features.append(both)
         return self._shares(np.concatenate(at), np.concatenate(features), self.pairs)
@@ -74,32 +75,33 @@ class StabilitySelection(Named):
 
     @property
     def sizes(self) -> FloatArray:
-        """(k,) the average number of features among the first t, without the forced ones.
+        """(k,) the average number of features among the first t, not counting forced features.
 
-        It estimates q_t = E|Ŝ_t|, and is below max(t − f, 0) where paths ended before t features.
+        It estimates q_t = E|Ŝ_t|, and is below max(t − f, 0) if some paths ended before t features.
         """
         first = np.count_nonzero(self.paths.reshape(-1, self.k) >= 0, axis=0).cumsum() / (2 * self.pairs)
         return np.asarray(np.maximum(first - len(self.forced), 0.0))
 
     def selected(self, t: int | None = None, threshold: float | None = None) -> IndexArray:
-        """The features with Π̂ ≥ τ at t, k by default, forced ones too: the most frequent first.
+        """Return the features with Π̂ ≥ τ at t (by default k), forced ones included, the most frequent first.
 
-        Of equally frequent ones the first is that with the largest Π̂_1 + … + Π̂_t.
-        Raises ValueError for a t outside 1..k, or a τ outside (1/2, 1].
+        Of two equally frequent features, the one with the larger Π̂_1 + … + Π̂_t comes first. Raises
+        ValueError if t is not in 1..k, or τ is not in (1/2, 1].
         """
         frequencies, tau = self.frequencies[: self._step(t) + 1], self._threshold(threshold)
         order = _most_frequent(frequencies)
         return np.asarray(order[frequencies[-1, order] >= tau])
 
     def bound(self, t: int | None = None, threshold: float | None = None, *, unimodal: bool = False) -> float:
-        """A bound on E|selected(t, τ) ∩ L|, L the features that a half selects with probability at most θ.
+        """Return a bound on the expected number of selected features in L, E|selected(t, τ) ∩ L|.
 
-        θ = q/(d − f), q = t − f ≥ E|Ŝ_t| without the f forced features. The bound, B·θq/(c − B) with c the
-        least count ≥ 2Bτ of halves, is q²/((d − f)(2τ − 1)) for a multiple τ of 1/(2B). It is derived in
-        `stability_selection`, as is that with `unimodal`, which is smaller, assumes that the distributions of
-        Π̃_j, j ∈ L, are unimodal, and needs Bθ² < 1.
+        L are the features that a half selects with probability at most θ = q/(d − f). Here q = t − f ≥ E|Ŝ_t|
+        does not count the f forced features. The bound is B·θq/(c − B), with c the least number ≥ 2Bτ of
+        halves. If τ is a multiple of 1/(2B), this is q²/((d − f)(2τ − 1)). The bound with `unimodal` is
+        smaller; it assumes that the distributions of Π̃_j, j ∈ L, are unimodal, and needs Bθ² < 1. Both are
+        derived in `stability_selection`.
 
-        Raises ValueError as `selected`, and for `unimodal` where Bθ² ≥ 1.
+        Raises the errors of `selected`, and ValueError for `unimodal` if Bθ² ≥ 1.
         """
         step, tau, B = self._step(t), self._threshold(threshold), self.pairs
         q, d = step + 1 - len(self.forced), self.n_features - len(self.forced)
@@ -110,7 +112,7 @@ class StabilitySelection(Named):
         if not unimodal:
             return theta * q * B / s
         if not B * theta**2 < 1:
-            raise ValueError(f"unimodal needs pairs·θ² < 1; got {B} pairs, θ = {theta:.3g}: use a smaller t")
+            raise ValueError(f"unimodal needs pairs·θ² < 1; got {B} pairs, θ = {theta:.3g}. Use a smaller t")
         b = np.arange(s, B + 1)
         return theta * q * B * float((2 * (b - s + 1) / (b * (b + 1))).max())
 
@@ -144,25 +146,25 @@ class StabilitySelection(Named):
         most = min(
             d, int(q / self.threshold * (1 + 1e-12))
         )  # Σ Π̂_j ≤ q over the features that are not forced
-        vain = f", which says nothing: of any data no more than {most} have that; a smaller k says more"
+        vain = f". This says nothing, because at most {most} features can have that Π̂; use a smaller k"
         halves = f"{2 * self.pairs} halves, {self.n_rows // 2} rows each"
         notes = (
             f"Π̂ and Π̃: shares of {halves}, and of {self.pairs} pairs",
             f"{number(float(self.sizes[-1]))} features on average on a half, at most {q}",
-            f"of those with Π̂ ≥ {self.threshold:g} at most {number(bound)} are expected to be "
+            f"of the features with Π̂ ≥ {self.threshold:g}, at most {number(bound)} are expected to be "
             f"features that a half selects with probability ≤ {theta}{vain * (bound >= most > 0)}",
         )
-        return Table(columns, (*notes, ended(self.status)))
+        return Table(columns, (*notes, self.status.line))
 
 
 def _most_frequent(frequencies: FloatArray) -> IndexArray:
-    """All features by Π̂_t, t the last row; equal ones by their sums over the rows."""
+    """Return all features, ordered by the last row of Π̂, and then by the sums over its rows."""
     return np.lexsort((-frequencies.sum(axis=0), -frequencies[-1]))
 
 
 def check_threshold(threshold: float) -> float:
-    """τ in (1/2, 1]."""
+    """Check that τ is in (1/2, 1] and return it."""
     tau = check_real(threshold, "threshold")
     if not 0.5 < tau <= 1:
-        raise ValueError(f"threshold must be in (1/2, 1], where the bound holds; got {tau}")
+        raise ValueError(f"threshold must be in (1/2, 1], because the bound holds only there; got {tau}")
     return tau

@@ -1,4 +1,4 @@
-"""Results about sets of features: greedy and local search, the best subset, the choice of ν."""
+"""The results that are sets of features: greedy and local search, the best subset, the choice of ν."""
 
 from __future__ import annotations
 
@@ -6,24 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.results.base import (
-    Fit,
-    FloatArray,
-    IndexArray,
-    Named,
-    Names,
-    Result,
-    Status,
-    combined,
-    ended,
-    result,
-)
-from sparselin.results.display import Column, Table, many, number, short
+from sparselin.results.base import Fit, FloatArray, IndexArray, Named, Names, Result, Status, combine, result
+from sparselin.results.display import Column, Table, number, plural, short
 
 
 @result
 class SubsetResult(Named):
-    """A set S of t features and its value g(S) = R²(S) + ν·f(S), R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖² uncentred.
+    """A set S of t features and its value g(S) = R²(S) + ν·f(S), where R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖².
+
+    With an intercept R² refers to y − ȳ: it is 1 − ‖r‖²/‖y − ȳ‖².
 
     Attributes
     ----------
@@ -32,17 +23,18 @@ class SubsetResult(Named):
     value : g(S); R²(S) without a regularizer.
     r2 : R²(S).
     diversity : f(S); 0.0 without a regularizer.
-    gains : (t,) g(S_j) − g(S_{j−1}), S_j being the first j of `support`: value = ν·f(∅) + Σ gains.
-    candidates : pairs (name, g) of the sets among which the method chose the best, as the algorithm
-        names them: S1, S1', S2 for greedy local search.
-    moves : additions, deletions and exchanges that were accepted.
-    status : how the search ended.
+    gains : (t,) g(S_j) − g(S_{j−1}), where S_j are the first j features of `support`. So value =
+        ν·f(∅) + Σ gains.
+    candidates : pairs (name, g) of the sets among which the method chose the best, under the names that the
+        algorithm gives them: S1, S1', S2 for greedy local search.
+    moves : the number of additions, deletions and exchanges that were accepted.
+    status : the way in which the search ended.
     n_features : d.
-    intercept : the intercept, 0.0 without one. With one R² is that of y − ȳ, 1 − ‖r‖²/‖y − ȳ‖².
-    names : d names of the features, or None.
+    intercept : the intercept; 0.0 if the model has no intercept.
+    names : the d names of the features, or None.
 
-    Its length is t. `to_frame()` has a row for each feature: step, index, name, coefficient, gain, and
-    g(S_j), which is called r2 where it is R²(S_j), as it is without a regularizer, and otherwise value.
+    The length of the result is t. `to_frame()` has a row for each feature: step, index, name, coefficient,
+    gain and g(S_j). The column of g(S_j) is called r2 if g is R² (without a regularizer), and else value.
     """
 
     support: IndexArray
@@ -60,11 +52,11 @@ class SubsetResult(Named):
 
     @property
     def best_prefix(self) -> int:
-        """The least t for which the first t of `support` have the largest g; below k only if g falls."""
+        """The least t for which the first t features have the largest g; below k only if g decreases."""
         return int(np.argmax(np.concatenate([[0.0], np.cumsum(self.gains)])))
 
     def dense_coef(self) -> FloatArray:
-        """The coefficients as a vector (d,), zero off the support."""
+        """Return the coefficients as a vector (d,), zero off the support."""
         dense = np.zeros(self.n_features, self.coef.dtype)
         dense[self.support] = self.coef
         return dense
@@ -78,16 +70,17 @@ class SubsetResult(Named):
         return self._names_of(self.support)
 
     def predict(self, X: Any) -> FloatArray:
-        """intercept + X_S coef (m,) for X (m, d).
+        """Return intercept + X_S coef (m,) for X (m, d).
 
-        X may be what X may be in a fit: a frame has the columns of the fit by name and in order. Raises
-        ValueError for another shape or other columns, NaN or infinity in columns of S.
+        X may have any form that a fit takes; a frame must have the columns of the fit, with the same names in
+        the same order. Raises ValueError if X has another shape or other columns, or if a column of S holds
+        NaN or infinity.
         """
-        return combined(X, self.support, self.coef, self.intercept, self.n_features, self.names)
+        return combine(X, self.support, self.coef, self.intercept, self.n_features, self.names)
 
     @property
     def _plain(self) -> bool:
-        """Whether g is R²."""
+        """True if g is R²."""
         return self.value == self.r2
 
     def _headline(self) -> str:
@@ -109,23 +102,23 @@ class SubsetResult(Named):
             notes.append(f"g = R² + ν·f, f(S) = {number(self.diversity)}")
         if self.candidates:
             notes.append("best of " + ", ".join(f"{name}: {number(g)}" for name, g in self.candidates))
-        return Table(columns, (*notes, ended(self.status)))
+        return Table(columns, (*notes, self.status.line))
 
 
 @result
 class GreedyMaximum(Result):
-    """Features that a greedy method selected to maximise a set function f of C = XᵀX alone.
+    """The features that a greedy method selected to maximise a set function f that depends on C = XᵀX only.
 
     Attributes
     ----------
     support : (t,) indices, in the order of selection.
     gains : (t,) f(S_j) − f(S_{j−1}).
     value : f(S).
-    evaluations : gains that were evaluated; fewer by lazy evaluation.
-    status : COMPLETED, or RANK_EXHAUSTED when fewer than k columns are nonzero.
+    evaluations : the number of gains that were evaluated; lazy evaluation makes it smaller.
+    status : COMPLETED, or RANK_EXHAUSTED if fewer than k columns are nonzero.
     n_features : d.
 
-    Its length is t; `to_frame()` has a row for each feature: step, index, gain, value.
+    The length of the result is t. `to_frame()` has a row for each feature: step, index, gain, value.
     """
 
     support: IndexArray
@@ -149,21 +142,21 @@ class GreedyMaximum(Result):
             Column("gain", "gain", self.gains),
             Column("value", "f", np.cumsum(self.gains) + (self.value - self.gains.sum())),
         )
-        return Table(columns, (ended(self.status),))
+        return Table(columns, (self.status.line,))
 
 
 @result
 class BestSubset(SubsetResult):
-    """A subset of at most k features with the least residual, and a proven bound on the least.
+    """A subset of at most k features with a small residual, and a proven lower bound on the least residual.
 
-    `support` is in the order of orthogonal least squares within S.
+    `support` is in the order in which orthogonal least squares selects the features of S.
 
     Attributes (in addition to those of `SubsetResult`)
     ----------
     residual : ‖y − X_S coef‖².
     lower_bound : no subset of k features has a smaller ‖y − Xβ‖², to the stated rounding; at most `residual`.
-    optimal : whether the search was exhausted, so that the two agree to rounding.
-    nodes : nodes of the search tree that were visited.
+    optimal : whether the search was completed, so that `residual` and `lower_bound` agree to rounding.
+    nodes : the number of nodes of the search tree that were visited.
     """
 
     residual: float
@@ -173,7 +166,7 @@ class BestSubset(SubsetResult):
 
     @property
     def gap(self) -> float:
-        """(residual − lower_bound)/residual, 0.0 for a zero residual."""
+        """The relative gap (residual − lower_bound)/residual; 0.0 for a zero residual."""
         return (self.residual - self.lower_bound) / self.residual if self.residual > 0 else 0.0
 
     def _headline(self) -> str:
@@ -183,19 +176,19 @@ class BestSubset(SubsetResult):
     def _table(self) -> Table:
         columns, notes = super()._table()[:2]
         square, least = number(self.residual), number(self.lower_bound)
-        proof = f"‖r‖² = {square}, no subset of this size below {least}; nodes visited: {self.nodes}"
+        proof = f"‖r‖² = {square}, no subset of this size is below {least}; nodes visited: {self.nodes}"
         return Table(columns, (*notes[:-1], proof, notes[-1]))
 
 
 @result
 class SwappedSubset(SubsetResult):
-    """A subset of k features that was improved by swaps of one feature for another.
+    """A subset of k features that was improved by swapping one feature for another.
 
     Attributes (in addition to those of `SubsetResult`)
     ----------
     rule : "exact" or "ompr".
-    removed, inserted : (moves,) the features of each swap.
-    residuals : (moves + 1,) ‖y − X_Sβ‖² of the start and after each swap, in float64.
+    removed, inserted : (moves,) the feature that each swap removed, and the feature that it inserted.
+    residuals : (moves + 1,) ‖y − X_Sβ‖² at the start and after each swap, in float64.
     """
 
     rule: str
@@ -204,10 +197,10 @@ class SwappedSubset(SubsetResult):
     residuals: FloatArray
 
     def gap(self, best: BestSubset) -> float:
-        """How far ‖r‖² is from the least, relative to it: (‖r‖² − best.lower_bound)/‖r‖², 0.0 if ‖r‖² is.
+        """Return the relative distance of ‖r‖² to the least, (‖r‖² − best.lower_bound)/‖r‖², or 0.0 if r = 0.
 
-        best : `best_subset` of the same data and k, perhaps stopped by a limit. ValueError if it is of
-            another number of features.
+        best : the result of `best_subset` for the same data and k, perhaps stopped by a limit. Raises
+            ValueError if it has another number of features.
         """
         fewer = len(best) < len(self) and best.status is Status.COMPLETED
         if best.n_features != self.n_features or len(best) > len(self) or fewer:
@@ -219,13 +212,13 @@ class SwappedSubset(SubsetResult):
         return max(0.0, square - best.lower_bound) / square if square > 0 else 0.0
 
     def _headline(self) -> str:
-        return f"{super()._headline()} after {many(self.moves, 'swap')} ({self.rule})"
+        return f"{super()._headline()} after {plural(self.moves, 'swap')} ({self.rule})"
 
     def _table(self) -> Table:
         columns, notes = super()._table()[:2]
         pairs = zip(self._names_of(self.removed), self._names_of(self.inserted), strict=True)
-        told = [f"{short(i)} → {short(j)}" for i, j in pairs]
-        swapped = ["swaps: " + ", ".join(told[:6]) + ", …" * (len(told) > 6)] if told else []
+        swaps = [f"{short(i)} → {short(j)}" for i, j in pairs]
+        swapped = ["swaps: " + ", ".join(swaps[:6]) + ", …" * (len(swaps) > 6)] if swaps else []
         return Table(columns, (*notes[:-1], *swapped, notes[-1]))
 
 
@@ -233,21 +226,23 @@ class SwappedSubset(SubsetResult):
 class NuChoice(Result):
     """The largest ν at which a regularized selection has at least the R² of the LASSO at equal sparsity.
 
+    A value of ν qualifies if the selection with it has at least that R².
+
     Attributes
     ----------
-    nu : the ν chosen, `lower`; 0.0 when not even ν = 0 qualifies.
-    lower, upper : the largest ν tried that qualifies and the next larger one tried, which does not; R² is not
-        monotone in ν, so that larger ones may qualify. `upper` is inf when the largest ν tried qualifies;
-        both are 0.0 when none does.
-    method : how they were found, in words.
+    nu : the chosen ν, which is `lower`; 0.0 if not even ν = 0 qualifies.
+    lower, upper : the largest tried ν that qualifies, and the next larger tried ν, which does not. R² is not
+        monotone in ν, so larger ν may qualify. `upper` is inf if the largest tried ν qualifies. Both are 0.0
+        if no tried ν qualifies.
+    method : the way in which they were found, in words.
     selection : the `SubsetResult` at `nu`.
-    r2_lasso : R² of the LASSO's own coefficients, of the last solution before its path first goes beyond k
+    r2_lasso : R² of the LASSO's own coefficients, at the last solution before the path first has more than k
         features: at the knot where feature k + 1 enters, or at the end of the path.
     r2_refitted : R² of least squares on the features of that solution.
-    refitted : with which of the two `nu` was compared.
-    tried : (m,) the ν that were tried, increasing.
-    r2_tried : (m,) R² of the selection at each.
-    qualifies : "none", "some" or "every" of those tried.
+    refitted : whether the selection was compared with `r2_refitted`, not with `r2_lasso`.
+    tried : (m,) the values of ν that were tried, increasing.
+    r2_tried : (m,) R² of the selection at each of them.
+    qualifies : "none", "some" or "every", for the values of ν that were tried.
 
     `to_frame()` has a row for each ν tried: nu, r2, chosen.
     """
@@ -267,7 +262,7 @@ class NuChoice(Result):
     def _headline(self) -> str:
         S = self.selection
         size = f"{len(S)} of {S.n_features} features, R² {S.r2:.3f}"
-        return f"ν {number(self.nu)}, {size}; {self.qualifies} of those tried qualify"
+        return f"ν {number(self.nu)}, {size}; {self.qualifies} of the tried ν qualify"
 
     def _table(self) -> Table:
         columns = (

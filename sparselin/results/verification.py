@@ -1,4 +1,4 @@
-"""What the verification of a theorem on one design found."""
+"""The result of verifying a theorem on one design."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from sparselin.results.paths import SelectionPath
 
 @result
 class TheoremCheck(Result):
-    """Theorem 3.3 on one design, step by step: OMP, Sequential LASSO and linear Sequential Attention.
+    """The check of Theorem 3.3 on one design: OMP, Sequential LASSO and linear Sequential Attention by steps.
 
-    Entry t of `verdicts` and of the arrays is about step t + 1, S being the first t picks of `path`. There is
-    one more than picks only where the path ended although λ*(S) > 0, which violates.
+    Entry t of `verdicts` and of the arrays describes step t + 1; there S are the first t picks of `path`. The
+    entries outnumber the picks by one only if the path ended although λ*(S) > 0; the last verdict is then
+    "violates".
 
     Attributes
     ----------
     path : the path of Sequential LASSO.
-    verdicts : for each step "agrees" (every check is certified), "violates" (one is refuted) or "undecided"
-        (a certificate was not attained, which never counts as agreement).
-    reasons : for each step pairs (check, reason) of those that do not agree.
-    supports, supports_reason : the verdict on the whole supports of OMP and of Sequential LASSO, equal up to
-        the first tie, and the reason where they are not.
+    verdicts : for each step "agrees" (every check is certified), "violates" (a check is refuted) or
+        "undecided" (a certificate was not attained, which never counts as agreement).
+    reasons : for each step the pairs (check, reason) of the checks that do not agree.
+    supports, supports_reason : the verdict on the whole supports of OMP and Sequential LASSO, which must be
+        equal up to the first tie, and the reason if they are not.
     lam_star : (m,) λ*(S).
     n_tied, n_active : (m,) |T| and |A(S)|.
     window : (m,) λ₂/λ*: the support off S is A(S) on (λ₂, λ*).
     proof : (m,) λ₀/λ*, where the printed proof's interval begins.
-    audited : whether an interior point method repeated the steps.
+    audited : whether an interior point method also solved the steps.
 
     `to_frame()` has a row for each step: feature, name, λ*, |T|, |A(S)|, λ₂/λ*, verdict, why.
     """
@@ -49,13 +50,13 @@ class TheoremCheck(Result):
 
     @property
     def verdict(self) -> str:
-        """The worst of all: "violates", or else "undecided", or else "agrees"."""
+        """The worst verdict of all: "violates", or else "undecided", or else "agrees"."""
         every = {self.supports, *self.verdicts}
         return next(worst for worst in ("violates", "undecided", "agrees") if worst in every)
 
     @property
     def agrees(self) -> bool:
-        """Whether every step is certified, and the supports are equal."""
+        """True if every step is certified and the supports are equal."""
         return self.verdict == "agrees"
 
     def _headline(self) -> str:

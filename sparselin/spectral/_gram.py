@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels.linear_algebra import asymmetry
-from sparselin.linalg.gathered import compiled
+from sparselin.linalg.gathered import is_dense
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.problem.errors import SAFETY, eps_of
@@ -44,7 +44,7 @@ class Gram:
         """Make the Gram matrix of a problem in float64."""
         gram = cls(problem.column_norms.astype(np.float64) ** 2, problem.rounding(), problem.eps)
         gram.problem = problem
-        if problem.d <= _SMALL and compiled(problem):
+        if problem.d <= _SMALL and is_dense(problem):
             with workers(float(problem.n) * problem.d**2):
                 gram._matrix = np.asarray(problem.X.T @ problem.X)
         return gram

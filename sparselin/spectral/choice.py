@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.lasso.path import lasso_path
-from sparselin.linalg.elimination import centred
+from sparselin.linalg.elimination import centre
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, LassoPath, NuChoice, Status, SubsetResult
 from sparselin.spectral._searches import FoundSet, SearchTask, forward, greedy_local
@@ -147,7 +147,7 @@ def choose_nu_for_each(
     each k. Arguments and results are as for `choose_nu`.
     """
     given = as_problem(X, y)
-    problem = centred(given)
+    problem = centre(given)
     check_regularizer(regularizer)
     sizes = [problem.budget(k, forced)[0] for k in ks]
     if not sizes:

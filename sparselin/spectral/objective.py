@@ -24,7 +24,7 @@ from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._selection import Selection
 from sparselin.greedy._walk import Pick
 from sparselin.greedy.ols import largest_quotient
-from sparselin.linalg.elimination import restored
+from sparselin.linalg.elimination import restore
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
 from sparselin.spectral._gram import Gram
@@ -234,7 +234,7 @@ class Objective:
         """Return S as a result, with least squares on it."""
         assert self.explained is not None
         problem, support = self.explained.selection.problem, np.array(self.index, np.intp)
-        coef, intercept = restored(problem, support, self.explained.selection.path(status).coef)
+        coef, intercept = restore(problem, support, self.explained.selection.path(status).coef)
         return SubsetResult(
             support=support,
             coef=coef.astype(dtype),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.greedy.ols import ols
-from sparselin.linalg.elimination import centred
+from sparselin.linalg.elimination import centre
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import IndexArray, SelectionPath, SubsetResult
 from sparselin.spectral._gram import Gram
@@ -264,7 +264,7 @@ def task_for(
     """Check the arguments, and return the `SearchTask` of the problem without its intercept."""
     if variant not in get_args(Variant):
         raise ValueError(f"variant must be one of {', '.join(get_args(Variant))}; got {variant!r}")
-    double = centred(problem).in_double()
+    double = centre(problem).in_double()
     return SearchTask(
         double,
         Gram.of_problem(double),
@@ -282,7 +282,7 @@ def _by_ols(
     problem: Problem, k: int, f: SetFunction | None, forced: IndexArray, callback: Callback | None
 ) -> SubsetResult:
     """Run FR for ν = 0, which is orthogonal least squares."""
-    gram = None if f is None else Gram.of_problem(centred(problem).in_double())
+    gram = None if f is None else Gram.of_problem(centre(problem).in_double())
 
     def subset(path: SelectionPath) -> SubsetResult:
         y_norm = float(path.residual_norm[0])

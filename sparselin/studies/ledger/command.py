@@ -12,7 +12,7 @@ from rich.console import Console
 
 from sparselin.ensembles.saved import archive, load_value
 from sparselin.ledger import PAPERS, Claim, Outcome, collect, decide, decide_all
-from sparselin.results.display import many
+from sparselin.results.display import plural
 from sparselin.studies.common.command import NewPath, jobs_option, refuse, seed_option, watch
 from sparselin.studies.common.folder import ReportError, put
 from sparselin.studies.ledger import report as ledger_report
@@ -105,8 +105,8 @@ def ledger(
     stored_at = folder / ledger_report.JSON
     where = f" Witnesses and corrections: {stored_at}" if stored_at.exists() else ""
     verb = "does" if len(failed) == 1 else "do"
-    held = f"{many(len(failed), 'verdict')} {verb} not hold" if failed else "all verdicts hold"
-    console.print(f"{many(len(results), 'claim')}, {count:,} cases; {held}.{where}", highlight=False)
+    held = f"{plural(len(failed), 'verdict')} {verb} not hold" if failed else "all verdicts hold"
+    console.print(f"{plural(len(results), 'claim')}, {count:,} cases; {held}.{where}", highlight=False)
     raise SystemExit(1 if failed or changed else 130 if interrupted else 0)
 
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sparselin.results import BestSubset, LassoPath, Status
-from sparselin.results.display import listed, many
+from sparselin.results.display import join_words, plural
 from sparselin.selection.cross_validation import CrossValidation
 from sparselin.selection.methods import METHODS, Selected, SelectionData
 from sparselin.studies.select.findings import (
@@ -121,11 +121,11 @@ def headline(job: Job) -> str:
             f"in rows that were left out as well as any selection does.{first}"
         )
     selected, best = [row.feature for row in job.rows], job.selected.result
-    who = listed(selected) if job.size <= _NAMED else f"{job.size} of {len(names)} features"
+    who = join_words(selected) if job.size <= _NAMED else f"{job.size} of {len(names)} features"
     what = "variance" if job.data.intercept else "sum of squares"
     answer = f"{who} explain{'s' * (job.size == 1)} {job.r2:.1%} of the {what} of {y}."
     if isinstance(best, BestSubset) and best.optimal:
-        forced = f" with {listed(job.data.forced)}" if job.data.forced else ""
+        forced = f" with {join_words(job.data.forced)}" if job.data.forced else ""
         answer += f" No {job.size} features{forced} explain more."
     return answer
 
@@ -134,13 +134,13 @@ def data_lines(job: Job) -> list[str]:
     """What the data are and what was done with them."""
     source, data = job.source, job.data
     n, d = data.X.shape
-    about = f"{source.path.name}: {n} rows, {many(d, 'feature')}, y = {source.target}"
+    about = f"{source.path.name}: {n} rows, {plural(d, 'feature')}, y = {source.target}"
     about += f"; rows weighted by {source.weights}" if source.weights else ""
-    about += f"; without {listed(source.dropped)}" if source.dropped else ""
+    about += f"; without {join_words(source.dropped)}" if source.dropped else ""
     left_out = ((source.incomplete, "no number in some column"), (source.weightless, "weight zero"))
     return [
         f"{about}.",
-        *(f"{many(count, 'row')} left out: {why}." for count, why in left_out if count),
+        *(f"{plural(count, 'row')} left out: {why}." for count, why in left_out if count),
         method_line(job.method, data.intercept, data.standardize, data.forced),
     ]
 
@@ -148,7 +148,7 @@ def data_lines(job: Job) -> list[str]:
 def method_line(method: str, intercept: bool, standardize: bool, forced: Sequence[str]) -> str:
     """Say how features were selected."""
     scale = "divided by their standard deviations" if standardize else "as they are"
-    first = f"; {listed(forced)} first, as forced" if forced else ""
+    first = f"; {join_words(forced)} first, as forced" if forced else ""
     return (
         f"Method: {METHODS[method]}, {'with an' if intercept else 'without'} intercept, on columns "
         f"{scale}{first}. Coefficients are in the units of the data."
@@ -163,7 +163,7 @@ def validation_lines(job: Job) -> list[str]:
 
     def error(t: int) -> str:
         i = found.at(t)
-        return f"{_within(found.error[i], found.standard_error[i])} with {many(t, 'feature')}"
+        return f"{_within(found.error[i], found.standard_error[i])} with {plural(t, 'feature')}"
 
     least = "That is the least" if job.k == found.best else f"The least is {error(found.best)}"
     fewest = f"{found.chosen} {'is' if job.given else 'is chosen as'} the fewest"
@@ -211,7 +211,7 @@ def _about_k(job: Job) -> list[str]:
     at = found.at(found.best)
     if job.k > found.best and found.error[found.at(job.k)] > found.error[at] + found.standard_error[at]:
         lines.append(
-            f"With {many(job.k, 'feature')} the error on rows left out is more than one standard error "
+            f"With {plural(job.k, 'feature')} the error on rows left out is more than one standard error "
             f"above that with {found.best}: the others fit noise."
         )
     return lines
@@ -221,7 +221,7 @@ def _close(job: Job) -> list[str]:
     lines = []
     for found in close_decisions(job.data, job.method, job.selected):
         if found.tied:
-            how = f"tied with {listed(found.tied)} to rounding: the first in the table is taken."
+            how = f"tied with {join_words(found.tied)} to rounding: the first in the table is taken."
         else:
             how = f"ahead of {found.runner_up or 'the runner-up'} by {percent(found.margin)} only: "
             how += "somewhat other data would exchange them."
@@ -233,7 +233,7 @@ def _close(job: Job) -> list[str]:
 def _dependent(job: Job) -> list[str]:
     data, lines = job.data, []
     if same := constant(data):
-        lines.append(f"Constant columns explain nothing: {listed([data.names[j] for j in same])}.")
+        lines.append(f"Constant columns explain nothing: {join_words([data.names[j] for j in same])}.")
     kept = {row.feature for row in job.rows}
     lines += [
         f"{other} could stand for {feature}: their correlation is {correlation:.4f}."

@@ -14,7 +14,7 @@ from rich.table import Table
 from sparselin import plots
 from sparselin.attention.softmax_penalty import penalty_contours
 from sparselin.ensembles import ENSEMBLES, Ensemble
-from sparselin.results.display import many
+from sparselin.results.display import plural
 from sparselin.studies.common import folder, page
 from sparselin.studies.verification import figures
 from sparselin.studies.verification.run import (
@@ -94,7 +94,7 @@ def headline(summary: Sequence[EnsembleSummary], settings: VerificationSettings)
     undecided = sum(row.undecided for row in summary)
     designs = sum(row.designs for row in summary)
     different = sum(row.different for row in summary)
-    supports = f"; the supports of {many(different, 'design')} differ" if different else ""
+    supports = f"; the supports of {plural(different, 'design')} differ" if different else ""
     passes = "passes" if all(row.passes for row in summary) else "does not pass"
     lines = [
         f"{designs} designs, {steps} steps: {agreements} agree, {violations} violate, {undecided} undecided"
