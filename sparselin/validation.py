@@ -1,6 +1,6 @@
-"""Validation of arguments, once, where they enter: designs, vectors, indices, counts, numbers.
+"""The validation of arguments at the entrance: designs, vectors, indices, counts, numbers.
 
-A message names the argument, what came, what was expected and what to do.
+A message names the argument, the value that was passed, the value that was expected, and the remedy.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ Names: TypeAlias = tuple[str, ...] | None
 Rng: TypeAlias = (
     int | Sequence[int] | np.random.SeedSequence | np.random.BitGenerator | np.random.Generator | None
 )
-# Columns of a design: indices, or names where the design has names.
+# Columns of a design: indices, or names if the design has names.
 Columns: TypeAlias = Iterable[int | str]
 
-# The largest count that a kernel can be given.
+# The largest count that a kernel can take.
 _MOST = 2**63 - 1
 
 
 def check_design(X: Any, name: str = "X") -> Any:
-    """Return a contiguous array, or a CSC array with finite entries, of two dimensions and a float dtype.
+    """Convert X to a contiguous array, or to a CSC array with finite entries, in float32 or float64.
 
-    Whether the entries of an array are finite is checked with its norms (see `Problem`).
+    The finiteness of a dense array is checked later, with its norms (see `Problem`).
     """
     sparse = sys.modules.get("scipy.sparse")  # a sparse X exists only if its module is loaded
     if sparse is not None and sparse.issparse(X):
         X = sparse.csc_array(X)
         if not X.has_canonical_format:
-            X = X.copy()  # it may share its entries with what was given
+            X = X.copy()  # it may share its entries with the given matrix
             X.sum_duplicates()
         if X.dtype not in (np.float32, np.float64):
             X = to_numeric(X, name)
         if not np.isfinite(X.data).all():
             row, column = (index[~np.isfinite(X.data)][0] for index in X.tocoo().coords)
             raise ValueError(
-                f"{name} must be finite; entry {int(row), int(column)} is not. Drop or impute such first."
+                f"{name} must be finite; entry {int(row), int(column)} is not. Drop or impute such entries."
             )
     else:
         X = to_numeric(to_array(X, name), name)
     if X.ndim != 2:
         raise ValueError(
-            f"{name} must be a matrix of shape (n, d); got {X.ndim} dimension(s), shape {X.shape}. "
-            f"{name}.reshape(-1, 1), for a Series {name}.to_frame(), makes one column a matrix; "
-            "frame.iloc[[i]] is one row."
+            f"{name} must be a matrix of shape (n, d); got {X.ndim} dimension(s), shape {X.shape}. For one "
+            f"column pass {name}.reshape(-1, 1), or {name}.to_frame() for a Series; for one row of a frame "
+            "pass frame.iloc[[i]]."
         )
     if 0 in X.shape:
         raise ValueError(f"{name} must have at least one row and one column; got shape {X.shape}")
@@ -65,13 +65,14 @@ def check_design(X: Any, name: str = "X") -> Any:
 
 
 def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any], of: str = "row") -> FloatArray:
+    """Convert v to a finite vector (n,) of this dtype, with one entry for each row or column of X."""
     vector: FloatArray = to_numeric(to_array(v, name), name)
     if vector.ndim != 1:
         hint = ""
         if vector.ndim == 2 and 1 in vector.shape:
             labels = _labels(v)
-            one = f"{name}[{labels[0]!r}]" if labels else f"{name}.ravel()"
-            hint = f"; pass {one} for a single column"
+            column = f"{name}[{labels[0]!r}]" if labels else f"{name}.ravel()"
+            hint = f"; pass {column} for a single column"
         raise ValueError(f"{name} must be a vector of shape ({n},); got shape {vector.shape}{hint}")
     if len(vector) != n:
         raise ValueError(f"{name} must have {n} entries, one for each {of} of X; got {len(vector)}")
@@ -83,40 +84,40 @@ def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any], of: str = "row
 
 
 def frame_names(X: Any) -> Names:
-    """The names of the columns of a frame, if its labels are strings; TypeError if only some of them are."""
+    """Return the labels of a frame if they are strings, else None; TypeError if only some are strings."""
     names: list[str] = []
     others: list[Any] = []
     for label in _labels(X):
         (names if isinstance(label, str) else others).append(label)
     if names and others:
         raise TypeError(
-            f"X must have names for all its columns, or for none; got {names[0]!r} beside {others[0]!r}, "
-            "which is no string: X.rename(columns=str) makes names of all labels"
+            f"The labels of X must be strings for all columns, or for no column; got {names[0]!r} and "
+            f"{others[0]!r}. X.rename(columns=str) converts all labels to strings"
         )
     return tuple(names) or None
 
 
 def frame_numbers(X: Any) -> tuple[int, ...]:
-    """Return the labels of the columns of a frame, if all are integers, which may be taken for positions."""
+    """Return the labels of a frame if all are integers, which may be confused with positions; else ()."""
     labels = _labels(X)
     return labels if all(isinstance(label, (int, np.integer)) for label in labels) else ()
 
 
 def _labels(X: Any) -> tuple[Any, ...]:
-    """Return the labels of the columns of a frame."""
+    """Return the labels of the columns of a frame; () for anything else."""
     return tuple(X.columns) if hasattr(X, "to_numpy") and hasattr(X, "columns") else ()
 
 
 def check_names(names: Iterable[str], d: int) -> Names:
-    """d different strings."""
+    """Check that names are d different strings, and return them as a tuple."""
     try:
         given = () if isinstance(names, str) else tuple(names)
-    except TypeError:  # no sequence
+    except TypeError:  # not a sequence
         given = ()
     if not given or not all(isinstance(label, str) for label in given):
         raise TypeError(f"names must be a sequence of strings, one for each column of X; got {names!r}")
     if len(given) != d:
-        raise ValueError(f"names must name each of the {d} columns of X; got {len(given)} names")
+        raise ValueError(f"names must have one name for each of the {d} columns of X; got {len(given)}")
     if len(set(given)) < d:
         twice = next(label for label in given if given.count(label) > 1)
         raise ValueError(f"names must not repeat a name; got {twice!r} {given.count(twice)} times")
@@ -124,10 +125,11 @@ def check_names(names: Iterable[str], d: int) -> Names:
 
 
 def check_same_rows(X: Any, other: Any, name: str) -> None:
-    """ValueError if X and `other`, of pandas, label the same rows in different orders, or in part the same.
+    """Check that X and `other`, of pandas, do not label their rows in conflict.
 
-    Labels of which none are the same, and those that pandas gives when there are none (0, 1, …, a
-    RangeIndex), say nothing about the rows of X.
+    Raises ValueError if both have the same labels in different orders, or share only some labels. If they
+    share no label, or if the labels are those that pandas gives by default (0, 1, …, a RangeIndex), the
+    labels say nothing about the rows of X.
     """
     ours: Any = getattr(X, "index", None)
     theirs: Any = getattr(other, "index", None)
@@ -139,42 +141,43 @@ def check_same_rows(X: Any, other: Any, name: str) -> None:
     if 0 < len(strange) < len(theirs) and not (_default(ours) or _default(theirs)):
         i = int(strange[0])
         raise ValueError(
-            f"{name} has the label {theirs.tolist()[i]!r} in row {i}, which X has not, and rows are taken by "
-            f'position: X, {name} = X.align({name}, axis=0, join="inner") keeps the rows of both, and '
-            f"{name}.to_numpy() has no labels"
+            f"{name} has the label {theirs.tolist()[i]!r} in row {i}, which X does not have, and rows are "
+            f'taken by position. Keep the common rows by X, {name} = X.align({name}, axis=0, join="inner"), '
+            f"or pass {name}.to_numpy() to ignore the labels"
         )
     if not len(strange) and ours.is_unique and theirs.is_unique:
         raise ValueError(
-            f"{name} has the labels of the rows of X in another order, and rows are taken by position: "
-            f"pass {name}.loc[X.index], or {name}.to_numpy() to keep its order"
+            f"{name} has the labels of the rows of X in another order, and rows are taken by position. "
+            f"Pass {name}.loc[X.index], or {name}.to_numpy() to ignore the labels"
         )
 
 
 def _default(index: Any) -> bool:
-    """Whether it is a RangeIndex 0, 1, …"""
+    """Return whether an index is the RangeIndex 0, 1, …, which pandas gives by default."""
     return getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
 
 
 def check_weights(weight: Any, n: int, dtype: np.dtype[Any]) -> FloatArray:
-    """(n,) weights ≥ 0, not all of them zero."""
+    """Check that weights (n,) are nonnegative and not all zero, and return them as a vector."""
     vector = check_vector(weight, "sample_weight", n, dtype)
     if vector.min() < 0:
-        raise ValueError(f"sample_weight must be nonnegative; the least entry is {vector.min()}")
+        raise ValueError(f"sample_weight must be nonnegative; got {vector.min()}")
     if not vector.any():
-        raise ValueError("sample_weight must not be zero for every row: no data would be left")
+        raise ValueError("sample_weight must not be zero for every row, because no data would remain")
     return vector
 
 
 def to_array(data: Any, name: str) -> Any:
+    """Convert a list, an array, a frame or a Series to an array of its own dtype."""
     if hasattr(data, "rmatvec") and hasattr(data, "matvec"):
         raise TypeError(
-            f"{name} must be an array, not a LinearOperator: {name} @ np.eye({name}.shape[1]) makes one"
+            f"{name} must be an array, not a LinearOperator. Pass {name} @ np.eye({name}.shape[1])"
         )
     if type(data).__name__ == "LazyFrame":
-        raise TypeError(f"{name} must be an array or a frame, not a LazyFrame: pass {name}.collect()")
+        raise TypeError(f"{name} must be an array or a frame, not a LazyFrame. Pass {name}.collect()")
     try:
         if hasattr(data, "columns") and hasattr(data, "to_numpy"):
-            # by position, as names may repeat: pairs of pandas, columns of polars
+            # by position, because names may repeat; items() is pandas, zip() is polars
             pairs = data.items() if hasattr(data, "items") else zip(data.columns, data, strict=True)
             todo = "Encode it or leave it out."
             return np.column_stack([_series(column, f"{name}[{label!r}]", todo) for label, column in pairs])
@@ -186,7 +189,7 @@ def to_array(data: Any, name: str) -> Any:
 
 
 def _series(data: Any, name: str, todo: str) -> Any:
-    """A column of a frame as an array, missing entries of nullable numbers as NaN. No dates or texts."""
+    """Convert a column of numbers to an array, with NaN for missing values; TypeError for other columns."""
     array = data.to_numpy()
     if array.dtype == object and getattr(data.dtype, "kind", "O") in "biuf":
         array = data.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -196,9 +199,9 @@ def _series(data: Any, name: str, todo: str) -> Any:
 
 
 def to_numeric(array: Any, name: str) -> Any:
-    """float32 and float64 as they come, integers and booleans as float64, nothing else."""
+    """Convert integers and booleans to float64 and keep float32 and float64; TypeError for anything else."""
     if np.ma.is_masked(array):
-        raise ValueError(f"{name} must have no masked entries; fill them or drop their rows first")
+        raise ValueError(f"{name} must have no masked entries. Fill them, or drop their rows")
     if array.dtype in (np.float32, np.float64):
         return array
     if array.dtype.kind in "iubf":
@@ -209,50 +212,52 @@ def to_numeric(array: Any, name: str) -> Any:
 
 
 def check_finite(entries: Any, name: str, names: Names = None) -> None:
+    """Raise ValueError, which names the columns and the first entry, if some entries are not finite."""
     finite = np.isfinite(entries)
     if not finite.all():
         where = tuple(int(i) for i in np.argwhere(~finite)[0])
         if names is not None:
             bad = np.count_nonzero(~finite, axis=0)
-            told = ", ".join(f"{names[j]!r} ({bad[j]})" for j in np.flatnonzero(bad)[:5])
+            found = ", ".join(f"{names[j]!r} ({bad[j]})" for j in np.flatnonzero(bad)[:5])
             more = " and others" if np.count_nonzero(bad) > 5 else ""
             raise ValueError(
-                f"{name} must be finite; there are NaN or infinite entries in column {told}{more}, the first "
-                f"in row {where[0]}. Impute them, say by X.fillna(X.median()) in pandas or "
+                f"{name} must be finite; NaN or infinite entries are in column {found}{more}, the first "
+                f"in row {where[0]}. Impute them, for example by X.fillna(X.median()) in pandas or "
                 'X.fill_null(strategy="mean") in polars, or drop their rows.'
             )
         raise ValueError(
             f"{name} must be finite; got {np.count_nonzero(~finite)} NaN or infinite entries, "
-            f"the first at {where}. Drop or impute them first."
+            f"the first at {where}. Drop or impute these entries."
         )
 
 
 def check_indices(
     indices: Columns, d: int, name: str, names: Names = None, numbers: tuple[int, ...] = ()
 ) -> IndexArray:
-    """Distinct columns, in 0..d−1 or by their names, as indices in the order given.
+    """Convert distinct columns, given by indices in 0..d−1 or by names, to indices in the same order.
 
-    ValueError for an index that is also, among the labels `numbers` of a frame, that of another column.
+    Raises ValueError if an index is also the label, among the integer labels `numbers` of a frame, of another
+    column.
     """
     given: list[int | str] = []
     try:
         if isinstance(indices, str):
-            raise TypeError("one string")
+            raise TypeError("a string")
         given = list(indices)
         J = [_position(i, names, name) if isinstance(i, str) else _index(i) for i in given]
     except TypeError:
         words = "names of columns, or integer column indices" if names else "integer column indices"
-        hint, whole = "np.flatnonzero turns a mask into indices.", cast(Any, indices)
+        hint, whole = "np.flatnonzero converts a mask to indices.", cast(Any, indices)
         if isinstance(whole, (str, int, np.integer)) and not isinstance(whole, bool):
             hint = f"Pass a list: [{indices!r}]."
         elif names is None and any(isinstance(i, str) for i in given):
-            hint = "X has no names: a frame has if all its labels are strings, and Problem(X, y, names=...)."
+            hint = "X has no names. Pass a frame whose labels are all strings, or Problem(X, y, names=...)."
         raise TypeError(f"{name} must be a sequence of {words}; got {indices!r}. {hint}") from None
     for i in J:
         if i in numbers and numbers.index(i) != i:
             raise ValueError(
                 f"{name} has {i}, and columns are counted by position, but {i} is the label of column "
-                f"{numbers.index(i)} of the frame: pass X.to_numpy(), or X.rename(columns=str) and names"
+                f"{numbers.index(i)} of the frame. Pass X.to_numpy(), or X.rename(columns=str) and names"
             )
         if not 0 <= i < d:
             raise ValueError(f"{name} must hold column indices in 0..{d - 1}; got {i}")
@@ -264,36 +269,38 @@ def check_indices(
 def check_budget(
     k: int, forced: Columns, d: int, names: Names = None, numbers: tuple[int, ...] = ()
 ) -> tuple[int, IndexArray]:
-    """k, 1 ≤ k ≤ d, and the forced features, at most k, as indices."""
+    """Check that 1 ≤ k ≤ d and that at most k features are forced; return k and their indices."""
     k = check_count(k, "k", 1, d, f": X has {d} columns")
     first = check_indices(forced, d, "forced", names, numbers)
     if len(first) > k:
-        raise ValueError(f"forced features count in k: got {len(first)} of them and k={k}")
+        raise ValueError(f"forced features count in k: got {len(first)} forced features and k={k}")
     return k, first
 
 
 def _position(label: str, names: Names, name: str) -> int:
-    """Return the index of a column by its name."""
+    """Return the index of the column with a name."""
     if names is None:
         raise TypeError("no names")
     if names.count(label) == 1:
         return names.index(label)
     if label in names:
-        raise ValueError(f"{name} has {label!r}, the name of {names.count(label)} columns: use indices")
+        raise ValueError(f"{name} has {label!r}, the name of {names.count(label)} columns. Use indices")
     close = difflib.get_close_matches(label, names, 1)
     hint = f" Did you mean {close[0]!r}?" if close else f" X has {_some(names)}."
     raise ValueError(f"{name} must hold names of columns; there is no column {label!r}.{hint}")
 
 
 def _some(names: Sequence[str]) -> str:
-    told = ", ".join(map(repr, names[:8]))
-    return told if len(names) <= 8 else f"{told}, … ({len(names)} in all)"
+    """List the first eight names, and the number of names if there are more."""
+    first = ", ".join(map(repr, names[:8]))
+    return first if len(names) <= 8 else f"{first}, … ({len(names)} in all)"
 
 
 def check_count(k: int, name: str, low: int, high: float = _MOST, why: str = "") -> int:
-    """Return an integer in low..high, by default one that fits into 64 bits; math.inf means no upper limit.
+    """Check that k is an integer in low..high, and return it.
 
-    why : where `high` comes from, to end the message.
+    high : by default the largest integer of 64 bits; math.inf means no upper limit.
+    why : the reason for `high`, which ends the message.
     """
     try:
         count = _index(k)
@@ -307,14 +314,14 @@ def check_count(k: int, name: str, low: int, high: float = _MOST, why: str = "")
 
 
 def check_new(name: str, taken: Container[str], what: str) -> str:
-    """`name`, under which nothing is registered yet; `what` with its article, as in "an ensemble"."""
+    """Check that nothing is registered under `name` yet; `what` is, for example, "an ensemble"."""
     if name in taken:
         raise ValueError(f"there is {what} {name!r} already; choose another name")
     return name
 
 
 def check_level(value: float, name: str) -> float:
-    """Return a finite real number ≥ 0 (a λ or a tolerance)."""
+    """Check that a λ or a tolerance is a finite real number ≥ 0, and return it."""
     level = check_real(value, name)
     if level < 0:
         raise ValueError(f"{name} must be nonnegative; got {level}")
@@ -322,16 +329,16 @@ def check_level(value: float, name: str) -> float:
 
 
 def check_tolerance(tol: Any, of: str = "‖y‖", absolute: bool = True) -> float:
-    """A level relative to `of`, at most 1; `absolute`: whether there is an option `residual` for others."""
+    """Check that tol, a tolerance relative to `of`, is in 0..1; `absolute` if `residual` is an option too."""
     level = check_level(tol, "tol")
     if level > 1:
-        hint = f". For an absolute bound pass residual={level}" if absolute else ""
+        hint = f". For an absolute bound, pass residual={level}" if absolute else ""
         raise ValueError(f"tol must be in 0..1: it is relative to {of}; got {level}{hint}")
     return level
 
 
 def check_real(value: Any, name: str) -> float:
-    """Return a finite real number; not a bool."""
+    """Check that value is a finite real number and not a bool, and return it as a float."""
     no_number = (bool, np.bool_, str, bytes, complex, np.complexfloating)
     try:
         if isinstance(value, no_number) or np.ndim(value) != 0:  # ValueError for rows of several lengths
@@ -347,7 +354,7 @@ def check_real(value: Any, name: str) -> float:
 
 
 def check_flag(value: Any, name: str) -> bool:
-    """True or False; TypeError for anything else, such as a text or an array."""
+    """Check that value is True or False; TypeError for anything else, for example a string or an array."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False; got {value!r}")
     return bool(value)
@@ -355,25 +362,25 @@ def check_flag(value: Any, name: str) -> bool:
 
 def _index(i: Any) -> int:
     if isinstance(i, (bool, np.bool_)):
-        raise TypeError("a truth value is no index")
+        raise TypeError("a bool is not an index")
     return operator.index(i)
 
 
 def read_npz(path: str | Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an .npz. ValueError names a file that cannot be read, and says why."""
+    """Return the arrays of an .npz file. ValueError says why a file cannot be read."""
     try:
         if not zipfile.is_zipfile(path):
-            raise ValueError(f"{path} is {'no .npz' if Path(path).stat().st_size else 'empty'}")
+            raise ValueError(f"{path} is {'not an .npz file' if Path(path).stat().st_size else 'empty'}")
         with np.load(path, allow_pickle=False) as saved:
             arrays = {name: saved[name] for name in saved.files}
     except MemoryError:
-        raise ValueError(f"{path} has an array that needs more memory than there is") from None
+        raise ValueError(f"{path} has an array that is larger than the memory") from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
-    except Exception as error:  # zip, deflate and .npy have errors of their own
-        words = str(error) if str(error).startswith(str(path)) else f"{path} is a broken .npz: {error}"
+    except Exception as error:  # zip, deflate and .npy raise errors of many classes
+        words = str(error) if str(error).startswith(str(path)) else f"{path} is a broken .npz file: {error}"
         raise ValueError(words.rstrip(".")) from None
     others = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
     if others:
-        raise ValueError(f"{path} is no .npz: it has {others[0]!r}, which is no array")
+        raise ValueError(f"{path} is not an .npz file: {others[0]!r} in it is not an array")
     return arrays

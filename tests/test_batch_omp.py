@@ -480,7 +480,7 @@ def test_bad_input(arguments, error, words):
         ({"residual": ["3"] * 4}, TypeError, "residual must hold real numbers"),
         ({"forced": [3]}, ValueError, r"forced must hold column indices in 0\.\.2; got 3"),
         ({"forced": [1, 1]}, ValueError, "forced must not repeat an index"),
-        ({"forced": [1, 2]}, ValueError, "forced features count in k: got 2 of them and k=1"),
+        ({"forced": [1, 2]}, ValueError, "forced features count in k: got 2 forced features and k=1"),
     ],
 )
 def test_bad_options(options, error, words):

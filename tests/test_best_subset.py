@@ -362,7 +362,7 @@ def test_limits():
         ({"k": 0}, ValueError, r"k must be in 1\.\.3; got 0"),
         ({"k": 4}, ValueError, r"k must be in 1\.\.3; got 4"),
         ({"k": 1.5}, TypeError, "k must be an integer"),
-        ({"k": 1, "forced": (0, 1)}, ValueError, "forced features count in k: got 2 of them and k=1"),
+        ({"k": 1, "forced": (0, 1)}, ValueError, "forced features count in k: got 2 forced features and k=1"),
         ({"k": 2, "forced": (3,)}, ValueError, r"forced must hold column indices in 0\.\.2"),
         ({"k": 2, "time_limit": -1.0}, ValueError, "time_limit must be nonnegative"),
         ({"k": 2, "node_limit": -1}, ValueError, "node_limit must be at least 0"),

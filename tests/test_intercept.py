@@ -264,7 +264,7 @@ def test_names_go_in_and_come_out(frame):
     [
         (["bnmi"], ValueError, "no column 'bnmi'.* Did you mean 'bmi'?"),
         (["q"], ValueError, "no column 'q'.* X has 'age', 'bmi', 'twice', 'twice'"),
-        (["twice"], ValueError, "'twice', the name of 2 columns: use indices"),
+        (["twice"], ValueError, "'twice', the name of 2 columns. Use indices"),
         (["bmi", "bmi"], ValueError, "must not repeat"),
         (["bmi", 1], ValueError, "must not repeat"),
         ("bmi", TypeError, "names of columns, or integer column indices; got 'bmi'"),
@@ -279,7 +279,7 @@ def test_bad_names(forced, error, words):
 
 def test_bad_names_of_columns():
     for names, error, words in (
-        (["a"], ValueError, "each of the 2 columns of X; got 1 names"),
+        (["a"], ValueError, "each of the 2 columns of X; got 1"),
         (["a", "a"], ValueError, "must not repeat a name; got 'a' 2 times"),
         ("ab", TypeError, "sequence of strings"),
         ([1, 2], TypeError, "sequence of strings"),
@@ -312,8 +312,8 @@ def test_weights_that_leave_no_data():
 def test_what_enters_with_a_problem():
     problem = Problem(np.eye(3), [1.0, 2.0, 3.0])
     for option in ("intercept", "standardize"):
-        refuses(f"{option} must enter with the data", sl.omp, problem, 1, **{option: True})
-    with pytest.raises(ValueError, match="another name for forced: pass one"):
+        refuses(f"{option} must be passed with the data", sl.omp, problem, 1, **{option: True})
+    with pytest.raises(ValueError, match=r"another name for forced\. Pass only one"):
         sl.lasso_path(np.eye(3), [1.0, 2.0, 3.0], forced=[0], unpenalized=[1])
 
 

@@ -89,7 +89,7 @@ def test_bad_data(method, design, response, error, words):
         ([0.5], TypeError, "sequence of integer column indices"),
         (1, TypeError, "sequence of integer column indices"),
         ("a", TypeError, "sequence of integer column indices"),
-        ([True, False], TypeError, "np.flatnonzero turns a mask"),
+        ([True, False], TypeError, "np.flatnonzero converts a mask"),
     ],
 )
 def test_bad_indices(method, indices, error, words):
@@ -137,7 +137,7 @@ def test_bad_levels(value, error):
 def test_what_k_and_tol_are_compared_with():
     refuses(r"k must be in 1\.\.3; got 7: X has 3 columns", sl.omp, X, Y, 7)
     words = r"tol must be in 0\.\.1: it is relative to {}; got 60\.0"
-    hint = r"\. For an absolute bound pass residual=60\.0"
+    hint = r"\. For an absolute bound, pass residual=60\.0"
     for call in (
         lambda: sl.omp(X, Y, 2, tol=60.0),
         lambda: sl.ols(X, Y, 2, tol=60.0),
@@ -152,7 +152,7 @@ def test_what_k_and_tol_are_compared_with():
 
 
 def test_more_forced_than_k():
-    refuses("forced features count in k: got 3 of them and k=2", sl.omp, X, Y, 2, forced=[0, 1, 2])
+    refuses("forced features count in k: got 3 forced features and k=2", sl.omp, X, Y, 2, forced=[0, 1, 2])
 
 
 def test_a_problem_stands_for_the_data_once():
@@ -161,7 +161,7 @@ def test_a_problem_stands_for_the_data_once():
         assert path.support.tolist() == sl.omp(X, Y, 2).support.tolist()
     refuses("holds its own y", sl.first_entry, problem, Y, error=TypeError)
     refuses("y is missing", sl.first_entry, X, None, error=TypeError)
-    refuses("sample_weight must enter with the data", sl.omp, problem, 2, sample_weight=np.ones(4))
+    refuses("sample_weight must be passed with the data", sl.omp, problem, 2, sample_weight=np.ones(4))
     refuses("nonnegative", sl.omp, X, Y, 2, sample_weight=-np.ones(4))
 
 
@@ -270,9 +270,11 @@ class TestFrames:
     def test_names_that_do_not_tell_columns_apart(self, rng):
         pandas = pytest.importorskip("pandas")
         data, y = rng.normal(size=(30, 3)), rng.normal(size=30)
-        with pytest.raises(ValueError, match="forced has 'a', the name of 2 columns: use indices"):
+        with pytest.raises(ValueError, match=r"forced has 'a', the name of 2 columns\. Use indices"):
             sl.omp(pandas.DataFrame(data, columns=["a", "b", "a"]), y, 2, forced=["a"])
-        with pytest.raises(TypeError, match=r"got \['a'\]\. X has no names: a frame has if all its labels"):
+        with pytest.raises(
+            TypeError, match=r"got \['a'\]\. X has no names\. Pass a frame whose labels are all"
+        ):
             sl.omp(pandas.DataFrame(data), y, 2, forced=["a"])
 
     def test_labels_of_which_some_are_no_names(self, rng):
@@ -280,7 +282,7 @@ class TestFrames:
         pandas = pytest.importorskip("pandas")
         data, y = rng.normal(size=(30, 3)), rng.normal(size=30)
         frame, path = pandas.DataFrame(data, columns=["a", 1, 2.5]), sl.omp(data, y, 2)
-        words = r"X must have names for all its columns, or for none; got 'a' beside 1, .*rename\(columns=str"
+        words = r"The labels of X must be strings for all columns.*; got 'a' and 1.*rename\(columns=str"
         for call in (
             lambda: Problem(frame, y),
             lambda: Problem.from_gram(frame.T @ frame, data.T @ y, y @ y),
@@ -306,7 +308,7 @@ class TestFrames:
             (["a", "b", "c", "e"], "e", 3),
             (["a", "z", "z", "b"], "z", 1),
         ):
-            words = rf"has the label '?{first}'? in row {row}, which X has not.*align"
+            words = rf"has the label '?{first}'? in row {row}, which X does not have.*align"
             refuses("y " + words, Problem, data, pandas.Series(y, labels))
             refuses("sample_weight " + words, Problem, data, y, sample_weight=pandas.Series(y**2, labels))
         for frame in (data, data.set_axis([2, 3, 4, 5], axis=0)):
@@ -321,7 +323,7 @@ class TestFrames:
             refuses(r"y must be a vector.*; pass y\['price'\] for a single column", Problem, X, frame)
         table = polars.DataFrame({"a": [1.0, None, 2.0, 3.0], "b": y})
         refuses(r"column 'a' \(1\).*fillna.*pandas.*fill_null.*polars", Problem, table, y)
-        with pytest.raises(TypeError, match=r"X must be .* not a LazyFrame: pass X\.collect\(\)"):
+        with pytest.raises(TypeError, match=r"X must be .* not a LazyFrame. Pass X\.collect\(\)"):
             Problem(table.lazy(), y)
 
 
@@ -425,4 +427,4 @@ def test_a_problem_is_frozen():
     X, y = np.eye(3), np.ones(3)
     for problem in (Problem(X, y), Problem.from_gram(X, y, 3.0)):
         for name in ("X", "y", "kind", "eps", "column_norms", "n"):
-            refuses(f"frozen.*{name}", setattr, problem, name, None, error=AttributeError)
+            refuses(f"cannot be changed.*{name}", setattr, problem, name, None, error=AttributeError)

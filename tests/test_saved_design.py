@@ -103,7 +103,7 @@ def refused(path):
         ({"X": np.full((3, 3), b"1")}, "X must hold real numbers; its dtype is |S1"),
         ({"y": np.array(["2020-01-01"] * 3, "M8[D]")}, "y must hold real numbers; its dtype is datetime"),
         ({"y": np.zeros(3, [("a", float)])}, "y must hold real numbers"),
-        ({"X": np.array([[None] * 3] * 3)}, "is a broken .npz: Object arrays cannot be loaded"),
+        ({"X": np.array([[None] * 3] * 3)}, "is a broken .npz file: Object arrays cannot be loaded"),
         *(({"k": k}, "k must be a positive integer; got") for k in (0, -1, 2.5, np.nan, 2j, "2", [2])),
         *(({"seed": s}, "seed must be a list of nonnegative") for s in (3, [-1], [0.5], ["1"], [[1]])),
         *(({"flops": f}, "flops must be a nonnegative number") for f in (np.nan, -1.0, 1j, [1.0], "1")),
@@ -121,16 +121,16 @@ def test_files_that_are_no_archives_are_named(tmp_path):
     np.lib.format.write_array_header_1_0(bomb, shape)
     with zipfile.ZipFile(tmp_path / "bomb.npz", "w") as archive:
         archive.writestr("X.npy", bomb.getvalue())
-    assert "an array that needs more memory than there is" in refused(tmp_path / "bomb.npz")
+    assert "an array that is larger than the memory" in refused(tmp_path / "bomb.npz")
     with zipfile.ZipFile(tmp_path / "zip.npz", "w") as archive:
         archive.writestr("xl/workbook.xml", "<workbook/>")
     assert "it has 'xl/workbook.xml', which is no array" in refused(tmp_path / "zip.npz")
     np.save(tmp_path / "array.npy", np.eye(2))
     for data, words in (
         (b"", "is empty"),
-        (b"no", "is no .npz"),
-        (b"PK\3\4" + b"a" * 16, "is no .npz"),
-        ((tmp_path / "array.npy").read_bytes(), "is no .npz"),
+        (b"no", "is not an .npz file"),
+        (b"PK\3\4" + b"a" * 16, "is not an .npz file"),
+        ((tmp_path / "array.npy").read_bytes(), "is not an .npz file"),
     ):
         path.write_bytes(data)
         assert words in refused(path)

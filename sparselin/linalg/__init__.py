@@ -1,1 +1,1 @@
-"""Orthogonal factorisations updated column by column, with error bounds; products with X."""
+"""QR factorisations that are updated column by column, error bounds, and products with X."""

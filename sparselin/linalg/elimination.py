@@ -1,4 +1,4 @@
-"""The problem that is left when some columns are in every set: all columns and y projected off them."""
+"""The elimination of columns that are in every set: all other columns and y are projected off them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from sparselin.results import FloatArray, IndexArray
 
 
 def eliminate(problem: Problem, forced: IndexArray) -> Problem:
-    """P_F^⊥X and P_F^⊥y in float64, F the column of ones of an intercept and the forced features.
+    """Return the problem of P_F^⊥X and P_F^⊥y in float64, where F are the ones and the forced features.
 
-    Without forced features, `centre(problem)`.
+    The ones are the column of an intercept, if there is one. Without forced features the result is
+    `centre(problem)`.
 
-    With F in every set, ‖P_{F∪S}^⊥y‖ = ‖P_S^⊥(P_F^⊥y)‖ where the right P_S is of projected columns, and
-    likewise for every column. Columns keep their indices; those in the span of F, to rounding
-    (‖P_F^⊥x‖ ≤ length_unit·s(x), see `ThinQR.sizes`), F among them, are zero, and so is such a y.
+    With F in every set, ‖P_{F∪S}^⊥y‖ = ‖P_S^⊥(P_F^⊥y)‖, where P_S on the right is the projection for the
+    projected columns; the same holds for every column in place of y. Columns keep their indices. A column in
+    the span of F to rounding (‖P_F^⊥x‖ ≤ length_unit·s(x), see `ThinQR.sizes`), such as those of F, becomes
+    zero, and so does a y in this span.
 
-    The others err by u·s(x), u = 8·eps, and by eps when they are stored: as data they are known to
-    eps·(1 + s(x)/‖P_F^⊥x‖) of their length. The eps of the new problem is the largest of these, for a Gram
-    problem with the square of the quotient.
+    The other columns err by u·s(x), u = 8·eps, and by eps when they are stored: they are known to
+    eps·(1 + s(x)/‖P_F^⊥x‖) of their length. The eps of the new problem is the largest of these, with the
+    square of the quotient for a Gram problem.
 
-    X and y stay in ℝⁿ if there are fewer columns than n − rank X_F; else they are in coordinates of the
-    complement of F, which has that dimension (1 is the least here). MemoryError if X is sparse, and too large
-    when dense.
+    X and y stay in ℝⁿ if there are fewer columns than n − rank X_F. Otherwise they are given in coordinates
+    of the complement of F, which has that dimension (at least 1 here). Raises MemoryError if X is sparse and
+    a dense copy would be too large.
     """
     if not len(forced):
         return centre(problem)
@@ -50,15 +52,15 @@ def eliminate(problem: Problem, forced: IndexArray) -> Problem:
 
 
 def centre(problem: Problem) -> Problem:
-    """Return the problem without its intercept: its columns, scaled, and y, both projected off the ones.
+    """Return the problem without its intercept: its scaled columns and y are projected off the ones.
 
-    For methods that work on a dense copy of X in any case. With a column of the ones t in every S,
-    P_S^⊥x = P_{S∖t}^⊥(x − t·(tᵀx)/(tᵀt)). A column, or y, that is constant to rounding is zero: at most
-    length_unit·s(x) is left of it, s(x)² = ‖x‖² + ‖t·mean‖² ≤ 2‖x‖² (see `ThinQR.sizes`). MemoryError if
-    X is sparse, and too large when dense.
+    It is meant for methods that need a dense copy of X in any case. With a column t of ones in every S,
+    P_S^⊥x = P_{S∖t}^⊥(x − t·(tᵀx)/(tᵀt)). A column x (or y) that is constant to rounding becomes zero. This
+    means that the remainder is at most length_unit·s(x), where s(x)² = ‖x‖² + ‖t·mean‖² ≤ 2‖x‖² (see
+    `ThinQR.sizes`). Raises MemoryError if X is sparse and a dense copy would be too large.
 
-    x − mean is rounded to eps of itself, whatever mean is; x·√weight and t·mean to eps of themselves,
-    so that with weights eps grows by √2‖x‖/‖z‖, z what is left.
+    x − mean is rounded to eps of itself, for any mean. x·√weight and t·mean are rounded to eps of themselves,
+    so with weights eps grows by √2‖x‖/‖z‖, where z is the remainder.
     """
     if problem.is_plain:
         return problem
@@ -86,7 +88,7 @@ def centre(problem: Problem) -> Problem:
 
 
 def restore(problem: Problem, support: IndexArray, coef: FloatArray) -> tuple[FloatArray, float]:
-    """Coefficients on the support in the units of the data, and the intercept that was eliminated."""
+    """Return the coefficients on the support in the units of the data, and the eliminated intercept."""
     if problem.origin is None:
         return coef, 0.0
     origin = problem.origin
@@ -100,7 +102,7 @@ def restore(problem: Problem, support: IndexArray, coef: FloatArray) -> tuple[Fl
 
 
 def orthonormal_basis(X_S: FloatArray) -> FloatArray:
-    """(n, rank) orthonormal basis of colspan(X_S), of any rank, from the SVD of X_S with unit columns."""
+    """Return an orthonormal basis (n, rank) of colspan(X_S), for any rank, by the SVD for unit columns."""
     norms = np.sqrt(np.sum(X_S**2, axis=0))
     X_S = X_S[:, norms > 0] / norms[norms > 0]
     if X_S.size == 0:
@@ -111,7 +113,7 @@ def orthonormal_basis(X_S: FloatArray) -> FloatArray:
 
 
 def project_off(basis: FloatArray, v: FloatArray) -> FloatArray:
-    """P_S^⊥v for an orthonormal basis of colspan(X_S); v (n,) or (n, m)."""
+    """Return P_S^⊥v, given an orthonormal basis of colspan(X_S), for v (n,) or (n, m)."""
     for _ in range(2):
         v = v - basis @ (basis.T @ v)
     return v

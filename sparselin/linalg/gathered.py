@@ -1,6 +1,6 @@
-"""Columns of X, gathered, with their Gram matrix; rows of XᵀX; products with a dense X.
+"""Copies of some columns of X with their Gram matrix, rows of XᵀX, and products with a dense X.
 
-Products and gathering run on the threads that `workers` gave.
+Products and copies run on the threads that `workers` provides.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from sparselin.problem import Problem
 from sparselin.problem.design import DesignColumns
 from sparselin.results import FloatArray, IndexArray
 
-_CHUNK = 512  # columns a thread takes at a time
-# Operations from which half a Gram matrix and a transposition cost less than all of it (the rows path/* of
-# `make bench`).
+_CHUNK = 512  # the columns that a thread takes at a time
+# The number of operations above which half a Gram matrix and a transposition cost less than the whole matrix
+# (the rows path/* of `make bench`).
 _BY_TRIANGLE = 2e8
 
 
 class Gathered:
-    """A growing set C of columns of X, in float64.
+    """A growing set C of columns of X, copied in float64.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Gathered:
         self.c0 = np.concatenate([self.c0, problem.Xty[J] if known else self.columns[M:] @ problem.double_y])
 
     def _gather(self, J: IndexArray, M: int) -> FloatArray:
-        """X_Cᵀ (M + |J|, n) of a dense X, the first M rows being known."""
+        """Return X_Cᵀ (M + |J|, n) of a dense X, whose first M rows are known."""
         size = M + len(J)
         d = self.problem.d
         rounded = self.problem.unrounded is not None
@@ -82,7 +82,7 @@ class Gathered:
         return self._buffer[:size]
 
     def _multiply(self, M: int) -> None:
-        """Complete the Gram matrix, whose first M rows and columns are known."""
+        """Compute the Gram matrix, whose first M rows and columns are known."""
         columns, gram = self.columns, self.gram
         size = len(columns)
         new = size - M
@@ -99,12 +99,12 @@ class Gathered:
             if M == 0 and flops < _BY_TRIANGLE:
                 spread(lambda a, b: np.matmul(columns[a:b], columns.T, out=gram[a:b]), size, count)
             else:
-                # a triangle in 2m strips of equal height for m threads: the longest first, the shortest last
+                # a triangle in 2m strips of equal height for m threads, from the longest to the shortest
                 spread_chunks(products, new, max(128, -(-new // (2 * count))), count)
 
 
 class GramRows:
-    """Rows X_jᵀX of XᵀX, for a growing set of columns j.
+    """The rows X_jᵀX of XᵀX, for a growing set of columns j.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class GramRows:
         self._rows = np.empty((0, problem.d), problem.dtype)
 
     def add(self, J: IndexArray, columns: Any) -> None:
-        """Compute the rows of the columns J, given as `columns` (|J|, n), dense or sparse as X is."""
+        """Compute the rows of the columns J, given as `columns` (|J|, n), dense or sparse like X."""
         problem = self.problem
         start, stop = self.size, self.size + len(J)
         if stop > len(self._rows):
@@ -138,23 +138,23 @@ class GramRows:
         self.place[J], self.size = np.arange(start, stop), stop
 
     def combination(self, coef: FloatArray, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """(B, G) with BG = coef·X_JᵀX, for coef (m, |J|)."""
+        """Return (B, G) with BG = coef·X_JᵀX, for coef (m, |J|)."""
         B = np.zeros((len(coef), self.size), self._rows.dtype)
         B[:, self.place[J]] = coef
         return B, self._rows[: self.size]
 
 
-# For V of at most so many rows VX costs less by our kernel than by BLAS, which packs all of X for it: X in
-# Fortran order, and in C order (the rows fortran/* and omp/* of `make bench`, as for the next two).
+# The largest number of rows of V for which our kernel computes VX faster than BLAS, which packs all of X: for
+# X in Fortran order, and in C order (the rows fortran/* and omp/* of `make bench`, also for the next two).
 THIN, _THIN_BY_ROWS = 10, 6
-# Entries up to which NumPy gathers columns, one after the other, faster than our kernel, row by row.
+# The most entries for which NumPy copies columns one by one faster than our kernel does row by row.
 _BY_COLUMNS = 400_000
-# Entries to gather from which threads are faster.
+# The number of entries to copy above which threads are faster.
 _MIN_PARALLEL = 30_000
 
 
 def is_dense(data: Problem | DesignColumns) -> bool:
-    """Whether X is a dense array, as these products need it."""
+    """Return whether X is a dense array, which these products need."""
     return isinstance(data.X, np.ndarray)
 
 
@@ -172,7 +172,7 @@ def correlate_rows(problem: Problem, V: FloatArray, out: FloatArray, count: int)
 
 
 def complete(problem: Problem, V: FloatArray, out: FloatArray) -> None:
-    """Make out (p, d) VX of the columns of the design, its first part being V times the array X."""
+    """Complete out (p, d), whose first part is V times the array X, to V times the columns of the design."""
     design, m = problem.design, problem.n_features
     if design.scale is not None:
         out[:, :m] *= design.scale
@@ -183,7 +183,7 @@ def complete(problem: Problem, V: FloatArray, out: FloatArray) -> None:
 def rows_of_columns(
     design: DesignColumns, J: IndexArray, count: int, out: FloatArray | None = None
 ) -> FloatArray:
-    """X_Jᵀ (|J|, n) of a dense X, contiguous by rows."""
+    """Return X_Jᵀ (|J|, n) of a dense X, contiguous by rows."""
     X = design.X
     if out is None:
         out = np.empty((len(J), len(X)), X.dtype)
@@ -197,7 +197,7 @@ def rows_of_columns(
 def gather(
     design: DesignColumns, J: IndexArray, scale: FloatArray, out: FloatArray, rows: IndexArray, count: int
 ) -> None:
-    """Write X_J, each column times its scale, into the given rows of out (·, n); no column of ones."""
+    """Write X_J, each column times its scale, into the given rows of out (·, n); J has no column of ones."""
     X, n = design.X, len(design.X)
     count = count if len(J) * n > _MIN_PARALLEL else 1
     if design.scale is not None:

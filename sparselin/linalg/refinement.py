@@ -1,4 +1,4 @@
-"""`refine`: the augmented system of least squares on some columns of X, solved to twice the precision."""
+"""`refine` solves the augmented system of least squares on some columns of X to twice the precision."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray
 
-# Rounds contract the error by factors that differ as their rounding errors do: with κ of 1e10 to 1e12 it
-# was, in rational arithmetic, up to 2.2 times what the first factor implies (720 systems as in test_thin_qr).
+# The rounds contract the error by factors that differ, because their rounding errors differ. In rational
+# arithmetic, with κ of 1e10 to 1e12, the error was up to 2.2 times the one that the first factor implies (720
+# systems as in test_thin_qr).
 _SAFETY = 4.0
-# Rounds of iterative refinement, at most. Each multiplies the error by about κ·eps: six reach eps where that
-# is below 2·10⁻³, and for more the bounds of `Balance` say what is left.
+# The most rounds of iterative refinement. Each multiplies the error by about κ·eps. Six rounds reach eps if
+# κ·eps is below 2·10⁻³; if not, the bounds of `Balance` cover the remaining error.
 _ROUNDS = 6
 
 
 class Balance(NamedTuple):
     """The solution of the augmented system r + X_Jx = f, X_Jᵀr = g, in twice the precision.
 
-    It is r + r_low (n,), x + x_low (t,). r_error bounds the norm of the error of r + r_low, x_error (t,) the
-    errors of x + x_low; sound says whether the refinement converged.
+    The solution is r + r_low (n,), x + x_low (t,). r_error bounds the norm of the error of r + r_low, and
+    x_error (t,) bounds the errors of x + x_low. sound tells whether the refinement converged.
     """
 
     r: FloatArray
@@ -37,11 +38,12 @@ class Balance(NamedTuple):
 
 
 def refine(qr: ThinQR, f: FloatArray | None, g: FloatArray | None) -> Balance:
-    """Solve the augmented system r + X_Jx = f, X_Jᵀr = g, with zero for None; `qr` keeps its columns.
+    """Solve the augmented system r + X_Jx = f, X_Jᵀr = g. None stands for zero; `qr` must keep its columns.
 
-    By Q and R, with iterative refinement: the residuals f − r − X_Jx and g − X_Jᵀr are computed in twice
-    the precision, and the system is solved for the corrections (Björck, 1967). In the norm ‖r‖ + ‖Dx‖/κ
-    each round multiplies the error by about κ·eps; the first round shows by how much, to _SAFETY.
+    The system is solved by Q and R with iterative refinement: the residuals f − r − X_Jx and g − X_Jᵀr are
+    computed in twice the precision, and the system is solved for the corrections (Björck, 1967). In the norm
+    ‖r‖ + ‖Dx‖/κ each round multiplies the error by about κ·eps; the first round shows this factor, up to
+    _SAFETY.
     """
     f = np.zeros(qr.problem.n) if f is None else f
     g = np.zeros(qr.size) if g is None else g
@@ -69,5 +71,5 @@ def refine(qr: ThinQR, f: FloatArray | None, g: FloatArray | None) -> Balance:
 
 
 def length_of(v: FloatArray) -> float:
-    """‖v‖."""
+    """Return ‖v‖."""
     return math.sqrt(v @ v)

@@ -13,16 +13,16 @@ from sparselin.results import FloatArray, IndexArray
 
 
 class ThinQR:
-    """X_J = QR for a list J of independent columns of a problem, updated a column or a block at a time.
+    """The factorisation X_J = QR for a list J of independent columns, updated by a column or a block.
 
-    A column x is *dependent*, and is not added, when ‖P_J^⊥x‖ ≤ unit·s(x), s(x) the size of x (`sizes`). Its
-    entries in R say so without x: with b = X_J⁺x and ρ = ‖P_J^⊥x‖, the last column of D R⁻¹, D = diag(‖X_j‖),
-    is (−‖X_j‖b_j, ‖x‖)/ρ for J and x together, and its length is s(x)/ρ.
+    A column x is *dependent*, and is not added, if ‖P_J^⊥x‖ ≤ unit·s(x), where s(x) is the size of x (see
+    `sizes`). The entries of x in R suffice to test this. With b = X_J⁺x, ρ = ‖P_J^⊥x‖ and D = diag(‖X_j‖),
+    the last column of D R⁻¹ for J and x together is (−‖X_j‖b_j, ‖x‖)/ρ, and its length is s(x)/ρ.
 
     Attributes
     ----------
     index : J, the columns in the order of the factorisation.
-    unit : that of the rule above, by default `problem.length_unit`.
+    unit : the unit of the rule above, by default `problem.length_unit`.
     """
 
     def __init__(
@@ -43,40 +43,41 @@ class ThinQR:
 
     @property
     def size(self) -> int:
+        """t, the number of columns in J."""
         return len(self.index)
 
     @property
     def norms(self) -> FloatArray:
-        """‖X_j‖ (t,)."""
+        """‖X_j‖ (t,), the lengths of the columns."""
         return self._norms[: self.size]
 
     @property
     def columns(self) -> FloatArray:
-        """X_Jᵀ (t, n), where the columns are kept."""
+        """X_Jᵀ (t, n), if the columns are kept."""
         return self._columns[: self.size]
 
     @property
     def Qt(self) -> FloatArray:
-        """Qᵀ (t, n)."""
+        """The matrix Qᵀ (t, n)."""
         return self._Qt[: self.size]
 
     def rows(self, start: int, stop: int) -> FloatArray:
-        """Rows start..stop of the array whose first rows are Qᵀ."""
+        """Return the rows start..stop of the array whose first rows are Qᵀ, for the caller to fill."""
         self.reserve(stop)
         return self._Qt[start:stop]
 
     @property
     def R(self) -> FloatArray:
-        """R (t, t)."""
+        """The matrix R (t, t)."""
         return self._R[: self.size, : self.size]
 
     @property
     def kappa(self) -> float:
-        """‖D R⁻¹‖_F, D = diag(‖X_j‖): a bound on 1/σ_min of X_J with unit columns; at least 1."""
+        """κ = ‖D R⁻¹‖_F, D = diag(‖X_j‖): a bound on 1/σ_min of X_J with unit columns; at least 1."""
         return max(1.0, math.sqrt(self._inverse[: self.size].sum()))
 
     def append(self, j: int) -> bool:
-        """Add column j unless it is in the span of J to rounding; returns whether it was added."""
+        """Add column j unless it is in the span of J to rounding. Return whether it was added."""
         t = self.size
         self.reserve(t + 1)
         self._Qt[t] = self.problem.columns([j])[:, 0]
@@ -87,11 +88,12 @@ class ThinQR:
         return self._accept([j]) == 1
 
     def extend(self, columns: list[int], X: FloatArray) -> int:
-        """Add the columns, given as the rows of X (p, n), before the first in the span of those before it.
+        """Add columns up to the first that is in the span of the columns before it. Return their number.
 
-        Returns how many were added. Block Gram-Schmidt: all columns are projected off Q by matrix products, a
-        second time if one of them loses half its length, then off the columns of their own block: the same
-        orthogonality as one at a time, with a fraction of the passes over Q.
+        The columns are given as the rows of X (p, n). This is block Gram-Schmidt: all columns are projected
+        off Q by matrix products, a second time if one of them loses half its length, and then off the columns
+        of their own block. The orthogonality is the same as for one column at a time, with a fraction of the
+        passes over Q.
         """
         t, p = self.size, len(columns)
         self.reserve(t + p)
@@ -110,7 +112,7 @@ class ThinQR:
         return self._accept(columns)
 
     def _accept(self, columns: list[int]) -> int:
-        """Append orthogonalised columns to J, up to the first dependent one; returns how many."""
+        """Append orthogonalised columns to J, up to the first dependent one. Return their number."""
         n, unit = self.problem.n, self.unit
         for added, j in enumerate(columns):
             t = self.size
@@ -126,20 +128,21 @@ class ThinQR:
         del self.index[t:]
 
     def reductions(self, t: int, r: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """⟨q, r⟩ for each column q of Q from the t-th on, and ‖r‖ after it has been projected off q."""
+        """Return ⟨q, r⟩ for each column q of Q from the t-th on, and ‖r‖ after projection off each q."""
         projections = self.Qt[t:] @ r
         last = r - projections @ self.Qt[t:]
         squares = np.append(projections[1:] ** 2, last @ last)[::-1]  # summed upwards: no cancellation
         return projections, np.sqrt(np.cumsum(squares))[::-1]
 
     def kappas(self, t: int) -> FloatArray:
-        """κ of the first t, of the first t + 1, …, of all columns."""
+        """Return κ of the first t, of the first t + 1, …, and of all columns."""
         return np.maximum(1.0, np.sqrt(np.cumsum(self._inverse[: self.size])[t - 1 :]))
 
     def coefficients(self, z: FloatArray, position: IndexArray, size: int) -> FloatArray:
-        """(size, size): row j has R⁻¹z for the columns whose `position` is at most j, at these positions.
+        """Return a matrix (size, size): row j holds R⁻¹z for the columns whose `position` is at most j.
 
-        The positions increase. LU factorisation does not change a triangular R: this is back substitution.
+        The coefficient of a column stands at its position. The positions increase. LU factorisation does not
+        change a triangular R, so `np.linalg.solve` is back substitution here.
         """
         path = np.zeros((size, size), self.problem.dtype)
         until = np.where(position[:, None] <= np.arange(size), z[:, None], 0)
@@ -161,39 +164,43 @@ class ThinQR:
             self._inverse[l] = kernels.inverse_column_norm(self._R, self._norms, l)
 
     def solve(self, b: FloatArray) -> FloatArray:
-        """R⁻¹b."""
+        """Return R⁻¹b."""
         return np.asarray(kernels.solve(self.R, b))
 
     def solve_transpose(self, b: FloatArray) -> FloatArray:
-        """R⁻ᵀb."""
+        """Return R⁻ᵀb."""
         return np.asarray(kernels.solve_transposed(self.R, b))
 
     def residual(self, v: FloatArray) -> FloatArray:
-        """P_J^⊥v for v (n,) or (n, m), projected twice: Qᵀ of it is then of the order of eps‖v‖."""
+        """Return P_J^⊥v, v (n,) or (n, m), projected twice so that its product with Qᵀ is about eps‖v‖."""
         for _ in range(2):
             v = v - self.Qt.T @ (self.Qt @ v)
         return v
 
     def sizes(self, norms: FloatArray | float, projections: FloatArray) -> FloatArray:
-        """s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²), b = X_J⁺x = R⁻¹Qᵀx, from ‖x‖ and `projections` Qᵀx (t,) or (t, m).
+        """Return the sizes s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²) of columns x, where b = X_J⁺x = R⁻¹Qᵀx.
 
-        The computed QR is that of columns off by F_j, ‖F_j‖ about eps‖X_j‖; so is what was rounded to give X.
-        With z = P_J^⊥x, the projection off QR is z + Fb to first order, and u·s(x), u = 8·eps, bounds its
-        error: ‖Fb‖ for independent rounding, and eps‖x‖. By s(x) ≤ √(1 + κ²)‖x‖ it is no larger than the
-        bound by the condition number of X_J, and smaller by κ if no near-dependence of X_J involves x.
+        norms : ‖x‖.
+        projections : Qᵀx (t,) or (t, m).
+
+        The computed QR is the factorisation of columns that are off by F_j, ‖F_j‖ about eps‖X_j‖; X itself
+        was rounded by as much. With z = P_J^⊥x, the projection off QR is z + Fb to first order. So u·s(x),
+        u = 8·eps, bounds its error: ‖Fb‖ for independent rounding, and eps‖x‖. Because s(x) ≤ √(1 + κ²)‖x‖,
+        it is no larger than the bound by the condition number of X_J. It is smaller by κ if no
+        near-dependence of X_J involves x.
         """
         scaled = self._norms[: self.size] * np.linalg.solve(self.R.astype(np.float64), projections).T
         return np.asarray(np.hypot(norms, np.sqrt((scaled**2).sum(axis=-1))))
 
     def copy(self, problem: Problem, unit: float) -> ThinQR:
-        """A copy for a problem of the same data in float64, with another unit, that keeps its columns."""
+        """Return a copy that keeps its columns, for the same data in float64 and another unit."""
         t, qr = self.size, ThinQR(problem, capacity=self.size + 8, unit=unit, keep_columns=True)
         qr._fill((self.Qt, self.R, self.norms, self._inverse[:t], problem.columns(self.index).T))
         qr.index = list(self.index)
         return qr
 
     def reserve(self, least: int) -> None:
-        """Ensure a capacity of `least` columns, enlarging it by half at least."""
+        """Ensure a capacity of at least `least` columns; an increase is by at least a half."""
         if least <= len(self._Qt):
             return
         old = self._arrays
@@ -205,7 +212,7 @@ class ThinQR:
         return self._Qt, self._R, self._norms, self._inverse, self._columns
 
     def _fill(self, old: tuple[FloatArray, ...]) -> None:
-        """Copy arrays of less capacity."""
+        """Copy the contents of arrays of smaller capacity."""
         for array, before in zip(self._arrays, old, strict=True):
             array[tuple(map(slice, before.shape))] = before
 

@@ -1,17 +1,17 @@
-"""Decisions within rounding error: T, λ*, and why λ* is zero.
+"""Decisions within rounding error: the ties T, λ*, and the reason why λ* is zero.
 
-Bounds by the condition number of X_S (`Problem.correlation_error`) are cheap, and far too large for a column
+Bounds by the condition number of X_S (`Problem.correlation_error`) are cheap, but far too large for a column
 that the near-dependence of X_S does not involve, such as an intercept with uncentred columns. They serve
-for screening. The columns that remain candidates are *measured*, by bounds that are sharper: with
-z_i = P_S^⊥X_i, r = P_S^⊥y, s the sizes of `ThinQR.sizes` and u = 8·eps, projections off the computed span are
-z_i + Fb_i and r + Fa, F the errors of its columns, so that c_i = ⟨X_i, r⟩ is off by
+for screening. The columns that remain candidates are *measured* with sharper bounds. Let z_i = P_S^⊥X_i,
+r = P_S^⊥y, s the sizes of `ThinQR.sizes`, u = 8·eps, and F the errors of the columns of the computed span.
+Projections off this span are z_i + Fb_i and r + Fa, so c_i = ⟨X_i, r⟩ is off by
 
-    (Fb_i)ᵀr + z_iᵀFa + …  ≤  e_i = u·(s(X_i)‖r‖ + ‖z_i‖s(y) + √n·‖z_i‖‖r‖),
+    (Fb_i)ᵀr + z_iᵀFa + …  ≤  e_i = u·(s(X_i)‖r‖ + ‖z_i‖s(y) + √n·‖z_i‖‖r‖).
 
-the last term being the rounding error of the sum. Rounding the entries of X and y to eps changes c_i by as
-much: no arithmetic decides below it. A compressed problem (`compress`) knows columns to ε > eps of their
-lengths: ε takes the place of eps, and what ties exactly in the data is tied to e_i. For a Gram problem, G
-being known to eps, e_i = u·s(X_i)s(y).
+The last term is the rounding error of the sum. Rounding the entries of X and y to eps changes c_i by as much,
+so no arithmetic can decide below this error. A compressed problem (`compress`) knows columns to ε > eps of
+their lengths: ε takes the place of eps, and exact ties in the data are tied to e_i. For a Gram problem, where
+G is known to eps, e_i = u·s(X_i)s(y).
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from sparselin.problem import Problem
 from sparselin.problem.memory import blocks
 from sparselin.results import FloatArray, IndexArray, Status
 
-# ‖z‖² that has lost more than two bits to cancellation is computed by projection: ‖z‖ errs by the error of
-# ‖z‖² over 2‖z‖, which grows like 1/√share. Larger, more columns are projected than need it.
+# If ‖z‖² has lost more than two bits to cancellation, it is computed by projection: ‖z‖ errs by the error of
+# ‖z‖² over 2‖z‖, which grows like 1/√share. With a larger share, more columns than necessary are projected.
 _STALE = 0.25
-CHUNK = 1024  # columns that are made dense at a time
+CHUNK = 1024  # the columns that are made dense at a time
 
 
 class Measurement(NamedTuple):
-    """Correlations and lengths of columns projected off S, with error bounds.
+    """The correlations and lengths of columns projected off S, with error bounds.
 
     Attributes
     ----------
     c, error : (m,) ⟨X_i, r⟩ and e_i.
     length, length_error : (m,) ‖z_i‖ and a bound on its error, at most length_unit·s(X_i).
-    outside : (m,) which are outside the span of S: ‖z_i‖ > length_unit·s(X_i) with the eps of the data.
+    outside : (m,) True for columns outside the span of S: ‖z_i‖ > length_unit·s(X_i) with the data's eps.
     residual_norm, residual_error : ‖r‖ and length_unit·s(y), with the eps of the data.
-    coarse : eps of the data over eps of the arithmetic: 1, but for float32 data measured in float64.
-        c_i is zero when |c_i| ≤ coarse·e_i.
+    coarse : the eps of the data over the eps of the arithmetic. It is 1, except for float32 data measured in
+        float64. c_i is zero if |c_i| ≤ coarse·e_i.
     """
 
     c: FloatArray
@@ -56,11 +56,11 @@ class Measurement(NamedTuple):
     coarse: float
 
     def correlations(self) -> Scores:
-        """c_i and e_i, zero in the span of S."""
+        """Return c_i and e_i, which are zero in the span of S."""
         return Scores(np.where(self.outside, self.c, 0), np.where(self.outside, self.error, 0), self.coarse)
 
     def quotients(self) -> Scores:
-        """c_i/‖z_i‖, zero in the span of S, and its error e_i/‖z_i‖ + |c_i|·length_error_i/‖z_i‖²."""
+        """Return c_i/‖z_i‖, zero in the span of S, and its error e_i/‖z_i‖ + |c_i|·length_error_i/‖z_i‖²."""
         inverse = np.zeros_like(self.length)
         np.divide(1, self.length, out=inverse, where=self.outside)
         quotient = self.c * inverse
@@ -69,7 +69,7 @@ class Measurement(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Scores known to ±error, each zero when at most coarse·error."""
+    """The scores of columns, known to ±error. A score counts as zero if it is at most coarse·error."""
 
     score: FloatArray
     error: FloatArray
@@ -79,17 +79,19 @@ class Scores(NamedTuple):
 def measure(
     qr: ThinQR, J: IndexArray, data: Problem | None = None, Y: FloatArray | None = None
 ) -> Measurement:
-    """Return the columns J (m,) measured at S, the index of the factorisation; `data`: the float32 original.
+    """Measure the columns J (m,) at S, the index of the factorisation.
 
-    For outputs Y (n, q) in place of y, c_i is ‖X_iᵀR‖ ≥ 0, R = P_S^⊥Y. By the triangle inequality e_i bounds
-    its error with ‖R‖_F for ‖r‖ and s(Y) = (Σ_j s(Y_j)²)^½ for s(y).
+    data : the problem whose eps decides which columns are zero. It is the float32 problem if `qr` belongs to
+        its copy in float64.
+    Y : outputs (n, q) in place of y. Then c_i is ‖X_iᵀR‖ ≥ 0, R = P_S^⊥Y. By the triangle inequality e_i
+        bounds its error, with ‖R‖_F for ‖r‖ and s(Y) = (Σ_j s(Y_j)²)^½ for s(y).
     """
     problem = qr.problem
     data = problem if data is None else data
     y, norms = (problem.y, problem.y_norm) if Y is None else (Y, np.linalg.norm(Y, axis=0))
     r = qr.residual(y)
     y_size = float(np.linalg.norm(qr.sizes(norms, qr.Qt @ y)))
-    # of no columns too
+    # one block even if J is empty
     parts = [_measure(qr, J[here], r, y_size) for here in blocks(max(1, len(J)), problem.X.size / problem.d)]
     c, error, length, size = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return Measurement(
@@ -105,11 +107,11 @@ def measure(
 
 
 def _measure(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[FloatArray, ...]:
-    """c_i, e_i, ‖z_i‖ and s(X_i)."""
+    """Return c_i, e_i, ‖z_i‖ and s(X_i) for the columns J."""
     problem, norm = qr.problem, math.sqrt(float(np.vdot(r, r)))
     X = problem.block(J)
     norms: FloatArray = np.sqrt((X * X).sum(axis=0))
-    # ‖z_i‖² = ‖X_i‖² − ‖QᵀX_i‖², and c_i from X_i itself, where that does not cancel
+    # ‖z_i‖² = ‖X_i‖² − ‖QᵀX_i‖², and c_i from X_i itself, unless that cancels
     projections = np.asarray(X.T @ qr.Qt.T).T
     size = qr.sizes(norms, projections)
     squares = norms**2 - (projections**2).sum(axis=0)
@@ -125,14 +127,14 @@ def _measure(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[F
 
 
 def off_span(qr: ThinQR, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """s(X_i) and ‖P_S^⊥X_i‖ for the columns J, S the index of the factorisation."""
+    """Return s(X_i) and ‖P_S^⊥X_i‖ for the columns J, where S is the index of the factorisation."""
     X = qr.problem.columns(J)
     Z = qr.residual(X)
     return qr.sizes(qr.problem.column_norms[J], qr.Qt @ X), np.sqrt(np.einsum("ij,ij->j", Z, Z))
 
 
 def in_span(qr: ThinQR, J: IndexArray) -> tuple[np.ndarray, FloatArray]:
-    """(|J|,) bool: which columns are dependent on S by the rule of the factorisation; and s of each."""
+    """Return which of the columns J are dependent on S, by the rule of the factorisation, and their sizes."""
     inside, sizes = np.zeros(len(J), bool), np.zeros(len(J))
     for start in range(0, len(J), CHUNK):
         block = slice(start, start + CHUNK)
@@ -142,16 +144,16 @@ def in_span(qr: ThinQR, J: IndexArray) -> tuple[np.ndarray, FloatArray]:
 
 
 def candidates(size: FloatArray, error: FloatArray, excluded: IndexArray | list[int]) -> IndexArray:
-    """Return the i with size_i + e_i ≥ max_j (size_j − e_j), which may be the argmax of sizes known to ±e."""
+    """Return the possible argmaxes of sizes known to ±e: all i with size_i + e_i ≥ max_j (size_j − e_j)."""
     high, low = size + error, size - error
     low[excluded] = high[excluded] = -1
     return np.flatnonzero((high > 0) & (high >= low.max(initial=0)))
 
 
 def tied_at_maximum(c: FloatArray, error: FloatArray) -> tuple[float, IndexArray]:
-    """λ* = max|c_i| and T, for correlations c (d,) known to ±e (d,).
+    """Return λ* = max|c_i| and T, for correlations c (d,) known to ±e (d,).
 
-    λ* is zero when |c_i| ≤ e_i for all i. Else T = {i : |c_i| + e_i ≥ max_j (|c_j| − e_j)}.
+    λ* is zero if |c_i| ≤ e_i for all i. Otherwise T = {i : |c_i| + e_i ≥ max_j (|c_j| − e_j)}.
     """
     size = np.abs(c)
     if not np.any(size > error):
@@ -174,10 +176,10 @@ def argmax(
     excluded: IndexArray | list[int],
     measured: Callable[[IndexArray], Scores],
 ) -> tuple[Argmax | None, FloatArray]:
-    """The argmax of |score| over the columns not `excluded`, or None if all may be zero; and the scores.
+    """Return the argmax of |score| over the columns not `excluded` (None if all may be zero), and the scores.
 
-    Where the errors leave several candidates, their scores are replaced by those of `measured`, which gives
-    score and error zero for a column in the span of S.
+    If the errors leave several candidates, their scores are replaced by those that `measured` returns. It
+    returns score and error zero for a column in the span of S.
     """
     J = candidates(np.abs(score), error, excluded)
     if len(J) == 1 and abs(score[J[0]]) > error[J[0]]:
@@ -194,28 +196,28 @@ def argmax(
 
 
 def stopping_level(limit: Any, y_norm: Any, unit: float, length_unit: float) -> Any:
-    """Return the computed ‖r‖ at which a method stops for ‖r‖ ≤ limit, or −1 if it does not stop for that.
+    """Return the computed ‖r‖ at which a method stops because ‖r‖ ≤ limit, or −1 if it never stops for this.
 
-    Rounding moves ‖r‖ by unit·‖y‖, so that a ‖r‖ equal to the limit may come out above it by that. A limit
-    below length_unit·‖y‖, as 0, is below what is known of ‖r‖: there a path ends with EXACT_FIT when r is
-    zero to rounding, whether or not all its digits vanish. The units are those of a `Problem`; limits and
-    norms are numbers or arrays.
+    Rounding changes ‖r‖ by unit·‖y‖, so a ‖r‖ that equals the limit may be computed as larger by this amount.
+    A limit below length_unit·‖y‖, for example 0, is below the precision to which ‖r‖ is known. A path then
+    ends with EXACT_FIT if r is zero to rounding, whether or not all its digits vanish. The units are those of
+    a `Problem`; limits and norms are numbers or arrays.
     """
     return np.where(limit < length_unit * y_norm, -1.0, limit + unit * y_norm)
 
 
 def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
-    """(λ* − max_{j ≠ pick}|c_j|)/λ*, at least 0."""
+    """Return the relative margin (λ* − max_{j ≠ pick}|c_j|)/λ*, at least 0."""
     size = np.abs(c)
     size[pick] = 0
     return max(0.0, (lam_star - float(size.max())) / lam_star)
 
 
 def ending(norm: float, error: float, outside: Callable[[], np.ndarray]) -> Status:
-    """Say why λ*(S) is zero, from ‖r‖ and a bound on its error.
+    """Return the status that says why λ*(S) is zero, given ‖r‖ and a bound on its error.
 
-    r = 0, or all columns are in the span of S, or r is orthogonal to all columns. `outside` returns, for each
-    column outside S, whether it lies outside the span of S; it is called where r is not zero.
+    Either r = 0, or all columns are in the span of S, or r is orthogonal to all columns. `outside` returns,
+    for each column not in S, whether it lies outside the span of S. It is called only if r is not zero.
     """
     if norm <= error:
         return Status.EXACT_FIT
@@ -225,6 +227,6 @@ def ending(norm: float, error: float, outside: Callable[[], np.ndarray]) -> Stat
 def measured_ending(
     qr: ThinQR, rest: IndexArray, data: Problem | None = None, Y: FloatArray | None = None
 ) -> Status:
-    """`ending`, by measuring the residual and the columns that are not in S."""
+    """Return the status of `ending`, by measuring the residual and the columns `rest` that are not in S."""
     none = measure(qr, rest[:0], data, Y)
     return ending(none.residual_norm, none.residual_error, lambda: measure(qr, rest, data, Y).outside)

@@ -1,4 +1,4 @@
-"""The problem that every method solves: a design, a response, and what is known of their rounding."""
+"""The problem that every method solves: a design, a response, and bounds on their rounding errors."""
 
 from sparselin.problem.arguments import as_problem, takes_problem
 from sparselin.problem.problem import Problem

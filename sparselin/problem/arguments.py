@@ -19,7 +19,7 @@ _Result_co = TypeVar("_Result_co", covariant=True)
 
 
 class _TakesProblem(Protocol[_Arguments, _Result_co]):
-    """f(X, y, ...) or f(problem, ...)."""
+    """A function that is called as f(X, y, ...) or as f(problem, ...)."""
 
     @overload
     def __call__(self, X: Problem, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result_co: ...
@@ -30,11 +30,11 @@ class _TakesProblem(Protocol[_Arguments, _Result_co]):
 def takes_problem(
     function: Callable[Concatenate[Any, Any, _Arguments], _Result],
 ) -> _TakesProblem[_Arguments, _Result]:
-    """Allow f(problem, ...) for f(X, y, ...), y being omitted or None."""
+    """Allow f(problem, ...) as well as f(X, y, ...). With a problem, y is left out or None."""
 
     @functools.wraps(function)
     def wrapper(X: Any, *args: Any, **kwargs: Any) -> _Result:
-        # after a Problem comes k or λ, a number; a vector in its place is a y, which `as_problem` refuses
+        # After a Problem comes k or λ, which is a number. A vector there is y, which `as_problem` refuses.
         if isinstance(X, Problem) and (not args or (args[0] is not None and np.ndim(args[0]) == 0)):
             args = (kwargs.pop("y", None), *args)
         return function(X, *args, **kwargs)
@@ -51,17 +51,20 @@ def as_problem(
     *,
     operator: bool = False,
 ) -> Problem:
-    """The problem itself, or a new one from (X, y); a LinearOperator as X is refused unless `operator`."""
+    """Return X if it is a problem, or else the problem of (X, y).
+
+    Raises TypeError if X is a LinearOperator and `operator` is false.
+    """
     if not operator and (is_operator(X) or (isinstance(X, Problem) and X.kind == "operator")):
         raise no_operator()
     if not isinstance(X, Problem):
         if y is None:
-            raise TypeError("y is missing: pass X and y, or one Problem in place of both")
+            raise TypeError("y is missing. Pass X and y, or one Problem in place of both")
         return Problem(X, y, sample_weight=sample_weight, intercept=intercept, standardize=standardize)
     if y is not None:
-        raise TypeError("got a Problem and a y: the Problem holds its own y, so leave y out")
+        raise TypeError("got a Problem and a y, but the Problem holds its own y. Leave y out")
     given = {"sample_weight": sample_weight, "intercept": intercept, "standardize": standardize}
     for name, value in given.items():
         if value is not None and value is not False:
-            raise ValueError(f"{name} must enter with the data: Problem(X, y, {name}=...)")
+            raise ValueError(f"{name} must be passed with the data, as in Problem(X, y, {name}=...)")
     return X

@@ -1,4 +1,4 @@
-"""The columns that methods see: those of X, scaled if asked for, and one of ones for an intercept."""
+"""The columns that methods see: the columns of X, perhaps scaled, and a column of ones for an intercept."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sparselin.validation import Names
 
 
 class DesignColumns(NamedTuple):
-    """Columns scale_j·X_j, j < m, and, for an intercept, `ones` with the index m. X (n, m) stays as it is.
+    """The columns scale_j·X_j, j < m, and, for an intercept, `ones` with the index m. X (n, m) is unchanged.
 
-    With `ones` in S from the start, P_S^⊥ centres whatever it is applied to, so that no centred copy of X is
-    needed. With weights the rows of X and of `ones` are multiplied by √weight.
+    If `ones` is in S from the start, P_S^⊥ centres every vector, so no centred copy of X is needed. With
+    weights, the rows of X and of `ones` are multiplied by √weight.
     """
 
     X: Any
@@ -26,11 +26,11 @@ class DesignColumns(NamedTuple):
 
     @property
     def d(self) -> int:
-        """The number of columns, that of ones included."""
+        """The number of columns, including the column of ones."""
         return int(self.X.shape[1]) + (self.ones is not None)
 
     def fit(self, names: Names, positive: bool = False) -> Fit:
-        """Return the record of a fit on these columns, for its result."""
+        """Return the `Fit` that the result of a fit on these columns records."""
         return Fit(self.X.shape[1], names, self.ones is not None, self.scale is not None, positive)
 
     def correlate(self, r: FloatArray) -> FloatArray:
@@ -49,11 +49,14 @@ class DesignColumns(NamedTuple):
         return fit if self.ones is None else fit + coef[-1] * self.ones
 
     def block(self, J: IndexArray) -> Any:
-        """Return the columns J (n, |J|), sparse if X is."""
+        """Return the columns J (n, |J|), sparse if X is sparse."""
         return self.complete(J, self.X[:, J[self.X.shape[1] > J]] if self.ones is not None else self.X[:, J])
 
     def complete(self, J: IndexArray, block: Any) -> Any:
-        """The columns J, `block` having those of X among them as they are in X, perhaps of another dtype."""
+        """Return the columns J, given those of X among them.
+
+        block : the columns of J that belong to X, as they are in X; the dtype may differ.
+        """
         inside = self.X.shape[1] > J
         if self.scale is not None:
             scale = self.scale[J[inside]].astype(block.dtype)
@@ -70,15 +73,15 @@ class DesignColumns(NamedTuple):
 
 
 class Unrounded(NamedTuple):
-    """Float32 data as they were given, with √weight and the scales of the columns in float64.
+    """The float32 data as they were given, with √weight and the scales of the columns in float64.
 
-    A float32 problem multiplies by both in float32, for fast products whose rounding its bounds with
-    float32's eps cover. Columns that these bounds leave undecided are computed from here: they are rounded
-    for the first time in float64, and compared by bounds with its eps.
+    A float32 problem multiplies its data by both in float32, because products are fast then; its error
+    bounds, with float32's eps, cover that rounding. Columns that these bounds leave undecided are computed
+    from the data here. They are rounded for the first time in float64, and compared by bounds with its eps.
 
     X : (n, d) float32, an array or sparse.
     y : (n,) float32.
-    root, scale : (n,) √weight and (d,) the scales; None without weights, without `standardize`.
+    root, scale : (n,) √weight and (d,) the scales; None without weights or without `standardize`.
     """
 
     X: Any
@@ -97,7 +100,7 @@ class Unrounded(NamedTuple):
 
 
 def scale_rows(X: Any, root: FloatArray | None) -> Any:
-    """Return X, each row multiplied by an entry of root."""
+    """Return X with each row multiplied by its entry of root; X itself if root is None."""
     if root is None:
         return X
     return X * root[:, None] if isinstance(X, np.ndarray) else X.multiply(root[:, None]).tocsc()
@@ -106,13 +109,14 @@ def scale_rows(X: Any, root: FloatArray | None) -> Any:
 def unit_variance(
     X: Any, t: FloatArray, centred: bool, root: FloatArray | None = None, growth: float = 1.0
 ) -> FloatArray:
-    """Return √(tᵗt)/‖z_j‖ (m,), z_j = X_j − t·mean_j, or X_j where not `centred`; 1 where z_j is rounding.
+    """Return the scales √(tᵀt)/‖z_j‖ (m,) that give the columns z_j unit variance, or unit mean square.
 
-    t (n,) in float64 is a column of ones, or the square roots of weights: z_j times that has the variance, or
-    mean square, one. With `root` the rows of X are multiplied by it first, in float64.
-    mean_j = tᵀX_j/tᵀt is subtracted before squares are summed, and the sum is corrected for the rounding
-    of mean_j (the corrected two-pass formula of Chan, Golub and LeVeque, 1983). Entries are known to
-    growth·eps.
+    If `centred`, z_j = X_j − t·mean_j, else z_j = X_j. The scale is 1 if z_j is zero to rounding. t (n,) in
+    float64 is a column of ones, or the square roots of weights. If `root` is given, the rows of X are
+    multiplied by it first, in float64. The entries of X are known to growth·eps.
+
+    mean_j = tᵀX_j/tᵀt is subtracted before squares are summed, and the sum is corrected for the rounding of
+    mean_j (the corrected two-pass formula of Chan, Golub and LeVeque, 1983).
     """
     total, m = float(t @ t), X.shape[1]
     squares, sizes = np.empty(m), np.empty(m)
@@ -124,7 +128,7 @@ def unit_variance(
 
 
 def _sums(X: FloatArray, t: FloatArray, root: FloatArray | None, centred: bool) -> tuple[FloatArray, ...]:
-    """Return ‖z_j‖² and ‖X_j‖²."""
+    """Return ‖z_j‖² and ‖X_j‖² of a dense X, see `unit_variance`."""
     X = scale_rows(X.astype(np.float64), root)
     total, sizes = float(t @ t), np.einsum("ij,ij->j", X, X)
     if not centred:
@@ -134,7 +138,7 @@ def _sums(X: FloatArray, t: FloatArray, root: FloatArray | None, centred: bool) 
 
 
 def _sparse_sums(X: Any, t: FloatArray, root: FloatArray | None, centred: bool) -> tuple[FloatArray, ...]:
-    """Return the same from the stored entries: the others have z_ij = −t_i·mean_j."""
+    """Return ‖z_j‖² and ‖X_j‖² of a sparse X. Entries that are not stored have z_ij = −t_i·mean_j."""
     X = X.tocoo()
     (rows, columns), m, total = X.coords, X.shape[1], float(t @ t)
 
@@ -154,12 +158,13 @@ def _sparse_sums(X: Any, t: FloatArray, root: FloatArray | None, centred: bool) 
 
 
 def _missing(weight: FloatArray, rows: IndexArray, columns: IndexArray, m: int) -> FloatArray:
-    """Return the sum of the weights of the rows that a column does not store, (m,), without cancellation.
+    """Return, for each of m columns, the sum of the weights of the rows that it does not store.
 
-    The sum of all weights less that of the stored ones would be off by eps times the sum of all, and is
-    multiplied by the squared mean of the column: it must be zero for a column that is stored in full. So the
-    weights are cut into parts, each of whose entries are integers times one power of two, the largest below
-    2⁵³/n: sums of them, and the differences of these, are exact, and not negative.
+    There is no cancellation. The sum of all weights minus the sum of the stored ones would be off by eps
+    times the sum of all; the result is multiplied by the squared mean of the column, and must be zero for a
+    column that is stored in full. So the weights are cut into parts. The entries of a part are integers below
+    2⁵³/n times one power of two, so their sums, and the differences of these sums, are exact and not
+    negative.
     """
     rest, bits = np.zeros(m), 52 - len(weight).bit_length()
     while weight.any():

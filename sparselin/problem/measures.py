@@ -17,11 +17,11 @@ from sparselin.validation import Names, check_finite
 
 
 def measure_norms(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, Any]:
-    """Return the fields column_norms (d,), y_norm and Xty (d,) of a problem, ‖X_j‖, ‖y‖ and Xᵀy.
+    """Return the fields column_norms (d,), y_norm and Xty (d,) of a problem: ‖X_j‖, ‖y‖ and Xᵀy.
 
     All columns are measured in one pass, which also shows whether X is finite.
 
-    ValueError where X is not finite, or the square of a norm over- or underflows.
+    Raises ValueError if X is not finite, or if the square of a norm over- or underflows.
     """
     X, ones, scale = design
     m, d = X.shape[1], design.d
@@ -54,7 +54,7 @@ def measure_norms(design: DesignColumns, y: FloatArray, names: Names) -> dict[st
 
 
 def _check_range(X: Any, y: FloatArray, column_norms: FloatArray, y_norm: float) -> None:
-    """Raise ValueError where the square of a norm, or a product of two norms, over- or underflows."""
+    """Raise ValueError if the square of a norm, or a product of two norms, over- or underflows."""
     tiny = least_norm(X.dtype)
     if min(y_norm, column_norms.min()) > tiny and column_norms.max() * y_norm < np.inf:
         return
@@ -67,6 +67,6 @@ def _check_range(X: Any, y: FloatArray, column_norms: FloatArray, y_norm: float)
     if bad.any() or not np.isfinite(norms.max() * y_norm):
         where = "y" if bad[-1] else f"column {int(np.argmax(bad))} of X"
         raise ValueError(
-            f"{where} has a norm whose square over- or underflows {X.dtype}; "
-            "scale X or y by a power of two (selections do not change)"
+            f"{where} has a norm whose square over- or underflows {X.dtype}. "
+            "Scale X or y by a power of two; selections do not change"
         )

@@ -1,4 +1,4 @@
-"""Arrays too large for the memory are refused before allocation: the system would kill the process."""
+"""Checks of memory: arrays that are too large are refused before the system would kill the process."""
 
 from __future__ import annotations
 
@@ -12,27 +12,29 @@ from typing import Any
 
 import numpy as np
 
-# Methods on dense columns hold up to four copies of them at once: as given, projected, scaled and transposed.
+# Methods on dense columns hold up to four copies of them at once: given, projected, scaled and transposed.
 _COPIES = 4
-# where Linux says how much memory a container may use, in version 2 of its control groups and in version 1
+# files in which Linux states the memory limit of a container, for versions 2 and 1 of its control groups
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
-# Entries of a block of columns on which temporaries are computed at a time: 32 MB in float64. Larger,
-# temporaries count beside X; smaller, calls cost more than products. No result depends on it.
+# Entries of a block of columns for which temporaries are computed at a time: 32 MB in float64. If it were
+# larger, temporaries would need much memory compared with X; if it were smaller, calls would cost more than
+# products. No result depends on it.
 _AT_ONCE = 4 * 10**6
 
 
 def blocks(count: int, entries: float) -> Iterator[slice]:
-    """Slices of `count` columns, or rows, of so many entries each, in blocks of at most _AT_ONCE entries."""
+    """Divide `count` columns (or rows) of `entries` each into slices of at most _AT_ONCE entries."""
     step = max(1, int(_AT_ONCE / max(1.0, entries)))
     return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
 
 @functools.cache
 def available() -> float:
-    """Bytes of memory of this machine, or of the container in which this process runs.
+    """Return the bytes of memory of this machine, or of the container in which this process runs.
 
-    Infinite where the system does not say: on Windows, where too large an allocation fails by itself.
+    The result is infinite if the system does not tell, as on Windows, where too large an allocation fails by
+    itself.
     """
     try:
         found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
@@ -50,7 +52,7 @@ def check_memory(shape: tuple[int, ...], dtype: np.dtype[Any] | type, what: str)
     if size > available() / _COPIES:
         raise MemoryError(
             f"{what} takes {size / 2**30:.3g} GiB as a dense array of shape {shape}, more than a quarter of "
-            f"the memory here ({available() / 2**30:.3g} GiB). Keep fewer columns, those of a greedy run: "
-            "X[:, sl.omp(X, y, 500).support]. Greedy selection, the LASSO path and the dual projection take "
-            "a sparse X as it is."
+            f"the memory here ({available() / 2**30:.3g} GiB). Keep fewer columns, for example those that a "
+            "greedy run selects: X[:, sl.omp(X, y, 500).support]. Greedy selection, the LASSO path and the "
+            "dual projection work on a sparse X without a dense copy."
         )

@@ -1,4 +1,4 @@
-"""A SciPy `LinearOperator` as X: its products, with columns gathered by products with unit vectors."""
+"""A SciPy `LinearOperator` as X, used by its products; columns are products with unit vectors."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from sparselin.problem.memory import blocks
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_vector, to_numeric
 
-_HOW = "scipy.sparse.linalg.LinearOperator(shape, matvec, rmatvec=...) takes both."
-_KEPT = 3 * 10**7  # entries of columns that are kept for when they are asked for again
+_HOW = "Pass both to scipy.sparse.linalg.LinearOperator(shape, matvec, rmatvec=...)."
+_CACHE_ENTRIES = 3 * 10**7  # the most entries in the cache of columns
 
 
 def is_operator(X: Any) -> bool:
-    """Whether X is a LinearOperator of SciPy; there is one only if its module is loaded."""
+    """Return whether X is a SciPy LinearOperator. No import: one exists only if its module is loaded."""
     module = sys.modules.get("scipy.sparse.linalg")
     return module is not None and isinstance(X, module.LinearOperator)
 
 
 class Operator:
-    """D·A, A an operator (n, d) and D a diagonal, at first the identity.
+    """D·A, where A is an operator (n, d) and D a diagonal matrix, which is the identity at first.
 
-    It has what a problem needs of an array: `X @ v`, `X.T @ r`, `X[:, J]` (an array), `astype`, `shape`,
-    `dtype`, `ndim` and `size`.
+    It supports the operations on an array that a problem needs: `X @ v`, `X.T @ r`, `X[:, J]` (an array),
+    `astype`, `shape`, `dtype`, `ndim` and `size`.
 
     Attributes
     ----------
-    lengths : (d,) of the columns, float64: those given, or of products with all d unit vectors, in blocks.
+    lengths : (d,) the lengths of the columns, float64: the given ones, or those of the products with all d
+        unit vectors, computed in blocks.
     """
 
     ndim, kind = 2, "operator"
@@ -53,7 +54,7 @@ class Operator:
         return self._measure_lengths() if self._given is None else self._given
 
     def scale_rows(self, row_scale: FloatArray) -> Operator:
-        """diag(row_scale)·A."""
+        """Return diag(row_scale)·A."""
         other = copy.copy(self)
         other._row_scale, other._columns = row_scale, {}
         return other
@@ -63,34 +64,34 @@ class Operator:
         return _Adjoint(self)
 
     def astype(self, dtype: Any) -> Operator:
-        """Return the same with products in another dtype; they stay as accurate as they are."""
+        """Return the operator with products in another dtype, which are only as accurate as before."""
         other = copy.copy(self)
         other.dtype, other._columns = np.dtype(dtype), {}
         return other
 
     def __matmul__(self, v: FloatArray) -> FloatArray:
-        """D·A·v (n,) or (n, m)."""
+        """Return D·A·v (n,), or (n, m) for v (d, m)."""
         product = np.asarray(self._A @ v)
         if self._row_scale is not None:
             product = (product.T * self._row_scale).T
         return product.astype(self.dtype, copy=False)
 
     def adjoint(self, r: FloatArray) -> FloatArray:
-        """Aᵀ·D·r (d,) or (d, m)."""
+        """Return Aᵀ·D·r (d,), or (d, m) for r (n, m)."""
         if self._row_scale is not None:
             r = (r.T * self._row_scale).T
         adjoint = self._A.rmatvec if r.ndim == 1 else self._A.rmatmat
         return np.asarray(adjoint(np.ascontiguousarray(r))).astype(self.dtype, copy=False)
 
     def __getitem__(self, index: tuple[slice, Any]) -> FloatArray:
-        """Return the columns J of X[:, J], J indices or a slice."""
+        """Return the columns X[:, J], where J are indices or a slice."""
         rows, J = index
         assert rows == slice(None)
         J = np.arange(self.shape[1])[J] if isinstance(J, slice) else np.asarray(J, np.intp)
         new = [j for j in dict.fromkeys(J.tolist()) if j not in self._columns]
-        if len(J) * self.shape[0] > _KEPT:
+        if len(J) * self.shape[0] > _CACHE_ENTRIES:
             return self._gather(J)
-        if len(new) and (len(self._columns) + len(new)) * self.shape[0] > _KEPT:
+        if len(new) and (len(self._columns) + len(new)) * self.shape[0] > _CACHE_ENTRIES:
             self._columns, new = {}, list(dict.fromkeys(J.tolist()))
         if new:
             block = self._gather(np.array(new, np.intp))
@@ -101,7 +102,7 @@ class Operator:
         return out
 
     def _gather(self, J: IndexArray) -> FloatArray:
-        """The columns J by products with unit vectors, and their lengths checked where they were given."""
+        """Return the columns J as products with unit vectors, and check their lengths if these were given."""
         out = np.empty((self.shape[0], len(J)), self.dtype, order="F")
         for here in blocks(len(J), max(self.shape)):
             units = np.zeros((self.shape[1], len(J[here])), self.dtype)
@@ -114,12 +115,12 @@ class Operator:
                 i = int(np.argmax(off))
                 raise ValueError(
                     f"column_norms[{J[i]}] is {self._given[J[i]]}, but column {J[i]} of X has length "
-                    f"{found[i]}: pass the lengths, or leave them out"
+                    f"{found[i]}. Pass the lengths of the columns, or leave column_norms out"
                 )
         return out
 
     def _measure_lengths(self) -> FloatArray:
-        """Lengths by d products."""
+        """Return the lengths of all columns, computed by d products."""
         lengths = np.empty(self.shape[1])
         for here in blocks(len(lengths), max(self.shape)):
             block = self._gather(np.arange(here.start, here.stop))
@@ -129,30 +130,30 @@ class Operator:
     def _check_lengths(self, lengths: Any) -> FloatArray:
         vector = check_vector(lengths, "column_norms", self.shape[1], np.dtype(np.float64), "column")
         if vector.min() < 0:
-            raise ValueError(f"column_norms must be nonnegative; the least entry is {vector.min()}")
+            raise ValueError(f"column_norms must be nonnegative; got {vector.min()}")
         return vector
 
     def _check_adjoint(self) -> None:
-        """⟨Au, v⟩ = ⟨u, Aᵀv⟩ for one pair of random vectors, to 8·eps·(√(n + d) + 1)·(‖Au‖‖v‖ + ‖u‖‖Aᵀv‖)."""
+        """Check ⟨Au, v⟩ = ⟨u, Aᵀv⟩ for random u and v, to 8·eps·(√(n + d) + 1)·(‖Au‖‖v‖ + ‖u‖‖Aᵀv‖)."""
         rng = np.random.default_rng(0)
         v, u = (rng.standard_normal(m).astype(self.dtype) for m in self.shape)
         try:
             there, back = self @ u, self.adjoint(v)
         except NotImplementedError:
-            raise TypeError(f"X must have rmatvec, its adjoint, beside matvec: {_HOW}") from None
+            raise TypeError(f"X must have rmatvec (its adjoint) as well as matvec. {_HOW}") from None
         if not (np.isfinite(there).all() and np.isfinite(back).all()):
-            raise ValueError("X must be finite; a product of it has NaN or infinite entries")
+            raise ValueError("X must be finite; a product with X has NaN or infinite entries")
         apart = abs(float(there @ v) - float(u @ back))
         size = float(np.linalg.norm(there) * np.linalg.norm(v) + np.linalg.norm(u) * np.linalg.norm(back))
         if not apart <= product_error(sum(self.shape), eps_of(self.dtype)) * size:
             raise ValueError(
-                f"X must have its adjoint as rmatvec: ⟨Xu, v⟩ and ⟨u, Xᵀv⟩ of random vectors are "
-                f"{there @ v:g} and {u @ back:g}. {_HOW}"
+                f"X must have its adjoint as rmatvec, so that ⟨Xu, v⟩ = ⟨u, Xᵀv⟩; for random vectors these "
+                f"are {there @ v:g} and {u @ back:g}. {_HOW}"
             )
 
 
 class _Adjoint:
-    """Xᵀ, for products Xᵀ @ r."""
+    """The adjoint Xᵀ, for products Xᵀ @ r."""
 
     def __init__(self, X: Operator) -> None:
         self.X = X

@@ -36,7 +36,7 @@ from sparselin.validation import (
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Fields:
-    """What a `Problem` holds; its docstring says what they are."""
+    """The fields of a `Problem`, which its docstring explains."""
 
     design: DesignColumns
     X: Any
@@ -61,63 +61,65 @@ class _Fields:
 
 
 class Problem(_Fields):
-    """A design X (n, d) and a response y (n,), validated once, and frozen.
+    """A design X (n, d) and a response y (n,), which are validated once and cannot be changed.
 
     Parameters
     ----------
-    X : array (n, d), C or F order, float32 or float64 (kept); integers and booleans become float64;
-        or a SciPy sparse matrix (kept sparse; repeated entries are summed), or a pandas or polars frame
-        (columns by position; names are its labels if all are strings, and integer labels are no names); or a
-        SciPy `LinearOperator` with rmatvec, see below.
+    X : array (n, d), C or F order, float32 or float64 (kept); integers and booleans become float64. Or a
+        SciPy sparse matrix (kept sparse; repeated entries are summed). Or a pandas or polars frame: columns
+        are taken by position, and the labels are names if all of them are strings; integer labels are not
+        names. Or a SciPy `LinearOperator` with rmatvec, see below.
     y : array (n,), converted to the dtype of X.
     sample_weight : (n,) ≥ 0, not all zero, or None. Row i of X and y is multiplied by √weight_i, so that
-        every squared residual is.
+        every squared residual is multiplied by its weight.
     intercept : whether an unpenalised column of ones is in every S from the start. P_S^⊥ then centres X and
-        y; neither is copied for it.
-    standardize : whether the columns count divided by their standard deviations (by their root mean squares
-        without an intercept; with weights √(Σw_i z_ij²/Σw_i), z the centred columns), as scikit-learn's
-        StandardScaler and glmnet do. λ's are then those of the standardized columns; coefficients are in the
-        units of X. A constant column, in the span of the intercept, is never selected.
-    names : d different names of the columns; by default those of a frame, if they are strings, of which some
-        may repeat: such columns go by index.
-    column_norms : (d,) the lengths of the columns of a LinearOperator, to a relative 8·√eps; for `ols`, which
-        compares columns by them, to full precision.
+        y; neither is copied for this.
+    standardize : whether each column is divided by its standard deviation, as by scikit-learn's
+        StandardScaler and by glmnet. Without an intercept it is divided by its root mean square; with weights
+        by √(Σw_i z_ij²/Σw_i), z the centred columns. λ's then refer to the standardized columns; coefficients
+        are in the units of X. A constant column is in the span of the intercept and is never selected.
+    names : d different names of the columns. By default they are the labels of a frame, if these are strings.
+        Labels may repeat; such columns can only be given by index.
+    column_norms : (d,) the lengths of the columns of a LinearOperator, to a relative 8·√eps. `ols` needs them
+        to full precision, because it compares columns by them.
 
-    An operator is used by its products with vectors. Its column norms take d of them, unless they are given
-    (those of the columns that are used are checked). Its products are taken to be as accurate as sums of
-    products are: those with unit vectors to eps of each entry, and ⟨X_i, r⟩ to 8·eps·√n·‖X_i‖‖r‖, as by fast
-    transforms whose columns are of similar lengths. `omp`, `ols`, `sequential_lasso`, `first_entry`,
-    `lambda_star`, `lasso_path` and `project_dual` take one; there is no `standardize`.
+    An operator is used by its products with vectors. Its column norms take d products, unless they are given;
+    given norms are checked for the columns that are used. Its products are assumed to be as accurate as sums
+    of products: to eps of each entry for unit vectors, and to 8·eps·√n·‖X_i‖‖r‖ for ⟨X_i, r⟩. Fast transforms
+    whose columns have similar lengths are as accurate as this. `omp`, `ols`, `sequential_lasso`,
+    `first_entry`, `lambda_star`, `lasso_path` and `project_dual` take an operator, without `standardize`.
 
     Raises
     ------
-    TypeError : an argument is not numeric (complex, strings, objects); a frame with strings among its labels
-        and others.
+    TypeError : an argument is not numeric (complex, strings, objects); a frame has both strings and other
+        labels.
     ValueError : wrong shape, no rows or columns, NaN or infinity, norms beyond the float range; repeated
-        names, or a wrong number of them; weights negative or all zero; a pandas y or sample_weight that
-        labels the rows of X in another order, or only some of them; an operator whose rmatvec is not its
-        adjoint, with `standardize`, or with both `sample_weight` and `column_norms`.
+        names, or a wrong number of names; weights that are negative or all zero; a pandas y or sample_weight
+        that labels the rows of X in another order, or only some of them; an operator whose rmatvec is not its
+        adjoint, or with `standardize`, or with both `sample_weight` and `column_norms`.
 
-    Neither X nor y is modified or, if avoidable, copied: do not change X in place afterwards, since
-    its norms are stored. Without `standardize` nothing is rescaled: use unit columns where a statement needs
-    them.
+    Neither X nor y is modified, and neither is copied if this can be avoided. So do not change X in place
+    afterwards, because its norms are stored. Without `standardize` nothing is rescaled: use unit columns if a
+    statement needs them.
 
     Attributes
     ----------
-    X, y, dtype : the data; X contiguous in C or Fortran order, or a CSC array.
+    X, y, dtype : the data; X is contiguous in C or Fortran order, or a CSC array.
     n, n_features : the shape of X.
-    design, d : the columns that methods see, and their number: n_features, and one more for an intercept,
-        which comes last; in the attributes and methods below X stands for them.
-    names : n_features names, or None.
-    origin, removed : the problem from which columns were eliminated to get this one, or None, and which.
-    compressed : what `compress` recorded of its pass over the data, or None.
+    design, d : the columns that methods see, and their number. It is n_features, plus one if there is an
+        intercept, whose column of ones comes last. In the attributes and methods below, X stands for these
+        columns.
+    names : the n_features names, or None.
+    origin, removed : the problem from which columns were eliminated to get this one, or None, and the
+        eliminated columns.
+    compressed : the record of the pass of `compress` over the data, or None.
     kind : "dense"; "sparse"; "complex"; "operator"; or "gram": X is a Cholesky factor, and the squared
-        lengths of its columns are known to eps. Methods do not branch on it: what depends on it is a method
-        of the problem.
-    is_multiplied : whether the data are products, which were rounded: with √weight or scales, or with the
-        reflectors of `compress`.
+        lengths of its columns are known to eps. Methods do not branch on the kind; everything that depends on
+        it is a method of the problem.
+    is_multiplied : whether the data were multiplied by √weight, by scales, or by the reflectors of
+        `compress`, and so were rounded.
     unrounded : the data before weights and scales rounded them to float32; None for all other data.
-    errors : bounds on rounding errors, an `ErrorModel`.
+    errors : the bounds on rounding errors, an `ErrorModel`.
     labels, double : the integer labels of a frame, and the problem in float64 of projected float32 data.
     column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
     Xty : Xᵀy (d,).
@@ -143,7 +145,7 @@ class Problem(_Fields):
         check_same_rows(X, y, "y")
         check_same_rows(X, sample_weight, "sample_weight")
         if column_norms is not None and not (is_operator(X) and sample_weight is None):
-            raise ValueError("column_norms are for a LinearOperator X without sample_weight: leave them out")
+            raise ValueError("column_norms are for a LinearOperator X without sample_weight. Leave them out")
         if not isinstance(X, Operator):  # as complex data are
             X = Operator(X, column_norms) if is_operator(X) else check_design(X)
         y = check_vector(y, "y", X.shape[0], X.dtype)
@@ -157,7 +159,7 @@ class Problem(_Fields):
         super().__init__(**fields, labels=numbers)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Problem is frozen: make another one to change its {name}")
+        raise AttributeError(f"a Problem cannot be changed. Make a new one with another {name}")
 
     @classmethod
     def _of(cls, **fields: Any) -> Problem:
@@ -168,17 +170,17 @@ class Problem(_Fields):
 
     @classmethod
     def from_gram(cls, G: ArrayLike, Xty: ArrayLike, yty: float) -> Problem:
-        """Return the problem known only through G = XᵀX (d, d), Xᵀy (d,) and ‖y‖².
+        """Return the problem that is known only through G = XᵀX (d, d), Xᵀy (d,) and ‖y‖².
 
-        A Cholesky factor R of G (scaled to unit diagonal, with diagonal pivoting, rank revealed) replaces X,
-        and R⁻ᵀXᵀy replaces y: selections, coefficients, λ's and residual norms depend on X and y only
-        through G, Xᵀy and ‖y‖². Vectors of sample space (dual points, residuals) are then
-        given in these coordinates. Xᵀy is kept as given, so that the first pick is the argmax of |Xᵀy|. G
-        knows squared lengths to eps: distances to the span of other columns are known only to √eps, and κ(X)²
-        multiplies the errors.
+        A Cholesky factor R of G (scaled to unit diagonal, with diagonal pivoting, which reveals the rank)
+        replaces X, and R⁻ᵀXᵀy replaces y. This is possible because selections, coefficients, λ's and residual
+        norms depend on X and y only through G, Xᵀy and ‖y‖². Vectors of sample space (dual points, residuals)
+        are given in these coordinates. Xᵀy is kept as given, so that the first pick is the argmax of |Xᵀy|.
+        Squared lengths are known from G to eps. So distances to the span of other columns are known only to
+        √eps, and κ(X)² multiplies the errors.
 
-        Raises ValueError when G is not square, symmetric and positive semidefinite to rounding, when Xᵀy
-        is not in its range, or when ‖y‖² is smaller than G and Xᵀy imply.
+        Raises ValueError if G is not square, symmetric and positive semidefinite to rounding, if Xᵀy is not
+        in its range, or if ‖y‖² is smaller than G and Xᵀy imply.
 
         >>> problem = Problem.from_gram([[4.0, 2.0], [2.0, 5.0]], [2.0, 1.0], 3.0)
         >>> problem.correlate(problem.y), round(float(problem.y_norm) ** 2, 12)
@@ -206,12 +208,13 @@ class Problem(_Fields):
     def from_factor(
         cls, design: DesignColumns, y: FloatArray, growth: float, names: Names = None, record: Any = None
     ) -> Problem:
-        """The problem whose rows are those of the triangular factor of the data, as `compress` makes it.
+        """Return the problem whose rows are the rows of the triangular factor of the data, for `compress`.
 
-        design : its columns, with what the ones of an intercept became, and the scale of standardized ones.
+        design : the columns of the factor, with the transformed column of ones if there is an intercept, and
+            the scales if the columns are standardized.
         growth : the factor is exact for data whose columns differ from the given ones by growth·eps of their
-            lengths. eps grows by it, and with eps the bounds on errors: of lengths e_ρ (`length_unit`·s), of
-            correlations e_c (`correlation_error`, `measured_error`).
+            lengths. eps is multiplied by it, and so are the error bounds: on lengths e_ρ (`length_unit`·s),
+            on correlations e_c (`correlation_error`, `measured_error`).
         """
         fields = _measure(design, y, names)
         errors = fields["errors"].grow(growth)
@@ -219,78 +222,79 @@ class Problem(_Fields):
 
     @property
     def eps(self) -> float:
-        """The relative error with which lengths of the data are known.
+        """The relative error to which lengths of the data are known.
 
-        That is the eps of `dtype`, or a larger one if the data were projected or compressed.
+        It is the eps of `dtype`, or larger if the data were projected or compressed.
         """
         return self.errors.eps
 
     @property
     def unit(self) -> float:
-        """`ErrorModel.unit`."""
+        """The unit of errors, see `ErrorModel.unit`."""
         return self.errors.unit
 
     @property
     def length_unit(self) -> float:
-        """`ErrorModel.length_unit`."""
+        """The unit of errors of lengths, see `ErrorModel.length_unit`."""
         return self.errors.length_unit
 
     def rounding(self, kappa: float = 1.0) -> float:
-        """`ErrorModel.rounding`."""
+        """Return the relative rounding error of a correlation, see `ErrorModel.rounding`."""
         return self.errors.rounding(kappa)
 
     def correlation_error(self, kappa: float = 1.0) -> FloatArray:
-        """e_c (d,): bounds on the rounding errors of c_i = ⟨X_i, P_S^⊥y⟩, rounding·‖X_i‖·‖y‖."""
+        """Return e_c (d,), the bounds rounding·‖X_i‖·‖y‖ on the rounding errors of c_i = ⟨X_i, P_S^⊥y⟩."""
         return self.errors.rounding(kappa) * self.column_norms * self.y_norm
 
     def __repr__(self) -> str:
         return f"Problem({self.kind}, n={self.n}, d={self.d}, {self.dtype})"
 
     def indices(self, columns: Columns, argument: str, names: Names = None) -> IndexArray:
-        """The columns of an argument, given by indices or `names`, by default those of X, as indices."""
+        """Return the indices of columns that an argument gives by index or by name."""
         return check_indices(columns, self.n_features, argument, names or self.names, self.labels)
 
     def budget(self, k: int, forced: Columns) -> tuple[int, IndexArray]:
-        """k, 1 ≤ k ≤ n_features, and the forced features, at most k, as indices."""
+        """Check that 1 ≤ k ≤ n_features, with at most k forced features. Return k and the forced features."""
         return check_budget(k, forced, self.n_features, self.names, self.labels)
 
     def with_ones(self, columns: IndexArray) -> IndexArray:
-        """Return the column of ones, if there is an intercept, and then the given ones."""
+        """Return the index of the column of ones, if there is an intercept, and then the given columns."""
         return np.concatenate([np.arange(self.n_features, self.d), columns])
 
     def unpenalized_columns(self, forced: Columns, alias: Columns | None = None) -> IndexArray:
-        """S, given as `forced` or by its alias `unpenalized`, after the column of ones if there is one."""
+        """Return S: the column of ones, if any, and the columns of `forced` or of its alias `unpenalized`."""
         if alias is None:
             return self.with_ones(self.indices(forced, "forced"))
         if len(self.indices(forced, "forced")):
-            raise ValueError("unpenalized is another name for forced: pass one of them")
+            raise ValueError("unpenalized is another name for forced. Pass only one of them")
         return self.with_ones(self.indices(alias, "unpenalized"))
 
     def in_units_of_data(self, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Coefficients (..., d) of the columns → those of X (..., n_features), and the intercepts (...)."""
+        """Convert coefficients (..., d) of the columns to the units of X.
+
+        Returns the coefficients (..., n_features) of X and the intercepts (...).
+        """
         m, scale = self.n_features, self.design.scale
         inner = coef[..., :m] if scale is None else coef[..., :m] * scale
         return inner, coef[..., m] if self.d > m else np.zeros(coef.shape[:-1], coef.dtype)
 
     def correlate(self, r: FloatArray) -> FloatArray:
-        """Xᵀr, (d,) for r (n,) and (d, m) for r (n, m)."""
+        """Return Xᵀr, (d,) for r (n,) and (d, m) for r (n, m)."""
         return self.design.correlate(r)
 
     def columns(self, J: ArrayLike) -> FloatArray:
-        """X_J (n, |J|), dense and contiguous by column. MemoryError if X is sparse and X_J too large."""
+        """Return X_J (n, |J|), dense and contiguous by column. Raises MemoryError if it is too large."""
         return self._dense(np.asarray(J, np.intp), self.block)
 
     def _dense(self, J: IndexArray, gather: Callable[[IndexArray], Any]) -> FloatArray:
         if not isinstance(self.X, np.ndarray):
-            words = (
-                "an operator, its columns gathered" if self.kind == "operator" else "sparse, but made dense"
-            )
+            words = "columns of an operator" if self.kind == "operator" else "a dense copy of a sparse matrix"
             check_memory((self.n, len(J)), self.dtype, f"X ({words} here)")
         block = gather(J)
         return np.asfortranarray(block if isinstance(block, np.ndarray) else block.toarray())
 
     def exact_columns(self, J: ArrayLike | None = None) -> FloatArray | None:
-        """X_J (n, |J|), or X, in float64, exactly; None where X is rounded: a factor, or projected."""
+        """Return X_J (n, |J|), or X, exactly, in float64; None if X is rounded: a factor, or projected."""
         if self.kind == "gram" or self.is_rounded:
             return None
         whole = J is None and self.is_plain and isinstance(self.X, np.ndarray)
@@ -299,11 +303,11 @@ class Problem(_Fields):
         return self._dense(np.arange(self.d) if J is None else np.asarray(J, np.intp), self.double_block)
 
     def block(self, J: IndexArray) -> Any:
-        """X_J (n, |J|), sparse if X is."""
+        """Return X_J (n, |J|), sparse if X is sparse."""
         return self.design.block(J)
 
     def double_block(self, J: IndexArray) -> Any:
-        """X_J (n, |J|) in float64, sparse if X is, not rounded to float32 by weights or scales."""
+        """Return X_J (n, |J|) in float64, sparse if X is sparse, before weights or scales are rounded."""
         if self.double is not None:
             return self.double.block(J)
         design, inner = self.double_design, J[self.n_features > J]
@@ -313,7 +317,7 @@ class Problem(_Fields):
 
     @property
     def double_design(self) -> DesignColumns:
-        """The column of ones and the scales in float64, with the given X as it is."""
+        """The design with the column of ones and the scales in float64, and X as it was given."""
         X, ones, scale = self.design
         given = self.unrounded
         if given is not None:
@@ -322,42 +326,42 @@ class Problem(_Fields):
 
     @property
     def double_root(self) -> FloatArray | None:
-        """√weight (n,) in float64 where the given X is not yet multiplied by it, else None."""
+        """√weight (n,) in float64 if `double_design` is not yet multiplied by it, else None."""
         return None if self.unrounded is None else self.unrounded.root
 
     @property
     def double_y(self) -> FloatArray:
-        """y (n,) in float64, not rounded to float32 by weights."""
+        """The response y (n,) in float64, before weights round it to float32."""
         given = self.unrounded
         if self.double is not None:
             return self.double.y
         return self.y.astype(np.float64, copy=False) if given is None else given.response()
 
     def gram_columns(self, J: ArrayLike) -> FloatArray:
-        """Xᵀ X_J (d, |J|)."""
+        """Return Xᵀ X_J (d, |J|)."""
         return self.correlate(self.columns(J))
 
     def predict(self, coef: FloatArray) -> FloatArray:
-        """X @ coef (n,)."""
+        """Return X @ coef (n,)."""
         return self.design.predict(coef)
 
     @property
     def has_columns(self) -> bool:
-        """Whether columns are at hand; those of an operator cost a product each."""
+        """True if columns are stored. Each column of an operator costs a product."""
         return not isinstance(self.X, Operator)
 
     @property
     def is_plain(self) -> bool:
-        """Whether the columns are those of X: no intercept, and not standardized."""
+        """True if the columns are those of X: there is no intercept, and they are not standardized."""
         return self.design.ones is None and self.design.scale is None
 
     @property
     def is_rounded(self) -> bool:
-        """Whether X and y are rounded: scaled, projected, or compressed."""
+        """True if X and y are rounded, because they were projected, or compressed."""
         return self.origin is not None or self.compressed is not None
 
     def in_double(self) -> Problem:
-        """Return the problem with its data in float64, and with `double_eps`."""
+        """Return the problem with its data in float64 and with eps = `double_eps`."""
         if self.dtype == np.float64:
             return self
         if self.double is not None:
@@ -367,18 +371,18 @@ class Problem(_Fields):
         return self._with(design, self.double_y, origin=self.origin, errors=self.errors.in_double())
 
     def to_plain(self) -> Problem:
-        """Return the problem of the columns of X alone: as they are, and without an intercept."""
+        """Return the problem whose columns are those of X: not scaled, and without an intercept."""
         return self._with(DesignColumns(self.X), self.y)
 
     def with_design(self, design: DesignColumns) -> Problem:
-        """Return the problem in float64 by a design that converts its columns when they are asked for."""
+        """Return the problem in float64 with a design that converts its columns when they are needed."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         norms, y, errors = self.column_norms.astype(np.float64), self.double_y, self.errors.in_double()
         fields |= {"design": design, "y": y, "dtype": y.dtype, "column_norms": norms, "errors": errors}
         return self._of(**fields | {"unrounded": None})
 
     def of_columns(self, J: IndexArray) -> Problem:
-        """The problem of the columns J alone; in float64 where weights or scales rounded them to float32."""
+        """Return the problem of the columns J only, in float64 if weights or scales rounded them."""
         if self.unrounded is not None:
             return self.in_double().of_columns(J)
         origin, removed = self.origin, self.removed
@@ -388,14 +392,14 @@ class Problem(_Fields):
         return self._with(DesignColumns(self.block(J)), self.y, origin=origin, removed=removed)
 
     def of_rows(self, rows: IndexArray) -> Problem:
-        """The problem of these rows with their weights; standardized columns are standardized anew on them.
+        """Return the problem of these rows with their weights; columns are standardized again on these rows.
 
-        (To a common factor without an intercept; not where all the weights are zero.) TypeError for a Gram
-        problem, and for a compressed one.
+        Without an intercept they are standardized up to a common factor. If all the weights are zero, they
+        are not standardized again. Raises TypeError for a Gram problem and for a compressed problem.
         """
         if self.kind == "gram" or self.compressed is not None:
             which = "Gram" if self.kind == "gram" else "compressed"
-            raise TypeError(f"rows of X are needed, which a {which} problem does not have: pass X and y")
+            raise TypeError(f"rows of X are needed, and a {which} problem does not have them. Pass X and y")
         if self.unrounded is not None:
             X, y, root, scale = self.unrounded
             root = None if root is None else root[rows]
@@ -412,15 +416,19 @@ class Problem(_Fields):
     def of_projections(
         self, X: FloatArray, y: FloatArray, removed: IndexArray, growth: float, double: Problem | None = None
     ) -> Problem:
-        """The problem of X and y, this one's projected off the `removed` columns; eps grows by `growth`.
+        """Return the problem of X and y, the data of this problem projected off the `removed` columns.
 
-        `double` is the same in float64, of what was not rounded to float32.
+        growth : the factor by which eps grows.
+        double : the same problem in float64, projected before rounding to float32.
         """
         errors = self.errors.grow(growth)
         return self._with(DesignColumns(X), y, origin=self, removed=removed, errors=errors, double=double)
 
     def _with(self, design: DesignColumns, y: FloatArray, **changes: Any) -> Problem:
-        """Another design and y with what is known of this one, but for its origin, if no change gives it."""
+        """Return the problem of another design and y with the other fields of this problem, and changes.
+
+        The origin is dropped unless a change gives it.
+        """
         names = self.names if design.X.shape[1] == self.n_features else None
         known = {
             name: getattr(self, name) for name in ("kind", "errors", "removed", "compressed", "is_multiplied")
@@ -430,7 +438,7 @@ class Problem(_Fields):
 
 
 def _measure(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, Any]:
-    """Return the fields of a problem with this design and y, which are exact."""
+    """Return the fields of a problem with this design and y, which are taken to be exact."""
     X, d = design.X, design.d
     kind = "dense" if isinstance(X, np.ndarray) else getattr(X, "kind", "sparse")
     n, m = X.shape
@@ -443,7 +451,10 @@ def _measure(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, An
 def _scale(
     X: Any, y: FloatArray, root: FloatArray | None, intercept: bool, standardize: bool, names: Names
 ) -> dict[str, Any]:
-    """The fields of a problem of X and y, rows multiplied by `root`, (n,) in float64, in the dtype of X."""
+    """Return the fields of the problem of X and y, with rows multiplied by `root` (n,), in the dtype of X.
+
+    `root` is in float64; the columns are divided by their standard deviations if `standardize`.
+    """
     t = np.ones(len(y)) if root is None else root
     scale = unit_variance(X, t, intercept, root) if standardize else None
     is_multiplied, unrounded = root is not None or bool(standardize), None

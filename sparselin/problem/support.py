@@ -1,9 +1,10 @@
-"""Which method takes which data with which options: one table, for messages, docs/data.md and the tests.
+"""The table of the data and options that each method takes, for messages, docs/data.md and the tests.
 
-`SUPPORT[name]` has the data that a public function takes, its options, and the pairs of both that it refuses.
-A Gram or compressed problem is weighted, centred and scaled when it is made. Named holes: `positive` in
-`sequential_lasso`, whose homotopy leaves the coefficients on S free of sign; an operator has no entries to
-standardize; complex columns have neither sign nor intercept (force a column of ones).
+`SUPPORT[name]` lists the data that a public function takes, its options, and the pairs of both that it
+refuses. A Gram or compressed problem is weighted, centred and scaled when it is made. Three gaps need a
+reason: `sequential_lasso` has no `positive`, because its homotopy does not restrict the signs of the
+coefficients on S; an operator has no entries to standardize; complex columns have neither a sign nor an
+intercept (force a column of ones instead).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ OPTIONS = ("intercept", "standardize", "weights", "forced", "positive", "tol")
 class Support(NamedTuple):
     """The data that a function takes, its options, and the pairs (data, option) that it refuses.
 
-    copies : whether a sparse X is copied to a dense one, or to the d × d Gram matrix.
+    copies : whether the function copies a sparse X to a dense one, or to the d × d Gram matrix.
     """
 
     data: tuple[str, ...]
@@ -75,7 +76,7 @@ SUPPORT: Mapping[str, Support] = MappingProxyType(
 
 
 def takers(data: str) -> str:
-    """Return the names of the functions that take the data, as words."""
+    """List the functions that take these data, in words."""
     names = [name for name, support in SUPPORT.items() if data in support.data]
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
@@ -83,8 +84,9 @@ def takers(data: str) -> str:
 def no_operator() -> TypeError:
     """Return the error for a LinearOperator where entries of X are needed."""
     return TypeError(
-        "X must be an array, a sparse matrix or a frame here: this function works on the entries of X, and a "
-        f"LinearOperator is taken by {takers('operator')}. X @ np.eye(X.shape[1]) makes a small one an array."
+        "X must be an array, a sparse matrix or a frame here, because this function needs the entries of X. "
+        f"Only {takers('operator')} take a LinearOperator. X @ np.eye(X.shape[1]) converts a small one to an "
+        "array."
     )
 
 
@@ -92,22 +94,22 @@ def only_real(data: str, name: str) -> ValueError:
     """Return the error for an option that the function has, but not with these data."""
     options = [option for kind, option in SUPPORT[name].refused if kind == data]
     words = f"{', '.join(options[:-1])} and {options[-1]} are" if options[1:] else f"{options[0]} is"
-    return ValueError(f"{words} for real data; here a column of ones in forced is an intercept")
+    return ValueError(f"{words} for real data only. For an intercept, pass a column of ones in forced")
 
 
 def is_complex(value: Any) -> bool:
-    """Whether an array, a sparse matrix, an operator or a list holds complex numbers."""
+    """Return whether an array, a sparse matrix, an operator or a list holds complex numbers."""
     dtype = getattr(value, "dtype", None)
     if dtype is None and isinstance(value, (list, tuple)):
         try:
             dtype = np.asarray(value).dtype
-        except ValueError:  # ragged: refused with the other bad data
+        except ValueError:  # rows of different lengths, which are refused later
             return False
     return getattr(dtype, "kind", "") == "c"
 
 
 def refuse_complex(**data: Any) -> None:
-    """Raise TypeError if one of the arguments holds complex numbers, with the functions that take them."""
+    """Raise TypeError, which names the functions for complex data, if an argument holds complex numbers."""
     for name, value in data.items():
         if is_complex(value):
             raise TypeError(
