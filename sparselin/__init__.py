@@ -1,8 +1,8 @@
-"""sparselin: the theory of greedy sparse regression, exactly.
+"""sparselin: exact algorithms for the theory of greedy sparse regression.
 
-Orthogonal Matching Pursuit, Sequential LASSO with its exact λ*, linear Sequential Attention, the dual
-polytope they share, and checks that they select the same features. `__init__.pyi` lists the public names and
-their modules; each name is loaded at its first use.
+The package has Orthogonal Matching Pursuit, Sequential LASSO with its exact λ*, linear Sequential Attention,
+the dual polytope that they share, and checks that they select the same features. `__init__.pyi` lists the
+public names and their modules; each name is loaded at its first use.
 """
 
 import lazy_loader
@@ -10,5 +10,5 @@ import lazy_loader
 __version__ = "0.1.0"
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-# for `import *`: of the modules only `ensembles`, since `plots` needs matplotlib and `testing` hypothesis
+# `import *` loads no module but `ensembles`, because `plots` needs matplotlib and `testing` needs hypothesis
 __all__ = [name for name in __all__ if name not in ("estimators", "neural", "plots", "spectral", "testing")]

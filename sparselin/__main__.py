@@ -1,4 +1,4 @@
-"""`python -m sparselin` and the `sparselin` command."""
+"""The entry point of `python -m sparselin` and of the `sparselin` command."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import importlib.util
 import sys
 
 NEEDED = ("click", "rich", "jinja2", "matplotlib")
-# what solves beside the library's own methods, in these commands alone
+# the outside solvers, which only these commands need
 SOLVERS, SOLVED = ("cvxpy", "clarabel"), ("verify", "ledger")
 
 
 def main() -> None:
-    """Run the command line, or say in one line what to install for it."""
+    """Run the command line, or exit with a line that says which packages to install."""
     needed = NEEDED + (SOLVERS if sys.argv[1:2] and sys.argv[1] in SOLVED else ())
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:

@@ -1,4 +1,4 @@
-"""Images and other files by this name: see `sparselin.ensembles.datasets`."""
+"""Images and other files, under a short name: see `sparselin.ensembles.datasets`."""
 
 from sparselin.ensembles.datasets import (
     FOLDER,

@@ -1,6 +1,6 @@
 """Hypothesis strategies for (X, y), and the rate at which a claim holds, for tests and for conjectures.
 
-Entries are integers or dyadic fractions of few bits, so that X, y and Xᵀy are exact floats: a test may
+Entries are integers or dyadic fractions with few bits, so that X, y and Xᵀy are exact floats. So a test can
 decide ties in rational arithmetic, and a failing example shrinks to one that can be worked by hand.
 """
 
@@ -29,10 +29,11 @@ Pair: TypeAlias = tuple[FloatArray, FloatArray]
 
 
 def integer_designs(max_n: int = 8, max_d: int = 12, low: int = -2, high: int = 2) -> st.SearchStrategy[Pair]:
-    """X (n, d) and y (n,) with integer entries in low..high, 1 ≤ n ≤ max_n, 1 ≤ d ≤ max_d, as float64.
+    """Draw X (n, d) and y (n,) with integer entries in low..high, 1 ≤ n ≤ max_n, 1 ≤ d ≤ max_d, as float64.
 
-    Everything legal occurs: exact ties, equal and opposite columns, zero columns, y = 0. Rows and columns
-    shrink away, and entries towards 0. Raises ValueError when max_n or max_d is below 1, or high below low.
+    All legal cases occur: exact ties, equal and opposite columns, zero columns, y = 0. Examples shrink by
+    losing rows and columns, and entries shrink towards 0. Raises ValueError if max_n or max_d is below 1, or
+    if high is below low.
 
     >>> from hypothesis import find
     >>> find(integer_designs(), lambda design: design[0].any() and design[1].any())
@@ -45,11 +46,11 @@ def integer_designs(max_n: int = 8, max_d: int = 12, low: int = -2, high: int = 
 
 
 def tied_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Pair]:
-    """Integer designs in which at least two columns attain λ* = ‖Xᵀy‖∞ > 0 exactly; 2 ≤ d ≤ max_d.
+    """Draw integer designs in which at least two columns attain λ* = ‖Xᵀy‖∞ > 0 exactly; 2 ≤ d ≤ max_d.
 
-    With j = argmax |⟨X_j, y⟩| of an integer design, one to three columns are planted at random places,
-    each ±X_j (a copy) or ±(X_j + z) with z = y_b e_a − y_a e_b, so that ⟨z, y⟩ = 0: equal correlations
-    without dependence. Raises ValueError when max_n is below 1 or max_d below 2.
+    Let j = argmax |⟨X_j, y⟩| of an integer design. One to three columns are planted at random places. Each is
+    ±X_j (a copy), or ±(X_j + z) with z = y_b e_a − y_a e_b. Because ⟨z, y⟩ = 0, the latter has an equal
+    correlation without being dependent. Raises ValueError if max_n is below 1 or max_d is below 2.
 
     >>> from hypothesis import find
     >>> find(tied_designs(), lambda design: len(design[1]) > 1)
@@ -62,10 +63,10 @@ def tied_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Pair]:
 
 
 def designs_with_margin(margin: float, max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Pair]:
-    """Designs whose first pick has a margin: |⟨X_i, y⟩| ≤ (1 − margin)·λ* for all i but one, λ* > 0 exactly.
+    """Draw designs with λ* > 0 and |⟨X_i, y⟩| ≤ (1 − margin)·λ*, exactly, for all columns but one.
 
     Entries are multiples of 2⁻¹⁰ in [−4, 4], except for the argmax column, which is doubled until the margin
-    is attained. Raises TypeError when margin is not a real number, ValueError unless 0 < margin < 1,
+    is attained. Raises TypeError if margin is not a real number, and ValueError unless 0 < margin < 1,
     max_n ≥ 1 and max_d ≥ 1.
 
     >>> from hypothesis import find
@@ -80,11 +81,11 @@ def designs_with_margin(margin: float, max_n: int = 8, max_d: int = 12) -> st.Se
 
 
 def ill_conditioned_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Pair]:
-    """Integer designs with perturbed copies X_j + 2⁻ᵖe_i of columns, 19 ≤ p ≤ 22; n ≥ 2, d ≥ 2.
+    """Draw integer designs with perturbed copies X_j + 2⁻ᵖe_i of columns, 19 ≤ p ≤ 22; n ≥ 2, d ≥ 2.
 
-    Row i is not the one of the largest |X_ij|, so that the angle θ between the two lies in
-    2⁻ᵖ/‖X_j‖·[√½, 1] and the pair, scaled to unit columns, has condition number cot(θ/2) ≈ 2/θ, between 1e6
-    and 1e8. Copies may be copied again. Raises ValueError when max_n or max_d is below 2.
+    Row i is not the row of the largest |X_ij|, so the angle θ between X_j and its copy lies in
+    2⁻ᵖ/‖X_j‖·[√½, 1]. The pair, scaled to unit columns, has the condition number cot(θ/2) ≈ 2/θ, between 1e6
+    and 1e8. Copies may be copied again. Raises ValueError if max_n or max_d is below 2.
 
     >>> from hypothesis import find
     >>> X, y = find(ill_conditioned_designs(), lambda design: True)
@@ -98,8 +99,8 @@ def ill_conditioned_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrateg
 
 @st.composite
 def _designs(draw: st.DrawFn, entry: st.SearchStrategy[float], min_n: int, max_n: int, max_d: int) -> Pair:
-    # y and d columns of full height, then which rows to keep (two in three): the shrinker can drop a
-    # column or a row without shifting other entries, as a smaller n would.
+    # Draw y and d columns of full height, and then choose the rows to keep (two in three). So the shrinker
+    # can drop a column or a row without shifting the other entries, which a smaller n would do.
     column = st.lists(entry, min_size=max_n, max_size=max_n)
     d = draw(st.integers(1, max_d))
     y, *X = np.array([draw(column) for _ in range(d + 1)], np.float64)
@@ -148,7 +149,7 @@ def _ill_conditioned_strategy(draw: st.DrawFn, max_n: int, max_d: int) -> Pair:
 
 
 def _leader(X: FloatArray, y: FloatArray) -> int:
-    """argmax |⟨X_j, y⟩|, after X and y were changed, if need be, to make the maximum positive."""
+    """Return argmax |⟨X_j, y⟩|; if the maximum is zero, change X and y to make it positive."""
     if not y.any():
         y[-1] = 1
     if not (X.T @ y).any():

@@ -142,7 +142,7 @@ def test_other_counterexamples_are_refused(mine, tmp_path):
     assert "is of mine-drawn, which is not there" in invoke(*line, exit_code=2)
     line = ["ledger", "--folder", str(folder), "--design", str(tmp_path / "a.npz")]
     for arrays, words in (
-        ({"X": np.eye(2)}, "no .npz of a counterexample"),
+        ({"X": np.eye(2)}, "is not a saved counterexample"),
         ({"value": 3, "claim": "mine-true"}, "call"),
         ({"value": 3, "claim": "mine-true", "call": 2}, "has no `forall` or `over` number 2"),
     ):

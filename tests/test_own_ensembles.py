@@ -110,8 +110,8 @@ def test_a_function_in_a_file_is_an_ensemble(own):
         ("nan", "X must be finite"),
         ("short", "y must have"),
         ("one", "must return X"),
-        ("none", "has no function 'none'"),
-        ("number", "another thing, called 'number'"),
+        ("none", "must have a function 'none'; it is not there"),
+        ("number", "must have a function 'number'; it is of type int"),
     ],
 )
 def test_a_bad_function_is_one_line(own, tmp_path, name, words):

@@ -1,7 +1,7 @@
-"""Designs on which the theorems are tested: random ones, ones built to tie, and real data.
+"""The designs on which the theorems are tested: random designs, designs with ties, and real data.
 
 A random ensemble is a function of (n, d, rng) that returns a `Design`: X (n, d) and y (n,), float64 in C
-order, and the truth behind y where there is one. It unpacks into the two:
+order, and the true β and noise of y if there are any. A `Design` unpacks into X and y:
 
 >>> X, y = gaussian(20, 30)
 >>> design = gaussian(20, 30, rng=0, y="signal", k=3, snr=float("inf"))
@@ -10,27 +10,30 @@ order, and the truth behind y where there is one. It unpacks into the two:
 >>> float(abs(design.y - design.X @ design.coef).max()) < 1e-15, design.noise.any()
 (True, np.False_)
 
-`rng` is an argument of np.random.default_rng: None, the default, draws another design at each call, a seed
-the same one. Real data are all their rows for rng=None, random ones for a seed. `y` says how the response is
-drawn:
+`rng` is an argument of np.random.default_rng. None, the default, draws another design at each call; a seed
+always draws the same design. Real data have all their rows for rng=None, and random rows for a seed. `y` says
+how the response is drawn:
 
 - "noise": standard normal; β = 0.
-- "signal": Xβ + noise, β = ±1 on k of the nonzero columns (by default 5, or all if there are fewer), and
-  ‖Xβ‖ = snr·‖noise‖ (by default 10; at least 1e-100; infinity for no noise): a ratio of lengths, in variances
-  snr². Without noise equal magnitudes are the hardest on average over random designs (Tropp and Gilbert,
-  2007); in noise small coefficients are harder. `k` and `snr` belong to this y alone.
-- "generic": with probability ½ each, noise, or a combination of at most eight columns with standard normal
-  coefficients and log-uniform snr from 1 to 1000: both regimes of the theory, almost surely without ties.
-- "tying": in {−1, 0, 1}ⁿ with probability ¾ (dense or sparse; there is no β then), else the sum of two to
-  four signed columns, which greedy selection may fit exactly.
-- a function of (X, rng) that returns y (n,), or (y, β), the noise being y − Xβ.
+- "signal": Xβ + noise, where β = ±1 on k of the nonzero columns (by default 5, or all if there are fewer),
+  and ‖Xβ‖ = snr·‖noise‖. `snr` is a ratio of lengths, so the ratio of variances is snr²; it is 10 by default,
+  at least 1e-100, and infinity for no noise. Without noise, equal magnitudes are the hardest on average over
+  random designs (Tropp and Gilbert, 2007); with noise, small coefficients are harder. `k` and `snr` belong to
+  this y only.
+- "generic": with probability ½ noise, and otherwise a combination of at most eight columns with standard
+  normal coefficients and log-uniform snr from 1 to 1000. These are both regimes of the theory, almost surely
+  without ties.
+- "tying": with probability ¾ a vector in {−1, 0, 1}ⁿ (dense or sparse, without β), and otherwise the sum of
+  two to four signed columns, which greedy selection may fit exactly.
+- a function of (X, rng) that returns y (n,), or (y, β); the noise is then y − Xβ.
 
-A random ensemble has one of them as its default; `planted_ties` has "planted" as well, real data "measured".
+Each random ensemble has one of them as its default. `planted_ties` also has "planted", and real data have
+"measured" as well.
 
-All of them raise TypeError when n, d or k is not an integer, rho, snr, … no number, and ValueError when n or
-d is below one, another parameter is out of range, y is none of the above, k or snr is given for another y, or
-a function y does not return n finite numbers. `ENSEMBLES` has the ensembles of the commands by name;
-`register` adds one, `from_file` makes one of a function in a file.
+All ensembles raise TypeError if n, d or k is not an integer, or if rho, snr, … is not a number. They raise
+ValueError if n or d is below one, if another parameter is out of range, if y is not one of the above, if k or
+snr is given for another y, or if a function y does not return n finite numbers. `ENSEMBLES` has the ensembles
+of the commands by name; `register` adds an ensemble, and `from_file` makes one from a function in a file.
 """
 
 from sparselin.ensembles.design import Design as Design

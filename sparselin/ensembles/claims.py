@@ -1,4 +1,4 @@
-"""A claim about designs, tried on many: how often it holds, and a counterexample, saved and made smaller."""
+"""Trials of a claim on many designs: the rate at which it holds, and a counterexample, saved and shrunk."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from sparselin.ensembles.design import Design
 from sparselin.ensembles.registry import ENSEMBLES, Ensemble
 from sparselin.validation import FloatArray, check_count, check_real
 
-# (X, y), or a Design: true, false, or None where its hypotheses are not met
+# A function of (X, y), or of a Design. It returns true, false, or None if its hypotheses are not met.
 Claim: TypeAlias = Callable[..., Any]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Rate:
-    """How often a claim held, and the first design on which it did not; made by `rate`.
+    """The rate at which a claim held, and the first design on which it failed; the result of `rate`.
 
     Attributes
     ----------
-    held, tried : designs on which it held, of those that met its hypotheses.
-    skipped : designs that did not.
-    lower, upper : the confidence interval of the probability that it holds.
-    confidence : its level.
+    held, tried : the number of designs on which the claim held, and the number that met its hypotheses.
+    skipped : the number of designs that did not meet its hypotheses.
+    lower, upper : the confidence interval of the probability that the claim holds.
+    confidence : the level of the interval.
     stopped : whether the first counterexample ended the trial.
     counterexample, index : the first design on which the claim failed, and its index; None if there is none.
-    smaller : the same made smaller, by `smaller`; None where that was not asked for.
-    file : where they are saved.
+    smaller : the counterexample made smaller by `smaller`; None without `shrink`.
+    file : the file of the counterexample; None if it was not saved.
     """
 
     held: int
@@ -49,7 +49,7 @@ class Rate:
 
     @property
     def rate(self) -> float:
-        """held/tried."""
+        """The rate held/tried."""
         return self.held / self.tried
 
     def __repr__(self) -> str:
@@ -79,31 +79,32 @@ def rate(
     shrink: bool = False,
     confidence: float = 0.95,
 ) -> Rate:
-    """Try a claim on N designs: the rate at which it holds, with its interval, and a counterexample.
+    """Try a claim on N designs. The result has the rate at which it holds, an interval, and a counterexample.
 
-    With `stop`, the first counterexample ends the trial, as befits a claim that is to hold always; without
-    it, all N designs are tried, as befits a rate.
+    With `stop`, the first counterexample ends the trial, which suits a claim that should always hold. Without
+    it, all N designs are tried, which suits a rate.
 
-    For designs drawn independently from one distribution (of real data the first is the whole set) the
-    interval is exact: its level is at least `confidence`, whatever the rate p. For all N designs it is
-    that of Clopper and Pearson. Stopped at the m-th trial, it has the p with P(m trials or fewer) ≥ α/2 and
-    P(m or more) ≥ α/2, α = 1 − confidence: as p^(m−1) is the probability that m − 1 trials hold,
+    If the designs are drawn independently from one distribution, the interval is exact: its level is at least
+    `confidence` for every rate p. (For real data the first design is the whole set, so this does not apply.)
+    After all N designs it is the interval of Clopper and Pearson. If the trial stopped at the m-th design, it
+    consists of the p with P(m trials or fewer) ≥ α/2 and P(m or more) ≥ α/2, α = 1 − confidence. Because
+    p^(m−1) is the probability that m − 1 trials hold, these are
 
         (α/2)^{1/(m−1)} ≤ p ≤ (1 − α/2)^{1/m},    0 ≤ p for m = 1.
 
     Parameters
     ----------
-    claim : a function of (X, y), or of one argument, the `Design`, which knows the truth behind y. It returns
-        a truth value, or None for a design that does not meet the hypotheses, which then does not count.
+    claim : a function of (X, y), or of one argument, the `Design`, which has the true β and noise of y. It
+        returns a truth value, or None for a design that does not meet the hypotheses and does not count.
     ensemble : a name in `sl.ensembles.ENSEMBLES`, an `Ensemble`, or a function of a generator that returns a
         `Design` or (X, y), such as lambda rng: sl.ensembles.gaussian(20, 40, rng, y="noise").
-    N : designs to draw.
-    seed : design i is the same for the same seed, whatever N.
-    folder : where a counterexample is saved as .npz with X, y, index and, with `shrink`, smaller_X and
-        smaller_y; None for nowhere.
-    shrink : make the counterexample smaller by `smaller`. A part of a design is not one of the ensemble any
-        more, so the claim must check its own hypotheses.
-    confidence : of the interval, in (0, 1).
+    N : the number of designs.
+    seed : design i depends on the seed, but not on N.
+    folder : the folder in which a counterexample is saved as .npz with X, y, index and, with `shrink`,
+        smaller_X and smaller_y; None to save nothing.
+    shrink : whether to make the counterexample smaller by `smaller`. A part of a design does not belong to
+        the ensemble any more, so the claim must check its own hypotheses.
+    confidence : the level of the interval, in (0, 1).
 
     Returns
     -------
@@ -112,7 +113,8 @@ def rate(
     Raises
     ------
     TypeError, ValueError : a bad argument, an unknown ensemble, a claim that does not take one or two
-        arguments, or one that returned None for every design. What it raises has a note with the index.
+        arguments, or a claim that returned None for every design. An error that the claim itself raises has a
+        note with the index of the design.
 
     >>> import sparselin as sl
     >>> def recovers(design):
@@ -160,22 +162,23 @@ def rate(
 
 
 def smaller(claim: Claim, X: FloatArray, y: FloatArray, *, calls: int = 5000) -> Design:
-    """A smaller design on which the claim fails too: fewer columns, fewer rows, rounder and fewer entries.
+    """Return a smaller design on which the claim also fails: with fewer or rounder entries.
 
-    Columns, then rows, are left out one by one, entries rounded to 0 to 3 digits or set to zero, as long as
-    the claim returns a false value that is not None; a design on which it raises is not taken. This ends when
-    nothing helps any more, or after so many calls of the claim. The claim must check its own hypotheses (unit
-    columns, say), since a part of a design may not meet them.
+    Columns, then rows, are left out one by one, and entries are rounded to 0 to 3 digits or set to zero, as
+    long as the claim returns a false value that is not None. A design on which the claim raises an error is
+    not used. The search ends when no change is possible any more, or after `calls` calls of the claim. The
+    claim must check its own hypotheses, for example unit columns, because a part of a design may not meet
+    them.
 
     Parameters
     ----------
     claim : a function of (X, y), or of one argument, the `Design`.
-    X, y : on which it fails.
-    calls : at least 1.
+    X, y : a design on which the claim fails.
+    calls : the most calls of the claim, at least 1.
 
     Returns
     -------
-    Design, without β.
+    Design, without its true β.
 
     Raises
     ------
@@ -199,7 +202,7 @@ def smaller(claim: Claim, X: FloatArray, y: FloatArray, *, calls: int = 5000) ->
         return answer is not None and not answer
 
     if not fails(best):
-        raise ValueError("the claim does not fail on X, y: there is nothing to make smaller")
+        raise ValueError("the claim must fail on X, y; it does not, so there is nothing to make smaller")
     changed = True
     while changed and left > 0:
         changed = False
@@ -214,11 +217,13 @@ def smaller(claim: Claim, X: FloatArray, y: FloatArray, *, calls: int = 5000) ->
 
 
 def _fewer_columns(design: Design, place: int) -> Design | None:
+    """Return the design without one column, counted from the last; None if there is no such column."""
     d = design.X.shape[1]
     return None if place >= d or d == 1 else Design(np.delete(design.X, d - 1 - place, axis=1), design.y)
 
 
 def _fewer_rows(design: Design, place: int) -> Design | None:
+    """Return the design without one row, counted from the last; None if there is no such row."""
     n = len(design.y)
     if place >= n or n == 1:
         return None
@@ -226,7 +231,7 @@ def _fewer_rows(design: Design, place: int) -> Design | None:
 
 
 def _rounder(design: Design, place: int) -> Design | None:
-    """Both, or one of the two, to few digits."""
+    """Return the design with X, y, or both rounded to few digits; `place` numbers these choices."""
     if place >= 12:
         return None
     digits, which = divmod(place, 3)
@@ -235,7 +240,7 @@ def _rounder(design: Design, place: int) -> Design | None:
 
 
 def _fewer_entries(design: Design, place: int) -> Design | None:
-    """Return the nonzero entry of [X y] of this number, set to zero."""
+    """Return the design with one nonzero entry of [X y] set to zero; None if there is no such entry."""
     whole = np.column_stack([design.X, design.y])
     nonzero = np.argwhere(whole)
     if place >= len(nonzero):
@@ -244,12 +249,12 @@ def _fewer_entries(design: Design, place: int) -> Design | None:
     return Design(np.ascontiguousarray(whole[:, :-1]), whole[:, -1].copy())
 
 
-def _same(one: Design, other: Design) -> bool:
-    return np.array_equal(one.X, other.X) and np.array_equal(one.y, other.y)
+def _same(first: Design, second: Design) -> bool:
+    return np.array_equal(first.X, second.X) and np.array_equal(first.y, second.y)
 
 
 def _source(ensemble: Any, seed: int) -> tuple[str, Callable[[int], Design]]:
-    """Return a name, and the design of each index."""
+    """Return the name of an ensemble, and the function from an index to its design."""
     if isinstance(ensemble, str):
         if ensemble not in ENSEMBLES:
             raise ValueError(f"unknown ensemble {ensemble!r}; the ensembles are {', '.join(ENSEMBLES)}")
@@ -267,7 +272,7 @@ def _source(ensemble: Any, seed: int) -> tuple[str, Callable[[int], Design]]:
 
 
 def _of_design(claim: Claim) -> Callable[[Design], Any]:
-    """Return the claim as a function of a Design."""
+    """Return the claim as a function of a `Design`."""
     try:
         needed = [
             p
@@ -284,7 +289,7 @@ def _of_design(claim: Claim) -> Callable[[Design], Any]:
 
 
 def _interval(held: int, tried: int, stopped: bool, confidence: float) -> tuple[float, float]:
-    """See `rate`."""
+    """Return the confidence interval of the probability that a claim holds, see `rate`."""
     from scipy.stats import binomtest
 
     if not stopped:
@@ -295,7 +300,7 @@ def _interval(held: int, tried: int, stopped: bool, confidence: float) -> tuple[
 
 
 def _save(folder: Path, name: str, index: int, design: Design, least: Design | None) -> Path:
-    """Return the counterexample as .npz."""
+    """Save the counterexample as .npz and return the path of the file."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / (re.sub(r"[^\w.-]+", "_", name).strip("_") + ".npz")
     arrays: dict[str, Any] = {"X": design.X, "y": design.y, "index": index}

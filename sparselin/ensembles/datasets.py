@@ -1,7 +1,7 @@
-"""Files of the folder that SPARSELIN_DATA names, and images: MNIST if it is there, else digits.
+"""The files in the folder that SPARSELIN_DATA names, and images: MNIST if it is there, else digits.
 
-Nothing is downloaded. The folder holds the files of the MNIST database as they are distributed,
-`mnist/train-images-idx3-ubyte.gz` and `mnist/train-labels-idx1-ubyte.gz`; there is no default folder.
+Nothing is downloaded. The folder holds the files of the MNIST database in their original form,
+`mnist/train-images-idx3-ubyte.gz` and `mnist/train-labels-idx1-ubyte.gz`. There is no default folder.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Images:
     name : "MNIST" or "digits".
     pixels : (n, height, width), uint8.
     labels : (n,), uint8.
-    note : where they come from, a sentence.
+    note : a sentence about the source of the images.
     """
 
     name: str
@@ -41,23 +41,24 @@ class Images:
 
 
 def images(source: Source = "auto") -> Images:
-    """MNIST's training images, or scikit-learn's digits.
+    """Return MNIST's training images, or scikit-learn's digits.
 
-    "auto" is MNIST if SPARSELIN_DATA names a folder with its two files, else the digits, and `note`
-    says why. Raises FileNotFoundError for "mnist" without the files, and ValueError for malformed files.
+    "auto" stands for MNIST if SPARSELIN_DATA names a folder with its two files, and else for the digits;
+    `note` says why. Raises FileNotFoundError for "mnist" without the files, and ValueError for malformed
+    files.
     """
     missing = None if source == "digits" else absent("MNIST", MNIST)
     if source == "digits" or (source == "auto" and missing):
-        return _digits(f"scikit-learn's digits ({missing or 'as asked'}).")
+        return _digits(f"scikit-learn's digits ({missing or 'as requested'}).")
     pixels, labels = read_images("MNIST", MNIST)
     return Images("MNIST", pixels, labels, f"MNIST's {len(labels)} training images.")
 
 
 def absent(title: str, names: Sequence[str]) -> str | None:
-    """Why the files of a data set cannot be read, or None; `names` of files in the folder."""
+    """Return the reason why the files of a data set cannot be read, or None if they are in the folder."""
     folder = os.environ.get(FOLDER)
     if not folder:
-        return f"{title} needs {FOLDER}, a folder with {names[0]}, which is not set"
+        return f"{title} needs {FOLDER}, which is not set; it must name a folder with {names[0]}"
     if not Path(folder).is_dir():
         return f"{title} needs {FOLDER} to name a folder; there is none at {folder}"
     missing = [name for name in names if not (Path(folder) / name).is_file()]
@@ -65,7 +66,7 @@ def absent(title: str, names: Sequence[str]) -> str | None:
 
 
 def files(title: str, names: Sequence[str]) -> list[Path]:
-    """Return the paths of these files of a data set; FileNotFoundError where one is absent."""
+    """Return the paths of these files of a data set. Raises FileNotFoundError if a file is missing."""
     why = absent(title, names)
     if why:
         raise FileNotFoundError(why)
@@ -73,7 +74,7 @@ def files(title: str, names: Sequence[str]) -> list[Path]:
 
 
 def read_images(title: str, names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Images (n, height, width) and labels (n,) of two IDX files; ValueError unless they are that."""
+    """Return images (n, height, width) and labels (n,) from two IDX files; ValueError for other shapes."""
     pixels, labels = (read_idx(path) for path in files(title, names))
     if pixels.ndim != 3 or labels.shape != pixels.shape[:1] or not len(labels):
         raise ValueError(
@@ -91,15 +92,15 @@ def _digits(note: str) -> Images:
 
 
 def read_idx(path: Path) -> NDArray[np.uint8]:
-    """An array of bytes from a gzipped IDX file: 0, 0, 8, the number of dimensions, each as a big-endian
-    int32, then the entries in C order.
+    """Return the array of bytes in a gzipped IDX file.
 
-    Raises ValueError if the file is not of this format.
+    The format is: 0, 0, 8, the number of dimensions, each dimension as a big-endian int32, and then the
+    entries in C order. Raises ValueError if the file does not have this format.
     """
     try:
         data = gzip.decompress(path.read_bytes())
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{path} must be gzipped, and whole: {error}. Fetch the file again") from None
+        raise ValueError(f"{path} must be a complete gzip file: {error}. Fetch it again") from None
     if len(data) < 4 or data[:3] != b"\0\0\x08" or len(data) < 4 + 4 * data[3]:
         raise ValueError(f"{path} must be an IDX file of bytes; it begins with {data[:4].hex() or 'nothing'}")
     shape = tuple(int(size) for size in np.frombuffer(data, ">i4", data[3], 4))

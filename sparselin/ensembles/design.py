@@ -1,4 +1,4 @@
-"""One design with its response, and the ways to draw a response."""
+"""A design with its response, and the ways to draw a response."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ Response: TypeAlias = str | Callable[[FloatArray, np.random.Generator], Any]
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Design:
-    """X with its y, and the truth behind y where there is one. It unpacks into the two: X, y = design.
+    """A design X with its response y, and the true β and noise, if there are any.
+
+    It unpacks into X and y: X, y = design.
 
     Attributes
     ----------
     X, y : design (n, d) and response (n,), float64, which may be written to.
-    coef : (d,) the β with y = Xβ + noise to rounding, zero for white noise; None where y was not drawn so.
-    noise : (n,) the noise in y; None where `coef` is.
+    coef : (d,) the β with y = Xβ + noise to rounding; zero for white noise; None if y was drawn otherwise.
+    noise : (n,) the noise in y; None if `coef` is None.
     """
 
     X: FloatArray
@@ -33,7 +35,7 @@ class Design:
 
     @property
     def support(self) -> IndexArray | None:
-        """Where β is nonzero, increasing; None where there is no β."""
+        """The indices at which β is nonzero, increasing; None if there is no β."""
         return None if self.coef is None else np.flatnonzero(self.coef)
 
     def __iter__(self) -> Iterator[FloatArray]:
@@ -59,9 +61,11 @@ def respond(
     snr: float | None,
     own: dict[str, Callable[[], FloatArray]] | None = None,
 ) -> Design:
-    """X with the response that `y` names or draws; `own` are names that this X alone has, as functions.
+    """Return the design of X with the response that `y` names or draws.
 
-    Raises TypeError and ValueError as the ensembles do.
+    own : the responses of this ensemble only, functions by name.
+
+    Raises the errors of the ensembles, TypeError and ValueError.
     """
     if y != "signal" and not (k is None and snr is None):
         raise ValueError(f"k and snr belong to y='signal'; got y={y!r}")
@@ -113,7 +117,7 @@ def _equal_signal(
     k = min(5, nonzero) if k is None else check_count(k, "k", 1, nonzero)
     snr = 10.0 if snr is None else snr
     if not _is_infinite(snr) and check_real(snr, "snr") < 1e-100:
-        # below, ‖y‖² would overflow
+        # for a smaller snr ‖y‖² would overflow
         raise ValueError(f"snr must be at least 1e-100; got {snr}")
     return _signal(X, rng.choice([-1.0, 1.0], k), snr, rng)
 
@@ -123,7 +127,7 @@ def _is_infinite(value: Any) -> bool:
 
 
 def _signal(X: FloatArray, beta: FloatArray, snr: float, rng: np.random.Generator) -> Design:
-    """y = Xβ + noise with these values of β at random places, at nonzero columns, ‖Xβ‖ = snr·‖noise‖."""
+    """Return y = Xβ + noise, β with these values on random nonzero columns, and ‖Xβ‖ = snr·‖noise‖."""
     J = np.flatnonzero(X.any(axis=0))
     S = J[rng.choice(len(J), min(len(beta), len(J)), replace=False)] if len(J) else J
     signal, noise = X[:, S] @ beta[: len(S)], rng.standard_normal(len(X))
@@ -133,7 +137,7 @@ def _signal(X: FloatArray, beta: FloatArray, snr: float, rng: np.random.Generato
     return Design(X, signal + noise, coef, noise + 0.0)
 
 
-# what y may be for every random ensemble
+# the names of y for every random ensemble
 RESPONSES: dict[str, Callable[[FloatArray, np.random.Generator], Design]] = {
     "generic": _generic,
     "noise": _noise,
@@ -143,7 +147,7 @@ RESPONSES: dict[str, Callable[[FloatArray, np.random.Generator], Design]] = {
 
 
 def _from_function(X: FloatArray, drawn: Any) -> Design:
-    """Return the design with what a user's function returned: y, or (y, β)."""
+    """Return the design with the response that a user's function returned: y, or (y, β)."""
     y, coef = drawn if isinstance(drawn, tuple) and len(drawn) == 2 else (drawn, None)
     y = _vector(y, len(X), "y")
     if coef is None:

@@ -1,4 +1,4 @@
-"""Random designs, and designs that are built to tie. The docstring of the package says what they share."""
+"""Random designs, and designs with ties. The docstring of the package explains their common arguments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def gaussian(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """X_ij ~ N(0, 1), then unit columns; generic y.
+    """Draw X_ij ~ N(0, 1) and scale the columns to unit length; generic y.
 
     >>> X, y = gaussian(20, 30)
     >>> X.shape, y.shape, float(np.linalg.norm(X, axis=0).round(12).max())
@@ -38,7 +38,7 @@ def rademacher(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """X_ij = ±1/√n with equal probability, so unit columns; generic y.
+    """Draw X_ij = ±1/√n with equal probability, so that columns have unit length; generic y.
 
     >>> X, y = rademacher(16, 30)
     >>> float(np.abs(X).min()), float(np.abs(X).max())
@@ -58,7 +58,7 @@ def ar1(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """Gaussian rows with E X_i X_j = ρ^|i−j|, −1 < ρ < 1, then unit columns; generic y.
+    """Draw Gaussian rows with E X_i X_j = ρ^|i−j|, −1 < ρ < 1, and scale to unit columns; generic y.
 
     X_j = ρ X_{j−1} + √(1 − ρ²) Z_j with white Z. (Example 1 of Tibshirani, 1996, has ρ = ½.)
 
@@ -85,7 +85,7 @@ def equicorrelated(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """Gaussian rows with E X_i X_j = ρ for all i ≠ j, 0 ≤ ρ < 1, then unit columns; generic y.
+    """Draw Gaussian rows with E X_i X_j = ρ for all i ≠ j, 0 ≤ ρ < 1, and scale to unit columns; generic y.
 
     X = √ρ z1ᵀ + √(1 − ρ) Z with z and Z white.
 
@@ -109,9 +109,9 @@ def random_walk(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """X_j = Z_1 + … + Z_j with white Z, then unit columns; generic y.
+    """Draw X_j = Z_1 + … + Z_j with white Z, and scale to unit columns; generic y.
 
-    Columns i < j correlate by √(i/j): neighbours more, the further along.
+    Columns i < j have the correlation √(i/j), so neighbours correlate more as j grows.
 
     >>> X, y = random_walk(2000, 100, rng=0)
     >>> np.round(X[:, [24, 80, 99]].T @ X[:, 99], 1)
@@ -131,11 +131,11 @@ def partial_dft(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """X_ij = cos(2π t_i j/F), t_i ~ U[0, 1), j = 1, …, d, then unit columns; generic y.
+    """Draw X_ij = cos(2π t_i j/F), t_i ~ U[0, 1), j = 1, …, d, and scale to unit columns; generic y.
 
-    Random rows of a cosine basis, oversampled F ≥ 1 times: columns j and j + m correlate by
-    sin(ω)/ω + O(1/j), ω = 2πm/F, and X is nearly rank deficient. (Fannjiang and Liao, 2012; Yin, Lou,
-    He and Xin, 2015.)
+    These are random rows of a cosine basis, oversampled F ≥ 1 times. Columns j and j + m have the correlation
+    sin(ω)/ω + O(1/j), ω = 2πm/F, and X is nearly rank deficient. (Fannjiang and Liao, 2012; Yin, Lou, He and
+    Xin, 2015.)
 
     >>> X, y = partial_dft(2000, 100, rng=0)
     >>> np.round(X[:, 90:].T @ X[:, 90], 1)[:3]
@@ -150,10 +150,9 @@ def partial_dft(
 def partial_hadamard(
     n: int, d: int, rng: Rng = None, *, y: Response = "tying", k: int | None = None, snr: float | None = None
 ) -> Design:
-    """n random rows and d random columns of Sylvester's Hadamard matrix of the least order ≥ max(n, d).
+    """Draw n rows and d columns of Sylvester's Hadamard matrix of the least order ≥ max(n, d); tying y.
 
-    Entries are ±1, (−1)^(number of ones that the binary i and j share); columns have norm √n, not one;
-    tying y.
+    The entries are ±1, namely (−1)^(number of common ones in the binary i and j). Columns have norm √n.
 
     >>> X, y = partial_hadamard(16, 16)
     >>> bool((X.T @ X == 16 * np.eye(16)).all())
@@ -175,9 +174,10 @@ def duplicated(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """⌈d/2⌉ Gaussian unit columns and ⌊d/2⌋ exact copies, every second one negated, shuffled; generic y.
+    """Draw ⌈d/2⌉ Gaussian unit columns and ⌊d/2⌋ exact copies, and shuffle all of them; generic y.
 
-    Needs d ≥ 2; copies are drawn with replacement, so some columns occur three times or more.
+    Every second copy is negated. Copies are drawn with replacement, so some columns occur three times or
+    more. d must be at least 2.
 
     >>> X, y = duplicated(20, 30)
     >>> len({tuple(column * np.sign(column[0])) for column in X.T})
@@ -186,7 +186,7 @@ def duplicated(
     n, d, rng = _sizes(n, d, rng)
     check_count(d, "d", 2)
     half = unit(rng.standard_normal((n, d - d // 2)))
-    # β is on the first of each copy; a function of X is to see all of them
+    # β is on the original of each copy; but a function y of X must see all columns
     drawn = Design(half, half[:, 0]) if callable(y) else respond(half, rng, y, k, snr)
     copies = half[:, rng.integers(half.shape[1], size=d // 2)]
     copies[:, ::2] *= -1
@@ -201,7 +201,7 @@ def duplicated(
 def small_integers(
     n: int, d: int, rng: Rng = None, *, y: Response = "tying", k: int | None = None, snr: float | None = None
 ) -> Design:
-    """X_ij uniform in {−1, 0, 1}, columns not scaled; tying y. Small n and d tie most.
+    """Draw X_ij uniformly in {−1, 0, 1}, without scaling; tying y. Small n and d give the most ties.
 
     >>> X, y = small_integers(8, 12, rng=0)
     >>> np.unique(X)
@@ -220,10 +220,11 @@ def planted_ties(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """y = e₁ and X_ij in {−1, 0, 1}, the first row ±1 for half the columns and 0 for the others.
+    """Draw X_ij in {−1, 0, 1}, the first row ±1 for half the columns and 0 for the others, and set y = e₁.
 
-    That half is T, |⟨X_i, y⟩| = 1, and A(S) is where the shortest vector of the convex hull of its signed
-    columns has its weights: often a strict subset of T. Columns are not scaled.
+    This half of the columns is T, because |⟨X_i, y⟩| = 1. A(S) is the support of the weights of the shortest
+    vector in the convex hull of the signed columns of T; it is often a strict subset of T. Columns are not
+    scaled.
 
     >>> X, y = planted_ties(8, 12)
     >>> int((X.T @ y != 0).sum()), float(np.abs(X.T @ y).max())
@@ -245,11 +246,12 @@ def ill_conditioned(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """X = U diag(σ) Vᵀ, U and V random orthonormal, σ geometric from 1 to 1/κ, then unit columns; generic y.
+    """Draw X = U diag(σ) Vᵀ with σ geometric from 1 to 1/κ, and scale to unit columns; generic y.
 
-    κ ≤ 1e14 is the condition before the columns are scaled, which changes it by a small factor; None
-    draws it log-uniformly from 1e6 to 1e8. With n < d, κ is that of the min(n, d) nonzero singular
-    values. (Mode 3 of `randsvd`, Higham, Accuracy and Stability of Numerical Algorithms, 28.3.)
+    U and V are random with orthonormal columns. κ ≤ 1e14 is the condition number before the columns are
+    scaled, which changes it by a small factor; None draws it log-uniformly from 1e6 to 1e8. If n < d, κ
+    refers to the min(n, d) nonzero singular values. (Mode 3 of `randsvd`, Higham, Accuracy and Stability of
+    Numerical Algorithms, 28.3.)
 
     >>> X, y = ill_conditioned(40, 30, rng=0, kappa=1e7)
     >>> bool(1e6 < np.linalg.cond(X) < 1e8)
@@ -273,7 +275,9 @@ def heavy_tails(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """X_ij Student t with df ≥ 1 degrees of freedom, then unit columns: a few rows dominate; generic y.
+    """Draw X_ij from Student's t with df ≥ 1 degrees of freedom, and scale to unit columns; generic y.
+
+    A few rows dominate.
 
     >>> X, y = heavy_tails(200, 30, rng=0)
     >>> float(np.abs(X).max()) > 0.9
@@ -287,9 +291,9 @@ def heavy_tails(
 def sparse_signal(
     n: int, d: int, rng: Rng = None, *, k: int | None = None, snr: float | None = None
 ) -> Design:
-    """gaussian(n, d, rng, y="signal", k=k, snr=snr): Gaussian unit columns and k equal coefficients.
+    """Draw Gaussian unit columns and y = Xβ + noise, where β has k coefficients of equal size.
 
-    (Tropp and Gilbert, 2007, with noise.)
+    This is gaussian(n, d, rng, y="signal", k=k, snr=snr). (Tropp and Gilbert, 2007, with noise.)
 
     >>> design = sparse_signal(200, 30, rng=0, k=2, snr=1e6)
     >>> design.support, np.linalg.lstsq(*design)[0].round(3)[design.support], design.coef[design.support]
@@ -303,7 +307,7 @@ def _sizes(n: int, d: int, rng: Rng) -> tuple[int, int, np.random.Generator]:
 
 
 def _within(value: float, name: str, expected: str, holds: Callable[[float], bool]) -> float:
-    """Return a finite number for which `holds` is true, as a float."""
+    """Check that value is a finite number for which `holds` is true, and return it as a float."""
     number = check_real(value, name)
     if not holds(number):
         raise ValueError(f"{name} must be {expected}; got {value}")
@@ -311,6 +315,6 @@ def _within(value: float, name: str, expected: str, holds: Callable[[float], boo
 
 
 def unit(X: FloatArray) -> FloatArray:
-    """Columns of norm one, zero columns left alone."""
+    """Scale the columns to norm one; zero columns stay zero."""
     norms = np.linalg.norm(X, axis=0)
     return np.ascontiguousarray(X / np.where(norms > 0, norms, 1))

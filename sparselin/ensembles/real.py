@@ -15,10 +15,10 @@ from sparselin.validation import Rng
 def diabetes(
     rng: Rng = None, *, y: Response = "measured", k: int | None = None, snr: float | None = None
 ) -> Design:
-    """Disease progression on ten measurements and their 45 products, (442, 55), centred, unit columns.
+    """Return the regression of disease progression on ten measurements and their 45 products, (442, 55).
 
-    `rng=None` gives all the rows; anything else a random half, recentred and rescaled. (Efron, Hastie,
-    Johnstone and Tibshirani, 2004.)
+    The columns are centred and have unit length. `rng=None` gives all rows; any other rng gives a random
+    half, centred and scaled again. (Efron, Hastie, Johnstone and Tibshirani, 2004.)
 
     >>> diabetes()[0].shape, diabetes(rng=0)[0].shape
     ((442, 55), (221, 55))
@@ -29,10 +29,10 @@ def diabetes(
 def digits(
     rng: Rng = None, *, y: Response = "measured", k: int | None = None, snr: float | None = None
 ) -> Design:
-    """The digit on the 8×8 pixels of its image, (1797, 64), centred, unit columns; constant pixels are zero.
+    """Return the regression of a digit on the 8×8 pixels of its image, (1797, 64), centred, unit columns.
 
-    `rng=None` gives all the rows; anything else 450 random ones, recentred and rescaled. (Alpaydin and
-    Kaynak, 1998.)
+    Constant pixels are zero columns. `rng=None` gives all rows; any other rng gives 450 random rows, centred
+    and scaled again. (Alpaydin and Kaynak, 1998.)
 
     >>> X, y = digits()
     >>> X.shape, int((X == 0).all(axis=0).sum())
@@ -44,10 +44,10 @@ def digits(
 def breast_cancer(
     rng: Rng = None, *, y: Response = "measured", k: int | None = None, snr: float | None = None
 ) -> Design:
-    """Benign or malignant on 30 measurements of cell nuclei, (569, 30), centred, unit columns.
+    """Return the regression of benign or malignant on 30 measurements of cell nuclei, (569, 30).
 
-    `rng=None` gives all the rows; anything else a random half, recentred and rescaled. (Street, Wolberg
-    and Mangasarian, 1993.)
+    The columns are centred and have unit length. `rng=None` gives all rows; any other rng gives a random
+    half, centred and scaled again. (Street, Wolberg and Mangasarian, 1993.)
 
     >>> breast_cancer()[0].shape, breast_cancer(rng=0)[0].shape
     ((569, 30), (284, 30))

@@ -1,4 +1,4 @@
-"""The ensembles by name: those of the commands, and one's own."""
+"""The ensembles by name: those of the commands, and those that users add."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from sparselin.ensembles import families, real
 from sparselin.ensembles.design import Design
 from sparselin.validation import FloatArray, check_count, check_design, check_finite, check_new, check_vector
 
-# what a family may return
+# the value that a family may return
 Pair: TypeAlias = Design | tuple[FloatArray, FloatArray]
 
 
 class BadEnsemble(ValueError):
-    """A function that is to draw designs cannot be loaded, raises, or returns something else."""
+    """The error for a function of designs that cannot be loaded, raises, or does not return a design."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,16 +32,16 @@ class Ensemble:
 
     Attributes
     ----------
-    name : its key in `ENSEMBLES`.
+    name : the key in `ENSEMBLES`.
     description : a few words for tables.
-    draw : takes a Generator, returns a `Design`, or (X, y).
-    unit_columns : ‖X_j‖ = 1 to rounding for every column that is not zero.
-    ties : some of its designs tie exactly at the first step.
-    ill_conditioned : κ(X) (of its nonzero singular values) is about 1e6 or more.
+    draw : the function that takes a Generator and returns a `Design`, or (X, y).
+    unit_columns : whether ‖X_j‖ = 1 to rounding for every column that is not zero.
+    ties : whether some of its designs tie exactly at the first step.
+    ill_conditioned : whether κ(X), for the nonzero singular values, is about 1e6 or more.
     full : for real data, the function that returns the whole set.
     family : for random designs, the function of (n, d, rng).
-    response : how y is drawn, a few words.
-    origin : FILE:NAME, of a function in a file.
+    response : a few words on the way in which y is drawn.
+    origin : FILE:NAME for a function in a file; else empty.
     """
 
     name: str
@@ -56,10 +56,10 @@ class Ensemble:
     origin: str = ""
 
     def design(self, index: int, seed: int = 0) -> Design:
-        """Return the design at `index` ≥ 0; for real data index 0 is the whole set.
+        """Return the design with number `index` ≥ 0; for real data index 0 is the whole set.
 
-        Its generator is that of SeedSequence(seed, spawn_key=(crc32(name), index)), so that it depends
-        neither on other ensembles nor on the number of designs.
+        Its generator is made from SeedSequence(seed, spawn_key=(crc32(name), index)), so that the design
+        depends neither on other ensembles nor on the number of designs.
 
         >>> X, y = ENSEMBLES["gaussian"].design(3)
         >>> bool((X == ENSEMBLES["gaussian"].design(3)[0]).all()), ENSEMBLES["diabetes"].design(0)[0].shape
@@ -78,7 +78,7 @@ ENSEMBLES: dict[str, Ensemble] = {}
 
 
 def register(ensemble: Ensemble) -> Ensemble:
-    """Add an ensemble to `ENSEMBLES`, over which tables, commands and tests run.
+    """Add an ensemble to `ENSEMBLES`, which tables, commands and tests use.
 
     Raises ValueError if the name is taken.
 
@@ -93,7 +93,10 @@ def register(ensemble: Ensemble) -> Ensemble:
 
 
 def registration() -> Callable[[], None]:
-    """Return a function that registers the ensembles of this process in another; `draw` must be picklable."""
+    """Return a function that registers the ensembles of this process in another process.
+
+    It is pickled on the way, so each `draw` must be picklable.
+    """
     return functools.partial(_update_registry, dict(ENSEMBLES))
 
 
@@ -109,9 +112,10 @@ def of_random_size(
     columns: tuple[int, int] = (30, 120),
     **properties: Any,
 ) -> Ensemble:
-    """Return the ensemble of family(n, d, rng), n in `rows` and d in `columns`, both ends included.
+    """Return the ensemble of family(n, d, rng) with random n in `rows` and d in `columns`, ends included.
 
-    Its `draw` raises `BadEnsemble` where the family raises, or does not return a finite X (n, d) and y (n,).
+    Its `draw` raises `BadEnsemble` if the family raises an error, or does not return a finite X (n, d) and
+    y (n,).
     """
     # a partial, not a closure: an Ensemble can be pickled and sent to another process
     draw = functools.partial(_draw, name, family, rows, columns)
@@ -145,10 +149,10 @@ def _draw(
 
 
 def from_file(origin: str) -> Ensemble:
-    """The ensemble of a function (n, d, rng) → (X, y) in a file, "path/my.py:name", called "my.py:name".
+    """Return the ensemble of a function (n, d, rng) → (X, y) in a file, given as "path/my.py:name".
 
-    n is in 20..60 and d in 30..120. Raises `BadEnsemble` where there is no such file or name, or the file
-    cannot be run.
+    The ensemble is called "my.py:name". n is in 20..60 and d in 30..120. Raises `BadEnsemble` if there is no
+    such file or function, or if the file cannot be run.
     """
     path, _, name = origin.rpartition(":")
     _function.cache_clear()
@@ -156,7 +160,7 @@ def from_file(origin: str) -> Ensemble:
     words = " ".join((getattr(_function(family.path, name), "__doc__", None) or "").split("\n\n")[0].split())
     return of_random_size(
         f"{Path(path).name}:{name}",
-        words or "a function of its own",
+        words or "a function without a docstring",
         family,
         unit_columns=False,
         origin=origin,
@@ -165,7 +169,7 @@ def from_file(origin: str) -> Ensemble:
 
 @dataclasses.dataclass(frozen=True)
 class _InFile:
-    """A function in a file, which each process loads for itself."""
+    """A function in a file, which each process loads by itself."""
 
     path: str
     name: str
@@ -188,8 +192,8 @@ def _function(path: str, name: str) -> Callable[..., Any]:
         raise BadEnsemble(f"{path} cannot be run: {type(error).__name__}: {error}") from error
     function = getattr(loaded, name, None)
     if not callable(function):
-        what = "has no function" if function is None else "has no function, but another thing, called"
-        raise BadEnsemble(f"{path} {what} {name!r}")
+        found = "it is not there" if function is None else f"it is of type {type(function).__name__}"
+        raise BadEnsemble(f"{path} must have a function {name!r}; {found}")
     return function  # type: ignore[no-any-return]
 
 

@@ -1,4 +1,4 @@
-"""Counterexamples as .npz: tuples of designs, arrays and numbers, each under the path to it."""
+"""Counterexamples as .npz files: tuples of designs, arrays and numbers, each stored under its path."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sparselin.validation import read_npz
 
 
 def archive(value: Any, **more: Any) -> bytes | None:
-    """Return an .npz of a value and more arrays; None for a value of another kind.
+    """Return the bytes of an .npz file of a value and more arrays; None if the value cannot be stored.
 
-    Its first design is in it as X and y too, for `sparselin verify --design`.
+    The first design of the value is also stored as X and y, for `sparselin verify --design`.
     """
     leaves = dict(_leaves(value, "value"))
     if any(array.dtype == object for array in leaves.values()):
@@ -29,19 +29,19 @@ def archive(value: Any, **more: Any) -> bytes | None:
 
 
 def load_value(file: Path) -> tuple[Any, dict[str, Any]]:
-    """Return the value, and the other arrays, of an .npz by `archive`; ValueError for another file."""
+    """Return the value, and the other arrays, of a file by `archive`. Raises ValueError for other files."""
     arrays = read_npz(file)
     leaves = {name: arrays.pop(name) for name in list(arrays) if name.split("/")[0] == "value"}
     if not leaves:
-        raise ValueError(f"{file} is no .npz of a counterexample: it holds {', '.join(arrays) or 'nothing'}")
+        raise ValueError(f"{file} is not a saved counterexample: it holds {', '.join(arrays) or 'nothing'}")
     try:
         return _rebuild(leaves, "value"), arrays
     except (LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{file} is no .npz of a counterexample: {error}") from None
+        raise ValueError(f"{file} is not a saved counterexample: {error}") from None
 
 
 def as_design(value: Any) -> Design | None:
-    """Return a design, or a pair (X, y) of arrays, as a design; None for anything else."""
+    """Convert a design, or a pair (X, y) of arrays, to a design; return None for anything else."""
     if isinstance(value, Design):
         return value
     if isinstance(value, tuple) and len(value) == 2 and all(isinstance(v, np.ndarray) for v in value):
@@ -52,7 +52,7 @@ def as_design(value: Any) -> Design | None:
 
 
 def describe_value(value: Any) -> str:
-    """What a message says of a value: small ones in full, of a large design its shape."""
+    """Describe a value in a message: a small value in full, a large design by its shape."""
     design = next(_designs(value), None)
     return (
         repr(value) if design is None or design.X.size <= 100 else f"X {design.X.shape}, y {design.y.shape}"

@@ -1,9 +1,9 @@
 """The ledger: statements of the papers, each bound to a check that decides it.
 
-A file in `proofs_checks/` marks one test per statement with `claim`; its docstring has the statement, its
-hypotheses, and what holds instead. The test receives a `Check`, through which it counts cases, shows that a
-printed statement fails at a witness, and measures. `decide` runs it: a verdict is accepted only if the
-outcome supports it, so that it cannot be edited without evidence.
+A file in `proofs_checks/` marks one test for each statement with `claim`. The docstring of the test has the
+statement, its hypotheses and, if the statement is false, its correction. The test receives a `Check`, with
+which it counts cases, shows that a printed statement fails at a witness, and records measurements. `decide`
+runs the test. A verdict is accepted only if the outcome supports it, so it cannot be edited without evidence.
 
 >>> def square(x):
 ...     return x * x

@@ -1,4 +1,4 @@
-"""The check of a statement: it counts cases, shows witnesses and measures; `decide` runs it."""
+"""The check of a statement. It counts cases, records witnesses and measurements; `decide` runs it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ class Outcome:
     Attributes
     ----------
     cases : the number of cases in which the statement, or its correction, held.
-    undecided : cases that floating point could not decide; not among `cases`.
-    witnesses : cases in which the printed statement fails.
-    found : measurements, a sentence each.
-    failure : None, or why the verdict is not supported.
-    counterexample : the value on which the check failed, as far as it could be shrunk; else None.
-    call : which of the check's `forall` and `over`, from 1, had it; 0 for none.
-    smaller : a smaller design on which it fails too, for one of `over`; it may not meet the hypotheses.
+    undecided : the number of cases that floating point could not decide; `cases` does not include them.
+    witnesses : the cases in which the printed statement fails.
+    found : the measurements, one sentence each.
+    failure : the reason why the verdict is not supported; None if it is supported.
+    counterexample : the value on which the check failed, shrunk as far as possible; else None.
+    call : the number, from 1, of the call of `forall` or `over` that had the counterexample; 0 for none.
+    smaller : for a call of `over`, a smaller design on which the check also fails. It may not meet the
+        hypotheses.
     """
 
     cases: int
@@ -42,13 +43,14 @@ class Outcome:
 
 
 class ClaimFailed(AssertionError):
-    """A case contradicts the claim, or a witness does not refute it."""
+    """The error that a case contradicts the claim, or that a witness does not refute it."""
 
 
 class Check:
-    """The argument of a check: the number of cases, a random generator, and the record of its outcome.
+    """The argument of a check: it has the number of cases, a random generator, and a record of the outcome.
 
-    With `only` = (call, value), that `forall` or `over` has this value alone, and the others have none.
+    only : (call, value) to replay one value: the `forall` or `over` with this number runs on this value only,
+        and all others run on nothing.
     """
 
     def __init__(
@@ -69,10 +71,12 @@ class Check:
         self.smaller: Design | None = None
 
     def forall(self, strategy: Any, holds: Callable[[Any], Any], cases: int | None = None) -> None:
-        """`holds(value)` for `cases` (default: `self.cases`) values of a Hypothesis strategy.
+        """Check that holds(value) is true for `cases` values of a Hypothesis strategy.
 
-        A value that fails is shrunk before it is reported, unless `decide` was told not to.
-        `hypothesis.assume` in `holds` discards a value.
+        cases : by default `self.cases`.
+
+        A value that fails is shrunk before it is reported, unless `decide` has shrink=False. The function
+        `holds` discards a value by `hypothesis.assume`.
         """
         from hypothesis import HealthCheck, Phase, given, seed, settings
 
@@ -99,7 +103,7 @@ class Check:
             raise ClaimFailed("no value met the hypotheses: nothing was checked")
 
     def over(self, values: Iterable[Any], holds: Callable[[Any], Any]) -> None:
-        """`holds(value)` for each of the values: an enumeration, or draws from `self.rng`."""
+        """Check that holds(value) is true for each of the values, enumerated or drawn from `self.rng`."""
         if self._is_replayed(holds):
             return
         for value in values:
@@ -110,27 +114,27 @@ class Check:
                 raise
 
     def tally(self, cases: int, violations: int = 0, example: str = "") -> None:
-        """Add a number of cases that were checked and counted by the caller."""
+        """Add a number of cases that the caller has checked and counted."""
         self.counted += cases
         if violations:
             raise ClaimFailed(f"{violations} of {cases} cases fail, the first: {example}")
 
     def undecided(self, cases: int = 1) -> None:
-        """Cases that floating point could not decide."""
+        """Count cases that floating point could not decide."""
         self.unsettled += cases
 
     def refutes(self, fails: Any, witness: str) -> None:
-        """Record a witness: `fails` is true iff the printed statement fails there."""
+        """Record a witness, at which the printed statement fails. Raises ClaimFailed if `fails` is false."""
         if not fails:
             raise ClaimFailed(f"the printed statement is not refuted by {witness}")
         self.witnesses.append(witness)
 
     def measured(self, sentence: str) -> None:
-        """Record a measurement, the same in every run with the same seed and number of cases."""
+        """Record a measurement, which must depend only on the seed and the number of cases."""
         self.found.append(sentence)
 
     def concludes(self, verdict: Verdict) -> None:
-        """What the records of an experiment come to: one of `EXPERIMENTAL`, and the row's verdict."""
+        """Record the verdict, one of `EXPERIMENTAL`, that follows from the records of an experiment."""
         self.conclusion = verdict
 
     def _one(self, value: Any, holds: Callable[[Any], Any]) -> None:
@@ -141,20 +145,20 @@ class Check:
         self.counted += 1
 
     def _is_replayed(self, holds: Callable[[Any], Any]) -> bool:
-        """Count this call of `forall` or `over`; whether `only` stands for its values."""
+        """Count this call of `forall` or `over`. Return whether a replay takes the place of its values."""
         self.call += 1
         if self.only is not None and self.only[0] == self.call:
             self._one(self.only[1], holds)
         return self.only is not None
 
     def _smaller(self, value: Any, holds: Callable[[Any], Any]) -> Design | None:
-        """Return a smaller design on which `holds` is false, and raises nothing; None where there is none."""
+        """Return a smaller design on which `holds` is false without an error; None if there is none."""
         design = as_design(value)
         if design is None:
             return None
         try:
             found = smaller(
-                lambda one: bool(holds(one if isinstance(value, Design) else (one.X, one.y))),
+                lambda part: bool(holds(part if isinstance(value, Design) else (part.X, part.y))),
                 *design,
                 calls=500,
             )
@@ -170,10 +174,11 @@ def decide(
     shrink: bool = True,
     only: tuple[int, Any] | None = None,
 ) -> Outcome:
-    """Run a check, with `cases` in place of its own number; its randomness depends on seed and id alone.
+    """Run the check of a claim. Its random numbers depend only on the seed and the id.
 
-    A counterexample is shrunk unless it is enough to know that there is one. `only`, (call, counterexample)
-    of an outcome, checks that value again, and no other.
+    cases : the number of cases, by default that of the claim.
+    shrink : whether to shrink a counterexample.
+    only : (call, counterexample) of an outcome, to check this value again and no other.
     """
     check = Check(cases or made.cases, zlib.crc32(f"{seed}:{made.id}".encode()), shrink, only)
     failure = None
@@ -189,18 +194,18 @@ def decide(
 
 
 def _objection(made: Claim, check: Check) -> str | None:
-    """Why what was found does not support the verdict, or None."""
+    """Return the reason why the outcome does not support the verdict, or None if it does."""
     verdict = made.verdict
     if (verdict in REFUTED) != bool(check.witnesses):
         if check.witnesses:
-            return f"'{verdict.value}', and check.refutes has a witness against the printed statement"
+            return f"'{verdict.value}', but check.refutes has a witness against the printed statement"
         return f"'{verdict.value}' needs a witness against the printed statement, by check.refutes"
     if check.conclusion is not (verdict if verdict in EXPERIMENTAL else None):
         if check.conclusion is None:
-            return f"'{verdict.value}' needs what the records say, by check.concludes"
-        return f"'{verdict.value}', and the records say '{check.conclusion.value}'"
+            return f"'{verdict.value}' needs a conclusion from the records, by check.concludes"
+        return f"'{verdict.value}', but the records say '{check.conclusion.value}'"
     if verdict in (EMPIRICAL, *EXPERIMENTAL) and not check.found:
-        return f"'{verdict.value}' with nothing measured"
+        return f"'{verdict.value}', but nothing was measured"
     if verdict not in UNCHECKED and not check.counted:
-        return f"'{verdict.value}' with no case checked"
+        return f"'{verdict.value}', but no case was checked"
     return None

@@ -15,9 +15,9 @@ _Check = TypeVar("_Check", bound=Callable[..., None])
 
 
 def mutants(*names: str) -> Callable[[_Check], _Check]:
-    """Name the functions that a check is about, as "sl.name" (the public face) or "name" (in its file).
+    """Name the functions that a check tests, as "sl.name" (public functions) or "name" (in its own file).
 
-    At least one false version of each (scaled, shifted, emptied, …) must make the claim fail.
+    For each of them, at least one false version (scaled, shifted, emptied, …) must make the claim fail.
     """
 
     def mark(function: _Check) -> _Check:
@@ -39,13 +39,13 @@ def claim(
 ) -> Callable[[Callable[[Check], None]], Callable[[], None]]:
     """Mark a check as the one that decides a statement; the fields are those of `Claim`.
 
-    The docstring of the check holds the texts: first the statement, then paragraphs that begin with a label
-    of `LABELS` and a colon. Fields that several checks of a file have in common may be given as `shared`.
+    The docstring of the check has the statement first, and then paragraphs that begin with a label of
+    `LABELS` and a colon. Fields that several checks of a file have in common may be given as `shared`.
 
-    The result takes no arguments, so that pytest runs it: `decide` with `ci_cases`, and an AssertionError
-    if the verdict is not supported. Its attribute `claim` is the `Claim`.
-    Raises ValueError for an unknown paper or method, a missing statement or hypotheses, and
-    for a verdict whose fields do not fit it.
+    The decorated function takes no arguments, so that pytest runs it: it calls `decide` with `ci_cases`, and
+    raises AssertionError if the verdict is not supported. Its attribute `claim` is the `Claim`. Raises
+    ValueError for an unknown paper or method, for a missing statement or missing hypotheses, and for a
+    verdict that does not fit the other fields.
     """
 
     def mark(function: Callable[[Check], None]) -> Callable[[], None]:
@@ -65,10 +65,10 @@ def claims(
     method: str,
     verdict: Callable[[str], Verdict],
 ) -> Callable[[Callable[[Check, str], None]], Callable[[], None]]:
-    """Mark a check of (check, key) as the one that decides a row for each key of `each`.
+    """Mark a function of (check, key) as the check that decides one statement for each key of `each`.
 
-    The row's id is that of `claim` with "-key" at its end, its verdict `verdict(key)`. In the docstring
-    {name} stands for each[key][name]. The test decides all rows; its attribute `claims` has their `Claim`s.
+    The statement of a key has the id f"{id}-{key}" and the verdict verdict(key). In the docstring {name}
+    stands for each[key][name]. The test decides all statements; its attribute `claims` has their `Claim`s.
     """
 
     def mark(function: Callable[[Check, str], None]) -> Callable[[], None]:
@@ -83,7 +83,7 @@ def claims(
 
 
 def _at(function: Callable[[Check, str], None], key: str) -> Callable[[Check], None]:
-    """Return the check of one key, with the name and the marks of that of all."""
+    """Return the check of one key, with the name and the marks of the check of all keys."""
 
     @functools.wraps(function)
     def check_one(check: Check) -> None:
@@ -101,6 +101,7 @@ def _make(
     verdict: Verdict,
     shared: Mapping[str, str],
 ) -> Claim:
+    """Make the claim of a check from its docstring and the arguments of `claim`, and validate it."""
     texts = dict.fromkeys(LABELS.values(), "") | {"tolerance": "none"}
     made = Claim(
         id=id,
@@ -120,10 +121,10 @@ def _make(
 
 
 def _as_test(function: Callable[..., None], made: Sequence[Claim]) -> Callable[[], None]:
-    """A function without arguments, which pytest runs: all claims decided, AssertionError if one fails."""
+    """Return a function without arguments, for pytest, that raises AssertionError unless all claims pass."""
 
     def test() -> None:
-        outcomes = [(one.id, decide(one, one.ci_cases)) for one in made]
+        outcomes = [(claim.id, decide(claim, claim.ci_cases)) for claim in made]
         failures = [f"{id}: {outcome.failure}" for id, outcome in outcomes if outcome.failure]
         if failures:
             raise AssertionError("\n".join(failures))
@@ -135,7 +136,7 @@ def _as_test(function: Callable[..., None], made: Sequence[Claim]) -> Callable[[
 
 
 def _parse(docstring: str) -> dict[str, str]:
-    """Return the fields of a docstring; a paragraph without a label continues the one above it."""
+    """Parse the fields of a docstring; a paragraph without a label continues the field above it."""
     fields, name = {"statement": ""}, "statement"
     for paragraph in docstring.split("\n\n"):
         text = " ".join(paragraph.split())

@@ -1,4 +1,4 @@
-"""The claims of a folder, and all of them decided, in processes."""
+"""The collection of the claims of a folder, and the decision of many claims in parallel processes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sparselin.ledger.statement import PAPERS, Claim
 from sparselin.parallel.processes import work_quietly
 from sparselin.validation import check_new
 
-# by id in lower case, which is also its anchor
+# by id in lower case, which is also the anchor of the claim
 CLAIMS: dict[str, Claim] = {}
 
 
 def register(made: Claim) -> Claim:
-    """Add a claim from outside, `test_x.claim`, to those that `collect` finds in any folder.
+    """Add a claim, `test_x.claim`, that `collect` then finds for every folder.
 
     Raises ValueError if its id is taken.
     """
@@ -29,14 +29,18 @@ def register(made: Claim) -> Claim:
 
 
 def collect(folder: Path, paper: str | None = None, pattern: str | None = None) -> list[Claim]:
-    """The claims of the `test_*.py` in a folder, which is a package, and of `CLAIMS`; by paper, then by id.
+    """Return the claims of the files `test_*.py` in a folder, and of `CLAIMS`, by paper and then by id.
 
-    `paper` keeps one paper, `pattern` the ids that begin with it, in any case. Raises FileNotFoundError where
-    the folder has no checks, and ValueError for an id used twice or a file that cannot be imported.
+    folder : a package with checks.
+    paper : keep only the claims of this paper.
+    pattern : keep only the ids that begin with this text, in upper or lower case.
+
+    Raises FileNotFoundError if the folder has no checks, and ValueError if an id is used twice or a file
+    cannot be imported.
     """
     files = sorted(Path(folder).resolve().glob("test_*.py"))
     if not files:
-        raise FileNotFoundError(f"no test_*.py in {folder}: run in the repository, or name its proofs_checks")
+        raise FileNotFoundError(f"no test_*.py in {folder}. Run in the repository, or name its proofs_checks")
     root = str(files[0].parent.parent)
     if root not in sys.path:
         sys.path.insert(0, root)
@@ -55,9 +59,9 @@ def collect(folder: Path, paper: str | None = None, pattern: str | None = None) 
 
 
 def _claims_of(value: Any) -> tuple[Claim, ...]:
-    """Return those of a test; () for anything else, a module with a member `claims` among it."""
+    """Return the claims of a test; () for anything else, such as a module with a member `claims`."""
     made = getattr(value, "claims", ())
-    return made if isinstance(made, tuple) and all(isinstance(one, Claim) for one in made) else ()
+    return made if isinstance(made, tuple) and all(isinstance(claim, Claim) for claim in made) else ()
 
 
 def _import(name: str) -> Any:
@@ -68,7 +72,7 @@ def _import(name: str) -> Any:
 
 
 def order(paper: str, id: str) -> tuple[Any, ...]:
-    """Sorts by paper, then by id with its numbers as numbers."""
+    """Return a sort key: the paper, and then the id with its numbers as numbers."""
     parts = re.split(r"(\d+)", id)
     natural = [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts if part]
     return (list(PAPERS).index(paper), natural)
@@ -77,14 +81,17 @@ def order(paper: str, id: str) -> tuple[Any, ...]:
 def decide_all(
     claims: Sequence[Claim], cases: int | None = None, seed: int = 0, jobs: int = 1
 ) -> Iterator[tuple[Claim, Outcome]]:
-    """`decide` for each claim as it ends, in `jobs` processes (longest first); in order with one."""
+    """Yield each claim with its outcome by `decide`, as soon as it is decided, from `jobs` processes.
+
+    The longest claims start first. With one job the claims are decided in order.
+    """
     if jobs == 1:
         for made in claims:
             yield made, decide(made, cases, seed)
         return
-    # spawned: a fork would copy the locks of threads that it does not copy
+    # Processes are spawned, because a fork would copy the locks of threads, but not the threads.
     with multiprocessing.get_context("spawn").Pool(jobs, work_quietly, (sys.path,)) as pool:
-        # a claim's function is hidden behind its test, so it travels by name; longest first
+        # The function of a claim is hidden behind its test, so it is passed by name. Longest first.
         names = [
             (place, made.function.__module__, made.function.__name__, made.id, cases, seed)
             for place, made in sorted(enumerate(claims), key=lambda item: -item[1].cases)
@@ -95,5 +102,5 @@ def decide_all(
 
 def _decide_by_name(named: tuple[int, str, str, str, int | None, int]) -> tuple[int, Outcome]:
     place, module, name, id, cases, seed = named
-    made = {one.id: one for one in getattr(importlib.import_module(module), name).claims}
+    made = {claim.id: claim for claim in getattr(importlib.import_module(module), name).claims}
     return place, decide(made[id], cases, seed)

@@ -1,4 +1,4 @@
-"""A statement of a paper, its verdict, and the papers that it may be of."""
+"""The statements of the papers, their verdicts, and the list of papers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PAPERS = {
 def paper(key: str, title: str) -> None:
     """Add a source of claims: ids that begin with `key` and a hyphen belong to it.
 
-    For one's own claims, above them in their file: paper("mine", "My conjectures"). Raises ValueError for a
-    key that is no word of letters and digits, or that has another title.
+    For your own claims, call it above them in their file: paper("mine", "My conjectures"). Raises ValueError
+    if the key is not a word of letters and digits, or if it already has another title.
     """
     if not key.isalnum():
         raise ValueError(f"key must be a word of letters and digits; got {key!r}")
@@ -41,7 +41,7 @@ METHODS = ("formal", "proof", "exact", "interval", "float", "brute force")
 
 
 class Verdict(enum.Enum):
-    """What is known of a printed statement."""
+    """The verdict on a printed statement."""
 
     HOLDS = "holds"
     MISPRINT = "holds, misprinted"
@@ -65,27 +65,27 @@ UNCHECKED = (OPEN, NEEDS_DATA)
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """One statement, and the function that checks it.
+    """A statement, and the function that checks it.
 
     Attributes
     ----------
     id : a short name, `paper-kind-number`.
     paper : the beginning of the id, a key of `PAPERS`; "ours" for statements beyond the papers.
-    number : its place in each version of the paper.
+    number : the number of the statement in each version of the paper.
     statement : one line, in our notation.
-    hypotheses : under which it is checked.
-    method : how, a comma-separated choice of `METHODS`.
-    verdict : what the check must support.
-    correction : what holds instead, if the printed statement fails.
-    consequences : which other statements fail with it, or hold nevertheless and why.
-    unchecked : what is not checked.
-    tolerance : of comparisons in floating point, and its reason.
-    formal : the theorems of proofs_checks/formal/theorems.v that state it, where the method is "formal".
-    reading_of : the printed words, if the statement is one reading of several; else empty.
+    hypotheses : the hypotheses under which it is checked.
+    method : the methods of the check, a comma-separated choice of `METHODS`.
+    verdict : the verdict that the check must support.
+    correction : the corrected statement, if the printed statement fails.
+    consequences : the other statements that fail with it, or that hold nevertheless, and the reason.
+    unchecked : the part of the statement that is not checked.
+    tolerance : the tolerance of comparisons in floating point, and its reason.
+    formal : the theorems of proofs_checks/formal/theorems.v that state it, if the method is "formal".
+    reading_of : the printed words, if the statement is one of several readings; else empty.
     mutants : the functions under test, see `mutants`.
     cases, ci_cases : `Check.cases` of a thorough run and of a test.
     test : file::function.
-    function : the check itself, of a `Check`.
+    function : the check itself, a function of a `Check`.
     """
 
     id: str
@@ -109,6 +109,7 @@ class Claim:
 
 
 def check_fields(made: Claim) -> None:
+    """Raise ValueError if fields of a claim are missing, unknown, or do not fit its verdict."""
     if made.paper not in PAPERS:
         raise ValueError(f"{made.id}: paper must be one of {', '.join(PAPERS)}; got {made.paper!r}")
     if not (made.statement and made.hypotheses):
@@ -118,11 +119,11 @@ def check_fields(made: Claim) -> None:
     if unknown:
         raise ValueError(f"{made.id}: method must be among {', '.join(METHODS)}; got {unknown[0]!r}")
     if ("formal" in made.method.split(", ")) != bool(made.formal):
-        raise ValueError(f"{made.id}: the method formal and the label In Coq belong together")
+        raise ValueError(f"{made.id}: the method formal needs the label In Coq, and the label the method")
     if made.verdict in REFUTED and not made.correction:
         raise ValueError(f"{made.id}: {made.verdict.name} needs a correction; the docstring lacks Instead:")
     if made.correction and made.verdict not in REFUTED:
         words = ", ".join(verdict.name for verdict in REFUTED)
-        raise ValueError(f"{made.id}: a correction, Instead:, belongs to {words} alone")
+        raise ValueError(f"{made.id}: a correction, Instead:, belongs only to {words}")
     if not made.mutants and made.verdict not in UNCHECKED:
-        raise ValueError(f"{made.id}: mutants must name what the check would notice; got none")
+        raise ValueError(f"{made.id}: mutants must name the functions under test; got no names")

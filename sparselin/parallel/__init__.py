@@ -1,1 +1,1 @@
-"""Threads inside one computation, processes for many."""
+"""Threads inside one computation, and processes for many computations."""

@@ -1,4 +1,4 @@
-"""Worker processes for long runs: silent, single-threaded, ended with their parent."""
+"""Worker processes for long runs. They print nothing, have one thread each, and end with their parent."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def run_jobs(
     count: int,
     prepare: Callable[[], object] | None = None,
 ) -> Iterator[Any]:
-    """The results of jobs (function, arguments) in order of completion; closing the iterator stops the work.
+    """Yield the results of jobs (function, arguments) in order of completion.
 
-    They are computed in `count` spawned processes, or in this one if count is 1. Spawned, not forked: a
-    progress bar has a thread, and a forked process of a process with threads may hang. BLAS
-    has one thread everywhere, so that the number of processes changes no bit. Each process calls `prepare`
-    first, to register there what was registered here.
+    The jobs run in `count` spawned processes, or in this process if count is 1. Closing the iterator stops
+    the work. The processes are spawned, not forked, because a fork of a process with threads may hang, and a
+    progress bar has a thread. BLAS has one thread everywhere, so that the number of processes changes no bit.
+    Each process first calls `prepare`, for example to register the ensembles that are registered here.
     """
     from threadpoolctl import threadpool_limits
 
@@ -50,7 +50,7 @@ def run_jobs(
 
 
 class Lost(NamedTuple):
-    """In place of a job's result: its process was killed, as the system does for lack of memory."""
+    """The result of a job whose process was killed, for example by the system for lack of memory."""
 
     arguments: tuple[Any, ...]
 
@@ -58,9 +58,10 @@ class Lost(NamedTuple):
 def run_groups(groups: Iterator[Iterable[Job]], count: int) -> Iterator[Any]:
     """Yield the results of groups of jobs (function, arguments) in order of completion.
 
-    A group stays in one process, so that what one of its jobs keeps in memory serves the next. Groups, and
-    the jobs of one, are asked for when a process is free. There are `count` spawned processes, see
-    `run_jobs`, or this one if count is 1. Closing the iterator ends them at once, with what they were at.
+    A group stays in one process, so that a job can use the data that an earlier job of its group keeps in
+    memory. Groups and jobs are taken from their iterators only when a process is free. There are `count`
+    spawned processes (see `run_jobs`), or this process if count is 1. Closing the iterator ends them at once
+    and discards their unfinished jobs.
     """
     from threadpoolctl import threadpool_limits
 
@@ -98,7 +99,7 @@ def run_groups(groups: Iterator[Iterable[Job]], count: int) -> Iterator[Any]:
 
 
 def _following(rest: list[Iterator[Job]], i: int, groups: Iterator[Iterable[Job]]) -> Job | None:
-    """Return the next job of the group that process i is at, or the first of the next group that has one."""
+    """Return the next job of the current group of process i, or else the first job of a new group."""
     while (job := next(rest[i], None)) is None:
         group = next(groups, None)
         if group is None:
@@ -108,19 +109,22 @@ def _following(rest: list[Iterator[Job]], i: int, groups: Iterator[Iterable[Job]
 
 
 def _alone() -> ProcessPoolExecutor:
+    """Make a pool of one process."""
     return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin, (None,))
 
 
 def _begin(prepare: Callable[[], object] | None) -> None:
+    """Initialise a worker process."""
     work_quietly()
     if prepare is not None:
         prepare()
 
 
 def work_quietly(path: Sequence[str] = ()) -> None:
-    """In a worker: ignore Ctrl-C, which the parent handles; one thread for BLAS, as each core has a process.
+    """Prepare a worker process: ignore Ctrl-C and give BLAS one thread.
 
-    `path` is added to sys.path. The environment variables limit libraries loaded later (SciPy's BLAS).
+    The parent handles Ctrl-C, and each core has its own process. `path` is added to sys.path. The environment
+    variables limit the libraries that are loaded later (SciPy's BLAS).
     """
     from threadpoolctl import threadpool_limits
 
@@ -132,7 +136,7 @@ def work_quietly(path: Sequence[str] = ()) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent ends: a parent that is killed cannot stop its workers."""
+    """Wait for the parent to end, and then end this process: a killed parent cannot stop its workers."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

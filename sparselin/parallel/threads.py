@@ -1,12 +1,13 @@
-"""One pool of threads for everything: next to another one that busy-waits, work takes 2 to 8 times as long.
+"""The one pool of threads for all work.
 
 NumPy's BLAS, SciPy's BLAS and Numba's own `parallel=True` each have a pool whose threads busy-wait for a
-while after each task. So kernels here are serial and release the GIL, work is divided by columns or by
-signals among the threads of one pool, and BLAS is limited to one thread meanwhile.
+while after each task. Next to such a pool, work takes 2 to 8 times as long. So kernels here are serial and
+release the GIL, work is divided by columns or by signals among the threads of one pool, and BLAS is limited
+to one thread in the meantime.
 
-The pool is threads and a SimpleQueue, not a `ThreadPoolExecutor`, whose locks are written in Python: a
-KeyboardInterrupt while one is being acquired leaves it locked, and the next call waits for ever
-(https://github.com/python/cpython/issues/148874).
+The pool consists of threads and a SimpleQueue. A `ThreadPoolExecutor` would not do, because its locks are
+written in Python: a KeyboardInterrupt while a lock is being acquired leaves it locked, and the next call
+never returns (https://github.com/python/cpython/issues/148874).
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from typing import Any, TypeAlias
 import numba
 from threadpoolctl import ThreadpoolController
 
-# Below the first number of floating point operations BLAS is not limited (it is serial then by itself); below
-# the second only one thread is used, since waking another takes up to some milliseconds.
+# Numbers of floating point operations. Below the first BLAS is not limited, because it is serial by itself.
+# Below the second only one thread is used, because waking another takes up to some milliseconds.
 _MIN_LIMITED, _MIN_PARALLEL = 2e6, 6e7
 
 _Outbox: TypeAlias = SimpleQueue[BaseException | None]
@@ -34,7 +35,7 @@ _Inbox: TypeAlias = SimpleQueue[tuple[Callable[[], object], _Outbox] | None]
 _lock = threading.Lock()
 _users = 0
 _workers = 1
-_usual: list[tuple[Any, Any]] = []  # each BLAS, with its number of threads before the limit
+_usual: list[tuple[Any, Any]] = []  # each BLAS and its number of threads before the limit
 
 
 @functools.cache
@@ -43,7 +44,7 @@ def _controller() -> ThreadpoolController:
 
 
 def look_again() -> None:
-    """Have `workers` limit a BLAS, too, that was loaded since it first looked for them: SciPy has its own."""
+    """Let `workers` also limit a BLAS that was loaded after its first call; SciPy has its own BLAS."""
     _controller.cache_clear()
 
 
@@ -73,7 +74,7 @@ def _pool(workers: int) -> _Inbox:
 
 
 def _close(inbox: _Inbox, threads: list[threading.Thread]) -> None:
-    """At exit: a thread that returns from compiled code after the interpreter has ended may crash it."""
+    """Stop the threads at exit: a thread that returns from compiled code afterwards may crash the process."""
     for _ in threads:
         inbox.put(None)
     for thread in threads:
@@ -81,7 +82,7 @@ def _close(inbox: _Inbox, threads: list[threading.Thread]) -> None:
 
 
 def _forget_pools() -> None:
-    """In a forked child, which inherits the pools but not their threads."""
+    """Forget the pools in a forked child, which inherits the pools but not their threads."""
     global _lock, _users
     _lock, _users = threading.Lock(), 0
     _pool.cache_clear()
@@ -92,14 +93,14 @@ if hasattr(os, "register_at_fork"):
 
 
 def thread_count() -> int:
-    """Return the threads that BLAS may use now (OPENBLAS_NUM_THREADS, threadpoolctl) and Numba at most."""
+    """Return the number of threads that BLAS may use now, but at most the number that Numba may use."""
     blas = (int(library.num_threads) for library in _controller().lib_controllers)
     return max(1, min([int(numba.config.NUMBA_NUM_THREADS), *blas]))
 
 
 @contextlib.contextmanager
 def workers(flops: float) -> Iterator[int]:
-    """Yield the number of threads for work of this size; meanwhile BLAS is limited to one thread."""
+    """Give the number of threads for work of this size, and limit BLAS to one thread within the block."""
     global _users, _workers, _usual
     if flops < _MIN_LIMITED:
         yield 1
@@ -126,7 +127,7 @@ def workers(flops: float) -> Iterator[int]:
 
 
 def spread(task: Callable[[int, int], object], size: int, count: int) -> None:
-    """task(start, stop) on `count` equal parts of 0..size, the first of them in this thread."""
+    """Call task(start, stop) on `count` equal parts of 0..size, on the first part in this thread."""
     if count == 1:
         if size:
             task(0, size)
@@ -147,7 +148,7 @@ def spread(task: Callable[[int, int], object], size: int, count: int) -> None:
 
 
 def spread_chunks(task: Callable[[int, int], object], size: int, chunk: int, count: int) -> None:
-    """task(start, stop) on chunks of 0..size, each thread taking the next one when it is free.
+    """Call task(start, stop) on chunks of 0..size. Each thread takes the next chunk when it is free.
 
     The chunks, and so the results, do not depend on the number of threads.
     """

@@ -171,7 +171,7 @@ def test_most_of_some_cases(rows_of):
 def test_a_stored_verdict_that_the_records_do_not_support_is_refused(rows_of):
     made = rows_of(made_up())["SA-table-2-mice"]
     lie = dataclasses.replace(made, verdict=NOT_REPRODUCED)
-    assert decide(lie).failure == "'not reproduced', and the records say 'reproduced'"
+    assert decide(lie).failure == "'not reproduced', but the records say 'reproduced'"
 
 
 @pytest.fixture
