@@ -92,8 +92,8 @@ def test_pruning_sums_as_many_terms_as_may_follow(left, rng):
         excess = [ratio * (v @ r) ** 2 / (v @ v) - gains[i] for v, i in zip(V, at, strict=True)]
         rows = np.vstack([V, r])
         most = max(sum(B) for b in range(min(left, m) + 1) for B in itertools.combinations(excess, b))
-        assert kernels._hopeless(rows, 3, gains, at, left, ratio, most + 1e-9)
-        assert not kernels._hopeless(rows, 3, gains, at, left, ratio, most - 1e-9)
+        assert kernels._is_hopeless(rows, 3, gains, at, left, ratio, most + 1e-9)
+        assert not kernels._is_hopeless(rows, 3, gains, at, left, ratio, most - 1e-9)
 
 
 def test_pruning_asks_about_all_that_may_follow(monkeypatch, rng):
@@ -115,14 +115,14 @@ def test_pruning_asks_about_all_that_may_follow(monkeypatch, rng):
         for name, f in list(vars(module).items()):
             monkeypatch.setattr(module, name, getattr(f, "py_func", f))
     monkeypatch.setattr(kernels, "_compare", compare)
-    monkeypatch.setattr(kernels, "_hopeless", hopeless)
+    monkeypatch.setattr(kernels, "_is_hopeless", hopeless)
     exact = exactness(sl.Problem(X[:, :n].T, np.ones(n)), np.arange(7))
     none = np.zeros(0, int)
     data = kernels.UnitColumns(X, none, k, n, exact)
     facts = np.array([np.ones(7), np.zeros(7), np.ones(7), np.zeros(7)])
     best = kernels.Best(np.array([1.0, 1e9, 0.0]), none, np.full(k, -1))
     candidates = np.vstack([X, X[:1]]), np.arange(7), facts
-    vars(kernels)["_added"](data, candidates, none, 1e-9, 0.0, 1e9, best)
+    vars(kernels)["_all_additions"](data, candidates, none, 1e-9, 0.0, 1e9, best)
     asked_of_pairs_and_more = {(count, left) for count, left in seen if left < k - 1}
     assert asked_of_pairs_and_more == {(2, 3), (3, 2)}
     assert max(left for _, left in seen) == k - 1

@@ -121,12 +121,12 @@ def log(monkeypatch):
     log.manager._clear_cache()
 
 
-def written(monkeypatch, stream, *calls, patience=0.0):
+def written(monkeypatch, stream, *calls, delay=0.0):
     """Return the text that a new listener writes to stderr while the calls compile, without logging."""
     monkeypatch.setattr(logging.root, "level", logging.WARNING)
     logging.root.manager._clear_cache()
     monkeypatch.setattr("sys.stderr", stream)
-    with event.install_listener("numba:compile", notice._Notice(patience)):
+    with event.install_listener("numba:compile", notice._Notice(delay)):
         for call in calls:
             call()
     return stream.getvalue()
@@ -147,7 +147,7 @@ def test_the_line_is_shown_once(log, monkeypatch):
 
 def test_the_line_is_for_our_kernels_that_take_long(log, monkeypatch):
     assert written(monkeypatch, Terminal(), lambda: compile_one("user")) == ""
-    assert written(monkeypatch, Terminal(), compile_one, patience=60.0) == ""
+    assert written(monkeypatch, Terminal(), compile_one, delay=60.0) == ""
 
 
 def test_the_line_is_for_people(log, monkeypatch):

@@ -1,11 +1,11 @@
-"""Numba kernels: free functions, arrays in, arrays out, no validation.
+"""Numba kernels: functions of arrays, without validation.
 
 Numba caches compiled functions on disk, each with its callees compiled into it, under a stamp of the one file
-in which it is defined. Here the contents of that file, and of those of this folder that it imports, are part
-of Numba's version, so that after a change in any of them its kernels are compiled again. (The version is
-compared first; a stamp only after the types of the arguments were read, which may be classes that no longer
-exist.) Outdated files are overwritten where Numba stores them: in `__pycache__`, in the user's cache if that
-is not writable, or in NUMBA_CACHE_DIR.
+in which it is defined. So a change in another file would go unnoticed. Here the contents of that file, and of
+the files in this folder that it imports, are part of Numba's version, so that its kernels are compiled again
+after a change in any of them. (Numba compares the version first. It compares a stamp only after it has read
+the types of the arguments, which may be classes that no longer exist.) Outdated files are overwritten where
+Numba stores them: in `__pycache__`, in the user's cache if that is not writable, or in NUMBA_CACHE_DIR.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import Any
 
 import numba
 
-from sparselin._kernels import notice as notice  # which listens
+from sparselin._kernels import notice as notice  # it listens for compilations
 
 
 @functools.cache
 def _digest(path: Path) -> str:
-    """SHA-256 of a file and of what it imports from this folder; of none in a zip, which Numba stamps."""
+    """Return the SHA-256 of a file and of its imports from this folder; "" in a zip, which Numba stamps."""
     if not path.exists():
         return ""
     source = path.read_bytes()
@@ -34,7 +34,7 @@ def _digest(path: Path) -> str:
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """`numba.njit`, cached on disk if some folder is writable, else uncached."""
+    """Compile by `numba.njit`, with a cache on disk if a folder is writable, else without."""
 
     def compile_(function: Callable[..., Any]) -> Any:
         try:
@@ -51,18 +51,20 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """`numba.njit` of what only kernels call: without an entry from Python, half of the work of the compiler
-    where arguments are tuples of arrays. A call from Python would end the process (`tests/test_warm_up.py`).
+    """Compile, by `numba.njit`, a function that only kernels call.
+
+    It has no entry from Python, which would be half of the compiler's work if arguments are tuples of arrays.
+    A call from Python would end the process (`tests/test_warm_up.py`).
     """
     wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return numba.njit(nogil=True, **wrappers, **options)
 
 
-# Sums may be reassociated (SIMD), products contracted (FMA); NaN, inf and signed zeros stay exact. A loop
-# that sums must not store: LLVM vectorises it where the arrays are far apart in memory, and not where they
-# are near each other, so that the order of the sum would depend on where the arrays happen to be.
+# Sums may be reassociated (SIMD) and products contracted (FMA); NaN, inf and signed zeros stay exact. A loop
+# that sums must not store: LLVM would vectorise it only if the arrays are far apart in memory, so the order
+# of the sum would depend on the places of the arrays.
 VECTORIZED = {"fastmath": {"reassoc", "contract"}}
-# Division by zero gives inf or NaN, and needs no code that raises.
+# Division by zero gives inf or NaN, and needs no code that raises an error.
 NUMPY = {"error_model": "numpy"}
-# Of what is called in one place: it is compiled as a part of the caller, and not first by itself.
+# For a function that is called in one place: it is compiled as a part of its caller, and not first by itself.
 ONCE = {**NUMPY, "inline": "always"}

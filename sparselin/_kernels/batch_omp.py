@@ -1,14 +1,14 @@
-"""OMP for many signals over one dictionary; here its columns u_j have unit length (or are zero).
+"""OMP for many signals over one dictionary, whose columns u_j have unit length here (or are zero).
 
-`select` solves a chunk of signals, each first by the Gram matrix G = UᵀU. With U_S = QR, W[t] = Uᵀq_t,
-z_t = ⟨q_t, y⟩ and V[t] the column t of R⁻¹, a pick i extends them by
+`select` solves a chunk of signals. It first solves each signal by the Gram matrix G = UᵀU. With U_S = QR,
+W[t] = Uᵀq_t, z_t = ⟨q_t, y⟩ and V[t] the column t of R⁻¹, a pick i extends them by
 
     R[s, t] = ⟨V[s], G[S, i]⟩,   ρ² = G_ii − Σ_s R[s, t]²,   z_t = (⟨u_i, y⟩ − Σ_s z_s R[s, t])/ρ,
     W[t] = (G[i] − Σ_s R[s, t] W[s])/ρ,   V[t] = (e_t − Σ_s R[s, t] V[s])/ρ,
     c ← c − z_t W[t],   γ ← γ + z_t V[t].
 
 Almost all the work is in W and c, (d,) each. These are float32 and serve for screening: the columns that c
-does not exclude, mostly one, are compared in float64. Where rounding might decide even so (a pick, a tie, the
+does not exclude, usually one, are compared in float64. If rounding might still decide (a pick, a tie, the
 end), the signal is solved again by a QR factorisation in sample space, as `omp` does.
 """
 
@@ -29,22 +29,22 @@ Indices = NDArray[np.intp]
 
 COMPLETED, TOLERANCE, EXACT_FIT, NO_CORRELATION, RANK_EXHAUSTED = range(5)
 _REDO = -1
-_SIZE = np.int32(2**31 - 1)  # all bits of a float32 but its sign: as integers they order |c|
+_SIZE = np.int32(2**31 - 1)  # all bits of a float32 except its sign; as integers they order |c|
 _EPS = 2.0**-52
 _HALF_EPS32 = 2.0**-24
 _TINY32 = 2.0**-126
 SAFETY = 8.0
-# Above this κ² the coefficients would lose more than four of sixteen digits by the Gram matrix.
+# For a larger κ² the Gram matrix would cost the coefficients more than four of sixteen digits.
 _CONDITION = 1e4
-# c is stored in blocks of so many entries, the last one padded with zeros.
+# The number of entries of a block of c; the last block is padded with zeros.
 _BLOCK = 64
-# A line of the cache holds so many entries of a float32 array; rows of W begin one, and are one longer than d
-# needs, lest they all map to the same lines.
+# The float32 entries in a line of the cache. Rows of W begin at a line, and are one line longer than d needs,
+# so that they do not all map to the same lines.
 _LINE = _PAD = 16
 
 
 def singles(values: NDArray[Any]) -> Singles:
-    """A float32 copy that begins a cache line: vectors that cross one take up to a tenth of the time more."""
+    """Return a float32 copy that begins at a cache line; other vectors take up to a tenth more time."""
     whole = np.empty(values.size + _LINE, np.float32)
     start = -whole.__array_interface__["data"][0] // whole.itemsize % _LINE
     copied = whole[start : start + values.size].reshape(values.shape)
@@ -53,30 +53,30 @@ def singles(values: NDArray[Any]) -> Singles:
 
 
 class Dictionary(NamedTuple):
-    """Columns u_j of unit length, ‖x_j‖u_j being those given; the scores are scale_j|⟨u_j, r⟩|."""
+    """The dictionary: given columns x_j = ‖x_j‖u_j, u_j of unit length; scores are scale_j|⟨u_j, r⟩|."""
 
     U: Reals  # (d, n), by rows
-    scale: Reals  # ‖x_j‖ over the largest
+    scale: Reals  # ‖x_j‖ over the largest length
     scale32: Singles
-    G: Reals  # UᵀU, empty to send all signals to sample space
+    G: Reals  # UᵀU; if it is empty, all signals are solved in sample space
     G32: Singles
-    eps: float  # of the data's dtype, for what counts as zero, as in `linalg.ties`; ties are of float64
+    eps: float  # of the data's dtype; it decides what counts as zero, see `linalg.ties`; ties use float64's
 
 
 class Signal(NamedTuple):
-    """One signal and its selection; or a chunk of them, with one more axis."""
+    """A signal and its selection; or a chunk of signals, with one more axis."""
 
     y: Reals
     c: Reals  # Uᵀy
     length: Reals  # ‖y‖
     limit: Reals  # the ‖r‖ at which to stop, or −1
-    chosen: Indices  # (k,) S, t of them in use,
-    gamma: Reals  # and γ,
-    norms: Reals  # (k + 1,) and ‖r‖ after each pick
+    chosen: Indices  # (k,) S, with t entries in use
+    gamma: Reals  # (k,) γ
+    norms: Reals  # (k + 1,) ‖r‖ after each pick
 
 
 class Recurrence(NamedTuple):
-    """The arrays that `by_gram` updates: in float64, and in float32 for screening c = scale·Uᵀr/‖y‖."""
+    """The arrays that `by_gram` updates, in float64 and, for screening c = scale·Uᵀr/‖y‖, in float32."""
 
     V: Reals
     z: Reals
@@ -85,7 +85,7 @@ class Recurrence(NamedTuple):
     size: Reals  # (d,) |c|
     W: Singles
     column32: Singles
-    g: Singles  # what becomes a row of W
+    g: Singles  # the next row of W before it is scaled
     scale: Singles  # zero on S, so that c stays zero there
     c: Singles
     bits: NDArray[np.int32]  # the memory of c
@@ -102,7 +102,7 @@ class Recurrence(NamedTuple):
 
 
 class CorrelationErrors(NamedTuple):
-    """Bounds on the errors of c in float64 and on those by rounding of the data, and a bound on κ²."""
+    """Bounds on the error of c in float64, on its error by rounding of the data, and on κ²."""
 
     error: float
     zero: float
@@ -130,9 +130,9 @@ class Factors(NamedTuple):
 
 @kernel()
 def select(dictionary, signals, forced, recurrence, factors, taken, code):
-    """Fill the results of a chunk; returns how many signals were solved in sample space.
+    """Fill the results of a chunk of signals, whose selections all begin with the columns `forced`.
 
-    All of them begin with the columns `forced`.
+    Returns the number of signals that were solved in sample space.
     """
     redone = 0
     for m in range(len(signals.y)):
@@ -158,9 +158,10 @@ def select(dictionary, signals, forced, recurrence, factors, taken, code):
 
 @inner()
 def history(signal, z, norm, t):
-    """‖r‖ after each of t picks, from the last: ‖r_s‖² = ‖r_{s+1}‖² + z_s², which does not cancel.
+    """Write ‖r‖ after each of t picks, from the last to the first, by ‖r_s‖² = ‖r_{s+1}‖² + z_s².
 
-    It is off by no more than √t times `Known.error`, as each z_s is by less than c.
+    There is no cancellation. The error is at most √t times `CorrelationErrors.error`, because each z_s errs
+    by less than c.
     """
     square = norm * norm
     signal.norms[t] = norm
@@ -171,7 +172,7 @@ def history(signal, z, norm, t):
 
 @inner()
 def by_gram(dictionary, signal, forced, recurrence, r):
-    """One signal by the Gram matrix: (status, number of picks), or _REDO if rounding might decide."""
+    """Solve a signal by the Gram matrix. Return (status, number of picks); _REDO if rounding might decide."""
     length, limit, c, k = signal.length, signal.limit, recurrence.c, signal.gamma.size
     unit = 1 / length if length > 0 else 0.0
     for j in range(dictionary.scale.size):
@@ -179,7 +180,7 @@ def by_gram(dictionary, signal, forced, recurrence, r):
         recurrence.scale[j] = dictionary.scale32[j]
     condition, square = 0.0, length * length
     for t in range(k + 1):
-        known = _known(signal, dictionary.eps, condition)
+        known = _error_bounds(signal, dictionary.eps, condition)
         if t >= forced.size and limit >= 0 and square <= limit * limit + 4 * known.error * length:
             norm = residual(dictionary, signal, t, r)
             if norm <= limit - known.error:
@@ -209,8 +210,11 @@ def by_gram(dictionary, signal, forced, recurrence, r):
 
 
 @inner()
-def _known(signal, eps, condition):
-    """`error` is e_c plus the error of c by γ: √n·eps, times κ from G to R and times κ from R to γ."""
+def _error_bounds(signal, eps, condition):
+    """Return the bounds on the errors of c, from a bound on κ².
+
+    `error` is e_c plus the error by γ, which is √n·eps times κ (from G to R) times κ (from R to γ).
+    """
     root, kappa2 = math.sqrt(signal.y.size), max(1.0, condition)
     zero = SAFETY * eps * (root + math.sqrt(kappa2)) * signal.length
     error = SAFETY * _EPS * (root + math.sqrt(kappa2) + root * kappa2) * signal.length
@@ -219,7 +223,7 @@ def _known(signal, eps, condition):
 
 @inner(**VECTORIZED)
 def orthogonalize(recurrence, row, signal, t, i):
-    """Fill the column R[:t, t] from row = G[i]; returns ρ² and ρ·z_t."""
+    """Fill the column R[:t, t] from row = G[i]. Return ρ² and ρ·z_t."""
     V, z, column, products = recurrence.V, recurrence.z, recurrence.column, recurrence.products
     rho2, share = row[i], signal.c[i]
     for s in range(t):
@@ -236,7 +240,7 @@ def orthogonalize(recurrence, row, signal, t, i):
 
 @inner()
 def add(recurrence, signal, t, i, share):
-    """Pick i, with z_t = share: γ ← γ + z_t V[t]."""
+    """Add pick i with z_t = share: γ ← γ + z_t V[t]."""
     gamma, V = signal.gamma, recurrence.V
     gamma[t] = 0
     for s in range(t + 1):
@@ -257,9 +261,10 @@ def update(dictionary, signal, recurrence, t, inverse, share):
 
 @inner(**VECTORIZED)
 def extend(recurrence, row, t, inverse, share):
-    """W[t] = (row − Σ_{s<t} column_s W[s])·inverse and c ← c − share·scale∘W[t].
+    """Compute W[t] = (row − Σ_{s<t} column_s W[s])·inverse and c ← c − share·scale∘W[t].
 
-    Four rows of W in the first pass, then eight or four in each; `column` is zero from t on, where W is old.
+    The first pass reads four rows of W, and each later pass reads eight or four. `column` is zero from t on,
+    where rows of W are left from earlier signals.
     """
     W, column, g, c = recurrence.W, recurrence.column32, recurrence.g, recurrence.c
     scale, d = recurrence.scale, row.size
@@ -288,7 +293,7 @@ def extend(recurrence, row, t, inverse, share):
 
 @inner()
 def pick(dictionary, signal, known, recurrence, t):
-    """The i for which scale_i(|c_i| − error) is above all other scale_j(|c_j| + error), |c_i| > zero; or −1.
+    """Return i with |c_i| > zero and scale_i(|c_i| − error) above all other scale_j(|c_j| + error), or −1.
 
     The float32 c errs by scale_j·error: δW = R⁻ᵀF, where F_t is the rounding error of step t, at most
     t + 2 times half an eps.
@@ -306,7 +311,7 @@ def pick(dictionary, signal, known, recurrence, t):
 
 @inner()
 def compare(dictionary, signal, recurrence, t, best, error):
-    """|c_j| in float64, c_j = ⟨u_j, y⟩ − G[j, S]γ, for the candidates after screening; −1 for the others."""
+    """Compute |c_j| in float64, c_j = ⟨u_j, y⟩ − G[j, S]γ, for the candidates; −1 for other columns."""
     c, scale, size = recurrence.c, dictionary.scale, recurrence.size
     first = 0
     while abs(c[first]) < best:
@@ -323,7 +328,7 @@ def compare(dictionary, signal, recurrence, t, best, error):
 
 @inner()
 def certain_argmax(size, scale, known):
-    """The argmax of scale_j·size_j if it is certain in spite of the errors, and not zero; else −1."""
+    """Return the argmax of scale_j·size_j if the errors leave it certain and nonzero; else −1."""
     best = -1
     for j in range(size.size):
         if size[j] >= 0 and (best < 0 or scale[j] * size[j] > scale[best] * size[best]):
@@ -339,9 +344,9 @@ def certain_argmax(size, scale, known):
 
 @inner(**VECTORIZED)
 def largest(bits, tops, gap):
-    """The largest |c_j| and its j, or −1 unless all others are smaller by more than `gap`.
+    """Return the largest |c_j|, and its j if all others are smaller by more than `gap`, else −1.
 
-    c is given by its bits as integers, since a maximum of floats would not be vectorised.
+    c is given by its bits as integers, because a maximum of floats would not be vectorised.
     """
     block = 0
     for b in range(tops.size):
@@ -368,6 +373,7 @@ def largest(bits, tops, gap):
 
 @inner()
 def is_among(j, chosen, t):
+    """Return whether j is among the first t entries of `chosen`."""
     for s in range(t):  # noqa: SIM110
         if chosen[s] == j:
             return True
@@ -376,7 +382,7 @@ def is_among(j, chosen, t):
 
 @inner(**VECTORIZED)
 def residual(dictionary, signal, t, r):
-    """r = y − U_Sγ; returns its norm."""
+    """Compute r = y − U_Sγ. Return its norm."""
     copy(signal.y, r)
     for s in range(t):
         subtract(signal.gamma[s], dictionary.U[signal.chosen[s]], r)
@@ -385,7 +391,7 @@ def residual(dictionary, signal, t, r):
 
 @inner()
 def by_samples(dictionary, signal, forced, factors):
-    """One signal as `omp` does it: Uᵀr with the residual itself, columns orthogonalised twice.
+    """Solve a signal as `omp` does: with Uᵀr from the residual itself, and columns orthogonalised twice.
 
     Returns (status, number of picks).
     """
@@ -420,7 +426,7 @@ def by_samples(dictionary, signal, forced, factors):
 
 @inner()
 def back_substitute(R, z, t, gamma):
-    """γ[:t] from Rᵀ by rows and z."""
+    """Compute γ[:t] = R⁻¹z, where R holds Rᵀ by rows."""
     for i in range(t - 1, -1, -1):
         gamma[i] = z[i]
         for s in range(i + 1, t):
@@ -430,14 +436,14 @@ def back_substitute(R, z, t, gamma):
 
 @inner(**VECTORIZED)
 def copy(a, b):
-    """b ← a. As b[:] = a, it would compile the message of a ValueError too."""
+    """Copy a to b. (b[:] = a would also compile the message of a ValueError.)"""
     for i in range(b.size):
         b[i] = a[i]
 
 
 @inner()
 def choose(dictionary, signal, factors, t, condition, norm):
-    """The pick of `omp`, or −1; ‖r‖, and the size of y if r was computed again, else 0."""
+    """Return the pick of `omp`, or −1; ‖r‖; and the size of y if r was computed again, else 0."""
     U, scale, size, error = dictionary.U, dictionary.scale, factors.size, factors.error
     for j in range(size.size):
         size[j] = abs(dot(U[j], factors.r))
@@ -459,9 +465,10 @@ def choose(dictionary, signal, factors, t, condition, norm):
 
 @inner()
 def append(u, factors, t, eps):
-    """Add u to the factors and project r off it; returns the increase of the bound on κ².
+    """Add u to the factors and project r off it. Return the increase of the bound on κ².
 
-    A u in the span of the others (possible by rounding only) gets the coefficient zero and a zero row of Q.
+    If u is in the span of the others, which only rounding can cause, it gets the coefficient zero and a zero
+    row of Q.
     """
     Q, R, V, z, r = factors.Q, factors.R, factors.V, factors.z, factors.r
     q, column = Q[t], R[t]
@@ -485,7 +492,7 @@ def append(u, factors, t, eps):
 
 @inner()
 def extent(factors, t, square):
-    """√(square + ‖b‖²), b = R⁻¹·column: the size of x, if `square` is ‖x‖² and `column` Qᵀx."""
+    """Return √(square + ‖b‖²), b = R⁻¹·column: the size of x if `square` is ‖x‖² and `column` is Qᵀx."""
     for i in range(t):
         b = 0.0
         for s in range(i, t):
@@ -496,10 +503,10 @@ def extent(factors, t, square):
 
 @inner()
 def measure(dictionary, factors, t, bound, norm, y_size):
-    """Measure |c_j| and e_j as in `sparselin.linalg.ties` for the candidates; all others are set to −1.
+    """Measure |c_j| and e_j as in `sparselin.linalg.ties` for the candidates; set all others to −1.
 
-    So are columns in the span of S to the eps of the data. Their |c_j| is below the bound with that eps, and
-    so the largest |c_j| is taken with that bound: no such column hides another.
+    Columns in the span of S, to the eps of the data, are also set to −1. Their |c_j| is below the bound with
+    that eps. So the largest |c_j| is reduced by that bound, and no such column can hide another.
     """
     scale, size, error, r = dictionary.scale, factors.size, factors.error, factors.r
     low, coarse = 0.0, dictionary.eps / _EPS
@@ -509,22 +516,24 @@ def measure(dictionary, factors, t, bound, norm, y_size):
         if size[j] < 0 or scale[j] * (size[j] + bound) < low:
             size[j] = -1
             continue
-        rho, own = off(dictionary.U[j], factors, t)
+        rho, own = project_off(dictionary.U[j], factors, t)
         size[j] = abs(dot(factors.v, r)) if rho > SAFETY * dictionary.eps * own else -1.0
         error[j] = SAFETY * _EPS * (own * norm + rho * y_size + math.sqrt(r.size) * rho * norm)
 
 
 @inner()
-def off(u, factors, t):
-    """P_S^⊥u into v; returns its length and the size of u."""
+def project_off(u, factors, t):
+    """Write P_S^⊥u into v. Return its length and the size of u."""
     copy(u, factors.v)
     return project(factors.Q, t, factors.v, factors.column), extent(factors, t, 1.0)
 
 
 @inner()
 def candidates(size, scale, error, coarse):
-    """How many j may have the largest scale_j·size_j, known to ±scale_j·error_j, and the least of them that
-    is certainly not zero, size_j > coarse·error_j; −1 if none is. Negative sizes are ignored.
+    """Find the candidates for the largest scale_j·size_j, known to ±scale_j·error_j.
+
+    Returns the number of candidates and the least candidate that is certainly not zero, with
+    size_j > coarse·error_j; −1 if there is none. Negative sizes are ignored.
     """
     low, count, first = 0.0, 0, -1
     for j in range(size.size):
@@ -539,10 +548,10 @@ def candidates(size, scale, error, coarse):
 
 @inner()
 def spans_all(dictionary, signal, factors, t):
-    """Whether every column lies in the span of the rows of Q to rounding."""
+    """Return whether every column lies in the span of the rows of Q to rounding."""
     for j in range(dictionary.scale.size):
         if not is_among(j, signal.chosen, t):
-            rho, own = off(dictionary.U[j], factors, t)
+            rho, own = project_off(dictionary.U[j], factors, t)
             if rho > SAFETY * dictionary.eps * own:
                 return False
     return True

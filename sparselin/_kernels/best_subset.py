@@ -1,4 +1,4 @@
-"""Depth-first branch and bound over subsets, on a stack of residual Gram matrices; it can be resumed.
+"""Depth-first branch and bound over subsets, on a stack of residual Gram matrices. It can be resumed.
 
 See `sparselin.guarantees.best_subset` for the bounds.
 """
@@ -20,17 +20,17 @@ Indices = NDArray[np.intp]
 
 # Residuals closer than this, in units of ‖y‖², are equal.
 SLACK = 1e-12
-# the property of D: C ⪰ D on F; C_A ⪰ D_A for all A of at most m; none; not computed yet; nor the level
+# the property of D: C ⪰ D on F; C_A ⪰ D_A for all |A| ≤ m; none; D not computed yet; level not computed yet
 CONVEX, SPARSE, NONE, OPEN, STALE = 0, 1, 2, 3, 4
 # Columns are projected again when the squared length of one is below this times its squared growth a_j.
 _STALE = 1e-4
 # D is used only if it exceeds this times diag(G); it is reduced by the fraction _SAFE, far above rounding.
 _LEAST, _SAFE = 1e-6, 1e-6
-# Two columns whose squared sine is below are compared by projection, if the pair may be better in spite of
-# errors so large in products of unit columns.
+# If the squared sine of the angle between two columns is below _PARALLEL, and the pair may be better although
+# products of unit columns err by _ERROR, the pair is compared by projection.
 _PARALLEL, _ERROR = 0.1, 1e-11
 _SWEEPS, _HALVINGS = 6, 6
-# A new D is computed when |F| has shrunk to this fraction.
+# A new D is computed when |F| has decreased to this fraction.
 _SHRUNK = 0.8
 # The number of leaves after one relaxation, and the distance to the target at which it is abandoned.
 _RUN, _HOPELESS = 8, 0.1
@@ -44,54 +44,56 @@ class SubsetData(NamedTuple):
     X: Reals  # (d, n), by rows
     y: Reals
     exact: DependenceTest
-    own: Reals  # (d + 1,) the errors of the columns and last of y, in units of u
-    fixed: int  # the number of columns they are projected off,
-    volume: float  # and log₂ of the volume of these
-    seen: Reals  # whether rounding left a span undecided; the largest error of a residual that mattered
+    own: Reals  # (d + 1,) the errors of the columns and, last, of y, in units of u
+    fixed: int  # the number of columns off which they are projected
+    volume: float  # log₂ of the volume of those columns
+    seen: Reals  # whether rounding left a span undecided; the largest error of a residual that was compared
 
 
 class Stack(NamedTuple):
-    """The frames, by level: nodes (I, F), I being included and m of F to be chosen."""
+    """The frames by level: nodes (I, F), where I is included and m features of F are to be chosen."""
 
-    G: Reals  # (levels, d, d), and so on: see `Frame`
+    G: Reals  # (levels, d, d); for this and the next two fields see `Frame`
     rows: Reals
     features: Indices
     square: Reals  # (levels,) ‖P_I^⊥y‖²
-    bound: Reals  # a lower bound on the sets not yet explored
+    bound: Reals  # a lower bound for the sets not yet explored
     size: Indices  # |F|
     kind: Indices  # the property of D
     sized: Indices  # |F| when D was computed
 
 
 class Frame(NamedTuple):
-    """Views of one level, as `frame_at` has them; the entries of F come first."""
+    """The views of one level that `frame_at` returns; the entries of F come first."""
 
     G: Reals  # X_FᵀP_I^⊥X_F
     features: Indices  # F
-    rows: Reals  # (6, d + 1), the following
+    rows: Reals  # (6, d + 1), the six vectors below
     b: Reals  # X_FᵀP_I^⊥y
     D: Reals  # the relaxation, see `relax`
     beta: Reals
     v: Reals
-    growth: Reals  # a_j, the growth of the rounding error of each candidate; last of y
-    off: Reals  # the errors of the projected columns; last of y
+    growth: Reals  # a_j, the growth of the rounding error of each candidate and, last, of y
+    off: Reals  # the errors of the projected columns and, last, of y
 
 
 class SubsetSearch(NamedTuple):
-    """The state of the search, and the best set without the forced features."""
+    """The state of the search, and the best set that was found; neither includes the forced features."""
 
-    m: int  # features that may be added
-    inside: Indices  # (m + 1,) those added, one by each level
-    found: Indices  # (m + 1,) the best,
-    value: Reals  # (1,) and its ‖P^⊥y‖²
-    counters: Indices  # the level (−1 when done), nodes, improvements, the size of `found`, and of `unclear`:
-    unclear: Indices  # a·d + b for sets of a and b beside the first `counters[WITHIN]` inside, see `_doubt`
-    work: Reals  # (4, d), of `_try`
+    m: int  # the number of features that may be added
+    inside: Indices  # (m + 1,) the features added so far, one for each level
+    found: Indices  # (m + 1,) the best set
+    value: Reals  # (1,) ‖P^⊥y‖² of the best set
+    counters: Indices  # level (−1 if done), nodes, improvements, sizes of `found` and `unclear`, and WITHIN
+    unclear: Indices  # a·d + b for sets of a, b and the first `counters[WITHIN]` of `inside`, see `_doubt`
+    work: Reals  # (4, d), workspace of `_try`
 
 
 class SubsetBasis(NamedTuple):
-    """Orthonormal rows Q that span the columns `inside`; a column in the span of those before, certainly or
-    to rounding, has a zero row, and is not a member.
+    """The orthonormal rows Q that span the columns `inside`.
+
+    A column in the span of the columns before it, certainly or to rounding, has a zero row and is not a
+    member.
     """
 
     Q: Reals
@@ -101,6 +103,7 @@ class SubsetBasis(NamedTuple):
 
 
 def empty_stack(levels: int, d: int) -> Stack:
+    """Allocate the stack for a number of levels and d features."""
     sizes = np.zeros((2, levels)), np.zeros((3, levels), np.intp)
     return Stack(
         np.empty((levels, d, d)),
@@ -113,6 +116,7 @@ def empty_stack(levels: int, d: int) -> Stack:
 
 @inner(**NUMPY)
 def frame_at(stack, level):
+    """Return the views of one level."""
     rows = stack.rows[level]
     return Frame(
         stack.G[level], stack.features[level], rows, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
@@ -121,7 +125,7 @@ def frame_at(stack, level):
 
 @kernel(**NUMPY)
 def search(stack, state, stop):
-    """Search until `stop` nodes are visited or `renew` is needed. True when the tree is exhausted."""
+    """Search until `stop` nodes are visited or `renew` is needed. Return whether the tree is exhausted."""
     counters = state.counters
     while counters[DEPTH] >= 0 and counters[UNCLEAR] == 0:
         level, target = counters[DEPTH], state.value[0] - SLACK
@@ -145,9 +149,9 @@ def search(stack, state, stop):
 
 @kernel(**NUMPY)
 def renew(data, stack, state):
-    """Do what `search` stopped for if that is a projection: compare the unclear sets, fill the last level.
+    """Do the projections for which `search` stopped: compare the unclear sets, and fill the last level.
 
-    Returns whether it was. This is not called by `search`, which would be compiled with it.
+    Returns whether there were any. `search` does not call this, because it would be compiled with it.
     """
     counters, inside, d = state.counters, state.inside, len(data.X)
     level, unclear = counters[DEPTH], counters[UNCLEAR]
@@ -173,7 +177,7 @@ def renew(data, stack, state):
 def _narrow(stack, level, m, target):
     """Improve the bound of a frame by relaxation, and remove candidates that no better set contains.
 
-    Returns the bound of the remaining frame before subtraction of the m largest v.
+    Returns the bound of the remaining frame, before the m largest v are subtracted.
     """
     F = stack.size[level]
     if _SHRUNK * stack.sized[level] >= F:
@@ -193,7 +197,7 @@ def _narrow(stack, level, m, target):
 
 @inner(**ONCE)
 def _branch(stack, state, level, base):
-    """Include the candidate of largest v, and remove it from this frame; for leaves, several."""
+    """Include the candidate of largest v, and remove it from this frame; repeat this near the leaves."""
     left, frame = state.m - level, frame_at(stack, level)
     for _ in range(1 if left > 3 else _RUN):
         F = stack.size[level] - 1
@@ -207,7 +211,7 @@ def _branch(stack, state, level, base):
         if deeper:
             _include(stack, state, level)
             state.counters[DEPTH] += 1
-        # sets of fewer than `left` of the others need no visit
+        # sets with fewer than `left` of the remaining candidates need no visit
         if left > F:
             stack.bound[level] = np.inf
         elif stack.kind[level] != NONE:
@@ -218,6 +222,7 @@ def _branch(stack, state, level, base):
 
 @inner(**NUMPY)
 def _swap(frame, F, i, j):
+    """Exchange the candidates i and j of a frame."""
     if i == j:
         return
     G, index = frame.G, frame.features
@@ -232,7 +237,7 @@ def _swap(frame, F, i, j):
 
 @inner(**NUMPY)
 def _drop(frame, F, limit):
-    """Remove the candidates with v_j ≤ limit, in the order of the others; returns how many remain."""
+    """Remove the candidates with v_j ≤ limit and keep the order of the others. Return their number."""
     G, kept = frame.G, 0
     for j in range(F):
         if frame.v[j] <= limit:
@@ -251,9 +256,9 @@ def _drop(frame, F, limit):
 
 @inner(**ONCE)
 def relax(stack, level, m, target):
-    """Fill v; the bound over the A ⊆ F, |A| ≤ m, is what is returned less the sum of the m largest v_j.
+    """Fill v and return the base of the bound: base − (the sum of the m largest v_j), over A ⊆ F, |A| ≤ m.
 
-    Improves beta by coordinate descent as long as the target may be attained.
+    beta is improved by coordinate descent as long as the target may be attained.
     """
     frame, F, kind, square = frame_at(stack, level), stack.size[level], stack.kind[level], stack.square[level]
     G, b, D, v = frame.G, frame.b, frame.D, frame.v
@@ -267,12 +272,12 @@ def relax(stack, level, m, target):
             v[j] = b[j] ** 2 / D[j]
     else:
         base = _descend(frame, F, m, square, target)
-    return base - max(0.0, _moved(frame, F, m) - _ERROR)
+    return base - max(0.0, _bound_error(frame, F, m) - _ERROR)
 
 
 @inner(**ONCE)
 def _descend(frame, F, m, square, target):
-    """Fill v by coordinate descent; ‖y‖² − βᵀMβ at its end, M = G − diag(D)."""
+    """Fill v by coordinate descent. Return the final ‖y‖² − βᵀMβ, M = G − diag(D)."""
     G, D, beta = frame.G, frame.D, frame.beta
     q = np.empty(F)
     for j in range(F):
@@ -297,10 +302,12 @@ def _descend(frame, F, m, square, target):
 
 
 @inner(**ONCE)
-def _moved(frame, F, m):
-    """The reduction of the bound at x = beta, or of (3), by errors of the projected columns: twice their
-    effect on xᵀMx, and on the sum T of the m largest v_j = u_j²/D_j, √T being the norm of a vector. Products
-    of vectors of length at most 1 err by w_j + w_l and by w_j + the error of y, w = `off`.
+def _bound_error(frame, F, m):
+    """Return the reduction of the bound at x = beta, or of (3), that allows for errors of projected columns.
+
+    It is twice their effect on xᵀMx, and on the sum T of the m largest v_j = u_j²/D_j, where √T is the norm
+    of a vector. Products of vectors of length at most 1 err by w_j + w_l, and by w_j + the error of y, where
+    w is `off`.
     """
     D, beta, w = frame.D, frame.beta, frame.off
     size, shift, worst = 1.0, w[-1], 0.0
@@ -316,7 +323,7 @@ def _moved(frame, F, m):
 
 @inner(**NUMPY)
 def _sweep(frame, q, F, lam):
-    """Coordinate descent on βᵀMβ − 2bᵀβ + Σ min_z (Dβ²/z + λz), M = G − diag(D), q = Mβ."""
+    """Make a sweep of coordinate descent on βᵀMβ − 2bᵀβ + Σ min_z (Dβ²/z + λz), M = G − diag(D), q = Mβ."""
     G, b, D, beta = frame.G, frame.b, frame.D, frame.beta
     root = math.sqrt(max(lam, 0.0))
     for j in range(F):
@@ -343,7 +350,10 @@ def _sweep(frame, q, F, lam):
 
 @inner(**NUMPY)
 def _threshold(frame, q, square, F, m):
-    """λ = τ², Σ min(1, w_j/τ) = m for w = √D|β| (−1 if no more than m are nonzero), and the primal value."""
+    """Return λ = τ² with Σ min(1, w_j/τ) = m for w = √D|β|, and the primal value.
+
+    λ is −1 if at most m entries of β are nonzero.
+    """
     b, D, beta = frame.b, frame.D, frame.beta
     w = np.empty(F)
     value = square
@@ -373,7 +383,7 @@ def _threshold(frame, q, square, F, m):
 
 @inner(**NUMPY)
 def _largest(v, F, m):
-    """The sum of the m largest of v[:F], the m-th and the one after it, zero where there is none."""
+    """Return the sum of the m largest of v[:F], the m-th and the next largest; zero if one is missing."""
     total = 0.0
     if m >= F:
         for j in range(F):
@@ -387,7 +397,7 @@ def _largest(v, F, m):
 
 @inner(**NUMPY)
 def _top(v, F, m):
-    """The m + 1 largest of v[:F] in decreasing order, zero for those that are negative or missing."""
+    """Return the m + 1 largest of v[:F] in decreasing order, with zero for negative or missing ones."""
     top = np.zeros(m + 1)
     for j in range(F):
         x = v[j]
@@ -402,7 +412,7 @@ def _top(v, F, m):
 
 @inner(**ONCE)
 def _include(stack, state, level):
-    """Fill level + 1 from the last candidate of this level, already removed from its size."""
+    """Fill level + 1 from the last candidate of this level, which its size does not count any more."""
     below = level + 1
     if _eliminate(stack, level):
         stack.kind[below] = STALE
@@ -414,7 +424,7 @@ def _include(stack, state, level):
 
 @inner(**ONCE)
 def _eliminate(stack, level):
-    """Project the others and y off candidate F, into level + 1; whether the errors have grown too large."""
+    """Project the others and y off candidate F, into level + 1. Return whether errors became too large."""
     F, below, new, old = stack.size[level], level + 1, frame_at(stack, level + 1), frame_at(stack, level)
     G, row, pivot, size = old.G, old.G[F], old.G[F, F], old.b[F]
     stack.square[below] = max(0.0, stack.square[level] - size * size / pivot)
@@ -447,8 +457,8 @@ def _note(state, size, square):
 
 
 @inner(**NUMPY)
-def out_of(data, basis, square, size, x):
-    """Whether a column is certainly outside the span of others; `seen` records it if undecided."""
+def is_outside(data, basis, square, size, x):
+    """Return whether a column is certainly outside the span of others; `seen` records undecided cases."""
     n = data.X.shape[1] - data.fixed
     outside = outside_span(data.exact, square, size, x, basis.members, n, data.volume)
     if outside < 0:
@@ -458,7 +468,7 @@ def out_of(data, basis, square, size, x):
 
 @inner(**NUMPY)
 def squared_size(data, basis, z, x):
-    """s(x)² = own_x² + Σ (own_i·b_i)² for z = X_x or y, with coefficients b = TQz on X_I = QR, T = R⁻¹."""
+    """Return s(x)² = own_x² + Σ (own_i·b_i)² for z = X_x or y, where b = TQz, X_I = QR, T = R⁻¹."""
     Q, T, own = basis.Q, basis.inverse, data.own
     t = len(Q)
     total = own[x] ** 2
@@ -475,6 +485,7 @@ def squared_size(data, basis, z, x):
 
 @inner(**NUMPY)
 def basis_of(data, inside):
+    """Return the `SubsetBasis` of the columns `inside`."""
     X, t = data.X, len(inside)
     Q, T = np.zeros((t, X.shape[1])), np.zeros((t, t))
     members, shares, p = np.empty(t, np.intp), np.empty(t), 0
@@ -485,7 +496,7 @@ def basis_of(data, inside):
             T[l, s] = -dot(Q[l], X[x])
         copy(X[x], Q[s])
         length = project(Q, s, Q[s], shares)
-        if not out_of(data, before, length * length, size, x):
+        if not is_outside(data, before, length * length, size, x):
             for i in range(Q.shape[1]):
                 Q[s, i] = 0
             for l in range(s):
@@ -508,10 +519,10 @@ def basis_of(data, inside):
 
 
 @kernel(**NUMPY)
-def off_forced(data, forced):
-    """Project columns and y off the forced columns, in place; those in their span become zero. Fills `own`.
+def project_all(data, forced):
+    """Project the columns and y off the forced columns, in place; columns in their span become zero.
 
-    Returns which of the forced columns are independent.
+    Fills `own`, and returns the independent ones of the forced columns.
     """
     d, t = len(data.X), len(forced)
     basis, shares = basis_of(data, forced), np.empty(t)
@@ -525,7 +536,7 @@ def off_forced(data, forced):
         row = data.X[x]
         size = squared_size(data, basis, row, x)
         length = project(basis.Q, t, row, shares)
-        if used[x] or not out_of(data, basis, length * length, size, x):
+        if used[x] or not is_outside(data, basis, length * length, size, x):
             length = np.inf
         own[x] = math.sqrt(size) / length
         for i in range(row.size):
@@ -536,7 +547,7 @@ def off_forced(data, forced):
 
 @inner(**NUMPY)
 def square_error(square, size, unit):
-    """A bound on the rounding error of ‖r‖² = square, size = s(y)²."""
+    """Return a bound on the rounding error of ‖r‖² = square, for size = s(y)²."""
     if unit.power == 2:
         return unit.u * size
     root, aim = math.sqrt(square), math.sqrt(size)
@@ -545,9 +556,9 @@ def square_error(square, size, unit):
 
 @inner(**ONCE)
 def measure(data, stack, t, inside):
-    """Fill a level by projection, with columns scaled to unit length, without those in the span.
+    """Fill a level by projection: scale the columns to unit length, and drop those in the span.
 
-    D and beta, which are of another scale, become zero.
+    D and beta become zero, because they belong to another scale.
     """
     X, y, unit, frame = data.X, data.y, data.exact.unit, frame_at(stack, t)
     b, index, growth, off = frame.b, frame.features, frame.growth, frame.off
@@ -564,7 +575,7 @@ def measure(data, stack, t, inside):
         copy(X[x], Z[kept])
         size = squared_size(data, basis, X[x], x)
         length = project(basis.Q, t, Z[kept], shares)
-        if not out_of(data, basis, length * length, size, x):
+        if not is_outside(data, basis, length * length, size, x):
             continue
         wide = math.sqrt(size) / length
         off[kept] = unit.u * (unit.root + (wide * (aim + wide) if unit.power == 2 else wide))
@@ -582,7 +593,7 @@ def measure(data, stack, t, inside):
 
 @inner(**VECTORIZED, **NUMPY)
 def _cholesky(C, shift, share, L, F):
-    """L with LLᵀ = C − share·diag(shift), or False when a pivot is not positive beyond rounding."""
+    """Fill L with LLᵀ = C − share·diag(shift). Return False if a pivot is not positive beyond rounding."""
     for j in range(F):
         below = L[j]
         pivot = C[j, j] - share * shift[j]
@@ -603,7 +614,7 @@ def _cholesky(C, shift, share, L, F):
 
 @inner(**VECTORIZED, **NUMPY)
 def _inverse_diagonal(L, h, F):
-    """diag((LLᵀ)⁻¹): the squared norms of the columns of L⁻¹."""
+    """Fill h with diag((LLᵀ)⁻¹), the squared norms of the columns of L⁻¹."""
     e = np.empty(F)
     for j in range(F):
         h[j] = 0
@@ -618,9 +629,9 @@ def _inverse_diagonal(L, h, F):
 
 @inner(**ONCE)
 def convexify(stack, level):
-    """D proportional to 1/diag(C⁻¹), nearly as large as C ⪰ D allows, if that is positive.
+    """Compute D proportional to 1/diag(C⁻¹), nearly as large as C ⪰ D allows, if that is positive.
 
-    An error of C of at most w_j + w_l in C_jl is ⪯ diag(F·w_j + Σ w), which is subtracted from D.
+    An error of at most w_j + w_l in C_jl is ⪯ diag(F·w_j + Σ w), which is subtracted from D.
     """
     F, frame = stack.size[level], frame_at(stack, level)
     C, D, w = frame.G, frame.D, frame.off
@@ -645,7 +656,10 @@ def convexify(stack, level):
 
 @inner(**NUMPY)
 def _share(C, h, L, F):
-    """A large t with C ⪰ t·diag(h), h = 1/diag(C⁻¹): as the eigenvalues of h^½C⁻¹h^½ sum to F, t ≥ 1/F."""
+    """Return a large t with C ⪰ t·diag(h), h = 1/diag(C⁻¹).
+
+    t ≥ 1/F, because the eigenvalues of h^½C⁻¹h^½ sum to F.
+    """
     low, high = 1.0 / F, 1.0
     for _ in range(_HALVINGS):
         middle = math.sqrt(low * high)
@@ -658,7 +672,7 @@ def _share(C, h, L, F):
 
 @inner(**ONCE)
 def circles(stack, level, m):
-    """D_j = C_jj·(1 − the sum of the m − 1 largest |correlations| with others): C_A ⪰ D_A for |A| ≤ m."""
+    """Compute D_j = C_jj·(1 − the sum of its m − 1 largest |correlations|): C_A ⪰ D_A for |A| ≤ m."""
     F, frame = stack.size[level], frame_at(stack, level)
     C, D, w = frame.G, frame.D, frame.off
     sizes, most = np.empty(F), 0.0
@@ -677,7 +691,7 @@ def circles(stack, level, m):
 
 @inner(**ONCE)
 def leaf(stack, state, level):
-    """Try all pairs with I and candidate F; False if the columns need to be projected again for that."""
+    """Try all pairs with I and candidate F. Return False if the columns must be projected again first."""
     F, frame, work = stack.size[level], frame_at(stack, level), state.work
     G, growth, off = frame.G, frame.growth, frame.off
     u, c, p, w = work[0], work[1], work[2], work[3]
@@ -717,11 +731,11 @@ def _scan(stack, state, level):
 
 @inner(**NUMPY)
 def _try(stack, state, level, size, square):
-    """Try all single features and, if two may be added to the `size` ones inside, pairs; square = ‖P^⊥y‖².
+    """Try all single features and, if two may be added to the first `size` ones inside, all pairs.
 
-    With (u, c, p, w) = `work`, the unit columns have the products c with y, with errors w, and
-    u_ju_lG_jl − p_jp_l with each other. Sets whose error exceeds _ERROR are compared by projection if they
-    may be better.
+    square is ‖P^⊥y‖². With (u, c, p, w) = `work`, the products of the unit columns with y are c, with errors
+    w, and their products with each other are u_ju_lG_jl − p_jp_l. Sets whose error exceeds _ERROR are
+    compared by projection if they may be better.
     """
     F, index, inside = stack.size[level], stack.features[level], state.inside
     c, w, top = state.work[1], state.work[3], 0
@@ -742,7 +756,7 @@ def _try(stack, state, level, size, square):
 
 @inner(**ONCE)
 def _pairs(state, G, index, F, size, square):
-    """Try all pairs. The gain of a pair, before the division, errs by 8 times its two w: see `_try`."""
+    """Try all pairs, see `_try`. The gain of a pair, before the division, errs by 8(w_j + w_l)."""
     inside, work = state.inside, state.work
     u, c, p, w = work[0], work[1], work[2], work[3]
     for j in range(F):
@@ -764,7 +778,7 @@ def _pairs(state, G, index, F, size, square):
 
 @inner(**VECTORIZED, **NUMPY)
 def _better(row, u, c, p, w, j, needed):
-    """The number of l < j whose pair with j may reduce the square by more than needed."""
+    """Count the l < j whose pair with j may reduce the square by more than needed."""
     hits = 0
     uj, cj, pj, wj = u[j], c[j], p[j], w[j]
     for l in range(j):
@@ -777,7 +791,7 @@ def _better(row, u, c, p, w, j, needed):
 
 @inner(**NUMPY)
 def _doubt(state, size, a, b):
-    """Leave it to `renew` to compare the set of a and b, perhaps equal, and the first `size` inside."""
+    """Note for `renew` to compare the set of a, b (perhaps equal) and the first `size` features inside."""
     counters = state.counters
     state.unclear[counters[UNCLEAR]] = a * state.work.shape[1] + b
     counters[UNCLEAR], counters[WITHIN] = counters[UNCLEAR] + 1, size
@@ -785,7 +799,7 @@ def _doubt(state, size, a, b):
 
 @kernel(**NUMPY)
 def remainder(data, inside):
-    """‖P_I^⊥y‖² by projection, and a bound on its rounding error."""
+    """Return ‖P_I^⊥y‖², computed by projection, and a bound on its rounding error."""
     basis = basis_of(data, inside)
     size = squared_size(data, basis, data.y, len(data.X))
     square = project(basis.Q, len(inside), data.y.copy(), np.empty(len(inside))) ** 2

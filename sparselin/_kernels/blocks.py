@@ -1,4 +1,4 @@
-"""Greedy selection by blocks of picks: guess the picks on a few columns, check them on all.
+"""Greedy selection by blocks of picks: guess the picks on a few columns, and check them on all columns.
 
 A score is |c_j|·scale_j: the correlation itself for OMP (scale 1), |c_j|/‖P_S^⊥X_j‖ for OLS.
 """
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from sparselin._kernels import VECTORIZED, inner, kernel
 from sparselin._kernels.linear_algebra import subtract
 
-BLOCK = 256  # entries whose maximum is stored; a multiple of every vector length
+BLOCK = 256  # the entries that share a stored maximum; a multiple of every vector length
 STALE = -1
 
 
 @inner(**VECTORIZED)
 def _dots(A, rows, x, out):
-    """⟨A_r, x⟩ for the given rows of A, four at a time."""
+    """Compute ⟨A_r, x⟩ for the given rows of A, four at a time."""
     M = rows.size
     n = x.size
     for m in range(0, M - 3, 4):
@@ -41,15 +41,15 @@ def _dots(A, rows, x, out):
 
 
 class SingleColumns(NamedTuple):
-    """Columns among which guesses are made, in single precision.
+    """The columns among which picks are guessed, in single precision.
 
     Attributes
     ----------
-    unit, rows : x_m = X_j/‖X_j‖ is row rows[m] of `unit`, j = columns[m].
-    columns : (M,).
+    unit, rows : x_m = X_j/‖X_j‖ is row rows[m] of `unit`, for j = columns[m].
+    columns : (M,) the indices of the columns.
     shares : (t, M) ⟨q_s, x_m⟩.
     correlations : (M,) ⟨x_m, r⟩ in units of the largest score.
-    weights : (M,) a score is |correlation_m|·weight_m: ‖X_j‖, or ‖X_j‖/ρ_j.
+    weights : (M,) ‖X_j‖ for OMP, ‖X_j‖/ρ_j for OLS. A score is |correlation_m|·weight_m.
     """
 
     unit: NDArray[np.float32]
@@ -61,10 +61,11 @@ class SingleColumns(NamedTuple):
 
 
 class Acceptance(NamedTuple):
-    """When a guess is multiplied.
+    """The rule that accepts a guess as a row of a product VX.
 
-    If its score exceeds `cut`, which a column that is no candidate may attain; or if it completes a product
-    of up to `few` rows, which cost little more than one, or, beyond `thin` rows, of a multiple of `stride`.
+    A guess is accepted if its score exceeds `cut`, which other columns than the candidates may attain. It is
+    also accepted to complete a product of up to `few` rows, which cost little more than one row, or, beyond
+    `thin` rows, a product of a multiple of `stride` rows.
     """
 
     cut: float
@@ -74,14 +75,15 @@ class Acceptance(NamedTuple):
 
 
 @inner(inline="always")
-def _accepted(rule, score, i):
-    """Whether a guess with this score becomes column i of a product."""
+def _accepts(rule, score, i):
+    """Return whether a guess with this score becomes row i of a product."""
     complete = i == 0 or rule.few <= i <= rule.thin or i % rule.stride == 0
     return score > 0 and (score > rule.cut or not complete)
 
 
 @inner()
 def _largest(candidates):
+    """Return the position of the candidate with the largest score."""
     correlations, weights = candidates.correlations, candidates.weights
     best = 0
     for m in range(weights.size):
@@ -92,7 +94,7 @@ def _largest(candidates):
 
 @inner()
 def _rescale(weights, row):
-    """weight_m = ‖X_j‖/ρ_j, ρ_j² being reduced by (row_m·‖X_j‖)²; zero where ρ_j² becomes small."""
+    """Update weight_m = ‖X_j‖/ρ_j: ρ_j² decreases by (row_m·‖X_j‖)². It is zero where ρ_j² is small."""
     for m in range(weights.size):
         square = 1 / (weights[m] * weights[m]) - row[m] * row[m] if weights[m] > 0 else 0.0
         weights[m] = 1 / math.sqrt(square) if square > 1e-4 else 0.0
@@ -100,10 +102,10 @@ def _rescale(weights, row):
 
 @kernel(**VECTORIZED)
 def guess(candidates, first, scaled, rule, picks):
-    """Tentative picks: greedy selection among the candidates, in single precision.
+    """Guess picks by greedy selection among the candidates, in single precision.
 
-    ⟨P_S^⊥x, P_S^⊥x'⟩ = ⟨x, x'⟩ − Σ_s ⟨q_s, x⟩⟨q_s, x'⟩. `scaled` says whether scores are divided by ρ_j.
-    Writes columns into `picks`, beginning with `first`, a candidate, and returns how many.
+    It uses ⟨P_S^⊥x, P_S^⊥x'⟩ = ⟨x, x'⟩ − Σ_s ⟨q_s, x⟩⟨q_s, x'⟩. `scaled` tells whether scores are divided by
+    ρ_j. Writes columns into `picks`, beginning with the candidate `first`, and returns their number.
     """
     columns, corr, shares = candidates.columns, candidates.correlations, candidates.shares
     rows = np.empty((picks.size, columns.size), corr.dtype)
@@ -113,7 +115,7 @@ def guess(candidates, first, scaled, rule, picks):
     for i in range(picks.size):
         if i > 0:
             best = _largest(candidates)
-            if not _accepted(rule, abs(corr[best]) * candidates.weights[best], i):
+            if not _accepts(rule, abs(corr[best]) * candidates.weights[best], i):
                 return i
         picks[i] = columns[best]
         row = rows[i]
@@ -122,7 +124,7 @@ def guess(candidates, first, scaled, rule, picks):
             subtract(shares[s, best], shares[s], row)
         for l in range(i):
             subtract(rows[l, best], rows[l], row)
-        if row[best] <= 1e-4:  # guesses after a nearly dependent column would be rounding errors
+        if row[best] <= 1e-4:  # after a nearly dependent column, guesses would be rounding errors
             return i + 1
         rho = math.sqrt(row[best])
         for m in range(row.size):
@@ -136,7 +138,7 @@ def guess(candidates, first, scaled, rule, picks):
 
 @inner()
 def _maxima(bits, mask, tops):
-    """Maxima of |v| over each BLOCK, from the bits of v: nonnegative floats are ordered as their bits."""
+    """Compute the maxima of |v| over each BLOCK from the bits of v, which order nonnegative floats."""
     size = bits.size
     for b in range(tops.size):
         top = mask & bits[b * BLOCK]
@@ -146,12 +148,12 @@ def _maxima(bits, mask, tops):
 
 
 class WeightedScores(NamedTuple):
-    """Scores, |score_j| known to ±error·weights_j.
+    """The scores; |score_j| is known to ±error·weights_j.
 
     Attributes
     ----------
-    score, weights : (d,).
-    bits, mask : the bits of `score` as integers, and the mask of all but the sign.
+    score, weights : (d,) the scores, and the weights of their errors.
+    bits, mask : the bits of `score` as integers, and the mask of all bits except the sign.
     block_weights : the maxima of the weights over the blocks.
     """
 
@@ -163,14 +165,14 @@ class WeightedScores(NamedTuple):
 
 
 class GuessedSteps(NamedTuple):
-    """Picks s = 0..p−1, and the argmax after each.
+    """The guessed picks s = 0..p−1, and the argmax after each.
 
     Attributes
     ----------
     picks : (p,) the columns.
     shares, errors : (p,) ⟨q_s, r⟩, and the errors of scores after pick s, in units of the weights.
-    lam, margin : (p,) |c_j| of the argmax j after it, and its margin.
-    candidates, counts : (p, ·), (p,) the argmax, then the others that may be it, counts_s in all.
+    lam, margin : (p,) |c_j| of the argmax j after pick s, and its margin.
+    candidates, counts : (p, ·), (p,) the argmax and then the other possible argmaxes; their number.
     """
 
     picks: NDArray[np.intp]
@@ -183,7 +185,7 @@ class GuessedSteps(NamedTuple):
 
 
 class ProjectedLengths(NamedTuple):
-    """ρ_j² = ‖P_S^⊥X_j‖² of all columns, its value when last projected, 1/ρ_j, ‖X_j‖, and 1/‖y‖."""
+    """The squares ρ_j² = ‖P_S^⊥X_j‖², their values at the last projection, 1/ρ_j, ‖X_j‖, and 1/‖y‖."""
 
     squares: NDArray[np.floating]
     measured: NDArray[np.floating]
@@ -194,10 +196,11 @@ class ProjectedLengths(NamedTuple):
 
 @kernel()
 def find(scores, error, candidates):
-    """The argmax of |score|, the largest and next largest value, and how many columns may be the argmax.
+    """Return the argmax of |score|, the largest and next largest value, and the number of possible argmaxes.
 
-    These are within the errors, error·weights_j each, of the largest; they are written into `candidates`, as
-    many as it holds. One is a certain argmax; none means that the largest may be zero.
+    A column is a possible argmax if it is within the errors, error·weights_j each, of the largest value. As
+    many of them as fit are written into `candidates`. The number 1 means that the argmax is certain; 0 means
+    that the largest value may be zero.
     """
     score, weights, bits, mask, block_weights = scores
     size = score.size
@@ -237,7 +240,7 @@ def find(scores, error, candidates):
 
 @inner(inline="always")
 def _next(scores, steps, s, c):
-    """Find the argmax after the s-th pick; returns whether it is the pick that was guessed."""
+    """Find the argmax after the s-th pick. Return whether it is the guessed pick."""
     best, top, second, count = find(scores, steps.errors[s], steps.candidates[s])
     steps.lam[s] = abs(c[best])
     steps.margin[s] = (top - second) / top if top > 0 else 0
@@ -248,9 +251,9 @@ def _next(scores, steps, s, c):
 
 @kernel(**VECTORIZED)
 def descend(c, W, steps, out, scores):
-    """Update c by the picks, as long as each is the argmax. Returns how many are.
+    """Update c by the picks, as long as each of them is the argmax. Return the number of these picks.
 
-    W = QᵀX (p, d) is that of the picks, so that c_{s+1} = c_s − shares_s·W_s; c is set to zero on `out`.
+    W = QᵀX (p, d) belongs to the picks, so c_{s+1} = c_s − shares_s·W_s. c is set to zero on `out`.
     """
     for s in range(W.shape[0]):
         row, share = W[s], steps.shares[s]
@@ -267,11 +270,11 @@ def descend(c, W, steps, out, scores):
 
 @kernel(**VECTORIZED)
 def rescale(c, lengths, scores):
-    """Scores |c_j|/ρ_j and the weights of their errors; returns whether a ρ_j² must be recomputed.
+    """Compute the scores |c_j|/ρ_j and the weights of their errors. Return whether a ρ_j² must be recomputed.
 
-    With errors eps‖X_j‖‖y‖ of c_j and eps‖X_j‖ of each ⟨q, X_j⟩, whose squares sum to measured_j − ρ_j², ρ_j
-    errs by eps‖X_j‖√measured_j/ρ_j, and so |c_j|/ρ_j by eps‖y‖‖X_j‖/ρ_j times
-    1 + |score_j|√measured_j/(ρ_j‖y‖); ratio is 1/‖y‖.
+    c_j errs by eps‖X_j‖‖y‖, each ⟨q, X_j⟩ by eps‖X_j‖, and the squares of these sum to measured_j − ρ_j². So
+    ρ_j errs by eps‖X_j‖√measured_j/ρ_j, and |c_j|/ρ_j by eps‖y‖‖X_j‖/ρ_j times
+    1 + |score_j|√measured_j/(ρ_j‖y‖). ratio is 1/‖y‖.
     """
     squares, measured, scale, norms, ratio = lengths
     score, weights, block_weights = scores.score, scores.weights, scores.block_weights
@@ -294,10 +297,11 @@ def rescale(c, lengths, scores):
 
 
 @kernel(**VECTORIZED)
-def descend_scaled(c, W, steps, out, scores, lengths):
-    """The same for the scores |c_j|/ρ_j of OLS; each pick reduces ρ_j² = ‖P_S^⊥X_j‖² by W_sj².
+def descend_ratios(c, W, steps, out, scores, lengths):
+    """Do as `descend`, for the scores |c_j|/ρ_j of OLS. Each pick reduces ρ_j² = ‖P_S^⊥X_j‖² by W_sj².
 
-    Stops with the count STALE if some ρ_j² has lost four digits to cancellation since it was projected.
+    The function stops with the count STALE if a ρ_j² has lost four digits to cancellation since its column
+    was last projected.
     """
     for s in range(W.shape[0]):
         row, share = W[s], steps.shares[s]
@@ -320,17 +324,17 @@ def descend_scaled(c, W, steps, out, scores, lengths):
 
 @inner()
 def _earlier(least, distance, speed):
-    """The smaller of `least` and distance/speed, if that is positive."""
+    """Return the smaller of `least` and distance/speed, if speed is positive, else `least`."""
     return distance / speed if distance < least * speed else least
 
 
 @kernel(**VECTORIZED)
 def windows(c, W, shares, rho, support, m, length):
-    """ε₂ of each of p first knots: how far λ can fall below λ* before another column would enter.
+    """Compute the window ε₂ of each of p first knots: λ can fall to λ* − ε₂ before another column enters.
 
-    At the s-th, c = Xᵀr_s, λ* = |c_i| for the pick i = support[m + s] of sign g, and Xᵀu = g W_s/ρ_s is the
-    rate at which c falls with λ: ε₂ is the least positive root of |c_j − εgW_sj/ρ_s| = λ* − ε over the
-    j ∉ S ∪ i, at most λ*. Then c is updated by the pick.
+    At the s-th knot, c = Xᵀr_s, and λ* = |c_i| for the pick i = support[m + s] of sign g. Xᵀu = g W_s/ρ_s is
+    the rate at which c decreases with λ. So ε₂ is the least positive root of |c_j − εgW_sj/ρ_s| = λ* − ε over
+    all j ∉ S ∪ i, but at most λ*. Then c is updated by the pick.
     """
     d = c.size
     for s in range(W.shape[0]):
@@ -354,10 +358,11 @@ def windows(c, W, shares, rho, support, m, length):
 
 
 @kernel()
-def satisfied(C, lam, sign, support, m, norms, allowed):
-    """How many rows of C (p, d) satisfy the KKT conditions, within allowed_s·‖X_j‖.
+def count_valid(C, lam, sign, support, m, norms, allowed):
+    """Count the rows of C (p, d), from the first, that satisfy the KKT conditions within allowed_s·‖X_j‖.
 
-    Row s holds the correlations of a solution at lam_s with S = support[:m + s] and sign_s at the next.
+    Row s holds the correlations of a solution at lam_s, with S = support[:m + s] and sign_s at the next
+    column support[m + s].
     """
     for s in range(C.shape[0]):
         row = C[s]

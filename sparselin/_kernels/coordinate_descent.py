@@ -1,7 +1,7 @@
-"""Cyclic coordinate descent for the LASSO, the independent solver of the verification.
+"""Cyclic coordinate descent for the LASSO, the independent solver for the verification.
 
 It shares no code with the homotopy, OMP or the gradient descent, and its results are checked by certificates
-computed outside.
+that are computed elsewhere.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from sparselin._kernels import VECTORIZED, inner, kernel
 
 @kernel(**VECTORIZED)
 def coordinate_descent(Zt, r, b, lam, target, max_epochs):
-    """Minimise ½‖r − Zb‖² + λ‖b‖₁ from b until the duality gap is at most target.
+    """Minimise ½‖r − Zb‖² + λ‖b‖₁ over b, from the given b, until the duality gap is at most target.
 
     Zt (m, n) holds the columns of Z as rows; r and b are overwritten by the residual and the solution.
-    Returns the gap attained, P(b) − D(a·r) with a = min(1, λ/‖Zᵀr‖∞), which is
+    Returns the attained gap, P(b) − D(a·r) with a = min(1, λ/‖Zᵀr‖∞), which is
 
         ½(1 − a)²‖r‖² + Σ_j (λ|b_j| − a·b_j⟨Z_j, r⟩).
     """
@@ -51,7 +51,7 @@ def coordinate_descent(Zt, r, b, lam, target, max_epochs):
 
 @inner(**VECTORIZED)
 def duality_gap(Zt, r, b, lam):
-    """The gap of `coordinate_descent` at b with residual r."""
+    """Return the gap of `coordinate_descent` at b with residual r."""
     m, n = Zt.shape
     steepest, norm1, inner, square = 0.0, 0.0, 0.0, 0.0
     for j in range(m):

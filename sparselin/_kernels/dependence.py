@@ -1,4 +1,4 @@
-"""Whether a column is in the span of others: by error bounds, and where they leave it open, exactly."""
+"""The test of whether a column is in the span of others: by error bounds or, if they fail, exactly."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from sparselin._kernels import kernel
 
 
 class Unit(NamedTuple):
-    """A column x with coefficients b on others T is known to u·s(x), s(x)² = ‖x‖² + Σ_T b_j²‖X_j‖², if power
-    is 1; for a Gram problem, 2, squares are known to u·s(x)²; a sum, to √n·u.
+    """The rounding unit u of projected columns.
+
+    If power is 1, a column x with coefficients b on other columns T is known, after projection, to u·s(x),
+    s(x)² = ‖x‖² + Σ_T b_j²‖X_j‖². If power is 2, for a Gram problem, its square is known to u·s(x)². A sum of
+    n products is known to √n·u.
     """
 
     u: float
@@ -22,27 +25,28 @@ class Unit(NamedTuple):
 
 
 class DependenceTest(NamedTuple):
-    """The rounding unit of the columns, and what decides dependence exactly."""
+    """The rounding unit of the columns, and the facts that decide dependence exactly."""
 
     unit: Unit
-    twins: NDArray[np.intp]  # equal for columns that are ± a power of two times each other
-    volumes: NDArray[np.float64]  # log₂ of lengths in the least integers that columns are multiples of
-    fixed: float  # log₂ of the volume of columns that all others were projected off before
+    twins: NDArray[np.intp]  # equal labels for columns that are ± a power of two times each other
+    volumes: NDArray[np.float64]  # log₂ of the lengths, after scaling columns to the least integer entries
+    fixed: float  # log₂ of the volume of the columns off which all others were projected before
 
 
 @kernel()
 def span(unit):
-    """τ such that x is outside a span if its squared distance exceeds τ·s(x)²: (2u)², or 2u for power 2."""
+    """Return τ: x is outside a span if its squared distance exceeds τ·s(x)². (2u)², or 2u for power 2."""
     return 2 * unit.u if unit.power == 2 else (2 * unit.u) ** 2
 
 
 @kernel()
 def outside_span(exact, square, size, x, members, n, volume):
-    """1 if the column x is outside the span of `members`, 0 if in it, −1 if undecided.
+    """Return 1 if the column x is outside the span of `members`, 0 if it is in the span, −1 if undecided.
 
-    `square` is its squared distance and `size` s(x)²; all columns are projected off others, whose lengths
-    have the product 2^volume, into n dimensions. Independent columns of integers have a Gram determinant of
-    at least 1, so that each has a distance of at least 1/Π N from the span of the others, N their lengths.
+    `square` is its squared distance to the span, and `size` is s(x)². All columns have been projected off
+    other columns, the product of whose lengths is 2^volume, into n dimensions. Independent columns of
+    integers have a Gram determinant of at least 1. So each has a distance of at least 1/Π N from the span of
+    the others, where N are their lengths.
     """
     bound = span(exact.unit) * size
     if square > bound:

@@ -1,8 +1,7 @@
 """Gradient descent on F(w, θ) = ½‖y − X(s(w)∘θ)‖² + ½λ_w‖w‖² + ½λ_θ‖θ‖², X (n, m).
 
-A point is x = (w, θ) (2m,), with s = s(w), β = s∘θ, r = y − Xβ, g = Xᵀr. The normalised masks do
-not depend on the scale of w: for them λ_w = 0 and ‖w‖ is constant. The ℓ₁ masks are even in w, and w ≥ 0 is
-preserved.
+A point is x = (w, θ) (2m,), with s = s(w), β = s∘θ, r = y − Xβ, g = Xᵀr. The normalised masks do not depend
+on the scale of w; for them λ_w = 0 and ‖w‖ is constant. The ℓ₁ masks are even in w, and w ≥ 0 is preserved.
 """
 
 from __future__ import annotations
@@ -18,19 +17,19 @@ from sparselin._kernels.linear_algebra import dot
 
 LINEAR, L1, L2, L1_NORMALIZED, L2_NORMALIZED, SOFTMAX = range(6)
 
-# How a descent ended.
+# The ways in which a descent can end.
 CERTIFIED, AT_FLOOR, AT_LIMIT, STALLED = range(4)
 
-# Division by zero gives inf or NaN, which fails every comparison below, and does not raise.
+# Division by zero raises no error. It gives inf or NaN, which fails every comparison below.
 _OPTIONS = {"error_model": "numpy", **VECTORIZED}
 
-_MEMORY = 10  # values that the line search compares with
-_SHORT = 5  # short steps from which the step length is taken
-_TRIALS = 40  # steps that the line search tries
+_MEMORY = 10  # the number of last values with which the line search compares
+_SHORT = 5  # the number of short steps from which the step length is chosen
+_TRIALS = 40  # the most steps that the line search tries
 
 
 class DescentObjective(NamedTuple):
-    """F."""
+    """The objective F."""
 
     form: int  # s
     X: NDArray[np.float64]  # (n, m), by rows
@@ -41,7 +40,7 @@ class DescentObjective(NamedTuple):
 
 @inner(**_OPTIONS)
 def combine(rows, weights, out):
-    """out = Σ_i weights_i·rows_i, four rows per pass."""
+    """Compute out = Σ_i weights_i·rows_i, four rows per pass."""
     m, n = rows.shape
     for j in range(n):
         out[j] = 0
@@ -56,7 +55,7 @@ def combine(rows, weights, out):
 
 @kernel(**_OPTIONS)
 def mask(form, w, s):
-    """s = s(w)."""
+    """Compute s = s(w)."""
     top, total = w[0], 0.0
     for j in range(len(s)):
         top = max(top, w[j])
@@ -75,7 +74,7 @@ def mask(form, w, s):
 
 @inner(**_OPTIONS)
 def mask_pullback(form, w, s, h):
-    """h ← (∂s/∂w)ᵀh. A normalised s_i = f(w_i)/Σf(w_j) has (∂s/∂w)ᵀh = f'(w)∘(h − ⟨s, h⟩)/Σf."""
+    """Replace h by (∂s/∂w)ᵀh, which is f'(w)∘(h − ⟨s, h⟩)/Σf for a normalised s_i = f(w_i)/Σf(w_j)."""
     mean, total = 0.0, 1.0
     if form >= L1_NORMALIZED:
         mean = dot(s, h)
@@ -93,9 +92,9 @@ def mask_pullback(form, w, s, h):
 
 @kernel(**_OPTIONS)
 def evaluate(form, Xt, y, lam, x, s, beta, r):
-    """F − ½‖y‖²; also fills s, β and r.
+    """Return F − ½‖y‖², and fill s, β and r.
 
-    F − ½‖y‖² = ½‖Xβ‖² − ⟨y, Xβ⟩ + ½λ_w‖w‖² + ½λ_θ‖θ‖², whose terms vanish with β: nothing cancels.
+    F − ½‖y‖² = ½‖Xβ‖² − ⟨y, Xβ⟩ + ½λ_w‖w‖² + ½λ_θ‖θ‖². These terms vanish with β, so nothing cancels.
     """
     m = len(s)
     mask(form, x[:m], s)
@@ -111,7 +110,7 @@ def evaluate(form, Xt, y, lam, x, s, beta, r):
 
 @kernel(**_OPTIONS)
 def differentiate(form, X, lam, x, s, r, g, slope):
-    """∇F = (λ_ww − (∂s/∂w)ᵀ(g∘θ), λ_θθ − s∘g); also fills g."""
+    """Compute slope = ∇F = (λ_ww − (∂s/∂w)ᵀ(g∘θ), λ_θθ − s∘g), and fill g."""
     m = len(s)
     combine(X, r, g)
     for j in range(m):
@@ -127,13 +126,13 @@ def differentiate(form, X, lam, x, s, r, g, slope):
 
 @kernel(**_OPTIONS)
 def lasso_error(lam, x, beta, r, g):
-    """Gap of the LASSO at β plus (λ/2)Σ(|w_j| − |θ_j|)², which is F minus its minimum over w∘θ = β.
+    """Return the gap of the LASSO at β plus (λ/2)Σ(|w_j| − |θ_j|)², which is F − min F over w∘θ = β.
 
     For a with |a|·‖g‖∞ ≤ λ, u = ar is dual feasible, and from y = r + Xβ
 
-        ½‖r‖² + λ‖β‖₁ − ½‖y‖² + ½‖y − u‖² = ½(1 − a)²‖r‖² + Σ_j (λ|β_j| − aβ_jg_j),
+        ½‖r‖² + λ‖β‖₁ − ½‖y‖² + ½‖y − u‖² = ½(1 − a)²‖r‖² + Σ_j (λ|β_j| − aβ_jg_j).
 
-    no term of which is negative.
+    No term of this sum is negative.
     """
     m, top = len(g), abs(g[0])
     for j in range(m):
@@ -148,7 +147,7 @@ def lasso_error(lam, x, beta, r, g):
 
 @inner(**_OPTIONS)
 def move(form, x, slope, alpha, out):
-    """out = x − α∇F, back on its domain; returns the squared length of the step."""
+    """Compute out = x − α∇F, and put it back on its domain. Return the squared length of the step."""
     m, length = len(x) // 2, 0.0
     for j in range(2 * m):
         out[j] = x[j] - alpha * slope[j]
@@ -168,12 +167,13 @@ def move(form, x, slope, alpha, out):
 
 @inner(**_OPTIONS)
 def step_length(x, slope, old_x, old_slope, alpha, short):
-    """The next step length, by the adaptive ABBmin rule; ten times the last if the curvature is not positive.
+    """Return the next step length by the adaptive ABBmin rule.
 
-    With Δ the last step and Γ the change of ∇F on it, the two lengths of Barzilai and Borwein are
-    ΔᵀΔ/ΔᵀΓ ≥ ΔᵀΓ/ΓᵀΓ. If (short/long) is below a threshold, ∇F has large components in directions of large
-    curvature, and the least of the last few short lengths removes those first. Each short step decreases
-    the threshold, short[0], and each long one increases it, so that both kinds occur.
+    If the curvature is not positive, it is ten times the last one. With Δ the last step and Γ the change of
+    ∇F on it, the two lengths of Barzilai and Borwein are ΔᵀΔ/ΔᵀΓ ≥ ΔᵀΓ/ΓᵀΓ. If (short/long) is below a
+    threshold, ∇F has large components in directions of large curvature, and the least of the last few short
+    lengths removes these first. Each short step decreases the threshold, short[0], and each long step
+    increases it, so that both kinds occur.
     """
     square, curvature, change = 0.0, 0.0, 0.0
     for j in range(len(x)):
@@ -199,12 +199,12 @@ def step_length(x, slope, old_x, old_slope, alpha, short):
 
 @kernel(**_OPTIONS)
 def descend(objective, start, tol, floor, max_iter):
-    """Return x and its s, F − ½‖y‖² at every iterate, and how the descent ended.
+    """Descend from start. Return x and its s, F − ½‖y‖² at every iterate, and the way in which it ended.
 
-    x is the last iterate, or that of least F if the descent stalled: it does when F decreases by less than
-    its rounding error, so that no α is accepted. The line search is that of Grippo, Lampariello and Lucidi:
-    F has to be below the largest of its last values, not below the last. α is shortened to the minimiser of
-    the parabola through F(0), the slope −‖∇F‖² there and F(α).
+    x is the last iterate, or the iterate of least F if the descent stalled. It stalls if F decreases by less
+    than its rounding error, so that no α is accepted. The line search is that of Grippo, Lampariello and
+    Lucidi: F must be below the largest of its last values, not below the last one. α is shortened to the
+    minimiser of the parabola through F(0), with the slope −‖∇F‖² there, and F(α).
     """
     form, X, Xt, y, lam = objective
     m, n = Xt.shape

@@ -1,4 +1,4 @@
-"""LassoNet's proximal operators, a feature at a time: ‖b*‖ in closed form, then b* and the clipped W.
+"""LassoNet's proximal operators for each feature: ‖b*‖ in closed form, and then b* and the clipped W.
 
 With n = ‖Θ_j‖, u_1 ≥ … ≥ u_K the sorted |W_jk|, S_m = u_1 + … + u_m and t_m = (n − λ + M·S_m)/(1 + mM²)
 the length is t = max(0, max_m t_m) (see `sparselin.lasso.hierarchical_prox`). t_{m+1} is the mean of t_m and
@@ -17,7 +17,7 @@ from sparselin._kernels import inner, kernel
 # for larger M, 1 + mM² is mM² to rounding, and M·t_m = ((n − λ)/M + S_m)/m.
 _LARGE_M = 2.0**64
 _LARGE, _SMALLER = 2.0**896, 2.0**-128
-# Relative, far above the rounding of any sum: entries this close to a bound are sorted too.
+# A relative margin, far above the rounding of any sum: entries this close to a bound are sorted too.
 _MARGIN = 1e-9
 _SPLIT = 2.0**27 + 1
 
@@ -26,8 +26,8 @@ _SPLIT = 2.0**27 + 1
 def shrink(Theta, W, lam, M, slack, n_clipped, start, stop):
     """Overwrite rows start..stop of Theta (d, p) and W (d, K), and count the entries of W that were clipped.
 
-    Then ‖W_j‖∞ ≤ M‖Theta_j‖ exactly, for p = 1 with slack = 0. For p > 1 the slack covers the rounding error
-    of the norm.
+    Afterwards ‖W_j‖∞ ≤ M‖Theta_j‖ holds exactly, for p = 1 with slack = 0. For p > 1 the slack covers the
+    rounding error of the norm.
     """
     u = np.empty(W.shape[1])
     for j in range(start, stop):
@@ -50,6 +50,7 @@ def shrink(Theta, W, lam, M, slack, n_clipped, start, stop):
 
 @inner()
 def _largest(v):
+    """Return ‖v‖∞."""
     largest = 0.0
     for x in v:
         largest = max(largest, abs(x))
@@ -58,7 +59,7 @@ def _largest(v):
 
 @inner()
 def _root(v, e):
-    """2⁻ᵉ‖v‖, where 2ᵉ is about ‖v‖∞: no square over- or underflows, and for one entry it is exact."""
+    """Return 2⁻ᵉ‖v‖ for 2ᵉ of about ‖v‖∞. No square over- or underflows; for one entry it is exact."""
     total = 0.0
     for x in v:
         scaled = math.ldexp(np.float64(x), -e)  # for float32 it would stay in float32
@@ -68,7 +69,7 @@ def _root(v, e):
 
 @inner()
 def _length(rest, w, unit, M, u):
-    """max_m t_m for unit·(n − λ) = rest and the entries w; u is scratch of the size of w."""
+    """Return max_m t_m for unit·(n − λ) = rest and the entries w; u is workspace of the size of w."""
     if M == 0:
         return rest / unit
     m, total = 0, 0.0
@@ -76,7 +77,7 @@ def _length(rest, w, unit, M, u):
         u[m] = abs(x) * unit
         total += u[m]
         m += 1
-    # For any set of entries in place of the m largest, t_m ≤ t: a bound below which none is clipped.
+    # For any set of entries in place of the m largest, t_m ≤ t. So no entry below M·t_m is clipped.
     for _ in range(3):
         if m == 0:
             break
@@ -90,7 +91,7 @@ def _length(rest, w, unit, M, u):
                 kept += 1
         m = kept
     u[:m].sort()
-    # Sums of the sorted entries with the error of each addition: independent of the order of w.
+    # Sum the sorted entries with the error of each addition, so that the order of w does not matter.
     t, level = rest, M * rest
     total = lost = 0.0
     for k in range(m):
@@ -106,7 +107,7 @@ def _length(rest, w, unit, M, u):
 
 @inner()
 def _at(rest, total, m, M):
-    """t_m and M·t_m, m ≥ 1."""
+    """Return t_m and M·t_m, m ≥ 1."""
     if M <= _LARGE_M:
         t = (rest + M * total) / (1 + m * (M * M))
         return t, M * t
@@ -116,7 +117,7 @@ def _at(rest, total, m, M):
 
 @inner()
 def _bound(theta, M, slack):
-    """The largest float ≤ M‖theta‖, or (1 − slack) times that."""
+    """Return the largest float ≤ M‖theta‖, or (1 − slack) times that."""
     e = math.frexp(_largest(theta))[1]
     root = _root(theta, e)
     x, i = math.frexp(M)
@@ -135,7 +136,7 @@ def _bound(theta, M, slack):
 
 @inner()
 def _product_error(x, y, p):
-    """xy − p for p = fl(xy) and x, y in [½, 1), exactly (Dekker)."""
+    """Return xy − p exactly, for p = fl(xy) and x, y in [½, 1) (Dekker)."""
     a, b = _SPLIT * x, _SPLIT * y
     a, b = a - (a - x), b - (b - y)
     return ((a * b - p) + a * (y - b) + (x - a) * b) + (x - a) * (y - b)
@@ -143,7 +144,7 @@ def _product_error(x, y, p):
 
 @inner()
 def _clip(w, bound):
-    """w ← sign(w)·min(|w|, bound), rounded towards zero; returns how many entries are clipped."""
+    """Clip w to sign(w)·min(|w|, bound), rounded towards zero. Return the number of clipped entries."""
     cell = np.zeros(2, w.dtype)
     cell[0] = bound
     if cell[0] > bound:

@@ -1,18 +1,19 @@
 """The LASSO homotopy on the Gram matrix of some columns, one simple event at a time.
 
-H (M, M) is XᵀX for M columns, c0 their Xᵀy. `order[:p]` are the nonzero ones, P, the first `n_free` of them
-without penalty (sign 0), and L (by rows) is the Cholesky factor of H_PP. At a point λ, β of the
-path, with s the signs, c = c0 − Hβ and b = Hw for H_PP w = s, the path to λ − δ is
+H (M, M) is XᵀX for M columns, and c0 is their Xᵀy. `order[:p]` are the columns P with nonzero coefficients,
+the first `n_free` of them without penalty (sign 0). L (by rows) is the Cholesky factor of H_PP. Let λ, β be a
+point of the path, s the signs, c = c0 − Hβ, and b = Hw for H_PP w = s. The path to λ − δ is
 
     β + δw,   c − δb,   c_P = (λ − δ)s,
 
-until |c_j| = λ − δ for a column outside or a coefficient is zero. With β ≥ 0, for |c_j| read c_j: both are
-max(c_j, below·c_j) where that is positive, with `below` −1, or 0. Every point passed is checked: c
-is recomputed from β, must satisfy the KKT conditions to rounding, and β is corrected by the solution for the
-residual c_P − λs. So rounding errors do not accumulate, and the squared condition number of H affects
-only w, and by it the length of a step, which the next check corrects.
-Whatever rounding leaves undecided (ties, nearly dependent columns, a λ that is not large compared with the
-errors of c) is left to the caller.
+until |c_j| = λ − δ for a column outside P, or a coefficient becomes zero. With β ≥ 0, c_j takes the place of
+|c_j|. Both are max(c_j, below·c_j) where that is positive, with `below` −1 or 0. Every point on the way is
+checked: c is recomputed from β and must satisfy the KKT conditions to rounding, and β is corrected by the
+solution for the residual c_P − λs. So rounding errors do not accumulate. The squared condition number of H
+affects only w, and with it the length of a step, which the next check corrects.
+
+Everything that rounding leaves undecided (ties, nearly dependent columns, a λ that is not large compared with
+the errors of c) is left to the caller.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from numpy.typing import NDArray
 from sparselin._kernels import VECTORIZED, inner, kernel
 from sparselin._kernels.linear_algebra import copy
 
-# How a run ended: at the limit of points or of fresh columns, at the end, before a point that rounding leaves
-# undecided, or because L is full.
+# The ways in which a run can end: at the limit of points or of fresh columns, at the end of the path, before
+# a point that rounding leaves undecided, or because L is full.
 LIMIT, DONE, DECLINED, FULL = range(4)
 
-# A column is nearly dependent on others when ‖P^⊥X_j‖² is below this times ‖X_j‖²: H knows squares to eps
-# only, which is too inaccurate then.
+# A column is nearly dependent on others if ‖P^⊥X_j‖² is below this times ‖X_j‖². H is then too inaccurate,
+# because squares are known from H only to eps.
 _DEPENDENT = 1e-9
 
-# The correction of β may change Xβ by at most this, relatively: the remaining error, of second order, is then
+# The correction of β may change Xβ by at most this, relatively. Then the remaining error, of second order, is
 # below rounding.
 _CORRECTED = 1e-9
 
@@ -46,7 +47,7 @@ _STEP = 1e-13
 
 
 class Columns(NamedTuple):
-    """The M columns.
+    """The M columns of the homotopy.
 
     Attributes
     ----------
@@ -55,7 +56,7 @@ class Columns(NamedTuple):
     unit : the rounding unit; the errors of c are about unit·‖X_j‖(‖y‖ + Σ‖X_l‖|β_l|).
     longest : the largest norm of all columns, candidates or not.
     rank : the number of independent columns that span the sample space.
-    below : −1, or 0 where β ≥ 0 off S.
+    below : −1, or 0 if β ≥ 0 outside S.
     """
 
     H: NDArray[np.float64]
@@ -75,9 +76,9 @@ class Place(NamedTuple):
     ----------
     state : p, and the position in `order` of the column that has just entered, or −1.
     lam : λ (1,).
-    order, sign, beta : (capacity,), the columns P, their s and β, p in use.
+    order, sign, beta : (capacity,), the columns P, their s and β; the first p entries are in use.
     L : (capacity, capacity), the Cholesky factor.
-    n_free : how many have no penalty.
+    n_free : the number of columns without penalty.
     """
 
     state: NDArray[np.intp]
@@ -90,7 +91,7 @@ class Place(NamedTuple):
 
 
 class Until(NamedTuple):
-    """Where a run stops: at λ_min, after `limit` points, or once `quota` columns that are `fresh` entered."""
+    """The limits of a run: λ_min, the number of points, and the number of `fresh` columns that enter."""
 
     lam_min: float
     limit: int
@@ -99,7 +100,7 @@ class Until(NamedTuple):
 
 
 class Trail(NamedTuple):
-    """The record of the points passed, not written if `coef` has no rows.
+    """The record of the points on the way, which is not written if `coef` has no rows.
 
     Attributes
     ----------
@@ -119,7 +120,7 @@ class Work(NamedTuple):
     Attributes
     ----------
     z, w, residual, extra : (capacity,), L⁻¹s, w, c_P − λs, and the correction of β by it.
-    c, b, error, entry : (M,), the first two zero on P; bounds on the errors of c; see `entries`.
+    c, b, error, entry : (M,), c and b, zero on P; bounds on the errors of c; see `entries`.
     """
 
     z: NDArray[np.float64]
@@ -134,7 +135,7 @@ class Work(NamedTuple):
 
 @inner(**VECTORIZED)
 def append(H, order, k, L):
-    """Row k of L, for the column order[k]; False when it is nearly dependent on those before."""
+    """Compute row k of L, for column order[k]. Return False if it is nearly dependent on earlier columns."""
     row, source = L[k], H[order[k]]
     square = source[order[k]]
     least = _DEPENDENT * square
@@ -154,7 +155,7 @@ def append(H, order, k, L):
 
 @kernel(**VECTORIZED)
 def factor(H, order, p, L):
-    """L for order[:p]; False when columns are nearly dependent."""
+    """Compute L for order[:p]. Return False if columns are nearly dependent."""
     independent = True
     for k in range(p):
         independent = independent and append(H, order, k, L)
@@ -163,9 +164,9 @@ def factor(H, order, p, L):
 
 @kernel(**VECTORIZED)
 def delete(L, p, k):
-    """L without the column k of p: the rows below move up, Givens rotations restore the triangle.
+    """Remove column k of p from L: the rows below move up, and Givens rotations restore the triangle.
 
-    To each row the rotations of the rows above are applied, then the one that eliminates its last entry.
+    The rotations of the rows above are applied to each row, and then the one that eliminates its last entry.
     """
     cosine, sine = np.empty(p), np.empty(p)
     for i in range(k, p - 1):
@@ -183,7 +184,7 @@ def delete(L, p, k):
 
 @inner(**VECTORIZED)
 def forward(L, start, p, rhs, z):
-    """Entries start..p of z = L⁻¹·rhs, the earlier ones being known."""
+    """Compute the entries start..p of z = L⁻¹·rhs, given the earlier entries."""
     for k in range(start, p):
         row = L[k]
         total = rhs[k]
@@ -194,7 +195,7 @@ def forward(L, start, p, rhs, z):
 
 @inner(**VECTORIZED)
 def backward(L, p, z, x):
-    """x = L⁻ᵀz."""
+    """Compute x = L⁻ᵀz."""
     for k in range(p):
         x[k] = z[k]
     for k in range(p - 1, -1, -1):
@@ -207,7 +208,7 @@ def backward(L, p, z, x):
 
 @kernel(**VECTORIZED)
 def solve(L, p, rhs, x):
-    """x = (LLᵀ)⁻¹·rhs."""
+    """Compute x = (LLᵀ)⁻¹·rhs."""
     z = np.empty(p)
     forward(L, 0, p, rhs, z)
     backward(L, p, z, x)
@@ -215,7 +216,7 @@ def solve(L, p, rhs, x):
 
 @inner(**VECTORIZED)
 def correlate(H, order, p, beta, w, c, b):
-    """c ← c − Hβ and b ← b + Hw, four rows of H per pass."""
+    """Subtract Hβ from c and add Hw to b, four rows of H per pass."""
     M = c.size
     for k in range(0, p - 3, 4):
         h1, h2, h3, h4 = H[order[k]], H[order[k + 1]], H[order[k + 2]], H[order[k + 3]]
@@ -233,7 +234,7 @@ def correlate(H, order, p, beta, w, c, b):
 
 @inner(**VECTORIZED)
 def any_above(p, residual, order, norms, bound):
-    """Whether some |residual_k|, k < p, exceeds bound·‖X_j‖, its rounding error."""
+    """Return whether some |residual_k|, k < p, exceeds its rounding error bound·‖X_j‖."""
     above = False
     for k in range(p):
         above |= abs(residual[k]) > bound * norms[order[k]]
@@ -242,7 +243,7 @@ def any_above(p, residual, order, norms, bound):
 
 @inner(**VECTORIZED)
 def examine(columns, place, work):
-    """The direction w, c, b, the errors of c, and the residual c_P − λs, at a point.
+    """Compute the direction w, c, b, the errors of c, and the residual c_P − λs at a point.
 
     Returns ‖y‖ + Σ‖X_j‖|β_j|, the squared change of Xβ by the correction of β, and a bound on the error of
     c_j/‖X_j‖ down to λ = 0.
@@ -280,8 +281,8 @@ def examine(columns, place, work):
 
 
 @inner(**VECTORIZED)
-def violations(lam, below, c, error):
-    """How many columns have |c| > λ beyond rounding."""
+def count_violations(lam, below, c, error):
+    """Return the number of columns with |c| > λ beyond rounding."""
     count = 0
     for j in range(c.size):
         count += max(c[j], below * c[j]) > lam + error[j]
@@ -290,14 +291,14 @@ def violations(lam, below, c, error):
 
 @inner(**VECTORIZED)
 def entries(lam, below, full, work):
-    """λ at which each column would enter: with a = c − λb, which is c at λ = 0,
+    """Compute the λ at which each column would enter. With a = c − λb, which is c at λ = 0, it is
 
-        |a|/(1 − sign(a)·b),
+        |a|/(1 − sign(a)·b).
 
-    but never for a < 0 where β ≥ 0: then c_j < λ at both ends of the segment, and so between them.
-    If a is zero to rounding there is none: a is zero if the columns of P span everything (`full`), and
-    else its error bounds the λ at which the column might enter. Returns the largest of these bounds,
-    and how many columns are tied: at ±λ now, and not certainly moving away, to the opposite face.
+    With β ≥ 0 a column with a < 0 never enters, because c_j < λ at both ends of the segment, and so between
+    them. If a is zero to rounding, no λ is computed: a is zero if the columns of P span everything (`full`),
+    and otherwise its error bounds the λ at which the column might enter. Returns the largest of these bounds,
+    and the number of tied columns. These are at ±λ now, and not certainly moving to the opposite face.
     """
     c, b, error, entry = work.c, work.b, work.error, work.entry
     tied, unknown = 0, 0
@@ -323,7 +324,7 @@ def entries(lam, below, full, work):
 
 @inner(**VECTORIZED)
 def first_exit(place, w):
-    """The position in P of the first coefficient to become zero, and λ there; −1 if there is none."""
+    """Return the position in P of the first coefficient to become zero, or −1, and its λ."""
     lam, sign, beta = place.lam[0], place.sign, place.beta
     first, top = -1, 0.0
     for k in range(place.n_free, place.state[0]):
@@ -336,7 +337,7 @@ def first_exit(place, w):
 
 @inner(**VECTORIZED)
 def next_event(columns, place, work, bound, lam_min):
-    """λ of the next event, the column that enters or −1, the position that leaves or −1; if it is certain."""
+    """Return λ of the next event, the entering column or −1, the leaving position or −1, and certainty."""
     p, lam, sign, beta, w = place.state[0], place.lam[0], place.sign, place.beta, work.w
     possible, tied = entries(lam, columns.below, p == columns.rank, work)
     certain = tied == 0 and bound * columns.longest <= _MAX_ERROR * lam
@@ -355,7 +356,7 @@ def next_event(columns, place, work, bound, lam_min):
 
 @inner(**VECTORIZED)
 def correct(place, extra):
-    """β + extra; zero where that has the wrong sign, or the column has just entered."""
+    """Add extra to β; set β to zero where its sign is wrong, or where the column has just entered."""
     n_free, entered, sign, beta = place.n_free, place.state[1], place.sign, place.beta
     for k in range(place.state[0]):
         beta[k] += extra[k]
@@ -364,8 +365,8 @@ def correct(place, extra):
 
 
 @inner(**VECTORIZED)
-def unbalanced(columns, place, bound):
-    """Whether c = c0 − Hβ differs from λs on P by more than bound·‖X_j‖."""
+def is_unbalanced(columns, place, bound):
+    """Return whether c = c0 − Hβ differs from λs on P by more than bound·‖X_j‖."""
     p, lam, order, sign, beta = place.state[0], place.lam[0], place.order, place.sign, place.beta
     H, c0, norms = columns.H, columns.c0, columns.norms
     off = False
@@ -390,7 +391,7 @@ def accept(place, reached):
 
 @inner(**VECTORIZED)
 def record(trail, i, place, size, event):
-    """Write point i."""
+    """Write point i of the trail."""
     trail.lams[i], trail.sizes[i], trail.events[i] = place.lam[0], size, event
     row, order, beta = trail.coef[i], place.order, place.beta
     for j in range(row.size):
@@ -401,7 +402,7 @@ def record(trail, i, place, size, event):
 
 @inner(**VECTORIZED)
 def move(place, work, below, entering, leaving):
-    """Move to λ = below, where a column enters, one leaves, or neither; returns the event."""
+    """Move to λ = below, where a column enters, a column leaves, or neither. Return the event."""
     p, order, sign, beta = place.state[0], place.order, place.sign, place.beta
     gap, w = place.lam[0] - below, work.w
     for k in range(p):
@@ -426,10 +427,10 @@ def move(place, work, below, entering, leaving):
 
 @kernel(**VECTORIZED)
 def follow(columns, reached, until, trail):
-    """Follow the path from the point `reached`, and record the points passed.
+    """Follow the path from the point `reached`, and record the points on the way.
 
-    `reached` becomes the last accepted point (but its L may have a further row, if DECLINED). Returns how the
-    run ended and how many points it passed.
+    `reached` becomes the last accepted point (but its L may have a further row, if DECLINED). Returns the way
+    in which the run ended, and the number of points.
     """
     M, capacity = len(columns.c0), len(reached.order)
     work = Work(
@@ -446,13 +447,13 @@ def follow(columns, reached, until, trail):
     while True:
         size, shift, bound = examine(columns, place, work)
         certain = shift <= (_CORRECTED * size) ** 2
-        certain = certain and violations(place.lam[0], columns.below, work.c, work.error) == 0
+        certain = certain and count_violations(place.lam[0], columns.below, work.c, work.error) == 0
         if certain and not ended:
             below, entering, leaving, certain = next_event(columns, place, work, bound, until.lam_min)
         if certain:
             correct(place, work.extra)
             # after a truncated or inaccurate correction β is not on the path
-            certain = not (shift > 0 and unbalanced(columns, place, 4 * columns.unit * size))
+            certain = not (shift > 0 and is_unbalanced(columns, place, 4 * columns.unit * size))
         if not certain:
             return DECLINED, max(passed, 0)
         accept(place, reached)
@@ -479,8 +480,10 @@ def follow(columns, reached, until, trail):
 
 @kernel(**VECTORIZED)
 def first_violations(c0, products, below, lams, slack, norms, start, first):
-    """first[j] for the columns start + (0..width − 1) of c = c0 − products (m, width): the first of m points
-    at which |c_j| > λ + slack·‖X_j‖ (for β ≥ 0, c_j); unchanged if there is none.
+    """Set first[j] to the first of m points at which column j violates |c_j| ≤ λ + slack·‖X_j‖.
+
+    With β ≥ 0, c_j takes the place of |c_j|. The columns are start + (0..width − 1), with c = c0 − products
+    (m, width). first[j] is unchanged if there is no such point.
     """
     m, width = products.shape
     for i in range(m - 1, -1, -1):

@@ -1,8 +1,8 @@
-"""Common to the kernels: inner products, Gram-Schmidt, triangular systems.
+"""Linear algebra for all kernels: inner products, Gram-Schmidt, triangular systems.
 
-There are two forms of Gram-Schmidt. `orthogonalize` reads four rows at a time and makes a second pass if the
-first lost too much accuracy: for few long columns. `project` always makes two passes, a row at a time: for
-many short columns.
+There are two forms of Gram-Schmidt. `orthogonalize` is for few long columns: it reads four rows at a time and
+makes a second pass if the first lost too much accuracy. `project` is for many short columns: it always makes
+two passes, one row at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _TILE = 64  # rows and columns of a tile that fits into the cache
 
 @inner(**VECTORIZED)
 def dot(a, b):
-    """⟨a, b⟩, summed in float64."""
+    """Return ⟨a, b⟩, summed in float64."""
     total = 0.0
     for i in range(a.size):
         total += a[i] * b[i]
@@ -25,28 +25,31 @@ def dot(a, b):
 
 @inner(**VECTORIZED)
 def subtract(share, a, b):
-    """b ← b − share·a."""
+    """Subtract share·a from b."""
     for i in range(b.size):
         b[i] -= share * a[i]
 
 
 @inner(**VECTORIZED)
 def copy(a, b):
-    """b ← a. (b[:] = a takes the compiler a second more, for its message about shapes.)"""
+    """Copy a to b. (b[:] = a takes the compiler a second more, for its message about shapes.)"""
     for i in range(a.size):
         b[i] = a[i]
 
 
 @inner()
 def copy_rows(A, B):
-    """The rows of B ← those of A."""
+    """Copy the rows of A to the first rows of B."""
     for i in range(len(A)):
         copy(A[i], B[i])
 
 
 @kernel(**VECTORIZED)
 def project(Q, t, v, shares):
-    """Project v off the first t rows of Q, orthonormal, in two passes; shares[:t] = Qv; returns ‖v‖."""
+    """Project v off the first t rows of Q, which are orthonormal, in two passes. Return ‖v‖.
+
+    It also sets shares[:t] = Qv, for v before the projection.
+    """
     for s in range(t):
         shares[s] = 0
     for _ in range(2):
@@ -59,10 +62,10 @@ def project(Q, t, v, shares):
 
 @inner(**VECTORIZED)
 def _project_by_fours(Qt, R, t, count):
-    """Project row t of Qt off the `count` rows before it, adding the coefficients to column t of R.
+    """Project row t of Qt off the `count` rows before it, and add the coefficients to column t of R.
 
-    Four rows are read at a time and subtracted together: half the memory traffic of `project`, and other
-    rounding errors.
+    Four rows are read at a time and subtracted together. This halves the memory traffic of `project`, and
+    gives other rounding errors.
     """
     q = Qt[t]
     last = t - count % 4
@@ -89,7 +92,7 @@ def _project_by_fours(Qt, R, t, count):
 
 @kernel()
 def inverse_column_norm(R, norms, l):
-    """Squared norm of column l of D R⁻¹, infinite if R_ll = 0: back substitution for R z = e_l."""
+    """Return the squared norm of column l of D R⁻¹, by back substitution for R z = e_l; ∞ if R_ll = 0."""
     if R[l, l] == 0:
         return math.inf
     z = R[: l + 1, l].copy()
@@ -107,10 +110,13 @@ def inverse_column_norm(R, norms, l):
 
 @inner(**VECTORIZED)
 def _normalize(Qt, R, norms, t, before):
-    """Normalise row t, whose length was `before` its projection; returns ρ, its length now.
+    """Normalise row t. Return ρ, its length before the division.
 
-    After one pass of Gram-Schmidt the deviation from orthogonality is eps times ‖D R⁻¹e_t‖ (Björck, 1967): if
-    that may exceed 4·eps, or half the length is lost, there is another. "Twice is enough" (Kahan, Parlett).
+    before : the length of the row before it was projected.
+
+    After one pass of Gram-Schmidt the deviation from orthogonality is eps times ‖D R⁻¹e_t‖ (Björck, 1967). If
+    that may exceed 4·eps, or half the length is lost, there is a second pass. "Twice is enough" (Kahan,
+    Parlett).
     """
     q = Qt[t]
     rho = math.sqrt(dot(q, q))
@@ -127,7 +133,7 @@ def _normalize(Qt, R, norms, t, before):
 
 @kernel()
 def orthogonalize(Qt, R, norms, t):
-    """Replace x, in row t of Qt, by q: x = Σ R[s, t] q_s + ρ q, ρ = R[t, t] = ‖P^⊥x‖; returns ρ."""
+    """Replace x, row t of Qt, by q with x = Σ R[s, t] q_s + ρ q, ρ = R[t, t] = ‖P^⊥x‖. Return ρ."""
     for s in range(t):
         R[s, t] = 0
     q = Qt[t]
@@ -138,10 +144,10 @@ def orthogonalize(Qt, R, norms, t):
 
 @kernel()
 def orthogonalize_block(Qt, R, norms, t, p, unit):
-    """Orthonormalise rows t..t+p of Qt, orthogonal to rows 0..t already, against one another.
+    """Orthonormalise the rows t..t+p of Qt, which are orthogonal to the rows 0..t already.
 
-    R[:t, t:t+p] holds the coefficients so far. Stops before the first dependent column; returns how many
-    rows precede it.
+    R[:t, t:t+p] holds the coefficients so far. The function stops before the first dependent column, and
+    returns the number of rows before it.
     """
     for s in range(t, t + p):
         for l in range(t, s):
@@ -150,7 +156,7 @@ def orthogonalize_block(Qt, R, norms, t, p, unit):
         before = math.sqrt(dot(q, q))
         _project_by_fours(Qt, R, s, s - t)
         _normalize(Qt, R, norms, s, before)
-        # in the span of those before: ρ ≤ unit·s, s = ρ‖D R⁻¹e_s‖ its size
+        # in the span of the columns before it: ρ ≤ unit·s, where s = ρ‖D R⁻¹e_s‖ is its size
         if not inverse_column_norm(R, norms, s) * unit * unit < 1:
             return s - t
     return p
@@ -158,7 +164,7 @@ def orthogonalize_block(Qt, R, norms, t, p, unit):
 
 @kernel(**VECTORIZED)
 def delete(Qt, R, t, j):
-    """Remove column j of t: shift the later columns left, restore the triangle by Givens rotations."""
+    """Remove column j of t: shift the later columns left, and restore the triangle by Givens rotations."""
     n = Qt.shape[1]
     for l in range(j, t - 1):
         for i in range(l + 2):
@@ -181,7 +187,7 @@ def delete(Qt, R, t, j):
 
 @kernel()
 def solve(R, b):
-    """R⁻¹b by back substitution, R (t, t) upper triangular."""
+    """Return R⁻¹b by back substitution, R (t, t) upper triangular."""
     z = b.copy()
     for i in range(b.size - 1, -1, -1):
         for s in range(i + 1, b.size):
@@ -191,8 +197,8 @@ def solve(R, b):
 
 
 @kernel()
-def solve_transposed(R, b):
-    """R⁻ᵀb by forward substitution, R (t, t) upper triangular."""
+def solve_transpose(R, b):
+    """Return R⁻ᵀb by forward substitution, R (t, t) upper triangular."""
     z = b.copy()
     for i in range(b.size):
         for s in range(i):
@@ -203,7 +209,7 @@ def solve_transposed(R, b):
 
 @inner(**VECTORIZED)
 def extend_inverse(V, column, t, inverse):
-    """V[t] from column = R[:t, t] and 1/ρ; returns ‖V[t]‖², whose sum over t bounds κ²."""
+    """Compute V[t] from column = R[:t, t] and 1/ρ. Return ‖V[t]‖², whose sum over t bounds κ²."""
     row = V[t]
     for s in range(t):
         row[s] = 0
@@ -221,9 +227,9 @@ def extend_inverse(V, column, t, inverse):
 
 @kernel(**VECTORIZED)
 def asymmetry(C):
-    """½‖C − Cᵀ‖_F² and the sum of squares of the lower triangle; not finite if an entry is not.
+    """Return ½‖C − Cᵀ‖_F² and the sum of squares of the lower triangle; not finite if an entry is not finite.
 
-    In one pass by tiles that fit into the cache.
+    C is read once, by tiles that fit into the cache.
     """
     d = C.shape[0]
     apart = size = 0.0
@@ -240,10 +246,10 @@ def asymmetry(C):
 
 @kernel(**VECTORIZED)
 def extend(rows, t, column, j, delta, pivots):
-    """rows[t], one more row of L⁻¹C_S·, LLᵀ = δI + C_S, for column j, whose column of C is
-    `column`; its squares are subtracted from the pivots (d,).
+    """Compute rows[t], one more row of L⁻¹C_S·, LLᵀ = δI + C_S, for column j.
 
-    A Schur complement is semidefinite and no pivot is less than δ; both are enforced under rounding.
+    `column` is its column of C. The squares of the new row are subtracted from the pivots (d,). A Schur
+    complement is semidefinite, and no pivot is less than δ; both are enforced in spite of rounding.
     """
     row, root = rows[t], math.sqrt(pivots[j])
     copy(column, row)

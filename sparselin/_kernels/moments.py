@@ -1,4 +1,4 @@
-"""‖X_j‖² and ⟨X_j, y⟩ in one pass over X; sums of four in its precision, added in float64."""
+"""‖X_j‖² and ⟨X_j, y⟩ in one pass over X. Sums of four terms in its precision are added in float64."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WIDTH = 8192  # columns per strip: their sums fit into the second-level cache
 
 @kernel(**VECTORIZED)
 def by_rows(X, y, squares, products, start, stop):
-    """Columns start..stop of X (n, d) in C order, four rows at a time."""
+    """Compute both for the columns start..stop of X (n, d) in C order, four rows at a time."""
     n = X.shape[0]
     for left in range(start, stop, _WIDTH):
         right = min(left + _WIDTH, stop)
@@ -34,7 +34,7 @@ def by_rows(X, y, squares, products, start, stop):
 
 @kernel(**VECTORIZED)
 def by_columns(Xt, y, squares, products, start, stop):
-    """The same for X in Fortran order, as rows start..stop of its transpose Xt (d, n)."""
+    """Compute both for X in Fortran order, given as the rows start..stop of its transpose Xt (d, n)."""
     n = Xt.shape[1]
     for j in range(start, stop):
         column = Xt[j]

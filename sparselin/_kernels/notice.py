@@ -1,8 +1,8 @@
-"""One line, once a process, when kernels are being compiled for longer than a second.
+"""A message, once in a process, when the compilation of kernels takes longer than a second.
 
-It goes to the logger "sparselin" at level INFO if that is enabled; else to stderr, if that is a terminal or
-the process is IPython's, unless the logger has a level: logging.getLogger("sparselin").setLevel("WARNING")
-silences it.
+It goes to the logger "sparselin" at level INFO if that level is enabled. Otherwise it goes to stderr, if that
+is a terminal or the process runs IPython. If the logger has another level, there is no message:
+logging.getLogger("sparselin").setLevel("WARNING") silences it.
 """
 
 from __future__ import annotations
@@ -17,23 +17,24 @@ import time
 from numba.core import event
 
 TEXT = (
-    "compiling, once for each function (for seconds, or up to a minute; "
-    "`sparselin warm-up` does it ahead for all)"
+    "compiling for the first time on this machine (10–60 s, cached afterwards; "
+    "`sparselin warm-up` compiles everything in advance)"
 )
 
 
 class _Notice(event.Listener):  # type: ignore[misc]
-    """Numba tells it when a compilation begins and ends, which may contain others; none for a cached kernel.
+    """The listener to which Numba reports the begin and the end of each compilation.
 
-    One thread at a time compiles. The clock is looked at on each of these occasions.
+    Cached kernels are not compiled. Compilations may be nested. Only one thread compiles at a time. The clock
+    is read at each report.
     """
 
-    def __init__(self, patience: float) -> None:
-        self.patience, self.depth, self.began, self.spent, self.shown = patience, 0, 0.0, 0.0, False
+    def __init__(self, delay: float) -> None:
+        self.delay, self.depth, self.began, self.spent, self.shown = delay, 0, 0.0, 0.0, False
 
     def on_start(self, event: event.Event) -> None:
         if self.depth == 0:
-            module = event.data["dispatcher"].py_func.__module__ or ""  # None in what `exec` defines
+            module = event.data["dispatcher"].py_func.__module__ or ""  # None in code that `exec` runs
             self.began = time.monotonic() if module.startswith("sparselin.") else math.inf
         self.depth += 1
         self._look()
@@ -45,17 +46,17 @@ class _Notice(event.Listener):  # type: ignore[misc]
             self.spent += max(0.0, time.monotonic() - self.began)
 
     def _look(self) -> None:
-        if not self.shown and self.spent + time.monotonic() - self.began > self.patience:
+        if not self.shown and self.spent + time.monotonic() - self.began > self.delay:
             self.shown = True
-            _tell()
+            _announce()
 
 
-def _tell() -> None:
+def _announce() -> None:
     log = logging.getLogger("sparselin")
     if log.isEnabledFor(logging.INFO):
         log.info(TEXT)
     elif log.level == logging.NOTSET:
-        with contextlib.suppress(AttributeError, OSError, ValueError):  # no stderr, or one that is closed
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # no stderr, or a closed one
             if sys.stderr.isatty() or hasattr(builtins, "__IPYTHON__"):
                 sys.stderr.write(f"sparselin: {TEXT}\n")
 

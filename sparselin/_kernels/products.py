@@ -1,4 +1,4 @@
-"""Z = VX for few rows V, for which BLAS would pack all of X; and X_Jᵀ."""
+"""Products Z = VX for few rows V, for which BLAS would pack all of X, and copies X_Jᵀ of columns."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _WIDTH = 4096  # columns per strip: rows long enough to stream, short enough for
 
 @kernel(**VECTORIZED)
 def by_rows(X, V, Z, start, stop):
-    """Columns start..stop of Z (p, d), X (n, d) in C order: eight rows of X for two of Z at a time.
+    """Compute the columns start..stop of Z = VX (p, d) for X (n, d) in C order.
 
-    If p is odd, the last row is computed twice.
+    Eight rows of X are read for two rows of Z at a time. If p is odd, the last row is computed twice.
     """
     n = X.shape[0]
     p = V.shape[0]
@@ -54,7 +54,10 @@ def by_rows(X, V, Z, start, stop):
 
 @kernel(**VECTORIZED)
 def by_columns(Xt, V, Z, start, stop):
-    """The same for X in Fortran order, as rows start..stop of Xt (d, n): four columns for two rows of V."""
+    """Compute the columns start..stop of Z = VX for X in Fortran order, given as Xt (d, n).
+
+    Four columns of X are read for two rows of V at a time.
+    """
     n = Xt.shape[1]
     p = V.shape[0]
     even = p - p % 2
@@ -96,10 +99,11 @@ def by_columns(Xt, V, Z, start, stop):
 
 @kernel()
 def gather_by_rows(X, J, scale, out, rows, start, stop):
-    """out[rows[m], i] = X[i, J[m]]·scale_m for rows start..stop of X (n, d) in C order.
+    """Set out[rows[m], i] = X[i, J[m]]·scale_m for the rows start..stop of X (n, d) in C order.
 
-    If the columns lie in many of the cache lines of a row, all of it is read first, as a stream of lines is
-    several times faster than a selection of them. Returns a sum of the entries read for that.
+    If the columns lie in many of the cache lines of a row, the whole row is read first, because a stream of
+    lines is several times faster than a selection of lines. Returns a sum of the entries that were read for
+    this, so that the compiler does not remove the reading.
     """
     d = X.shape[1]
     whole = 24 * J.size > d and X.size > _IN_CACHE
@@ -116,7 +120,7 @@ def gather_by_rows(X, J, scale, out, rows, start, stop):
 
 @kernel()
 def gather_by_columns(Xt, J, scale, out, rows, start, stop):
-    """The same for X in Fortran order, as rows of Xt (d, n): columns J[start:stop]."""
+    """Copy the columns J[start:stop] of X in Fortran order, given as Xt (d, n), as `gather_by_rows` does."""
     for m in range(start, stop):
         source, target, factor = Xt[J[m]], out[rows[m]], scale[m]
         for i in range(source.size):

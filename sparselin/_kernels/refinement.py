@@ -1,8 +1,8 @@
-"""Residuals of the augmented system of least squares in twice the working precision.
+"""The residuals of the augmented system of least squares in twice the working precision.
 
 Each product and sum is split into its rounded value and its error (Dekker, 1971; Knuth), and the errors are
-summed separately (Ogita, Rump and Oishi, 2005): the result is as if computed with eps² and rounded. That
-requires every operation rounded as written: nothing here may be reassociated or contracted.
+summed separately (Ogita, Rump and Oishi, 2005). The result is as if it were computed with eps² and rounded.
+This requires that every operation is rounded as written, so nothing here may be reassociated or contracted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SPLIT = 134217729.0  # 2²⁷ + 1
 
 @inner(inline="always")
 def _product(a, b):
-    """ab and its rounding error."""
+    """Return ab and its rounding error."""
     p = a * b
     t = _SPLIT * a
     a1 = t - (t - a)
@@ -29,7 +29,7 @@ def _product(a, b):
 
 @inner(inline="always")
 def _sum(a, b):
-    """a + b and its rounding error."""
+    """Return a + b and its rounding error."""
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
@@ -37,7 +37,7 @@ def _sum(a, b):
 
 @kernel()
 def remainders(A, f, g, r, r_low, x, x_low):
-    """f − (r + r_low) − Aᵀ(x + x_low) and g − A(r + r_low), for A (t, n)."""
+    """Return f − (r + r_low) − Aᵀ(x + x_low) and g − A(r + r_low), for A (t, n)."""
     t, n = A.shape
     above, lost = np.empty(n), np.empty(n)
     for i in range(n):
@@ -61,7 +61,7 @@ def remainders(A, f, g, r, r_low, x, x_low):
 
 @kernel()
 def correlations(A, r, r_low):
-    """A(r + r_low), for A (t, n)."""
+    """Return A(r + r_low), for A (t, n)."""
     t, n = A.shape
     out = np.empty(t)
     for j in range(t):
@@ -76,7 +76,7 @@ def correlations(A, r, r_low):
 
 @kernel()
 def add(high, low, x):
-    """high + low + x as an unevaluated sum high + low."""
+    """Add x to the unevaluated sum high + low, in place."""
     for j in range(high.size):
         s, e = _sum(high[j], x[j])
         high[j], low[j] = _sum(s, low[j] + e)
@@ -84,7 +84,7 @@ def add(high, low, x):
 
 @kernel()
 def along(high, low, lam, slope_high, slope_low):
-    """x − λ·slope, both unevaluated sums high + low."""
+    """Return x − λ·slope, where x and slope are unevaluated sums high + low."""
     out = np.empty(high.size)
     for j in range(high.size):
         p, e = _product(-lam, slope_high[j])

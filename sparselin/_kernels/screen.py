@@ -1,4 +1,4 @@
-"""A design in 16 bits, X_j ≈ unit_j·q_j with integers |q_ij| ≤ 32767, and its products with a vector."""
+"""A copy of a design in 16 bits, X_j ≈ unit_j·q_j with integers |q_ij| ≤ 32767, and its products."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from sparselin._kernels import VECTORIZED, inner, kernel
 from sparselin._kernels.linear_algebra import dot
 
 LARGEST = 32767
-CHUNK = 1024  # products summed in single precision before the sum is added in double precision
-_STRIP = 4096  # columns at a time: their sums fit into the first-level cache
-_MASK = np.iinfo(np.int64).max  # all bits but the sign
+CHUNK = 1024  # the products that are summed in single precision before their sum is added in double precision
+_STRIP = 4096  # the columns at a time, whose sums fit into the first-level cache
+_MASK = np.iinfo(np.int64).max  # all bits except the sign
 _FINITE = {"fastmath": {"reassoc", "contract", "nnan"}}
 
 
 @inner(**_FINITE)
 def _raise(tops, x):
+    """Raise each entry of tops to |x_j| if that is larger."""
     for j in range(x.size):
         tops[j] = max(tops[j], abs(x[j]))
 
 
 @inner()
 def _largest(bits):
-    """max|x| of the bits of x, as bits: nonnegative floats are ordered as these (see `blocks._maxima`)."""
+    """Return max|x| as bits, given the bits of x, which order nonnegative floats (see `blocks._maxima`)."""
     top = 0
     for i in range(bits.size):
         top = max(top, bits[i] & _MASK)
@@ -34,15 +35,15 @@ def _largest(bits):
 
 
 @inner(**VECTORIZED)
-def _rounded(x, inverse, out):
-    """out = x·inverse, rounded to nearest: the conversion truncates, so an offset makes x positive first."""
+def _round(x, inverse, out):
+    """Compute out = x·inverse, rounded to nearest: an offset makes x positive before it is truncated."""
     for j in range(x.size):
         out[j] = np.int16(np.int32(x[j] * inverse[j] + (LARGEST + 1.5)) - np.int32(LARGEST + 1))
 
 
 @kernel()
 def copy_by_rows(X, copy, unit, start, stop):
-    """Columns start..stop of the copy (n, d) of X (n, d), C order, and their units."""
+    """Fill the columns start..stop of the copy (n, d) of X (n, d), in C order, and their units."""
     for left in range(start, stop, _STRIP):
         right = min(left + _STRIP, stop)
         tops = np.zeros(right - left)
@@ -54,12 +55,12 @@ def copy_by_rows(X, copy, unit, start, stop):
             if tops[j] > 0:
                 inverse[j] = LARGEST / tops[j]
         for i in range(X.shape[0]):
-            _rounded(X[i, left:right], inverse, copy[i, left:right])
+            _round(X[i, left:right], inverse, copy[i, left:right])
 
 
 @kernel()
 def copy_by_columns(Xt, copy, unit, start, stop):
-    """The same by columns, Xt and copy (d, n)."""
+    """Fill the rows start..stop of the copy (d, n) of Xt (d, n), and their units."""
     inverse = np.empty(Xt.shape[1])
     bits, tops = Xt.view(np.int64), unit.view(np.int64)
     for j in range(start, stop):
@@ -67,14 +68,15 @@ def copy_by_columns(Xt, copy, unit, start, stop):
         top = unit[j]
         unit[j] = top / LARGEST
         inverse[:] = LARGEST / top if top > 0 else 0.0
-        _rounded(Xt[j], inverse, copy[j])
+        _round(Xt[j], inverse, copy[j])
 
 
 @kernel(fastmath={"contract"})
 def products_by_rows(copy, x, z, start, stop):
-    """z_j = ⟨q_j, x⟩ for start ≤ j < stop, copy (n, d): eight rows at a time, summed in pairs.
+    """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, from a copy (n, d).
 
-    Then n/8 sums one after the other; reassociation would add all n terms one after the other.
+    Eight rows at a time are summed in pairs, and the n/8 sums are added one after the other. Reassociation
+    would add all n terms one after the other.
     """
     n = copy.shape[0]
     for left in range(start, stop, _STRIP):
@@ -103,7 +105,7 @@ def products_by_rows(copy, x, z, start, stop):
 
 @inner(**VECTORIZED)
 def _dots(a, b, c, e, x):
-    """⟨a, x⟩, … of four columns, so that each entry of x is read once for them."""
+    """Return ⟨a, x⟩, … for four columns, so that each entry of x is read once for all four."""
     sa = sb = sc = se = np.float32(0)
     for i in range(x.size):
         sa += np.float32(a[i]) * x[i]
@@ -115,7 +117,10 @@ def _dots(a, b, c, e, x):
 
 @kernel()
 def products_by_columns(copy, x, z, start, stop):
-    """The same for the copy (d, n): chunks of four columns in single precision, their sums in double."""
+    """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, from a copy (d, n).
+
+    Chunks of four columns are summed in single precision, and these sums are added in double precision.
+    """
     last = stop - 1
     for j in range(start, stop, 4):  # at the end the last column is repeated
         a, b, c, e = j, min(j + 1, last), min(j + 2, last), min(j + 3, last)
@@ -128,13 +133,13 @@ def products_by_columns(copy, x, z, start, stop):
 
 
 class ScreenedDesign(NamedTuple):
-    """The design, and error bounds of products with its copy.
+    """The design, and error bounds for products with its copy.
 
     Attributes
     ----------
     X, scale : (n, d) and (d,): the columns are scale_j·X_j.
-    unit, norms : (d,) and ‖X_j‖.
-    error : (d,) bounds on the errors of unit_j⟨q_j, x⟩ for unit vectors x, all rounding included.
+    unit, norms : (d,) the units of the copy, and ‖X_j‖.
+    error : (d,) bounds on the errors of unit_j⟨q_j, x⟩ for unit vectors x, including all rounding.
     candidates : workspace for the columns that are compared.
     """
 
@@ -150,7 +155,8 @@ class ScreenedDesign(NamedTuple):
 def find_candidates(screen, z, slack, out):
     """Write the columns, not in `out`, that may have the largest or second largest |c_j| into `candidates`.
 
-    Returns how many, −1 if too many. |c_j|/‖r‖ is known from z_j = ⟨q_j, r/‖r‖⟩ to error_j + slack·‖X_j‖.
+    Returns their number, or −1 if there are too many. |c_j|/‖r‖ is known from z_j = ⟨q_j, r/‖r‖⟩ to
+    error_j + slack·‖X_j‖.
     """
     low, width = np.empty(z.size), np.empty(z.size)
     for j in range(z.size):
@@ -175,7 +181,7 @@ def find_candidates(screen, z, slack, out):
 
 @kernel()
 def certain_pick(screen, z, r, slack, out):
-    """The certain argmax, its |c_j|, c = Xᵀr, and margin; −1 if there is none.
+    """Return the argmax of |c_j|, c = Xᵀr, if it is certain, with its |c_j| and margin; else −1.
 
     It is certain if no other |c_j| attains it within the errors, slack·‖r‖‖X_j‖ each.
     """

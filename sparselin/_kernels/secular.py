@@ -1,13 +1,13 @@
-"""Eigenvalues of diag(D) + uuᵀ by its secular equation, for many u at once.
+"""The eigenvalues of diag(D) + uuᵀ by its secular equation, for many u at once.
 
 With poles 0 ≤ D_0 < … < D_{p−1} and all u_j² > 0 the eigenvalues μ_i are the zeros of
 
     φ(μ) = 1 + Σ_j u_j²/(D_j − μ),    D_i < μ_i < D_{i+1},    μ_{p−1} < D_{p−1} + ‖u‖².
 
-φ increases between its poles. Each zero is computed as τ = μ − D_o, D_o the closer pole, so that small
-eigenvalues have the relative accuracy of D and u. The iteration is the fixed weight method (Li,
-*Solving secular equations stably and efficiently*, 1994): one of the two adjacent poles keeps its weight, the
-other and a constant match φ and φ′.
+φ increases between its poles. Each zero is computed as τ = μ − D_o, where D_o is the closer pole, so that
+small eigenvalues have the relative accuracy of D and u. The iteration is the fixed weight method (Li,
+*Solving secular equations stably and efficiently*, 1994): one of the two adjacent poles keeps its weight, and
+the weight of the other pole and a constant are chosen to match φ and φ′.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _EPS = 2.0**-52
 
 @inner(**VECTORIZED)
 def _secular(shifted, weight, p, tau):
-    """φ and φ′ at τ, for poles relative to the origin."""
+    """Return φ and φ′ at τ, for poles relative to the origin."""
     value, slope = 1.0, 0.0
     for j in range(p):
         inverse = 1.0 / (shifted[j] - tau)
@@ -35,7 +35,7 @@ def _secular(shifted, weight, p, tau):
 
 @inner()
 def _model_root(left, right, value, slope, weight, at_left):
-    """The step η to the zero of the two-pole model; left < 0 < right are the poles relative to τ."""
+    """Return the step η to the zero of the two-pole model; left < 0 < right are the poles relative to τ."""
     gap = right - left
     if at_left:
         c = value - right * slope + gap * weight / (left * left)
@@ -51,7 +51,7 @@ def _model_root(left, right, value, slope, weight, at_left):
 
 @inner()
 def _zero(D, shifted, weight, p, i, total):
-    """μ_i. `shifted` (p,) is workspace."""
+    """Return μ_i. `shifted` (p,) is workspace."""
     last = i == p - 1
     gap = total if last else D[i + 1] - D[i]
     half = 0.5 * gap
@@ -75,7 +75,7 @@ def _zero(D, shifted, weight, p, i, total):
         else:
             left, right = shifted[i] - tau, shifted[i + 1] - tau
             eta = _model_root(left, right, value, slope, weight[origin], at_left)
-        new, tolerance = tau + eta, 1e-8  # of a step that more than squares the error
+        new, tolerance = tau + eta, 1e-8  # each step more than squares the error
         if not low < new < high:
             new, tolerance = 0.5 * (low + high), 2 * _EPS
         done = abs(new - tau) <= tolerance * abs(new)
@@ -92,10 +92,10 @@ def _zero(D, shifted, weight, p, i, total):
 
 @kernel()
 def spectrum(D, squares, mu):
-    """The eigenvalues of diag(D) + uuᵀ into mu (p,), u_j² = squares[j]; D increasing, D_0 ≥ 0.
+    """Write the eigenvalues of diag(D) + uuᵀ into mu (p,), u_j² = squares[j]; D increasing, D_0 ≥ 0.
 
-    Deflation: if u_j = 0, or D_j = D_{j+1} to rounding (then u can be rotated into one of the two), D_j
-    is an eigenvalue.
+    Deflation: D_j is an eigenvalue if u_j = 0, or if D_j = D_{j+1} to rounding, because u can then be rotated
+    into one of the two coordinates.
     """
     t = D.size
     pole, weight, shifted = np.empty(t), np.empty(t), np.empty(t)
@@ -120,9 +120,10 @@ def spectrum(D, squares, mu):
 
 @kernel()
 def power_sums(D, squares, alpha, cutoff, out, start, stop):
-    """Into the rows m of out (·, 3), for diag(D) + uuᵀ with u_j² = squares[m, j], m in start..stop:
+    """Fill the rows m = start..stop of out (·, 3) for diag(D) + uuᵀ with u_j² = squares[m, j].
 
-    Σ_i μ_i^α over the μ_i > cutoff, the least of these (the cut-off if there is none), and how many are not.
+    The three entries are Σ_i μ_i^α over the μ_i > cutoff, the least of these μ_i (the cutoff if there are
+    none), and the number of the other μ_i.
     """
     mu = np.empty(D.size)
     for m in range(start, stop):

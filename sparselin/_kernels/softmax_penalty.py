@@ -1,4 +1,4 @@
-"""min_w ‖w‖² + Σ_i x_i/softmax_i(w)² by a damped Newton method of O(m) operations per step.
+"""The minimum of ‖w‖² + Σ_i x_i/softmax_i(w)² by a damped Newton method of O(m) operations per step.
 
 With s = softmax(w), p_i = x_i/s_i² and P = Σp, half the gradient and half the Hessian are
 
@@ -33,7 +33,7 @@ _Triple: TypeAlias = tuple[float, float, float]
 
 @kernel()
 def minimize_rows(x: _Array, value: _Array, w: _Array) -> int:
-    """Fill `value` (N,) and `w` (N, m) for the rows of x (N, m) ≥ 0; −1, or the first row that failed."""
+    """Fill `value` (N,) and `w` (N, m) for the rows of x (N, m) ≥ 0. Return the first failed row, or −1."""
     m = x.shape[1]
     u, s, p, d = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     for row in range(len(x)):
@@ -65,7 +65,7 @@ def minimize_rows(x: _Array, value: _Array, w: _Array) -> int:
 
 @inner()
 def _start(x: _Array, r: int, u: _Array) -> None:
-    """⅓log(x_i/x_r), the minimiser without ‖w‖², but not below the u_0 of an x_i = 0.
+    """Fill u with ⅓log(x_i/x_r), the minimiser without ‖w‖², but not below u_0, the value for x_i = 0.
 
     With n = Σ(x_i/x_r)^⅓ and mean u ≈ (1 − n/m)u_0, w_i + Ps_i = 0 reads u_0 = −W(m n x_r), and Lambert's
     W(z) is l(1 − log(1 + l)/(2 + l)), l = log(1 + z), to some per cent.
@@ -83,7 +83,7 @@ def _start(x: _Array, r: int, u: _Array) -> None:
 
 @inner()
 def _weigh(x: _Array, u: _Array, s: _Array, p: _Array) -> float:
-    """Fill s and p; return P. No logarithm of s enters, so that each p_i is right to a few eps."""
+    """Fill s and p, and return P. No logarithm of s is used, so each p_i is exact to a few eps."""
     for i in range(len(x)):
         s[i] = math.exp(u[i])
     total = _sum(s)
@@ -136,7 +136,7 @@ def _newton(r: int, u: _Array, s: _Array, p: _Array, P: float, d: _Array) -> flo
 
 @inner()
 def _solve(a: _Triple, b: _Triple, c: _Triple, right: _Triple) -> _Triple:
-    """Cramer's rule for the 3×3 system with columns a, b and c."""
+    """Solve the 3×3 system with columns a, b and c by Cramer's rule."""
     det = _det(a, b, c)
     return _det(right, b, c) / det, _det(a, right, c) / det, _det(a, b, right) / det
 
@@ -152,7 +152,7 @@ def _det(a: _Triple, b: _Triple, c: _Triple) -> float:
 
 @inner()
 def _sum(terms: _Array) -> float:
-    """Kahan's sum: its error does not grow with the number of terms."""
+    """Return the sum by Kahan's method, whose error does not grow with the number of terms."""
     total = lost = 0.0
     for term in terms:
         term -= lost

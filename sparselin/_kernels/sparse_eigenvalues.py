@@ -1,9 +1,9 @@
 """The least eigenvalue of all k × k principal submatrices of a symmetric matrix, by branch and bound.
 
-A node is a set P; level t of the arrays is for its first t elements. `W[t]` is the Schur complement of M_P in
-M = C − θI on the candidates `index[t]`, `branch[t]` the position of the candidate that is branched on. All
-C_S − θI, S ⊇ P, are positive definite iff all principal submatrices of W[t] of at most k − t elements are,
-since M_P is positive definite at every node.
+A node is a set P, and level t of the arrays belongs to its first t elements. `W[t]` is the Schur complement
+of M_P in M = C − θI on the candidates `index[t]`, and `branch[t]` is the position of the candidate on which
+the search branches. Because M_P is positive definite at every node, all C_S − θI, S ⊇ P, are positive
+definite iff all principal submatrices of W[t] of at most k − t elements are positive definite.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
 from sparselin._kernels.linear_algebra import copy
 
-# Pivots and sums must exceed this: the rounding error of a scaled Schur complement, 1e3·eps.
+# Pivots and sums must exceed this, which is the rounding error of a scaled Schur complement, 1e3·eps.
 _MARGIN = 2.0**-42
 
 
 @inner(**NUMPY)
 def submatrix(C, S, size):
-    """C_S for the first `size` entries of S."""
+    """Return C_S for the first `size` entries of S."""
     A = np.empty((size, size))
     for a in range(size):
         for b in range(size):
@@ -31,9 +31,9 @@ def submatrix(C, S, size):
 
 @inner(**NUMPY)
 def _border(values, vectors, C, S, size, x, limit):
-    """The least eigenvalue of C_{S + x} if it is below `limit`, `limit` otherwise.
+    """Return the least eigenvalue of C_{S + x} if it is below `limit`, else `limit`.
 
-    It is the root below values[0] of C_xx − μ − Σ z_i²/(values_i − μ), z = Vᵀc_x; by bisection.
+    It is the root below values[0] of C_xx − μ − Σ z_i²/(values_i − μ), z = Vᵀc_x, found by bisection.
     """
     z = np.zeros(size)
     for a in range(size):
@@ -66,7 +66,7 @@ def _border(values, vectors, C, S, size, x, limit):
 
 @inner(**NUMPY)
 def _best_addition(C, S, size, used, limit):
-    """The x ∉ S of least λ_min(C_{S + x}) below `limit`, −1 if there is none."""
+    """Return the x ∉ S with the least λ_min(C_{S + x}) below `limit`, or −1, and this eigenvalue."""
     values, vectors = np.linalg.eigh(submatrix(C, S, size))
     best = -1
     for x in range(len(C)):
@@ -79,7 +79,10 @@ def _best_addition(C, S, size, used, limit):
 
 @kernel(**NUMPY)
 def incumbent(C, k, fixed, support, rounds):
-    """A set of k indices with small λ_min, the first `fixed` of C in it: greedily, then by exchanges."""
+    """Find a set of k indices with small λ_min, greedily and then by exchanges. Return its λ_min.
+
+    The set contains the first `fixed` indices of C and is written into `support`.
+    """
     used = np.zeros(len(C), np.bool_)
     for i in range(fixed):
         support[i] = i
@@ -115,7 +118,7 @@ def incumbent(C, k, fixed, support, rounds):
 
 @inner(**ONCE)
 def _first(C):
-    """One index of the pair of least eigenvalue."""
+    """Return an index of the pair with the least eigenvalue."""
     best, least = 0, np.inf
     for i in range(len(C)):
         for j in range(i):
@@ -128,9 +131,9 @@ def _first(C):
 
 @inner(**NUMPY)
 def _violation(W, m, left, pinned):
-    """Candidates whose submatrix of W is not positive definite: (a, −1), (a, b), or (−1, −1) for none.
+    """Return candidates whose submatrix of W is not positive definite: (a, −1), (a, b), or (−1, −1) for none.
 
-    Pairs are examined if `left` is 2, only those with candidate 0 if it is `pinned`.
+    Pairs are examined only if `left` is 2; if candidate 0 is `pinned`, only pairs with it are examined.
     """
     for a in range(m):
         if not W[a, a] > 0:
@@ -145,7 +148,10 @@ def _violation(W, m, left, pinned):
 
 @inner(**ONCE)
 def _outside_definite(T, m, bad):
-    """Mark all but a set on which T (unit diagonal, overwritten) is positive definite: pivoted Cholesky."""
+    """Mark all candidates outside a set on which T is positive definite, by pivoted Cholesky. Count them.
+
+    T has a unit diagonal and is overwritten.
+    """
     count = m
     for a in range(m):
         bad[a] = True
@@ -168,7 +174,7 @@ def _outside_definite(T, m, bad):
 
 @inner(**ONCE)
 def _not_dominant(T, m, left, bad):
-    """Mark the rows of T (unit diagonal) whose left − 1 largest other moduli sum to 1 or more."""
+    """Mark and count the rows of T (unit diagonal) whose left − 1 largest other moduli sum to 1 or more."""
     top = np.empty(left - 1)
     count = 0
     for a in range(m):
@@ -188,11 +194,11 @@ def _not_dominant(T, m, left, bad):
 
 @inner(**ONCE)
 def _branches(W, m, left, order):
-    """Move to the front of `order` candidates of which every indefinite submatrix contains one; their number.
+    """Move to the front of `order` the candidates on which the search must branch. Return their number.
 
-    Either all outside a set on which W is positive definite (interlacing), or all rows that are not
-    diagonally dominant: one of them has the largest entry of an eigenvector, scaled to unit
-    diagonal, of an eigenvalue ≤ 0 (Gershgorin).
+    Every indefinite submatrix contains one of these candidates. They are either all candidates outside a set
+    on which W is positive definite (interlacing), or all rows that are not diagonally dominant: at unit
+    diagonal, one of these has the largest entry of an eigenvector of an eigenvalue ≤ 0 (Gershgorin).
     """
     T = np.empty((m, m))
     for a in range(m):
@@ -218,7 +224,7 @@ def _branches(W, m, left, order):
 
 @inner(**VECTORIZED, **NUMPY)
 def _eliminate(V, p, m, W, left):
-    """The Schur complement of V_pp on the m candidates after p, into W; its lower triangle if left is 2."""
+    """Fill W with the Schur complement of V_pp on the m candidates after p (lower triangle if left is 2)."""
     for a in range(m):
         i = p + 1 + a
         ratio = V[i, p] / V[p, p]
@@ -232,7 +238,7 @@ def _eliminate(V, p, m, W, left):
 
 @inner(**NUMPY)
 def _shift(C, theta, W):
-    """C − θI."""
+    """Fill W with C − θI."""
     for a in range(len(C)):
         copy(C[a], W[a])
         W[a, a] -= theta
@@ -249,7 +255,7 @@ def _permute(W, m, order):
 
 @inner(**NUMPY)
 def _renew(C, k, theta, W, size, branch, order, t):
-    """W[0], …, W[t] at another θ; the last not reordered."""
+    """Recompute W[0], …, W[t] for another θ; W[t] is not reordered."""
     _shift(C, theta, W[0])
     for s in range(t):
         _permute(W[s], size[s], order[s])
@@ -258,10 +264,11 @@ def _renew(C, k, theta, W, size, branch, order, t):
 
 @kernel(**NUMPY)
 def search(C, k, fixed, value, gap, node_limit, support):
-    """Reduce `value`, a λ_min(C_S), until no λ_min(C_S) is below value − gap; (value, whether so, nodes).
+    """Reduce `value`, a λ_min(C_S), until no λ_min(C_S) is below value − gap.
 
-    S runs through the sets of k indices that contain the first `fixed` of C; k ≥ 2. `support` (k,) is
-    overwritten, padded with −1, when a smaller value is found.
+    S runs through the sets of k ≥ 2 indices that contain the first `fixed` indices of C. `support` (k,) is
+    overwritten, padded with −1, when a smaller value is found. Returns the value, whether the search was
+    completed, and the number of nodes.
     """
     d = len(C)
     W, index, order = np.empty((k - 1, d, d)), np.empty((k - 1, d), np.int64), np.empty((k - 1, d), np.int64)
@@ -270,7 +277,7 @@ def search(C, k, fixed, value, gap, node_limit, support):
         index[0, i] = i
     size[0] = d
     _shift(C, value - gap, W[0])
-    t, nodes = 0 * k, 0  # not a literal, for which what t is passed to would be compiled as well
+    t, nodes = 0 * k, 0  # not the literal 0, for which the callees of t would be compiled once more
     while t >= 0:
         nodes += 1
         if nodes > node_limit:
@@ -298,7 +305,7 @@ def search(C, k, fixed, value, gap, node_limit, support):
             old = index[t, :m].copy()
             for i in range(m):
                 index[t, i] = old[order[t, i]]
-        # k − t further elements need as many candidates
+        # at least k − t candidates must remain for k − t further elements
         while t >= 0 and (branch[t] >= stop[t] or size[t] - branch[t] < k - t):
             t -= 1
             if t >= 0:
@@ -314,7 +321,7 @@ def search(C, k, fixed, value, gap, node_limit, support):
 
 @inner(**NUMPY)
 def _members(index, branch, t, a, b):
-    """P, and the candidates a and b (if not −1) of level t."""
+    """Return P together with the candidates a and b (if not −1) of level t."""
     found = np.empty(t + (1 if b < 0 else 2), np.int64)
     for s in range(t):
         found[s] = index[s, branch[s]]

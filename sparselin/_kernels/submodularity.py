@@ -1,8 +1,8 @@
 """The submodularity ratio of R² by enumeration: one pass of modified Gram-Schmidt for each set.
 
-A row is a column projected off a set T, z = x − X_T·b in `n` coordinates, and then −b, an entry for each
-element of T in the order in which they were added. So 1 + ‖b‖² is the square of the size s(x), which gives
-the error of z. The last row is that of y. See `sparselin.guarantees.submodularity` for the errors.
+A row consists of a column projected off a set T, z = x − X_T·b in `n` coordinates, and then of −b, with an
+entry for each element of T in the order of addition. So 1 + ‖b‖² is the square of the size s(x), which gives
+the error of z. The last row belongs to y. See `sparselin.guarantees.submodularity` for the errors.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from sparselin._kernels.linear_algebra import copy, copy_rows
 
 # A joint gain whose root is smaller counts as zero.
 NEGLIGIBLE = 1e-12
-# Of a pair (L, A): the sum of single gains, the joint gain, the squares of their errors; and for r, off both,
-# ‖r‖² and s(y)².
+# Facts of a pair (L, A): the sum of single gains, the joint gain, the squares of their errors; and ‖r‖² and
+# s(y)² for r, which is y projected off L and A.
 SINGLES, JOINT, ERRORS, ERROR, REST, AIM = 0, 1, 2, 3, 4, 5
-# Facts of a candidate: its single gain, the square of the error of that, ρ², the error of the direction of z.
+# Facts of a candidate: its single gain, the square of its error, ρ², and the error of the direction of z.
 GAIN, OFF, SQUARE, DIRECTION = 0, 1, 2, 3
 LOWER, UPPER, PAIRS = 0, 1, 2  # entries of `Best.bounds`
 
 
 class UnitColumns(NamedTuple):
-    """Unit columns and last unit y in n coordinates, by rows, followed by |U| + k coefficients."""
+    """The unit columns and, last, unit y in n coordinates, by rows, followed by |U| + k coefficients."""
 
     Z: NDArray[np.float64]
     U: NDArray[np.intp]
@@ -38,7 +38,7 @@ class UnitColumns(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The bounds on the ratio, the number of pairs examined, and the L and A of `upper`, padded with −1."""
+    """The bounds on the ratio, the number of examined pairs, and the L and A of `upper`, padded with −1."""
 
     bounds: NDArray[np.float64]
     base: NDArray[np.intp]
@@ -47,9 +47,10 @@ class Best(NamedTuple):
 
 @inner(**VECTORIZED, **NUMPY, forceinline=True)
 def _project(V, row, square, t, q, f, out):
-    """Project the rows of V off the row z, element t of T, into out; the row to q, z/‖z‖² to f (n,).
+    """Project the rows of V off the row z, which is element t of T, into out. Fill q with the row.
 
-    Inlined, as each call would cost reference counts of five arrays.
+    f (n,) is filled with z/‖z‖². The function is inlined, because each call would cost reference counts of
+    five arrays.
     """
     n = f.size
     for i in range(row.size):
@@ -67,7 +68,7 @@ def _project(V, row, square, t, q, f, out):
 
 @inner(**VECTORIZED, **NUMPY)
 def _dots(v, r, n):
-    """‖z‖², s² and ⟨z, r⟩ of a row v and of the first n entries of r."""
+    """Return ‖z‖² and s² of a row v, and ⟨z, r⟩ with the first n entries of r."""
     square, product, size = 0.0, 0.0, 1.0
     for i in range(n):
         square += v[i] * v[i]
@@ -79,14 +80,14 @@ def _dots(v, r, n):
 
 @inner(**NUMPY)
 def _direction_error(square, size, unit):
-    """A bound on the error of z/ρ."""
+    """Return a bound on the error of z/ρ."""
     ratio = size / square
     return unit.u * (ratio if unit.power == 2 else math.sqrt(ratio))
 
 
 @inner(**NUMPY)
 def _error(square, size, rest, aim, unit):
-    """A bound on the squared error of c/ρ; ρ² = square, size = s(x)², rest = ‖r‖², aim = s(y)²."""
+    """Return a bound on the squared error of c/ρ; ρ² = square, size = s(x)², rest = ‖r‖², aim = s(y)²."""
     ratio, n = size / square, unit.root * unit.root
     if unit.power == 2:
         return 3 * unit.u**2 * (ratio * aim + rest * (ratio * ratio + n))
@@ -95,11 +96,11 @@ def _error(square, size, rest, aim, unit):
 
 @inner(**ONCE)
 def _spectral(rows, facts, members, n, l):
-    """A lower bound on λ_min(H_A) for A = `members` and its rows, each projected off those before.
+    """Return a lower bound on λ_min(H_A) for A = `members` and its rows, each projected off earlier rows.
 
-    It is from the trace τ of H_A⁻¹.
-    With a = |A|, λ the least eigenvalue and (a − λ)/(a − 1) the mean of the others, convexity of 1/λ gives
-    τ ≥ 1/λ + (a − 1)²/(a − λ). Rounding changes √λ by at most the root of the sum of the squared DIRECTION.
+    It follows from the trace τ of H_A⁻¹. With a = |A|, λ the least eigenvalue and (a − λ)/(a − 1) the mean of
+    the others, convexity of 1/λ gives τ ≥ 1/λ + (a − 1)²/(a − λ). Rounding changes √λ by at most the root of
+    the sum of the squared DIRECTION.
     """
     trace, off, a = 0.0, 0.0, len(rows)
     for i in range(a):
@@ -116,7 +117,7 @@ def _spectral(rows, facts, members, n, l):
 
 @inner(**NUMPY)
 def ratio_bounds(singles, joint, errors, error):
-    """Bounds on the ratio, the roots of its two parts having errors up to √errors and √error."""
+    """Return bounds on the ratio singles/joint. The roots of its parts err by at most √errors and √error."""
     a, b, e, f = math.sqrt(singles), math.sqrt(joint), math.sqrt(errors), math.sqrt(error)
     low = max(0.0, a - e) / (b + f)
     high = (a + e) / (b - f) if b > f else np.inf
@@ -124,8 +125,8 @@ def ratio_bounds(singles, joint, errors, error):
 
 
 @kernel(**NUMPY)
-def _hopeless(V, n, gains, at, left, ratio, slack):
-    """Whether the `left` largest ratio·h_x − g_x, h_x the gains after A, have a sum of at most the slack."""
+def _is_hopeless(V, n, gains, at, left, ratio, slack):
+    """Return whether the sum of the `left` largest ratio·h_x − g_x, h_x the gains after A, is ≤ slack."""
     top = np.zeros(left)
     for a in range(len(V) - 1):
         square, _, c = _dots(V[a], V[-1], n)
@@ -141,14 +142,14 @@ def _hopeless(V, n, gains, at, left, ratio, slack):
 
 @inner(**NUMPY)
 def _pad(members, out):
-    """`members`, followed by −1."""
+    """Fill out with `members`, followed by −1."""
     for i in range(out.size):
         out[i] = members[i] if i < members.size else -1
 
 
 @inner(**NUMPY)
 def _take(pair, best, added):
-    """Whether the pair is the new least."""
+    """Record the pair if its ratio is certainly the least so far. Return whether it is."""
     _, joint, _, error = pair
     high = ratio_bounds(*pair)[1]
     if not (high < best.bounds[UPPER] and math.sqrt(joint) - math.sqrt(error) > NEGLIGIBLE):
@@ -160,7 +161,7 @@ def _take(pair, best, added):
 
 @inner(**ONCE)
 def _compare(pair, rows, facts, n, best, members):
-    """Update the bounds by a pair; the rows and facts are those of A, the last of `members`."""
+    """Update the bounds by a pair; the rows and facts belong to A, the last of `members`."""
     _, joint, _, error = pair
     if math.sqrt(joint) + math.sqrt(error) > NEGLIGIBLE:
         l, low = len(members) - len(rows), ratio_bounds(*pair)[0]
@@ -171,8 +172,8 @@ def _compare(pair, rows, facts, n, best, members):
 
 
 @inner(**ONCE)
-def _added(data, candidates, L, mu, worst, limit, best):
-    """All A of 2, …, k of the candidates, at L, except those that `mu` excludes."""
+def _all_additions(data, candidates, L, mu, worst, limit, best):
+    """Examine, at L, all A of 2, …, k of the candidates, except those that `mu` excludes."""
     V, index, facts = candidates
     n, exact, bounds, m, l = data.n, data.exact, best.bounds, len(index), len(L)
     k, unit, threshold, gains, off = min(data.k, m), exact.unit, span(exact.unit), facts[GAIN], facts[OFF]
@@ -214,7 +215,7 @@ def _added(data, candidates, L, mu, worst, limit, best):
         _project(Vs[s, p + 1 :], v, square, l + s, Q[s], f, Vs[s + 1, p + 1 :])
         if mu > 0 and s + 2 < k and both > worst:
             rows, bound = Vs[s + 1, p + 1 :], bounds[UPPER] * (1 + 1e-6)
-            if _hopeless(rows, n, gains, index[p + 1 :], k - s - 1, bound / mu, one - bound * both):
+            if _is_hopeless(rows, n, gains, index[p + 1 :], k - s - 1, bound / mu, one - bound * both):
                 continue
         s += 1
         branch[s] = p + 1
@@ -224,8 +225,10 @@ def _added(data, candidates, L, mu, worst, limit, best):
 
 @inner(**NUMPY)
 def _candidates(data, Z, inside, members, ordered):
-    """The columns outside the span of L and last y, projected; their indices, by decreasing gain if
-    `ordered`; a table of facts by index; and whether rounding leaves one undecided.
+    """Return the candidates at L, and whether rounding leaves a column undecided.
+
+    The candidates are the projected columns outside the span of L and, last, y; their indices, by decreasing
+    gain if `ordered`; and a table of facts by index.
     """
     n, exact, d = data.n, data.exact, len(Z) - 1
     index, facts = np.empty(d + 1, np.int64), np.empty((4, d))
@@ -256,7 +259,7 @@ def _candidates(data, Z, inside, members, ordered):
 
 @inner(**ONCE)
 def _at_base(data, Z, inside, L, mu, worst, limit, best):
-    """All A at one L."""
+    """Examine all A at one L."""
     square, size, _ = _dots(Z[-1], Z[-1], data.n)
     if data.k > 1 and math.sqrt(square) + data.exact.unit.u * math.sqrt(size) > NEGLIGIBLE:
         upper = best.bounds[UPPER]
@@ -264,18 +267,18 @@ def _at_base(data, Z, inside, L, mu, worst, limit, best):
         if open_:
             best.bounds[LOWER] = 0
         if len(candidates[1]) > 1:
-            _added(data, candidates, L, mu, worst, limit, best)
+            _all_additions(data, candidates, L, mu, worst, limit, best)
         if best.bounds[UPPER] < upper:
             _pad(L, best.base)
 
 
 @kernel(**NUMPY)
 def every_base(data, mu, worst, limit, best):
-    """All L ⊆ U and A.
+    """Examine all L ⊆ U and all A.
 
-    L + u is omitted if u is in the span of L. `mu` > 0 bounds the least eigenvalue of every
-    residual correlation matrix, and prunes below pairs whose joint gain exceeds `worst`. At most `limit`
-    pairs are examined.
+    L + u is omitted if u is in the span of L. `mu` > 0 is a lower bound on the least eigenvalue of every
+    residual correlation matrix. It prunes the search below pairs whose joint gain exceeds `worst`. At most
+    `limit` pairs are examined.
     """
     Z0, U, _, n, exact = data
     u = len(U)
@@ -306,7 +309,7 @@ def every_base(data, mu, worst, limit, best):
 
 @inner(**NUMPY)
 def residuals(data, L):
-    """The candidates at L, whether one is undecided, and the independent columns of L."""
+    """Return the candidates at L, whether a column is undecided, and the independent columns of L."""
     Z, n = data.Z.copy(), data.n
     inside, members, l = np.zeros(len(Z), np.bool_), np.empty(len(L), np.int64), 0
     q, f = np.empty(Z.shape[1]), np.empty(n)
@@ -323,9 +326,9 @@ def residuals(data, L):
 
 @kernel(**NUMPY)
 def correlations(data, L):
-    """The residual correlation matrix of the columns outside the span of L, and a bound on its errors.
+    """Return the residual correlation matrix of the columns outside the span of L, and a bound on its errors.
 
-    The bound is infinite if rounding leaves one of them undecided.
+    The bound is infinite if rounding leaves a column undecided.
     """
     (V, index, facts), open_, _ = residuals(data, L)
     error, unit = np.inf if open_ else 0.0, data.exact.unit
@@ -338,7 +341,7 @@ def correlations(data, L):
 
 @inner(**NUMPY)
 def _grow_from(data, candidates, L, start, best):
-    """From the candidate `start`, add columns that minimise the ratio at L; whether `upper` decreased."""
+    """From candidate `start`, add columns that minimise the ratio at L. Return whether `upper` decreased."""
     _, _, k, n, exact = data
     V, index, facts = candidates[0].copy(), candidates[1], candidates[2]
     m, l, fell = len(index), len(L), False
@@ -374,7 +377,7 @@ def _grow_from(data, candidates, L, start, best):
 
 @kernel(**NUMPY)
 def grow(data, L, stride, best):
-    """`_grow_from` every stride-th candidate; whether `upper` decreased."""
+    """Run `_grow_from` from every stride-th candidate. Return whether `upper` decreased."""
     candidates, _, members = residuals(data, L)
     fell = False
     for start in range(0, len(candidates[1]), stride):

@@ -1,16 +1,17 @@
-"""Theorem 3.3 on many small designs: OMP, and at each of its steps a check of the LASSO's solution.
+"""A sweep of Theorem 3.3 over many small designs: OMP, and at each step a check of the LASSO's solution.
 
 At a step, S is the selection of OMP, γ = X_S⁺y, c = Xᵀ(y − X_Sγ), i its next pick, and γ⁺ and c⁺ are γ and c
 for S ∪ i. If |c_i| = λ* exceeds all other |c_j|, then for λ = λ* − ε down to the first event
 
     β(λ) = γ + (ε/λ*)(γ⁺ − γ),   Xᵀ(y − Xβ(λ)) = c − (ε/λ*)(c − c⁺),
 
-which is zero on S and sign(c_i)·λ for i. The event is at the least ε > 0 at which another column's is ±λ.
+which is zero on S and sign(c_i)·λ for i. The event is at the least ε > 0 at which the correlation of another
+column is ±λ.
 
 The KKT conditions of ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ are *checked* on all columns, from y − Xβ itself, at
-λ* (where β_i = 0) and in the middle of the window. β and the bounds ±λ are linear in between, so they hold
-there too, strictly off S ∪ i: the solutions are unique, λ*(S) = |c_i| and A(S) = {i}. From step to step only
-S, its QR factorisation and γ are passed on.
+λ* (where β_i = 0) and in the middle of the window. β and the bounds ±λ are linear in between, so the
+conditions hold there too, strictly outside S ∪ i. Therefore the solutions are unique, λ*(S) = |c_i| and
+A(S) = {i}. Only S, its QR factorisation and γ are passed on from step to step.
 """
 
 from __future__ import annotations
@@ -24,17 +25,19 @@ from sparselin._kernels.linear_algebra import dot, extend_inverse, project, subt
 
 VERIFIED, UNDECIDED, VIOLATED = range(3)
 _ROUNDING = 8 * 2.0**-52
-# A safety factor: rounding errors can exceed their usual size, but not by so much.
+# A safety factor: rounding errors can exceed their usual size, but not by this factor.
 _SURE = 100.0
 
 
 @kernel()
 def sweep(X, Y, k, defect, verdict, least, histogram):
-    """Designs X (m, n, d), made to have unit columns in place, and Y (m, n).
+    """Check the designs X (m, n, d), whose columns are scaled to unit length in place, with Y (m, n).
 
-    verdict (m,); least (m, 2): the smallest ε₂/λ* and margin of a design; histogram (b,): how many steps have
-    10^(−l/4) ≥ ε₂/λ* > 10^(−(l+1)/4), the last l counting all below.
-    `defect` is for tests: (step at which OMP picks the runner-up, −1 for none; factor on ε₂).
+    verdict : (m,) filled with the verdict of each design.
+    least : (m, 2) filled with the smallest ε₂/λ* and the smallest margin of each design.
+    histogram : (b,) filled with the number of steps with 10^(−l/4) ≥ ε₂/λ* > 10^(−(l+1)/4); the last l counts
+        all smaller values.
+    defect : for tests, (the step at which OMP picks the runner-up, or −1; a factor on ε₂).
     """
     m, n, d = X.shape
     space = (
@@ -52,12 +55,12 @@ def sweep(X, Y, k, defect, verdict, least, histogram):
     )
     for b in range(m):
         normalize(X[b], space[-1])
-        verdict[b], least[b, 0], least[b, 1] = one_design(X[b], Y[b], k, defect, histogram, space)
+        verdict[b], least[b, 0], least[b, 1] = sweep_design(X[b], Y[b], k, defect, histogram, space)
 
 
 @inner()
-def one_design(A, y, k, defect, histogram, space):
-    """All k steps: the worst verdict, and the least ε₂/λ* and margin."""
+def sweep_design(A, y, k, defect, histogram, space):
+    """Check all k steps of a design. Return the worst verdict, and the least ε₂/λ* and margin."""
     Q, raw, V, column, gamma, beta, chosen, x, c, after, g = space
     root, length = math.sqrt(y.size), math.sqrt(dot(y, y))
     condition, worst, window, margin = 0.0, VERIFIED, 1.0, 1.0
@@ -105,10 +108,10 @@ def one_design(A, y, k, defect, histogram, space):
 
 @kernel(**VECTORIZED)
 def correlations(A, y, raw, beta, size, x, g):
-    """g = Xᵀ(y − Xβ), β on `size` columns that `raw` has as rows; returns ‖y‖ + Σ|β_l|.
+    """Compute g = Xᵀ(y − Xβ) for β on `size` columns, the rows of `raw`. Return ‖y‖ + Σ|β_l|.
 
-    g errs by this times 8·eps·(√n + κ): a sum of n terms errs by √n·eps, and the error of β by R⁻¹ is that of
-    changing X_S by eps.
+    g errs by this times 8·eps·(√n + κ): a sum of n terms errs by √n·eps, and β computed by R⁻¹ errs as if X_S
+    were changed by eps.
     """
     total = math.sqrt(dot(y, y))
     for l in range(y.size):
@@ -122,9 +125,10 @@ def correlations(A, y, raw, beta, size, x, g):
 
 @kernel()
 def judge(g, chosen, size, b, lam, error):
-    """Whether g satisfies the KKT conditions at λ; the last of `chosen` is i, with β_i = b, the others are S.
+    """Return the verdict on the KKT conditions at λ for the correlations g.
 
-    g = 0 on S; g_i = λ·sign b, or ±λ if b = 0; |g_j| < λ on all others. g is overwritten on the chosen.
+    The last of `chosen` is i, with β_i = b, and the others are S. The conditions are g = 0 on S;
+    g_i = λ·sign b, or ±λ if b = 0; |g_j| < λ on all others. g is overwritten on the chosen columns.
     """
     i = chosen[size - 1]
     off = abs(abs(g[i]) - lam) if b == 0 else abs(g[i] - math.copysign(lam, b))
@@ -142,7 +146,7 @@ def judge(g, chosen, size, b, lam, error):
 
 @inner()
 def first_event(c, after, lam, chosen, size):
-    """The least ε > 0 with |c_j − ε·b_j| = λ* − ε, b = (c − c⁺)/λ*, off the chosen; at most λ*."""
+    """Return the least ε > 0 with |c_j − ε·b_j| = λ* − ε, b = (c − c⁺)/λ*, for j not chosen; at most λ*."""
     event = lam
     for j in range(c.size):
         b = (c[j] - after[j]) / lam
@@ -156,6 +160,7 @@ def first_event(c, after, lam, chosen, size):
 
 @inner()
 def is_among(j, chosen, t):
+    """Return whether j is among the first t entries of `chosen`."""
     for s in range(t):  # noqa: SIM110
         if chosen[s] == j:
             return True
@@ -164,7 +169,7 @@ def is_among(j, chosen, t):
 
 @inner()
 def two_largest(c):
-    """The indices of the largest and next largest |c| (−1 if no other is nonzero)."""
+    """Return the indices of the largest and the next largest |c| (−1 if no other is nonzero)."""
     first, second, a, b = 0, -1, -1.0, 0.0
     for j in range(c.size):
         size = abs(c[j])
@@ -178,7 +183,7 @@ def two_largest(c):
 
 @inner(**VECTORIZED)
 def products(A, v, out):
-    """Aᵀv, eight rows of A per pass."""
+    """Compute out = Aᵀv, eight rows of A per pass."""
     n, d = A.shape
     for j in range(d):
         out[j] = 0
@@ -198,7 +203,7 @@ def products(A, v, out):
 
 @kernel(**VECTORIZED)
 def normalize(A, squares):
-    """Unit columns, in place."""
+    """Scale the columns to unit length, in place."""
     n, d = A.shape
     for j in range(d):
         squares[j] = 0

@@ -148,7 +148,7 @@ class Blocks:
         if self.lengths is None:
             right = kernels.descend(self.c, W, steps, out, self._scores)
         else:
-            right = kernels.descend_scaled(self.c, W, steps, out, self._scores, self.lengths.arrays())
+            right = kernels.descend_ratios(self.c, W, steps, out, self._scores, self.lengths.arrays())
         nexts = [
             self._certain(*step) if count == 1 else None
             for *step, count in zip(

@@ -312,7 +312,7 @@ def _project_data(start: _Start) -> kernels.SubsetData:
     data = kernels.SubsetData(rows, y, exact, np.ones(d + 1), fixed=0, volume=0.0, seen=np.zeros(2))
     if not len(forced):
         return data
-    members = kernels.off_forced(data, forced)
+    members = kernels.project_all(data, forced)
     return data._replace(fixed=len(members), volume=float(exact.volumes[members].sum()))
 
 

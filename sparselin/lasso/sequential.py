@@ -106,7 +106,7 @@ def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: in
     allowed = 100 * problem.rounding() * size
     if len(picks[m].tied) > 1:
         allowed[0] = np.inf
-    return int(kernels.satisfied(C, lam, sign, support, m, problem.column_norms, allowed))
+    return int(kernels.count_valid(C, lam, sign, support, m, problem.column_norms, allowed))
 
 
 def first_to_enter(selection: Selection) -> Pick | Status:

@@ -169,7 +169,7 @@ class ThinQR:
 
     def solve_transpose(self, b: FloatArray) -> FloatArray:
         """Return R⁻ᵀb."""
-        return np.asarray(kernels.solve_transposed(self.R, b))
+        return np.asarray(kernels.solve_transpose(self.R, b))
 
     def residual(self, v: FloatArray) -> FloatArray:
         """Return P_J^⊥v, v (n,) or (n, m), projected twice so that its product with Qᵀ is about eps‖v‖."""
