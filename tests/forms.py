@@ -1,6 +1,7 @@
-"""The table of supported data and options: `python -m tests.forms` writes it into docs/data.md.
+"""The table of the data and options that each function takes, for docs/data.md.
 
-It is the table of `sparselin.problem.support`: "yes"; "copy", on a dense copy of a sparse X; or "–", refused.
+`python -m tests.forms` writes it from `sparselin.problem.support`. Its entries are "yes", "copy" (the
+function works on a dense copy of a sparse X) and "–" (the function refuses).
 """
 
 import functools
@@ -22,7 +23,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "data.md"
 COLUMNS = ("operator", "Gram", "compressed", "complex")
 HEAD = ("", "sparse X", *COLUMNS, *(f"`{name}`" for name in OPTIONS))
 HEAD = tuple(cell.replace("`weights`", "`sample_weight`") for cell in HEAD)
-# What a large design needs to end soon: few candidates, or a stop after the first step.
+# Options with which calls on a large design end soon: few candidates, or a stop after the first step.
 SOON = {
     "local_search": {"within": [0, 1, 2]},
     "choose_nu": {"callback": lambda nu: True},
@@ -33,17 +34,18 @@ LARGE = 100_000
 
 
 def explain_first(X, y):
-    """One explanation, where METHODS has one of every feature."""
+    """Explain only the first feature of a path; the call in METHODS explains every feature."""
     path = sl.omp(X, y, 4)
     return sl.explain(X, y, path, path.support[0])
 
 
 def names():
-    """Return the functions, without variants."""
+    """Return the names of the functions, without variants."""
     return [name for name, method in METHODS.items() if not method.variant]
 
 
 def design(n=16, d=24):
+    """Return a sparse random design, as a dense array, and a response on three of its columns."""
     rng = np.random.default_rng(7)
     X = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.4)
     X[0] += 1
@@ -51,7 +53,7 @@ def design(n=16, d=24):
 
 
 def large():
-    """Return a sparse X with an entry or two in each column; as an array it has 75 GiB."""
+    """Return a sparse X with an entry or two in each column, which would need 75 GiB as an array, and y."""
     rng = np.random.default_rng(8)
     diagonal = scipy.sparse.diags_array(rng.uniform(0.01, 0.1, LARGE), format="csc")
     more = scipy.sparse.csc_array(
@@ -62,7 +64,7 @@ def large():
 
 
 def call(name, X, y, **options):
-    """Return the function of that name on this X, as in METHODS."""
+    """Call the function with this name on X and y, as in METHODS."""
     if name == "explain":
         return explain_first(X, y)
     signals = None if y is None else np.column_stack([y, y[::-1]]) if METHODS[name].many else y
@@ -70,7 +72,7 @@ def call(name, X, y, **options):
 
 
 def refusal(name, X, y, **options):
-    """None, or the error with which it refuses."""
+    """Return the error with which a function refuses X and y, or None."""
     try:
         call(name, X, y, **options)
     except (TypeError, ValueError, MemoryError) as error:
@@ -80,7 +82,7 @@ def refusal(name, X, y, **options):
 
 @functools.cache
 def on_large(name):
-    """(the refusal of `large`, or None; the most bytes that were allocated) where memory has 16 GiB."""
+    """Call a function on `large` with 16 GiB of memory. Return the refusal or None, and the peak in bytes."""
     X, y = large()
     usual, sparselin.problem.memory.available = sparselin.problem.memory.available, lambda: 2.0**34
     tracemalloc.start()
@@ -93,7 +95,7 @@ def on_large(name):
 
 
 def row(name):
-    """Return the row of a function in the page, from the table in the package."""
+    """Return the row of a function for the page, from the table in the package."""
     support = SUPPORT[name]
     sparse = "–" if "sparse" not in support.data else "copy" if support.copies else "yes"
     facts = [*(data in support.data for data in COLUMNS), *(option in support.options for option in OPTIONS)]
@@ -101,12 +103,13 @@ def row(name):
 
 
 def table():
+    """Return the table for the page."""
     rows = [HEAD, ("---",) * len(HEAD), *map(row, names())]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
 
 
-def written(page):
-    """Return the table that stands in the page."""
+def find_table(page):
+    """Return the table in the page."""
     lines = page.splitlines()
     start = lines.index(next(line for line in lines if line.startswith("|  | sparse X")))
     stop = next(i for i in range(start, len(lines)) if not lines[i].startswith("|"))
@@ -115,4 +118,4 @@ def written(page):
 
 if __name__ == "__main__":
     page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(page.replace(written(page), table()), encoding="utf-8")
+    PAGE.write_text(page.replace(find_table(page), table()), encoding="utf-8")

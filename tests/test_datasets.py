@@ -21,7 +21,7 @@ def test_idx_files_are_read(tmp_path, rng):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"plain", "must be gzipped"),
+        (b"plain", "must be a complete gzip file"),
         (gzip.compress(b"", mtime=0), "begins with nothing"),
         (idx(np.zeros(3), kind=13), "IDX file of bytes; it begins with 00000d01"),
         (gzip.compress(b"\0\0\x08\x03\0\0", mtime=0), "IDX file of bytes"),

@@ -202,7 +202,7 @@ def smaller(claim: Claim, X: FloatArray, y: FloatArray, *, calls: int = 5000) ->
         return answer is not None and not answer
 
     if not fails(best):
-        raise ValueError("the claim must fail on X, y; it does not, so there is nothing to make smaller")
+        raise ValueError("the claim does not fail on X, y. Pass a design on which it fails")
     changed = True
     while changed and left > 0:
         changed = False
