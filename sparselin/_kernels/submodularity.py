@@ -173,7 +173,7 @@ def _compare(pair, rows, facts, n, best, members):
 
 @inner(**ONCE)
 def _all_additions(data, candidates, L, mu, worst, limit, best):
-    """Examine, at L, all A of 2, …, k of the candidates, except those that `mu` excludes."""
+    """Examine all A of 2, …, k of the candidates at L, except those that `mu` excludes."""
     V, index, facts = candidates
     n, exact, bounds, m, l = data.n, data.exact, best.bounds, len(index), len(L)
     k, unit, threshold, gains, off = min(data.k, m), exact.unit, span(exact.unit), facts[GAIN], facts[OFF]
@@ -341,7 +341,7 @@ def correlations(data, L):
 
 @inner(**NUMPY)
 def _grow_from(data, candidates, L, start, best):
-    """From candidate `start`, add columns that minimise the ratio at L. Return whether `upper` decreased."""
+    """Add columns to candidate `start` that minimise the ratio at L. Return whether `upper` decreased."""
     _, _, k, n, exact = data
     V, index, facts = candidates[0].copy(), candidates[1], candidates[2]
     m, l, fell = len(index), len(L), False

@@ -158,7 +158,7 @@ def _sparse_sums(X: Any, t: FloatArray, root: FloatArray | None, centred: bool) 
 
 
 def _missing(weight: FloatArray, rows: IndexArray, columns: IndexArray, m: int) -> FloatArray:
-    """Return, for each of m columns, the sum of the weights of the rows that it does not store.
+    """Return the sums (m,) of the weights of the rows that each of m columns does not store.
 
     There is no cancellation. The sum of all weights minus the sum of the stored ones would be off by eps
     times the sum of all; the result is multiplied by the squared mean of the column, and must be zero for a
