@@ -236,7 +236,7 @@ def test_other_values_and_files_are_refused(tmp_path):
     np.savez(tmp_path / "other.npz", X=np.eye(2))
     np.savez(tmp_path / "objects.npz", value=np.array([None]))
     for name in ("text.npz", "other.npz", "objects.npz", "none.npz"):
-        refuses(rf"{name} (is not an \.npz file|is not a saved|is a broken|cannot be read)", load_value, tmp_path / name)
+        refuses(rf"{name} (is (not an? |a broken)|cannot be read)", load_value, tmp_path / name)
 
 
 def test_what_is_shown_of_a_value():

@@ -385,8 +385,8 @@ def test_refusals(rng):
         loss="poisson",
     )
     frame = pandas.DataFrame(X, columns=[f"c{j}" for j in range(12)])
-    refused(ValueError, "pass y.loc", X=frame, y=pandas.Series(y)[::-1])
-    refused(ValueError, "pass sample_weight.loc", X=frame, sample_weight=pandas.Series(counts + 1)[::-1])
+    refused(ValueError, "Pass y.loc", X=frame, y=pandas.Series(y)[::-1])
+    refused(ValueError, "Pass sample_weight.loc", X=frame, sample_weight=pandas.Series(counts + 1)[::-1])
     path = sl.generalized_omp(frame, pandas.Series(y), 2, loss="logistic", forced=["c7"])
     assert path.support_names[0] == "c7"
     refuses("column", path.predict, frame[frame.columns[::-1]])
