@@ -8,6 +8,10 @@ import sparselin
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
+import torch_stub  # noqa: E402
+
+torch_stub.install()
+
 project = "sparselin"
 author = "the sparselin developers"
 copyright = author

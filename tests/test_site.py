@@ -6,6 +6,7 @@ import io
 import json
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -270,3 +271,34 @@ def test_links_of_pages_that_are_made():
 def test_the_configuration_names_nothing_of_ours():
     for _, pattern in runpy.run_path(str(ROOT / "docs" / "conf.py"))["nitpick_ignore_regex"]:
         assert not re.fullmatch(pattern, "sparselin.omp")
+
+
+# --- without PyTorch --------------------------------------------------------------------------------------
+
+WITHOUT_TORCH = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import torch_stub
+torch_stub.install()
+import inspect
+import numpy as np
+import scipy.stats
+import sparselin.estimators
+import sparselin.neural as neural
+import sparselin.neural.baselines
+things = [getattr(neural, name) for name in neural.__all__]
+things += [getattr(neural.baselines, name) for name in neural.baselines.__all__]
+things += [getattr(sparselin.estimators, name) for name in sparselin.estimators.__all__]
+assert all(inspect.getdoc(thing) for thing in things)
+assert all(inspect.signature(thing) for thing in things if thing is not neural.NonFiniteLoss)
+print(inspect.signature(neural.FeatureMask), sys.modules["torch"].nn.Module in neural.FeatureMask.__mro__)
+"""
+
+
+def test_the_pages_of_networks_need_no_torch():
+    """Their names, signatures and docstrings are those of our own code, on a stand-in for PyTorch."""
+    run = [sys.executable, "-c", WITHOUT_TORCH, str(ROOT / "docs" / "_ext")]
+    result = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.endswith("True\n")
+    assert "dtype: 'torch.dtype' = torch.float32" in result.stdout
