@@ -80,6 +80,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = f"sparselin {release}"
 html_static_path = ["_static"]
+html_logo = html_favicon = "_static/logo.svg"
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
@@ -88,6 +89,7 @@ html_show_search_summary = False  # it fetches the pages, which is not allowed f
 html_additional_pages = {"index": "to_start.html"}
 html_sidebars = {page: [] for page in ("docs/index", "docs/explorer", "docs/ledger", "CHANGELOG")}
 html_theme_options = {
+    "logo": {"text": "sparselin", "alt_text": "sparselin: to the start page"},
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher"],
