@@ -25,6 +25,7 @@ extensions = [
     "myst_nb",
     "docstrings",
     "formulas",
+    "glossary_page",
     "ledger_page",
     "links",
     "networks_page",

@@ -23,7 +23,9 @@ import sparselin as sl
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
-docstrings, formulas, links = map(importlib.import_module, ("docstrings", "formulas", "links"))
+docstrings, formulas, glossary_page, links = map(
+    importlib.import_module, ("docstrings", "formulas", "glossary_page", "links")
+)
 
 
 def tree(text, **options):
@@ -302,3 +304,22 @@ def test_the_pages_of_networks_need_no_torch():
     assert result.returncode == 0, result.stderr
     assert result.stdout.endswith("True\n")
     assert "dtype: 'torch.dtype' = torch.float32" in result.stdout
+
+
+# --- the glossary -----------------------------------------------------------------------------------------
+
+
+def test_the_glossary_is_one_of_sphinx():
+    text = "# Terms\n\nWords.\n\n- **window** ((λ₂, λ\\*)): between: two.\n- **fold**, **part**: some rows.\n"
+    assert glossary_page.as_glossary(text) == (
+        "# Terms\n\nWords.\n\n```{glossary}\nwindow\n  ((λ₂, λ\\*)) between: two.\n\n"
+        "fold\npart\n  some rows.\n```"
+    )
+
+
+def test_the_glossary_explains_every_status_and_no_term_twice():
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    terms = re.findall(r"\*\*(.+?)\*\*", text)
+    assert len(set(terms)) == len(terms) > 80
+    assert {status.name for status in sl.Status} <= set(terms)
+    assert glossary_page.as_glossary(text).count("- **") == 0

@@ -1,9 +1,9 @@
 """A stand-in for PyTorch, so that the site has the pages of `sparselin.neural` without PyTorch.
 
-These pages need the signatures and the docstrings of our own code only. Sphinx's `autodoc_mock_imports` does
-not serve here: its mocks are no classes, and SciPy asks whether arrays are instances of `torch.Tensor` as soon
-as a module of that name is loaded. The stand-in is used even if PyTorch is installed, so that the pages are the
-same.
+These pages need the signatures and the docstrings of our own code only. The mocks of `autodoc_mock_imports`
+do not serve here, because they are no classes, and SciPy asks whether arrays are instances of `torch.Tensor`
+once a module of that name is loaded. The stand-in is used even if PyTorch is installed, so that the pages are
+the same.
 """
 
 import sys
