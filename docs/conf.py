@@ -25,12 +25,12 @@ extensions = [
     "myst_nb",
     "docstrings",
     "formulas",
-    "glossary_page",
     "ledger_page",
     "links",
     "networks_page",
     "pictures",
     "preset_pages",
+    "terms",
 ]
 root_doc = "docs/index"
 include_patterns = [

@@ -23,8 +23,8 @@ import sparselin as sl
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
-docstrings, formulas, glossary_page, links = map(
-    importlib.import_module, ("docstrings", "formulas", "glossary_page", "links")
+docstrings, formulas, links, terms = map(
+    importlib.import_module, ("docstrings", "formulas", "links", "terms")
 )
 
 
@@ -311,7 +311,7 @@ def test_the_pages_of_networks_need_no_torch():
 
 def test_the_glossary_is_one_of_sphinx():
     text = "# Terms\n\nWords.\n\n- **window** ((λ₂, λ\\*)): between: two.\n- **fold**, **part**: some rows.\n"
-    assert glossary_page.as_glossary(text) == (
+    assert terms.as_glossary(text) == (
         "# Terms\n\nWords.\n\n```{glossary}\nwindow\n  ((λ₂, λ\\*)) between: two.\n\n"
         "fold\npart\n  some rows.\n```"
     )
@@ -319,7 +319,30 @@ def test_the_glossary_is_one_of_sphinx():
 
 def test_the_glossary_explains_every_status_and_no_term_twice():
     text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
-    terms = re.findall(r"\*\*(.+?)\*\*", text)
-    assert len(set(terms)) == len(terms) > 80
-    assert {status.name for status in sl.Status} <= set(terms)
-    assert glossary_page.as_glossary(text).count("- **") == 0
+    names = re.findall(r"\*\*(.+?)\*\*", text)
+    assert len(set(names)) == len(names) > 80
+    assert {status.name for status in sl.Status} <= set(names)
+    assert terms.as_glossary(text).count("- **") == 0
+
+
+def test_marks_are_index_entries():
+    text = "# Title\n\n<!-- index: p-value; margin -->\nWords.\n"
+    assert terms.with_index(text) == (
+        "# Title\n\n```{index} single: ! p-value\n```\n\n```{index} single: ! margin\n```\nWords.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("page", "term"),
+    [
+        ("after_selection", "p-value"),
+        ("choosing_k", "logistic"),
+        ("data", "intercept"),
+        ("from_scikit_learn", "alpha"),
+        ("from_scikit_learn", "n_nonzero_coefs"),
+        ("dictionaries", "Fourier"),
+    ],
+)
+def test_the_guide_marks_the_words_that_users_search(page, term):
+    text = (ROOT / "docs" / "guide" / f"{page}.md").read_text(encoding="utf-8")
+    assert f"single: ! {term}\n" in terms.with_index(text)

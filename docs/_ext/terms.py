@@ -1,14 +1,17 @@
-"""docs/glossary.md as a glossary of Sphinx: its terms are in the index and found by the search.
+"""Terms that the search of the site puts first: those of docs/glossary.md, and those that a page marks.
 
-The page is a list "- **term**, **term** (symbol): explanation", which other readers of Markdown see as it is.
+docs/glossary.md is a list "- **term**, **term** (symbol): explanation", and a page has comments
+"<!-- index: term; term -->" below the headings of sections. Other readers of Markdown see the list as it is, and
+no comments. The site has a glossary of Sphinx and index entries in their places.
 """
 
 import re
 from typing import Any
 
-PAGE = "docs/glossary"
+GLOSSARY = "docs/glossary"
 _ENTRY = re.compile(r"- (?P<terms>\*\*.+?\*\*(?:[^:]*?))(?:: )(?P<words>.+)")
 _TERM = re.compile(r"\*\*(.+?)\*\*(?: \(((?:[^()]|\([^()]*\))+)\))?")
+_MARK = re.compile(r"^<!-- index: (.+) -->$", re.MULTILINE)
 
 
 def as_glossary(text: str) -> str:
@@ -30,10 +33,18 @@ def _directive(entries: list[re.Match[str]]) -> str:
     return "\n".join([*lines[:-1], "```"])
 
 
+def with_index(text: str) -> str:
+    """Return the page with a directive `{index}` for each term of its marks."""
+    return _MARK.sub(lambda mark: "\n\n".join(map(_index, mark[1].split("; "))), text)
+
+
+def _index(term: str) -> str:
+    return f"```{{index}} single: ! {term}\n```"
+
+
 def fill(app: Any, page: str, source: list[str]) -> None:
-    """Write the glossary of the page."""
-    if page == PAGE:
-        source[0] = as_glossary(source[0])
+    """Write the directives of a page."""
+    source[0] = with_index(as_glossary(source[0]) if page == GLOSSARY else source[0])
 
 
 def setup(app: Any) -> dict[str, Any]:
