@@ -88,7 +88,9 @@ html_show_sourcelink = False
 html_show_sphinx = False
 html_show_search_summary = False  # it fetches the pages, which is not allowed from the disk
 html_additional_pages = {"index": "to_start.html"}
-html_sidebars = {page: [] for page in ("docs/index", "docs/explorer", "docs/ledger", "CHANGELOG")}
+html_sidebars = {
+    page: [] for page in ("docs/index", "docs/explorer", "docs/glossary", "docs/ledger", "CHANGELOG")
+}
 html_theme_options = {
     "logo": {"text": "sparselin", "alt_text": "sparselin: to the start page"},
     "navbar_align": "left",

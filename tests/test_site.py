@@ -328,7 +328,7 @@ def test_the_glossary_explains_every_status_and_no_term_twice():
 def test_marks_are_index_entries():
     text = "# Title\n\n<!-- index: p-value; margin -->\nWords.\n"
     assert terms.with_index(text) == (
-        "# Title\n\n```{index} single: ! p-value\n```\n\n```{index} single: ! margin\n```\nWords.\n"
+        "# Title\n\n```{index} ! single: p-value\n```\n\n```{index} ! single: margin\n```\nWords.\n"
     )
 
 
@@ -345,4 +345,4 @@ def test_marks_are_index_entries():
 )
 def test_the_guide_marks_the_words_that_users_search(page, term):
     text = (ROOT / "docs" / "guide" / f"{page}.md").read_text(encoding="utf-8")
-    assert f"single: ! {term}\n" in terms.with_index(text)
+    assert f"! single: {term}\n" in terms.with_index(text)

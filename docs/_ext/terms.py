@@ -1,8 +1,8 @@
 """Terms that the search of the site puts first: those of docs/glossary.md, and those that a page marks.
 
-docs/glossary.md is a list "- **term**, **term** (symbol): explanation", and a page has comments
-"<!-- index: term; term -->" below the headings of sections. Other readers of Markdown see the list as it is, and
-no comments. The site has a glossary of Sphinx and index entries in their places.
+docs/glossary.md is a list "- **term**, **term** (symbol): explanation". A page has comments
+"<!-- index: term; term -->" below the headings of sections. Other readers of Markdown see the list as it is
+and do not see the comments. The site has a glossary of Sphinx and index entries in their places.
 """
 
 import re
@@ -39,7 +39,7 @@ def with_index(text: str) -> str:
 
 
 def _index(term: str) -> str:
-    return f"```{{index}} single: ! {term}\n```"
+    return f"```{{index}} ! single: {term}\n```"
 
 
 def fill(app: Any, page: str, source: list[str]) -> None:
