@@ -176,20 +176,63 @@ def test_names_in_markdown(code, name):
     assert (found and found[1]) == name
 
 
+# the stand-in of the site for PyTorch, in a process of its own: other tests skip without PyTorch
+STAND_IN = f"""
+import inspect, sys
+sys.path.insert(0, {str(ROOT / "docs" / "_ext")!r})
+import torch_stub
+torch_stub.install()
+import scipy.stats
+import sparselin as sl
+import sparselin.neural.baselines
+"""
+
+
+def with_stand_in(script, *arguments):
+    """Return what a script prints that sees the stand-in for PyTorch, with or without PyTorch."""
+    run = [sys.executable, "-c", STAND_IN + script, *arguments]
+    result = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+UNLISTED = """
+listed = sys.argv[1:]
+public = {"spectral", "estimators", "plots", "ensembles", "testing", "neural"} | set(sl.__all__)
+for module in (sl.estimators, sl.neural, sl.plots, sl.spectral):
+    place = module.__name__.removeprefix("sparselin.")
+    public |= {f"{place}.{name}" for name in module.__all__ if callable(getattr(module, name))}
+again = {f"spectral.{name}" for name in sl.__all__}  # exported twice
+print(sorted(public - set(listed) - again))
+for name in listed:
+    thing = sl
+    for part in name.split("."):
+        thing = getattr(thing, part, None) or __import__(f"sparselin.{name}", fromlist=["x"])
+"""
+
+
 def test_every_public_name_has_a_page():
     page = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
     listed = re.findall(r"^   ~?sparselin\.([\w.]+)$", page, re.MULTILINE)
     assert len(set(listed)) == len(listed)
-    public = {"spectral", "estimators", "plots", "ensembles", "testing", "neural"} | set(sl.__all__)
-    for module in (sl.estimators, sl.neural, sl.plots, sl.spectral):
-        name = module.__name__.removeprefix("sparselin.")
-        public |= {f"{name}.{one}" for one in module.__all__ if callable(getattr(module, one))}
-    again = {f"spectral.{name}" for name in sl.__all__}  # exported twice
-    assert sorted(public - set(listed) - again) == []
-    for name in listed:
-        thing = sl
-        for part in name.split("."):
-            thing = getattr(thing, part, None) or __import__(f"sparselin.{name}", fromlist=["x"])
+    assert with_stand_in(UNLISTED, *listed) == "[]\n"
+
+
+DOCUMENTED = """
+modules = (sl.neural, sl.neural.baselines, sl.estimators)
+things = [getattr(module, name) for module in modules for name in module.__all__]
+assert all(inspect.getdoc(thing) for thing in things)
+assert all(inspect.signature(thing) for thing in things if thing is not sl.neural.NonFiniteLoss)
+mask = sl.neural.FeatureMask
+print(inspect.signature(mask), sys.modules["torch"].nn.Module in mask.__mro__)
+"""
+
+
+def test_the_pages_of_networks_need_no_torch():
+    """Their names, signatures and docstrings are those of our own code, on a stand-in for PyTorch."""
+    printed = with_stand_in(DOCUMENTED)
+    assert printed.endswith("True\n")
+    assert "dtype: 'torch.dtype' = torch.float32" in printed
 
 
 # --- formulas ---------------------------------------------------------------------------------------------
@@ -273,37 +316,6 @@ def test_links_of_pages_that_are_made():
 def test_the_configuration_names_nothing_of_ours():
     for _, pattern in runpy.run_path(str(ROOT / "docs" / "conf.py"))["nitpick_ignore_regex"]:
         assert not re.fullmatch(pattern, "sparselin.omp")
-
-
-# --- without PyTorch --------------------------------------------------------------------------------------
-
-WITHOUT_TORCH = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import torch_stub
-torch_stub.install()
-import inspect
-import numpy as np
-import scipy.stats
-import sparselin.estimators
-import sparselin.neural as neural
-import sparselin.neural.baselines
-things = [getattr(neural, name) for name in neural.__all__]
-things += [getattr(neural.baselines, name) for name in neural.baselines.__all__]
-things += [getattr(sparselin.estimators, name) for name in sparselin.estimators.__all__]
-assert all(inspect.getdoc(thing) for thing in things)
-assert all(inspect.signature(thing) for thing in things if thing is not neural.NonFiniteLoss)
-print(inspect.signature(neural.FeatureMask), sys.modules["torch"].nn.Module in neural.FeatureMask.__mro__)
-"""
-
-
-def test_the_pages_of_networks_need_no_torch():
-    """Their names, signatures and docstrings are those of our own code, on a stand-in for PyTorch."""
-    run = [sys.executable, "-c", WITHOUT_TORCH, str(ROOT / "docs" / "_ext")]
-    result = subprocess.run(run, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.endswith("True\n")
-    assert "dtype: 'torch.dtype' = torch.float32" in result.stdout
 
 
 # --- the glossary -----------------------------------------------------------------------------------------
