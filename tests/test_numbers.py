@@ -32,13 +32,14 @@ def counts():
 COUNTED = {
     "failures": (
         "README.md",
-        "Of the {all} statements that three papers print, {FALSE} are false and {CORRECTED} hold once corrected",
+        "Of the {all} statements that three papers print, {FALSE} are false and {CORRECTED} hold once"
+        " corrected",
     ),
     "results": (
         "docs/claims.md",
         "Of the {results} results of experiments {REPRODUCED} are reproduced, {NOT_REPRODUCED} are not,"
-        " {UNDECIDED} are undecided, {CONTRADICTED} are contradicted by the paper's own tables, and {NEEDS_DATA}"
-        " need data. Another {ours} statements are our own.",
+        " {UNDECIDED} are undecided, {CONTRADICTED} are contradicted by the paper's own tables, and"
+        " {NEEDS_DATA} need data. Another {ours} statements are our own.",
     ),
     "ledger": (
         "docs/claims.md",
