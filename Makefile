@@ -58,7 +58,8 @@ dropin: $(STAMP)
 formal:
 	$(MAKE) --no-print-directory -C proofs_checks/formal
 
-# The site, in docs/_build/html, its links in docs/_build/external-links.txt; a warning is an error.
+# The site, in docs/_build/html, its links in docs/_build/external-links.txt, in a few minutes and without PyTorch.
+# A warning is an error.
 docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --editable '.[all]' --group docs
 	$(BIN)/pytest -q tests/test_site.py tests/test_ledger_page.py

@@ -1,4 +1,4 @@
-"""The site: `make docs`. Its source is the repository's root, so that links between files hold in both."""
+"""The site, which `make docs` builds. Its source is the root of the repository, so links of files work."""
 
 import sys
 from pathlib import Path
@@ -7,6 +7,10 @@ import sparselin
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
+
+import torch_stub  # noqa: E402
+
+torch_stub.install()
 
 project = "sparselin"
 author = "the sparselin developers"
@@ -26,6 +30,7 @@ extensions = [
     "networks_page",
     "pictures",
     "preset_pages",
+    "terms",
 ]
 root_doc = "docs/index"
 include_patterns = [
@@ -39,23 +44,23 @@ include_patterns = [
 exclude_patterns = [".*", "**/.ipynb_checkpoints", "docs/_*", "docs/gallery", "docs/made/gallery/*.ipynb"]
 templates_path = [str(HERE / "_templates")]
 default_role = "named"
-smartquotes = False  # "ebic" is an argument
+smartquotes = False  # quotes may belong to code, as in "ebic"
 nitpicky = True
 nitpick_ignore_regex = [
-    # what other packages define, without their inventories: these would be fetched
+    # names of other packages, whose inventories would have to be fetched
     (r"py:.*", r"(numpy|scipy|sklearn|matplotlib|pandas|polars|hypothesis|abc|enum)\..*"),
 ]
 
 autosummary_generate = True
-autosummary_filename_map = {  # where file names do not tell capitals
+autosummary_filename_map = {  # for file systems that ignore the case of letters
     f"sparselin.{name}": f"sparselin.{name}-class" for name in ("testing.Rate", "ledger.Claim")
 }
-autodoc_typehints = "none"  # the docstrings tell shapes and values; `py.typed` has the types
+autodoc_typehints = "none"  # the docstrings state shapes and values; `py.typed` has the types
 autodoc_member_order = "bysource"
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
-nb_execution_mode = "off"  # outputs are those stored, which `make check` makes again
+nb_execution_mode = "off"  # the stored outputs are shown; `make check` makes them again
 nb_merge_streams = True
 
 sphinx_gallery_conf = {
@@ -76,14 +81,18 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = f"sparselin {release}"
 html_static_path = ["_static"]
+html_logo = html_favicon = "_static/logo.svg"
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
-html_show_search_summary = False  # it fetches the pages, which is not allowed from the disk
+html_show_search_summary = False  # it fetches pages, which browsers forbid for files on the disk
 html_additional_pages = {"index": "to_start.html"}
-html_sidebars = {page: [] for page in ("docs/index", "docs/explorer", "docs/ledger", "CHANGELOG")}
+html_sidebars = {
+    page: [] for page in ("docs/index", "docs/explorer", "docs/glossary", "docs/ledger", "CHANGELOG")
+}
 html_theme_options = {
+    "logo": {"text": "sparselin", "alt_text": "sparselin: to the start page"},
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher"],

@@ -109,3 +109,10 @@ def test_names_are_nouns_or_verbs(path):
     assert not participles(path)
     targets = [n.target for n in ast.walk(tree_of(path)) if isinstance(n, ast.For | ast.comprehension)]
     assert not [t.id for t in targets if isinstance(t, ast.Name) and t.id in ("one", "it")]
+
+
+def test_the_readme_is_short():
+    """A README says what the package is, for whom, and how to begin: the pages of docs/ have the rest."""
+    words = (PROJECT / "README.md").read_text(encoding="utf-8")
+    assert len(words.splitlines()) <= 110
+    assert len(words.split()) <= 900

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -22,7 +23,9 @@ import sparselin as sl
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
-docstrings, formulas, links = map(importlib.import_module, ("docstrings", "formulas", "links"))
+docstrings, formulas, links, terms = map(
+    importlib.import_module, ("docstrings", "formulas", "links", "terms")
+)
 
 
 def tree(text, **options):
@@ -173,20 +176,63 @@ def test_names_in_markdown(code, name):
     assert (found and found[1]) == name
 
 
+# the stand-in of the site for PyTorch, in a process of its own: other tests skip without PyTorch
+STAND_IN = f"""
+import inspect, sys
+sys.path.insert(0, {str(ROOT / "docs" / "_ext")!r})
+import torch_stub
+torch_stub.install()
+import scipy.stats
+import sparselin as sl
+import sparselin.neural.baselines
+"""
+
+
+def with_stand_in(script, *arguments):
+    """Return what a script prints that sees the stand-in for PyTorch, with or without PyTorch."""
+    run = [sys.executable, "-c", STAND_IN + script, *arguments]
+    result = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+UNLISTED = """
+listed = sys.argv[1:]
+public = {"spectral", "estimators", "plots", "ensembles", "testing", "neural"} | set(sl.__all__)
+for module in (sl.estimators, sl.neural, sl.plots, sl.spectral):
+    place = module.__name__.removeprefix("sparselin.")
+    public |= {f"{place}.{name}" for name in module.__all__ if callable(getattr(module, name))}
+again = {f"spectral.{name}" for name in sl.__all__}  # exported twice
+print(sorted(public - set(listed) - again))
+for name in listed:
+    thing = sl
+    for part in name.split("."):
+        thing = getattr(thing, part, None) or __import__(f"sparselin.{name}", fromlist=["x"])
+"""
+
+
 def test_every_public_name_has_a_page():
     page = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
     listed = re.findall(r"^   ~?sparselin\.([\w.]+)$", page, re.MULTILINE)
     assert len(set(listed)) == len(listed)
-    public = {"spectral", "estimators", "plots", "ensembles", "testing", "neural"} | set(sl.__all__)
-    for module in (sl.estimators, sl.neural, sl.plots, sl.spectral):
-        name = module.__name__.removeprefix("sparselin.")
-        public |= {f"{name}.{one}" for one in module.__all__ if callable(getattr(module, one))}
-    again = {f"spectral.{name}" for name in sl.__all__}  # exported twice
-    assert sorted(public - set(listed) - again) == []
-    for name in listed:
-        thing = sl
-        for part in name.split("."):
-            thing = getattr(thing, part, None) or __import__(f"sparselin.{name}", fromlist=["x"])
+    assert with_stand_in(UNLISTED, *listed) == "[]\n"
+
+
+DOCUMENTED = """
+modules = (sl.neural, sl.neural.baselines, sl.estimators)
+things = [getattr(module, name) for module in modules for name in module.__all__]
+assert all(inspect.getdoc(thing) for thing in things)
+assert all(inspect.signature(thing) for thing in things if thing is not sl.neural.NonFiniteLoss)
+mask = sl.neural.FeatureMask
+print(inspect.signature(mask), sys.modules["torch"].nn.Module in mask.__mro__)
+"""
+
+
+def test_the_pages_of_networks_need_no_torch():
+    """Their names, signatures and docstrings are those of our own code, on a stand-in for PyTorch."""
+    printed = with_stand_in(DOCUMENTED)
+    assert printed.endswith("True\n")
+    assert "dtype: 'torch.dtype' = torch.float32" in printed
 
 
 # --- formulas ---------------------------------------------------------------------------------------------
@@ -270,3 +316,45 @@ def test_links_of_pages_that_are_made():
 def test_the_configuration_names_nothing_of_ours():
     for _, pattern in runpy.run_path(str(ROOT / "docs" / "conf.py"))["nitpick_ignore_regex"]:
         assert not re.fullmatch(pattern, "sparselin.omp")
+
+
+# --- the glossary -----------------------------------------------------------------------------------------
+
+
+def test_the_glossary_is_one_of_sphinx():
+    text = "# Terms\n\nWords.\n\n- **window** ((λ₂, λ\\*)): between: two.\n- **fold**, **part**: some rows.\n"
+    assert terms.as_glossary(text) == (
+        "# Terms\n\nWords.\n\n```{glossary}\nwindow\n  ((λ₂, λ\\*)) between: two.\n\n"
+        "fold\npart\n  some rows.\n```"
+    )
+
+
+def test_the_glossary_explains_every_status_and_no_term_twice():
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    names = re.findall(r"\*\*(.+?)\*\*", text)
+    assert len(set(names)) == len(names) > 80
+    assert {status.name for status in sl.Status} <= set(names)
+    assert terms.as_glossary(text).count("- **") == 0
+
+
+def test_marks_are_index_entries():
+    text = "# Title\n\n<!-- index: p-value; margin -->\nWords.\n"
+    assert terms.with_index(text) == (
+        "# Title\n\n```{index} ! single: p-value\n```\n\n```{index} ! single: margin\n```\nWords.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("page", "term"),
+    [
+        ("after_selection", "p-value"),
+        ("choosing_k", "logistic"),
+        ("data", "intercept"),
+        ("from_scikit_learn", "alpha"),
+        ("from_scikit_learn", "n_nonzero_coefs"),
+        ("dictionaries", "Fourier"),
+    ],
+)
+def test_the_guide_marks_the_words_that_users_search(page, term):
+    text = (ROOT / "docs" / "guide" / f"{page}.md").read_text(encoding="utf-8")
+    assert f"! single: {term}\n" in terms.with_index(text)

@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 
 
 def page(name: str) -> dict[str, Any]:
-    """What the examples of a page leave behind, those that raise an error left out."""
+    """Return the variables that the examples of a page define, without the examples that raise an error."""
     found: dict[str, Any] = {}
     for example in doctest.DocTestParser().get_examples((HERE / name).read_text(encoding="utf-8")):
         if example.exc_msg is None:
@@ -24,7 +24,7 @@ def page(name: str) -> dict[str, Any]:
 
 
 def denoising(found: dict[str, Any]) -> Any:
-    """The picture, with noise, and denoised, with their PSNR."""
+    """Draw the picture, the noisy one and the denoised one, with their PSNR."""
     figure, panels = plt.subplots(1, 3, figsize=(8.4, 3.15), layout="constrained")
     for ax, name in zip(panels, ("picture", "noisy", "denoised"), strict=True):
         ax.imshow(found[name], cmap="gray", vmin=0, vmax=1)
@@ -35,7 +35,7 @@ def denoising(found: dict[str, Any]) -> Any:
 
 
 def draw(folder: Path) -> list[str]:
-    """Save them in a folder; their names."""
+    """Save the figures in a folder, and return their names."""
     figures = {
         "selection": sl.plots.show(page("data.md")["path"]).figure,
         "choosing_k": sl.plots.show(page("choosing_k.md")["path"]).figure,

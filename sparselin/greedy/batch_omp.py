@@ -15,6 +15,7 @@ from sparselin.greedy.omp import omp
 from sparselin.linalg.ties import stopping_level
 from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import Problem
+from sparselin.problem.argument_names import suggest_names
 from sparselin.problem.errors import TINY, eps_of, least_norm, real_dtype
 from sparselin.problem.operators import Operator, is_operator
 from sparselin.problem.support import is_complex
@@ -43,6 +44,7 @@ _LARGEST = 2**27
 _CHUNK = 512
 
 
+@suggest_names
 def batch_omp(
     D: Any,
     Y: Any,

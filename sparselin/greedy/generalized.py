@@ -15,6 +15,7 @@ from sparselin.greedy._refit import LossData, NoFit, Refit, refit
 from sparselin.greedy._walk import Pick, PickRecord, walk
 from sparselin.linalg.ties import Scores, argmax, ending, stopping_level
 from sparselin.problem import Problem, as_problem
+from sparselin.problem.argument_names import suggest_names
 from sparselin.problem.errors import UNIT
 from sparselin.results import FloatArray, GeneralizedPath, IndexArray, Status
 from sparselin.validation import Columns, check_same_rows, check_tolerance, check_weights
@@ -26,6 +27,7 @@ _BLOCK_SIZE = 10**6  # entries of X that are measured at a time
 _SMALL = 1e-3
 
 
+@suggest_names
 def generalized_omp(
     X: Any,
     y: ArrayLike,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.problem import Problem, as_problem
+from sparselin.problem.argument_names import suggest_names
 from sparselin.problem.operators import is_operator
 from sparselin.problem.support import no_operator, refuse_complex
 from sparselin.results import FloatArray, IndexArray
@@ -44,6 +45,7 @@ def coherence(X: Any) -> float:
     return float(cumulative(columns_of(X), 1)[0])
 
 
+@suggest_names
 def babel(X: Any, k: int) -> FloatArray:
     """Return Tropp's cumulative coherence, the Babel function, for m = 1, …, k.
 

@@ -39,6 +39,7 @@ import numpy as np
 from sparselin._kernels import sparse_eigenvalues as kernels
 from sparselin.guarantees.coherence import columns_of, cumulative
 from sparselin.problem import Problem
+from sparselin.problem.argument_names import suggest_names
 from sparselin.problem.errors import EPS, product_error
 from sparselin.problem.memory import check_memory
 from sparselin.problem.support import no_operator
@@ -64,6 +65,7 @@ class _Bounds(NamedTuple):
     method: str
 
 
+@suggest_names
 def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> SparseEigenvalues:
     """Compute the extreme eigenvalues of C_S over all sets S of at most k columns, C = XᵀX.
 

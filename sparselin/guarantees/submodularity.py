@@ -62,6 +62,7 @@ from sparselin.guarantees.set_functions import submodularity_ratio_of as submodu
 from sparselin.guarantees.sparse_eigenvalues import bound_below, default_nodes
 from sparselin.linalg.elimination import eliminate
 from sparselin.problem import Problem, as_problem
+from sparselin.problem.argument_names import suggest_names
 from sparselin.results import IndexArray, SubmodularityRatio
 from sparselin.validation import Columns, check_count
 
@@ -78,6 +79,7 @@ AGREE = 1e-6
 _GROWTH = 2 * 10**8
 
 
+@suggest_names
 def submodularity_ratio(
     X: Any,
     y: ArrayLike | None,

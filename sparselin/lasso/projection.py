@@ -13,10 +13,12 @@ from sparselin.lasso._working_set import solution_at
 from sparselin.lasso.gap import gap_at, gap_of
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
+from sparselin.problem.argument_names import suggest_names
 from sparselin.results import DualProjection, FloatArray, IndexArray, Status
 from sparselin.validation import Columns, check_level
 
 
+@suggest_names
 def project_dual(
     X: Any,
     v: ArrayLike,

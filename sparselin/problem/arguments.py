@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin.problem.argument_names import suggest_names
 from sparselin.problem.operators import is_operator
 from sparselin.problem.problem import Problem
 from sparselin.problem.support import no_operator
@@ -31,6 +32,7 @@ def takes_problem(
     function: Callable[Concatenate[Any, Any, _Arguments], _Result],
 ) -> _TakesProblem[_Arguments, _Result]:
     """Allow f(problem, ...) as well as f(X, y, ...). With a problem, y is left out or None."""
+    function = suggest_names(function)
 
     @functools.wraps(function)
     def wrapper(X: Any, *args: Any, **kwargs: Any) -> _Result:

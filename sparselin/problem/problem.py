@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparselin.problem.argument_names import suggest_names
 from sparselin.problem.design import DesignColumns, Unrounded, scale_rows, unit_variance
 from sparselin.problem.errors import EPS, SAFETY, ErrorModel, GramErrors, eps_of
 from sparselin.problem.gram import root_of_gram
@@ -129,6 +130,7 @@ class Problem(_Fields):
     (array([11.,  2.]), array([5., 1.]))
     """
 
+    @suggest_names
     def __init__(
         self,
         X: Any,

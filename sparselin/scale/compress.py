@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.problem import Problem
+from sparselin.problem.argument_names import suggest_names
 from sparselin.scale.checkpoint import writable
 from sparselin.scale.form import form_of
 from sparselin.scale.passes import Options, run
@@ -18,6 +19,7 @@ from sparselin.scale.sources import Wanted, open_source
 from sparselin.validation import Columns, check_count
 
 
+@suggest_names
 def compress(
     source: Any,
     *,

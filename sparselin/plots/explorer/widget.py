@@ -15,6 +15,7 @@ from sparselin.plots.explorer.presets import PRESETS, named
 from sparselin.plots.explorer.snapping import snapped
 from sparselin.plots.explorer.state import State, of_data
 from sparselin.problem import Problem
+from sparselin.problem.argument_names import suggest_names
 from sparselin.results import FloatArray
 from sparselin.validation import Columns, check_level
 
@@ -84,6 +85,7 @@ def _reach(value: Any) -> float:
     return float(value)
 
 
+@suggest_names
 def explore(
     X: Any = None, y: ArrayLike | None = None, *, forced: Columns = (), lam: float | None = None
 ) -> Explorer:

@@ -1,0 +1,48 @@
+"""scikit-learn's names of arguments: a call that uses one gets an error with our name of it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+# our name → scikit-learn's names of the same thing
+_THEIRS = {
+    "k": "n_nonzero_coefs n_features_to_select n_iter max_features",
+    "lam": "alpha",
+    "lam_min": "alpha_min alpha",
+    "max_steps": "max_iter n_iter",
+    "intercept": "fit_intercept",
+    "standardize": "normalize",
+    "sample_weight": "weights",
+    "rng": "random_state",
+    "D": "dictionary",
+}
+
+
+def suggest_names(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Let a call of `function` with scikit-learn's name of an argument raise a TypeError that names ours."""
+
+    @functools.wraps(function)
+    def wrapper(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        try:
+            return function(*args, **kwargs)
+        except TypeError:  # Python's own, if a name is unknown
+            ours = inspect.signature(function).parameters
+            for theirs in kwargs.keys() - ours:
+                for name in ours:
+                    if theirs in _THEIRS.get(name, "").split():
+                        raise TypeError(_message(function, theirs, name)) from None
+            raise
+
+    return wrapper
+
+
+def _message(function: Callable[..., object], theirs: str, ours: str) -> str:
+    called = function.__qualname__.removesuffix(".__init__")
+    scale = f", and {ours} is n times {theirs}" if theirs.startswith("alpha") else ""
+    return f"{called} has no argument {theirs}; it is called {ours} here{scale}"
