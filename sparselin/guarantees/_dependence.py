@@ -25,11 +25,12 @@ def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
     Columns z_j that were projected off others E are dependent if and only if the original columns are
     dependent given E, so the original ones are examined. For independent columns of integers
     det [E X_T]ᵀ[E X_T] = det EᵀE·det Z_TᵀZ_T ≥ 1. Therefore N is the length of z_j in the units of X_j, and Π
-    N over E counts once. A column of zeros has length 0 and is in every span.
+    N over E counts once. A column of zeros has length 0 and is in every span. Scales of standardized columns
+    are left out, because rounding makes the scales of multiples differ.
     """
     unit = Unit(SAFETY * problem.errors.double_eps, math.sqrt(problem.n), float(problem.errors.power))
-    given = problem.origin is not None
-    X = (problem.origin or problem).exact_columns(np.append(J, problem.removed) if given else J)
+    given, origin = problem.origin is not None, problem.origin or problem
+    X = origin.unscaled().exact_columns(np.append(J, problem.removed) if given else J)
     if X is None:
         return DependenceTest(unit, np.arange(len(J)), np.full(len(J), np.inf), 0.0)
     digits, exponents = np.frexp(X)
@@ -42,6 +43,8 @@ def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
     fixed = float(volumes[lengths > 0].sum())
     whole, exponents, top = whole[:, : len(J)], exponents[:, : len(J)], top[: len(J)]
     norms = problem.column_norms[J].astype(np.float64)
+    if origin.design.scale is not None:
+        norms /= origin.design.scale[J]
     volumes = np.where(norms > 0, np.log2(np.where(norms > 0, norms, 1)) - least[: len(J)], -np.inf)
     places: dict[bytes, int] = {}
     whole *= np.sign(whole[np.argmax(whole != 0, axis=0), np.arange(len(J))])

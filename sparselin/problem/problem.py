@@ -372,6 +372,13 @@ class Problem(_Fields):
         design = DesignColumns(scale_rows(X.astype(np.float64), self.double_root), ones, scale)
         return self._with(design, self.double_y, origin=self.origin, errors=self.errors.in_double())
 
+    def unscaled(self) -> Problem:
+        """Return the problem in float64 without the scales of standardized columns."""
+        double = self.in_double()
+        if double.design.scale is None:
+            return double
+        return double._with(double.design._replace(scale=None), double.y, origin=double.origin)
+
     def to_plain(self) -> Problem:
         """Return the problem whose columns are those of X: not scaled, and without an intercept."""
         return self._with(DesignColumns(self.X), self.y)
