@@ -263,8 +263,8 @@ def test_nothing_is_active_above_the_threshold(check):
     Hypotheses: independent S
 
     Instead: This holds for λ > 0. If columns are dependent, Xβ = X_Sβ_S* alone does not imply that β is
-    zero outside of S; this follows because ‖β_S̄‖₁ is the same in all solutions. For λ = 0 (allowed where
-    P_S^⊥y ⟂ X) it is false.
+    zero outside of S. That β is zero there follows because ‖β_S̄‖₁ is the same in all solutions. For λ = 0
+    (allowed where P_S^⊥y ⟂ X) it is false.
 
     Consequences: Nothing else: λ > 0 throughout Algorithm 3.
 

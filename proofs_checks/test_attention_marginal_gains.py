@@ -83,9 +83,9 @@ def test_gains_of_least_squares(check):
 )
 @mutants("marginal_gain", "loss")
 def test_squared_gradients(check):
-    """The gradient of the least squares loss at a sparse minimiser approximates the marginal gains. The
-    factor depends on the sparse condition numbers of the design, and the statement is about any set of
-    features.
+    """For any set of features the gradient of the least squares loss at the set's sparse minimiser
+    approximates the marginal gains up to a factor. This factor depends on the sparse condition numbers of
+    the design.
 
     Hypotheses: columns of length 1, S independent
 

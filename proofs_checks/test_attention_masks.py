@@ -337,8 +337,8 @@ def test_softmax_departs(check):
 @mutants("sl.sequential_attention")
 @ctx.workprec(128)
 def test_how_often_each_mask_agrees(check):
-    """At its default λ each mask picks, as often as measured, a feature that OMP could pick from the same
-    S.
+    """The share of steps in which each mask, at its default λ, picks a feature that OMP could pick from
+    the same S is as measured.
 
     Hypotheses: Gaussian unit columns and Gaussian y: pure noise, 3 steps; λ by default: (λ* + λ₂)/2 for |w|,
     ¼(λ*⁴/4)^{1/3} for w², 1 for the normalised masks and softmax (with ‖y‖ = 4)

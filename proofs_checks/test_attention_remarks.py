@@ -202,7 +202,7 @@ def test_an_older_connection(check):
     Hypotheses: what was published up to 2022
 
     Instead: We know of no earlier connection between Sequential LASSO and the weak submodularity of R²
-    (Das and Kempe 2011), which is through OMP. Another connection is older: ‖β‖₁ is the Lovász extension
+    (Das and Kempe 2011); this one goes through OMP. Another connection is older: ‖β‖₁ is the Lovász extension
     of the cardinality, at |β|,
 
         ‖β‖₁ = Σ_k (t_k − t_{k+1})·k, t_k the k-th largest |β_i|,

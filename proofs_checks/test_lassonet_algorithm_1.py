@@ -312,8 +312,8 @@ def networks_at_zero(draw):
 @claim("ours-lassonet-sparse-to-dense", "section 4.1", "proof, exact", HOLDS, cases=300, ci_cases=20)
 @mutants("backpropagation", "minimiser")
 def test_from_sparse_to_dense_the_hidden_units_stay_zero(check):
-    """If Algorithm 1 runs from sparse to dense, it starts at θ = 0, where the constraint of (2) forces W
-    = 0, and it never leaves W = 0. So the path is the Lasso's.
+    """If Algorithm 1 runs from sparse to dense and begins at θ = 0, where the constraint of (2) forces
+    W = 0, it never leaves W = 0. So the path is the Lasso's.
 
     Hypotheses: λ decreasing; one hidden ReLU layer without biases, gradients by back-propagation with
     relu'(0) = 0, as is usual: with W = 0 every hidden unit is 0, and so are the gradients in W and in the

@@ -269,8 +269,8 @@ def test_imputation(check):
 
     Hypotheses: a network trained from scratch on the completed matrix, all proteins; a tenth of the
     entries for the test; our seeds, as found, vary entries and initial weights, 25 in print vary initial
-    weights; learning rate 0.003, early stopping after 50 epochs and layers of d/3 units; in print 0.001,
-    10 and the best of four widths
+    weights; learning rate 0.003, early stopping after 50 epochs without improvement, and layers of d/3
+    units; in print 0.001, 10 and the best of four widths
 
     Tolerance: between 0.6 and 0.8 of Soft-Impute's by more than 2 SE, not outside by more than 3 SE; two
     comparisons

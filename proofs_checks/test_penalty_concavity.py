@@ -474,7 +474,8 @@ def test_no_coefficient_becomes_zero(check):
     β_i lowers (7).
 
     Consequences: β can be nearly sparse (at ‖β‖₁ = 10 the least Q* is at (9.996, 0.004),
-    SA-figure-2-segments). Sequential Attention needs its argmax: with softmax, zeros select nothing.
+    SA-figure-2-segments). Sequential Attention needs its argmax: with softmax β has no zeros
+    that could select.
     """
     X, y = np.eye(2), np.array([2.0, 1.0])
     # β = (b, 0) with any b: 2⟨X₂, r⟩ = 2 ≠ 0; the LASSO (6) has β₂ = 0 for λ ≥ 2

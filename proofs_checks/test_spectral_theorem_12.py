@@ -102,7 +102,7 @@ def test_traces_are_submodular(check):
 
     Hypotheses: none further
 
-    Instead: The sum is over the |S| eigenvalues that C_S has, which is a slip of notation.
+    Instead: The sum is over the |S| eigenvalues that C_S has; the n in print is a slip of notation.
 
     Consequences: The three regularizers are submodular. For −t³ (f' antitone but not operator antitone) it
     fails.

@@ -68,8 +68,8 @@ def test_every_active_set_lies_within_the_largest_correlations(check):
     Hypotheses: steps with λ*(S) > 0 (Algorithm 3 has no others); columns and y of any norm; ties, equal and
     dependent columns, d > n
 
-    Instead: y ∈ ℝ^n, as in Algorithms 2 and 3. This is a slip of notation, and nothing else must be
-    changed.
+    Instead: y ∈ ℝ^n, as in Algorithms 2 and 3. The printed ℝ^d is a slip of notation, and
+    nothing else must be changed.
 
     Consequences: The theorem stands although Lemma 3.4 falls, by the proof in the file. Theorem 1.2,
     corrected for ties, stands with it.
