@@ -30,7 +30,7 @@ PARTICIPLE = re.compile(
 )
 VERBS = ("is_", "has_", "was_", "are_", "test_", "find_", "check_", "assert_", "stays_", "holds_", "of_")
 # names of `sl` and its results, which stay
-PUBLIC = {"selected", "undecided", "measured", "duplicated", "equicorrelated", "ill_conditioned"}
+PUBLIC = {"selected", "undecided", "measured", "duplicated", "equicorrelated", "ill_conditioned", "carried"}
 PAGES = [
     path
     for pattern in ("*.md", "docs/*.md", "docs/*/*.md", "benchmarks/*.md", "notebooks/*.md")

@@ -60,5 +60,5 @@ from sparselin.ensembles.registry import Ensemble as Ensemble
 from sparselin.ensembles.registry import from_file as from_file
 from sparselin.ensembles.registry import of_random_size as of_random_size
 from sparselin.ensembles.registry import register as register
-from sparselin.ensembles.registry import registration as registration
+from sparselin.ensembles.registry import carried as carried
 from sparselin.validation import Rng as Rng

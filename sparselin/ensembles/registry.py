@@ -92,7 +92,7 @@ def register(ensemble: Ensemble) -> Ensemble:
     return ensemble
 
 
-def registration() -> Callable[[], None]:
+def carried() -> Callable[[], None]:
     """Return a function that registers the ensembles of this process in another process.
 
     It is pickled on the way, so each `draw` must be picklable.

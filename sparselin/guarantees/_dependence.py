@@ -30,7 +30,7 @@ def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
     """
     unit = Unit(SAFETY * problem.errors.double_eps, math.sqrt(problem.n), float(problem.errors.power))
     given, origin = problem.origin is not None, problem.origin or problem
-    X = origin.unscaled().exact_columns(np.append(J, problem.removed) if given else J)
+    X = origin.without_scales().exact_columns(np.append(J, problem.removed) if given else J)
     if X is None:
         return DependenceTest(unit, np.arange(len(J)), np.full(len(J), np.inf), 0.0)
     digits, exponents = np.frexp(X)

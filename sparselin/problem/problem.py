@@ -372,7 +372,7 @@ class Problem(_Fields):
         design = DesignColumns(scale_rows(X.astype(np.float64), self.double_root), ones, scale)
         return self._with(design, self.double_y, origin=self.origin, errors=self.errors.in_double())
 
-    def unscaled(self) -> Problem:
+    def without_scales(self) -> Problem:
         """Return the problem in float64 without the scales of standardized columns."""
         double = self.in_double()
         if double.design.scale is None:
