@@ -57,8 +57,8 @@ from sparselin.ensembles.real import digits as digits
 from sparselin.ensembles.registry import ENSEMBLES as ENSEMBLES
 from sparselin.ensembles.registry import BadEnsemble as BadEnsemble
 from sparselin.ensembles.registry import Ensemble as Ensemble
+from sparselin.ensembles.registry import carried as carried
 from sparselin.ensembles.registry import from_file as from_file
 from sparselin.ensembles.registry import of_random_size as of_random_size
 from sparselin.ensembles.registry import register as register
-from sparselin.ensembles.registry import carried as carried
 from sparselin.validation import Rng as Rng
