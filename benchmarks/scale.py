@@ -26,8 +26,8 @@ import sparselin as sl
 from benchmarks.timing import interleave
 from sparselin.scale.chunks import chunk_of
 from sparselin.scale.form import form_of
-from sparselin.scale.partial import absorb, nothing
-from sparselin.scale.sources import Wanted, open_source
+from sparselin.scale.partial import absorb, empty_partial
+from sparselin.scale.sources import ReadOptions, open_source
 
 HERE = Path(__file__).parent
 SETTINGS = {"intercept": False, "max_levels": 2, "held_out": 0}
@@ -54,10 +54,10 @@ def rates_of(toy: bool, d: int) -> list[float]:
     rows, rates = (20_000 if toy else 4 * 10**7 // d), []
     chunk = chunk_of(np.random.default_rng(0).standard_normal((rows, d)))
     form = form_of(chunk, y=d - 1, **FORM)
-    absorb(nothing(form), chunk, 0, form)
+    absorb(empty_partial(form), chunk, 0, form)
     for _ in range(3 if toy else 15):
         started = time.process_time()
-        absorb(nothing(form), chunk, 0, form)
+        absorb(empty_partial(form), chunk, 0, form)
         rates.append(rows / (time.process_time() - started))
     return rates
 
@@ -99,11 +99,11 @@ def overlap(toy: bool) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.parquet"
         write_parquet(path, rows, d, rows // 3)
-        wanted = Wanted(None, ())
+        wanted = ReadOptions(None, ())
 
         def chunks() -> Iterator[Any]:
             for piece in open_source(path, wanted).chunks(0):
-                yield chunk_of(piece.raw)
+                yield chunk_of(piece.content)
 
         in_memory = list(chunks())
         form = form_of(in_memory[0], y="c0", **FORM)
@@ -114,7 +114,7 @@ def overlap(toy: bool) -> dict[str, Any]:
                     column.sum()  # as the check of entries does
 
         def factor() -> None:
-            partial = nothing(form)
+            partial = empty_partial(form)
             for number, chunk in enumerate(in_memory):
                 partial = absorb(partial, chunk, number, form)
 
@@ -259,7 +259,7 @@ def burn(number: int) -> None:
     chunk = chunk_of(np.random.default_rng(number).standard_normal((100_000, 60)))
     form = form_of(chunk, y=0, **FORM)
     for _ in range(2):
-        absorb(nothing(form), chunk, 0, form)
+        absorb(empty_partial(form), chunk, 0, form)
 
 
 def killer(client: Any) -> Callable[[Any], None]:

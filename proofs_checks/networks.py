@@ -16,18 +16,19 @@ from statistics import fmean, stdev
 from typing import NamedTuple
 
 from proofs_checks.experiments.networks import report
-from proofs_checks.experiments.networks.pieces import FULL, Record, planned
+from proofs_checks.experiments.networks.pieces import FULL, Record, plan_pieces
 from proofs_checks.experiments.networks.printed import NAMES, OWN, TABLES, TITLES
-from proofs_checks.experiments.networks.tables import markdown, place, rows
+from proofs_checks.experiments.networks.site import pages
+from proofs_checks.experiments.networks.tables import place, rows
 from proofs_checks.experiments.networks.verdicts import (
     LEAST_ROWS,
     LEAST_SEEDS,
+    combine,
     equal,
     larger,
     not_smaller,
-    stored,
-    summary,
-    together,
+    read_records,
+    summarize,
 )
 from sparselin import plots
 from sparselin.ledger import Verdict, claim, mutants
@@ -38,9 +39,9 @@ DOCS = Path(__file__).parents[1] / "docs"
 HERE = ("mice", "mnist", "fashion", "isolet", "coil20")
 SA, LASSONET = NAMES["SA"], NAMES["LassoNet"]
 
-RECORDS = stored(FILE)
-OURS = {row.address: row for row in summary(RECORDS)}
-CLOCKS = {row.address: row for row in summary(RECORDS, times=True)}
+RECORDS = read_records(FILE)
+OURS = {row.address: row for row in summarize(RECORDS)}
+CLOCKS = {row.address: row for row in summarize(RECORDS, times=True)}
 BY_PIECE = defaultdict(list)
 for _record in RECORDS:
     _piece = _record.piece
@@ -184,13 +185,13 @@ class Case(NamedTuple):
         return (
             Verdict.NEEDS_DATA
             if self.lacking
-            else together(comparison.verdict for comparison in self.comparisons)
+            else combine(comparison.verdict for comparison in self.comparisons)
         )
 
 
 def concluded(cases):
     """Return the verdict of a sentence that is said of each case."""
-    return together(case.verdict for case in cases)
+    return combine(case.verdict for case in cases)
 
 
 def most(cases):
@@ -270,7 +271,7 @@ def in_order(records):
     from proofs_checks.experiments.networks.studies import STUDIES  # with PyTorch, as the run that made them
 
     sets = {name for study in STUDIES.values() for name in study.data}
-    place = {piece.key: i for i, piece in enumerate(planned(STUDIES.values(), sets, FULL))}
+    place = {piece.key: i for i, piece in enumerate(plan_pieces(STUDIES.values(), sets, FULL))}
     return sorted(records, key=lambda record: (place.get(record.piece.key, len(place)), record.piece.key))
 
 
@@ -294,7 +295,7 @@ def draw(records):
 def main(run=None):
     """Store the records of a run and draw their pictures, or print the tables of the stored records."""
     if run is None:
-        sys.stdout.write(markdown(stored(FILE)))
+        sys.stdout.write("\n".join(pages(read_records(FILE)).values()))
         return
     records = in_order(full(Path(run).read_text(encoding="utf-8").splitlines()))
     if not records:

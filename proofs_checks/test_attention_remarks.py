@@ -102,7 +102,7 @@ def test_warm_up_and_phases(check):
     step of the part.
 
     Consequences: The released code selects its first feature before the attention weights are trained, and
-    the training in the last part serves no selection: the switches in docs/networks-tables.md.
+    the training in the last part serves no selection: the switches in docs/networks-findings.md.
 
     Unchecked: the code itself, which needs TensorFlow and computes the part in floats
     """

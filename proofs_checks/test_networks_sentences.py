@@ -451,7 +451,7 @@ def test_omp_for_networks_again(check):
     gradients vanish). The released code takes those of one batch, of a network in which these W_j have random
     values and all features are passed on
 
-    Consequences: What comes of each of the two: the study “switches”, in docs/networks-tables.md. What the
+    Consequences: What comes of each of the two: the study “switches”, in docs/networks-findings.md. What the
     printed figures say of the sentence: SA-B.1-omp.
 
     Unchecked: Activity

@@ -24,7 +24,7 @@ more it has; how likely is in the docstring of `verdicts`, and each row says how
 import math
 
 from proofs_checks.experiments.networks.printed import ANCHORS, LEARNERS, TITLES
-from proofs_checks.experiments.networks.verdicts import equal, together, verdict, verdict_of_times
+from proofs_checks.experiments.networks.verdicts import combine, equal, verdict, verdict_of_times
 from proofs_checks.networks import CLOCKS, LASSONET, OURS, SA, by_hand, by_rule, close, describe, figures
 from sparselin.ledger import NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, claims, mutants
 
@@ -48,7 +48,7 @@ def judged(table, data, keep):
 
 def conclusion(table, keep=lambda method: True):
     """Return the verdict on a data set's figures of a table."""
-    return lambda data: together(found.verdict for _, found in judged(table, data, keep))
+    return lambda data: combine(found.verdict for _, found in judged(table, data, keep))
 
 
 def words(table, keep=lambda method: True):
@@ -95,7 +95,7 @@ def measured(check, found):
     for _, judged in found:
         check.measured(describe(judged))
     check.measured(f"{len(found)} figure{'s' * (len(found) > 1)}")
-    check.concludes(together(judged.verdict for _, judged in found))
+    check.concludes(combine(judged.verdict for _, judged in found))
 
 
 def met_again(check, table, data, keep=lambda method: True):
@@ -201,7 +201,7 @@ def times(data):
     "SA-table-6",
     f"Table 6, Figure 7, B.2.3 {ICLR}",
     "float",
-    lambda data: together(found.verdict for _, found in times(data)),
+    lambda data: combine(found.verdict for _, found in times(data)),
 )
 @mutants("verdict_of_times")
 def test_table_6(check, data):

@@ -32,7 +32,7 @@ def test_an_interrupted_pass_goes_on_to_the_same_bits(held_out, tmp_path):
         assert (problem.compressed.held_out.X == expected.compressed.held_out.X).all()
     refuses("another form of chunks", sl.compress, parts(X, y, size=200), checkpoint=path)
     path.write_bytes(b"nothing")
-    refuses("is none of a pass", sl.compress, parts(X, y, size=200), **options)
+    refuses("is not the checkpoint of a pass", sl.compress, parts(X, y, size=200), **options)
 
 
 def head(**fields):
@@ -67,7 +67,7 @@ def test_what_is_no_checkpoint_is_named(tmp_path, content):
             path.write_bytes(whole[: int(content * len(whole))])
     before = path.read_bytes()
     with pytest.raises(
-        ValueError, match=r"pass\.npz is none of a pass: .*\. Choose another file, or delete it"
+        ValueError, match=r"pass\.npz is not the checkpoint of a pass: .*\. Choose another file, or delete it"
     ):
         sl.compress(parts(X, y, size=200), checkpoint=path)
     assert path.read_bytes() == before

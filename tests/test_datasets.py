@@ -80,6 +80,6 @@ def test_the_sample_has_unit_columns_or_zero_ones(rng):
 
 
 def test_samples_that_cannot_be():
-    refuses("has 80 images; got 81", sample, pictures(), 81, 0)
+    refuses("must be 1 to 80, the images of .*; got 81", sample, pictures(), 81, 0)
     blank = dataclasses.replace(pictures(), labels=np.zeros(80, np.uint8))
-    refuses("nothing to explain", sample, blank, 10, 0)
+    refuses("labels of all sampled images are 0", sample, blank, 10, 0)

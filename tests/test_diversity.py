@@ -27,7 +27,7 @@ from proofs_checks.experiments.diversity.run import (
     MethodTask,
     methods,
     noise,
-    perturbed,
+    noise_errors,
     sample,
     select,
     select_all,
@@ -57,7 +57,7 @@ def coefficients(X, y):
 
 def test_errors_are_those_of_the_paper(design):
     S = np.array([3, 7, 12])
-    target, features = perturbed(design, S, SETTINGS)
+    target, features = noise_errors(design, S, SETTINGS)
     assert list(target) == list(features) == [0.1, 0.3]
     alpha = coefficients(design.X[:, S], design.y)
     for sigma in target:
@@ -108,7 +108,7 @@ def test_the_baselines_are_the_lasso_path_and_the_greedy_search(design, selectio
 
 
 def test_records_say_what_the_supports_are(design, selections):
-    assert [(one.method, one.k) for one in diversity.in_order(selections)] == [
+    assert [(one.method, one.k) for one in diversity.sort_selections(selections)] == [
         (method, k) for method in methods() for k in SETTINGS.ks
     ]
     for one in selections:
@@ -149,8 +149,8 @@ def test_refitted_asks_for_more(design):
 
 def test_the_number_of_processes_changes_nothing(design, selections):
     together = select_all(design, dataclasses.replace(SETTINGS, jobs=2))
-    found = diversity.in_order([one for part in together for one in part])
-    assert repr(found) == repr(diversity.in_order(selections))
+    found = diversity.sort_selections([one for part in together for one in part])
+    assert repr(found) == repr(diversity.sort_selections(selections))
 
 
 def test_the_report_says_which_have_fewer_features(design):
@@ -196,7 +196,7 @@ def test_selections_of_fewer_features_are_drawn_beside_their_line():
     drawn = [shortened(one) if (one.method, one.k) == ("sv", 20) else one for one in as_the_paper_says()]
     panels = figures.diversity_panels(drawn, 0.1)
     legend = [text.get_text() for text in panels[0].figure.legends[0].get_texts()]
-    assert legend[-1] == "fewer than $k$: how many"
+    assert legend[-1] == "fewer than $k$ features, with their number"
     for ax, height in ((panels[0], 0.001), (panels[1], 0.001), (panels[4], 1.5)):
         line = next(line for line in ax.lines if line.get_label() == "sv")
         assert line.get_xdata().tolist() == [10, 30]
@@ -232,7 +232,7 @@ def test_a_quick_run_writes_its_report(tmp_path):
     }
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert page.count("data:image/svg+xml;base64,") == 4
-    assert "Beside the printed axes" not in page
+    assert "Comparison with the printed axes" not in page
     command = "python -m proofs_checks.experiments.diversity --data digits --k 5,10,15"
     command += " --sigma 0.1 --repeats 2 --images 300 --seed 3"
     assert f"{command} --alpha 0.5" in page
@@ -246,7 +246,7 @@ def test_a_quick_run_writes_its_report(tmp_path):
     assert float(rows[0]["target_error_sigma_0.1"]) == pytest.approx(np.mean(first["target"]["0.1"]))
     assert rows[0]["support"].split() == [str(j) for j in first["support"]]
     assert float(rows[0]["diversity_gr"]) == pytest.approx(first["diversity"]["gr"])
-    assert "does it show?" in result.output
+    assert "Claims on Figure 1 of the 2012 paper" in result.output
 
 
 class OfUse:
@@ -317,7 +317,7 @@ def test_mnist_is_used_where_it_is(tmp_path, rng):
         (["--k", "70"], "must lie in 1..61"),
         (["--sigma", "0"], "must be positive and finite"),
         (["--sigma", "nan"], "must be positive and finite"),
-        (["--images", "1798"], "has 1797 images; got 1798"),
+        (["--images", "1798"], "must be 1 to 1797, the images of digits; got 1798"),
         (["--alpha", "2"], "--alpha"),
         (["--data", "mnist"], "MNIST needs SPARSELIN_DATA"),
     ],

@@ -98,7 +98,7 @@ def test_diversity_counts_as_the_ledger_does(panel, data):
 
 def test_the_page_of_networks_counts_its_records():
     lines = (ROOT / "proofs_checks" / "networks_records.jsonl").read_text(encoding="utf-8").splitlines()
-    assert f"stored are {len(lines):,} of its" in text("docs/networks-tables.md")
+    assert f"stores {len(lines):,} of its" in text("docs/networks-run.md")
 
 
 ROWS = {row["title"]: row for row in BENCHMARKS["rows"]}

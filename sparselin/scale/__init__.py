@@ -1,1 +1,1 @@
-"""Data longer than memory: one pass over chunks of rows, which leaves the triangular factor of [X y]."""
+"""Data that do not fit into memory: one pass over chunks of rows computes the triangular factor of [X y]."""

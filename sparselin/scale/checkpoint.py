@@ -1,4 +1,4 @@
-"""A pass on disk: parts of it with their counts, written to another file that then takes the name."""
+"""Checkpoints: the state of a pass on disk, written to a temporary file that then replaces the old one."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _FORMAT = "sparselin pass 1"
 
 
 class Saved(NamedTuple):
-    """chunks : how many were read. parts : (height in the tree, Partial) of consecutive chunks."""
+    """A checkpoint: the number of chunks read, and (height in the tree, `Partial`) of consecutive chunks."""
 
     chunks: int
     parts: list[tuple[int, Partial]]
 
 
-def writable(checkpoint: str | Path) -> Path:
-    """Return where a checkpoint is written, through links. Raises FileNotFoundError without its folder."""
+def checkpoint_path(checkpoint: str | Path) -> Path:
+    """Return the path of a checkpoint, links resolved. Raises FileNotFoundError if its folder is missing."""
     path = Path(os.path.realpath(checkpoint))
     if not path.parent.is_dir():
         raise FileNotFoundError(
@@ -37,20 +37,20 @@ def writable(checkpoint: str | Path) -> Path:
 
 
 def save(path: Path, saved: Saved, form: Form, identity: str) -> None:
-    """Write a checkpoint whole, or leave the one that is there. OSError names it."""
+    """Write a complete checkpoint, or leave the old one. An OSError names the file."""
     arrays: dict[str, Any] = {}
-    words = []
+    parts = []
     for i, (height, partial) in enumerate(saved.parts):
         arrays[f"R{i}"] = partial.R
         if partial.held is not None:
             arrays[f"held{i}"] = partial.held
         fields = {f.name: getattr(partial, f.name) for f in dataclasses.fields(partial)}
-        words.append({"height": height, **{k: v for k, v in fields.items() if k not in ("R", "held")}})
-    head = {"format": _FORMAT, "chunks": saved.chunks, "form": form, "identity": identity, "parts": words}
+        parts.append({"height": height, **{k: v for k, v in fields.items() if k not in ("R", "held")}})
+    head = {"format": _FORMAT, "chunks": saved.chunks, "form": form, "identity": identity, "parts": parts}
     other = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
         with other.open("xb") as file:
-            np.savez(file, head=np.array(json.dumps(head, default=_plain)), **arrays)
+            np.savez(file, head=np.array(json.dumps(head, default=_to_json)), **arrays)
             file.flush()
             os.fsync(file.fileno())
         other.replace(path)
@@ -61,43 +61,44 @@ def save(path: Path, saved: Saved, form: Form, identity: str) -> None:
 
 
 def load(path: Path, form: Form, identity: str) -> Saved:
-    """Return the contents of a checkpoint. ValueError if it is none, or that of another pass."""
+    """Return the contents of a checkpoint. Raises ValueError if it is invalid, or belongs to another pass."""
     try:
         arrays = read_npz(path)
         head = json.loads(str(arrays.pop("head", "{}")))
         if not isinstance(head, dict) or head.get("format") != _FORMAT:
-            raise ValueError(f"it has no head with the format {_FORMAT!r}")
+            raise ValueError(f"it has no header with the format {_FORMAT!r}")
         stored = {key: head[key] for key in ("identity", "form")}
-        parts = [_partial(i, words, arrays) for i, words in enumerate(head["parts"])]
+        parts = [_partial(i, fields, arrays) for i, fields in enumerate(head["parts"])]
         chunks = int(head["chunks"])
         if not parts:
             raise ValueError("it has no parts")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(
-            f"checkpoint {path} is none of a pass: {why}. Choose another file, or delete it to begin anew"
+            f"checkpoint {path} is not the checkpoint of a pass: {why}. Choose another file, or delete it to "
+            "start again"
         ) from None
-    ours = json.loads(json.dumps({"form": form, "identity": identity}, default=_plain))
+    ours = json.loads(json.dumps({"form": form, "identity": identity}, default=_to_json))
     for key, what in (("identity", "source"), ("form", "form of chunks and arguments")):
         if stored[key] != ours[key]:
             raise ValueError(
-                f"checkpoint {path} is of another {what}: {stored[key]}, not {ours[key]}. "
-                "Delete it to begin anew"
+                f"checkpoint {path} belongs to another {what}: {stored[key]}, not {ours[key]}. "
+                "Choose another file, or delete it to start again"
             )
     return Saved(chunks, parts)
 
 
-def _partial(i: int, words: dict[str, Any], arrays: dict[str, Any]) -> tuple[int, Partial]:
-    height = words.pop("height")
-    words["slots"] = tuple(map(tuple, words["slots"]))
-    words["skipped"] = tuple(map(tuple, words["skipped"]))
+def _partial(i: int, fields: dict[str, Any], arrays: dict[str, Any]) -> tuple[int, Partial]:
+    """Return part i of a checkpoint: its height in the tree, and the state."""
+    height = fields.pop("height")
+    fields["slots"] = tuple(map(tuple, fields["slots"]))
+    fields["skipped"] = tuple(map(tuple, fields["skipped"]))
     held = arrays.get(f"held{i}")
-    return height, Partial(
-        R=_by_columns(arrays[f"R{i}"]), held=None if held is None else _by_columns(held), **words
-    )
+    return height, Partial(R=_align(arrays[f"R{i}"]), held=None if held is None else _align(held), **fields)
 
 
-def _by_columns(array: np.ndarray) -> Any:
+def _align(array: np.ndarray) -> Any:
+    """Return a copy of a factor in memory laid out as LAPACK needs it."""
     if array.dtype != np.float64:
         raise ValueError(f"an array must hold float64; got {array.dtype}")
     R = factor.zeros(len(array))
@@ -105,5 +106,5 @@ def _by_columns(array: np.ndarray) -> Any:
     return R
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)

@@ -1,4 +1,4 @@
-"""`compress`: data of any length, in one pass, to a problem of d + 2 rows."""
+"""`compress`: read data of any length in one pass and reduce them to a problem of d + 2 rows."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from sparselin.problem import Problem
 from sparselin.problem.argument_names import suggest_names
-from sparselin.scale.checkpoint import writable
+from sparselin.scale.checkpoint import checkpoint_path
 from sparselin.scale.form import form_of
 from sparselin.scale.passes import Options, run
 from sparselin.scale.record import Progress
-from sparselin.scale.sources import Wanted, open_source
+from sparselin.scale.sources import ReadOptions, open_source
 from sparselin.validation import Columns, check_count
 
 
@@ -38,47 +38,50 @@ def compress(
     every: int = 64,
     progress: Callable[[Progress], object] | None = None,
 ) -> Problem:
-    """[X y] of any number of rows, in one pass, as the problem of its triangular factor.
+    """Read [X y] with any number of rows in one pass, and return the problem of its triangular factor.
 
-    With [X y] = QR, QᵀQ = I, the inner products of columns are those of R, and so are all lengths and
-    projections: for R = [R_X z] in place of [X y] every selection, coefficient, λ*, T, A(S), LASSO path, best
-    subset, R² and guarantee of a least-squares method is the same. R is made by Householder reflectors, a
-    block of rows at a time, and is the exact factor for data whose columns differ from the given ones by
-    `compressed.eps` of their lengths, whatever κ(X). `Problem.eps` grows to that, and with it the errors e_c
-    of correlations and e_ρ of lengths: what is tied in integers is nearly tied in R, and counts as tied.
-    `certify` is about R as it is. `docs/guide/longer_than_memory.md` says how far this goes.
+    Let [X y] = QR with QᵀQ = I. The inner products of the columns of [X y] are those of the columns of R, and
+    so are all lengths and projections. Therefore R = [R_X z] in place of [X y] gives the same selections,
+    coefficients, λ*, T, A(S), LASSO paths, best subsets, R² and guarantees of every least-squares method.
+    Householder reflectors compute R, one block of rows at a time. R is the exact factor of data whose columns
+    differ from the given ones by at most `compressed.eps` of their lengths, whatever κ(X). `Problem.eps`
+    grows to this value, and with it the errors e_c of correlations and e_ρ of lengths. So features that tie
+    exactly in integer data are nearly tied in R, and count as tied. `certify` proves the picks for R itself.
+    `docs/guide/longer_than_memory.md` describes the limits.
 
-    The result holds no rows of X: dual points and residuals are Qᵀ times those of the data, of the same
-    lengths; `problem.predict` gives QᵀXβ, while `path.predict(X_new)` takes rows as always. What needs rows
-    (`generalized_omp`, `stability_selection`, cross-validation) refuses it.
+    The result holds no rows of X. Its dual points and residuals are Qᵀ times those of the data, with the same
+    lengths, and `problem.predict` returns QᵀXβ. But `path.predict(X_new)` takes rows as usual. Methods that
+    need rows (`generalized_omp`, `stability_selection`, cross-validation) refuse the result.
 
     Parameters
     ----------
     source : an iterable of chunks (arrays (p, q), pairs (X, y), triples (X, y, weights), frames, Arrow
-        batches, or dicts of columns); an array or np.memmap (n, q); an array of zarr; the path of a .parquet,
-        or a pyarrow ParquetFile; a polars LazyFrame; a relation of DuckDB; a Dask array or DataFrame. The
-        packages of these are in the extra `scale`.
-    y, weights : columns of the source, by index or name, or arrays (n,) beside an array. None: y is in the
-        pairs or triples; all weights are 1.
-    intercept, standardize : as in `Problem`, from the same pass.
-    forced : numbers that stand first in the factor: projecting them off drops rows of R, without rounding.
-        Pass them to the method too.
-    columns : the features, by index or name; by default all columns but y and the weights.
-    categories : features that are categories. Each level is a column of zeros and ones, "category=level", in
-        the order in which levels first appear; one that first appears late has zeros before.
-    max_levels : more levels than these, in a category, are an error.
-    held_out : if m ≥ 2, every mth row is held out: row i of chunk k with i + k ≡ −1 mod m.
-        `problem.compressed.held_out_r2(path)` is the R² there.
-    on_bad : "raise", or "skip": leave out chunks that cannot be used. `problem.compressed.skipped` has
-        their numbers, and why.
-    memory : bytes for 4 chunks and 3 factors (6 with held_out), by which the size of chunks is set for a
-        memmap, zarr and Parquet; of Parquet also for a page of each column, at most half of it. None: 256
-        MiB, or as many as chunks of 1024 rows need, if that is more. The levels of categories come on top.
-        The bits of R depend on the chunks, and on the BLAS; of the same chunks on one machine they are the
-        same. For other sources it is the source that decides.
-    checkpoint : a file that the pass is written to every so many (`every`) chunks and however it ends, even
-        by Ctrl-C. If it exists, the pass goes on from there, to the same bits.
-    progress : called with a `Progress` after each chunk.
+        batches, or dicts of columns); an array or np.memmap (n, q); a zarr array; the path of a .parquet
+        file, or a pyarrow ParquetFile; a polars LazyFrame; a DuckDB relation; a Dask array or DataFrame. The
+        extra `scale` installs the packages of these sources.
+    y, weights : columns of the source, by index or name; or arrays (n,), if the source is an array. With
+        y=None each chunk must be a pair or a triple; with weights=None all weights are 1, unless chunks
+        are triples.
+    intercept, standardize : as in `Problem`, computed in the same pass.
+    forced : numeric features that come first in the factor, so that projecting them off drops rows of R,
+        without rounding. Pass them to the method too.
+    columns : the features, by index or name; by default all columns except y and the weights.
+    categories : categorical features. Each level becomes a column of zeros and ones, named "category=level",
+        in the order in which the levels first appear. The column of a level is zero in all earlier rows.
+    max_levels : the largest number of levels that a category may have; more are an error.
+    held_out : hold out every m-th row, m = held_out ≥ 2: row i of chunk k if i + k ≡ −1 mod m. 0: none.
+        `problem.compressed.held_out_r2(path)` is the R² on these rows.
+    on_bad : "raise", or "skip" to leave out chunks that cannot be used. `problem.compressed.skipped` holds
+        their numbers and the reasons.
+    memory : bytes for 4 chunks and 3 factors (6 with held_out). It sets the number of rows in a chunk for
+        arrays, np.memmap, zarr, Parquet, polars and DuckDB. For Parquet it includes one page of each column,
+        which count for at most half of it. None: 256 MiB, or the bytes for chunks of 1024 rows if these are
+        more. The levels of categories need additional memory. The bits of R depend on the chunks and on the
+        BLAS: the same chunks on the same machine give the same bits. Iterables and Dask bring their own
+        chunks.
+    checkpoint, every : a file to which the pass is saved after each `every` chunks, and when it ends, even
+        by Ctrl-C. If the file exists, the pass resumes from it and gives the same bits.
+    progress : a function that is called with a `Progress` after each chunk.
 
     Returns
     -------
@@ -86,12 +89,12 @@ def compress(
 
     Raises
     ------
-    BadChunk : a chunk, which it names, has NaN or infinity, another number of columns, dtype or names than
-        the first one, negative or non-finite weights, or cannot be read; or there are too many levels. Its
-        `problem()` is that of the chunks before it. It is a ValueError.
-    TypeError, ValueError, FileNotFoundError : bad arguments; no rows; another pass's checkpoint.
-    MemoryError : 3 factors and 4 chunks of 1024 rows are more than the memory of this machine.
-    ModuleNotFoundError : the package of the source is missing.
+    BadChunk : a chunk has NaN or infinity, or negative or non-finite weights; or its number of columns,
+        names or dtypes differ from the first chunk; or it cannot be read; or a category has too many levels.
+        The error names the chunk; its `problem()` is the problem of the chunks before. It is a ValueError.
+    TypeError, ValueError, FileNotFoundError : bad arguments; no rows; the checkpoint of another pass.
+    MemoryError : 3 factors and 4 chunks of 1024 rows exceed the memory of this machine.
+    ModuleNotFoundError : the package of the source is not installed.
 
     >>> import numpy as np, sparselin as sl
     >>> rng = np.random.default_rng(0)
@@ -112,20 +115,22 @@ def compress(
         raise ValueError(f"on_bad must be 'raise' or 'skip'; got {on_bad!r}")
     held = check_count(held_out, "held_out", 0)
     if held == 1:
-        raise ValueError("held_out must be 0, for none, or at least 2: every row would be held out")
+        raise ValueError("held_out must be 0 (no rows) or at least 2; got 1, which would hold out every row")
     options = Options(
         standardize=bool(standardize),
         skips=on_bad == "skip",
-        checkpoint=None if checkpoint is None else writable(checkpoint),
+        checkpoint=None if checkpoint is None else checkpoint_path(checkpoint),
         every=check_count(every, "every", 1),
         progress=progress,
     )
     columns = None if columns is None else list(columns)
-    beside = {name: v for name, v in (("y", y), ("weights", weights)) if np.ndim(v) or hasattr(v, "shape")}
+    vectors = {name: v for name, v in (("y", y), ("weights", weights)) if np.ndim(v) or hasattr(v, "shape")}
+    if vectors.keys() == {"weights"}:
+        raise ValueError("weights as an array need y as an array too: pass y=source[:, j] for column j")
     form = functools.partial(
         form_of,
-        y=None if "y" in beside else y,
-        weights=None if "weights" in beside else weights,
+        y=None if "y" in vectors else y,
+        weights=None if "weights" in vectors else weights,
         columns=columns,
         forced=list(forced),
         categories=list(categories),
@@ -133,28 +138,22 @@ def compress(
         max_levels=check_count(max_levels, "max_levels", 1),
         held_out=held,
     )
-    wanted = Wanted(
-        _named(columns, y, weights),
-        _beside(beside),
+    reading = ReadOptions(
+        _column_names(columns, y, weights),
+        tuple(vectors.values()),
         None if memory is None else check_count(memory, "memory", 1),
-        None if columns is None else len(columns) + 2,  # y and weights may be columns too
+        None if columns is None else len(columns) + 2,  # y and weights may be columns of the source
         held > 0,
     )
     if type(source).__module__.partition(".")[0] in ("dask", "dask_expr"):
         from sparselin.scale.tree import run as run_tree
 
-        return run_tree(source, form, options, wanted)
-    return run(open_source(source, wanted), form, options)
+        return run_tree(source, form, options, reading)
+    return run(open_source(source, reading), form, options)
 
 
-def _beside(given: dict[str, Any]) -> tuple[Any, ...]:
-    if "weights" in given and "y" not in given:
-        raise ValueError("weights as an array need y as an array too: source[:, j] of a column")
-    return tuple(given.values())
-
-
-def _named(columns: list[int | str] | None, y: Any, weights: Any) -> list[str] | None:
-    """The columns to read, where all are named."""
+def _column_names(columns: list[int | str] | None, y: Any, weights: Any) -> list[str] | None:
+    """Return the names of the columns to read; None if `columns` is None or has indices."""
     if columns is None or not all(isinstance(c, str) for c in columns):
         return None
     names = [str(c) for c in columns]

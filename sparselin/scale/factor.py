@@ -1,31 +1,31 @@
-"""The triangular factor R of a matrix A of any length: Householder reflectors, a block of rows at a time.
+"""The triangular factor R of a matrix A of any length, by Householder reflectors, a block of rows at a time.
 
-A step replaces R by the factor of R above a block B of p rows, LAPACK's tpqrt with a rectangular B (l = 0):
-AᵀA = RᵀR throughout, and the rows of B are forgotten. The reflector of column i changes row i of R and B
-alone, since it is e_i above a vector of p entries.
+A step replaces R by the factor of R above a block B of p rows: LAPACK's tpqrt with a rectangular B (l = 0).
+AᵀA = RᵀR holds throughout, and the rows of B are no longer needed. The reflector of column i changes only row
+i of R and B, because it is e_i above a vector of p entries.
 
-Its error. In floating point with unit roundoff u the computed R̂ is the exact factor of some A + E, with
+The error: in floating point with unit roundoff u the computed R̂ is the exact factor of some A + E. There are
 bounds on ‖Ee_j‖/‖Ae_j‖ for each column j, whatever the scales of the columns and κ(A).
 
-- In the worst case a reflector of length p applied to v errs by γ̃_p‖v‖, γ̃_p = cpu/(1 − cpu), c a small
-  integer (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., Lemmas 19.2 and 19.3; section
-  19.5 for blocks of reflectors), and d reflectors act in each of N steps on vectors no longer than Ae_j:
-  ‖Ee_j‖ ≤ N·d·γ̃_{p+1}‖Ae_j‖ to first order for a chain, and for a tree of depth L whose leaves are chains of
-  N steps (N·γ̃_{p+1} + L·γ̃_{d+1})·d·‖Ae_j‖ (for N = 1: Mori, Yamamoto and Zhang, 2012, whose two terms
-  these are).
-- For rounding errors that are independent and of mean zero, sums of errors grow as roots of sums of squares
-  (Connolly and Higham, 2023, for QR: √(nd)·u in place of nd·u), which `growth` uses. Let r and b be what
-  column j has in R and in B at a step. The reflector of column i errs by some u|r_i| in row i of R, and in B
-  by some u‖b‖, and its inner product, of p terms, is off by √p·u‖b‖. So a step adds u²(‖r‖² + d·p‖b‖²) to
-  the square of the error. ‖r‖ ≤ ‖Ae_j‖ in each of N steps; the ‖b‖² of all steps sum to ‖Ae_j‖²: in all
-  u²(N + d·p)‖Ae_j‖². A merge has for B the factor, of d rows, of another part of the rows, and on a level of
-  a tree the squares of the parts sum to at most ‖Ae_j‖² again: u²·d² for each level.
+- In the worst case a reflector of length p applied to v has an error of γ̃_p‖v‖, γ̃_p = cpu/(1 − cpu), with a
+  small integer c (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., Lemmas 19.2 and 19.3;
+  section 19.5 for blocks of reflectors). In each of N steps d reflectors act on vectors no longer than Ae_j.
+  So, to first order, ‖Ee_j‖ ≤ N·d·γ̃_{p+1}‖Ae_j‖ for a chain, and (N·γ̃_{p+1} + L·γ̃_{d+1})·d·‖Ae_j‖ for a
+  tree of depth L whose leaves are chains of N steps. (Mori, Yamamoto and Zhang, 2012, have these two terms
+  for N = 1.)
+- If rounding errors are independent and of mean zero, their sums grow as roots of sums of squares (Connolly
+  and Higham, 2023, for QR: √(nd)·u in place of nd·u). `growth` uses this. Let r and b be the parts of column
+  j in R and in B at a step. The reflector of column i has an error of order u|r_i| in row i of R, and of
+  order u‖b‖ in B; its inner product, of p terms, has an error of √p·u‖b‖. So a step adds u²(‖r‖² + d·p‖b‖²)
+  to the square of the error. In each of N steps ‖r‖ ≤ ‖Ae_j‖, and the ‖b‖² of all steps sum to ‖Ae_j‖². The
+  total is u²(N + d·p)‖Ae_j‖². In a merge B is the factor, of d rows, of another part of the rows. On each
+  level of a tree the squares of these parts sum to at most ‖Ae_j‖² again, which adds u²·d² for each level.
 
-- They are not quite independent where many steps are nearly the same: chains of single rows of integers
-  drift by .005·eps a step (measured up to N = 4·10⁵, beside 0.5·√N·eps), while those of 64 rows and more do
-  not show it up to N = 10⁵. `growth` adds N/256.
+- Rounding errors are not quite independent if many steps are nearly the same. Chains of single rows of
+  integers drift by .005·eps a step (measured up to N = 4·10⁵, compared with 0.5·√N·eps), while chains of
+  blocks of 64 rows and more show no drift up to N = 10⁵. Therefore `growth` adds N/256.
 
-So the error of a chain grows with its length, and that of a tree with the logarithm.
+So the error of a chain grows with its length, and the error of a tree with the logarithm of its length.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ from sparselin.parallel.threads import look_again
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray
 
-BLOCK = 1024  # most rows of a block, which shall stay in the cache of a core
+BLOCK = 1024  # the largest number of rows of a block, which must stay in the cache of a core
 _INNER = 8  # reflectors that are applied at once
-_WIDE = 100  # from so many columns on a block has half as many rows, and twice as many are applied at once
+_WIDE = 100  # with this many columns, blocks have half as many rows, and twice as many reflectors are applied
 _ALIGNED = 64
 
 
 def empty(rows: int, columns: int) -> FloatArray:
-    """An array by columns that begins at a multiple of 64 bytes, so that sums run alike on each run."""
+    """Return an empty array in column order, aligned to 64 bytes so that each run gives the same bits."""
     raw = np.empty(8 * rows * columns + _ALIGNED, np.uint8)
     start = -raw.ctypes.data % _ALIGNED
     return raw[start : start + 8 * rows * columns].view(np.float64).reshape((rows, columns), order="F")
 
 
 def zeros(size: int) -> FloatArray:
-    """R of no rows."""
+    """Return the factor of a matrix without rows."""
     R = empty(size, size)
     R[:] = 0
     return R
@@ -64,7 +64,7 @@ def zeros(size: int) -> FloatArray:
 
 @functools.cache
 def _tpqrt() -> Callable[..., None]:
-    """SciPy's LAPACK, called without the GIL, so that a thread can read meanwhile."""
+    """Return SciPy's dtpqrt. It runs without the GIL, so that a thread can read the next chunk meanwhile."""
     from scipy.linalg import cython_lapack
 
     look_again()
@@ -76,7 +76,7 @@ def _tpqrt() -> Callable[..., None]:
 
 
 class Folder:
-    """Folds blocks of at most `rows` rows into factors of `size` columns; it holds the space for LAPACK."""
+    """Folds blocks of at most `rows` rows into factors of `size` columns, with LAPACK's work arrays."""
 
     def __init__(self, size: int) -> None:
         self.size, self._tpqrt = size, _tpqrt()
@@ -86,9 +86,9 @@ class Folder:
         self._T, self._work = empty(self._inner, size), empty(self._inner, size)
 
     def fold(self, R: FloatArray, B: FloatArray) -> None:
-        """R ← the factor of R above B (p, m), in place; B, by columns with any leading dimension, is lost.
+        """Replace R in place by the factor of R above B (p, m), and overwrite B.
 
-        The diagonal of R may have any sign: `finish` follows.
+        B is in column order, with any leading dimension. The diagonal of R may get any sign: call `finish`.
         """
         assert R.shape == (self.size, self.size) == (self.size, B.shape[1])
         assert R.strides[0] == B.strides[0] == 8
@@ -104,19 +104,20 @@ class Folder:
         assert info.value == 0
 
     def finish(self, R: FloatArray) -> None:
-        """diag R ≥ 0, by signs of rows, in place: R is then unique, if A has independent columns."""
+        """Make diag R ≥ 0 in place by the signs of rows. R is then unique, if A has independent columns."""
         R[np.diag(R) < 0] *= -1
         R += 0.0  # no −0
 
 
 def growth(steps: int, merges: int, columns: int) -> float:
-    """√(N + d·p + L·d²) + N/256: the columnwise backward error over eps = 2u (see above).
+    """Return √(N + d·p + L·d²) + N/256, the columnwise backward error divided by eps = 2u (see above).
 
-    N steps in a leaf of the tree, at most, blocks of at most p = `BLOCK` rows, L merges above it.
+    N = `steps` is the largest number of steps in a leaf of the tree, p = `BLOCK` the largest number of rows
+    in a block, and L = `merges` the depth of the tree.
     """
     return math.sqrt(steps + columns * BLOCK + merges * columns**2) + steps / 256
 
 
-def worst(steps: int, merges: int, columns: int) -> float:
-    """c·d·(N·(p + 1) + L·(d + 1))·u with c = 8, the bound of the worst case."""
+def worst_error(steps: int, merges: int, columns: int) -> float:
+    """Return c·d·(N·(p + 1) + L·(d + 1))·u with c = 8, the bound on the error in the worst case."""
     return 8 * columns * (steps * (BLOCK + 1) + merges * (columns + 1)) * EPS / 2

@@ -1,4 +1,4 @@
-"""From the factor to the problem: columns in order, the intercept, standard deviations, error bounds."""
+"""Make the problem of a factor: the order of its columns, intercept, standard deviations and error bounds."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from sparselin.validation import Names
 
 
 def finish(partial: Partial, form: Form, standardize: bool) -> Problem:
-    """The problem of the rows read so far. Raises ValueError if there are none, or all weigh nothing."""
+    """Return the problem of the rows read so far. Raises ValueError without rows, or without weights > 0."""
     if not partial.rows:
         raise ValueError(
             f"source has no rows: {partial.chunks} chunks, {len(partial.skipped)} of them skipped"
         )
     if not partial.weight > 0:
-        raise ValueError("weights must not be zero in every row")
+        raise ValueError("weights must be positive in at least one row; all are zero")
     size = len(partial.R)
     growth = factor.growth(partial.steps, partial.merges, size)
     eps = growth * EPS
@@ -33,7 +33,7 @@ def finish(partial: Partial, form: Form, standardize: bool) -> Problem:
     levels = {_label(form, j): tuple(v for i, v in partial.slots if i == j) for j in form.categories}
     record = Compressed(
         rows=partial.rows, weight=partial.weight, chunks=partial.chunks, skipped=partial.skipped, eps=eps,
-        worst_eps=factor.worst(partial.steps, partial.merges, size), levels=levels, held_out=None,
+        worst_eps=factor.worst_error(partial.steps, partial.merges, size), levels=levels, held_out=None,
     )  # fmt: skip
     if partial.held is not None and partial.held_rows:
         part = dataclasses.replace(record, rows=partial.held_rows)
@@ -52,7 +52,7 @@ def _problem(
     record: Compressed,
     weight: float,
 ) -> Problem:
-    """A weight, the sum of all, standardizes columns."""
+    """Return the problem of a factor; `weight` is the sum of the rows' weights to standardize, or else 0."""
     X = np.asfortranarray(R[:, columns])
     ones = R[:, 0].copy() if form.intercept else None
     scale = None
@@ -64,7 +64,10 @@ def _problem(
 
 
 def _features(partial: Partial, form: Form) -> tuple[list[int], Names]:
-    """The columns of the factor in the order of the source, the levels of a category side by side."""
+    """Return the feature columns of the factor in the order of the source, and their names or None.
+
+    The levels of a category are next to each other.
+    """
     at: dict[int, list[int]] = {j: [int(form.intercept) + i] for i, j in enumerate(form.numbers)}
     first = form.intercept + len(form.numbers)
     for j in form.categories:

@@ -1,4 +1,4 @@
-"""What the chunks of a pass have in common: read off the first one, asked of all others."""
+"""The form of the chunks of a pass: the first chunk sets it, and every other chunk is checked against it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin.results import FloatArray
-from sparselin.scale.chunks import Bad, Chunk, Codes
+from sparselin.scale.chunks import BadChunkData, Chunk, Codes
 from sparselin.validation import Columns, Names, check_indices
 
-APART = -1  # the place of y, or of weights, that come beside X
+SEPARATE = -1  # the index of y, or of weights, if they are not columns of X but come as vectors with it
 
 
 class Form(NamedTuple):
-    """Columns by their places in a chunk.
+    """The form of a chunk. Columns are given by their indices in the chunk.
 
-    names, kinds, width : of the columns of every chunk.
-    y, weight : where they are, or APART; None for no weights.
-    numbers : the features that are numbers, in the order of the factor: forced ones first.
-    categories : the features that are categories.
-    intercept, max_levels : see `compress`.
-    held_out : every so manieth row is held out, none for 0.
+    names, kinds, width : the names, dtypes and number of the columns.
+    y, weight : the column of y and of the weights, or SEPARATE; weight is None without weights.
+    numbers : the numeric features in the order of the factor, the forced ones first.
+    categories : the categorical features.
+    intercept, max_levels, held_out : see `compress`.
     """
 
     names: Names
@@ -38,40 +37,43 @@ class Form(NamedTuple):
     held_out: int
 
     def check(self, chunk: Chunk) -> None:
-        """Raise Bad if the chunk has another form, or weights that are none."""
+        """Raise BadChunkData if the chunk's layout differs from the first one, or its weights are invalid."""
         if chunk.width != self.width:
-            raise Bad(f"has {chunk.width} columns; the first chunk has {self.width}")
+            raise BadChunkData(f"has {chunk.width} columns; the first chunk has {self.width}")
         if chunk.names != self.names:
-            raise Bad(f"has the columns {_some(chunk.names)}; the first chunk has {_some(self.names)}")
-        for j, (now, then) in enumerate(zip(chunk.kinds, self.kinds, strict=True)):
-            if now != then:
+            raise BadChunkData(f"has columns {_quote(chunk.names)}; the first chunk has {_quote(self.names)}")
+        for j, (kind, first) in enumerate(zip(chunk.kinds, self.kinds, strict=True)):
+            if kind != first:
                 which = "entries" if len(self.kinds) != self.width else f"{self.name(j)}"
-                raise Bad(f"has {which} of dtype {now}; the first chunk has {then}")
-        for place, beside, name in ((self.y, chunk.y, "y"), (self.weight, chunk.weight, "weights")):
-            if (place == APART) != (beside is not None):
-                raise Bad(f"{'lacks' if place == APART else 'has'} {name} beside X, unlike the first chunk")
+                raise BadChunkData(f"has {which} of dtype {kind}; the first chunk has {first}")
+        for place, vector, name in ((self.y, chunk.y, "y"), (self.weight, chunk.weight, "weights")):
+            if (place == SEPARATE) != (vector is not None):
+                verb = "lacks" if place == SEPARATE else "has"
+                raise BadChunkData(f"{verb} {name} in a tuple with X, unlike the first chunk")
         weight = self.weights(chunk)
         if weight is not None and chunk.rows and not (np.isfinite(weight).all() and weight.min() >= 0):
             i = int(np.argmin(np.isfinite(weight) & (weight >= 0)))
-            raise Bad(f"has the weight {weight[i]} in its row {i}: weights must be finite and nonnegative")
+            raise BadChunkData(f"has weight {weight[i]} in row {i}: weights must be finite and nonnegative")
 
     def name(self, j: int) -> str:
-        """Column j, as messages call it."""
+        """Return column j as messages call it: by its name, or by its index."""
         return f"column {j}" if self.names is None else f"column {self.names[j]!r}"
 
     def response(self, chunk: Chunk) -> FloatArray:
-        values = chunk.y if self.y == APART else chunk.column(self.y)
+        """Return y of the chunk."""
+        values = chunk.y if self.y == SEPARATE else chunk.column(self.y)
         assert values is not None
         return values
 
     def weights(self, chunk: Chunk) -> FloatArray | None:
+        """Return the weights of the chunk, or None."""
         if self.weight is None:
             return None
-        values = chunk.weight if self.weight == APART else chunk.column(self.weight)
+        values = chunk.weight if self.weight == SEPARATE else chunk.column(self.weight)
         return np.asarray(values, np.float64)
 
     def runs(self) -> list[tuple[slice, slice]]:
-        """Where numbers go: columns of the chunk and of the factor, in runs of neighbours."""
+        """Return slices (columns of the chunk, columns of the factor) that cover the numeric features."""
         at = int(self.intercept)
         pairs = [(j, at + i) for i, j in enumerate(self.numbers)]
         grouped = itertools.groupby(pairs, lambda pair: pair[1] - pair[0])
@@ -88,57 +90,59 @@ def form_of(
     categories: Columns,
     **settings: Any,
 ) -> Form:
-    """The form that the arguments of `compress` give to the first chunk. Raises ValueError, TypeError."""
-    y_at = _place(y, "y", chunk, chunk.y)
+    """Return the form of the first chunk under the arguments of `compress`. Raises ValueError, TypeError."""
+    y_at = _index(y, "y", chunk, chunk.y)
     weighted = weights is not None or chunk.weight is not None
-    w_at = _place(weights, "weights", chunk, chunk.weight) if weighted else None
-    if w_at is not None and w_at == y_at != APART:
+    w_at = _index(weights, "weights", chunk, chunk.weight) if weighted else None
+    if w_at is not None and w_at == y_at != SEPARATE:
         raise ValueError(f"weights and y are the same column, {weights!r}")
     taken = {y_at, w_at}
-    every = range(chunk.width) if columns is None else _places(columns, "columns", chunk)
+    every = range(chunk.width) if columns is None else _indices(columns, "columns", chunk)
     features = [j for j in every if j not in taken]
-    coded = _among(categories, "categories", features, chunk)
-    first = _among(forced, "forced", features, chunk)
+    coded = _feature_indices(categories, "categories", features, chunk)
+    first = _feature_indices(forced, "forced", features, chunk)
     if set(first) & set(coded):
-        raise ValueError("forced must be columns of numbers: pass the levels of a category to the method")
+        raise ValueError(
+            "forced must be numeric columns: pass the levels of a category to the method instead"
+        )
     numbers = [j for j in features if j not in coded]
     needed = [*numbers, y_at, *(() if w_at is None else (w_at,))]
-    texts = [j for j in needed if j != APART and isinstance(chunk.column(j), Codes)]
+    texts = [j for j in needed if j != SEPARATE and isinstance(chunk.column(j), Codes)]
     if texts:
         name, kind = f"column {chunk.names[texts[0]]!r}" if chunk.names else texts[0], chunk.kinds[texts[0]]
         raise TypeError(
-            f"{name} is of {kind}, no numbers: name it in categories, or leave it out by `columns`"
+            f"{name} is not numeric (dtype {kind or 'object'}): name it in categories, or leave it out"
         )
     if not features:
-        raise ValueError("there is no column besides y and the weights")
+        raise ValueError("source must have a column besides y and the weights")
     order = [*first, *(j for j in numbers if j not in first)]
     return Form(chunk.names, chunk.kinds, chunk.width, y_at, w_at, tuple(order), tuple(coded), **settings)
 
 
-def _among(columns: Columns, argument: str, features: list[int], chunk: Chunk) -> list[int]:
-    found = _places(columns, argument, chunk)
+def _feature_indices(columns: Columns, argument: str, features: list[int], chunk: Chunk) -> list[int]:
+    found = _indices(columns, argument, chunk)
     if missing := set(found) - set(features):
         raise ValueError(f"{argument} must be features; column {min(missing)} is y, the weights or left out")
     return found
 
 
-def _places(columns: Columns, argument: str, chunk: Chunk) -> list[int]:
+def _indices(columns: Columns, argument: str, chunk: Chunk) -> list[int]:
     return [int(j) for j in check_indices(columns, chunk.width, argument, chunk.names)]
 
 
-def _place(column: Any, argument: str, chunk: Chunk, beside: Any) -> int:
-    if beside is not None:
+def _index(column: Any, argument: str, chunk: Chunk, vector: Any) -> int:
+    if vector is not None:
         if column is not None:
-            raise ValueError(f"{argument} comes beside X in the chunks: leave out {argument}={column!r}")
-        return APART
+            raise ValueError(f"{argument} is in the chunks' tuples already: leave out {argument}={column!r}")
+        return SEPARATE
     if column is None:
-        raise ValueError(f"{argument} must name a column, or the chunks must be tuples (X, {argument})")
+        raise ValueError(f"{argument} must name a column, or the chunks must be tuples with {argument}")
     if isinstance(column, (int, np.integer)) and not isinstance(column, bool) and -chunk.width <= column < 0:
         column = int(column) + chunk.width
-    return _places([column], argument, chunk)[0]
+    return _indices([column], argument, chunk)[0]
 
 
-def _some(names: Sequence[str] | None) -> str:
+def _quote(names: Sequence[str] | None) -> str:
     if names is None:
         return "without names"
     return ", ".join(map(repr, names[:4])) + (", …" if len(names) > 4 else "")

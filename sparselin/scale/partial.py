@@ -1,4 +1,4 @@
-"""What is kept of the rows read so far: their factor, and counts. It grows by chunks, and parts merge."""
+"""The state of a pass: the factor of the rows read so far, and counts. States absorb chunks, and merge."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ import numpy as np
 from sparselin.parallel.threads import workers
 from sparselin.results import FloatArray
 from sparselin.scale import factor
-from sparselin.scale.chunks import Bad, Chunk, Codes, TooManyLevels, codes_of
+from sparselin.scale.chunks import BadChunkData, Chunk, Codes, TooManyLevels, codes_of
 from sparselin.scale.form import Form
 
-# A column of zeros and ones: the category, by its place in a chunk, and the level.
+# A column of zeros and ones: (index of the category in a chunk, level).
 Slot: TypeAlias = tuple[int, Any]
 
 
 @dataclasses.dataclass(frozen=True)
 class Partial:
-    """The factor of some rows of [1 numbers levels y], the ones only for an intercept, times √weight.
+    """The factor of some rows of [1 numbers levels y]·√weight, without the ones if there is no intercept.
 
-    R, held : the factor of the rows, and of those held out, or None; slots of levels in the order in which
-        levels first appear.
-    rows, held_rows, weight : how many rows, and the sum of their weights, without those held out.
-    chunks : how many chunks, skipped ones too; skipped : their numbers, and why.
+    R, held : the factors of the training rows, and of the rows held out (or None).
+    slots : the columns of levels, in the order in which the levels first appear.
+    rows, held_rows : the numbers of training rows, and of rows held out.
+    weight : the sum of the weights of the training rows.
+    chunks, skipped : the number of chunks, skipped ones included; (number, reason) of each skipped chunk.
     steps, merges : the length of the longest chain, and the depth of the tree above it.
     """
 
@@ -41,25 +42,25 @@ class Partial:
     merges: int = 0
 
 
-def nothing(form: Form) -> Partial:
-    """Of no rows."""
+def empty_partial(form: Form) -> Partial:
+    """Return the state before any row has been read."""
     size = form.intercept + len(form.numbers) + 1
     return Partial(factor.zeros(size), factor.zeros(size) if form.held_out else None)
 
 
 def skip(partial: Partial, number: int, why: str) -> Partial:
-    """Without chunk `number`."""
+    """Return the state after chunk `number` has been skipped for the reason `why`."""
     return dataclasses.replace(partial, chunks=partial.chunks + 1, skipped=(*partial.skipped, (number, why)))
 
 
 def absorb(partial: Partial, chunk: Chunk, number: int, form: Form) -> Partial:
-    """With the rows of a chunk; `partial` stays as it is. Raises Bad, TooManyLevels."""
+    """Return the state after a chunk has been read. Raises BadChunkData, TooManyLevels."""
     form.check(chunk)
     coded = {j: codes_of(chunk.column(j)) for j in form.categories}
-    seen = [(j, level) for j, codes in coded.items() for level in codes.levels]
-    slots = joined(partial.slots, seen, form)
-    R = widened(partial.R, len(slots) - len(partial.slots))
-    held = None if partial.held is None else widened(partial.held, len(slots) - len(partial.slots))
+    levels = [(j, level) for j, codes in coded.items() for level in codes.levels]
+    slots = join_slots(partial.slots, levels, form)
+    R = widen(partial.R, len(slots) - len(partial.slots))
+    held = None if partial.held is None else widen(partial.held, len(slots) - len(partial.slots))
     folder = factor.Folder(len(R))
     blocks = _Blocks(chunk, form, coded, slots, factor.empty(folder.rows, len(R)))
     kept, steps = 0, 0
@@ -87,15 +88,15 @@ def absorb(partial: Partial, chunk: Chunk, number: int, form: Form) -> Partial:
 
 
 def merge(a: Partial, b: Partial, form: Form) -> Partial:
-    """The rows of both; chunks of a come before those of b. Raises TooManyLevels."""
-    slots = joined(a.slots, b.slots, form)
+    """Return the state of the rows of both; the chunks of a come before those of b. Raises TooManyLevels."""
+    slots = join_slots(a.slots, b.slots, form)
     first = form.intercept + len(form.numbers)
     place = [*range(first), *(first + slots.index(slot) for slot in b.slots), first + len(slots)]
 
     folder = factor.Folder(first + len(slots) + 1)  # before the threads of its BLAS are limited
 
     def both(R: FloatArray, S: FloatArray) -> FloatArray:
-        R = widened(R, len(slots) - len(a.slots))
+        R = widen(R, len(slots) - len(a.slots))
         B = factor.empty(len(S), len(R))
         B[:] = 0
         B[:, place] = S
@@ -115,21 +116,21 @@ def merge(a: Partial, b: Partial, form: Form) -> Partial:
     )  # fmt: skip
 
 
-def joined(slots: tuple[Slot, ...], others: Sequence[Slot], form: Form) -> tuple[Slot, ...]:
-    """The slots, and those of the others that are not among them. Raises TooManyLevels."""
+def join_slots(slots: tuple[Slot, ...], others: Sequence[Slot], form: Form) -> tuple[Slot, ...]:
+    """Return the slots, followed by the new ones among the others. Raises TooManyLevels."""
     known = set(slots)
     found = (*slots, *dict.fromkeys(slot for slot in others if slot not in known))
     for j in form.categories:
         if (count := sum(place == j for place, _ in found)) > form.max_levels:
             raise TooManyLevels(
-                f"{form.name(j)} has {count} levels or more, and max_levels is {form.max_levels}: leave it "
-                "out by `columns`, join rare levels, or raise max_levels, if memory is large enough"
+                f"{form.name(j)} has at least {count} levels; max_levels is {form.max_levels}. Leave it out "
+                "of columns, merge rare levels, or raise max_levels if memory allows"
             )
     return found
 
 
-def widened(R: FloatArray, count: int) -> FloatArray:
-    """A copy of R with `count` zero columns, and rows, before the last: the factor of A with such."""
+def widen(R: FloatArray, count: int) -> FloatArray:
+    """Return the factor of A with `count` zero columns before the last: R with such rows and columns."""
     size = len(R) + count
     W = factor.zeros(size)
     at = [*range(len(R) - 1), size - 1]
@@ -144,7 +145,7 @@ def _rows(B: FloatArray, mask: np.ndarray) -> FloatArray:
 
 
 class _Blocks:
-    """Blocks of rows of [1 numbers levels y]·√weight, each in the same space."""
+    """Makes blocks of rows of [1 numbers levels y]·√weight; each one overwrites the one before."""
 
     def __init__(
         self, chunk: Chunk, form: Form, coded: dict[int, Codes], slots: tuple[Slot, ...], space: FloatArray
@@ -159,7 +160,7 @@ class _Blocks:
         self.root = None if weight is None else np.sqrt(weight)
 
     def take(self, start: int, stop: int) -> FloatArray:
-        """Rows start..stop. Raises Bad if they are not finite."""
+        """Return the rows start, …, stop − 1. Raises BadChunkData if they are not finite."""
         chunk, B = self.chunk, self.space[: min(stop, self.chunk.rows) - start]
         here = slice(start, start + len(B))
         if self.form.intercept:
@@ -180,7 +181,7 @@ class _Blocks:
             suspect = not np.isfinite(B.sum())
         if suspect and not np.isfinite(B).all():
             i, j = (int(v[0]) for v in np.nonzero(~np.isfinite(B)))
-            raise Bad(f"has {B[i, j]} in {self._name(j)}, row {start + i} of it")
+            raise BadChunkData(f"has {B[i, j]} in {self._name(j)}, row {start + i}")
         if self.root is not None:
             B *= self.root[here, None]
         return B

@@ -1,6 +1,6 @@
-"""The pass over the chunks of a source, one after the other: one chain, with one factor in memory.
+"""The pass over the chunks of a source, one after the other, with one factor in memory.
 
-A tree, as on Dask, holds log₂ N factors, adds its depth to the error, and takes up to 1.7 times as long where
+A tree, as on Dask, would hold log₂ N factors, add its depth to the error, and take up to 1.7 times as long if
 chunks are short.
 """
 
@@ -19,19 +19,19 @@ import numpy as np
 
 from sparselin.problem import Problem
 from sparselin.scale.checkpoint import Saved, load, save
-from sparselin.scale.chunks import Bad, Chunk, Codes, TooManyLevels, chunk_of
+from sparselin.scale.chunks import BadChunkData, Chunk, Codes, TooManyLevels, chunk_of
 from sparselin.scale.finish import finish
 from sparselin.scale.form import Form
-from sparselin.scale.partial import Partial, absorb, nothing, skip
+from sparselin.scale.partial import Partial, absorb, empty_partial, skip
 from sparselin.scale.record import BadChunk, Progress
-from sparselin.scale.sources import Failure, Piece, Source
+from sparselin.scale.sources import Failure, RawChunk, Source
 
 _T = TypeVar("_T")
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """Those of `compress` that say how a pass goes, not what it finds."""
+    """The options of `compress` that do not depend on the source. `skips` is True for on_bad="skip"."""
 
     standardize: bool
     skips: bool
@@ -41,27 +41,27 @@ class Options:
 
 
 def run(source: Source, form_of_first: Callable[[Chunk], Form], options: Options) -> Problem:
-    """The chain of all chunks, from a checkpoint on if there is one; it is written again however it ends."""
-    pieces = source.chunks(0)
-    first, number, skipped = _first(pieces, options.skips)
-    form = form_of_first(first.raw)
-    partial = nothing(form)
+    """Read all chunks of a source, from the checkpoint on if there is one, and return the problem."""
+    chunks = source.chunks(0)
+    first, number, skipped = _first(chunks, options.skips)
+    form = form_of_first(first.content)
+    partial = empty_partial(form)
     for i, why in enumerate(skipped):
         partial = skip(partial, i, why)
     if options.checkpoint is not None and options.checkpoint.exists():
         saved = load(options.checkpoint, form, source.identity)
         partial, number = saved.parts[0][1], saved.chunks
-        pieces = source.chunks(number)
+        chunks = source.chunks(number)
     else:
-        pieces = _after(first, pieces)
+        chunks = _prepend(first, chunks)
     del first
-    walk = _Walk(form, options, source.identity, source.rows, number)
-    walk.partial = partial
-    return walk.finished(ahead(pieces) if source.ahead else pieces)
+    chain = _Chain(form, options, source.identity, source.rows, number)
+    chain.partial = partial
+    return chain.run(read_ahead(chunks) if source.read_ahead else chunks)
 
 
 class Pass(abc.ABC):
-    """How far a pass is: chunks and bytes read. It writes the checkpoint and reports progress."""
+    """A pass: it counts the chunks and bytes read, writes the checkpoint and reports progress."""
 
     def __init__(self, form: Form, options: Options, identity: str, total: int | None, number: int) -> None:
         self.form, self.options, self.identity, self.total = form, options, identity, total
@@ -69,27 +69,27 @@ class Pass(abc.ABC):
         self.bytes, self.started = 0, time.perf_counter()
 
     @abc.abstractmethod
-    def over(self, chunks: Any) -> None:
+    def read(self, chunks: Any) -> None:
         """Read all chunks."""
 
     @abc.abstractmethod
-    def parts_read(self) -> list[tuple[int, Partial]]:
-        """Return what a checkpoint holds: (height in the tree, Partial) of consecutive chunks."""
+    def snapshot(self) -> list[tuple[int, Partial]]:
+        """Return the state for a checkpoint: (height in the tree, `Partial`) of consecutive chunks."""
 
     @abc.abstractmethod
-    def whole(self) -> Partial:
-        """Return the rows of all chunks read."""
+    def state(self) -> Partial:
+        """Return the state of all chunks read so far."""
 
-    def finished(self, chunks: Any) -> Problem:
-        """Return the problem of all chunks; the checkpoint is written however the pass ends."""
+    def run(self, chunks: Any) -> Problem:
+        """Read all chunks and return their problem. The checkpoint is written even after an error."""
         try:
-            self.over(chunks)
+            self.read(chunks)
         finally:
             self.save()
-        return finish(self.whole(), self.form, self.options.standardize)
+        return finish(self.state(), self.form, self.options.standardize)
 
     def report(self, rows: int) -> None:
-        """Report that so many rows are read, and write the checkpoint if it is due."""
+        """Report the number of rows read, and write the checkpoint if it is due."""
         if self.options.progress is not None:
             seconds = time.perf_counter() - self.started
             self.options.progress(Progress(rows, self.bytes, self.number, self.total, seconds))
@@ -97,107 +97,104 @@ class Pass(abc.ABC):
             self.save()
 
     def save(self) -> None:
+        """Write the checkpoint, if there is one and it is not up to date."""
         if self.options.checkpoint is not None and self.number > self.saved:
-            saved = Saved(self.number, self.parts_read())
+            saved = Saved(self.number, self.snapshot())
             save(self.options.checkpoint, saved, self.form, self.identity)
             self.saved = self.number
 
     def bad(self, where: str, why: str) -> BadChunk:
-        """Return the error of the next chunk, with the problem of those before it."""
-        done, form, standardize = self.whole(), self.form, self.options.standardize
-        return BadChunk(self.number, where, why, lambda: finish(done, form, standardize))
+        """Return the error of the next chunk, with the problem of the chunks before it."""
+        state, form, standardize = self.state(), self.form, self.options.standardize
+        return BadChunk(self.number, where, why, lambda: finish(state, form, standardize))
 
 
-class _Walk(Pass):
-    """A chain: each chunk is absorbed into the same factor."""
+class _Chain(Pass):
+    """A pass in one chain: each chunk is absorbed into the same factor."""
 
     partial: Partial
 
-    def over(self, pieces: Iterator[Any]) -> None:
+    def read(self, chunks: Iterator[Any]) -> None:
         while True:
             try:
-                piece = next(pieces, None)
-            except Exception as error:  # of the source, whatever it raises
+                chunk = next(chunks, None)
+            except Exception as error:  # the source may raise anything
                 raise self.bad("", f"cannot be read: {type(error).__name__}: {error}") from error
-            if piece is None:
+            if chunk is None:
                 return
-            self._take(piece)
-            del piece
+            self._absorb(chunk)
+            del chunk
             self.report(self.partial.rows + self.partial.held_rows)
 
-    def parts_read(self) -> list[tuple[int, Partial]]:
+    def snapshot(self) -> list[tuple[int, Partial]]:
         return [(0, self.partial)]
 
-    def whole(self) -> Partial:
+    def state(self) -> Partial:
         return self.partial
 
-    def _take(self, piece: Piece | _Read) -> None:
+    def _absorb(self, raw: RawChunk) -> None:
+        """Absorb the next chunk, or skip it; raise BadChunk if it cannot be used."""
         try:
-            if isinstance(piece.raw, Failure):
-                raise Bad(piece.raw.why)
-            chunk = piece.raw if isinstance(piece.raw, Chunk) else chunk_of(piece.raw)
+            chunk = _convert(raw)
             partial = absorb(self.partial, chunk, self.number, self.form)
-            self.bytes += size(chunk)
-        except Bad as error:
+            self.bytes += chunk_bytes(chunk)
+        except BadChunkData as error:
             if not self.options.skips:
-                raise self.bad(piece.where, str(error)) from None
-            partial = skip(self.partial, self.number, _words(piece.where, str(error)))
+                raise self.bad(raw.where, str(error)) from None
+            partial = skip(self.partial, self.number, _with_place(raw.where, str(error)))
         except TooManyLevels as error:
-            raise self.bad(piece.where, f"is too much: {error}") from None
-        self.partial, self.number = partial, self.number + 1  # both or, on Ctrl-C before this line, none
+            raise self.bad(raw.where, f"cannot be used: {error}") from None
+        self.partial, self.number = partial, self.number + 1  # both, or neither if Ctrl-C comes before
 
 
-@dataclasses.dataclass(frozen=True)
-class _Read:
-    """A `Piece` that is a chunk already."""
+def _convert(raw: RawChunk) -> Chunk:
+    """Return the chunk, which `_first` may have converted already. Raises BadChunkData."""
+    if isinstance(raw.content, Failure):
+        raise BadChunkData(raw.content.why)
+    return raw.content if isinstance(raw.content, Chunk) else chunk_of(raw.content)
 
-    where: str
-    raw: Chunk
 
-
-def _first(pieces: Iterator[Any], skips: bool) -> tuple[_Read, int, list[str]]:
-    """The first chunk that can be used, its number, and why those before it cannot."""
+def _first(chunks: Iterator[Any], skips: bool) -> tuple[RawChunk, int, list[str]]:
+    """Return the first chunk that can be used, its number, and the reasons why the earlier ones cannot."""
     why: list[str] = []
     while True:
         try:
-            piece = next(pieces, None)
+            raw = next(chunks, None)
         except Exception as error:
             raise BadChunk(len(why), "", f"cannot be read: {type(error).__name__}: {error}") from error
-        if piece is None:
-            raise ValueError(f"source has no chunk that can be used: {len(why)} were skipped")
+        if raw is None:
+            raise ValueError(f"source has no chunk that can be used; {len(why)} were skipped")
         try:
-            if isinstance(piece.raw, Failure):
-                raise Bad(piece.raw.why)
-            return _Read(piece.where, chunk_of(piece.raw)), len(why), why
-        except Bad as error:
+            return RawChunk(raw.where, _convert(raw)), len(why), why
+        except BadChunkData as error:
             if not skips:
-                raise BadChunk(len(why), piece.where, str(error)) from None
-            why.append(_words(piece.where, str(error)))
+                raise BadChunk(len(why), raw.where, str(error)) from None
+            why.append(_with_place(raw.where, str(error)))
 
 
-def _after(first: _Read, pieces: Iterator[Any]) -> Iterator[Any]:
+def _prepend(first: RawChunk, chunks: Iterator[Any]) -> Iterator[Any]:
     yield first
     del first
-    yield from pieces
+    yield from chunks
 
 
-def _words(where: str, why: str) -> str:
+def _with_place(where: str, why: str) -> str:
     return f"{where}: {why}" if where else why
 
 
-def size(chunk: Chunk) -> int:
-    """Bytes of the columns."""
+def chunk_bytes(chunk: Chunk) -> int:
+    """Return the number of bytes of the columns."""
     if isinstance(chunk.columns, np.ndarray):
         return int(chunk.columns.nbytes)
     return sum(int((c.codes if isinstance(c, Codes) else c).nbytes) for c in chunk.columns)
 
 
-def ahead(items: Iterator[_T]) -> Iterator[_T]:
-    """The same items, each read while the one before it is used; what reading raises is raised here.
+def read_ahead(items: Iterator[_T]) -> Iterator[_T]:
+    """Yield the items, and read each next item in a thread while the current one is used.
 
-    A thread reads the next chunk while one is factored: at most three are in memory.
-    The reader begins with an item once the one before it was taken: one is in use, one in the reader's hands,
-    and what it is made from.
+    The thread begins to read an item when the one before it has been taken. So at most three chunks are in
+    memory: the one in use, the one being read, and the data from which it is made. An error of the reading
+    thread is raised here.
     """
     box: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
     taken, over = threading.Semaphore(0), threading.Event()

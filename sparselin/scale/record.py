@@ -1,4 +1,4 @@
-"""What a pass leaves beside the factor: counts, the error, levels, rows held out; and how it may fail."""
+"""The records of a pass: `Compressed` (counts, errors, levels), `Progress`, and the error `BadChunk`."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from sparselin.results import FloatArray, SelectionPath
 
 @dataclasses.dataclass(frozen=True)
 class Compressed:
-    """The record of a pass over data by `compress`; it is the `compressed` of the `Problem`.
+    """The record of a pass by `compress`, which `Problem.compressed` holds.
 
     Attributes
     ----------
-    rows, weight : how many rows are in the factor, and the sum of their weights.
-    chunks, skipped : how many chunks there were, and (number, why) of those left out by on_bad="skip".
-    eps : the columnwise backward error: the factor is exact for data whose columns differ from the given ones
-        by at most about eps of their lengths, for rounding errors that are independent and of mean zero but
-        for a drift: 2⁻⁵²·(√(N + (d + 2)·p + L·(d + 2)²) + N/256) for chains of N blocks of at most p = 1024
-        rows, merged by a tree of depth L (`sparselin.scale.factor`). The bounds of the problem on errors take
-        8 times as much.
-    worst_eps : the bound of the worst case, 8(d + 2)(N(p + 1) + L(d + 3))·2⁻⁵³.
-    levels : of each category, in the order in which they first appeared; its features are named
+    rows, weight : the number of rows in the factor, and the sum of their weights.
+    chunks, skipped : the number of chunks, and (number, reason) of each chunk left out by on_bad="skip".
+    eps : the columnwise backward error. The factor is exact for data whose columns differ from the given ones
+        by at most about eps of their lengths, eps = 2⁻⁵²·(√(N + (d + 2)·p + L·(d + 2)²) + N/256), for chains
+        of N blocks of at most p = 1024 rows that a tree of depth L merges (`sparselin.scale.factor`). This
+        assumes rounding errors that are independent and of mean zero, except for a drift. The error bounds
+        of the problem use 8 times eps.
+    worst_eps : the bound in the worst case, 8(d + 2)(N(p + 1) + L(d + 3))·2⁻⁵³.
+    levels : the levels of each category in the order of their first appearance; the features are named
         "category=level".
     held_out : the `Problem` of the rows held out, or None.
     """
@@ -41,10 +41,10 @@ class Compressed:
     held_out: Problem | None
 
     def held_out_r2(self, path: SelectionPath) -> FloatArray:
-        """R² (t + 1,) of the first 0, …, t features of a path on the rows held out.
+        """Return R² (t + 1,) of the first 0, …, t features of a path on the rows held out, [Z z].
 
-        1 − ‖z − Zβ‖²/‖z − z̄‖², z̄ their mean; without an intercept 1 − ‖z − Zβ‖²/‖z‖². Raises ValueError
-        if no rows were held out, or if these leave nothing to explain.
+        R² = 1 − ‖z − Zβ‖²/‖z − z̄‖² with the mean z̄ of z; without an intercept 1 − ‖z − Zβ‖²/‖z‖². Raises
+        ValueError if no rows were held out, or if z is constant (zero, without an intercept).
         """
         held = self.held_out
         if held is None:
@@ -53,7 +53,7 @@ class Compressed:
         centred = z if t is None else z - t * (t @ z) / (t @ t)
         total = float(centred @ centred)
         if total <= (held.unit * held.y_norm) ** 2:
-            raise ValueError("the y of the rows held out is constant: it leaves nothing to explain")
+            raise ValueError("y is constant on the rows held out, so R² is not defined: hold out more rows")
         X, errors = held.X[:, path.support], []
         for k in range(len(path) + 1):
             r = z - X[:, :k] @ path.coef_at(k)
@@ -63,11 +63,13 @@ class Compressed:
 
 
 class BadChunk(ValueError):
-    """A chunk that cannot be used; the message says which one and why.
+    """The error of a chunk that cannot be used; its message says which chunk, and why.
 
     Attributes
     ----------
-    chunk : its number, from 0. where : where that is in the source, as "row group 3".
+    chunk : the number of the chunk, from 0.
+    where : its position in the source, for example "row group 3".
+    why : the reason.
     """
 
     def __init__(self, chunk: int, where: str, why: str, done: Callable[[], Problem] | None = None) -> None:
@@ -80,15 +82,15 @@ class BadChunk(ValueError):
         return BadChunk, (self.chunk, self.where, self.why)
 
     def problem(self) -> Problem:
-        """The problem of the chunks before it. ValueError if these have no rows."""
+        """Return the problem of the chunks before this one. Raises ValueError if they have no rows."""
         if self._done is None:
-            raise ValueError("nothing was done before this chunk")
+            raise ValueError("no chunk before this one could be used, so there is no problem")
         return self._done()
 
 
 @dataclasses.dataclass(frozen=True)
 class Progress:
-    """How far a pass is: rows, bytes and chunks read, of `total` rows if that is known, after `seconds`."""
+    """The progress of a pass: rows, bytes and chunks read after `seconds`; `total` rows, None if unknown."""
 
     rows: int
     bytes: int

@@ -29,8 +29,8 @@ from proofs_checks.experiments.networks.pieces import (
     Store,
     Study,
     compute,
-    grouped,
-    planned,
+    group_by_run,
+    plan_pieces,
 )
 from sparselin.datasets import FOLDER
 from sparselin.studies.common.command import listed
@@ -131,7 +131,7 @@ def test_an_interrupt_keeps_what_was_done_and_the_next_run_goes_on(tmp_path, mon
     assert f"{ALL - 5} pieces are left; 5 records are kept" in said(result)
     assert "Interrupted:" in text(tmp_path)
     assert f"{ALL - 5} are left:" in text(tmp_path)
-    command = re.search(r"To go on: python -m [\w.]+ (.*)", result.output).group(1).split()
+    command = re.search(r"To resume: python -m [\w.]+ (.*)", result.output).group(1).split()
     assert sorted(command) == sorted([*DIGITS, "--jobs", "1", "--output", str(tmp_path)])
     with_run(monkeypatch, nearest_mean)
     assert CliRunner().invoke(networks, command, env={FOLDER: None}).exit_code == 0
@@ -208,7 +208,7 @@ def test_a_torn_last_line_is_dropped_and_its_piece_computed(tmp_path):
     whole = path.read_bytes()
     path.write_bytes(whole[:-20])
     CALLS.clear()
-    assert "has no end, a run was cut off there" in said(invoke(tmp_path, *DIGITS))
+    assert "is incomplete; its piece will be computed again" in said(invoke(tmp_path, *DIGITS))
     assert len(CALLS) == 1
     assert len(Store(path, QUICK).records) == ALL
     kept = [{**json.loads(line), "seconds": 0} for line in path.read_bytes().splitlines()]
@@ -226,14 +226,14 @@ def test_a_damaged_line_is_named(tmp_path, damage):
     path.write_bytes(b"\n".join(kept) + b"\n")
     before = path.read_bytes()
     words = said(invoke(tmp_path, *DIGITS, code=2))
-    assert "line 3 is not one that `make networks` wrote" in words
+    assert "line 3 was not written by `make networks`" in words
     assert path.read_bytes() == before
 
 
 def test_records_of_another_scale_are_told_apart_and_kept(tmp_path):
     invoke(tmp_path, *DIGITS, "--methods", "random", "--seeds", "1")
     result = invoke(tmp_path, *DIGITS, "--methods", "random", "--rows", "500")
-    assert "has 2 records of another scale too" in said(result)
+    assert "also has 2 records of another scale" in said(result)
     assert len(lines(tmp_path)) == 2 + 4
     assert len(CALLS) == 6
     invoke(tmp_path, "--data", "digits", "--methods", "random", "--seeds", "3", "--rows", "500")
@@ -259,7 +259,7 @@ def test_a_full_disk_keeps_what_was_stored(tmp_path, monkeypatch):
     result = invoke(tmp_path, *DIGITS, code=1)
     assert "A record could not be written ([Errno 28] No space left on device)" in said(result)
     assert "5 records are kept" in said(result)
-    assert "Make room, then go on: python -m proofs_checks.experiments.networks" in said(result)
+    assert "Free disk space, then resume: python -m proofs_checks.experiments.networks" in said(result)
     stored = (tmp_path / "records.jsonl").read_bytes()
     assert stored.count(b"\n") == 5
     assert stored.endswith(b"\n")
@@ -297,7 +297,7 @@ def test_a_second_run_in_the_folder_says_that_there_is_one(tmp_path, monkeypatch
     words = said(invoke(tmp_path, *DIGITS, code=1))
     assert "another run writes to this file" in words
     assert (tmp_path / "records.jsonl").read_bytes() == b'{"record":of the other run'
-    assert "Let it end, then go on: python -m proofs_checks.experiments.networks" in words
+    assert "Let it end, then resume: python -m proofs_checks.experiments.networks" in words
 
 
 def test_lines_are_read_as_they_were_written(tmp_path):
@@ -324,14 +324,14 @@ def test_the_plan_runs_nothing(tmp_path):
     result = invoke(folder, "--plan")
     assert not folder.exists()
     assert not CALLS
-    assert "digits and breast_cancer in their place" in said(result)
+    assert "Using digits and breast_cancer instead" in said(result)
     assert re.search(r"toy +digits +12 +0 +0 +12", result.output)
     assert "24 pieces are left" in said(result)
 
 
 def test_groups_are_pieces_that_differ_in_k():
-    all_of_them = planned([TOY], ["digits"], QUICK)
-    groups = grouped(all_of_them)
+    all_of_them = plan_pieces([TOY], ["digits"], QUICK)
+    groups = group_by_run(all_of_them)
     assert [len(group) for group in groups] == [2] * 6
     assert sorted(p for group in groups for p in group) == sorted(all_of_them)
 
@@ -481,7 +481,7 @@ def test_no_file_of_another_is_overwritten(tmp_path, drawn, name):
 def test_a_file_of_another_with_the_name_of_the_records(tmp_path, data):
     """A line without an end of line is recognised by its beginning."""
     (tmp_path / "records.jsonl").write_bytes(data)
-    assert "is not one that `make networks` wrote" in said(invoke(tmp_path, *DIGITS, code=2))
+    assert "was not written by `make networks`" in said(invoke(tmp_path, *DIGITS, code=2))
     assert (tmp_path / "records.jsonl").read_bytes() == data
     assert not CALLS
 

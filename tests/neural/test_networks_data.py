@@ -165,12 +165,12 @@ def test_damaged_arrays_are_named(folder, monkeypatch):
     broken = packed[:begin] + b"\xff" + packed[begin + 1 :]
     for content in (b"no zip", b"", whole[: len(whole) // 2], whole[:200] + b"???" + whole[203:], broken):
         (folder / name).write_bytes(content)
-        refuses("must be a whole npz file", table, "coil20")
+        refuses("must be a complete npz file", table, "coil20")
     small(monkeypatch, "isolet", 5, 3, 2, 2)
     y = np.array([1, 2, 1, 2, 1])
     test = {"X_test_e4": X[3:5, :1], "y_test": y[3:]}
     arrays(folder, "isolet/isolet_full_int16.npz", X_train_e4=X[:3], y_train=y[:3], **test)
-    refuses("rows as long as those for training", table, "isolet")
+    refuses("rows as long as the training rows", table, "isolet")
 
 
 def test_activity_is_read_from_text(folder, monkeypatch):
@@ -184,12 +184,12 @@ def test_activity_is_read_from_text(folder, monkeypatch):
     assert (found.y.tolist(), found.n_train) == ([0, 1, 0], 2)
     data._read.cache_clear()
     (folder / "activity/X_test.txt").write_text("5 six\n")
-    refuses(r"X_test.txt must hold rows of as many numbers", table, "activity")
+    refuses(r"X_test.txt must hold numbers in rows of equal length", table, "activity")
 
 
 def test_a_folder_that_is_not_named_and_a_set_that_is_none(monkeypatch):
     monkeypatch.delenv(FOLDER, raising=False)
-    words = "Mice Protein needs SPARSELIN_DATA, a folder with mice/Data"
+    words = "Mice Protein needs SPARSELIN_DATA, which is not set; it must name a folder with mice/Data"
     refuses(words, table, "mice", error=FileNotFoundError)
     refuses(r"data must be one of mice, .*; got 'mouse'", table, "mouse")
     for name in data.EMBEDDED:
@@ -256,7 +256,7 @@ def test_a_class_of_a_single_group_is_trained_on():
     known = made(rows[:, None], rows >= 35, rows // 5)
     sets = split(known, ALL_ROWS, 0)
     assert (set(sets.y), set(sets.y_test), set(sets.y_val)) == ({0, 1}, {0}, {0})
-    with pytest.raises(ValueError, match="rows to train, to validate and to test on; got 5, 0 and 0 of 5"):
+    with pytest.raises(ValueError, match="training, validation and test rows; got 5, 0 and 0 of 5"):
         split(made(rows[:5, None], np.zeros(5), np.zeros(5)), HONEST, 0)
 
 
@@ -273,7 +273,7 @@ def test_the_official_test_rows_and_fewer_training_rows(leaky):
     assert len(sets.y) + len(sets.y_val) == 30
     assert 2 <= len(sets.y_val) <= 5
     refuses("rows must be at least 1; got 0", split, known, leaky, 1, rows=0)
-    refuses("got 1, 0 and 30 of 120, at most 1", split, known, leaky, 1, rows=1)
+    refuses("got 1, 0 and 30 of 120 rows, with at most 1", split, known, leaky, 1, rows=1)
 
 
 def test_scaling_is_by_training_rows_or_by_all_of_them(rng):
@@ -325,8 +325,8 @@ def test_class_means_are_of_what_is_missing_too():
     known = made(X, [0, 0, 0, 0, 1, 1, 1, 1])
     first = (2 * SENTINEL + 4) / 4
     second = (first + SENTINEL + 4) / 4
-    filled = protocol._filled(known, PAPER, np.arange(4))
+    filled = protocol._fill(known, PAPER, np.arange(4))
     np.testing.assert_allclose(filled[:, 0], [first, 1, second, 3, 10, 20, 30, 40])
-    honest = protocol._filled(known, HONEST, np.array([1, 4]))
+    honest = protocol._fill(known, HONEST, np.array([1, 4]))
     np.testing.assert_allclose(honest[[0, 2], 0], 5.5)
     assert np.isnan(X[0, 0])

@@ -86,7 +86,7 @@ def test_pieces_of_signals():
 
 def test_anchors_are_by_the_released_rows_and_scaling():
     found = table("digits")
-    rows = downstream.prepared_rows(found, downstream.PREPARATIONS["as released"], 7)
+    rows = downstream.prepare_rows(found, downstream.PREPARATIONS["as released"], 7)
     span = np.maximum(np.ptp(found.X, axis=0), 1e-9)
     X, X_test, y, y_test = train_test_split(
         (found.X - found.X.min(axis=0)) / span, found.y, test_size=0.2, random_state=42
@@ -95,16 +95,14 @@ def test_anchors_are_by_the_released_rows_and_scaling():
     assert np.allclose(rows.X_test, X_test, atol=1e-7)
     assert np.array_equal(rows.y, y)
     assert np.array_equal(rows.y_test, y_test)
-    standard = downstream.prepared_rows(found, downstream.PREPARATIONS["z-scores"], 7)
+    standard = downstream.prepare_rows(found, downstream.PREPARATIONS["z-scores"], 7)
     both = np.vstack([standard.X, standard.X_test]).astype(float)
     assert np.allclose(both.std(axis=0), np.ptp(found.X, axis=0) > 0, atol=1e-6)
-    together = downstream.prepared_rows(found, downstream.PREPARATIONS["one range"], 7)
+    together = downstream.prepare_rows(found, downstream.PREPARATIONS["one range"], 7)
     assert np.allclose(together.X * 16, rows.X * span, rtol=1e-5, atol=1e-5)
-    drawn = [
-        downstream.prepared_rows(found, downstream.PREPARATIONS["rows by the seed"], s).y for s in (1, 2)
-    ]
+    drawn = [downstream.prepare_rows(found, downstream.PREPARATIONS["rows by the seed"], s).y for s in (1, 2)]
     assert not np.array_equal(*drawn)
-    refuses("no official", downstream.prepared_rows, found, downstream.PREPARATIONS["official rows"], 7)
+    refuses("no official", downstream.prepare_rows, found, downstream.PREPARATIONS["official rows"], 7)
 
 
 def test_pieces_of_anchors():

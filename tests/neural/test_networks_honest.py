@@ -11,15 +11,15 @@ from proofs_checks.experiments.networks import completion, honest, lassonet_stud
 from proofs_checks.experiments.networks.data import table  # noqa: E402
 from proofs_checks.experiments.networks.pieces import FULL, QUICK, Piece, Scale  # noqa: E402
 from proofs_checks.experiments.networks.protocol import (  # noqa: E402
-    ALONE,
     HONEST,
+    NOT_NESTED,
     PAPER,
     PATHS,
     Protocol,
     pick,
     run_length,
+    scale_epochs,
     split,
-    with_epochs,
 )
 from sparselin.neural.baselines.methods import METHODS  # noqa: E402
 
@@ -51,7 +51,7 @@ def fresh(monkeypatch):
         monkeypatch.setitem(
             honest.SETTINGS, method, tuple({**setting, **shorter} for setting in settings[::3])
         )
-    kept = (protocol.sets_of, protocol.picked, honest._chosen)
+    kept = (protocol.sets_of, protocol.pick_on, honest._tuning)
     for function in kept:
         function.cache_clear()
     yield kept
@@ -84,20 +84,20 @@ def test_validation_rows_decide_and_select_nothing(cancer, monkeypatch):
         tried.append(order)
         return honest.Fit(0.0, float(len(tried) % 8 == wanted % 8), 1.0, 1)
 
-    monkeypatch.setattr(honest, "judged", judge)
+    monkeypatch.setattr(honest, "judge", judge)
     for wanted in (3, 8):
-        chosen = honest.tuned("feature mask (LLY)", sets, 6, 3, 1, TINY)
+        chosen = honest.tune("feature mask (LLY)", sets, 6, 3, 1, TINY)
         assert chosen.picks.order == tried[wanted - 1]
         setting = honest.SETTINGS["feature mask (LLY)"][wanted - 1]
         assert chosen.note.endswith(", ".join(f"{name} {value}" for name, value in setting.items()))
-        assert chosen.options == with_epochs("feature mask (LLY)", setting, TINY)
+        assert chosen.options == scale_epochs("feature mask (LLY)", setting, TINY)
         tried.clear()
 
 
 def test_equal_accuracy_goes_to_the_lower_loss(cancer, monkeypatch):
     losses = iter([3.0, 2.0, 1.0, 2.0, 3.0, 3.0, 3.0, 3.0])
-    monkeypatch.setattr(honest, "judged", lambda *given: honest.Fit(0.0, 0.5, next(losses), 1))
-    chosen = honest.tuned("group LASSO", split(cancer, HONEST, seed=1), 6, 3, 1, TINY)
+    monkeypatch.setattr(honest, "judge", lambda *given: honest.Fit(0.0, 0.5, next(losses), 1))
+    chosen = honest.tune("group LASSO", split(cancer, HONEST, seed=1), 6, 3, 1, TINY)
     assert chosen.note.endswith("learning_rate 0.001, epochs 8, weight_decay 0.001")
 
 
@@ -134,10 +134,10 @@ def test_the_fit_keeps_its_best_step_and_stops():
     assert honest.fit(sets, np.arange(64), 1, steps=400, patience=100).steps > 200
 
 
-@pytest.mark.parametrize("method", sorted(METHODS.keys() - ALONE - SLOW))
+@pytest.mark.parametrize("method", sorted(METHODS.keys() - NOT_NESTED - SLOW))
 def test_prefixes_are_the_picks_of_shorter_runs(method):
     sets = split(table("breast_cancer"), HONEST, seed=1)
-    options = with_epochs(method, {}, TINY)
+    options = scale_epochs(method, {}, TINY)
     long = pick(method, sets.X, sets.y, 6, 3, 1, options).order
     assert run_length(method, 3, 6) == 6
     assert len(set(long)) == 6
@@ -276,7 +276,7 @@ def low_rank(seed=0, missing=0.1):
 def test_parts_are_disjoint_and_scaled_by_training_entries():
     X = low_rank()
     X[3] = np.nan
-    given = completion.parts(X, seed=1)
+    given = completion.split_entries(X, seed=1)
     known = ~np.isnan(X)
     assert np.array_equal(given.train | given.validation | given.test, known)
     assert not (given.train & given.validation).any()
@@ -288,12 +288,12 @@ def test_parts_are_disjoint_and_scaled_by_training_entries():
         assert np.isclose(own.std(), 1)
     other = X.copy()
     other[given.test] += 1e3
-    again = completion.parts(other, seed=1)
+    again = completion.split_entries(other, seed=1)
     assert np.array_equal(again.Z[~given.test], given.Z[~given.test])
 
 
 def test_soft_impute_finds_a_matrix_of_low_rank():
-    given = completion.parts(low_rank(), seed=1)
+    given = completion.split_entries(low_rank(), seed=1)
     X, note = completion.soft_impute(given)
     assert given.error(X, given.test) < 0.05
     assert note.startswith("λ = ")
@@ -304,13 +304,13 @@ def test_soft_impute_finds_a_matrix_of_low_rank():
 
 def test_networks_impute_from_few_columns():
     """Two columns determine a matrix of rank two, and test entries have no effect."""
-    given = completion.parts(low_rank(missing=0.0), seed=1)
+    given = completion.split_entries(low_rank(missing=0.0), seed=1)
     scale = dataclasses.replace(TINY, epochs=0.2)
     X = np.where(given.train, given.Z, 0)
-    found = completion.from_columns(given, X, range(12), 1, scale)
+    found = completion.reconstruct(given, X, range(12), 1, scale)
     assert given.error(found, given.test) < 0.5
     blind = given._replace(Z=np.where(given.test, 9.0, given.Z))
-    assert np.array_equal(completion.from_columns(blind, X, range(12), 1, scale), found)
+    assert np.array_equal(completion.reconstruct(blind, X, range(12), 1, scale), found)
 
 
 def test_imputation_reads_as_many_rows_as_the_scale_has():

@@ -31,7 +31,7 @@ def rows_of(monkeypatch):
     before = {name: sys.modules.pop(f"proofs_checks.{name}", None) for name in ROWS}
 
     def load(made):
-        monkeypatch.setattr(verdicts, "stored", lambda path: tuple(made))
+        monkeypatch.setattr(verdicts, "read_records", lambda path: tuple(made))
         for name in ROWS:
             sys.modules.pop(f"proofs_checks.{name}", None)
         modules = [importlib.import_module(f"proofs_checks.{name}") for name in ROWS]

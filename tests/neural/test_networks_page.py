@@ -15,7 +15,7 @@ mpl.use("Agg")
 from proofs_checks.experiments.networks import attention_study, lassonet_study, pictures, report
 from proofs_checks.experiments.networks.pieces import FULL, QUICK, Piece, Record, Scale, Store, Study
 from proofs_checks.experiments.networks.report import figures
-from proofs_checks.experiments.networks.tables import CAVEATS, ELSEWHERE, ORDER, Row, matrices, rows
+from proofs_checks.experiments.networks.tables import CAVEATS, ORDER, OTHER_ROWS, Row, matrices, rows
 from proofs_checks.experiments.networks.verdicts import Summary
 
 
@@ -86,7 +86,7 @@ def test_the_page_has_the_numbers_of_the_records_and_what_is_printed(tmp_path):
     start = page.index("<summary>k = 50")
     assert texts(page[start : page.index("</table>", start)], "strong") == ["0.990 ± 0.008"]
     assert dict(table_after(page, "<summary>k = 5:")[1:]) == {"Sequential Attention": "0.850 ± 0.050"}
-    heads, first, *_ = table_after(page, "In print, and here")
+    heads, first, *_ = table_after(page, "Printed figures, and ours")
     assert heads[2:] == ["reproduced", "not reproduced", "undecided", "needs data"]
     assert first == ["Sequential Attention, Table 2", "6", "1", "1", "0", "4"]
     assert "20 pieces are done; they took 10.0 h" in " ".join(page.split())
@@ -105,7 +105,7 @@ def test_the_long_table_has_seeds_rows_seconds_and_the_paired_test(tmp_path):
     # differences in thousandths 1, −1, 0, −1, −1: |sum| = 2 or more in 10 of the 16 choices of four signs
     assert (near["− the other"], near["p"]) == ("-0.000", "0.625")
     assert (worse["seeds"], worse["training rows"], worse["selecting [s]"]) == ("5", "756", "6.0")
-    assert (own["in print"], own["difference"], own["verdict"]) == ("0.993 ± 0.008", "-0.003", "reproduced")
+    assert (own["printed"], own["difference"], own["verdict"]) == ("0.993 ± 0.008", "-0.003", "reproduced")
     # 2·√(0.008²/5 + 0.0079²/5 + 0.001²/12)
     assert own["tolerance"] == "0.0101"
     assert by_method["Sequential Attention", "5"]["note"] == "prefix of 50"
@@ -125,7 +125,7 @@ def test_another_method_to_compare_with(tmp_path):
 
 def test_with_a_share_of_the_epochs_nothing_is_met_or_missed(tmp_path):
     page, _ = written(tmp_path, QUICK)
-    assert table_after(page, "In print, and here")[1] == ["Sequential Attention, Table 2", *"60006"]
+    assert table_after(page, "Printed figures, and ours")[1] == ["Sequential Attention, Table 2", *"60006"]
     assert "✓</span>" not in page
     assert "10 % of the epochs" in page
 
@@ -140,8 +140,8 @@ def test_other_rows_are_no_pairs():
     found = {row.method: row.other and row.other.setting for row in rows(made, (), "SA")}
     assert found == {"SA, as released": None, "SA, all": None, "SA, Adam": "as released", "OMP, all": "all"}
     drawn = {name for name, (protocol, _) in attention_study.DIFFERENCES.items() if not protocol.by_row}
-    assert set(ELSEWHERE["switches"]) == drawn
-    assert ELSEWHERE["lassonet"] == (lassonet_study.RELEASED,)
+    assert set(OTHER_ROWS["switches"]) == drawn
+    assert OTHER_ROWS["lassonet"] == (lassonet_study.RELEASED,)
     assert set(CAVEATS) <= set(ORDER)
 
 

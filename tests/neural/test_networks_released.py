@@ -19,18 +19,18 @@ from proofs_checks.experiments.networks.printed import TABLES, TITLES  # noqa: E
 from proofs_checks.experiments.networks.protocol import PAPER, Sets, pick, split  # noqa: E402
 from proofs_checks.experiments.networks.released import (  # noqa: E402
     AS_RELEASED,
-    MENDED,
+    CORRECTED,
     SETTINGS,
     BatchNorm,
     Gradients,
     Settings,
     Switches,
-    buffered,
     optimizer,
     reference_accuracy,
     reference_attention,
     reference_mask,
     reference_omp,
+    shuffle_in_buffer,
 )
 from sparselin.neural.baselines.methods import METHODS  # noqa: E402
 from sparselin.neural.training import Rows, seeded  # noqa: E402
@@ -115,10 +115,10 @@ def test_batches_have_one_size_and_come_through_a_buffer():
             parts = [len(batch) for batch in batches]
             assert parts == counts
             assert len(batches) == len(parts)
-        late = torch.stack([buffered(1000, 100).argsort()[0] for _ in range(400)]).double()
+        late = torch.stack([shuffle_in_buffer(1000, 100).argsort()[0] for _ in range(400)]).double()
         # the first row leaves with chance 1/100 at each place
         assert abs(float(late.mean()) - 99) < 5 * 100 / math.sqrt(400)
-        assert sorted(buffered(7, 100).tolist()) == list(range(7))
+        assert sorted(shuffle_in_buffer(7, 100).tolist()) == list(range(7))
 
 
 def test_weights_begin_as_those_of_the_layer_for_all_features():
@@ -161,7 +161,7 @@ SMALL = Settings(25, 30, 16, 1e-2, 1.0, 100)
 
 
 @pytest.mark.parametrize(
-    ("switches", "form"), [(AS_RELEASED, "softmax"), (AS_RELEASED, "l1"), (MENDED, "softmax")]
+    ("switches", "form"), [(AS_RELEASED, "softmax"), (AS_RELEASED, "l1"), (CORRECTED, "softmax")]
 )
 def test_the_features_that_matter_are_picked_but_for_the_first(switches, form):
     orders = [
@@ -170,7 +170,7 @@ def test_the_features_that_matter_are_picked_but_for_the_first(switches, form):
     ]
     assert all({3, 6} <= set(order) for order in orders)
     first = [order[0] for order in orders]
-    assert (set(first) <= {3, 6}) == (switches is MENDED)
+    assert (set(first) <= {3, 6}) == (switches is CORRECTED)
     again = reference_attention(quadrants(), 3, 1, settings=SMALL, switches=switches, parametrization=form)
     assert orders[1] == again
 
@@ -249,7 +249,7 @@ def test_a_phase_of_omp_begins_with_its_pick(monkeypatch):
     assert [count for _, count in seen] == [math.ceil(Fraction(4 * t, 9)) for t in range(9)]
     assert all(rows is seen[step - 1][0] for step, rows in asked)
     refuses("got k = 9, 8 features", reference_omp, sets, 9, 0, settings=settings)
-    refuses("got 9 steps, k = 9", reference_omp, quadrants(d=9), 9, 0, settings=settings)
+    refuses("got 9 steps for k = 9", reference_omp, quadrants(d=9), 9, 0, settings=settings)
 
 
 @pytest.mark.parametrize("normalised", [False, True])
@@ -287,7 +287,7 @@ def test_too_few_picks_are_filled_with_the_lowest_numbers():
 def test_the_steps_of_adam_are_those_of_the_settings():
     """In steps of 10⁻²⁰ all features keep the same attention, so the lowest numbers are selected."""
     slow = dataclasses.replace(SMALL, learning_rate=1e-20)
-    assert reference_attention(quadrants(), 3, 0, settings=slow, switches=MENDED) == [0, 1, 2]
+    assert reference_attention(quadrants(), 3, 0, settings=slow, switches=CORRECTED) == [0, 1, 2]
 
 
 def test_accuracy_is_of_the_picks():
@@ -295,7 +295,7 @@ def test_accuracy_is_of_the_picks():
     good = reference_accuracy(sets, [6, 3], 0, settings=SMALL)
     assert good > 0.9 > 0.6 > reference_accuracy(sets, [0, 1], 0, settings=SMALL)
     assert good == reference_accuracy(sets, np.array([6, 3]), 0, settings=SMALL)
-    slow = dataclasses.replace(MENDED, optimizer="adam")
+    slow = dataclasses.replace(CORRECTED, optimizer="adam")
     settings = dataclasses.replace(SMALL, learning_rate=1e-7)
     assert reference_accuracy(sets, [6, 3], 0, settings=settings, switches=slow) < 0.9
 
@@ -381,7 +381,7 @@ def test_a_record_tells_how_many_features_were_picked():
         attention_study._record(piece, sets, QUICK, found).note == f"{picked} picked, {10 - picked} filled up"
     )
     short = pick(piece.method, sets.X, sets.y, picked, picked, 1, options)
-    assert short.filled(picked) == ""
+    assert short.fill_note(picked) == ""
 
 
 @pytest.mark.parametrize(

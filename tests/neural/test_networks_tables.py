@@ -1,4 +1,4 @@
-"""Tests that docs/networks-tables.md follows the records: figures, means, and comparisons."""
+"""Tests that the pages of the data sets follow the records: figures, means, and comparisons."""
 
 import importlib
 import math
@@ -9,38 +9,54 @@ from pathlib import Path
 import pytest
 from made_up_records import made_up
 
-from proofs_checks.experiments.networks import tables
+from proofs_checks.experiments.networks import site
 from proofs_checks.experiments.networks.pieces import Piece, Record
 from proofs_checks.experiments.networks.printed import OWN
 from proofs_checks.experiments.networks.tables import judged_all, matrices, rows
-from proofs_checks.experiments.networks.verdicts import stored, summary
+from proofs_checks.experiments.networks.verdicts import read_records, summarize
 from sparselin.ledger import EXPERIMENTAL, UNDECIDED
 
 ROOT = Path(__file__).parents[2]
 PAGE, RECORDS = ROOT / "docs" / "networks-tables.md", ROOT / "proofs_checks" / "networks_records.jsonl"
 
 
-def test_the_page_has_every_figure_and_every_mean():
+def table_rows(text):
+    """Return the cells of each line of the tables in a text, including the headings."""
+    return [
+        line.removeprefix("| ").removesuffix(" |").split(" | ")
+        for line in text.splitlines()
+        if re.match(r"\| |\|$", line)
+    ]
+
+
+def test_the_pages_have_every_figure_and_every_mean():
     made = made_up()
-    text = tables.markdown(made)
-    line = "| Mice Protein | Sequential Attention | network | 0.993 ± 0.008 | 0.992 ± 0.008 | 5 | 756 |"
-    assert f"{line} −0.0010 | 0.0102 | reproduced |" in text
-    assert "Not run here: Activity (paper, " in text
-    assert "| Mice Protein | LassoNet" in text
-    printed, means = text.split("## All means")
-    head, *parts = printed.split("### ")
-    lines = [line for part in parts for line in part.splitlines() if line.startswith("|")]
-    assert {line.count("|") for line in lines} == {11}
-    assert all(("| 2 SE |" in part) != bool(re.search("Table 6|three learners", part)) for part in parts)
-    assert "### paper\n" in means
-    heads, _, *counted = [line.strip("| ").split(" | ") for line in head.splitlines() if line.startswith("|")]
+    index, *others = site.pages(made).values()
+    text = "\n".join(others)
+    line = (
+        "| Sequential Attention | 0.993 ± 0.008 | 0.992 ± 0.008 | −0.0010 | 0.0102 | reproduced | 5 | 756 |"
+    )
+    assert line.replace(" ± ", "\u00a0±\u00a0") in text
+    assert "Without records: Activity (paper, " in index
+    assert list(site.pages(made))[1:] == ["mice", "mnist", "fashion", "isolet", "coil20"]
     judged = [figure for figure in judged_all(made) if figure.printed.data != "activity"]
-    assert sum(int(numbers[1]) for numbers in counted) == len(judged)
+    by_data, by_table = index.split("The same figures by printed table:")
+    for counted in (by_data, by_table):
+        heads, *lines = table_rows(counted)
+        assert sum(int(line[1]) for line in lines) == len(judged)
+        for verdict in EXPERIMENTAL:
+            number = sum(figure.verdict is verdict for figure in judged)
+            assert sum(int(line[heads.index(verdict.value)]) for line in lines) == number
+    printed = [page.split("## Means of our runs")[0] for page in others]
+    sections = [section for page in printed for section in page.split("### ")[1:]]
+    assert all(("| 2 SE |" in part) != bool(re.search("Table 6|three learners", part)) for part in sections)
+    found = [line for page in printed for line in table_rows(page) if line[0] != "method"]
+    assert {len(line) for line in found} == {8}
     for verdict in EXPERIMENTAL:
         number = sum(figure.verdict is verdict for figure in judged)
-        assert sum(int(numbers[heads.index(verdict.value)]) for numbers in counted) == number
-        assert sum(line.endswith(f"| {verdict.value} |") for line in lines) == number
+        assert sum(line[5].startswith(verdict.value) for line in found) == number
     assert sum(figure.verdict is UNDECIDED for figure in judged) > 5
+    assert all("### paper\n" in page for page in others)
 
 
 @pytest.mark.parametrize(
@@ -69,15 +85,14 @@ def _scores(*those, study="paper"):
 
 def test_means_have_a_row_for_each_method_and_setting_and_the_best_in_bold():
     made = _scores(("random", "", 0.75, 500), ("OMP", "", 0.5, 500), ("all features", "", 0.875, 1000))
-    means = tables.markdown(made).split("## All means")[1]
-    assert "Mice Protein 3 seeds, 500 rows (3 seeds, 1,000 rows: *all features*)." in means
-    found = [line for line in means.splitlines() if line.startswith("|")]
-    assert found[2:5] == [
-        "| random | **0.750 ± 0.000** |",
-        "| OMP | 0.500 ± 0.000 |",
-        "| all features | 0.875 ± 0.000 |",
+    means = site.pages(made)["mice"].split("## Means of our runs")[1]
+    assert "Mice Protein: 3 seeds, 500 rows (3 seeds, 1,000 rows: *all features*)." in means
+    assert [[cell.replace("\u00a0", " ") for cell in line] for line in table_rows(means)] == [
+        ["method", "k = 50", "all features", "seconds"],
+        ["random", "**0.750 ± 0.000**", "", "2.0"],
+        ["OMP", "0.500 ± 0.000", "", "2.0"],
+        ["all features", "", "0.875 ± 0.000", ""],
     ]
-    assert found[-2:] == ["| random | 2.0 |", "| OMP | 2.0 |"]
 
 
 def test_methods_are_compared_on_as_many_rows():
@@ -107,13 +122,18 @@ def test_settings_of_one_method_are_compared_with_the_first():
     assert compared("paper", "", OWN) == {"": None, OWN: 0.125}
 
 
-def test_the_site_has_the_tables_of_the_stored_records_after_the_words_of_the_page():
+def test_the_site_has_the_index_after_the_words_of_the_page_and_a_page_for_each_data_set(tmp_path):
     sys.path.append(str(ROOT / "docs" / "_ext"))
     page = importlib.import_module("networks_page")
+    made = site.pages(read_records(RECORDS))
+    index = page.write(tmp_path)
+    assert {path.stem: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()} | {
+        "index": index
+    } == made
     words = PAGE.read_text(encoding="utf-8").split(page.PLACE)[0]
-    assert page.with_tables(f"{words}{page.PLACE}\n\nelsewhere\n") == words + tables.markdown(stored(RECORDS))
+    assert page.with_index(f"{words}{page.PLACE}\n\nelsewhere\n", index) == words + index
     with pytest.raises(ValueError, match="must have the line"):
-        page.with_tables(words)
+        page.with_index(words, index)
 
 
 def test_the_leads_over_linear_omp_that_the_page_has_are_those_of_the_records():
@@ -121,7 +141,7 @@ def test_the_leads_over_linear_omp_that_the_page_has_are_those_of_the_records():
     text = PAGE.read_text(encoding="utf-8")
     found = {
         (row.data, row.k, row.method): row
-        for row in summary(stored(RECORDS))
+        for row in summarize(read_records(RECORDS))
         if row.study == "honest" and row.learner == "network" and row.method != "all features"
     }
     table = text.split("| features |")[1].split("\n\n")[0].splitlines()[2:]

@@ -18,13 +18,13 @@ from proofs_checks.experiments.networks.pieces import Piece, Record
 from proofs_checks.experiments.networks.printed import TABLE_2, TABLES, TITLES, Printed, attention_rows
 from proofs_checks.experiments.networks.verdicts import (
     Summary,
+    combine,
+    compare_pairs,
     equal,
     larger,
     not_smaller,
-    paired,
-    stored,
-    summary,
-    together,
+    read_records,
+    summarize,
     verdict,
     verdict_of_times,
 )
@@ -89,33 +89,33 @@ def records(values, study="paper", **scores):
 
 def test_a_summary_is_mean_and_deviation_over_seeds():
     values = (0.91, 0.96, 0.92)
-    (found,) = summary(records(values))
+    (found,) = summarize(records(values))
     assert found.address == ("paper", "mice", "random", 50, "", "network")
     assert found.mean == pytest.approx(statistics.fmean(values), rel=1e-15)
     assert found.std == pytest.approx(statistics.stdev(values), rel=1e-14)
     assert (found.seconds, found.rows, found.notes) == ({"selecting": 2.0}, (701, 703), ("of 50",))
     assert str(found) == "0.930 ± 0.026"
 
-    (single,) = summary(records((0.9,)))
+    (single,) = summarize(records((0.9,)))
     assert (str(single), math.isnan(single.std)) == ("0.900", True)
 
 
 def test_learners_studies_and_times_are_rows_of_their_own_in_their_order():
     made = [*records((0.9, 0.8), SVC=0.5), *records((0.7,), "honest")]
-    found = [(row.study, row.learner, len(row.values)) for row in summary(made)]
+    found = [(row.study, row.learner, len(row.values)) for row in summarize(made)]
     assert found == [("paper", "network", 2), ("paper", "SVC", 2), ("honest", "network", 1)]
-    assert [row.mean for row in summary(made, times=True)] == [1.5, 1.0]
+    assert [row.mean for row in summarize(made, times=True)] == [1.5, 1.0]
 
 
 def test_a_score_that_one_seed_lacks_is_of_the_others():
     made = records((0.9, 0.8))
     made[0].scores["SVC"] = 0.5
-    assert [dict(row.values) for row in summary(made)] == [{1: 0.9, 2: 0.8}, {1: 0.5}]
+    assert [dict(row.values) for row in summarize(made)] == [{1: 0.9, 2: 0.8}, {1: 0.5}]
 
 
 def test_records_that_are_no_summary():
-    refuses(r"paper\|mice\|random\|50\|1\| is there twice", summary, records((0.9,)) * 2)
-    refuses(r"network of paper\|mice\|random\|50\|2\| is not", summary, records((0.9, math.nan)))
+    refuses(r"paper\|mice\|random\|50\|1\| is there twice", summarize, records((0.9,)) * 2)
+    refuses(r"network of paper\|mice\|random\|50\|2\| is not", summarize, records((0.9, math.nan)))
 
 
 # --- the paired test -------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def test_p_is_the_share_of_signs_ties_and_zeros_too(rng):
     for _ in range(200):
         delta = rng.integers(-3, 4, rng.integers(1, 7)).tolist()
         base = rng.integers(80, 90, len(delta))
-        found = paired(of(*((base + delta) / 100)), of(*(base / 100)))
+        found = compare_pairs(of(*((base + delta) / 100)), of(*(base / 100)))
         assert found.p == by_enumeration(delta), delta
         assert found.difference == pytest.approx(np.mean(delta) / 100, abs=1e-15)
 
@@ -140,15 +140,15 @@ def test_p_is_the_share_of_signs_ties_and_zeros_too(rng):
 @pytest.mark.parametrize(("n", "least"), [(1, 1.0), (3, 0.25), (5, 0.0625), (6, 0.03125)])
 def test_the_least_p_of_few_seeds(n, least):
     first, second = of(*np.linspace(0.8, 0.9, n)), of(*np.linspace(0.1, 0.3, n))
-    assert paired(first, second).p == paired(second, first).p == least
-    assert paired(first, first) == (n, 0.0, 1.0)
+    assert compare_pairs(first, second).p == compare_pairs(second, first).p == least
+    assert compare_pairs(first, first) == (n, 0.0, 1.0)
 
 
 def test_only_common_seeds_are_compared():
     first, second = of(0.9, 0.8, 0.7), of(0.5, 0.6)
-    assert paired(first, second)[:2] == (2, pytest.approx(0.3))
-    refuses(r"1 to 20 seeds in common; got 0: .*\[1\].*\[\]", paired, of(0.9), of())
-    refuses("got 21", paired, of(*[0.5] * 21), of(*[0.4] * 21))
+    assert compare_pairs(first, second)[:2] == (2, pytest.approx(0.3))
+    refuses(r"1 to 20 seeds in common; got 0: .*\[1\].*\[\]", compare_pairs, of(0.9), of())
+    refuses("got 21", compare_pairs, of(*[0.5] * 21), of(*[0.4] * 21))
 
 
 # --- verdicts --------------------------------------------------------------------------------------------
@@ -278,12 +278,12 @@ def test_times_are_compared_as_ratios():
 
 
 def test_of_several_the_worst_counts():
-    assert together([REPRODUCED, NEEDS_DATA, NOT_REPRODUCED]) is NOT_REPRODUCED
-    assert together([REPRODUCED, UNDECIDED, NEEDS_DATA]) is NEEDS_DATA
-    assert together([REPRODUCED, UNDECIDED]) is UNDECIDED
-    assert together([UNDECIDED, NOT_REPRODUCED]) is NOT_REPRODUCED
-    assert together([REPRODUCED] * 3) is REPRODUCED
-    refuses("got none", together, [])
+    assert combine([REPRODUCED, NEEDS_DATA, NOT_REPRODUCED]) is NOT_REPRODUCED
+    assert combine([REPRODUCED, UNDECIDED, NEEDS_DATA]) is NEEDS_DATA
+    assert combine([REPRODUCED, UNDECIDED]) is UNDECIDED
+    assert combine([UNDECIDED, NOT_REPRODUCED]) is NOT_REPRODUCED
+    assert combine([REPRODUCED] * 3) is REPRODUCED
+    refuses("got none", combine, [])
 
 
 # --- stored records --------------------------------------------------------------------------------------
@@ -292,8 +292,8 @@ def test_of_several_the_worst_counts():
 def test_records_are_read_back(tmp_path):
     made = records((0.9, 0.8))
     file = tmp_path / "records.jsonl"
-    assert stored(file) == ()
+    assert read_records(file) == ()
     file.write_text("".join(json.dumps(record.as_json()) + "\n" for record in made), encoding="utf-8")
-    assert list(stored(file)) == made
+    assert list(read_records(file)) == made
     file.write_text(file.read_text() + '{"piece": 3}\n', encoding="utf-8")
-    refuses(r"records.jsonl, line 3, must be a record", stored, file)
+    refuses(r"records.jsonl, line 3, must be a record", read_records, file)

@@ -1,1 +1,1 @@
-"""Diverse selection: Figure 1 of the spectral paper."""
+"""The experiment on diverse selection: Figure 1 of the spectral paper."""

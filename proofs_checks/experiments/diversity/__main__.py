@@ -1,4 +1,4 @@
-"""`python -m proofs_checks.experiments.diversity --help` says what there is."""
+"""The command `python -m proofs_checks.experiments.diversity`; `--help` lists its options."""
 
 from proofs_checks.experiments.diversity.command import diversity
 

@@ -1,4 +1,4 @@
-"""`python -m proofs_checks.experiments.diversity`."""
+"""The command `python -m proofs_checks.experiments.diversity`: its options, and the run."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from proofs_checks.experiments.diversity.run import (
     Design,
     DiversitySettings,
     MethodSelection,
-    in_order,
     methods,
     sample,
     select_all,
+    sort_selections,
 )
 from sparselin.datasets import FOLDER, Images, Source, images
 from sparselin.studies.common.command import (
@@ -42,26 +42,26 @@ from sparselin.studies.common.command import (
     type=click.Choice(("auto", "mnist", "digits")),
     default="auto",
     show_default=True,
-    help=f"auto: MNIST where the variable {FOLDER} names a folder with mnist/*-ubyte.gz, else digits.",
+    help=f"auto: MNIST if the variable {FOLDER} names a folder with mnist/*-ubyte.gz, otherwise digits.",
 )
 @click.option("--k", "ks", help="Comma-separated sparsities.  [default: 10,20,…,90; digits 5,10,…,40]")
 @click.option("--sigma", type=float, default=0.1, show_default=True, help="Strength of the noise, positive.")
 @click.option("--repeats", type=click.IntRange(1), default=5, show_default=True, help="Draws of the noise.")
 @click.option(
-    "--images", "count", type=click.IntRange(2), help="Images to sample.  [default: 1000; digits all 1797]"
+    "--images", "count", type=click.IntRange(2), help="Images to sample.  [default: 1000; digits: all 1797]"
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the sample and the noise."
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the sample and the noise."
 )
 @click.option(
     "--alpha",
     type=click.FloatRange(0, 1),
     default=0.5,
     show_default=True,
-    help="Power of the generalized rank; the paper does not print its own.",
+    help="Power of the generalized rank; the paper does not state its value.",
 )
-@click.option("--refitted", is_flag=True, help="ν by R² of least squares on the LASSO's features.")
-@click.option("--quick", is_flag=True, help="Three sparsities and few images: a look in seconds.")
+@click.option("--refitted", is_flag=True, help="Choose ν by R² of least squares on the LASSO's features.")
+@click.option("--quick", is_flag=True, help="Use three sparsities and few images; takes seconds.")
 @jobs_option
 @output_option("report/diversity", "index.html, results.json, selections.csv and the figures")
 def diversity(
@@ -79,11 +79,11 @@ def diversity(
 ) -> None:
     """Reproduce Figure 1 of the 2012 paper: are diverse features robust to noise, and at what loss of R²?
 
-    Selects k pixels of handwritten digits by the LASSO, greedily, and with each spectral regularizer;
-    perturbs labels and images; reports panel by panel which of the paper's claims hold.
+    The command selects k pixels of handwritten digits by the LASSO, greedily, and with each spectral
+    regularizer. Then it perturbs labels and images, and reports for each panel which claims hold.
 
-    Exit status 0: the run completed; a claim that does not hold is a finding. 130: interrupted (the
-    report of what was done is written).
+    Exit status 0: the run is complete, even if a claim does not hold. 130: interrupted; the report of the
+    finished selections is written.
     """
     if not 0 < sigma < math.inf:
         raise click.BadParameter(f"must be positive and finite; got {sigma}", param_hint="--sigma")
@@ -114,6 +114,7 @@ def diversity(
 
 
 def _images(source: Source) -> Images:
+    """Return the images of --data."""
     try:
         return images(source)
     except (FileNotFoundError, ValueError) as error:
@@ -121,12 +122,13 @@ def _images(source: Source) -> Images:
 
 
 def _default_count(found: Images, quick: bool) -> int:
-    """The paper's 1000 of MNIST, all of the digits."""
+    """Return the default number of images: 1000 of MNIST as in the paper, or all digits; 300 with --quick."""
     whole = 1000 if found.name == "MNIST" else len(found.labels)
     return 300 if quick else whole
 
 
 def _design(found: Images, count: int, seed: int) -> Design:
+    """Return the regression problem of a sample of the images."""
     try:
         return sample(found, count, seed)
     except ValueError as error:
@@ -134,7 +136,7 @@ def _design(found: Images, count: int, seed: int) -> Design:
 
 
 def _sparsities(text: str | None, design: Design, quick: bool) -> tuple[int, ...]:
-    """Increasing; each at most the number of images, and that of pixels that are not always zero."""
+    """Parse --k: increasing, and at most the number of images and of pixels that are not always zero."""
     default = KS[design.name]
     if text is None:
         return default[:3] if quick else default
@@ -150,7 +152,7 @@ def _sparsities(text: str | None, design: Design, quick: bool) -> tuple[int, ...
 
 
 def _command(design: Design, settings: DiversitySettings) -> str:
-    """The command line that repeats the run."""
+    """Return the command line that repeats the run."""
     ks = ",".join(map(str, settings.ks))
     line = [*str(diversity.name).split(), "--data", design.name.lower(), "--k", ks]
     line += ["--sigma", f"{settings.sigma:g}", "--repeats", str(settings.repeats)]
@@ -161,7 +163,7 @@ def _command(design: Design, settings: DiversitySettings) -> str:
 def _collect(
     console: Console, design: Design, settings: DiversitySettings
 ) -> tuple[list[MethodSelection], bool]:
-    """All selections, by method and k; Ctrl-C keeps those that have come."""
+    """Return the selections by method and k, and whether Ctrl-C ended the run before all were done."""
     selections: list[MethodSelection] = []
 
     def take(found: list[MethodSelection]) -> tuple[int, str]:
@@ -170,6 +172,6 @@ def _collect(
         return len(found), state
 
     total = len(methods()) * len(settings.ks)
-    words = "Interrupted: the report shows what was done."
+    words = "Interrupted: the report shows the finished selections."
     interrupted = watch(console, "selections", total, select_all(design, settings), take, words)
-    return in_order(selections), interrupted
+    return sort_selections(selections), interrupted

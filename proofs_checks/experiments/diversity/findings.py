@@ -1,8 +1,8 @@
 """The claims of Section 6 of the 2012 paper, checked in a run of `diversity`, panel by panel.
 
-A claim is a set of comparisons between numbers of the run; its verdict is the fraction that holds.
-Selections of fewer than k features are excluded from all of them, and counted: errors and diversity for k
-are for k features.
+A claim is a set of comparisons between numbers of the run; its verdict is the fraction of comparisons that
+hold. Selections with fewer than k features are left out of all comparisons, and counted, because errors and
+diversity for k are those of k features.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from proofs_checks.experiments.diversity.run import BASELINES, DiversitySettings, MethodSelection, methods
 from sparselin.spectral.regularizers import REGULARIZERS
 
-# where the axes of the printed figure end next to the curves, and the tick before: the largest error lies
-# between them for (a), (b), the least diversity for (c)-(f), if the axes were fitted to the curves
+# the end of the printed axis next to the curves, and the tick before it. If the axes were fitted to the
+# curves, the largest error of (a) and (b) and the smallest diversity of (c)-(f) are between these two.
 PRINTED_AXES = {
     "a": (0.10, 0.12),
     "b": (0.6, 0.7),
@@ -27,23 +27,23 @@ PRINTED_AXES = {
     "e": (0.93, 0.94),
     "f": (0.65, 0.70),
 }
-# of R² ≤ 1, a sum of at most some ten thousand squares
+# a bound on the rounding error of R² ≤ 1, a sum of at most some ten thousand squares
 ROUNDING = 1e-12
 Errors = Callable[[MethodSelection], float]
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One claim of the paper, and the outcome of the run.
+    """A claim of the paper, and the outcome of the run.
 
     Attributes
     ----------
-    key : which claim, the same in every panel that has it.
-    panel : of Figure 1, "a" to "f", "g" and on for what is registered besides; "" for the text.
-    claim : ours, a clause.
-    held, total : in how many comparisons it holds.
-    numbers : what was measured, a sentence.
-    left_out : how many further comparisons there would be with selections of fewer than k features.
+    key : the name of the claim, which is the same in all panels.
+    panel : the panel of Figure 1, "a" to "f"; "g", … for other registered regularizers; "" for the text.
+    claim : the claim in our words, as a clause.
+    held, total : the number of comparisons that hold, and of all comparisons.
+    numbers : the measured numbers, in a sentence.
+    left_out : the number of comparisons that are left out, because a selection has fewer than k features.
     """
 
     key: str
@@ -56,7 +56,7 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """In words: whether all of the comparisons hold, four in five, half, or fewer."""
+        """The verdict in words, by the share of comparisons that hold: all, four in five, half, or fewer."""
         if not self.total:
             return "not measured"
         if self.held == self.total:
@@ -66,25 +66,25 @@ class Finding:
 
 
 class Table:
-    """The selections of k features by method and k; `short` are the places of those that have fewer."""
+    """The selections with k features by (method, k); `short` has the keys of those with fewer features."""
 
     def __init__(self, selections: Sequence[MethodSelection]) -> None:
-        self.at = {(one.method, one.k): one for one in selections if not one.short}
-        self.short = {(one.method, one.k) for one in selections if one.short}
-        self.ks = sorted({one.k for one in selections})
+        self.at = {(s.method, s.k): s for s in selections if not s.short}
+        self.short = {(s.method, s.k) for s in selections if s.short}
+        self.ks = sorted({s.k for s in selections})
 
     def pairs(self, a: str, b: str) -> Iterator[tuple[MethodSelection, MethodSelection]]:
-        """What two methods select, at each k that both have."""
+        """Yield the selections of two methods for each k that both have."""
         for k in self.ks:
             if (a, k) in self.at and (b, k) in self.at:
                 yield self.at[a, k], self.at[b, k]
 
     def line(self, method: str) -> list[MethodSelection]:
-        """One method, by k."""
+        """Return the selections of a method by k."""
         return [self.at[method, k] for k in self.ks if (method, k) in self.at]
 
     def left_out(self, *groups: Sequence[str]) -> int:
-        """At how many k a group of methods is not compared because one of them is short, all being there."""
+        """Return the number of comparisons within groups of methods that a short selection leaves out."""
         there = self.at.keys() | self.short
         return sum(
             {(name, k) for name in group} <= there and any((name, k) in self.short for name in group)
@@ -93,29 +93,29 @@ class Table:
         )
 
     def ends(self, method: str) -> tuple[MethodSelection, MethodSelection] | None:
-        """Its selections for the first k and the last, if it has both."""
+        """Return the selections of a method for the first and the last k; None if one is missing."""
         if len(self.ks) < 2 or not {(method, self.ks[0]), (method, self.ks[-1])} <= self.at.keys():
             return None
         return self.at[method, self.ks[0]], self.at[method, self.ks[-1]]
 
 
 def panels() -> dict[str, str]:
-    """Regularizer -> its panel, (c) to (f) for the paper's."""
+    """Return the panel of each regularizer: (c) to (f) for the paper's."""
     return dict(zip(REGULARIZERS, string.ascii_lowercase[2:], strict=False))
 
 
 def _order() -> list[tuple[str, str]]:
-    """Regularized below no-reg below lasso."""
+    """Return the pairs (smaller error, larger error) of the order regularized < no-reg < lasso."""
     return [*((name, "no-reg") for name in REGULARIZERS), ("no-reg", "lasso")]
 
 
 def judge(selections: Sequence[MethodSelection], settings: DiversitySettings) -> list[Finding]:
-    """The findings on all claims: (a), (b), (c)-(f), and the text."""
+    """Return the findings on all claims: (a), (b), (c)-(f), and the text."""
     table = Table(selections)
     sigma = settings.sigma
     kinds: list[tuple[str, str, Errors]] = [
-        ("a", "y", lambda one: float(np.mean(one.target[sigma]))),
-        ("b", "X", lambda one: float(np.mean(one.features[sigma]))),
+        ("a", "y", lambda s: float(np.mean(s.target[sigma]))),
+        ("b", "X", lambda s: float(np.mean(s.features[sigma]))),
     ]
     found = [finding for panel, what, error in kinds for finding in _errors(table, panel, what, error)]
     found += [finding for name in REGULARIZERS for finding in _diversity(table, name)]
@@ -123,16 +123,16 @@ def judge(selections: Sequence[MethodSelection], settings: DiversitySettings) ->
 
 
 def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]:
-    """Panels (a) and (b)."""
+    """Return the findings on panel (a) or (b)."""
     regularized = [
-        (name, error(one) / error(base))
+        (name, error(ours) / error(base))
         for name in REGULARIZERS
-        for one, base in table.pairs(name, "no-reg")
+        for ours, base in table.pairs(name, "no-reg")
         if error(base) > 0
     ]
     below = [(name, ratio < 1) for name, ratio in regularized]
-    greedy = [error(one) / error(base) for one, base in table.pairs("no-reg", "lasso") if error(base) > 0]
-    up = [step for name in BASELINES for step in _upward([error(one) for one in table.line(name)])]
+    greedy = [error(ours) / error(base) for ours, base in table.pairs("no-reg", "lasso") if error(base) > 0]
+    up = [step for name in BASELINES for step in _steps_up([error(s) for s in table.line(name)])]
     return [
         Finding(
             "regularized",
@@ -162,12 +162,12 @@ def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]
             table.left_out(*((name,) for name in BASELINES)),
         ),
         *_rises(table, panel, error),
-        _alike(table, panel, error),
+        _likeness(table, panel, error),
     ]
 
 
 def _rises(table: Table, panel: str, error: Errors) -> list[Finding]:
-    """The text: "only very mildly increasing", by the difference of last and first, and by their ratio."""
+    """Judge "only very mildly increasing" in the text, by difference and ratio of the errors at both ends."""
     ends = {name: both for name in (*BASELINES, *REGULARIZERS) if (both := table.ends(name))}
     errors = {name: (error(first), error(last)) for name, (first, last) in ends.items() if error(first) > 0}
     pairs = [(name, base) for name in REGULARIZERS for base in BASELINES if {name, base} <= errors.keys()]
@@ -176,9 +176,9 @@ def _rises(table: Table, panel: str, error: Errors) -> list[Finding]:
     without = sorted(
         {name for name, k in table.short if k in (table.ks[0], table.ks[-1])}, key=methods().index
     )
-    rest = f"; without {', '.join(without)}, of fewer features at one end" if without else ""
+    rest = f"; without {', '.join(without)}, with fewer features at one end" if without else ""
     least = (max(table.ks) / min(table.ks)) ** 0.5 if table.ks else 1.0
-    bound = f"; the least possible for k unit columns, σ√(k/n), ×{least:.1f}" if panel == "a" else ""
+    bound = f"; the smallest possible for k unit columns, σ√(k/n), ×{least:.1f}" if panel == "a" else ""
     left_out = sum(name in without or base in without for name in REGULARIZERS for base in BASELINES)
     return [
         Finding(
@@ -204,8 +204,8 @@ def _rises(table: Table, panel: str, error: Errors) -> list[Finding]:
     ]
 
 
-def _alike(table: Table, panel: str, error: Errors) -> Finding:
-    """The text: "It does not seem to matter which regularizer we employ"."""
+def _likeness(table: Table, panel: str, error: Errors) -> Finding:
+    """Judge "It does not seem to matter which regularizer we employ" in the text."""
     held, spread = [], []
     count = "the four" if len(REGULARIZERS) == 4 else f"the {len(REGULARIZERS)}"
     for k in table.ks:
@@ -216,7 +216,7 @@ def _alike(table: Table, panel: str, error: Errors) -> Finding:
     return Finding(
         "alike",
         panel,
-        f"which regularizer matters little: {count} differ less from each other than from no-reg",
+        f"the choice of the regularizer matters little: {count} differ less from each other than from no-reg",
         sum(held),
         len(held),
         f"largest over smallest of {count}: median {_median(spread)}",
@@ -225,13 +225,13 @@ def _alike(table: Table, panel: str, error: Errors) -> Finding:
 
 
 def _diversity(table: Table, name: str) -> list[Finding]:
-    """Panels (c) to (f)."""
+    """Return the findings on a panel of (c) to (f)."""
     above = [
-        (base, one.diversity[name] > other.diversity[name])
+        (base, ours.diversity[name] > other.diversity[name])
         for base in BASELINES
-        for one, other in table.pairs(name, base)
+        for ours, other in table.pairs(name, base)
     ]
-    lines = {base: [one.diversity[name] for one in table.line(base)] for base in (*BASELINES, name)}
+    lines = {base: [s.diversity[name] for s in table.line(base)] for base in (*BASELINES, name)}
     ranges = ", ".join(
         f"{base} {min(line):.3f} to {max(line):.3f}" for base, line in lines.items() if len(line)
     )
@@ -250,19 +250,19 @@ def _diversity(table: Table, name: str) -> list[Finding]:
 
 
 def _trend(panel: str, name: str, line: Sequence[float], left_out: int) -> Finding:
-    """The text: "The lines … show an increasing trend"."""
-    up = _upward(line)
+    """Judge "The lines … show an increasing trend" in the text."""
+    up = _steps_up(line)
     ends = f"; from {line[0]:.3f} to {line[-1]:.3f}" if line else ""
     claim = f"the curve of {name} increases with k"
     return Finding(f"trend {name}", panel, claim, sum(up), len(up), f"steps up{ends}", left_out)
 
 
 def _fit(table: Table, refitted: bool) -> Finding:
-    """The text: "This ensures we are not sacrificing diversity for solution quality"."""
-    ours = [one for name in REGULARIZERS for one in table.line(name)]
-    own = sum(one.r2 >= one.r2_lasso - ROUNDING for one in ours)
-    squares = sum(one.r2 >= one.r2_refitted - ROUNDING for one in ours)
-    lost = [base.r2 - one.r2 for name in REGULARIZERS for one, base in table.pairs(name, "no-reg")]
+    """Judge "This ensures we are not sacrificing diversity for solution quality" in the text."""
+    ours = [s for name in REGULARIZERS for s in table.line(name)]
+    own = sum(s.r2 >= s.r2_lasso - ROUNDING for s in ours)
+    squares = sum(s.r2 >= s.r2_refitted - ROUNDING for s in ours)
+    lost = [base.r2 - s.r2 for name in REGULARIZERS for s, base in table.pairs(name, "no-reg")]
     worst = f", {max(lost):.3f} at most" if lost else ""
     rules = (
         ("that of the LASSO's own coefficients", own),
@@ -281,7 +281,7 @@ def _fit(table: Table, refitted: bool) -> Finding:
 
 
 def _other_sigmas(table: Table, settings: DiversitySettings) -> Finding:
-    """Footnote and text: "results for other values of σ are similar"."""
+    """Judge "results for other values of σ are similar" in the text and a footnote."""
     held = total = 0
     worst = []
     others = settings.all_sigmas()[1:]
@@ -301,33 +301,33 @@ def _other_sigmas(table: Table, settings: DiversitySettings) -> Finding:
 
 
 def order_at(table: Table, sigma: float) -> tuple[int, int]:
-    """With X perturbed: how many of the comparisons regularized < no-reg and no-reg < lasso hold."""
+    """Return, for X perturbed, how many comparisons regularized < no-reg < lasso hold, and their number."""
     held = [
-        float(np.mean(one.features[sigma])) < float(np.mean(other.features[sigma]))
+        float(np.mean(ours.features[sigma])) < float(np.mean(other.features[sigma]))
         for a, b in _order()
-        for one, other in table.pairs(a, b)
+        for ours, other in table.pairs(a, b)
     ]
     return sum(held), len(held)
 
 
 def extremes(selections: Sequence[MethodSelection], sigma: float) -> dict[str, float]:
-    """Panel -> the largest error, or the least diversity, among its curves."""
+    """Return for each panel the largest error, or the smallest diversity, of its curves."""
     found = {
-        "a": max(float(np.mean(one.target[sigma])) for one in selections),
-        "b": max(float(np.mean(one.features[sigma])) for one in selections),
+        "a": max(float(np.mean(s.target[sigma])) for s in selections),
+        "b": max(float(np.mean(s.features[sigma])) for s in selections),
     }
     for name, panel in panels().items():
-        found[panel] = min(one.diversity[name] for one in selections if one.method in (*BASELINES, name))
+        found[panel] = min(s.diversity[name] for s in selections if s.method in (*BASELINES, name))
     return found
 
 
-def _upward(line: Sequence[float]) -> list[bool]:
-    """Whether each step goes up."""
+def _steps_up(line: Sequence[float]) -> list[bool]:
+    """Return for each step of a line whether it goes up."""
     return [after > before for before, after in itertools.pairwise(line)]
 
 
 def _by_method(held: Sequence[tuple[str, bool]]) -> str:
-    """ld 9 of 9, …"""
+    """Return the counts by method, for example "ld 9 of 9, sv 8 of 9"."""
     parts = []
     for name, group in itertools.groupby(held, key=lambda pair: pair[0]):
         values = [value for _, value in group]

@@ -1,21 +1,22 @@
 """Figure 1 of *Selecting Diverse Features via Spectral Regularization* (2012): robustness and diversity.
 
-X (n, d) has a sampled image in each row and a pixel in each column, y the labels; columns and y are scaled
-to unit length and not centred. A pixel that is zero in all sampled images is a zero column, which no method
-selects. With S the k features that a method selects and α = X_S⁺y, noise is added to y or to the columns,
+X (n, d) has a sampled image in each row and a pixel in each column; y has the labels. Columns and y are
+scaled to unit length and not centred. A pixel that is zero in all sampled images is a zero column, which no
+method selects. Let S be the k features that a method selects, and α = X_S⁺y. Noise is added to y or to the
+columns,
 
     y' = y + σ η/‖η‖,   X'_j = X_j + σ E_j/‖E_j‖,   η and E_j white,
 
-and the error is ‖α' − α‖, averaged over the repeats; all methods get the same noise. For noise in y,
+and the error is ‖α' − α‖, averaged over the repeats. All methods have the same noise. For noise in y,
 α' − α = σ·X_S⁺η/‖η‖ is linear in σ, and
 
     E‖α' − α‖² = σ²·tr C_S⁻¹/n ≥ σ²·k/n
 
-for every design of unit columns, since tr C_S⁻¹·tr C_S ≥ k²: `expected` and `least_expected`.
+for every design with unit columns, because tr C_S⁻¹·tr C_S ≥ k². These are `expected` and `least_expected`.
 
-Choices where the paper leaves it open: α of gr is ½; the "maximum possible" of a regularizer over
-k unit columns is its value at orthonormal ones; the LASSO's R² is that of its own coefficients unless
-`refitted`, and its solution with k features the last before the path has more than k (`choose_nu`).
+The paper leaves some choices open. Here α of gr is ½. The "maximum possible" of a regularizer over k unit
+columns is its value at orthonormal columns. The LASSO's R² is that of its own coefficients, unless
+`refitted`. Its solution with k features is the last one before the path has more than k (`choose_nu`).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class DiversitySettings:
     Attributes
     ----------
     ks, sigma, repeats, seed, alpha, refitted, jobs : as on the command line.
-    sigmas : further σ, for "results for other values of σ are similar".
+    sigmas : other values of σ, for the claim "results for other values of σ are similar".
     """
 
     ks: tuple[int, ...] = KS["MNIST"]
@@ -62,16 +63,18 @@ class DiversitySettings:
     sigmas: tuple[float, ...] = OTHER_SIGMAS
 
     def all_sigmas(self) -> tuple[float, ...]:
-        """σ, then the others."""
+        """Return σ, followed by the other values."""
         return (self.sigma, *(sigma for sigma in self.sigmas if sigma != self.sigma))
 
     def regularizers(self, k: int) -> dict[str, SetFunction]:
-        """All that are registered, with the constants that they have for k."""
-        return {name: one.of(k, self.alpha) for name, one in REGULARIZERS.items()}
+        """Return all registered regularizers with their constants for k."""
+        return {name: regularizer.of(k, self.alpha) for name, regularizer in REGULARIZERS.items()}
 
     def tasks(self) -> list[MethodTask]:
-        """What processes do at a time, the longest first; FR serves all k at once."""
-        forward = [name for name, one in reversed(REGULARIZERS.items()) if one.method == "forward"]
+        """Return the tasks of the processes, the longest first. A task of FR serves all k at once."""
+        forward = [
+            name for name, regularizer in reversed(REGULARIZERS.items()) if regularizer.method == "forward"
+        ]
         searched = [name for name in REGULARIZERS if name not in forward]
         return [
             *(MethodTask(name, self.ks) for name in (*forward, *BASELINES)),
@@ -81,7 +84,7 @@ class DiversitySettings:
 
 @dataclasses.dataclass(frozen=True)
 class MethodTask:
-    """One method for some k."""
+    """A task of a process: one method for some k."""
 
     method: str
     ks: tuple[int, ...]
@@ -93,9 +96,10 @@ class Design:
 
     Attributes
     ----------
-    name, note : of the images.
-    X : (n, d), columns of unit length or zero. y : (n,), of unit length.
-    shape : height and width of an image, d = height·width.
+    name, note : the name of the images, and a remark on them.
+    X : (n, d), columns of unit length or zero.
+    y : (n,), of unit length.
+    shape : the height and width of an image, d = height·width.
     usage : (d,) the fraction of the images in which each pixel is nonzero.
     """
 
@@ -113,18 +117,18 @@ class MethodSelection:
 
     Attributes
     ----------
-    method, k : which; a method may select fewer than k features: see `short`.
+    method, k : the method and k. It may select fewer than k features, see `short`.
     support : the features.
     nu, upper, qualifies : as in `NuChoice`; 0, 0 and "" for the baselines.
     r2 : R² of least squares on the support.
-    r2_lasso, r2_refitted : the LASSO's at this k, by its own coefficients and by least squares.
-    diversity : regularizer -> f(S) over its largest value for k unit columns.
+    r2_lasso, r2_refitted : R² of the LASSO at this k, with its own coefficients and with least squares.
+    diversity : regularizer -> f(S) divided by its largest value for k unit columns.
     plain : "ld-0.1" -> Σ log₂(δ + λ_i)/(k·log₂(1 + δ)), without the constant; "sv" -> 1 minus the mean
         squared correlation of two features. Both are 1 for orthonormal columns.
-    target, features : σ -> the errors of each repeat, y or X being perturbed.
-    expected, least_expected : √(tr C_S⁺/n) and √(k/n): the root mean square of the error in y over σ, and
-        the least for k unit columns.
-    rare : how many of the features are rare.
+    target, features : σ -> the errors of each repeat with y or X perturbed.
+    expected, least_expected : √(tr C_S⁺/n) and √(k/n): the root mean square of the error for noise in y,
+        divided by σ, and its smallest value for k unit columns.
+    rare : the number of rare features.
     """
 
     method: str
@@ -146,12 +150,12 @@ class MethodSelection:
 
     @property
     def short(self) -> bool:
-        """Whether there are fewer than k features: the errors of fewer tend to be smaller."""
+        """True if there are fewer than k features, whose errors tend to be smaller."""
         return len(self.support) < self.k
 
 
-class _Chosen(NamedTuple):
-    """S, and how ν was chosen."""
+class _Choice(NamedTuple):
+    """The selection S, and the choice of ν."""
 
     support: IndexArray
     nu: float = 0.0
@@ -160,17 +164,17 @@ class _Chosen(NamedTuple):
 
 
 def sample(images: Images, count: int, seed: int) -> Design:
-    """The regression problem of `count` sampled images.
+    """Return the regression problem of `count` sampled images.
 
-    Raises ValueError where there are fewer images, or where all labels sampled are zero.
+    Raises ValueError if there are fewer images, or if all sampled labels are zero.
     """
     if not 1 <= count <= len(images.labels):
-        raise ValueError(f"{images.name} has {len(images.labels)} images; got {count}")
+        raise ValueError(f"count must be 1 to {len(images.labels)}, the images of {images.name}; got {count}")
     rows = np.random.default_rng([seed, 0]).choice(len(images.labels), count, replace=False)
     X = images.pixels[rows].reshape(count, -1).astype(np.float64)
     y = images.labels[rows].astype(np.float64)
     if not y.any():
-        raise ValueError("the labels of all sampled images are 0, so that there is nothing to explain")
+        raise ValueError("the labels of all sampled images are 0: sample more images, or use another seed")
     lengths = np.linalg.norm(X, axis=0)
     height, width = images.pixels.shape[1:]
     usage = (X > 0).mean(axis=0)
@@ -185,14 +189,14 @@ def sample(images: Images, count: int, seed: int) -> Design:
 
 
 def select(design: Design, task: MethodTask, settings: DiversitySettings) -> list[MethodSelection]:
-    """The selections of one method, a record for each k of the task."""
+    """Return the selections of one method: a record for each k of the task."""
     problem, ks = Problem(design.X, design.y), task.ks
     fits = dict(zip(ks, lasso_fits(problem, ks), strict=True))
     if task.method == "lasso":
-        chosen = {k: _Chosen(fit.features) for k, fit in fits.items()}
+        chosen = {k: _Choice(fit.features) for k, fit in fits.items()}
     elif task.method == "no-reg":
         order = forward_regression(problem, None, max(ks)).support
-        chosen = {k: _Chosen(order[:k]) for k in ks}
+        chosen = {k: _Choice(order[:k]) for k in ks}
     else:
         found = choose_nu_for_each(
             problem,
@@ -203,21 +207,21 @@ def select(design: Design, task: MethodTask, settings: DiversitySettings) -> lis
             refitted=settings.refitted,
         )
         chosen = {
-            k: _Chosen(one.selection.support, one.nu, one.upper, one.qualifies)
-            for k, one in zip(ks, found, strict=True)
+            k: _Choice(choice.selection.support, choice.nu, choice.upper, choice.qualifies)
+            for k, choice in zip(ks, found, strict=True)
         }
     return [_record(design, settings, task.method, k, fits[k], chosen[k]) for k in ks]
 
 
 def _record(
-    design: Design, settings: DiversitySettings, method: str, k: int, fit: LassoFit, chosen: _Chosen
+    design: Design, settings: DiversitySettings, method: str, k: int, fit: LassoFit, chosen: _Choice
 ) -> MethodSelection:
     S = chosen.support
     X_S, n = design.X[:, S], len(design.y)
     C = X_S.T @ X_S
     regularizers = settings.regularizers(k)
     residual = design.y - X_S @ np.linalg.lstsq(X_S, design.y, rcond=None)[0]
-    target, features = perturbed(design, S, settings)
+    target, features = noise_errors(design, S, settings)
     return MethodSelection(
         method=method,
         k=k,
@@ -249,10 +253,10 @@ def _plain(C: FloatArray, k: int) -> dict[str, float]:
     }
 
 
-def perturbed(
+def noise_errors(
     design: Design, S: IndexArray, settings: DiversitySettings
 ) -> tuple[dict[float, tuple[float, ...]], dict[float, tuple[float, ...]]]:
-    """σ -> ‖α' − α‖ for each repeat, with y perturbed and with X perturbed."""
+    """Return the errors ‖α' − α‖ of each repeat by σ, with y perturbed and with X perturbed."""
     X_S, y = design.X[:, S], design.y
     alpha = np.linalg.lstsq(X_S, y, rcond=None)[0]
     target: dict[float, list[float]] = {sigma: [] for sigma in settings.all_sigmas()}
@@ -272,23 +276,26 @@ def perturbed(
 
 @functools.lru_cache(maxsize=8)
 def noise(seed: int, repeat: int, n: int, d: int) -> tuple[FloatArray, FloatArray]:
-    """η/‖η‖ (n,) and E with unit columns (n, d) of one repeat: the same for every method, k and σ."""
+    """Return η/‖η‖ (n,) and E (n, d) with unit columns for one repeat; every method, k and σ has the same."""
     rng = np.random.default_rng([seed, 1, repeat])
     eta, E = rng.standard_normal(n), rng.standard_normal((n, d))
     return eta / np.linalg.norm(eta), E / np.linalg.norm(E, axis=0)
 
 
 def select_all(design: Design, settings: DiversitySettings) -> Iterator[list[MethodSelection]]:
-    """The selections of each task as it ends, from `jobs` processes. Closing the iterator stops the work."""
+    """Yield the selections of each task when it ends, from `jobs` processes.
+
+    Closing the iterator stops them.
+    """
     jobs = ((select, (design, task, settings)) for task in settings.tasks())
     yield from run_jobs(jobs, settings.jobs, carrier())
 
 
 def methods() -> list[str]:
-    """The baselines, then the regularizers in the order of their panels."""
+    """Return the baselines, then the regularizers in the order of their panels."""
     return [*BASELINES, *REGULARIZERS]
 
 
-def in_order(selections: Sequence[MethodSelection]) -> list[MethodSelection]:
-    """By method as the paper lists them, then by k."""
-    return sorted(selections, key=lambda one: (methods().index(one.method), one.k))
+def sort_selections(selections: Sequence[MethodSelection]) -> list[MethodSelection]:
+    """Return the selections by method, in the paper's order, and then by k."""
+    return sorted(selections, key=lambda s: (methods().index(s.method), s.k))

@@ -1,1 +1,1 @@
-"""Networks' methods, baselines and linear ones by one interface, and the accuracy of their picks."""
+"""The papers' experiments with networks, run again."""

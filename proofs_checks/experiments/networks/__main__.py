@@ -1,4 +1,4 @@
-"""`python -m proofs_checks.experiments.networks --help` says what there is."""
+"""The command `python -m proofs_checks.experiments.networks`; `--help` lists its options."""
 
 from proofs_checks.experiments.networks.command import networks
 

@@ -1,4 +1,4 @@
-"""Sequential Attention's Tables 2, 3, 5, 6, 9 and 10, by the released protocol, and its Figure 11."""
+"""Sequential Attention's Tables 2, 3, 5, 6, 9 and 10 with the released protocol, and its Figure 11."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from proofs_checks.experiments.networks.protocol import (
     Picks,
     Protocol,
     Sets,
-    below,
-    called_with,
+    make_record,
+    options_for,
     pick,
-    picked,
-    recorded,
+    pick_on,
     run_length,
     sets_of,
+    sizes_below,
 )
 from proofs_checks.experiments.networks.released import (
     AS_RELEASED,
-    MENDED,
+    CORRECTED,
     SETTINGS,
     WARM_UP,
     Gradients,
@@ -51,10 +51,11 @@ SA = "Sequential Attention"
 
 
 def settings_of(data: str, sets: Sets, scale: Scale, phases: int) -> Settings:
-    """Return the settings of a data set in the scale's share of the epochs.
+    """Return the settings of a data set with the scale's share of the epochs.
 
-    There are two steps for each phase at least, and 400 to fit if the settings have them: of the averages
-    of batch statistics .99⁴⁰⁰ = 2 % are still what they began with then, 0 and 1.
+    There are at least two steps for each phase, and at least 400 steps to fit if the settings allow it.
+    After 400 steps the initial values 0 and 1 still contribute .99⁴⁰⁰ = 2 % to the averages of batch
+    statistics.
     """
     found = SETTINGS[data]
     in_epoch = len(sets.y) // min(found.batch_size, len(sets.y))
@@ -64,41 +65,41 @@ def settings_of(data: str, sets: Sets, scale: Scale, phases: int) -> Settings:
 
 
 def least_epochs(sets: Sets, batch_size: int, phases: int) -> int:
-    """Return the epochs with two steps for each phase and one more phase, after the warm-up."""
+    """Return the smallest number of epochs with two steps for each phase, and for one more phase."""
     in_epoch = len(sets.y) // min(batch_size, len(sets.y))
     return math.ceil(2 * (phases + 1) / (1 - WARM_UP) / in_epoch)
 
 
-def _few(names: Sequence[str], scale: Scale) -> Iterator[tuple[int, str]]:
-    """Return the seeds and data sets of a study that takes few seeds of all of them."""
+def _draws(names: Sequence[str], scale: Scale) -> Iterator[tuple[int, str]]:
+    """Return the seeds and data sets of a study that has `image_seeds` seeds for every data set."""
     return itertools.product(range(1, 1 + scale.image_seeds), names)
 
 
 def _record(
     piece: Piece, sets: Sets, scale: Scale, picks: Picks, note: str = "", switches: Switches = AS_RELEASED
 ) -> Record:
-    """Train the network again on the picks, and record its accuracy."""
+    """Train the network again on the picks, and return the record with its accuracy."""
     begin = time.process_time()
     settings = settings_of(piece.data, sets, scale, 0)
     found = reference_accuracy(sets, picks.order, piece.seed, settings=settings, switches=switches)
-    notes = note, picks.filled(piece.k)
-    return recorded(piece, {"network": found}, picks, begin, len(sets.y), notes)
+    notes = note, picks.fill_note(piece.k)
+    return make_record(piece, {"network": found}, picks, begin, len(sets.y), notes)
 
 
-def _prepared(piece: Piece, scale: Scale, protocol: Protocol = PAPER) -> tuple[Sets, Settings]:
+def _prepare(piece: Piece, scale: Scale, protocol: Protocol = PAPER) -> tuple[Sets, Settings]:
     """Return the rows and the settings of a piece."""
     sets = sets_of(piece.data, protocol, piece.seed, scale.rows_of(piece.data))
     return sets, settings_of(piece.data, sets, scale, piece.k)
 
 
 def _picks(select: Callable[..., list[int]], piece: Piece, sets: Sets, **options: Any) -> Picks:
-    """Select by released code, or by it with a defect mended."""
+    """Select with the released code, or with a corrected form of it."""
     begin = time.process_time()
     order = select(sets, piece.k, piece.seed, **options)
     return Picks(tuple(order), time.process_time() - begin)
 
 
-# --- Tables 2 and 3: all methods on the splits of the released protocol ----------------------------------
+# --- Tables 2 and 3: all methods with the released protocol ----------------------------------------------
 
 
 def _paper_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
@@ -107,7 +108,7 @@ def _paper_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
             of_methods = seed in scale.seeds_of(data)
             if not of_methods and not (scale.whole and seed <= scale.seeds):
                 continue
-            sizes = below(data, scale.sizes)
+            sizes = sizes_below(data, scale.sizes)
             yield Piece("paper", data, ALL, FORMS[data].d, seed)
             for k in sizes if of_methods else sizes[:1]:
                 yield Piece("paper", data, SA, k, seed)
@@ -117,9 +118,11 @@ def _paper_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def _paper(piece: Piece, scale: Scale) -> Record:
-    """Run a piece of Tables 2 and 3. SA with no setting is the released code; with the largest k, as in the
-    table, it takes all rows."""
-    data, k, seed, largest = piece.data, piece.k, piece.seed, below(piece.data, scale.sizes)[0]
+    """Run a piece of Tables 2 and 3.
+
+    Method SA with no setting means the released code; at the largest k, as in the table, it uses all rows.
+    """
+    data, k, seed, largest = piece.data, piece.k, piece.seed, sizes_below(piece.data, scale.sizes)[0]
     released = piece.method == SA and piece.setting == ""
     whole = piece.method == ALL or (released and k == largest)
     sets = sets_of(data, PAPER, seed, scale.rows_of(data, whole))
@@ -127,13 +130,13 @@ def _paper(piece: Piece, scale: Scale) -> Record:
         settings = settings_of(data, sets, scale, k)
         return _record(piece, sets, scale, _picks(reference_attention, piece, sets, settings=settings))
     length = run_length(piece.method, k, largest)
-    run = picked(data, PAPER, piece.method, length, min(scale.sizes), seed, scale)
+    run = pick_on(data, PAPER, piece.method, length, min(scale.sizes), seed, scale)
     picks, notes = run.prefix(k)
     options = [f"{name} {value}" for name, value in OPTIONS.get(piece.method, {}).items()]
     return _record(piece, sets, scale, picks, "; ".join([*options, *notes]))
 
 
-# --- the differences between the released protocol and what it should be, one by one ----------------------
+# --- the defects of the released protocol, corrected one at a time ----------------------------------------
 
 DIFFERENCES: Mapping[str, tuple[Protocol, Switches]] = {
     "as released": (PAPER, AS_RELEASED),
@@ -145,16 +148,19 @@ DIFFERENCES: Mapping[str, tuple[Protocol, Switches]] = {
     "all rows shuffled": (PAPER, dataclasses.replace(AS_RELEASED, buffer=False)),
     "RMSprop of 2.10": (PAPER, dataclasses.replace(AS_RELEASED, optimizer="rmsprop 2.10")),
     "Adam": (PAPER, dataclasses.replace(AS_RELEASED, optimizer="adam")),
-    "all but the optimiser": (HONEST, dataclasses.replace(MENDED, optimizer="rmsprop")),
-    "all": (HONEST, MENDED),
+    "all but the optimiser": (HONEST, dataclasses.replace(CORRECTED, optimizer="rmsprop")),
+    "all": (HONEST, CORRECTED),
 }
-"""What is mended, in the words of `Piece.setting`, in selecting and in training again; `counts_features`
-matters for several at a time only."""
+"""A correction, as `Piece.setting` names it ↦ the protocol and switches, in selecting and in retraining.
+`counts_features` matters only if several features are picked at a time."""
 
 
 def differences(data: str) -> list[str]:
-    """Return the differences that a data set has: rows are split by group where no split is official,
-    only Mice Protein has missing values, and pixels have one range, whose ends the training rows have too."""
+    """Return the corrections that change something on a data set.
+
+    Rows are split by group only if there is no official split. Only Mice Protein has missing values. All
+    pixels have one range, and the training rows reach both of its ends.
+    """
     without = set() if data == "mice" else {"means of training rows"}
     if FORMS[data].image is not None:
         without.add("scaled by training rows")
@@ -174,37 +180,37 @@ BASELINES: Mapping[tuple[str, str], Callable[..., list[int]]] = {
     ("feature mask (LLY)", "as released"): reference_mask,
     ("feature mask (LLY)", "read normalised"): functools.partial(reference_mask, normalised=True),
 }
-"""A method and what is mended in its released form ↦ its picks, by the released protocol."""
+"""A method and the correction of its released form ↦ the function that returns its picks."""
 
 
 def _switches_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    for seed, data in _few(names, scale):
-        k = below(data, scale.sizes)[0]
+    for seed, data in _draws(names, scale):
+        k = sizes_below(data, scale.sizes)[0]
         settings = [*((SA, name) for name in differences(data)), *BASELINES]
         yield from (Piece("switches", data, method, k, seed, name) for method, name in settings)
 
 
 def _switches(piece: Piece, scale: Scale) -> Record:
     if baseline := BASELINES.get((piece.method, piece.setting)):
-        sets, settings = _prepared(piece, scale)
+        sets, settings = _prepare(piece, scale)
         return _record(piece, sets, scale, _picks(baseline, piece, sets, settings=settings))
     protocol, switches = DIFFERENCES[piece.setting]
-    sets, settings = _prepared(piece, scale, protocol)
+    sets, settings = _prepare(piece, scale, protocol)
     picks = _picks(reference_attention, piece, sets, settings=settings, switches=switches)
     return _record(piece, sets, scale, picks, switches=switches)
 
 
-# --- Tables 5 and 6: the same passes over the data for all methods ----------------------------------------
+# --- Tables 5 and 6: the same number of epochs for all methods --------------------------------------------
 
 BUDGETS = {data: TABLE_4[title] for data, title in TITLES.items()} | {
     "digits": (100, 64),
     "breast_cancer": (100, 64),
 }
-"""Epochs in all, and rows of a batch: Table 4, and ours."""
+"""The total number of epochs and the rows of a batch: those of Table 4, and ours."""
 
 
-def _within(method: str, epochs: int, k: int) -> dict[str, Any]:
-    """Return the options with which a method takes `epochs` passes in all, divided among its picks."""
+def _budget_options(method: str, epochs: int, k: int) -> dict[str, Any]:
+    """Return the options with which a method takes `epochs` epochs in total, divided among its picks."""
     options: dict[str, dict[str, Any]] = {
         "feature mask (LLY)": {"epochs": epochs},
         "group LASSO": {"lam": 0.03, "dense_epochs": epochs},
@@ -222,8 +228,8 @@ EFFICIENT = (
 
 
 def _efficiency_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    for seed, data in _few(names, scale):
-        k = below(data, scale.sizes)[0]
+    for seed, data in _draws(names, scale):
+        k = sizes_below(data, scale.sizes)[0]
         yield from (Piece("efficiency", data, method, k, seed) for method in EFFICIENT)
 
 
@@ -234,10 +240,10 @@ def _efficiency(piece: Piece, scale: Scale) -> Record:
     if piece.method == SA:
         epochs = max(epochs, least_epochs(sets, batch_size, k))
         settings = dataclasses.replace(SETTINGS[piece.data], epochs=epochs, batch_size=batch_size)
-        all_rows = dataclasses.replace(AS_RELEASED, drop_remainder=False)  # as the others have
+        all_rows = dataclasses.replace(AS_RELEASED, drop_remainder=False)  # as for the other methods
         picks = _picks(reference_attention, piece, sets, settings=settings, switches=all_rows)
         return _record(piece, sets, scale, picks)
-    options = {"batch_size": batch_size} | _within(piece.method, epochs, k)
+    options = {"batch_size": batch_size} | _budget_options(piece.method, epochs, k)
     return _record(piece, sets, scale, pick(piece.method, sets.X, sets.y, k, k, piece.seed, options))
 
 
@@ -245,7 +251,7 @@ def _efficiency(piece: Piece, scale: Scale) -> Record:
 
 
 def adaptive(data: str) -> int:
-    """The k of Table 9, 64; of fewer than 65 features the largest power of 2 up to d/2.
+    """Return the k of Table 9, 64; with fewer than 65 features the largest power of 2 up to d/2.
 
     >>> adaptive("mice"), adaptive("digits"), adaptive("breast_cancer")
     (64, 32, 8)
@@ -255,11 +261,11 @@ def adaptive(data: str) -> int:
 
 
 COUNTED = ", as released"
-"""Ends the setting of pieces with `Switches.counts_features`; else it is off, and alone is."""
+"""The end of the setting of pieces with `Switches.counts_features`. In other pieces this switch is off."""
 
 
 def _adaptivity_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    for seed, data in _few(names, scale):
+    for seed, data in _draws(names, scale):
         k = adaptive(data)
         for m in (2**i for i in range(int(math.log2(k)) + 1)):
             yield Piece("adaptivity", data, SA, k, seed, str(m))
@@ -268,7 +274,7 @@ def _adaptivity_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def _adaptivity(piece: Piece, scale: Scale) -> Record:
-    (sets, settings), k = _prepared(piece, scale), piece.k
+    (sets, settings), k = _prepare(piece, scale), piece.k
     m, counted = int(piece.setting.removesuffix(COUNTED)), piece.setting.endswith(COUNTED)
     switches = dataclasses.replace(AS_RELEASED, counts_features=counted)
     options = {"settings": settings, "switches": switches, "features_per_step": m}
@@ -279,41 +285,43 @@ def _adaptivity(piece: Piece, scale: Scale) -> Record:
 
 
 def _masks_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    for seed, data in _few(names, scale):
-        k = below(data, scale.sizes)[0]
+    for seed, data in _draws(names, scale):
+        k = sizes_below(data, scale.sizes)[0]
         yield from (Piece("masks", data, SA, k, seed, mask) for mask in MASKS)
 
 
 def _masks(piece: Piece, scale: Scale) -> Record:
-    sets, settings = _prepared(piece, scale)
+    sets, settings = _prepare(piece, scale)
     options = {"settings": settings, "parametrization": piece.setting}
     return _record(piece, sets, scale, _picks(reference_attention, piece, sets, **options))
 
 
 # --- Figure 11: do true marginal gains and attention rank the features alike? ------------------------------
 #
-# S are the first k picks of Sequential Attention; a network is trained for S and for S ∪ {i}, every i ∉ S,
-# and one phase of attention has S selected (`sparselin.neural.gains`). "Spearman" correlates the ranks.
+# S are the first k picks of Sequential Attention. A network is trained for S, and for S ∪ {i} with each i not
+# in S. One phase of attention is trained with S selected (`sparselin.neural.gains`). "Spearman" is the rank
+# correlation of both.
 
 SELECTED = (0, 9, 49)
 ROWS, EPOCHS, BATCH = 2000, 20, 256
-"""Rows for training and validation, and epochs: 785 networks of 784 inputs take a second a step, and with
-52,500 rows and 50 epochs three hours for a k. The paper tells neither."""
+"""The rows for training and validation, the epochs, and the rows of a batch. 785 networks with 784 inputs
+take a second per step; with 52,500 rows and 50 epochs they would take three hours for each k. The paper
+states neither number."""
 
 
 def _gains_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """k = 0, 9 and 49, those with three features left at least: two ranks always agree or are opposed."""
-    for (seed, data), k in itertools.product(_few(names, scale), SELECTED):
+    """Yield k = 0, 9 and 49, if at least three features are left: ranks of two only agree or reverse."""
+    for (seed, data), k in itertools.product(_draws(names, scale), SELECTED):
         if k + 3 <= FORMS[data].d:
             yield Piece("gains", data, SA, k, seed)
 
 
 def _gains(piece: Piece, scale: Scale) -> Record:
-    """Record the correlation over the features outside S, on the training rows alone."""
-    rows = ROWS if scale.rows is None else min(ROWS, scale.rows)  # an eighth of them for validation
+    """Return the record with the correlation over the features outside S, on the training rows only."""
+    rows = ROWS if scale.rows is None else min(ROWS, scale.rows)  # an eighth are for validation
     sets = sets_of(piece.data, PAPER, piece.seed, rows)
     begin = time.process_time()
-    options = called_with(SA, len(sets.y), scale)
+    options = options_for(SA, len(sets.y), scale)
     S = pick(SA, sets.X, sets.y, piece.k, piece.k, piece.seed, options).order if piece.k else ()
     selected = time.process_time()
     X, y = torch.from_numpy(sets.X), torch.from_numpy(sets.y)
@@ -322,14 +330,16 @@ def _gains(piece: Piece, scale: Scale) -> Record:
         epochs=scale.epochs_of(EPOCHS), batch_size=BATCH, rng=piece.seed,
     )  # fmt: skip
     picks, notes = Picks(tuple(S), selected - begin), [f"{len(found.candidates)} candidates"]
-    return recorded(piece, {"Spearman": found.correlation}, picks, selected, len(sets.y), notes)
+    return make_record(piece, {"Spearman": found.correlation}, picks, selected, len(sets.y), notes)
 
 
 ICLR = "Sequential Attention for Feature Selection (ICLR 2023), "
 DATA = tuple(SETTINGS)
 STUDIES = (
-    Study("paper", "All methods by the released protocol", f"{ICLR}Tables 2, 3", DATA, _paper_pieces, _paper),
-    Study("switches", "The released protocol mended", "ours", DATA, _switches_pieces, _switches),
+    Study(
+        "paper", "All methods with the released protocol", f"{ICLR}Tables 2, 3", DATA, _paper_pieces, _paper
+    ),
+    Study("switches", "The released protocol, corrected", "ours", DATA, _switches_pieces, _switches),
     Study("efficiency", "The same epochs", f"{ICLR}Tables 4, 5, 6", DATA, _efficiency_pieces, _efficiency),
     Study("adaptivity", "Features at a time", f"{ICLR}Table 9", DATA, _adaptivity_pieces, _adaptivity),
     Study("masks", "Forms of the mask", f"{ICLR}Table 10", DATA, _masks_pieces, _masks),

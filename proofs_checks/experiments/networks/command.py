@@ -1,4 +1,4 @@
-"""`python -m proofs_checks.experiments.networks`."""
+"""The command `python -m proofs_checks.experiments.networks`: its options, and the run."""
 
 from __future__ import annotations
 
@@ -47,26 +47,26 @@ from sparselin.studies.common.command import (
 from sparselin.studies.common.folder import ReportError
 from sparselin.studies.common.page import pictures
 
-_LOG = 60.0  # without a terminal a line comes at most so often, in seconds
+_LOG = 60.0  # without a terminal, the seconds between two lines of progress
 
 
 @click.command("python -m proofs_checks.experiments.networks", cls=Alone, context_settings=HELP)
-@click.option("--study", "study_names", help="Comma-separated.  [default: all]")
+@click.option("--study", "study_names", help="Comma-separated names of studies.  [default: all]")
 @click.option(
     "--data",
     "data_names",
-    help=f"Comma-separated.  [default: those of {', '.join(OURS)} that are in the folder {FOLDER}; without "
-    f"it {', '.join(EMBEDDED)}; and what studies make up themselves]",
+    help=f"Comma-separated names of data sets.  [default: those of {', '.join(OURS)} that are in the folder "
+    f"{FOLDER}, or without it {', '.join(EMBEDDED)}; and the data sets that studies generate]",
 )
-@click.option("--methods", "method_names", help="Comma-separated.  [default: all]")
-@click.option("--seeds", type=click.IntRange(1), help="How many.  [default: 5, of MNIST and Fashion-MNIST 3]")
+@click.option("--methods", "method_names", help="Comma-separated names of methods.  [default: all]")
+@click.option("--seeds", type=click.IntRange(1), help="Number of seeds.  [default: 5; MNIST, Fashion 3]")
 @click.option(
     "--quick/--full",
     default=None,
-    help=f"Fewer rows, epochs, k, seeds; the default without data in {FOLDER}.",
+    help=f"--quick: fewer rows, epochs, k and seeds; the default if {FOLDER} has no data.",
 )
-@click.option("--rows", type=click.IntRange(20), help="The most training rows of MNIST and Fashion-MNIST.")
-@click.option("--hours", type=click.FloatRange(0, min_open=True), help="Begin no piece after so many.")
+@click.option("--rows", type=click.IntRange(20), help="Limit the training rows of MNIST and Fashion-MNIST.")
+@click.option("--hours", type=click.FloatRange(0, min_open=True), help="Hours after which no piece begins.")
 @jobs_option
 @output_option(
     "report/networks", f"index.html, results.json, the figures and {NAME}, which the next run reads"
@@ -75,9 +75,9 @@ _LOG = 60.0  # without a terminal a line comes at most so often, in seconds
     "--against",
     default=AGAINST,
     show_default=True,
-    help="The method with which the page compares the others, seed by seed.",
+    help="The method with which the page compares all others, seed by seed.",
 )
-@click.option("--plan", "only_plan", is_flag=True, help="Say what would run; run nothing.")
+@click.option("--plan", "only_plan", is_flag=True, help="Show the pieces that would run, and run nothing.")
 def networks(
     study_names: str | None,
     data_names: str | None,
@@ -91,13 +91,14 @@ def networks(
     against: str,
     only_plan: bool,
 ) -> None:
-    """The tables of Sequential Attention and LassoNet again, and honestly, beside what the papers print.
+    """Recompute the tables of Sequential Attention and LassoNet, with and without leaks from the test rows.
 
-    A run is one of pieces: a selection or a training each. What is done is in the output folder at once, and
-    the same command goes on from there, after Ctrl-C, --hours, a full disk or a piece that failed.
+    The page compares them with the printed figures. A run consists of pieces; each is one selection or one
+    training. Finished pieces are in the output folder at once, and the same command resumes from there: after
+    Ctrl-C, --hours, a full disk or a failed piece.
 
-    Exit status 0: all pieces were done, or the hours are over. 1: some failed, or the disk is full. 130:
-    interrupted (the report of what was done is written).
+    Exit status 0: all pieces are done, or the hours are over. 1: a piece failed, or the disk is full. 130:
+    interrupted; the report of the finished pieces is written.
     """
     console = Console()
     studies = _studies(study_names)
@@ -119,7 +120,7 @@ def networks(
     started = time.perf_counter()
     interrupted, refused = _collect(console, pieces.run(studies, todo, store, jobs, hours), len(todo))
     ignore_interrupts()
-    store = Store(store.path, store.scale)  # Ctrl-C may have come between a line and what is known of it
+    store = Store(store.path, store.scale)  # Ctrl-C may have come just after a line was written
     left = len(pieces.pending(todo, store))
     for line in _ending(left, store, command, refused):
         console.print(line, soft_wrap=True, highlight=False, markup=False)
@@ -130,12 +131,13 @@ def networks(
         index = report.write(output, studies, store, run)
     except ReportError as error:
         raise click.ClickException(
-            f"the page cannot be written ({error}): the records are kept. Afterwards: {command}"
+            f"the page cannot be written ({error}). The records are kept; then run again: {command}"
         ) from None
     finish(console, index, interrupted, failed=bool(store.failures))
 
 
 def _studies(text: str | None) -> dict[str, Study]:
+    """Return the studies by name that --study names, or all. Raises ClickException without PyTorch."""
     if importlib.util.find_spec("torch") is None:
         raise click.ClickException("networks need PyTorch: pip install 'sparselin[neural]'")
     from proofs_checks.experiments.networks.studies import STUDIES
@@ -145,7 +147,7 @@ def _studies(text: str | None) -> dict[str, Study]:
 
 
 def _data(console: Console, text: str | None, studies: dict[str, Study]) -> tuple[str, ...]:
-    """Return the names of the data sets: the ones given, if they can be read, else the ones in the folder."""
+    """Return the names of the data sets: the given ones, or else the readable ones in the folder."""
     made_up = tuple(dict.fromkeys(name for s in studies.values() for name in s.data if name not in DATA))
     if text is not None:
         names = listed(text, (*DATA, *made_up), ("data set", "data sets"), "--data")
@@ -159,13 +161,13 @@ def _data(console: Console, text: str | None, studies: dict[str, Study]) -> tupl
     found = tuple(name for name, wrong in wrong_of.items() if wrong is None)
     if not found:
         why = "names a folder without them" if folder else "is not set"
-        words = f"The papers' data sets need {FOLDER}, which {why}: {' and '.join(EMBEDDED)} in their place."
+        words = f"The papers' data sets need {FOLDER}, which {why}. Using {' and '.join(EMBEDDED)} instead."
         console.print(words, soft_wrap=True, highlight=False)
     return (*(found or EMBEDDED), *made_up)
 
 
 def _unreadable(name: str) -> str | None:
-    """Return why a data set cannot be read, or None."""
+    """Return the reason why a data set cannot be read, or None."""
     try:
         table(name)
     except (OSError, ValueError) as error:
@@ -174,7 +176,7 @@ def _unreadable(name: str) -> str | None:
 
 
 def _scale(quick: bool | None, seeds: int | None, rows: int | None, here: bool) -> Scale:
-    """Return the scale of the options; without --quick or --full FULL, if the papers' data are there."""
+    """Return the scale of the options. Without --quick or --full it is FULL if the papers' data are there."""
     full = bool(os.environ.get(FOLDER) and here) if quick is None else not quick
     scale = FULL if full else QUICK
     if seeds is not None:
@@ -185,7 +187,8 @@ def _scale(quick: bool | None, seeds: int | None, rows: int | None, here: bool) 
 def _pieces(
     studies: dict[str, Study], names: Sequence[str], scale: Scale, method_names: str | None
 ) -> list[Piece]:
-    planned = pieces.planned(studies.values(), names, scale)
+    """Return the pieces of the studies on these data sets, for the methods that --methods names."""
+    planned = pieces.plan_pieces(studies.values(), names, scale)
     if not planned:
         words = f"none of the studies {', '.join(studies)} has a piece on {', '.join(names)}"
         raise click.BadParameter(words, param_hint="--data")
@@ -197,6 +200,7 @@ def _pieces(
 
 
 def _check_against(against: str, planned: Sequence[Piece], store: Store) -> None:
+    """Raise BadParameter if no piece has the method of --against."""
     known = dict.fromkeys(piece.method for piece in [*planned, *(r.piece for r in store.records.values())])
     if against not in known and against != AGAINST:
         raise click.BadParameter(
@@ -206,21 +210,22 @@ def _check_against(against: str, planned: Sequence[Piece], store: Store) -> None
 
 
 def _store(console: Console, output: Path, scale: Scale) -> Store:
+    """Open the records of the output folder, and print what is unusual about them."""
     try:
         store = Store(output / NAME, scale)
     except (OSError, ValueError) as error:
         raise click.BadParameter(str(error), param_hint="--output") from None
     if store.torn:
-        words = f"The last line of {store.path} has no end, a run was cut off there: its piece is left."
+        words = f"The last line of {store.path} is incomplete; its piece will be computed again."
         console.print(words, soft_wrap=True, highlight=False)
     if store.others:
-        words = f"{store.path} has {store.others} records of another scale too: they are kept, and left out."
+        words = f"{store.path} also has {store.others} records of another scale: they are kept but not used."
         console.print(words, soft_wrap=True, highlight=False)
     return store
 
 
 def _plan(planned: Sequence[Piece], store: Store) -> Table:
-    """Count the pieces of each study and data set."""
+    """Return a table that counts the pieces of each study and data set."""
     view = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for i, heading in enumerate(("study", "data", "pieces", "done", "failed", "left")):
         view.add_column(heading, justify="right" if i > 1 else "left", no_wrap=True)
@@ -233,7 +238,7 @@ def _plan(planned: Sequence[Piece], store: Store) -> Table:
 
 
 def _collect(console: Console, stream: Iterator[Outcome], total: int) -> tuple[bool, OSError | None]:
-    """Compute the pieces; Ctrl-C, or an error in writing a record, ends that, and is returned."""
+    """Compute the pieces; return whether Ctrl-C ended them, and the error if a record was not written."""
     done, logged = 0, time.monotonic()
 
     def take(outcome: Outcome) -> tuple[int, str]:
@@ -254,12 +259,12 @@ def _collect(console: Console, stream: Iterator[Outcome], total: int) -> tuple[b
 
 
 def _ending(left: int, store: Store, command: str, refused: OSError | None) -> list[str]:
-    """Return what failed, and in one line how to go on."""
+    """Return a line for each kind of failure, and one that says how to resume the run."""
     lines = [f"Failed: {line}" for line in pieces.summarize_failures(store.failures.values())]
     kept = f"{len(store.records)} records are kept in {store.path}"
     if refused:
-        first = "Let it end" if refused.errno == errno.EBUSY else "Make room"
-        lines.append(f"A record could not be written ({refused}); {kept}. {first}, then go on: {command}")
+        first = "Let it end" if refused.errno == errno.EBUSY else "Free disk space"
+        lines.append(f"A record could not be written ({refused}); {kept}. {first}, then resume: {command}")
     elif left:
-        lines.append(f"{left} pieces are left; {kept}. To go on: {command}")
+        lines.append(f"{left} pieces are left; {kept}. To resume: {command}")
     return lines

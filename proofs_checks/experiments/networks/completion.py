@@ -1,10 +1,10 @@
-"""LassoNet's Figure 10: missing entries of Mice Protein, imputed by networks of few columns, and by low rank.
+"""LassoNet's Figure 10: missing entries of Mice Protein, imputed by networks on few columns, and by low rank.
 
-Of the known entries 80 % are for training, 10 % choose, 10 % are tested on, drawn by the seed; columns have
-mean 0 and variance 1 on their training entries. "mse" is the mean of the squared errors of the test entries:
-1 is what the means of columns have that are not constant. A network on k columns reads the completed matrix;
-where an entry of these is missing, that is what the dense network imputed from all columns. EPOCHS were
-chosen with test errors of the first seeds in view: the comparison with soft-impute is not blind there.
+The seed divides the known entries into 80 % for training, 10 % for validation and 10 % for the test. Columns
+have mean 0 and variance 1 on their training entries. "mse" is the mean squared error on the test entries; it
+is about 1 if the mean of each column is imputed. A network on k columns reads the completed matrix: an entry
+that is missing there was imputed by the dense network, from all columns. EPOCHS were chosen after the test
+errors of the first seeds had been seen, so the comparison with soft-impute is not blind in this respect.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from torch import Tensor
 
 from proofs_checks.experiments.networks.data import FORMS, table
 from proofs_checks.experiments.networks.pieces import Piece, Record, Scale, Study
-from proofs_checks.experiments.networks.protocol import below
+from proofs_checks.experiments.networks.protocol import sizes_below
 from sparselin.neural.lassonet import refit
 from sparselin.neural.networks import SkipNetwork, mlp
 from sparselin.neural.reconstruction import completion_loss, matrix_completion
@@ -33,23 +33,25 @@ from sparselin.results import FloatArray, IndexArray
 DATA = ("digits", "breast_cancer", "mice")
 SOFT, LASSONET, AGAIN = "soft-impute", "LassoNet", "trained again"
 MORE = (35, 40)
-"""Beside the k of the scale: Figure 10 has the error of soft-impute with about 40 of the 77 proteins."""
+"""More k than those of the scale: Figure 10 reaches the error of soft-impute with about 40 of the 77
+proteins."""
 EPOCHS = (20, 80, 160)
-"""Of training in a round of imputation. All known entries are read and reconstructed too, so that the
-identity is an optimum, and what is imputed is owed to stopping early: the validation entries choose."""
+"""The epochs of training in a round of imputation. The network reads and reconstructs all known entries, so
+the identity is an optimum, and the imputed values depend on early stopping: the validation entries choose."""
 AT_LAMBDA = 20
-"""Epochs at each λ of the path."""
+"""The epochs at each λ of the path."""
 ROUNDS, GROWTH, RATE = 20, 1.05, 3e-3
 REFIT, PATIENCE = 2000, 50
-"""Epochs of the network that reads k columns: at most, and without a lower error of validation entries."""
+"""The epochs of the network on k columns: at most, and at most without a lower error on validation
+entries."""
 LEVELS = np.geomspace(1, 1e-4, 40)
-"""λ of soft-impute relative to the largest singular value."""
+"""The λ of soft-impute, relative to the largest singular value."""
 
 Mask = NDArray[np.bool_]
 
 
 class Parts(NamedTuple):
-    """Z (m, d), 0 where it is not known, in units of the training entries; and which entries are for what."""
+    """The standardized matrix Z (m, d), 0 where unknown; masks of training, validation and test entries."""
 
     Z: FloatArray
     train: Mask
@@ -57,14 +59,14 @@ class Parts(NamedTuple):
     test: Mask
 
     def error(self, X: FloatArray, part: Mask) -> float:
-        """Return the mean squared error of X on these entries."""
+        """Return the mean squared error of X on the entries of a mask."""
         return float(np.mean(np.square(X - self.Z)[part]))
 
 
-def parts(X: Any, seed: int) -> Parts:
-    """Draw 80, 10 and 10 % of the known entries of X (m, d), and standardize by the first.
+def split_entries(X: Any, seed: int) -> Parts:
+    """Divide the known entries of X (m, d) into 80, 10 and 10 %, and standardize by the training entries.
 
-    A row without a training entry, which no method can impute, has its entries in none of the three.
+    A row without a training entry is left out of all three, because no method can impute it.
     """
     known = ~np.isnan(X)
     part = np.random.default_rng(seed).random(X.shape)
@@ -78,11 +80,12 @@ def parts(X: Any, seed: int) -> Parts:
 
 
 def soft_impute(given: Parts) -> tuple[FloatArray, str]:
-    """argmin ½‖P_Ω(Z − X)‖_F² + λ‖X‖_*, λ the one of a path with least error on the validation entries.
+    """Return argmin ½‖P_Ω(Z − X)‖_F² + λ‖X‖_* for the λ of a path with the smallest validation error.
 
-    X ← S_λ(P_Ω(Z) + P_Ω⊥(X)), S_λ subtracts λ from the singular values, until X moves by less than 10⁻⁴ of
-    its length; λ falls from σ_max(P_Ω(Z)), each X begins with that before it. Mazumder, Hastie, Tibshirani,
-    *Spectral regularization algorithms for learning large incomplete matrices* (2010), Algorithm 1.
+    The iteration is X ← S_λ(P_Ω(Z) + P_Ω⊥(X)), where S_λ subtracts λ from the singular values. It ends when X
+    moves by at most 10⁻⁴ of its length. λ falls from σ_max(P_Ω(Z)), and each X begins with the one before.
+    Mazumder, Hastie, Tibshirani, *Spectral regularization algorithms for learning large incomplete matrices*
+    (2010), Algorithm 1.
     """
     known = np.where(given.train, given.Z, 0)
     top = float(np.linalg.norm(known, 2))
@@ -101,7 +104,7 @@ def soft_impute(given: Parts) -> tuple[FloatArray, str]:
 
 
 class Imputed(NamedTuple):
-    """The matrix that the dense network completes, the order of the columns on its path, and the epochs."""
+    """The matrix that the dense network completed, the order of columns on its path, epochs and seconds."""
 
     X: FloatArray
     order: IndexArray
@@ -110,8 +113,11 @@ class Imputed(NamedTuple):
 
 
 def lassonet_impute(given: Parts, smallest: int, seed: int, scale: Scale) -> Imputed:
-    """Algorithm 5, two hidden layers of d/3 units, by each of EPOCHS, or by the first (a share of epochs);
-    the one whose completed matrix has the least error on the validation entries."""
+    """Run LassoNet's Algorithm 5 with two hidden layers of d/3 units, and return the best completion.
+
+    It runs for each number of EPOCHS, or only for the first if the scale has a share of the epochs. The best
+    completed matrix has the smallest error on the validation entries.
+    """
     begin = time.process_time()
     rows, d = given.train.any(axis=1), given.Z.shape[1]
     Z = np.where(given.train, given.Z, np.nan)[rows]
@@ -135,9 +141,11 @@ def lassonet_impute(given: Parts, smallest: int, seed: int, scale: Scale) -> Imp
     return best._replace(seconds=time.process_time() - begin)
 
 
-def from_columns(given: Parts, X: FloatArray, support: Sequence[int], seed: int, scale: Scale) -> FloatArray:
-    """All columns from X[:, support] by a network trained from scratch on the training entries; the
-    validation entries end its training."""
+def reconstruct(given: Parts, X: FloatArray, support: Sequence[int], seed: int, scale: Scale) -> FloatArray:
+    """Return all columns, reconstructed from X[:, support] by a network trained on the training entries.
+
+    The network is trained from scratch, and the validation entries end its training.
+    """
     d = X.shape[1]
 
     def target(part: Mask) -> Tensor:
@@ -159,11 +167,11 @@ def from_columns(given: Parts, X: FloatArray, support: Sequence[int], seed: int,
 def sizes(data: str, scale: Scale) -> list[int]:
     """Return the k of the right panel, the largest first."""
     more = MORE if max(scale.sizes) >= 50 else ()
-    return below(data, {*scale.sizes, *more})
+    return sizes_below(data, {*scale.sizes, *more})
 
 
 def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield the left panel, by Algorithm 5 and by a network trained from scratch; then the right one."""
+    """Yield the pieces of the left panel (Algorithm 5, and a network from scratch), then of the right one."""
     for data, seed in itertools.product(names, range(1, 1 + scale.seeds)):
         yield Piece("completion", data, SOFT, FORMS[data].d, seed)
         yield Piece("completion", data, LASSONET, FORMS[data].d, seed)
@@ -173,18 +181,18 @@ def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def run(piece: Piece, scale: Scale) -> Record:
-    """Record the mean squared error of the test entries."""
+    """Return the record with the mean squared error on the test entries."""
     data, seed, k = piece.data, piece.seed, piece.k
     given = _parts(data, seed, scale)
     begin, support, selecting = time.process_time(), (), 0.0
     if piece.method == SOFT:
         X, note = soft_impute(given)
     else:
-        found = _imputed(data, seed, scale)
+        found = _impute(data, seed, scale)
         begin, X, note = time.process_time(), found.X, f"{found.epochs} epochs a round"
         if k < X.shape[1] or piece.setting == AGAIN:
             support = tuple(found.order[:k].tolist())
-            X = from_columns(given, X, support, seed, scale)
+            X = reconstruct(given, X, support, seed, scale)
         else:
             selecting = found.seconds
     seconds = {"selecting": selecting, "fitting": time.process_time() - begin}
@@ -194,12 +202,12 @@ def run(piece: Piece, scale: Scale) -> Record:
 
 
 def _parts(data: str, seed: int, scale: Scale) -> Parts:
-    """Divide the entries of the first rows, as many as the scale has at most."""
-    return parts(np.asarray(table(data).X[: scale.rows], float), seed)
+    """Divide the entries of the first rows; the scale limits their number."""
+    return split_entries(np.asarray(table(data).X[: scale.rows], float), seed)
 
 
 @functools.lru_cache(maxsize=1)
-def _imputed(data: str, seed: int, scale: Scale) -> Imputed:
+def _impute(data: str, seed: int, scale: Scale) -> Imputed:
     given = _parts(data, seed, scale)
     return lassonet_impute(given, min(sizes(data, scale)), seed, scale)
 

@@ -1,6 +1,6 @@
-"""The data sets of the papers' tables, read and checked: from files, and two that scikit-learn has.
+"""The data sets of the papers' tables, read from files and checked; and two data sets of scikit-learn.
 
-Nothing is downloaded. The folder that SPARSELIN_DATA names holds
+Nothing is downloaded. The folder SPARSELIN_DATA must hold
 
     mice/Data_Cortex_Nuclear.csv      Mice Protein (UCI 342)
     mnist/, fashion-mnist/            {train,t10k}-{images-idx3,labels-idx1}-ubyte.gz
@@ -8,9 +8,9 @@ Nothing is downloaded. The folder that SPARSELIN_DATA names holds
     coil20/coil20_20x20.npz           COIL-20: bicubic, y
     activity/                         Activity (UCI 240): {X_train,y_train,X_test,y_test}.txt
 
-UCI 240 has 10,299 rows, and is the set that the released code of *Sequential Attention* downloads. The 5,744
-rows in the papers' tables are those of the Smartphone Dataset for Human Activity Recognition in Ambient
-Assisted Living, which the released code of LassoNet reads, with the same 561 features.
+UCI 240 has 10,299 rows, and the released code of *Sequential Attention* downloads it. The 5,744 rows in the
+papers' tables belong to the Smartphone Dataset for Human Activity Recognition in Ambient Assisted Living,
+with the same 561 features, which the released code of LassoNet reads.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from sparselin.validation import read_npz
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of a data set as they are in its files.
+    """The rows of a data set as they are in its files.
 
     Attributes
     ----------
-    name, title : a key of `DATA`; as in the papers.
-    X : (n, d) float32 or float64 in its own units, NaN where missing; not to be written to.
+    name, title : a key of `DATA`, and the name in the papers.
+    X : (n, d) float32 or float64 in the units of the file, NaN where missing; read-only.
     y : (n,) classes 0, …, classes − 1.
-    classes : how many.
-    groups : (n,) what a row belongs to, the mouse, as numbers 0, 1, …; None: every row is by itself.
-    n_train : the first so many rows are the official training rows; None without an official split.
-    image : (height, width) where the features are the pixels of one; they have a unit in common.
-    note : where it comes from.
+    classes : the number of classes.
+    groups : (n,) the group of each row, 0, 1, …, for example its mouse; None: every row is its own group.
+    n_train : the number of official training rows, which come first; None without an official split.
+    image : (height, width) if the features are the pixels of an image, which have a common unit; or None.
+    note : the file or function from which the rows were read.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Table:
 
 @dataclasses.dataclass(frozen=True)
 class Form:
-    """The title of a data set, and what its rows have to be: how many, official training rows, d, classes."""
+    """The title of a data set and the shape of its files; n_train is the number of official training rows."""
 
     title: str
     rows: int
@@ -85,18 +85,18 @@ OURS = ("mice", "mnist", "fashion", "isolet", "coil20")
 
 
 def title(name: str) -> str:
-    """Return the title of a data set, or its name where a study made it up."""
+    """Return the title of a data set, or its name if a study generates it."""
     return FORMS[name].title if name in FORMS else name
 
 
 def table(name: str) -> Table:
-    """Return a data set by its name, a key of `DATA`; it is read once in a process.
+    """Return a data set by its name, a key of `DATA`; a process reads it once.
 
     Raises
     ------
-    ValueError : another name, a damaged file, or one whose shapes are not those of the data set; it names
-        the file, and says what it must hold.
-    FileNotFoundError : a file that is not there, or SPARSELIN_DATA is not set.
+    ValueError : the name is unknown, or a file is damaged or has wrong shapes; the message names the file and
+        its required contents.
+    FileNotFoundError : a file is missing, or SPARSELIN_DATA is not set.
 
     >>> found = table("digits")
     >>> found.X.shape, found.classes, found.image
@@ -125,13 +125,13 @@ def _read(name: str, folder: str | None) -> Table:
     return Table(name, form.title, X, y, form.classes, groups, form.n_train, form.image, source)
 
 
-Read = tuple[str, Any, Any, IndexArray | None]  # what it was read from, X, y, groups
+Read = tuple[str, Any, Any, IndexArray | None]  # the source, X, y, groups
 
 MICE = "mice/Data_Cortex_Nuclear.csv"
 
 
 def _mice() -> Read:
-    """77 proteins, the columns …_N; an empty cell is missing. MouseID is mouse_replicate."""
+    """Read Mice Protein: 77 proteins in the columns …_N, empty if missing; MouseID is mouse_replicate."""
     (path,) = files(FORMS["mice"].title, [MICE])
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -160,7 +160,7 @@ def _mice() -> Read:
 
 
 def _idx(name: str, folder: str) -> Read:
-    """MNIST and Fashion-MNIST as they are distributed: training images, then the 10,000 of t10k."""
+    """Read MNIST or Fashion-MNIST as distributed: the training images, then the 10,000 images of t10k."""
     title = FORMS[name].title
     parts = [
         read_images(title, [f"{folder}/{of}-{kind}-ubyte.gz" for kind in ("images-idx3", "labels-idx1")])
@@ -172,23 +172,23 @@ def _idx(name: str, folder: str) -> Read:
 
 
 def _isolet() -> Read:
-    """617 numbers in [−1, 1], in the file times 10⁴; letters 1, …, 26; isolet1+2+3+4, then isolet5."""
+    """Read ISOLET: 617 numbers in [−1, 1] times 10⁴; letters 1, …, 26; isolet1+2+3+4, then isolet5."""
     (path,) = files(FORMS["isolet"].title, ["isolet/isolet_full_int16.npz"])
     names = ("X_train_e4", "y_train", "X_test_e4", "y_test")
     train, y_train, test, y_test = _arrays(path, names)
     _check_train(str(path), len(train), "isolet")
-    return str(path), _stacked(path, train, test) / 1e4, _stacked(path, y_train, y_test) - 1, None
+    return str(path), _stack(path, train, test) / 1e4, _stack(path, y_train, y_test) - 1, None
 
 
 def _coil20() -> Read:
-    """20×20 pixels, the images of 128×128 reduced bicubically; 72 views of each of 20 objects."""
+    """Read COIL-20: 72 views of 20 objects, 128×128 pixels reduced to 20×20 by bicubic interpolation."""
     (path,) = files(FORMS["coil20"].title, ["coil20/coil20_20x20.npz"])
     X, y = _arrays(path, ("bicubic", "y"))
     return str(path), X.astype(np.float32), y.astype(np.intp), None
 
 
 def _activity() -> Read:
-    """UCI's text files: 561 numbers in [−1, 1] separated by blanks, and labels 1, …, 6."""
+    """Read Activity from UCI's text files: 561 numbers in [−1, 1] separated by blanks; labels 1, …, 6."""
     paths = files(
         FORMS["activity"].title, [f"activity/{n}.txt" for n in ("X_train", "y_train", "X_test", "y_test")]
     )
@@ -197,14 +197,14 @@ def _activity() -> Read:
         try:
             parts.append(np.loadtxt(path, ndmin=2))
         except ValueError as error:
-            raise ValueError(f"{path} must hold rows of as many numbers: {error}") from None
+            raise ValueError(f"{path} must hold numbers in rows of equal length: {error}") from None
     train, y_train, test, y_test = parts
     _check_train(str(paths[0]), len(train), "activity")
-    y = _stacked(paths[1], y_train, y_test).ravel()
-    return str(paths[0]), _stacked(paths[2], train, test), y.astype(np.intp) - 1, None
+    y = _stack(paths[1], y_train, y_test).ravel()
+    return str(paths[0]), _stack(paths[2], train, test), y.astype(np.intp) - 1, None
 
 
-def _embedded(name: str) -> Read:
+def _load(name: str) -> Read:
     from sklearn import datasets
 
     found = getattr(datasets, f"load_{name}")()
@@ -212,7 +212,10 @@ def _embedded(name: str) -> Read:
 
 
 def _arrays(path: Path, names: Sequence[str]) -> list[Any]:
-    """Return these arrays of an npz; ValueError where one is missing or complex, or the file is damaged."""
+    """Return these arrays of an npz file.
+
+    Raises ValueError if one is missing or not real, or for a bad file.
+    """
     try:
         arrays = read_npz(path)
         for name in names:
@@ -220,14 +223,14 @@ def _arrays(path: Path, names: Sequence[str]) -> list[Any]:
                 raise ValueError(f"it has no {name} of real numbers")
     except ValueError as error:
         raise ValueError(
-            f"{path} must be a whole npz file with the arrays {', '.join(names)}: {error}. Fetch it again"
+            f"{path} must be a complete npz file with the arrays {', '.join(names)}: {error}. Fetch it again"
         ) from None
     return [arrays[name] for name in names]
 
 
-def _stacked(path: Path, *parts: Any) -> Any:
+def _stack(path: Path, *parts: Any) -> Any:
     if len({part.shape[1:] for part in parts}) != 1:
-        raise ValueError(f"{path} must have rows as long as those for training: {[p.shape for p in parts]}")
+        raise ValueError(f"{path} must have rows as long as the training rows: {[p.shape for p in parts]}")
     return np.concatenate([np.asarray(part, np.float64 if part.ndim == 2 else np.intp) for part in parts])
 
 
@@ -243,7 +246,7 @@ DATA: dict[str, Callable[[], Read]] = {
     "isolet": _isolet,
     "coil20": _coil20,
     "activity": _activity,
-    "digits": functools.partial(_embedded, "digits"),
-    "breast_cancer": functools.partial(_embedded, "breast_cancer"),
+    "digits": functools.partial(_load, "digits"),
+    "breast_cancer": functools.partial(_load, "breast_cancer"),
 }
-"""Name → what reads its files."""
+"""Name ↦ the function that reads its files."""

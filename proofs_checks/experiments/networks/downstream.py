@@ -1,4 +1,4 @@
-"""What SVC, 1-NN and ExtraTrees make of the features that each method selects, and of all of them."""
+"""The accuracy of SVC, 1-NN and ExtraTrees on the features that each method selects, and on all features."""
 
 from __future__ import annotations
 
@@ -20,34 +20,36 @@ from proofs_checks.experiments.networks.printed import ALL
 from proofs_checks.experiments.networks.protocol import (
     HONEST,
     Picks,
-    below,
-    called_with,
+    make_record,
+    options_for,
     pick,
-    recorded,
     run_length,
     sets_of,
+    sizes_below,
 )
 from sparselin.neural.baselines.methods import METHODS, Split
 from sparselin.results import IndexArray
 
 SIZES = (25, 50, 75, 100)
-"""Features selected, K of both papers; those below d."""
+"""The numbers of selected features, K in both papers; only those below d are used."""
 
 LEARNERS: dict[str, Callable[[int], Any]] = {
     "SVC": lambda seed: SVC(cache_size=1000),
     "1-NN": lambda seed: KNeighborsClassifier(1, algorithm="brute"),
     "ExtraTrees": lambda seed: ExtraTreesClassifier(50, random_state=seed),
 }
-"""Name → a classifier for a seed, as scikit-learn has it by default; `cache_size` changes the time only."""
+"""Name ↦ a classifier for a seed, with scikit-learn's defaults; `cache_size` only changes the time."""
 
 
 class Preparation(NamedTuple):
-    """A way to scale and divide the rows of the all-feature anchors.
+    """A way to scale and split the rows of the study "anchors", which trains on all features.
 
-    scaling : "features" each to [0, 1] over training and test rows, as in NeuroFS (`load_data` in utils.py);
-        "together" one range for all of them; "standard" mean 0 and variance 1, over the same rows; "none".
-    rows : "released" as in NeuroFS: the official test rows of the images, else scikit-learn's
-        train_test_split(test_size=0.2, random_state=42); "official"; "drawn" a fifth by the seed.
+    scaling : "features": each feature to [0, 1] over training and test rows, as in NeuroFS (`load_data` in
+        utils.py). "together": one range for all features. "standard": mean 0 and variance 1 over the same
+        rows. "none": unchanged.
+    rows : "released": as in NeuroFS, the official test rows for images, otherwise scikit-learn's
+        train_test_split(test_size=0.2, random_state=42). "official": the official test rows. "drawn": a fifth
+        is drawn by the seed.
     """
 
     scaling: str
@@ -62,26 +64,26 @@ PREPARATIONS = {
     "official rows": Preparation("features", "official"),
     "rows by the seed": Preparation("features", "drawn"),
 }
-"""Settings of the study "anchors", in the order in which they are tried."""
+"""The settings of the study "anchors", in the order in which they run."""
 
 
-def prepared_rows(found: Table, preparation: Preparation, seed: int) -> Split:
-    """Return the training and test rows of a data set without missing values, by a `Preparation`.
+def prepare_rows(found: Table, preparation: Preparation, seed: int) -> Split:
+    """Return the training and test rows of a data set, scaled and split by a `Preparation`.
 
-    Raises ValueError for missing values, official rows that there are not, and names that are none.
+    Raises ValueError if values are missing, if there are no official test rows, or if a name is unknown.
 
-    >>> rows = prepared_rows(table("digits"), PREPARATIONS["as released"], seed=1)
+    >>> rows = prepare_rows(table("digits"), PREPARATIONS["as released"], seed=1)
     >>> len(rows.X), len(rows.X_test), float(rows.X_test.min()), float(rows.X.max())
     (1437, 360, 0.0, 1.0)
     """
-    X = _scaled(found.X, preparation.scaling)
+    X = _scale(found.X, preparation.scaling)
     if not np.isfinite(X).all():
-        raise ValueError(f"{found.title} must be without missing values for {preparation}")
+        raise ValueError(f"{found.title} must have no missing values for {preparation}")
     train, test = _rows(found, preparation.rows, seed)
     return Split(X[train], found.y[train], X[test], found.y[test])
 
 
-def _scaled(X: Any, scaling: str) -> NDArray[np.float32]:
+def _scale(X: Any, scaling: str) -> NDArray[np.float32]:
     X = np.asarray(X, np.float64)
     if scaling == "none":
         low, span = np.zeros(1), np.ones(1)
@@ -99,7 +101,7 @@ def _rows(found: Table, rows: str, seed: int) -> tuple[IndexArray, IndexArray]:
     every = np.arange(len(found.y))
     if rows == "official" or (rows == "released" and found.image and found.n_train):
         if found.n_train is None:
-            raise ValueError(f"{found.title} has no official test rows")
+            raise ValueError(f"{found.title} has no official test rows: rows must be released or drawn")
         return every[: found.n_train], every[found.n_train :]
     if rows not in ("released", "drawn"):
         raise ValueError(f"rows must be released, official or drawn; got {rows!r}")
@@ -108,9 +110,9 @@ def _rows(found: Table, rows: str, seed: int) -> tuple[IndexArray, IndexArray]:
 
 
 def score(name: str, rows: Split, support: Any, seed: int) -> float:
-    """Return the share of test rows that the learner `name`, trained on these features, gets right.
+    """Return the accuracy on the test rows of the learner `name`, trained on these features.
 
-    >>> score("1-NN", prepared_rows(table("digits"), PREPARATIONS["as released"], 1), range(64), 1) > 0.98
+    >>> score("1-NN", prepare_rows(table("digits"), PREPARATIONS["as released"], 1), range(64), 1) > 0.98
     True
     """
     J = np.asarray(support, np.intp)
@@ -119,12 +121,12 @@ def score(name: str, rows: Split, support: Any, seed: int) -> float:
     return float(np.mean(right))
 
 
-def _anchors(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
+def _anchor_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
     for data in (name for name in _DATA if name in names):
         form = FORMS[data]
         for setting, preparation in PREPARATIONS.items():
             if data in LARGE and setting != "as released":
-                continue  # SVC takes minutes on 60,000 rows, and what is released meets the anchors
+                continue  # SVC takes minutes on 60,000 rows, and the released preparation meets the anchors
             if preparation.rows == "official" and form.n_train is None:
                 continue
             for learner in LEARNERS:
@@ -133,28 +135,28 @@ def _anchors(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
                     yield Piece("anchors", data, learner, form.d, seed, setting)
 
 
-def _anchor(piece: Piece, scale: Scale) -> Record:
-    rows = prepared_rows(table(piece.data), PREPARATIONS[piece.setting], piece.seed)
+def _run_anchor(piece: Piece, scale: Scale) -> Record:
+    rows = prepare_rows(table(piece.data), PREPARATIONS[piece.setting], piece.seed)
     most = scale.rows_of(piece.data, whole=True)
     if most is not None:
         chosen = np.random.default_rng(piece.seed).permutation(len(rows.X))[:most]
         rows = rows._replace(X=rows.X[chosen], y=rows.y[chosen])
     begin = time.process_time()
     scores = {piece.method: score(piece.method, rows, range(piece.k), piece.seed)}
-    return recorded(piece, scores, Picks((), 0.0), begin, len(rows.X), [ALL])
+    return make_record(piece, scores, Picks((), 0.0), begin, len(rows.X), [ALL])
 
 
-def _downstream(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
+def _downstream_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
     for data in (name for name in _DATA if name in names):
         for seed in scale.seeds_of(data):
             yield Piece("downstream", data, ALL, FORMS[data].d, seed)
             for method in METHODS:
-                yield from (Piece("downstream", data, method, k, seed) for k in below(data, SIZES))
+                yield from (Piece("downstream", data, method, k, seed) for k in sizes_below(data, SIZES))
 
 
 @functools.lru_cache(maxsize=1)
 def _rows_of(data: str, seed: int, scale: Scale) -> Split:
-    """Return the rows; validation rows are trained on, because nothing is chosen by validation here."""
+    """Return the rows. Validation rows are added to the training rows, because nothing is validated here."""
     sets = sets_of(data, HONEST, seed, scale.rows_of(data))
     X, y = np.concatenate([sets.X, sets.X_val]), np.concatenate([sets.y, sets.y_val])
     return Split(X, y, sets.X_test, sets.y_test)
@@ -163,24 +165,29 @@ def _rows_of(data: str, seed: int, scale: Scale) -> Split:
 @functools.lru_cache(maxsize=4)
 def _picks(data: str, method: str, k: int, seed: int, scale: Scale) -> Picks:
     rows = _rows_of(data, seed, scale)
-    options = called_with(method, len(rows.y), scale)
+    options = options_for(method, len(rows.y), scale)
     return pick(method, rows.X, rows.y, k, SIZES[0], seed, options)
 
 
-def _learned(piece: Piece, scale: Scale) -> Record:
+def _run_downstream(piece: Piece, scale: Scale) -> Record:
     rows = _rows_of(piece.data, piece.seed, scale)
-    run = run_length(piece.method, piece.k, below(piece.data, SIZES)[0])
+    run = run_length(piece.method, piece.k, sizes_below(piece.data, SIZES)[0])
     picks, notes = _picks(piece.data, piece.method, run, piece.seed, scale).prefix(piece.k)
     begin = time.process_time()
     scores = {name: score(name, rows, picks.order, piece.seed) for name in LEARNERS}
-    return recorded(piece, scores, picks, begin, len(rows.X), notes)
+    return make_record(piece, scores, picks, begin, len(rows.X), notes)
 
 
 _DATA = ("breast_cancer", "digits", "coil20", "isolet", "mnist", "fashion")
 
 _SOURCE = "Atashgahi et al., NeuroFS (TMLR 2023), Section 4; Li et al. (2024)"
 
-ANCHORS = Study("anchors", "All features: SVC, 1-NN, ExtraTrees", _SOURCE, _DATA, _anchors, _anchor)
+ANCHORS = Study("anchors", "All features: SVC, 1-NN, ExtraTrees", _SOURCE, _DATA, _anchor_pieces, _run_anchor)
 DOWNSTREAM = Study(
-    "downstream", "SVC, 1-NN and ExtraTrees on selected features", _SOURCE, _DATA, _downstream, _learned
+    "downstream",
+    "SVC, 1-NN and ExtraTrees on selected features",
+    _SOURCE,
+    _DATA,
+    _downstream_pieces,
+    _run_downstream,
 )

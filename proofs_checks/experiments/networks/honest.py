@@ -1,8 +1,8 @@
-"""The comparison without leaks: all methods, four of them tuned on two data sets.
+"""The comparison of all methods without leaks; four methods are tuned on two data sets.
 
-Of each data set the training rows select, the validation rows choose (settings and how long the network that
-judges is trained), and the test rows are read once, at the end. Scaling and imputation are of the training
-rows, and no mouse is on two sides (`protocol.HONEST`).
+The features are selected on the training rows. Settings, and the number of training steps of the judging
+network, are chosen on the validation rows. The test rows are read once, at the end. Scaling and imputation
+use the training rows only, and all rows of a mouse are on one side (`protocol.HONEST`).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from proofs_checks.experiments.networks.protocol import (
     HONEST,
     Picks,
     Sets,
-    below,
-    called_with,
+    make_record,
+    options_for,
     pick,
-    picked,
-    recorded,
+    pick_on,
     run_length,
     sets_of,
+    sizes_below,
 )
 from sparselin.neural.baselines.methods import METHODS
 from sparselin.neural.networks import mlp
@@ -48,30 +48,30 @@ from sparselin.validation import check_count
 
 
 def _grid(**values: Sequence[Any]) -> tuple[dict[str, Any], ...]:
-    """Return all combinations; the last name varies fastest."""
+    """Return all combinations of the values; the last name varies fastest."""
     return tuple(dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values()))
 
 
 SETTINGS: dict[str, tuple[dict[str, Any], ...]] = {
-    # The released step lengths reach from 10⁻⁵ to 1 by data set; 50 epochs are 12 steps a phase on Mice.
+    # The released learning rates are between 10⁻⁵ and 1; on Mice 50 epochs are 12 steps per phase.
     "Sequential Attention": _grid(learning_rate=(3e-4, 1e-3, 3e-3, 1e-2), epochs=(50, 200)),
-    # M is 10 in the paper, 30 in the released evaluate.py. A path has (growth − 1)⁻¹ λ's for each factor e,
-    # and steps of 10⁻³ (the paper's) or more at each: both are how many features leave at once.
+    # M is 10 in the paper and 30 in the released evaluate.py. A path has (growth − 1)⁻¹ values of λ for each
+    # factor e, with steps of 10⁻³ (the paper's) or more: both determine how many features leave at once.
     "LassoNet": _grid(M=(10.0, 30.0), growth=(1.05, 1.02), learning_rate=((1e-3, 1e-3), (1e-3, 3e-3))),
-    # The step between λ's as for LassoNet: by their length and their number; and what keeps V from growing.
+    # As for LassoNet, the length and the number of the steps at each λ; and the decay that bounds V.
     "group LASSO": _grid(learning_rate=(1e-3, 3e-3), epochs=(2, 8), weight_decay=(1e-3, 1e-2)),
-    # The mask begins uniform, 1/d: whether it has left that depends on length and number of the steps.
+    # The mask begins uniform, 1/d; the length and the number of the steps decide how far it moves.
     "feature mask (LLY)": _grid(learning_rate=(1e-3, 1e-2), epochs=(100, 300), mask_width=(32, 128)),
 }
-"""Eight settings each, of which one is chosen at the largest k; the rest is as in `called_with`. Fixed before
-the run, but for LassoNet's: they were drawn anew after one tuned record had been seen, of paths on which most
-features left at one λ."""
+"""Eight settings for each method; one is chosen at the largest k. Other options are those of `options_for`.
+They were fixed before the run, except LassoNet's: these were drawn again after one tuned record had been
+seen, because most features left its paths at one λ."""
 
 TUNED = ("mice", "isolet")
 
 
-class Chosen(NamedTuple):
-    """The setting whose picks do best on the validation rows, its picks, and the seconds of the search."""
+class Tuning(NamedTuple):
+    """The setting whose picks are best on the validation rows, its picks, and the seconds of the search."""
 
     options: Mapping[str, Any]
     picks: Picks
@@ -79,56 +79,58 @@ class Chosen(NamedTuple):
     note: str
 
 
-def tuned(method: str, sets: Sets, k: int, smallest: int, seed: int, scale: Scale) -> Chosen:
-    """Return the setting whose network, trained again on the k picks, is right on most validation rows; among
-    equals, the one with the least cross-entropy. Test rows are not looked at.
+def tune(method: str, sets: Sets, k: int, smallest: int, seed: int, scale: Scale) -> Tuning:
+    """Choose the setting of a method whose k picks give the best accuracy on the validation rows.
+
+    A network is trained again on the picks of each setting. Equal accuracies are decided by the smaller
+    cross-entropy. Test rows are not used.
 
     >>> from proofs_checks.experiments.networks.pieces import QUICK
     >>> sets = sets_of("breast_cancer", HONEST, 1, None)
-    >>> tuned("group LASSO", sets, 5, 5, 1, QUICK).note.split(":")[0]
+    >>> tune("group LASSO", sets, 5, 5, 1, QUICK).note.split(":")[0]
     'chosen of 8 by 57 validation rows'
     """
     begin = time.process_time()
     blind = sets._replace(X_test=sets.X_val, y_test=sets.y_val)
     tried: list[tuple[Fit, Picks, dict[str, Any]]] = []
     for setting in SETTINGS[method]:
-        options = called_with(method, len(sets.y), scale, setting)
+        options = options_for(method, len(sets.y), scale, setting)
         picks = pick(method, sets.X, sets.y, k, smallest, seed, options)
-        tried.append((judged(blind, picks.order, seed, scale), picks, setting))
-    _, picks, setting = max(tried, key=lambda one: (one[0].validation, -one[0].loss))
+        tried.append((judge(blind, picks.order, seed, scale), picks, setting))
+    _, picks, setting = max(tried, key=lambda trial: (trial[0].validation, -trial[0].loss))
     words = ", ".join(f"{name} {value}" for name, value in setting.items())
     note = f"chosen of {len(tried)} by {len(sets.y_val)} validation rows: {words}"
-    return Chosen(called_with(method, len(sets.y), scale, setting), picks, time.process_time() - begin, note)
+    return Tuning(options_for(method, len(sets.y), scale, setting), picks, time.process_time() - begin, note)
 
 
-def judged(sets: Sets, support: Sequence[int], seed: int, scale: Scale) -> Fit:
-    """Return `fit` on these features, in the share of its steps that the scale has."""
+def judge(sets: Sets, support: Sequence[int], seed: int, scale: Scale) -> Fit:
+    """Return `fit` on these features, with the scale's share of the steps."""
     steps, patience = scale.epochs_of(STEPS), scale.epochs_of(PATIENCE)
     return fit(sets, support, seed, steps=steps, patience=patience)
 
 
 def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield all k of a method and a seed together: most come of one run, which the process keeps."""
+    """Yield all k of a method and a seed together, because one cached run has the picks for most of them."""
     for seed, data in scale.draws(names):
         yield Piece("honest", data, ALL, FORMS[data].d, seed)
-        for method, k in itertools.product(METHODS, below(data, scale.sizes)):
+        for method, k in itertools.product(METHODS, sizes_below(data, scale.sizes)):
             yield Piece("honest", data, method, k, seed)
 
 
 def run(piece: Piece, scale: Scale) -> Record:
-    """Record the accuracy of the network on the picks, on the test rows."""
+    """Return the record of a piece: the accuracy on the test rows of the network on the picks."""
     data, method, k, seed = piece.data, piece.method, piece.k, piece.seed
     sets = _sets(data, seed, scale)
-    largest = below(data, scale.sizes)[0]
+    largest = sizes_below(data, scale.sizes)[0]
     picks, notes = _picks(data, method, run_length(method, k, largest), seed, scale).prefix(k)
     if data in TUNED and method in SETTINGS:
-        chosen = _chosen(data, method, seed, scale)
+        chosen = _tuning(data, method, seed, scale)
         notes.insert(0, chosen.note if k == largest else f"{chosen.note}, k = {largest}")
         picks = picks._replace(tuning=chosen.seconds if k == largest else None)
     begin = time.process_time()
-    found = judged(sets, picks.order, seed, scale)
+    found = judge(sets, picks.order, seed, scale)
     notes.append(f"{found.steps} steps, with {found.validation:.3f} of the validation rows right")
-    return recorded(piece, {"network": found.accuracy}, picks, begin, len(sets.y), notes)
+    return make_record(piece, {"network": found.accuracy}, picks, begin, len(sets.y), notes)
 
 
 def _sets(data: str, seed: int, scale: Scale) -> Sets:
@@ -136,38 +138,39 @@ def _sets(data: str, seed: int, scale: Scale) -> Sets:
 
 
 @functools.lru_cache(maxsize=4)
-def _chosen(data: str, method: str, seed: int, scale: Scale) -> Chosen:
-    few = below(data, scale.sizes)
-    return tuned(method, _sets(data, seed, scale), few[0], few[-1], seed, scale)
+def _tuning(data: str, method: str, seed: int, scale: Scale) -> Tuning:
+    few = sizes_below(data, scale.sizes)
+    return tune(method, _sets(data, seed, scale), few[0], few[-1], seed, scale)
 
 
 def _picks(data: str, method: str, k: int, seed: int, scale: Scale) -> Picks:
-    few = below(data, scale.sizes)
+    few = sizes_below(data, scale.sizes)
     if data not in TUNED or method not in SETTINGS:
-        return picked(data, HONEST, method, k, few[-1], seed, scale)
-    chosen, sets = _chosen(data, method, seed, scale), _sets(data, seed, scale)
+        return pick_on(data, HONEST, method, k, few[-1], seed, scale)
+    chosen, sets = _tuning(data, method, seed, scale), _sets(data, seed, scale)
     return chosen.picks if k == few[0] else pick(method, sets.X, sets.y, k, few[-1], seed, chosen.options)
 
 
 # --- the network that judges picks -----------------------------------------------------------------------
 
 STEPS, PATIENCE, EVERY = 5_000, 500, 25
-"""Of Adam at most, without a lower validation loss at most, and between two looks at the validation rows.
+"""Steps of Adam: at most, at most without a lower validation loss, and between two validations.
 
-Steps and not epochs: an epoch is 5 of them on Mice, 70 on 8,750 images. 20,000 steps of a fifth of the length
-bring the validation loss no further (Mice, ISOLET, MNIST, COIL-20 with 10 and 50 features: within 0.04).
+These are steps, not epochs, because an epoch has 5 steps on Mice and 70 on 8,750 images. 20,000 steps of a
+fifth of the length do not lower the validation loss further (Mice, ISOLET, MNIST, COIL-20 with 10 and 50
+features: within 0.04).
 """
 
 
 class Fit(NamedTuple):
-    """A network at the step at which the cross-entropy of the validation rows was least.
+    """The results of a network at the step with the smallest cross-entropy on the validation rows.
 
     Attributes
     ----------
-    accuracy : the share of test rows that it gets right.
-    validation : that of the validation rows.
-    loss : the mean cross-entropy of the validation rows.
-    steps : of Adam, up to there.
+    accuracy : on the test rows.
+    validation : the accuracy on the validation rows.
+    loss : the mean cross-entropy on the validation rows.
+    steps : the number of steps of Adam.
     """
 
     accuracy: float
@@ -189,21 +192,22 @@ def fit(
 ) -> Fit:
     """Train a perceptron that reads X[:, support], by Adam on the cross-entropy of the training rows.
 
-    The network of `methods.accuracy`; the validation rows choose how long it is trained. Test rows are read
-    once, by the network that is kept.
+    The network is that of `methods.accuracy`. The validation rows choose the number of steps. The test rows
+    are read once, by the chosen network.
 
     Parameters
     ----------
     sets : training, validation and test rows.
     support : (k,) columns, k ≥ 1.
-    seed : of the weights and of the order of the rows.
-    hidden : widths of the hidden layers.
-    steps, patience : of Adam at most, and at most without a lower validation loss.
-    batch_size, learning_rate : rows and length of a step.
+    seed : the seed of the weights and of the order of the rows.
+    hidden : the widths of the hidden layers.
+    steps, patience : the largest number of steps of Adam, and of steps without a lower validation loss.
+    batch_size, learning_rate : the rows and the length of a step.
 
     Raises
     ------
-    ValueError : a number is out of its range. NonFiniteLoss : with the step.
+    ValueError : a number is out of its range.
+    NonFiniteLoss : the loss is NaN or infinite; the message has the step.
     """
     plan = make_plan(1, batch_size, learning_rate)
     check_count(steps, "steps", 1)
@@ -219,18 +223,18 @@ def fit(
             loss = float(cross_entropy(output, target).mean())
             check_finite_loss(loss, f"training on the picks, step {step}, the validation rows")
             if loss < best.loss:
-                best = Fit(0.0, _right(output, sets.y_val), loss, step)
+                best = Fit(0.0, _accuracy(output, sets.y_val), loss, step)
                 kept = copy.deepcopy(network.state_dict())
             if step - best.steps >= patience:
                 break
         network.load_state_dict(kept)
-    return best._replace(accuracy=_right(_outputs(network, test), sets.y_test))
+    return best._replace(accuracy=_accuracy(_outputs(network, test), sets.y_test))
 
 
 def _steps(
     network: nn.Module, rows: Rows, plan: Plan, steps: int, generator: torch.Generator
 ) -> Iterator[int]:
-    """Take steps of Adam on batches; yield their number after EVERY steps, and at the end."""
+    """Take steps of Adam on batches; after each EVERY steps, and at the end, yield the number of steps."""
     optimizer, done = plan.adam(network.parameters()), 0
     while done < steps:
         for batch in rows.batches(plan.batch_size, generator):
@@ -255,7 +259,8 @@ def _outputs(network: nn.Module, X: Tensor) -> Tensor:
     return output
 
 
-def _right(output: Tensor, y: Any) -> float:
+def _accuracy(output: Tensor, y: Any) -> float:
+    """Return the accuracy of outputs."""
     return float(np.mean(output.argmax(dim=1).numpy() == y))
 
 

@@ -1,13 +1,17 @@
 """LassoNet's Tables 1 and 2 and its Figures 1, 5, 11, 13 and 14: decoders and trees on k features.
 
-The readers and splits are those of its code (`data_utils.py`, with their leaks), but MNIST and Fashion-MNIST
-are split 70-10-20 as the paper says: the code's 35-5-60 is the setting RELEASED. Where else the two differ we
-do as the code does: missing proteins are means of classes (footnote 4: of columns), ISOLET has its official
-test rows (section 5.2: at random), LassoNet d/3 hidden units (appendix D.1: d/3, 2d/3, d or 4d/3, the best by
-the validation rows). The widths of the decoder are the paper's, chosen by the validation rows (the code has
-500); the figures' other points, and all of a run with a share of the epochs, have k hidden units, a fourth of
-the time. For k features we take the k that stay longest; the code takes the size on the path that is nearest
-to k (`evaluate.py`), or the first with at most k (`run.py`). HSIC-Lasso is not computed.
+Data are read and split as in its code (`data_utils.py`, with the leaks), except that MNIST and Fashion-MNIST
+are split 70-10-20, as in the paper; the code's 35-5-60 is the setting RELEASED. If the code and the paper
+differ in other points, we follow the code:
+
+- missing proteins are filled with means of classes (footnote 4: of columns);
+- ISOLET has its official test rows (section 5.2: random ones);
+- LassoNet has d/3 hidden units (appendix D.1: the best of d/3, 2d/3, d and 4d/3 on the validation rows).
+
+But the widths of the decoder are the paper's, chosen on the validation rows (the code has 500). At the other
+points of the figures, and in a run with fewer epochs, the decoder has k hidden units, which takes a fourth of
+the time. Our k features are those that stay longest on the path. The code takes the size on the path that is
+nearest to k (`evaluate.py`), or the first size of at most k (`run.py`). HSIC-Lasso is not computed.
 """
 
 from __future__ import annotations
@@ -34,12 +38,12 @@ from proofs_checks.experiments.networks.protocol import (
     Picks,
     Protocol,
     Sets,
-    below,
+    make_record,
     path_epochs,
-    picked,
-    recorded,
+    pick_on,
     run_length,
     sets_of,
+    sizes_below,
     split,
 )
 from sparselin.neural.lassonet import lassonet_path
@@ -47,27 +51,28 @@ from sparselin.neural.settings import LassoNetSettings
 
 PFA = "principal feature analysis"
 FIGURES = ("LassoNet", "largest correlation", PFA, "random")
-"""Methods at all k. Fisher's score Σn_c(μ_c − μ)²/Σn_cσ_c² = η²/(1 − η²) increases with the correlation ratio
-η², so that "largest correlation" ranks by it."""
+"""The methods for all k. Fisher's score Σn_c(μ_c − μ)²/Σn_cσ_c² = η²/(1 − η²) increases with the correlation
+ratio η², so "largest correlation" gives the same ranking."""
 TABLES = (*FIGURES, "random forest", "linear OMP", "group LASSO", "Sequential Attention")
-"""Methods at the largest k of the scale, 50."""
+"""The methods for the largest k of the scale, 50."""
 MORE = {"mice": (15, 35, 75)}
-"""Further k of the figures; of other sets (75, 100). On Mice a fifth, and the "about 35" of Figure 1."""
+"""More k for the figures; other data sets have (75, 100). On Mice: a fifth of d, and "about 35" of Figure
+1."""
 
 RELEASED, WIDER = "released split", "M = 30"
 PRINTED = dataclasses.replace(PAPER, test_images=0.8)
-"""The leaks of the code; of the images 7,000, 1,000 and 2,000."""
+"""The leaks of the code, with 7,000 training, 1,000 validation and 2,000 test images."""
 
 TREES = 50
 
 
 def principal_features(X: Any, k: int, seed: int) -> list[int]:
-    """Select k features, one of each cluster of principal loadings: unsupervised, from X (n, d) alone.
+    """Select k features, one from each cluster of principal loadings: unsupervised, from X (n, d) only.
 
-    Row j of A_q ∈ ℝᵈˣ𐞥 are the loadings of feature j on the first q principal components of the standardized
-    columns, q the least that explain half of the variance, as in LassoNet's evaluate.py; k-means makes k
-    clusters of the rows; of each, the one nearest to the centre, of copies the first. Large clusters come
-    first.
+    Row j of A_q ∈ ℝᵈˣ𐞥 has the loadings of feature j on the first q principal components of the standardized
+    columns, where q is the smallest number that explains half of the variance, as in LassoNet's evaluate.py.
+    k-means makes k clusters of the rows, and the row nearest to the centre of each cluster is selected (the
+    first one among copies). The features of large clusters come first.
 
     Lu, Cohen, Zhou and Tian, *Feature selection using principal feature analysis* (2007).
 
@@ -82,15 +87,17 @@ def principal_features(X: Any, k: int, seed: int) -> list[int]:
     distance = np.linalg.norm(loadings - clusters.cluster_centers_[clusters.labels_], axis=1)
     order = np.argsort(-np.bincount(clusters.labels_, minlength=k), kind="stable")
     members = (np.flatnonzero(clusters.labels_ == c) for c in order)
-    # columns of A_q have length 1: copies differ by rounding of numbers up to 1
-    least = 64 * np.finfo(float).eps
-    return [int(one[np.argmax(distance[one] <= distance[one].min() + least)]) for one in members if len(one)]
+    # columns of A_q have length 1, so copies differ by the rounding of numbers of at most 1
+    error = 64 * np.finfo(float).eps
+    return [
+        int(rows[np.argmax(distance[rows] <= distance[rows].min() + error)]) for rows in members if len(rows)
+    ]
 
 
 def lassonet_order(sets: Sets, smallest: int, seed: int, scale: Scale, M: float = 10.0) -> Picks:
-    """Order all features by LassoNet's path down to `smallest`; those that stay longest come first.
+    """Order all features by LassoNet's path down to `smallest`; the features that stay longest come first.
 
-    d/3 hidden units, as in the code; the validation rows end the training of the dense network.
+    There are d/3 hidden units, as in the code. The validation rows end the training of the dense network.
     """
     begin = time.process_time()
     settings = LassoNetSettings(
@@ -106,14 +113,14 @@ def lassonet_order(sets: Sets, smallest: int, seed: int, scale: Scale, M: float 
 def decoder(
     sets: Sets, support: Sequence[int], seed: int, scale: Scale, thirds: Sequence[int] = (1, 2, 3, 4)
 ) -> tuple[Fit, int]:
-    """Return the best network of k/3, 2k/3, k or 4k/3 hidden units by the validation rows, and its width.
+    """Return the best network with k/3, 2k/3, k or 4k/3 hidden units on the validation rows, and its width.
 
-    thirds : of k, which widths are tried.
+    thirds : the widths that are tried, in thirds of k.
     """
     widths = sorted({max(1, round(i * len(support) / 3)) for i in thirds})
     steps, patience = scale.epochs_of(STEPS), scale.epochs_of(PATIENCE)
     fits = [(fit(sets, support, seed, hidden=(w,), steps=steps, patience=patience), w) for w in widths]
-    return max(fits, key=lambda one: (one[0].validation, -one[0].loss))
+    return max(fits, key=lambda trial: (trial[0].validation, -trial[0].loss))
 
 
 def trees(sets: Sets, support: Sequence[int], seed: int) -> float:
@@ -124,14 +131,14 @@ def trees(sets: Sets, support: Sequence[int], seed: int) -> float:
 
 
 def sizes(data: str, scale: Scale, method: str = "LassoNet") -> list[int]:
-    """Return the k of a method: the largest of the scale, the tables' 50, first; for FIGURES all k."""
-    last = below(data, scale.sizes)[0]
+    """Return the k of a method: first the largest of the scale, which is 50, then for FIGURES the others."""
+    last = sizes_below(data, scale.sizes)[0]
     more = MORE.get(data, (75, 100)) if last >= 50 else ()
-    return [last, *below(data, {*scale.sizes, *more} - {last} if method in FIGURES else ())]
+    return [last, *sizes_below(data, {*scale.sizes, *more} - {last} if method in FIGURES else ())]
 
 
 def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield the tables of a seed, then its figures, which have fewer seeds; other settings come last."""
+    """Yield the pieces of the tables and, for fewer seeds, of the figures; other settings come last."""
     for seed, data in scale.draws(names):
         yield Piece("lassonet", data, ALL, FORMS[data].d, seed)
         for method in TABLES:
@@ -148,7 +155,7 @@ def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def run(piece: Piece, scale: Scale) -> Record:
-    """Record the accuracy of the decoder and of the trees on the picks, on the test rows."""
+    """Return the record with the test accuracies of the decoder and of the trees on the picks."""
     data, method, seed = piece.data, piece.method, piece.seed
     sets = sets_of(data, _protocol(piece.setting), seed, scale.rows_of(data))
     few = sizes(data, scale, method)
@@ -161,7 +168,7 @@ def run(piece: Piece, scale: Scale) -> Record:
     network, width = decoder(sets, picks.order, seed, scale, (1, 2, 3, 4) if chosen else (3,))
     scores = {"network": network.accuracy, "ExtraTrees": trees(sets, picks.order, seed)}
     notes = [f"{width} hidden units", f"of the run for all k; k = {few[0]} has its seconds" * shared]
-    return recorded(piece, scores, picks, begin, len(sets.y), [*notes, found.filled(piece.k)])
+    return make_record(piece, scores, picks, begin, len(sets.y), [*notes, found.fill_note(piece.k)])
 
 
 def _protocol(setting: str) -> Protocol:
@@ -172,7 +179,7 @@ def _protocol(setting: str) -> Protocol:
 def _picks(data: str, method: str, setting: str, k: int, seed: int, scale: Scale) -> Picks:
     protocol, smallest = _protocol(setting), min(sizes(data, scale, method))
     if method not in ("LassoNet", PFA):
-        return picked(data, protocol, method, k, smallest, seed, scale)
+        return pick_on(data, protocol, method, k, smallest, seed, scale)
     sets = sets_of(data, protocol, seed, scale.rows_of(data))
     if method == "LassoNet":
         return lassonet_order(sets, smallest, seed, scale, 30.0 if setting == WIDER else 10.0)
@@ -191,26 +198,26 @@ STUDY = Study(
 
 
 def _pair_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield one seed; the figure shows 220 pixels."""
+    """Yield the pieces of one seed; the figure shows 220 pixels."""
     for data, k in itertools.product(names, (220, 100, *sorted(scale.sizes, reverse=True))):
         if k < FORMS[data].d:
             yield Piece("lassonet-pixels", data, "LassoNet", k, 1)
 
 
 def _run_pair(piece: Piece, scale: Scale) -> Record:
-    """Record the pixels, and the accuracy of a decoder on them."""
+    """Return the record with the pixels, and with the accuracy of a decoder on them."""
     sets, found = _pair(piece.data, piece.seed, scale)
     order = found.order[: piece.k]
     begin = time.process_time()
     network, width = decoder(sets, order, piece.seed, scale, (3,))
     notes = f"{width} hidden units", "the seconds of selecting are of one path for all k"
     picks = found._replace(order=order)
-    return recorded(piece, {"network": network.accuracy}, picks, begin, len(sets.y), notes)
+    return make_record(piece, {"network": network.accuracy}, picks, begin, len(sets.y), notes)
 
 
 @functools.lru_cache(maxsize=1)
 def _pair(data: str, seed: int, scale: Scale) -> tuple[Sets, Picks]:
-    """Return the images of 5 and 6, a fifth to test on, and the order of the pixels on LassoNet's path."""
+    """Return the images of 5 and 6, a fifth of them for the test, and LassoNet's order of the pixels."""
     whole = table(data)
     rows = np.isin(whole.y, (5, 6))
     pair = dataclasses.replace(whole, X=whole.X[rows], y=whole.y[rows] - 5, classes=2, n_train=None)
@@ -220,7 +227,7 @@ def _pair(data: str, seed: int, scale: Scale) -> tuple[Sets, Picks]:
 
 PIXELS = Study(
     "lassonet-pixels",
-    "Pixels that tell 5 from 6",
+    "Pixels that distinguish 5 from 6",
     "LassoNet (JMLR 22(127), 2021), Figure 2",
     ("digits", "mnist"),
     _pair_pieces,

@@ -1,4 +1,5 @@
-"""Figures of the studies of networks: accuracies of methods on data sets, and the pixels that they pick."""
+"""The figures of the studies of networks: accuracies of methods on data sets, and the pixels that they
+pick."""
 
 from __future__ import annotations
 
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
     from proofs_checks.experiments.networks.verdicts import Summary
 
-_MANY = 8  # more lines than that have no bars, and larger panels
+_MANY = 8  # with more lines than this, lines have no bars, and panels are larger
 _PICTURES = 6  # images in a row
-_FILLS: dict[str, Any] = {"-": "full", "--": "none", ":": "left"}  # of marks, in place of lines
-_SHORTEST = 1e-3  # seconds: records have them to three digits
+_FILLS: dict[str, Any] = {"-": "full", "--": "none", ":": "left"}  # the line style ↦ the fill of marks
+_SHORTEST = 1e-3  # seconds: records have three digits
 
 
 def study_lines(
@@ -30,22 +31,23 @@ def study_lines(
     ylabel: str,
     printed: Mapping[str, Sequence[tuple[float, float]]] | None = None,
 ) -> list[Axes]:
-    """Draw mean scores of methods against x, a panel for each data set.
+    """Draw mean scores of methods against x, with a panel for each data set.
 
-    Lines of up to eight methods have bars of one standard deviation. An axis without 0 is logarithmic.
+    With up to eight methods, lines have bars of one standard deviation. If all x > 0, the axis is
+    logarithmic.
 
     Parameters
     ----------
-    points : x and a summary.
-    printed : data set ↦ points (x, score) of a paper.
+    points : (x, summary) of each point.
+    printed : data set ↦ printed points (x, score).
     """
-    methods = list(dict.fromkeys(one.method for _, one in points))
-    names = list(dict.fromkeys(one.data for _, one in points))
+    methods = list(dict.fromkeys(summary.method for _, summary in points))
+    names = list(dict.fromkeys(summary.data for _, summary in points))
     panels = _panels(names, xlabel, ylabel, 3 if len(methods) <= _MANY else 2)
     for name, ax in zip(names, panels, strict=True):
-        places = sorted({x for x, one in points if one.data == name})
+        places = sorted({x for x, summary in points if summary.data == name})
         for i, method in enumerate(methods):
-            mine = [(x, one) for x, one in points if (one.data, one.method) == (name, method)]
+            mine = [point for point in points if (point[1].data, point[1].method) == (name, method)]
             if mine:
                 _line(ax, sorted(mine, key=itemgetter(0)), look(i) | {"label": method}, len(methods) <= _MANY)
         if printed and name in printed:
@@ -60,28 +62,25 @@ def study_lines(
 
 
 def study_times(summaries: Sequence[Summary], ylabel: str = "accuracy") -> list[Axes]:
-    """Draw mean scores against the seconds of the selection, with its tuning; a panel for each data set.
+    """Draw mean scores against the seconds of the selection and its tuning, with a panel for each data set.
 
     Each method has a mark, with a bar of one standard deviation.
 
-    summaries : `seconds` has "selecting", and "tuning" where the method was tuned.
+    summaries : their `seconds` have "selecting", and "tuning" if the method was tuned.
     """
-    methods = list(dict.fromkeys(one.method for one in summaries))
-    names = list(dict.fromkeys(one.data for one in summaries))
-    took = [one.seconds["selecting"] + one.seconds.get("tuning", 0) for one in summaries]
-    xlabel = "seconds of the selection" + ", with its tuning" * any(
-        "tuning" in one.seconds for one in summaries
-    )
-    panels = _panels(names, xlabel, ylabel, 2)
-    for one, seconds in zip(summaries, took, strict=True):
-        ax, style = panels[names.index(one.data)], look(methods.index(one.method))
-        shown = style | {"label": one.method, "linestyle": "none", "fillstyle": _FILLS[style["linestyle"]]}
-        at = max(seconds, _SHORTEST)
-        std = float(np.nan_to_num(one.std))
-        ax.vlines(at, one.mean - std, one.mean + std, color=style["color"], linewidth=1, alpha=0.35)
-        ax.plot([at], [one.mean], markersize=7, **shown)
+    methods = list(dict.fromkeys(summary.method for summary in summaries))
+    names = list(dict.fromkeys(summary.data for summary in summaries))
+    took = [summary.seconds["selecting"] + summary.seconds.get("tuning", 0) for summary in summaries]
+    tuned = any("tuning" in summary.seconds for summary in summaries)
+    panels = _panels(names, "seconds of the selection" + ", with its tuning" * tuned, ylabel, 2)
+    for summary, seconds in zip(summaries, took, strict=True):
+        ax, style = panels[names.index(summary.data)], look(methods.index(summary.method))
+        shown = {"label": summary.method, "linestyle": "none", "fillstyle": _FILLS[style["linestyle"]]}
+        at, mean, std = max(seconds, _SHORTEST), summary.mean, float(np.nan_to_num(summary.std))
+        ax.vlines(at, mean - std, mean + std, color=style["color"], linewidth=1, alpha=0.35)
+        ax.plot([at], [mean], markersize=7, **(style | shown))
     for name, ax in zip(names, panels, strict=True):
-        mine = [seconds for one, seconds in zip(summaries, took, strict=True) if one.data == name]
+        mine = [seconds for summary, seconds in zip(summaries, took, strict=True) if summary.data == name]
         positive_axis(ax, np.maximum(mine, _SHORTEST))
     _legend(panels, 4)
     return panels
@@ -90,13 +89,13 @@ def study_times(summaries: Sequence[Summary], ylabel: str = "accuracy") -> list[
 def picked_pixels(
     shares: Mapping[str, Mapping[int, float]], shape: tuple[int, int], background: Any = None
 ) -> list[Axes]:
-    """Draw the features of each method in the image: the darker a square, the more of the seeds pick it.
+    """Draw the features of each method in the image. A darker square is picked by more of the seeds.
 
     Parameters
     ----------
     shares : method ↦ (feature ↦ the share of the seeds in which it was picked).
     shape : (height, width) of an image; feature j = width·row + column.
-    background : (height·width,) an image, as the mean of all; None for a blank one.
+    background : (height·width,) an image, for example the mean of all images; None: blank.
     """
     panels = _grid(len(shares), _PICTURES, 2.4)
     image = np.zeros(shape) if background is None else np.reshape(background, shape)
@@ -111,7 +110,10 @@ def picked_pixels(
 
 
 def _grid(count: int, wide: int, height: float) -> list[Axes]:
-    """Make panels in rows of `wide`; a figure of fewer is as wide, so that its letters are as large."""
+    """Make panels in rows of `wide`.
+
+    The width of the figure is fixed, so that its letters keep their size.
+    """
     high = -(-count // wide)
     size = {"figsize": (12.6, height * high), "layout": "constrained"}
     _, grid = pyplot().subplots(high, wide, squeeze=False, **size)
@@ -129,15 +131,16 @@ def _panels(names: Sequence[str], xlabel: str, ylabel: str, wide: int) -> list[A
 
 
 def _line(ax: Axes, mine: Sequence[tuple[float, Summary]], shown: dict[str, Any], bars: bool) -> None:
-    places, means = [x for x, _ in mine], np.array([one.mean for _, one in mine])
+    """Draw the line of a method, with or without bars of one standard deviation."""
+    places, means = [x for x, _ in mine], np.array([summary.mean for _, summary in mine])
     ax.plot(places, means, markersize=4.5, linewidth=1.2, **shown)
     if bars:
-        std = np.nan_to_num([one.std for _, one in mine])
+        std = np.nan_to_num([summary.std for _, summary in mine])
         ax.vlines(places, means - std, means + std, color=shown["color"], linewidth=0.7)
 
 
 def _legend(panels: Sequence[Axes], columns: int) -> None:
-    """Draw one legend for all panels, below them."""
+    """Draw one legend for all panels below them."""
     handles = {
         label: handle for ax in panels for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }

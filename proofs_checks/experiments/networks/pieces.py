@@ -1,7 +1,7 @@
-"""A study of networks in pieces: each is computed by itself, stored at once, and not computed again.
+"""The pieces of a study of networks: each is computed separately, stored at once, and not computed again.
 
-The records of a run are a file of lines, a JSON object each. So a run that ends early, in whatever way, has
-lost the pieces that were under way, and the next one computes these.
+The records of a run are lines of a file, one JSON object each. A run that ends early, for any reason, loses
+only the pieces that were being computed, and the next run computes these.
 """
 
 from __future__ import annotations
@@ -26,21 +26,22 @@ from sparselin.parallel.processes import Job, Lost, run_groups
 
 NAME = "records.jsonl"
 LARGE = ("mnist", "fashion")
-"""The data sets of which a scale takes fewer rows and seeds."""
+"""The data sets with fewer rows and seeds, as the scale states."""
 
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Piece:
-    """A selection, or a training, of a study.
+    """A piece of a study: one selection, or one training.
 
     Attributes
     ----------
-    study : its name, a key of `studies.STUDIES`.
-    data : the data set, a key of `data.DATA`; of synthetic signals the name of the signal.
-    method : a key of `methods.METHODS`, or what the study adds to them.
-    k : features to select; d for all of them.
-    seed : of the split, of the method and of the training.
-    setting : what else differs between pieces: a switch, a form of the mask, features at a time; "" for none.
+    study : the name of the study, a key of `studies.STUDIES`.
+    data : the data set, a key of `data.DATA`, or the name of a synthetic signal.
+    method : a key of `methods.METHODS`, or a method that the study adds.
+    k : the number of features to select; d for all features.
+    seed : the seed of the split, the method and the training.
+    setting : another property of the piece, for example a switch, a form of the mask or the features at a
+        time; "" for none.
     """
 
     study: str
@@ -52,7 +53,7 @@ class Piece:
 
     @property
     def key(self) -> str:
-        """A line that no other piece has.
+        """The text that identifies the piece.
 
         >>> Piece("paper", "mice", "random", 50, 1).key
         'paper|mice|random|50|1|'
@@ -71,11 +72,11 @@ class Record:
     Attributes
     ----------
     piece : the piece.
-    scores : by learner or measure, on the test rows: "network", "SVC", "precision", …; shares, not percents.
-    support : the features in the order in which they were picked; () where none were.
-    seconds : "selecting" and "fitting", of the processor, by one thread: other work hardly counts.
-    rows : training rows.
-    note : what a reader has to know: "prefix of 50", the setting that validation chose, …
+    scores : learner or measure ("network", "SVC", "precision", …) ↦ score on the test rows, as a share.
+    support : the features in the order in which they were picked; () if none were picked.
+    seconds : "selecting" and "fitting" ↦ processor time of one thread, which other processes hardly change.
+    rows : the number of training rows.
+    note : a remark for the reader, for example "prefix of 50" or the setting that was chosen by validation.
     """
 
     piece: Piece
@@ -86,7 +87,7 @@ class Record:
     note: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return numbers, strings, lists and dicts, which `from_json` reads."""
+        """Return the record as numbers, strings, lists and dicts, which `from_json` reads."""
         return {
             **dataclasses.asdict(self),
             "scores": dict(self.scores),
@@ -96,7 +97,7 @@ class Record:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Record:
-        """Return the record of `as_json`; raise KeyError or TypeError for anything else."""
+        """Return the record that `as_json` stored. Raises KeyError or TypeError for anything else."""
         piece = Piece(**stored["piece"])
         return cls(**{**stored, "piece": piece, "support": tuple(map(int, stored["support"]))})
 
@@ -107,14 +108,16 @@ class Scale:
 
     Attributes
     ----------
-    rows : the most training rows of MNIST and Fashion-MNIST; None for all. Of other sets all are taken.
-    seeds : of the small sets. MNIST, Fashion-MNIST and synthetic signals take `image_seeds`, and so do all
-        sets in "switches", "efficiency", "adaptivity", "masks", and "lassonet" its other k and settings.
-    epochs : the share of the epochs of each method's settings, at least one epoch.
+    rows : the largest number of training rows of MNIST and Fashion-MNIST; None for all. Other data sets
+        always have all rows.
+    seeds : the number of seeds of the small data sets.
+    image_seeds : the number of seeds of MNIST, Fashion-MNIST and synthetic signals; of all data sets in
+        "switches", "efficiency", "adaptivity" and "masks"; and of the other k and settings in "lassonet".
+    epochs : the share of the epochs of each method's settings; at least one epoch is trained.
     sizes : the numbers of features k.
-    features : the most features of synthetic signals.
-    whole : whether what the papers' own figures hang on, Sequential Attention as released and the anchors,
-        takes all rows and `seeds` seeds of every data set.
+    features : the largest number of features of synthetic signals.
+    whole : whether the pieces that decide the papers' own figures (Sequential Attention as released, and the
+        anchors) have all rows, and `seeds` seeds of every data set.
     """
 
     rows: int | None = 10_000
@@ -126,7 +129,7 @@ class Scale:
     whole: bool = True
 
     def seeds_of(self, data: str) -> range:
-        """Return the seeds for a data set: 1, 2, … as in the released experiments."""
+        """Return the seeds of a data set: 1, 2, …, as in the released experiments."""
         return range(1, 1 + (self.image_seeds if data in LARGE else self.seeds))
 
     def draws(self, names: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -135,19 +138,19 @@ class Scale:
         return ((seed, data) for seed in seeds for data in names if seed in self.seeds_of(data))
 
     def rows_of(self, data: str, whole: bool = False) -> int | None:
-        """Return the most training rows of a data set; `whole`: all, unless the scale forbids it."""
+        """Return the largest number of training rows of a data set, or None; `whole` asks for all rows."""
         return self.rows if data in LARGE and not (whole and self.whole) else None
 
-    def bearing(self) -> dict[str, Any]:
-        """Return the fields that change a record, and not only which pieces there are, as JSON has them.
+    def record_fields(self) -> dict[str, Any]:
+        """Return the fields that change a record, as JSON. The other fields only change the list of pieces.
 
-        >>> Scale(rows=1000, seeds=2, sizes=(5, 10)).bearing()
+        >>> Scale(rows=1000, seeds=2, sizes=(5, 10)).record_fields()
         {'rows': 1000, 'epochs': 1.0, 'sizes': [5, 10], 'whole': True}
         """
         return {"rows": self.rows, "epochs": self.epochs, "sizes": list(self.sizes), "whole": self.whole}
 
     def epochs_of(self, epochs: int) -> int:
-        """Return the number of epochs in place of `epochs`."""
+        """Return the scale's share of a number of epochs."""
         return max(1, round(self.epochs * epochs))
 
 
@@ -156,15 +159,15 @@ QUICK = Scale(rows=1000, seeds=2, image_seeds=2, epochs=0.1, sizes=(5, 10), feat
 
 
 class Study(NamedTuple):
-    """A table or figure of a paper, or of ours, in pieces.
+    """A study: a table or figure of a paper, or of ours, in pieces.
 
     Attributes
     ----------
-    name, title : a word; a line.
-    source : paper and number, as in the ledger.
-    data : the data sets that it knows.
-    pieces : (names of data, scale) ↦ its pieces, those that tell most first.
-    run : (piece, scale) ↦ its record.
+    name, title : one word, and one line.
+    source : the paper and the number of the table, as in the ledger.
+    data : the data sets on which it can run.
+    pieces : (names of data sets, scale) ↦ the pieces, the most informative ones first.
+    run : (piece, scale) ↦ the record.
     """
 
     name: str
@@ -179,13 +182,13 @@ class Study(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A piece that raised, with the class of the exception and its message."""
+    """A piece whose computation failed, with the class and the message of the exception."""
 
     piece: Piece
     error: str
 
     def as_json(self) -> dict[str, Any]:
-        """Return strings and numbers only."""
+        """Return the failure as strings and numbers."""
         return {"piece": dataclasses.asdict(self.piece), "error": self.error}
 
 
@@ -194,22 +197,22 @@ _STARTS = (b'{"record":', b'{"failure":')
 
 
 class Store:
-    """The records of one scale in a file; the file may have those of other scales, which stay there.
+    """The records of one scale in a file. Records of other scales in the same file are kept.
 
     Attributes
     ----------
     path, scale : as given.
-    records : key of a piece ↦ its record at this scale; the last one where there are several.
-    failures : key ↦ the failure of a piece that has no record.
-    seconds : key ↦ the seconds that the record took by the clock.
+    records : key of a piece ↦ its record at this scale; the last one if there are several.
+    failures : key ↦ the failure of a piece without a record.
+    seconds : key ↦ the wall-clock seconds of the record.
     others : the number of records of other scales.
-    torn : whether the last line has no end, which a run that was killed, or a full disk, leaves behind.
+    torn : whether the last line is incomplete, because a run was killed or the disk was full.
     """
 
     def __init__(self, path: Path, scale: Scale) -> None:
-        """Read the file, if there is one.
+        """Read the file, if it exists.
 
-        Raises ValueError, with the number of the line, for one that is no record, and OSError.
+        Raises ValueError, with the line's number, if a line is not a record; and OSError.
         """
         self.path, self.scale, self.others = path, scale, 0
         self.records: dict[str, Record] = {}
@@ -218,19 +221,19 @@ class Store:
         data = path.read_bytes() if path.exists() else b""
         *lines, rest = data.split(b"\n")
         if rest and not rest.startswith(tuple(start[: len(rest)] for start in _STARTS)):
-            lines.append(rest)  # it is not the beginning of a line: that raises
+            lines.append(rest)  # not the beginning of a record, so `_take` raises
         self.torn = bool(rest)
         self._size, self._end = len(data), len(data) - len(rest)
         for number, line in enumerate(lines, 1):
             self._take(line, number)
 
     def add(self, outcome: Outcome, seconds: float) -> None:
-        """Append a line, which replaces a torn one.
+        """Append a line, and remove an incomplete last line.
 
-        Raises OSError if it cannot be written, or if another run has written to the file.
+        Raises OSError if the line cannot be written, or if another run has written to the file.
         """
         kind = "record" if isinstance(outcome, Record) else "failure"
-        content = {kind: outcome.as_json(), "scale": self.scale.bearing(), "seconds": round(seconds, 3)}
+        content = {kind: outcome.as_json(), "scale": self.scale.record_fields(), "seconds": round(seconds, 3)}
         text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=lambda x: x.item())
         line = text.encode() + b"\n"
         with self.path.open("ab", buffering=0) as file:
@@ -255,10 +258,10 @@ class Store:
             error = "" if record else str(content["failure"]["error"])
         except (ValueError, KeyError, TypeError, AttributeError) as wrong:
             raise ValueError(
-                f"{self.path}, line {number} is not one that `make networks` wrote ({type(wrong).__name__}: "
-                f"{wrong}): remove the line, and its piece is computed again, or choose another folder"
+                f"{self.path}, line {number} was not written by `make networks` ({type(wrong).__name__}: "
+                f"{wrong}). Remove the line, so that its piece is computed again, or choose another folder"
             ) from None
-        if scale != self.scale.bearing():
+        if scale != self.scale.record_fields():
             self.others += record is not None
         elif record is not None:
             self.failures.pop(piece.key, None)
@@ -268,7 +271,7 @@ class Store:
 
 
 def _write(file: Any, line: bytes) -> None:
-    """Write all bytes onto the disk: a write to a full disk may take some of them only."""
+    """Write all bytes to the disk, because a single write to a full disk may write only some of them."""
     while line:
         line = line[file.write(line) :]
     os.fsync(file.fileno())
@@ -277,18 +280,18 @@ def _write(file: Any, line: bytes) -> None:
 # --- a run -----------------------------------------------------------------------------------------------
 
 
-def planned(studies: Iterable[Study], data: Iterable[str], scale: Scale) -> list[Piece]:
+def plan_pieces(studies: Iterable[Study], data: Iterable[str], scale: Scale) -> list[Piece]:
     """Return all pieces of the studies on these data sets, in the order of each study."""
     known = set(data)
     named = ((study, [name for name in study.data if name in known]) for study in studies)
     return list(dict.fromkeys(p for study, names in named if names for p in study.pieces(names, scale)))
 
 
-def grouped(pieces: Iterable[Piece]) -> list[list[Piece]]:
-    """Put pieces that differ in k only together: one selection may serve all of them.
+def group_by_run(pieces: Iterable[Piece]) -> list[list[Piece]]:
+    """Group the pieces that differ only in k, because one selection may serve all of them.
 
     >>> pieces = [Piece("paper", "mice", "OMP", k, seed) for k, seed in [(5, 1), (5, 2), (9, 1)]]
-    >>> [[piece.k for piece in group] for group in grouped(pieces)]
+    >>> [[piece.k for piece in group] for group in group_by_run(pieces)]
     [[5, 9], [5]]
     """
     groups: dict[Piece, list[Piece]] = {}
@@ -298,7 +301,7 @@ def grouped(pieces: Iterable[Piece]) -> list[list[Piece]]:
 
 
 def pending(pieces: Iterable[Piece], store: Store) -> list[Piece]:
-    """Return the pieces without a record, those that failed among them."""
+    """Return the pieces without a record, including those that failed."""
     return [piece for piece in pieces if piece.key not in store.records]
 
 
@@ -307,9 +310,9 @@ def run(
 ) -> Iterator[Outcome]:
     """Compute pieces, put each outcome into the store, and yield it.
 
-    hours : no piece begins after them; those under way are finished.
+    hours : no piece begins after this time; the running pieces are finished.
 
-    Raises OSError if the store cannot be written. Closing the iterator leaves what is under way undone.
+    Raises OSError if the store cannot be written. Closing the iterator stops the running pieces.
     """
     end = math.inf if hours is None else time.monotonic() + 3600 * hours
 
@@ -317,24 +320,25 @@ def run(
         for piece in itertools.takewhile(lambda _: time.monotonic() < end, group):
             yield compute, (studies[piece.study].run, piece, store.scale)
 
-    with contextlib.closing(run_groups(map(in_time, grouped(pieces)), jobs)) as stream:  # type: ignore[type-var]
+    groups = map(in_time, group_by_run(pieces))
+    with contextlib.closing(run_groups(groups, jobs)) as stream:  # type: ignore[type-var]
         for found in stream:
             if isinstance(found, Lost):
-                words = "its process was killed; if memory was short, --jobs 1 needs less"
+                words = "its process was killed; if memory was short, use --jobs 1"
                 found = Failure(found.arguments[1], words), 0.0
             store.add(*found)
             yield found[0]
 
 
 def compute(run: Callable[[Piece, Scale], Record], piece: Piece, scale: Scale) -> tuple[Outcome, float]:
-    """Return the record of a piece, or its failure, by one thread, and the seconds by the clock."""
-    if "torch" in sys.modules:  # that is where `run` needs it
+    """Compute a piece with one thread; return its record or failure, and the wall-clock seconds."""
+    if "torch" in sys.modules:  # it is imported if `run` needs it
         sys.modules["torch"].set_num_threads(1)
-        importlib.import_module("torch._dynamo")  # else a second of the first optimiser's
+        importlib.import_module("torch._dynamo")  # otherwise the first optimizer takes a second more
     began = time.perf_counter()
     outcome: Outcome
     try:
-        with _interrupts_unheard():
+        with _interrupt_pieces():
             outcome = run(piece, scale)
         for name, score in outcome.scores.items():
             if not math.isfinite(score):
@@ -345,17 +349,17 @@ def compute(run: Callable[[Piece, Scale], Record], piece: Piece, scale: Scale) -
 
 
 class _Interrupted(BaseException):
-    """Ctrl-C within a piece."""
+    """Ctrl-C while a piece is computed."""
 
 
 @contextlib.contextmanager
-def _interrupts_unheard() -> Iterator[None]:
-    """Let Ctrl-C end a piece and not only a path within it.
+def _interrupt_pieces() -> Iterator[None]:
+    """Let Ctrl-C end a piece, and not only a path within the piece.
 
-    `lassonet_path` and `SequentialAttention.fit` end at KeyboardInterrupt and return what they have: a record
-    of that would be one of another method. They do not catch this exception.
+    `lassonet_path` and `SequentialAttention.fit` catch KeyboardInterrupt and return an unfinished result,
+    which must not become a record. They do not catch `_Interrupted`.
     """
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # a worker, which ignores it
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # a worker, which ignores Ctrl-C
         yield
         return
 
@@ -372,7 +376,7 @@ def _interrupts_unheard() -> Iterator[None]:
 
 
 def summarize_failures(failures: Iterable[Failure]) -> list[str]:
-    """Return a line for each error: the number of pieces that it ended, and the first of them."""
+    """Return a line for each error: the number of pieces that failed with it, and the first of them."""
     by_error: dict[str, list[Piece]] = {}
     for piece, error in failures:
         by_error.setdefault(error, []).append(piece)

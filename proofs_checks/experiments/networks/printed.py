@@ -2,10 +2,10 @@
 
 *Sequential Attention for Feature Selection* (ICLR; the NeurIPS submission has the same numbers): `TABLE_1` to
 `TABLE_10`. *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021): Table 1 is `DECODER`,
-Table 2 `TREES`, and what both share `LASSONET_DATA`. The accuracies of all features in two later comparisons:
-`ANCHORS`. Accuracies and their standard deviations are thousandths, as integers, so that they are exact.
+Table 2 is `TREES`, and `LASSONET_DATA` belongs to both. `ANCHORS` are the accuracies with all features in two
+later comparisons. Accuracies and standard deviations are integers, in thousandths, so that they are exact.
 
-`TABLES` has them beside the pieces of the studies that compute them again.
+`TABLES` combines them with the pieces of the studies that compute them again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TITLES = {
     "coil20": "COIL-20",
     "activity": "Activity",
 }
-"""A key of the data sets → its title in both papers."""
+"""The key of a data set ↦ its title in both papers."""
 
 # --- Sequential Attention --------------------------------------------------------------------------------
 
@@ -48,7 +48,7 @@ TABLE_2: Mapping[str, Figures] = {
     "COIL-20": ((997, 1), (994, 2), (997, 4), (988, 5), (967, 14), (972, 7)),
     "Activity": ((931, 4), (897, 25), (933, 2), (931, 3), (905, 13), (921, 1)),
 }
-# all features: of LassoNet's Table 1, and of this paper
+# accuracies with all features: from LassoNet's Table 1, and from this paper
 TABLE_3 = {
     "Mice Protein": (990, 963),
     "MNIST": (928, 953),
@@ -74,7 +74,7 @@ TABLE_5: Mapping[str, Figures] = {
     "COIL-20": ((993, 4), (976, 14), (997, 0), (993, 4), (988, 2), (972, 7)),
     "Activity": ((926, 2), (881, 13), (923, 2), (927, 6), (909, 0), (921, 1)),
 }
-# the places in Table 5 in bold type
+# the columns of Table 5 in bold type
 BOLD = {
     "Mice Protein": (0,),
     "MNIST": (0, 3),
@@ -154,7 +154,7 @@ TREES = {
     "COIL-20": (996, 993, 993, 993),
     "Activity": (794, 845, 808, 860),
 }
-# (n, d), classes, and the accuracies of all features, by decoder and by trees
+# n, d, classes, and the accuracies with all features, of the decoder and of the trees
 LASSONET_DATA = {
     "Mice Protein": (1080, 77, 8, 990, 997),
     "MNIST": (10000, 784, 10, 928, 941),
@@ -175,7 +175,7 @@ ANCHORS = {
     "ISOLET": (96.03, 88.14, 94.04),
 }
 
-# --- beside the pieces that compute them again -----------------------------------------------------------
+# --- the printed figures and the pieces that compute them again ------------------------------------------
 
 NAMES = {
     "SA": "Sequential Attention",
@@ -189,15 +189,15 @@ NAMES = {
     "PFA": "principal feature analysis",
     "LassoNet": "LassoNet",
 }
-"""A heading of the tables → the method of pieces; HSIC-Lasso is not computed."""
+"""A heading of the tables ↦ the method of pieces; HSIC-Lasso is not computed."""
 ALL = "all features"
-"""The method of pieces that select nothing, k = d."""
+"""The method of pieces without a selection, k = d."""
 OWN = "own defaults"
-"""The setting of Sequential Attention as ours, beside the released one, on the rows of the other methods."""
+"""The setting of our own Sequential Attention, on the training rows of the other methods."""
 AS_RELEASED = "as released"
-"""The setting of what its authors released: the anchors prepared as in NeuroFS, and no switch mended."""
+"""The setting of the authors' code: the anchors prepared as in NeuroFS, and no defect corrected."""
 RUNS = 5
-"""The number of runs behind a mean of Sequential Attention's Tables 2, 5 and 6; Tables 9, 10 state none."""
+"""The number of runs behind a mean of Sequential Attention's Tables 2, 5 and 6. Tables 9, 10 state none."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -206,15 +206,16 @@ class Printed:
 
     Attributes
     ----------
-    table : where it stands, "SA-table-2": the beginning of the ids of its rows in the ledger.
-    study, data, method, k, setting : of the pieces, as in `pieces.Piece`.
-    learner : a key of `Record.scores`; of times a key of `Record.seconds`.
-    mean, std : accuracies as shares, times in seconds; std None where there is none in print.
-    n_train : rows that the paper's protocol trains on.
-    n_test : rows of one test set.
-    runs : the number of runs behind the mean; 1 where the paper states none, or prints no standard deviation.
-    within : a tolerance of its own, fixed before the run, for which one seed is enough; None for the rule of
-        `verdicts`.
+    table : the printed table, for example "SA-table-2": the beginning of the ids of its rows in the ledger.
+    study, data, method, k, setting : the fields of the pieces, as in `pieces.Piece`.
+    learner : a key of `Record.scores`, or for times a key of `Record.seconds`.
+    mean, std : accuracies as shares, or times in seconds; std is None if it is not printed.
+    n_train : the number of training rows in the paper's protocol.
+    n_test : the number of rows of one test set.
+    runs : the number of runs behind the mean; 1 if the paper does not state it, or prints no standard
+        deviation.
+    within : a tolerance that was fixed before the run and for which one seed is enough; None: the rule of
+        `verdicts` applies.
     """
 
     table: str
@@ -245,7 +246,7 @@ def attention_rows(data: str) -> tuple[int, int]:
     """
     n = TABLE_1[TITLES[data]][0]
     n_test = {"mnist": 10_000, "fashion": 10_000, "isolet": 1559}.get(data, n // 5)
-    n += 10_000 * (data in ("mnist", "fashion"))  # of these Table 1 counts the training rows alone
+    n += 10_000 * (data in ("mnist", "fashion"))  # for these Table 1 counts only the training rows
     return (n - n_test) * 7 // 8, n_test
 
 
@@ -267,20 +268,20 @@ def _of_methods(
     names: Sequence[str] = SMALL,
     setting: str = "",
 ) -> Iterator[Printed]:
-    """A table of the methods of `SMALL`, or of some of them, with 50 features."""
+    """Yield the figures of the methods `SMALL`, or of some of them, with 50 features."""
     printed = dict(zip(SMALL, figures[TITLES[data]], strict=True))
     for name in names:
         yield _network(table, study, data, NAMES[name], 50, setting, *printed[name], RUNS)
 
 
 def _table_3(data: str) -> Iterator[Printed]:
-    """Sequential Attention's Table 3, the column of its own."""
+    """Yield the figures of Sequential Attention's Table 3 that are its own, not LassoNet's."""
     d = TABLE_1[TITLES[data]][1]
     yield _network("SA-table-3", "paper", data, ALL, d, "", TABLE_3[TITLES[data]][1], None)
 
 
 def _table_6(data: str) -> Iterator[Printed]:
-    """Its Table 6, in seconds."""
+    """Yield the seconds of Sequential Attention's Table 6."""
     sizes = attention_rows(data)
     for name, (mean, std) in zip(SMALL, TABLE_6[TITLES[data]], strict=True):
         address = "SA-table-6", "efficiency", data, NAMES[name], 50, "", "selecting"
@@ -295,7 +296,7 @@ def _of_settings(
     settings: Sequence[str],
     data: str,
 ) -> Iterator[Printed]:
-    """Its Tables 9 and 10, of itself in several settings."""
+    """Yield the figures of its Tables 9 and 10: Sequential Attention in several settings."""
     for setting, (mean, std) in zip(settings, figures[TITLES[data]], strict=True):
         yield _network(table, study, data, NAMES["SA"], k, setting, mean, std)
 
@@ -303,7 +304,7 @@ def _of_settings(
 def _lassonet(
     table: str, learner: str, figures: Mapping[str, tuple[int, ...]], column: int, data: str
 ) -> Iterator[Printed]:
-    """LassoNet's Tables 1 and 2 but for HSIC-Lasso: LassoNet first, all features last."""
+    """Yield the figures of LassoNet's Tables 1 and 2, without HSIC-Lasso; all features come last."""
     sizes, (_, d, _, *whole) = lassonet_rows(data), LASSONET_DATA[TITLES[data]]
     means = dict(zip(LASSONET, figures[TITLES[data]], strict=True))
     found = [(NAMES[name], 50, means[name]) for name in ("LassoNet", "Fisher", "PFA")]
@@ -312,7 +313,7 @@ def _lassonet(
 
 
 def _anchors(data: str) -> Iterator[Printed]:
-    """All features with three learners, the methods of their pieces; nothing where none is in print."""
+    """Yield the accuracies of three learners on all features; nothing if none are printed."""
     d, sizes = TABLE_1[TITLES[data]][1], attention_rows(data)
     for learner, percent in zip(LEARNERS, ANCHORS.get(TITLES[data], ()), strict=False):
         address = "anchors", "anchors", data, learner, d, AS_RELEASED, learner
@@ -330,7 +331,7 @@ def _network(
     std: int | None,
     runs: int = 1,
 ) -> Printed:
-    """A figure of Sequential Attention's in thousandths, by its network."""
+    """Return a figure of Sequential Attention's network; `mean` and `std` are in thousandths."""
     deviation = None if std is None else std / 1000
     sizes = attention_rows(data)
     return Printed(table, study, data, method, k, setting, "network", mean / 1000, deviation, *sizes, runs)
@@ -339,7 +340,7 @@ def _network(
 _COUNTS = tuple(str(2**i) for i in range(7))
 TABLES: dict[str, Callable[[str], Iterator[Printed]]] = {
     "SA-table-2": partial(_of_methods, "SA-table-2", "paper", TABLE_2),
-    # the baselines whose released code runs, by that
+    # the baselines whose released code runs, with that code
     "SA-released": partial(
         _of_methods, "SA-released", "switches", TABLE_2, names=("OMP", "LLY"), setting=AS_RELEASED
     ),
@@ -352,7 +353,7 @@ TABLES: dict[str, Callable[[str], Iterator[Printed]]] = {
     "LN-table-2": partial(_lassonet, "LN-table-2", "ExtraTrees", TREES, 1),
     "anchors": _anchors,
 }
-"""The beginning of a row's id → the function of a data set that gives its figures.
+"""The beginning of a row's id ↦ a function of a data set that returns its printed figures.
 
 >>> [figure.mean for figure in TABLES["SA-table-2"]("mice")]
 [0.993, 0.981, 0.985, 0.984, 0.994, 0.956]

@@ -1,7 +1,7 @@
-"""What all studies share: the rows of a data set, and the features that a method picks on them.
+"""The rows of a data set and the features that a method picks on them, which all studies share.
 
-Rows to train, to validate and to test on are drawn and scaled as the references do, or without leaks. Most
-methods pick for several k by one run with the largest.
+Training, validation and test rows are drawn and scaled as in the papers' released code ("the references"), or
+without leaks. For most methods one run with the largest k has the picks for all smaller k.
 """
 
 from __future__ import annotations
@@ -25,25 +25,26 @@ from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_count
 
 SENTINEL = -100_000.0
-"""What stands for a missing value in the references."""
+"""The number that the references put in place of a missing value."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
-    """The leaks of the references' protocol from the test rows, each with a switch.
+    """The leaks from the test rows in the references' protocol, each with a switch.
 
     Attributes
     ----------
-    scale_on_all : the least and the largest values, which go to 0 and 1, are those of all rows, not of the
-        training rows (`load_mice`, `load_isolet`, … in data_loader.py, and in LassoNet's data_utils.py).
-    class_means_with_sentinel : a missing value becomes the mean of its class, over rows in which those that
-        come later still are −100,000, training and test rows together (`load_mice`); else the mean of the
+    scale_on_all : the smallest and the largest values, which are scaled to 0 and 1, are those of all rows,
+        not of the training rows (`load_mice`, `load_isolet`, … in data_loader.py, and LassoNet's
+        data_utils.py).
+    class_means_with_sentinel : a missing value becomes the mean of its class over training and test rows, in
+        which later missing values still are −100,000 (`load_mice`). If False, it becomes the mean of the
         feature over the training rows.
-    by_row : without an official split rows are drawn regardless of their group and class, so that rows of
-        one mouse are on both sides (`load_mice`); else whole groups, within each class.
-    test_images : of images with official test rows, MNIST and Fashion-MNIST, these 10,000 alone are taken,
-        and this share of them is trained on, with an eighth of it for validation; None: all images, as they
-        are distributed. LassoNet's data_utils.py has 0.4, its paper 0.8 ("70-10-20", section 5.2).
+    by_row : without an official split, single rows are drawn, so that rows of one mouse are both in the
+        training and in the test rows (`load_mice`). If False, whole groups are drawn within each class.
+    test_images : for MNIST and Fashion-MNIST, which have official test rows, only these 10,000 are used. This
+        share of them is trained on, an eighth of it for validation. None: all images, as distributed.
+        LassoNet's data_utils.py has 0.4, its paper 0.8 ("70-10-20", section 5.2).
 
     >>> PAPER
     Protocol(scale_on_all=True, class_means_with_sentinel=True, by_row=True, test_images=None)
@@ -60,7 +61,7 @@ HONEST = Protocol()
 
 
 class Sets(NamedTuple):
-    """Training, validation and test rows, X float32 in [0, 1] on the rows that it was scaled by."""
+    """Training, validation and test rows. X is float32, in [0, 1] on the rows that determine the scaling."""
 
     X: NDArray[np.float32]
     y: IndexArray
@@ -72,29 +73,29 @@ class Sets(NamedTuple):
 
     @property
     def split(self) -> Split:
-        """Training and test rows, for `methods.accuracy` and `methods.compare`."""
+        """The training and test rows, for `methods.accuracy` and `methods.compare`."""
         return Split(self.X, self.y, self.X_test, self.y_test)
 
 
 @functools.lru_cache(maxsize=2)
 def sets_of(data: str, protocol: Protocol, seed: int, rows: int | None) -> Sets:
-    """Return `split` of a data set by its name; the last two are kept."""
+    """Return `split` of a data set by its name; the last two results are cached."""
     return split(table(data), protocol, seed, rows)
 
 
 def split(table: Table, protocol: Protocol, seed: int, rows: int | None = None) -> Sets:
-    """Draw training, validation and test rows, fill what is missing, and scale to [0, 1].
+    """Draw training, validation and test rows, fill missing values, and scale to [0, 1].
 
-    The official test rows where there are some; else a fifth. Of the training rows an eighth are for
-    validation, as LassoNet prints and both codes do. Without `by_row` whole groups are drawn within each
-    class, at least one of each class that has two on each side.
+    The test rows are the official ones, or else a fifth of all rows. An eighth of the training rows are for
+    validation, as in LassoNet's paper and in both released codes. Without `by_row` whole groups are drawn
+    within each class; a class with two groups or more has at least one on each side.
 
-    Features with a unit in common, pixels, have one least and largest value; of others each feature has its
-    own. What is constant, or missing, on all rows that it is scaled by is 0 on all rows.
+    Features with a common unit (pixels) are scaled by one minimum and maximum; other features each have their
+    own. A feature that is constant or missing on all rows that determine the scaling is 0 on all rows.
 
-    rows : of the training rows so many at most, those for validation among them.
+    rows : the largest number of training rows, validation rows included.
 
-    Raises ValueError where no row is left for one of the three.
+    Raises ValueError if training, validation or test rows would be empty.
 
     >>> found = split(table("breast_cancer"), HONEST, seed=1)
     >>> found.X.shape, found.X_val.shape, found.X_test.shape, float(found.X.min()), float(found.X.max())
@@ -104,22 +105,23 @@ def split(table: Table, protocol: Protocol, seed: int, rows: int | None = None) 
     train, test = _train_test(table, protocol, rng)
     if rows is not None:
         train = rng.permutation(train)[: check_count(rows, "rows", 1)]
-    train, validation = _drawn(table, protocol, train, 8, rng)
+    train, validation = _draw(table, protocol, train, 8, rng)
     if not len(train) * len(validation) * len(test):
         raise ValueError(
-            f"{table.title} must have rows to train, to validate and to test on; got {len(train)}, "
-            f"{len(validation)} and {len(test)} of {len(table.y)}, at most {rows} of them to train on"
+            f"{table.title} must have training, validation and test rows; got {len(train)}, "
+            f"{len(validation)} and {len(test)} of {len(table.y)} rows, with at most {rows} training rows"
         )
     everything = np.concatenate([train, validation, test])
     reference = everything if protocol.scale_on_all else train
-    X = _filled(table, protocol, train)
+    X = _fill(table, protocol, train)
     low, span = _range(X[reference], table.image is not None)
-    X_train, X_val, X_test = (_scaled(X[part], low, span) for part in (train, validation, test))
+    X_train, X_val, X_test = (_scale(X[part], low, span) for part in (train, validation, test))
     y = table.y
     return Sets(X_train, y[train], X_val, y[validation], X_test, y[test], table.classes)
 
 
 def _train_test(table: Table, protocol: Protocol, rng: np.random.Generator) -> tuple[IndexArray, IndexArray]:
+    """Return the training rows (validation rows included) and the test rows."""
     every = np.arange(len(table.y))
     if table.n_train is not None:
         train, test = every[: table.n_train], every[table.n_train :]
@@ -128,13 +130,13 @@ def _train_test(table: Table, protocol: Protocol, rng: np.random.Generator) -> t
         test = rng.permutation(test)
         cut = round(protocol.test_images * len(test))
         return test[:cut], test[cut:]
-    return _drawn(table, protocol, every, 5, rng)
+    return _draw(table, protocol, every, 5, rng)
 
 
-def _drawn(
+def _draw(
     table: Table, protocol: Protocol, rows: IndexArray, part: int, rng: np.random.Generator
 ) -> tuple[IndexArray, IndexArray]:
-    """Put a `part`-th of the rows aside, in random order; return the rest, and these."""
+    """Draw one of `part` parts of the rows at random; return the other rows, and the drawn ones."""
     rows = rng.permutation(rows)
     if protocol.by_row:
         left = len(rows) - len(rows) // part
@@ -145,13 +147,13 @@ def _drawn(
     aside = np.zeros(len(names), bool)
     for c in np.unique(classes):
         own = rng.permutation(np.flatnonzero(classes == c))
-        # a class with two groups has one on each side, and one that has a single one is trained on
+        # a class with two groups has one on each side; a class with a single group is trained on
         aside[own[: min(max(1, round(len(own) / part)), len(own) - 1)]] = True
     return rows[~aside[group]], rows[aside[group]]
 
 
-def _filled(table: Table, protocol: Protocol, train: IndexArray) -> Any:
-    """Return X without NaN. A feature that no training row has is 0 on all of them, and so 0 when scaled."""
+def _fill(table: Table, protocol: Protocol, train: IndexArray) -> Any:
+    """Return X without NaN. A feature that is missing in all training rows is filled with 0."""
     missing = np.isnan(table.X)
     if not missing.any():
         return table.X
@@ -167,13 +169,13 @@ def _filled(table: Table, protocol: Protocol, train: IndexArray) -> Any:
 
 
 def _range(X: FloatArray, together: bool) -> tuple[Any, Any]:
-    """Return the least value and the span, of all features together or of each."""
+    """Return the minimum and the range, of all features together or of each feature."""
     axis = None if together else 0
     low = X.min(axis=axis)
     return low, X.max(axis=axis) - low
 
 
-def _scaled(X: FloatArray, low: Any, span: Any) -> NDArray[np.float32]:
+def _scale(X: FloatArray, low: Any, span: Any) -> NDArray[np.float32]:
     """Return (X − low)/span, 0 where the span is 0."""
     with np.errstate(over="ignore"):
         scaled: Any = np.where(span > 0, (X - low) / np.where(span > 0, span, 1), 0)
@@ -182,34 +184,34 @@ def _scaled(X: FloatArray, low: Any, span: Any) -> NDArray[np.float32]:
 
 # --- the picks of a method -------------------------------------------------------------------------------
 
-ALONE = frozenset({"Sequential Attention", "mRMR", "concrete autoencoder", "concrete autoencoder of y"})
-"""Methods whose picks for k do not begin with those for a smaller one: phases and selectors are k, and
-feature-engine's `MRMR` tells the set but not the order."""
+NOT_NESTED = frozenset({"Sequential Attention", "mRMR", "concrete autoencoder", "concrete autoencoder of y"})
+"""Methods whose picks for k do not begin with the picks for a smaller k: they have k phases or k selectors,
+and feature-engine's `MRMR` returns the set but not the order."""
 
 PATHS = frozenset({"LassoNet", "group LASSO"})
-"""Methods that drop features: their order is that of leaving, on a path down to the smallest k."""
+"""Methods that drop features on a path down to the smallest k; the order of leaving ranks the features."""
 
 LASSONET: dict[str, Any] = {"growth": 1.02, "batch_size": 256, "learning_rate": (1e-3, 1e-3)}
-"""Of LassoNet's paths, as in its code; the paper prints the learning rate only."""
+"""Options of LassoNet's paths, as in its code; the paper prints only the learning rate."""
 DENSE, AT_LAMBDA = 1000, 20
-"""Steps of the dense network, unless 10 epochs do not bring the validation loss down, and at each λ.
+"""Steps of the dense network (fewer if 10 epochs do not lower the validation loss), and steps at each λ.
 
-100 epochs at each λ with all rows in a batch, the defaults of its package, take 117 s for a path of ISOLET
-and not 24, and its 50 features are no better on the validation rows (0.841, 0.886). With a growth of 1.1 a
-third of the features leaves at one λ.
+The defaults of LassoNet's package, 100 epochs at each λ with all rows in a batch, take 117 s instead of 24 s
+for a path of ISOLET, and its 50 features are no better on the validation rows (0.841, here 0.886). With a
+growth of 1.1, a third of the features leave at one λ.
 """
 OPTIONS: Mapping[str, Mapping[str, Any]] = {"Sequential LASSO": {"decrease": 0.02}}
-"""What differs from the defaults of a method, LassoNet's apart. λ falls by 2 %, not by 0.1 %, at a time: for
-k = 10 on COIL-20 1.4 s instead of 8.9 s, and as good on Mice Protein. To first order the picks are OMP's
-either way."""
+"""Options that differ from the defaults of a method, except LassoNet's. λ falls by 2 % at a time, not by
+0.1 %: for k = 10 on COIL-20 this takes 1.4 s instead of 8.9 s, and it is as good on Mice Protein. To first
+order the picks are those of OMP in both cases."""
 
 
 class Picks(NamedTuple):
-    """The features in the order of a method, the best or first first, and the seconds that it took.
+    """The features in the order of a method, the best or first one first, and the seconds of the selection.
 
-    picked : how many of them it picked itself; the others fill up, by their scores and then by their number
-        (`Status.FILLED`). None for all.
-    tuning : the seconds in which its settings were chosen; None where they were not, or for another k.
+    picked : the number of features that the method picked itself, or None for all. The others were filled in
+        by their scores, and then by their indices (`Status.FILLED`).
+    tuning : the seconds of the search for settings; None without a search, or if it was for another k.
     """
 
     order: tuple[int, ...]
@@ -218,18 +220,18 @@ class Picks(NamedTuple):
     tuning: float | None = None
 
     def prefix(self, k: int) -> tuple[Picks, list[str]]:
-        """Return the picks for k, and notes for their reader; the seconds are those of the whole run."""
+        """Return the picks for k, and notes for the reader. For a smaller k the seconds are 0."""
         length = len(self.order)
         notes = [f"prefix of {length}, which has the seconds"] if k < length else []
         return Picks(self.order[:k], self.seconds if k == length else 0.0), [
             *notes,
-            *filter(None, [self.filled(k)]),
+            *filter(None, [self.fill_note(k)]),
         ]
 
-    def filled(self, k: int) -> str:
-        """Return a note for the reader of the first k; "" where all of them were picked.
+    def fill_note(self, k: int) -> str:
+        """Return a note for the reader of the first k; "" if the method picked all of them.
 
-        >>> Picks((4, 2, 0), 1.0, picked=1).filled(3), Picks((4, 2, 0), 1.0, picked=1).filled(1)
+        >>> Picks((4, 2, 0), 1.0, picked=1).fill_note(3), Picks((4, 2, 0), 1.0, picked=1).fill_note(1)
         ('1 picked, 2 filled up', '')
         """
         if self.picked is None or k <= self.picked:
@@ -237,32 +239,32 @@ class Picks(NamedTuple):
         return f"{self.picked} picked, {k - self.picked} filled up"
 
 
-def below(data: str, sizes: Iterable[int]) -> list[int]:
-    """Return the k that are less than the number of features of a data set, the largest first.
+def sizes_below(data: str, sizes: Iterable[int]) -> list[int]:
+    """Return the k that are smaller than the number of features of a data set, the largest first.
 
-    >>> below("mice", (5, 10, 50, 100))
+    >>> sizes_below("mice", (5, 10, 50, 100))
     [50, 10, 5]
     """
     return sorted((k for k in sizes if k < FORMS[data].d), reverse=True)
 
 
 def run_length(method: str, k: int, largest: int) -> int:
-    """Return the k of the run that has the picks for k: `largest`, of ALL and of methods ALONE k itself.
+    """Return the k of the run that has the picks for k: k itself for ALL and NOT_NESTED, otherwise `largest`.
 
     >>> run_length("linear OMP", 5, 50), run_length("mRMR", 5, 50)
     (50, 5)
     """
-    return k if method == ALL or method in ALONE else largest
+    return k if method == ALL or method in NOT_NESTED else largest
 
 
 def pick(
     method: str, X: Any, y: Any, k: int, smallest: int, seed: int, options: Mapping[str, Any] | None = None
 ) -> Picks:
-    """Select k features. Unless the method is in ALONE, the first j of them are its answer for j < k.
+    """Select k features. Unless the method is in NOT_NESTED, the first j of them are its answer for j < k.
 
-    method : a key of METHODS, or ALL, which takes the first k, that is all.
-    smallest : the least k of the study: PATHS go down to it.
-    options : of the method, in place of its defaults.
+    method : a key of METHODS, or ALL, which takes the first k features.
+    smallest : the smallest k of the study, to which PATHS go down.
+    options : options of the method, in place of its defaults.
 
     >>> X = np.eye(4)[[0, 1, 2, 3, 0, 1]]
     >>> pick("linear OMP", X, ["a", "b", "b", "b", "a", "b"], 2, 1, seed=0).order
@@ -283,18 +285,18 @@ def pick(
 
 
 @functools.lru_cache(maxsize=4)
-def picked(
+def pick_on(
     data: str, protocol: Protocol, method: str, k: int, smallest: int, seed: int, scale: Scale
 ) -> Picks:
-    """Return `pick` on the training rows of a data set, with the options of the scale; four are kept."""
+    """Return `pick` on the training rows of a data set, with the options of the scale; four are cached."""
     sets = sets_of(data, protocol, seed, scale.rows_of(data))
-    return pick(method, sets.X, sets.y, k, smallest, seed, called_with(method, len(sets.y), scale))
+    return pick(method, sets.X, sets.y, k, smallest, seed, options_for(method, len(sets.y), scale))
 
 
-def recorded(
+def make_record(
     piece: Piece, scores: Mapping[str, float], picks: Picks, began: float, rows: int, notes: Iterable[str]
 ) -> Record:
-    """Return the record of a piece whose picks are judged since `began`, in seconds of the processor."""
+    """Return the record of a piece. `began` is the process time at which the judgement of the picks began."""
     seconds = {"selecting": picks.seconds, "fitting": time.process_time() - began}
     if picks.tuning is not None:
         seconds["tuning"] = picks.tuning
@@ -303,7 +305,7 @@ def recorded(
 
 
 def path_epochs(rows: int, scale: Scale) -> tuple[int, int]:
-    """Return the epochs that have DENSE steps, and AT_LAMBDA steps, or the scale's share of them.
+    """Return the epochs with DENSE steps and the epochs with AT_LAMBDA steps, times the scale's share.
 
     >>> path_epochs(735, Scale()), path_epochs(8750, Scale())
     ((334, 7), (29, 1))
@@ -312,26 +314,26 @@ def path_epochs(rows: int, scale: Scale) -> tuple[int, int]:
     return scale.epochs_of(math.ceil(DENSE / batches)), scale.epochs_of(math.ceil(AT_LAMBDA / batches))
 
 
-def called_with(
+def options_for(
     method: str, rows: int, scale: Scale, given: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the options of a method on that many training rows: OPTIONS or LASSONET, then those given.
+    """Return the options of a method for a number of training rows: OPTIONS or LASSONET, updated by `given`.
 
-    >>> called_with("Sequential LASSO", 1000, Scale(), {"lam": 0.1})
+    >>> options_for("Sequential LASSO", 1000, Scale(), {"lam": 0.1})
     {'decrease': 0.02, 'lam': 0.1}
     """
     if method == ALL:
         return {}
     if method == "LassoNet":
         return {**LASSONET, "epochs": path_epochs(rows, scale), **(given or {})}
-    return with_epochs(method, {**OPTIONS.get(method, {}), **(given or {})}, scale)
+    return scale_epochs(method, {**OPTIONS.get(method, {}), **(given or {})}, scale)
 
 
-def with_epochs(method: str, options: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
-    """Return the options with the scale's share of the epochs, also where these are the method's defaults.
+def scale_epochs(method: str, options: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
+    """Return the options with the scale's share of the epochs, which may be defaults of the method.
 
     >>> from proofs_checks.experiments.networks.pieces import QUICK
-    >>> with_epochs("group LASSO", {"epochs": 40}, QUICK)
+    >>> scale_epochs("group LASSO", {"epochs": 40}, QUICK)
     {'epochs': 4, 'dense_epochs': 2}
     """
     if scale.epochs == 1:

@@ -1,14 +1,15 @@
-"""Sequential Attention and two baselines as their authors released them, each defect with a switch.
+"""Sequential Attention and two baselines as their authors released them, with a switch for each defect.
 
-Behaviour of google-research/sequential_attention (Apache 2.0). **Its sequential_attention/experiments:** a
-batch normalisation of the inputs, the mask, 67 ReLU, softmax. Its train and retrain steps are those of Keras:
-initial weights of Glorot and Bengio (2010), ε = 10⁻⁷, batch statistics with momentum .99 and ε = 10⁻³. What
-has no switch: w begins a phase at 0, and theirs with noise, N(0, 10⁻¹⁰).
+They behave like google-research/sequential_attention (Apache 2.0). **Its folder
+sequential_attention/experiments** has a batch normalisation of the inputs, the mask, 67 ReLU, softmax.
+Training and retraining are those of Keras: initial weights of Glorot and Bengio (2010), ε = 10⁻⁷, batch
+statistics with momentum .99 and ε = 10⁻³. One difference has no switch: here w begins a phase at 0, there
+with noise, N(0, 10⁻¹⁰).
 
-**Baselines:** experiments/models/mlp_omp.py and mlp_lly.py, and its folder benchmarks; network, batches,
-optimiser and settings are those of Sequential Attention. Their group LASSO and Sequential LASSO (mlp_seql.py)
-cannot be run as they are: the constructor does not hand the layers on to that of MLPModel, which ends with a
-TypeError. Nor are concrete autoencoders among what was released.
+**Baselines:** experiments/models/mlp_omp.py and mlp_lly.py, and the folder benchmarks. Network, batches,
+optimizer and settings are those of Sequential Attention. The released group LASSO and Sequential LASSO
+(mlp_seql.py) do not run: their constructor does not pass the layers to that of MLPModel, which raises a
+TypeError. The released code has no concrete autoencoder.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ WARM_UP = 0.1
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Passes to select and to fit on a data set, rows of a batch, and Adam's steps lr·rate^(t/steps)."""
+    """The settings of a data set: epochs to select and to fit, rows of a batch, Adam's lr·rate^(t/steps)."""
 
     epochs: int
     epochs_fit: int
@@ -46,8 +47,10 @@ class Settings:
     decay_steps: int
 
     def rate(self, step: int) -> float:
-        """Adam's step at step t = 0, 1, …; without `decay_steps`, where the schedule is 0/0 at t = 0, 2·10⁻⁴,
-        the default of run.py."""
+        """Return Adam's learning rate at step t = 0, 1, …
+
+        With decay_steps = 0 the schedule is 0/0 at t = 0; then it is 2·10⁻⁴, the default of run.py.
+        """
         if self.decay_steps == 0:
             return 2e-4
         return self.learning_rate * float(self.decay_rate ** (step / self.decay_steps))
@@ -68,20 +71,20 @@ SETTINGS = {
 
 @dataclasses.dataclass(frozen=True)
 class Switches:
-    """Switches of what the released code does; the first three are those of `schedule.equal_phases`.
+    """Switches for the defects of the released code.
 
     Attributes
     ----------
-    first_at_random : the first pick falls when the warm-up ends, before w is trained, at random
-        (sequential_attention.py, as the next two).
-    last_wasted : the phase after the last pick is trained.
-    counts_features : phases are compared with numbers of features, so that m > 1 at a time pick too few; the
-        others are then those with the lowest numbers (top_k in run.py).
-    buffer : rows are shuffled within a buffer of 100 (dataset.py), not all of them.
-    optimizer : "rmsprop", with steps of 10⁻³: mlp.py makes an Adam with the settings' rate, but `compile` is
-        called without it and sets Keras' default; "rmsprop 2.10", the same in TensorFlow up to 2.10, where ε
-        is outside the root; "adam", what the settings are for (`Settings.rate`).
-    drop_remainder : rows that do not fill a batch are left out of a pass (dataset.py).
+    first_at_random : the first feature is picked when the warm-up ends, before w is trained, and therefore at
+        random (sequential_attention.py, like the next two).
+    last_wasted : one more phase is trained after the last pick.
+    counts_features : phases are compared with numbers of features, so that with m > 1 features at a time too
+        few are picked. The rest is filled with the features of lowest index (top_k in run.py).
+    buffer : rows are shuffled within a buffer of 100 (dataset.py), not completely.
+    optimizer : "rmsprop", with steps of 10⁻³: mlp.py makes an Adam with the settings' learning rate, but
+        calls `compile` without it, which sets Keras' default. "rmsprop 2.10": the same in TensorFlow up to
+        2.10, where ε is outside the root. "adam": the optimizer for which the settings are (`Settings.rate`).
+    drop_remainder : rows that do not fill a batch are left out of an epoch (dataset.py).
     """
 
     first_at_random: bool = True
@@ -92,15 +95,15 @@ class Switches:
     drop_remainder: bool = True
 
     def schedule(self, k: int, features_per_step: PerStep, steps: int) -> Schedule:
-        """Return when and how many features are picked."""
+        """Return the schedule: when features are picked, and how many."""
         names = ("first_at_random", "last_wasted", "counts_features")
         defects = {name: getattr(self, name) for name in names}
         return equal_phases(k, features_per_step, steps, WARM_UP, **defects)
 
 
 AS_RELEASED = Switches()
-MENDED = Switches(False, False, False, False, "adam")
-"""All but `drop_remainder`."""
+CORRECTED = Switches(False, False, False, False, "adam")
+"""All defects are corrected except `drop_remainder`."""
 
 
 def reference_attention(
@@ -113,9 +116,9 @@ def reference_attention(
     parametrization: str = "softmax",
     features_per_step: PerStep = 1,
 ) -> list[int]:
-    """Select k features in order; where fewer are picked, those with the lowest numbers follow.
+    """Select k features in order. If fewer are picked, the features of lowest index follow.
 
-    Raises ValueError for k > d, and for fewer steps than phases.
+    Raises ValueError if k > d, or if there are fewer steps than phases.
 
     >>> from proofs_checks.experiments.networks import data, protocol
     >>> sets = protocol.split(data.table("breast_cancer"), protocol.PAPER, 1)
@@ -145,10 +148,10 @@ def reference_attention(
 def reference_accuracy(
     sets: Sets, support: Any, seed: int, *, settings: Settings, switches: Switches = AS_RELEASED
 ) -> float:
-    """Return the share of test rows that the network, trained again on these features only, gets right.
+    """Return the accuracy on the test rows of the network that is trained again on these features.
 
-    x∘1_S after the batch normalisation has no gradient off S: only x_S is passed through, with initial
-    weights of the layer for all d features.
+    In the released code x∘1_S follows the batch normalisation, and has no gradient off S. So only x_S is used
+    here, with initial weights as for all d features.
     """
     S = np.asarray(support, np.intp)
     with seeded(seed):
@@ -156,7 +159,7 @@ def reference_accuracy(
         network = nn.Sequential(BatchNorm(len(S)), body)
         batches = Batches(rows_of(sets.X[:, S], sets.y), settings.batch_size, switches)
         stepper = optimizer(settings, switches)(list(network.parameters()))
-        for batch in batches.repeated(settings.epochs_fit):
+        for batch in batches.repeat(settings.epochs_fit):
             _step(network, stepper, batch)
         network.eval()
         with torch.no_grad():
@@ -165,19 +168,22 @@ def reference_accuracy(
 
 
 def _step(network: nn.Module, stepper: torch.optim.Optimizer, batch: Rows) -> None:
-    """Take a step of training."""
+    """Take one training step."""
     stepper.zero_grad()
     backward(network, batch, cross_entropy, "training on the picks")
     stepper.step()
 
 
 def rows_of(X: Any, y: IndexArray) -> Rows:
-    """Return X (n, d) and the classes for PyTorch."""
+    """Return X (n, d) and the classes as tensors."""
     return Rows(torch.from_numpy(np.ascontiguousarray(X)), torch.from_numpy(y))
 
 
 def perceptron(width: int, d: int, classes: int) -> nn.Sequential:
-    """`width` → 67 ReLU → classes; zero biases, weights uniform in ±√(6/(inputs + outputs)), of d inputs."""
+    """Return a network `width` → 67 ReLU → classes, initialized like one with d inputs.
+
+    Biases are 0, and weights uniform in ±√(6/(inputs + outputs)).
+    """
     layers = nn.Linear(width, HIDDEN), nn.Linear(HIDDEN, classes)
     for layer, inputs in zip(layers, (d, HIDDEN), strict=True):
         bound = math.sqrt(6 / (inputs + layer.out_features))
@@ -187,16 +193,16 @@ def perceptron(width: int, d: int, classes: int) -> nn.Sequential:
 
 
 class BatchNorm(nn.BatchNorm1d):
-    """Keras' batch normalisation: (x − m)/√(v + 10⁻³)·γ + β, the averages of m and v with momentum .99.
+    """Keras' batch normalisation, (x − m)/√(v + 10⁻³)·γ + β; the averages of m and v have momentum .99.
 
-    v is the mean square, Σ(x − m)²/b; PyTorch's average is of Σ(x − m)²/(b − 1).
+    v is the mean square Σ(x − m)²/b, while PyTorch averages Σ(x − m)²/(b − 1).
     """
 
     def __init__(self, d: int) -> None:
         super().__init__(d, eps=1e-3, momentum=0.01)
 
     def forward(self, X: Tensor) -> Tensor:
-        """Normalise the rows of X by their own mean and variance, in evaluation by the averages."""
+        """Normalise the rows of X by their own mean and variance; in evaluation by the averages."""
         if not self.training:
             return super().forward(X)
         m, u = torch.zeros_like(self.running_mean), torch.zeros_like(self.running_var)
@@ -207,9 +213,10 @@ class BatchNorm(nn.BatchNorm1d):
 
 
 class Batches:
-    """Batches of one size, in another order in each pass; rows left over make one more or are dropped.
+    """Batches of one size, in a new order in each epoch.
 
-    A single row is dropped, too: it has no variance by which to normalise it.
+    The remaining rows make one more batch, or are dropped. A single remaining row is always dropped, because
+    it has no variance by which to normalise it.
     """
 
     def __init__(self, rows: Rows, size: int, switches: Switches = AS_RELEASED) -> None:
@@ -222,22 +229,23 @@ class Batches:
 
     def __iter__(self) -> Iterator[Rows]:
         n = len(self._rows)
-        order = buffered(n, 100) if self._buffer else torch.randperm(n)
+        order = shuffle_in_buffer(n, 100) if self._buffer else torch.randperm(n)
         for part in order[: self._taken].split(self._size):
             yield Rows(self._rows.X.index_select(0, part), self._rows.y[part])
 
-    def repeated(self, epochs: int) -> Iterator[Rows]:
-        """Return the batches of some passes, one pass after the other."""
+    def repeat(self, epochs: int) -> Iterator[Rows]:
+        """Return the batches of a number of epochs, one epoch after the other."""
         return itertools.chain.from_iterable(self for _ in range(epochs))
 
 
-def buffered(n: int, size: int) -> Tensor:
-    """0, …, n − 1 through a buffer of `size`: again and again one of it, at random, is replaced by the next.
+def shuffle_in_buffer(n: int, size: int) -> Tensor:
+    """Shuffle 0, …, n − 1 through a buffer of `size` rows.
 
-    So row i comes at place i − size + 1 at the earliest. The random numbers are PyTorch's own.
+    In each step a random row of the buffer is output, and the next row takes its place. So row i is output at
+    position i − size + 1 at the earliest. The random numbers are PyTorch's.
 
     >>> with seeded(0):
-    ...     order = buffered(1000, 100)
+    ...     order = shuffle_in_buffer(1000, 100)
     >>> bool((order - torch.arange(1000)).max() < 100), order.sort().values.equal(torch.arange(1000))
     (True, True)
     """
@@ -251,13 +259,13 @@ def buffered(n: int, size: int) -> Tensor:
 
 
 class RMSprop(torch.optim.Optimizer):
-    """g ↦ −10⁻³·g/√(v + ε), v the average of g² with weight .9 of the past: Keras from TensorFlow 2.11 on."""
+    """Keras' RMSprop from TensorFlow 2.11 on: g ↦ −10⁻³·g/√(v + ε), v ↦ .9·v + .1·g²."""
 
     def __init__(self, parameters: Any) -> None:
         super().__init__(parameters, {"lr": 1e-3})
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
-        """Take a step; return the value of the closure."""
+        """Take a step, and return the value of the closure."""
         value = None if closure is None else closure()
         with torch.no_grad():
             for group in self.param_groups:
@@ -271,7 +279,7 @@ class RMSprop(torch.optim.Optimizer):
 def optimizer(
     settings: Settings, switches: Switches
 ) -> Callable[[Sequence[nn.Parameter]], torch.optim.Optimizer]:
-    """Parameters ↦ the optimiser; ValueError for an unknown name."""
+    """Return the function that makes the optimizer of parameters. Raises ValueError for an unknown name."""
     if switches.optimizer == "rmsprop":
         return RMSprop
     if switches.optimizer == "rmsprop 2.10":
@@ -282,9 +290,9 @@ def optimizer(
 
 
 def _decaying_adam(parameters: Any, settings: Settings) -> torch.optim.Optimizer:
-    """Keras' Adam: lr_t·√(1 − .999ᵗ)/(1 − .9ᵗ)·m/(√v + 10⁻⁷) in step t = 1, 2, …
+    """Return Keras' Adam, whose step t = 1, 2, … is lr_t·√(1 − .999ᵗ)/(1 − .9ᵗ)·m/(√v + 10⁻⁷).
 
-    PyTorch's is lr_t/(1 − .9ᵗ)·m/(√(v/(1 − .999ᵗ)) + ε): the same with ε_t = 10⁻⁷/√(1 − .999ᵗ).
+    PyTorch's step is lr_t/(1 − .9ᵗ)·m/(√(v/(1 − .999ᵗ)) + ε), which is the same with ε_t = 10⁻⁷/√(1 − .999ᵗ).
     """
     adam = torch.optim.Adam(parameters, lr=settings.rate(0), eps=_epsilon(1))
     done = 0
@@ -314,10 +322,10 @@ class Gradients:
 
     Attributes
     ----------
-    random_off : of the network in which the W_j of unselected features have the random values that they were
-        drawn with, all features being passed on; else W_j = 0 off S, as in OMP, from the second pick on: for
-        S = ∅ all hidden units are 0 then, where ReLU has no slope.
-    one_batch : over the batch of the step before; else over all training rows.
+    random_off : the network has all features as inputs, and the W_j of unselected features have their random
+        initial values. If False, W_j = 0 off S, as in OMP, from the second pick on. (With S = ∅ all hidden
+        units would be 0, where ReLU has no slope.)
+    one_batch : the gradients are those of the batch of the step before. If False, of all training rows.
     """
 
     random_off: bool = True
@@ -333,12 +341,15 @@ def reference_omp(
     gradients: Gradients | None = None,
     normalised: bool = True,
 ) -> list[int]:
-    """Select k features in order, in k phases of the steps, in which the network sees x∘1_S; each begins
-    with argmax_{j ∉ S} ‖∂L/∂W_j‖₂ joining S, the first with step 1: the gradients are of the step before.
+    """Select k features in order by the released OMP.
 
-    normalised : whether the batch normalisation, as released, comes first; else the network reads X.
+    The steps are divided into k phases, in which the network sees x∘1_S. At the beginning of each phase
+    argmax_{j ∉ S} ‖∂L/∂W_j‖₂ joins S. The first phase begins with step 1, because the gradients are those of
+    the step before.
 
-    Raises ValueError for fewer than k + 1 steps, and for k > d.
+    normalised : whether the network begins with the batch normalisation, as released; otherwise it reads X.
+
+    Raises ValueError if there are fewer than k + 1 steps, or if k > d.
 
     >>> from proofs_checks.experiments.networks import data, protocol
     >>> sets = protocol.split(data.table("breast_cancer"), protocol.PAPER, 1)
@@ -352,20 +363,20 @@ def reference_omp(
     if k > d:
         raise ValueError(f"k must be at most the number of features; got k = {k}, {d} features")
     if steps <= k:
-        raise ValueError(f"OMP needs a step more than features; got {steps} steps, k = {k}: take more epochs")
+        raise ValueError(f"OMP needs at least k + 1 steps; got {steps} steps for k = {k}: use more epochs")
     with seeded(seed):
         network, mask = perceptron(d, d, sets.classes), torch.zeros(d)
         inputs: nn.Module = BatchNorm(d) if normalised else nn.Identity()
         stepper = optimizer(settings, AS_RELEASED)([*inputs.parameters(), *network.parameters()])
-        through = nn.Sequential(inputs, _Times(mask), network)
+        through = nn.Sequential(inputs, _Masking(mask), network)
         order: list[int] = []
         before = rows
-        for step, batch in enumerate(batches.repeated(settings.epochs)):
+        for step, batch in enumerate(batches.repeat(settings.epochs)):
             if math.ceil(step * k / steps) > len(order):
                 random = chosen.random_off or not order
                 norms = _norms(network, inputs, before if chosen.one_batch else rows, mask, random)
                 norms[order] = -1
-                order.append(int(np.argmax(norms.numpy())))  # of equal ones the first
+                order.append(int(np.argmax(norms.numpy())))  # the first of equal ones
                 mask[order[-1]] = 1
             _step(through, stepper, batch)
             before = batch
@@ -373,7 +384,7 @@ def reference_omp(
 
 
 def _norms(network: nn.Sequential, inputs: nn.Module, rows: Rows, mask: Tensor, random_off: bool) -> Tensor:
-    """Return (d,) ‖∂L/∂W_j‖₂ with all features passed on, W_j = 0 off S unless `random_off`."""
+    """Return ‖∂L/∂W_j‖₂ (d,) of the network with all features; W_j = 0 off S unless `random_off`."""
     first = cast(nn.Linear, network[0])
     W = (first.weight if random_off else first.weight * mask).detach().requires_grad_()
     with torch.no_grad():
@@ -382,8 +393,8 @@ def _norms(network: nn.Sequential, inputs: nn.Module, rows: Rows, mask: Tensor, 
     return torch.autograd.grad(loss, W)[0].norm(dim=0)
 
 
-class _Times(nn.Module):
-    """x ↦ x∘m, m not trained."""
+class _Masking(nn.Module):
+    """The layer x ↦ x∘m, whose m is not trained."""
 
     def __init__(self, mask: Tensor) -> None:
         super().__init__()
@@ -398,8 +409,8 @@ def reference_mask(
 ) -> list[int]:
     """Select the k largest entries of the mask softmax(mean of g(x) over a batch), trained with the network.
 
-    g has the widths 128, 64, d, and leaky units, of the last layer too. In training it reads the rows after
-    the batch normalisation, at the end all training rows as they are; `normalised`: then after it, too.
+    g has the widths 128, 64, d and leaky ReLU units, in the last layer too. In training g reads normalised
+    rows. For the final mask it reads all training rows without normalisation, unless `normalised`.
 
     >>> from proofs_checks.experiments.networks import data, protocol
     >>> sets = protocol.split(data.table("breast_cancer"), protocol.PAPER, 1)
@@ -413,7 +424,7 @@ def reference_mask(
         network, inputs, mask = perceptron(d, d, sets.classes), BatchNorm(d), _Mask(d)
         through = nn.Sequential(inputs, mask, network)
         stepper = optimizer(settings, AS_RELEASED)(list(through.parameters()))
-        for batch in batches.repeated(settings.epochs):
+        for batch in batches.repeat(settings.epochs):
             _step(through, stepper, batch)
         inputs.eval()
         with torch.no_grad():
@@ -422,7 +433,7 @@ def reference_mask(
 
 
 class _Mask(nn.Module):
-    """x ↦ x∘softmax(mean of g over the batch); weights of Glorot and Bengio (2010), biases 0."""
+    """The layer x ↦ x∘softmax(mean of g over the batch); weights of Glorot and Bengio (2010), biases 0."""
 
     def __init__(self, d: int) -> None:
         super().__init__()
@@ -435,7 +446,7 @@ class _Mask(nn.Module):
         self.g = nn.Sequential(*layers)
 
     def shares(self, X: Tensor) -> Tensor:
-        """Return (d,) shares of sum 1."""
+        """Return the mask of a batch: d shares whose sum is 1."""
         return torch.softmax(self.g(X).mean(dim=0), dim=0)
 
     def forward(self, X: Tensor) -> Tensor:

@@ -40,12 +40,12 @@ class Run:
 
     Attributes
     ----------
-    command : the line that repeats the run, or goes on with it.
-    seconds : of this run.
-    jobs : its processes.
-    interrupted : whether Ctrl-C ended it.
-    left : how many pieces have no record yet.
-    against : the method that the others are compared with.
+    command : the command line that repeats or resumes the run.
+    seconds : the seconds of this run.
+    jobs : the number of processes.
+    interrupted : whether Ctrl-C ended the run.
+    left : the number of pieces without a record.
+    against : the method with which the others are compared.
     """
 
     command: str
@@ -86,7 +86,7 @@ def write(output: Path, studies: Mapping[str, Study], store: Store, run: Run) ->
 def _section(
     files: dict[str, bytes], study: Study | None, name: str, found: Sequence[Row], records: Sequence[Record]
 ) -> dict[str, Any]:
-    """Return what the template shows of a study; in its long tables the largest k is first."""
+    """Return the section of a study for the template; in its long tables the largest k comes first."""
     mine = [row for row in found if row.ours.study == name]
     learners = list(dict.fromkeys(row.ours.learner for row in mine))
     long: dict[str, list[dict[str, str]]] = {row.ours.data: [] for row in mine}
@@ -107,49 +107,51 @@ def _section(
 # --- figures ---------------------------------------------------------------------------------------------
 
 _NUMBERS = {"adaptivity": "features at a time", "signals": "features in all"}
-"""A study ↦ what its settings are, where they are numbers."""
+"""A study ↦ the meaning of its numeric settings."""
 
 Figure = tuple[str, str, Any]  # name, caption, figure
 
 
 def figures(study: str, mine: Sequence[Row], records: Sequence[Record]) -> Iterator[Figure]:
-    """Draw a study, from its rows and its records."""
+    """Draw the figures of a study from its rows and its records."""
     selected = [row for row in mine if row.size is not None]
     for learner in dict.fromkeys(row.ours.learner for row in selected):
-        those = [row for row in selected if row.ours.learner == learner]
-        yield from _against_k([row.ours for row in those if not row.ours.setting], learner)
-        yield from _against_setting(study, those, learner)
+        scored = [row for row in selected if row.ours.learner == learner]
+        yield from _against_k([row.ours for row in scored if not row.ours.setting], learner)
+        yield from _against_setting(study, scored, learner)
     yield from _against_seconds([row.ours for row in selected])
     for data in dict.fromkeys(record.piece.data for record in records):
         yield from _pixels(data, records)
 
 
 def _words(learner: str) -> str:
+    """Return the name of a score."""
     return SCORES.get(learner, f"accuracy of {learner}")
 
 
 def _caption(learner: str, rest: str) -> str:
+    """Return the caption of a figure of a score."""
     words = _words(learner)
     return words[:1].upper() + words[1:] + rest
 
 
 def _name(what: str, learner: str) -> str:
-    """Return the name of a file."""
+    """Return the name of the file of a figure."""
     return f"{what}-" + "".join(letter if letter.isalnum() else "-" for letter in learner)
 
 
 def _against_k(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
-    """Draw scores against k; a line joins what was trained on as many rows, the fewest of its method."""
-    most_first = sorted(plain, key=lambda one: one.rows, reverse=True)
-    fewest = {(one.data, one.method): one.rows for one in most_first}
-    points = [(one.k, one) for one in plain if one.rows == fewest[one.data, one.method]]
+    """Draw scores against k, from the summaries with the fewest training rows of each method."""
+    most_first = sorted(plain, key=lambda summary: summary.rows, reverse=True)
+    fewest = {(summary.data, summary.method): summary.rows for summary in most_first}
+    points = [(s.k, s) for s in plain if s.rows == fewest[s.data, s.method]]
     if len({k for k, _ in points}) > 1:
         drawn = pictures.study_lines(points, "features", _words(learner))
         yield _name("k", learner), _caption(learner, " against k: means over seeds."), drawn[0].figure
 
 
 def _against_setting(study: str, mine: Sequence[Row], learner: str) -> Iterator[Figure]:
-    """Draw scores against settings that are numbers; what follows a number belongs to the method."""
+    """Draw scores against numeric settings. The rest of a setting is added to the name of the method."""
     points, printed = [], dict[str, list[tuple[float, float]]]()
     for row in mine:
         if found := number_of(row.ours.setting):
@@ -159,37 +161,40 @@ def _against_setting(study: str, mine: Sequence[Row], learner: str) -> Iterator[
                 printed.setdefault(row.ours.data, []).append((number, row.judged.printed.mean))
     if points:
         what = _NUMBERS.get(study, "setting")
-        sorted_points = {data: sorted(those) for data, those in printed.items()}
+        sorted_points = {data: sorted(means) for data, means in printed.items()}
         drawn = pictures.study_lines(points, what, _words(learner), sorted_points)
         words = _caption(learner, f" against {what}: means over seeds.")
         yield _name("setting", learner), words, drawn[0].figure
 
 
 def _against_seconds(selected: Sequence[Summary]) -> Iterator[Figure]:
-    """Draw scores of the first learner against seconds, at the largest k at which most methods took time: one
-    run may have the picks for all k. The rows are on as many training rows as most have."""
-    timed = [one for one in selected if "selecting" in one.seconds and one.setting in ("", OWN)]
-    timed = [one for one in timed if one.learner == timed[0].learner]
-    if len({one.method for one in timed}) < 2:
+    """Draw scores of the first learner against the seconds of the selection.
+
+    k is the one for which most methods have seconds, because one run may have the picks for all k; the
+    largest among several. Each data set shows the summaries with its most common number of training rows.
+    """
+    timed = [made for made in selected if "selecting" in made.seconds and made.setting in ("", OWN)]
+    timed = [made for made in timed if made.learner == timed[0].learner]
+    if len({made.method for made in timed}) < 2:
         return
-    took = Counter(one.k for one in timed if one.seconds["selecting"])
-    k = max({one.k for one in timed}, key=lambda k: (took[k], k))
-    sizes = Counter((one.data, one.rows) for one in timed if one.k == k)
+    took = Counter(made.k for made in timed if made.seconds["selecting"])
+    k = max({made.k for made in timed}, key=lambda k: (took[k], k))
+    sizes = Counter((made.data, made.rows) for made in timed if made.k == k)
     usual = {data: rows for (data, rows), _ in reversed(sizes.most_common())}
     shown = {
-        (one.data, one.method): one
-        for one in sorted(timed, key=lambda one: one.setting, reverse=True)
-        if one.k == k and one.rows == usual[one.data]
+        (made.data, made.method): made
+        for made in sorted(timed, key=lambda made: made.setting, reverse=True)
+        if made.k == k and made.rows == usual[made.data]
     }
     learner = timed[0].learner
-    drawn = pictures.study_times([one for one in timed if one in shown.values()], _words(learner))
-    tuned = ", with its tuning" if any("tuning" in one.seconds for one in shown.values()) else ""
+    drawn = pictures.study_times([made for made in timed if made in shown.values()], _words(learner))
+    tuned = ", with its tuning" if any("tuning" in made.seconds for made in shown.values()) else ""
     rest = f" ± std at k = {k} against the seconds of the selection{tuned}, by one thread."
     yield "seconds", _caption(learner, rest), drawn[0].figure
 
 
 def _pixels(data: str, records: Sequence[Record]) -> Iterator[Figure]:
-    """Draw the share of the seeds that pick a pixel at the largest k, by method and setting."""
+    """Draw, for each method and setting, the share of the seeds that pick a pixel at the largest k."""
     shape = FORMS[data].image if data in FORMS else None
     if shape is None:
         return
@@ -205,12 +210,12 @@ def _pixels(data: str, records: Sequence[Record]) -> Iterator[Figure]:
     if not supports:
         return
     shares = {
-        method: {j: count / len(those) for j, count in Counter(itertools.chain(*those)).items()}
-        for method, those in supports.items()
+        method: {j: count / len(found) for j, count in Counter(itertools.chain(*found)).items()}
+        for method, found in supports.items()
     }
     by = f" by {', '.join(methods)}" if len(methods) == 1 else ""
     words = (
-        f"{title(data)}: the pixels picked{by}, k = {most}, on the mean image; the darker, the more seeds."
+        f"{title(data)}: the pixels picked{by}, k = {most}, on the mean image. Darker pixels have more seeds."
     )
     yield f"pixels-{data}", words, pictures.picked_pixels(shares, shape, _mean_image(data))[0].figure
 

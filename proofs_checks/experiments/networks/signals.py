@@ -1,15 +1,15 @@
-"""Signals that no feature shows alone, diluted in decoys: how many of the true features each method finds.
+"""Signals that no single feature shows, among decoys: how many of the true features does each method find?
 
-**Who cannot see what.** In RING, XOR and RING+XOR a true u_j has Cov(u_j, y) = 0, as a decoy has: P(y = 1 |
-u_j) is a function of |u_j − ½|, in XOR the constant ½. So
+**Methods that cannot find them.** In RING, XOR and RING+XOR a true u_j has Cov(u_j, y) = 0, like a decoy,
+because P(y = 1 | u_j) is a function of |u_j − ½| (in XOR the constant ½). Therefore
 
-- largest correlation, mRMR (of F statistics), linear OMP, linear OLS and diverse selection pick at random,
-  up to what the sample's correlations tell by chance;
-- OMP and Sequential LASSO of networks do so for their first pick: they look at ∂L/∂W_j where W = 0 and the
+- largest correlation, mRMR (with F statistics), linear OMP, linear OLS and diverse selection pick at random,
+  except for chance correlations in the sample;
+- OMP and Sequential LASSO of networks make their first pick at random. They use ∂L/∂W_j where W = 0 and the
   network is constant, which is a multiple of Cov(u_j, y). With one true feature in S the network is no
-  longer constant, and its partner has a gradient;
-- the concrete autoencoder of X does so always, of SUM too: true features and decoys are independent of each
-  other and have the same law, and it does not see y.
+  longer constant, and the partner of that feature has a gradient;
+- the concrete autoencoder of X always picks at random, on SUM too, because it does not use y, and true
+  features and decoys are independent and have the same distribution.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ import numpy as np
 from scipy.special import expit
 
 from proofs_checks.experiments.networks.pieces import Piece, Record, Scale, Study
-from proofs_checks.experiments.networks.protocol import ALONE, pick, with_epochs
+from proofs_checks.experiments.networks.protocol import NOT_NESTED, pick, scale_epochs
 from sparselin.neural.baselines.methods import METHODS
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_count
 
 ROWS = 1000
-"""Rows of every signal."""
+"""The number of rows of every signal."""
 
 DILUTIONS = (8, 32, 128, 512)
-"""Features in all, of RING, XOR and their unions. The paper goes on to 2048: for that many there is DAG."""
+"""The total numbers of features of RING, XOR and their unions. The paper goes up to 2048."""
 
 DAG_FEATURES = 2000
-"""Features of DAG; half of them belong to the graph."""
+"""The number of features of DAG; half of them belong to the graph."""
 
 
 class Signal(NamedTuple):
-    """Rows of a signal, with its true features.
+    """The rows of a signal, and its true features.
 
     X : (n, p) float32 in [−1, 1], the columns in random order.
     y : (n,) intp, 0 or 1.
     relevant : the true features, increasing.
-    related : of DAG also those that share an ancestor with y; else `relevant`.
+    related : for DAG, `relevant` and the features that share an ancestor with y; otherwise `relevant`.
     """
 
     X: FloatArray
@@ -64,23 +64,24 @@ def signal(name: str, p: int, seed: int, n: int = ROWS) -> Signal:
         RING+XOR+SUM    ring or XOR or u₄ + u₅ + N(0, 0.2²) ≥ 1.4074             a = 0.0479, b = 0.0598
         DAG             `graph_signal`
 
-    so that y = 1 with probability 4π·0.35·0.1151 = 0.506 of RING, ½ of XOR, 0.515 and 0.50 of the unions.
-    Decoys are uniform too, and independent. Read from the code of the authors (src/data.py, src/dag.py and
-    main.py of AntoinePassemiers/Feature-Selection-Benchmark): these formulas and constants, n = 1000, 2u − 1,
-    the order of the columns, and the two shares "first k" and "first 2k". Ours: all n rows select (there five
-    sixths of them, six times), each seed has rows of its own, and which node of DAG is y.
+    so that y = 1 with probability 4π·0.35·0.1151 = 0.506 for RING, ½ for XOR, 0.515 and 0.50 for the unions.
+    Decoys are uniform, too, and independent. The formulas and constants, n = 1000, 2u − 1, the random order
+    of the columns, and the scores "first k" and "first 2k" are those of the authors' code (src/data.py,
+    src/dag.py and main.py of AntoinePassemiers/Feature-Selection-Benchmark). Three choices are ours: all n
+    rows are used for selection (there five sixths of them, six times), each seed draws its own rows, and y is
+    a chosen node of DAG.
 
     Parameters
     ----------
     name : a key of `SIGNALS`.
-    p : features in all, those of the signal included.
-    seed : of everything that is random.
-    n : rows.
+    p : the total number of features, those of the signal included.
+    seed : the random seed.
+    n : the number of rows.
 
     Raises
     ------
-    KeyError : an unknown name.
-    TypeError, ValueError : p below the features of the signal.
+    KeyError : the name is unknown.
+    TypeError, ValueError : p is smaller than the number of features of the signal.
 
     >>> rows = signal("RING+XOR", 8, seed=0)
     >>> rows.X.shape, rows.relevant.tolist()
@@ -124,29 +125,30 @@ SIGNALS = (*_UNIFORM, "DAG")
 
 
 def graph_signal(p: int, seed: int, n: int = ROWS, sigma: float = 0.2) -> Signal:
-    """DAG: p nodes of a random acyclic graph, half of them without edges; y is one more node of it.
+    """Draw DAG: p nodes of a random acyclic graph, half of them without edges; y is one more node.
 
-    The p − ⌊p/2⌋ + 1 nodes of the graph have an order, and i → j for i < j with probability 8/p, weight w_ij
-    uniform in [−1, 1]. From parents to children, with m_j parents and ε ~ N(0, σ²),
+    The p − ⌊p/2⌋ + 1 nodes of the graph have an order. For i < j there is an edge i → j with probability 8/p
+    and a weight w_ij uniform in [−1, 1]. From parents to children, with m_j parents and ε ~ N(0, σ²),
 
         z_j = (1/m_j)Σ w_ij v_i + ε,        v_j = 1/(1 + exp(−2(z_j − mean)/std)),
 
-    and X = 2v − 1. y = 1 where the last node's v is above its median. `relevant` are its ancestors, `related`
-    also the nodes that share an ancestor with it. Of the authors: p = 2000, of which 1000 nodes are cut off,
-    density 0.004, σ = 0.2. Ours: y is the node with a number of ancestors nearest to 7, as many as
-    theirs has (there a random node, and one drawing that is stored: 7 ancestors, 81 with the related ones).
+    and X = 2v − 1. y = 1 where v of the target node is above its median. `relevant` are the ancestors of this
+    node; `related` are these and the nodes that share an ancestor with it. The authors have p = 2000, of
+    which 1000 nodes have no edges, density 0.004 and σ = 0.2. Our target is the node whose number of
+    ancestors is nearest to 7. (Theirs is a random node of one stored graph, with 7 ancestors, 81 with the
+    related nodes.)
     """
     check_count(p, "p", 14)
     rng = np.random.default_rng(seed)
     m = p - p // 2 + 1
     edges = np.triu(rng.random((m, m)) < min(1.0, 8 / p), 1)
     above = edges.copy()
-    for j in range(m):  # in the order of the nodes: the ancestors of the parents are known
+    for j in range(m):  # in the order of the nodes, so that the ancestors of the parents are known
         above[:, j] |= above[:, edges[:, j]].any(axis=1)
     target = int(np.argmin(np.abs(above.sum(axis=0) - 7)))
-    values = _propagated(edges, n, sigma, rng)
+    values = _propagate(edges, n, sigma, rng)
     relatives = above[:, target] | (above.T @ above[:, target])
-    decoys = _squashed(rng.normal(size=(n, p // 2)))
+    decoys = _squash(rng.normal(size=(n, p // 2)))
     others = np.delete(np.arange(m), target)
     order = rng.permutation(p)
     V = np.hstack([values[:, others], decoys])[:, order]
@@ -158,19 +160,19 @@ def graph_signal(p: int, seed: int, n: int = ROWS, sigma: float = 0.2) -> Signal
     return Signal((2 * V - 1).astype(np.float32), y, relevant, related)
 
 
-def _squashed(Z: FloatArray) -> FloatArray:
+def _squash(Z: FloatArray) -> FloatArray:
     scaled: FloatArray = expit(2 * (Z - Z.mean(axis=0)) / Z.std(axis=0))
     return scaled
 
 
-def _propagated(edges: Any, n: int, sigma: float, rng: np.random.Generator) -> FloatArray:
+def _propagate(edges: Any, n: int, sigma: float, rng: np.random.Generator) -> FloatArray:
     """Return the v_j of all nodes, in their order."""
     V = rng.normal(0, sigma, (n, len(edges)))
     for j in range(len(edges)):
         parents = np.flatnonzero(edges[:, j])
         if len(parents):
             V[:, j] += V[:, parents] @ rng.uniform(-1, 1, len(parents)) / len(parents)
-        V[:, j] = _squashed(V[:, j])
+        V[:, j] = _squash(V[:, j])
     return V
 
 
@@ -181,16 +183,18 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "group LASSO, λ fixed": {"lam": 0.01},
     "concrete autoencoder of y": {"epochs": 300, "learning_rate": 5e-3},
 }
-"""What differs from the defaults of a method, which are for images of more rows. LassoNet's are those of the
-authors but for 10 epochs at each λ instead of 30; the others were chosen on the seeds 101 and 102, which the
-study does not use, of RING and XOR with 32 features."""
+"""Options that differ from the defaults of a method, which are for images with more rows. LassoNet's are
+those of the authors, except for 10 epochs at each λ instead of 30. The others were chosen on RING and XOR
+with 32 features and the seeds 101 and 102, which the study does not use."""
 
 
-def found(rows: Signal, first: Sequence[int], twice: Sequence[int], k: int) -> dict[str, float]:
-    """Recall of the k true features in the first k and 2k picks; for DAG, precision by relatedness too.
+def recall(rows: Signal, first: Sequence[int], twice: Sequence[int], k: int) -> dict[str, float]:
+    """Return the recall of the k true features in the first k and 2k picks.
+
+    For DAG also return the share of related features among the first k picks.
 
     >>> rows = Signal(np.zeros((1, 9)), np.zeros(1, int), np.array([3, 4]), np.array([3, 4, 5]))
-    >>> found(rows, [4, 5], [4, 5, 3, 0], 2)
+    >>> recall(rows, [4, 5], [4, 5, 3, 0], 2)
     {'first k': 0.5, 'first 2k': 1.0, 'related in first k': 1.0}
     """
     scores = {"first k": np.isin(first, rows.relevant).sum() / k}
@@ -212,24 +216,27 @@ def _pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 @functools.lru_cache(maxsize=1)
 def _signal(name: str, p: int, seed: int) -> Signal:
-    """Draw the rows, which are the same for all methods."""
+    """Draw the rows, which all methods share."""
     return signal(name, p, seed)
 
 
 def _run(piece: Piece, scale: Scale) -> Record:
-    """Select 2k features, and judge the first k too; methods ALONE select k anew."""
+    """Return the record of a piece: select 2k features, and judge the first k and all 2k.
+
+    Methods in NOT_NESTED also run for k.
+    """
     p, k = int(piece.setting.removeprefix("p=")), piece.k
     rows = _signal(piece.data, p, piece.seed)
-    options = with_epochs(piece.method, SETTINGS.get(piece.method, {}), scale)
+    options = scale_epochs(piece.method, SETTINGS.get(piece.method, {}), scale)
     twice = pick(piece.method, rows.X, rows.y, min(2 * k, p), k, piece.seed, options)
     first, seconds, note = twice.order[:k], twice.seconds, f"first k of {len(twice.order)}"
-    if piece.method in ALONE:
+    if piece.method in NOT_NESTED:
         again = pick(piece.method, rows.X, rows.y, k, k, piece.seed, options)
         first, seconds = again.order, seconds + again.seconds
         note = f"runs for {k} and for {len(twice.order)}"
-    note = "; ".join(filter(None, (note, twice.filled(len(twice.order)))))
+    note = "; ".join(filter(None, (note, twice.fill_note(len(twice.order)))))
     timed = {"selecting": seconds, "fitting": 0.0}
-    return Record(piece, found(rows, first, twice.order, k), first, timed, len(rows.X), note)
+    return Record(piece, recall(rows, first, twice.order, k), first, timed, len(rows.X), note)
 
 
 STUDY = Study(

@@ -1,4 +1,4 @@
-"""All studies by name, in the order in which they run: those that the papers' figures hang on first."""
+"""All studies by name, in the order in which they run: first the studies that decide the papers' figures."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ STUDIES: dict[str, Study] = {
         signals.STUDY,
     )
 }
-"""Name → a study."""
+"""Name ↦ study."""
 
 
 def register(study: Study) -> Study:
-    """Add a study; ValueError for a name that is taken."""
+    """Add a study. Raises ValueError if its name is taken."""
     STUDIES[check_new(study.name, STUDIES, "a study")] = study
     return study

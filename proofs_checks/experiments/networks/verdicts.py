@@ -1,10 +1,10 @@
-"""Means over seeds, a paired test of two methods, and the rule by which a printed statement is judged.
+"""Means over seeds, a paired test of two methods, and the rule that judges a printed figure or sentence.
 
-The rule was stated on 2026-11-24, before any verdict was computed by it. An older one, 2·√(s² + s'²), had
-compared means as if they were single runs, and called a figure reproduced because our own runs varied much.
+The rule was stated on 2026-11-24, before any verdict was computed with it. An older rule, 2·√(s² + s'²),
+compared means as if they were single runs, and called a figure reproduced if our own runs varied much.
 
-**A printed figure.** Print has a mean M of m runs with standard deviation s, rounded to the unit δ; we have
-the mean M' of m' runs with s'. The error of rounding is uniform on ±δ/2 and has the variance δ²/12, so that
+**A printed figure.** The paper prints a mean M of m runs with standard deviation s, rounded to the unit δ. We
+have a mean M' of m' runs with s'. The error of rounding is uniform on ±δ/2 and has the variance δ²/12. So
 
     Var(M' − M) = SE² = s²/m + s'²/m' + δ²/12,   δ = .001.
 
@@ -12,55 +12,56 @@ The figure is
 
     reproduced       if |M' − M| ≤ 2 SE and 2 SE ≤ .03,
     not reproduced   if |M' − M| > 3 SE,
-    undecided        otherwise: the means are neither close enough nor known well enough.
+    undecided        otherwise: the means are not close enough, or not known well enough.
 
-m is the number of runs that the paper states: five in Sequential Attention's Tables 2 and 5, whose baselines
-as released are compared with the same figures. Where no number is stated (its Tables 9 and 10) m = 1, which
-makes SE too large rather than too small. Where no s is printed (its Table 3, LassoNet's Tables 1 and 2) the
-figure is taken as one run, and s is the standard error √(M(1 − M)/n_test) of a share of n_test rows. Where a
-figure has a tolerance of its own, `Printed.within`, it is reproduced within that tolerance and not reproduced
+m is the number of runs that the paper states. It is five in Sequential Attention's Tables 2 and 5; the
+baselines as released are compared with the same figures. If no number is stated (its Tables 9 and 10), m = 1,
+which makes SE too large rather than too small. If no s is printed (its Table 3, LassoNet's Tables 1 and 2),
+the figure is treated as one run, and s is the standard error √(M(1 − M)/n_test) of a share of n_test rows. If
+a figure has its own tolerance, `Printed.within`, it is reproduced within this tolerance and not reproduced
 beyond it.
 
-**A sentence** claims something of a difference D of two means, or of another linear combination Σc_i·M_i,
-with SE² = Σc_i²·s_i²/m_i. With the same two constants:
+**A sentence** makes a claim on the difference D of two means, or on another linear combination Σc_i·M_i, with
+SE² = Σc_i²·s_i²/m_i. The same two constants apply:
 
     larger        D > 0: reproduced if D > 2 SE, not reproduced if D < −3 SE;
     not smaller   D ≥ 0 up to noise: reproduced if D ≥ −2 SE and 2 SE ≤ .03, or if D ≥ 2 SE,
                   not reproduced if D < −3 SE;
-    equal         as a printed figure.
+    equal         as for a printed figure.
 
-All else is undecided. 2 SE speak for the paper and 3 SE are asked against it because a row of several figures
-is reproduced only if all of them are, and not reproduced as soon as one is not (`together`): chance alone
-makes the first rarer and the second more likely with every comparison. An order of several means is one
-comparison of each mean with the next; that a ratio lies between two numbers is one comparison at each end. A
-figure of another table that a sentence names has the s and m that it has as a figure. A statistic that is not
-a mean over seeds, as the overlap of what two seeds select, has the standard error of the jackknife, which of
-a mean is s/√m.
+Otherwise the sentence is undecided. A verdict for the paper needs 2 SE, and one against it 3 SE, because of
+rows with several figures: a row is reproduced only if all figures are, and not reproduced as soon as one is
+not (`combine`). With every comparison chance makes the first less likely and the second more likely. An order
+of several means is one comparison of each mean with the next. A claim that a ratio lies between two numbers
+is one comparison at each end. If a sentence uses a figure of another table, it has the s and m of that
+figure. A statistic that is not a mean over seeds, for example the overlap of the selections of two seeds, has
+the standard error of the jackknife, which for a mean is s/√m.
 
-The two means of a sentence are not paired by seed, though the methods share the split of a seed. Two or four
-degrees of freedom would be left of three or five seeds, and three equal differences, which counts of a few
-hundred test rows often have, would make the standard error zero. Scores on the same split rise and fall
-together if anything; then SE is too large, and more is undecided. `paired` is the exact test of pairs.
+The two means of a sentence are not paired by seed, although the methods share the split of a seed. With three
+or five seeds, only two or four degrees of freedom would remain. And three equal differences, which are
+frequent in counts of a few hundred test rows, would make the standard error zero. Scores on the same split
+tend to rise and fall together; then SE is too large, and more is undecided. `compare_pairs` is the exact test
+of pairs.
 
-**How often chance makes a "not reproduced".** If two means of normal runs are equal, |D| > 3 SE has the
-probability 1.7 % for five runs each with equal spread, 3.0 % for five and three, 4.0 % for three and three,
-and 9.5 % at most, where all spread is in three runs (Welch's t with 8 to 2 degrees of freedom, simulated). So
-of five independent comparisons at least one fails by chance in 8 to 18 % of all rows, of seven in 11 to 25 %,
-of 16 in 24 to 48 %, of 24 in 34 to 62 %; a one-sided claim fails half as often. Each row says how many
-comparisons it makes, because of this.
+**How often does chance lead to "not reproduced"?** If two means of normal runs are equal in truth, |D| > 3 SE
+has the probability 1.7 % for five runs each with equal spread, 3.0 % for five and three, 4.0 % for three and
+three, and 9.5 % at most, if all spread is in three runs (Welch's t with 8 to 2 degrees of freedom,
+simulated). So a row of five independent comparisons has at least one failure by chance in 8 to 18 % of the
+cases, a row of seven in 11 to 25 %, of 16 in 24 to 48 %, and of 24 in 34 to 62 %. A one-sided claim fails
+half as often. Therefore each row states the number of its comparisons.
 
-**What SE leaves out.** (1) Test rows that all runs share are in neither s. In Sequential Attention's tables
-of MNIST, Fashion-MNIST and ISOLET these are the same rows in print and here, and cancel in the difference.
-Elsewhere our seeds draw new ones; if the printed runs did not, SE is too small. (2) Whether print divides by
-n or n − 1; the first would make its SE 11 % too small with five runs. The times of Table 6, all of whose
-means and deviations are multiples of .5, look like two runs, not five; if Table 5 has two as well, its SE is
-too small by a factor of up to 2.2. (Neither would change the verdict of a row; this was seen after the
-verdicts.) (3) Differences of protocol: "not reproduced" says that two means differ by more than chance, not
-that the difference is large, nor whose it is.
+**SE does not include:** (1) Test rows that all runs share; they affect neither s. In Sequential Attention's
+tables of MNIST, Fashion-MNIST and ISOLET the printed runs and ours have the same test rows, which cancel in
+the difference. On other data sets our seeds draw new test rows; if the printed runs did not, SE is too small.
+(2) The choice between n and n − 1 in the printed s; n would make its SE 11 % too small with five runs. All
+means and deviations of the times in Table 6 are multiples of .5, which looks like two runs, not five; if
+Table 5 has two as well, its SE is too small by a factor of up to 2.2. (Neither would change the verdict of a
+row; this was found after the verdicts.) (3) Differences of protocol: "not reproduced" says that two means
+differ by more than chance. It does not say that the difference is large, or who is right.
 
-**Seconds** are of another machine, and how much two machines differ is in no standard deviation. So a
-method's time is divided by Sequential Attention's on the same rows and epochs, and is reproduced if the two
-ratios differ by a factor of `FACTOR` at most, else not reproduced.
+**Seconds** were measured on different machines, and no standard deviation includes the difference of
+machines. So a method's time is divided by Sequential Attention's on the same rows and epochs. It is
+reproduced if the two ratios differ by at most a factor of `FACTOR`, and otherwise not reproduced.
 """
 
 from __future__ import annotations
@@ -80,34 +81,35 @@ from proofs_checks.experiments.networks.printed import Printed
 from sparselin.ledger import Verdict
 
 NEAR = 2.0
-"""The standard errors within which a figure is reproduced, and beyond which a mean is the larger one."""
+"""The number of standard errors within which a figure is reproduced, and beyond which a mean is the larger
+one."""
 FAR = 3.0
-"""The standard errors beyond which a figure or a sentence is not reproduced."""
+"""The number of standard errors beyond which a figure or a sentence is not reproduced."""
 PRECISE = 0.03
-"""The largest `NEAR` standard errors of two means that are called equal."""
+"""The largest value of `NEAR` standard errors at which two means may be called equal."""
 UNIT = 0.001
-"""The last printed digit of an accuracy."""
+"""The unit of the last printed digit of an accuracy."""
 FACTOR = 2.0
-"""How many times as large a ratio of times may be."""
+"""The factor by which two ratios of times may differ."""
 LEAST_SEEDS = 2
-"""Of one seed no standard deviation is known."""
+"""The smallest number of seeds, because one seed has no standard deviation."""
 LEAST_ROWS = 0.7
-"""The quotient of the training rows of two experiments below which they are not compared."""
+"""The smallest quotient of the training rows of two experiments that are compared."""
 MOST_SEEDS = 20
 
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """The records of one method in one setting, over seeds.
+    """A summary of the records of one method in one setting, over seeds.
 
     Attributes
     ----------
-    study, data, method, k, setting : of all its pieces.
-    learner : the key of the scores that are summarised.
+    study, data, method, k, setting : the common fields of its pieces.
+    learner : the key of the scores that are summarized.
     values : seed ↦ score.
     seconds : "selecting" and "fitting" ↦ the mean over seeds.
-    rows : the least and the most training rows; a split by groups varies them.
-    notes : what the records say to their reader, each once.
+    rows : the smallest and the largest number of training rows, which vary if groups are split.
+    notes : the notes of the records, each once.
     """
 
     study: str
@@ -123,7 +125,7 @@ class Summary:
 
     @property
     def address(self) -> tuple[str, str, str, int, str, str]:
-        """Study, data, method, k, setting, learner."""
+        """The study, data, method, k, setting and learner."""
         return self.study, self.data, self.method, self.k, self.setting, self.learner
 
     @property
@@ -133,7 +135,7 @@ class Summary:
 
     @property
     def std(self) -> float:
-        """√(Σ(x − x̄)²/(n − 1)); NaN for one seed."""
+        """The standard deviation √(Σ(x − x̄)²/(n − 1)); NaN for one seed."""
         if len(self.values) < 2:
             return math.nan
         mean = self.mean
@@ -148,16 +150,16 @@ class Summary:
         return f"{self.mean:.3f} ± {self.std:.3f}" if len(self.values) > 1 else f"{self.mean:.3f}"
 
 
-def summary(records: Iterable[Record], *, times: bool = False) -> tuple[Summary, ...]:
+def summarize(records: Iterable[Record], *, times: bool = False) -> tuple[Summary, ...]:
     """Return a summary for each study, data set, method, k, setting and learner, in their order.
 
-    With `times` the keys of `Record.seconds` are the learners, and seconds the values. Raises ValueError for
-    two records of one piece, and for a score that is not finite.
+    With `times` the learners are the keys of `Record.seconds`, and the values are seconds. Raises ValueError
+    if two records have the same piece, or if a score is not finite.
 
     >>> from proofs_checks.experiments.networks.pieces import Piece
     >>> piece = [Piece("paper", "mice", "random", 50, seed) for seed in (1, 2)]
     >>> a, b = (Record(p, {"network": x}, (), {"fitting": 1.0}, 756) for p, x in zip(piece, (0.9, 0.95)))
-    >>> print(*summary([a, b]))
+    >>> print(*summarize([a, b]))
     0.925 ± 0.035
     """
     found: dict[tuple[str, str, str, int, str], list[Record]] = defaultdict(list)
@@ -166,17 +168,17 @@ def summary(records: Iterable[Record], *, times: bool = False) -> tuple[Summary,
         piece = record.piece
         if piece.key in keys:
             raise ValueError(
-                f"records must be of different pieces; {piece.key} is there twice: keep one of them"
+                f"records must have different pieces; {piece.key} is there twice: remove one of them"
             )
         keys.add(piece.key)
         found[piece.study, piece.data, piece.method, piece.k, piece.setting].append(record)
-    return tuple(one for address, those in found.items() for one in _summaries(address, those, times))
+    return tuple(made for address, group in found.items() for made in _summaries(address, group, times))
 
 
 def _summaries(
     address: tuple[str, str, str, int, str], records: list[Record], times: bool
 ) -> Iterable[Summary]:
-    """Yield a summary for each learner of these records."""
+    """Yield a summary for each learner of the records of an address."""
     measured = [(record, record.seconds if times else record.scores) for record in records]
     for learner in dict.fromkeys(name for _, values in measured for name in values):
         own = [record for record, scores in measured if learner in scores]
@@ -198,13 +200,13 @@ def _summaries(
 
 
 class Paired(NamedTuple):
-    """The difference of two methods over the seeds that both have.
+    """The paired comparison of two methods over their common seeds.
 
     Attributes
     ----------
-    n : how many seeds.
+    n : the number of common seeds.
     difference : the mean of first − second.
-    p : of the two-sided test, see `paired`.
+    p : the p-value of the two-sided test, see `compare_pairs`.
     """
 
     n: int
@@ -212,18 +214,18 @@ class Paired(NamedTuple):
     p: float
 
 
-def paired(first: Summary, second: Summary) -> Paired:
-    """Test exactly that the differences over seeds are symmetric about 0 (Fisher 1935; Pitman 1937).
+def compare_pairs(first: Summary, second: Summary) -> Paired:
+    """Test exactly whether the differences over seeds are symmetric about 0 (Fisher 1935; Pitman 1937).
 
-    p is the share of the 2ⁿ choices of signs for which |Σ ±δ_i| ≥ |Σ δ_i|. All signs as they are, and all
-    turned, are among them, so that p ≥ 2/2ⁿ: 0.25 for three seeds, 0.0625 for five. Below six seeds no
-    difference, however large, is significant at 5 %. Seeds with δ_i = 0 do not change p; if all are, p = 1.
+    p is the share of the 2ⁿ choices of signs for which |Σ ±δ_i| ≥ |Σ δ_i|. These include the original signs
+    and the opposite signs, so p ≥ 2/2ⁿ: 0.25 for three seeds, 0.0625 for five. With fewer than six seeds no
+    difference, however large, is significant at 5 %. Seeds with δ_i = 0 do not change p; if all are 0, p = 1.
 
-    Raises ValueError if there is no common seed, or more than 20 of them.
+    Raises ValueError if there is no common seed, or if there are more than 20.
 
     >>> a, b = (Summary("s", "d", m, 5, "", "network", dict(enumerate(x)), {}, (9, 9)) for m, x in
     ...         (("A", [0.9, 0.8, 0.9]), ("B", [0.7, 0.7, 0.8])))
-    >>> paired(a, b).p
+    >>> compare_pairs(a, b).p
     0.25
     """
     seeds = sorted(set(first.values) & set(second.values))
@@ -232,29 +234,29 @@ def paired(first: Summary, second: Summary) -> Paired:
             f"first and second must have 1 to {MOST_SEEDS} seeds in common; got {len(seeds)}: "
             f"{first.method}, {sorted(first.values)}; {second.method}, {sorted(second.values)}"
         )
-    a, b = (np.array([one.values[seed] for seed in seeds]) for one in (first, second))
+    a, b = (np.array([method.values[seed] for seed in seeds]) for method in (first, second))
     delta = a - b
     sums = np.zeros(1)
-    for one in delta:
-        sums = np.concatenate([sums + one, sums - one])
-    # scores are rounded, their differences too, and sums of these n times: two sums that are equal in exact
-    # arithmetic differ by less than 2(n + 2)·eps·Σ(|a_i| + |b_i|)
+    for change in delta:
+        sums = np.concatenate([sums + change, sums - change])
+    # scores are rounded, and so are their differences, and sums are rounded n times: two sums that are equal
+    # in exact arithmetic differ by less than 2(n + 2)·eps·Σ(|a_i| + |b_i|)
     slack = 2 * (len(seeds) + 2) * np.finfo(np.float64).eps * (np.abs(a) + np.abs(b)).sum()
     share = float(np.mean(np.abs(sums) >= abs(delta.sum()) - slack))
     return Paired(len(seeds), float(delta.mean()), share)
 
 
 class Judged(NamedTuple):
-    """A printed figure, ours, and the verdict.
+    """A printed figure, our figure, and the verdict.
 
     Attributes
     ----------
-    printed, ours : what is compared; `ours` None where there is no record.
+    printed, ours : the figures that are compared; `ours` is None without a record.
     verdict : one of `sparselin.ledger.EXPERIMENTAL`.
-    difference : ours − printed; of times log₂ of the quotient of the ratios; NaN where there is none.
-    tolerance : what |difference| may be at most if the figure is reproduced: 2 SE, or the figure's own, or
-        log₂ of `FACTOR`.
-    lacking : what NEEDS_DATA lacks; else "".
+    difference : ours − printed; for times log₂ of the quotient of the ratios; NaN if data are missing.
+    tolerance : the largest |difference| of a reproduced figure: 2 SE, or the figure's own tolerance, or log₂
+        of `FACTOR`.
+    lacking : the missing data if the verdict is NEEDS_DATA, otherwise "".
     """
 
     printed: Printed
@@ -266,7 +268,7 @@ class Judged(NamedTuple):
 
 
 def equal(difference: float, error: float) -> Verdict:
-    """Judge that two means are equal, by their difference and its standard error.
+    """Judge the claim that two means are equal, by their difference and its standard error.
 
     >>> [equal(difference, 0.01).value for difference in (0.02, -0.025, 0.031)]
     ['reproduced', 'undecided', 'not reproduced']
@@ -280,7 +282,7 @@ def equal(difference: float, error: float) -> Verdict:
 
 
 def larger(difference: float, error: float) -> Verdict:
-    """Judge that the first of two means is larger, by first − second and its standard error.
+    """Judge the claim that the first of two means is larger, by first − second and its standard error.
 
     >>> [larger(difference, 0.01).value for difference in (0.021, 0.02, -0.031)]
     ['reproduced', 'undecided', 'not reproduced']
@@ -291,7 +293,9 @@ def larger(difference: float, error: float) -> Verdict:
 
 
 def not_smaller(difference: float, error: float) -> Verdict:
-    """Judge that the first of two means is not smaller but for noise, by first − second and its error.
+    """Judge the claim that the first of two means is not smaller, up to noise.
+
+    difference, error : first − second, and its standard error.
 
     >>> [not_smaller(difference, 0.01).value for difference in (-0.02, -0.021, -0.031)]
     ['reproduced', 'undecided', 'not reproduced']
@@ -305,7 +309,7 @@ def not_smaller(difference: float, error: float) -> Verdict:
 
 
 def error_in_print(printed: Printed) -> float:
-    """Return √(s²/m + δ²/12) of a printed accuracy, with s = √(M(1 − M)/n_test) where none is printed.
+    """Return √(s²/m + δ²/12) of a printed accuracy; s = √(M(1 − M)/n_test) if it is not printed.
 
     >>> figure = Printed("t", "paper", "mice", "SA", 50, "", "network", 0.9, None, 756, 900)
     >>> round(error_in_print(figure), 4)
@@ -317,11 +321,11 @@ def error_in_print(printed: Printed) -> float:
 
 
 def verdict(printed: Printed, ours: Summary | None) -> Judged:
-    """Judge whether an accuracy is reproduced, by the rule above.
+    """Judge by the rule above whether an accuracy is reproduced.
 
-    NEEDS_DATA without a record, with fewer than `LEAST_SEEDS` seeds by that rule, or where the fewer of our
-    training rows and the protocol's are less than `LEAST_ROWS` times the others: on half the rows a lower
-    accuracy says nothing. Raises ValueError for a mean that is no share.
+    The verdict is NEEDS_DATA without a record, with fewer than `LEAST_SEEDS` seeds (unless the figure has its
+    own tolerance), or if our training rows and the protocol's differ by more than `LEAST_ROWS` allows,
+    because a lower accuracy on half of the rows says nothing. Raises ValueError if our mean is not in [0, 1].
     """
     lacking = _lacking(printed, ours)
     if ours is None or lacking:
@@ -338,7 +342,7 @@ def verdict(printed: Printed, ours: Summary | None) -> Judged:
 
 
 def verdict_of_times(printed: tuple[Printed, Printed], ours: tuple[Summary | None, Summary | None]) -> Judged:
-    """Judge a method's time, the first of a pair, in units of Sequential Attention's, the second."""
+    """Judge the time of a method, the first of each pair, divided by Sequential Attention's, the second."""
     lacking = next(filter(None, map(_lacking, printed, ours)), "")
     first, second = ours
     if first is None or second is None or lacking:
@@ -353,7 +357,7 @@ def _within(difference: float, tolerance: float) -> Verdict:
 
 
 def _lacking(printed: Printed, ours: Summary | None) -> str:
-    """Return what a figure lacks in our run, or ""."""
+    """Return the data that our run lacks for a figure, or ""."""
     if ours is None:
         return "no record"
     if len(ours.values) < LEAST_SEEDS and printed.within is None:
@@ -365,25 +369,26 @@ def _lacking(printed: Printed, ours: Summary | None) -> str:
     return ""
 
 
-def together(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the verdict of several figures: the first of these that one of them has.
+def combine(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict of several figures together.
 
-    NOT_REPRODUCED, NEEDS_DATA, UNDECIDED, REPRODUCED. Raises ValueError for no verdict.
+    It is the first of NOT_REPRODUCED, NEEDS_DATA, UNDECIDED, REPRODUCED that one of the figures has. Raises
+    ValueError without verdicts.
 
-    >>> together([Verdict.REPRODUCED, Verdict.UNDECIDED, Verdict.NEEDS_DATA]).value
+    >>> combine([Verdict.REPRODUCED, Verdict.UNDECIDED, Verdict.NEEDS_DATA]).value
     'needs data'
     """
     found = set(verdicts)
-    for one in (Verdict.NOT_REPRODUCED, Verdict.NEEDS_DATA, Verdict.UNDECIDED, Verdict.REPRODUCED):
-        if one in found:
-            return one
+    for worst in (Verdict.NOT_REPRODUCED, Verdict.NEEDS_DATA, Verdict.UNDECIDED, Verdict.REPRODUCED):
+        if worst in found:
+            return worst
     raise ValueError("verdicts must have at least one verdict of an experiment; got none")
 
 
-def stored(path: Path) -> tuple[Record, ...]:
-    """Return the records of a file of lines, each as `Record.as_json` has it; () where there is no file.
+def read_records(path: Path) -> tuple[Record, ...]:
+    """Read records from the lines of a file, each written by `Record.as_json`; return () without a file.
 
-    Raises ValueError that names the line which is none.
+    Raises ValueError, with the line's number, if a line is not a record.
     """
     if not path.exists():
         return ()

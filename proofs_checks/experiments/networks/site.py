@@ -1,0 +1,210 @@
+"""The pages of the site that are made from stored records: an index by data set, and a page for each of them.
+
+docs/networks-tables.md shows the index. A page has the printed figures next to ours, with their verdicts, and
+then the means of our runs, study by study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from proofs_checks.experiments.networks.data import FORMS, title
+from proofs_checks.experiments.networks.pieces import Record
+from proofs_checks.experiments.networks.tables import (
+    CAVEATS,
+    SCORES,
+    TIMES,
+    Row,
+    counts,
+    judged_all,
+    method_words,
+    number_across,
+    number_of,
+    pivot,
+    place,
+    rows,
+    spread,
+    table_title,
+    verdict_words,
+)
+from proofs_checks.experiments.networks.verdicts import Judged, Summary
+
+INDEX = "index"
+"""The name of the page with the index."""
+SIGNALS = "signals"
+"""The name of the page of all data sets that a study generates."""
+STYLE = (
+    "---\nhtml_theme.sidebar_secondary.remove: true\n---\n"
+    "<style>article table { font-size: .82em } article summary { cursor: pointer }</style>\n"
+)
+"""The head of a page with tables: they take the width of the list of sections, and smaller type."""
+READING = (
+    "± is the standard deviation over seeds (n − 1). *Difference* is our mean minus the printed mean. A "
+    "figure is reproduced if the difference is at most 2 SE and 2 SE is at most .03 "
+    "([the rule](../../networks-rule.md)). In the means of our runs, bold type marks the best selection of a "
+    "column, among the methods with the most common number of training rows. *Seconds* are those of the "
+    "selection on one thread, with the largest number of features. There are separate pages for the "
+    "[studies](../../networks-run.md#the-studies) and the [methods](../../networks-baselines.md).\n"
+)
+
+
+def pages(records: Sequence[Record]) -> dict[str, str]:
+    """Return the Markdown of each page by its name: first the index, then the data sets in their order."""
+    if not records:
+        return {INDEX: "No records are stored yet: `make networks ARGS=--full` makes them in some hours.\n"}
+    judged, found = judged_all(records), rows(sorted(records, key=place), ())
+    ran = {(figure.printed.study, figure.printed.data) for figure in judged if figure.ours is not None}
+    recorded = [figure for figure in judged if (figure.printed.study, figure.printed.data) in ran]
+    names: dict[str, set[str]] = {}
+    for row in sorted(found, key=lambda row: [*FORMS, row.ours.data].index(row.ours.data)):
+        names.setdefault(row.ours.data if row.ours.data in FORMS else SIGNALS, set()).add(row.ours.data)
+    made = {INDEX: "\n".join(_index(list(names), judged, recorded, len(records)))}
+    for page, sets in names.items():
+        figures = [figure for figure in recorded if figure.printed.data in sets]
+        mine = [row for row in found if row.ours.data in sets]
+        made[page] = "\n".join(_page(page, figures, mine))
+    return made
+
+
+def _title(page: str) -> str:
+    return "Generated signals" if page == SIGNALS else title(page)
+
+
+def _index(
+    names: Sequence[str], judged: Sequence[Judged], recorded: Sequence[Judged], count: int
+) -> Iterator[str]:
+    """Yield the counts of verdicts by data set, with links, and by printed table; and the list of pages."""
+    heads, *lines = counts(recorded, lambda figure: figure.printed.data)
+    counted = {line[0]: line[1:] for line in lines}
+    linked = [
+        [f"[{_title(page)}](made/networks/{page}.md)", *counted.get(page, ["–"] * (len(heads) - 1))]
+        for page in names
+    ]
+    yield from _table([["data set", *heads[1:]], *linked])
+    yield "\nThe same figures by printed table:\n"
+    yield from _table(counts(recorded))
+    missing: dict[str, dict[str, None]] = {}
+    for figure in judged:
+        if figure not in recorded:
+            missing.setdefault(title(figure.printed.data), {})[figure.printed.study] = None
+    words = "; ".join(f"{data} ({', '.join(studies)})" for data, studies in missing.items())
+    yield f"\nMade from {count:,} records." + f" Without records: {words}." * bool(words)
+    yield "\n```{toctree}\n:hidden:\n"
+    yield from (f"{_title(page)} <made/networks/{page}>" for page in names)
+    yield "```\n"
+
+
+def _page(page: str, figures: Sequence[Judged], mine: Sequence[Row]) -> Iterator[str]:
+    """Yield the page of a data set, or of the generated ones."""
+    yield f"{STYLE}\n# {_title(page)}: all tables\n"
+    yield READING
+    if figures:
+        yield "## Printed figures, and ours\n"
+        yield from _printed_tables(figures)
+    yield "## Means of our runs\n"
+    for i, study in enumerate(dict.fromkeys(row.ours.study for row in mine)):
+        yield from _study(study, [row for row in mine if row.ours.study == study], folded=i > 0)
+
+
+def _printed_tables(figures: Sequence[Judged]) -> Iterator[str]:
+    """Yield the comparison of each printed table."""
+    for name, group in groupby(figures, key=table_title):
+        compared = list(group)
+        times = compared[0].printed.table == TIMES
+        difference = "log₂ of the ratios" if times else "difference"
+        most = "at most" if times or compared[0].printed.within else "2 SE"
+        heads = ["method", "printed", "ours", difference, most, "verdict", "seeds", "training rows"]
+        yield f"### {name}\n"
+        yield from _table([heads, *map(_figure, compared)], "|---|--:|--:|--:|--:|---|--:|--:|")
+        yield ""
+
+
+def _figure(judged: Judged) -> list[str]:
+    """Return the row of a printed figure."""
+    printed, ours = judged.printed, judged.ours
+    digits = 1 if printed.table == TIMES else 3
+    learner = "" if printed.learner in ("network", "selecting", printed.method) else printed.learner
+    line = [method_words(method_words(printed.method, printed.setting), learner)]
+    line += [spread(printed.mean, printed.std, digits), spread(ours.mean, ours.std, digits) if ours else ""]
+    difference = f"{judged.difference:+.4f}".replace("-", "−")
+    line += ["", ""] if judged.lacking else [difference, f"{judged.tolerance:.4f}"]
+    line.append(verdict_words(judged))
+    return line + ([str(len(ours.values)), _sizes(ours)] if ours else ["", ""])
+
+
+def _study(study: str, mine: Sequence[Row], folded: bool) -> Iterator[str]:
+    """Yield the tables of a study, one for each data set and learner; the first has the seconds."""
+    yield f"### {study}\n\n{'; '.join(_samples([row.ours for row in mine]))}. {CAVEATS.get(study, '')}\n"
+    across = len({row.ours.method for row in mine if number_of(row.ours.setting)}) > 1
+    sets = dict.fromkeys(row.ours.data for row in mine)
+    for data, learner in dict.fromkeys((row.ours.data, row.ours.learner) for row in mine):
+        chosen = [row for row in mine if (row.ours.data, row.ours.learner) == (data, learner)]
+        heading = f"{title(data)}: " * (len(sets) > 1) + SCORES.get(learner, f"accuracy of {learner}")
+        yield f"<details{'' if folded else ' open'}><summary>{heading}</summary>\n"
+        yield from _table(_means(chosen, across, timed=learner == mine[0].ours.learner))
+        yield "\n</details>\n"
+
+
+def _means(chosen: Sequence[Row], across: bool, timed: bool) -> list[list[str]]:
+    """Return the means of methods by the number of features; numeric settings are columns if `across`.
+
+    If `timed`, the last column has the seconds at the largest k: that run has the picks for smaller k, too.
+    """
+
+    def name(row: Row) -> str:
+        return row.ours.method if number_across(row, across) else row.method
+
+    ordered = sorted(chosen, key=lambda row: -(row.size or 0))  # the largest k first, all features last
+    columns, lines = pivot(ordered, name, lambda row: (row.size, number_across(row, across)))
+    heads = [method_words("all features" if k is None else f"k = {k}", rest) for k, rest in columns]
+    table = [["method", *heads], *([label, *map(_bold, cells)] for label, cells in lines)]
+    took: dict[str, str] = {}
+    for row in sorted(chosen, key=lambda row: row.ours.k):
+        seconds = row.ours.seconds
+        if timed and row.size is not None and seconds.get("selecting"):
+            tuning = f" + {seconds['tuning']:.0f} tuning" if "tuning" in seconds else ""
+            took[name(row)] = f"{seconds['selecting']:.1f}{tuning}"
+    if took:
+        table = [[*table[0], "seconds"], *([*line, took.get(line[0], "")] for line in table[1:])]
+    return table
+
+
+def _samples(mine: Sequence[Summary]) -> Iterator[str]:
+    """Yield the seeds and training rows of each data set, and the methods that have others."""
+    for data in dict.fromkeys(summary.data for summary in mine):
+        methods: dict[str, dict[str, None]] = {}
+        for summary in mine:
+            if summary.data == data:
+                seeds = f"{len(summary.values)} seed{'s' * (len(summary.values) > 1)}"
+                name = method_words(summary.method, summary.setting)
+                methods.setdefault(f"{seeds}, {_sizes(summary)} rows", {})[name] = None
+        usual, *others = sorted(methods, key=lambda words: -len(methods[words]))
+        exceptions = "; ".join(f"{words}: {', '.join(f'*{m}*' for m in methods[words])}" for words in others)
+        yield f"{title(data)}: {usual}" + (f" ({exceptions})" if exceptions else "")
+
+
+def _sizes(summary: Summary) -> str:
+    """Return the least and the largest number of training rows."""
+    return " to ".join(f"{size:,}" for size in dict.fromkeys(summary.rows))
+
+
+def _bold(cell: Mapping[str, Any] | None) -> str:
+    """Return our mean, in bold type if it is the best of its column."""
+    if cell is None:
+        return ""
+    return f"**{cell['ours']}**" if cell["best"] else str(cell["ours"])
+
+
+def _table(lines: Iterable[Sequence[str]], below: str = "") -> Iterator[str]:
+    """Yield a table in Markdown; `below` is the line below the headings, by default words and then numbers.
+
+    No line breaks within "a ± b" or "k = 5", which get spaces that do not break.
+    """
+    cells = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    made = [
+        "| " + " | ".join(line).replace(" ± ", "\u00a0±\u00a0").replace(" = ", "\u00a0=\u00a0") + " |"
+        for line in cells
+    ]
+    return iter([made[0], below or "|---" + "|--:" * (len(cells[0]) - 1) + "|", *made[1:]])
