@@ -260,7 +260,7 @@ def test_a_taken_port(url):
         [sys.executable, "-m", "sparselin", "explore", "--port", port], capture_output=True, text=True
     )
     assert found.returncode == 1
-    assert re.fullmatch(rf"Error: port {port} cannot be had \(.*\): .*--port 0\n", found.stderr)
+    assert re.fullmatch(rf"Error: cannot use port {port} \(.*\): .*0 means any free one\n", found.stderr)
 
 
 class ByHand:
