@@ -100,7 +100,7 @@ def reached(kind, *headers):
         sent.append(message)
 
     scope = {"type": kind, "headers": [(name, value.encode()) for name, value in headers]}
-    asyncio.run(serve.guarded(app)(scope, None, send))
+    asyncio.run(serve.refuse_foreign(app)(scope, None, send))
     return bool(seen), sent
 
 

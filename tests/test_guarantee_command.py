@@ -45,14 +45,14 @@ def run(tmp_path_factory):
 def test_the_report_answers_both_questions(run):
     result, output = run
     assert result.exit_code == 0, result.output
-    assert "hypotheses hold were checked on 24 designs" in result.output
-    assert "Violated: none." in result.output
+    assert "On 24 designs, " in result.output
+    assert "All promises hold." in result.output
     page = (output / "index.html").read_text()
     for words in (
         "How far from the best subset am I?",
         "What was I promised?",
         "How bad can it be?",
-        "The share of promises above 0.1 is ",
+        "of their factors exceed 0.1",
         "X =\n[[",
     ):
         assert words in page

@@ -13,7 +13,7 @@ from selenium.webdriver import ActionChains, Keys
 
 from sparselin.plots.explorer import pages
 from sparselin.plots.explorer.pages import script
-from sparselin.plots.explorer.presets import PRESETS, named
+from sparselin.plots.explorer.presets import PRESETS, state_of
 from sparselin.plots.explorer.widget import Explorer
 from tests.browser.chromium import browser, explorer, find, hosts, served, text, until
 
@@ -32,7 +32,7 @@ def driver():
 
 def shown(driver):
     """The state that the address of the page says."""
-    return named(urllib.parse.urlsplit(driver.current_url).query)
+    return state_of(urllib.parse.urlsplit(driver.current_url).query)
 
 
 def settled(driver, condition, what):
@@ -289,7 +289,7 @@ def test_an_edit_before_the_answer_to_another_keeps_both(driver, tmp_path):
     page = ByHand(driver, tmp_path)
     page.set("input[data-what='0'][data-row='0']", "0.5")
     page.set("input[data-what='1'][data-row='0']", "0.7")
-    first, second = (named(question["address"]).columns for question in page.asked())
+    first, second = (state_of(question["address"]).columns for question in page.asked())
     assert (first[0][0], first[1][0]) == (0.5, 0.26)
     assert (second[0][0], second[1][0]) == (0.5, 0.7)
 
@@ -313,7 +313,7 @@ def test_a_slider_keeps_what_it_was_released_at(driver, tmp_path):
     for question in page.asked()[1:]:
         page.answer(question)
     assert page.asked()[-1]["reach"] > 0
-    assert named(page.asked()[-1]["address"]).lam == released == pytest.approx(0.7, abs=0.01)
+    assert state_of(page.asked()[-1]["address"]).lam == released == pytest.approx(0.7, abs=0.01)
 
 
 def test_without_snapping_the_slider_goes_to_no_knot(driver, tmp_path):

@@ -1,4 +1,4 @@
-"""Designs with a story."""
+"""The presets of the explorer: designs with a story and a question."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sparselin.plots.explorer.state import State, of_address, to_address
 
 
 class Preset(NamedTuple):
-    """A state with its title, what there is to see, what to try, and what will be seen."""
+    """A state with a title, a story about the picture, a question, and its answer."""
 
     title: str
     state: State
@@ -18,6 +18,7 @@ class Preset(NamedTuple):
 
 
 def _preset(title: str, address: str, story: str, ask: str, answer: str) -> Preset:
+    """Return a preset from the address of its state."""
     return Preset(title, of_address(address), story, ask, answer)
 
 
@@ -104,10 +105,10 @@ PRESETS = {
 }
 
 
-def named(query: str) -> State:
-    """The state of an address, or of what stands in it after "?".
+def state_of(query: str) -> State:
+    """Return the state of an address, or of its part after "?".
 
-    That is "preset=NAME" or a name alone, nothing for the first preset, or a state's own.
+    This part is "preset=NAME" or only NAME for a preset, empty for the first preset, or the text of a state.
     """
     query = query.rpartition("?")[2]
     if "=" in query and not query.startswith("preset="):
@@ -119,6 +120,6 @@ def named(query: str) -> State:
 
 
 def address(state: State) -> str:
-    """The shortest address that `named` reads."""
+    """Return the shortest address of a state that `state_of` reads."""
     names = [name for name, preset in PRESETS.items() if preset.state == state]
     return f"preset={names[0]}" if names else to_address(state)

@@ -8,7 +8,7 @@ import importlib.util
 import click
 from rich.console import Console
 
-from sparselin.plots.explorer.presets import address, named
+from sparselin.plots.explorer.presets import address, state_of
 
 
 @click.command(short_help="Drag a design and watch the dual polytope and the picks.")
@@ -62,6 +62,6 @@ def explore(start: str, port: int, browser: bool) -> None:
 def _query(start: str) -> str:
     """Return the address of the page for the argument; an argument that cannot be read raises here."""
     try:
-        return address(named(start))
+        return address(state_of(start))
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="ADDRESS") from None

@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 
 from sparselin.results import FloatArray, GuaranteeBounds, IndexArray, Interval
+from sparselin.results.display import many
 from sparselin.studies.guarantees.summary import (
     Achieved,
     PromiseSummary,
@@ -110,10 +111,10 @@ def headline(found: Findings) -> list[str]:
     """Return the results in sentences: the check of the promises, and the answers to the three questions."""
     lines, rows = [], found.promises
     if rows:
+        verdict = f"{many(found.violations, 'promise')} violated" if found.violations else "All promises hold"
         lines.append(
-            f"Do the promises hold? {sum(row.applies for row in rows)} promises whose hypotheses hold were "
-            f"checked on {len(found.checked)} designs. Violated: {found.violations or 'none'}. The share of "
-            f"promises above 0.1 is {share_above(rows):.3f}."
+            f"{verdict}. On {len(found.checked)} designs, {sum(row.applies for row in rows)} promises whose "
+            f"hypotheses hold were checked, and {share_above(rows):.0%} of their factors exceed 0.1."
         )
     return lines + _typical_ratios(found) + _typical_promises(found) + _worst_case(found)
 
@@ -136,8 +137,9 @@ def _typical_ratios(found: Findings) -> list[str]:
         for name, outcomes in _outcomes(records):
             ratio = np.array([outcome.ratio[1] for outcome in outcomes])
             parts.append(
-                f"{name} finds a best subset on {100 * (ratio >= 1 - 1e-9).mean():.0f} %. It reaches at "
-                f"least {np.quantile(ratio, 0.05):.3f} of the best R² on 95 %, and {ratio.min():.3f} at worst"
+                f"{name} finds a best subset on {100 * (ratio >= 1 - 1e-9).mean():.0f} % of them. It reaches "
+                f"at least {np.quantile(ratio, 0.05):.3f} of the best R² on 95 % of them, and "
+                f"{ratio.min():.3f} at worst"
             )
         if parts:
             lines.append(f"How far from the best subset? On {len(records)} {what}: {'. '.join(parts)}.")

@@ -38,7 +38,7 @@ COLUMNS = (
     ("worst gap/‖y‖²", "gap", "worst_gap", "{:.0e}"),
     ("worst λ* error", "λ* err", "worst_lam_error", "{:.0e}"),
     ("median λ₂/λ*", "λ₂/λ*", "median_window", "{:.3f}"),
-    ("median reach", "", "median_reach", "{:.2f}"),
+    ("reach", "", "median_reach", "{:.2f}"),
 )
 # `response` of an ensemble ↦ how y is drawn
 RESPONSES = {
