@@ -207,8 +207,8 @@ def test_a_broken_address_is_told(driver, url):
     until(
         lambda: (
             text(driver, "[role=alert]")
-            == "This address cannot be read: column 1 of X must have 2 numbers, as y has; got 1. "
-            "Shown is the first preset."
+            == "This address cannot be read: column 1 of X must have 2 numbers, like y; got 1. "
+            "The first preset is shown instead."
         ),
         "a message",
     )

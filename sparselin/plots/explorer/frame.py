@@ -15,7 +15,6 @@ from sparselin.plots.explorer.presets import PRESETS, address
 from sparselin.plots.explorer.state import MOST, State
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, is_bounded, outline
 from sparselin.plots.geometry.scene import Scene, chain_of, extent, scene, tied_faces
-from sparselin.plots.style import PALETTE
 from sparselin.results import FloatArray, SelectionPath, Status
 
 Frame = dict[str, Any]  # the values are types of JSON
@@ -54,7 +53,7 @@ def frame(state: State, wanted: str = "all") -> Frame:
     correlations = view.X.T @ view.r
     return {
         "columns": view.X.T.tolist(), "y": view.y.tolist(), "lam": view.lam, "S": list(view.S),
-        "colours": PALETTE[: len(view.X.T)], "half": half, "bounded": is_bounded(view.X),
+        "half": half, "bounded": is_bounded(view.X),
         "lamStar": entry.lam_star, "window": entry.window_lower,
         "T": list(entry.tied), "A": list(entry.active), "correlations": correlations.tolist(),
         "r": view.r.tolist(), "u": view.u.tolist(), "beta": view.coef.tolist(),

@@ -15,6 +15,7 @@ from sparselin.lasso.path import lasso_path
 from sparselin.plots.explorer.frame import Frame, frame
 from sparselin.plots.explorer.presets import PRESETS
 from sparselin.plots.explorer.state import State
+from sparselin.plots.style import PALETTE
 
 _HERE = Path(__file__).parent
 _SCRIPTS = ("drawing.js", "controls.js", "explorer.js")  # each script uses the earlier ones
@@ -27,8 +28,9 @@ def script() -> str:
 
 
 def style() -> str:
-    """Return the style sheet."""
-    return (_HERE / "explorer.css").read_text(encoding="utf-8")
+    """Return the style sheet, with the colours of features."""
+    colours = "".join(f" --feature-{j}: {colour};" for j, colour in enumerate(PALETTE))
+    return f".sl-explorer {{{colours} }}\n" + (_HERE / "explorer.css").read_text(encoding="utf-8")
 
 
 def write(folder: Path, names: Iterable[str] = tuple(PRESETS), home: str = "") -> dict[str, str]:
