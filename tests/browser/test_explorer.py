@@ -136,7 +136,7 @@ def test_every_control_is_reached_by_tab(driver, url):
         active = "let a = document.activeElement; while (a && a.shadowRoot) a = a.shadowRoot.activeElement;"
         seen.add(driver.execute_script(active + "return a.getAttribute('aria-label') || a.textContent"))
         ActionChains(driver).send_keys(Keys.TAB).perform()
-    handles = {f"{what}, arrow keys move it" for what in ("y", *(f"column {j} of X" for j in range(3)))}
+    handles = {f"{what}: arrow keys move it" for what in ("y", *(f"column {j} of X" for j in range(3)))}
     fields = {f"{what}, row {i}" for what in ("y", "column 0", "column 2") for i in (1, 2)}
     assert handles | fields | {"preset", "λ", "feature 0 in S", "remove column 1", "add a column"} <= seen
     assert root.is_displayed()
