@@ -61,7 +61,7 @@ def test_an_index_that_a_frame_wrote_is_no_feature(tmp_path, index):
         ("a:b\n1:2\n", "separated by commas (or semicolons, or tabs); it has 'a:b'"),
         ("a;b;y\n1;2;no\n", "'y' is the column to explain: encode it as numbers"),
         ("a,b\n1,2\n3\n", "line 3 has 1 fields, but the first line has 2"),
-        ("a,b\n1,\n", "line 2 has an empty field in column 'b'"),
+        ("a,b\n1,\n", "line 2 has no value in column 'b'"),
         (",a,,b\n0,1,2,3\n", "must name every column; column 3 has no name"),
         (",a\n0,1\n", "must name every column; column 1 has no name"),
         (",a,b\n0,1,2\n1,2\n", "line 3 has 2 fields, but the first line has 3"),

@@ -200,4 +200,4 @@ def test_an_interrupt_keeps_what_was_compiled(two, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setitem(CALLS, "softmax_penalty", interrupt)
-    assert "finished functions stay cached" in invoke("warm-up", "--jobs", "1", exit_code=130)
+    assert "the compiled code is kept" in invoke("warm-up", "--jobs", "1", exit_code=130)

@@ -26,13 +26,7 @@ from sparselin.plots.style import (
     positive_axis,
     rows,
 )
-from sparselin.results import (
-    BatchSelection,
-    Explanation,
-    FloatArray,
-    LassoPath,
-    Status,
-)
+from sparselin.results import BatchSelection, Explanation, FloatArray, LassoPath, Status
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

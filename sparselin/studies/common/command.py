@@ -62,10 +62,7 @@ seed_option = click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="The random seed."
 )
 jobs_option = click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    default=os.cpu_count() or 1,
-    help="The number of processes.  [default: the number of cores]",
+    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: all cores]"
 )
 target_option = click.option("--target", help="The column of a .csv that is y.  [default: the last column]")
 

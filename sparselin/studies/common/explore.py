@@ -14,11 +14,7 @@ from sparselin.plots.explorer.presets import address, state_of
 @click.command(short_help="Drag a design and watch the dual polytope and the picks.")
 @click.argument("start", default="", metavar="[ADDRESS]")
 @click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=2731,
-    show_default=True,
-    help="The port; 0: any free port.",
+    "--port", type=click.IntRange(0, 65535), default=2731, show_default=True, help="Port; 0: any free port."
 )
 @click.option("--browser/--no-browser", default=True, show_default=True, help="Open the page in a browser.")
 def explore(start: str, port: int, browser: bool) -> None:

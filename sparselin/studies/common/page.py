@@ -71,9 +71,7 @@ def figure(files: dict[str, bytes], name: str, caption: str, drawn: Any) -> dict
     """
     png, svg = io.BytesIO(), io.BytesIO()
     drawn.savefig(png, format="png", dpi=_DPI)
-    drawn.set_layout_engine(
-        None
-    )  # its layout is final by now; the engine "none" would draw the figure once more
+    drawn.set_layout_engine(None)  # final by now; the engine "none" would draw the figure once more
     drawn.savefig(svg, format="svg", metadata={"Date": None}, dpi=_DPI)
     plots.close(drawn)
     files |= {f"{name}.png": png.getvalue(), f"{name}.svg": svg.getvalue()}

@@ -313,9 +313,7 @@ def _numbers(
         if missing and field in _MISSING:
             numbers.append(np.nan)
         elif not field:
-            words = (
-                f"line {line} has an empty field in column {short(names[j])}: fill it in, or remove the row"
-            )
+            words = f"line {line} has no value in column {short(names[j])}: fill it in, or remove the row"
             raise BadTable(f"{path}: {words}")
         elif field in _TRUTH:
             numbers.append(_TRUTH[field])
@@ -325,9 +323,7 @@ def _numbers(
             texts[names[j]] = field
     if texts:
         found = some([f"{short(field)} in column {short(name)}" for name, field in texts.items()])
-        raise BadTable(
-            f"{path}: line {line} has {found}, which must be a number", texts, [names[j] for j in keep]
-        )
+        raise BadTable(f"{path}: line {line} has {found}: not a number", texts, [names[j] for j in keep])
     return np.array(numbers)
 
 
@@ -374,6 +370,4 @@ def _frame(path: Path) -> Any:
         ) as error:  # each reader raises its own errors, and a panic of polars is not an Exception
             why = (str(error).splitlines() or [type(error).__name__])[0][:200]
             raise BadTable(f"{path} cannot be read as Parquet: {why}") from None
-    raise BadTable(
-        f"cannot read {path}: Parquet needs polars, or pandas with pyarrow: pip install 'sparselin[frames]'"
-    )
+    raise BadTable(f"{path}: Parquet needs polars, or pandas with pyarrow: pip install 'sparselin[frames]'")

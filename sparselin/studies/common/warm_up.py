@@ -156,9 +156,7 @@ def warm_up(jobs: int) -> None:
 
     began = time.perf_counter()
     stream = run_jobs(((compile_all, (name,)) for name in CALLS), jobs)
-    stopped = watch(
-        console, "compiling", len(CALLS), stream, take, "Interrupted: finished functions stay cached."
-    )
+    stopped = watch(console, "compiling", len(CALLS), stream, take, "Interrupted: the compiled code is kept.")
     if any(warmed.compiled for warmed in done):
         console.print(_table(done))
     words = "Interrupted" if stopped else "All functions are compiled"

@@ -21,15 +21,11 @@ from sparselin.studies.ledger import report as ledger_report
 @click.command(short_help="Check every claim of the papers.")
 @click.option(
     "--paper",
-    help="Check only the claims of this paper: "
-    + "; ".join(f"{key}: {title}" for key, title in PAPERS.items())
-    + "; or a paper that the folder defines.",
+    help="; ".join(f"{key}: {title}" for key, title in PAPERS.items()) + "; or a paper of your own folder.",
 )
 @click.option("--id", "pattern", help="Check only the claims whose id begins with this text.")
 @click.option(
-    "--cases",
-    type=click.IntRange(1),
-    help="The approximate number of cases per claim.  [default: set by each claim]",
+    "--cases", type=click.IntRange(1), help="Approximate cases per claim.  [default: set by each claim]"
 )
 @seed_option
 @jobs_option
@@ -171,8 +167,7 @@ def _again(console: Console, claims: list[Claim], design: Path) -> int:
         raise click.BadParameter(str(error), param_hint="--design") from None
     claim = next((claim for claim in claims if claim.id == id), None)
     if claim is None:
-        words = f"has no claim {id}, to which {design} belongs"
-        raise click.BadParameter(words, param_hint="--folder")
+        raise click.BadParameter(f"has no claim {id}, to which {design} belongs", param_hint="--folder")
     outcome = decide(claim, only=(call, value))
     if outcome.failure is None and not outcome.cases:
         raise click.BadParameter(f"{id} has no `forall` or `over` number {call}", param_hint="--design")
@@ -195,10 +190,7 @@ def _store(
     ledger = ledger_report.document(supported, seed, datetime.date.today(), others)
     ledger_report.write(folder, ledger)
     failed = len(results) - len(supported)
-    console.print(
-        f"Stored {many(len(supported), 'row')} in {folder}. Verdicts that failed and were not stored: "
-        f"{failed}."
-    )
+    console.print(f"Stored {len(supported)} rows in {folder}; {failed} failed and were not stored.")
     return ledger
 
 

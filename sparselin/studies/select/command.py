@@ -56,9 +56,7 @@ _PLAIN: dict[str, Any] = {"markup": False, "highlight": False}
 
 def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
     if value == 1:
-        raise click.BadParameter(
-            "must be 0 (no cross-validation) or at least 2, because the other folds predict each fold; got 1"
-        )
+        raise click.BadParameter("must be 0 (no cross-validation) or at least 2; got 1")
     return value
 
 

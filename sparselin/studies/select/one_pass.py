@@ -188,15 +188,8 @@ def _write(
         ties = [path.name_of(i) for i in path.ties[t] if i != j]
         r2 = 1 - float(path.residual_norm[t + 1] / path.residual_norm[0]) ** 2
         held = held_out_r2[t + 1] if held_out_r2 else None
-        values = (
-            float(path.coef[t]),
-            float(selected.lam[t]),
-            float(path.margin[t]),
-            "; ".join(ties),
-            r2,
-            held,
-        )
-        rows.append([t + 1, path.name_of(j), *values])
+        numbers = float(path.coef[t]), float(selected.lam[t]), float(path.margin[t])
+        rows.append([t + 1, path.name_of(j), *numbers, "; ".join(ties), r2, held])
     data = {
         **{key: str(v) if isinstance(v, Path) else v for key, v in request._asdict().items()},
         "rows": record.rows,

@@ -88,12 +88,7 @@ def _results(job: Job) -> dict[str, Any]:
     n, d = job.data.X.shape
     checked = None if found is None else dataclasses.asdict(found)
     return {
-        "data": {
-            **source._asdict(),
-            "path": str(source.path),
-            "rows": n,
-            "features": d,
-        },
+        "data": {**source._asdict(), "path": str(source.path), "rows": n, "features": d},
         "method": job.method,
         "k": job.k,
         "k_given": job.given,

@@ -45,31 +45,16 @@ _OPTIONS_OF_RUN = ("designs", "ensembles", "jobs", "output", "quick", "uncapped"
 
 
 @click.command(short_help="Check that the three algorithms agree.")
-@click.option(
-    "--designs",
-    type=click.IntRange(1),
-    help="The total number of designs.  [default: 1000; with --quick: 32]",
-)
-@click.option(
-    "--steps",
-    type=click.IntRange(1),
-    default=8,
-    show_default=True,
-    help="The number of features to select in each design.",
-)
+@click.option("--designs", type=click.IntRange(1), help="Number of designs.  [default: 1000; --quick: 32]")
+@click.option("--steps", type=click.IntRange(1), default=8, show_default=True, help="Features per design.")
 @ensembles_option(tuple(ENSEMBLES), "; or FILE.py:NAME, a function of (n, d, rng) that returns (X, y)")
 @seed_option
 @jobs_option
 @output_option("report", "index.html, results.json and the figures")
-@click.option(
-    "--quick", is_flag=True, help="A quick look that takes seconds: fewer designs, and fewer audits."
-)
-@click.option(
-    "--uncapped", is_flag=True, help="Do not cap the work of a descent (the default from 10000 designs on)."
-)
+@click.option("--quick", is_flag=True, help="A quick look: fewer designs and audits, done in seconds.")
+@click.option("--uncapped", is_flag=True, help="Do not cap a descent (the default from 10000 designs on).")
 @design_option(
-    "Check only the design in this file, and print every step: an .npz with X and y, or a .csv whose first "
-    "line names the columns."
+    "Check only this design, and print each step: an .npz with X and y, or a .csv with named columns."
 )
 @target_option
 @click.option(

@@ -17,11 +17,7 @@ from sparselin.ensembles import ENSEMBLES, Ensemble
 from sparselin.results.display import many
 from sparselin.studies.common import folder, page
 from sparselin.studies.verification import figures
-from sparselin.studies.verification.run import (
-    DesignRecord,
-    EnsembleSummary,
-    VerificationSettings,
-)
+from sparselin.studies.verification.run import DesignRecord, EnsembleSummary, VerificationSettings
 from sparselin.verification.projected_design import Agreement
 
 # heading of the page, heading of the terminal's table (80 columns), field, format

@@ -22,11 +22,7 @@ from sparselin.parallel.processes import run_jobs
 from sparselin.results import FloatArray, SelectionPath
 from sparselin.verification.along_path import StepRecord, verify_design
 from sparselin.verification.checks import Methods
-from sparselin.verification.projected_design import (
-    SEVERITY,
-    Agreement,
-    CheckResult,
-)
+from sparselin.verification.projected_design import SEVERITY, Agreement, CheckResult
 
 
 @dataclasses.dataclass(frozen=True)
