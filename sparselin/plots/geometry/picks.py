@@ -188,16 +188,9 @@ def _ties_around(ax: Any, X: FloatArray, S: IndexArray, found: Any) -> None:
         if not entry.active:
             continue
         kind = "both" if len(entry.active) == len(entry.tied) else "one"
-        style = {"one": {"marker": "D", "color": look(entry.active[0])["color"], "markeredgecolor": "black"},
-                 "both": {"marker": "o", "color": "white", "markeredgecolor": "black"}}[kind]  # fmt: skip
-        ax.plot(
-            [start, start + math.pi],
-            [1.6, 1.6],
-            linestyle="",
-            markersize=8,
-            label=labels.pop(kind, None),
-            **style,
-        )
+        marker, colour = ("o", "white") if kind == "both" else ("D", look(entry.active[0])["color"])
+        style: dict[str, Any] = {"markeredgecolor": "black", "markersize": 8, "label": labels.pop(kind, None)}
+        ax.plot([start, start + math.pi], [1.6, 1.6], marker, color=colour, **style)
     if len(labels) < 2:
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.05), ncols=2, frameon=False, fontsize=POINTS)
 

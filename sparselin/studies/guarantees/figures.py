@@ -26,6 +26,7 @@ SERIES = {
         r"Das and Kempe: $1-e^{-\gamma}$ (FR), $1-e^{-\gamma\lambda(2k)}$ (OMP)",
     ),
 }
+_ABOVE: dict[str, Any] = {"loc": "outside upper center", "frameon": False, "fontsize": POINTS}
 _AXIS = {"k": "k", "rho": r"correlation $\rho$", "snr": "signal-to-noise ratio"}
 _ALGORITHM = {"OMP": (BLUE, "o"), "FR": (ORANGE, "s"), "Sequential LASSO": (GREEN, "^")}
 
@@ -56,14 +57,7 @@ def promise_panels(
         label: line for ax in drawn.flat for line, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }
     order = [label for *_, label in SERIES.values() if label in handles]
-    figure.legend(
-        [handles[label] for label in order],
-        order,
-        loc="outside upper center",
-        ncols=3,
-        frameon=False,
-        fontsize=POINTS,
-    )
+    figure.legend([handles[label] for label in order], order, ncols=3, **_ABOVE)
     return tuple(drawn.flat)
 
 
@@ -126,13 +120,10 @@ def worst_ratios(found: Sequence[Any]) -> tuple[Axes, ...]:
     figure, drawn = pyplot().subplots(1, len(sizes), squeeze=False, sharey=True, **shape)
     for ax, size in zip(drawn[0], sizes, strict=True):
         axes(ax, "n = {}, d = {}, k = {}".format(*size), r"$\lambda_{\min}(C, k)$ at least", "")
+        same = [w for w in found if (w.search.n, w.search.d, w.search.k) == size]
         for name, label in (("omp", "OMP"), ("forward_regression", "FR")):
             colour, marker = _ALGORITHM[label]
-            mine = [
-                w
-                for w in found
-                if (w.search.n, w.search.d, w.search.k) == size and w.search.algorithm == name
-            ]
+            mine = [w for w in same if w.search.algorithm == name]
             x = [w.search.floor for w in mine]
             ax.plot(x, [w.ratio for w in mine], marker + "-", color=colour, label=f"{label}: worst found")
             path = [w.promises.get("along the path", 0.0) for w in mine]
@@ -142,12 +133,5 @@ def worst_ratios(found: Sequence[Any]) -> tuple[Axes, ...]:
         ax.grid(alpha=0.25, linewidth=0.5)
     drawn[0, 0].set_ylabel("share of the best R²")
     handles, labels = drawn[0, 0].get_legend_handles_labels()
-    figure.legend(
-        handles,
-        labels,
-        loc="outside upper center",
-        ncols=min(4, 2 * len(sizes)),
-        frameon=False,
-        fontsize=POINTS,
-    )
+    figure.legend(handles, labels, ncols=min(4, 2 * len(sizes)), **_ABOVE)
     return tuple(drawn[0])

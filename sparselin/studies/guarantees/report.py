@@ -110,6 +110,7 @@ def _worst_in_space(worst: Sequence[Worst]) -> list[Worst]:
 
 
 def _worst_entry(worst: Worst) -> dict[str, Any]:
+    """Return a worst design for results.json."""
     entry = dataclasses.asdict(worst)
     for name in ("X", "y", "support", "best_support"):
         entry[name] = entry[name].tolist()
@@ -117,17 +118,11 @@ def _worst_entry(worst: Worst) -> dict[str, Any]:
 
 
 def _worst_cells(worst: Worst) -> tuple[str, ...]:
+    """Return the row of a worst design in the table of the page."""
     s = worst.search
     promised = (worst.promises.get(name, 0.0) for name in ("along the path", "certificate after the run"))
-    size = f"{s.n} × {s.d}"
-    return (
-        ALGORITHMS[s.algorithm],
-        size,
-        str(s.k),
-        f"{s.floor:g}",
-        f"{worst.ratio:.3f}",
-        *map("{:.3f}".format, promised),
-    )
+    start = ALGORITHMS[s.algorithm], f"{s.n} × {s.d}", str(s.k), f"{s.floor:g}"
+    return (*start, *map("{:.3f}".format, (worst.ratio, *promised)))
 
 
 def _worst_text(worst: Worst) -> dict[str, str]:

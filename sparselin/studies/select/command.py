@@ -85,8 +85,7 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
 @click.option("--drop", multiple=True, metavar="NAME,NAME", help="Columns to leave out, in the same form.")
 @click.option("--weights", metavar="NAME", help="The column that holds the weight (≥ 0) of each row.")
 @click.option(
-    "--encoding",
-    help="The encoding of a .csv, for example latin-1.  [default: UTF-8, UTF-16 or Latin-1, guessed]",
+    "--encoding", help="The encoding of a .csv, such as latin-1.  [default: UTF-8, UTF-16 or Latin-1]"
 )
 @click.option(
     "--intercept/--no-intercept",
@@ -337,14 +336,9 @@ def _largest_to_try(data: SelectionData, method: str, k: int | None, folds: int)
     d, f = len(data.names), len(data.forced)
     size = largest_size(len(data.y), d, folds) if folds else 0
     if k is not None:
-        if k > d:
-            raise click.BadParameter(
-                f"must be at most {d}, the number of features; got {k}", param_hint="--k"
-            )
-        if k < f:
-            raise click.BadParameter(
-                f"must be at least {f}, the number of forced features; got {k}", param_hint="--k"
-            )
+        if not f <= k <= d:
+            words = f"must be at least {f} (the forced features) and at most {d} (all features); got {k}"
+            raise click.BadParameter(words, param_hint="--k")
         return max(k, size)
     if method == "best-subset":
         raise click.UsageError(
