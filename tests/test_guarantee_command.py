@@ -298,7 +298,7 @@ def test_summaries_by_hand():
     )
     assert curve.x == (1, 2, 3, 4)
     assert curve.series["p"][1] == (0.0, 0.0)
-    assert "on 4 designs" in headline(Findings(records, []))[0]
+    assert "On 4 designs, 3 promises" in headline(Findings(records, []))[0]
 
 
 def test_spread_yields_everything():
