@@ -13,8 +13,8 @@ from polytopes import inside
 import sparselin as sl
 from sparselin.plots.explorer import pages
 from sparselin.plots.explorer.frame import frame
-from sparselin.plots.explorer.presets import PRESETS, address, named
-from sparselin.plots.explorer.snapping import snapped
+from sparselin.plots.explorer.presets import PRESETS, address, state_of
+from sparselin.plots.explorer.snapping import snap
 from sparselin.plots.explorer.state import State, of_address, of_data, to_address
 from sparselin.plots.explorer.widget import Explorer
 
@@ -42,13 +42,13 @@ def drawable(state):
 @given(states(exact=True))
 def test_an_address_says_the_state_exactly(state):
     assert of_address(to_address(state)) == state
-    assert named("?" + address(state)) == state
+    assert state_of("?" + address(state)) == state
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_has_a_short_address(name):
     assert address(PRESETS[name].state) == f"preset={name}"
-    assert named(f"?preset={name}") == PRESETS[name].state
+    assert state_of(f"?preset={name}") == PRESETS[name].state
 
 
 @pytest.mark.parametrize(
@@ -58,26 +58,26 @@ def test_a_preset_has_a_short_address(name):
         ("nothing", "preset must be one of plane, .*; got 'nothing'"),
         ("X=1,0;0,1", "the address must have y"),
         ("y=1,0", "the address must have X"),
-        ("X=1,0;0,1&y=1,0&z=3", "the address has X, y, lam and S, or preset; got 'z'"),
-        ("X=1,0&X=1,1&y=1,0", "must have X once; got it 2 times"),
-        ("X=1,a;0,1&y=1,0", "X must have numbers with commas between; got 'a'"),
-        ("X=1,0;0&y=1,0", "column 1 of X must have 2 numbers, as y has; got 1"),
-        ("X=1,0;&y=1,0", "column 1 of X must have 2 numbers, as y has; got 0"),
+        ("X=1,0;0,1&y=1,0&z=3", "the address may have X, y, lam and S, or preset; got 'z'"),
+        ("X=1,0&X=1,1&y=1,0", "must have X only once; got it 2 times"),
+        ("X=1,a;0,1&y=1,0", "X must have numbers separated by commas; got 'a'"),
+        ("X=1,0;0&y=1,0", "column 1 of X must have 2 numbers, like y; got 1"),
+        ("X=1,0;&y=1,0", "column 1 of X must have 2 numbers, like y; got 0"),
         ("X=1,0&y=1,0,0,0", "y must have 2 or 3 numbers; got 4"),
         ("X=nan,0&y=1,0", "X must have finite numbers; got 'nan'"),
         ("X=1e7,0&y=1,0", "size at most 1e\\+06; got 1e\\+07"),
         ("X=1,0&y=1,0&lam=0", "lam must be from 1e-06 to 1e\\+06; got 0"),
         ("X=1,0&y=1,0&lam=1,2", "lam must be one number; got 2"),
-        ("X=1,0&y=1,0&S=1", "S must name columns of 0 to 0, each once; got \\[1\\]"),
-        ("X=1,0;0,1&y=1,0&S=0,0", "each once; got \\[0, 0\\]"),
+        ("X=1,0&y=1,0&S=1", "S must have distinct columns from 0 to 0; got \\[1\\]"),
+        ("X=1,0;0,1&y=1,0&S=0,0", "from 0 to 1; got \\[0, 0\\]"),
         ("X=1,0;0,1&y=1,0&S=a", "S must have whole numbers"),
         (f"X={';'.join(['1,0'] * 9)}&y=1,0", "X must have 1 to 8 columns; got 9"),
-        ("%ff%00=&&==", "the address has X, y, lam and S, or preset"),
+        ("%ff%00=&&==", "the address may have X, y, lam and S, or preset"),
     ],
 )
 def test_a_broken_address_is_told_in_one_line(query, words):
     with pytest.raises(ValueError, match=words) as error:
-        named(query)
+        state_of(query)
     assert "\n" not in str(error.value)
     assert Explorer().answer({"address": query, "number": 3}) == {"message": str(error.value), "number": 3}
 
@@ -96,13 +96,13 @@ PLAIN = {"address": "X=1,0;0,1&y=1,0.9&lam=0.5"}
         ({}, "got 'None'"),
         ({"address": None}, "got 'None'"),
         ({"address": ["preset=plane"]}, "the address"),
-        (PLAIN | {"moved": "y"}, "reach must be a number from 0; got 'None'"),
-        (PLAIN | {"moved": "y", "reach": "near"}, "reach must be a number from 0; got 'near'"),
-        (PLAIN | {"moved": "y", "reach": 10**400}, "reach must be a number from 0"),
-        (PLAIN | {"moved": "y", "reach": -1.0}, "reach must be a number from 0"),
-        (PLAIN | {"moved": "y", "reach": float("nan")}, "reach must be a number from 0"),
-        (PLAIN | {"moved": "2", "reach": 0.1}, "moved must be y, lam or a column of 0 to 1; got '2'"),
-        (PLAIN | {"moved": -1, "reach": 0.1}, "moved must be y, lam or a column of 0 to 1; got '-1'"),
+        (PLAIN | {"moved": "y"}, "reach must be a nonnegative number; got 'None'"),
+        (PLAIN | {"moved": "y", "reach": "near"}, "reach must be a nonnegative number; got 'near'"),
+        (PLAIN | {"moved": "y", "reach": 10**400}, "reach must be a nonnegative number"),
+        (PLAIN | {"moved": "y", "reach": -1.0}, "reach must be a nonnegative number"),
+        (PLAIN | {"moved": "y", "reach": float("nan")}, "reach must be a nonnegative number"),
+        (PLAIN | {"moved": "2", "reach": 0.1}, "moved must be y, lam or a column from 0 to 1; got '2'"),
+        (PLAIN | {"moved": -1, "reach": 0.1}, "moved must be y, lam or a column from 0 to 1; got '-1'"),
         (PLAIN | {"picks": "some"}, "picks must be one of all, untrained, none; got 'some'"),
         (PLAIN | {"picks": []}, "picks must be one of"),
         ({"address": "X=1e6,6704,-0.005&y=-371014,-0.69,0&lam=0.01"}, "X has a column that is too long"),
@@ -129,7 +129,7 @@ def test_a_polytope_as_thin_as_a_line():
 def test_at_a_knot_that_rounding_puts_below_lambda_star():
     X = "1.2,-0.22,1.74;1.52,-1.61,-1.46;-1.13,1.86,-0.26;0.51,-0.8,0.03;-0.46,-0.6,0.34;0.34,1.62,0.73"
     found = frame(of_address(f"X={X}&y=1.72,1.43,1.96&lam=3.0372238618043492&S=1,5"), "none")
-    assert found["words"].endswith("At λ = 3.037 nothing has entered: u = P_S^⊥y.")
+    assert found["words"].endswith("At λ = 3.037 no feature has entered: u = P_S^⊥y.")
 
 
 def test_without_a_level_half_of_lambda_star():
@@ -150,7 +150,7 @@ def test_y_snaps_to_a_tie_and_no_further_than_its_reach(state, data):
     if drawable(state) is None:
         return
     reach = data.draw(st.floats(0.01, 0.3))
-    moved = snapped(state, "y", reach)
+    moved = snap(state, "y", reach)
     off = [j for j in range(len(state.columns)) if j not in state.S]
     assert dataclasses.replace(moved, y=state.y) == state
     assert np.linalg.norm(np.subtract(moved.y, state.y)) <= reach * (1 + 8 * EPS)
@@ -173,7 +173,7 @@ def test_a_column_snaps_to_a_copy_or_joins_the_tied(state, data):
         return
     j = data.draw(st.integers(0, len(state.columns) - 1))
     reach = data.draw(st.floats(0.01, 0.3))
-    moved = snapped(state, str(j), reach)
+    moved = snap(state, str(j), reach)
     others = [i for i in range(len(state.columns)) if i != j]
     assert all(moved.columns[i] == state.columns[i] for i in others)
     assert (moved.y, moved.lam, moved.S) == (state.y, state.lam, state.S)
@@ -194,7 +194,7 @@ def test_of_any_floats_what_snapped_is_tied(lengths):
         S = tuple(range(rng.integers(n)))
         state = of_data(X, rng.uniform(-2, 2, n), 0.5, S)
         for what in ("y", str(d - 1)):
-            moved = snapped(state, what, 0.4)
+            moved = snap(state, what, 0.4)
             x = np.abs(moved.X)
             copy = what != "y" and (x[:, :-1] == x[:, -1:]).all(axis=0).any()
             if moved != state and not copy:
@@ -209,7 +209,7 @@ def test_a_tie_within_reach_is_found(seed):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-2, 2, (2, 5)) * [1, 1, 3, 0.3, 10]
     y = np.array([np.cos(seed), np.sin(seed)])
-    distance = np.linalg.norm(np.subtract(snapped(of_data(X, y, 0.5, ()), "y", 0.4).y, y)) or 0.4
+    distance = np.linalg.norm(np.subtract(snap(of_data(X, y, 0.5, ()), "y", 0.4).y, y)) or 0.4
     circle = np.exp(2j * np.pi * np.arange(2000) / 2000)
     around = y[:, None] + (distance - 1e-6) * np.array([circle.real, circle.imag])
     assert len(set(np.abs(X.T @ around).argmax(axis=0))) == 1
@@ -218,30 +218,30 @@ def test_a_tie_within_reach_is_found(seed):
 def test_the_nearest_tie_by_hand():
     """Column 1 is the second at y, but the longer column 2 is tied with 0 nearer to it."""
     state = State(((1.0, 0.0), (0.99, 0.01), (0.9, 5.0)), (1.0, 0.0), 0.5)
-    moved = snapped(state, "y", 0.05)
+    moved = snap(state, "y", 0.05)
     assert sl.first_entry(moved.X, moved.y).tied == (0, 2)
     assert np.linalg.norm(np.subtract(moved.y, state.y)) == pytest.approx(0.1 / np.hypot(0.1, 5))
     across = State(((1.0, 0.0, 0.0), (0.0, 10.0, 0.0)), (0.1, 0.0, 1.0), 0.5)  # ⟨X_1, y⟩ = 0 has no sign
-    assert len(sl.first_entry(across.X, snapped(across, "y", 0.05).y).tied) == 2
+    assert len(sl.first_entry(across.X, snap(across, "y", 0.05).y).tied) == 2
     three = of_address("X=-3,2,3;2,-2,-2;3,-3,3;2,3,-3&y=1.5,1.6,1.7&lam=0.5")  # a third is passed
-    assert snapped(three, "y", 0.3) != three
+    assert snap(three, "y", 0.3) != three
     near = State(((1.0, 0.0), (1.0, 0.1), (1.0, 0.08)), (1.0, 1.0), 0.5)
-    assert snapped(near, "2", 0.09).columns[2] == (1.0, 0.1)  # and not (1, 0), within reach too
+    assert snap(near, "2", 0.09).columns[2] == (1.0, 0.1)  # and not (1, 0), within reach too
 
 
 def test_snapping_by_hand():
     state = State(((1.0, 0.0), (0.0, 1.0)), (1.0, 0.96), 0.5)
-    assert snapped(state, "y", 0.05).y == pytest.approx((0.98, 0.98), rel=4 * EPS)
-    assert snapped(state, "y", 0.02) == state
+    assert snap(state, "y", 0.05).y == pytest.approx((0.98, 0.98), rel=4 * EPS)
+    assert snap(state, "y", 0.02) == state
     column = State(((1.0, 0.0), (0.1, 0.93)), (1.0, 1.0), 0.5)
-    assert snapped(column, "1", 0.05).columns[1] == pytest.approx((0.085, 0.915), rel=4 * EPS)
+    assert snap(column, "1", 0.05).columns[1] == pytest.approx((0.085, 0.915), rel=4 * EPS)
     minus = State(((1.0, 0.0), (-0.1, -0.93)), (1.0, 1.0), 0.5)
-    assert snapped(minus, "1", 0.05).columns[1] == pytest.approx((-0.085, -0.915), rel=4 * EPS)
+    assert snap(minus, "1", 0.05).columns[1] == pytest.approx((-0.085, -0.915), rel=4 * EPS)
     copy = State(((1.0, 0.3), (-0.98, -0.31)), (1.0, 1.0), 0.5)
-    assert snapped(copy, "1", 0.05).columns[1] == (-1.0, -0.3)
+    assert snap(copy, "1", 0.05).columns[1] == (-1.0, -0.3)
     level = State(((1.0, 0.0), (0.0, 1.0)), (3.0, 1.0), 2.96)
-    assert snapped(level, "lam", 0.05).lam == 3.0
-    assert snapped(level, "lam", 0.03) == level
+    assert snap(level, "lam", 0.05).lam == 3.0
+    assert snap(level, "lam", 0.03) == level
 
 
 @given(states())
@@ -436,10 +436,13 @@ def test_a_preset_or_an_address_by_name():
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("X=1,0;0,1&y=0,0&lam=1", "λ* = 0, nothing enters: P_S^⊥y is zero."),
-        ("X=1,0&y=0,1&lam=1", "λ* = 0, nothing enters: no column is correlated with P_S^⊥y."),
-        ("X=1,0&y=1,1&lam=1&S=0", "S = {0}: λ* = 0, nothing enters: every column is in the span of S."),
-        ("X=1,0;0,1&y=3,1&lam=3", "λ* = 3, T = {0}, A(S) = {0}. At λ = 3 nothing has entered: u = y."),
+        ("X=1,0;0,1&y=0,0&lam=1", "λ* = 0, and no feature enters: P_S^⊥y is zero."),
+        ("X=1,0&y=0,1&lam=1", "λ* = 0, and no feature enters: no column is correlated with P_S^⊥y."),
+        (
+            "X=1,0&y=1,1&lam=1&S=0",
+            "S = {0}: λ* = 0, and no feature enters: every column is in the span of S.",
+        ),
+        ("X=1,0;0,1&y=3,1&lam=3", "λ* = 3, T = {0}, A(S) = {0}. At λ = 3 no feature has entered: u = y."),
         ("X=1,0;0,1&y=-3,1&lam=2", "λ* = 3, T = {0}, A(S) = {0}. At λ = 2 (inside the window): β₀ < 0."),
     ],
 )

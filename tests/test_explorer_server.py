@@ -34,7 +34,7 @@ def test_the_command_says_where_it_is(monkeypatch):
 
 def test_without_a_browser_one_line(monkeypatch):
     found = run(monkeypatch, "--port", "0", browser=False)
-    assert "No browser was found here: open that address in one of this machine.\n" in found.output
+    assert "No browser was found. Open the address above in a browser on this machine.\n" in found.output
     assert "browser" not in run(monkeypatch, "--port", "0", "--no-browser", browser=False).output
 
 
@@ -44,7 +44,7 @@ def test_a_taken_port_is_told_in_one_line(monkeypatch):
         found = run(monkeypatch, "--port", str(port))
     assert found.exit_code == 1
     assert re.fullmatch(
-        rf"Error: port {port} cannot be had \(.*\): give another by --port, .*\n", found.output
+        rf"Error: cannot use port {port} \(.*\): choose another with --port; .*\n", found.output
     )
 
 
@@ -100,7 +100,7 @@ def reached(kind, *headers):
         sent.append(message)
 
     scope = {"type": kind, "headers": [(name, value.encode()) for name, value in headers]}
-    asyncio.run(serve.guarded(app)(scope, None, send))
+    asyncio.run(serve.refuse_foreign(app)(scope, None, send))
     return bool(seen), sent
 
 

@@ -20,7 +20,7 @@ from sparselin.plots.geometry.picks import (
     _first_equal,
     _half_sphere,
     _on_map,
-    _projected,
+    _score_columns,
     largest_at,
     sectors,
 )
@@ -185,7 +185,7 @@ class TestDualPolytope:
         for levels in ([1.0, 0.0], [-1.0]):
             refuses("levels must be", draw, TILTED, ASIDE, levels=levels)
         refuses("forced must hold column indices", draw, TILTED, ASIDE, forced=[3])
-        with pytest.raises(ValueError, match="X has columns that are too close for this picture"):
+        with pytest.raises(ValueError, match="X has columns that are too close to each other for this picture"):
             draw([[3, -1, -3, 3], [2**-26, 2, 1, 0], [0, -2, 2, 0]], [-2, 0, 0])
         flat, solid = draw(TILTED, ASIDE), draw(SPACE, ALOFT)
         refuses("ax must be in space", draw, SPACE, ALOFT, ax=flat)
@@ -264,7 +264,7 @@ class TestFirstPicks:
     )
     def test_sectors_are_the_picks(self, lengths, S, rng):
         X = np.column_stack([TILTED, [0.6, -0.8]]) * lengths
-        for W, pick in zip(_projected(X, np.array(S, int)), (sl.omp, sl.ols), strict=True):
+        for W, pick in zip(_score_columns(X, np.array(S, int)), (sl.omp, sl.ols), strict=True):
             found = sectors(W)
             assert sum(end - start for start, end, _ in found) == pytest.approx(np.pi, rel=1e-12)
             for angle in rng.uniform(0, np.pi, 40):
@@ -282,7 +282,7 @@ class TestFirstPicks:
         height = np.tensordot(axes[0], y, 1)[inside]
         assert_allclose([(height > h).mean() for h in (0.25, 0.5, 0.9)], [0.75, 0.5, 0.1], atol=0.002)
         rows, columns = np.nonzero(inside)
-        for W, pick in zip(_projected(X, np.array(S, int)), (sl.omp, sl.ols), strict=True):
+        for W, pick in zip(_score_columns(X, np.array(S, int)), (sl.omp, sl.ols), strict=True):
             for i in rng.choice(len(rows), 40):
                 direction = y[:, rows[i], columns[i]]
                 assert largest_at(W, direction) == list(pick(X, direction, len(S) + 1, forced=S).ties[-1])
@@ -291,7 +291,7 @@ class TestFirstPicks:
 
     def test_columns_of_one_direction_stand_for_each_other(self):
         X = np.column_stack([SPACE, -SPACE[:, 1] / 3, 7 * SPACE[:, 0], SPACE[:, 2]])
-        Z, unit = _projected(X, np.array([], int))
+        Z, unit = _score_columns(X, np.array([], int))
         assert _first_equal(Z).tolist() == [0, 1, 2, 3, 4, 5, 2]
         assert _first_equal(unit).tolist() == [0, 1, 2, 3, 1, 0, 2]
 
@@ -299,7 +299,7 @@ class TestFirstPicks:
         X = np.array([[1.0, 1.0], [0.0, 1.0]])  # at y = e_1 A(S) = {0}; at y = (−1, 2) both
         ax = plots.first_picks(X)
         one, both = (next(line for line in ax.lines if str(line.get_label()).startswith(words))
-                     for words in ("tie: A(S) is the", "tie: A(S) has"))  # fmt: skip
+                     for words in ("tie: A(S) has only", "tie: A(S) has all"))  # fmt: skip
         assert_allclose(np.mod(one.get_xdata(), np.pi), [0, 0], atol=1e-12)
         assert one.get_color() == look(0)["color"]
         assert_allclose(np.tan(both.get_xdata()), [-2, -2], rtol=1e-12)

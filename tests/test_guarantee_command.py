@@ -45,14 +45,14 @@ def run(tmp_path_factory):
 def test_the_report_answers_both_questions(run):
     result, output = run
     assert result.exit_code == 0, result.output
-    assert "Promises checked on 24 designs" in result.output
-    assert "none violated" in result.output
+    assert "On 24 designs, " in result.output
+    assert "All promises hold." in result.output
     page = (output / "index.html").read_text()
     for words in (
         "How far from the best subset am I?",
         "What was I promised?",
         "How bad can it be?",
-        "share above 0.1 = ",
+        "of their factors exceed 0.1",
         "X =\n[[",
     ):
         assert words in page
@@ -154,7 +154,7 @@ def test_a_broken_promise_fails_the_run(tmp_path, monkeypatch):
     result = CliRunner().invoke(cli, arguments)
     assert result.exit_code == 1
     assert "violated" in result.output
-    assert "none violated" not in result.output
+    assert "Violated: none." not in result.output
     saved = sorted(tmp_path.glob("violation-check-gaussian-*.npz"))
     assert len(saved) == 3
     assert f"--design {saved[0]}" in result.output.replace("\n", "")
@@ -288,7 +288,7 @@ def test_summaries_by_hand():
     assert row.median == pytest.approx(0.2)
     assert row.least_slack == pytest.approx(0.3)
     assert summary.share_above([row]) == pytest.approx(2 / 3)
-    (family,) = summary.achieved(records)
+    (family,) = summary.achieved_ratios(records)
     assert (family.optimal, family.least) == (0.5, 0.5)
     assert family.median == pytest.approx(0.9)
     assert family.promises["p"] == pytest.approx(0.125)
@@ -298,7 +298,7 @@ def test_summaries_by_hand():
     )
     assert curve.x == (1, 2, 3, 4)
     assert curve.series["p"][1] == (0.0, 0.0)
-    assert "on 4 designs" in headline(Findings(records, []))[0]
+    assert "On 4 designs, 3 promises" in headline(Findings(records, []))[0]
 
 
 def test_spread_yields_everything():

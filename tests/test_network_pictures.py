@@ -46,7 +46,7 @@ def test_a_path_of_lassonet_is_without_the_dense_network():
     losses = ax.figure.axes[1].lines
     assert [line.get_ydata().tolist() for line in losses] == [[2, 3], [0.5, 0.5]]
     assert len(plots.show(lassonet(3, np.nan)).figure.axes[1].lines) == 1
-    assert "dense network only" in plots.show(lassonet(1, np.nan)).texts[0].get_text()
+    assert "only the dense network" in plots.show(lassonet(1, np.nan)).texts[0].get_text()
 
 
 def test_a_ranking_has_a_bar_for_each_feature_selected():

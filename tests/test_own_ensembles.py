@@ -9,7 +9,7 @@ from oracles import same
 
 from sparselin import ensembles
 from sparselin.ensembles import ENSEMBLES
-from sparselin.studies.common.command import chosen
+from sparselin.studies.common.command import ensemble_names
 from sparselin.studies.common.group import cli
 from sparselin.studies.guarantees import tasks as promises
 from sparselin.studies.verification import run as verification
@@ -28,7 +28,7 @@ def test_a_registered_ensemble_is_in_commands_and_tables(tmp_path):
             "check",
             "ensembles",
         }
-        assert chosen("toy", promises.families()) == ("toy",)
+        assert ensemble_names("toy", promises.families()) == ("toy",)
         line = ["verify", "--designs", "2", "--steps", "2", "--ensembles", "toy", "--jobs", "2"]
         invoke(*line, "--output", tmp_path)
         assert "a toy" in (tmp_path / "index.html").read_text(encoding="utf-8")

@@ -1,11 +1,13 @@
 """The colours of figures differ, ΔE*76 in CIELAB, for dichromats too, whom Machado et al. (2009) simulate."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
 
 from sparselin import plots
+from sparselin.plots.explorer.pages import style
 
 # severity 1, of linear RGB: Machado, Oliveira, Fernandes, IEEE Trans. Vis. Comput. Graph. 15 (2009), table 1
 VISIONS = {
@@ -73,3 +75,20 @@ def test_lines_are_seen_on_white():
     contrast = [1.05 / (XYZ[1] @ linear(colour) + 0.05) for colour in (*plots.PALETTE, plots.GREY)]
     assert min(contrast) >= 3
     assert contrast[-1] >= 4.5
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+def test_the_colours_of_the_explorer_differ_in_dark_mode(vision):
+    """In dark mode the explorer has its own colours, as different as those on white; contrast 4."""
+    dark = style().split("prefers-color-scheme: dark")[1]
+    colours = re.findall(r"--feature-\d: (#\w{6});", dark)
+    ink, paper, grey = (re.search(rf"--{name}: (#\w{{6}});", dark)[1] for name in ("ink", "paper", "grey"))
+    assert len(colours) == 8
+    assert least([*colours, ink, grey], vision) >= 17
+    light = [XYZ[1] @ linear(colour) + 0.05 for colour in (*colours, ink, grey)]
+    assert min(light) / (XYZ[1] @ linear(paper) + 0.05) >= 4
+
+
+def test_the_explorer_has_the_colours_of_figures_in_light_mode():
+    light = style().split("prefers-color-scheme: dark")[0]
+    assert re.findall(r"--feature-\d: (#\w{6});", light) == list(plots.PALETTE)

@@ -262,11 +262,11 @@ class TestSubsets:
 
     def test_the_bound_of_a_best_subset(self):
         best, cut = (sl.best_subset(NAMED, 2, node_limit=limit) for limit in (None, 1))
-        (bound,) = [one for one in plots.show(best).lines if one.get_label().startswith("none exceeds")]
+        (bound,) = [one for one in plots.show(best).lines if one.get_label().startswith("upper bound")]
         assert bound.get_xdata()[0] == pytest.approx(best.r2)
         ax = plots.show(cut)
         total = float(np.var(Y)) * len(Y)
-        (bound,) = [one for one in ax.lines if one.get_label().startswith("none exceeds")]
+        (bound,) = [one for one in ax.lines if one.get_label().startswith("upper bound")]
         assert bound.get_xdata()[0] == pytest.approx(1 - cut.lower_bound / total)
 
     def test_nothing_selected(self):

@@ -29,8 +29,8 @@ WORK = {
     "verify": "sparselin.studies.verification.command._collect",
     "guarantee": "sparselin.studies.guarantees.command._collect",
     "diversity": "proofs_checks.experiments.diversity.command._collect",
-    "select": "sparselin.studies.select.command._cross_validated",
-    "one pass": "sparselin.studies.select.one_pass._compressed",
+    "select": "sparselin.studies.select.command._cross_validate",
+    "one pass": "sparselin.studies.select.one_pass._compress",
 }
 
 
@@ -126,8 +126,8 @@ def test_nothing_is_written_over_what_another_wrote(report, kind, tmp_path, monk
             before = contents(place)
             code, words = invoke(*line, "--output", folder)
             assert code == 2, (file, where, words)
-            assert f" {file} of something else" in words
-            assert "choose another folder, or move what is there" in words
+            assert f"would overwrite {file}" in words
+            assert "choose another folder, or move the file away" in words
             assert contents(place) == before
 
 
@@ -261,7 +261,7 @@ def test_the_input_stays(tables, tmp_path, monkeypatch, line, way):
         before = contents(tmp_path)
         code, words = invoke(*more, "--output", output)
         assert code == 2, words
-        assert "is used by this run, and the report would overwrite it" in words
+        assert "is an input of this run, and the report would overwrite it" in words
         assert contents(tmp_path) == before
         at.unlink(missing_ok=True)
 
@@ -278,7 +278,7 @@ def test_a_file_of_the_earlier_report_that_is_read_stays(report, tmp_path):
         link.symlink_to(path)
         hard.hardlink_to(path)
         for source in (path, link, hard):
-            with pytest.raises(place.ReportError, match="is used by this run"):
+            with pytest.raises(place.ReportError, match="is an input of this run"):
                 place.check(folder, command, [path.name], [source])
         link.unlink(), hard.unlink()
     place.check(folder, command, ["*"], [tmp_path / "elsewhere"])
@@ -307,7 +307,7 @@ def test_a_results_json_of_something_else_is_refused(text, tables, tmp_path):
     (tmp_path / "results.json").write_bytes(text.encode("latin-1"))
     code, words = invoke(*line_of("select", tables), "--output", tmp_path)
     assert code == 2
-    assert "holds a results.json of something else" in words
+    assert "would overwrite results.json" in words
     assert (tmp_path / "results.json").read_bytes() == text.encode("latin-1")
 
 

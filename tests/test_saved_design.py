@@ -45,7 +45,7 @@ def test_an_index_that_a_frame_wrote_is_no_feature(tmp_path, index):
     assert saved.names == plain.names == ("age", "weight in kg")
     np.testing.assert_array_equal(saved.X, plain.X)
     np.testing.assert_array_equal(saved.y, plain.y)
-    assert "the first column has no name, and is left out" in saved.note
+    assert "the first column has no name, so it is left out" in saved.note
     assert plain.note == ""
     for command, option in (("guarantee", "--k"), ("verify", "--steps")):
         assert saved.note in invoke(command, "--design", path, option, "1")
@@ -57,14 +57,14 @@ def test_an_index_that_a_frame_wrote_is_no_feature(tmp_path, index):
         ("", "a line that names the columns"),
         ("a,b\n", "a line for each row"),
         ("1,2,3\n4,5,6\n", "only numbers"),
-        ("a,b,a\n1,2,3\n", "two columns 'a'"),
+        ("a,b,a\n1,2,3\n", "'a' occurs twice"),
         ("a:b\n1:2\n", "separated by commas (or semicolons, or tabs); it has 'a:b'"),
         ("a;b;y\n1;2;no\n", "'y' is the column to explain: encode it as numbers"),
-        ("a,b\n1,2\n3\n", "line 3 has 1 fields, the first line 2"),
-        ("a,b\n1,\n", "line 2 has nothing in column 'b'"),
+        ("a,b\n1,2\n3\n", "line 3 has 1 fields, but the first line has 2"),
+        ("a,b\n1,\n", "line 2 has no value in column 'b'"),
         (",a,,b\n0,1,2,3\n", "must name every column; column 3 has no name"),
         (",a\n0,1\n", "must name every column; column 1 has no name"),
-        (",a,b\n0,1,2\n1,2\n", "line 3 has 2 fields, the first line 3"),
+        (",a,b\n0,1,2\n1,2\n", "line 3 has 2 fields, but the first line has 3"),
         ("a,city\n1,Rome\n", "line 2 has 'Rome' in column 'city'"),
     ],
 )
@@ -78,7 +78,7 @@ def test_bad_tables_say_where(tmp_path, text, words):
 def test_bad_archives_say_what_they_have(tmp_path):
     np.save(tmp_path / "x.npy", np.eye(2))
     np.savez(tmp_path / "x.npz", X=np.eye(2), z=1)
-    for name, words in (("x.npy", "one array"), ("x.npz", "no y, but X, z")):
+    for name, words in (("x.npy", "one array"), ("x.npz", "no y. Its arrays are X, z")):
         refuses(words, read_design, tmp_path / name, None, error=click.BadParameter)
     refuses("names a column", read_design, tmp_path / "x.npz", "price", error=click.BadParameter)
 
@@ -163,12 +163,11 @@ def test_the_answer_has_the_names_of_the_columns(tmp_path):
     output = invoke("guarantee", "--design", path, "--k", "1")
     share = 30 * (X[:, 1] + 5).mean() ** 2 / np.sum((X[:, 1] + 5) ** 2)
     assert (
-        f"30 rows, 3 columns, y = price. R² is uncentred: of ‖y‖² the mean of y explains {share:.1%}"
-        in output
+        f"30 rows, 3 columns; target: price. R² is not centred; the mean of y explains {share:.1%}" in output
     )
     best = np.argmax((X.T @ (X[:, 1] + 5)) ** 2 / (X**2).sum(axis=0))
     assert f"best subset: {['age', 'height', 'weight in kg'][best]}: R²" in output
-    assert "OMP has " in output
+    assert "OMP reaches " in output
 
 
 def test_an_interrupt_is_no_broken_promise(tmp_path, monkeypatch):

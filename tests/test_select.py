@@ -136,14 +136,14 @@ def test_cross_validation_by_hand(chosen, diabetes):
     fewest = min(t for t in range(11) if error[t] <= error[best] + spread[best])
     assert (errors["best"], errors["chosen"], found["k"]) == (best, fewest, fewest)
     assert f"{error[fewest]:.0f} ± {spread[fewest]:.0f} with {fewest} features" in output
-    assert f"The least is {error[best]:.0f} ± {spread[best]:.0f} with {best} features" in output
-    assert f"; {fewest} is chosen as the fewest within one standard error of it" in output
+    assert f"The least error is {error[best]:.0f} ± {spread[best]:.0f} with {best} features" in output
+    assert f"features within one standard error of it is {fewest}, and was chosen." in output
 
 
 def test_a_number_that_was_given_is_not_chosen(chosen, frame, tmp_path):
     k = json.loads((chosen[1] / "results.json").read_text())["k"]
     output = run(tmp_path, frame, "--target=progression", f"--k={k}")[0]
-    assert f"; {k} is the fewest within one standard error of it" in output
+    assert f"features within one standard error of it is {k}." in output
 
 
 @pytest.mark.parametrize("method", list(METHODS))
@@ -246,8 +246,8 @@ def test_noise_gets_no_features(tmp_path):
         y=rng.standard_normal(80)
     )
     output, folder = run(tmp_path, noise, exit_code=0)
-    assert "y is y, the last column; --target names another." in output
-    assert "No feature is worth its place" in output
+    assert "The target y is y, the last column. Use --target to choose another." in output
+    assert "No feature is worth including" in output
     found = json.loads((folder / "results.json").read_text())
     assert (found["k"], found["selected"]) == (0, [])
     assert found["intercept"] == pytest.approx(noise["y"].mean(), rel=1e-12)
@@ -275,12 +275,12 @@ def test_what_to_beware_of(tmp_path, frame):
         "--forced=constant,other",
         exit_code=0,
     )
-    assert "Step 3: bmi is tied with copy to rounding" in output
+    assert "Step 3: bmi is tied with copy up to rounding" in output
     assert "Constant columns explain nothing: constant and other." in output
     assert "coefficient of constant" not in output
-    assert "copy could stand for bmi: their correlation is 1.0000" in output
+    assert "copy could replace bmi, because their correlation is 1.0000" in output
     assert "The coefficient of sum is uncertain" in output
-    assert "15 of 16 features were selected: every remaining column lies in the span" in output
+    assert "were selected, 15 of 16: every remaining column lies in the span" in output
 
 
 @pytest.mark.parametrize("method", ["omp", "ols", "sequential-lasso"])
@@ -314,13 +314,14 @@ def test_inflation_is_of_the_other_selected_features(diabetes):
         factors[diabetes.names[j]] = 1 / (
             1 - LinearRegression().fit(rest, diabetes.X[:, j]).score(rest, diabetes.X[:, j])
         )
-    inflated = dict(findings.inflated(diabetes, found))
+    inflated = dict(findings.uncertain_coefficients(diabetes, found))
     still = [0.1, 0.3, 0.7, 0.9, 1.1, 2.3]
     names = tuple(map(str, still))
     more = diabetes._replace(
         X=np.column_stack([diabetes.X, np.tile(still, (442, 1))]), names=diabetes.names + names, forced=names
     )
-    assert {name for name, _ in findings.inflated(more, methods.select(more, "omp", 14))} == set(inflated)
+    again = findings.uncertain_coefficients(more, methods.select(more, "omp", 14))
+    assert {name for name, _ in again} == set(inflated)
     assert inflated == pytest.approx(
         {name: f for name, f in factors.items() if f > findings.INFLATED}, rel=1e-8
     )
@@ -390,7 +391,7 @@ def test_the_program_on_the_page_does_the_same(tmp_path, frame, method, options,
         )
     else:
         assert [names[j] for j in path.support] == mine
-        assert ("No 3 features explain more." in output) == (method == "best-subset")
+        assert ("No other 3 features can explain more." in output) == (method == "best-subset")
         np.testing.assert_allclose([row["coefficient"] for row in found["selected"]], path.coef, rtol=1e-9)
         assert found["intercept"] == pytest.approx(path.intercept, rel=1e-9)
     assert found["data"]["incomplete"] == (2 if "--missing=drop-rows" in options else 0)

@@ -49,7 +49,10 @@ def test_other_separators(tmp_path, frame, form, written):
 def test_a_y_of_two_values(tmp_path, frame):
     high = frame.assign(progression=frame["progression"] > 140)
     output, _ = run(tmp_path, high, "--target=progression", "--k=2", "--folds=0", exit_code=0)
-    assert "Beware: progression has two values, 0 and 1, which least squares takes for numbers" in output
+    assert (
+        "Caution: progression has only two values, 0 and 1, and least squares treats them as numbers"
+        in output
+    )
     assert 'generalized_omp(..., loss="logistic")' in output
     assert "two values" not in run(tmp_path, frame, "--target=progression", "--k=2", "--folds=0")[0]
 
@@ -65,10 +68,10 @@ def test_parquet(tmp_path, frame):
     table.write_parquet(tmp_path / "t.parquet")
     options = ("--target=progression", "--k=3", "--folds=0")
     output, _ = run(tmp_path, None, *options, name="t.parquet", exit_code=2)
-    assert "columns must hold real numbers; 'text' is of String." in output
-    assert "Encode such columns as numbers, or leave them out by --drop text." in output
+    assert "columns must hold real numbers; 'text' has dtype String." in output
+    assert "Encode such columns as numbers, or leave them out with --drop text." in output
     output, folder = run(tmp_path, None, *options, "--drop=text", name="t.parquet", exit_code=0)
-    assert "__index_level_0__ is left out as the index of the rows" in output
+    assert "__index_level_0__ is left out as an index of the rows" in output
     X = frame.head(60).drop(columns="progression").assign(smokes=np.arange(60) % 3 == 0)
     path = sl.omp(X, frame.head(60)["progression"], 3, intercept=True, standardize=True)
     found = json.loads((folder / "results.json").read_text())["selected"]
@@ -92,33 +95,33 @@ def test_parquet_names_what_to_install(tmp_path, monkeypatch):
         (GOOD, ["--k=1", "--forced=agee"], "--forced must hold names of columns; there is no column 'agee'"),
         (GOOD, ["--k=1", "--forced=y"], "there is no column 'y'"),
         (GOOD, ["--k=2", "--forced=age,age"], "must not repeat"),
-        (GOOD, ["--k=1", "--forced=age,height"], "forced features count in k: got 2 of them and k = 1"),
+        (GOOD, ["--k=1", "--forced=age,height"], "must be at least 2 (the forced features)"),
         (GOOD, ["--drop=z"], "--drop must hold names of columns; there is no column 'z'"),
-        (GOOD, ["--drop=age,height"], "no column besides 'y'"),
+        (GOOD, ["--drop=age,height"], "at least one column besides 'y'"),
         ('a,"b, c",y\n1,2,3\n', ["--drop=a,b, c"], "there is no column 'b'"),
-        ('a,"b, c",y\n1,2,3\n', ['--drop=a,"b, c"'], "no column besides 'y'"),
-        ('a,"b, c",y\n1,2,3\n', ["--drop=b, c", "--drop=a"], "no column besides 'y'"),
-        ('"x ""1""","b, c",y\n1,2,3\n', ['--drop="x ""1""","b, c"'], "no column besides 'y'"),
-        ('a,"b, c",y\nu,v,3\n', [], "by --drop 'a,\"b, c\"'."),
-        (GOOD, ["--k=3"], "there are 2 features; got 3"),
+        ('a,"b, c",y\n1,2,3\n', ['--drop=a,"b, c"'], "at least one column besides 'y'"),
+        ('a,"b, c",y\n1,2,3\n', ["--drop=b, c", "--drop=a"], "at least one column besides 'y'"),
+        ('"x ""1""","b, c",y\n1,2,3\n', ['--drop="x ""1""","b, c"'], "at least one column besides 'y'"),
+        ('a,"b, c",y\nu,v,3\n', [], "with --drop 'a,\"b, c\"'."),
+        (GOOD, ["--k=3"], "and at most 2 (all features); got 3"),
         (GOOD, ["--k=0"], "0 is not in the range"),
-        (GOOD, ["--folds=1"], "0, for none, or at least 2"),
-        (GOOD, ["--folds=0"], "there is no cross-validation to choose the number of features: pass --k"),
+        (GOOD, ["--folds=1"], "0 (no cross-validation) or at least 2"),
+        (GOOD, ["--folds=0"], "without cross-validation the number of features cannot be chosen: pass --k"),
         (GOOD, ["--method=best-subset"], "needs --k"),
-        (GOOD, ["--weights=age", "--k=1"], "nonnegative numbers; the least of 'age' is -1"),
-        (GOOD, ["--weights=y"], "--weights and the target are both 'y'"),
-        ("a,b,y\n0,1,2\n0,2,3\n", ["--weights=a", "--k=1"], "must not be zero in every row"),
+        (GOOD, ["--weights=age", "--k=1"], "nonnegative numbers; the least in 'age' is -1"),
+        (GOOD, ["--weights=y"], "--weights must differ from the target; both are 'y'"),
+        ("a,b,y\n0,1,2\n0,2,3\n", ["--weights=a", "--k=1"], "must have a positive number in some row"),
         ("a,y\n1,2\n3,4\n5,6\n", [], "3 rows are too few for cross-validation"),
-        ("a,y\n1,2\n3,2\n", ["--k=1"], "'y' is 2 in every row: nothing to explain"),
+        ("a,y\n1,2\n3,2\n", ["--k=1"], "'y' is 2 in every row, so there is nothing to explain"),
         ("a,b,y\n1,2,3\n,NA,4\n,5,6\n", [], "have a missing or infinite number, in column 'a' (2), 'b' (1)"),
         ("a,y\n,2\nnan,4\n", ["--missing=drop-rows"], "no row is left"),
         ("a,city,when,y\n1,Rome,2020-01-01,3\n", [], "'Rome' in column 'city', '2020-01-01' in"),
-        ("a,city,when,y\n1,Rome,2020-01-01,3\n", [], "leave them out by --drop city,when."),
+        ("a,city,when,y\n1,Rome,2020-01-01,3\n", [], "leave them out with --drop city,when."),
         ("a:y\n1:2\n", [], "separated by commas (or semicolons, or tabs)"),
-        ("a;y\n1,5;2\n1.234,5;2\n", [], "line 3 has '1.234,5' in column 'a': no number"),
-        ("a;b;y\n1;2\n", [], "line 2 has 2 fields, the first line 3"),
-        ("a,city,y\n1,Rome,no\n", [], "by --drop city. 'y' is the column to explain: "),
-        ("a,y\n1,no\n", [], "column 'y': no number. 'y' is the column to explain: encode it as numbers. Of "),
+        ("a;y\n1,5;2\n1.234,5;2\n", [], "line 3 has '1.234,5' in column 'a': not a number"),
+        ("a;b;y\n1;2\n", [], "line 2 has 2 fields, but the first line has 3"),
+        ("a,city,y\n1,Rome,no\n", [], "with --drop city. 'y' is the column to explain: "),
+        ("a,y\n1,no\n", [], "not a number. 'y' is the column to explain: encode it as numbers. For "),
         ("y,a\nno,1\n", ["--target=y"], 'generalized_omp(X, y == \'no\', k, loss="logistic")'),
         ("y\n1\n", [], "needs a column for y and others for X"),
         ("a,y\n", [], "a line for each row"),
@@ -158,7 +161,7 @@ def test_tables_in_all_encodings(tmp_path, capsys, encoding, said, name, packed)
         assert table.names == (first, second, "y")
         np.testing.assert_array_equal(table.data[1], [4, 5.5, 6])
         assert table.note == (
-            f"{tmp_path / name} is not in UTF-8, and read as {said}." if said and not given else ""
+            f"{tmp_path / name} is not in UTF-8; it is read as {said}." if said and not given else ""
         )
         read = pd.read_csv(
             tmp_path / name, **{"compression": None, **table.options} if not packed else table.options
@@ -170,10 +173,10 @@ def test_the_encoding_is_said_and_can_be_set(tmp_path, no_pictures):
     data = "größe,b,y\n1,2,3\n4,5.5,6\n-1,0,1\n2,3,5\n".encode("cp1252")
     (tmp_path / "table.csv").write_bytes(data)
     output, folder = run(tmp_path, None, "--k=1", "--folds=0")
-    assert "is not in UTF-8, and read as Latin-1 (cp1252). --encoding names another." in output
+    assert "is not in UTF-8; it is read as Latin-1 (cp1252). Use --encoding to choose another." in output
     assert "encoding='cp1252'" in html.unescape((folder / "index.html").read_text("utf-8"))
     output, folder = run(tmp_path, None, "--k=1", "--folds=0", "--encoding", "cp1250", exit_code=0)
-    assert "--encoding names another" not in output
+    assert "Use --encoding to choose another" not in output
     assert "encoding='cp1250'" in html.unescape((folder / "index.html").read_text("utf-8"))
     for encoding, words in (
         ("utf-8", "cannot be read as UTF-8"),
@@ -220,15 +223,18 @@ def test_files_that_are_no_tables_are_named(tmp_path, name, data, words):
         (gzip.compress(GOOD.encode())[:20], "is a broken .gz"),
         (gzip.compress(GOOD.encode())[:12] + b"\xff" * 30, "is a broken .gz"),
         (gzip.compress(b""), "a line that names the columns"),
-        (b"\x89HDF\r\n\x1a\n" + bytes(8) + bytes(range(256)), "is no text: it has bytes 0"),
+        (b"\x89HDF\r\n\x1a\n" + bytes(8) + bytes(range(256)), "is not a text file: it contains zero bytes"),
         (GOOD.encode("utf-16")[:-1], "cannot be read as UTF-16: truncated data"),
-        (b"a,y\n1,2\n" + b"3" * 70_000 + b"\xe9,4\n", "'… (70,001 characters) in column 'a': no number"),
-        (b"a,y\n1,2\n1_000,4\n", "line 3 has '1_000' in column 'a': no number"),
-        (b"a_,y\n1,2\n3,4_0\n", "'4_0' in column 'y': no number"),
-        (b"a;y\n1,5;2\n1_0,5;2\n", "line 3 has '1_0,5' in column 'a': no number"),
+        (
+            b"a,y\n1,2\n" + b"3" * 70_000 + b"\xe9,4\n",
+            "'… (70,001 characters) in column 'a': not a number",
+        ),
+        (b"a,y\n1,2\n1_000,4\n", "line 3 has '1_000' in column 'a': not a number"),
+        (b"a_,y\n1,2\n3,4_0\n", "'4_0' in column 'y': not a number"),
+        (b"a;y\n1,5;2\n1_0,5;2\n", "line 3 has '1_0,5' in column 'a': not a number"),
         (
             ",".join(f"x{i}" for i in range(300)).encode() + b"\n" + b",".join([b"no"] * 300),
-            "… (300 in all): no number",
+            "… (300 in all): not a number",
         ),
         (b"n" * 200_000 + b",b," + b"n" * 200_000 + b"\n1,2,3\n", "'… (200,000 characters)"),
     ],

@@ -117,7 +117,7 @@ class TestHoff:
             plots.hoff_descent(sl.Problem(SLANTED, ASIDE, intercept=True), 1.0)
         refuses("lam must be positive; got 0", plots.hoff_descent, SLANTED, ASIDE, 0)
         for starts in ([], 3):
-            with pytest.raises(ValueError, match="starts must be a list of seeds, at least one; got"):
+            with pytest.raises(ValueError, match="starts must be a list with at least one seed; got"):
                 plots.hoff_descent(SLANTED, ASIDE, 1.0, starts=starts)
 
     def test_what_is_zero_from_the_start(self):
@@ -184,7 +184,7 @@ class TestPixels:
         ax = plots.selected_pixels([100, 5], (28, 28))
         (points,) = ax.collections
         assert not ax.texts  # too small: a colour bar tells the order
-        assert ax.figure.axes[1].get_xlabel() == "place in the order"
+        assert ax.figure.axes[1].get_xlabel() == "order of selection"
         assert points.get_offsets().tolist() == [[100 % 28, 100 // 28], [5, 0]]
         assert points.get_array().tolist() == [1, 2]
 
@@ -195,7 +195,7 @@ class TestPixels:
             ([1, 1], (3, 4), None, "selected must"),
             ([1], 12, None, r"shape must be \(height, width\)"),
             ([1], (0, 4), None, r"shape\[0\] must be at least 1"),
-            ([1], (3, 4), np.ones((2, 4, 3)), r"images must be of shape \(n, 3, 4\) or \(n, 12\)"),
+            ([1], (3, 4), np.ones((2, 4, 3)), r"images must have shape \(n, 3, 4\) or \(n, 12\)"),
             ([1], (3, 4), np.ones((0, 3, 4)), "at least one image"),
             ([1], (3, 4), np.full((3, 4), np.nan), "images must"),
         ],

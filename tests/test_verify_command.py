@@ -38,7 +38,7 @@ class TestCommandLine:
         assert names == {"index.html", "results.json"} | figures
         page = (folder / "index.html").read_text(encoding="utf-8")
         assert page.count("data:image/svg+xml;base64,") == 3
-        assert "0 violate, 0 undecided. The run passes.</div>" in page
+        assert "0 violate the theorem, and 0 are undecided.</div>" in page
         assert '<div class="verdict">' in page
         assert "http" not in page.replace("http-equiv", "")
         results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
@@ -59,7 +59,7 @@ class TestCommandLine:
         page = (folder / "index.html").read_text(encoding="utf-8")
         assert '<div class="verdict fails">' in page
         assert "The run does not pass." in page
-        assert "This run is to fail." in page
+        assert "This run should fail." in page
         assert "violated by my.py:mine #0" in result.output
         assert f"--ensembles {own},small_integers --seed 0 --quick --plant second-best" in page
         command = ["verify", "--design", str(folder / "violation-my-mine-0.npz"), "--steps", "1"]
@@ -81,7 +81,7 @@ class TestCommandLine:
             assert saved.exists() == (record in undecided)
             assert (f"sparselin verify --design {saved} --steps 4" in page) == (record in undecided)
         assert (
-            f"{len(undecided)} undecided designs are saved"
+            f"npz: {len(undecided)}. The report has a command for each."
             in verification.reproductions(tmp_path, settings, records)[-1]
         )
         first = undecided[0]
@@ -145,7 +145,7 @@ class TestCommandLine:
     )
     def test_options_without_effect_are_refused(self, tmp_path, command, option):
         np.savez(tmp_path / "design.npz", X=np.eye(2), y=np.ones(2))
-        assert f"{option[0]}: it has no effect with --design" in invoke(
+        assert f"{option[0]}: has no effect with --design" in invoke(
             command, "--design", tmp_path / "design.npz", *option, exit_code=2
         )
 
@@ -159,14 +159,14 @@ class TestCommandLine:
         assert (tmp_path / "results.json").read_bytes() == stored
         invoke(*verify, "--output", tmp_path)
         (tmp_path / "results.json").write_text("{}")
-        assert "results.json of something else" in invoke(*verify, "--output", tmp_path, exit_code=2)
+        assert "would overwrite results.json" in invoke(*verify, "--output", tmp_path, exit_code=2)
 
     def test_a_page_of_somebody_else_stays(self, tmp_path):
         """In `.`, say, the folder of a web site."""
         (tmp_path / "index.html").write_text("home")
         for command, line in ((cli, ["verify"]), (diversity, ["--quick"]), (cli, ["guarantee", "--quick"])):
             words = invoke(*line, "--output", tmp_path, command=command, exit_code=2)
-            assert "holds an index.html of something else" in words
+            assert "would overwrite index.html" in words
         assert [path.name for path in tmp_path.iterdir()] == ["index.html"]
         assert (tmp_path / "index.html").read_text() == "home"
 

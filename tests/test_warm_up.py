@@ -187,7 +187,7 @@ def two(monkeypatch):
 def test_the_command_says_what_it_compiled(two, monkeypatch):
     output = invoke("warm-up", "--jobs", "1")
     assert "2/2" in output
-    assert "All is compiled" in output
+    assert "All functions are compiled" in output
     assert "processor time" not in output
     monkeypatch.setitem(CALLS, "hier_prox", lambda X, y: numba.njit(lambda x: x + 1)(1))
     result = CliRunner().invoke(cli, ["warm-up", "--jobs", "1"])
@@ -200,4 +200,4 @@ def test_an_interrupt_keeps_what_was_compiled(two, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setitem(CALLS, "softmax_penalty", interrupt)
-    assert "what was compiled is kept" in invoke("warm-up", "--jobs", "1", exit_code=130)
+    assert "the compiled code is kept" in invoke("warm-up", "--jobs", "1", exit_code=130)

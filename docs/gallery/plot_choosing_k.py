@@ -3,8 +3,9 @@
 How many features: two rules, two paths
 =======================================
 
-A selector computes its path once, and compares the models along it: `scores_[i]` is of `sizes_[i]`
-features, the least being the best. `at(k)` gives another k without fitting again.
+A selector computes its path once, and compares the models along it. `scores_[i]` is the score of the model
+with `sizes_[i]` features; the least score is the best. `at(k)` returns the selector for another k without
+fitting again.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@
 How many features: a search in a pipeline
 =========================================
 
-`OMPSelector` selects, a logistic regression classifies, and `GridSearchCV` chooses k. The frame that leaves
-the selector has the names of the columns that were kept.
+`OMPSelector` selects features, a logistic regression classifies, and `GridSearchCV` chooses k. The frame that
+the selector returns has the names of the selected columns.
 """
 
 import matplotlib.pyplot as plt
@@ -27,7 +27,7 @@ names = search.best_estimator_[:-1].get_feature_names_out()
 k, best = len(names), search.best_score_
 
 ax = style.picture(
-    None, "number of features, of 30", "accuracy on the fold left out", "Breast cancer", (8.2, 4.0)
+    None, "number of features (of 30)", "accuracy on the held-out fold", "Breast cancer", (8.2, 4.0)
 )
 ax.fill_between(sizes, mean - spread, mean + spread, color=style.BLUE, alpha=0.15, linewidth=0)
 ax.plot(sizes, mean, "o-", color=style.BLUE, label="mean of five folds, ± one standard deviation")

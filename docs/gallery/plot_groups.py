@@ -3,9 +3,9 @@
 Groups: dummies together, for two outputs
 =========================================
 
-`OMPSelector(groups=…)` takes or leaves all dummies of a category at once, with one support for all outputs.
-Cross-validation counts groups. Dummies add up to one: the last of a category depends on the others and the
-intercept, and has the coefficient 0.
+`OMPSelector(groups=…)` selects all dummies of a category together, and the same groups for all outputs.
+Cross-validation chooses the number of groups. The dummies of a category add up to one. So the last one
+depends on the others and the intercept, and its coefficient is 0.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,9 @@
 LassoLarsCV in place of scikit-learn's
 ======================================
 
-On the left the two choose one α on one path. On the right features tie, as counts and dummies do: scikit-
-learn's path leaves the LASSO solutions, of which no correlation `|⟨X_j, y − Xβ⟩|/n` exceeds α.
+On the left, the two estimators compute the same path and choose the same α. On the right, features tie, as
+they often do for counts and dummies. A LASSO solution has no correlation `|⟨X_j, y − Xβ⟩|/n` above α; there
+the path of scikit-learn leaves the LASSO solutions.
 """
 
 import matplotlib.pyplot as plt
@@ -31,7 +32,7 @@ left.legend(frameon=False)
 rng = np.random.default_rng(33)
 counts, target = rng.integers(-1, 2, (10, 6)).astype(float), rng.integers(-3, 4, 10).astype(float)
 worst = {}
-style.axes(right, "Entries −1, 0, 1", "α", "largest correlation / α, at the knots")
+style.axes(right, "Entries −1, 0, 1", "α", "largest correlation / α at the knots")
 for name, kind, look in (("theirs", linear_model.LassoLars, "s-"), ("ours", LassoLars, "o-")):
     path = kind(alpha=0.01, fit_intercept=False).fit(counts, target)
     residuals = target[:, None] - counts @ path.coef_path_

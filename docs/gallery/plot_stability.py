@@ -1,10 +1,11 @@
 """
-==================================================
-Stability selection: what half of the rows confirm
-==================================================
+====================================================
+Stability selection: picks that half-samples confirm
+====================================================
 
-The first t features of OMP on both halves of the rows, fifty times: five of 300 features have an influence,
-and neighbours correlate by 0.6. A dashed line is the threshold above which features count as stable.
+OMP selects t features on each half of the rows, for fifty random divisions into halves. Five of 300 features
+have an influence, and neighbouring features have the correlation 0.6. The dashed line is the threshold above
+which a feature counts as stable.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,11 @@
 """
 ======================================
-Greedy, with swaps, or the best of all
+Greedy, with swaps, or the best subset
 ======================================
 
-Orthogonal least squares never takes a feature back. `swaps` exchanges one feature while that lowers the
-residual; `best_subset` proves which set is the best. Columns are random walks, which resemble each other.
+Orthogonal least squares never removes a feature. `swaps` exchanges one feature at a time as long as this
+lowers the residual. `best_subset` finds the best set, and proves that it is the best. The columns are random
+walks, which resemble each other.
 """
 
 import matplotlib.pyplot as plt
@@ -18,11 +19,11 @@ sizes = range(1, 11)
 best = np.array([sl.best_subset(X, y, k).residual for k in sizes])
 squares = {
     "orthogonal least squares": sl.ols(X, y, 10).residual_norm[1:] ** 2,
-    "and swaps": np.array([sl.swaps(X, y, k).residuals[-1] for k in sizes]),
+    "with swaps": np.array([sl.swaps(X, y, k).residuals[-1] for k in sizes]),
     "best subset": best,
 }
 
-ax = style.picture(None, "number of features", "‖r‖² above the best, %", "Random walks, 60 × 30")
+ax = style.picture(None, "number of features", "‖r‖² above the best [%]", "Random walks, 60 × 30")
 for (name, square), look, colour in zip(
     squares.items(), ("s-", "o-", "D-"), (style.ORANGE, style.BLUE, style.GREEN), strict=True
 ):

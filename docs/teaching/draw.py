@@ -1,6 +1,6 @@
 """Draw the pictures of docs/teaching.md from the code on that page: python docs/teaching/draw.py [names]
 
-Their alternative texts are written there by hand: change them with the code.
+The alternative texts on that page are written by hand. If you change the code, change them too.
 """
 
 import ast
@@ -21,9 +21,10 @@ _PARTS = re.compile(
 
 
 def pictures(page: str) -> Iterator[tuple[str, str, str, str]]:
-    """(name, ending, alternative text, code) of each picture: the calls of the text, in order, draw them.
+    """Yield (name, ending, alternative text, code) for each picture.
 
-    The code is what stands in blocks before it, and the call; a block that ends with a call is one.
+    The calls in the text draw the pictures, in order. The code of a picture is the code of all blocks before
+    it, and its call. If a block ends with an expression, this expression is a call as well.
     """
     setup, calls = "", []
     for block, call, text, name, ending in _PARTS.findall(page):
@@ -41,8 +42,8 @@ def pictures(page: str) -> Iterator[tuple[str, str, str, str]]:
         raise ValueError(f"no picture for {calls}")
 
 
-def drawn(code: str) -> Any:
-    """The value of the last expression of some code."""
+def run(code: str) -> Any:
+    """Run some code, and return the value of its last expression."""
     *before, last = ast.parse(code).body
     names: dict[str, Any] = {}
     exec(compile(ast.Module(before, []), "teaching.md", "exec"), names)
@@ -50,11 +51,11 @@ def drawn(code: str) -> Any:
 
 
 def draw(folder: Path, page: str, chosen: Any = None) -> None:
-    """Save the pictures, or the chosen ones."""
+    """Draw the pictures of the page, or only the chosen ones, and save them in a folder."""
     for name, ending, _, code in pictures(page):
         if chosen and name not in chosen:
             continue
-        found = drawn(code)
+        found = run(code)
         if ending == "gif":
             found.save(folder / f"{name}.gif", writer="pillow")
             continue

@@ -1,7 +1,8 @@
-"""Figures. Each function returns the Axes it drew on; `show` picks that of a result.
+"""Figures. Each function returns the Axes on which it drew; `show(result)` draws any result.
 
-Most take a result, of which they compute nothing new; `window`, `hoff_descent` and the pictures in two or
-three dimensions take X and y. The colours are those of `PALETTE`, which dichromats tell apart too.
+Most functions take a result and compute nothing new. `window`, `hoff_descent` and the pictures in two or
+three dimensions take X and y. The colours are those of `PALETTE`, which people with two kinds of cones can
+also tell apart.
 """
 
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues

@@ -1,4 +1,4 @@
-"""Pictures of certified bounds: intervals, sparse eigenvalues, what is guaranteed and what was achieved."""
+"""Pictures of certified bounds: intervals, sparse eigenvalues, promised and achieved shares of R²."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from sparselin.plots.style import (
     ORANGE,
     POINTS,
     RED,
-    beside,
     height,
     integers,
     legend,
@@ -23,6 +22,7 @@ from sparselin.plots.style import (
     panel,
     picture,
     rows,
+    write_near,
 )
 from sparselin.results import Bound, GuaranteeBounds, Interval, SparseEigenvalues
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def interval(bounds: Interval, *, ax: Axes | None = None) -> Axes:
-    """Certified bounds on a number, with how they were obtained above.
+    """Draw certified bounds on a number; the title says how they were obtained.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def _intervals(ax: Axes, named: list[tuple[str, Interval]]) -> None:
             ax.plot([high], [row], "o", color=BLUE, markersize=8)
         words = f"{high:.4g}" if one.exact else f"{low:.4g} to {high:.4g}"
         if ends:
-            beside(ax, words, (sum(ends) / len(ends), row), (0, 9), ha="center")
+            write_near(ax, words, (sum(ends) / len(ends), row), (0, 9), ha="center")
     rows(ax, [label for label, _ in named])
     if ax.get_xscale() == "log":
         ax.margins(x=0.2)
@@ -72,9 +72,10 @@ def _intervals(ax: Axes, named: list[tuple[str, Interval]]) -> None:
 
 
 def sparse_eigenvalues(result: SparseEigenvalues, *, ax: Axes | None = None) -> Axes:
-    """λ_min(C, k) and λ_max(C, k) with their bounds; on the right the babel function μ₁(m) and 1.
+    """Draw the bounds on λ_min(C, k) and λ_max(C, k), and in a right panel the babel function μ₁(m).
 
-    Below 1, μ₁(k − 1) bounds the eigenvalues of unit columns: |λ − 1| ≤ μ₁(k − 1) by Gershgorin's theorem.
+    By Gershgorin's theorem, |λ − 1| ≤ μ₁(k − 1) for the eigenvalues of unit columns. This says something only
+    if μ₁(k − 1) is below 1, which a dashed line marks.
 
     Parameters
     ----------
@@ -97,15 +98,16 @@ def sparse_eigenvalues(result: SparseEigenvalues, *, ax: Axes | None = None) -> 
     return ax
 
 
-def _words(one: Interval) -> str:
-    return f"{one.upper:.3g}" if one.exact else f"{one.lower:.3g} to {one.upper:.3g}"
+def _words(bounds: Interval) -> str:
+    """Return an interval as text."""
+    return f"{bounds.upper:.3g}" if bounds.exact else f"{bounds.lower:.3g} to {bounds.upper:.3g}"
 
 
 def guarantee_bounds(result: GuaranteeBounds, *, ax: Axes | None = None) -> Axes:
-    """What each guarantee promises of the best subset's R², and what was achieved.
+    """Draw the share of the best subset's R² that each guarantee promises, and the achieved share.
 
-    A bar is a promise whose hypotheses were found to hold. The achieved ratio is a point, and a line where
-    the best subset is known by bounds only.
+    A bar is a promise whose hypotheses hold. The achieved share is a point; if only bounds on the best R² are
+    known, it is a line.
 
     Parameters
     ----------
@@ -115,7 +117,7 @@ def guarantee_bounds(result: GuaranteeBounds, *, ax: Axes | None = None) -> Axes
     words = f"share of the $R^2$ of the best {result.k} features, {_words(result.best)}"
     ax = picture(ax, words, "", figsize=(8.0, height(len(result.bounds))))
     if not result.bounds:
-        return note(ax, "No guarantees were asked for.")
+        return note(ax, "No guarantees were requested.")
     for row, bound in enumerate(result.bounds):
         _promise(ax, row, bound)
     rows(ax, [f"{bound.algorithm}: {bound.name}" for bound in result.bounds])
@@ -126,13 +128,16 @@ def guarantee_bounds(result: GuaranteeBounds, *, ax: Axes | None = None) -> Axes
 
 
 def _promise(ax: Axes, row: int, bound: Bound) -> None:
+    """Draw the promise and the achieved share of one bound in its row."""
     if bound.applies:
         colour, label = (RED, "promised, violated") if bound.violated else (BLUE, "promised")
         ax.barh([row], [bound.lower], color=colour, height=0.8, alpha=0.8, label=label,
                 hatch="xxx" if bound.violated else "", edgecolor="white")  # fmt: skip
         inside = bound.lower > 0.15
         offset, side, letters = (-4, "right", "white") if inside else (4, "left", "black")
-        beside(ax, f"{bound.lower:.2g}", (bound.lower, row), (offset, 0), va="center", ha=side, color=letters)
+        write_near(
+            ax, f"{bound.lower:.2g}", (bound.lower, row), (offset, 0), va="center", ha=side, color=letters
+        )
     else:
         failed = any(held is False for _, held in bound.hypotheses)
         words = "a hypothesis fails" if failed else "a hypothesis is undecided"

@@ -1,4 +1,4 @@
-"""The picture of Hoff's lemma: gradient descent on β = w∘θ and the LASSO of two columns that it solves."""
+"""The picture of Hoff's lemma: gradient descent on β = w∘θ solves a LASSO, here with two columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sparselin.validation import check_level
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_ITERATES = 200  # so many of a descent are drawn, all if it has no more
+_ITERATES = 200  # at most this many iterates of a descent are drawn
 _GRID = 161
 
 
@@ -26,27 +26,28 @@ _GRID = 161
 def hoff_descent(
     X: Any, y: ArrayLike | None, lam: float, *, starts: Sequence[int] = (0, 1, 2)
 ) -> tuple[Axes, ...]:
-    """`hadamard_descent` on a LASSO of two columns: β = w∘θ over its contours, and the planes (w_j, θ_j).
+    """Draw `hadamard_descent` on a LASSO with two columns, in the plane of β and in the planes (w_j, θ_j).
 
-    On the left f(β) = ½‖y − Xβ‖² + λ‖β‖₁ and the iterates β, on the right (w_1, θ_1) and (w_2, θ_2), where
-    F(w, θ) = ½‖y − X(w∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²) is descended. Hoff's lemma: the least F with w∘θ = β is
-    f(β), attained where |w| = |θ|. So the minima of F are on the diagonals, dashed, where they cross the
-    hyperbolas w_jθ_j = β̂_j, black, of the LASSO's solution β̂: the stars. All other stationary points
-    of F are saddles, with some w_j = θ_j = 0, where a descent can linger.
+    The left panel has the contours of f(β) = ½‖y − Xβ‖² + λ‖β‖₁ and the iterates β = w∘θ. The other two have
+    (w_1, θ_1) and (w_2, θ_2). The descent minimises F(w, θ) = ½‖y − X(w∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²). By Hoff's
+    lemma, the least F with w∘θ = β is f(β), and it is attained where |w| = |θ|. So the minima of F, drawn as
+    stars, are the points where the diagonals (dashed) cross the hyperbolas w_jθ_j = β̂_j (black), where β̂ is
+    the solution of the LASSO. All other stationary points of F are saddles with some w_j = θ_j = 0; near them
+    a descent can be slow.
 
     Parameters
     ----------
     X, y : design (n, 2) and response (n,), or one `Problem` in place of both, without an intercept.
     lam : λ > 0.
-    starts : seeds of the starts, at least one, each with a colour and a marker.
+    starts : the seeds of the starts, at least one. Each start has its own colour and marker.
 
     Returns
     -------
-    The three Axes, of a new figure.
+    The three Axes of a new figure.
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), X without two columns, λ ≤ 0, no starts.
+    TypeError, ValueError : bad data (see `Problem`); X does not have two columns; λ ≤ 0; no starts.
 
     >>> left, *_ = hoff_descent([[1.0, 0.6], [0.0, 0.8]], [2.0, 1.5], 0.5)
     >>> left.lines[-1].get_label(), left.lines[-1].get_xydata().round(4).tolist()
@@ -56,13 +57,13 @@ def hoff_descent(
     lam = check_level(lam, "lam")
     if problem.d != 2 or problem.n_features != 2:
         raise ValueError(
-            f"X must have two columns, those of the picture, and no intercept; got {problem.n_features} "
+            f"X must have two columns, one for each axis, and no intercept; got {problem.n_features} "
             f"columns{' and an intercept' if problem.d > problem.n_features else ''}"
         )
     if lam == 0:
-        raise ValueError("lam must be positive; got 0, for which w∘θ has no penalty")
+        raise ValueError("lam must be positive; got 0, and then w∘θ has no penalty")
     if np.ndim(starts) != 1 or not len(starts):
-        raise ValueError(f"starts must be a list of seeds, at least one; got {starts!r}")
+        raise ValueError(f"starts must be a list with at least one seed; got {starts!r}")
     runs = [_iterates(problem, lam, seed) for seed in starts]
     solution = lasso_path(problem, lam_min=lam).at(lam)
     figure, drawn = pyplot().subplots(1, 3, figsize=(12.4, 4.9), layout="constrained")
@@ -76,7 +77,7 @@ def hoff_descent(
 
 
 def _iterates(problem: Problem, lam: float, seed: int) -> list[DescentResult]:
-    """The results of the descent stopped after 1, 2, … iterations, at most 200 of them."""
+    """Return the results of the descent when it is stopped after 1, 2, … iterations, at most 200 of them."""
     last = len(hadamard_descent(problem, lam, rng=seed).objective) - 1
     last = max(last, 1)
     counts = np.unique(np.geomspace(1, last, _ITERATES).round().astype(int))
@@ -87,11 +88,11 @@ def _iterates(problem: Problem, lam: float, seed: int) -> list[DescentResult]:
 def _plane(
     ax: Axes, problem: Problem, lam: float, solution: FloatArray, runs: Sequence[list[DescentResult]]
 ) -> None:
-    """The contours of f, the descents and the solution."""
+    """Draw the contours of f, the descents and the solution."""
     names = [name(problem.names, j) for j in (0, 1)]
     title = rf"½$\|y - X\beta\|^2 + \lambda\|\beta\|_1$, $\lambda$ = {lam:.3g}"
     axes(ax, title, rf"$\beta_1$ ({names[0]})", rf"$\beta_2$ ({names[1]})")
-    paths = [np.array([one.coef for one in run]) for run in runs]
+    paths = [np.array([iterate.coef for iterate in run]) for run in runs]
     points = np.vstack([*paths, solution, np.zeros(2)])
     low, high = points.min(axis=0), points.max(axis=0)
     middle, half = (low + high) / 2, 0.62 * float((high - low).max()) or 1.0
@@ -115,9 +116,12 @@ def _plane(
 
 
 def _factors(ax: Axes, j: int, label: str, target: float, runs: Sequence[list[DescentResult]]) -> None:
-    """The plane of w_j and θ_j: the diagonals, hyperbolas w_jθ_j = const, that of β̂_j black, the descents."""
+    """Draw the descents in the plane of w_j and θ_j, with diagonals and hyperbolas w_jθ_j = const.
+
+    The hyperbola w_jθ_j = β̂_j is black.
+    """
     axes(ax, rf"$w\theta = \beta_{j + 1}$ ({label})", f"$w_{j + 1}$", rf"$\theta_{j + 1}$")
-    paths = [np.array([(one.w[j], one.theta[j]) for one in run]) for run in runs]
+    paths = [np.array([(iterate.w[j], iterate.theta[j]) for iterate in run]) for run in runs]
     half = 1.12 * max(float(np.abs(path).max()) for path in paths) or 1.0
     w = np.linspace(-half, half, _GRID)
     product = np.multiply.outer(w, w)

@@ -1,4 +1,4 @@
-"""Pictures of what selects features of networks: attention, LassoNet's path, rankings."""
+"""Pictures of feature selection with networks: attention, the path of LassoNet, rankings."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 def attention(path: AttentionPath, *, ax: Axes | None = None) -> Axes:
-    """The attention at the end of each phase, as a multiple of what each would have if all had the same.
+    """Draw the attention weights at the end of each phase, divided by the mean over the remaining units.
 
-    A dot is a unit that is left; the large one the pick, with its name. Picks that stand out little from the
-    rest were made by little: train for longer.
+    A small dot is a remaining unit; a large dot is a pick, with its name. If a pick is close to the other
+    dots, the decision was close: train for longer.
     """
     phases, units = path.attention.shape
-    ax = picture(ax, "attention, over the mean of what is left", "phase", "", (6.6, height(phases)))
+    ax = picture(ax, "attention / mean of the remaining units", "phase", "", (6.6, height(phases)))
     if not phases:
         return note(ax, "no phase has ended")
     labels = []
@@ -41,7 +41,7 @@ def attention(path: AttentionPath, *, ax: Axes | None = None) -> Axes:
         left = np.setdiff1d(np.arange(units), path.order[path.phase <= p])
         picks = path.order[path.phase == p + 1]
         share = path.attention[p] / path.attention[p, left].mean()
-        dots: dict[str, Any] = {"color": BLUE, "alpha": 0.35, "markersize": 4, "label": "units that are left"}
+        dots: dict[str, Any] = {"color": BLUE, "alpha": 0.35, "markersize": 4, "label": "remaining units"}
         ax.plot(share[left], np.full(len(left), p), ".", **dots)
         ax.plot(share[picks], np.full(len(picks), p), "o", color=ORANGE, markersize=7, label="picked")
         labels.append(f"{p + 1}  {', '.join(name(path.names, int(j)) for j in picks[:3])}")
@@ -51,11 +51,11 @@ def attention(path: AttentionPath, *, ax: Axes | None = None) -> Axes:
 
 
 def lassonet(path: LassoNetPath, *, ax: Axes | None = None) -> Axes:
-    """How many features are left at each λ, and on the right the loss there."""
-    ax = picture(ax, r"$\lambda$", "features left")
+    """Draw the number of features at each λ, and in a right panel the loss."""
+    ax = picture(ax, r"$\lambda$", "features")
     lam = path.lam[path.lam > 0]
     if not len(lam):
-        return note(ax, "the path has the dense network only")
+        return note(ax, "the path has only the dense network")
     shown = path.lam > 0
     look: dict[str, Any] = {"markersize": 4, "linewidth": 1.3}
     ax.plot(lam, path.n_selected[shown], "o-", color=BLUE, drawstyle="steps-post", **look)
@@ -63,15 +63,15 @@ def lassonet(path: LassoNetPath, *, ax: Axes | None = None) -> Axes:
     right = panel(ax, r"$\lambda$", "loss", 1.0, shared=False)
     right.plot(lam, path.loss[shown], "o-", color=GREEN, label="training rows", **look)
     if np.isfinite(path.validation_loss[shown]).any():
-        right.plot(lam, path.validation_loss[shown], "s-", color=ORANGE, label="rows for validation", **look)
+        right.plot(lam, path.validation_loss[shown], "s-", color=ORANGE, label="validation rows", **look)
         legend(right, 1)
-    for one in (ax, right):
-        positive_axis(one, lam)
+    for half in (ax, right):
+        positive_axis(half, lam)
     return ax
 
 
 def ranking(found: FeatureRanking, *, ax: Axes | None = None) -> Axes:
-    """The scores of the features that were selected, in order."""
+    """Draw the scores of the selected features, in order."""
     ax = picture(ax, f"score by {found.method}", "", "", (6.6, height(len(found))))
     scores = found.scores[found.support]
     finite = np.isfinite(scores)

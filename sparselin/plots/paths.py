@@ -1,4 +1,4 @@
-"""Pictures of paths: coefficients against λ, the steps of a selection, the first segment, many signals."""
+"""Pictures of a LASSO path, of the selections of many signals, and of an explanation."""
 
 from __future__ import annotations
 
@@ -19,27 +19,21 @@ from sparselin.plots.style import (
     legend,
     look,
     name,
-    named_ends,
+    name_line_ends,
     note,
     panel,
     picture,
     positive_axis,
     rows,
 )
-from sparselin.results import (
-    BatchSelection,
-    Explanation,
-    FloatArray,
-    LassoPath,
-    Status,
-)
+from sparselin.results import BatchSelection, Explanation, FloatArray, LassoPath, Status
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MARKS = 12  # so many knots of each line are marked
-_SAMPLES = 400  # of each curve on a logarithmic axis, where the lines between knots are bent
-# how signals end: colour and hatch
+_MARKS = 12  # at most this many knots of each line are marked
+_SAMPLES = 400  # points of each curve on a logarithmic axis, where the lines between knots are curved
+# status ↦ the colour and hatch of the signals that ended with it
 _ENDS = {
     Status.COMPLETED: (BLUE, ""),
     Status.TOLERANCE: (GREEN, "///"),
@@ -50,18 +44,19 @@ _ENDS = {
 
 
 def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> Axes:
-    """The coefficients β(λ) against λ, which decreases to the right; marks at the knots, R² above.
+    """Draw the coefficients β(λ) against λ, which decreases to the right, with marks at the knots.
 
-    The axis is logarithmic if the positive knots span more than a factor of 20, and linear below the last of
-    them where the path ends at 0. Between knots β is linear in λ, and R² is linear in λ²: with c = Xᵀr,
-    d(½‖r‖²)/dλ = −cᵀdβ/dλ = −λ·d‖β_{S̄}‖₁/dλ, where ‖β_{S̄}‖₁ (of standardized columns, if they are) is linear.
-    Of standardized columns too the coefficients are per unit of the column: their heights do not compare.
+    R² is written above the axes. The axis of λ is logarithmic if the positive knots span more than a factor
+    of 20; if the path ends at λ = 0, it is linear below the last positive knot. Between knots β is linear in
+    λ, and R² is linear in λ²: with c = Xᵀr, d(½‖r‖²)/dλ = −cᵀdβ/dλ = −λ·d‖β_{S̄}‖₁/dλ, where ‖β_{S̄}‖₁ (for
+    standardized columns, if they are standardized) is linear. Coefficients are per unit of the column, even
+    if columns are standardized, so the heights of different features cannot be compared.
 
     Parameters
     ----------
     path : a `LassoPath`.
-    labels : at most so many features, those of the largest coefficients at the end, have a colour and their
-        name on the right; the others are grey.
+    labels : the largest number of features with a colour and a name on the right. These are the features
+        with the largest coefficients at the end; the others are grey.
     ax : where to draw; a new figure if None.
 
     >>> import sparselin as sl
@@ -73,7 +68,9 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
     words = rf"$\lambda$, from $\lambda^*$ = {path.knots[0]:.4g} (marks: knots)"
     ax = picture(ax, words, f"coefficient{units}", figsize=(7.2, 4.4))
     if not path.knots[0] > 0:
-        return note(ax, "No feature enters: λ* = 0, no column outside S is correlated with the residual.")
+        return note(
+            ax, "No feature enters, because λ* = 0: no column outside S is correlated with the residual."
+        )
     lam = _axis_of_lambda(ax, path.knots)
     beta = np.array([np.interp(-lam, -path.knots, values) for values in path.coef_path.T])
     beta = beta.reshape(len(path.features), len(lam))
@@ -89,7 +86,7 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
     pad = 0.06 * (high - low) or 1.0
     ax.set_ylim(low - pad, high + pad)
     ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
-    named_ends(ax, beta[shown, -1])
+    name_line_ends(ax, beta[shown, -1])
     on: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False}
     ax.plot(path.knots, np.zeros(len(path.knots)), "|", color=GREY, markersize=9, label="knots", **on)
     _r2_above(ax, path)
@@ -97,7 +94,7 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
 
 
 def _axis_of_lambda(ax: Axes, knots: FloatArray) -> FloatArray:
-    """The axis from λ* down to the end of the path; the λ's, decreasing, at which curves are drawn."""
+    """Set up the axis from λ* to the end of the path. Return the decreasing λ's at which curves are drawn."""
     lam, end = knots.astype(float), float(knots[-1])
     least = float(lam[lam > 0].min())
     if positive_axis(ax, lam):
@@ -107,7 +104,7 @@ def _axis_of_lambda(ax: Axes, knots: FloatArray) -> FloatArray:
 
 
 def _r2_above(ax: Axes, path: LassoPath) -> None:
-    """R² above the axes, at six λ's, once where several have the same."""
+    """Write R² above the axes at six λ's; equal neighbours are written once."""
     if not path.r2.any():
         return
     inverse = (ax.transScale + ax.transLimits).inverted()
@@ -123,9 +120,9 @@ def _r2_above(ax: Axes, path: LassoPath) -> None:
 
 
 def batch_selection(batch: BatchSelection, *, ax: Axes | None = None) -> Axes:
-    """How many signals have so many features, by how they ended, and the residual norms of these signals.
+    """Draw how many signals have 0, 1, …, k features, coloured by their status, and their residual norms.
 
-    On the right, for each number of features: the median, the middle half and the middle 90 % of ‖r‖.
+    The right panel has, for each number of features, the median, the middle half and the middle 90 % of ‖r‖.
 
     Parameters
     ----------
@@ -170,9 +167,10 @@ def batch_selection(batch: BatchSelection, *, ax: Axes | None = None) -> Axes:
 
 
 def explanation(found: Explanation, *, ax: Axes | None = None) -> Axes:
-    """|⟨X_j, r⟩| of the feature along the path, beside what it is compared with: that of the picks, or λ.
+    """Draw |⟨X_j, r⟩| of the explained feature along the path, together with the value it must reach.
 
-    Over β ≥ 0, where it counts with its sign, ⟨X_j, r⟩ if it is negative somewhere.
+    This value is |⟨X_i, r⟩| of the picks i, or λ on a LASSO path. For methods with β ≥ 0, in which the sign
+    matters, ⟨X_j, r⟩ is drawn instead if it is negative somewhere.
 
     Parameters
     ----------

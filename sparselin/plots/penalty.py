@@ -1,4 +1,4 @@
-"""Contours of penalties of two coefficients."""
+"""Pictures with the contours of penalties of two coefficients."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def contours(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Contours of a penalty of two coefficients, such as Q*(β∘β).
+    """Draw the contours of a penalty of two coefficients, such as Q*(β∘β).
 
-    The contours are at round numbers close to the squares of equidistant ones: at every zoom they are about
-    equidistant along a ray on which the penalty grows as the square of β.
+    The contours are at round numbers close to the squares of equidistant numbers. So, at every zoom, they are
+    about equidistant along a ray on which the penalty grows like the square of β.
 
     Parameters
     ----------
-    beta1, beta2 : (p,) and (q,), the grid.
-    value : (q, p) ≥ 0, value[i, j] at (beta1[j], beta2[i]), growing from the centre of the grid.
-    title : above the panel.
+    beta1, beta2 : the grid, (p,) and (q,).
+    value : the penalty ≥ 0, (q, p): value[i, j] is at (beta1[j], beta2[i]). It must grow from the centre.
+    title : the title of the panel.
     ax : where to draw; a new figure if None.
 
     >>> from sparselin.attention.softmax_penalty import penalty_contours
@@ -50,12 +50,12 @@ def contours(
 
     top = value.max()
     lines = sorted({float(f"{top * (i / 8) ** 2:.1g}") for i in range(1, 8)})
-    # White lines stay visible on colours short of the bright end.
+    # The colours stop before the bright end, so that white lines stay visible.
     colours = {"cmap": "viridis", "norm": PowerNorm(0.5, vmin=0, vmax=1.4 * top)}
-    # as an image: polygons would have seams between them, and be megabytes of SVG
+    # drawn as an image, because polygons would have seams and take megabytes of SVG
     ax.contourf(beta1, beta2, value, top * np.linspace(0, 1, 49) ** 2, **colours).set_rasterized(True)
     drawn = ax.contour(beta1, beta2, value, lines, colors="white", linewidths=0.7)
-    ax.clabel(drawn, fmt=_grouped, fontsize=POINTS, manual=_label_points(beta1, beta2, value, lines))
+    ax.clabel(drawn, fmt=_with_thousands, fontsize=POINTS, manual=_label_points(beta1, beta2, value, lines))
     ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.yaxis.set_major_locator(MaxNLocator(4))
     ax.set_aspect("equal")
@@ -63,7 +63,7 @@ def contours(
 
 
 def penalty_panels(panels: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) -> tuple[Axes, ...]:
-    """`contours` of several (beta1, beta2, value) side by side, each with its range as the title."""
+    """Draw `contours` of several (beta1, beta2, value) side by side, each with its range as the title."""
     shape = {"figsize": (4.4 * len(panels), 3.8), "layout": "constrained"}
     figure, drawn = pyplot().subplots(1, len(panels), squeeze=False, **shape)
     for ax, panel in zip(drawn[0], panels, strict=True):
@@ -75,14 +75,15 @@ def penalty_panels(panels: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) 
 
 
 def penalties(limit: float = 3.0) -> tuple[Axes, ...]:
-    """The penalties on β ∈ [−limit, limit]² that the masks of attention induce, beside ℓ₁, ℓ_½ and ridge.
+    """Draw the penalties on β ∈ [−limit, limit]² that masks of attention induce, with ℓ₁, ℓ_½ and ridge.
 
-    Weight decay (λ/2)(‖w‖² + ‖θ‖²) on β = s(w)∘θ is (λ/2)R(β) on β. R is 2‖β‖₁ for s_i = w_i (Hoff) or |w_i|,
-    Q*(β∘β) for softmax (Lemma 3.2), 3·2^{−2/3}Σ|β_i|^{2/3} for w_i², (Σ|β_i|^{2/3})³ for both normalised
-    masks, and ‖β‖² without a mask. In every panel the contours meet the axes at the multiples of limit/3:
-    what differs is their shape in between. The titles are about an open quadrant. Of Q* they are the ledger's
-    (SA-figure-2-in-x and -jointly): concave in x = β∘β; in β concave on no open set. {Q*(β∘β) ≤ c} is
-    convex iff c ≤ 2 (SA-figure-2-contours), and its corners on the axes are rounded.
+    Weight decay (λ/2)(‖w‖² + ‖θ‖²) on β = s(w)∘θ acts as (λ/2)R(β) on β. R is 2‖β‖₁ for s_i = w_i (Hoff) or
+    |w_i|, Q*(β∘β) for softmax (Lemma 3.2), 3·2^{−2/3}Σ|β_i|^{2/3} for w_i², (Σ|β_i|^{2/3})³ for both
+    normalised masks, and ‖β‖² without a mask. In every panel the contours meet the axes at the multiples of
+    limit/3, so only their shapes in between differ. The titles are about an open quadrant. The title for Q*
+    follows the claims SA-figure-2-in-x and SA-figure-2-jointly of the ledger: Q* is concave in x = β∘β, but
+    as a function of β it is concave on no open set. {Q*(β∘β) ≤ c} is convex iff c ≤ 2 (SA-figure-2-contours),
+    and its corners on the axes are rounded.
 
     Parameters
     ----------
@@ -90,11 +91,11 @@ def penalties(limit: float = 3.0) -> tuple[Axes, ...]:
 
     Returns
     -------
-    The six Axes of a new figure, each with a colour bar that names the quantity.
+    The six Axes of a new figure. Each has a colour bar with the name of the penalty.
 
     Raises
     ------
-    TypeError, ValueError : limit is no number, or not positive and finite.
+    TypeError, ValueError : limit is not a number, or is not positive and finite.
 
     >>> [ax.get_title().split("\\n")[1] for ax in penalties(2)[:3]]
     ['convex, linear in a quadrant', 'concave in β∘β, not in β', 'concave in a quadrant']
@@ -120,11 +121,11 @@ def penalties(limit: float = 3.0) -> tuple[Axes, ...]:
 
 
 def _power(beta: FloatArray, p: float) -> FloatArray:
-    """Σ|β_i|^p."""
+    """Return Σ|β_i|^p."""
     return np.asarray((np.abs(beta) ** p).sum(axis=-1))
 
 
-# title, name of the quantity, R(β)
+# title, name of the penalty, R(β)
 _PENALTIES: tuple[tuple[str, str, Callable[[FloatArray], FloatArray]], ...] = (
     (
         "mask $|w|$: $\\ell_1$\nconvex, linear in a quadrant",
@@ -156,12 +157,12 @@ _PENALTIES: tuple[tuple[str, str, Callable[[FloatArray], FloatArray]], ...] = (
 
 
 def _bar(figure: Figure, ax: Axes, label: str) -> None:
-    """The colour bar of the filled contours on `ax`, with the name of the quantity."""
+    """Add the colour bar of the filled contours on `ax`, with the name of the penalty."""
     from matplotlib.ticker import MaxNLocator
 
-    filled: Any = next(one for one in ax.collections if one.get_rasterized())
+    filled: Any = next(drawn for drawn in ax.collections if drawn.get_rasterized())
     bar: Any = figure.colorbar(filled, ax=ax, shrink=0.9, spacing="proportional")
-    bar.solids.set_rasterized(True)  # as polygons it would have seams
+    bar.solids.set_rasterized(True)  # polygons would have seams
     top = float(filled.levels[-1])
     bar.set_ticks([tick for tick in MaxNLocator(5).tick_values(0, top) if tick <= top])
     bar.ax.set_ylim(0, top)
@@ -172,7 +173,7 @@ def _bar(figure: Figure, ax: Axes, label: str) -> None:
 def _label_points(
     beta1: FloatArray, beta2: FloatArray, value: FloatArray, levels: list[float]
 ) -> list[tuple[float, float]]:
-    """Grid points where the contours meet the diagonal, from the centre towards the upper right corner."""
+    """Return the grid points at which the contours meet the diagonal in the upper right quarter."""
     share = np.linspace(0, 0.85, 200)
     rows = np.round((len(beta2) - 1) * (1 + share) / 2).astype(int)
     columns = np.round((len(beta1) - 1) * (1 + share) / 2).astype(int)
@@ -181,6 +182,6 @@ def _label_points(
     return [(float(beta1[columns[i]]), float(beta2[rows[i]])) for i in at]
 
 
-def _grouped(number: float) -> str:
-    """Thousands set apart by thin spaces."""
+def _with_thousands(number: float) -> str:
+    """Return a number with thin spaces between groups of three digits."""
     return f"{number:,.0f}".replace(",", "\u2009") if number >= 1000 else f"{number:g}"

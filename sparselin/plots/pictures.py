@@ -1,4 +1,4 @@
-"""`show`: the picture of a result, by its class."""
+"""The function `show`, which draws a result with the function for its class."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sparselin.plots.window import first_entry
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# of a subclass its own picture, or else that of the class
+# class ↦ the function that draws it; a subclass without an entry uses that of its base class
 PICTURES: dict[type, Callable[..., Axes]] = {
     results.SelectionPath: selection,
     results.GeneralizedPath: selection,
@@ -45,20 +45,21 @@ PICTURES: dict[type, Callable[..., Axes]] = {
 
 
 def show(result: Any, *, ax: Axes | None = None) -> Axes:
-    """The picture of a result, drawn from it alone, with the names that it has.
+    """Draw a result of any class, with the feature names that it has.
 
     Parameters
     ----------
-    result : what a method returned: a path, a subset, an interval, …
-    ax : where to draw; a new figure if None. Some pictures have a second panel, to the right in its place.
+    result : the result of a method: a path, a subset, an interval, …
+    ax : where to draw; a new figure if None. Some pictures put a second panel on the right of the same place.
 
     Returns
     -------
-    The Axes, the left ones of two. `show(result).figure.savefig("name.png")` saves the picture.
+    The Axes; if there are two panels, the left one. `show(result).figure.savefig("name.png")` saves the
+    picture.
 
     Raises
     ------
-    TypeError : `result` is nothing that has a picture.
+    TypeError : `result` is of a class that has no picture.
 
     >>> import sparselin as sl
     >>> show(sl.omp([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 2)).get_xlabel()

@@ -1,4 +1,4 @@
-"""Where in an image the selected pixels lie."""
+"""The picture of the pixels that were selected in an image."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from sparselin.validation import check_count, check_finite, check_indices, to_ar
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_NUMBERED = 1.5 * POINTS  # the least width of a pixel with a number in it, in points
+_NUMBERED = 1.5 * POINTS  # a pixel has a number if it is at least this wide, in points
 
 
 def selected_pixels(
     selected: Any, shape: tuple[int, int], *, images: ArrayLike | None = None, ax: Axes | None = None
 ) -> Axes:
-    """The pixels that were selected, by their places in the order, beside the mean image.
+    """Draw the selected pixels, coloured by the order of selection, and the mean image.
 
-    Feature j = width·row + column is a pixel of the image, as in `images.reshape(n, -1)`. The colours go from
-    the first pixel, dark, to the last, bright; large pixels have their numbers 1, 2, …, others a colour bar.
+    Feature j = width·row + column is a pixel of the image, as in `images.reshape(n, -1)`. The first pixel is
+    dark, and the last one is bright. Large pixels have the numbers 1, 2, …; for small ones there is a colour
+    bar.
 
     Parameters
     ----------
-    selected : a result with a `support` (a path, a subset, …), or features in their order.
+    selected : a result with a `support` (a path, a subset, …), or a list of features in order.
     shape : (height, width) of an image.
-    images : (n, height, width) or (n, height·width), whose mean is drawn; or one image; or None.
+    images : the images whose mean is drawn, (n, height, width) or (n, height·width); or one image; or None.
     ax : where to draw, with the mean image in a second panel on its right; a new figure if None.
 
     Returns
@@ -38,8 +39,8 @@ def selected_pixels(
 
     Raises
     ------
-    TypeError, ValueError : bad features, a shape that is not two positive integers, images of another shape
-        or with NaN.
+    TypeError, ValueError : bad features; `shape` is not two positive integers; `images` have another shape
+        or NaN.
 
     >>> ax = selected_pixels([5, 2], (2, 3))
     >>> [(text.get_text(), text.get_position()) for text in ax.texts]
@@ -60,13 +61,13 @@ def selected_pixels(
 
 
 def grey_image(ax: Axes, image: FloatArray, **look: Any) -> Any:
-    """A grey image, the larger the darker, without ticks."""
+    """Draw a grey image, in which larger numbers are darker, without ticks."""
     ax.set(xticks=[], yticks=[])
     return ax.imshow(image, cmap="Greys", **look)
 
 
 def _marks(ax: Axes, J: IndexArray, shape: tuple[int, int], share: float) -> None:
-    """A square for each pixel; `share` is that of the width of the figure which the panel has."""
+    """Draw a square for each selected pixel; `share` is the panel's share of the width of the figure."""
     rows, columns = np.unravel_index(J, shape)
     width, height = 72 * np.array(ax.figure.bbox.size) / ax.figure.dpi * (share, 0.85)
     step = min(width / shape[1], height / shape[0])
@@ -76,7 +77,7 @@ def _marks(ax: Axes, J: IndexArray, shape: tuple[int, int], share: float) -> Non
     if step < _NUMBERED:
         bar = ax.figure.colorbar(drawn, ax=ax, location="bottom", shrink=0.8, aspect=30)
         bar.ax.tick_params(labelsize=POINTS)
-        bar.set_label("place in the order", fontsize=POINTS)
+        bar.set_label("order of selection", fontsize=POINTS)
         return
     for place, row, column in zip(order.tolist(), rows.tolist(), columns.tolist(), strict=True):
         colour = "white" if place <= 0.6 * len(J) else "black"
@@ -84,6 +85,7 @@ def _marks(ax: Axes, J: IndexArray, shape: tuple[int, int], share: float) -> Non
 
 
 def _shape(shape: Any) -> tuple[int, int]:
+    """Return `shape`, checked."""
     try:
         height, width = shape
     except (TypeError, ValueError):
@@ -92,13 +94,13 @@ def _shape(shape: Any) -> tuple[int, int]:
 
 
 def _mean(images: ArrayLike, shape: tuple[int, int]) -> FloatArray:
-    """The mean of images (n, height, width) or (n, height·width), or the one image."""
+    """Return the mean of images (n, height, width) or (n, height·width), or the one image."""
     given = to_numeric(to_array(images, "images"), "images")
     d = shape[0] * shape[1]
     if given.shape[-2:] != shape and given.shape[-1:] != (d,):
         raise ValueError(
-            f"images must be of shape (n, {shape[0]}, {shape[1]}) or (n, {d}), as `shape` says, "
-            f"or one image; got {given.shape}"
+            f"images must have shape (n, {shape[0]}, {shape[1]}) or (n, {d}), or be one image of the given "
+            f"shape; got {given.shape}"
         )
     if not given.size:
         raise ValueError(f"images must hold at least one image; got shape {given.shape}")

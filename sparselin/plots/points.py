@@ -1,4 +1,4 @@
-"""Pictures of results at a point: projections, minimisers, proximal steps, penalties."""
+"""Pictures of single points: projections, minimisers, proximal steps, penalties."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 
 def dual_projection(projection: DualProjection, *, ax: Axes | None = None) -> Axes:
-    """The coefficients of v − u = Xβ by name: which of the constraints |⟨X_j, u⟩| ≤ λ hold u, and how hard.
+    """Draw the coefficients of v − u = Xβ, with the names of the features.
 
-    β_j ≠ 0 outside S only where |⟨X_j, u⟩| = λ; the coefficients of S, where ⟨X_j, u⟩ = 0, are hollow.
+    Outside S, β_j ≠ 0 only if the constraint |⟨X_j, u⟩| ≤ λ is active; then |β_j| says how strongly it pulls
+    u. The coefficients in S, for which ⟨X_j, u⟩ = 0, have hollow markers.
 
     Parameters
     ----------
@@ -46,9 +47,10 @@ def dual_projection(projection: DualProjection, *, ax: Axes | None = None) -> Ax
 
 
 def descent(result: DescentResult, *, ax: Axes | None = None) -> Axes:
-    """The objective above its last value against the iteration, on a logarithmic scale.
+    """Draw the objective minus its last value against the iteration, on a logarithmic scale.
 
-    Also the bound on the distance from the least objective at the end, the duality gap, where there is one.
+    If the result has a duality gap, a line marks it: it bounds the distance of the last value from the least
+    objective.
 
     Parameters
     ----------
@@ -77,7 +79,9 @@ def descent(result: DescentResult, *, ax: Axes | None = None) -> Axes:
 
 
 def hier_prox(prox: HierarchicalProx, *, ax: Axes | None = None) -> Axes:
-    """‖θ_j‖ and max_k |W_jk| of the active features, the 40 of largest ‖θ_j‖, and how many entries were cut.
+    """Draw ‖θ_j‖ and max_k |W_jk| of the active features, and write how many entries of W_j were clipped.
+
+    If there are more than 40 active features, those with the largest ‖θ_j‖ are drawn.
 
     Parameters
     ----------
@@ -96,7 +100,7 @@ def hier_prox(prox: HierarchicalProx, *, ax: Axes | None = None) -> Axes:
     ax.plot(
         widest[J], at, "s", color=ORANGE, markerfacecolor="none", markersize=9, label=r"$\max_k |W_{jk}|$"
     )
-    cut = [f", {count} cut" if count else "" for count in prox.n_clipped[J].tolist()]
+    cut = [f", {count} clipped" if count else "" for count in prox.n_clipped[J].tolist()]
     rows(ax, [name(None, int(j)) + words for j, words in zip(J, cut, strict=True)])
     ax.set_xlim(left=0)
     ax.set_xlabel(f"modulus ({len(prox.active)} of {len(size)} features are active)")
@@ -106,7 +110,7 @@ def hier_prox(prox: HierarchicalProx, *, ax: Axes | None = None) -> Axes:
 
 
 def penalty_value(penalty: PenaltyValue, *, ax: Axes | None = None) -> Axes:
-    """The w that attains an infimum, under its value; for several infima their values, in order.
+    """Draw the w that attains an infimum, with its value as the title; for several infima, draw their values.
 
     Parameters
     ----------

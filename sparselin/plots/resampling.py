@@ -1,4 +1,4 @@
-"""Pictures of what parts of the rows agree on: stability selection, and cross-validation."""
+"""Pictures of methods that select on parts of the rows: stability selection and cross-validation."""
 
 from __future__ import annotations
 
@@ -13,31 +13,33 @@ from sparselin.plots.style import (
     POINTS,
     RED,
     axes,
-    beside,
     grey_lines,
     integers,
     look,
     name,
-    named_ends,
+    name_line_ends,
     picture,
+    write_near,
 )
 from sparselin.results import StabilitySelection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_BELOW = 3  # so many features below the threshold have their names
+_BELOW = 3  # at most this many features below the threshold have a name
 
 
 def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = None) -> Axes:
-    """Π̂_t(j), the share of the halves with feature j among the first t, against t; a line at the threshold.
+    """Draw Π̂_t(j) against t: the share of the half-samples in which feature j is among the first t.
+
+    A dashed line marks the threshold.
 
     Parameters
     ----------
     found : a `StabilitySelection`.
-    labels : at most so many of the features that reach the threshold, the most frequent, have a colour and
-        their name on the right; the others are grey, the most frequent of them with their names, three at
-        most, or as many as are left of `labels`.
+    labels : the largest number of names on the right. The most frequent features that reach the threshold
+        have a colour and a name. All other features are grey; if names remain, up to three of the most
+        frequent ones have a name.
     ax : where to draw; a new figure if None.
 
     >>> import numpy as np, sparselin as sl
@@ -45,7 +47,9 @@ def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = 
     >>> ax.get_xlabel(), [line.get_label() for line in ax.lines[:-1]]
     ('first $t$ features of OMP', ['x1', 'x0'])
     """
-    ax = picture(ax, f"first $t$ features of {found.method.upper()}", r"share of the halves, $\hat\Pi_t$")
+    ax = picture(
+        ax, f"first $t$ features of {found.method.upper()}", r"share of the half-samples, $\hat\Pi_t$"
+    )
     frequencies, t = found.frequencies, np.arange(found.k + 1.0)
     paths = np.vstack([np.zeros(found.n_features), frequencies]).T
     selected = found.selected()
@@ -61,22 +65,22 @@ def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = 
         ax.plot(t, paths[j], label=name(found.names, j), linewidth=1.5, markersize=5, **line)
     ax.set(xlim=(0, found.k), ylim=(0, 1.03))
     integers(ax)
-    named_ends(ax, paths[named[::-1], -1])
+    name_line_ends(ax, paths[named[::-1], -1])
     ax.axhline(found.threshold, color=GREY, linestyle="--", linewidth=1.2)
-    beside(ax, f"threshold {found.threshold:g}", (0, found.threshold), (4, 3), color=GREY)
+    write_near(ax, f"threshold {found.threshold:g}", (0, found.threshold), (4, 3), color=GREY)
     return ax
 
 
 def cross_validation(found: Any, shown: int | None = None, *, ax: Axes | None = None) -> Axes:
-    """The mean squared error on rows that were left out, ± one standard error, for each number of features.
+    """Draw the mean squared error on held-out rows, ± one standard error, against the number of features.
 
     Parameters
     ----------
-    found : with `sizes`, `error` and `standard_error` (m,), `best`, `chosen` and `folds`.
-    shown : a number of features to mark besides.
+    found : an object with `sizes`, `error` and `standard_error` (m,), `best`, `chosen` and `folds`.
+    shown : a number of features to mark as well, or None.
     ax : where to draw; a new figure if None.
     """
-    ax = axes(ax, "", "number of features", "mean squared error on rows left out", (6.4, 3.6))
+    ax = axes(ax, "", "number of features", "mean squared error on held-out rows", (6.4, 3.6))
     sizes, error, spread = (np.asarray(v) for v in (found.sizes, found.error, found.standard_error))
     at = {int(t): i for i, t in enumerate(sizes)}
     limit = error[at[found.best]] + spread[at[found.best]]

@@ -1,4 +1,4 @@
-"""The picture of a greedy path: what each step chose, by how much, and what it explains."""
+"""The picture of a greedy path: the pick of each step, its margin, and R² after it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from sparselin.plots.style import (
     ORANGE,
     POINTS,
     VIOLET,
-    beside,
     height,
     legend,
     name,
@@ -22,23 +21,25 @@ from sparselin.plots.style import (
     panel,
     picture,
     rows,
+    write_near,
 )
 from sparselin.results import FloatArray, GeneralizedPath, GroupPath, SelectionPath
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_WRITTEN = 20  # up to so many steps have their numbers written beside them
+_WRITTEN = 20  # up to this number of steps, the numbers of each step are written next to it
 
 
 def selection(path: SelectionPath | GeneralizedPath | GroupPath, *, ax: Axes | None = None) -> Axes:
-    """The steps from the top down: λ*, the margin to the runner-up, and R² and ‖r‖ after the step.
+    """Draw the steps from the top down: λ*, the margin to the runner-up, and R² and ‖r‖ after the step.
 
-    The runner-up is at (1 − margin)·λ*: for OMP its |⟨X_j, r⟩|, for orthogonal least squares, which compares
-    |⟨X_j, r⟩|/‖P_S^⊥X_j‖, at its share of the pick's quotient, for generalized linear models its |∂L/∂β_j|,
-    for groups its ‖X_gᵀR‖_F. Ties are marked, and the row names one of the others in T. On the right
-    R² = 1 − ‖r‖²/‖r_0‖², against the mean with an intercept, and ‖r‖/‖r_0‖; for generalized linear models D²,
-    the share of the deviance that is explained, and the rest of it.
+    The runner-up is drawn at (1 − margin)·λ*. For OMP this is its |⟨X_j, r⟩|, for generalized linear models
+    its |∂L/∂β_j|, and for groups its ‖X_gᵀR‖_F. Orthogonal least squares compares |⟨X_j, r⟩|/‖P_S^⊥X_j‖, so
+    there the distance shows the ratio of these quotients. Ties are marked, and the label of the row names one
+    other feature in T. The right panel has R² = 1 − ‖r‖²/‖r_0‖² (measured from the mean if there is an
+    intercept) and ‖r‖/‖r_0‖. For generalized linear models it has D², the explained share of the deviance,
+    and the rest of it.
 
     Parameters
     ----------
@@ -70,19 +71,22 @@ def selection(path: SelectionPath | GeneralizedPath | GroupPath, *, ax: Axes | N
         ax.plot(runner_up[second], at[second], "|", color=GREY, markersize=1.7 * size, markeredgewidth=2,
                 label="runner-up")  # fmt: skip
     _from_zero_or_log(ax, lam[~forced], runner_up[second])
-    start = np.maximum(runner_up[~forced], ax.get_xlim()[0])  # 0 has no place on a logarithmic axis
+    start = np.maximum(runner_up[~forced], ax.get_xlim()[0])  # a logarithmic axis has no 0
     ax.hlines(at[~forced], start, lam[~forced], color=BLUE, linewidth=2.5, alpha=0.5)
     for t in np.flatnonzero(second).tolist() if steps <= _WRITTEN else ():
-        beside(ax, f"{100 * float(path.margin[t]):.3g} %", (lam[t], t), (8, 0), va="center")
+        write_near(ax, f"{100 * float(path.margin[t]):.3g} %", (lam[t], t), (8, 0), va="center")
     rows(ax, [_step(path, t) for t in range(steps)])
     if not forced.all():
         legend(ax)
-    _explained(ax, _fit(path), steps, size)
+    _fit_panel(ax, _fit(path), steps, size)
     return ax
 
 
 class _Fit(NamedTuple):
-    """What is explained after each step, and what is left, with their names, and what they are shares of."""
+    """The quality of the fit after each step: R² and ‖r‖/‖r_0‖, or D² and its rest, with axis labels.
+
+    share, rest : the explained share and the rest. names : their labels. whole : the label of the whole.
+    """
 
     share: FloatArray
     rest: FloatArray
@@ -91,6 +95,7 @@ class _Fit(NamedTuple):
 
 
 def _fit(path: SelectionPath | GeneralizedPath | GroupPath) -> _Fit:
+    """Return the quality of the fit after each step of a path."""
     if isinstance(path, GeneralizedPath):
         whole = rf"deviance$_0$ = {path.deviance[0]:.4g}"
         return _Fit(path.d2_path[1:], 1 - path.d2_path[1:], ("$D^2$", "deviance/deviance$_0$"), whole)
@@ -101,8 +106,8 @@ def _fit(path: SelectionPath | GeneralizedPath | GroupPath) -> _Fit:
     return _Fit(path.r2_path[1:], rest, ("$R^2$", r"$\|r\|/\|r_0\|$"), whole)
 
 
-def _explained(ax: Axes, fit: _Fit, steps: int, size: int) -> None:
-    """The panel on the right, with the share that is explained written on the margin."""
+def _fit_panel(ax: Axes, fit: _Fit, steps: int, size: int) -> None:
+    """Draw the right panel, with the explained share written on the margin."""
     right, at = panel(ax, fit.whole, width=0.6), np.arange(steps)
     look: dict[str, Any] = {"markersize": 0.7 * size, "linewidth": 1.2}
     right.plot(fit.share, at, "o-", color=GREEN, label=fit.names[0], **look)
@@ -116,7 +121,7 @@ def _explained(ax: Axes, fit: _Fit, steps: int, size: int) -> None:
 
 
 def _step(path: SelectionPath | GeneralizedPath | GroupPath, t: int) -> str:
-    """The label of a step: its number and name, and one of those with which it is tied."""
+    """Return the label of a step: its number, the name of the pick, and one feature tied with it."""
     groups = isinstance(path, GroupPath)
     pick = int(path.order[t] if isinstance(path, GroupPath) else path.support[t])
     words = f"{t + 1}  {f'group {pick}' if groups else name(path.names, pick)}"
@@ -130,7 +135,7 @@ def _step(path: SelectionPath | GeneralizedPath | GroupPath, t: int) -> str:
 
 
 def _from_zero_or_log(ax: Axes, values: FloatArray, also: FloatArray) -> None:
-    """An axis from 0, or a logarithmic one if the positive values span more than a factor of 20."""
+    """Set up an axis from 0, or a logarithmic axis if the positive values span more than a factor of 20."""
     positive = values[values > 0]
     if positive.size and positive.max() > LONG * positive.min():
         ax.set_xscale("log")

@@ -1,4 +1,4 @@
-"""Pictures of sets of features: how their value adds up, their coefficients, the choice of ν."""
+"""Pictures of sets of features: the gain of each feature, the coefficients, the choice of ν."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 def subset(result: SubsetResult, *, ax: Axes | None = None) -> Axes:
-    """How g(S) = R²(S) + ν·f(S) adds up, feature by feature in the order of selection, and the coefficients.
+    """Draw the gain of each feature in g(S) = R²(S) + ν·f(S), in order of selection, and the coefficients.
 
-    Each bar goes from g before the feature to g after it. For a best subset a line marks what no subset of k
-    features can exceed: R² ≤ 1 − lower_bound/‖y‖², ‖y‖² = residual/(1 − R²).
+    Each bar goes from g before the feature to g after it. For a best subset, a line marks the R² that no
+    subset of k features can exceed: R² ≤ 1 − lower_bound/‖y‖², where ‖y‖² = residual/(1 − R²).
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ def subset(result: SubsetResult, *, ax: Axes | None = None) -> Axes:
     if not t:
         return note(ax, f"No feature is selected: {result.status.message}.")
     labels = [name(result.names, int(j)) for j in result.support]
-    _adding_up(ax, result.gains, float(result.value), labels)
+    _gain_bars(ax, result.gains, float(result.value), labels)
     if isinstance(result, BestSubset):
         bound = _bound(result)
-        words = f"none exceeds {bound:.4f}" + ("" if result.optimal else f", gap {100 * result.gap:.2g} %")
+        words = f"upper bound {bound:.4f}" + ("" if result.optimal else f", gap {100 * result.gap:.2g} %")
         ax.axvline(bound, color=GREY, linestyle="--", linewidth=1.2, label=words)
         legend(ax)
     _coefficients(panel(ax, "coefficient"), result.coef)
@@ -61,14 +61,14 @@ def subset(result: SubsetResult, *, ax: Axes | None = None) -> Axes:
 
 
 def _bound(result: BestSubset) -> float:
-    """1 − lower_bound/‖y‖²: the largest R² that a subset of k features can have."""
+    """Return 1 − lower_bound/‖y‖², an upper bound on R² of any subset of k features."""
     if not result.residual > 0:
         return 1.0
     return float(1 - result.lower_bound / result.residual * (1 - result.r2))
 
 
-def _adding_up(ax: Axes, gains: FloatArray, value: float, labels: list[str]) -> None:
-    """A bar for each gain, from the value before it to that after it; the last one ends at `value`."""
+def _gain_bars(ax: Axes, gains: FloatArray, value: float, labels: list[str]) -> None:
+    """Draw a bar for each gain, from the value before it to the value after it; the last ends at `value`."""
     gains = gains.astype(float)
     after = value - np.concatenate([np.cumsum(gains[::-1])[::-1][1:], [0.0]])
     rising = gains >= 0
@@ -82,7 +82,7 @@ def _adding_up(ax: Axes, gains: FloatArray, value: float, labels: list[str]) -> 
 
 
 def _coefficients(ax: Axes, coef: FloatArray) -> None:
-    """A stem for each coefficient, in the rows of the other panel."""
+    """Draw a stem for each coefficient, in the rows of the other panel."""
     at = np.arange(len(coef))
     ax.hlines(at, 0, coef, color=GREEN, linewidth=1.5)
     ax.plot(coef, at, "o", color=GREEN, markersize=6 if len(coef) <= 40 else 4)
@@ -92,7 +92,7 @@ def _coefficients(ax: Axes, coef: FloatArray) -> None:
 
 
 def greedy_maximum(result: GreedyMaximum, *, ax: Axes | None = None) -> Axes:
-    """How f(S) adds up, feature by feature in the order of selection.
+    """Draw the gain of each feature in f(S), in the order of selection.
 
     Parameters
     ----------
@@ -102,14 +102,15 @@ def greedy_maximum(result: GreedyMaximum, *, ax: Axes | None = None) -> Axes:
     ax = picture(ax, "$f(S)$", "", figsize=(6.0, height(len(result.support))))
     if not len(result.support):
         return note(ax, f"No feature is selected: {result.status.message}.")
-    _adding_up(ax, result.gains, float(result.value), [name(None, int(j)) for j in result.support])
+    _gain_bars(ax, result.gains, float(result.value), [name(None, int(j)) for j in result.support])
     return ax
 
 
 def nu_choice(choice: NuChoice, *, ax: Axes | None = None) -> Axes:
-    """R² of the selections against ν, with the two levels of the LASSO and the ν that was chosen.
+    """Draw R² of the selections against ν, with two R² of the LASSO, and mark the chosen ν.
 
-    Filled: at least the R² of the LASSO with which ν was compared, the solid line.
+    The solid line is the R² of the LASSO with which selections were compared. A marker is filled if its R² is
+    at least this.
 
     Parameters
     ----------
@@ -143,9 +144,10 @@ def nu_choice(choice: NuChoice, *, ax: Axes | None = None) -> Axes:
 
 
 def coefficients(ax: Axes, names: Names, coef: FloatArray, filled: list[int], words: tuple[str, str]) -> Axes:
-    """A stem for each of the nonzero coefficients (d,), at most 40 of them, the largest first.
+    """Draw a stem for each nonzero coefficient of (d,), the largest first, and at most 40 of them.
 
-    Those of `filled` have a filled circle and the first of the two words in the legend, the others a square.
+    words : two labels in the legend: for the features in `filled`, drawn as filled circles, and for the
+        others, drawn as squares.
     """
     nonzero = np.flatnonzero(coef)
     J = nonzero[largest(np.abs(coef[nonzero]))]

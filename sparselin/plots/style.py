@@ -1,4 +1,4 @@
-"""The style of all figures."""
+"""The style that all figures share."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The palette of all figures. Any two of it, GREY and black differ by ΔE*76 ≥ 17 for three kinds of cones and,
-# as Machado, Oliveira and Fernandes (2009) simulate them, for two; each has a contrast ≥ 3 on white.
+# The palette of all figures. Any two of its colours, GREY and black differ by ΔE*76 ≥ 17, for people with
+# three kinds of cones and for people with two (simulated as in Machado, Oliveira and Fernandes, 2009). Each
+# colour has a contrast ≥ 3 on white.
 BLUE, ORANGE, GREEN, RED = "#295b9d", "#d8720b", "#24855e", "#b3261e"
 VIOLET, SKY, PINK, BROWN = "#6a41be", "#3c9adf", "#db6aa9", "#45260d"
 PALETTE = (BLUE, ORANGE, GREEN, RED, VIOLET, SKY, PINK, BROWN)
-GREY = "#656e77"  # of what has no colour of its own
-_MARKERS = "osD^vPX*"  # of each colour
-_DASHES = ("-", "--", ":", "-.")  # of the first eight lines, of the next, …
-POINTS = 11  # the size of letters
-LONG = 20.0  # positive numbers that differ by more than such a factor are on a logarithmic axis
-_ROWS = 40  # so many rows have a name each
-_MANY = 10**5  # more points than that are drawn as an image
+GREY = "#656e77"  # the colour of everything without a colour of its own
+_MARKERS = "osD^vPX*"  # the marker of each colour
+_DASHES = ("-", "--", ":", "-.")  # the dashes of the first eight lines, of the next eight, …
+POINTS = 11  # the font size
+LONG = 20.0  # an axis is logarithmic if its positive numbers differ by more than this factor
+_ROWS = 40  # at most this many rows have a name
+_MANY = 10**5  # more points than this are drawn as an image
 _LETTERS = 26  # longer names are cut in the middle
 
 
 def close(figure: Figure) -> None:
-    """Free a figure that is not shown."""
+    """Free the memory of a figure."""
     pyplot().close(figure)
 
 
 def look(i: int) -> dict[str, Any]:
-    """Of the line number i: a colour and the marker that goes with it, and dashes beyond eight lines."""
+    """Return the colour and marker of line i, and its dashes, which change after every eight lines."""
     n = len(PALETTE)
     return {"color": PALETTE[i % n], "marker": _MARKERS[i % n], "linestyle": _DASHES[i // n % len(_DASHES)]}
 
@@ -50,7 +51,7 @@ def axes(
     ylabel: str = "",
     figsize: tuple[float, float] = (5.0, 3.4),
 ) -> Axes:
-    """The look that all figures share, on `ax` or on a new figure."""
+    """Give `ax`, or the axes of a new figure, the look that all figures share; return the axes."""
     if ax is None:
         ax = pyplot().subplots(figsize=figsize, layout="constrained")[1]
     ax.set_title(title, fontsize=POINTS)
@@ -62,8 +63,8 @@ def axes(
     return ax
 
 
-def projected(ax: Any, projection: str, figsize: tuple[float, float], message: str) -> Any:
-    """Return `ax`, or that of a new figure; ValueError with the message if it has another projection."""
+def projection_axes(ax: Any, projection: str, figsize: tuple[float, float], message: str) -> Any:
+    """Return `ax`, or the axes of a new figure. ValueError(message) if `ax` has another projection."""
     if ax is None:
         shape = {"figsize": figsize, "layout": "constrained", "subplot_kw": {"projection": projection}}
         return pyplot().subplots(**shape)[1]
@@ -73,17 +74,18 @@ def projected(ax: Any, projection: str, figsize: tuple[float, float], message: s
 
 
 def in_space(X: Any, y: Any, n: int, name: str = "y") -> Problem:
-    """The problem of a picture in the plane (n = 2) or in space (n = 3)."""
+    """Return the problem of a picture in the plane (n = 2) or in space (n = 3); ValueError for others."""
     problem = Problem(X, y)
     if problem.n != n:
         raise ValueError(
-            f"X must have {n} rows and {name} {n} entries, those of the picture; got X of shape "
-            f"{problem.X.shape}. np.linalg.qr gives the coordinates of columns that span no more."
+            f"X must have {n} rows, and {name} {n} entries, because the picture has {n} dimensions; got X of "
+            f"shape {problem.X.shape}. If X and {name} span {n} dimensions, np.linalg.qr gives coordinates."
         )
     return problem
 
 
 def pyplot() -> Any:
+    """Import and return matplotlib.pyplot. ModuleNotFoundError says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError as error:
@@ -94,12 +96,12 @@ def pyplot() -> Any:
 def picture(
     ax: Axes | None, xlabel: str, ylabel: str, title: str = "", figsize: tuple[float, float] = (6.6, 4.0)
 ) -> Axes:
-    """The look of the pictures of single results."""
+    """Return axes for the picture of one result."""
     return axes(ax, title, xlabel, ylabel, figsize)
 
 
 def panel(ax: Axes, xlabel: str, ylabel: str = "", width: float = 0.42, *, shared: bool = True) -> Axes:
-    """A second panel in the right part of the place of `ax`, with the same rows if `shared`."""
+    """Shrink `ax`, and return a second panel on its right, with the same vertical axis if `shared`."""
     rows, figure, spec = (ax if shared else None), ax.figure, ax.get_subplotspec()
     if spec is None:
         box = ax.get_position()
@@ -116,26 +118,26 @@ def panel(ax: Axes, xlabel: str, ylabel: str = "", width: float = 0.42, *, share
 
 
 def height(rows: int) -> float:
-    """The height in inches of a figure with so many rows."""
+    """Return the height in inches of a figure with this number of rows."""
     return 1.3 + 0.27 * min(max(rows, 2), _ROWS)
 
 
 def largest(size: ArrayLike) -> list[int]:
-    """The positions of the 40 largest entries, in decreasing order."""
+    """Return the positions of the 40 largest entries, in decreasing order."""
     return [int(i) for i in np.argsort(-np.asarray(size), kind="stable")[:_ROWS]]
 
 
 def rows(ax: Axes, labels: Sequence[str]) -> None:
-    """The rows 0, 1, … from the top, with their labels: every second, third, … if there are many."""
+    """Label the rows 0, 1, … from the top; if there are many, only every second, third, … one."""
     step = -(-len(labels) // _ROWS) or 1
     ax.set_yticks(range(0, len(labels), step), labels[::step])
     ax.set_ylim(len(labels) - 0.4, -0.6)
 
 
 def name(names: Names, j: int) -> str:
-    """The name of feature j, x0, x1, … without one; of one that is long the beginning and the end.
+    """Return a label for feature j: its name, or x0, x1, … without names. The middle of a long name is cut.
 
-    A label that begins with "_" would not be in a legend: a space comes before it.
+    Matplotlib leaves labels that begin with "_" out of legends, so such a label gets a space in front.
     """
     label = ("" if names is None else " ".join(names[j].split())) or f"x{j}"
     label = f" {label}" if label.startswith("_") else label
@@ -145,38 +147,39 @@ def name(names: Names, j: int) -> str:
 
 
 def note(ax: Axes, text: str) -> Axes:
-    """A sentence in place of a picture, where there is nothing to draw."""
+    """Write a sentence in place of a picture that would be empty."""
     ax.text(0.5, 0.5, textwrap.fill(text, 44), ha="center", va="center", fontsize=POINTS, color=GREY,
             transform=ax.transAxes)  # fmt: skip
     ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
     return ax
 
 
-def beside(ax: Axes, text: str, point: tuple[Any, Any], offset: tuple[int, int], **look: Any) -> None:
-    """Write a text at an offset, in points, from a point of the data."""
+def write_near(ax: Axes, text: str, point: tuple[Any, Any], offset: tuple[int, int], **look: Any) -> None:
+    """Write a text near a point of the data, at an offset in points."""
     ax.annotate(text, point, offset, textcoords="offset points", **{"fontsize": POINTS} | look)
 
 
 def legend(ax: Axes, columns: int = 3) -> None:
-    """Above the axes."""
+    """Put the legend above the axes."""
     place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "columnspacing": 1.2}
-    handles = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))  # one for each label
+    handles = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))  # one handle for each label
     if handles:
         ax.legend(handles.values(), handles, ncols=columns, frameon=False, fontsize=POINTS, **place)
 
 
 def integers(ax: Axes) -> None:
-    """Ticks of the horizontal axis at integers."""
+    """Put the ticks of the horizontal axis at integers."""
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
 
 
 def spread(positions: FloatArray, gap: float, top: float = 1.0) -> FloatArray:
-    """The nearest positions in 0..top, in the same order, that are at least `gap` apart.
+    """Return the nearest positions in [0, top], in the same order, that are at least `gap` apart.
 
-    In least squares: with z_i = y_i − i·gap (y sorted) the z must not decrease, which is isotonic regression,
-    by pooling neighbours; bounds then cut it off. They are too small for more than top/gap + 1 positions.
+    "Nearest" is in least squares. With z_i = y_i − i·gap (y sorted), the z must not decrease. This is
+    isotonic regression, solved by pooling neighbours; the result is then clipped to the bounds. More than
+    top/gap + 1 positions do not fit.
     """
     order = np.argsort(positions, kind="stable")
     steps = gap * np.arange(len(order))
@@ -194,7 +197,7 @@ def spread(positions: FloatArray, gap: float, top: float = 1.0) -> FloatArray:
 
 
 def grey_lines(ax: Axes, x: FloatArray, lines: FloatArray) -> None:
-    """Grey lines without a name, x (m,) and lines (p, m)."""
+    """Draw lines (p, m) over x (m,) in grey, without names."""
     from matplotlib.collections import LineCollection
 
     points = [np.column_stack([x, values]) for values in lines]
@@ -203,10 +206,10 @@ def grey_lines(ax: Axes, x: FloatArray, lines: FloatArray) -> None:
     ax.add_collection(grey, autolim=False)
 
 
-def named_ends(ax: Axes, ends: FloatArray) -> None:
-    """The names of the lines drawn so far on the right, beside the values at which they end."""
+def name_line_ends(ax: Axes, ends: FloatArray) -> None:
+    """Write the names of the lines drawn so far on the right, next to the values at which they end."""
     low, high = ax.get_ylim()
-    gap = 1.25 * POINTS * ax.figure.dpi / (72 * 0.85 * ax.bbox.height)  # labels and titles will take 15 %
+    gap = 1.25 * POINTS * ax.figure.dpi / (72 * 0.85 * ax.bbox.height)  # labels and titles take about 15 %
     places = spread((ends - low) / (high - low), min(gap, 1 / max(len(ends), 1)))
     for line, end, place in zip(list(ax.lines), ends.tolist(), places.tolist(), strict=False):
         arrow = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.7, "shrinkA": 0, "shrinkB": 0}
@@ -216,9 +219,10 @@ def named_ends(ax: Axes, ends: FloatArray) -> None:
 
 
 def positive_axis(ax: Axes, values: FloatArray) -> bool:
-    """A horizontal axis for values ≥ 0 with round numbers; whether it is logarithmic.
+    """Set up a horizontal axis for values ≥ 0, with ticks at round numbers. Return whether it is logarithmic.
 
-    That is where positive ones differ by more than a factor of 20; if there is a 0, linear below the least.
+    It is logarithmic if the positive values differ by more than a factor of 20. If 0 is among the values, the
+    axis is linear below the least positive one.
     """
     positive = values[values > 0]
     least, top, zero = float(positive.min()), float(positive.max()), bool(values.min() == 0)
@@ -234,14 +238,17 @@ def positive_axis(ax: Axes, values: FloatArray) -> bool:
 
 
 def _multiples(low: float, high: float) -> list[float]:
-    """At most seven multiples of 1, 2 or 5 times a power of ten, in [low, high] and positive."""
+    """Return at most seven positive multiples of 1, 2 or 5 times a power of ten in [low, high]."""
     unit = 10.0 ** math.floor(math.log10(high - low)) if high > low else high
     step = next(unit * m for m in (0.1, 0.2, 0.5, 1.0, 2.0) if high - low <= 6 * unit * m)
     return [float(f"{step * i:.6g}") for i in range(1, round(high / step) + 1) if low <= step * i <= high]
 
 
 def _decades(low: float, high: float) -> list[float]:
-    """At most eight numbers in [low, high]: 1, 2, 5 times powers of ten, or 1, 3, or 1, or fewer."""
+    """Return at most eight round numbers in [low, high].
+
+    They are 1, 2, 5 times powers of ten, or 1, 3 times, or powers of ten, or every second, third, … power.
+    """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for digits in ((1, 2, 5), (1, 3), (1,)):
         marks = [float(f"{digit}e{power}") for power in powers for digit in digits]

@@ -1,4 +1,4 @@
-"""Pictures of the first segment of the LASSO below λ*, where Sequential LASSO looks."""
+"""Pictures of the first segment of the LASSO below λ*, on which Sequential LASSO picks its feature."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from sparselin.lasso.path import lasso_path as path_of
 from sparselin.plots.style import (
     GREY,
     POINTS,
-    beside,
     grey_lines,
     look,
     name,
-    named_ends,
+    name_line_ends,
     note,
     panel,
     picture,
+    write_near,
 )
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, LassoPath, Names
@@ -29,20 +29,21 @@ from sparselin.validation import Columns
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST = 16  # tied columns with a colour each
-_OTHERS = 100  # of the columns outside T that have a grey line, those of the largest |⟨X_j, r⟩|
+_MOST = 16  # at most this many tied columns have a colour
+_OTHERS = 100  # at most this many columns outside T are drawn in grey, those with the largest |⟨X_j, r⟩|
 _LINES = {"-": "solid: A(S)", ":": "dotted: T∖A(S)", "--": r"dashed: enters at $\lambda_2$"}
-_SAMPLES = 120  # λ's at which curves are drawn, besides the knots
+_SAMPLES = 120  # the number of λ's at which curves are drawn, besides the knots
 
 
 @takes_problem
 def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None = None) -> Axes:
-    """Where Sequential LASSO looks: the window (λ₂, λ*), shaded, in which the support off S is A(S).
+    """Draw the window (λ₂, λ*), in which the LASSO's support outside S is A(S); Sequential LASSO picks there.
 
-    On the left |⟨X_j, r(λ)⟩|, r(λ) = y − Xβ(λ), for the solution β(λ) of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁: it is at
-    most λ, the black line, which T reaches at λ* = ‖XᵀP_S^⊥y‖∞. A(S) ⊆ T follows it down; the rest of T,
-    dotted, stays at or below it. At λ₂ the next columns reach it, dashed. On the right the coefficients of
-    these columns. Others are grey, at most 100 of them.
+    The left panel has |⟨X_j, r(λ)⟩|, where r(λ) = y − Xβ(λ) and β(λ) minimises ½‖y − Xβ‖² + λ‖β_{S̄}‖₁. For j
+    ∉ S it is at most λ, the black line. The columns of T reach this line at λ* = ‖XᵀP_S^⊥y‖∞. Those in A(S) ⊆
+    T follow it down, and the rest of T (dotted) stays at or below it. At λ₂ the next columns (dashed) reach
+    it. The right panel has the coefficients of these columns. At most 100 other columns are drawn in grey;
+    the window is shaded.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None
 
     Returns
     -------
-    The left Axes. If λ* = 0 they say why.
+    The left Axes. If λ* = 0, they have a sentence that says why.
 
     Raises
     ------
@@ -80,7 +81,9 @@ def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None
     grey_lines(ax, lam, size[others])
     ax.plot(lam, lam, color="black", linewidth=1, label=r"$\lambda$")
     for i, (j, line) in enumerate(shown.items()):
-        mark = np.argmin(np.abs(lam - low - width * (i + 1) / (len(shown) + 1)))  # each at a λ of its own
+        mark = np.argmin(
+            np.abs(lam - low - width * (i + 1) / (len(shown) + 1))
+        )  # each line has its marker at its own λ
         style: dict[str, Any] = look(i) | {"linestyle": line, "markevery": [mark], "linewidth": 1.8}
         label = name(entry.names, j)
         ax.plot(lam, size[j], label=label, zorder=3 if line == "-" else 4, **style)
@@ -90,12 +93,12 @@ def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None
     pad = 0.1 * float(np.ptp(ends)) or 1.0
     right.set_ylim(min(0.0, float(ends.min())) - pad, max(0.0, float(ends.max())) + pad)
     right.axhline(0, color=GREY, linewidth=0.6, zorder=0)
-    for one in (ax, right):
-        one.axvspan(low, top, color=GREY, alpha=0.12, linewidth=0, label="_window")
-        one.set_xlim(begin, end)
-        one.set_xticks([top, low], [rf"$\lambda^*$ = {top:.4g}", rf"$\lambda_2$ = {low:.4g}"])
-    named_ends(right, ends[-1])
-    beside(ax, r"$\lambda$", (begin, begin), (12, 3), va="bottom")
+    for half in (ax, right):
+        half.axvspan(low, top, color=GREY, alpha=0.12, linewidth=0, label="_window")
+        half.set_xlim(begin, end)
+        half.set_xticks([top, low], [rf"$\lambda^*$ = {top:.4g}", rf"$\lambda_2$ = {low:.4g}"])
+    name_line_ends(right, ends[-1])
+    write_near(ax, r"$\lambda$", (begin, begin), (12, 3), va="bottom")
     given = f"S = {_some(problem.names, S.tolist())}, " if len(S) else ""
     ax.set_title(given + _sets(entry), loc="left", fontsize=POINTS)
     words = [words for line, words in _LINES.items() if line in shown.values()]
@@ -104,7 +107,7 @@ def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None
 
 
 def _columns(entry: FirstEntry, path: LassoPath, low: float) -> dict[int, str]:
-    """The columns with a colour, with their lines: of A(S), the rest of T, and those that enter at λ₂."""
+    """Return the columns with a colour and their line styles: A(S), the rest of T, entries at λ₂."""
     T = [*entry.active, *(j for j in entry.tied if j not in entry.active)][:_MOST]
     knots = np.flatnonzero(np.isclose(path.knots, low, rtol=1e-9, atol=0)) if low > 0 else ()
     after = {j for i in knots for j in path.active[i]}
@@ -113,30 +116,32 @@ def _columns(entry: FirstEntry, path: LassoPath, low: float) -> dict[int, str]:
 
 
 def _correlations(problem: Problem, path: LassoPath, lam: FloatArray) -> FloatArray:
-    """|⟨X_j, y − Xβ(λ)⟩| (n_features, q), of standardized columns if they are, and with the intercept."""
+    """Return |⟨X_j, y − Xβ(λ)⟩|, (n_features, q), with the problem's standardization and intercept."""
     beta = path.at(lam)
     if problem.design.scale is not None:
         beta = np.divide(beta, problem.design.scale, out=np.zeros_like(beta), where=beta != 0)
     if problem.d > problem.n_features:
         beta = np.column_stack([beta, path.intercept_at(lam)])
-    rest = np.column_stack([problem.y - problem.predict(one) for one in beta])
+    rest = np.column_stack([problem.y - problem.predict(coef) for coef in beta])
     return np.abs(problem.correlate(rest)[: problem.n_features])
 
 
 def _some(names: Names, J: Sequence[int]) -> str:
+    """Return the first three features of J as a set."""
     return "{" + ", ".join([name(names, j) for j in J[:3]] + ["…"] * (len(J) > 3)) + "}"
 
 
 def _sets(entry: FirstEntry) -> str:
+    """Return the equations for T and A(S) in the title."""
     T, A = (_some(entry.names, J) for J in (entry.tied, entry.active))
     return f"T = A(S) = {T}" if entry.tied == entry.active else f"T = {T}, A(S) = {A}"
 
 
 def first_entry(entry: FirstEntry, *, ax: Axes | None = None) -> Axes:
-    """The coefficients of T on the first segment: sign·(λ* − λ)·v for λ in the window (λ₂, λ*), then shaded.
+    """Draw the coefficients of T on the first segment, sign·(λ* − λ)·v for λ in the window (λ₂, λ*).
 
-    Those of T∖A(S) stay zero. Where it differs from λ₂, λ₀ is marked: the end of the window by the proof of
-    the paper. `window` draws the same from the data, with all correlations.
+    The coefficients of T∖A(S) stay zero. λ₀, at which the window ends by the proof of the paper, is marked if
+    it differs from λ₂. `window` draws the same from the data, with all correlations.
 
     Parameters
     ----------
@@ -164,7 +169,7 @@ def first_entry(entry: FirstEntry, *, ax: Axes | None = None) -> Axes:
     ax.set_ylim(bottom - pad, top + pad)
     ax.set_xlim(lam + beyond, low)
     ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
-    named_ends(ax, ends[order])
+    name_line_ends(ax, ends[order])
     marks = [(lam, r"$\lambda^*$ = " + f"{lam:.4g}", ":"), (low, rf"$\lambda_2$ = {low:.4g}", "-")]
     for where, text, dashes in marks:
         ax.axvline(where, color=GREY, linewidth=0.9, linestyle=dashes)
@@ -173,5 +178,5 @@ def first_entry(entry: FirstEntry, *, ax: Axes | None = None) -> Axes:
         )
     if entry.proof_lower > low + 0.02 * (lam - low):
         ax.axvline(entry.proof_lower, color=GREY, linewidth=0.9, linestyle="--")
-        beside(ax, r"$\lambda_0$", (entry.proof_lower, 0), (4, 6), xycoords=ax.get_xaxis_transform())
+        write_near(ax, r"$\lambda_0$", (entry.proof_lower, 0), (4, 6), xycoords=ax.get_xaxis_transform())
     return ax

@@ -1,1 +1,1 @@
-"""Studies: each is whole in its folder, with its run, its report, its figures and its command."""
+"""The studies. Each has a folder of its own with its run, its report, its figures and its command."""

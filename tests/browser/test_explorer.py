@@ -13,7 +13,7 @@ from selenium.webdriver import ActionChains, Keys
 
 from sparselin.plots.explorer import pages
 from sparselin.plots.explorer.pages import script
-from sparselin.plots.explorer.presets import PRESETS, named
+from sparselin.plots.explorer.presets import PRESETS, state_of
 from sparselin.plots.explorer.widget import Explorer
 from tests.browser.chromium import browser, explorer, find, hosts, served, text, until
 
@@ -32,7 +32,7 @@ def driver():
 
 def shown(driver):
     """The state that the address of the page says."""
-    return named(urllib.parse.urlsplit(driver.current_url).query)
+    return state_of(urllib.parse.urlsplit(driver.current_url).query)
 
 
 def settled(driver, condition, what):
@@ -136,7 +136,7 @@ def test_every_control_is_reached_by_tab(driver, url):
         active = "let a = document.activeElement; while (a && a.shadowRoot) a = a.shadowRoot.activeElement;"
         seen.add(driver.execute_script(active + "return a.getAttribute('aria-label') || a.textContent"))
         ActionChains(driver).send_keys(Keys.TAB).perform()
-    handles = {f"{what}, arrow keys move it" for what in ("y", *(f"column {j} of X" for j in range(3)))}
+    handles = {f"{what}: arrow keys move it" for what in ("y", *(f"column {j} of X" for j in range(3)))}
     fields = {f"{what}, row {i}" for what in ("y", "column 0", "column 2") for i in (1, 2)}
     assert handles | fields | {"preset", "λ", "feature 0 in S", "remove column 1", "add a column"} <= seen
     assert root.is_displayed()
@@ -207,8 +207,8 @@ def test_a_broken_address_is_told(driver, url):
     until(
         lambda: (
             text(driver, "[role=alert]")
-            == "This address cannot be read: column 1 of X must have 2 numbers, as y has; got 1. "
-            "Shown is the first preset."
+            == "This address cannot be read: column 1 of X must have 2 numbers, like y; got 1. "
+            "The first preset is shown instead."
         ),
         "a message",
     )
@@ -260,7 +260,7 @@ def test_a_taken_port(url):
         [sys.executable, "-m", "sparselin", "explore", "--port", port], capture_output=True, text=True
     )
     assert found.returncode == 1
-    assert re.fullmatch(rf"Error: port {port} cannot be had \(.*\): .*--port 0\n", found.stderr)
+    assert re.fullmatch(rf"Error: cannot use port {port} \(.*\): .*0 means any free one\n", found.stderr)
 
 
 class ByHand:
@@ -289,7 +289,7 @@ def test_an_edit_before_the_answer_to_another_keeps_both(driver, tmp_path):
     page = ByHand(driver, tmp_path)
     page.set("input[data-what='0'][data-row='0']", "0.5")
     page.set("input[data-what='1'][data-row='0']", "0.7")
-    first, second = (named(question["address"]).columns for question in page.asked())
+    first, second = (state_of(question["address"]).columns for question in page.asked())
     assert (first[0][0], first[1][0]) == (0.5, 0.26)
     assert (second[0][0], second[1][0]) == (0.5, 0.7)
 
@@ -313,7 +313,7 @@ def test_a_slider_keeps_what_it_was_released_at(driver, tmp_path):
     for question in page.asked()[1:]:
         page.answer(question)
     assert page.asked()[-1]["reach"] > 0
-    assert named(page.asked()[-1]["address"]).lam == released == pytest.approx(0.7, abs=0.01)
+    assert state_of(page.asked()[-1]["address"]).lam == released == pytest.approx(0.7, abs=0.01)
 
 
 def test_without_snapping_the_slider_goes_to_no_knot(driver, tmp_path):

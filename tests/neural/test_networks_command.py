@@ -33,7 +33,7 @@ from proofs_checks.experiments.networks.pieces import (
     plan_pieces,
 )
 from sparselin.datasets import FOLDER
-from sparselin.studies.common.command import listed
+from sparselin.studies.common.command import parse_names
 
 METHODS = ("Sequential Attention", "random", "group LASSO, λ fixed")
 CALLS = []  # the keys of the pieces that were computed in this process
@@ -456,7 +456,7 @@ def test_a_method_with_a_comma_in_its_name(tmp_path):
     invoke(tmp_path, *DIGITS, "--methods", "group LASSO, λ fixed,random")
     assert {key.split("|")[2] for key in CALLS} == {"group LASSO, λ fixed", "random"}
     known = ("group LASSO", "group LASSO, λ fixed")
-    assert listed("group LASSO, group LASSO, λ fixed", known, ("method", "methods"), "") == known
+    assert parse_names("group LASSO, group LASSO, λ fixed", known, ("method", "methods"), "") == known
 
 
 def test_the_folder_of_another_report_is_refused(tmp_path):
@@ -470,7 +470,7 @@ def test_no_file_of_another_is_overwritten(tmp_path, drawn, name):
     invoke(tmp_path, *DIGITS, "--methods", "random,group LASSO, λ fixed")
     CALLS.clear()
     (tmp_path / name).write_bytes(b"precious")
-    assert f"{name} of something else" in said(invoke(tmp_path, *DIGITS, code=2))
+    assert f"would overwrite {name}" in said(invoke(tmp_path, *DIGITS, code=2))
     assert not CALLS
     assert (tmp_path / name).read_bytes() == b"precious"
 

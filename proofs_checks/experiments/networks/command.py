@@ -35,13 +35,13 @@ from sparselin.datasets import FOLDER
 from sparselin.studies.common.command import (
     HELP,
     Alone,
-    as_typed,
+    command_line,
     finish,
     ignore_interrupts,
     jobs_option,
-    listed,
     make_folder,
     output_option,
+    parse_names,
     watch,
 )
 from sparselin.studies.common.folder import ReportError
@@ -116,7 +116,7 @@ def networks(
     make_folder(
         output, "proofs_checks.experiments.networks", pictures(*(f"{glob.escape(name)}-*" for name in shown))
     )
-    command = as_typed()
+    command = command_line()
     started = time.perf_counter()
     interrupted, refused = _collect(console, pieces.run(studies, todo, store, jobs, hours), len(todo))
     ignore_interrupts()
@@ -142,7 +142,7 @@ def _studies(text: str | None) -> dict[str, Study]:
         raise click.ClickException("networks need PyTorch: pip install 'sparselin[neural]'")
     from proofs_checks.experiments.networks.studies import STUDIES
 
-    chosen = STUDIES if text is None else listed(text, tuple(STUDIES), ("study", "studies"), "--study")
+    chosen = STUDIES if text is None else parse_names(text, tuple(STUDIES), ("study", "studies"), "--study")
     return {name: study for name, study in STUDIES.items() if name in chosen}
 
 
@@ -150,7 +150,7 @@ def _data(console: Console, text: str | None, studies: dict[str, Study]) -> tupl
     """Return the names of the data sets: the given ones, or else the readable ones in the folder."""
     made_up = tuple(dict.fromkeys(name for s in studies.values() for name in s.data if name not in DATA))
     if text is not None:
-        names = listed(text, (*DATA, *made_up), ("data set", "data sets"), "--data")
+        names = parse_names(text, (*DATA, *made_up), ("data set", "data sets"), "--data")
         for wrong in filter(None, (_unreadable(name) for name in names if name not in made_up)):
             raise click.BadParameter(wrong, param_hint="--data")
         return names
@@ -195,7 +195,7 @@ def _pieces(
     if method_names is None:
         return planned
     known = tuple(dict.fromkeys(piece.method for piece in planned))
-    methods = listed(method_names, known, ("method", "methods"), "--methods")
+    methods = parse_names(method_names, known, ("method", "methods"), "--methods")
     return [piece for piece in planned if piece.method in methods]
 
 

@@ -1,7 +1,8 @@
-"""The explorer: the dual polytope with handles, in a browser, beside what each method picks.
+"""The explorer: the dual polytope in a browser, with handles to drag, and the picks of each method.
 
-`state`: a design, y, λ and S, which is also what an address says; `presets`: some with a story. `snapping`
-moves what is dragged to a tie nearby. `frame`: all numbers of one picture, from public functions; the scripts
-(in `pages`) draw them and compute nothing but how three dimensions look in two. `widget` joins the two in a
-notebook, `serve` on a page of this machine (`app`), and `pages` writes pages that need no Python.
+`state` is a design with y, λ and S, and its address. `presets` has states with a story. `snapping` moves a
+dragged point to a tie nearby. `frame` computes all numbers of one picture with public functions. The
+scripts in `pages` draw them; they compute only the projection of three dimensions to two. `widget` connects
+both in a notebook, and `serve` on a page of this machine (`app`). `pages` also writes pages that need no
+Python.
 """

@@ -1,5 +1,10 @@
 """The page of `sparselin explore`, for marimo's server."""
 
+# /// script
+# [tool.marimo.display]
+# theme = "system"
+# ///
+
 import marimo
 
 app = marimo.App(width="full", app_title="sparselin: the dual polytope")

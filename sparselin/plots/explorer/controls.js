@@ -1,9 +1,9 @@
-// What is touched: handles and tables, and the questions that they become.
+// The controls: handles and tables, and the questions that they send.
 
-const PICKS = 120; // milliseconds between picks while something moves; the polytope follows as fast as it can
-const PATIENCE = 4000; // milliseconds until a question without an answer is told
+const PICKS = 120; // milliseconds between computations of the picks during a drag; the polytope follows as fast as it can
+const TIMEOUT = 4000; // milliseconds after which an unanswered question is reported
 
-// Two questions at a time, so that one is answered while the other is drawn; of more only the last is asked.
+// Send questions, at most two at a time, so that one is answered while the other is drawn. If more wait, only the last is sent.
 function questions(ask, isMoving, tellLate) {
   let [wanted, last, number, answered, picked, timer] = [null, {}, 0, 0, 0, null];
   function request(question) {
@@ -16,14 +16,14 @@ function questions(ask, isMoving, tellLate) {
     timer = setTimeout(() => {
       answered = number;
       tellLate();
-    }, PATIENCE);
+    }, TIMEOUT);
     ask({ ...question, number: ++number, picks: !isMoving() ? "all" : due ? "untrained" : "none" });
   }
   return {
     request,
-    begin: (question) => (last = question), // what `again` asks if nothing moves
+    begin: (question) => (last = question), // the question of `again` if nothing moved
     again: () => request(last),
-    // Whether an answer is news: those that are overtaken are not.
+    // Return whether an answer is newer than the last one.
     received(found) {
       if (found.number < answered) return false;
       answered = found.number || 0;
@@ -39,12 +39,12 @@ function questions(ask, isMoving, tellLate) {
 const STAR = "M0 -5L1.5 -1.6L5 -1.5L2.2 0.8L3.2 4.3L0 2.2L-3.2 4.3L-2.2 0.8L-5 -1.5L-1.5 -1.6z";
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
-// The mark of y, or of a column; with `drag` and `step` a handle for the mouse and for arrow keys.
+// Return the mark of y or of a column; with `moves` it is a handle for the mouse and for arrow keys.
 function handle(what, colour, moves) {
   const isY = what === "y";
   const mark = isY
     ? shape("path", { d: STAR, fill: colour })
-    : shape("circle", { r: 2.6, fill: colour, stroke: "#fff", "stroke-width": 0.6 });
+    : shape("circle", { r: 2.6, fill: colour, stroke: "var(--paper)", "stroke-width": 0.6 });
   const name = label(isY ? "y" : `X${low(what)}`, [7, -6], { fill: colour, "font-weight": 700 });
   const group = shape(
     "g",
@@ -54,15 +54,15 @@ function handle(what, colour, moves) {
     name,
   );
   if (!moves) return group;
-  const said = {
+  const attributes = {
     class: "handle",
     tabindex: 0,
     role: "slider",
     "aria-roledescription": "point",
     "aria-valuenow": 0,
   };
-  for (const [attribute, value] of Object.entries(said)) group.setAttribute(attribute, value);
-  group.setAttribute("aria-label", `${isY ? "y" : `column ${what} of X`}, arrow keys move it`);
+  for (const [attribute, value] of Object.entries(attributes)) group.setAttribute(attribute, value);
+  group.setAttribute("aria-label", `${isY ? "y" : `column ${what} of X`}: arrow keys move it`);
   group.onpointerdown = (event) => {
     event.preventDefault();
     event.stopPropagation();
@@ -83,9 +83,9 @@ function handle(what, colour, moves) {
 const row = (kind, cells, attributes = {}) =>
   element("tr", attributes, ...cells.map((cell) => element(kind, {}, cell)));
 const chip = (frame, j, more = {}) =>
-  element("span", { className: "chip", style: `background:${frame.colours[j]}`, ...more }, String(j));
+  element("span", { className: "chip", style: `background:${colourOf(j)}`, ...more }, String(j));
 
-// The number in a field; null if it has none, which is told and marked. A comma is a point.
+// Return the number in a field, with a comma as decimal point. If there is none, report and mark this, and return null.
 function numberOf(input, alert) {
   const text = input.value.trim().replace("−", "-").replace(",", ".");
   const value = text === "" ? NaN : Number(text);
@@ -95,7 +95,7 @@ function numberOf(input, alert) {
   return fine ? value : null;
 }
 
-// X and y as numbers to edit, S, and what follows for each feature. `change` takes an edit of a design, null for none.
+// Return the table with X, y and S to edit, and the results for each feature. `change` applies an edit; if it is null, the table is fixed.
 function featureTable(change, alert) {
   const table = element("table");
   const fixed = { disabled: change === null };
@@ -156,10 +156,10 @@ function featureTable(change, alert) {
     return made;
   };
 
-  // Rows are made anew only for another number of them: who types in one stays there.
+  // Rows are built anew only if their number changes, so that a field keeps the focus while somebody types.
   function build(frame) {
     const rows = frame.y.map((_, i) => `row ${i + 1}`);
-    const head = row("th", ["", "S", ...rows, "⟨X_j, r⟩", "T", "A(S)", "β_j", ""]);
+    const head = row("th", ["", "S", ...rows, "⟨X_j,\u00a0r⟩", "T", "A(S)", "β_j", ""]);
     const y = row("td", [element("strong", {}, "y"), "", ...frame.y.map((_, i) => number("y", i))]);
     const body = frame.columns.map((_, j) => rowOf(frame, j));
     table.replaceChildren(element("thead", {}, head), element("tbody", {}, ...body, y));
@@ -192,7 +192,7 @@ function featureTable(change, alert) {
   return { table, draw };
 }
 
-// The picks of each method; those that a frame does not have stay, faded while others are newer.
+// Return the table with the picks of each method. Picks that a frame does not have stay, faded while others are newer.
 function picksTable() {
   const table = element("table");
   const picked = (frame, found) =>
@@ -218,7 +218,7 @@ function picksTable() {
       const r2 = found ? found.r2.map((value) => value.toFixed(3)).join(", ") : "";
       return row("td", [name, chips, r2], { "data-name": name });
     });
-    const head = row("th", ["picks after S, in order (ties by =)", "", "R²"]);
+    const head = row("th", ["picks after S, in order (= marks ties)", "", "R²"]);
     table.replaceChildren(element("thead", {}, head), element("tbody", {}, ...rows));
   }
   return { table, draw };

@@ -1,6 +1,7 @@
-// Drawing a frame of frame.py, which has all numbers: here is only how they look, and how three dimensions are turned.
+// Draw a frame of frame.py, which has all numbers. This file only decides how they look, and projects three dimensions.
+// Colours are variables of explorer.css, so that they follow dark mode.
 
-const SIDE = 100; // half of the picture, in its own units
+const SIDE = 100; // half the side of the picture, in its own units
 
 function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
@@ -20,6 +21,7 @@ function shape(tag, attributes = {}, ...children) {
 
 const short = (value) =>
   (Object.is(value, -0) ? 0 : Number(value.toPrecision(4))).toString().replace("-", "−");
+const colourOf = (j) => `var(--feature-${j})`;
 const low = (j) => String.fromCharCode(0x2080 + j);
 const middle = (points) => points[0].map((_, i) => points.reduce((sum, p) => sum + p[i], 0) / points.length);
 const line = (points, attributes, tag = "polyline") =>
@@ -31,7 +33,7 @@ const label = (words, [x, y], attributes = {}) =>
     words,
   );
 
-// An arrow from a to b; `width` of its line.
+// Return an arrow from a to b; `width` is that of its line.
 function arrow(a, b, colour, width) {
   const [dx, dy] = [b[0] - a[0], b[1] - a[1]];
   const length = Math.hypot(dx, dy);
@@ -48,7 +50,7 @@ function arrow(a, b, colour, width) {
   );
 }
 
-// Onto the picture: in the plane a scale; in space turned by `turn` and seen along the second axis.
+// Return the map of points onto the picture, and their depth: a scale in the plane, a turned view in space.
 function camera(frame, half, turn) {
   const unit = SIDE / half;
   if (frame.y.length === 2) return { at: ([x, y]) => [x * unit, -y * unit], depth: () => 0 };
@@ -66,33 +68,33 @@ function camera(frame, half, turn) {
   };
 }
 
-// Nothing to see, but words where the pointer rests.
-const named = (corners, words) => {
+// Return an invisible area with a tooltip.
+const tooltip = (corners, words) => {
   const area = line(corners, { fill: "transparent" }, "polygon");
   area.append(shape("title", {}, words));
   return area;
 };
 
-// What lies behind the handles, from the back to the front.
+// Return the shapes behind the handles, from the back to the front.
 function scenery(frame, view) {
   const at = (points) => points.map(view.at);
-  const colour = (j) => frame.colours[j];
+  const colour = colourOf;
   const space = frame.y.length === 3;
   const parts = [];
   for (const region of frame.regions)
     for (const j of new Set(region.features))
       parts.push(line(at(region.corners), { fill: colour(j), "fill-opacity": 0.09 }, "polygon"));
-  for (const region of frame.regions) parts.push(named(at(region.corners), region.words));
+  for (const region of frame.regions) parts.push(tooltip(at(region.corners), region.words));
   if (!space)
     parts.push(
-      line(at(frame.polygon), { fill: "#fff" }, "polygon"),
-      line(at(frame.polygon), { fill: "#656e77", "fill-opacity": 0.12 }, "polygon"),
+      line(at(frame.polygon), { fill: "var(--paper)" }, "polygon"),
+      line(at(frame.polygon), { fill: "var(--grey)", "fill-opacity": 0.12 }, "polygon"),
     );
   for (const corners of frame.star)
     parts.push(
       line(
         at(corners),
-        { stroke: "#656e77", "stroke-width": space ? 0.4 : 0.8, "stroke-dasharray": "4 2.5" },
+        { stroke: "var(--grey)", "stroke-width": space ? 0.4 : 0.8, "stroke-dasharray": "4 2.5" },
         "polygon",
       ),
     );
@@ -119,10 +121,10 @@ function scenery(frame, view) {
       line(
         at(frame.slice),
         {
-          stroke: "#1d2329",
+          stroke: "var(--ink)",
           "stroke-width": 4,
           "stroke-opacity": 0.25,
-          fill: "#1d2329",
+          fill: "var(--ink)",
           "fill-opacity": 0.12,
           "stroke-linecap": "round",
         },
@@ -131,10 +133,10 @@ function scenery(frame, view) {
     );
   if (frame.S.length)
     parts.push(
-      line(at([frame.y, frame.r]), { stroke: "#1d2329", "stroke-width": 0.7, "stroke-dasharray": "1.5 1.5" }),
+      line(at([frame.y, frame.r]), { stroke: "var(--ink)", "stroke-width": 0.7, "stroke-dasharray": "1.5 1.5" }),
     );
-  parts.push(line(at(frame.path), { stroke: "#1d2329", "stroke-width": 1.3, "stroke-linejoin": "round" }));
-  for (const [x, y] of at(frame.path)) parts.push(shape("circle", { cx: x, cy: y, r: 1.5, fill: "#1d2329" }));
+  parts.push(line(at(frame.path), { stroke: "var(--ink)", "stroke-width": 1.3, "stroke-linejoin": "round" }));
+  for (const [x, y] of at(frame.path)) parts.push(shape("circle", { cx: x, cy: y, r: 1.5, fill: "var(--ink)" }));
   frame.chainFeatures.forEach((j, i) =>
     parts.push(arrow(...at(frame.chain.slice(i, i + 2)), colour(j), 1.6)),
   );
@@ -142,8 +144,8 @@ function scenery(frame, view) {
   parts.push(
     shape("path", {
       d: `M${x - 3} ${y}l3 -3l3 3l-3 3z`,
-      fill: "#fff",
-      stroke: "#1d2329",
+      fill: "var(--paper)",
+      stroke: "var(--ink)",
       "stroke-width": 1.1,
     }),
     label("u", [x - 6, y + 5]),
@@ -151,17 +153,17 @@ function scenery(frame, view) {
   if (frame.S.length) {
     const [[a, b]] = at([frame.r]);
     parts.push(
-      shape("rect", { x: a - 2, y: b - 2, width: 4, height: 4, fill: "#fff", stroke: "#1d2329" }),
+      shape("rect", { x: a - 2, y: b - 2, width: 4, height: 4, fill: "var(--paper)", stroke: "var(--ink)" }),
       label("P⊥y", [a + 8, b + 5]),
     );
   }
   return parts;
 }
 
-// A face in the colour of its first feature, the others dashed on it, and their names; strong where u is on it.
+// Return a face in the colour of its first feature, the other colours dashed on it, and their names. It is strong if u is on it.
 function faceOf(face, corners, colour, space) {
   if (!face.features.length)
-    return [line(corners, { stroke: "#656e77", "stroke-width": 0.4, "stroke-dasharray": "1 2" }, "polygon")];
+    return [line(corners, { stroke: "var(--grey)", "stroke-width": 0.4, "stroke-dasharray": "1 2" }, "polygon")];
   const width = face.strong ? 3.2 : 1.3;
   const parts = face.features.map((j, i) =>
     line(
@@ -191,7 +193,7 @@ function faceOf(face, corners, colour, space) {
   return parts;
 }
 
-// The path of β over λ, with the window and the level.
+// Draw the path of β over λ, with the window and the current λ.
 function pathOf(frame, most, board) {
   const [width, height] = [240, 90];
   const x = (lam) => 3.6 + ((width - 7.2) * lam) / most;
@@ -205,7 +207,7 @@ function pathOf(frame, most, board) {
         y: 0,
         width: x(frame.lamStar) - x(frame.window),
         height,
-        fill: "#656e77",
+        fill: "var(--grey)",
         "fill-opacity": 0.13,
       }),
     );
@@ -218,7 +220,7 @@ function pathOf(frame, most, board) {
           [x(knot), 0],
           [x(knot), height - 9],
         ],
-        { stroke: "#c3c9cf", "stroke-width": 0.6 },
+        { stroke: "var(--rule)", "stroke-width": 0.6 },
       ),
     );
   parts.push(
@@ -227,18 +229,18 @@ function pathOf(frame, most, board) {
         [0, y(0)],
         [width, y(0)],
       ],
-      { stroke: "#656e77", "stroke-width": 0.6 },
+      { stroke: "var(--grey)", "stroke-width": 0.6 },
     ),
   );
   frame.columns.forEach((_, j) => {
     const points = frame.knots.map((knot, i) => [x(knot), y(frame.betas[i][j])]);
     const before = frame.S.includes(j) ? [[width, points[0][1]]] : [];
-    parts.push(line([...before, ...points], { stroke: frame.colours[j], "stroke-width": 1.8 }));
+    parts.push(line([...before, ...points], { stroke: colourOf(j), "stroke-width": 1.8 }));
     const value = frame.beta[j];
     if (value !== 0)
       parts.push(
-        shape("circle", { cx: x(frame.lam), cy: y(value), r: 2.6, fill: frame.colours[j] }),
-        label(`β${low(j)}`, [x(frame.lam) - 8, y(value) - 4], { "font-size": 8, fill: frame.colours[j] }),
+        shape("circle", { cx: x(frame.lam), cy: y(value), r: 2.6, fill: colourOf(j) }),
+        label(`β${low(j)}`, [x(frame.lam) - 8, y(value) - 4], { "font-size": 8, fill: colourOf(j) }),
       );
   });
   parts.push(
@@ -247,7 +249,7 @@ function pathOf(frame, most, board) {
         [x(frame.lam), 0],
         [x(frame.lam), height - 9],
       ],
-      { stroke: "#1d2329", "stroke-width": 1.2 },
+      { stroke: "var(--ink)", "stroke-width": 1.2 },
     ),
   );
   parts.push(label("λ", [x(frame.lam), height - 4], { "font-size": 8, "font-weight": 600 }));

@@ -1,23 +1,24 @@
-// The explorer: a picture, its controls, and a source of frames, which is Python (`ask`) or a store (`stored`).
+// The explorer: a picture, its controls, and a source of frames: Python (`ask`) or a store (`stored`).
 
-const NEAR = 0.02; // what is dragged snaps to ties within this part of half the picture
+const NEAR = 0.02; // a dragged point snaps to ties within this share of half the picture
 const LATE =
-  "No answer for four seconds: is `sparselin explore`, or the kernel, still running? Then load the page again.";
+  "No answer for four seconds. Check that `sparselin explore`, or the kernel, is still running, and reload the page.";
 const KEY =
-  "◇ u, the projection of ★ y (□ P_S^⊥y) onto the polytope; black: its path, dots at the knots; arrows from u: β_jX_j. The " +
-  "face j has ⟨X_j, u⟩ = λ, and −j has −λ. Dashed: the polytope at λ*, with the faces of T (filled: in A(S)).";
-const TINTS = " Each tint is the set of y with the same signs of β.";
+  "◇ is u, the projection of ★ y onto the polytope; □ is P_S^⊥y. The line through the dots is the path of u, with a dot at " +
+  "each knot. The arrows from u are β_jX_j. The face j has ⟨X_j, u⟩ = λ, and the face −j has ⟨X_j, u⟩ = −λ. Dashed lines show " +
+  "the polytope at λ*, with the faces of T; those in A(S) are filled.";
+const TINTS = " Each tint is a set of y with the same signs of β.";
 
 const list = (values) => values.map(encodeURIComponent).join(",");
 const addressOf = ({ columns, y, lam, S }) =>
   `X=${columns.map(list).join(";")}&y=${list(y)}&lam=${lam}` + (S.length ? `&S=${S}` : "");
 
-// The parts of the page in `root`; they are filled by `explorer`.
+// Build the parts of the page in `root`; `explorer` fills them.
 function layout(root) {
   const parts = {
     scene: shape("g"),
     handles: shape("g"),
-    board: shape("svg", { role: "img", "aria-label": "the coefficients β over λ" }),
+    board: shape("svg", { role: "img", "aria-label": "The path of the coefficients β over λ" }),
     level: element("input", { type: "range", min: 0, max: 1, step: "any", "aria-label": "λ" }),
     typed: element("input", { type: "text", inputMode: "decimal", "aria-label": "λ as a number" }),
     alert: element("div", { role: "alert" }),
@@ -47,8 +48,8 @@ function layout(root) {
   return parts;
 }
 
-// Draws the frames that `show` gets, asks for others by `ask`. A page without Python gives `stored`, frames[size of S][level],
-// with where to `start`.
+// Draw the frames that `show` receives, and ask for others with `ask`. A page without Python passes `stored`,
+// frames[size of S][level of λ], and the place in it to `start`.
 function explorer(root, { ask = null, presets = {}, stored = null, start = null, inAddress = false }) {
   let [frame, edited, half, most, moving, unread] = [null, null, 1, 1, false, ""];
   let turn = { yaw: -0.55, pitch: 0.42 };
@@ -63,7 +64,7 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
     () => (alert.textContent = LATE),
   );
 
-  // What is shown, or while an edit is unanswered, that: so the next edit does not undo it.
+  // Return the design that is shown or, while an edit is unanswered, the edited one, so that the next edit does not undo it.
   const design = () => {
     const { columns, y, lam, S } = edited || frame;
     return structuredClone({ columns, y, lam, S });
@@ -122,12 +123,12 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
 
   function drawHandles(view) {
     const points = { ...frame.columns, y: frame.y };
-    const names = ["y", ...frame.columns.keys()]; // a column that y covers is on top of it
+    const names = ["y", ...frame.columns.keys()]; // a column that y covers is drawn on top of it
     const size = `${names},${frame.y.length}`;
     if (parts.handles.dataset.size !== size)
       parts.handles.replaceChildren(
         ...names.map((what) =>
-          handle(what, frame.colours[what] || "#1d2329", live && frame.y.length === 2 ? moves : null),
+          handle(what, what === "y" ? "var(--ink)" : colourOf(what), live && frame.y.length === 2 ? moves : null),
         ),
       );
     parts.handles.dataset.size = size;
@@ -144,7 +145,7 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
     picture.classList.toggle("space", space);
     picture.setAttribute(
       "aria-label",
-      `The dual polytope. ${frame.words}${space ? " Arrow keys turn it." : ""}`,
+      `A drawing of the dual polytope. ${frame.words}${space ? " Arrow keys turn it." : ""}`,
     );
     if (space) picture.setAttribute("tabindex", 0);
     else picture.removeAttribute("tabindex");
@@ -152,13 +153,13 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
     parts.hint.textContent = space ? "Drag to turn. " : inPlane;
     parts.tints.textContent = frame.regions.length ? TINTS : "";
     const origin = view.at(frame.y.map(() => 0));
-    const columns = frame.columns.map((column, j) => arrow(origin, view.at(column), frame.colours[j], 0.8));
+    const columns = frame.columns.map((column, j) => arrow(origin, view.at(column), colourOf(j), 0.8));
     parts.scene.replaceChildren(...scenery(frame, view), ...columns);
     drawHandles(view);
     pathOf(frame, most, parts.board);
   }
 
-  // The scales of the picture and of the slider keep still while something moves, and then as long as they fit.
+  // Choose the scales of the picture and of the slider. They stay the same during a drag, and afterwards as long as they fit.
   function rescale() {
     const fits = (now, wanted) => now >= wanted && now <= 2 * wanted && !frame.preset.name;
     if (live && !fits(half, frame.half / 1.1)) half = frame.half;
@@ -174,12 +175,12 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
     parts.words.setAttribute("aria-live", moving ? "off" : "polite");
     const cut = frame.bounded
       ? ""
-      : " The polytope is unbounded (the columns do not span the space): it is cut off.";
+      : " The polytope is unbounded, because the columns do not span the space; it is cut off.";
     parts.words.textContent = frame.words + cut;
-    // A story stays while its design is changed: its question is still to be tried, and the picture must not move under the hand.
+    // A story stays while its design is changed, so that its question can be tried, and the picture does not move during a drag.
     const { name, title, story, ask: question, answer } = frame.preset;
     if (story && parts.story.dataset.name !== name) {
-      parts.story.dataset.name = name; // made anew for another one only: an answer that is open stays so
+      parts.story.dataset.name = name; // rebuilt only for another story, so that an open answer stays open
       const folded = element("details", {}, element("summary", {}, "answer"), answer);
       parts.story.replaceChildren(
         element("span", {}, story),
@@ -200,7 +201,7 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
     if (!asked.received(found)) return;
     if (asked.settled()) edited = null;
     if (found.message && !frame && !unread) {
-      unread = `This address cannot be read: ${found.message}. Shown is the first preset.`;
+      unread = `This address cannot be read: ${found.message}. The first preset is shown instead.`;
       return asked.request({ address: "" });
     }
     alert.textContent = found.message || (frame ? "" : unread);
@@ -255,7 +256,7 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
     };
     parts.add.onclick = () =>
       change((next) => {
-        const angle = 2.4 * next.columns.length + 0.3; // the golden angle: far from those that are there
+        const angle = 2.4 * next.columns.length + 0.3; // the golden angle: far from the other columns
         next.columns.push([Math.cos(angle), Math.sin(angle), 0.5].slice(0, next.y.length).map(rounded));
       });
     parts.heading.append(
@@ -273,12 +274,12 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
       step: 1,
       "aria-label": "size of S",
     });
-    const words = "features in S (the preset's, then OMP's picks) ";
+    const words = "number of features in S (first the preset's, then OMP's picks) ";
     const choose = (row, lam) => {
-      const distance = (one) => Math.abs(one.lam - lam);
-      const nearest = row.reduce((best, one, i) => (distance(one) < distance(row[best]) ? i : best), 0);
+      const distance = (other) => Math.abs(other.lam - lam);
+      const nearest = row.reduce((best, other, i) => (distance(other) < distance(row[best]) ? i : best), 0);
       Object.assign(level, { max: row.length - 1, step: 1, value: nearest });
-      half = Math.max(...row.map((one) => one.half));
+      half = Math.max(...row.map((other) => other.half));
       show(row[nearest]);
     };
     level.oninput = () => show(stored[size.value][level.value]);
@@ -293,7 +294,7 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
   return { show, request: asked.request };
 }
 
-// For anywidget: the source of frames is the widget.
+// Render the explorer for anywidget, where the widget is the source of frames.
 function render({ model, el }) {
   const root = element("div");
   el.append(root);

@@ -1,4 +1,4 @@
-"""Everything that the explorer shows of a state, as numbers and words for the page."""
+"""The numbers and words of one picture of the explorer."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from sparselin.plots.explorer.presets import PRESETS, address
 from sparselin.plots.explorer.state import MOST, State
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, is_bounded, outline
 from sparselin.plots.geometry.scene import Scene, chain_of, extent, scene, tied_faces
-from sparselin.plots.style import PALETTE
 from sparselin.results import FloatArray, SelectionPath, Status
 
-Frame = dict[str, Any]  # of what JSON has
+Frame = dict[str, Any]  # the values are types of JSON
 METHODS = {
     "OMP": omp,
     "Forward regression": ols,
@@ -30,21 +29,23 @@ _NOTHING = {
     Status.NO_CORRELATION: "no column is correlated with P_S^⊥y",
     Status.RANK_EXHAUSTED: "every column is in the span of S",
 }
-# Of which methods a page wants the picks: of none in most frames of a drag, of those not trained in some.
+# The methods whose picks a page asks for. Most frames of a drag ask for none, some for all but the trained
+# method.
 WANTED = {"all": tuple(METHODS), "untrained": tuple(METHODS)[:3], "none": ()}
 
 
 def frame(state: State, wanted: str = "all") -> Frame:
-    """The picture of a state, and the picks of the methods wanted; those of the others are None.
+    """Return the numbers and words of the picture of a state.
 
-    Raises ValueError where there is no picture: columns that are too close, or too long.
+    wanted : "all", "untrained" or "none": the methods whose picks are computed; those of the others are None.
+    Raises ValueError if there is no picture, because columns are too close to each other or too long.
     """
     if wanted not in list(WANTED):
         raise ValueError(f"picks must be one of {', '.join(WANTED)}; got {str(wanted)[:40]!r}")
     view = scene(state.X, state.y, state.S, state.lam)
     entry = view.entry
     levels = [entry.lam_star] if entry.lam_star > 0 else []
-    half = max(extent(view, levels)[0], 1.08 * float(np.abs(view.X).max()))  # with all handles
+    half = max(extent(view, levels)[0], 1.08 * float(np.abs(view.X).max()))  # all handles must be visible
     far = 3 * half
     plane = len(view.y) == 2
     sides = faces(view.X, view.lam, far, touching=plane)
@@ -52,7 +53,7 @@ def frame(state: State, wanted: str = "all") -> Frame:
     correlations = view.X.T @ view.r
     return {
         "columns": view.X.T.tolist(), "y": view.y.tolist(), "lam": view.lam, "S": list(view.S),
-        "colours": PALETTE[: len(view.X.T)], "half": half, "bounded": is_bounded(view.X),
+        "half": half, "bounded": is_bounded(view.X),
         "lamStar": entry.lam_star, "window": entry.window_lower,
         "T": list(entry.tied), "A": list(entry.active), "correlations": correlations.tolist(),
         "r": view.r.tolist(), "u": view.u.tolist(), "beta": view.coef.tolist(),
@@ -73,6 +74,7 @@ def frame(state: State, wanted: str = "all") -> Frame:
 
 
 def _preset(state: State) -> Frame:
+    """Return the name and the texts of the preset with this state; {} if there is none."""
     name = address(state).removeprefix("preset=")
     preset = PRESETS.get(name)
     if preset is None:
@@ -81,6 +83,7 @@ def _preset(state: State) -> Frame:
 
 
 def _face(view: Scene, side: PolytopeFace) -> Frame:
+    """Return a face for the page."""
     return {
         "features": list(side.features),
         "signs": list(side.signs),
@@ -90,17 +93,18 @@ def _face(view: Scene, side: PolytopeFace) -> Frame:
 
 
 def _star(view: Scene, far: float) -> list[Any]:
-    """The outline of C_{λ*}: one polygon in the plane, that of each face in space."""
+    """Return the outline of C_{λ*}: one polygon in the plane, or a polygon for each face in space."""
     if len(view.y) == 2:
         return [outline(view.X, view.entry.lam_star, far).tolist()]
     return [side.corners.tolist() for side in faces(view.X, view.entry.lam_star, far)]
 
 
 def _regions(sides: list[PolytopeFace], far: float) -> list[Frame]:
-    """Where y has the same signs of β: strips outwards from the edges, wedges outwards from the corners.
+    """Return the regions of y with equal signs of β: strips at the edges, and wedges at the corners.
 
-    u is the projection of y, so y − u is in the normal cone of C_λ at u: a ray on an edge, in a corner the
-    cone of both normals. None where C_λ is as thin as a line, so that opposite edges are one face.
+    u is the projection of y, so y − u is in the normal cone of C_λ at u. On an edge this is a ray; in a
+    corner it is the cone of both normals. There are no regions if C_λ is as thin as a line, so that opposite
+    edges are one face.
     """
     if any(len(set(side.features)) < len(side.features) for side in sides):
         return []
@@ -111,7 +115,7 @@ def _regions(sides: list[PolytopeFace], far: float) -> list[Frame]:
         found.append(_region([a, b, b + far * out, a + far * out], [side]))
     for (one, first), (other, second) in itertools.combinations(edges, 2):
         gaps = np.abs(one.corners[:, None] - other.corners[None]).max(axis=2)
-        width = np.linalg.norm(first + second)  # zero for opposite edges, whose ends are one to rounding
+        width = np.linalg.norm(first + second)  # zero for opposite edges, whose ends agree up to rounding
         if gaps.min() < 1e-9 * far and width > 1e-9:
             corner = one.corners[np.argmin(gaps.min(axis=1))]
             between = (first + second) / width
@@ -121,31 +125,34 @@ def _regions(sides: list[PolytopeFace], far: float) -> list[Frame]:
 
 
 def _normal(side: PolytopeFace) -> FloatArray:
-    """The outer normal of an edge: that towards which its middle lies from 0, which is inside."""
+    """Return the outer normal of an edge: the one that points away from 0, which is inside."""
     along = side.corners[1] - side.corners[0]
     out = np.array([along[1], -along[0]]) / np.linalg.norm(along)
     return np.asarray(out if out @ side.corners.mean(axis=0) > 0 else -out)
 
 
 def _region(corners: list[FloatArray], sides: list[PolytopeFace]) -> Frame:
+    """Return a region for the page, with the signs of β in words."""
     pairs = [side.owners[0] for side in sides]
     return {
         "corners": np.array(corners).tolist(),
         "features": [j for j, _ in pairs],
-        "words": " and ".join(" or ".join(_signed(*owner) for owner in side.owners) for side in sides),
+        "words": " and ".join(" or ".join(_sign_of(*owner) for owner in side.owners) for side in sides),
     }
 
 
-def _signed(j: int, sign: int) -> str:
+def _sign_of(j: int, sign: int) -> str:
+    """Return the sign of β_j as text, such as "β₀ > 0"."""
     return f"β{_low(j)} {'>' if sign > 0 else '<'} 0"
 
 
 def _low(j: int) -> str:
+    """Return a number as a subscript."""
     return str(j).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
 
 
 def _picks(state: State, method: Any) -> Frame:
-    """The picks after S, for each the others of its T, and R² after it."""
+    """Return the picks of a method after S, the features tied with each pick, and R² after each pick."""
     path: SelectionPath = method(state.X, state.y, min(len(state.columns), len(state.y)), forced=state.S)
     s = len(state.S)
     return {
@@ -156,25 +163,26 @@ def _picks(state: State, method: Any) -> Frame:
 
 
 def _braces(J: tuple[int, ...]) -> str:
+    """Return J as a set."""
     return f"{{{', '.join(map(str, J))}}}"
 
 
 def _words(view: Scene) -> str:
-    """The state in a sentence or two, for those who do not see it, and for those who do."""
+    """Return one or two sentences about the state, which the page shows and a screen reader reads."""
     entry = view.entry
     S = f"S = {_braces(view.S)}: " if view.S else ""
     if entry.lam_star == 0:
-        return f"{S}λ* = 0, nothing enters: {_NOTHING.get(entry.status, entry.status.name)}."
+        return f"{S}λ* = 0, and no feature enters: {_NOTHING.get(entry.status, entry.status.name)}."
     text = f"{S}λ* = {entry.lam_star:.4g}, T = {_braces(entry.tied)}, A(S) = {_braces(entry.active)}. "
     if not view.touched:  # λ ≥ λ* to rounding
-        return text + f"At λ = {view.lam:.4g} nothing has entered: u = {'P_S^⊥y' if view.S else 'y'}."
-    signs = [_signed(j, 1 if view.coef[j] > 0 else -1) for j in view.touched]
+        return text + f"At λ = {view.lam:.4g} no feature has entered: u = {'P_S^⊥y' if view.S else 'y'}."
+    signs = [_sign_of(j, 1 if view.coef[j] > 0 else -1) for j in view.touched]
     inside = " (inside the window)" if view.lam > entry.window_lower else ""
     return text + f"At λ = {view.lam:.4g}{inside}: {', '.join(signs)}."
 
 
 def _code(state: State) -> str:
-    """Python that has this state, for going on elsewhere."""
+    """Return Python code with this state, to continue elsewhere."""
     forced = f", forced={list(state.S)}" if state.S else ""
     k = min(len(state.columns), len(state.y))
     return (

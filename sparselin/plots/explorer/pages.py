@@ -1,4 +1,4 @@
-"""Pages of the presets that need no Python: sliders over frames made ahead; the scripts of all pages."""
+"""Static pages of the presets, with sliders over stored frames; also the scripts of all pages."""
 
 from __future__ import annotations
 
@@ -15,23 +15,26 @@ from sparselin.lasso.path import lasso_path
 from sparselin.plots.explorer.frame import Frame, frame
 from sparselin.plots.explorer.presets import PRESETS
 from sparselin.plots.explorer.state import State
+from sparselin.plots.style import PALETTE
 
 _HERE = Path(__file__).parent
-_SCRIPTS = ("drawing.js", "controls.js", "explorer.js")  # each uses those before it
-_LEVELS = 32  # of λ, beside the knots
+_SCRIPTS = ("drawing.js", "controls.js", "explorer.js")  # each script uses the earlier ones
+_LEVELS = 32  # the number of λ's in the grid, besides the knots
 
 
 def script() -> str:
-    """The functions `explorer` and `render`."""
+    """Return the scripts, which define the functions `explorer` and `render`."""
     return "\n".join((_HERE / name).read_text(encoding="utf-8") for name in _SCRIPTS)
 
 
 def style() -> str:
-    return (_HERE / "explorer.css").read_text(encoding="utf-8")
+    """Return the style sheet, with the colours of features."""
+    colours = "".join(f" --feature-{j}: {colour};" for j, colour in enumerate(PALETTE))
+    return f".sl-explorer {{{colours} }}\n" + (_HERE / "explorer.css").read_text(encoding="utf-8")
 
 
 def write(folder: Path, names: Iterable[str] = tuple(PRESETS), home: str = "") -> dict[str, str]:
-    """Write NAME.html for each of these presets, with a link home if given; their titles by name."""
+    """Write NAME.html for each of these presets, with a link `home` if given. Return name ↦ title."""
     from jinja2 import Environment, FileSystemLoader, select_autoescape
 
     loader = FileSystemLoader(_HERE)
@@ -48,20 +51,20 @@ def write(folder: Path, names: Iterable[str] = tuple(PRESETS), home: str = "") -
 
 
 def frames(state: State) -> list[list[Frame]]:
-    """Frames by the size of S and by λ.
+    """Return the frames of a static page: frames[size of S][level of λ].
 
-    Of S its own features come first, then what OMP adds, but for its last pick. λ is on a
-    grid up to 1.2·λ*, at the knots of each path, and the preset's own.
+    S grows from ∅ by the features of the preset's S, and then by the picks of OMP, without the last one. The
+    levels of λ are a grid up to 1.2·λ*, the knots of each path, and the λ of the preset.
     """
     X, y = state.X, np.array(state.y)
     s = len(state.S)
-    most = max(min(X.shape) - 1, s)  # with all of them in S nothing is left to project on
+    most = max(min(X.shape) - 1, s)  # with all features in S, the slice is only a point
     order = omp(X, y, max(most, 1), forced=state.S).support.tolist()
     return [_row(dataclasses.replace(state, S=tuple(sorted(order[:t]))), state) for t in range(most + 1)]
 
 
 def _row(state: State, preset: State) -> list[Frame]:
-    """The frames of a design and S; picks do not depend on λ."""
+    """Return the frames of a design and S for all levels of λ. The picks do not depend on λ."""
     path = lasso_path(state.X, np.array(state.y), forced=state.S)
     top = 1.2 * (path.knots[0] or state.lam)
     grid = np.linspace(top / _LEVELS, top, _LEVELS)
@@ -71,13 +74,14 @@ def _row(state: State, preset: State) -> list[Frame]:
 
 
 def _json(value: Any) -> str:
-    """Numbers to six digits; no "</" that would end the script."""
-    return json.dumps(_rounded(value), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    """Return JSON with numbers to six digits, and without "</", which could end the script."""
+    return json.dumps(_round(value), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
+    """Return the value with all floats rounded to six digits."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, dict):
-        return {key: _rounded(part) for key, part in value.items()}
-    return [_rounded(part) for part in value] if isinstance(value, (list, tuple)) else value
+        return {key: _round(part) for key, part in value.items()}
+    return [_round(part) for part in value] if isinstance(value, (list, tuple)) else value

@@ -1,4 +1,4 @@
-"""The explorer on a page of this machine."""
+"""Serve the explorer as a page for the browsers of this machine."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from typing import Any, NoReturn
 from sparselin.plots.explorer.frame import frame
 from sparselin.plots.explorer.presets import PRESETS
 
-HOST = "127.0.0.1"  # nobody else's machine reaches it
+HOST = "127.0.0.1"  # other machines cannot reach it
 _APP = Path(__file__).parent / "app.py"
 _LOCAL = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
-_SECONDS = 2  # in which a page whose socket closed may come back, before its session and threads end
+_SECONDS = 2  # a page whose socket closed may reconnect for so long; then its session and threads end
 
 
 def warm_up() -> None:
-    """Compile what the pages call, so that no drag waits for it."""
+    """Compile the functions that the pages call, so that no drag waits for a compilation."""
     for preset in PRESETS.values():
         frame(preset.state)
 
 
 def bind(port: int) -> socket.socket:
-    """A socket at the port of this machine, any free one for 0. OSError if it is taken."""
+    """Return a socket at a port of this machine; 0 means any free port. OSError if the port is taken."""
     found = socket.socket()
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((HOST, port))
-        found.listen()  # from here on the port is taken, and who loads the page waits
+        found.listen()  # from here on the port is taken, and a browser that loads the page waits
     except OSError:
         found.close()
         raise
@@ -41,24 +41,24 @@ def bind(port: int) -> socket.socket:
 
 
 def open_browser(url: str) -> bool:
-    """Whether there is a browser, and it took the page."""
+    """Open a page in a browser. Return whether this worked."""
     with contextlib.suppress(webbrowser.Error):
         return webbrowser.open(url)
     return False
 
 
 def leave() -> NoReturn:
-    """End the process at once: the interpreter would wait for marimo's threads, one for each open page."""
+    """End the process at once, because the interpreter would wait for marimo's threads, one per open page."""
     sys.stdout.flush()
     os._exit(0)
 
 
 def is_local(headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    """Return whether a request is to a name of this machine, and from a page of this server or from no page.
+    """Return whether a request names this machine as Host, and comes from a page of this server or no page.
 
-    A browser sends other sites' pages here too: with their Origin, or, where their own name leads to this
-    machine (DNS rebinding), with that name as Host. Any port is right, since a tunnel may change it, but
-    Host and Origin must have the same one.
+    Pages of other sites can also make a browser send requests here. These have another Origin or, if the name
+    of the site leads to this machine (DNS rebinding), another Host. Any port is allowed, because a tunnel may
+    change it, but Host and Origin must have the same port.
     """
     hosts = [value.decode("latin-1").lower() for name, value in headers if name == b"host"]
     origins = [value.decode("latin-1").lower() for name, value in headers if name == b"origin"]
@@ -67,12 +67,12 @@ def is_local(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     return all(origin in (f"http://{hosts[0]}", f"https://{hosts[0]}") for origin in origins)
 
 
-def guarded(app: Any) -> Any:
-    """Return the ASGI app, with status 403 for every request and websocket that is not local."""
+def refuse_foreign(app: Any) -> Any:
+    """Return an ASGI app that answers 403 to every request that is not local, and passes on the others."""
     from starlette.responses import PlainTextResponse
     from starlette.websockets import WebSocketClose
 
-    words = "Host and Origin must be of this machine: open the address that `sparselin explore` prints.\n"
+    words = "Host and Origin must name this machine: open the address that `sparselin explore` prints.\n"
     refusals = {"http": PlainTextResponse(words, 403), "websocket": WebSocketClose(1008)}
 
     async def answer(scope: Any, receive: Any, send: Any) -> None:
@@ -83,12 +83,12 @@ def guarded(app: Any) -> Any:
 
 
 def serve(place: socket.socket, ready: Callable[[], None]) -> None:
-    """Serve the page until Ctrl-C; `ready` is called once it can be loaded."""
+    """Serve the page until Ctrl-C, and call `ready` as soon as the page can be loaded."""
     import marimo
     import uvicorn
 
     builder = marimo.create_asgi_app(quiet=True, session_ttl=_SECONDS)
-    app = guarded(builder.with_app(path="", root=str(_APP)).build())
+    app = refuse_foreign(builder.with_app(path="", root=str(_APP)).build())
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

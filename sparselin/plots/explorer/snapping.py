@@ -1,4 +1,4 @@
-"""Ties are rare: what is dragged near one goes there."""
+"""Move a dragged point to a tie nearby, because ties have measure zero and nobody could hit one."""
 
 from __future__ import annotations
 
@@ -17,46 +17,49 @@ from sparselin.results import FloatArray
 Point = tuple[float, ...]
 
 
-def snapped(state: State, moved: str, reach: float) -> State:
-    """The state with what moved ("y", "lam" or the index of a column) at a tie, if one is within reach.
+def snap(state: State, moved: str, radius: float) -> State:
+    """Return the state after moving y, λ or a column to a tie, if one is within a distance.
 
-    y goes to the nearest point where the largest |⟨X_j, P_S^⊥y⟩| agree, as many as do within reach; a column
-    to the nearest copy of another, or of its opposite, else one off S along P_S^⊥y to where its |correlation|
-    is the largest of the others; λ to the nearest knot of the path. Raises ValueError for another `moved`.
+    moved : "y", "lam" or the index of a column. radius : the largest distance of a move. y moves to the
+        nearest point where the largest |⟨X_j, P_S^⊥y⟩| are equal, for as many features as possible. A column
+        moves to the nearest copy or opposite of another column. If there is none, a column outside S moves
+        along P_S^⊥y to where its |correlation| equals the largest of the others. λ moves to the nearest knot
+        of the path. Raises ValueError for another `moved`.
     """
     if moved == "lam":
         path = lasso_path(state.X, np.array(state.y), forced=state.S)
         knots = path.knots[path.knots > 0]
-        near = knots[np.abs(knots - state.lam) <= reach]
+        near = knots[np.abs(knots - state.lam) <= radius]
         return dataclasses.replace(state, lam=float(_nearest(near, state.lam))) if len(near) else state
     if moved == "y":
-        point = _tied_response(state, reach)
-        return state if point is None else _tied(state, point, lambda y: dataclasses.replace(state, y=y))
+        point = _tied_response(state, radius)
+        return state if point is None else _exact_tie(state, point, lambda y: dataclasses.replace(state, y=y))
     if moved not in map(str, range(len(state.columns))):
         last = len(state.columns) - 1
-        raise ValueError(f"moved must be y, lam or a column of 0 to {last}; got {moved[:40]!r}")
+        raise ValueError(f"moved must be y, lam or a column from 0 to {last}; got {moved[:40]!r}")
     j, columns = int(moved), list(state.columns)
 
     def with_column(x: Point) -> State:
         columns[j] = x
         return dataclasses.replace(state, columns=tuple(columns))
 
-    copy = _copied_column(state, j, reach)
+    copy = _nearest_copy(state, j, radius)
     if copy is not None:
         return with_column(copy)
-    joined = _joined_column(state, j, reach)
-    return state if joined is None else _tied(state, joined, with_column, j)
+    point = _tied_column(state, j, radius)
+    return state if point is None else _exact_tie(state, point, with_column, j)
 
 
 def _nearest(values: FloatArray, to: float) -> float:
+    """Return the value nearest to a number."""
     return float(values[np.argmin(np.abs(values - to))])
 
 
-def _tied(state: State, point: FloatArray, at: Callable[[Point], State], j: int | None = None) -> State:
-    """The state with what moved at a float next to `point` where T has two members, j among them.
+def _exact_tie(state: State, point: FloatArray, at: Callable[[Point], State], j: int | None = None) -> State:
+    """Return the state moved to floats next to `point` at which T has two features, one of them j if given.
 
-    `first_entry` takes floats for exact, and those nearest to a tie need not be tied. Where none is, the
-    state as it was.
+    `first_entry` treats floats as exact numbers, and the floats nearest to a tie need not be tied. If no
+    floats next to `point` are tied, the state is returned unchanged.
     """
     steps = sorted(itertools.product(range(-2, 3), repeat=len(point)), key=lambda step: sum(map(abs, step)))
     for step in steps:
@@ -68,19 +71,20 @@ def _tied(state: State, point: FloatArray, at: Callable[[Point], State], j: int 
 
 
 def _residual(state: State) -> tuple[FloatArray, FloatArray]:
-    """P_S^⊥ (n, n) and P_S^⊥y."""
+    """Return P_S^⊥ (n, n) and P_S^⊥y."""
     free = orthogonal(state.X[:, list(state.S)])
     P = free @ free.T if state.S else np.eye(len(state.y))
     return P, P @ np.array(state.y)
 
 
-def _tied_response(state: State, reach: float) -> FloatArray | None:
-    """The nearest point to y within reach where |T| ≥ 2, moved on while more join T; None if there is none.
+def _tied_response(state: State, radius: float) -> FloatArray | None:
+    """Return the nearest point to y with |T| ≥ 2, or with more ties if they are near; None if there is none.
 
-    Let i have the largest correlation, s_i its sign. It stays the largest in the polyhedron of all y with
-    ⟨g, y⟩ ≥ 0, g = P_S^⊥(s_iX_i ∓ X_j), j ≠ i. So the nearest tie is the projection on the nearest of these
-    hyperplanes. From there each of the others, the nearest first, is added if the common ones pass y within
-    reach, in the polyhedron, and not in P_S^⊥y = 0.
+    Let i have the largest correlation, and let s_i be its sign. Feature i stays the largest in the polyhedron
+    of all y with ⟨g, y⟩ ≥ 0, where g = P_S^⊥(s_iX_i ∓ X_j), j ≠ i. So the nearest tie is the projection of y
+    onto the nearest of these hyperplanes. Then the other hyperplanes are added, the nearest first. A
+    hyperplane is added if the projection of y onto the intersection is within the radius, in the polyhedron,
+    and not at P_S^⊥y = 0.
     """
     P, r = _residual(state)
     y, X = np.array(state.y), P @ state.X
@@ -91,30 +95,31 @@ def _tied_response(state: State, reach: float) -> FloatArray | None:
         return None
     G = np.array([np.sign(c[i]) * X[:, i] - s * X[:, j] for j in off if j != i for s in (1, -1)])
     sizes = np.linalg.norm(G, axis=1) if len(G) else np.zeros(0)
-    some = sizes > 1e-12 * np.linalg.norm(state.X[:, off], axis=0).max()  # others: copies, tied everywhere
+    # the others belong to copies, which are tied everywhere
+    some = sizes > 1e-12 * np.linalg.norm(state.X[:, off], axis=0).max()
     walls = G[some] / sizes[some, None] if len(G) else np.zeros((0, len(y)))
     best, passed = None, np.zeros((0, len(y)))
     for g in walls[np.argsort(walls @ y, kind="stable")]:
         more = np.concatenate([passed, g[None]])
         point = y - np.linalg.lstsq(more, more @ y, rcond=1e-9)[0]
         outside = (walls @ point).min() < -1e-12 * np.linalg.norm(y)
-        if outside or np.linalg.norm(point - y) > reach or np.linalg.norm(P @ point) <= reach:
+        if outside or np.linalg.norm(point - y) > radius or np.linalg.norm(P @ point) <= radius:
             continue
         best, passed = point, more
     return best
 
 
-def _copied_column(state: State, j: int, reach: float) -> Point | None:
-    """The nearest copy of another column, or of its opposite, within reach."""
+def _nearest_copy(state: State, j: int, radius: float) -> Point | None:
+    """Return the nearest copy or opposite of another column within the radius, or None."""
     x = np.array(state.columns[j])
     others = [column for i, column in enumerate(state.columns) if i != j and any(column)]
     copies = [tuple(sign * value for value in column) for column in others for sign in (1.0, -1.0)]
     gaps = [float(np.linalg.norm(x - copy)) for copy in copies]
-    return copies[int(np.argmin(gaps))] if gaps and min(gaps) <= reach else None
+    return copies[int(np.argmin(gaps))] if gaps and min(gaps) <= radius else None
 
 
-def _joined_column(state: State, j: int, reach: float) -> FloatArray | None:
-    """Where column j joins T, within reach along P_S^⊥y."""
+def _tied_column(state: State, j: int, radius: float) -> FloatArray | None:
+    """Return the point along P_S^⊥y at which column j joins T, if it is within the radius, or None."""
     x, X = np.array(state.columns[j]), state.X
     others = [i for i in range(X.shape[1]) if i != j]
     _, r = _residual(state)
@@ -123,4 +128,4 @@ def _joined_column(state: State, j: int, reach: float) -> FloatArray | None:
     S = [others.index(i) for i in state.S]
     largest = first_entry(X[:, others], np.array(state.y), forced=S).lam_star
     step = (np.copysign(largest, x @ r) - x @ r) / (r @ r) * r
-    return x + step if largest > 0 and np.linalg.norm(step) <= reach else None
+    return x + step if largest > 0 and np.linalg.norm(step) <= radius else None

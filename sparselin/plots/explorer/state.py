@@ -1,4 +1,4 @@
-"""What is explored: a design with two or three rows, y, λ and S; and its address."""
+"""The state of the explorer: a design with two or three rows, y, λ and S; and its address."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from sparselin.lasso.entry import first_entry
 from sparselin.plots.style import PALETTE
 from sparselin.results import FloatArray
 
-MOST = len(PALETTE)  # columns: each has a colour
-# The range of what is drawn: labels and pixels beyond it show nothing.
+MOST = len(PALETTE)  # the largest number of columns, because each has its own colour
+# The range of numbers that can be drawn; labels and pixels beyond it would show nothing.
 _LARGEST, _SMALLEST = 1e6, 1e-6
 _Value = TypeVar("_Value")
 
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """Columns of X (d, n), y (n,), n = 2 or 3, λ > 0 and S, increasing: tuples, so that states compare.
+    """A design to explore: the columns of X (d, n), y (n,) with n = 2 or 3, λ > 0, and the increasing S.
 
-    Raises ValueError where a picture of it cannot be drawn; the message is one line.
+    The fields are tuples, so that states can be compared. Raises ValueError, with a message of one line, if
+    the picture cannot be drawn.
     """
 
     columns: tuple[tuple[float, ...], ...]
@@ -40,7 +41,7 @@ class State:
             raise ValueError(f"X must have 1 to {MOST} columns; got {d}")
         for j, column in enumerate(self.columns):
             if len(column) != n:
-                raise ValueError(f"column {j} of X must have {n} numbers, as y has; got {len(column)}")
+                raise ValueError(f"column {j} of X must have {n} numbers, like y; got {len(column)}")
         numbers = [value for vector in (*self.columns, self.y) for value in vector]
         for value in numbers:
             if not abs(value) <= _LARGEST:
@@ -49,19 +50,20 @@ class State:
                 )
         if not _SMALLEST <= self.lam <= _LARGEST:
             raise ValueError(
-                f"lam must be from {_SMALLEST:g} to {_LARGEST:g}; got {self.lam:g}. Scale y and lam alike."
+                f"lam must be from {_SMALLEST:g} to {_LARGEST:g}; got {self.lam:g}. Scale y and lam by the "
+                "same factor."
             )
         if tuple(sorted(set(self.S))) != self.S or not all(0 <= j < d for j in self.S):
-            raise ValueError(f"S must name columns of 0 to {d - 1}, each once; got {str(list(self.S))[:40]}")
+            raise ValueError(f"S must have distinct columns from 0 to {d - 1}; got {str(list(self.S))[:40]}")
 
     @property
     def X(self) -> FloatArray:
-        """(n, d)"""
+        """The design (n, d)."""
         return np.array(self.columns, float).T.copy()
 
 
 def of_data(X: FloatArray, y: FloatArray, lam: float | None, S: tuple[int, ...]) -> State:
-    """The state of arrays; λ*/2, or 1 where λ* is zero, if lam is None."""
+    """Return the state with these arrays. If lam is None, it is λ*/2, or 1 if λ* is zero."""
     if lam is None:
         lam = first_entry(X, y, forced=S).lam_star / 2 or 1.0
     columns = tuple(tuple(column) for column in X.T.tolist())
@@ -69,9 +71,10 @@ def of_data(X: FloatArray, y: FloatArray, lam: float | None, S: tuple[int, ...])
 
 
 def to_address(state: State) -> str:
-    """The query of an address, e.g. X=1,0;0.6,0.8&y=3,1&lam=2&S=0: columns between semicolons.
+    """Return the query of the address of a state, for example X=1,0;0.6,0.8&y=3,1&lam=2&S=0.
 
-    Numbers are the shortest that give the same floats: what is tied stays tied.
+    Semicolons separate the columns. Numbers are the shortest texts that give the same floats, so ties stay
+    ties.
     """
     parts = [f"X={';'.join(_words(column) for column in state.columns)}", f"y={_words(state.y)}"]
     parts += [f"lam={_words((state.lam,))}"] + [f"S={','.join(map(str, state.S))}"] * bool(state.S)
@@ -79,16 +82,19 @@ def to_address(state: State) -> str:
 
 
 def of_address(query: str) -> State:
-    """The state of `to_address`; without lam, λ*/2. Raises ValueError with one line that names the part."""
+    """Return the state of an address from `to_address`; without lam, it is λ*/2.
+
+    Raises ValueError, with a message of one line that names the faulty part.
+    """
     fields = urllib.parse.parse_qs(query.removeprefix("?"), keep_blank_values=True)
     for name, values in fields.items():
         if name not in ("X", "y", "lam", "S"):
-            raise ValueError(f"the address has X, y, lam and S, or preset; got {name[:40]!r}")
+            raise ValueError(f"the address may have X, y, lam and S, or preset; got {name[:40]!r}")
         if len(values) > 1:
-            raise ValueError(f"the address must have {name} once; got it {len(values)} times")
+            raise ValueError(f"the address must have {name} only once; got it {len(values)} times")
     for name in ("X", "y"):
         if not fields.get(name, [""])[0]:
-            raise ValueError(f"the address must have {name}, as in X=1,0;0,1&y=3,1; got {query[:60]!r}")
+            raise ValueError(f"the address must have {name}, for example X=1,0;0,1&y=3,1; got {query[:60]!r}")
     columns = tuple(_read("X", column, float) for column in fields["X"][0].split(";"))
     y, S = _read("y", fields["y"][0], float), _read("S", fields.get("S", [""])[0], int)
     given = _read("lam", fields.get("lam", [""])[0], float)
@@ -99,18 +105,19 @@ def of_address(query: str) -> State:
 
 
 def _words(numbers: tuple[float, ...]) -> str:
+    """Return numbers as text, separated by commas."""
     return ",".join(repr(value + 0.0).removesuffix(".0") for value in numbers)
 
 
 def _read(name: str, text: str, kind: Callable[[str], _Value]) -> tuple[_Value, ...]:
-    """Numbers between commas; none of an empty text."""
+    """Read numbers separated by commas; an empty text gives no numbers. ValueError names the part."""
     found = []
     for part in text.split(",") if text.strip() else []:
         try:
             value = kind(part)
         except ValueError:
             whole = "whole numbers" if kind is int else "numbers"
-            raise ValueError(f"{name} must have {whole} with commas between; got {part[:40]!r}") from None
+            raise ValueError(f"{name} must have {whole} separated by commas; got {part[:40]!r}") from None
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{name} must have finite numbers; got {part[:40]!r}")
         found.append(value)

@@ -1,4 +1,4 @@
-"""The explorer as a widget, for JupyterLab, marimo, and the page of `serve`."""
+"""The explorer as a widget, for JupyterLab, marimo and the page of `serve`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from sparselin.plots.explorer.frame import Frame, frame
 from sparselin.plots.explorer.pages import script, style
-from sparselin.plots.explorer.presets import PRESETS, named
-from sparselin.plots.explorer.snapping import snapped
+from sparselin.plots.explorer.presets import PRESETS, state_of
+from sparselin.plots.explorer.snapping import snap
 from sparselin.plots.explorer.state import State, of_data
 from sparselin.problem import Problem
 from sparselin.problem.argument_names import suggest_names
@@ -22,17 +22,18 @@ from sparselin.validation import Columns, check_level
 try:
     import anywidget
     import traitlets
-except ModuleNotFoundError as error:  # a class statement needs its base
+except ModuleNotFoundError as error:  # the class statement below needs its base class
     raise ModuleNotFoundError("the explorer needs anywidget: pip install 'sparselin[notebooks]'") from error
 
-_ONE_AT_A_TIME = threading.Lock()  # several pages, or browsers, each with its thread
+_ONE_AT_A_TIME = threading.Lock()  # several pages or browsers, each with its own thread
 
 
 class Explorer(anywidget.AnyWidget):
-    """The page asks by an address, and gets a frame with the number of its question, or a message.
+    """The widget. The page sends questions, and the widget answers with a frame or a message.
 
-    `asked` has "address", and at will "moved" ("y", "lam" or the index of a column) with "reach" to snap to
-    ties, "picks" ("all", "untrained", "none"), of which methods. `state` is what is shown.
+    A question `asked` has an "address" and a "number", which the answer repeats. It may have "moved" ("y",
+    "lam" or the index of a column) with "reach", the largest distance of a snap to ties, and "picks" ("all",
+    "untrained" or "none"), the methods whose picks are computed. `state` is the state that is shown.
     """
 
     _esm = f"{script()}\nexport default {{ render }};\n"
@@ -40,25 +41,25 @@ class Explorer(anywidget.AnyWidget):
     asked = traitlets.Dict().tag(sync=True)
     frame = traitlets.Dict().tag(sync=True)
     presets = traitlets.Dict({name: preset.title for name, preset in PRESETS.items()}).tag(sync=True)
-    in_address = traitlets.Bool(False).tag(sync=True)  # whether the browser's address says the state
+    in_address = traitlets.Bool(False).tag(sync=True)  # whether the browser's address follows the state
 
     state: State
 
     def __init__(self, state: State | None = None, *, in_address: bool = False) -> None:
         super().__init__(in_address=in_address)
-        self.state = named("") if state is None else state
+        self.state = state_of("") if state is None else state
         if not in_address:
             self.frame = frame(self.state)
         self.observe(self._answer, "asked")
 
     @property
     def X(self) -> FloatArray:
-        """(n, d) as it is shown now."""
+        """The design (n, d) that is shown."""
         return self.state.X
 
     @property
     def y(self) -> FloatArray:
-        """(n,) as it is shown now."""
+        """The response (n,) that is shown."""
         return np.array(self.state.y)
 
     def _answer(self, change: Any) -> None:
@@ -66,12 +67,12 @@ class Explorer(anywidget.AnyWidget):
             self.frame = self.answer(change["new"])
 
     def answer(self, asked: Frame) -> Frame:
-        """The frame, or {"message": one line}; both with the number asked."""
+        """Return the frame, or {"message": one line}; both with the number of the question."""
         number = {"number": asked.get("number", 0)}
         try:
-            state = named(str(asked.get("address")))
+            state = state_of(str(asked.get("address")))
             if "moved" in asked:
-                state = snapped(state, str(asked["moved"]), _reach(asked.get("reach")))
+                state = snap(state, str(asked["moved"]), _reach(asked.get("reach")))
             found = frame(state, asked.get("picks", "all"))
         except ValueError as error:
             return {"message": str(error)} | number
@@ -80,8 +81,9 @@ class Explorer(anywidget.AnyWidget):
 
 
 def _reach(value: Any) -> float:
+    """Return the reach of a question, checked."""
     if not isinstance(value, int | float) or not 0 <= value <= sys.float_info.max:
-        raise ValueError(f"reach must be a number from 0; got {str(value)[:40]!r}")
+        raise ValueError(f"reach must be a nonnegative number; got {str(value)[:40]!r}")
     return float(value)
 
 
@@ -89,38 +91,41 @@ def _reach(value: Any) -> float:
 def explore(
     X: Any = None, y: ArrayLike | None = None, *, forced: Columns = (), lam: float | None = None
 ) -> Explorer:
-    """The explorer of the dual polytope, for JupyterLab or marimo; `sparselin explore` is the same on a page.
+    """Open the explorer of the dual polytope in JupyterLab or marimo; `sparselin explore` opens it as a page.
 
-    Drag y and the columns in two dimensions, turn three, slide λ: the polytope C_λ = {u : |⟨X_j, u⟩| ≤ λ},
-    its slice for S ≠ ∅, the path of the projection u = y − Xβ, β, T and A(S), and the picks of OMP, forward
-    regression, Sequential LASSO and Sequential Attention change with it. What comes near a tie snaps to it.
+    Drag y and the columns in two dimensions, turn three dimensions, and slide λ. The picture follows: the
+    polytope C_λ = {u : |⟨X_j, u⟩| ≤ λ}, its slice if S ≠ ∅, and the path of the projection u = y − Xβ. So do
+    β, T, A(S), and the picks of OMP, forward regression, Sequential LASSO and Sequential Attention. A dragged
+    point near a tie snaps to it.
 
     Parameters
     ----------
-    X, y : design (2, d) or (3, d), d ≤ 8, and response; or one string, the name of a preset or an address;
-        three columns in the plane by default. Features are told by their numbers.
+    X, y : design (2, d) or (3, d) with d ≤ 8, and response. Or X alone: a string with the name of a preset or
+        an
+        address. By default, three columns in the plane. Features are named by their numbers.
     forced : the columns S without penalty, by index or name.
     lam : λ > 0, λ*/2 by default.
 
     Returns
     -------
-    The widget. Its `X`, `y` and `state` are what is shown at the time.
+    The widget. Its `X`, `y` and `state` follow the picture.
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), X without two or three rows or with more than eight
-        columns, bad `forced` or `lam`; X without y.
-    ModuleNotFoundError : anywidget is missing; it is in the extra `notebooks`.
+    TypeError, ValueError : bad data (see `Problem`); X does not have two or three rows, or has more than
+        eight
+        columns; bad `forced` or `lam`; X without y.
+    ModuleNotFoundError : anywidget is missing; the extra `notebooks` installs it.
 
     >>> widget = explore([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], lam=2.0)
     >>> widget.frame["u"], widget.frame["T"]
     ([2.0, 1.0], [0])
     """
     if isinstance(X, str) and y is None:
-        return Explorer(named(X))
+        return Explorer(state_of(X))
     if X is None:
         if y is not None or lam is not None or forced != ():
-            raise ValueError("X must be given with y, forced or lam; got none")
+            raise ValueError("X must be given if y, forced or lam is given; got None")
         return Explorer()
     if y is None:
         raise TypeError("y must be given with X; got None")
@@ -128,7 +133,7 @@ def explore(
     if problem.n not in (2, 3):
         raise ValueError(
             f"X must have 2 rows, for a picture in the plane, or 3, for one in space; got {problem.n}. "
-            "np.linalg.qr gives the coordinates of columns that span no more."
+            "If X and y span 2 or 3 dimensions, np.linalg.qr gives coordinates."
         )
     S = tuple(problem.indices(forced, "forced").tolist())
     level = None if lam is None else check_level(lam, "lam")

@@ -1,8 +1,9 @@
 """The geometry of the LASSO and of greedy selection, drawn in two and three dimensions.
 
-`plane` and `space` draw the dual polytope, `film` how it shrinks; `scene` is what they show, computed by
-public functions, and `polytope` its faces. `primal`: the ℓ1 ball, and OMP's angles. `picks`: what is
-picked for every direction of y. `directions`: columns as seen from y. `labels` finds places for letters.
+`plane` and `space` draw the dual polytope, and `film` animates it as λ decreases. `scene` holds the data of
+these pictures, computed with public functions, and `polytope` computes the faces. `primal` draws the ℓ1 ball
+and the angles of OMP. `picks` draws the pick for every direction of y, and `directions` draws columns as seen
+from y. `labels` finds places for labels.
 """
 
 from sparselin.plots.geometry.directions import around_several, around_y

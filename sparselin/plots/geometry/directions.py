@@ -1,4 +1,4 @@
-"""Columns seen from y, and what is picked for every direction of y."""
+"""Pictures of the columns as seen from y."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparselin.plots.style import GREEN, GREY, POINTS, RED, beside, in_space, pyplot
+from sparselin.plots.style import GREEN, GREY, POINTS, RED, in_space, pyplot, write_near
 from sparselin.results import FloatArray
 from sparselin.validation import check_indices
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sparselin.problem import Problem
 
-# up to so many columns each has its number
+# columns have numbers if there are at most this many
 _NUMBERED = 12
 
 
@@ -29,24 +29,26 @@ def around_y(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """The directions of columns in R³ as seen from y: the distance from the centre is the angle to ±y.
+    """Draw the directions of columns in R³ as seen from y; the distance from the centre is the angle to ±y.
 
-    It is 90° on the rim. X_j and −X_j have the same span; the one closer to y is drawn. Columns in one plane
-    with y are on a line through the centre. Lengths are not shown, nor are zero columns.
+    The rim is at 90°. X_j and −X_j have the same span, so the one closer to y is drawn. Columns that lie in a
+    plane with y are on a line through the centre. Lengths and zero columns are not shown.
 
     Parameters
     ----------
-    X : (3, d). y : (3,), not zero.
-    picks : the picks of greedy selection, in order. best : a best subset.
-    ax : where to draw, with a polar projection; a new figure, with a legend, if None.
+    X, y : columns (3, d) and response (3,), not zero.
+    picks : the picks of greedy selection, in order.
+    best : a best subset.
+    ax : where to draw, with a polar projection; a new figure with a legend if None.
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), X without three rows, y = 0, or bad `picks` or `best`.
+    TypeError, ValueError : bad data (see `Problem`); X does not have three rows; y = 0; bad `picks` or
+        `best`.
     """
     problem = in_space(X, y, 3)
     if problem.y_norm == 0:
-        raise ValueError("y must not be zero: the columns are seen from it")
+        raise ValueError("y must not be zero, because the picture shows the columns as seen from y")
     picks, best = (
         check_indices(J, problem.d, name).tolist() for J, name in ((picks, "picks"), (best, "best"))
     )
@@ -67,18 +69,18 @@ def around_y(
             look: dict[str, Any] = {"color": colour, "markersize": size, "label": label, "clip_on": False}
             ax.plot(azimuth[indices], angle[indices], marker, **look)
     for j in columns if problem.d <= _NUMBERED else ():
-        beside(ax, f"$X_{{{j}}}$", (azimuth[j], angle[j]), (-6, -12), ha="right", color=GREY)
+        write_near(ax, f"$X_{{{j}}}$", (azimuth[j], angle[j]), (-6, -12), ha="right", color=GREY)
     for step, pick in enumerate(picks):
-        beside(ax, str(step + 1), (azimuth[pick], angle[pick]), (8, 4), color=RED)
+        write_near(ax, str(step + 1), (azimuth[pick], angle[pick]), (8, 4), color=RED)
     _rim(ax, azimuth[columns])
     ax.set_title(title, fontsize=POINTS, pad=12)
     if alone:
-        _with_legend(ax.figure, ax, ncols=2)
+        _shared_legend(ax.figure, ax, ncols=2)
     return ax
 
 
 def _seen_from_y(problem: Problem) -> tuple[FloatArray, FloatArray]:
-    """(d,) the direction in which ±X_j lies from y, in radians, and its angle to y in degrees."""
+    """Return the azimuth of ±X_j around y in radians (d,), and its angle to y in degrees (d,)."""
     columns, lengths = problem.columns(np.arange(problem.d)), problem.column_norms
     centre = problem.y / problem.y_norm
     east = np.linalg.svd(centre[None])[2][1]
@@ -89,7 +91,7 @@ def _seen_from_y(problem: Problem) -> tuple[FloatArray, FloatArray]:
 
 
 def _rim(ax: Any, azimuth: FloatArray) -> None:
-    """The scale of the angles, written away from the columns."""
+    """Write the scale of the angles, away from the columns."""
     ax.set_ylim(0, 90)
     ax.set_yticks([30, 60, 90], ["30°", "60°", "90°"], fontsize=POINTS, color=GREY)
     ax.set_xticks([])
@@ -101,7 +103,7 @@ def _rim(ax: Any, azimuth: FloatArray) -> None:
 def around_several(
     designs: Sequence[tuple[FloatArray, FloatArray, Sequence[int], Sequence[int], str]],
 ) -> tuple[Axes, ...]:
-    """`around_y` of several (X, y, picks, best, title) side by side."""
+    """Draw `around_y` for several (X, y, picks, best, title) side by side."""
     shape = {
         "figsize": (3.6 * len(designs), 4.3),
         "layout": "constrained",
@@ -110,12 +112,12 @@ def around_several(
     figure, drawn = pyplot().subplots(1, len(designs), squeeze=False, **shape)
     for ax, (X, y, picks, best, title) in zip(drawn[0], designs, strict=True):
         around_y(X, y, picks, best, title=title, ax=ax)
-    _with_legend(figure, *drawn[0], ncols=4)
+    _shared_legend(figure, *drawn[0], ncols=4)
     return tuple(drawn[0])
 
 
-def _with_legend(figure: Any, *drawn: Axes, ncols: int) -> None:
-    """One legend below the panels, with space for the labels of a polar one."""
+def _shared_legend(figure: Any, *drawn: Axes, ncols: int) -> None:
+    """Put one legend below all panels, with space for the labels of polar axes."""
     handles: dict[str, Any] = {}
     for ax in drawn:
         handles |= {label: line for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}

@@ -1,4 +1,4 @@
-"""The dual polytope and the LASSO path together, λ going from λ* to 0."""
+"""The animation of the dual polytope and the LASSO path as λ decreases from λ* to 0."""
 
 from __future__ import annotations
 
@@ -11,35 +11,36 @@ from sparselin.plots.geometry import plane, space
 from sparselin.plots.geometry.labels import braces, column, look
 from sparselin.plots.geometry.polytope import faces, outline
 from sparselin.plots.geometry.scene import Scene, extent, scene
-from sparselin.plots.style import GREY, POINTS, axes, beside, pyplot
+from sparselin.plots.style import GREY, POINTS, axes, pyplot, write_near
 from sparselin.validation import Columns, check_count
 
 if TYPE_CHECKING:
     from matplotlib.animation import FuncAnimation
 
 _DPI = 72  # sixty frames are below 2 MB, as GIF and as HTML
-_LAST = 1e-3  # of λ*, where the picture of λ = 0 stops: the polytope there is a null space
+_LAST = 1e-3  # the least λ that is drawn, as a share of λ*: at λ = 0 the polytope is only a null space
 
 
 def animation(X: Any, y: ArrayLike, *, forced: Columns = (), frames: int = 60) -> FuncAnimation:
-    """λ from λ*(S) to 0: left the polytope C_λ with u(λ) = y − Xβ(λ) on it, right β(λ) up to there.
+    """Animate λ from λ*(S) to 0: the polytope C_λ with u(λ) = y − Xβ(λ), and the path β(λ).
 
-    The faces that u is on are strong, as in `dual_polytope`. `.save("name.gif", writer="pillow")` and
-    `.to_jshtml()` are files of at most 2 MB with 60 frames.
+    The left panel has the polytope, the right one the coefficients. The faces that contain u are drawn
+    strongly, as in `dual_polytope`. With 60 frames, `.save("name.gif", writer="pillow")` and `.to_jshtml()`
+    give at most 2 MB.
 
     Parameters
     ----------
     X, y : design (2, d) or (3, d), and response; names of a frame are kept.
     forced : the columns S without penalty, by index or name.
-    frames : how many, at least 2.
+    frames : the number of frames, at least 2.
 
     Returns
     -------
-    matplotlib.animation.FuncAnimation. Keep it until it is saved or shown.
+    matplotlib.animation.FuncAnimation. Keep a reference to it until it is saved or shown.
 
     Raises
     ------
-    TypeError, ValueError : as for `dual_polytope`; λ*(S) = 0, or fewer than two frames.
+    TypeError, ValueError : as for `dual_polytope`; λ*(S) = 0; fewer than two frames.
 
     >>> "data:image/jpeg" in animation([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], frames=2).to_jshtml()
     True
@@ -59,13 +60,13 @@ def animation(X: Any, y: ArrayLike, *, forced: Columns = (), frames: int = 60) -
 
     draw(float(levels[0]))
     figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # what does not move stays where it is, and frames take less time
+    figure.set_layout_engine("none")  # a fixed layout keeps the still parts in place, and makes frames faster
     result: FuncAnimation = film()(figure, draw, frames=levels.tolist(), init_func=lambda: None, interval=120)
     return result
 
 
 def film() -> Any:
-    """FuncAnimation, of which the frames of HTML are JPEG, half the size of PNG."""
+    """Return a FuncAnimation class that writes HTML with JPEG frames, which take half the size of PNG."""
     from matplotlib import rc_context
     from matplotlib.animation import FuncAnimation
 
@@ -78,11 +79,11 @@ def film() -> Any:
 
 
 def _dual(figure: Any, view: Scene) -> Any:
-    """The axes of the polytope, with what does not move: y, the path, the polytope at λ*, the slice."""
+    """Draw the still parts of the left panel: y, the path of u, the polytope at λ* and the slice."""
     lam = view.entry.lam_star
     half, far = extent(view, [lam])
     if len(view.X) == 3:
-        ax = space.prepared(figure.add_subplot(1, 2, 1, projection="3d"), view, half)
+        ax = space.prepare_axes(figure.add_subplot(1, 2, 1, projection="3d"), view, half)
         for side in faces(view.X, lam, half):
             space.ring(ax, side.corners, color=GREY, linewidth=0.8, linestyle=(0, (6, 3)), zorder=1)
     else:
@@ -101,7 +102,7 @@ def _dual(figure: Any, view: Scene) -> Any:
 
 
 def _primal(ax: Any, view: Scene) -> Any:
-    """The axes of the coefficients, with the whole path, thin."""
+    """Draw the still parts of the right panel: the axes and the whole path, in thin lines."""
     axes(ax, "", r"$\lambda$", "coefficient")
     ax.set_xlim(view.entry.lam_star, 0)
     ax.locator_params(nbins=4)
@@ -109,12 +110,12 @@ def _primal(ax: Any, view: Scene) -> Any:
     for j in view.path.features.tolist():
         ax.plot(view.path.knots, view.path.coef[:, j], linewidth=0.9, alpha=0.5, **look(j))
         style = {"color": look(j)["color"], "va": "center", "annotation_clip": False}
-        beside(ax, column(view.names, j), (0, view.path.coef[-1, j]), (4, 0), **style)
+        write_near(ax, column(view.names, j), (0, view.path.coef[-1, j]), (4, 0), **style)
     return ax
 
 
 def _frame(left: Any, right: Any, view: Scene) -> None:
-    """What moves: the polytope, u and the active set; the paths up to λ."""
+    """Draw the moving parts: the polytope, u, the active set, and the paths up to λ."""
     lam, lam_star = view.lam, view.entry.lam_star
     half, far = extent(view, [lam_star])
     drawn = max(lam, _LAST * lam_star)

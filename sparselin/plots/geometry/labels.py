@@ -1,4 +1,4 @@
-"""Letters of at least eleven points, where they cover neither each other nor the lines of a picture."""
+"""Labels, placed so that they cover neither each other nor the lines of a picture."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sparselin.plots.style import POINTS, name
 from sparselin.plots.style import look as _look
 from sparselin.results import FloatArray, Names
 
-_RADII = (9, 16, 26, 40)  # points between a label and its place
-_FULL = 50.0  # what it costs to cover a label, or to leave the picture
+_RADII = (9, 16, 26, 40)  # the distances in points between a label and its point
+_FULL = 50.0  # the cost of covering another label, or of leaving the picture
 
 
 def look(j: int) -> dict[str, Any]:
-    """The colour and the dashes of feature j, as `style.look` without the marker."""
+    """Return the colour and the dashes of feature j: `style.look` without the marker."""
     style = _look(j)
     return {"color": style["color"], "linestyle": style["linestyle"]}
 
@@ -29,31 +29,31 @@ def arrow(ax: Any, start: Any, end: Any, **style: Any) -> None:
 
 
 def column(names: Names, j: int, sign: float = 1) -> str:
-    """X_j, or the name of column j."""
+    """Return the label of column j: X_j or its name, with a minus sign if `sign` is negative."""
     minus = "−" if sign < 0 else ""
     return f"{minus}$X_{{{j}}}$" if names is None else minus + name(names, j)
 
 
 def several(names: Names, J: Sequence[int], sign: float = 1) -> str:
-    """The columns J, of which the first three are named."""
+    """Return the labels of the first three columns of J, and the number of the others."""
     more = f" + {len(J) - 3}" if len(J) > 3 else ""
     return ", ".join(column(names, j, sign) for j in J[:3]) + more
 
 
 def braces(names: Names, J: Sequence[int]) -> str:
-    """J as a set; indices without names."""
+    """Return J as a set of names, or of indices if there are no names."""
     shown = [str(j) if names is None else name(names, j) for j in J[:4]]
     return "{" + ", ".join(shown + ["…"] * (len(J) > 4)) + "}"
 
 
 def key(ax: Any, tied: bool = True) -> None:
-    """Below the axes: what has a label in the picture, and how faces are marked."""
+    """Put the legend below the axes, with two more entries that explain how faces are marked."""
     from matplotlib.lines import Line2D
 
     handles, words = ax.get_legend_handles_labels()
     thick: dict[str, Any] = {"color": "black", "linewidth": 5}
     handles.append(Line2D([], [], **thick))
-    words.append("face that u is on; at $\\lambda^*$ in A(S)")
+    words.append("face that contains u; at $\\lambda^*$: face in A(S)")
     if tied:
         handles.append((Line2D([], [], **thick), Line2D([], [], color="white", linewidth=2.5)))
         words.append("tied, not in A(S)")
@@ -63,9 +63,9 @@ def key(ax: Any, tied: bool = True) -> None:
 
 
 class Labels:
-    """Puts labels beside their places, each where it covers least of what is drawn.
+    """The labels of a picture. Each is placed near its point, where it covers as little as possible.
 
-    Limits, title and legend must be there already. Places and offsets stay together when a picture in space
+    The limits, the title and the legend must be set before. A label follows its point when a picture in space
     is turned.
     """
 
@@ -77,7 +77,7 @@ class Labels:
         self.points = np.zeros((0, 2))
 
     def pixels(self, at: FloatArray) -> FloatArray:
-        """(m, 2) pixels of (m, n) points."""
+        """Return the positions in pixels (m, 2) of points (m, n)."""
         at = np.atleast_2d(np.asarray(at, float))
         if at.shape[1] == 3:
             from mpl_toolkits.mplot3d import proj3d
@@ -86,15 +86,18 @@ class Labels:
         return np.asarray(self.ax.transData.transform(at))
 
     def avoid(self, line: FloatArray) -> None:
-        """Labels shall not cover the line through these points (m, n)."""
+        """Keep later labels away from the line through these points (m, n)."""
         ends = self.pixels(line)
         steps = np.linspace(0, 1, 30)[:, None]
         parts = [a + steps * (b - a) for a, b in itertools.pairwise(ends)] or [ends]
         self.points = np.concatenate([self.points, *parts])
 
-    def put(self, text: str, at: FloatArray, away: FloatArray | None = None, needed: bool = True,
+    def place(self, text: str, at: FloatArray, away: FloatArray | None = None, needed: bool = True,
             **style: Any) -> None:  # fmt: skip
-        """The label beside `at`, if possible in the direction from `away`; left out if it has no room."""
+        """Write a label near `at`, if possible on the side that faces away from `away`.
+
+        If it would cover another label or leave the picture, it is left out unless `needed`.
+        """
         label = self.ax.text(*np.asarray(at, float).tolist(), text, fontsize=POINTS, ha="center", va="center",
                              **{"zorder": 10, "clip_on": False} | style)  # fmt: skip
         extent = label.get_window_extent(self.figure.canvas.get_renderer())
@@ -108,12 +111,12 @@ class Labels:
         from matplotlib.transforms import ScaledTranslation
 
         x, y = (offset / self.figure.dpi).tolist()
-        label.set_in_layout(False)  # or the axes would move under it
+        label.set_in_layout(False)  # otherwise the axes would move under the label
         label.set_transform(self.ax.transData + ScaledTranslation(x, y, self.figure.dpi_scale_trans))
         self.boxes.append(np.concatenate([where + offset - half, where + offset + half]))
 
     def _offers(self, where: FloatArray, half: FloatArray, aim: FloatArray | None) -> Any:
-        """(cost, offset) of the label with these half sides around 16 directions at some distances."""
+        """Yield (cost, offset) for a label of size 2·half, in 16 directions at some distances."""
         inside = self.ax.get_window_extent()
         for angle in np.linspace(0, 2 * math.pi, 16, endpoint=False):
             direction = np.array([math.cos(angle), math.sin(angle)])

@@ -1,4 +1,4 @@
-"""What OMP, Sequential LASSO and forward regression pick for every direction of y."""
+"""The picture of the next pick of OMP, Sequential LASSO and forward regression for every direction of y."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sparselin.lasso.entry import first_entry
 from sparselin.plots.geometry.labels import Labels, arrow, look, several
 from sparselin.plots.geometry.polytope import orthogonal
-from sparselin.plots.style import POINTS, axes, panel, projected, pyplot
+from sparselin.plots.style import POINTS, axes, panel, projection_axes, pyplot
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import Columns
@@ -19,44 +19,45 @@ from sparselin.validation import Columns
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Scores that differ by less, relative to the largest, are tied: above rounding of vectors of two or three
-# entries, and below what a pixel shows.
+# Scores that differ by less than this, relative to the largest, are tied. It is above the rounding errors of
+# vectors with two or three entries, and below the size of a pixel.
 _TOL = 1e-9
-_SIDE = 500  # pixels of a map
+_SIDE = 500  # the side of a map in pixels
 _RING: dict[str, Any] = {"alpha": 0.45, "edgecolor": "white", "linewidth": 1.5}
 _HATCHES = ("", "///", "...", "xxx")
 
 
 def first_picks(X: Any, y: ArrayLike | None = None, *, forced: Columns = (), ax: Axes | None = None) -> Axes:
-    """What OMP, Sequential LASSO and forward regression (OLS) pick next to S, for every direction of y.
+    """Draw the next pick of OMP, Sequential LASSO and forward regression (OLS) for every direction of y.
 
-    With Z = P_S^⊥X, OMP picks the largest |⟨Z_j, y⟩|, Sequential LASSO too but for ties, forward regression
-    the largest |⟨Z_j, y⟩|/‖Z_j‖: the same where all Z_j have one length, as unit columns at S = ∅ have.
-    y and −y have the same picks.
+    Let Z = P_S^⊥X. OMP picks the largest |⟨Z_j, y⟩|, and so does Sequential LASSO except at ties. Forward
+    regression picks the largest |⟨Z_j, y⟩|/‖Z_j‖. This is the same pick if all Z_j have equal length, for
+    example for unit columns and S = ∅. y and −y have the same picks.
 
-    In the plane: directions around a circle, an outer ring for OMP and Sequential LASSO, an inner one for
-    forward regression; the columns are arrows of their lengths. At the ties, where OMP's pick changes, a
-    marker says what Sequential LASSO may pick there: a diamond of the colour of the one in A(S), or a white
-    circle if A(S) has both. In space: maps of the half sphere around y (around the third axis without y)
-    that keep areas, the right one for forward regression, hatched where its pick is another. The share of
-    all directions is written beside each feature, ±X_j are marked by dots.
+    In the plane, the directions are points of a circle. The outer ring is for OMP and Sequential LASSO, the
+    inner one for forward regression, and arrows show the columns with their lengths. Where OMP's pick
+    changes, there is a tie, and a marker shows what Sequential LASSO may pick: a diamond has the colour of
+    the only feature in A(S), and a white circle means that A(S) has both. In space, two maps show the half
+    sphere around y (without y, around the third axis) and preserve areas. The right map is for forward
+    regression, and is hatched where its pick differs. Each feature has its share of all directions, and dots
+    mark ±X_j.
 
     Parameters
     ----------
-    X : design (2, d) or (3, d), columns of any length; names of a frame are kept.
-    y : (2,) or (3,), marked by a star.
-    forced : the columns S, selected before, by index or name.
-    ax : where to draw, with projection="polar" in the plane, with a second panel on its right in space; a new
-        figure if None.
+    X : design (2, d) or (3, d); columns may have any length; names of a frame are kept.
+    y : response (2,) or (3,), which a star marks; or None.
+    forced : the columns S that are already selected, by index or name.
+    ax : where to draw; a new figure if None. In the plane it must have projection="polar"; in space a second
+        panel is put on its right.
 
     Returns
     -------
-    The Axes, the left ones of two.
+    The Axes; if there are two panels, the left one.
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), X without two or three rows, y = 0, bad `forced`; all
-        columns in the span of S; `ax` of another kind.
+    TypeError, ValueError : bad data (see `Problem`); X does not have two or three rows; y = 0; bad `forced`;
+        all columns are in the span of S; `ax` has another projection.
 
     >>> first_picks([[1.0, 0.0], [0.0, 1.0]]).get_title()
     'picks for every direction of y'
@@ -69,12 +70,12 @@ def first_picks(X: Any, y: ArrayLike | None = None, *, forced: Columns = (), ax:
             f"got X of shape {problem.X.shape}"
         )
     if problem.y_norm == 0:
-        raise ValueError("y must not be zero: it has no direction")
+        raise ValueError("y must not be zero, because zero has no direction")
     J = problem.indices(forced, "forced")
     columns = problem.columns(np.arange(problem.d)).astype(float)
-    scored = _projected(columns, J)
+    scored = _score_columns(columns, J)
     if not scored[0].any():
-        raise ValueError("X must have a column outside the span of S: there is nothing to pick")
+        raise ValueError("X must have a column outside the span of S, otherwise there is nothing to pick")
     star = None if y is None else problem.y.astype(float) / problem.y_norm
     if problem.n == 2:
         drawn: Axes = _circle(problem, columns, J, scored, star, ax)
@@ -83,8 +84,11 @@ def first_picks(X: Any, y: ArrayLike | None = None, *, forced: Columns = (), ax:
     return drawn
 
 
-def _projected(X: FloatArray, S: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """Z = P_S^⊥X, zero in the span of S, and Z with unit columns: picks are the largest |⟨·, y⟩|."""
+def _score_columns(X: FloatArray, S: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Return Z = P_S^⊥X, with zeros for columns in the span of S, and Z with unit columns.
+
+    The pick of OMP is the largest |⟨·, y⟩| of the first matrix, and that of forward regression of the second.
+    """
     basis = orthogonal(X[:, S])
     Z = basis @ (basis.T @ X)
     Z[:, S] = 0
@@ -94,7 +98,7 @@ def _projected(X: FloatArray, S: IndexArray) -> tuple[FloatArray, FloatArray]:
 
 
 def largest_at(W: FloatArray, y: FloatArray) -> list[int]:
-    """All j with the largest |⟨W_j, y⟩|, none if that is zero."""
+    """Return all j with the largest |⟨W_j, y⟩|, or no j if it is zero."""
     score = np.abs(W.T @ y)
     top = float(score.max())
     zero = top <= _TOL * float(np.linalg.norm(W, axis=0).max())
@@ -102,7 +106,7 @@ def largest_at(W: FloatArray, y: FloatArray) -> list[int]:
 
 
 def sectors(W: FloatArray) -> list[tuple[float, float, list[int]]]:
-    """(start, end, picks) around half a circle: angles in [0, π), merged where the picks stay."""
+    """Return (start, end, picks) of the sectors of half a circle; neighbours with equal picks are merged."""
     i, j = np.triu_indices(W.shape[1], 1)
     normals = np.concatenate([W[:, i] - W[:, j], W[:, i] + W[:, j], W], axis=1)
     normals = normals[:, np.linalg.norm(normals, axis=0) > _TOL * np.linalg.norm(W, axis=0).max()]
@@ -125,7 +129,8 @@ def sectors(W: FloatArray) -> list[tuple[float, float, list[int]]]:
 
 
 def _circle(problem: Problem, X: FloatArray, S: IndexArray, scored: Any, star: Any, ax: Any) -> Any:
-    ax = projected(ax, "polar", (7.0, 7.4), "ax must have projection='polar', as X has 2 rows")
+    """Draw the rings of a problem with two rows."""
+    ax = projection_axes(ax, "polar", (7.0, 7.4), "ax must have projection='polar', because X has 2 rows")
     ax.set_title("picks for every direction of y", fontsize=POINTS)
     ax.set(ylim=(0, 2.15), yticks=[], xticks=[])
     ax.spines["polar"].set_visible(False)
@@ -152,104 +157,101 @@ def _circle(problem: Problem, X: FloatArray, S: IndexArray, scored: Any, star: A
         arrow(ax, (0, 0), polar, arrowstyle="-|>", linewidth=1.8, **look(j))
         labels.avoid(np.array([[polar[0], 0.0], polar]))
     for j, polar in tips.items():
-        labels.put(several(problem.names, [j]), polar, np.array([polar[0], 0.0]), color=look(j)["color"])
+        labels.place(several(problem.names, [j]), polar, np.array([polar[0], 0.0]), color=look(j)["color"])
     return ax
 
 
 def _sector(ax: Any, problem: Problem, start: float, end: float, bottom: float, picks: list[int]) -> None:
-    """A piece of a ring and its opposite, in the colour of the pick, with its name where there is room."""
+    """Draw a sector of a ring and its opposite, in the colour of the pick, with its name if it fits."""
     j = picks[0] if picks else None
-    look_of = look(j)["color"] if j is not None else "white"
+    colour = look(j)["color"] if j is not None else "white"
     hatch = _HATCHES[(j or 0) // 7 % len(_HATCHES)]
     for turn in (0.0, math.pi):
         middle, width = (start + end) / 2 + turn, end - start
-        ax.bar(middle, 0.45, width, bottom, color=look_of, hatch=hatch, **_RING)
-        room = width * (bottom + 0.22)
-        if room > 0.13 and picks:
+        ax.bar(middle, 0.45, width, bottom, color=colour, hatch=hatch, **_RING)
+        length = width * (bottom + 0.22)
+        if length > 0.13 and picks:
             turned = np.degrees(middle) % 360
             upright = turned - 180 if 90 < turned < 270 else turned
             ax.text(middle, bottom + 0.225, several(problem.names, picks), ha="center", va="center",
-                    fontsize=POINTS, rotation=0 if room > 0.35 else upright)  # fmt: skip
+                    fontsize=POINTS, rotation=0 if length > 0.35 else upright)  # fmt: skip
 
 
 def _ties_around(ax: Any, X: FloatArray, S: IndexArray, found: Any) -> None:
-    """What Sequential LASSO may pick where OMP's pick changes, from `first_entry` there."""
+    """Mark the picks that `first_entry` gives Sequential LASSO at the directions where OMP's pick changes."""
     labels = {
-        "one": "tie: A(S) is the feature of this colour (and its copies)",
-        "both": "tie: A(S) has them all",
+        "one": "tie: A(S) has only the feature of this colour (and its copies)",
+        "both": "tie: A(S) has all tied features",
     }
     for start, _, _ in found if len(found) > 1 else ():
         entry = first_entry(X, np.array([math.cos(start), math.sin(start)]), forced=S)
         if not entry.active:
             continue
         kind = "both" if len(entry.active) == len(entry.tied) else "one"
-        style = {"one": {"marker": "D", "color": look(entry.active[0])["color"], "markeredgecolor": "black"},
-                 "both": {"marker": "o", "color": "white", "markeredgecolor": "black"}}[kind]  # fmt: skip
-        ax.plot(
-            [start, start + math.pi],
-            [1.6, 1.6],
-            linestyle="",
-            markersize=8,
-            label=labels.pop(kind, None),
-            **style,
-        )
+        marker, colour = ("o", "white") if kind == "both" else ("D", look(entry.active[0])["color"])
+        style: dict[str, Any] = {"markeredgecolor": "black", "markersize": 8, "label": labels.pop(kind, None)}
+        ax.plot([start, start + math.pi], [1.6, 1.6], marker, color=colour, **style)
     if len(labels) < 2:
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.05), ncols=2, frameon=False, fontsize=POINTS)
 
 
 def _maps(problem: Problem, X: FloatArray, scored: Any, star: Any, ax: Any) -> Any:
+    """Draw the two maps of a problem with three rows."""
     if ax is None:
         ax = pyplot().subplots(figsize=(11.0, 6.2), layout="constrained")[1]
     elif ax.name in ("polar", "3d"):
-        raise ValueError("ax must be in the plane, as X has 3 rows and the picture is a map")
+        raise ValueError("ax must be in the plane, because X has 3 rows and the picture is a map")
     right = panel(ax, "", width=1.0, shared=False)
     centre = np.array([0.0, 0.0, 1.0]) if star is None else star
     basis = np.concatenate([centre[None], np.linalg.svd(centre[None])[2][1:]])
     inside, y = _half_sphere(basis)
     before: Any = None
     titles = ("OMP, Sequential LASSO", "forward regression (OLS); hatched: differs from OMP")
-    for one, W, title in zip((ax, right), scored, titles, strict=True):
-        axes(one, title)
+    for half, W, title in zip((ax, right), scored, titles, strict=True):
+        axes(half, title)
         picks = np.where(inside, _first_equal(W)[np.abs(np.tensordot(W.T, y, 1)).argmax(axis=0)], -1)
-        _colours(one, picks)
+        _colours(half, picks)
         if before is not None and (picks != before).any():
-            one.contourf(picks != before, [0.5, 1.5], colors="none", hatches=["////"], extent=[-1, 1, -1, 1])
+            half.contourf(picks != before, [0.5, 1.5], colors="none", hatches=["////"], extent=[-1, 1, -1, 1])
         before = picks
         taken: list[FloatArray] = [np.zeros(2)] if star is not None else []
         for j in np.flatnonzero(X.any(axis=0)).tolist():
             taken.append(_on_map(basis, X[:, j]))
-            one.plot(*taken[-1], "o", color=look(j)["color"], markeredgecolor="black", markersize=8)
+            half.plot(*taken[-1], "o", color=look(j)["color"], markeredgecolor="black", markersize=8)
         if star is not None:
-            one.plot(0, 0, "*", color="black", markersize=14)
-        _names(one, problem, picks, W, y, taken)
+            half.plot(0, 0, "*", color="black", markersize=14)
+        _names(half, problem, picks, W, y, taken)
     return ax
 
 
 def _half_sphere(basis: FloatArray) -> tuple[Any, FloatArray]:
-    """Whether pixels (m, m) are in the map, and the directions (3, m, m), by Lambert's equal areas."""
+    """Return a mask (m, m) of the pixels in the map, and their directions (3, m, m).
+
+    The map is Lambert's, which preserves areas.
+    """
     across = (np.arange(_SIDE) + 0.5) / _SIDE * 2 - 1
     a, b = np.meshgrid(across, across)
     square = a**2 + b**2
     height = 1 - square  # radius² = 2(1 − height), scaled to 1 at the rim
-    stretch = np.sqrt(np.maximum(2 - square, 0))
-    return square <= 1, np.tensordot(basis.T, np.stack([height, a * stretch, b * stretch]), 1)
+    factor = np.sqrt(np.maximum(2 - square, 0))
+    return square <= 1, np.tensordot(basis.T, np.stack([height, a * factor, b * factor]), 1)
 
 
 def _first_equal(W: FloatArray) -> IndexArray:
-    """(d,) for each column the first that is the same or its negative to rounding: it stands for both."""
+    """Return for each column the first column (d,) that equals it or its negative up to rounding."""
     near = _TOL * float(np.linalg.norm(W, axis=0).max())
     apart = [np.abs(W[:, :, None] - sign * W[:, None]).max(axis=0) for sign in (1, -1)]
     return np.asarray(np.argmax(np.minimum(*apart) <= near, axis=0))
 
 
 def _on_map(basis: FloatArray, x: FloatArray) -> FloatArray:
-    """The place of ±x, whichever is on this half."""
+    """Return the position on the map of x or −x, whichever is on this half sphere."""
     height, a, b = (basis @ x / np.linalg.norm(x)).tolist()
     return np.array([a, b]) * (-1 if height < 0 else 1) / math.sqrt(1 + abs(height))
 
 
 def _colours(ax: Any, picks: IndexArray) -> None:
-    """The picks (m, m) in colours, with lines between them."""
+    """Draw the picks (m, m) in colours, with lines between them."""
     from matplotlib.colors import to_rgb
 
     image = np.ones((*picks.shape, 3))
@@ -265,7 +267,7 @@ def _colours(ax: Any, picks: IndexArray) -> None:
 
 
 def _names(ax: Any, problem: Problem, picks: IndexArray, W: FloatArray, y: FloatArray, taken: Any) -> None:
-    """In each region that has room its features, and their share of all directions, off the markers."""
+    """Write in each large region its features and their share of all directions, away from the markers."""
     from scipy.ndimage import distance_transform_edt, label
 
     free = picks >= 0
@@ -282,5 +284,5 @@ def _names(ax: Any, problem: Problem, picks: IndexArray, W: FloatArray, y: Float
                 place = (np.array([left, row]) + 0.5) / _SIDE * 2 - 1
                 words = several(problem.names, largest_at(W, y[:, row, left]))
                 box = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1.5}
-                centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": POINTS, "bbox": box}
-                ax.text(*place, f"{words}\n{share:.0%}", **centred)
+                middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": POINTS, "bbox": box}
+                ax.text(*place, f"{words}\n{share:.0%}", **middle)

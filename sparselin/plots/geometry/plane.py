@@ -1,4 +1,4 @@
-"""The dual polytope in the plane, and `dual_polytope` for both dimensions."""
+"""The function `dual_polytope`, and the drawing of the polytope in the plane."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sparselin.validation import Columns, check_level
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_WIDE = 5.0  # points, of the faces that u is on
+_WIDE = 5.0  # the width in points of the faces that contain u
 
 
 def dual_polytope(
@@ -40,25 +40,26 @@ def dual_polytope(
     levels: Sequence[float] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """The polytope C_λ = {u : |⟨X_j, u⟩| ≤ λ} and the path of the projections of y, in the plane or in space.
+    """Draw the dual polytope C_λ = {u : |⟨X_j, u⟩| ≤ λ} and the path of the projections of y onto it.
 
-    The projection of y onto {u ∈ C_λ : X_Sᵀu = 0} is u(λ) = y − Xβ(λ), β(λ) the solution of the LASSO with S
-    without penalty. Each face belongs to a feature and has its colour, its outer normal the direction of ±X_j
-    (an arrow, all to one scale); the faces that u is on are strong: those with β_j ≠ 0. From u to y leads
-    Xβ(λ), column by column. The path of u(λ) is drawn through its knots, between which it is straight: from
-    P_S^⊥y at λ* on. Where C_{λ*} is drawn, the faces of T = {j : |⟨X_j, P_S^⊥y⟩| = λ*} are marked:
-    filled those of A(S), which the LASSO activates below λ*, hollow the others. With S not empty all of
-    it is in the slice {u : X_Sᵀu = 0}.
+    The picture is in the plane or in space. The projection of y onto {u ∈ C_λ : X_Sᵀu = 0} is u(λ) = y −
+    Xβ(λ), where β(λ) is the solution of the LASSO that does not penalise S. Each face belongs to a feature
+    and has its colour. Its outer normal has the direction of ±X_j; an arrow shows X_j, and all arrows have
+    the same scale. The faces of the features with β_j ≠ 0, which contain u, are drawn strongly. Arrows from u
+    to y show Xβ(λ), column by column. The path of u(λ) begins at P_S^⊥y for λ = λ*, and is straight between
+    its knots. If C_{λ*} is drawn, the faces of T = {j : |⟨X_j, P_S^⊥y⟩| = λ*} are marked: those of A(S),
+    which the LASSO activates below λ*, are filled, and the others are hollow. If S is not empty, u(λ) lies in
+    the slice {u : X_Sᵀu = 0}.
 
-    Where the columns do not span the space, C_λ is unbounded; it is cut off, and the title says so. A column
-    that is nowhere the largest has no face: dotted, where |⟨X_j, u⟩| = λ.
+    If the columns do not span the space, C_λ is unbounded; it is cut off, and the title says so. A column
+    whose constraint is nowhere active has no face; a dotted line shows where |⟨X_j, u⟩| = λ.
 
     Parameters
     ----------
-    X, y : design (2, d) or (3, d), and response; names of a frame are kept. Columns have any length.
+    X, y : design (2, d) or (3, d), and response; names of a frame are kept. Columns may have any length.
     forced : the columns S without penalty, by index or name.
     lam : λ > 0, λ*/2 by default.
-    levels : λ's > 0 for which the outline of the polytope is drawn too; λ* alone by default.
+    levels : more λ's > 0 for which the outline of the polytope is drawn; by default only λ*.
     ax : where to draw, with projection="3d" for three rows; a new figure if None.
 
     Returns
@@ -67,8 +68,9 @@ def dual_polytope(
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), X without two or three rows, bad `forced`, `lam` or
-        `levels`; `lam` not given where λ* = 0; `ax` of another kind.
+    TypeError, ValueError : bad data (see `Problem`); X does not have two or three rows; bad `forced`, `lam`
+        or
+        `levels`; λ* = 0 and `lam` is not given; `ax` has another projection.
 
     >>> ax = dual_polytope([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], lam=2.0)
     >>> path = next(line for line in ax.lines if line.get_label() == "path of u, knots")
@@ -80,11 +82,12 @@ def dual_polytope(
     if len(view.X) == 3:
         return space.dual_polytope(view, shown, ax)  # type: ignore[no-any-return]
     if ax is not None and ax.name == "3d":
-        raise ValueError("ax must be in the plane, as X has 2 rows; got one with projection='3d'")
+        raise ValueError("ax must be in the plane, because X has 2 rows; got projection='3d'")
     return _plane(view, shown, ax)
 
 
 def _levels(levels: Sequence[float] | None, lam_star: float) -> list[float]:
+    """Return the levels whose outlines are drawn, in decreasing order, checked."""
     if levels is None:
         return [lam_star] if lam_star > 0 else []
     shown = sorted({check_level(lam, "levels") for lam in levels}, reverse=True)
@@ -94,11 +97,12 @@ def _levels(levels: Sequence[float] | None, lam_star: float) -> list[float]:
 
 
 def _plane(view: Scene, levels: Sequence[float], ax: Axes | None) -> Axes:
+    """Draw a scene with two rows."""
     half, far = extent(view, levels)
     ax = axes(ax, title_of(view, is_bounded(view.X)), "$u_1$", "$u_2$", (7.0, 7.0))
     ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal")
     for lam in levels:
-        ax.plot(*_closed(outline(view.X, lam, far)).T, color=GREY, linewidth=1, linestyle=(0, (6, 3)))
+        ax.plot(*_close(outline(view.X, lam, far)).T, color=GREY, linewidth=1, linestyle=(0, (6, 3)))
     sides = faces(view.X, view.lam, far, touching=True)
     ax.fill(*outline(view.X, view.lam, far).T, color=GREY, alpha=0.10, linewidth=0, zorder=0)
     for side in sides:
@@ -106,7 +110,7 @@ def _plane(view: Scene, levels: Sequence[float], ax: Axes | None) -> Axes:
     if view.S:
         cut = outline(view.X, levels[0] if levels else view.lam, far, view.slice)
         ax.plot(*(2 * cut).T, color=GREY, linewidth=7, alpha=0.3, zorder=0.5, label=r"$X_S^{\top}u = 0$")
-    marked = _tied(ax, view, far, half) if view.entry.lam_star in levels else []
+    marked = _tied_edges(ax, view, far, half) if view.entry.lam_star in levels else []
     mark_points(ax, view, (3, 5, 4, 6))
     chain = residual(ax, view)
     arrows = _normals(ax, view, sides, half)
@@ -121,12 +125,13 @@ def _plane(view: Scene, levels: Sequence[float], ax: Axes | None) -> Axes:
     return ax
 
 
-def _closed(corners: FloatArray) -> FloatArray:
+def _close(corners: FloatArray) -> FloatArray:
+    """Return the corners with the first one again at the end."""
     return np.concatenate([corners, corners[:1]])
 
 
 def _visible(piece: FloatArray, half: float) -> FloatArray:
-    """The part (2, 2) of a segment inside the picture; all of it if none is."""
+    """Return the part (2, 2) of a segment inside the picture, or the whole segment if it lies outside."""
     step = piece[1] - piece[0]
     moving = np.abs(step) > 1e-12 * half
     bounds = (np.array([[-half], [half]]) - piece[0, moving]) / step[moving]
@@ -135,7 +140,10 @@ def _visible(piece: FloatArray, half: float) -> FloatArray:
 
 
 def edge(ax: Axes, view: Scene, side: PolytopeFace) -> None:
-    """An edge in the colour of its first feature, the others dashed on it; strong if u is on it."""
+    """Draw an edge in the colour of its first feature, with the colours of the others dashed on it.
+
+    The edge is thick if u is on it.
+    """
     if len(side.corners) < 2:
         return
     strong = view.holds(side)
@@ -145,8 +153,8 @@ def edge(ax: Axes, view: Scene, side: PolytopeFace) -> None:
                 **style)  # fmt: skip
 
 
-def _tied(ax: Axes, view: Scene, far: float, half: float) -> list[FloatArray]:
-    """The edges of T at P_S^⊥y on C_{λ*}, those of A(S) filled, the others hollow."""
+def _tied_edges(ax: Axes, view: Scene, far: float, half: float) -> list[FloatArray]:
+    """Draw the edges of T through P_S^⊥y on C_{λ*}: filled for A(S), hollow for the others. Return them."""
     found = tied_faces(view, far, 0.22 * half)
     for j, piece, again in found:
         style = {"color": look(j)["color"], "linestyle": (0, (2, 2)) if again else "-"}
@@ -157,7 +165,7 @@ def _tied(ax: Axes, view: Scene, far: float, half: float) -> list[FloatArray]:
 
 
 def residual(ax: Axes, view: Scene) -> FloatArray:
-    """The arrows β_jX_j from u to y."""
+    """Draw the arrows β_jX_j from u to y, and return their ends."""
     chain, J = chain_of(view)
     for a, b, j in zip(chain, chain[1:], J, strict=False):
         arrow(ax, a, b, arrowstyle="-|>", linewidth=2.2, mutation_scale=16, **look(j))
@@ -167,7 +175,7 @@ def residual(ax: Axes, view: Scene) -> FloatArray:
 def _normals(
     ax: Axes, view: Scene, sides: Sequence[PolytopeFace], half: float
 ) -> list[tuple[FloatArray, str, int]]:
-    """From the middle of the edge of each +X_j an arrow along X_j, to one scale: (ends, label, feature)."""
+    """Draw an arrow along X_j from the middle of the edge of +X_j. Return (ends, label, feature) for each."""
     scale = 0.30 * half / (float(np.linalg.norm(view.X, axis=0).max()) or 1)
     arrows, done = [], set()
     for side in sides:
@@ -204,18 +212,18 @@ def _normals(
 def _texts(
     labels: Labels, view: Scene, arrows: Any, chain: FloatArray, levels: Sequence[float], half: float
 ) -> None:
-    """Labels of the normals, of the pieces of Xβ, of y and u, of the knots and of the outlines."""
+    """Write the labels of the normals, the pieces of Xβ, y and u, the knots and the outlines."""
     name_points(labels, view, arrows)
     _, J = chain_of(view)
     for a, b, j in zip(chain, chain[1:], J, strict=False):
         text = rf"$\beta_{{{j}}}$" + ("" if view.names is None else "·") + column(view.names, j)
-        labels.put(text, (a + b) / 2, needed=False, color=look(j)["color"])
+        labels.place(text, (a + b) / 2, needed=False, color=look(j)["color"])
     for lam, point in zip(view.path.knots.tolist(), view.points, strict=True):
-        labels.put(rf"$\lambda$ = {lam:.3g}", point, view.y, needed=False)
+        labels.place(rf"$\lambda$ = {lam:.3g}", point, view.y, needed=False)
     for lam in levels:
-        corners = _closed(outline(view.X, lam, 3 * half))
+        corners = _close(outline(view.X, lam, 3 * half))
         middles = (corners[1:] + corners[:-1]) / 2
         inside = middles[(np.abs(middles) < half).all(axis=1)]
         if len(inside):
             place = inside[np.argmin(inside @ view.y)]
-            labels.put(rf"$C_\lambda$, $\lambda$ = {lam:.3g}", place, 0 * place, needed=False, color=GREY)
+            labels.place(rf"$C_\lambda$, $\lambda$ = {lam:.3g}", place, 0 * place, needed=False, color=GREY)

@@ -9,15 +9,16 @@ import numpy as np
 from sparselin.problem.errors import TINY
 from sparselin.results import FloatArray
 
-# Corners and faces that are closer, relative to the picture, are one: above rounding, and below what a pixel
-# shows.
+# Corners and faces that are closer than this, relative to the picture, count as the same. It is above
+# rounding errors, and below the size of a pixel.
 _TOL = 1e-9
 
 
 class PolytopeFace(NamedTuple):
-    """A face: `features` with sign·⟨X_j, u⟩ = λ on all of it, and its corners (m, n) in order.
+    """A face of the polytope: the features with sign·⟨X_j, u⟩ = λ on it, and its corners (m, n) in order.
 
-    No features: there the picture ends. One corner: the constraint touches the polytope in that corner only.
+    A face without features is a side of the picture. A face with one corner belongs to a constraint that
+    touches the polytope only there.
     """
 
     features: tuple[int, ...]
@@ -26,20 +27,21 @@ class PolytopeFace(NamedTuple):
 
     @property
     def owners(self) -> list[tuple[int, int]]:
-        """The features with their signs."""
+        """The pairs (feature, sign)."""
         return list(zip(self.features, self.signs, strict=True))
 
 
 def orthogonal(X: FloatArray) -> FloatArray:
-    """(n, q) an orthonormal basis of {u : Xᵀu = 0}."""
+    """Return an orthonormal basis (n, q) of {u : Xᵀu = 0}."""
     vectors, sizes, _ = np.linalg.svd(X / np.maximum(np.linalg.norm(X, axis=0), TINY))
     return np.asarray(vectors[:, int((sizes > 1e-10).sum()) :])
 
 
 def faces(X: FloatArray, lam: float, far: float, touching: bool = False) -> list[PolytopeFace]:
-    """The faces of {u : |⟨X_j, u⟩| ≤ λ, ‖u‖∞ ≤ far}, n = 2 or 3; with `touching`, also those of one corner.
+    """Return the faces of {u : |⟨X_j, u⟩| ≤ λ, ‖u‖∞ ≤ far} for n = 2 or 3.
 
-    Columns that have the same face, as equal ones do, are its features together.
+    touching : whether to include faces with only one corner. Columns with the same face, such as equal
+        columns, are together in its `features`.
     """
     A, b, features, signs = _halfspaces(X, lam, far)
     corners = corners_of(A, b)
@@ -58,10 +60,13 @@ def faces(X: FloatArray, lam: float, far: float, touching: bool = False) -> list
 
 
 def _halfspaces(X: FloatArray, lam: float, far: float) -> tuple[FloatArray, FloatArray, Any, Any]:
-    """Aᵀu ≤ b with unit columns, in units of `far`; the feature of each, −1 for the sides of the picture."""
+    """Return A, b, features and signs of the constraints Aᵀu ≤ b, with unit columns, in units of `far`.
+
+    The sides of the picture have the feature −1 and the sign 0.
+    """
     n, _d = X.shape
     norms = np.linalg.norm(X, axis=0)
-    J = np.flatnonzero(np.sqrt(n) * far * norms > lam)  # others are satisfied in all of the picture
+    J = np.flatnonzero(np.sqrt(n) * far * norms > lam)  # the other constraints hold everywhere in the picture
     A = np.concatenate([X[:, J] / norms[J], -X[:, J] / norms[J], np.eye(n), -np.eye(n)], axis=1)
     b = np.concatenate([np.tile(lam / far / norms[J], 2), np.ones(2 * n)])
     none = np.full(2 * n, -1)
@@ -69,7 +74,7 @@ def _halfspaces(X: FloatArray, lam: float, far: float) -> tuple[FloatArray, Floa
 
 
 def corners_of(A: FloatArray, b: FloatArray) -> FloatArray:
-    """(m, q) the corners of the bounded {w : Aᵀw ≤ b}, b > 0, q ≤ 3. ValueError where it is too thin."""
+    """Return the corners (m, q) of the bounded set {w : Aᵀw ≤ b}, b > 0, q ≤ 3. ValueError if too thin."""
     if len(A) == 0:
         return np.zeros((1, 0))
     if len(A) == 1:
@@ -85,18 +90,18 @@ def corners_of(A: FloatArray, b: FloatArray) -> FloatArray:
         several = np.array([np.inf])
     if not np.isfinite(several).all():
         raise ValueError(
-            "X has a column that is too long for this picture: the polytope is too thin. Scale the column, "
-            "or take a larger λ."
+            "X has a column that is too long for this picture, so the polytope is too thin. Scale the "
+            "column, or choose a larger λ."
         )
-    one: list[FloatArray] = []
+    distinct: list[FloatArray] = []
     for corner in several:
-        if all(np.abs(corner - other).max() > _TOL for other in one):
-            one.append(corner)
-    return np.array(one)
+        if all(np.abs(corner - other).max() > _TOL for other in distinct):
+            distinct.append(corner)
+    return np.array(distinct)
 
 
 def _in_order(corners: FloatArray, normal: FloatArray) -> FloatArray:
-    """Corners of an edge, or of a face with this normal, around it."""
+    """Return the corners of a face with this normal in order around it; those of an edge as they are."""
     if len(normal) == 2 or len(corners) < 3:
         return corners
     plane = np.linalg.svd(normal[None])[2][1:]
@@ -105,9 +110,10 @@ def _in_order(corners: FloatArray, normal: FloatArray) -> FloatArray:
 
 
 def outline(X: FloatArray, lam: float, far: float, basis: FloatArray | None = None) -> FloatArray:
-    """(m, n) the corners, in order, of the polygon {u : ‖Xᵀu‖∞ ≤ λ}, n = 2, or of its slice by a plane.
+    """Return the corners (m, n), in order, of the polygon {u : ‖Xᵀu‖∞ ≤ λ} for n = 2, or of a slice.
 
-    With a basis (n, q) of the slice, the corners of that: a polygon, the two ends of a line, or 0.
+    basis : an orthonormal basis (n, q) of the subspace of the slice. The slice is a polygon, a segment with
+        two ends, or the point 0.
     """
     basis = np.eye(len(X)) if basis is None else basis
     A, b, _, _ = _halfspaces(X, lam, far)
@@ -120,5 +126,5 @@ def outline(X: FloatArray, lam: float, far: float, basis: FloatArray | None = No
 
 
 def is_bounded(X: FloatArray) -> bool:
-    """Whether the columns span the space."""
+    """Return whether the polytope is bounded, which is the case if the columns span the space."""
     return bool(orthogonal(X).shape[1] == 0)

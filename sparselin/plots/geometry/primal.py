@@ -1,4 +1,4 @@
-"""The primal side: ℓ1 ball and ellipses of two coefficients, and OMP as the smallest angle."""
+"""Pictures of the primal side: the ℓ1 ball of two coefficients, and OMP as the smallest angle."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ from sparselin.validation import check_level
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Singular values below it, relative to the largest, are zero: above rounding, and below what a picture shows.
+# Singular values below this, relative to the largest, count as zero. It is above rounding errors, and too
+# small to be seen in a picture.
 _DEPENDENT = 1e-10
 _TOUCHING = r"$\|y - X\beta\| = \|y - X\beta(\lambda)\|$"
 
 
 def l1_ball(X: Any, y: ArrayLike, *, lam: float | None = None, ax: Axes | None = None) -> Axes:
-    """Two coefficients: the ball {‖β‖₁ ≤ t}, t = ‖β(λ)‖₁, and the ellipses ‖y − Xβ‖² = const that touch it.
+    """Draw the ball {‖β‖₁ ≤ ‖β(λ)‖₁} of two coefficients, and the ellipses ‖y − Xβ‖² = const.
 
-    β(λ) minimises ½‖y − Xβ‖² + λ‖β‖₁, and so ‖y − Xβ‖ over this ball: the ellipse through it touches the
-    ball. The path of β(λ) is drawn through its knots, from 0 at λ* to least squares at λ = 0. If the columns
-    are dependent the ellipses are strips between parallel lines and least squares is a line, dashed; where
-    β(λ) is not unique, all of them are drawn, a side of the ball.
+    β(λ) minimises ½‖y − Xβ‖² + λ‖β‖₁. So it also minimises ‖y − Xβ‖ over this ball, and the ellipse through
+    β(λ) touches the ball. The path of β(λ) is drawn through its knots, from 0 at λ* to least squares at λ =
+    0. If the columns are dependent, the ellipses become strips between parallel lines, and the least-squares
+    solutions are a line (dashed). If β(λ) is not unique, all solutions are drawn; they form a side of the
+    ball.
 
     Parameters
     ----------
@@ -44,7 +46,8 @@ def l1_ball(X: Any, y: ArrayLike, *, lam: float | None = None, ax: Axes | None =
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), X without two columns, lam < 0, or y orthogonal to them.
+    TypeError, ValueError : bad data (see `Problem`); X does not have two columns; lam < 0; y is orthogonal to
+        the columns.
 
     >>> ax = l1_ball([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], lam=2.0)
     >>> next(line for line in ax.lines if line.get_label() == "path of β").get_xydata().tolist()
@@ -52,29 +55,27 @@ def l1_ball(X: Any, y: ArrayLike, *, lam: float | None = None, ax: Axes | None =
     """
     problem = Problem(X, y)
     if problem.d != 2:
-        raise ValueError(
-            f"X must have 2 columns, a coefficient for each axis; got X of shape {problem.X.shape}"
-        )
+        raise ValueError(f"X must have 2 columns, one for each axis; got X of shape {problem.X.shape}")
     columns, v = problem.columns([0, 1]).astype(float), problem.y.astype(float)
     path = lasso_path(columns, v)
     if not path.knots[0] > 0:
-        raise ValueError("y must be correlated with a column of X: β(λ) = 0 for every λ here")
+        raise ValueError("y must be correlated with a column of X; here β(λ) = 0 for every λ")
     lam = float(path.knots[0]) / 2 if lam is None else check_level(lam, "lam")
     beta = path.at(lam)
     radius = float(np.abs(beta).sum())
-    reach = 1.35 * max(float(np.abs(path.coef).max()), radius)
+    limit = 1.35 * max(float(np.abs(path.coef).max()), radius)
     xlabel, ylabel = (column(problem.names, j) if problem.names else f"$\\beta_{j}$" for j in (0, 1))
     title = (
         rf"$\lambda$ = {lam:.3g},  $\lambda^*$ = {path.knots[0]:.3g},  $\|\beta(\lambda)\|_1$ = {radius:.3g}"
     )
     ax = axes(ax, title, xlabel, ylabel, (7.0, 7.0))
-    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    ax.set(xlim=(-limit, limit), ylim=(-limit, limit), aspect="equal")
     ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
     ax.axvline(0, color=GREY, linewidth=0.6, zorder=0)
     ball = radius * np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0], [1.0, 0.0]])
     ax.fill(*ball.T, facecolor=(BLUE, 0.15), edgecolor=BLUE, linewidth=1.8,
             label=r"$\|\beta\|_1 \leq \|\beta(\lambda)\|_1$")  # fmt: skip
-    _level_lines(ax, columns, path.coef[-1], beta, reach)
+    _level_lines(ax, columns, path.coef[-1], beta, limit)
     ax.plot(*path.coef.T, "o-", color="black", linewidth=2.2, markersize=5, label="path of β", zorder=4)
     ends = _minimisers(columns, beta, radius)
     if len(ends) > 1:
@@ -86,21 +87,21 @@ def l1_ball(X: Any, y: ArrayLike, *, lam: float | None = None, ax: Axes | None =
     labels = Labels(ax)
     labels.avoid(path.coef)
     labels.avoid(ball)
-    labels.put(r"$\beta(\lambda)$", beta, 0 * beta)
-    labels.put("least squares", path.coef[-1], beta)
+    labels.place(r"$\beta(\lambda)$", beta, 0 * beta)
+    labels.place("least squares", path.coef[-1], beta)
     for level, knot in zip(path.knots.tolist(), path.coef, strict=True):
-        labels.put(rf"$\lambda$ = {level:.3g}", knot, needed=False)
+        labels.place(rf"$\lambda$ = {level:.3g}", knot, needed=False)
     return ax
 
 
-def _level_lines(ax: Axes, X: FloatArray, centre: FloatArray, beta: FloatArray, reach: float) -> None:
-    """{b : ‖X(b − β_LS)‖ = s‖X(β − β_LS)‖} for some s; 1 is the one that touches the ball."""
+def _level_lines(ax: Axes, X: FloatArray, centre: FloatArray, beta: FloatArray, limit: float) -> None:
+    """Draw {b : ‖X(b − β_LS)‖ = s‖X(β − β_LS)‖} for some s; the one with s = 1 touches the ball."""
     _, sizes, turns = np.linalg.svd(X, full_matrices=False)
     sizes, turns = (np.append(sizes, 0.0), np.linalg.svd(X)[2]) if len(sizes) < 2 else (sizes, turns)
     size = float(np.linalg.norm(X @ (beta - centre)))
     dependent = sizes[1] <= _DEPENDENT * sizes[0]
     if dependent:
-        along = 3 * reach * turns[1]
+        along = 3 * limit * turns[1]
         ax.plot(*np.array([centre - along, centre + along]).T, "--", color=GREY, linewidth=1.5,
                 label="least squares: a line")  # fmt: skip
     for share in (0.35, 0.7, 1.0, 1.35, 1.7) if size else ():
@@ -119,7 +120,7 @@ def _level_lines(ax: Axes, X: FloatArray, centre: FloatArray, beta: FloatArray, 
 
 
 def _minimisers(X: FloatArray, beta: FloatArray, radius: float) -> FloatArray:
-    """(m, 2) the ends of all minimisers: β, or those corners of the ball where Xb = Xβ, a side of it."""
+    """Return the ends (m, 2) of the set of minimisers: β alone, or two corners b of the ball with Xb = Xβ."""
     corners = radius * np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
     size = float(np.linalg.norm(X, axis=0).max()) * radius
     same = np.linalg.norm((corners - beta) @ X.T, axis=1) <= 1e-10 * size
@@ -127,18 +128,19 @@ def _minimisers(X: FloatArray, beta: FloatArray, radius: float) -> FloatArray:
 
 
 def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> Axes:
-    """OMP as the smallest angle: for each step the residual r and the columns ±X_j, turned into one plane.
+    """Draw each step of OMP as the smallest angle between the residual r and the columns ±X_j.
 
-    A ray has the angle of ±X_j to r, in 0..90°, and the length of X_j; its shadow on r is |⟨X_j, r⟩|/‖r‖.
-    OMP takes the longest shadow, marked by its drop line and λ*/‖r‖: of columns of one length the smallest
-    angle, which is marked by an arc. Those selected before are at 90°. A step in which several columns have
-    the longest shadow has them all marked, the pick with a filled square. Of more than eight columns those
-    are grey that are neither picked nor close to it.
+    The columns are turned into one plane. A ray has the angle of ±X_j to r, from 0° to 90°, and the length of
+    X_j; its shadow on r has the length |⟨X_j, r⟩|/‖r‖. OMP picks the longest shadow, whose length is λ*/‖r‖;
+    a drop line marks it. Among columns of equal length this is the smallest angle, which an arc marks.
+    Columns that were selected before are at 90°. If several columns have the longest shadow, all are marked,
+    and the pick has a filled square. If there are more than eight columns, the columns that are neither
+    picked nor close to a pick are grey.
 
     Parameters
     ----------
-    X, y : design (n, d) and response (n,), any n; names of a frame are kept.
-    k : how many steps; fewer are drawn where OMP ends before.
+    X, y : design (n, d) and response (n,), for any n; names of a frame are kept.
+    k : the number of steps; fewer are drawn if OMP ends earlier.
     ax : where to draw; a new figure if None.
 
     Returns
@@ -147,7 +149,7 @@ def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> 
 
     Raises
     ------
-    TypeError, ValueError : as for `omp`; y orthogonal to all columns.
+    TypeError, ValueError : as for `omp`; y is orthogonal to all columns.
 
     >>> ax = residual_angles([[1.0, 0.6], [0.0, 0.8]], [3.0, 1.0], 2)
     >>> [text.get_text() for text in ax.texts if "pick" in text.get_text()]
@@ -157,7 +159,7 @@ def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> 
     path = omp(problem, None, k)
     if not len(path.support):
         raise ValueError(
-            f"y must be correlated with a column of X: OMP selects nothing ({path.status.message})"
+            f"y must be correlated with a column of X; here OMP selects nothing ({path.status.message})"
         )
     columns, lengths = problem.columns(np.arange(problem.d)).astype(float), problem.column_norms.astype(float)
     steps, size = len(path.support), float(lengths.max())
@@ -183,12 +185,17 @@ def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> 
         labels.avoid(corner + np.array([[0.0, 0.0], [1.1, 0.0]]))
         for j in np.argsort(angle, kind="stable").tolist():
             if length[j] and j in styles:
-                labels.put(column(problem.names, j), tips[j], corner, needed=False, color=styles[j]["color"])
+                labels.place(
+                    column(problem.names, j), tips[j], corner, needed=False, color=styles[j]["color"]
+                )
     return ax
 
 
 def _styles(path: Any, angles: list[FloatArray]) -> dict[int, dict[str, Any]]:
-    """How columns with a label look: all, or of many those that tie for a pick or are second to it."""
+    """Return the look of each column that has a label.
+
+    If there are many columns, only the picks, the columns tied with them, and the runners-up have a label.
+    """
     d = path.n_features
     if d <= len(PALETTE):
         return {j: look(j) for j in range(d)}
@@ -206,7 +213,7 @@ def _quarter(
     corner: FloatArray,
     styles: dict[int, dict[str, Any]],
 ) -> None:
-    """The rays of one step, their shadows on r, the pick and the smallest angle."""
+    """Draw the rays of one step, their shadows on r, the pick and the smallest angle."""
     pick = int(path.support[t])
     turn = np.linspace(0, np.pi / 2, 60)
     ax.plot(corner[0] + np.cos(turn), np.sin(turn), color=GREY, linewidth=0.8, linestyle=":")
@@ -217,7 +224,9 @@ def _quarter(
         ax.plot(*np.array([corner, tip]).T, **style)
         ax.plot(*tip, "o", markersize=5, **style)
     for place, j in enumerate(sorted(path.ties[t], key=lambda j: j != pick)):
-        foot = np.array([tips[j, 0], -0.07 * place])  # tied ones have one foot: below each other
+        foot = np.array(
+            [tips[j, 0], -0.07 * place]
+        )  # tied columns have the same foot: draw the markers below each other
         colour = styles[j]["color"]
         ax.plot(*np.array([tips[j], foot]).T, ":", color=colour, linewidth=1.5)
         filled = colour if j == pick else "white"

@@ -1,4 +1,4 @@
-"""What the pictures of the dual polytope show, in two or three dimensions."""
+"""The data of the pictures of the dual polytope, in two or three dimensions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ from sparselin.validation import Columns, check_level
 
 @dataclasses.dataclass(frozen=True)
 class Scene:
-    """What the pictures of the dual show: u(λ) = y − Xβ(λ), exact at the knots, and one level λ."""
+    """The data of a picture: the design, the path of u(λ) = y − Xβ(λ), and the projection at one λ.
+
+    points : u at the knots of the path. slice : an orthonormal basis of {u : X_Sᵀu = 0}. u, coef : the
+        projection and β at `lam`.
+    """
 
     X: FloatArray
     y: FloatArray
@@ -36,31 +40,31 @@ class Scene:
 
     @property
     def r(self) -> FloatArray:
-        """P_S^⊥y, where the path begins."""
+        """P_S^⊥y, the first point of the path."""
         return np.asarray(self.points[0])
 
     @property
     def touched(self) -> tuple[int, ...]:
-        """The features off S with β_j ≠ 0 at λ, whose faces u is on."""
+        """The features outside S with β_j ≠ 0 at λ; their faces contain u."""
         return tuple(j for j in np.flatnonzero(self.coef).tolist() if j not in self.S)
 
     def at(self, lam: float) -> Scene:
-        """The same at another λ."""
+        """Return the scene at another λ."""
         coef = self.path.at(lam)
         return dataclasses.replace(self, lam=lam, coef=coef, u=self.y - self.X @ coef)
 
     def holds(self, side: PolytopeFace) -> bool:
-        """Whether u is on a face because of a feature with β_j ≠ 0."""
+        """Return whether u lies on a face because of a feature with β_j ≠ 0."""
         return any(j in self.touched and sign * self.coef[j] > 0 for j, sign in side.owners)
 
 
 def scene(X: Any, y: Any, forced: Columns, lam: float | None) -> Scene:
-    """The design and response of a picture, checked, with the path and the projection at λ, or at λ*/2."""
+    """Check the design and response of a picture, and return its scene at λ, by default at λ*/2."""
     problem = Problem(X, y)
     if problem.n not in (2, 3):
         raise ValueError(
             f"X must have 2 rows, for a picture in the plane, or 3, for one in space; got X of shape "
-            f"{problem.X.shape}. np.linalg.qr gives the coordinates of columns that span no more."
+            f"{problem.X.shape}. If X and y span 2 or 3 dimensions, np.linalg.qr gives coordinates."
         )
     J = problem.indices(forced, "forced").tolist()
     columns, v = problem.columns(np.arange(problem.d)).astype(float), problem.y.astype(float)
@@ -70,8 +74,8 @@ def scene(X: Any, y: Any, forced: Columns, lam: float | None) -> Scene:
     at = project_dual(columns, v, lam, forced=J)
     if at.status is not Status.COMPLETED:
         raise ValueError(
-            f"X has columns that are too close for this picture: the projection at λ = {lam:.6g} is "
-            f"{at.status.name}. Leave one of them out."
+            "X has columns that are too close to each other for this picture: the projection at λ = "
+            f"{lam:.6g} has the status {at.status.name}. Leave one of these columns out."
         )
     points = v - path.coef @ columns.T
     return Scene(columns, v, problem.names, tuple(J), entry, path, points, orthogonal(columns[:, J]),
@@ -79,7 +83,7 @@ def scene(X: Any, y: Any, forced: Columns, lam: float | None) -> Scene:
 
 
 def level(lam: float | None, lam_star: float) -> float:
-    """λ > 0, by default λ*/2."""
+    """Return λ > 0, checked; by default λ*/2."""
     if lam is not None:
         lam = check_level(lam, "lam")
         if lam == 0:
@@ -87,14 +91,14 @@ def level(lam: float | None, lam_star: float) -> float:
         return lam
     if lam_star == 0:
         raise ValueError(
-            "y must be correlated with some column outside S once S is fitted: λ* = 0, nothing enters. "
-            "Give a λ > 0 to see the polytope all the same."
+            "y must be correlated with some column outside S after S is fitted; here λ* = 0, and no feature "
+            "enters. Pass lam > 0 to draw the polytope all the same."
         )
     return lam_star / 2
 
 
 def title_of(view: Scene, bounded: bool, cut: bool = False) -> str:
-    """λ, λ*, T and A(S); whether the polytope is cut off."""
+    """Return the title: λ, λ*, T and A(S), and whether the polytope is cut off."""
     entry = view.entry
     text = rf"$\lambda$ = {view.lam:.3g},  $\lambda^*$ = {entry.lam_star:.3g}"
     if entry.lam_star > 0:
@@ -108,7 +112,7 @@ def title_of(view: Scene, bounded: bool, cut: bool = False) -> str:
 
 
 def extent(view: Scene, levels: Sequence[float]) -> tuple[float, float]:
-    """Half the side of the picture, and how far polytopes are drawn: to three times of it."""
+    """Return half the side of the picture, and three times this, to which distance polytopes are drawn."""
     size = max(float(np.abs(view.y).max()), float(np.abs(view.points).max())) or view.lam
     largest = max([view.lam, *levels])
     corners = outline(view.X, largest, 1.6 * max(size, _inner(view.X, largest, size)))
@@ -117,13 +121,16 @@ def extent(view: Scene, levels: Sequence[float]) -> tuple[float, float]:
 
 
 def _inner(X: FloatArray, lam: float, size: float) -> float:
-    """The distance from 0 of the nearest face."""
+    """Return the distance of the nearest face from 0."""
     longest = float(np.linalg.norm(X, axis=0).max())
     return lam / longest if longest else size
 
 
 def chain_of(view: Scene) -> tuple[FloatArray, list[int]]:
-    """(m + 1, n) from u to y over the partial sums of Σβ_jX_j, largest first; the m features."""
+    """Return the points (m + 1, n) from u to y over the partial sums of Σβ_jX_j, and the m features.
+
+    The longest β_jX_j comes first.
+    """
     parts = view.X * view.coef
     sizes = np.linalg.norm(parts, axis=0)
     J = [int(j) for j in np.argsort(-sizes, kind="stable") if sizes[j] > 1e-9 * np.linalg.norm(view.y)]
@@ -131,7 +138,7 @@ def chain_of(view: Scene) -> tuple[FloatArray, list[int]]:
 
 
 def mark_points(ax: Any, view: Scene, zorders: tuple[float, float, float, float]) -> None:
-    """Draw y, P_S^⊥y, the path through its knots, and u, each at its height in the stack."""
+    """Draw y, P_S^⊥y, the path through its knots, and u, with the given zorders."""
     line, corner, path, ends = zorders
     if view.S:
         ax.plot(*np.array([view.y, view.r]).T, ":", color="black", linewidth=1.2, zorder=line)
@@ -143,20 +150,21 @@ def mark_points(ax: Any, view: Scene, zorders: tuple[float, float, float, float]
 
 
 def name_points(labels: Labels, view: Scene, arrows: Sequence[tuple[FloatArray, str, int]]) -> None:
-    """Put the labels of the normals (ends, label, feature), of y, P_S^⊥y and u."""
+    """Write the labels of the normals (ends, label, feature), of y, of P_S^⊥y and of u."""
     for ends, words, j in arrows:
         if words:
-            labels.put(words, ends[1], ends[0], color=look(j)["color"], fontweight="bold")
-    labels.put("y", view.y, view.u)
+            labels.place(words, ends[1], ends[0], color=look(j)["color"], fontweight="bold")
+    labels.place("y", view.y, view.u)
     if view.S:
-        labels.put(r"$P_S^{\perp}y$", view.r, view.y)
-    labels.put(r"u($\lambda$)", view.u, view.y)
+        labels.place(r"$P_S^{\perp}y$", view.r, view.y)
+    labels.place(r"u($\lambda$)", view.u, view.y)
 
 
 def tied_faces(view: Scene, far: float, size: float) -> list[tuple[int, FloatArray, bool]]:
-    """For each j ∈ T the face of C_{λ*} that P_S^⊥y is on, and whether another feature had it before.
+    """Return, for each j ∈ T, its face of C_{λ*}, which contains P_S^⊥y, and whether it was listed before.
 
-    Where the constraint only touches C_{λ*} there it is a piece, 2·size wide, of its line or plane.
+    If the constraint only touches C_{λ*} at P_S^⊥y, the face is replaced by a piece of the line or plane of
+    the constraint, 2·size wide.
     """
     found: list[tuple[int, FloatArray, bool]] = []
     sides = faces(view.X, view.entry.lam_star, far)
@@ -165,5 +173,5 @@ def tied_faces(view: Scene, far: float, size: float) -> list[tuple[int, FloatArr
         piece = next((side.corners for side in sides if (j, sign) in side.owners), None)
         if piece is None:
             piece = view.r + size * square @ np.linalg.svd(view.X[:, [j]].T)[2][1:]
-        found.append((j, piece, any(piece is one for _, one, _ in found)))
+        found.append((j, piece, any(piece is earlier for _, earlier, _ in found)))
     return found

@@ -1,4 +1,4 @@
-"""The dual polytope in space."""
+"""The drawing of the dual polytope in space."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from sparselin.plots.geometry.scene import (
     tied_faces,
     title_of,
 )
-from sparselin.plots.style import GREY, POINTS, projected
+from sparselin.plots.style import GREY, POINTS, projection_axes
 from sparselin.results import FloatArray
 
 
 def dual_polytope(view: Scene, levels: Sequence[float], ax: Any) -> Any:
-    """`geometry.dual_polytope` for three rows."""
+    """Draw a scene with three rows, as `geometry.dual_polytope` describes."""
     half = 0.9 * extent(view, levels)[0]
-    ax = prepared(ax, view, half)
+    ax = prepare_axes(ax, view, half)
     sides = faces(view.X, view.lam, half)
     cut = not is_bounded(view.X) or any(not side.features for side in sides)
     ax.set_title(title_of(view, is_bounded(view.X), cut), fontsize=POINTS)
-    for lam in () if view.S else levels:  # of a slice that of C_{λ*} is drawn, and no other outline
+    for lam in () if view.S else levels:  # if S is not empty, only the slice of C_{λ*} is drawn
         for side in faces(view.X, lam, half):
             ring(ax, side.corners, color=GREY, linewidth=0.8, linestyle=(0, (6, 3)), zorder=1)
     marked = view.entry.lam_star in levels
     if marked:
-        tied(ax, view, half)
+        mark_tied_faces(ax, view, half)
     solid(ax, view, sides)
     if view.slice.shape[1] < 3:
         slices(ax, view, half)
@@ -46,12 +46,12 @@ def dual_polytope(view: Scene, levels: Sequence[float], ax: Any) -> Any:
     return ax
 
 
-def prepared(ax: Any, view: Scene, half: float) -> Any:
-    """Axes in space, a cube around 0 seen from beside y."""
+def prepare_axes(ax: Any, view: Scene, half: float) -> Any:
+    """Return axes in space: a cube around 0, seen from the direction of `_camera`."""
     from matplotlib.ticker import MaxNLocator
 
-    message = "ax must be in space, as X has 3 rows: add_subplot(projection='3d')"
-    ax = projected(ax, "3d", (8.0, 8.0), message)
+    message = "ax must be in space, because X has 3 rows: use add_subplot(projection='3d')"
+    ax = projection_axes(ax, "3d", (8.0, 8.0), message)
     ax.computed_zorder = False
     ax.set(xlim=(-half, half), ylim=(-half, half), zlim=(-half, half))
     ax.set_box_aspect((1, 1, 1), zoom=1.0)
@@ -67,7 +67,10 @@ def prepared(ax: Any, view: Scene, half: float) -> Any:
 
 
 def _camera(view: Scene) -> tuple[float, float]:
-    """From where, in degrees, the path and Xβ are least foreshortened, u is in front and a slice is open."""
+    """Return the elevation and azimuth, in degrees, of a good view.
+
+    The path and Xβ are little foreshortened, u is in front, and a slice is seen from the side.
+    """
     lines = np.concatenate([np.diff(view.points, axis=0), [view.y - view.u, view.u]])
     lines = lines[np.linalg.norm(lines, axis=1) > 1e-9 * np.abs(view.y).max(initial=view.lam * 1e-9)]
     lines /= np.linalg.norm(lines, axis=1)[:, None]
@@ -86,18 +89,19 @@ def _camera(view: Scene) -> tuple[float, float]:
 
 
 def ring(ax: Any, corners: FloatArray, **style: Any) -> None:
-    """The closed line through the corners of a face."""
+    """Draw the closed line through the corners of a face."""
     ax.plot(*np.concatenate([corners, corners[:1]]).T, **style)
 
 
 def _patch(ax: Any, corners: FloatArray, colour: str, alpha: float, zorder: float) -> None:
+    """Fill a face."""
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     ax.add_collection3d(Poly3DCollection([corners], facecolors=[(colour, alpha)], zorder=zorder))
 
 
 def solid(ax: Any, view: Scene, sides: Sequence[PolytopeFace]) -> None:
-    """The faces in the colours of their features, strong where u is on them; grey where they are cut off."""
+    """Draw the faces in the colours of their features, strongly if they contain u; cut sides are grey."""
     for side in sides:
         if not side.features:
             _patch(ax, side.corners, GREY, 0.06, 1)
@@ -112,8 +116,8 @@ def solid(ax: Any, view: Scene, sides: Sequence[PolytopeFace]) -> None:
             ring(ax, side.corners, linewidth=3.5 if strong else 1.2, zorder=3 if strong else 2, **style)
 
 
-def tied(ax: Any, view: Scene, half: float) -> None:
-    """The faces of T at P_S^⊥y on C_{λ*}, those of A(S) filled, the others hollow."""
+def mark_tied_faces(ax: Any, view: Scene, half: float) -> None:
+    """Draw the faces of T at P_S^⊥y on C_{λ*}: filled for A(S), hollow for the others."""
     for j, piece, again in tied_faces(view, half, 0.2 * half):
         colour = look(j)["color"]
         ring(ax, piece, color=colour, linestyle=(0, (2, 2)) if again else "-", linewidth=2.5, zorder=3)
@@ -124,7 +128,7 @@ def tied(ax: Any, view: Scene, half: float) -> None:
 
 
 def slices(ax: Any, view: Scene, half: float) -> None:
-    """{u ∈ C_λ : X_Sᵀu = 0}: a polygon, a segment or 0; and that of C_{λ*}, dashed."""
+    """Draw the slice {u ∈ C_λ : X_Sᵀu = 0}: a polygon, a segment or 0. The slice of C_{λ*} is dashed."""
     inner = outline(view.X, view.lam, half, view.slice)
     outer = outline(view.X, max(view.entry.lam_star, view.lam), half, view.slice)
     if len(inner) > 2:
@@ -134,7 +138,7 @@ def slices(ax: Any, view: Scene, half: float) -> None:
 
 
 def points(ax: Any, view: Scene) -> None:
-    """y, P_S^⊥y, the path through its knots, u, and from u to y the columns β_jX_j."""
+    """Draw y, P_S^⊥y, the path through its knots, u, and the arrows β_jX_j from u to y."""
     mark_points(ax, view, (6, 7, 7, 8))
     chain, J = chain_of(view)
     for a, b, j in zip(chain, chain[1:], J, strict=False):
@@ -142,7 +146,7 @@ def points(ax: Any, view: Scene) -> None:
 
 
 def arrow(ax: Any, start: FloatArray, end: FloatArray, style: dict[str, Any], width: float = 2.2) -> None:
-    """With a head of one size in all of the picture."""
+    """Draw an arrow whose head has the same size everywhere in the picture."""
     head = 0.08 * ax.get_xlim()[1] / (float(np.linalg.norm(end - start)) or 1)
     ax.plot(*np.array([start, end]).T, linewidth=width, zorder=6, **style)
     ax.quiver(
@@ -153,7 +157,7 @@ def arrow(ax: Any, start: FloatArray, end: FloatArray, style: dict[str, Any], wi
 def normals(
     ax: Any, view: Scene, sides: Sequence[PolytopeFace], half: float
 ) -> list[tuple[FloatArray, str, int]]:
-    """From the middle of the face of each +X_j an arrow along X_j, to one scale: (ends, label, feature)."""
+    """Draw an arrow along X_j from the middle of the face of +X_j. Return (ends, label, feature) for each."""
     scale = 0.28 * half / (float(np.linalg.norm(view.X, axis=0).max()) or 1)
     arrows = []
     for side in sides:
@@ -167,10 +171,11 @@ def normals(
 
 
 def _texts(labels: Labels, view: Scene, arrows: Any) -> None:
+    """Write the labels of the normals, of y, u and P_S^⊥y, and of the knots."""
     labels.avoid(view.points)
     labels.avoid(chain_of(view)[0])
     for ends, _, _ in arrows:
         labels.avoid(ends)
     name_points(labels, view, arrows)
     for lam, point in zip(view.path.knots.tolist(), view.points, strict=True):
-        labels.put(rf"$\lambda$ = {lam:.3g}", point, view.y, needed=False)
+        labels.place(rf"$\lambda$ = {lam:.3g}", point, view.y, needed=False)

@@ -1,1 +1,1 @@
-"""Common to the studies: the group of commands, options, tables that are read, pages and their folder."""
+"""The parts that the studies share: the group of commands, options, reading of tables, pages and folders."""

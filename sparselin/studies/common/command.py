@@ -1,4 +1,4 @@
-"""Common to the commands: options, names, progress and Ctrl-C, the report's folder, the exit status."""
+"""The parts that the commands share: options, progress bars, Ctrl-C, report folders, exit statuses."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from rich.table import Column
 from sparselin.studies.common import folder
 
 _Item = TypeVar("_Item")
-# of a disk, also where compiled functions are kept
+# the errors of a full disk, for example where compiled functions are cached
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG)
 
 
 @contextlib.contextmanager
-def told_in_one_message() -> Iterator[None]:
-    """End with 130 at an interrupt that no command handles, and in one message if there is no report."""
+def report_failures() -> Iterator[None]:
+    """End with a one-line message if a report cannot be written, and with status 130 at an interrupt."""
     try:
         yield
     except (folder.ReportError, OSError) as error:
@@ -42,47 +42,47 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 
 class Alone(click.Command):
-    """A command outside the group `sparselin`, as `python -m` runs it; its name is that line."""
+    """A command outside the group `sparselin`. Its name is the line that runs it, such as `python -m …`."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        with told_in_one_message():
+        with report_failures():
             return super().invoke(ctx)
 
 
 class NewPath(click.Path):
-    """A file or a folder that is written. An empty text is refused: it would be the current folder."""
+    """The path of an output. An empty text is refused, because it would mean the current folder."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not os.fspath(value):
-            self.fail("the name is empty; the current folder is `.`", param, ctx)
+            self.fail("the name is empty; for the current folder write `.`", param, ctx)
         return super().convert(value, param, ctx)
 
 
 seed_option = click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random numbers."
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="The random seed."
 )
 jobs_option = click.option(
-    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: cores]"
+    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: all cores]"
 )
-target_option = click.option("--target", help="With a .csv: the column that is y.  [default: the last]")
+target_option = click.option("--target", help="The column of a .csv that is y.  [default: the last column]")
 
 
 def ensembles_option(known: Sequence[str], more: str = "") -> Callable[[Any], Any]:
-    """--ensembles: see `chosen`."""
-    words = f"Comma-separated: {', '.join(known)}{more}."
+    """Return the option --ensembles, whose value `ensemble_names` reads."""
+    words = f"The ensembles, separated by commas: {', '.join(known)}{more}."
     return click.option("--ensembles", default="all", show_default=True, help=words)
 
 
 def output_option(default: str, holds: str) -> Callable[[Any], Any]:
-    """--output, with a default of its own for each command."""
+    """Return the option --output with this default folder; `holds` lists the files of the report."""
     kind = NewPath(file_okay=False, path_type=Path)
     return click.option(
-        "--output", type=kind, default=Path(default), show_default=True, help=f"Folder for {holds}."
+        "--output", type=kind, default=Path(default), show_default=True, help=f"The folder for {holds}."
     )
 
 
 def design_option(words: str) -> Callable[[Any], Any]:
-    """--design: see `saved_design`."""
+    """Return the option --design, whose file `saved_design.read_design` reads."""
     return click.option("--design", type=click.Path(exists=True, dir_okay=False, path_type=Path), help=words)
 
 
@@ -95,10 +95,11 @@ def watch(
     stopped: str = "",
     alike: bool = True,
 ) -> bool:
-    """Pass each item of a stream to `take`, under a progress bar; it returns a count and the bar's text.
+    """Pass each item of a stream to `take` under a progress bar. Return whether Ctrl-C ended it.
 
-    Ctrl-C closes the stream, prints `stopped` and returns True; the items taken so far remain. The bar says
-    how much time remains if the items are alike, that is take about as long.
+    take : returns how far the bar advances, and the text of the bar. stopped : is printed after Ctrl-C, which
+    closes the stream; the items taken so far remain. alike : whether all items take about the same time; only
+    then does the bar show the remaining time.
     """
     columns = (
         TextColumn("[progress.description]{task.description}"),
@@ -121,21 +122,21 @@ def watch(
 
 
 def ignore_interrupts() -> None:
-    """A second Ctrl-C must not cost the report."""
+    """Ignore Ctrl-C from here on, so that a second one does not lose the report."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def finish(console: Console, index: Path, interrupted: bool, failed: bool = False) -> NoReturn:
-    """Say where the report is, and exit: 130 after Ctrl-C, 1 for what failed, else 0."""
+    """Print the path of the report, and exit: with 130 after Ctrl-C, with 1 after a failure, else with 0."""
     console.print(f"Report: {index}", soft_wrap=True, highlight=False)
     raise SystemExit(130 if interrupted else 1 if failed else 0)
 
 
 def make_folder(output: Path, command: str, names: Iterable[str], inputs: Collection[Path] = ()) -> None:
-    """Make the folder of a command's report, before the work that fills it.
+    """Make the folder of a command's report, before the work starts.
 
-    names, inputs : of the report, see `reports.folder.check`. Raises click.BadParameter for a folder that
-    cannot be made or written into, or in which a file is in the way.
+    names : the files of the report. inputs : files that it must not overwrite; see `folder.check`. Raises
+    click.BadParameter if the folder cannot be made or written into, or holds a file that must stay.
     """
     try:
         folder.check(output, command, names, inputs)
@@ -145,26 +146,25 @@ def make_folder(output: Path, command: str, names: Iterable[str], inputs: Collec
     except OSError as error:
         raise click.BadParameter(f"cannot make {output}: {error.strerror}", param_hint="--output") from None
     if not os.access(output, os.W_OK):
-        words = f"nothing can be written into {output}: choose another folder, or change its rights"
+        words = f"cannot write into {output}: choose another folder, or change its permissions"
         raise click.BadParameter(words, param_hint="--output")
 
 
-def chosen(ensembles: str, known: Sequence[str]) -> tuple[str, ...]:
-    """The names of a list with commas, each once; "all" is all that are known."""
-    return (
-        tuple(known)
-        if ensembles == "all"
-        else listed(ensembles, known, ("ensemble", "ensembles"), "--ensembles")
-    )
+def ensemble_names(ensembles: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the names in a comma-separated list, each once; "all" stands for all known names."""
+    if ensembles == "all":
+        return tuple(known)
+    return parse_names(ensembles, known, ("ensemble", "ensembles"), "--ensembles")
 
 
-def listed(text: str, known: Sequence[str], kind: tuple[str, str], option: str) -> tuple[str, ...]:
-    """The names of a list with commas, each once; of names that have commas themselves the longest.
+def parse_names(text: str, known: Sequence[str], kind: tuple[str, str], option: str) -> tuple[str, ...]:
+    """Return the names in a comma-separated list, each once.
 
-    Raises click.BadParameter for one that is not known; `kind` is what it should be, one and several.
+    A name may contain commas itself; the longest name that fits is taken. kind : the singular and the plural
+    of the things named, for the message. Raises click.BadParameter for an unknown name.
 
     >>> known = ("OMP", "group LASSO", "group LASSO, λ fixed")
-    >>> listed("group LASSO, λ fixed, OMP", known, ("method", "methods"), "--methods")
+    >>> parse_names("group LASSO, λ fixed, OMP", known, ("method", "methods"), "--methods")
     ('group LASSO, λ fixed', 'OMP')
     """
     parts = [part.strip() for part in text.split(",")]
@@ -180,8 +180,8 @@ def listed(text: str, known: Sequence[str], kind: tuple[str, str], option: str) 
     return tuple(names)
 
 
-def as_typed(without: Sequence[str] = ()) -> str:
-    """The command line of the command that runs, without these options: it repeats the run."""
+def command_line(without: Sequence[str] = ()) -> str:
+    """Return the command line of the running command, without the given options, to repeat the run."""
     context = click.get_current_context()
     words = context.command_path.split()
     for option in context.command.params:
@@ -205,4 +205,4 @@ def refuse(names: Sequence[str], reason: str) -> None:
     for name in names:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             hint = f"--{name.replace('_', '-')}"
-            raise click.BadParameter(f"it has no effect with {reason}", param_hint=hint)
+            raise click.BadParameter(f"has no effect with {reason}", param_hint=hint)

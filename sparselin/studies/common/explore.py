@@ -1,4 +1,4 @@
-"""`sparselin explore`."""
+"""The command `sparselin explore`."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ import importlib.util
 import click
 from rich.console import Console
 
-from sparselin.plots.explorer.presets import address, named
+from sparselin.plots.explorer.presets import address, state_of
 
 
-@click.command(short_help="Drag a design, watch the dual polytope and the picks.")
+@click.command(short_help="Drag a design and watch the dual polytope and the picks.")
 @click.argument("start", default="", metavar="[ADDRESS]")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=2731, show_default=True, help="0: any free one."
+    "--port", type=click.IntRange(0, 65535), default=2731, show_default=True, help="Port; 0: any free port."
 )
 @click.option("--browser/--no-browser", default=True, show_default=True, help="Open the page in a browser.")
 def explore(start: str, port: int, browser: bool) -> None:
-    """Serve a page on this machine alone: the dual polytope in two or three dimensions, with handles.
+    """Serve a page with the dual polytope of a design that you can drag, in two or three dimensions.
 
-    ADDRESS is the name of a preset, or what stands after ? in the address of a page, for example
-    "X=1,0;0,1&y=3,1&lam=2&S=0": the address follows the page, so it can be kept and shared. Ctrl-C stops.
+    Only this machine can open the page. ADDRESS is the name of a preset, or the part after ? of the page's
+    address, for example "X=1,0;0,1&y=3,1&lam=2&S=0". The page keeps its address up to date, so you can save
+    or share it. Ctrl-C stops the server.
 
-    Exit status 0: stopped. 1: the port is taken, or the extra `notebooks` is missing. 2: bad arguments.
+    Exit status: 0 if stopped, 1 if the port is taken or the extra `notebooks` is missing, 2 for bad
+    arguments.
     """
     console = Console(soft_wrap=True, highlight=False)
     query = _query(start)
@@ -36,16 +38,16 @@ def explore(start: str, port: int, browser: bool) -> None:
         place = serve.bind(port)
     except OSError as error:
         raise click.ClickException(
-            f"port {port} cannot be had ({error.strerror}): give another by --port, any free one by --port 0"
+            f"cannot use port {port} ({error.strerror}): choose another with --port; 0 means any free one"
         ) from None
     url = f"http://{serve.HOST}:{place.getsockname()[1]}/?{query}"
 
     def ready() -> None:
         console.print(f"The explorer is at {url}\nCtrl-C stops it.")
         if browser and not serve.open_browser(url):
-            console.print("No browser was found here: open that address in one of this machine.")
+            console.print("No browser was found. Open the address above in a browser on this machine.")
 
-    with console.status("Getting ready (the first time ever, compiling) …"):
+    with console.status("Getting ready (the first run compiles, which takes a while) …"):
         serve.warm_up()
     with contextlib.suppress(KeyboardInterrupt):
         serve.serve(place, ready)
@@ -54,8 +56,8 @@ def explore(start: str, port: int, browser: bool) -> None:
 
 
 def _query(start: str) -> str:
-    """The address of a page for the argument: read, so that what is wrong is said here."""
+    """Return the address of the page for the argument; an argument that cannot be read raises here."""
     try:
-        return address(named(start))
+        return address(state_of(start))
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="ADDRESS") from None

@@ -1,9 +1,9 @@
-"""The folder of a report: the one place that writes files of a report, and the rule by which it does.
+"""The folder of a report. Only this module writes the files of a report.
 
-A command overwrites only files that an earlier run of the same command wrote and nobody has changed since.
-`results.json` lists them with the SHA-256 of their contents; its own is that of the rest of it. A report
-appears whole or not at all: each file is written under a temporary name in the folder, and all are renamed
-once all are complete, results.json last.
+A command overwrites only files that an earlier run of the same command wrote and that nobody has changed
+since. `results.json` lists these files with the SHA-256 of their contents; its own hash is computed without
+the list. A report appears as a whole or not at all: each file is written under a temporary name in the
+folder, and all are renamed once all are complete, results.json last.
 """
 
 from __future__ import annotations
@@ -24,59 +24,59 @@ INDEX, RESULTS = "index.html", "results.json"
 
 
 class ReportError(Exception):
-    """A report that must not be written, or cannot be: which file is in the way, and what to do."""
+    """The report cannot be written, or would overwrite something. The message names the file and a remedy."""
 
 
 def check(folder: Path, command: str, names: Iterable[str], inputs: Collection[Path] = ()) -> None:
-    """Raise ReportError if a report would overwrite an input, or a file that no earlier run of it wrote.
+    """Raise ReportError if a report would overwrite an input, or a file that no earlier report wrote.
 
-    names : the names of its files, or patterns of them, in addition to index.html and results.json.
+    names : the names of the report's files, or patterns, in addition to index.html and results.json.
     """
     names = [RESULTS, INDEX, *names]
     other, own = _earlier(folder)
     if other and other.split()[-1] != command:
         raise ReportError(
-            f"{folder} holds a report of `{other}`, which would be mixed with this one: choose "
-            "another folder or remove it"
+            f"{folder} holds a report of `{other}`, and this report would be mixed with it: choose "
+            "another folder, or remove that report"
         )
     foreign: list[str] = []
     there = sorted(folder.iterdir()) if folder.exists() else []
     for path in dict.fromkeys(path for name in names for path in there if _matches(path.name, name)):
         for source in inputs:
             if _same(path, source):
-                raise ReportError(_of_input(source, path))
+                raise ReportError(_input_message(source, path))
         if path.name not in own:
             foreign.append(path.name)
     if foreign:
-        article, rest = "an" if foreign[0][0] in "aeiou" else "a", len(foreign) - 1
-        more = f" and {rest} such file{'s' * (rest > 1)} more" if rest else ""
+        rest = len(foreign) - 1
+        more = f" (and {rest} more file{'s' * (rest > 1)})" if rest else ""
         raise ReportError(
-            f"{folder} holds {article} {foreign[0]} of something else (or changed since){more}, which the "
-            "report would overwrite: choose another folder, or move what is there"
+            f"the report would overwrite {foreign[0]}{more} in {folder}, which this command did not "
+            "write, or which was changed since: choose another folder, or move the file away"
         )
-    for source in inputs:  # those that are not there yet
+    for source in inputs:  # inputs that do not exist yet
         at = Path(os.path.realpath(source))
         if at.parent == Path(os.path.realpath(folder)) and any(_matches(at.name, name) for name in names):
-            raise ReportError(_of_input(source, at))
+            raise ReportError(_input_message(source, at))
 
 
 def write(folder: Path, results: Mapping[str, Any], files: Mapping[str, bytes]) -> Path:
-    """Write a report, and remove the files of the report that it replaces. Returns the path of its page.
+    """Write a report, remove leftovers of the report that it replaces, and return the path of its page.
 
-    results : the contents of results.json, with `run` by `page.describe`. files : name ↦ contents, of the
-    others. Raises ReportError, the folder being left as it was.
+    results : the contents of results.json, where `run` comes from `page.describe`. files : name ↦ contents of
+    the other files. Raises ReportError, and then leaves the folder as it was.
     """
     plain = json.loads(json.dumps(_finite(results)))
     command = _program(plain["run"]["command"])
     check(folder, command.split()[-1], map(glob.escape, files))
     listed = {**files, RESULTS: _text(plain)}
     plain["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in listed.items()}
-    put(folder, {**files, RESULTS: _text(plain)}, _earlier(folder)[1] - set(listed))
+    write_files(folder, {**files, RESULTS: _text(plain)}, _earlier(folder)[1] - set(listed))
     return folder / (INDEX if INDEX in files else RESULTS)
 
 
-def put(folder: Path, files: Mapping[str, bytes], gone: Iterable[str] = ()) -> None:
-    """Write files whole, all or none, in this order, and remove those that are `gone` before the last.
+def write_files(folder: Path, files: Mapping[str, bytes], gone: Iterable[str] = ()) -> None:
+    """Write all files or none, in this order, and remove the files `gone` before the last one appears.
 
     Raises ReportError.
     """
@@ -98,11 +98,9 @@ def put(folder: Path, files: Mapping[str, bytes], gone: Iterable[str] = ()) -> N
         parts[name := last].replace(folder / last)
     except OSError as error:
         state = (
-            "some files are of this run: run it again"
-            if whole
-            else "the files in the folder are as they were"
+            "some files are already from this run, so run it again" if whole else "the folder is unchanged"
         )
-        raise ReportError(f"{folder / name} cannot be written: {error.strerror or error}; {state}") from None
+        raise ReportError(f"cannot write {folder / name}: {error.strerror or error}; {state}") from None
     finally:
         for part in parts.values():
             with contextlib.suppress(OSError):
@@ -110,13 +108,13 @@ def put(folder: Path, files: Mapping[str, bytes], gone: Iterable[str] = ()) -> N
 
 
 def _program(command: Any) -> str:
-    """The beginning of the line of a command, `sparselin NAME` or `python -m NAME`."""
+    """Return the program in a command line: `sparselin NAME` or `python -m NAME`."""
     words = str(command).split()
     return " ".join(words[: 3 if words[1] == "-m" else 2])
 
 
 def _earlier(folder: Path) -> tuple[str, set[str]]:
-    """Return the command of the report in a folder, "" if there is none, and its unchanged files."""
+    """Return the command of the report in a folder ("" if there is none), and its unchanged files."""
     own = set()
     try:
         raw = (folder / RESULTS).read_bytes()
@@ -135,12 +133,12 @@ def _earlier(folder: Path) -> tuple[str, set[str]]:
 
 
 def _text(results: Any) -> bytes:
-    """Return results as JSON; a name of a file that is no text becomes one with question marks."""
+    """Return results as JSON; question marks replace the parts of a file name that are not text."""
     return (json.dumps(results, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "replace")
 
 
 def _finite(value: Any) -> Any:
-    """Return the value with null, which JSON has, for NaN, which stands for what was not measured."""
+    """Return the value with None in place of NaN and infinities, which JSON does not have."""
     if isinstance(value, Mapping):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -149,16 +147,17 @@ def _finite(value: Any) -> Any:
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Whether a name fits, on disks too that do not tell capitals from small letters."""
+    """Return whether a name matches a pattern. Case is ignored, because some file systems ignore it."""
     return fnmatch.fnmatchcase(name.lower(), pattern.lower())
 
 
 def _same(path: Path, other: Path) -> bool:
-    """Whether two names are of one file, through links too."""
+    """Return whether two paths lead to the same file, also through links."""
     if not (os.path.exists(path) and os.path.exists(other)):
         return os.path.realpath(path) == os.path.realpath(other)
     return path.samefile(other)
 
 
-def _of_input(source: Path, path: Path) -> str:
-    return f"{source} is used by this run, and the report would overwrite it as {path}: choose another folder"
+def _input_message(source: Path, path: Path) -> str:
+    """Return the message for a report that would overwrite an input."""
+    return f"{source} is an input of this run, and the report would overwrite it ({path}): use another folder"

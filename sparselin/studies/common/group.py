@@ -1,4 +1,4 @@
-"""The command line: a group of commands, each in the folder of its study."""
+"""The command line: a group of commands, each defined in the folder of its study."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import importlib
 import click
 
 import sparselin
-from sparselin.studies.common.command import HELP, told_in_one_message
+from sparselin.studies.common.command import HELP, report_failures
 
-# name → the module of `sparselin.studies` with the command, loaded at its first use
+# name ↦ the module of `sparselin.studies` that defines the command, loaded at its first use
 COMMANDS = {
     "select": "select.command",
     "verify": "verification.command",
@@ -18,8 +18,8 @@ COMMANDS = {
     "explore": "common.explore",
     "warm-up": "common.warm_up",
 }
-# Commands that are gone, and their successors; until version 0.3.
-_IN_A_CHECKOUT = "in a checkout of the source (the sdist holds it too) run `{}`"
+# Removed commands, and what replaces each; the messages stay until version 0.3.
+_IN_A_CHECKOUT = "in a checkout of the source, or in the unpacked sdist, run `{}`"
 MOVED = {
     "neural": _IN_A_CHECKOUT.format("python -m proofs_checks.experiments.networks"),
     "diversity": _IN_A_CHECKOUT.format("python -m proofs_checks.experiments.diversity"),
@@ -35,7 +35,7 @@ class _Lazy(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name in MOVED:
-            return _moved(name)
+            return _removed_command(name)
         if name not in COMMANDS:
             return None
         module = importlib.import_module(f"sparselin.studies.{COMMANDS[name]}")
@@ -43,15 +43,15 @@ class _Lazy(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        with told_in_one_message():
+        with report_failures():
             return super().invoke(ctx)
 
 
-def _moved(name: str) -> click.Command:
-    """A command in the place of one that is gone: it says what to run instead, whatever it is given."""
+def _removed_command(name: str) -> click.Command:
+    """Return a command that accepts any arguments and says what to run instead of a removed command."""
 
     def refuse(**given: object) -> None:
-        raise click.UsageError(f"`sparselin {name}` is gone: {MOVED[name]}")
+        raise click.UsageError(f"`sparselin {name}` was removed: {MOVED[name]}")
 
     rest = click.Argument(["rest"], nargs=-1, type=click.UNPROCESSED)
     settings = {"ignore_unknown_options": True}

@@ -1,4 +1,4 @@
-"""Common to the reports: a page with embedded figures, tables, archives, and the record of the run."""
+"""The parts that the reports share: pages with embedded figures, tables, archives, the record of the run."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 import sparselin
 from sparselin import plots
 
-_DPI = 130  # of figures, and of the images in them
+_DPI = 130  # the resolution of figures, and of the images in them
 
 
 def describe(
     command: str, seconds: float, jobs: int, seed: int, interrupted: bool, packages: Sequence[str]
 ) -> dict[str, Any]:
-    """The run of a command: how to repeat it, how long it took, which versions."""
+    """Return the record of a run: the command to repeat it, its duration, and the versions of packages."""
     return {
         "command": command,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
@@ -51,27 +51,27 @@ def render(template: Path, context: dict[str, Any]) -> bytes:
 
 
 def archive(**arrays: Any) -> bytes:
-    """Return an .npz of arrays."""
+    """Return the arrays as the contents of an .npz file."""
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)
     return buffer.getvalue()
 
 
 def table(rows: Iterable[Iterable[Any]]) -> bytes:
-    """Return a .csv of rows."""
+    """Return the rows as the contents of a .csv file."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows(rows)
     return text.getvalue().encode("utf-8", "replace")
 
 
 def figure(files: dict[str, bytes], name: str, caption: str, drawn: Any) -> dict[str, str]:
-    """Add a figure to the files as PNG and SVG, and close it.
+    """Add a figure to the files as PNG and SVG, close it, and return its entry for a page.
 
-    Returns the entry for a page, with the SVG as data; the caption is the alternative text, too.
+    The entry holds the SVG as data. The caption also serves as the alternative text.
     """
     png, svg = io.BytesIO(), io.BytesIO()
     drawn.savefig(png, format="png", dpi=_DPI)
-    drawn.set_layout_engine(None)  # its places are found; "none" would draw it once more for them
+    drawn.set_layout_engine(None)  # final by now; the engine "none" would draw the figure once more
     drawn.savefig(svg, format="svg", metadata={"Date": None}, dpi=_DPI)
     plots.close(drawn)
     files |= {f"{name}.png": png.getvalue(), f"{name}.svg": svg.getvalue()}
@@ -80,5 +80,5 @@ def figure(files: dict[str, bytes], name: str, caption: str, drawn: Any) -> dict
 
 
 def pictures(*names: str) -> tuple[str, ...]:
-    """Return the names of the files of these figures."""
+    """Return the names of the files in which these figures are saved."""
     return tuple(f"{name}.{kind}" for name in names for kind in ("png", "svg"))

@@ -1,4 +1,4 @@
-"""One design from a file: .npz with X and y, or .csv whose first line names the columns."""
+"""Read one design from a file: an .npz with X and y, or a .csv whose first line names the columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from sparselin.studies.common.tables import BadTable, is_text, positions, read_csv, some
 from sparselin.validation import read_npz
 
-# name ↦ kinds of dtype, least, largest, and how it is made, in words
+# name ↦ kinds of dtype, least and largest value, and (conversion, description)
 _OPTIONS: dict[str, tuple[str, float, float, tuple[Any, str]]] = {
     "k": ("iu", 1, 2**62, (int, "a positive integer")),
     "seed": ("iu", 0, np.inf, (list, "a list of nonnegative integers")),
@@ -22,16 +22,16 @@ _OPTIONS: dict[str, tuple[str, float, float, tuple[Any, str]]] = {
 
 
 class SavedDesign(NamedTuple):
-    """The contents of a file.
+    """The contents of a file with a design.
 
     Attributes
     ----------
     X, y : (n, d) and (n,).
-    names, target : the names of the columns and of y, of a .csv.
+    names, target : the names of the columns and of y in a .csv.
     note : a sentence for the user, or "".
-    k, seed, reach, audit, flops : as an .npz that a command saved has them: features, the key of random
-        numbers, whether the reach of the pick is measured and the steps are audited, and the cap on a descent
-        (infinite for no cap; None where none is saved).
+    k, seed, reach, audit, flops : the settings in an .npz that a command saved: the number of features, the
+        seed, whether the reach of the pick is measured, whether the steps are audited, and the cap on a
+        descent (infinite for no cap; None if the file has no cap).
     """
 
     X: Any
@@ -47,34 +47,34 @@ class SavedDesign(NamedTuple):
 
 
 def read_design(path: Path, target: str | None) -> SavedDesign:
-    """The design in a file; `target` names y among the columns of a .csv, the last one by default.
+    """Read the design in a file; `target` names y among the columns of a .csv, by default the last one.
 
-    Raises click.BadParameter, which says what is wrong with the file, and where.
+    Raises click.BadParameter, whose message names the fault and its place in the file.
     """
     if is_text(path):
         return _from_csv(path, target)
     wanted = "must be an .npz with X (n, d) and y (n,), or a .csv"
     try:
         if target is not None:
-            raise ValueError("--target names a column of a .csv; an .npz has y by that name")
+            raise ValueError("--target names a column of a .csv; in an .npz the array must be called y")
         if path.suffix.lower() == ".npy":
-            raise ValueError(f"{path} {wanted}; an .npy holds one array")
+            raise ValueError(f"{path} {wanted}; an .npy holds only one array")
         try:
             arrays = read_npz(path)
         except ValueError as error:
             raise ValueError(f"{wanted}; {error}") from None
-        return _of_arrays(path, arrays)
+        return _from_arrays(path, arrays)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--design") from None
 
 
-def _of_arrays(path: Path, arrays: dict[str, Any]) -> SavedDesign:
-    """Return the design of these arrays. ValueError names one that is missing, or of another kind."""
+def _from_arrays(path: Path, arrays: dict[str, Any]) -> SavedDesign:
+    """Return the design in these arrays. ValueError names an array that is missing or has a wrong dtype."""
     missing = {"X", "y"} - set(arrays)
     if missing:
         raise ValueError(
-            f"{path} must be an .npz with X (n, d) and y (n,): it has no {' and no '.join(sorted(missing))}, "
-            f"but {some(list(arrays))}"
+            f"{path} must be an .npz with X (n, d) and y (n,): it has no {' and no '.join(sorted(missing))}. "
+            f"Its arrays are {some(list(arrays))}"
         )
     for name in ("X", "y"):
         if arrays[name].dtype.kind not in "biuf":

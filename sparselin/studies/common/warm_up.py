@@ -1,4 +1,4 @@
-"""Public functions called on every kind of data that has kernels of its own, so that all are compiled.
+"""The command `sparselin warm-up`: call the public functions on every kind of data, to compile all kernels.
 
 A kernel is compiled for the types of its arguments. These depend on the function, on its options, and on the
 dtype, the layout (by rows, by columns, sparse, a Gram matrix) and the size of X.
@@ -27,7 +27,7 @@ from sparselin.studies.common.command import jobs_option, watch
 
 
 class Warmed(NamedTuple):
-    """A function, the seconds of processor time of its calls, and how many kernels were compiled for them."""
+    """A function, the processor time of its calls in seconds, and the number of kernels compiled for them."""
 
     name: str
     seconds: float
@@ -66,7 +66,7 @@ def _prox(X: Any, y: Any) -> None:
     sl.group_hier_prox(W[:, :2], W, lam=0.1, M=1.0)
 
 
-# By name; what is slow to compile first, as several processes share the work.
+# name ↦ call, the slowest to compile first, because several processes share the work
 CALLS: dict[str, Callable[[Any, Any], object]] = {
     "best_subset": _best_subset,
     "batch_omp": lambda X, y: sl.batch_omp(X, np.column_stack([y, -y]), 3),
@@ -95,7 +95,7 @@ _LARGE = {"omp", "ols", "sequential_lasso", "lasso_path"}
 
 
 def data(name: str) -> Iterator[tuple[Any, Any]]:
-    """The X and y on which the function of that name is called."""
+    """Yield the pairs X, y on which the function of that name is called."""
     rng = np.random.default_rng(0)
     for dtype in (np.float64, np.float32):
         for n, d in ((60, 20), (12, 30)):
@@ -117,7 +117,7 @@ def data(name: str) -> Iterator[tuple[Any, Any]]:
 
 @contextlib.contextmanager
 def compilations() -> Iterator[list[str]]:
-    """The names of the functions that Numba compiles meanwhile, those from a cache not among them."""
+    """Record the names of the functions that Numba compiles in the block, without those from a cache."""
     with event.install_recorder("numba:compile") as recorder:
         names: list[str] = []
         yield names
@@ -125,7 +125,7 @@ def compilations() -> Iterator[list[str]]:
 
 
 def compile_all(name: str) -> Warmed:
-    """Call the function of that name in `CALLS` on all its `data`; the line about compiling is not shown."""
+    """Call a function of `CALLS` on all its `data`, without the notice about compiling."""
     log = logging.getLogger("sparselin")
     level, began = log.level, time.process_time()
     log.setLevel(logging.WARNING)
@@ -138,12 +138,14 @@ def compile_all(name: str) -> Warmed:
     return Warmed(name, time.process_time() - began, len(compiled))
 
 
-@click.command("warm-up", short_help="Compile all functions ahead.")
+@click.command("warm-up", short_help="Compile all functions in advance.")
 @jobs_option
 def warm_up(jobs: int) -> None:
-    """Call every public function once for each kind of data, so that what they compile is cached.
+    """Compile all functions in advance, so that later calls start at once.
 
-    Exit status 0: all is compiled. 130: interrupted (what was compiled is kept).
+    Each public function is called on every kind of data; the compiled code is cached on this machine.
+
+    Exit status: 0 if all functions are compiled, 130 if interrupted (finished functions stay cached).
     """
     console = Console()
     done: list[Warmed] = []
@@ -154,10 +156,10 @@ def warm_up(jobs: int) -> None:
 
     began = time.perf_counter()
     stream = run_jobs(((compile_all, (name,)) for name in CALLS), jobs)
-    stopped = watch(console, "compiling", len(CALLS), stream, take, "Interrupted: what was compiled is kept.")
+    stopped = watch(console, "compiling", len(CALLS), stream, take, "Interrupted: the compiled code is kept.")
     if any(warmed.compiled for warmed in done):
         console.print(_table(done))
-    words = "Interrupted" if stopped else "All is compiled"
+    words = "Interrupted" if stopped else "All functions are compiled"
     console.print(f"{words}: {time.perf_counter() - began:.1f} s", highlight=False)
     raise SystemExit(130 if stopped else 0)
 

@@ -1,1 +1,1 @@
-"""How far greedy selection is from the best subset, and what was promised: the command `guarantee`."""
+"""The command `sparselin guarantee`: compare greedy selection with the best subset and with its bounds."""

@@ -1,4 +1,4 @@
-"""`sparselin guarantee`."""
+"""The command `sparselin guarantee`: its options, and the steps of a run."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import click
 from rich.console import Console
 
 from sparselin import guarantee_bounds
-from sparselin.ensembles import carried
+from sparselin.ensembles import registration
 from sparselin.parallel.processes import run_jobs
 from sparselin.studies.common.command import (
-    chosen,
     design_option,
+    ensemble_names,
     ensembles_option,
     finish,
     ignore_interrupts,
@@ -39,27 +39,30 @@ from sparselin.studies.guarantees.tasks import (
 )
 from sparselin.studies.guarantees.worst import Worst, searches, worst_design
 
-# options that do not apply to one design
-_OF_A_RUN = ("designs", "ensembles", "seed", "jobs", "output", "quick")
+# options that have no effect with --design
+_OPTIONS_OF_RUN = ("designs", "ensembles", "seed", "jobs", "output", "quick")
 
 
 @click.command(short_help="Compare greedy selection with its bounds.")
 @click.option(
-    "--designs", type=click.IntRange(0), help="Small designs to check.  [default: 10000; --quick 300]"
+    "--designs",
+    type=click.IntRange(0),
+    help="The number of small designs.  [default: 10000; with --quick: 300]",
 )
 @click.option(
     "--k",
     type=click.IntRange(1),
-    help="Largest k.  [default: 6; --quick 3].  With --design, k.  [default: the saved one, or 5]",
+    help="The largest k.  [default: 6; with --quick: 3]  With --design: the k to examine.  "
+    "[default: the k in the file, or 5]",
 )
 @ensembles_option(families())
 @seed_option
 @jobs_option
 @output_option("report/guarantee", "index.html, results.csv, results.json, the figures and the worst designs")
-@click.option("--quick", is_flag=True, help="Fewer designs of everything: a look in seconds.")
+@click.option("--quick", is_flag=True, help="A quick look that takes seconds: fewer designs in each part.")
 @design_option(
-    "Your own data: .npz with X and y, or .csv whose first line names the columns. Prints what is "
-    "promised for it, and no report."
+    "Examine only the data in this file: an .npz with X and y, or a .csv whose first line names the columns. "
+    "Prints the promises for it, and writes no report."
 )
 @target_option
 def guarantee(
@@ -73,18 +76,21 @@ def guarantee(
     design: Path | None,
     target: str | None,
 ) -> None:
-    """How far is greedy selection from the best subset, and what was promised?
+    """Measure how far greedy selection is from the best subset, and compare this with the proved bounds.
 
-    Exit status 0: every promise holds. 1: one does not. 130: interrupted (the report of what was done is
-    written).
+    A bound is called a promise: a factor φ such that R² of the greedy selection is at least φ times R² of the
+    best subset. The command prints the results and writes a page with figures.
+
+    Exit status: 0 if every promise holds, 1 if one is violated, 130 if interrupted (the report then covers
+    the finished designs).
     """
     console = Console()
     if target is not None and design is None:
-        raise click.BadParameter("it names a column of --design", param_hint="--target")
+        raise click.BadParameter("needs --design, whose column it names", param_hint="--target")
     if design is not None:
-        refuse(_OF_A_RUN, "--design, which prints what is promised for one design")
+        refuse(_OPTIONS_OF_RUN, "--design, which prints the promises for only one design")
         raise SystemExit(_show_one(console, design, target, k))
-    settings = GuaranteeSettings(families=chosen(ensembles, families()), seed=seed, jobs=jobs)
+    settings = GuaranteeSettings(families=ensemble_names(ensembles, families()), seed=seed, jobs=jobs)
     if quick:
         settings = dataclasses.replace(settings, designs=300, repeats=2, k=3, restarts=32, rounds=150)
     given = {name: value for name, value in (("designs", designs), ("k", k)) if value is not None}
@@ -93,7 +99,7 @@ def guarantee(
     started = time.perf_counter()
     found, interrupted = _collect(console, settings, quick)
     if not found.records and not found.worst:
-        console.print("Interrupted before anything was done: there is no report.")
+        console.print("Interrupted before the first result; no report was written.")
         raise SystemExit(130)
     ignore_interrupts()
     command = _command(settings, ensembles, quick)
@@ -107,7 +113,7 @@ def guarantee(
 
 
 def _command(settings: GuaranteeSettings, ensembles: str, quick: bool) -> str:
-    """The command line that repeats the run."""
+    """Return the command line that repeats the run."""
     return (
         f"sparselin guarantee --designs {settings.designs} --k {settings.k} --ensembles {ensembles} "
         f"--seed {settings.seed}{' --quick' if quick else ''}"
@@ -115,7 +121,7 @@ def _command(settings: GuaranteeSettings, ensembles: str, quick: bool) -> str:
 
 
 def _jobs(settings: GuaranteeSettings, quick: bool) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """The long ones first: real data, sweeps, searches, and small designs by the batch."""
+    """Yield the jobs, the longest first: real data, sweeps, searches, and batches of small designs."""
     tasks = sorted(
         settings.tasks(), key=lambda task: (task.study != "real", -task.k if task.study == "real" else 0)
     )
@@ -128,7 +134,7 @@ def _jobs(settings: GuaranteeSettings, quick: bool) -> Iterator[tuple[Any, tuple
 
 
 def _collect(console: Console, settings: GuaranteeSettings, quick: bool) -> tuple[words.Findings, bool]:
-    """All findings, in the order of the tasks; Ctrl-C keeps those that have come."""
+    """Return the findings in the order of the tasks, and whether Ctrl-C ended the run early."""
     records: list[GuaranteeRecord] = []
     worst: list[Worst] = []
     tasks, plan = settings.tasks(), searches(quick)
@@ -141,9 +147,9 @@ def _collect(console: Console, settings: GuaranteeSettings, quick: bool) -> tupl
         broken = sum(record.violated for record in records)
         return len(result) if isinstance(result, list) else 1, f"{broken} violated" if broken else ""
 
-    stream = run_jobs(_jobs(settings, quick), settings.jobs, carried())
-    words_then = "Interrupted: finishing what is under way, then the report."
-    interrupted = watch(console, "designs", len(tasks) + len(plan), stream, take, words_then)
+    stream = run_jobs(_jobs(settings, quick), settings.jobs, registration())
+    message = "Interrupted. Finishing the current designs, then writing the report."
+    interrupted = watch(console, "designs", len(tasks) + len(plan), stream, take, message)
     order = {task: i for i, task in enumerate(tasks)}
     records.sort(key=lambda record: order[record.task])
     worst.sort(key=lambda found: plan.index(found.search))
@@ -151,7 +157,7 @@ def _collect(console: Console, settings: GuaranteeSettings, quick: bool) -> tupl
 
 
 def _show_one(console: Console, path: Path, target: str | None, k: int | None) -> int:
-    """The promises for one saved design."""
+    """Print the promises for one saved design, and return the exit status."""
     saved = read_design(path, target)
     try:
         found = guarantee_bounds(saved.X, saved.y, k or saved.k or min(5, saved.X.shape[1]))

@@ -1,4 +1,4 @@
-"""Figures of the guarantees: achieved and promised ratios."""
+"""The figures of the guarantees: achieved and promised ratios."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, POINTS, RED, VIOLET
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# series -> colour, line, marker, label
+# series ↦ colour, line, marker, label
 SERIES = {
-    "achieved": (BLUE, "-", "o", "achieved (band: down to the least)"),
+    "achieved": (BLUE, "-", "o", "achieved (median; band: down to the least)"),
     "certificate after the run": (GREEN, "-", "s", "certificate after the run"),
     "along the path": (ORANGE, "--", "^", "along the path"),
     "submodularity ratio, sharper": (RED, "-.", "D", r"$1-e^{-\gamma\lambda(k)}$ (OMP)"),
@@ -26,19 +26,21 @@ SERIES = {
         r"Das and Kempe: $1-e^{-\gamma}$ (FR), $1-e^{-\gamma\lambda(2k)}$ (OMP)",
     ),
 }
+_ABOVE: dict[str, Any] = {"loc": "outside upper center", "frameon": False, "fontsize": POINTS}
 _AXIS = {"k": "k", "rho": r"correlation $\rho$", "snr": "signal-to-noise ratio"}
 _ALGORITHM = {"OMP": (BLUE, "o"), "FR": (ORANGE, "s"), "Sequential LASSO": (GREEN, "^")}
 
 
-def promised(
+def promise_panels(
     curves: Sequence[Any], rows: Sequence[str], columns: Sequence[tuple[str, str]]
 ) -> tuple[Axes, ...]:
-    """Achieved and promised ratios: a row of panels for each algorithm, a column for each (ensemble, varies).
+    """Draw achieved and promised ratios, with a row of panels for each algorithm.
 
     Parameters
     ----------
-    curves : with `ensemble`, `algorithm`, `varies`, `x` and `series` name -> (least, median) at each x.
-    rows, columns : algorithms, and pairs (ensemble, what varies).
+    curves : objects with `ensemble`, `algorithm`, `varies`, `x`, and `series`, which maps a name to (least,
+        median) at each x.
+    rows : the algorithms. columns : the pairs (ensemble, varied quantity), one for each column of panels.
     """
     shape = {"figsize": (3.1 * len(columns) + 0.4, 2.5 * len(rows) + 0.9), "layout": "constrained"}
     figure, drawn = pyplot().subplots(len(rows), len(columns), squeeze=False, sharey=True, **shape)
@@ -55,18 +57,12 @@ def promised(
         label: line for ax in drawn.flat for line, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }
     order = [label for *_, label in SERIES.values() if label in handles]
-    figure.legend(
-        [handles[label] for label in order],
-        order,
-        loc="outside upper center",
-        ncols=3,
-        frameon=False,
-        fontsize=POINTS,
-    )
+    figure.legend([handles[label] for label in order], order, ncols=3, **_ABOVE)
     return tuple(drawn.flat)
 
 
 def _lines(ax: Axes, curve: Any) -> None:
+    """Draw the series of a curve on one panel."""
     for name, (colour, line, marker, label) in SERIES.items():
         if name in curve.series:
             least, median = np.array(curve.series[name]).T
@@ -85,12 +81,12 @@ def _lines(ax: Axes, curve: Any) -> None:
     ax.grid(alpha=0.25, linewidth=0.5)
 
 
-def achieved(rows: Sequence[Any], *, ax: Axes | None = None) -> Axes:
-    """The ratio R²(greedy)/R²(best) by ensemble: median, the worst 5 %, and the least.
+def achieved_ratios(rows: Sequence[Any], *, ax: Axes | None = None) -> Axes:
+    """Draw the ratio R²(greedy)/R²(best) by ensemble: its median, 5 % quantile and least value.
 
     Parameters
     ----------
-    rows : with `ensemble`, `algorithm`, `median`, `low` and `least`.
+    rows : objects with `ensemble`, `algorithm`, `median`, `low` (the 5 % quantile) and `least`.
     ax : where to draw; a new figure if None.
     """
     names = list(dict.fromkeys(row.ensemble for row in rows))
@@ -113,24 +109,21 @@ def achieved(rows: Sequence[Any], *, ax: Axes | None = None) -> Axes:
 
 
 def worst_ratios(found: Sequence[Any]) -> tuple[Axes, ...]:
-    """The worst ratio that a search found against the floor of λ_min(C, k), a panel for each size.
+    """Draw the worst ratio that each search found against the floor of λ_min(C, k), a panel for each size.
 
     Parameters
     ----------
-    found : with `search` (`algorithm`, `n`, `d`, `k`, `floor`), `ratio` and `promises`.
+    found : objects with `search` (`algorithm`, `n`, `d`, `k`, `floor`), `ratio` and `promises`.
     """
     sizes = list(dict.fromkeys((w.search.n, w.search.d, w.search.k) for w in found))
     shape = {"figsize": (max(4.6, 3.3 * len(sizes)), 3.3), "layout": "constrained"}
     figure, drawn = pyplot().subplots(1, len(sizes), squeeze=False, sharey=True, **shape)
     for ax, size in zip(drawn[0], sizes, strict=True):
         axes(ax, "n = {}, d = {}, k = {}".format(*size), r"$\lambda_{\min}(C, k)$ at least", "")
+        same = [w for w in found if (w.search.n, w.search.d, w.search.k) == size]
         for name, label in (("omp", "OMP"), ("forward_regression", "FR")):
             colour, marker = _ALGORITHM[label]
-            mine = [
-                w
-                for w in found
-                if (w.search.n, w.search.d, w.search.k) == size and w.search.algorithm == name
-            ]
+            mine = [w for w in same if w.search.algorithm == name]
             x = [w.search.floor for w in mine]
             ax.plot(x, [w.ratio for w in mine], marker + "-", color=colour, label=f"{label}: worst found")
             path = [w.promises.get("along the path", 0.0) for w in mine]
@@ -140,12 +133,5 @@ def worst_ratios(found: Sequence[Any]) -> tuple[Axes, ...]:
         ax.grid(alpha=0.25, linewidth=0.5)
     drawn[0, 0].set_ylabel("share of the best R²")
     handles, labels = drawn[0, 0].get_legend_handles_labels()
-    figure.legend(
-        handles,
-        labels,
-        loc="outside upper center",
-        ncols=min(4, 2 * len(sizes)),
-        frameon=False,
-        fontsize=POINTS,
-    )
+    figure.legend(handles, labels, ncols=min(4, 2 * len(sizes)), **_ABOVE)
     return tuple(drawn[0])

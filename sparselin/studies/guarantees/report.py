@@ -1,4 +1,4 @@
-"""The report of `sparselin guarantee`: a page with its figures inside, CSV, JSON, and saved designs."""
+"""The report of `sparselin guarantee`: a page with embedded figures, CSV, JSON, and saved designs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from sparselin import plots
 from sparselin.studies.common import folder, page
 from sparselin.studies.guarantees import figures
-from sparselin.studies.guarantees.summary import Achieved, achieved, curves, of_study, table
+from sparselin.studies.guarantees.summary import Achieved, achieved_ratios, curves, of_study, table
 from sparselin.studies.guarantees.tasks import GuaranteeRecord, GuaranteeSettings, draw
 from sparselin.studies.guarantees.words import MAIN, Findings, family_cells, headline, promise_cells
 from sparselin.studies.guarantees.worst import ALGORITHMS, Worst
@@ -25,8 +25,8 @@ FILES = (
     "worst-*.npz",
     *page.pictures("achieved", "sweep-ar1", "sweep-equicorrelated", "real", "worst", "worst-designs"),
 )
-# the size that can be drawn, and the floor at which it is shown
-_SHOWN = 0.3
+# the floor of the worst designs in R³ that are drawn
+_DRAWN_FLOOR = 0.3
 
 
 def write(
@@ -37,7 +37,7 @@ def write(
     seconds: float,
     interrupted: bool,
 ) -> Path:
-    """Write index.html, results.json, results.csv, the figures, and the worst and the violating designs."""
+    """Write the page, results.json, results.csv, the figures, and the worst and violating designs."""
     run = page.describe(command, seconds, settings.jobs, settings.seed, interrupted, packages=PACKAGES)
     heading, rows = table(found.records)
     files = {"results.csv": page.table([heading, *rows])}
@@ -46,16 +46,16 @@ def write(
     for record in found.records:
         if record.violated:
             X, y = draw(record.task, settings.seed)
-            files[_violating(record)] = page.archive(X=X, y=y, k=record.task.k)
+            files[_violation_file(record)] = page.archive(X=X, y=y, k=record.task.k)
     drawn = curves(of_study(found.records, "sweep", "real"))
-    families = [row for row in achieved(found.checked) if row.algorithm in MAIN]
-    tabled = achieved(of_study(found.records, "ensembles"))
+    families = [row for row in achieved_ratios(found.checked) if row.algorithm in MAIN]
+    ensembles = achieved_ratios(of_study(found.records, "ensembles"))
     results = {
         "run": run,
         "headline": headline(found),
         "promises": [dataclasses.asdict(row) for row in found.promises],
         "small": [dataclasses.asdict(row) for row in families],
-        "ensembles": [dataclasses.asdict(row) for row in tabled],
+        "ensembles": [dataclasses.asdict(row) for row in ensembles],
         "curves": [dataclasses.asdict(curve) for curve in drawn],
         "worst": [_worst_entry(worst) for worst in found.worst],
         "violations": violations(output, found),
@@ -66,9 +66,9 @@ def write(
         "headline": headline(found),
         "passes": not found.violations,
         "promises": [(promise_cells(row), row.violated) for row in found.promises],
-        "ensembles": family_cells(tabled),
+        "ensembles": family_cells(ensembles),
         "figures": pictures,
-        "worst": [_worst_text(worst) for worst in _shown(found.worst)],
+        "worst": [_worst_text(worst) for worst in _worst_in_space(found.worst)],
         "worst_table": [_worst_cells(worst) for worst in found.worst],
         "violations": results["violations"],
     }
@@ -77,11 +77,11 @@ def write(
 
 
 def violations(output: Path, found: Findings) -> list[str]:
-    """Return for each violated promise its name, and the command that reproduces it from the saved design."""
+    """Return a line for each design with violated promises: their names, and a command to reproduce them."""
     lines = []
     for record in found.records:
         if record.violated:
-            path = output / _violating(record)
+            path = output / _violation_file(record)
             names = [f"{o.algorithm}, {name}" for o in record.outcomes for name in o.violated]
             lines.append(f"{'; '.join(names)}: sparselin guarantee --design {path} --k {record.task.k}")
     for worst in found.worst:
@@ -93,23 +93,24 @@ def violations(output: Path, found: Findings) -> list[str]:
     return lines
 
 
-def _violating(record: GuaranteeRecord) -> str:
-    """Return the name of the file with a design on which a promise is violated."""
+def _violation_file(record: GuaranteeRecord) -> str:
+    """Return the name of the file for a design on which a promise is violated."""
     t = record.task
     return f"violation-{t.study}-{t.ensemble}-{t.index}-k{t.k}.npz"
 
 
-def _shown(worst: Sequence[Worst]) -> list[Worst]:
-    """Those of R³ at the floor nearest to the one that is shown, one for each algorithm."""
+def _worst_in_space(worst: Sequence[Worst]) -> list[Worst]:
+    """Return one worst design in R³ for each algorithm, at the floor nearest to `_DRAWN_FLOOR`."""
     flat = [w for w in worst if w.search.n == 3]
     return [
-        min((w for w in flat if w.search.algorithm == name), key=lambda w: abs(w.search.floor - _SHOWN))
+        min((w for w in flat if w.search.algorithm == name), key=lambda w: abs(w.search.floor - _DRAWN_FLOOR))
         for name in ALGORITHMS
         if any(w.search.algorithm == name for w in flat)
     ]
 
 
 def _worst_entry(worst: Worst) -> dict[str, Any]:
+    """Return a worst design for results.json."""
     entry = dataclasses.asdict(worst)
     for name in ("X", "y", "support", "best_support"):
         entry[name] = entry[name].tolist()
@@ -117,29 +118,23 @@ def _worst_entry(worst: Worst) -> dict[str, Any]:
 
 
 def _worst_cells(worst: Worst) -> tuple[str, ...]:
+    """Return the row of a worst design in the table of the page."""
     s = worst.search
     promised = (worst.promises.get(name, 0.0) for name in ("along the path", "certificate after the run"))
-    size = f"{s.n} × {s.d}"
-    return (
-        ALGORITHMS[s.algorithm],
-        size,
-        str(s.k),
-        f"{s.floor:g}",
-        f"{worst.ratio:.3f}",
-        *map("{:.3f}".format, promised),
-    )
+    start = ALGORITHMS[s.algorithm], f"{s.n} × {s.d}", str(s.k), f"{s.floor:g}"
+    return (*start, *map("{:.3f}".format, (worst.ratio, *promised)))
 
 
 def _worst_text(worst: Worst) -> dict[str, str]:
-    """The design in numbers."""
+    """Return the title, the numbers and a description of a worst design."""
     with np.printoptions(precision=4, suppress=True, floatmode="fixed", linewidth=100):
         numbers = f"X =\n{worst.X}\ny =\n{worst.y}"
     s, picks, best = worst.search, worst.support.tolist(), sorted(worst.best_support.tolist())
     promised = worst.promises.get("along the path", 0.0)
     words = (
-        f"{ALGORITHMS[s.algorithm]} takes columns {picks}, the best subset is {best}: {worst.ratio:.3f} of "
-        f"the best R² ({promised:.3f} promised along the path), λ_min(C, {s.k}) = {worst.least:.3f}. "
-        f"Saved as {s.name}.npz."
+        f"{ALGORITHMS[s.algorithm]} picks columns {picks}; the best subset is {best}. The picks reach "
+        f"{worst.ratio:.3f} of the best R²; the promise along the path is {promised:.3f}. "
+        f"λ_min(C, {s.k}) = {worst.least:.3f}. The design is saved as {s.name}.npz."
     )
     return {"title": ALGORITHMS[s.algorithm], "numbers": numbers, "words": words}
 
@@ -147,31 +142,37 @@ def _worst_text(worst: Worst) -> dict[str, str]:
 def _figures(
     found: Findings, drawn: Sequence[Any], families: Sequence[Achieved]
 ) -> list[tuple[str, str, Any]]:
-    """(name, caption, figure) of what there is to draw."""
+    """Return (name, caption, figure) for each figure of the page."""
     entries = []
     if families:
         caption = (
-            "Achieved on the small designs: median (filled), 5 % quantile (thick line) and least (open)."
+            "A line for each ensemble and algorithm, with the ratio R²(greedy)/R²(best) on small designs. "
+            "The filled marker is the median, the thick line goes down to the 5 % quantile, and the open "
+            "marker is the least ratio."
         )
-        entries.append(("achieved", caption, figures.achieved(families).figure))
+        entries.append(("achieved", caption, figures.achieved_ratios(families).figure))
     for name in ("ar1", "equicorrelated"):
         mine = [curve for curve in drawn if curve.ensemble == name]
         if mine:
             columns = [(name, varies) for varies in ("k", "rho", "snr")]
-            caption = f"{name}: achieved and promised (medians) as k, correlation and noise vary."
-            entries.append((f"sweep-{name}", caption, figures.promised(mine, MAIN, columns)[0].figure))
+            caption = (
+                f"Achieved and promised shares of the best R² for the ensemble {name} (medians). The panels "
+                "vary k, the correlation ρ, and the signal-to-noise ratio; each row is one algorithm."
+            )
+            entries.append((f"sweep-{name}", caption, figures.promise_panels(mine, MAIN, columns)[0].figure))
     real = [curve for curve in drawn if curve.ensemble not in ("ar1", "equicorrelated")]
     if real:
         columns = [(name, "k") for name in dict.fromkeys(curve.ensemble for curve in real)]
-        caption = "Real data: achieved and promised as k varies."
-        entries.append(("real", caption, figures.promised(real, MAIN, columns)[0].figure))
+        caption = "Achieved and promised shares of the best R² on real data against k; a row per algorithm."
+        entries.append(("real", caption, figures.promise_panels(real, MAIN, columns)[0].figure))
     if found.worst:
         caption = (
-            "The worst designs found: what was achieved there, and what was promised along the path. "
-            "The larger the floor, the fewer designs respect it: in R³ few do from 0.4 on."
+            "The share of the best R² on the worst designs found, against the floor of λ_min(C, k). Solid "
+            "lines are achieved, dotted lines are promised along the path. A larger floor admits fewer "
+            "designs: in R³ only few from 0.4 on."
         )
         entries.append(("worst", caption, figures.worst_ratios(found.worst)[0].figure))
-    shown = _shown(found.worst)
+    shown = _worst_in_space(found.worst)
     if shown:
         title = "{}: {:.3f} of the best R²".format
         designs = [
@@ -185,8 +186,9 @@ def _figures(
             for w in shown
         ]
         caption = (
-            "Worst designs in R³, seen from y: distance from the centre is the angle between column and ±y. "
-            "The best pair lies on one line through y: together they explain y, each of them alone little."
+            "The columns of the worst designs in R³ as seen from y, which is in the centre. The distance of "
+            "a column from the centre is its angle to ±y. The best pair lies on a line through y: the two "
+            "columns together explain y, but each one alone explains little."
         )
         entries.append(("worst-designs", caption, plots.around_several(designs)[0].figure))
     return entries

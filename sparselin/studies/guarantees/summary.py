@@ -1,4 +1,4 @@
-"""Summaries of the records of the study of guarantees: fractions, medians, curves."""
+"""Summaries of the records of `sparselin guarantee`: fractions, medians and curves."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ import numpy as np
 from sparselin.studies.guarantees.tasks import AlgorithmOutcome, GuaranteeRecord
 
 ACHIEVED = "achieved"
-# a greedy set counts as optimal from this ratio on
-# A ratio above this counts as 1: far above rounding of R², and far below a difference that a table shows.
+# A ratio of at least this counts as 1, and its greedy set as optimal. The distance from 1 is far above the
+# rounding error of R², and far below a difference that a table shows.
 _BEST = 1 - 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
 class PromiseSummary:
-    """One promise over all designs of `check`.
+    """The summary of one promise over all designs of the study `check`.
 
     Attributes
     ----------
-    designs, applies, violated : the numbers of designs, of those that satisfy its hypotheses, of violations.
-    above : the fraction of `applies` with a factor above 0.1.
+    designs, applies, violated : the numbers of designs, of designs that satisfy the hypotheses, and of
+        violations.
+    above : the fraction of the designs in `applies` with a factor above 0.1.
     median, least_slack : the median factor; the least of achieved − promised.
     """
 
@@ -40,13 +41,13 @@ class PromiseSummary:
 
 @dataclasses.dataclass(frozen=True)
 class Achieved:
-    """R²(greedy)/R²(best) of one algorithm on one family.
+    """The ratios R²(greedy)/R²(best) of one algorithm on one ensemble.
 
     Attributes
     ----------
     optimal : the fraction of designs with an optimal greedy set.
-    median, low, least : median, 5 % quantile and least ratio.
-    promises : name -> median factor, zero where a hypothesis fails.
+    median, low, least : the median, the 5 % quantile and the least ratio.
+    promises : name ↦ median factor; a factor counts as zero if a hypothesis fails.
     """
 
     ensemble: str
@@ -61,12 +62,12 @@ class Achieved:
 
 @dataclasses.dataclass(frozen=True)
 class Curve:
-    """Achieved and promised as something varies, on one family.
+    """Achieved and promised ratios on one ensemble while one quantity varies.
 
     Attributes
     ----------
-    varies : "k", "rho" or "snr". x : its values.
-    series : name -> (least, median) at each x; `ACHIEVED` for what was achieved.
+    varies : the quantity that varies, "k", "rho" or "snr". x : its values.
+    series : name ↦ (least, median) at each x; the name `ACHIEVED` stands for the achieved ratio.
     """
 
     ensemble: str
@@ -77,11 +78,12 @@ class Curve:
 
 
 def of_study(records: Iterable[GuaranteeRecord], *studies: str) -> list[GuaranteeRecord]:
+    """Return the records of the given studies."""
     return [record for record in records if record.task.study in studies]
 
 
 def promise_summaries(records: Sequence[GuaranteeRecord]) -> list[PromiseSummary]:
-    """A row for each promise of each algorithm, over all records given."""
+    """Return a summary for each promise of each algorithm, over all given records."""
     seen: dict[tuple[str, str], list[AlgorithmOutcome]] = {}
     for record in records:
         for outcome in record.outcomes:
@@ -107,22 +109,22 @@ def _promise_summary(algorithm: str, name: str, outcomes: Sequence[AlgorithmOutc
 
 
 def share_above(rows: Sequence[PromiseSummary]) -> float:
-    """The fraction of promises above 0.1 among those whose hypotheses hold."""
+    """Return the fraction of promises above 0.1 among the promises whose hypotheses hold."""
     total = sum(row.applies for row in rows)
     return sum(row.above * row.applies for row in rows if row.applies) / total if total else math.nan
 
 
-def achieved(records: Sequence[GuaranteeRecord]) -> list[Achieved]:
-    """A row for each family and algorithm, without g = R² + νf."""
+def achieved_ratios(records: Sequence[GuaranteeRecord]) -> list[Achieved]:
+    """Return the ratios for each ensemble and algorithm, without algorithms that maximise g = R² + νf."""
     seen: dict[tuple[str, str], list[AlgorithmOutcome]] = {}
     for record in records:
         for outcome in record.outcomes:
             if "R²" not in outcome.algorithm and outcome.algorithm != "GLS":
                 seen.setdefault((record.task.ensemble, outcome.algorithm), []).append(outcome)
-    return [_achieved(*key, outcomes) for key, outcomes in seen.items()]
+    return [_achieved_ratio(*key, outcomes) for key, outcomes in seen.items()]
 
 
-def _achieved(ensemble: str, algorithm: str, outcomes: Sequence[AlgorithmOutcome]) -> Achieved:
+def _achieved_ratio(ensemble: str, algorithm: str, outcomes: Sequence[AlgorithmOutcome]) -> Achieved:
     ratio = np.array([outcome.ratio[1] for outcome in outcomes])
     return Achieved(
         ensemble,
@@ -140,7 +142,7 @@ def _achieved(ensemble: str, algorithm: str, outcomes: Sequence[AlgorithmOutcome
 
 
 def curves(records: Sequence[GuaranteeRecord]) -> list[Curve]:
-    """For each family, what varies and algorithm; real data vary in k."""
+    """Return a curve for each ensemble, varied quantity and algorithm; for real data, k varies."""
     groups: dict[tuple[str, str], list[GuaranteeRecord]] = {}
     for record in records:
         groups.setdefault((record.task.ensemble, record.task.varies or "k"), []).append(record)
@@ -157,18 +159,21 @@ def _curve(ensemble: str, varies: str, algorithm: str, group: Sequence[Guarantee
         at = float(getattr(record.task, varies))
         points.setdefault(at, []).extend(o for o in record.outcomes if o.algorithm == algorithm)
     x = tuple(sorted(at for at, outcomes in points.items() if outcomes))
-    series = {ACHIEVED: tuple(_pair([o.ratio[0] for o in points[at]]) for at in x)}
+    series = {ACHIEVED: tuple(_least_and_median([o.ratio[0] for o in points[at]]) for at in x)}
     for name in points[x[0]][0].promises:
-        series[name] = tuple(_pair([o.promises.get(name) or 0.0 for o in points[at]]) for at in x)
+        series[name] = tuple(_least_and_median([o.promises.get(name) or 0.0 for o in points[at]]) for at in x)
     return Curve(ensemble, algorithm, varies, x, series)
 
 
-def _pair(values: Sequence[float]) -> tuple[float, float]:
+def _least_and_median(values: Sequence[float]) -> tuple[float, float]:
     return min(values), float(np.median(values))
 
 
 def table(records: Sequence[GuaranteeRecord]) -> tuple[list[str], list[list[Any]]]:
-    """Heading and rows of a CSV file: one row for each design and algorithm, one column for each promise."""
+    """Return the heading and the rows of results.csv.
+
+    There is a row for each design and algorithm, and a column for each promise.
+    """
     names = dict.fromkeys(name for r in records for o in r.outcomes for name in o.promises)
     heading = ["study", "ensemble", "index", "n", "d", "k", "varies", "rho", "snr", "algorithm"]
     heading += ["best_lower", "best_upper", "ratio_lower", "ratio_upper", "violated", *names]

@@ -1,12 +1,12 @@
-"""How far greedy selection is from the best subset, and what was promised, over ensembles and real data.
+"""The designs on which greedy selection is compared with the best subset, and the comparison itself.
 
-Four studies; each design has its own generator, seeded by (seed, study, ensemble, setting, index), so that it
-depends neither on the number of designs nor on that of processes:
+There are four studies. Each design has its own generator, seeded by (seed, study, ensemble, setting, index).
+So it depends neither on the number of designs nor on the number of processes.
 
-- `check`: designs of d ≤ 12 columns, k ≤ 3, on which γ is enumerated: does every promise hold?
-- `ensembles`: all families at one size, for a table.
-- `sweep`: AR(1) and equicorrelated columns as k, the correlation ρ and the signal-to-noise ratio vary.
-- `real`: the real data of `sparselin.ensembles`, as k varies.
+- `check` asks whether every promise holds. Its designs have d ≤ 12 columns and k ≤ 3, so γ can be enumerated.
+- `ensembles` compares all ensembles at one size, for a table.
+- `sweep` varies k, the correlation ρ and the signal-to-noise ratio of AR(1) and equicorrelated columns.
+- `real` varies k on the real data of `sparselin.ensembles`.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, Spe
 SWEPT = ("ar1", "equicorrelated")
 RHOS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
 NOISES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-# the middle of the sweeps, and the size of the table
+# the values at which a sweep holds the quantities that it does not vary; also the size of the table
 N, D, K, RHO, SNR, SPARSITY = 60, 20, 4, 0.5, 1.0, 5
 _BATCH = 50
 _NODES = 200_000
 
 
 def families() -> tuple[str, ...]:
-    """All ensembles but `sparse_signal`: y is drawn here, and its X is that of `gaussian`."""
+    """Return all ensembles but `sparse_signal`, whose X is that of `gaussian`; y is drawn here."""
     return tuple(name for name in ENSEMBLES if name != "sparse_signal")
 
 
 @dataclasses.dataclass(frozen=True)
 class DesignTask:
-    """One design, by what it is drawn from. `varies` names what a sweep varies."""
+    """The parameters from which one design is drawn. varies : the quantity that a sweep varies, or ""."""
 
     study: str
     ensemble: str
@@ -51,20 +51,20 @@ class DesignTask:
     snr: float | None = None
 
     def rng(self, seed: int) -> np.random.Generator:
-        """Its own generator; the same design for every k of a sweep."""
+        """Return the generator of the design. It does not depend on k, so a sweep over k keeps the design."""
         text = f"{self.study} {self.ensemble} {self.rho} {self.snr}"
         return np.random.default_rng([seed, zlib.crc32(text.encode()), self.index])
 
 
 @dataclasses.dataclass(frozen=True)
 class AlgorithmOutcome:
-    """One algorithm on one design.
+    """The result of one algorithm on one design.
 
     Attributes
     ----------
-    ratio : R²(greedy)/R²(best), certified from below and above.
-    promises : name -> factor; None where a hypothesis does not hold.
-    violated : names of promises that are violated.
+    ratio : certified lower and upper bounds on R²(greedy)/R²(best).
+    promises : name ↦ factor; None if a hypothesis does not hold.
+    violated : the names of the violated promises.
     """
 
     algorithm: str
@@ -75,7 +75,10 @@ class AlgorithmOutcome:
 
 @dataclasses.dataclass(frozen=True)
 class GuaranteeRecord:
-    """The results on one design; `best` bounds R² of its best subset, `exact` says that the bounds agree."""
+    """The results on one design.
+
+    best : lower and upper bounds on R² of the best subset. exact : whether the two agree.
+    """
 
     task: DesignTask
     n: int
@@ -95,11 +98,12 @@ class GuaranteeSettings:
 
     Attributes
     ----------
-    designs : of the study `check`.
-    repeats : designs at each point of `ensembles` and `sweep`.
-    k : the largest of the sweeps over k.
-    families : of `check` and `ensembles`; those of `sweep` that are among them; real data if asked for.
-    restarts, rounds : of the search for the worst designs.
+    designs : the number of designs of the study `check`.
+    repeats : the number of designs at each point of `ensembles` and `sweep`.
+    k : the largest k of the sweeps over k.
+    families : the ensembles. `sweep` uses only `ar1` and `equicorrelated` among them, `real` only real data,
+        and the other studies all but real data.
+    restarts, rounds : the numbers of starts and of rounds in the search for the worst designs.
     """
 
     designs: int = 10_000
@@ -112,7 +116,7 @@ class GuaranteeSettings:
     rounds: int = 400
 
     def tasks(self) -> list[DesignTask]:
-        """All designs, the study `check` first."""
+        """Return the tasks of all designs, the study `check` first."""
         drawn = [name for name in self.families if ENSEMBLES[name].family]
         tasks = []
         if drawn:
@@ -142,7 +146,7 @@ class GuaranteeSettings:
 
 
 def draw(task: DesignTask, seed: int) -> Design:
-    """The design of a task."""
+    """Draw the design of a task."""
     if task.study == "real":
         return ENSEMBLES[task.ensemble].design(0)
     rng = task.rng(seed)
@@ -154,7 +158,7 @@ def draw(task: DesignTask, seed: int) -> Design:
     beta = np.zeros(D)
     beta[rng.choice(D, SPARSITY, replace=False)] = rng.choice([-1.0, 1.0], SPARSITY)
     signal, noise = X @ beta, rng.standard_normal(N)
-    # duplicated and negated columns may cancel
+    # the signal may be zero, because duplicated and negated columns can cancel
     size = float(np.linalg.norm(signal)) or 1.0
     noise *= size / (np.sqrt(snr) * np.linalg.norm(noise))
     return Design(X, signal + noise, beta, noise)
@@ -167,7 +171,10 @@ def _family(task: DesignTask) -> Callable[..., Any]:
 
 
 def _small(task: DesignTask, rng: np.random.Generator) -> Design:
-    """At most 12 columns: γ is enumerated. d < n and d > n, any correlations, a zero column at times."""
+    """Draw a small design, with any correlations, sometimes d > n, and sometimes a zero column.
+
+    It has at most 12 columns, so that γ can be enumerated.
+    """
     d = int(rng.integers(max(3, task.k), 13))
     n = int(rng.integers(max(3, task.k), 16))
     family = _family(task)
@@ -176,7 +183,7 @@ def _small(task: DesignTask, rng: np.random.Generator) -> Design:
     if task.ensemble == "equicorrelated":
         family = functools.partial(family, rho=float(rng.uniform(0, 0.95)))
     if task.index % 8 == 5:
-        # low coherence and an exact fit: where recovery is promised
+        # low coherence and an exact fit: here exact recovery is promised
         X = family(60, d, rng)[0]
         return Design(X, X[:, rng.choice(d, task.k, replace=False)] @ rng.choice([-1.0, 1.0], task.k))
     X, y = family(n, d, rng)
@@ -186,20 +193,20 @@ def _small(task: DesignTask, rng: np.random.Generator) -> Design:
 
 
 def examine(task: DesignTask, seed: int) -> GuaranteeRecord:
-    """The promises on one design."""
+    """Compute the achieved ratios and the promises on one design."""
     X, y = draw(task, seed)
     algorithms: tuple[Any, ...] = ("omp", "forward_regression")
     extra: dict[str, Any] = {}
     if task.study != "check" or task.index % 16 == 3:
         algorithms += ("sequential_lasso",)
     elif task.index % 16 == 7:
-        extra = _regularized(task, seed, X)
+        extra = _regularizer_options(task, seed)
     found = sl.guarantee_bounds(X, y, task.k, algorithms=algorithms, node_limit=_NODES, **extra)
     return record(task, X, found)
 
 
-def _regularized(task: DesignTask, seed: int, X: FloatArray) -> dict[str, Any]:
-    """One of three regularizers, by the index, and a ν at which it weighs as much as R²."""
+def _regularizer_options(task: DesignTask, seed: int) -> dict[str, Any]:
+    """Return one of three regularizers, chosen by the index, with a random ν from 0.001 to 1, and eps."""
     k, choice = task.k, task.index // 16 % 3
     f = (SmoothedDifferentialEntropy(0.5, k=k), GeneralizedRank(0.5), SpectralVariance(k=k))[choice]
     rng = np.random.default_rng([seed, task.index])
@@ -207,7 +214,7 @@ def _regularized(task: DesignTask, seed: int, X: FloatArray) -> dict[str, Any]:
 
 
 def record(task: DesignTask, X: FloatArray, found: GuaranteeBounds) -> GuaranteeRecord:
-    """The part of the result that is recorded."""
+    """Return the record of a result: the parts that are summarised."""
     names = dict.fromkeys(bound.algorithm for bound in found.bounds)
     outcomes = tuple(_outcome(name, found.of(name)) for name in names)
     best = found.best.lower, found.best.upper
@@ -224,11 +231,12 @@ def _outcome(algorithm: str, bounds: Sequence[Bound]) -> AlgorithmOutcome:
 
 
 def examine_batch(tasks: Sequence[DesignTask], seed: int) -> list[GuaranteeRecord]:
+    """Examine several designs in one job."""
     return [examine(task, seed) for task in tasks]
 
 
 def batches(tasks: Sequence[DesignTask]) -> Iterator[list[DesignTask]]:
-    """Small designs by the batch, the others one by one."""
+    """Yield the tasks of large designs one by one, and then small designs in batches."""
     small = [task for task in tasks if task.study == "check"]
     yield from ([task] for task in tasks if task.study != "check")
     for start in range(0, len(small), _BATCH):

@@ -1,9 +1,9 @@
-"""Small designs on which greedy selection does worst, found by hill climbing from many random starts.
+"""Search by hill climbing, from many random starts, for small designs on which greedy selection is worst.
 
-Unit columns; λ_min(C, k) ≥ floor, for without a floor the ratio R²(greedy)/R²(best) has infimum 0: two nearly
-opposite columns explain y = X_1 + X_2, to which each is nearly orthogonal, and at every step another column,
-slightly more correlated with y, is picked. Picks must have a margin, so that no tie decides. The designs
-found are evaluated by `guarantee_bounds`.
+The columns have unit length, and λ_min(C, k) stays above a floor. Without a floor the infimum of the ratio
+R²(greedy)/R²(best) is 0. For example, let two nearly opposite columns explain y = X_1 + X_2. Each of them is
+nearly orthogonal to y, so at every step another column is picked that is slightly more correlated with y.
+Each pick must have a margin, so that no tie decides. `guarantee_bounds` evaluates the designs found.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import sparselin as sl
 from sparselin.results import FloatArray, GuaranteeBounds, IndexArray
 
 FLOORS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
-# n, d, k; the first can be drawn
+# n, d, k; the first size can be drawn
 SIZES = ((3, 5, 2), (4, 5, 2), (5, 6, 3))
-# The least relative margin of each pick: rounding must not decide what the method picks.
+# the least relative margin of each pick, so that rounding does not decide which column is picked
 _MARGIN = 1e-3
 ALGORITHMS = {"omp": "OMP", "forward_regression": "FR"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Search:
-    """One search: which algorithm, which size, which floor of λ_min(C, k)."""
+    """The parameters of one search: the algorithm, the size, and the floor of λ_min(C, k)."""
 
     algorithm: str
     n: int
@@ -40,20 +40,21 @@ class Search:
         return f"worst-{self.algorithm}-n{self.n}-d{self.d}-k{self.k}-floor{self.floor:g}"
 
     def rng(self, seed: int) -> np.random.Generator:
+        """Return the generator of the search."""
         return np.random.default_rng([seed, zlib.crc32(self.name.encode())])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Worst:
-    """The worst design of a search.
+    """The worst design that a search found.
 
     Attributes
     ----------
-    ratio : R²(greedy)/R²(best) there.
+    ratio : R²(greedy)/R²(best) on this design.
     least : λ_min(C, k).
-    promises : name -> factor, those of the algorithm that apply.
-    support, best_support : what it picks, in order, and a best subset.
-    violated : promises that are violated.
+    promises : name ↦ factor, for the promises whose hypotheses hold.
+    support, best_support : the picks of the algorithm, in order, and a best subset.
+    violated : the names of the violated promises.
     """
 
     search: Search
@@ -68,13 +69,13 @@ class Worst:
 
 
 def searches(quick: bool = False) -> list[Search]:
-    """Both algorithms, all sizes and floors."""
+    """Return the searches: both algorithms with all sizes and floors, or few of them if `quick`."""
     floors, sizes = (FLOORS[1::3], SIZES[:1]) if quick else (FLOORS, SIZES)
     return [Search(algorithm, *size, floor) for algorithm in ALGORITHMS for size in sizes for floor in floors]
 
 
 def worst_design(search: Search, restarts: int, rounds: int, seed: int = 0) -> Worst | None:
-    """Hill climbing on all restarts at once; None if no start attained the floor."""
+    """Climb from all random starts at once, and return the worst design; None if none attains the floor."""
     rng, shape = search.rng(seed), (restarts, search.n)
     # from small perturbations of an orthonormal basis to arbitrary columns
     width = np.linspace(0.1, 3, restarts)[:, None, None]
@@ -94,11 +95,11 @@ def worst_design(search: Search, restarts: int, rounds: int, seed: int = 0) -> W
     at = int(np.argmin(score))
     if score[at] > 1:
         return None
-    return _measured(search, np.ascontiguousarray(X[at]), np.ascontiguousarray(y[at, :, 0]))
+    return _measure(search, np.ascontiguousarray(X[at]), np.ascontiguousarray(y[at, :, 0]))
 
 
-def _measured(search: Search, X: FloatArray, y: FloatArray) -> Worst:
-    """By the package's own functions."""
+def _measure(search: Search, X: FloatArray, y: FloatArray) -> Worst:
+    """Evaluate a design with the public functions of the package."""
     found: GuaranteeBounds = sl.guarantee_bounds(X, y, search.k, algorithms=(search.algorithm,))  # type: ignore[arg-type]
     promises = {bound.name: bound.lower for bound in found.bounds if bound.applies}
     return Worst(
@@ -115,11 +116,15 @@ def _measured(search: Search, X: FloatArray, y: FloatArray) -> Worst:
 
 
 def _unit(V: FloatArray) -> FloatArray:
+    """Return V with columns of unit length."""
     return np.asarray(V / np.linalg.norm(V, axis=-2, keepdims=True))
 
 
 def _score(search: Search, X: FloatArray, y: FloatArray) -> FloatArray:
-    """The ratio of admissible designs; for others 1 + their violation. X (p, n, d), y (p, n, 1)."""
+    """Return R²(greedy)/R²(best) of admissible designs, and 1 + the violation of the others.
+
+    X (p, n, d), y (p, n, 1). A design is admissible if it respects the floor and the margin.
+    """
     subsets = np.array(list(itertools.combinations(range(search.d), search.k)))
     C, c = X.swapaxes(1, 2) @ X, (X.swapaxes(1, 2) @ y)[:, :, 0]
     values, vectors = np.linalg.eigh(C[:, subsets[:, :, None], subsets[:, None, :]])
@@ -132,7 +137,7 @@ def _score(search: Search, X: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def _greedy(search: Search, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """R² of the algorithm's set, and the least margin of its picks relative to the pick."""
+    """Return R² of the set that the algorithm selects, and the least relative margin of its picks."""
     Z, r, each = X.copy(), y.copy(), np.arange(len(X))
     margin = np.full(len(X), np.inf)
     for _ in range(search.k):

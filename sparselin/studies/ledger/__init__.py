@@ -1,1 +1,1 @@
-"""The ledger as a page and a command: `ledger`."""
+"""The command `sparselin ledger`: check the claims of the papers, and store or print the verdicts."""

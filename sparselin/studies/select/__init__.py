@@ -1,1 +1,1 @@
-"""Features of one's own table, selected and explained: the command `select`."""
+"""The command `sparselin select`: select features of a table, and explain the selection."""

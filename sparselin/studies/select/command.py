@@ -1,4 +1,4 @@
-"""`sparselin select`."""
+"""The command `sparselin select`: its options, and the steps of a run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sparselin.selection.methods import METHODS, SelectionData
 from sparselin.selection.methods import select as select_features
 from sparselin.studies.common.command import (
     NewPath,
-    as_typed,
+    command_line,
     finish,
     ignore_interrupts,
     make_folder,
@@ -45,28 +45,28 @@ from sparselin.studies.common.tables import (
 )
 from sparselin.studies.select import report, words
 from sparselin.studies.select.one_pass import is_large
-from sparselin.studies.select.one_pass import requested as one_pass_requested
+from sparselin.studies.select.one_pass import request as one_pass_request
 from sparselin.studies.select.one_pass import run as run_one_pass
 from sparselin.studies.select.words import DataSource, Job
 
 _T = TypeVar("_T")
-# names of columns may look like markup
+# print text as it is: the name of a column may look like rich's markup
 _PLAIN: dict[str, Any] = {"markup": False, "highlight": False}
 
 
 def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
     if value == 1:
-        raise click.BadParameter("must be 0, for none, or at least 2: each fold is predicted by the others")
+        raise click.BadParameter("must be 0 (no cross-validation) or at least 2; got 1")
     return value
 
 
 @click.command(short_help="Select features of a table of data.")
 @click.argument("table", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--target", help="The column that is explained.  [default: the last]")
+@click.option("--target", help="The column to explain.  [default: the last column]")
 @click.option(
     "--k",
     type=click.IntRange(1),
-    help="How many features, forced ones included; best-subset needs it.  "
+    help="The number of features, including the forced ones; required for best-subset.  "
     "[default: chosen by cross-validation]",
 )
 @click.option(
@@ -74,37 +74,37 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
     type=click.Choice(list(METHODS)),
     default="omp",
     show_default=True,
-    help="By what features are selected.",
+    help="The selection method.",
 )
 @click.option(
     "--forced",
     multiple=True,
     metavar="NAME,NAME",
-    help="Columns that enter first, in this order; a name with a comma in double quotes, as in a .csv.",
+    help="Columns to select first, in this order. Put a name that contains a comma in double quotes.",
 )
-@click.option("--drop", multiple=True, metavar="NAME,NAME", help="Columns that are left out, written so too.")
-@click.option("--weights", metavar="NAME", help="The column of weights ≥ 0 of the rows.")
+@click.option("--drop", multiple=True, metavar="NAME,NAME", help="Columns to leave out, in the same form.")
+@click.option("--weights", metavar="NAME", help="The column that holds the weight (≥ 0) of each row.")
 @click.option(
-    "--encoding", help="Of a .csv, such as latin-1.  [default: UTF-8, UTF-16 or Latin-1, by its bytes]"
+    "--encoding", help="The encoding of a .csv, such as latin-1.  [default: UTF-8, UTF-16 or Latin-1]"
 )
 @click.option(
     "--intercept/--no-intercept",
     default=True,
     show_default=True,
-    help="Fit a constant too, without penalty; R² is then of the deviations from the mean.",
+    help="Fit an unpenalised constant as well. R² is then measured from the mean.",
 )
 @click.option(
     "--standardize/--no-standardize",
     default=True,
     show_default=True,
-    help="Divide columns by their standard deviations. Coefficients are in the units of the data.",
+    help="Divide columns by their standard deviations. Coefficients stay in the units of the data.",
 )
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "drop-rows"]),
     default="refuse",
     show_default=True,
-    help="What to do about rows without a number in some column.",
+    help="Refuse a table with missing numbers, or drop the rows that contain one.",
 )
 @click.option(
     "--folds",
@@ -112,36 +112,38 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
     default=10,
     show_default=True,
     callback=_folds,
-    help="Parts of the rows that cross-validation leaves out in turn; 0 for no cross-validation.",
+    help="The number of folds of cross-validation; 0: no cross-validation.",
 )
 @click.option(
     "--one-pass/--in-memory",
     "one_pass",
     default=None,
-    help="Read a .parquet once, in chunks, which needs --k.  "
-    "[default: if its table takes an eighth of the memory]",
+    help="Read a .parquet once, in chunks; requires --k.  "
+    "[default: one pass if the table would fill more than an eighth of the memory]",
 )
-@click.option("--categories", multiple=True, metavar="NAME,NAME", help="In one pass: columns of categories.")
+@click.option(
+    "--categories", multiple=True, metavar="NAME,NAME", help="One pass only: columns that hold categories."
+)
 @click.option(
     "--held-out",
     type=click.IntRange(0),
     default=10,
     show_default=True,
-    help="In one pass: every so manieth row checks the selection; 0 for none.",
+    help="One pass only: hold out every N-th row to check the selection; 0: none.",
 )
 @click.option(
-    "--skip-bad", is_flag=True, help="In one pass: leave out chunks that cannot be used, and say which."
+    "--skip-bad", is_flag=True, help="One pass only: skip chunks that cannot be used, and list them."
 )
 @click.option(
     "--checkpoint",
     type=NewPath(dir_okay=False, path_type=Path),
-    help="In one pass: a file by which an interrupted pass goes on.",
+    help="One pass only: a file from which an interrupted pass can resume.",
 )
 @click.option(
     "--memory",
     type=click.IntRange(1),
     metavar="BYTES",
-    help="In one pass: for chunks and factors.  [default: 256 MiB, more for many columns]",
+    help="One pass only: memory for chunks and factors.  [default: 256 MiB, more for many columns]",
 )
 @seed_option
 @output_option("report/select", "index.html, selected.csv, results.json and the figures")
@@ -167,51 +169,57 @@ def select(
     seed: int,
     output: Path,
 ) -> None:
-    """Which features of a TABLE (.csv with names in its first line, or .parquet) explain one of its columns?
+    """Select the features of a TABLE that explain one of its columns.
 
-    A .csv may have semicolons or tabs for commas, another encoding than UTF-8, and be compressed (.csv.gz).
-    Of an Excel workbook save the sheet as a .csv. Columns hold numbers; for a column of two classes there are
-    `sparselin.generalized_omp` and the selectors with loss="logistic" in Python.
+    TABLE is a .parquet, or a .csv whose first line names the columns. A .csv may use semicolons or tabs
+    instead of commas, may have an encoding other than UTF-8, and may be compressed (.csv.gz). Save the sheet
+    of an Excel workbook as a .csv. All columns must hold numbers. If the column to explain has two classes,
+    use `sparselin.generalized_omp`, or a selector with loss="logistic", in Python.
 
     \b
     sparselin select diabetes.csv --target progression --k 5
     sparselin select diabetes.csv --target progression --forced age,sex
     sparselin select big.parquet --target y --k 20 --one-pass
 
-    It prints the features in the order in which they are selected, with their coefficients, how close each
-    decision was and what is explained, and writes a page with figures. Without --k the number of features is
-    the least whose error in cross-validation is within one standard error of the least error.
+    The command prints the features in the order of selection. For each feature it prints the coefficient,
+    the margin of the decision, and R² up to that step. It also writes a page with figures. Without --k,
+    cross-validation chooses the smallest number of features whose error is within one standard error of the
+    least error.
 
-    Exit status 0: done. 2: the table or an option cannot be used. 130: interrupted.
+    Exit status: 0 if done, 2 if the table or an option cannot be used, 130 if interrupted.
     """
     if is_parquet(table):
-        refuse(("encoding",), "a .parquet, which has one encoding")
+        refuse(("encoding",), "a .parquet, which has only one encoding")
     if _in_one_pass(table, one_pass):
         options = {"held_out": held_out, "skip_bad": skip_bad, "checkpoint": checkpoint, "memory": memory}
-        request = one_pass_requested(
+        request = one_pass_request(
             table, target, forced, drop, categories, weights,
             intercept=intercept, standardize=standardize, **options,
         )  # fmt: skip
-        run_one_pass(request, method, k, seed, output, as_typed())
+        run_one_pass(request, method, k, seed, output, command_line())
     refuse(
-        ("categories", "held_out", "skip_bad", "checkpoint", "memory"), "a table in memory: add --one-pass"
+        ("categories", "held_out", "skip_bad", "checkpoint", "memory"), "a table in memory; add --one-pass"
     )
     console = Console()
     started = time.perf_counter()
     source, data = _read(table, target, forced, drop, weights, missing, encoding)
     data = data._replace(intercept=intercept, standardize=standardize)
     _check(source, data)
-    tried = _tried(data, method, k, folds)
+    largest = _largest_to_try(data, method, k, folds)
     if target is None:
-        console.print(f"y is {source.target}, the last column; --target names another.", **_PLAIN)
+        console.print(
+            f"The target y is {source.target}, the last column. Use --target to choose another.", **_PLAIN
+        )
     if source.note:
-        more = " --encoding names another." if "encoding" in source.options and encoding is None else ""
+        more = (
+            " Use --encoding to choose another." if "encoding" in source.options and encoding is None else ""
+        )
         console.print(source.note + more, **_PLAIN)
     make_folder(output, "select", report.FILES, [table])
-    checked = _cross_validated(console, data, method, tried, folds, seed)
+    checked = _cross_validate(console, data, method, largest, folds, seed)
     chosen = checked.chosen if k is None and checked is not None else k or 0
     with console.status("selecting"):
-        selected = _valid(table, lambda: select_features(data, method, max(chosen, 1), seed))
+        selected = _with_usage_errors(table, lambda: select_features(data, method, max(chosen, 1), seed))
     job = Job(source, data, method, chosen, k is not None, selected, checked)
     ignore_interrupts()
     interrupted = selected.status is Status.STOPPED
@@ -222,17 +230,20 @@ def select(
     for line in (words.headline(job), *words.validation_lines(job)):
         console.print(line, **_PLAIN)
     for line in job.cautions:
-        console.print(f"Beware: {line}", **_PLAIN)
-    command = as_typed()
+        console.print(f"Caution: {line}", **_PLAIN)
+    command = command_line()
     index = report.write(output, job, command, seed, seconds, interrupted)
     finish(console, index, interrupted)
 
 
-def _in_one_pass(table: Path, asked: bool | None) -> bool:
-    """Whether it was asked for, or is needed. Raises click.UsageError for a .csv."""
-    if asked and not is_parquet(table):
-        raise click.UsageError(f"--one-pass reads a .parquet; {table} is none")
-    return is_large(table) if asked is None and is_parquet(table) else bool(asked)
+def _in_one_pass(table: Path, one_pass: bool | None) -> bool:
+    """Return whether to read the table in one pass: on request, or by default if it is large.
+
+    Raises click.UsageError for a .csv.
+    """
+    if one_pass and not is_parquet(table):
+        raise click.UsageError(f"--one-pass needs a .parquet; got {table}")
+    return is_large(table) if one_pass is None and is_parquet(table) else bool(one_pass)
 
 
 def _read(
@@ -244,18 +255,18 @@ def _read(
     missing: str,
     encoding: str | None,
 ) -> tuple[DataSource, SelectionData]:
-    """The table without the rows that are incomplete or weigh nothing. Raises click.UsageError."""
+    """Read the table, and leave out incomplete rows and rows of weight zero. Raises click.UsageError."""
     try:
         table = read_table(path, drop, encoding)
         names = table.names
         at = positions([target], names, "--target")[0] if target is not None else len(names) - 1
         w_at = positions([weights], names, "--weights")[0] if weights is not None else None
         if w_at == at:
-            raise BadTable(f"--weights and the target are both {names[at]!r}")
+            raise BadTable(f"--weights must differ from the target; both are {names[at]!r}")
         others = [j for j in range(len(names)) if j not in (at, w_at)]
         features = tuple(names[j] for j in others)
         if not features:
-            raise BadTable(f"{path}: has no column besides {names[at]!r} to explain it by")
+            raise BadTable(f"{path} must have at least one column besides {names[at]!r} to explain it")
         first = tuple(features[j] for j in positions(split(forced, features), features, "--forced"))
     except BadTable as error:
         raise click.UsageError(error.full_message(target, "--drop")) from None
@@ -280,70 +291,76 @@ def _read(
 
 
 def _complete(path: Path, table: DataTable, missing: str) -> NDArray[np.bool_]:
-    """Which rows have a finite number in every column; all of them, or those may be left out."""
+    """Return a mask of the complete rows: those with a finite number in every column.
+
+    Raises click.UsageError if a row is incomplete and `missing` is "refuse", or if no row is complete.
+    """
     bad = np.logical_not(np.isfinite(table.data))
     rows = np.asarray(bad.any(axis=1))
     if rows.any() and missing == "refuse":
         counts = [f"{short(table.names[j])} ({bad[:, j].sum()})" for j in np.flatnonzero(bad.any(axis=0))]
         raise click.UsageError(
             f"{path}: {np.count_nonzero(rows)} of {len(rows)} rows have a missing or infinite number, in "
-            f"column {some(counts)}. Fill them in, leave these columns out by --drop, or these rows by "
+            f"column {some(counts)}. Fill them in, drop the columns with --drop, or drop the rows with "
             "--missing drop-rows."
         )
     if rows.all():
-        raise click.UsageError(f"{path}: no row is left; every one has a missing or infinite number")
+        raise click.UsageError(f"{path}: no row is left, because every row has a missing or infinite number")
     return ~rows
 
 
 def _weights(weight: FloatArray, name: str | None) -> FloatArray:
     if weight.min() < 0:
         raise click.UsageError(
-            f"--weights must name nonnegative numbers; the least of {name!r} is {weight.min():g}"
+            f"--weights must name a column of nonnegative numbers; the least in {name!r} is {weight.min():g}"
         )
     if not weight.any():
-        raise click.UsageError(f"--weights must not be zero in every row, as {name!r} is")
+        raise click.UsageError(f"--weights must have a positive number in some row; {name!r} is zero in all")
     return weight
 
 
 def _check(source: DataSource, data: SelectionData) -> None:
-    """Raise click.UsageError for a y that leaves nothing to explain, and for data that no method takes."""
+    """Raise click.UsageError if y leaves nothing to explain, or if no method accepts the data."""
     if np.ptp(data.y) == 0 and (data.intercept or not data.y.any()):
         raise click.UsageError(
-            f"{source.path}: {source.target!r} is {data.y[0]:g} in every row: nothing to explain"
+            f"{source.path}: {source.target!r} is {data.y[0]:g} in every row, so there is nothing to explain"
         )
-    _valid(source.path, data.problem)
+    _with_usage_errors(source.path, data.problem)
 
 
-def _tried(data: SelectionData, method: str, k: int | None, folds: int) -> int:
-    """The most features that cross-validation shall try, k or more. Raises for a k that cannot be."""
+def _largest_to_try(data: SelectionData, method: str, k: int | None, folds: int) -> int:
+    """Return the largest number of features that cross-validation tries, at least k.
+
+    Raises click.UsageError if k is impossible, or is missing where cross-validation cannot choose it.
+    """
     d, f = len(data.names), len(data.forced)
     size = largest_size(len(data.y), d, folds) if folds else 0
     if k is not None:
-        if k > d:
-            raise click.BadParameter(f"there are {d} features; got {k}", param_hint="--k")
-        if k < f:
-            raise click.BadParameter(
-                f"forced features count in k: got {f} of them and k = {k}", param_hint="--k"
-            )
+        if not f <= k <= d:
+            words = f"must be at least {f} (the forced features) and at most {d} (all features); got {k}"
+            raise click.BadParameter(words, param_hint="--k")
         return max(k, size)
     if method == "best-subset":
         raise click.UsageError(
-            "--method best-subset needs --k; --method ols without --k tells how many to take"
+            "--method best-subset needs --k. Run --method ols without --k first: it chooses a number"
         )
     if size < max(1, f):
         why = (
-            f"{len(data.y)} rows are too few for cross-validation"
+            f"{len(data.y)} rows are too few for cross-validation to choose the number of features"
             if folds
-            else "there is no cross-validation"
+            else "without cross-validation the number of features cannot be chosen"
         )
-        raise click.UsageError(f"{why} to choose the number of features: pass --k")
+        raise click.UsageError(f"{why}: pass --k")
     return size
 
 
-def _cross_validated(
-    console: Console, data: SelectionData, method: str, tried: int, folds: int, seed: int
+def _cross_validate(
+    console: Console, data: SelectionData, method: str, largest: int, folds: int, seed: int
 ) -> CrossValidation | None:
-    """The errors of up to `tried` features; None for a best subset, whose search each fold would repeat."""
+    """Return the errors of models with up to `largest` features, under a progress bar.
+
+    Returns None without folds, and for a best subset, because each fold would repeat its search.
+    """
     folds = min(folds, len(data.y))
     if folds < 2 or method == "best-subset":
         return None
@@ -353,13 +370,13 @@ def _cross_validated(
         found.append(fold)
         return 1, ""
 
-    if watch(console, "folds", folds, cross_validate(data, method, tried, folds, seed), take):
+    if watch(console, "folds", folds, cross_validate(data, method, largest, folds, seed), take):
         raise KeyboardInterrupt
     return summarize(found, len(data.forced))
 
 
-def _valid(path: Path, compute: Callable[[], _T]) -> _T:
-    """What is computed, with an error in the data as one of usage."""
+def _with_usage_errors(path: Path, compute: Callable[[], _T]) -> _T:
+    """Return the result of `compute`, and turn an error in the data into click.UsageError."""
     try:
         return compute()
     except (ValueError, TypeError, MemoryError) as error:

@@ -1,4 +1,4 @@
-"""What to beware of in a selection: close picks, columns that nearly depend on others, constants, classes."""
+"""Reasons to distrust a selection: close picks, nearly dependent or constant columns, a y of two classes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import numpy as np
 from sparselin.results import FloatArray
 from sparselin.selection.methods import PURSUITS, Selected, SelectionData
 
-# a margin below which the runner-up is told, a correlation from which columns stand for each other, and the
-# variance inflation above which coefficients are called uncertain
+# A pick is close if its margin is below CLOSE. A column can replace another one if the modulus of their
+# correlation is at least ALIKE. A coefficient is uncertain if its variance inflation exceeds INFLATED.
 CLOSE, ALIKE, INFLATED = 0.01, 0.99, 10.0
 
 
 class Close(NamedTuple):
-    """A pick whose margin is below CLOSE; `tied` to others to rounding, or ahead of `runner_up`."""
+    """A pick whose margin is below CLOSE.
+
+    tied : the other features with the same score up to rounding. runner_up : the next feature if none is.
+    """
 
     step: int
     feature: str
@@ -25,7 +28,11 @@ class Close(NamedTuple):
 
 
 def close_decisions(data: SelectionData, method: str, chosen: Selected, seed: int = 0) -> list[Close]:
-    """The close picks. Without the column a method takes the same features before, and then the runner-up."""
+    """Return the close picks of a selection.
+
+    The runner-up is found by selecting again without the pick: the method then takes the same features before
+    it, and the runner-up in its place.
+    """
     path, names, found = chosen.path, data.names, []
     for step, (pick, margin) in enumerate(zip(path.support.tolist(), path.margin, strict=True)):
         if not margin < CLOSE:  # NaN for a forced feature, and for methods that have no margin
@@ -40,31 +47,31 @@ def close_decisions(data: SelectionData, method: str, chosen: Selected, seed: in
 
 
 def standard_columns(data: SelectionData) -> FloatArray:
-    """The columns with unit norm, centred where there is an intercept; zeros for those that are constant."""
+    """Return the columns with unit norm, centred if there is an intercept; constant columns become zero."""
     w = np.ones(len(data.y)) if data.weight is None else data.weight
     Z = data.X - np.average(data.X, axis=0, weights=w) if data.intercept else data.X
     Z = Z * np.sqrt(w)[:, None]
-    Z[:, constant(data)] = 0
+    Z[:, constant_columns(data)] = 0
     norms = np.linalg.norm(Z, axis=0)
     return np.asarray(Z / np.where(norms > 0, norms, 1))
 
 
-def constant(data: SelectionData) -> list[int]:
-    """The columns that an intercept makes redundant, or that are zero where there is none."""
+def constant_columns(data: SelectionData) -> list[int]:
+    """Return the columns that explain nothing: constant ones with an intercept, zero ones without."""
     low, high = data.X.min(axis=0), data.X.max(axis=0)
     same = low == high if data.intercept else (low == 0) & (high == 0)
     return [int(j) for j in np.flatnonzero(same)]
 
 
 def two_values(data: SelectionData) -> tuple[float, float] | None:
-    """The values of y, if there are two in more than two rows: it may be of classes."""
+    """Return the two values of y if it has exactly two in more than two rows, since they may be classes."""
     low, high = float(data.y.min()), float(data.y.max())
     two = len(data.y) > 2 and low < high and np.isin(data.y, (low, high)).all()
     return (low, high) if two else None
 
 
 def look_alikes(data: SelectionData, chosen: Selected) -> list[tuple[str, str, float]]:
-    """(selected, not selected, correlation) of at least ALIKE in modulus: one can stand for the other."""
+    """Return (selected, not selected, correlation) for pairs of features that can replace each other."""
     S = chosen.path.support
     Z = standard_columns(data)
     C = Z[:, S].T @ Z
@@ -73,8 +80,8 @@ def look_alikes(data: SelectionData, chosen: Selected) -> list[tuple[str, str, f
     return [(data.names[S[i]], data.names[j], float(C[i, j])) for i, j in pairs]
 
 
-def inflated(data: SelectionData, chosen: Selected) -> list[tuple[str, float]]:
-    """The selected features whose variance inflation factor ‖z_j‖²/‖P_{S∖j}^⊥z_j‖² exceeds INFLATED."""
+def uncertain_coefficients(data: SelectionData, chosen: Selected) -> list[tuple[str, float]]:
+    """Return the selected features whose variance inflation ‖z_j‖²/‖P_{S∖j}^⊥z_j‖² exceeds INFLATED."""
     S, found = chosen.path.support, []
     Z = standard_columns(data)[:, S]
     for i in range(len(S)):

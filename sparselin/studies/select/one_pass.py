@@ -1,4 +1,4 @@
-"""`sparselin select --one-pass`: a Parquet of any length, by `compress`."""
+"""The option `--one-pass` of `sparselin select`: read a Parquet file of any length once, with `compress`."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ from sparselin.studies.select.words import method_line
 
 _PACKAGES = ("numpy", "scipy", "numba", "pyarrow")
 _HEADING = ["step", "feature", "coefficient", "lam", "margin", "ties", "r2", "held_out_r2"]
-_SHARE = 8  # a table is made of columns, copied for its features and standardized: eight times at most
+_SHARE = (
+    8  # a table is built from columns, copied for its features and standardized: at most eight times its size
+)
 
 
 class OnePassRequest(NamedTuple):
-    """What was asked for, names being those of columns of the file."""
+    """The options of a run in one pass. All names are names of columns in the file."""
 
     path: Path
     target: str
@@ -49,15 +51,15 @@ class OnePassRequest(NamedTuple):
 
 
 def is_large(path: Path) -> bool:
-    """Whether a Parquet would take more than an eighth of the memory as a table."""
+    """Return whether the table in a Parquet file would fill more than an eighth of the memory."""
     try:
         metadata = file_of(path).metadata
-    except (ModuleNotFoundError, ValueError):  # the reader of tables says what is wrong
+    except (ModuleNotFoundError, ValueError):  # the reader of tables reports the error
         return False
     return 8 * int(metadata.num_rows) * int(metadata.num_columns) > available() / _SHARE
 
 
-def requested(
+def request(
     path: Path,
     target: str | None,
     forced: Sequence[str],
@@ -66,7 +68,7 @@ def requested(
     weights: str | None,
     **others: Any,
 ) -> OnePassRequest:
-    """The options, checked against the columns of the file. Raises click.UsageError."""
+    """Check the options against the columns of the file, and return them. Raises click.UsageError."""
     try:
         names = list(file_of(path).schema_arrow.names)
         given = {"--drop": drop, "--forced": forced, "--categories": categories}
@@ -90,22 +92,22 @@ def requested(
 
 
 def run(request: OnePassRequest, method: str, k: int | None, seed: int, output: Path, command: str) -> None:
-    """One pass, the selection, and its report in the folder."""
-    refuse(("folds", "missing"), "one pass, whose check is on the rows held out")
+    """Read the file in one pass, select features, and write the report to the folder."""
+    refuse(("folds", "missing"), "--one-pass, which checks the selection on held-out rows")
     if k is None:
-        raise click.UsageError("one pass needs --k: there is no cross-validation to choose it")
+        raise click.UsageError("--one-pass needs --k, because there is no cross-validation to choose it")
     console, started = Console(), time.perf_counter()
     used = [request.path] if request.checkpoint is None else [request.path, request.checkpoint]
     make_folder(output, "select", FILES, used)
     try:
-        problem = _compressed(console, request)
+        problem = _compress(console, request)
         with console.status("selecting"):
             selected = select_from(problem, tuple(request.forced), method, k, seed)
     except (ValueError, TypeError, MemoryError, OSError) as error:
         raise click.UsageError(f"{request.path}: {error}") from None
     ignore_interrupts()
     interrupted = selected.status is Status.STOPPED
-    r2 = _held_out(problem, selected)
+    r2 = _held_out_r2(problem, selected)
     for line in _lines(request, problem, method, r2):
         console.print(line, markup=False, highlight=False)
     console.print(str(selected.path), markup=False, highlight=False)
@@ -114,8 +116,8 @@ def run(request: OnePassRequest, method: str, k: int | None, seed: int, output: 
     finish(console, index, interrupted)
 
 
-def _compressed(console: Console, request: OnePassRequest) -> Problem:
-    """The pass, under a bar with the rows and bytes read so far. Ctrl-C leaves the checkpoint, if any."""
+def _compress(console: Console, request: OnePassRequest) -> Problem:
+    """Read the file under a bar with the rows and bytes read so far. Ctrl-C keeps the checkpoint, if any."""
     columns = (
         TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(),
         TextColumn("{task.fields[rows]:,} rows,"), DownloadColumn(binary_units=True), TimeRemainingColumn(),
@@ -144,25 +146,26 @@ def _compressed(console: Console, request: OnePassRequest) -> Problem:
         )
 
 
-def _held_out(problem: Problem, selected: Selected) -> list[float]:
-    """R² of the first 0, …, t features on the rows held out; empty without such."""
+def _held_out_r2(problem: Problem, selected: Selected) -> list[float]:
+    """Return R² of the first 0, …, t features on the held-out rows; [] if no rows are held out."""
     if problem.compressed.held_out is None:
         return []
     return [float(v) for v in np.asarray(problem.compressed.held_out_r2(selected.path))]
 
 
 def _lines(request: OnePassRequest, problem: Problem, method: str, r2: list[float]) -> list[str]:
-    """What was read, how features were selected, and what they explain of rows that had no part in it."""
+    """Return sentences about the file, the method, skipped chunks and R² on the held-out rows."""
     record = problem.compressed
     lines = [
         f"{request.path.name}: {record.rows:,} rows in {record.chunks} chunks, "
-        f"{problem.n_features} features, y = {request.target}; the factor is known to {record.eps:.1g}.",
+        f"{problem.n_features} features; target: {request.target}. The backward error of the factor is about "
+        f"{record.eps:.1g}.",
         method_line(method, request.intercept, request.standardize, request.forced),
     ]
-    lines += [f"Beware: chunk {number} was skipped: it {why}" for number, why in record.skipped]
+    lines += [f"Caution: chunk {number} was skipped, because it {why}." for number, why in record.skipped]
     if r2:
         held = record.held_out.compressed.rows
-        lines.append(f"On {held:,} rows held out R² is {r2[-1]:.4f}.")
+        lines.append(f"R² on the {held:,} held-out rows is {r2[-1]:.4f}.")
     return lines
 
 
@@ -178,22 +181,15 @@ def _write(
     seconds: float,
     interrupted: bool,
 ) -> Path:
-    """Write selected.csv and results.json; the path of the latter."""
+    """Write selected.csv and results.json, and return the path of results.json."""
     path, record = selected.path, problem.compressed
     rows = []
     for t, j in enumerate(path.support.tolist()):
         ties = [path.name_of(i) for i in path.ties[t] if i != j]
         r2 = 1 - float(path.residual_norm[t + 1] / path.residual_norm[0]) ** 2
         held = held_out_r2[t + 1] if held_out_r2 else None
-        values = (
-            float(path.coef[t]),
-            float(selected.lam[t]),
-            float(path.margin[t]),
-            "; ".join(ties),
-            r2,
-            held,
-        )
-        rows.append([t + 1, path.name_of(j), *values])
+        numbers = float(path.coef[t]), float(selected.lam[t]), float(path.margin[t])
+        rows.append([t + 1, path.name_of(j), *numbers, "; ".join(ties), r2, held])
     data = {
         **{key: str(v) if isinstance(v, Path) else v for key, v in request._asdict().items()},
         "rows": record.rows,

@@ -1,4 +1,4 @@
-"""The report of `sparselin select`: a page with its figures inside, the table as CSV, JSON."""
+"""The report of `sparselin select`: a page with embedded figures, the table as CSV, and results as JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CALLS = {
 
 
 def write(output: Path, job: Job, command: str, seed: int, seconds: float, interrupted: bool) -> Path:
-    """Write index.html, results.json, selected.csv and the figures."""
+    """Write index.html, results.json, selected.csv and the figures; return the path of index.html."""
     run = page.describe(command, seconds, 1, seed, interrupted, packages=PACKAGES)
     files = {"selected.csv": page.table(_records(job))}
     heading, lines = words.cells(job)
@@ -49,7 +49,7 @@ def write(output: Path, job: Job, command: str, seed: int, seconds: float, inter
 
 
 def python(job: Job, seed: int) -> str:
-    """The same selection as a program."""
+    """Return a Python program that makes the same selection."""
     source, data = job.source, job.data
     parquet = source.path.suffix.lower() in (".parquet", ".pq")
     options = "".join(f", {name}={value!r}" for name, value in source.options.items())
@@ -69,7 +69,7 @@ def python(job: Job, seed: int) -> str:
 
 
 def _records(job: Job) -> list[list[Any]]:
-    """The lines of selected.csv."""
+    """Return the rows of selected.csv."""
     heading = ["step", "feature", "coefficient", "lasso", "lam", "margin", "ties", "r2"]
     lines: list[list[Any]] = [heading]
     if job.data.intercept:
@@ -77,7 +77,7 @@ def _records(job: Job) -> list[list[Any]]:
     for row in job.rows:
         record = row._replace(ties="; ".join(row.ties))  # type: ignore[arg-type]
         lines.append(["" if value != value else value for value in record])
-    if not isinstance(job.selected.result, LassoPath):  # others have no coefficients of the LASSO
+    if not isinstance(job.selected.result, LassoPath):  # other methods have no LASSO coefficients
         at = heading.index("lasso")
         lines = [[*line[:at], *line[at + 1 :]] for line in lines]
     return lines
@@ -88,12 +88,7 @@ def _results(job: Job) -> dict[str, Any]:
     n, d = job.data.X.shape
     checked = None if found is None else dataclasses.asdict(found)
     return {
-        "data": {
-            **source._asdict(),
-            "path": str(source.path),
-            "rows": n,
-            "features": d,
-        },
+        "data": {**source._asdict(), "path": str(source.path), "rows": n, "features": d},
         "method": job.method,
         "k": job.k,
         "k_given": job.given,
@@ -111,22 +106,30 @@ def _results(job: Job) -> dict[str, Any]:
 
 
 def _figures(job: Job) -> list[tuple[str, str, Any]]:
-    """(name, caption, figure) of what there is to draw."""
+    """Return (name, caption, figure) for each figure of the page."""
     figures = []
     result = job.selected.result
     if job.size:
-        caption = "Each step: λ*, the runner-up's share of it, and R² after the step."
+        caption = (
+            "The steps of the selection, from top to bottom. Left: λ* at each step, with a bar that ends at "
+            "the runner-up. Right: R² and the relative norm of the residual after each step."
+        )
         if isinstance(result, LassoPath):
             stopped = result.status is Status.STOPPED
-            end = "one knot beyond the solution of the table" if stopped else "to its end"
-            caption = f"The LASSO's path, {end}; R² above."
+            end = "one knot beyond the solution in the table" if stopped else "its end"
+            caption = (
+                "The coefficients of the LASSO as λ decreases from left to right: broken lines that bend at "
+                f"the knots. The path is drawn to {end}. The numbers at the top are R²."
+            )
         if isinstance(result, BestSubset):
-            caption = "R² as its features are added one by one, and their coefficients."
+            caption = (
+                "The best subset. Left: R² as its features are added one by one. Right: their coefficients."
+            )
         figures.append(("selection", caption, plots.show(result)))
     if job.checked is not None:
         caption = (
-            "Mean squared error on rows that were left out, by the number of features: the mean over the "
-            "folds, and one standard error to either side."
+            "A curve of the mean squared error on held-out rows against the number of features: the mean "
+            "over the folds, in a band of one standard error to either side."
         )
         figures.append(("cross-validation", caption, plots.cross_validation(job.checked, job.k)))
     return [(name, caption, drawn.figure) for name, caption, drawn in figures]

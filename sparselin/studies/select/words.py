@@ -1,4 +1,4 @@
-"""The result of `sparselin select` in rows, sentences and tables."""
+"""The rows, sentences and tables that describe the result of `sparselin select`."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from sparselin.selection.cross_validation import CrossValidation
 from sparselin.selection.methods import METHODS, Selected, SelectionData
 from sparselin.studies.select.findings import (
     close_decisions,
-    constant,
-    inflated,
+    constant_columns,
     look_alikes,
     two_values,
+    uncertain_coefficients,
 )
 
-# so many names are told in a sentence
-_NAMED = 6
+_NAMED = 6  # a sentence names at most this many features
 
 
 class DataSource(NamedTuple):
-    """Where the data are from: the file, y, the weights, columns and rows left out, a note of an index.
+    """The source of the data: the file, the names of y and the weights, and the parts left out.
 
-    options : of pandas.read_csv.
+    dropped : the columns left out on request. incomplete, weightless : the numbers of rows left out because
+    they have a missing number, or weight zero. note : a sentence about the file, or "". options : the keyword
+    arguments with which pandas.read_csv reads the same table.
     """
 
     path: Path
@@ -46,7 +47,11 @@ class DataSource(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A line of the table: NaN for what a method does not have; `shrunken` is the LASSO's own coefficient."""
+    """A row of the table. A quantity that the method does not have is NaN.
+
+    shrunken : the coefficient of the LASSO itself, before the refit. lam : λ*, or the λ at which the feature
+    enters the LASSO. r2 : R² of the features up to this row.
+    """
 
     step: int
     feature: str
@@ -60,9 +65,9 @@ class Row(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Job:
-    """A selection, and what is told about it.
+    """A finished selection with its data, from which the sentences and tables are made.
 
-    `k` is the number of features that was asked for, `given` if it was not chosen by cross-validation.
+    k : the number of features. given : whether the user gave k; otherwise cross-validation chose it.
     """
 
     source: DataSource
@@ -106,19 +111,19 @@ class Job:
 
     @functools.cached_property
     def cautions(self) -> list[str]:
-        """What to beware of, a sentence each."""
+        """The reasons to distrust the selection, one sentence each."""
         return [*_about_y(self), *_about_k(self), *_close(self), *_dependent(self)]
 
 
 def headline(job: Job) -> str:
-    """The answer in a sentence."""
+    """Return the answer in one or two sentences."""
     y, names = job.source.target, job.data.names
     if not job.size:
         mean, support = "the mean" if job.data.intercept else "zero", job.selected.path.support
-        first = f" The first would be {names[support[0]]}." if len(support) else ""
+        first = f" The first feature to enter would be {names[support[0]]}." if len(support) else ""
         return (
-            f"No feature is worth its place: to one standard error, {mean} predicts {y} "
-            f"in rows that were left out as well as any selection does.{first}"
+            f"No feature is worth including: on held-out rows, {mean} predicts {y} as well as any selection "
+            f"does, within one standard error.{first}"
         )
     selected, best = [row.feature for row in job.rows], job.selected.result
     who = join_words(selected) if job.size <= _NAMED else f"{job.size} of {len(names)} features"
@@ -126,53 +131,55 @@ def headline(job: Job) -> str:
     answer = f"{who} explain{'s' * (job.size == 1)} {job.r2:.1%} of the {what} of {y}."
     if isinstance(best, BestSubset) and best.optimal:
         forced = f" with {join_words(job.data.forced)}" if job.data.forced else ""
-        answer += f" No {job.size} features{forced} explain more."
+        answer += f" No other {plural(job.size, 'feature')}{forced} can explain more."
     return answer
 
 
 def data_lines(job: Job) -> list[str]:
-    """What the data are and what was done with them."""
+    """Return sentences about the data: their size, the parts left out, and the method."""
     source, data = job.source, job.data
     n, d = data.X.shape
-    about = f"{source.path.name}: {n} rows, {plural(d, 'feature')}, y = {source.target}"
-    about += f"; rows weighted by {source.weights}" if source.weights else ""
-    about += f"; without {join_words(source.dropped)}" if source.dropped else ""
-    left_out = ((source.incomplete, "no number in some column"), (source.weightless, "weight zero"))
+    about = f"{source.path.name}: {n} rows, {plural(d, 'feature')}; target: {source.target}"
+    about += f"; weights: {source.weights}" if source.weights else ""
+    about += f"; dropped columns: {join_words(source.dropped)}" if source.dropped else ""
+    total = n + source.incomplete + source.weightless
+    left_out = ((source.incomplete, "missing values"), (source.weightless, "weight zero"))
     return [
         f"{about}.",
-        *(f"{plural(count, 'row')} left out: {why}." for count, why in left_out if count),
+        *(f"Rows dropped because of {why}: {count} of {total}." for count, why in left_out if count),
         method_line(job.method, data.intercept, data.standardize, data.forced),
     ]
 
 
 def method_line(method: str, intercept: bool, standardize: bool, forced: Sequence[str]) -> str:
-    """Say how features were selected."""
-    scale = "divided by their standard deviations" if standardize else "as they are"
-    first = f"; {join_words(forced)} first, as forced" if forced else ""
+    """Return a sentence about the method and its options."""
+    scale = "divided by their standard deviations" if standardize else "not scaled"
+    first = f" Forced to come first: {join_words(forced)}." if forced else ""
     return (
-        f"Method: {METHODS[method]}, {'with an' if intercept else 'without'} intercept, on columns "
-        f"{scale}{first}. Coefficients are in the units of the data."
+        f"Method: {METHODS[method]}, {'with an' if intercept else 'without'} intercept; columns are {scale}."
+        f"{first} Coefficients are in the units of the data."
     )
 
 
 def validation_lines(job: Job) -> list[str]:
-    """What cross-validation says about the number of features."""
+    """Return sentences about the errors of cross-validation, and the number of features they suggest."""
     found = job.checked
     if found is None:
         return []
 
     def error(t: int) -> str:
         i = found.at(t)
-        return f"{_within(found.error[i], found.standard_error[i])} with {plural(t, 'feature')}"
+        return f"{_with_error(found.error[i], found.standard_error[i])} with {plural(t, 'feature')}"
 
-    least = "That is the least" if job.k == found.best else f"The least is {error(found.best)}"
-    fewest = f"{found.chosen} {'is' if job.given else 'is chosen as'} the fewest"
-    if found.best == found.chosen:
-        fewest = "no smaller number comes"
+    least = "This is the least error" if job.k == found.best else f"The least error is {error(found.best)}"
+    fewest = "No smaller number of features has an error within one standard error of it."
+    if found.best != found.chosen:
+        chosen = "" if job.given else ", and was chosen"
+        fewest = f"The smallest number of features within one standard error of it is {found.chosen}{chosen}."
     return [
-        f"Cross-validation in {found.folds} folds: mean squared error on rows left out {error(job.k)} "
-        f"(± a standard error), R² = {found.r2[found.at(job.k)]:.3f} there.",
-        f"{least}; {fewest} within one standard error of it.",
+        f"Cross-validation with {found.folds} folds: the mean squared error on held-out rows is "
+        f"{error(job.k)} (± one standard error). R² on these rows is {found.r2[found.at(job.k)]:.3f}.",
+        f"{least}. {fewest}",
     ]
 
 
@@ -182,8 +189,8 @@ def _about_y(job: Job) -> list[str]:
         return []
     values = " and ".join(f"{value:g}" for value in pair)
     return [
-        f"{job.source.target} has two values, {values}, which least squares takes for numbers: for two "
-        'classes sparselin.generalized_omp(..., loss="logistic") selects by their likelihood.'
+        f"{job.source.target} has only two values, {values}, and least squares treats them as numbers. "
+        'If they are classes, use sparselin.generalized_omp(..., loss="logistic") in Python.'
     ]
 
 
@@ -192,27 +199,27 @@ def _about_k(job: Job) -> list[str]:
     if job.size < job.k:
         why = chosen.status.message
         if isinstance(chosen.result, LassoPath) and chosen.status is Status.COMPLETED:
-            why = "more enter together, or none, as λ decreases"
-        lines.append(f"{job.size} of {job.k} features were selected: {why}.")
+            why = "as λ decreases, the next features enter together, or none enters"
+        lines.append(f"Fewer features than requested were selected, {job.size} of {job.k}: {why}.")
     elif chosen.status is not Status.COMPLETED:
         lines.append(f"{chosen.status.name}: {chosen.status.message}.")
     best = chosen.result
     if isinstance(best, BestSubset) and not best.optimal:
         lines.append(
-            f"The subset is not proved to be the best: the least ‖y − Xβ‖² is at most {best.gap:.2%} smaller."
+            f"This subset may not be the best, but no ‖y − Xβ‖² is smaller by more than {best.gap:.2%}."
         )
     if found is None:
         return lines
     if found.best == found.sizes[-1] < len(job.data.names):
         lines.append(
-            f"The error on rows left out is least at the largest number that was tried, {found.best}: "
-            "a larger --k looks further."
+            f"The error on held-out rows is least at {found.best} features, the largest number tried. "
+            "Pass a larger --k to try more."
         )
     at = found.at(found.best)
     if job.k > found.best and found.error[found.at(job.k)] > found.error[at] + found.standard_error[at]:
         lines.append(
-            f"With {plural(job.k, 'feature')} the error on rows left out is more than one standard error "
-            f"above that with {found.best}: the others fit noise."
+            f"With {plural(job.k, 'feature')}, the error on held-out rows is more than one standard error "
+            f"above the error with {found.best}: the additional features fit noise."
         )
     return lines
 
@@ -221,10 +228,12 @@ def _close(job: Job) -> list[str]:
     lines = []
     for found in close_decisions(job.data, job.method, job.selected):
         if found.tied:
-            how = f"tied with {join_words(found.tied)} to rounding: the first in the table is taken."
+            how = (
+                f"tied with {join_words(found.tied)} up to rounding; the first of them in the table was selected."
+            )
         else:
-            how = f"ahead of {found.runner_up or 'the runner-up'} by {percent(found.margin)} only: "
-            how += "somewhat other data would exchange them."
+            how = f"ahead of {found.runner_up or 'the runner-up'} by only {percent(found.margin)}; "
+            how += "slightly different data could reverse their order."
         if found.step <= job.size:
             lines.append(f"Step {found.step}: {found.feature} is {how}")
     return lines
@@ -232,25 +241,26 @@ def _close(job: Job) -> list[str]:
 
 def _dependent(job: Job) -> list[str]:
     data, lines = job.data, []
-    if same := constant(data):
+    if same := constant_columns(data):
         lines.append(f"Constant columns explain nothing: {join_words([data.names[j] for j in same])}.")
     kept = {row.feature for row in job.rows}
     lines += [
-        f"{other} could stand for {feature}: their correlation is {correlation:.4f}."
+        f"{other} could replace {feature}, because their correlation is {correlation:.4f}."
         for feature, other, correlation in look_alikes(data, job.selected)
         if feature in kept
     ]
-    for feature, factor in inflated(data, job.selected) if job.size == len(job.selected.path.support) else ():
-        by = f"a factor of {math.sqrt(factor):.3g}" if factor < 1e12 else "more than rounding lets see"
+    complete = job.size == len(job.selected.path.support)
+    for feature, factor in uncertain_coefficients(data, job.selected) if complete else ():
+        by = f"a factor of {math.sqrt(factor):.3g}" if factor < 1e12 else "a factor too large to measure"
         lines.append(
-            f"The coefficient of {feature} is uncertain: as the other selected features nearly determine "
-            f"it, its standard error grows by {by}."
+            f"The coefficient of {feature} is uncertain: the other selected features nearly determine "
+            f"{feature}, so its standard error grows by {by}."
         )
     return lines
 
 
 def cells(job: Job) -> tuple[list[str], list[list[str]]]:
-    """The heading and the lines of the table as text."""
+    """Return the headings and the rows of the table as text."""
     result, intercept = job.selected.result, job.data.intercept
     columns = {
         "step": [str(row.step) for row in job.rows],
@@ -259,7 +269,7 @@ def cells(job: Job) -> tuple[list[str], list[list[str]]]:
     }
     lam = ["forced" if math.isnan(row.lam) else number(row.lam) for row in job.rows]
     if isinstance(result, LassoPath):
-        columns |= {"LASSO's own": [number(row.shrunken) for row in job.rows], "λ, entry": lam}
+        columns |= {"LASSO coef.": [number(row.shrunken) for row in job.rows], "λ at entry": lam}
     elif not isinstance(result, BestSubset):
         columns |= {"λ*": lam, "margin": [_margin(row) for row in job.rows]}
     columns["R²"] = [f"{row.r2:.4f}" for row in job.rows]
@@ -275,7 +285,7 @@ def _margin(row: Row) -> str:
 
 
 def table(job: Job) -> Table:
-    """The table for a terminal."""
+    """Return the table for a terminal."""
     view = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     heading, lines = cells(job)
     for name in heading:
@@ -287,16 +297,17 @@ def table(job: Job) -> Table:
 
 
 def number(value: float) -> str:
+    """Return a number with five significant digits."""
     return f"{value:.5g}"
 
 
 def percent(share: float) -> str:
-    """A margin: to a tenth of a percent, or its order of magnitude."""
+    """Return a margin to a tenth of a percent, or only its order of magnitude if it is smaller."""
     return f"{share:.1%}" if share >= 0.001 or share == 0 else f"{share:.0e}"
 
 
-def _within(value: float, error: float) -> str:
-    """value ± error, the error to two digits."""
+def _with_error(value: float, error: float) -> str:
+    """Return "value ± error", with two digits of the error."""
     decimals = 1 - math.floor(math.log10(error)) if error > 0 else 4
     if value < 1e7 and decimals <= 8:
         return f"{value:.{max(decimals, 0)}f} ± {error:.{max(decimals, 0)}f}"

@@ -1,1 +1,1 @@
-"""Theorem 3.3 on ensembles of designs: the run, planted defects, the report and the command `verify`."""
+"""The command `sparselin verify`: check Theorem 3.3 on many designs, with its run, report and figures."""

@@ -1,4 +1,4 @@
-"""`sparselin verify`."""
+"""The command `sparselin verify`: its options, and the steps of a run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rich.console import Console
 from sparselin.ensembles import ENSEMBLES, BadEnsemble, from_file
 from sparselin.problem import Problem
 from sparselin.studies.common.command import (
-    chosen,
     design_option,
+    ensemble_names,
     ensembles_option,
     finish,
     ignore_interrupts,
@@ -40,27 +40,27 @@ from sparselin.verification.along_path import verify_design
 from sparselin.verification.projected_design import Agreement
 from sparselin.verification.theorem import summary as check_of
 
-# options that do not apply to one design
-_OF_A_RUN = ("designs", "ensembles", "jobs", "output", "quick", "uncapped")
+# options that have no effect with --design
+_OPTIONS_OF_RUN = ("designs", "ensembles", "jobs", "output", "quick", "uncapped")
 
 
 @click.command(short_help="Check that the three algorithms agree.")
-@click.option("--designs", type=click.IntRange(1), help="Designs in all.  [default: 1000; with --quick 32]")
+@click.option("--designs", type=click.IntRange(1), help="Number of designs.  [default: 1000; --quick: 32]")
 @click.option("--steps", type=click.IntRange(1), default=8, show_default=True, help="Features per design.")
-@ensembles_option(tuple(ENSEMBLES), ", or FILE.py:NAME, a function (n, d, rng) that returns (X, y)")
+@ensembles_option(tuple(ENSEMBLES), "; or FILE.py:NAME, a function of (n, d, rng) that returns (X, y)")
 @seed_option
 @jobs_option
 @output_option("report", "index.html, results.json and the figures")
-@click.option("--quick", is_flag=True, help="Fewer designs, fewer of them audited: a look in seconds.")
-@click.option("--uncapped", is_flag=True, help="No cap on a descent (the default from 10000 designs on).")
+@click.option("--quick", is_flag=True, help="A quick look: fewer designs and audits, done in seconds.")
+@click.option("--uncapped", is_flag=True, help="Do not cap a descent (the default from 10000 designs on).")
 @design_option(
-    "Check one design and print every step: .npz with X and y, or .csv with names in its first line."
+    "Check only this design, and print each step: an .npz with X and y, or a .csv with named columns."
 )
 @target_option
 @click.option(
     "--plant",
     type=click.Choice(tuple(PLANTS)),
-    help="Plant a defect, an OMP that takes the second best feature, to see the run fail.",
+    help="Plant a defect to see the run fail: an OMP that picks the second-best feature.",
 )
 def verify(
     designs: int | None,
@@ -77,19 +77,21 @@ def verify(
 ) -> None:
     """Verify that OMP, Sequential LASSO and linear Sequential Attention select the same features.
 
-    Exit status 0: no violation, and few enough steps undecided. 1: a violation, or too many undecided.
-    130: interrupted (the report of what was done is written).
+    The command draws designs, checks every step of each, prints a table and writes a page with figures.
+
+    Exit status: 0 if there is no violation and few steps are undecided, 1 if there is a violation or too many
+    steps are undecided, 130 if interrupted (the report then covers the finished designs).
     """
     console = Console()
     if target is not None and design is None:
-        raise click.BadParameter("it names a column of --design", param_hint="--target")
+        raise click.BadParameter("needs --design, whose column it names", param_hint="--target")
     if design is not None:
-        refuse(_OF_A_RUN, "--design, which prints the checks of one design")
-        raise SystemExit(_verify_saved(console, design, target, steps, seed, plant))
+        refuse(_OPTIONS_OF_RUN, "--design, which checks only one design")
+        raise SystemExit(_verify_file(console, design, target, steps, seed, plant))
     settings = VerificationSettings(
         designs=designs or (32 if quick else 1000),
         steps=steps,
-        ensembles=_with_files(ensembles, seed),
+        ensembles=_register_and_list(ensembles, seed),
         seed=seed,
         jobs=jobs,
         plant=plant,
@@ -119,12 +121,12 @@ def verify(
 
 
 def exit_status(summary: list[EnsembleSummary]) -> int:
-    """0 where every ensemble passes, else 1."""
+    """Return 0 if every ensemble passes, else 1."""
     return 0 if all(row.passes for row in summary) else 1
 
 
 def _collect(console: Console, settings: VerificationSettings) -> tuple[list[DesignRecord], bool]:
-    """All records, in the order of the tasks; Ctrl-C keeps those that have come."""
+    """Return the records in the order of the tasks, and whether Ctrl-C ended the run early."""
     records: list[DesignRecord] = []
     count = dict.fromkeys(Agreement, 0)
 
@@ -133,15 +135,18 @@ def _collect(console: Console, settings: VerificationSettings) -> tuple[list[Des
         count[record.verdict] += 1
         return 1, f"{count[Agreement.VIOLATES]} violate, {count[Agreement.UNDECIDED]} undecided"
 
-    words = "Interrupted: finishing the designs under way, then the report."
+    words = "Interrupted. Finishing the current designs, then writing the report."
     interrupted = watch(console, "designs", settings.designs, verify_all(settings), take, words)
     order = {task: i for i, task in enumerate(settings.tasks())}
     records.sort(key=lambda record: order[record.ensemble, record.index])
     return records, interrupted
 
 
-def _with_files(ensembles: str, seed: int) -> tuple[str, ...]:
-    """The names of a list, in which FILE.py:NAME registers that function; its first design is drawn."""
+def _register_and_list(ensembles: str, seed: int) -> tuple[str, ...]:
+    """Return the names of the ensembles in a list; FILE.py:NAME registers the function as an ensemble.
+
+    Raises click.BadParameter if the first design of a registered function cannot be drawn.
+    """
     names = []
     for item in map(str.strip, ensembles.split(",")):
         if ":" in item:
@@ -153,13 +158,13 @@ def _with_files(ensembles: str, seed: int) -> tuple[str, ...]:
             ENSEMBLES[own.name] = own
             item = own.name
         names.append(item)
-    return chosen(",".join(names), tuple(ENSEMBLES))
+    return ensemble_names(",".join(names), tuple(ENSEMBLES))
 
 
-def _verify_saved(
+def _verify_file(
     console: Console, path: Path, target: str | None, steps: int, seed: int, plant: str | None
 ) -> int:
-    """Every check at every step of one saved design."""
+    """Check every step of one saved design, print the checks, and return the exit status."""
     saved = read_design(path, target)
     try:
         Problem(saved.X, saved.y)

@@ -1,4 +1,4 @@
-"""Figures of the verification: agreement and windows."""
+"""The figures of the verification: shares of agreeing steps, and windows."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ VERDICTS = (
 
 
 def agreement(summary: Sequence[Any], *, ax: Axes | None = None) -> Axes:
-    """Steps of each ensemble that agree, are undecided or violate, as shares of 100 %.
+    """Draw the shares of the steps of each ensemble that agree, are undecided, or violate the theorem.
 
     Parameters
     ----------
-    summary : `EnsembleSummary` rows, drawn from the top down, each labelled with its counts.
+    summary : `EnsembleSummary` rows. They are drawn from the top down, each with its counts.
     ax : where to draw; a new figure if None.
     """
     ax = axes(ax, "", "share of steps", "", figsize=(7.2, 0.6 + 0.3 * len(summary)))
@@ -49,7 +49,7 @@ def agreement(summary: Sequence[Any], *, ax: Axes | None = None) -> Axes:
 
 
 def windows(records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
-    """λ₂/λ* and λ₀/λ* of every step, by ensemble: the sharp start of the window and the proof's.
+    """Draw λ₂/λ* and λ₀/λ* of all steps, by ensemble: the sharp end of the window, and that of the proof.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def windows(records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     names = list(dict.fromkeys(record.ensemble for record in records))
     ax = axes(ax, "", r"$\lambda/\lambda^*$", "", figsize=(7.2, 0.6 + 0.34 * len(names)))
     for field, shift, colour, hatch, label in (
-        ("window", -0.18, BLUE, "", r"$\lambda_2/\lambda^*$: the support stays $A(S)$ above it"),
-        ("proof", 0.18, ORANGE, "//////", r"$\lambda_0/\lambda^*$: what the printed proof gives"),
+        ("window", -0.18, BLUE, "", r"$\lambda_2/\lambda^*$: above it the support is $A(S)$"),
+        ("proof", 0.18, ORANGE, "//////", r"$\lambda_0/\lambda^*$: the bound of the printed proof"),
     ):
         values = [
             [getattr(step, field) for record in records if record.ensemble == name for step in record.steps]

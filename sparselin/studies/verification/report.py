@@ -1,4 +1,4 @@
-"""The report of `sparselin verify`: a table, a page with its figures inside, JSON, and saved designs."""
+"""The report of `sparselin verify`: a table, a page with embedded figures, JSON, and saved designs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,7 @@ from sparselin.ensembles import ENSEMBLES, Ensemble
 from sparselin.results.display import plural
 from sparselin.studies.common import folder, page
 from sparselin.studies.verification import figures
-from sparselin.studies.verification.run import (
-    DesignRecord,
-    EnsembleSummary,
-    VerificationSettings,
-)
+from sparselin.studies.verification.run import DesignRecord, EnsembleSummary, VerificationSettings
 from sparselin.verification.projected_design import Agreement
 
 # heading of the page, heading of the terminal's table (80 columns), field, format
@@ -40,16 +36,16 @@ COLUMNS = (
     ("median λ₂/λ*", "λ₂/λ*", "median_window", "{:.3f}"),
     ("reach", "", "median_reach", "{:.2f}"),
 )
-# how y is drawn, by the `response` of an ensemble
+# `response` of an ensemble ↦ how y is drawn
 RESPONSES = {
-    "generic": "with probability ½ each white noise, or a combination of at most eight columns with normal "
-    "coefficients, and noise of 0.1 to 100 % of its length",
-    "tying": "in {−1, 0, 1}ⁿ with probability ¾, else the sum of two to four signed columns",
-    "signal": "five columns with coefficients ±1, and noise of a tenth of their sum's length",
+    "generic": "with probability ½ white noise, otherwise a combination of at most eight columns with normal "
+    "coefficients, plus noise of 0.1 to 100 % of its length",
+    "tying": "a vector in {−1, 0, 1}ⁿ with probability ¾, otherwise the sum of two to four signed columns",
+    "signal": "the sum of five columns with coefficients ±1, plus noise of a tenth of its length",
     "e₁": "the first unit vector",
-    "measured": "as in the data; index 0 is all rows, others are random rows",
+    "measured": "the response in the data; design 0 has all rows, the others have random rows",
 }
-PLANTED = "a defect was planted: an OMP that takes the second best feature. This run is to fail."
+PLANTED = "a defect was planted, an OMP that picks the second-best feature. This run should fail."
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 PACKAGES = ("numpy", "scipy", "numba", "cvxpy", "clarabel")
 FILES = ("violation-*.npz", "undecided-*.npz", *page.pictures("agreement", "window", "penalty"))
@@ -57,14 +53,14 @@ TOTALS = {"median_window": None, "median_reach": None, "worst_gap": max, "worst_
 
 
 def cells(row: EnsembleSummary) -> tuple[str, ...]:
-    """One row of the table as text."""
+    """Return one row of the table as text."""
     return tuple(style.format(getattr(row, field)) for _, _, field, style in COLUMNS)
 
 
 def table(summary: Sequence[EnsembleSummary]) -> Table:
-    """The summary for a terminal."""
+    """Return the summary for a terminal."""
     shown = [i for i, (_, short, _, _) in enumerate(COLUMNS) if short]
-    title = "OMP, Sequential LASSO, linear Sequential Attention: the same choice?"
+    title = "Do OMP, Sequential LASSO and linear Sequential Attention choose the same?"
     view = Table(title=title, box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
     for i in shown:
         view.add_column(COLUMNS[i][1], justify="right" if i else "left", no_wrap=True)
@@ -78,7 +74,7 @@ def table(summary: Sequence[EnsembleSummary]) -> Table:
 
 
 def totals(summary: Sequence[EnsembleSummary]) -> tuple[str, ...]:
-    """The last row: sums, and the worst of the worst."""
+    """Return the last row of the table: sums of counts, and the largest of the worst values."""
     line = ["all"]
     for _, _, field, style in COLUMNS[1:]:
         combine = TOTALS.get(field, sum)
@@ -87,30 +83,30 @@ def totals(summary: Sequence[EnsembleSummary]) -> tuple[str, ...]:
 
 
 def headline(summary: Sequence[EnsembleSummary], settings: VerificationSettings) -> list[str]:
-    """The result in some sentences, the first of which says whether the run passes."""
+    """Return the result in sentences; the first one says whether the run passes."""
     steps = sum(row.steps for row in summary)
     agreements = sum(row.agreements for row in summary)
     violations = sum(row.violations for row in summary)
     undecided = sum(row.undecided for row in summary)
     designs = sum(row.designs for row in summary)
     different = sum(row.different for row in summary)
-    supports = f"; the supports of {plural(different, 'design')} differ" if different else ""
+    supports = f"; in {plural(different, 'design')} the supports differ" if different else ""
     passes = "passes" if all(row.passes for row in summary) else "does not pass"
     lines = [
-        f"{designs} designs, {steps} steps: {agreements} agree, {violations} violate, {undecided} undecided"
-        f"{supports}. The run {passes}."
+        f"The run {passes}. In {designs} designs with {steps} steps, {agreements} steps agree, {violations} "
+        f"violate the theorem, and {undecided} are undecided{supports}."
     ]
     if settings.plant:
         lines.append(f"--plant {settings.plant}: {PLANTED}")
     reach = [row.median_reach for row in summary if row.reach_steps]
     if reach:
         lines.append(
-            "Linear Sequential Attention picks the same feature down to "
-            f"{min(reach):.2f}–{max(reach):.2f} of λ* (medians of the ensembles, "
+            "As λ decreases from λ*, linear Sequential Attention keeps picking a feature of A(S) down to "
+            f"λ = {min(reach):.2f}·λ* to {max(reach):.2f}·λ* (medians of the ensembles, measured at "
             f"{sum(row.reach_steps for row in summary)} steps)."
         )
     lines += [
-        f"{row.name}: {row.undecided} of {row.steps} steps are undecided, above the limit of "
+        f"{row.name}: {row.undecided} of {row.steps} steps are undecided, which is above the limit of "
         f"{row.undecided_limit:.0%}."
         for row in summary
         if row.undecided > row.undecided_limit * row.steps
@@ -119,28 +115,31 @@ def headline(summary: Sequence[EnsembleSummary], settings: VerificationSettings)
 
 
 def reproductions(output: Path, settings: VerificationSettings, records: Sequence[DesignRecord]) -> list[str]:
-    """For each violating design the violation and the command that shows it again; where the others are."""
+    """Return, for each violating design, the violation and the command that reproduces it.
+
+    The last line says where the undecided designs are saved.
+    """
     lines = [
         f"violated by {record.ensemble} #{record.index}: {'; '.join(reasons(record))}\n"
-        f"  {again(output, settings, record)}"
+        f"  {reproduction(output, settings, record)}"
         for record in records
         if record.verdict is Agreement.VIOLATES
     ]
     undecided = sum(record.verdict is Agreement.UNDECIDED for record in records)
     if undecided:
         where = output / "undecided-*.npz"
-        lines.append(f"{undecided} undecided designs are saved, {where}; the report has a command for each.")
+        lines.append(f"Undecided designs saved as {where}: {undecided}. The report has a command for each.")
     return lines
 
 
-def again(output: Path, settings: VerificationSettings, record: DesignRecord) -> str:
-    """The command that checks a saved design again, as in the run."""
+def reproduction(output: Path, settings: VerificationSettings, record: DesignRecord) -> str:
+    """Return the command that checks a saved design again, with the settings of the run."""
     plant = f" --plant {settings.plant}" if settings.plant else ""
     return f"sparselin verify --design {saved_design(output, record)} --steps {settings.steps}{plant}"
 
 
 def reasons(record: DesignRecord) -> list[str]:
-    """The checks that do not agree, a line each."""
+    """Return the checks that do not agree, one line each."""
     found = [
         f"step {step.step}, {check}: {reason}"
         for step in record.steps
@@ -150,7 +149,7 @@ def reasons(record: DesignRecord) -> list[str]:
 
 
 def saved_design(output: Path, record: DesignRecord) -> Path:
-    """The file in which a violating or undecided design is saved."""
+    """Return the file in which a violating or undecided design is saved."""
     kind = "violation" if record.verdict is Agreement.VIOLATES else "undecided"
     return output / f"{kind}-{record.ensemble.replace('.py:', '-')}-{record.index}.npz"
 
@@ -163,7 +162,7 @@ def write(
     seconds: float,
     interrupted: bool,
 ) -> Path:
-    """Write index.html, results.json, the figures (PNG and SVG) and designs that do not agree to a folder."""
+    """Write the page, results.json, the figures, and the designs that do not agree, to a folder."""
     files = {
         saved_design(output, record).name: _archive(settings, record)
         for record in records
@@ -183,12 +182,12 @@ def write(
         "passes": all(row.passes for row in summary),
         "columns": [heading for heading, *_ in COLUMNS],
         "rows": [(cells(row), row.passes) for row in summary],
-        "drawn": [_drawn(row, ENSEMBLES[row.name]) for row in summary],
+        "ensembles": [_describe(row, ENSEMBLES[row.name]) for row in summary],
         "totals": totals(summary),
         "figures": [page.figure(files, *entry) for entry in _figures(records, summary)],
         **{
             str(verdict): [
-                (f"{r.ensemble} #{r.index}", reasons(r), again(output, settings, r))
+                (f"{r.ensemble} #{r.index}", reasons(r), reproduction(output, settings, r))
                 for r in records
                 if r.verdict is verdict
             ]
@@ -212,14 +211,14 @@ def _archive(settings: VerificationSettings, record: DesignRecord) -> bytes:
     )
 
 
-def _drawn(row: EnsembleSummary, ensemble: Ensemble) -> tuple[str, ...]:
-    """What an ensemble is: its name, a few words, the sizes that came, and how y is drawn."""
+def _describe(row: EnsembleSummary, ensemble: Ensemble) -> tuple[str, ...]:
+    """Return the name of an ensemble, its description, the ranges of n and d, and how y is drawn."""
     n, d = (f"{a}" if a == b else f"{a}–{b}" for a, b in (row.n, row.d))
     return row.name, ensemble.description, n, d, RESPONSES.get(ensemble.response, ensemble.response)
 
 
 def _command(settings: VerificationSettings) -> str:
-    """The command line that repeats the run."""
+    """Return the command line that repeats the run."""
     cap = "" if settings.descent_flops is not None else " --uncapped"
     quick = " --quick" if settings.audit_first < VerificationSettings.audit_first else ""
     origins = [ENSEMBLES[name].origin or name for name in settings.ensembles]
@@ -234,21 +233,25 @@ def _command(settings: VerificationSettings) -> str:
 def _figures(
     records: Sequence[DesignRecord], summary: Sequence[EnsembleSummary]
 ) -> list[tuple[str, str, Any]]:
+    """Return (name, caption, figure) for each figure of the page."""
     return [
         (
             "agreement",
-            "Steps of each ensemble: agreeing, undecided, violating.",
+            "A bar for each ensemble, divided into the shares of its steps that agree, are undecided, or "
+            "violate the theorem.",
             figures.agreement(summary).figure,
         ),
         (
             "window",
-            "Where the window begins in which the LASSO's support off S stays A(S), as a share of λ*: λ₂/λ* "
-            "at every step (sharp), and λ₀/λ*, which the printed proof gives. Nearer to 0 is a wider window.",
+            "Two boxes for each ensemble, with the lower ends of the window as shares of λ*: λ₂/λ*, which is "
+            "sharp, and λ₀/λ*, which the printed proof gives. Above λ₂, the support of the LASSO outside S "
+            "is A(S). A value closer to 0 means a wider window.",
             figures.windows(records).figure,
         ),
         (
             "penalty",
-            "Contours of Q*(β∘β), the penalty that softmax attention induces (Lemma 3.2, Figure 2).",
+            "Three panels with contours of Q*(β∘β), the penalty that softmax attention induces (Lemma 3.2, "
+            "Figure 2 of the paper), at three scales.",
             plots.penalty_panels([penalty_contours(limit) for limit in (1, 10, 100)])[0].figure,
         ),
     ]

@@ -1,8 +1,8 @@
 """Theorems 1.1, 1.2 and 3.3 on many designs: OMP, Sequential LASSO and linear Sequential Attention agree.
 
-S is that of Sequential LASSO; at every step `checks.py` verifies the claims. Designs are
-independent of each other and of the number of processes: each has its own generator, seeded by
-(seed, ensemble, index).
+The selected set S is that of Sequential LASSO; `sparselin.verification.checks` verifies the claims at every
+step. Designs depend neither on each other nor on the number of processes: each has its own generator, seeded
+by (seed, ensemble, index).
 """
 
 from __future__ import annotations
@@ -16,22 +16,21 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.ensembles import ENSEMBLES, carried
+from sparselin.ensembles import ENSEMBLES, registration
 from sparselin.greedy.omp import omp
 from sparselin.parallel.processes import run_jobs
 from sparselin.results import FloatArray, SelectionPath
 from sparselin.verification.along_path import StepRecord, verify_design
 from sparselin.verification.checks import Methods
-from sparselin.verification.projected_design import (
-    SEVERITY,
-    Agreement,
-    CheckResult,
-)
+from sparselin.verification.projected_design import SEVERITY, Agreement, CheckResult
 
 
 @dataclasses.dataclass(frozen=True)
 class DesignRecord:
-    """All steps of one design; `supports` says whether the whole supports agree up to the first tie."""
+    """The results on one design: one record for each step, and a check of the whole supports.
+
+    supports : whether the supports of the three algorithms agree up to the first tie.
+    """
 
     ensemble: str
     index: int
@@ -55,10 +54,11 @@ class VerificationSettings:
     Attributes
     ----------
     designs, steps, ensembles, seed, jobs : as on the command line.
-    reach_every : `reach` is measured on every so many designs of an ensemble.
-    audit_first, audit_every : the designs of an ensemble that an interior point method repeats.
-    descent_flops : cap on one descent, about 10 ms; None for no cap but `max_iter`.
-    plant : a defect of `PLANTS`, which the run has to find.
+    reach_every : `reach` is measured on every N-th design of an ensemble; this is N.
+    audit_first, audit_every : an interior point method audits the first designs of an ensemble, as many as
+        `audit_first`, and then every `audit_every`-th one.
+    descent_flops : the cap on the work of one descent, about 10 ms; with None only `max_iter` limits it.
+    plant : the name of a defect in `PLANTS`, which the run must find.
     """
 
     designs: int = 1000
@@ -74,25 +74,25 @@ class VerificationSettings:
     plant: str | None = None
 
     def key(self, name: str, index: int) -> tuple[int, int, int]:
-        """The seed of the random starts on one design."""
+        """Return the seed of the random starts on one design."""
         return self.seed, zlib.crc32(name.encode()), index
 
     def measures_reach(self, index: int) -> bool:
-        """Whether this design of an ensemble is among those sampled for `reach`."""
+        """Return whether `reach` is measured on this design of an ensemble."""
         return index % self.reach_every == 0
 
     def audits(self, index: int) -> bool:
-        """Whether an interior point method repeats the steps of this design of an ensemble."""
+        """Return whether an interior point method audits the steps of this design of an ensemble."""
         return index < self.audit_first or index % self.audit_every == 0
 
     def iterations(self, n: int, m: int) -> int:
-        """The cap on a descent over m unselected features in n dimensions."""
+        """Return the cap on the iterations of a descent over m unselected features in n dimensions."""
         if self.descent_flops is None:
             return self.max_iter
         return max(50, min(self.max_iter, int(self.descent_flops / (4 * n * m))))
 
     def tasks(self) -> list[tuple[str, int]]:
-        """(ensemble, index) of every design, cycling through the ensembles."""
+        """Return (ensemble, index) of every design, cycling through the ensembles."""
         names = self.ensembles
         return [(names[i % len(names)], i // len(names)) for i in range(self.designs)]
 
@@ -100,7 +100,7 @@ class VerificationSettings:
 def verify_one(
     task: tuple[str, int], settings: VerificationSettings, methods: Methods | None = None
 ) -> DesignRecord:
-    """One design of an ensemble, from its name and index alone."""
+    """Verify one design, which is drawn from the name of its ensemble and its index."""
     name, index = task
     X, y = ENSEMBLES[name].design(index, settings.seed)
     path, supports, steps = verify_design(
@@ -119,14 +119,17 @@ def verify_one(
 
 
 def verify_all(settings: VerificationSettings) -> Iterator[DesignRecord]:
-    """The records as they come, from `jobs` processes. Closing the iterator stops the work."""
+    """Yield the records as `jobs` processes finish them. Closing the iterator stops the work."""
     jobs = ((verify_one, (task, settings)) for task in settings.tasks())
-    yield from run_jobs(jobs, settings.jobs, carried())
+    yield from run_jobs(jobs, settings.jobs, registration())
 
 
 @dataclasses.dataclass(frozen=True)
 class EnsembleSummary:
-    """One row of the table; n and d are the least and the largest; `different` counts unequal supports."""
+    """One row of the table, for one ensemble.
+
+    n, d : the least and the largest size. different : the number of designs whose supports differ.
+    """
 
     name: str
     n: tuple[int, int]
@@ -150,7 +153,7 @@ class EnsembleSummary:
 
     @property
     def undecided_limit(self) -> float:
-        """The run passes with at most this fraction of undecided steps."""
+        """The largest fraction of undecided steps with which the run passes."""
         return 0.05 if self.ill_conditioned else 0.01
 
     @property
@@ -160,7 +163,7 @@ class EnsembleSummary:
 
 
 def summarize(records: Iterable[DesignRecord]) -> list[EnsembleSummary]:
-    """A row for each ensemble met, in the order of the registry."""
+    """Return a row for each ensemble that has records, in the order of the registry."""
     by_name: dict[str, list[DesignRecord]] = {}
     for record in records:
         by_name.setdefault(record.ensemble, []).append(record)
@@ -199,7 +202,7 @@ def _median(values: list[Any]) -> float:
 
 
 def second_best_omp(X: FloatArray, y: FloatArray, k: int, forced: Iterable[int] = ()) -> SelectionPath:
-    """OMP, but its last pick is the runner-up, of the second largest |⟨X_i, P_S^⊥y⟩|, where there is one."""
+    """Run OMP, but replace its last pick by the feature with the second largest |⟨X_i, P_S^⊥y⟩|."""
     path = omp(X, y, k, forced=forced)
     S = path.support[:-1]
     r = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0] if len(S) else y
