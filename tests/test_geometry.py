@@ -185,7 +185,7 @@ class TestDualPolytope:
         for levels in ([1.0, 0.0], [-1.0]):
             refuses("levels must be", draw, TILTED, ASIDE, levels=levels)
         refuses("forced must hold column indices", draw, TILTED, ASIDE, forced=[3])
-        with pytest.raises(ValueError, match="X has columns that are too close to each other for this picture"):
+        with pytest.raises(ValueError, match="X has columns that are too close to each other"):
             draw([[3, -1, -3, 3], [2**-26, 2, 1, 0], [0, -2, 2, 0]], [-2, 0, 0])
         flat, solid = draw(TILTED, ASIDE), draw(SPACE, ALOFT)
         refuses("ax must be in space", draw, SPACE, ALOFT, ax=flat)

@@ -175,7 +175,8 @@ class Blocks:
     ) -> int | None:
         """Decide in float64 the pick after each `undecided` step.
 
-        Returns the first step after which the pick is not the guessed one, or None.
+        Returns the first step after which the pick is not the guessed one, or None. If a candidate is in the
+        span of S, its error is zero, and the runner-up may be no candidate: the search on all columns decides.
         """
         double, index = self.selection.double, self.selection.qr.index
         columns = {s: steps.candidates[s, : steps.counts[s]] for s in undecided}
@@ -186,7 +187,7 @@ class Blocks:
         for s, candidates in columns.items():
             c, error, coarse = double.measure(candidates, index[: t + s + 1]).correlations()
             lam, tied = tied_at_maximum(c, error)
-            if tied.tolist() != [0] or lam <= coarse * error[0]:
+            if tied.tolist() != [0] or lam <= coarse * error[0] or not error.all():
                 nexts[s] = None
                 return s
             nexts[s] = self._certain(int(candidates[0]), lam, relative_margin(c, 0, lam))

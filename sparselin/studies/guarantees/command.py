@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 
 from sparselin import guarantee_bounds
-from sparselin.ensembles import registration
+from sparselin.ensembles import carried
 from sparselin.parallel.processes import run_jobs
 from sparselin.studies.common.command import (
     design_option,
@@ -147,7 +147,7 @@ def _collect(console: Console, settings: GuaranteeSettings, quick: bool) -> tupl
         broken = sum(record.violated for record in records)
         return len(result) if isinstance(result, list) else 1, f"{broken} violated" if broken else ""
 
-    stream = run_jobs(_jobs(settings, quick), settings.jobs, registration())
+    stream = run_jobs(_jobs(settings, quick), settings.jobs, carried())
     message = "Interrupted. Finishing the current designs, then writing the report."
     interrupted = watch(console, "designs", len(tasks) + len(plan), stream, take, message)
     order = {task: i for i, task in enumerate(tasks)}

@@ -111,7 +111,8 @@ def headline(found: Findings) -> list[str]:
     """Return the results in sentences: the check of the promises, and the answers to the three questions."""
     lines, rows = [], found.promises
     if rows:
-        verdict = f"{plural(found.violations, 'promise')} violated" if found.violations else "All promises hold"
+        violated = f"{plural(found.violations, 'promise')} violated"
+        verdict = violated if found.violations else "All promises hold"
         lines.append(
             f"{verdict}. On {len(found.checked)} designs, {sum(row.applies for row in rows)} promises whose "
             f"hypotheses hold were checked, and {share_above(rows):.0%} of their factors exceed 0.1."

@@ -228,9 +228,8 @@ def _close(job: Job) -> list[str]:
     lines = []
     for found in close_decisions(job.data, job.method, job.selected):
         if found.tied:
-            how = (
-                f"tied with {join_words(found.tied)} up to rounding; the first of them in the table was selected."
-            )
+            ties = join_words(found.tied)
+            how = f"tied with {ties} up to rounding; the first of them in the table was selected."
         else:
             how = f"ahead of {found.runner_up or 'the runner-up'} by only {percent(found.margin)}; "
             how += "slightly different data could reverse their order."

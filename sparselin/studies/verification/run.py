@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.ensembles import ENSEMBLES, registration
+from sparselin.ensembles import ENSEMBLES, carried
 from sparselin.greedy.omp import omp
 from sparselin.parallel.processes import run_jobs
 from sparselin.results import FloatArray, SelectionPath
@@ -121,7 +121,7 @@ def verify_one(
 def verify_all(settings: VerificationSettings) -> Iterator[DesignRecord]:
     """Yield the records as `jobs` processes finish them. Closing the iterator stops the work."""
     jobs = ((verify_one, (task, settings)) for task in settings.tasks())
-    yield from run_jobs(jobs, settings.jobs, registration())
+    yield from run_jobs(jobs, settings.jobs, carried())
 
 
 @dataclasses.dataclass(frozen=True)
