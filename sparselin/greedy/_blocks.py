@@ -176,7 +176,8 @@ class Blocks:
         """Decide in float64 the pick after each `undecided` step.
 
         Returns the first step after which the pick is not the guessed one, or None. If a candidate is in the
-        span of S, its error is zero, and the runner-up may be no candidate: the search on all columns decides.
+        span of S, its error is zero, and the runner-up may be no candidate; then the search on all columns
+        decides.
         """
         double, index = self.selection.double, self.selection.qr.index
         columns = {s: steps.candidates[s, : steps.counts[s]] for s in undecided}
