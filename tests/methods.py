@@ -15,6 +15,7 @@ import numpy as np
 from kinds import DOUBLE, EQUAL, NUMBER, Kind
 
 import sparselin as sl
+from sparselin.problem.support import OPTIONS, SUPPORT
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy
 
 
@@ -57,8 +58,15 @@ class Method:
         return (self.function or getattr(sl, self.name))(*data, *arguments, **options, **columns, **more)
 
     def must_fail(self, invariance, design):
-        """Whether the row says that the invariance is lacking on this design."""
-        return invariance in self.lacks or (invariance, design) in self.lacks
+        """Return whether the invariance fails on this design, by the row or by `SUPPORT`.
+
+        A function that is called in place of the public one may hand its options to another.
+        """
+        support = SUPPORT[self.name]
+        unsupported = {"Gram"} - set(support.data)
+        if self.function is None:
+            unsupported |= set(OPTIONS) - set(support.options)
+        return invariance in unsupported or invariance in self.lacks or (invariance, design) in self.lacks
 
 
 def certify(X, y, k, claim="sequential_lasso", **options):
@@ -94,22 +102,20 @@ OF_LASSO = {"method": "lasso", "pairs": 3}
 OF_ROOTS, OF_ENTROPY = {"regularizer": ROOTS, "nu": NU}, {"regularizer": ENTROPY, "nu": 0.1}
 CORRELATIONS = {"lengths": "correlations, and λ, are with the columns as they are"}
 SPECTRUM = {"lengths": "the eigenvalues of XᵀX are those of the columns as they are"}
-OF_NUMBERS = {"weights": "has no sample_weight", "Gram": "a certificate is of the numbers as they are"}
-OF_ROWS = {"rotation": "rows are drawn", "weights": "a row of weight w is one row", "Gram": "has no rows"}
+NO_WEIGHTS = {"weights": "has no sample_weight"}
+OF_ROWS = {"rotation": "rows are drawn", "weights": "a row of weight w is one row"}
 OF_LOSSES = CORRELATIONS | {
     "rotation": "each row has its loss",
     "intercept": "y are labels or counts",
     "Problem": "its rows are weighted",
     "weights": "not those of a Problem",
-    "Gram": "each row has its loss",
 }
-NO_WEIGHTS = {"weights": "has no sample_weight", "intercept": "has no intercept"}
-IN_SAMPLES = {"Problem": "u is one of samples", "Gram": "u is one of samples"}
-IN_DOUBLE = {"dtype": "is computed in float64", "Gram": "the checks need samples"}
-ONE_Y = {"Problem": "has one y", "Gram": "has one y"}
+IN_SAMPLES = {"Problem": "u is one of samples"}
+IN_DOUBLE = {"dtype": "is computed in float64"}
+ONE_Y = {"Problem": "has one y"}
 COPIES = {("Gram", "ties"): "copies are known to √eps"}
 WIDER = {"Gram": "intervals widen by its rounding"}
-UNSCALED = NO_WEIGHTS | {("lengths", "tall"): "it is of the columns as they are"}
+UNSCALED = {("lengths", "tall"): "it is of the columns as they are"}
 SQUARES = {"scale": "δ is a square of lengths"}
 
 ROWS = [
@@ -118,7 +124,7 @@ ROWS = [
     Method("ols"),
     Method("generalized_omp", arguments=(3,), lacks=OF_LOSSES, function=logistic),
     Method("generalized_omp", "poisson", lacks=OF_LOSSES, function=poisson),
-    Method("batch_omp", many=True, lacks=CORRELATIONS | NO_WEIGHTS | ONE_Y),
+    Method("batch_omp", many=True, lacks=CORRELATIONS | ONE_Y),
     Method("sequential_lasso", lacks=CORRELATIONS),
     Method("sequential_lasso", "by omp", options={"method": "omp"}, lacks=CORRELATIONS),
     Method("sequential_attention", lacks=CORRELATIONS),
@@ -126,10 +132,10 @@ ROWS = [
     Method("first_entry", arguments=(), lacks=CORRELATIONS),
     Method("lambda_star", arguments=(), returns=NUMBER(1, 1), lacks=CORRELATIONS),
     Method("window_ratios", returns=NUMBER, lacks=CORRELATIONS),
-    Method("verify", arguments=(2,), columns=None, lacks=CORRELATIONS | NO_WEIGHTS | IN_DOUBLE),
+    Method("verify", arguments=(2,), columns=None, lacks=CORRELATIONS | IN_DOUBLE),
     Method("lasso_path", arguments=(), options={"max_steps": 4}, lacks=CORRELATIONS),
     Method("lasso_path", "positive", (), {"max_steps": 4, "positive": True}, lacks=CORRELATIONS),
-    Method("project_dual", arguments=(LAM,), lacks=CORRELATIONS | NO_WEIGHTS | IN_SAMPLES),
+    Method("project_dual", arguments=(LAM,), lacks=CORRELATIONS | IN_SAMPLES),
     Method("hadamard_descent", arguments=(LAM,), lacks=CORRELATIONS),
     Method("best_subset", arguments=(3,), lacks=COPIES),
     Method("swaps", arguments=(3,)),
@@ -143,16 +149,16 @@ ROWS = [
     Method("local_search", arguments=(), options=OF_ROOTS, lacks=SPECTRUM),
     Method("greedy_local_search", arguments=(3,), options=OF_ROOTS, lacks=SPECTRUM),
     Method("choose_nu", arguments=(3, ROOTS), lacks=SPECTRUM),
-    Method("certify", function=certify, lacks=CORRELATIONS | OF_NUMBERS),
-    Method("certify", "positive", (4, "nonnegative_omp"), function=certify, lacks=CORRELATIONS | OF_NUMBERS),
-    Method("certify", "ols", (4, "ols"), function=certify, lacks=OF_NUMBERS),
+    Method("certify", function=certify, lacks=CORRELATIONS | NO_WEIGHTS),
+    Method("certify", "positive", (4, "nonnegative_omp"), function=certify, lacks=CORRELATIONS | NO_WEIGHTS),
+    Method("certify", "ols", (4, "ols"), function=certify, lacks=NO_WEIGHTS),
     Method("explain", function=explain, lacks=CORRELATIONS),
     Method("guarantee_bounds", lacks=SPECTRUM | WIDER),
     Method("submodularity_ratio", "", (), {"k": 2}, columns="U", lacks=COPIES),
     Method("submodularity_ratio", "forced", ((), 3), lacks=COPIES),
-    Method("coherence", "", (), columns=None, takes_y=False, returns=NUMBER, lacks=NO_WEIGHTS),
-    Method("babel", "", (3,), columns=None, takes_y=False, returns=DOUBLE, lacks=NO_WEIGHTS),
+    Method("coherence", "", (), columns=None, takes_y=False, returns=NUMBER),
+    Method("babel", "", (3,), columns=None, takes_y=False, returns=DOUBLE),
     Method("exact_recovery_coefficient", "", (), columns="S", takes_y=False, returns=NUMBER, lacks=UNSCALED),
-    Method("sparse_eigenvalues", "", (3,), columns=None, takes_y=False, lacks=SPECTRUM | NO_WEIGHTS | WIDER),
+    Method("sparse_eigenvalues", "", (3,), columns=None, takes_y=False, lacks=SPECTRUM | WIDER),
 ]
 METHODS = {method.id: method for method in ROWS}

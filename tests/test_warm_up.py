@@ -20,6 +20,7 @@ from numba.core import event
 
 import sparselin as sl
 from sparselin._kernels import notice
+from sparselin.problem.support import SUPPORT
 from sparselin.studies.common import warm_up
 from sparselin.studies.common.group import cli
 from sparselin.studies.common.warm_up import CALLS
@@ -32,7 +33,7 @@ def forms(data, method):
         X, z = data.X.astype(dtype), y.astype(dtype)
         for form in (np.ascontiguousarray, np.asfortranarray, scipy.sparse.csc_array, scipy.sparse.csr_array):
             yield form(X), z
-        if "Gram" not in method.lacks:
+        if "Gram" in SUPPORT[method.name].data:
             yield sl.Problem.from_gram(X.T @ X, X.T @ z, float(z @ z)), None
 
 
