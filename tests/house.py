@@ -171,7 +171,7 @@ def numbers():
 
 
 def draw(path):
-    """Storeys as bands, rooms as boxes with the number of modules, arrows to the rooms that they import."""
+    """Layers as bands, rooms as boxes with the number of modules, arrows to the rooms that they import."""
     import matplotlib
 
     matplotlib.use("Agg")

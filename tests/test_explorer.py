@@ -120,7 +120,7 @@ def test_a_question_without_sense_is_told_in_one_line(asked, words):
 
 def test_a_polytope_as_thin_as_a_line():
     found = frame(of_address("X=1e6,1e-4&y=-2,0&lam=0.0122"), "none")
-    assert len(found["polygon"]) == 2  # its corners are closer than what can be told apart
+    assert len(found["polygon"]) == 2  # its corners are closer than what can be distinguished
     assert np.isfinite(found["polygon"]).all()
     assert found["regions"] == []
     json.dumps(found, allow_nan=False)

@@ -320,7 +320,7 @@ def test_the_command_selects_from_a_parquet_in_one_pass(parquet, columns, tmp_pa
     assert code == 0, words
     assert "6,000 rows" in words
     assert "KiB" in words
-    assert "5,400 rows in 3 chunks, 8 features, y = y" in words
+    assert "5,400 rows in 3 chunks, 8 features; target: y" in words
     lines = (output / "selected.csv").read_text().splitlines()
     assert {line.split(",")[1] for line in lines[1:]} == {"a", "c", "city=Oslo"}
     results = json.loads((output / "results.json").read_text())
@@ -335,7 +335,7 @@ def test_the_command_selects_from_a_parquet_in_one_pass(parquet, columns, tmp_pa
     ("options", "message"),
     [
         (("--one-pass",), "needs --k"),
-        (("--one-pass", "--k", 2, "--folds", 5), "no effect with one pass"),
+        (("--one-pass", "--k", 2, "--folds", 5), "has no effect with --one-pass"),
         (("--one-pass", "--k", 2), "'city' is not numeric (dtype string): name it in categories"),
         (("--one-pass", "--k", 2, "--drop", "cities"), "cities"),
         (("--one-pass", "--k", 2, "--drop", "city", "--memory", 9), "memory must be at least"),
