@@ -14,8 +14,8 @@ _Result = TypeVar("_Result")
 _THEIRS = {
     "k": "n_nonzero_coefs n_features_to_select n_iter max_features",
     "lam": "alpha",
-    "lam_min": "alpha_min alpha",
-    "max_steps": "max_iter n_iter",
+    "lam_min": "alpha_min alpha alphas eps",
+    "max_steps": "max_iter n_iter n_alphas",
     "intercept": "fit_intercept",
     "standardize": "normalize",
     "sample_weight": "weights",
@@ -45,4 +45,5 @@ def suggest_names(function: Callable[_Arguments, _Result]) -> Callable[_Argument
 def _message(function: Callable[..., object], theirs: str, ours: str) -> str:
     called = function.__qualname__.removesuffix(".__init__")
     scale = f", and {ours} is n times {theirs}" if theirs.startswith("alpha") else ""
+    scale += ". For one α, take .at(n·α) of the path" if (theirs, ours) == ("alpha", "lam_min") else ""
     return f"{called} has no argument {theirs}; it is called {ours} here{scale}"

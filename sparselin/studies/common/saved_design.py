@@ -98,6 +98,6 @@ def _from_csv(path: Path, target: str | None) -> SavedDesign:
     try:
         at = positions([target], names, "--target")[0] if target is not None else len(names) - 1
     except BadTable as error:
-        raise click.UsageError(f"{error}.") from None
+        raise click.UsageError(error.full_message()) from None
     others = names[:at] + names[at + 1 :]
     return SavedDesign(np.delete(data, at, axis=1), data[:, at], others, names[at], note)

@@ -89,7 +89,7 @@ class BadTable(Exception):
                 f". {y!r} is the column to explain: encode it as numbers. For two classes, use in Python: "
                 f'sparselin.generalized_omp(X, y == {short(self.texts[y])}, k, loss="logistic")'
             )
-        return f"{text}."
+        return text if text.endswith("?") else f"{text}."
 
 
 def read_table(path: Path, drop: Sequence[str] = (), encoding: str | None = None) -> DataTable:

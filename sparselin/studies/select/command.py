@@ -337,7 +337,7 @@ def _largest_to_try(data: SelectionData, method: str, k: int | None, folds: int)
     size = largest_size(len(data.y), d, folds) if folds else 0
     if k is not None:
         if not f <= k <= d:
-            words = f"must be at least {f} (the forced features) and at most {d} (all features); got {k}"
+            words = f"must be at least {max(1, f)} and at most {d}, forced features included; got {k}"
             raise click.BadParameter(words, param_hint="--k")
         return max(k, size)
     if method == "best-subset":
