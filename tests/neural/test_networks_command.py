@@ -448,7 +448,7 @@ print(compute(run, Piece("toy", "digits", "random", 1, 1), QUICK)[0].scores["new
 
 def test_a_folder_that_may_not_be_written_into(tmp_path, monkeypatch):
     monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)  # root may write everywhere
-    assert "nothing can be written into" in said(invoke(tmp_path, *DIGITS, code=2))
+    assert "cannot write into" in said(invoke(tmp_path, *DIGITS, code=2))
     assert not CALLS
 
 
