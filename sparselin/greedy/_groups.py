@@ -119,9 +119,8 @@ class GroupSelection:
         """
         columns, rank = np.flatnonzero(self.groups == pick.feature).tolist(), self.qr.size
         self.excluded.append(pick.feature)
-        rest = columns
-        while rest:  # `extend` stops before the first dependent column
-            rest = rest[self.qr.extend(rest, self.problem.columns(rest).T) + 1 :]
+        for j in columns:
+            self.qr.append(j)
         if pick.tied and self.qr.size == rank:
             return False
         self.support.extend(columns)
