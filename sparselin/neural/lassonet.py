@@ -219,7 +219,7 @@ class _History:
         self.states: list[Any] = []
 
     def add(self, found: dict[str, Any]) -> LassoNetStep:
-        """Add the row of a λ."""
+        """Add the row of a λ to the path, and return it for the callback."""
         row = self.training.row(found)
         self.rows.append(row)
         if self.keep:
@@ -240,9 +240,9 @@ class _History:
 
 
 def _follow(training: PathTraining, history: _History, lams: Iterator[float], callback: Any) -> LassoNetPath:
-    """Train the dense network, then one λ after the other.
+    """Train the dense network, then at one λ after the other; return the path.
 
-    After an interrupt or a non-finite loss the completed rows are kept.
+    After Ctrl-C the path has the completed rows. So does the attribute `path` of a NonFiniteLoss.
     """
     try:
         found = training.dense()

@@ -110,7 +110,7 @@ class Folder:
 
 
 def growth(steps: int, merges: int, columns: int) -> float:
-    """Return √(N + d·p + L·d²) + N/256, the columnwise backward error divided by eps = 2u (see above).
+    """Return √(N + d·p + L·d²) + N/256: the columnwise backward error divided by eps = 2u (see the module).
 
     N = `steps` is the largest number of steps in a leaf of the tree, p = `BLOCK` the largest number of rows
     in a block, and L = `merges` the depth of the tree.

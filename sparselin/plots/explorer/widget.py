@@ -67,7 +67,7 @@ class Explorer(anywidget.AnyWidget):
             self.frame = self.answer(change["new"])
 
     def answer(self, asked: Frame) -> Frame:
-        """Return the frame, or {"message": one line}; both with the number of the question."""
+        """Answer a question with a frame, or with a "message" of one line. Both repeat its "number"."""
         number = {"number": asked.get("number", 0)}
         try:
             state = state_of(str(asked.get("address")))
@@ -81,7 +81,7 @@ class Explorer(anywidget.AnyWidget):
 
 
 def _reach(value: Any) -> float:
-    """Return the reach of a question, checked."""
+    """Return the "reach" of a question as a float, after checking it."""
     if not isinstance(value, int | float) or not 0 <= value <= sys.float_info.max:
         raise ValueError(f"reach must be a nonnegative number; got {str(value)[:40]!r}")
     return float(value)

@@ -98,7 +98,7 @@ def _score_columns(X: FloatArray, S: IndexArray) -> tuple[FloatArray, FloatArray
 
 
 def largest_at(W: FloatArray, y: FloatArray) -> list[int]:
-    """Return all j with the largest |⟨W_j, y⟩|, or no j if it is zero."""
+    """Return all j with the largest |⟨W_j, y⟩|, up to rounding; no j if this maximum is zero."""
     score = np.abs(W.T @ y)
     top = float(score.max())
     zero = top <= _TOL * float(np.linalg.norm(W, axis=0).max())
@@ -267,7 +267,7 @@ def _colours(ax: Any, picks: IndexArray) -> None:
 
 
 def _names(ax: Any, problem: Problem, picks: IndexArray, W: FloatArray, y: FloatArray, taken: Any) -> None:
-    """Write in each large region its features and their share of all directions, away from the markers."""
+    """Write the features and their share of all directions into each large region, away from the markers."""
     from scipy.ndimage import distance_transform_edt, label
 
     free = picks >= 0

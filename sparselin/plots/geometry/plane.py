@@ -131,7 +131,7 @@ def _close(corners: FloatArray) -> FloatArray:
 
 
 def _visible(piece: FloatArray, half: float) -> FloatArray:
-    """Return the part (2, 2) of a segment inside the picture, or the whole segment if it lies outside."""
+    """Cut off a segment (2, 2) at the sides of the picture; return it unchanged if it lies outside."""
     step = piece[1] - piece[0]
     moving = np.abs(step) > 1e-12 * half
     bounds = (np.array([[-half], [half]]) - piece[0, moving]) / step[moving]
@@ -154,7 +154,10 @@ def edge(ax: Axes, view: Scene, side: PolytopeFace) -> None:
 
 
 def _tied_edges(ax: Axes, view: Scene, far: float, half: float) -> list[FloatArray]:
-    """Draw the edges of T through P_S^⊥y on C_{λ*}: filled for A(S), hollow for the others. Return them."""
+    """Draw the edges of T through P_S^⊥y on C_{λ*}: filled for A(S), hollow for the others.
+
+    Returns the edges.
+    """
     found = tied_faces(view, far, 0.22 * half)
     for j, piece, again in found:
         style = {"color": look(j)["color"], "linestyle": (0, (2, 2)) if again else "-"}
