@@ -79,7 +79,7 @@ def select(patterns: Sequence[str]) -> tuple[list[Case], list[Measure], bool]:
 def rows(
     cases: list[Case], measures: list[Measure], options: Options
 ) -> Iterator[tuple[str, dict[str, Any] | None]]:
-    """Run everything: yield (description, None) before each piece of work, and (key, row) for each result."""
+    """Run cases and measures. Yield (description, None) before each piece of work, (key, row) after it."""
     for case in cases:
         records = []
         for seed in options.seeds:

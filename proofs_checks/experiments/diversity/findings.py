@@ -105,7 +105,7 @@ def panels() -> dict[str, str]:
 
 
 def _order() -> list[tuple[str, str]]:
-    """Return the pairs (smaller error, larger error) of the order regularized < no-reg < lasso."""
+    """Return the pairs of methods (smaller error, larger error) in the order regularized < no-reg < lasso."""
     return [*((name, "no-reg") for name in REGULARIZERS), ("no-reg", "lasso")]
 
 
@@ -123,7 +123,10 @@ def judge(selections: Sequence[MethodSelection], settings: DiversitySettings) ->
 
 
 def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]:
-    """Return the findings on panel (a) or (b)."""
+    """Return the findings on panel (a) or (b), which show errors.
+
+    what : the perturbed data, in words. error : a function that returns the error of a selection.
+    """
     regularized = [
         (name, error(ours) / error(base))
         for name in REGULARIZERS
@@ -250,7 +253,7 @@ def _diversity(table: Table, name: str) -> list[Finding]:
 
 
 def _trend(panel: str, name: str, line: Sequence[float], left_out: int) -> Finding:
-    """Judge "The lines … show an increasing trend" in the text."""
+    """Judge the sentence "The lines … show an increasing trend" for one curve, by its steps from k to k."""
     up = _steps_up(line)
     ends = f"; from {line[0]:.3f} to {line[-1]:.3f}" if line else ""
     claim = f"the curve of {name} increases with k"
@@ -301,7 +304,10 @@ def _other_sigmas(table: Table, settings: DiversitySettings) -> Finding:
 
 
 def order_at(table: Table, sigma: float) -> tuple[int, int]:
-    """Return, for X perturbed, how many comparisons regularized < no-reg < lasso hold, and their number."""
+    """Compare the errors at one σ, with X perturbed, with the order regularized < no-reg < lasso.
+
+    Returns how many comparisons hold, and how many there are.
+    """
     held = [
         float(np.mean(ours.features[sigma])) < float(np.mean(other.features[sigma]))
         for a, b in _order()

@@ -131,7 +131,11 @@ def trees(sets: Sets, support: Sequence[int], seed: int) -> float:
 
 
 def sizes(data: str, scale: Scale, method: str = "LassoNet") -> list[int]:
-    """Return the k of a method: first the largest of the scale, which is 50, then for FIGURES the others."""
+    """Return the numbers of features k for which a method runs.
+
+    The first is the largest k of the scale, which the tables have (50). The others are for the figures: only
+    methods in FIGURES have them.
+    """
     last = sizes_below(data, scale.sizes)[0]
     more = MORE.get(data, (75, 100)) if last >= 50 else ()
     return [last, *sizes_below(data, {*scale.sizes, *more} - {last} if method in FIGURES else ())]
@@ -198,7 +202,7 @@ STUDY = Study(
 
 
 def _pair_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield the pieces of one seed; the figure shows 220 pixels."""
+    """Yield the pieces of one seed for some k. The figure shows 220 pixels, so k = 220 comes first."""
     for data, k in itertools.product(names, (220, 100, *sorted(scale.sizes, reverse=True))):
         if k < FORMS[data].d:
             yield Piece("lassonet-pixels", data, "LassoNet", k, 1)

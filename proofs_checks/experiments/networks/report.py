@@ -141,7 +141,10 @@ def _name(what: str, learner: str) -> str:
 
 
 def _against_k(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
-    """Draw scores against k, from the summaries with the fewest training rows of each method."""
+    """Draw scores against k.
+
+    If a method has summaries with different numbers of training rows, those with the fewest are drawn.
+    """
     most_first = sorted(plain, key=lambda summary: summary.rows, reverse=True)
     fewest = {(summary.data, summary.method): summary.rows for summary in most_first}
     points = [(s.k, s) for s in plain if s.rows == fewest[s.data, s.method]]
