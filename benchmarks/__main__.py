@@ -137,7 +137,7 @@ def run(
     options: Options,
     console: Console,
 ) -> bool:
-    """Fill in the results, and print a line for each finished row; return False if interrupted."""
+    """Run cases and measures, add their rows to the results, and print each. Return False if interrupted."""
     started, threads = time.perf_counter(), results["machine"]["threads"]
     results |= {"options": options.as_dict() | {"threads": threads}, "rows": [], "scaling": None}
     total = len(cases) * len(options.seeds) + len(measures) + chart

@@ -182,7 +182,7 @@ def maximizes(ours: Entrant, h: Callable[[np.ndarray], np.ndarray], *others: Ent
 
 
 def batch(ours: Entrant, sample: int = 100) -> Check:
-    """Check that supports are the textbook's and residuals right, for evenly spread signals of a batch."""
+    """Check supports and residuals of `sample` evenly spread signals of a batch against the textbook's."""
 
     def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
         found = answers[ours]

@@ -54,7 +54,7 @@ class RoutesToSplitter:
         return router.add(splitter=check_cv(self.cv), method_mapping=mapping)
 
     def _splits(self, data: Observations, params: dict[str, Any], *, stratified: bool = False) -> list[Split]:
-        """Return the folds of `cv`; the splitter gets the metadata that are routed to it."""
+        """Return the folds of `cv`, (training rows, test rows); `params` are metadata for the splitter."""
         cv, metadata = check_cv(self.cv, data.y, classifier=stratified), {}
         if routing._routing_enabled():
             routed = routing.process_routing(self, "fit", sample_weight=data.weight, **params)
@@ -158,7 +158,7 @@ class Observations:
 
 
 def set_model(estimator: Any, data: Observations, coef: FloatArray, intercept: FloatArray) -> None:
-    """Set `coef_` and `intercept_` from (N, d) and (N,), in the shapes of scikit-learn."""
+    """Set `coef_` and `intercept_` in scikit-learn's shapes, from arrays (N, d) and (N,) for N targets."""
     estimator.coef_ = coef[0] if len(coef) == 1 else coef
     intercept = intercept[0] if data.y.ndim == 1 else intercept
     estimator.intercept_ = intercept if estimator.fit_intercept else 0.0

@@ -255,7 +255,11 @@ def shrink(theta: Tensor, W: Tensor, lam: float, M: float) -> None:
 
 
 def shrink_by_torch(theta: Tensor, W: Tensor, lam: float, M: float) -> None:
-    """Do the same as `shrink` on any device: t = max(0, max_m t_m) from sorted |W|, in float64."""
+    """Do the same as `shrink` on any device, with a formula in float64.
+
+    Let t_m = (‖θ‖ − λ + M·s_m)/(1 + mM²), where s_m is the sum of the m largest |W_k|, m = 0, …, K. The new
+    ‖θ‖ is max(0, max_m t_m), and W is clipped to M times this norm.
+    """
     dtype = np.dtype(str(theta.dtype).removeprefix("torch."))
     M = round_down(M, dtype)
     v, w = theta.double(), W.double()

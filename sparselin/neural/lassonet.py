@@ -191,7 +191,10 @@ def prepare(
 
 
 def _lambdas(lams: Any, training: PathTraining) -> Iterator[float]:
-    """Return the given λ's, or a geometric progression whose first λ is determined when it is needed."""
+    """Return the λ's of the path: the given ones, or a geometric progression.
+
+    The first λ of a progression is computed when it is needed, after the dense network has been trained.
+    """
     if lams is not None:
         given = np.atleast_1d(np.asarray(lams, dtype=object)).tolist()
         values = [check_real(value, "lams") for value in given]

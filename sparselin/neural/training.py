@@ -214,9 +214,10 @@ def adam(
     where: str,
     before: Callable[[int, Rows], object] | None = None,
 ) -> None:
-    """Train the network by Adam (Kingma and Ba, 2015) on batches.
+    """Train the network by Adam (Kingma and Ba, 2015) on batches, as the plan says.
 
-    before : a function that is called before each step with its number and its batch.
+    where : the place of this training, for messages.
+    before : a function that is called before each step with the number of the step and its batch.
     """
     optimizer = plan.adam(network.parameters())
     step = 0

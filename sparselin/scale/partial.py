@@ -57,7 +57,12 @@ def skip(partial: Partial, number: int, why: str) -> Partial:
 
 
 def absorb(partial: Partial, chunk: Chunk, number: int, form: Form) -> Partial:
-    """Return the state after a chunk has been read. Raises BadChunkData, TooManyLevels."""
+    """Return the state after the rows of a chunk have been factored.
+
+    number : the number of the chunk, on which the rows to hold out depend.
+
+    Raises BadChunkData, TooManyLevels.
+    """
     form.check(chunk)
     coded = {j: codes_of(chunk.column(j)) for j in form.categories}
     levels = [(j, level) for j, codes in coded.items() for level in codes.levels]

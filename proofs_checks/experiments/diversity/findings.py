@@ -74,17 +74,20 @@ class Table:
         self.ks = sorted({s.k for s in selections})
 
     def pairs(self, a: str, b: str) -> Iterator[tuple[MethodSelection, MethodSelection]]:
-        """Yield the selections of two methods for each k that both have."""
+        """Yield the selections of the methods a and b for each k for which both have k features."""
         for k in self.ks:
             if (a, k) in self.at and (b, k) in self.at:
                 yield self.at[a, k], self.at[b, k]
 
     def line(self, method: str) -> list[MethodSelection]:
-        """Return the selections of a method by k."""
+        """Return the selections of a method that have k features, in the order of k."""
         return [self.at[method, k] for k in self.ks if (method, k) in self.at]
 
     def left_out(self, *groups: Sequence[str]) -> int:
-        """Return the number of comparisons within groups of methods that a short selection leaves out."""
+        """Count the comparisons that are left out, because a selection has fewer than k features.
+
+        groups : the methods of each comparison, which is made for each k.
+        """
         there = self.at.keys() | self.short
         return sum(
             {(name, k) for name in group} <= there and any((name, k) in self.short for name in group)
@@ -93,7 +96,7 @@ class Table:
         )
 
     def ends(self, method: str) -> tuple[MethodSelection, MethodSelection] | None:
-        """Return the selections of a method for the first and the last k; None if one is missing."""
+        """Return the selections of a method for the smallest and the largest k; None if one is missing or short."""
         if len(self.ks) < 2 or not {(method, self.ks[0]), (method, self.ks[-1])} <= self.at.keys():
             return None
         return self.at[method, self.ks[0]], self.at[method, self.ks[-1]]
@@ -228,7 +231,7 @@ def _likeness(table: Table, panel: str, error: Errors) -> Finding:
 
 
 def _diversity(table: Table, name: str) -> list[Finding]:
-    """Return the findings on a panel of (c) to (f)."""
+    """Return the findings on the panel of the regularizer `name`, one of (c) to (f)."""
     above = [
         (base, ours.diversity[name] > other.diversity[name])
         for base in BASELINES

@@ -65,7 +65,7 @@ def settings_of(data: str, sets: Sets, scale: Scale, phases: int) -> Settings:
 
 
 def least_epochs(sets: Sets, batch_size: int, phases: int) -> int:
-    """Return the smallest number of epochs with two steps for each phase, and for one more phase."""
+    """Return the smallest number of epochs that have 2·(phases + 1) steps after the warm-up."""
     in_epoch = len(sets.y) // min(batch_size, len(sets.y))
     return math.ceil(2 * (phases + 1) / (1 - WARM_UP) / in_epoch)
 

@@ -230,7 +230,7 @@ class Store:
             self._take(line, number)
 
     def add(self, outcome: Outcome, seconds: float) -> None:
-        """Append a line, and remove an incomplete last line.
+        """Append the outcome of a piece as a line of the file, in place of an incomplete last line.
 
         Raises OSError if the line cannot be written, or if another run has written to the file.
         """

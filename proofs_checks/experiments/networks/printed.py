@@ -296,7 +296,7 @@ def _of_settings(
     settings: Sequence[str],
     data: str,
 ) -> Iterator[Printed]:
-    """Yield the figures of its Tables 9 and 10: Sequential Attention in several settings."""
+    """Yield the figures of Sequential Attention in several settings, from its Tables 9 and 10."""
     for setting, (mean, std) in zip(settings, figures[TITLES[data]], strict=True):
         yield _network(table, study, data, NAMES["SA"], k, setting, mean, std)
 

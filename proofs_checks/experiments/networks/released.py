@@ -148,7 +148,7 @@ def reference_attention(
 def reference_accuracy(
     sets: Sets, support: Any, seed: int, *, settings: Settings, switches: Switches = AS_RELEASED
 ) -> float:
-    """Return the accuracy on the test rows of the network that is trained again on these features.
+    """Train the network again on the features `support`, and return its accuracy on the test rows.
 
     In the released code x∘1_S follows the batch normalisation, and has no gradient off S. So only x_S is used
     here, with initial weights as for all d features.
@@ -384,7 +384,7 @@ def reference_omp(
 
 
 def _norms(network: nn.Sequential, inputs: nn.Module, rows: Rows, mask: Tensor, random_off: bool) -> Tensor:
-    """Return ‖∂L/∂W_j‖₂ (d,) of the network with all features; W_j = 0 off S unless `random_off`."""
+    """Return ‖∂L/∂W_j‖₂ (d,) of the network with all features. Unless `random_off`, W_j = 0 for j ∉ S."""
     first = cast(nn.Linear, network[0])
     W = (first.weight if random_off else first.weight * mask).detach().requires_grad_()
     with torch.no_grad():

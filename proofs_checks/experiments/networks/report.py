@@ -154,7 +154,7 @@ def _against_k(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
 
 
 def _against_setting(study: str, mine: Sequence[Row], learner: str) -> Iterator[Figure]:
-    """Draw scores against numeric settings. The rest of a setting is added to the name of the method."""
+    """Draw scores against numeric settings. Text after the number is added to the name of the method."""
     points, printed = [], dict[str, list[tuple[float, float]]]()
     for row in mine:
         if found := number_of(row.ours.setting):

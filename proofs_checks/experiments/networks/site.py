@@ -97,7 +97,7 @@ def _index(
 
 
 def _page(page: str, figures: Sequence[Judged], mine: Sequence[Row]) -> Iterator[str]:
-    """Yield the page of a data set, or of the generated ones."""
+    """Yield the lines of the page of a data set, or of the page of all generated data sets."""
     yield f"{STYLE}\n# {_title(page)}: all tables\n"
     yield READING
     if figures:

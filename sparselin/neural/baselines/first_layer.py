@@ -162,7 +162,7 @@ def sequential_lasso(
 
 
 def _first_entry(net: GrowingNetwork, plan: Plan, top: float, decrease: float) -> tuple[int, float]:
-    """Return the feature whose row first stays nonzero as λ decreases from λ* = top, and that λ."""
+    """Return the feature whose row is the first to stay nonzero as λ decreases from λ* = top, and this λ."""
     steps = Proximal(net.network, net.rows, net.loss, plan, net.generator)
     level = top
     while True:

@@ -129,7 +129,10 @@ def sectors(W: FloatArray) -> list[tuple[float, float, list[int]]]:
 
 
 def _circle(problem: Problem, X: FloatArray, S: IndexArray, scored: Any, star: Any, ax: Any) -> Any:
-    """Draw the rings of a problem with two rows."""
+    """Draw the rings of a problem with two rows.
+
+    scored : the two matrices of `_score_columns`. star : y/‖y‖, or None.
+    """
     ax = projection_axes(ax, "polar", (7.0, 7.4), "ax must have projection='polar', because X has 2 rows")
     ax.set_title("picks for every direction of y", fontsize=POINTS)
     ax.set(ylim=(0, 2.15), yticks=[], xticks=[])
@@ -196,7 +199,10 @@ def _ties_around(ax: Any, X: FloatArray, S: IndexArray, found: Any) -> None:
 
 
 def _maps(problem: Problem, X: FloatArray, scored: Any, star: Any, ax: Any) -> Any:
-    """Draw the two maps of a problem with three rows."""
+    """Draw the two maps of a problem with three rows.
+
+    scored : the two matrices of `_score_columns`. star : y/‖y‖, or None.
+    """
     if ax is None:
         ax = pyplot().subplots(figsize=(11.0, 6.2), layout="constrained")[1]
     elif ax.name in ("polar", "3d"):

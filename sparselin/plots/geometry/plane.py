@@ -69,8 +69,7 @@ def dual_polytope(
     Raises
     ------
     TypeError, ValueError : bad data (see `Problem`); X does not have two or three rows; bad `forced`, `lam`
-        or
-        `levels`; λ* = 0 and `lam` is not given; `ax` has another projection.
+        or `levels`; λ* = 0 and `lam` is not given; `ax` has another projection.
 
     >>> ax = dual_polytope([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], lam=2.0)
     >>> path = next(line for line in ax.lines if line.get_label() == "path of u, knots")
@@ -178,7 +177,10 @@ def residual(ax: Axes, view: Scene) -> FloatArray:
 def _normals(
     ax: Axes, view: Scene, sides: Sequence[PolytopeFace], half: float
 ) -> list[tuple[FloatArray, str, int]]:
-    """Draw an arrow along X_j from the middle of the edge of +X_j. Return (ends, label, feature) for each."""
+    """Draw an arrow along X_j from the middle of the edge on which ⟨X_j, u⟩ = λ, for each j that has one.
+
+    Returns (ends, label, feature) for each arrow.
+    """
     scale = 0.30 * half / (float(np.linalg.norm(view.X, axis=0).max()) or 1)
     arrows, done = [], set()
     for side in sides:

@@ -54,7 +54,7 @@ class Scene:
         return dataclasses.replace(self, lam=lam, coef=coef, u=self.y - self.X @ coef)
 
     def holds(self, side: PolytopeFace) -> bool:
-        """Return whether u lies on a face because of a feature with β_j ≠ 0."""
+        """Return whether a face contains u because a feature of the face has β_j ≠ 0 with the face's sign."""
         return any(j in self.touched and sign * self.coef[j] > 0 for j, sign in side.owners)
 
 

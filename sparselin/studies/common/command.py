@@ -106,9 +106,9 @@ def watch(
 ) -> bool:
     """Pass each item of a stream to `take` under a progress bar. Return whether Ctrl-C ended it.
 
-    take : returns how far the bar advances, and the text of the bar. stopped : is printed after Ctrl-C, which
-    closes the stream; the items taken so far remain. alike : whether all items take about the same time; only
-    then does the bar show the remaining time.
+    take : a function that returns how far the bar advances, and the text of the bar. stopped : a text that is
+    printed after Ctrl-C. Ctrl-C closes the stream; the items taken so far remain. alike : whether all items
+    take about the same time; only then does the bar show the remaining time.
     """
     columns = (
         TextColumn("[progress.description]{task.description}"),
