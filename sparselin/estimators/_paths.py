@@ -72,7 +72,7 @@ class Task(Observations):
             return LOSSES[self.loss].deviance(eta, y)
 
     def mean_prediction(self) -> Any:
-        """Return the prediction without features: the mean of y, or its link; zero without an intercept."""
+        """Return the prediction without features: the mean of y or the link of this mean; 0 without an intercept."""
         if not self.intercept:
             return 0.0
         mean = np.average(self.y, axis=0, weights=self.weight)

@@ -170,7 +170,7 @@ class Fit(NamedTuple):
 
     Attributes
     ----------
-    accuracy : on the test rows.
+    accuracy : the accuracy on the test rows.
     validation : the accuracy on the validation rows.
     loss : the mean cross-entropy on the validation rows.
     steps : the number of steps of Adam.

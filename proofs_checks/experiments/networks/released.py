@@ -78,12 +78,12 @@ class Switches:
     first_at_random : the first feature is picked when the warm-up ends, before w is trained, and therefore at
         random (sequential_attention.py, like the next two).
     last_wasted : one more phase is trained after the last pick.
-    counts_features : phases are compared with numbers of features, so that with m > 1 features at a time too
-        few are picked. The rest is filled with the features of lowest index (top_k in run.py).
+    counts_features : the number of a phase is compared with a number of features. So with m > 1 features at
+        a time too few are picked. The rest is filled with the features of lowest index (top_k in run.py).
     buffer : rows are shuffled within a buffer of 100 (dataset.py), not completely.
     optimizer : "rmsprop", with steps of 10⁻³: mlp.py makes an Adam with the settings' learning rate, but
         calls `compile` without it, which sets Keras' default. "rmsprop 2.10": the same in TensorFlow up to
-        2.10, where ε is outside the root. "adam": the optimizer for which the settings are (`Settings.rate`).
+        2.10, where ε is outside the root. "adam": Adam with the settings' learning rate (`Settings.rate`).
     drop_remainder : rows that do not fill a batch are left out of an epoch (dataset.py).
     """
 

@@ -101,7 +101,7 @@ class Row:
     ours : the summary of its records.
     judged : the comparison with the printed score; None if no score is printed.
     times : the comparison with the printed seconds; None if no seconds are printed.
-    other : the summary with which it is compared (see `other`); None for that method itself.
+    other : the summary with which `ours` is compared (see the function `other`), or None.
     """
 
     ours: Summary

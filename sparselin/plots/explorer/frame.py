@@ -37,7 +37,7 @@ WANTED = {"all": tuple(METHODS), "untrained": tuple(METHODS)[:3], "none": ()}
 def frame(state: State, wanted: str = "all") -> Frame:
     """Return the numbers and words of the picture of a state.
 
-    wanted : "all", "untrained" or "none": the methods whose picks are computed; those of the others are None.
+    wanted : "all", "untrained" or "none": the methods whose picks are computed. Other methods have None.
     Raises ValueError if there is no picture, because columns are too close to each other or too long.
     """
     if wanted not in list(WANTED):

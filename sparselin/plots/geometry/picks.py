@@ -87,7 +87,7 @@ def first_picks(X: Any, y: ArrayLike | None = None, *, forced: Columns = (), ax:
 def _score_columns(X: FloatArray, S: IndexArray) -> tuple[FloatArray, FloatArray]:
     """Return Z = P_S^⊥X, with zeros for columns in the span of S, and Z with unit columns.
 
-    The pick of OMP is the largest |⟨·, y⟩| of the first matrix, and that of forward regression of the second.
+    OMP picks the column of the first matrix with the largest |⟨·, y⟩|; forward regression that of the second.
     """
     basis = orthogonal(X[:, S])
     Z = basis @ (basis.T @ X)

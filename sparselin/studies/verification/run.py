@@ -153,7 +153,7 @@ class EnsembleSummary:
 
     @property
     def undecided_limit(self) -> float:
-        """The largest fraction of undecided steps with which the run passes."""
+        """The largest fraction of steps that may be undecided if the run is to pass."""
         return 0.05 if self.ill_conditioned else 0.01
 
     @property
