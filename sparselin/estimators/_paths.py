@@ -72,7 +72,7 @@ class Task(Observations):
             return LOSSES[self.loss].deviance(eta, y)
 
     def mean_prediction(self) -> Any:
-        """Return the prediction without features: the mean of y or the link of this mean; 0 without an intercept."""
+        """Return the prediction without features: 0 without an intercept, else the mean of y, or its link."""
         if not self.intercept:
             return 0.0
         mean = np.average(self.y, axis=0, weights=self.weight)
@@ -131,7 +131,10 @@ def along(
 def until(
     tol: float | None, method: Any, task: Task, k: int, watch: Watch | None, /, **options: Any
 ) -> ModelPath:
-    """Run a method that has no parameter `tol`, and end its path once ‖r‖ ≤ tol·‖r_0‖ (None: do not)."""
+    """Run a method that has no parameter `tol`, and end its path once ‖r‖ ≤ tol·‖r_0‖.
+
+    r_0 is the residual without features. With tol=None no tolerance ends the path.
+    """
     problem, forced = task.problem(), task.forced
     if tol is None:
         return along(method, problem, forced, k, watch, **options)

@@ -95,8 +95,8 @@ def lassonet_path(
     Parameters
     ----------
     network : the widths of the hidden layers of a perceptron; a `SkipNetwork`; or any other network whose
-        first layer with parameters is linear and reads X. The other network gets a skip connection. A given
-        network is copied, not modified.
+        first layer with parameters is linear and reads X; it then gets a skip connection. A given network
+        is copied, not modified.
     X : (n, d) array, frame or tensor. Computations have the dtype and the device of the network, or of X if
         `network` is a list of widths. Standardize the features, because λ compares ‖θ_j‖ of different j.
     y : (n,) or (n, q) targets; for "cross_entropy" class numbers 0, 1, ….

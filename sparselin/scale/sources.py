@@ -171,7 +171,7 @@ def _duckdb(relation: Any, reading: ReadOptions) -> Source:
 
 
 def _of_batches(read: Callable[[], Iterable[Any]], identity: str) -> Source:
-    """Return the source of the batches that an iterator yields, which `read` creates.
+    """Return the source of batches; `read` is a function that returns an iterable of them.
 
     There is no thread that reads ahead, because the package of the batches does so itself.
     """

@@ -102,9 +102,9 @@ def _star(view: Scene, far: float) -> list[Any]:
 def _regions(sides: list[PolytopeFace], far: float) -> list[Frame]:
     """Return the regions of y with constant signs of β: strips at the edges, and wedges at the corners.
 
-    Let u be the projection of y onto C_λ. Then y − u is in the normal cone of C_λ at u. On an edge
-    this cone is a ray; in a corner both normals span it. If C_λ is as thin as a line, so that opposite edges
-    are one face, there are no regions.
+    Let u be the projection of y onto C_λ. Then y − u is in the normal cone of C_λ at u. On an edge this
+    cone is a ray; in a corner both normals span it. If C_λ is as thin as a line, so that opposite edges are
+    one face, there are no regions.
     """
     if any(len(set(side.features)) < len(side.features) for side in sides):
         return []

@@ -36,7 +36,8 @@ _NODES = 200_000
 def families() -> tuple[str, ...]:
     """Return the names of all ensembles except `sparse_signal`.
 
-    The X of `sparse_signal` is that of `gaussian`. It differs in y only, which this module draws itself.
+    The X of `sparse_signal` is that of `gaussian`. It differs in y only, and `draw` draws another y for the
+    studies `ensembles` and `sweep`.
     """
     return tuple(name for name in ENSEMBLES if name != "sparse_signal")
 
@@ -123,7 +124,7 @@ class GuaranteeSettings:
     rounds: int = 400
 
     def tasks(self) -> list[DesignTask]:
-        """List a `DesignTask` for each design to draw: first for the study `check`, then for the others."""
+        """List a `DesignTask` for each design: first for the study `check`, then for the others."""
         drawn = [name for name in self.families if ENSEMBLES[name].family]
         tasks = []
         if drawn:
