@@ -79,7 +79,7 @@ def select(patterns: Sequence[str]) -> tuple[list[Case], list[Measure], bool]:
 def rows(
     cases: list[Case], measures: list[Measure], options: Options
 ) -> Iterator[tuple[str, dict[str, Any] | None]]:
-    """Run everything: yield (description, None) before each piece of work, and (key, row) for each result."""
+    """Run cases and measures. Yield (description, None) before each piece of work, (key, row) after it."""
     for case in cases:
         records = []
         for seed in options.seeds:
@@ -137,7 +137,7 @@ def run(
     options: Options,
     console: Console,
 ) -> bool:
-    """Fill in the results, and print a line for each finished row; return False if interrupted."""
+    """Run cases and measures, add their rows to the results, and print each. Return False if interrupted."""
     started, threads = time.perf_counter(), results["machine"]["threads"]
     results |= {"options": options.as_dict() | {"threads": threads}, "rows": [], "scaling": None}
     total = len(cases) * len(options.seeds) + len(measures) + chart

@@ -10,7 +10,7 @@ from benchmarks.measures import Measure
 
 
 def greedy(key: str, name: str, goals: tuple[Goal, ...], *, single: bool = False) -> tuple[Job, ...]:
-    """Return the jobs of greedy methods on one design; `single` adds OMP in float32."""
+    """Return the jobs of OMP, OLS and Sequential LASSO on one design; `single` adds OMP in float32."""
     omp, ols = entrants.our_omp, entrants.our_ols
     by_omp, by_lasso = entrants.our_sequential_by_omp, entrants.our_sequential
     jobs = (

@@ -101,7 +101,11 @@ def _dependent(X: np.ndarray, S: list[int], k: int) -> bool:
 def _selection(
     data: Data, path: Any, expected: list[int], rule: Callable[..., Any], eps: float, power: int
 ) -> Outcome:
-    """Compare a selection with the expected support; the error bound of a score has κ to the `power`."""
+    """Compare a selection with the expected support.
+
+    If they differ, textbook scores decide: `rule` returns how far each of our picks is below the best score.
+    The error bound of a score grows with κ to the `power`.
+    """
     support, k = path.support.tolist(), data.k
     if len(support) != k or len(set(support)) != k:
         return Outcome(False, f"{len(set(support))} of {k} features ({path.status.name})")
@@ -178,7 +182,7 @@ def maximizes(ours: Entrant, h: Callable[[np.ndarray], np.ndarray], *others: Ent
 
 
 def batch(ours: Entrant, sample: int = 100) -> Check:
-    """Check that supports are the textbook's and residuals right, for evenly spread signals of a batch."""
+    """Check supports and residuals of `sample` evenly spread signals of a batch against the textbook's."""
 
     def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
         found = answers[ours]

@@ -36,7 +36,8 @@ class Entrant:
     """An entrant of a contest, ours or a peer: `call(data)` is timed.
 
     needs : "module" or "module:attribute"; without it the entrant is skipped, with a note.
-    share : the part of the job that the call does; its seconds are divided by this.
+    share : a function of the data; it returns the share of the job that the call does, by which the seconds
+        are divided. None: the whole job.
     """
 
     name: str
@@ -63,9 +64,10 @@ def register(peer: Entrant, *jobs: str) -> Entrant:
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """A goal: bounds on peer/ours. `at_least` is for a peer that ours must beat, `at_most` limits a cost.
+    """A goal: bounds on the seconds of a peer divided by ours.
 
-    `harder` is a second bound, larger than `at_least`.
+    `at_least` is for a peer that ours must beat; `at_most` limits a cost. `harder` is a second bound, larger
+    than `at_least`.
     """
 
     peer: Entrant
@@ -94,7 +96,7 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One row: our entrant and the `PEERS` of its key. `check(data, answers)` gets the answers by entrant."""
+    """A row of the table: our entrant and the peers of its key. check(data, answers) judges the answers."""
 
     key: str
     title: str
@@ -104,7 +106,7 @@ class Job:
 
     @property
     def rivals(self) -> tuple[Entrant, ...]:
-        """The peers of its kind and of its key, and those that only a goal names."""
+        """The peers that are registered for the job's kind or key, and the peers that only a goal names."""
         peers = PEERS.get(self.key.partition("/")[0], {}) | PEERS.get(self.key, {})
         return tuple(dict.fromkeys([*peers.values(), *(goal.peer for goal in self.goals)]))
 
@@ -134,7 +136,7 @@ class Case:
 
 @functools.cache
 def missing(needs: str) -> str:
-    """Return why "module" or "module:attribute" is not available, or an empty text."""
+    """Return the reason why `needs`, "module" or "module:attribute", is not available; "" if it is."""
     module, _, attribute = needs.partition(":")
     if not module:
         return ""
@@ -146,7 +148,7 @@ def missing(needs: str) -> str:
 
 
 def run_case(case: Case, seed: int, options: Options) -> dict[str, Any]:
-    """Run the rounds of one seed; return seconds for each pause, outcomes, and why entrants are absent."""
+    """Run the rounds of one seed. Return the seconds for each pause, the outcomes and the absent entrants."""
     data = case.build(seed, **(case.toy if options.toy else case.size))
     absent = {e: missing(e.needs) for e in case.entrants if missing(e.needs)}
     answers = {}
@@ -221,7 +223,10 @@ def _row(case: Case, job: Job, records: list[dict[str, Any]], options: Options) 
 
 
 def _way(job: Job, pause: float, seconds: Mapping[int, Mapping[Entrant, list[float]]]) -> dict[str, Any]:
-    """Return our time for one pause, and the ratios of the peers to it, from {seed: {entrant: seconds}}."""
+    """Return our time for one pause, and the times of the peers divided by ours.
+
+    seconds : {seed: {entrant: seconds of each round}}.
+    """
     peers = {}
     for peer in job.rivals:
         ratios = {
@@ -257,7 +262,7 @@ def _skip(row: dict[str, Any], job: Job, records: list[dict[str, Any]]) -> list[
 
 
 def _judge(goal: Goal, peer: dict[str, Any] | None) -> dict[str, Any]:
-    """Return whether a goal, and its harder bound, is met; None if the peer was not measured."""
+    """Return the record of a goal: whether it is met, and its harder bound too; None for an absent peer."""
     return {
         "text": str(goal),
         "peer": goal.peer.name,

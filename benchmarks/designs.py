@@ -142,7 +142,7 @@ def dictionary(seed: int, n: int, d: int, signals: int, k: int) -> SimpleNamespa
 
 
 def projection(seed: int, n: int, d: int, lam: float, unpenalized: float = 0.0) -> SimpleNamespace:
-    """Draw Gaussian unit columns, v of ten columns and noise, and S; λ is the share `lam` of λ*(S)."""
+    """Draw Gaussian unit columns, a v of ten columns and noise, and a random S; λ = lam·λ*(S)."""
     X, v = sl.ensembles.sparse_signal(n, d, seed, k=min(10, d), snr=10.0)
     rng = np.random.default_rng([seed, 1])
     S = np.sort(rng.choice(d, math.ceil(unpenalized * d), replace=False)).astype(np.intp)
@@ -156,7 +156,7 @@ def projection_of_noise(seed: int, n: int, d: int, lam: float, unpenalized: floa
 
 
 def _to_project(X: np.ndarray, v: np.ndarray, S: np.ndarray, share: float) -> SimpleNamespace:
-    """Return the data of a projection, with λ = share·λ*(S)."""
+    """Return X, v, S and λ = share·λ*(S): the data of a projection of v."""
     r = v - X[:, S] @ np.linalg.lstsq(X[:, S], v, rcond=None)[0] if len(S) else v
     return SimpleNamespace(X=X, v=v, S=S, lam=share * float(np.abs(X.T @ r).max()))
 

@@ -172,7 +172,7 @@ our_rank = our_greedy("rank", lambda: sl.spectral.GeneralizedRank(0.5))
 
 
 def _few(data: Data) -> int:
-    """Return the number of candidates that are timed at each step."""
+    """Return the number of candidates whose gain is computed at each step; all would take too long."""
     return min(16, data.C.shape[0] - data.k)
 
 
@@ -182,7 +182,7 @@ def _few(data: Data) -> int:
     share=lambda data: _few(data) * data.k / sum(data.C.shape[0] - t for t in range(data.k)),
 )
 def eigenvalues_of_each(data: Data) -> None:
-    """Compute gains from the definition of f, by eigenvalues; the cost does not depend on the sets."""
+    """Compute gains from the definition of f, by eigenvalues, on random sets; the cost is the same."""
     order = cache(data, "order", lambda: np.random.default_rng(0).permutation(len(data.C)))
     for t in range(data.k):
         for x in order[data.k : data.k + _few(data)]:
@@ -275,7 +275,7 @@ def fastcan_ols_of_each(data: Data) -> Any:
 
 
 def _some(data: Data) -> int:
-    """Return the number of signals that scikit-learn is given."""
+    """Return the number of signals on which scikit-learn runs."""
     return min(500, data.Y.shape[1])
 
 
@@ -286,7 +286,7 @@ def _some(data: Data) -> int:
     share=lambda data: _some(data) / data.Y.shape[1],
 )
 def sklearn_batch(data: Data) -> Any:
-    """Run it on a part of the signals, because it solves them one by one."""
+    """Run scikit-learn on a part of the signals, because it solves them one by one."""
     from sklearn.linear_model import orthogonal_mp
 
     return orthogonal_mp(data.D, data.Y[:, : _some(data)], n_nonzero_coefs=data.k, precompute=True)
@@ -304,7 +304,7 @@ def sklearn_path(data: Data) -> Any:
 
 @entrant("scikit-learn, Gram", "path/ar1", needs="sklearn")
 def sklearn_gram_path(data: Data) -> Any:
-    """Run its path with a Gram matrix, which is not its default, but faster for d < n."""
+    """Run scikit-learn's path with a Gram matrix, which is not its default, but is faster for d < n."""
     from sklearn.linear_model import lars_path
 
     return lars_path(
@@ -334,7 +334,7 @@ def cvxcla_path(data: Data) -> Any:
 
 
 def _constraints(data: Data) -> tuple[np.ndarray, ...]:
-    """Return H = I, Xᵀ and its bounds −λ ≤ Xᵀu ≤ λ (= 0 on S), for DAQP."""
+    """Return the projection as a quadratic program for DAQP: H = I, and −λ ≤ Xᵀu ≤ λ (Xᵀu = 0 on S)."""
     bound, sense = np.full(data.X.shape[1], data.lam), np.zeros(data.X.shape[1], np.int32)
     bound[data.S], sense[data.S] = 0, 5
     return np.eye(len(data.v)), np.ascontiguousarray(data.X.T), bound, -bound, sense

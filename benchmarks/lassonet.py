@@ -57,9 +57,10 @@ def table(name: str, seed: int, rows: int) -> Table:
 def path_cost(
     seed: int, data: str, rows: int, growth: float, epochs: tuple[int, int], matched: bool
 ) -> tuple[float, Outcome]:
-    """Return our processor time divided by theirs.
+    """Measure the processor time of our path, divided by that of lassonet's path.
 
-    The answers are right if our objective is at most 1.01 times theirs at 95 % of the values of λ.
+    matched : whether our path has the values (1 − μ)λ, so that both solve the same problem. The answers are
+    right if our objective is at most 1.01 times theirs at 95 % of the values of λ.
     """
     from sparselin.neural import LassoNetSettings
 
@@ -81,7 +82,7 @@ def path_cost(
 
 
 def dense_cost(seed: int, data: str, rows: int, epochs: tuple[int, int]) -> tuple[float, None]:
-    """Return our processor time divided by theirs for the dense network, with equally many epochs."""
+    """Measure our processor time for the dense network, divided by lassonet's; both have the same epochs."""
     from sparselin.neural import LassoNetSettings
 
     with _one_thread():
@@ -100,7 +101,10 @@ def _theirs(
     lambda_seq: Any = None,
     **options: Any,
 ) -> tuple[Any, float]:
-    """Run lassonet's path, from a dense network that it trains or from a state; return it and its time."""
+    """Run lassonet's path; return it and its processor time.
+
+    state : the weights of the dense network at which the path begins; None: lassonet trains it first.
+    """
     from lassonet import LassoNetClassifier
 
     class Given(LassoNetClassifier):  # type: ignore[misc]
@@ -119,7 +123,10 @@ def _theirs(
 
 
 def _ours(given: Table, seed: int, state: Any, settings: Any, **options: Any) -> tuple[Any, float]:
-    """Run our path, from the state if there is one; return it and its processor time."""
+    """Run our path; return it and its processor time.
+
+    state : the weights of the dense network at which the path begins; None: it is trained first.
+    """
     from sparselin.neural import lassonet_path
 
     X, y, X_val, y_val = given
@@ -133,7 +140,7 @@ def _ours(given: Table, seed: int, state: Any, settings: Any, **options: Any) ->
 
 
 def _network(given: Table, state: Any) -> Any:
-    """Return our network, with their weights if a state is given."""
+    """Return our skip network; `state`, if given, has its weights as lassonet stores them."""
     from sparselin.neural import SkipNetwork, mlp
 
     d, q = given.X.shape[1], int(given.y.max()) + 1
@@ -146,7 +153,7 @@ def _network(given: Table, state: Any) -> Any:
 
 
 def _objective(given: Table, state: Any, lam: float) -> float:
-    """Return L + λΣ‖θ_j‖ of their weights on the training rows, computed by our network."""
+    """Return the objective L + λΣ‖θ_j‖ of lassonet's weights `state` on the training rows."""
     import torch
 
     network = _network(given, state)

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 
 @dataclasses.dataclass(frozen=True)
 class Measure:
-    """A measure: take(seed, **size) returns the value of one seed, and an Outcome or None.
+    """A measure: a row with one number. take(seed, **size) returns it for one seed, and an Outcome or None.
 
     `at_most` is the bound; a measure without a bound is for comparison only.
     """
@@ -167,12 +167,12 @@ def import_time(seed: int, modules: str = "sparselin") -> tuple[float, None]:
 
 
 def warm_start(seed: int, before: str = "") -> tuple[float, None]:
-    """Measure the first call of omp less the second, after the code `before`."""
+    """Measure the seconds of the first call of omp minus those of the second, after the code `before`."""
     return _in_second_process(FIRST_AND_SECOND.format(before=before, sizes=SMALL)), None
 
 
 def numba_start(seed: int) -> tuple[float, None]:
-    """Measure the first call less the second of a cached Numba function of one line.
+    """Measure the seconds of the first call minus the second call of a cached Numba function of one line.
 
     This is the time that Numba needs once in every process: for its first function, even a cached one, it
     imports SciPy's BLAS and its own implementations, and registers these with the compiler.
@@ -181,20 +181,20 @@ def numba_start(seed: int) -> tuple[float, None]:
 
 
 def cold_start(seed: int) -> tuple[float, None]:
-    """Measure first calls less second calls without cached kernels, on a small and a bigger problem.
+    """Measure the seconds of first calls minus second calls of omp without cached kernels, on two problems.
 
-    The two problems use different kernels.
+    The problems, a small and a bigger one, use different kernels.
     """
     return _with_empty_cache(f"{SMALL}, {BIGGER}"), None
 
 
 def cold_start_of_steps(seed: int) -> tuple[float, None]:
-    """Measure the first call less the second without cached kernels, on the small problem alone."""
+    """Measure the same seconds as `cold_start`, on the small problem only."""
     return _with_empty_cache(SMALL), None
 
 
 def _with_empty_cache(sizes: str) -> float:
-    """Return the seconds of first calls less second calls in a process with an empty cache of kernels."""
+    """Return the seconds of first calls minus second calls of omp, in a process without cached kernels."""
     with tempfile.TemporaryDirectory() as folder:
         code = FIRST_AND_SECOND.format(before="", sizes=sizes)
         return float(_run_in_new_process(code, NUMBA_CACHE_DIR=folder))

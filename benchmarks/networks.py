@@ -21,10 +21,10 @@ BATCH = 256  # the batch size of the authors' efficiency runs (Table 4)
 def attention_cost(
     seed: int, n: int, k: int, network: str, folded: bool, source: str = "auto", threads: int = 2
 ) -> tuple[float, Outcome]:
-    """Measure the seconds of two epochs of Sequential Attention, with warm-up, over those of a plain loop.
+    """Measure the seconds of two epochs of Sequential Attention divided by those of a plain training loop.
 
-    The plain loop draws the same batches, without checks and records. The images come from
-    `sparselin.datasets`.
+    The warm-up counts. The plain loop draws the same batches, without checks and records. The images come
+    from `sparselin.datasets`.
     """
     import torch
     from torch.nn import functional as F

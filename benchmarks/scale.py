@@ -50,7 +50,7 @@ def factoring(toy: bool, d: int, goal: float) -> dict[str, Any]:
 
 
 def rates_of(toy: bool, d: int) -> list[float]:
-    """Return for each round how many rows of d numbers are factored per second of processor time."""
+    """Measure, in each round, how many rows of d numbers are factored per second of processor time."""
     rows, rates = (20_000 if toy else 4 * 10**7 // d), []
     chunk = chunk_of(np.random.default_rng(0).standard_normal((rows, d)))
     form = form_of(chunk, y=d - 1, **FORM)
@@ -94,7 +94,10 @@ def write_parquet(path: Path, rows: int, columns: int, group: int) -> None:
 
 
 def overlap(toy: bool) -> dict[str, Any]:
-    """Compare reading and factoring a Parquet file together with reading alone and factoring alone."""
+    """Measure how well the reading and the factoring of a Parquet file overlap.
+
+    The time of both together is compared with the longer one of reading alone and factoring alone.
+    """
     rows, d = (30_000, 10) if toy else (600_000, 100)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.parquet"
@@ -255,7 +258,7 @@ def workers(toy: bool) -> dict[str, Any]:
 
 
 def burn(number: int) -> None:
-    """Factor for some tenths of a second."""
+    """Keep a core busy for some tenths of a second, by factoring a chunk in memory."""
     chunk = chunk_of(np.random.default_rng(number).standard_normal((100_000, 60)))
     form = form_of(chunk, y=0, **FORM)
     for _ in range(2):

@@ -74,7 +74,7 @@ def draw(scaling: dict[str, Any], path: Path) -> None:
 
 
 def _panel(axis: Any, panel: dict[str, Any], limits: tuple[float, float]) -> None:
-    """Draw one measurement, with dashed lines of slope 1."""
+    """Draw the times of one measurement, with dashed lines of slope 1 for comparison."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     sizes, seconds = panel["sizes"], panel["seconds"]

@@ -44,8 +44,8 @@ def rank_with_ones(X: np.ndarray) -> int:
 def omp(X: Any, y: np.ndarray, k: int, follow: list[int] | None = None) -> tuple[list[int], np.ndarray]:
     """Run OMP: pick argmax |X_jᴴP_S^⊥y| k times.
 
-    Returns the support, and how far the score of each pick is below the best score. That is zero, unless the
-    picks are given by `follow`.
+    Returns the support, and how far the score of each pick is below the best score. These differences are
+    zero, unless `follow` prescribes the picks.
     """
     return _greedy(X, y, k, False, follow)
 

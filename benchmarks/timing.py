@@ -17,11 +17,11 @@ def interleave(
     pause: float,
     budget: float,
 ) -> dict[_Name, list[float]]:
-    """Return the seconds of each call in each round. All calls must have been made once before.
+    """Time calls in rounds, and return the seconds of each call in each round.
 
-    Each round begins with the next call. So a machine that becomes slower affects all calls equally, and no
-    call always follows the same one. Thread pools busy-wait for a while after their work. If `pause` is long
-    enough, the pools of the other calls sleep when a call begins.
+    All calls must have been made once before. Each round begins with the next call. So a machine that becomes
+    slower affects all calls equally, and no call always follows the same one. Thread pools busy-wait for a
+    while after their work. If `pause` is long enough, the pools of the other calls sleep when a call begins.
 
     Each call is made in `runs` rounds, or in as many as fit in `budget` seconds, but at least in
     `least_runs`.

@@ -54,7 +54,7 @@ class RoutesToSplitter:
         return router.add(splitter=check_cv(self.cv), method_mapping=mapping)
 
     def _splits(self, data: Observations, params: dict[str, Any], *, stratified: bool = False) -> list[Split]:
-        """Return the folds of `cv`; the splitter gets the metadata that are routed to it."""
+        """Return the folds of `cv`, (training rows, test rows); `params` are metadata for the splitter."""
         cv, metadata = check_cv(self.cv, data.y, classifier=stratified), {}
         if routing._routing_enabled():
             routed = routing.process_routing(self, "fit", sample_weight=data.weight, **params)
@@ -145,7 +145,11 @@ class Observations:
         )  # fmt: skip
 
     def targets(self, task: FitTask, most: int) -> Iterator[tuple[Self, FitTask]]:
-        """Yield each target with its task. Several targets get a subtask each, of at most `most` parts."""
+        """Yield (the data with one column of y, the task of this column) for each column.
+
+        If there is only one column, it has the given task. Otherwise each column has a subtask, of at most
+        `most` parts, which ends before the next one begins.
+        """
         for column in np.atleast_2d(self.y.T):
             subtask = task if self.outputs == 1 else task.subtask("target", most)
             yield dataclasses.replace(self, y=column), subtask
@@ -154,7 +158,7 @@ class Observations:
 
 
 def set_model(estimator: Any, data: Observations, coef: FloatArray, intercept: FloatArray) -> None:
-    """Set `coef_` and `intercept_` from (N, d) and (N,), in the shapes of scikit-learn."""
+    """Set `coef_` and `intercept_` in scikit-learn's shapes, from arrays (N, d) and (N,) for N targets."""
     estimator.coef_ = coef[0] if len(coef) == 1 else coef
     intercept = intercept[0] if data.y.ndim == 1 else intercept
     estimator.intercept_ = intercept if estimator.fit_intercept else 0.0
@@ -192,7 +196,11 @@ class FitTask:
     def of_fit(
         cls, estimator: Any, X: Any, y: Any, weight: FloatArray | None, most: int, *, in_order: bool = True
     ) -> FitTask:
-        """Begin the whole fit, of at most `most` parts. Parts that are numbered need `in_order=False`."""
+        """Begin the task of a whole fit.
+
+        most : the largest number of its parts. in_order : whether its parts begin one after the other. If
+        not, each part needs a number.
+        """
         if not hasattr(estimator, "_init_callback_context"):
             return cls(None, {})
         context = estimator._init_callback_context(max_subtasks=most, sequential_subtasks=in_order)
@@ -200,7 +208,11 @@ class FitTask:
         return cls(context, {"estimator": estimator, "X": X, "y": y, "metadata": metadata})
 
     def subtask(self, name: str, most: int = 0, number: int | None = None, attributes: Any = None) -> FitTask:
-        """Begin a part of the task; `attributes` gives the attributes of the estimator at this point."""
+        """Begin a part of the task, and return it.
+
+        most : the largest number of its own parts. number : its number, if the parts are not in order.
+        attributes : a function that returns the attributes of the estimator at this point.
+        """
         if self.context is None:
             return self
         context = self.context.subcontext(task_name=name, task_id=number, max_subtasks=most)
@@ -216,10 +228,11 @@ class FitTask:
     def steps(
         self, name: str, most: int, attributes: Callable[..., dict[str, Any]] | None
     ) -> Iterator[Callable[..., bool] | None]:
-        """Yield a `callback` for a method that calls it with the path after each step, or None.
+        """Report the steps of a method as parts of the task, inside a `with` block.
 
-        A step begins as soon as the step before it has ended. If the path ends there, the new step ends as an
-        empty task without attributes, as in scikit-learn.
+        It yields a `callback` that the method must call with its path after each step, or None if nothing is
+        to be reported. Each step begins as soon as the step before it has ended. If the path ends there, the
+        new step ends as an empty task without attributes, as in scikit-learn.
         """
         if self.context is None or not hasattr(self.data["estimator"], "_skl_callbacks"):
             yield None

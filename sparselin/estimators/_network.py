@@ -34,7 +34,7 @@ Targets = tuple[FloatArray | IndexArray, FloatArray | None, int]
 
 
 class NetworkTask(NamedTuple):
-    """The input of a method; `validation` is (X, y, weight) of the validation rows, or None."""
+    """The input of a method, as tensors; `validation` is (X, y, weight) of the validation rows, or None."""
 
     rows: Rows
     n_outputs: int

@@ -54,7 +54,7 @@ class Task(Observations):
         return int(self.X.shape[1] if self.groups is None else self.groups.max() + 1)
 
     def options(self, tol: float | None) -> dict[str, Any]:
-        """Return the keyword arguments of a method that takes X and y as arrays."""
+        """Return the keyword arguments of the task for a method that takes X and y as arrays."""
         given = {"intercept": self.intercept, "standardize": self.standardize, "sample_weight": self.weight}
         return {"forced": self.forced, "tol": tol, **given}
 
@@ -72,7 +72,7 @@ class Task(Observations):
             return LOSSES[self.loss].deviance(eta, y)
 
     def mean_prediction(self) -> Any:
-        """Return the prediction without features: the mean of y, or its link; zero without an intercept."""
+        """Return the prediction without features: 0 without an intercept, else the mean of y, or its link."""
         if not self.intercept:
             return 0.0
         mean = np.average(self.y, axis=0, weights=self.weight)
@@ -112,7 +112,10 @@ Watch = Callable[[Any, list[LinearFit]], bool]
 
 
 def _follow(method: Any, models: Callable[[Any], list[LinearFit]], watch: Watch | None) -> ModelPath:
-    """Run a method; after each step call `watch` with the path so far and its models."""
+    """Run a method, and return its path and models.
+
+    models : a function that returns the models of a path. watch : a function that is called after each step.
+    """
     path = method(callback=None if watch is None else lambda path: watch(path, models(path)))
     return ModelPath(path, models(path), path.status)
 
@@ -120,7 +123,7 @@ def _follow(method: Any, models: Callable[[Any], list[LinearFit]], watch: Watch 
 def along(
     method: Any, problem: Problem, forced: IndexArray, k: int, watch: Watch | None, /, **options: Any
 ) -> ModelPath:
-    """Return the path of a method that adds one feature after the other."""
+    """Run a method that adds one feature after the other, up to k features; return its path and models."""
     method = partial(method, problem, k, forced=forced, **options)
     return _follow(method, lambda path: _models_of(path, problem, len(forced)), watch)
 
@@ -128,7 +131,10 @@ def along(
 def until(
     tol: float | None, method: Any, task: Task, k: int, watch: Watch | None, /, **options: Any
 ) -> ModelPath:
-    """Return the path of a method that has no parameter `tol`, ended where it reaches `tol`."""
+    """Run a method that has no parameter `tol`, and end its path once ‖r‖ ≤ tol·‖r_0‖.
+
+    r_0 is the residual without features. With tol=None no tolerance ends the path.
+    """
     problem, forced = task.problem(), task.forced
     if tol is None:
         return along(method, problem, forced, k, watch, **options)
@@ -156,7 +162,10 @@ def _level(problem: Problem, path: SelectionPath, tol: float | None) -> float:
 
 
 def _fits(path: Any, first: int, norms: list[float], ranks: Sequence[int]) -> list[LinearFit]:
-    """Return the models of the first t units of a path for t = first, …, given all ‖r‖ and ranks."""
+    """Return the models on the first t units of a path, for t = first, first + 1, …, to its end.
+
+    norms, ranks : ‖r‖ and the rank of the selected columns for t = 0, 1, …
+    """
     features_at = getattr(path, "features_at", lambda t: path.support[:t])
     return [
         LinearFit(features_at(t), path.coef_at(t), path.intercept_path[t], norms[t], ranks[t])
@@ -165,7 +174,10 @@ def _fits(path: Any, first: int, norms: list[float], ranks: Sequence[int]) -> li
 
 
 def _models_of(path: SelectionPath, problem: Problem, first: int) -> list[LinearFit]:
-    """Return the models of the first t features, t = first, …; ‖r‖ ≤ 8·eps·(√n + 1)·‖y‖ counts as zero."""
+    """Return the models on the first t features of a path, for t = first, first + 1, …, to its end.
+
+    A residual with ‖r‖ ≤ 8·eps·(√n + 1)·‖y‖ counts as zero.
+    """
     zero = problem.rounding() * problem.y_norm
     norms = [0.0 if norm <= zero else float(norm) for norm in path.residual_norm]
     return _fits(path, first, norms, range(len(path) + 1))
@@ -179,7 +191,7 @@ def along_groups(task: Task, k: int, tol: float | None, watch: Watch | None) -> 
 
 
 def _models_of_groups(task: Task, path: GroupPath) -> list[LinearFit]:
-    """Return the models of the first t groups, starting from the forced ones.
+    """Return the models on the first t groups of a path, for t = f, f + 1, …, where f groups are forced.
 
     If y is a vector, the coefficients are vectors too.
     """
@@ -213,7 +225,7 @@ def along_loss(task: Task, k: int, tol: float | None, watch: Watch | None) -> Mo
 
 
 def _forced_rank(task: Task) -> int:
-    """Return the rank that the forced columns add to the intercept if there is one."""
+    """Return the rank of the forced columns, centred if there is an intercept."""
     used = np.arange(len(task.y)) if task.weight is None else np.flatnonzero(task.weight)
     A = task.X[:, task.forced][used]
     A = A if isinstance(A, np.ndarray) else A.toarray()
@@ -224,7 +236,7 @@ def _forced_rank(task: Task) -> int:
 
 
 class Sets:
-    """A growing list of subsets with f + 1, f + 2, … features, f of them forced, and a fit on each."""
+    """A growing list of subsets with f + 1, f + 2, … features, f of them forced, and of their models."""
 
     def __init__(self, task: Task, tol: float | None, watch: Watch | None) -> None:
         self.problem, self.watch, self.status = task.problem(), watch, Status.COMPLETED

@@ -448,7 +448,7 @@ def _check_classes(y: FloatArray, classes: Any) -> None:
 
 
 def _check_fold(task: Task, train: IndexArray, test: IndexArray, k: int, where: str) -> None:
-    """Raise ValueError if k exceeds the rank of a fold, all its weights are zero, or its y is constant."""
+    """Raise ValueError if the rank of a fold is below k, all its weights are zero, or its y is constant."""
     most = len(train) - task.intercept
     if k > most:
         raise ValueError(

@@ -288,7 +288,10 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
 def _test_residuals(
     estimator: Any, data: Observations, fold: Split, task: FitTask, i: int
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Return the α of a fold's knots, and the residuals at these knots and weights of its test rows."""
+    """Fit a path to the training rows of fold number i.
+
+    Returns the α of its m knots, and the residuals (n, m) at these knots and the weights of the n test rows.
+    """
     subtask = task.subtask("fold", estimator.max_iter, i)
     path = _alpha_path(estimator, data.rows(fold[0]), 0.0, subtask)
     subtask.end()

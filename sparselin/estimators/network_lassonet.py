@@ -164,7 +164,7 @@ class _LassoNetByNumber(_LassoNet):
             self._warn_of_number(k)
 
     def _warn_of_number(self, k: int) -> None:
-        """Warn if the last row has more than k features because `lams` ended too early, or none."""
+        """Warn if the last row has more than k features, because `lams` ended too early, or none at all."""
         before, left = [0, *self.path_.n_selected.tolist()][-2:]
         if 0 < left <= k:
             return

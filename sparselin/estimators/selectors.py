@@ -56,8 +56,8 @@ class OMPSelector(PathSelector):
     groups : (d,) labels. Columns with the same label are selected together. None: each column is a group.
     loss : "squared"; "logistic", for y with two classes of any labels; or "poisson", for y ≥ 0. The last two
         take one output and no `groups`. Their loss has no minimum if, for example, the features separate the
-        classes; so the path ends with the last features for which it has one, with a warning if more features
-        are requested.
+        classes. So the path ends before the first feature with which the loss has no minimum, with a warning
+        if more features are requested.
     fit_intercept : whether every model has an intercept.
     standardize : whether to divide the columns by their standard deviations before selection. If not, long
         columns have an advantage.
@@ -151,9 +151,10 @@ class OLSSelector(PathSelector):
 class SequentialLassoSelector(PathSelector):
     """A selector that follows Sequential LASSO (`sparselin.sequential_lasso`).
 
-    Each step adds the first feature that enters the LASSO whose selected features are unpenalised. OMP could
-    select the same feature (Theorem 3.3 of *Sequential Attention for Feature Selection*). With "ebic" this is
-    Sequential LASSO cum EBIC (Luo and Chen, 2014).
+    Each step solves a LASSO in which the selected features are not penalised, and adds the first feature that
+    enters its path. This feature has the largest |⟨X_i, r⟩|, so OMP could select it too (Theorem 3.3 of
+    *Sequential Attention for Feature Selection*). With "ebic" this is Sequential LASSO cum EBIC (Luo and
+    Chen, 2014).
 
     method : "lasso" follows the definition; "omp" relies on the theorem and is faster.
     loss : as for `OMPSelector`. For logistic and Poisson regression both methods return the path of

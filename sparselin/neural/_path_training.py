@@ -73,7 +73,10 @@ class PathTraining:
         return rows if len(features) == self.reduced.n_features else rows.columns(features)
 
     def compact(self, lam: float) -> None:
-        """Leave the groups that are zero out of the tensors, if there are enough of them."""
+        """Leave out of the tensors the groups that are zero and stay zero in the next step at λ.
+
+        Nothing is changed if more than the share `_SHARE` of the columns would remain.
+        """
         present = self.reduced.present(lam, self.M, 1 - self.settings.momentum)
         if int(present.sum()) > _SHARE * len(present):
             return
@@ -165,9 +168,10 @@ class PathTraining:
         return step
 
     def run(self, step: Step, lam: float, epochs: int, patience: int | None) -> int:
-        """Train until `patience` epochs in a row have not lowered the objective to `tol` of its best value.
+        """Train for at most `epochs` epochs at λ, and return the number of epochs that were needed.
 
-        Returns the number of epochs.
+        The training ends early once `patience` epochs in a row have not lowered the objective below `tol`
+        times its best value (None: it does not). step : a function that makes a step with a batch.
         """
         best = self.objective(lam)
         kept, least = (self.reduced.snapshot(), best) if self.settings.backtrack else (None, best)
@@ -193,7 +197,8 @@ class PathTraining:
         """Train at λ; bring back the groups that are not stationary at zero, and continue the training.
 
         A step that is too long can carry a group to zero although it is not stationary there. So the steps
-        of further rounds are shorter.
+        of further rounds are shorter. Returns λ, the loss, the numbers of epochs and of features that came
+        back, and the largest pull of a zero group divided by λ.
         """
         self.where, self.shorter = f"λ = {lam:.4g}", 1.0
         epochs, patience = self.settings.epochs[1], self.settings.patience[1]
@@ -218,14 +223,17 @@ class PathTraining:
         return {"lam": lam, "loss": loss, "epochs": used, "returns": returns, "excess": excess}
 
     def dense(self) -> dict[str, Any]:
-        """Train the dense network: with all features and λ = 0."""
+        """Train the dense network, with all features and λ = 0; return the same fields as `train_at`."""
         used = self.run(self.adam(), 0.0, self.settings.epochs[0], self.settings.patience[0])
         loss = self.mean_loss(self.active)
         check_finite_loss(loss, self.where)
         return {"lam": 0.0, "loss": loss, "epochs": used, "returns": 0, "excess": 0.0}
 
     def row(self, found: dict[str, Any]) -> dict[str, Any]:
-        """Return the row that the path records for a λ."""
+        """Return the row that the path records for a λ, from the current network.
+
+        found : the result of `train_at` or `dense`, to which the row adds its fields.
+        """
         reduced = self.reduced
         theta = np.zeros((reduced.n_features, reduced.q))
         theta[reduced.features.cpu().numpy()] = reduced.U.detach()[:, reduced.K :].double().cpu().numpy()
@@ -244,8 +252,8 @@ class PathTraining:
 def first_lambda(training: PathTraining, growth: float) -> float:
     """Return the first λ of a path.
 
-    It is λ_start of the dense network. While more than a tenth of the groups leave at once, it is divided by
-    4, at most five times.
+    It is `_lambda_start` of the dense network. While the training at this λ makes more than a tenth of the
+    groups zero, λ is divided by 4, at most five times. The network is restored each time.
     """
     lam = _lambda_start(training, growth)
     reduced, kept = training.reduced, training.reduced.snapshot()

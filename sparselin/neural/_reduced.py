@@ -81,7 +81,7 @@ class ReducedNetwork:
         self._arrange()
 
     def _arrange(self) -> None:
-        """Collect the rows of U of each group, in one array for each group size."""
+        """Collect the row numbers in U of each group, in an array (groups, size) for each group size."""
         if not self.grouped:
             return
         label = self.label[self.features].cpu().numpy()
@@ -93,7 +93,7 @@ class ReducedNetwork:
         ]
 
     def outputs(self, X: Tensor) -> Tensor:
-        """Return the outputs (b, q) for rows of X that have the columns `features` only."""
+        """Return the outputs (b, q) for rows X (b, a) that have only the columns of the present features."""
         return self.outputs_from(X @ self.U)
 
     def outputs_from(self, Z: Tensor) -> Tensor:
@@ -126,10 +126,10 @@ class ReducedNetwork:
         return None
 
     def present(self, lam: float, M: float, share: float) -> Tensor:
-        """Return which rows of U belong to groups that are nonzero, or may become nonzero in the next step.
+        """Return a mask of the rows of U whose group is nonzero, or may become nonzero in the next step.
 
-        share : 1 − μ. This factor turns the velocity into an average of gradients. A group that is zero stays
-        zero in a step along that average if it is stationary for it.
+        share : 1 − μ, a factor that turns the velocity into an average of gradients. A zero group stays zero
+        in the next step if the condition for stationary groups holds with this average in place of ∇L.
         """
         label = self.label[self.features]
         theta = self.U.detach()[:, self.K :]
@@ -139,7 +139,7 @@ class ReducedNetwork:
         return (alive | (share * self.pull(self.velocity, M, label) > lam))[label]
 
     def restrict(self, rows: Tensor) -> None:
-        """Keep only these rows of U."""
+        """Keep only these rows of U and of its velocity, in place; the other features become absent."""
         with torch.no_grad():
             self.U = self.U[rows].contiguous().requires_grad_()
         self.velocity = self.velocity[rows].contiguous()
@@ -147,7 +147,11 @@ class ReducedNetwork:
         self._arrange()
 
     def admit(self, features: Tensor, velocity: Tensor) -> None:
-        """Bring back absent features, with zero weights and the given velocity."""
+        """Add absent features, in place: rows of zeros to U, and the given rows to the velocity.
+
+        features : (m,) the indices of features that are absent.
+        velocity : (m, K + q) their rows of the velocity.
+        """
         together, order = torch.cat([self.features, features]).sort()
         pad = self.U.detach().new_zeros((len(features), self.U.shape[1]))
         self.U = torch.cat([self.U.detach(), pad])[order].requires_grad_()
@@ -156,7 +160,7 @@ class ReducedNetwork:
         self._arrange()
 
     def absent(self) -> Tensor:
-        """Return which features (d,) are absent."""
+        """Return a mask (d,) of the absent features."""
         out = torch.ones(self.n_features, dtype=torch.bool, device=self.features.device)
         out[self.features] = False
         return out
@@ -164,8 +168,8 @@ class ReducedNetwork:
     def full_pass(self, rows: Rows, loss: Loss, columns: Tensor) -> tuple[float, Tensor]:
         """Return L on all rows, and ∇_{u_j}L (d, K + q) for all features, in evaluation mode.
 
-        rows : rows with all features.
-        columns : the columns `features` of their X.
+        rows : the rows, with all features.
+        columns : (n, a) the columns of the present features.
         """
         self.network.eval()
         n = len(rows)
@@ -251,7 +255,11 @@ def shrink(theta: Tensor, W: Tensor, lam: float, M: float) -> None:
 
 
 def shrink_by_torch(theta: Tensor, W: Tensor, lam: float, M: float) -> None:
-    """Do the same as `shrink` on any device: t = max(0, max_m t_m) from sorted |W|, in float64."""
+    """Do the same as `shrink` on any device, with a formula in float64.
+
+    Let t_m = (‖θ‖ − λ + M·s_m)/(1 + mM²), where s_m is the sum of the m largest |W_k|, m = 0, …, K. The new
+    ‖θ‖ is max(0, max_m t_m), and W is clipped to M times this norm.
+    """
     dtype = np.dtype(str(theta.dtype).removeprefix("torch."))
     M = round_down(M, dtype)
     v, w = theta.double(), W.double()

@@ -46,8 +46,8 @@ class SequentialAttention:
     The network is x ↦ f(x∘s(w)), where s_i = 1 on the selected units S. After a warm-up with s = 1, the steps
     are divided into phases. At the *end* of each phase the units outside S with the largest |s_i(w)| join S.
     Then w is reset so that all other units have the same attention; the weights of f stay (Section 4.1 and
-    Appendix B.2.4 of *Sequential Attention for Feature Selection*). With S̄ the unselected units, or their
-    features, the loss is
+    Appendix B.2.4 of *Sequential Attention for Feature Selection*). Let S̄ be the unselected units, or their
+    features. The loss is
 
         L(θ, w) = (1/n)Σ ω_i ℓ(f(x_i∘s(w)), y_i) + (λ/2)(Σ_{S̄} w_u² + Σ_{S̄} ‖W_j‖²)
 

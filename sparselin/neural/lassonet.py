@@ -94,9 +94,9 @@ def lassonet_path(
 
     Parameters
     ----------
-    network : the widths of the hidden layers of a perceptron; or any network whose first layer with
-        parameters is linear and reads X, to which a skip connection is added; or a `SkipNetwork`. It is
-        copied, not modified.
+    network : the widths of the hidden layers of a perceptron; a `SkipNetwork`; or any other network whose
+        first layer with parameters is linear and reads X; it then gets a skip connection. A given network
+        is copied, not modified.
     X : (n, d) array, frame or tensor. Computations have the dtype and the device of the network, or of X if
         `network` is a list of widths. Standardize the features, because λ compares ‖θ_j‖ of different j.
     y : (n,) or (n, q) targets; for "cross_entropy" class numbers 0, 1, ….
@@ -191,7 +191,10 @@ def prepare(
 
 
 def _lambdas(lams: Any, training: PathTraining) -> Iterator[float]:
-    """Return the given λ's, or a geometric progression whose first λ is determined when it is needed."""
+    """Return the λ's of the path: the given ones, or a geometric progression.
+
+    The first λ of a progression is computed when it is needed, after the dense network has been trained.
+    """
     if lams is not None:
         given = np.atleast_1d(np.asarray(lams, dtype=object)).tolist()
         values = [check_real(value, "lams") for value in given]
@@ -219,7 +222,7 @@ class _History:
         self.states: list[Any] = []
 
     def add(self, found: dict[str, Any]) -> LassoNetStep:
-        """Add the row of a λ."""
+        """Add the row of a λ to the path, and return it for the callback."""
         row = self.training.row(found)
         self.rows.append(row)
         if self.keep:
@@ -240,9 +243,9 @@ class _History:
 
 
 def _follow(training: PathTraining, history: _History, lams: Iterator[float], callback: Any) -> LassoNetPath:
-    """Train the dense network, then one λ after the other.
+    """Train the dense network, then at one λ after the other; return the path.
 
-    After an interrupt or a non-finite loss the completed rows are kept.
+    After Ctrl-C the path has the completed rows. So does the attribute `path` of a NonFiniteLoss.
     """
     try:
         found = training.dense()

@@ -61,13 +61,13 @@ def matrix_completion(
 ) -> MatrixCompletion:
     """Complete a matrix with a network that reads few of its columns (Algorithm 5 of LassoNet).
 
-    Let Ω be the observed entries of Z. X_0 has the mean of the observed entries of the row elsewhere. Each
-    round computes
+    Let Ω be the observed entries of Z. An entry of X_0 outside Ω is the mean of the observed entries in its
+    row. In round t = 0, 1, …, let
 
-        X_proj = P_Ω(Z) + P_Ω⊥(X_t),    trains f on (1/m)Σ_i ½‖P_Ω(f(x_proj) − z)‖² with λ = 0,    X_{t+1} =
-        f(X_proj),
+        X_proj = P_Ω(Z) + P_Ω⊥(X_t),    X_{t+1} = f(X_proj),
 
-    until ‖P_Ω⊥(X_{t+1} − X_t)‖_F ≤ tol·‖P_Ω⊥(X_t)‖_F. The training of f continues from round to round. Then
+    where f is trained on the loss (1/m)Σ_i ½‖P_Ω(f(x_proj) − z)‖² with λ = 0. The rounds end once
+    ‖P_Ω⊥(X_{t+1} − X_t)‖_F ≤ tol·‖P_Ω⊥(X_t)‖_F. The training of f continues from round to round. Then
     `lassonet_path` starts from this f, with the data X_proj and the observed entries as targets.
 
     Parameters
@@ -126,7 +126,7 @@ def matrix_completion(
 def _impute(
     model: SkipNetwork, X: Tensor, target: Tensor, options: dict[str, Any]
 ) -> tuple[SkipNetwork, Tensor]:
-    """Train the network further; return it, and X with its reconstruction of the missing entries."""
+    """Train the network further. Return it, and X with its outputs in place of the missing entries."""
     dense = {**options, "keep": "states", "callback": lambda step: True}
     model = network_at(model, lassonet_path(model, X, target, **dense), 0)
     with torch.no_grad():

@@ -136,7 +136,8 @@ class PlannedSchedule:
     def __call__(self, steps: int | None, name: str) -> Schedule:
         """Return the schedule for `steps` steps in all.
 
-        Raises ValueError if `steps` is needed and is None or below 1. `name` is its name in the message.
+        name : the name of the caller's argument, for the message. Raises ValueError if the number of steps is
+        needed and is None or below 1.
         """
         if self.steps_per_phase is not None:
             return fixed_phases(self.k, self.features_per_step, self.steps_per_phase, self.warm_up)
@@ -156,7 +157,10 @@ class PlannedSchedule:
 
 
 def _warm_up(value: Any) -> tuple[int, float]:
-    """Return the warm-up as a number of steps and a share of all steps; one of them is zero."""
+    """Return the warm-up as (number of steps, share of all steps), after checking it.
+
+    An integer gives the number, any other value gives the share; the other entry is zero.
+    """
     if isinstance(value, (int, np.integer)):
         return check_count(value, "warm_up", 0), 0.0  # type: ignore[arg-type]
     share = check_real(value, "warm_up")

@@ -47,8 +47,9 @@ LOSSES: dict[str, Loss] = {"squared": squared_error, "cross_entropy": cross_entr
 def as_loss(loss: str | nn.Module | Loss) -> Loss:
     """Return a loss that maps outputs (b, q) and targets (b, …) to one number for each row (b,).
 
-    loss : a name from LOSSES; a PyTorch loss, whose reduction is removed, and to which targets of floats are
-        passed in the shape of the outputs; or a function that returns numbers for each row, which are summed.
+    loss : a name from LOSSES, a PyTorch loss, or a function that returns numbers for each row, which are
+        summed. The reduction of a PyTorch loss is removed, and targets of floats are passed to it in the
+        shape of the outputs.
 
     The returned loss raises ValueError if there are more numbers than outputs, because then outputs (b, 1)
     and targets (b,) were broadcast to (b, b).
@@ -214,9 +215,10 @@ def adam(
     where: str,
     before: Callable[[int, Rows], object] | None = None,
 ) -> None:
-    """Train the network by Adam (Kingma and Ba, 2015) on batches.
+    """Train the network by Adam (Kingma and Ba, 2015) on batches, as the plan says.
 
-    before : a function that is called before each step with its number and its batch.
+    where : the place of this training, for messages.
+    before : a function that is called before each step with the number of the step and its batch.
     """
     optimizer = plan.adam(network.parameters())
     step = 0

@@ -50,7 +50,7 @@ def interval(bounds: Interval, *, ax: Axes | None = None) -> Axes:
 
 
 def _intervals(ax: Axes, named: list[tuple[str, Interval]]) -> None:
-    """A row for each: a line from bound to bound, with their values above it; a point if they agree."""
+    """Draw each interval in its own row: a line between the bounds; a point if they agree."""
     values = [v for _, one in named for v in (float(one.lower), float(one.upper)) if math.isfinite(v)]
     if min(values, default=0) > 0 and max(values) > LONG * min(values):
         ax.set_xscale("log")

@@ -118,7 +118,7 @@ def _plane(
 def _factors(ax: Axes, j: int, label: str, target: float, runs: Sequence[list[DescentResult]]) -> None:
     """Draw the descents in the plane of w_j and θ_j, with diagonals and hyperbolas w_jθ_j = const.
 
-    The hyperbola w_jθ_j = β̂_j is black.
+    target : β̂_j. The hyperbola w_jθ_j = β̂_j is black.
     """
     axes(ax, rf"$w\theta = \beta_{j + 1}$ ({label})", f"$w_{j + 1}$", rf"$\theta_{j + 1}$")
     paths = [np.array([(iterate.w[j], iterate.theta[j]) for iterate in run]) for run in runs]

@@ -144,10 +144,10 @@ def nu_choice(choice: NuChoice, *, ax: Axes | None = None) -> Axes:
 
 
 def coefficients(ax: Axes, names: Names, coef: FloatArray, filled: list[int], words: tuple[str, str]) -> Axes:
-    """Draw a stem for each nonzero coefficient of (d,), the largest first, and at most 40 of them.
+    """Draw a stem for each nonzero coefficient in `coef` (d,), the largest first, and at most 40 of them.
 
-    words : two labels in the legend: for the features in `filled`, drawn as filled circles, and for the
-        others, drawn as squares.
+    words : the two labels of the legend. The first is for the features in `filled`, drawn as filled circles;
+        the second is for the others, drawn as squares.
     """
     nonzero = np.flatnonzero(coef)
     J = nonzero[largest(np.abs(coef[nonzero]))]

@@ -135,7 +135,7 @@ def rows(ax: Axes, labels: Sequence[str]) -> None:
 
 
 def name(names: Names, j: int) -> str:
-    """Return a label for feature j: its name, or x0, x1, … without names. The middle of a long name is cut.
+    """Return a label for feature j: its name, or x0, x1, … without names. A long name is cut in the middle.
 
     Matplotlib leaves labels that begin with "_" out of legends, so such a label gets a space in front.
     """

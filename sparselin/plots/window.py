@@ -107,7 +107,7 @@ def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None
 
 
 def _columns(entry: FirstEntry, path: LassoPath, low: float) -> dict[int, str]:
-    """Return the columns with a colour and their line styles: A(S), the rest of T, entries at λ₂."""
+    """Return feature ↦ line style for the features with a colour: A(S), the rest of T, entries at λ₂."""
     T = [*entry.active, *(j for j in entry.tied if j not in entry.active)][:_MOST]
     knots = np.flatnonzero(np.isclose(path.knots, low, rtol=1e-9, atol=0)) if low > 0 else ()
     after = {j for i in knots for j in path.active[i]}
@@ -132,7 +132,7 @@ def _some(names: Names, J: Sequence[int]) -> str:
 
 
 def _sets(entry: FirstEntry) -> str:
-    """Return the equations for T and A(S) in the title."""
+    """Return the part of the title that states T and A(S)."""
     T, A = (_some(entry.names, J) for J in (entry.tied, entry.active))
     return f"T = A(S) = {T}" if entry.tied == entry.active else f"T = {T}, A(S) = {A}"
 

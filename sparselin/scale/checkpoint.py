@@ -20,7 +20,10 @@ _FORMAT = "sparselin pass 1"
 
 
 class Saved(NamedTuple):
-    """A checkpoint: the number of chunks read, and (height in the tree, `Partial`) of consecutive chunks."""
+    """A checkpoint: the number of chunks read, and the parts of the factored rows.
+
+    A part is (height in the tree of merges, `Partial` of consecutive chunks).
+    """
 
     chunks: int
     parts: list[tuple[int, Partial]]

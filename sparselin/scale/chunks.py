@@ -30,7 +30,7 @@ class Codes(NamedTuple):
 class Chunk(NamedTuple):
     """A chunk of p rows.
 
-    names : of the columns, or None.
+    names : the names of the columns, or None.
     kinds : the dtype of the array, or of each column, as its library writes it.
     columns : an array (p, q), or a tuple of arrays (p,) and `Codes`.
     y, weight : arrays (p,) if they came separately from the columns, otherwise None.

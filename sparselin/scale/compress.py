@@ -69,16 +69,16 @@ def compress(
     categories : categorical features. Each level becomes a column of zeros and ones, named "category=level",
         in the order in which the levels first appear. The column of a level is zero in all earlier rows.
     max_levels : the largest number of levels that a category may have; more are an error.
-    held_out : hold out every m-th row, m = held_out ≥ 2: row i of chunk k if i + k ≡ −1 mod m. 0: none.
+    held_out : m ≥ 2 holds out every m-th row: the rows i of chunk k with i + k ≡ −1 mod m. 0 holds out none.
         `problem.compressed.held_out_r2(path)` is the R² on these rows.
     on_bad : "raise", or "skip" to leave out chunks that cannot be used. `problem.compressed.skipped` holds
         their numbers and the reasons.
     memory : bytes for 4 chunks and 3 factors (6 with held_out). It sets the number of rows in a chunk for
-        arrays, np.memmap, zarr, Parquet, polars and DuckDB. For Parquet it includes one page of each column,
-        which count for at most half of it. None: 256 MiB, or the bytes for chunks of 1024 rows if these are
-        more. The levels of categories need additional memory. The bits of R depend on the chunks and on the
-        BLAS: the same chunks on the same machine give the same bits. Iterables and Dask bring their own
-        chunks.
+        arrays, np.memmap, zarr, Parquet, polars and DuckDB. For Parquet it includes one page of each column;
+        the pages count for at most half of `memory`. None: 256 MiB, or the bytes for chunks of 1024 rows if
+        these are more. The levels of categories need additional memory. Iterables and Dask bring their own
+        chunks. The bits of R depend on the chunks and on the BLAS. The same chunks on the same machine give
+        the same bits.
     checkpoint, every : a file to which the pass is saved after each `every` chunks, and when it ends, even
         by Ctrl-C. If the file exists, the pass resumes from it and gives the same bits.
     progress : a function that is called with a `Progress` after each chunk.

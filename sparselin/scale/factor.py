@@ -110,7 +110,7 @@ class Folder:
 
 
 def growth(steps: int, merges: int, columns: int) -> float:
-    """Return √(N + d·p + L·d²) + N/256, the columnwise backward error divided by eps = 2u (see above).
+    """Return √(N + d·p + L·d²) + N/256: the columnwise backward error divided by eps = 2u (see the module).
 
     N = `steps` is the largest number of steps in a leaf of the tree, p = `BLOCK` the largest number of rows
     in a block, and L = `merges` the depth of the tree.
@@ -119,5 +119,8 @@ def growth(steps: int, merges: int, columns: int) -> float:
 
 
 def worst_error(steps: int, merges: int, columns: int) -> float:
-    """Return c·d·(N·(p + 1) + L·(d + 1))·u with c = 8, the bound on the error in the worst case."""
+    """Return c·d·(N·(p + 1) + L·(d + 1))·u with c = 8, the bound on the error in the worst case.
+
+    N, p, L and d = `columns` are those of `growth`.
+    """
     return 8 * columns * (steps * (BLOCK + 1) + merges * (columns + 1)) * EPS / 2

@@ -52,7 +52,11 @@ def _problem(
     record: Compressed,
     weight: float,
 ) -> Problem:
-    """Return the problem of a factor; `weight` is the sum of the rows' weights to standardize, or else 0."""
+    """Return the problem of a factor.
+
+    columns : the features, as columns of R. weight : the sum of the weights of the rows if the features are
+    standardized, else 0.
+    """
     X = np.asfortranarray(R[:, columns])
     ones = R[:, 0].copy() if form.intercept else None
     scale = None

@@ -73,7 +73,10 @@ class Form(NamedTuple):
         return np.asarray(values, np.float64)
 
     def runs(self) -> list[tuple[slice, slice]]:
-        """Return slices (columns of the chunk, columns of the factor) that cover the numeric features."""
+        """Return pairs of slices (columns of the chunk, columns of the factor), one for each run of features.
+
+        A run is a sequence of numeric features that are neighbours, in the same order, in both.
+        """
         at = int(self.intercept)
         pairs = [(j, at + i) for i, j in enumerate(self.numbers)]
         grouped = itertools.groupby(pairs, lambda pair: pair[1] - pair[0])

@@ -14,13 +14,16 @@ from sparselin.scale import factor
 from sparselin.scale.chunks import BadChunkData, Chunk, Codes, TooManyLevels, codes_of
 from sparselin.scale.form import Form
 
-# A column of zeros and ones: (index of the category in a chunk, level).
+# The column of zeros and ones of one level: (index of the category among the columns of a chunk, level).
 Slot: TypeAlias = tuple[int, Any]
 
 
 @dataclasses.dataclass(frozen=True)
 class Partial:
-    """The factor of some rows of [1 numbers levels y]·√weight, without the ones if there is no intercept.
+    """The state of a pass: the factor of the rows read so far, and counts.
+
+    A row of the factored matrix is [1, numeric features, columns of levels, y]·√weight. Without an intercept
+    it has no 1.
 
     R, held : the factors of the training rows, and of the rows held out (or None).
     slots : the columns of levels, in the order in which the levels first appear.
@@ -54,7 +57,12 @@ def skip(partial: Partial, number: int, why: str) -> Partial:
 
 
 def absorb(partial: Partial, chunk: Chunk, number: int, form: Form) -> Partial:
-    """Return the state after a chunk has been read. Raises BadChunkData, TooManyLevels."""
+    """Return the state after the rows of a chunk have been factored.
+
+    number : the number of the chunk, on which the rows to hold out depend.
+
+    Raises BadChunkData, TooManyLevels.
+    """
     form.check(chunk)
     coded = {j: codes_of(chunk.column(j)) for j in form.categories}
     levels = [(j, level) for j, codes in coded.items() for level in codes.levels]
@@ -88,7 +96,10 @@ def absorb(partial: Partial, chunk: Chunk, number: int, form: Form) -> Partial:
 
 
 def merge(a: Partial, b: Partial, form: Form) -> Partial:
-    """Return the state of the rows of both; the chunks of a come before those of b. Raises TooManyLevels."""
+    """Merge two states into the state of all their rows; the chunks of a come before those of b.
+
+    Raises TooManyLevels.
+    """
     slots = join_slots(a.slots, b.slots, form)
     first = form.intercept + len(form.numbers)
     place = [*range(first), *(first + slots.index(slot) for slot in b.slots), first + len(slots)]
@@ -117,7 +128,10 @@ def merge(a: Partial, b: Partial, form: Form) -> Partial:
 
 
 def join_slots(slots: tuple[Slot, ...], others: Sequence[Slot], form: Form) -> tuple[Slot, ...]:
-    """Return the slots, followed by the new ones among the others. Raises TooManyLevels."""
+    """Return the columns of levels `slots`, followed by those of `others` that are not among them.
+
+    Raises TooManyLevels.
+    """
     known = set(slots)
     found = (*slots, *dict.fromkeys(slot for slot in others if slot not in known))
     for j in form.categories:
@@ -130,7 +144,10 @@ def join_slots(slots: tuple[Slot, ...], others: Sequence[Slot], form: Form) -> t
 
 
 def widen(R: FloatArray, count: int) -> FloatArray:
-    """Return the factor of A with `count` zero columns before the last: R with such rows and columns."""
+    """Return the factor of A with `count` zero columns inserted before its last column.
+
+    It is R with zero rows and columns inserted before the last ones.
+    """
     size = len(R) + count
     W = factor.zeros(size)
     at = [*range(len(R) - 1), size - 1]
@@ -145,7 +162,7 @@ def _rows(B: FloatArray, mask: np.ndarray) -> FloatArray:
 
 
 class _Blocks:
-    """Makes blocks of rows of [1 numbers levels y]·√weight; each one overwrites the one before."""
+    """Makes the blocks of rows that are factored (see `Partial`); each block overwrites the one before."""
 
     def __init__(
         self, chunk: Chunk, form: Form, coded: dict[int, Codes], slots: tuple[Slot, ...], space: FloatArray

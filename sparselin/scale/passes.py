@@ -74,7 +74,7 @@ class Pass(abc.ABC):
 
     @abc.abstractmethod
     def snapshot(self) -> list[tuple[int, Partial]]:
-        """Return the state for a checkpoint: (height in the tree, `Partial`) of consecutive chunks."""
+        """Return the parts for a checkpoint: (height in the tree, `Partial` of consecutive chunks)."""
 
     @abc.abstractmethod
     def state(self) -> Partial:
@@ -104,7 +104,7 @@ class Pass(abc.ABC):
             self.saved = self.number
 
     def bad(self, where: str, why: str) -> BadChunk:
-        """Return the error of the next chunk, with the problem of the chunks before it."""
+        """Return the error for the chunk that is read now; it can make the problem of the chunks before."""
         state, form, standardize = self.state(), self.form, self.options.standardize
         return BadChunk(self.number, where, why, lambda: finish(state, form, standardize))
 
@@ -148,7 +148,7 @@ class _Chain(Pass):
 
 
 def _convert(raw: RawChunk) -> Chunk:
-    """Return the chunk, which `_first` may have converted already. Raises BadChunkData."""
+    """Convert a chunk, unless `_first` has already converted it. Raises BadChunkData if it cannot be used."""
     if isinstance(raw.content, Failure):
         raise BadChunkData(raw.content.why)
     return raw.content if isinstance(raw.content, Chunk) else chunk_of(raw.content)

@@ -138,7 +138,10 @@ def _array(array: Any, reading: ReadOptions) -> Source:
 
 
 def _end_of_file(array: Any) -> int | None:
-    """Return the bytes that the file of a memmap must have: reading beyond its end kills the process."""
+    """Return the number of bytes that the file of a memmap must have; None if the array is not a memmap.
+
+    It must be checked before reading, because to read beyond the end of the file kills the process.
+    """
     if not isinstance(array, np.memmap) or not isinstance(array.filename, (str, os.PathLike)):
         return None
     whole = array
@@ -168,7 +171,10 @@ def _duckdb(relation: Any, reading: ReadOptions) -> Source:
 
 
 def _of_batches(read: Callable[[], Iterable[Any]], identity: str) -> Source:
-    """Return the source of batches that `read` starts to deliver; their package reads ahead itself."""
+    """Return the source of batches; `read` is a function that returns an iterable of them.
+
+    There is no thread that reads ahead, because the package of the batches does so itself.
+    """
 
     def chunks(start: int) -> Iterator[RawChunk]:
         for batch in itertools.islice(read(), start, None):
@@ -208,7 +214,10 @@ def _parquet(source: Any, reading: ReadOptions) -> Source:
 
 
 def _group(file: Any, g: int, names: list[str], p: int, numbers: range) -> Iterator[RawChunk]:
-    """Yield the chunks with these numbers of a row group. If one cannot be read, all later ones fail too."""
+    """Yield the chunks of p rows of row group g whose numbers are in `numbers`.
+
+    If a chunk cannot be read, all later chunks of the row group are failures too.
+    """
     batches = file.iter_batches(p, row_groups=[g], columns=names, use_threads=False)
     where, why = f"row group {g}", ""
     for i in range(numbers.stop):

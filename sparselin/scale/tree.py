@@ -33,7 +33,7 @@ _LEAVES_PER_LOOKUP = 16  # leaves after which the list of workers is updated
 
 
 class Leaf(NamedTuple):
-    """The state of one chunk, its size in bytes, and the reason if it is unusable."""
+    """A leaf of the tree: the state of one chunk, its size in bytes, and, if it is unusable, the reason."""
 
     partial: Partial
     bytes: int
@@ -41,7 +41,7 @@ class Leaf(NamedTuple):
 
 
 class LeafSummary(NamedTuple):
-    """The size, row count and levels of a leaf, without its factor; and the reason if it is unusable."""
+    """The summary of a leaf, without its factor: size, rows, levels, and the reason if it is unusable."""
 
     bytes: int
     rows: int
@@ -67,12 +67,12 @@ def read_leaf(raw: Any, vectors: tuple[Any, ...], number: int, form: Form) -> Le
 
 
 def partial_of(part: Leaf | Partial) -> Partial:
-    """Return the state of a part of the tree."""
+    """Return the state of a part of the tree: of a leaf, or of parts that have been merged."""
     return part.partial if isinstance(part, Leaf) else part
 
 
 def merge_parts(a: Leaf | Partial, b: Leaf | Partial, form: Form) -> Partial:
-    """Return the state of two neighbouring parts of the tree."""
+    """Merge two neighbouring parts of the tree into one state."""
     return merge(partial_of(a), partial_of(b), form)
 
 
@@ -89,7 +89,10 @@ def run(source: Any, form_of_first: Callable[[Any], Form], options: Options, rea
 
 
 class _Tree(Pass):
-    """A pass over the leaves; `parts` are (height, `Partial` or its future) of consecutive chunks."""
+    """A pass over the leaves.
+
+    `parts` are (height, `Partial` of consecutive chunks, or a `Leaf`, or the future of either).
+    """
 
     def __init__(self, form: Form, options: Options, identity: str, total: int | None, saved: Saved) -> None:
         super().__init__(form, options, identity, total, saved.chunks)
@@ -130,7 +133,7 @@ class _Tree(Pass):
         self.bytes += summary.bytes
 
     def _push(self, part: Any) -> None:
-        """Append a leaf, and merge neighbours of the same height."""
+        """Append a leaf to `parts`, and merge the last two parts as long as they have the same height."""
         height = 0
         while self.parts and self.parts[-1][0] == height:
             _, before = self.parts.pop()

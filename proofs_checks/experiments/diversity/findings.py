@@ -74,17 +74,20 @@ class Table:
         self.ks = sorted({s.k for s in selections})
 
     def pairs(self, a: str, b: str) -> Iterator[tuple[MethodSelection, MethodSelection]]:
-        """Yield the selections of two methods for each k that both have."""
+        """Yield the selections of the methods a and b for each k for which both have k features."""
         for k in self.ks:
             if (a, k) in self.at and (b, k) in self.at:
                 yield self.at[a, k], self.at[b, k]
 
     def line(self, method: str) -> list[MethodSelection]:
-        """Return the selections of a method by k."""
+        """Return the selections of a method that have k features, in the order of k."""
         return [self.at[method, k] for k in self.ks if (method, k) in self.at]
 
     def left_out(self, *groups: Sequence[str]) -> int:
-        """Return the number of comparisons within groups of methods that a short selection leaves out."""
+        """Count the comparisons that are left out, because a selection has fewer than k features.
+
+        groups : the methods of each comparison, which is made for each k.
+        """
         there = self.at.keys() | self.short
         return sum(
             {(name, k) for name in group} <= there and any((name, k) in self.short for name in group)
@@ -93,7 +96,7 @@ class Table:
         )
 
     def ends(self, method: str) -> tuple[MethodSelection, MethodSelection] | None:
-        """Return the selections of a method for the first and the last k; None if one is missing."""
+        """Return the selections of a method for the first and the last k; None if one is not in the table."""
         if len(self.ks) < 2 or not {(method, self.ks[0]), (method, self.ks[-1])} <= self.at.keys():
             return None
         return self.at[method, self.ks[0]], self.at[method, self.ks[-1]]
@@ -105,7 +108,7 @@ def panels() -> dict[str, str]:
 
 
 def _order() -> list[tuple[str, str]]:
-    """Return the pairs (smaller error, larger error) of the order regularized < no-reg < lasso."""
+    """Return the pairs of methods (smaller error, larger error) in the order regularized < no-reg < lasso."""
     return [*((name, "no-reg") for name in REGULARIZERS), ("no-reg", "lasso")]
 
 
@@ -123,7 +126,10 @@ def judge(selections: Sequence[MethodSelection], settings: DiversitySettings) ->
 
 
 def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]:
-    """Return the findings on panel (a) or (b)."""
+    """Return the findings on panel (a) or (b), which show errors.
+
+    what : the perturbed data, in words. error : a function that returns the error of a selection.
+    """
     regularized = [
         (name, error(ours) / error(base))
         for name in REGULARIZERS
@@ -225,7 +231,7 @@ def _likeness(table: Table, panel: str, error: Errors) -> Finding:
 
 
 def _diversity(table: Table, name: str) -> list[Finding]:
-    """Return the findings on a panel of (c) to (f)."""
+    """Return the findings on the panel of the regularizer `name`, one of (c) to (f)."""
     above = [
         (base, ours.diversity[name] > other.diversity[name])
         for base in BASELINES
@@ -250,7 +256,7 @@ def _diversity(table: Table, name: str) -> list[Finding]:
 
 
 def _trend(panel: str, name: str, line: Sequence[float], left_out: int) -> Finding:
-    """Judge "The lines … show an increasing trend" in the text."""
+    """Judge the sentence "The lines … show an increasing trend" for one curve, by its steps from k to k."""
     up = _steps_up(line)
     ends = f"; from {line[0]:.3f} to {line[-1]:.3f}" if line else ""
     claim = f"the curve of {name} increases with k"
@@ -301,7 +307,10 @@ def _other_sigmas(table: Table, settings: DiversitySettings) -> Finding:
 
 
 def order_at(table: Table, sigma: float) -> tuple[int, int]:
-    """Return, for X perturbed, how many comparisons regularized < no-reg < lasso hold, and their number."""
+    """Compare the errors at one σ, with X perturbed, with the order regularized < no-reg < lasso.
+
+    Returns how many comparisons hold, and how many there are.
+    """
     held = [
         float(np.mean(ours.features[sigma])) < float(np.mean(other.features[sigma]))
         for a, b in _order()

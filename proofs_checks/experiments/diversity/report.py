@@ -229,7 +229,7 @@ def write(
 
 
 def _axes(least: dict[str, float]) -> list[tuple[str, str, str, str]]:
-    """Return for each panel: its name, the quantity, its range by the printed axis, and its value here."""
+    """Return a row for each panel: its name, the quantity, the range on the printed axis, and our value."""
     rows = []
     for panel, (low, high) in PRINTED_AXES.items():
         what = "largest error" if panel in "ab" else "least diversity"
@@ -240,7 +240,10 @@ def _axes(least: dict[str, float]) -> list[tuple[str, str, str, str]]:
 def _sigmas(
     selections: Sequence[MethodSelection], settings: DiversitySettings
 ) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return for each σ the comparisons that hold and each method's median error over k, with X perturbed."""
+    """Return a row for each σ, with X perturbed: σ, the comparisons that hold, and a median of each method.
+
+    The comparisons are those of `order_at`. The median is over k, of the mean error over the repeats.
+    """
     table = ByMethod(selections)
     rows = []
     for sigma in sorted(settings.all_sigmas()):

@@ -189,7 +189,7 @@ def sample(images: Images, count: int, seed: int) -> Design:
 
 
 def select(design: Design, task: MethodTask, settings: DiversitySettings) -> list[MethodSelection]:
-    """Return the selections of one method: a record for each k of the task."""
+    """Run one method, and return its selections: a record for each k of the task."""
     problem, ks = Problem(design.X, design.y), task.ks
     fits = dict(zip(ks, lasso_fits(problem, ks), strict=True))
     if task.method == "lasso":

@@ -65,13 +65,13 @@ def settings_of(data: str, sets: Sets, scale: Scale, phases: int) -> Settings:
 
 
 def least_epochs(sets: Sets, batch_size: int, phases: int) -> int:
-    """Return the smallest number of epochs with two steps for each phase, and for one more phase."""
+    """Return the smallest number of epochs that have 2·(phases + 1) steps after the warm-up."""
     in_epoch = len(sets.y) // min(batch_size, len(sets.y))
     return math.ceil(2 * (phases + 1) / (1 - WARM_UP) / in_epoch)
 
 
 def _draws(names: Sequence[str], scale: Scale) -> Iterator[tuple[int, str]]:
-    """Return the seeds and data sets of a study that has `image_seeds` seeds for every data set."""
+    """Return the pairs (seed, data set) of a study in which every data set has `scale.image_seeds` seeds."""
     return itertools.product(range(1, 1 + scale.image_seeds), names)
 
 
@@ -87,13 +87,13 @@ def _record(
 
 
 def _prepare(piece: Piece, scale: Scale, protocol: Protocol = PAPER) -> tuple[Sets, Settings]:
-    """Return the rows and the settings of a piece."""
+    """Return the training, validation and test rows of a piece, and the settings of its training."""
     sets = sets_of(piece.data, protocol, piece.seed, scale.rows_of(piece.data))
     return sets, settings_of(piece.data, sets, scale, piece.k)
 
 
 def _picks(select: Callable[..., list[int]], piece: Piece, sets: Sets, **options: Any) -> Picks:
-    """Select with the released code, or with a corrected form of it."""
+    """Select k features with the released code, or with a corrected form of it, and measure the time."""
     begin = time.process_time()
     order = select(sets, piece.k, piece.seed, **options)
     return Picks(tuple(order), time.process_time() - begin)
@@ -251,7 +251,7 @@ def _efficiency(piece: Piece, scale: Scale) -> Record:
 
 
 def adaptive(data: str) -> int:
-    """Return the k of Table 9, 64; with fewer than 65 features the largest power of 2 up to d/2.
+    """Return the k of Table 9: 64, or the largest power of 2 up to d/2 if there are fewer than 65 features.
 
     >>> adaptive("mice"), adaptive("digits"), adaptive("breast_cancer")
     (64, 32, 8)
@@ -310,7 +310,10 @@ states neither number."""
 
 
 def _gains_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield k = 0, 9 and 49, if at least three features are left: ranks of two only agree or reverse."""
+    """Yield the pieces with k = 0, 9 and 49, if at least three features remain outside S.
+
+    The ranks of two features can only agree or be reversed.
+    """
     for (seed, data), k in itertools.product(_draws(names, scale), SELECTED):
         if k + 3 <= FORMS[data].d:
             yield Piece("gains", data, SA, k, seed)

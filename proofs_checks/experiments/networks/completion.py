@@ -165,7 +165,7 @@ def reconstruct(given: Parts, X: FloatArray, support: Sequence[int], seed: int, 
 
 
 def sizes(data: str, scale: Scale) -> list[int]:
-    """Return the k of the right panel, the largest first."""
+    """Return the numbers of columns k in the right panel, the largest first."""
     more = MORE if max(scale.sizes) >= 50 else ()
     return sizes_below(data, {*scale.sizes, *more})
 
@@ -202,7 +202,7 @@ def run(piece: Piece, scale: Scale) -> Record:
 
 
 def _parts(data: str, seed: int, scale: Scale) -> Parts:
-    """Divide the entries of the first rows; the scale limits their number."""
+    """Divide the known entries of a data set (`split_entries`); the scale limits the number of rows."""
     return split_entries(np.asarray(table(data).X[: scale.rows], float), seed)
 
 

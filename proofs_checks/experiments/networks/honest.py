@@ -110,7 +110,10 @@ def judge(sets: Sets, support: Sequence[int], seed: int, scale: Scale) -> Fit:
 
 
 def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield all k of a method and a seed together, because one cached run has the picks for most of them."""
+    """Yield the pieces, with all k of a method and a seed together.
+
+    For most methods one run has the picks for all k, and it is cached.
+    """
     for seed, data in scale.draws(names):
         yield Piece("honest", data, ALL, FORMS[data].d, seed)
         for method, k in itertools.product(METHODS, sizes_below(data, scale.sizes)):
@@ -167,7 +170,7 @@ class Fit(NamedTuple):
 
     Attributes
     ----------
-    accuracy : on the test rows.
+    accuracy : the accuracy on the test rows.
     validation : the accuracy on the validation rows.
     loss : the mean cross-entropy on the validation rows.
     steps : the number of steps of Adam.

@@ -1,8 +1,8 @@
 """LassoNet's Tables 1 and 2 and its Figures 1, 5, 11, 13 and 14: decoders and trees on k features.
 
-Data are read and split as in its code (`data_utils.py`, with the leaks), except that MNIST and Fashion-MNIST
-are split 70-10-20, as in the paper; the code's 35-5-60 is the setting RELEASED. If the code and the paper
-differ in other points, we follow the code:
+Data are read and split as in its code (`data_utils.py`, with the leaks). But MNIST and Fashion-MNIST are
+split as in the paper, into 70 % training, 10 % validation and 20 % test rows. The setting RELEASED has the
+split of the code, 35-5-60. If the code and the paper differ in other points, we follow the code:
 
 - missing proteins are filled with means of classes (footnote 4: of columns);
 - ISOLET has its official test rows (section 5.2: random ones);
@@ -113,9 +113,11 @@ def lassonet_order(sets: Sets, smallest: int, seed: int, scale: Scale, M: float 
 def decoder(
     sets: Sets, support: Sequence[int], seed: int, scale: Scale, thirds: Sequence[int] = (1, 2, 3, 4)
 ) -> tuple[Fit, int]:
-    """Return the best network with k/3, 2k/3, k or 4k/3 hidden units on the validation rows, and its width.
+    """Train networks with k/3, 2k/3, k and 4k/3 hidden units on the k picks of `support`.
 
-    thirds : the widths that are tried, in thirds of k.
+    Returns the results of the network that is best on the validation rows, and its width.
+
+    thirds : the widths that are tried, in units of k/3.
     """
     widths = sorted({max(1, round(i * len(support) / 3)) for i in thirds})
     steps, patience = scale.epochs_of(STEPS), scale.epochs_of(PATIENCE)
@@ -131,7 +133,11 @@ def trees(sets: Sets, support: Sequence[int], seed: int) -> float:
 
 
 def sizes(data: str, scale: Scale, method: str = "LassoNet") -> list[int]:
-    """Return the k of a method: first the largest of the scale, which is 50, then for FIGURES the others."""
+    """Return the numbers of features k for which a method runs.
+
+    The first is the largest k of the scale, which the tables have (50). The others are for the figures: only
+    methods in FIGURES have them.
+    """
     last = sizes_below(data, scale.sizes)[0]
     more = MORE.get(data, (75, 100)) if last >= 50 else ()
     return [last, *sizes_below(data, {*scale.sizes, *more} - {last} if method in FIGURES else ())]
@@ -198,7 +204,7 @@ STUDY = Study(
 
 
 def _pair_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield the pieces of one seed; the figure shows 220 pixels."""
+    """Yield the pieces of one seed for some k. The figure shows 220 pixels, so k = 220 comes first."""
     for data, k in itertools.product(names, (220, 100, *sorted(scale.sizes, reverse=True))):
         if k < FORMS[data].d:
             yield Piece("lassonet-pixels", data, "LassoNet", k, 1)

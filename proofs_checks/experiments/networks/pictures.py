@@ -110,7 +110,7 @@ def picked_pixels(
 
 
 def _grid(count: int, wide: int, height: float) -> list[Axes]:
-    """Make panels in rows of `wide`.
+    """Make `count` panels, with `wide` panels in a row.
 
     The width of the figure is fixed, so that its letters keep their size.
     """

@@ -133,7 +133,7 @@ class Scale:
         return range(1, 1 + (self.image_seeds if data in LARGE else self.seeds))
 
     def draws(self, names: Sequence[str]) -> Iterator[tuple[int, str]]:
-        """Yield seeds and data sets, the first seed of each set before the second."""
+        """Yield pairs (seed, data set): all data sets with seed 1, then with seed 2, and so on."""
         seeds = range(1, 1 + max(self.seeds, self.image_seeds))
         return ((seed, data) for seed in seeds for data in names if seed in self.seeds_of(data))
 
@@ -142,7 +142,9 @@ class Scale:
         return self.rows if data in LARGE and not (whole and self.whole) else None
 
     def record_fields(self) -> dict[str, Any]:
-        """Return the fields that change a record, as JSON. The other fields only change the list of pieces.
+        """Return, as JSON, the fields on which the content of a record depends.
+
+        The other fields change only the list of pieces.
 
         >>> Scale(rows=1000, seeds=2, sizes=(5, 10)).record_fields()
         {'rows': 1000, 'epochs': 1.0, 'sizes': [5, 10], 'whole': True}
@@ -228,7 +230,7 @@ class Store:
             self._take(line, number)
 
     def add(self, outcome: Outcome, seconds: float) -> None:
-        """Append a line, and remove an incomplete last line.
+        """Append the outcome of a piece as a line of the file, in place of an incomplete last line.
 
         Raises OSError if the line cannot be written, or if another run has written to the file.
         """

@@ -296,7 +296,7 @@ def _of_settings(
     settings: Sequence[str],
     data: str,
 ) -> Iterator[Printed]:
-    """Yield the figures of its Tables 9 and 10: Sequential Attention in several settings."""
+    """Yield the figures of Sequential Attention in several settings, from its Tables 9 and 10."""
     for setting, (mean, std) in zip(settings, figures[TITLES[data]], strict=True):
         yield _network(table, study, data, NAMES["SA"], k, setting, mean, std)
 
@@ -313,7 +313,7 @@ def _lassonet(
 
 
 def _anchors(data: str) -> Iterator[Printed]:
-    """Yield the accuracies of three learners on all features; nothing if none are printed."""
+    """Yield the printed accuracies of three learners on all features, if there are any for this data set."""
     d, sizes = TABLE_1[TITLES[data]][1], attention_rows(data)
     for learner, percent in zip(LEARNERS, ANCHORS.get(TITLES[data], ()), strict=False):
         address = "anchors", "anchors", data, learner, d, AS_RELEASED, learner

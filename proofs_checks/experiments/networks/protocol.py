@@ -136,7 +136,10 @@ def _train_test(table: Table, protocol: Protocol, rng: np.random.Generator) -> t
 def _draw(
     table: Table, protocol: Protocol, rows: IndexArray, part: int, rng: np.random.Generator
 ) -> tuple[IndexArray, IndexArray]:
-    """Draw one of `part` parts of the rows at random; return the other rows, and the drawn ones."""
+    """Draw a share of 1/part of the rows at random. Return the other rows, and the drawn rows.
+
+    Unless the protocol draws by row, whole groups are drawn within each class.
+    """
     rows = rng.permutation(rows)
     if protocol.by_row:
         left = len(rows) - len(rows) // part
@@ -169,7 +172,7 @@ def _fill(table: Table, protocol: Protocol, train: IndexArray) -> Any:
 
 
 def _range(X: FloatArray, together: bool) -> tuple[Any, Any]:
-    """Return the minimum and the range, of all features together or of each feature."""
+    """Return the minimum and the range (maximum − minimum): of all features if `together`, else of each."""
     axis = None if together else 0
     low = X.min(axis=axis)
     return low, X.max(axis=axis) - low
@@ -249,7 +252,7 @@ def sizes_below(data: str, sizes: Iterable[int]) -> list[int]:
 
 
 def run_length(method: str, k: int, largest: int) -> int:
-    """Return the k of the run that has the picks for k: k itself for ALL and NOT_NESTED, otherwise `largest`.
+    """Return the length of the run that has the picks for k: k for ALL and NOT_NESTED, otherwise `largest`.
 
     >>> run_length("linear OMP", 5, 50), run_length("mRMR", 5, 50)
     (50, 5)
@@ -288,7 +291,10 @@ def pick(
 def pick_on(
     data: str, protocol: Protocol, method: str, k: int, smallest: int, seed: int, scale: Scale
 ) -> Picks:
-    """Return `pick` on the training rows of a data set, with the options of the scale; four are cached."""
+    """Return `pick` on the training rows of a data set, with the options of the scale.
+
+    The last four results are cached.
+    """
     sets = sets_of(data, protocol, seed, scale.rows_of(data))
     return pick(method, sets.X, sets.y, k, smallest, seed, options_for(method, len(sets.y), scale))
 
@@ -305,7 +311,7 @@ def make_record(
 
 
 def path_epochs(rows: int, scale: Scale) -> tuple[int, int]:
-    """Return the epochs with DENSE steps and the epochs with AT_LAMBDA steps, times the scale's share.
+    """Return how many epochs have DENSE steps, and how many have AT_LAMBDA steps, times the scale's share.
 
     >>> path_epochs(735, Scale()), path_epochs(8750, Scale())
     ((334, 7), (29, 1))

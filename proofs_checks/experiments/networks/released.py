@@ -78,12 +78,12 @@ class Switches:
     first_at_random : the first feature is picked when the warm-up ends, before w is trained, and therefore at
         random (sequential_attention.py, like the next two).
     last_wasted : one more phase is trained after the last pick.
-    counts_features : phases are compared with numbers of features, so that with m > 1 features at a time too
-        few are picked. The rest is filled with the features of lowest index (top_k in run.py).
+    counts_features : the number of a phase is compared with a number of features. So with m > 1 features at
+        a time too few are picked. The rest is filled with the features of lowest index (top_k in run.py).
     buffer : rows are shuffled within a buffer of 100 (dataset.py), not completely.
     optimizer : "rmsprop", with steps of 10⁻³: mlp.py makes an Adam with the settings' learning rate, but
         calls `compile` without it, which sets Keras' default. "rmsprop 2.10": the same in TensorFlow up to
-        2.10, where ε is outside the root. "adam": the optimizer for which the settings are (`Settings.rate`).
+        2.10, where ε is outside the root. "adam": Adam with the settings' learning rate (`Settings.rate`).
     drop_remainder : rows that do not fill a batch are left out of an epoch (dataset.py).
     """
 
@@ -148,7 +148,7 @@ def reference_attention(
 def reference_accuracy(
     sets: Sets, support: Any, seed: int, *, settings: Settings, switches: Switches = AS_RELEASED
 ) -> float:
-    """Return the accuracy on the test rows of the network that is trained again on these features.
+    """Train the network again on the features `support`, and return its accuracy on the test rows.
 
     In the released code x∘1_S follows the batch normalisation, and has no gradient off S. So only x_S is used
     here, with initial weights as for all d features.
@@ -384,7 +384,7 @@ def reference_omp(
 
 
 def _norms(network: nn.Sequential, inputs: nn.Module, rows: Rows, mask: Tensor, random_off: bool) -> Tensor:
-    """Return ‖∂L/∂W_j‖₂ (d,) of the network with all features; W_j = 0 off S unless `random_off`."""
+    """Return ‖∂L/∂W_j‖₂ (d,) of the network with all features. Unless `random_off`, W_j = 0 for j ∉ S."""
     first = cast(nn.Linear, network[0])
     W = (first.weight if random_off else first.weight * mask).detach().requires_grad_()
     with torch.no_grad():

@@ -141,7 +141,10 @@ def _name(what: str, learner: str) -> str:
 
 
 def _against_k(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
-    """Draw scores against k, from the summaries with the fewest training rows of each method."""
+    """Draw scores against k.
+
+    If a method has summaries with different numbers of training rows, those with the fewest are drawn.
+    """
     most_first = sorted(plain, key=lambda summary: summary.rows, reverse=True)
     fewest = {(summary.data, summary.method): summary.rows for summary in most_first}
     points = [(s.k, s) for s in plain if s.rows == fewest[s.data, s.method]]
@@ -151,7 +154,7 @@ def _against_k(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
 
 
 def _against_setting(study: str, mine: Sequence[Row], learner: str) -> Iterator[Figure]:
-    """Draw scores against numeric settings. The rest of a setting is added to the name of the method."""
+    """Draw scores against numeric settings. Text after the number is added to the name of the method."""
     points, printed = [], dict[str, list[tuple[float, float]]]()
     for row in mine:
         if found := number_of(row.ours.setting):

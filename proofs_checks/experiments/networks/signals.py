@@ -166,7 +166,7 @@ def _squash(Z: FloatArray) -> FloatArray:
 
 
 def _propagate(edges: Any, n: int, sigma: float, rng: np.random.Generator) -> FloatArray:
-    """Return the v_j of all nodes, in their order."""
+    """Compute v_j for all nodes of the graph, from parents to children, as in `graph_signal`."""
     V = rng.normal(0, sigma, (n, len(edges)))
     for j in range(len(edges)):
         parents = np.flatnonzero(edges[:, j])

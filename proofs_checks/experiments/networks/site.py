@@ -97,7 +97,7 @@ def _index(
 
 
 def _page(page: str, figures: Sequence[Judged], mine: Sequence[Row]) -> Iterator[str]:
-    """Yield the page of a data set, or of the generated ones."""
+    """Yield the lines of the page of a data set, or of the page of all generated data sets."""
     yield f"{STYLE}\n# {_title(page)}: all tables\n"
     yield READING
     if figures:
@@ -148,9 +148,10 @@ def _study(study: str, mine: Sequence[Row], folded: bool) -> Iterator[str]:
 
 
 def _means(chosen: Sequence[Row], across: bool, timed: bool) -> list[list[str]]:
-    """Return the means of methods by the number of features; numeric settings are columns if `across`.
+    """Return a table of means, with a line for each method and a column for each number of features.
 
-    If `timed`, the last column has the seconds at the largest k: that run has the picks for smaller k, too.
+    If `across`, there is also a column for each numeric setting. If `timed`, the last column has the seconds
+    at the largest k, because that run has the picks for smaller k too.
     """
 
     def name(row: Row) -> str:

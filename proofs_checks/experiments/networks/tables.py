@@ -101,7 +101,7 @@ class Row:
     ours : the summary of its records.
     judged : the comparison with the printed score; None if no score is printed.
     times : the comparison with the printed seconds; None if no seconds are printed.
-    other : the summary with which it is compared (see `other`); None for that method itself.
+    other : the summary with which `ours` is compared (see the function `other`), or None.
     """
 
     ours: Summary
@@ -169,10 +169,10 @@ def rows(records: Sequence[Record], judged: Iterable[Judged], against: str = AGA
 
 
 def other(summary: Summary, by_address: Mapping[Any, Summary], against: str = AGAINST) -> Summary | None:
-    """Return the summary of `against` with which another one is compared, or None.
+    """Return the summary of the method `against` with which a summary is compared, or None.
 
-    It has the same setting, or else the base setting of the study, or else our defaults; and it has the same
-    training rows. `against` itself is compared with its base setting.
+    It has the same training rows and the same setting. If there is none with that setting, it has the base
+    setting of the study, or else our defaults. `against` itself is compared with its base setting.
     """
     base = BASES.get(summary.study, "")
     settings = (base,) if summary.method == against else (summary.setting, base, OWN)
@@ -349,7 +349,11 @@ def number_across(row: Row, across: bool) -> str:
 def pivot(
     chosen: Sequence[Row], name: Callable[[Row], str], column: Callable[[Row], Hashable]
 ) -> tuple[list[Any], list[tuple[str, list[dict[str, Any] | None]]]]:
-    """Return the columns of a table, and for each line its name and its cells; all features come last."""
+    """Arrange rows in a table. Return its columns, and (name, cells) for each line.
+
+    name, column : functions that return the line and the column of a row. Methods that use all features are
+    the last lines.
+    """
     at = {(name(row), column(row)): row for row in chosen}
     columns = list(dict.fromkeys(place for _, place in at))
     whole = {name(row) for row in chosen if row.size is None}

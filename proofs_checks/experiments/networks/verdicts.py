@@ -342,7 +342,10 @@ def verdict(printed: Printed, ours: Summary | None) -> Judged:
 
 
 def verdict_of_times(printed: tuple[Printed, Printed], ours: tuple[Summary | None, Summary | None]) -> Judged:
-    """Judge the time of a method, the first of each pair, divided by Sequential Attention's, the second."""
+    """Judge the time of a method divided by Sequential Attention's.
+
+    Each pair is (the method, Sequential Attention).
+    """
     lacking = next(filter(None, map(_lacking, printed, ours)), "")
     first, second = ours
     if first is None or second is None or lacking:

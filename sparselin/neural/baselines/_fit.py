@@ -25,7 +25,10 @@ _AT_ONCE = 4096  # the number of rows whose gradients are computed at a time
 def fit(
     network: nn.Module, rows: Rows, loss: Loss, plan: Plan, generator: torch.Generator, where: str
 ) -> None:
-    """Minimise the loss: by Adam on batches, or on all rows by at most `epochs` iterations of L-BFGS."""
+    """Minimise the loss by Adam on batches, or by L-BFGS on all rows if the plan's `batch_size` is None.
+
+    L-BFGS makes at most `plan.epochs` iterations. where : the place of this training, for messages.
+    """
     if plan.batch_size is not None:
         return adam(network, rows, loss, plan, generator, where)
     level = 10 * torch.finfo(rows.X.dtype).eps

@@ -162,7 +162,7 @@ def sequential_lasso(
 
 
 def _first_entry(net: GrowingNetwork, plan: Plan, top: float, decrease: float) -> tuple[int, float]:
-    """Return the feature whose row first stays nonzero as λ decreases from λ* = top, and that λ."""
+    """Return the feature whose row is the first to stay nonzero as λ decreases from λ* = top, and this λ."""
     steps = Proximal(net.network, net.rows, net.loss, plan, net.generator)
     level = top
     while True:
@@ -176,7 +176,10 @@ def _first_entry(net: GrowingNetwork, plan: Plan, top: float, decrease: float) -
 def _at_one_level(
     data: PreparedData, hidden: Sequence[int], plan: Plan, level: float, generator: torch.Generator
 ) -> tuple[list[int], FloatArray]:
-    """Return the features selected at a fixed λ, and ‖W_j‖ when j was selected, or else at the end."""
+    """Return the features that are selected at a fixed λ in order, and the scores (m,).
+
+    The score of a feature is ‖W_j‖ when it is selected; that of an unselected feature is ‖W_j‖ at the end.
+    """
     steps = Proximal(data.mlp(hidden), data.rows, data.loss, plan, generator)
     S: list[int] = []
     scores = np.zeros(len(data.kept), data.X.dtype)
@@ -292,7 +295,7 @@ def _check_grid(grid: Any) -> tuple[float, float]:
 
 
 def _levels(steps: Proximal, level: float, factor: float, k: int) -> tuple[FloatArray, FloatArray]:
-    """Return the last λ at which the row of each feature was nonzero (0 if never), and ‖W_j‖ at this λ."""
+    """Return, for each feature, the last λ at which its row was nonzero (0 if never), and ‖W_j‖ at this λ."""
     levels, lengths = np.zeros((2, steps.W.shape[1]))
     while level > 0:
         now = steps.run(level).double().numpy()

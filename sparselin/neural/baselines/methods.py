@@ -159,7 +159,7 @@ class MethodResult(NamedTuple):
 
 
 def image_split(source: Source, n_train: int, n_test: int, seed: int = 0) -> Split:
-    """Return random rows of `datasets.images` as float32; pixels are divided by the largest pixel."""
+    """Draw n_train training and n_test test rows of `datasets.images`; X is float32, scaled to [0, 1]."""
     found = images(source)
     rows = np.random.default_rng(seed).permutation(len(found.labels))[: n_train + n_test]
     X = (found.pixels.reshape(len(found.pixels), -1)[rows] / found.pixels.max()).astype(np.float32)
@@ -177,7 +177,7 @@ def accuracy(
     learning_rate: float = 1e-3,
     rng: Any = 0,
 ) -> float:
-    """Return the accuracy on the test rows of a perceptron trained by Adam on the features `support`."""
+    """Train a perceptron by Adam on the features `support`, and return its accuracy on the test rows."""
     X = torch.from_numpy(np.ascontiguousarray(split.X[:, support]))
     classes, number = np.unique(split.y, return_inverse=True)
     rows, plan = Rows(X, torch.from_numpy(number)), make_plan(epochs, batch_size, learning_rate)

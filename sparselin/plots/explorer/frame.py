@@ -37,7 +37,7 @@ WANTED = {"all": tuple(METHODS), "untrained": tuple(METHODS)[:3], "none": ()}
 def frame(state: State, wanted: str = "all") -> Frame:
     """Return the numbers and words of the picture of a state.
 
-    wanted : "all", "untrained" or "none": the methods whose picks are computed; those of the others are None.
+    wanted : "all", "untrained" or "none": the methods whose picks are computed. Other methods have None.
     Raises ValueError if there is no picture, because columns are too close to each other or too long.
     """
     if wanted not in list(WANTED):
@@ -83,7 +83,7 @@ def _preset(state: State) -> Frame:
 
 
 def _face(view: Scene, side: PolytopeFace) -> Frame:
-    """Return a face for the page."""
+    """Describe a face of C_λ for the page: features, signs, corners, and whether u lies on it."""
     return {
         "features": list(side.features),
         "signs": list(side.signs),
@@ -93,18 +93,18 @@ def _face(view: Scene, side: PolytopeFace) -> Frame:
 
 
 def _star(view: Scene, far: float) -> list[Any]:
-    """Return the outline of C_{λ*}: one polygon in the plane, or a polygon for each face in space."""
+    """Return the outline of C_{λ*}: one polygon in the plane; in space a polygon for each face."""
     if len(view.y) == 2:
         return [outline(view.X, view.entry.lam_star, far).tolist()]
     return [side.corners.tolist() for side in faces(view.X, view.entry.lam_star, far)]
 
 
 def _regions(sides: list[PolytopeFace], far: float) -> list[Frame]:
-    """Return the regions of y with equal signs of β: strips at the edges, and wedges at the corners.
+    """Return the regions of y with constant signs of β: strips at the edges, and wedges at the corners.
 
-    u is the projection of y, so y − u is in the normal cone of C_λ at u. On an edge this is a ray; in a
-    corner it is the cone of both normals. There are no regions if C_λ is as thin as a line, so that opposite
-    edges are one face.
+    Let u be the projection of y onto C_λ. Then y − u is in the normal cone of C_λ at u. On an edge this
+    cone is a ray; in a corner both normals span it. If C_λ is as thin as a line, so that opposite edges are
+    one face, there are no regions.
     """
     if any(len(set(side.features)) < len(side.features) for side in sides):
         return []
@@ -132,7 +132,7 @@ def _normal(side: PolytopeFace) -> FloatArray:
 
 
 def _region(corners: list[FloatArray], sides: list[PolytopeFace]) -> Frame:
-    """Return a region for the page, with the signs of β in words."""
+    """Describe a region of y for the page: its corners, and the signs of β that its faces determine."""
     pairs = [side.owners[0] for side in sides]
     return {
         "corners": np.array(corners).tolist(),

@@ -64,7 +64,7 @@ def frames(state: State) -> list[list[Frame]]:
 
 
 def _row(state: State, preset: State) -> list[Frame]:
-    """Return the frames of a design and S for all levels of λ. The picks do not depend on λ."""
+    """Return the frames of a state at all levels of λ. The picks do not depend on λ."""
     path = lasso_path(state.X, np.array(state.y), forced=state.S)
     top = 1.2 * (path.knots[0] or state.lam)
     grid = np.linspace(top / _LEVELS, top, _LEVELS)

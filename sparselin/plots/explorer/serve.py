@@ -83,7 +83,10 @@ def refuse_foreign(app: Any) -> Any:
 
 
 def serve(place: socket.socket, ready: Callable[[], None]) -> None:
-    """Serve the page until Ctrl-C, and call `ready` as soon as the page can be loaded."""
+    """Serve the page on a socket until Ctrl-C, and call `ready` once the page can be loaded.
+
+    place : the socket, bound to its address (see `bind`). ready : a function without arguments.
+    """
     import marimo
     import uvicorn
 

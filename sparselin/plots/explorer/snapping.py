@@ -18,7 +18,7 @@ Point = tuple[float, ...]
 
 
 def snap(state: State, moved: str, radius: float) -> State:
-    """Return the state after moving y, λ or a column to a tie, if one is within a distance.
+    """Move y, λ or a column to a tie, if a tie is within a distance, and return the new state.
 
     moved : "y", "lam" or the index of a column. radius : the largest distance of a move. y moves to the
         nearest point where the largest |⟨X_j, P_S^⊥y⟩| are equal, for as many features as possible. A column
@@ -56,8 +56,9 @@ def _nearest(values: FloatArray, to: float) -> float:
 
 
 def _exact_tie(state: State, point: FloatArray, at: Callable[[Point], State], j: int | None = None) -> State:
-    """Return the state moved to floats next to `point` at which T has two features, one of them j if given.
+    """Move the state to floats next to `point` at which T has two features or more; j, if given, is in T.
 
+    T are the features with the largest |⟨X_i, P_S^⊥y⟩|, and at(x) is the state with y or a column moved to x.
     `first_entry` treats floats as exact numbers, and the floats nearest to a tie need not be tied. If no
     floats next to `point` are tied, the state is returned unchanged.
     """
@@ -78,7 +79,9 @@ def _residual(state: State) -> tuple[FloatArray, FloatArray]:
 
 
 def _tied_response(state: State, radius: float) -> FloatArray | None:
-    """Return the nearest point to y with |T| ≥ 2, or with more ties if they are near; None if there is none.
+    """Return the point nearest to y at which T has two features, or a point with more if it is near.
+
+    T are the features with the largest |⟨X_j, P_S^⊥y⟩|. Returns None if no such point is within the radius.
 
     Let i have the largest correlation, and let s_i be its sign. Feature i stays the largest in the polyhedron
     of all y with ⟨g, y⟩ ≥ 0, where g = P_S^⊥(s_iX_i ∓ X_j), j ≠ i. So the nearest tie is the projection of y
@@ -110,7 +113,7 @@ def _tied_response(state: State, radius: float) -> FloatArray | None:
 
 
 def _nearest_copy(state: State, j: int, radius: float) -> Point | None:
-    """Return the nearest copy or opposite of another column within the radius, or None."""
+    """Return the vector X_i or −X_i, i ≠ j, that is nearest to X_j; None if it is farther than the radius."""
     x = np.array(state.columns[j])
     others = [column for i, column in enumerate(state.columns) if i != j and any(column)]
     copies = [tuple(sign * value for value in column) for column in others for sign in (1.0, -1.0)]
@@ -119,7 +122,10 @@ def _nearest_copy(state: State, j: int, radius: float) -> Point | None:
 
 
 def _tied_column(state: State, j: int, radius: float) -> FloatArray | None:
-    """Return the point along P_S^⊥y at which column j joins T, if it is within the radius, or None."""
+    """Move column j along P_S^⊥y until its |⟨X_j, P_S^⊥y⟩| equals the largest one of the other columns.
+
+    Returns the moved column; None if it is farther than the radius, or if there is no such point.
+    """
     x, X = np.array(state.columns[j]), state.X
     others = [i for i in range(X.shape[1]) if i != j]
     _, r = _residual(state)

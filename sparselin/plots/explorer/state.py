@@ -82,7 +82,7 @@ def to_address(state: State) -> str:
 
 
 def of_address(query: str) -> State:
-    """Return the state of an address from `to_address`; without lam, it is λ*/2.
+    """Return the state of an address from `to_address`; without lam, λ is λ*/2.
 
     Raises ValueError, with a message of one line that names the faulty part.
     """

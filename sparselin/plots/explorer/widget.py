@@ -67,7 +67,7 @@ class Explorer(anywidget.AnyWidget):
             self.frame = self.answer(change["new"])
 
     def answer(self, asked: Frame) -> Frame:
-        """Return the frame, or {"message": one line}; both with the number of the question."""
+        """Answer a question with a frame, or with a "message" of one line. Both repeat its "number"."""
         number = {"number": asked.get("number", 0)}
         try:
             state = state_of(str(asked.get("address")))
@@ -81,7 +81,7 @@ class Explorer(anywidget.AnyWidget):
 
 
 def _reach(value: Any) -> float:
-    """Return the reach of a question, checked."""
+    """Return the "reach" of a question as a float, after checking it."""
     if not isinstance(value, int | float) or not 0 <= value <= sys.float_info.max:
         raise ValueError(f"reach must be a nonnegative number; got {str(value)[:40]!r}")
     return float(value)
@@ -93,16 +93,15 @@ def explore(
 ) -> Explorer:
     """Open the explorer of the dual polytope in JupyterLab or marimo; `sparselin explore` opens it as a page.
 
-    Drag y and the columns in two dimensions, turn three dimensions, and slide λ. The picture follows: the
-    polytope C_λ = {u : |⟨X_j, u⟩| ≤ λ}, its slice if S ≠ ∅, and the path of the projection u = y − Xβ. So do
-    β, T, A(S), and the picks of OMP, forward regression, Sequential LASSO and Sequential Attention. A dragged
-    point near a tie snaps to it.
+    Drag y and the columns in two dimensions, turn three dimensions, and slide λ. The picture follows. It has
+    the polytope C_λ = {u : |⟨X_j, u⟩| ≤ λ}, its slice if S ≠ ∅, and the path of the projection u = y − Xβ.
+    The page also shows β, T, A(S), and the picks of OMP, forward regression, Sequential LASSO and Sequential
+    Attention. A dragged point near a tie snaps to the tie.
 
     Parameters
     ----------
     X, y : design (2, d) or (3, d) with d ≤ 8, and response. Or X alone: a string with the name of a preset or
-        an
-        address. By default, three columns in the plane. Features are named by their numbers.
+        an address. By default, three columns in the plane. Features are named by their numbers.
     forced : the columns S without penalty, by index or name.
     lam : λ > 0, λ*/2 by default.
 
@@ -113,8 +112,7 @@ def explore(
     Raises
     ------
     TypeError, ValueError : bad data (see `Problem`); X does not have two or three rows, or has more than
-        eight
-        columns; bad `forced` or `lam`; X without y.
+        eight columns; bad `forced` or `lam`; X without y.
     ModuleNotFoundError : anywidget is missing; the extra `notebooks` installs it.
 
     >>> widget = explore([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], lam=2.0)

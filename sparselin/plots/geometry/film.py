@@ -115,7 +115,7 @@ def _primal(ax: Any, view: Scene) -> Any:
 
 
 def _frame(left: Any, right: Any, view: Scene) -> None:
-    """Draw the moving parts: the polytope, u, the active set, and the paths up to λ."""
+    """Draw the parts that change with λ: the polytope, u, the active set, and the paths from λ* down to λ."""
     lam, lam_star = view.lam, view.entry.lam_star
     half, far = extent(view, [lam_star])
     drawn = max(lam, _LAST * lam_star)

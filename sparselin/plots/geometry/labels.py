@@ -116,7 +116,11 @@ class Labels:
         self.boxes.append(np.concatenate([where + offset - half, where + offset + half]))
 
     def _offers(self, where: FloatArray, half: FloatArray, aim: FloatArray | None) -> Any:
-        """Yield (cost, offset) for a label of size 2·half, in 16 directions at some distances."""
+        """Yield (cost, offset) for possible places of a label, in 16 directions from its point.
+
+        where : the point, in pixels. half : half the width and height of the label. aim : a direction in
+        which places cost less, or None.
+        """
         inside = self.ax.get_window_extent()
         for angle in np.linspace(0, 2 * math.pi, 16, endpoint=False):
             direction = np.array([math.cos(angle), math.sin(angle)])

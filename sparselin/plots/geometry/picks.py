@@ -87,7 +87,7 @@ def first_picks(X: Any, y: ArrayLike | None = None, *, forced: Columns = (), ax:
 def _score_columns(X: FloatArray, S: IndexArray) -> tuple[FloatArray, FloatArray]:
     """Return Z = P_S^⊥X, with zeros for columns in the span of S, and Z with unit columns.
 
-    The pick of OMP is the largest |⟨·, y⟩| of the first matrix, and that of forward regression of the second.
+    OMP picks the column of the first matrix with the largest |⟨·, y⟩|; forward regression that of the second.
     """
     basis = orthogonal(X[:, S])
     Z = basis @ (basis.T @ X)
@@ -98,7 +98,7 @@ def _score_columns(X: FloatArray, S: IndexArray) -> tuple[FloatArray, FloatArray
 
 
 def largest_at(W: FloatArray, y: FloatArray) -> list[int]:
-    """Return all j with the largest |⟨W_j, y⟩|, or no j if it is zero."""
+    """Return all j with the largest |⟨W_j, y⟩|, up to rounding; no j if this maximum is zero."""
     score = np.abs(W.T @ y)
     top = float(score.max())
     zero = top <= _TOL * float(np.linalg.norm(W, axis=0).max())
@@ -129,7 +129,10 @@ def sectors(W: FloatArray) -> list[tuple[float, float, list[int]]]:
 
 
 def _circle(problem: Problem, X: FloatArray, S: IndexArray, scored: Any, star: Any, ax: Any) -> Any:
-    """Draw the rings of a problem with two rows."""
+    """Draw the rings of a problem with two rows.
+
+    scored : the two matrices of `_score_columns`. star : y/‖y‖, or None.
+    """
     ax = projection_axes(ax, "polar", (7.0, 7.4), "ax must have projection='polar', because X has 2 rows")
     ax.set_title("picks for every direction of y", fontsize=POINTS)
     ax.set(ylim=(0, 2.15), yticks=[], xticks=[])
@@ -196,7 +199,10 @@ def _ties_around(ax: Any, X: FloatArray, S: IndexArray, found: Any) -> None:
 
 
 def _maps(problem: Problem, X: FloatArray, scored: Any, star: Any, ax: Any) -> Any:
-    """Draw the two maps of a problem with three rows."""
+    """Draw the two maps of a problem with three rows.
+
+    scored : the two matrices of `_score_columns`. star : y/‖y‖, or None.
+    """
     if ax is None:
         ax = pyplot().subplots(figsize=(11.0, 6.2), layout="constrained")[1]
     elif ax.name in ("polar", "3d"):
@@ -267,7 +273,7 @@ def _colours(ax: Any, picks: IndexArray) -> None:
 
 
 def _names(ax: Any, problem: Problem, picks: IndexArray, W: FloatArray, y: FloatArray, taken: Any) -> None:
-    """Write in each large region its features and their share of all directions, away from the markers."""
+    """Write the features and their share of all directions into each large region, away from the markers."""
     from scipy.ndimage import distance_transform_edt, label
 
     free = picks >= 0

@@ -69,8 +69,7 @@ def dual_polytope(
     Raises
     ------
     TypeError, ValueError : bad data (see `Problem`); X does not have two or three rows; bad `forced`, `lam`
-        or
-        `levels`; λ* = 0 and `lam` is not given; `ax` has another projection.
+        or `levels`; λ* = 0 and `lam` is not given; `ax` has another projection.
 
     >>> ax = dual_polytope([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], lam=2.0)
     >>> path = next(line for line in ax.lines if line.get_label() == "path of u, knots")
@@ -131,7 +130,7 @@ def _close(corners: FloatArray) -> FloatArray:
 
 
 def _visible(piece: FloatArray, half: float) -> FloatArray:
-    """Return the part (2, 2) of a segment inside the picture, or the whole segment if it lies outside."""
+    """Cut off a segment (2, 2) at the sides of the picture; return it unchanged if it lies outside."""
     step = piece[1] - piece[0]
     moving = np.abs(step) > 1e-12 * half
     bounds = (np.array([[-half], [half]]) - piece[0, moving]) / step[moving]
@@ -154,7 +153,10 @@ def edge(ax: Axes, view: Scene, side: PolytopeFace) -> None:
 
 
 def _tied_edges(ax: Axes, view: Scene, far: float, half: float) -> list[FloatArray]:
-    """Draw the edges of T through P_S^⊥y on C_{λ*}: filled for A(S), hollow for the others. Return them."""
+    """Draw the edges of T through P_S^⊥y on C_{λ*}: filled for A(S), hollow for the others.
+
+    Returns the edges.
+    """
     found = tied_faces(view, far, 0.22 * half)
     for j, piece, again in found:
         style = {"color": look(j)["color"], "linestyle": (0, (2, 2)) if again else "-"}
@@ -175,7 +177,10 @@ def residual(ax: Axes, view: Scene) -> FloatArray:
 def _normals(
     ax: Axes, view: Scene, sides: Sequence[PolytopeFace], half: float
 ) -> list[tuple[FloatArray, str, int]]:
-    """Draw an arrow along X_j from the middle of the edge of +X_j. Return (ends, label, feature) for each."""
+    """Draw an arrow along X_j from the middle of the edge on which ⟨X_j, u⟩ = λ, for each j that has one.
+
+    Returns (ends, label, feature) for each arrow.
+    """
     scale = 0.30 * half / (float(np.linalg.norm(view.X, axis=0).max()) or 1)
     arrows, done = [], set()
     for side in sides:

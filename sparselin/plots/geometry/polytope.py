@@ -60,9 +60,10 @@ def faces(X: FloatArray, lam: float, far: float, touching: bool = False) -> list
 
 
 def _halfspaces(X: FloatArray, lam: float, far: float) -> tuple[FloatArray, FloatArray, Any, Any]:
-    """Return A, b, features and signs of the constraints Aᵀu ≤ b, with unit columns, in units of `far`.
+    """Return the constraints Aᵀu ≤ b of the polytope: A, b, and the feature and sign of each constraint.
 
-    The sides of the picture have the feature −1 and the sign 0.
+    A has unit columns, and the unit of u is `far`. The sides of the picture are constraints too, with the
+    feature −1 and the sign 0.
     """
     n, _d = X.shape
     norms = np.linalg.norm(X, axis=0)
@@ -74,7 +75,10 @@ def _halfspaces(X: FloatArray, lam: float, far: float) -> tuple[FloatArray, Floa
 
 
 def corners_of(A: FloatArray, b: FloatArray) -> FloatArray:
-    """Return the corners (m, q) of the bounded set {w : Aᵀw ≤ b}, b > 0, q ≤ 3. ValueError if too thin."""
+    """Return the corners (m, q) of the bounded set {w : Aᵀw ≤ b}, b > 0, q ≤ 3.
+
+    Raises ValueError if the set is too thin to compute its corners.
+    """
     if len(A) == 0:
         return np.zeros((1, 0))
     if len(A) == 1:
@@ -101,7 +105,7 @@ def corners_of(A: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def _in_order(corners: FloatArray, normal: FloatArray) -> FloatArray:
-    """Return the corners of a face with this normal in order around it; those of an edge as they are."""
+    """Sort the corners of a face with this normal, so that they go around it; two corners stay unchanged."""
     if len(normal) == 2 or len(corners) < 3:
         return corners
     plane = np.linalg.svd(normal[None])[2][1:]

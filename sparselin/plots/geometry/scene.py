@@ -54,7 +54,7 @@ class Scene:
         return dataclasses.replace(self, lam=lam, coef=coef, u=self.y - self.X @ coef)
 
     def holds(self, side: PolytopeFace) -> bool:
-        """Return whether u lies on a face because of a feature with β_j ≠ 0."""
+        """Return whether a face contains u because a feature of the face has β_j ≠ 0 with the face's sign."""
         return any(j in self.touched and sign * self.coef[j] > 0 for j, sign in side.owners)
 
 
@@ -112,7 +112,7 @@ def title_of(view: Scene, bounded: bool, cut: bool = False) -> str:
 
 
 def extent(view: Scene, levels: Sequence[float]) -> tuple[float, float]:
-    """Return half the side of the picture, and three times this, to which distance polytopes are drawn."""
+    """Return half the side of the picture, and three times this: polytopes are cut off at that distance."""
     size = max(float(np.abs(view.y).max()), float(np.abs(view.points).max())) or view.lam
     largest = max([view.lam, *levels])
     corners = outline(view.X, largest, 1.6 * max(size, _inner(view.X, largest, size)))
@@ -121,7 +121,7 @@ def extent(view: Scene, levels: Sequence[float]) -> tuple[float, float]:
 
 
 def _inner(X: FloatArray, lam: float, size: float) -> float:
-    """Return the distance of the nearest face from 0."""
+    """Return the distance from 0 to the nearest face; `size` if all columns are zero."""
     longest = float(np.linalg.norm(X, axis=0).max())
     return lam / longest if longest else size
 
@@ -161,10 +161,10 @@ def name_points(labels: Labels, view: Scene, arrows: Sequence[tuple[FloatArray, 
 
 
 def tied_faces(view: Scene, far: float, size: float) -> list[tuple[int, FloatArray, bool]]:
-    """Return, for each j ∈ T, its face of C_{λ*}, which contains P_S^⊥y, and whether it was listed before.
+    """Return, for each j ∈ T, (j, the corners of its face of C_{λ*}, whether an earlier j has the same face).
 
-    If the constraint only touches C_{λ*} at P_S^⊥y, the face is replaced by a piece of the line or plane of
-    the constraint, 2·size wide.
+    The face contains P_S^⊥y. If the constraint touches C_{λ*} only at P_S^⊥y, the face is replaced by a piece
+    of the line or plane of the constraint, 2·size wide.
     """
     found: list[tuple[int, FloatArray, bool]] = []
     sides = faces(view.X, view.entry.lam_star, far)

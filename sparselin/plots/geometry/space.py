@@ -157,7 +157,10 @@ def arrow(ax: Any, start: FloatArray, end: FloatArray, style: dict[str, Any], wi
 def normals(
     ax: Any, view: Scene, sides: Sequence[PolytopeFace], half: float
 ) -> list[tuple[FloatArray, str, int]]:
-    """Draw an arrow along X_j from the middle of the face of +X_j. Return (ends, label, feature) for each."""
+    """Draw an arrow along X_j from the middle of the face on which ⟨X_j, u⟩ = λ, for each j that has one.
+
+    Returns (ends, label, feature) for each arrow.
+    """
     scale = 0.28 * half / (float(np.linalg.norm(view.X, axis=0).max()) or 1)
     arrows = []
     for side in sides:

@@ -68,13 +68,19 @@ target_option = click.option("--target", help="The column of a .csv that is y.  
 
 
 def ensembles_option(known: Sequence[str], more: str = "") -> Callable[[Any], Any]:
-    """Return the option --ensembles, whose value `ensemble_names` reads."""
+    """Return the option --ensembles of a command; `ensemble_names` reads its value.
+
+    known : the names of the ensembles, which the help lists. more : a text that follows the list.
+    """
     words = f"The ensembles, separated by commas: {', '.join(known)}{more}."
     return click.option("--ensembles", default="all", show_default=True, help=words)
 
 
 def output_option(default: str, holds: str) -> Callable[[Any], Any]:
-    """Return the option --output with this default folder; `holds` lists the files of the report."""
+    """Return the option --output of a command: the folder of the report.
+
+    default : the default folder. holds : a list of the report's files, for the help.
+    """
     kind = NewPath(file_okay=False, path_type=Path)
     return click.option(
         "--output", type=kind, default=Path(default), show_default=True, help=f"The folder for {holds}."
@@ -82,7 +88,10 @@ def output_option(default: str, holds: str) -> Callable[[Any], Any]:
 
 
 def design_option(words: str) -> Callable[[Any], Any]:
-    """Return the option --design, whose file `saved_design.read_design` reads."""
+    """Return the option --design of a command: a file that `saved_design.read_design` reads.
+
+    words : the help of the option.
+    """
     return click.option("--design", type=click.Path(exists=True, dir_okay=False, path_type=Path), help=words)
 
 
@@ -97,9 +106,9 @@ def watch(
 ) -> bool:
     """Pass each item of a stream to `take` under a progress bar. Return whether Ctrl-C ended it.
 
-    take : returns how far the bar advances, and the text of the bar. stopped : is printed after Ctrl-C, which
-    closes the stream; the items taken so far remain. alike : whether all items take about the same time; only
-    then does the bar show the remaining time.
+    take : a function that returns how far the bar advances, and the text of the bar. stopped : a text that is
+    printed after Ctrl-C. Ctrl-C closes the stream; the items taken so far remain. alike : whether all items
+    take about the same time; only then does the bar show the remaining time.
     """
     columns = (
         TextColumn("[progress.description]{task.description}"),

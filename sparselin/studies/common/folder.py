@@ -133,7 +133,7 @@ def _earlier(folder: Path) -> tuple[str, set[str]]:
 
 
 def _text(results: Any) -> bytes:
-    """Return results as JSON; question marks replace the parts of a file name that are not text."""
+    """Return the results as JSON in bytes. Characters that UTF-8 cannot encode become question marks."""
     return (json.dumps(results, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "replace")
 
 

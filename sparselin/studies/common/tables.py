@@ -231,7 +231,10 @@ def _open(path: Path, encoding: str | None) -> Iterator[tuple[TextIO, dict[str, 
 
 
 def _check_encoding(encoding: str) -> str:
-    """Return the encoding, with "-sig" for UTF-8 because of a byte order mark. BadTable if it is unknown."""
+    """Return the encoding, with "utf-8-sig" in place of UTF-8, because it skips a byte order mark.
+
+    Raises BadTable if the encoding is unknown.
+    """
     try:
         "a".encode(encoding)
         return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
@@ -301,7 +304,11 @@ def _columns_to_read(
 def _numbers(
     path: Path, line: int, row: list[str], names: Sequence[str], keep: list[int], missing: bool, decimal: str
 ) -> FloatArray:
-    """Return the numbers of a line in the columns `keep`; `decimal` is the decimal point."""
+    """Convert the fields `row` of a line of a .csv to numbers, in the columns `keep` only.
+
+    line : the number of the line, for messages. names : the names of all columns. missing : whether a missing
+    number becomes NaN; if not, it raises BadTable. decimal : the decimal point.
+    """
     if len(row) != len(names):
         raise BadTable(f"{path}: line {line} has {len(row)} fields, but the first line has {len(names)}")
     if "_" not in "".join(row):  # float() ignores underscores

@@ -121,7 +121,10 @@ def _command(settings: GuaranteeSettings, ensembles: str, quick: bool) -> str:
 
 
 def _jobs(settings: GuaranteeSettings, quick: bool) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """Yield the jobs, the longest first: real data, sweeps, searches, and batches of small designs."""
+    """Yield the jobs (function, arguments), the longest first.
+
+    The order is: real data, large designs, searches for the worst designs, and batches of small designs.
+    """
     tasks = sorted(
         settings.tasks(), key=lambda task: (task.study != "real", -task.k if task.study == "real" else 0)
     )

@@ -109,7 +109,7 @@ def _promise_summary(algorithm: str, name: str, outcomes: Sequence[AlgorithmOutc
 
 
 def share_above(rows: Sequence[PromiseSummary]) -> float:
-    """Return the fraction of promises above 0.1 among the promises whose hypotheses hold."""
+    """Return the fraction of promises whose factor is above 0.1, among the promises whose hypotheses hold."""
     total = sum(row.applies for row in rows)
     return sum(row.above * row.applies for row in rows if row.applies) / total if total else math.nan
 
@@ -142,7 +142,11 @@ def _achieved_ratio(ensemble: str, algorithm: str, outcomes: Sequence[AlgorithmO
 
 
 def curves(records: Sequence[GuaranteeRecord]) -> list[Curve]:
-    """Return a curve for each ensemble, varied quantity and algorithm; for real data, k varies."""
+    """Return a `Curve` for each ensemble, varied quantity and algorithm.
+
+    At each value of the quantity it has the least and the median of the achieved ratio (its certified lower
+    bound) and of each promise. The quantity is the task's `varies`, or k if that is empty, as for real data.
+    """
     groups: dict[tuple[str, str], list[GuaranteeRecord]] = {}
     for record in records:
         groups.setdefault((record.task.ensemble, record.task.varies or "k"), []).append(record)

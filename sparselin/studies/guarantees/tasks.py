@@ -34,13 +34,21 @@ _NODES = 200_000
 
 
 def families() -> tuple[str, ...]:
-    """Return all ensembles but `sparse_signal`, whose X is that of `gaussian`; y is drawn here."""
+    """Return the names of all ensembles except `sparse_signal`.
+
+    The X of `sparse_signal` is that of `gaussian`. It differs in y only, and `draw` draws another y for the
+    studies `ensembles` and `sweep`.
+    """
     return tuple(name for name in ENSEMBLES if name != "sparse_signal")
 
 
 @dataclasses.dataclass(frozen=True)
 class DesignTask:
-    """The parameters from which one design is drawn. varies : the quantity that a sweep varies, or ""."""
+    """The parameters from which one design is drawn.
+
+    varies : the quantity that a sweep varies ("k", "rho" or "snr"), or "". rho, snr : the correlation and the
+    signal-to-noise ratio in a sweep; otherwise None.
+    """
 
     study: str
     ensemble: str
@@ -51,7 +59,7 @@ class DesignTask:
     snr: float | None = None
 
     def rng(self, seed: int) -> np.random.Generator:
-        """Return the generator of the design. It does not depend on k, so a sweep over k keeps the design."""
+        """Return the generator of the design. It does not depend on k, so a sweep over k keeps y and X."""
         text = f"{self.study} {self.ensemble} {self.rho} {self.snr}"
         return np.random.default_rng([seed, zlib.crc32(text.encode()), self.index])
 
@@ -116,7 +124,7 @@ class GuaranteeSettings:
     rounds: int = 400
 
     def tasks(self) -> list[DesignTask]:
-        """Return the tasks of all designs, the study `check` first."""
+        """List a `DesignTask` for each design: first for the study `check`, then for the others."""
         drawn = [name for name in self.families if ENSEMBLES[name].family]
         tasks = []
         if drawn:
@@ -146,7 +154,10 @@ class GuaranteeSettings:
 
 
 def draw(task: DesignTask, seed: int) -> Design:
-    """Draw the design of a task."""
+    """Draw the design of a task; for the study `real`, read it.
+
+    For the studies `ensembles` and `sweep` it has N rows and D columns.
+    """
     if task.study == "real":
         return ENSEMBLES[task.ensemble].design(0)
     rng = task.rng(seed)
@@ -171,9 +182,11 @@ def _family(task: DesignTask) -> Callable[..., Any]:
 
 
 def _small(task: DesignTask, rng: np.random.Generator) -> Design:
-    """Draw a small design, with any correlations, sometimes d > n, and sometimes a zero column.
+    """Draw the design of a task of the study `check`: at most 12 columns, so that γ can be enumerated.
 
-    It has at most 12 columns, so that γ can be enumerated.
+    X comes from the family of the task's ensemble. It has 3 to 15 rows, which may be fewer than its columns.
+    AR(1) and equicorrelated columns get a random correlation. The index of the task decides on special cases:
+    one design in 16 has a zero column, and one in 8 has 60 rows and a y that k columns fit exactly.
     """
     d = int(rng.integers(max(3, task.k), 13))
     n = int(rng.integers(max(3, task.k), 16))
@@ -206,7 +219,10 @@ def examine(task: DesignTask, seed: int) -> GuaranteeRecord:
 
 
 def _regularizer_options(task: DesignTask, seed: int) -> dict[str, Any]:
-    """Return one of three regularizers, chosen by the index, with a random ν from 0.001 to 1, and eps."""
+    """Return the options `regularizer`, `nu` and `eps` of a task.
+
+    The regularizer is one of three, chosen by the index of the task; ν is random from 0.001 to 1.
+    """
     k, choice = task.k, task.index // 16 % 3
     f = (SmoothedDifferentialEntropy(0.5, k=k), GeneralizedRank(0.5), SpectralVariance(k=k))[choice]
     rng = np.random.default_rng([seed, task.index])
@@ -214,7 +230,7 @@ def _regularizer_options(task: DesignTask, seed: int) -> dict[str, Any]:
 
 
 def record(task: DesignTask, X: FloatArray, found: GuaranteeBounds) -> GuaranteeRecord:
-    """Return the record of a result: the parts that are summarised."""
+    """Return the record of one design: the parts of `found` that the summaries use."""
     names = dict.fromkeys(bound.algorithm for bound in found.bounds)
     outcomes = tuple(_outcome(name, found.of(name)) for name in names)
     best = found.best.lower, found.best.upper

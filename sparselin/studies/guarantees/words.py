@@ -108,7 +108,10 @@ def _interval(value: Interval, style: str = "{:.6g}") -> str:
 
 
 def headline(found: Findings) -> list[str]:
-    """Return the results in sentences: the check of the promises, and the answers to the three questions."""
+    """Return the results in sentences: whether all promises hold, and then three questions with answers.
+
+    The questions are: How far from the best subset? What was I promised? How bad can it be?
+    """
     lines, rows = [], found.promises
     if rows:
         violated = f"{plural(found.violations, 'promise')} violated"
@@ -121,7 +124,7 @@ def headline(found: Findings) -> list[str]:
 
 
 def _outcomes(records: Sequence[GuaranteeRecord]) -> Iterator[tuple[str, list[AlgorithmOutcome]]]:
-    """Yield the name and the outcomes of each main algorithm that has outcomes."""
+    """Yield each main algorithm that has outcomes: its name, and the list of its outcomes on all records."""
     for name in MAIN:
         if outcomes := [o for record in records for o in record.outcomes if o.algorithm == name]:
             yield name, outcomes

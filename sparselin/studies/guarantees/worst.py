@@ -75,7 +75,10 @@ def searches(quick: bool = False) -> list[Search]:
 
 
 def worst_design(search: Search, restarts: int, rounds: int, seed: int = 0) -> Worst | None:
-    """Climb from all random starts at once, and return the worst design; None if none attains the floor."""
+    """Climb from all random starts at once, and return the worst design that was found.
+
+    Returns None if no design is admissible (see `_score`).
+    """
     rng, shape = search.rng(seed), (restarts, search.n)
     # from small perturbations of an orthonormal basis to arbitrary columns
     width = np.linspace(0.1, 3, restarts)[:, None, None]
@@ -121,9 +124,11 @@ def _unit(V: FloatArray) -> FloatArray:
 
 
 def _score(search: Search, X: FloatArray, y: FloatArray) -> FloatArray:
-    """Return R²(greedy)/R²(best) of admissible designs, and 1 + the violation of the others.
+    """Return the score (p,) of p designs; the search minimises it.
 
-    X (p, n, d), y (p, n, 1). A design is admissible if it respects the floor and the margin.
+    X (p, n, d), y (p, n, 1). A design is admissible if λ_min(C, k) is at least the floor and each pick has
+    the margin. The score of an admissible design is R²(greedy)/R²(best). Other designs have the score 1 plus
+    the sum of both shortfalls.
     """
     subsets = np.array(list(itertools.combinations(range(search.d), search.k)))
     C, c = X.swapaxes(1, 2) @ X, (X.swapaxes(1, 2) @ y)[:, :, 0]
@@ -137,7 +142,10 @@ def _score(search: Search, X: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def _greedy(search: Search, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return R² of the set that the algorithm selects, and the least relative margin of its picks."""
+    """Run the algorithm on p designs, X (p, n, d) and y (p, n).
+
+    Returns R² (p,) of the selected sets, and the least relative margin (p,) of the picks.
+    """
     Z, r, each = X.copy(), y.copy(), np.arange(len(X))
     margin = np.full(len(X), np.inf)
     for _ in range(search.k):

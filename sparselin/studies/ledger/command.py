@@ -183,7 +183,11 @@ def _store(
     seed: int,
     rows: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """Write the verdicts that hold and the stored rows of other claims; return the new ledger."""
+    """Write the ledger to the folder, and return it.
+
+    It has the results that hold, and the stored `rows` of all other claims. A failed result is not stored, so
+    the claim keeps its old row.
+    """
     supported = [(claim, outcome) for claim, outcome in results if not outcome.failure]
     here = {claim.id for claim, _ in supported}
     others = [row for row in rows if row["id"] not in here]

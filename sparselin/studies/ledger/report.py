@@ -103,7 +103,7 @@ def document(
 
 
 def _plain(value: Any) -> Any:
-    """Return a tuple as a list, which JSON has, and any other value as it is."""
+    """Convert a tuple to a list, because JSON has no tuples; return any other value unchanged."""
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -376,7 +376,7 @@ def _cross_validate(
 
 
 def _with_usage_errors(path: Path, compute: Callable[[], _T]) -> _T:
-    """Return the result of `compute`, and turn an error in the data into click.UsageError."""
+    """Call `compute` and return its result; raise click.UsageError for an error in the data."""
     try:
         return compute()
     except (ValueError, TypeError, MemoryError) as error:

@@ -17,7 +17,8 @@ CLOSE, ALIKE, INFLATED = 0.01, 0.99, 10.0
 class Close(NamedTuple):
     """A pick whose margin is below CLOSE.
 
-    tied : the other features with the same score up to rounding. runner_up : the next feature if none is.
+    tied : the other features with the same score up to rounding. runner_up : if no feature is tied, the
+    feature that would be picked instead; otherwise "".
     """
 
     step: int
@@ -30,8 +31,8 @@ class Close(NamedTuple):
 def close_decisions(data: SelectionData, method: str, chosen: Selected, seed: int = 0) -> list[Close]:
     """Return the close picks of a selection.
 
-    The runner-up is found by selecting again without the pick: the method then takes the same features before
-    it, and the runner-up in its place.
+    The runner-up is found by selecting again without the picked feature. The method then takes the same
+    features up to this step, and the runner-up at this step.
     """
     path, names, found = chosen.path, data.names, []
     for step, (pick, margin) in enumerate(zip(path.support.tolist(), path.margin, strict=True)):

@@ -49,7 +49,7 @@ def agreement(summary: Sequence[Any], *, ax: Axes | None = None) -> Axes:
 
 
 def windows(records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
-    """Draw λ₂/λ* and λ₀/λ* of all steps, by ensemble: the sharp end of the window, and that of the proof.
+    """Draw λ₂/λ* and λ₀/λ* of all steps by ensemble: the sharp end of the window, and its end in the proof.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ from sparselin.verification.projected_design import SEVERITY, Agreement, CheckRe
 class DesignRecord:
     """The results on one design: one record for each step, and a check of the whole supports.
 
-    supports : whether the supports of the three algorithms agree up to the first tie.
+    supports : the check that the three algorithms select the same supports, compared up to the first tie.
     """
 
     ensemble: str
@@ -74,7 +74,7 @@ class VerificationSettings:
     plant: str | None = None
 
     def key(self, name: str, index: int) -> tuple[int, int, int]:
-        """Return the seed of the random starts on one design."""
+        """Return the seed of the random starts on design `index` of the ensemble `name`."""
         return self.seed, zlib.crc32(name.encode()), index
 
     def measures_reach(self, index: int) -> bool:
@@ -153,7 +153,7 @@ class EnsembleSummary:
 
     @property
     def undecided_limit(self) -> float:
-        """The largest fraction of undecided steps with which the run passes."""
+        """The largest fraction of steps that may be undecided if the run is to pass."""
         return 0.05 if self.ill_conditioned else 0.01
 
     @property
