@@ -105,7 +105,12 @@ def _describe_entry(path: LassoPath, j: int, knot: int, intervals: Intervals, la
 
 
 def _describe_forced_feature(path: LassoPath, j: int, beta: FloatArray, at: Standing) -> str:
-    """Return the sentence for a forced feature; `at` relates it to the features forced before it."""
+    """Write the sentence for a forced feature j: its coefficient at both ends of the path, or why it is zero.
+
+    beta : (knots,) the coefficient of j at each knot.
+    at : the `Standing` of j relative to the features forced before it. If X_j is zero or in their span, its
+        coefficient is zero, and the sentence gives this reason.
+    """
     begin = f"{path.name_of(j)} was forced, so it has no penalty"
     if no_effect := words.describe_no_effect(path, at, "the features forced before it"):
         return f"{begin}; {no_effect}."

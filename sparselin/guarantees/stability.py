@@ -159,10 +159,11 @@ def _order(half: Problem, k: int, method: str, forced: IndexArray) -> IndexArray
 
 
 def _lasso_order(half: Problem, k: int, forced: IndexArray) -> IndexArray:
-    """Return the forced features, then the features in the order in which they enter the LASSO path, up to k.
+    """Return k features: `forced` first, then those of the LASSO path of a half, in the order of entry.
 
-    Features may leave and enter again, so the number of segments until k have entered is not known
-    beforehand.
+    The k features include the forced ones. There are fewer if the path ends early. A feature that leaves
+    and enters again keeps its first place. So the number of segments until k features have entered is not
+    known beforehand. It is doubled until it suffices.
     """
     steps = k - len(forced) + 2
     while True:

@@ -36,7 +36,8 @@ def takes_problem(
 
     @functools.wraps(function)
     def wrapper(X: Any, *args: Any, **kwargs: Any) -> _Result:
-        # After a Problem comes k or λ, which is a number. A vector there is y, which `as_problem` refuses.
+        # The argument after a Problem is k or λ, a number. A vector in its place is y, which `as_problem`
+        # refuses.
         if isinstance(X, Problem) and (not args or (args[0] is not None and np.ndim(args[0]) == 0)):
             args = (kwargs.pop("y", None), *args)
         return function(X, *args, **kwargs)

@@ -68,12 +68,12 @@ class Status(enum.Enum):
 
     @property
     def message(self) -> str:
-        """The explanation in words."""
+        """The explanation of this status in words: the value of the enum member."""
         return self.value
 
     @property
     def line(self) -> str:
-        """The line below a table: the name and the message."""
+        """The line below a table of results: the name of this status and its message."""
         return f"{self.name}: {self.value}"
 
 
@@ -236,7 +236,7 @@ def _read_only(result: Any) -> None:
 
 
 def _arrays(value: Any) -> Iterator[Any]:
-    """Yield the arrays in a field, which is an array, a tuple of arrays, or a tuple of (…, array)."""
+    """Yield the arrays in the value of a field: an array, a tuple of arrays, or a tuple of (…, array)."""
     for part in value if isinstance(value, tuple) else (value,):
         last = part[-1] if isinstance(part, tuple) and part else part
         if isinstance(last, np.ndarray):
@@ -246,9 +246,10 @@ def _arrays(value: Any) -> Iterator[Any]:
 def combine(
     X: Any, columns: IndexArray, coef: FloatArray, intercept: Any, n_features: int, names: Names
 ) -> FloatArray:
-    """Return intercept + X_J coef, where J = columns: (n,) for coef (p,), (n, q) for coef (p, q).
+    """Compute intercept + X_J·coef, where J = columns: (n,) for coef (p,), (n, q) for coef (p, q).
 
-    Only the columns X_J are read.
+    Raises ValueError if X does not have n_features columns, has other names than those of the fit, or has NaN
+    or infinity in a column J.
     """
     _check_same_columns(frame_names(X), names)
     X = _complex(X) if np.iscomplexobj(coef) else check_design(X)
@@ -261,13 +262,16 @@ def combine(
 
 
 def _complex(X: Any) -> Any:
-    """Check X, which may be complex, and return it; for complex coefficients."""
+    """Check an X that may be complex, for a prediction with complex coefficients, and return X."""
     X = X if hasattr(X, "tocsc") else to_array(X, "X")
     return check_design(X.real) + 1j * check_design(X.imag) if X.dtype.kind == "c" else check_design(X)
 
 
 def _check_same_columns(now: Names, then: Names) -> None:
-    """Check that a frame has the names of the fit in the same order. Without names nothing is compared."""
+    """Check that the names of a frame, `now`, are those of the fit, `then`, in the same order.
+
+    If one of them is None, nothing is compared.
+    """
     if now is None or then is None or now == then:
         return
     j, (ours, theirs) = next((j, pair) for j, pair in enumerate(zip_longest(now, then)) if pair[0] != pair[1])
