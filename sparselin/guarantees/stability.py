@@ -37,9 +37,8 @@ def stability_selection(
 ) -> StabilitySelection:
     """Count how often each feature is among the first t ≤ k of a path on half of the rows.
 
-    A pair of disjoint sets of m = ⌊n/2⌋ rows is drawn B times (for odd n one row is left out). The path of
-    the method is computed on each half, and Ŝ_t are its first t features, nested in t. With A, A' the halves
-    of a pair,
+    A pair of disjoint sets of m = ⌊n/2⌋ rows is drawn B times (for odd n one row is left out). On each half A
+    the path of the method is computed. Ŝ_t(A) denotes its first t features. With A, A' the halves of a pair,
 
         Π̂_t(j) = share of all 2B halves with j ∈ Ŝ_t(A),
         Π̃_t(j) = share of the B pairs with j ∈ Ŝ_t(A) and j ∈ Ŝ_t(A').
@@ -150,7 +149,7 @@ def stability_selection(
 
 
 def _order(half: Problem, k: int, method: str, forced: IndexArray) -> IndexArray:
-    """Return the first k features (k,) of the path on a half, padded with −1."""
+    """Return the first k features (k,) of the path of `method` on a half of the rows, padded with −1."""
     if method == "lasso":
         support = _lasso_order(half, k, forced)
     else:

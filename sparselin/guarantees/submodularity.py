@@ -72,8 +72,9 @@ _FEW_PAIRS = 2_000_000
 _MOST_BASES, _TRIED_BASES = 1024, 32
 # The largest limit that a kernel accepts.
 _MOST = 2**62
-# Bounds with a smaller relative difference count as equal; a result reports it as `rounding`. It must exceed
-# the rounding errors of the bounds, otherwise no search ends. A larger value gives fewer digits of γ.
+# Bounds with a smaller relative difference count as equal; a result reports this difference as `rounding`. It
+# must exceed the rounding errors of the bounds, because otherwise no search would end. With a larger value γ
+# would have fewer digits.
 AGREE = 1e-6
 # The number of operations for greedy pairs, which limits the number of columns from which they start.
 _GROWTH = 2 * 10**8
@@ -189,7 +190,10 @@ def _result(
 
 
 def _scale(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kernels.UnitColumns:
-    """Return the scaled data, as a triangular factor of (X, y) if that has fewer rows."""
+    """Scale the nonzero columns and y to unit length, for the kernels of γ_{U,k}; U are columns of J.
+
+    The data are replaced by a triangular factor of (X, y) if the factor has fewer rows.
+    """
     columns = problem.columns(nonzero)
     A = np.empty((problem.n, len(nonzero) + 1), order="F")
     A[:, :-1] = columns
@@ -209,21 +213,21 @@ def _scale(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kern
 
 
 def _count(d: int, u: int, k: int) -> int:
-    """Count the pairs (L, A) with |A| ≥ 2."""
+    """Count the pairs (L, A) of disjoint sets with L ⊆ U, |U| = u, and 2 ≤ |A| ≤ k, for d columns."""
     return sum(
         math.comb(u, l) * math.comb(d - l, a) for l in range(u + 1) for a in range(2, min(k, d - l) + 1)
     )
 
 
 def _spectral_bound(data: kernels.UnitColumns, node_limit: int) -> tuple[float, float, str]:
-    """Return the best bound of (2), the joint gain from which on it may prune, and its name.
+    """Return the best of the bounds (2), the least joint gain at which it may prune, and its name.
 
     Let λ be the bound by C_{U ∪ A} and κ² = (|U| + k)/λ. Then Σ_{x∈A} s(x)²/ρ_x² ≤ tr (C_{L∪A})⁻¹ ≤ κ² and
     k·s(y)² ≤ k·(1 + 1/λ) ≤ 2κ². By (3) the errors of the roots of the joint gain and of the sum of single
     gains are at most u·(2κ + √2·κ + √(kn)) ≤ E = u·κᵖ·(√n + 4). For a Gram matrix, p = 2, they are at most
-    u·(√2·κ² + κ² + √(kn)). If the joint gain is at least (8e6·E)²/λ, then the sum, which is at least λ times
-    the joint gain, is at least (8e6·E)². So both have a relative error of at most 3e-7, and the sides of the
-    inequality for pruning one of at most 1e-6.
+    u·(√2·κ² + κ² + √(kn)). If the joint gain is at least (8e6·E)²/λ, then the sum of single gains, which is
+    at least λ times the joint gain, is at least (8e6·E)². So the relative errors of the joint gain and of the
+    sum are at most 3e-7, and those of the two sides of the inequality for pruning at most 1e-6.
     """
     X, U, k = data.Z[:-1, : data.n], data.U, data.k
     u, root, power = data.exact.unit
@@ -246,7 +250,7 @@ def _spectral_bound(data: kernels.UnitColumns, node_limit: int) -> tuple[float, 
 def _residual_bound(data: kernels.UnitColumns, node_limit: int) -> float:
     """Return a lower bound on min λ_min(H_A) over L ⊆ U, |A| ≤ k, or 0 if the search takes too long.
 
-    At each L only values below the least found so far are searched.
+    At each L the search looks only for values below the least value found so far.
     """
     U, k = data.U, data.k
     least, error, nodes = 1.0, 0.0, 0
@@ -279,7 +283,10 @@ def _subsets(U: IndexArray) -> Iterator[IndexArray]:
 
 
 def _improve(data: kernels.UnitColumns, rng: np.random.Generator, best: kernels.Best) -> None:
-    """Improve the least ratio by greedy sets A, at every L ⊆ U or at the prefixes of U and some random L."""
+    """Search for a smaller ratio with greedy sets A, and store the least ratio in `best`.
+
+    L runs over all subsets of U if there are few, otherwise over the prefixes of U and some random subsets.
+    """
     U, d = data.U, len(data.Z) - 1
     bases = list(_subsets(U)) if 2 ** len(U) <= _TRIED_BASES else [U[:l] for l in range(len(U) + 1)]
     while len(bases) < _TRIED_BASES and len(U) > 5:
