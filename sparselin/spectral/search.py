@@ -33,7 +33,7 @@ def forward_regression(
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SubsetResult:
-    """Select k features, each maximising g(S + x) for g(S) = R²(S) + ν·f(S).
+    """Select k features one after the other: each pick x maximises g(S + x), where g(S) = R²(S) + ν·f(S).
 
     R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², uncentred, and 0 for y = 0. This is FR of *Selecting Diverse Features via
     Spectral Regularization* (2012). As printed there, it selects k features even if g decreases; the best
@@ -234,7 +234,7 @@ def greedy_local_search(
 def _check_arguments(
     problem: Problem, k: int, f: SetFunction | None, nu: float, forced: Columns
 ) -> tuple[int, float, IndexArray]:
-    """Return k, ν and the forced features, checked."""
+    """Check the arguments k, ν, f and `forced`; return k, ν and the forced indices."""
     (k, first), nu = problem.budget(k, forced), check_level(nu, "nu")
     if f is not None:
         check_regularizer(f)
@@ -261,7 +261,7 @@ def task_for(
     variant: Variant = "complete",
     exchange: bool = False,
 ) -> SearchTask:
-    """Check the arguments, and return the `SearchTask` of the problem without its intercept."""
+    """Check the options of a search, and make its `SearchTask`, from the problem without its intercept."""
     if variant not in get_args(Variant):
         raise ValueError(f"variant must be one of {', '.join(get_args(Variant))}; got {variant!r}")
     double = centre(problem).in_double()
