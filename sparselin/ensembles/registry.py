@@ -172,7 +172,7 @@ def from_file(origin: str) -> Ensemble:
 
 @dataclasses.dataclass(frozen=True)
 class _InFile:
-    """A function in a file, which each process loads by itself."""
+    """A function in a file, which draws designs. It can be pickled, because each process loads the file."""
 
     path: str
     name: str

@@ -19,7 +19,7 @@ class Standing(NamedTuple):
 
     Attributes
     ----------
-    left, regression, shares, r2, gain, partial_r2 : the fields of an `Explanation` with the same names.
+    left, regression, shares, r2, gain, partial_r2 : as in an `Explanation`, whose fields have the same names.
     vanishes : whether X_j is zero up to rounding (with an intercept: constant).
     measure : the name of r2 in the sentence, R² or D².
     """
@@ -34,7 +34,7 @@ class Standing(NamedTuple):
     measure: str = "R²"
 
     def fields(self) -> dict[str, Any]:
-        """Return the fields of an `Explanation`, by name."""
+        """Return the values of the fields that an `Explanation` has too, by name."""
         return {name: value for name, value in self._asdict().items() if name not in ("vanishes", "measure")}
 
 

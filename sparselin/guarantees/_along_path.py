@@ -222,7 +222,7 @@ def _r2_of_basis(data: ScaledData, J: IndependentColumns) -> tuple[float, float]
 
 
 def r2_of_all(data: ScaledData) -> float:
-    """Return an upper bound on R² of all columns."""
+    """Return an upper bound on R² of least squares on all columns."""
     if data.d >= len(data.y) or not data.norms.all():
         return 1.0
     order = scipy.linalg.qr(data.X / data.norms, mode="r", pivoting=True)[1]
@@ -359,7 +359,10 @@ def _q2_bounds(left: _Remainder, at: IndexArray) -> tuple[float, float]:
 
 
 def _square(score: float, others: FloatArray, picks: int) -> float:
-    """Return (score/max(score, others))², or 1 if there is no pick."""
+    """Return q² = (score/max(score, others))² for the score of a pick; 1 if there is no pick.
+
+    picks : the number of picks, 0 or 1.
+    """
     largest = float(others.max(initial=0.0))
     return 1.0 if not picks or score >= largest else max(0.0, score / largest) ** 2
 

@@ -89,8 +89,8 @@ _LOST = 1e-6
 # Seconds of search between two checks of the clock, the callback and Ctrl-C.
 _INTERVAL = 0.05
 # Tolerances for the first incumbents; bad incumbents cost time, but change no result. A squared distance from
-# a span below the first counts as zero; so does a decrease of ‖P_S^⊥y‖², or a difference of scores, below the
-# second.
+# a span counts as zero below the first tolerance. A decrease of ‖P_S^⊥y‖², or a difference of scores, counts
+# as zero below the second.
 _IN_SPAN, _NO_FALL = 1e-8, 1e-10
 
 

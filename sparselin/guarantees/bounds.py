@@ -104,8 +104,8 @@ def guarantee_bounds(
     algorithms : the algorithms whose guarantees are computed.
     regularizer, nu, eps : f, ν ≥ 0 and ε ≥ 0 of `greedy_local_search`.
     node_limit : the largest number of nodes in the search for the best subset, and in each eigenvalue search.
-        In the latter it is also at most 4e7/(k·d²), times 200/d for d > 200 (some ten seconds for d = 500,
-        k = 5). If a limit is reached, `best` and `achieved`, or the constants, are intervals.
+        In an eigenvalue search it is also at most 4e7/(k·d²), times 200/d for d > 200 (some ten seconds for
+        d = 500, k = 5). If a limit is reached, `best` and `achieved`, or the constants, are intervals.
     pair_limit : the largest number of pairs (L, A) enumerated for γ_{S,k} (see `submodularity_ratio`).
     forced : F, by index or name; fewer than k features.
 
@@ -244,7 +244,7 @@ class _Cache:
         self.steps: dict[tuple[frozenset[int], int, LowerBounds], PrefixBounds] = {}
 
     def gamma(self, S: IndexArray) -> FloatArray:
-        """Return certified bounds (2,) on γ_{S,k}."""
+        """Return certified bounds (2,) on the submodularity ratio γ_{S,k}, from the cache if possible."""
         key = frozenset(S.tolist())
         if key not in self.gammas:
             problem, pairs, nodes = self.data.problem, self.pair_limit, self.node_limit

@@ -55,14 +55,14 @@ class _Objective(NamedTuple):
     forced: list[int]
 
     def value(self, S: list[int]) -> tuple[float, float]:
-        """Return g(S) and a bound on its error."""
+        """Return g(S), and a bound on its rounding error."""
         r2, error = r2_of_set(self.data, np.array(S, np.intp))
         diversity = float(self.f.value(self.C, S))
         off = self.error(self.C, S) + self.data.problem.rounding() * abs(diversity)
         return r2 + self.nu * diversity, error + self.nu * off
 
     def error_of_part(self, S: list[int]) -> float:
-        """Return a bound on the error of f(S) from rounding of C_S alone."""
+        """Return a bound on the error of f(S) from rounding of C, computed from C_S alone."""
         return self.error(self.C[np.ix_(S, S)], list(range(len(S))))
 
     def error(self, C: FloatArray, S: list[int]) -> float:
@@ -211,7 +211,7 @@ def _run(name: str, g: _Objective, found: SubsetResult | None, gamma: FloatArray
 
 
 def _gamma(problem: Problem, S: IndexArray, k: int, pair_limit: int) -> FloatArray:
-    """Return certified bounds (2,) on γ_{S,k} of R²."""
+    """Return certified bounds (2,) on the submodularity ratio γ_{S,k} of R²."""
     found = submodularity_ratio(problem, None, S, k, pair_limit=pair_limit)
     return np.array([found.lower, found.upper])
 

@@ -5,10 +5,10 @@ So sets of exactly min(k, d) elements suffice.
 
 **Search.** θ ≤ λ_min(M, k) iff all A = M_S − θI are positive semidefinite. θ is kept a little below the least
 λ_min(M_S) found so far, and sets P are extended by one element at a time. For S ⊇ P, A_S is positive definite
-iff A_P and the submatrix on S∖P of its Schur complement W = A_QQ − A_QP A_P⁻¹ A_PQ are. A diagonal entry
-W_qq ≤ 0 gives a set with a smaller eigenvalue; if two elements remain, so does a pair with W_qr² ≥ W_qq·W_rr.
-Then θ is reduced and W recomputed. Otherwise only the following candidates need to be added to P, because all
-S without them are certified:
+iff A_P and the submatrix on S∖P of its Schur complement W = A_QQ − A_QP A_P⁻¹ A_PQ are (Q are the candidates
+outside P). A diagonal entry W_qq ≤ 0 gives a set with a smaller eigenvalue. If two elements remain to be
+added, a pair with W_qr² ≥ W_qq·W_rr also gives one. Then θ is reduced and W recomputed. Otherwise only the
+following candidates need to be added to P, because all S without these candidates are certified:
 
 - the candidates outside a set G on which W_GG is positive definite (G from a pivoted Cholesky factorisation;
   interlacing again);

@@ -62,8 +62,8 @@ def stability_selection(
 
     L contains the features that are selected on half of the data no more often than one of d features drawn
     at random. It is not the set N of features without influence, because a feature that is correlated with
-    an influential one may have a large p_j. If L contains N, the bound is one on the expected number of false
-    selections (Meinshausen and Bühlmann, Theorem 1). It does so if the indicators of the features in N are
+    an influential one may have a large p_j. If L contains N, this is a bound on the expected number of false
+    selections (Meinshausen and Bühlmann, Theorem 1). L contains N if the indicators of the features in N are
     exchangeable and the method is no worse than guessing, E|Ŝ_t ∩ N^c|/|N^c| ≥ E|Ŝ_t ∩ N|/|N|: then p_j = p
     for all j ∈ N, and q ≥ |N|p + |N^c|p = dp. Neither condition can be checked on data.
 

@@ -123,7 +123,7 @@ class Check:
             raise ClaimFailed(f"{violations} of {cases} cases fail, the first: {example}")
 
     def undecided(self, cases: int = 1) -> None:
-        """Count cases that floating point could not decide."""
+        """Add to the number of cases that floating point could not decide."""
         self.unsettled += cases
 
     def refutes(self, fails: Any, witness: str) -> None:

@@ -27,7 +27,7 @@ def paper(key: str, title: str) -> None:
         raise ValueError(f"the paper {key!r} has the title {PAPERS[key]!r} already; choose another key")
 
 
-# A paragraph of a docstring that begins with one of these is that field of the `Claim`.
+# The labels of the fields of a `Claim`. A paragraph of a docstring that begins with a label is this field.
 LABELS = {
     "Reading of": "reading_of",
     "Hypotheses": "hypotheses",

@@ -112,7 +112,7 @@ def _following(rest: list[Iterator[Job]], i: int, groups: Iterator[Iterable[Job]
 
 
 def _alone() -> ProcessPoolExecutor:
-    """Make a pool of one process."""
+    """Make a pool of one spawned process, which has one thread and ends with this process."""
     return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin, (None,))
 
 

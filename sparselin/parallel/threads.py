@@ -100,7 +100,7 @@ def thread_count() -> int:
 
 @contextlib.contextmanager
 def workers(flops: float) -> Iterator[int]:
-    """Limit BLAS to one thread in a `with` block, and give the block a thread count for `flops` operations."""
+    """Limit BLAS to one thread in a `with` block; yield the number of threads for `flops` operations."""
     global _users, _workers, _usual
     if flops < _MIN_LIMITED:
         yield 1

@@ -1,4 +1,4 @@
-"""scikit-learn's names of arguments: a call that uses one gets an error with our name of it."""
+"""scikit-learn's names of arguments: if a call uses such a name, its error says our name of the argument."""
 
 from __future__ import annotations
 

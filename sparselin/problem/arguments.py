@@ -20,7 +20,7 @@ _Result_co = TypeVar("_Result_co", covariant=True)
 
 
 class _TakesProblem(Protocol[_Arguments, _Result_co]):
-    """A function that is called as f(X, y, ...) or as f(problem, ...)."""
+    """The type of a function that can be called as f(X, y, ...) or as f(problem, ...)."""
 
     @overload
     def __call__(self, X: Problem, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result_co: ...

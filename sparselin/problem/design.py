@@ -54,7 +54,7 @@ class DesignColumns(NamedTuple):
         return fit if self.ones is None else fit + coef[-1] * self.ones
 
     def block(self, J: IndexArray) -> Any:
-        """Return the columns J (n, |J|), sparse if X is sparse."""
+        """Return the columns with the indices J, (n, |J|), scaled; the result is sparse if X is sparse."""
         return self.complete(J, self.X[:, J[self.X.shape[1] > J]] if self.ones is not None else self.X[:, J])
 
     def complete(self, J: IndexArray, block: Any) -> Any:
@@ -98,12 +98,12 @@ class Unrounded(NamedTuple):
     scale: FloatArray | None
 
     def response(self) -> FloatArray:
-        """Return √w·y in float64."""
+        """Return the response multiplied by √weight, (n,), in float64."""
         y = self.y.astype(np.float64)
         return y if self.root is None else y * self.root
 
     def ones(self) -> FloatArray:
-        """Return the column of an intercept in float64."""
+        """Return the column of ones multiplied by √weight, (n,), in float64, for an intercept."""
         return np.ones(len(self.y)) if self.root is None else self.root
 
 

@@ -237,16 +237,19 @@ class Problem(_Fields):
 
     @property
     def unit(self) -> float:
-        """The unit of errors, see `ErrorModel.unit`."""
+        """The unit u = 8·eps of error bounds, see `ErrorModel.unit`."""
         return self.errors.unit
 
     @property
     def length_unit(self) -> float:
-        """The unit of errors of lengths, see `ErrorModel.length_unit`."""
+        """The unit of error bounds on lengths, see `ErrorModel.length_unit`."""
         return self.errors.length_unit
 
     def rounding(self, kappa: float = 1.0) -> float:
-        """Return the relative rounding error of a correlation, see `ErrorModel.rounding`."""
+        """Return a bound on the rounding error of ⟨X_i, P_S^⊥y⟩, relative to ‖X_i‖‖y‖.
+
+        kappa : a bound on the condition number of X_S with unit columns. See `ErrorModel.rounding`.
+        """
         return self.errors.rounding(kappa)
 
     def correlation_error(self, kappa: float = 1.0) -> FloatArray:
@@ -365,7 +368,7 @@ class Problem(_Fields):
         return self.correlate(self.columns(J))
 
     def predict(self, coef: FloatArray) -> FloatArray:
-        """Return X @ coef (n,)."""
+        """Return the fitted values X @ coef (n,) for coef (d,)."""
         return self.design.predict(coef)
 
     @property

@@ -158,7 +158,7 @@ class Fit:
     positive: bool = False
 
     def notes(self, intercept: float | None = None) -> list[str]:
-        """Return the lines about the intercept (unless it is None), the meaning of R², units and signs."""
+        """Return the notes below a table: the intercept (unless None), the meaning of R², units and signs."""
         notes = ["R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept"]
         if self.with_intercept:
             notes = ["R² = 1 − ‖r‖²/‖y − ȳ‖²"]
@@ -167,13 +167,13 @@ class Fit:
         return [*notes, *self.units()]
 
     def units(self) -> list[str]:
-        """Return the lines about the units and the signs."""
+        """Return the notes below a table about the units of λ and coefficients, and about their signs."""
         notes = ["λ refers to the standardized columns; coefficients are in the units of X"]
         return notes * self.standardized + ["β ≥ 0, except on forced features"] * self.positive
 
 
 class Named(Result):
-    """A result about features, which may have names."""
+    """The base class of results about features, which may have names."""
 
     if TYPE_CHECKING:  # a field, or a property
 
@@ -189,7 +189,7 @@ class Named(Result):
 
 
 class FittedPath(Named):
-    """A path of models, which has the fields of its `fit` as properties."""
+    """The base class of paths of models, which have the fields of their `fit` as properties."""
 
     fit: Fit
 

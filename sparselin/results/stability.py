@@ -167,7 +167,7 @@ def _most_frequent(frequencies: FloatArray) -> IndexArray:
 
 
 def check_threshold(threshold: float) -> float:
-    """Check that τ is in (1/2, 1] and return it."""
+    """Check that the threshold τ is in (1/2, 1] and return it."""
     tau = check_real(threshold, "threshold")
     if not 0.5 < tau <= 1:
         raise ValueError(f"threshold must be in (1/2, 1], because the bound holds only there; got {tau}")

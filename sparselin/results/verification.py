@@ -56,7 +56,7 @@ class TheoremCheck(Result):
 
     @property
     def agrees(self) -> bool:
-        """True if every step is certified and the supports are equal."""
+        """True if the checks of every step are certified and the supports are equal."""
         return self.verdict == "agrees"
 
     def _headline(self) -> str:

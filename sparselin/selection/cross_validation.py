@@ -55,7 +55,7 @@ class CrossValidation:
     folds: int
 
     def at(self, t: int) -> int:
-        """Return the position of t in `sizes`."""
+        """Return the position of the number of features t in `sizes`, and so in `error` and `r2`."""
         return int(np.flatnonzero(self.sizes == t)[0])
 
 

@@ -229,7 +229,7 @@ class _Trials:
         return dataclasses.replace(self.task, nu=nu, f=f)
 
     def select(self, nu: float, k: int) -> FoundSet:
-        """Select k features for this ν."""
+        """Select k features for R² + ν·f by the method of these trials."""
         if self.method == "forward":
             best, status = forward(self.at(nu, k), k, np.arange(self.task.gram.d), self.forced)
             return FoundSet(best, (), len(best.index), status)

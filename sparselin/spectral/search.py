@@ -281,7 +281,7 @@ def task_for(
 def _by_ols(
     problem: Problem, k: int, f: SetFunction | None, forced: IndexArray, callback: Callback | None
 ) -> SubsetResult:
-    """Run FR for ν = 0, which is orthogonal least squares."""
+    """Run FR for ν = 0, which is orthogonal least squares (`ols`), and return a `SubsetResult`."""
     gram = None if f is None else Gram.of_problem(centre(problem).in_double())
 
     def subset(path: SelectionPath) -> SubsetResult:

@@ -185,6 +185,6 @@ def value_error(f: Any, C: FloatArray, S: Sequence[int], unit: float) -> float:
 
 
 def check_constant(f: Any) -> None:
-    """Check the k of the normalising constant of f, and store it as an int."""
+    """Check `f.k`, the k of the normalising constant of f (an integer or None), and store it as an int."""
     if f.k is not None:
         object.__setattr__(f, "k", check_count(f.k, "k", 1))
