@@ -8,11 +8,11 @@ and n − |S|. With G = (⟨P_S^⊥X_x, P_S^⊥X_x'⟩)_{x,x' ∈ A} and H = G s
 
 while the definition of γ_{S,k} gives the bound Σ_A (c_x/ρ_x)²/γ_{S,k}. Columns in the span of S have gain
 zero, and a dependent set has the gain of an independent subset. So the gain of any k columns is bounded by
-(1) with the least eigenvalues over all sets of m columns outside the span of S. (They are zero if some such
-set is dependent, and by interlacing no larger than those of smaller sets.)
+(1) with the least eigenvalues over all sets of m columns outside the span of S. (These eigenvalues are zero
+if some such set is dependent. By interlacing they are no larger than those of smaller sets.)
 
 **A step.** Let Δ = R²(best) − R²(S), A = best∖S. FR's gain g is the largest (c_x/ρ_x)², so Δ ≤ (m/γ)·g
-with γ = max(γ_{S,k}, λ_min(H)). OMP's pick i has the largest |c| and gains g = c_i²/ρ_i², so
+with γ = max(γ_{S,k}, λ_min(H)). OMP's pick i has the largest |c| and the gain g = c_i²/ρ_i², so
 
     Δ ≤ (m/θ)·g,    θ = max(γ_{S,k}·min_x ρ_x², λ_min(G))/ρ_i²,                                          (2)
 

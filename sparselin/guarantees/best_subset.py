@@ -28,26 +28,27 @@ for the sets with j and for the sets without j,
 These bounds exclude candidates below the node, and bound the branch without j.
 
 **D** is s/diag(C⁻¹), with the largest s (to a few hundredths of its logarithm) at which a Cholesky
-factorisation of C − D exists; s ≥ 1/|F|, because C⁻¹ scaled to unit diagonal has the trace |F|. D remains
-valid below the node: for j ∈ F, C − D ⪰ 0 implies C − diag(0, D_{F∖j}) ⪰ 0. So its Schur complement is also
-positive semidefinite, which is C_{F∖j} after the projection off Z_j, less D_{F∖j}. D is recomputed when F has
-shrunk by a fifth. If C is singular, let s_j be the sum of the m − 1 largest |correlations| of Z_j with
-others, and let D_j = C_jj(1 − s_j). This makes C_A − D_A diagonally dominant for every |A| ≤ m, and (2) holds
-with x = 0. If some s_j ≥ 1 there is no bound, and the node is enumerated.
+factorisation of C − D exists. It has s ≥ 1/|F|, because C⁻¹ scaled to unit diagonal has the trace |F|. D
+remains valid below the node: for j ∈ F, C − D ⪰ 0 implies C − diag(0, D_{F∖j}) ⪰ 0. The Schur complement of
+this matrix is C_{F∖j} after the projection off Z_j, less D_{F∖j}, so it is also positive semidefinite. D is
+recomputed when F has shrunk by a fifth. If C is singular, let s_j be the sum of the m − 1 largest
+|correlations| of Z_j with other columns, and let D_j = C_jj(1 − s_j). This makes C_A − D_A diagonally
+dominant for every |A| ≤ m, and (2) holds with x = 0. If some s_j ≥ 1, there is no bound, and the sets of the
+node are enumerated.
 
-**Branching** is on the feature j with the largest v_j: first with j, then without. If two features remain to
-be chosen, all pairs are compared in closed form, with the gain (c_i² + c_j² − 2ρc_ic_j)/(1 − ρ²) for unit
-columns.
+**Branching** is on the feature j with the largest v_j: the sets with j are searched first, then the sets
+without j. If two features remain to be chosen, all pairs are compared by the closed form of their gain,
+(c_i² + c_j² − 2ρc_ic_j)/(1 − ρ²) for unit columns with the inner product ρ.
 
 **Rounding.** C is downdated by rank one, C − C_iC_iᵀ/C_ii, which is elimination. Let γ_j be the coefficients
 of column j on the features added to I since Z was last projected and scaled to unit length. The computed C_jl
 belongs to columns whose products are off by some eps, so its error is eps·a_ja_l with a_j = 1 + ‖γ_j‖₁.
 Adding i increases a_j by at most |C_ij/C_ii|·a_i. As long as a_j² ≤ 10⁴·C_jj for all j, and a² ≤ 10⁴ for the
 a of y, relative errors are at most 10⁴·eps. Otherwise all of Z is projected again off an orthonormal basis of
-I (Gram-Schmidt, twice) and scaled to unit length, and columns in the span of I are removed. (Checking C_jj
+I (Gram-Schmidt, twice) and scaled to unit length, and columns in the span of I are removed. (A check of C_jj
 alone does not suffice: for X_1 = e_1, X_{t+1} = e_t + g·e_{t+1} all C_jj ≥ g²/(1 + g²), but errors grow by
-1/g² per step.) The closed form for pairs divides by 1 − ρ². If that is below 0.1, the pairs that it does not
-exclude are compared by projection.
+1/g² per step.) The closed form for pairs divides by 1 − ρ². If 1 − ρ² is below 0.1, the pairs that the closed
+form does not exclude are compared by projection.
 
 A projected column has a relative error of u·s(x)/ρ_x, with s(x) as in `submodularity`; the error then grows
 in proportion to a_j. D and the bound (2) are reduced by these errors. Leaves that cannot be ordered within

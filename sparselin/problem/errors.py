@@ -9,8 +9,8 @@ sixteen times √n·eps/2. `tests/test_ties.py` compares the bounds with errors 
 `make attack` does the same on hard designs.
 
 Errors are relative to the lengths of vectors, unless a function says otherwise. κ is a bound on the condition
-number of X_S with unit columns. s(x) is the size of x relative to S, a number that measures the error of
-P_S^⊥x (`ThinQR.sizes`).
+number of X_S with unit columns. The size of x relative to S is s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²), where b are
+the least squares coefficients of x on X_S (`ThinQR.sizes`); the error of P_S^⊥x is at most u·s(x).
 """
 
 from __future__ import annotations

@@ -6,14 +6,14 @@ y = 0. For a new direction q = P_S^⊥X_j/ρ all products follow from the Gram c
     Xᵀq = (C_·j − Σ_s Xᵀq_s·⟨q_s, X_j⟩)/ρ,   Xᵀr ← Xᵀr − ⟨q, y⟩·Xᵀq,   ‖P_S^⊥X_x‖² ← ‖P_S^⊥X_x‖² − ⟨q, X_x⟩²,
 
 with ⟨q_s, X_j⟩ from both passes of the orthogonalisation. Lengths are recomputed where they cancel. The error
-of this Xᵀq is κ·eps, κ being the condition number of X_S, but ⟨q, X_x⟩ is small for nearly dependent x. So
-for an ill-conditioned S, Xᵀq is computed from X, with an error of eps.
+of Xᵀq by this formula is κ·eps, where κ is the condition number of X_S, but ⟨q, X_x⟩ is small for nearly
+dependent x. So for an ill-conditioned S, Xᵀq is computed from X, with an error of eps.
 
 R² and g need not be submodular, but f may be. Then f(x | S') ≥ f(x | S) for earlier S' ⊆ S. R²(x | S) is
-known for all x, so R²(x | S) + ν·f(x | S') bounds the gain of x. Therefore f is evaluated only for the x
-whose bound is at least the best gain, with an allowance for rounding errors and for the eigenvalues that are
-cut off. The picks and ties are the same as without this bound, unless rounding decides whether an eigenvalue
-is cut off.
+known for all x, so R²(x | S) + ν·f(x | S') bounds the gain of x. Therefore f is evaluated only for the
+features x whose bound is at least the best gain. The bound includes rounding errors, and the eigenvalues that
+count as zero because they are below a cut-off. The picks and ties are the same as without this bound, unless
+rounding decides whether an eigenvalue is above the cut-off.
 """
 
 from __future__ import annotations

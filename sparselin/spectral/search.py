@@ -42,10 +42,10 @@ def forward_regression(
     apply to it.
 
     If f is increasing and submodular and f(∅) ≥ 0, then g(S) ≥ (1 − e^{−γ})·max g over k features,
-    γ = γ_{S,k}(R²) (Theorem 15; for δ ≥ 1 section 5.1). The same holds for f_de with δ < 1, and for f_sv on
-    unit columns, each with a constant for at least k features (`guarantee_bounds`). For other f see
-    `greedy_local_search`. The regularizers are applied to C = XᵀX without rescaling; the paper assumes unit
-    columns.
+    γ = γ_{S,k}(R²) (Theorem 15; for δ ≥ 1 section 5.1). The same holds for `SmoothedDifferentialEntropy` with
+    δ < 1, and for `SpectralVariance` on unit columns, each with a constant for at least k features
+    (`guarantee_bounds`). For other f see `greedy_local_search`. The regularizers are applied to C = XᵀX
+    without rescaling; the paper assumes unit columns.
 
     Parameters
     ----------
@@ -121,9 +121,10 @@ def local_search(
       f(S + x) ≥ (1 + ε/n²)·f(S). Without deletions S need not be a local maximum, and the bound need not
       hold.
 
-    In "complete" the inequality is strict, because additions and deletions would cycle where f(S) = 0. It is
-    strict for exchanges too. Among the admissible moves of one kind the search makes the one that increases f
-    most, and in a tie up to rounding that with the lowest index. The size of the result is not limited.
+    In "complete" the inequality is strict, because otherwise additions and deletions would alternate forever
+    where f(S) = 0. It is also strict for exchanges. Among the admissible moves of one kind the search makes
+    the move that increases f most. If moves are tied up to rounding, it makes the one with the lowest index.
+    The size of the result is not limited.
 
     With `forced` features F this is the search for f_F(S) = f(F ∪ S) and g_F(S) = g(F ∪ S) on U∖F. f_F is
     submodular and non-negative if f is, and R²(F ∪ S) increases with S. So F is part of every set above,
