@@ -148,7 +148,7 @@ class Fit:
     with_intercept : whether there is an intercept.
     standardized : whether the columns were standardized. If so, λ's and attention weights refer to the
         standardized columns; coefficients are in the units of X.
-    positive : whether the coefficients are those of nonnegative least squares.
+    positive : whether the coefficients must be nonnegative, except those of forced features.
     """
 
     n_features: int
@@ -215,7 +215,7 @@ class FittedPath(Named):
 
     @property
     def positive(self) -> bool:
-        """True if coefficients must be nonnegative."""
+        """True if the coefficients must be nonnegative, except those of forced features."""
         return self.fit.positive
 
 

@@ -121,7 +121,7 @@ def local_search(
       f(S + x) ≥ (1 + ε/n²)·f(S). Without deletions S need not be a local maximum, and the bound need not
       hold.
 
-    In "complete" the inequality is strict, because otherwise additions and deletions would alternate forever
+    In "complete" the inequality is strict, because otherwise additions and deletions would form a cycle
     where f(S) = 0. It is also strict for exchanges. Among the admissible moves of one kind the search makes
     the move that increases f most. If moves are tied up to rounding, it makes the one with the lowest index.
     The size of the result is not limited.
