@@ -1,7 +1,7 @@
 """Hypothesis strategies for (X, y), and the rate at which a claim holds, for tests and for conjectures.
 
-Entries are integers or dyadic fractions with few bits, so that X, y and Xᵀy are exact floats. So a test can
-decide ties in rational arithmetic, and a failing example shrinks to one that can be worked by hand.
+Entries are integers or dyadic fractions with few bits, so X, y and Xᵀy are exact floats. Therefore a test can
+decide ties in rational arithmetic. A failing example shrinks to an example that can be worked by hand.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def integer_designs(max_n: int = 8, max_d: int = 12, low: int = -2, high: int = 
     """Draw X (n, d) and y (n,) with integer entries in low..high, 1 ≤ n ≤ max_n, 1 ≤ d ≤ max_d, as float64.
 
     All legal cases occur: exact ties, equal and opposite columns, zero columns, y = 0. Examples shrink by
-    losing rows and columns, and entries shrink towards 0. Raises ValueError if max_n or max_d is below 1, or
-    if high is below low.
+    the removal of rows and columns, and entries shrink towards 0. Raises ValueError if max_n or max_d is
+    below 1, or if high is below low.
 
     >>> from hypothesis import find
     >>> find(integer_designs(), lambda design: design[0].any() and design[1].any())
@@ -49,8 +49,9 @@ def tied_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Pair]:
     """Draw integer designs in which at least two columns attain λ* = ‖Xᵀy‖∞ > 0 exactly; 2 ≤ d ≤ max_d.
 
     Let j = argmax |⟨X_j, y⟩| of an integer design. One to three columns are planted at random places. Each is
-    ±X_j (a copy), or ±(X_j + z) with z = y_b e_a − y_a e_b. Because ⟨z, y⟩ = 0, the latter has an equal
-    correlation without being dependent. Raises ValueError if max_n is below 1 or max_d is below 2.
+    ±X_j (a copy), or ±(X_j + z) with z = y_b e_a − y_a e_b. Because ⟨z, y⟩ = 0, the second kind has the same
+    |correlation| as X_j, but is not a multiple of X_j. Raises ValueError if max_n is below 1 or max_d is
+    below 2.
 
     >>> from hypothesis import find
     >>> find(tied_designs(), lambda design: len(design[1]) > 1)
@@ -99,7 +100,7 @@ def ill_conditioned_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrateg
 
 @st.composite
 def _designs(draw: st.DrawFn, entry: st.SearchStrategy[float], min_n: int, max_n: int, max_d: int) -> Pair:
-    # Draw y and d columns of full height, and then choose the rows to keep (two in three). So the shrinker
+    # Draw y and d columns with max_n rows, and then choose the rows to keep (two in three). So the shrinker
     # can drop a column or a row without shifting the other entries, which a smaller n would do.
     column = st.lists(entry, min_size=max_n, max_size=max_n)
     d = draw(st.integers(1, max_d))

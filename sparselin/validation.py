@@ -1,4 +1,4 @@
-"""The validation of arguments at the entrance: designs, vectors, indices, counts, numbers.
+"""Checks of the arguments of public functions: designs, vectors, indices, counts, numbers.
 
 A message names the argument, the value that was passed, the value that was expected, and the remedy.
 """
@@ -32,9 +32,10 @@ _MOST = 2**63 - 1
 
 
 def check_design(X: Any, name: str = "X") -> Any:
-    """Convert X to a contiguous array, or to a CSC array with finite entries, in float32 or float64.
+    """Check a design, and convert it to a contiguous array or a CSC array, in float32 or float64.
 
-    The finiteness of a dense array is checked later, with its norms (see `Problem`).
+    Raises ValueError for a sparse X with NaN or infinite entries. A dense X is checked for them later, when
+    its norms are measured (see `Problem`).
     """
     sparse = sys.modules.get("scipy.sparse")  # a sparse X exists only if its module is loaded
     if sparse is not None and sparse.issparse(X):
@@ -65,7 +66,7 @@ def check_design(X: Any, name: str = "X") -> Any:
 
 
 def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any], of: str = "row") -> FloatArray:
-    """Convert v to a finite vector (n,) of this dtype, with one entry for each row or column of X."""
+    """Check that v has n finite entries, one for each row (or `of`) of X, and convert it to this dtype."""
     vector: FloatArray = to_numeric(to_array(v, name), name)
     if vector.ndim != 1:
         hint = ""
@@ -84,7 +85,7 @@ def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any], of: str = "row
 
 
 def frame_names(X: Any) -> Names:
-    """Return the labels of a frame if they are strings, else None; TypeError if only some are strings."""
+    """Return the labels of a frame's columns if all are strings, else None; TypeError if only some are."""
     names: list[str] = []
     others: list[Any] = []
     for label in _labels(X):
@@ -98,7 +99,10 @@ def frame_names(X: Any) -> Names:
 
 
 def frame_numbers(X: Any) -> tuple[int, ...]:
-    """Return the labels of a frame if all are integers, which may be confused with positions; else ()."""
+    """Return the labels of a frame's columns if all are integers, else ().
+
+    Integer labels are needed for checks, because they may be confused with positions.
+    """
     labels = _labels(X)
     return labels if all(isinstance(label, (int, np.integer)) for label in labels) else ()
 
@@ -125,11 +129,11 @@ def check_names(names: Iterable[str], d: int) -> Names:
 
 
 def check_same_rows(X: Any, other: Any, name: str) -> None:
-    """Check that X and `other`, of pandas, do not label their rows in conflict.
+    """Check that the row labels of X and of `other`, if both are from pandas, do not contradict each other.
 
-    Raises ValueError if both have the same labels in different orders, or share only some labels. If they
-    share no label, or if the labels are those that pandas gives by default (0, 1, …, a RangeIndex), the
-    labels say nothing about the rows of X.
+    Raises ValueError if both have the same labels in different orders, or if they share only some labels. If
+    they share no label, or if one of them has the default labels of pandas (0, 1, …, a RangeIndex), the
+    labels are ignored.
     """
     ours: Any = getattr(X, "index", None)
     theirs: Any = getattr(other, "index", None)
@@ -189,7 +193,10 @@ def to_array(data: Any, name: str) -> Any:
 
 
 def _series(data: Any, name: str, todo: str) -> Any:
-    """Convert a column of numbers to an array, with NaN for missing values; TypeError for other columns."""
+    """Convert a column of a frame to an array, with NaN for missing values; TypeError if not numeric.
+
+    todo : the remedy, for the error message.
+    """
     array = data.to_numpy()
     if array.dtype == object and getattr(data.dtype, "kind", "O") in "biuf":
         array = data.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -212,7 +219,10 @@ def to_numeric(array: Any, name: str) -> Any:
 
 
 def check_finite(entries: Any, name: str, names: Names = None) -> None:
-    """Raise ValueError, which names the columns and the first entry, if some entries are not finite."""
+    """Raise ValueError if some entries are not finite. It names their columns and the first entry.
+
+    name, names : the name of the argument, and the names of its columns.
+    """
     finite = np.isfinite(entries)
     if not finite.all():
         where = tuple(int(i) for i in np.argwhere(~finite)[0])
@@ -236,8 +246,9 @@ def check_indices(
 ) -> IndexArray:
     """Convert distinct columns, given by indices in 0..d−1 or by names, to indices in the same order.
 
-    Raises ValueError if an index is also the label, among the integer labels `numbers` of a frame, of another
-    column.
+    name : the name of the argument, for error messages.
+    numbers : the integer labels of the columns of a frame. Raises ValueError if an index is also the label of
+        another column.
     """
     given: list[int | str] = []
     try:
@@ -278,7 +289,7 @@ def check_budget(
 
 
 def _position(label: str, names: Names, name: str) -> int:
-    """Return the index of the column with a name."""
+    """Return the index of the column with this label; ValueError if no column or several have it."""
     if names is None:
         raise TypeError("no names")
     if names.count(label) == 1:
@@ -314,7 +325,7 @@ def check_count(k: int, name: str, low: int, high: float = _MOST, why: str = "")
 
 
 def check_new(name: str, taken: Container[str], what: str) -> str:
-    """Check that nothing is registered under `name` yet; `what` is, for example, "an ensemble"."""
+    """Check that `name` is not in use yet, and return it; `what` is, for example, "an ensemble"."""
     if name in taken:
         raise ValueError(f"there is {what} {name!r} already; choose another name")
     return name
@@ -329,7 +340,10 @@ def check_level(value: float, name: str) -> float:
 
 
 def check_tolerance(tol: Any, of: str = "‖y‖", absolute: bool = True) -> float:
-    """Check that tol, a tolerance relative to `of`, is in 0..1; `absolute` if `residual` is an option too."""
+    """Check that tol, a tolerance relative to `of`, is in 0..1, and return it.
+
+    absolute : whether the caller also has an argument `residual`, which the message then suggests.
+    """
     level = check_level(tol, "tol")
     if level > 1:
         hint = f". For an absolute bound, pass residual={level}" if absolute else ""

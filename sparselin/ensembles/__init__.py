@@ -10,16 +10,16 @@ order, and the true β and noise of y if there are any. A `Design` unpacks into 
 >>> float(abs(design.y - design.X @ design.coef).max()) < 1e-15, design.noise.any()
 (True, np.False_)
 
-`rng` is an argument of np.random.default_rng. None, the default, draws another design at each call; a seed
-always draws the same design. Real data have all their rows for rng=None, and random rows for a seed. `y` says
-how the response is drawn:
+`rng` is an argument of np.random.default_rng. With None, the default, each call draws another design. With a
+seed every call draws the same design. Real data have all their rows for rng=None, and random rows for a seed.
+`y` determines how the response is drawn:
 
 - "noise": standard normal; β = 0.
 - "signal": Xβ + noise, where β = ±1 on k of the nonzero columns (by default 5, or all if there are fewer),
   and ‖Xβ‖ = snr·‖noise‖. `snr` is a ratio of lengths, so the ratio of variances is snr²; it is 10 by default,
-  at least 1e-100, and infinity for no noise. Without noise, equal magnitudes are the hardest on average over
-  random designs (Tropp and Gilbert, 2007); with noise, small coefficients are harder. `k` and `snr` belong to
-  this y only.
+  at least 1e-100, and infinity for no noise. Without noise, coefficients of equal magnitude are the hardest
+  on average over random designs (Tropp and Gilbert, 2007); with noise, small coefficients are harder. `k` and
+  `snr` may be given for this y only.
 - "generic": with probability ½ noise, and otherwise a combination of at most eight columns with standard
   normal coefficients and log-uniform snr from 1 to 1000. These are both regimes of the theory, almost surely
   without ties.
@@ -27,8 +27,8 @@ how the response is drawn:
   two to four signed columns, which greedy selection may fit exactly.
 - a function of (X, rng) that returns y (n,), or (y, β); the noise is then y − Xβ.
 
-Each random ensemble has one of them as its default. `planted_ties` also has "planted", and real data have
-"measured" as well.
+Each random ensemble has one of these as its default y. `planted_ties` also has "planted", and real data also
+have "measured".
 
 All ensembles raise TypeError if n, d or k is not an integer, or if rho, snr, … is not a number. They raise
 ValueError if n or d is below one, if another parameter is out of range, if y is not one of the above, if k or

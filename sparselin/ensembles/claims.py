@@ -1,4 +1,4 @@
-"""Trials of a claim on many designs: the rate at which it holds, and a counterexample, saved and shrunk."""
+"""Trials of a claim on many designs: the rate at which the claim holds, and a small counterexample."""
 
 from __future__ import annotations
 
@@ -79,16 +79,16 @@ def rate(
     shrink: bool = False,
     confidence: float = 0.95,
 ) -> Rate:
-    """Try a claim on N designs. The result has the rate at which it holds, an interval, and a counterexample.
+    """Try a claim on N designs: find the rate at which it holds, a confidence interval, a counterexample.
 
-    With `stop`, the first counterexample ends the trial, which suits a claim that should always hold. Without
-    it, all N designs are tried, which suits a rate.
+    With `stop`, the first counterexample ends the trial. This suits a claim that should always hold. Without
+    `stop`, all N designs are tried. This suits the measurement of a rate.
 
     If the designs are drawn independently from one distribution, the interval is exact: its level is at least
     `confidence` for every rate p. (For real data the first design is the whole set, so this does not apply.)
-    After all N designs it is the interval of Clopper and Pearson. If the trial stopped at the m-th design, it
-    consists of the p with P(m trials or fewer) ≥ α/2 and P(m or more) ≥ α/2, α = 1 − confidence. Because
-    p^(m−1) is the probability that m − 1 trials hold, these are
+    After all N designs it is the interval of Clopper and Pearson. If the trial stopped at the m-th design,
+    the interval consists of all p with P(m trials or fewer) ≥ α/2 and P(m or more) ≥ α/2, α = 1 − confidence.
+    Because p^(m−1) is the probability that the claim holds in m − 1 trials, these are all p with
 
         (α/2)^{1/(m−1)} ≤ p ≤ (1 − α/2)^{1/m},    0 ≤ p for m = 1.
 
@@ -217,13 +217,13 @@ def smaller(claim: Claim, X: FloatArray, y: FloatArray, *, calls: int = 5000) ->
 
 
 def _fewer_columns(design: Design, place: int) -> Design | None:
-    """Return the design without one column, counted from the last; None if there is no such column."""
+    """Return the design without column d − 1 − place; None if there is no such column, or only one."""
     d = design.X.shape[1]
     return None if place >= d or d == 1 else Design(np.delete(design.X, d - 1 - place, axis=1), design.y)
 
 
 def _fewer_rows(design: Design, place: int) -> Design | None:
-    """Return the design without one row, counted from the last; None if there is no such row."""
+    """Return the design without row n − 1 − place; None if there is no such row, or only one."""
     n = len(design.y)
     if place >= n or n == 1:
         return None
@@ -231,7 +231,10 @@ def _fewer_rows(design: Design, place: int) -> Design | None:
 
 
 def _rounder(design: Design, place: int) -> Design | None:
-    """Return the design with X, y, or both rounded to few digits; `place` numbers these choices."""
+    """Return the design with X, y, or both rounded to 0 to 3 digits; None after the last of 12 choices.
+
+    place : the number of the choice, from 0.
+    """
     if place >= 12:
         return None
     digits, which = divmod(place, 3)
@@ -240,7 +243,7 @@ def _rounder(design: Design, place: int) -> Design | None:
 
 
 def _fewer_entries(design: Design, place: int) -> Design | None:
-    """Return the design with one nonzero entry of [X y] set to zero; None if there is no such entry."""
+    """Return the design with the nonzero entry number `place` of [X y] set to zero; None if there is none."""
     whole = np.column_stack([design.X, design.y])
     nonzero = np.argwhere(whole)
     if place >= len(nonzero):
@@ -254,7 +257,10 @@ def _same(first: Design, second: Design) -> bool:
 
 
 def _source(ensemble: Any, seed: int) -> tuple[str, Callable[[int], Design]]:
-    """Return the name of an ensemble, and the function from an index to its design."""
+    """Return the name of an ensemble, and the function that draws its design with a given index.
+
+    ensemble : a name, an `Ensemble`, or a function of a generator.
+    """
     if isinstance(ensemble, str):
         if ensemble not in ENSEMBLES:
             raise ValueError(f"unknown ensemble {ensemble!r}; the ensembles are {', '.join(ENSEMBLES)}")
@@ -272,7 +278,7 @@ def _source(ensemble: Any, seed: int) -> tuple[str, Callable[[int], Design]]:
 
 
 def _of_design(claim: Claim) -> Callable[[Design], Any]:
-    """Return the claim as a function of a `Design`."""
+    """Convert a claim, a function of (X, y) or of a `Design`, to a function of a `Design`."""
     try:
         needed = [
             p
@@ -289,7 +295,7 @@ def _of_design(claim: Claim) -> Callable[[Design], Any]:
 
 
 def _interval(held: int, tried: int, stopped: bool, confidence: float) -> tuple[float, float]:
-    """Return the confidence interval of the probability that a claim holds, see `rate`."""
+    """Compute the confidence interval of the probability that a claim holds; `rate` derives it."""
     from scipy.stats import binomtest
 
     if not stopped:
@@ -300,7 +306,7 @@ def _interval(held: int, tried: int, stopped: bool, confidence: float) -> tuple[
 
 
 def _save(folder: Path, name: str, index: int, design: Design, least: Design | None) -> Path:
-    """Save the counterexample as .npz and return the path of the file."""
+    """Save a counterexample, and its shrunken form `least` if there is one, as .npz; return the path."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / (re.sub(r"[^\w.-]+", "_", name).strip("_") + ".npz")
     arrays: dict[str, Any] = {"X": design.X, "y": design.y, "index": index}

@@ -1,4 +1,4 @@
-"""The files in the folder that SPARSELIN_DATA names, and images: MNIST if it is there, else digits.
+"""Images for experiments, MNIST or else digits, and other files in the folder that SPARSELIN_DATA names.
 
 Nothing is downloaded. The folder holds the files of the MNIST database in their original form,
 `mnist/train-images-idx3-ubyte.gz` and `mnist/train-labels-idx1-ubyte.gz`. There is no default folder.
@@ -43,9 +43,9 @@ class Images:
 def images(source: Source = "auto") -> Images:
     """Return MNIST's training images, or scikit-learn's digits.
 
-    "auto" stands for MNIST if SPARSELIN_DATA names a folder with its two files, and else for the digits;
-    `note` says why. Raises FileNotFoundError for "mnist" without the files, and ValueError for malformed
-    files.
+    "auto" means MNIST if SPARSELIN_DATA names a folder with its two files, and otherwise the digits. `note`
+    of the result gives the reason. Raises FileNotFoundError for "mnist" without the files, and ValueError for
+    malformed files.
     """
     missing = None if source == "digits" else absent("MNIST", MNIST)
     if source == "digits" or (source == "auto" and missing):
@@ -55,7 +55,10 @@ def images(source: Source = "auto") -> Images:
 
 
 def absent(title: str, names: Sequence[str]) -> str | None:
-    """Return the reason why the files of a data set cannot be read, or None if they are in the folder."""
+    """Return the reason why files of a data set are absent, or None if all are in the folder.
+
+    title, names : the name of the data set, and the names of its files.
+    """
     folder = os.environ.get(FOLDER)
     if not folder:
         return f"{title} needs {FOLDER}, which is not set; it must name a folder with {names[0]}"
@@ -66,7 +69,7 @@ def absent(title: str, names: Sequence[str]) -> str | None:
 
 
 def files(title: str, names: Sequence[str]) -> list[Path]:
-    """Return the paths of these files of a data set. Raises FileNotFoundError if a file is missing."""
+    """Return the paths of the files `names` of a data set. Raises FileNotFoundError if a file is missing."""
     why = absent(title, names)
     if why:
         raise FileNotFoundError(why)

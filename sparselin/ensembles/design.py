@@ -61,11 +61,11 @@ def respond(
     snr: float | None,
     own: dict[str, Callable[[], FloatArray]] | None = None,
 ) -> Design:
-    """Return the design of X with the response that `y` names or draws.
+    """Draw the response of a design X by the rule `y`, a name or a function, and return the `Design`.
 
-    own : the responses of this ensemble only, functions by name.
+    own : functions that draw the responses of this ensemble only, by name.
 
-    Raises the errors of the ensembles, TypeError and ValueError.
+    Raises TypeError and ValueError, as all ensembles do.
     """
     if y != "signal" and not (k is None and snr is None):
         raise ValueError(f"k and snr belong to y='signal'; got y={y!r}")
@@ -127,7 +127,7 @@ def _is_infinite(value: Any) -> bool:
 
 
 def _signal(X: FloatArray, beta: FloatArray, snr: float, rng: np.random.Generator) -> Design:
-    """Return y = Xβ + noise, β with these values on random nonzero columns, and ‖Xβ‖ = snr·‖noise‖."""
+    """Draw y = Xβ + noise with ‖Xβ‖ = snr·‖noise‖; β has the values `beta` on random nonzero columns."""
     J = np.flatnonzero(X.any(axis=0))
     S = J[rng.choice(len(J), min(len(beta), len(J)), replace=False)] if len(J) else J
     signal, noise = X[:, S] @ beta[: len(S)], rng.standard_normal(len(X))
@@ -147,7 +147,7 @@ RESPONSES: dict[str, Callable[[FloatArray, np.random.Generator], Design]] = {
 
 
 def _from_function(X: FloatArray, drawn: Any) -> Design:
-    """Return the design with the response that a user's function returned: y, or (y, β)."""
+    """Check y, or (y, β), which a user's function returned for X, and return the `Design`."""
     y, coef = drawn if isinstance(drawn, tuple) and len(drawn) == 2 else (drawn, None)
     y = _vector(y, len(X), "y")
     if coef is None:

@@ -186,7 +186,7 @@ def duplicated(
     n, d, rng = _sizes(n, d, rng)
     check_count(d, "d", 2)
     half = unit(rng.standard_normal((n, d - d // 2)))
-    # β is on the original of each copy; but a function y of X must see all columns
+    # β is nonzero only on originals, not on copies; but if y is a function of X, it must see all columns
     drawn = Design(half, half[:, 0]) if callable(y) else respond(half, rng, y, k, snr)
     copies = half[:, rng.integers(half.shape[1], size=d // 2)]
     copies[:, ::2] *= -1
@@ -222,9 +222,9 @@ def planted_ties(
 ) -> Design:
     """Draw X_ij in {−1, 0, 1}, the first row ±1 for half the columns and 0 for the others, and set y = e₁.
 
-    This half of the columns is T, because |⟨X_i, y⟩| = 1. A(S) is the support of the weights of the shortest
-    vector in the convex hull of the signed columns of T; it is often a strict subset of T. Columns are not
-    scaled.
+    The columns of this half have |⟨X_i, y⟩| = 1, and so they are the tied set T. The features A(S) that enter
+    the LASSO path first are the support of the weights of the shortest vector in the convex hull of the
+    signed columns of T. A(S) is often a strict subset of T. Columns are not scaled.
 
     >>> X, y = planted_ties(8, 12)
     >>> int((X.T @ y != 0).sum()), float(np.abs(X.T @ y).max())

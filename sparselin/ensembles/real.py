@@ -1,4 +1,4 @@
-"""Real data, from scikit-learn."""
+"""Real data: three data sets of scikit-learn as designs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparselin.validation import Rng
 def diabetes(
     rng: Rng = None, *, y: Response = "measured", k: int | None = None, snr: float | None = None
 ) -> Design:
-    """Return the regression of disease progression on ten measurements and their 45 products, (442, 55).
+    """Load the diabetes data (442, 55): the progression of the disease, ten measurements, their 45 products.
 
     The columns are centred and have unit length. `rng=None` gives all rows; any other rng gives a random
     half, centred and scaled again. (Efron, Hastie, Johnstone and Tibshirani, 2004.)
@@ -29,10 +29,10 @@ def diabetes(
 def digits(
     rng: Rng = None, *, y: Response = "measured", k: int | None = None, snr: float | None = None
 ) -> Design:
-    """Return the regression of a digit on the 8×8 pixels of its image, (1797, 64), centred, unit columns.
+    """Load the digits data (1797, 64): y is the digit, and X has the 8×8 pixels of its image.
 
-    Constant pixels are zero columns. `rng=None` gives all rows; any other rng gives 450 random rows, centred
-    and scaled again. (Alpaydin and Kaynak, 1998.)
+    The columns are centred and have unit length; constant pixels are zero columns. `rng=None` gives all rows;
+    any other rng gives 450 random rows, centred and scaled again. (Alpaydin and Kaynak, 1998.)
 
     >>> X, y = digits()
     >>> X.shape, int((X == 0).all(axis=0).sum())
@@ -44,7 +44,7 @@ def digits(
 def breast_cancer(
     rng: Rng = None, *, y: Response = "measured", k: int | None = None, snr: float | None = None
 ) -> Design:
-    """Return the regression of benign or malignant on 30 measurements of cell nuclei, (569, 30).
+    """Load the breast cancer data (569, 30): y is benign or malignant, X has measurements of cell nuclei.
 
     The columns are centred and have unit length. `rng=None` gives all rows; any other rng gives a random
     half, centred and scaled again. (Street, Wolberg and Mangasarian, 1993.)

@@ -95,7 +95,7 @@ def register(ensemble: Ensemble) -> Ensemble:
 def carried() -> Callable[[], None]:
     """Return a function that registers the ensembles of this process in another process.
 
-    It is pickled on the way, so each `draw` must be picklable.
+    The function is pickled when it is sent to that process, so each `draw` must be picklable.
     """
     return functools.partial(_update_registry, dict(ENSEMBLES))
 
@@ -112,10 +112,13 @@ def of_random_size(
     columns: tuple[int, int] = (30, 120),
     **properties: Any,
 ) -> Ensemble:
-    """Return the ensemble of family(n, d, rng) with random n in `rows` and d in `columns`, ends included.
+    """Make an ensemble of the designs family(n, d, rng), with n and d drawn at random.
 
-    Its `draw` raises `BadEnsemble` if the family raises an error, or does not return a finite X (n, d) and
-    y (n,).
+    rows, columns : the ranges of n and d, ends included.
+    properties : other fields of the `Ensemble`.
+
+    The `draw` of the ensemble raises `BadEnsemble` if the family raises an error, or does not return a finite
+    X (n, d) and y (n,).
     """
     # a partial, not a closure: an Ensemble can be pickled and sent to another process
     draw = functools.partial(_draw, name, family, rows, columns)
@@ -149,7 +152,7 @@ def _draw(
 
 
 def from_file(origin: str) -> Ensemble:
-    """Return the ensemble of a function (n, d, rng) → (X, y) in a file, given as "path/my.py:name".
+    """Make an ensemble of a function (n, d, rng) → (X, y) in a file, which is given as "path/my.py:name".
 
     The ensemble is called "my.py:name". n is in 20..60 and d in 30..120. Raises `BadEnsemble` if there is no
     such file or function, or if the file cannot be run.
@@ -169,7 +172,7 @@ def from_file(origin: str) -> Ensemble:
 
 @dataclasses.dataclass(frozen=True)
 class _InFile:
-    """A function in a file, which each process loads by itself."""
+    """A function in a file, which draws designs. It can be pickled, because each process loads the file."""
 
     path: str
     name: str

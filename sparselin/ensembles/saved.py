@@ -14,7 +14,7 @@ from sparselin.validation import read_npz
 
 
 def archive(value: Any, **more: Any) -> bytes | None:
-    """Return the bytes of an .npz file of a value and more arrays; None if the value cannot be stored.
+    """Return the bytes of an .npz file with a counterexample and more arrays; None if it cannot be stored.
 
     The first design of the value is also stored as X and y, for `sparselin verify --design`.
     """
@@ -29,7 +29,7 @@ def archive(value: Any, **more: Any) -> bytes | None:
 
 
 def load_value(file: Path) -> tuple[Any, dict[str, Any]]:
-    """Return the value, and the other arrays, of a file by `archive`. Raises ValueError for other files."""
+    """Return the value and the other arrays in a file that `archive` wrote. ValueError for other files."""
     arrays = read_npz(file)
     leaves = {name: arrays.pop(name) for name in list(arrays) if name.split("/")[0] == "value"}
     if not leaves:
@@ -52,7 +52,7 @@ def as_design(value: Any) -> Design | None:
 
 
 def describe_value(value: Any) -> str:
-    """Describe a value in a message: a small value in full, a large design by its shape."""
+    """Write a value for a message: a small value in full, a large design by its shape."""
     design = next(_designs(value), None)
     return (
         repr(value) if design is None or design.X.size <= 100 else f"X {design.X.shape}, y {design.y.shape}"

@@ -24,7 +24,7 @@ def explain(
     *,
     sample_weight: ArrayLike | None = None,
 ) -> Explanation:
-    """Explain when and why a feature entered a path or a set, or why not, in a sentence and in numbers.
+    """Explain when and why a feature entered a path or a set, or why it did not, in words and in numbers.
 
     **Greedy paths.** Let r = P_S^⊥y. A feature j is selected if its |c_j|, c_j = ⟨X_j, r⟩, is the largest.
     With z_j = P_S^⊥X_j and an orthonormal basis q_1, …, q_m of the span of X_S, in the order of selection,

@@ -21,9 +21,11 @@ from sparselin.results import Explanation, FloatArray, GeneralizedPath, Selectio
 def explain_on_generalized_path(
     problem: Problem, path: GeneralizedPath, j: int, X: Any, y: Any, weight: Any
 ) -> Explanation:
-    """Return the explanation of feature j.
+    """Explain when and why feature j entered the path, or why it did not.
 
-    The problem is made from X, y and weight. Raises ValueError if the path was computed from other data.
+    problem : the problem of X and y with these weights.
+
+    Raises ValueError if the path was computed from other data.
     """
     picks = _as_selection(path)
     step, given, _ = place_on(picks, j)
@@ -45,10 +47,12 @@ def explain_on_generalized_path(
 def _level_and_choice(
     path: GeneralizedPath, j: int, step: int, c: FloatArray, size: FloatArray
 ) -> tuple[FloatArray, Choice]:
-    """Return the largest |c| at each step up to that of j, and how j won at its step.
+    """Return the largest |c| at each step up to the step of j, and the `Choice` by which j was picked.
 
-    If j was not selected (step 0), the last level is that after the last step, and there is no choice.
-    c (d,) is |c| at the last of these; size (d,) is c with zeros where c is zero up to rounding.
+    step : the step of j, from 1. It is 0 if j was not selected. Then the last level is the largest |c| after
+        the last step, and the `Choice` is empty.
+    c : (d,) |c| before the step of j, or after the last step.
+    size : (d,) the same as c, but zero where c is zero up to rounding.
     """
     m = step - 1 if step else len(path)
     rest = np.setdiff1d(np.arange(path.n_features), path.support[: m + bool(step)])
@@ -63,7 +67,7 @@ def _level_and_choice(
 
 
 def _as_selection(path: GeneralizedPath) -> SelectionPath:
-    """Return a `SelectionPath` with the same picks, from which the sentences are made: its R² is D²."""
+    """Convert the path to a `SelectionPath` with the same picks, for the sentences; its R² is D²."""
     shared = {field.name for field in dataclasses.fields(SelectionPath)} & set(vars(path))
     return SelectionPath(
         **{name: getattr(path, name) for name in shared},
@@ -76,17 +80,17 @@ def _as_selection(path: GeneralizedPath) -> SelectionPath:
 def _scores(
     problem: Problem, path: GeneralizedPath, X: Any, y: Any, weight: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """Return c (t + 1, d) after 0, …, t features, and bounds e on its errors.
+    """Return c = Xᵀ(w∘(y − μ)), (t + 1, d), after 0, …, t features, and bounds e on its errors.
 
-    Raises ValueError if the deviance or the coefficients show that the path is not of these data.
+    Raises ValueError if the deviance or the coefficients show that the path was computed from other data.
 
-    η is off by δ = u·(|b| + |X_S||β|), u = 8·eps(√n + 1) of the dtype of the coefficients. The refit is off
-    by D in the norm of √V, V = diag(w∘ℓ''), with D² half of `optimality`. Since |μ(η + δ) − μ(η)| ≤
-    ℓ''·(e^|δ| − 1), for |δ| ≤ ½
+    The error of η is at most δ = u·(|b| + |X_S||β|), where u = 8·eps(√n + 1) with the eps of the dtype of the
+    coefficients. The error of the refit, in the norm of √V, V = diag(w∘ℓ''), is at most D, where D² is half
+    of `optimality`. Since |μ(η + δ) − μ(η)| ≤ ℓ''·(e^|δ| − 1), for |δ| ≤ ½
 
         e_i = ‖√w∘X_i‖(u·(‖√w∘(y − μ)‖ + ‖√w∘lost‖) + max √ℓ''·(1.3·‖√V∘δ‖ + 2D)).
 
-    The deviance is off by 2Σ w|y − μ|δ + 1.3·‖√Vδ‖², and by its own rounding, at most
+    The error of the deviance is at most 2Σ w|y − μ|δ + 1.3·‖√Vδ‖², plus its own rounding, which is at most
     u·(deviance + Σ w(1 + |η|)(y + μ)). On S, c is zero up to e.
     """
     problem, loss = problem.in_double(), LOSSES[path.loss]
@@ -120,7 +124,7 @@ def _scores(
 
 
 def _gain(path: GeneralizedPath, j: int, X: Any, y: Any, weight: Any) -> tuple[float, str]:
-    """Return D²(S ∪ j) − D²(S) and "", or NaN and the reason why there is no model on S ∪ j."""
+    """Return D²(S ∪ j) − D²(S) and "", or NaN and the reason, in words, why S ∪ j has no model."""
     more = generalized_omp(
         X, y, len(path) + 1, loss=path.loss, forced=[*path.support.tolist(), j],
         intercept=path.with_intercept, standardize=path.standardized, sample_weight=weight,

@@ -18,7 +18,10 @@ Intervals = tuple[tuple[float, float], ...]
 
 
 def explain_on_lasso_path(problem: Problem, path: LassoPath, j: int) -> Explanation:
-    """Return the explanation of feature j. Raises ValueError if the path is not of this problem."""
+    """Explain when and why feature j entered the LASSO path, or why it did not.
+
+    Raises ValueError if the path was not computed from this problem.
+    """
     c, error = _correlations(problem, path, j)
     intervals, knot = _intervals(path, j)
     place = np.flatnonzero(path.features == j)
@@ -42,11 +45,12 @@ def explain_on_lasso_path(problem: Problem, path: LassoPath, j: int) -> Explanat
 
 
 def _correlations(problem: Problem, path: LassoPath, j: int) -> tuple[FloatArray, FloatArray]:
-    """Return ⟨X_j, y − Xβ⟩ at the knots, and bounds on its errors.
+    """Return ⟨X_j, y − Xβ⟩ at each knot, and bounds on its errors.
 
-    Raises ValueError if R² at a knot differs from that of the path by more than rounding. With
-    B = ‖y‖ + Σ‖X_i‖|β_i| and e = 8·eps·(√n + 1), rounding β, r and the sum changes ⟨X_j, r⟩ by at most
-    e·‖X_j‖B, and ‖r‖² by about 2e·B². It changes the KKT conditions, from which the path has its R², as much.
+    Raises ValueError if R² at a knot differs from the R² in the path by more than rounding. Let
+    B = ‖y‖ + Σ‖X_i‖|β_i| and e = 8·eps·(√n + 1). The rounding of β, of r and of the sum changes ⟨X_j, r⟩ by
+    at most e·‖X_j‖B, and ‖r‖² by about 2e·B². The R² in the path was computed from the KKT conditions, whose
+    rounding changes it as much.
     """
     J, scale, ones = path.features, problem.design.scale, problem.design.ones
     coarse = coarseness(path.coef_path, problem.eps)
@@ -80,9 +84,9 @@ def _correlations(problem: Problem, path: LassoPath, j: int) -> tuple[FloatArray
 
 
 def _intervals(path: LassoPath, j: int) -> tuple[Intervals, int]:
-    """Return the maximal intervals (λ of entry, λ of exit) on which j is active, and the first knot.
+    """Return the maximal intervals (λ of entry, λ of exit) on which j is active, and the knot of first entry.
 
-    Knots are numbered from 1; the number is 0 if j is never active.
+    Knots are numbered from 1. The number is 0 if j is never active.
     """
     inside = [j in active for active in path.active[: len(path.knots) - 1]]
     change = np.flatnonzero(np.diff(np.array([False, *inside, False]).astype(int)))
@@ -91,7 +95,11 @@ def _intervals(path: LassoPath, j: int) -> tuple[Intervals, int]:
 
 
 def _describe_entry(path: LassoPath, j: int, knot: int, intervals: Intervals, last: float) -> str:
-    """Return the sentence for a feature that entered; `last` is its coefficient at the end of the path."""
+    """Write the sentence for a feature j that entered at a knot.
+
+    intervals : the pairs (λ of entry, λ of exit) of j.
+    last : the coefficient of j at the end of the path.
+    """
     end = float(path.knots[-1])
     (first, until), *again = intervals
     text = f"{path.name_of(j)} entered at λ = {first:.4g} (knot {knot} of {len(path.knots)})"
@@ -105,7 +113,12 @@ def _describe_entry(path: LassoPath, j: int, knot: int, intervals: Intervals, la
 
 
 def _describe_forced_feature(path: LassoPath, j: int, beta: FloatArray, at: Standing) -> str:
-    """Return the sentence for a forced feature; `at` relates it to the features forced before it."""
+    """Write the sentence for a forced feature j: its coefficient at both ends of the path, or why it is zero.
+
+    beta : (knots,) the coefficient of j at each knot.
+    at : the `Standing` of j relative to the features forced before it. If X_j is zero or in their span, its
+        coefficient is zero, and the sentence gives this reason.
+    """
     begin = f"{path.name_of(j)} was forced, so it has no penalty"
     if no_effect := words.describe_no_effect(path, at, "the features forced before it"):
         return f"{begin}; {no_effect}."
@@ -116,7 +129,11 @@ def _describe_forced_feature(path: LassoPath, j: int, beta: FloatArray, at: Stan
 
 
 def _describe_zero(path: LassoPath, j: int, course: Course, at: Standing, given: IndexArray) -> str:
-    """Return the sentence for a feature whose coefficient is zero at every λ."""
+    """Write the sentence for a feature j whose coefficient is zero at every λ.
+
+    given : the features that are nonzero at the end of the path.
+    at : the `Standing` of j relative to them.
+    """
     begin = f"{path.name_of(j)} stays at zero"
     if at.vanishes:
         return f"{begin}: its column is {words.zero(path)} up to rounding."
@@ -130,10 +147,13 @@ def _describe_zero(path: LassoPath, j: int, course: Course, at: Standing, given:
 
 
 def _describe_height(path: LassoPath, c: FloatArray, error: FloatArray, level: FloatArray) -> str:
-    """Say how close |c|, or c on a path over β ≥ 0, came to λ.
+    """Write the part of a sentence that says how close |c|, or c on a path over β ≥ 0, came to λ.
 
-    Between knots c is linear in λ, so c/λ is linear in 1/λ, and both c/λ and |c|/λ are largest at a knot. On
-    the last segment of a path to λ = 0, c = 0 (or c ≤ 0) at the end, so they are largest at its first knot.
+    c, error, level : ⟨X_j, r⟩, bounds on its error, and λ, at each positive knot.
+
+    Between knots c is linear in λ, so c/λ is linear in 1/λ, and both c/λ and |c|/λ are largest at a knot. If
+    the path goes to λ = 0, c = 0 (or c ≤ 0) at its end. So on the last segment c/λ and |c|/λ are largest at
+    the first knot.
     """
     height, text = c if path.positive else np.abs(c), f"its {words.size(path)}"
     if not (np.abs(c) > error).any():

@@ -19,7 +19,7 @@ from sparselin.results.display import join_words, plural
 
 
 class Choice(NamedTuple):
-    """The outcome of the comparison at one step: what was compared, and the rivals of the pick.
+    """The comparison by which a feature was picked at one step: the quantity compared, and its rivals.
 
     Attributes
     ----------
@@ -34,7 +34,10 @@ class Choice(NamedTuple):
 
 
 def explain_on_selection_path(problem: Problem, path: SelectionPath, j: int) -> Explanation:
-    """Return the explanation of feature j. Raises ValueError if the path is not of this problem."""
+    """Explain when and why feature j entered a greedy path, or why it did not.
+
+    Raises ValueError if the path was not computed from this problem.
+    """
     step, given, forced = place_on(path, j)
     correlation, error = (values[: len(given) + 1] for values in _correlation_course(problem, path, j))
     at, choice = standing(problem, given, j), Choice()
@@ -57,7 +60,11 @@ def place_on(path: SelectionPath, j: int) -> tuple[int, IndexArray, bool]:
 def explain_pick(
     path: SelectionPath, j: int, course: Course, choice: Choice, at: Standing, added: str, dtype: Any
 ) -> Explanation:
-    """Return the explanation of feature j; `added` says what adding it would do if it was not selected."""
+    """Write the sentence for feature j, and assemble its explanation.
+
+    at : the `Standing` of j relative to the features before it.
+    added : words on the gain if j were added, for a feature that was not selected.
+    """
     step, given, forced = place_on(path, j)
     fall = _largest_fall(course.correlation, course.error)
     if forced:
@@ -72,7 +79,7 @@ def explain_pick(
 
 
 def _largest_fall(correlation: FloatArray, error: FloatArray) -> int:
-    """Return the step at which the correlation fell most, 0 if it never fell by more than rounding."""
+    """Return the step s at which the correlation decreased most, 0 if never by more than rounding."""
     falls = correlation[:-1] - correlation[1:]
     fall = int(np.argmax(falls)) if len(falls) else 0
     return fall + 1 if len(falls) and falls[fall] > error[fall] + error[fall + 1] else 0
@@ -82,9 +89,10 @@ def _correlation_course(problem: Problem, path: SelectionPath, j: int) -> tuple[
     """Return |⟨X_j, r_s⟩| (over β ≥ 0 with its sign) after each step s, and bounds on its errors.
 
     Raises ValueError if some ‖r_s‖, or X_Sβ, differs from that of the path by more than rounding. Two
-    computed ‖r‖ differ by at most 2·length_unit·s(y), the error of their projections, and by the rounding of
-    the sums, 8·eps·(√n + 1)·‖y‖, eps being the larger of those of the path and of the problem. y − X_Sβ also
-    depends on the lengths of the columns; it is off by 8·eps·(√n + 1)·(‖y‖ + Σ‖X_i‖|β_i|) in addition.
+    computed values of ‖r‖ differ by at most 2·length_unit·s(y), the error of their projections, plus the
+    rounding of the sums, 8·eps·(√n + 1)·‖y‖. Here eps is the larger of the eps of the path and that of the
+    problem. y − X_Sβ also depends on the lengths of the columns, so it has an additional error of
+    8·eps·(√n + 1)·(‖y‖ + Σ‖X_i‖|β_i|).
     """
     J, k = np.array([j]), len(path.support)
     coarse = coarseness(path.coef_path, problem.eps)
@@ -109,7 +117,10 @@ def _correlation_course(problem: Problem, path: SelectionPath, j: int) -> tuple[
 def check_coefficients(
     problem: Problem, path: SelectionPath | SubsetResult, r: FloatArray, slack: float, unit: float
 ) -> None:
-    """Raise ValueError if y − X_Sβ differs from r by more than slack + unit·Σ‖X_i‖|β_i|."""
+    """Raise ValueError if the coefficients β of a path or set are not those of least squares on the data.
+
+    r : the residual of least squares on X_S. y − X_Sβ may differ from r by slack + unit·Σ‖X_i‖|β_i|.
+    """
     S, scale, beta = path.support, problem.design.scale, np.zeros(problem.d, problem.dtype)
     beta[S] = path.coef if scale is None else path.coef / scale[S]
     beta[problem.n_features :] = path.intercept
@@ -120,7 +131,7 @@ def check_coefficients(
 
 
 def _next_level(problem: Problem, S: IndexArray, positive: bool) -> float:
-    """Return λ*(S), over β ≥ 0 that of the positive correlations."""
+    """Return λ*(S) = max |c_i| over i ∉ S; with `positive`, max(c_i, 0) takes the place of |c_i|."""
     rest = np.setdiff1d(np.arange(problem.n_features), S)
     scores = measure(ThinQR(problem, problem.with_ones(S), capacity=len(S) + 1), rest).correlations()
     score = np.maximum(scores.score, 0) if positive else scores.score
@@ -128,11 +139,11 @@ def _next_level(problem: Problem, S: IndexArray, positive: bool) -> float:
 
 
 def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> Choice:
-    """Find what was compared when a feature was picked, and return how it won.
+    """Find the quantity by which the feature at a step was picked, and its rivals.
 
-    Attention weights were compared if the path has them, and the positive c_i if β ≥ 0. Otherwise these were
-    the correlations or, in orthogonal least squares, the quotients |c_i|/‖P_S^⊥X_i‖. A path does not record
-    which of the two, but its margin agrees with one of them.
+    If the path has attention weights, these were compared. If β ≥ 0, the positive c_i were compared.
+    Otherwise |c_i| were compared or, in orthogonal least squares, the quotients |c_i|/‖P_S^⊥X_i‖. The path
+    does not record which of the two were compared, but its margin agrees with one of them.
     """
     pick, margin = int(path.support[step - 1]), float(path.margin[step - 1])
     rest = np.setdiff1d(np.arange(problem.n_features), S)
@@ -152,18 +163,21 @@ def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> 
 
 
 def _margin(score: FloatArray, own: NDArray[np.bool_]) -> float:
-    """Return the share by which the runner-up's score is below that of the pick; `own` marks the pick."""
+    """Return the margin (a − b)/a of a pick with score a, where b is the largest other score.
+
+    own : (m,) True for the pick.
+    """
     top = float(score[own][0])
     return max(0.0, top - float(score[~own].max(initial=0))) / top if top > 0 else math.inf
 
 
 def _weights(path: SelectionPath, step: int) -> FloatArray:
-    """Return the attention weights (d,) at a step; steps of forced features have none."""
+    """Return the attention weights (d,) at a step, counted from 1, of a feature that was not forced."""
     return path.weights[step - 1 - int(np.isnan(path.lam_star).sum())]
 
 
 def _describe_entry(path: SelectionPath, step: int, choice: Choice, at: Standing) -> str:
-    """Return the sentence for a feature that was selected and not forced."""
+    """Write the sentence for the feature that was selected at a step, and was not forced."""
     pick, margin, compared = int(path.support[step - 1]), float(path.margin[step - 1]), choice.compared
     second = path.name_of(choice.runner_up) if choice.runner_up >= 0 else ""
     level = f"{words.size(path)} = {float(path.lam_star[step - 1]):.4g}"
@@ -183,7 +197,7 @@ def _describe_entry(path: SelectionPath, step: int, choice: Choice, at: Standing
 
 
 def _tie_break(path: SelectionPath, step: int) -> str:
-    """Say why a pick won a tie: it has the lowest index, or A(S) does not contain all tied features."""
+    """Write the reason why a pick won a tie: its index is lowest, or A(S) lacks some tied features."""
     name, A = path.name_of(int(path.support[step - 1])), path.active_sets[step - 1]
     if not A or set(A) == set(path.ties[step - 1]):
         return f"{name} has the lowest index of them"
@@ -194,7 +208,7 @@ def _tie_break(path: SelectionPath, step: int) -> str:
 
 
 def _describe_forced_feature(path: SelectionPath, step: int, at: Standing) -> str:
-    """Return the sentence for a forced feature."""
+    """Write the sentence for the forced feature at a step: its number, and its effect on R²."""
     name = path.name_of(int(path.support[step - 1]))
     effect = words.describe_no_effect(path, at, "the features before it") or f"with it {words.rise(at)}"
     return f"{name} was forced: it is in S from the start, as feature {step}; {effect}."
@@ -203,7 +217,11 @@ def _describe_forced_feature(path: SelectionPath, step: int, at: Standing) -> st
 def _describe_omission(
     path: SelectionPath, j: int, course: Course, fall: int, at: Standing, added: str
 ) -> str:
-    """Return the sentence for a feature that was not selected; `added` is the part on its gain."""
+    """Write the sentence for a feature j that was not selected.
+
+    fall : the step at which its correlation decreased most; 0 if it never decreased.
+    added : the part of the sentence on the gain if j were added.
+    """
     k, begin = len(path.support), f"{path.name_of(j)} was not selected"
     picks = [path.name_of(int(i)) for i in path.support]
     if at.vanishes:
@@ -221,10 +239,12 @@ def _describe_omission(
 
 
 def _describe_addition(path: SelectionPath, at: Standing, c: float) -> str:
-    """Say what adding j would do.
+    """Write the part of a sentence that says by how much R² would increase if j were added.
 
-    Nonnegative least squares on S ∪ j gains nothing if c ≤ 0. Otherwise it gains at most what least squares
-    gains, because the two agree on S.
+    c : ⟨X_j, r⟩ at the end of the path.
+
+    Nonnegative least squares on S ∪ j has no gain if c ≤ 0. Otherwise its gain is at most that of least
+    squares, because the two agree on S.
     """
     if path.positive and at.gain > 0:
         none = "with β ≥ 0 adding it now would not raise R²"
@@ -233,9 +253,10 @@ def _describe_addition(path: SelectionPath, at: Standing, c: float) -> str:
 
 
 def _describe_course(path: SelectionPath, course: Course) -> str:
-    """Say how large |c| (over β ≥ 0: c) was relative to that of the picks.
+    """Write the part of a sentence that compares |c| (over β ≥ 0: c) of a feature with that of the picks.
 
-    That is at the first pick, at the step at which it came closest to the pick's, and after the last step.
+    The sentence gives |c| at the first pick, at the step where it came closest to |c| of the pick, and after
+    the last step.
     """
     correlation, error, level = course
     k, parts = len(path.support), []

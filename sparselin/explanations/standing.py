@@ -1,4 +1,4 @@
-"""The relation of a feature j to a set S: the share of X_j that S explains, and what j would add to R²."""
+"""The relation of a feature j to a set S: the share of X_j that X_S explains, and the gain in R² by j."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Standing(NamedTuple):
 
     Attributes
     ----------
-    left, regression, shares, r2, gain, partial_r2 : the fields of an `Explanation` with the same names.
+    left, regression, shares, r2, gain, partial_r2 : as in an `Explanation`, whose fields have the same names.
     vanishes : whether X_j is zero up to rounding (with an intercept: constant).
     measure : the name of r2 in the sentence, R² or D².
     """
@@ -34,12 +34,12 @@ class Standing(NamedTuple):
     measure: str = "R²"
 
     def fields(self) -> dict[str, Any]:
-        """Return the fields of an `Explanation`, by name."""
+        """Return the values of the fields that an `Explanation` has too, by name."""
         return {name: value for name, value in self._asdict().items() if name not in ("vanishes", "measure")}
 
 
 class Course(NamedTuple):
-    """The arrays of an `Explanation` with the same names: the correlation of j along the path."""
+    """The correlation of j along a path: the arrays of an `Explanation` that have the same names."""
 
     correlation: FloatArray
     error: FloatArray
@@ -47,7 +47,7 @@ class Course(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """The fields of an `Explanation` with the same names, by default for a feature that did not enter."""
+    """The entry of j: the fields of an `Explanation` with the same names; the defaults mean no entry."""
 
     step: int = 0
     forced: bool = False
@@ -69,14 +69,14 @@ def explanation(
     dtype: Any,
     sentence: str,
 ) -> Explanation:
-    """Assemble the explanation of feature j, with the arrays of the course in the given dtype."""
+    """Assemble the explanation of feature j from its parts; `dtype` is that of the arrays of `course`."""
     arrays = {name: values.astype(dtype) for name, values in course._asdict().items()}
     fields = entry._asdict() | at.fields() | arrays
     return Explanation(feature=j, kind=kind, names=path.names, given=given, sentence=sentence, **fields)
 
 
 def standing(problem: Problem, S: IndexArray, j: int) -> Standing:
-    """Return the relation of feature j to the features S, which do not contain j."""
+    """Compute the relation of feature j to a set S that does not contain j."""
     J, none = np.array([j]), np.zeros(len(S), problem.dtype)
     start = measure(ThinQR(problem, problem.with_ones(S[:0])), J)
     qr = ThinQR(problem, problem.with_ones(S), capacity=len(S) + 1)
@@ -97,10 +97,10 @@ def standing(problem: Problem, S: IndexArray, j: int) -> Standing:
 
 
 def _regression(problem: Problem, qr: ThinQR, S: IndexArray, j: int) -> tuple[FloatArray, FloatArray]:
-    """Return the coefficients b of X_j on X_S, in the units of X, and the shares.
+    """Return `regression` and `shares` of an `Explanation`: least squares of X_j on X_S.
 
-    Both are 0 for columns of S that the factorisation excluded as dependent. With an intercept the first q is
-    ones/‖ones‖, and P_∅^⊥X_j = X_j − q⟨q, X_j⟩.
+    qr : the QR factors of X_S. For columns of S that they exclude as dependent, both arrays are 0. With an
+        intercept the first column q of Q is ones/‖ones‖, and P_∅^⊥X_j = X_j − q⟨q, X_j⟩.
     """
     x, place = problem.columns([j])[:, 0], {int(i): at for at, i in enumerate(S)}
     ones = problem.d - problem.n_features

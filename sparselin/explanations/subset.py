@@ -1,4 +1,4 @@
-"""Explanations on a set: what a member contributes, and what another feature would add."""
+"""Explanations on a set: the gain in R² by a member, or the gain if another feature were added."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from sparselin.results.display import plural
 
 
 def explain_in_subset(problem: Problem, found: SubsetResult, j: int) -> Explanation:
-    """Return the explanation of feature j. Raises ValueError if the set is not of this problem."""
+    """Explain the part of feature j in a selected set, or why j is not in the set.
+
+    Raises ValueError if the set was not selected from this problem.
+    """
     S = found.support
     _check(problem, found)
     place = np.flatnonzero(j == S)
@@ -45,7 +48,10 @@ def _check(problem: Problem, found: SubsetResult) -> None:
 
 
 def _best_replacement(problem: Problem, given: IndexArray, S: IndexArray) -> tuple[int, float]:
-    """Return the feature outside S that raises R²(given) most, and its gain; −1 and 0.0 if none does."""
+    """Return the feature outside S that raises R² of `given` most, and its gain; −1 and 0.0 if none does.
+
+    given : S without the feature that is to be replaced.
+    """
     rest = np.setdiff1d(np.arange(problem.n_features), S)
     scores = measure(ThinQR(problem, problem.with_ones(given)), rest).quotients()
     size = np.where(np.abs(scores.score) > scores.coarse * scores.error, np.abs(scores.score), 0)
@@ -56,7 +62,10 @@ def _best_replacement(problem: Problem, given: IndexArray, S: IndexArray) -> tup
 
 
 def _describe_member(found: SubsetResult, j: int, at: Standing, runner_up: int, theirs: float) -> str:
-    """Return the sentence for a member of the set; `theirs` is the gain of the runner-up in its place."""
+    """Write the sentence for a member j of the set.
+
+    runner_up, theirs : the best replacement of j, and its gain; −1 and 0.0 if there is none.
+    """
     k, r2 = len(found), at.r2 + at.gain
     parts = [f"without it R² would fall by {at.gain:.3g}, from {r2:.4g}"]
     if at.gain == 0:
@@ -68,14 +77,14 @@ def _describe_member(found: SubsetResult, j: int, at: Standing, runner_up: int, 
 
 
 def _describe_other(found: SubsetResult, j: int, at: Standing, intercept: bool) -> str:
-    """Return the sentence for a feature outside the set."""
+    """Write the sentence for a feature j outside the set."""
     parts = [words.describe_share(found, found.support, at, intercept), words.describe_gain(at)]
     parts = ["its column is zero or constant, up to rounding"] if at.vanishes else parts
     return words.sentence(f"{found.name_of(j)} was not selected", [*parts, *_describe_bound(found)])
 
 
 def _describe_bound(found: SubsetResult) -> list[str]:
-    """Say what was proved about other sets, or that the set was not selected for R² alone."""
+    """Write the part of a sentence on other sets: a proved bound on their R², or another objective."""
     if found.value != found.r2:
         return ["the set was selected for R² + ν·f, not for R² alone"]
     if not (isinstance(found, BestSubset) and len(found)):

@@ -13,33 +13,36 @@ from sparselin.results.display import join_words
 
 
 def sentence(begin: str, parts: Iterable[str]) -> str:
-    """Return the beginning, a colon, and the parts that are not empty, as one sentence."""
+    """Write one sentence: the beginning, a colon, and the parts that are not empty, with semicolons."""
     return f"{begin}: {'; '.join(part for part in parts if part)}."
 
 
 def other_data_error(why: str, more: str = "") -> ValueError:
-    """Return the error for a path that was computed from other data."""
+    """Make the error that a path was computed from other data, with the reason `why`."""
     data = "Pass the data and the sample_weight from which the path was computed"
     return ValueError(f"path does not belong to X and y: {why}. {data}{more}.")
 
 
 def zero(path: LassoPath | SelectionPath) -> str:
-    """Return the word for a column that cannot be selected: centring makes a constant one zero."""
+    """Return the word for a column that cannot be selected: "zero", or "constant" with an intercept."""
     return "constant" if path.with_intercept else "zero"
 
 
 def size(path: LassoPath | SelectionPath) -> str:
-    """Return the name of the quantity that is compared with λ* or λ."""
+    """Return the name of the quantity that is compared with λ* or λ: "|c|", or "c" on a path over β ≥ 0."""
     return "c" if path.positive else "|c|"
 
 
 def correlation(path: LassoPath | SelectionPath) -> str:
-    """Return the phrase "correlated with the residual", with the sign that a path over β ≥ 0 needs."""
+    """Return "correlated with the residual", or "positively correlated …" on a path over β ≥ 0."""
     return f"{'positively ' if path.positive else ''}correlated with the residual"
 
 
 def describe_no_effect(path: LassoPath | SelectionPath, at: Standing, before: str) -> str:
-    """Say why the coefficient of a forced feature is zero; return "" if it is not."""
+    """Write the reason why the coefficient of a forced feature is zero; return "" if it is not zero.
+
+    before : a name for the features in whose span the column may lie.
+    """
     if not at.vanishes and at.left > 0:
         return ""
     why = f"is {zero(path)}" if at.vanishes else f"lies in the span of {before}"
@@ -47,7 +50,7 @@ def describe_no_effect(path: LassoPath | SelectionPath, at: Standing, before: st
 
 
 def percent(share: float) -> str:
-    """Return a share in percent; shares close to 0 and 1 are not rounded to these."""
+    """Write a share in percent; a share close to 0 or 1 does not become "0 %" or "100 %"."""
     if 0 < share < 1e-4:
         return "less than 0.01 %"
     if 0.9995 <= share < 1 - 1e-9:
@@ -56,7 +59,7 @@ def percent(share: float) -> str:
 
 
 def relative(share: float, whole: str) -> str:
-    """Return "30 % of the whole" or, for shares from 2 on, "2.5 times the whole"."""
+    """Write a share as "30 % of `whole`" or, for shares of at least 2, as "2.5 times `whole`"."""
     return f"{share:.3g} times {whole}" if share >= 2 else f"{percent(share)} of {whole}"
 
 
@@ -71,7 +74,10 @@ def carriers(path: Named, S: IndexArray, shares: FloatArray) -> str:
 def describe_share(
     path: Named, S: IndexArray, at: Standing, intercept: bool, features: str = "the selected features"
 ) -> str:
-    """Say how much of X_j the features S explain, and which of them do; `features` is their name."""
+    """Write the share of X_j that the features S explain, and the most important of them.
+
+    features : a name for the features S.
+    """
     if not len(S) or not at.shares.any():
         return ""
     if at.left == 0:
@@ -81,12 +87,12 @@ def describe_share(
 
 
 def rise(at: Standing) -> str:
-    """Say that R² (or D²) rose from its value without j to its value with j."""
+    """Write that R² (or D²) rose from its value without j to its value with j."""
     return f"{at.measure} rose from {at.r2:.4g} to {at.r2 + at.gain:.4g}"
 
 
 def describe_gain(at: Standing, adding: str = "adding it now", most: str = "") -> str:
-    """Say by how much adding j would raise R² or D²; `most` is "at most " or empty."""
+    """Write by how much R² or D² would rise if j were added; `most` is "at most " or empty."""
     if at.gain == 0:
         rest = "y is already fitted up to rounding"
         return f"{adding} would not raise {at.measure} = {at.r2:.4g}, up to rounding" if at.r2 < 1 else rest

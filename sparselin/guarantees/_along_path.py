@@ -8,11 +8,11 @@ and n − |S|. With G = (⟨P_S^⊥X_x, P_S^⊥X_x'⟩)_{x,x' ∈ A} and H = G s
 
 while the definition of γ_{S,k} gives the bound Σ_A (c_x/ρ_x)²/γ_{S,k}. Columns in the span of S have gain
 zero, and a dependent set has the gain of an independent subset. So the gain of any k columns is bounded by
-(1) with the least eigenvalues over all sets of m columns outside the span of S. (They are zero if some such
-set is dependent, and by interlacing no larger than those of smaller sets.)
+(1) with the least eigenvalues over all sets of m columns outside the span of S. (These eigenvalues are zero
+if some such set is dependent. By interlacing they are no larger than those of smaller sets.)
 
 **A step.** Let Δ = R²(best) − R²(S), A = best∖S. FR's gain g is the largest (c_x/ρ_x)², so Δ ≤ (m/γ)·g
-with γ = max(γ_{S,k}, λ_min(H)). OMP's pick i has the largest |c| and gains g = c_i²/ρ_i², so
+with γ = max(γ_{S,k}, λ_min(H)). OMP's pick i has the largest |c| and the gain g = c_i²/ρ_i², so
 
     Δ ≤ (m/θ)·g,    θ = max(γ_{S,k}·min_x ρ_x², λ_min(G))/ρ_i²,                                          (2)
 
@@ -46,17 +46,17 @@ from sparselin.results import FloatArray, IndexArray
 
 
 class ScaledData(NamedTuple):
-    """The nonzero columns X and y in float64, in at most d + 1 rows.
+    """The nonzero columns X and y of a problem in float64, in at most d + 1 rows.
 
-    They are scaled so that y and the longest column have length one.
+    y and X are scaled so that y and the longest column have length one.
 
     Attributes
     ----------
-    problem : the problem from which they come.
+    problem : the problem from which the data come.
     X, y : the scaled data.
     place : (d,) the position in X of each column of the problem, −1 for zero columns.
     norms : (d',) the lengths of the columns of X.
-    exact : the data from which dependence is decided exactly.
+    exact : the data for exact decisions whether columns are dependent.
     """
 
     problem: Problem
@@ -72,7 +72,7 @@ class ScaledData(NamedTuple):
 
 
 class IndependentColumns(NamedTuple):
-    """The positions J of independent columns of a set S that have the span of S, and their factors.
+    """A basis of the span of a set S of columns: the positions J of independent columns, and their factors.
 
     X_J, scaled to unit columns, is QR, and `inverse` is R⁻¹. `undecided` is True if rounding leaves open
     whether the other columns of S are in the span of X_J.
@@ -87,8 +87,9 @@ class IndependentColumns(NamedTuple):
 class LowerBounds(NamedTuple):
     """Lower bounds that hold at every step of a path.
 
-    `gamma` bounds γ_{S,k} for the final S. `sparse` and `correlation` bound λ_min over sets of |S| + |A|
-    columns, as given and scaled to unit length; by interlacing they hold at every step.
+    gamma : a lower bound on γ_{S,k} for the final S.
+    sparse : a lower bound on λ_min over sets of |S| + |A| columns; by interlacing it holds at every step.
+    correlation : the same for the columns scaled to unit length.
     """
 
     gamma: float
@@ -97,17 +98,17 @@ class LowerBounds(NamedTuple):
 
 
 class PrefixBounds(NamedTuple):
-    """The constants at one set S of the path, each as (2,): certified lower and upper bounds.
+    """The constants of the guarantees at one set S of the path.
 
     Attributes
     ----------
     r2, error : R²(S), and a bound on its rounding error.
-    m : m of this module.
+    m : the m of this module, the largest number of columns that can increase R².
     largest_correlation, largest_gain : whether the next pick has the largest |c|, and the largest |c|/ρ, up
         to rounding. If the path ended here before k picks, they say whether all |c|, and all |c|/ρ, are zero.
         None if rounding leaves open which columns are in the span of S.
-    gamma : γ.
-    theta : θ, with ρ_i = 1 if there is no next pick.
+    gamma : (2,) certified lower and upper bounds on γ.
+    theta : (2,) certified lower and upper bounds on θ, with ρ_i = 1 if there is no next pick.
     r2_upper : an upper bound on R² of any set of k features.
     q_squared : lower bounds on q² for |c| and for |c|/ρ; 1 if there is no next pick.
     """
@@ -124,7 +125,7 @@ class PrefixBounds(NamedTuple):
 
 
 def scale(problem: Problem) -> ScaledData:
-    """Return the scaled data of a problem; y = 0 stays zero."""
+    """Scale y and the longest column of a problem to length one; y = 0 stays zero."""
     norms = problem.column_norms.astype(np.float64)
     # if all columns are zero, keep one of them
     keep = np.flatnonzero(norms) if norms.any() else np.zeros(1, np.intp)
@@ -145,7 +146,7 @@ def scale(problem: Problem) -> ScaledData:
 
 
 def basis(data: ScaledData, places: IndexArray) -> IndependentColumns:
-    """Return a basis of the span of the columns at these positions, chosen in their order."""
+    """Choose independent columns with the span of the columns at `places`, in the order of `places`."""
     places = places[data.norms[places] > 0]
     if len(places) <= len(data.y):
         found = _factors(data, places)
@@ -162,9 +163,9 @@ def basis(data: ScaledData, places: IndexArray) -> IndependentColumns:
 
 
 def _factors(data: ScaledData, J: IndexArray, sure: bool = False) -> IndependentColumns | None:
-    """Return the QR factors of the columns scaled to unit length, or None.
+    """Factor the columns J, scaled to unit length; return None if they are not certain to be independent.
 
-    None means that they are not certain to be independent; with `sure` they are taken to be.
+    sure : True if the columns are known to be independent.
     """
     if not len(J):
         return IndependentColumns(J, np.zeros((len(data.y), 0)), np.zeros((0, 0)), False)
@@ -180,7 +181,7 @@ def _factors(data: ScaledData, J: IndexArray, sure: bool = False) -> Independent
 
 
 def _outside(data: ScaledData, J: IndependentColumns, places: IndexArray) -> IndexArray:
-    """Return for each column 1 if it is outside the span of J, 0 if it is inside, −1 if undecided."""
+    """Return for each column at `places` 1 if it is outside the span of J, 0 if inside, −1 if undecided."""
     unit = data.X[:, places] / data.norms[places]
     Z, size = _project(J, unit)
     squares = np.einsum("ij,ij->j", Z, Z)
@@ -191,7 +192,7 @@ def _outside(data: ScaledData, J: IndependentColumns, places: IndexArray) -> Ind
 
 
 def _project(J: IndependentColumns, V: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return P_J^⊥V for unit vectors V, and the squares of their sizes, 1 + ‖coefficients‖²."""
+    """Return P_J^⊥V for unit vectors V, and s(v)² = 1 + ‖coefficients on J‖² for each vector v."""
     inner = J.Q.T @ V
     Z = V - J.Q @ inner
     return Z - J.Q @ (J.Q.T @ Z), 1 + ((J.inverse @ inner) ** 2).sum(axis=0)
@@ -204,7 +205,7 @@ def r2_of_set(data: ScaledData, S: IndexArray) -> tuple[float, float]:
 
 
 def _r2_of_basis(data: ScaledData, J: IndependentColumns) -> tuple[float, float]:
-    """Return R² of the columns J and a bound on its rounding error."""
+    """Return R² of the columns of the basis J, and a bound on its rounding error."""
     if not data.y.any():
         return 0.0, 0.0
     r, size = _project(J, data.y)
@@ -221,7 +222,7 @@ def _r2_of_basis(data: ScaledData, J: IndependentColumns) -> tuple[float, float]
 
 
 def r2_of_all(data: ScaledData) -> float:
-    """Return an upper bound on R² of all columns."""
+    """Return an upper bound on R² of least squares on all columns."""
     if data.d >= len(data.y) or not data.norms.all():
         return 1.0
     order = scipy.linalg.qr(data.X / data.norms, mode="r", pivoting=True)[1]
@@ -230,15 +231,15 @@ def r2_of_all(data: ScaledData) -> float:
 
 
 class _Remainder(NamedTuple):
-    """The columns outside the span of S, projected off S.
+    """The columns x outside the span of S, and their projections off S.
 
     Attributes
     ----------
-    places : their positions in the data.
-    Z, rho, c : P_S^⊥X_x, ρ_x and c_x for each of them.
+    places : the positions of these columns in the data.
+    Z, rho, c : P_S^⊥X_x, ρ_x and c_x for each column x.
     error, error_c, error_gain, error_unit : bounds on the rounding errors of Z, c, c/ρ and Z/ρ.
     residual_norm : ‖r‖.
-    m : m for k = d.
+    m : the m of this module for k = d.
     undecided : whether rounding leaves open which columns are outside the span of S.
     """
 
@@ -264,7 +265,12 @@ def step(
     pair_limit: int,
     node_limit: int,
 ) -> PrefixBounds:
-    """Return the constants at S, a set of independent columns; `pick` (length 0 or 1) is the next pick."""
+    """Compute the constants of the guarantees at S, a set of independent columns.
+
+    pick : the next pick; empty if there is none.
+    known : lower bounds that are known already.
+    pair_limit, node_limit : the limits of the searches for γ_{S,k} and for eigenvalues.
+    """
     places = data.place[S]
     J = basis(data, places[places >= 0])
     r2, error = _r2_of_basis(data, J)
@@ -294,7 +300,7 @@ def step(
 
 
 def _project_others(data: ScaledData, J: IndependentColumns) -> _Remainder:
-    """Project the columns outside the span of S, and y, off S (twice)."""
+    """Project the columns outside the span of S, and y, off S, with one reorthogonalisation."""
     others = np.setdiff1d(np.flatnonzero(data.norms > 0), J.J)
     outside = _outside(data, J, others)
     places = others[outside > 0]
@@ -318,7 +324,11 @@ def _project_others(data: ScaledData, J: IndependentColumns) -> _Remainder:
 
 
 def _theta(left: _Remainder, at: IndexArray, gamma: FloatArray, sparse: FloatArray) -> FloatArray:
-    """Return θ of (2); `at` (length 0 or 1) is the position of the pick."""
+    """Return bounds (2,) on θ of (2).
+
+    at : the position of the pick in `left`; empty if there is none.
+    gamma, sparse : bounds (2,) on γ_{S,k} and λ_min(G).
+    """
     error = np.array([-1.0, 1.0])[:, None] * left.error_unit
     shortest = (left.rho * np.maximum(0.0, 1 + error)).min(axis=1)
     length = (left.rho * np.maximum(0.0, 1 - error))[:, at].prod(axis=1)
@@ -327,7 +337,10 @@ def _theta(left: _Remainder, at: IndexArray, gamma: FloatArray, sparse: FloatArr
 
 
 def _has_largest(left: _Remainder, at: IndexArray) -> tuple[bool, bool]:
-    """Return whether the pick, if any, has the largest |c|, and the largest |c|/ρ, up to rounding."""
+    """Return whether the pick has the largest |c|, and the largest |c|/ρ, up to rounding.
+
+    at : the position of the pick in `left`. If it is empty, both answers are True.
+    """
     size, gains = np.abs(left.c), np.abs(left.c) / left.rho
     most_correlated = bool(((size + left.error_c)[at] >= (size - left.error_c).max()).all())
     most_gained = bool(((gains + left.error_gain)[at] >= (gains - left.error_gain).max()).all())
@@ -335,7 +348,10 @@ def _has_largest(left: _Remainder, at: IndexArray) -> tuple[bool, bool]:
 
 
 def _q2_bounds(left: _Remainder, at: IndexArray) -> tuple[float, float]:
-    """Return lower bounds on q² for |c| and for |c|/ρ."""
+    """Return lower bounds on q², first for |c|, then for |c|/ρ: the pick has at least q times the largest.
+
+    at : the position of the pick in `left`; empty if there is none, and then q² = 1.
+    """
     size, gains = np.abs(left.c), np.abs(left.c) / left.rho
     pairs = (size, left.error_c), (gains, left.error_gain)
     by_c, by_gain = (_square((v - e)[at].prod(), np.delete(v + e, at), len(at)) for v, e in pairs)
@@ -343,7 +359,10 @@ def _q2_bounds(left: _Remainder, at: IndexArray) -> tuple[float, float]:
 
 
 def _square(score: float, others: FloatArray, picks: int) -> float:
-    """Return (score/max(score, others))², or 1 if there is no pick."""
+    """Return q² = (score/max(score, others))² for the score of a pick; 1 if there is no pick.
+
+    picks : the number of picks, 0 or 1.
+    """
     largest = float(others.max(initial=0.0))
     return 1.0 if not picks or score >= largest else max(0.0, score / largest) ** 2
 
@@ -355,12 +374,12 @@ def _may_end(left: _Remainder) -> tuple[bool, bool]:
 
 
 def _raise_to(bounds: FloatArray, known: float) -> FloatArray:
-    """Raise the bounds on a constant that is known to be at least `known`."""
+    """Raise the bounds (2,) on a constant to `known`, a lower bound on the same constant."""
     return np.maximum(bounds, known)
 
 
 def _gain_upper(left: _Remainder, m: int, gamma: float, sparse: float) -> float:
-    """Return the bound (1) on the gain of k columns."""
+    """Return an upper bound on the gain of k columns: the smaller one of (1) by λ_min(G) and that by γ."""
     size = np.abs(left.c)
     by_gamma = _largest(size / left.rho + left.error_gain, m) / gamma if gamma > 0 else math.inf
     by_sparse = _largest(size + left.error_c, m) / sparse if sparse > 0 else math.inf
@@ -368,14 +387,16 @@ def _gain_upper(left: _Remainder, m: int, gamma: float, sparse: float) -> float:
 
 
 def _largest(values: FloatArray, m: int) -> float:
-    """Return the sum of the m largest squares."""
+    """Return the sum of the squares of the m largest values."""
     return float((np.sort(values)[len(values) - m :] ** 2).sum())
 
 
 def _least(Z: FloatArray, m: int, error: FloatArray, node_limit: int, known: float) -> FloatArray:
-    """Return bounds on λ_min over the sets of m columns of ZᵀZ, which is at least `known`.
+    """Return bounds (2,) on the least eigenvalue of Z_AᵀZ_A over the sets A of m columns of Z.
 
-    The errors of m columns change singular values by at most the root of the sum of their squares.
+    error : bounds on the errors of the columns. The errors of m columns change singular values by at most the
+        root of the sum of their squares.
+    known : a lower bound on the least eigenvalue that is known already.
     """
     C, change = Z.T @ Z, math.sqrt(_largest(error, m))
     trace = float(np.sort(C.diagonal())[len(C) - m :].sum())

@@ -1,10 +1,10 @@
 """Exact decisions on the dependence of columns, for cases that rounding leaves open.
 
-A column of floats is a power of two times a column of integers; let N be the least length of such a column.
-For independent columns of integers det XᵀX ≥ 1. Let T be the columns other than x, and ρ_x the distance of x
-from their span. Then det XᵀX = ρ_x²·det X_TᵀX_T ≤ ρ_x²·Π_T N². So x is in the span of T if its distance,
-scaled to unit length of x, is below 1/Π_{T+x} N. It is also in the span if it is an exact multiple of a
-column of T.
+A column of floats is a power of two times a column of integers; let N be the least length of such an integer
+column. For independent columns of integers det XᵀX ≥ 1. Let T be the columns other than x, and ρ_x the
+distance of x from their span. Then det XᵀX = ρ_x²·det X_TᵀX_T ≤ ρ_x²·Π_T N². So x is in the span of T if its
+distance from that span, divided by the length of x, is below 1/Π_{T+x} N, the product over T and x. It is
+also in the span if it is an exact multiple of a column of T.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from sparselin.results import IndexArray
 
 
 def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
-    """Find which of the columns J are multiples of each other, and log₂ N of each, for the kernels.
+    """Find the columns of J that are multiples of each other, and log₂ N for each, for exact decisions.
 
-    Columns z_j that were projected off others E are dependent if and only if the original columns are
-    dependent given E, so the original ones are examined. For independent columns of integers
-    det [E X_T]ᵀ[E X_T] = det EᵀE·det Z_TᵀZ_T ≥ 1. Therefore N is the length of z_j in the units of X_j, and Π
-    N over E counts once. A column of zeros has length 0 and is in every span. Scales of standardized columns
-    are left out, because rounding makes the scales of multiples differ.
+    If the columns z_j were projected off columns E, the original columns X_j are examined, because the z_j
+    are dependent if and only if the X_j are dependent given E. For independent columns of integers
+    det [E X_T]ᵀ[E X_T] = det EᵀE·det Z_TᵀZ_T ≥ 1. Therefore N is the length of z_j in the units of X_j, and
+    the product of N over E is a factor that counts once. A column of zeros has length 0 and is in every span.
+    Scales of standardized columns are left out, because after rounding the scales of multiples would differ.
     """
     unit = Unit(SAFETY * problem.errors.double_eps, math.sqrt(problem.n), float(problem.errors.power))
     given, origin = problem.origin is not None, problem.origin or problem

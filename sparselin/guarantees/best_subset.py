@@ -1,6 +1,7 @@
 """Branch and bound for the best subset.
 
-A node (I, F, m) represents the sets I ∪ A, A ⊆ F, |A| ≤ m. With Z = P_I^⊥X_F, r = P_I^⊥y, C = ZᵀZ, b = Zᵀr,
+A node (I, F, m) of the search tree represents the sets I ∪ A with A ⊆ F, |A| ≤ m: I are the features already
+chosen, F the candidates. With Z = P_I^⊥X_F, r = P_I^⊥y, C = ZᵀZ, b = Zᵀr,
 
     ‖P_{I∪A}^⊥y‖² = ‖r‖² + min {βᵀCβ − 2bᵀβ : β ∈ ℝ^F zero off A}.                                        (1)
 
@@ -27,26 +28,27 @@ for the sets with j and for the sets without j,
 These bounds exclude candidates below the node, and bound the branch without j.
 
 **D** is s/diag(C⁻¹), with the largest s (to a few hundredths of its logarithm) at which a Cholesky
-factorisation of C − D exists; s ≥ 1/|F|, because C⁻¹ scaled to unit diagonal has the trace |F|. D remains
-valid below the node: for j ∈ F, C − D ⪰ 0 implies C − diag(0, D_{F∖j}) ⪰ 0. So its Schur complement is also
-positive semidefinite, which is C_{F∖j} after the projection off Z_j, less D_{F∖j}. D is recomputed when F has
-shrunk by a fifth. If C is singular, let s_j be the sum of the m − 1 largest |correlations| of Z_j with
-others, and let D_j = C_jj(1 − s_j). This makes C_A − D_A diagonally dominant for every |A| ≤ m, and (2) holds
-with x = 0. If some s_j ≥ 1 there is no bound, and the node is enumerated.
+factorisation of C − D exists. It has s ≥ 1/|F|, because C⁻¹ scaled to unit diagonal has the trace |F|. D
+remains valid below the node: for j ∈ F, C − D ⪰ 0 implies C − diag(0, D_{F∖j}) ⪰ 0. The Schur complement of
+this matrix is C_{F∖j} after the projection off Z_j, less D_{F∖j}, so it is also positive semidefinite. D is
+recomputed when F has shrunk by a fifth. If C is singular, let s_j be the sum of the m − 1 largest
+|correlations| of Z_j with other columns, and let D_j = C_jj(1 − s_j). This makes C_A − D_A diagonally
+dominant for every |A| ≤ m, and (2) holds with x = 0. If some s_j ≥ 1, there is no bound, and the sets of the
+node are enumerated.
 
-**Branching** is on the feature j with the largest v_j: first with j, then without. If two features remain to
-be chosen, all pairs are compared in closed form, with the gain (c_i² + c_j² − 2ρc_ic_j)/(1 − ρ²) for unit
-columns.
+**Branching** is on the feature j with the largest v_j: the sets with j are searched first, then the sets
+without j. If two features remain to be chosen, all pairs are compared by the closed form of their gain,
+(c_i² + c_j² − 2ρc_ic_j)/(1 − ρ²) for unit columns with the inner product ρ.
 
 **Rounding.** C is downdated by rank one, C − C_iC_iᵀ/C_ii, which is elimination. Let γ_j be the coefficients
 of column j on the features added to I since Z was last projected and scaled to unit length. The computed C_jl
 belongs to columns whose products are off by some eps, so its error is eps·a_ja_l with a_j = 1 + ‖γ_j‖₁.
 Adding i increases a_j by at most |C_ij/C_ii|·a_i. As long as a_j² ≤ 10⁴·C_jj for all j, and a² ≤ 10⁴ for the
 a of y, relative errors are at most 10⁴·eps. Otherwise all of Z is projected again off an orthonormal basis of
-I (Gram-Schmidt, twice) and scaled to unit length, and columns in the span of I are removed. (Checking C_jj
+I (Gram-Schmidt, twice) and scaled to unit length, and columns in the span of I are removed. (A check of C_jj
 alone does not suffice: for X_1 = e_1, X_{t+1} = e_t + g·e_{t+1} all C_jj ≥ g²/(1 + g²), but errors grow by
-1/g² per step.) The closed form for pairs divides by 1 − ρ². If that is below 0.1, the pairs that it does not
-exclude are compared by projection.
+1/g² per step.) The closed form for pairs divides by 1 − ρ². If 1 − ρ² is below 0.1, the pairs that the closed
+form does not exclude are compared by projection.
 
 A projected column has a relative error of u·s(x)/ρ_x, with s(x) as in `submodularity`; the error then grows
 in proportion to a_j. D and the bound (2) are reduced by these errors. Leaves that cannot be ordered within
@@ -80,23 +82,26 @@ from sparselin.validation import Columns, check_count, check_level
 # were smaller, a lower bound might exceed the optimum; if it were larger, close sets would not be
 # distinguished.
 _MARGIN = 1e-10
-# If the recomputed squared residual exceeds that of the search by more than this, ten times the margin, and
-# by more than its own rounding error, the status is BEYOND_PRECISION.
+# Ten times the margin. If the recomputed squared residual exceeds the one of the search by more than this (in
+# units of ‖y‖²), and by more than its own rounding error, the status is BEYOND_PRECISION.
 _APART = 1e-9
 # With a larger rounding error (10⁻³ of ‖y‖ in ‖r‖) the result is not called optimal.
 _LOST = 1e-6
 # Seconds of search between two checks of the clock, the callback and Ctrl-C.
 _INTERVAL = 0.05
 # Tolerances for the first incumbents; bad incumbents cost time, but change no result. A squared distance from
-# a span below the first counts as zero; so does a decrease of ‖P_S^⊥y‖², or a difference of scores, below the
-# second.
+# a span counts as zero below the first tolerance. A decrease of ‖P_S^⊥y‖², or a difference of scores, counts
+# as zero below the second.
 _IN_SPAN, _NO_FALL = 1e-8, 1e-10
 
 
 class SearchState(NamedTuple):
-    """The state of a search: nodes visited, the best subset so far and its ‖y − Xβ‖², and a lower bound.
+    """The state of a search, which `best_subset` passes to its callback.
 
-    No subset has a squared residual below `lower_bound`; `seconds` is the time since the search began.
+    nodes : the number of nodes visited.
+    support, residual : the best subset so far, and its ‖y − Xβ‖².
+    lower_bound : no subset of at most k features has a smaller ‖y − Xβ‖².
+    seconds : the time since the search began.
     """
 
     nodes: int
@@ -132,7 +137,7 @@ def best_subset(
     limit.
 
     Sets whose residuals differ by less than 1e-12·‖y‖² count as equal, and the first one found is returned.
-    If the search finds no better set, that is the best of the starts, in the order above.
+    If the search finds no better set, the first one is the best of the three starts, in the order above.
 
     Parameters
     ----------
@@ -161,8 +166,9 @@ def best_subset(
     - the residual found in the search is not confirmed when it is recomputed;
     - the rounding error of the bounds may be 1e-6·‖y‖² or more;
     - rounding leaves open whether some column is in the span of others, and `lower_bound` is 0. This can
-      happen if a unit column has a distance below 16·eps·√(1 + ‖b‖²) from their span, b being its
-      coefficients, unless the columns are ± a power of two times each other, or small integers.
+      happen if the distance of a unit column from the span of others is below 16·eps·√(1 + ‖b‖²), where b are
+      its coefficients on them. It does not happen if the columns are ± a power of two times each other, or
+      small integers.
 
     Raises
     ------
@@ -192,11 +198,12 @@ def best_subset(
 
 
 class _Start:
-    """The start of a search: unit columns and y in at most d + 1 rows, and a first incumbent.
+    """The start of a search: X and y in at most d + 1 rows, and the best of three greedy subsets.
 
     Attributes
     ----------
-    X, y : (n', d) and (n',), n' ≤ d + 1, with the inner products of the data; of unit length unless zero.
+    X, y : (n', d) and (n',), n' ≤ d + 1. y and each column are scaled to unit length unless they are zero.
+        Their inner products are those of the scaled data.
     best, value : the best of the starting subsets, and its ‖P_S^⊥y‖²/‖y‖².
     candidates : pairs (name, R²) of all starting subsets.
     """
@@ -278,7 +285,7 @@ class Tree:
 
     @property
     def lower(self) -> float:
-        """The lower bound: the least of the incumbent's ‖P_S^⊥y‖²/‖y‖² and the bounds of the open nodes."""
+        """The lower bound on ‖P_S^⊥y‖²/‖y‖²: the least of the bounds of open nodes and the best value."""
         if self.undecided:
             return 0.0
         open_nodes = self.stack.bound[: self.best.counters[kernels.DEPTH] + 1]
@@ -286,7 +293,7 @@ class Tree:
 
     @property
     def undecided(self) -> bool:
-        """True if rounding leaves open whether some column is in the span of others: its gain is unknown."""
+        """True if rounding leaves open whether some column is in the span of others; its gain is unknown."""
         return bool(self.data.seen[0])
 
     @property
@@ -302,9 +309,9 @@ class Tree:
 
 
 def _project_data(start: _Start) -> kernels.SubsetData:
-    """Project the columns and y off the forced columns, and scale the columns to unit length again.
+    """Make the data of the search: project X and y off the forced columns, and scale X to unit columns again.
 
-    Columns in the span of the forced ones are set to zero.
+    Columns in the span of the forced columns are set to zero.
     """
     forced, d = start.forced, start.problem.d
     rows, y = np.array(start.X.T, order="C"), start.y.copy()
@@ -317,7 +324,7 @@ def _project_data(start: _Start) -> kernels.SubsetData:
 
 
 def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
-    """Recompute the residual of the best subset, settle the status, and return the result."""
+    """Recompute the residual of the best subset, decide the status, and return the result."""
     problem, k = tree.start.problem, tree.start.k
     scale, value = problem.y_norm**2, float(tree.best.value[0])
     path = _in_order(problem, k, tree.support, len(tree.start.forced))
@@ -356,10 +363,12 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
 
 
 def _in_order(problem: Problem, k: int, support: IndexArray, forced: int) -> SelectionPath:
-    """Return the path on S in the order of orthogonal least squares within S.
+    """Order the features of the best subset S by orthogonal least squares on X_S, and return their path.
 
-    Features that do not reduce the residual are left out. If fewer than k remain, the status is that of
-    orthogonal least squares on all columns.
+    forced : the number of forced features, which are the first of `support` and stay first.
+
+    Features that do not reduce the residual are left out. If fewer than k remain, the status of the path is
+    that of orthogonal least squares on all columns after S.
     """
     if len(support) == 0:
         return by_quotients(problem, k, by_rule=True)
@@ -370,10 +379,12 @@ def _in_order(problem: Problem, k: int, support: IndexArray, forced: int) -> Sel
 
 
 def _starts(X: FloatArray, y: FloatArray, k: int, forced: IndexArray) -> Iterator[tuple[str, IndexArray]]:
-    """Yield (name, support) for each greedy method, with at most k features, the forced ones first.
+    """Yield (name, support) for each of three greedy methods: at most k features, the forced ones first.
 
-    The methods are written in NumPy, because the first calls of `ols`, `omp` and `lasso_path` compile for
-    longer than a search takes. The columns of X (n, d) and y (n,) have unit length or are zero.
+    X (n, d), y (n,) : columns and y of unit length, or zero.
+
+    The methods are written in NumPy, because the first calls of `ols` and `omp` would need more time for
+    their compilation than a search takes.
     """
     longer = _forward(X, y, 2 * k, forced)
     yield "orthogonal least squares", longer[:k]
@@ -382,10 +393,11 @@ def _starts(X: FloatArray, y: FloatArray, k: int, forced: IndexArray) -> Iterato
 
 
 def _exchange(X: FloatArray, y: FloatArray, support: IndexArray, fixed: int) -> IndexArray:
-    """Exchange features for the best ones outside, as long as the residual decreases.
+    """Exchange features of the support for the best features outside, as long as the residual decreases.
 
-    The first `fixed` features stay. Each exchange decreases ‖P_S^⊥y‖² by at least 1e-10·‖y‖², so the loop
-    terminates.
+    fixed : the number of first features of the support that stay.
+
+    Each exchange decreases ‖P_S^⊥y‖² by at least 1e-10·‖y‖², so the loop terminates.
     """
     S = support.copy()
     best = _residual(X[:, S], y)
@@ -401,13 +413,13 @@ def _exchange(X: FloatArray, y: FloatArray, support: IndexArray, fixed: int) -> 
 
 
 def _residual(X: FloatArray, y: FloatArray) -> float:
-    """Return min ‖y − Xβ‖²."""
+    """Return min_β ‖y − Xβ‖², the squared residual of least squares on X."""
     r = y - X @ np.linalg.lstsq(X, y, rcond=None)[0] if X.shape[1] else y
     return float(r @ r)
 
 
 def _falls(X: FloatArray, y: FloatArray, S: IndexArray) -> tuple[float, FloatArray, FloatArray]:
-    """Return ‖r‖² for r = P_S^⊥y, c = Xᵀr, and the decrease of ‖r‖² by each feature, c_j²/‖P_S^⊥X_j‖²."""
+    """Return ‖r‖², c = Xᵀr and the decreases c_j²/‖P_S^⊥X_j‖² of ‖r‖² by each feature; r = P_S^⊥y."""
     Q = np.linalg.qr(X[:, S])[0]
     r, Z = (v - Q @ (Q.T @ v) for v in (y, X))
     c, squares = Z.T @ r, np.einsum("ij,ij->j", Z, Z)
@@ -417,12 +429,15 @@ def _falls(X: FloatArray, y: FloatArray, S: IndexArray) -> tuple[float, FloatArr
 
 
 def _first(score: FloatArray) -> int:
-    """Return the first index whose score is the largest up to rounding, so that rounding decides no tie."""
+    """Return the lowest index whose score is the largest up to rounding, so that rounding decides no tie."""
     return int(np.argmax(score >= score.max() - _NO_FALL))
 
 
 def _forward(X: FloatArray, y: FloatArray, k: int, S: IndexArray, quotients: bool = True) -> IndexArray:
-    """Add the feature with the largest c_j²/‖P_S^⊥X_j‖² (or |c_j|) to S until it has k features."""
+    """Add the feature with the largest c_j²/‖P_S^⊥X_j‖² to S, again and again, until S has k features.
+
+    quotients : False to compare |c_j| instead. If no feature reduces the residual, S stays smaller.
+    """
     while len(S) < k:
         _, c, fall = _falls(X, y, S)
         j = _first(fall if quotients else abs(c))
@@ -433,9 +448,12 @@ def _forward(X: FloatArray, y: FloatArray, k: int, S: IndexArray, quotients: boo
 
 
 def _backward(X: FloatArray, y: FloatArray, k: int, fixed: int, S: IndexArray) -> IndexArray:
-    """Remove the feature whose removal raises ‖P_S^⊥y‖² least, by β_j²/((X_SᵀX_S)⁻¹)_jj, until k are left.
+    """Remove features from S until k are left, each time the one whose removal raises ‖P_S^⊥y‖² least.
 
-    A zero column has a row of zeros in the pseudoinverse, and its removal changes nothing.
+    The rise is β_j²/((X_SᵀX_S)⁻¹)_jj. A zero column has a row of zeros in the pseudoinverse, and its removal
+    changes nothing.
+
+    fixed : the number of first features of S that stay.
     """
     while len(S) > k:
         inverse = np.linalg.pinv(X[:, S])

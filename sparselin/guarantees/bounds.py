@@ -40,7 +40,7 @@ _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
     "sequential_lasso": ("Sequential LASSO", sequential_lasso),
     "sequential_attention": ("Sequential Attention", sequential_attention),
 }
-# Limits at each set of a path: the bounds along the path need its constants in addition to γ_{S,k}.
+# The limits of the searches at each set of a path, for the constants that the bounds along the path need.
 _PAIRS, _NODES = 200_000, 500
 # R² below this is rounding: the square of a cosine that is zero up to rounding is (8·eps·√n)² = 3·10⁻³⁰·n.
 _ZERO_R2 = 1e-20
@@ -104,8 +104,8 @@ def guarantee_bounds(
     algorithms : the algorithms whose guarantees are computed.
     regularizer, nu, eps : f, ν ≥ 0 and ε ≥ 0 of `greedy_local_search`.
     node_limit : the largest number of nodes in the search for the best subset, and in each eigenvalue search.
-        In the latter it is also at most 4e7/(k·d²), times 200/d for d > 200 (some ten seconds for d = 500,
-        k = 5). If a limit is reached, `best` and `achieved`, or the constants, are intervals.
+        In an eigenvalue search it is also at most 4e7/(k·d²), times 200/d for d > 200 (some ten seconds for
+        d = 500, k = 5). If a limit is reached, `best` and `achieved`, or the constants, are intervals.
     pair_limit : the largest number of pairs (L, A) enumerated for γ_{S,k} (see `submodularity_ratio`).
     forced : F, by index or name; fewer than k features.
 
@@ -177,7 +177,12 @@ def guarantee_bounds(
 
 
 def ratio(value: tuple[float, float], best: Interval, explains: bool = True) -> Interval:
-    """Return R²(S)/R²(best), given R²(S) and its error; 1 if R²(best) is zero up to rounding."""
+    """Return bounds on R²(S)/R²(best); the ratio is 1 if R²(best) is zero up to rounding.
+
+    value : R²(S) and its error.
+    best : bounds on R²(best).
+    explains : whether y is not zero.
+    """
     r2, error = value
     if not explains or best.upper <= _ZERO_R2 + 2 * error:
         return Interval(1.0, 1.0, "R² of the best subset is 0")
@@ -188,7 +193,7 @@ def ratio(value: tuple[float, float], best: Interval, explains: bool = True) -> 
 
 
 def _of_run(run: promises.GreedyRun, spectrum: _Spectrum, data: ScaledData) -> list[Bound]:
-    """Return the guarantees of one algorithm."""
+    """Return the guarantees on R² for the run of one algorithm."""
     if run.algorithm == "FR":
         return promises.of_forward_regression(run, spectrum.correlation(), data)
     return promises.of_omp(run, spectrum.of_given(), data)
@@ -207,7 +212,8 @@ def _check_algorithms(algorithms: Sequence[str]) -> None:
 def _best(data: ScaledData, optimum: BestSubset, steps: list[PrefixBounds]) -> Interval:
     """Return bounds on R² of the best subset.
 
-    The lower bound is the largest R² of the sets examined; the upper bound is proved by the search and runs.
+    The lower bound is the largest R² of the sets that were examined. The upper bound is the smaller of two
+    bounds: one from the search for the best subset, one from the greedy runs.
     """
     if not data.y.any():
         return Interval(0.0, 0.0, "y = 0, so that every R² is 0")
@@ -227,7 +233,7 @@ def _best(data: ScaledData, optimum: BestSubset, steps: list[PrefixBounds]) -> I
 
 
 class _Cache:
-    """A cache of steps and γ by set: the paths of several algorithms often have sets in common."""
+    """A cache of the constants at each set S of a path, because the paths often have sets in common."""
 
     def __init__(
         self, data: ScaledData, k: int, spectrum: _Spectrum, pair_limit: int, node_limit: int
@@ -238,7 +244,7 @@ class _Cache:
         self.steps: dict[tuple[frozenset[int], int, LowerBounds], PrefixBounds] = {}
 
     def gamma(self, S: IndexArray) -> FloatArray:
-        """Return certified bounds (2,) on γ_{S,k}."""
+        """Return certified bounds (2,) on the submodularity ratio γ_{S,k}, from the cache if possible."""
         key = frozenset(S.tolist())
         if key not in self.gammas:
             problem, pairs, nodes = self.data.problem, self.pair_limit, self.node_limit
@@ -247,13 +253,20 @@ class _Cache:
         return self.gammas[key]
 
     def follow(self, support: IndexArray) -> list[PrefixBounds]:
-        """Return the steps at ∅, S_1, …, S_k; a path that ended early repeats its last set."""
+        """Return the constants at ∅, S_1, …, S_k, for the first i features S_i of a support.
+
+        If the path ended before k features, the constants at its last set are repeated.
+        """
         gamma = float(self.gamma(support)[0])
         steps = [self.step(support[:i], support[i : i + 1], gamma) for i in range(len(support) + 1)]
         return steps + steps[-1:] * (self.k - len(support))
 
     def step(self, S: IndexArray, pick: IndexArray, gamma: float) -> PrefixBounds:
-        """Return the constants at S before the next pick; `gamma` is a lower bound on γ of the final set."""
+        """Return the constants at S, from the cache if possible.
+
+        pick : the next pick; empty if there is none.
+        gamma : a lower bound on γ_{S,k} of the final set of the path.
+        """
         size = "2k − 1" if len(S) < self.k else "2k"
         known = LowerBounds(
             gamma, float(self.spectrum.of_given()[size][0]), float(self.spectrum.correlation()[size][0])
@@ -265,7 +278,7 @@ class _Cache:
         return self.steps[key]
 
     def constants(self, runs: Sequence[promises.GreedyRun]) -> list[tuple[str, Interval]]:
-        """Return γ of each run, for the table of constants."""
+        """Return the pairs (name, bounds on γ) of the runs, for `GuaranteeBounds.constants`."""
         return [
             (
                 f"γ of {run.algorithm}",
@@ -276,7 +289,10 @@ class _Cache:
 
 
 class _Spectrum:
-    """The constants λ_min(C, s)/max_j C_jj, of the columns as given and of the columns of unit length."""
+    """Bounds on λ(s) = λ_min(C, s)/max_j C_jj for the sizes s = k, 2k − 1 and 2k.
+
+    C is XᵀX for the columns as given, or for the columns scaled to unit length.
+    """
 
     def __init__(self, data: ScaledData, k: int, node_limit: int) -> None:
         self.data, self.k, self.node_limit = data, k, node_limit
@@ -293,10 +309,11 @@ class _Spectrum:
         return self._widen(found.lambda_min, found.k)
 
     def _widen(self, least: Interval, size: int) -> Interval:
-        """Widen an interval for λ_min by the errors of projected columns.
+        """Widen an interval for λ_min of `size` columns by the errors of the columns, if they were projected.
 
-        Each column has length at most 1 and an error of at most u, so σ_min has one of at most u·√size. In a
-        Gram problem squares have errors of at most u, and sums of size² products of at most u·size.
+        Each column has a length of at most 1 and an error of at most u. So the error of σ_min is at most
+        u·√size. In a Gram problem the error of a square is at most u, and that of a sum of size² products at
+        most u·size.
         """
         if not self.data.problem.is_rounded:
             return least
@@ -311,12 +328,12 @@ class _Spectrum:
         )
 
     def of_given(self) -> dict[str, FloatArray]:
-        """Return bounds for the columns as given, by size."""
+        """Return bounds (2,) on λ(s) for the columns as given; the keys are "k", "2k − 1" and "2k"."""
         least = {"k": self.given.lambda_min, **self.doubled}
         return {size: _pair(value) for size, value in least.items()}
 
     def correlation(self) -> dict[str, FloatArray]:
-        """Return bounds for the columns scaled to unit length, by size.
+        """Return bounds (2,) on λ(s) for the columns scaled to unit length; the keys are those of the sizes.
 
         Let D be the diagonal matrix of lengths, the longest being 1, and H = D⁻¹CD⁻¹. For w = D⁻¹v,
         vᵀHv = wᵀCw and ‖v‖ ≤ ‖w‖ ≤ ‖v‖/min D. So the least eigenvalues of H lie between those of C and
@@ -333,7 +350,7 @@ class _Spectrum:
         return self._correlation
 
     def constants(self) -> list[tuple[str, Interval]]:
-        """Return λ of each size, for the table of constants."""
+        """Return the pairs (name, bounds on λ(s)) of the sizes, for `GuaranteeBounds.constants`."""
         return [(f"λ({size})", value) for size, value in {"k": self.given.lambda_min, **self.doubled}.items()]
 
 

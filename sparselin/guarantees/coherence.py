@@ -14,7 +14,7 @@ from sparselin.problem.support import no_operator, refuse_complex
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_count, check_design, check_finite
 
-# entries of the Gram matrix per block
+# The number of entries in a block of rows of the Gram matrix.
 _BLOCK = 2**22
 
 
@@ -78,7 +78,8 @@ def babel(X: Any, k: int) -> FloatArray:
 def columns_of(X: Any) -> Any:
     """Return X (n, d) in float64, dense or sparse, from a design or a problem.
 
-    Raises ValueError for a problem with an intercept or standardized columns, because it changes the columns.
+    Raises ValueError for a problem with an intercept or standardized columns, because its columns are not
+    those of X.
     """
     if isinstance(X, Problem):
         problem = as_problem(X, None)
@@ -98,7 +99,7 @@ def columns_of(X: Any) -> Any:
 
 
 def cumulative(X: Any, k: int) -> FloatArray:
-    """Return μ₁(1), …, μ₁(k) of the nonzero columns of a float64 X."""
+    """Compute the babel function μ₁(1), …, μ₁(k) of the nonzero columns of a float64 X."""
     J, found = np.flatnonzero(_largest(X)), np.zeros(k)
     m = min(k, len(J) - 1)
     for block in _correlations(normalize(X[:, J])[0]) if m > 0 else ():
@@ -112,10 +113,11 @@ def cumulative(X: Any, k: int) -> FloatArray:
 
 
 def normalize(X: Any) -> tuple[Any, FloatArray, IndexArray]:
-    """Scale nonzero columns to unit length; return them, and v (d,) and e (d,) with lengths v_j·2^{e_j}.
+    """Scale nonzero columns to unit length; return them, v (d,) and e (d,): column j had length v_j·2^{e_j}.
 
-    The relative error of a length is (n/2 + 2)·eps/2, so that of a scaled entry is (n/2 + 3)·eps/2. The error
-    of the inner product of two columns is twice that plus n·eps/2: (n + 3)·eps, up to terms of order eps².
+    The relative error of a length is (n/2 + 2)·eps/2, so the relative error of a scaled entry is
+    (n/2 + 3)·eps/2. The error of the inner product of two scaled columns is twice this plus n·eps/2, that is
+    (n + 3)·eps, up to terms of order eps².
     """
     X, exponents = scale_by_powers(X)
     dense = isinstance(X, np.ndarray)
@@ -131,15 +133,16 @@ def scale_by_powers(X: Any) -> tuple[Any, IndexArray]:
 
 
 def _largest(X: Any) -> FloatArray:
-    """Return max_i |X_ij| of each column."""
+    """Return max_i |X_ij| for each column j."""
     largest = abs(X).max(axis=0)
     return np.asarray(largest if isinstance(X, np.ndarray) else largest.toarray().ravel())
 
 
 def _correlations(U: Any) -> Iterator[FloatArray]:
-    """Yield |UᵀU| in blocks of rows, with entries of at most 1 and zeros in place of its diagonal.
+    """Yield |UᵀU| for unit columns U, in blocks of rows; the diagonal is zero, and no entry is above 1.
 
-    If U is sparse, each row of a block has its nonzero entries first, then zeros up to the longest row.
+    If U is sparse, each row of a block has its nonzero entries first, and is padded with zeros to the length
+    of the longest row. The positions of the entries are lost.
     """
     d = U.shape[1]
     rows = max(1, _BLOCK // d)
@@ -154,7 +157,10 @@ def _correlations(U: Any) -> Iterator[FloatArray]:
 
 
 def _pack(block: Any, a: int) -> FloatArray:
-    """Return the nonzero entries of each row of |block|, without the diagonal, which starts at column a."""
+    """Move the nonzero entries of each row of |block| to its front; drop the diagonal of the whole matrix.
+
+    a : the number of the block's first row in the whole matrix.
+    """
     row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
     off = block.indices != row + a
     row, count = row[off], np.bincount(row[off], minlength=block.shape[0])

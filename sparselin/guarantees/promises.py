@@ -1,8 +1,9 @@
-"""The guarantees on R² as `Bound`s: those of FR, and those of OMP and the methods with the same picks.
+"""The guarantees on R² as `Bound`s, for FR, for OMP, and for the methods with the same picks as OMP.
 
 docs/guarantees.md has the proofs. λ(s) denotes λ_min(C, s)/max_j C_jj, which is λ_min(C, s) for unit columns.
 Our bounds need no unit columns, because OMP's pick i gains c_i²/ρ_i² ≥ c_i²/max_j C_jj. Every factor
 increases with its constants, so certified bounds on the constants give certified bounds on the factor.
+Constants and factors are therefore pairs (2,): a lower and an upper bound.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Hypotheses = tuple[tuple[str, bool | None], ...]
 
 
 class GreedyRun(NamedTuple):
-    """A greedy selection: its name, S, its steps, γ_{S,k} (2,), and R²(S)/R²(best)."""
+    """A greedy selection: algorithm, S, constants at each step, bounds (2,) on γ_{S,k}, R²(S)/R²(best)."""
 
     algorithm: str
     support: IndexArray
@@ -42,7 +43,10 @@ def bound(
     hypotheses: Hypotheses,
     factor: FloatArray,
 ) -> Bound:
-    """Return a guarantee for `run`: the factor less its rounding error, or zero if a hypothesis fails."""
+    """Make the `Bound` of a run. Its `lower` is the factor less rounding, or 0 unless all hypotheses hold.
+
+    factor : (2,) lower and upper bounds on the factor.
+    """
     lower, upper = (float(x) for x in np.clip(factor, 0.0, 1.0))
     verdict = _all_hold(holds for _, holds in hypotheses)
     lower = max(0.0, lower - 2 * UNIT) if verdict else 0.0
@@ -53,9 +57,9 @@ def bound(
 def of_forward_regression(
     run: GreedyRun, correlation: dict[str, FloatArray], data: ScaledData
 ) -> list[Bound]:
-    """Return the guarantees of FR.
+    """Return the guarantees for R² of a run of FR.
 
-    `correlation` has λ_min of the columns scaled to unit length, for the sizes "2k − 1" and "2k".
+    correlation : bounds (2,) on λ_min for the columns scaled to unit length, by size: "2k − 1" and "2k".
     """
     picks = (("every pick gains most", _all_hold(step.largest_gain for step in run.steps)),)
     q_squared = _q2_bounds(run, 1)
@@ -87,9 +91,9 @@ def of_forward_regression(
 
 
 def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: ScaledData) -> list[Bound]:
-    """Return the guarantees of OMP and of all methods that pick the largest |c|.
+    """Return the guarantees for R² of a run of OMP, or of another method that picks the largest |c|.
 
-    `spectrum` has λ for the sizes "k", "2k − 1" and "2k".
+    spectrum : bounds (2,) on λ(s), by size: "k", "2k − 1" and "2k".
     """
     largest, q_squared = _all_hold(step.largest_correlation for step in run.steps), _q2_bounds(run, 0)
     picks = (("every pick has the largest |⟨X_i, r⟩|", largest),)
@@ -129,9 +133,11 @@ def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: ScaledData) ->
 
 
 def _q2_bounds(run: GreedyRun, score: int) -> FloatArray:
-    """Return bounds on q², the factor by which constants shrink if a pick is only nearly the largest.
+    """Return bounds (2,) on q², where each pick is certain to have a score of at least q times the largest.
 
-    `score` is 0 for picks by |c| and 1 for picks by |c|/ρ.
+    Because of rounding q may be below 1. The constants of a guarantee are multiplied by q².
+
+    score : 0 for picks by |c|, 1 for picks by |c|/ρ, ρ = ‖P_S^⊥X_i‖.
     """
     return np.array([min(step.q_squared[score] for step in run.steps), 1.0])
 
@@ -143,12 +149,15 @@ def _all_hold(verdicts: Iterable[bool | None]) -> bool | None:
 
 
 def saturate(exponent: FloatArray) -> FloatArray:
-    """Return 1 − e^{−x}."""
+    """Return 1 − e^{−x} for an exponent x: the share that a greedy method is guaranteed to attain."""
     return np.asarray(-np.expm1(-exponent))
 
 
 def product(run: GreedyRun, constants: list[FloatArray]) -> FloatArray:
-    """Return 1 − Π_{i<k} (1 − θ_i/m_i), where the factor is zero if m_i = 0."""
+    """Return 1 − Π_{i<k} (1 − θ_i/m_i), for bounds (2,) on the constants θ_i; 1 if some m_i = 0.
+
+    m_i is the `m` of step i: the largest number of columns that can still increase R².
+    """
     left = np.ones(2)
     for step, theta in itertools.islice(zip(run.steps, constants, strict=True), len(run.steps) - 1):
         left = left * (1 - theta / step.m if step.m else 0.0)
@@ -156,7 +165,10 @@ def product(run: GreedyRun, constants: list[FloatArray]) -> FloatArray:
 
 
 def certificate(run: GreedyRun, data: ScaledData) -> Bound:
-    """Return R²(S) divided by an upper bound on R² of k columns; it follows from the run, unconditionally."""
+    """Return the guarantee that follows from the finished run, without hypotheses.
+
+    Its factor is R²(S) divided by an upper bound on R² of k columns.
+    """
     last = run.steps[-1]
     r2_upper = min(r2_of_all(data), *(step.r2_upper for step in run.steps))
     factor = max(0.0, last.r2 - last.error) / r2_upper if r2_upper > 0 else 1.0

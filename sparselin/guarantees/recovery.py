@@ -45,22 +45,22 @@ from sparselin.validation import Columns, check_indices, frame_names, frame_numb
 
 _TROPP = "Tropp, Greed is good (2004)"
 _SOUSSEN = "Soussen, Gribonval, Idier and Herzet, Joint k-step analysis (2013)"
-# Correlations with a smaller difference may count as tied; in units of their rounding error e. Tied ones
-# differ by up to 2e as computed and by up to 4e exactly. The same again is allowed for the errors of this
-# module.
+# In units of the rounding error e of correlations. Correlations with a smaller difference may count as tied:
+# tied correlations differ by up to 2e as computed, and by up to 4e exactly. As much is added for the errors
+# of this module.
 _TIES = 8
 
 
 class Condition(NamedTuple):
-    """The constants on which recovery of a support S depends; ERC is inf if its columns are dependent.
+    """The constants on which the recovery of a support S depends; ERC is inf if X_S is dependent.
 
     Attributes
     ----------
     known : whether S is a best subset; None if the search for it was stopped.
     exact : whether e = 0 up to rounding.
-    erc, erc_unit : ERC of the columns as given, and scaled to unit length.
-    factor, factor_unit : the factors for OMP and FR if ERC < 1 and e = 0 up to rounding: 1 less the effect of
-        rounding.
+    erc, erc_unit : ERC of the columns as given, and of the columns scaled to unit length.
+    factor, factor_unit : the factors of the guarantees for OMP and for FR if ERC < 1 and e = 0 up to
+        rounding: 1 less the effect of rounding.
     left, right : the two sides of (1), in units of ‖y‖ and of the longest column, with the errors of both
         added to the right side.
     share : R²(S) is at least this share of the largest R².
@@ -129,7 +129,7 @@ def exact_recovery_coefficient(X: Any, S: Columns) -> float:
 
 
 def condition(data: ScaledData, best: BestSubset) -> Condition:
-    """Return the constants of the best subset without the features whose coefficient is zero."""
+    """Compute the constants for the recovery of the best subset, without features of coefficient zero."""
     problem, square = data.problem, max(best.residual, 0.0)
     S = data.place[best.support[best.coef != 0]]
     exact = bool(np.sqrt(square) <= problem.errors.length_error() * problem.y_norm)
@@ -161,12 +161,15 @@ def condition(data: ScaledData, best: BestSubset) -> Condition:
 
 
 def _largest_norm(coefs: FloatArray) -> float:
-    """Return the largest ‖X_S⁺X_j‖₁ over the columns of X_S⁺X_{S̄}; 0 if there are none."""
+    """Return the largest 1-norm of a column of `coefs`, the matrix X_S⁺X_{S̄}; 0 if it has no columns."""
     return float(np.abs(coefs).sum(axis=0).max(initial=0))
 
 
 def _inverse(problem: Problem, X: FloatArray) -> tuple[FloatArray, float, float]:
-    """Return X⁺, σ_min (0 if X is dependent up to rounding), and the rounding error of a projection off X."""
+    """Return X⁺, σ_min and the relative rounding error of a projection off the span of X.
+
+    σ_min is 0 if the columns of X are dependent up to rounding.
+    """
     U, sigma, Vt = np.linalg.svd(X, full_matrices=False)
     off = problem.rounding(float(sigma[0] / max(sigma[-1], TINY)))
     if X.shape[1] > len(sigma) or sigma[-1] <= off * sigma[0]:
@@ -175,7 +178,10 @@ def _inverse(problem: Problem, X: FloatArray) -> tuple[FloatArray, float, float]
 
 
 def _certain(tau: float, erc: float, sigma: float, size: int) -> float:
-    """Return the factor that is certain in spite of rounding: 1 − |S|·τ²/((1 − ERC)²·σ²), at least 0."""
+    """Return 1 − |S|·τ²/((1 − ERC)²·σ²), at least 0: the factor of exact recovery in spite of rounding.
+
+    tau, erc, sigma, size : τ, the error of correlations; ERC; σ = σ_min(X_S); and |S|.
+    """
     lost = (1 - erc) * sigma
     return max(0.0, 1 - size * (tau / lost) ** 2) if lost > 0 else 0.0
 
@@ -183,9 +189,9 @@ def _certain(tau: float, erc: float, sigma: float, size: int) -> float:
 def of_recovery(
     run: GreedyRun, found: Condition, spectrum: SparseEigenvalues, data: ScaledData
 ) -> list[Bound]:
-    """Return the guarantees of exact recovery by FR, or by OMP and the methods with the same picks.
+    """Return the guarantees of exact recovery for a run of FR, of OMP, or of a method with OMP's picks.
 
-    Their factor is 1 up to rounding.
+    If their hypotheses hold, the factor is 1 up to rounding.
     """
     k = spectrum.k
     certain = np.array([found.factor, 1.0])
@@ -231,7 +237,7 @@ def of_recovery(
 
 
 def constants(found: Condition, spectrum: SparseEigenvalues) -> list[tuple[str, Interval]]:
-    """Return ERC, μ and μ₁(k − 1) + μ₁(k), for the table of constants."""
+    """Return the pairs (name, value) of ERC, μ and μ₁(k − 1) + μ₁(k), for `GuaranteeBounds.constants`."""
     k, mu = spectrum.k, 0.0 if np.isnan(spectrum.coherence) else spectrum.coherence
     babel = spectrum.babel[k - 1] + (spectrum.babel[k - 2] if k > 1 else 0.0)
     pairs = (("ERC", found.erc), ("coherence μ", mu), ("μ₁(k − 1) + μ₁(k)", float(babel)))

@@ -9,10 +9,11 @@ R², S₁ the set that FR selects, and S₂ the set that FR selects outside S₁
 - κ/(2 + κ·α), α = 4 + 4ε/|S₁|, for GLS with deletions in local search (Theorem 9, corrected). Here κ is
   1 − e^{−γ/2} or the larger γ/2, and γ = min(γ_{S₁,2k}, γ_{S₂,2k}).
 
-With forced features F the guarantees are for g_F(S) = g(F ∪ S), k − |F| features, and γ of R²(F ∪ S). If g,
-R² or f is non-negative, increasing or submodular, then so is g_F, R²(F ∪ ·) or f(F ∪ ·). f(∅) ≥ 0 becomes
-f(F) ≥ 0, |S₁| becomes |S₁∖F|, and f must be non-negative on |F| + 3(k − |F|) ≤ 3k features. Where f_de or
-f_sv decreases, the remaining part of the constant is bounded as before, because F counts in the k features.
+With forced features F the guarantees are for g_F(S) = g(F ∪ S), k − |F| features, and γ of S ↦ R²(F ∪ S). If
+g, R² or f is non-negative, increasing or submodular, then S ↦ g(F ∪ S), R²(F ∪ S) or f(F ∪ S) has the same
+property. In the hypotheses f(∅) ≥ 0 becomes f(F) ≥ 0, and |S₁| becomes |S₁∖F|. f must be non-negative on
+|F| + 3(k − |F|) ≤ 3k features. For f_de and f_sv, which may decrease, the part of the constant that remains
+has the same bound as without F, because F counts in the k features.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _FEW_SETS = 5000
 
 
 class Given(NamedTuple):
-    """The problem without its intercept, the same problem projected off the forced features, and these."""
+    """The problem without its intercept; `reduced`, its projection off the forced features; and `forced`."""
 
     problem: Problem
     reduced: Problem
@@ -45,7 +46,7 @@ class Given(NamedTuple):
 
 
 class _Objective(NamedTuple):
-    """The objective g = R² + ν·f, with C = XᵀX."""
+    """The objective g(S) = R²(S) + ν·f(S), with f evaluated on C = XᵀX."""
 
     data: ScaledData
     C: FloatArray
@@ -54,14 +55,14 @@ class _Objective(NamedTuple):
     forced: list[int]
 
     def value(self, S: list[int]) -> tuple[float, float]:
-        """Return g(S) and a bound on its error."""
+        """Return g(S), and a bound on its rounding error."""
         r2, error = r2_of_set(self.data, np.array(S, np.intp))
         diversity = float(self.f.value(self.C, S))
         off = self.error(self.C, S) + self.data.problem.rounding() * abs(diversity)
         return r2 + self.nu * diversity, error + self.nu * off
 
     def error_of_part(self, S: list[int]) -> float:
-        """Return a bound on the error of f(S) from rounding of C_S alone."""
+        """Return a bound on the error of f(S) from rounding of C, computed from C_S alone."""
         return self.error(self.C[np.ix_(S, S)], list(range(len(S))))
 
     def error(self, C: FloatArray, S: list[int]) -> float:
@@ -73,9 +74,9 @@ class _Objective(NamedTuple):
 def of_regularized(
     given: Given, k: int, f: Any, nu: float, eps: float, pair_limit: int, best: Interval
 ) -> list[Bound]:
-    """Return the guarantees of FR and of greedy local search for g.
+    """Run FR and greedy local search for g = R² + ν·f, and return the guarantees of both.
 
-    `best` is R² of the best subset, as a share of the part of y that the forced features leave unexplained.
+    best : R² of the best subset, as a share of the part of y that the forced features leave unexplained.
     """
     problem, first = given.problem, given.forced
     g, more = _Objective(scale(problem), _gram(problem), f, nu, first), k - len(first)
@@ -113,10 +114,15 @@ def of_regularized(
 def _theorem_for_fr(g: _Objective, problem: Problem, k: int) -> tuple[str, Hypotheses]:
     """Return the theorem by which FR attains 1 − e^{−γ}, γ = γ_{S₁,k}(R²) ≤ 1, and its hypotheses.
 
-    If f ≥ 0 increases, nothing else is needed. Let K be the k of the constant of f. f_de with δ < 1 is
-    (3K − |S|)·log₂(1/δ) plus an increasing function that is 0 at ∅. f_sv decreases from 9K², on k unit
-    columns by at most k(k − 1), and R²(S₁) ≥ (1 − e^{−γ})·R²(C*) − ν·k(k − 1). For K ≥ k at least 2/3 of the
-    constant of f_de and 7/9 of that of f_sv remain, both more than 1 − 1/e.
+    For an increasing submodular f with f(∅) ≥ 0 the theorem needs no constant. The other two cases:
+
+    - f_de with δ < 1 is (3K − |S|)·log₂(1/δ) plus an increasing function that is 0 at ∅, where K is the k of
+      its constant. For K ≥ k at least 2/3 of the constant remains.
+    - f_sv decreases from 9K², on k unit columns by at most k(k − 1). It follows that
+      R²(S₁) ≥ (1 − e^{−γ})·R²(C*) − ν·k(k − 1), where C* is the best set. For K ≥ k at least 7/9 of the
+      constant remains.
+
+    Both parts of the constant are more than 1 − 1/e.
     """
     f = g.f
     enough = ("a constant for k features", (getattr(f, "k", None) or 0) >= k)
@@ -132,7 +138,7 @@ def _theorem_for_fr(g: _Objective, problem: Problem, k: int) -> tuple[str, Hypot
 
 
 def _local(problem: Problem, k: int, f: Any, nu: float, eps: float, forced: list[int]) -> SubsetResult | None:
-    """Return the result of greedy local search, or None if f is negative at its start, where it raises."""
+    """Run greedy local search; return None if f is negative at its start, because it then raises an error."""
     try:
         return greedy_local_search(problem, k, regularizer=f, nu=nu, eps=eps, forced=forced)
     except ValueError:
@@ -140,7 +146,10 @@ def _local(problem: Problem, k: int, f: Any, nu: float, eps: float, forced: list
 
 
 def _gamma_of_both(given: Given, S1: IndexArray, more: int, f: Any, nu: float, pair_limit: int) -> FloatArray:
-    """Return bounds on min(γ_{S₁,2k}, γ_{S₂,2k}), where FR selects S₂ outside S₁; `more` is k."""
+    """Return bounds (2,) on min(γ_{S₁,2k}, γ_{S₂,2k}), where S₂ is the set that FR selects outside S₁.
+
+    more : the k of these bounds, the number of features without the forced ones.
+    """
     problem, first = given.problem, given.forced
     gamma = _gamma(given.reduced, S1, 2 * more, pair_limit)
     rest = np.setdiff1d(np.flatnonzero(problem.column_norms > 0), [*S1, *first])
@@ -154,7 +163,11 @@ def _gamma_of_both(given: Given, S1: IndexArray, more: int, f: Any, nu: float, p
 
 
 def _of_local_search(run: GreedyRun, holds: Hypotheses, alpha: float) -> list[Bound]:
-    """Return the guarantees of Theorem 9."""
+    """Return the two guarantees of Theorem 9 for greedy local search: κ = 1 − e^{−γ/2}, and κ = γ/2.
+
+    holds : the hypotheses.
+    alpha : the α of the factor κ/(2 + κ·α).
+    """
     printed, larger = saturate(run.gamma / 2), run.gamma / 2
     return [
         bound(
@@ -177,7 +190,12 @@ def _of_local_search(run: GreedyRun, holds: Hypotheses, alpha: float) -> list[Bo
 
 
 def _run(name: str, g: _Objective, found: SubsetResult | None, gamma: FloatArray, top: Interval) -> GreedyRun:
-    """Return the run whose achieved ratio is g(S)/max g, at least 0; 1 if max g is not positive."""
+    """Make the `GreedyRun` of a result: its achieved ratio is g(S)/max g, at least 0.
+
+    The ratio is 1 if max g is not positive, and unknown (in [0, 1]) without a result.
+
+    top : bounds on max g.
+    """
     if found is None:
         unknown = Interval(0.0, 1.0, "no local search, because f is negative at its start")
         return GreedyRun(name, np.zeros(0, np.intp), [], gamma, unknown)
@@ -193,7 +211,7 @@ def _run(name: str, g: _Objective, found: SubsetResult | None, gamma: FloatArray
 
 
 def _gamma(problem: Problem, S: IndexArray, k: int, pair_limit: int) -> FloatArray:
-    """Return certified bounds (2,) on γ_{S,k} of R²."""
+    """Return certified bounds (2,) on the submodularity ratio γ_{S,k} of R²."""
     found = submodularity_ratio(problem, None, S, k, pair_limit=pair_limit)
     return np.array([found.lower, found.upper])
 
@@ -201,10 +219,12 @@ def _gamma(problem: Problem, S: IndexArray, k: int, pair_limit: int) -> FloatArr
 def _maximum(
     g: _Objective, more: int, r2_upper: float, rounding: float, found: list[SubsetResult]
 ) -> Interval:
-    """Return bounds on max g over the sets of the forced features and at most `more` others.
+    """Return bounds on max g over the sets of the forced features and at most `more` other features.
 
-    They come from enumeration if there are few sets, otherwise from bounds on R² (`r2_upper`) and on a
-    submodular f.
+    If there are few sets, all are enumerated. Otherwise the lower bound is the largest g of the results
+    `found`. The upper bound is the sum of `r2_upper`, a bound on R², and ν times a bound on a submodular f.
+
+    rounding : the rounding error of `r2_upper`.
     """
     first = g.forced
     columns = np.setdiff1d(np.flatnonzero(g.data.place >= 0), first).tolist()
@@ -229,7 +249,7 @@ def _maximum(
 
 
 def _nonnegative(f: Any, problem: Problem, k: int) -> bool | None:
-    """Return whether f ≥ 0 on sets of 3k features; None if its flag and its constant do not decide it."""
+    """Return whether f ≥ 0 on sets of 3k features; None if `f.nonnegative` and `f.k` do not decide it."""
     flag = getattr(f, "nonnegative", None)
     if flag is True and getattr(f, "k", None) is not None and f.k < k:
         return None

@@ -106,7 +106,7 @@ def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
 
 
 class _Values:
-    """The values of f, each computed once. A set is a bit mask of positions."""
+    """The values of f, each computed once. A set is given by a bit mask of the positions of its elements."""
 
     def __init__(self, f: Callable[[tuple[Any, ...]], float], elements: Sequence[Hashable]) -> None:
         self.f = f
@@ -132,7 +132,7 @@ class _Values:
 
     @property
     def size(self) -> float:
-        """The largest |f| over the sets evaluated."""
+        """The largest |f(S)| over the sets S at which f was evaluated."""
         return max(map(abs, self.known.values()), default=0.0)
 
 
@@ -140,9 +140,11 @@ _Found = tuple[float, int, int]
 
 
 def _enumerate(values: _Values, d: int, inside: list[int], k: int, tol: float) -> _Found:
-    """Find the least ratio over all pairs; return it, L and A.
+    """Find the least ratio of single to joint gains over all pairs (L, A); return it, L and A.
 
-    All values are computed first, because the brackets that count as zero depend on max|f|.
+    inside : the positions of the elements of U.
+
+    All values of f are computed first, because a joint gain counts as zero if it is at most tol·max|f|.
     """
     bases = [0]
     for i in inside:
@@ -171,7 +173,7 @@ def _enumerate(values: _Values, d: int, inside: list[int], k: int, tol: float) -
 
 
 def _up_to(mask: int, k: int) -> list[int]:
-    """Return the subsets of at most k elements, as bit masks."""
+    """Return the subsets of at most k elements of the set `mask`, as bit masks."""
     found = [0]
     for i in range(mask.bit_length()):
         if mask >> i & 1:
@@ -182,9 +184,10 @@ def _up_to(mask: int, k: int) -> list[int]:
 def _sample(
     values: _Values, d: int, inside: list[int], k: int, tol: float, limit: int, rng: np.random.Generator
 ) -> _Found:
-    """Find the least ratio over random pairs; return it, L and A.
+    """Find the least ratio of single to joint gains over random pairs (L, A); return it, L and A.
 
-    L is drawn at a random density, and the sets A are the beginnings of a random order of the other elements.
+    Each element of U is in L with a probability that is itself random. The sets A are the first 1, …, k
+    elements in a random order of the elements outside L. f is evaluated on at most `limit` sets.
     """
     pairs: list[_Found] = []
     fruitless = 0
@@ -209,7 +212,10 @@ def _sample(
 
 
 def _check_sets(ground_set: Iterable[Hashable], U: Iterable[Hashable]) -> tuple[list[Hashable], list[int]]:
-    """Return the elements and the sorted positions of U; raise ValueError for repeated or unknown ones."""
+    """Return the ground set as a list, and the sorted positions of the elements of U.
+
+    Raises ValueError for repeated elements, or elements of U that are not in the ground set.
+    """
     elements = list(ground_set)
     place = {x: i for i, x in enumerate(elements)}
     if not elements or len(place) < len(elements):

@@ -5,10 +5,10 @@ So sets of exactly min(k, d) elements suffice.
 
 **Search.** θ ≤ λ_min(M, k) iff all A = M_S − θI are positive semidefinite. θ is kept a little below the least
 λ_min(M_S) found so far, and sets P are extended by one element at a time. For S ⊇ P, A_S is positive definite
-iff A_P and the submatrix on S∖P of its Schur complement W = A_QQ − A_QP A_P⁻¹ A_PQ are. A diagonal entry
-W_qq ≤ 0 gives a set with a smaller eigenvalue; if two elements remain, so does a pair with W_qr² ≥ W_qq·W_rr.
-Then θ is reduced and W recomputed. Otherwise only the following candidates need to be added to P, because all
-S without them are certified:
+iff A_P and the submatrix on S∖P of its Schur complement W = A_QQ − A_QP A_P⁻¹ A_PQ are (Q are the candidates
+outside P). A diagonal entry W_qq ≤ 0 gives a set with a smaller eigenvalue. If two elements remain to be
+added, a pair with W_qr² ≥ W_qq·W_rr also gives one. Then θ is reduced and W recomputed. Otherwise only the
+following candidates need to be added to P, because all S without these candidates are certified:
 
 - the candidates outside a set G on which W_GG is positive definite (G from a pivoted Cholesky factorisation;
   interlacing again);
@@ -57,7 +57,7 @@ _SEARCHED = 3e9
 
 
 class _Bounds(NamedTuple):
-    """A lower bound on λ_min(M, k), the method that gave it, and a support S with `value` = λ_min(M_S)."""
+    """Bounds on λ_min(M, k): `lower`, found by `method`, and `value` = λ_min(M_S) for S = `support`."""
 
     lower: float
     value: float
@@ -131,15 +131,16 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
 
 
 def default_nodes(d: int, k: int) -> int:
-    """Return the default node limit.
+    """Return the default node limit of `sparse_eigenvalues`: 10¹⁰ operations, but 10 to 50,000 nodes.
 
-    A node costs d² operations, and a part of a Cholesky factorisation if three or more elements remain.
+    A node costs d² operations. If three or more elements remain to be chosen, it also costs a part of a
+    Cholesky factorisation.
     """
     return int(min(50_000, max(10, 10**10 // (d**2 if k <= 3 else d**3))))
 
 
 def _design(X: Any) -> tuple[Any, float]:
-    """Return X in float64, and the relative error of XᵀX."""
+    """Return X in float64, and the relative error of the entries of XᵀX; check the range of X."""
     if isinstance(X, Problem):
         if not X.has_columns:
             raise no_operator()
@@ -158,9 +159,10 @@ def _design(X: Any) -> tuple[Any, float]:
 def bound_below(
     M: FloatArray, k: int, slack: float, node_limit: int, fixed: int = 0, known: float = -math.inf
 ) -> _Bounds:
-    """Return bounds on min λ_min(M_S) over the sets S of k ≤ d elements that contain 0, …, fixed − 1.
+    """Bound min λ_min(M_S) over the sets S of k ≤ d elements that contain 0, …, fixed − 1, by a search.
 
-    The minimum is known to be at least `known`.
+    slack : a bound on the rounding error of λ_min(M_S).
+    known : a lower bound on the minimum that is known already.
     """
     d = len(M)
     if k == 1 and fixed == 0:
@@ -185,9 +187,10 @@ def bound_below(
 
 
 def _incumbent(M: FloatArray, k: int, fixed: int) -> tuple[float, IndexArray]:
-    """Return a set with small λ_min: a greedy set improved by exchanges, k³(k + d) operations for each round.
+    """Return λ_min(M_S) and S for a set S of k elements with small λ_min(M_S): a start for the search.
 
-    If this takes too long, it consists of the largest entries of the eigenvector of λ_min(M).
+    S is a greedy set, improved by rounds of exchanges, of k³(k + d) operations each. If even one round takes
+    too long, S consists of the k largest entries of the eigenvector of λ_min(M).
     """
     support = np.empty(k, np.int64)
     rounds = int(min(2 if len(M) <= 16 else 5, _SEARCHED / (k**3 * (k + len(M)))))
@@ -200,9 +203,10 @@ def _incumbent(M: FloatArray, k: int, fixed: int) -> tuple[float, IndexArray]:
 
 
 def _relaxations(M: FloatArray, k: int, slack: float) -> tuple[float, str]:
-    """Return the best of the bounds without a search, and its name; 1 < k < d.
+    """Return the largest of three lower bounds on λ_min(M, k) that need no search, and its name; 1 < k < d.
 
-    The slack for all of M is d/k times that for M_S, because tr M ≤ (d/k)·max tr M_S.
+    slack : a bound on the rounding error of λ_min(M_S). For λ_min(M) it is multiplied by d/k, because
+        tr M ≤ (d/k)·max tr M_S.
     """
     diagonal = M.diagonal()
     others = np.abs(M - np.diag(diagonal))
@@ -219,7 +223,7 @@ def _relaxations(M: FloatArray, k: int, slack: float) -> tuple[float, str]:
 
 
 def _bisect(M: FloatArray, k: int, slack: float, node_limit: int, fixed: int, known: _Bounds) -> _Bounds:
-    """Increase the lower bound by bisection, with searches that each get a quarter of the nodes."""
+    """Increase the lower bound in `known` by bisection; each search may visit node_limit/4 nodes."""
     lower, value, support, method = known
     top = value
     for _ in range(_BISECTIONS if k * M.shape[0] ** 2 <= _STORE else 0):
@@ -239,7 +243,7 @@ def _bisect(M: FloatArray, k: int, slack: float, node_limit: int, fixed: int, kn
 def _singular_bounds(X: Any, support: IndexArray, eps: float) -> tuple[float, float]:
     """Return an upper bound on σ_min(X_S)² and a lower bound on σ_max(X_S)².
 
-    The error of each σ is at most 8·eps·(√n + k)·σ_max.
+    The error of a computed singular value is at most 8·eps·(√n + k)·σ_max, for k columns.
     """
     block = X[:, support]
     block = block if isinstance(block, np.ndarray) else block.toarray()
@@ -250,7 +254,7 @@ def _singular_bounds(X: Any, support: IndexArray, eps: float) -> tuple[float, fl
 
 
 def _quotient(most: Interval, least: Interval) -> Interval:
-    """Return bounds on λ_max/λ_min, infinite if λ_min is 0."""
+    """Return bounds on λ_max/λ_min from bounds on both; the ratio is infinite if λ_min is 0."""
     lower = most.lower / least.upper if least.upper > 0 else math.inf
     upper = most.upper / least.lower if least.lower > 0 else math.inf
     return Interval(lower, upper, "the bounds on λ_max and λ_min")

@@ -37,9 +37,8 @@ def stability_selection(
 ) -> StabilitySelection:
     """Count how often each feature is among the first t ≤ k of a path on half of the rows.
 
-    A pair of disjoint sets of m = ⌊n/2⌋ rows is drawn B times (for odd n one row is left out). The path of
-    the method is computed on each half, and Ŝ_t are its first t features, nested in t. With A, A' the halves
-    of a pair,
+    A pair of disjoint sets of m = ⌊n/2⌋ rows is drawn B times (for odd n one row is left out). On each half A
+    the path of the method is computed. Ŝ_t(A) denotes its first t features. With A, A' the halves of a pair,
 
         Π̂_t(j) = share of all 2B halves with j ∈ Ŝ_t(A),
         Π̃_t(j) = share of the B pairs with j ∈ Ŝ_t(A) and j ∈ Ŝ_t(A').
@@ -63,8 +62,8 @@ def stability_selection(
 
     L contains the features that are selected on half of the data no more often than one of d features drawn
     at random. It is not the set N of features without influence, because a feature that is correlated with
-    an influential one may have a large p_j. If L contains N, the bound is one on the expected number of false
-    selections (Meinshausen and Bühlmann, Theorem 1). It does so if the indicators of the features in N are
+    an influential one may have a large p_j. If L contains N, this is a bound on the expected number of false
+    selections (Meinshausen and Bühlmann, Theorem 1). L contains N if the indicators of the features in N are
     exchangeable and the method is no worse than guessing, E|Ŝ_t ∩ N^c|/|N^c| ≥ E|Ŝ_t ∩ N|/|N|: then p_j = p
     for all j ∈ N, and q ≥ |N|p + |N^c|p = dp. Neither condition can be checked on data.
 
@@ -150,7 +149,7 @@ def stability_selection(
 
 
 def _order(half: Problem, k: int, method: str, forced: IndexArray) -> IndexArray:
-    """Return the first k features (k,) of the path on a half, padded with −1."""
+    """Return the first k features (k,) of the path of `method` on a half of the rows, padded with −1."""
     if method == "lasso":
         support = _lasso_order(half, k, forced)
     else:
@@ -159,10 +158,11 @@ def _order(half: Problem, k: int, method: str, forced: IndexArray) -> IndexArray
 
 
 def _lasso_order(half: Problem, k: int, forced: IndexArray) -> IndexArray:
-    """Return the forced features, then the features in the order in which they enter the LASSO path, up to k.
+    """Return k features: `forced` first, then those of the LASSO path of a half, in the order of entry.
 
-    Features may leave and enter again, so the number of segments until k have entered is not known
-    beforehand.
+    The k features include the forced ones. There are fewer if the path ends early. A feature that leaves
+    and enters again keeps its first place. So the number of segments until k features have entered is not
+    known beforehand. It is doubled until it suffices.
     """
     steps = k - len(forced) + 2
     while True:

@@ -20,9 +20,10 @@ bound of Das and Kempe, *Submodular meets Spectral* (2011, Lemma 2.4). R² does 
 columns, so (2) holds for any X, with C the (uncentred) correlation matrix of the nonzero columns. Zero
 columns gain nothing.
 
-**Pruning.** Let A have s elements, let B be a set of at most k − s others, and let h_x be the gain of x after
-L ∪ A. For the same reason as above, H given A, scaled to unit diagonal, has no eigenvalue below μ, the bound
-of (2). So R²(L ∪ A ∪ B) − R²(L ∪ A) ≤ Σ_{x∈B} h_x/μ. Therefore no pair (L, A ∪ B) has a ratio below g if
+**Pruning.** Let A have s elements, let B be a set of at most k − s others, and let h_x be the gain in R² if x
+is added to L ∪ A. Let μ be the bound of (2). For the same reason as above, the residual correlation matrix
+after L ∪ A has no eigenvalue below μ. So R²(L ∪ A ∪ B) − R²(L ∪ A) ≤ Σ_{x∈B} h_x/μ. Therefore no pair
+(L, A ∪ B) has a ratio below g if
 Σ_{x∈B} (g·h_x/μ − c_x²)₊ ≤ Σ_{x∈A} c_x² − g·[R²(L ∪ A) − R²(L)] for the B with the largest sum on the left.
 
 **Rounding.** Let all columns and y have length 1. Let b be the coefficients of x on T, z = P_T^⊥X_x and
@@ -36,12 +37,12 @@ T. So they change ρ by u·s(x), ⟨z, r⟩ by u·(s(x)‖r‖ + ρ·s(y) + √n
 The root of a joint gain is the norm of the vector of such quotients, for one x of A after the other. Its
 error is at most the norm of the vector of their e. The same holds for the root of the sum of single gains.
 For a Gram matrix, squares have errors of at most u, and e = u·(s(x)s(y)/ρ + ‖r‖·s(x)²/ρ² + √n‖r‖). So each
-pair gives an interval. Its lower end is replaced by λ_min(H_A) of (2) if that is larger, for example if a
-joint gain is below its error.
+pair gives an interval for its ratio. The lower end of the interval is replaced by λ_min(H_A) of (2) if this
+eigenvalue is larger, for example if a joint gain is below its error.
 
-An x with ρ > 2u·s(x) is outside the span of T. A closer one is undecided, unless `_dependence` decides. If it
-is outside, the joint gain of a set that contains x may have any value up to ‖r‖² (with r of L), and its
-single gain, if T = L, may be zero. The lower bound allows for both.
+A column x with ρ > 2u·s(x) is outside the span of T. For a closer x this is undecided, unless `_dependence`
+decides it. If such an x is outside, the joint gain of a set that contains x may have any value up to ‖r‖²
+(with r = P_L^⊥y), and the single gain of x, if T = L, may be zero. The lower bound allows for both.
 """
 
 from __future__ import annotations
@@ -72,8 +73,9 @@ _FEW_PAIRS = 2_000_000
 _MOST_BASES, _TRIED_BASES = 1024, 32
 # The largest limit that a kernel accepts.
 _MOST = 2**62
-# Bounds with a smaller relative difference count as equal; a result reports it as `rounding`. It must exceed
-# the rounding errors of the bounds, otherwise no search ends. A larger value gives fewer digits of γ.
+# Bounds with a smaller relative difference count as equal; a result reports this difference as `rounding`. It
+# must exceed the rounding errors of the bounds, because otherwise no search would end. With a larger value γ
+# would have fewer digits.
 AGREE = 1e-6
 # The number of operations for greedy pairs, which limits the number of columns from which they start.
 _GROWTH = 2 * 10**8
@@ -102,17 +104,17 @@ def submodularity_ratio(
 
     (Das and Kempe, *Submodular meets Spectral*, 2011, Definition 2.3; Definition 2 of *Selecting Diverse
     Features via Spectral Regularization*). Here R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², uncentred, and 0 for y = 0. Pairs
-    whose right bracket is zero, up to 1e-24, are excluded; if all pairs are, γ = 1. Scaling y or columns does
-    not change γ.
+    whose right bracket is zero, up to 1e-24, are excluded. If all pairs are excluded, γ = 1. Scaling y or
+    columns does not change γ.
 
     With `forced` features F this is γ of S ↦ R²(F ∪ S), where L ⊆ U and A are disjoint from F. It equals γ of
     the columns and y projected off the columns of F, because R²(F ∪ S) − R²(F) is proportional to R²(S) of
     the projected data. Columns in the span of F, up to rounding, gain nothing.
 
-    If there are at most `pair_limit` pairs, or a bound excludes the others, all pairs are enumerated.
-    Otherwise `lower` is a spectral bound: the least eigenvalue of the residual correlation matrices, or of
-    the C_{U ∪ A}. Both are at least λ_min(C, |U| + k) for unit columns. `upper` is then the least ratio
-    found.
+    If there are at most `pair_limit` pairs that no bound excludes, γ is found by enumeration of these pairs.
+    Otherwise `lower` is a spectral bound: the least eigenvalue of the residual correlation matrices, or the
+    least eigenvalue of the matrices C_{U ∪ A}. For unit columns both are at least λ_min(C, |U| + k). `upper`
+    is then the least ratio that was found.
 
     Parameters
     ----------
@@ -132,10 +134,10 @@ def submodularity_ratio(
     relative 1e-6. The pair L = `base`, A = `added`, without F, attains `upper`; `added` is empty if upper is
     1.
 
-    `lower` is 0 if rounding leaves open whether a column of length 1 is in the span of columns of U, that is
-    if its distance is below 16·eps·√(1 + ‖b‖²), b being its coefficients on them. The question is decided
-    exactly if the columns are ± a power of two times each other, or small integers (unless `sample_weight`
-    multiplied the rows).
+    `lower` is 0 if rounding leaves open whether a column of length 1 is in the span of columns of U. This is
+    so if its distance from the span is below 16·eps·√(1 + ‖b‖²), where b are its coefficients on these
+    columns. The question is decided exactly if the columns are ± a power of two times each other, or small
+    integers (unless `sample_weight` multiplied the rows).
 
     Raises
     ------
@@ -189,7 +191,10 @@ def _result(
 
 
 def _scale(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kernels.UnitColumns:
-    """Return the scaled data, as a triangular factor of (X, y) if that has fewer rows."""
+    """Scale the nonzero columns and y to unit length, for the kernels of γ_{U,k}; U are columns of J.
+
+    The data are replaced by a triangular factor of (X, y) if the factor has fewer rows.
+    """
     columns = problem.columns(nonzero)
     A = np.empty((problem.n, len(nonzero) + 1), order="F")
     A[:, :-1] = columns
@@ -209,21 +214,21 @@ def _scale(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kern
 
 
 def _count(d: int, u: int, k: int) -> int:
-    """Count the pairs (L, A) with |A| ≥ 2."""
+    """Count the pairs (L, A) of disjoint sets with L ⊆ U, |U| = u, and 2 ≤ |A| ≤ k, for d columns."""
     return sum(
         math.comb(u, l) * math.comb(d - l, a) for l in range(u + 1) for a in range(2, min(k, d - l) + 1)
     )
 
 
 def _spectral_bound(data: kernels.UnitColumns, node_limit: int) -> tuple[float, float, str]:
-    """Return the best bound of (2), the joint gain from which on it may prune, and its name.
+    """Return the best of the bounds (2), the least joint gain at which it may prune, and its name.
 
     Let λ be the bound by C_{U ∪ A} and κ² = (|U| + k)/λ. Then Σ_{x∈A} s(x)²/ρ_x² ≤ tr (C_{L∪A})⁻¹ ≤ κ² and
     k·s(y)² ≤ k·(1 + 1/λ) ≤ 2κ². By (3) the errors of the roots of the joint gain and of the sum of single
     gains are at most u·(2κ + √2·κ + √(kn)) ≤ E = u·κᵖ·(√n + 4). For a Gram matrix, p = 2, they are at most
-    u·(√2·κ² + κ² + √(kn)). If the joint gain is at least (8e6·E)²/λ, then the sum, which is at least λ times
-    the joint gain, is at least (8e6·E)². So both have a relative error of at most 3e-7, and the sides of the
-    inequality for pruning one of at most 1e-6.
+    u·(√2·κ² + κ² + √(kn)). If the joint gain is at least (8e6·E)²/λ, then the sum of single gains, which is
+    at least λ times the joint gain, is at least (8e6·E)². So the relative errors of the joint gain and of the
+    sum are at most 3e-7, and those of the two sides of the inequality for pruning at most 1e-6.
     """
     X, U, k = data.Z[:-1, : data.n], data.U, data.k
     u, root, power = data.exact.unit
@@ -246,7 +251,7 @@ def _spectral_bound(data: kernels.UnitColumns, node_limit: int) -> tuple[float, 
 def _residual_bound(data: kernels.UnitColumns, node_limit: int) -> float:
     """Return a lower bound on min λ_min(H_A) over L ⊆ U, |A| ≤ k, or 0 if the search takes too long.
 
-    At each L only values below the least found so far are searched.
+    At each L the search looks only for values below the least value found so far.
     """
     U, k = data.U, data.k
     least, error, nodes = 1.0, 0.0, 0
@@ -279,7 +284,10 @@ def _subsets(U: IndexArray) -> Iterator[IndexArray]:
 
 
 def _improve(data: kernels.UnitColumns, rng: np.random.Generator, best: kernels.Best) -> None:
-    """Improve the least ratio by greedy sets A, at every L ⊆ U or at the prefixes of U and some random L."""
+    """Search for a smaller ratio with greedy sets A, and store the least ratio in `best`.
+
+    L runs over all subsets of U if there are few, otherwise over the prefixes of U and some random subsets.
+    """
     U, d = data.U, len(data.Z) - 1
     bases = list(_subsets(U)) if 2 ** len(U) <= _TRIED_BASES else [U[:l] for l in range(len(U) + 1)]
     while len(bases) < _TRIED_BASES and len(U) > 5:

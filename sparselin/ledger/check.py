@@ -1,4 +1,4 @@
-"""The check of a statement. It counts cases, records witnesses and measurements; `decide` runs it."""
+"""The check of a statement: it counts cases, and records witnesses and measurements; `decide` runs it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Outcome:
     found : the measurements, one sentence each.
     failure : the reason why the verdict is not supported; None if it is supported.
     counterexample : the value on which the check failed, shrunk as far as possible; else None.
-    call : the number, from 1, of the call of `forall` or `over` that had the counterexample; 0 for none.
+    call : the number, from 1, of the call of `forall` or `over` that found the counterexample; 0 for none.
     smaller : for a call of `over`, a smaller design on which the check also fails. It may not meet the
         hypotheses.
     """
@@ -49,8 +49,8 @@ class ClaimFailed(AssertionError):
 class Check:
     """The argument of a check: it has the number of cases, a random generator, and a record of the outcome.
 
-    only : (call, value) to replay one value: the `forall` or `over` with this number runs on this value only,
-        and all others run on nothing.
+    only : (call, value) to check one value again. The call of `forall` or `over` with this number checks only
+        this value, and all other calls check nothing.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Check:
             raise ClaimFailed("no value met the hypotheses: nothing was checked")
 
     def over(self, values: Iterable[Any], holds: Callable[[Any], Any]) -> None:
-        """Check that holds(value) is true for each of the values, enumerated or drawn from `self.rng`."""
+        """Check that holds(value) is true for each of the values. Random values are drawn from `self.rng`."""
         if self._is_replayed(holds):
             return
         for value in values:
@@ -114,13 +114,16 @@ class Check:
                 raise
 
     def tally(self, cases: int, violations: int = 0, example: str = "") -> None:
-        """Add a number of cases that the caller has checked and counted."""
+        """Add the numbers of cases and of violations that the caller has counted.
+
+        example : a violation, in words.
+        """
         self.counted += cases
         if violations:
             raise ClaimFailed(f"{violations} of {cases} cases fail, the first: {example}")
 
     def undecided(self, cases: int = 1) -> None:
-        """Count cases that floating point could not decide."""
+        """Add to the number of cases that floating point could not decide."""
         self.unsettled += cases
 
     def refutes(self, fails: Any, witness: str) -> None:
@@ -145,7 +148,10 @@ class Check:
         self.counted += 1
 
     def _is_replayed(self, holds: Callable[[Any], Any]) -> bool:
-        """Count this call of `forall` or `over`. Return whether a replay takes the place of its values."""
+        """Count this call of `forall` or `over`; if `only` is set, check its value and return True.
+
+        The value is checked only if the call has the number in `only`.
+        """
         self.call += 1
         if self.only is not None and self.only[0] == self.call:
             self._one(self.only[1], holds)
@@ -174,7 +180,9 @@ def decide(
     shrink: bool = True,
     only: tuple[int, Any] | None = None,
 ) -> Outcome:
-    """Run the check of a claim. Its random numbers depend only on the seed and the id.
+    """Run the check of a claim and return its outcome.
+
+    The random numbers of the check depend only on the seed and on the id of the claim.
 
     cases : the number of cases, by default that of the claim.
     shrink : whether to shrink a counterexample.

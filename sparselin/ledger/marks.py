@@ -17,7 +17,7 @@ _Check = TypeVar("_Check", bound=Callable[..., None])
 def mutants(*names: str) -> Callable[[_Check], _Check]:
     """Name the functions that a check tests, as "sl.name" (public functions) or "name" (in its own file).
 
-    For each of them, at least one false version (scaled, shifted, emptied, …) must make the claim fail.
+    For each function, at least one false version (scaled, shifted, emptied, …) must make the claim fail.
     """
 
     def mark(function: _Check) -> _Check:
@@ -65,7 +65,7 @@ def claims(
     method: str,
     verdict: Callable[[str], Verdict],
 ) -> Callable[[Callable[[Check, str], None]], Callable[[], None]]:
-    """Mark a function of (check, key) as the check that decides one statement for each key of `each`.
+    """Mark a function of (check, key) as the check of several statements, one for each key of `each`.
 
     The statement of a key has the id f"{id}-{key}" and the verdict verdict(key). In the docstring {name}
     stands for each[key][name]. The test decides all statements; its attribute `claims` has their `Claim`s.
@@ -83,7 +83,7 @@ def claims(
 
 
 def _at(function: Callable[[Check, str], None], key: str) -> Callable[[Check], None]:
-    """Return the check of one key, with the name and the marks of the check of all keys."""
+    """Make the check of one key from a function of (check, key), and give it the same name and marks."""
 
     @functools.wraps(function)
     def check_one(check: Check) -> None:
@@ -101,7 +101,7 @@ def _make(
     verdict: Verdict,
     shared: Mapping[str, str],
 ) -> Claim:
-    """Make the claim of a check from its docstring and the arguments of `claim`, and validate it."""
+    """Make the `Claim` of a check from its docstring and the arguments of `claim`, and validate the claim."""
     texts = dict.fromkeys(LABELS.values(), "") | {"tolerance": "none"}
     made = Claim(
         id=id,
@@ -121,7 +121,11 @@ def _make(
 
 
 def _as_test(function: Callable[..., None], made: Sequence[Claim]) -> Callable[[], None]:
-    """Return a function without arguments, for pytest, that raises AssertionError unless all claims pass."""
+    """Convert a check to a test for pytest, which raises AssertionError unless all its claims pass.
+
+    function : the check, whose name and docstring the test gets.
+    made : the claims of the check.
+    """
 
     def test() -> None:
         outcomes = [(claim.id, decide(claim, claim.ci_cases)) for claim in made]
@@ -136,7 +140,7 @@ def _as_test(function: Callable[..., None], made: Sequence[Claim]) -> Callable[[
 
 
 def _parse(docstring: str) -> dict[str, str]:
-    """Parse the fields of a docstring; a paragraph without a label continues the field above it."""
+    """Parse the fields of a claim in a docstring; a paragraph without a label continues the field above."""
     fields, name = {"statement": ""}, "statement"
     for paragraph in docstring.split("\n\n"):
         text = " ".join(paragraph.split())

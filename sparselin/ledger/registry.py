@@ -20,7 +20,7 @@ CLAIMS: dict[str, Claim] = {}
 
 
 def register(made: Claim) -> Claim:
-    """Add a claim, `test_x.claim`, that `collect` then finds for every folder.
+    """Add a claim (the attribute `claim` of a test), so that `collect` returns it for every folder.
 
     Raises ValueError if its id is taken.
     """
@@ -89,7 +89,7 @@ def decide_all(
         for made in claims:
             yield made, decide(made, cases, seed)
         return
-    # Processes are spawned, because a fork would copy the locks of threads, but not the threads.
+    # Processes are spawned, because a fork would copy the locks of threads without the threads.
     with multiprocessing.get_context("spawn").Pool(jobs, work_quietly, (sys.path,)) as pool:
         # The function of a claim is hidden behind its test, so it is passed by name. Longest first.
         names = [

@@ -16,10 +16,10 @@ PAPERS = {
 
 
 def paper(key: str, title: str) -> None:
-    """Add a source of claims: ids that begin with `key` and a hyphen belong to it.
+    """Add a paper to the sources of claims. A claim belongs to it if its id begins with `key` and a hyphen.
 
-    For your own claims, call it above them in their file: paper("mine", "My conjectures"). Raises ValueError
-    if the key is not a word of letters and digits, or if it already has another title.
+    For your own claims, call this function above them in their file: paper("mine", "My conjectures"). Raises
+    ValueError if the key is not a word of letters and digits, or if it already has another title.
     """
     if not key.isalnum():
         raise ValueError(f"key must be a word of letters and digits; got {key!r}")
@@ -27,7 +27,7 @@ def paper(key: str, title: str) -> None:
         raise ValueError(f"the paper {key!r} has the title {PAPERS[key]!r} already; choose another key")
 
 
-# A paragraph of a docstring that begins with one of these is that field of the `Claim`.
+# The labels of the fields of a `Claim`. A paragraph of a docstring that begins with a label is this field.
 LABELS = {
     "Reading of": "reading_of",
     "Hypotheses": "hypotheses",
@@ -81,7 +81,7 @@ class Claim:
     unchecked : the part of the statement that is not checked.
     tolerance : the tolerance of comparisons in floating point, and its reason.
     formal : the theorems of proofs_checks/formal/theorems.v that state it, if the method is "formal".
-    reading_of : the printed words, if the statement is one of several readings; else empty.
+    reading_of : the printed words, if they are ambiguous and the statement is one reading; else empty.
     mutants : the functions under test, see `mutants`.
     cases, ci_cases : `Check.cases` of a thorough run and of a test.
     test : file::function.

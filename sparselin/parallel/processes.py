@@ -20,12 +20,12 @@ def run_jobs(
     count: int,
     prepare: Callable[[], object] | None = None,
 ) -> Iterator[Any]:
-    """Yield the results of jobs (function, arguments) in order of completion.
+    """Run jobs (function, arguments) in `count` processes, and yield their results in order of completion.
 
-    The jobs run in `count` spawned processes, or in this process if count is 1. Closing the iterator stops
-    the work. The processes are spawned, not forked, because a fork of a process with threads may hang, and a
-    progress bar has a thread. BLAS has one thread everywhere, so that the number of processes changes no bit.
-    Each process first calls `prepare`, for example to register the ensembles that are registered here.
+    If count is 1, the jobs run in this process. Closing the iterator stops the work. The processes are
+    spawned, not forked, because a fork of a process with threads may hang, and a progress bar has a thread.
+    BLAS has one thread in each process, so the results do not depend on the number of processes. Each process
+    first calls `prepare`, for example to register the ensembles that are registered here.
     """
     from threadpoolctl import threadpool_limits
 
@@ -56,7 +56,7 @@ class Lost(NamedTuple):
 
 
 def run_groups(groups: Iterator[Iterable[Job]], count: int) -> Iterator[Any]:
-    """Yield the results of groups of jobs (function, arguments) in order of completion.
+    """Run groups of jobs (function, arguments), and yield the results of the jobs in order of completion.
 
     A group stays in one process, so that a job can use the data that an earlier job of its group keeps in
     memory. Groups and jobs are taken from their iterators only when a process is free. There are `count`
@@ -99,7 +99,10 @@ def run_groups(groups: Iterator[Iterable[Job]], count: int) -> Iterator[Any]:
 
 
 def _following(rest: list[Iterator[Job]], i: int, groups: Iterator[Iterable[Job]]) -> Job | None:
-    """Return the next job of the current group of process i, or else the first job of a new group."""
+    """Return the next job for process i: that of its current group, or else the first of a new group.
+
+    rest : for each process, the jobs of its group that have not begun.
+    """
     while (job := next(rest[i], None)) is None:
         group = next(groups, None)
         if group is None:
@@ -109,12 +112,12 @@ def _following(rest: list[Iterator[Job]], i: int, groups: Iterator[Iterable[Job]
 
 
 def _alone() -> ProcessPoolExecutor:
-    """Make a pool of one process."""
+    """Make a pool of one spawned process, which has one thread and ends with this process."""
     return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin, (None,))
 
 
 def _begin(prepare: Callable[[], object] | None) -> None:
-    """Initialise a worker process."""
+    """Initialise a worker process: limit its threads, end it with its parent, and call `prepare`."""
     work_quietly()
     if prepare is not None:
         prepare()
@@ -123,8 +126,8 @@ def _begin(prepare: Callable[[], object] | None) -> None:
 def work_quietly(path: Sequence[str] = ()) -> None:
     """Prepare a worker process: ignore Ctrl-C and give BLAS one thread.
 
-    The parent handles Ctrl-C, and each core has its own process. `path` is added to sys.path. The environment
-    variables limit the libraries that are loaded later (SciPy's BLAS).
+    The parent handles Ctrl-C. One thread is enough, because each core has its own process. `path` is added to
+    sys.path. Environment variables limit the libraries that are loaded later (SciPy's BLAS).
     """
     from threadpoolctl import threadpool_limits
 

@@ -1,9 +1,9 @@
 """The one pool of threads for all work.
 
 NumPy's BLAS, SciPy's BLAS and Numba's own `parallel=True` each have a pool whose threads busy-wait for a
-while after each task. Next to such a pool, work takes 2 to 8 times as long. So kernels here are serial and
-release the GIL, work is divided by columns or by signals among the threads of one pool, and BLAS is limited
-to one thread in the meantime.
+while after each task. While the threads of another pool wait in this way, work takes 2 to 8 times as long. So
+kernels here are serial and release the GIL. Their work is divided by columns or by signals among the threads
+of one pool, and BLAS is limited to one thread in the meantime.
 
 The pool consists of threads and a SimpleQueue. A `ThreadPoolExecutor` would not do, because its locks are
 written in Python: a KeyboardInterrupt while a lock is being acquired leaves it locked, and the next call
@@ -25,8 +25,8 @@ from typing import Any, TypeAlias
 import numba
 from threadpoolctl import ThreadpoolController
 
-# Numbers of floating point operations. Below the first BLAS is not limited, because it is serial by itself.
-# Below the second only one thread is used, because waking another takes up to some milliseconds.
+# Numbers of floating point operations. Below the first number BLAS is not limited, because it is serial by
+# itself. Below the second number one thread is used, because waking another takes up to some milliseconds.
 _MIN_LIMITED, _MIN_PARALLEL = 2e6, 6e7
 
 _Outbox: TypeAlias = SimpleQueue[BaseException | None]
@@ -44,7 +44,7 @@ def _controller() -> ThreadpoolController:
 
 
 def look_again() -> None:
-    """Let `workers` also limit a BLAS that was loaded after its first call; SciPy has its own BLAS."""
+    """Let `workers` find the BLAS libraries again, because SciPy loads its own BLAS after the first call."""
     _controller.cache_clear()
 
 
@@ -74,7 +74,7 @@ def _pool(workers: int) -> _Inbox:
 
 
 def _close(inbox: _Inbox, threads: list[threading.Thread]) -> None:
-    """Stop the threads at exit: a thread that returns from compiled code afterwards may crash the process."""
+    """Stop the threads of a pool at exit: if one returned from compiled code later, it might crash Python."""
     for _ in threads:
         inbox.put(None)
     for thread in threads:
@@ -100,7 +100,7 @@ def thread_count() -> int:
 
 @contextlib.contextmanager
 def workers(flops: float) -> Iterator[int]:
-    """Give the number of threads for work of this size, and limit BLAS to one thread within the block."""
+    """Limit BLAS to one thread in a `with` block; yield the number of threads for `flops` operations."""
     global _users, _workers, _usual
     if flops < _MIN_LIMITED:
         yield 1
@@ -127,7 +127,10 @@ def workers(flops: float) -> Iterator[int]:
 
 
 def spread(task: Callable[[int, int], object], size: int, count: int) -> None:
-    """Call task(start, stop) on `count` equal parts of 0..size, on the first part in this thread."""
+    """Divide 0..size into `count` equal parts, and call task(start, stop) on them in as many threads.
+
+    The first part is computed in this thread.
+    """
     if count == 1:
         if size:
             task(0, size)
@@ -148,7 +151,9 @@ def spread(task: Callable[[int, int], object], size: int, count: int) -> None:
 
 
 def spread_chunks(task: Callable[[int, int], object], size: int, chunk: int, count: int) -> None:
-    """Call task(start, stop) on chunks of 0..size. Each thread takes the next chunk when it is free.
+    """Divide 0..size into chunks, and call task(start, stop) on them in `count` threads.
+
+    A thread takes the next chunk when it is free.
 
     The chunks, and so the results, do not depend on the number of threads.
     """

@@ -20,7 +20,7 @@ _Result_co = TypeVar("_Result_co", covariant=True)
 
 
 class _TakesProblem(Protocol[_Arguments, _Result_co]):
-    """A function that is called as f(X, y, ...) or as f(problem, ...)."""
+    """The type of a function that can be called as f(X, y, ...) or as f(problem, ...)."""
 
     @overload
     def __call__(self, X: Problem, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result_co: ...
@@ -36,7 +36,8 @@ def takes_problem(
 
     @functools.wraps(function)
     def wrapper(X: Any, *args: Any, **kwargs: Any) -> _Result:
-        # After a Problem comes k or λ, which is a number. A vector there is y, which `as_problem` refuses.
+        # The argument after a Problem is k or λ, a number. A vector in its place is y, which `as_problem`
+        # refuses.
         if isinstance(X, Problem) and (not args or (args[0] is not None and np.ndim(args[0]) == 0)):
             args = (kwargs.pop("y", None), *args)
         return function(X, *args, **kwargs)

@@ -14,10 +14,11 @@ from sparselin.validation import Names
 
 
 class DesignColumns(NamedTuple):
-    """The columns scale_j·X_j, j < m, and, for an intercept, `ones` with the index m. X (n, m) is unchanged.
+    """The columns scale_j·X_j, j < m, of X (n, m), and `ones` with the index m if there is an intercept.
 
-    If `ones` is in S from the start, P_S^⊥ centres every vector, so no centred copy of X is needed. With
-    weights, the rows of X and of `ones` are multiplied by √weight.
+    X is not copied. The column of ones is in every selected set S, so the projection P_S^⊥ centres every
+    vector, and no centred copy of X is needed. With weights, the rows of X and of `ones` are multiplied by
+    √weight.
     """
 
     X: Any
@@ -30,7 +31,7 @@ class DesignColumns(NamedTuple):
         return int(self.X.shape[1]) + (self.ones is not None)
 
     def fit(self, names: Names, positive: bool = False) -> Fit:
-        """Return the `Fit` that the result of a fit on these columns records."""
+        """Return the `Fit` of these columns: the facts about them that a result stores."""
         return Fit(self.X.shape[1], names, self.ones is not None, self.scale is not None, positive)
 
     def correlate(self, r: FloatArray) -> FloatArray:
@@ -43,19 +44,24 @@ class DesignColumns(NamedTuple):
         return np.concatenate([c, np.reshape(self.ones @ r, (1, *c.shape[1:]))])
 
     def predict(self, coef: FloatArray) -> FloatArray:
-        """Return the combination of all columns, (n,), for coef (d,)."""
+        """Return the linear combination (n,) of all columns: the scaled ones of X, and the column of ones.
+
+        coef : (d,) the coefficients of the scaled columns; with an intercept the last one is that of the
+            column of ones.
+        """
         inner = coef[: self.X.shape[1]]
         fit = np.asarray(self.X @ (inner if self.scale is None else inner * self.scale))
         return fit if self.ones is None else fit + coef[-1] * self.ones
 
     def block(self, J: IndexArray) -> Any:
-        """Return the columns J (n, |J|), sparse if X is sparse."""
+        """Return the columns with the indices J, (n, |J|), scaled; the result is sparse if X is sparse."""
         return self.complete(J, self.X[:, J[self.X.shape[1] > J]] if self.ones is not None else self.X[:, J])
 
     def complete(self, J: IndexArray, block: Any) -> Any:
-        """Return the columns J, given those of X among them.
+        """Scale the columns of X, and insert the column of ones if J has its index; return the columns J.
 
-        block : the columns of J that belong to X, as they are in X; the dtype may differ.
+        block : the columns of X with an index in J, in the order of J and not yet scaled; their dtype may
+            differ from that of X.
         """
         inside = self.X.shape[1] > J
         if self.scale is not None:
@@ -75,13 +81,15 @@ class DesignColumns(NamedTuple):
 class Unrounded(NamedTuple):
     """The float32 data as they were given, with √weight and the scales of the columns in float64.
 
-    A float32 problem multiplies its data by both in float32, because products are fast then; its error
-    bounds, with float32's eps, cover that rounding. Columns that these bounds leave undecided are computed
-    from the data here. They are rounded for the first time in float64, and compared by bounds with its eps.
+    A float32 problem multiplies its data by √weight and by the scales in float32, because products are fast
+    then. Its error bounds use the eps of float32 and so include this rounding. If these bounds cannot decide
+    between columns, the columns are computed again in float64 from the data here, and are compared by bounds
+    with the eps of float64.
 
     X : (n, d) float32, an array or sparse.
     y : (n,) float32.
-    root, scale : (n,) √weight and (d,) the scales; None without weights or without `standardize`.
+    root : (n,) √weight; None without weights.
+    scale : (d,) the scales of the columns; None without `standardize`.
     """
 
     X: Any
@@ -90,17 +98,17 @@ class Unrounded(NamedTuple):
     scale: FloatArray | None
 
     def response(self) -> FloatArray:
-        """Return √w·y in float64."""
+        """Return the response multiplied by √weight, (n,), in float64."""
         y = self.y.astype(np.float64)
         return y if self.root is None else y * self.root
 
     def ones(self) -> FloatArray:
-        """Return the column of an intercept in float64."""
+        """Return the column of ones multiplied by √weight, (n,), in float64, for an intercept."""
         return np.ones(len(self.y)) if self.root is None else self.root
 
 
 def scale_rows(X: Any, root: FloatArray | None) -> Any:
-    """Return X with each row multiplied by its entry of root; X itself if root is None."""
+    """Multiply row i of X by root_i and return the product; if root is None, return X itself."""
     if root is None:
         return X
     return X * root[:, None] if isinstance(X, np.ndarray) else X.multiply(root[:, None]).tocsc()
@@ -111,9 +119,11 @@ def unit_variance(
 ) -> FloatArray:
     """Return the scales √(tᵀt)/‖z_j‖ (m,) that give the columns z_j unit variance, or unit mean square.
 
-    If `centred`, z_j = X_j − t·mean_j, else z_j = X_j. The scale is 1 if z_j is zero to rounding. t (n,) in
-    float64 is a column of ones, or the square roots of weights. If `root` is given, the rows of X are
-    multiplied by it first, in float64. The entries of X are known to growth·eps.
+    If `centred`, z_j = X_j − t·mean_j, else z_j = X_j. The scale is 1 if z_j is zero to rounding.
+
+    t : (n,) a column of ones, or √weight, in float64.
+    root : (n,) √weight. If it is given, row i of X is first multiplied by root_i, in float64.
+    growth : the entries of X are known to a relative growth·eps.
 
     mean_j = tᵀX_j/tᵀt is subtracted before squares are summed, and the sum is corrected for the rounding of
     mean_j (the corrected two-pass formula of Chan, Golub and LeVeque, 1983).
@@ -128,7 +138,11 @@ def unit_variance(
 
 
 def _sums(X: FloatArray, t: FloatArray, root: FloatArray | None, centred: bool) -> tuple[FloatArray, ...]:
-    """Return ‖z_j‖² and ‖X_j‖² of a dense X, see `unit_variance`."""
+    """Return ‖z_j‖² and ‖X_j‖², arrays (m,), of a dense X (n, m), for `unit_variance`.
+
+    If `root` is given, row i of X is first multiplied by root_i, and X_j is a column of that product. If
+    `centred`, z_j is X_j minus its projection on t; otherwise z_j = X_j. t is a column of ones, or √weight.
+    """
     X = scale_rows(X.astype(np.float64), root)
     total, sizes = float(t @ t), np.einsum("ij,ij->j", X, X)
     if not centred:
@@ -138,7 +152,7 @@ def _sums(X: FloatArray, t: FloatArray, root: FloatArray | None, centred: bool) 
 
 
 def _sparse_sums(X: Any, t: FloatArray, root: FloatArray | None, centred: bool) -> tuple[FloatArray, ...]:
-    """Return ‖z_j‖² and ‖X_j‖² of a sparse X. Entries that are not stored have z_ij = −t_i·mean_j."""
+    """Return the results of `_sums` for a sparse X. Where no entry is stored, z_ij = −t_i·mean_j."""
     X = X.tocoo()
     (rows, columns), m, total = X.coords, X.shape[1], float(t @ t)
 
@@ -158,13 +172,15 @@ def _sparse_sums(X: Any, t: FloatArray, root: FloatArray | None, centred: bool) 
 
 
 def _missing(weight: FloatArray, rows: IndexArray, columns: IndexArray, m: int) -> FloatArray:
-    """Return the sums (m,) of the weights of the rows that each of m columns does not store.
+    """Return, for each of m sparse columns, the sum of weight_i over the rows i that the column lacks.
 
-    There is no cancellation. The sum of all weights minus the sum of the stored ones would be off by eps
-    times the sum of all; the result is multiplied by the squared mean of the column, and must be zero for a
-    column that is stored in full. So the weights are cut into parts. The entries of a part are integers below
-    2⁵³/n times one power of two, so their sums, and the differences of these sums, are exact and not
-    negative.
+    rows, columns : the row and the column of each stored entry.
+
+    The sum of all weights minus the sum over the stored rows would have an error of eps times the sum of all
+    weights. But the result must be exactly zero for a column that stores every row, because it is multiplied
+    by the squared mean of the column. So each weight is cut into parts. In each part the n numbers are
+    integers below 2⁵³/n times the same power of two. Their sums and the differences of these sums are
+    therefore exact and not negative.
     """
     rest, bits = np.zeros(m), 52 - len(weight).bit_length()
     while weight.any():

@@ -1,15 +1,16 @@
 """Bounds on rounding errors: of products, projections, refined solves and Gram matrices.
 
-u = 8·eps is the unit of all of them. With eps = 2·(unit roundoff), an operation errs by eps/2 of its result,
-and a sum of n products by at most n·eps/2·Σ|terms| (Higham, *Accuracy and Stability of Numerical Algorithms*,
-2nd ed., section 3.1). If errors are independent with mean zero, the sum errs by a multiple of √n·eps/2; the
-multiple determines the probability of this bound (Higham and Mary, *A new approach to probabilistic rounding
-error analysis*, 2019). So 8·√n·eps allows sixteen times √n·eps/2. `tests/test_ties.py` compares the bounds
-with the errors that exact arithmetic shows, and `make attack` does so on hard designs.
+All bounds are multiples of u = 8·eps, where eps = 2·(unit roundoff). An operation has a relative error of at
+most eps/2. A sum of n products has an error of at most n·eps/2·Σ|terms| (Higham, *Accuracy and Stability of
+Numerical Algorithms*, 2nd ed., section 3.1). If the errors of the operations are independent with mean zero,
+the error of the sum is at most a multiple of √n·eps/2, with a probability that depends on the multiple
+(Higham and Mary, *A new approach to probabilistic rounding error analysis*, 2019). The bound 8·√n·eps is
+sixteen times √n·eps/2. `tests/test_ties.py` compares the bounds with errors found by exact arithmetic, and
+`make attack` does the same on hard designs.
 
-Errors are relative to the lengths of vectors, and so have no unit, unless a function says otherwise. κ is a
-bound on the condition number of X_S with unit columns, and s(x) is the size of x relative to S
-(`ThinQR.sizes`).
+Errors are relative to the lengths of vectors, unless a function says otherwise. κ is a bound on the condition
+number of X_S with unit columns. The size of x relative to S is s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²), where b are
+the least squares coefficients of x on X_S (`ThinQR.sizes`); the error of P_S^⊥x is at most u·s(x).
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ TINY = float(np.finfo(np.float64).tiny)  # the least normal number, a divisor in
 SAFETY = 8.0  # a smaller factor would claim more than rounding allows; a larger one would tie more columns
 UNIT = SAFETY * EPS
 # The Cholesky factor R of G (d, d) with unit diagonal is accepted if |RᵀR − G| ≤ RANK·d·eps. For a positive
-# definite G the error is (d + 1)·eps/2 (Higham, Theorem 10.3). Dropped pivots add up to 8d·eps, because they
-# count as zero up to that. A smaller RANK would refuse Gram matrices of nearly dependent columns.
+# definite G the error is (d + 1)·eps/2 (Higham, Theorem 10.3). Dropped pivots add an error of up to 8d·eps,
+# because a pivot counts as zero up to 8d·eps. A smaller RANK would refuse Gram matrices of nearly dependent
+# columns.
 RANK = 64
 
 
@@ -43,7 +45,10 @@ def largest_of(dtype: Any) -> float:
 
 
 def least_norm(dtype: Any) -> float:
-    """Return √tiny/eps. Squares of smaller norms lose digits, because (eps·‖x‖)² is below tiny."""
+    """Return √tiny/eps, the least norm whose square keeps its digits: if ‖x‖ is less, (eps·‖x‖)² < tiny.
+
+    tiny : the least normal number of the dtype.
+    """
     info = np.finfo(dtype)
     return float(np.sqrt(info.tiny) / info.eps)
 
@@ -54,22 +59,26 @@ def real_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def coarseness(computed: FloatArray, eps: float) -> float:
-    """Return the eps of the computed numbers over the eps of the data, at least 1."""
+    """Return max(1, ε/eps), where ε is the eps of the dtype of `computed`, and eps that of the data."""
     return max(1.0, eps_of(computed.dtype) / eps)
 
 
 def product_error(n: int, eps: float = EPS, kappa: float = 1.0) -> float:
-    """Return 8·eps·(√n + κ), a bound on the error of ⟨x, P_S^⊥r⟩ relative to ‖x‖‖r‖, for n entries.
+    """Return 8·eps·(√n + κ), a bound on the error of ⟨x, P_S^⊥r⟩ relative to ‖x‖‖r‖, for x and r (n,).
 
-    A sum of n products errs by about √n·eps (see above). The computed span of S is that of a matrix whose
-    columns are off by eps (Higham, Theorem 19.13; Björck, *Numerical Methods for Least Squares Problems*,
-    1996), at an angle of κ·eps. Without S, κ = 1 stands for the rounding of x and r themselves.
+    The term √n is for the sum of n products (see the docstring of this module). The term κ is for the
+    projection: the computed span of X_S is the exact span of a matrix whose columns differ from X_S by eps,
+    so the angle between the two spans is at most κ·eps (Higham, Theorem 19.13; Björck, *Numerical Methods for
+    Least Squares Problems*, 1996). If S is empty, κ = 1, for the rounding of x and r themselves.
     """
     return SAFETY * eps * (math.sqrt(n) + kappa)
 
 
 def rank_level(shape: tuple[int, ...], dtype: Any = np.float64) -> float:
-    """Return max(n, d)·eps, the bound on LAPACK's errors: σ_i counts as zero if σ_i/σ_1 is at most this."""
+    """Return max(n, d)·eps, for the rank of a matrix (n, d): σ_i counts as zero if σ_i/σ_1 is at most that.
+
+    It is the usual bound on the errors that LAPACK makes in singular values, relative to σ_1.
+    """
     return max(shape) * eps_of(dtype)
 
 
@@ -79,9 +88,10 @@ class ErrorModel:
 
     n, d : the shape of X.
     eps : the eps of the dtype of X; it is larger if the data were projected or compressed.
-    double_eps : the eps of the data in float64, which are exact if they were given in float32. For an
-        operator, whose products keep their precision, and for a Gram matrix it is `eps`.
-    power : the exponent p of the κ^p that multiplies errors.
+    double_eps : the eps after a conversion of the data to float64: that of float64, because float32 data
+        convert exactly. For a Gram matrix, and for an operator, whose products do not become more accurate,
+        it is `eps`.
+    power : the exponent p; errors are multiplied by κ^p.
     """
 
     n: int
@@ -92,7 +102,7 @@ class ErrorModel:
 
     @property
     def unit(self) -> float:
-        """The unit u = 8·eps: P_S^⊥x errs by u·s(x)."""
+        """The unit u = 8·eps: the error of P_S^⊥x is at most u·s(x)."""
         return SAFETY * self.eps
 
     @property
@@ -106,19 +116,25 @@ class ErrorModel:
         return self.double_eps
 
     def rounding(self, kappa: float = 1.0) -> float:
-        """Return `product_error` for κ^p. Where it does not decide, `linalg.ties` uses `measured_error`."""
+        """Return `product_error` for κ^p, a cheap bound on the relative error of ⟨X_i, P_S^⊥y⟩.
+
+        If it does not decide between columns, `linalg.ties` uses the smaller `measured_error`.
+        """
         return product_error(self.n, self.eps, kappa**self.power)
 
     def length_error(self, kappa: float = 1.0) -> float:
-        """Return a bound on the error of ‖P_S^⊥X_i‖/‖X_i‖ for all i."""
+        """Return a bound on the error of ‖P_S^⊥X_i‖/‖X_i‖, the same for every column i."""
         return self.rounding(kappa)
 
     def length_errors(self, size: FloatArray, length: FloatArray) -> FloatArray:
         """Return bounds (m,) on the errors of the lengths ‖z_i‖, z_i = P_S^⊥X_i.
 
-        They are min(length_unit·s(X_i), u·s(X_i)²/‖z_i‖). The second bound is smaller only for a Gram
-        problem. There ‖z‖² errs by u·s², and so ‖z‖ errs by u·s² over the sum of the true and the computed
-        length.
+        size : (m,) s(X_i).
+        length : (m,) ‖z_i‖.
+
+        The bound is min(length_unit·s(X_i), u·s(X_i)²/‖z_i‖). The second term is smaller only for a Gram
+        problem. There the error of ‖z‖² is u·s², so that of ‖z‖ is u·s² divided by the sum of the true and
+        the computed length.
         """
         sharp = np.full_like(size, np.inf)
         np.divide(self.unit * size**2, length, out=sharp, where=length > 0)
@@ -127,40 +143,47 @@ class ErrorModel:
     def measured_error(
         self, size: FloatArray, length: FloatArray, y_size: float, r_norm: float, x_norm: FloatArray
     ) -> FloatArray:
-        """Return bounds on the errors of ⟨x, r⟩, where r = P_S^⊥y, and x is X_i or z_i = P_S^⊥X_i.
+        """Return bounds (m,) on the errors of ⟨x, r⟩, where r = P_S^⊥y, and x is X_i or z_i = P_S^⊥X_i.
 
             u·(s(X_i)‖r‖ + ‖z_i‖s(y) + √n‖x‖‖r‖)
 
-        z_i and r err by u·s(X_i) and u·s(y) (`ThinQR.sizes`); the last term is the rounding error of the sum.
+        size, length : (m,) s(X_i) and ‖z_i‖.
+        y_size, r_norm : s(y) and ‖r‖.
+        x_norm : (m,) ‖x‖.
+
+        The first two terms come from the errors u·s(X_i) of z_i and u·s(y) of r (`ThinQR.sizes`). The last
+        term is the rounding error of the sum of n products.
         """
         return np.asarray(self.unit * (size * r_norm + length * y_size + math.sqrt(self.n) * x_norm * r_norm))
 
     def refined_error(self, r_norm: float, size: float, kappa: float) -> float:
-        """Return a bound on the error of ⟨X_i, r⟩/‖X_i‖ for a refined r = f − X_Jx, in the units of f.
+        """Return a bound on the error of ⟨X_i, r⟩/‖X_i‖, where r = f − X_J·x comes from a refined solve.
 
-        It is 8·eps·(√n + 1)·(‖r‖ + eps·size), where size is ‖f‖ + Σ‖X_j‖|x_j|. Refinement with residuals in
-        twice the precision leaves in r an error of eps·‖r‖ + eps²·size, for any κ (Björck, 1967).
+        The bound is 8·eps·(√n + 1)·(‖r‖ + eps·size), where size is ‖f‖ + Σ‖X_j‖|x_j|; it is not relative to
+        the length of f. Iterative refinement with residuals in twice the precision leaves an error of
+        eps·‖r‖ + eps²·size in r, for any κ (Björck, 1967).
         """
         return self.rounding() * (r_norm + self.eps * size)
 
     def grow(self, growth: float) -> ErrorModel:
-        """Return the model of data whose eps is larger by the factor growth."""
+        """Return the model of the same data with eps and `double_eps` multiplied by `growth`."""
         return dataclasses.replace(self, eps=growth * self.eps, double_eps=growth * self.double_eps)
 
     def of_shape(self, n: int, d: int) -> ErrorModel:
-        """Return the model of n rows and d columns of the same data."""
+        """Return the model of a problem with n rows and d columns, and with the same eps."""
         return dataclasses.replace(self, n=n, d=d)
 
     def in_double(self) -> ErrorModel:
-        """Return the model of the data in float64."""
+        """Return the model of the data after their conversion to float64: its eps is `double_eps`."""
         return dataclasses.replace(self, eps=self.double_eps)
 
 
 class GramErrors(ErrorModel):
-    """The error bounds for a problem that knows only a factor of XᵀX, and so knows squared lengths to eps.
+    """The error bounds for a Gram problem, which has a factor of XᵀX in place of X.
 
-    If ‖z‖² is known to u·s², ‖z‖ is known to √u·s only, and the angle of a span to κ²·eps. Refinement does
-    not help, because it has no X other than the factor.
+    Squared lengths are known to eps. If the error of ‖z‖² is u·s², that of ‖z‖ can be √u·s, and that of the
+    angle of a span κ²·eps. Iterative refinement does not make these errors smaller, because it would compute
+    residuals with the factor, not with X.
     """
 
     power = 2
@@ -172,19 +195,23 @@ class GramErrors(ErrorModel):
 
     @property
     def gram_eps(self) -> float:
-        """The relative error of the factor, 64·d·eps."""
+        """The relative error of the factor of XᵀX, 64·d·eps."""
         return RANK * self.d * self.eps
 
     def length_error(self, kappa: float = 1.0) -> float:
-        """Return the bound 8·√eps·κ, which follows from s(X_i) ≤ κ‖X_i‖."""
+        """Return 8·√eps·κ, a bound on the error of ‖P_S^⊥X_i‖/‖X_i‖; it follows from s(X_i) ≤ κ‖X_i‖."""
         return self.length_unit * kappa
 
     def measured_error(
         self, size: FloatArray, length: FloatArray, y_size: float, r_norm: float, x_norm: FloatArray
     ) -> FloatArray:
-        """Return the bounds u·s(X_i)s(y)."""
+        """Return the bounds u·s(X_i)·s(y), (m,), on the errors of ⟨x, r⟩, for a Gram problem.
+
+        As in `ErrorModel.measured_error`, r = P_S^⊥y, x is X_i or P_S^⊥X_i, `size` is s(X_i), and `y_size`
+        is s(y). The arguments `length`, `r_norm` and `x_norm` are not used.
+        """
         return np.asarray(self.unit * size * y_size)
 
     def refined_error(self, r_norm: float, size: float, kappa: float) -> float:
-        """Return the bound 8·eps·(√n + 1)·κ²·size."""
+        """Return 8·eps·(√n + 1)·κ²·size, the bound of `ErrorModel.refined_error` for a Gram problem."""
         return self.rounding() * kappa**2 * size

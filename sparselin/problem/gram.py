@@ -1,4 +1,4 @@
-"""A Cholesky factor that takes the place of X and y if only XᵀX, Xᵀy and ‖y‖² are known."""
+"""The Cholesky factor that replaces X, and the vector that replaces y, for given XᵀX, Xᵀy and ‖y‖²."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from sparselin.results import FloatArray, IndexArray
 def root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArray, FloatArray, float]:
     """Return R, z and ε with RᵀR = G, Rᵀz = b and ‖z‖² = square; ε is the relative error of RᵀR.
 
+    G, b, square : XᵀX (d, d), Xᵀy (d,) and ‖y‖².
+
     R and z are X and y in coordinates of an orthonormal basis of the span of X and y. The last coordinate
     belongs to the part of y outside the span of the pivots. The pivots are the columns that are independent
-    to 8d·eps of their squared lengths. `_complete` treats the remainder of G and b on the other columns.
+    to 8d·eps of their squared lengths. `_complete` corrects R on the other columns.
 
-    If G is nearly singular, rounding can make ‖z‖ larger than ‖y‖. A diagonal that is larger by 8d·eps or
-    64d·eps, which rounding cannot distinguish from G, makes ‖z‖ smaller.
+    If G is nearly singular, rounding can make ‖z‖ larger than ‖y‖. If so, 8d·eps or 64d·eps of its diagonal
+    is added to G, which makes ‖z‖ smaller. Rounding cannot distinguish the sum from G.
 
-    ε : the larger of max |RᵀR − G|_ij/√(G_ii·G_jj) and the Frobenius norm of these errors on the columns that
-        are not pivots, because the errors of those columns add up.
+    ε : the maximum of |RᵀR − G|_ij/√(G_ii·G_jj), or, if it is larger, the Frobenius norm of these errors on
+        the columns that are not pivots. The norm is needed because the errors of these columns add up.
 
     Raises ValueError if G is not symmetric and positive semidefinite to rounding, if b is not in its range,
     or if `square` is smaller than G and b imply.
@@ -55,7 +57,10 @@ def root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArra
 
 
 def _factor(G: FloatArray, ridge: float) -> tuple[FloatArray, IndexArray]:
-    """Return R with RᵀR = G + ridge·I and a last row of zeros, and its pivots; G has a unit diagonal."""
+    """Factor G + ridge·I = RᵀR with pivoting, for G (d, d) with unit diagonal; return R and the pivots.
+
+    R has one more row than there are pivots. That last row is zero.
+    """
     from scipy.linalg import lapack
 
     factorize = lapack.dpstrf if G.dtype == np.float64 else lapack.spstrf
@@ -67,7 +72,7 @@ def _factor(G: FloatArray, ridge: float) -> tuple[FloatArray, IndexArray]:
 
 
 def _solution(R: FloatArray, pivots: IndexArray, b: FloatArray) -> FloatArray:
-    """Return z with Rᵀz = b on the pivots P and zero in the last place."""
+    """Solve Rᵀz = b in the rows of the pivots; the last entry of z is zero."""
     from scipy.linalg import solve_triangular
 
     z = np.zeros(len(R), R.dtype)
@@ -78,16 +83,21 @@ def _solution(R: FloatArray, pivots: IndexArray, b: FloatArray) -> FloatArray:
 def _complete(
     R: FloatArray, z: FloatArray, pivots: IndexArray, rest: IndexArray, b: FloatArray, zeta: float
 ) -> None:
-    """Change the columns D of R that are not pivots so that Rᵀz = b; the last entry of z is ζ.
+    """Change R, in place, in the columns D (`rest`) that are not pivots, so that Rᵀz = b.
 
-    The factorisation drops the Schur complement C of G on D, of at most 8d·eps, and with it δ = b − Rᵀz,
-    which can be √(8d·eps) of b. [C δ; δᵀ ζ²] is the Gram matrix of the projected columns and y, so
-    C − δδᵀ/ζ² is positive semidefinite: with δ_D/ζ in the last row of R, RᵀR is closer to G, and Rᵀz = b.
+    pivots : P, the columns of the pivots.
+    zeta : ζ, for the last entry of z.
 
-    The rest of δ comes from the rounding of R_PD, which is some eps/√p for pivots p. The least change of RᵀR
-    on P × D, in the Frobenius norm, for which zᵀΔ = δ, is R_PᵀΔ = tδᵀ/‖t‖² with t = R_P⁻¹z.
+    First change: δ_D/ζ becomes the last row of R on D, where δ = b − Rᵀz. The factorisation drops the Schur
+    complement C of G on D, which is at most 8d·eps, and with it δ, which can be √(8d·eps) of b. [C δ; δᵀ ζ²]
+    is the Gram matrix of D and y, both projected off the span of P. So C − δδᵀ/ζ² is positive semidefinite.
+    It follows that this row makes RᵀR closer to G, and Rᵀz = b.
 
-    Neither change is made to a column that it would move by more than the error of G.
+    Second change: what then remains of δ comes from the rounding of R_PD, which is some eps/√p for pivots p.
+    Let R_PD change by Δ with zᵀΔ = δ. The least change of RᵀR on P × D, in the Frobenius norm, is
+    R_PᵀΔ = tδᵀ/‖t‖² with t = R_P⁻¹z.
+
+    Neither change is made to a column that would move by more than the error of G.
     """
     from scipy.linalg import solve_triangular
 

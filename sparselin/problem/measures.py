@@ -17,9 +17,9 @@ from sparselin.validation import Names, check_finite
 
 
 def measure_norms(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, Any]:
-    """Return the fields column_norms (d,), y_norm and Xty (d,) of a problem: ‖X_j‖, ‖y‖ and Xᵀy.
+    """Compute the fields column_norms (d,), y_norm and Xty (d,) of a problem: ‖X_j‖, ‖y‖ and Xᵀy.
 
-    All columns are measured in one pass, which also shows whether X is finite.
+    A dense X is read once. Its sums of squares also show whether X is finite.
 
     Raises ValueError if X is not finite, or if the square of a norm over- or underflows.
     """
@@ -54,7 +54,7 @@ def measure_norms(design: DesignColumns, y: FloatArray, names: Names) -> dict[st
 
 
 def _check_range(X: Any, y: FloatArray, column_norms: FloatArray, y_norm: float) -> None:
-    """Raise ValueError if the square of a norm, or a product of two norms, over- or underflows."""
+    """Raise ValueError if ‖X_j‖², ‖y‖² or ‖X_j‖‖y‖ overflows or underflows in the dtype of X."""
     tiny = least_norm(X.dtype)
     if min(y_norm, column_norms.min()) > tiny and column_norms.max() * y_norm < np.inf:
         return
@@ -62,7 +62,7 @@ def _check_range(X: Any, y: FloatArray, column_norms: FloatArray, y_norm: float)
     bad = ~np.isfinite(norms) | ((norms > 0) & (norms < tiny))
     zero = np.flatnonzero(norms[: X.shape[1]] == 0)
     if getattr(X, "kind", "") != "operator":
-        bad[zero] = np.asarray((X[:, zero] != 0).sum(axis=0)) > 0  # of stored entries, if X is sparse
+        bad[zero] = np.asarray((X[:, zero] != 0).sum(axis=0)) > 0  # sparse X: stored entries only
     bad[-1] |= y_norm == 0 and bool(np.any(y != 0))
     if bad.any() or not np.isfinite(norms.max() * y_norm):
         where = "y" if bad[-1] else f"column {int(np.argmax(bad))} of X"

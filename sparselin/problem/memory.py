@@ -1,4 +1,4 @@
-"""Checks of memory: arrays that are too large are refused before the system would kill the process."""
+"""Checks of memory: an array that is too large is refused, because the system would kill the process."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from typing import Any
 
 import numpy as np
 
-# Methods on dense columns hold up to four copies of them at once: given, projected, scaled and transposed.
+# Methods on dense columns hold up to four copies of the columns: given, projected, scaled and transposed.
 _COPIES = 4
-# files in which Linux states the memory limit of a container, for versions 2 and 1 of its control groups
+# The files in which Linux states the memory limit of a container: control groups version 2, then version 1.
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
-# Entries of a block of columns for which temporaries are computed at a time: 32 MB in float64. If it were
-# larger, temporaries would need much memory compared with X; if it were smaller, calls would cost more than
-# products. No result depends on it.
+# The most entries of a block of columns that is processed at a time: 32 MB in float64. With larger blocks,
+# temporary arrays would need much memory compared with X. With smaller blocks, the calls would cost more than
+# the products. No result depends on this number.
 _AT_ONCE = 4 * 10**6
 
 
 def blocks(count: int, entries: float) -> Iterator[slice]:
-    """Divide `count` columns (or rows) of `entries` each into slices of at most _AT_ONCE entries."""
+    """Divide the range 0..count − 1 of columns into slices whose columns have at most _AT_ONCE entries.
+
+    entries : the number of entries of a column (or row). A slice has at least one column.
+    """
     step = max(1, int(_AT_ONCE / max(1.0, entries)))
     return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
@@ -33,8 +36,8 @@ def blocks(count: int, entries: float) -> Iterator[slice]:
 def available() -> float:
     """Return the bytes of memory of this machine, or of the container in which this process runs.
 
-    The result is infinite if the system does not tell, as on Windows, where too large an allocation fails by
-    itself.
+    The result is infinite if the system does not report its memory. An example is Windows, where an
+    allocation that is too large fails anyway.
     """
     try:
         found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
@@ -47,7 +50,10 @@ def available() -> float:
 
 
 def check_memory(shape: tuple[int, ...], dtype: np.dtype[Any] | type, what: str) -> None:
-    """Raise MemoryError if an array takes more than a quarter of the memory; `what` names it."""
+    """Raise MemoryError if a dense array of this shape and dtype takes more than a quarter of the memory.
+
+    what : the name of the array, for the error message.
+    """
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if size > available() / _COPIES:
         raise MemoryError(

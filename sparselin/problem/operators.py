@@ -1,4 +1,4 @@
-"""A SciPy `LinearOperator` as X, used by its products; columns are products with unit vectors."""
+"""A SciPy `LinearOperator` as X: only products with X are used, and column j is X times a unit vector."""
 
 from __future__ import annotations
 
@@ -20,21 +20,24 @@ _CACHE_ENTRIES = 3 * 10**7  # the most entries in the cache of columns
 
 
 def is_operator(X: Any) -> bool:
-    """Return whether X is a SciPy LinearOperator. No import: one exists only if its module is loaded."""
+    """Return whether X is a SciPy LinearOperator.
+
+    SciPy is not imported for this: if its module is not loaded, X cannot be a LinearOperator.
+    """
     module = sys.modules.get("scipy.sparse.linalg")
     return module is not None and isinstance(X, module.LinearOperator)
 
 
 class Operator:
-    """D·A, where A is an operator (n, d) and D a diagonal matrix, which is the identity at first.
+    """The matrix X = D·A, where A is an operator (n, d), and D is diagonal: the identity, or row scales.
 
     It supports the operations on an array that a problem needs: `X @ v`, `X.T @ r`, `X[:, J]` (an array),
     `astype`, `shape`, `dtype`, `ndim` and `size`.
 
     Attributes
     ----------
-    lengths : (d,) the lengths of the columns, float64: the given ones, or those of the products with all d
-        unit vectors, computed in blocks.
+    lengths : (d,) the lengths of the columns, float64. If none were given, they are computed from the
+        products with all d unit vectors, in blocks.
     """
 
     ndim, kind = 2, "operator"
@@ -54,7 +57,7 @@ class Operator:
         return self._measure_lengths() if self._given is None else self._given
 
     def scale_rows(self, row_scale: FloatArray) -> Operator:
-        """Return diag(row_scale)·A."""
+        """Return the operator diag(row_scale)·A; row_scale (n,) replaces D."""
         other = copy.copy(self)
         other._row_scale, other._columns = row_scale, {}
         return other
@@ -64,7 +67,7 @@ class Operator:
         return _Adjoint(self)
 
     def astype(self, dtype: Any) -> Operator:
-        """Return the operator with products in another dtype, which are only as accurate as before."""
+        """Return the operator with its products converted to another dtype; they are not more accurate."""
         other = copy.copy(self)
         other.dtype, other._columns = np.dtype(dtype), {}
         return other
@@ -102,7 +105,7 @@ class Operator:
         return out
 
     def _gather(self, J: IndexArray) -> FloatArray:
-        """Return the columns J as products with unit vectors, and check their lengths if these were given."""
+        """Compute the columns J by products with unit vectors, and check their lengths against given ones."""
         out = np.empty((self.shape[0], len(J)), self.dtype, order="F")
         for here in blocks(len(J), max(self.shape)):
             units = np.zeros((self.shape[1], len(J[here])), self.dtype)
@@ -153,7 +156,7 @@ class Operator:
 
 
 class _Adjoint:
-    """The adjoint Xᵀ, for products Xᵀ @ r."""
+    """The transpose Xᵀ of an `Operator` X, for products Xᵀ @ r."""
 
     def __init__(self, X: Operator) -> None:
         self.X = X

@@ -37,7 +37,7 @@ from sparselin.validation import (
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Fields:
-    """The fields of a `Problem`, which its docstring explains."""
+    """The fields of a `Problem`. The docstring of `Problem` explains them."""
 
     design: DesignColumns
     X: Any
@@ -74,7 +74,7 @@ class Problem(_Fields):
     sample_weight : (n,) ≥ 0, not all zero, or None. Row i of X and y is multiplied by √weight_i, so that
         every squared residual is multiplied by its weight.
     intercept : whether an unpenalised column of ones is in every S from the start. P_S^⊥ then centres X and
-        y; neither is copied for this.
+        y, without a copy of either.
     standardize : whether each column is divided by its standard deviation, as by scikit-learn's
         StandardScaler and by glmnet. Without an intercept it is divided by its root mean square; with weights
         by √(Σw_i z_ij²/Σw_i), z the centred columns. λ's then refer to the standardized columns; coefficients
@@ -84,11 +84,12 @@ class Problem(_Fields):
     column_norms : (d,) the lengths of the columns of a LinearOperator, to a relative 8·√eps. `ols` needs them
         to full precision, because it compares columns by them.
 
-    An operator is used by its products with vectors. Its column norms take d products, unless they are given;
-    given norms are checked for the columns that are used. Its products are assumed to be as accurate as sums
-    of products: to eps of each entry for unit vectors, and to 8·eps·√n·‖X_i‖‖r‖ for ⟨X_i, r⟩. Fast transforms
-    whose columns have similar lengths are as accurate as this. `omp`, `ols`, `sequential_lasso`,
-    `first_entry`, `lambda_star`, `lasso_path` and `project_dual` take an operator, without `standardize`.
+    Of an operator only products with vectors are used. Its column norms take d products, unless they are
+    given. Given norms are checked for the columns that are used. The products of the operator are assumed to
+    be as accurate as sums of products. This means an error of eps in each entry of a product with a unit
+    vector, and of 8·eps·√n·‖X_i‖‖r‖ in ⟨X_i, r⟩. Fast transforms whose columns have similar lengths are as
+    accurate as this. `omp`, `ols`, `sequential_lasso`, `first_entry`, `lambda_star`, `lasso_path` and
+    `project_dual` take an operator, without `standardize`.
 
     Raises
     ------
@@ -99,9 +100,9 @@ class Problem(_Fields):
         that labels the rows of X in another order, or only some of them; an operator whose rmatvec is not its
         adjoint, or with `standardize`, or with both `sample_weight` and `column_norms`.
 
-    Neither X nor y is modified, and neither is copied if this can be avoided. So do not change X in place
-    afterwards, because its norms are stored. Without `standardize` nothing is rescaled: use unit columns if a
-    statement needs them.
+    X and y are not modified, and they are not copied unless a copy is needed. So do not change X in place
+    afterwards, because its norms are stored. Without `standardize` the columns are not rescaled. If a theorem
+    needs unit columns, pass unit columns.
 
     Attributes
     ----------
@@ -117,11 +118,13 @@ class Problem(_Fields):
     kind : "dense"; "sparse"; "complex"; "operator"; or "gram": X is a Cholesky factor, and the squared
         lengths of its columns are known to eps. Methods do not branch on the kind; everything that depends on
         it is a method of the problem.
-    is_multiplied : whether the data were multiplied by √weight, by scales, or by the reflectors of
-        `compress`, and so were rounded.
-    unrounded : the data before weights and scales rounded them to float32; None for all other data.
+    is_multiplied : whether the data were rounded when they were multiplied by √weight, by scales, or by the
+        reflectors of `compress`.
+    unrounded : float32 data as they were before the products with weights and scales were rounded; None for
+        all other data.
     errors : the bounds on rounding errors, an `ErrorModel`.
-    labels, double : the integer labels of a frame, and the problem in float64 of projected float32 data.
+    labels : the integer labels of the columns of a frame.
+    double : if this problem was projected from float32 data, the same problem projected in float64.
     column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
     Xty : Xᵀy (d,).
 
@@ -148,7 +151,7 @@ class Problem(_Fields):
         check_same_rows(X, sample_weight, "sample_weight")
         if column_norms is not None and not (is_operator(X) and sample_weight is None):
             raise ValueError("column_norms are for a LinearOperator X without sample_weight. Leave them out")
-        if not isinstance(X, Operator):  # as complex data are
+        if not isinstance(X, Operator):  # complex data arrive as an Operator
             X = Operator(X, column_norms) if is_operator(X) else check_design(X)
         y = check_vector(y, "y", X.shape[0], X.dtype)
         names = found if names is None else check_names(names, X.shape[1])
@@ -165,21 +168,21 @@ class Problem(_Fields):
 
     @classmethod
     def _of(cls, **fields: Any) -> Problem:
-        """Return the problem with these fields, which are not checked."""
+        """Make a problem with these fields, without any check."""
         problem = cls.__new__(cls)
         _Fields.__init__(problem, **fields)
         return problem
 
     @classmethod
     def from_gram(cls, G: ArrayLike, Xty: ArrayLike, yty: float) -> Problem:
-        """Return the problem that is known only through G = XᵀX (d, d), Xᵀy (d,) and ‖y‖².
+        """Make a problem from G = XᵀX (d, d), Xᵀy (d,) and yty = ‖y‖², without X and y.
 
         A Cholesky factor R of G (scaled to unit diagonal, with diagonal pivoting, which reveals the rank)
         replaces X, and R⁻ᵀXᵀy replaces y. This is possible because selections, coefficients, λ's and residual
         norms depend on X and y only through G, Xᵀy and ‖y‖². Vectors of sample space (dual points, residuals)
         are given in these coordinates. Xᵀy is kept as given, so that the first pick is the argmax of |Xᵀy|.
-        Squared lengths are known from G to eps. So distances to the span of other columns are known only to
-        √eps, and κ(X)² multiplies the errors.
+        Squared lengths are known from G to eps. So the distance of a column to the span of other columns is
+        known only to √eps, and errors are multiplied by κ(X)².
 
         Raises ValueError if G is not square, symmetric and positive semidefinite to rounding, if Xᵀy is not
         in its range, or if ‖y‖² is smaller than G and Xᵀy imply.
@@ -210,13 +213,15 @@ class Problem(_Fields):
     def from_factor(
         cls, design: DesignColumns, y: FloatArray, growth: float, names: Names = None, record: Any = None
     ) -> Problem:
-        """Return the problem whose rows are the rows of the triangular factor of the data, for `compress`.
+        """Make the problem of the triangular factor that `compress` computes from the rows of the data.
 
         design : the columns of the factor, with the transformed column of ones if there is an intercept, and
             the scales if the columns are standardized.
-        growth : the factor is exact for data whose columns differ from the given ones by growth·eps of their
-            lengths. eps is multiplied by it, and so are the error bounds: on lengths e_ρ (`length_unit`·s),
-            on correlations e_c (`correlation_error`, `measured_error`).
+        y : the transformed response.
+        growth : the factor is exact for data whose columns differ from the given columns by growth·eps of
+            their lengths. So eps is multiplied by `growth`, and with it the error bounds on lengths
+            (`length_unit`·s) and on correlations (`correlation_error`, `measured_error`).
+        record : the record of the pass of `compress` over the data.
         """
         fields = _measure(design, y, names)
         errors = fields["errors"].grow(growth)
@@ -224,7 +229,7 @@ class Problem(_Fields):
 
     @property
     def eps(self) -> float:
-        """The relative error to which lengths of the data are known.
+        """The relative error of the data, in the length of a column or of y.
 
         It is the eps of `dtype`, or larger if the data were projected or compressed.
         """
@@ -232,16 +237,19 @@ class Problem(_Fields):
 
     @property
     def unit(self) -> float:
-        """The unit of errors, see `ErrorModel.unit`."""
+        """The unit u = 8·eps of error bounds, see `ErrorModel.unit`."""
         return self.errors.unit
 
     @property
     def length_unit(self) -> float:
-        """The unit of errors of lengths, see `ErrorModel.length_unit`."""
+        """The unit of error bounds on lengths, see `ErrorModel.length_unit`."""
         return self.errors.length_unit
 
     def rounding(self, kappa: float = 1.0) -> float:
-        """Return the relative rounding error of a correlation, see `ErrorModel.rounding`."""
+        """Return a bound on the rounding error of ⟨X_i, P_S^⊥y⟩, relative to ‖X_i‖‖y‖.
+
+        kappa : a bound on the condition number of X_S with unit columns. See `ErrorModel.rounding`.
+        """
         return self.errors.rounding(kappa)
 
     def correlation_error(self, kappa: float = 1.0) -> FloatArray:
@@ -252,19 +260,29 @@ class Problem(_Fields):
         return f"Problem({self.kind}, n={self.n}, d={self.d}, {self.dtype})"
 
     def indices(self, columns: Columns, argument: str, names: Names = None) -> IndexArray:
-        """Return the indices of columns that an argument gives by index or by name."""
+        """Convert distinct columns, given by index or by name, to indices in the same order.
+
+        columns : a sequence of indices, names or both. Raises TypeError for a single index or name.
+        argument : the name of the caller's argument, for error messages.
+        names : the names of the columns, by default those of the problem.
+
+        Raises ValueError for an unknown or repeated column.
+        """
         return check_indices(columns, self.n_features, argument, names or self.names, self.labels)
 
     def budget(self, k: int, forced: Columns) -> tuple[int, IndexArray]:
-        """Check that 1 ≤ k ≤ n_features, with at most k forced features. Return k and the forced features."""
+        """Check that 1 ≤ k ≤ n_features with at most k forced features. Return k and the forced indices."""
         return check_budget(k, forced, self.n_features, self.names, self.labels)
 
     def with_ones(self, columns: IndexArray) -> IndexArray:
-        """Return the index of the column of ones, if there is an intercept, and then the given columns."""
+        """Put the index of the column of ones, if there is an intercept, before the given indices."""
         return np.concatenate([np.arange(self.n_features, self.d), columns])
 
     def unpenalized_columns(self, forced: Columns, alias: Columns | None = None) -> IndexArray:
-        """Return S: the column of ones, if any, and the columns of `forced` or of its alias `unpenalized`."""
+        """Return the indices of S: the column of ones, if any, and the columns in `forced` or in its alias.
+
+        alias : the argument `unpenalized`, another name for `forced`; None if it was not passed.
+        """
         if alias is None:
             return self.with_ones(self.indices(forced, "forced"))
         if len(self.indices(forced, "forced")):
@@ -296,7 +314,10 @@ class Problem(_Fields):
         return np.asfortranarray(block if isinstance(block, np.ndarray) else block.toarray())
 
     def exact_columns(self, J: ArrayLike | None = None) -> FloatArray | None:
-        """Return X_J (n, |J|), or X, exactly, in float64; None if X is rounded: a factor, or projected."""
+        """Return X_J (n, |J|), or by default X, in float64 without rounding errors of the data.
+
+        Return None if only rounded data exist: a factor (a Gram or compressed problem), or projected columns.
+        """
         if self.kind == "gram" or self.is_rounded:
             return None
         whole = J is None and self.is_plain and isinstance(self.X, np.ndarray)
@@ -309,7 +330,7 @@ class Problem(_Fields):
         return self.design.block(J)
 
     def double_block(self, J: IndexArray) -> Any:
-        """Return X_J (n, |J|) in float64, sparse if X is sparse, before weights or scales are rounded."""
+        """Return X_J (n, |J|), sparse if X is sparse, with weights and scales applied in float64."""
         if self.double is not None:
             return self.double.block(J)
         design, inner = self.double_design, J[self.n_features > J]
@@ -319,7 +340,10 @@ class Problem(_Fields):
 
     @property
     def double_design(self) -> DesignColumns:
-        """The design with the column of ones and the scales in float64, and X as it was given."""
+        """The design whose column of ones and scales are in float64; its X has the dtype that was given.
+
+        The rows of its X still lack the factors `double_root`, unless that is None.
+        """
         X, ones, scale = self.design
         given = self.unrounded
         if given is not None:
@@ -328,28 +352,28 @@ class Problem(_Fields):
 
     @property
     def double_root(self) -> FloatArray | None:
-        """√weight (n,) in float64 if `double_design` is not yet multiplied by it, else None."""
+        """√weight (n,) in float64 if the rows of `double_design.X` still need this factor, or None."""
         return None if self.unrounded is None else self.unrounded.root
 
     @property
     def double_y(self) -> FloatArray:
-        """The response y (n,) in float64, before weights round it to float32."""
+        """The response y (n,) in float64, multiplied by √weight in float64."""
         given = self.unrounded
         if self.double is not None:
             return self.double.y
         return self.y.astype(np.float64, copy=False) if given is None else given.response()
 
     def gram_columns(self, J: ArrayLike) -> FloatArray:
-        """Return Xᵀ X_J (d, |J|)."""
+        """Return XᵀX_J (d, |J|), the columns J of the Gram matrix."""
         return self.correlate(self.columns(J))
 
     def predict(self, coef: FloatArray) -> FloatArray:
-        """Return X @ coef (n,)."""
+        """Return the fitted values X @ coef (n,) for coef (d,)."""
         return self.design.predict(coef)
 
     @property
     def has_columns(self) -> bool:
-        """True if columns are stored. Each column of an operator costs a product."""
+        """True if the columns of X are stored; False for an operator, where each column costs a product."""
         return not isinstance(self.X, Operator)
 
     @property
@@ -359,11 +383,11 @@ class Problem(_Fields):
 
     @property
     def is_rounded(self) -> bool:
-        """True if X and y are rounded, because they were projected, or compressed."""
+        """True if X and y carry rounding errors, because they were projected or compressed."""
         return self.origin is not None or self.compressed is not None
 
     def in_double(self) -> Problem:
-        """Return the problem with its data in float64 and with eps = `double_eps`."""
+        """Return this problem with its data in float64; its eps is `errors.double_eps`."""
         if self.dtype == np.float64:
             return self
         if self.double is not None:
@@ -373,25 +397,25 @@ class Problem(_Fields):
         return self._with(design, self.double_y, origin=self.origin, errors=self.errors.in_double())
 
     def without_scales(self) -> Problem:
-        """Return the problem in float64 without the scales of standardized columns."""
+        """Return this problem in float64, with columns that are not standardized."""
         double = self.in_double()
         if double.design.scale is None:
             return double
         return double._with(double.design._replace(scale=None), double.y, origin=double.origin)
 
     def to_plain(self) -> Problem:
-        """Return the problem whose columns are those of X: not scaled, and without an intercept."""
+        """Return this problem without intercept and scales, so that its columns are those of X."""
         return self._with(DesignColumns(self.X), self.y)
 
     def with_design(self, design: DesignColumns) -> Problem:
-        """Return the problem in float64 with a design that converts its columns when they are needed."""
+        """Return this problem in float64 with a design whose columns become float64 only when needed."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         norms, y, errors = self.column_norms.astype(np.float64), self.double_y, self.errors.in_double()
         fields |= {"design": design, "y": y, "dtype": y.dtype, "column_norms": norms, "errors": errors}
         return self._of(**fields | {"unrounded": None})
 
     def of_columns(self, J: IndexArray) -> Problem:
-        """Return the problem of the columns J only, in float64 if weights or scales rounded them."""
+        """Return the problem of the columns J and y, in float64 if weights or scales rounded the columns."""
         if self.unrounded is not None:
             return self.in_double().of_columns(J)
         origin, removed = self.origin, self.removed
@@ -401,10 +425,12 @@ class Problem(_Fields):
         return self._with(DesignColumns(self.block(J)), self.y, origin=origin, removed=removed)
 
     def of_rows(self, rows: IndexArray) -> Problem:
-        """Return the problem of these rows with their weights; columns are standardized again on these rows.
+        """Return the problem of these rows with their weights.
 
-        Without an intercept they are standardized up to a common factor. If all the weights are zero, they
-        are not standardized again. Raises TypeError for a Gram problem and for a compressed problem.
+        If the columns are standardized, they are standardized again on these rows, unless all weights of the
+        rows are zero. Without an intercept this is done up to a common factor of all columns.
+
+        Raises TypeError for a Gram problem and for a compressed problem.
         """
         if self.kind == "gram" or self.compressed is not None:
             which = "Gram" if self.kind == "gram" else "compressed"
@@ -425,18 +451,18 @@ class Problem(_Fields):
     def of_projections(
         self, X: FloatArray, y: FloatArray, removed: IndexArray, growth: float, double: Problem | None = None
     ) -> Problem:
-        """Return the problem of X and y, the data of this problem projected off the `removed` columns.
+        """Make the problem of X and y, the data of this problem after projection off the `removed` columns.
 
-        growth : the factor by which eps grows.
-        double : the same problem in float64, projected before rounding to float32.
+        growth : the factor by which the projection increases eps.
+        double : the same problem in float64, projected before it is rounded to float32.
         """
         errors = self.errors.grow(growth)
         return self._with(DesignColumns(X), y, origin=self, removed=removed, errors=errors, double=double)
 
     def _with(self, design: DesignColumns, y: FloatArray, **changes: Any) -> Problem:
-        """Return the problem of another design and y with the other fields of this problem, and changes.
+        """Make a problem of `design` and y with the other fields of this problem.
 
-        The origin is dropped unless a change gives it.
+        changes : fields that replace those of this problem. Without a change of `origin` it is None.
         """
         names = self.names if design.X.shape[1] == self.n_features else None
         known = {
@@ -447,7 +473,7 @@ class Problem(_Fields):
 
 
 def _measure(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, Any]:
-    """Return the fields of a problem with this design and y, which are taken to be exact."""
+    """Compute the fields of a problem with this design and y; the data count as exact to eps."""
     X, d = design.X, design.d
     kind = "dense" if isinstance(X, np.ndarray) else getattr(X, "kind", "sparse")
     n, m = X.shape
@@ -460,9 +486,10 @@ def _measure(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, An
 def _scale(
     X: Any, y: FloatArray, root: FloatArray | None, intercept: bool, standardize: bool, names: Names
 ) -> dict[str, Any]:
-    """Return the fields of the problem of X and y, with rows multiplied by `root` (n,), in the dtype of X.
+    """Compute the fields of the problem of X and y after weighting and scaling, in the dtype of X.
 
-    `root` is in float64; the columns are divided by their standard deviations if `standardize`.
+    root : (n,) √weight in float64, by which the rows are multiplied; None without weights.
+    standardize : whether the columns are divided by their standard deviations.
     """
     t = np.ones(len(y)) if root is None else root
     scale = unit_variance(X, t, intercept, root) if standardize else None

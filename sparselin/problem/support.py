@@ -1,10 +1,13 @@
 """The table of the data and options that each method takes, for messages, docs/data.md and the tests.
 
-`SUPPORT[name]` lists the data that a public function takes, its options, and the pairs of both that it
+`SUPPORT[name]` lists the data that a public function takes, its options, and the pairs (data, option) that it
 refuses. A Gram or compressed problem is weighted, centred and scaled when it is made. Three gaps need a
-reason: `sequential_lasso` has no `positive`, because its homotopy does not restrict the signs of the
-coefficients on S; an operator has no entries to standardize; complex columns have neither a sign nor an
-intercept (force a column of ones instead).
+reason:
+
+- `sequential_lasso` has no `positive`, because its homotopy does not restrict the signs of the coefficients
+  on S.
+- An operator cannot be standardized, because its entries are not available.
+- Complex columns have neither a sign nor an intercept. A column of ones in `forced` serves as intercept.
 """
 
 from __future__ import annotations
@@ -76,13 +79,13 @@ SUPPORT: Mapping[str, Support] = MappingProxyType(
 
 
 def takers(data: str) -> str:
-    """List the functions that take these data, in words."""
+    """List the names of the functions that take this kind of data, as text: "a, b and c"."""
     names = [name for name, support in SUPPORT.items() if data in support.data]
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def no_operator() -> TypeError:
-    """Return the error for a LinearOperator where entries of X are needed."""
+    """Make the error for a LinearOperator in a call of a function that needs the entries of X."""
     return TypeError(
         "X must be an array, a sparse matrix or a frame here, because this function needs the entries of X. "
         f"Only {takers('operator')} take a LinearOperator. X @ np.eye(X.shape[1]) converts a small one to an "
@@ -91,7 +94,7 @@ def no_operator() -> TypeError:
 
 
 def only_real(data: str, name: str) -> ValueError:
-    """Return the error for an option that the function has, but not with these data."""
+    """Make the error that lists the options that the function `name` refuses for this kind of data."""
     options = [option for kind, option in SUPPORT[name].refused if kind == data]
     words = f"{', '.join(options[:-1])} and {options[-1]} are" if options[1:] else f"{options[0]} is"
     return ValueError(f"{words} for real data only. For an intercept, pass a column of ones in forced")
@@ -109,7 +112,7 @@ def is_complex(value: Any) -> bool:
 
 
 def refuse_complex(**data: Any) -> None:
-    """Raise TypeError, which names the functions for complex data, if an argument holds complex numbers."""
+    """Raise TypeError if an argument is complex. The message names the functions that take complex data."""
     for name, value in data.items():
         if is_complex(value):
             raise TypeError(

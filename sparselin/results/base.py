@@ -68,12 +68,12 @@ class Status(enum.Enum):
 
     @property
     def message(self) -> str:
-        """The explanation in words."""
+        """The explanation of this status in words: the value of the enum member."""
         return self.value
 
     @property
     def line(self) -> str:
-        """The line below a table: the name and the message."""
+        """The line below a table of results: the name of this status and its message."""
         return f"{self.name}: {self.value}"
 
 
@@ -148,7 +148,7 @@ class Fit:
     with_intercept : whether there is an intercept.
     standardized : whether the columns were standardized. If so, λ's and attention weights refer to the
         standardized columns; coefficients are in the units of X.
-    positive : whether the coefficients are those of nonnegative least squares.
+    positive : whether the coefficients must be nonnegative, except those of forced features.
     """
 
     n_features: int
@@ -158,7 +158,7 @@ class Fit:
     positive: bool = False
 
     def notes(self, intercept: float | None = None) -> list[str]:
-        """Return the lines about the intercept (unless it is None), the meaning of R², units and signs."""
+        """Return the notes below a table: the intercept (unless None), the meaning of R², units and signs."""
         notes = ["R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept"]
         if self.with_intercept:
             notes = ["R² = 1 − ‖r‖²/‖y − ȳ‖²"]
@@ -167,13 +167,13 @@ class Fit:
         return [*notes, *self.units()]
 
     def units(self) -> list[str]:
-        """Return the lines about the units and the signs."""
+        """Return the notes below a table about the units of λ and coefficients, and about their signs."""
         notes = ["λ refers to the standardized columns; coefficients are in the units of X"]
         return notes * self.standardized + ["β ≥ 0, except on forced features"] * self.positive
 
 
 class Named(Result):
-    """A result about features, which may have names."""
+    """The base class of results about features, which may have names."""
 
     if TYPE_CHECKING:  # a field, or a property
 
@@ -189,7 +189,7 @@ class Named(Result):
 
 
 class FittedPath(Named):
-    """A path of models, which has the fields of its `fit` as properties."""
+    """The base class of paths of models, which have the fields of their `fit` as properties."""
 
     fit: Fit
 
@@ -215,7 +215,7 @@ class FittedPath(Named):
 
     @property
     def positive(self) -> bool:
-        """True if coefficients must be nonnegative."""
+        """True if the coefficients must be nonnegative, except those of forced features."""
         return self.fit.positive
 
 
@@ -236,7 +236,7 @@ def _read_only(result: Any) -> None:
 
 
 def _arrays(value: Any) -> Iterator[Any]:
-    """Yield the arrays in a field, which is an array, a tuple of arrays, or a tuple of (…, array)."""
+    """Yield the arrays in the value of a field: an array, a tuple of arrays, or a tuple of (…, array)."""
     for part in value if isinstance(value, tuple) else (value,):
         last = part[-1] if isinstance(part, tuple) and part else part
         if isinstance(last, np.ndarray):
@@ -246,9 +246,10 @@ def _arrays(value: Any) -> Iterator[Any]:
 def combine(
     X: Any, columns: IndexArray, coef: FloatArray, intercept: Any, n_features: int, names: Names
 ) -> FloatArray:
-    """Return intercept + X_J coef, where J = columns: (n,) for coef (p,), (n, q) for coef (p, q).
+    """Compute intercept + X_J·coef, where J = columns: (n,) for coef (p,), (n, q) for coef (p, q).
 
-    Only the columns X_J are read.
+    Raises ValueError if X does not have n_features columns, has other names than those of the fit, or has NaN
+    or infinity in a column J.
     """
     _check_same_columns(frame_names(X), names)
     X = _complex(X) if np.iscomplexobj(coef) else check_design(X)
@@ -261,13 +262,16 @@ def combine(
 
 
 def _complex(X: Any) -> Any:
-    """Check X, which may be complex, and return it; for complex coefficients."""
+    """Check an X that may be complex, for a prediction with complex coefficients, and return X."""
     X = X if hasattr(X, "tocsc") else to_array(X, "X")
     return check_design(X.real) + 1j * check_design(X.imag) if X.dtype.kind == "c" else check_design(X)
 
 
 def _check_same_columns(now: Names, then: Names) -> None:
-    """Check that a frame has the names of the fit in the same order. Without names nothing is compared."""
+    """Check that the names of a frame, `now`, are those of the fit, `then`, in the same order.
+
+    If one of them is None, nothing is compared.
+    """
     if now is None or then is None or now == then:
         return
     j, (ours, theirs) = next((j, pair) for j, pair in enumerate(zip_longest(now, then)) if pair[0] != pair[1])

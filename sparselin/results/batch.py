@@ -21,10 +21,10 @@ class BatchSelection(Named):
     support : (N, k) indices in the order of selection: the `forced` features first; unused places hold −1.
     coef : (N, k) least squares coefficients of each signal on its support; unused places hold zero.
     n_selected : (N,) the number of features in each row.
-    residual_norms : (N, k + 1) ‖r_0‖ = ‖y‖, ‖r_1‖, …, the norm of the residual after each feature; unused
+    residual_norms : (N, k + 1) ‖r_0‖ = ‖y‖, ‖r_1‖, …, the norm of the residual after each feature. Unused
         places hold NaN, and so does the whole row of a signal that is STOPPED. Let κ be the condition number
-        of the selected columns at unit length. The recurrence gives the norms with an error of about
-        eps·√n·κ²·‖y‖, and is used only where κ² ≤ 10⁴. For a signal that was redone the error is about
+        of the selected columns scaled to unit length. The norms come from a recurrence with an error of about
+        eps·√n·κ²·‖y‖, which is used only if κ² ≤ 10⁴. For a signal that was redone the error is about
         eps·κ·‖y‖.
     residual_norm : (N,) ‖r‖ at the end.
     status : (N,) array of `Status`: the way in which each signal ended. For example,
@@ -69,7 +69,7 @@ class BatchSelection(Named):
         return self.to_sparse().T
 
     def reconstruct(self, D: Any) -> FloatArray:
-        """Return D @ coefficients (n, N), the approximations of the signals, as a dense array.
+        """Compute the approximations of all signals, D @ coefficients (n, N), as a dense array.
 
         D is an array, a SciPy sparse matrix or a frame with n_features columns: the dictionary, or other rows
         of it. Raises TypeError if it does not hold numbers, and ValueError if it has another shape.

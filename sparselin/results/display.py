@@ -32,7 +32,7 @@ class Column(NamedTuple):
 
 
 class Cells(Sequence[str]):
-    """A sequence of m strings; make(i) makes the i-th only when it is shown."""
+    """A sequence of m strings, of which entry i is made by make(i) only when it is shown."""
 
     def __init__(self, make: Callable[[int], str], m: int) -> None:
         self._make, self._m = make, m
@@ -155,7 +155,7 @@ def _frames(library: str | None) -> Any:
 
 
 def _cells(table: Table) -> tuple[list[str], list[bool], list[list[str]], list[list[str]], int]:
-    """Return the headings, which columns to align right, the first and last rows, and the number left out."""
+    """Return the headings, the columns to align right, the rows that are shown, and the number left out."""
     columns = [column for column in table.columns if column.head is not None]
     m = len(columns[0].values)
     cut = table.most // 2 if m > table.most else m

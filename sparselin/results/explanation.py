@@ -26,36 +26,38 @@ class Explanation(Named):
     kind : "selection" for a `SelectionPath` or `GeneralizedPath`, "LASSO" for a `LassoPath`, "set" for a
         `SubsetResult`. A set has no `correlation`, `level` and `error`, and does not say which features were
         `forced`.
-    step : the number of the step at which j was selected, or of the knot at which it first entered. It counts
-        from 1, as in the tables of the paths, so the knot is knots[step − 1]. It is 0 if j never entered.
+    step : the number of the step at which j was selected, or of the knot at which it first entered. Numbers
+        begin with 1, as in the tables of the paths, so the knot is knots[step − 1]. `step` is 0 if j never
+        entered.
     forced : whether j was in S, or unpenalised, from the start.
-    given : (m,) S. On a `SelectionPath`: the features selected before j, or all of them if j was not
-        selected. On a `LassoPath`: the features that are nonzero where j first entered, or at the end if it
-        did not. Of a set: the other features.
-    correlation : |⟨X_j, r⟩|, or ⟨X_j, r⟩ with its sign on a path over β ≥ 0: (m + 1,) at r_0, …, r_m; on a
-        `LassoPath` at each positive knot.
-    level : the number with which `correlation` is compared: (m + 1,) the correlation of the pick at each
-        step, NaN if that was forced, and at the end λ*(S) if j was not selected; on a `LassoPath` the
-        positive knots λ.
+    given : (m,) S. On a `SelectionPath` these are the features selected before j, or all selected features if
+        j was not selected. On a `LassoPath` they are the features with a nonzero coefficient where j first
+        entered, or at the end of the path if j did not enter. Of a set they are the other features.
+    correlation : |⟨X_j, r⟩|, or ⟨X_j, r⟩ with its sign on a path over β ≥ 0. It has the shape (m + 1,), for
+        r_0, …, r_m; on a `LassoPath` it has an entry for each positive knot.
+    level : the number with which each entry of `correlation` is compared. On a `SelectionPath` it is (m + 1,)
+        the correlation of the pick at each step (NaN if the pick was forced), and at the end λ*(S) if j was
+        not selected. On a `LassoPath` it is the positive knot λ.
     error : bounds on the rounding errors of `correlation`, of the same shape. A correlation within its bound
         is zero to rounding.
-    runner_up, margin : the feature that came second when j was selected, −1 if there is none, and its
-        relative distance to j (`SelectionPath.margin`); −1 and NaN if j was not selected, or was forced. Of a
-        set: the feature that would raise R²(S) most in place of j, and the difference of the two gains
-        divided by `gain`.
-    tied : the other features of T when j was selected.
+    runner_up, margin : the feature that came second when j was selected (−1 if there is none), and the
+        relative distance of its correlation to that of j (`SelectionPath.margin`). They are −1 and NaN if j
+        was not selected, or was forced. Of a set they are the feature that would raise R²(S) most in place of
+        j, and the difference of the two gains divided by `gain`.
+    tied : the features that were tied with j when j was selected.
     fall : the step s at which `correlation` decreased most, from r_{s−1} to r_s; 0 if it never decreased
         beyond rounding.
-    left : ‖P_S^⊥X_j‖²/‖P_∅^⊥X_j‖², the share of X_j (with an intercept, of its variance) that S does not
-        determine; 0.0 for a column in the span of S to rounding.
+    left : ‖P_S^⊥X_j‖²/‖P_∅^⊥X_j‖², the share of the squared length of X_j (with an intercept, of its
+        variance) that X_S does not explain; 0.0 if X_j is in the span of X_S to rounding.
     regression : (m,) the coefficients b of X_j on X_S, in the units of X; 0 for a column in the span of the
         columns before it.
-    shares : (m,) b_i⟨X_i, P_∅^⊥X_j⟩/‖P_∅^⊥X_j‖²: the terms of the share of X_j that S determines, whose sum
-        is 1 − left. A term may be negative, or above 1, if columns of S are correlated.
+    shares : (m,) b_i⟨X_i, P_∅^⊥X_j⟩/‖P_∅^⊥X_j‖²: the contribution of each X_i, i ∈ S, to the share of X_j
+        that X_S explains. The sum of the contributions is 1 − left. If columns of S are correlated, a
+        contribution may be negative, or above 1.
     r2 : R²(S) = 1 − ‖P_S^⊥y‖²/‖P_∅^⊥y‖² of least squares on S.
     gain : R²(S ∪ j) − R²(S) = ⟨X_j, P_S^⊥y⟩²/(‖P_S^⊥X_j‖²‖P_∅^⊥y‖²); 0.0 if ⟨X_j, P_S^⊥y⟩, P_S^⊥X_j or
         P_S^⊥y is zero to rounding.
-    partial_r2 : the gain as a share of the part of y that S leaves: ⟨X_j, P_S^⊥y⟩²/(‖P_S^⊥X_j‖²‖P_S^⊥y‖²).
+    partial_r2 : the gain as a share of 1 − R²(S): ⟨X_j, P_S^⊥y⟩²/(‖P_S^⊥X_j‖²‖P_S^⊥y‖²).
     intervals : pairs (λ at which j entered, λ at which it left or the path ended); empty on a
         `SelectionPath`.
     sentence : the explanation in words.
@@ -87,7 +89,7 @@ class Explanation(Named):
 
     @property
     def ratio(self) -> FloatArray:
-        """The ratio correlation/level: NaN if the pick was forced, and 0 if level is 0."""
+        """The ratio correlation/level, for each entry: NaN if the pick was forced, and 0 if level is 0."""
         ratio = np.zeros_like(self.correlation)
         np.divide(self.correlation, self.level, out=ratio, where=self.level != 0)
         return ratio

@@ -15,8 +15,9 @@ from sparselin.results.paths import Steps
 class GeneralizedPath(Steps):
     """The features in the order in which `generalized_omp` selected them. The length is their number.
 
-    Of d features t were selected. S_j denotes the first j of them, β̂_j the minimiser of L on S_j (and the
-    intercept), η = intercept + Xβ̂_j, μ the means of y at η, and c = Xᵀ(w∘(y − μ)) = −∇L.
+    Of d features t were selected. S_j denotes the first j selected features, and β̂_j the minimiser of the
+    negative log-likelihood L on S_j (and the intercept). Further, η = intercept + Xβ̂_j, μ are the means of y
+    at η, w are the weights, and c = Xᵀ(w∘(y − μ)) = −∇L.
 
     Attributes
     ----------
@@ -27,15 +28,17 @@ class GeneralizedPath(Steps):
     lam_star : (t,) λ*(S_j) = max|c_i| over the features not selected, at each pick; NaN for forced features.
     margin : (t,) (λ* − |c| of the runner-up)/λ*: 0 in a tie, 1 if all other |c_i| are zero, NaN for forced
         features.
-    ties : t tuples of indices: T at each pick, which contains the pick; empty for forced features.
+    ties : t tuples of indices: at each pick the set T of features with the largest |c| up to rounding, which
+        contains the pick; empty for forced features.
     deviance : (t + 1,) 2(L(β̂_j) − inf L over all η), for the first 0, …, t features.
     optimality : (t + 1,) float64: bounds on 2(L(β) − min L) for the coefficients on the first 0, …, t
         features. They hold for the coefficients in float64, before these are rounded to the dtype of X, and
         include the rounding errors of ∇L.
     unfitted : the tuple (i,) of the feature whose refit ended the path with NO_MINIMUM or BEYOND_PRECISION;
         else ().
-    recession : with NO_MINIMUM (t + 2,) float64: a direction in the coordinates intercept, features of
-        `support`, unfitted feature, along which L decreases without end, to rounding; else empty.
+    recession : if the status is NO_MINIMUM, (t + 2,) float64: a direction along which L decreases without
+        end, to rounding. Its coordinates are the intercept, the features of `support`, and the unfitted
+        feature. Otherwise it is empty.
     loss : "logistic" or "poisson".
     status : the way in which the path ended.
     fit : a `Fit`, whose fields the path has as properties: n_features, names, with_intercept, standardized.
@@ -70,7 +73,10 @@ class GeneralizedPath(Steps):
 
     @property
     def d2_path(self) -> FloatArray:
-        """(t + 1,) D²: the share of the deviance of the empty model that 0, …, t features explain."""
+        """(t + 1,) D² of the models on the first 0, …, t features: the share of the deviance they explain.
+
+        The shares are relative to the deviance of the model without features.
+        """
         first = self.deviance[0]
         return np.clip(1 - self.deviance / first, 0, 1) if first > 0 else np.zeros_like(self.deviance)
 
@@ -80,10 +86,10 @@ class GeneralizedPath(Steps):
         return float(self.d2_path[-1])
 
     def linear_predictor(self, X: Any, t: int | None = None) -> FloatArray:
-        """Return η = intercept + X_S coef (m,) for X (m, d), where S are the first t selected features.
+        """Return η = intercept + X_S·coef (m,) for X (m, d), where S are the first t selected features.
 
         By default S are all selected features. In logistic regression η is the log odds of the label 1. X may
-        have any form that a fit takes; a frame must have the columns of the fit, with the same names in the
+        have any form that a fit takes. A frame must have the columns of the fit, with the same names in the
         same order. Raises ValueError if X has another shape or other columns, if t is out of range, or if a
         column of S holds NaN or infinity.
         """
@@ -92,7 +98,10 @@ class GeneralizedPath(Steps):
         return combine(X, self.support[:t], coef, self.intercept_path[t], self.n_features, self.names)
 
     def predict(self, X: Any, t: int | None = None) -> FloatArray:
-        """Return the means μ (m,) at η = `linear_predictor`: the probabilities of the label 1, or e^η."""
+        """Predict the means μ (m,) of y: the probabilities of the label 1 (logistic), or e^η (Poisson).
+
+        η is the result of `linear_predictor`, which describes X and t.
+        """
         from scipy.special import expit
 
         eta = self.linear_predictor(X, t)

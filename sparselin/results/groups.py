@@ -95,10 +95,11 @@ class GroupPath(FittedPath):
         return self.coef_path[t - 1] if len(self.features_at(t)) else np.zeros((0, q), dtype)
 
     def predict(self, X: Any, t: int | None = None) -> FloatArray:
-        """Return the predictions (m, q) for X (m, d) from the first t groups, by default all.
+        """Predict the q outputs, (m, q), for X (m, d) by the model on the first t selected groups.
 
-        X may have any form that a fit takes. Raises ValueError if X has another shape or other columns, if t
-        is out of range, or if a column of S holds NaN or infinity.
+        By default t is the number of all selected groups. X may have any form that a fit takes. Raises
+        ValueError if X has another shape or other columns, if t is out of range, or if a column of these
+        groups holds NaN or infinity.
         """
         t = len(self) if t is None else t
         coef, intercept = self.coef_at(t), self.intercept_path[t]

@@ -17,7 +17,7 @@ class Interval(Result):
     Attributes
     ----------
     lower, upper : the certified bounds, which are equal to rounding if the number is known.
-    method : the way in which each bound was obtained, in words.
+    method : the methods by which the bounds were obtained, in words.
     rounding : bounds whose difference is at most this count as equal.
 
     `to_frame()` has one row: lower, upper, exact, method.
@@ -53,15 +53,16 @@ class Interval(Result):
 class SubmodularityRatio(Interval):
     """The submodularity ratio: the largest γ ≤ 1 with Σ_{x∈A}[f(L + x) − f(L)] ≥ γ·[f(L ∪ A) − f(L)].
 
-    The inequality must hold for all pairs L ⊆ U, |A| ≤ k, A ∩ L = ∅ whose right bracket is positive. γ ≥ 0 if
-    f is monotone.
+    The inequality must hold for all pairs L ⊆ U, |A| ≤ k, A ∩ L = ∅ with f(L ∪ A) > f(L). If f is monotone,
+    γ ≥ 0.
 
     Attributes (in addition to `lower`, `upper`, `method`)
     ----------
-    base, added : the L and the A at which the ratio is `upper`; both are empty if `upper` is 1.
+    base, added : the sets L and A at which the ratio is `upper`; both are empty if `upper` is 1.
     exact : for γ of R², whether the bounds agree to a relative 1e-6.
 
-    L and A are given by indices, not by names, because the ground set may be any (`submodularity_ratio_of`).
+    L and A are given by indices, not by names, because the elements of the ground set need not be columns
+    (`submodularity_ratio_of`).
     """
 
     base: IndexArray
@@ -112,7 +113,7 @@ class SparseEigenvalues(Result):
 
     @property
     def method(self) -> str:
-        """The way in which both eigenvalues were bounded, in words."""
+        """The methods by which λ_min and λ_max were bounded, in words."""
         return f"λ_min: {self.lambda_min.method}; λ_max: {self.lambda_max.method}"
 
     def _headline(self) -> str:
@@ -138,7 +139,7 @@ class SparseEigenvalues(Result):
 
 @result
 class Bound(Result):
-    """A guarantee: R²(greedy) ≥ factor·R²(best), or exact recovery, with its hypotheses.
+    """A guarantee R²(greedy) ≥ factor·R²(best), or one of exact recovery (factor 1), with its hypotheses.
 
     Attributes
     ----------
@@ -149,8 +150,9 @@ class Bound(Result):
     hypotheses : pairs (hypothesis, whether it holds); None stands for undecided.
     lower, upper : the factor, computed from certified lower and upper bounds on its constants. Only `lower`
         is guaranteed. Both are 0.0 if a hypothesis fails.
-    achieved : R²(greedy)/R²(best), an `Interval`; a point if the best subset is known. With a regularizer it
-        is g(greedy)/max g: 0 if g(greedy) < 0 < max g, and 1 if max g is not positive.
+    achieved : R²(greedy)/R²(best), an `Interval`; its bounds are equal if the best subset is known. With a
+        regularizer it is g(greedy)/max g for g = R² + ν·f: 0 if g(greedy) < 0 < max g, and 1 if max g is not
+        positive.
 
     `to_frame()` has a row for each hypothesis: hypothesis, holds ("yes", "no" or "undecided").
     """
@@ -195,17 +197,18 @@ class GuaranteeBounds(Named):
     Attributes
     ----------
     k : the number of features to select.
-    bounds : the guarantees, one `Bound` each.
-    best : R² of the best subset of k features, an interval.
-    best_support : a best subset, or the best subset that was found.
+    bounds : the guarantees, a tuple of `Bound`s.
+    best : R² of the best subset of k features, an `Interval`.
+    best_support : a best subset, or, if the search was stopped, the best subset that was found.
     r2 : pairs (algorithm, R² of its selection).
     supports : pairs (algorithm, its selection).
-    constants : pairs (name, `Interval`) of the constants that the guarantees use: λ(s) =
-        λ_min(C, s)/max_j C_jj, γ of each algorithm's set, ERC, coherence, babel function.
+    constants : pairs (name, `Interval`) of the constants that the guarantees use: the eigenvalues λ(s) =
+        λ_min(C, s)/max_j C_jj, the submodularity ratio γ for the set of each algorithm, the exact recovery
+        coefficient ERC, the coherence, and the babel function.
     names : the d names of the features, or None.
 
-    `to_frame()` has a row for each bound: algorithm, promised (NaN where it does not apply), achieved_lower,
-    achieved_upper, name, applies, formula, source.
+    `to_frame()` has a row for each guarantee: algorithm, promised (the factor; NaN if the guarantee does not
+    apply), achieved_lower, achieved_upper, name, applies, formula, source.
     """
 
     k: int
@@ -219,37 +222,37 @@ class GuaranteeBounds(Named):
 
     @property
     def strongest(self) -> Bound | None:
-        """The guarantee with the largest promise among all that apply, or None if no guarantee applies."""
+        """The guarantee with the largest factor among the guarantees that apply, or None if none applies."""
         promises = [bound for bound in self.bounds if bound.applies]
         return max(promises, key=lambda bound: bound.lower, default=None)
 
     @property
     def lower(self) -> float:
-        """The largest promise that applies to any algorithm; 0.0 if no promise applies."""
+        """The factor of `strongest`; 0.0 if no guarantee applies."""
         return self.strongest.lower if self.strongest else 0.0
 
     @property
     def upper(self) -> float:
-        """An upper bound on the ratio that the algorithm of `strongest` achieved; 1.0 if there is none."""
+        """An upper bound on the ratio that the algorithm of `strongest` achieved; 1.0 without `strongest`."""
         return self.strongest.achieved.upper if self.strongest else 1.0
 
     @property
     def method(self) -> str:
-        """The algorithm and the name of the promise `lower`."""
+        """The algorithm and the name of `strongest`, in words."""
         bound = self.strongest
         return f"{bound.algorithm}: {bound.name} ({bound.source})" if bound else "no promise applies"
 
     @property
     def violated(self) -> tuple[Bound, ...]:
-        """The promises that are violated, which contradicts their theorems."""
+        """The violated guarantees. A violation contradicts the theorem of the guarantee."""
         return tuple(bound for bound in self.bounds if bound.violated)
 
     def of(self, algorithm: str) -> tuple[Bound, ...]:
-        """Return the promises of one algorithm."""
+        """Return the guarantees of one algorithm."""
         return tuple(bound for bound in self.bounds if bound.algorithm == algorithm)
 
     def bound(self, algorithm: str, name: str) -> Bound:
-        """Return the promise of this algorithm and name. If there is none, ValueError lists the promises."""
+        """Return the guarantee with this algorithm and name. If there is none, a ValueError lists all."""
         found = [bound for bound in self.of(algorithm) if bound.name == name]
         if not found:
             known = ", ".join(repr((bound.algorithm, bound.name)) for bound in self.bounds)

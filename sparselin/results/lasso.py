@@ -36,8 +36,8 @@ class LassoPath(FittedPath):
     intercept : (m,) the intercept at each knot; zero if there is no intercept.
     r2 : (m,) 1 − ‖y − Xβ‖²/‖y‖² at each knot, and 0 for y = 0; with an intercept ‖y − ȳ‖ takes the place of
         ‖y‖.
-    active : m tuples of indices outside S: the features that are nonzero just below each knot (for knots[-1]:
-        just above it).
+    active : m tuples of indices outside S: the features with a nonzero coefficient for λ just below each knot
+        (for the last knot: just above it).
     forced : S, the features without penalty, in the order given, including those with coefficient zero.
     status : the way in which the path ended. COMPLETED means that it reached `lam_min`, MAX_STEPS that it has
         `max_steps` segments.
@@ -74,7 +74,7 @@ class LassoPath(FittedPath):
 
     @property
     def coef(self) -> FloatArray:
-        """(m, d) the solution at each knot. Each access makes a dense array of m·d numbers."""
+        """(m, d) the coefficients at each knot. Each access to this property makes a new dense array."""
         dense = np.zeros((len(self.knots), self.n_features), self.coef_path.dtype)
         dense[:, self.features] = self.coef_path
         return dense
@@ -111,17 +111,17 @@ class LassoPath(FittedPath):
         return inner if inner.ndim else float(inner)
 
     def predict(self, X: Any, lam: ArrayLike) -> FloatArray:
-        """Return intercept + X β for X (n, d): (n,) at one λ, (n, q) at q values of λ.
+        """Predict the response, intercept + Xβ(λ), for X (n, d): (n,) at one λ, (n, q) at q values of λ.
 
-        X may have any form that a fit takes; a frame must have the columns of the fit, with the same names in
+        X may have any form that a fit takes. A frame must have the columns of the fit, with the same names in
         the same order. Raises ValueError if X has another shape or other columns, or if a column of
-        `features` holds NaN or infinity; and the errors of `at`.
+        `features` holds NaN or infinity. Also raises the errors of `at`.
         """
         coef, intercept = self._between(self.coef_path, lam), self._between(self.intercept, lam)
         return combine(X, self.features, coef.T, intercept, self.n_features, self.names)
 
     def _between(self, values: FloatArray, lam: ArrayLike) -> FloatArray:
-        """Interpolate `values` (m, ...), given at the knots, at each λ ≥ knots[-1]."""
+        """Interpolate `values` (m, ...), one entry for each knot, linearly at each λ ≥ knots[-1]."""
         lam, m = _levels(lam, float(self.knots[-1])), len(self)
         if m == 1:
             return np.asarray(values[np.zeros(lam.shape, np.intp)])
@@ -162,7 +162,9 @@ class LassoPath(FittedPath):
 
 @result
 class FirstEntry(Named):
-    """One step of Sequential LASSO at a given S. It uses r = P_S^⊥ y and c = Xᵀr.
+    """One step of Sequential LASSO at a given S: the features that enter first as λ decreases from λ*(S).
+
+    Here r = P_S^⊥ y and c = Xᵀr.
 
     Attributes
     ----------
@@ -170,9 +172,10 @@ class FirstEntry(Named):
     tied : T = {i : |c_i| = λ*}, increasing.
     active : A(S) ⊆ T, the indices that are nonzero in some solution just below λ*.
     signs : (|T|,) sign c_i for i ∈ T.
-    direction : (|T|,) v: for λ = λ* − ε inside the window a solution is β_T = signs·(εv). It is
-        positive exactly on A(S).
-    window_lower : λ₂. On (λ₂, λ*) the support outside S is A(S). λ₂ is 0 if the support does not change.
+    direction : (|T|,) v: for λ = λ* − ε in (λ₂, λ*) a solution has β_T = signs·(εv). v_i > 0 if and only if
+        i ∈ A(S).
+    window_lower : λ₂. For λ in the window (λ₂, λ*) the support outside S is A(S). λ₂ is 0 if the support does
+        not change.
     proof_lower : λ₀ ≥ λ₂, the lower end of the window that the proof of Lemma 3.4/3.5 gives.
     residual_norm : ‖r‖.
     status : COMPLETED if λ* > 0 and the solution in the middle of the window satisfies the KKT conditions to
@@ -228,7 +231,7 @@ class FirstEntry(Named):
 
 
 def _levels(lam: ArrayLike, end: float) -> FloatArray:
-    """Check that λ, a number or (q,) numbers, is finite and not below `end`; return it as float64."""
+    """Check that λ, a number or (q,) numbers, is finite and not below `end`, and convert it to float64."""
     given = np.asarray(lam)
     if given.dtype.kind not in "iuf" or given.ndim > 1:
         raise TypeError(f"lam must be a real number, or a vector of real numbers; got {lam!r}")

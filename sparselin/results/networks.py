@@ -20,8 +20,9 @@ class LassoNetPath(Named):
 
     Row 0 is the dense network. The training of each other row starts from the network of the row before it.
     The problem at λ is  min L(θ, W, rest) + λΣ_g ‖θ_g‖₂  subject to  ‖W_g‖∞ ≤ M‖θ_g‖₂  for each group g of
-    features (without groups, each feature is a group). L is the mean loss plus `l2` times the squares of the
-    rest.
+    features (without groups, each feature is a group). Here θ are the linear weights, W the weights of the
+    first layer, and `rest` all other weights. L is the mean loss plus `l2` times the sum of the squares of
+    `rest`.
 
     Attributes
     ----------
@@ -33,11 +34,11 @@ class LassoNetPath(Named):
     mask : (L, d) True for the selected features.
     theta_norm : (L, d) ‖θ_j‖₂.
     epochs : (L,) the number of training epochs.
-    returns : (L,) the number of features that had left and came back, because the gradient over all rows
-        required it.
-    excess : (L,) the largest (‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁)/λ over the groups that are zero, at the end of the
-        row. If it is at most 1, no zero group would become nonzero. It is zero if there is no such group, or
-        λ = 0.
+    returns : (L,) the number of features that had left and came back, because the gradient over all training
+        rows required their return.
+    excess : (L,) the largest (‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁)/λ over the groups that are zero at the end of the
+        training for this λ. If it is at most 1, no zero group would become nonzero. It is zero if no group is
+        zero, or λ = 0.
     states : L states of the network, as NumPy arrays under PyTorch's names; empty unless they were kept.
     M : the hierarchy coefficient.
     k : the number of features at which the path was to stop.
@@ -76,10 +77,11 @@ class LassoNetPath(Named):
 
     @property
     def importances(self) -> FloatArray:
-        """(d,) the importances: λ of the row from which feature j is zero in all later rows.
+        """(d,) the importance of each feature: the λ at which it leaves the path.
 
-        It is ∞ for the features of the last row, and 0 for a feature that no row selects. If a feature comes
-        back and leaves again, λ of its last departure counts.
+        This is λ of the first row from which on the feature is zero in all rows; so if it leaves twice, its
+        last departure counts. The importance is ∞ for a feature of the last row, and 0 for a feature that no
+        row selects.
         """
         last = len(self) - np.argmax(self.mask[::-1], axis=0)
         last[~self.mask.any(axis=0)] = 0
@@ -89,9 +91,9 @@ class LassoNetPath(Named):
     def ranking(self) -> IndexArray:
         """Return the features (d,), the most important first.
 
-        Features of equal importance are ordered by ‖θ_j‖ in the last row that has them, the largest first,
-        and then by index. Groups stay together: they are ranked by the largest importance in them, and then
-        by ‖θ_g‖.
+        Features of equal importance are ordered by ‖θ_j‖ in the last row that selects them, the largest
+        first, and then by index. The features of a group stay together. Groups are ranked by the largest
+        importance of their features, and then by ‖θ_g‖.
         """
         last = len(self) - 1 - np.argmax(self.mask[::-1], axis=0)
         strength, importance = self.theta_norm[last, np.arange(self.n_features)], self.importances
@@ -119,11 +121,11 @@ class LassoNetPath(Named):
         return ranking[: ends[ends <= k].max(initial=0)]
 
     def support(self, k: int | None = None) -> IndexArray:
-        """Return `leading(k)` in increasing order; without k, the features of the last row."""
+        """Return the features of `leading(k)` in increasing order; without k, those of the last row."""
         return np.flatnonzero(self.mask[-1]) if k is None else np.sort(self.leading(k))
 
     def row_at(self, k: int) -> int:
-        """Return the last row with at least k features. Its network is the sparsest that has k features.
+        """Return the number of the last row with at least k features, the row with the largest such λ.
 
         Raises ValueError if no row has that many features.
         """
@@ -135,7 +137,7 @@ class LassoNetPath(Named):
         return int(rows[-1])
 
     def state_dict(self, row: int) -> dict[str, np.ndarray]:
-        """Return the state of the network at a row. Raises ValueError if the states were not kept."""
+        """Return the PyTorch state of the network at a row. Raises ValueError if no states were kept."""
         if not self.states:
             raise ValueError('the states were not kept: pass keep="states"')
         return dict(self.states[row])
@@ -166,8 +168,9 @@ class MatrixCompletion(Named):
 
     Attributes
     ----------
-    completed : (m, d) the observed entries of Z, and the dense network's reconstruction of the others.
-    observed : (m, d) True for the observed entries of Z.
+    completed : (m, d) the given matrix Z, whose missing entries are replaced by those of the dense network's
+        reconstruction.
+    observed : (m, d) True for the observed entries of the given matrix Z.
     change : (T,) ‖X_t − X_{t−1}‖_F/‖X_{t−1}‖_F over the missing entries, for each round of imputation.
     path : the `LassoNetPath` of the reconstruction from the completed matrix.
     status : COMPLETED if the imputation converged, else MAX_ITER or STOPPED.
@@ -205,7 +208,8 @@ class AttentionPath(Named):
     order : (t,) the units, the `forced` units first. Within a phase the unit of larger attention comes first,
         and of equal attention the unit with the lower number.
     phase : (t,) the phase, 1, …, p, that ended with the pick of the unit; 0 for forced units.
-    attention : (p, u) |s| at the end of each phase; one for the units selected before it.
+    attention : (p, u) the absolute attention weights |s| at the end of each phase; one for the units selected
+        before this phase.
     margin : (t,) (a − b)/a, where a is the attention of the pick and b the largest among the units not
         selected: 0 in a tie, 1 if b is zero or no unit remains, NaN for forced units.
     loss : (p,) the mean loss of the batches of each phase, without penalty.
@@ -311,12 +315,13 @@ class FeatureRanking(Named):
     Attributes
     ----------
     support : (k,) distinct indices, the best (or the first) feature first.
-    scores : (d,) the method's own measure; larger is better. It is NaN for constant features, which are
-        withheld from all methods and come last.
+    scores : (d,) the score by which the method measures a feature; larger is better. It is NaN for constant
+        features, which no method receives, and which come last.
     picks : the features that the method itself picked, in its order, with repetitions. `support` begins with
-        the distinct picks. If there are fewer than k, the features of largest score fill it (FILLED).
-    lam : (k,) the λ at which each feature of `support` entered, or up to which it stayed. It is the λ of the
-        loss and the data that the method sees; NaN for methods without a penalty.
+        the distinct picks. If there are fewer than k, the features of largest score follow, and the status is
+        FILLED.
+    lam : (k,) the λ at which each feature of `support` entered, or up to which it stayed; NaN for methods
+        without a penalty. λ refers to the loss and the data as the method receives them.
     method : the name of the method.
     status : COMPLETED, or FILLED.
     n_features : d.

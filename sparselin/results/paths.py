@@ -11,7 +11,7 @@ from sparselin.results.display import Column, Table, list_names
 
 
 class Steps(FittedPath):
-    """The features in the order of selection, with the coefficients on the first 0, …, t of them."""
+    """The base class of paths that select one feature at a time, with a model on the first t of them."""
 
     support: IndexArray
     coef_path: FloatArray
@@ -65,7 +65,7 @@ class Steps(FittedPath):
         return dense
 
     def _picks(self) -> tuple[Column, ...]:
-        """Return the columns of a table about each pick: its name, coefficient, margin and ties."""
+        """Return the columns of a table with a row for each pick: its name, coefficient, margin and ties."""
         others = [
             self._names_of(i for i in tied if i != j) for j, tied in zip(self.support, self.ties, strict=True)
         ]
@@ -87,7 +87,8 @@ class Steps(FittedPath):
 class SelectionPath(Steps):
     """The features in the order in which a greedy method selected them. The length is their number.
 
-    Of d features t were selected. S_j denotes the first j of them, and r_j = P_{S_j}^⊥ y the residual.
+    Of d features t were selected. S_j denotes the first j selected features, and r_j = P_{S_j}^⊥ y is the
+    residual.
 
     Attributes
     ----------
@@ -99,17 +100,18 @@ class SelectionPath(Steps):
     lam_star : (t,) λ*(S_j) = ‖Xᵀr_j‖∞ over the features not selected, at each pick; NaN for forced features.
     margin : (t,) (λ* − |c| of the runner-up)/λ*: 0 in a tie, 1 if no other column is correlated with r, NaN
         for forced features.
-    ties : t tuples of indices: T at each pick, which contains the pick; empty for forced features.
-    active_sets : t tuples of indices: A(S) at each pick of Sequential LASSO. They are empty for other
-        methods: OMP, for example, does not compute A(S).
-    weights : t arrays (d,): the attention weights s(w) at each pick of Sequential Attention (one on S); empty
-        for the other methods and for forced features.
+    ties : t tuples of indices: at each pick the set T of features with the largest |c| up to rounding, which
+        contains the pick; empty for forced features.
+    active_sets : t tuples of indices: at each pick of Sequential LASSO the set A(S) of features that enter
+        the LASSO path first. They are empty for other methods, which do not compute A(S).
+    weights : t arrays (d,): the attention weights s(w) at each pick of Sequential Attention, equal to one for
+        the features already selected. The arrays are empty for other methods and for forced features.
     residual_norm : (t + 1,) ‖r_0‖, …, ‖r_t‖. With an intercept, which is in every S_j, r_0 = y − ȳ.
     status : the way in which the path ended.
     fit : a `Fit`, whose fields the path has as properties: n_features, names, with_intercept, standardized
         and positive. If the columns are standardized, `lam_star` and `weights` refer to the standardized
-        columns. If `positive`, as by `omp(..., positive=True)`, r_j is the residual of nonnegative least
-        squares, and max(c, 0) takes the place of |c|.
+        columns. If `positive` is true (from `omp(..., positive=True)`), r_j is the residual of nonnegative
+        least squares, and max(c, 0) replaces |c|.
 
     `to_frame()` has a row for each step: step, index, name, forced, coefficient (the final one), lam_star,
     margin, ties (the names of the other features in T, with commas), r2 (after the step). Complex
@@ -155,11 +157,12 @@ class SelectionPath(Steps):
         return float(self.r2_path[-1])
 
     def predict(self, X: Any, t: int | None = None) -> FloatArray:
-        """Return intercept + X_S coef (m,) for X (m, d), where S are the first t features, by default all.
+        """Predict the response (m,) for X (m, d) by the model on the first t selected features.
 
-        X may have any form that a fit takes; a frame must have the columns of the fit, with the same names in
-        the same order. Raises ValueError if X has another shape or other columns, if t is out of range, or if
-        a column of S holds NaN or infinity.
+        The prediction is intercept + X_S·coef, where S are these features, by default all. X may have any
+        form that a fit takes. A frame must have the columns of the fit, with the same names in the same
+        order. Raises ValueError if X has another shape or other columns, if t is out of range, or if a column
+        of S holds NaN or infinity.
         """
         t = len(self) if t is None else t
         coef = self.coef_at(t)

@@ -1,4 +1,4 @@
-"""The results at a point: projections, minimisers, proximal steps."""
+"""The results that are a point: a dual projection, a minimiser, or the result of a proximal step."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ _WIDE = 8  # the most entries of a minimizer that a table shows
 
 @result
 class DualProjection(Named):
-    """The projection u of v onto {u : ‖Xᵀu‖∞ ≤ λ} ∩ colspan(X_S)^⊥.
+    """The projection u of a vector v onto the polytope {u : ‖Xᵀu‖∞ ≤ λ} ∩ colspan(X_S)^⊥.
 
     Attributes
     ----------
     u : (n,) the projection.
     coef : (d,) the coefficients with v − u = X @ coef. They solve the LASSO with the response v.
     active : the indices outside S with nonzero coefficients.
-    duality_gap : ½‖v − X coef‖² + λ‖coef_{S̄}‖₁ − ½‖v‖² + ½‖v − ū‖². Here ū is a feasible point: u projected
-        off X_S and then scaled into the polytope. It follows that ‖ū − projection‖² ≤ 2·duality_gap.
+    duality_gap : ½‖v − X coef‖² + λ‖coef_{S̄}‖₁ − ½‖v‖² + ½‖v − ū‖². Here ū is a point of the polytope: u is
+        projected off X_S and then scaled. The gap bounds the distance from ū to the exact projection p of v:
+        ‖ū − p‖² ≤ 2·duality_gap.
     status : COMPLETED, or BEYOND_PRECISION if the homotopy could not be followed to λ.
     names : the d names of the features, or None.
 
@@ -90,9 +91,9 @@ class DescentResult(Named):
     standardized: bool
 
     def predict(self, X: Any) -> FloatArray:
-        """Return intercept + X β (m,) for X (m, d).
+        """Predict the response (m,) for X (m, d): intercept + X·coef.
 
-        X may have any form that a fit takes; a frame must have the columns of the fit, with the same names in
+        X may have any form that a fit takes. A frame must have the columns of the fit, with the same names in
         the same order. Raises ValueError if X has another shape or other columns, or holds NaN or infinity.
         """
         d = len(self.coef)
@@ -121,7 +122,7 @@ class DescentResult(Named):
 
 @result
 class PenaltyValue(Result):
-    """An infimum and the point that attains it.
+    """An infimum over w and the w that attains it, for the penalty of an attention parametrization.
 
     Attributes
     ----------
@@ -153,7 +154,7 @@ class PenaltyValue(Result):
 
 @result
 class HierarchicalProx(Result):
-    """The weights after a proximal step, one row for each feature.
+    """The weights after a proximal step of LassoNet, one row for each feature.
 
     Attributes
     ----------

@@ -13,11 +13,11 @@ from sparselin.validation import check_count, check_real
 class StabilitySelection(Named):
     """The first k features of a path on each half of the rows, for B pairs of complementary halves.
 
-    Ŝ_t(A) denotes the first t features of the path on the rows A; f of the features are forced.
+    Ŝ_t(A) denotes the first t features of the path on the rows A. The number of forced features is f.
 
     Attributes
     ----------
-    paths : (B, 2, k) the features on both halves of each pair, in the order of the path, padded with −1.
+    paths : (B, 2, k) for each half of each pair, the features in the order of the path, padded with −1.
     forced : (f,) the forced features, which are the first f of each path.
     threshold : τ, the default threshold of the methods below.
     method : "omp", "ols" or "lasso".
@@ -52,14 +52,14 @@ class StabilitySelection(Named):
 
     @property
     def frequencies(self) -> FloatArray:
-        """Π̂ (k, d): row t − 1 holds, for each feature, the share of the 2B halves with it in the first t."""
+        """Π̂ (k, d): the share of the 2B halves whose path has feature j among its first t, in row t − 1."""
         halves = self.paths.reshape(-1, self.k)
         half, place = np.nonzero(halves >= 0)
         return self._shares(place, halves[half, place], 2 * self.pairs)
 
     @property
     def simultaneous(self) -> FloatArray:
-        """Π̃ (k, d): row t − 1 holds, for each feature, the share of the B pairs with it in both halves."""
+        """Π̃ (k, d): the share of the B pairs with feature j in the first t of both halves, in row t − 1."""
         at, features = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
         for first, second in self.paths:
             both, i, j = np.intersect1d(first[first >= 0], second[second >= 0], return_indices=True)
@@ -75,15 +75,18 @@ class StabilitySelection(Named):
 
     @property
     def sizes(self) -> FloatArray:
-        """(k,) the average number of features among the first t, not counting forced features.
+        """(k,) for t = 1, …, k the average over all halves of |Ŝ_t|, without the forced features.
 
-        It estimates q_t = E|Ŝ_t|, and is below max(t − f, 0) if some paths ended before t features.
+        It estimates q_t = E|Ŝ_t|. It is max(t − f, 0), or less if some paths ended before t features.
         """
         first = np.count_nonzero(self.paths.reshape(-1, self.k) >= 0, axis=0).cumsum() / (2 * self.pairs)
         return np.asarray(np.maximum(first - len(self.forced), 0.0))
 
     def selected(self, t: int | None = None, threshold: float | None = None) -> IndexArray:
-        """Return the features with Π̂ ≥ τ at t (by default k), forced ones included, the most frequent first.
+        """Return the stable features, the most frequent first: those with Π̂ ≥ τ at t, forced ones included.
+
+        t : by default k.
+        threshold : τ, by default that of this result.
 
         Of two equally frequent features, the one with the larger Π̂_1 + … + Π̂_t comes first. Raises
         ValueError if t is not in 1..k, or τ is not in (1/2, 1].
@@ -93,13 +96,14 @@ class StabilitySelection(Named):
         return np.asarray(order[frequencies[-1, order] >= tau])
 
     def bound(self, t: int | None = None, threshold: float | None = None, *, unimodal: bool = False) -> float:
-        """Return a bound on the expected number of selected features in L, E|selected(t, τ) ∩ L|.
+        """Bound the expected number of rarely selected features in the result: E|selected(t, τ) ∩ L|.
 
-        L are the features that a half selects with probability at most θ = q/(d − f). Here q = t − f ≥ E|Ŝ_t|
-        does not count the f forced features. The bound is B·θq/(c − B), with c the least number ≥ 2Bτ of
-        halves. If τ is a multiple of 1/(2B), this is q²/((d − f)(2τ − 1)). The bound with `unimodal` is
-        smaller; it assumes that the distributions of Π̃_j, j ∈ L, are unimodal, and needs Bθ² < 1. Both are
-        derived in `stability_selection`.
+        L is the set of features that a half selects with probability at most θ = q/(d − f), where
+        q = t − f ≥ E|Ŝ_t| does not count the f forced features. The bound is B·θq/(c − B), where c is the
+        least integer ≥ 2Bτ. If τ is a multiple of 1/(2B), this is q²/((d − f)(2τ − 1)).
+
+        With `unimodal` the bound is smaller. It then assumes that the distribution of Π̃_j is unimodal for
+        each j ∈ L, and needs Bθ² < 1. The docstring of `stability_selection` derives both bounds.
 
         Raises the errors of `selected`, and ValueError for `unimodal` if Bθ² ≥ 1.
         """
@@ -158,12 +162,12 @@ class StabilitySelection(Named):
 
 
 def _most_frequent(frequencies: FloatArray) -> IndexArray:
-    """Return all features, ordered by the last row of Π̂, and then by the sums over its rows."""
+    """Return all features, the most frequent first: by the last row of Π̂, then by the sum of its rows."""
     return np.lexsort((-frequencies.sum(axis=0), -frequencies[-1]))
 
 
 def check_threshold(threshold: float) -> float:
-    """Check that τ is in (1/2, 1] and return it."""
+    """Check that the threshold τ is in (1/2, 1] and return it."""
     tau = check_real(threshold, "threshold")
     if not 0.5 < tau <= 1:
         raise ValueError(f"threshold must be in (1/2, 1], because the bound holds only there; got {tau}")

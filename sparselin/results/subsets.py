@@ -1,4 +1,4 @@
-"""The results that are sets of features: greedy and local search, the best subset, the choice of ν."""
+"""The results that are sets of features: from greedy and local search, `best_subset` and `choose_nu`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class SubsetResult(Named):
     value : g(S); R²(S) without a regularizer.
     r2 : R²(S).
     diversity : f(S); 0.0 without a regularizer.
-    gains : (t,) g(S_j) − g(S_{j−1}), where S_j are the first j features of `support`. So value =
-        ν·f(∅) + Σ gains.
-    candidates : pairs (name, g) of the sets among which the method chose the best, under the names that the
-        algorithm gives them: S1, S1', S2 for greedy local search.
+    gains : (t,) g(S_j) − g(S_{j−1}), where S_j are the first j features of `support`. So `value` is
+        ν·f(∅) plus the sum of the gains.
+    candidates : pairs (name, g) of the sets among which the method chose the best. The names are those in the
+        description of the algorithm: S1, S1', S2 for greedy local search.
     moves : the number of additions, deletions and exchanges that were accepted.
     status : the way in which the search ended.
     n_features : d.
@@ -52,7 +52,7 @@ class SubsetResult(Named):
 
     @property
     def best_prefix(self) -> int:
-        """The least t for which the first t features have the largest g; below k only if g decreases."""
+        """The least t at which the g of the first t features is largest; below k only if g decreases."""
         return int(np.argmax(np.concatenate([[0.0], np.cumsum(self.gains)])))
 
     def dense_coef(self) -> FloatArray:
@@ -70,9 +70,9 @@ class SubsetResult(Named):
         return self._names_of(self.support)
 
     def predict(self, X: Any) -> FloatArray:
-        """Return intercept + X_S coef (m,) for X (m, d).
+        """Predict the response (m,) for X (m, d): intercept + X_S·coef, where S is the selected set.
 
-        X may have any form that a fit takes; a frame must have the columns of the fit, with the same names in
+        X may have any form that a fit takes. A frame must have the columns of the fit, with the same names in
         the same order. Raises ValueError if X has another shape or other columns, or if a column of S holds
         NaN or infinity.
         """
@@ -80,7 +80,7 @@ class SubsetResult(Named):
 
     @property
     def _plain(self) -> bool:
-        """True if g is R²."""
+        """True if g is R², because there is no regularizer."""
         return self.value == self.r2
 
     def _headline(self) -> str:
@@ -107,7 +107,7 @@ class SubsetResult(Named):
 
 @result
 class GreedyMaximum(Result):
-    """The features that a greedy method selected to maximise a set function f that depends on C = XᵀX only.
+    """The features that a greedy method selected to maximise a set function f of C = XᵀX, without a response.
 
     Attributes
     ----------
@@ -154,7 +154,8 @@ class BestSubset(SubsetResult):
     Attributes (in addition to those of `SubsetResult`)
     ----------
     residual : ‖y − X_S coef‖².
-    lower_bound : no subset of k features has a smaller ‖y − Xβ‖², to the stated rounding; at most `residual`.
+    lower_bound : a lower bound on ‖y − Xβ‖² for all subsets of k features, up to rounding (`best_subset`
+        says how much); at most `residual`.
     optimal : whether the search was completed, so that `residual` and `lower_bound` agree to rounding.
     nodes : the number of nodes of the search tree that were visited.
     """
@@ -197,10 +198,13 @@ class SwappedSubset(SubsetResult):
     residuals: FloatArray
 
     def gap(self, best: BestSubset) -> float:
-        """Return the relative distance of ‖r‖² to the least, (‖r‖² − best.lower_bound)/‖r‖², or 0.0 if r = 0.
+        """Return a bound on the relative excess of ‖r‖² over the least ‖r‖² of any subset of k features.
 
-        best : the result of `best_subset` for the same data and k, perhaps stopped by a limit. Raises
-            ValueError if it has another number of features.
+        The bound is (‖r‖² − best.lower_bound)/‖r‖², or 0.0 if r = 0.
+
+        best : the result of `best_subset` for the same data and k, perhaps stopped by a limit.
+
+        Raises ValueError if `best` has another number of features.
         """
         fewer = len(best) < len(self) and best.status is Status.COMPLETED
         if best.n_features != self.n_features or len(best) > len(self) or fewer:
@@ -231,13 +235,13 @@ class NuChoice(Result):
     Attributes
     ----------
     nu : the chosen ν, which is `lower`; 0.0 if not even ν = 0 qualifies.
-    lower, upper : the largest tried ν that qualifies, and the next larger tried ν, which does not. R² is not
-        monotone in ν, so larger ν may qualify. `upper` is inf if the largest tried ν qualifies. Both are 0.0
-        if no tried ν qualifies.
-    method : the way in which they were found, in words.
+    lower, upper : the largest tried ν that qualifies, and the next larger tried ν, which does not qualify. R²
+        is not monotone in ν, so a larger ν that was not tried may qualify. `upper` is inf if the largest
+        tried ν qualifies. Both are 0.0 if no tried ν qualifies.
+    method : a description, in words, of the search for `lower` and `upper`.
     selection : the `SubsetResult` at `nu`.
     r2_lasso : R² of the LASSO's own coefficients, at the last solution before the path first has more than k
-        features: at the knot where feature k + 1 enters, or at the end of the path.
+        features. This is the knot where the feature k + 1 enters, or the end of the path.
     r2_refitted : R² of least squares on the features of that solution.
     refitted : whether the selection was compared with `r2_refitted`, not with `r2_lasso`.
     tried : (m,) the values of ν that were tried, increasing.

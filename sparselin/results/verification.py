@@ -13,11 +13,11 @@ from sparselin.results.paths import SelectionPath
 
 @result
 class TheoremCheck(Result):
-    """The check of Theorem 3.3 on one design: OMP, Sequential LASSO and linear Sequential Attention by steps.
+    """The check of Theorem 3.3 on one design: OMP, Sequential LASSO and linear Sequential Attention compared.
 
-    Entry t of `verdicts` and of the arrays describes step t + 1; there S are the first t picks of `path`. The
-    entries outnumber the picks by one only if the path ended although λ*(S) > 0; the last verdict is then
-    "violates".
+    Entry t of `verdicts` and of the arrays describes step t + 1, at which S is the set of the first t picks
+    of `path`. There is an entry for each pick. If the path ended although λ*(S) > 0, there is one entry more,
+    whose verdict is "violates".
 
     Attributes
     ----------
@@ -25,12 +25,12 @@ class TheoremCheck(Result):
     verdicts : for each step "agrees" (every check is certified), "violates" (a check is refuted) or
         "undecided" (a certificate was not attained, which never counts as agreement).
     reasons : for each step the pairs (check, reason) of the checks that do not agree.
-    supports, supports_reason : the verdict on the whole supports of OMP and Sequential LASSO, which must be
-        equal up to the first tie, and the reason if they are not.
+    supports, supports_reason : the verdict on the supports of OMP and Sequential LASSO, which must be equal
+        up to the first tie; and the reason if they are not equal.
     lam_star : (m,) λ*(S).
     n_tied, n_active : (m,) |T| and |A(S)|.
-    window : (m,) λ₂/λ*: the support off S is A(S) on (λ₂, λ*).
-    proof : (m,) λ₀/λ*, where the printed proof's interval begins.
+    window : (m,) λ₂/λ*. For λ in (λ₂, λ*) the support outside S is A(S).
+    proof : (m,) λ₀/λ*, where λ₀ is the lower end of the interval in the printed proof.
     audited : whether an interior point method also solved the steps.
 
     `to_frame()` has a row for each step: feature, name, λ*, |T|, |A(S)|, λ₂/λ*, verdict, why.
@@ -50,13 +50,13 @@ class TheoremCheck(Result):
 
     @property
     def verdict(self) -> str:
-        """The worst verdict of all: "violates", or else "undecided", or else "agrees"."""
+        """The worst verdict on any step or on the supports: "violates", else "undecided", else "agrees"."""
         every = {self.supports, *self.verdicts}
         return next(worst for worst in ("violates", "undecided", "agrees") if worst in every)
 
     @property
     def agrees(self) -> bool:
-        """True if every step is certified and the supports are equal."""
+        """True if the checks of every step are certified and the supports are equal."""
         return self.verdict == "agrees"
 
     def _headline(self) -> str:

@@ -16,7 +16,10 @@ MOST = 30
 
 
 class Fold(NamedTuple):
-    """One fold: its weight, and the mean squared errors of each model (m,) and of the mean of y."""
+    """One fold: its weight, the mean squared errors of the m models on it, and that of the mean of y.
+
+    error_of_mean : the error if the mean of y in the other folds is the prediction.
+    """
 
     weight: float
     errors: FloatArray
@@ -35,8 +38,8 @@ class CrossValidation:
     Attributes
     ----------
     sizes (m,), error (m,), standard_error (m,) : t, E and its standard error.
-    r2 : (m,) 1 − E/E₀, with E₀ the error if the mean of y in the other folds (without an intercept: zero)
-        is predicted.
+    r2 : (m,) 1 − E/E₀, where E₀ is the error of a constant prediction: the mean of y in the other folds, or
+        zero without an intercept.
     best : the t with the least E, the smallest if there are several.
     chosen : the least t whose E is at most the least E plus its standard error (the one-standard-error rule
         of Breiman, Friedman, Olshen and Stone, 1984).
@@ -52,25 +55,26 @@ class CrossValidation:
     folds: int
 
     def at(self, t: int) -> int:
-        """Return the position of t in `sizes`."""
+        """Return the position of the number of features t in `sizes`, and so in `error` and `r2`."""
         return int(np.flatnonzero(self.sizes == t)[0])
 
 
 def largest_size(n: int, d: int, folds: int) -> int:
-    """Return the largest number of features to try.
+    """Return the largest number of features to try in the cross-validation of n rows and d features.
 
-    It is at most d and MOST; with the intercept it is at most half of the number of rows in a fit.
+    The number is at most d and at most MOST. Together with the intercept it is at most half of the number of
+    rows in a fit.
     """
     left_out = -(-n // min(folds, n))
     return max(0, min(d, MOST, (n - left_out) // 2 - 1))
 
 
 def cross_validate(data: SelectionData, method: str, k: int, folds: int, seed: int) -> Iterator[Fold]:
-    """Yield, fold by fold, the errors of `models` with up to k features. The seed shuffles the rows.
+    """Yield for each fold the errors of the models with up to k features that are fitted without the fold.
 
-    Each fold is predicted by models of all other rows, so scaling and selection are repeated for each fold.
-    If a path ends before k features, for example because columns are constant on these rows, its last model
-    counts for the larger numbers too.
+    Scaling and selection are repeated for each fold, on all rows outside the fold. If the path ends before k
+    features, for example because columns are constant on these rows, its last model also counts for the
+    larger numbers. The seed determines the random division of the rows into folds.
     """
     n = len(data.y)
     of_row = np.random.default_rng(seed).permutation(n) % min(folds, n)
@@ -85,7 +89,10 @@ def cross_validate(data: SelectionData, method: str, k: int, folds: int, seed: i
 
 
 def summarize(folds: Sequence[Fold], f: int) -> CrossValidation:
-    """Compute E and its standard error from at least two folds; f is the number of forced features."""
+    """Combine the errors of at least two folds into the error for each number of features t ≥ f.
+
+    f : the number of forced features.
+    """
     weight = np.array([fold.weight for fold in folds])
     errors = np.array([fold.errors for fold in folds])
     error = np.average(errors, axis=0, weights=weight)

@@ -32,7 +32,7 @@ class SelectionData(NamedTuple):
     forced: tuple[str, ...] = ()
 
     def problem(self, rows: Any = slice(None), without: int | None = None) -> sl.Problem:
-        """Return the problem of some rows (by default all), minus the column `without` if it is given."""
+        """Return the problem of these rows (by default all), without the column `without` if it is given."""
         X, names = self.X[rows], self.names
         if without is not None:
             X, names = np.delete(X, without, axis=1), names[:without] + names[without + 1 :]
@@ -48,12 +48,13 @@ class Selected:
     Attributes
     ----------
     result : the result of the method itself.
-    path : the features in the order in which they entered, with least squares on the first t of them. It is
-        `result` if that is a `SelectionPath`.
+    path : the features in the order in which they entered, with a least squares model on the first t of them
+        for each t. If `result` is a `SelectionPath`, `path` is the same object.
     status : the reason why the method ended.
-    lam : (t,) the λ at which each feature entered; NaN for forced features, and for all of a best subset.
-    shrunken : (t,) the LASSO's own coefficients at the λ at which feature k + 1 would enter; None for other
-        methods.
+    lam : (t,) the λ at which each feature entered; NaN for forced features, and for the features of a best
+        subset.
+    shrunken : (t,) the LASSO's own coefficients at the λ at which the feature k + 1 would enter; None for
+        other methods.
     """
 
     result: SelectionPath | LassoPath | BestSubset
@@ -91,10 +92,12 @@ def select_from(problem: sl.Problem, forced: tuple[str, ...], method: str, k: in
 
 
 def models(data: SelectionData, method: str, k: int, seed: int = 0, rows: Any = slice(None)) -> list[Model]:
-    """Return the models with t = f, …, k features: least squares on the first t features of a method.
+    """Select features by a method, and return least squares on its first t features, for t = f, …, k.
 
     f is the number of forced features. If the method ends before k features, its last model is repeated. For
-    the LASSO, model t has the features of the last solution before the path first has more than t.
+    the LASSO, model t has the features of the last solution before the path first has more than t features.
+
+    rows : the rows from which the models are fitted, by default all.
     """
     problem, f = data.problem(rows), len(data.forced)
     if method == "lasso":
@@ -108,7 +111,7 @@ def models(data: SelectionData, method: str, k: int, seed: int = 0, rows: Any = 
 
 
 def refit(problem: sl.Problem, order: Any) -> SelectionPath:
-    """Return the path of least squares on features in a given order."""
+    """Fit least squares on the first 1, 2, … features of a given order, and return the models as a path."""
     if len(order) == 0:
         return sl.omp(problem, 1, tol=1.0)  # ends before its first pick
     return sl.omp(problem, len(order), forced=order)
@@ -148,15 +151,15 @@ def _select_by_lasso(problem: sl.Problem, k: int, forced: tuple[str, ...]) -> Se
 
 
 def _path_beyond(problem: sl.Problem, most: int, forced: tuple[str, ...]) -> LassoPath:
-    """Return the LASSO's path until it has more than `most` unforced features, or to its end."""
+    """Compute the LASSO's path until it has more than `most` features that are not forced, or to its end."""
     return sl.lasso_path(problem, forced=forced, callback=lambda path: len(path.active[-1]) > most)
 
 
 def _last_within(path: LassoPath, most: int) -> tuple[list[int], list[float], int]:
-    """Find the last solution before the path first has more than `most` unforced features.
+    """Find the last solution before the path first has more than `most` features that are not forced.
 
-    Returns these features in the order in which they entered, the λ at which each last entered, and the index
-    of the solution's knot.
+    Returns the features of this solution in the order in which they entered, the λ at which each last
+    entered, and the index of the solution's knot.
     """
     last = len(path.knots) - 1
     i = next((i for i, A in enumerate(path.active[:-1]) if len(A) > most), last)

@@ -21,7 +21,7 @@ _SMALL = 1024
 
 
 class Gram:
-    """The columns of C = XᵀX (d, d) in float64, each computed once.
+    """The Gram matrix C = XᵀX (d, d) in float64; each column is computed once, when it is needed.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Gram:
 
     @classmethod
     def of_matrix(cls, C: ArrayLike) -> Gram:
-        """Make a `Gram` of a matrix C whose entries are taken to be rounded.
+        """Make a `Gram` of a matrix C whose entries count as rounded to its dtype.
 
         Raises TypeError or ValueError unless C is a finite symmetric matrix with a nonnegative diagonal.
         """
@@ -72,11 +72,11 @@ class Gram:
         return gram
 
     def cutoff(self, t: int) -> float:
-        """Return 8·eps·t·max_i C_ii ≥ t·max|ΔC_ij|: smaller eigenvalues of C_S, |S| = t, count as zero."""
+        """Return 8·eps·t·max_i C_ii ≥ t·max|ΔC_ij|: for |S| = t, smaller eigenvalues of C_S count as zero."""
         return SAFETY * self.eps * t * float(self.diagonal.max(initial=0))
 
     def column(self, j: int) -> FloatArray:
-        """Return C_·j (d,), which must not be modified."""
+        """Return column j of C (d,), which must not be modified."""
         if self._matrix is not None:
             column: FloatArray = self._matrix[j]
             return column
@@ -86,7 +86,7 @@ class Gram:
         return self._columns[j]
 
     def block(self, S: Sequence[int]) -> FloatArray:
-        """Return C_S (t, t)."""
+        """Return the submatrix C_S (t, t) of the rows and columns S, |S| = t."""
         index = np.array(S, np.intp)
         if self._matrix is not None:
             return self._matrix[np.ix_(index, index)]

@@ -1,4 +1,6 @@
-"""FR, LS and GLS on an objective, called by the functions of `search` once their arguments are checked.
+"""Forward regression (FR), local search (LS) and greedy local search (GLS) on an objective g = R² + ν·f.
+
+The functions of `search` check their arguments and then call these.
 
 `Climb` is local search on a set function f alone, by additions, deletions and exchanges that increase f
 enough.
@@ -30,8 +32,11 @@ _UNFINISHED = (Status.STOPPED, Status.BEYOND_PRECISION)
 class SearchTask:
     """The objective g = R² + ν·f on a float64 problem, with the options of a search.
 
-    Without a problem the objective is ν·f. `dtype` is that of the results. `complete` says whether a local
-    search deletes features, and `exchange` whether it exchanges them; `eps` is the ε of its factor 1 + ε/n².
+    problem : None if the objective is ν·f.
+    dtype : the dtype of the results.
+    eps : the ε of the factor 1 + ε/n² of a local search.
+    complete : whether a local search deletes features.
+    exchange : whether a local search exchanges features.
     """
 
     problem: Problem | None
@@ -45,14 +50,14 @@ class SearchTask:
     exchange: bool = False
 
     def objective(self, S: Iterable[int] = (), capacity: int = 8) -> Objective:
-        """Return the objective at S."""
+        """Return the state of the objective at S, to which features can be added."""
         objective = Objective(self.gram, self.problem, self.f, self.nu, capacity=capacity)
         for j in S:
             objective.add(int(j))
         return objective
 
     def one_thread(self, steps: int) -> AbstractContextManager[int]:
-        """Limit BLAS to one thread for this number of steps, because their matrices are small."""
+        """Limit BLAS to one thread for a search of this number of steps, because its matrices are small."""
         return workers(2.0 * self.gram.d * steps * (steps + 100))
 
     def asks_to_stop(self, objective: Objective) -> bool:
@@ -62,7 +67,7 @@ class SearchTask:
 
 @dataclasses.dataclass(frozen=True)
 class FoundSet:
-    """The best set of a search, the candidates by name, the number of moves, and the status."""
+    """The outcome of a search: the best set, the value of each candidate, the number of moves, the status."""
 
     best: Objective
     candidates: tuple[tuple[str, float], ...]
@@ -77,7 +82,11 @@ class FoundSet:
 def extend(
     objective: Objective, k: int, within: IndexArray, stop: Callable[[Objective], bool] | None = None
 ) -> Status:
-    """Add the best features of `within` until there are k, none remains, or `stop` returns True."""
+    """Add to S, one at a time, the feature of `within` with the largest g(S + x); return the final status.
+
+    The loop ends if S has k features, if no feature of `within` remains, if the pick is a status or is
+    undecided, or if `stop` returns True.
+    """
     while len(objective.index) < k:
         rest = objective.rest(within)
         try:
@@ -95,18 +104,21 @@ def extend(
 def forward(
     task: SearchTask, k: int, within: IndexArray, forced: Iterable[int] = ()
 ) -> tuple[Objective, Status]:
-    """Run FR: add the forced features, then features of `within` until there are k or none remains."""
+    """Run FR: add the forced features, then the best features of `within`, until S has k features.
+
+    Returns the objective at S, and the status.
+    """
     with task.one_thread(k):
         objective = task.objective(forced, capacity=k)
         return objective, extend(objective, k, within, task.asks_to_stop)
 
 
 class Climb:
-    """The state of a local search on f_F(S) = f(F ∪ S), S ⊆ U, F fixed; it starts at the best single feature.
+    """The state of a local search on f_F(S) = f(F ∪ S) for S ⊆ U, where F is fixed.
 
-    Let n = |U|. A move to S' is accepted if f(S') exceeds (1 + ε/n²)·f(S) by more than the error of f, so
-    that no set is visited twice. Unless `strict`, an addition is accepted if f(S') ≥ (1 + ε/n²)·f(S) up to
-    this error.
+    The search starts at the best single feature. Let n = |U|. A move from S to S' is accepted if f(S')
+    exceeds (1 + ε/n²)·f(S) by more than the error of f, so no set is visited twice. If `strict` is False, an
+    addition is also accepted if f(S') ≥ (1 + ε/n²)·f(S) up to this error.
 
     Attributes
     ----------
@@ -137,7 +149,11 @@ class Climb:
         return self.growth.index[self.fixed :]
 
     def run(self, deletions: bool, exchange: bool, watch: Watch | None = None) -> bool:
-        """Move until no move is accepted (returns True) or until `watch` returns True (returns False)."""
+        """Make moves until none is accepted (return True), or until `watch` returns True (return False).
+
+        deletions, exchange : whether deletions and exchanges are tried after additions.
+        watch : called with the set after each move.
+        """
         while self.add() or (deletions and self.delete()) or (exchange and self.exchange()):
             self.moves += 1
             if watch is not None and watch(self.growth.index):
@@ -147,7 +163,10 @@ class Climb:
     def _best(
         self, J: IndexArray, gains: FloatArray, error: FloatArray, or_equal: bool = False
     ) -> int | None:
-        """Return the position in J of the largest gain that is accepted, or None."""
+        """Return the position in J of the move with the largest accepted gain in f; None if none is accepted.
+
+        or_equal : accept a gain if it reaches the needed value up to its error.
+        """
         vague = 2 * vague_error(self.growth)
         accepted = accepted_moves(gains, error, vague, self.rate * self.growth.value, or_equal)
         if not len(accepted):
@@ -179,7 +198,7 @@ class Climb:
         return True
 
     def exchange(self) -> bool:
-        """Make the exchange of two features that increases f most, if it is accepted; return whether."""
+        """Make the exchange S − i + j that increases f most, if it is accepted; return True if it is made."""
         J = np.setdiff1d(self.U, self.growth.index)
         if not len(J):
             return False
@@ -200,14 +219,14 @@ class Climb:
         return True
 
     def _without(self, j: int) -> Growth:
-        """Return the state of f without j."""
+        """Return the state of f at the current set without j."""
         return grow(self.gram, self.f, [i for i in self.growth.index if i != j])
 
 
 def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> FoundSet:
-    """Run LS: local search on f within U for S, then the best of S, U∖S and U for g.
+    """Run LS: search for a local maximum S ⊆ U of f, and return the best of S, U∖S and U for g.
 
-    The forced features, which are not in U, are added to all three.
+    The forced features, which are not in U, are added to all three sets.
     """
     assert task.f is not None
     first = forced.tolist()
@@ -229,7 +248,10 @@ def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> FoundSet:
 
 
 def greedy_local(task: SearchTask, k: int, forced: IndexArray) -> FoundSet:
-    """Run GLS: the best for g of S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), all with the forced features."""
+    """Run GLS: return the best for g of S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁).
+
+    U are all features. The forced features are in all three sets.
+    """
     everything = np.arange(task.gram.d)
     S1, status = forward(task, k, everything, forced)
     named, moves = [("S1", S1)], 0
@@ -252,9 +274,12 @@ def greedy_local(task: SearchTask, k: int, forced: IndexArray) -> FoundSet:
 
 
 def improve_by_exchanges(task: SearchTask, start: Objective, fixed: int) -> tuple[Objective, int, Status]:
-    """Exchange features for others, as long as g increases by more than ε/d²·|g| and the errors.
+    """Exchange features of a set for others, as long as g increases by more than ε/d²·|g| plus its error.
 
-    The first `fixed` features stay. Returns the set, the number of exchanges and the status.
+    start : the objective at the set.
+    fixed : the number of first features of the set that stay.
+
+    Returns the objective at the final set, the number of exchanges, and the status.
     """
     current, swaps = start, 0
     with task.one_thread(len(start.index) ** 2):
@@ -269,7 +294,7 @@ def improve_by_exchanges(task: SearchTask, start: Objective, fixed: int) -> tupl
 
 
 def _exchange(task: SearchTask, current: Objective, fixed: int) -> Objective | None:
-    """Return the set after the exchange that increases g most, or None if no exchange is accepted."""
+    """Return the objective after the exchange that increases g most, or None if no exchange is accepted."""
     needed = task.eps / task.gram.d**2 * abs(current.value)
     best, chosen = -np.inf, None
     outside, lost = current.rest(np.arange(task.gram.d)), dict.fromkeys(current.index, 0.0)
@@ -294,7 +319,7 @@ def _exchange(task: SearchTask, current: Objective, fixed: int) -> Objective | N
 
 
 def _best(named: list[tuple[str, Objective]]) -> tuple[Objective, tuple[tuple[str, float], ...]]:
-    """Return the first set whose g is the largest up to rounding, and (name, g) of all sets."""
+    """Return the first objective whose g is the largest up to rounding, and the pairs (name, g) of all."""
     values = np.array([objective.value for _, objective in named])
     slack = 64 * EPS * np.abs(values).max()
     first = int(np.flatnonzero(values >= values.max() - slack)[0])

@@ -11,8 +11,8 @@ that solution should be greater than that obtained by the lasso solution with co
 - The LASSO solution. Many solutions on the path have k features. This module takes the last one before the
   path first has more than k: the solution at the knot where feature k + 1 enters. Its R² is the largest so
   far.
-- The R² of the LASSO, whose coefficients are shrunk. It is that of these coefficients or, with `refitted`,
-  that of least squares on the same features. Both are returned.
+- The R² of the LASSO, whose coefficients are shrunk. This module uses the R² of these coefficients or, with
+  `refitted`, the R² of least squares on the same features. Both numbers are returned.
 
 The grid is relative to ν₀ = R²(S₀)/(f(S_f) − f(S₀)), where S₀ is selected for R² alone and S_f for f alone.
 With ν₀ the gain in f from S₀ to S_f just outweighs all of R²(S₀).
@@ -47,8 +47,8 @@ _FINE = 1.02
 class LassoFit(NamedTuple):
     """The last solution of the LASSO's path before the path first has more than k features.
 
-    `features` are the forced ones, then the others in increasing order. They are at most k, and fewer if the
-    path skips k or ends earlier.
+    features : the forced features, then the other features of the solution in increasing order. There are
+        fewer than k if the path skips k or ends earlier.
     """
 
     lam: float
@@ -173,7 +173,7 @@ def lasso_fits(problem: Problem, ks: Sequence[int], forced: Columns = ()) -> tup
 
 
 def _path_beyond(problem: Problem, k: int, forced: IndexArray) -> LassoPath:
-    """Return the LASSO's path until it has more than k unforced features, or to its end."""
+    """Compute the LASSO's path until it has more than k features that are not forced, or to its end."""
     steps = 2 * k + 8
     while True:
         path = lasso_path(problem, max_steps=steps, forced=forced)
@@ -183,7 +183,7 @@ def _path_beyond(problem: Problem, k: int, forced: IndexArray) -> LassoPath:
 
 
 def _fit(problem: Problem, path: LassoPath, k: int, forced: IndexArray) -> LassoFit:
-    """Return the last solution before the path first has more than k features, with both R²."""
+    """Return the last solution before the path first has more than k features, and its two values of R²."""
     last, most = len(path.knots) - 1, k - len(forced)
     i = next((i for i in range(last) if len(path.active[i]) > most), last)
     coef = path.at(float(path.knots[i]))
@@ -204,13 +204,13 @@ def _project(problem: Problem, features: IndexArray) -> FloatArray:
 
 
 def _r2(problem: Problem, fit: FloatArray) -> float:
-    """Return R² of a fit to y."""
+    """Return R² = 1 − ‖y − fit‖²/‖y‖² of fitted values (n,)."""
     r = (problem.y - fit).astype(np.float64)
     return 1 - float(r @ r) / problem.y_norm**2 if problem.y_norm > 0 else 0.0
 
 
 class _Trials:
-    """The trials of a choice of ν: R² of the selection of each size, for every ν tried."""
+    """The values of ν tried so far, and for each of them R² of the selection of each size k."""
 
     def __init__(
         self, task: SearchTask, largest: int, method: Method, forced: IndexArray, callback: Watch | None
@@ -222,21 +222,24 @@ class _Trials:
         self.slack = task.problem.rounding() if task.problem is not None else 0.0
 
     def at(self, nu: float, k: int) -> SearchTask:
-        """Return the task with this ν and, if f has a normalising constant, the constant of k."""
+        """Return the search task with this ν. If f has a normalising constant, f gets the constant for k."""
         f: Any = self.task.f
         if getattr(f, "k", None) is not None and dataclasses.is_dataclass(f):
             f = dataclasses.replace(f, k=k)  # type: ignore[type-var]
         return dataclasses.replace(self.task, nu=nu, f=f)
 
     def select(self, nu: float, k: int) -> FoundSet:
-        """Select k features for this ν."""
+        """Select k features for R² + ν·f by the method of these trials."""
         if self.method == "forward":
             best, status = forward(self.at(nu, k), k, np.arange(self.task.gram.d), self.forced)
             return FoundSet(best, (), len(best.index), status)
         return greedy_local(self.at(nu, k), k, self.forced)
 
     def run(self, nu: float, sizes: Sequence[int]) -> None:
-        """Try a ν for the sizes; a run of forward regression gives the smaller sizes as well."""
+        """Select features with this ν for each of `sizes`, and record R².
+
+        One run of forward regression serves all sizes up to the largest.
+        """
         if self.over:
             return
         known = self.r2.setdefault(nu, {})
@@ -256,16 +259,17 @@ class _Trials:
         self.over = self.callback is not None and bool(self.callback(nu))
 
     def try_grid(self, sizes: Sequence[int]) -> None:
-        """Try ν = 0 and the grid around ν₀."""
+        """Record R² for ν = 0 and for the grid of ν around ν₀."""
         self.run(0.0, sizes)
         scale = self._scale()
         for power in _POWERS:
             self.run(math.ldexp(scale, power), sizes)
 
     def _scale(self) -> float:
-        """Return ν₀. If S₀ has the largest f, it is R²(S₀)/(f(S_f) − f(F)), F being the forced features.
+        """Return ν₀ = R²(S₀)/(f(S_f) − f(S₀)), the scale of the grid; see the docstring of this module.
 
-        It is 1 if y is 0 or f is constant.
+        If f(S₀) = f(S_f) up to 1e-9, f(F) replaces f(S₀), where F are the forced features. ν₀ is 1 if y is 0
+        or f is constant.
         """
         d, k = self.task.gram.d, self.largest
         chosen, _ = forward(self.at(0.0, k), k, np.arange(d), self.forced)
@@ -281,11 +285,14 @@ class _Trials:
         return r2 / gap if r2 > 0 and gap > 0 else 1.0
 
     def values_for(self, k: int) -> list[float]:
-        """Return all ν tried for size k, in increasing order."""
+        """Return all ν that were tried for k features, in increasing order."""
         return sorted(nu for nu, known in self.r2.items() if k in known)
 
     def bracket(self, k: int, target: float) -> tuple[float | None, float]:
-        """Return the largest ν tried that qualifies (None if none does), and the next larger ν tried."""
+        """Return the largest tried ν whose R² for k features is at least `target`, and the next larger one.
+
+        The first is None if no tried ν qualifies. The second is inf if no larger ν was tried.
+        """
         values = self.values_for(k)
         right = [i for i, nu in enumerate(values) if self.r2[nu][k] >= target - self.slack]
         if not right:
@@ -293,7 +300,7 @@ class _Trials:
         return values[right[-1]], values[right[-1] + 1] if right[-1] + 1 < len(values) else math.inf
 
     def refine(self, k: int, target: float) -> None:
-        """Bisect the bracket of size k geometrically."""
+        """Bisect the interval of `bracket` for k features geometrically, until it is 2 % wide."""
         while not self.over:
             lower, upper = self.bracket(k, target)
             if not lower or upper == math.inf or upper <= _FINE * lower:
@@ -301,7 +308,7 @@ class _Trials:
             self.run(math.sqrt(lower) * math.sqrt(upper), [k])  # the product itself can underflow
 
     def choice(self, k: int, fit: LassoFit, target: float, refitted: bool) -> NuChoice:
-        """Return the result for size k."""
+        """Return the result of `choose_nu` for k features."""
         lower, upper = self.bracket(k, target)
         nus = self.values_for(k)
         r2 = np.array([self.r2[nu][k] for nu in nus])

@@ -18,7 +18,7 @@ from sparselin.validation import check_count
 def greedy_maximize(
     C: ArrayLike, k: int, regularizer: SetFunction, *, lazy: bool | None = None
 ) -> GreedyMaximum:
-    """Select k diverse features of a design without a response, each maximising f(S + x).
+    """Select k diverse features of a design without a response: each pick x maximises f(S + x).
 
     If f is increasing and submodular and f(∅) = 0, then f(S) ≥ (1 − 1/e)·max f over k features (Nemhauser,
     Wolsey and Fisher, 1978). All gains are updated in O(d|S|) per step for log-determinants and in O(d) for

@@ -6,14 +6,14 @@ y = 0. For a new direction q = P_S^⊥X_j/ρ all products follow from the Gram c
     Xᵀq = (C_·j − Σ_s Xᵀq_s·⟨q_s, X_j⟩)/ρ,   Xᵀr ← Xᵀr − ⟨q, y⟩·Xᵀq,   ‖P_S^⊥X_x‖² ← ‖P_S^⊥X_x‖² − ⟨q, X_x⟩²,
 
 with ⟨q_s, X_j⟩ from both passes of the orthogonalisation. Lengths are recomputed where they cancel. The error
-of this Xᵀq is κ·eps, κ being the condition number of X_S, but ⟨q, X_x⟩ is small for nearly dependent x. So
-for an ill-conditioned S, Xᵀq is computed from X, with an error of eps.
+of Xᵀq by this formula is κ·eps, where κ is the condition number of X_S, but ⟨q, X_x⟩ is small for nearly
+dependent x. So for an ill-conditioned S, Xᵀq is computed from X, with an error of eps.
 
 R² and g need not be submodular, but f may be. Then f(x | S') ≥ f(x | S) for earlier S' ⊆ S. R²(x | S) is
-known for all x, so R²(x | S) + ν·f(x | S') bounds the gain of x. Therefore f is evaluated only for the x
-whose bound is at least the best gain, with an allowance for rounding errors and for the eigenvalues that are
-cut off. The picks and ties are the same as without this bound, unless rounding decides whether an eigenvalue
-is cut off.
+known for all x, so R²(x | S) + ν·f(x | S') bounds the gain of x. Therefore f is evaluated only for the
+features x whose bound is at least the best gain. The bound includes rounding errors, and the eigenvalues that
+count as zero because they are below a cut-off. The picks and ties are the same as without this bound, unless
+rounding decides whether an eigenvalue is above the cut-off.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
 from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers import Growth, PowerGrowth, SetFunction, grow
 
-# If the error of tied gains exceeds this share of the unit of f, the index does not decide the tie. A larger
-# value would pick the lowest index among gains that are hardly known; with a smaller one more runs would end
-# with BEYOND_PRECISION.
+# If the error of tied gains exceeds this share of the unit of f, the tie is not decided by the lowest index.
+# With a larger value, ties between gains that are hardly known would be decided so. With a smaller value,
+# more runs would end with BEYOND_PRECISION.
 _VAGUE = 2.0**-10
 _BATCH = 32  # the number of gains of f evaluated together
 # From this κ on Xᵀq is computed from X, not by the recursion, whose error is about 8·eps·κ: 2·10⁻¹² at this
 # κ, well below _MAX_ERROR. The row spectral/log-det of `make bench` measures the cost of a smaller value.
 _ILL = 1e3
-# Gains in R² are measured if their error bound, absolute or relative to the largest gain, is larger. A
-# smaller value costs time; a larger one leaves features tied whose gains differ.
+# Gains in R² whose error bound, absolute or relative to the largest gain, is larger than this are computed
+# again more exactly. A smaller value costs time; a larger one leaves features tied whose gains differ.
 _MAX_ERROR = 1e-9
 
 
 class Undecided(Exception):
-    """Raised if rounding leaves open which feature increases f most, and the difference may be large."""
+    """The error that rounding leaves open which feature increases f most, and gains may differ much."""
 
 
 class GrowingR2:
-    """The state of R² at a growing S, for a float64 problem."""
+    """The state of R²(S) for a set S that grows by one feature at a time, for a float64 problem."""
 
     def __init__(self, problem: Problem, gram: Gram, capacity: int = 8) -> None:
         self.problem, self.gram = problem, gram
@@ -66,7 +66,7 @@ class GrowingR2:
         return 1 - (self.selection.residual_norm / size) ** 2 if size > 0 else 0.0
 
     def add(self, j: int) -> None:
-        """Add j to S; a column in the span of S gains 0."""
+        """Add j to S; the gain in R² of a column in the span of X_S is 0."""
         selection, qr = self.selection, self.selection.qr
         t, before = qr.size, self.value
         outside = selection.add(Pick(j))
@@ -91,17 +91,17 @@ class GrowingR2:
         self.gains_taken.append(self.value - before)
 
     def scores(self) -> tuple[FloatArray, FloatArray]:
-        """Return |⟨X_x, r⟩|/‖P_S^⊥X_x‖ (d,) with error bounds, as in `ols`."""
+        """Return |⟨X_x, r⟩|/‖P_S^⊥X_x‖ (d,) for all features x, as in `ols`, and error bounds (d,)."""
         score = np.abs(self.c) * self.lengths.scale
         error = self.problem.rounding(self.selection.qr.kappa) * self.problem.y_norm
         return score, error * self.lengths.weights(score)
 
     def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Return R²(S + x) − R²(S) for x in J, with error bounds.
+        """Return R²(S + x) − R²(S) for each x in J, and error bounds, arrays (|J|,).
 
         For a score s ± e the gain lies between max(s − e, 0)² and (s + e)². The score is measured
-        (`ties.measure`) if the bounds from κ give an error above 1e-9, or above 1e-9 of the largest gain if
-        any gain exceeds its error.
+        (`ties.measure`) if its bound from κ gives the gain an error above 1e-9. If any gain exceeds its
+        error, the score is also measured for an error above 1e-9 of the largest gain.
         """
         if self.problem.y_norm == 0:
             return np.zeros(len(J)), np.zeros(len(J))
@@ -119,7 +119,10 @@ class GrowingR2:
 
 
 class Objective:
-    """The objective g = R² + ν·f at a growing S: ν·f if there is no problem, R² if there is no f."""
+    """The state of g(S) = R²(S) + ν·f(S) for a set S that grows by one feature at a time.
+
+    Without a problem g is ν·f, and without f it is R².
+    """
 
     def __init__(
         self,
@@ -163,7 +166,7 @@ class Objective:
     def pick(self, J: IndexArray) -> int | Status:
         """Return the x of J with the largest g(S + x), the lowest index if several agree up to rounding.
 
-        For ν = 0 it may return the status with which the path ends.
+        For ν = 0 the result may be a status: then no feature increases R², and the path ends.
         """
         if self.nu == 0 and self.explained is not None:
             return self._pick_by_r2(J)
@@ -172,7 +175,10 @@ class Objective:
         return lowest_of_largest(J, *self.all_gains(J))
 
     def all_gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return g(S + x) − g(S) for the x in J, error bounds, and the errors that leave ties undecided."""
+        """Return g(S + x) − g(S) for each x in J, error bounds, and the largest errors that decide a tie.
+
+        If the error of tied gains is larger than the third array, the lowest index does not decide the tie.
+        """
         gains, error = self._r2_gains(J)
         vague = error + self._vague()
         if self.growth is not None:
@@ -182,17 +188,17 @@ class Objective:
         return gains, error, vague
 
     def _vague(self) -> float:
-        """Return the error of a gain of ν·f from which on a tie is undecided."""
+        """Return the largest error of a gain in ν·f at which the lowest index still decides a tie."""
         return np.inf if self.growth is None else self.nu * vague_error(self.growth)
 
     def _r2_gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Return the gains in R² with error bounds; zeros if there is no problem."""
+        """Return R²(S + x) − R²(S) for each x in J, and error bounds; zeros if there is no problem."""
         if self.explained is None:
             return np.zeros(len(J)), np.zeros(len(J))
         return self.explained.gains(J)
 
     def _pick_by_r2(self, J: IndexArray) -> int | Status:
-        """Pick the x of J with the largest R²(S + x) as `ols` does, or return the status."""
+        """Pick the x of J with the largest R²(S + x), as `ols` does, or return the status that ends it."""
         assert self.explained is not None
         excluded = np.setdiff1d(np.arange(self.gram.d), J)
         selection, lengths = self.explained.selection, self.explained.lengths
@@ -200,7 +206,13 @@ class Objective:
         return pick if isinstance(pick, Status) else pick.feature
 
     def _pick_lazily(self, J: IndexArray, r2: FloatArray, error: FloatArray) -> int:
-        """Pick the x of J with the largest g(S + x); evaluate f in batches, in the order of the bounds."""
+        """Pick the x of J with the largest g(S + x), with as few evaluations of f as possible.
+
+        r2, error : the gains in R², and bounds on their errors.
+
+        f is evaluated in batches, in decreasing order of upper bounds on the gains. The loop ends if no bound
+        of another feature is at least the best gain.
+        """
         assert isinstance(self.growth, PowerGrowth)
         bound = r2 + error + self.nu * (self._bounds[J] + self.growth.slack())
         vague = error + self._vague()
@@ -220,7 +232,7 @@ class Objective:
 
     @property
     def value(self) -> float:
-        """The value g(S)."""
+        """The value g(S) = R²(S) + ν·f(S)."""
         r2 = 0.0 if self.explained is None else self.explained.value
         return r2 if self.growth is None else r2 + self.nu * float(self.growth.value)
 
@@ -231,7 +243,7 @@ class Objective:
         candidates: tuple[tuple[str, float], ...] = (),
         moves: int | None = None,
     ) -> SubsetResult:
-        """Return S as a result, with least squares on it."""
+        """Make the `SubsetResult` of S, with the coefficients of least squares on S."""
         assert self.explained is not None
         problem, support = self.explained.selection.problem, np.array(self.index, np.intp)
         coef, intercept = restore(problem, support, self.explained.selection.path(status).coef)
@@ -252,16 +264,19 @@ class Objective:
 
 
 def vague_error(growth: Growth) -> float:
-    """Return the error of a gain of f from which on a tie is undecided."""
+    """Return the largest error of a gain in f at which the lowest index still decides a tie."""
     return _VAGUE * growth.unit
 
 
 def lowest_of_largest(
     J: IndexArray, total: FloatArray, error: FloatArray, vague: FloatArray | float = np.inf
 ) -> int:
-    """Return the lowest j whose total may be the largest: total_j + e_j ≥ max_i (total_i − e_i).
+    """Return the lowest j in J whose total may be the largest: total_j + e_j ≥ max_i (total_i − e_i).
 
-    Raises Undecided if there are several, and e_j > vague_j for one of them.
+    total, error : (|J|,) the totals, and bounds e on their errors.
+    vague : the largest errors at which the lowest index may decide.
+
+    Raises Undecided if several totals may be the largest, and e_j > vague_j for one of them.
     """
     if not np.isfinite(total).all():
         raise ValueError("R² + ν·f overflows; scale the columns of X to unit length, or lower nu")
@@ -274,9 +289,12 @@ def lowest_of_largest(
 def accepted_moves(
     increase: FloatArray, error: FloatArray, vague: FloatArray | float, needed: float, or_equal: bool = False
 ) -> IndexArray:
-    """Return the moves with increase − e > needed or, with `or_equal`, increase + e ≥ needed.
+    """Return the indices of accepted moves: increase − e > needed or, with `or_equal`, increase + e ≥ needed.
 
-    Raises Undecided if e > vague for a move for which the two conditions differ.
+    increase, error : the increase of the objective by each move, and bounds e on its error.
+    vague : the largest errors at which the rule may decide.
+
+    Raises Undecided if e > vague for a move that meets only one of the two conditions.
     """
     possible, certain = increase + error >= needed, increase - error > needed
     if (possible & ~certain & (error > vague)).any():

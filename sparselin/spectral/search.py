@@ -33,7 +33,7 @@ def forward_regression(
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SubsetResult:
-    """Select k features, each maximising g(S + x) for g(S) = R²(S) + ν·f(S).
+    """Select k features one after the other: each pick x maximises g(S + x), where g(S) = R²(S) + ν·f(S).
 
     R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², uncentred, and 0 for y = 0. This is FR of *Selecting Diverse Features via
     Spectral Regularization* (2012). As printed there, it selects k features even if g decreases; the best
@@ -42,10 +42,10 @@ def forward_regression(
     apply to it.
 
     If f is increasing and submodular and f(∅) ≥ 0, then g(S) ≥ (1 − e^{−γ})·max g over k features,
-    γ = γ_{S,k}(R²) (Theorem 15; for δ ≥ 1 section 5.1). The same holds for f_de with δ < 1, and for f_sv on
-    unit columns, each with a constant for at least k features (`guarantee_bounds`). For other f see
-    `greedy_local_search`. The regularizers are applied to C = XᵀX without rescaling; the paper assumes unit
-    columns.
+    γ = γ_{S,k}(R²) (Theorem 15; for δ ≥ 1 section 5.1). The same holds for `SmoothedDifferentialEntropy` with
+    δ < 1, and for `SpectralVariance` on unit columns, each with a constant for at least k features
+    (`guarantee_bounds`). For other f see `greedy_local_search`. The regularizers are applied to C = XᵀX
+    without rescaling; the paper assumes unit columns.
 
     Parameters
     ----------
@@ -121,9 +121,10 @@ def local_search(
       f(S + x) ≥ (1 + ε/n²)·f(S). Without deletions S need not be a local maximum, and the bound need not
       hold.
 
-    In "complete" the inequality is strict, because additions and deletions would cycle where f(S) = 0. It is
-    strict for exchanges too. Among the admissible moves of one kind the search makes the one that increases f
-    most, and in a tie up to rounding that with the lowest index. The size of the result is not limited.
+    In "complete" the inequality is strict, because otherwise additions and deletions would form a cycle
+    where f(S) = 0. It is also strict for exchanges. Among the admissible moves of one kind the search makes
+    the move that increases f most. If moves are tied up to rounding, it makes the one with the lowest index.
+    The size of the result is not limited.
 
     With `forced` features F this is the search for f_F(S) = f(F ∪ S) and g_F(S) = g(F ∪ S) on U∖F. f_F is
     submodular and non-negative if f is, and R²(F ∪ S) increases with S. So F is part of every set above,
@@ -234,7 +235,7 @@ def greedy_local_search(
 def _check_arguments(
     problem: Problem, k: int, f: SetFunction | None, nu: float, forced: Columns
 ) -> tuple[int, float, IndexArray]:
-    """Return k, ν and the forced features, checked."""
+    """Check the arguments k, ν, f and `forced`; return k, ν and the forced indices."""
     (k, first), nu = problem.budget(k, forced), check_level(nu, "nu")
     if f is not None:
         check_regularizer(f)
@@ -261,7 +262,7 @@ def task_for(
     variant: Variant = "complete",
     exchange: bool = False,
 ) -> SearchTask:
-    """Check the arguments, and return the `SearchTask` of the problem without its intercept."""
+    """Check the options of a search, and make its `SearchTask`, from the problem without its intercept."""
     if variant not in get_args(Variant):
         raise ValueError(f"variant must be one of {', '.join(get_args(Variant))}; got {variant!r}")
     double = centre(problem).in_double()
@@ -281,7 +282,7 @@ def task_for(
 def _by_ols(
     problem: Problem, k: int, f: SetFunction | None, forced: IndexArray, callback: Callback | None
 ) -> SubsetResult:
-    """Run FR for ν = 0, which is orthogonal least squares."""
+    """Run FR for ν = 0, which is orthogonal least squares (`ols`), and return a `SubsetResult`."""
     gram = None if f is None else Gram.of_problem(centre(problem).in_double())
 
     def subset(path: SelectionPath) -> SubsetResult:

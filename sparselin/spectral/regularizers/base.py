@@ -18,7 +18,7 @@ Method = Literal["forward", "greedy_local_search"]
 
 
 class SetFunction(Protocol):
-    """The interface that searches need of f, a function of sets of columns of a design with C = XᵀX."""
+    """The interface of a set function f for the searches: f(S) depends on C_S, where C = XᵀX."""
 
     @property
     def submodular(self) -> bool: ...
@@ -35,8 +35,8 @@ class Regularizer:
     Attributes
     ----------
     name : the key in `REGULARIZERS`.
-    of : a function (k, α) → f. It gives f the constants that make f ≥ 0 on k unit columns; α is the value of
-        --alpha.
+    of : a function (k, α) → f. It chooses the constants of f so that f ≥ 0 on k unit columns; α is the value
+        of --alpha.
     method : the search for the maximum of R² + νf.
     """
 
@@ -70,13 +70,13 @@ def _register_all(regularizers: dict[str, Regularizer]) -> None:
 
 
 class Growth(Protocol):
-    """The state of f at a growing set S.
+    """The state of f(S) for a set S that grows by one feature at a time.
 
     Attributes
     ----------
     index : S in the order in which features were added.
     value : f(S).
-    unit : a size of gains. A gain whose error is a small share of it counts as known.
+    unit : a typical size of gains. A gain counts as known if its error is a small share of `unit`.
     """
 
     index: list[int]
@@ -91,14 +91,14 @@ class Growth(Protocol):
         """Add j to S."""
 
     def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Return f(S + x) − f(S) for the x in J, none of them in S, and bounds on their rounding errors."""
+        """Return f(S + x) − f(S) for each x in J, outside S, and bounds on the rounding errors."""
 
     def losses(self) -> tuple[FloatArray, FloatArray]:
         """Return f(S) − f(S − x) for each x of `index`, and bounds on their errors."""
 
 
 class PlainGrowth:
-    """The state of any set function, computed from its own `value` and `gains` on all of C."""
+    """The state of a set function without a `_growth` of its own; `value` and `gains` get all of C."""
 
     def __init__(self, gram: Gram, f: SetFunction) -> None:
         self.gram, self.f = gram, f
@@ -136,7 +136,7 @@ def grow(gram: Gram, f: SetFunction, S: Sequence[int] = ()) -> Growth:
 
 
 def spectrum(C: ArrayLike, S: Iterable[int]) -> tuple[FloatArray, float]:
-    """Return the eigenvalues of C_S and the cut-off up to which they count as zero.
+    """Return the eigenvalues of C_S, and the cut-off up to which an eigenvalue counts as zero.
 
     Eigenvalues that are negative by rounding are replaced by zero.
     """
@@ -152,7 +152,7 @@ def spectrum(C: ArrayLike, S: Iterable[int]) -> tuple[FloatArray, float]:
 
 
 def gains_of(f: SetFunction, C: ArrayLike, S: Iterable[int]) -> FloatArray:
-    """Return f(S + x) − f(S) for all x (d,), 0 for x in S."""
+    """Return f(S + x) − f(S) for all features x, (d,); it is 0 for x in S."""
     gram = Gram.of_matrix(C)
     taken: IndexArray = check_indices(S, gram.d, "S")
     others = np.setdiff1d(np.arange(gram.d), taken)
@@ -162,23 +162,29 @@ def gains_of(f: SetFunction, C: ArrayLike, S: Iterable[int]) -> FloatArray:
 
 
 def trace_error(h: Callable[[FloatArray], FloatArray], values: FloatArray, e: float) -> float:
-    """Return a bound on the error of Σ h(λ_i) if the error of C_ij is at most unit·√(C_ii·C_jj).
+    """Return a bound on the error of Σ h(λ_i), for concave h, if the error of each λ_i is at most e.
 
-    Let e = unit·Σ_S C_ii. Then ‖ΔC_S‖_F ≤ e, and by Weyl's inequality the error of each eigenvalue is at most
-    e. h is concave, so |h(t) − h(λ)| is largest at an end of [λ − e, λ + e] ∩ [0, ∞), or at the maximum of h,
-    which is at 1 if h does not increase. `values` does not contain the eigenvalues that count as zero.
+    values : the eigenvalues λ_i, without those that count as zero.
+    e : unit·Σ_S C_ii, if the error of C_ij is at most unit·√(C_ii·C_jj). Then ‖ΔC_S‖_F ≤ e, and by Weyl's
+        inequality the error of each eigenvalue is at most e.
+
+    Because h is concave, |h(t) − h(λ)| is largest at an end of [λ − e, λ + e] ∩ [0, ∞), or at the maximum of
+    h, which is at 1 if h does not increase.
     """
     low, high, here = np.maximum(values - e, 0), values + e, h(values)
     return float(np.max([np.abs(h(t) - here) for t in (low, np.clip(1.0, low, high), high)], axis=0).sum())
 
 
 def value_error(f: Any, C: FloatArray, S: Sequence[int], unit: float) -> float:
-    """Return the `trace_error` at S of f = constant + Σ h(λ_i), where h is `f._h`."""
+    """Return a bound on the error of f(S) = constant + Σ h(λ_i) from rounding of C; h is `f._h`.
+
+    unit : the error of C_ij is at most unit·√(C_ii·C_jj).
+    """
     values, _ = spectrum(C, S)
     return trace_error(f._h, values, unit * float(np.diag(C)[S].sum()))
 
 
 def check_constant(f: Any) -> None:
-    """Check the k of the normalising constant of f, and store it as an int."""
+    """Check `f.k`, the k of the normalising constant of f (an integer or None), and store it as an int."""
     if f.k is not None:
         object.__setattr__(f, "k", check_count(f.k, "k", 1))

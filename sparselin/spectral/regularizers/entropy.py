@@ -95,7 +95,7 @@ class SmoothedDifferentialEntropy:
         return self.delta >= 1 if self.k is None else self.delta <= 1
 
     def value(self, C: ArrayLike, S: Iterable[int]) -> float:
-        """Return f(S), from the eigenvalues of C_S; C (d, d) is symmetric positive semidefinite."""
+        """Compute f(S) from the eigenvalues of C_S, for C (d, d) symmetric positive semidefinite."""
         values, _ = spectrum(C, S)
         return self.constant + float(self._h(values).sum())
 
@@ -103,7 +103,7 @@ class SmoothedDifferentialEntropy:
         return np.asarray(np.log2(self.delta + values))
 
     def gains(self, C: ArrayLike, S: Iterable[int]) -> FloatArray:
-        """Return f(S + x) − f(S) for all x (d,), 0 for x in S, in O(d|S|²)."""
+        """Return f(S + x) − f(S) for all features x, (d,), in O(d|S|²) operations; it is 0 for x in S."""
         return gains_of(self, C, S)
 
     _value_error = value_error
@@ -113,7 +113,7 @@ class SmoothedDifferentialEntropy:
 
 
 class LogDetGrowth:
-    """The state of log₂ det M_S at a growing S, where M = δI + C.
+    """The state of log₂ det M_S for a growing set S, where M = δI + C. A pivot p is det M_{S+x}/det M_S.
 
     A pivot is p = vᵀMv with v = (−M_S⁻¹C_Sx, 1). Errors of M with |E_ij| ≤ e·√(M_ii·M_jj) change it by at
     most
@@ -165,9 +165,10 @@ class LogDetGrowth:
         return self._logarithms(*self._best_pivots(J))
 
     def losses(self) -> tuple[FloatArray, FloatArray]:
-        """Return f(S) − f(S − x) for each x of S, with error bounds.
+        """Return f(S) − f(S − x) for each x of S, and error bounds.
 
-        det M_{S−x} = det M_S·(M_S⁻¹)_xx, with M_S⁻¹ = R⁻¹R⁻ᵀ if it is measured.
+        They follow from det M_{S−x} = det M_S·(M_S⁻¹)_xx. If the bounds are large, M_S⁻¹ = R⁻¹R⁻ᵀ is computed
+        from the QR factors of (X_S, √δI).
         """
         t, size = len(self.index), self._size
         own = self.gram.diagonal[self.index] + self.delta
@@ -180,7 +181,10 @@ class LogDetGrowth:
         return self._logarithms(pivots, ratio)
 
     def _best_pivots(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Return the pivots of J, measured where errors may be large, and bounds on their relative errors."""
+        """Return the pivot of each feature of J, and bounds on the relative errors of the pivots.
+
+        A pivot whose error may be large is measured, that is, computed from X.
+        """
         pivots, own = self.pivots[J], self.gram.diagonal[J] + self.delta
         ratio = self._ratio(pivots, own, self._size + own)
         inexact = np.flatnonzero(ratio > _MAX_RATIO)
@@ -192,7 +196,11 @@ class LogDetGrowth:
         return pivots, ratio
 
     def _ratio(self, pivots: FloatArray, own: FloatArray, size: FloatArray | float) -> FloatArray:
-        """Return bounds on the relative errors of pivots computed from C."""
+        """Return bounds on the relative errors of pivots that are computed from C.
+
+        own : M_xx for each pivot.
+        size : the sum of M_ii over S + x.
+        """
         t = len(self.index)
         kappa = float((self.gram.diagonal[self.index] + self.delta) @ self._inverse_diagonal[:t])
         with np.errstate(over="ignore"):
@@ -200,14 +208,17 @@ class LogDetGrowth:
         return np.asarray(ratio)
 
     def _measured_ratio(self, size: FloatArray | float) -> FloatArray:
-        """Return the bound 3ρ on the relative errors of measured pivots, or infinity for ρ > 1/6."""
+        """Return 3ρ, a bound on the relative error of a pivot that is computed from X; infinity for ρ > 1/6.
+
+        size : the sum of M_ii over S + x. The docstring of this class defines ρ.
+        """
         assert self.gram.problem is not None
         with np.errstate(over="ignore"):
             rho = self.gram.problem.length_unit * np.sqrt(size / self.delta)
         return np.asarray(np.where(rho > 1 / 6, np.inf, 3 * rho))
 
     def _measure(self, J: IndexArray) -> FloatArray:
-        """Return the pivots of J, computed from the distances of their columns from the span of S."""
+        """Compute the pivots of J from X, as squared distances of columns of (X, √δI) from the span of S."""
         problem, (Q, _) = self.gram.problem, self._factors_of_S()
         assert problem is not None
         n, squares = len(Q) - len(self.index), np.empty(len(J))
@@ -220,7 +231,7 @@ class LogDetGrowth:
         return squares + self.delta
 
     def _factors_of_S(self) -> tuple[FloatArray, FloatArray]:
-        """Return Q and R of (X_S, √δI), computed once for each S."""
+        """Return the QR factors of (X_S, √δI), which are computed once for each S."""
         if self._factors is None:
             assert self.gram.problem is not None
             X = self.gram.problem.columns(np.array(self.index, np.intp)).astype(np.float64)
@@ -229,7 +240,7 @@ class LogDetGrowth:
         return self._factors
 
     def _logarithms(self, pivots: FloatArray, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return log₂ p, and a bound on its error for pivots p with relative errors of at most `ratio`.
+        """Return log₂ p for pivots p, and a bound on its error if that of p is at most `ratio`, relatively.
 
         The bound is −log₂(1 − ratio) ≤ 2·ratio for ratio ≤ ½. Otherwise it is the larger of log₂(1 + ratio)
         and log₂ p − log₂ δ.

@@ -80,7 +80,7 @@ class GeneralizedRank:
         return True
 
     def value(self, C: ArrayLike, S: Iterable[int]) -> float:
-        """Return f(S), from the eigenvalues of C_S; C (d, d) is symmetric positive semidefinite."""
+        """Compute f(S) from the eigenvalues of C_S, for C (d, d) symmetric positive semidefinite."""
         values, cutoff = spectrum(C, S)
         if self.alpha == 1:
             return float(values.sum())
@@ -90,7 +90,7 @@ class GeneralizedRank:
         return np.asarray(values**self.alpha)
 
     def gains(self, C: ArrayLike, S: Iterable[int]) -> FloatArray:
-        """Return f(S + x) − f(S) for all x (d,), 0 for x in S, in O(d|S|²)."""
+        """Return f(S + x) − f(S) for all features x, (d,), in O(d|S|²) operations; it is 0 for x in S."""
         return gains_of(self, C, S)
 
     def _value_error(self, C: FloatArray, S: Sequence[int], unit: float) -> float:
@@ -102,10 +102,11 @@ class GeneralizedRank:
 
 
 class PowerGrowth:
-    """The state of Σ λ_i(C_S)^α at a growing S; eigenvalues up to the cut-off 8·eps·t·max C_ii count as zero.
+    """The state of Σ λ_i(C_S)^α for a growing set S of t features.
 
-    An error E of C_S changes each eigenvalue by at most η = ‖E‖ ≤ e·tr C_S. It changes Σ λ_i^α most at the
-    least eigenvalue λ above the cut-off c: by λ^α − max(λ − η, c)^α.
+    Eigenvalues up to the cut-off c = 8·eps·t·max C_ii count as zero. An error E of C_S changes each
+    eigenvalue by at most η = ‖E‖ ≤ e·tr C_S. The term λ_i^α that changes most is that of the least eigenvalue
+    λ above c: it changes by λ^α − max(λ − η, c)^α.
     """
 
     def __init__(self, gram: Gram, alpha: float) -> None:
@@ -149,7 +150,7 @@ class PowerGrowth:
         return self.bounded_gains(J)[:2]
 
     def bounded_gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the gains, bounds on their errors, and bounds on f(x | S') for all S' ⊇ S."""
+        """Return f(x | S) for x in J, bounds on its error, and upper bounds on f(x | S') for all S' ⊇ S."""
         self._decompose()
         own = self.gram.diagonal[J]
         if self.alpha == 1:
@@ -162,10 +163,10 @@ class PowerGrowth:
         return gains, error, gains + error + (cut + uncertain) * most
 
     def slack(self) -> float:
-        """Return a bound on the excess of a gain, with its error, over the bounds from earlier sets.
+        """Return a number by which a gain plus its error can exceed the bound on it from an earlier set.
 
-        It is twice the error, plus the contribution of the eigenvalues close to the cut-off, to which x adds
-        one.
+        It is twice the error, plus the contribution of the eigenvalues that are close to the cut-off. With x
+        there is one more eigenvalue.
         """
         self._decompose()
         largest, cutoff = float(self.gram.diagonal.max(initial=0)), self.gram.cutoff(len(self.index) + 1)
@@ -178,17 +179,17 @@ class PowerGrowth:
         return float(2 * error + (1 + uncertain) * most)
 
     def _uncertain(self) -> tuple[int, float]:
-        """Return how many eigenvalues rounding may move across the cut-off, and the largest term of one."""
+        """Count the eigenvalues that rounding may move across the cut-off; bound the term λ^α of each."""
         largest = float(self.gram.diagonal.max(initial=0))
         bound = self.gram.cutoff(len(self.index) + 1) + self.gram.error * (self._trace + largest)
         count = len(self.index) - int((self.poles > 2 * bound).sum())
         return count, (3 * bound) ** self.alpha
 
     def _bordered_sums(self, J: IndexArray) -> FloatArray:
-        """Return the `power_sums` of C_{S+x} for the x in J.
+        """Compute Σ λ_i(C_{S+x})^α for each x in J, by the kernel `power_sums`, which adds two columns.
 
-        C is scaled by a power of four so that max C_ii is of order 1, and no square in the secular equation
-        underflows. Components below 1e-60 change no eigenvalue above the cut-off, and are set to zero.
+        C is scaled by a power of four so that max C_ii is of order 1 and no square in the secular equation
+        underflows. Components of u below 1e-60 change no eigenvalue above the cut-off, and are set to zero.
         """
         largest, cutoff = float(self.gram.diagonal.max(initial=0)), self.gram.cutoff(len(self.index) + 1)
         unit = 4.0 ** (math.frexp(largest)[1] // 2)

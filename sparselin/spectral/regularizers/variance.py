@@ -72,7 +72,7 @@ class SpectralVariance:
         return self.k is not None
 
     def value(self, C: ArrayLike, S: Iterable[int]) -> float:
-        """Return f(S), from the Frobenius norm; C (d, d) is symmetric positive semidefinite."""
+        """Compute f(S) from the Frobenius norm of C_S − I, for C (d, d) symmetric positive semidefinite."""
         gram = Gram.of_matrix(C)
         block = gram.block(check_indices(S, gram.d, "S").tolist())
         return self.constant - float(((block - np.eye(len(block))) ** 2).sum())
@@ -81,7 +81,7 @@ class SpectralVariance:
         return -((values - 1) ** 2)
 
     def gains(self, C: ArrayLike, S: Iterable[int]) -> FloatArray:
-        """Return f(S + x) − f(S) for all x (d,), 0 for x in S, in O(d|S|)."""
+        """Return f(S + x) − f(S) for all features x, (d,), in O(d|S|) operations; it is 0 for x in S."""
         return gains_of(self, C, S)
 
     _value_error = value_error
@@ -91,7 +91,7 @@ class SpectralVariance:
 
 
 class VarianceGrowth:
-    """The state of −‖C_S − I‖_F² at a growing S. No term cancels, so the gains are always known."""
+    """The state of −‖C_S − I‖_F² for a growing set S. No terms cancel, so the errors of gains are small."""
 
     unit = np.inf
 
