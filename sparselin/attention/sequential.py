@@ -109,8 +109,8 @@ def sequential_attention(
     - EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED: λ*(S) is zero;
     - NO_CORRELATION: all weights tended to zero at the given `lam`. With "linear" and "l1" this happens for
       λ ≥ λ*(S);
-    - BEYOND_PRECISION: `first_entry` has this status, or a feature outside A(S) still has the largest weight
-      at the smallest gap;
+    - BEYOND_PRECISION: `first_entry` has this status, no step of a training decreases F beyond its rounding
+      errors, or a feature outside A(S) still has the largest weight at the smallest gap;
     - MAX_ITER: a training did not converge;
     - STOPPED: the callback returned True.
 
