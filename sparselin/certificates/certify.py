@@ -378,7 +378,7 @@ def _read_path(X: Any, y: ArrayLike | None, path: SelectionPath) -> tuple[Proble
 
 
 def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:
-    """Return X and y without rounding, dense and in float64; for a compressed problem, those of its factor."""
+    """Return X and y without rounding, dense, in float64; for a compressed problem, those of its factor."""
     factor = None if problem.compressed is None else problem.columns(np.arange(problem.d))
     X = problem.exact_columns() if factor is None else factor
     if X is None:
