@@ -24,7 +24,10 @@ from sparselin._kernels import notice as notice  # it listens for compilations
 
 @functools.cache
 def _digest(path: Path) -> str:
-    """Return the SHA-256 of a file and of its imports from this folder; "" in a zip, which Numba stamps."""
+    """Return the SHA-256 of a file and of the files in this folder that it imports.
+
+    It is "" for a file in a zip archive, whose stamp Numba checks itself.
+    """
     if not path.exists():
         return ""
     source = path.read_bytes()
@@ -34,7 +37,7 @@ def _digest(path: Path) -> str:
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile by `numba.njit`, with a cache on disk if a folder is writable, else without."""
+    """Compile a function by `numba.njit`, with a cache on disk if a folder for it is writable."""
 
     def compile_(function: Callable[..., Any]) -> Any:
         try:

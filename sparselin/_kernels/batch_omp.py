@@ -44,7 +44,7 @@ _LINE = _PAD = 16
 
 
 def singles(values: NDArray[Any]) -> Singles:
-    """Return a float32 copy that begins at a cache line; other vectors take up to a tenth more time."""
+    """Return a copy in float32 that begins at a cache line, because others take up to a tenth more time."""
     whole = np.empty(values.size + _LINE, np.float32)
     start = -whole.__array_interface__["data"][0] // whole.itemsize % _LINE
     copied = whole[start : start + values.size].reshape(values.shape)
@@ -53,7 +53,7 @@ def singles(values: NDArray[Any]) -> Singles:
 
 
 class Dictionary(NamedTuple):
-    """The dictionary: given columns x_j = ‖x_j‖u_j, u_j of unit length; scores are scale_j|⟨u_j, r⟩|."""
+    """The dictionary, with columns x_j = ‖x_j‖u_j, u_j of unit length. A score is scale_j|⟨u_j, r⟩|."""
 
     U: Reals  # (d, n), by rows
     scale: Reals  # ‖x_j‖ over the largest length
@@ -64,7 +64,7 @@ class Dictionary(NamedTuple):
 
 
 class Signal(NamedTuple):
-    """A signal and its selection; or a chunk of signals, with one more axis."""
+    """A signal y and the selection for it; or a chunk of signals, whose arrays have one more axis."""
 
     y: Reals
     c: Reals  # Uᵀy
@@ -76,7 +76,10 @@ class Signal(NamedTuple):
 
 
 class Recurrence(NamedTuple):
-    """The arrays that `by_gram` updates, in float64 and, for screening c = scale·Uᵀr/‖y‖, in float32."""
+    """The arrays that `by_gram` updates from pick to pick (notation of the module).
+
+    Those for screening, by c = scale·Uᵀr/‖y‖, are in float32, the others in float64.
+    """
 
     V: Reals
     z: Reals
@@ -102,7 +105,12 @@ class Recurrence(NamedTuple):
 
 
 class CorrelationErrors(NamedTuple):
-    """Bounds on the error of c in float64, on its error by rounding of the data, and on κ²."""
+    """Error bounds for the correlations c_j = ⟨u_j, r⟩.
+
+    error : a bound on the error of c in float64.
+    zero : a bound on its error by rounding of the data; |c_j| counts as zero if it is not larger.
+    kappa2 : a bound on the squared condition number κ² of the selected columns.
+    """
 
     error: float
     zero: float
@@ -110,7 +118,11 @@ class CorrelationErrors(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """The arrays that `by_samples` updates: U_S = QR, V = R⁻ᵀ, z = Qᵀy, the residual, |c| and its errors."""
+    """The arrays that `by_samples` updates from pick to pick.
+
+    Q and R hold Qᵀ and Rᵀ by rows, U_S = QR; V = R⁻ᵀ, z = Qᵀy, r is the residual; size and error are |c_j|,
+    c = Uᵀr, and bounds on their errors.
+    """
 
     Q: Reals
     R: Reals
@@ -130,9 +142,10 @@ class Factors(NamedTuple):
 
 @kernel()
 def select(dictionary, signals, forced, recurrence, factors, taken, code):
-    """Fill the results of a chunk of signals, whose selections all begin with the columns `forced`.
+    """Run OMP on a chunk of signals; all selections begin with the columns `forced`.
 
-    Returns the number of signals that were solved in sample space.
+    The results are written into `signals`, the number of picks of each signal into `taken`, and its status
+    into `code`. Returns the number of signals that were solved in sample space.
     """
     redone = 0
     for m in range(len(signals.y)):
@@ -158,10 +171,11 @@ def select(dictionary, signals, forced, recurrence, factors, taken, code):
 
 @inner()
 def history(signal, z, norm, t):
-    """Write ‖r‖ after each of t picks, from the last to the first, by ‖r_s‖² = ‖r_{s+1}‖² + z_s².
+    """Write ‖r‖ after each of t picks into `signal.norms`, given the last ‖r‖ = norm and z = Qᵀy.
 
-    There is no cancellation. The error is at most √t times `CorrelationErrors.error`, because each z_s errs
-    by less than c.
+    The norms are computed from the last to the first by ‖r_s‖² = ‖r_{s+1}‖² + z_s², without cancellation.
+    Their error is at most √t times `CorrelationErrors.error`, because the error of each z_s is less than that
+    of c.
     """
     square = norm * norm
     signal.norms[t] = norm
@@ -172,7 +186,10 @@ def history(signal, z, norm, t):
 
 @inner()
 def by_gram(dictionary, signal, forced, recurrence, r):
-    """Solve a signal by the Gram matrix. Return (status, number of picks); _REDO if rounding might decide."""
+    """Run OMP on a signal by the Gram matrix. Return the status and the number of picks.
+
+    The status is _REDO if rounding might decide; then the signal must be solved by `by_samples`.
+    """
     length, limit, c, k = signal.length, signal.limit, recurrence.c, signal.gamma.size
     unit = 1 / length if length > 0 else 0.0
     for j in range(dictionary.scale.size):
@@ -211,9 +228,10 @@ def by_gram(dictionary, signal, forced, recurrence, r):
 
 @inner()
 def _error_bounds(signal, eps, condition):
-    """Return the bounds on the errors of c, from a bound on κ².
+    """Return bounds on the errors of c = Uᵀr, given a bound `condition` on κ².
 
-    `error` is e_c plus the error by γ, which is √n·eps times κ (from G to R) times κ (from R to γ).
+    `error` is that of c from an exact residual, plus the effect of the error of the coefficients γ. The
+    latter is √n·eps times κ (from G to R) times κ (from R to γ).
     """
     root, kappa2 = math.sqrt(signal.y.size), max(1.0, condition)
     zero = SAFETY * eps * (root + math.sqrt(kappa2)) * signal.length
@@ -223,7 +241,7 @@ def _error_bounds(signal, eps, condition):
 
 @inner(**VECTORIZED)
 def orthogonalize(recurrence, row, signal, t, i):
-    """Fill the column R[:t, t] from row = G[i]. Return ρ² and ρ·z_t."""
+    """Compute the column R[:t, t] for pick i from row = G[i]. Return ρ² = R[t, t]² and ρ·z_t."""
     V, z, column, products = recurrence.V, recurrence.z, recurrence.column, recurrence.products
     rho2, share = row[i], signal.c[i]
     for s in range(t):
@@ -240,7 +258,7 @@ def orthogonalize(recurrence, row, signal, t, i):
 
 @inner()
 def add(recurrence, signal, t, i, share):
-    """Add pick i with z_t = share: γ ← γ + z_t V[t]."""
+    """Add pick i to the selection, and update the coefficients: γ ← γ + z_t V[t], z_t = share."""
     gamma, V = signal.gamma, recurrence.V
     gamma[t] = 0
     for s in range(t + 1):
@@ -251,7 +269,7 @@ def add(recurrence, signal, t, i, share):
 
 @inner()
 def update(dictionary, signal, recurrence, t, inverse, share):
-    """Update c for screening after pick t."""
+    """Update the float32 correlations c after pick t, given 1/ρ = inverse and z_t/‖y‖ = share."""
     for s in range(t + 8):
         recurrence.column32[s] = recurrence.column[s] if s < t else 0.0
     i = signal.chosen[t]
@@ -293,10 +311,11 @@ def extend(recurrence, row, t, inverse, share):
 
 @inner()
 def pick(dictionary, signal, known, recurrence, t):
-    """Return i with |c_i| > zero and scale_i(|c_i| − error) above all other scale_j(|c_j| + error), or −1.
+    """Return the column with the largest score if it is certain, otherwise −1.
 
-    The float32 c errs by scale_j·error: δW = R⁻ᵀF, where F_t is the rounding error of step t, at most
-    t + 2 times half an eps.
+    Column i is certain if |c_i| > zero, and if scale_i(|c_i| − error) is above all other
+    scale_j(|c_j| + error). The error of the float32 c is scale_j·error: δW = R⁻ᵀF, where F_t is the rounding
+    error of step t, at most t + 2 times half an eps.
     """
     length = signal.length
     error = _HALF_EPS32 * (4 + math.sqrt(t * known.kappa2) * (t + 2))
@@ -311,7 +330,11 @@ def pick(dictionary, signal, known, recurrence, t):
 
 @inner()
 def compare(dictionary, signal, recurrence, t, best, error):
-    """Compute |c_j| in float64, c_j = ⟨u_j, y⟩ − G[j, S]γ, for the candidates; −1 for other columns."""
+    """Compute |c_j|, c_j = ⟨u_j, y⟩ − G[j, S]γ, in float64 for the columns that may have the largest score.
+
+    They are written into `recurrence.size`, with −1 for all other columns. best, error : the largest float32
+    score and the bound on the error of float32 scores, in units of ‖y‖.
+    """
     c, scale, size = recurrence.c, dictionary.scale, recurrence.size
     first = 0
     while abs(c[first]) < best:
@@ -328,7 +351,10 @@ def compare(dictionary, signal, recurrence, t, best, error):
 
 @inner()
 def certain_argmax(size, scale, known):
-    """Return the argmax of scale_j·size_j if the errors leave it certain and nonzero; else −1."""
+    """Return the j with the largest score scale_j·size_j if it is certain and nonzero, otherwise −1.
+
+    known : the error bounds of size_j = |c_j|. Negative sizes are ignored.
+    """
     best = -1
     for j in range(size.size):
         if size[j] >= 0 and (best < 0 or scale[j] * size[j] > scale[best] * size[best]):
@@ -344,9 +370,10 @@ def certain_argmax(size, scale, known):
 
 @inner(**VECTORIZED)
 def largest(bits, tops, gap):
-    """Return the largest |c_j|, and its j if all others are smaller by more than `gap`, else −1.
+    """Return the largest |c_j|, and its j if all others are smaller by more than `gap`, otherwise −1.
 
-    c is given by its bits as integers, because a maximum of floats would not be vectorised.
+    c is given by its bits as integers, because a maximum of floats would not be vectorised. tops : workspace
+    for the maxima of blocks.
     """
     block = 0
     for b in range(tops.size):
@@ -382,7 +409,7 @@ def is_among(j, chosen, t):
 
 @inner(**VECTORIZED)
 def residual(dictionary, signal, t, r):
-    """Compute r = y − U_Sγ. Return its norm."""
+    """Compute the residual r = y − U_Sγ on the first t picks. Return its norm."""
     copy(signal.y, r)
     for s in range(t):
         subtract(signal.gamma[s], dictionary.U[signal.chosen[s]], r)
@@ -391,9 +418,9 @@ def residual(dictionary, signal, t, r):
 
 @inner()
 def by_samples(dictionary, signal, forced, factors):
-    """Solve a signal as `omp` does: with Uᵀr from the residual itself, and columns orthogonalised twice.
+    """Run OMP on a signal in sample space, as `omp` does. Return the status and the number of picks.
 
-    Returns (status, number of picks).
+    Correlations Uᵀr are computed from the residual itself, and columns are orthogonalised twice.
     """
     r, k = factors.r, signal.gamma.size
     condition, norm, y_size, code = 0.0, signal.length, 0.0, COMPLETED
@@ -443,7 +470,10 @@ def copy(a, b):
 
 @inner()
 def choose(dictionary, signal, factors, t, condition, norm):
-    """Return the pick of `omp`, or −1; ‖r‖; and the size of y if r was computed again, else 0."""
+    """Return the next pick of `omp`, or −1 if every score is zero to rounding; ‖r‖; and the size s(y).
+
+    s(y) is computed only if scores had to be compared more exactly, with r computed again; otherwise it is 0.
+    """
     U, scale, size, error = dictionary.U, dictionary.scale, factors.size, factors.error
     for j in range(size.size):
         size[j] = abs(dot(U[j], factors.r))
@@ -465,10 +495,9 @@ def choose(dictionary, signal, factors, t, condition, norm):
 
 @inner()
 def append(u, factors, t, eps):
-    """Add u to the factors and project r off it. Return the increase of the bound on κ².
+    """Add the column u to the factorisation, and project r off it. Return the increase of the bound on κ².
 
-    If u is in the span of the others, which only rounding can cause, it gets the coefficient zero and a zero
-    row of Q.
+    If u is in the span of the other columns to rounding, it gets the coefficient zero and a zero row of Q.
     """
     Q, R, V, z, r = factors.Q, factors.R, factors.V, factors.z, factors.r
     q, column = Q[t], R[t]
@@ -492,7 +521,7 @@ def append(u, factors, t, eps):
 
 @inner()
 def extent(factors, t, square):
-    """Return √(square + ‖b‖²), b = R⁻¹·column: the size of x if `square` is ‖x‖² and `column` is Qᵀx."""
+    """Return the size s(x) = √(‖x‖² + ‖b‖²), b = R⁻¹Qᵀx, given square = ‖x‖² and factors.column = Qᵀx."""
     for i in range(t):
         b = 0.0
         for s in range(i, t):
@@ -503,10 +532,12 @@ def extent(factors, t, square):
 
 @inner()
 def measure(dictionary, factors, t, bound, norm, y_size):
-    """Measure |c_j| and e_j as in `sparselin.linalg.ties` for the candidates; set all others to −1.
+    """Compute |c_j| and its error with the sharp bounds of `sparselin.linalg.ties`, for the candidates.
 
-    Columns in the span of S, to the eps of the data, are also set to −1. Their |c_j| is below the bound with
-    that eps. So the largest |c_j| is reduced by that bound, and no such column can hide another.
+    They are written into `factors.size` and `factors.error`. The size is −1 for all other columns, and for
+    columns in the span of S to the eps of the data. For the latter, |c_j| is below `bound` with that eps. So
+    the largest |c_j| is reduced by this bound when candidates are chosen, and no such column can hide
+    another.
     """
     scale, size, error, r = dictionary.scale, factors.size, factors.error, factors.r
     low, coarse = 0.0, dictionary.eps / _EPS
@@ -523,7 +554,7 @@ def measure(dictionary, factors, t, bound, norm, y_size):
 
 @inner()
 def project_off(u, factors, t):
-    """Write P_S^⊥u into v. Return its length and the size of u."""
+    """Write P_S^⊥u for a unit column u into `factors.v`. Return its length and the size s(u)."""
     copy(u, factors.v)
     return project(factors.Q, t, factors.v, factors.column), extent(factors, t, 1.0)
 

@@ -39,7 +39,10 @@ DEPTH, NODES, MOVES, SIZE, UNCLEAR, WITHIN = 0, 1, 2, 3, 4, 5  # entries of `Sea
 
 
 class SubsetData(NamedTuple):
-    """The data: columns of unit length, or zero, and y, projected off the forced columns."""
+    """The data of the search: columns and y, projected off the forced columns.
+
+    Columns have unit length, or are zero.
+    """
 
     X: Reals  # (d, n), by rows
     y: Reals
@@ -51,7 +54,10 @@ class SubsetData(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """The frames by level: nodes (I, F), where I is included and m features of F are to be chosen."""
+    """The nodes (I, F) of the search on the current branch, one for each level.
+
+    The features I are included, and up to m of the candidates F are to be added.
+    """
 
     G: Reals  # (levels, d, d); for this and the next two fields see `Frame`
     rows: Reals
@@ -64,7 +70,7 @@ class Stack(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """The views of one level that `frame_at` returns; the entries of F come first."""
+    """The arrays of the node (I, F) at one level, as views of a `Stack`; the entries of F come first."""
 
     G: Reals  # X_FᵀP_I^⊥X_F
     features: Indices  # F
@@ -78,7 +84,7 @@ class Frame(NamedTuple):
 
 
 class SubsetSearch(NamedTuple):
-    """The state of the search, and the best set that was found; neither includes the forced features."""
+    """The state of the search, and the best set found so far; neither contains the forced features."""
 
     m: int  # the number of features that may be added
     inside: Indices  # (m + 1,) the features added so far, one for each level
@@ -90,10 +96,10 @@ class SubsetSearch(NamedTuple):
 
 
 class SubsetBasis(NamedTuple):
-    """The orthonormal rows Q that span the columns `inside`.
+    """An orthonormal basis of the span of the columns `inside`, by the rows of Q.
 
-    A column in the span of the columns before it, certainly or to rounding, has a zero row and is not a
-    member.
+    A column in the span of the columns before it, certainly or to rounding, has a zero row in Q, and is not
+    among the `members`.
     """
 
     Q: Reals
@@ -116,7 +122,7 @@ def empty_stack(levels: int, d: int) -> Stack:
 
 @inner(**NUMPY)
 def frame_at(stack, level):
-    """Return the views of one level."""
+    """Return the `Frame` of one level of a stack."""
     rows = stack.rows[level]
     return Frame(
         stack.G[level], stack.features[level], rows, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
@@ -151,7 +157,8 @@ def search(stack, state, stop):
 def renew(data, stack, state):
     """Do the projections for which `search` stopped: compare the unclear sets, and fill the last level.
 
-    Returns whether there were any. `search` does not call this, because it would be compiled with it.
+    Returns whether there were such projections. `search` does not call this function, because then both would
+    be compiled together.
     """
     counters, inside, d = state.counters, state.inside, len(data.X)
     level, unclear = counters[DEPTH], counters[UNCLEAR]
@@ -175,9 +182,9 @@ def renew(data, stack, state):
 
 @inner(**ONCE)
 def _narrow(stack, level, m, target):
-    """Improve the bound of a frame by relaxation, and remove candidates that no better set contains.
+    """Improve the bound of a node by relaxation, and remove candidates that no better set contains.
 
-    Returns the bound of the remaining frame, before the m largest v are subtracted.
+    Returns the base of the bound, from which the sum of the m largest v_j is subtracted (see `relax`).
     """
     F = stack.size[level]
     if _SHRUNK * stack.sized[level] >= F:
@@ -197,7 +204,10 @@ def _narrow(stack, level, m, target):
 
 @inner(**ONCE)
 def _branch(stack, state, level, base):
-    """Include the candidate of largest v, and remove it from this frame; repeat this near the leaves."""
+    """Branch on the candidate with the largest v_j: visit the sets that include it, and remove it from F.
+
+    Near the leaves this is repeated.
+    """
     left, frame = state.m - level, frame_at(stack, level)
     for _ in range(1 if left > 3 else _RUN):
         F = stack.size[level] - 1
@@ -222,7 +232,7 @@ def _branch(stack, state, level, base):
 
 @inner(**NUMPY)
 def _swap(frame, F, i, j):
-    """Exchange the candidates i and j of a frame."""
+    """Exchange the positions of the candidates i and j of a frame."""
     if i == j:
         return
     G, index = frame.G, frame.features
@@ -256,9 +266,10 @@ def _drop(frame, F, limit):
 
 @inner(**ONCE)
 def relax(stack, level, m, target):
-    """Fill v and return the base of the bound: base − (the sum of the m largest v_j), over A ⊆ F, |A| ≤ m.
+    """Compute a lower bound on ‖P_{I∪A}^⊥y‖² over all A ⊆ F, |A| ≤ m, for the node (I, F) at `level`.
 
-    beta is improved by coordinate descent as long as the target may be attained.
+    The bound is base − (the sum of the m largest v_j). v is filled, and the base is returned. beta is
+    improved by coordinate descent as long as the bound may reach `target`.
     """
     frame, F, kind, square = frame_at(stack, level), stack.size[level], stack.kind[level], stack.square[level]
     G, b, D, v = frame.G, frame.b, frame.D, frame.v
@@ -277,7 +288,7 @@ def relax(stack, level, m, target):
 
 @inner(**ONCE)
 def _descend(frame, F, m, square, target):
-    """Fill v by coordinate descent. Return the final ‖y‖² − βᵀMβ, M = G − diag(D)."""
+    """Improve beta by coordinate descent, and fill v. Return square − βᵀMβ, M = G − diag(D)."""
     G, D, beta = frame.G, frame.D, frame.beta
     q = np.empty(F)
     for j in range(F):
@@ -383,7 +394,10 @@ def _threshold(frame, q, square, F, m):
 
 @inner(**NUMPY)
 def _largest(v, F, m):
-    """Return the sum of the m largest of v[:F], the m-th and the next largest; zero if one is missing."""
+    """Return the sum of the m largest entries of v[:F], the m-th largest, and the next largest.
+
+    Missing entries count as zero.
+    """
     total = 0.0
     if m >= F:
         for j in range(F):
@@ -397,7 +411,7 @@ def _largest(v, F, m):
 
 @inner(**NUMPY)
 def _top(v, F, m):
-    """Return the m + 1 largest of v[:F] in decreasing order, with zero for negative or missing ones."""
+    """Return the m + 1 largest entries of v[:F] in decreasing order; negative or missing ones are zero."""
     top = np.zeros(m + 1)
     for j in range(F):
         x = v[j]
@@ -412,7 +426,10 @@ def _top(v, F, m):
 
 @inner(**ONCE)
 def _include(stack, state, level):
-    """Fill level + 1 from the last candidate of this level, which its size does not count any more."""
+    """Fill level + 1 of the stack with the node that includes the candidate removed last from `level`.
+
+    This candidate is at position |F| of the frame, behind the remaining candidates.
+    """
     below = level + 1
     if _eliminate(stack, level):
         stack.kind[below] = STALE
@@ -424,7 +441,10 @@ def _include(stack, state, level):
 
 @inner(**ONCE)
 def _eliminate(stack, level):
-    """Project the others and y off candidate F, into level + 1. Return whether errors became too large."""
+    """Project the candidates and y off the candidate at position |F|, and write them into level + 1.
+
+    Returns whether the rounding errors became too large.
+    """
     F, below, new, old = stack.size[level], level + 1, frame_at(stack, level + 1), frame_at(stack, level)
     G, row, pivot, size = old.G, old.G[F], old.G[F, F], old.b[F]
     stack.square[below] = max(0.0, stack.square[level] - size * size / pivot)
@@ -448,7 +468,7 @@ def _eliminate(stack, level):
 
 @inner(**NUMPY)
 def _note(state, size, square):
-    """Record a new incumbent, if it is better by more than SLACK."""
+    """Record the first `size` features inside as the best set, if their ‖r‖² = square is better by SLACK."""
     if square < state.value[0] - SLACK:
         state.value[0] = square
         copy(state.inside[:size], state.found)
@@ -458,7 +478,10 @@ def _note(state, size, square):
 
 @inner(**NUMPY)
 def is_outside(data, basis, square, size, x):
-    """Return whether a column is certainly outside the span of others; `seen` records undecided cases."""
+    """Return whether the column x is certainly outside the span of `basis`; `seen` records undecided cases.
+
+    square, size : its squared distance to the span, and its squared size s(x)².
+    """
     n = data.X.shape[1] - data.fixed
     outside = outside_span(data.exact, square, size, x, basis.members, n, data.volume)
     if outside < 0:
@@ -520,9 +543,10 @@ def basis_of(data, inside):
 
 @kernel(**NUMPY)
 def project_all(data, forced):
-    """Project the columns and y off the forced columns, in place; columns in their span become zero.
+    """Project the columns and y off the forced columns, in place, and fill `own`.
 
-    Fills `own`, and returns the independent ones of the forced columns.
+    Columns in the span of the forced columns become zero. Returns the forced columns that are independent of
+    the earlier ones.
     """
     d, t = len(data.X), len(forced)
     basis, shares = basis_of(data, forced), np.empty(t)
@@ -547,7 +571,7 @@ def project_all(data, forced):
 
 @inner(**NUMPY)
 def square_error(square, size, unit):
-    """Return a bound on the rounding error of ‖r‖² = square, for size = s(y)²."""
+    """Return a bound on the rounding error of ‖r‖² = square, given the squared size s(y)² = size."""
     if unit.power == 2:
         return unit.u * size
     root, aim = math.sqrt(square), math.sqrt(size)
@@ -556,9 +580,10 @@ def square_error(square, size, unit):
 
 @inner(**ONCE)
 def measure(data, stack, t, inside):
-    """Fill a level by projection: scale the columns to unit length, and drop those in the span.
+    """Fill level t by projecting the data off the features inside; scale columns to unit length.
 
-    D and beta become zero, because they belong to another scale.
+    Columns in the span of these features are dropped. D and beta become zero, because they belong to another
+    scale.
     """
     X, y, unit, frame = data.X, data.y, data.exact.unit, frame_at(stack, t)
     b, index, growth, off = frame.b, frame.features, frame.growth, frame.off
@@ -593,7 +618,10 @@ def measure(data, stack, t, inside):
 
 @inner(**VECTORIZED, **NUMPY)
 def _cholesky(C, shift, share, L, F):
-    """Fill L with LLᵀ = C − share·diag(shift). Return False if a pivot is not positive beyond rounding."""
+    """Compute the Cholesky factor L of C − share·diag(shift), for the first F rows.
+
+    Returns False if a pivot is not positive beyond rounding.
+    """
     for j in range(F):
         below = L[j]
         pivot = C[j, j] - share * shift[j]
@@ -614,7 +642,7 @@ def _cholesky(C, shift, share, L, F):
 
 @inner(**VECTORIZED, **NUMPY)
 def _inverse_diagonal(L, h, F):
-    """Fill h with diag((LLᵀ)⁻¹), the squared norms of the columns of L⁻¹."""
+    """Fill h with the diagonal of (LLᵀ)⁻¹: the squared norms of the columns of L⁻¹."""
     e = np.empty(F)
     for j in range(F):
         h[j] = 0
@@ -672,7 +700,10 @@ def _share(C, h, L, F):
 
 @inner(**ONCE)
 def circles(stack, level, m):
-    """Compute D_j = C_jj·(1 − the sum of its m − 1 largest |correlations|): C_A ⪰ D_A for |A| ≤ m."""
+    """Compute a diagonal D with C_A ⪰ D_A for all |A| ≤ m, by Gershgorin's circles.
+
+    D_j is C_jj·(1 − the sum of the m − 1 largest |correlations| of j), minus an error bound.
+    """
     F, frame = stack.size[level], frame_at(stack, level)
     C, D, w = frame.G, frame.D, frame.off
     sizes, most = np.empty(F), 0.0
@@ -691,7 +722,10 @@ def circles(stack, level, m):
 
 @inner(**ONCE)
 def leaf(stack, state, level):
-    """Try all pairs with I and candidate F. Return False if the columns must be projected again first."""
+    """Compare all sets that add the candidate at position |F| and up to two further candidates to I.
+
+    Returns False if the columns must be projected again first.
+    """
     F, frame, work = stack.size[level], frame_at(stack, level), state.work
     G, growth, off = frame.G, frame.growth, frame.off
     u, c, p, w = work[0], work[1], work[2], work[3]
@@ -718,7 +752,7 @@ def leaf(stack, state, level):
 
 @inner(**ONCE)
 def _scan(stack, state, level):
-    """Try all sets of 1 or 2 further features."""
+    """Compare all sets that add one or two candidates of this level to I."""
     frame, work = frame_at(stack, level), state.work
     u, c, p, w = work[0], work[1], work[2], work[3]
     for j in range(stack.size[level]):
@@ -731,11 +765,11 @@ def _scan(stack, state, level):
 
 @inner(**NUMPY)
 def _try(stack, state, level, size, square):
-    """Try all single features and, if two may be added to the first `size` ones inside, all pairs.
+    """Compare all sets that add one candidate to the first `size` features inside, or two if m allows it.
 
-    square is ‖P^⊥y‖². With (u, c, p, w) = `work`, the products of the unit columns with y are c, with errors
-    w, and their products with each other are u_ju_lG_jl − p_jp_l. Sets whose error exceeds _ERROR are
-    compared by projection if they may be better.
+    square is ‖P^⊥y‖², with P the projection on the features inside. With (u, c, p, w) = `work`, the products
+    of the projected unit columns with y are c, with errors w, and their products with each other are
+    u_ju_lG_jl − p_jp_l. Sets whose error exceeds _ERROR are compared by projection if they may be better.
     """
     F, index, inside = stack.size[level], stack.features[level], state.inside
     c, w, top = state.work[1], state.work[3], 0
@@ -756,7 +790,10 @@ def _try(stack, state, level, size, square):
 
 @inner(**ONCE)
 def _pairs(state, G, index, F, size, square):
-    """Try all pairs, see `_try`. The gain of a pair, before the division, errs by 8(w_j + w_l)."""
+    """Compare all sets that add a pair of candidates (see `_try`).
+
+    The error of the gain of a pair (j, l), before its division by 1 − ρ², is 8(w_j + w_l).
+    """
     inside, work = state.inside, state.work
     u, c, p, w = work[0], work[1], work[2], work[3]
     for j in range(F):
@@ -778,7 +815,7 @@ def _pairs(state, G, index, F, size, square):
 
 @inner(**VECTORIZED, **NUMPY)
 def _better(row, u, c, p, w, j, needed):
-    """Count the l < j whose pair with j may reduce the square by more than needed."""
+    """Return the number of l < j for which the pair (l, j) may reduce ‖r‖² by more than `needed`."""
     hits = 0
     uj, cj, pj, wj = u[j], c[j], p[j], w[j]
     for l in range(j):
@@ -791,7 +828,10 @@ def _better(row, u, c, p, w, j, needed):
 
 @inner(**NUMPY)
 def _doubt(state, size, a, b):
-    """Note for `renew` to compare the set of a, b (perhaps equal) and the first `size` features inside."""
+    """Note that `renew` must compare the set of a, b and the first `size` features inside by projection.
+
+    a and b may be equal.
+    """
     counters = state.counters
     state.unclear[counters[UNCLEAR]] = a * state.work.shape[1] + b
     counters[UNCLEAR], counters[WITHIN] = counters[UNCLEAR] + 1, size

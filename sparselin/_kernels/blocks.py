@@ -20,7 +20,7 @@ STALE = -1
 
 @inner(**VECTORIZED)
 def _dots(A, rows, x, out):
-    """Compute ⟨A_r, x⟩ for the given rows of A, four at a time."""
+    """Write the inner products ⟨A_r, x⟩ of x with the given rows of A into `out`, four rows at a time."""
     M = rows.size
     n = x.size
     for m in range(0, M - 3, 4):
@@ -45,11 +45,12 @@ class SingleColumns(NamedTuple):
 
     Attributes
     ----------
-    unit, rows : x_m = X_j/‖X_j‖ is row rows[m] of `unit`, for j = columns[m].
-    columns : (M,) the indices of the columns.
-    shares : (t, M) ⟨q_s, x_m⟩.
-    correlations : (M,) ⟨x_m, r⟩ in units of the largest score.
-    weights : (M,) ‖X_j‖ for OMP, ‖X_j‖/ρ_j for OLS. A score is |correlation_m|·weight_m.
+    columns : (M,) the indices j of the columns.
+    unit, rows : the unit column x_m = X_j/‖X_j‖, j = columns[m], is row rows[m] of `unit`.
+    shares : (t, M) ⟨q_s, x_m⟩ for the columns q_s of Q, X_S = QR.
+    correlations : (M,) ⟨x_m, r⟩, scaled.
+    weights : (M,) ‖X_j‖ for OMP, ‖X_j‖/ρ_j for OLS, scaled. The score of a column is
+        |correlations_m|·weights_m; the largest one is 1.
     """
 
     unit: NDArray[np.float32]
@@ -61,11 +62,11 @@ class SingleColumns(NamedTuple):
 
 
 class Acceptance(NamedTuple):
-    """The rule that accepts a guess as a row of a product VX.
+    """The rule that decides whether a guessed pick is accepted, as one more row of a product VX.
 
-    A guess is accepted if its score exceeds `cut`, which other columns than the candidates may attain. It is
-    also accepted to complete a product of up to `few` rows, which cost little more than one row, or, beyond
-    `thin` rows, a product of a multiple of `stride` rows.
+    A guess is accepted if its score exceeds `cut`; at a lower score, columns other than the candidates may
+    have a larger score. It is also accepted to complete a product of up to `few` rows, which cost little more
+    than one row, or, beyond `thin` rows, a product of a multiple of `stride` rows.
     """
 
     cut: float
@@ -94,7 +95,10 @@ def _largest(candidates):
 
 @inner()
 def _rescale(weights, row):
-    """Update weight_m = ‖X_j‖/ρ_j: ρ_j² decreases by (row_m·‖X_j‖)². It is zero where ρ_j² is small."""
+    """Update the weights ‖X_j‖/ρ_j after a guessed pick, which decreases ρ_j² by (row_m·‖X_j‖)².
+
+    A weight becomes zero if ρ_j² is small.
+    """
     for m in range(weights.size):
         square = 1 / (weights[m] * weights[m]) - row[m] * row[m] if weights[m] > 0 else 0.0
         weights[m] = 1 / math.sqrt(square) if square > 1e-4 else 0.0
@@ -104,8 +108,12 @@ def _rescale(weights, row):
 def guess(candidates, first, scaled, rule, picks):
     """Guess picks by greedy selection among the candidates, in single precision.
 
-    It uses ⟨P_S^⊥x, P_S^⊥x'⟩ = ⟨x, x'⟩ − Σ_s ⟨q_s, x⟩⟨q_s, x'⟩. `scaled` tells whether scores are divided by
-    ρ_j. Writes columns into `picks`, beginning with the candidate `first`, and returns their number.
+    candidates : `SingleColumns`, which are overwritten.
+    scaled : whether scores are divided by ρ_j, as in OLS.
+    rule : `Acceptance`.
+
+    The inner products of projected columns are ⟨P_S^⊥x, P_S^⊥x'⟩ = ⟨x, x'⟩ − Σ_s ⟨q_s, x⟩⟨q_s, x'⟩. The
+    guessed columns are written into `picks`, beginning with the candidate `first`; their number is returned.
     """
     columns, corr, shares = candidates.columns, candidates.correlations, candidates.shares
     rows = np.empty((picks.size, columns.size), corr.dtype)
@@ -138,7 +146,10 @@ def guess(candidates, first, scaled, rule, picks):
 
 @inner()
 def _maxima(bits, mask, tops):
-    """Compute the maxima of |v| over each BLOCK from the bits of v, which order nonnegative floats."""
+    """Compute the maximum of |v| over each block of BLOCK entries of v.
+
+    bits, tops : the bits of v and of the maxima as integers, which order nonnegative floats.
+    """
     size = bits.size
     for b in range(tops.size):
         top = mask & bits[b * BLOCK]
@@ -148,7 +159,7 @@ def _maxima(bits, mask, tops):
 
 
 class WeightedScores(NamedTuple):
-    """The scores; |score_j| is known to ±error·weights_j.
+    """The scores of all columns. Each |score_j| is known to ±error·weights_j, where `error` is a number.
 
     Attributes
     ----------
@@ -165,14 +176,16 @@ class WeightedScores(NamedTuple):
 
 
 class GuessedSteps(NamedTuple):
-    """The guessed picks s = 0..p−1, and the argmax after each.
+    """The guessed picks s = 0, …, p − 1, and the column with the largest score after each pick, the argmax.
 
     Attributes
     ----------
-    picks : (p,) the columns.
-    shares, errors : (p,) ⟨q_s, r⟩, and the errors of scores after pick s, in units of the weights.
+    picks : (p,) the guessed columns.
+    shares : (p,) ⟨q_s, r⟩ for the column q_s of Q that belongs to pick s.
+    errors : (p,) the number `error` of `WeightedScores` after pick s.
     lam, margin : (p,) |c_j| of the argmax j after pick s, and its margin.
-    candidates, counts : (p, ·), (p,) the argmax and then the other possible argmaxes; their number.
+    candidates : (p, ·) the argmax after pick s, followed by the other possible argmaxes.
+    counts : (p,) the number of possible argmaxes after pick s.
     """
 
     picks: NDArray[np.intp]
@@ -185,7 +198,12 @@ class GuessedSteps(NamedTuple):
 
 
 class ProjectedLengths(NamedTuple):
-    """The squares ρ_j² = ‖P_S^⊥X_j‖², their values at the last projection, 1/ρ_j, ‖X_j‖, and 1/‖y‖."""
+    """The lengths ρ_j = ‖P_S^⊥X_j‖ of all columns.
+
+    squares, measured : (d,) ρ_j², and the value of ρ_j² at the last projection.
+    scale, norms : (d,) 1/ρ_j and ‖X_j‖.
+    ratio : 1/‖y‖.
+    """
 
     squares: NDArray[np.floating]
     measured: NDArray[np.floating]
@@ -198,9 +216,9 @@ class ProjectedLengths(NamedTuple):
 def find(scores, error, candidates):
     """Return the argmax of |score|, the largest and next largest value, and the number of possible argmaxes.
 
-    A column is a possible argmax if it is within the errors, error·weights_j each, of the largest value. As
-    many of them as fit are written into `candidates`. The number 1 means that the argmax is certain; 0 means
-    that the largest value may be zero.
+    A column is a possible argmax if its |score| may be the largest, given errors of error·weights_j each. As
+    many possible argmaxes as fit are written into `candidates`, the argmax first. The number 1 means that the
+    argmax is certain; 0 means that the largest value may be zero.
     """
     score, weights, bits, mask, block_weights = scores
     size = score.size
@@ -240,7 +258,10 @@ def find(scores, error, candidates):
 
 @inner(inline="always")
 def _next(scores, steps, s, c):
-    """Find the argmax after the s-th pick. Return whether it is the guessed pick."""
+    """Find the argmax after the s-th pick, and write it to `steps`; return whether it is the next guess.
+
+    The result is False too if there are more possible argmaxes than `steps.candidates` can hold.
+    """
     best, top, second, count = find(scores, steps.errors[s], steps.candidates[s])
     steps.lam[s] = abs(c[best])
     steps.margin[s] = (top - second) / top if top > 0 else 0
@@ -251,9 +272,10 @@ def _next(scores, steps, s, c):
 
 @kernel(**VECTORIZED)
 def descend(c, W, steps, out, scores):
-    """Update c by the picks, as long as each of them is the argmax. Return the number of these picks.
+    """Update c = Xᵀr by the guessed picks, as long as each is the argmax. Return the number of these picks.
 
-    W = QᵀX (p, d) belongs to the picks, so c_{s+1} = c_s − shares_s·W_s. c is set to zero on `out`.
+    W : (p, d) QᵀX for the columns of Q that belong to the picks, so c_{s+1} = c_s − shares_s·W_s.
+    out : the columns that may not be picked; c is set to zero on them.
     """
     for s in range(W.shape[0]):
         row, share = W[s], steps.shares[s]
@@ -272,9 +294,12 @@ def descend(c, W, steps, out, scores):
 def rescale(c, lengths, scores):
     """Compute the scores |c_j|/ρ_j and the weights of their errors. Return whether a ρ_j² must be recomputed.
 
-    c_j errs by eps‖X_j‖‖y‖, each ⟨q, X_j⟩ by eps‖X_j‖, and the squares of these sum to measured_j − ρ_j². So
-    ρ_j errs by eps‖X_j‖√measured_j/ρ_j, and |c_j|/ρ_j by eps‖y‖‖X_j‖/ρ_j times
-    1 + |score_j|√measured_j/(ρ_j‖y‖). ratio is 1/‖y‖.
+    lengths, scores : `ProjectedLengths` and `WeightedScores`, of which `scale`, `score` and the weights are
+        written.
+
+    The error of c_j is eps‖X_j‖‖y‖. The error of each ⟨q, X_j⟩ is eps‖X_j‖, and the squares of the ⟨q, X_j⟩
+    sum to measured_j − ρ_j². So the error of ρ_j is eps‖X_j‖√measured_j/ρ_j, and the error of |c_j|/ρ_j is
+    eps‖y‖‖X_j‖/ρ_j times 1 + |score_j|√measured_j/(ρ_j‖y‖).
     """
     squares, measured, scale, norms, ratio = lengths
     score, weights, block_weights = scores.score, scores.weights, scores.block_weights
@@ -324,17 +349,23 @@ def descend_ratios(c, W, steps, out, scores, lengths):
 
 @inner()
 def _earlier(least, distance, speed):
-    """Return the smaller of `least` and distance/speed, if speed is positive, else `least`."""
+    """Return the smaller of `least` and distance/speed if speed is positive, otherwise `least`."""
     return distance / speed if distance < least * speed else least
 
 
 @kernel(**VECTORIZED)
 def windows(c, W, shares, rho, support, m, length):
-    """Compute the window ε₂ of each of p first knots: λ can fall to λ* − ε₂ before another column enters.
+    """Compute the length ε₂ of the window of each of p picks.
 
-    At the s-th knot, c = Xᵀr_s, and λ* = |c_i| for the pick i = support[m + s] of sign g. Xᵀu = g W_s/ρ_s is
-    the rate at which c decreases with λ. So ε₂ is the least positive root of |c_j − εgW_sj/ρ_s| = λ* − ε over
-    all j ∉ S ∪ i, but at most λ*. Then c is updated by the pick.
+    λ can decrease from λ* to λ* − ε₂ before a column other than the pick enters.
+
+    c : (d,) Xᵀr before the first pick; updated by each pick.
+    W, shares, rho : QᵀX (p, d), ⟨q_s, r⟩ and ρ_s = R_ss for the columns q_s of Q that belong to the picks.
+    support, m : the pick s is the column i = support[m + s].
+    length : (p,) filled with ε₂.
+
+    Before pick s, λ* = |c_i|; let g be the sign of c_i. Xᵀu = gW_s/ρ_s is the rate at which c decreases with
+    λ. So ε₂ is the least positive root of |c_j − εgW_sj/ρ_s| = λ* − ε over all j ∉ S ∪ i, but at most λ*.
     """
     d = c.size
     for s in range(W.shape[0]):
@@ -359,10 +390,11 @@ def windows(c, W, shares, rho, support, m, length):
 
 @kernel()
 def count_valid(C, lam, sign, support, m, norms, allowed):
-    """Count the rows of C (p, d), from the first, that satisfy the KKT conditions within allowed_s·‖X_j‖.
+    """Return the number of rows of C (p, d) before the first that violates the KKT conditions of the LASSO.
 
-    Row s holds the correlations of a solution at lam_s, with S = support[:m + s] and sign_s at the next
-    column support[m + s].
+    Row s holds the correlations Xᵀ(y − Xβ) of a solution at lam_s with S = support[:m + s]. They must be zero
+    on S, sign_s·lam_s at the column support[m + s], and at most lam_s in modulus elsewhere, each to
+    allowed_s·‖X_j‖.
     """
     for s in range(C.shape[0]):
         row = C[s]

@@ -11,12 +11,12 @@ from sparselin._kernels import VECTORIZED, inner, kernel
 
 @kernel(**VECTORIZED)
 def coordinate_descent(Zt, r, b, lam, target, max_epochs):
-    """Minimise ½‖r − Zb‖² + λ‖b‖₁ over b, from the given b, until the duality gap is at most target.
+    """Minimise ½‖r − Zb‖² + λ‖b‖₁ over b, starting from the given b, until the duality gap is ≤ target.
 
-    Zt (m, n) holds the columns of Z as rows; r and b are overwritten by the residual and the solution.
-    Returns the attained gap, P(b) − D(a·r) with a = min(1, λ/‖Zᵀr‖∞), which is
+    Zt (m, n) holds the columns of Z as rows. r is overwritten by the residual r − Zb, and b by the solution.
+    Returns the duality gap that was attained. With the residual r and a = min(1, λ/‖Zᵀr‖∞), it is
 
-        ½(1 − a)²‖r‖² + Σ_j (λ|b_j| − a·b_j⟨Z_j, r⟩).
+        P(b) − D(a·r) = ½(1 − a)²‖r‖² + Σ_j (λ|b_j| − a·b_j⟨Z_j, r⟩).
     """
     m, n = Zt.shape
     square = b * 0
@@ -51,7 +51,7 @@ def coordinate_descent(Zt, r, b, lam, target, max_epochs):
 
 @inner(**VECTORIZED)
 def duality_gap(Zt, r, b, lam):
-    """Return the gap of `coordinate_descent` at b with residual r."""
+    """Return the duality gap that `coordinate_descent` defines, at b with the residual r."""
     m, n = Zt.shape
     steepest, norm1, inner, square = 0.0, 0.0, 0.0, 0.0
     for j in range(m):

@@ -14,9 +14,9 @@ from sparselin._kernels import kernel
 class Unit(NamedTuple):
     """The rounding unit u of projected columns.
 
-    If power is 1, a column x with coefficients b on other columns T is known, after projection, to u·s(x),
-    s(x)² = ‖x‖² + Σ_T b_j²‖X_j‖². If power is 2, for a Gram problem, its square is known to u·s(x)². A sum of
-    n products is known to √n·u.
+    Let x be a column that is projected off other columns T, with coefficients b, and let
+    s(x)² = ‖x‖² + Σ_T b_j²‖X_j‖². If power is 1, the projected column is known to u·s(x). If power is 2, for
+    a Gram problem, its squared length is known to u·s(x)². A sum of n products is known to √n·u.
     """
 
     u: float
@@ -25,7 +25,7 @@ class Unit(NamedTuple):
 
 
 class DependenceTest(NamedTuple):
-    """The rounding unit of the columns, and the facts that decide dependence exactly."""
+    """The data of the test for dependence: the rounding unit, and facts that decide it exactly."""
 
     unit: Unit
     twins: NDArray[np.intp]  # equal labels for columns that are ± a power of two times each other
@@ -35,7 +35,10 @@ class DependenceTest(NamedTuple):
 
 @kernel()
 def span(unit):
-    """Return τ: x is outside a span if its squared distance exceeds τ·s(x)². (2u)², or 2u for power 2."""
+    """Return the τ for which a column x is outside a span if its squared distance exceeds τ·s(x)².
+
+    It is (2u)², or 2u if power is 2.
+    """
     return 2 * unit.u if unit.power == 2 else (2 * unit.u) ** 2
 
 
@@ -43,10 +46,13 @@ def span(unit):
 def outside_span(exact, square, size, x, members, n, volume):
     """Return 1 if the column x is outside the span of `members`, 0 if it is in the span, −1 if undecided.
 
-    `square` is its squared distance to the span, and `size` is s(x)². All columns have been projected off
-    other columns, the product of whose lengths is 2^volume, into n dimensions. Independent columns of
-    integers have a Gram determinant of at least 1. So each has a distance of at least 1/Π N from the span of
-    the others, where N are their lengths.
+    exact : `DependenceTest`.
+    square, size : the squared distance of x to the span, and s(x)².
+    n : the number of dimensions after all columns were projected off some others.
+    volume : log₂ of the product of the lengths of these other columns, besides `exact.fixed`.
+
+    Independent columns of integers have a Gram determinant of at least 1. So each column has a distance of at
+    least 1/Π N from the span of the others, where N are the lengths of the others.
     """
     bound = span(exact.unit) * size
     if square > bound:

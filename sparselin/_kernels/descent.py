@@ -29,7 +29,7 @@ _TRIALS = 40  # the most steps that the line search tries
 
 
 class DescentObjective(NamedTuple):
-    """The objective F."""
+    """The data of the objective F(w, θ) = ½‖y − X(s(w)∘θ)‖² + ½λ_w‖w‖² + ½λ_θ‖θ‖²."""
 
     form: int  # s
     X: NDArray[np.float64]  # (n, m), by rows
@@ -55,7 +55,7 @@ def combine(rows, weights, out):
 
 @kernel(**_OPTIONS)
 def mask(form, w, s):
-    """Compute s = s(w)."""
+    """Compute the mask s = s(w) of the given form."""
     top, total = w[0], 0.0
     for j in range(len(s)):
         top = max(top, w[j])
@@ -74,7 +74,10 @@ def mask(form, w, s):
 
 @inner(**_OPTIONS)
 def mask_pullback(form, w, s, h):
-    """Replace h by (∂s/∂w)ᵀh, which is f'(w)∘(h − ⟨s, h⟩)/Σf for a normalised s_i = f(w_i)/Σf(w_j)."""
+    """Replace h by (∂s/∂w)ᵀh, for the mask s = s(w).
+
+    For a normalised mask s_i = f(w_i)/Σf(w_j) this is f'(w)∘(h − ⟨s, h⟩)/Σf.
+    """
     mean, total = 0.0, 1.0
     if form >= L1_NORMALIZED:
         mean = dot(s, h)
@@ -92,7 +95,7 @@ def mask_pullback(form, w, s, h):
 
 @kernel(**_OPTIONS)
 def evaluate(form, Xt, y, lam, x, s, beta, r):
-    """Return F − ½‖y‖², and fill s, β and r.
+    """Return F − ½‖y‖² at x = (w, θ), and fill s = s(w), β = s∘θ and r = y − Xβ.
 
     F − ½‖y‖² = ½‖Xβ‖² − ⟨y, Xβ⟩ + ½λ_w‖w‖² + ½λ_θ‖θ‖². These terms vanish with β, so nothing cancels.
     """
@@ -110,7 +113,10 @@ def evaluate(form, Xt, y, lam, x, s, beta, r):
 
 @kernel(**_OPTIONS)
 def differentiate(form, X, lam, x, s, r, g, slope):
-    """Compute slope = ∇F = (λ_ww − (∂s/∂w)ᵀ(g∘θ), λ_θθ − s∘g), and fill g."""
+    """Compute the gradient of F at x = (w, θ), and fill g = Xᵀr, given s = s(w) and r = y − X(s∘θ).
+
+    slope : filled with ∇F = (λ_ww − (∂s/∂w)ᵀ(g∘θ), λ_θθ − s∘g).
+    """
     m = len(s)
     combine(X, r, g)
     for j in range(m):
@@ -126,9 +132,10 @@ def differentiate(form, X, lam, x, s, r, g, slope):
 
 @kernel(**_OPTIONS)
 def lasso_error(lam, x, beta, r, g):
-    """Return the gap of the LASSO at β plus (λ/2)Σ(|w_j| − |θ_j|)², which is F − min F over w∘θ = β.
+    """Return a bound on F − min F: a duality gap of the LASSO at β plus (λ/2)Σ(|w_j| − |θ_j|)².
 
-    For a with |a|·‖g‖∞ ≤ λ, u = ar is dual feasible, and from y = r + Xβ
+    x = (w, θ), r = y − Xβ and g = Xᵀr. The second term is F minus its minimum over all w∘θ = β. For a with
+    |a|·‖g‖∞ ≤ λ, u = ar is dual feasible, and from y = r + Xβ
 
         ½‖r‖² + λ‖β‖₁ − ½‖y‖² + ½‖y − u‖² = ½(1 − a)²‖r‖² + Σ_j (λ|β_j| − aβ_jg_j).
 
@@ -147,7 +154,10 @@ def lasso_error(lam, x, beta, r, g):
 
 @inner(**_OPTIONS)
 def move(form, x, slope, alpha, out):
-    """Compute out = x − α∇F, and put it back on its domain. Return the squared length of the step."""
+    """Take a gradient step from x: out = x − α∇F, moved back to the domain of the form of s.
+
+    Returns the squared length of the step, before ‖w‖ is restored for a normalised form.
+    """
     m, length = len(x) // 2, 0.0
     for j in range(2 * m):
         out[j] = x[j] - alpha * slope[j]
@@ -169,11 +179,15 @@ def move(form, x, slope, alpha, out):
 def step_length(x, slope, old_x, old_slope, alpha, short):
     """Return the next step length by the adaptive ABBmin rule.
 
-    If the curvature is not positive, it is ten times the last one. With Δ the last step and Γ the change of
-    ∇F on it, the two lengths of Barzilai and Borwein are ΔᵀΔ/ΔᵀΓ ≥ ΔᵀΓ/ΓᵀΓ. If (short/long) is below a
-    threshold, ∇F has large components in directions of large curvature, and the least of the last few short
-    lengths removes these first. Each short step decreases the threshold, short[0], and each long step
-    increases it, so that both kinds occur.
+    x, slope, old_x, old_slope : the point and its ∇F, now and before the last step.
+    alpha : the last step length.
+    short : short[0] is a threshold, followed by the last few short lengths; updated in place.
+
+    Let Δ be the last step and Γ the change of ∇F on it. If ΔᵀΓ ≤ 0, the step length is ten times the last
+    one. Otherwise Barzilai and Borwein have two lengths, the long one ΔᵀΔ/ΔᵀΓ and the short one ΔᵀΓ/ΓᵀΓ. If
+    short/long is below the threshold, ∇F has large components in directions of large curvature. The least of
+    the last few short lengths is then taken, because it removes these components first. Each short step
+    decreases the threshold, and each long step increases it, so that both kinds occur.
     """
     square, curvature, change = 0.0, 0.0, 0.0
     for j in range(len(x)):
@@ -199,12 +213,14 @@ def step_length(x, slope, old_x, old_slope, alpha, short):
 
 @kernel(**_OPTIONS)
 def descend(objective, start, tol, floor, max_iter):
-    """Descend from start. Return x and its s, F − ½‖y‖² at every iterate, and the way in which it ended.
+    """Run gradient descent on F from `start`.
+
+    Returns x = (w, θ) and s(w), F − ½‖y‖² at every iterate, and the code of the reason why the descent ended.
 
     x is the last iterate, or the iterate of least F if the descent stalled. It stalls if F decreases by less
-    than its rounding error, so that no α is accepted. The line search is that of Grippo, Lampariello and
-    Lucidi: F must be below the largest of its last values, not below the last one. α is shortened to the
-    minimiser of the parabola through F(0), with the slope −‖∇F‖² there, and F(α).
+    than its rounding error, so that no step length α is accepted. The line search is that of Grippo,
+    Lampariello and Lucidi: F must be below the largest of its last values, not below the last value. A
+    rejected α is shortened to the minimiser of the parabola through F(0), with slope −‖∇F‖² there, and F(α).
     """
     form, X, Xt, y, lam = objective
     m, n = Xt.shape

@@ -24,9 +24,12 @@ _SPLIT = 2.0**27 + 1
 
 @kernel()
 def shrink(Theta, W, lam, M, slack, n_clipped, start, stop):
-    """Overwrite rows start..stop of Theta (d, p) and W (d, K), and count the entries of W that were clipped.
+    """Apply Group-Hier-Prox to the rows start..stop of Theta (d, p) and W (d, K), in place.
 
-    Afterwards ‖W_j‖∞ ≤ M‖Theta_j‖ holds exactly, for p = 1 with slack = 0. For p > 1 the slack covers the
+    n_clipped : (d,) filled with the number of entries of W_j that were clipped.
+    slack : a relative margin by which W_j is kept below M‖Theta_j‖.
+
+    Afterwards ‖W_j‖∞ ≤ M‖Theta_j‖ holds exactly: for p = 1 with slack = 0; for p > 1 the slack covers the
     rounding error of the norm.
     """
     u = np.empty(W.shape[1])
@@ -50,7 +53,7 @@ def shrink(Theta, W, lam, M, slack, n_clipped, start, stop):
 
 @inner()
 def _largest(v):
-    """Return ‖v‖∞."""
+    """Return the largest |v_i|."""
     largest = 0.0
     for x in v:
         largest = max(largest, abs(x))
@@ -59,7 +62,10 @@ def _largest(v):
 
 @inner()
 def _root(v, e):
-    """Return 2⁻ᵉ‖v‖ for 2ᵉ of about ‖v‖∞. No square over- or underflows; for one entry it is exact."""
+    """Return the norm 2⁻ᵉ‖v‖ of a vector scaled by a power of two, where 2ᵉ is about ‖v‖∞.
+
+    No square over- or underflows. If v has one entry, the result is exact.
+    """
     total = 0.0
     for x in v:
         scaled = math.ldexp(np.float64(x), -e)  # for float32 it would stay in float32
@@ -69,7 +75,12 @@ def _root(v, e):
 
 @inner()
 def _length(rest, w, unit, M, u):
-    """Return max_m t_m for unit·(n − λ) = rest and the entries w; u is workspace of the size of w."""
+    """Return the length max_m t_m of the new weights of one feature, by the formula of this module.
+
+    rest : unit·(n − λ).
+    w : the row of W. unit is a power of two by which data are scaled against overflow.
+    u : workspace of the size of w.
+    """
     if M == 0:
         return rest / unit
     m, total = 0, 0.0
@@ -107,7 +118,7 @@ def _length(rest, w, unit, M, u):
 
 @inner()
 def _at(rest, total, m, M):
-    """Return t_m and M·t_m, m ≥ 1."""
+    """Return t_m = (rest + M·total)/(1 + mM²) and M·t_m, for m ≥ 1, without overflow for large M."""
     if M <= _LARGE_M:
         t = (rest + M * total) / (1 + m * (M * M))
         return t, M * t
@@ -117,7 +128,7 @@ def _at(rest, total, m, M):
 
 @inner()
 def _bound(theta, M, slack):
-    """Return the largest float ≤ M‖theta‖, or (1 − slack) times that."""
+    """Return the bound at which weights are clipped: the largest float ≤ M‖theta‖, times 1 − slack."""
     e = math.frexp(_largest(theta))[1]
     root = _root(theta, e)
     x, i = math.frexp(M)
@@ -136,7 +147,7 @@ def _bound(theta, M, slack):
 
 @inner()
 def _product_error(x, y, p):
-    """Return xy − p exactly, for p = fl(xy) and x, y in [½, 1) (Dekker)."""
+    """Return the exact rounding error xy − p of the product p = fl(xy), for x, y in [½, 1) (Dekker)."""
     a, b = _SPLIT * x, _SPLIT * y
     a, b = a - (a - x), b - (b - y)
     return ((a * b - p) + a * (y - b) + (x - a) * b) + (x - a) * (y - b)

@@ -47,7 +47,7 @@ _STEP = 1e-13
 
 
 class Columns(NamedTuple):
-    """The M columns of the homotopy.
+    """The M columns on which the path is followed, by their Gram matrix.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Columns(NamedTuple):
     unit : the rounding unit; the errors of c are about unit·‖X_j‖(‖y‖ + Σ‖X_l‖|β_l|).
     longest : the largest norm of all columns, candidates or not.
     rank : the number of independent columns that span the sample space.
-    below : −1, or 0 if β ≥ 0 outside S.
+    below : −1; 0 if β ≥ 0 is required outside S.
     """
 
     H: NDArray[np.float64]
@@ -70,14 +70,15 @@ class Columns(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A point of the path.
+    """A point of the path. Arrays have space for `capacity` columns; the first p entries are in use.
 
     Attributes
     ----------
-    state : p, and the position in `order` of the column that has just entered, or −1.
-    lam : λ (1,).
-    order, sign, beta : (capacity,), the columns P, their s and β; the first p entries are in use.
-    L : (capacity, capacity), the Cholesky factor.
+    state : (2,) p, and the position in `order` of the column that has just entered, or −1.
+    lam : (1,) λ.
+    order, sign, beta : (capacity,) the columns P with β_j ≠ 0, their signs s and their β. The columns without
+        penalty come first.
+    L : (capacity, capacity) the Cholesky factor of XᵀX on these columns.
     n_free : the number of columns without penalty.
     """
 
@@ -91,7 +92,12 @@ class Place(NamedTuple):
 
 
 class Until(NamedTuple):
-    """The limits of a run: λ_min, the number of points, and the number of `fresh` columns that enter."""
+    """The limits of a run, which ends at the first limit that it reaches.
+
+    lam_min : the least λ.
+    limit : the largest number of points.
+    quota, fresh : the largest number of entries of columns j with fresh[j] True.
+    """
 
     lam_min: float
     limit: int
@@ -100,12 +106,12 @@ class Until(NamedTuple):
 
 
 class Trail(NamedTuple):
-    """The record of the points on the way, which is not written if `coef` has no rows.
+    """The record of the points that a run passes; nothing is recorded if `coef` has no rows.
 
     Attributes
     ----------
-    coef, lams, sizes : (limit, M), (limit,): β, λ and ‖y‖ + Σ‖X_j‖|β_j|.
-    events : (limit,), j + 1 for an entry, −(j + 1) for an exit, 0 for the end.
+    coef, lams, sizes : (limit, M), (limit,), (limit,) β, λ and ‖y‖ + Σ‖X_j‖|β_j| at each point.
+    events : (limit,) j + 1 if column j enters at the point, −(j + 1) if it leaves, and 0 at the end.
     """
 
     coef: NDArray[np.float64]
@@ -115,12 +121,15 @@ class Trail(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Workspace for the quantities at a point.
+    """Workspace for the quantities at a point of the path. H, P, s and L are those of the module's docstring.
 
     Attributes
     ----------
-    z, w, residual, extra : (capacity,), L⁻¹s, w, c_P − λs, and the correction of β by it.
-    c, b, error, entry : (M,), c and b, zero on P; bounds on the errors of c; see `entries`.
+    z, w : (capacity,) L⁻¹s, and w with H_PP w = s.
+    residual, extra : (capacity,) c_P − λs, and the correction of β that removes it.
+    c, b : (M,) c = c0 − Hβ and b = Hw, both zero on P.
+    error : (M,) bounds on the errors of c.
+    entry : (M,) the λ at which each column would enter (see `entries`).
     """
 
     z: NDArray[np.float64]
@@ -135,7 +144,10 @@ class Work(NamedTuple):
 
 @inner(**VECTORIZED)
 def append(H, order, k, L):
-    """Compute row k of L, for column order[k]. Return False if it is nearly dependent on earlier columns."""
+    """Compute row k of the Cholesky factor L of H, in the order `order`, for column order[k].
+
+    Returns False if this column is nearly dependent on earlier columns.
+    """
     row, source = L[k], H[order[k]]
     square = source[order[k]]
     least = _DEPENDENT * square
@@ -155,7 +167,7 @@ def append(H, order, k, L):
 
 @kernel(**VECTORIZED)
 def factor(H, order, p, L):
-    """Compute L for order[:p]. Return False if columns are nearly dependent."""
+    """Compute the Cholesky factor L of H on the columns order[:p]; False if they are nearly dependent."""
     independent = True
     for k in range(p):
         independent = independent and append(H, order, k, L)
@@ -164,9 +176,10 @@ def factor(H, order, p, L):
 
 @kernel(**VECTORIZED)
 def delete(L, p, k):
-    """Remove column k of p from L: the rows below move up, and Givens rotations restore the triangle.
+    """Remove column k of p columns from the Cholesky factor L, in place.
 
-    The rotations of the rows above are applied to each row, and then the one that eliminates its last entry.
+    The rows below row k move up, and Givens rotations restore the triangle. To each row that has moved, the
+    rotations of the earlier rows are applied, and then the rotation that eliminates its last entry.
     """
     cosine, sine = np.empty(p), np.empty(p)
     for i in range(k, p - 1):
@@ -195,7 +208,7 @@ def forward(L, start, p, rhs, z):
 
 @inner(**VECTORIZED)
 def backward(L, p, z, x):
-    """Compute x = L⁻ᵀz."""
+    """Compute x = L⁻ᵀz for the first p entries, by back substitution."""
     for k in range(p):
         x[k] = z[k]
     for k in range(p - 1, -1, -1):
@@ -208,7 +221,7 @@ def backward(L, p, z, x):
 
 @kernel(**VECTORIZED)
 def solve(L, p, rhs, x):
-    """Compute x = (LLᵀ)⁻¹·rhs."""
+    """Compute x = (LLᵀ)⁻¹·rhs for the first p entries."""
     z = np.empty(p)
     forward(L, 0, p, rhs, z)
     backward(L, p, z, x)
@@ -216,7 +229,7 @@ def solve(L, p, rhs, x):
 
 @inner(**VECTORIZED)
 def correlate(H, order, p, beta, w, c, b):
-    """Subtract Hβ from c and add Hw to b, four rows of H per pass."""
+    """Subtract Hβ from c and add Hw to b, for β and w on the columns order[:p]; four rows of H per pass."""
     M = c.size
     for k in range(0, p - 3, 4):
         h1, h2, h3, h4 = H[order[k]], H[order[k + 1]], H[order[k + 2]], H[order[k + 3]]
@@ -243,10 +256,10 @@ def any_above(p, residual, order, norms, bound):
 
 @inner(**VECTORIZED)
 def examine(columns, place, work):
-    """Compute the direction w, c, b, the errors of c, and the residual c_P − λs at a point.
+    """Fill `work` at a point: w, c, b, the errors of c, the residual c_P − λs, and the correction of β.
 
-    Returns ‖y‖ + Σ‖X_j‖|β_j|, the squared change of Xβ by the correction of β, and a bound on the error of
-    c_j/‖X_j‖ down to λ = 0.
+    Returns ‖y‖ + Σ‖X_j‖|β_j|, the squared norm of the change of Xβ by the correction of β, and a bound on the
+    error of c_j/‖X_j‖ from here down to λ = 0.
     """
     p, lam, order, sign, beta = place.state[0], place.lam[0], place.order, place.sign, place.beta
     w, residual, extra, c, b, error, norms = (
@@ -282,7 +295,7 @@ def examine(columns, place, work):
 
 @inner(**VECTORIZED)
 def count_violations(lam, below, c, error):
-    """Return the number of columns with |c| > λ beyond rounding."""
+    """Return the number of columns with |c_j| > λ beyond rounding, or c_j > λ if `below` is 0."""
     count = 0
     for j in range(c.size):
         count += max(c[j], below * c[j]) > lam + error[j]
@@ -291,14 +304,15 @@ def count_violations(lam, below, c, error):
 
 @inner(**VECTORIZED)
 def entries(lam, below, full, work):
-    """Compute the λ at which each column would enter. With a = c − λb, which is c at λ = 0, it is
+    """Compute the λ at which each column would enter, and write it into `work.entry`.
 
-        |a|/(1 − sign(a)·b).
+    With a = c − λb, which is c at λ = 0, this λ is |a|/(1 − sign(a)·b). With β ≥ 0 a column with a < 0 never
+    enters, because c_j < λ at both ends of the segment, and so between them. If a is zero to rounding, no λ
+    is computed. Then a is zero if the columns of P span the sample space (`full`); otherwise the error of a
+    bounds the λ at which the column might enter.
 
-    With β ≥ 0 a column with a < 0 never enters, because c_j < λ at both ends of the segment, and so between
-    them. If a is zero to rounding, no λ is computed: a is zero if the columns of P span everything (`full`),
-    and otherwise its error bounds the λ at which the column might enter. Returns the largest of these bounds,
-    and the number of tied columns. These are at ±λ now, and not certainly moving to the opposite face.
+    Returns the largest of these bounds, and the number of tied columns. A column is tied if it is at ±λ now,
+    and is not certainly moving to the opposite bound.
     """
     c, b, error, entry = work.c, work.b, work.error, work.entry
     tied, unknown = 0, 0
@@ -324,7 +338,7 @@ def entries(lam, below, full, work):
 
 @inner(**VECTORIZED)
 def first_exit(place, w):
-    """Return the position in P of the first coefficient to become zero, or −1, and its λ."""
+    """Return the position in P of the first coefficient to become zero as λ decreases, or −1, and this λ."""
     lam, sign, beta = place.lam[0], place.sign, place.beta
     first, top = -1, 0.0
     for k in range(place.n_free, place.state[0]):
@@ -337,7 +351,11 @@ def first_exit(place, w):
 
 @inner(**VECTORIZED)
 def next_event(columns, place, work, bound, lam_min):
-    """Return λ of the next event, the entering column or −1, the leaving position or −1, and certainty."""
+    """Find the next event on the path.
+
+    Returns its λ, the column that enters or −1, the position in P of the column that leaves or −1, and
+    whether the event is certain in spite of rounding.
+    """
     p, lam, sign, beta, w = place.state[0], place.lam[0], place.sign, place.beta, work.w
     possible, tied = entries(lam, columns.below, p == columns.rank, work)
     certain = tied == 0 and bound * columns.longest <= _MAX_ERROR * lam
@@ -356,7 +374,7 @@ def next_event(columns, place, work, bound, lam_min):
 
 @inner(**VECTORIZED)
 def correct(place, extra):
-    """Add extra to β; set β to zero where its sign is wrong, or where the column has just entered."""
+    """Add the correction `extra` to β; set β_j to zero if its sign is wrong or column j has just entered."""
     n_free, entered, sign, beta = place.n_free, place.state[1], place.sign, place.beta
     for k in range(place.state[0]):
         beta[k] += extra[k]
@@ -381,7 +399,7 @@ def is_unbalanced(columns, place, bound):
 
 @inner(**VECTORIZED)
 def accept(place, reached):
-    """Copy an accepted point to `reached`."""
+    """Copy an accepted point, except its L, to `reached`."""
     p, order, sign, beta = place.state[0], place.order, place.sign, place.beta
     to_order, to_sign, to_beta = reached.order, reached.sign, reached.beta
     reached.state[0], reached.state[1], reached.lam[0] = p, place.state[1], place.lam[0]
@@ -391,7 +409,7 @@ def accept(place, reached):
 
 @inner(**VECTORIZED)
 def record(trail, i, place, size, event):
-    """Write point i of the trail."""
+    """Write the point `place`, and the event that led to it, as point i of the trail."""
     trail.lams[i], trail.sizes[i], trail.events[i] = place.lam[0], size, event
     row, order, beta = trail.coef[i], place.order, place.beta
     for j in range(row.size):
@@ -402,7 +420,13 @@ def record(trail, i, place, size, event):
 
 @inner(**VECTORIZED)
 def move(place, work, below, entering, leaving):
-    """Move to λ = below, where a column enters, a column leaves, or neither. Return the event."""
+    """Move the point to λ = below, where a column enters, a column leaves, or neither.
+
+    entering : the column that enters, or −1.
+    leaving : the position in P of the column that leaves, or −1.
+
+    Returns the event as in `Trail.events`.
+    """
     p, order, sign, beta = place.state[0], place.order, place.sign, place.beta
     gap, w = place.lam[0] - below, work.w
     for k in range(p):
@@ -429,8 +453,8 @@ def move(place, work, below, entering, leaving):
 def follow(columns, reached, until, trail):
     """Follow the path from the point `reached`, and record the points on the way.
 
-    `reached` becomes the last accepted point (but its L may have a further row, if DECLINED). Returns the way
-    in which the run ended, and the number of points.
+    `reached` becomes the last accepted point (but its L may have a further row, if the run ends with
+    DECLINED). Returns the code of the reason why the run ended, and the number of points.
     """
     M, capacity = len(columns.c0), len(reached.order)
     work = Work(
@@ -480,10 +504,10 @@ def follow(columns, reached, until, trail):
 
 @kernel(**VECTORIZED)
 def first_violations(c0, products, below, lams, slack, norms, start, first):
-    """Set first[j] to the first of m points at which column j violates |c_j| ≤ λ + slack·‖X_j‖.
+    """Write to first[j] the first of m points at which column j violates |c_j| ≤ λ + slack·‖X_j‖.
 
-    With β ≥ 0, c_j takes the place of |c_j|. The columns are start + (0..width − 1), with c = c0 − products
-    (m, width). first[j] is unchanged if there is no such point.
+    The columns are j = start, …, start + width − 1, and c = c0 − products (m, width). If `below` is 0, c_j
+    takes the place of |c_j|. first[j] is unchanged if there is no such point.
     """
     m, width = products.shape
     for i in range(m - 1, -1, -1):

@@ -46,9 +46,9 @@ def copy_rows(A, B):
 
 @kernel(**VECTORIZED)
 def project(Q, t, v, shares):
-    """Project v off the first t rows of Q, which are orthonormal, in two passes. Return ‖v‖.
+    """Project v in place off the first t rows of Q, which are orthonormal, in two passes.
 
-    It also sets shares[:t] = Qv, for v before the projection.
+    Returns ‖v‖ after the projection. shares[:t] is filled with Qv for v before the projection.
     """
     for s in range(t):
         shares[s] = 0
@@ -92,7 +92,10 @@ def _project_by_fours(Qt, R, t, count):
 
 @kernel()
 def inverse_column_norm(R, norms, l):
-    """Return the squared norm of column l of D R⁻¹, by back substitution for R z = e_l; ∞ if R_ll = 0."""
+    """Return the squared norm of column l of D R⁻¹, D = diag(norms), or ∞ if R_ll = 0.
+
+    The column of R⁻¹ is the solution of R z = e_l, by back substitution.
+    """
     if R[l, l] == 0:
         return math.inf
     z = R[: l + 1, l].copy()
@@ -110,13 +113,13 @@ def inverse_column_norm(R, norms, l):
 
 @inner(**VECTORIZED)
 def _normalize(Qt, R, norms, t, before):
-    """Normalise row t. Return ρ, its length before the division.
+    """Normalise row t of Qt, which has been projected off the rows before it. Return ρ, its length before.
 
     before : the length of the row before it was projected.
 
     After one pass of Gram-Schmidt the deviation from orthogonality is eps times ‖D R⁻¹e_t‖ (Björck, 1967). If
-    that may exceed 4·eps, or half the length is lost, there is a second pass. "Twice is enough" (Kahan,
-    Parlett).
+    this deviation may exceed 4·eps, or if half the length is lost, the row is projected a second time. "Twice
+    is enough" (Kahan, Parlett).
     """
     q = Qt[t]
     rho = math.sqrt(dot(q, q))
@@ -133,7 +136,10 @@ def _normalize(Qt, R, norms, t, before):
 
 @kernel()
 def orthogonalize(Qt, R, norms, t):
-    """Replace x, row t of Qt, by q with x = Σ R[s, t] q_s + ρ q, ρ = R[t, t] = ‖P^⊥x‖. Return ρ."""
+    """Orthonormalise row t of Qt against the rows before it, and fill column t of R; return ρ = R[t, t].
+
+    The row x is replaced by the q with x = Σ_{s<t} R[s, t] q_s + ρq, ρ = ‖P^⊥x‖.
+    """
     for s in range(t):
         R[s, t] = 0
     q = Qt[t]
@@ -144,10 +150,10 @@ def orthogonalize(Qt, R, norms, t):
 
 @kernel()
 def orthogonalize_block(Qt, R, norms, t, p, unit):
-    """Orthonormalise the rows t..t+p of Qt, which are orthogonal to the rows 0..t already.
+    """Orthonormalise the rows t..t+p of Qt, which are already orthogonal to the rows 0..t.
 
-    R[:t, t:t+p] holds the coefficients so far. The function stops before the first dependent column, and
-    returns the number of rows before it.
+    R[:t, t:t+p] holds the coefficients of that projection; the columns t..t+p of R are completed. The
+    function stops before the first dependent column, and returns the number of rows before it.
     """
     for s in range(t, t + p):
         for l in range(t, s):
@@ -164,7 +170,10 @@ def orthogonalize_block(Qt, R, norms, t, p, unit):
 
 @kernel(**VECTORIZED)
 def delete(Qt, R, t, j):
-    """Remove column j of t: shift the later columns left, and restore the triangle by Givens rotations."""
+    """Remove column j from a QR factorisation with t columns, in place.
+
+    The later columns of R move left, and Givens rotations of R and Qt restore the triangle.
+    """
     n = Qt.shape[1]
     for l in range(j, t - 1):
         for i in range(l + 2):
@@ -209,7 +218,13 @@ def solve_transpose(R, b):
 
 @inner(**VECTORIZED)
 def extend_inverse(V, column, t, inverse):
-    """Compute V[t] from column = R[:t, t] and 1/ρ. Return ‖V[t]‖², whose sum over t bounds κ²."""
+    """Compute the column t of R⁻¹, and write it to the row V[t]. Return ‖V[t]‖².
+
+    column : R[:t, t].
+    inverse : 1/ρ = 1/R[t, t].
+
+    The sum of ‖V[t]‖² over t bounds the squared condition number κ².
+    """
     row = V[t]
     for s in range(t):
         row[s] = 0
@@ -227,9 +242,9 @@ def extend_inverse(V, column, t, inverse):
 
 @kernel(**VECTORIZED)
 def asymmetry(C):
-    """Return ½‖C − Cᵀ‖_F² and the sum of squares of the lower triangle; not finite if an entry is not finite.
+    """Return ½‖C − Cᵀ‖_F² and the sum of squares of the lower triangle of C.
 
-    C is read once, by tiles that fit into the cache.
+    They are not finite if an entry is not finite. C is read once, by tiles that fit into the cache.
     """
     d = C.shape[0]
     apart = size = 0.0
@@ -246,10 +261,13 @@ def asymmetry(C):
 
 @kernel(**VECTORIZED)
 def extend(rows, t, column, j, delta, pivots):
-    """Compute rows[t], one more row of L⁻¹C_S·, LLᵀ = δI + C_S, for column j.
+    """Add index j to S in a pivoted Cholesky factorisation: compute row t of L⁻¹C_S·, LLᵀ = δI + C_S.
 
-    `column` is its column of C. The squares of the new row are subtracted from the pivots (d,). A Schur
-    complement is semidefinite, and no pivot is less than δ; both are enforced in spite of rounding.
+    rows : the rows of L⁻¹C_S·; rows[t] is filled.
+    column : the column j of C.
+    pivots : (d,) the diagonal of δI plus the Schur complement; the squares of the new row are subtracted.
+
+    The Schur complement is semidefinite, and no pivot is less than δ. Both are enforced in spite of rounding.
     """
     row, root = rows[t], math.sqrt(pivots[j])
     copy(column, row)

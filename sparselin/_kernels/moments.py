@@ -11,7 +11,7 @@ _WIDTH = 8192  # columns per strip: their sums fit into the second-level cache
 
 @kernel(**VECTORIZED)
 def by_rows(X, y, squares, products, start, stop):
-    """Compute both for the columns start..stop of X (n, d) in C order, four rows at a time."""
+    """Compute ‖X_j‖² and ⟨X_j, y⟩ for the columns start..stop of X (n, d) in C order, four rows at a time."""
     n = X.shape[0]
     for left in range(start, stop, _WIDTH):
         right = min(left + _WIDTH, stop)
@@ -34,7 +34,7 @@ def by_rows(X, y, squares, products, start, stop):
 
 @kernel(**VECTORIZED)
 def by_columns(Xt, y, squares, products, start, stop):
-    """Compute both for X in Fortran order, given as the rows start..stop of its transpose Xt (d, n)."""
+    """Compute ‖X_j‖² and ⟨X_j, y⟩ for the rows X_j, start..stop, of Xt = Xᵀ (d, n) in C order."""
     n = Xt.shape[1]
     for j in range(start, stop):
         column = Xt[j]

@@ -23,10 +23,10 @@ TEXT = (
 
 
 class _Notice(event.Listener):  # type: ignore[misc]
-    """The listener to which Numba reports the begin and the end of each compilation.
+    """The listener to which Numba reports the begin and the end of each compilation, and which measures time.
 
-    Cached kernels are not compiled. Compilations may be nested. Only one thread compiles at a time. The clock
-    is read at each report.
+    Cached kernels are not compiled. Compilations may be nested, but only one thread compiles at a time. The
+    clock is read at each report.
     """
 
     def __init__(self, delay: float) -> None:

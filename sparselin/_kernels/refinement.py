@@ -16,7 +16,7 @@ _SPLIT = 134217729.0  # 2²⁷ + 1
 
 @inner(inline="always")
 def _product(a, b):
-    """Return ab and its rounding error."""
+    """Return the rounded product of a and b, and its rounding error, which is a float."""
     p = a * b
     t = _SPLIT * a
     a1 = t - (t - a)
@@ -29,7 +29,7 @@ def _product(a, b):
 
 @inner(inline="always")
 def _sum(a, b):
-    """Return a + b and its rounding error."""
+    """Return the rounded sum of a and b, and its rounding error, which is a float."""
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
@@ -37,7 +37,10 @@ def _sum(a, b):
 
 @kernel()
 def remainders(A, f, g, r, r_low, x, x_low):
-    """Return f − (r + r_low) − Aᵀ(x + x_low) and g − A(r + r_low), for A (t, n)."""
+    """Return the residuals f − (r + r_low) − Aᵀ(x + x_low) and g − A(r + r_low), for A (t, n).
+
+    They are computed in twice the precision and then rounded.
+    """
     t, n = A.shape
     above, lost = np.empty(n), np.empty(n)
     for i in range(n):
@@ -61,7 +64,7 @@ def remainders(A, f, g, r, r_low, x, x_low):
 
 @kernel()
 def correlations(A, r, r_low):
-    """Return A(r + r_low), for A (t, n)."""
+    """Return A(r + r_low) for A (t, n), computed in twice the precision and then rounded."""
     t, n = A.shape
     out = np.empty(t)
     for j in range(t):

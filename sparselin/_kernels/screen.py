@@ -20,14 +20,14 @@ _FINITE = {"fastmath": {"reassoc", "contract", "nnan"}}
 
 @inner(**_FINITE)
 def _raise(tops, x):
-    """Raise each entry of tops to |x_j| if that is larger."""
+    """Raise each entry tops_j to |x_j| if |x_j| is larger."""
     for j in range(x.size):
         tops[j] = max(tops[j], abs(x[j]))
 
 
 @inner()
 def _largest(bits):
-    """Return max|x| as bits, given the bits of x, which order nonnegative floats (see `blocks._maxima`)."""
+    """Return the bits of max|x|, given the bits of x as integers, which order nonnegative floats."""
     top = 0
     for i in range(bits.size):
         top = max(top, bits[i] & _MASK)
@@ -36,14 +36,17 @@ def _largest(bits):
 
 @inner(**VECTORIZED)
 def _round(x, inverse, out):
-    """Compute out = x·inverse, rounded to nearest: an offset makes x positive before it is truncated."""
+    """Compute out = x·inverse, rounded to the nearest integer.
+
+    An offset makes the product positive before it is truncated.
+    """
     for j in range(x.size):
         out[j] = np.int16(np.int32(x[j] * inverse[j] + (LARGEST + 1.5)) - np.int32(LARGEST + 1))
 
 
 @kernel()
 def copy_by_rows(X, copy, unit, start, stop):
-    """Fill the columns start..stop of the copy (n, d) of X (n, d), in C order, and their units."""
+    """Fill the columns start..stop of the 16-bit copy (n, d) of X (n, d), in C order, and their units."""
     for left in range(start, stop, _STRIP):
         right = min(left + _STRIP, stop)
         tops = np.zeros(right - left)
@@ -60,7 +63,7 @@ def copy_by_rows(X, copy, unit, start, stop):
 
 @kernel()
 def copy_by_columns(Xt, copy, unit, start, stop):
-    """Fill the rows start..stop of the copy (d, n) of Xt (d, n), and their units."""
+    """Fill the rows start..stop of the 16-bit copy (d, n) of Xt = Xᵀ (d, n), and their units."""
     inverse = np.empty(Xt.shape[1])
     bits, tops = Xt.view(np.int64), unit.view(np.int64)
     for j in range(start, stop):
@@ -133,12 +136,12 @@ def products_by_columns(copy, x, z, start, stop):
 
 
 class ScreenedDesign(NamedTuple):
-    """The design, and error bounds for products with its copy.
+    """The design, and error bounds for products with its 16-bit copy.
 
     Attributes
     ----------
-    X, scale : (n, d) and (d,): the columns are scale_j·X_j.
-    unit, norms : (d,) the units of the copy, and ‖X_j‖.
+    X, scale : (n, d) and (d,): the columns of the design are scale_j·X_j.
+    unit, norms : (d,) the units of the copy, and the norms of the columns of the design.
     error : (d,) bounds on the errors of unit_j⟨q_j, x⟩ for unit vectors x, including all rounding.
     candidates : workspace for the columns that are compared.
     """
@@ -153,10 +156,10 @@ class ScreenedDesign(NamedTuple):
 
 @inner()
 def find_candidates(screen, z, slack, out):
-    """Write the columns, not in `out`, that may have the largest or second largest |c_j| into `candidates`.
+    """Find the columns, except `out`, that may have the largest or second largest |c_j|, c = Xᵀr.
 
-    Returns their number, or −1 if there are too many. |c_j|/‖r‖ is known from z_j = ⟨q_j, r/‖r‖⟩ to
-    error_j + slack·‖X_j‖.
+    They are written into `screen.candidates`. Returns their number, or −1 if there are too many. |c_j|/‖r‖ is
+    known from z_j = ⟨q_j, r/‖r‖⟩ to error_j + slack·‖X_j‖.
     """
     low, width = np.empty(z.size), np.empty(z.size)
     for j in range(z.size):
@@ -181,9 +184,10 @@ def find_candidates(screen, z, slack, out):
 
 @kernel()
 def certain_pick(screen, z, r, slack, out):
-    """Return the argmax of |c_j|, c = Xᵀr, if it is certain, with its |c_j| and margin; else −1.
+    """Find the column j with the largest |c_j|, c = Xᵀr, except the columns `out`.
 
-    It is certain if no other |c_j| attains it within the errors, slack·‖r‖‖X_j‖ each.
+    Returns j, |c_j| and its relative margin, or j = −1 if j is not certain. It is certain if no other column
+    may have a larger value, given errors of slack·‖r‖‖X_j‖ each. z : ⟨q_j, r/‖r‖⟩ for the copy.
     """
     error = slack * math.sqrt(dot(r, r))
     best, top, second = -1, 0.0, 0.0

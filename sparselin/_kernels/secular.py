@@ -23,7 +23,7 @@ _EPS = 2.0**-52
 
 @inner(**VECTORIZED)
 def _secular(shifted, weight, p, tau):
-    """Return φ and φ′ at τ, for poles relative to the origin."""
+    """Return φ and φ′ at τ = μ − D_o, given the poles relative to the origin D_o (`shifted`) and u_j²."""
     value, slope = 1.0, 0.0
     for j in range(p):
         inverse = 1.0 / (shifted[j] - tau)
@@ -35,7 +35,10 @@ def _secular(shifted, weight, p, tau):
 
 @inner()
 def _model_root(left, right, value, slope, weight, at_left):
-    """Return the step η to the zero of the two-pole model; left < 0 < right are the poles relative to τ."""
+    """Return the step η from τ to the zero of a model of φ with two poles.
+
+    left < 0 < right are the poles relative to τ; value and slope are φ and φ′ at τ.
+    """
     gap = right - left
     if at_left:
         c = value - right * slope + gap * weight / (left * left)
@@ -51,7 +54,7 @@ def _model_root(left, right, value, slope, weight, at_left):
 
 @inner()
 def _zero(D, shifted, weight, p, i, total):
-    """Return μ_i. `shifted` (p,) is workspace."""
+    """Return the eigenvalue μ_i of diag(D) + uuᵀ, where u_j² = weight_j; `shifted` (p,) is workspace."""
     last = i == p - 1
     gap = total if last else D[i + 1] - D[i]
     half = 0.5 * gap
@@ -92,10 +95,10 @@ def _zero(D, shifted, weight, p, i, total):
 
 @kernel()
 def spectrum(D, squares, mu):
-    """Write the eigenvalues of diag(D) + uuᵀ into mu (p,), u_j² = squares[j]; D increasing, D_0 ≥ 0.
+    """Write the eigenvalues of diag(D) + uuᵀ into mu (p,), for increasing D ≥ 0 and u_j² = squares[j].
 
-    Deflation: D_j is an eigenvalue if u_j = 0, or if D_j = D_{j+1} to rounding, because u can then be rotated
-    into one of the two coordinates.
+    Before, poles are deflated: D_j is an eigenvalue if u_j = 0, or if D_j = D_{j+1} to rounding, because u
+    can then be rotated into one of these two coordinates.
     """
     t = D.size
     pole, weight, shifted = np.empty(t), np.empty(t), np.empty(t)
@@ -120,10 +123,10 @@ def spectrum(D, squares, mu):
 
 @kernel()
 def power_sums(D, squares, alpha, cutoff, out, start, stop):
-    """Fill the rows m = start..stop of out (·, 3) for diag(D) + uuᵀ with u_j² = squares[m, j].
+    """Compute sums of powers of the eigenvalues μ_i of diag(D) + uuᵀ, u_j² = squares[m, j], m = start..stop.
 
-    The three entries are Σ_i μ_i^α over the μ_i > cutoff, the least of these μ_i (the cutoff if there are
-    none), and the number of the other μ_i.
+    The three entries of row m of `out` are Σ_i μ_i^α over the μ_i > cutoff, the least of these μ_i (the
+    cutoff if there are none), and the number of the other μ_i.
     """
     mu = np.empty(D.size)
     for m in range(start, stop):

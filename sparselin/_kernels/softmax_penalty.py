@@ -33,7 +33,11 @@ _Triple: TypeAlias = tuple[float, float, float]
 
 @kernel()
 def minimize_rows(x: _Array, value: _Array, w: _Array) -> int:
-    """Fill `value` (N,) and `w` (N, m) for the rows of x (N, m) ≥ 0. Return the first failed row, or −1."""
+    """Minimise ‖w‖² + Σ_i x_i/softmax_i(w)² over w for each row of x (N, m) ≥ 0.
+
+    The minima are written into `value` (N,), the minimisers into `w` (N, m). Returns the first row for which
+    Newton's method did not converge, or −1.
+    """
     m = x.shape[1]
     u, s, p, d = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     for row in range(len(x)):
@@ -65,10 +69,11 @@ def minimize_rows(x: _Array, value: _Array, w: _Array) -> int:
 
 @inner()
 def _start(x: _Array, r: int, u: _Array) -> None:
-    """Fill u with ⅓log(x_i/x_r), the minimiser without ‖w‖², but not below u_0, the value for x_i = 0.
+    """Fill u with a start for Newton's method: ⅓log(x_i/x_r), but not below the value u_0 for x_i = 0.
 
-    With n = Σ(x_i/x_r)^⅓ and mean u ≈ (1 − n/m)u_0, w_i + Ps_i = 0 reads u_0 = −W(m n x_r), and Lambert's
-    W(z) is l(1 − log(1 + l)/(2 + l)), l = log(1 + z), to some per cent.
+    ⅓log(x_i/x_r) would be the minimiser without ‖w‖². For x_i = 0 the minimum satisfies w_i + Ps_i = 0. With
+    n = Σ(x_i/x_r)^⅓ and mean u ≈ (1 − n/m)u_0 this equation reads u_0 = −W(m n x_r), and Lambert's W(z) is
+    l(1 − log(1 + l)/(2 + l)), l = log(1 + z), to some per cent.
     """
     n = 0.0
     for i in range(len(x)):
@@ -83,7 +88,10 @@ def _start(x: _Array, r: int, u: _Array) -> None:
 
 @inner()
 def _weigh(x: _Array, u: _Array, s: _Array, p: _Array) -> float:
-    """Fill s and p, and return P. No logarithm of s is used, so each p_i is exact to a few eps."""
+    """Fill s with softmax(u) and p with x_i/s_i², and return P = Σ_i p_i.
+
+    1/s_i is computed as Σ_j e^{u_j}/e^{u_i}, without a logarithm of s, so each p_i is exact to a few eps.
+    """
     for i in range(len(x)):
         s[i] = math.exp(u[i])
     total = _sum(s)
@@ -97,7 +105,10 @@ def _weigh(x: _Array, u: _Array, s: _Array, p: _Array) -> float:
 
 @inner()
 def _newton(r: int, u: _Array, s: _Array, p: _Array, P: float, d: _Array) -> float:
-    """Fill the Newton direction d, d_r = 0, and return ρ = 2(max d − min d)."""
+    """Fill d with Newton's direction in u, where d_r = 0, and return the size ρ = 2(max d − min d) of it.
+
+    s, p and P are those of `_weigh` at u.
+    """
     m = len(u)
     mean = _sum(u) / m
     slip = scale = 0.0
@@ -152,7 +163,7 @@ def _det(a: _Triple, b: _Triple, c: _Triple) -> float:
 
 @inner()
 def _sum(terms: _Array) -> float:
-    """Return the sum by Kahan's method, whose error does not grow with the number of terms."""
+    """Return the sum of the terms by Kahan's method, whose error does not grow with their number."""
     total = lost = 0.0
     for term in terms:
         term -= lost

@@ -21,7 +21,7 @@ _MARGIN = 2.0**-42
 
 @inner(**NUMPY)
 def submatrix(C, S, size):
-    """Return C_S for the first `size` entries of S."""
+    """Return the principal submatrix C_S for the first `size` entries of S."""
     A = np.empty((size, size))
     for a in range(size):
         for b in range(size):
@@ -31,9 +31,12 @@ def submatrix(C, S, size):
 
 @inner(**NUMPY)
 def _border(values, vectors, C, S, size, x, limit):
-    """Return the least eigenvalue of C_{S + x} if it is below `limit`, else `limit`.
+    """Return the least eigenvalue of C_{S + x} if it is below `limit`, otherwise `limit`.
 
-    It is the root below values[0] of C_xx − μ − Σ z_i²/(values_i − μ), z = Vᵀc_x, found by bisection.
+    values, vectors : the eigenvalues, increasing, and the eigenvectors V of C_S.
+
+    The least eigenvalue is the root below values[0] of C_xx − μ − Σ z_i²/(values_i − μ), z = Vᵀc_x, where c_x
+    is column x of C on S. It is found by bisection.
     """
     z = np.zeros(size)
     for a in range(size):
@@ -79,9 +82,9 @@ def _best_addition(C, S, size, used, limit):
 
 @kernel(**NUMPY)
 def incumbent(C, k, fixed, support, rounds):
-    """Find a set of k indices with small λ_min, greedily and then by exchanges. Return its λ_min.
+    """Find a set S of k indices with small λ_min(C_S), greedily and then by exchanges; return λ_min(C_S).
 
-    The set contains the first `fixed` indices of C and is written into `support`.
+    S contains the first `fixed` indices of C, and is written into `support`.
     """
     used = np.zeros(len(C), np.bool_)
     for i in range(fixed):
@@ -118,7 +121,7 @@ def incumbent(C, k, fixed, support, rounds):
 
 @inner(**ONCE)
 def _first(C):
-    """Return an index of the pair with the least eigenvalue."""
+    """Return an index of the pair (x, y) for which λ_min of the 2 × 2 submatrix of C is least."""
     best, least = 0, np.inf
     for i in range(len(C)):
         for j in range(i):
@@ -131,9 +134,10 @@ def _first(C):
 
 @inner(**NUMPY)
 def _violation(W, m, left, pinned):
-    """Return candidates whose submatrix of W is not positive definite: (a, −1), (a, b), or (−1, −1) for none.
+    """Return one or two of the m candidates whose submatrix of W is not positive definite.
 
-    Pairs are examined only if `left` is 2; if candidate 0 is `pinned`, only pairs with it are examined.
+    They are returned as (a, −1) or (a, b), or as (−1, −1) if there are none. Pairs are examined only if
+    `left` is 2; if candidate 0 is `pinned`, only pairs with candidate 0 are examined.
     """
     for a in range(m):
         if not W[a, a] > 0:
@@ -148,9 +152,10 @@ def _violation(W, m, left, pinned):
 
 @inner(**ONCE)
 def _outside_definite(T, m, bad):
-    """Mark all candidates outside a set on which T is positive definite, by pivoted Cholesky. Count them.
+    """Find a set of the m candidates on which T is positive definite, by pivoted Cholesky.
 
-    T has a unit diagonal and is overwritten.
+    The other candidates are marked in `bad`; their number is returned. T has a unit diagonal and is
+    overwritten.
     """
     count = m
     for a in range(m):
@@ -174,7 +179,10 @@ def _outside_definite(T, m, bad):
 
 @inner(**ONCE)
 def _not_dominant(T, m, left, bad):
-    """Mark and count the rows of T (unit diagonal) whose left − 1 largest other moduli sum to 1 or more."""
+    """Mark in `bad` and count the rows of T whose left − 1 largest off-diagonal moduli sum to 1 or more.
+
+    T has a unit diagonal.
+    """
     top = np.empty(left - 1)
     count = 0
     for a in range(m):
@@ -196,9 +204,10 @@ def _not_dominant(T, m, left, bad):
 def _branches(W, m, left, order):
     """Move to the front of `order` the candidates on which the search must branch. Return their number.
 
-    Every indefinite submatrix contains one of these candidates. They are either all candidates outside a set
-    on which W is positive definite (interlacing), or all rows that are not diagonally dominant: at unit
-    diagonal, one of these has the largest entry of an eigenvector of an eigenvalue ≤ 0 (Gershgorin).
+    Every submatrix of W that is not positive definite contains one of these candidates. They are chosen in
+    one of two ways: all candidates outside a set on which W is positive definite (interlacing), or all rows
+    that are not diagonally dominant. In the latter case, with unit diagonal, one of them has the largest
+    entry of an eigenvector for an eigenvalue ≤ 0 (Gershgorin).
     """
     T = np.empty((m, m))
     for a in range(m):
@@ -224,7 +233,10 @@ def _branches(W, m, left, order):
 
 @inner(**VECTORIZED, **NUMPY)
 def _eliminate(V, p, m, W, left):
-    """Fill W with the Schur complement of V_pp on the m candidates after p (lower triangle if left is 2)."""
+    """Fill W with the Schur complement of entry V_pp on the m candidates after p.
+
+    If left is 2, only the lower triangle is filled.
+    """
     for a in range(m):
         i = p + 1 + a
         ratio = V[i, p] / V[p, p]
@@ -246,7 +258,7 @@ def _shift(C, theta, W):
 
 @inner(**NUMPY)
 def _permute(W, m, order):
-    """Reorder the candidates of a level."""
+    """Reorder the rows and columns of the first m candidates in W."""
     T = W[:m, :m].copy()
     for a in range(m):
         for b in range(m):
@@ -255,7 +267,7 @@ def _permute(W, m, order):
 
 @inner(**NUMPY)
 def _renew(C, k, theta, W, size, branch, order, t):
-    """Recompute W[0], …, W[t] for another θ; W[t] is not reordered."""
+    """Recompute the Schur complements W[0], …, W[t] for another θ; W[t] is not reordered."""
     _shift(C, theta, W[0])
     for s in range(t):
         _permute(W[s], size[s], order[s])
@@ -264,11 +276,12 @@ def _renew(C, k, theta, W, size, branch, order, t):
 
 @kernel(**NUMPY)
 def search(C, k, fixed, value, gap, node_limit, support):
-    """Reduce `value`, a λ_min(C_S), until no λ_min(C_S) is below value − gap.
+    """Search for sets S with λ_min(C_S) below value − gap, and reduce `value` until there are none.
 
-    S runs through the sets of k ≥ 2 indices that contain the first `fixed` indices of C. `support` (k,) is
-    overwritten, padded with −1, when a smaller value is found. Returns the value, whether the search was
-    completed, and the number of nodes.
+    S runs through the sets of k ≥ 2 indices that contain the first `fixed` indices of C. At the start,
+    `value` is λ_min(C_S) of some S. When a smaller value is found, its S is written into `support` (k,),
+    padded with −1. Returns the value, whether the search was completed within `node_limit` nodes, and the
+    number of nodes.
     """
     d = len(C)
     W, index, order = np.empty((k - 1, d, d)), np.empty((k - 1, d), np.int64), np.empty((k - 1, d), np.int64)
@@ -321,7 +334,7 @@ def search(C, k, fixed, value, gap, node_limit, support):
 
 @inner(**NUMPY)
 def _members(index, branch, t, a, b):
-    """Return P together with the candidates a and b (if not −1) of level t."""
+    """Return the indices of the node P at level t, and of its candidates a and b if these are not −1."""
     found = np.empty(t + (1 if b < 0 else 2), np.int64)
     for s in range(t):
         found[s] = index[s, branch[s]]

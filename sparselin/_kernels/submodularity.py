@@ -28,7 +28,11 @@ LOWER, UPPER, PAIRS = 0, 1, 2  # entries of `Best.bounds`
 
 
 class UnitColumns(NamedTuple):
-    """The unit columns and, last, unit y in n coordinates, by rows, followed by |U| + k coefficients."""
+    """The data of the enumeration: rows Z for the unit columns and, last, for unit y.
+
+    A row consists of the column in n coordinates, followed by space for |U| + k coefficients. U holds the
+    columns of which L is a subset, and k is the largest |A|.
+    """
 
     Z: NDArray[np.float64]
     U: NDArray[np.intp]
@@ -38,7 +42,11 @@ class UnitColumns(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The bounds on the ratio, the number of examined pairs, and the L and A of `upper`, padded with −1."""
+    """The result so far.
+
+    bounds : the lower and the upper bound on the ratio, and the number of pairs (L, A) examined.
+    base, added : the L and the A at which the upper bound is attained, padded with −1.
+    """
 
     bounds: NDArray[np.float64]
     base: NDArray[np.intp]
@@ -47,10 +55,11 @@ class Best(NamedTuple):
 
 @inner(**VECTORIZED, **NUMPY, forceinline=True)
 def _project(V, row, square, t, q, f, out):
-    """Project the rows of V off the row z, which is element t of T, into out. Fill q with the row.
+    """Project the rows of V off z, the first n entries of `row`, and write them into `out`.
 
-    f (n,) is filled with z/‖z‖². The function is inlined, because each call would cost reference counts of
-    five arrays.
+    The column of `row` becomes element t of T, so its coefficient is entry n + t of the new rows. square is
+    ‖z‖². q is filled with the row, and f (n,) with z/‖z‖². The function is inlined, because each call would
+    cost reference counts of five arrays.
     """
     n = f.size
     for i in range(row.size):
@@ -68,7 +77,7 @@ def _project(V, row, square, t, q, f, out):
 
 @inner(**VECTORIZED, **NUMPY)
 def _dots(v, r, n):
-    """Return ‖z‖² and s² of a row v, and ⟨z, r⟩ with the first n entries of r."""
+    """Return ‖z‖², the squared size s² and ⟨z, r⟩ of a row v, where z and r are the first n entries."""
     square, product, size = 0.0, 0.0, 1.0
     for i in range(n):
         square += v[i] * v[i]
@@ -80,14 +89,17 @@ def _dots(v, r, n):
 
 @inner(**NUMPY)
 def _direction_error(square, size, unit):
-    """Return a bound on the error of z/ρ."""
+    """Return a bound on the error of the direction z/ρ of a projected column, given ρ² and size = s²."""
     ratio = size / square
     return unit.u * (ratio if unit.power == 2 else math.sqrt(ratio))
 
 
 @inner(**NUMPY)
 def _error(square, size, rest, aim, unit):
-    """Return a bound on the squared error of c/ρ; ρ² = square, size = s(x)², rest = ‖r‖², aim = s(y)²."""
+    """Return a bound on the squared error of c/ρ, c = ⟨z, r⟩, for a column x projected to z of length ρ.
+
+    square = ρ², size = s(x)², rest = ‖r‖², aim = s(y)².
+    """
     ratio, n = size / square, unit.root * unit.root
     if unit.power == 2:
         return 3 * unit.u**2 * (ratio * aim + rest * (ratio * ratio + n))
@@ -96,11 +108,11 @@ def _error(square, size, rest, aim, unit):
 
 @inner(**ONCE)
 def _spectral(rows, facts, members, n, l):
-    """Return a lower bound on λ_min(H_A) for A = `members` and its rows, each projected off earlier rows.
+    """Return a lower bound on the least eigenvalue λ of H_A, the residual correlations of A = `members`.
 
-    It follows from the trace τ of H_A⁻¹. With a = |A|, λ the least eigenvalue and (a − λ)/(a − 1) the mean of
-    the others, convexity of 1/λ gives τ ≥ 1/λ + (a − 1)²/(a − λ). Rounding changes √λ by at most the root of
-    the sum of the squared DIRECTION.
+    `rows` are the rows of A, each projected off the earlier ones; l = |L|. The bound follows from the trace τ
+    of H_A⁻¹. Let a = |A|. The mean of the other eigenvalues is (a − λ)/(a − 1), so convexity of 1/λ gives
+    τ ≥ 1/λ + (a − 1)²/(a − λ). Rounding changes √λ by at most the root of the sum of the squared DIRECTION.
     """
     trace, off, a = 0.0, 0.0, len(rows)
     for i in range(a):
@@ -117,7 +129,10 @@ def _spectral(rows, facts, members, n, l):
 
 @inner(**NUMPY)
 def ratio_bounds(singles, joint, errors, error):
-    """Return bounds on the ratio singles/joint. The roots of its parts err by at most √errors and √error."""
+    """Return a lower and an upper bound on the ratio singles/joint.
+
+    √singles is known to ±√errors, and √joint to ±√error.
+    """
     a, b, e, f = math.sqrt(singles), math.sqrt(joint), math.sqrt(errors), math.sqrt(error)
     low = max(0.0, a - e) / (b + f)
     high = (a + e) / (b - f) if b > f else np.inf
@@ -142,14 +157,14 @@ def _is_hopeless(V, n, gains, at, left, ratio, slack):
 
 @inner(**NUMPY)
 def _pad(members, out):
-    """Fill out with `members`, followed by −1."""
+    """Write `members` into `out`, and fill the rest of `out` with −1."""
     for i in range(out.size):
         out[i] = members[i] if i < members.size else -1
 
 
 @inner(**NUMPY)
 def _take(pair, best, added):
-    """Record the pair if its ratio is certainly the least so far. Return whether it is."""
+    """Record a pair (L, A), A = `added`, if its ratio is certainly the least so far; return whether it is."""
     _, joint, _, error = pair
     high = ratio_bounds(*pair)[1]
     if not (high < best.bounds[UPPER] and math.sqrt(joint) - math.sqrt(error) > NEGLIGIBLE):
@@ -161,7 +176,10 @@ def _take(pair, best, added):
 
 @inner(**ONCE)
 def _compare(pair, rows, facts, n, best, members):
-    """Update the bounds by a pair; the rows and facts belong to A, the last of `members`."""
+    """Update the bounds on the ratio by a pair (L, A), where members = (L, A).
+
+    pair : SINGLES, JOINT, ERRORS and ERROR of the pair. rows : the rows of A. facts : the table of facts.
+    """
     _, joint, _, error = pair
     if math.sqrt(joint) + math.sqrt(error) > NEGLIGIBLE:
         l, low = len(members) - len(rows), ratio_bounds(*pair)[0]
@@ -173,7 +191,7 @@ def _compare(pair, rows, facts, n, best, members):
 
 @inner(**ONCE)
 def _all_additions(data, candidates, L, mu, worst, limit, best):
-    """Examine all A of 2, …, k of the candidates at L, except those that `mu` excludes."""
+    """Examine all sets A of 2, …, k candidates at L, except those that `mu` excludes (see `every_base`)."""
     V, index, facts = candidates
     n, exact, bounds, m, l = data.n, data.exact, best.bounds, len(index), len(L)
     k, unit, threshold, gains, off = min(data.k, m), exact.unit, span(exact.unit), facts[GAIN], facts[OFF]
@@ -225,10 +243,10 @@ def _all_additions(data, candidates, L, mu, worst, limit, best):
 
 @inner(**NUMPY)
 def _candidates(data, Z, inside, members, ordered):
-    """Return the candidates at L, and whether rounding leaves a column undecided.
+    """Return the candidates at L = `members`, and whether rounding leaves undecided if a column is one.
 
-    The candidates are the projected columns outside the span of L and, last, y; their indices, by decreasing
-    gain if `ordered`; and a table of facts by index.
+    Candidates are the columns outside the span of L. They are returned as three arrays: their rows, projected
+    off L, and last the row of y; their indices, by decreasing gain if `ordered`; and the facts by index.
     """
     n, exact, d = data.n, data.exact, len(Z) - 1
     index, facts = np.empty(d + 1, np.int64), np.empty((4, d))
@@ -259,7 +277,7 @@ def _candidates(data, Z, inside, members, ordered):
 
 @inner(**ONCE)
 def _at_base(data, Z, inside, L, mu, worst, limit, best):
-    """Examine all A at one L."""
+    """Examine all sets A at one L, whose projected rows are Z."""
     square, size, _ = _dots(Z[-1], Z[-1], data.n)
     if data.k > 1 and math.sqrt(square) + data.exact.unit.u * math.sqrt(size) > NEGLIGIBLE:
         upper = best.bounds[UPPER]
@@ -274,11 +292,10 @@ def _at_base(data, Z, inside, L, mu, worst, limit, best):
 
 @kernel(**NUMPY)
 def every_base(data, mu, worst, limit, best):
-    """Examine all L ⊆ U and all A.
+    """Examine all pairs of a set L ⊆ U and a set A of at most k columns, at most `limit` pairs.
 
-    L + u is omitted if u is in the span of L. `mu` > 0 is a lower bound on the least eigenvalue of every
-    residual correlation matrix. It prunes the search below pairs whose joint gain exceeds `worst`. At most
-    `limit` pairs are examined.
+    L + u is omitted if u is in the span of L. If mu > 0, it is a lower bound on the least eigenvalue of every
+    residual correlation matrix. Then the search is pruned below pairs whose joint gain exceeds `worst`.
     """
     Z0, U, _, n, exact = data
     u = len(U)
@@ -309,7 +326,10 @@ def every_base(data, mu, worst, limit, best):
 
 @inner(**NUMPY)
 def residuals(data, L):
-    """Return the candidates at L, whether a column is undecided, and the independent columns of L."""
+    """Return the candidates at L, whether rounding leaves a column undecided, and the independent part of L.
+
+    The candidates are as in `_candidates`.
+    """
     Z, n = data.Z.copy(), data.n
     inside, members, l = np.zeros(len(Z), np.bool_), np.empty(len(L), np.int64), 0
     q, f = np.empty(Z.shape[1]), np.empty(n)
@@ -341,7 +361,10 @@ def correlations(data, L):
 
 @inner(**NUMPY)
 def _grow_from(data, candidates, L, start, best):
-    """Add columns to candidate `start` that minimise the ratio at L. Return whether `upper` decreased."""
+    """Build a set A greedily from candidate `start`: add columns that make the ratio at L least.
+
+    Returns whether the upper bound on the ratio decreased.
+    """
     _, _, k, n, exact = data
     V, index, facts = candidates[0].copy(), candidates[1], candidates[2]
     m, l, fell = len(index), len(L), False
@@ -377,7 +400,7 @@ def _grow_from(data, candidates, L, start, best):
 
 @kernel(**NUMPY)
 def grow(data, L, stride, best):
-    """Run `_grow_from` from every stride-th candidate. Return whether `upper` decreased."""
+    """Build sets A at L greedily from every stride-th candidate. Return whether the upper bound decreased."""
     candidates, _, members = residuals(data, L)
     fell = False
     for start in range(0, len(candidates[1]), stride):

@@ -60,7 +60,10 @@ def sweep(X, Y, k, defect, verdict, least, histogram):
 
 @inner()
 def sweep_design(A, y, k, defect, histogram, space):
-    """Check all k steps of a design. Return the worst verdict, and the least ε₂/λ* and margin."""
+    """Check all k steps of a design X = A. Return the worst verdict, the least ε₂/λ* and the least margin.
+
+    space : workspace. defect, histogram : see `sweep`.
+    """
     Q, raw, V, column, gamma, beta, chosen, x, c, after, g = space
     root, length = math.sqrt(y.size), math.sqrt(dot(y, y))
     condition, worst, window, margin = 0.0, VERIFIED, 1.0, 1.0
@@ -108,10 +111,10 @@ def sweep_design(A, y, k, defect, histogram, space):
 
 @kernel(**VECTORIZED)
 def correlations(A, y, raw, beta, size, x, g):
-    """Compute g = Xᵀ(y − Xβ) for β on `size` columns, the rows of `raw`. Return ‖y‖ + Σ|β_l|.
+    """Compute g = Xᵀ(y − Xβ) for X = A and β on `size` columns, the rows of `raw`. Return ‖y‖ + Σ|β_l|.
 
-    g errs by this times 8·eps·(√n + κ): a sum of n terms errs by √n·eps, and β computed by R⁻¹ errs as if X_S
-    were changed by eps.
+    The error of g is the returned number times 8·eps·(√n + κ): the error of a sum of n terms is √n·eps, and
+    β, computed by R⁻¹, is exact for some X_S that differs by eps.
     """
     total = math.sqrt(dot(y, y))
     for l in range(y.size):
@@ -127,8 +130,9 @@ def correlations(A, y, raw, beta, size, x, g):
 def judge(g, chosen, size, b, lam, error):
     """Return the verdict on the KKT conditions at λ for the correlations g.
 
-    The last of `chosen` is i, with β_i = b, and the others are S. The conditions are g = 0 on S;
-    g_i = λ·sign b, or ±λ if b = 0; |g_j| < λ on all others. g is overwritten on the chosen columns.
+    The last of the first `size` entries of `chosen` is i, with β_i = b, and the others are S. The conditions
+    are g = 0 on S; g_i = λ·sign b, or ±λ if b = 0; |g_j| < λ on all others. They are checked to ±error. g is
+    overwritten on the chosen columns.
     """
     i = chosen[size - 1]
     off = abs(abs(g[i]) - lam) if b == 0 else abs(g[i] - math.copysign(lam, b))
@@ -146,7 +150,10 @@ def judge(g, chosen, size, b, lam, error):
 
 @inner()
 def first_event(c, after, lam, chosen, size):
-    """Return the least ε > 0 with |c_j − ε·b_j| = λ* − ε, b = (c − c⁺)/λ*, for j not chosen; at most λ*."""
+    """Return the length ε₂ of the window: the least ε > 0 with |c_j − ε·b_j| = λ* − ε for some j not chosen.
+
+    Here b = (c − c⁺)/λ*, with λ* = lam and c⁺ = after. The result is at most λ*.
+    """
     event = lam
     for j in range(c.size):
         b = (c[j] - after[j]) / lam
@@ -169,7 +176,7 @@ def is_among(j, chosen, t):
 
 @inner()
 def two_largest(c):
-    """Return the indices of the largest and the next largest |c| (−1 if no other is nonzero)."""
+    """Return the indices of the largest and of the next largest |c| (−1 if no other |c_j| is nonzero)."""
     first, second, a, b = 0, -1, -1.0, 0.0
     for j in range(c.size):
         size = abs(c[j])
@@ -203,7 +210,7 @@ def products(A, v, out):
 
 @kernel(**VECTORIZED)
 def normalize(A, squares):
-    """Scale the columns to unit length, in place."""
+    """Scale the columns of A to unit length, in place; `squares` is workspace."""
     n, d = A.shape
     for j in range(d):
         squares[j] = 0

@@ -54,7 +54,7 @@ def hadamard_descent(
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> DescentResult:
-    """Solve the LASSO by gradient descent on β = w∘θ, the regularized linear Sequential Attention.
+    """Solve the LASSO by gradient descent on w and θ, β = w∘θ: regularized linear Sequential Attention.
 
     Let S be the features without penalty and S̄ the others. The method takes gradient steps, from a random
     start, on
@@ -63,15 +63,18 @@ def hadamard_descent(
 
     (Definition 3.1 of *Sequential Attention for Feature Selection*, where λ is twice this one). The minimum
     of F over all w∘θ = β is ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ (Hoff, 2017), so the minimisers of F give the solutions
-    of the LASSO. F has no spurious minima (Poon and Peyré, 2021; docs/proofs/hoff_lemma.md). The step length
-    is that of Barzilai and Borwein.
+    of the LASSO. F has no spurious minima (Poon and Peyré, 2021; docs/proofs/hoff_lemma.md). Steps have the
+    length of Barzilai and Borwein.
 
-    Stopping. Let δ be a duality gap of the LASSO at β plus F − ½‖y − Xβ‖² − λ‖β_{S̄}‖₁. The descent ends once
-    δ ≤ tol·(½‖P_S^⊥y‖² − F); the factor of tol is the decrease of F from β_{S̄} = 0. For λ ≥ (1 − 1e-6)λ*(S),
-    where w and θ may tend to zero, it also ends once F ≥ ½‖P_S^⊥y‖² and δ ≤ ½(1e-7‖P_S^⊥y‖)². Many
-    iterations may be needed if λ is within a relative 1e-6 of λ*, or far below it. If no step decreases F
-    beyond its rounding errors, which happens for tol = 0, the descent ends with BEYOND_PRECISION at the
-    iterate of least F.
+    Stopping. Let δ be a duality gap of the LASSO at β plus F − ½‖y − Xβ‖² − λ‖β_{S̄}‖₁. The descent ends in
+    one of these cases:
+
+    - δ ≤ tol·(½‖P_S^⊥y‖² − F). The factor of tol is the decrease of F from β_{S̄} = 0;
+    - λ ≥ (1 − 1e-6)λ*(S), so that w and θ may tend to zero, F ≥ ½‖P_S^⊥y‖² and δ ≤ ½(1e-7‖P_S^⊥y‖)²;
+    - no step decreases F beyond its rounding errors, which happens for tol = 0. Then the status is
+      BEYOND_PRECISION, and the result is the iterate of least F.
+
+    Many iterations may be needed if λ is within a relative 1e-6 of λ*, or far below λ*.
 
     Parameters
     ----------
@@ -112,13 +115,15 @@ def hadamard_descent(
 
 
 class EliminatedProblem(NamedTuple):
-    """The problem with S eliminated.
+    """The data of a problem projected off the selected columns X_S, without these columns.
 
     Attributes
     ----------
-    free : (m,) the features of S̄.
-    X, y : P_S^⊥X_{S̄} (p, m) and P_S^⊥y (p,), up to an isometry and to the part of y orthogonal to X.
-    lengths : (m,) ‖P_S^⊥X_j‖. It is zero for a column in the span of S to rounding; this column of X is zero.
+    free : (m,) the features of S̄, all but S.
+    X, y : P_S^⊥X_{S̄} (p, m) and P_S^⊥y (p,), in coordinates of ℝⁿ or of an orthonormal basis. In the latter
+        case the part of y orthogonal to X is missing.
+    lengths : (m,) ‖P_S^⊥X_j‖. For a column in the span of S to rounding, it is zero, and so is its column of
+        X.
     lam_star : λ*(S), zero when it is zero to rounding.
     residual_norm : ‖P_S^⊥y‖.
     """
@@ -132,7 +137,12 @@ class EliminatedProblem(NamedTuple):
 
 
 class DescentEnd(NamedTuple):
-    """The result of a descent: w, θ and s(w) (m,), F − ½‖P_S^⊥y‖² at every iterate, and why it ended."""
+    """The result of a descent.
+
+    w, theta, mask : (m,) w, θ and s(w).
+    value : F − ½‖P_S^⊥y‖² at every iterate.
+    end : the reason why the descent ended, a code of the kernel `descent`.
+    """
 
     w: FloatArray
     theta: FloatArray
@@ -153,7 +163,10 @@ class Coordinates(NamedTuple):
 
 
 def column_space(problem: Problem) -> Coordinates | None:
-    """Return the coordinates; None if the columns are dependent to rounding, or not fewer than the rows."""
+    """Return the coordinates of X and y in an orthonormal basis of the column space of X.
+
+    Returns None if the columns are dependent to rounding, or if there are as many columns as rows or more.
+    """
     if problem.d >= problem.n:
         return None
     X = problem.columns(np.arange(problem.d))
@@ -169,11 +182,11 @@ def eliminate(
     only_range: bool = False,
     space: Coordinates | None = None,
 ) -> EliminatedProblem:
-    """Project X_{S̄} and y off X_S = QR, twice.
+    """Project X_{S̄} and y off X_S = QR, twice, so that S is eliminated.
 
-    With fewer columns than rows, or `only_range`, they are then expressed in an orthonormal basis of the
-    column space. That saves memory, and the dual points r·min(1, λ/‖Xᵀr‖∞) are better without the part of r
-    that no β can change. If `space` holds X and y in such a basis, they are projected there.
+    With fewer columns than rows, or with `only_range`, the results are then expressed in an orthonormal basis
+    of the column space. That saves memory, and the dual points r·min(1, λ/‖Xᵀr‖∞) are better without the part
+    of r that no β can change. If `space` already holds X and y in such a basis, they are projected there.
     """
     free = np.delete(np.arange(problem.d), S)
     measured = measure(qr, free)
@@ -194,8 +207,8 @@ def eliminate(
 def penalty_unit(reduced: EliminatedProblem, parametrization: str) -> float:
     """Return the unit of λ: λ* for "linear" and "l1", (λ*⁴/ℓ²)^{1/3} for "l2", else ℓ², ℓ = max‖P_S^⊥X_j‖.
 
-    It is 1 if λ* = 0, because then nothing is trained. If X and y are given in other units, the minimisers of
-    F at the same multiple of this unit differ only by factors, except for "softmax".
+    It is 1 if λ* = 0, because then nothing is trained. The unit follows the units of X and y: if these
+    change, the minimisers of F at the same multiple of the unit only change by factors, except for "softmax".
     """
     lam_star, longest = reduced.lam_star, float(reduced.lengths.max(initial=0))
     if lam_star == 0:
@@ -249,7 +262,7 @@ def train(
 
 
 def _units(form: int, size: float) -> tuple[float, float, float]:
-    """Return the factors ω, υ, size/υ of w, θ and s(w) that multiply β = s(w)∘θ by `size`."""
+    """Return the factors ω of w, υ of θ and size/υ of s(w), which together multiply β = s(w)∘θ by `size`."""
     if form <= kernels.L1:
         root = math.sqrt(size)
         return root, root, root
@@ -262,11 +275,13 @@ def _units(form: int, size: float) -> tuple[float, float, float]:
 def _start(
     form: int, c: FloatArray, nonzero: np.ndarray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Return random (w, θ) for which β has at most about a tenth of the size of a coefficient.
+    """Return random start values (w, θ), for which β is at most about a tenth of a typical coefficient.
 
-    They are zero for zero columns. If s ≥ 0, β has the signs of θ, so θ starts with the signs of c. For "l2"
-    and the normalised forms w starts uniform, because a large random w_i would favour feature i whatever its
-    correlation.
+    c : (m,) the correlations Xᵀy.
+    nonzero : (m,) False for zero columns of X; there w and θ are zero.
+
+    If s ≥ 0, β has the signs of θ, so θ starts with the signs of c. For "l2" and the normalised forms all w_i
+    start equal, because a large random w_i would favour feature i whatever its correlation.
     """
     noise = rng.standard_normal((2, len(c))) * nonzero
     if form == kernels.LINEAR:
@@ -283,7 +298,7 @@ def _start(
 def _result(
     problem: Problem, qr: ThinQR, S: IndexArray, reduced: EliminatedProblem, training: DescentEnd, lam: float
 ) -> DescentResult:
-    """Return the result as vectors (d,), with β_S from least squares."""
+    """Return the end of a descent as a `DescentResult` on all d features, with β_S from least squares."""
     w = np.full(problem.d, np.nan, problem.dtype)
     w[reduced.free] = training.w
     weights = np.ones(problem.d, problem.dtype)
@@ -310,10 +325,10 @@ def _result(
 
 
 def _duality_gap(problem: Problem, S: IndexArray, coef: FloatArray, lam: float) -> float:
-    """Return the duality gap of the LASSO at β, from X, y and S alone.
+    """Return the duality gap of the LASSO at β, computed from X, y and S without using the descent.
 
-    With more rows than columns, or λ = 0, y is replaced by P_Xy. That changes the objective by a constant and
-    gives better dual points.
+    With more rows than columns, or for λ = 0, y is replaced by its projection on the column space of X. That
+    changes the objective by a constant and gives better dual points.
     """
     y = problem.y
     if problem.n > problem.d or lam == 0:

@@ -67,19 +67,22 @@ def sequential_attention(
         "softmax"        e^{w_i}/Σe^{w_j}   "l2_normalized"  w_i²/Σw_j²
 
     "linear" and "l1" solve the LASSO, and training ends with a bound on the duality gap. For λ in the window
-    (λ₂, λ*(S)) of `first_entry` they pick from A(S), as Sequential LASSO and OMP do. But a gap
-    δ ≥ Σ(λ − |⟨X_j, u*⟩|)|β_j| + ½‖X(β − β*)‖², with the solutions u* and β*, can leave the larger weight to
-    a column outside A(S) whose cosine with one of A(S) is near 1. Then training is repeated to smaller gaps.
+    (λ₂, λ*(S)) of `first_entry` they pick from A(S), as Sequential LASSO and OMP do. Training has a gap
+    δ ≥ Σ(λ − |⟨X_j, u*⟩|)|β_j| + ½‖X(β − β*)‖², where u* and β* are the solutions. So the largest weight may
+    be that of a column outside A(S) whose cosine with a column of A(S) is near 1. Then training is repeated
+    to smaller gaps.
 
     The other four forms may end in a local minimum. Training ends once
     ‖∇F‖‖(w, θ)‖ ≤ 1e-4·(½‖P_S^⊥y‖² − F). "l1_normalized" and "l2_normalized" do not depend on the scale of
     w, so there ‖w‖² = |S̄| is fixed and not penalised.
 
-    Default λ. For "linear" and "l1" it is (λ* + λ₂)/2. For "l2", w = θ = 0 is a local minimum for every
-    λ > 0, and the default is ¼(λ*⁴/(4ℓ²))^{1/3}, ℓ = max‖P_S^⊥X_j‖; at four times that, no feature of length
-    ℓ alone decreases F. For the other three forms it is ℓ². These never give exact zeros, and they tend to
-    OMP as λ grows: with θ_i ≈ s_ic_i/λ, F is −Σ(s_ic_i)²/(2λ) + const, and descent from equal s_i favours the
-    largest |c_i|.
+    Default λ, with ℓ = max‖P_S^⊥X_j‖ and c = XᵀP_S^⊥y:
+
+    - "linear" and "l1": (λ* + λ₂)/2;
+    - "l2": ¼(λ*⁴/(4ℓ²))^{1/3}. Here w = θ = 0 is a local minimum for every λ > 0. At four times the default,
+      no single feature of length ℓ decreases F;
+    - the other three forms: ℓ². These forms never give exact zeros, and they tend to OMP as λ grows: with
+      θ_i ≈ s_ic_i/λ, F is −Σ(s_ic_i)²/(2λ) + const, and descent from equal s_i favours the largest |c_i|.
 
     Units. "softmax" weighs ‖w‖², which has no unit, against ‖y‖². By default F is computed for a multiple of
     y with λ*(S) = 10ℓ², so that the units of X and y do not change a selection. If `lam` is given, F is
@@ -101,11 +104,15 @@ def sequential_attention(
     SelectionPath, with s(w) of each step in `weights`. `lam_star`, `margin`, `ties` and `active_sets` are
     those of Sequential LASSO at the same S; with another λ or parametrization the pick need not be in `ties`.
 
-    The path has fewer than k features if its status is one of these: EXACT_FIT, NO_CORRELATION or
-    RANK_EXHAUSTED if λ*(S) is zero; NO_CORRELATION also if all weights tended to zero at the given `lam`,
-    which happens for λ ≥ λ*(S) with "linear" and "l1"; BEYOND_PRECISION if it is that of `first_entry`, or if
-    a feature outside A(S) still has the largest weight at the smallest gap; MAX_ITER if a training did not
-    converge; STOPPED.
+    The path has fewer than k features if its status is one of these:
+
+    - EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED: λ*(S) is zero;
+    - NO_CORRELATION: all weights tended to zero at the given `lam`. With "linear" and "l1" this happens for
+      λ ≥ λ*(S);
+    - BEYOND_PRECISION: `first_entry` has this status, no step of a training decreases F beyond its rounding
+      errors, or a feature outside A(S) still has the largest weight at the smallest gap;
+    - MAX_ITER: a training did not converge;
+    - STOPPED: the callback returned True.
 
     Raises
     ------
@@ -170,7 +177,10 @@ def _default_share(parametrization: str, entry: FirstEntry) -> float:
 
 
 def _pick(selection: Selection, entry: FirstEntry, reduced: EliminatedProblem, mask: FloatArray) -> Pick:
-    """Return the pick of the largest |s_i| among the columns outside the span of S."""
+    """Return as a `Pick` the feature with the largest |s_i(w)| among the columns outside the span of S.
+
+    mask : (m,) s(w) on the features of `reduced`.
+    """
     weights = np.ones(selection.problem.d, selection.problem.dtype)
     weights[reduced.free] = mask
     best = int(reduced.free[np.argmax(np.where(reduced.lengths > 0, np.abs(mask), -1))])

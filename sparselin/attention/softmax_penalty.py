@@ -73,15 +73,15 @@ def softmax_penalty(x: ArrayLike) -> PenaltyValue:
 
 
 def q(q: ArrayLike) -> PenaltyValue:
-    """Compute Q(q), the least ‖w‖² of a w with 1/softmax(w)² = q, and that w.
+    """Compute Q(q), the least ‖w‖² of all w with 1/softmax(w)² = q, and the w that attains it.
 
-    It is
+    The value is
 
         Q(q) = inf {‖w‖² : 1/softmax(w)² = q} = ¼Σ_i (log q_i − mean_j log q_j)²
 
-    (Lemma 3.2 of *Sequential Attention for Feature Selection*, ICLR 2023), because 1/softmax(w)² = q
-    determines w up to a constant, w = c − ½log q, and ‖w‖ is least for Σw = 0. Q gives the penalty of
-    `softmax_penalty`: Q*(x) = inf_q Σ_i x_i q_i + Q(q).
+    (Lemma 3.2 of *Sequential Attention for Feature Selection*, ICLR 2023). For 1/softmax(w)² = q determines w
+    up to a constant, w = c − ½log q, and ‖w‖ is least for Σw = 0. Q gives the penalty of `softmax_penalty`:
+    Q*(x) = inf_q Σ_i x_i q_i + Q(q).
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def q(q: ArrayLike) -> PenaltyValue:
 
 
 def _vectors(data: Any, name: str) -> tuple[NDArray[np.float64], np.dtype[Any]]:
-    """Return a checked copy of the data in float64 and C order, and the dtype of the results."""
+    """Check the argument `name`; return a copy (..., m) in float64 and C order, and the dtype of results."""
     rows: FloatArray = to_numeric(to_array(data, name), name)
     if rows.ndim == 0 or rows.shape[-1] == 0:
         raise ValueError(f"{name} must have shape (..., m) with m ≥ 1; got shape {rows.shape}")

@@ -31,7 +31,7 @@ Vector: TypeAlias = list[Any]  # of fmpq
 
 
 class Finder:
-    """The finder of certificates of steps, for the integer X and y of `Exact`."""
+    """The finder of proofs for the picks of a path, on X and y as integers (`Exact`)."""
 
     def __init__(self, numbers: Exact) -> None:
         self.numbers = numbers
@@ -44,7 +44,10 @@ class Finder:
         self._orthogonal: dict[Indices, tuple[Vector, Vector, Any]] = {}
 
     def step(self, S: Indices, pick: int, claim: str) -> StepCertificate:
-        """Return the proof of one pick; ValueError if the pick is refuted."""
+        """Prove that the pick after S is one that Sequential LASSO or OMP (the `claim`) may make.
+
+        Raises ValueError if the pick is refuted.
+        """
         coef, r = self._project(S, self.y)
         c = times(self.Xt, r.entries())
         lam_squared, T = self._tied_set(S, c, pick)
@@ -74,7 +77,10 @@ class Finder:
         return rescale(proof, 1 / self.numbers.coef_unit, 1 / self.numbers.lam_unit)
 
     def nonnegative_step(self, S: Indices, pick: int, n_forced: int) -> NonnegativeStep:
-        """Return the proof of one pick of nonnegative OMP; ValueError if the pick is refuted."""
+        """Prove that the pick after S is one that nonnegative OMP may make.
+
+        The first `n_forced` features of S are the forced ones. Raises ValueError if the pick is refuted.
+        """
         coef = self._nonnegative_coef(S[:n_forced], S[n_forced:])
         c = times(self.Xt, (self.y - block(self.X, self.rows, S) * column(coef)).entries())
         off = [j for j, w in enumerate(self.squares) if w != 0 and j not in S and c[j] > 0]
@@ -90,7 +96,10 @@ class Finder:
         return NonnegativeStep(S, pick, T, lam_star_squared, coefs)
 
     def ols_step(self, S: Indices, pick: int) -> OlsStep:
-        """Return the proof of one pick of OLS; ValueError if the pick is refuted."""
+        """Prove that the pick after S is one that OLS may make.
+
+        Raises ValueError if the pick is refuted.
+        """
         coef, r = self._project(S, self.y)
         c = times(self.Xt, r.entries())
         columns = [self._orthogonalise(S[: t + 1]) for t in range(len(S))]
@@ -123,11 +132,14 @@ class Finder:
         )
 
     def X_column(self, j: int) -> Vector:
-        """Return X_j."""
+        """Return the column X_j as a list."""
         return [self.X[i, j] for i in self.rows]
 
     def _orthogonalise(self, S: Indices) -> tuple[Vector, Vector, Any]:
-        """Return a, Xᵀu and ‖u‖² for u = X_s − X_{S'}a ⟂ S', where S = (S', s)."""
+        """Project the last column s of S off the earlier columns S': u = X_s − X_{S'}a ⟂ X_{S'}.
+
+        Returns a, Xᵀu and ‖u‖².
+        """
         if S not in self._orthogonal:
             a, u = self._project(S[:-1], block(self.X, self.rows, S[-1:]))
             b = times(self.Xt, u.entries())
@@ -135,7 +147,10 @@ class Finder:
         return self._orthogonal[S]
 
     def _nonnegative_coef(self, free: Indices, signed: Indices) -> Vector:
-        """Return a minimiser β of ‖y − Xβ‖ on `free`, then on `signed`, where β ≥ 0 is required."""
+        """Return a minimiser β of ‖y − Xβ‖ over the columns `free` and `signed`, with β ≥ 0 on `signed`.
+
+        The coefficients of `free` come first.
+        """
         shift, Z = self._project(free, block(self.X, self.rows, signed))
         goal, r = self._project(free, self.y)
         if not signed:
@@ -145,7 +160,7 @@ class Finder:
         return [*(goal - shift * column(beta)).entries(), *beta]
 
     def _project(self, S: Indices, V: Matrix) -> tuple[Matrix, Matrix]:
-        """Return X_S⁺V and P_S^⊥V."""
+        """Return the least squares coefficients X_S⁺V and the residual P_S^⊥V for V (n, m)."""
         X_S = block(self.X, self.rows, S)
         X_St = X_S.transpose()
         try:
@@ -157,7 +172,12 @@ class Finder:
         return coef, V - X_S * coef
 
     def _tied_set(self, S: Indices, c: Vector, pick: int) -> tuple[Any, Indices]:
-        """Return λ*² = max c_j²/w_j² and T; ValueError if the pick is not in T."""
+        """Return λ*² = max c_j²/w_j² and the tied set T, where it is attained.
+
+        c : Xᵀr. w_j is 1, or ‖X_j‖ if columns are normalized.
+
+        Raises ValueError if the pick is not in T.
+        """
         ratios = {j: c[j] ** 2 / w for j, w in enumerate(self.squares) if w != 0}
         largest = max(ratios.values(), default=fmpq(0))
         if largest == 0:
@@ -179,7 +199,10 @@ class Finder:
     def _direction(
         self, S: Indices, T: Indices, signs: Indices, size: Vector
     ) -> tuple[Vector, Vector, Vector, tuple[tuple[int, Fractions], ...]]:
-        """Return u of largest support, `rate`, Zu and the Farkas vectors, for |c_T| = size."""
+        """Return u of largest support, `rate`, Zu and the Farkas vectors of a `StepCertificate`.
+
+        signs, size : the signs and the moduli of the correlations c_i, i ∈ T.
+        """
         X_T = block(self.X, self.rows, T)
         signed = X_T * diagonal(signs)
         shift, Z = self._project(S, signed)
@@ -189,11 +212,12 @@ class Finder:
         return u, times(-shift, u), times(Z, u), farkas
 
     def _tau(self, S: Indices, T: Indices, lam_squared: Any, c: Vector, b: Vector) -> Fraction:
-        """Return τ ≤ 1 with |c_j − τb_j| ≤ (1 − τ)m_j off S ∪ T and τ(|b_i| + |c_i|) ≤ 2|c_i| on T.
+        """Return a τ ≤ 1 for which `tau` of `StepCertificate` can be proved, given c = Xᵀr and b = XᵀZu.
 
-        Here m_j = λ*w_j. For either sign the first condition reads τ(m ∓ b) ≤ m ∓ c = (m² − c²)/(m ± c). A
-        rational m̄ ≥ m may replace m in m ∓ b and m ± c, which only makes τ smaller; m̄ = m if m is rational.
-        So τ is the largest one, except for the effect of m̄ and `_shorten`.
+        The conditions are |c_j − τb_j| ≤ (1 − τ)m_j, m_j = λ*w_j, off S ∪ T, and τ(|b_i| + |c_i|) ≤ 2|c_i| on
+        T. For either sign the first one reads τ(m ∓ b) ≤ m ∓ c = (m² − c²)/(m ± c). If m is irrational, a
+        rational m̄ ≥ m replaces it in m ∓ b and m ± c, which only makes τ smaller. Except for this and for
+        `_shorten`, τ is the largest possible.
         """
         bounds = [2 * abs(c[i]) / (abs(b[i]) + abs(c[i])) for i in T]  # 1 on A(S), less elsewhere
         roots: dict[Any, Any] = {}
@@ -210,7 +234,7 @@ class Finder:
 
 
 def _shorten(tau: Fraction) -> Fraction:
-    """Return τ if its denominator has at most 64 bits, otherwise the largest number of 53 bits below it."""
+    """Return τ if its denominator has at most 64 bits; otherwise round it down to 53 bits."""
     if tau.denominator.bit_length() <= 64:
         return tau
     shift = 53 + tau.denominator.bit_length() - tau.numerator.bit_length()
@@ -230,7 +254,7 @@ def column(v: Sequence[Any]) -> Matrix:
 
 
 def block(M: Matrix, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
-    """Return M[rows, columns]."""
+    """Return the submatrix of M with these rows and columns."""
     return fmpq_mat(len(rows), len(columns), [M[i, j] for i in rows for j in columns])
 
 
@@ -250,7 +274,7 @@ def solve(M: Matrix, v: Sequence[Any]) -> Vector:
 
 
 def fractions(v: Iterable[Any]) -> tuple[Fraction, ...]:
-    """Return the same numbers as `Fraction`s, without python-flint."""
+    """Convert numbers of python-flint to Python's `Fraction`."""
     return tuple(Fraction(int(x.p), int(x.q)) for x in v)
 
 
@@ -261,12 +285,12 @@ def _float(q: Any) -> float:
 def nonnegative_least_squares(H: Matrix, c: Vector) -> tuple[Vector, list[int]]:
     """Return a minimiser u of ½uᵀHu − cᵀu over u ≥ 0, and its support P.
 
-    u is a minimiser if and only if Hu ≥ c, u ≥ 0 and u∘(Hu − c) = 0. Because H = ZᵀZ and c = Zᵀr, the
-    objective is ½‖Zu − r‖² up to a constant. The method is the active set method of Lawson and Hanson (1974).
-    While some ⟨z_i, r − Zu⟩ > 0, i enters P, and u moves towards the least squares solution on P; indices
-    whose u_i would become negative are dropped. When i enters, r − Zu ⟂ Z_P, so z_i is not in the span of
-    Z_P. Hence H_PP is always nonsingular, whatever the rank of H. Every pass decreases the objective, which
-    is then minimal on P, and there are finitely many P. So the method terminates in exact arithmetic.
+    u is a minimiser if and only if Hu ≥ c, u ≥ 0 and u∘(Hu − c) = 0. H must be ZᵀZ and c = Zᵀr for some Z
+    and r, so the objective is ½‖Zu − r‖² up to a constant. The method is the active set method of Lawson and
+    Hanson (1974). While some ⟨z_i, r − Zu⟩ > 0, i enters P, and u moves towards the least squares solution on
+    P; indices whose u_i would become negative are dropped. When i enters, r − Zu ⟂ Z_P, so z_i is not in the
+    span of Z_P. Hence H_PP is always nonsingular, whatever the rank of H. Every pass decreases the objective,
+    which is then minimal on P, and there are finitely many P. So the method terminates in exact arithmetic.
     """
     u, P = [fmpq(0)] * len(c), list[int]()
     while True:
@@ -278,7 +302,10 @@ def nonnegative_least_squares(H: Matrix, c: Vector) -> tuple[Vector, list[int]]:
 
 
 def _descend(H: Matrix, c: Vector, u: Vector, P: list[int]) -> None:
-    """Move u to the least squares solution on P, removing from P indices that would be ≤ 0 on the way."""
+    """Move u to the minimiser of ½uᵀHu − cᵀu on P; drop the indices from P whose u_i becomes ≤ 0 on the way.
+
+    u and P are updated in place.
+    """
     while True:
         goal = solve(block(H, P, P), [c[i] for i in P])
         step = min([u[i] / (u[i] - g) for i, g in zip(P, goal, strict=True) if g <= 0], default=fmpq(1))
@@ -292,11 +319,11 @@ def _descend(H: Matrix, c: Vector, u: Vector, P: list[int]) -> None:
 def largest_support(H: Matrix, c: Vector, u: Vector, P: list[int]) -> tuple[Vector, list[tuple[int, Vector]]]:
     """Return a solution of `nonnegative_least_squares` of largest support, given one solution u of support P.
 
-    All solutions have the same Zu. So v ≥ 0 is a solution if and only if H_EE v_E = c_E and v = 0 off
-    E = {i : (Hu)_i = c_i}. For each i ∈ E that is not positive in a solution found so far, a linear program
-    maximises v_i over these v. The mean of the solutions found has the largest support. If the maximum is
-    zero, the dual proves it: a g supported on E with (Hg)_j ≥ 0 for j ∈ E, (Hg)_i ≥ 1 and gᵀHu = 0. For then
-    0 = gᵀHv = Σ_E v_j(Hg)_j for every solution v, hence v_i = 0.
+    All solutions have the same Zu, where H = ZᵀZ. So v ≥ 0 is a solution if and only if H_EE v_E = c_E and
+    v = 0 off E = {i : (Hu)_i = c_i}. For each i ∈ E that is not positive in a solution found so far, a linear
+    program maximises v_i over all solutions v. The mean of the solutions found has the largest support. If
+    the maximum is zero, the dual program proves this by a vector g, supported on E, with (Hg)_j ≥ 0 for
+    j ∈ E, (Hg)_i ≥ 1 and gᵀHu = 0. Indeed, 0 = gᵀHv = Σ_E v_j(Hg)_j for every solution v, hence v_i = 0.
 
     Returns
     -------
@@ -323,10 +350,12 @@ def largest_support(H: Matrix, c: Vector, u: Vector, P: list[int]) -> tuple[Vect
 def raise_entry(A: Matrix, b: Vector, basis: list[int], i: int) -> tuple[Vector, Vector | None]:
     """Return a v ≥ 0 with Av = b and v_i > 0, or prove that there is none.
 
-    The result is (v, None), or (v, y) with v_i = 0 and a proof y: yᵀA ≥ e_iᵀ and yᵀb = 0. A (p, m) has full
-    row rank, `basis` are p of its columns with A_B⁻¹b ≥ 0, and v_i is bounded on {v ≥ 0 : Av = b}. The method
-    is the simplex method for max v_i, stopped at the first v_i > 0. By Bland's rule (the lowest index enters,
-    and the lowest blocking index leaves) it does not cycle.
+    A : (p, m) of full row rank; v_i must be bounded on {v ≥ 0 : Av = b}.
+    basis : indices B of p columns of A with A_B⁻¹b ≥ 0.
+
+    The result is (v, None), or (v, y) with v_i = 0 and a proof y: yᵀA ≥ e_iᵀ and yᵀb = 0. The method is the
+    simplex method for max v_i, stopped at the first v_i > 0. By Bland's rule (the lowest index enters, and
+    the lowest blocking index leaves) it does not cycle.
     """
     p, m = A.nrows(), A.ncols()
     basis = list(basis)
@@ -346,7 +375,7 @@ def raise_entry(A: Matrix, b: Vector, basis: list[int], i: int) -> tuple[Vector,
 
 
 def _independent_columns(H: Matrix, order: list[int]) -> list[int]:
-    """Return the indices, in the given order, whose column of H is independent of those before it."""
+    """Return the indices in `order` whose column of H is independent of the columns earlier in `order`."""
     R, rank = block(H, range(H.nrows()), order).rref()
     return [order[next(j for j in range(len(order)) if R[s, j] != 0)] for s in range(rank)]
 

@@ -24,7 +24,10 @@ _MAX_ERROR = 2.0**-10
 
 
 def root_bounds(q: Fraction) -> tuple[Fraction, Fraction]:
-    """Return rational bounds of √q: equal if √q is rational, otherwise at a relative distance ≤ 2⁻⁶⁴."""
+    """Return a lower and an upper bound of √q that are rational.
+
+    They are equal if √q is rational; otherwise their relative distance is at most 2⁻⁶⁴.
+    """
     # √(a/b) = √(ab)/b, and ab ≥ 1
     square = q.numerator * q.denominator << 128
     root = math.isqrt(square)
@@ -33,12 +36,13 @@ def root_bounds(q: Fraction) -> tuple[Fraction, Fraction]:
 
 
 class Arithmetic(Protocol):
-    """The arithmetic in which the conditions are checked.
+    """The arithmetic in which the conditions of a certificate are checked.
 
     X, y : multiples a·X and b·y of the data.
-    x_unit, coef_unit, lam_unit : a, b/a, and (ab)² (b² if normalized).
-    squares : the w_j² of a·X.
-    stated : false for the zero columns of a normalized design, about which nothing is stated.
+    x_unit, coef_unit, lam_unit : the factors a of X, b/a of coefficients, and (ab)² of λ*² (b² if the columns
+        are normalized).
+    squares : (d,) w_j²: 1, or the squared norm of column j of a·X if the columns are normalized.
+    stated : (d,) False for the zero columns of a normalized design, about which a certificate states nothing.
     """
 
     X: NDArray[Any]
@@ -70,7 +74,7 @@ class Exact:
         self.coef_unit, self.lam_unit = _units(self.x_unit, Fraction(b), normalized)
 
     def square_lengths(self) -> NDArray[np.object_]:
-        """Return ‖a·X_j‖²."""
+        """Return the squared norms ‖a·X_j‖² (d,) of the columns."""
         return np.asarray((self.X**2).sum(axis=0))
 
     def vector(self, values: Iterable[Fraction | int]) -> NDArray[np.object_]:
@@ -92,9 +96,11 @@ class Exact:
 
 
 class Rounded:
-    """The rounded arithmetic: float64 with error bounds. Powers of two scale the largest entry to [½, 1).
+    """The rounded arithmetic: float64 with error bounds.
 
-    Numbers closer than their bounds count as equal, so bounds must be small: `is_known` requires 2⁻¹⁰.
+    X and y are multiplied by powers of two, so that their largest entries lie in [½, 1). Numbers that are
+    closer than their error bounds count as equal, so bounds must be small: `is_known` requires that they are
+    at most 2⁻¹⁰ of their scale.
     """
 
     def __init__(self, X: FloatArray, y: FloatArray, normalized: bool) -> None:
@@ -108,7 +114,11 @@ class Rounded:
         self.coef_unit, self.lam_unit = _units(self.x_unit, Fraction(2) ** -q, normalized)
 
     def square_lengths(self) -> _Ball:
-        """Return ‖a·X_j‖²; products with 1 are exact, so `product` covers the rounding of squares instead."""
+        """Return the squared norms ‖a·X_j‖² (d,) of the columns.
+
+        They are the products of X∘X with ones, which are exact, so the bound of `product` covers the rounding
+        of X∘X instead.
+        """
         n = len(self.X)
         return self.product((self.X**2).T, _Ball(np.ones(n), np.zeros(n)))
 
@@ -117,7 +127,10 @@ class Rounded:
         return _Ball.add_rounding(mid, np.full(len(mid), TINY))
 
     def product(self, A: FloatArray, v: _Ball) -> _Ball:
-        """Return Av; the error of a sum of m products is less than m·eps·Σ|products| (about half of that)."""
+        """Return Av with error bounds.
+
+        The error of a sum of m products is less than m·eps·Σ|products| (about half of that).
+        """
         m = A.shape[1]
         spread = v.rad + (m + 1) * EPS * np.abs(v.mid)
         lost = m * _UNDERFLOW * (1 + np.max(np.abs(v.mid) + v.rad, initial=0.0))
@@ -135,9 +148,10 @@ class Rounded:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Ball:
-    """Numbers within rad of mid, elementwise.
+    """An array of numbers that are known to be within ±rad of mid.
 
-    An operation adds 4·eps, not ½·eps, to rad, which covers the rounding of rad itself.
+    Each operation adds 4·eps of the result to rad. Its own rounding needs only ½·eps; the rest covers the
+    rounding of rad.
     """
 
     mid: FloatArray
@@ -162,13 +176,13 @@ class _Ball:
 
 
 def _integers(values: FloatArray) -> tuple[NDArray[np.object_], int]:
-    """Return the least multiple of `values` by a power of two with integer entries, and that power."""
+    """Multiply floats by the least power of two ≥ 1 that makes them integers; return them and the power."""
     numerators, denominator = over_common_denominator([Fraction(v) for v in values.ravel().tolist()])
     return np.array(numerators, object).reshape(values.shape), denominator
 
 
 def over_common_denominator(values: Iterable[Fraction]) -> tuple[list[int], int]:
-    """Return the numerators over the least common denominator, and that denominator."""
+    """Bring fractions to their least common denominator; return the numerators and the denominator."""
     values = list(values)
     denominator = math.lcm(*(v.denominator for v in values))
     return [v.numerator * (denominator // v.denominator) for v in values], denominator

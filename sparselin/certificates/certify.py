@@ -55,9 +55,10 @@ class Verification:
 class Certificate:
     """A proof, for one X and y, that each pick of a path is one that the method may make.
 
-    `certify` makes it. It consists of plain data: fractions, integers and text. It can be read, sent
-    (`to_json`), and checked without the solver that made it (`verify`). If somebody changes a certificate, it
-    is accepted only if it proves what it then states (for example with a smaller τ, or fewer steps).
+    `certify` makes certificates. A certificate consists of plain data: fractions, integers and text. It can
+    be read, sent (`to_json`), and checked without the solver that made it (`verify`). If somebody changes a
+    certificate, `verify` accepts it only if it still proves what it states (for example with a smaller τ, or
+    fewer steps).
 
     Attributes
     ----------
@@ -94,10 +95,10 @@ class Certificate:
         `forced` and the picks of `steps` with it yourself. A certificate without steps proves nothing. With
         `normalized`, nothing is stated about zero columns.
 
-        Why the conditions suffice. In the notation of `StepCertificate`, let λ = (1 − t)λ*. The residual at
-        the β given there is r − tZu, which is orthogonal to S. So β is a solution if and only if
-        |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j off S, with equality and the right sign where β_j ≠ 0. On T this
-        reads
+        Why the conditions suffice. In the notation of `StepCertificate`, let λ = (1 − t)λ*, and let β be the
+        solution that `tau` states. Its residual is r − tZu, which is orthogonal to S. So β is a solution if
+        and only if |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j off S, with equality and the right sign where β_j ≠ 0.
+        On T this condition reads
 
             (Hu)_i ≥ |c_i|, with equality where u_i > 0, and t((Hu)_i + |c_i|) ≤ 2|c_i|.
 
@@ -114,9 +115,9 @@ class Certificate:
         so the conditions on `coef` make it a minimiser, and all minimisers have the same r. A pick may then
         be in the span of S, because r is orthogonal only to the columns with a nonzero coefficient.
 
-        For "ols" the u_t of `OlsStep` are orthogonal and nonzero, so they form a basis of the span of X_S.
-        With the ℓ_j that they give, the conditions are the claim itself. The lengths of columns do not matter
-        there, so `normalized` does not either.
+        For "ols" the u_t of `OlsStep` are orthogonal and nonzero, so they form a basis of the span of X_S and
+        give the lengths ℓ_j. The conditions are then the claim itself. Scaling a column does not change the
+        picks of OLS, so `normalized` does not matter.
 
         Parameters
         ----------
@@ -125,9 +126,9 @@ class Certificate:
         exact : True checks in integers and fractions, which proves the statements. False checks in float64
             with running bounds on the rounding errors: at least eps|x| for the result x of an operation and
             (m + 1)·eps·Σ|a_i b_i| for a sum of m products. Then =, ≤ and ≥ may be violated by the bound,
-            whereas < and > must hold by more than the bound; otherwise they fail as undecided. So in a tie to
-            rounding only exact arithmetic decides. A bound above 2⁻¹⁰ of its scale fails too. Neither
-            arithmetic needs python-flint.
+            whereas < and > must hold by more than the bound; otherwise they fail as undecided. So if two
+            features are tied to rounding, only exact arithmetic decides. The check also fails if a bound is
+            above 2⁻¹⁰ of its scale. Neither arithmetic needs python-flint.
 
         Returns
         -------
@@ -149,7 +150,7 @@ class Certificate:
         return Verification(not failures, steps, failures)
 
     def _problem(self, X: Any, y: ArrayLike | None) -> Problem:
-        """Return the problem of the data, with a column of ones if the certificate has one."""
+        """Return X and y as a `Problem`, with an intercept if the certificate is about one."""
         problem = as_problem(X, y)
         if problem.is_plain and has_intercept(problem.n, problem.d, self.shape, self.forced):
             return Problem(problem.X, problem.y, intercept=True)
@@ -347,7 +348,11 @@ def _refutations(
 
 
 def _read_path(X: Any, y: ArrayLike | None, path: SelectionPath) -> tuple[Problem, Indices, int]:
-    """Return the problem of a path, its support after the column of ones, and the number of forced ones."""
+    """Check that a path belongs to X and y.
+
+    Returns the problem, the support, and the number of forced features. With an intercept, the column of
+    ones comes first in the support, and counts as forced.
+    """
     if not isinstance(path, SelectionPath):
         raise TypeError(f"path must be a SelectionPath, as `omp` returns; got {type(path).__name__}")
     if path.standardized:
@@ -373,7 +378,7 @@ def _read_path(X: Any, y: ArrayLike | None, path: SelectionPath) -> tuple[Proble
 
 
 def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:
-    """Return X and y exactly, dense in float64; those of the factor if the problem is compressed."""
+    """Return X and y without rounding, dense, in float64; for a compressed problem, those of its factor."""
     factor = None if problem.compressed is None else problem.columns(np.arange(problem.d))
     X = problem.exact_columns() if factor is None else factor
     if X is None:
@@ -385,7 +390,10 @@ def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:
 
 
 def _digest(X: FloatArray, y: FloatArray, normalized: bool) -> str:
-    """Return the SHA-256 of a header, X by rows, and y, as little-endian float64; −0 counts as 0."""
+    """Return the SHA-256 digest of the data: a header, X by rows, and y, as little-endian float64.
+
+    −0 counts as 0.
+    """
     digest = hashlib.sha256(f"{_FORMAT}: {X.shape[0]} {X.shape[1]} {normalized:d}\n".encode())
     for part in (X, y):
         digest.update(np.ascontiguousarray(part + 0.0, "<f8").tobytes())
@@ -393,14 +401,20 @@ def _digest(X: FloatArray, y: FloatArray, normalized: bool) -> str:
 
 
 def _hexadecimal(value: Any) -> str:
-    """Return "p/q" in hexadecimal: Python refuses to convert decimals of more than some thousand digits."""
+    """Write a fraction as "p/q" in hexadecimal.
+
+    Decimals are not used, because Python refuses to convert decimals of more than some thousand digits.
+    """
     if not isinstance(value, Fraction):
         raise TypeError(f"a certificate cannot hold a {type(value).__name__}")
     return f"{value.numerator:x}/{value.denominator:x}"
 
 
 def _from_fields(cls: type[_T], fields: Any) -> _T:
-    """Return a dataclass from a JSON object; ValueError if it lacks fields or has others."""
+    """Make a dataclass of type `cls` from a JSON object.
+
+    Raises ValueError if the object lacks fields of the dataclass or has others.
+    """
     if not isinstance(fields, dict):
         raise ValueError(f"{cls.__name__} must be an object; got {type(fields).__name__}")
     names = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
@@ -411,7 +425,7 @@ def _from_fields(cls: type[_T], fields: Any) -> _T:
 
 
 def _parse(value: Any) -> Any:
-    """Turn lists into tuples and texts into fractions, at any depth."""
+    """Turn lists into tuples, and texts "p/q" in hexadecimal into fractions, at any depth."""
     if isinstance(value, list):
         return tuple(_parse(entry) for entry in value)
     if isinstance(value, str):

@@ -45,14 +45,14 @@ def form_fault(
 
 
 def has_intercept(n: int, d: int, shape: Any, forced: Any) -> bool:
-    """Return whether a certificate is about X (n, d) with an intercept: feature d, the first forced one."""
+    """Return whether a certificate is about X (n, d) with an intercept, as feature d and forced first."""
     if not (_are_integers(shape, 2) and shape == (n, d + 1)):
         return False
     return _are_features(forced, d + 1) and forced[:1] == (d,)
 
 
 def _fault(step: StepCertificate | NonnegativeStep | OlsStep, S: Indices, n: int, d: int, claim: str) -> str:
-    """Return the first fault in the form of a step, or "" if there is none."""
+    """Return the first fault in the fields of a step after the features S, or "" if there is none."""
     if not (_are_features(step.selected, d) and step.selected == S):
         return "`selected` must be `forced` and then the picks of the earlier steps"
     if isinstance(step, NonnegativeStep):

@@ -1,4 +1,4 @@
-"""The statements of a certificate about one pick of nonnegative OMP, and how they are checked."""
+"""The statements of a certificate about one pick of nonnegative OMP, and their check."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from sparselin.certificates.step import Fractions, Indices, abbreviate, is_zero
 class NonnegativeStep:
     """The proof of one pick of nonnegative OMP.
 
-    S = selected, F ⊆ S are the forced features, r = y − X_S coef, c = Xᵀr, and w_j = 1 (‖X_j‖ if normalized).
+    Notation: S = selected, F ⊆ S the forced features, r = y − X_S coef, c = Xᵀr, and w_j = 1, or w_j = ‖X_j‖
+    if the columns are normalized.
 
     Attributes
     ----------
     selected : S, in the order of selection.
     pick : the feature picked, one of T.
-    tied : T = {i ∉ S : c_i = λ*w_i}, increasing; c_j < λ*w_j for the other j off S.
+    tied : T = {i ∉ S : c_i = λ*w_i}, increasing; all other j ∉ S have c_j < λ*w_j.
     lam_star_squared : λ*², where λ* = max_{j ∉ S} c_j/w_j > 0.
-    coef : (|S|,) β ≥ 0 on S∖F with c_F = 0, c_j ≤ 0 on S∖F, and c_j = 0 where β_j > 0. These are the
-        conditions for a minimum of ‖y − X_Sβ‖ over β_{S∖F} ≥ 0; they determine r.
+    coef : (|S|,) coefficients β on S, with β ≥ 0 on S∖F, c_F = 0, c_j ≤ 0 on S∖F, and c_j = 0 where β_j > 0.
+        These are the conditions for a minimum of ‖y − X_Sβ‖ over β_{S∖F} ≥ 0, and they determine r.
     """
 
     selected: Indices
@@ -43,7 +44,7 @@ class NonnegativeStep:
 
 
 def refutations(step: NonnegativeStep, num: Arithmetic, n_forced: int) -> Iterator[str]:
-    """Yield the statements of `NonnegativeStep` that fail."""
+    """Check the statements of a `NonnegativeStep`; yield a sentence for each one that fails."""
     S, signed, lam_squared = list(step.selected), step.coef[n_forced:], step.lam_star_squared * num.lam_unit
     coef = num.vector([value * num.coef_unit for value in step.coef])
     c = num.product(num.X.T, num.y - num.product(num.X[:, S], coef))

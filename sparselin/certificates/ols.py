@@ -1,4 +1,4 @@
-"""The statements of a certificate about one pick of OLS, and how they are checked."""
+"""The statements of a certificate about one pick of OLS, and their check."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class OlsStep:
     ----------
     selected : S, in the order of selection.
     pick : the feature picked, one of T.
-    tied : T = {i ∉ S : c_i² = qℓ_i², ℓ_i > 0}, increasing; c_j² < qℓ_j² for the other j off S with ℓ_j > 0.
-    spanned : the features off S in the span of X_S, ℓ_j = 0, increasing.
+    tied : T = {i ∉ S : c_i² = qℓ_i², ℓ_i > 0}, increasing; all other j ∉ S with ℓ_j > 0 have c_j² < qℓ_j².
+    spanned : the features outside S whose columns are in the span of X_S, so that ℓ_j = 0; increasing.
     decrease : q = max_j c_j²/ℓ_j² > 0, the amount by which the pick decreases ‖r‖².
     coef : (|S|,) least squares coefficients on S, so that r = y − X_S coef.
-    basis : for the t-th column of S, its coefficients a on the t − 1 columns before it; the vector
+    basis : for the t-th column of S, its coefficients a on the t − 1 columns of S before it. The vector
         u_t = X_{S_t} − Σ a_i X_{S_i} is orthogonal to these columns.
     squares : (|S|,) ‖u_t‖² > 0, so that ℓ_j² = ‖X_j‖² − Σ_t ⟨u_t, X_j⟩²/‖u_t‖².
     """
@@ -48,7 +48,7 @@ class OlsStep:
 
 
 def refutations(step: OlsStep, num: Arithmetic) -> Iterator[str]:
-    """Yield the statements of `OlsStep` that fail."""
+    """Check the statements of an `OlsStep`; yield a sentence for each one that fails."""
     S, T, spanned = list(step.selected), list(step.tied), list(step.spanned)
     q = num.vector([step.decrease * (num.coef_unit * num.x_unit) ** 2])
     coef = num.vector([value * num.coef_unit for value in step.coef])

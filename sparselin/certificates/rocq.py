@@ -53,7 +53,7 @@ def check_expressible(filename: str | Path, claim: Any, normalized: Any, steps: 
 def document(
     X: FloatArray, y: FloatArray, claim: str, forced: Indices, steps: Sequence[StepCertificate]
 ) -> str:
-    """Return the text of the file: the literals, the goal and its proof by computation."""
+    """Write the text of the file for Rocq: X and y as literals, the goal, and its proof by computation."""
     proofs = ";\n".join(_step(step, X.shape[1], _exponent(y) - _exponent(X)) for step in steps)
     picks = tuple(step.pick for step in steps)
     return f"""(* {_title(claim)}, proved.
@@ -74,9 +74,9 @@ Proof. apply: (@{GOALS[claim][1]} _ _ _ _ _ _ _ _ steps); vm_cast_no_check (eref
 
 
 def restatement(X: FloatArray, y: FloatArray, claim: str, forced: Indices, picks: Indices, proof: str) -> str:
-    """Return a file that states the same goal and derives it from the theorem `proof` of another library.
+    """Write a file for Rocq that states the same goal and derives it from the theorem `proof` of a library.
 
-    That library is required, not imported, so its definitions, notations and output have no effect here.
+    The library is required, not imported, so its definitions, notations and output have no effect here.
     """
     return f"""Require {proof.rpartition(".")[0]}.
 {_literals(X, y)}
@@ -87,7 +87,7 @@ Definition picks_are_right :
 
 
 def statement(X: FloatArray, y: FloatArray, claim: str, forced: Indices, picks: Indices) -> str:
-    """Return the goal, on one line."""
+    """Return the goal of the file, on one line: these picks are right for X and y."""
     (n, d), e, f = X.shape, _exponent(X), _exponent(y)
     return (
         f"{GOALS[claim][0]} (dyadic_matrix {n} {d} {e} columns) (dyadic_column {n} {f} entries) "
@@ -96,7 +96,7 @@ def statement(X: FloatArray, y: FloatArray, claim: str, forced: Indices, picks: 
 
 
 def read(text: str) -> tuple[str, list[Fraction], list[Fraction]]:
-    """Return the goal, X by columns, and y, read from the literals of a file or from the output of Coq.
+    """Read the goal, X (by columns) and y from the text of a file for Rocq, or from the output of Coq.
 
     Raises ValueError if the text has no such goal or literals.
     """
@@ -113,7 +113,7 @@ def read(text: str) -> tuple[str, list[Fraction], list[Fraction]]:
 
 
 def fractions(values: FloatArray) -> list[Fraction]:
-    """Return the values as fractions, by rows."""
+    """Convert an array of floats to a list of fractions, row by row."""
     return [Fraction(value) for value in values.ravel().tolist()]
 
 
@@ -125,7 +125,10 @@ def write(
     forced: Indices,
     steps: Sequence[StepCertificate],
 ) -> None:
-    """Write the file and read its literals again; RuntimeError if they are not those of X and y."""
+    """Write the file for Rocq, and read X and y from it again.
+
+    Raises RuntimeError if they are not the same.
+    """
     path = Path(filename)
     path.write_text(document(X, y, claim, forced, steps), encoding="utf-8")
     if read(path.read_text(encoding="utf-8"))[1:] != (fractions(X.T), fractions(y)):
@@ -133,7 +136,10 @@ def write(
 
 
 def _literal(text: str, name: str, exponent: int) -> list[Fraction]:
-    """Return the numbers of a definition, or of its printed form, divided by 2^exponent."""
+    """Read the integers of the definition `name` from a text, and return them divided by 2^exponent.
+
+    The text may be a file for Rocq, or the output of Coq.
+    """
     found = re.search(rf"\b{name}\s*(?::[^=\[]*)?=(.*?)(?:\n\s*:|\.\n)", text, re.DOTALL)
     if found is None:
         raise ValueError(f"the text must define {name}, but it does not")
@@ -141,7 +147,7 @@ def _literal(text: str, name: str, exponent: int) -> list[Fraction]:
 
 
 def _literals(X: FloatArray, y: FloatArray) -> str:
-    """Return X and y as literals of integers; their exponents are in the goal."""
+    """Return the definitions of X and y as lists of integers; the goal states their powers of two."""
     n, d = X.shape
     columns = _integers(X.T)[0]
     rows = ";\n".join(_sequence(columns[j * n : (j + 1) * n], "  ") for j in range(d))
@@ -162,13 +168,17 @@ def _exponent(values: FloatArray) -> int:
 
 
 def _integers(values: FloatArray) -> tuple[list[int], int]:
-    """Return the integers 2ᵉ·values for the least e for which they are integers, and e."""
+    """Return 2ᵉ·values as integers, and e, for the least e ≥ 0 for which they are integers."""
     numerators, denominator = over_common_denominator(Fraction(v) for v in np.ravel(values).tolist())
     return numerators, denominator.bit_length() - 1
 
 
 def _step(step: StepCertificate, d: int, power: int) -> str:
-    """Return coefficients and direction as integers over common denominators, in units of the integer X."""
+    """Write one step as a term of Rocq, with coefficients and direction as integers over common denominators.
+
+    d : the number of features.
+    power : coefficients are multiplied by 2^power, because X and y are integers in the file.
+    """
     unit = Fraction(2) ** power
     coef, direction = [Fraction(0)] * d, [Fraction(0)] * d
     for j, value, rate in zip(step.selected, step.coef, step.rate, strict=True):
@@ -183,12 +193,15 @@ def _step(step: StepCertificate, d: int, power: int) -> str:
 
 
 def _hexadecimal(value: int) -> str:
-    """Return the number as Coq reads it: Python refuses to write decimals of many thousand digits."""
+    """Write an integer in hexadecimal, as Coq reads it.
+
+    Decimals are not used, because Python refuses to write decimals of many thousand digits.
+    """
     return f"{value:#x}" if value >= 0 else f"(-{-value:#x})"
 
 
 def _sequence(values: Iterable[int | str], indent: str) -> str:
-    """Return [:: a; b; …], in lines of at most 110 characters if the numbers allow it."""
+    """Write a sequence as [:: a; b; …], in lines of at most 110 characters if the numbers allow it."""
     lines, line = [], indent + "[::"
     for place, value in enumerate(values):
         word = ("; " if place else " ") + str(value)

@@ -24,15 +24,16 @@ class StepCertificate:
     selected : S, in the order of selection.
     pick : the feature picked.
     tied : T = argmax_j |c_j|/w_j over the columns that are not zero, increasing.
-    active : A(S) ⊆ T, increasing.
-    signs : (|T|,) sign c_i.
+    active : A(S) ⊆ T, the features that are nonzero in some solution of the LASSO just below λ*, increasing.
+    signs : (|T|,) the signs of c_i, i ∈ T.
     lam_star_squared : λ*² = max_j c_j²/w_j², which is rational even if λ* is not.
     coef : (|S|,) least squares coefficients on S, so that r = y − X_S coef.
     direction : (|T|,) u ≥ 0, positive exactly on A(S), with (Hu)_i = |c_i| on A(S) and (Hu)_i ≥ |c_i| on T,
         where H = ZᵀZ and Z holds the columns z_i = sign(c_i)·P_S^⊥X_i.
-    rate : (|S|,) with Zu = X_T(signs∘u) + X_S rate ⟂ X_S.
-    farkas : a pair (i, w) for each i ∈ T∖A(S) with (Hu)_i = |c_i|. w (n,) is orthogonal to S and to A(S),
-        ⟨z_j, w⟩ ≥ 0 wherever (Hu)_j = |c_j|, and ⟨z_i, w⟩ > 0.
+    rate : (|S|,) the coefficients on S for which Zu = X_T(signs∘u) + X_S rate ⟂ X_S.
+    farkas : a pair (i, w) for each i ∈ T∖A(S) with (Hu)_i = |c_i|. It proves that i is zero in every
+        solution: w (n,) is orthogonal to the columns S and A(S), ⟨z_j, w⟩ ≥ 0 wherever (Hu)_j = |c_j|, and
+        ⟨z_i, w⟩ > 0.
     tau : τ ∈ (0, 1] such that for every λ in [(1 − τ)λ*, λ*), with t = 1 − λ/λ*, the LASSO
         min ½‖y − Xβ‖² + λ Σ_{j∉S} w_j|β_j| has the solution β_T = signs∘(tu), β_S = coef + t·rate and zeros.
     """
@@ -67,7 +68,7 @@ class StepCertificate:
 
 
 def abbreviate(q: Fraction) -> str:
-    """Return six digits of q, or a power of two if q is beyond the range of floats."""
+    """Write a fraction q with six digits, or as a power of two if q is beyond the range of floats."""
     power = q.numerator.bit_length() - q.denominator.bit_length()
     return f"{float(q):.6g}" if abs(power) < 1000 else f"2^{power}"
 
@@ -77,7 +78,7 @@ def step_name(S: Sequence[int]) -> str:
 
 
 def rescale(step: StepCertificate, coef_unit: Fraction, lam_unit: Fraction) -> StepCertificate:
-    """Return the proof in other units: coefficients times coef_unit, λ*² times lam_unit."""
+    """Convert a proof to other units of X and y: multiply coefficients by coef_unit and λ*² by lam_unit."""
     return dataclasses.replace(
         step,
         coef=tuple(v * coef_unit for v in step.coef),
@@ -88,7 +89,10 @@ def rescale(step: StepCertificate, coef_unit: Fraction, lam_unit: Fraction) -> S
 
 
 def refutations(step: StepCertificate, num: Arithmetic) -> Iterator[str]:
-    """Yield the statements of `StepCertificate` that fail (see `Certificate.verify` for what they prove)."""
+    """Check the statements of a `StepCertificate`; yield a sentence for each one that fails.
+
+    `Certificate.verify` explains why these statements prove the claim.
+    """
     step = rescale(step, num.coef_unit, num.lam_unit)
     S, T = list(step.selected), list(step.tied)
     u = num.vector(step.signs) * num.vector(step.direction)
@@ -110,7 +114,10 @@ def refutations(step: StepCertificate, num: Arithmetic) -> Iterator[str]:
 
 
 def _tie_failures(step: StepCertificate, num: Arithmetic, c: Any) -> Iterator[str]:
-    """Check that |c_i| = λ*w_i on T, with the given signs, and |c_j| < λ*w_j elsewhere."""
+    """Check that |c_i| = λ*w_i on T, with the given signs, and |c_j| < λ*w_j elsewhere; yield what fails.
+
+    c : Xᵀr.
+    """
     if not num.is_negative(num.vector([0]) - _apply_signs(step, num, c)).all():
         yield "`signs` are not those of the correlations, or rounding leaves them undecided"
     excess = c * c - num.vector([step.lam_star_squared]) * num.squares
@@ -123,7 +130,10 @@ def _tie_failures(step: StepCertificate, num: Arithmetic, c: Any) -> Iterator[st
 
 
 def _direction_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iterator[str]:
-    """Check that Hu = |c| on A(S), ≥ |c| where there is a Farkas vector, and > |c| elsewhere on T."""
+    """Check Hu = |c| on A(S), Hu ≥ |c| where there is a Farkas vector, and Hu > |c| elsewhere on T.
+
+    c, b : Xᵀr and XᵀZu. On T, (Hu)_i = sign(c_i)·b_i.
+    """
     excluded = [i for i, _ in step.farkas]
     free = [t for t, i in enumerate(step.tied) if i not in (*step.active, *excluded)]
     violation = _apply_signs(step, num, c) - _apply_signs(step, num, b)
@@ -136,7 +146,10 @@ def _direction_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) 
 
 
 def _window_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iterator[str]:
-    """Check, at t = τ, |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j off S ∪ T, and t((Hu)_i + |c_i|) ≤ 2|c_i| on T."""
+    """Check `tau`: |c_j − τb_j| ≤ (1 − τ)λ*w_j off S ∪ T, and τ((Hu)_i + |c_i|) ≤ 2|c_i| on T.
+
+    c, b : Xᵀr and XᵀZu. On T, (Hu)_i = sign(c_i)·b_i.
+    """
     others = _others(step, num)
     tau, bound = num.vector([step.tau]), num.vector([(1 - step.tau) ** 2 * step.lam_star_squared])
     moved = c[others] - tau * b[others]
@@ -148,7 +161,10 @@ def _window_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> 
 
 
 def _excludes(step: StepCertificate, num: Arithmetic, i: int, correlation: Any) -> bool:
-    """Return whether a Farkas vector w, correlation = Xᵀw, proves that i is zero in every solution."""
+    """Return whether a Farkas vector w proves that feature i is zero in every solution.
+
+    correlation : Xᵀw.
+    """
     tight = [step.tied.index(j) for j in (*step.active, *(j for j, _ in step.farkas))]
     signed = num.vector([0]) - _apply_signs(step, num, correlation)
     at_i = correlation[[i]]
@@ -161,13 +177,16 @@ def _excludes(step: StepCertificate, num: Arithmetic, i: int, correlation: Any) 
 
 
 def _scale_down(w: Fractions) -> list[Fraction]:
-    """Return w divided by a power of two that brings it into the range of floats; w may have any length."""
+    """Divide w by a power of two that brings it into the range of floats.
+
+    This does not change what w proves, because any positive multiple of w is a Farkas vector too.
+    """
     power = max((v.numerator.bit_length() - v.denominator.bit_length() for v in w if v), default=0)
     return [v / Fraction(2) ** power for v in w]
 
 
 def _apply_signs(step: StepCertificate, num: Arithmetic, v: Any) -> Any:
-    """Return sign(c_i)·v_i for i ∈ T."""
+    """Return sign(c_i)·v_i for the tied features i ∈ T, with the `signs` of the step."""
     return num.vector(step.signs) * v[list(step.tied)]
 
 

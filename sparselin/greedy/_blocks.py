@@ -36,7 +36,10 @@ _PICKS_PER_BLOCK = 8
 
 
 class Blocks:
-    """The scheme of block picks on a dense problem: a selection with its W = XᵀQ and c = Xᵀr."""
+    """The scheme that finds picks in blocks, on a dense problem.
+
+    It keeps W = QᵀX and c = Xᵀr up to date, where Q is the factor of X_S = QR.
+    """
 
     def __init__(
         self,
@@ -74,7 +77,7 @@ class Blocks:
         return len(self.selection.picks) - self._start >= _PICKS_PER_BLOCK * self._blocks
 
     def _error(self, kappa: Any) -> Any:
-        """Return e_c/‖X_j‖, the relative error bound of c."""
+        """Return the bound on the error of c_j divided by ‖X_j‖, for columns S of condition number kappa."""
         return self.problem.rounding(kappa) * self.problem.y_norm
 
     def _search(self) -> Pick | None:
@@ -120,10 +123,11 @@ class Blocks:
         return self.W[t : self.selection.qr.size]
 
     def _multiply(self, t: int, p: int) -> int:
-        """Compute W for p columns of Q from the t-th on; return the number of columns for which it is known.
+        """Compute the rows t, …, t + p − 1 of W = QᵀX; return how many of these rows are known.
 
-        After the k-th pick no correlation is needed, unless `complete`. The product is padded with unused
-        rows to a multiple of STRIDE, because that is faster.
+        All p rows are known, except that the row of the k-th pick is left out: no correlation is needed after
+        this pick, unless `complete`. The product is padded with unused rows to a multiple of STRIDE, because
+        that is faster.
         """
         known = p - (not self.complete and len(self.selection.picks) + p == self.k)
         stop = t + (known if known <= THIN else -(-known // STRIDE) * STRIDE)
@@ -134,10 +138,13 @@ class Blocks:
     def _check(self, J: IndexArray, projections: FloatArray, t: int) -> tuple[int, list[Pick | None], bool]:
         """Check the guessed picks J against all columns.
 
+        projections : ⟨q, r⟩ of each pick.
+        t : the number of columns of the factorisation before these picks.
+
         Returns
         -------
-        The number of leading picks that are verified, at least 1; the certain next pick after each of them,
-        or None; and whether the lengths ρ_j must be recomputed before the next search.
+        The number of leading picks that are verified, at least 1; for each pick, the certain next pick after
+        it, or None; and whether the lengths ρ_j must be recomputed before the next search.
         """
         p, known = len(J), self._multiply(t, len(J))
         candidates, counts = np.empty((p, self._max_candidates), np.intp), np.zeros(p, np.intp)
@@ -173,11 +180,11 @@ class Blocks:
     def _confirm(
         self, steps: kernels.GuessedSteps, nexts: list[Pick | None], undecided: list[int], t: int
     ) -> int | None:
-        """Decide in float64 the pick after each `undecided` step.
+        """Decide in float64 the pick after each `undecided` step, and write it to `nexts`.
 
-        Returns the first step after which the pick is not the guessed one, or None. If a candidate is in the
-        span of S, its error is zero, and the runner-up may be no candidate; then the search on all columns
-        decides.
+        Returns the first step after which the pick is not the guessed one, or None if there is no such step.
+        If a candidate is in the span of S, its error is zero, and the runner-up may be no candidate. Then the
+        step counts as wrong, and the search on all columns decides.
         """
         double, index = self.selection.double, self.selection.qr.index
         columns = {s: steps.candidates[s, : steps.counts[s]] for s in undecided}

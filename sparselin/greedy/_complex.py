@@ -43,12 +43,12 @@ from sparselin.validation import (
 
 
 def stack(z: Any) -> FloatArray:
-    """Return (Re z, Im z), of shape (2n,) or (2n, m)."""
+    """Return the real array (Re z, Im z), of shape (2n,) or (2n, m), for a complex z, (n,) or (n, m)."""
     return np.concatenate([z.real, z.imag])
 
 
 def unstack(v: FloatArray) -> Any:
-    """Return z for v = (Re z, Im z)."""
+    """Return the complex array z for the real array v = (Re z, Im z)."""
     half = len(v) // 2
     return v[:half] + 1j * v[half:]
 
@@ -69,7 +69,7 @@ class ComplexColumns(Operator):
 
     @classmethod
     def of(cls, X: Any, name: str = "X") -> ComplexColumns:
-        """Check X, and return its columns: in complex64 if X is complex64 or float32, else in complex128."""
+        """Check X, and wrap it: in complex64 if X is complex64 or float32, else in complex128."""
         if is_operator(X):
             columns = cls(X)
             columns._check_adjoint()
@@ -134,7 +134,7 @@ class ComplexColumns(Operator):
         return np.asfortranarray(columns, self.dtype)
 
     def _block(self, J: IndexArray) -> Any:
-        """Return the columns J of diag(root)·X, dense."""
+        """Return the columns J of diag(root)·X as a dense complex array."""
         if self.kind == "operator":
             units = np.zeros((self.X.shape[1], len(J)), np.result_type(self.dtype, np.complex64))
             units[J, np.arange(len(J))] = 1
@@ -186,10 +186,10 @@ def select(
     sample_weight: ArrayLike | None = None,
     callback: Callable[[SelectionPath], object] | None = None,
 ) -> SelectionPath:
-    """Run `omp`, or with `quotients` `ols`, on complex X or y.
+    """Run `omp` on complex X or y; if `quotients` is set, run `ols`.
 
     X : the design, or its `ComplexColumns`. Data in complex64 are compared in complex128 (`linalg.ties`).
-    real_only : whether an option that requires real data is set, which raises an error.
+    real_only : whether an option that requires real data is set. If so, an error is raised.
     name : the function that was called, for error messages.
     """
     if real_only:

@@ -26,16 +26,19 @@ class Double:
         self.qr = ThinQR(self.problem)
 
     def prepare(self, J: IndexArray, index: list[int]) -> None:
-        """Cache the columns J, read in one pass, instead of the earlier ones; factorise S = index."""
+        """Cache the columns J, read in one pass, instead of earlier columns; factorise X_S, S = index."""
         self._columns.cache(J)
         self.factorise(index)
 
     def measure(self, J: IndexArray, index: list[int]) -> Measurement:
-        """Measure the columns J at S = index."""
+        """Compute correlations and lengths of the columns J projected off S = index, with error bounds."""
         return measure(self.factorise(index), J, self.data)
 
     def factorise(self, index: list[int]) -> ThinQR:
-        """Return the factorisation of X_S, S = index, reusing the common beginning of the last one."""
+        """Return the factorisation of X_S, S = index.
+
+        The columns that the last S has in common with this one, at the beginning, are not factorised again.
+        """
         qr, same = self.qr, 0
         while same < min(len(index), qr.size) and index[same] == qr.index[same]:
             same += 1
@@ -53,7 +56,7 @@ class ConvertedColumns(DesignColumns):
 
     @classmethod
     def of(cls, problem: Problem) -> ConvertedColumns:
-        """Return the design of a problem, with no columns cached."""
+        """Return the columns of a problem in float64, with no column cached."""
         design = cls(*problem.double_design)
         design._root = problem.double_root
         design.cache(np.zeros(0, np.intp))

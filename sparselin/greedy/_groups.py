@@ -83,7 +83,7 @@ def group_omp(
 
 
 class GroupSelection:
-    """The state of group OMP: S, a union of groups, its factorisation, R = P_S^⊥Y and the picks, in float64.
+    """The state of group OMP, in float64: the union S of the selected groups, R = P_S^⊥Y, and the picks.
 
     data : the problem as given, perhaps in float32. Its precision decides which norms are zero, and which
         columns are in the span of S.
@@ -107,15 +107,15 @@ class GroupSelection:
         self.trail = PickRecord(self.total_norm)
 
     def floor(self, level: float) -> float:
-        """Return the computed ‖R‖_F at which a path with the goal ‖R‖_F ≤ level stops."""
+        """Return the computed ‖R‖_F at which a path stops because ‖R‖_F ≤ level, allowing for rounding."""
         data = self.data
         return float(stopping_level(level, data.y_norm, data.unit, data.length_unit))
 
     def add(self, pick: Pick) -> bool:
-        """Add a group to S, and return whether it was added.
+        """Add the group `pick.feature` to S, and return whether it was added.
 
-        A pick is not added if all its columns are in the span of S to rounding. A forced group, which has no
-        T, is added in any case; its coefficients are then zero.
+        A pick is not added if all its columns are in the span of S to rounding. A forced group, for which
+        `pick.tied` is empty, is added in any case; if its columns are in the span, its coefficients are zero.
         """
         columns, rank = np.flatnonzero(self.groups == pick.feature).tolist(), self.qr.size
         self.excluded.append(pick.feature)
@@ -131,7 +131,7 @@ class GroupSelection:
         return True
 
     def step(self, limit: int) -> Status | None:
-        """Add the group of the largest norm, or return the status that says why there is none."""
+        """Add the group with the largest ‖X_gᵀR‖_F. If all these norms are zero, return the status why."""
         problem, m = self.problem, self.data.n_features
         c: FloatArray = np.linalg.norm(problem.correlate(self.R)[:m], axis=1)
         relative = self.data.rounding(self.qr.kappa) * problem.y_norm
@@ -151,7 +151,10 @@ class GroupSelection:
         return None
 
     def _norms(self, c: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the norms over groups of c (d,), which is known to ±error, and bounds on their errors."""
+        """Return for each group the norm of its entries of c (d,), and a bound on its error.
+
+        error : (d,) bounds on the errors of c.
+        """
         score = np.sqrt(np.bincount(self.groups, c**2))
         summed = self.problem.unit * np.sqrt(self.counts * self.Y.shape[1]) * score
         return score, np.sqrt(np.bincount(self.groups, error**2)) + summed
@@ -161,7 +164,7 @@ class GroupSelection:
         return np.flatnonzero(np.isin(self.groups, J))
 
     def _measure(self, J: IndexArray) -> Scores:
-        """Return the norms of the groups J from measured columns, zero in the span of S."""
+        """Return the scores of the groups J with sharp error bounds; columns in the span of S add zero."""
         columns = self._columns(J)
         measured = measure(self.qr, columns, self.data, self.Y)
         found = measured.correlations() if self.lengths is None else measured.quotients()
@@ -171,9 +174,9 @@ class GroupSelection:
         return Scores(score[J], error[J], found.coarse)
 
     def coefficients(self) -> list[FloatArray]:
-        """Return the coefficients (|S_t|, q) after t = 0, 1, … groups, in the order of the columns of S.
+        """Return the coefficients after t = 0, 1, … groups: one array (|S_t|, q) for each t.
 
-        With an intercept, its coefficients (q,) are the first row.
+        The rows are in the order of the columns of S. With an intercept, a first row (q,) holds it.
         """
         ones, projections = self.ones, self.qr.Qt @ self.Y
         position = {j: i + ones for i, j in enumerate(self.support)}

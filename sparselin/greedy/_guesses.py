@@ -48,9 +48,10 @@ class Guesses:
     def after(
         self, first: int, limit: int, most: int, W: FloatArray, c: FloatArray, scale: FloatArray | None
     ) -> list[int]:
-        """Return the known pick `first` and guesses of the next ones, at most min(limit, most) in all.
+        """Return the known pick `first` and guesses of the next picks, at most min(limit, most) in all.
 
-        W is QᵀX. Scores are |c_j|, or |c_j|·scale_j if `scale` is given.
+        W : QᵀX, for the columns Q of the factorisation so far.
+        c : (d,) Xᵀr. The scores are |c_j|, or |c_j|·scale_j if `scale` is given.
         """
         size, M = np.abs(c if scale is None else c * scale), self._candidates
         # a pick decided in float64 may have score zero in float32; then the next ones cannot be guessed
@@ -82,7 +83,7 @@ class Guesses:
         return list(dict.fromkeys(picks[:p].tolist()))
 
     def _fetch(self, C: IndexArray) -> IndexArray:
-        """Gather the missing columns of C; return the rows of `_unit` that hold C."""
+        """Copy the columns C that are not in the cache `_unit` into it; return the rows of C in the cache."""
         slots = self._slot[C]
         missing = slots < 0
         new = C[missing]

@@ -14,14 +14,15 @@ from sparselin.results import FloatArray
 class Lengths:
     """The squared lengths ρ_j² = ‖P_S^⊥X_j‖² of all columns; orthogonal least squares divides by ρ_j.
 
-    Each column q of the factorisation reduces ρ_j² by ⟨q, X_j⟩². Whenever cancellation has cost four digits,
-    ρ_j² is recomputed by projection.
+    Each column q of the factorisation X_S = QR reduces ρ_j² by ⟨q, X_j⟩². Whenever cancellation has cost four
+    digits of ρ_j², it is recomputed by projection.
 
     Attributes
     ----------
-    squares, measured : (d,) ρ_j², and its value at the last projection; both zero for columns in the span.
-    scale : (d,) 1/ρ_j, zero for columns in the span.
-    size : the number of columns of the factorisation that are accounted for.
+    squares : (d,) ρ_j², zero for columns in the span of S.
+    measured : (d,) the value of ρ_j² at the last projection, zero for columns in the span of S.
+    scale : (d,) 1/ρ_j, zero for columns in the span of S.
+    size : the number of columns q that have already been subtracted.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -34,18 +35,18 @@ class Lengths:
         self.ratio = self.problem.dtype.type(1 / problem.y_norm if problem.y_norm else 0)
 
     def arrays(self) -> kernels.ProjectedLengths:
-        """Return the arrays that a kernel updates."""
+        """Return the lengths as the arrays that the compiled kernels read and update."""
         return kernels.ProjectedLengths(self.squares, self.measured, self.scale, self.norms, self.ratio)
 
     def update(self, qr: ThinQR) -> None:
-        """Bring the lengths up to date with all columns of the factorisation."""
+        """Reduce the lengths by the columns of the factorisation that were added since the last update."""
         if self.size < qr.size:
             self.squares -= (self.problem.correlate(qr.Qt[self.size :].T) ** 2).sum(axis=1)
             self.size = qr.size
         self.measure(qr)
 
     def measure(self, qr: ThinQR) -> None:
-        """Recompute the inaccurate ρ_j by projection, and exclude columns found to be in the span."""
+        """Recompute inaccurate ρ_j by projection, and set ρ_j to zero for columns in the span of S."""
         self.measured[qr.index] = 0
         stale = np.flatnonzero((self.squares <= 1e-4 * self.measured) & (self.measured > 0))
         if len(stale):
@@ -56,11 +57,15 @@ class Lengths:
         self.scale[free] = 1 / np.sqrt(self.squares[free])
 
     def exclude(self, j: int) -> None:
-        """Treat column j as in the span from now on."""
+        """Set the length of column j to zero: from now on it counts as a column in the span of S."""
         self.squares[j] = self.measured[j] = self.scale[j] = 0
 
     def weights(self, score: FloatArray) -> FloatArray:
-        """Return w_j such that w_j·e_c/‖X_j‖ bounds the error of score j; see the kernel `rescale`."""
+        """Return factors w (d,) for the error of the scores |c_j|/ρ_j.
+
+        If e bounds the error of each c_j divided by ‖X_j‖, then w_j·e bounds the error of score j (see the
+        kernel `rescale`).
+        """
         weights: FloatArray = self.scale * (
             self.norms * (1 + self.ratio * np.abs(score) * np.sqrt(self.measured) * self.scale)
         )

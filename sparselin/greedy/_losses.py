@@ -19,13 +19,16 @@ _LP = 1e-6
 
 
 class Loss(NamedTuple):
-    """A loss ℓ(y, η), convex in η, with |ℓ'''| ≤ ℓ''; ℓ' = μ(η) − y.
+    """A loss ℓ(y, η), convex in η, with |ℓ'''| ≤ ℓ'' and ℓ' = μ(η) − y. Derivatives are with respect to η.
 
-    link : m ↦ the η with μ(η) = m.
-    residual, variance, deviance : y − μ(η), ℓ''(η), 2(ℓ(y, η) − inf ℓ(y, ·)).
-    lost : the residual is rounded to eps·(|y − μ| + lost). It is μ if the residual is computed as the
-        difference of y and μ, else 0.
-    signs : +1 (−1) where ℓ decreases forever as η → ∞ (−∞), 0 where it has a minimum.
+    link : the function m ↦ η with μ(η) = m.
+    residual : y − μ(η).
+    variance : ℓ''(η).
+    deviance : 2(ℓ(y, η) − inf ℓ(y, ·)).
+    lost : a function of η: the rounding error of the residual is eps·(|y − μ| + lost). It is μ if the
+        residual is computed as the difference of y and μ, else 0.
+    signs : a function of y: +1 where ℓ(y, ·) decreases forever as η → ∞, −1 where it decreases forever as
+        η → −∞, and 0 where it has a minimum.
     """
 
     name: str
@@ -43,7 +46,7 @@ def _logistic_residual(eta: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def _poisson_deviance(eta: FloatArray, y: FloatArray) -> FloatArray:
-    """Return 2y(e^t − 1 − t) with t = η − log y, and 2e^η where y = 0."""
+    """Return the deviance of the Poisson loss: 2y(e^t − 1 − t) with t = η − log y, or 2e^η where y = 0."""
     t = eta - np.log(np.where(y > 0, y, 1))
     return np.asarray(2 * np.where(y > 0, y * np.maximum(np.expm1(t) - t, 0), np.exp(eta)))
 
@@ -92,10 +95,10 @@ def _label_message(found: str) -> str:
 
 
 def check_responses(loss: Loss, y: Any, n: int) -> FloatArray:
-    """Return y (n,) in float64, checked.
+    """Check the responses y, and return them (n,) in float64.
 
-    For logistic regression it holds 0 and 1, from labels in {0, 1} or {−1, 1} or from truth values; for
-    Poisson regression y ≥ 0.
+    For logistic regression, labels in {0, 1} or {−1, 1} or truth values become 0 and 1. For Poisson
+    regression, y must be ≥ 0.
     """
     vector = check_vector(y, "y", n, np.dtype(np.float64))
     if loss is POISSON:
@@ -130,11 +133,12 @@ def initial_intercept(loss: Loss, y: FloatArray, weight: FloatArray) -> float:
 
 
 def separates(signs: FloatArray, A: FloatArray, b: FloatArray) -> bool:
-    """Return whether Σ w_iℓ(y_i, a_iᵀ(x + tb)) decreases forever as t → ∞.
+    """Return whether the loss Σ w_iℓ(y_i, a_iᵀ(x + tb)) decreases forever as t → ∞.
 
-    It does if s_i·a_iᵀb ≥ 0 where s_i ≠ 0, with > 0 for some i, and a_iᵀb = 0 where s_i = 0. The signs are
-    judged to rounding: a_iᵀb counts as zero if it is at most 64·p·eps·Σ_l|a_il b_l|, that is, if it is zero
-    for some data within 64·p·eps of each entry of a_i (Oettli and Prager).
+    Let s_i be the `signs` of y_i. The loss decreases forever if s_i·a_iᵀb ≥ 0 where s_i ≠ 0, with > 0 for
+    some i, and a_iᵀb = 0 where s_i = 0. These conditions are checked to rounding: a_iᵀb counts as zero if
+    |a_iᵀb| is at most 64·p·eps·Σ_l|a_il b_l|. It is then zero for some data within 64·p·eps of each entry of
+    a_i (Oettli and Prager).
     """
     along, zero = A @ b, 64 * A.shape[1] * EPS * (np.abs(A) @ np.abs(b))
     gained = np.where(signs == 0, -np.abs(along), signs * along)
@@ -142,11 +146,11 @@ def separates(signs: FloatArray, A: FloatArray, b: FloatArray) -> bool:
 
 
 def separation(signs: FloatArray, A: FloatArray) -> FloatArray | None:
-    """Return a direction b that `separates` the data, or None if linear programs find none.
+    """Find a direction b along which the loss decreases forever; return None if linear programs find none.
 
     If there is no such b, the loss has a minimum (for logistic regression: Albert and Anderson, 1984). The
-    first program uses the columns of A, divided by their largest entries. Because these may be nearly
-    dependent, the second one uses Q, where A = QR.
+    first program uses the columns of A, divided by their largest entries. Because these columns may be nearly
+    dependent, the second program uses Q, where A = QR.
     """
     scale = np.abs(A).max(axis=0)
     b = _along(signs, A / scale) / scale
@@ -159,7 +163,8 @@ def separation(signs: FloatArray, A: FloatArray) -> FloatArray | None:
 def _along(signs: FloatArray, B: FloatArray) -> FloatArray:
     """Return the x that maximises Σ s_i·b_iᵀx over |x_l| ≤ 1, s_i·b_iᵀx ≥ 0, and b_iᵀx = 0 where s_i = 0.
 
-    It is zero if the maximum is. The rows b_i are scaled to a largest entry of one.
+    Here s_i are the `signs` of the loss, and b_i are the rows of B, scaled to a largest entry of one. If the
+    maximum is zero, x = 0 is returned.
     """
     from scipy.optimize import linprog
 

@@ -31,12 +31,14 @@ from sparselin.results import FloatArray, IndexArray
 
 
 class Nonnegative(Selection):
-    """The selection S with coefficients β ≥ 0, except those of forced features; only c is not in float64.
+    """The state of nonnegative OMP: the selection S with β ≥ 0, except on the forced features.
+
+    For float32 data, c = Xᵀr is in float32; everything else is in float64.
 
     Attributes
     ----------
-    qr : the factorisation of F ∪ P.
-    free : F.
+    free : F, the forced features.
+    qr : the factorisation of the columns F ∪ P, where P holds the other features with β_j > 0.
     """
 
     positive = True
@@ -49,15 +51,16 @@ class Nonnegative(Selection):
         self._solutions: list[tuple[int, list[int], FloatArray]] = []  # |S|, F ∪ P, β on it
 
     def force(self, J: IndexArray) -> None:
-        """Add the columns J to S, free of sign."""
+        """Add the columns J to S; their coefficients may have any sign."""
         self.free.update(J.tolist())
         super().force(J)
         self.residual = self.residual.astype(self.problem.dtype, copy=False)
 
     def append(self, pick: Pick) -> AddedPicks:
-        """Add a pick to S and solve for β; return no picks if it is in the span of F ∪ P, or β is undecided.
+        """Add a pick to the factorisation, and solve for the new β ≥ 0.
 
-        In the end β_pick > 0; otherwise ‖r‖ would be the same as before.
+        The result has no picks if the pick is in the span of F ∪ P, or if rounding leaves β undecided. The
+        coefficient of the pick is positive in the new β; otherwise ‖r‖ would be the same as before.
         """
         beta = np.append(self._solutions[-1][2] if self._solutions else np.zeros(0), 0.0)
         r = self.qr.residual(self.qr.problem.y)
@@ -75,13 +78,13 @@ class Nonnegative(Selection):
         return AddedPicks([pick], [math.nan], [math.sqrt(float(r @ r))])
 
     def record(self, added: AddedPicks) -> None:
-        """Record a pick that `append` has added."""
+        """Update S and ‖r‖ after `append` has added a pick."""
         self.trail.add(added.picks, added.norms)
         self.excluded.extend(pick.feature for pick in added.picks)
         self._c = None
 
     def correlations(self) -> FloatArray:
-        """Return max(c, 0) (d,), zero on S; do not modify it."""
+        """Return max(c, 0) (d,), zero on S, for the correlations c = Xᵀr; the caller must not modify it."""
         if self._c is None:
             self._c = np.maximum(super().correlations(), 0)
         return self._c
@@ -90,17 +93,20 @@ class Nonnegative(Selection):
         return measure(self.qr, J, self.problem)
 
     def scores(self, J: IndexArray) -> Scores:
-        """Return max(c, 0) of the columns J, measured; its error is at most that of c."""
+        """Return max(c_j, 0) for the columns J, with sharp error bounds. They are those of c_j = ⟨X_j, r⟩."""
         scores = super().scores(J)
         return scores._replace(score=np.maximum(scores.score, 0))
 
     def _solve(self, entered: int, beta: FloatArray) -> FloatArray | None:
-        """Return β on F ∪ P for the picks so far and `entered`; None if rounding leaves it undecided.
+        """Compute β ≥ 0 for the picks so far and `entered`; return None if rounding leaves β undecided.
 
-        The method is that of Lawson and Hanson. From a feasible β on the columns of the factorisation, go to
-        the least squares solution on them, dropping columns whose coefficient becomes zero on the way. Then
-        let the column outside with the largest c_j > 0 enter, and repeat. ‖r‖ decreases with each entry, and
-        P determines ‖r‖, so no P occurs twice.
+        The result is β on F ∪ P, the columns of the factorisation at the end. `beta` is a feasible β on the
+        columns of the factorisation at the start.
+
+        The method is that of Lawson and Hanson. It goes from the feasible β to the least squares solution on
+        the columns of the factorisation, and drops columns whose coefficient becomes zero on the way. Then
+        the pick outside P with the largest c_j > 0 enters, and both steps are repeated. ‖r‖ decreases with
+        each entry, and P determines ‖r‖, so no P occurs twice.
         """
         seen: set[frozenset[int]] = set()
         while True:
@@ -119,7 +125,11 @@ class Nonnegative(Selection):
             beta = np.append(beta, 0.0)
 
     def _descend(self, beta: FloatArray) -> FloatArray:
-        """Go from β to least squares on F ∪ P, dropping one by one the j ∈ P whose β_j becomes zero first."""
+        """Move from a feasible β to least squares on F ∪ P, and return the coefficients.
+
+        Whenever a β_j, j ∈ P, becomes zero on the way, column j is dropped from P, and the move continues to
+        the least squares solution on the other columns.
+        """
         while True:
             goal, error = self._least_squares()
             signed = np.array([j not in self.free for j in self.qr.index])

@@ -37,15 +37,15 @@ class Scheme(Protocol):
     def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
         """Add `pick` to the factorisation, then further picks while each is certain, at most `limit` in all.
 
-        It stops once ‖r‖ ≤ floor, and adds nothing if `pick` is in the span of S.
+        No pick is added once ‖r‖ ≤ floor. If `pick` is in the span of S, nothing is added.
         """
 
     def products(self, t: int) -> FloatArray:
-        """Return W = QᵀX (p, d) for the columns of Q from the t-th on."""
+        """Return QᵀX (p, d) for the last p columns of Q, those from index t on."""
 
 
 class Pursuit:
-    """A selection with the rule of a method and a scheme: the state on which `walk` takes steps."""
+    """The state on which `walk` takes steps: a selection, the rule of the method, and a scheme."""
 
     def __init__(
         self,
@@ -122,18 +122,18 @@ def pursue(
 ) -> SelectionPath:
     """Select the `forced` features, then pick features until there are k or a status ends the path.
 
-    While the pick is certain, a scheme takes the column of largest |c_j|, or with `lengths` of largest
-    |c_j|/ρ_j. It picks in blocks if these are faster, else one by one. The rule decides where rounding leaves
-    the pick undecided; for sparse designs and with `by_rule` it decides always. A pick in the span of S,
-    which a Gram problem can suggest, is excluded. If the rule returns it again, the path ends with
-    BEYOND_PRECISION.
+    While the pick is certain, a scheme takes the column of largest |c_j|; if `lengths` are given, it takes
+    the column of largest |c_j|/ρ_j. It picks in blocks if blocks are faster, otherwise one by one. The rule
+    decides where rounding leaves the pick undecided. For sparse designs and with `by_rule`, the rule decides
+    always. A pick in the span of S, which is possible for a Gram problem, is excluded. If the rule returns
+    this pick again, the path ends with BEYOND_PRECISION.
 
     Parameters
     ----------
     with_active : record A(S) = {i} for a certain pick i.
-    audit : called as audit(selection, c, W, threads) after picks were added, with c = Xᵀr before them and
-        W = QᵀX; returns the number of them that pass. The path ends with BEYOND_PRECISION before the first
-        one that fails.
+    audit : called as audit(selection, c, W, threads) after picks were added. Here c is Xᵀr before these
+        picks, and W = QᵀX for their columns of Q. It returns the number of these picks that pass. The path
+        ends with BEYOND_PRECISION before the first pick that fails.
     state : the class of the selection.
     """
     selection, k, floor = begin(problem, k, tol, residual, forced, state)

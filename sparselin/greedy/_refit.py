@@ -44,7 +44,7 @@ _LP_STEPS = (12, 60)
 
 
 class LossData(NamedTuple):
-    """The loss ℓ, y and the weights w > 0, in float64."""
+    """The loss ℓ, y (n,) and the weights w > 0 (n,) in L(b) = Σ w_i ℓ(y_i, a_iᵀb), in float64."""
 
     loss: Loss
     y: FloatArray
@@ -52,14 +52,16 @@ class LossData(NamedTuple):
 
 
 class Refit(NamedTuple):
-    """A minimiser of L, to rounding.
+    """A minimiser b of L(b) = Σ w_i ℓ(y_i, a_iᵀb), to rounding. A has the rows a_i.
 
-    coef, eta, lost : b (p,), Ab (n,), and `Loss.lost` there.
-    u, variance : w∘(y − μ) and the diagonal of V.
-    Q, R : √V·A = QR.
-    decrement : D plus a bound on its rounding error, so that L(b) − min L ≤ D².
+    coef, eta : b (p,) and η = Ab (n,).
+    lost : `Loss.lost` at η.
+    u : (n,) w∘(y − μ), with the means μ at η.
+    variance : (n,) the diagonal of V = diag(w_i ℓ''(η_i)).
+    Q, R : the factors of √V·A = QR.
+    decrement : D = ‖R⁻ᵀAᵀu‖ plus a bound on its rounding error, so that L(b) − min L ≤ D².
     M : max_i ‖R⁻ᵀa_i‖.
-    eta_size : Σ_l ‖√V·A_l‖|b_l|, which times UNIT bounds ‖√V(η̂ − η)‖, η̂ the computed η.
+    eta_size : Σ_l ‖√V·A_l‖|b_l|. UNIT times it bounds ‖√V(η̂ − η)‖, where η̂ is the computed η.
     """
 
     coef: FloatArray
@@ -75,14 +77,20 @@ class Refit(NamedTuple):
 
 
 class NoFit(NamedTuple):
-    """The reason why a refit failed: NO_MINIMUM with a direction (p,) that separates, or BEYOND_PRECISION."""
+    """The reason why a refit failed.
+
+    status : NO_MINIMUM if L decreases forever along `direction` (p,), otherwise BEYOND_PRECISION.
+    """
 
     status: Status
     direction: FloatArray
 
 
 def refit(data: LossData, A: FloatArray, coef: FloatArray) -> Refit | NoFit:
-    """Minimise L for A (n, p) with independent columns, starting at b = coef (p,)."""
+    """Minimise L(b) = Σ w_i ℓ(y_i, a_iᵀb) by Newton's method, starting at b = coef (p,).
+
+    A (n, p) has the rows a_i; its columns must be independent.
+    """
     signs, before = data.loss.signs(data.y), math.inf
     with np.errstate(all="ignore"):
         for count in range(_STEPS):
@@ -108,7 +116,7 @@ def refit(data: LossData, A: FloatArray, coef: FloatArray) -> Refit | NoFit:
 
 
 def evaluate(data: LossData, A: FloatArray, b: FloatArray) -> tuple[Refit, FloatArray, float]:
-    """Return the fields of `Refit` at b, with Q left empty; the step δ; and ‖R⁻ᵀg‖ as computed.
+    """Evaluate L and Newton's step δ at b. With g = −∇L(b), return a `Refit` without Q, δ, and ‖R⁻ᵀg‖.
 
     The rounding errors of u and of the sum change g_l by at most UNIT·Σ_i |a_il|(√n|u_i| + w_i·lost_i), and
     R⁻ᵀg by |R⁻ᵀ| times that. The rounding error of η adds R⁻ᵀAᵀV(η̂ − η) = Qᵀ√V(η̂ − η).
@@ -132,7 +140,11 @@ def evaluate(data: LossData, A: FloatArray, b: FloatArray) -> tuple[Refit, Float
 
 
 def _step_length(data: LossData, here: Refit, along: FloatArray, square: float) -> float:
-    """Return the step length t, given along = Aδ and square = D²; zero if rounding leaves no step."""
+    """Return a step length t at which L(b + tδ) decreases, or zero if rounding leaves no such step.
+
+    along : Aδ, for Newton's step δ.
+    square : D², the squared decrement.
+    """
     loss, y, weight = data
     rho = float(np.abs(along).max())
     if rho <= 0.5:

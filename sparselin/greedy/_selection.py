@@ -23,8 +23,10 @@ Callback = Callable[[SelectionPath], object]
 class AddedPicks(NamedTuple):
     """Picks whose columns were just added to the factorisation.
 
-    projections, norms : ⟨q, r⟩ = ⟨q, y⟩ of each pick, and ‖r‖ after it.
-    c : Xᵀr after all of them, or None if it is not known. Scheme and selection share this array from then on.
+    projections : ⟨q, r⟩ = ⟨q, y⟩ for the column q of Q that belongs to each pick.
+    norms : ‖r‖ after each pick.
+    c : Xᵀr after the last pick, or None if it is not known. From then on, the scheme and the selection share
+        this array.
     """
 
     picks: list[Pick]
@@ -40,9 +42,10 @@ class Selection:
     ----------
     residual : r.
     trail : the record of the picks, in the order of selection, and of ‖r‖.
-    excluded : the columns that may not be picked: S and those found to depend on it.
+    excluded : the columns that may not be picked: S and the columns found to depend on S.
     projections : Qᵀy, that is ⟨q, y⟩ for each column q of the factorisation.
-    undecided : whether rounding left the coefficients of the next S undecided; only possible with β ≥ 0.
+    undecided : whether rounding left the coefficients of the next S undecided. This is possible only for
+        `Nonnegative`.
     """
 
     undecided = False
@@ -76,7 +79,7 @@ class Selection:
 
     @property
     def total_norm(self) -> float:
-        """The norm ‖y‖, or ‖y − ȳ‖ with an intercept."""
+        """The norm to which `tol` is relative: ‖y‖, or ‖y − ȳ‖ with an intercept."""
         return self.trail.norms[self._ones]
 
     @property
@@ -85,7 +88,10 @@ class Selection:
         return int(self.problem.d - self.problem.n_features)
 
     def append(self, pick: Pick) -> AddedPicks:
-        """Add the column of a pick to the factorisation; return no picks if it is in the span of S."""
+        """Add the column of a pick to the factorisation.
+
+        If the column is in the span of S, nothing is added, and the result has no picks.
+        """
         if not self.qr.append(pick.feature):
             return AddedPicks([], [], [])
         projection = float(self.qr.Qt[-1] @ self.residual)
@@ -93,9 +99,9 @@ class Selection:
         return AddedPicks([pick], [projection], [math.sqrt(float(r @ r))])
 
     def add(self, pick: Pick) -> bool:
-        """Add any column to S, and return whether it is outside the span of S.
+        """Add the column of `pick` to S, and return whether it was outside the span of S.
 
-        A column in the span gets the coefficient zero.
+        A column in the span of S is added too; it gets the coefficient zero.
         """
         added = self.append(pick)
         if added.picks:
@@ -114,7 +120,7 @@ class Selection:
             self.trail.norms[-1] = math.sqrt(float(self.residual @ self.residual))
 
     def record(self, added: AddedPicks) -> None:
-        """Record picks whose columns were just added to the factorisation."""
+        """Update S, ‖r‖, r and c after the columns of picks were added to the factorisation."""
         picks, projections, norms, self._c = added
         self._basis.extend(range(len(self.picks), len(self.picks) + len(picks)))
         self.trail.add(picks, norms)
@@ -123,23 +129,26 @@ class Selection:
         self.residual = self.residual - np.array(projections, self.problem.dtype) @ self.qr.Qt[-len(picks) :]
 
     def exclude(self, j: int) -> None:
-        """Exclude a column that the factorisation found to depend on S.
+        """Exclude column j, which the factorisation found to depend on S, from later picks.
 
-        A rule can suggest one if the problem is known only by its Gram matrix.
+        A rule can pick such a column if the problem is given only by its Gram matrix.
         """
         self.excluded.append(j)
         if self._c is not None:
             self._c[j] = 0
 
     def forget(self, m: int) -> None:
-        """Truncate to the first m features; afterwards only `path` may be called."""
+        """Keep only the first m features of S. Afterwards only `path` may be called."""
         t = int(np.searchsorted(self._basis, m))
         self.qr.truncate(t)
         self.trail.truncate(m)
         del self.projections[t:], self._basis[t:]
 
     def correlations(self) -> FloatArray:
-        """Return c = Xᵀr (d,), zero on the excluded columns; do not modify it."""
+        """Return the correlations c = Xᵀr (d,) with the residual r. c is zero on the excluded columns.
+
+        The caller must not modify this array.
+        """
         if self._c is None:
             self._c = self.problem.correlate(self.residual) if self.qr.size else self.problem.Xty.copy()
             self._c[self.excluded] = 0
@@ -150,24 +159,24 @@ class Selection:
         return self.double.factorise(self.qr.index) if self.problem.dtype == np.float32 else self.qr
 
     def measure(self, J: IndexArray) -> Measurement:
-        """Measure the columns J at S, in float64."""
+        """Compute, in float64, correlations and lengths of the columns J off S, with sharp error bounds."""
         if self.problem.dtype == np.float32:
             return self.double.measure(J, self.qr.index)
         return measure(self.qr, J)
 
     def scores(self, J: IndexArray) -> Scores:
-        """Return c of the columns J, measured."""
+        """Return the correlations ⟨X_j, r⟩ of the columns J, in float64 and with sharp error bounds."""
         return self.measure(J).correlations()
 
     def ending(self) -> Status:
-        """Return the status that says why λ*(S) is zero."""
+        """Return the status that says why no column has a nonzero correlation with r, so that λ*(S) = 0."""
         return measured_ending(self.qr, np.setdiff1d(np.arange(self.problem.d), self.qr.index))
 
     def _lam_star(self) -> FloatArray:
         """Return λ* of each pick.
 
-        If T = {i}, it is computed as |⟨X_i, r⟩| = ρ|⟨q, r⟩|, where X_i = ρq + X_Sb. Rounding leaves a small
-        part of r in the span of S, and this formula is not affected by it.
+        If column i is the only tied one, λ* is computed as |⟨X_i, r⟩| = ρ|⟨q, r⟩|, where X_i = ρq + X_Sb.
+        Rounding leaves a small part of r in the span of S; this part does not affect ρ|⟨q, r⟩|.
         """
         lam_star = np.array([pick.lam_star for pick in self.picks])
         alone = [self.picks[i].tied == (self.picks[i].feature,) for i in self._basis]
@@ -176,12 +185,12 @@ class Selection:
         return lam_star
 
     def _coef_path(self) -> FloatArray:
-        """Return the coefficients (t, t): row j holds those on the first j + 1 features."""
+        """Return the coefficients (t, t) along the path: row j is the fit on the first j + 1 features."""
         projections = np.array(self.projections, self.problem.dtype)
         return self.qr.coefficients(projections, np.array(self._basis, np.intp), len(self.picks))
 
     def path(self, status: Status) -> SelectionPath:
-        """Return the selection so far as a result, without the column of ones."""
+        """Return the selection so far as a `SelectionPath`, in which the column of ones is the intercept."""
         problem, dtype, ones = self.problem, self.problem.dtype, self._ones
         coef = self._coef_path()
         support = np.array(self.support[ones:], np.intp)
@@ -210,10 +219,12 @@ def begin(
     forced: Columns,
     state: type[Selection] = Selection,
 ) -> tuple[Selection, int, float]:
-    """Return a selection with the forced features in S, the checked k, and the ‖r‖ at which to stop, or −1.
+    """Check the arguments of a greedy method, and add the forced features to a new selection.
 
-    The path stops at the larger of tol·‖y‖ and `residual`, to rounding (`stopping_level`). With an intercept,
-    the column of ones comes first and counts in the returned k, and tol is relative to ‖y − ȳ‖.
+    Returns the selection, k, and the ‖r‖ at which the path stops. The last number is the larger of tol·‖y‖
+    and `residual`, to rounding, or −1 if the path does not stop for them (`stopping_level`). With an
+    intercept, the column of ones comes first in S and counts in the returned k, and tol is relative to
+    ‖y − ȳ‖.
     """
     k, first = problem.budget(k, forced)
     ones = problem.d - problem.n_features

@@ -58,7 +58,7 @@ class ByRule:
 
 
 class Screened(ByRule):
-    """The scheme of screening, on a dense problem in float64: most picks are certain."""
+    """The scheme that screens columns in 16 bits, on a dense problem in float64; most picks are certain."""
 
     def __init__(self, selection: Selection, k: int, count: int, with_active: bool) -> None:
         super().__init__(selection)
@@ -100,7 +100,7 @@ class Screened(ByRule):
         return W
 
     def _search(self, r: FloatArray, out: list[int]) -> Pick | None:
-        """Return the next pick, or None if it is not certain."""
+        """Find the column not in `out` with the largest |⟨X_j, r⟩|; return None if it is not certain."""
         problem, length = self.selection.problem, math.sqrt(r @ r)
         if length == 0:
             return None
@@ -116,9 +116,9 @@ def can_screen(problem: Problem) -> bool:
 
 
 class Screen:
-    """A copy of X in 16 bits, without the column of ones.
+    """A copy of X in 16-bit integers, without the column of ones.
 
-    `copy` has shape (n, d) if X is in C order, else (d, n).
+    copy : the integers, of shape (n, d) if X is in C order, else (d, n).
     """
 
     def __init__(self, problem: Problem, count: int) -> None:
@@ -142,11 +142,12 @@ class Screen:
         self.data = kernels.ScreenedDesign(X, scale, unit, norms, error, np.empty(_MAX_CANDIDATES, np.intp))
 
     def scores(self, x: FloatArray) -> FloatArray:
-        """Return ⟨q_j, x⟩ (d,) in single precision.
+        """Return ⟨q_j, x⟩ (d,) in single precision, where q_j is column j of the copy.
 
-        The first pass is timed on one thread. Later passes use all threads. If two of them take longer than
-        the first one, the cores are busy with other work, and one thread is used again. (A single slow pass
-        may be due to starting the threads.) The number of threads does not change any bit of the result.
+        The first pass is timed on one thread. If it takes long enough, later passes use all threads. If two
+        of the later passes take longer than the first one, the cores are busy with other work, and one thread
+        is used again. (A single slow pass may be due to starting the threads.) The number of threads does not
+        change any bit of the result.
         """
         z, x = np.empty(len(self.data.unit), np.float32), x.astype(np.float32)
         started = time.perf_counter()

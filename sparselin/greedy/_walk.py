@@ -13,7 +13,13 @@ from sparselin.results import FloatArray, Status
 
 
 class Pick(NamedTuple):
-    """A feature or group chosen by a rule, with λ*, margin, T, A(S) and attention weights if known."""
+    """A feature or group chosen by a rule, with what else is known at this step.
+
+    lam_star, margin : λ*, and the margin of the pick over the runner-up relative to λ*; NaN if not known.
+    tied : T, the features whose score equals the largest one to rounding.
+    active : A(S), the features that become active first in the LASSO.
+    weights : (d,) attention weights, or None.
+    """
 
     feature: int
     lam_star: float = math.nan
@@ -24,21 +30,24 @@ class Pick(NamedTuple):
 
     @classmethod
     def certain(cls, feature: int, lam_star: float, margin: float, with_active: bool) -> Pick:
-        """Return a pick with T = {feature}, so that A(S) = T, recorded if `with_active`."""
+        """Return a pick that is tied with no other feature: T = {feature}.
+
+        Then A(S) = T. It is recorded only if `with_active`.
+        """
         tied = (feature,)
         return cls(feature, lam_star, margin, tied, tied if with_active else ())
 
     @classmethod
     def largest(cls, best: Argmax, score: FloatArray, lam_star: float | None = None) -> Pick:
-        """Return the pick of the largest score (d,); by default λ* is that score."""
+        """Return the pick `best` with its margin over the other scores (d,). λ* is by default its score."""
         margin = relative_margin(score, best.pick, best.top)
         return cls(best.pick, best.top if lam_star is None else lam_star, margin, best.tied)
 
 
 class PickRecord:
-    """The picks so far, and a norm before the first and after each pick.
+    """The picks so far, and the norm of the residual before the first pick and after each pick.
 
-    The norm is that of the residual; for generalized linear models it is the deviance.
+    For generalized linear models the deviance takes the place of this norm.
     """
 
     def __init__(self, norm: float) -> None:
@@ -58,7 +67,7 @@ class PickRecord:
         del self.picks[m:], self.norms[m + 1 :]
 
     def fields(self, dtype: Any, start: int = 0) -> dict[str, Any]:
-        """Return λ*, margins and ties of the picks from `start` on, as fields of a result."""
+        """Return the fields `lam_star`, `margin` and `ties` of a result, for the picks from `start` on."""
         picks = self.picks[start:]
         return {
             "lam_star": np.array([pick.lam_star for pick in picks], dtype),
@@ -77,9 +86,9 @@ class GreedyState(Protocol[P]):
     def trail(self) -> PickRecord: ...
 
     def step(self, limit: int) -> Status | None:
-        """Add at least one pick and at most `limit` picks, or return the status that says why there is none.
+        """Add one pick, or up to `limit` picks. If there is no pick, return the status that says why.
 
-        If the pick turns out to depend on the set, the step excludes it and adds nothing.
+        If the pick depends linearly on the features selected so far, the step excludes it and adds nothing.
         """
 
     def path(self, status: Status) -> P:
@@ -87,9 +96,9 @@ class GreedyState(Protocol[P]):
 
 
 def walk(state: GreedyState[P], k: int, floor: float, callback: Callable[[Any], object] | None) -> P:
-    """Take steps until the state has k picks, its norm is at most `floor`, or a status ends the path.
+    """Take steps until the state has k picks, its last norm is at most `floor`, or a status ends the path.
 
-    `callback` is called with the path after each pick; the walk stops if it returns True.
+    If a `callback` is given, it is called with the path after each pick; the walk stops if it returns True.
     """
     trail = state.trail
     while trail.norms[-1] > floor:

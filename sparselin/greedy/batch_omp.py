@@ -142,7 +142,7 @@ def batch_omp(
 def _solver(
     D: Any, Y: Any, k: int, levels: _Levels, dtype: Any, weight: FloatArray | None, over_C: bool, options: Any
 ) -> Callable[[int], SelectionPath]:
-    """Return a function that computes the path of signal i by `omp`."""
+    """Return a function solve(i) that runs `omp` on signal i and returns its path."""
     root, once = None if weight is None else np.sqrt(weight), isinstance(D, Operator) and not over_C
     if over_C and D.kind == "complex":
         _check_norms(D.lengths[: D.X.shape[1]], D.X.T, D.X, "D", 0)
@@ -227,7 +227,7 @@ def _all_at_once(
 
 
 def _one_by_one(solve: Callable[[int], SelectionPath], rows: _Rows, callback: Callback | None) -> None:
-    """Solve the signals one after the other by solve(i), in this thread."""
+    """Call solve(i) for the signals i one after the other, in this thread, and fill `rows` with the paths."""
 
     def task(i: int, stop: int) -> None:
         path = solve(i)
@@ -241,7 +241,7 @@ def _one_by_one(solve: Callable[[int], SelectionPath], rows: _Rows, callback: Ca
 
 
 def _statuses() -> Any:
-    """Return the `Status` (5,) of each code of the kernel."""
+    """Return an array (5,) that maps each status code of the kernel `batch_omp` to its `Status`."""
     from sparselin._kernels import batch_omp as kernels
 
     statuses = np.empty(5, object)
@@ -253,13 +253,16 @@ def _statuses() -> Any:
 
 
 class _Levels:
-    """The levels `tol` and `residual`, checked: each is an array (N,) or None."""
+    """The arguments `tol` and `residual` of `batch_omp`, checked: each is an array (N,) or None."""
 
     def __init__(self, tol: ArrayLike | None, residual: ArrayLike | None, N: int) -> None:
         self.tol, self.residual = _level(tol, "tol", N), _level(residual, "residual", N)
 
     def limits(self, start: int, stop: int, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the ‖r‖ at which each signal stops, given its ‖y‖; −1 if it has no level."""
+        """Return the ‖r‖ at which each signal start..stop ends, given its ‖y‖ in `lengths`.
+
+        It is −1 if neither `tol` nor `residual` was given.
+        """
         limits = np.full(stop - start, -1.0)
         if self.tol is not None:
             np.maximum(limits, self.tol[start:stop] * lengths, out=limits)
@@ -269,7 +272,7 @@ class _Levels:
 
 
 def _level(value: Any, name: str, N: int) -> NDArray[np.float64] | None:
-    """Return a level as an array (N,) of finite numbers ≥ 0, or None."""
+    """Check `tol` or `residual`, and return it as an array (N,), or None if it is None."""
     if value is None:
         return None
     if np.ndim(value) == 0:
@@ -289,7 +292,10 @@ def _level(value: Any, name: str, N: int) -> NDArray[np.float64] | None:
 
 
 class _Rows:
-    """The result while it is being filled: one row per signal. Each task fills the rows of some signals."""
+    """The arrays of a `BatchSelection` while they are being filled: one row per signal.
+
+    Each task fills the rows of some signals.
+    """
 
     def __init__(self, N: int, k: int, d: int, dtype: np.dtype[Any], names: Names) -> None:
         self.support = np.full((N, k), -1, np.intp)
@@ -302,14 +308,21 @@ class _Rows:
         self.d, self.names = d, names
 
     def in_double(self, start: int, stop: int) -> tuple[Any, ...]:
-        """Return rows start..stop of support, coef and residual_norms; a copy if they are not float64."""
+        """Return rows start..stop of `support`, `coef` and `residual_norms` for the kernel.
+
+        The last two are copies in float64 if their dtype is not float64; otherwise all three are views.
+        """
         parts = (self.coef[start:stop], self.residual_norms[start:stop])
         return self.support[start:stop], *(part.astype(np.float64, copy=False) for part in parts)
 
     def fill(
         self, start: int, stop: int, coef: Any, taken: Any, residual_norms: Any, status: Any, redone: int
     ) -> None:
-        """Fill rows start..stop of all arrays except `support`."""
+        """Write the results of signals start..stop into all arrays except `support`.
+
+        taken : the number of columns that each signal selected.
+        redone : how many of these signals were solved again from their residuals.
+        """
         self.n_selected[start:stop] = taken
         self.coef[start:stop] = coef
         self.residual_norms[start:stop] = residual_norms
@@ -322,7 +335,8 @@ class _Rows:
         """Call task(start, stop) for all rows, `chunk` rows at a time, in `count` threads.
 
         This thread calls the callback after each of its own tasks, if the number of leading rows that are
-        done has grown. No further task starts once the callback returns True, or it or a task raises.
+        done has grown. No further task starts once the callback returns True, or once the callback or a task
+        raises.
         """
         N, caller, reported, ended = len(self.status), threading.get_ident(), 0, False
         done = np.zeros(math.ceil(N / chunk), bool)
@@ -352,7 +366,10 @@ class _Rows:
             report()
 
     def result(self, m: int | None = None) -> BatchSelection:
-        """Return the first m rows, by default all, as views: read-only in the result, still writable here."""
+        """Return the first m rows (by default all rows) as a `BatchSelection`.
+
+        Its arrays are views of the arrays here. They are read-only there, and still writable here.
+        """
         return BatchSelection(
             support=self.support[:m],
             coef=self.coef[:m],
@@ -366,9 +383,9 @@ class _Rows:
 
 
 def _signals(Y: Any, start: int, stop: int, dtype: np.dtype[Any], root: FloatArray | None) -> NDArray[Any]:
-    """Return columns start..stop of Y as rows, in float64 or complex128, times root = √weight.
+    """Return the signals start..stop, columns of Y, as rows in float64 or complex128.
 
-    They are rounded to `dtype` first.
+    They are rounded to `dtype` first, and then multiplied by root = √weight if it is given.
     """
     block = Y[:, start:stop]
     block = block if isinstance(block, np.ndarray) else block.toarray()
@@ -378,7 +395,10 @@ def _signals(Y: Any, start: int, stop: int, dtype: np.dtype[Any], root: FloatArr
 
 
 def _row_norms(rows: NDArray[np.float64], whole: Any, name: str, first: int) -> NDArray[np.float64]:
-    """Return the norms of columns that are given as rows, checked by `_check_norms`."""
+    """Return the norms of the rows, and check them by `_check_norms`.
+
+    The rows are columns first, first + 1, … of the argument `name`, whose value is `whole`.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         norms: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     _check_norms(norms, rows, whole, name, first)
@@ -386,7 +406,10 @@ def _row_norms(rows: NDArray[np.float64], whole: Any, name: str, first: int) -> 
 
 
 def _check_norms(norms: FloatArray, rows: Any, whole: Any, name: str, first: int) -> None:
-    """Raise ValueError if a norm of a nonzero column is not finite, or its square is out of range."""
+    """Raise ValueError if the norm of a nonzero row is not finite, or its square over- or underflows.
+
+    The rows are columns first, first + 1, … of the argument `name`, whose value is `whole`.
+    """
     bad = ~(norms >= least_norm(np.float64)) | np.isinf(norms)
     if bad.any():
         bad &= np.asarray((rows != 0).sum(axis=1)).ravel() > 0

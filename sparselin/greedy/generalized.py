@@ -126,11 +126,11 @@ def generalized_omp(
 
 
 class MeasuredGradient(NamedTuple):
-    """The gradient of columns, measured at S.
+    """The partial derivatives of L in the directions of some columns, at the model on S.
 
-    c, error : c_i and a bound e_i on its error.
+    c, error : c_i = −∂L/∂β_i and a bound e_i on its error.
     outside : whether each column lies outside the span of S.
-    most : ‖z_i‖‖y − μ‖, an upper bound on |c_i|.
+    most : ‖z_i‖‖y − μ‖, an upper bound on |c_i|, where z_i is X_i projected off X_S.
     """
 
     c: FloatArray
@@ -143,9 +143,9 @@ class _GeneralizedState:
     """The features selected so far, and the minimiser of L on them.
 
     The data are in float64 and restricted to the rows of positive weight. Weights are divided by a power of
-    two, `unit`, so that the largest lies in [1, 2). The columns of A are the column of ones, if there is an
-    intercept, and those of `basis`: the selected features that do not depend on earlier ones, scaled if
-    `standardized`.
+    two, `unit`, so that the largest weight lies in [1, 2). The model is η = Ab. The columns of A are the
+    column of ones, if there is an intercept, and the features `basis`, scaled if `standardized`. `basis`
+    holds the selected features that do not depend linearly on earlier ones.
     """
 
     def __init__(
@@ -202,7 +202,7 @@ class _GeneralizedState:
         return self.unit * float(weight @ loss.deviance(fit.eta, y))
 
     def add(self, pick: Pick) -> Status | None:
-        """Add a feature and refit; return the status that ends the path if there is no refit."""
+        """Add a feature and refit. If the refit fails, return the status that ends the path."""
         j, found = pick.feature, self.fit
         column = np.array([j])
         if self._measure(column).outside[0]:
@@ -227,7 +227,7 @@ class _GeneralizedState:
             self.recession[places] = failed.direction[ones:] * self.scale[[*self.basis, j]]
 
     def step(self, limit: int) -> Status | None:
-        """Add the feature of largest |c_i|; return the status that ends the path if there is none."""
+        """Add the feature with the largest |c_i|. If there is none, return the status that ends the path."""
         c, error = self._correlations()
         best, c = argmax(c, error, self.support, self._scores)
         if best is None:
@@ -237,10 +237,12 @@ class _GeneralizedState:
         return self.add(Pick.largest(best, c, self.unit * best.top))
 
     def _correlations(self) -> tuple[FloatArray, FloatArray]:
-        """Return c (d,), zero on S, and bounds on its errors. c is one product, in the dtype of X.
+        """Return c = −∇L (d,), zero on S, and bounds on its errors.
 
-        The errors of the sum and of û are bounded as in `_refit`. Because |μ* − μ| ≤ ℓ''|a*|(e^ρ − 1)/ρ with
-        a* = η* − η, the refit adds ‖√V·X_i‖‖√Va*‖(e^ρ − 1)/ρ ≤ 2‖√V·X_i‖D for ρ ≤ −log ½.
+        c is computed by one product with X, in the dtype of X. The errors of the sum and of the computed
+        û = w∘(y − μ) are bounded as in `_refit`. The refit is not exact: its η differs from the optimal η* by
+        a* = η* − η. Because |μ* − μ| ≤ ℓ''|a*|(e^ρ − 1)/ρ, ρ = max|a*_i|, this adds
+        ‖√V·X_i‖‖√Va*‖(e^ρ − 1)/ρ ≤ 2‖√V·X_i‖D for ρ ≤ −log ½.
         """
         problem, fit = self.problem, self.fit
         u, largest = np.zeros(problem.n), float(np.abs(fit.u).max())
@@ -254,7 +256,7 @@ class _GeneralizedState:
         return c, norms * (sums + inexact)
 
     def _scores(self, J: IndexArray) -> Scores:
-        """Return c of the columns J, measured; it is zero for columns in the span of S."""
+        """Return c_i of the columns J with sharp error bounds; c_i is zero for columns in the span of S."""
         c, error, outside, _ = self._measure_in_parts(J)
         return Scores(np.where(outside, c, 0), np.where(outside, error, 0), self.problem.unit / UNIT)
 
@@ -264,10 +266,13 @@ class _GeneralizedState:
         return MeasuredGradient(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def _measure(self, J: IndexArray) -> MeasuredGradient:
-        """Return c_i = z_iᵀu, e_i, and whether ‖z_i‖ > 8·eps·s(X_i), for z_i = X_i − Aa_i with AᵀVz_i = 0.
+        """Return c_i = z_iᵀu for the columns J, with sharp error bounds, where u = w∘(y − μ).
 
-        Let û = u(η̂) and a* = η* − η ∈ range A. From |μ* − μ − ℓ''a*| ≤ ℓ''a*²(e^ρ − 1 − ρ)/ρ² ≤ 0.64·ℓ''a*²
-        follows
+        z_i = X_i − Aa_i is X_i projected off the columns of A, so that AᵀVz_i = 0. The column is outside
+        their span if ‖z_i‖ > 8·eps·s(X_i).
+
+        Let û be the computed u, at η̂, let u* be u at the optimal η*, and a* = η* − η ∈ range A. From
+        |μ* − μ − ℓ''a*| ≤ ℓ''a*²(e^ρ − 1 − ρ)/ρ² ≤ 0.64·ℓ''a*² follows
 
             |z_iᵀ(û − u*)| ≤ ‖√Vz_i‖(‖√V(η̂ − η)‖ + 0.64·ρ‖√Va*‖) + |z_iᵀVa*|,   ρ ≤ 1.4MD, ‖√Va*‖ ≤ 1.4D,
 
@@ -292,9 +297,9 @@ class _GeneralizedState:
         return MeasuredGradient(Z.T @ fit.u, error, length > self.problem.unit * size, length * r)
 
     def _ending(self) -> Status:
-        """Return the status that says why every |c_i| is at most its error.
+        """Return the status that says why every |c_i| is zero to rounding.
 
-        It is BEYOND_PRECISION if an error is not a small share of ‖z_i‖‖y − μ‖.
+        It is BEYOND_PRECISION if the error of a c_i is not a small share of its upper bound ‖z_i‖‖y − μ‖.
         """
         fit, root = self.fit, np.sqrt(self.data.weight)
         steepest = float((np.sqrt(fit.variance) / root).max())

@@ -78,9 +78,9 @@ def ols(
 
 
 def by_quotients(problem: Problem, k: int, **options: Any) -> SelectionPath:
-    """Run `ols` on a problem; the options are those of `pursue`.
+    """Run `ols` on a problem, with options of `pursue`.
 
-    With by_rule=True fewer kernels need compiling.
+    With by_rule=True, fewer kernels must be compiled.
     """
     lengths = Lengths(problem)
 
@@ -94,7 +94,10 @@ def by_quotients(problem: Problem, k: int, **options: Any) -> SelectionPath:
 def largest_quotient(
     selection: Selection, lengths: Lengths, c: FloatArray, excluded: IndexArray | list[int]
 ) -> Pick | Status:
-    """Return the column with the largest |c_j|/‖P_S^⊥X_j‖, c = Xᵀr, among those not in `excluded`."""
+    """Return the pick with the largest |c_j|/‖P_S^⊥X_j‖, c = Xᵀr, among the columns not in `excluded`.
+
+    If no c_j is nonzero, return the Status that says why.
+    """
     score = np.abs(c) * lengths.scale
     error = selection.problem.rounding(selection.qr.kappa) * selection.problem.y_norm * lengths.weights(score)
     c = c.astype(np.float64)

@@ -115,9 +115,10 @@ def omp(
 
 
 def largest_correlation(selection: Selection) -> Pick | Status:
-    """Return the lowest index of T, or the status that says why λ* is zero.
+    """Return the pick of OMP, the lowest index with the largest |⟨X_j, r⟩| up to rounding.
 
-    Columns that the bounds by κ leave undecided are measured (`linalg.ties`).
+    If all correlations are zero, return the Status that says why. Columns that cheap error bounds leave
+    undecided are compared again with sharper bounds (`linalg.ties`).
     """
     error = selection.problem.correlation_error(selection.qr.kappa)
     best, c = argmax(selection.correlations(), error, selection.excluded, selection.scores)
@@ -127,8 +128,9 @@ def largest_correlation(selection: Selection) -> Pick | Status:
 
 
 def largest_positive(selection: Selection) -> Pick | Status:
-    """Return the pick of nonnegative OMP: `largest_correlation` of `Nonnegative`, whose scores are max(c, 0).
+    """Return the pick of nonnegative OMP, the lowest index with the largest max(c_j, 0) up to rounding.
 
-    The status is BEYOND_PRECISION if rounding leaves β undecided.
+    `selection` is a `Nonnegative`, whose scores are max(c, 0). If there is no pick, the Status that ends the
+    path is returned: the reason why no c_j is positive, or BEYOND_PRECISION if rounding leaves β undecided.
     """
     return Status.BEYOND_PRECISION if selection.undecided else largest_correlation(selection)

@@ -148,10 +148,10 @@ def swaps(
 
 
 class _SubsetFit:
-    """Least squares on S and the column of ones.
+    """The least squares fit on the columns of S and the column of ones, if there is an intercept.
 
     r, square : the residual and ‖r‖².
-    slack : the decrease of ‖r‖² that a swap must exceed.
+    slack : a swap must decrease ‖r‖² by more than this.
     """
 
     def __init__(self, problem: Problem, S: list[int], equal: float) -> None:
@@ -167,10 +167,12 @@ class _SubsetFit:
         return _SubsetFit(self.problem, [j if x == i else x for x in self.S], self.equal)
 
     def pair_data(self, forced: IndexArray) -> tuple[list[int], IndexArray, FloatArray, FloatArray]:
-        """Return the data of the features that the rules compare.
+        """Return the data by which the rules compare pairs (i, j).
 
-        These are the features i that may leave, in increasing order, and their positions in the
-        factorisation; and ρ_j² and c_j of all columns, zero for those in the span of S.
+        Returns
+        -------
+        The features i that may leave S, in increasing order; their positions in the factorisation; and
+        ρ_j² = ‖P_S^⊥X_j‖² and c_j = ⟨X_j, r⟩ of all columns, both zero for columns in the span of S.
         """
         free = sorted(i for i in self.S if i not in forced and i in self.qr.index)
         lengths = Lengths(self.problem)
@@ -182,7 +184,7 @@ class _SubsetFit:
 
 
 def _first_better(fit: _SubsetFit, pairs: Pairs) -> tuple[_SubsetFit, tuple[int, int]] | None:
-    """Return the fit and the pair of the first swap that decreases ‖r‖², or None."""
+    """Return the fit after the first swap in `pairs` that decreases ‖r‖², and its pair; None if none does."""
     for i, j in pairs:
         new = fit.swap(i, j)
         if new.qr.size == fit.qr.size and new.square < fit.square - max(fit.slack, new.slack):
@@ -191,7 +193,7 @@ def _first_better(fit: _SubsetFit, pairs: Pairs) -> tuple[_SubsetFit, tuple[int,
 
 
 def _exact_pairs(fit: _SubsetFit, forced: IndexArray) -> Pairs:
-    """Yield the pairs that seem to decrease ‖r‖, the best first."""
+    """Yield the pairs (i, j) for which the formula of rule "exact" decreases ‖r‖, in increasing ‖r‖."""
     problem, qr = fit.problem, fit.qr
     free, places, squares, c = fit.pair_data(forced)
     if not free:
@@ -212,7 +214,7 @@ def _exact_pairs(fit: _SubsetFit, forced: IndexArray) -> Pairs:
 
 
 def _ompr_pairs(fit: _SubsetFit, forced: IndexArray) -> Pairs:
-    """Yield the pair of OMP with replacement, if there is one."""
+    """Yield the pair (i, j) of OMP with replacement, if there is one."""
     problem, qr = fit.problem, fit.qr
     free, places, squares, c = fit.pair_data(forced)
     outside = squares > 0

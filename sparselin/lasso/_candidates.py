@@ -1,4 +1,4 @@
-"""The candidates, some columns of X, and a point on their LASSO path."""
+"""The candidates of the fast LASSO homotopy: some columns of X, and a point on the LASSO path of these."""
 
 from __future__ import annotations
 
@@ -23,7 +23,13 @@ _SPREAD = 8.0
 
 
 class Run(NamedTuple):
-    """The points of the path that one call of `kernels.follow` passed, and how the call ended."""
+    """The points of the path that one call of `Candidates.follow` passed, and how the call ended.
+
+    lams, coef : λ (m,) and β (m, M) on the candidates at the points.
+    sizes : (m,) the sizes ‖y‖ + Σ‖X_j‖|β_j| at the points, to which errors of c are relative.
+    events : (m,) j + 1 if candidate j enters at the point, −(j + 1) if it leaves, or 0.
+    ending : the reason why the call ended, a code of the kernel `homotopy`.
+    """
 
     lams: FloatArray
     coef: FloatArray
@@ -33,12 +39,12 @@ class Run(NamedTuple):
 
 
 class Candidates(Gathered):
-    """The candidates, columns C of X, and the point reached on their path.
+    """The candidates C, some columns of X, and the point reached on the LASSO path of these columns.
 
     Attributes
     ----------
     reached : the point, as arrays for the kernels.
-    size : the function of c that is compared with λ: |c|, or c itself if β ≥ 0 off S.
+    size : the function of c = Xᵀr that is compared with λ: |c|, or c itself if β ≥ 0 is required off S.
     """
 
     reached: kernels.Place
@@ -59,7 +65,10 @@ class Candidates(Gathered):
         return int(self.reached.state[0])
 
     def add_largest(self, value: FloatArray, many: int) -> bool:
-        """Add the columns of the `many` largest values that are ≥ 0; return whether any is new."""
+        """Add the columns with the `many` largest entries of `value` (d,) to the candidates.
+
+        Negative entries do not count. Returns whether a column was added that was no candidate before.
+        """
         top = np.argpartition(value, -many)[-many:] if 0 < many < len(value) else np.arange(len(value))
         new = np.sort(top[(self.place[top] < 0) & (value[top] >= 0)])
         if len(new):
@@ -67,7 +76,7 @@ class Candidates(Gathered):
         return len(new) > 0
 
     def first_correlations(self) -> FloatArray:
-        """Return Xᵀ(y − X_Sβ_S) (d,) at the start of the path."""
+        """Return the correlations Xᵀ(y − X_Sβ_S) (d,) at the start of the path, where β = 0 off S."""
         problem, t = self.problem, len(self.S)
         if not t:
             return problem.Xty
@@ -75,12 +84,13 @@ class Candidates(Gathered):
         return problem.correlate((problem.y - fit).astype(problem.dtype, copy=False))
 
     def refine(self, lam: float) -> tuple[FloatArray, FloatArray]:
-        """Return β on S ∪ P and r = y − Xβ at the point reached, λ, after correcting β once.
+        """Correct β once at the point reached, λ = lam. Return β on S ∪ P, and r = y − Xβ.
 
-        The correction solves for the residual X_Pᵀr − λs. It makes β as accurate as from a QR factorisation,
-        although LLᵀ = X_PᵀX_P (the corrected seminormal equations, Björck, 1987). A coefficient that the
-        correction would carry through zero, which happens at a knot, becomes zero; then the others are
-        corrected without it.
+        P = {j ∉ S : β_j ≠ 0}, and s are the signs on S ∪ P (zero on S). The correction solves the normal
+        equations with the right side X_{S∪P}ᵀr − λs, by their Cholesky factor L. It makes β as accurate as
+        from a QR factorisation (the corrected seminormal equations, Björck, 1987). At a knot, the correction
+        may change the sign of a coefficient. Such a coefficient becomes zero, and the others are corrected
+        without it.
         """
         p, reached = self.p, self.reached
         beta, sign = reached.beta[:p].copy(), reached.sign[:p]
@@ -107,9 +117,10 @@ class Candidates(Gathered):
         return beta + extra, r - extra @ columns
 
     def has_left(self, lam: float, coef: FloatArray, r: FloatArray) -> bool:
-        """Return whether a column left P above λ: `refine` gave β_j = 0, and |⟨X_j, r⟩| < λ beyond rounding.
+        """Return whether a column j left P above λ, according to the `coef` and r that `refine` returned.
 
-        Then a knot is missing between the previous point and λ, and interpolation would not follow the path.
+        This is so if β_j = 0 and |⟨X_j, r⟩| < λ beyond rounding. Then a knot is missing between the previous
+        point and λ, and interpolation would not follow the path.
         """
         order, t = self.reached.order[: self.p], len(self.S)
         zero = order[t:][coef[t:] == 0]
@@ -118,10 +129,11 @@ class Candidates(Gathered):
         return bool((self.size(self.columns[zero] @ r) < least).any())
 
     def start(self) -> bool:
-        """Set the point above the first knot; return False if the columns of S are nearly dependent.
+        """Go to the start of the path, above the first knot; return False if X_S is not well conditioned.
 
-        X_Sᵀr is zero only to rounding, so r has a part in the span of S. Its size is that error times the
-        condition number of X_S, and it changes c_j = ⟨X_j, r⟩. So S must be well conditioned.
+        X_Sᵀr is zero only to rounding, so r has a part in the span of S. The size of this part is the
+        rounding error times the condition number of X_S, and the part changes c_j = ⟨X_j, r⟩. So X_S must be
+        well conditioned.
         """
         t, order = len(self.S), self.place[self.S]
         rhs = self.c0[order]
@@ -136,7 +148,7 @@ class Candidates(Gathered):
         return True
 
     def resume(self, point: Point) -> bool:
-        """Set a point of the path; return False if its columns are nearly dependent."""
+        """Go to a point of the path; return False if the columns S ∪ P there are nearly dependent."""
         order = np.concatenate([self.place[self.S], self.place[np.array(point.P, np.intp)]])
         signs = np.concatenate([np.zeros(len(self.S)), point.signs])
         return self._set(point.lam, order, signs, point.coef)
@@ -154,7 +166,10 @@ class Candidates(Gathered):
         return bool(kernels.factor(self.gram, place.order, p, place.L))
 
     def follow(self, lam_min: float, limit: int, fresh: np.ndarray, quota: int) -> Run:
-        """Follow the path from the point reached; `kernels.Until` says where it stops."""
+        """Follow the path of the candidates from the point reached, for at most `limit` points.
+
+        It also stops at lam_min, and after `quota` columns marked in `fresh` have entered (`kernels.Until`).
+        """
         problem, M = self.problem, len(self.index)
         trail = kernels.Trail(
             np.empty((limit, M)), np.empty(limit), np.empty(limit), np.empty(limit, np.intp)
@@ -192,16 +207,16 @@ class Candidates(Gathered):
         )
 
     def at(self, lam: float, coef: FloatArray, P: IndexArray) -> Point:
-        """Return a point that was passed, with β = coef there and P, the columns nonzero just below it.
+        """Return the point at λ = lam as a `Point`, given β = coef there.
 
-        Their signs are those of c.
+        P holds the columns that are nonzero just below the point. Their signs are those of c.
         """
         places = self.place[P]
         c = self.c0[places] - self.gram[places, : len(coef)] @ coef
         return Point(float(lam), P.tolist(), np.sign(c), coef[np.concatenate([self.place[self.S], places])])
 
     def here(self) -> Point:
-        """Return the point reached."""
+        """Return the point reached as a `Point`."""
         p, t, reached = self.p, len(self.S), self.reached
         P = self.index[reached.order[t:p]].tolist()
         return Point(float(reached.lam[0]), P, reached.sign[t:p].copy(), reached.beta[:p].copy())

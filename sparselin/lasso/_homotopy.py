@@ -37,7 +37,7 @@ from sparselin.results import FloatArray, IndexArray
 
 
 class Knot(NamedTuple):
-    """A knot: λ, β(λ) and the indices outside S that are nonzero just below it."""
+    """A knot of the LASSO path: λ, β(λ) (d,), and the features outside S that are active just below it."""
 
     lam: float
     coef: FloatArray
@@ -45,7 +45,11 @@ class Knot(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A point of the path: λ, the columns P that are nonzero just below it, their signs, and β on S and P."""
+    """A point of the LASSO path.
+
+    P, signs : the columns outside S that are nonzero just below the point, and the signs of their β.
+    coef : β on S and P.
+    """
 
     lam: float
     P: list[int]
@@ -54,14 +58,14 @@ class Point(NamedTuple):
 
 
 class Homotopy(Segment):
-    """The state at a point of the path: the segment below it, and the tied columns.
+    """The state of the homotopy at a point of the LASSO path: the segment below it, and the tied columns.
 
-    If a factorisation `qr` of X_S in float64 is given, it is copied.
+    At the start this is λ*(S). If a factorisation `qr` of X_S is given, in float64, it is copied.
 
     Attributes
     ----------
-    lam, c : λ, and the correlations Xᵀ(y − Xβ) (d,), zero on S.
-    tied, signs : the indices outside S ∪ P with |c_j| = λ, and their sign c_j.
+    lam, c : λ, and the correlations c = Xᵀ(y − Xβ) (d,), zero on S.
+    tied, signs : the indices j outside S ∪ P with |c_j| = λ, and the signs of c_j.
     """
 
     def __init__(
@@ -76,7 +80,10 @@ class Homotopy(Segment):
         self._tie(tied)
 
     def knots(self, lam_min: float) -> Iterator[Knot]:
-        """Yield the knots from here down to lam_min; fewer only if rounding leaves the next one undecided."""
+        """Yield the knots from the current point down to lam_min.
+
+        They end earlier only if rounding leaves the next knot undecided.
+        """
         coef = self.coef()
         self.enter()
         yield Knot(self.lam, coef, self.active())
@@ -84,7 +91,10 @@ class Homotopy(Segment):
             yield from self._below(lam_min)
 
     def resume(self, point: Point, lam_min: float) -> Iterator[Knot] | None:
-        """Return the knots below a point inside a segment; None if the KKT conditions fail at the point."""
+        """Go to a point inside a segment, and return the knots below it.
+
+        Returns None if the KKT conditions fail at the point.
+        """
         signs = dict(zip(point.P, point.signs.tolist(), strict=True))
         for j in [j for j in self.active() if j not in signs]:
             self._drop(j)
@@ -102,16 +112,15 @@ class Homotopy(Segment):
         return self._below(lam_min)
 
     def here(self) -> Point:
-        """Return the current point; P is the active set below it (after `enter`)."""
+        """Return the current point, with the active set P below it. `enter` must have been called."""
         P = [j for j in self.qr.index if j not in self.free]
         return Point(self.lam, P, self.sign[P], self.coef()[self.free + P])
 
     def _below(self, lam_min: float) -> Iterator[Knot]:
-        """Yield the knots below this one.
+        """Yield the knots below this one, down to lam_min.
 
-        The method terminates, because λ decreases at each knot or the path ends, and there are finitely many
-        floats. (In exact arithmetic no face occurs twice, because the λ at which it is optimal form an
-        interval.)
+        The method terminates: at each knot λ decreases or the path ends, and there are finitely many floats.
+        (In exact arithmetic no face occurs twice, because the λ at which a face is optimal form an interval.)
         """
         while self.lam > lam_min:
             above = self.lam
@@ -124,11 +133,11 @@ class Homotopy(Segment):
             yield Knot(self.lam, coef, self.active())
 
     def active(self) -> tuple[int, ...]:
-        """Return P, increasing."""
+        """Return P, the active features outside S, in increasing order."""
         return tuple(sorted(set(self.qr.index) - set(self.free)))
 
     def coef(self) -> FloatArray:
-        """Return β(λ) (d,); a coefficient that has the wrong sign by rounding is set to zero."""
+        """Return β (d,) at the current λ. A coefficient that rounding gave the wrong sign is set to zero."""
         coef = np.zeros(self.problem.d)
         coef[self.qr.index] = self._beta(self.lam)
         P = list(self.active())
@@ -136,7 +145,10 @@ class Homotopy(Segment):
         return coef
 
     def _largest_correlations(self) -> tuple[IndexArray, FloatArray]:
-        """Return T = {j : |c_j| + e_j ≥ max(|c| − e)} outside S and its span, and e_T; |c| is `size`."""
+        """Return the columns T that may have the largest |c_j|, outside the span of S, and the errors of c_T.
+
+        T = {j : |c_j| + e_j ≥ max(|c| − e)}. With β ≥ 0, c takes the place of |c| (`size`).
+        """
         error, none = self.error(0.0), np.zeros(0, np.intp)
         possible = self.problem.column_norms > 0
         possible[self.unpenalized] = False
@@ -157,10 +169,10 @@ class Homotopy(Segment):
         return T, error[T]
 
     def tie_products(self) -> None:
-        """Add to T at λ* the columns that may be tied in the data without weights and scales.
+        """Add to the tied columns at λ* those that are tied only in the data without weights and scales.
 
-        The products with √weight and scales are rounded, and that may break a tie. Columns are first screened
-        by s(X_i) ≤ √(1 + κ²)‖X_i‖, which excludes no tied column.
+        The products of the data with √weight and scales are rounded, and this may break a tie. Columns are
+        first screened by s(X_i) ≤ √(1 + κ²)‖X_i‖, which excludes no tied column.
         """
         if not self.problem.is_multiplied:
             return
@@ -175,29 +187,36 @@ class Homotopy(Segment):
         self._tie(T)
 
     def _tie(self, tied: IndexArray) -> None:
-        """Set the tied columns and their signs."""
+        """Set the tied columns, and compute the signs of their c_j."""
         self.tied = tied
         self.signs = np.sign(self.c[tied])
 
     def rates(self) -> tuple[FloatArray, FloatArray]:
-        """Return g_j = s_j⟨X_j, u⟩ for the tied j, and error bounds; the KKT conditions require g ≥ 1."""
+        """Return the rates g_j = s_j⟨X_j, u⟩ at which |c_j| of the tied j decreases, and their error bounds.
+
+        Here u = Xβ̇ for the direction β̇ of the path. λ decreases at rate 1, so the KKT conditions are g ≥ 1.
+        """
         g, error = self._accurate_c(self.direction, self.tied)
         return self.signs * g, error
 
     def tight_columns(self) -> IndexArray:
-        """Return the tied j with g_j = 1 to rounding, including that of weighted or standardized data."""
+        """Return the tied j that stay tied below the knot: g_j = 1 to rounding (see `rates`).
+
+        This includes the rounding of weighted or standardized data.
+        """
         g, error = self.rates()
         if self.problem.is_multiplied:
             error += self._products_error(self.direction, self.tied)
         return self.tied[g <= 1 + error]
 
     def enter(self) -> None:
-        """Find the direction of the path below this knot, and with it P, the active set just below.
+        """Find the direction of the path below this knot, and the active set P just below it.
 
-        The method is that of Lawson and Hanson. While some tied j has g_j < 1, let the j of least g_j enter.
-        Then step from the last feasible direction towards the new minimiser, dropping each v_j that becomes
-        negative. Every accepted exchange increases ‖u‖², and P determines ‖u‖², so no P occurs twice. Between
-        two accepted exchanges each tied column is tried at most once.
+        The method is that of Lawson and Hanson. While some tied j has g_j < 1 (`rates`), the j with the least
+        g_j enters P. Then the direction moves from the last feasible one towards the new minimiser; a column
+        whose v_j = s_jβ̇_j becomes negative on the way is dropped. Every accepted exchange increases ‖u‖²,
+        and P determines ‖u‖², so no P occurs twice. Between two accepted exchanges each tied column is tried
+        at most once.
         """
         rejected = np.zeros(len(self.tied), bool)  # columns that depend on P or do not increase ‖u‖²
         entered: list[int] = []
@@ -217,10 +236,13 @@ class Homotopy(Segment):
         self._set_base()
 
     def _exchange(self, j: int, sign: float, entered: list[int]) -> bool:
-        """Let j enter P and drop the columns whose v would become negative; return whether ‖u‖ increased.
+        """Let j enter P, and drop columns whose v_i = s_iβ̇_i becomes negative; return whether ‖u‖ increased.
 
-        The objective at its minimiser over P is −½‖u‖², so ‖u‖ must increase. If by rounding it does not, P
-        is restored.
+        The objective at its minimiser over P is −½‖u‖², so ‖u‖ must increase. If it does not, because of
+        rounding, P is restored.
+
+        sign : s_j.
+        entered : the tied columns that have entered P; updated in place.
         """
         old, size, before = list(entered), float(self.direction.r @ self.direction.r), self.slope()
         if not self.qr.append(j):
@@ -241,11 +263,12 @@ class Homotopy(Segment):
         return False
 
     def _keep_nonnegative(self, entered: list[int], before: dict[int, float]) -> None:
-        """Drop from P, one at a time, the entered columns whose v_j = s_jβ̇_j would not be positive.
+        """Drop from P, one at a time, the entered columns whose v_j = s_jβ̇_j is not positive.
 
-        On the segment from `before` to the new minimiser `after`, v_j vanishes at the step length
-        before/(before − after) if after < 0. A v_j that is zero to rounding vanishes at 1. Each iteration
-        except the last removes a column from `entered`.
+        Let v_j be `old` in the last feasible direction `before`, and `new` at the minimiser over P. On the
+        segment between these directions v_j vanishes at the step length old/(old − new) if new < 0; a v_j
+        that is zero to rounding vanishes at 1. The column whose v_j vanishes first is dropped, and the
+        minimiser is computed again. Each iteration except the last removes a column from `entered`.
         """
         while True:
             after, slope = self.slope(), self.direction
@@ -273,9 +296,9 @@ class Homotopy(Segment):
 
         At an event the coefficients that are zero to rounding leave P, and the columns with |c_j| = λ to
         rounding are tied. The tolerances are the errors of c and β and the error of λ itself, `lam_error`.
-        The latter changes λ − s_jc_j, s_j = sign c_j, by |1 − s_jb_j|·lam_error, not by
-        (1 + |b_j|)·lam_error. For nearly equal columns 1 − s_jb_j is tiny and λ is inaccurate, but c_j moves
-        with λ, so λ − s_jc_j is accurate.
+        With c_j = a_j + λb_j and s_j = sign c_j, an error of λ changes λ − s_jc_j by |1 − s_jb_j|·lam_error,
+        not by (1 + |b_j|)·lam_error. For nearly equal columns 1 − s_jb_j is tiny and λ is inaccurate. But c_j
+        moves with λ, so λ − s_jc_j is accurate.
         """
         lines, beta0_error = self._lines(), self._beta0_error()
         exits = self._exits(beta0_error)
@@ -312,10 +335,10 @@ class Homotopy(Segment):
         return self.coef()
 
     def _release(self, lines: Lines, error: FloatArray, lam_error: float) -> None:
-        """Recompute c of the columns that were in the span of S ∪ P, with a = 0, until a column left P.
+        """Recompute c of the columns that are no longer in the span of S ∪ P, because a column left P.
 
-        Their c = λb was exact for some data within rounding of the given ones, not for the residual, so λb
-        may exceed λ.
+        While they were in the span, a = 0 and c = λb. That was exact for some data within rounding of the
+        given data, but not for the given residual, so |λb| may exceed λ.
         """
         J = np.flatnonzero(lines.b_data_error)
         J = J[~in_span(self.qr, J)[0]]
@@ -324,17 +347,21 @@ class Homotopy(Segment):
         error[J] = a_error + self.lam * b_error + np.abs(1 - np.sign(self.c[J]) * b) * lam_error
 
     def _exits(self, beta0_error: FloatArray) -> FloatArray:
-        """Return the λ at which each β_j = β₀ − λ·slope of P is zero; 0 if |β_j| does not decrease."""
+        """Return for each j ∈ P the λ at which β_j = (β₀)_j − λ·slope_j becomes zero.
+
+        It is 0 if |β_j| does not decrease to zero as λ decreases.
+        """
         P, beta0, error = self._active_coef(0.0)
         slope = self.direction.x[len(self.free) :]
         falling = (self.sign[P] * slope < 0) & (self.sign[P] * beta0 < -error - beta0_error)
         return np.where(falling, beta0 / np.where(falling, slope, 1), 0)
 
     def _refined_entries(self, lines: Lines, exit_: float, lam_min: float) -> FloatArray:
-        """Return `_entries`, with a and b in twice the precision for all columns that may be tied there.
+        """Return `_entries`, accurate enough to decide the next event, at λ = max(entries, exit_, lam_min).
 
-        The next event is at λ = max(entries, exit_, lam_min). A column may be tied there if |c_j| = λ to
-        rounding, or if a_j = 0 to rounding of the data and |c_j| = λ cannot be excluded.
+        c_j = a_j + λb_j. For every column that may be tied at this event, a_j and b_j are first computed in
+        twice the precision. A column may be tied there if |c_j| = λ to rounding, or if a_j = 0 to rounding of
+        the data and |c_j| = λ cannot be excluded.
         """
         unrefined = self.problem.column_norms > 0
         unrefined[self.unpenalized] = unrefined[self.qr.index] = False
@@ -353,10 +380,10 @@ class Homotopy(Segment):
             unrefined[J] = False
 
     def _remove(self, zero: IndexArray) -> FloatArray:
-        """Remove the columns `zero` from P, and return their signs.
+        """Remove the columns `zero`, whose coefficients are zero at this λ, from P, and return their signs.
 
-        β on the rest of P is computed again at this λ, which has a rounding error. There c_j must still be
-        λs_j for the removed j.
+        β on the rest of P is computed again. This λ has a rounding error, so the path is not sound unless
+        c_j is still λs_j for the removed j.
         """
         signs = self.sign[zero]
         for j in zero.tolist():
@@ -369,11 +396,11 @@ class Homotopy(Segment):
         return signs
 
     def _end(self) -> FloatArray:
-        """Return β at lam_min, after removing columns of the wrong sign.
+        """Return β at lam_min, after removing columns whose coefficient has the wrong sign.
 
-        If y is fitted, rounding of the data can give a zero (β₀)_j the wrong sign. Removing one such column
-        leaves the residual |(β₀)_j|/‖row j of R⁻¹‖, which by `_beta0_error` is at most the rounding of y.
-        After several columns are removed, the fit is checked. Each iteration shrinks P.
+        If y is fitted, rounding of the data can give a (β₀)_j that should be zero the wrong sign. Removing
+        one such column leaves the residual |(β₀)_j|/‖row j of R⁻¹‖, which by `_beta0_error` is at most the
+        rounding of y. If several columns are removed, the fit is checked. Each iteration shrinks P.
         """
         while self.is_fitted():
             P, beta0, error = self._active_coef(0.0)
@@ -391,12 +418,12 @@ class Homotopy(Segment):
         return self.coef()
 
     def _entries(self, lines: Lines) -> FloatArray:
-        """Return the λ at which each column would enter.
+        """Return the λ (d,) at which each column would enter, if it entered next.
 
-        There c_j = a_j + λb_j meets ±λ, at |a_j|/(1 − sign(a_j)b_j). It is zero for columns that cannot
-        enter, and for those whose a_j is zero to rounding. A column that is tied now has g_j ≥ 1 and can only
-        reach the opposite bound, c_j = −λs_j. If β ≥ 0 is required, only columns with a_j > 0 can enter: c_j
-        − λ is linear in λ, negative now, and equal to a_j at λ = 0.
+        This is where c_j = a_j + λb_j meets ±λ: λ = |a_j|/(1 − sign(a_j)b_j). It is zero for columns that
+        cannot enter, and for columns whose a_j is zero to rounding. A column that is tied now has g_j ≥ 1 and
+        can only reach the opposite bound, c_j = −λs_j. If β ≥ 0 is required, only columns with a_j > 0 can
+        enter, because c_j − λ is linear in λ, negative now, and equal to a_j at λ = 0.
         """
         sign = np.where(self.size(lines.a) > lines.a_error, np.sign(lines.a), 0)
         speed = 1 - sign * lines.b  # of λ − |c_j|, per unit of λ
@@ -410,7 +437,10 @@ class Homotopy(Segment):
     def _boundary_columns(self, error: FloatArray, b_data_error: FloatArray) -> IndexArray:
         """Return the columns outside S ∪ P with |c_j| = λ to rounding.
 
-        The path is not sound if an error is too large, or if |c_j| > λ(1 + b_data_error) beyond its error.
+        error : bounds on the errors of c.
+        b_data_error : see `Lines`.
+
+        If an error is too large, or if |c_j| > λ(1 + b_data_error) beyond its error, `sound` becomes False.
         """
         size = self.size(self.c)
         tied = (size >= self.lam - error) & (self.problem.column_norms > 0)

@@ -44,10 +44,10 @@ _UNDECIDED = 1e-3
 
 
 class ErrorLimits(NamedTuple):
-    """The limits for the error bounds of c along a path, as shares of λ.
+    """The limits for the error bounds of the correlations c along a path, as shares of λ.
 
-    cap : larger bounds are reduced to this share.
-    limit : the path ends if a bound exceeds this share.
+    cap : an error bound that exceeds this share is reduced to it.
+    limit : the path ends if an error bound exceeds this share.
     """
 
     cap: float
@@ -55,10 +55,10 @@ class ErrorLimits(NamedTuple):
 
 
 def error_limits(errors: ErrorModel) -> ErrorLimits:
-    """Return the limits for an error model.
+    """Return the limits for the error bounds of c, depending on the kind of the problem.
 
-    For a Gram problem the bounds, which grow with κ², would end the path long before its errors matter. So
-    they are capped.
+    For a Gram problem the bounds grow with κ², and would end the path long before the errors matter. So they
+    are capped, and do not end the path.
     """
     if errors.power == 2:
         return ErrorLimits(cap=_UNDECIDED, limit=math.inf)
@@ -66,18 +66,20 @@ def error_limits(errors: ErrorModel) -> ErrorLimits:
 
 
 def sign_error(errors: ErrorModel, kappa: float) -> float:
-    """Return τ such that a refined β_j may have the wrong sign if ‖X_j‖|β_j| ≤ τ·(‖y‖ + Σ‖X_l‖|β_l|).
+    """Return the τ for which a β_j with ‖X_j‖|β_j| ≤ τ·(‖y‖ + Σ‖X_l‖|β_l|) may have a wrong sign by rounding.
 
-    It is 8u = 64·eps; for a Gram problem, where refinement does not help, it is 64·eps·κ², at most 1/1000.
+    β has been refined. τ is 8u = 64·eps. For a Gram problem, where refinement does not help, it is
+    64·eps·κ², at most 1/1000.
     """
     unit = 8 * errors.unit
     return min(1e-3, unit * kappa**2) if errors.power == 2 else unit
 
 
 class Lines(NamedTuple):
-    """The lines c(λ) = a + λb on a segment, a = Xᵀr₀ and b = Xᵀu (d,), with bounds on their errors.
+    """The lines c(λ) = a + λb on a segment of the path, with bounds on the errors of a and b (d,).
 
-    `b_data_error` bounds how much rounding of the data changes b, for columns in the span of S ∪ P.
+    The residual on the segment is r₀ + λu, so a = Xᵀr₀ and b = Xᵀu. For columns in the span of S ∪ P,
+    `b_data_error` bounds how much rounding of the data changes b.
     """
 
     a: FloatArray
@@ -87,7 +89,7 @@ class Lines(NamedTuple):
     b_data_error: FloatArray
 
     def at(self, lam: float) -> FloatArray:
-        """Return c(λ)."""
+        """Return the correlations c(λ) = a + λb."""
         return self.a + lam * self.b
 
     def error(self, lam: float) -> FloatArray:
@@ -96,13 +98,17 @@ class Lines(NamedTuple):
 
 
 class Segment:
-    """The solutions on S ∪ P for signs s: β₀, r₀, slope and u, from a QR factorisation of X_{S∪P} in float64.
+    """A segment of the LASSO path: β = β₀ − λ·slope on S ∪ P, and the residual r₀ + λu, for signs s on P.
+
+    All four are computed from a QR factorisation of X_{S∪P} in float64.
 
     Attributes
     ----------
-    qr, free, unpenalized : the factorisation, its columns of S, which come first, and S.
-    sign : (d,) s_j on P, else zero.
-    base, direction : β₀ and r₀; slope and u.
+    qr : the factorisation.
+    unpenalized, free : S, and the independent columns of S, which come first in the factorisation.
+    sign : (d,) s_j on P, zero elsewhere.
+    base : β₀ and r₀, as the x and r of a `Balance`.
+    direction : slope and u, as the x and r of a `Balance`.
     lam : λ of the last knot.
     sound : whether the error bounds have decided everything so far.
     size : the function of c that is compared with λ: |c|, or c itself if β ≥ 0 off S (`positive`).
@@ -133,10 +139,10 @@ class Segment:
         return np.asarray(self._errors(self.base, norms) + lam * self._errors(self.direction, norms))
 
     def _errors(self, balance: Balance, norms: FloatArray, rounding_scale: float = 1.0) -> FloatArray:
-        """Return bounds on the errors of ⟨X_i, r⟩, where r is the residual of a balance.
+        """Return bounds on the errors of ⟨X_i, r⟩ for columns of these norms, where r is that of a `Balance`.
 
-        `rounding_scale` multiplies the rounding error of the sum. A cap never reduces the bounds below
-        8·eps·(√n + 1)·‖X_i‖·size, the rounding error of Xᵀ(f − Xx).
+        `rounding_scale` multiplies the rounding error of the sum. The bounds are capped (`_cap`), but never
+        below 8·eps·(√n + 1)·‖X_i‖·size, the rounding error of Xᵀ(f − Xx).
         """
         size = float(self.qr.norms @ np.abs(balance.x))
         size += self.problem.y_norm if balance is self.base else 0
@@ -146,7 +152,10 @@ class Segment:
         return np.asarray(np.minimum(unit * norms, np.maximum(self._cap(balance), least * norms)))
 
     def _cap(self, balance: Balance) -> float:
-        """Return the cap for b; for a it is multiplied by min(λ, max|a|), the scale of the next event."""
+        """Return the cap for the error bounds of a = Xᵀr₀ (if the balance is `base`) or of b = Xᵀu.
+
+        For a, it is multiplied by min(λ, max|a|), the scale of the next event.
+        """
         if math.isinf(self.limits.cap) or balance is not self.base:
             return self.limits.cap
         a = np.abs(self._correlate(balance.r))
@@ -154,7 +163,7 @@ class Segment:
         return self.limits.cap * min(self.lam, float(a.max()))
 
     def _accurate_c(self, balance: Balance, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Return ⟨X_i, r⟩ of the columns J in twice the precision, r from a balance, and error bounds."""
+        """Return ⟨X_i, r⟩, i ∈ J, in twice the precision, for the r of a `Balance`, and error bounds."""
         norms, c = self.problem.column_norms[J], np.empty(len(J))
         for start in range(0, len(J), CHUNK):
             X = np.ascontiguousarray(self.problem.columns(J[start : start + CHUNK]).T)
@@ -163,7 +172,10 @@ class Segment:
 
     @property
     def _residual_error(self) -> float:
-        """The ‖r₀‖ that rounding of the data can cause; infinite for n columns, because these fit every y."""
+        """The ‖r₀‖ that rounding of the data can cause, r₀ = y − X_{S∪P}β₀.
+
+        It is infinite if the factorisation of X_{S∪P} has n columns, because these fit every y.
+        """
         return math.inf if self.qr.size == self.problem.n else self.qr.unit * self._sizes(self.base)[1]
 
     def is_fitted(self) -> bool:
@@ -171,18 +183,21 @@ class Segment:
         return length_of(self.base.r) <= self._residual_error
 
     def ending(self) -> Status:
-        """Return the status that says why λ*(S) is zero."""
+        """Return the status that says why λ*(S) is zero, so that no column enters."""
         rest = np.setdiff1d(np.arange(self.problem.d), self.qr.index)
         return ending(length_of(self.base.r), self._residual_error, lambda: ~in_span(self.qr, rest)[0])
 
     def is_optimal(self, lam: float) -> bool:
-        """Return whether β(λ) on this face satisfies the KKT conditions to rounding."""
+        """Return whether β(λ) on this segment satisfies the KKT conditions at λ = lam, to rounding."""
         c = self._correlate(self.base.r + lam * self.direction.r)
         c[self.qr.index] = 0
         return bool(np.all(self.size(c) <= lam + self.error(lam))) and self._signs_hold(lam)
 
     def _signs_hold(self, lam: float | None = None) -> bool:
-        """Return whether s_jβ_j ≥ 0 on P to rounding (`sign_error`)."""
+        """Return whether all β_j(λ), j ∈ P, have the sign s_j or are zero, to rounding (`sign_error`).
+
+        λ is `lam`, or by default that of the last knot.
+        """
         P, beta, _ = self._active_coef(self.lam if lam is None else lam)
         size = self.problem.column_norms[P] * beta
         tau = sign_error(self.problem.errors, self.qr.kappa)
@@ -195,22 +210,22 @@ class Segment:
         return np.asarray(refinement.along(base.x, base.x_low, lam, direction.x, direction.x_low))
 
     def _active_coef(self, lam: float) -> tuple[IndexArray, FloatArray, FloatArray]:
-        """Return P in the order of the factorisation, β(λ) on it, and bounds on its errors."""
+        """Return P in the order of the factorisation, β(λ) on P, and bounds on the errors of β(λ)."""
         base, direction, inside = self.base, self.direction, slice(len(self.free), None)
         error = 4 * EPS * (np.abs(base.x) + lam * np.abs(direction.x)) + base.x_error
         error += lam * direction.x_error
         return np.array(self.qr.index[inside], np.intp), self._beta(lam)[inside], error[inside]
 
     def _span_error(self) -> FloatArray:
-        """Return bounds (d,) on how much rounding of the data changes a, for columns in the span of S ∪ P.
+        """Return bounds (d,) on how much rounding of the data changes a = Xᵀr₀, in the span of S ∪ P.
 
-        The change is at most qr.unit·s(X_i)‖r₀‖, and s(X_i) ≤ √(1 + κ²)‖X_i‖.
+        For a column i in this span the change is at most qr.unit·s(X_i)‖r₀‖, and s(X_i) ≤ √(1 + κ²)‖X_i‖.
         """
         size = self.qr.unit * math.hypot(1.0, self.qr.kappa) * length_of(self.base.r)
         return np.asarray(size * self.problem.column_norms)
 
     def _beta0_error(self) -> FloatArray:
-        """Return bounds on how much rounding of the data changes β₀ on P if y is fitted; otherwise zero.
+        """Return bounds on how much rounding of the data changes β₀ on P; zero unless y is fitted.
 
         Let J = S ∪ P. Changing y by δ and X_j by δ_j changes β₀ by X_J⁺(δ − Σ_j δ_j(β₀)_j), and the rows of
         X_J⁺ = R⁻¹Qᵀ are as long as those of R⁻¹. So if (β₀)_j is zero for the exact data, the bound exceeds
@@ -223,16 +238,17 @@ class Segment:
         return np.asarray(self.qr.unit * size * np.sqrt(np.einsum("ij,ij->i", inverse, inverse)))
 
     def _correlate(self, r: FloatArray) -> FloatArray:
-        """Return Xᵀr, zero on S."""
+        """Return the correlations Xᵀr (d,) with a vector r, set to zero on S."""
         c = self.problem.correlate(r)
         c[self.unpenalized] = 0
         return c
 
     def _products_error(self, balance: Balance, J: IndexArray) -> FloatArray:
-        """Return bounds on how much rounded products in the data change ⟨X_i, r⟩, i ∈ J, r from a balance.
+        """Return bounds on how much the rounding of weighted or scaled data changes ⟨X_i, r⟩, i ∈ J.
 
-        Weights and scales are multiplied into the data, and these products are rounded to eps. The bound is
-        u·(s(X_i)‖r‖ + ‖z_i‖s(f)) with z_i = P^⊥X_i, the first terms of `measured_error`.
+        r is that of a `Balance`. Weights and scales are multiplied into the data, and the products are
+        rounded to eps. The bound is u·(s(X_i)‖r‖ + ‖z_i‖s(f)) with z_i = P_{S∪P}^⊥X_i, the first terms of
+        `measured_error`.
         """
         error, (r, f) = np.empty(len(J)), self._sizes(balance)
         for start in range(0, len(J), CHUNK):
@@ -241,7 +257,10 @@ class Segment:
         return error
 
     def _sizes(self, balance: Balance) -> tuple[float, float]:
-        """Return ‖r‖ and s(f) of a balance, where f is y or zero."""
+        """Return ‖r‖ and the size s(f) = √(‖f‖² + Σ‖X_j‖²x_j²) for a `Balance` r + X_Jx = f.
+
+        f is y for `base`, and zero for `direction`.
+        """
         f = self.problem.y_norm if balance is self.base else 0.0
         return length_of(balance.r), math.hypot(f, length_of(self.qr.norms * balance.x))
 
@@ -249,25 +268,25 @@ class Segment:
         return bool(np.all(error <= self.limits.limit * scale))
 
     def _set_base(self) -> None:
-        """Compute r₀ and β₀ for the current factorisation."""
+        """Compute β₀ and r₀ = y − X_{S∪P}β₀, the least squares fit, for the current factorisation."""
         self.base = refine(self.qr, self.problem.y, None)
         self.sound &= self.base.sound
 
     def _set_direction(self) -> None:
-        """Compute u and `slope` for the current factorisation and signs."""
+        """Compute u = X_{S∪P}·slope with X_{S∪P}ᵀu = s, for the current factorisation and signs s."""
         direction = refine(self.qr, None, self.sign[self.qr.index])
         self.direction = direction._replace(x=-direction.x, x_low=-direction.x_low)
         self.sound &= direction.sound
 
     def slope(self) -> dict[int, float]:
-        """Return slope_j by the columns j of the factorisation."""
+        """Return slope_j = −dβ_j/dλ for each column j of the factorisation, as a dictionary."""
         return dict(zip(self.qr.index, self.direction.x.tolist(), strict=True))
 
     def _refine(self, lines: Lines, J: IndexArray, inside: IndexArray) -> None:
-        """Compute a and b of the columns J in twice the precision; a = 0 if a column is in the span of S ∪ P.
+        """Compute a_j and b_j in c_j = a_j + λb_j for the columns J in twice the precision; update `lines`.
 
-        `inside` are the columns of J that may be in the span. They are in it only to rounding of the data,
-        within qr.unit·s, so b may change by ‖u‖ times that.
+        `inside` are the columns of J that may be in the span of S ∪ P. For those that are, a_j = 0. They are
+        in the span only to rounding of the data, within qr.unit·s(X_j), so b_j may change by ‖u‖ times that.
         """
         dependent, sizes = in_span(self.qr, inside)
         inside = inside[dependent]
@@ -278,7 +297,7 @@ class Segment:
         lines.b_data_error[inside] = self.qr.unit * sizes[dependent] * length_of(self.direction.r)
 
     def _lines(self) -> Lines:
-        """Return a and b of all columns with their error bounds."""
+        """Compute the lines c(λ) = a + λb of all columns, with error bounds."""
         lines = self._correlate(np.stack([self.base.r, self.direction.r], axis=1))
         a: FloatArray = lines[:, 0]
         b: FloatArray = lines[:, 1]

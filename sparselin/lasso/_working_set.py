@@ -43,9 +43,12 @@ _MAX_ERROR = 0.05
 
 
 class KnotBlock(NamedTuple):
-    """Successive knots: λ (m,), β (m, M) on `columns`, zero elsewhere, and the active set just below each.
+    """A block of m successive knots of the LASSO path.
 
-    from_start : whether the path starts again with these knots, so that all earlier ones are void.
+    lams : λ (m,) at the knots.
+    coef : β (m, M) at the knots on the M `columns`; β is zero on the other columns.
+    active : the active set just below each knot.
+    from_start : whether the path starts again with these knots, so that all earlier knots are void.
     """
 
     lams: FloatArray
@@ -55,28 +58,28 @@ class KnotBlock(NamedTuple):
     from_start: bool = False
 
     def split(self) -> Iterator[KnotBlock]:
-        """Yield each knot as a block."""
+        """Yield each knot of this block as a block of one knot."""
         for i in range(len(self.lams)):
             yield self.between(i, i + 1)
 
     def between(self, start: int, stop: int) -> KnotBlock:
-        """Return the knots start..stop."""
+        """Return the knots start..stop of this block as a block."""
         these = slice(start, stop)
         return KnotBlock(self.lams[these], self.columns, self.coef[these], self.active[these])
 
     def last(self) -> KnotBlock:
-        """Return the last knot, that of the least λ."""
+        """Return the last knot, which has the least λ, as a block."""
         return self.between(len(self.lams) - 1, len(self.lams))
 
     def dense(self, d: int) -> FloatArray:
-        """Return β at the last knot (d,)."""
+        """Return β (d,) at the last knot of this block."""
         coef = np.zeros(d)
         coef[self.columns] = self.coef[-1]
         return coef
 
 
 class Guess:
-    """A path that is followed on candidates and proved on all columns."""
+    """A LASSO path that is followed on some columns, the candidates, and proved on all columns."""
 
     def __init__(self, problem: Problem, S: IndexArray, steps: int, positive: bool) -> None:
         self.problem = problem
@@ -91,9 +94,10 @@ class Guess:
             self.candidates.add_largest(first, 2 * _NEXT)
 
     def blocks(self, lam_min: float, limit: int) -> Iterator[KnotBlock]:
-        """Yield the path from the current point of the candidates to an event that rounding leaves undecided.
+        """Yield proved knots from the point reached down to lam_min, at most `limit` of them.
 
-        It terminates, because in each round λ decreases, or a violation adds candidates, at most d in all.
+        The path ends earlier at an event that rounding leaves undecided. The method terminates, because in
+        each round λ decreases or candidates are added, and there are at most d candidates.
         """
         candidates = self.candidates
         while limit > 0:
@@ -130,7 +134,7 @@ class Guess:
                 self.quota, self.points = 128, min(512, 2 * self.points)
 
     def resume(self, point: Point) -> bool:
-        """Continue from a point found by `Homotopy`; return False if its columns are nearly dependent."""
+        """Go to a point that `Homotopy` found; return False if its columns S ∪ P are nearly dependent."""
         P = np.array(point.P, np.intp)
         missing = P[self.candidates.place[P] < 0]
         if len(missing):
@@ -138,10 +142,10 @@ class Guess:
         return self.candidates.resume(point)
 
     def _prove(self, run: Run, limit: int) -> int:
-        """Return the number of leading points with |c_j| ≤ λ for all j; violating columns become candidates.
+        """Check |c_j| ≤ λ for all columns at the points of a run; return the number of leading valid points.
 
-        If there are violations, or the run ended at its limit, the columns that would enter first according
-        to an extrapolation of the last segment become candidates too.
+        Columns that violate this become candidates. If there are violations, or the run ended at its limit,
+        the last segment is extrapolated, and the columns that would enter first become candidates too.
         """
         problem, rows, m = self.problem, self.rows, len(run.lams)
         if m == 0 or self.candidates.whole:
@@ -184,7 +188,11 @@ class Guess:
 
 
 class Solution(NamedTuple):
-    """A solution at one λ: β on the columns S ∪ P, r = y − Xβ and Xᵀr, in the dtype of the problem."""
+    """A solution of the LASSO at one λ, in the dtype of the problem.
+
+    columns, coef : the columns S ∪ P and β on them, where P are the columns outside S with β_j ≠ 0.
+    residual, correlation : r = y − Xβ (n,) and Xᵀr (d,).
+    """
 
     columns: IndexArray
     coef: FloatArray
@@ -193,11 +201,11 @@ class Solution(NamedTuple):
 
 
 def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
-    """Return the solution at λ of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁; None if rounding leaves an event undecided.
+    """Return the solution at λ = lam of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁; None if rounding leaves it undecided.
 
-    Only the end of the path is needed, so only the end is proved. The columns that violate |c_j| ≤ λ there
-    become candidates, and the path is followed again. Each round except the last adds a candidate, at most d
-    in all.
+    The path is followed down to λ on some columns, the candidates. Only its end is needed, so only the end is
+    proved on all columns. Columns that violate |c_j| ≤ λ at the end become candidates, and the path is
+    followed again. Each round except the last adds a candidate, so there are at most d rounds.
     """
     candidates = Candidates(problem, S, problem.d <= _FEW)
     if not candidates.start():
@@ -236,9 +244,10 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
 
 
 def _last(candidates: Candidates, lams: FloatArray, betas: FloatArray, keep: int) -> Point:
-    """Return point keep − 1.
+    """Return the point keep − 1 of a path, given λ and β at its points.
 
-    No coefficient changes its sign before point `keep`, so P is the support of the sum of both β.
+    No coefficient changes its sign between this point and point `keep`, so P is the support of the sum of the
+    β at these two points.
     """
     places = np.flatnonzero(betas[keep - 1] + betas[keep])
     P = candidates.index[places[places >= len(candidates.S)]]  # S comes first
@@ -246,7 +255,7 @@ def _last(candidates: Candidates, lams: FloatArray, betas: FloatArray, keep: int
 
 
 def _stack(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Return the rows of both arrays; those of `above`, which has fewer columns, are padded with zeros."""
+    """Stack the rows of two arrays; `above` has fewer columns, so its rows are padded with zeros."""
     coef = np.zeros((len(above) + len(below), below.shape[1]))
     coef[: len(above), : above.shape[1]] = above
     coef[len(above) :] = below
@@ -254,10 +263,11 @@ def _stack(above: FloatArray, below: FloatArray) -> FloatArray:
 
 
 def _entries(c: FloatArray, lams: FloatArray, size: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """Return the λ at which each column would enter, from c = a + λb at the ends of a segment.
+    """Return the λ (d,) at which each column would enter, if c = a + λb is continued beyond a segment.
 
-    If only one end is given, return |c| there. With β ≥ 0, size(c) is c in place of |c|, and it is negative
-    for a column that would not enter.
+    c (2, d) and lams (2,) are the values at the two ends of the segment. If only one end is given, |c| there
+    is returned. If β ≥ 0 is required, size(c) is c in place of |c|, and it is negative for a column that
+    would not enter.
     """
     if len(c) < 2:
         return np.asarray(size(c[0]))
@@ -268,7 +278,12 @@ def _entries(c: FloatArray, lams: FloatArray, size: Callable[[FloatArray], Float
 
 
 def _replay(P: list[int], columns: IndexArray, events: IndexArray) -> list[tuple[int, ...]]:
-    """Return the active set just below each point, given the set P above the first point and the events."""
+    """Return the active set just below each point of a run.
+
+    P : the active set above the first point.
+    columns : the candidates.
+    events : `Run.events`, the candidate that enters or leaves at each point.
+    """
     active, below = sorted(P), []
     for event in events.tolist():
         if event > 0:
@@ -282,11 +297,11 @@ def _replay(P: list[int], columns: IndexArray, events: IndexArray) -> list[tuple
 def knot_blocks(
     problem: Problem, S: IndexArray, lam_min: float, limit: int, positive: bool
 ) -> Iterator[KnotBlock]:
-    """Yield the knots from λ*(S) down to lam_min, at most `limit`; fewer if rounding leaves one undecided.
+    """Yield the knots of the LASSO path from λ*(S) down to lam_min, at most `limit` knots.
 
-    At most once, if the exact method disproves the guess, the path starts again with a block whose
-    `from_start` is set. Otherwise λ decreases in each round, because `Homotopy` yields at least one knot or
-    ends.
+    The path ends earlier if rounding leaves a knot undecided. If the exact method disproves the guess, which
+    can happen once, the path starts again with a block whose `from_start` is set. Otherwise λ decreases in
+    each round, because `Homotopy` yields at least one knot or ends.
     """
     guess, whole, from_start = Guess(problem, S, limit, positive), limit, False
     count = 1  # number of knots that `Homotopy` yields before guessing resumes
@@ -336,10 +351,11 @@ def knot_blocks(
 def _resume(
     homotopy: Homotopy, above: KnotBlock | None, below: KnotBlock, lam_min: float
 ) -> Iterator[Knot] | None:
-    """Return the knots below the middle of two knots, or all knots if `above` is None.
+    """Go to the middle between the last knots of two blocks, and return the knots below that point.
 
-    It is None if the KKT conditions fail in the middle (`Homotopy.resume`). No coefficient changes its sign
-    between the two knots, so the signs are those of the sum.
+    If `above` is None, all knots are returned. Returns None if the KKT conditions fail in the middle
+    (`Homotopy.resume`). No coefficient changes its sign between the two knots, so the sum of their β has the
+    signs of β in the middle.
     """
     if above is None:
         return homotopy.knots(lam_min)

@@ -32,10 +32,10 @@ def lambda_star(
 ) -> float:
     """Return λ*(S) = ‖XᵀP_S^⊥y‖∞, the least λ at which the LASSO sets all features outside S to zero.
 
-    Just below λ*(S), some feature outside S is active in min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁; S̄ are the features
-    outside S. This is equation (4) and the λ* of Algorithm 3 of *Sequential Attention for Feature Selection*,
-    except that their objective has no ½, so that their λ is twice this one. λ* has the units of ⟨X_i, y⟩. It
-    is exactly zero if it is zero to rounding.
+    The problem is min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S. Just below λ*(S), some
+    feature outside S is active. This λ* is that of equation (4) and of Algorithm 3 of *Sequential Attention
+    for Feature Selection*. The paper's objective has no ½, so its λ is twice this one. λ* has the units of
+    ⟨X_i, y⟩. It is exactly zero if it is zero to rounding.
 
     Parameters
     ----------
@@ -115,7 +115,10 @@ def first_entry(
 
 
 def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
-    """Return the first entry, following the homotopy from its first knot to the second."""
+    """Compute the `FirstEntry` of a problem by following its homotopy from the first knot to the second.
+
+    homotopy : the homotopy of this problem at λ*(S); it is moved to the second knot.
+    """
     if homotopy.lam > 0:
         homotopy.tie_products()
     lam, c, T = homotopy.lam, homotopy.c, homotopy.tied
@@ -147,9 +150,11 @@ def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
 
 
 def _direction(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArray | None:
-    """Return v (|T|,): that of the homotopy, or one of largest support if v is not unique.
+    """Return the direction v (|T|,) of `first_entry`; if v is not unique, one of largest support.
 
-    All solutions have the same Zv = u. If g_i = ⟨z_i, u⟩ > 1, then v_i = 0 in all of them. So only
+    signs : the signs of c_T.
+
+    All solutions v have the same Zv = u. If g_i = ⟨z_i, u⟩ > 1, then v_i = 0 in all solutions. So only
     J = {i : g_i = 1} matters, and v is unique if Z_J has independent columns. Otherwise each dependent
     z_j = Σ_i b_i·z_i gives a direction e_j − b along which Zv is constant. Returns None if rounding leaves
     the support undecided.
@@ -181,12 +186,13 @@ def _direction(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArr
 
 
 def _largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:
-    """Return the vector v + Nq ≥ 0 of largest support; its support contains that of every other one.
+    """Return a vector v + Nq ≥ 0 of largest support, over all q.
 
-    Returns None if rounding leaves the support undecided.
+    Its support contains the support of every other nonnegative v + Nq. Returns None if rounding leaves the
+    support undecided.
 
-    The linear program max Σt over θ ≥ 0, q and 0 ≤ t ≤ 1 with t ≤ θv + Nq has t_i = 1 where some solution is
-    positive, else t_i = 0 (Freund, Roundy and Todd, 1985). It is solved in float64 to about 1e-7. Then a
+    The linear program max Σt over θ ≥ 0, q and 0 ≤ t ≤ 1 with t ≤ θv + Nq has t_i = 1 where some v + Nq ≥ 0
+    is positive, else t_i = 0 (Freund, Roundy and Todd, 1985). It is solved in float64 to about 1e-7. Then a
     least squares correction makes v + Nq zero where t is zero.
     """
     from scipy.optimize import linprog
@@ -214,7 +220,10 @@ def _largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:
 def _proof_lower(
     problem: Problem, c: FloatArray, T: IndexArray, S: IndexArray, lam: float, residual_norm: float
 ) -> float:
-    """Return λ₀ = (1 − ε₀)λ* of `first_entry`; with an intercept, ‖X_i‖ is that of the centred column."""
+    """Return `proof_lower` of `first_entry`, λ₀ = (1 − ε₀)λ*.
+
+    With an intercept, ‖X_i‖ is the norm of the centred column.
+    """
     norms, ones = problem.column_norms.astype(np.float64), problem.design.ones
     if ones is not None:  # by Pythagoras, plus an upper bound on its rounding error
         mean = problem.correlate(ones).astype(np.float64) ** 2 / float(ones @ ones)

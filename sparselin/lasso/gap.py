@@ -16,11 +16,12 @@ from sparselin.results import FloatArray, IndexArray
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DualityGap:
-    """A feasible dual point u of the LASSO, and the gap between it and a primal β.
+    """A feasible dual point u of the LASSO, and the duality gap between u and some coefficients β.
 
     Attributes
     ----------
-    gap : P(β) − D(u) ≥ 0 plus a bound on its rounding error. It bounds P(β) − min P and ½‖u − u*‖².
+    gap : P(β) − D(u) ≥ 0 plus a bound on its rounding error, where P and D are the primal and the dual
+        objective. It bounds P(β) − min P and ½‖u − u*‖², where u* is the optimal dual point.
     u : (n,) the dual point, with X_Sᵀu = 0 and ‖Xᵀu‖∞ ≤ λ.
     correlation : (d,) Xᵀu.
     error : (d,) a bound on the rounding error of `correlation`.
@@ -43,12 +44,13 @@ def lasso_gap(
 ) -> DualityGap:
     """Return the duality gap of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ at β = coef.
 
-    The dual point u is the residual r = y − Xβ, projected off X_S by an orthonormal `basis` of its column
-    space and scaled into ‖Xᵀu‖∞ ≤ λ. From P(β) = ½‖r‖² + λ‖β_{S̄}‖₁ and D(u) = ½‖y‖² − ½‖y − u‖²,
+    The dual point u is the residual r = y − Xβ, projected off X_S by an orthonormal `basis` of the column
+    space of X_S, and scaled so that ‖Xᵀu‖∞ ≤ λ. With the objectives P(β) = ½‖r‖² + λ‖β_{S̄}‖₁ and
+    D(u) = ½‖y‖² − ½‖y − u‖², the gap is
 
-        P(β) − D(u) = ½‖r − u‖² + Σ_{j ∉ S} (λ|β_j| − β_j⟨X_j, u⟩) − Σ_{j ∈ S} β_j⟨X_j, u⟩,
+        P(β) − D(u) = ½‖r − u‖² + Σ_{j ∉ S} (λ|β_j| − β_j⟨X_j, u⟩) − Σ_{j ∈ S} β_j⟨X_j, u⟩.
 
-    a sum of nonnegative terms (the last one is zero). So gaps far below eps‖y‖² are computed without
+    This is a sum of nonnegative terms (the last sum is zero). So gaps far below eps‖y‖² are computed without
     cancellation. A bound on the rounding error is added: the sum of |β_j| times the error of ⟨X_j, u⟩, which
     is 4√n·eps·‖X_j‖‖u‖.
     """
@@ -66,7 +68,12 @@ def gap_at(
     lam: float,
     column_norms: FloatArray,
 ) -> DualityGap:
-    """Return the gap of `lasso_gap`, given the residual at coef, a u with X_Sᵀu = 0 to rounding, and Xᵀu."""
+    """Return the gap of `lasso_gap` from quantities that are already known.
+
+    residual : y − Xβ, for β = coef.
+    u : (n,) a point with X_Sᵀu = 0 to rounding. It is scaled so that ‖Xᵀu‖∞ ≤ λ.
+    correlation : (d,) Xᵀu.
+    """
     correlation = correlation.copy()
     correlation[S] = 0
     steepest = float(np.abs(correlation).max(initial=0))
@@ -83,14 +90,14 @@ def gap_at(
 def gap_of(
     problem: Problem, S: IndexArray, coef: FloatArray, lam: float, y: FloatArray | None = None
 ) -> float:
-    """Return the gap of `lasso_gap` for a `Problem`, with another y if one is given."""
+    """Return the gap of `lasso_gap` for a `Problem`; if `y` is given, it replaces the y of the problem."""
     residual = (problem.y if y is None else y) - problem.predict(coef)
     u = project_off(orthonormal_basis(problem.columns(S)), residual)
     return gap_at(residual, u, problem.correlate(u), S, coef, lam, problem.column_norms).gap
 
 
 def proved_zero(column_norms: FloatArray, dual: DualityGap, lam: float) -> np.ndarray:
-    """Return, as booleans (d,), which β_j are proved zero in every solution by the gap-safe test.
+    """Apply the gap-safe test; return booleans (d,), True where it proves β_j = 0 in every solution.
 
     The test is |⟨X_j, u⟩| + ‖X_j‖√(2·gap) < λ. It is valid because the optimal u* is within √(2·gap) of u
     (the dual is 1-strongly concave), and β_j = 0 if |⟨X_j, u*⟩| < λ (Ndiaye, Fercoq, Gramfort and Salmon,

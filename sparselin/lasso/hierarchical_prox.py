@@ -132,7 +132,11 @@ def group_hier_prox(Theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> 
 def _check(
     theta: Any, W: Any, name: str, ndim: int, lam: float, M: float
 ) -> tuple[FloatArray, FloatArray, float, float]:
-    """Check the arguments; return copies in C order and of one dtype, λ, and M rounded down to that dtype."""
+    """Check the arguments of `hier_prox`; return copies of theta and W of one dtype, λ, and M.
+
+    The copies are in C order, and M is rounded down to their dtype. For error messages, `name` is the name of
+    the argument theta, which must have `ndim` axes.
+    """
     for value, label in ((theta, name), (W, "W")):
         if hasattr(value, "toarray"):
             raise TypeError(f"{label} must be dense; got {type(value).__name__}: pass {label}.toarray()")
@@ -164,10 +168,11 @@ def round_down(M: float, dtype: np.dtype[Any]) -> float:
 
 
 def norm_slack(p: int, dtype: np.dtype[Any]) -> float:
-    """Return the relative margin by which W is kept below M‖b‖, b ∈ ℝᵖ, however the norm is evaluated.
+    """Return the relative margin by which entries of W are kept below M‖b‖, b ∈ ℝᵖ.
 
-    Two evaluations of the norm, this one and another, may each have an error of (p + 3)/2 times eps/2, and
-    the product M‖b‖ adds two more halves of eps.
+    With this margin ‖W_j‖∞ ≤ M‖b‖ holds in whatever order the sum in the norm is evaluated. Two evaluations
+    of the norm, this one and another, may each have an error of (p + 3)/2 times eps/2, and the product M‖b‖
+    adds two more halves of eps.
     """
     return (p + 6) * eps_of(dtype) / 2 if p > 1 else 0.0
 
@@ -178,7 +183,10 @@ def shrink_in_place(b: FloatArray, w: FloatArray, lam: float, M: float) -> None:
 
 
 def _shrink(b: FloatArray, w: FloatArray, lam: float, M: float, slack: float) -> IndexArray:
-    """Overwrite b (d, p) and w (d, K) with the minimisers; return the number of clipped entries per row."""
+    """Apply `group_hier_prox` to b (d, p) and w (d, K) in place; return the number of clipped w per row.
+
+    slack : the margin of `norm_slack`.
+    """
     n_clipped = np.zeros(len(w), np.intp)
     with workers(60.0 * (w.size + b.size)) as count:
         spread(lambda start, stop: shrink(b, w, lam, M, slack, n_clipped, start, stop), len(w), count)

@@ -44,10 +44,11 @@ def lasso_path(
     Accuracy. If the error bound of the correlations c = Xᵀ(y − Xβ) is not below 1e-4·λ, r = y − Xβ and β are
     refined iteratively until they are those of exact arithmetic, rounded (`_homotopy`). So accuracy does not
     suffer from nearly dependent columns, from columns of large mean with an unpenalised intercept, or from
-    columns of very different lengths. There are two limits. A knot may be ill-conditioned: if columns at
-    distance δ compete to enter, its λ is known only to eps/δ, and so are β and c up to the next knot. And
-    rounding β itself changes c_i by eps·‖X_i‖Σ‖X_j‖|β_j|, which can exceed a small λ if columns are nearly
-    dependent. Once y is fitted to rounding, there are no further knots, and the last segment ends at lam_min.
+    columns of very different lengths. There are two limits. First, a knot may be ill-conditioned: if columns
+    at distance δ compete to enter, the λ of the knot is known only to eps/δ, and so are β and c up to the
+    next knot. Second, rounding β itself changes c_i by eps·‖X_i‖Σ‖X_j‖|β_j|, which can exceed a small λ if
+    columns are nearly dependent. Once y is fitted to rounding, there are no further knots, and the last
+    segment ends at lam_min.
 
     Nonnegative LASSO. With `positive`, the minimum is over β_{S̄} ≥ 0; the coefficients of S are free of
     sign. Then λ*(S) = max(0, max_j c_j) with c = XᵀP_S^⊥y. A solution satisfies c_S = 0 and c_j ≤ λ off S,
@@ -59,7 +60,8 @@ def lasso_path(
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
     forced : S, the features without penalty, by index or name. A feature that depends linearly on those
         before it gets the coefficient zero. `unpenalized` is another name for this argument.
-    max_steps : compute at most this many segments; if that cuts off the path, its status is MAX_STEPS.
+    max_steps : compute at most this many segments. A path that is cut off in this way has the status
+        MAX_STEPS.
     lam_min : the λ at which the path ends, ≥ 0. At 0 it ends in a least squares solution of least ‖β_{S̄}‖₁.
     positive : require β_{S̄} ≥ 0.
     intercept, standardize : fit an unpenalised intercept; divide columns by their standard deviations, so
@@ -108,7 +110,7 @@ def lasso_path(
 def _path(
     problem: Problem, S: IndexArray, positive: bool, blocks: list[KnotBlock], status: Status
 ) -> LassoPath:
-    """Join the blocks to a path, in the units of X."""
+    """Join blocks of knots to a `LassoPath`, with coefficients in the units of X."""
     knots = np.concatenate([block.lams for block in blocks]).astype(problem.dtype)
     features, coef = _coef_on_features(blocks, problem.d, len(knots))
     r2 = _r2(problem, S, features, coef, knots)
@@ -133,7 +135,7 @@ def _path(
 
 
 def _coef_on_features(blocks: list[KnotBlock], d: int, m: int) -> tuple[IndexArray, FloatArray]:
-    """Return the columns with a nonzero coefficient at some knot, increasing, and β (m, p) on them."""
+    """Return the p columns with a nonzero coefficient at one of the m knots, and β (m, p) on them."""
     columns = [np.arange(d)[block.columns] for block in blocks]
     used = np.zeros(d, bool)
     for J, block in zip(columns, blocks, strict=True):
@@ -148,10 +150,11 @@ def _coef_on_features(blocks: list[KnotBlock], d: int, m: int) -> tuple[IndexArr
 def _r2(
     problem: Problem, S: IndexArray, features: IndexArray, coef: FloatArray, knots: FloatArray
 ) -> FloatArray:
-    """Return R² (m,) at the knots.
+    """Return R² (m,) at the m knots, given β (m, p) on the columns `features`.
 
-    Let z = y, or y − ȳ with an intercept, r = y − Xβ, and let f be Xβ without the intercept, centred as y is.
-    By the KKT conditions ⟨f, r⟩ = λ‖β_{S̄}‖₁. Hence ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩ + λ‖β_{S̄}‖₁.
+    Without an intercept, let z = y and f = Xβ. With an intercept, let z = y − ȳ, and let f be Xβ without the
+    intercept, centred too. Let r = y − Xβ. By the KKT conditions ⟨f, r⟩ = λ‖β_{S̄}‖₁. Hence
+    ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩ + λ‖β_{S̄}‖₁.
     """
     ones, z, c = problem.design.ones, problem.y, problem.Xty
     if ones is not None:

@@ -35,10 +35,10 @@ def project_dual(
 
         u = v − Xβ.
 
-    The homotopy from λ*(S) down to λ finds it in finitely many steps. Unless the status is BEYOND_PRECISION,
+    The homotopy from λ*(S) down to λ finds u in finitely many steps. Unless the status is BEYOND_PRECISION,
     the error of u is at most max(1e-12, 100·eps·κ)·‖v‖ in float64. Here κ is the largest condition number of
-    independent unit columns among those of S and of the faces that contain u to rounding (at a knot, also of
-    features with β_j = 0).
+    independent columns, scaled to length 1, among the columns of S and of the faces that contain u to
+    rounding. At a knot, these include features with β_j = 0.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def project_dual(
 
 
 def _by_homotopy(problem: Problem, S: IndexArray, lam: float) -> DualProjection:
-    """Return the projection by `Homotopy`, which also decides ties."""
+    """Compute the projection of `project_dual` by the exact `Homotopy`, which also decides ties."""
     homotopy = Homotopy(problem, S)
     above = lam >= homotopy.lam
     if not above:

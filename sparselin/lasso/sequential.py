@@ -36,9 +36,9 @@ def sequential_lasso(
 ) -> SelectionPath:
     """Select k features by Sequential LASSO.
 
-    Let S be the features selected so far. Sequential LASSO solves the LASSO in which S is not penalised,
-    min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ (S̄ are the other features), and selects a feature that enters first as λ
-    decreases. With β(λ, S) the solution and λ*(S) = sup{λ > 0 : β(λ, S)_{S̄} ≠ 0}, these features are
+    Let S be the features selected so far and S̄ the others. Sequential LASSO solves the LASSO in which S is
+    not penalised, min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, and selects a feature that enters first as λ decreases. Let
+    β(λ, S) be the solution and λ*(S) = sup{λ > 0 : β(λ, S)_{S̄} ≠ 0}. The features that enter first are
 
         A(S) = lim_{ε→0} {i ∉ S : β(λ* − ε, S)_i ≠ 0}.
 
@@ -51,8 +51,8 @@ def sequential_lasso(
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
     k : number of features to select, 1 ≤ k ≤ d, including the `forced` ones.
     method : "lasso" follows the definition: at each S it checks the KKT conditions on the first segment of
-        the homotopy. "omp" assumes Theorem 3.3: it takes T from the correlations and solves for A(S) only in
-        a tie.
+        the homotopy. "omp" assumes Theorem 3.3: it computes T from the correlations, and solves for A(S) only
+        if T has several features.
     forced, intercept, standardize, sample_weight, callback : see `omp`.
 
     Returns
@@ -78,12 +78,17 @@ def sequential_lasso(
 
 
 def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: int) -> int:
-    """Return how many of the last p picks are verified to enter the LASSO first and alone; W = QᵀX (p, d).
+    """Verify that each of the last p picks enters the LASSO first and alone; return how many pass.
 
-    Let T = {i}, X_{S∪i} = QR, z = Qᵀy and s = sign ⟨X_i, r⟩. Then v of `first_entry` is 1/ρ², and the first
-    segment of the homotopy is β(λ* − ε) = R⁻¹(z_S, sε/ρ) on S ∪ i. Its KKT conditions are checked on all
-    columns in the middle of the window; one product with the residuals y − Xβ serves all picks. A pick from a
-    tie, |T| > 1, has been checked by `first_to_enter`.
+    c : (d,) Xᵀr before these picks.
+    W : (p, d) QᵀX for their columns of Q.
+    count : the number of threads.
+
+    Let S be the features before a pick i, T = {i}, X_{S∪i} = QR, z = Qᵀy, s = sign ⟨X_i, r⟩ and
+    ρ = ‖P_S^⊥X_i‖. Then v of `first_entry` is 1/ρ², and the first segment of the homotopy is
+    β(λ* − ε) = R⁻¹(z_S, sε/ρ) on S ∪ i. Its KKT conditions are checked on all columns in the middle of the
+    window. One product with the residuals y − Xβ serves all picks. A pick with |T| > 1 has been checked by
+    `first_to_enter`.
     """
     problem, qr, picks = selection.problem, selection.qr, selection.picks
     p, t, m = len(W), qr.size, len(picks) - len(W)
@@ -110,7 +115,10 @@ def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: in
 
 
 def first_to_enter(selection: Selection) -> Pick | Status:
-    """Return the lowest index of A(S), which the homotopy finds."""
+    """Return the pick of Sequential LASSO: the homotopy computes A(S), and its lowest index is picked.
+
+    If there is no pick, return the Status that ends the path.
+    """
     homotopy = homotopy_at(selection)
     c = homotopy.c
     entry = entry_of(selection.problem, homotopy)
@@ -121,13 +129,17 @@ def first_to_enter(selection: Selection) -> Pick | Status:
 
 
 def homotopy_at(selection: Selection) -> Homotopy:
-    """Return the homotopy at λ*(S), which reuses the factorisation of the selection."""
+    """Return the homotopy at λ*(S) for the S of a selection. It reuses the factorisation of the selection."""
     S = np.array(selection.support, np.intp)
     return Homotopy(selection.problem, S, qr=selection.double_qr())
 
 
 def first_to_enter_by_correlation(selection: Selection) -> Pick | Status:
-    """Return the lowest index of A(S), assuming Theorem 3.3, A(S) ⊆ T: if |T| = 1, it is that of T."""
+    """Return the pick of Sequential LASSO, the lowest index of A(S), or the Status that ends the path.
+
+    T is computed from the correlations. If |T| = 1, then A(S) = T, because A(S) ⊆ T by Theorem 3.3, which is
+    assumed here. Otherwise the homotopy decides, as in `first_to_enter`.
+    """
     pick = largest_correlation(selection)
     if isinstance(pick, Status) or len(pick.tied) > 1:
         return first_to_enter(selection)
@@ -145,10 +157,11 @@ def window_ratios(
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> FloatArray:
-    """Return λ₂(S)/λ*(S), the end of the selection window as a share of λ*, at each step of Sequential LASSO.
+    """Return the lower end of the selection window relative to λ*, λ₂(S)/λ*(S), at each step.
 
     Let S be the features before a step. The selection window is the largest interval (λ₂, λ*) of λ on which
-    the LASSO min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ activates exactly A(S) outside S (`first_entry`, docs/windows.md).
+    the LASSO min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ activates exactly A(S) outside S, the features that Sequential LASSO
+    may select in this step (`first_entry`, docs/windows.md).
     The smaller the ratio, the wider the window.
 
     Parameters

@@ -18,14 +18,14 @@ def eliminate(problem: Problem, forced: IndexArray) -> Problem:
     The ones are the column of an intercept, if there is one. Without forced features the result is
     `centre(problem)`.
 
-    With F in every set, ‖P_{F∪S}^⊥y‖ = ‖P_S^⊥(P_F^⊥y)‖, where P_S on the right is the projection for the
-    projected columns; the same holds for every column in place of y. Columns keep their indices. A column in
-    the span of F to rounding (‖P_F^⊥x‖ ≤ length_unit·s(x), see `ThinQR.sizes`), such as those of F, becomes
-    zero, and so does a y in this span.
+    If F is in every set, ‖P_{F∪S}^⊥y‖ = ‖P_S^⊥(P_F^⊥y)‖, where P_S on the right is the projection for the
+    projected columns. The same holds for every column in place of y. Columns keep their indices. A column x
+    in the span of F to rounding (‖P_F^⊥x‖ ≤ length_unit·s(x), see `ThinQR.sizes`) becomes zero; so do the
+    columns of F, and a y in this span.
 
-    The other columns err by u·s(x), u = 8·eps, and by eps when they are stored: they are known to
-    eps·(1 + s(x)/‖P_F^⊥x‖) of their length. The eps of the new problem is the largest of these, with the
-    square of the quotient for a Gram problem.
+    For every other column x, the error of P_F^⊥x is u·s(x), u = 8·eps, plus eps‖P_F^⊥x‖ when it is stored. So
+    it is known to eps·(1 + s(x)/‖P_F^⊥x‖) of its length. The eps of the new problem is the largest of these
+    relative errors; for a Gram problem the quotient is squared.
 
     X and y stay in ℝⁿ if there are fewer columns than n − rank X_F. Otherwise they are given in coordinates
     of the complement of F, which has that dimension (at least 1 here). Raises MemoryError if X is sparse and
@@ -55,12 +55,12 @@ def centre(problem: Problem) -> Problem:
     """Return the problem without its intercept: its scaled columns and y are projected off the ones.
 
     It is meant for methods that need a dense copy of X in any case. With a column t of ones in every S,
-    P_S^⊥x = P_{S∖t}^⊥(x − t·(tᵀx)/(tᵀt)). A column x (or y) that is constant to rounding becomes zero. This
-    means that the remainder is at most length_unit·s(x), where s(x)² = ‖x‖² + ‖t·mean‖² ≤ 2‖x‖² (see
-    `ThinQR.sizes`). Raises MemoryError if X is sparse and a dense copy would be too large.
+    P_S^⊥x = P_{S∖t}^⊥z, z = x − t·(tᵀx)/(tᵀt). A column x (or y) that is constant to rounding becomes zero:
+    this is so if ‖z‖ ≤ length_unit·s(x), where s(x)² = ‖x‖² + ‖t·mean‖² ≤ 2‖x‖² (see `ThinQR.sizes`). Raises
+    MemoryError if X is sparse and a dense copy would be too large.
 
-    x − mean is rounded to eps of itself, for any mean. x·√weight and t·mean are rounded to eps of themselves,
-    so with weights eps grows by √2‖x‖/‖z‖, where z is the remainder.
+    Without weights, z = x − mean is rounded to eps of itself, whatever the mean. With weights, x·√weight and
+    t·mean are rounded to eps of themselves, so the eps of the new problem grows by √2‖x‖/‖z‖.
     """
     if problem.is_plain:
         return problem
@@ -88,7 +88,10 @@ def centre(problem: Problem) -> Problem:
 
 
 def restore(problem: Problem, support: IndexArray, coef: FloatArray) -> tuple[FloatArray, float]:
-    """Return the coefficients on the support in the units of the data, and the eliminated intercept."""
+    """Convert the coefficients on the support to the units of the data; return them and the intercept.
+
+    The intercept is that of the original problem, from which the column of ones was eliminated.
+    """
     if problem.origin is None:
         return coef, 0.0
     origin = problem.origin
@@ -102,7 +105,10 @@ def restore(problem: Problem, support: IndexArray, coef: FloatArray) -> tuple[Fl
 
 
 def orthonormal_basis(X_S: FloatArray) -> FloatArray:
-    """Return an orthonormal basis (n, rank) of colspan(X_S), for any rank, by the SVD for unit columns."""
+    """Return an orthonormal basis (n, rank) of colspan(X_S), by the SVD of its columns scaled to length 1.
+
+    The columns of X_S may be dependent.
+    """
     norms = np.sqrt(np.sum(X_S**2, axis=0))
     X_S = X_S[:, norms > 0] / norms[norms > 0]
     if X_S.size == 0:
@@ -113,7 +119,7 @@ def orthonormal_basis(X_S: FloatArray) -> FloatArray:
 
 
 def project_off(basis: FloatArray, v: FloatArray) -> FloatArray:
-    """Return P_S^⊥v, given an orthonormal basis of colspan(X_S), for v (n,) or (n, m)."""
+    """Return P_S^⊥v for v (n,) or (n, m), given an orthonormal basis of colspan(X_S)."""
     for _ in range(2):
         v = v - basis @ (basis.T @ v)
     return v

@@ -22,14 +22,14 @@ _BY_TRIANGLE = 2e8
 
 
 class Gathered:
-    """A growing set C of columns of X, copied in float64.
+    """Copies in float64 of a growing set C of M columns of X, with their Gram matrix.
 
     Attributes
     ----------
     index : C (M,).
-    place : (d,) the position of each column in C, or −1.
+    place : (d,) the position of each column of X in C, or −1 if it is not in C.
     columns : X_Cᵀ (M, n), an array, or a CSR array if X is sparse.
-    gram, c0, norms : X_CᵀX_C (M, M), X_Cᵀy (M,) and the lengths (M,).
+    gram, c0, norms : X_CᵀX_C (M, M), X_Cᵀy (M,) and the lengths ‖X_j‖ (M,).
     """
 
     columns: Any
@@ -42,7 +42,7 @@ class Gathered:
         self.gram, self.c0, self.norms = np.zeros((0, 0)), np.zeros(0), np.zeros(0)
 
     def add(self, J: IndexArray) -> None:
-        """Add the columns J."""
+        """Add the columns J to C: copy them, and compute their inner products."""
         problem, M = self.problem, len(self.index)
         size = M + len(J)
         self.place[J] = np.arange(M, size)
@@ -63,7 +63,7 @@ class Gathered:
         self.c0 = np.concatenate([self.c0, problem.Xty[J] if known else self.columns[M:] @ problem.double_y])
 
     def _gather(self, J: IndexArray, M: int) -> FloatArray:
-        """Return X_Cᵀ (M + |J|, n) of a dense X, whose first M rows are known."""
+        """Append the columns J of a dense X to the copies; return X_Cᵀ (M + |J|, n)."""
         size = M + len(J)
         d = self.problem.d
         rounded = self.problem.unrounded is not None
@@ -82,7 +82,7 @@ class Gathered:
         return self._buffer[:size]
 
     def _multiply(self, M: int) -> None:
-        """Compute the Gram matrix, whose first M rows and columns are known."""
+        """Complete the Gram matrix, whose first M rows and columns are known."""
         columns, gram = self.columns, self.gram
         size = len(columns)
         new = size - M
@@ -108,7 +108,7 @@ class GramRows:
 
     Attributes
     ----------
-    place : (d,) the position of each column's row, or −1.
+    place : (d,) the position of the row of each column j, or −1 if it has not been computed.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -118,7 +118,7 @@ class GramRows:
         self._rows = np.empty((0, problem.d), problem.dtype)
 
     def add(self, J: IndexArray, columns: Any) -> None:
-        """Compute the rows of the columns J, given as `columns` (|J|, n), dense or sparse like X."""
+        """Compute the rows X_jᵀX, j ∈ J. `columns` holds X_Jᵀ (|J|, n), dense or sparse like X."""
         problem = self.problem
         start, stop = self.size, self.size + len(J)
         if stop > len(self._rows):
@@ -138,7 +138,10 @@ class GramRows:
         self.place[J], self.size = np.arange(start, stop), stop
 
     def combination(self, coef: FloatArray, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Return (B, G) with BG = coef·X_JᵀX, for coef (m, |J|)."""
+        """Return factors (B, G) of coef·X_JᵀX = BG, for coef (m, |J|) and columns J whose rows are known.
+
+        G holds all rows computed so far; B holds `coef`, and zero for rows of other columns.
+        """
         B = np.zeros((len(coef), self.size), self._rows.dtype)
         B[:, self.place[J]] = coef
         return B, self._rows[: self.size]
@@ -154,12 +157,12 @@ _MIN_PARALLEL = 30_000
 
 
 def is_dense(data: Problem | DesignColumns) -> bool:
-    """Return whether X is a dense array, which these products need."""
+    """Return whether X is a dense array, as `correlate_rows`, `rows_of_columns` and `gather` require."""
     return isinstance(data.X, np.ndarray)
 
 
 def correlate_rows(problem: Problem, V: FloatArray, out: FloatArray, count: int) -> None:
-    """Write VX into out (p, d), V (p, n)."""
+    """Write V times the columns of the design, (p, d), into `out`, for V (p, n), in `count` threads."""
     X, p, m = problem.X, len(V), problem.n_features
     by_rows = X.flags.c_contiguous
     if p == 1 or p > (_THIN_BY_ROWS if by_rows else THIN):
@@ -172,7 +175,10 @@ def correlate_rows(problem: Problem, V: FloatArray, out: FloatArray, count: int)
 
 
 def complete(problem: Problem, V: FloatArray, out: FloatArray) -> None:
-    """Complete out (p, d), whose first part is V times the array X, to V times the columns of the design."""
+    """Turn `out` (p, d), whose first columns hold V times the array X, into V times the whole design.
+
+    The columns of the design are scaled, and include the column of ones, if there is one.
+    """
     design, m = problem.design, problem.n_features
     if design.scale is not None:
         out[:, :m] *= design.scale
@@ -183,7 +189,7 @@ def complete(problem: Problem, V: FloatArray, out: FloatArray) -> None:
 def rows_of_columns(
     design: DesignColumns, J: IndexArray, count: int, out: FloatArray | None = None
 ) -> FloatArray:
-    """Return X_Jᵀ (|J|, n) of a dense X, contiguous by rows."""
+    """Return a copy of X_Jᵀ (|J|, n) in C order, for a dense X, made in `count` threads."""
     X = design.X
     if out is None:
         out = np.empty((len(J), len(X)), X.dtype)
@@ -197,7 +203,10 @@ def rows_of_columns(
 def gather(
     design: DesignColumns, J: IndexArray, scale: FloatArray, out: FloatArray, rows: IndexArray, count: int
 ) -> None:
-    """Write X_J, each column times its scale, into the given rows of out (·, n); J has no column of ones."""
+    """Copy the columns J, each times its `scale`, into the given rows of `out` (·, n).
+
+    X must be dense, and J must not contain the column of ones.
+    """
     X, n = design.X, len(design.X)
     count = count if len(J) * n > _MIN_PARALLEL else 1
     if design.scale is not None:

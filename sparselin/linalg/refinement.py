@@ -24,8 +24,11 @@ _ROUNDS = 6
 class Balance(NamedTuple):
     """The solution of the augmented system r + X_Jx = f, X_Jᵀr = g, in twice the precision.
 
-    The solution is r + r_low (n,), x + x_low (t,). r_error bounds the norm of the error of r + r_low, and
-    x_error (t,) bounds the errors of x + x_low. sound tells whether the refinement converged.
+    r, r_low : the solution r (n,) is r + r_low.
+    x, x_low : the solution x (t,) is x + x_low.
+    r_error : a bound on the norm of the error of r + r_low.
+    x_error : (t,) bounds on the errors of x + x_low.
+    sound : whether the refinement converged.
     """
 
     r: FloatArray
@@ -38,12 +41,13 @@ class Balance(NamedTuple):
 
 
 def refine(qr: ThinQR, f: FloatArray | None, g: FloatArray | None) -> Balance:
-    """Solve the augmented system r + X_Jx = f, X_Jᵀr = g. None stands for zero; `qr` must keep its columns.
+    """Solve the augmented system r + X_Jx = f, X_Jᵀr = g for r and x, by iterative refinement.
 
-    The system is solved by Q and R with iterative refinement: the residuals f − r − X_Jx and g − X_Jᵀr are
-    computed in twice the precision, and the system is solved for the corrections (Björck, 1967). In the norm
-    ‖r‖ + ‖Dx‖/κ each round multiplies the error by about κ·eps; the first round shows this factor, up to
-    _SAFETY.
+    f or g = None stands for zero. `qr` is the factorisation X_J = QR, and must keep its columns.
+
+    In each round, the residuals f − r − X_Jx and g − X_Jᵀr are computed in twice the precision, and Q and R
+    give the corrections (Björck, 1967). In the norm ‖r‖ + ‖Dx‖/κ, D = diag(‖X_j‖), each round multiplies the
+    error by about κ·eps. The first round shows this factor, up to _SAFETY.
     """
     f = np.zeros(qr.problem.n) if f is None else f
     g = np.zeros(qr.size) if g is None else g
@@ -71,5 +75,5 @@ def refine(qr: ThinQR, f: FloatArray | None, g: FloatArray | None) -> Balance:
 
 
 def length_of(v: FloatArray) -> float:
-    """Return ‖v‖."""
+    """Return the Euclidean norm of a vector v."""
     return math.sqrt(v @ v)

@@ -16,8 +16,8 @@ class ThinQR:
     """The factorisation X_J = QR for a list J of independent columns, updated by a column or a block.
 
     A column x is *dependent*, and is not added, if ‖P_J^⊥x‖ ≤ unit·s(x), where s(x) is the size of x (see
-    `sizes`). The entries of x in R suffice to test this. With b = X_J⁺x, ρ = ‖P_J^⊥x‖ and D = diag(‖X_j‖),
-    the last column of D R⁻¹ for J and x together is (−‖X_j‖b_j, ‖x‖)/ρ, and its length is s(x)/ρ.
+    `sizes`). The column of R for x is enough to test this. Let b = X_J⁺x, ρ = ‖P_J^⊥x‖ and D = diag(‖X_j‖).
+    The last column of D R⁻¹ for J and x together is (−‖X_j‖b_j, ‖x‖)/ρ, and its length is s(x)/ρ.
 
     Attributes
     ----------
@@ -43,17 +43,17 @@ class ThinQR:
 
     @property
     def size(self) -> int:
-        """t, the number of columns in J."""
+        """The number t of columns in J."""
         return len(self.index)
 
     @property
     def norms(self) -> FloatArray:
-        """‖X_j‖ (t,), the lengths of the columns."""
+        """The lengths ‖X_j‖ (t,) of the columns in J."""
         return self._norms[: self.size]
 
     @property
     def columns(self) -> FloatArray:
-        """X_Jᵀ (t, n), if the columns are kept."""
+        """The matrix X_Jᵀ (t, n), which exists only if the columns are kept."""
         return self._columns[: self.size]
 
     @property
@@ -62,7 +62,10 @@ class ThinQR:
         return self._Qt[: self.size]
 
     def rows(self, start: int, stop: int) -> FloatArray:
-        """Return the rows start..stop of the array whose first rows are Qᵀ, for the caller to fill."""
+        """Return rows start..stop of the array of which Qᵀ is the first part.
+
+        The caller may write into rows beyond Qᵀ.
+        """
         self.reserve(stop)
         return self._Qt[start:stop]
 
@@ -73,7 +76,7 @@ class ThinQR:
 
     @property
     def kappa(self) -> float:
-        """κ = ‖D R⁻¹‖_F, D = diag(‖X_j‖): a bound on 1/σ_min of X_J with unit columns; at least 1."""
+        """The number κ = ‖D R⁻¹‖_F ≥ 1, D = diag(‖X_j‖), a bound on 1/σ_min of X_J with unit columns."""
         return max(1.0, math.sqrt(self._inverse[: self.size].sum()))
 
     def append(self, j: int) -> bool:
@@ -88,12 +91,14 @@ class ThinQR:
         return self._accept([j]) == 1
 
     def extend(self, columns: list[int], X: FloatArray) -> int:
-        """Add columns up to the first that is in the span of the columns before it. Return their number.
+        """Add columns until one is in the span of the columns before it. Return the number of columns added.
 
-        The columns are given as the rows of X (p, n). This is block Gram-Schmidt: all columns are projected
-        off Q by matrix products, a second time if one of them loses half its length, and then off the columns
-        of their own block. The orthogonality is the same as for one column at a time, with a fraction of the
-        passes over Q.
+        columns : the indices of the columns.
+        X : (p, n) the columns, as rows.
+
+        The method is block Gram-Schmidt. All columns are projected off Q by matrix products, and a second
+        time if one of them loses half its length; then they are projected off the other columns of their
+        block. Q is as orthogonal as if the columns were added one at a time, but it is read much less often.
         """
         t, p = self.size, len(columns)
         self.reserve(t + p)
@@ -112,7 +117,7 @@ class ThinQR:
         return self._accept(columns)
 
     def _accept(self, columns: list[int]) -> int:
-        """Append orthogonalised columns to J, up to the first dependent one. Return their number."""
+        """Append columns, already orthogonalised, to J until one is dependent; return how many were added."""
         n, unit = self.problem.n, self.unit
         for added, j in enumerate(columns):
             t = self.size
@@ -124,25 +129,32 @@ class ThinQR:
         return len(columns)
 
     def truncate(self, t: int) -> None:
-        """Keep the first t columns."""
+        """Keep the first t columns of J, and remove the others."""
         del self.index[t:]
 
     def reductions(self, t: int, r: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ⟨q, r⟩ for each column q of Q from the t-th on, and ‖r‖ after projection off each q."""
+        """Return the projections ⟨q, r⟩ of r on the columns q of Q from index t on, and the norms they leave.
+
+        Entry i of the norms is the norm of r after projection off the columns t, …, t + i.
+        """
         projections = self.Qt[t:] @ r
         last = r - projections @ self.Qt[t:]
         squares = np.append(projections[1:] ** 2, last @ last)[::-1]  # summed upwards: no cancellation
         return projections, np.sqrt(np.cumsum(squares))[::-1]
 
     def kappas(self, t: int) -> FloatArray:
-        """Return κ of the first t, of the first t + 1, …, and of all columns."""
+        """Return κ for the first t columns of J, for the first t + 1 columns, …, and for all columns."""
         return np.maximum(1.0, np.sqrt(np.cumsum(self._inverse[: self.size])[t - 1 :]))
 
     def coefficients(self, z: FloatArray, position: IndexArray, size: int) -> FloatArray:
-        """Return a matrix (size, size): row j holds R⁻¹z for the columns whose `position` is at most j.
+        """Return least squares coefficients along a path: row j holds those on the columns up to position j.
 
-        The coefficient of a column stands at its position. The positions increase. LU factorisation does not
-        change a triangular R, so `np.linalg.solve` is back substitution here.
+        z : (t,) Qᵀy.
+        position : (t,) the position of each column in the path; the positions increase.
+        size : the number of rows and of columns of the result.
+
+        Row j holds R⁻¹z for the columns whose position is at most j, each coefficient at its position. LU
+        factorisation does not change a triangular R, so `np.linalg.solve` is back substitution here.
         """
         path = np.zeros((size, size), self.problem.dtype)
         until = np.where(position[:, None] <= np.arange(size), z[:, None], 0)
@@ -150,11 +162,11 @@ class ThinQR:
         return path
 
     def remove(self, j: int) -> None:
-        """Remove column j."""
+        """Remove column j from J."""
         self.delete(self.index.index(j))
 
     def delete(self, position: int) -> None:
-        """Remove the column at a position of `index`."""
+        """Remove the column at this position of `index`."""
         t = self.size
         kernels.delete(self._Qt, self._R, t, position)
         for array in (self._norms, self._columns)[: 1 + self.keep_columns]:
@@ -172,7 +184,10 @@ class ThinQR:
         return np.asarray(kernels.solve_transpose(self.R, b))
 
     def residual(self, v: FloatArray) -> FloatArray:
-        """Return P_J^⊥v, v (n,) or (n, m), projected twice so that its product with Qᵀ is about eps‖v‖."""
+        """Return P_J^⊥v for v (n,) or (n, m).
+
+        v is projected twice, so that the product of the result with Qᵀ is about eps‖v‖.
+        """
         for _ in range(2):
             v = v - self.Qt.T @ (self.Qt @ v)
         return v
@@ -180,27 +195,30 @@ class ThinQR:
     def sizes(self, norms: FloatArray | float, projections: FloatArray) -> FloatArray:
         """Return the sizes s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²) of columns x, where b = X_J⁺x = R⁻¹Qᵀx.
 
-        norms : ‖x‖.
+        norms : ‖x‖, a number for one x, or (m,) for m columns.
         projections : Qᵀx (t,) or (t, m).
 
         The computed QR is the factorisation of columns that are off by F_j, ‖F_j‖ about eps‖X_j‖; X itself
-        was rounded by as much. With z = P_J^⊥x, the projection off QR is z + Fb to first order. So u·s(x),
-        u = 8·eps, bounds its error: ‖Fb‖ for independent rounding, and eps‖x‖. Because s(x) ≤ √(1 + κ²)‖x‖,
-        it is no larger than the bound by the condition number of X_J. It is smaller by κ if no
-        near-dependence of X_J involves x.
+        was rounded by as much. Let z = P_J^⊥x. The projection of x off the computed QR is z + Fb to first
+        order. So its error is at most u·s(x), u = 8·eps, which covers ‖Fb‖ for independent rounding errors
+        and eps‖x‖. Because s(x) ≤ √(1 + κ²)‖x‖, this bound is no larger than the one by the condition number
+        of X_J. It is smaller by κ if no near-dependence of X_J involves x.
         """
         scaled = self._norms[: self.size] * np.linalg.solve(self.R.astype(np.float64), projections).T
         return np.asarray(np.hypot(norms, np.sqrt((scaled**2).sum(axis=-1))))
 
     def copy(self, problem: Problem, unit: float) -> ThinQR:
-        """Return a copy that keeps its columns, for the same data in float64 and another unit."""
+        """Return a copy that keeps its columns, for another `unit`.
+
+        problem : the same data, in float64.
+        """
         t, qr = self.size, ThinQR(problem, capacity=self.size + 8, unit=unit, keep_columns=True)
         qr._fill((self.Qt, self.R, self.norms, self._inverse[:t], problem.columns(self.index).T))
         qr.index = list(self.index)
         return qr
 
     def reserve(self, least: int) -> None:
-        """Ensure a capacity of at least `least` columns; an increase is by at least a half."""
+        """Ensure that the arrays hold at least `least` columns; if they grow, then by at least a half."""
         if least <= len(self._Qt):
             return
         old = self._arrays
@@ -212,7 +230,7 @@ class ThinQR:
         return self._Qt, self._R, self._norms, self._inverse, self._columns
 
     def _fill(self, old: tuple[FloatArray, ...]) -> None:
-        """Copy the contents of arrays of smaller capacity."""
+        """Copy the arrays `old`, of smaller capacity, into the arrays of this factorisation."""
         for array, before in zip(self._arrays, old, strict=True):
             array[tuple(map(slice, before.shape))] = before
 

@@ -34,14 +34,14 @@ CHUNK = 1024  # the columns that are made dense at a time
 
 
 class Measurement(NamedTuple):
-    """The correlations and lengths of columns projected off S, with error bounds.
+    """Correlations and lengths of m columns at S, with error bounds. r = P_S^⊥y and z_i = P_S^⊥X_i.
 
     Attributes
     ----------
-    c, error : (m,) ⟨X_i, r⟩ and e_i.
+    c, error : (m,) c_i = ⟨X_i, r⟩, and a bound e_i on its error.
     length, length_error : (m,) ‖z_i‖ and a bound on its error, at most length_unit·s(X_i).
     outside : (m,) True for columns outside the span of S: ‖z_i‖ > length_unit·s(X_i) with the data's eps.
-    residual_norm, residual_error : ‖r‖ and length_unit·s(y), with the eps of the data.
+    residual_norm, residual_error : ‖r‖, and the bound length_unit·s(y) on its error, with the data's eps.
     coarse : the eps of the data over the eps of the arithmetic. It is 1, except for float32 data measured in
         float64. c_i is zero if |c_i| ≤ coarse·e_i.
     """
@@ -56,11 +56,14 @@ class Measurement(NamedTuple):
     coarse: float
 
     def correlations(self) -> Scores:
-        """Return c_i and e_i, which are zero in the span of S."""
+        """Return the correlations c_i and their error bounds, both zero for columns in the span of S."""
         return Scores(np.where(self.outside, self.c, 0), np.where(self.outside, self.error, 0), self.coarse)
 
     def quotients(self) -> Scores:
-        """Return c_i/‖z_i‖, zero in the span of S, and its error e_i/‖z_i‖ + |c_i|·length_error_i/‖z_i‖²."""
+        """Return the quotients c_i/‖z_i‖ and bounds on their errors, both zero for columns in the span of S.
+
+        The bounds are e_i/‖z_i‖ + |c_i|·length_error_i/‖z_i‖².
+        """
         inverse = np.zeros_like(self.length)
         np.divide(1, self.length, out=inverse, where=self.outside)
         quotient = self.c * inverse
@@ -69,7 +72,7 @@ class Measurement(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """The scores of columns, known to ±error. A score counts as zero if it is at most coarse·error."""
+    """The scores of some columns, known to ±error; |score| ≤ coarse·error counts as zero."""
 
     score: FloatArray
     error: FloatArray
@@ -79,12 +82,13 @@ class Scores(NamedTuple):
 def measure(
     qr: ThinQR, J: IndexArray, data: Problem | None = None, Y: FloatArray | None = None
 ) -> Measurement:
-    """Measure the columns J (m,) at S, the index of the factorisation.
+    """Compute correlations and lengths of the columns J (m,) projected off S, with sharp error bounds.
 
-    data : the problem whose eps decides which columns are zero. It is the float32 problem if `qr` belongs to
-        its copy in float64.
-    Y : outputs (n, q) in place of y. Then c_i is ‖X_iᵀR‖ ≥ 0, R = P_S^⊥Y. By the triangle inequality e_i
-        bounds its error, with ‖R‖_F for ‖r‖ and s(Y) = (Σ_j s(Y_j)²)^½ for s(y).
+    qr : the factorisation of X_S.
+    data : the problem whose eps decides which correlations and lengths are zero. If `qr` belongs to the copy
+        in float64 of a float32 problem, `data` is the float32 problem.
+    Y : outputs (n, q) in place of y. Then c_i is ‖X_iᵀR‖ ≥ 0, R = P_S^⊥Y. By the triangle inequality e_i,
+        with ‖R‖_F for ‖r‖ and s(Y) = (Σ_j s(Y_j)²)^½ for s(y), bounds its error.
     """
     problem = qr.problem
     data = problem if data is None else data
@@ -107,7 +111,11 @@ def measure(
 
 
 def _measure(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[FloatArray, ...]:
-    """Return c_i, e_i, ‖z_i‖ and s(X_i) for the columns J."""
+    """Return c_i = ⟨X_i, r⟩, its error bound e_i, ‖P_S^⊥X_i‖ and s(X_i) for the columns i ∈ J.
+
+    r : P_S^⊥y (n,), or P_S^⊥Y (n, q); then c_i = ‖X_iᵀr‖.
+    y_size : s(y), the size of y (see `ThinQR.sizes`).
+    """
     problem, norm = qr.problem, math.sqrt(float(np.vdot(r, r)))
     X = problem.block(J)
     norms: FloatArray = np.sqrt((X * X).sum(axis=0))
@@ -127,14 +135,17 @@ def _measure(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[F
 
 
 def off_span(qr: ThinQR, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """Return s(X_i) and ‖P_S^⊥X_i‖ for the columns J, where S is the index of the factorisation."""
+    """Return the size s(X_i) and the length ‖P_S^⊥X_i‖ of each column in J, for the factorisation of X_S."""
     X = qr.problem.columns(J)
     Z = qr.residual(X)
     return qr.sizes(qr.problem.column_norms[J], qr.Qt @ X), np.sqrt(np.einsum("ij,ij->j", Z, Z))
 
 
 def in_span(qr: ThinQR, J: IndexArray) -> tuple[np.ndarray, FloatArray]:
-    """Return which of the columns J are dependent on S, by the rule of the factorisation, and their sizes."""
+    """Decide which columns in J are in the span of S; return this as booleans, and the sizes s(X_j).
+
+    The rule is that of the factorisation X_S = QR: ‖P_S^⊥X_j‖ ≤ unit·s(X_j).
+    """
     inside, sizes = np.zeros(len(J), bool), np.zeros(len(J))
     for start in range(0, len(J), CHUNK):
         block = slice(start, start + CHUNK)
@@ -144,16 +155,20 @@ def in_span(qr: ThinQR, J: IndexArray) -> tuple[np.ndarray, FloatArray]:
 
 
 def candidates(size: FloatArray, error: FloatArray, excluded: IndexArray | list[int]) -> IndexArray:
-    """Return the possible argmaxes of sizes known to ±e: all i with size_i + e_i ≥ max_j (size_j − e_j)."""
+    """Return all columns that may have the largest size, given sizes known to ±error.
+
+    These are the i with size_i + e_i ≥ max_j (size_j − e_j), where i and j are not in `excluded`.
+    """
     high, low = size + error, size - error
     low[excluded] = high[excluded] = -1
     return np.flatnonzero((high > 0) & (high >= low.max(initial=0)))
 
 
 def tied_at_maximum(c: FloatArray, error: FloatArray) -> tuple[float, IndexArray]:
-    """Return λ* = max|c_i| and T, for correlations c (d,) known to ±e (d,).
+    """Return λ* = max|c_i| and the tied set T, for correlations c (d,) known to ±error (d,).
 
-    λ* is zero if |c_i| ≤ e_i for all i. Otherwise T = {i : |c_i| + e_i ≥ max_j (|c_j| − e_j)}.
+    If |c_i| ≤ e_i for all i, λ* is zero and T is empty. Otherwise
+    T = {i : |c_i| + e_i ≥ max_j (|c_j| − e_j)}.
     """
     size = np.abs(c)
     if not np.any(size > error):
@@ -163,7 +178,12 @@ def tied_at_maximum(c: FloatArray, error: FloatArray) -> tuple[float, IndexArray
 
 
 class Argmax(NamedTuple):
-    """The largest |score|, T, and the pick: the lowest index of T whose score is not zero to rounding."""
+    """The result of `argmax`.
+
+    top : the largest |score|.
+    tied : T, the columns whose |score| equals `top` to rounding.
+    pick : the lowest index of T whose score is not zero to rounding.
+    """
 
     top: float
     tied: tuple[int, ...]
@@ -176,10 +196,11 @@ def argmax(
     excluded: IndexArray | list[int],
     measured: Callable[[IndexArray], Scores],
 ) -> tuple[Argmax | None, FloatArray]:
-    """Return the argmax of |score| over the columns not `excluded` (None if all may be zero), and the scores.
+    """Find the columns with the largest |score|, except `excluded` ones. Return an `Argmax` and the scores.
 
-    If the errors leave several candidates, their scores are replaced by those that `measured` returns. It
-    returns score and error zero for a column in the span of S.
+    The `Argmax` is None if all scores may be zero. If the errors leave several candidates, `measured` is
+    called with them, and the scores that it returns replace theirs. For a column in the span of S, it returns
+    score and error zero.
     """
     J = candidates(np.abs(score), error, excluded)
     if len(J) == 1 and abs(score[J[0]]) > error[J[0]]:
@@ -196,7 +217,7 @@ def argmax(
 
 
 def stopping_level(limit: Any, y_norm: Any, unit: float, length_unit: float) -> Any:
-    """Return the computed ‖r‖ at which a method stops because ‖r‖ ≤ limit, or −1 if it never stops for this.
+    """Return the computed ‖r‖ at which a method with the goal ‖r‖ ≤ limit stops, or −1 if it never stops.
 
     Rounding changes ‖r‖ by unit·‖y‖, so a ‖r‖ that equals the limit may be computed as larger by this amount.
     A limit below length_unit·‖y‖, for example 0, is below the precision to which ‖r‖ is known. A path then
@@ -207,7 +228,7 @@ def stopping_level(limit: Any, y_norm: Any, unit: float, length_unit: float) -> 
 
 
 def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
-    """Return the relative margin (λ* − max_{j ≠ pick}|c_j|)/λ*, at least 0."""
+    """Return the relative margin (λ* − max_{j ≠ pick}|c_j|)/λ* of a pick, or 0 if it is negative."""
     size = np.abs(c)
     size[pick] = 0
     return max(0.0, (lam_star - float(size.max())) / lam_star)
@@ -216,8 +237,9 @@ def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
 def ending(norm: float, error: float, outside: Callable[[], np.ndarray]) -> Status:
     """Return the status that says why λ*(S) is zero, given ‖r‖ and a bound on its error.
 
-    Either r = 0, or all columns are in the span of S, or r is orthogonal to all columns. `outside` returns,
-    for each column not in S, whether it lies outside the span of S. It is called only if r is not zero.
+    EXACT_FIT: r = 0 to rounding. RANK_EXHAUSTED: all columns are in the span of S. NO_CORRELATION: r is
+    orthogonal to all columns. `outside` returns, for each column not in S, whether it lies outside the span
+    of S. It is called only if r is not zero.
     """
     if norm <= error:
         return Status.EXACT_FIT
@@ -227,6 +249,9 @@ def ending(norm: float, error: float, outside: Callable[[], np.ndarray]) -> Stat
 def measured_ending(
     qr: ThinQR, rest: IndexArray, data: Problem | None = None, Y: FloatArray | None = None
 ) -> Status:
-    """Return the status of `ending`, by measuring the residual and the columns `rest` that are not in S."""
+    """Return the status that says why λ*(S) is zero, from the residual and the columns `rest` not in S.
+
+    qr, data, Y : as in `measure`.
+    """
     none = measure(qr, rest[:0], data, Y)
     return ending(none.residual_norm, none.residual_error, lambda: measure(qr, rest, data, Y).outside)

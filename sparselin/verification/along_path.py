@@ -26,16 +26,17 @@ from sparselin.verification.projected_design import (
 
 @dataclasses.dataclass(frozen=True)
 class StepRecord:
-    """The result of one step.
+    """The result of all checks at one step of Sequential LASSO.
 
     Attributes
     ----------
-    step : t, from 1.
-    verdict : the worst verdict of its checks.
-    reasons : the reason of each check that does not agree, by its name.
-    lam_star, lam_error, delta : λ*, its relative distance from ‖XᵀP_S^⊥y‖∞, and the bracket's δ.
+    step : the number t = 1, 2, … of the step.
+    verdict : the worst verdict of the checks.
+    reasons : the name and the reason of each check that does not agree.
+    lam_star, lam_error : λ* of `first_entry`, and its relative distance from ‖XᵀP_S^⊥y‖∞.
+    delta : δ: λ* is bracketed between λ*(1 − δ) and λ*(1 + δ).
     gap : the duality gap of the projection, divided by ‖y‖².
-    tied, active : |T| and |A(S)|.
+    tied, active : the numbers |T| and |A(S)| of features.
     window, proof : λ₂/λ* and λ₀/λ*.
     reach : the least λ/λ* at which Sequential Attention still picks from A(S); NaN if it was not measured.
     audited : whether the interior point method repeated the step.
@@ -67,10 +68,11 @@ def verify_design(
     reach: bool = False,
     max_iter: Callable[[int, int], int] = lambda n, m: 100_000,
 ) -> tuple[SelectionPath, CheckResult, list[StepRecord]]:
-    """Run the checks along Sequential LASSO's path on one design.
+    """Check Theorem 3.3 along the path of Sequential LASSO on one design.
 
     Parameters
     ----------
+    methods : the methods to check, by default those of this package.
     seed : seed of the random starts of the solvers.
     audit : whether an interior point method repeats the checks.
     reach : whether to measure `StepRecord.reach`.
@@ -104,7 +106,10 @@ def _record(
     audit: bool,
     reach: bool,
 ) -> StepRecord:
-    """Run all checks of one step."""
+    """Run all checks of one step, at which Sequential LASSO picked `pick`.
+
+    max_iter : the most steps of a descent. audit, reach : see `verify_design`.
+    """
     entry = step.entry
     if entry.lam_star <= 0:
         findings = {"lam_star": violates(f"first_entry ends ({entry.status.name}) but the path continues")}
@@ -128,7 +133,7 @@ def _record(
 def _summary(
     step: ProjectedDesign, findings: dict[str, CheckResult], gap: float, reach: float, audited: bool
 ) -> StepRecord:
-    """Summarise the results of the checks of one step."""
+    """Summarise the results of the checks of one step, given by the names of the checks, as a record."""
     entry = step.entry
     lam_star = max(entry.lam_star, TINY)
     return StepRecord(
@@ -149,7 +154,7 @@ def _summary(
 
 
 def _check_end(X: FloatArray, y: FloatArray, k: int, path: SelectionPath) -> list[StepRecord]:
-    """Check that λ*(S) = 0 if a path ended before k features; return a record only if that is false."""
+    """Check that λ*(S) = 0 if a path ended before k features; return a record only if λ*(S) is not zero."""
     if len(path.support) >= k:
         return []
     S = np.array(path.support, np.intp)
@@ -161,7 +166,10 @@ def _check_end(X: FloatArray, y: FloatArray, k: int, path: SelectionPath) -> lis
 
 
 def compare_supports(omp_path: SelectionPath, path: SelectionPath, tied: list[int]) -> CheckResult:
-    """Check that the supports agree up to the first tie; `tied` is the checked |T| of each step."""
+    """Check that OMP and Sequential LASSO select the same features up to the first tie.
+
+    tied : the number |T| of tied features at each step of Sequential LASSO.
+    """
     for t in range(max(len(omp_path.support), len(path.support))):
         if t < len(tied) and tied[t] > 1:
             break

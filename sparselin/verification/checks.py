@@ -54,7 +54,7 @@ class Methods:
 
 
 def check_pick(step: ProjectedDesign, methods: Methods) -> CheckResult:
-    """Check (a): OMP's pick at S is in T = argmax_i |⟨X_i, P_S^⊥y⟩|."""
+    """Check (a): the pick of OMP after S is in T = argmax_i |⟨X_i, P_S^⊥y⟩|."""
     path = methods.omp(step.X, step.y, len(step.S) + 1, forced=step.S)
     if len(path.support) != len(step.S) + 1:
         return violates(f"OMP stopped ({path.status.name}) although λ* = {step.lam_star:.3g}")
@@ -67,9 +67,9 @@ def check_pick(step: ProjectedDesign, methods: Methods) -> CheckResult:
 def check_entry(step: ProjectedDesign) -> CheckResult:
     """Check T, signs, v, λ₂ and λ₀ of `first_entry` against their definitions, in NumPy.
 
-    Let z_i = signs_i·P_S^⊥X_i on T and u = Zv. Then v ≥ 0 is positive exactly on A(S) ⊆ T, and ⟨z_i, u⟩ ≥ 1
-    with equality where v_i > 0. The solution given by v must satisfy the KKT conditions at 99.9 % of ε₂, and
-    violate them at 102 %.
+    Let z_i = signs_i·P_S^⊥X_i for i ∈ T, and u = Zv. Then v ≥ 0 must be positive exactly on A(S) ⊆ T, and
+    ⟨z_i, u⟩ ≥ 1 with equality where v_i > 0. The solution given by v at λ* − ε must satisfy the KKT
+    conditions at ε = 99.9 % of ε₂ = λ* − λ₂, and violate them at 102 % of ε₂.
     """
     entry, T = step.entry, np.array(step.entry.tied, np.intp)
     v = np.asarray(entry.direction, np.float64)
@@ -93,7 +93,10 @@ def check_entry(step: ProjectedDesign) -> CheckResult:
 
 
 def _check_window(step: ProjectedDesign, u: FloatArray) -> CheckResult:
-    """Check that |⟨X_j, r − εu⟩| ≤ λ* − ε for all j up to ε₂ = λ* − λ₂, and not for all j just beyond."""
+    """Check that |⟨X_j, r − εu⟩| ≤ λ* − ε holds for all j up to ε = λ* − λ₂, and fails just beyond.
+
+    u is the rate of change of the fit, as in `check_entry`.
+    """
     width = step.entry.lam_star - step.entry.window_lower
     outside, error = _excess(step, u, 0.999 * width)
     if np.any(outside > error):
@@ -111,14 +114,14 @@ def _check_window(step: ProjectedDesign, u: FloatArray) -> CheckResult:
 
 
 def _excess(step: ProjectedDesign, u: FloatArray, eps: float) -> tuple[FloatArray, FloatArray]:
-    """Return |⟨X_j, r − εu⟩| − (λ* − ε), and its rounding error."""
+    """Return the excess |⟨X_j, r − εu⟩| − (λ* − ε) of each column j at ε = eps, and its rounding error."""
     excess = np.abs(step.Z.T @ (step.r - eps * u)) - (step.entry.lam_star - eps)
     # multiply ‖X_j‖‖u‖ first: it has no unit, whereas ε‖X_j‖ may overflow
     return excess, step.error + 2 * step.rounding * eps * (step.norms * float(np.linalg.norm(u)))
 
 
 def _proof_lower(step: ProjectedDesign) -> float:
-    """Return (1 − ε₀)λ*, as `first_entry` defines it."""
+    """Compute λ₀ = (1 − ε₀)λ* by the definition in `first_entry`, with this module's own λ*, r and T."""
     lam_star = step.lam_star
     speed = lam_star + step.norms * float(np.linalg.norm(step.r))
     epsilon = (lam_star - np.abs(step.c)) / speed
@@ -128,7 +131,7 @@ def _proof_lower(step: ProjectedDesign) -> float:
 
 
 def check_lam_star(step: ProjectedDesign, methods: Methods, rng: np.random.Generator) -> CheckResult:
-    """Check (b), λ*(S), from the LASSO alone: zero is the solution at λ*(1 + δ), and not at λ*(1 − δ)."""
+    """Check (b), λ*(S), by solving the LASSO: β = 0 off S is the solution at λ*(1 + δ), not at λ*(1 − δ)."""
     lam_star, delta = step.entry.lam_star, step.delta
     if abs(lam_star - step.lam_star) > step.error[np.argmax(np.abs(step.c))]:
         return violates(f"λ* = {lam_star:.17g} but ‖XᵀP_S^⊥y‖∞ = {step.lam_star:.17g}")
@@ -137,10 +140,12 @@ def check_lam_star(step: ProjectedDesign, methods: Methods, rng: np.random.Gener
 
 
 def bracket(step: ProjectedDesign, delta: float, solve: Callable[[float], FloatArray | None]) -> CheckResult:
-    """Prove that β_{S̄} = 0 at λ*(1 + δ), and exhibit a better β_{S̄} ≠ 0 at λ*(1 − δ).
+    """Prove that β = 0 off S is optimal at λ*(1 + δ), and find a better β at λ*(1 − δ).
 
-    At λ*(1 + δ) the gap-safe test on every column proves zero. At λ*(1 − δ) the decrease of the objective
-    must exceed its rounding error, Σe_j|b_j|.
+    solve : returns a solution b of the LASSO with S projected out, for a given λ, or None if it fails.
+
+    At λ*(1 + δ) the gap-safe test must prove β_j = 0 for every column. At λ*(1 − δ) the objective at b must
+    be smaller than at zero, by more than its rounding error Σe_j|b_j|.
     """
     if delta > 0.5:
         return undecided(f"rounding allows to bracket λ* only to a relative {delta:.1e}")
@@ -162,7 +167,7 @@ def bracket(step: ProjectedDesign, delta: float, solve: Callable[[float], FloatA
 
 
 def check_active_set(step: ProjectedDesign, methods: Methods, rng: np.random.Generator) -> CheckResult:
-    """Check (c), A(S), by the LASSO on all d columns in the middle of the window."""
+    """Check (c), A(S), by solving the LASSO on all d columns at λ in the middle of the window."""
     b, finding = step.start(rng), AGREES
     scale = ((step.entry.lam_star - step.lam) / step.lengths.max()) ** 2
     for accuracy in (1e-6, 1e-12):
@@ -176,11 +181,12 @@ def check_active_set(step: ProjectedDesign, methods: Methods, rng: np.random.Gen
 def support_finding(step: ProjectedDesign, b: FloatArray) -> CheckResult:
     """Compare A(S) with the support of the solution that b approximates.
 
-    The gap-safe test proves columns zero; J are the others. If Z_J has independent columns, the solution b*
-    is unique, and ½‖Z_J(b − b*)‖² ≤ gap gives ‖b − b*‖ ≤ √(2·gap)/σ_min(Z_J). A coordinate larger than this
-    radius is proved nonzero, and the others of J are zero at this resolution. The radius must be at most 1e-3
-    of the largest coordinate. If Z_J is dependent, A(S) holds every index that is nonzero in some solution,
-    so the support of b must be a subset.
+    The gap-safe test proves that b* is zero in some columns; let J be the other columns. If Z_J has
+    independent columns, the solution b* is unique, and ½‖Z_J(b − b*)‖² ≤ gap gives
+    ‖b − b*‖ ≤ √(2·gap)/σ_min(Z_J). A coordinate larger than this radius is proved nonzero, and the other
+    coordinates in J count as zero. The radius must be at most 1e-3 of the largest coordinate. If Z_J has
+    dependent columns, A(S) holds every index that is nonzero in some solution, so the support of b must be a
+    subset of A(S).
     """
     zero = proved_zero(step.lengths, step.gap(b, step.lam), step.lam)
     A, J = list(step.entry.active), np.flatnonzero(~zero)
@@ -208,7 +214,7 @@ def support_finding(step: ProjectedDesign, b: FloatArray) -> CheckResult:
 
 
 def missing_from_active(step: ProjectedDesign) -> list[int]:
-    """Return the i ∈ T∖A(S) that are positive in some solution.
+    """Return the features i ∈ T∖A(S) that are positive in some solution; there should be none.
 
     For each i a linear program computes max v_i over v ≥ 0 with Zv = u.
     """
@@ -247,7 +253,7 @@ def check_attention(
 def descend(
     step: ProjectedDesign, methods: Methods, rng: np.random.Generator, max_iter: int, lam: float
 ) -> DescentResult:
-    """Run gradient descent on (w, θ) from a random start."""
+    """Run linear Sequential Attention at λ = lam: gradient descent on (w, θ) from a random start."""
     result: DescentResult = methods.hadamard_descent(
         step.X, step.y, lam, forced=step.S, rng=rng, max_iter=max_iter
     )
@@ -255,17 +261,18 @@ def descend(
 
 
 def largest_weight(step: ProjectedDesign, result: DescentResult) -> int:
-    """Return argmax |w_i| over the features that are not selected."""
+    """Return the feature with the largest |w_i| among the features outside S."""
     w = np.abs(result.w)
     w[step.S] = -1
     return int(np.argmax(w))
 
 
 def has_converged(step: ProjectedDesign, result: DescentResult, lam: float) -> bool:
-    """Return whether the descent converged, judged from w and θ alone.
+    """Return whether a descent at λ = lam converged, judged from its w and θ alone.
 
-    The condition is gap + (λ/2)Σ(|w_j| − |θ_j|)² ≤ 0.01·(½‖P_S^⊥y‖² − objective). The sum is the penalty on
-    (w, θ) minus λ‖w∘θ‖₁, so the left side bounds the difference between the objective and its infimum.
+    The condition is gap + (λ/2)Σ(|w_j| − |θ_j|)² ≤ 0.01·(½‖P_S^⊥y‖² − objective), with the duality gap of the
+    LASSO at w∘θ. The second term is the penalty on (w, θ) minus λ‖w∘θ‖₁, so the left side bounds the
+    difference between the objective and its infimum.
     """
     w, theta = np.array(result.w), np.array(result.theta)
     w[step.S] = theta[step.S] = 0
@@ -275,7 +282,10 @@ def has_converged(step: ProjectedDesign, result: DescentResult, lam: float) -> b
 
 
 def check_projection(step: ProjectedDesign, methods: Methods) -> tuple[CheckResult, float]:
-    """Check (e), P_S^⊥y − u = P_S^⊥X_Aβ_A for the projection u onto the dual polytope; return the gap too."""
+    """Check (e): P_S^⊥y − u = P_S^⊥X_Aβ_A, A = A(S), for the projection u onto the dual polytope.
+
+    Returns the result, and the duality gap divided by ‖y‖².
+    """
     lam, S, A = step.lam, step.S, np.array(step.entry.active, np.intp)
     projection = methods.project_dual(step.X, step.y, lam, forced=S)
     u, coef = projection.u, np.array(projection.coef)
@@ -302,7 +312,7 @@ def check_projection(step: ProjectedDesign, methods: Methods) -> tuple[CheckResu
 
 
 def _normalize(columns: FloatArray) -> FloatArray:
-    """Return the columns divided by their norms."""
+    """Return the columns divided by their norms; zero columns stay zero."""
     norms = np.sqrt(np.sum(columns**2, axis=0))
     return np.asarray(columns / np.where(norms > 0, norms, 1))
 
@@ -331,7 +341,10 @@ def _scatter(b: FloatArray, J: IndexArray, d: int) -> FloatArray:
 
 
 def _audit_window(step: ProjectedDesign, b: FloatArray | None) -> CheckResult:
-    """Check that the certificate of the interior point method proves no member of A(S) zero in the window."""
+    """Check that the solution b of the interior point method does not prove β_j = 0 for some j ∈ A(S).
+
+    b : a solution of the LASSO in the middle of the window, or None if the method failed.
+    """
     if b is None:
         return undecided("the interior point method gave up in the window")
     zero = proved_zero(step.lengths, step.gap(b, step.lam), step.lam)
@@ -343,8 +356,8 @@ def _audit_window(step: ProjectedDesign, b: FloatArray | None) -> CheckResult:
 def _audit_projection(step: ProjectedDesign, methods: Methods, other: FloatArray | None) -> CheckResult:
     """Check that no feasible point is nearer to r than the projection u.
 
-    `other` is the projection by the interior point method. After scaling makes it feasible,
-    ½‖r − other‖² − ½‖r − u‖² ≥ ½‖other − u‖² if u is the projection.
+    `other` is the projection that the interior point method found, or None if it failed. It is scaled until
+    it is feasible. Then ½‖r − other‖² − ½‖r − u‖² ≥ ½‖other − u‖² if u is the projection.
     """
     if other is None:
         return undecided("the interior point method gave up on the projection")
@@ -361,10 +374,10 @@ def _audit_projection(step: ProjectedDesign, methods: Methods, other: FloatArray
 
 
 def lowest_ratio(step: ProjectedDesign, methods: Methods, rng: np.random.Generator, max_iter: int) -> float:
-    """Return the least λ/λ* down to which linear Sequential Attention picks from A(S).
+    """Search for the least λ/λ* at which linear Sequential Attention still picks from A(S), and return it.
 
     λ/λ* decreases by factors of 0.8, but not below 0.01, until the largest weight is outside A(S) or the
-    descent is undecided. Then the last interval is halved four times.
+    descent does not converge. Then the last interval is halved four times.
     """
 
     def picks(ratio: float) -> bool:

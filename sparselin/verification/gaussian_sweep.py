@@ -37,18 +37,18 @@ class Sweep:
     ----------
     n, d, k, seed : the size of the designs, the steps of each, and the seed.
     designs : the number of designs checked. Each of them counts in one of the next four numbers.
-    verified : the designs for which, at each of the k steps, the solution at λ*(S) and inside the window
-        satisfied the KKT conditions on all d columns to rounding, and strictly off S and the pick.
-    settled : the designs that this did not decide, for example in a tie to rounding, but for which
-        `first_entry` agrees at every step.
-    undecided : the designs that neither decided.
-    violated : the designs for which some KKT condition failed by more than rounding.
+    verified : the number of designs for which, at each of the k steps, the solution at λ*(S) and inside the
+        window satisfied the KKT conditions on all d columns to rounding, and strictly off S and the pick.
+    settled : the number of designs that this check left undecided, for example because of a tie to rounding,
+        but for which `first_entry` agrees at every step.
+    undecided : the number of designs that neither this check nor `first_entry` decided.
+    violated : the number of designs for which some KKT condition failed by more than rounding.
     least_window : the smallest 1 − λ₂/λ* of all steps.
     least_margin : the smallest (λ* − |c|)/λ* of all steps, where |c| is that of the runner-up.
-    windows : (41,) the number of steps with 10^(−l/4) ≥ 1 − λ₂/λ* > 10^(−(l+1)/4); the last l counts all
-        smaller ones too.
-    first_undecided, first_violated : the least index of such a design, for `sweep_design`; None if there is
-        none.
+    windows : (41,) the entry l is the number of steps with 10^(−l/4) ≥ 1 − λ₂/λ* > 10^(−(l+1)/4). The last
+        entry also counts all steps with a smaller 1 − λ₂/λ*.
+    first_undecided, first_violated : the least index of an undecided and of a violated design, for
+        `sweep_design`; None if there is no such design.
     """
 
     n: int
@@ -68,7 +68,10 @@ class Sweep:
 
     @property
     def steps(self) -> int:
-        """A lower bound on the number of picks checked: an undecided design may end early."""
+        """A lower bound on the number of picks checked, k for each verified or settled design.
+
+        Other designs are not counted, because their check may end early.
+        """
         return self.k * (self.verified + self.settled)
 
 
@@ -135,7 +138,10 @@ def _check_size(n: int, d: int, k: int) -> tuple[int, int, int]:
 
 
 def _blocks(n: int, d: int, seed: int, chunk: int) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield the designs of a chunk, BLOCK at a time, always in the same two arrays."""
+    """Draw the designs of a chunk; yield X (BLOCK, n, d) and Y (BLOCK, n) of BLOCK designs at a time.
+
+    Each time the same two arrays are yielded with new values.
+    """
     # the fastest generator of NumPy, because drawing the numbers is most of the work
     rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence((seed, chunk))))
     X, Y = np.empty((BLOCK, n, d)), np.empty((BLOCK, n))
@@ -146,7 +152,7 @@ def _blocks(n: int, d: int, seed: int, chunk: int) -> Iterator[tuple[FloatArray,
 
 
 def _add_round(result: Sweep, first: int, stop: int) -> Sweep:
-    """Return the result after designs first..stop; first is a multiple of CHUNK."""
+    """Check the designs first..stop and add them to the result; `first` must be a multiple of CHUNK."""
     n, d, k = result.n, result.d, result.k
     verdict = np.empty(stop - first, np.intp)
     least = np.empty((stop - first, 2))
@@ -187,7 +193,7 @@ def _first_index(before: int | None, first: int, new: IndexArray) -> int | None:
 
 
 def _agrees(X: FloatArray, y: FloatArray, k: int) -> bool:
-    """Return whether `first_entry` completes at each step, and each pick of OMP is in its T."""
+    """Return whether at each step `first_entry` completes, and the pick of OMP is in the T it returns."""
     support = omp(X, y, k).support
     for t, pick in enumerate(support):
         entry = first_entry(X, y, forced=support[:t])

@@ -27,11 +27,11 @@ def solve_lasso(Z: FloatArray, r: FloatArray, lam: float, start: FloatArray, tar
 
 
 class InteriorPoint:
-    """The LASSO and the dual projection of one (Z, r), formulated in cvxpy and solved by Clarabel.
+    """The LASSO and the dual projection for one (Z, r), formulated in cvxpy and solved by Clarabel.
 
     The problem is scaled to λ* = 1 and ‖Z_j‖ ≤ 1. The constant ½‖r‖² is omitted from the LASSO, because
-    otherwise the solver's tolerances would be relative to it. With more rows than columns, Z is replaced by
-    its triangular factor, because the part of r orthogonal to colspan(Z) has no influence.
+    otherwise the solver's tolerances would be relative to this constant. With more rows than columns, Z is
+    replaced by its triangular factor, because the part of r orthogonal to colspan(Z) has no influence.
     """
 
     def __init__(self, Z: FloatArray, r: FloatArray) -> None:
@@ -55,11 +55,11 @@ class InteriorPoint:
         self._dual = cp.Problem(cp.Minimize(distance), [cp.norm_inf(Z.T @ self._u) <= self._penalty])
 
     def lasso(self, lam: float) -> FloatArray | None:
-        """Return the solution b (m,) of the LASSO, or None if Clarabel fails."""
+        """Return the minimiser b (m,) of ½‖r − Zb‖² + λ‖b‖₁, or None if Clarabel fails."""
         return _value(self._solve(self._lasso, lam), self._b, self._unit / self._norm)
 
     def project(self, lam: float) -> FloatArray | None:
-        """Return the projection of r onto {‖Zᵀu‖∞ ≤ λ}, or None if Clarabel fails."""
+        """Return the projection of r onto the polytope {u : ‖Zᵀu‖∞ ≤ λ}, or None if Clarabel fails."""
         u = _value(self._solve(self._dual, lam), self._u, self._unit)
         return None if u is None else self._r + self._Q @ (u - self._Q.T @ self._r)
 

@@ -16,7 +16,7 @@ from sparselin.results import FirstEntry, FloatArray, IndexArray
 
 
 class Agreement(enum.StrEnum):
-    """The verdict of a check."""
+    """The verdict of a check: it agrees, it is violated, or it is undecided for lack of a certificate."""
 
     AGREES = "agrees"
     VIOLATES = "violates"
@@ -28,7 +28,7 @@ SEVERITY = {Agreement.AGREES: 0, Agreement.UNDECIDED: 1, Agreement.VIOLATES: 2}
 
 @dataclasses.dataclass(frozen=True)
 class CheckResult:
-    """A verdict and, unless it agrees, the reason in one line."""
+    """The result of a check: a verdict and, unless it is AGREES, the reason in one line."""
 
     verdict: Agreement
     reason: str = ""
@@ -38,12 +38,12 @@ AGREES = CheckResult(Agreement.AGREES)
 
 
 def violates(reason: str) -> CheckResult:
-    """Return the result of a check that is violated."""
+    """Return the result of a check that is violated for this reason."""
     return CheckResult(Agreement.VIOLATES, reason)
 
 
 def undecided(reason: str) -> CheckResult:
-    """Return the result of a check whose certificate was not attained."""
+    """Return the result of a check that is undecided for this reason, for lack of a certificate."""
     return CheckResult(Agreement.UNDECIDED, reason)
 
 
@@ -85,8 +85,8 @@ class ProjectedDesign:
     def compressed(self) -> tuple[FloatArray, FloatArray]:
         """The pair (BᵀZ, Bᵀr) for an orthonormal basis B of colspan(Z).
 
-        It defines the same LASSO up to a constant, without the part of r orthogonal to Z. The dual points
-        r·min(1, λ/‖Zᵀr‖∞) would shrink that part needlessly.
+        This pair defines the same LASSO as (Z, r) up to a constant, but r has no part orthogonal to Z. The
+        dual points r·min(1, λ/‖Zᵀr‖∞) would shrink that part needlessly.
         """
         basis = orthonormal_basis(self.Z)
         return basis.T @ self.Z, basis.T @ self.r
@@ -103,7 +103,7 @@ class ProjectedDesign:
 
     @functools.cached_property
     def kappa(self) -> float:
-        """The number 1/σ_min of X_S with unit columns, at least 1."""
+        """The number κ = 1/σ_min of X_S with its columns scaled to length 1; at least 1."""
         columns = self.X[:, self.S]
         norms = np.sqrt(np.sum(columns**2, axis=0))
         if not len(self.S) or norms.min() == 0:
@@ -117,12 +117,15 @@ class ProjectedDesign:
 
     @property
     def rounding(self) -> float:
-        """A bound 8·eps·(√n + κ) on the relative rounding error of an inner product with P_S^⊥."""
+        """A bound 8·eps·(√n + κ) on the relative rounding error of an inner product ⟨X_j, P_S^⊥y⟩."""
         return product_error(len(self.y), kappa=self.kappa)
 
     @functools.cached_property
     def error(self) -> FloatArray:
-        """Twice the rounding error of c (d,): that of the method plus that of this check."""
+        """A bound (d,) on the difference between the c of a method and the c of this check.
+
+        It is twice the bound on the rounding error of c, because both have a rounding error.
+        """
         return np.asarray(2 * self.rounding * self.norms * np.linalg.norm(self.y))
 
     @property
@@ -136,7 +139,7 @@ class ProjectedDesign:
         return self.tied_within(1.0)
 
     def tied_within(self, share: float) -> IndexArray:
-        """Return T for a tolerance of `share` times the rounding error."""
+        """Return the features whose |c_j| is the largest, within `share` times the rounding error."""
         size, error = np.abs(self.c), share * self.error
         return np.flatnonzero((size > error) & (size + error >= (size - error).max()))
 
@@ -152,14 +155,17 @@ class ProjectedDesign:
         return max(1e-6, 10 * math.sqrt(EPS) * scale / self.entry.lam_star)
 
     def start(self, rng: np.random.Generator) -> FloatArray:
-        """Return a random start for a solver, of the size of λ*/‖Z_j‖²."""
+        """Return random coefficients (d,), of the size of λ*/max‖Z_j‖², from which a solver can start."""
         return np.asarray(rng.normal(size=self.X.shape[1]) * self.lam_star / self.lengths.max() ** 2)
 
     def gap(self, b: FloatArray, lam: float) -> DualityGap:
-        """Return the duality gap at b of the LASSO with S projected out."""
+        """Return the duality gap of min ½‖r − Zb‖² + λ‖b‖₁, the LASSO with S projected out, at b."""
         Z, r = self.compressed
         return lasso_gap(Z, r, np.zeros(0, np.intp), b, lam, np.zeros((len(r), 0)), self.lengths)
 
     def gain(self, b: FloatArray, lam: float) -> float:
-        """Return by how much b beats 0: ½‖r‖² − ½‖r − Zb‖² − λ‖b‖₁ = Σ(b_jc_j − λ|b_j|) − ½‖Zb‖²."""
+        """Return by how much the objective at b is smaller than at zero.
+
+        This is ½‖r‖² − ½‖r − Zb‖² − λ‖b‖₁ = Σ(b_jc_j − λ|b_j|) − ½‖Zb‖².
+        """
         return float(b @ self.c - lam * np.abs(b).sum() - 0.5 * np.sum((self.Z @ b) ** 2))

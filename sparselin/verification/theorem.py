@@ -18,13 +18,13 @@ from sparselin.verification.projected_design import CheckResult
 
 @takes_problem
 def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng = 0) -> TheoremCheck:
-    """Verify on one design that OMP, Sequential LASSO and linear Sequential Attention select the same.
+    """Verify on one design that OMP, Sequential LASSO and linear Sequential Attention make the same picks.
 
     This is the statement of Theorems 1.1, 1.2 and 3.3 of *Sequential Attention for Feature Selection*. At
     each of k steps, let S be the features that Sequential LASSO selected before, r = P_S^⊥y and
     c = (P_S^⊥X)ᵀr. Six checks use only plain NumPy and LASSO solvers that share no code with the methods:
 
-    - pick: OMP's pick is in T = argmax_i |c_i|, and that of Sequential LASSO is in A(S) ⊆ T;
+    - pick: the pick of OMP is in T = argmax_i |c_i|, and the pick of Sequential LASSO is in A(S) ⊆ T;
     - entry: T, the signs, the direction and the window of `first_entry` agree with their definitions;
     - lam_star: β = 0 off S is proved optimal at λ*(1 + δ), and beaten at λ*(1 − δ);
     - active_set: the support of the LASSO off S in the middle of (λ₂, λ*) is A(S);
@@ -81,7 +81,7 @@ def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng
 def summary(
     path: SelectionPath, supports: CheckResult, steps: Sequence[StepRecord], audited: bool
 ) -> TheoremCheck:
-    """Return as one result what `verify_design` returned."""
+    """Combine the path, the comparison of supports and the records of `verify_design` in one result."""
     return TheoremCheck(
         path=path,
         verdicts=tuple(str(step.verdict) for step in steps),
