@@ -35,7 +35,7 @@ _SHRUNK = 0.8
 # The number of leaves after one relaxation, and the distance to the target at which it is abandoned.
 _RUN, _HOPELESS = 8, 0.1
 
-DEPTH, NODES, MOVES, SIZE, UNCLEAR, WITHIN = 0, 1, 2, 3, 4, 5  # entries of `Search.counters`
+DEPTH, NODES, MOVES, SIZE, UNCLEAR, WITHIN = 0, 1, 2, 3, 4, 5  # entries of `SubsetSearch.counters`
 
 
 class SubsetData(NamedTuple):
