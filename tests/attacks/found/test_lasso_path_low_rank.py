@@ -1,4 +1,4 @@
-"""Low rank plus small noise: `lasso_path` went round without end, or returned knots that were no solutions."""
+"""Low rank plus small noise: `lasso_path` went round endlessly, or returned knots that were no solutions."""
 
 import numpy as np
 import pytest
