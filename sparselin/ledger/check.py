@@ -158,7 +158,7 @@ class Check:
         return self.only is not None
 
     def _smaller(self, value: Any, holds: Callable[[Any], Any]) -> Design | None:
-        """Return a smaller design on which `holds` is false without an error; None if there is none."""
+        """Return a smaller design on which `holds` returns False and raises no error, or None."""
         design = as_design(value)
         if design is None:
             return None

@@ -75,7 +75,7 @@ class StabilitySelection(Named):
 
     @property
     def sizes(self) -> FloatArray:
-        """(k,) for t = 1, …, k the average over all halves of |Ŝ_t|, without the forced features.
+        """The average of |Ŝ_t| over all halves, without the forced features, for t = 1, …, k: an array (k,).
 
         It estimates q_t = E|Ŝ_t|. It is max(t − f, 0), or less if some paths ended before t features.
         """

@@ -65,7 +65,7 @@ def constant_columns(data: SelectionData) -> list[int]:
 
 
 def two_values(data: SelectionData) -> tuple[float, float] | None:
-    """Return the two values of y if it has exactly two in more than two rows, since they may be classes."""
+    """Return the two values of y, which may be classes, if more than two rows have only two values."""
     low, high = float(data.y.min()), float(data.y.max())
     two = len(data.y) > 2 and low < high and np.isin(data.y, (low, high)).all()
     return (low, high) if two else None
