@@ -88,8 +88,7 @@ class Problem(_Fields):
     given. Given norms are checked for the columns that are used. The products of the operator are assumed to
     be as accurate as sums of products. This means an error of eps in each entry of a product with a unit
     vector, and of 8·eps·√n·‖X_i‖‖r‖ in ⟨X_i, r⟩. Fast transforms whose columns have similar lengths are as
-    accurate as this. `omp`, `ols`, `sequential_lasso`, `first_entry`, `lambda_star`, `lasso_path` and
-    `project_dual` take an operator, without `standardize`.
+    accurate as this. docs/data.md lists the functions that take an operator.
 
     Raises
     ------
@@ -108,9 +107,8 @@ class Problem(_Fields):
     ----------
     X, y, dtype : the data; X is contiguous in C or Fortran order, or a CSC array.
     n, n_features : the shape of X.
-    design, d : the columns that methods see, and their number. It is n_features, plus one if there is an
-        intercept, whose column of ones comes last. In the attributes and methods below, X stands for these
-        columns.
+    design, d : the columns that methods see, for which X stands below, and their number. It is n_features,
+        plus one if there is an intercept, whose column of ones comes last.
     names : the n_features names, or None.
     origin, removed : the problem from which columns were eliminated to get this one, or None, and the
         eliminated columns.
@@ -120,8 +118,7 @@ class Problem(_Fields):
         it is a method of the problem.
     is_multiplied : whether the data were rounded when they were multiplied by √weight, by scales, or by the
         reflectors of `compress`.
-    unrounded : float32 data as they were before the products with weights and scales were rounded; None for
-        all other data.
+    unrounded : float32 data before their products with weights and scales were rounded, or None.
     errors : the bounds on rounding errors, an `ErrorModel`.
     labels : the integer labels of the columns of a frame.
     double : if this problem was projected from float32 data, the same problem projected in float64.
@@ -399,9 +396,8 @@ class Problem(_Fields):
     def without_scales(self) -> Problem:
         """Return this problem in float64, with columns that are not standardized."""
         double = self.in_double()
-        if double.design.scale is None:
-            return double
-        return double._with(double.design._replace(scale=None), double.y, origin=double.origin)
+        design = double.design._replace(scale=None)
+        return double if double.design.scale is None else double._with(design, double.y, origin=double.origin)
 
     def to_plain(self) -> Problem:
         """Return this problem without intercept and scales, so that its columns are those of X."""
