@@ -17,11 +17,8 @@ from sparselin.problem.support import SUPPORT
 from .oracles import Design, power
 
 NAMES = ("weights", "intercept", "standardize", "tol", "positive")
-AT_PROBLEM = (
-    "sample_weight",
-    "intercept",
-    "standardize",
-)  # the arguments that a compressed problem takes itself
+# The arguments that a compressed problem takes itself.
+AT_PROBLEM = ("sample_weight", "intercept", "standardize")
 # Form of X → its column in SUPPORT; float32 data have any of them.
 FORMS = {"sparse": "sparse", "operator": "operator", "C": "dense", "compressed": "compressed", "F": "dense"}
 # Attacks that call a function by another name, and options that no oracle here judges.
@@ -62,11 +59,8 @@ def arguments(case):
     """Return the options of a case as arguments of a method."""
     multiples, p = weights(case)
     values = {"weights": {"sample_weight": multiples * 4.0**p}, "tol": {"tol": tolerance(case)}}
-    return {
-        name: value
-        for option in case.options
-        for name, value in values.get(option, {option: True}).items()
-    }  # fmt: skip
+    chosen = [values.get(option, {option: True}) for option in case.options]
+    return {name: value for arguments_of in chosen for name, value in arguments_of.items()}
 
 
 def data(case):
