@@ -137,7 +137,7 @@ def test_cross_validation_by_hand(chosen, diabetes):
     assert (errors["best"], errors["chosen"], found["k"]) == (best, fewest, fewest)
     assert f"{error[fewest]:.0f} ± {spread[fewest]:.0f} with {fewest} features" in output
     assert f"The least error is {error[best]:.0f} ± {spread[best]:.0f} with {best} features" in output
-    assert f"features within one standard error of it is {fewest}, and was chosen." in output
+    assert f"features within one standard error of it is {fewest}, which was chosen." in output
 
 
 def test_a_number_that_was_given_is_not_chosen(chosen, frame, tmp_path):

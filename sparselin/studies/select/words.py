@@ -174,7 +174,7 @@ def validation_lines(job: Job) -> list[str]:
     least = "This is the least error" if job.k == found.best else f"The least error is {error(found.best)}"
     fewest = "No smaller number of features has an error within one standard error of it."
     if found.best != found.chosen:
-        chosen = "" if job.given else ", and was chosen"
+        chosen = "" if job.given else ", which was chosen"
         fewest = f"The smallest number of features within one standard error of it is {found.chosen}{chosen}."
     return [
         f"Cross-validation with {found.folds} folds: the mean squared error on held-out rows is "
