@@ -1,11 +1,11 @@
 (* The theorems, each as the page docs/proofs/formal.md states it, and what each depends on: nothing.
 
    The definitions that a statement uses are in lasso.v (the objective, minimisers), residual.v (r, c, lambda*, T),
-   window.v (the window, the dual polytope), active.v (A(S)), dual.v (projections), attention.v (equation (5)) and
-   runs.v (the two algorithms). *)
+   window.v (the window, the dual polytope), active.v (A(S)), dual.v (projections), attention.v (equation (5)),
+   runs.v (the two algorithms), subsets.v (leaves and trees) and ridge.v (best subsets). *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From sparselin Require Import ordered_field inner_product lasso residual existence window active single dual attention.
-From sparselin Require Import runs checker certificate.
+From sparselin Require Import runs checker certificate subsets ridge.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -160,6 +160,102 @@ Theorem omp_certificates_are_sound n d e f columns entries forced picks steps :
   omp_picks (dyadic_matrix n d e columns) (dyadic_column n f entries) forced picks.
 Proof. exact: omp_checked. Qed.
 
+(* 9. Best subsets. With weights |u|² = <u, Au>. *)
+Section Subsets.
+Variables (R : realFieldType) (n d : nat) (A : 'M[R]_n) (X : 'M[R]_(n, d)) (y : 'cV[R]_n) (rho : R).
+Notation G := (gram A X rho).
+
+Theorem leaf_is_a_bound (F S : {set 'I_d}) (D h : 'I_d -> R) (w x : 'cV[R]_d) : A^T = A ->
+  semidefinite F (G - diagonal D) -> zero_off F w -> zero_off F x -> zero_off S x ->
+  (forall j, j \in S ->
+    gain (D j) (corr X (A *m (y - X *m w)) j - rho * w j 0 + D j * w j 0) (x j 0) <= h j) ->
+  base (constant A y) G D w - \sum_(j in S) h j <= ridge_objective A X y rho x.
+Proof.
+move=> symmetric psd wF xF xS le_h; rewrite ridge_quadratic //.
+apply: (leaf_bound _ (gram_symmetric X rho symmetric) psd wF xF xS) => j jS.
+by rewrite slopes_of_data le_h.
+Qed.
+
+Theorem gain_is_at_most (curvature slope t : R) : 0 < curvature ->
+  gain curvature slope t <= slope ^+ 2 / (2%:R * curvature).
+Proof.
+move=> D0; have [top <-] := peak_without_box (fun _ : 'I_1 => None) (fun=> None) 0 slope D0.
+exact: peak_gain top _.
+Qed.
+
+Theorem vector_is_a_bound (S : {set 'I_d}) (u : 'cV[R]_n) (h : 'I_d -> R) (x : 'cV[R]_d) : A^T = A ->
+  semidefinite setT A -> zero_off S x ->
+  (forall j, j \in S -> gain rho (corr X (A *m u) j) (x j 0) <= h j) ->
+  dot u (A *m y) - 2%:R^-1 * dot u (A *m u) - \sum_(j in S) h j <= ridge_objective A X y rho x.
+Proof. by move=> symmetric psd xS le_h; exact: (vector_bound y symmetric psd xS le_h). Qed.
+
+Theorem intercept_is_best_at_the_mean (x : 'cV[R]_d) : A^T = A -> 0 < dot (ones R n) (A *m ones R n) ->
+  (forall c, ridge_objective A (centring A *m X) (centring A *m y) rho x
+    <= ridge_objective A X (y - c *: ones R n) rho x) /\
+  exists c, ridge_objective A (centring A *m X) (centring A *m y) rho x
+    = ridge_objective A X (y - c *: ones R n) rho x.
+Proof. by move=> symmetric positive; exact: (intercept_centres X y rho symmetric positive x). Qed.
+
+Theorem ridge_is_curvature (D : 'I_d -> R) (F : {set 'I_d}) : semidefinite setT A ->
+  (forall j, j \in F -> D j <= rho) -> semidefinite F (G - diagonal D).
+Proof. exact: curvature_of_ridge. Qed.
+
+Theorem rounded_columns_suffice (Q : 'M[R]_(n, d)) (e : R) (v : 'cV[R]_d) : A^T = A -> semidefinite setT A -> 0 < e ->
+  (1 - e) * dot (Q *m v) (A *m (Q *m v)) - (e^-1 - 1) * dot ((X - Q) *m v) (A *m ((X - Q) *m v))
+  <= dot (X *m v) (A *m (X *m v)).
+Proof. exact: rounded_columns. Qed.
+
+Theorem curvature_is_proved l (Q : 'M[R]_(n, d)) (L : 'M[R]_(d, l)) (e f : R) (D : 'I_d -> R)
+    (F : {set 'I_d}) : A^T = A -> semidefinite setT A -> 0 < e -> e <= 1 ->
+  (forall v, dot ((X - Q) *m v) (A *m ((X - Q) *m v)) <= f * sq v) ->
+  dominant F (shifted A Q L rho e f D) -> semidefinite F (G - diagonal D).
+Proof. exact: curvature_proved. Qed.
+End Subsets.
+
+Theorem weights_are_semidefinite (R : realFieldType) n (weights : 'I_n -> R) : (forall k, 0 <= weights k) ->
+  (diagonal weights)^T = diagonal weights /\ semidefinite setT (diagonal weights).
+Proof. exact: weights_semidefinite. Qed.
+
+Theorem rounding_is_at_most (R : realFieldType) n d (weights : 'I_n -> R) (E : 'M[R]_(n, d)) (v : 'cV[R]_d) :
+  (forall k, 0 <= weights k) ->
+  dot (E *m v) (diagonal weights *m (E *m v)) <= (\sum_k weights k * sq (row k E)^T) * sq v.
+Proof. exact: frobenius. Qed.
+
+Theorem dominant_is_semidefinite (R : realFieldType) d (F : {set 'I_d}) (M : 'M[R]_d) : M^T = M ->
+  dominant F M -> semidefinite F M.
+Proof. exact: dominant_semidefinite. Qed.
+
+Theorem largest_sum_is_a_bound (R : realFieldType) (T : finType) (H : T -> R) k (I E S : {set T}) (limit : R) :
+  0 <= limit -> in_node k I E S -> \sum_(u in S) H u <= largest_sum H k I E limit.
+Proof. exact: largest_sum_bound. Qed.
+
+Theorem largest_sum_is_attained (R : realFieldType) (T : finType) (H : T -> R) k (I E B : {set T}) (limit : R) :
+  [disjoint B & I :|: E] -> #|B| = (k - #|I|)%N \/ limit = 0 ->
+  (forall u, u \in B -> limit <= H u) -> (forall u, u \notin B :|: (I :|: E) -> H u <= limit) ->
+  largest_sum H k I E limit = \sum_(u in I) H u + \sum_(u in B) H u.
+Proof. exact: largest_sum_tight. Qed.
+
+Theorem all_subsets_are_covered (T : finType) (leaf : Type) (claim : leaf -> {set T} -> {set T} -> bool) k
+    (P : {set T} -> Prop) (t : tree T leaf) (I E : {set T}) :
+  (forall l I' E' S, claim l I' E' -> in_node k I' E' S -> P S) ->
+  proves claim k t I E -> forall S, in_node k I E S -> P S.
+Proof. exact: covering. Qed.
+
+Theorem subset_certificates_are_sound (R : realFieldType) n d (A : 'M[R]_n) (X : 'M[R]_(n, d)) (y : 'cV[R]_n)
+    (rho gap : R) (T : finType) (group : 'I_d -> T) (low high : 'I_d -> option R) k (forced : {set T})
+    (stage : Type) (F : stage -> {set 'I_d}) (D : stage -> 'I_d -> R) (t : tree T (leaf R d stage))
+    (incumbent : 'cV[R]_d) :
+  let q := ridge_objective A X y rho in let G := gram A X rho in
+  A^T = A -> semidefinite setT A -> 0 <= rho -> (forall s, semidefinite (F s) (G - diagonal (D s))) ->
+  proves (claim (constant A y) (moments A X y) G group low high F D k ((1 - gap) * q incumbent)) k t forced set0 ->
+  forall (S : {set T}) x, forced \subset S -> (#|S| <= k)%N -> allowed group low high S x ->
+  (1 - gap) * q incumbent <= q x.
+Proof.
+move=> q G symmetric psd rho0 stages ok S x fS Sk xS; rewrite {2}/q ridge_quadratic //.
+have Gs := gram_symmetric X rho symmetric; have Gp := gram_semidefinite X psd rho0.
+exact: (certificate_sound Gs Gp stages ok fS Sk xS).
+Qed.
+
 Print Assumptions residual_exists_unique.
 Print Assumptions minimisers_are.
 Print Assumptions minimisers_share.
@@ -185,3 +281,17 @@ Print Assumptions every_run_is_of_omp.
 Print Assumptions runs_without_ties_agree.
 Print Assumptions certificates_are_sound.
 Print Assumptions omp_certificates_are_sound.
+Print Assumptions leaf_is_a_bound.
+Print Assumptions gain_is_at_most.
+Print Assumptions vector_is_a_bound.
+Print Assumptions intercept_is_best_at_the_mean.
+Print Assumptions ridge_is_curvature.
+Print Assumptions rounded_columns_suffice.
+Print Assumptions curvature_is_proved.
+Print Assumptions weights_are_semidefinite.
+Print Assumptions rounding_is_at_most.
+Print Assumptions dominant_is_semidefinite.
+Print Assumptions largest_sum_is_a_bound.
+Print Assumptions largest_sum_is_attained.
+Print Assumptions all_subsets_are_covered.
+Print Assumptions subset_certificates_are_sound.
