@@ -1,4 +1,4 @@
-"""Branch and bound for the best subset.
+"""Depth-first branch and bound for the best subset of a least squares problem, with few features.
 
 A node (I, F, m) of the search tree represents the sets I ∪ A with A ⊆ F, |A| ≤ m: I are the features already
 chosen, F the candidates. With Z = P_I^⊥X_F, r = P_I^⊥y, C = ZᵀZ, b = Zᵀr,
@@ -95,109 +95,7 @@ _INTERVAL = 0.05
 _IN_SPAN, _NO_FALL = 1e-8, 1e-10
 
 
-class SearchState(NamedTuple):
-    """The state of a search, which `best_subset` passes to its callback.
-
-    nodes : the number of nodes visited.
-    support, residual : the best subset so far, and its ‖y − Xβ‖².
-    lower_bound : no subset of at most k features has a smaller ‖y − Xβ‖².
-    seconds : the time since the search began.
-    """
-
-    nodes: int
-    support: IndexArray
-    residual: float
-    lower_bound: float
-    seconds: float
-
-
-@takes_problem
-def best_subset(
-    X: Any,
-    y: ArrayLike | None,
-    k: int,
-    *,
-    forced: Columns = (),
-    time_limit: float | None = None,
-    node_limit: int | None = None,
-    intercept: bool = False,
-    standardize: bool = False,
-    sample_weight: ArrayLike | None = None,
-    callback: Callable[[SearchState], object] | None = None,
-) -> BestSubset:
-    """Find the best subset of at most k features, and prove it optimal by branch and bound.
-
-        min_{|S| ≤ k} ‖P_S^⊥y‖² = min {‖y − Xβ‖² : at most k nonzeros in β}
-
-    The bounds are those of the perspective relaxation (derived in this module; Frangioni and Gentile, 2006;
-    Dong, Chen and Linderoth, 2015). The search starts from three sets: orthogonal least squares, orthogonal
-    matching pursuit, and backward elimination from 2k features, each improved by exchanges. In the worst case
-    its time is exponential in k. It is short for well-conditioned X (d well below n), and for k ≤ 3, d = 500
-    or k ≤ 5, d = 200. It needs memory for k·d² numbers. The result is deterministic unless there is a time
-    limit.
-
-    Sets whose residuals differ by less than 1e-12·‖y‖² count as equal, and the first one found is returned.
-    If the search finds no better set, the first one is the best of the three starts, in the order above.
-
-    Parameters
-    ----------
-    X, y : design (n, d) and response (n,), or one `Problem` in place of both. float32 data are searched in
-        float64.
-    k : the largest number of features, 1 ≤ k ≤ d, forced ones included.
-    forced : columns that every subset contains, by index or name.
-    time_limit, node_limit : stop after this number of seconds or nodes, with the status MAX_ITER. A node
-        limit keeps the result deterministic.
-    intercept : whether every subset has an intercept in addition to its features; R² is then that of y − ȳ.
-    standardize : accepted for uniformity. It changes no residual, so it can only change the choice among
-        equal subsets.
-    sample_weight : (n,) weights of the squared residuals.
-    callback : called about twenty times a second with the `SearchState`; returning True stops.
-
-    Returns
-    -------
-    BestSubset. `optimal` says whether the search proved the subset optimal. In any case no subset has a
-    squared residual below `lower_bound`. `candidates` are the starts, and `moves` counts the improvements in
-    the search. For y = 0, R² is 0.
-
-    If the callback returns True, or Ctrl-C interrupts the search, the best subset so far is returned with the
-    status STOPPED. After an exhausted search, a subset with fewer than k features has the status EXACT_FIT,
-    NO_CORRELATION or RANK_EXHAUSTED. BEYOND_PRECISION means one of the following:
-
-    - the residual found in the search is not confirmed when it is recomputed;
-    - the rounding error of the bounds may be 1e-6·‖y‖² or more;
-    - rounding leaves open whether some column is in the span of others, and `lower_bound` is 0. This can
-      happen if the distance of a unit column from the span of others is below 16·eps·√(1 + ‖b‖²), where b are
-      its coefficients on them. It does not happen if the columns are ± a power of two times each other, or
-      small integers.
-
-    Raises
-    ------
-    TypeError, ValueError : bad data (see `Problem`); k outside 1..d; repeated or unknown `forced`, or more
-        than k; a negative limit.
-
-    Here greedy selection first picks the third column, which is not in the best pair:
-
-    >>> X = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
-    >>> best = best_subset(X, [3.0, 3.0, 0.5], 2)
-    >>> best.support.tolist(), round(best.residual, 9), best.optimal
-    ([0, 1], 0.25, True)
-    """
-    given = as_problem(X, y, sample_weight, intercept, standardize)
-    k, J = given.budget(k, forced)
-    seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
-    nodes = 2**62 if node_limit is None else check_count(node_limit, "node_limit", 0)
-    levels = max(1, k - len(J) - 1)
-    d = given.n_features
-    check_memory((levels, d, d), np.float64, "The Gram matrix of X at each level of the search")
-    problem = centre(given).in_double()
-    with workers(1e7):  # limits BLAS to one thread: the matrices are small
-        start = _Start(problem, k, J)
-        tree = Tree(start)
-        status = tree.run(nodes, seconds, callback)
-        return _result(given, tree, status)
-
-
-class _Start:
+class Start:
     """The start of a search: X and y in at most d + 1 rows, and the best of three greedy subsets.
 
     Attributes
@@ -232,7 +130,7 @@ class _Start:
 class Tree:
     """The search tree: a stack of nodes in arrays, on which the kernel `search` works (see its docstring)."""
 
-    def __init__(self, start: _Start) -> None:
+    def __init__(self, start: Start) -> None:
         d, self.start = start.problem.d, start
         m = start.k - len(start.forced)
         self.data, self.stack = _project_data(start), kernels.empty_stack(max(1, m - 1), d)
@@ -308,7 +206,7 @@ class Tree:
         )
 
 
-def _project_data(start: _Start) -> kernels.SubsetData:
+def _project_data(start: Start) -> kernels.SubsetData:
     """Make the data of the search: project X and y off the forced columns, and scale X to unit columns again.
 
     Columns in the span of the forced columns are set to zero.
@@ -321,45 +219,6 @@ def _project_data(start: _Start) -> kernels.SubsetData:
         return data
     members = kernels.project_all(data, forced)
     return data._replace(fixed=len(members), volume=float(exact.volumes[members].sum()))
-
-
-def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
-    """Recompute the residual of the best subset, decide the status, and return the result."""
-    problem, k = tree.start.problem, tree.start.k
-    scale, value = problem.y_norm**2, float(tree.best.value[0])
-    path = _in_order(problem, k, tree.support, len(tree.start.forced))
-    unforced = tree.support[len(tree.start.forced) :]
-    least, error = kernels.remainder(tree.data, unforced)
-    limit = (value + max(_APART, error)) * scale
-    if path.residual_norm[-1] ** 2 > limit:  # in that order a nearly dependent column is excluded
-        path = by_quotients(problem, len(tree.support), forced=tree.support, by_rule=True)
-    squares = path.residual_norm**2
-    relative_squares = squares / scale if scale else np.ones(len(squares))
-    optimal = status is Status.COMPLETED
-    if optimal:
-        status = path.status
-    fewer = len(path.support) < k and status is Status.COMPLETED
-    if squares[-1] > limit or (optimal and (tree.undecided or fewer or max(tree.margin, error) > _LOST)):
-        status, optimal = Status.BEYOND_PRECISION, False
-    coef, intercept = restore(problem, path.support, path.coef)
-    return BestSubset(
-        support=path.support,
-        coef=coef.astype(given.dtype),
-        value=float(1 - relative_squares[-1]),
-        r2=float(1 - relative_squares[-1]),
-        diversity=0.0,
-        gains=-np.diff(relative_squares).astype(given.dtype),
-        candidates=tuple(tree.start.candidates),
-        moves=int(tree.best.counters[kernels.MOVES]),
-        status=status,
-        n_features=problem.d,
-        intercept=intercept,
-        names=given.names,
-        residual=float(squares[-1]),
-        lower_bound=max(0.0, min(float(squares[-1]), scale * tree.lower, scale * (least - error))),
-        optimal=optimal,
-        nodes=tree.nodes,
-    )
 
 
 def _in_order(problem: Problem, k: int, support: IndexArray, forced: int) -> SelectionPath:

@@ -1,0 +1,374 @@
+"""Best-first branch and bound for the best subset with a ridge, a box or groups.
+
+`_relaxation` derives the bounds. The node with the least bound is examined next. Its relaxation gives a
+better bound, a set that may be the best, and features that can be fixed. Then the node is split on the group
+whose z is nearest to ½. At any time the least bound of the open and the closed nodes is a lower bound for all
+sets.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+
+from sparselin._kernels import perspective as kernels
+from sparselin.guarantees._relaxation import Restrictions, Scaled, Stage
+from sparselin.problem import Problem
+from sparselin.problem.errors import EPS
+from sparselin.results import FloatArray, IndexArray, Status
+
+FREE, IN, OUT = kernels.FREE, kernels.IN, kernels.OUT
+# D is computed again when this share of the features of a stage is left.
+_SHRUNK = 0.8
+# A node is relaxed again after groups were fixed in it, this number of times in all.
+_REPEATS = 3
+# Sets whose values differ by less than this times ½‖y‖² count as equal, unless a certificate is wanted.
+_MARGIN = 1e-10
+# A decrease of the value by less than this times ½‖y‖² is not an improvement.
+_SLACK = 1e-12
+# The number of groups that are tried in the place of another one to improve the first sets.
+_TRIED = 3
+
+Operation = tuple[Any, ...]
+
+
+class Fit(NamedTuple):
+    """The solution on the features J of a set: its value q, its coefficients, and which are at a bound."""
+
+    value: float
+    J: IndexArray
+    coef: FloatArray
+    at_low: IndexArray
+    at_high: IndexArray
+
+
+class Node(NamedTuple):
+    """An open node: its bound, its number, the states of the groups of its stage, and a start for w and z.
+
+    vector : the number of the vector whose bound is that of the node, or −1.
+    """
+
+    bound: float
+    number: int
+    state: Any
+    stage: Stage
+    places: IndexArray
+    w: FloatArray
+    z: FloatArray
+    vector: int
+
+
+class Record:
+    """The tree and the vectors, from which a certificate is made."""
+
+    def __init__(self) -> None:
+        self.stages: list[Stage] = []
+        self.vectors: list[tuple[int, IndexArray, FloatArray]] = []
+        self.operations: dict[int, list[Operation]] = {}
+
+    def vector(self, stage: Stage, w: FloatArray) -> int:
+        """Store w and return its number."""
+        if not self.stages or self.stages[-1] is not stage:
+            found = [i for i, known in enumerate(self.stages) if known is stage]
+            if not found:
+                self.stages.append(stage)
+        number = next(i for i, known in enumerate(self.stages) if known is stage)
+        places = np.flatnonzero(w)
+        self.vectors.append((number, stage.features[places], w[places]))
+        return len(self.vectors) - 1
+
+    def preorder(self) -> list[Operation]:
+        """Return the operations of the tree in preorder; a split is followed by its two branches."""
+        out, waiting = [], [0]
+        while waiting:
+            for operation in self.operations[waiting.pop()]:
+                if operation[0] == "split":
+                    out.append(operation[:2])
+                    waiting += [operation[3], operation[2]]
+                else:
+                    out.append(operation)
+        return out
+
+
+class BestFirst:
+    """The state of a search: open nodes, the best sets, and the least bound of the closed nodes.
+
+    Attributes
+    ----------
+    best : the `Fit` with the least value; `groups` are its groups, the forced ones first.
+    floor : the least lower bound of the closed nodes.
+    nodes, moves : the numbers of examined nodes, and of improvements during the search.
+    found : with `within`, the value of each set of exactly k groups that was examined.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        k: int,
+        forced: IndexArray,
+        given: Restrictions,
+        gap: float = 0.0,
+        strict: bool = False,
+        within: float | None = None,
+    ) -> None:
+        self.k, self.forced, self.gap, self.within = k, forced, gap, within
+        self.scaled = Scaled(problem, given, strict)
+        self.record = Record() if strict else None
+        self.nodes = self.moves = 0
+        self.floor, self.found = math.inf, dict[tuple[int, ...], float]()
+        self.candidates: list[tuple[str, Fit]] = []
+        groups = np.unique(given.group)
+        self.members = [np.flatnonzero((given.group == g) & (self.scaled.diagonal > 0)) for g in groups]
+        stage = Stage(self.scaled, groups)
+        state = np.full(len(stage.groups), FREE, np.int8)
+        state[forced] = IN
+        self.best, self.groups = self.fit(forced), forced
+        empty = np.empty(0)
+        self.open = [Node(0.0, 0, state, stage, np.empty(0, np.intp), empty, np.zeros(len(stage.groups)), -1)]
+        if len(forced) < k:
+            self._start()
+
+    # -- values of sets
+
+    def features(self, groups: IndexArray) -> IndexArray:
+        """Return the features of these groups, group by group."""
+        return np.concatenate([self.members[g] for g in groups]) if len(groups) else np.empty(0, np.intp)
+
+    def fit(self, groups: IndexArray) -> Fit:
+        """Minimise q on the features of these groups, within the box."""
+        scaled, J = self.scaled, self.features(groups)
+        G, b = scaled.gram(J), scaled.b[J]
+        try:
+            factor = scipy.linalg.cho_factor(G, check_finite=False)
+            w = scipy.linalg.cho_solve(factor, b, check_finite=False)
+            w += scipy.linalg.cho_solve(factor, b - G @ w, check_finite=False)
+        except np.linalg.LinAlgError:
+            w = np.linalg.lstsq(G, b, rcond=None)[0]
+        low, high = scaled.low[J], scaled.high[J]
+        if (w < low).any() or (w > high).any():
+            values, V = np.linalg.eigh(G)
+            root = np.sqrt(np.maximum(values, EPS * values[-1]))
+            target = (V.T @ b) / root
+            fixed = low == high
+            w = np.where(fixed, low, 0)
+            free = np.flatnonzero(~fixed)
+            if len(free):
+                A = (root[:, None] * V.T)[:, free]
+                w[free] = scipy.optimize.lsq_linear(A, target, (low[free], high[free]), "bvls", tol=1e-14).x
+        value = scaled.half - b @ w + w @ G @ w / 2
+        return Fit(max(0.0, float(value)), J, w, J[w <= low], J[w >= high])
+
+    def lower_of(self, groups: IndexArray, fit: Fit) -> float:
+        """Return a lower bound on the value of the fit on these groups, free of rounding errors."""
+        if len(groups) == 0:
+            return self.scaled.half - 2 * self.scaled.error
+        stage = Stage(self.scaled, np.sort(groups))
+        if stage.is_void:
+            return -math.inf
+        w = fit.coef[np.argsort(fit.J, kind="stable")]
+        w = w[np.argsort(np.argsort(stage.features, kind="stable"), kind="stable")]
+        H, state = np.empty(len(groups)), np.full(len(groups), IN, np.int8)
+        return float(kernels.bound(stage.data, state, 0, w, np.empty(len(w)), H)[0])
+
+    def _try(self, groups: IndexArray, name: str = "") -> Fit:
+        """Compare the set of these groups with the best one."""
+        fit = self.fit(groups)
+        if name:
+            self.candidates.append((name, fit))
+        if fit.value < self.best.value - (0 if self.record else _SLACK * self.scaled.half):
+            first = self.forced
+            self.best, self.groups = fit, np.concatenate([first, np.setdiff1d(groups, first)])
+            self.moves += not name
+        return fit
+
+    def _scores(self, fit: Fit) -> FloatArray:
+        """Return Σ c_j²/G_jj over each group, c = b − Gw for the fit; directions off the box do not count."""
+        scaled = self.scaled
+        w = np.zeros(len(scaled.b))
+        w[fit.J] = fit.coef
+        c = scaled.b - scaled.times(w)
+        c[((c > 0) & (scaled.high == 0)) | ((c < 0) & (scaled.low == 0))] = 0
+        scores = np.bincount(scaled.group, c**2 / np.maximum(scaled.diagonal, EPS), len(self.members))
+        scores[scaled.group[fit.J]] = -1
+        return np.asarray(scores)
+
+    def _start(self) -> None:
+        """Find a first set by forward selection, and improve it by exchanges."""
+        S, fit = self.forced, self.best
+        while len(S) < self.k:
+            S = np.append(S, np.argmax(self._scores(fit)))
+            fit = self._try(S)
+        self.candidates, self.moves = [("orthogonal matching pursuit", fit)], 0
+        self.improve(S, "exchanges")
+
+    def improve(self, S: IndexArray, name: str = "") -> None:
+        """Exchange groups of S, not the forced ones, as long as the value decreases."""
+        value, improved, fit = self.fit(S).value, True, self.fit(S)
+        while improved:
+            improved = False
+            for g in S[~np.isin(S, self.forced)]:
+                rest = S[S != g]
+                scores = self._scores(self.fit(rest))
+                for other in np.argsort(-scores, kind="stable")[:_TRIED]:
+                    tried = self.fit(np.append(rest, other))
+                    if tried.value < value - _SLACK * self.scaled.half:
+                        S, value, fit, improved = np.append(rest, other), tried.value, tried, True
+                        break
+        self._try(S, name)
+
+    # -- the search
+
+    @property
+    def target(self) -> float:
+        """The value that closes a node whose bound reaches it."""
+        if self.within is not None:
+            return self.best.value * (1 + self.within) * (1 + 8 * EPS) + 64 * EPS * self.scaled.half
+        margin = 0.0 if self.record is not None else _MARGIN * self.scaled.half
+        return self.best.value * (1 - self.gap) - margin
+
+    @property
+    def lower(self) -> float:
+        """A lower bound on q over all sets, in units of ½‖y‖²·2 = ‖y‖² of the scaled problem."""
+        return max(0.0, min([node.bound for node in self.open] + [self.floor]))
+
+    def run(
+        self, nodes: int, seconds: float, report: Callable[[float], object] | None, interval: float
+    ) -> Status:
+        """Search until no node is open, or a limit, the callback or Ctrl-C stops it."""
+        began = looked = time.monotonic()
+        try:
+            while self.open and self.open[0].bound < self.target:
+                if self.nodes >= nodes:
+                    return Status.MAX_ITER
+                node = self.open[0]
+                self._examine(node)
+                now = time.monotonic()
+                if now - began > seconds:
+                    return Status.MAX_ITER if self.open else Status.COMPLETED
+                if report is not None and now - looked > interval:
+                    looked = now
+                    if report(now - began):
+                        return Status.STOPPED
+        except KeyboardInterrupt:
+            return Status.STOPPED
+        while self.open:
+            self._finish(self.open[0], [("bound", self.open[0].vector)], self.open[0].bound)
+        return Status.COMPLETED
+
+    def _examine(self, node: Node) -> None:
+        """Bound the first open node, and close or split it. An interrupt leaves it open."""
+        stage, state, w, z = self._unpack(node)
+        operations: list[Operation] = []
+        low, vector, t = node.bound, node.vector, 0.0
+        left = _REPEATS
+        while True:
+            live, m = state != OUT, self.k - int((state == IN).sum())
+            free = np.flatnonzero(state == FREE)
+            if m == 0 or len(free) <= m:
+                self._leaf(node, stage, state, m, operations)
+                return
+            if left == 0:
+                break
+            if stage.is_void or live.sum() <= _SHRUNK * len(stage.groups):
+                stage, state, w, z, free = self._shrink(stage, state, w, z)
+            if stage.is_void:
+                break
+            c, H = np.empty(len(w)), np.empty(len(state))
+            found, t = kernels.relax(stage.data, state, m, self.target, w, c, H, z)
+            own = self.record.vector(stage, w) if self.record is not None else -1
+            if found >= low:
+                low, vector = found, own
+            if low >= self.target:
+                self._finish(node, [*operations, ("bound", vector)], low)
+                return
+            order = free[np.argsort(-H[free], kind="stable")]
+            self._try(stage.groups[np.concatenate([np.flatnonzero(state == IN), order[:m]])])
+            fixed = self._fix(stage, state, order, H, m, found, own, operations)
+            left = left - 1 if fixed else 0
+        self._split(node, stage, state, w, z, low, vector, operations)
+
+    def _unpack(self, node: Node) -> tuple[Stage, Any, FloatArray, FloatArray]:
+        w = np.zeros(len(node.stage.features))
+        w[node.places] = node.w
+        return node.stage, node.state.copy(), w, node.z.copy()
+
+    def _shrink(self, stage: Stage, state: Any, w: FloatArray, z: FloatArray) -> Any:
+        """Make a stage of the groups that are not out, unless that is the stage already."""
+        live = state != OUT
+        if not live.all():
+            inside = np.isin(self.scaled.group[stage.features], stage.groups[live])
+            stage, state, w, z = Stage(self.scaled, stage.groups[live]), state[live], w[inside], z[live]
+        return stage, state, w, z, np.flatnonzero(state == FREE)
+
+    def _fix(
+        self, stage: Stage, state: Any, order: IndexArray, H: FloatArray, m: int, low: float, vector: int,
+        operations: list[Operation],
+    ) -> bool:  # fmt: skip
+        """Fix groups whose opposite is bounded by the target. Return whether groups were fixed as in.
+
+        order : the free groups, those with the largest H first.
+        """
+        target = self.target + 8 * EPS * self.scaled.half
+        h = H[order]
+        out = order[m:][low + h[m - 1] - h[m:] >= target]
+        inn = order[:m][low + h[:m] - h[m] >= target]
+        if len(out):
+            self.floor = min(self.floor, low + h[m - 1] - H[out].max() - 8 * EPS * self.scaled.half)
+            state[out] = OUT
+            operations.append(("out", vector, tuple(stage.groups[out].tolist())))
+        if len(inn):
+            self.floor = min(self.floor, low + H[inn].min() - h[m] - 8 * EPS * self.scaled.half)
+            state[inn] = IN
+            operations.append(("in", vector, tuple(stage.groups[inn].tolist())))
+        return len(inn) > 0
+
+    def _leaf(self, node: Node, stage: Stage, state: Any, m: int, operations: list[Operation]) -> None:
+        """Close a node with one set that is the best of it: all groups that are in, and perhaps the free."""
+        live = stage.groups[(state == IN) if m == 0 else (state != OUT)]
+        if self.within is not None and len(live) < self.k:
+            self._finish(node, operations, math.inf)
+            return
+        fit = self._try(live)
+        if self.within is not None:
+            self.found[tuple(live.tolist())] = fit.value
+        sides = tuple(fit.at_low.tolist()), tuple(fit.at_high.tolist())
+        low = max(node.bound, self.lower_of(live, fit))
+        self._finish(node, [*operations, ("value", *sides)], low)
+
+    def _finish(self, node: Node, operations: list[Operation], bound: float, children: tuple[Node, ...] = ()) -> None:
+        """Replace the first open node by its children. An interrupt before the last line changes nothing."""
+        if self.record is not None:
+            self.record.operations[node.number] = operations
+        for child in children:
+            heapq.heappush(self.open, child)  # the node stays first: its bound and its number are least
+        self.nodes += 1
+        self.floor = min(self.floor, bound)
+        heapq.heappop(self.open)
+
+    def _split(
+        self, node: Node, stage: Stage, state: Any, w: FloatArray, z: FloatArray, low: float, vector: int,
+        operations: list[Operation],
+    ) -> None:  # fmt: skip
+        """Replace the node by the sets with a group and the sets without it."""
+        free, inside = np.flatnonzero(state == FREE), np.flatnonzero(state == IN)
+        if stage.is_void:
+            scores = self._scores(self.fit(stage.groups[inside]))[stage.groups[free]]
+            best = free[np.argsort(-scores, kind="stable")[: self.k - len(inside)]]
+            self._try(stage.groups[np.append(inside, best)])
+            g = int(best[0])
+        else:
+            g = int(free[np.argmax(np.minimum(z[free], 1 - z[free]) + 1e-9 * z[free])])
+        places = np.flatnonzero(w)
+        first, second = state.copy(), state
+        first[g], second[g] = IN, OUT
+        numbers = 2 * node.number + 1, 2 * node.number + 2
+        children = [Node(low, number, states, stage, places, w[places], z, vector)
+                    for number, states in zip(numbers, (first, second), strict=True)]  # fmt: skip
+        self._finish(node, [*operations, ("split", int(stage.groups[g]), *numbers)], math.inf, tuple(children))

@@ -1,0 +1,194 @@
+"""Lower bounds for the best subset with a ridge, a box or groups, from the perspective relaxation.
+
+The problem is to minimise
+
+    q(β) = ½‖y − Xβ‖² + (ridge/2)‖β‖²,   low ≤ β ≤ high,   with at most k nonzero groups of β,              (1)
+
+where every feature is a group unless groups are given, and low ≤ 0 ≤ high. Let G = XᵀX + ridge·I, b = Xᵀy, D
+a diagonal with D ≥ 0 and M = G − D positive semidefinite, and H_j(t) = max {tβ − D_jβ²/2 : low_j ≤ β ≤
+high_j}. For every w, with c = b − Mw,
+
+    q(β) ≥ ½‖y‖² − ½wᵀMw − Σ_{j: β_j ≠ 0} H_j(c_j)    for all β within the box.                            (2)
+
+Proof: From (β − w)ᵀM(β − w) ≥ 0, q(β) = ½‖y‖² − bᵀβ + ½βᵀMβ + ½βᵀDβ is at least
+½‖y‖² − ½wᵀMw − (b − Mw)ᵀβ + ½βᵀDβ, and c_jβ_j − D_jβ_j²/2 ≤ H_j(c_j). ∎
+
+A node of the search has groups I that are in, groups that are out, and m = k − |I|. Let H_g be the sum of H_j
+over the group g. The sum in (2) is at most Σ_{g∈I} H_g plus the m largest H_g of the free groups. The bound
+holds for every w, so no iteration has to converge. Without a curvature D and without a box, H is infinite
+where c ≠ 0, and the bound is void.
+
+**The best w** solves the perspective relaxation (Frangioni and Gentile, 2006), whose dual this is (Pilanci,
+Wainwright and El Ghaoui, 2015; Bertsimas and Van Parys, 2020):
+
+    min ½wᵀMw − bᵀw + Σ_j D_jw_j²/(2z_g),   Σ_g z_g ≤ m,   0 ≤ z ≤ 1,   low·z ≤ w ≤ high·z.                 (3)
+
+It is solved by FISTA with restarts; the proximal operator of the sum over j is found by a search for the
+multiplier of Σz ≤ m (Liu, Shafiee and Lodi, ICML 2025, sort instead, for equal D and boxes). The iteration
+works on the groups that may be nonzero, and a product with all columns finds the groups to add.
+
+**Fixing** (Atamtürk and Gómez, ICML 2020). Let L be the bound of a node, and H_(1) ≥ H_(2) ≥ … the heights of
+its free groups. Then L + H_(m) − H_g bounds q on the sets that contain a group g below rank m, and
+L + H_g − H_(m+1) bounds q on the sets without a group g of rank at most m. A group whose bound reaches the
+target is fixed.
+
+**D** is the ridge, or t/diag(G⁻¹), where t is nearly the largest number for which a Cholesky
+factorisation of G − D exists. It is computed again when features were fixed.
+
+**A box** for all solutions (Bertsimas, King and Mazumder, 2016, for ridge = 0). Let U be the value of a known
+β, w arbitrary and g = b − Gw. With G positive definite, every β with q(β) ≤ U has
+
+    |β_j − w_j| ≤ √((G⁻¹)_jj)·(√(2(U − q(w)) + γ²) + γ),   γ² = gᵀG⁻¹g.                                    (4)
+
+Proof: Let β̂ = w + G⁻¹g be the minimiser of q. Then q(w) − q(β̂) = γ²/2, so
+(β − β̂)ᵀG(β − β̂) = 2(q(β) − q(β̂)) ≤ 2(U − q(w)) + γ². Use |v_j|² ≤ (G⁻¹)_jj·vᵀGv for β − β̂ and for β̂ − w. ∎
+
+**Rounding.** Columns and y are scaled by powers of two to lengths between ½ and 1 (a column with its √ridge
+below it), without rounding. The error of a computed product of two of them is at most τ = n·eps/2 plus twice
+the relative error of the data. So c_j has the error e = (τ + (s + 4)·eps)·A, where w has s nonzeros and A =
+1 + ‖w‖₁, and the base of (2) has at most 2Ae. H is taken at c ± e. If the Cholesky factor of a matrix B (F, F)
+with diagonal at most 1 exists, B + (F + 1)·F·eps·I is positive semidefinite (Higham, Theorem 10.3), and an
+error of τ in the entries of G is at most F·τ·I. Both are subtracted from D. So a bound is at most the exact
+optimum, without a tolerance.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+
+from sparselin._kernels import perspective as kernels
+from sparselin.problem import Problem
+from sparselin.problem.errors import EPS, SAFETY
+from sparselin.results import FloatArray, IndexArray
+
+# The steps of the power method for the largest t in D, the shares of it that are tried, and the share that D
+# loses so that a certificate can prove it with rounded columns.
+_POWERS, _SHARES, _SAFE = 20, (0.98, 0.9, 0.7, 0.3), 1e-3
+# A certificate proves G − D ⪰ 0 from rounded columns if D loses this much, times F, in addition.
+_PROOF = 1e-9
+# XᵀX is stored if it is at most this many times as large as X.
+_LARGER = 2
+
+
+class Restrictions(NamedTuple):
+    """The ridge, the box and the groups of a problem, in the units of the data.
+
+    low, high : (d,) the box; −inf and inf where there is none.
+    group : (d,) the number of the group of each feature, 0, 1, …; a feature's own number without groups.
+    """
+
+    ridge: float
+    low: FloatArray
+    high: FloatArray
+    group: IndexArray
+
+
+class Scaled:
+    """A problem in units in which columns and y have at most unit length, see `_relaxation`.
+
+    Attributes
+    ----------
+    shift : (d,) X_j was divided by 2^shift_j; y by 2^lift.
+    ridge, low, high : (d,) in these units.
+    G, rows : XᵀX + ridge (d, d), or if that is too large the columns (d, n); the other one is empty.
+    b, half : Xᵀy and ½‖y‖².
+    error : τ, the error of a product.
+    """
+
+    def __init__(self, problem: Problem, given: Restrictions, strict: bool) -> None:
+        d, self.strict = problem.d, strict
+        norms = np.sqrt(problem.column_norms.astype(float) ** 2 + given.ridge)
+        self.shift = np.where(norms > 0, np.frexp(norms)[1], 0).astype(np.intp)
+        self.lift = int(np.frexp(problem.y_norm)[1]) if problem.y_norm > 0 else 0
+        X = np.ldexp(problem.columns(np.arange(d)), -self.shift)
+        self.y = np.ldexp(problem.y, -self.lift)
+        self.n, self.half = problem.n, float(self.y @ self.y) / 2
+        self.ridge = np.ldexp(given.ridge, -2 * self.shift)
+        self.low, self.high = (np.ldexp(v, self.shift - self.lift) for v in (given.low, given.high))
+        self.group, self.b = given.group, X.T @ self.y
+        self.error = problem.n * EPS / 2 + 2 * SAFETY * max(problem.errors.double_eps, problem.errors.gram_eps)
+        self.diagonal = np.einsum("ij,ij->j", X, X) + self.ridge
+        self.G, self.rows = np.empty((0, 0)), np.empty((0, 0))
+        if d <= _LARGER * problem.n:
+            self.G = X.T @ X
+            self.G[np.diag_indices(d)] += self.ridge
+        else:
+            self.rows = np.ascontiguousarray(X.T)
+
+    def times(self, w: FloatArray) -> FloatArray:
+        """Return Gw."""
+        J = np.flatnonzero(w)
+        if len(self.G):
+            return self.G[:, J] @ w[J]
+        return np.asarray(self.rows @ (w[J] @ self.rows[J]) + self.ridge * w)
+
+    def gram(self, J: IndexArray) -> FloatArray:
+        """Return G_JJ."""
+        if len(self.G):
+            return self.G[np.ix_(J, J)]
+        G = self.rows[J] @ self.rows[J].T
+        G[np.diag_indices(len(J))] += self.ridge[J]
+        return G
+
+    def curvature(self, G: FloatArray, J: IndexArray) -> FloatArray:
+        """Return a diagonal D ≥ 0 with G_JJ − D positive semidefinite, G_JJ = `gram(J)`."""
+        F, ridge = len(J), self.ridge[J]
+        lost = F * self.error + (F + 1) * F * EPS + self.strict * F * _PROOF
+        if F == 0 or self.n < F:
+            return ridge
+        factor, failed = lapack.dpotrf(G.T, lower=1, clean=1)
+        if failed:
+            return ridge
+        inverse = lapack.dtrtri(factor, lower=1)[0]
+        h = 1 / np.einsum("ij,ij->j", inverse, inverse)
+        largest = 1.0 / _largest_eigenvalue(inverse * np.sqrt(h))
+        diagonal, least = np.diag_indices(F), G.diagonal().copy()
+        for share in _SHARES:
+            G[diagonal] = least - share * largest * h
+            failed = lapack.dpotrf(G.T, lower=1, clean=0)[1]
+            G[diagonal] = least
+            if not failed:
+                D = np.maximum(share * largest * h * (1 - _SAFE) - lost, 0)
+                return D if D.sum() > ridge.sum() else ridge
+        return ridge
+
+
+def _largest_eigenvalue(A: FloatArray) -> float:
+    """Return an estimate from below of the largest eigenvalue of AᵀA, by the power method."""
+    v = np.cos(np.arange(A.shape[1]))
+    for _ in range(_POWERS):
+        v = A.T @ (A @ (v / np.linalg.norm(v)))
+    return float(np.linalg.norm(v))
+
+
+class Stage:
+    """The relaxation on some features: those of the groups that are not out.
+
+    Attributes
+    ----------
+    features, groups : the features in the order of their groups, and the numbers of the groups.
+    data : the `Relaxation` of the kernels.
+    is_void : True if bounds are −inf, because some feature has neither curvature nor a box.
+    """
+
+    def __init__(self, scaled: Scaled, groups: IndexArray) -> None:
+        member = np.flatnonzero(np.isin(scaled.group, groups) & (scaled.diagonal > 0))
+        J = member[np.argsort(scaled.group[member], kind="stable")]
+        self.scaled, self.features, self.groups = scaled, J, np.asarray(groups, np.intp)
+        first = np.searchsorted(scaled.group[J], np.append(groups, len(scaled.group) + 1)).astype(np.intp)
+        whole = len(scaled.G) or len(J) <= _LARGER * scaled.n
+        G = scaled.gram(J) if whole else np.empty((0, 0))
+        D = scaled.curvature(G, J) if whole else scaled.ridge[J].copy()
+        if whole:
+            G[np.diag_indices(len(J))] -= D
+        rows = np.empty((0, 0)) if whole else scaled.rows[J]
+        box = scaled.low[J], scaled.high[J]
+        self.data = kernels.Relaxation(
+            G, rows, scaled.y, scaled.ridge[J], scaled.b[J], D, *box, first, scaled.half, scaled.error, EPS
+        )
+        open_side = ((box[0] == -np.inf) | (box[1] == np.inf)) & (D == 0)
+        self.is_void = bool((open_side & (scaled.b[J] != 0)).any())
