@@ -62,21 +62,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sparselin._kernels import best_subset as kernels
 from sparselin.greedy.ols import by_quotients
 from sparselin.guarantees._dependence import exactness
-from sparselin.linalg.elimination import centre, restore
+from sparselin.guarantees._search import Found, Watch
 from sparselin.parallel.threads import workers
-from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem import Problem
 from sparselin.problem.memory import check_memory
-from sparselin.results import BestSubset, FloatArray, IndexArray, SelectionPath, Status
-from sparselin.validation import Columns, check_count, check_level
+from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 
 # The least amount, in units of ‖y‖², that is subtracted from lower bounds for rounding in the search. If it
 # were smaller, a lower bound might exceed the optimum; if it were larger, close sets would not be
@@ -130,9 +128,10 @@ class Start:
 class Tree:
     """The search tree: a stack of nodes in arrays, on which the kernel `search` works (see its docstring)."""
 
-    def __init__(self, start: Start) -> None:
-        d, self.start = start.problem.d, start
-        m = start.k - len(start.forced)
+    def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
+        d, m = problem.d, k - len(forced)
+        check_memory((max(1, m - 1), d, d), np.float64, "The Gram matrix of X at each level of the search")
+        self.start = start = Start(problem, k, forced)
         self.data, self.stack = _project_data(start), kernels.empty_stack(max(1, m - 1), d)
         self.best = kernels.SubsetSearch(
             m, np.zeros(m + 1, np.intp), np.zeros(m + 1, np.intp), np.array([start.value]),
@@ -146,19 +145,19 @@ class Tree:
         if m == 0:
             self.best.counters[kernels.DEPTH] = -1
 
-    def run(self, nodes: int, seconds: float, callback: Callable[[SearchState], object] | None) -> Status:
+    def run(self, watch: Watch) -> Status:
         """Search until the tree is exhausted or a limit, the callback or an interrupt stops it."""
-        began, most = time.monotonic(), 16
+        most, stop = 16, self.nodes + watch.nodes
         try:
             while True:
                 looked = time.monotonic()
-                if self._advance(min(nodes, self.nodes + most)):
+                if self._advance(min(stop, self.nodes + most)):
                     return Status.COMPLETED
-                now = time.monotonic()
-                if self.nodes >= nodes or now - began > seconds:
+                if self.nodes >= stop or watch.is_late():
                     return Status.MAX_ITER
-                most = 2 * most if now - looked < _INTERVAL / 2 else max(1, most // 2)
-                if callback is not None and callback(self.state(now - began)):
+                most = 2 * most if time.monotonic() - looked < _INTERVAL / 2 else max(1, most // 2)
+                scale = self.start.problem.y_norm**2
+                if watch.stops(self.nodes, self.support, scale * float(self.best.value[0]), scale * self.lower):
                     return Status.STOPPED
         except KeyboardInterrupt:
             kernels.renew(self.data, self.stack, self.best)  # compare a set that may still be waiting
@@ -199,11 +198,27 @@ class Tree:
         """The amount, in units of ‖y‖², by which lower bounds are reduced for rounding."""
         return max(_MARGIN, float(self.data.seen[1]))
 
-    def state(self, seconds: float) -> SearchState:
-        scale = self.start.problem.y_norm**2
-        return SearchState(
-            self.nodes, self.support, scale * float(self.best.value[0]), scale * self.lower, seconds
-        )
+    def found(self, status: Status) -> Found:
+        """Recompute the residual of the best subset, decide the status, and return the result."""
+        problem, k = self.start.problem, self.start.k
+        scale, value = problem.y_norm**2, float(self.best.value[0])
+        path = in_order(problem, k, self.support, len(self.start.forced))
+        unforced = self.support[len(self.start.forced) :]
+        least, error = kernels.remainder(self.data, unforced)
+        limit = (value + max(_APART, error)) * scale
+        if path.residual_norm[-1] ** 2 > limit:  # in that order a nearly dependent column is excluded
+            path = by_quotients(problem, len(self.support), forced=self.support, by_rule=True)
+        square = float(path.residual_norm[-1] ** 2)
+        optimal = status is Status.COMPLETED
+        if optimal:
+            status = path.status
+        fewer = len(path.support) < k and status is Status.COMPLETED
+        if square > limit or (optimal and (self.undecided or fewer or max(self.margin, error) > _LOST)):
+            status, optimal = Status.BEYOND_PRECISION, False
+        lower = max(0.0, min(square, scale * self.lower, scale * (least - error)))
+        moves, candidates = int(self.best.counters[kernels.MOVES]), tuple(self.start.candidates)
+        squares = path.residual_norm**2
+        return Found(path.support, path.coef, squares, square, lower, status, optimal, self.nodes, moves, candidates)
 
 
 def _project_data(start: Start) -> kernels.SubsetData:
@@ -221,7 +236,7 @@ def _project_data(start: Start) -> kernels.SubsetData:
     return data._replace(fixed=len(members), volume=float(exact.volumes[members].sum()))
 
 
-def _in_order(problem: Problem, k: int, support: IndexArray, forced: int) -> SelectionPath:
+def in_order(problem: Problem, k: int, support: IndexArray, forced: int) -> SelectionPath:
     """Order the features of the best subset S by orthogonal least squares on X_S, and return their path.
 
     forced : the number of forced features, which are the first of `support` and stay first.
