@@ -136,7 +136,8 @@ class SubsetProof:
 
     def _is_least(self, state: NDArray[np.int8], at_lower: Any, at_upper: Any) -> bool:
         """Return whether a case has one support, and no value on it is below the target."""
-        units = np.flatnonzero(state != _OUT).tolist()
+        full = (state == _IN).sum() == self.given.k
+        units = np.flatnonzero(state == _IN if full else state != _OUT).tolist()
         features = [j for unit in units for j in self.members[unit]]
         fixed = self._fixed(at_lower, at_upper, features)
         if len(units) > self.given.k or fixed is None:

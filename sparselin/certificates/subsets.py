@@ -93,8 +93,8 @@ class SubsetCertificate:
         - ("out", v, (j, …)): vector v bounds each case (I ∪ {j}, E); then put all these j into E.
         - ("in", v, (j, …)): vector v bounds each case (I, E ∪ {j}); then put all these j into I.
         - ("bound", v): vector v bounds the case.
-        - ("value", at_lower, at_upper): the minimum of q on all units that are not out, with these features
-          at their bounds, bounds the case. There may be at most k such units.
+        - ("value", at_lower, at_upper): the case has one support, because k units are in, or at most k are
+          not out. The minimum of q on these units, with these features at their bounds, bounds the case.
     """
 
     shape: tuple[int, int]
