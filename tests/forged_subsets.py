@@ -137,6 +137,12 @@ class Oracle:
 oracle = functools.lru_cache(256)(Oracle)
 
 
+def below(value):
+    """Return a float that is at most a fraction."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
+
+
 class Producer:
     """A branch and bound for a task that records its tree, and can cheat.
 
@@ -165,8 +171,10 @@ class Producer:
         lower = tuple(j for j, v in fixed.items() if v == self.task.lower[j])
         return lower, tuple(j for j, v in fixed.items() if v == self.task.upper[j] and j not in lower)
 
-    def gram(self, features):
-        return np.array([[float(self.oracle.G[i][j]) for j in features] for i in features])
+    def gram(self, features, ridge=0):
+        """Return G on these features less a ridge, in floats."""
+        G = self.oracle.G
+        return np.array([[float(G[i][j] - (ridge if i == j else 0)) for j in features] for i in features])
 
     def stage(self, features):
         """Add the stage of these features with the largest multiple of the diagonal, or the ridge alone."""
@@ -182,7 +190,7 @@ class Producer:
         least = np.linalg.eigvalsh(G / np.outer(size, size))[0] if size.all() and features else 0.0
         share = Fraction(float(self.rng.choice([0.5, 0.9, 0.99])) * least if least > 1e-7 else 0.0)
         diagonal = [ridge + share * Fraction(v) ** 2 for v in size.tolist()]
-        scaled = [float(v / unit) * self.excess for v, unit in zip(diagonal, units, strict=True)]
+        scaled = [below(v / unit) * self.excess for v, unit in zip(diagonal, units, strict=True)]
         self.stages.append(SubsetStage(np.array(features, np.intp), np.array(scaled, np.float64)))
         return len(self.stages) - 1
 
@@ -228,7 +236,7 @@ class Producer:
         fit = self.relaxed(features)
         tried = []
         for w in (np.zeros(self.d), best, fit, fit * self.rng.random(self.d)):
-            vector = SubsetVector.rounded(s, w, self.scale, int(self.rng.choice([12, 30, 50])))
+            vector = SubsetVector.from_floats(s, w, self.scale, int(self.rng.choice([12, 30, 50])))
             tried.append((vector, *self.heights(vector)))
 
         def bound(trial, inside, free, room):

@@ -104,7 +104,7 @@ def _is_dominant(A: FloatArray, shift: list[int]) -> bool:
             L = np.rint(np.linalg.cholesky(S.astype(np.float64) - push * np.eye(d)))
         except np.linalg.LinAlgError:
             return False
-        if not (L * L).sum(axis=1).max() < 2.0**62.5:
+        if not (np.abs(L).max() < 2.0**32 and (L * L).sum(axis=1).max() < 2.0**62.5):
             return False
         R = S - _gram(np.ascontiguousarray(L.T))
         diagonal = R[np.diag_indices(d)].copy()

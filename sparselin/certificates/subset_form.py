@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from sparselin.results import FloatArray, IndexArray
 
-if TYPE_CHECKING:
-    from sparselin.certificates.subsets import SubsetCertificate
-
+Operation: TypeAlias = tuple[Any, ...]
 # Exponents beyond this are refused: floats and their squares need less.
 _MOST_EXPONENT = 4000
 
@@ -48,13 +46,35 @@ class SubsetVector:
     exponent: int
 
     @classmethod
-    def rounded(cls, stage: int, w: FloatArray, scale: IndexArray, bits: int = 30) -> SubsetVector:
+    def from_floats(cls, stage: int, w: FloatArray, scale: IndexArray, bits: int = 30) -> SubsetVector:
         """Round a vector w (d,), in the units of X, to integers of at most `bits` bits."""
         scaled = np.ldexp(np.asarray(w, np.float64), scale)
         exponent = int(np.frexp(np.abs(scaled).max(initial=0.0))[1]) - bits
         entries = np.rint(np.ldexp(scaled, -exponent)).astype(np.intp)
         features = np.flatnonzero(entries)
         return cls(stage, features, entries[features], exponent)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SubsetFields:
+    """The fields of a `SubsetCertificate`, which describes them."""
+
+    shape: tuple[int, int]
+    k: int
+    ridge: float
+    gap: float
+    intercept: bool
+    forced: tuple[int, ...]
+    groups: IndexArray | None
+    lower: FloatArray
+    upper: FloatArray
+    support: tuple[int, ...]
+    at_lower: tuple[int, ...]
+    at_upper: tuple[int, ...]
+    scale: IndexArray
+    stages: tuple[SubsetStage, ...]
+    vectors: tuple[SubsetVector, ...]
+    tree: tuple[Operation, ...]
 
 
 def form_fault(given: Any, n: int, d: int) -> str:
@@ -127,5 +147,5 @@ def are_indices(J: Any, count: int) -> bool:
     return type(J) is tuple and all(type(j) is int and 0 <= j < count for j in J) and len(set(J)) == len(J)
 
 
-def unit_count(given: SubsetCertificate) -> int:
+def unit_count(given: SubsetFields) -> int:
     return given.shape[1] if given.groups is None else int(given.groups.max()) + 1

@@ -7,29 +7,22 @@ import itertools
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparselin.certificates.objective import Dyadic, ExactObjective, dyadic
-from sparselin.certificates.subset_form import are_indices, unit_count
+from sparselin.certificates.subset_form import SubsetFields, are_indices, unit_count
 from sparselin.results import FloatArray, IndexArray
 
-if TYPE_CHECKING:
-    from sparselin.certificates.subsets import SubsetCertificate
-
-# Heights are rounded up to multiples of 2⁻²⁰⁰ times the largest value.
-_HEIGHT_BITS = 200
 _FREE, _IN, _OUT = 0, 1, 2
 
 
 class SubsetProof:
     """The check of a certificate whose form is right."""
 
-    def __init__(
-        self, certificate: SubsetCertificate, X: FloatArray, y: FloatArray, weights: FloatArray
-    ) -> None:
+    def __init__(self, certificate: SubsetFields, X: FloatArray, y: FloatArray, weights: FloatArray) -> None:
         self.given = given = certificate
         d, scale = X.shape[1], certificate.scale
         self.objective = ExactObjective(
@@ -43,8 +36,6 @@ class SubsetProof:
             [Fraction(x) * unit if math.isfinite(x) else None for x, unit in zip(side, units, strict=True)]
             for side in sides
         ]
-        constant = self.objective.constant
-        self.height_power = constant.numerator.bit_length() - constant.denominator.bit_length() - _HEIGHT_BITS
         self.value: Fraction | None = None
         self.target, self.leaves = Fraction(0), 0
         self.stage = functools.lru_cache(64)(self._read_stage)
@@ -53,7 +44,7 @@ class SubsetProof:
     def failures(self) -> Iterator[str]:
         given = self.given
         inside = [j for unit in given.support for j in self.members[unit]]
-        fixed = self._fixed(given.at_lower, given.at_upper, inside)
+        fixed = self._values_at_bounds(given.at_lower, given.at_upper, inside)
         if fixed is None:
             yield "`at_lower` and `at_upper` must be distinct features of the support that have that bound."
             return
@@ -125,21 +116,21 @@ class SubsetProof:
         heights, most = self.heights(v)
         most -= sum(heights[j] for j in np.flatnonzero(state == _IN).tolist())
         order = sorted(np.flatnonzero(state == _FREE).tolist(), key=heights.__getitem__, reverse=True)
-        sums = [0, *itertools.accumulate(heights[j] for j in order[: room + 1])]
+        sums = [Fraction(0), *itertools.accumulate(heights[j] for j in order[: room + 1])]
         fewer, equal, more = (sums[min(max(m, 0), len(sums) - 1)] for m in (room - 1, room, room + 1))
-        if kind == "bound":
-            return equal <= most
         largest = set(order[:room])
         if kind == "out":
             return all((equal if j in largest else heights[j] + fewer) <= most for j in units)
-        return all((more - heights[j] if j in largest else equal) <= most for j in units)
+        if kind == "in":
+            return all((more - heights[j] if j in largest else equal) <= most for j in units)
+        return equal <= most
 
     def _is_least(self, state: NDArray[np.int8], at_lower: Any, at_upper: Any) -> bool:
         """Return whether a case has one support, and no value on it is below the target."""
         full = (state == _IN).sum() == self.given.k
         units = np.flatnonzero(state == _IN if full else state != _OUT).tolist()
         features = [j for unit in units for j in self.members[unit]]
-        fixed = self._fixed(at_lower, at_upper, features)
+        fixed = self._values_at_bounds(at_lower, at_upper, features)
         if len(units) > self.given.k or fixed is None:
             return False
         beta, bound, slopes = self.objective.minimum(features, fixed)
@@ -150,7 +141,9 @@ class SubsetProof:
             bound += slope * ((end or 0) - beta[j])
         return bound >= self.target
 
-    def _fixed(self, at_lower: Any, at_upper: Any, features: list[int]) -> dict[int, Fraction] | None:
+    def _values_at_bounds(
+        self, at_lower: Any, at_upper: Any, features: list[int]
+    ) -> dict[int, Fraction] | None:
         """Return the values of features at bounds, or None if they are not distinct and in `features`."""
         d = len(self.labels)
         if not (are_indices(at_lower, d) and are_indices(at_upper, d)):
@@ -168,40 +161,32 @@ class SubsetProof:
         lacking = np.unique(np.delete(self.labels, stage.features))
         return dyadic(D), moved, J, lacking
 
-    def _compute_heights(self, v: int) -> tuple[list[int], int]:
-        """Return the heights of all units for a vector, as integers, and the largest sum that is allowed."""
+    def _compute_heights(self, v: int) -> tuple[list[Fraction], Fraction]:
+        """Return the heights of all units for a vector, and the largest sum that is allowed."""
         vector, objective = self.given.vectors[v], self.objective
         D, moved, J, _ = self.stage(vector.stage)
         entries = np.zeros(len(self.labels), object)
         entries[vector.features] = vector.entries.astype(object)
         w = Dyadic(entries, vector.exponent)
         c = objective.slope(w)
-        slope = Dyadic(c.integers[J], c.power) + Dyadic(
-            objective.mass * moved.integers * entries[J], moved.power + w.power
-        )
+        more = Dyadic(objective.mass * moved.integers * entries[J], moved.power + w.power)
+        slope = Dyadic(c.integers[J], c.power) + more
         # wᵀMw = wᵀ(b − c) over the features of the stage
         difference = Dyadic(objective.b.integers[J], objective.b.power) + Dyadic(-slope.integers, slope.power)
         form = Dyadic(difference.integers * entries[J], difference.power + w.power).sum() / objective.mass
-        unit = Fraction(2) ** self.height_power
-        most = math.floor((objective.constant - form / 2 - self.target) / unit)
-        beyond = max(most, 0) + 1  # in place of larger heights, and of infinite ones
-        H = np.full(len(J), beyond, object)
-        positive = D.integers > 0
-        power = 2 * slope.power - 1 - D.power - self.height_power
-        squares, divisors = slope.integers[positive] ** 2, objective.mass**2 * D.integers[positive]
-        H[positive] = -(-(squares << max(power, 0)) // (divisors << max(-power, 0)))
-        for t, j in enumerate(J):
-            a = slope.integers[t]
+        most = objective.constant - form / 2 - self.target
+        beyond = max(most, Fraction(0)) + 1  # in place of larger heights, and of infinite ones
+        heights = [Fraction(0)] * len(self.members)
+        power = 2 * slope.power - 1 - D.power
+        up, down = max(power, 0), objective.mass**2 << max(-power, 0)
+        to_slope = Fraction(2) ** slope.power / objective.mass
+        to_D = Fraction(2) ** D.power
+        for j, a, curvature in zip(J, slope.integers.tolist(), D.integers.tolist(), strict=True):
             end = self.box[int(a > 0)][j]
-            if a == 0:
-                H[t] = 0
-            elif end is not None:
-                C, curvature = Fraction(a, objective.mass), Fraction(D.integers[t]) * Fraction(2) ** D.power
-                C *= Fraction(2) ** slope.power
-                if abs(C) > curvature * abs(end):  # the maximum is at the bound
-                    H[t] = math.ceil((C * end - curvature * end**2 / 2) / unit)
-        heights = [0] * len(self.members)
-        for j, height in zip(J, H.tolist(), strict=True):
-            unit_of = int(self.labels[j])
-            heights[unit_of] = min(heights[unit_of] + height, beyond)
+            if a == 0 or end == 0:
+                continue
+            height = Fraction(a * a << up, curvature * down) if curvature > 0 else beyond
+            if end is not None and abs(a) * to_slope > curvature * to_D * abs(end):  # a maximum at the bound
+                height = a * to_slope * end - curvature * to_D * end**2 / 2
+            heights[self.labels[j]] = min(heights[self.labels[j]] + height, beyond)
         return heights, most

@@ -28,18 +28,16 @@ import dataclasses
 import json
 import math
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparselin.certificates.subset_form import SubsetStage, SubsetVector, form_fault
+from sparselin.certificates.subset_form import SubsetFields, SubsetStage, SubsetVector, form_fault
 from sparselin.certificates.subset_proof import SubsetProof
 from sparselin.problem import as_problem
 from sparselin.results import FloatArray, IndexArray
-from sparselin.validation import check_weights
 
-Operation: TypeAlias = tuple[Any, ...]
 _FORMAT = "sparselin subset certificate 1"
 
 
@@ -66,8 +64,7 @@ class SubsetVerification:
         return self.proved
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class SubsetCertificate:
+class SubsetCertificate(SubsetFields):
     """A proof, for one X and y, that no subset is better than the given one by more than a gap.
 
     The module's docstring states the problem and why the proof is one. A certificate is plain data: it can be
@@ -97,23 +94,6 @@ class SubsetCertificate:
           not out. The minimum of q on these units, with these features at their bounds, bounds the case.
     """
 
-    shape: tuple[int, int]
-    k: int
-    ridge: float
-    gap: float
-    intercept: bool
-    forced: tuple[int, ...]
-    groups: IndexArray | None
-    lower: FloatArray
-    upper: FloatArray
-    support: tuple[int, ...]
-    at_lower: tuple[int, ...]
-    at_upper: tuple[int, ...]
-    scale: IndexArray
-    stages: tuple[SubsetStage, ...]
-    vectors: tuple[SubsetVector, ...]
-    tree: tuple[Operation, ...]
-
     def __repr__(self) -> str:
         """Return one line, without the vectors."""
         return (
@@ -128,7 +108,8 @@ class SubsetCertificate:
 
         Parameters
         ----------
-        X, y : the data, or one `Problem` without intercept and scales in place of both.
+        X, y : the data, or one `Problem` without an intercept in place of both, whose rows are taken as they
+            are.
         sample_weight : (n,) the weights w_i.
 
         Returns
@@ -140,13 +121,13 @@ class SubsetCertificate:
         ------
         TypeError, ValueError : invalid X, y or weights.
         """
+        if sample_weight is not None:
+            as_problem(X, y, sample_weight)  # checks the weights
         problem = as_problem(X, y)
         data = problem.exact_columns()
         if data is None or not problem.is_plain:
             raise ValueError("verify needs X and y; got a Problem that was changed. Pass X and y")
-        weights: FloatArray = np.ones(problem.n)
-        if sample_weight is not None:
-            weights = check_weights(sample_weight, problem.n, np.dtype(np.float64))
+        weights = np.ones(problem.n) if sample_weight is None else np.asarray(sample_weight, np.float64)
         if fault := form_fault(self, *data.shape):
             return SubsetVerification(False, (fault,), None, Fraction(0), 0)
         proof = SubsetProof(self, data, problem.double_y, weights)
