@@ -244,8 +244,9 @@ def test_text_that_is_no_certificate_is_refused():
 
 def test_verify_takes_data_as_everywhere():
     certificate, X, y, weights = larger(0.9)
-    assert certificate.verify(X.tolist(), y.tolist(), weights.tolist())
-    assert not certificate.verify(sl.Problem(X, y))  # without weights
+    found = certificate.verify(X.tolist(), y.tolist(), weights.tolist())
+    assert found
+    assert certificate.verify(sl.Problem(X, y)).value > found.value  # the weights are below 1
     assert not certificate.verify(X[:, 1:], y, weights)
     assert repr(certificate).startswith(
         "SubsetCertificate(shape=(110, 60), k=2, support=(3, 20), gap=0.0, 1 vec"
