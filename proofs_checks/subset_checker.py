@@ -1,0 +1,339 @@
+"""Check the certificate of a best subset in plain Python, without the package.
+
+    python subset_checker.py certificate.json data.npz
+
+The data are an .npz file with X, y and perhaps sample_weight, or a .csv file without a header, with the
+columns of X, then y, then perhaps the weights. The answer is PROVED or REFUTED, with the reason. All
+arithmetic is in integers and fractions; numpy only reads the data, and guesses a Cholesky factor that is then
+checked.
+
+PROVED means: every β with at most k nonzero units (features, or groups), where the forced ones always count,
+and with lower ≤ β ≤ upper has a value q(β) = ½ Σ w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖² of at least
+(1 − gap)·U, where U is the value of the certificate's own subset. Below, column j is divided by 2^scale_j.
+
+A vector w bounds a case: let q(β) = Q − bᵀβ + ½βᵀGβ and G − D ⪰ 0. From (β − w)ᵀ(G − D)(β − w) ≥ 0,
+q(β) ≥ Q − ½wᵀ(G − D)w − Σ (c_jβ_j − ½D_jβ_j²) with c = b − (G − D)w, and each term of the sum is at most its
+maximum H_j ≥ 0 over lower_j ≤ β_j ≤ upper_j, and is 0 where β_j = 0.
+"""
+
+import csv
+import json
+import math
+import sys
+from fractions import Fraction
+from operator import mul, sub
+
+FEW = 40  # up to this number of features G − D is eliminated in fractions
+
+
+class Refuted(Exception):
+    """The reason why a certificate is not accepted."""
+
+
+def require(condition, reason):
+    if not condition:
+        raise Refuted(reason)
+
+
+def are_distinct(J, count):
+    return type(J) is list and all(type(j) is int and 0 <= j < count for j in J) and len({*J}) == len(J)
+
+
+def are_numbers(values, count, least=0.0):
+    return len(values) == count and all(type(v) is float and least <= v < math.inf for v in values)
+
+
+def are_integers(values, most):
+    return all(type(v) is int and abs(v) <= most for v in values)
+
+
+def as_integers(values):
+    """Return rational numbers as integers and their common unit."""
+    values = [*map(Fraction, values)]
+    common = math.lcm(*(v.denominator for v in values))
+    return [v.numerator * (common // v.denominator) for v in values], Fraction(1, common)
+
+
+def eliminate(A, b):
+    """Solve Ax = b for a symmetric A; None if A is not positive semidefinite, or there is no solution."""
+    rows, m = [[*map(Fraction, row), Fraction(v)] for row, v in zip(A, b, strict=True)], len(A)
+    for p in range(m):
+        if rows[p][p] < 0 or (rows[p][p] == 0 and any(rows[p][p:])):
+            return None
+        for i in range(p + 1, m):
+            if rows[i][p]:
+                share = rows[i][p] / rows[p][p]
+                rows[i] = [v - share * w for v, w in zip(rows[i], rows[p], strict=True)]
+    x = [Fraction(0)] * m
+    for p in reversed(range(m)):
+        if rows[p][p]:
+            x[p] = (rows[p][m] - sum(map(mul, rows[p][:m], x))) / rows[p][p]
+    return x
+
+
+def exact_gram(vectors):
+    """Return the inner products of lists of integers, by long integers with a field for each list."""
+    most = max(max(map(abs, v)) for v in vectors)
+    size = (2 * most.bit_length() + len(vectors[0]).bit_length() + 9) // 8
+    half = 1 << 8 * size - 1
+    bias = int.from_bytes(half.to_bytes(size, "little") * len(vectors), "little")
+    packed = [
+        int.from_bytes(b"".join((v + half).to_bytes(size, "little") for v in entries), "little") - bias
+        for entries in zip(*vectors, strict=True)
+    ]
+    places, result = range(0, size * len(vectors), size), []
+    for vector in vectors:
+        fields = (sum(map(mul, vector, packed)) + bias).to_bytes(size * len(vectors), "little")
+        result.append([int.from_bytes(fields[i : i + size], "little") - half for i in places])
+    return result
+
+
+class Objective:
+    """The function q, from columns of integers that are centred exactly, with one unit each; y comes last."""
+
+    def __init__(self, X, y, weights, intercept, ridge, scale):
+        self.weights, self.weight_unit = as_integers(weights)
+        self.columns, self.units = [], []
+        for column, power in zip([*zip(*X, strict=True), y], [*scale, 0], strict=True):
+            integers, unit = as_integers(column)
+            if intercept:
+                mass, mean = sum(self.weights), sum(map(mul, self.weights, integers))
+                integers, unit = [mass * v - mean for v in integers], unit / mass
+            self.columns.append(integers)
+            self.units.append(unit / Fraction(2) ** power)
+        self.d, self.ridge, self.grams = len(scale), [Fraction(ridge) / Fraction(4) ** s for s in scale], {}
+
+    def gram(self, i, j):
+        """Return G_ij; with the index d it is b_i, and yᵀWy for both."""
+        i, j = max(i, j), min(i, j)
+        if (i, j) not in self.grams:
+            total = sum(map(mul, map(mul, self.weights, self.columns[i]), self.columns[j]))
+            value = total * self.weight_unit * self.units[i] * self.units[j]
+            self.grams[i, j] = value + self.ridge[i] if i == j < self.d else value
+        return self.grams[i, j]
+
+    def slopes(self, w):
+        """Return b − Gw for a vector w: a dictionary."""
+        shares, unit = as_integers([self.units[self.d], *(-v * self.units[j] for j, v in w.items())])
+        r = [shares[0] * v for v in self.columns[self.d]]
+        for share, j in zip(shares[1:], w, strict=True):
+            r = [v + share * x for v, x in zip(r, self.columns[j], strict=True)]
+        r = [*map(mul, r, self.weights)]
+        c = [
+            sum(map(mul, r, self.columns[j])) * (unit * self.weight_unit * self.units[j])
+            for j in range(self.d)
+        ]
+        return [v - self.ridge[j] * w.get(j, 0) for j, v in enumerate(c)]
+
+    def fit(self, support, fixed):
+        """Return the minimiser on a support with some values fixed, q there, and the slopes of the fixed."""
+        free, y = [j for j in support if j not in fixed], self.d
+        right = [self.gram(y, i) - sum(self.gram(i, j) * v for j, v in fixed.items()) for i in free]
+        x = eliminate([[self.gram(i, j) for j in free] for i in free], right)
+        beta = fixed | dict(zip(free, x, strict=True))
+        gradient = {i: sum(self.gram(i, j) * v for j, v in beta.items()) - self.gram(y, i) for i in beta}
+        twice = self.gram(y, y) + sum((gradient[j] - self.gram(y, j)) * v for j, v in beta.items())
+        return beta, twice / 2, {j: gradient[j] for j in fixed}
+
+    def is_convex(self, D):
+        """Return whether G − D ⪰ 0 is proved on the features of D: a dictionary."""
+        if all(v <= self.ridge[j] for j, v in D.items()):
+            return True
+        if len(D) > FEW:
+            return self.is_convex_rounded([j for j in D if any(self.columns[j]) or D[j] > self.ridge[j]], D)
+        return eliminate([[self.gram(i, j) - (D[i] if i == j else 0) for j in D] for i in D], [0] * len(D))
+
+    def is_convex_rounded(self, J, D):
+        """Return whether G − D ⪰ 0 is proved by rounded columns A and a rounded Cholesky factor L.
+
+        The entries of √W·X differ from those of A by at most 1 in the unit of a column, so that for all v
+        ‖√W·Xv‖² ≥ (1 − δ)‖Av‖² − (1/δ − 1)·n·d·‖v‖². So it suffices that AᵀA less a larger diagonal is LLᵀ
+        and a rest that is diagonally dominant.
+        """
+        import numpy as np
+
+        columns, diagonal, m, delta = [], [], len(J), Fraction(1, 2**20)
+        for j in J:
+            squares = [w * v * v for w, v in zip(self.weights, self.columns[j], strict=True)]
+            shift = (sum(squares).bit_length() - 72) // 2  # the unit is 2^shift, lengths are near 2³⁶
+            roots = (math.isqrt(v << max(-2 * shift, 0) >> max(2 * shift, 0)) for v in squares)
+            columns.append([root if v > 0 else -root for v, root in zip(self.columns[j], roots, strict=True)])
+            excess = (D[j] - self.ridge[j]) / (self.weight_unit * self.units[j] ** 2 * Fraction(4) ** shift)
+            diagonal.append(math.ceil((excess + (1 / delta - 1) * len(squares) * m) / (1 - delta)))
+        S = exact_gram(columns)
+        for i, v in enumerate(diagonal):
+            S[i][i] -= v
+        floats = np.array([[v / 2.0**72 for v in row] for row in S]) - m * 2.0**-36 * np.eye(m)
+        try:
+            L = np.linalg.cholesky(floats)
+        except np.linalg.LinAlgError:
+            return False
+        product = exact_gram([[round(v * 2**36) for v in row] for row in L.tolist()])
+        rest = [list(map(sub, *rows)) for rows in zip(S, product, strict=True)]
+        return all(2 * row[i] >= sum(map(abs, row)) for i, row in enumerate(rest))
+
+
+class Proof:
+    """A certificate with its data: the heights of its vectors, and the walk through its tree."""
+
+    def __init__(self, given, X, y, weights):
+        d, scale, groups = len(X[0]), given["scale"], given["groups"]
+        require(given["format"] == "sparselin subset certificate 1", "another format")
+        require(
+            are_integers(given["shape"], math.inf) and given["shape"] == [len(X), d], "X of another shape"
+        )
+        require(are_numbers([given["ridge"], given["gap"]], 2) and given["gap"] <= 1, "ridge or gap")
+        require(type(given["intercept"]) is bool, "intercept must be true or false")
+        require(len(scale) == d and are_integers(scale, 4000), "scale")
+        labels = [*range(d)] if groups is None else groups
+        require(len(labels) == d and are_integers(labels, d) and min(labels) >= 0, "groups")
+        self.given, self.k, self.d, self.labels, self.count = given, given["k"], d, labels, max(labels) + 1
+        self.members = [[j for j in range(d) if labels[j] == unit] for unit in range(self.count)]
+        require(all(are_distinct(given[name], self.count) for name in ("forced", "support")), "units")
+        require({*given["forced"]} <= {*given["support"]}, "a forced unit is not in the support")
+        require(type(self.k) is int and len(given["support"]) <= self.k <= self.count, "k")
+        self.box = []
+        for side, sign in (("lower", -1), ("upper", 1)):
+            finite = [sign * v for v in given[side] if v is not None]
+            require(len(given[side]) == d and are_numbers(finite, len(finite)), side)
+            pairs = zip(given[side], scale, strict=True)
+            self.box.append([None if v is None else Fraction(v) * Fraction(2) ** s for v, s in pairs])
+        self.q = Objective(X, y, weights, given["intercept"], given["ridge"], scale)
+        self.stages, self.vectors = [], {}
+        for J, D in given["stages"]:
+            require(are_distinct(J, d) and are_numbers(D, len(J)), "a stage")
+            self.stages.append(dict(zip(J, map(Fraction, D), strict=True)))
+            convex = self.q.is_convex(self.stages[-1])
+            require(convex not in (None, False), "G − D is not proved to be positive semidefinite")
+
+    def heights(self, v):
+        """Return the bound without any unit, the heights of units, the units by height, and the stage."""
+        require(type(v) is int and 0 <= v < len(self.given["vectors"]), "there is no such vector")
+        if v not in self.vectors:
+            s, J, entries, power = self.given["vectors"][v]
+            require(type(s) is int and 0 <= s < len(self.stages), "there is no such stage")
+            D = self.stages[s]
+            require(are_distinct(J, self.d) and {*J} <= {*D}, "the features of a vector")
+            require(are_integers([*entries, power], 2**63) and abs(power) <= 4000, "entries of a vector")
+            w = {j: x * Fraction(2) ** power for j, x in zip(J, entries, strict=True)}
+            c = [v + D[j] * w[j] if j in w else v for j, v in enumerate(self.q.slopes(w))]
+            form = sum(x * (self.q.gram(self.d, j) - c[j]) for j, x in w.items())
+            heights = [Fraction(0)] * self.count
+            for j in D:
+                heights[self.labels[j]] += self.height(c[j], D[j], self.box[c[j] > 0][j])
+            order = sorted(range(self.count), key=heights.__getitem__, reverse=True)
+            self.vectors[v] = (self.q.gram(self.d, self.d) - form) / 2, heights, order, D
+        return self.vectors[v]
+
+    @staticmethod
+    def height(c, D, end):
+        if c == 0:
+            return 0
+        if end is not None and abs(c) > D * abs(end):
+            return c * end - D * end**2 / 2
+        return c**2 / (2 * D) if D > 0 else math.inf
+
+    def bound(self, v, inside, outside):
+        """Return the bound of vector v for the case with these units in and out."""
+        base, heights, order, D = self.heights(v)
+        room = self.k - len(inside)
+        if room < 0:
+            return math.inf
+        for unit in range(self.count):
+            require(unit in outside or all(j in D for j in self.members[unit]), "a stage lacks a feature")
+        largest = [unit for unit in order if unit not in inside and unit not in outside][:room]
+        return base - sum(heights[unit] for unit in [*inside, *largest])
+
+    def fixed(self, at_lower, at_upper, features):
+        require(are_distinct(at_lower, self.d) and are_distinct(at_upper, self.d), "features at bounds")
+        fixed = {j: side[j] for J, side in zip((at_lower, at_upper), self.box, strict=True) for j in J}
+        require(len(fixed) == len(at_lower) + len(at_upper) and {*fixed} <= {*features}, "features at bounds")
+        require(None not in fixed.values(), "a feature is at a bound that it does not have")
+        return fixed
+
+    def value(self, at_lower, at_upper, inside, outside):
+        """Return a bound for a case that has only one support."""
+        full = len(inside) == self.k
+        units = [unit for unit in range(self.count) if unit in inside or not (full or unit in outside)]
+        require(len(units) <= self.k, "a value for more than k units")
+        support = [j for unit in units for j in self.members[unit]]
+        beta, value, slopes = self.q.fit(support, self.fixed(at_lower, at_upper, support))
+        for j, slope in slopes.items():
+            end = self.box[slope < 0][j]
+            require(slope == 0 or end is not None, "a value on a support is not bounded")
+            value += slope and slope * (end - beta[j])
+        return value
+
+    def check(self):
+        """Return U; raise Refuted if a case has a bound below (1 − gap)·U, or none."""
+        given = self.given
+        support = [j for unit in given["support"] for j in self.members[unit]]
+        beta, U, _ = self.q.fit(support, self.fixed(given["at_lower"], given["at_upper"], support))
+        for j, v in beta.items():
+            low, high = self.box[0][j], self.box[1][j]
+            require((low is None or low <= v) and (high is None or v <= high), "a coefficient out of its box")
+        target, operations = (1 - Fraction(given["gap"])) * U, iter(given["tree"])
+        cases = [({*given["forced"]}, set())]
+        while cases:
+            inside, outside = cases.pop()
+            name, *rest = next(operations, ["nothing"])
+            if name in ("split", "out", "in"):
+                units = rest if name == "split" else rest[1]
+                require(
+                    are_distinct(units, self.count) and not {*units} & (inside | outside),
+                    "a unit is not free",
+                )
+                require(len(inside) < self.k or name == "out", "more than k units are in")
+            if name == "split":
+                (unit,) = units
+                cases += [(inside, outside | {unit}), (inside | {unit}, outside)]
+                continue
+            if name == "out":
+                bounds = (self.bound(rest[0], inside | {unit}, outside) for unit in units)
+                cases.append((inside, outside | {*units}))
+            elif name == "in":
+                bounds = (self.bound(rest[0], inside, outside | {unit}) for unit in units)
+                require(len(inside) + len(units) <= self.k, "more than k units are in")
+                cases.append((inside | {*units}, outside))
+            elif name == "bound":
+                bounds = [self.bound(*rest, inside, outside)]
+            else:
+                require(name == "value", "a case has no bound")
+                bounds = [self.value(*rest, inside, outside)]
+            require(all(bound >= target for bound in bounds), f"{name} {rest}: a bound is below (1 − gap)·U")
+        require(next(operations, None) is None, "operations are left")
+        return U
+
+
+def check(text, X, y, weights=None):
+    """Return whether a certificate is proved, and the value of its subset or the reason against it."""
+    try:
+        return True, Proof(json.loads(text), X, y, [1.0] * len(y) if weights is None else weights).check()
+    except Refuted as reason:
+        return False, str(reason)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        return False, f"malformed: {error!r}"
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        text = file.read()
+    if sys.argv[2].endswith(".npz"):
+        import numpy as np
+
+        with np.load(sys.argv[2]) as data:
+            names = ("X", "y", "sample_weight")
+            X, y, weights = (data[name].astype(float).tolist() if name in data else None for name in names)
+    else:
+        d = json.loads(text)["shape"][1]
+        with open(sys.argv[2], encoding="utf-8", newline="") as file:
+            rows = [[*map(float, row)] for row in csv.reader(file)]
+        X, y = [row[:d] for row in rows], [row[d] for row in rows]
+        weights = [row[d + 1] for row in rows] if len(rows[0]) > d + 1 else None
+    proved, answer = check(text, X, y, weights)
+    print(f"PROVED, the value is {float(answer)!r}" if proved else f"REFUTED: {answer}")  # noqa: T201
+    return 0 if proved else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,184 @@
+"""Certificates of a best subset: a tree of cases that covers all subsets, and a proved bound for each case.
+
+The problem, in which a *unit* is a feature, or a group of features if there are groups:
+
+    minimise q(β) = ½ Σ_i w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖²,   lower ≤ β ≤ upper,                      (1)
+
+over the β with at most k units that are not zero, where the forced units always count. b₀ is 0, or minimises
+q with an intercept. Below, column j is divided by 2^scale_j and β_j multiplied by it, which changes no value.
+
+**Bound.** Let G be the matrix of the quadratic form, so that q(β) = ½yᵀWy − bᵀβ + ½βᵀGβ with y centred, and
+let D ≥ 0 be a diagonal with M = G − D ⪰ 0: a *stage*. For every w, with c = b − Mw, from
+(β − w)ᵀM(β − w) ≥ 0,
+
+    q(β) ≥ ½yᵀWy − ½wᵀMw − Σ_j (c_jβ_j − ½D_jβ_j²) ≥ ½yᵀWy − ½wᵀMw − Σ_{j: β_j ≠ 0} H_j,                   (2)
+
+H_j = max {c_jt − ½D_jt² : lower_j ≤ t ≤ upper_j} ≥ 0. The height of a unit is the sum of its H_j. For the β
+with the units I, no unit of E and at most m of the others, the sum is at most the heights of I and the m
+largest of the others. So one *vector* w bounds a whole case, and many cases can share it.
+
+**Leaves.** If no choice is left, a case has one support. At its minimiser, with some features fixed at a
+bound, convexity gives q(β′) ≥ q(β) + Σ_j min {∂_jq(β)(t − β_j) : lower_j ≤ t ≤ upper_j}, where only features
+at a bound have a derivative that is not zero.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sparselin.certificates.subset_form import SubsetFields, SubsetStage, SubsetVector, form_fault
+from sparselin.certificates.subset_proof import SubsetProof
+from sparselin.problem import as_problem
+from sparselin.results import FloatArray, IndexArray
+
+_FORMAT = "sparselin subset certificate 1"
+
+
+@dataclasses.dataclass(frozen=True)
+class SubsetVerification:
+    """The result of checking a certificate of a subset; its truth value is `proved`.
+
+    Attributes
+    ----------
+    proved : whether no subset has a value below (1 − gap)·value.
+    failures : the conditions that are not met, one sentence each.
+    value : the value q of the certificate's subset, or None if the certificate is malformed.
+    gap : the gap that the certificate claims.
+    leaves : the number of bounds that were checked.
+    """
+
+    proved: bool
+    failures: tuple[str, ...]
+    value: Fraction | None
+    gap: Fraction
+    leaves: int
+
+    def __bool__(self) -> bool:
+        return self.proved
+
+
+class SubsetCertificate(SubsetFields):
+    """A proof, for one X and y, that no subset is better than the given one by more than a gap.
+
+    The module's docstring states the problem and why the proof is one. A certificate is plain data: it can be
+    read, sent (`to_json`), and checked without the search that made it (`verify`).
+
+    Attributes
+    ----------
+    shape : (n, d).
+    k : the largest number of units, the forced ones included.
+    ridge, gap : floats ≥ 0; the gap is at most 1.
+    intercept : whether there is an intercept, which is not penalised.
+    forced : units that always count as selected.
+    groups : (d,) the number of the unit of each feature, or None if each feature is a unit.
+    lower, upper : (d,) bounds of β in the units of X, lower ≤ 0 ≤ upper, infinite where there is none.
+    support : the units of the best known subset, the forced ones among them.
+    at_lower, at_upper : the features of the support whose coefficients are at a bound. The others minimise q.
+    scale : (d,) exponents of two, near those of the largest entries of the columns.
+    stages, vectors : see their classes.
+    tree : operations on the current case (I, E), where I are the units that are in and E those that are out.
+        It begins with I = forced and E = ∅, and ends when every case has been bounded.
+
+        - ("split", j): bound the case with j in I by the operations that follow, then the one with j in E.
+        - ("out", v, (j, …)): vector v bounds each case (I ∪ {j}, E); then put all these j into E.
+        - ("in", v, (j, …)): vector v bounds each case (I, E ∪ {j}); then put all these j into I.
+        - ("bound", v): vector v bounds the case.
+        - ("value", at_lower, at_upper): the case has one support, because k units are in, or at most k are
+          not out. The minimum of q on these units, with these features at their bounds, bounds the case.
+    """
+
+    def __repr__(self) -> str:
+        """Return one line, without the vectors."""
+        return (
+            f"SubsetCertificate(shape={self.shape}, k={self.k}, support={self.support}, gap={self.gap}, "
+            f"{len(self.vectors)} vectors, {len(self.tree)} operations)"
+        )
+
+    def verify(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> SubsetVerification:
+        """Check the certificate on (X, y) in exact arithmetic, without a tolerance.
+
+        Parameters
+        ----------
+        X, y : the data, or one `Problem` without an intercept in place of both, whose rows are taken as they
+            are.
+        sample_weight : (n,) the weights w_i.
+
+        Returns
+        -------
+        SubsetVerification, with all failures. A malformed certificate has one failure, which says what is
+        wrong.
+
+        Raises
+        ------
+        TypeError, ValueError : invalid X, y or weights.
+        """
+        if sample_weight is not None:
+            as_problem(X, y, sample_weight)  # checks the weights
+        problem = as_problem(X, y)
+        data = problem.exact_columns()
+        if data is None or not problem.is_plain:
+            raise ValueError("verify needs X and y; got a Problem that was changed. Pass X and y")
+        weights = np.ones(problem.n) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        if fault := form_fault(self, *data.shape):
+            return SubsetVerification(False, (fault,), None, Fraction(0), 0)
+        proof = SubsetProof(self, data, problem.double_y, weights)
+        failures = tuple(proof.failures())
+        return SubsetVerification(not failures, failures, proof.value, Fraction(self.gap), proof.leaves)
+
+    def to_json(self) -> str:
+        """Return the certificate as text: lists of numbers, where null is an infinite bound."""
+        fields: dict[str, Any] = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        fields["stages"] = [[stage.features, stage.diagonal] for stage in self.stages]
+        fields["vectors"] = [[v.stage, v.features, v.entries, v.exponent] for v in self.vectors]
+        for name in ("lower", "upper"):
+            fields[name] = [x if math.isfinite(x) else None for x in fields[name].tolist()]
+        whole = {"format": _FORMAT, **fields}
+        return json.dumps(whole, default=np.ndarray.tolist, separators=(",", ":"), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> SubsetCertificate:
+        """Read a certificate that `to_json` wrote; ValueError if the text is not such a certificate."""
+        try:
+            fields = json.loads(text)
+            if not isinstance(fields, dict) or fields.pop("format", None) != _FORMAT:
+                raise ValueError('it must be an object with that "format"')
+            for name, sign in (("lower", -1), ("upper", 1)):
+                side = [sign * math.inf if x is None else x for x in fields[name]]
+                fields[name] = _array(side, float)
+            fields["groups"] = None if fields["groups"] is None else _array(fields["groups"], int)
+            fields["scale"] = _array(fields["scale"], int)
+            fields["stages"] = tuple(
+                SubsetStage(_array(J, int), _array(D, float)) for J, D in fields["stages"]
+            )
+            fields["vectors"] = tuple(
+                SubsetVector(s, _array(J, int), _array(w, int), power) for s, J, w, power in fields["vectors"]
+            )
+            return cls(**{name: _as_tuple(value) for name, value in fields.items()})
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            raise ValueError(f"this text is no {_FORMAT!r}: {error}") from None
+
+
+def column_scale(X: FloatArray) -> IndexArray:
+    """Return the exponents (d,) of the least powers of two above the entries of each column."""
+    exponents: IndexArray = np.frexp(np.abs(X).max(axis=0))[1].astype(np.intp)
+    return exponents
+
+
+def _array(values: Any, kind: type[int | float]) -> NDArray[Any]:
+    """Return a list of numbers of this type as an array; ValueError for anything else."""
+    if type(values) is not list or not all(type(value) is kind for value in values):
+        raise ValueError(f"a list must have entries of the type {kind.__name__} only")
+    return np.array(values, np.intp if kind is int else np.float64)
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(_as_tuple(entry) for entry in value) if isinstance(value, list) else value
