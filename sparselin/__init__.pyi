@@ -20,6 +20,7 @@ from .greedy.ols import ols as ols
 from .greedy.omp import omp as omp
 from .greedy.swaps import swaps as swaps
 from .guarantees.best_subset import best_subset as best_subset
+from .guarantees.best_subset import resume_subset as resume_subset
 from .guarantees.bounds import guarantee_bounds as guarantee_bounds
 from .guarantees.coherence import babel as babel
 from .guarantees.coherence import coherence as coherence

@@ -9,7 +9,7 @@ from exact_r2 import FAMILIES, ExactR2, nearly_dependent, number
 import sparselin as sl
 from sparselin._kernels import best_subset as kernels
 from sparselin._kernels.dependence import DependenceTest, Unit
-from sparselin.guarantees import best_subset as module
+from sparselin.guarantees import _depth_first as module
 from sparselin.guarantees.best_subset import best_subset
 
 TIE = 1e-10  # of ‖y‖²

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import heapq
 import math
-import time
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,20 +17,28 @@ import scipy.linalg
 import scipy.optimize
 
 from sparselin._kernels import perspective as kernels
+from sparselin.certificates.subset_form import SubsetStage, SubsetVector
+from sparselin.certificates.subsets import SubsetCertificate
+from sparselin.guarantees._depth_first import in_order
 from sparselin.guarantees._relaxation import Restrictions, Scaled, Stage
+from sparselin.guarantees._search import Found, Watch
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray, Status
 
 FREE, IN, OUT = kernels.FREE, kernels.IN, kernels.OUT
 # D is computed again when this share of the features of a stage is left.
-_SHRUNK = 0.8
+_SHRUNK = 0.5
 # A node is relaxed again after groups were fixed in it, this number of times in all.
 _REPEATS = 3
 # Sets whose values differ by less than this times ½‖y‖² count as equal, unless a certificate is wanted.
 _MARGIN = 1e-10
+# With a bound that is lower than the value by more than this times ‖y‖² the result is not called optimal.
+_LOST = 1e-6
 # A decrease of the value by less than this times ½‖y‖² is not an improvement.
 _SLACK = 1e-12
+# The tree of a search with more vectors than this is not kept for a certificate.
+_VECTORS = 50_000
 # The number of groups that are tried in the place of another one to improve the first sets.
 _TRIED = 3
 
@@ -75,25 +81,27 @@ class Record:
 
     def vector(self, stage: Stage, w: FloatArray) -> int:
         """Store w and return its number."""
-        if not self.stages or self.stages[-1] is not stage:
-            found = [i for i, known in enumerate(self.stages) if known is stage]
-            if not found:
-                self.stages.append(stage)
-        number = next(i for i, known in enumerate(self.stages) if known is stage)
+        if stage.number < 0:
+            stage.number = len(self.stages)
+            self.stages.append(stage)
         places = np.flatnonzero(w)
-        self.vectors.append((number, stage.features[places], w[places]))
+        self.vectors.append((stage.number, stage.features[places], w[places]))
         return len(self.vectors) - 1
 
-    def preorder(self) -> list[Operation]:
-        """Return the operations of the tree in preorder; a split is followed by its two branches."""
-        out, waiting = [], [0]
+    def preorder(self, nodes: list[Node]) -> list[Operation]:
+        """Return the operations of the tree in preorder; a split is followed by its two branches.
+
+        nodes : the open nodes, which are bounded by their vectors.
+        """
+        leaves = {node.number: [("bound", node.vector)] for node in nodes}
+        out: list[Operation] = []
+        waiting = [0]
         while waiting:
-            for operation in self.operations[waiting.pop()]:
+            number = waiting.pop()
+            for operation in leaves.get(number) or self.operations[number]:
                 if operation[0] == "split":
-                    out.append(operation[:2])
                     waiting += [operation[3], operation[2]]
-                else:
-                    out.append(operation)
+                out.append(operation[:2] if operation[0] == "split" else operation)
         return out
 
 
@@ -102,10 +110,12 @@ class BestFirst:
 
     Attributes
     ----------
-    best : the `Fit` with the least value; `groups` are its groups, the forced ones first.
-    floor : the least lower bound of the closed nodes.
+    best, groups : the `Fit` with the least value, and its groups, the forced ones first.
+    floor : the least lower bound of the closed nodes; `covered` is that of the nodes closed without a fit,
+        and `second` the least value of a fit, other than the best, that closed a node.
     nodes, moves : the numbers of examined nodes, and of improvements during the search.
-    found : with `within`, the value of each set of exactly k groups that was examined.
+    listed : with `within`, the value of each set of exactly k groups that was examined.
+    record : the tree for a certificate, or None.
     """
 
     def __init__(
@@ -115,25 +125,36 @@ class BestFirst:
         forced: IndexArray,
         given: Restrictions,
         gap: float = 0.0,
-        strict: bool = False,
         within: float | None = None,
     ) -> None:
-        self.k, self.forced, self.gap, self.within = k, forced, gap, within
-        self.scaled = Scaled(problem, given, strict)
-        self.record = Record() if strict else None
+        self.problem, self.k, self.forced, self.given = problem, k, forced, given
+        self.gap, self.within = gap, within
+        self.scaled = Scaled(problem, given)
         self.nodes = self.moves = 0
-        self.floor, self.found = math.inf, dict[tuple[int, ...], float]()
+        self.floor = self.covered = self.second = math.inf
+        self.listed: dict[tuple[int, ...], float] = {}
         self.candidates: list[tuple[str, Fit]] = []
         groups = np.unique(given.group)
         self.members = [np.flatnonzero((given.group == g) & (self.scaled.diagonal > 0)) for g in groups]
-        stage = Stage(self.scaled, groups)
-        state = np.full(len(stage.groups), FREE, np.int8)
-        state[forced] = IN
         self.best, self.groups = self.fit(forced), forced
-        empty = np.empty(0)
-        self.open = [Node(0.0, 0, state, stage, np.empty(0, np.intp), empty, np.zeros(len(stage.groups)), -1)]
         if len(forced) < k:
             self._start()
+        if given.is_derived:
+            self._derive_box()
+        stage = Stage(self.scaled, groups)
+        state = np.full(len(groups), FREE, np.int8)
+        state[forced] = IN
+        self.record = Record() if self.scaled.strict and not given.is_derived else None
+        empty = np.empty(0)
+        self.open = [Node(0.0, 0, state, stage, np.empty(0, np.intp), empty, np.zeros(len(groups)), -1)]
+
+    def _derive_box(self) -> None:
+        """Derive a box from the best value and the least squares fit on all features."""
+        every = np.flatnonzero(self.scaled.diagonal > 0)
+        fit, w = self.fit_on(every, boxed=False), np.zeros(len(self.scaled.b))
+        w[fit.J] = fit.coef
+        limit = self.best.value * (1 + (self.within or 0)) + 1e-12 * self.scaled.half
+        self.scaled.surround(limit, every, w, fit.value)
 
     # -- values of sets
 
@@ -143,7 +164,11 @@ class BestFirst:
 
     def fit(self, groups: IndexArray) -> Fit:
         """Minimise q on the features of these groups, within the box."""
-        scaled, J = self.scaled, self.features(groups)
+        return self.fit_on(self.features(groups))
+
+    def fit_on(self, J: IndexArray, boxed: bool = True) -> Fit:
+        """Minimise q on the features J, within the box."""
+        scaled = self.scaled
         G, b = scaled.gram(J), scaled.b[J]
         try:
             factor = scipy.linalg.cho_factor(G, check_finite=False)
@@ -152,16 +177,8 @@ class BestFirst:
         except np.linalg.LinAlgError:
             w = np.linalg.lstsq(G, b, rcond=None)[0]
         low, high = scaled.low[J], scaled.high[J]
-        if (w < low).any() or (w > high).any():
-            values, V = np.linalg.eigh(G)
-            root = np.sqrt(np.maximum(values, EPS * values[-1]))
-            target = (V.T @ b) / root
-            fixed = low == high
-            w = np.where(fixed, low, 0)
-            free = np.flatnonzero(~fixed)
-            if len(free):
-                A = (root[:, None] * V.T)[:, free]
-                w[free] = scipy.optimize.lsq_linear(A, target, (low[free], high[free]), "bvls", tol=1e-14).x
+        if boxed and ((w < low).any() or (w > high).any()):
+            w = _bounded(G, b, low, high)
         value = scaled.half - b @ w + w @ G @ w / 2
         return Fit(max(0.0, float(value)), J, w, J[w <= low], J[w >= high])
 
@@ -182,7 +199,8 @@ class BestFirst:
         fit = self.fit(groups)
         if name:
             self.candidates.append((name, fit))
-        if fit.value < self.best.value - (0 if self.record else _SLACK * self.scaled.half):
+        if fit.value < self.best.value - _SLACK * self.scaled.half:
+            self.second = min(self.second, self.best.value)
             first = self.forced
             self.best, self.groups = fit, np.concatenate([first, np.setdiff1d(groups, first)])
             self.moves += not name
@@ -214,7 +232,7 @@ class BestFirst:
         while improved:
             improved = False
             for g in S[~np.isin(S, self.forced)]:
-                rest = S[S != g]
+                rest = S[g != S]
                 scores = self._scores(self.fit(rest))
                 for other in np.argsort(-scores, kind="stable")[:_TRIED]:
                     tried = self.fit(np.append(rest, other))
@@ -228,38 +246,38 @@ class BestFirst:
     @property
     def target(self) -> float:
         """The value that closes a node whose bound reaches it."""
+        value = self.best.value
         if self.within is not None:
-            return self.best.value * (1 + self.within) * (1 + 8 * EPS) + 64 * EPS * self.scaled.half
-        margin = 0.0 if self.record is not None else _MARGIN * self.scaled.half
-        return self.best.value * (1 - self.gap) - margin
+            return value * (1 + self.within) + _SLACK * self.scaled.half
+        if self.record is not None:
+            return value * (1 - self.gap) + _SLACK * self.scaled.half
+        return value * (1 - self.gap) - _MARGIN * self.scaled.half
 
     @property
     def lower(self) -> float:
-        """A lower bound on q over all sets, in units of ½‖y‖²·2 = ‖y‖² of the scaled problem."""
-        return max(0.0, min([node.bound for node in self.open] + [self.floor]))
+        """A lower bound on q over all sets."""
+        least = min((node.bound for node in self.open), default=math.inf)
+        return max(0.0, min(least, self.floor, self.best.value))
 
-    def run(
-        self, nodes: int, seconds: float, report: Callable[[float], object] | None, interval: float
-    ) -> Status:
+    def run(self, watch: Watch) -> Status:
         """Search until no node is open, or a limit, the callback or Ctrl-C stops it."""
-        began = looked = time.monotonic()
+        stop = self.nodes + watch.nodes
         try:
             while self.open and self.open[0].bound < self.target:
-                if self.nodes >= nodes:
+                if self.nodes >= stop or watch.is_late():
                     return Status.MAX_ITER
-                node = self.open[0]
-                self._examine(node)
-                now = time.monotonic()
-                if now - began > seconds:
-                    return Status.MAX_ITER if self.open else Status.COMPLETED
-                if report is not None and now - looked > interval:
-                    looked = now
-                    if report(now - began):
-                        return Status.STOPPED
+                self._examine(self.open[0])
+                unit = self.scaled.unit
+                if watch.stops(
+                    self.nodes, self.features(self.groups), unit * self.best.value, unit * self.lower
+                ):
+                    return Status.STOPPED
+                if self.record is not None and len(self.record.vectors) > _VECTORS:
+                    self.record = None
+            while self.open:
+                self._finish(self.open[0], [("bound", self.open[0].vector)], self.open[0].bound)
         except KeyboardInterrupt:
             return Status.STOPPED
-        while self.open:
-            self._finish(self.open[0], [("bound", self.open[0].vector)], self.open[0].bound)
         return Status.COMPLETED
 
     def _examine(self, node: Node) -> None:
@@ -319,12 +337,12 @@ class BestFirst:
         h = H[order]
         out = order[m:][low + h[m - 1] - h[m:] >= target]
         inn = order[:m][low + h[:m] - h[m] >= target]
+        if len(out) or len(inn):
+            self.floor = min(self.floor, self.target)
         if len(out):
-            self.floor = min(self.floor, low + h[m - 1] - H[out].max() - 8 * EPS * self.scaled.half)
             state[out] = OUT
             operations.append(("out", vector, tuple(stage.groups[out].tolist())))
         if len(inn):
-            self.floor = min(self.floor, low + H[inn].min() - h[m] - 8 * EPS * self.scaled.half)
             state[inn] = IN
             operations.append(("in", vector, tuple(stage.groups[inn].tolist())))
         return len(inn) > 0
@@ -337,12 +355,16 @@ class BestFirst:
             return
         fit = self._try(live)
         if self.within is not None:
-            self.found[tuple(live.tolist())] = fit.value
+            self.listed[tuple(live.tolist())] = fit.value
         sides = tuple(fit.at_low.tolist()), tuple(fit.at_high.tolist())
+        if not np.array_equal(np.sort(live), np.sort(self.groups)):
+            self.second = min(self.second, fit.value)
         low = max(node.bound, self.lower_of(live, fit))
         self._finish(node, [*operations, ("value", *sides)], low)
 
-    def _finish(self, node: Node, operations: list[Operation], bound: float, children: tuple[Node, ...] = ()) -> None:
+    def _finish(
+        self, node: Node, operations: list[Operation], bound: float, children: tuple[Node, ...] = ()
+    ) -> None:
         """Replace the first open node by its children. An interrupt before the last line changes nothing."""
         if self.record is not None:
             self.record.operations[node.number] = operations
@@ -350,6 +372,8 @@ class BestFirst:
             heapq.heappush(self.open, child)  # the node stays first: its bound and its number are least
         self.nodes += 1
         self.floor = min(self.floor, bound)
+        if operations and operations[-1][0] == "bound":
+            self.covered = min(self.covered, bound)
         heapq.heappop(self.open)
 
     def _split(
@@ -371,4 +395,105 @@ class BestFirst:
         numbers = 2 * node.number + 1, 2 * node.number + 2
         children = [Node(low, number, states, stage, places, w[places], z, vector)
                     for number, states in zip(numbers, (first, second), strict=True)]  # fmt: skip
-        self._finish(node, [*operations, ("split", int(stage.groups[g]), *numbers)], math.inf, tuple(children))
+        self._finish(
+            node, [*operations, ("split", int(stage.groups[g]), *numbers)], math.inf, tuple(children)
+        )
+
+    # -- the result
+
+    def found(self, status: Status) -> Found:
+        """Return the best subset so far. Its coefficients and its value are computed from the data."""
+        problem, scaled = self.problem, self.scaled
+        support = self._ordered()
+        residuals, coef = [problem.y], np.empty(0)
+        for t in range(1, len(support) + 1):
+            fit = self.fit_on(support[:t])
+            coef = np.ldexp(fit.coef, scaled.lift - scaled.shift[fit.J])
+            residuals.append(problem.y - problem.columns(support[:t]) @ coef)
+        squares = np.array([r @ r for r in residuals])
+        value = float(squares[-1] + self.given.ridge * (coef @ coef))
+        lower = min(value, scaled.unit * self.lower)
+        lost = (value - lower) > _LOST * max(problem.y_norm**2, 1e-300)
+        optimal = status is Status.COMPLETED and self.gap == 0 and not lost
+        if status is Status.COMPLETED and self.gap == 0 and lost:
+            status = Status.BEYOND_PRECISION
+        elif status is Status.COMPLETED and len(np.unique(self.given.group[support])) < self.k:
+            status = Status.EXACT_FIT if value <= _MARGIN * problem.y_norm**2 else Status.NO_CORRELATION
+        candidates = tuple(
+            (name, 1 - scaled.unit * fit.value / problem.y_norm**2) for name, fit in self.candidates
+        )
+        return Found(
+            support, coef, squares, value, lower, status, optimal, self.nodes, self.moves, candidates
+        )
+
+    def _ordered(self) -> IndexArray:
+        """Return the features of the best set in the order of orthogonal least squares on them.
+
+        The forced features stay first. Features with the coefficient 0 are left out.
+        """
+        used = self.best.J[(self.best.coef != 0) | np.isin(self.given.group[self.best.J], self.forced)]
+        first = np.isin(self.given.group[used], self.forced)
+        support = np.concatenate([used[first], np.sort(used[~first])])
+        if len(support) < 2:
+            return support
+        picked = in_order(self.problem, len(support), support, int(first.sum())).support
+        return np.concatenate([picked, support[~np.isin(support, picked)]])
+
+    def certificate(self) -> SubsetCertificate | None:
+        """Return the certificate of the search so far, or None if some bound is not that of a vector."""
+        origin = self.problem.origin or self.problem
+        rounded = origin.design.scale is not None or origin.exact_columns([]) is None
+        if self.record is None or not self.scaled.strict or rounded:
+            return None
+        tree, scaled, given = self.record.preorder(self.open), self.scaled, self.given
+        if any(operation == ("bound", -1) for operation in tree):
+            return None
+        value = self.best.value
+        least = min(self.covered, self.second, min((node.bound for node in self.open), default=math.inf))
+        gap = 0.0 if least >= value else min(1.0, 1 - least / value + _SLACK)
+        numbers: dict[int, int] = {}
+        vectors: list[SubsetVector] = []
+        for i, operation in enumerate(tree):
+            if operation[0] in ("bound", "out", "in"):
+                v = numbers.setdefault(operation[1], len(numbers))
+                if v == len(vectors):
+                    stage, J, w = self.record.vectors[operation[1]]
+                    vectors.append(_exact(stage, J, w, scaled.lift))
+                tree[i] = (operation[0], v, *operation[2:])
+        grouped = None if np.array_equal(given.group, np.arange(len(given.group))) else given.group
+        return SubsetCertificate(
+            shape=(self.problem.n, self.problem.d), k=self.k, ridge=float(given.ridge), gap=max(self.gap, gap),
+            intercept=origin.design.ones is not None,
+            forced=tuple(self.forced.tolist()), groups=grouped, lower=given.low, upper=given.high,
+            support=tuple(self.groups.tolist()), at_lower=tuple(self.best.at_low.tolist()),
+            at_upper=tuple(self.best.at_high.tolist()), scale=scaled.shift,
+            stages=tuple(self._exact_stage(stage) for stage in self.record.stages),
+            vectors=tuple(vectors), tree=tuple(tree),
+        )  # fmt: skip
+
+    def _exact_stage(self, stage: Stage) -> SubsetStage:
+        """Return the stage of a certificate, which also has the columns of zeros, with D = 0."""
+        J = np.flatnonzero(np.isin(self.given.group, stage.groups))
+        D = np.zeros(len(self.given.group))
+        D[stage.features] = stage.data.D
+        return SubsetStage(J, D[J])
+
+
+def _exact(stage: int, J: IndexArray, w: FloatArray, lift: int) -> SubsetVector:
+    """Return the vector of a certificate with exactly these entries, which are multiples of a power of two."""
+    order = np.argsort(J)
+    J, w = J[order], w[order]
+    unit = int(np.frexp(np.abs(w).max(initial=0.0))[1]) - 33
+    return SubsetVector(stage, J, np.ldexp(w, -unit).astype(np.intp), unit + lift)
+
+
+def _bounded(G: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Minimise ½wᵀGw − bᵀw over low ≤ w ≤ high."""
+    values, V = np.linalg.eigh(G)
+    root = np.sqrt(np.maximum(values, EPS * values[-1]))
+    w, free = np.zeros(len(b)), np.flatnonzero(low < high)
+    if len(free):
+        A = (root[:, None] * V.T)[:, free]
+        bounds = low[free], high[free]
+        w[free] = scipy.optimize.lsq_linear(A, V.T @ b / root, bounds, "bvls", tol=1e-14).x
+    return w

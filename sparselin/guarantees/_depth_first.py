@@ -60,7 +60,6 @@ not prove that it is in this span, its gain may have any value. Then there is no
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -71,7 +70,6 @@ from sparselin._kernels import best_subset as kernels
 from sparselin.greedy.ols import by_quotients
 from sparselin.guarantees._dependence import exactness
 from sparselin.guarantees._search import Found, Watch
-from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.problem.memory import check_memory
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
@@ -131,6 +129,7 @@ class Tree:
     def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
         d, m = problem.d, k - len(forced)
         check_memory((max(1, m - 1), d, d), np.float64, "The Gram matrix of X at each level of the search")
+        self.problem = problem
         self.start = start = Start(problem, k, forced)
         self.data, self.stack = _project_data(start), kernels.empty_stack(max(1, m - 1), d)
         self.best = kernels.SubsetSearch(
@@ -147,7 +146,7 @@ class Tree:
 
     def run(self, watch: Watch) -> Status:
         """Search until the tree is exhausted or a limit, the callback or an interrupt stops it."""
-        most, stop = 16, self.nodes + watch.nodes
+        most, stop = 16, min(self.nodes + watch.nodes, 2**62)
         try:
             while True:
                 looked = time.monotonic()
@@ -157,15 +156,17 @@ class Tree:
                     return Status.MAX_ITER
                 most = 2 * most if time.monotonic() - looked < _INTERVAL / 2 else max(1, most // 2)
                 scale = self.start.problem.y_norm**2
-                if watch.stops(self.nodes, self.support, scale * float(self.best.value[0]), scale * self.lower):
+                if watch.stops(
+                    self.nodes, self.support, scale * float(self.best.value[0]), scale * self.lower
+                ):
                     return Status.STOPPED
         except KeyboardInterrupt:
             kernels.renew(self.data, self.stack, self.best)  # compare a set that may still be waiting
             return Status.STOPPED
 
-    def _advance(self, stop: int) -> bool:
+    def _advance(self, stop: float) -> bool:
         """Search until `stop` nodes are visited; return whether the tree is exhausted."""
-        while not kernels.search(self.stack, self.best, stop):
+        while not kernels.search(self.stack, self.best, int(stop)):
             if not kernels.renew(self.data, self.stack, self.best):
                 return False
         return True
@@ -218,7 +219,12 @@ class Tree:
         lower = max(0.0, min(square, scale * self.lower, scale * (least - error)))
         moves, candidates = int(self.best.counters[kernels.MOVES]), tuple(self.start.candidates)
         squares = path.residual_norm**2
-        return Found(path.support, path.coef, squares, square, lower, status, optimal, self.nodes, moves, candidates)
+        return Found(
+            path.support, path.coef, squares, square, lower, status, optimal, self.nodes, moves, candidates
+        )
+
+    def certificate(self) -> None:
+        """Return None: the bounds of this search are not those of vectors."""
 
 
 def _project_data(start: Start) -> kernels.SubsetData:

@@ -46,16 +46,16 @@ Proof: Let β̂ = w + G⁻¹g be the minimiser of q. Then q(w) − q(β̂) = γ�
 **Rounding.** Columns and y are scaled by powers of two to lengths between ½ and 1 (a column with its √ridge
 below it), without rounding. The error of a computed product of two of them is at most τ = n·eps/2 plus twice
 the relative error of the data. So c_j has the error e = (τ + (s + 4)·eps)·A, where w has s nonzeros and A =
-1 + ‖w‖₁, and the base of (2) has at most 2Ae. H is taken at c ± e. If the Cholesky factor of a matrix B (F, F)
-with diagonal at most 1 exists, B + (F + 1)·F·eps·I is positive semidefinite (Higham, Theorem 10.3), and an
-error of τ in the entries of G is at most F·τ·I. Both are subtracted from D. So a bound is at most the exact
-optimum, without a tolerance.
+1 + ‖w‖₁, and the base of (2) has at most 2Ae. H is taken at c ± e. If the Cholesky factor of a matrix B
+(F, F) with diagonal at most 1 exists, B + (F + 1)·F·eps·I is positive semidefinite (Higham, Theorem 10.3),
+and an error of τ in the entries of G is at most F·τ·I. Both are subtracted from D. So a bound is at most the
+exact optimum, without a tolerance.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
@@ -79,12 +79,16 @@ class Restrictions(NamedTuple):
 
     low, high : (d,) the box; −inf and inf where there is none.
     group : (d,) the number of the group of each feature, 0, 1, …; a feature's own number without groups.
+    is_derived : whether a box is derived in addition, which contains all solutions.
+    is_plain : True if there is nothing but least squares on at most k features.
     """
 
     ridge: float
     low: FloatArray
     high: FloatArray
     group: IndexArray
+    is_derived: bool = False
+    is_plain: bool = False
 
 
 class Scaled:
@@ -96,21 +100,26 @@ class Scaled:
     ridge, low, high : (d,) in these units.
     G, rows : XᵀX + ridge (d, d), or if that is too large the columns (d, n); the other one is empty.
     b, half : Xᵀy and ½‖y‖².
+    unit : ‖y − Xβ‖² + ridge·‖β‖² in the units of the data is this times q in these units.
     error : τ, the error of a product.
+    strict : whether D is small enough for a certificate.
     """
 
-    def __init__(self, problem: Problem, given: Restrictions, strict: bool) -> None:
-        d, self.strict = problem.d, strict
+    def __init__(self, problem: Problem, given: Restrictions) -> None:
+        d, self.strict = problem.d, True
         norms = np.sqrt(problem.column_norms.astype(float) ** 2 + given.ridge)
         self.shift = np.where(norms > 0, np.frexp(norms)[1], 0).astype(np.intp)
         self.lift = int(np.frexp(problem.y_norm)[1]) if problem.y_norm > 0 else 0
         X = np.ldexp(problem.columns(np.arange(d)), -self.shift)
         self.y = np.ldexp(problem.y, -self.lift)
+        self.unit = 2 * math.ldexp(1.0, 2 * self.lift)
         self.n, self.half = problem.n, float(self.y @ self.y) / 2
         self.ridge = np.ldexp(given.ridge, -2 * self.shift)
         self.low, self.high = (np.ldexp(v, self.shift - self.lift) for v in (given.low, given.high))
         self.group, self.b = given.group, X.T @ self.y
-        self.error = problem.n * EPS / 2 + 2 * SAFETY * max(problem.errors.double_eps, problem.errors.gram_eps)
+        self.error = problem.n * EPS / 2 + 2 * SAFETY * max(
+            problem.errors.double_eps, problem.errors.gram_eps
+        )
         self.diagonal = np.einsum("ij,ij->j", X, X) + self.ridge
         self.G, self.rows = np.empty((0, 0)), np.empty((0, 0))
         if d <= _LARGER * problem.n:
@@ -134,10 +143,43 @@ class Scaled:
         G[np.diag_indices(len(J))] += self.ridge[J]
         return G
 
+    def surround(self, value: float, J: IndexArray, w: FloatArray, at: float) -> None:
+        """Shrink the box to one that contains every β of value ≤ `value`, by (4) at a w (d,) with q(w) ≤ at.
+
+        J : the features whose Gram matrix is positive definite: all that are not zero. Without that, the box
+        stays as it is.
+        """
+        G = self.gram(J)
+        F, size = len(J), 1 + np.abs(w).sum()
+        lost = F * self.error + (F + 1) * F * EPS
+        G[np.diag_indices(F)] -= lost
+        factor, failed = lapack.dpotrf(G.T, lower=1, clean=1)
+        if failed:
+            return
+        inverse = lapack.dtrtri(factor, lower=1)[0]
+        wrong = np.linalg.norm(inverse @ factor - np.eye(F)) + F * EPS * np.linalg.norm(
+            np.abs(inverse) @ np.abs(factor)
+        )
+        if not wrong < 0.5:
+            return
+        slack = self.b - self.times(w)
+        error = (self.error + (F + 4) * EPS) * size
+        widths = np.linalg.norm(inverse, axis=0) / (1 - wrong)
+        gamma = (
+            np.linalg.norm(np.abs(inverse), 2)
+            * (np.linalg.norm(slack[J]) + math.sqrt(F) * error)
+            / (1 - wrong)
+        )
+        reach = (
+            (math.sqrt(2 * max(0.0, value - at) + 8 * size * error + gamma**2) + gamma) * widths * (1 + 1e-12)
+        )
+        self.low[J] = np.minimum(np.maximum(self.low[J], w[J] - reach), 0)
+        self.high[J] = np.maximum(np.minimum(self.high[J], w[J] + reach), 0)
+
     def curvature(self, G: FloatArray, J: IndexArray) -> FloatArray:
         """Return a diagonal D ≥ 0 with G_JJ − D positive semidefinite, G_JJ = `gram(J)`."""
         F, ridge = len(J), self.ridge[J]
-        lost = F * self.error + (F + 1) * F * EPS + self.strict * F * _PROOF
+        lost = F * self.error + (F + 1) * F * EPS
         if F == 0 or self.n < F:
             return ridge
         factor, failed = lapack.dpotrf(G.T, lower=1, clean=1)
@@ -153,6 +195,9 @@ class Scaled:
             G[diagonal] = least
             if not failed:
                 D = np.maximum(share * largest * h * (1 - _SAFE) - lost, 0)
+                if self.strict:
+                    self.strict = bool((D > 2 * F * _PROOF).all())
+                    D -= self.strict * F * _PROOF
                 return D if D.sum() > ridge.sum() else ridge
         return ridge
 
@@ -172,17 +217,18 @@ class Stage:
     ----------
     features, groups : the features in the order of their groups, and the numbers of the groups.
     data : the `Relaxation` of the kernels.
+    number : its number in a certificate, or −1.
     is_void : True if bounds are −inf, because some feature has neither curvature nor a box.
     """
 
     def __init__(self, scaled: Scaled, groups: IndexArray) -> None:
         member = np.flatnonzero(np.isin(scaled.group, groups) & (scaled.diagonal > 0))
         J = member[np.argsort(scaled.group[member], kind="stable")]
-        self.scaled, self.features, self.groups = scaled, J, np.asarray(groups, np.intp)
+        self.scaled, self.features, self.groups, self.number = scaled, J, np.asarray(groups, np.intp), -1
         first = np.searchsorted(scaled.group[J], np.append(groups, len(scaled.group) + 1)).astype(np.intp)
         whole = len(scaled.G) or len(J) <= _LARGER * scaled.n
-        G = scaled.gram(J) if whole else np.empty((0, 0))
-        D = scaled.curvature(G, J) if whole else scaled.ridge[J].copy()
+        G: Any = scaled.gram(J) if whole else np.empty((0, 0))
+        D: Any = scaled.curvature(G, J) if whole else scaled.ridge[J].copy()
         if whole:
             G[np.diag_indices(len(J))] -= D
         rows = np.empty((0, 0)) if whole else scaled.rows[J]

@@ -88,4 +88,3 @@ class Watch:
         """Clear the line on the terminal."""
         if self.shown and self.line > self.began + _FIRST:
             sys.stderr.write("\r\033[K")
-

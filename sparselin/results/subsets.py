@@ -9,6 +9,11 @@ import numpy as np
 from sparselin.results.base import Fit, FloatArray, IndexArray, Named, Names, Result, Status, combine, result
 from sparselin.results.display import Column, Table, number, plural, short
 
+_VOID = (
+    "the search was too short for a bound, or there is none because ‖y − Xβ‖² has no curvature (n ≤ d, or "
+    "dependent columns): then a ridge, a box, a smaller k or fewer columns would help"
+)
+
 
 @result
 class SubsetResult(Named):
@@ -154,21 +159,31 @@ class BestSubset(SubsetResult):
     Attributes (in addition to those of `SubsetResult`)
     ----------
     residual : ‖y − X_S coef‖².
-    lower_bound : a lower bound on ‖y − Xβ‖² for all subsets of k features, up to rounding (`best_subset`
-        says how much); at most `residual`.
-    optimal : whether the search was completed, so that `residual` and `lower_bound` agree to rounding.
+    objective : ½‖y − X_S coef‖² + (ridge/2)‖coef‖²; without a ridge half of `residual`.
+    lower_bound : a lower bound on ‖y − Xβ‖² + ridge·‖β‖², twice the objective, for all subsets of k features
+        (or groups); at most 2·objective.
+    optimal : whether the search was completed, so that 2·objective and `lower_bound` agree to rounding.
     nodes : the number of nodes of the search tree that were visited.
+    certificate : a `SubsetCertificate`, which proves the bound in exact arithmetic, or None. Only the
+        best-first search makes one (see `best_subset`).
+    by_size : the results for several k, in increasing order, if more than one k was asked for.
+    saved : the state of a search that was stopped, for `resume_subset`; else None.
     """
 
     residual: float
+    objective: float
     lower_bound: float
     optimal: bool
     nodes: int
+    certificate: Any
+    by_size: tuple[BestSubset, ...]
+    saved: Any
 
     @property
     def gap(self) -> float:
-        """The relative gap (residual − lower_bound)/residual; 0.0 for a zero residual."""
-        return (self.residual - self.lower_bound) / self.residual if self.residual > 0 else 0.0
+        """The relative gap (2·objective − lower_bound)/(2·objective); 0.0 for a zero objective."""
+        value = 2 * self.objective
+        return (value - self.lower_bound) / value if value > 0 else 0.0
 
     def _headline(self) -> str:
         proof = "optimal" if self.optimal else f"gap {self.gap:.2%}"
@@ -176,8 +191,11 @@ class BestSubset(SubsetResult):
 
     def _table(self) -> Table:
         columns, notes = super()._table()[:2]
-        square, least = number(self.residual), number(self.lower_bound)
-        proof = f"‖r‖² = {square}, no subset of this size is below {least}; nodes visited: {self.nodes}"
+        square, least = number(2 * self.objective), number(self.lower_bound)
+        value = "‖r‖²" if 2 * self.objective == self.residual else "2·objective"
+        proof = f"{value} = {square}, no subset of this size is below {least}; nodes visited: {self.nodes}"
+        if self.lower_bound == 0 < self.residual:
+            proof += f"; {_VOID}"
         return Table(columns, (*notes[:-1], proof, notes[-1]))
 
 

@@ -1,0 +1,302 @@
+"""The best subset of at most k features, proved by branch and bound: depth-first, or best-first.
+
+The depth-first search (`_depth_first`) projects the data at each node, and takes microseconds for a node. It
+serves least squares without further restrictions if there are few features, few subsets, or no curvature
+(n ≤ d). The best-first search (`_best_first`) has better bounds (`_relaxation`), and takes milliseconds. It
+serves everything else.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import pickle
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.certificates.subsets import SubsetCertificate
+from sparselin.guarantees._best_first import BestFirst
+from sparselin.guarantees._depth_first import Tree
+from sparselin.guarantees._relaxation import Restrictions
+from sparselin.guarantees._search import Found, SearchState, Watch
+from sparselin.linalg.elimination import centre, restore
+from sparselin.parallel.threads import workers
+from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.results import BestSubset, IndexArray, Status
+from sparselin.validation import Columns, check_count, check_level
+
+# The depth-first search is used up to this number of features, or of subsets.
+_FEW, _SUBSETS = 100, 3e9
+
+
+class Search(Protocol):
+    """A search that can be continued, and its result so far."""
+
+    problem: Problem
+
+    def run(self, watch: Watch) -> Status: ...
+
+    def found(self, status: Status) -> Found: ...
+
+    def certificate(self) -> SubsetCertificate | None: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class SavedSearch:
+    """A search that was stopped, for `resume_subset`: the problem as it was given, and the open nodes."""
+
+    given: Problem
+    k: int
+    restrictions: Restrictions
+    search: Search
+
+
+@takes_problem
+def best_subset(
+    X: Any,
+    y: ArrayLike | None,
+    k: int | Sequence[int],
+    *,
+    forced: Columns = (),
+    ridge: float = 0.0,
+    box: ArrayLike | str | None = None,
+    groups: ArrayLike | None = None,
+    positive: bool = False,
+    gap: float = 0.0,
+    time_limit: float | None = None,
+    node_limit: int | None = None,
+    intercept: bool = False,
+    standardize: bool = False,
+    sample_weight: ArrayLike | None = None,
+    callback: Callable[[SearchState], object] | None = None,
+) -> BestSubset:
+    """Find the best subset of at most k features, and prove it optimal by branch and bound.
+
+        min {‖y − Xβ‖² + ridge·‖β‖² : at most k nonzeros in β, low ≤ β ≤ high}
+
+    Without a ridge and a box this is min_{|S| ≤ k} ‖P_S^⊥y‖². The bounds are those of the perspective
+    relaxation (derived in `guarantees._relaxation`; Frangioni and Gentile, 2006). They use the curvature of
+    ‖y − Xβ‖² in all features, so the search is short if n is well above d or the ridge is large, also for
+    some thousand features. For n ≤ d without a ridge or a box it compares subsets one by one, which is short
+    for k ≤ 3, d = 500 or k ≤ 5, d = 200. In the worst case the time is exponential in k. The memory is that
+    of X, plus d² numbers if d ≤ 2n; for few features k·d² numbers. The result is deterministic unless there
+    is a time limit.
+
+    Sets whose values differ by less than 1e-12·‖y‖² count as equal, and the first one found is returned.
+
+    Parameters
+    ----------
+    X, y : design (n, d) and response (n,), or one `Problem` in place of both. float32 data are searched in
+        float64.
+    k : the largest number of features, 1 ≤ k ≤ d, forced ones included; with `groups`, of groups. For a
+        sequence of sizes, such as range(1, 11), the result is that of the largest; its `by_size` has one
+        result for each. The bound for a size also holds for smaller ones.
+    forced : columns that every subset contains, by index or name; with `groups`, their whole groups.
+    ridge : the penalty ridge·‖β‖², ridge ≥ 0. The objective is ½‖y − Xβ‖² + (ridge/2)‖β‖².
+    box : bounds of the coefficients, which contain 0: a number M for |β_j| ≤ M, an array (d,) of such
+        numbers, or an array (d, 2) of low_j and high_j. A box changes the problem, unless all solutions lie
+        in it. "proved" derives a box in which all solutions lie; that needs n ≥ d or a ridge.
+    groups : (d,) the label of the group of each feature. A subset then consists of whole groups.
+    positive : whether all coefficients must be ≥ 0.
+    gap : stop when the value is proved to be within this relative gap of the best.
+    time_limit, node_limit : stop after this number of seconds or nodes, with the status MAX_ITER. A node
+        limit keeps the result deterministic.
+    intercept : whether every subset has an intercept in addition to its features, without a penalty; R² is
+        then that of y − ȳ.
+    standardize : whether `ridge` and `box` refer to the coefficients of standardized columns. Without them it
+        only changes the choice among equal subsets.
+    sample_weight : (n,) weights of the squared residuals.
+    callback : called about twenty times a second with the `SearchState`; returning True stops.
+
+    Returns
+    -------
+    BestSubset. `optimal` says whether the search proved the subset optimal. In any case no subset has a value
+    below `lower_bound`. `certificate` proves it in exact arithmetic. `candidates` are the first sets, and
+    `moves` counts the improvements in the search. For y = 0, R² is 0. A search that a limit, the callback or
+    Ctrl-C stopped goes on by `resume_subset`.
+
+    If the callback returns True, or Ctrl-C interrupts the search, the best subset so far is returned with the
+    status STOPPED. After an exhausted search, a subset with fewer than k features has the status EXACT_FIT,
+    NO_CORRELATION or RANK_EXHAUSTED. BEYOND_PRECISION means one of the following:
+
+    - the residual found in the search is not confirmed when it is recomputed;
+    - the rounding error of the bounds may be 1e-6·‖y‖² or more;
+    - rounding leaves open whether some column is in the span of others, and `lower_bound` is 0. This can
+      happen if the distance of a unit column from the span of others is below 16·eps·√(1 + ‖b‖²), where b are
+      its coefficients on them. It does not happen if the columns are ± a power of two times each other, or
+      small integers.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data (see `Problem`); k outside 1..d; repeated or unknown `forced`, or more
+        than k; a negative ridge, gap or limit; a box without 0; groups of another length.
+
+    Here greedy selection first picks the third column, which is not in the best pair:
+
+    >>> X = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
+    >>> best = best_subset(X, [3.0, 3.0, 0.5], 2)
+    >>> best.support.tolist(), round(best.residual, 9), best.optimal
+    ([0, 1], 0.25, True)
+    """
+    given = as_problem(X, y, sample_weight, intercept, standardize)
+    seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
+    nodes = math.inf if node_limit is None else check_count(node_limit, "node_limit", 0)
+    gap = check_level(gap, "gap")
+    restrictions = _restrict(given, ridge, box, groups, positive)
+    sizes = [k] if isinstance(k, (int, np.integer)) else sorted(set(k), reverse=True)
+    if not sizes:
+        raise ValueError("k must be an integer or a sequence of integers; got an empty sequence")
+    results: list[BestSubset] = []
+    for size in sizes:
+        watch = Watch(nodes, seconds / len(sizes), callback)
+        size, units = _budget(given, restrictions, size, forced)
+        with workers(1e7):  # limits BLAS to one thread: the matrices are small
+            search = _search(given, size, units, restrictions, gap)
+            status = search.run(watch)
+        watch.end()
+        floor = results[-1].lower_bound if results else 0.0
+        results.append(_result(SavedSearch(given, size, restrictions, search), status, floor))
+        if status is Status.STOPPED:
+            break
+    by_size = tuple(results[::-1]) if len(sizes) > 1 else ()
+    return dataclasses.replace(results[0], by_size=by_size)
+
+
+def resume_subset(
+    result: BestSubset,
+    *,
+    time_limit: float | None = None,
+    node_limit: int | None = None,
+    callback: Callable[[SearchState], object] | None = None,
+) -> BestSubset:
+    """Continue a search for the best subset that was stopped by a limit, the callback or Ctrl-C.
+
+    The result of `best_subset` holds the open nodes, the data and the options, so it can be pickled and
+    continued in another process. The continued search examines the nodes that one search without a stop would
+    have examined.
+
+    Parameters
+    ----------
+    result : a result of `best_subset` or of this function.
+    time_limit, node_limit, callback : as in `best_subset`; the limits count from now.
+
+    Returns
+    -------
+    BestSubset. A search that had ended is returned as it is.
+
+    Raises
+    ------
+    TypeError, ValueError : `result` is not a `BestSubset`; a negative limit.
+
+    >>> X = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
+    >>> stopped = best_subset(X, [3.0, 3.0, 0.5], 2, node_limit=0)
+    >>> stopped.optimal, resume_subset(stopped).optimal
+    (False, True)
+    """
+    if not isinstance(result, BestSubset):
+        raise TypeError(f"result must be a result of best_subset; got {type(result).__name__}")
+    seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
+    nodes = math.inf if node_limit is None else check_count(node_limit, "node_limit", 0)
+    if result.saved is None:
+        return result
+    saved: SavedSearch = pickle.loads(pickle.dumps(result.saved))  # the result itself must not change
+    watch = Watch(nodes, seconds, callback)
+    with workers(1e7):
+        status = saved.search.run(watch)
+    watch.end()
+    return _result(saved, status, result.lower_bound)
+
+
+def _restrict(
+    given: Problem, ridge: float, box: Any, groups: ArrayLike | None, positive: bool
+) -> Restrictions:
+    """Check the ridge, the box and the groups."""
+    d = given.n_features
+    ridge = check_level(ridge, "ridge")
+    derived = isinstance(box, str)
+    if derived and box != "proved":
+        raise ValueError(f'box must be "proved", a number, or an array (d,) or (d, 2); got {box!r}')
+    limits: Any = np.inf if box is None or derived else np.asarray(box, np.float64)
+    limits = np.asarray(limits)
+    if limits.ndim == 0 or limits.shape == (d,):
+        limits = np.stack(np.broadcast_arrays(-limits, limits, np.empty(d))[:2], axis=1)
+    if limits.shape != (d, 2):
+        raise ValueError(f"box must have the shape (), ({d},) or ({d}, 2); got {limits.shape}")
+    if not ((limits[:, 0] <= 0) & (limits[:, 1] >= 0)).all():
+        raise ValueError("box must contain 0 for every feature, which may be left out: low ≤ 0 ≤ high")
+    low, high = (np.array(side) for side in limits.T)
+    if positive:
+        low = np.zeros(d)
+    numbers = np.arange(d)
+    if groups is not None:
+        labels = np.asarray(groups)
+        if labels.shape != (d,):
+            raise ValueError(
+                f"groups must have a label for each of the {d} features; got shape {labels.shape}"
+            )
+        numbers = np.unique(labels, return_inverse=True)[1].astype(np.intp)
+    plain = ridge == 0 and box is None and groups is None and not positive
+    return Restrictions(ridge, low, high, numbers, derived, plain)
+
+
+def _budget(given: Problem, restrictions: Restrictions, k: int, forced: Columns) -> tuple[int, IndexArray]:
+    """Check k and the forced features; return k and the forced groups."""
+    count = int(restrictions.group.max()) + 1
+    if count == given.n_features:
+        return given.budget(k, forced)
+    k = check_count(k, "k", 1, count, f": there are {count} groups")
+    units = np.unique(restrictions.group[given.indices(forced, "forced")])
+    if len(units) > k:
+        raise ValueError(f"forced features count in k: got {len(units)} forced groups and k={k}")
+    return k, units
+
+
+def _search(given: Problem, k: int, forced: IndexArray, restrictions: Restrictions, gap: float) -> Search:
+    """Begin the search that suits the problem."""
+    left, free = k - len(forced), given.n_features - len(forced)
+    few = given.n_features <= _FEW or math.comb(free, left) <= _SUBSETS
+    if restrictions.is_plain and gap == 0 and (few or given.n <= given.d):
+        return Tree(centre(given).in_double(), k, forced)
+    scaled = (
+        restrictions.ridge > 0 or np.isfinite(restrictions.low).any() or np.isfinite(restrictions.high).any()
+    )
+    problem = centre(given if scaled else given.without_scales()).in_double()
+    return BestFirst(problem, k, forced, restrictions, gap)
+
+
+def _result(saved: SavedSearch, status: Status, floor: float) -> BestSubset:
+    """Make the result of a search.
+
+    floor : a lower bound that is known from another search.
+    """
+    given, search = saved.given, saved.search
+    found = search.found(status)
+    problem = search.problem
+    scale = problem.y_norm**2
+    relative = found.squares / scale if scale else np.ones(len(found.squares))
+    coef, intercept = restore(problem, found.support, found.coef)
+    return BestSubset(
+        support=found.support,
+        coef=coef.astype(given.dtype),
+        value=float(1 - relative[-1]),
+        r2=float(1 - relative[-1]),
+        diversity=0.0,
+        gains=-np.diff(relative).astype(given.dtype),
+        candidates=found.candidates,
+        moves=found.moves,
+        status=found.status,
+        n_features=problem.d,
+        intercept=intercept,
+        names=given.names,
+        residual=float(found.squares[-1]),
+        objective=found.value / 2,
+        lower_bound=min(found.value, max(found.lower, floor)),
+        optimal=found.optimal,
+        nodes=found.nodes,
+        certificate=search.certificate(),
+        by_size=(),
+        saved=saved if status in (Status.MAX_ITER, Status.STOPPED) else None,
+    )
