@@ -298,11 +298,10 @@ def _block(data, J):
 
 @kernel(**NUMPY)
 def relax(data, state, m, target, w, c, H, z):
-    """Improve w until `bound` reaches the target or the relaxation is solved; return the bound and t.
+    """Improve w until `bound` reaches the target or the relaxation is solved; return the bound.
 
     w, z : (F,) and (groups,) a start, and the best w found and its z.
     c, H : filled for this w, as by `bound`.
-    t : 1/√(2μ) for the multiplier μ of Σz ≤ m.
 
     The relaxation is solved on a working set of groups, which grows by those with the largest H.
     """
@@ -330,7 +329,7 @@ def relax(data, state, m, target, w, c, H, z):
     if last < best:
         w[:], z[:] = best_w, best_z
         bound(data, state, m, w, c, H)
-    return best, t
+    return best
 
 
 @inner(**ONCE)

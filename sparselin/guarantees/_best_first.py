@@ -228,7 +228,7 @@ class BestFirst:
 
     def improve(self, S: IndexArray, name: str = "") -> None:
         """Exchange groups of S, not the forced ones, as long as the value decreases."""
-        value, improved, fit = self.fit(S).value, True, self.fit(S)
+        value, improved = self.fit(S).value, True
         while improved:
             improved = False
             for g in S[~np.isin(S, self.forced)]:
@@ -237,7 +237,7 @@ class BestFirst:
                 for other in np.argsort(-scores, kind="stable")[:_TRIED]:
                     tried = self.fit(np.append(rest, other))
                     if tried.value < value - _SLACK * self.scaled.half:
-                        S, value, fit, improved = np.append(rest, other), tried.value, tried, True
+                        S, value, improved = np.append(rest, other), tried.value, True
                         break
         self._try(S, name)
 
@@ -284,7 +284,7 @@ class BestFirst:
         """Bound the first open node, and close or split it. An interrupt leaves it open."""
         stage, state, w, z = self._unpack(node)
         operations: list[Operation] = []
-        low, vector, t = node.bound, node.vector, 0.0
+        low, vector = node.bound, node.vector
         left = _REPEATS
         while True:
             live, m = state != OUT, self.k - int((state == IN).sum())
@@ -299,7 +299,7 @@ class BestFirst:
             if stage.is_void:
                 break
             c, H = np.empty(len(w)), np.empty(len(state))
-            found, t = kernels.relax(stage.data, state, m, self.target, w, c, H, z)
+            found = kernels.relax(stage.data, state, m, self.target, w, c, H, z)
             own = self.record.vector(stage, w) if self.record is not None else -1
             if found >= low:
                 low, vector = found, own
@@ -462,8 +462,8 @@ class BestFirst:
                 tree[i] = (operation[0], v, *operation[2:])
         grouped = None if np.array_equal(given.group, np.arange(len(given.group))) else given.group
         return SubsetCertificate(
-            shape=(self.problem.n, self.problem.d), k=self.k, ridge=float(given.ridge), gap=max(self.gap, gap),
-            intercept=origin.design.ones is not None,
+            shape=(self.problem.n, self.problem.d), k=self.k, ridge=float(given.ridge),
+            gap=gap, intercept=origin.design.ones is not None,
             forced=tuple(self.forced.tolist()), groups=grouped, lower=given.low, upper=given.high,
             support=tuple(self.groups.tolist()), at_lower=tuple(self.best.at_low.tolist()),
             at_upper=tuple(self.best.at_high.tolist()), scale=scaled.shift,
@@ -480,7 +480,7 @@ class BestFirst:
 
 
 def _exact(stage: int, J: IndexArray, w: FloatArray, lift: int) -> SubsetVector:
-    """Return the vector of a certificate with exactly these entries, which are multiples of a power of two."""
+    """Return the vector of a certificate with exactly these entries, multiples of a power of two."""
     order = np.argsort(J)
     J, w = J[order], w[order]
     unit = int(np.frexp(np.abs(w).max(initial=0.0))[1]) - 33

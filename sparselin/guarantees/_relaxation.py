@@ -2,7 +2,7 @@
 
 The problem is to minimise
 
-    q(β) = ½‖y − Xβ‖² + (ridge/2)‖β‖²,   low ≤ β ≤ high,   with at most k nonzero groups of β,              (1)
+    q(β) = ½‖y − Xβ‖² + (ridge/2)‖β‖²,   low ≤ β ≤ high,   with at most k nonzero groups of β,            (1)
 
 where every feature is a group unless groups are given, and low ≤ 0 ≤ high. Let G = XᵀX + ridge·I, b = Xᵀy, D
 a diagonal with D ≥ 0 and M = G − D positive semidefinite, and H_j(t) = max {tβ − D_jβ²/2 : low_j ≤ β ≤
@@ -21,7 +21,7 @@ where c ≠ 0, and the bound is void.
 **The best w** solves the perspective relaxation (Frangioni and Gentile, 2006), whose dual this is (Pilanci,
 Wainwright and El Ghaoui, 2015; Bertsimas and Van Parys, 2020):
 
-    min ½wᵀMw − bᵀw + Σ_j D_jw_j²/(2z_g),   Σ_g z_g ≤ m,   0 ≤ z ≤ 1,   low·z ≤ w ≤ high·z.                 (3)
+    min ½wᵀMw − bᵀw + Σ_j D_jw_j²/(2z_g),   Σ_g z_g ≤ m,   0 ≤ z ≤ 1,   low·z ≤ w ≤ high·z.              (3)
 
 It is solved by FISTA with restarts; the proximal operator of the sum over j is found by a search for the
 multiplier of Σz ≤ m (Liu, Shafiee and Lodi, ICML 2025, sort instead, for equal D and boxes). The iteration

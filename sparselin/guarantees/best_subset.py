@@ -146,7 +146,7 @@ def best_subset(
     nodes = math.inf if node_limit is None else check_count(node_limit, "node_limit", 0)
     gap = check_level(gap, "gap")
     restrictions = _restrict(given, ridge, box, groups, positive)
-    sizes = [k] if isinstance(k, (int, np.integer)) else sorted(set(k), reverse=True)
+    sizes: Any = [k] if np.ndim(k) == 0 else sorted(set(np.asarray(k).tolist()), reverse=True)
     if not sizes:
         raise ValueError("k must be an integer or a sequence of integers; got an empty sequence")
     results: list[BestSubset] = []
