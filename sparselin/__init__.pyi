@@ -29,6 +29,7 @@ from .guarantees.set_functions import submodularity_ratio_of as submodularity_ra
 from .guarantees.sparse_eigenvalues import sparse_eigenvalues as sparse_eigenvalues
 from .guarantees.stability import stability_selection as stability_selection
 from .guarantees.submodularity import submodularity_ratio as submodularity_ratio
+from .guarantees.subsets_within import subsets_within as subsets_within
 from .lasso.entry import first_entry as first_entry
 from .lasso.entry import lambda_star as lambda_star
 from .lasso.hierarchical_prox import group_hier_prox as group_hier_prox

@@ -144,7 +144,8 @@ class BestFirst:
         stage = Stage(self.scaled, groups)
         state = np.full(len(groups), FREE, np.int8)
         state[forced] = IN
-        self.record = Record() if self.scaled.strict and not given.is_derived else None
+        kept = self.scaled.strict and not given.is_derived and within is None
+        self.record = Record() if kept else None
         empty = np.empty(0)
         self.open = [Node(0.0, 0, state, stage, np.empty(0, np.intp), empty, np.zeros(len(groups)), -1)]
 
@@ -253,14 +254,21 @@ class BestFirst:
             return value * (1 - self.gap) + _SLACK * self.scaled.half
         return value * (1 - self.gap) - _MARGIN * self.scaled.half
 
+    def within_limit(self) -> list[tuple[tuple[int, ...], float]]:
+        """Return the listed sets whose value may be at most (1 + within)·best, with their values."""
+        return [item for item in self.listed.items() if item[1] <= self.target]
+
     @property
     def lower(self) -> float:
         """A lower bound on q over all sets."""
         least = min((node.bound for node in self.open), default=math.inf)
         return max(0.0, min(least, self.floor, self.best.value))
 
-    def run(self, watch: Watch) -> Status:
-        """Search until no node is open, or a limit, the callback or Ctrl-C stops it."""
+    def run(self, watch: Watch, most: float = math.inf) -> Status:
+        """Search until no node is open, or a limit, the callback or Ctrl-C stops it.
+
+        most : the number of sets within the limit that ends a search for all such sets.
+        """
         stop = self.nodes + watch.nodes
         try:
             while self.open and self.open[0].bound < self.target:
@@ -310,6 +318,11 @@ class BestFirst:
             self._try(stage.groups[np.concatenate([np.flatnonzero(state == IN), order[:m]])])
             fixed = self._fix(stage, state, order, H, m, found, own, operations)
             left = left - 1 if fixed else 0
+            if self.within is not None and m == 1 and not fixed:  # each free group ends a set
+                for g in np.flatnonzero(state == FREE):
+                    self._list(stage.groups[np.append(np.flatnonzero(state == IN), g)])
+                self._finish(node, operations, math.inf)
+                return
         self._split(node, stage, state, w, z, low, vector, operations)
 
     def _unpack(self, node: Node) -> tuple[Stage, Any, FloatArray, FloatArray]:
@@ -350,17 +363,21 @@ class BestFirst:
     def _leaf(self, node: Node, stage: Stage, state: Any, m: int, operations: list[Operation]) -> None:
         """Close a node with one set that is the best of it: all groups that are in, and perhaps the free."""
         live = stage.groups[(state == IN) if m == 0 else (state != OUT)]
-        if self.within is not None and len(live) < self.k:
+        if self.within is not None:
+            if len(live) == self.k:
+                self._list(live)
             self._finish(node, operations, math.inf)
             return
         fit = self._try(live)
-        if self.within is not None:
-            self.listed[tuple(live.tolist())] = fit.value
         sides = tuple(fit.at_low.tolist()), tuple(fit.at_high.tolist())
         if not np.array_equal(np.sort(live), np.sort(self.groups)):
             self.second = min(self.second, fit.value)
         low = max(node.bound, self.lower_of(live, fit))
         self._finish(node, [*operations, ("value", *sides)], low)
+
+    def _list(self, groups: IndexArray) -> None:
+        """List a set of k groups with its value."""
+        self.listed[tuple(sorted(groups.tolist()))] = self._try(groups).value
 
     def _finish(
         self, node: Node, operations: list[Operation], bound: float, children: tuple[Node, ...] = ()

@@ -145,14 +145,14 @@ def best_subset(
     seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
     nodes = math.inf if node_limit is None else check_count(node_limit, "node_limit", 0)
     gap = check_level(gap, "gap")
-    restrictions = _restrict(given, ridge, box, groups, positive)
+    restrictions = check_restrictions(given, ridge, box, groups, positive)
     sizes: Any = [k] if np.ndim(k) == 0 else sorted(set(np.asarray(k).tolist()), reverse=True)
     if not sizes:
         raise ValueError("k must be an integer or a sequence of integers; got an empty sequence")
     results: list[BestSubset] = []
     for size in sizes:
         watch = Watch(nodes, seconds / len(sizes), callback)
-        size, units = _budget(given, restrictions, size, forced)
+        size, units = check_budget(given, restrictions, size, forced)
         with workers(1e7):  # limits BLAS to one thread: the matrices are small
             search = _search(given, size, units, restrictions, gap)
             status = search.run(watch)
@@ -210,7 +210,7 @@ def resume_subset(
     return _result(saved, status, result.lower_bound)
 
 
-def _restrict(
+def check_restrictions(
     given: Problem, ridge: float, box: Any, groups: ArrayLike | None, positive: bool
 ) -> Restrictions:
     """Check the ridge, the box and the groups."""
@@ -242,7 +242,9 @@ def _restrict(
     return Restrictions(ridge, low, high, numbers, derived, plain)
 
 
-def _budget(given: Problem, restrictions: Restrictions, k: int, forced: Columns) -> tuple[int, IndexArray]:
+def check_budget(
+    given: Problem, restrictions: Restrictions, k: int, forced: Columns
+) -> tuple[int, IndexArray]:
     """Check k and the forced features; return k and the forced groups."""
     count = int(restrictions.group.max()) + 1
     if count == given.n_features:
@@ -260,11 +262,14 @@ def _search(given: Problem, k: int, forced: IndexArray, restrictions: Restrictio
     few = given.n_features <= _FEW or math.comb(free, left) <= _SUBSETS
     if restrictions.is_plain and gap == 0 and (few or given.n <= given.d):
         return Tree(centre(given).in_double(), k, forced)
-    scaled = (
-        restrictions.ridge > 0 or np.isfinite(restrictions.low).any() or np.isfinite(restrictions.high).any()
-    )
-    problem = centre(given if scaled else given.without_scales()).in_double()
-    return BestFirst(problem, k, forced, restrictions, gap)
+    return BestFirst(prepare(given, restrictions), k, forced, restrictions, gap)
+
+
+def prepare(given: Problem, restrictions: Restrictions) -> Problem:
+    """Return the centred problem in float64, with scaled columns only if a ridge or a box refers to them."""
+    sides = np.concatenate([restrictions.low, restrictions.high])
+    scaled = restrictions.ridge > 0 or bool((np.isfinite(sides) & (sides != 0)).any())
+    return centre(given if scaled else given.without_scales()).in_double()
 
 
 def _result(saved: SavedSearch, status: Status, floor: float) -> BestSubset:

@@ -17,7 +17,14 @@ from sparselin.results.networks import AttentionPath, FeatureRanking, LassoNetPa
 from sparselin.results.paths import SelectionPath
 from sparselin.results.points import DescentResult, DualProjection, HierarchicalProx, PenaltyValue
 from sparselin.results.stability import StabilitySelection
-from sparselin.results.subsets import BestSubset, GreedyMaximum, NuChoice, SubsetResult, SwappedSubset
+from sparselin.results.subsets import (
+    BestSubset,
+    GreedyMaximum,
+    NuChoice,
+    SubsetResult,
+    SubsetsWithin,
+    SwappedSubset,
+)
 from sparselin.results.verification import TheoremCheck
 
 __all__ = [
@@ -52,6 +59,7 @@ __all__ = [
     "Status",
     "SubmodularityRatio",
     "SubsetResult",
+    "SubsetsWithin",
     "SwappedSubset",
     "TheoremCheck",
 ]

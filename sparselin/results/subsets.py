@@ -297,3 +297,71 @@ class NuChoice(Result):
         against = f"R² of the LASSO, {target}: {r2[target]:.4f} (compared), {other}: {r2[other]:.4f}"
         names = ", ".join(map(short, self.selection.support_names[:12])) + ", …" * (len(self.selection) > 12)
         return Table(columns, (f"selection: {names}", against, self.method), len(self.tried))
+
+
+@result
+class SubsetsWithin(Named):
+    """All sets of k features whose value is at most a factor 1 + eps above the best, from the best to the worst.
+
+    The value of a set is the least ‖y − Xβ‖² + ridge·‖β‖² for β on the set, twice the objective.
+
+    Attributes
+    ----------
+    supports : the sets, each an array of feature indices in increasing order.
+    values : (s,) their values, increasing.
+    limit : (1 + eps) times the least value.
+    lower_bound : no set that is not listed has a smaller value; the limit if the list is complete.
+    complete : whether all sets within the limit are listed.
+    share : (d,) the share of the sets that contain each feature.
+    y_square : ‖y‖², or ‖y − ȳ‖² with an intercept.
+    status : COMPLETED; MAX_ITER or STOPPED if the search was stopped.
+    n_features : d.
+    nodes : the number of nodes of the search tree that were visited.
+    names : the d names of the features, or None.
+
+    The length of the result is s. `to_frame()` has a row for each set: rank, value, r2 and features.
+    """
+
+    supports: tuple[IndexArray, ...]
+    values: FloatArray
+    limit: float
+    lower_bound: float
+    complete: bool
+    share: FloatArray
+    y_square: float
+    status: Status
+    n_features: int
+    nodes: int
+    names: Names
+
+    def __len__(self) -> int:
+        return len(self.supports)
+
+    @property
+    def in_all(self) -> IndexArray:
+        """The features that are in all listed sets."""
+        return np.flatnonzero(self.share == 1)
+
+    @property
+    def in_some(self) -> IndexArray:
+        """The features that are in some listed sets, but not in all."""
+        return np.flatnonzero((self.share > 0) & (self.share < 1))
+
+    @property
+    def in_none(self) -> IndexArray:
+        """The features that are in no listed set."""
+        return np.flatnonzero(self.share == 0)
+
+    def _headline(self) -> str:
+        sizes = f"{plural(len(self), 'set')}, {len(self.in_all)} features in all, {len(self.in_some)} in some"
+        return f"{sizes}, {'complete' if self.complete else 'not complete'}, {self.status.name}"
+
+    def _table(self) -> Table:
+        columns = (
+            Column("rank", "rank", np.arange(1, len(self) + 1)),
+            Column("value", "value", self.values),
+            Column("r2", "R²", 1 - self.values / (self.y_square or 1.0), 4),
+            Column("features", "features", [", ".join(map(short, self._names_of(S))) for S in self.supports]),
+        )
+        unlisted = f"limit {number(self.limit)}; no other set has a value below {number(self.lower_bound)}"
+        return Table(columns, (unlisted, self.status.line))
