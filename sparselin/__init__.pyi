@@ -60,6 +60,7 @@ from .results import StabilitySelection as StabilitySelection
 from .results import Status as Status
 from .results import SubmodularityRatio as SubmodularityRatio
 from .results import SubsetResult as SubsetResult
+from .results import SubsetsWithin as SubsetsWithin
 from .results import SwappedSubset as SwappedSubset
 from .results import TheoremCheck as TheoremCheck
 from .scale.compress import compress as compress

@@ -275,6 +275,8 @@ class BestFirst:
                 if self.nodes >= stop or watch.is_late():
                     return Status.MAX_ITER
                 self._examine(self.open[0])
+                if self.open and len(self.listed) > most and len(self.within_limit()) > most:
+                    return Status.STOPPED
                 unit = self.scaled.unit
                 if watch.stops(
                     self.nodes, self.features(self.groups), unit * self.best.value, unit * self.lower

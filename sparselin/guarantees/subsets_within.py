@@ -44,15 +44,15 @@ def subsets_within(
 ) -> SubsetsWithin:
     """Find all sets of exactly k features with an objective of at most (1 + eps) times the best.
 
-    The objective of a set is q(S) = min {½‖y − Xβ‖² + (ridge/2)‖β‖² : β zero off S, within the box}. The search
-    is that of `best_subset`; it closes a node only if its lower bound is above (1 + eps) times the best value
-    found so far. So when it ends, the list is complete. The sets within a factor of the best are called the
-    Rashomon set (Breiman, *Statistical modeling: the two cultures*, 2001; Xin et al., *Exploring the whole
-    Rashomon set of sparse decision trees*, 2022).
+    The objective of a set is q(S) = min {½‖y − Xβ‖² + (ridge/2)‖β‖² : β zero off S, within the box}. The
+    search is that of `best_subset`; it closes a node only if its lower bound is above (1 + eps) times the
+    best value found so far. So when it ends, the list is complete. The sets within a factor of the best are
+    called the Rashomon set (Breiman, *Statistical modeling: the two cultures*, 2001; Xin et al., *Exploring
+    the whole Rashomon set of sparse decision trees*, 2022).
 
-    A set whose value is within 1e-9·‖y‖² of the limit is compared with it in rational arithmetic. Where that is
-    not possible (a `Problem` with weights, a Gram or compressed problem, standardized columns with a ridge or a
-    box), such sets are listed.
+    A set whose value is within 1e-9·‖y‖² of the limit is compared with it in rational arithmetic. Where that
+    is not possible (a `Problem` in place of X and y, a Gram or compressed problem, standardized columns with
+    a ridge or a box), such sets are listed.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def subsets_within(
     >>> X[:, 2] = X[:, 1] + 0.01 * rng.standard_normal(50)
     >>> found = subsets_within(X, X[:, 0] + X[:, 1] + rng.standard_normal(50), 2, eps=0.05)
     >>> [S.tolist() for S in found.supports], found.in_all.tolist(), found.complete
-    ([[0, 1], [0, 2]], [0], True)
+    ([[0, 2], [0, 1]], [0], True)
     """
     given = as_problem(X, y, sample_weight, intercept, standardize)
     seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")

@@ -24,7 +24,7 @@ from sparselin.plots.pixels import selected_pixels
 from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
 from sparselin.plots.resampling import cross_validation, stability
 from sparselin.plots.selection import selection
-from sparselin.plots.sets import greedy_maximum, nu_choice, subset
+from sparselin.plots.sets import greedy_maximum, nu_choice, subset, subsets_within
 from sparselin.plots.style import (
     BLUE,
     BROWN,
@@ -85,5 +85,6 @@ __all__ = [
     "sparse_eigenvalues",
     "stability",
     "subset",
+    "subsets_within",
     "window",
 ]

@@ -12,7 +12,7 @@ from sparselin.plots.paths import batch_selection, explanation, lasso_path
 from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
 from sparselin.plots.resampling import stability
 from sparselin.plots.selection import selection
-from sparselin.plots.sets import greedy_maximum, nu_choice, subset
+from sparselin.plots.sets import greedy_maximum, nu_choice, subset, subsets_within
 from sparselin.plots.window import first_entry
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ PICTURES: dict[type, Callable[..., Axes]] = {
     results.SubsetResult: subset,
     results.GreedyMaximum: greedy_maximum,
     results.NuChoice: nu_choice,
+    results.SubsetsWithin: subsets_within,
     results.StabilitySelection: stability,
     results.DualProjection: dual_projection,
     results.DescentResult: descent,

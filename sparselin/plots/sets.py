@@ -12,6 +12,7 @@ from sparselin.plots.style import (
     GREY,
     ORANGE,
     height,
+    integers,
     largest,
     legend,
     name,
@@ -21,7 +22,15 @@ from sparselin.plots.style import (
     positive_axis,
     rows,
 )
-from sparselin.results import BestSubset, FloatArray, GreedyMaximum, Names, NuChoice, SubsetResult
+from sparselin.results import (
+    BestSubset,
+    FloatArray,
+    GreedyMaximum,
+    Names,
+    NuChoice,
+    SubsetResult,
+    SubsetsWithin,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,6 +66,42 @@ def subset(result: SubsetResult, *, ax: Axes | None = None) -> Axes:
         ax.axvline(bound, color=GREY, linestyle="--", linewidth=1.2, label=words)
         legend(ax)
     _coefficients(panel(ax, "coefficient"), result.coef)
+    return ax
+
+
+def subsets_within(result: SubsetsWithin, *, ax: Axes | None = None) -> Axes:
+    """Draw the features of each set, the best set first, and the share of the sets that have each feature.
+
+    The features that are in most sets come first; at most 40 features are drawn.
+
+    Parameters
+    ----------
+    result : the result of `sparselin.subsets_within`.
+    ax : where to draw, with a second panel on its right; a new figure if None.
+
+    >>> import sparselin as sl
+    >>> X = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.1], [0.0, 0.0, 1.0]]
+    >>> ax = subsets_within(sl.subsets_within(X, [3.0, 1.0, 1.0], 2, eps=0.5))
+    >>> ax.images[0].get_array().tolist()
+    [[1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
+    """
+    from matplotlib.colors import ListedColormap
+
+    drawn = [j for j in largest(result.share) if result.share[j] > 0]
+    limit = f"complete, {len(result):,} sets" if result.complete else f"{len(result):,} sets, not complete"
+    ax = picture(ax, f"rank of the set ({limit})", "", figsize=(7.6, height(len(drawn)) + 0.3))
+    if not drawn:
+        return note(ax, f"No set is listed: {result.status.message}.")
+    member = np.zeros((len(drawn), len(result)))
+    for i, S in enumerate(result.supports):
+        member[np.isin(drawn, S), i] = 1
+    extent = (0.5, len(result) + 0.5, len(drawn) - 0.5, -0.5)
+    ax.imshow(member, aspect="auto", cmap=ListedColormap(["white", BLUE]), vmin=0, vmax=1, extent=extent)
+    rows(ax, [name(result.names, j) for j in drawn])
+    integers(ax)
+    right = panel(ax, "share of the sets")
+    right.barh(np.arange(len(drawn)), result.share[drawn], color=BLUE, height=0.75)
+    right.set_xlim(0, 1)
     return ax
 
 

@@ -301,7 +301,7 @@ class NuChoice(Result):
 
 @result
 class SubsetsWithin(Named):
-    """All sets of k features whose value is at most a factor 1 + eps above the best, from the best to the worst.
+    """All sets of k features whose value is at most 1 + eps times the best, from the best to the worst.
 
     The value of a set is the least ‖y − Xβ‖² + ridge·‖β‖² for β on the set, twice the objective.
 
