@@ -341,7 +341,7 @@ def test_a_bound_is_found_by_its_name():
         assert found.bound(bound.algorithm, bound.name) == bound
         assert ("no hypotheses: it applies to all data" in str(bound)) == (not bound.hypotheses)
     assert not all(bound.hypotheses for bound in found.bounds)
-    refuses(r"no promise \('OMP', 'luck'\); the promises are \('FR', ", found.bound, "OMP", "luck")
+    refuses(r"no guarantee \('OMP', 'luck'\); the guarantees are \('FR', ", found.bound, "OMP", "luck")
 
 
 def test_what_enters_a_lasso_path_and_leaves_it():
