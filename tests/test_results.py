@@ -363,6 +363,18 @@ def test_what_enters_a_lasso_path_and_leaves_it():
     assert left > 3
 
 
+def test_the_table_of_a_lasso_path_counts_its_ties():
+    tied = sl.lasso_path(np.eye(3), [3.0, 3.0, 1.0])
+    assert "ties: at 1 knot several features enter or leave together" in str(tied)
+    assert "enter or leave together" not in str(sl.lasso_path(np.eye(3), [3.0, 2.0, 1.0]))
+
+
+def test_a_fit_without_a_feature_does_not_speak_of_selected_columns():
+    path = sl.omp(np.eye(3), np.zeros(3), 2)
+    assert (len(path), path.status) == (0, sl.Status.EXACT_FIT)
+    assert "selected" not in path.status.message
+
+
 def test_columns_of_a_path_in_a_frame_do_not_hide_others():
     frame = sl.lasso_path(FRAME, Y, intercept=True).to_frame()
     assert list(frame.columns[:4]) == ["lam", "r2", "n_active", "intercept"]

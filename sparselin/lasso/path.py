@@ -73,7 +73,8 @@ def lasso_path(
     Returns
     -------
     LassoPath. Its `at(lam)` interpolates linearly between the knots, which is exact. The status is COMPLETED,
-    MAX_STEPS or STOPPED, or BEYOND_PRECISION if rounding leaves the next knot undecided.
+    MAX_STEPS or STOPPED, or BEYOND_PRECISION if rounding leaves the next knot undecided. A COMPLETED path may
+    contain ties; `LassoPath` says where they are listed.
 
     Raises
     ------
