@@ -431,7 +431,7 @@ def test_an_interrupted_search_shows_the_best_so_far(tmp_path, monkeypatch, fram
 
 @pytest.mark.usefixtures("no_pictures")
 def test_each_table_has_its_own_report(tmp_path, monkeypatch):
-    """By default; and a second table of the same name is refused, not written over the first."""
+    """A second table of the same name is refused, not written over the first."""
     monkeypatch.chdir(tmp_path)
     for name in ("one.csv", "two.csv.gz", "other/one.csv"):
         path = tmp_path / name

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from proofs_checks.experiments.networks.verdicts import Summary
 
 MANY = 8  # with more lines than this, lines have no bars, panels are larger, and few lines have colours
-_COLOURED = 6  # so many lines have colours then
+_COLOURED = 6  # the number of lines with colours then
 _PICTURES = 6  # images in a row
 _FILLS: dict[str, Any] = {"-": "full", "--": "none", ":": "left"}  # the line style ↦ the fill of marks
 _OTHERS: dict[str, Any] = {"color": "#c4c9ce", "zorder": 1, "label": "the other methods"}
