@@ -126,8 +126,8 @@ class Result(abc.ABC):
     def to_frame(self, library: str | None = None) -> Any:
         """Return all rows of the table as a DataFrame. Numbers are numbers there, not text.
 
-        library : "pandas" or "polars". By default it is the one that has been imported, or else the one that
-            is installed; if both are, it is pandas.
+        library : "pandas" or "polars". By default it is the library that this program has imported, or else
+            the one that is installed; if both are, it is pandas.
 
         Raises ImportError, which names the extra to install, if there is no such library, and ValueError for
         another library.
@@ -147,7 +147,7 @@ class Result(abc.ABC):
 
 @dataclasses.dataclass(frozen=True)
 class Fit:
-    """The facts about the columns of a fit that its result needs.
+    """The facts about a fit that its result needs to name, scale and explain features.
 
     Attributes
     ----------

@@ -53,8 +53,8 @@ class Interval(Result):
 class SubmodularityRatio(Interval):
     """The submodularity ratio: the largest γ ≤ 1 with Σ_{x∈A}[f(L + x) − f(L)] ≥ γ·[f(L ∪ A) − f(L)].
 
-    The inequality must hold for all pairs L ⊆ U, |A| ≤ k, A ∩ L = ∅ with f(L ∪ A) > f(L). If f is monotone,
-    γ ≥ 0.
+    Here f is a set function, for example R². L + x is L with the element x added. The inequality must hold
+    for all pairs of sets L ⊆ U and |A| ≤ k with A ∩ L = ∅ and f(L ∪ A) > f(L). If f is monotone, γ ≥ 0.
 
     Attributes (in addition to `lower`, `upper`, `method`)
     ----------
@@ -81,8 +81,8 @@ class SparseEigenvalues(Result):
     Attributes
     ----------
     k : the size, at most d.
-    lambda_min : λ_min(C, k) = min_{|S| ≤ k} λ_min(C_S).
-    lambda_max : λ_max(C, k) = max_{|S| ≤ k} λ_max(C_S).
+    lambda_min : λ_min(C, k) = min_{|S| ≤ k} λ_min(C_S), an `Interval`. C_S has the rows and columns S of C.
+    lambda_max : λ_max(C, k) = max_{|S| ≤ k} λ_max(C_S), an `Interval`.
     lambda_min_support, lambda_max_support : sets S that attain `lambda_min.upper` and `lambda_max.lower`.
     condition_number : λ_max(C, k)/λ_min(C, k), an interval.
     coherence : max_{i≠j} |C_ij|/√(C_ii·C_jj); NaN if fewer than two columns are nonzero.
