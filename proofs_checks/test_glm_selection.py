@@ -205,7 +205,7 @@ def test_another_solver_agrees(check):
     Hypotheses: random 6 × 4 integer designs whose window is longer than 2 %, five losses, |S| ≤ 2; every
     other one with two columns in a group
 
-    Tolerance: 1e-6 relative in value, 1e-3 of the largest coefficient: what Clarabel promises is 1e-8 in
+    Tolerance: 1e-6 relative in value, 1e-3 of the largest coefficient: what Clarabel guarantees is 1e-8 in
     value
     """
 

@@ -209,7 +209,7 @@ def test_the_sharper_promises_of_omp(check):
     Consequences: Das and Kempe have θ = γ_{S,k}·λ_min(C, 2k), which is smaller. The guarantee holds for
     Sequential LASSO too, whose picks are picks of OMP (SA-theorem-3.3).
 
-    Tolerance: none for the promise; 1e-9 between the factors of sl.guarantee_bounds, where its γ is exact,
+    Tolerance: none for the guarantee; 1e-9 between the factors of sl.guarantee_bounds, where its γ is exact,
     and the balls
     """
     with precisely():
@@ -299,8 +299,7 @@ def promised_along(X, R, path, k, place):
 
 
 def kept_along(check, X, y, early):
-    """Return whether OMP and FR keep the promise, which sl.guarantee_bounds has, and have it with every θ_i
-    ≤ 1."""
+    """Return whether OMP and FR reach what sl.guarantee_bounds guarantees, with every θ_i ≤ 1."""
     k, d = min(3, X.shape[1]), X.shape[1]
     integers = X.astype(int), y.astype(int)
     R = table(lambda S: r_squared(*integers, S), d)
@@ -332,7 +331,7 @@ def test_the_promise_along_the_path(check):
     Consequences: With the length 1 for the pick after an early end it holds only if no column is longer than
     1: X = 10·I₂, y = e₁, k = 2 has θ = 100 at {0}, and the product is −49.5.
 
-    Tolerance: none for the promise; 1e-9 between the factors of sl.guarantee_bounds and the balls
+    Tolerance: none for the guarantee; 1e-9 between the factors of sl.guarantee_bounds and the balls
     """
     ten, early = (10.0 * np.eye(2), np.array([1.0, 0.0])), []
     with precisely():
@@ -348,8 +347,8 @@ def test_the_promise_along_the_path(check):
 
 
 def gains_its_share(check, X, y, path, k):
-    """Return whether each step gains λ_min(C, 2k)/k of what is missing, and all of them what is promised of
-    OMP."""
+    """Return whether each step gains λ_min(C, 2k)/k of what is missing, and all of them what is guaranteed
+    for OMP."""
     best, share = best_r2(X, y, k), max(sparse_eigenvalue(X, 2 * k), 0.0) / k
     got = [r2(X, y, path.support[:t]) for t in range(len(path.support) + 1)]
     if any(now - was < share * (best - was) - 1e-12 for was, now in itertools.pairwise(got)):

@@ -13,10 +13,10 @@ for f_sv. But the theorem is true. With ν = 1 ("w.l.o.g.") it says nothing: any
 
     f_sv ≥ 9k² − k(k − 1) = 8k² + k,    OPT ≤ 9k² + 1,
 
-so every such set attains 8/9 of OPT and more (9/10 for k = 1), while the theorem promises (1 − e^{−1/2})/7 <
-0.057, whatever γ ≤ 1 is. For f_sv ν = 1 is some generality lost: ν cannot be put into f. For any ν > 0 FR
-alone attains 1 − e^{−γ}: f loses so little by the picks that R² is nearly that of FR on R² alone. The proof
-is in docs/proofs/spectral_theorems_14_and_16.md.
+so every such set attains 8/9 of OPT and more (9/10 for k = 1), while the theorem guarantees
+(1 − e^{−1/2})/7 < 0.057, whatever γ ≤ 1 is. For f_sv ν = 1 is some generality lost: ν cannot be put into f.
+For any ν > 0 FR alone attains 1 − e^{−γ}: f loses so little by the picks that R² is nearly that of FR on R²
+alone. The proof is in docs/proofs/spectral_theorems_14_and_16.md.
 
 Exact; 1 − e^{−γ/2} in balls of 128 bits.
 """
