@@ -464,8 +464,8 @@ def lowers(X, y, beta, lam, i):
 @mutants("sl.softmax_penalty", "minimiser")
 @ctx.workprec(128)
 def test_no_coefficient_becomes_zero(check):
-    """Q*(β∘β) induces a sparse solution β of (7), as ℓ₁ regularization does: for λ large enough some β_i is
-    zero.
+    """Q*(β∘β) induces a sparse minimiser β of ‖Xβ − y‖² + (λ/2)·Q*(β∘β), equation (7), as ℓ₁ regularization
+    does: for λ large enough some β_i is zero.
 
     Hypotheses: any X, y, λ > 0; S = ∅
 
