@@ -18,7 +18,7 @@ verify: $(STAMP)
 ledger: $(STAMP)
 	$(BIN)/sparselin ledger $(ARGS)
 
-# How far greedy selection is from the best subset, and what was promised; e.g. `make guarantee ARGS="--quick"`.
+# How far greedy selection is from the best subset, and what is guaranteed; e.g. `make guarantee ARGS="--quick"`.
 guarantee: $(STAMP)
 	$(BIN)/sparselin guarantee $(ARGS)
 

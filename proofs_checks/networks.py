@@ -276,6 +276,8 @@ def in_order(records):
 
 
 PICTURES = {
+    ("honest", "k-network"): "networks-k.png",
+    ("honest", "lead-network"): "networks-lead.png",
     ("honest", "seconds"): "networks-seconds.png",
     ("adaptivity", "pixels-coil20"): "networks-pixels.png",
 }

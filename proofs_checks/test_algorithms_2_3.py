@@ -195,8 +195,8 @@ def test_no_penalty_has_to_be_searched(check):
     with Xᵀ. It is not necessary to try a λ below it either, because A(S) follows from nonnegative least
     squares on the tied features.
 
-    Consequences: The reason to set λ “to a large enough value” falls, and so does the statement about
-    such values (SA-section-2-large-lambda).
+    Consequences: So there is no reason to set λ “to a large enough value”. The statement about such values is
+    false (SA-section-2-large-lambda).
 
     Tolerance: 2⁻⁴⁰λ* for the package's λ*, above and below which the conditions of optimality are exact
     """

@@ -89,8 +89,8 @@ def test_squared_gradients(check):
 
     Hypotheses: columns of length 1, S independent
 
-    Instead: The square of the gradient does: ¼(∇_i)² = c_i² ≤ gain_i ≤ c_i²/λ_min(C_{S∪i}), C the Gram
-    matrix of the columns scaled to length 1 and c their correlations with P_S^⊥y.
+    Instead: The square of the gradient does so: ¼(∇_i)² = c_i² ≤ gain_i ≤ c_i²/λ_min(C_{S∪i}), where C is the
+    Gram matrix of the columns scaled to length 1, and c are their correlations with P_S^⊥y.
 
     Consequences: Weak submodularity, which uses c_i², is not affected.
 

@@ -4,13 +4,15 @@ Source: *Sequential Attention for Feature Selection*, Section 4.2, B.2.4, B.5 an
 submission, with the same numbers). The masks, for i ∈ S̄ with sums over S̄: softmax, |w_i| ("which captures
 the provable variant"), w_i², |w_i|/Σ|w_j|, w_i²/Σw_j².
 
-Idea: with β = s(w)∘θ and (λ/2)(‖w‖² + ‖θ‖²), eliminating θ leaves the penalty (λ/2)·inf_w ‖w‖² + Σ β_i²/s_i²;
-eliminating β for a fixed mask, z = s∘s, leaves ½‖y‖² − ½R(z),
+Idea: Let β = s(w)∘θ, with the decay (λ/2)(‖w‖² + ‖θ‖²). Eliminating θ leaves the penalty (λ/2)·inf_w
+[‖w‖² + Σ β_i²/s_i²] on β. If instead β is eliminated for a fixed mask s, with z = s∘s, the objective without
+the decay of w is ½‖y‖² − ½R(z), where
 
     R(z) = ‖y‖² − λyᵀ(λI + X diag(z)Xᵀ)⁻¹y.
 
-R increases in every z_i, so that λ·inf(decay) − R(upper corner) is a lower bound on a box: a finite
-subdivision certifies on which side the global minimum lies. Proofs: docs/proofs/attention_masks.md.
+R increases in every z_i. So on a box of masks λ·inf(decay) − R(upper corner) is a lower bound on the
+objective, and a finite subdivision into boxes certifies where the global minimum lies. Proofs:
+docs/proofs/attention_masks.md.
 """
 
 import functools
@@ -45,8 +47,8 @@ def fractions(rng, d, low=-12):
 @mutants("sl.sequential_attention")
 @ctx.workprec(128)
 def test_the_absolute_value_captures_the_provable_variant(check):
-    """The mask s_i(w) = |w_i| captures the provable variant: the same penalty λ‖β‖₁, and picks that OMP could
-    make.
+    """The mask s_i(w) = |w_i| captures the provable variant: it induces the same penalty λ‖β‖₁, and its picks
+    are picks that OMP could make.
 
     Hypotheses: λ in the window, ties included
 
@@ -90,13 +92,14 @@ def test_the_square(check):
 
         (λ/2)·3·2^{−2/3} Σ|β_i|^{2/3}, attained at w_i² = 2^{1/3}|β_i|^{2/3};
 
-    w = θ = 0 is a strict local minimum of least squares for every λ > 0, and a global one for λ ≥
-    (½λ*‖y‖)^{2/3}; for no smaller λ where y is parallel to a column of correlation λ*.
+    With the loss of least squares, w = θ = 0 is a strict local minimum for every λ > 0. It is a global
+    minimum for λ ≥ (½λ*‖y‖)^{2/3}, and if y is parallel to a column of correlation λ*, for no smaller λ.
 
     Hypotheses: β = 2t³ with rational t; any X, y
 
-    Consequences: It is concave in |β|. All weights are zero above a critical λ, but it is no λ* in the sense
-    of Algorithm 3: there the minimiser jumps. The exponent 2/3 is that of three factors (Hoff, 2017).
+    Consequences: The penalty is concave in |β|. All weights are zero above a critical λ. But this λ is no λ*
+    in the sense of Algorithm 3, because the minimiser jumps there. The exponent 2/3 is that of a product of
+    three factors (Hoff, 2017).
     """
 
     def as_derived(_):
@@ -130,8 +133,9 @@ def test_the_normalised_masks(check):
 
     Hypotheses: β = t³ with rational t
 
-    Consequences: Both normalised masks have the same minimisers β, and no λ* in the sense of Algorithm 3: far
-    below and above λ* they shrink, as the ridge penalty does.
+    Consequences: Both normalised masks have the same minimisers β. There is no λ* in the sense of
+    Algorithm 3: for λ far below and far above λ* the minimisers are shrunk but not zero, as with the ridge
+    penalty.
     """
 
     def as_derived(_):
@@ -241,10 +245,10 @@ def test_normalised_masks_depart(check):
     """The feature of largest weight under a normalised mask need not be OMP's, even for columns of equal
     length. An example is X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1.
 
-    Hypotheses: Xᵀy = (7, 6, 5); s = (0, ½, ½) has a lower objective, ½‖y‖² − ½R(s∘s), than every s with s₁ ≥
-    s₂, s₃. With unit columns and unit y, X/3 and y/√22, it is the same problem at λ = 1/9
+    Hypotheses: Xᵀy = (7, 6, 5); s = (0, ½, ½) has a lower objective, ½‖y‖² − ½R(s∘s), than every s with
+    s₁ ≥ s₂, s₃. With unit columns X/3 and the unit vector y/√22, the problem at λ = 1/9 is the same
 
-    Consequences: For λ → ∞ R tends to Σ s_i²c_i²/λ, and then these masks pick OMP's feature.
+    Consequences: As λ → ∞, R tends to Σ s_i²c_i²/λ with c = Xᵀy, and then these masks pick OMP's feature.
     """
     half = Fraction(1, 2)
     value = gain((Fraction(0), half**2, half**2), *EQUAL, 1)
@@ -269,9 +273,9 @@ def test_squares_depart(check):
     An example is X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1. The same holds at λ = 4,
     below the critical λ (4.25, in floating point) from which on 0 is the minimum.
 
-    Hypotheses: Xᵀy = (7, 6, 5); v = w² = (0, 7/4, 7/4), at λ = 4 (0, 5/4, 5/4), has a lower objective than
-    every v with v₁ ≥ v₂, v₃. With unit columns and unit y, X/3 and y/√22, it is the same problem at
-    (9/22)^{2/3}λ/9
+    Hypotheses: Xᵀy = (7, 6, 5); v = w² = (0, 7/4, 7/4), and at λ = 4 v = (0, 5/4, 5/4), has a lower objective
+    than every v with v₁ ≥ v₂, v₃. With unit columns X/3 and the unit vector y/√22, the problem at
+    (9/22)^{2/3}λ/9 is the same
 
     Unchecked: a descent at λ = 4, which ends at the local minimum 0
     """
@@ -469,9 +473,9 @@ def test_temperature_is_no_learning_rate(check):
     Hypotheses: gradient steps on any loss, mask softmax(w/τ), from the uniform mask to which it is reset;
     Adam with ε = 0
 
-    Instead: Σ s_i = 1 at every τ, and the mask is 1/d at w = 0: the gradient in θ is 1/d of that without mask
-    whatever τ is, while a higher learning rate multiplies the step. For the logits alone, u = w/τ moves with
-    the learning rate η/τ² under plain gradient steps, and η/τ under Adam.
+    Instead: Σ s_i = 1 at every τ, and s_i = 1/d at w = 0. So whatever τ is, the gradient in θ is 1/d of the
+    gradient without a mask, while a higher learning rate η multiplies the step. τ acts only on the logits:
+    u = w/τ moves as with the learning rate η/τ² under plain gradient steps, and η/τ under Adam.
 
     Consequences: None for the theory.
     """

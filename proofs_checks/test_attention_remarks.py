@@ -51,7 +51,8 @@ def test_variables_that_are_added(check):
 
     Hypotheses: the softmax of (1)
 
-    Consequences: The mask depends on |S̄| − 1 of these only, one-to-one: the differences of the w_i, i ∉ S.
+    Consequences: The mask depends only on the differences of the w_i, i ∉ S. These are |S̄| − 1 numbers,
+    which the mask determines.
     """
 
     def up_to_a_constant(_):

@@ -90,7 +90,7 @@ def test_the_hessian_does_not_decide_ties(check):
 
     Hypotheses: X_0 = (a, b), X_1 = X_0 ∓ (−b, a), y = 1 + X_0, integers 0 < a ≠ b; S = ∅
 
-    Consequences: for least squares with the same c and H, A(S) = {0} in both; A(S) ⊆ T in all cases
+    Consequences: for least squares with the same c and H, A(S) = {0} in both designs; A(S) ⊆ T in all cases
 
     Tolerance: the correlations are exact at rational e^t; the supports are certified by duality gaps
     """
@@ -126,8 +126,8 @@ def test_the_active_set_need_not_settle(check):
 
     Hypotheses: S = ∅, T = {0, 1}
 
-    Consequences: A(S) should be read as the features that are active at some λ arbitrarily near λ*; these lie
-    in T. For least squares the limit exists
+    Consequences: A(S) should be read as the set of features that are active at some λ arbitrarily near λ*;
+    they lie in T. For least squares the limit exists
     """
 
     def alternates(k, smooth=False):
@@ -171,9 +171,9 @@ def absolute_gap(X, y, lam, beta, u):
 @claim("ours-glm-nonsmooth", QUESTION, "proof, exact", HOLDS, cases=300, ci_cases=25)
 @mutants("absolute_gap")
 def test_absolute_loss_picks_otherwise(check):
-    """For a loss with kinks the pick need not maximise |⟨X_i, g⟩|, nor λ* be its maximum, for the subgradient
-    g with sign 0 = 0: absolute loss, X = [[a, 0], [a, 1]], y = (0, 1), S = ∅, a > 1: |Xᵀg| = (a, 1), yet λ* =
-    1 and A = {1}.
+    """For a loss with kinks let g be the subgradient with sign 0 = 0. The pick need not maximise |⟨X_i, g⟩|,
+    and λ* need not be its maximum: absolute loss, X = [[a, 0], [a, 1]], y = (0, 1), S = ∅, a > 1: |Xᵀg| = (a,
+    1), yet λ* = 1 and A = {1}.
 
     Hypotheses: differentiability of L is needed in the theorem
 
@@ -255,8 +255,8 @@ def test_linear_losses_have_no_active_set(check):
 
     Hypotheses: integer X with Xᵀ1 ≠ 0, S = ∅
 
-    Consequences: in place of the bound, part (c) of the theorem needs only that minimisers exist just
-    below λ*
+    Consequences: in place of this bound, part (c) of the theorem needs only that minimisers exist just below
+    λ*
     """
 
     def falls_for_ever(case):
@@ -323,9 +323,9 @@ def largest_decrease(rng):
 @claim("ours-glm-not-forward", QUESTION, "exact, interval", HOLDS, cases=60, ci_cases=8)
 @mutants("glm_entry", "poisson_loss", "least_poisson_loss")
 def test_the_pick_does_not_lower_the_loss_most(check):
-    """The pick need not be the feature that lowers the loss most, even for unit columns and S = ∅, where
-    it is so for least squares: Poisson, X_0 = (h, 0, 0), X_1 = (0, p, q), p² + q² = h², y = (0, 2, 2):
-    |c| = (h, p + q), T = {1}, yet X_0 lowers the loss by 0.99 and X_1 by less than 0.78.
+    """The pick need not be the feature that lowers the loss most, even for unit columns and S = ∅, where for
+    least squares it is: Poisson, X_0 = (h, 0, 0), X_1 = (0, p, q), p² + q² = h², y = (0, 2, 2): |c| = (h,
+    p + q), T = {1}, yet X_0 lowers the loss by 0.99 and X_1 by less than 0.78.
 
     Hypotheses: Pythagorean triples p, q, h, all columns of length h
     """

@@ -199,13 +199,13 @@ def clarabel(at, lam):
 @claim("ours-glm-audit", QUESTION, "float", HOLDS, cases=40, ci_cases=5)
 @mutants("solve")
 def test_another_solver_agrees(check):
-    """Just below λ* an interior point solver, which shares nothing with ours, finds the same value of F_λ and
-    no sizeable coefficient off S ∪ T.
+    """Just below λ* an interior point solver finds the same minimum of F_λ(β) = L(Xβ) + λ‖β_S̄‖₁ as ours. It
+    finds no sizeable coefficient off S ∪ T. The solver shares no code with ours.
 
     Hypotheses: random 6 × 4 integer designs whose window is longer than 2 %, five losses, |S| ≤ 2; every
     other one with two columns in a group
 
-    Tolerance: 1e-6 relative in value, 1e-3 of the largest coefficient: what Clarabel promises is 1e-8 in
+    Tolerance: 1e-6 relative in value, 1e-3 of the largest coefficient: what Clarabel guarantees is 1e-8 in
     value
     """
 
@@ -290,8 +290,8 @@ def within_reach(check, loss):
 def test_the_window_of_a_generalized_linear_model(check):
     """u_λ = ∇L(Xβ(λ)) minimises the Bregman divergence D(·, u_S) of L* over X_Sᵀu = 0, ‖X_S̄ᵀu‖∞ ≤ λ.
     Moreover D(u_λ, u_S) ≤ D((1 − t)u_S, u_S) at λ = (1 − t)λ*. If ℓ'' ≤ M every solution is zero off S ∪
-    T while |c_j| + ‖X_j‖√(2M·D((1 − t)u_S, u_S)) < λ for all j ∉ S ∪ T. For least squares this, with
-    2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T, is the proof's ε₀.
+    T while |c_j| + ‖X_j‖√(2M·D((1 − t)u_S, u_S)) < λ for all j ∉ S ∪ T. For least squares this t, together
+    with 2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T, is the ε₀ of the proof of Lemma 3.4.
 
     Hypotheses: as for the row on OMP; for Poisson regression a bound from Hellinger's distance in place of M
 
@@ -385,7 +385,7 @@ def huber_gradient(x, y, b):
 @mutants("huber_gradient", "glm_entry")
 def test_the_gradient_is_the_same_at_all_minimisers(check):
     """Strict convexity is not needed: ∇L is the same at all minimisers of L∘X_S, so λ*(S) and T are well
-    defined where β̂_S and X_Sβ̂_S are not (Huber's loss, an interval of minimisers).
+    defined even if β̂_S and X_Sβ̂_S are not. An example is Huber's loss with an interval of minimisers.
 
     Hypotheses: L convex and differentiable
     """
@@ -474,8 +474,8 @@ def as_without_them(check, at):
 @mutants("moving_rows", "glm_entry")
 def test_separated_rows_drop_out(check):
     """If L∘X_S attains no minimum (separable logistic data), F_λ has no minimiser for any λ > 0. If the
-    separated rows J are left out, everything holds as before: inf F_λ < inf L∘X_S exactly for λ < λ*_K, K
-    = [n]∖J; λ*_K = 0 if nothing is left.
+    separated rows J are left out, everything holds as before: with the remaining rows K = [n]∖J, inf
+    F_λ < inf L∘X_S exactly for λ < λ*_K. If no rows remain, λ*_K = 0.
 
     Hypotheses: logistic and Poisson regression, 1 ≤ |S| ≤ 2; J = the rows that a direction of recession of
     L∘X_S moves

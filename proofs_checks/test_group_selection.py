@@ -122,8 +122,8 @@ def test_the_window_of_groups(check):
 
     Hypotheses: λ* > 0; checked at λ in the window where T is one group, for one to three other groups
 
-    Consequences: at least what the proof of Lemma 3.4 gives for groups of one column, (λ* − |c_h|)/(λ* +
-    ‖X_h‖‖r‖), and at most twice as much
+    Consequences: for groups of one column this window is at least as long as that of the proof of Lemma 3.4,
+    (λ* − |c_h|)/(λ* + ‖X_h‖‖r‖), and at most twice as long
     """
     drawn = (draw(check.rng) for _ in range(40 * check.cases))
     single = (case for case in drawn if len(group_step(*case)[2]) == 1)
@@ -179,7 +179,7 @@ def test_which_tied_groups_enter(check):
     Hypotheses: T of two or three groups, tied exactly; solutions at λ*(1 − 10⁻³) and λ*(1 − 10⁻⁴), which show
     the limit where v_g, relative to the largest, and (Hv)_g − 1 are 0 or above 0.05
 
-    Unchecked: that these two λ are close enough to λ*
+    Unchecked: whether these two λ are close enough to λ* to show the limit
 
     Tolerance: v and H are exact; the supports are certified by duality gaps
     """
@@ -248,7 +248,8 @@ def test_the_second_order_decides(check):
     Hypotheses: group 0 of the columns (1, 0, 0), (0, m, 0), group 1 of one column; c_0 = (p, q), p, q, h a
     Pythagorean triple, m ≥ 2; H nonsingular
 
-    Consequences: for groups A(S) is not the support of an NNLS; for groups of one column it is
+    Consequences: for groups A(S) is not the support of a nonnegative least squares solution; for groups of
+    one column it is
     """
     triples = [
         (a * a - b * b, 2 * a * b) for a in range(2, 9) for b in range(1, a) if gcd(a, b) == 1 and (a - b) % 2

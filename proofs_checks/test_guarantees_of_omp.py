@@ -109,8 +109,8 @@ def test_how_many_models_forward_selection_trains(check):
 
     Hypotheses: k ≤ d; in each round one model for each unselected feature
 
-    Consequences: There are kd − k(k − 1)/2 of them, at least kd/2, so no smaller order suffices.
-    Sequential Attention as printed trains k.
+    Consequences: There are kd − k(k − 1)/2 models, at least kd/2, so no smaller order suffices. Sequential
+    Attention as printed trains k.
     """
 
     def counted(X, y):
@@ -206,10 +206,10 @@ def test_the_sharper_promises_of_omp(check):
 
     Hypotheses: unit columns; any ties; S the set that OMP selects
 
-    Consequences: Das and Kempe have θ = γ_{S,k}·λ_min(C, 2k), which is less. It holds for Sequential LASSO,
-    whose picks are OMP's (SA-theorem-3.3).
+    Consequences: Das and Kempe have θ = γ_{S,k}·λ_min(C, 2k), which is smaller. The guarantee holds for
+    Sequential LASSO too, whose picks are picks of OMP (SA-theorem-3.3).
 
-    Tolerance: none for the promise; 1e-9 between the factors of sl.guarantee_bounds, where its γ is exact,
+    Tolerance: none for the guarantee; 1e-9 between the factors of sl.guarantee_bounds, where its γ is exact,
     and the balls
     """
     with precisely():
@@ -299,8 +299,7 @@ def promised_along(X, R, path, k, place):
 
 
 def kept_along(check, X, y, early):
-    """Return whether OMP and FR keep the promise, which sl.guarantee_bounds has, and have it with every θ_i
-    ≤ 1."""
+    """Return whether OMP and FR reach what sl.guarantee_bounds guarantees, with every θ_i ≤ 1."""
     k, d = min(3, X.shape[1]), X.shape[1]
     integers = X.astype(int), y.astype(int)
     R = table(lambda S: r_squared(*integers, S), d)
@@ -324,14 +323,15 @@ def test_the_promise_along_the_path(check):
 
         R²(S_k) ≥ (1 − Π_{i<k} (1 − θ_i/m_i))·max R²,
 
-    with every θ_i ≤ 1; after an early end the length of the longest column stands for that of the pick.
+    with every θ_i ≤ 1; after an early end the length of the longest column takes the place of the length of
+    the pick.
 
     Hypotheses: any columns and y ≠ 0; θ_i and m_i of the sets on the way
 
-    Consequences: With 1 for the length of the pick after an early end it holds only where no column is longer
-    than 1: X = 10·I₂, y = e₁, k = 2 has θ = 100 at {0}, and the product is −49.5.
+    Consequences: With the length 1 for the pick after an early end it holds only if no column is longer than
+    1: X = 10·I₂, y = e₁, k = 2 has θ = 100 at {0}, and the product is −49.5.
 
-    Tolerance: none for the promise; 1e-9 between the factors of sl.guarantee_bounds and the balls
+    Tolerance: none for the guarantee; 1e-9 between the factors of sl.guarantee_bounds and the balls
     """
     ten, early = (10.0 * np.eye(2), np.array([1.0, 0.0])), []
     with precisely():
@@ -347,8 +347,8 @@ def test_the_promise_along_the_path(check):
 
 
 def gains_its_share(check, X, y, path, k):
-    """Return whether each step gains λ_min(C, 2k)/k of what is missing, and all of them what is promised of
-    OMP."""
+    """Return whether each step gains λ_min(C, 2k)/k of what is missing, and all of them what is guaranteed
+    for OMP."""
     best, share = best_r2(X, y, k), max(sparse_eigenvalue(X, 2 * k), 0.0) / k
     got = [r2(X, y, path.support[:t]) for t in range(len(path.support) + 1)]
     if any(now - was < share * (best - was) - 1e-12 for was, now in itertools.pairwise(got)):
@@ -433,8 +433,8 @@ def test_scaling(check):
     Hypotheses: without loss of generality: neither the minimum over k-sparse θ nor what OMP and Sequential
     LASSO select is changed
 
-    Instead: For y it is without loss of generality, if y ≠ 0; for X it is not. Scaling the columns does
-    not change the minimum over k-sparse θ, but it changes the selections of OMP and Sequential LASSO, and
+    Instead: For y ≠ 0 this is without loss of generality; for X it is not. Scaling the columns does not
+    change the minimum over k-sparse θ, but it changes the selections of OMP and Sequential LASSO, and
     guarantees in terms of XᵀX hold for unit columns. Theorem 3.3 needs neither assumption.
 
     Consequences: Theorem 3.3 holds for columns of any norm; to use OMP's guarantees, normalise first.

@@ -119,8 +119,8 @@ def test_polynomial_losses_enumerated(check):
 @mutants("overparametrized", "penalized")
 def test_where_the_infimum_is_attained(check):
     """For λ > 0 the minimisers over (w, θ) are the points with |w| = |θ| = √|β| over the minimisers β of
-    l + λ‖·‖₁. So the one infimum is attained iff the other is; for λ = 0 the lemma holds too, for λ < 0
-    it does not.
+    l + λ‖·‖₁. So one infimum is attained iff the other is. For λ = 0 the lemma holds too; for λ < 0 it does
+    not.
 
     Hypotheses: any l
     """

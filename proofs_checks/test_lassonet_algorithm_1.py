@@ -203,9 +203,9 @@ def test_the_loop_over_lambda_ends(check):
     Hypotheses: λ₀, ε > 0; L ≥ 0 with a gradient of Lipschitz constant at most 1/α; Hier-Prox as corrected in
     LN-alg-2
 
-    Consequences: Neither λ₀ > 0 nor the Lipschitz constant can be left out: for λ₀ = 0, L = ½(θ − 1)², θ
-    = 1, λ and θ never change; for L = ½θ², α = 4, ε = B = 1, αλ₁ = 1, θ = 1, θ is (−2)^t after t steps.
-    λ₀ is not among the inputs of line 1. While it runs k may rise again.
+    Consequences: Both λ₀ > 0 and the bound on the Lipschitz constant are needed. For λ₀ = 0, L = ½(θ − 1)²
+    and θ = 1, λ and θ never change. For L = ½θ², α = 4, ε = B = 1, αλ₁ = 1 and θ = 1 at the start, θ is
+    (−2)^t after t steps. λ₀ is not among the inputs of line 1. During the run k may rise again.
 
     Unchecked: networks whose gradient is not Lipschitz continuous (products of weights of two layers; ReLU)
     """
@@ -248,13 +248,13 @@ def test_the_loop_cannot_end_before_the_slope_at_zero(check):
     training a single model”; “The use of warm starts dramatically reduces the number of rounds of gradient
     descent needed during each iteration”
 
-    Hypotheses: the cost counted in gradients; for the bound one feature, no hidden units, αL'' ≤ 1, begun at
-    a θ with θL'(0) ≤ 0, as a minimiser of a convex L is
+    Hypotheses: the cost is counted in gradients. The bound is for one feature, no hidden units and αL'' ≤ 1,
+    and the path begins at a θ with θL'(0) ≤ 0, which a minimiser of a convex L satisfies
 
     Consequences: Lines 4 to 12 take B gradients for every λ, and the loop cannot end before λ ≥ |L'(0)|: no
-    fewer than B·log(|L'(0)|/λ₀)/log(1 + ε). So the sentence asks that B be smaller than the epochs of line 2
-    by a factor of about the number of λ's. Section 4.3 says that few rounds are enough; Algorithm 1 leaves B
-    open.
+    fewer than B·log(|L'(0)|/λ₀)/log(1 + ε). So the sentence is true only if B is smaller than the number of
+    epochs of line 2 by a factor of about the number of λ's. Section 4.3 says that few rounds are enough;
+    Algorithm 1 leaves B open.
 
     Unchecked: the times of the experiments
     """
@@ -312,8 +312,8 @@ def networks_at_zero(draw):
 @claim("ours-lassonet-sparse-to-dense", "section 4.1", "proof, exact", HOLDS, cases=300, ci_cases=20)
 @mutants("backpropagation", "minimiser")
 def test_from_sparse_to_dense_the_hidden_units_stay_zero(check):
-    """If Algorithm 1 runs from sparse to dense and begins at θ = 0, where the constraint of (2) forces
-    W = 0, it never leaves W = 0. So the path is the Lasso's.
+    """Let Algorithm 1 run from sparse to dense, and begin at θ = 0, where the constraint of (2) forces W = 0.
+    Then it never leaves W = 0, so its path is the Lasso's.
 
     Hypotheses: λ decreasing; one hidden ReLU layer without biases, gradients by back-propagation with
     relu'(0) = 0, as is usual: with W = 0 every hidden unit is 0, and so are the gradients in W and in the
@@ -321,8 +321,8 @@ def test_from_sparse_to_dense_the_hidden_units_stay_zero(check):
 
     Consequences: That point need not be a local minimum of (2): data y = 1 at x = ±1, two outgoing weights 1,
     M = 1, λ = ¼ have (2) = 1 there, all gradients 0, and 1 − 7t/4 + 2t² at θ = t, W = (t, −t). So “gets
-    caught in local minima” (section 4.1, of Figure 4) is not what happens in this case. A sparse-to-dense
-    path has to begin at W ≠ 0, or with biases in the first layer.
+    caught in local minima” (section 4.1, on Figure 4) does not describe this case. A sparse-to-dense path has
+    to begin at W ≠ 0, or with biases in the first layer.
 
     Unchecked: generalization; other ways to begin
     """

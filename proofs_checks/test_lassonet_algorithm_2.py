@@ -66,8 +66,9 @@ def test_hier_prox_returns_the_global_minimum(check):
 
     Hypotheses: λ ≥ 0, M ≥ 0, K ≥ 0, any θ and W, ties and zeros among them
 
-    Instead: This holds for θ_j ≠ 0 and M > 0. For θ_j = 0, sign(θ_j) must be read as 1 or −1 (both are
-    optimal: the minimiser is not unique where λ < M‖W_j‖₁); for M = 0 it is soft-thresholding and W = 0.
+    Instead: This holds for θ_j ≠ 0 and M > 0. For θ_j = 0, sign(θ_j) must be read as 1 or −1; both are
+    optimal, because the minimiser is not unique if λ < M‖W_j‖₁. For M = 0 the operator must be
+    soft-thresholding with W = 0.
 
     Consequences: At a θ_j that is exactly zero Algorithm 1 as printed can leave the feasible set of (2), and
     count as dropped a feature whose W_j is not zero.
@@ -102,8 +103,8 @@ def test_the_search_ends_and_all_hits_agree(check):
 
     Hypotheses: λ ≥ 0, M ≥ 0, K ≥ 0, any θ and W
 
-    Consequences: In a tie several m satisfy it, all with the same w_m = M|b*|, so 'the first' is only a
-    convenience.
+    Consequences: In a tie several m satisfy the condition, all with the same w_m = M|b*|, so it does not
+    matter which m is taken; the paper takes the first.
     """
     several = []
 
@@ -126,8 +127,8 @@ def test_problem_3_is_not_convex(check):
     Hypotheses: M > 0 and K ≥ 1 (for M = 0 it is convex)
 
     Consequences: At θ_j = 0 with λ < M‖W_j‖₁ two points ±b* are optimal, their midpoint (0, W*) is
-    infeasible, and the operator jumps there. At fixed sign of b it is convex, and the operator firmly
-    nonexpansive.
+    infeasible, and the operator jumps there. For a fixed sign of b the problem is convex, and the operator is
+    firmly nonexpansive.
     """
 
     def midpoint_is_infeasible(problem):

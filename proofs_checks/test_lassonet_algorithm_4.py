@@ -104,9 +104,9 @@ def test_group_hier_prox_returns_the_global_minimum(check):
 
     Hypotheses: λ ≥ 0, M ≥ 0, K ≥ 0, any θ_j ∈ ℝᵖ with a rational norm and any W_j
 
-    Instead: This holds for θ_j ≠ 0 and M > 0. For θ_j = 0 line 9 is 0/0, and any unit vector may stand
-    for θ_j/‖θ_j‖ (the minimiser is not unique where λ < M‖W_j‖₁); for M = 0 it is soft-thresholding of
-    ‖θ_j‖ and W = 0.
+    Instead: This holds for θ_j ≠ 0 and M > 0. For θ_j = 0 line 9 is 0/0, and any unit vector may take the
+    place of θ_j/‖θ_j‖, because the minimiser is not unique if λ < M‖W_j‖₁. For M = 0 the operator must be
+    soft-thresholding of ‖θ_j‖ with W = 0.
 
     Tolerance: 16 eps·(‖θ_j‖ + λ + (1 + M)‖W_j‖₁) for sl.group_hier_prox
     """
@@ -140,13 +140,13 @@ def test_features_are_rows_and_not_coordinates(check):
 
     Hypotheses: p ≥ 1 outputs; θ and W after line 9, with Algorithm 4 as corrected in LN-alg-4
 
-    Instead: The number of active features is the number of non-zero rows of θ. Both vanish together, so line
-    4 ends the loop as it should; θ̃_j keeps the direction of θ_j, so a row is dropped for all outputs at
-    once.
+    Instead: The number of active features is the number of non-zero rows of θ. The two numbers become zero
+    together, so line 4 ends the loop as it should. θ̃_j keeps the direction of θ_j, so a row is dropped for
+    all outputs at once.
 
-    Consequences: "To enforce the same set of selected features across all reconstructed inputs" stands: row j
-    is dropped exactly if ‖θ_j‖₂ + M‖W_j‖₁ ≤ λ, which no output decides by itself. Line 3 sets k = d and line
-    11 can then make it d·p.
+    Consequences: "To enforce the same set of selected features across all reconstructed inputs" remains true:
+    row j is dropped exactly if ‖θ_j‖₂ + M‖W_j‖₁ ≤ λ, which no output decides by itself. Line 3 sets k = d and
+    line 11 can then make it d·p.
 
     Tolerance: none: zeros are exact
     """
@@ -194,8 +194,8 @@ def test_line_6_adds_the_largest_entries(check):
     Hypotheses: M > 0, θ_j ≠ 0 with a rational norm, K ≥ 0; the sum read as one of the first m of the entries
     W_{j,1}, …, W_{j,K}. (As a sum over features it would be a vector in ℝᴷ, and m goes to K, not to d.)
 
-    Instead: Σ_{i=1}^m |W_(j,i)|, over the m largest entries of line 4, as in line 5 of Algorithm 2. Then line
-    8 stops, and the level where it does is M times the norm of the minimiser.
+    Instead: The sum must be Σ_{i=1}^m |W_(j,i)|, over the m largest entries of line 4, as in line 5 of
+    Algorithm 2. Then line 8 stops, at a level that is M times the norm of the minimiser.
 
     Unchecked: the text of the HAL version is the only one here; line 5 of Algorithm 2 is right in it
 

@@ -65,9 +65,9 @@ def test_it_imputes_the_means_of_rows(check):
     Hypotheses: F as in section 3.1, with its skip layer; line 6 as printed (“between X_proj and Z”) names
     neither f nor a Z off Ω
 
-    Consequences: With the loss on Ω alone the identity is still optimal. With the loss on all of X_proj
-    any imputation is due to the early stopping of section 7 (after 10 epochs without improvement) or to
-    the penalty of line 9. Line 3 divides by zero for a row without known entries.
+    Consequences: With the loss on Ω alone the identity is still optimal. With the loss on all of X_proj,
+    values are imputed only because of the early stopping of section 7 (after 10 epochs without improvement)
+    or the penalty of line 9. Line 3 divides by zero for a row without known entries.
 
     Unchecked: the experiments of Figure 10
     """

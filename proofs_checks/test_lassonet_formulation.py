@@ -76,8 +76,8 @@ def test_zero_theta_is_no_feature(check):
 
     Hypotheses: θ and W in the constraint, M ≥ 0; what the proximal operators return
 
-    Consequences: This requires an operator that is feasible in floating point too, which Algorithm 2 as
-    printed is not (LN-alg-2).
+    Consequences: In floating point this requires an operator whose results are feasible; the results of
+    Algorithm 2 as printed may not be (LN-alg-2).
 
     Tolerance: none for feasibility and zeros; 16 eps·K·size for θ
     """
@@ -165,7 +165,7 @@ def test_as_M_grows(check):
     Instead: W becomes unregularized, but the skip layer stays, with its penalty λ‖θ‖₁. The proximal step
     tends to (S_λ(θ), W), and equals it as soon as M(|θ_j| − λ) ≥ ‖W_j‖∞.
 
-    Consequences: At M = ∞ itself there is no minimiser of (3) where |θ_j| ≤ λ and W_j ≠ 0.
+    Consequences: At M = ∞ itself (3) has no minimiser if |θ_j| ≤ λ and W_j ≠ 0.
 
     Tolerance: 16 eps·(|θ| + λ + 2‖W‖₁)
     """
@@ -227,7 +227,7 @@ def test_hidden_units_rescale_out_of_the_constraint(check):
     the constraint. The infimum of (2) is that of L + λ‖θ‖₁ without the constraint, the same for every M > 0.
 
     Consequences: (2) need not have a minimiser: in the witness it has infimum 0, while the only point with
-    ‖θ‖₁ = 0 has loss 1. θ_j = 0 ⟹ W_j = 0 stands, and so do the proximal operators.
+    ‖θ‖₁ = 0 has loss 1. θ_j = 0 ⟹ W_j = 0 is true, and the proximal operators are right.
 
     Unchecked: what M does along the training path, where weights start small and stop early
     """
@@ -275,14 +275,15 @@ def test_the_linear_part_moves_to_the_hidden_units(check):
 
     Hypotheses: one hidden ReLU layer, free outgoing weights, λ > 0, M > 0
 
-    Instead: The penalty is on the linear part alone. With two hidden units more every f is attained within
-    the constraint, at the same loss, with ‖θ‖₁ as small as one likes. So the infimum of (2) over K + 2 units
-    is at most that of L over K units with a skip layer, without penalty or constraint, for all λ, M > 0.
+    Instead: The penalty applies only to the linear part θ. With two more hidden units every f is attained
+    within the constraint, at the same loss, with ‖θ‖₁ as small as one likes. So the infimum of (2) over K + 2
+    units is at most that of L over K units with a skip layer, without penalty or constraint, if λ > 0 and M
+    > 0.
 
     Consequences: "A penalty is introduced … that encourages feature sparsity" (section 3.1): if the number of
     units is free (section 3.1: “the width and depth of the network are arbitrary”), the infimum of (2) is
-    that of L, for every λ, and no θ_j is 0 where it is approached so. Where the units are too few, λ has a
-    price (LN-sec-3.2-M-infinity).
+    that of L, for every λ, and no θ_j is 0 on the way to it. With too few units the penalty does increase the
+    infimum (LN-sec-3.2-M-infinity).
 
     Unchecked: training, which ends before the outgoing weights are of order 1/‖θ‖₁
     """

@@ -88,11 +88,11 @@ def test_the_choice_of_features_is_hard_if_their_number_is_bounded(check):
     Hypotheses: squared loss, f linear. The reduction: every family of at most three 3-sets of six elements
     (up to the names of the elements), and random ones of six or nine
 
-    Instead: As printed (1) puts no bound on |S|: S = {1, …, d} is optimal, and it is least squares. With |S|
-    ≤ k it is NP-hard: exact cover by 3-sets reduces to it.
+    Instead: Problem (1) as printed has no bound on |S|, so S = {1, …, d} is optimal, and the problem is least
+    squares. With |S| ≤ k it is NP-hard, because exact cover by 3-sets reduces to it.
 
-    Consequences: The same holds of every F that may ignore a feature. Amaldi and Kann (1998), who are cited,
-    have |S| in the problem: they minimise the number of nonzeros of a solution.
+    Consequences: The same holds for every class F of functions that may ignore a feature. Amaldi and Kann
+    (1998), who are cited, have |S| in the problem: they minimise the number of nonzeros of a solution.
 
     Unchecked: that exact cover is NP-complete (Garey and Johnson, 1979)
 
@@ -140,8 +140,9 @@ def test_which_group_lasso_is_a_limit(check):
     Hypotheses: κ > 0, K ≥ 2; one feature, the other layers as they are; “generalizes” taken as “has as a
     case”
 
-    Instead: Hier-Prox clips W_j and never scales it: (12/5, 16/5) does not come from (3, 4). With θ_j = 0,
-    λ = κM and M → ∞ it is the group Lasso's step with the norm ‖·‖∞: 0 ≤ w_∞ − w_M ≤ w_M/M² for the levels.
+    Instead: Hier-Prox clips W_j and never scales it, so it does not take (3, 4) to (12/5, 16/5). With
+    θ_j = 0, λ = κM and M → ∞ it tends to the step of a group Lasso with the norm ‖·‖∞: 0 ≤ w_∞ − w_M ≤ w_M/M²
+    for the levels.
 
     Tolerance: 16 eps·size for sl.hier_prox
     """

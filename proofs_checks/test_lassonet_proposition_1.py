@@ -170,14 +170,14 @@ def test_which_s_gives_the_optimum(check):
 
     Hypotheses: λ, λ̄ ≥ 0, M > 0, v ≠ 0 (as printed also v = 0)
 
-    Instead: Among the s ≤ s_max = #{i : |U_i| > λ̄} at least one is in its interval; every such b_s is b*;
-    exactly one is in the interval without its lower end (with it for s = s_max). For v = 0 any b of length
-    (−a_s)₊/(1 + sM²).
+    Instead: Consider s ≤ s_max = #{i : |U_i| > λ̄}. At least one of them has M‖b_s‖ in its interval, and
+    every such b_s is b*. Exactly one is in the interval without its lower end (for s = s_max: with it). For
+    v = 0 any b of length (−a_s)₊/(1 + sM²).
 
-    Consequences: Algorithms 2 and 4 stand where v ≠ 0 and M > 0: for λ̄ = 0, the only case LassoNet uses, no
-    s beyond s_max misleads, since a_s = a_{s_max} there, and 'the first m' needs no uniqueness. With Gaussian
-    data a wrong b_s is in its interval in about 10 % of cases for λ̄ = ½, in nearly half for λ̄ = 1. At v = 0
-    the proximal operator is set-valued, and an implementation must choose.
+    Consequences: Algorithms 2 and 4 are right for v ≠ 0 and M > 0: for λ̄ = 0, the only case that LassoNet
+    uses, an s beyond s_max gives no wrong result, because a_s = a_{s_max} there, and 'the first m' needs no
+    uniqueness. With Gaussian data a wrong b_s is in its interval in about 10 % of cases for λ̄ = ½, in nearly
+    half for λ̄ = 1. At v = 0 the proximal operator is set-valued, and an implementation must choose.
     """
     tie, below, zero = feature(1, [1], 0, 1), feature(1, [0], 0, 1, 2), feature(0, [1], 0, 1)
     check.refutes(
@@ -254,11 +254,11 @@ def test_h_decides_half_open_intervals(check):
 
     Hypotheses: M > 0, v ≠ 0, λ, λ̄ ≥ 0
 
-    Instead: The interval without its lower end (with it for s = s_max) corresponds to h(s) ≤ 0 < h(s +
-    1), and the closed interval to h(s) ≤ 0 ≤ h(s + 1).
+    Instead: h(s) ≤ 0 < h(s + 1) corresponds to the interval without its lower end (for s = s_max: with it),
+    and h(s) ≤ 0 ≤ h(s + 1) to the closed interval.
 
-    Consequences: Uniqueness in (7) falls, and with it in Proposition 1; the s with h(s) ≤ 0 < h(s + 1) is
-    unique and gives b*.
+    Consequences: The uniqueness in (7) is false, and so is the uniqueness in Proposition 1. The s with
+    h(s) ≤ 0 < h(s + 1) is unique and gives b*.
     """
     tie = feature(1, [1], 0, 1)
     check.refutes(
@@ -379,9 +379,9 @@ def test_multipliers_exist(check):
     (print's letter; not the index s).
 
     Hypotheses: λ, λ̄ ≥ 0, M ≥ 0; the condition for affine constraints ±W_j ≤ w = M‖b*‖₂, which asks for a
-    feasible point only (W = 0); a strictly feasible one does not exist where w = 0
+    feasible point only (W = 0); there is no strictly feasible point if w = 0
 
-    Consequences: Equation (5) stands. s_j = (|U_j| − λ̄ − w)₊ are multipliers, also for w = 0.
+    Consequences: Equation (5) is right. s_j = (|U_j| − λ̄ − w)₊ are multipliers, also for w = 0.
     """
 
     def multipliers(problem):

@@ -69,9 +69,9 @@ def test_filters_and_interactions(check):
 
     Hypotheses: a score of one feature and y; y is the product of m ≥ 2 of d ≤ 4 signs, on all 2^d rows
 
-    Consequences: Where each feature also predicts y by itself, as for y = min(x_1, x_2), its Fisher score is
-    positive. A filter that evaluates sets, as the maximum mean discrepancy can, detects the m features
-    together: it is positive for a set if and only if the set has all of them.
+    Consequences: If each feature also predicts y by itself, as for y = min(x_1, x_2), its Fisher score is
+    positive. A filter that evaluates sets, for example by the maximum mean discrepancy, detects the m
+    features together: the discrepancy of a set is positive if and only if the set has all of them.
     """
     rows, y = signs_and_product(2, (0, 1))
     found = [discrepancy(rows, y, S, 2) for S in ([0], [1], [0, 1])]
@@ -119,13 +119,14 @@ def test_one_ranking_serves_every_size(check):
     Hypotheses: of the three methods in the figures the Fisher score is checked, its cost counted in scores;
     the set of the largest sum of scores is searched for each k by itself
 
-    Consequences: The Fisher score is an exception: the scores do not depend on k, and the first k features of
-    one ranking are the selection for k. Principal feature analysis makes k clusters, and needs a run for each
-    k. The cost was a multiple indeed: the released evaluate.py calls each of the three methods again for
-    each of five k. The learners are trained again for each k, after LassoNet too.
+    Consequences: The Fisher score is an exception: its scores do not depend on k, and the first k features of
+    one ranking are the selection for k. Principal feature analysis makes k clusters, so it needs a run for
+    each k. The cost in the experiments was indeed a multiple, because the released evaluate.py calls each of
+    the three methods again for each of five k. The learners are trained again for each k, also after
+    LassoNet.
 
-    Unchecked: HSIC-Lasso, which decides whether two of the three need it, or one: its path may have the
-    smaller k as well; methods that are not in the figures; the times
+    Unchecked: HSIC-Lasso, whose path may contain the selections for smaller k, so that it is open whether one
+    or two of the three methods need a run for each k; methods that are not in the figures; the times
     """
     columns, y = [(0, 1, 4, 5), (0, 3, 1, 2), (2, 0, 3, 1)], [0, 0, 1, 1]
     selections, scored = fisher_selections(columns, y, (1, 2, 3))
@@ -221,7 +222,7 @@ def test_refitting_helps_few_features(check):
     data of scikit-learn with 10 features of Gaussian noise, half of the rows for the test, drawn anew for
     each path; the knots of the path
 
-    Consequences: With more features, noise among them, it raises the test error more often than not, although
+    Consequences: With more features, among them noise, it raises the test error more often than not, although
     it never raises the training error.
 
     Unchecked: networks: our records have the accuracy after training again, and not that of the path's own
@@ -276,8 +277,8 @@ def test_the_previous_model_as_initialization(check):
     Reading of: “the training time of the reduced model is relatively light if one uses the previous (biased)
     model as initialization in the gradient descent”
 
-    Hypotheses: M = 0, where LassoNet is the Lasso, and all else as for LN-sec-4.4-refit; the time counted in
-    steps of gradient descent until the sum of squares is within 1/1000 of the least one, with the step 1/L
+    Hypotheses: M = 0, where LassoNet is the Lasso, and otherwise as for LN-sec-4.4-refit. The time is counted
+    in steps of gradient descent, of length 1/L, until the sum of squares is within 1/1000 of the least one
 
     Consequences: The sentence is about training that begins at the previous model, and does not apply to
     training from scratch, which section 4.4 proposes and section 5.2 reports.
@@ -348,14 +349,14 @@ def test_missing_proteins(check):
 
     Reading of: “This data set has a few missing values, which we impute by column-means”
 
-    Hypotheses: missing are 1,396 of 83,160 values, in 49 of 77 columns, 285 of 1,080 in one of them;
-    three files of the released code read the data, each in its own way, and the paper does not say which
-    one made the figures
+    Hypotheses: 1,396 of 83,160 values are missing, in 49 of 77 columns, and 285 of 1,080 in one of these.
+    Three files of the released code read the data, each in its own way, and the paper does not say which one
+    made the figures
 
     Consequences: examples/miceprotein.py does as printed. examples/run_demo_mice.py takes the mean over
     the known values of the same class (of genotype, treatment and behaviour, which is y). The file
-    experiments/data_utils.py, by which evaluate.py compares methods, takes the mean of the class too, and
-    counts the missing value itself, and those after it, as −100,000. The study `lassonet` follows
+    experiments/data_utils.py, which evaluate.py uses to compare methods, takes the mean of the class too, but
+    counts the missing value itself, and the later missing values, as −100,000. The study `lassonet` follows
     data_utils.py; the study `switches` has means of training rows as a setting.
 
     Unchecked: which of the three files made the printed figures
@@ -402,8 +403,9 @@ def test_nonlinear_structure(check):
     at best that of the conditional mean
 
     Instead: The best nonlinear reconstruction is never worse than the best affine one, and it is better if
-    and only if the conditional mean of the missing entry is not affine in the others. On a circle it is
-    affine; on (x, x²), x = −2, …, 2, the errors of the second entry are 0 and 14/5.
+    and only if the conditional mean of the missing entry is not affine in the others. On a circle the
+    conditional mean is affine. On the points (x, x²), x = −2, …, 2, the errors of the best nonlinear and the
+    best affine reconstruction of the second entry are 0 and 14/5.
 
     Consequences: On Mice Protein our records do not show an advantage with all proteins (LN-fig-10).
 

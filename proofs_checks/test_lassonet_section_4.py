@@ -60,8 +60,8 @@ def test_the_cost_is_p_log_p(check):
 
     Hypotheses: sums of line 5 carried along; operations on numbers counted, M > 0
 
-    Consequences: More exactly O(d + dK log K), and O(p) with a selection in place of the sort. Line 5 taken
-    literally, each sum anew, would be Θ(dK²).
+    Consequences: More exactly the cost is O(d + dK log K), and O(p) with a selection in place of the sort. If
+    line 5 is taken literally, and each sum is computed anew, the cost is Θ(dK²).
     """
     most = []
 
@@ -128,7 +128,7 @@ def ordered_by_lambda(X, y, low, high):
 @claim("LN-sec-3.3-lambda", "section 3.3", "proof, exact", HOLDS, cases=500, ci_cases=40)
 @mutants("lasso")
 def test_a_larger_lambda_has_no_larger_norm(check):
-    """A larger λ gives no larger ‖θ‖₁ and no smaller loss.
+    """If λ is larger, ‖θ‖₁ is not larger and the loss is not smaller.
 
     Reading of: “higher values of λ encourage sparser models”
 
@@ -151,7 +151,7 @@ def test_a_larger_lambda_has_no_larger_norm(check):
 @claim("LN-sec-4.4-bias", "section 4.4", "proof, exact", HOLDS, cases=500, ci_cases=40)
 @mutants("lasso")
 def test_the_norm_is_at_most_that_without_penalty(check):
-    """‖θ‖₁ is at most what it is without the penalty.
+    """‖θ‖₁ is at most its value without the penalty.
 
     Reading of: “The use of the ℓ₁ penalty slightly biases the weights of the model downwards”, “a well-known
     property of all ℓ₁ regularized models such as Lasso”

@@ -43,8 +43,8 @@ def test_accuracies_in_print(check):
     Instead: This holds in 11 of 12 instances, and in all six with the decoder. On COIL-20 with tree-based
     classifiers the Fisher score is better. LassoNet alone is best in 8 of 12.
 
-    Consequences: 'The strongest performer in the large majority of cases' stands; Appendix C says itself 'not
-    always highest'.
+    Consequences: 'The strongest performer in the large majority of cases' is true; Appendix C itself says
+    'not always highest'.
 
     Unchecked: the experiments; whether differences of 0.003 mean anything
     """
@@ -82,8 +82,8 @@ def test_high_but_not_always_highest(check):
 
     Hypotheses: the accuracies in print; "high": within 0.003 of the best of the four
 
-    Consequences: It is not highest once, on COIL-20, where it is behind the Fisher score and equal to the
-    two others.
+    Consequences: Its accuracy is not the highest on COIL-20 only, where it is behind the Fisher score and
+    equal to the two others.
     """
     check.over(TREES.values(), lambda row: lead(row) >= Fraction(-3, 1000))
     check.over([TREES], lambda table: [name for name, row in table.items() if lead(row) < 0] == ["COIL-20"])
@@ -92,7 +92,7 @@ def test_high_but_not_always_highest(check):
 @claim("LN-sec-5.2-bound", "section 5.2, Tables 1 and 2", "exact", EMPIRICAL)
 @mutants("below_all_features")
 def test_all_features_as_an_upper_bound(check):
-    """No selection of 50 features is more accurate than all features with the same learner.
+    """No selection of 50 features is more accurate than all features are with the same learner.
 
     Reading of: “we also include, as an upper-bound on performance, reconstruction methods that are not
     restricted to choosing individual features”
@@ -206,11 +206,11 @@ def test_the_additional_hyperparameters(check):
 
     Hypotheses: additional to those of the training of a network
 
-    Instead: M and λ, as in section 3.3; for a path M, its multiplier ε, and λ₀, which line 3 uses and line 1
-    does not name.
+    Instead: The additional hyperparameters are M and λ, as in section 3.3. A path needs M, its multiplier ε,
+    and λ₀, which line 3 uses and line 1 does not name.
 
-    Consequences: Beyond those of a network and of the Lasso's path together it is M alone, which may be what
-    is meant.
+    Consequences: Compared with the hyperparameters of a network and of the Lasso's path together, M is the
+    only additional one; this may be what is meant.
     """
     check.refutes(
         additional(MODEL) == {"λ", "M"}, "section 3.3: “LassoNet has two hyper-parameters”, λ and M"
@@ -273,8 +273,8 @@ def test_where_the_references_lead(check):
 
     Hypotheses: the sections and lines in print
 
-    Instead: The derivation is in Appendix B, with section 4.2; the conventions W_(j,K+1) = 0, W_(j,0) = ∞ are
-    of line 7 of Algorithm 2 and line 8 of Algorithm 4. The others listed here are right.
+    Instead: The derivation is in Appendix B and section 4.2. The conventions W_(j,K+1) = 0, W_(j,0) = ∞
+    belong to line 7 of Algorithm 2 and line 8 of Algorithm 4. The other references listed here are right.
     """
     for (place, words), right in SLIPS.items():
         check.refutes(not stands(place, words), f"{place} is cited for {right}")

@@ -6,11 +6,12 @@ C_λ ∩ colspan(X_S)^⊥. In print: there is a λ₀ < λ* such that for all λ
 
     r − p ∈ colspan(X_T).
 
-For S ≠ ∅ this is false. Multipliers a, b of X_Sᵀu = 0 and |⟨X_i, u⟩| ≤ λ, b = 0 off T, give
+For S ≠ ∅ this is false. Let a and b be the multipliers of the constraints X_Sᵀu = 0 and |⟨X_i, u⟩| ≤ λ; b is
+zero off T. They give
 
     r − p = X_S a + X_T b,   X_S a = −P_S X_T b,   so   r − p = P_S^⊥X_T b,   β_S = X_S⁺(y − X_Tβ_T):
 
-item 1 falls with the lemma; item 2 and Theorem 3.3 stand. Proof: docs/proofs/lemma_3_4.md.
+So item 1 is false like the lemma, but item 2 and Theorem 3.3 are true. Proof: docs/proofs/lemma_3_4.md.
 
 Exact: solutions by the enumeration of `proofs_checks.rational.segment`, their KKT conditions verified;
 p = y − Xβ. Tolerance for `sl.project_dual` and `sl.lasso_path`: 1e-12‖y‖, 4000 eps, for κ(X_S) of a few
@@ -55,8 +56,8 @@ def test_where_the_projection_residual_lies(check):
     Instead: r − p lies in colspan(P_S^⊥X_T), which is colspan(X_T) for S = ∅ or X_S ⟂ X_T. The case λ* =
     0 must be excluded, because C_λ is empty for λ < 0.
 
-    Consequences: Item 1 falls. Item 2 and Theorems 3.3, 1.1 and 1.2 stand: they need only that β is zero off
-    S ∪ T, which the multipliers of the projection give directly.
+    Consequences: Item 1 is false too. Item 2 and Theorems 3.3, 1.1 and 1.2 do not depend on the lemma: they
+    need only that β is zero off S ∪ T, which the multipliers of the projection give directly.
 
     In Coq: lemma_3_4_is_false; dual_difference, for λ in (λ₁, λ*) with an explicit λ₁
     """
@@ -89,9 +90,9 @@ def test_selected_coefficients_move(check):
 
     Hypotheses: λ in the window (λ₂, λ*), λ* > 0, independent S
 
-    Instead: β_S = β_S* − X_S⁺X_Tβ_T: it moves with β_T unless X_S ⟂ X_Tβ_T.
+    Instead: β_S = β_S* − X_S⁺X_Tβ_T, so β_S changes with β_T unless X_S ⟂ X_Tβ_T.
 
-    Consequences: Nothing that follows uses it.
+    Consequences: Nothing that follows in the paper uses this item.
     """
     found = segment(X, Y, (0,))
     before, after = (coefficients(X, Y, (0,), found, exactly(e))[0, 0] for e in (0.0, 1.0))
@@ -120,8 +121,8 @@ def test_only_tied_features_are_nonzero(check):
 
     Hypotheses: λ in the window (λ₂, λ*), λ* > 0, independent S
 
-    Consequences: Lemma 3.4 is not needed: a solution has |⟨X_i, p⟩| = λ where β_i ≠ 0, and in the whole
-    window |⟨X_i, p⟩| < λ off S ∪ T (ours-window-sharp).
+    Consequences: Lemma 3.4 is not needed for this. With p = y − Xβ, a solution has |⟨X_i, p⟩| = λ where
+    β_i ≠ 0, and in the whole window |⟨X_i, p⟩| < λ off S ∪ T (ours-window-sharp).
 
     In Coq: theorem_3_3_holds, for λ in (λ₁, λ*) with an explicit λ₁
     """

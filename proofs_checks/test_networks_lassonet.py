@@ -87,7 +87,7 @@ def test_ten_is_a_good_multiplier(check):
     Hypotheses: our records, k = 50; “works well” taken as: not worse than M = 30, which is in the released
     evaluate.py
 
-    Consequences: So “used in this paper” is not true of that file; a later run.py has M = 10.
+    Consequences: So “used in this paper” is not true for that file; a later file, run.py, has M = 10.
 
     Unchecked: other M, M < 10 among them; MNIST, MNIST-Fashion and Activity
 
@@ -107,7 +107,7 @@ def test_isolet_again(check):
     Reading of: “across all values of k tested, and for both learners, LassoNet has highest classification
     accuracy”
 
-    Hypotheses: our records; k as in the released evaluate.py, but for its 125; of the others Fisher's score
+    Hypotheses: our records; the k of the released evaluate.py except 125; of the other methods Fisher's score
     and PFA
 
     Consequences: LN-fig-5 says what the printed figures show at k = 50.
@@ -137,9 +137,9 @@ def test_other_k(check, number):
 
     Reading of: “we find that LassoNet continues to achieve high (though not always highest) accuracy”
 
-    Hypotheses: our records, k of the released evaluate.py, but for its 125; the figures have no numbers
-    in print. This is stronger than the words, which concede that it is not always highest: it must be
-    level with both others everywhere
+    Hypotheses: our records; the k of the released evaluate.py except 125; the printed figures have no
+    numbers. This statement is stronger than the paper's, which concedes that LassoNet is not always highest:
+    here it must reach both other methods everywhere
 
     Unchecked: HSIC-Lasso
 
@@ -178,7 +178,7 @@ REACHED = {key: reached(*given) for key, given in CURVE.items()}
     {
         "again": {
             "k": "35",
-            "share": "all",
+            "share": "100 %",
             "words": "only about 35 proteins are needed to obtain maximal …",
         },
         "seventy": {"k": "15", "share": "70 %", "words": "70% of the signal with about 20% of the features"},
@@ -194,8 +194,8 @@ def test_thirty_five_proteins_again(check, key):
 
     Reading of: “{words}”
 
-    Hypotheses: our records of Table 1's experiment; a smaller k that has it decides too, and a larger one
-    that has it not
+    Hypotheses: our records of Table 1's experiment. The row is decided also by a smaller k that has this
+    accuracy, and by a larger k that does not have it
 
     Consequences: LN-fig-1 says what the printed figures show at k = 50.
 
@@ -280,12 +280,12 @@ def test_imputation(check):
 
 @sentence("LN-fig-10-forty", "section 7, Figure 10", [WITH_FORTY])
 def test_imputation_by_forty(check):
-    """On Mice Protein LassoNet's mean squared error of imputation by 40 proteins is not larger than that of
+    """On Mice Protein LassoNet's mean squared error of imputation from 40 proteins is not larger than that of
     Soft-Impute.
 
     Reading of: “we can achieve a similar MSE to Soft-Impute using only about 40 proteins”
 
-    Hypotheses: as LN-fig-10, for whose settings ours differ from print
+    Hypotheses: as LN-fig-10, where our settings also differ from the printed ones
 
     Tolerance: not larger: by the rule of `verdicts`, 2 SE ≤ 0.03 of standardised columns; one comparison
     """

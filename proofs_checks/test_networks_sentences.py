@@ -71,7 +71,8 @@ def test_small_scale_again(check):
     this benchmark suite”
 
     Hypotheses: our records of Table 2's experiment, five data sets; on MNIST and MNIST-Fashion, where the
-    released Sequential Attention has all rows, ours by its own defaults on the 10,000 of the others
+    released Sequential Attention uses all rows, ours with its own defaults on the 10,000 rows of the other
+    methods
 
     Consequences: SA-figure-3 says what the printed figures show.
 
@@ -141,8 +142,8 @@ def test_masks_beside_lassonet_again(check):
 
     Hypotheses: our records of Table 10's experiment; 0.958, 0.873, 0.800, 0.885 and 0.991 in print
 
-    Consequences: SA-section-4.2-baselines says what the printed figures show. MNIST and Fashion: the
-    released code of LassoNet trains on 3500 images, ours here on those of Sequential Attention's
+    Consequences: SA-section-4.2-baselines says what the printed figures show. On MNIST and Fashion the
+    released code of LassoNet trains on 3,500 images; our runs here use the images of Sequential Attention's
     protocol.
 
     Unchecked: Activity
@@ -415,7 +416,7 @@ def test_omp_for_networks(check):
 
     Consequences: That OMP does not generalize well to networks does not follow for other data: it is behind
     on ISOLET, COIL-20 and Activity, too, but on Mice Protein it has the best mean of all six methods, 0.994,
-    and Sequential Attention 0.993. What OMP has by other gradients: SA-B.1-omp-again.
+    and Sequential Attention 0.993. SA-B.1-omp-again has the accuracies of OMP with other gradients.
 
     Unchecked: the experiments: SA-table-2-baselines-mice
     """
@@ -446,13 +447,13 @@ def test_omp_for_networks_again(check):
     Reading of: “OMP does not yield a competitive set of pixels, which demonstrates that OMP does not
     generalize well from least squares regression and generalized linear models to deep neural networks”
 
-    Hypotheses: our records by the released protocol; OMP by the gradients of all rows where W_j = 0 for the
-    unselected features, as for a model that is linear in W (the first pick by random W, since for W = 0 all
-    gradients vanish). The released code takes those of one batch, of a network in which these W_j have random
-    values and all features are passed on
+    Hypotheses: our records by the released protocol; OMP ranks by the gradients of all rows, where W_j = 0
+    for the unselected features, as for a model that is linear in W (the first pick uses a random W, because
+    for W = 0 all gradients vanish). The released code ranks by the gradients of one batch, in a network where
+    these W_j have random values and no feature is masked
 
-    Consequences: What comes of each of the two: the study “switches”, in docs/networks-findings.md. What the
-    printed figures say of the sentence: SA-B.1-omp.
+    Consequences: The study “switches” (docs/networks-findings.md) shows the effect of each of the two
+    differences. SA-B.1-omp says what the printed figures show about the sentence.
 
     Unchecked: Activity
 
@@ -472,9 +473,9 @@ def test_significantly(check):
 
     Hypotheses: the figures of Table 2; Sequential LASSO and OMP for networks are the paper's own adaptations
 
-    Instead: This holds on three data sets: MNIST, MNIST-Fashion and ISOLET. Compared with CAE it holds on
-    all six, and compared with LLY on four; GL has the better mean on Activity, and the same on COIL-20.
-    With five runs each no exact test of pairs has p < 0.0625.
+    Instead: This holds on three data sets: MNIST, MNIST-Fashion and ISOLET. Compared with CAE alone it holds
+    on all six, and compared with LLY alone on four. GL has a better mean on Activity, and the same mean on
+    COIL-20. With five runs each, no exact test of pairs has p < 0.0625.
 
     Unchecked: the experiments: SA-figure-3-again
     """

@@ -6,19 +6,20 @@ sentences: test_networks_sentences.py, test_networks_lassonet.py. What the table
 is in test_attention_tables.py, test_attention_masks.py and test_lassonet_section_5.py.
 
 The verdicts are computed from `networks_records.jsonl`, the records of `make networks`, by the rule of
-`proofs_checks.experiments.networks.verdicts`, stated before its verdicts were computed. With
+`proofs_checks.experiments.networks.verdicts`. The rule was stated before its verdicts were computed. The
+printed mean is over m runs with standard deviation s, and ours over m' runs with s'. With
 
     SE² = s²/m + s'²/m' + .001²/12
 
-of the printed mean of m runs and of ours of m', a figure is
+a figure is
 
     reproduced       if |ours − printed| ≤ 2 SE ≤ .03,
     not reproduced   if |ours − printed| > 3 SE,
     undecided        otherwise.
 
-A row fails where its verdict does not follow from means and standard deviations of Python's `statistics`, by
-the rule written out again. A row of several figures is the more likely to be "not reproduced" by chance the
-more it has; how likely is in the docstring of `verdicts`, and each row says how many it compares.
+The check of a row fails if its verdict does not follow from means and standard deviations that Python's
+`statistics` computes, by the rule written out again. The more figures a row has, the more likely it is "not
+reproduced" by chance. The docstring of `verdicts` says how likely, and each row says how many figures it has.
 """
 
 import math
@@ -59,7 +60,7 @@ def words(table, keep=lambda method: True):
         printed = [
             f"{figure.mean:.{digits}f}"
             + ("" if figure.std is None else f" ± {figure.std:.{digits}f}")
-            + f" ({figure.setting or figure.method})"
+            + f" ({figure.method if table == 'SA-released' else figure.setting or figure.method})"
             for figure in figures(table, name, keep)
         ]
         found[name] = {"title": TITLES[name], "figures": ", ".join(printed)}
@@ -124,7 +125,7 @@ def test_table_2(check, data):
 @rows_of("SA-table-2", f"Table 2, Figure 3 {ICLR}", other, suffix="-baselines")
 @mutants("verdict")
 def test_table_2_baselines(check, data):
-    """On {title} the baselines' 50 features have the mean accuracies {figures}; all five.
+    """On {title} the baselines' 50 features have these five mean accuracies: {figures}.
 
     Hypotheses: the released protocol with its leaks; our implementations, untuned, of the five methods, the
     group LASSO and Sequential LASSO on a path of λ, OMP with the gradients of all rows where W = 0
@@ -140,10 +141,10 @@ def test_table_2_baselines(check, data):
 @rows_of("SA-released", f"Table 2, B.2.2 {ICLR}")
 @mutants("verdict")
 def test_released_baselines(check, data):
-    """On {title} the released code of the baselines has the mean accuracies {figures}; both.
+    """On {title} the released code of two baselines has these mean accuracies: {figures}.
 
-    Hypotheses: the released protocol and settings, of images 8,750 rows; the released code of the group LASSO
-    and of Sequential LASSO ends with an error, and of the concrete autoencoder none is there
+    Hypotheses: the released protocol and settings; 8,750 rows of image data. The released code of the group
+    LASSO and of Sequential LASSO ends with an error, and no code of the concrete autoencoder is released
 
     Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = s²/5 + s'²/m' + 0.001²/12;
     two comparisons, each by itself
@@ -179,7 +180,7 @@ def test_table_5(check, data):
 @rows_of("SA-table-5", f"Table 5, Figure 6, B.2.3 {ICLR}", other, suffix="-baselines")
 @mutants("verdict")
 def test_table_5_baselines(check, data):
-    """On {title}, with the epochs and batches of Table 4, the baselines have {figures}; all five.
+    """On {title}, with the epochs and batches of Table 4, the baselines have these accuracies: {figures}.
 
     Hypotheses: the released protocol otherwise; five trials in print, our seeds as found
 
@@ -205,14 +206,14 @@ def times(data):
 )
 @mutants("verdict_of_times")
 def test_table_6(check, data):
-    """On {title} selection takes, in seconds, {figures}: compared are the ratios to Sequential Attention's.
+    """On {title} the ratios of the times to Sequential Attention's are those of these seconds: {figures}.
 
     Hypotheses: the epochs and batches of Table 4; our implementations and machine; times of selection
 
     Consequences: SA-table-6 says what the printed times show about the sentence on efficiency.
 
-    Tolerance: a factor of 2: how much two machines differ is in no standard error; five comparisons, each by
-    itself
+    Tolerance: a factor of 2, because no standard error includes the difference of two machines; five
+    comparisons, each by itself
     """
     found = times(data)
 
@@ -229,11 +230,10 @@ def test_table_6(check, data):
 @rows_of("SA-table-9", f"Table 9, Figure 8, B.4 {ICLR}")
 @mutants("verdict")
 def test_table_9(check, data):
-    """On {title}, for 64 features selected 1, 2, 4, … at a time, the mean accuracies are {figures}; all
-    seven.
+    """On {title} 64 features selected 1, 2, 4, … at a time have these seven mean accuracies: {figures}.
 
     Hypotheses: the released protocol, without its defect in selecting several at a time; our seeds as found;
-    how many runs the printed figures are of is not said
+    the paper does not state its number of runs
 
     Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = s² + s'²/m' + 0.001²/12;
     seven comparisons, each by itself
@@ -244,10 +244,9 @@ def test_table_9(check, data):
 @rows_of("SA-table-10", f"Table 10, Figure 10, B.5 {ICLR}")
 @mutants("verdict")
 def test_table_10(check, data):
-    """On {title} 50 features selected by each of five masks have the mean accuracies {figures}; all five.
+    """On {title} 50 features selected by each of five masks have these mean accuracies: {figures}.
 
-    Hypotheses: the released protocol; our seeds as found; how many runs the printed figures are of is not
-    said
+    Hypotheses: the released protocol; our seeds as found; the paper does not state its number of runs
 
     Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = s² + s'²/m' + 0.001²/12;
     five comparisons, each by itself
@@ -282,8 +281,8 @@ def test_criteo(check, table):
 def test_lassonet_table_1(check, data):
     """On {title} a network on 50 features has the accuracy {figures}.
 
-    Hypotheses: a 70-10-20 split; no standard deviations are printed; reading, split and LassoNet's own width
-    as in the code, not as in print: `lassonet_study`
+    Hypotheses: a 70-10-20 split; no standard deviations are printed. The data are read and split, and the
+    width for LassoNet is chosen, as in the released code and not as in print (`lassonet_study`)
 
     Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = p(1 − p)/n_test + s'²/m' +
     0.001²/12 with the printed p, as of one run
@@ -294,12 +293,13 @@ def test_lassonet_table_1(check, data):
 @rows_of("LN-table-1", "Table 1, section 5.3", other, suffix="-others")
 @mutants("verdict")
 def test_lassonet_table_1_others(check, data):
-    """On {title} a network on 50 features, or all, has the accuracies {figures}; all three.
+    """On {title} a network on 50 features, or on all, has these three accuracies: {figures}.
 
-    Hypotheses: a 70-10-20 split; no standard deviations are printed; reading and split as in the code, not as
-    in print: `lassonet_study`; Fisher's score has the order of “largest correlation”, the correlation ratio
+    Hypotheses: a 70-10-20 split; no standard deviations are printed. The data are read and split as in the
+    released code and not as in print (`lassonet_study`). Fisher's score ranks features as “largest
+    correlation” does, by the correlation ratio
 
-    Unchecked: HSIC-Lasso, which is not here
+    Unchecked: HSIC-Lasso, which we do not have
 
     Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = p(1 − p)/n_test + s'²/m' +
     0.001²/12 with the printed p, as of one run; three comparisons, each by itself
@@ -312,8 +312,8 @@ def test_lassonet_table_1_others(check, data):
 def test_lassonet_table_2(check, data):
     """On {title} 50 extremely randomised trees on 50 features have the accuracy {figures}.
 
-    Hypotheses: a 70-10-20 split; no standard deviations are printed; reading, split and LassoNet's own width
-    as in the code, not as in print: `lassonet_study`
+    Hypotheses: a 70-10-20 split; no standard deviations are printed. The data are read and split, and the
+    width for LassoNet is chosen, as in the released code and not as in print (`lassonet_study`)
 
     Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = p(1 − p)/n_test + s'²/m' +
     0.001²/12 with the printed p, as of one run
@@ -324,13 +324,14 @@ def test_lassonet_table_2(check, data):
 @rows_of("LN-table-2", "Table 2, Appendix C", other, suffix="-others")
 @mutants("verdict")
 def test_lassonet_table_2_others(check, data):
-    """On {title} 50 extremely randomised trees on 50 features, or all, have the accuracies {figures}; all
-    three.
+    """On {title} 50 extremely randomised trees on 50 features, or on all, have these three accuracies:
+    {figures}.
 
-    Hypotheses: a 70-10-20 split; no standard deviations are printed; reading and split as in the code, not as
-    in print: `lassonet_study`; Fisher's score has the order of “largest correlation”, the correlation ratio
+    Hypotheses: a 70-10-20 split; no standard deviations are printed. The data are read and split as in the
+    released code and not as in print (`lassonet_study`). Fisher's score ranks features as “largest
+    correlation” does, by the correlation ratio
 
-    Unchecked: HSIC-Lasso, which is not here
+    Unchecked: HSIC-Lasso, which we do not have
 
     Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = p(1 − p)/n_test + s'²/m' +
     0.001²/12 with the printed p, as of one run; three comparisons, each by itself
@@ -360,7 +361,8 @@ WITH_ANCHORS = {data: title for data, title in TITLES.items() if title in ANCHOR
 def test_anchors(check, data):
     """On {title} all features have the accuracies {figures}, with scikit-learn's defaults and 50 trees.
 
-    Hypotheses: the accuracies that later papers print for all features; rows and scaling as released by one
+    Hypotheses: the accuracies that later papers print for all features; rows and scaling as in the code that
+    one of them has released
 
     Tolerance: 0.3 points
     """

@@ -102,7 +102,7 @@ def test_what_enters_has_the_largest_correlation(check):
     Hypotheses: S∖F with coefficients ≥ 0, as in nonnegative OMP, F free; any X and y; checked at one λ of the
     window
 
-    Consequences: T = {i}: i is what nonnegative OMP takes
+    Consequences: If T = {i}, nonnegative OMP takes i too
     """
 
     def enters(case):

@@ -1,17 +1,19 @@
 """Figure 2: in which sense Q*(β∘β) is concave, and what that says about sparsity.
 
 Source: *Sequential Attention for Feature Selection*, Figure 2 and the sentence before it (ICLR and NeurIPS
-submission, in the same words), which is hedged and not definite: it is read in each way that makes it so.
+submission, in the same words). "Concave" in this sentence can mean several things; each meaning has a claim.
 
-Notation: x = β∘β, p = softmax(w) at the minimiser w of ‖w‖² + Σ x_i/p_i², q = 1/p², y = x∘q, K = Σ y_i, and
+Notation: x = β∘β are the squares of the coefficients. Let w be the minimiser of ‖w‖² + Σ x_i/softmax_i(w)².
+At this w let p = softmax(w), q = 1/p², y = x∘q and K = Σ y_i, entry by entry. Then
 
     f(β) = Q*(x) = ‖w‖² + K,   y = w + Kp,   x = p²∘y,
 
-with w = (a, −a) for m = 2. Idea: the derivatives of f have closed forms in (a, K), by which each reading is
-decided; a subdivision in balls shows where they change sign. Proofs: docs/proofs/penalty_concavity.md.
+For m = 2 coefficients w = (a, −a). Idea: the derivatives of f have closed forms in (a, K), which decide each
+meaning. Ball (interval) arithmetic on a subdivision shows where a derivative changes its sign. Proofs:
+docs/proofs/penalty_concavity.md.
 
-Values from `sl.softmax_penalty` are enclosed in balls by 2-strong convexity, and an inequality counts when
-the balls separate.
+A value from `sl.softmax_penalty` is enclosed in a ball, by the 2-strong convexity of the function that is
+minimised. An inequality between two values counts if their balls are disjoint.
 """
 
 import itertools
@@ -60,12 +62,13 @@ def test_nowhere_jointly_concave(check):
 
     Hypotheses: β ∈ ℝ² in print; the correction for β ∈ ℝᵐ, every m
 
-    Instead: It is concave on no open set. With p the softmax at which Q*(x) is attained, x = β∘β,
+    Instead: Q*(β∘β) is concave in β on no open set. With x = β∘β and p the softmax at which Q*(x) is
+    attained,
 
         Q*(x + c·p³) = Q*(x) + c,
 
-    so that the Hessian in β is positive in some direction; along the diagonal β = b·1 it is m³b². In x it is
-    concave.
+    so at each β the second derivative in some direction is positive. Along the diagonal β = b·1 the value is
+    m³b². As a function of x, Q* is concave.
 
     Consequences: The guarantees of Zhang & Zhang (2012), for concave penalties of |β_i|, do not apply.
 
@@ -172,16 +175,16 @@ def test_in_one_coordinate(check):
 
     Hypotheses: β ∈ ℝ²; the reading closest to the penalties of Zhang & Zhang (2012)
 
-    Instead: It is convex in β₁ if ‖β‖₁ ≤ 4.99 or |β₁| ≥ 3^{−3/2}|β₂|, and concave in both coordinates
-    nowhere. With w = (a, −a) at which Q* is attained, p = softmax(w), K = Q* − 2a², it is concave in β₁ iff
+    Instead: Q*(β∘β) is convex in β₁ if ‖β‖₁ ≤ 4.99 or |β₁| ≥ 3^{−3/2}|β₂|, and nowhere concave in both
+    coordinates. Let Q* be attained at w = (a, −a), p = softmax(w) and K = Q* − 2a². Q* is concave in β₁ iff
 
         2Kp₁p₂(1 − 4p₁) ≥ 1 − 4a(p₁² + p₂²):
 
     at ‖β‖₁ = 5 for |β₁| from 0.341 to 0.382, at 10 from 0.064 to 1.491.
 
-    Consequences: For large ‖β‖₁ it is concave in the smaller coordinate, except near the axis.
+    Consequences: For large ‖β‖₁ Q*(β∘β) is concave in the smaller coordinate, except near the axis.
 
-    Unchecked: the four ends, beyond 150 points in floats for each ‖β‖₁
+    Unchecked: the four ends of these intervals, except at 150 points in floats for each ‖β‖₁
     """
     check.refutes(
         bool(second_difference([3.0, 1.0], [1.0, 0.0]) > 0),
@@ -275,10 +278,10 @@ def test_segments_of_constant_norm(check):
 
     Hypotheses: β ∈ ℝ²
 
-    Instead: It is concave for s ≥ 2 outside a strip min|β_i| < 0.308 along the axes (0.244 for s ≥ 3,
-    0.149 for s ≥ 5, 0.059 for s ≥ 10), in which it is convex. The minimum is close to an axis, never on
-    it: its larger coordinate is 0.954s, 0.985s, 0.9996s at s = 2, 3, 10. An axis has less than the
-    diagonal from s = 1.482 on.
+    Instead: For s ≥ 2 Q*(β∘β) is concave along the segment outside a strip min|β_i| < 0.308 along the axes
+    (0.244 for s ≥ 3, 0.149 for s ≥ 5, 0.059 for s ≥ 10). In the strip it is convex. The minimum is close to
+    an axis, never on it: its larger coordinate is 0.954s, 0.985s, 0.9996s at s = 2, 3, 10. The value on an
+    axis is below the value on the diagonal from s = 1.482 on.
 
     Consequences: At a given ‖β‖₁ Q* favours nearly sparse β.
     """
@@ -338,9 +341,9 @@ def test_where_the_contours_bend_inwards(check):
 
     Hypotheses: β ∈ ℝ²
 
-    Instead: This holds for |β₁| + |β₂| ≥ 2 outside a strip min|β_i| < 0.264 along the axes, which narrows
-    (0.193 for ‖β‖₁ ≥ 3, 0.118 for ≥ 5, 0.052 for ≥ 10); inside it the sublevel sets bulge, at every
-    level. {Q*(β∘β) ≤ c} is convex iff c ≤ 2.
+    Instead: This holds for |β₁| + |β₂| ≥ 2 outside a strip min|β_i| < 0.264 along the axes. The strip
+    narrows: 0.193 for ‖β‖₁ ≥ 3, 0.118 for ‖β‖₁ ≥ 5, 0.052 for ‖β‖₁ ≥ 10. Inside the strip the contours bend
+    outwards, at every level. The set {Q*(β∘β) ≤ c} is convex iff c ≤ 2.
 
     Consequences: An ℓ_p ball with p ≤ 1 selects by its corners, but here the corners are rounded. So β is
     nearly sparse, not sparse.
@@ -385,8 +388,8 @@ def test_concave_in_the_squares(check):
 
     Hypotheses: β ∈ ℝᵐ, any m; q = 1/softmax(w)² at the minimiser w that Q*(x) has
 
-    Consequences: In this sense the sentence is true without its threshold. A function concave in β² (β²
-    itself, the ridge penalty, is one) need not favour zeros.
+    Consequences: In this sense the sentence is true without its threshold. But a function that is concave in
+    β² need not favour zeros: the ridge penalty β² is an example.
     """
 
     def midpoint_and_slope(_):
@@ -414,12 +417,12 @@ def test_it_grows_like_a_square(check):
 
         ‖β‖₁² ≤ N ≤ ‖β‖₀‖β‖₁², with equality above iff the nonzero |β_i| are equal;
 
-    Q*(β∘β) at (s/2, s/2) over that at (s, 0) increases to 2.
+    The value of Q*(β∘β) at (s/2, s/2), divided by its value at (s, 0), increases to 2.
 
     Hypotheses: β ∈ ℝᵐ, any m, β ≠ 0
 
-    Consequences: For large ‖β‖₁ Q* distinguishes ‖β‖₀ = 1 from 2 as ℓ₀ does, but at a given ‖β‖₁ only: it
-    grows like a square and is unbounded where ‖β‖₀ = 1.
+    Consequences: Among β of one large ‖β‖₁, Q* distinguishes ‖β‖₀ = 1 from 2 as ℓ₀ does. But as ‖β‖₁ varies,
+    Q* grows like a square and is unbounded even where ‖β‖₀ = 1.
     """
     # at (s/2, s/2) it is 2s²
     halves = [2 * arb(s * s) / penalty([s, 0.0]) for s in 2.0 ** np.arange(-3, 13)]
@@ -461,8 +464,8 @@ def lowers(X, y, beta, lam, i):
 @mutants("sl.softmax_penalty", "minimiser")
 @ctx.workprec(128)
 def test_no_coefficient_becomes_zero(check):
-    """Q*(β∘β) induces a sparse solution β of (7), as ℓ₁ regularization does: for λ large enough some β_i is
-    zero.
+    """Q*(β∘β) induces a sparse minimiser β of ‖Xβ − y‖² + (λ/2)·Q*(β∘β), equation (7), as ℓ₁ regularization
+    does: for λ large enough some β_i is zero.
 
     Hypotheses: any X, y, λ > 0; S = ∅
 

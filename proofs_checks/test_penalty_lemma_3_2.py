@@ -201,7 +201,7 @@ def test_the_domain_of_q_and_its_value(check):
 @ctx.workprec(128)
 def test_the_infimum_is_attained_once(check):
     """‖w‖² + Σ x_i/softmax_i(w)² is 2-strongly convex in w: its infimum Q*(x) is attained, at one w;
-    `softmax_penalty` has both.
+    `softmax_penalty` returns both.
 
     Hypotheses: x ≥ 0, m ≤ 8
 

@@ -65,7 +65,8 @@ def test_the_dual_of_the_sketch(check):
 
     Hypotheses: λ > 0
 
-    Instead: Either the primal has ½ before the square, as in (4), or the constraint is ‖Xᵀu‖∞ ≤ λ/2.
+    Instead: Either the primal must have ½ before the square, as in (4), or the constraint must be
+    ‖Xᵀu‖∞ ≤ λ/2.
 
     Consequences: This is a slip of the sketch only; (4), (8) and (11) of the papers agree with one
     another.
@@ -94,8 +95,8 @@ def test_the_threshold_of_the_sketch(check):
 
     Hypotheses: λ > 0
 
-    Instead: The residual is 0 from ‖Xᵀy‖∞ on, but β = 0 only from 2‖Xᵀy‖∞ on. With ½ before the square
-    the two numbers are the same.
+    Instead: The residual is 0 for λ ≥ ‖Xᵀy‖∞, but β = 0 only for λ ≥ 2‖Xᵀy‖∞. With ½ before the square the
+    two thresholds are equal.
     """
     half, zero = vector([HALF]), vector([fmpq(0)])
     check.refutes(
@@ -127,10 +128,12 @@ def test_what_the_residual_is_orthogonal_to(check):
 
     Hypotheses: 0 < λ < λ*, u the projection of y onto ‖Xᵀu‖∞ ≤ λ
 
-    Instead: Orthogonal to the face ⟨X_{i*}, u⟩ = ±λ, i.e. parallel to X_{i*} (in the window, T = {i*}).
-    It is never orthogonal to X_{i*} itself, because |⟨X_{i*}, y − u⟩| ≥ λ* − λ > 0.
+    Instead: The projection residual is orthogonal to the face ⟨X_{i*}, u⟩ = ±λ, that is, parallel to X_{i*}
+    (in the window, if T = {i*}). It is never orthogonal to X_{i*} itself, because |⟨X_{i*}, y − u⟩| ≥ λ* − λ
+    > 0.
 
-    Consequences: β_{i*} ≠ 0 follows, as y ≠ u. None for Theorem 3.3, whose proof does not use it.
+    Consequences: β_{i*} ≠ 0 follows nevertheless, because y ≠ u. There are none for Theorem 3.3, whose proof
+    does not use this statement.
     """
     u = sl.project_dual(*ONE, 0.5).u
     check.refutes(

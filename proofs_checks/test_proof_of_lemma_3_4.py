@@ -1,17 +1,17 @@
 """The proof of Lemma 3.4 (3.5 in the NeurIPS submission), step by step: where it breaks, and what of it
 holds.
 
-Source: *Sequential Attention for Feature Selection*, Appendix A.2 (both versions; X_T for X_T̄ in the text of
-the submission, which has lost overbars). With r = P_S^⊥y, λ = (1 − ε)λ*, F_{λ,i,±} = {u : ±⟨X_i, u⟩ = λ} and
-unit columns, in print:
+Source: *Sequential Attention for Feature Selection*, Appendix A.2 (both versions; the text of the submission
+has lost overbars, so it has X_T for X_T̄, the columns outside T). With r = P_S^⊥y, λ = (1 − ε)λ*,
+F_{λ,i,±} = {u : ±⟨X_i, u⟩ = λ} and unit columns, in print:
 
 1. (1 − ε)r lies in C_λ ∩ colspan(X_S)^⊥, on a face of each i ∈ T; so ‖r − p‖ ≤ ε‖r‖.
 2. r is farther than that from the faces of i ∉ T, for ε < ε₀.
 3. So the projection of r onto C_λ is that onto C' = {u : X_Tᵀu ≤ λ1}.
 4. r less the projection onto C' lies in colspan(X_T).
 
-Each is true but for a detail of 2. The proof breaks in 3: p is the projection onto C_λ ∩ colspan(X_S)^⊥, and
-X_Sᵀu = 0 was dropped. Page: docs/proofs/lemma_3_4.md.
+Each step is true, except for a detail of step 2. The proof breaks in step 3: p is the projection onto C_λ ∩
+colspan(X_S)^⊥, but step 3 has dropped the constraint X_Sᵀu = 0. Page: docs/proofs/lemma_3_4.md.
 
 Exact: projections onto few half-spaces by enumeration of the active ones (`project`).
 """
@@ -140,7 +140,8 @@ def test_distances_to_the_other_faces(check):
 
     Hypotheses: unit columns, any S, λ* > 0, ε ≤ 1 − ‖X_T̄ᵀr‖∞/λ* (in print: sufficiently small)
 
-    Instead: The equality is a ≥ for the farther of the two faces, where the minimum is (|⟨X_i, r⟩| + λ)².
+    Instead: For the farther of the two faces the first equality must be ≥, because there the minimum is
+    (|⟨X_i, r⟩| + λ)².
 
     Consequences: None, because the proof uses only the bound.
     """
@@ -202,8 +203,8 @@ def test_an_explicit_epsilon_0(check):
     Hypotheses: any columns, independent S, λ* > 0; ε = 99 % and 1 % of the ε₀ below
 
     Consequences: An explicit ε₀, for columns of any norm: the least of (λ* − |⟨X_i, r⟩|)/(λ* + ‖X_i‖‖r‖) over
-    i ∉ T, 2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T (opposite faces), and 1. As p ⟂ X_S lies on no face of an i ∈ S, the
-    terms of these may be left out, as `proof_lower` has it.
+    i ∉ T, 2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T (opposite faces), and 1. Because p ⟂ X_S lies on no face of an
+    i ∈ S, the terms of these i may be left out, as in `proof_lower`.
 
     Tolerance: 1e-13λ* between the formula and sl.first_entry
     """
@@ -229,7 +230,7 @@ def test_the_dropped_constraint(check):
     Instead: C_λ may be replaced by C', but colspan(X_S)^⊥ must not be dropped unless S = ∅: p is the
     projection onto C' ∩ colspan(X_S)^⊥.
 
-    Consequences: Here the proof breaks for S ≠ ∅. Lemma 3.4 and item 1 fall with it.
+    Consequences: Here the proof breaks for S ≠ ∅, and Lemma 3.4 and item 1 are false.
     """
     r, x = vector([fmpq(0), fmpq(4)]), vector([fmpq(3), fmpq(4)])
     half_space, polytope = (project(r, Z, fmpq(8)) for Z in (x, both(x)))
@@ -282,10 +283,10 @@ def test_half_spaces_not_an_affine_space(check):
 
     Hypotheses: read with X_S for X, and λ just below λ*; the affine space {u : ⟨s_i X_i, u⟩ = λ, i ∈ T}
 
-    Instead: It reduces to a projection onto an intersection of half-spaces: |⟨X_i, p⟩| = λ for i ∈ A(S),
-    and possibly less on T∖A(S). The space is affine if A(S) = T.
+    Instead: The projection p reduces to a projection onto an intersection of half-spaces: |⟨X_i, p⟩| = λ for
+    i ∈ A(S), but possibly less for i ∈ T∖A(S). If A(S) = T, it reduces to a projection onto an affine space.
 
-    Consequences: None: the proof goes on with half-spaces.
+    Consequences: None, because the proof itself continues with half-spaces.
     """
     # columns of length 3, T = {0, 1, 2}, A = {0, 1}
     X, y = np.array([[3.0, 0.0, 2.0], [0.0, 3.0, 2.0], [0.0, 0.0, 1.0]]), np.array([1.0, 1.0, -1.0])

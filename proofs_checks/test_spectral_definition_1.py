@@ -124,9 +124,9 @@ def test_generalized_rank_promotes_diversity(check):
 
     Hypotheses: unit vectors, 0 ≤ α ≤ 1
 
-    Instead: Among the sets of exactly k unit vectors, for 0 < α < 1: largest iff orthonormal, smallest iff of
-    rank 1. α = 0: largest iff independent. α = 1: f_gr = k is constant, and satisfies both conditions
-    trivially.
+    Instead: Among the sets of exactly k unit vectors and for 0 < α < 1, f_gr is largest iff S is orthonormal,
+    and smallest iff S has rank 1. For α = 0 it is largest iff S is independent. For α = 1 f_gr = k is
+    constant, so both conditions hold trivially.
 
     Unchecked: values of α other than 0, ½, 1 (the proof covers them)
     """
@@ -170,7 +170,7 @@ def test_spectral_variance_promotes_diversity(check):
     Instead: Among the sets of exactly k unit vectors f_sv is largest iff S is orthonormal, smallest iff it
     has rank 1.
 
-    Consequences: Over |S| ≤ k the first half holds; the second fails at ∅.
+    Consequences: Over |S| ≤ k the first half of the statement holds; the second half fails at ∅.
     """
     check.refutes(
         variance(COPIES, [], 2) == 36 and variance(COPIES, PAIR, 2) == 34,

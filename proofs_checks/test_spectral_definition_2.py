@@ -64,12 +64,12 @@ def test_what_the_ratio_measures(check):
 
     Hypotheses: non-negative f, monotone or not
 
-    Instead: The minimum must be taken over the pairs with positive denominator, and capped by 1. Then γ =
-    1 for every submodular f, and an increasing f has γ in [0, 1], equal to 1 for the whole ground set iff
-    it is submodular.
+    Instead: The minimum must be taken over the pairs with positive denominator, and γ must be at most 1. Then
+    γ = 1 for every submodular f. An increasing f has γ in [0, 1], and γ = 1 for the whole ground set iff f is
+    submodular.
 
     Consequences: With the printed minimum Proposition 10 would fail for f_sv and f_de on every pair of
-    copies; Theorems 3 and 5 hold in both readings, the printed γ being the smaller one.
+    copies. Theorems 3 and 5 hold with both minima, because the printed γ is the smaller one.
 
     Tolerance: 1e-9 between sl.submodularity_ratio_of and the fraction
     """

@@ -50,9 +50,9 @@ def test_traces_of_monotone_functions_increase(check):
 
     Hypotheses: f increasing or decreasing
 
-    Instead: The sum is over the |S| eigenvalues that C_S has (the n in print is a slip of notation), and it
-    increases with S. An interval that contains the spectrum of C suffices in place of ℝ; the lemma is
-    applied to t^α, which is not defined on all of ℝ.
+    Instead: The sum is over the |S| eigenvalues of C_S (the printed n is a slip of notation), and it
+    increases with S. In place of ℝ, an interval that contains the spectrum of C suffices; this is needed
+    because the lemma is applied to t^α, which is not defined on all of ℝ.
 
     Unchecked: the proof of the supplement; the one in the file is ours
     """

@@ -99,8 +99,9 @@ def test_entropy_of_the_perturbation(check):
 
     Instead: H(α' − α) = ½[k log(2πeσ²) − Σ log λ_i(C_S)].
 
-    Consequences: The minimisers among sets of size k are the same (SR-lemma-4-minimised). The right-hand side
-    measured in Section 6 is twice the entropy, and there σ² is to be divided by the dimension of the target.
+    Consequences: The minimisers among sets of size k are the same (SR-lemma-4-minimised). The right-hand
+    side, which is measured in Section 6, is twice the entropy. There σ² must be divided by the dimension of
+    the target.
 
     Tolerance: balls of 128 bits overlap
     """
@@ -203,7 +204,7 @@ def test_log_determinant_and_entropy(check):
 
     Hypotheses: C_S regular
 
-    Instead: 2H(S) = f_ld(S) + |S| log(2πe): up to that term and a factor 2.
+    Instead: 2H(S) = f_ld(S) + |S| log(2πe), so there is also a factor 2.
 
     Tolerance: balls of 128 bits overlap
     """
@@ -259,8 +260,8 @@ def test_norm_of_a_gaussian_is_concentrated(check):
 
     Hypotheses: m ≤ 2000 coordinates
 
-    Consequences: The standard deviation of ‖η‖ is below 1/√(2m − 1) of its mean, 2.3 % for m = 1000; ση/‖η‖
-    has variance σ²/m in each coordinate, not σ².
+    Consequences: The standard deviation of ‖η‖ is less than its mean divided by √(2m − 1), which is 2.3 % for
+    m = 1000. But ση/‖η‖ has the variance σ²/m in each coordinate, not σ².
     """
     sizes = range(1, check.cases + 1) if check.cases >= 2000 else (*range(1, check.cases), 1000)
     # variance / mean² = m/mean² − 1 < 1/(2m − 1)

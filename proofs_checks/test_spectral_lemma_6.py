@@ -87,9 +87,9 @@ def test_what_local_search_guarantees(check):
 
     Instead: For a search that also deletes, with strict inequalities, (2 + ε/n)f(S) + f(U∖S) ≥ f(T).
 
-    Consequences: Theorems 7 and 9 fall for LS as printed (SR-theorem-7, SR-theorem-9) and hold with
-    deletions. Theorems 14 and 16 do not depend on LS. A spectral f ≥ 0 is no remedy, but with the three of
-    the paper LS as printed keeps what the lemma says (ours-lemma-6-regularizers).
+    Consequences: Theorems 7 and 9 are false for LS as printed (SR-theorem-7, SR-theorem-9), and hold with
+    deletions. Theorems 14 and 16 do not depend on LS. The lemma is false for some spectral f ≥ 0 too, but for
+    the three regularizers of the paper it holds for LS as printed (ours-lemma-6-regularizers).
     """
     f, eps, U = SpoilingElement(4, 40), fmpq(1, 10), 15
     check.refutes(
@@ -163,9 +163,9 @@ def test_local_search_with_the_regularizers(check):
 
     Hypotheses: unit columns; n ≤ 3k, for which f_de and f_sv are non-negative
 
-    Consequences: SR-lemma-6 fails with other functions only, and Theorem 9, as corrected, holds with the
-    three for GLS as printed, which runs LS on k features. Even f(T) ≤ f(S) for f_sv, f(T) ≤ (1 + ε/n)f(S)
-    for f_gr, and f(T) ≤ (1 + ε/n)f(S) + |S∖T| log₂(1/δ) ≤ (2 + ε/n)f(S) for f_de.
+    Consequences: Lemma 6 fails only for other functions (SR-lemma-6). Theorem 9, as corrected, holds for
+    these three and GLS as printed, because GLS runs LS on k features. Even more holds: f(T) ≤ f(S) for f_sv,
+    f(T) ≤ (1 + ε/n)f(S) for f_gr, and f(T) ≤ (1 + ε/n)f(S) + |S∖T| log₂(1/δ) ≤ (2 + ε/n)f(S) for f_de.
 
     Unchecked: α other than 0, ½, 1
     """

@@ -36,7 +36,7 @@ def test_three_sets_share_the_optimum(check):
 
     Hypotheses: f submodular, non-negative on ∅ and S₁∪S₂∪C
 
-    Consequences: For f negative somewhere it fails: f_de with δ > 1 is negative at ∅
+    Consequences: If f is negative somewhere, the inequality can fail: f_de with δ > 1 is negative at ∅
     (SR-entropy-nonnegative).
     """
 

@@ -129,8 +129,8 @@ def test_r_squared_does_not_see_the_scale(check):
 
     Hypotheses: no zero column, Z ≠ 0
 
-    Consequences: R² alone is scale-free: the regularizers and every bound on f are for unit columns. Zero
-    columns, as MNIST has at its corners, are to be left out.
+    Consequences: Only R² does not depend on the lengths of columns: the regularizers and every bound on f are
+    for unit columns. Zero columns, which MNIST has at its corners, must be left out.
     """
 
     def unchanged(value):
@@ -170,8 +170,9 @@ def test_scaling_keeps_submodularity(check):
 
     Hypotheses: ν > 0
 
-    Consequences: For a fixed family it is not without loss: with ν = 1 the constants 9k² and 3k log₂(1/δ)
-    alone make every set of size k a good one (SR-theorem-16); for small ν they do not.
+    Consequences: For a fixed family of regularizers ν = 1 is a restriction: with ν = 1 the constants 9k² and
+    3k log₂(1/δ) alone make the value of every set of size k nearly optimal (SR-theorem-16); for small ν they
+    do not.
     """
 
     def kept(value):

@@ -90,9 +90,9 @@ def test_ratio_of_the_sum(check):
     Instead: It holds for increasing submodular f. For every submodular f the sums of gains of g are at least
     γ_{U,k}(R²)·[R²(L∪A) − R²(L)] + f(L∪A) − f(L).
 
-    Consequences: The proofs of Theorems 14 (δ < 1) and 16 cite it for f_de and f_sv and fall. Both bounds
-    survive, by forward regression alone (SR-theorem-14, SR-theorem-16). The sharper form of Theorem 5
-    needs the weak form only. Theorem 15 (f_gr is increasing) is not affected.
+    Consequences: The proofs of Theorems 14 (δ < 1) and 16 cite it for f_de and f_sv, so these proofs are
+    wrong. But both bounds hold, for forward regression alone (SR-theorem-14, SR-theorem-16). The sharper form
+    of Theorem 5 needs only the inequality above. Theorem 15 (f_gr is increasing) is not affected.
 
     Tolerance: none for the statements; sl.submodularity_ratio_of to 1e-9, sl.submodularity_ratio to its own
     bounds
@@ -180,7 +180,7 @@ def test_greedy_with_a_monotone_regularizer(check):
 
     Hypotheses: f ≥ 0 increasing and submodular
 
-    Instead: With γ_{S̃,k}(g), or γ_{S̃,k}(R²), in place of γ_{S̃,k}(f) (which is 1).
+    Instead: The bound holds with γ_{S̃,k}(g) or γ_{S̃,k}(R²) in place of γ_{S̃,k}(f), which is 1.
 
     Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
     """

@@ -87,9 +87,10 @@ def test_correlated_features_slow_stochastic_gradient(check):
     Hypotheses: least squares without noise, unit columns; a row drawn in proportion to its square, a step of
     1/‖row‖²
 
-    Consequences: Diversity by the regularizers obviates it in the extreme, as each is largest for orthogonal
-    columns, but does not order it: for three columns with correlations −9/20 f_de (δ = 1 and 1/10), f_gr (α =
-    1/2) and f_sv are all larger than for 4/5, and λ_min is smaller, 1/10 and not 1/5.
+    Consequences: In the extreme case diversity removes this effect, because each regularizer is largest for
+    orthogonal columns. But otherwise a larger regularizer need not mean a larger λ_min. For three columns
+    with correlations −9/20, f_de (δ = 1 and 1/10), f_gr (α = 1/2) and f_sv are all larger than for
+    correlations 4/5, but λ_min is 1/10 compared with 1/5.
 
     Unchecked: other steps and other ways to draw a row. The reference [2] is about coordinate descent in
     parallel.
@@ -152,10 +153,11 @@ def test_greedy_and_the_lasso_ignore_diversity(check):
     Hypotheses: ten designs of four features; OMP, forward regression and the path of the Lasso, k = 2; the
     largest R² + νf_sv for three ν
 
-    Consequences: R² + νf_sv is largest at the orthogonal pair for every ν > 0. Implicitly greedy methods
-    avoid what is redundant: a column that depends on those picked adds nothing, and is not picked.
+    Consequences: R² + νf_sv is largest at the orthogonal pair for every ν > 0. Greedy methods avoid redundant
+    features only implicitly: a column that depends linearly on the picked ones adds nothing, and is not
+    picked.
 
-    Unchecked: what the supplement says of it (SR-supplement)
+    Unchecked: what the supplement says about this (SR-supplement)
     """
 
     def ignores(case):
@@ -191,8 +193,8 @@ def test_the_supplement(check):
 
     Hypotheses: its address is in footnote 1
 
-    Unchecked: all of it, as the supplement is not among the texts here. Of what print says that it proves,
-    three statements have rows: SR-perturbation-norm, SR-lemma-13 and SR-variance-submodular
+    Unchecked: all of it, because we do not have the supplement. Three statements that the paper says it
+    proves there have rows: SR-perturbation-norm, SR-lemma-13 and SR-variance-submodular
     """
 
 

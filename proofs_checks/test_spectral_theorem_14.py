@@ -242,7 +242,8 @@ def test_entropy_decreases_below_one(check):
 
     Hypotheses: δ < 1
 
-    Consequences: For every δ < 1; on sets of at most k unit vectors it increases iff δ² ≥ (k − 1)(1 − δ).
+    Consequences: For no δ < 1 is f_de monotone on all sets. On sets of at most k unit vectors it increases
+    iff δ² ≥ (k − 1)(1 − δ).
     """
 
     def falls(value):
@@ -283,8 +284,8 @@ def test_greedy_on_the_monotone_entropy(check):
 
     Hypotheses: δ ≥ 1, ν = 1
 
-    Instead: It holds for δ = 1, and for δ > 1 with Σ log₂(δ + λ_i), that is, without the constant −3k
-    log₂ δ. The ratio γ may be that of R² or of g.
+    Instead: The bound holds for δ = 1, and for δ > 1 without the constant −3k log₂ δ, that is, with Σ
+    log₂(δ + λ_i). γ may be the ratio of R² or of g.
 
     Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
     """
@@ -332,9 +333,9 @@ def test_guarantee_with_the_entropy(check):
     e^{−γ_{S₁,k}(R²)}. For δ > 1 the constant is to be left out; then f_de increases and Theorem 3
     applies.
 
-    Consequences: The proof does not rest on Theorem 9 or on Proposition 10 for f_de, which fall. FR on g
-    is FR on the increasing R² + ν Σ log₂(1 + λ_i/δ), as it compares sets of one size, and any k features
-    have at least 2/3 > 1 − 1/e of the constant 3k log₂(1/δ).
+    Consequences: Our proof uses neither Theorem 9 nor Proposition 10 for f_de, which are false. Because FR
+    compares sets of one size, FR on g is FR on the increasing function R² + ν Σ log₂(1 + λ_i/δ); and any k
+    features have at least 2/3 > 1 − 1/e of the constant 3k log₂(1/δ).
 
     Unchecked: k > 14 with the γ of a returned set other than S₁
 

@@ -84,7 +84,7 @@ def test_the_rank_is_the_limit(check):
 
     Hypotheses: 0⁰ = 0
 
-    Consequences: With 0⁰ = 1 it is |S|. Nor does α = 1 discriminate: f_gr = |S| for unit columns.
+    Consequences: With 0⁰ = 1 f_gr is |S|. α = 1 does not discriminate either: f_gr = |S| for unit columns.
     """
     C, I = fmpq_mat(2, 2, [1, fmpq(9, 10), fmpq(9, 10), 1]), identity(2)
     pairs = {a: (rank_power(C, [0, 1], a), rank_power(I, [0, 1], a)) for a in (0, 1, *ALPHAS)}
@@ -196,7 +196,7 @@ def test_greedy_with_the_generalized_rank(check):
 
     Hypotheses: unit columns, 0 ≤ α ≤ 1, ν > 0
 
-    Consequences: It needs Proposition 10 only for an increasing f, where that holds.
+    Consequences: The proof needs Proposition 10 only for an increasing f, for which the proposition holds.
 
     Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
     """
@@ -283,7 +283,7 @@ def test_theorem_3_of_the_thesis(check):
 
     Hypotheses: the number of the thesis is meant
 
-    Unchecked: all of it, because the thesis was not available, and its table of contents decides it. If
-    Theorem 3 of this paper is meant, the reference is misprinted. For the proof of Theorem 5, a bound of
-    the same kind, the paper refers to Theorem 3.2 of Das and Kempe, [5], which was not available either.
+    Unchecked: all of it: the thesis, whose table of contents would decide it, was not available. If Theorem 3
+    of this paper is meant, the reference is misprinted. For the proof of Theorem 5, a bound of the same kind,
+    the paper refers to Theorem 3.2 of Das and Kempe, [5], which was not available either.
     """

@@ -8,15 +8,15 @@ For unit columns the gain of x is −2 Σ_{j∈S} c_xj², which decreases as S g
 the supplement, not at hand) and is never positive: f_sv is not only "not monotonically increasing in general"
 but decreasing, and largest at ∅. ‖C_S − I‖² ≤ |S|(|S| − 1), so f_sv ≥ 0 for |S| ≤ 3k; 3k + 1 copies have −3k.
 
-Theorem 16. Its proof cites Theorem 9, which falls for LS as printed, and there Proposition 10, which fails
-for f_sv. The theorem stands. With ν = 1 ("w.l.o.g.") it says nothing: any set of at most k features has
+Theorem 16. Its proof cites Theorem 9, which is false for LS as printed, and Proposition 10, which is false
+for f_sv. But the theorem is true. With ν = 1 ("w.l.o.g.") it says nothing: any set of at most k features has
 
     f_sv ≥ 9k² − k(k − 1) = 8k² + k,    OPT ≤ 9k² + 1,
 
-so every such set attains 8/9 of OPT and more (9/10 for k = 1), while the theorem promises (1 − e^{−1/2})/7 <
-0.057, whatever γ ≤ 1 is. For f_sv ν = 1 is some generality lost: ν cannot be put into f. For any ν > 0 FR
-alone attains 1 − e^{−γ}: f loses so little by the picks that R² is nearly that of FR on R² alone. The proof
-is in docs/proofs/spectral_theorems_14_and_16.md.
+so every such set attains 8/9 of OPT and more (9/10 for k = 1), while the theorem guarantees
+(1 − e^{−1/2})/7 < 0.057, whatever γ ≤ 1 is. For f_sv ν = 1 is some generality lost: ν cannot be put into f.
+For any ν > 0 FR alone attains 1 − e^{−γ}: f loses so little by the picks that R² is nearly that of FR on R²
+alone. The proof is in docs/proofs/spectral_theorems_14_and_16.md.
 
 Exact; 1 − e^{−γ/2} in balls of 128 bits.
 """
@@ -177,7 +177,7 @@ def test_variance_never_increases(check):
 
     Hypotheses: unit columns
 
-    Consequences: It is decreasing: no set has more than ∅ or a single feature.
+    Consequences: f_sv is decreasing: no set has a larger value than ∅ and the single features.
     """
     check.over(
         [fmpq_mat(2, 2, [2, 1, 1, 2]) * fmpq(1, 2)],
@@ -211,9 +211,9 @@ def test_guarantee_with_the_variance(check):
 
     Hypotheses: unit columns, any γ ≤ 1
 
-    Consequences: With ν = 1 every set of at most k features attains 8/9. For every ν > 0 the bound holds
-    with γ of R² where k ≤ 14, or ν ≥ 1/30000, or S̃ = S₁; and FR alone attains 1 − e^{−γ_{S₁,k}(R²)}. The
-    proofs need neither Theorem 9 nor Proposition 10, both of which fall.
+    Consequences: With ν = 1 every set of at most k features attains 8/9. For every ν > 0 the bound holds with
+    γ of R² if k ≤ 14, or ν ≥ 1/30000, or S̃ = S₁. Moreover FR alone attains 1 − e^{−γ_{S₁,k}(R²)}. Our proofs
+    use neither Theorem 9 nor Proposition 10, both of which are false.
 
     Unchecked: k > 14 and ν < 1/30000 with the γ of S₁' or S₂, where that is returned
 

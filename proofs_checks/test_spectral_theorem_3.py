@@ -57,7 +57,7 @@ def test_greedy_on_monotone_functions(check):
 
     Hypotheses: f ≥ 0 increasing
 
-    Consequences: f ≥ 0 is needed, at ∅ too: see SR-entropy-greedy for δ > 1.
+    Consequences: f ≥ 0 is needed, also at ∅: see SR-entropy-greedy for δ > 1.
 
     Tolerance: 1e-9 between sl.submodularity_ratio_of and the fraction
     """

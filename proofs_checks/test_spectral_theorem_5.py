@@ -62,7 +62,7 @@ def test_greedy_against_any_union(check):
     Hypotheses: f ≥ 0 submodular, not necessarily monotone
 
     Consequences: Sharper: g(S) ≥ (k/|S∪T|)·[γ_{S,2k}(R²)·R²(S∪T) + f(S∪T)] ≥ ½γ_{S,2k}(R²)·g(S∪T), and ½γ ≥ 1
-    − e^{−γ/2}. It does not need Proposition 10.
+    − e^{−γ/2}. This form does not need Proposition 10.
 
     Unchecked: the omitted proof of the paper; the one in docs/proofs is ours
 
@@ -132,7 +132,8 @@ def test_greedy_fails_without_monotonicity(check):
 
     Hypotheses: f ≥ 0 submodular (γ = 1)
 
-    Consequences: No constant at all: on f(A) = q|A|, or q + |A| if 0 ∈ A, FR attains (q + k)/(qk) of OPT.
+    Consequences: Without monotonicity no constant factor is guaranteed: for f(A) = q|A|, and f(A) = q + |A|
+    if 0 ∈ A, FR attains (q + k)/(qk) of OPT.
     """
 
     def fails(d):

@@ -5,10 +5,10 @@ best of S, U∖S, U in g = R² + f. In print (the ε is lost in the text; the wi
 
     (4 + 4ε/n)·g(S̃) ≥ max g.
 
-It rests on Lemma 6 and falls with it for LS as printed: the function of SR-lemma-6 on n = 6 orthonormal
-columns, q = 1000, y the sum of the columns, so that R²(A) = |A|/6. LS ends at S = U with g(U) = 1007, g(∅)
-= 0, and max g ≥ g(U∖{0}) = 5000 + 5/6: a ratio of 0.2014 < 1/(4 + 4/6). For larger n and q the ratio tends to
-0: no constant is left.
+Its proof uses Lemma 6. For LS as printed the theorem is false, like the lemma: the function of SR-lemma-6 on
+n = 6 orthonormal columns, q = 1000, y the sum of the columns, so that R²(A) = |A|/6. LS ends at S = U with
+g(U) = 1007, g(∅) = 0, and max g ≥ g(U∖{0}) = 5000 + 5/6: a ratio of 0.2014 < 1/(4 + 4/6). For larger n and q
+the ratio tends to 0: no constant is left.
 
 With deletions and strict inequalities the proof in print is right: for f, R² ≥ 0 and R² increasing,
 
@@ -46,10 +46,10 @@ def test_unconstrained_maximisation(check):
 
     Hypotheses: f ≥ 0 submodular, ε > 0
 
-    Instead: It is one if the search also deletes, with strict inequalities; then the ratio is even 1/(4 +
-    ε/n).
+    Instead: This is true if the search also deletes features, with strict inequalities. Then the ratio is
+    even 1/(4 + ε/n).
 
-    Consequences: Theorem 9 falls for GLS as printed, and holds with the corrected search.
+    Consequences: Theorem 9 is false for GLS as printed, and holds with the corrected search.
 
     Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
     """

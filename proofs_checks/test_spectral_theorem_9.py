@@ -5,7 +5,7 @@ print: S₁ = FR(U), S₁' = LS(S₁), S₂ = FR(U∖S₁), S̃ the best of them
 
     g(S̃) ≥ κ/(2 + κ(4 + 4ε/n))·max_{|S|≤k} g ≥ κ/7·max_{|S|≤k} g,    κ = 1 − e^{−γ_{S̃,2k}/2}.
 
-LS as printed deletes nothing (SR-lemma-6), and the theorem falls with it: FR takes an element that spoils the
+LS as printed deletes nothing (SR-lemma-6), and then the theorem is false: FR takes an element that spoils the
 others, and LS adds all of S₁ to it. With deletions the proof stands, with two more changes: γ is that of S₁
 and of S₂, and n = |S₁|. The proof, and what is found in the counterexamples, is in
 docs/proofs/spectral_theorem_9.md.
@@ -80,10 +80,10 @@ def test_greedy_local_search(check):
     Instead: It holds if LS also deletes, with strict inequalities, for n = |S₁| and γ = min(γ_{S₁,2k},
     γ_{S₂,2k}), of g or of R².
 
-    Consequences: Theorems 14 and 16 cite it; they hold by proofs that need FR only. For general f, and for
-    spectral f, GLS as printed has no constant ratio: for each ε < n/4 there is an f (with that of the first
-    witness GLS attains 9000 of 10000 for ε ≥ 1/10). With f_gr, f_sv, and f_de for δ ≤ 1, it attains the
-    corrected ratio (ours-lemma-6-regularizers).
+    Consequences: Theorems 14 and 16 cite it; they hold by proofs that need FR only. For general f, and also
+    for spectral f, GLS as printed attains no constant ratio: for each ε < n/4 there is an f on which it fails
+    (with the f of the first witness and ε ≥ 1/10 GLS attains 9000 of 10000). With f_gr, f_sv, and f_de for
+    δ ≤ 1, GLS as printed attains the corrected ratio (ours-lemma-6-regularizers).
 
     Unchecked: a proof with the γ of the returned set where S₁' or S₂ is returned; no violation was found
 

@@ -68,14 +68,14 @@ def test_every_active_set_lies_within_the_largest_correlations(check):
     Hypotheses: steps with λ*(S) > 0 (Algorithm 3 has no others); columns and y of any norm; ties, equal and
     dependent columns, d > n
 
-    Instead: y ∈ ℝ^n, as in Algorithms 2 and 3. The printed ℝ^d is a slip of notation, and
-    nothing else must be changed.
+    Instead: y ∈ ℝ^n, as in Algorithms 2 and 3. The printed ℝ^d is a slip of notation; nothing else needs a
+    correction.
 
-    Consequences: The theorem stands although Lemma 3.4 falls, by the proof in the file. Theorem 1.2,
-    corrected for ties, stands with it.
+    Consequences: The theorem is true although Lemma 3.4 is false; the docstring of the check's module proves
+    it without the lemma. Theorem 1.2, corrected for ties, follows.
 
     Unchecked: steps with more than five tied columns. The text of the poster has "some feature i ∈ S", where
-    i ∉ S is meant; whether its print has, too, is not known
+    i ∉ S is meant; whether its printed form has this too is not known
 
     In Coq: theorem_3_3_holds, active_is_nonzero, some_feature_is_active
     """
@@ -164,8 +164,8 @@ def test_the_same_choices(check):
 
     Hypotheses: equivalent: the same features may be selected, in each step, from the same S with λ*(S) > 0
 
-    Instead: A feature that Sequential LASSO may select, OMP may select; the converse holds if one column
-    alone has the largest correlation. In a tie, Sequential LASSO selects from A(S), which may be smaller
+    Instead: Every feature that Sequential LASSO may select, OMP may select too. The converse holds if only
+    one column has the largest correlation. In a tie, Sequential LASSO selects from A(S), which may be smaller
     than T.
 
     Consequences: Guarantees of OMP that hold however ties are broken pass to Sequential LASSO.

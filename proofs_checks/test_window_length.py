@@ -1,24 +1,32 @@
 """The selection window (λ₂, λ*): what it is, that it contains the proof's, and how long it is.
 
-*Sequential Attention for Feature Selection* needs one λ₀ < λ* (Lemma 3.4; 3.5 in the NeurIPS submission). Let
-r = P_S^⊥y, c = Xᵀr, λ* = ‖c‖∞ > 0, T = {i : |c_i| = λ*}, Z the columns sign(c_i)P_S^⊥X_i for i ∈ T, v a
-solution of min_{v ≥ 0} ½‖Zv‖² − 1ᵀv, u* = Zv, h = Xᵀu*, g_i = |h_i| ≥ 1 on T, q_j = ‖X_j‖‖r‖, λ = λ* − ε:
+*Sequential Attention for Feature Selection* needs one λ₀ < λ* such that the next feature keeps the largest
+correlation for λ ∈ (λ₀, λ*) (Lemma 3.4; 3.5 in the NeurIPS submission). Here the largest such interval,
+(λ₂, λ*), is computed and compared with the one that the proof gives.
+
+Notation. Let r = P_S^⊥y, c = Xᵀr, λ* = ‖c‖∞ > 0 and T = {i : |c_i| = λ*}. Let Z have the columns
+sign(c_i)P_S^⊥X_i for i ∈ T, and let v be a solution of min_{v ≥ 0} ½‖Zv‖² − 1ᵀv. A is the set of indices that
+are positive in some solution v. Let u* = Zv, h = Xᵀu*, g_i = |h_i| ≥ 1 on T, and q_j = ‖X_j‖‖r‖. The penalty
+is λ = λ* − ε, and p = y − Xβ is the residual of a solution β at λ. A column j that becomes active next does
+so at ε = ρ_j:
 
     ρ_j = the least positive root of |c_j − εh_j| = λ* − ε  (j ∉ T ∪ S),   2λ*/(1 + g_j)  (j ∈ T∖A),
     ε₂ = min(λ*, ρ_j),                                                             λ₂ = λ* − ε₂;
     ε₀ = min(1, (λ* − |c_j|)/(λ* + q_j), 2λ*/(λ* + q_i)),                          λ₀ = (1 − ε₀)λ*,
     ε₁ = min(1, 2(λ* − |c_j|)/(2λ* − |c_j| + q_j), 4λ*/(3λ* + q_i)),               λ₁ = (1 − ε₁)λ*,
 
-over j ∉ T ∪ S and i ∈ T; ε₀ is what the proof of Lemma 3.4 gives.
+The minima are over j ∉ T ∪ S and i ∈ T. The proof of Lemma 3.4 gives ε₀; ε₁ is a larger value from the same
+numbers, and ε₂ is the exact one.
 
-Proofs: docs/proofs/window_length.md. In short: β_T = s∘(εv) has the residual r − εu*, and is a solution
-exactly while |c_j − εh_j| ≤ λ* − ε for all j ∉ S. The left side is convex in ε, so that each bound, once
-broken, stays broken. And ⟨u*, r/λ* − u*⟩ = 0 puts u* on a sphere, which bounds h_j by c_j and q_j.
+Proofs: docs/proofs/window_length.md. In short: β with β_T = s∘(εv), s = sign(c_T), has the residual r − εu*.
+It is a solution exactly while |c_j − εh_j| ≤ λ* − ε for all j ∉ S. The left side is convex in ε, so a bound
+that is broken stays broken. Moreover ⟨u*, r/λ* − u*⟩ = 0 says that u* lies on a sphere, and this bounds h_j
+by c_j and q_j.
 
-Exact: `segment` enumerates the vertices of the NNLS; the KKT conditions are evaluated; a√b ≥ K is decided by
-squares. The package's λ₂ and λ₀ are compared to 1e-9λ*: an error of at most 8eps(√n + κ(X_{S∪A}))‖X_j‖‖y‖ in
-c_j and λ*h_j moves ρ_j by that over (λ* − |c_j|)/λ*, which is below 1e-9λ* for these integers (κ < 10³,
-‖X_j‖‖y‖ < 10³λ*, margins > 10⁻³).
+Exact: `segment` enumerates the vertices of the nonnegative least squares problem for v, the KKT conditions
+are evaluated in fractions, and a√b ≥ K is decided by squares. The package's λ₂ and λ₀ are compared to 1e-9λ*:
+an error of at most 8eps(√n + κ(X_{S∪A}))‖X_j‖‖y‖ in c_j and λ*h_j moves ρ_j by that over (λ* − |c_j|)/λ*,
+which is below 1e-9λ* for these integers (κ < 10³, ‖X_j‖‖y‖ < 10³λ*, margins > 10⁻³).
 """
 
 import math
@@ -55,7 +63,7 @@ def steps(draw, equal_norms=False):
 
 
 class Window:
-    """Everything above, exactly: `root` ρ_j where there is one, `norm2` q_j², `left_out` T∖A."""
+    """The quantities of this module, exactly: `root` ρ_j where it exists, `norm2` q_j², `left_out` T∖A."""
 
     def __init__(self, X, y, S=()):
         self.found = segment(X, y, S)
@@ -129,8 +137,9 @@ def fails_beyond(window):
 @claim("ours-window-sharp", THEOREM[1], "proof, exact", HOLDS, ci_cases=25, tolerance=LOWER)
 @mutants("sl.first_entry")
 def test_the_window_is_exactly_where_the_support_is_A(check):
-    """Some solution at λ has its support in A(S) ∪ S if and only if λ ∈ [λ₂, λ*]; on (λ₂, λ*) all have, and
-    one is nonzero on all of A(S). If λ₂ > 0, a column outside A(S) ∪ S has |⟨X_j, p⟩| = λ at λ = λ₂.
+    """Some solution β at λ has its support in A(S) ∪ S if and only if λ ∈ [λ₂, λ*]. For λ ∈ (λ₂, λ*) every
+    solution has its support there, and one solution is nonzero on all of A(S). If λ₂ > 0, then at λ = λ₂ some
+    column j outside A(S) ∪ S has |⟨X_j, y − Xβ⟩| = λ.
 
     Hypotheses: λ* > 0, 0 ≤ λ ≤ λ*, any columns (zero, equal, in the span of S), any S, dependent or not
     """
@@ -171,13 +180,15 @@ def within_bounds(window, j):
 @claim("ours-window-contains", THEOREM[2], "proof, exact", HOLDS, tolerance=BOTH)
 @mutants("sl.first_entry")
 def test_the_window_contains_that_of_the_proof(check):
-    """λ₂ ≤ λ₁ ≤ λ₀ and ε₀ ≤ ε₁ ≤ 2ε₀, and λ₂ = λ₀ only if both are 0; λ₁ = (1 − ε₁)λ* and, with c = Xᵀr,
+    """λ₂ ≤ λ₁ ≤ λ₀ and ε₀ ≤ ε₁ ≤ 2ε₀, and λ₂ = λ₀ only if both are 0. Here λ₀ = (1 − ε₀)λ* is the λ₀ of
+    `proof_lower`, λ₁ = (1 − ε₁)λ* and, with c = Xᵀr,
 
         ε₁ = min(1, 2(λ* − |c_j|)/(2λ* − |c_j| + ‖X_j‖‖r‖) over j ∉ T ∪ S, 4λ*/(3λ* + ‖X_i‖‖r‖) over i ∈ T).
 
     Hypotheses: λ* > 0, any columns, any S
 
-    Consequences: A(S) ⊆ T is decided on all of (λ₀, λ*), and on (λ₁, λ*) from the same numbers
+    Consequences: The active set is A(S) ⊆ T on all of (λ₀, λ*), the window of the proof, and also on the
+    longer interval (λ₁, λ*), which is computed from the same numbers
     """
 
     def contains(X, y, S):
@@ -267,14 +278,14 @@ def ratio(entry):
 @claim("ours-window-best-bound", THEOREM[3], "proof, exact", HOLDS, cases=200, ci_cases=20, tolerance=BOTH)
 @mutants("sl.first_entry", "turned")
 def test_the_bounds_are_attained(check):
-    """Column by column ε₁ is the best possible: no function of λ*, |c_j|, ‖X_j‖ and ‖r‖ that is larger than
-    the term of ε₁ at j bounds ρ_j/λ* from below, neither for j ∉ T ∪ S nor on T∖A; and for j ∉ T ∪ S none
-    below 1 bounds it from above (designs of two columns). The term is attained; for |c_j| = ‖X_j‖‖r‖ > 0
-    it is a limit.
+    """Column by column ε₁ is the best possible. Let ρ_j be the ε at which column j may become active. For
+    j ∉ T ∪ S, and for j ∈ T∖A, no lower bound on ρ_j/λ* that uses only λ*, |c_j|, ‖X_j‖ and ‖r‖ is larger
+    than the term of ε₁ at j; and for j ∉ T ∪ S no upper bound is below 1 (designs of two columns). The term
+    is attained, except that for |c_j| = ‖X_j‖‖r‖ > 0 it is a limit.
 
-    So each term of ε₀ is at least half of the best bound that these four numbers allow. All columns
-    together say more: (4, 3), (0, 5), y = (1, 0) has ε₁ = 8/13, and its data imply 5/8. ε₂/(ε₀λ*) is
-    unbounded, also with unit columns and y one of them.
+    So each term of ε₀ is at least half of the best bound that these four numbers allow. All columns together
+    imply more: the columns (4, 3) and (0, 5) with y = (1, 0) have ε₁ = 8/13, but together they imply the
+    bound 5/8. The quotient ε₂/(ε₀λ*) is unbounded, even for unit columns of which y is one.
 
     Hypotheses: S = ∅; families with rational cos α, sin α
     """
@@ -342,8 +353,9 @@ def test_with_unit_columns_the_window_is_two_fifths_longer(check):
 
         ρ_j ≥ κ·λ*(λ* − |c_j|)/(λ* + ‖X_j‖‖r‖),   κ = min_{0<t<1} 2(1 + t²)/((1 − t)(1 + t)³) = 1.4033…,
 
-    so ε₂ ≥ κε₀λ*, unless the first event is on T∖A or T ∪ S is everything. κ is attained in the plane; the
-    triangle 3, 4, 5 has 45/32. On T∖A the ratio comes as close to 1 as one likes.
+    so ε₂ ≥ κε₀λ*, unless the first event is on T∖A or every column is in T ∪ S. κ is attained in the plane;
+    the triangle with sides 3, 4, 5 has the ratio 45/32. If the first event is on T∖A, the ratio comes as
+    close to 1 as one likes.
 
     Hypotheses: ‖X_j‖ ≥ ‖X_i‖ for an i ∈ A(S) is enough; λ* > 0, any S
     """
@@ -378,7 +390,7 @@ def test_the_window_is_as_long_as_the_margin(check):
 
     Hypotheses: λ* > 0, any columns, any S; S = ∅, unit columns and T = {i}: η ≤ the coherence max|⟨X_j, X_i⟩|
 
-    Unchecked: no bound from above by the margin alone is possible (row on the best bounds)
+    Unchecked: that the margin alone gives no upper bound (this follows from the row on the best bounds)
     """
 
     def between(X, y, S):
@@ -411,7 +423,8 @@ def test_unit_columns_are_not_needed(check):
 
     Hypotheses: λ* > 0; integer designs with zero, equal and dependent columns and lengths of many sizes
 
-    Consequences: Theorem 3.3 holds for every design; the lengths change T itself, for OMP in the same way
+    Consequences: Theorem 3.3 holds for every design. The lengths of columns change T, and the picks of OMP in
+    the same way
     """
 
     def within_the_tied(selection):
@@ -437,8 +450,8 @@ def test_unit_columns_are_not_needed(check):
 @claim("ours-window-measured", NUMBER, "float", EMPIRICAL, cases=200, ci_cases=20)
 @mutants("sl.first_entry")
 def test_how_much_the_proof_gives_away(check):
-    """At the median the true window is about 4 times as long as the proof's on gaussian designs, 25 times on
-    random walks, whose columns are highly correlated.
+    """At the median the true window is about 4 times as long as the proof's window on gaussian designs, and
+    25 times on random walks, whose columns are highly correlated.
 
     Hypotheses: unit columns, n = 60, d = 120, the first five steps of OMP; gaussian columns and random walks
 

@@ -422,8 +422,8 @@ def test_the_bounds_print_as_a_table():
     X, y = sl.ensembles.gaussian(20, 5, 0)
     found = sl.guarantee_bounds(X, y, 2)
     title, heads, *lines, best = str(found).splitlines()
-    assert f"{sum(bound.applies for bound in found.bounds)} of {len(found.bounds)} promises apply" in title
-    assert heads.split() == ["algorithm", "promised", "achieved", "by"]
+    assert f"{sum(bound.applies for bound in found.bounds)} of {len(found.bounds)} guarantees apply" in title
+    assert heads.split() == ["algorithm", "guaranteed", "achieved", "by"]
     assert best.startswith(f"R² of the best subset {found.best.upper:.4g}")
     for line, bound in zip(lines, found.bounds, strict=True):
         assert line.split()[0] == bound.algorithm.split()[0]

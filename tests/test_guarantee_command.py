@@ -46,11 +46,11 @@ def test_the_report_answers_both_questions(run):
     result, output = run
     assert result.exit_code == 0, result.output
     assert "On 24 designs, " in result.output
-    assert "All promises hold." in result.output
+    assert "All guarantees hold." in result.output
     page = (output / "index.html").read_text()
     for words in (
         "How far from the best subset am I?",
-        "What was I promised?",
+        "What is guaranteed?",
         "How bad can it be?",
         "of their factors exceed 0.1",
         "X =\n[[",
@@ -298,7 +298,7 @@ def test_summaries_by_hand():
     )
     assert curve.x == (1, 2, 3, 4)
     assert curve.series["p"][1] == (0.0, 0.0)
-    assert "On 4 designs, 3 promises" in headline(Findings(records, []))[0]
+    assert "On 4 designs, 3 guarantees" in headline(Findings(records, []))[0]
 
 
 def test_spread_yields_everything():

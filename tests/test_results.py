@@ -341,7 +341,7 @@ def test_a_bound_is_found_by_its_name():
         assert found.bound(bound.algorithm, bound.name) == bound
         assert ("no hypotheses: it applies to all data" in str(bound)) == (not bound.hypotheses)
     assert not all(bound.hypotheses for bound in found.bounds)
-    refuses(r"no promise \('OMP', 'luck'\); the promises are \('FR', ", found.bound, "OMP", "luck")
+    refuses(r"no guarantee \('OMP', 'luck'\); the guarantees are \('FR', ", found.bound, "OMP", "luck")
 
 
 def test_what_enters_a_lasso_path_and_leaves_it():
@@ -361,6 +361,18 @@ def test_what_enters_a_lasso_path_and_leaves_it():
             assert now == {f"x{j}" for j in np.flatnonzero(middle)}
             assert (int(row[0]), int(row[4])) == (i + 1, len(now))
     assert left > 3
+
+
+def test_the_table_of_a_lasso_path_counts_its_ties():
+    tied = sl.lasso_path(np.eye(3), [3.0, 3.0, 1.0])
+    assert "ties: at 1 knot several features enter or leave together" in str(tied)
+    assert "enter or leave together" not in str(sl.lasso_path(np.eye(3), [3.0, 2.0, 1.0]))
+
+
+def test_a_fit_without_a_feature_does_not_speak_of_selected_columns():
+    path = sl.omp(np.eye(3), np.zeros(3), 2)
+    assert (len(path), path.status) == (0, sl.Status.EXACT_FIT)
+    assert "selected" not in path.status.message
 
 
 def test_columns_of_a_path_in_a_frame_do_not_hide_others():

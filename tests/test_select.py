@@ -1,9 +1,11 @@
 """`sparselin select`: tables of data in; features, their number and what to beware of out."""
 
 import csv
+import gzip
 import html
 import html.parser
 import json
+import re
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from sparselin import plots
 from sparselin.results import Status
 from sparselin.selection import cross_validation, methods
 from sparselin.selection.methods import METHODS, SelectionData
+from sparselin.studies.common.folder import table_of_report
 from sparselin.studies.common.group import cli
 from sparselin.studies.select import findings
 
@@ -424,6 +427,26 @@ def test_an_interrupted_search_shows_the_best_so_far(tmp_path, monkeypatch, fram
     output, folder = run(tmp_path, frame, "--k=4", "--method=best-subset", exit_code=130)
     assert "STOPPED" in output
     assert json.loads((folder / "results.json").read_text())["run"]["interrupted"]
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_each_table_has_its_own_report(tmp_path, monkeypatch):
+    """A second table of the same name is refused, not written over the first."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("one.csv", "two.csv.gz", "other/one.csv"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(gzip.compress(GOOD.encode()) if path.suffix == ".gz" else GOOD.encode())
+    for table, name in (("one.csv", "one"), ("two.csv.gz", "two"), (str(tmp_path / "one.csv"), "one")):
+        result = CliRunner().invoke(cli, ["select", table, "--k=1", "--folds=0"])
+        assert result.exit_code == 0, result.output
+        assert f"Report: report/select/{name}/index.html" in result.output
+    result = CliRunner().invoke(cli, ["select", "other/one.csv", "--k=1", "--folds=0"])
+    assert result.exit_code == 2
+    words = " ".join(re.sub("[│╭╮╰╯─]", "", result.output).split())
+    assert "report/select/one holds the report about" in words
+    assert "choose another folder with --output" in words
+    assert table_of_report(tmp_path / "report/select/one") == str(tmp_path / "one.csv")
 
 
 def test_the_help_has_an_example():

@@ -56,21 +56,23 @@ def hadamard_descent(
 ) -> DescentResult:
     """Solve the LASSO by gradient descent on w and θ, β = w∘θ: regularized linear Sequential Attention.
 
-    Let S be the features without penalty and S̄ the others. The method takes gradient steps, from a random
-    start, on
+    Let S be the features without penalty and S̄ the others. w∘θ has the entries w_iθ_i. From a random start,
+    the method takes gradient steps on
 
         F(w, θ) = ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   β = w∘θ off S, β_S = X_S⁺(y − X_{S̄}β_{S̄})
 
-    (Definition 3.1 of *Sequential Attention for Feature Selection*, where λ is twice this one). The minimum
-    of F over all w∘θ = β is ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ (Hoff, 2017), so the minimisers of F give the solutions
-    of the LASSO. F has no spurious minima (Poon and Peyré, 2021; docs/proofs/hoff_lemma.md). Steps have the
-    length of Barzilai and Borwein.
+    where X_S⁺ is the pseudoinverse, so that β_S is the least squares fit given β_{S̄} (Definition 3.1 of
+    *Sequential Attention for Feature Selection*, whose λ is twice this one). The minimum of F over all
+    w∘θ = β is ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ (Hoff, 2017), so the minimisers of F give the solutions of the LASSO. F
+    has no spurious minima (Poon and Peyré, 2021; docs/proofs/hoff_lemma.md). Steps have the length of
+    Barzilai and Borwein.
 
-    Stopping. Let δ be a duality gap of the LASSO at β plus F − ½‖y − Xβ‖² − λ‖β_{S̄}‖₁. The descent ends in
-    one of these cases:
+    Stopping. Let δ be the sum of two terms: a duality gap of the LASSO at β, and F − ½‖y −
+    Xβ‖² − λ‖β_{S̄}‖₁ ≥ 0. It bounds how far F is above its minimum. P_S^⊥y is the residual of least squares
+    on S, and λ*(S) is the least λ at which β_{S̄} = 0. The descent ends in one of these cases:
 
     - δ ≤ tol·(½‖P_S^⊥y‖² − F). The factor of tol is the decrease of F from β_{S̄} = 0;
-    - λ ≥ (1 − 1e-6)λ*(S), so that w and θ may tend to zero, F ≥ ½‖P_S^⊥y‖² and δ ≤ ½(1e-7‖P_S^⊥y‖)²;
+    - λ ≥ (1 − 1e-6)λ*(S), where w and θ may tend to zero; and F ≥ ½‖P_S^⊥y‖² and δ ≤ ½(1e-7‖P_S^⊥y‖)²;
     - no step decreases F beyond its rounding errors, which happens for tol = 0. Then the status is
       BEYOND_PRECISION, and the result is the iterate of least F.
 
@@ -83,8 +85,9 @@ def hadamard_descent(
     lam : λ ≥ 0.
     forced : S, the features without penalty and without w, by index or name. `unpenalized` is another name
         for this argument.
-    tol : the relative accuracy of F. For λ in the middle of the window of `first_entry`, the feature of
-        largest |w| is then in A(S), unless its cosine with another column is above about 1 − tol.
+    tol : the relative accuracy of F. It suffices for the choice of a feature: for λ in the middle of the
+        window of `first_entry`, the feature of largest |w| is in A(S), unless its cosine with another column
+        is above about 1 − tol.
     max_iter : take at most this many steps; then the status is MAX_ITER, and the result the last iterate.
     rng : seed or Generator of the random start.
     intercept, standardize : fit an unpenalised intercept; divide columns by their standard deviations, so

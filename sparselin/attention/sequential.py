@@ -58,25 +58,26 @@ def sequential_attention(
 
         F(w, θ) = ½‖y − X(s(w)∘θ)‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   s_i = 1 on S.
 
-    It then adds to S the i ∉ S of largest |s_i(w)|, and solves least squares on S. This is Algorithm 1 with
-    Definition 3.1 of *Sequential Attention for Feature Selection*, where λ is twice this one. The form of s
-    off S is one of (Section 4.2 of the paper; sums are over S̄)
+    Here s(w) are the attention weights, and s(w)∘θ has the entries s_i(w)θ_i. The step then adds to S the
+    i ∉ S of largest |s_i(w)|, and solves least squares on S. This is Algorithm 1 with Definition 3.1 of
+    *Sequential Attention for Feature Selection*, whose λ is twice this one. `parametrization` chooses the
+    form of s off S (Section 4.2 of the paper; sums are over S̄):
 
         "linear"         w_i             "l1"             |w_i|
         "l2"             w_i²            "l1_normalized"  |w_i|/Σ|w_j|
         "softmax"        e^{w_i}/Σe^{w_j}   "l2_normalized"  w_i²/Σw_j²
 
     "linear" and "l1" solve the LASSO, and training ends with a bound on the duality gap. For λ in the window
-    (λ₂, λ*(S)) of `first_entry` they pick from A(S), as Sequential LASSO and OMP do. Training has a gap
-    δ ≥ Σ(λ − |⟨X_j, u*⟩|)|β_j| + ½‖X(β − β*)‖², where u* and β* are the solutions. So the largest weight may
-    be that of a column outside A(S) whose cosine with a column of A(S) is near 1. Then training is repeated
-    to smaller gaps.
+    (λ₂, λ*(S)) of `first_entry` they pick from A(S), the set from which Sequential LASSO picks too. Training
+    ends with a duality gap δ ≥ Σ(λ − |⟨X_j, u*⟩|)|β_j| + ½‖X(β − β*)‖², where β* is the solution and
+    u* = y − Xβ*. So a column outside A(S) may have the largest weight, if its cosine with a column of A(S) is
+    near 1. Then training is repeated to smaller gaps.
 
-    The other four forms may end in a local minimum. Training ends once
-    ‖∇F‖‖(w, θ)‖ ≤ 1e-4·(½‖P_S^⊥y‖² − F). "l1_normalized" and "l2_normalized" do not depend on the scale of
-    w, so there ‖w‖² = |S̄| is fixed and not penalised.
+    The other four forms may end in a local minimum. With P_S^⊥y, the residual of least squares on S, training
+    ends once ‖∇F‖‖(w, θ)‖ ≤ 1e-4·(½‖P_S^⊥y‖² − F). "l1_normalized" and "l2_normalized" do not depend on the
+    scale of w, so there ‖w‖² = |S̄| is fixed and not penalised.
 
-    Default λ, with ℓ = max‖P_S^⊥X_j‖ and c = XᵀP_S^⊥y:
+    Default λ. Let ℓ = max‖P_S^⊥X_j‖ be the largest length of a column projected off S, and c = XᵀP_S^⊥y:
 
     - "linear" and "l1": (λ* + λ₂)/2;
     - "l2": ¼(λ*⁴/(4ℓ²))^{1/3}. Here w = θ = 0 is a local minimum for every λ > 0. At four times the default,
@@ -84,9 +85,9 @@ def sequential_attention(
     - the other three forms: ℓ². These forms never give exact zeros, and they tend to OMP as λ grows: with
       θ_i ≈ s_ic_i/λ, F is −Σ(s_ic_i)²/(2λ) + const, and descent from equal s_i favours the largest |c_i|.
 
-    Units. "softmax" weighs ‖w‖², which has no unit, against ‖y‖². By default F is computed for a multiple of
-    y with λ*(S) = 10ℓ², so that the units of X and y do not change a selection. If `lam` is given, F is
-    computed for y itself. Then the mask stays close to uniform if ‖y‖ is far below ℓ, so scale y up.
+    Units. "softmax" weighs ‖w‖², which has no unit, against ‖y‖². By default y is first multiplied by a
+    number for which λ*(S) = 10ℓ², so that the units of X and y do not change a selection. If `lam` is given,
+    F is computed for y itself. Then the mask stays close to uniform if ‖y‖ is far below ℓ, so scale y up.
 
     Parameters
     ----------

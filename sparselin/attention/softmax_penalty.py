@@ -1,7 +1,8 @@
 """The penalty on β that a softmax mask induces: Q and Q* of Lemma 3.2.
 
-Let β = softmax(w)∘θ with weight decay (λ/2)(‖w‖² + ‖θ‖²). Minimising over w and θ for a given β gives
-(λ/2)Q*(β∘β). Q* is concave in x = β∘β, because it is an infimum of affine functions, and
+Let β = softmax(w)∘θ have the entries softmax_i(w)·θ_i, i = 1, …, m, with weight decay (λ/2)(‖w‖² + ‖θ‖²).
+Minimising over w and θ for a given β gives (λ/2)Q*(β∘β). Q* is concave in x = β∘β, because it is an infimum
+of affine functions, and
 
     (Σ|β_i|^{2/3})³  ≤  Q*(β∘β)  ≤  m²‖β‖².
 
@@ -29,14 +30,14 @@ _DOMAIN_SLACK = 32.0
 def softmax_penalty(x: ArrayLike) -> PenaltyValue:
     """Compute the penalty Q*(x) that a softmax mask induces, and the w that attains it.
 
-    The penalty on the coefficients β, with x = β∘β, is
+    Let β = softmax(w)∘θ, and let x = β∘β be the squares of the coefficients. The penalty on β is
 
         Q*(x) = min_w ‖w‖² + Σ_i x_i/softmax_i(w)²
 
     (Lemma 3.2 of *Sequential Attention for Feature Selection*, ICLR 2023). The function is strictly convex in
     w, so the minimiser is unique; it satisfies Σw = 0. Newton's method takes O(m) operations per step. The
-    value is accurate to a few eps, and w to a few eps of max(‖w‖∞, min(1, m² max x)), which is about the
-    change of w when x is rounded.
+    value is accurate to a few eps, and w to a few eps·max(‖w‖∞, min(1, m² max x)), which is about the change
+    of w when x is rounded (eps is the machine epsilon).
 
     Parameters
     ----------
@@ -79,9 +80,9 @@ def q(q: ArrayLike) -> PenaltyValue:
 
         Q(q) = inf {‖w‖² : 1/softmax(w)² = q} = ¼Σ_i (log q_i − mean_j log q_j)²
 
-    (Lemma 3.2 of *Sequential Attention for Feature Selection*, ICLR 2023). For 1/softmax(w)² = q determines w
-    up to a constant, w = c − ½log q, and ‖w‖ is least for Σw = 0. Q gives the penalty of `softmax_penalty`:
-    Q*(x) = inf_q Σ_i x_i q_i + Q(q).
+    (Lemma 3.2 of *Sequential Attention for Feature Selection*, ICLR 2023). The reason: 1/softmax(w)² = q
+    determines w up to a constant, w = c − ½log q, and ‖w‖ is least for Σw = 0. Q gives the penalty of
+    `softmax_penalty`: Q*(x) = inf_q Σ_i x_i q_i + Q(q).
 
     Parameters
     ----------

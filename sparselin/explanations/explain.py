@@ -26,8 +26,9 @@ def explain(
 ) -> Explanation:
     """Explain when and why a feature entered a path or a set, or why it did not, in words and in numbers.
 
-    **Greedy paths.** Let r = P_S^⊥y. A feature j is selected if its |c_j|, c_j = ⟨X_j, r⟩, is the largest.
-    With z_j = P_S^⊥X_j and an orthonormal basis q_1, …, q_m of the span of X_S, in the order of selection,
+    **Greedy paths.** Let S be the features selected before, and r = P_S^⊥y the residual of least squares on
+    them. A feature j is selected if |c_j| with c_j = ⟨X_j, r⟩ is the largest. Let z_j = P_S^⊥X_j, and let
+    q_1, …, q_m be an orthonormal basis of the span of X_S, in the order of selection. Then
 
         c_j = ⟨z_j, r⟩ = ⟨X_j, y⟩ − Σ_s ⟨q_s, X_j⟩⟨q_s, y⟩.
 
@@ -36,13 +37,14 @@ def explain(
     ‖P_{S∪j}^⊥y‖² = ‖r‖² − c_j²/‖z_j‖². The rounding errors of c_j and ‖z_j‖ are bounded as in the decision on
     ties (`sparselin.linalg.ties`).
 
-    **Logistic and Poisson regression.** Here c = Xᵀ(w∘(y − μ)), and D², the share of the deviance that S
-    explains, takes the place of R². The share of X_j that S explains is that of least squares with the
-    weights w. The increase of D² by j needs a refit on S ∪ j. It is NaN if this model does not exist, for
-    example because j separates the data.
+    **Logistic and Poisson regression.** Here c = Xᵀ(w∘(y − μ)), where w are the weights and μ the fitted
+    means. D², the share of the deviance that S explains, takes the place of R². The share of X_j that S
+    explains is computed by least squares with the weights w. The increase of D² by j needs a refit on S ∪ j.
+    It is NaN if this model does not exist, for example because j separates the data.
 
-    **LASSO paths.** |c_j(λ)| ≤ λ, with equality where β_j ≠ 0. Between knots c_j is linear in λ, so
-    |c_j|/λ = |a/λ + b| is largest at a knot. Over β ≥ 0 the same holds with c_j in place of |c_j|.
+    **LASSO paths.** Let c_j(λ) = ⟨X_j, y − Xβ(λ)⟩. Then |c_j(λ)| ≤ λ, with equality where β_j ≠ 0. Between
+    knots c_j is linear in λ, so |c_j|/λ = |a/λ + b| is largest at a knot. Over β ≥ 0 the same holds with c_j
+    in place of |c_j|.
 
     **Sets** (of `best_subset`, `swaps`, the searches). The explanation of a member j gives the decrease of R²
     without j, and the best replacement of j. The explanation of another feature gives the increase of R² if

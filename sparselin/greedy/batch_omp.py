@@ -60,16 +60,18 @@ def batch_omp(
     """Select k columns of D for each column of Y by Orthogonal Matching Pursuit.
 
     For every column y of Y the result is that of `omp(D, y, k, tol=..., residual=..., forced=forced, ...)`:
-    the same picks, with ties going to the lowest index, and the same status. With G = DᵀD, which is computed
-    once, the correlations of all signals follow from DᵀY by
+    the same picks, with ties going to the lowest index, and the same status. Let r be the residual of y and c
+    = Dᵀr its correlations. They are updated without reading D or Y again. When the t-th pick is column i of
+    D, the update is
 
         c ← c − ⟨q_t, y⟩·Dᵀq_t,   Dᵀq_t = (G[:, i] − Σ_{s<t} ⟨q_s, D_i⟩·Dᵀq_s)/ρ,
 
-    without reading D or Y again (Rubinstein, Zibulevsky and Elad, 2008, with a QR factorisation in place of
-    Cholesky's).
+    where G = DᵀD and DᵀY are computed once. q_1, …, q_t are the orthonormal vectors that Gram and Schmidt
+    make of the picked columns, and ρ is the distance of D_i from the span of the earlier picks (Rubinstein,
+    Zibulevsky and Elad, 2008, with a QR factorisation in place of Cholesky's).
 
-    The error of this recurrence grows with κ², the squared condition number of the selected columns. If it
-    might decide a pick, a tie or the end of a path, the signal is solved again from its residual, as by
+    The error of this recurrence grows with the squared condition number of the selected columns. If this
+    error might decide a pick, a tie or the end of a path, the signal is solved again from its residual, as by
     `omp`. All computations are in float64, whatever the dtype. Complex signals, signals over a
     LinearOperator, and signals with `positive` are solved one after the other by `omp`.
 

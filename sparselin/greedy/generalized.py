@@ -43,34 +43,37 @@ def generalized_omp(
 ) -> GeneralizedPath:
     """Select k features by gradient OMP for logistic or Poisson regression.
 
-    The loss of the model η = b + Xβ is L(β) = Σ_i w_i ℓ(y_i, η_i), where
+    The model is η = b + Xβ with an intercept b, and its loss is L(β) = Σ_i w_i ℓ(y_i, η_i). The loss ℓ of one
+    observation and the mean μ of y that the model predicts are
 
         logistic  ℓ = log(1 + e^η) − yη, μ = 1/(1 + e^−η);    Poisson  ℓ = e^η − yη, μ = e^η.
 
-    Let S be the features selected so far and μ the means at the minimiser of L on S and the intercept b. Each
-    step selects the feature whose partial derivative of L is largest in modulus:
+    Let S be the features selected so far, and minimise L over b and the coefficients on S. Each step selects
+    the feature whose partial derivative of L at this minimiser is largest in modulus:
 
         i* = argmax_{i ∉ S} |c_i|,    c = −∇L = Xᵀ(w∘(y − μ)),    S ← S ∪ {i*}.
 
-    The tied set T holds the columns whose |c_i| agrees with the largest one to rounding. The pick is the
-    lowest index in T whose c_i is not zero to rounding.
+    Here ∘ multiplies entry by entry. The tied set T holds the columns whose |c_i| agrees with the largest one
+    to rounding. The pick is the lowest index in T whose c_i is not zero to rounding.
 
     Sequential LASSO selects from the features that enter min L(β) + λ‖β_{S̄}‖₁, S̄ being the features outside
-    S, as λ decreases. They enter just below λ* = max|c_i|, and they all belong to T = {i : |c_i| = λ*}. So if
-    T is a single feature, both methods select it; in a tie, Sequential LASSO may select only a part of T
+    S, as λ decreases. They enter just below λ* = max|c_i|, and they all belong to T. So if T is a single
+    feature, both methods select it; in a tie, Sequential LASSO may select only a part of T
     (docs/proofs/generalized_linear_models.md; first proved for strictly convex losses by Axiotis and Yasuda,
     arXiv 2307.07405).
 
     Each refit runs Newton's method in float64, starting from the previous model, with QR factorisations of
-    √V·X_S, V = diag(w∘ℓ''). Every step provably decreases L, and the refit ends when ∇L is zero to rounding.
-    `optimality` is 2D² with D = ‖(X_SᵀVX_S)^−½∇L‖, including rounding errors. It bounds how far the deviance,
-    which is twice the loss up to a constant, is above its minimum (proof in `sparselin.greedy._refit`).
-    Because c_i = z_iᵀ(w∘(y − μ)), where z_i is X_i projected off X_S orthogonally in the inner product of V,
+    √V·X_S, where V is the diagonal matrix of w_i·ℓ''(y_i, η_i), and ' is the derivative in η. Every step
+    provably decreases L, and the refit ends when ∇L is zero to rounding. The result's `optimality` is 2D²
+    with D = ‖(X_SᵀVX_S)^−½∇L‖, including rounding errors. The deviance is twice the loss up to a constant,
+    and `optimality` bounds how far it is above its minimum (proof in `sparselin.greedy._refit`). Let z_i be
+    X_i minus its projection onto the span of X_S in the inner product uᵀVv. Because c_i = z_iᵀ(w∘(y − μ)),
     errors of the refit affect c_i only by their square (`_GeneralizedState._measure`).
 
     L has no minimum if S separates the data: along some direction, terms of L decrease forever and none
     increases (Albert and Anderson, 1984). The path then ends with NO_MINIMUM and the last model that has a
-    minimum. `unfitted` holds the feature that separates, and `recession` the direction.
+    minimum. In the result `unfitted` holds the feature with which S would separate the data, and `recession`
+    the direction.
 
     Parameters
     ----------

@@ -41,8 +41,9 @@ def ols(
         i* = argmax_{i ∉ S} |⟨X_i, r⟩|/‖P_S^⊥X_i‖,    ‖P_{S∪i}^⊥y‖² = ‖r‖² − ⟨X_i, r⟩²/‖P_S^⊥X_i‖²
 
     (Chen, Billings and Luo, *Orthogonal least squares methods*, 1989; called FR in *Selecting Diverse
-    Features via Spectral Regularization*). `omp` compares only the numerators, so both methods make the same
-    first pick if all columns have the same norm. Scaling a column does not change the picks.
+    Features via Spectral Regularization*). `omp` compares only the numerators of these quotients, so both
+    methods make the same first pick if all columns have the same norm. Scaling a column does not change the
+    picks.
 
     Columns whose quotient agrees with the largest one to rounding are tied, and the lowest index is picked.
     A column in the span of S is never picked. The cost is that of `omp`, and complex data are accepted as in

@@ -40,8 +40,9 @@ def omp(
 
         i* = argmax_{i ∉ S} |⟨X_i, r⟩|,    S ← S ∪ {i*}.
 
-    This is Algorithm 2 of *Sequential Attention for Feature Selection*. X is used as given: if its columns
-    have unit length, the pick is the column at the smallest angle to r.
+    This is Algorithm 2 of *Sequential Attention for Feature Selection*. The largest modulus is λ*(S),
+    `lam_star` in the result, and `margin` is the relative gap from it to the second largest. X is used as
+    given: if its columns have unit length, the pick is the column at the smallest angle to r.
 
     Ties. The tied set T holds the columns whose |⟨X_i, r⟩| agrees with the largest one to rounding. The pick
     is the lowest index in T whose correlation is not zero to rounding. The bounds on rounding errors are
@@ -52,16 +53,16 @@ def omp(
     BLAS and Numba may use several threads.
 
     Nonnegative OMP. With `positive`, the coefficients of the picks must be nonnegative; those of `forced`
-    features are free of sign. The residual r is then that of least squares over β_{S∖forced} ≥ 0, and each
-    step selects
+    features may have any sign. The residual r is then y − Xβ for the β on S that minimises ‖y − Xβ‖ under
+    this constraint, and each step selects
 
         i* = argmax_{i ∉ S} ⟨X_i, r⟩,    as long as this maximum is positive
 
     (Bruckstein, Elad and Zibulevsky, *On the uniqueness of nonnegative sparse solutions to underdetermined
-    systems of equations*, 2008). λ* = max(0, max ⟨X_i, r⟩), and T and the margin refer to this maximum. A
-    pick stays in S even if its coefficient becomes zero, because it may become positive again. A path that
-    ends with EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED ends in a nonnegative least squares solution on all
-    columns (docs/proofs/nonnegative.md). A step costs one pass over X.
+    systems of equations*, 2008). Here λ* is this maximum, or 0 if it is negative. T and the margin refer to
+    it too. A pick stays in S even if its coefficient becomes zero, because it may become positive again. A
+    path that ends with EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED ends in a nonnegative least squares
+    solution on all columns (docs/proofs/nonnegative.md). A step costs one pass over X.
 
     Complex data. X or y may be complex if X is an array, a sparse matrix or a LinearOperator. The inner
     products ⟨X_i, r⟩ = X_iᴴr are compared by their modulus, so λ*, margins and residual norms are real. A
@@ -73,8 +74,9 @@ def omp(
     k : number of features to select, 1 ≤ k ≤ d, including the `forced` ones.
     tol : stop once ‖r‖ ≤ tol·‖y‖ (a norm, not its square), 0 ≤ tol ≤ 1.
     residual : stop once ‖r‖ ≤ residual. If `tol` is given too, the path stops at whichever is met first.
-        Both are met to rounding, 8·eps‖y‖. If the threshold is below that (0, for example), the path ends
-        with EXACT_FIT, not with TOLERANCE.
+        Either threshold counts as met once ‖r‖ exceeds it by at most 8·eps‖y‖, where eps is the machine
+        epsilon. If the threshold itself is below 8·eps‖y‖ (for example 0), the path ends with EXACT_FIT, not
+        with TOLERANCE.
     forced : features that enter first, in this order, by index or name, whatever their correlation.
     positive : require β ≥ 0, except for `forced` features and the intercept.
     intercept, standardize : fit an unpenalised intercept; divide columns by their standard deviations (see

@@ -40,14 +40,14 @@ def swaps(
 ) -> SwappedSubset:
     """Select k features by orthogonal least squares, then swap features while the residual decreases.
 
-    A swap replaces a feature i ∈ S by a feature j ∉ S. Swaps go on while ‖r‖ = ‖P_S^⊥y‖ decreases. The rule
-    says which pairs (i, j) are tried.
+    A swap replaces a feature i ∈ S by a feature j ∉ S; the new set is written S − i + j. Swaps go on while
+    ‖r‖ = ‖P_S^⊥y‖ decreases. The rule says which pairs (i, j) are tried.
 
     **rule="exact"** takes the pair with the least ‖P_{S−i+j}^⊥y‖ among all pairs. At the end no single swap
     decreases ‖r‖. A double swap still may, so the result need not be the best subset; `gap` bounds how far
-    it is from the best one. Let X_S = QR, and let v_i = Qu_i, u_i ∝ R⁻ᵀe_i, be the unit vector in the span of
-    X_S that is orthogonal to X_{S−i}. Because P_{S−i}^⊥ = P_S^⊥ + v_iv_iᵀ, all pairs follow from QᵀX,
-    c = Xᵀr and ρ_j = ‖P_S^⊥X_j‖:
+    it is from the best one. Let v_i be the unit vector in the span of X_S that is orthogonal to all other
+    columns of S. With a QR factorisation X_S = QR it is Qu_i, where u_i is the column R⁻ᵀe_i divided by its
+    norm. Because P_{S−i}^⊥ = P_S^⊥ + v_iv_iᵀ, all pairs follow from QᵀX, c = Xᵀr and ρ_j = ‖P_S^⊥X_j‖:
 
         ‖P_{S−i+j}^⊥y‖² = ‖r‖² + ⟨v_i, y⟩² − (c_j + ⟨v_i, X_j⟩⟨v_i, y⟩)²/(ρ_j² + ⟨v_i, X_j⟩²).
 
@@ -57,17 +57,19 @@ def swaps(
     pair, so it may end although another swap would decrease ‖r‖.
 
     The paper's method has a step size η and swaps while η|c_j| > |β_i|, whereas this one swaps while ‖r‖
-    decreases. The pair does not depend on η. So if every swap of OMPR(η) decreases ‖r‖, then these are the
-    first swaps here, from the same start. They do for η ≤ 1/(1 + μ), where μ is the largest |⟨X_i, X_j⟩| of
-    unit columns. Proof. Let b = ηc_j, |b| > |β_i|, Δ = be_j − β_ie_i. Then β + Δ is zero off S − i + j. By
-    c_i = 0 and ‖XΔ‖² ≤ (1 + μ)(b² + β_i²) < 2(1 + μ)b²,
+    decreases. The pair does not depend on η. So if every swap of the paper's method decreases ‖r‖, then the
+    first swaps here are the same, from the same start. Every such swap decreases ‖r‖ if η ≤ 1/(1 + μ), where
+    μ is the largest |⟨X_i, X_j⟩| of unit columns. Proof. Let b = ηc_j, so that |b| > |β_i|, and let Δ = be_j
+    − β_ie_i, where e_i and e_j are unit vectors. Then β + Δ is zero off S − i + j. By c_i = 0 and ‖XΔ‖² ≤ (1
+    + μ)(b² + β_i²) < 2(1 + μ)b²,
 
         ‖y − X(β + Δ)‖² = ‖r‖² − 2bc_j + ‖XΔ‖² < ‖r‖² − 2ηc_j²(1 − (1 + μ)η) ≤ ‖r‖². ∎
 
-    Rounding. A decrease of ‖r‖² counts if it exceeds 1e-12·‖y‖² (of y − ȳ with an intercept) and the bound on
-    its rounding error, 2‖r‖e + e² with e = 8·eps·s(y) (`ThinQR.sizes`). It is measured with a new
-    factorisation, so no set occurs twice. Of pairs that are equal within this tolerance, the one with the
-    lowest i is taken, then the one with the lowest j.
+    Rounding. A decrease of ‖r‖² counts if it exceeds both 1e-12·‖y‖² (with an intercept, 1e-12·‖y − ȳ‖²) and
+    a bound on its rounding error. This bound is 2‖r‖e + e², where e = 8·eps·s(y) bounds the error of r and
+    s(y) is the size of y in `ThinQR.sizes`. The decrease is measured with a new factorisation, so no set
+    occurs twice. Among pairs whose decreases are equal within this tolerance, the pair with the lowest i is
+    taken, then the pair with the lowest j.
 
     Parameters
     ----------
@@ -79,7 +81,7 @@ def swaps(
         adds features up to k. For example, `start=omp(X, y, k).support` starts from OMP.
     forced : features that belong to every set, by index or name.
     intercept, standardize : fit an unpenalised intercept; divide columns by their standard deviations (see
-        `Problem`). The latter changes nothing except rounding.
+        `Problem`). Standardizing changes nothing here except rounding.
     sample_weight : (n,) weights of the squared residuals.
     callback : called after each swap with the result so far; the search stops if it returns True.
 
@@ -87,7 +89,7 @@ def swaps(
     -------
     SwappedSubset. In `support`, an inserted feature takes the place of the one that it replaced. `removed`,
     `inserted` and `residuals` describe the swaps; `candidates` are the start and the end. The status is
-    COMPLETED or STOPPED; with fewer than k features it is that of `ols`.
+    COMPLETED or STOPPED; if the set has fewer than k features, it is the status of `ols`.
 
     Raises
     ------

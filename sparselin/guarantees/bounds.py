@@ -68,7 +68,9 @@ def guarantee_bounds(
     """Compute the guarantees for greedy selection of k features, with hypotheses checked and ratios achieved.
 
     A guarantee is a factor φ with R²(S) ≥ φ·max_{|L| ≤ k} R²(L), where S is the set that an algorithm selects
-    and R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², uncentred. The factors are:
+    and R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², uncentred (P_S^⊥y is the residual of least squares on S). FR is forward
+    regression, which is `ols`. C = XᵀX, γ_{S,k} is the `submodularity_ratio` of R², and λ_min(C, s) the least
+    eigenvalue over sets of s columns (`sparse_eigenvalues`). The factors are:
 
     - FR: 1 − e^{−γ}, γ = γ_{S,k}, and 1 − e^{−λ_min(C,2k)} (Das and Kempe, *Submodular meets Spectral*,
       2011);
@@ -80,22 +82,24 @@ def guarantee_bounds(
     - 1 if the best subset is certain to be recovered: by Tropp's exact recovery condition, the babel
       function, the coherence, or a condition that allows for noise.
 
-    With a regularizer f and ν > 0 there are also guarantees for g = R² + ν·f (*Selecting Diverse Features via
-    Spectral Regularization*, 2012):
+    With a regularizer f of `sparselin.spectral` and ν > 0 there are also guarantees for g = R² + ν·f
+    (*Selecting Diverse Features via Spectral Regularization*, 2012):
 
-    - 1 − e^{−γ_{S,k}(R²)} for FR, and for greedy local search, because FR's set is one of its candidates. It
-      holds if f increases (Theorem 15), and for f_de with δ < 1 and f_sv on unit columns, each with a
-      constant for at least k features (Theorems 14 and 16, sharpened);
+    - 1 − e^{−γ_{S,k}(R²)} for FR, and for greedy local search, because FR's set is one of its candidates.
+      This holds if f is increasing (Theorem 15). It also holds for the smoothed differential entropy with
+      δ < 1, and on unit columns for the spectral variance, if the constant of the regularizer is for at least
+      k features (Theorems 14 and 16, sharpened);
     - Theorem 9, corrected, for greedy local search.
 
     docs/guarantees.md has the proofs, and says which guarantee is sharper in which case.
 
-    With `forced` features F the guarantees are for the features selected in addition to F. They are those for
-    k − |F| features of the columns P_F^⊥X_j and the response P_F^⊥y. There R²(S) is
-    1 − ‖P_{F∪S}^⊥y‖²/‖P_F^⊥y‖², the share that S explains of the part of y that F leaves unexplained. So φ
-    and `achieved` compare S with the best subset that contains F by what each explains beyond F, and γ, λ and
-    the lengths are those of the projected columns. With a regularizer, g(F ∪ S) is compared with max g over
-    the sets that contain F, with R² that of y; γ is as before.
+    With `forced` features F the guarantees are for the features selected in addition to F. They are the
+    guarantees for selecting k − |F| of the columns P_F^⊥X_j, for the response P_F^⊥y. There R²(S) is 1 −
+    ‖P_{F∪S}^⊥y‖²/‖P_F^⊥y‖²: the share that S explains of the part of y that F leaves unexplained. So φ and
+    `achieved` compare S with the best subset that contains F, by the share that each explains beyond F. γ,
+    λ_min and the lengths refer to the projected columns. With a regularizer, g(F ∪ S) is compared with the
+    largest g over the sets that contain F. In this g, R² refers to all of y, but γ is still that of the
+    projected columns.
 
     Parameters
     ----------
@@ -104,15 +108,17 @@ def guarantee_bounds(
     algorithms : the algorithms whose guarantees are computed.
     regularizer, nu, eps : f, ν ≥ 0 and ε ≥ 0 of `greedy_local_search`.
     node_limit : the largest number of nodes in the search for the best subset, and in each eigenvalue search.
-        In an eigenvalue search it is also at most 4e7/(k·d²), times 200/d for d > 200 (some ten seconds for
-        d = 500, k = 5). If a limit is reached, `best` and `achieved`, or the constants, are intervals.
+        In an eigenvalue search the number is also at most 4e7/(k·d²), times 200/d for d > 200; this takes
+        some ten seconds for d = 500 and k = 5. If a limit is reached, `best` and `achieved`, or the
+        constants, are intervals.
     pair_limit : the largest number of pairs (L, A) enumerated for γ_{S,k} (see `submodularity_ratio`).
     forced : F, by index or name; fewer than k features.
 
     Returns
     -------
     GuaranteeBounds. Its supports begin with F; `best` and `r2` are shares of the part of y that F leaves
-    unexplained. Every ratio is 1 if y = 0, or if all columns are orthogonal to y (or to this part of it).
+    unexplained. Every ratio is 1 if y = 0, or if all columns are orthogonal to y or to the part of y that F
+    leaves unexplained.
 
     Raises
     ------

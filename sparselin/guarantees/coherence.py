@@ -21,8 +21,8 @@ _BLOCK = 2**22
 def coherence(X: Any) -> float:
     """Return the mutual coherence μ = max_{i≠j} |⟨X_i, X_j⟩|/(‖X_i‖‖X_j‖), over the nonzero columns.
 
-    It lies between 0 (orthogonal columns) and 1 (two columns are parallel), and is 0 for fewer than two
-    nonzero columns. If k < (1 + 1/μ)/2 and the columns have equal length, OMP recovers every y that is a
+    μ lies between 0 (orthogonal columns) and 1 (two columns are parallel). With fewer than two nonzero
+    columns it is 0. If k < (1 + 1/μ)/2 and the columns have equal length, OMP recovers every y that is a
     combination of k of them (Tropp, *Greed is good*, 2004, Corollary 3.6).
 
     Parameters
@@ -32,7 +32,7 @@ def coherence(X: Any) -> float:
 
     Returns
     -------
-    μ, within (n + 4)·eps of the exact value for this X, and at most 1.
+    μ, at most 1. Its error is at most (n + 4)·eps, where eps is the machine epsilon.
 
     Raises
     ------
@@ -51,10 +51,10 @@ def babel(X: Any, k: int) -> FloatArray:
 
         μ₁(m) = max_{|S|=m} max_{j∉S} Σ_{i∈S} |⟨X_i, X_j⟩|
 
-    Here the columns are scaled to unit length, and zero columns are left out. μ₁(1) = μ ≤ μ₁(m) ≤ m·μ. With
-    d' nonzero columns, μ₁ is constant from m = d' − 1 on. If μ₁(k − 1) + μ₁(k) < 1, with μ₁(0) = 0, OMP
-    recovers every y that is a combination of k columns of equal length (Tropp, *Greed is good*, 2004, Theorem
-    3.5).
+    Here the columns are scaled to unit length, zero columns are left out, and S runs over the sets of m
+    columns. With the `coherence` μ, μ₁(1) = μ ≤ μ₁(m) ≤ m·μ. With d' nonzero columns, μ₁ is constant from
+    m = d' − 1 on. If μ₁(k − 1) + μ₁(k) < 1, with μ₁(0) = 0, OMP recovers every y that is a combination of k
+    columns of equal length (Tropp, *Greed is good*, 2004, Theorem 3.5).
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def babel(X: Any, k: int) -> FloatArray:
 
     Returns
     -------
-    (k,) μ₁(1), …, μ₁(k), each within m·(n + m + 4)·eps of the exact value.
+    (k,) μ₁(1), …, μ₁(k). The error of μ₁(m) is at most m·(n + m + 4)·eps, where eps is the machine epsilon.
 
     Raises
     ------

@@ -1,9 +1,10 @@
-"""The guarantees on R² as `Bound`s, for FR, for OMP, and for the methods with the same picks as OMP.
+"""The guarantees on R² as `Bound`s, for forward regression (FR), OMP, and methods with OMP's picks.
 
 docs/guarantees.md has the proofs. λ(s) denotes λ_min(C, s)/max_j C_jj, which is λ_min(C, s) for unit columns.
-Our bounds need no unit columns, because OMP's pick i gains c_i²/ρ_i² ≥ c_i²/max_j C_jj. Every factor
-increases with its constants, so certified bounds on the constants give certified bounds on the factor.
-Constants and factors are therefore pairs (2,): a lower and an upper bound.
+Our bounds need no unit columns, because OMP's pick i decreases ‖r‖² by c_i²/ρ_i² ≥ c_i²/max_j C_jj, where
+c_i = ⟨X_i, r⟩ and ρ_i = ‖P_S^⊥X_i‖. Every factor increases with its constants, so certified bounds on the
+constants give certified bounds on the factor. Constants and factors are therefore pairs (2,): a lower and an
+upper bound.
 """
 
 from __future__ import annotations

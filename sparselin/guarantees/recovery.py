@@ -1,7 +1,8 @@
 """Conditions for exact recovery, under which greedy selection finds the best subset.
 
 Let y = X_Sβ + e with X_S independent and X_Sᵀe = 0, where S is the best subset, β its coefficients and e its
-residual. As long as the picks T lie in S, r = P_T^⊥y = v + e with v = P_T^⊥X_Sβ in the span of X_S. For j ∉ S
+residual. Let T be the picks so far, and suppose that they lie in S. Then r = P_T^⊥y = v + e, where
+v = P_T^⊥X_Sβ is in the span of X_S. With the pseudoinverse X_S⁺, for j ∉ S
 
     |⟨X_j, r⟩| ≤ |⟨X_S⁺X_j, X_Sᵀv⟩| + |⟨X_j, e⟩| ≤ ERC·‖X_Sᵀv‖∞ + |⟨X_j, e⟩|,    ERC = max_{j∉S} ‖X_S⁺X_j‖₁.
 
@@ -16,10 +17,10 @@ columns ERC < 1 follows from μ₁(k − 1) + μ₁(k) < 1, which follows from k
 and Corollary 3.6).
 
 With unit columns ERC < 1 suffices for FR too (Soussen, Gribonval, Idier and Herzet, *Joint k-step analysis of
-OMP and OLS*, 2013), because it is preserved if the columns are projected off a t ∈ S and scaled to unit
-length again. Proof: Let q = X_S⁺X_j, ‖q‖₁ < 1, s_a = ⟨X_a, X_t⟩ and u = ⟨X_j, X_t⟩ = q_t + Σ q_a s_a. Then
-(u, Σ |q_a|√(1 − s_a²)) is a combination of unit vectors of the plane with weights |q|, so its length is at
-most w = ‖q‖₁. The new ERC is Σ_{a≠t} |q_a|√(1 − s_a²)/√(1 − u²) ≤ √((w² − u²)/(1 − u²)) ≤ w < 1.
+OMP and OLS*, 2013), because ERC < 1 still holds after the columns have been projected off a column t ∈ S and
+scaled to unit length again. Proof: Let q = X_S⁺X_j, ‖q‖₁ < 1, s_a = ⟨X_a, X_t⟩ and u = ⟨X_j, X_t⟩ = q_t + Σ
+q_a s_a. Then (u, Σ |q_a|√(1 − s_a²)) is a combination of unit vectors of the plane with weights |q|, so its
+length is at most w = ‖q‖₁. The new ERC is Σ_{a≠t} |q_a|√(1 − s_a²)/√(1 − u²) ≤ √((w² − u²)/(1 − u²)) ≤ w < 1.
 
 **Rounding.** Let τ bound the errors of e and of differences of correlations. If OMP picks a feature outside
 S, the first such pick implies (1 − ERC)·‖X_Sᵀv‖∞ ≤ τ. So ‖v‖² ≤ |S|·τ²/((1 − ERC)²·λ_min(C_S)), which bounds
@@ -80,11 +81,12 @@ class Condition(NamedTuple):
 def exact_recovery_coefficient(X: Any, S: Columns) -> float:
     """Return Tropp's exact recovery coefficient of S: ERC(S) = max_{j∉S} ‖X_S⁺X_j‖₁.
 
+    X_S⁺ is the pseudoinverse, so X_S⁺X_j are the least squares coefficients of column j on the columns of S.
     If ERC(S) < 1, then for every y = X_Sβ all picks of OMP are in S until the residual is zero (Tropp, *Greed
     is good*, 2004, Theorem 3.1). With unit columns the same holds for OLS (Soussen, Gribonval, Idier, Herzet,
-    2013). If ERC(S) > 1, attained at j, then OMP's first pick is not in S for the y = X_Sβ with
-    X_Sᵀy = sign(X_S⁺X_j), because ⟨X_j, y⟩ = ERC(S). The columns are not rescaled, and ERC(S) depends on
-    their lengths.
+    2013). Conversely, let ERC(S) > 1 be attained at j, and take the y = X_Sβ with X_Sᵀy = sign(X_S⁺X_j).
+    OMP's first pick for this y is not in S, because ⟨X_j, y⟩ = ERC(S) exceeds |⟨X_i, y⟩| ≤ 1 for i ∈ S. The
+    columns are not rescaled, and ERC(S) depends on their lengths.
 
     Parameters
     ----------
@@ -93,9 +95,10 @@ def exact_recovery_coefficient(X: Any, S: Columns) -> float:
 
     Returns
     -------
-    ERC(S) ≥ 0, with an error of about κ(X_S)·√n·eps·max_{j∉S} ‖X_S⁺‖‖X_j‖. It is 0 if S is empty or has all
-    columns. It is infinite if it exceeds the range of floats, or if X_S is dependent up to rounding, that is
-    σ_min ≤ max(n, |S|)·eps·σ_max for its columns scaled to unit length.
+    ERC(S) ≥ 0, with an error of about κ(X_S)·√n·eps·max_{j∉S} ‖X_S⁺‖‖X_j‖, where κ is the condition number
+    and eps the machine epsilon. It is 0 if S is empty or has all columns. It is infinite if it exceeds the
+    range of floats, or if the columns of X_S are dependent up to rounding: scaled to unit length, their least
+    and largest singular values satisfy σ_min ≤ max(n, |S|)·eps·σ_max.
 
     Raises
     ------

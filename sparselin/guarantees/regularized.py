@@ -1,19 +1,21 @@
 """The guarantees of forward regression (FR) and greedy local search (GLS) for g = R² + ν·f.
 
 Source: *Selecting Diverse Features via Spectral Regularization* (2012), Theorems 9 and 14 to 16; the proofs,
-and errors in the printed ones, are in proofs_checks/ and docs/proofs/. f is a spectral regularizer, γ that of
-R², S₁ the set that FR selects, and S₂ the set that FR selects outside S₁. The factors are:
+and errors in the printed ones, are in proofs_checks/ and docs/proofs/. f is a spectral regularizer and γ the
+submodularity ratio of R². S₁ is the set that FR selects, and S₂ the set that FR selects outside S₁. The
+factors are:
 
-- 1 − e^{−γ}, γ = γ_{S₁,k}, for FR, and for GLS because S₁ is one of its candidates. It holds if f increases
-  (Theorem 15), and for f_de and f_sv with a constant for at least k features (Theorems 14 and 16, sharpened);
+- 1 − e^{−γ}, γ = γ_{S₁,k}, for FR, and for GLS because S₁ is one of its candidates. This holds if f increases
+  (Theorem 15), and for the smoothed differential entropy f_de and the spectral variance f_sv, if their
+  constant is for at least k features (Theorems 14 and 16, sharpened);
 - κ/(2 + κ·α), α = 4 + 4ε/|S₁|, for GLS with deletions in local search (Theorem 9, corrected). Here κ is
   1 − e^{−γ/2} or the larger γ/2, and γ = min(γ_{S₁,2k}, γ_{S₂,2k}).
 
-With forced features F the guarantees are for g_F(S) = g(F ∪ S), k − |F| features, and γ of S ↦ R²(F ∪ S). If
-g, R² or f is non-negative, increasing or submodular, then S ↦ g(F ∪ S), R²(F ∪ S) or f(F ∪ S) has the same
-property. In the hypotheses f(∅) ≥ 0 becomes f(F) ≥ 0, and |S₁| becomes |S₁∖F|. f must be non-negative on
-|F| + 3(k − |F|) ≤ 3k features. For f_de and f_sv, which may decrease, the part of the constant that remains
-has the same bound as without F, because F counts in the k features.
+With forced features F the guarantees are those for the function g_F(S) = g(F ∪ S) and k − |F| features, with
+the γ of S ↦ R²(F ∪ S). If g, R² or f is non-negative, increasing or submodular, then S ↦ g(F ∪ S), R²(F ∪ S)
+or f(F ∪ S) has the same property. In the hypotheses f(∅) ≥ 0 becomes f(F) ≥ 0, and |S₁| becomes |S₁∖F|. f
+must be non-negative on |F| + 3(k − |F|) ≤ 3k features. For f_de and f_sv, which may decrease, the part of the
+constant that remains has the same bound as without F, because F counts in the k features.
 """
 
 from __future__ import annotations

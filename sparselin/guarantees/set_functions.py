@@ -28,12 +28,13 @@ def submodularity_ratio_of(
         γ_{U,k}(f) = min(1, inf { Σ_{x∈A} [f(L + x) − f(L)] / [f(L ∪ A) − f(L)] :
                                   L ⊆ U, |A| ≤ k, A ∩ L = ∅, f(L ∪ A) > f(L) }).
 
-    So γ is the largest number up to 1 with Σ [f(L + x) − f(L)] ≥ γ·[f(L ∪ A) − f(L)] for all pairs (L, A)
-    whose right bracket is positive. It lies in [0, 1] if f is monotone, and is 1 if f is submodular. If f is
-    not monotone it may be **negative**: then no γ ∈ [0, 1] satisfies the inequality, and bounds that need
-    such a γ do not apply. Definition 2 of *Selecting Diverse Features via Spectral Regularization* is for
-    non-negative f, with the minimum over all pairs. A negative right bracket reverses the inequality, so such
-    pairs are excluded here.
+    L + x is L with the element x added. So γ is the largest number up to 1 with Σ
+    [f(L + x) − f(L)] ≥ γ·[f(L ∪ A) − f(L)] for all pairs (L, A) whose right bracket is positive. It lies in
+    [0, 1] if f is monotone, and is 1 if f is submodular. If f is not monotone it may be **negative**: then no
+    γ ∈ [0, 1] satisfies the inequality, and bounds that need such a γ do not apply. Definition 2 of
+    *Selecting Diverse Features via Spectral Regularization* is for non-negative f, and takes the minimum over
+    all pairs. But a negative right bracket reverses the inequality, so pairs with a negative right bracket
+    are excluded here.
 
     Parameters
     ----------
@@ -43,11 +44,11 @@ def submodularity_ratio_of(
     U : elements of `ground_set`.
     k : the largest |A|, at least 1.
     monotone : whether f is known to be monotone, so that γ ≥ 0 even without enumeration.
-    tol : right brackets up to tol·max|f| count as zero. Errors eps·max|f| of the values give an error of
-        2(k + 1)·eps/tol of the ratio.
+    tol : right brackets up to tol·max|f| count as zero. If the values of f have errors of eps·max|f|, the
+        ratio has an error of 2(k + 1)·eps/tol.
     evaluation_limit : the largest number of evaluations of f. Enumeration needs Σ_{j≤k} 2^|U|·(d−|U| choose
-        j). If that exceeds the limit, `upper` is the least ratio over random pairs, and `lower` is 0 for a
-        monotone f and −∞ otherwise.
+        j). If this number exceeds the limit, `upper` is the least ratio over random pairs, and `lower` is 0
+        for a monotone f and −∞ otherwise.
     rng : seed, or generator, of the random pairs.
 
     Returns

@@ -71,25 +71,27 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
 
         λ_min(C, k) = min_{|S| ≤ k} λ_min(C_S),    λ_max(C, k) = max_{|S| ≤ k} λ_max(C_S)
 
-    They are the best constants with λ_min(C, k)·‖v‖² ≤ ‖Xv‖² ≤ λ_max(C, k)·‖v‖² for every v with at most k
-    nonzeros. X is not rescaled; for unit columns the larger of 1 − λ_min and λ_max − 1 is the restricted
-    isometry constant. A k > d counts as d, which gives the extreme eigenvalues of C. λ_min(C, k) is 0 if a
-    column is zero, if k ≥ 2 and two columns are parallel, or if k > n. The computation is NP-hard; the branch
-    and bound of this module takes some hundredths of a second for a Gaussian design with a few million sets.
+    Here C_S is the Gram matrix of the columns of S. These are the best constants with λ_min(C,
+    k)·‖v‖² ≤ ‖Xv‖² ≤ λ_max(C, k)·‖v‖² for every v with at most k nonzeros. X is not rescaled. For unit
+    columns the larger of 1 − λ_min and λ_max − 1 is the restricted isometry constant. A k > d counts as d, so
+    the result is the extreme eigenvalues of C. λ_min(C, k) is 0 if a column is zero, if k ≥ 2 and two columns
+    are parallel, or if k > n. The problem is NP-hard. For a Gaussian design with a few million sets, branch
+    and bound takes some hundredths of a second.
 
     Parameters
     ----------
     X : design (n, d): an array, SciPy sparse matrix or frame; or a `Problem`. float32 is computed in float64.
     k : at least 1.
     node_limit : the largest number of nodes of each search. The default is 10¹⁰/d³, or 10¹⁰/d² for k ≤ 3, but
-        at least 10 and at most 50,000: some seconds, more if k is in the hundreds. If the limit is reached,
-        the interval is wider, but still valid.
+        at least 10 and at most 50,000: this takes some seconds, and more if k is in the hundreds. If the
+        limit is reached, the interval is wider, but still valid.
 
     Returns
     -------
-    SparseEigenvalues. `lambda_min` and `lambda_max` are intervals that contain the eigenvalues, and allow for
-    rounding errors (about 8·eps·(√n + d)·tr C_S); `method` says whether a search was complete. `babel` and
-    `coherence` are those of the nonzero columns, scaled to unit length (Tropp, *Greed is good*, 2004).
+    SparseEigenvalues. `lambda_min` and `lambda_max` are intervals that contain the eigenvalues in spite of
+    rounding errors, which are about 8·eps·(√n + d)·tr C_S (eps is the machine epsilon). Their `method` says
+    whether a search was complete. `babel` and `coherence` are computed for the nonzero columns, scaled to
+    unit length (Tropp, *Greed is good*, 2004).
 
     Raises
     ------

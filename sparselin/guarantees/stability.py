@@ -43,29 +43,30 @@ def stability_selection(
         Π̂_t(j) = share of all 2B halves with j ∈ Ŝ_t(A),
         Π̃_t(j) = share of the B pairs with j ∈ Ŝ_t(A) and j ∈ Ŝ_t(A').
 
-    The stable features are those with Π̂_t(j) ≥ τ, ½ < τ ≤ 1 (Meinshausen and Bühlmann, *Stability selection*,
-    2010; the pairs are those of Shah and Samworth, *Variable selection with error control: another look at
-    stability selection*, 2013).
+    The stable features are the features j with Π̂_t(j) ≥ τ, where the threshold τ satisfies ½ < τ ≤ 1
+    (Meinshausen and Bühlmann, *Stability selection*, 2010; the pairs are those of Shah and Samworth,
+    *Variable selection with error control: another look at stability selection*, 2013).
 
     **The bound.** Let the rows (with their weights) be independent and identically distributed; this is the
-    only assumption. Let p_j = P(j ∈ Ŝ_t) on m rows, q ≥ Σp_j (for example q = t), θ = q/d and
-    L = {j : p_j ≤ θ}. Then
+    only assumption. Let p_j be the probability that j ∈ Ŝ_t on m such rows, and let q ≥ Σp_j (for example
+    q = t). Let L be the set of features with p_j ≤ θ, where θ = q/d. Then, with Π̂_j short for Π̂_t(j),
 
         E|{j ∈ L : Π̂_j ≥ τ}| ≤ θ/(2τ − 1)·E|Ŝ_t ∩ L| ≤ q²/(d(2τ − 1)).
 
-    Proof. Let a and b be the indicators of j on the halves of a pair. Since 0 ≤ (1 − a)(1 − b),
-    a + b − 1 ≤ ab, and on average 2Π̂_j − 1 ≤ Π̃_j. The halves of a pair have no row in common and are drawn
-    independently of the data, so a and b are independent and EΠ̃_j = p_j². By Markov's inequality
-    P(Π̂_j ≥ τ) ≤ P(Π̃_j ≥ 2τ − 1) ≤ p_j²/(2τ − 1), and Σ_{j∈L} p_j² ≤ θ·Σ_{j∈L} p_j = θ·E|Ŝ_t ∩ L|. ∎ The bound
-    can be sharpened because 2BΠ̂_j is a count: Π̂_j ≥ τ implies BΠ̃_j ≥ s := c − B, where c is the least count
-    ≥ 2Bτ. So B/s ≤ 1/(2τ − 1) replaces 1/(2τ − 1).
+    Proof. Let a be 1 if j is selected on the first half of a pair, and else 0, and let b be the same for the
+    second half. Since 0 ≤ (1 − a)(1 − b), a + b − 1 ≤ ab. The mean over the pairs is 2Π̂_j − 1 ≤ Π̃_j. The
+    halves of a pair have no row in common and are drawn independently of the data, so a and b are independent
+    and EΠ̃_j = p_j². By Markov's inequality P(Π̂_j ≥ τ) ≤ P(Π̃_j ≥ 2τ − 1) ≤ p_j²/(2τ − 1), and Σ_{j∈L}
+    p_j² ≤ θ·Σ_{j∈L} p_j = θ·E|Ŝ_t ∩ L|. ∎ The bound can be sharpened because 2BΠ̂_j is a count: Π̂_j ≥ τ
+    implies BΠ̃_j ≥ s := c − B, where c is the least count ≥ 2Bτ. So B/s ≤ 1/(2τ − 1) replaces 1/(2τ − 1).
 
-    L contains the features that are selected on half of the data no more often than one of d features drawn
-    at random. It is not the set N of features without influence, because a feature that is correlated with
-    an influential one may have a large p_j. If L contains N, this is a bound on the expected number of false
-    selections (Meinshausen and Bühlmann, Theorem 1). L contains N if the indicators of the features in N are
-    exchangeable and the method is no worse than guessing, E|Ŝ_t ∩ N^c|/|N^c| ≥ E|Ŝ_t ∩ N|/|N|: then p_j = p
-    for all j ∈ N, and q ≥ |N|p + |N^c|p = dp. Neither condition can be checked on data.
+    L contains the features that are selected on half of the data no more often than if q of the d features
+    were drawn at random. It is not the set N of features without influence, because a feature that is
+    correlated with an influential one may have a large p_j. If L contains N, this is a bound on the expected
+    number of false selections (Meinshausen and Bühlmann, Theorem 1). L contains N under two conditions, which
+    cannot be checked on data: the events j ∈ Ŝ_t for j ∈ N are exchangeable, and the method is no worse than
+    guessing, E|Ŝ_t ∩ N^c|/|N^c| ≥ E|Ŝ_t ∩ N|/|N|, where N^c holds the other features. Then p_j = p for all
+    j ∈ N, and q ≥ |N|p + |N^c|p = dp.
 
     **The unimodal bound.** If the distribution of BΠ̃_j on {0, …, B} is unimodal for every j ∈ L, and Bθ² < 1,
     the factor B/s can be replaced by
@@ -74,13 +75,15 @@ def stability_selection(
 
     For B = 50 that is about a half of B/s at τ = 0.75, and a third at τ = 0.9. (It is the C(τ, B) of Shah and
     Samworth's Theorem 2, which holds for larger θ too.) Proof. A unimodal distribution with mode μ is a
-    mixture of uniform distributions U on intervals {a, …, b} ∋ μ. Each has EU = (a + b)/2 ≥ μ/2, and the mean
-    of the mixture is Bp_j² ≤ Bθ² < 1, so μ ≤ 1, a ≤ 1 and a(a − 1) = 0. If b ≥ s, then P(U ≥ s) = (b − s +
-    1)/(b − a + 1) = 2(b − s + 1)/(b(b + 1) − a(a − 1))·EU ≤ (C/B)·EU; otherwise P(U ≥ s) = 0. On average,
-    P(BΠ̃_j ≥ s) ≤ C·p_j², and the rest of the proof is as above. ∎
+    mixture of uniform distributions on intervals {a, …, b} that contain μ. A variable U with such a uniform
+    distribution has EU = (a + b)/2 ≥ μ/2, and the mean of the mixture is Bp_j² ≤ Bθ² < 1. So μ ≤ 1, a ≤ 1 and
+    a(a − 1) = 0. If b ≥ s, then
+    P(U ≥ s) = (b − s + 1)/(b − a + 1) = 2(b − s + 1)/(b(b + 1) − a(a − 1))·EU ≤ (C/B)·EU; otherwise
+    P(U ≥ s) = 0. On average, P(BΠ̃_j ≥ s) ≤ C·p_j², and the rest of the proof is as above. ∎
 
-    Forced features are in every set. With f of them, t − f replaces q, and d − f replaces d. The intercept is
-    in every set, and is not counted. Centring and standardization are done separately on each half.
+    Forced features are in every set. If there are f forced features, t − f replaces q, and d − f replaces d.
+    The intercept is in every set, and is not counted. Centring and standardization are done separately on
+    each half.
 
     Parameters
     ----------
@@ -94,7 +97,8 @@ def stability_selection(
     pairs : B ≥ 1.
     forced : columns of every set, by index or name.
     intercept, standardize : as for `omp`, on each half.
-    sample_weight : (n,) weights of the squared residuals; a row of weight w counts as one row, not as w rows.
+    sample_weight : (n,) weights of the squared residuals; a row of weight w is still drawn as one row, not as
+        w rows.
     rng : seed, or generator, of the random halves.
     callback : called after each pair with the result so far; returning True stops, with the status STOPPED.
 

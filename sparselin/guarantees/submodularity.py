@@ -1,13 +1,15 @@
 """The submodularity ratio of R²: the exact value by enumeration, or certified bounds.
 
-Columns are scaled to unit length first, because R² depends only on spans. For L ⊆ U and x ∉ L let
+Columns are scaled to unit length first, because R² depends only on spans. γ_{U,k} is the least ratio of
+Σ_{x∈A} [R²(L + x) − R²(L)] to R²(L ∪ A) − R²(L) over L ⊆ U and |A| ≤ k. For L ⊆ U and x ∉ L let
 ρ_x = ‖P_L^⊥X_x‖, z_x = P_L^⊥X_x/ρ_x, r = P_L^⊥y, c_x = ⟨z_x, r⟩, and H = (⟨z_x, z_x'⟩) be the **residual
 correlation matrix**. Then
 
     R²(L + x) − R²(L) = c_x²/‖y‖²,    R²(L ∪ A) − R²(L) = c_Aᵀ H_A⁻¹ c_A/‖y‖².                          (1)
 
-**Independent A suffice.** If a column of A is in the span of L and the rest of A, removing it keeps the joint
-gain and does not increase the sum. Likewise, if u is in the span of L, every ratio of L + u is a ratio of L.
+**Independent A suffice.** If a column of A is in the span of L and the rest of A, removing this column from A
+keeps the joint gain and does not increase the sum of the single gains. Likewise, if u is in the span of L,
+every ratio of L + u is a ratio of L.
 
 **Spectral bound** (unit columns, A independent given L). By (1) the ratio is ‖c_A‖²/(c_Aᵀ H_A⁻¹ c_A), so
 
@@ -20,17 +22,18 @@ bound of Das and Kempe, *Submodular meets Spectral* (2011, Lemma 2.4). R² does 
 columns, so (2) holds for any X, with C the (uncentred) correlation matrix of the nonzero columns. Zero
 columns gain nothing.
 
-**Pruning.** Let A have s elements, let B be a set of at most k − s others, and let h_x be the gain in R² if x
-is added to L ∪ A. Let μ be the bound of (2). For the same reason as above, the residual correlation matrix
-after L ∪ A has no eigenvalue below μ. So R²(L ∪ A ∪ B) − R²(L ∪ A) ≤ Σ_{x∈B} h_x/μ. Therefore no pair
-(L, A ∪ B) has a ratio below g if
-Σ_{x∈B} (g·h_x/μ − c_x²)₊ ≤ Σ_{x∈A} c_x² − g·[R²(L ∪ A) − R²(L)] for the B with the largest sum on the left.
+**Pruning.** Can a pair (L, A ∪ B) have a ratio below a given g? Let A have s elements, let B be a set of at
+most k − s others, and let h_x be the gain in R² if x is added to L ∪ A. Let μ be the bound of (2). For the
+same reason as above, the residual correlation matrix after L ∪ A has no eigenvalue below μ. So
+R²(L ∪ A ∪ B) − R²(L ∪ A) ≤ Σ_{x∈B} h_x/μ. Therefore no pair (L, A ∪ B) has a ratio below g if Σ_{x∈B}
+(g·h_x/μ − c_x²)₊ ≤ Σ_{x∈A} c_x² − g·[R²(L ∪ A) − R²(L)] for the B with the largest sum on the left.
 
 **Rounding.** Let all columns and y have length 1. Let b be the coefficients of x on T, z = P_T^⊥X_x and
 s(x)² = 1 + ‖b‖²; let a be the coefficients of y, r = P_T^⊥y and s(y)² = 1 + ‖a‖². Modified Gram-Schmidt gives
 the exact R of columns perturbed by some eps (Björck, 1967), even if the basis is far from orthogonal, so one
-pass suffices. Errors F of the columns change z by Fb and r by Fa to first order, up to a part in the span of
-T. So they change ρ by u·s(x), ⟨z, r⟩ by u·(s(x)‖r‖ + ρ·s(y) + √n·ρ‖r‖), and the root of a gain, ⟨z, r⟩/ρ, by
+pass suffices. Let F be the errors of the columns. To first order they change z by Fb and r by Fa, up to a
+part in the span of T. So they change ρ by u·s(x), ⟨z, r⟩ by u·(s(x)‖r‖ + ρ·s(y) + √n·ρ‖r‖), and the root of a
+gain, ⟨z, r⟩/ρ, by
 
     e = u·(2‖r‖·s(x)/ρ + √n‖r‖ + s(y)),    u = 8·eps.                                                   (3)
 
@@ -40,9 +43,10 @@ For a Gram matrix, squares have errors of at most u, and e = u·(s(x)s(y)/ρ + �
 pair gives an interval for its ratio. The lower end of the interval is replaced by λ_min(H_A) of (2) if this
 eigenvalue is larger, for example if a joint gain is below its error.
 
-A column x with ρ > 2u·s(x) is outside the span of T. For a closer x this is undecided, unless `_dependence`
-decides it. If such an x is outside, the joint gain of a set that contains x may have any value up to ‖r‖²
-(with r = P_L^⊥y), and the single gain of x, if T = L, may be zero. The lower bound allows for both.
+A column x with ρ > 2u·s(x) is outside the span of T. For an x closer to the span this is undecided, unless
+`_dependence` decides it. If such an x is outside, the joint gain of a set that contains x may have any value
+up to ‖r‖² (with r = P_L^⊥y), and the single gain of x, if T = L, may be zero. The lower bound allows for
+both.
 """
 
 from __future__ import annotations
@@ -98,23 +102,25 @@ def submodularity_ratio(
 ) -> SubmodularityRatio:
     """Compute the submodularity ratio γ_{U,k}(R²) of a design, or bounds on it.
 
-    It is the largest γ ∈ [0, 1] such that for all L ⊆ U and A with |A| ≤ k, A ∩ L = ∅,
+    γ_{U,k} is the largest γ ∈ [0, 1] such that, for all L ⊆ U and all A with |A| ≤ k and A ∩ L = ∅,
 
         Σ_{x∈A} [R²(L + x) − R²(L)] ≥ γ·[R²(L ∪ A) − R²(L)]
 
     (Das and Kempe, *Submodular meets Spectral*, 2011, Definition 2.3; Definition 2 of *Selecting Diverse
-    Features via Spectral Regularization*). Here R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², uncentred, and 0 for y = 0. Pairs
-    whose right bracket is zero, up to 1e-24, are excluded. If all pairs are excluded, γ = 1. Scaling y or
-    columns does not change γ.
+    Features via Spectral Regularization*). On the left are the gains of the single columns of A, on the right
+    the gain of all of A together. Here R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², where P_S^⊥y is the residual of least
+    squares on S. It is uncentred, and 0 for y = 0. Pairs whose right bracket is zero, up to 1e-24, are
+    excluded. If all pairs are excluded, γ = 1. Scaling y or columns does not change γ.
 
-    With `forced` features F this is γ of S ↦ R²(F ∪ S), where L ⊆ U and A are disjoint from F. It equals γ of
-    the columns and y projected off the columns of F, because R²(F ∪ S) − R²(F) is proportional to R²(S) of
-    the projected data. Columns in the span of F, up to rounding, gain nothing.
+    With `forced` features F the result is γ of the function S ↦ R²(F ∪ S), where L ⊆ U and A are disjoint
+    from F. It equals γ of the columns and y projected off the columns of F, because R²(F ∪ S) − R²(F) is
+    proportional to R²(S) of the projected data. Columns in the span of F, up to rounding, gain nothing.
 
     If there are at most `pair_limit` pairs that no bound excludes, γ is found by enumeration of these pairs.
-    Otherwise `lower` is a spectral bound: the least eigenvalue of the residual correlation matrices, or the
-    least eigenvalue of the matrices C_{U ∪ A}. For unit columns both are at least λ_min(C, |U| + k). `upper`
-    is then the least ratio that was found.
+    Otherwise `lower` is a spectral bound, the larger of two least eigenvalues: that of the correlation
+    matrices of the columns of A projected off L, over all pairs (L, A), and that of the matrices C_{U ∪ A}
+    over all A. C is the correlation matrix of the columns. Both are at least λ_min(C, |U| + k)
+    (`sparse_eigenvalues`). `upper` is then the least ratio that was found.
 
     Parameters
     ----------
@@ -130,14 +136,15 @@ def submodularity_ratio(
 
     Returns
     -------
-    SubmodularityRatio. lower ≤ γ ≤ upper holds in spite of rounding; `exact` says whether the two agree to a
-    relative 1e-6. The pair L = `base`, A = `added`, without F, attains `upper`; `added` is empty if upper is
-    1.
+    SubmodularityRatio. lower ≤ γ ≤ upper holds in spite of rounding; `exact` says whether `lower` and `upper`
+    agree to a relative 1e-6. The pair L = `base`, A = `added`, both without F, attains `upper`; `added` is
+    empty if `upper` is 1.
 
-    `lower` is 0 if rounding leaves open whether a column of length 1 is in the span of columns of U. This is
-    so if its distance from the span is below 16·eps·√(1 + ‖b‖²), where b are its coefficients on these
-    columns. The question is decided exactly if the columns are ± a power of two times each other, or small
-    integers (unless `sample_weight` multiplied the rows).
+    `lower` is 0 if rounding leaves open whether a column is in the span of columns of U. This happens if the
+    column, scaled to length 1, has a distance below 16·eps·√(1 + ‖b‖²) from the span, where b are its
+    coefficients on these columns and eps is the machine epsilon. The question is decided exactly for columns
+    that are ± a power of two times each other, and for columns of small integers (unless `sample_weight`
+    multiplied the rows).
 
     Raises
     ------

@@ -32,10 +32,11 @@ def lambda_star(
 ) -> float:
     """Return λ*(S) = ‖XᵀP_S^⊥y‖∞, the least λ at which the LASSO sets all features outside S to zero.
 
-    The problem is min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S. Just below λ*(S), some
-    feature outside S is active. This λ* is that of equation (4) and of Algorithm 3 of *Sequential Attention
-    for Feature Selection*. The paper's objective has no ½, so its λ is twice this one. λ* has the units of
-    ⟨X_i, y⟩. It is exactly zero if it is zero to rounding.
+    The problem is min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S, and P_S^⊥y is the
+    residual of least squares on S. Just below λ*(S), some feature outside S has a nonzero coefficient. This
+    λ* is that of equation (4) and of Algorithm 3 of *Sequential Attention for Feature Selection*. The paper's
+    objective has no ½, so its λ is twice this one. λ* has the units of ⟨X_i, y⟩. It is exactly zero if it is
+    zero to rounding.
 
     Parameters
     ----------
@@ -74,18 +75,21 @@ def first_entry(
     features that enter just below λ* form the active set A(S). They belong to the tied set
     T = {i : |c_i| = λ*}, but A(S) can be smaller than T.
 
-    The direction v says how the tied coefficients leave zero: β_T = sign(c_T)∘(εv) at λ = λ* − ε. Let Z hold
-    the columns sign(c_i)·P_S^⊥X_i for i ∈ T, and let H = ZᵀZ. The KKT conditions just below λ* are Hv ≥ 1,
-    v ≥ 0 and v ⟂ (Hv − 1). So v solves
+    The direction v says how the tied coefficients leave zero: β_T = sign(c_T)∘(εv) at λ = λ* − ε, where ∘
+    multiplies entry by entry. Let Z hold the columns sign(c_i)·P_S^⊥X_i for i ∈ T, which are the tied columns
+    projected off the span of X_S, and let H = ZᵀZ. The KKT conditions just below λ* are Hv ≥ 1, v ≥ 0 and v ⟂
+    (Hv − 1). So v solves
 
         min_{v ≥ 0} ½vᵀHv − 1ᵀv,
 
-    and A(S) is the support of v. This is the solution for every ε up to the first event ε₂: the least
-    positive root of |c_j − ε⟨X_j, Zv⟩| = λ* − ε over j ∉ T ∪ S, and of ε = 2λ*/(1 + (Hv)_j) over j ∈ T∖A(S).
+    and A(S) is the support of v. The formula for β_T holds for every ε up to the first event, at ε₂. There
+    either a feature j ∉ T ∪ S is about to enter, |c_j − ε⟨X_j, Zv⟩| = λ* − ε, or a feature j ∈ T∖A(S) is
+    about to enter with the opposite sign, ε = 2λ*/(1 + (Hv)_j). ε₂ is the least positive solution of these
+    equations.
 
-    So exactly A(S) is active in the window (λ₂, λ*), where λ₂ = λ* − ε₂ is `window_lower`. The proof of
-    Lemma 3.4 of *Sequential Attention for Feature Selection* (3.5 in its first version) gives a window that
-    is at most as wide. It begins at λ₀ = (1 − ε₀)λ*, which is `proof_lower`, where
+    So exactly A(S) is active in the window (λ₂, λ*), where λ₂ = λ* − ε₂ is `window_lower`. The proof of Lemma
+    3.4 of *Sequential Attention for Feature Selection* (3.5 in its first version) gives a window (λ₀, λ*)
+    that is at most as wide. Its lower end λ₀ = (1 − ε₀)λ* is `proof_lower`, where
 
         ε₀ = min{(λ* − |c_i|)/(λ* + ‖X_i‖‖r‖) over i ∉ T ∪ S,  2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T,  1}.
 
@@ -99,8 +103,8 @@ def first_entry(
 
     Returns
     -------
-    FirstEntry, with the quantities above. If v is not unique, for example because columns are duplicated, the
-    one of largest support is returned.
+    FirstEntry, with the quantities above. If v is not unique, for example because columns are duplicated, a v
+    with the largest support is returned.
 
     Raises
     ------

@@ -21,7 +21,7 @@ class DualityGap:
     Attributes
     ----------
     gap : P(β) − D(u) ≥ 0 plus a bound on its rounding error, where P and D are the primal and the dual
-        objective. It bounds P(β) − min P and ½‖u − u*‖², where u* is the optimal dual point.
+        objective. It bounds both P(β) − min P and ½‖u − u*‖², where u* is the optimal dual point.
     u : (n,) the dual point, with X_Sᵀu = 0 and ‖Xᵀu‖∞ ≤ λ.
     correlation : (d,) Xᵀu.
     error : (d,) a bound on the rounding error of `correlation`.

@@ -4,19 +4,20 @@ For one feature with linear weights v ∈ ℝᵖ and first-layer weights u ∈ �
 
     minimise  ½‖v − b‖² + ½‖u − z‖² + λ‖b‖   subject to  ‖z‖∞ ≤ M‖b‖.        (p = 1: (3), else (4))
 
-It is not convex. But given t = ‖b‖, the best z is sign(u)·min(|u|, Mt), and the best b is t·v/‖v‖ (any b of
-that length if v = 0). Up to a constant, the remaining function of t,
+It is not convex. But for a fixed t = ‖b‖ the best z is sign(u)·min(|u|, Mt), and the best b is t·v/‖v‖ (any b
+of that length if v = 0). Write a₊ for max(a, 0). Up to a constant, the objective is then this function of t,
 
     φ(t) = ½(‖v‖ − t)² + λt + ½Σ_k (|u_k| − Mt)₊²,    φ'(t) = t − (‖v‖ − λ) − M·Σ_k (|u_k| − Mt)₊,
 
-is strictly convex on t ≥ 0. Its minimiser t* is 0 if ‖v‖ + M‖u‖₁ ≤ λ, and otherwise the zero of φ'. Sort the
-|u_k| in decreasing order, and let S_m be the sum of the first m and t_m = (‖v‖ − λ + M·S_m)/(1 + mM²). Then
+which is strictly convex on t ≥ 0. Its minimiser t* is 0 if ‖v‖ + M‖u‖₁ ≤ λ, and otherwise the zero of φ'.
+Sort the |u_k| in decreasing order, and let S_m be the sum of the first m and
+t_m = (‖v‖ − λ + M·S_m)/(1 + mM²). Then
 
     t* = max(0, t_0, …, t_K).
 
 Proof: Σ_k (|u_k| − Mt)₊ ≥ S_m − mMt, with equality if exactly the first m of the |u_k| exceed Mt. So φ'(t*) =
-0 gives (1 + mM²)t* ≥ ‖v‖ − λ + M·S_m for all m, with equality for one m. M·t_m is w_m of the paper's
-Algorithms 2 and 4. The minimiser is unique unless v = 0 and t* > 0.
+0 gives (1 + mM²)t* ≥ ‖v‖ − λ + M·S_m for all m, with equality for one m. The paper's Algorithms 2 and 4 write
+w_m for M·t_m. The minimiser is unique unless v = 0 and t* > 0.
 """
 
 from __future__ import annotations
@@ -47,14 +48,15 @@ def hier_prox(theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> Hierar
         |b| = max(0, max_{0≤m≤K} (|theta_j| − λ + M·(|W_(j,1)| + … + |W_(j,m)|))/(1 + mM²)),
         b = sign(theta_j)·|b|,    z = sign(W_j)·min(|W_j|, M|b|).
 
-    The paper's Algorithm 2, Hier-Prox, computes it unless theta_j = 0 or M = 0. If theta_j = 0, both signs of
-    b are optimal, and b ≥ 0 is returned. M = 0 gives soft-thresholding of theta and W = 0. As M → ∞, the
-    limit is soft-thresholding of theta with W unchanged. If |theta_j| ≤ λ and W_j ≠ 0, that limit is not
-    feasible for any M, so the problem with M = ∞ has no minimiser.
+    The paper's Algorithm 2, Hier-Prox, computes this solution unless theta_j = 0 or M = 0. If theta_j = 0,
+    both signs of b are optimal, and b ≥ 0 is returned. M = 0 gives soft-thresholding of theta and W = 0. As
+    M → ∞, the limit is soft-thresholding of theta with W unchanged. If |theta_j| ≤ λ and W_j ≠ 0, that limit
+    is not feasible for any M, so the problem with M = ∞ has no minimiser.
 
-    On features with theta_j ≥ 0 the operator is firmly nonexpansive, because there it is the proximal
-    operator of a convex function. The same holds on features with theta_j < 0. Between the two signs it jumps
-    if λ < M‖W_j‖₁. The cost is O(dK log K) at worst, and a few passes over W if few entries are clipped.
+    Restricted to theta_j ≥ 0 the operator is firmly nonexpansive, because there it is the proximal operator
+    of a convex function. Restricted to theta_j < 0 it is firmly nonexpansive too. Between the two signs it
+    jumps if λ < M‖W_j‖₁. The cost is O(dK log K) at worst, and a few passes over W if few entries are
+    clipped.
 
     Parameters
     ----------
@@ -98,12 +100,12 @@ def group_hier_prox(Theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> 
 
     This is problem (4) of *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021). The
     solution is that of `hier_prox` with ‖Theta_j‖₂ in place of |theta_j|, and b = ‖b‖·Theta_j/‖Theta_j‖. The
-    paper's Algorithm 4, Group-Hier-Prox, computes it unless Theta_j = 0 or M = 0. If Theta_j = 0, every
-    direction of b is optimal, and that of the first coordinate is returned. One column (p = 1) gives the same
-    bits as `hier_prox`.
+    paper's Algorithm 4, Group-Hier-Prox, computes this solution unless Theta_j = 0 or M = 0. If Theta_j = 0,
+    every direction of b is optimal, and the direction of the first coordinate is returned. One column (p = 1)
+    gives the same bits as `hier_prox`.
 
-    The operator commutes with rotations of Theta_j ≠ 0. It is firmly nonexpansive along a ray, but not from
-    one direction to another: if λ < M‖W_j‖₁, it jumps at Theta_j = 0.
+    The operator commutes with rotations of Theta_j ≠ 0. It is firmly nonexpansive while Theta_j moves along a
+    ray from 0. It is not if Theta_j changes its direction: if λ < M‖W_j‖₁, the operator jumps at Theta_j = 0.
 
     Parameters
     ----------
@@ -112,9 +114,9 @@ def group_hier_prox(Theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> 
 
     Returns
     -------
-    `HierarchicalProx`. ‖W_j‖∞ ≤ M‖theta_j‖ holds exactly, and also for the norm as floating point may
-    evaluate it, in any order: for p > 1 entries are clipped at (1 − (p + 6)·eps/2)·M‖theta_j‖. The accuracy
-    is that of `hier_prox`.
+    `HierarchicalProx`. ‖W_j‖∞ ≤ M‖theta_j‖ holds exactly. It also holds if the norm is evaluated in floating
+    point, in any order: for p > 1 entries are clipped at (1 − (p + 6)·eps/2)·M‖theta_j‖. The accuracy is that
+    of `hier_prox`.
 
     Raises
     ------

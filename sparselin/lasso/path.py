@@ -36,24 +36,26 @@ def lasso_path(
 
         minimise  ½‖y − Xβ‖² + λ‖β_{S̄}‖₁.
 
-    For λ ≥ λ*(S) = ‖XᵀP_S^⊥y‖∞ the features outside S are zero. Below λ*(S) the solution β(λ) is piecewise
-    linear. Its knots are the λ at which a coefficient enters or leaves the model (Efron et al., *Least angle
-    regression*, 2004; Osborne, Presnell and Turlach, 2000). If solutions are not unique, because columns are
-    dependent, one of them is followed. At each knot the KKT conditions are checked on all columns.
+    Let P_S^⊥y be the residual of least squares of y on the columns of S. For λ ≥ λ*(S) = ‖XᵀP_S^⊥y‖∞ the
+    coefficients outside S are zero. Below λ*(S) the solution β(λ) is piecewise linear. Its knots are the λ at
+    which a coefficient enters or leaves the model (Efron et al., *Least angle regression*, 2004; Osborne,
+    Presnell and Turlach, 2000). If solutions are not unique, because columns are dependent, the path follows
+    one of them. At each knot the KKT (optimality) conditions are checked on all columns.
 
-    Accuracy. If the error bound of the correlations c = Xᵀ(y − Xβ) is not below 1e-4·λ, r = y − Xβ and β are
-    refined iteratively until they are those of exact arithmetic, rounded (`_homotopy`). So accuracy does not
-    suffer from nearly dependent columns, from columns of large mean with an unpenalised intercept, or from
-    columns of very different lengths. There are two limits. First, a knot may be ill-conditioned: if columns
-    at distance δ compete to enter, the λ of the knot is known only to eps/δ, and so are β and c up to the
-    next knot. Second, rounding β itself changes c_i by eps·‖X_i‖Σ‖X_j‖|β_j|, which can exceed a small λ if
-    columns are nearly dependent. Once y is fitted to rounding, there are no further knots, and the last
-    segment ends at lam_min.
+    Accuracy. Let r = y − Xβ be the residual and c = Xᵀr its correlations. If the bound on the error of c is
+    not below 1e-4·λ, then r and β are refined iteratively, until they equal the results of exact arithmetic
+    up to the last rounding (`_homotopy`). So accuracy does not suffer from nearly dependent columns, from
+    columns of large mean with an unpenalised intercept, or from columns of very different lengths. There are
+    two limits. First, a knot may be ill-conditioned: if two columns at distance δ compete to enter, the λ of
+    the knot is known only to eps/δ (eps is the machine epsilon), and so are β and c up to the next
+    knot. Second, rounding β itself changes c_i by eps·‖X_i‖Σ‖X_j‖|β_j|, which can exceed a small λ if columns
+    are nearly dependent. Once y is fitted to rounding, there are no further knots, and the last segment ends
+    at lam_min.
 
-    Nonnegative LASSO. With `positive`, the minimum is over β_{S̄} ≥ 0; the coefficients of S are free of
+    Nonnegative LASSO. With `positive`, the minimum is over β_{S̄} ≥ 0; the coefficients on S may have any
     sign. Then λ*(S) = max(0, max_j c_j) with c = XᵀP_S^⊥y. A solution satisfies c_S = 0 and c_j ≤ λ off S,
-    with equality where β_j > 0. A path down to λ = 0 ends in a nonnegative least squares solution of least
-    Σβ_{S̄} (docs/proofs/nonnegative.md).
+    with equality where β_j > 0. A path down to λ = 0 ends in a solution of nonnegative least squares; among
+    these it has the least sum of β_{S̄} (docs/proofs/nonnegative.md).
 
     Parameters
     ----------
@@ -73,7 +75,8 @@ def lasso_path(
     Returns
     -------
     LassoPath. Its `at(lam)` interpolates linearly between the knots, which is exact. The status is COMPLETED,
-    MAX_STEPS or STOPPED, or BEYOND_PRECISION if rounding leaves the next knot undecided.
+    MAX_STEPS or STOPPED, or BEYOND_PRECISION if rounding leaves the next knot undecided. A COMPLETED path may
+    contain ties; `LassoPath` says where they are listed.
 
     Raises
     ------

@@ -35,10 +35,12 @@ def project_dual(
 
         u = v − Xβ.
 
-    The homotopy from λ*(S) down to λ finds u in finitely many steps. Unless the status is BEYOND_PRECISION,
-    the error of u is at most max(1e-12, 100·eps·κ)·‖v‖ in float64. Here κ is the largest condition number of
-    independent columns, scaled to length 1, among the columns of S and of the faces that contain u to
-    rounding. At a knot, these include features with β_j = 0.
+    The algorithm follows the LASSO path from λ*(S), where all coefficients outside S are zero, down to λ. It
+    finds u in finitely many steps. Unless the status is BEYOND_PRECISION, the error of u is at most
+    max(1e-12, 100·eps·κ)·‖v‖ in float64. Here eps is the machine epsilon. κ is a condition number: collect
+    the columns of S, and the columns X_j with |⟨X_j, u⟩| = λ to rounding, scaled to length 1; κ is the
+    largest condition number of independent columns among them. At a knot of the path they include features
+    with β_j = 0.
 
     Parameters
     ----------

@@ -43,8 +43,9 @@ def sequential_lasso(
         A(S) = lim_{ε→0} {i ∉ S : β(λ* − ε, S)_i ≠ 0}.
 
     Each step adds the lowest index of A(S) to S (Algorithm 3 of *Sequential Attention for Feature Selection*,
-    after Luo and Chen, 2014). By Theorem 3.3 of that paper, A(S) ⊆ T = argmax_i |⟨X_i, P_S^⊥y⟩|, so OMP could
-    make the same choice.
+    after Luo and Chen, 2014). By Theorem 3.3 of that paper, A(S) is a subset of T, the set of features with
+    the largest |⟨X_i, P_S^⊥y⟩|. Here P_S^⊥y is the residual of least squares on S. OMP selects from T, so it
+    could make the same choice.
 
     Parameters
     ----------
@@ -160,9 +161,9 @@ def window_ratios(
     """Return the lower end of the selection window relative to λ*, λ₂(S)/λ*(S), at each step.
 
     Let S be the features before a step. The selection window is the largest interval (λ₂, λ*) of λ on which
-    the LASSO min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ activates exactly A(S) outside S, the features that Sequential LASSO
-    may select in this step (`first_entry`, docs/windows.md).
-    The smaller the ratio, the wider the window.
+    the solution of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ is nonzero, outside S, exactly on A(S). S̄ is the complement
+    of S, and A(S) holds the features that Sequential LASSO may select in this step (`first_entry`,
+    docs/windows.md). The smaller the ratio, the wider the window.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Pictures of certified bounds: intervals, sparse eigenvalues, promised and achieved shares of R²."""
+"""Pictures of certified bounds: intervals, sparse eigenvalues, guaranteed and achieved shares of R²."""
 
 from __future__ import annotations
 
@@ -104,10 +104,10 @@ def _words(bounds: Interval) -> str:
 
 
 def guarantee_bounds(result: GuaranteeBounds, *, ax: Axes | None = None) -> Axes:
-    """Draw the share of the best subset's R² that each guarantee promises, and the achieved share.
+    """Draw the share of the best subset's R² that each guarantee proves, and the achieved share.
 
-    A bar is a promise whose hypotheses hold. The achieved share is a point; if only bounds on the best R² are
-    known, it is a line.
+    A bar is the factor of a guarantee whose hypotheses hold. The achieved share is a point. If only bounds on
+    the best R² are known, it is a line.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def guarantee_bounds(result: GuaranteeBounds, *, ax: Axes | None = None) -> Axes
     if not result.bounds:
         return note(ax, "No guarantees were requested.")
     for row, bound in enumerate(result.bounds):
-        _promise(ax, row, bound)
+        _guarantee(ax, row, bound)
     rows(ax, [f"{bound.algorithm}: {bound.name}" for bound in result.bounds])
     ax.set_xlim(min([0.0, *(float(bound.achieved.lower) for bound in result.bounds)]), 1.04)
     ax.grid(axis="x", linewidth=0.4, alpha=0.5)
@@ -127,10 +127,10 @@ def guarantee_bounds(result: GuaranteeBounds, *, ax: Axes | None = None) -> Axes
     return ax
 
 
-def _promise(ax: Axes, row: int, bound: Bound) -> None:
-    """Draw the promise and the achieved share of one bound in its row."""
+def _guarantee(ax: Axes, row: int, bound: Bound) -> None:
+    """Draw the guarantee and the achieved share of one bound in its row."""
     if bound.applies:
-        colour, label = (RED, "promised, violated") if bound.violated else (BLUE, "promised")
+        colour, label = (RED, "guaranteed, violated") if bound.violated else (BLUE, "guaranteed")
         ax.barh([row], [bound.lower], color=colour, height=0.8, alpha=0.8, label=label,
                 hatch="xxx" if bound.violated else "", edgecolor="white")  # fmt: skip
         inside = bound.lower > 0.15

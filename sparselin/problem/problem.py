@@ -73,8 +73,8 @@ class Problem(_Fields):
     y : array (n,), converted to the dtype of X.
     sample_weight : (n,) ≥ 0, not all zero, or None. Row i of X and y is multiplied by √weight_i, so that
         every squared residual is multiplied by its weight.
-    intercept : whether an unpenalised column of ones is in every S from the start. P_S^⊥ then centres X and
-        y, without a copy of either.
+    intercept : whether an unpenalised column of ones is in every S from the start. Projecting off S then
+        centres X and y, without a copy of either.
     standardize : whether each column is divided by its standard deviation, as by scikit-learn's
         StandardScaler and by glmnet. Without an intercept it is divided by its root mean square; with weights
         by √(Σw_i z_ij²/Σw_i), z the centred columns. λ's then refer to the standardized columns; coefficients
@@ -84,11 +84,11 @@ class Problem(_Fields):
     column_norms : (d,) the lengths of the columns of a LinearOperator, to a relative 8·√eps. `ols` needs them
         to full precision, because it compares columns by them.
 
-    Of an operator only products with vectors are used. Its column norms take d products, unless they are
-    given. Given norms are checked for the columns that are used. The products of the operator are assumed to
-    be as accurate as sums of products. This means an error of eps in each entry of a product with a unit
-    vector, and of 8·eps·√n·‖X_i‖‖r‖ in ⟨X_i, r⟩. Fast transforms whose columns have similar lengths are as
-    accurate as this. docs/data.md lists the functions that take an operator.
+    A LinearOperator is used only through products with vectors. Its column norms take d products, unless
+    `column_norms` gives them. Given norms are checked for the columns that are used. The products of the
+    operator are assumed to be as accurate as sums of products. This means an error of eps in each entry of a
+    product with a unit vector, and of 8·eps·√n·‖X_i‖‖r‖ in ⟨X_i, r⟩. Fast transforms whose columns have
+    similar lengths are as accurate as this. docs/data.md lists the functions that take an operator.
 
     Raises
     ------

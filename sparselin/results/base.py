@@ -26,11 +26,19 @@ _T = TypeVar("_T")
 
 
 class Status(enum.Enum):
-    """The way in which a method ended. The value explains it and, if possible, says what to do."""
+    """The way in which a method ended. The value explains it and, if possible, says what to do.
+
+    COMPLETED means that the method did what was requested. It does not mean that each step had only one best
+    feature: a completed path may contain ties. The path of a greedy method lists them in `ties`, and its
+    table in the column "ties". The table of a `LassoPath` says at how many knots several features enter or
+    leave together, and its `active` has these features.
+    """
 
     COMPLETED = "completed as requested"
     TOLERANCE = "the residual norm or deviance is within `tol` or `residual`; decrease that limit to continue"
-    EXACT_FIT = "the residual is zero to rounding: the selected columns fit y exactly"
+    EXACT_FIT = (
+        "the residual is zero to rounding: the model fits y exactly, so there is nothing left to explain"
+    )
     NO_CORRELATION = (
         "no column reduces the residual: to rounding it is orthogonal to all columns (with nonnegative "
         "coefficients: no column has a positive correlation with it)"
@@ -118,8 +126,8 @@ class Result(abc.ABC):
     def to_frame(self, library: str | None = None) -> Any:
         """Return all rows of the table as a DataFrame. Numbers are numbers there, not text.
 
-        library : "pandas" or "polars". By default it is the one that has been imported, or else the one that
-            is installed; if both are, it is pandas.
+        library : "pandas" or "polars". By default it is the library that this program has imported, or else
+            the one that is installed; if both are, it is pandas.
 
         Raises ImportError, which names the extra to install, if there is no such library, and ValueError for
         another library.
@@ -139,7 +147,7 @@ class Result(abc.ABC):
 
 @dataclasses.dataclass(frozen=True)
 class Fit:
-    """The facts about the columns of a fit that its result needs.
+    """The facts about a fit that its result needs to name, scale and explain features.
 
     Attributes
     ----------

@@ -23,9 +23,9 @@ class BatchSelection(Named):
     n_selected : (N,) the number of features in each row.
     residual_norms : (N, k + 1) ‖r_0‖ = ‖y‖, ‖r_1‖, …, the norm of the residual after each feature. Unused
         places hold NaN, and so does the whole row of a signal that is STOPPED. Let κ be the condition number
-        of the selected columns scaled to unit length. The norms come from a recurrence with an error of about
-        eps·√n·κ²·‖y‖, which is used only if κ² ≤ 10⁴. For a signal that was redone the error is about
-        eps·κ·‖y‖.
+        of the selected columns scaled to unit length. The norms come from a recurrence whose error is about
+        eps·√n·κ²·‖y‖ (eps is the machine epsilon); it is used only if κ² ≤ 10⁴. For a signal that was solved
+        again from its residual the error is about eps·κ·‖y‖.
     residual_norm : (N,) ‖r‖ at the end.
     status : (N,) array of `Status`: the way in which each signal ended. For example,
         `batch.status == Status.TOLERANCE` is a mask.

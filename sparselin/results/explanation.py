@@ -12,38 +12,41 @@ from sparselin.results.display import Column, Table
 class Explanation(Named):
     """The reasons why a feature j entered a path, or why it did not. `str` returns them as a sentence.
 
-    S denotes `given`. P_S^⊥ also projects off the intercept, if there is one. X_j is the standardized column
-    if the path standardizes columns. The residuals depend on the kind of path:
+    S denotes `given`. P_S^⊥v is v minus its projection onto the span of the columns of S and of the
+    intercept, if there is one; P_∅^⊥ is the case S = ∅. X_j is the standardized column if the path
+    standardizes columns. The residuals depend on the kind of path:
 
     - `SelectionPath`: r_s = P_{S_s}^⊥y, where S_s are the first s features of S.
-    - `GeneralizedPath`: r_s = w∘(y − μ) for the model on S_s. Then D² takes the place of R² in r2, gain and
-      partial_r2, and gain is NaN if S ∪ j has no model.
+    - `GeneralizedPath`: r_s = w∘(y − μ) for the model on S_s. w are the weights and μ the fitted means. D²,
+      the share of the deviance that the model explains, takes the place of R² in r2, gain and partial_r2.
+      gain is NaN if S ∪ j has no model.
     - `LassoPath`: r(λ) = y − Xβ(λ).
 
     Attributes
     ----------
     feature, names : j, and the d names of the features, or None.
     kind : "selection" for a `SelectionPath` or `GeneralizedPath`, "LASSO" for a `LassoPath`, "set" for a
-        `SubsetResult`. A set has no `correlation`, `level` and `error`, and does not say which features were
-        `forced`.
+        `SubsetResult`. For a set `correlation`, `level` and `error` are empty, and it is not known which
+        features were `forced`.
     step : the number of the step at which j was selected, or of the knot at which it first entered. Numbers
         begin with 1, as in the tables of the paths, so the knot is knots[step − 1]. `step` is 0 if j never
         entered.
     forced : whether j was in S, or unpenalised, from the start.
-    given : (m,) S. On a `SelectionPath` these are the features selected before j, or all selected features if
-        j was not selected. On a `LassoPath` they are the features with a nonzero coefficient where j first
-        entered, or at the end of the path if j did not enter. Of a set they are the other features.
+    given : (m,) S. On a `SelectionPath` S holds the features selected before j, or all selected features if j
+        was not selected. On a `LassoPath` it holds the features with a nonzero coefficient where j first
+        entered, or at the end of the path if j did not enter. For a set it holds the other features of the
+        set.
     correlation : |⟨X_j, r⟩|, or ⟨X_j, r⟩ with its sign on a path over β ≥ 0. It has the shape (m + 1,), for
         r_0, …, r_m; on a `LassoPath` it has an entry for each positive knot.
-    level : the number with which each entry of `correlation` is compared. On a `SelectionPath` it is (m + 1,)
-        the correlation of the pick at each step (NaN if the pick was forced), and at the end λ*(S) if j was
-        not selected. On a `LassoPath` it is the positive knot λ.
+    level : the number with which each entry of `correlation` is compared. On a `SelectionPath` it has the
+        shape (m + 1,): the correlation of the pick at each step (NaN if the pick was forced), and at the end
+        λ*(S) if j was not selected. On a `LassoPath` it has λ at each positive knot.
     error : bounds on the rounding errors of `correlation`, of the same shape. A correlation within its bound
         is zero to rounding.
     runner_up, margin : the feature that came second when j was selected (−1 if there is none), and the
         relative distance of its correlation to that of j (`SelectionPath.margin`). They are −1 and NaN if j
-        was not selected, or was forced. Of a set they are the feature that would raise R²(S) most in place of
-        j, and the difference of the two gains divided by `gain`.
+        was not selected, or was forced. For a set, `runner_up` is the feature that would raise R²(S) most in
+        place of j, and `margin` is the difference of the two gains divided by `gain`.
     tied : the features that were tied with j when j was selected.
     fall : the step s at which `correlation` decreased most, from r_{s−1} to r_s; 0 if it never decreased
         beyond rounding.

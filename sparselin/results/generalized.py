@@ -15,9 +15,10 @@ from sparselin.results.paths import Steps
 class GeneralizedPath(Steps):
     """The features in the order in which `generalized_omp` selected them. The length is their number.
 
-    Of d features t were selected. S_j denotes the first j selected features, and β̂_j the minimiser of the
-    negative log-likelihood L on S_j (and the intercept). Further, η = intercept + Xβ̂_j, μ are the means of y
-    at η, w are the weights, and c = Xᵀ(w∘(y − μ)) = −∇L.
+    Of d features t were selected. S_j denotes the first j selected features. β̂_j minimises the negative
+    log-likelihood L over the coefficients on S_j and the intercept. Further, η = intercept + Xβ̂_j, and μ are
+    the means of y that the model predicts at η. With weights w, c = Xᵀ(w∘(y − μ)) = −∇L, where ∘ multiplies
+    entry by entry.
 
     Attributes
     ----------
@@ -32,8 +33,8 @@ class GeneralizedPath(Steps):
         contains the pick; empty for forced features.
     deviance : (t + 1,) 2(L(β̂_j) − inf L over all η), for the first 0, …, t features.
     optimality : (t + 1,) float64: bounds on 2(L(β) − min L) for the coefficients on the first 0, …, t
-        features. They hold for the coefficients in float64, before these are rounded to the dtype of X, and
-        include the rounding errors of ∇L.
+        features. They include the rounding errors of ∇L. They hold for the coefficients in float64, before
+        these are rounded to the dtype of X.
     unfitted : the tuple (i,) of the feature whose refit ended the path with NO_MINIMUM or BEYOND_PRECISION;
         else ().
     recession : if the status is NO_MINIMUM, (t + 2,) float64: a direction along which L decreases without
@@ -75,7 +76,7 @@ class GeneralizedPath(Steps):
     def d2_path(self) -> FloatArray:
         """(t + 1,) D² of the models on the first 0, …, t features: the share of the deviance they explain.
 
-        The shares are relative to the deviance of the model without features.
+        They are shares of the deviance of the model without features.
         """
         first = self.deviance[0]
         return np.clip(1 - self.deviance / first, 0, 1) if first > 0 else np.zeros_like(self.deviance)

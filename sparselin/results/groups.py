@@ -15,7 +15,8 @@ class GroupPath(FittedPath):
     """The groups of features in the order in which OMP selected them, for q outputs.
 
     The length is the number of groups. S_j denotes the columns of the first j of the t selected groups, and
-    R_j = P_{S_j}^⊥ Y the residual, for Y (n, q).
+    R_j = P_{S_j}^⊥Y is the residual of least squares of Y (n, q) on them. X_g are the columns of group g, and
+    ‖·‖_F is the Frobenius norm.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Results about guarantees: certified intervals, and the ratios that are promised and achieved."""
+"""Results about guarantees: certified intervals, and the ratios that are guaranteed and achieved."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Interval(Result):
 class SubmodularityRatio(Interval):
     """The submodularity ratio: the largest γ ≤ 1 with Σ_{x∈A}[f(L + x) − f(L)] ≥ γ·[f(L ∪ A) − f(L)].
 
-    The inequality must hold for all pairs L ⊆ U, |A| ≤ k, A ∩ L = ∅ with f(L ∪ A) > f(L). If f is monotone,
-    γ ≥ 0.
+    Here f is a set function, for example R². L + x is L with the element x added. The inequality must hold
+    for all pairs of sets L ⊆ U and |A| ≤ k with A ∩ L = ∅ and f(L ∪ A) > f(L). If f is monotone, γ ≥ 0.
 
     Attributes (in addition to `lower`, `upper`, `method`)
     ----------
@@ -81,8 +81,8 @@ class SparseEigenvalues(Result):
     Attributes
     ----------
     k : the size, at most d.
-    lambda_min : λ_min(C, k) = min_{|S| ≤ k} λ_min(C_S).
-    lambda_max : λ_max(C, k) = max_{|S| ≤ k} λ_max(C_S).
+    lambda_min : λ_min(C, k) = min_{|S| ≤ k} λ_min(C_S), an `Interval`. C_S has the rows and columns S of C.
+    lambda_max : λ_max(C, k) = max_{|S| ≤ k} λ_max(C_S), an `Interval`.
     lambda_min_support, lambda_max_support : sets S that attain `lambda_min.upper` and `lambda_max.lower`.
     condition_number : λ_max(C, k)/λ_min(C, k), an interval.
     coherence : max_{i≠j} |C_ij|/√(C_ii·C_jj); NaN if fewer than two columns are nonzero.
@@ -177,8 +177,8 @@ class Bound(Result):
         return self.applies and self.achieved.upper < self.lower
 
     def _headline(self) -> str:
-        promised = f"{number(self.lower)} promised" if self.applies else "does not apply"
-        return f"{self.algorithm}, {self.name}: {promised}, {self.achieved._headline()} achieved"
+        factor = f"{number(self.lower)} guaranteed" if self.applies else "does not apply"
+        return f"{self.algorithm}, {self.name}: {factor}, {self.achieved._headline()} achieved"
 
     def _table(self) -> Table:
         words = {True: "yes", False: "no", None: "undecided"}
@@ -223,8 +223,8 @@ class GuaranteeBounds(Named):
     @property
     def strongest(self) -> Bound | None:
         """The guarantee with the largest factor among the guarantees that apply, or None if none applies."""
-        promises = [bound for bound in self.bounds if bound.applies]
-        return max(promises, key=lambda bound: bound.lower, default=None)
+        applying = [bound for bound in self.bounds if bound.applies]
+        return max(applying, key=lambda bound: bound.lower, default=None)
 
     @property
     def lower(self) -> float:
@@ -240,7 +240,7 @@ class GuaranteeBounds(Named):
     def method(self) -> str:
         """The algorithm and the name of `strongest`, in words."""
         bound = self.strongest
-        return f"{bound.algorithm}: {bound.name} ({bound.source})" if bound else "no promise applies"
+        return f"{bound.algorithm}: {bound.name} ({bound.source})" if bound else "no guarantee applies"
 
     @property
     def violated(self) -> tuple[Bound, ...]:
@@ -256,7 +256,7 @@ class GuaranteeBounds(Named):
         found = [bound for bound in self.of(algorithm) if bound.name == name]
         if not found:
             known = ", ".join(repr((bound.algorithm, bound.name)) for bound in self.bounds)
-            raise ValueError(f"there is no promise {(algorithm, name)!r}; the promises are {known}")
+            raise ValueError(f"there is no guarantee {(algorithm, name)!r}; the guarantees are {known}")
         return found[0]
 
     def _headline(self) -> str:
@@ -264,14 +264,14 @@ class GuaranteeBounds(Named):
         applying = sum(bound.applies for bound in self.bounds)
         best = self.strongest
         most = f", the largest {number(best.lower)} ({best.algorithm}, {best.name})" if best else ""
-        return f"k = {self.k}, {applying} of {len(self.bounds)} promises apply{most}{broken}"
+        return f"k = {self.k}, {applying} of {len(self.bounds)} guarantees apply{most}{broken}"
 
     def _table(self) -> Table:
         bounds = self.bounds
         achieved = np.array([bound.achieved.upper for bound in bounds])
         columns = (
             Column("algorithm", "algorithm", [bound.algorithm for bound in bounds]),
-            Column("promised", "promised", np.array([b.lower if b.applies else np.nan for b in bounds]), 3),
+            Column("promised", "guaranteed", np.array([b.lower if b.applies else np.nan for b in bounds]), 3),
             Column("achieved_lower", None, np.array([bound.achieved.lower for bound in bounds])),
             Column("achieved_upper", "achieved", achieved, 3),
             Column("name", "by", [bound.name for bound in bounds]),

@@ -19,7 +19,7 @@ from sparselin.results.base import (
     combine,
     result,
 )
-from sparselin.results.display import Column, Table, distinct_keys, list_names, number
+from sparselin.results.display import Column, Table, distinct_keys, list_names, number, plural
 
 
 @result
@@ -40,10 +40,14 @@ class LassoPath(FittedPath):
         (for the last knot: just above it).
     forced : S, the features without penalty, in the order given, including those with coefficient zero.
     status : the way in which the path ended. COMPLETED means that it reached `lam_min`, MAX_STEPS that it has
-        `max_steps` segments.
+        `max_steps` segments. A completed path may contain ties: see below.
     fit : a `Fit`, whose fields the path has as properties: n_features, names, with_intercept, standardized
         and positive. If the columns are standardized, λ penalises the coefficients of the standardized
         columns, and `coef` is in the units of X. If `positive`, β_{S̄} ≥ 0 was required.
+
+    Ties. At a knot where several features enter or leave together, consecutive tuples of `active` differ by
+    all of them; the table names them, and a note below it counts these knots. A feature that ties but stays
+    at zero is in no list of the path. `first_entry` lists all features that tie at λ*(S).
 
     `to_frame()` has a row for each knot: lam, r2, n_active, intercept, and the coefficient of each of
     `features` by its name. A feature whose name is taken by another column, for example "r2", is "r2 (1)".
@@ -155,6 +159,8 @@ class LassoPath(FittedPath):
             *(Column(name, None, coef) for name, coef in zip(names, self.coef_path.T, strict=True)),
         )
         notes = self.fit.notes()
+        if together := sum(len(a ^ b) > 1 for a, b in changes):
+            notes.append(f"ties: at {plural(together, 'knot')} several features enter or leave together")
         if len(self.forced):
             notes.append(f"forced, without penalty: {list_names(self._names_of(self.forced), 12)}")
         return Table(columns, (*notes, self.status.line))

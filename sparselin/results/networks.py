@@ -26,7 +26,7 @@ class LassoNetPath(Named):
 
     Attributes
     ----------
-    lam : (L,) λ of each row.
+    lam : (L,) λ of each row, for L rows.
     objective : (L,) L + λΣ‖θ_g‖ on the training rows, for the final weights of the row.
     loss : (L,) the mean loss in the objective, without any penalty.
     validation_loss : (L,) the mean loss on the validation rows; NaN if there are none.
@@ -34,8 +34,8 @@ class LassoNetPath(Named):
     mask : (L, d) True for the selected features.
     theta_norm : (L, d) ‖θ_j‖₂.
     epochs : (L,) the number of training epochs.
-    returns : (L,) the number of features that had left and came back, because the gradient over all training
-        rows required their return.
+    returns : (L,) the number of features that came back after they had left the path, because the gradient
+        over all training rows required it.
     excess : (L,) the largest (‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁)/λ over the groups that are zero at the end of the
         training for this λ. If it is at most 1, no zero group would become nonzero. It is zero if no group is
         zero, or λ = 0.
@@ -79,9 +79,9 @@ class LassoNetPath(Named):
     def importances(self) -> FloatArray:
         """(d,) the importance of each feature: the λ at which it leaves the path.
 
-        This is λ of the first row from which on the feature is zero in all rows; so if it leaves twice, its
-        last departure counts. The importance is ∞ for a feature of the last row, and 0 for a feature that no
-        row selects.
+        It is the λ of the first row from which on the feature is zero in all rows; so if the feature leaves
+        twice, its last departure counts. The importance is ∞ for a feature of the last row, and 0 for a
+        feature that no row selects.
         """
         last = len(self) - np.argmax(self.mask[::-1], axis=0)
         last[~self.mask.any(axis=0)] = 0
@@ -121,7 +121,7 @@ class LassoNetPath(Named):
         return ranking[: ends[ends <= k].max(initial=0)]
 
     def support(self, k: int | None = None) -> IndexArray:
-        """Return the features of `leading(k)` in increasing order; without k, those of the last row."""
+        """Return the features of `leading(k)`, increasing; without k, the features of the last row."""
         return np.flatnonzero(self.mask[-1]) if k is None else np.sort(self.leading(k))
 
     def row_at(self, k: int) -> int:
@@ -164,14 +164,15 @@ class LassoNetPath(Named):
 
 @result
 class MatrixCompletion(Named):
-    """A matrix whose missing entries a network has imputed, and the LassoNet path of its reconstruction.
+    """A matrix Z whose missing entries a network has imputed, and the LassoNet path of its reconstruction.
 
     Attributes
     ----------
     completed : (m, d) the given matrix Z, whose missing entries are replaced by those of the dense network's
         reconstruction.
     observed : (m, d) True for the observed entries of the given matrix Z.
-    change : (T,) ‖X_t − X_{t−1}‖_F/‖X_{t−1}‖_F over the missing entries, for each round of imputation.
+    change : (T,) ‖Z_t − Z_{t−1}‖_F/‖Z_{t−1}‖_F over the missing entries, where Z_t is the matrix after round
+        t = 1, …, T of imputation.
     path : the `LassoNetPath` of the reconstruction from the completed matrix.
     status : COMPLETED if the imputation converged, else MAX_ITER or STOPPED.
     names : the d names of the columns, or None.
@@ -218,7 +219,7 @@ class AttentionPath(Named):
     warm_up_steps, total_steps : the number of batches before the first phase, and in total; the total
         includes a phase that did not end.
     warm_up_loss : the mean loss of the batches before the first phase; NaN if there are none.
-    parametrization : the form of s.
+    parametrization : the form of the attention weights s, for example "softmax".
     groups : (d,) the unit of each feature.
     status : the way in which training ended.
     names : the u names of the units, or None.

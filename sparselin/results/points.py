@@ -14,16 +14,16 @@ _WIDE = 8  # the most entries of a minimizer that a table shows
 
 @result
 class DualProjection(Named):
-    """The projection u of a vector v onto the polytope {u : ‖Xᵀu‖∞ ≤ λ} ∩ colspan(X_S)^⊥.
+    """The projection u of a vector v onto the dual polytope {u : ‖Xᵀu‖∞ ≤ λ, X_Sᵀu = 0}.
 
     Attributes
     ----------
     u : (n,) the projection.
     coef : (d,) the coefficients with v − u = X @ coef. They solve the LASSO with the response v.
     active : the indices outside S with nonzero coefficients.
-    duality_gap : ½‖v − X coef‖² + λ‖coef_{S̄}‖₁ − ½‖v‖² + ½‖v − ū‖². Here ū is a point of the polytope: u is
-        projected off X_S and then scaled. The gap bounds the distance from ū to the exact projection p of v:
-        ‖ū − p‖² ≤ 2·duality_gap.
+    duality_gap : ½‖v − X coef‖² + λ‖coef_{S̄}‖₁ − ½‖v‖² + ½‖v − ū‖². Here S̄ are the features outside S, and
+        ū is a point that certainly lies in the polytope: u, projected off X_S and then scaled. The gap bounds
+        the distance from ū to the exact projection p of v: ‖ū − p‖² ≤ 2·duality_gap.
     status : COMPLETED, or BEYOND_PRECISION if the homotopy could not be followed to λ.
     names : the d names of the features, or None.
 
@@ -59,7 +59,7 @@ class DualProjection(Named):
 
 @result
 class DescentResult(Named):
-    """The final point of gradient descent on (w, θ), where β = s(w)∘θ outside S.
+    """The final point of gradient descent on (w, θ), where β_i = s_i(w)·θ_i outside S.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class DescentResult(Named):
 
 @result
 class PenaltyValue(Result):
-    """An infimum over w and the w that attains it, for the penalty of an attention parametrization.
+    """The infimum over w in the penalty of an attention parametrization, and the w that attains it.
 
     Attributes
     ----------

@@ -83,12 +83,12 @@ class StabilitySelection(Named):
         return np.asarray(np.maximum(first - len(self.forced), 0.0))
 
     def selected(self, t: int | None = None, threshold: float | None = None) -> IndexArray:
-        """Return the stable features, the most frequent first: those with Π̂ ≥ τ at t, forced ones included.
+        """Return the stable features (Π̂ ≥ τ at t), forced ones included, the most frequent first.
 
         t : by default k.
         threshold : τ, by default that of this result.
 
-        Of two equally frequent features, the one with the larger Π̂_1 + … + Π̂_t comes first. Raises
+        If two features are equally frequent, the one with the larger Π̂_1 + … + Π̂_t comes first. Raises
         ValueError if t is not in 1..k, or τ is not in (1/2, 1].
         """
         frequencies, tau = self.frequencies[: self._step(t) + 1], self._threshold(threshold)
@@ -98,9 +98,10 @@ class StabilitySelection(Named):
     def bound(self, t: int | None = None, threshold: float | None = None, *, unimodal: bool = False) -> float:
         """Bound the expected number of rarely selected features in the result: E|selected(t, τ) ∩ L|.
 
-        L is the set of features that a half selects with probability at most θ = q/(d − f), where
-        q = t − f ≥ E|Ŝ_t| does not count the f forced features. The bound is B·θq/(c − B), where c is the
-        least integer ≥ 2Bτ. If τ is a multiple of 1/(2B), this is q²/((d − f)(2τ − 1)).
+        L is the set of features that the path on a random half has among its first t with probability at most
+        θ = q/(d − f). Here q = t − f, which does not count the f forced features, and E|Ŝ_t| ≤ q. The bound
+        is B·θq/(c − B), where c is the least integer ≥ 2Bτ. If τ is a multiple of 1/(2B), this is
+        q²/((d − f)(2τ − 1)).
 
         With `unimodal` the bound is smaller. It then assumes that the distribution of Π̃_j is unimodal for
         each j ∈ L, and needs Bθ² < 1. The docstring of `stability_selection` derives both bounds.

@@ -16,7 +16,8 @@ class TheoremCheck(Result):
     """The check of Theorem 3.3 on one design: OMP, Sequential LASSO and linear Sequential Attention compared.
 
     Entry t of `verdicts` and of the arrays describes step t + 1, at which S is the set of the first t picks
-    of `path`. There is an entry for each pick. If the path ended although λ*(S) > 0, there is one entry more,
+    of `path`. T is the set of features that tie at this step, and A(S) the features that enter the LASSO
+    first. There is an entry for each pick. If the path ended although λ*(S) > 0, there is one more entry,
     whose verdict is "violates".
 
     Attributes
@@ -26,7 +27,7 @@ class TheoremCheck(Result):
         "undecided" (a certificate was not attained, which never counts as agreement).
     reasons : for each step the pairs (check, reason) of the checks that do not agree.
     supports, supports_reason : the verdict on the supports of OMP and Sequential LASSO, which must be equal
-        up to the first tie; and the reason if they are not equal.
+        up to the first tie; and, if they are not equal, the reason.
     lam_star : (m,) λ*(S).
     n_tied, n_active : (m,) |T| and |A(S)|.
     window : (m,) λ₂/λ*. For λ in (λ₂, λ*) the support outside S is A(S).

@@ -40,18 +40,19 @@ def compress(
 ) -> Problem:
     """Read [X y] with any number of rows in one pass, and return the problem of its triangular factor.
 
-    Let [X y] = QR with QᵀQ = I. The inner products of the columns of [X y] are those of the columns of R, and
-    so are all lengths and projections. Therefore R = [R_X z] in place of [X y] gives the same selections,
-    coefficients, λ*, T, A(S), LASSO paths, best subsets, R² and guarantees of every least-squares method.
-    Householder reflectors compute R, one block of rows at a time. R is the exact factor of data whose columns
-    differ from the given ones by at most `compressed.eps` of their lengths, whatever κ(X). `Problem.eps`
-    grows to this value, and with it the errors e_c of correlations and e_ρ of lengths. So features that tie
-    exactly in integer data are nearly tied in R, and count as tied. `certify` proves the picks for R itself.
-    `docs/guide/longer_than_memory.md` describes the limits.
+    Let [X y] = QR with QᵀQ = I. R is triangular, with d + 2 rows at most. The columns of R have the same
+    inner products as the columns of [X y], so they have the same lengths and projections. Therefore R = [R_X
+    z] in place of [X y] gives the same selections, coefficients, λ*, T, A(S), LASSO paths, best subsets, R²
+    and guarantees of every least-squares method. Householder reflectors compute R, one block of rows at a
+    time. R is the exact factor of data whose columns differ from the given ones by at most `compressed.eps`
+    of their lengths, whatever κ(X). `Problem.eps` grows to this value, and with it the errors e_c of
+    correlations and e_ρ of lengths. So features that tie exactly in integer data are nearly tied in R, and
+    count as tied. `certify` proves the picks for R itself. `docs/guide/longer_than_memory.md` describes the
+    limits.
 
-    The result holds no rows of X. Its dual points and residuals are Qᵀ times those of the data, with the same
-    lengths, and `problem.predict` returns QᵀXβ. But `path.predict(X_new)` takes rows as usual. Methods that
-    need rows (`generalized_omp`, `stability_selection`, cross-validation) refuse the result.
+    The result holds no rows of X. Its dual points and residuals are those of the data multiplied by Qᵀ, with
+    the same lengths, and `problem.predict` returns QᵀXβ. But `path.predict(X_new)` takes rows as usual.
+    Methods that need rows (`generalized_omp`, `stability_selection`, cross-validation) refuse the result.
 
     Parameters
     ----------

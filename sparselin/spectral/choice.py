@@ -80,10 +80,12 @@ def choose_nu(
 
         ν = max {ν tried : R²(S_ν) ≥ R²(LASSO)},   S_ν = `method` for R² + ν·f
 
-    The inequality is checked up to rounding. This is the rule of *Selecting Diverse Features via Spectral
-    Regularization* (2012), section 6. The docstring of this module describes what the paper leaves open, and
-    how it is settled here. `forced` features count in k and come first in every S_ν; the LASSO to which R² is
-    compared does not penalise them.
+    S_ν are the k features that `method` selects for R² + ν·f. The inequality is checked up to rounding. This
+    is the rule of *Selecting Diverse Features via Spectral Regularization* (2012), section 6. ν runs over 0
+    and a grid of powers of two times a scale ν₀, which is then refined to 2 %. R²(LASSO) is the R² of the
+    last solution on the LASSO path before the path first has more than k features. (The paper leaves these
+    choices open; the docstring of `sparselin.spectral.choice` gives the reasons.) `forced` features count in
+    k and come first in every S_ν; the LASSO to which R² is compared does not penalise them.
 
     Parameters
     ----------
@@ -97,8 +99,8 @@ def choose_nu(
 
     Returns
     -------
-    `NuChoice`. `qualifies` is "none" if no ν qualifies, not even 0; then `selection` is that of ν = 0. It is
-    "every" if all ν up to 4096·ν₀ qualify; then `upper` is inf. Otherwise it is "some".
+    `NuChoice`. `qualifies` is "none" if no ν satisfies the inequality, not even 0; then `selection` is that
+    of ν = 0. It is "every" if all ν up to 4096·ν₀ satisfy it; then `upper` is inf. Otherwise it is "some".
 
     Raises
     ------

@@ -20,17 +20,18 @@ def greedy_maximize(
 ) -> GreedyMaximum:
     """Select k diverse features of a design without a response: each pick x maximises f(S + x).
 
-    If f is increasing and submodular and f(∅) = 0, then f(S) ≥ (1 − 1/e)·max f over k features (Nemhauser,
-    Wolsey and Fisher, 1978). All gains are updated in O(d|S|) per step for log-determinants and in O(d) for
-    the variance. Gains of the generalized rank cost more, so they are evaluated lazily (Minoux, 1978): a gain
-    from an earlier step bounds the present one, and only features whose bound is at least the best gain are
-    evaluated again.
+    S are the features selected so far, and S + x is S with x added. If f is increasing and submodular and
+    f(∅) = 0, then f(S) ≥ (1 − 1/e)·max f over k features (Nemhauser, Wolsey and Fisher, 1978). For
+    log-determinants all gains are updated in O(d|S|) operations per step, and for the variance in O(d). Gains
+    of the generalized rank cost more, so they are evaluated lazily (Minoux, 1978): a gain from an earlier
+    step bounds the present one, and only features whose bound is at least the best gain are evaluated again.
 
     Parameters
     ----------
     C : (d, d) symmetric positive semidefinite, for example XᵀX.
     k : 1 ≤ k ≤ d. All k features are selected even if f decreases; an all-zero column is never selected.
-    regularizer : f.
+    regularizer : f, one of `sparselin.spectral`, or an object with `value(C, S)`, `gains(C, S)` and
+        `submodular`.
     lazy : False to evaluate all gains of the generalized rank at each step. The picks are the same, unless
         rounding decides whether an eigenvalue is above its cut-off.
 

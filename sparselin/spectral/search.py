@@ -35,17 +35,19 @@ def forward_regression(
 ) -> SubsetResult:
     """Select k features one after the other: each pick x maximises g(S + x), where g(S) = R²(S) + ν·f(S).
 
-    R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², uncentred, and 0 for y = 0. This is FR of *Selecting Diverse Features via
-    Spectral Regularization* (2012). As printed there, it selects k features even if g decreases; the best
-    number of features is `best_prefix` of the result. A feature in the span of the others contributes to f
-    only, and its coefficient is 0. An all-zero column is never selected, because the regularizers do not
-    apply to it.
+    R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², where P_S^⊥y is the residual of least squares on S. It is uncentred, and 0 for
+    y = 0. f is the regularizer. This is FR of *Selecting Diverse Features via Spectral Regularization*
+    (2012). As printed there, the method selects k features even if g decreases; `best_prefix` of the result
+    is the number of features with the largest g. A feature in the span of the others contributes to f only,
+    and its coefficient is 0. An all-zero column is never selected, because the regularizers do not apply to
+    it.
 
-    If f is increasing and submodular and f(∅) ≥ 0, then g(S) ≥ (1 − e^{−γ})·max g over k features,
-    γ = γ_{S,k}(R²) (Theorem 15; for δ ≥ 1 section 5.1). The same holds for `SmoothedDifferentialEntropy` with
-    δ < 1, and for `SpectralVariance` on unit columns, each with a constant for at least k features
-    (`guarantee_bounds`). For other f see `greedy_local_search`. The regularizers are applied to C = XᵀX
-    without rescaling; the paper assumes unit columns.
+    If f is increasing and submodular and f(∅) ≥ 0, then g(S) ≥ (1 − e^{−γ})·max g over k features, where
+    γ = γ_{S,k} is the `submodularity_ratio` of R² (Theorem 15). Among the regularizers this covers
+    `SmoothedDifferentialEntropy` with δ ≥ 1 (section 5.1). The bound also holds for
+    `SmoothedDifferentialEntropy` with δ < 1, and on unit columns for `SpectralVariance`, if the constant of
+    the regularizer is for at least k features (`guarantee_bounds`). For other f see `greedy_local_search`.
+    The regularizers are applied to C = XᵀX without rescaling; the paper assumes unit columns.
 
     Parameters
     ----------
@@ -57,17 +59,17 @@ def forward_regression(
     nu : ν ≥ 0. For ν = 0, or without a regularizer, this is `ols`, which stops when no feature reduces the
         residual.
     forced : features that enter first, by index or name.
-    intercept, standardize, sample_weight : as for `omp`. With an intercept R² is that of y − ȳ, and f is
-        applied to the Gram matrix of the centred columns. With `standardize` it is applied to that of the
-        standardized columns.
+    intercept, standardize, sample_weight : as for `omp`. With an intercept R² refers to y − ȳ, and f is
+        applied to the Gram matrix of the centred columns. With `standardize` f is applied to the Gram matrix
+        of the standardized columns.
     callback : called after each step with the `SubsetResult` so far; returning True stops.
 
     Returns
     -------
     `SubsetResult`. Features whose g is the largest up to rounding are tied, and the lowest index is selected.
-    The search ends with BEYOND_PRECISION if the rounding errors of f exceed 2⁻¹⁰ (of a bit, or of the largest
-    ‖X_i‖^{2α}) and leave open which f is the largest. This can happen for a Gram problem with dependent
-    columns and δ below eps‖X_i‖².
+    The search ends with BEYOND_PRECISION if the rounding errors of f leave open which f is the largest, and
+    exceed 2⁻¹⁰ of the unit of f: a bit for entropies, and the largest ‖X_i‖^{2α} for ranks. This can happen
+    for a Gram problem with dependent columns and δ below eps‖X_i‖².
 
     Raises
     ------
@@ -108,10 +110,11 @@ def local_search(
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SubsetResult:
-    """Find a local maximum S of f within U, then the best of S, U∖S and U for g = R² + ν·f.
+    """Find a local maximum S of f within U, then return the best of S, U∖S and U for g = R² + ν·f.
 
     This is LS of *Selecting Diverse Features via Spectral Regularization* (2012), for a non-negative
-    submodular f. It starts at the best single feature. With n = |U|,
+    submodular f. It starts at the best single feature. S + x and S − x are S with x added and removed, and
+    n = |U|:
 
     - `variant="complete"` adds a feature as long as some f(S + x) > (1 + ε/n²)·f(S). Otherwise it deletes a
       feature if some f(S − x) > (1 + ε/n²)·f(S). This is the search of Feige, Mirrokni and Vondrák,
@@ -126,15 +129,17 @@ def local_search(
     the move that increases f most. If moves are tied up to rounding, it makes the one with the lowest index.
     The size of the result is not limited.
 
-    With `forced` features F this is the search for f_F(S) = f(F ∪ S) and g_F(S) = g(F ∪ S) on U∖F. f_F is
-    submodular and non-negative if f is, and R²(F ∪ S) increases with S. So F is part of every set above,
-    n = |U∖F|, and the bounds hold for all T that contain F, with max g over the sets that contain F.
+    With `forced` features F the method searches U∖F for the functions f_F(S) = f(F ∪ S) and
+    g_F(S) = g(F ∪ S). f_F is submodular and non-negative if f is, and R²(F ∪ S) increases with S. So F is
+    part of every set above, n = |U∖F|, and the bounds hold for all T that contain F, with max g over the sets
+    that contain F.
 
     Parameters
     ----------
     X (n, d), y (n,), intercept, standardize, sample_weight (n,) : as for `forward_regression`.
-    regularizer : f ≥ 0. A start with f(S) < 0 raises ValueError, because then (1 + ε/n²)·f(S) < f(S). Give
-        the regularizer its k.
+    regularizer : f ≥ 0. If f(S) < 0 at the start, a ValueError is raised, because then
+        (1 + ε/n²)·f(S) < f(S). Regularizers with a normalising constant need their argument k, for example
+        `SpectralVariance(k=...)`.
     nu : ν ≥ 0.
     eps : ε ≥ 0.
     within : U, the features to choose from, by default all; zero columns in U are ignored.
@@ -188,16 +193,16 @@ def greedy_local_search(
 ) -> SubsetResult:
     """Select features by greedy local search for g = R² + ν·f: the best of S₁, S₁' and S₂.
 
-    Here S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), where U contains all features. This is GLS of *Selecting
-    Diverse Features via Spectral Regularization* (2012), for a submodular f that is non-negative on the sets
-    of at most 3k features but need not increase. Theorem 9 guarantees a constant fraction of the best g over
-    at most k features. FR selects k features (or all, if fewer remain) and LS a subset of S₁; see
-    `forward_regression` and `local_search`.
+    Here S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁). U contains all features, FR is `forward_regression` and
+    LS is `local_search`. This is GLS of *Selecting Diverse Features via Spectral Regularization* (2012), for
+    a submodular f that is non-negative on the sets of at most 3k features but need not increase. Theorem 9
+    guarantees a constant fraction of the best g over at most k features. FR selects k features (or all, if
+    fewer remain), and LS selects a subset of S₁.
 
-    With `forced` features F this is GLS of k − |F| features for g(F ∪ S), and F is part of every set. The
-    guarantee is then a fraction of the best g over the sets of at most k features that contain F, with |S₁∖F|
-    in place of |S₁| and γ over the sets that contain F. f need only be non-negative on the sets of at most
-    |F| + 3(k − |F|) features that contain F.
+    With `forced` features F the method is GLS for the function g(F ∪ S) and k − |F| features, and F is part
+    of every set. The guarantee is then a fraction of the best g over the sets of at most k features that
+    contain F, with |S₁∖F| in place of |S₁| and γ over the sets that contain F. f need only be non-negative on
+    the sets of at most |F| + 3(k − |F|) features that contain F.
 
     Parameters
     ----------
@@ -212,7 +217,7 @@ def greedy_local_search(
     Returns
     -------
     `SubsetResult`, with `candidates` S1, S1', S2, and `exchanged` if exchanges increased g. If the status is
-    BEYOND_PRECISION, as for `forward_regression`, `candidates` are those found before.
+    BEYOND_PRECISION, as for `forward_regression`, `candidates` holds the sets that were complete before.
 
     Raises
     ------

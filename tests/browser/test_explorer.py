@@ -75,6 +75,25 @@ def test_the_picture_has_what_the_state_says(driver, url):
     assert text(driver, "tr[data-name='Forward regression'] .picks").split() == ["01=", "2"]  # a tie
 
 
+def test_no_name_covers_another(driver, url):
+    """Columns 0 and 1 are equal, so their names could coincide. The chart has numbers on its axes."""
+    root = explorer(driver, f"{url}?preset=copies")
+    boxes = {
+        words: (x, y, x + w, y + h)
+        for words, x, y, w, h in driver.execute_script(
+            "return [...arguments[0].querySelectorAll('.handle text')].map((t) => {"
+            "const b = t.getBoundingClientRect(); return [t.textContent, b.x, b.y, b.width, b.height]})",
+            root,
+        )
+    }
+    a, b = boxes["X₀"], boxes["X₁"]
+    assert a[2] < b[0] or b[2] < a[0] or a[3] < b[1] or b[3] < a[1]
+    explorer(driver, f"{url}?preset=trap")
+    numbers = text(driver, "svg[role=img]")
+    assert "β₀ = β₁" in numbers
+    assert all(number in numbers for number in ("0.2", "0.4", "−0.5", "λ*"))
+
+
 def test_a_drag_moves_y_and_all_that_follows(driver, url):
     root = explorer(driver, f"{url}?preset=plane")
     before = int(root.get_attribute("data-frames"))

@@ -218,6 +218,22 @@ def test_a_line_against_k_joins_what_was_trained_on_as_many_rows():
     assert [line.get_xdata().tolist() for line in drawn.axes[0].lines[:2]] == [[5, 25], [5, 50]]
 
 
+def test_many_methods_have_few_colours_and_a_figure_of_leads():
+    """Sequential Attention against the best of the others on equal rows, with bars of two standard errors."""
+    of = {"Sequential Attention": 0.5, **{f"m{i}": 0.5 + i / 100 for i in range(9)}}
+    made = [summary(name, k, "", mean - 0.01, mean + 0.01) for k in (5, 10) for name, mean in of.items()]
+    made.append(summary("more rows", 5, "", 0.9, 0.9, n=999))
+    found = {name: drawn for name, _, drawn in figures("s", plain(made), [])}
+    ax = found["lead-network"].axes[0]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["k = 5: m8", "k = 10: m8"]
+    assert ax.lines[1].get_xdata() == pytest.approx([-0.08, -0.08])
+    ends = np.array([path.vertices[:, 0] for path in ax.collections[0].get_paths()])
+    assert ends == pytest.approx(np.tile([-0.08 - 0.02 * 2**0.5, -0.08 + 0.02 * 2**0.5], (2, 1)))
+    labels = [line.get_label() for line in found["k-network"].axes[0].lines]
+    assert labels.count("the other methods") == 9
+    assert {"m8", "more rows"} < set(labels)
+
+
 def seconds_shown(made):
     """Return {method: (seconds, score)} of the figure of seconds, and its caption."""
     found = {name: (words, drawn) for name, words, drawn in figures("s", plain(made), [])}

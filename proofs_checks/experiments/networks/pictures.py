@@ -4,6 +4,7 @@ pick."""
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -11,17 +12,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from proofs_checks.experiments.networks.data import title
+from proofs_checks.experiments.networks.tables import LOWER
 from sparselin.plots.pixels import grey_image
-from sparselin.plots.style import GREY, ORANGE, POINTS, axes, look, positive_axis, pyplot
+from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, axes, look, positive_axis, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from proofs_checks.experiments.networks.verdicts import Summary
 
-_MANY = 8  # with more lines than this, lines have no bars, and panels are larger
+MANY = 8  # with more lines than this, lines have no bars, panels are larger, and few lines have colours
+_COLOURED = 6  # the number of lines with colours then
 _PICTURES = 6  # images in a row
 _FILLS: dict[str, Any] = {"-": "full", "--": "none", ":": "left"}  # the line style ↦ the fill of marks
+_OTHERS: dict[str, Any] = {"color": "#c4c9ce", "zorder": 1, "label": "the other methods"}
+_IN_PRINT: dict[str, Any] = {"color": GREY, "marker": "_", "linestyle": "--", "label": "in print"}
 _SHORTEST = 1e-3  # seconds: records have three digits
 
 
@@ -33,8 +38,8 @@ def study_lines(
 ) -> list[Axes]:
     """Draw mean scores of methods against x, with a panel for each data set.
 
-    With up to eight methods, lines have bars of one standard deviation. If all x > 0, the axis is
-    logarithmic.
+    With up to eight methods, lines have bars of one standard deviation. With more methods only the six that
+    are first most often have colours. If all x > 0, the axis is logarithmic.
 
     Parameters
     ----------
@@ -43,16 +48,18 @@ def study_lines(
     """
     methods = list(dict.fromkeys(summary.method for _, summary in points))
     names = list(dict.fromkeys(summary.data for _, summary in points))
-    panels = _panels(names, xlabel, ylabel, 3 if len(methods) <= _MANY else 2)
+    few = len(methods) <= MANY
+    coloured = methods if few else _first_most_often(points)
+    panels = _panels(names, xlabel, ylabel, 3 if few else 2)
     for name, ax in zip(names, panels, strict=True):
         places = sorted({x for x, summary in points if summary.data == name})
         for i, method in enumerate(methods):
             mine = [point for point in points if (point[1].data, point[1].method) == (name, method)]
             if mine:
-                _line(ax, sorted(mine, key=itemgetter(0)), look(i) | {"label": method}, len(methods) <= _MANY)
+                shown = look(i) | {"label": method} if method in coloured else _OTHERS
+                _line(ax, sorted(mine, key=itemgetter(0)), shown, few)
         if printed and name in printed:
-            shown: dict[str, Any] = {"color": GREY, "marker": "_", "linestyle": "--", "label": "in print"}
-            ax.plot(*zip(*printed[name], strict=True), linewidth=1.2, markersize=9, **shown)
+            ax.plot(*zip(*printed[name], strict=True), linewidth=1.2, markersize=9, **_IN_PRINT)
         if all(x > 0 for x, _ in points):
             ax.set_xscale("log")
         ax.set_xticks(places, [f"{place:g}" for place in places])
@@ -83,6 +90,26 @@ def study_times(summaries: Sequence[Summary], ylabel: str = "accuracy") -> list[
         mine = [seconds for summary, seconds in zip(summaries, took, strict=True) if summary.data == name]
         positive_axis(ax, np.maximum(mine, _SHORTEST))
     _legend(panels, 4)
+    return panels
+
+
+def study_leads(pairs: Sequence[tuple[Summary, Summary]], xlabel: str) -> list[Axes]:
+    """Draw the difference first − second of pairs of means, with a panel for each data set.
+
+    A row of a panel is a pair, named by its k and the method of the second mean. Its bar is two standard
+    errors of the difference of two independent means to either side.
+    """
+    names = list(dict.fromkeys(first.data for first, _ in pairs))
+    panels = _panels(names, xlabel, "", 2, 2.1)
+    for name, ax in zip(names, panels, strict=True):
+        mine = [pair for pair in pairs if pair[0].data == name]
+        at = np.array([first.mean - second.mean for first, second in mine])
+        bars = [2 * float(np.hypot(first.error, second.error)) for first, second in mine]
+        ax.axvline(0, color="black", linewidth=1)
+        ax.errorbar(at, range(len(mine)), xerr=bars, color=BLUE, fmt="o", markersize=6, capsize=3)
+        ax.locator_params(axis="x", nbins=5)
+        ax.set_yticks(range(len(mine)), [f"k = {first.k}: {second.method}" for first, second in mine])
+        ax.set_ylim(len(mine) - 0.5, -0.5)
     return panels
 
 
@@ -122,8 +149,22 @@ def _grid(count: int, wide: int, height: float) -> list[Axes]:
     return list(grid.flat)[:count]
 
 
-def _panels(names: Sequence[str], xlabel: str, ylabel: str, wide: int) -> list[Axes]:
-    panels = _grid(len(names), wide, 9 / wide + 0.4)
+def _first_most_often(points: Sequence[tuple[float, Summary]]) -> list[str]:
+    """Return the methods with the best mean on most pairs (data set, x): at most six, most frequent first."""
+    best: dict[tuple[str, float], Summary] = {}
+    for x, summary in points:
+        sign = -1 if summary.learner in LOWER else 1
+        before = best.setdefault((summary.data, x), summary)
+        if sign * summary.mean > sign * before.mean:
+            best[summary.data, x] = summary
+    counts = Counter(summary.method for summary in best.values())
+    return [method for method, _ in counts.most_common(_COLOURED)]
+
+
+def _panels(
+    names: Sequence[str], xlabel: str, ylabel: str, wide: int, height: float | None = None
+) -> list[Axes]:
+    panels = _grid(len(names), wide, 9 / wide + 0.4 if height is None else height)
     for i, (name, ax) in enumerate(zip(names, panels, strict=True)):
         axes(ax, title(name), xlabel, textwrap.fill(ylabel, 24) if i % wide == 0 else "")
         ax.grid(linewidth=0.4, alpha=0.5)
@@ -144,5 +185,6 @@ def _legend(panels: Sequence[Axes], columns: int) -> None:
     handles = {
         label: handle for ax in panels for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }
+    labels = sorted(handles, key=lambda label: label == _OTHERS["label"])  # last
     place = {"loc": "outside lower center", "ncols": min(columns, len(handles)), "frameon": False}
-    panels[0].figure.legend(handles.values(), handles, fontsize=POINTS, **place)
+    panels[0].figure.legend([handles[label] for label in labels], labels, fontsize=POINTS, **place)

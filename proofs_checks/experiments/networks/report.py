@@ -16,6 +16,7 @@ from proofs_checks.experiments.networks.printed import OWN
 from proofs_checks.experiments.networks.tables import (
     AGAINST,
     CAVEATS,
+    LOWER,
     SCORES,
     TEXT,
     Row,
@@ -117,7 +118,9 @@ def figures(study: str, mine: Sequence[Row], records: Sequence[Record]) -> Itera
     selected = [row for row in mine if row.size is not None]
     for learner in dict.fromkeys(row.ours.learner for row in selected):
         scored = [row for row in selected if row.ours.learner == learner]
-        yield from _against_k([row.ours for row in scored if not row.ours.setting], learner)
+        plain = [row.ours for row in scored if not row.ours.setting]
+        yield from _against_k(plain, learner)
+        yield from _leads(plain, learner)
         yield from _against_setting(study, scored, learner)
     yield from _against_seconds([row.ours for row in selected])
     for data in dict.fromkeys(record.piece.data for record in records):
@@ -150,7 +153,35 @@ def _against_k(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
     points = [(s.k, s) for s in plain if s.rows == fewest[s.data, s.method]]
     if len({k for k, _ in points}) > 1:
         drawn = pictures.study_lines(points, "features", _words(learner))
-        yield _name("k", learner), _caption(learner, " against k: means over seeds."), drawn[0].figure
+        words = " against k: means over seeds."
+        if len({method for _, method in fewest}) > pictures.MANY:
+            words += " The methods that are first most often have colours."
+        yield _name("k", learner), _caption(learner, words), drawn[0].figure
+
+
+def _leads(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
+    """Draw the mean of `AGAINST` minus the best mean of the other methods on equal training rows, for each k.
+
+    It is drawn if there are more than `pictures.MANY` methods, and two seeds.
+    """
+    if len({summary.method for summary in plain}) <= pictures.MANY:
+        return
+    sign, pairs = -1 if learner in LOWER else 1, []
+    for ours in sorted((s for s in plain if s.method == AGAINST and len(s.values) > 1), key=lambda s: s.k):
+        alike = [
+            s for s in plain
+            if (s.data, s.k, s.rows) == (ours.data, ours.k, ours.rows) and s is not ours and len(s.values) > 1
+        ]  # fmt: skip
+        if alike:
+            pairs.append((ours, max(alike, key=lambda s: sign * s.mean)))
+    if pairs:
+        drawn = pictures.study_leads(pairs, f"lead of {AGAINST}")
+        words = (
+            f": the mean of {AGAINST} minus that of the best other method, ± two standard errors of the "
+            "difference. The best method is chosen by the same scores, so chance makes the "
+            "differences too unfavourable."
+        )
+        yield _name("lead", learner), _caption(learner, words), drawn[0].figure
 
 
 def _against_setting(study: str, mine: Sequence[Row], learner: str) -> Iterator[Figure]:

@@ -45,7 +45,7 @@ function handle(what, colour, moves) {
   const mark = isY
     ? shape("path", { d: STAR, fill: colour })
     : shape("circle", { r: 2.6, fill: colour, stroke: "var(--paper)", "stroke-width": 0.6 });
-  const name = label(isY ? "y" : `X${low(what)}`, [7, -6], { fill: colour, "font-weight": 700 });
+  const name = movable(isY ? "y" : `X${low(what)}`, AROUND, { fill: colour, "font-weight": 700 });
   const group = shape(
     "g",
     { "data-what": what },

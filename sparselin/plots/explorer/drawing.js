@@ -33,6 +33,36 @@ const label = (words, [x, y], attributes = {}) =>
     words,
   );
 
+const AROUND = [[7, -7], [7, 7], [-7, -7], [-7, 7], [0, -10], [0, 10], [12, 0], [-12, 0]]; // places of a name near its mark
+
+// Return a label that `separate` may move to any of these places.
+function movable(words, places, attributes = {}) {
+  const made = label(words, places[0], attributes);
+  made.places = places;
+  return made;
+}
+
+// Move labels to places where they cover neither each other nor a mark: to the first free place, or else to the least covered.
+// `origin` of a label, if it has one, is the position of its group.
+function separate(labels, marks) {
+  const taken = marks.map(([x, y]) => [x - 3, y - 3, x + 3, y + 3]);
+  for (const made of labels) {
+    const [ox, oy] = made.origin || [0, 0];
+    const size = Number(made.getAttribute("font-size"));
+    const [wide, high] = [0.33 * size * made.textContent.length + 1, 0.55 * size];
+    const boxes = made.places.map(([x, y]) => [ox + x - wide, oy + y - high, ox + x + wide, oy + y + high]);
+    const costs = boxes.map((box) => taken.reduce((sum, other) => sum + overlap(box, other), outside(box)));
+    const best = costs.indexOf(Math.min(...costs));
+    const [x, y] = made.places[best];
+    made.setAttribute("x", x);
+    made.setAttribute("y", y);
+    taken.push(boxes[best]);
+  }
+}
+const overlap = (a, b) =>
+  Math.max(0, Math.min(a[2], b[2]) - Math.max(a[0], b[0])) * Math.max(0, Math.min(a[3], b[3]) - Math.max(a[1], b[1]));
+const outside = (box) => 20 * Math.max(0, ...box.map((v) => Math.abs(v) - SIDE));
+
 // Return an arrow from a to b; `width` is that of its line.
 function arrow(a, b, colour, width) {
   const [dx, dy] = [b[0] - a[0], b[1] - a[1]];
@@ -148,13 +178,13 @@ function scenery(frame, view) {
       stroke: "var(--ink)",
       "stroke-width": 1.1,
     }),
-    label("u", [x - 6, y + 5]),
+    movable("u", [[-6, 5], ...AROUND].map(([a, b]) => [x + a, y + b])),
   );
   if (frame.S.length) {
     const [[a, b]] = at([frame.r]);
     parts.push(
       shape("rect", { x: a - 2, y: b - 2, width: 4, height: 4, fill: "var(--paper)", stroke: "var(--ink)" }),
-      label("P⊥y", [a + 8, b + 5]),
+      movable("P⊥y", [[9, 7], [-9, 7], [9, -7], [-9, -7], [0, 9], [0, -9]].map(([c, d]) => [a + c, b + d])),
     );
   }
   return parts;
@@ -182,23 +212,42 @@ function faceOf(face, corners, colour, space) {
     corners.map(([x, y]) => [Math.max(-SIDE, Math.min(SIDE, x)), Math.max(-SIDE, Math.min(SIDE, y))]),
   );
   const names = face.features.map((j, i) => (face.signs[i] < 0 ? "−" : "") + j).join(", ");
-  if (Math.hypot(...inside) < 1.3 * SIDE)
-    parts.push(
-      label(
-        names,
-        inside.map((v) => 0.9 * v),
-        { "font-size": 5, fill: colour(face.features[0]), "font-weight": 600 },
-      ),
-    );
+  if (Math.hypot(...inside) < 1.3 * SIDE) {
+    const toward = (corner, share) => inside.map((v, i) => 0.9 * (v + share * (corner[i] - v)));
+    const places = [0.35, 0.65].flatMap((share) => corners.map((corner) => toward(corner, share)));
+    const look = { "font-size": 5, fill: colour(face.features[0]), "font-weight": 600 };
+    parts.push(movable(names, [inside.map((v) => 0.9 * v), ...places], look));
+  }
   return parts;
+}
+
+// Return round numbers from `low` to `high`, about `count` of them.
+function ticks(low, high, count) {
+  const rough = (high - low) / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
+  const first = Math.ceil(low / step - 1e-9);
+  return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, i) => (first + i) * step);
+}
+
+// Return the groups of features with equal values, which have one label.
+function alike(features, valuesOf) {
+  const groups = new Map();
+  for (const j of features) {
+    const key = valuesOf(j).map((value) => value.toPrecision(9)).join();
+    groups.set(key, [...(groups.get(key) || []), j]);
+  }
+  return [...groups.values()];
 }
 
 // Draw the path of β over λ, with the window and the current λ.
 function pathOf(frame, most, board) {
-  const [width, height] = [240, 90];
+  const [width, height, foot] = [240, 100, 20];
   const x = (lam) => 3.6 + ((width - 7.2) * lam) / most;
   const largest = Math.max(1e-12, ...frame.betas.flat().map(Math.abs));
-  const y = (value) => height / 2 - (value / largest) * (height / 2 - 12);
+  const y = (value) => (height - foot) / 2 - (value / largest) * ((height - foot) / 2 - 8);
+  const segment = (a, b, c, d, attributes) => line([[a, b], [c, d]], attributes);
+  const small = { "font-size": 6, fill: "var(--soft)" };
   const parts = [];
   if (frame.lamStar > 0) {
     parts.push(
@@ -206,52 +255,47 @@ function pathOf(frame, most, board) {
         x: x(frame.window),
         y: 0,
         width: x(frame.lamStar) - x(frame.window),
-        height,
+        height: height - foot,
         fill: "var(--grey)",
         "fill-opacity": 0.13,
       }),
     );
-    parts.push(label("λ*", [x(frame.lamStar), height - 4], { "font-size": 8 }));
   }
+  const values = largest > 1e-12 ? ticks(-largest, largest, 5) : [0];
+  for (const value of values)
+    parts.push(segment(0, y(value), width, y(value), { stroke: "var(--faint)", "stroke-width": 0.5 }));
   for (const knot of frame.knots)
-    parts.push(
-      line(
-        [
-          [x(knot), 0],
-          [x(knot), height - 9],
-        ],
-        { stroke: "var(--rule)", "stroke-width": 0.6 },
-      ),
-    );
-  parts.push(
-    line(
-      [
-        [0, y(0)],
-        [width, y(0)],
-      ],
-      { stroke: "var(--grey)", "stroke-width": 0.6 },
-    ),
-  );
-  frame.columns.forEach((_, j) => {
-    const points = frame.knots.map((knot, i) => [x(knot), y(frame.betas[i][j])]);
-    const before = frame.S.includes(j) ? [[width, points[0][1]]] : [];
-    parts.push(line([...before, ...points], { stroke: colourOf(j), "stroke-width": 1.8 }));
-    const value = frame.beta[j];
-    if (value !== 0)
-      parts.push(
-        shape("circle", { cx: x(frame.lam), cy: y(value), r: 2.6, fill: colourOf(j) }),
-        label(`β${low(j)}`, [x(frame.lam) - 8, y(value) - 4], { "font-size": 8, fill: colourOf(j) }),
-      );
-  });
-  parts.push(
-    line(
-      [
-        [x(frame.lam), 0],
-        [x(frame.lam), height - 9],
-      ],
-      { stroke: "var(--ink)", "stroke-width": 1.2 },
-    ),
-  );
+    parts.push(segment(x(knot), 0, x(knot), height - foot, { stroke: "var(--rule)", "stroke-width": 0.6 }));
+  for (const value of ticks(0, most, 6)) {
+    parts.push(segment(x(value), height - foot, x(value), height - foot + 2, { stroke: "var(--grey)", "stroke-width": 0.6 }));
+    if (x(value) < width - 8) parts.push(label(short(value), [Math.max(x(value), 3), height - foot + 6], small));
+  }
+  parts.push(segment(0, height - foot, width, height - foot, { stroke: "var(--grey)", "stroke-width": 0.6 }));
+  parts.push(segment(0, y(0), width, y(0), { stroke: "var(--grey)", "stroke-width": 0.6 }));
+  // equal paths lie on each other: the later ones are dashed
+  for (const group of alike(frame.columns.keys(), (j) => frame.betas.map((beta) => beta[j])))
+    group.forEach((j, i) => {
+      const points = frame.knots.map((knot, k) => [x(knot), y(frame.betas[k][j])]);
+      const before = frame.S.includes(j) ? [[width, points[0][1]]] : [];
+      const dashes = i ? `6 ${6 * i}` : "none";
+      parts.push(line([...before, ...points], { stroke: colourOf(j), "stroke-width": 1.8, "stroke-dasharray": dashes }));
+    });
+  for (const value of values)
+    parts.push(label(short(value), [width - 1, y(value) - 4], { ...small, "text-anchor": "end" }));
+  parts.push(segment(x(frame.lam), 0, x(frame.lam), height - foot, { stroke: "var(--ink)", "stroke-width": 1.2 }));
+  const nonzero = frame.columns.map((_, j) => j).filter((j) => frame.beta[j] !== 0);
+  const named = alike(nonzero, (j) => [frame.beta[j]]).sort(([i], [j]) => frame.beta[j] - frame.beta[i]);
+  const left = x(frame.lam) > 30;
+  let above = -Infinity;
+  for (const group of named) {
+    const value = y(frame.beta[group[0]]);
+    above = Math.max(value - 4, above + 8);
+    const words = group.map((j) => `β${low(j)}`).join(" = ");
+    const look = { "font-size": 8, fill: colourOf(group[0]), "text-anchor": left ? "end" : "start" };
+    parts.push(shape("circle", { cx: x(frame.lam), cy: value, r: 2.6, fill: colourOf(group[0]) }));
+    parts.push(label(words, [x(frame.lam) + (left ? -4 : 4), above], look));
+  }
+  if (frame.lamStar > 0) parts.push(label("λ*", [x(frame.lamStar), height - 4], { "font-size": 8 }));
   parts.push(label("λ", [x(frame.lam), height - 4], { "font-size": 8, "font-weight": 600 }));
   board.setAttribute("viewBox", `0 0 ${width} ${height}`);
   board.replaceChildren(...parts);

@@ -25,6 +25,7 @@ function layout(root) {
     story: element("div", { className: "story" }),
     words: element("p", { className: "words", "aria-live": "polite" }),
     code: element("pre"),
+    old: element("small", { className: "old" }, "The text is about the preset."),
     hint: element("strong"),
     tints: element("span"),
     heading: element("header", {}, element("strong", {}, "The dual polytope")),
@@ -135,6 +136,7 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
     for (const group of parts.handles.children) {
       const point = points[group.dataset.what];
       group.setAttribute("transform", `translate(${view.at(point)})`);
+      group.querySelector("text").origin = view.at(point);
       group.setAttribute("aria-valuetext", `at (${point.map(short).join(", ")})`);
     }
   }
@@ -156,6 +158,8 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
     const columns = frame.columns.map((column, j) => arrow(origin, view.at(column), colourOf(j), 0.8));
     parts.scene.replaceChildren(...scenery(frame, view), ...columns);
     drawHandles(view);
+    const texts = [parts.handles, parts.scene].flatMap((group) => [...group.querySelectorAll("text")]);
+    separate(texts, [frame.y, frame.u, frame.r, ...frame.columns].map(view.at));
     pathOf(frame, most, parts.board);
   }
 
@@ -190,7 +194,7 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
       );
       if (live) chooser.options[0].textContent = `changed: ${title}`;
     }
-    parts.story.classList.toggle("old", !story);
+    root.classList.toggle("changed", !story && Boolean(parts.story.dataset.name));
     if (live) chooser.value = name || "";
     parts.code.textContent = frame.code;
     parts.add.disabled = frame.full;
@@ -263,6 +267,7 @@ function explorer(root, { ask = null, presets = {}, stored = null, start = null,
       element("label", {}, "preset ", chooser),
       element("label", {}, snap, " snap to ties"),
       parts.add,
+      parts.old,
     );
   }
 

@@ -38,17 +38,17 @@ class SmoothedDifferentialEntropy:
 
         f_de(S) = Σ_{i≤|S|} log₂(δ + λ_i(C_S)) − 3k·log₂ δ = log₂ det(δI + C_S) − 3k·log₂ δ
 
-    Without k the constant is omitted. For a positive semidefinite C the gain is the logarithm of a Schur
-    complement,
+    Here λ_i(C_S) are the eigenvalues of the Gram matrix C_S = X_SᵀX_S. Without k the constant is omitted. For
+    a positive semidefinite C the gain f(x | S) = f(S + x) − f(S) is the logarithm of a Schur complement,
 
         f(x | S) = log₂(δ + C_xx − C_xS(δI + C_S)⁻¹C_Sx).
 
-    The complement is the minimum of vᵀ(δI + C)v over v with v_x = 1 that vanish off S + x. So it decreases as
-    S grows, and f is submodular. The complement is at least δ, and tends to δ for many copies of x in S. So f
-    increases for every C iff δ ≥ 1; for unit columns and |S| ≤ m it increases if δ(δ + m + 1)/(δ + m) ≥ 1.
-    Without the constant f is non-negative for every C iff δ ≥ 1. With the constant,
-    f(S) ≥ (3k − |S|)·log₂(1/δ), so f ≥ 0 for |S| ≤ 3k if δ ≤ 1. But f(∅) = −3k·log₂ δ < 0 if δ > 1: then the
-    paper's constant makes f negative, and no constant is needed.
+    The complement is the minimum of vᵀ(δI + C)v over the vectors v with v_x = 1 that are zero outside S + x.
+    So the complement decreases as S grows, and f is submodular. The complement is at least δ, and tends to δ
+    for many copies of x in S. So f increases for every C iff δ ≥ 1; for unit columns and |S| ≤ m it increases
+    if δ(δ + m + 1)/(δ + m) ≥ 1. Without the constant f is non-negative for every C iff δ ≥ 1. With the
+    constant, f(S) ≥ (3k − |S|)·log₂(1/δ), so f ≥ 0 for |S| ≤ 3k if δ ≤ 1. But f(∅) = −3k·log₂ δ < 0 if δ > 1:
+    then the paper's constant makes f negative, and no constant is needed.
 
     Parameters
     ----------

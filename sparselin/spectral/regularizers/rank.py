@@ -32,15 +32,16 @@ class GeneralizedRank:
 
         f_gr(S) = Σ_{i≤|S|} λ_i(C_S)^α,   0 ≤ α ≤ 1, with 0⁰ = 0
 
-    For every positive semidefinite C it is non-negative. It increases, because the eigenvalues of C_{S+x}
-    interlace those of C_S from above and t^α increases. It is submodular for 0 < α < 1, because the
-    derivative of t^α is operator antitone on t > 0 and f_gr is continuous at singular C_S. The trace (α = 1)
-    is modular, and the rank is the limit of f_gr as α → 0.
+    Here λ_i(C_S) are the eigenvalues of the Gram matrix C_S = X_SᵀX_S. For every positive semidefinite C f_gr
+    is non-negative. It increases with S, because the eigenvalues of C_{S+x} interlace those of C_S from above
+    and t^α increases. It is submodular for 0 < α < 1, because the derivative of t^α is operator antitone on
+    t > 0 and f_gr is continuous at singular C_S. The trace (α = 1) is modular, and the rank is the limit of
+    f_gr as α → 0.
 
     t^α has an unbounded slope at 0: a zero eigenvalue, computed as 1e-16, would contribute 1e-8 for α = ½,
     and 1 for α = 0. Therefore eigenvalues up to 8·eps·|S|·max_i C_ii count as zero; rounding the entries of C
-    changes a zero eigenvalue by at most this. Eigenvalues slightly above this cut-off count, with an error of
-    the order of the cut-off to the power α.
+    changes a zero eigenvalue by at most this. Eigenvalues slightly above this cut-off contribute to f_gr with
+    an error of the order of the cut-off to the power α.
 
     Parameters
     ----------

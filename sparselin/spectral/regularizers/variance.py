@@ -24,13 +24,15 @@ class SpectralVariance:
 
         f_sv(S) = 9k² − Σ_{i≤|S|} (λ_i(C_S) − 1)² = 9k² − ‖C_S − I‖_F²
 
-    Without k the constant is omitted. For every symmetric C
+    Here λ_i(C_S) are the eigenvalues of the Gram matrix C_S = X_SᵀX_S. Without k the constant is omitted. For
+    every symmetric C the gain f(x | S) = f(S + x) − f(S) is
 
         f(x | S) = −(C_xx − 1)² − 2·Σ_{j∈S} C_xj² ≤ 0.
 
     The gain decreases as S grows, so f is submodular. f itself is **decreasing** on every design, and
     constant iff the columns are orthonormal. For unit columns ‖C_S − I‖_F² ≤ |S|(|S| − 1), so with the
-    constant f ≥ 0 for |S| ≤ 3k; longer columns can make it negative. Without the constant f ≤ 0.
+    constant f ≥ 0 for |S| ≤ 3k. With longer columns f can be negative in spite of the constant. Without the
+    constant f ≤ 0.
 
     Parameters
     ----------

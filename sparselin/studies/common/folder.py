@@ -60,6 +60,14 @@ def check(folder: Path, command: str, names: Iterable[str], inputs: Collection[P
             raise ReportError(_input_message(source, at))
 
 
+def table_of_report(folder: Path) -> str:
+    """Return the path of the table that the report in a folder is about; "" if there is none."""
+    try:
+        return str(json.loads((folder / RESULTS).read_bytes())["data"]["path"])
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return ""
+
+
 def write(folder: Path, results: Mapping[str, Any], files: Mapping[str, bytes]) -> Path:
     """Write a report, remove leftovers of the report that it replaces, and return the path of its page.
 

@@ -62,7 +62,7 @@ _OPTIONS_OF_RUN = ("designs", "ensembles", "seed", "jobs", "output", "quick")
 @click.option("--quick", is_flag=True, help="A quick look that takes seconds: fewer designs in each part.")
 @design_option(
     "Examine only the data in this file: an .npz with X and y, or a .csv whose first line names the columns. "
-    "Prints the promises for it, and writes no report."
+    "Prints the guarantees for it, and writes no report."
 )
 @target_option
 def guarantee(
@@ -78,17 +78,17 @@ def guarantee(
 ) -> None:
     """Measure how far greedy selection is from the best subset, and compare this with the proved bounds.
 
-    A bound is called a promise: a factor φ such that R² of the greedy selection is at least φ times R² of the
-    best subset. The command prints the results and writes a page with figures.
+    A guarantee is a factor φ for which it is proved that R² of the greedy selection is at least φ times the
+    R² of the best subset. The command prints the results and writes a page with figures.
 
-    Exit status: 0 if every promise holds, 1 if one is violated, 130 if interrupted (the report then covers
+    Exit status: 0 if every guarantee holds, 1 if one is violated, 130 if interrupted (the report then covers
     the finished designs).
     """
     console = Console()
     if target is not None and design is None:
         raise click.BadParameter("needs --design, whose column it names", param_hint="--target")
     if design is not None:
-        refuse(_OPTIONS_OF_RUN, "--design, which prints the promises for only one design")
+        refuse(_OPTIONS_OF_RUN, "--design, which prints the guarantees for only one design")
         raise SystemExit(_show_one(console, design, target, k))
     settings = GuaranteeSettings(families=ensemble_names(ensembles, families()), seed=seed, jobs=jobs)
     if quick:
@@ -160,7 +160,7 @@ def _collect(console: Console, settings: GuaranteeSettings, quick: bool) -> tupl
 
 
 def _show_one(console: Console, path: Path, target: str | None, k: int | None) -> int:
-    """Print the promises for one saved design, and return the exit status."""
+    """Print the guarantees for one saved design, and return the exit status."""
     saved = read_design(path, target)
     try:
         found = guarantee_bounds(saved.X, saved.y, k or saved.k or min(5, saved.X.shape[1]))

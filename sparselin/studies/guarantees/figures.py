@@ -1,4 +1,4 @@
-"""The figures of the guarantees: achieved and promised ratios."""
+"""The figures of the guarantees: achieved and guaranteed ratios."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ALGORITHM = {"OMP": (BLUE, "o"), "FR": (ORANGE, "s"), "Sequential LASSO": (GREE
 def promise_panels(
     curves: Sequence[Any], rows: Sequence[str], columns: Sequence[tuple[str, str]]
 ) -> tuple[Axes, ...]:
-    """Draw achieved and promised ratios, with a row of panels for each algorithm.
+    """Draw achieved and guaranteed ratios, with a row of panels for each algorithm.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def worst_ratios(found: Sequence[Any]) -> tuple[Axes, ...]:
             x = [w.search.floor for w in mine]
             ax.plot(x, [w.ratio for w in mine], marker + "-", color=colour, label=f"{label}: worst found")
             path = [w.promises.get("along the path", 0.0) for w in mine]
-            ax.plot(x, path, marker + ":", color=colour, fillstyle="none", label=f"{label}: promised there")
+            ax.plot(x, path, marker + ":", color=colour, fillstyle="none", label=f"{label}: guaranteed there")
         ax.set_ylim(0, 1)
         ax.set_xlim(0, None)
         ax.grid(alpha=0.25, linewidth=0.5)

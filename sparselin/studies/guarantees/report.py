@@ -77,7 +77,7 @@ def write(
 
 
 def violations(output: Path, found: Findings) -> list[str]:
-    """Return a line for each design with violated promises: their names, and a command to reproduce them."""
+    """Return a line for each design with a violated guarantee: its name, and a command to reproduce it."""
     lines = []
     for record in found.records:
         if record.violated:
@@ -94,7 +94,7 @@ def violations(output: Path, found: Findings) -> list[str]:
 
 
 def _violation_file(record: GuaranteeRecord) -> str:
-    """Return the name of the file for a design on which a promise is violated."""
+    """Return the name of the file for a design on which a guarantee is violated."""
     t = record.task
     return f"violation-{t.study}-{t.ensemble}-{t.index}-k{t.k}.npz"
 
@@ -133,7 +133,7 @@ def _worst_text(worst: Worst) -> dict[str, str]:
     promised = worst.promises.get("along the path", 0.0)
     words = (
         f"{ALGORITHMS[s.algorithm]} picks columns {picks}; the best subset is {best}. The picks reach "
-        f"{worst.ratio:.3f} of the best R²; the promise along the path is {promised:.3f}. "
+        f"{worst.ratio:.3f} of the best R²; the guarantee along the path is {promised:.3f}. "
         f"λ_min(C, {s.k}) = {worst.least:.3f}. The design is saved as {s.name}.npz."
     )
     return {"title": ALGORITHMS[s.algorithm], "numbers": numbers, "words": words}
@@ -156,19 +156,19 @@ def _figures(
         if mine:
             columns = [(name, varies) for varies in ("k", "rho", "snr")]
             caption = (
-                f"Achieved and promised shares of the best R² for the ensemble {name} (medians). The panels "
-                "vary k, the correlation ρ, and the signal-to-noise ratio; each row is one algorithm."
+                f"Achieved and guaranteed shares of the best R² for the ensemble {name} (medians). The "
+                "panels vary k, the correlation ρ, and the signal-to-noise ratio; each row is one algorithm."
             )
             entries.append((f"sweep-{name}", caption, figures.promise_panels(mine, MAIN, columns)[0].figure))
     real = [curve for curve in drawn if curve.ensemble not in ("ar1", "equicorrelated")]
     if real:
         columns = [(name, "k") for name in dict.fromkeys(curve.ensemble for curve in real)]
-        caption = "Achieved and promised shares of the best R² on real data against k; a row per algorithm."
+        caption = "Achieved and guaranteed shares of the best R² on real data against k; a row per algorithm."
         entries.append(("real", caption, figures.promise_panels(real, MAIN, columns)[0].figure))
     if found.worst:
         caption = (
             "The share of the best R² on the worst designs found, against the floor of λ_min(C, k). Solid "
-            "lines are achieved, dotted lines are promised along the path. A larger floor admits fewer "
+            "lines are achieved, dotted lines are guaranteed along the path. A larger floor admits fewer "
             "designs: in R³ only few from 0.4 on."
         )
         entries.append(("worst", caption, figures.worst_ratios(found.worst)[0].figure))

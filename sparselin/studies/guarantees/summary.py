@@ -19,14 +19,14 @@ _BEST = 1 - 1e-9
 
 @dataclasses.dataclass(frozen=True)
 class PromiseSummary:
-    """The summary of one promise over all designs of the study `check`.
+    """The summary of one guarantee over all designs of the study `check`.
 
     Attributes
     ----------
     designs, applies, violated : the numbers of designs, of designs that satisfy the hypotheses, and of
         violations.
     above : the fraction of the designs in `applies` with a factor above 0.1.
-    median, least_slack : the median factor; the least of achieved − promised.
+    median, least_slack : the median factor; the least of achieved − guaranteed.
     """
 
     algorithm: str
@@ -62,7 +62,7 @@ class Achieved:
 
 @dataclasses.dataclass(frozen=True)
 class Curve:
-    """Achieved and promised ratios on one ensemble while one quantity varies.
+    """Achieved and guaranteed ratios on one ensemble while one quantity varies.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ def of_study(records: Iterable[GuaranteeRecord], *studies: str) -> list[Guarante
 
 
 def promise_summaries(records: Sequence[GuaranteeRecord]) -> list[PromiseSummary]:
-    """Return a summary for each promise of each algorithm, over all given records."""
+    """Return a summary for each guarantee of each algorithm, over all given records."""
     seen: dict[tuple[str, str], list[AlgorithmOutcome]] = {}
     for record in records:
         for outcome in record.outcomes:
@@ -109,7 +109,7 @@ def _promise_summary(algorithm: str, name: str, outcomes: Sequence[AlgorithmOutc
 
 
 def share_above(rows: Sequence[PromiseSummary]) -> float:
-    """Return the fraction of promises whose factor is above 0.1, among the promises whose hypotheses hold."""
+    """Return the share of factors above 0.1 among the guarantees whose hypotheses hold."""
     total = sum(row.applies for row in rows)
     return sum(row.above * row.applies for row in rows if row.applies) / total if total else math.nan
 
@@ -145,7 +145,8 @@ def curves(records: Sequence[GuaranteeRecord]) -> list[Curve]:
     """Return a `Curve` for each ensemble, varied quantity and algorithm.
 
     At each value of the quantity it has the least and the median of the achieved ratio (its certified lower
-    bound) and of each promise. The quantity is the task's `varies`, or k if that is empty, as for real data.
+    bound) and of each guarantee. The quantity is the task's `varies`; for real data, where that is empty, it
+    is k.
     """
     groups: dict[tuple[str, str], list[GuaranteeRecord]] = {}
     for record in records:
@@ -176,7 +177,7 @@ def _least_and_median(values: Sequence[float]) -> tuple[float, float]:
 def table(records: Sequence[GuaranteeRecord]) -> tuple[list[str], list[list[Any]]]:
     """Return the heading and the rows of results.csv.
 
-    There is a row for each design and algorithm, and a column for each promise.
+    There is a row for each design and algorithm, and a column for each guarantee.
     """
     names = dict.fromkeys(name for r in records for o in r.outcomes for name in o.promises)
     heading = ["study", "ensemble", "index", "n", "d", "k", "varies", "rho", "snr", "algorithm"]

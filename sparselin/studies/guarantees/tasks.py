@@ -3,7 +3,8 @@
 There are four studies. Each design has its own generator, seeded by (seed, study, ensemble, setting, index).
 So it depends neither on the number of designs nor on the number of processes.
 
-- `check` asks whether every promise holds. Its designs have d ≤ 12 columns and k ≤ 3, so γ can be enumerated.
+- `check` asks whether every guarantee holds. Its designs have d ≤ 12 columns and k ≤ 3, so that γ can be
+  enumerated.
 - `ensembles` compares all ensembles at one size, for a table.
 - `sweep` varies k, the correlation ρ and the signal-to-noise ratio of AR(1) and equicorrelated columns.
 - `real` varies k on the real data of `sparselin.ensembles`.
@@ -72,7 +73,7 @@ class AlgorithmOutcome:
     ----------
     ratio : certified lower and upper bounds on R²(greedy)/R²(best).
     promises : name ↦ factor; None if a hypothesis does not hold.
-    violated : the names of the violated promises.
+    violated : the names of the violated guarantees.
     """
 
     algorithm: str
@@ -196,7 +197,7 @@ def _small(task: DesignTask, rng: np.random.Generator) -> Design:
     if task.ensemble == "equicorrelated":
         family = functools.partial(family, rho=float(rng.uniform(0, 0.95)))
     if task.index % 8 == 5:
-        # low coherence and an exact fit: here exact recovery is promised
+        # low coherence and an exact fit: here exact recovery is guaranteed
         X = family(60, d, rng)[0]
         return Design(X, X[:, rng.choice(d, task.k, replace=False)] @ rng.choice([-1.0, 1.0], task.k))
     X, y = family(n, d, rng)
@@ -206,7 +207,7 @@ def _small(task: DesignTask, rng: np.random.Generator) -> Design:
 
 
 def examine(task: DesignTask, seed: int) -> GuaranteeRecord:
-    """Compute the achieved ratios and the promises on one design."""
+    """Compute the achieved ratios and the guarantees on one design."""
     X, y = draw(task, seed)
     algorithms: tuple[Any, ...] = ("omp", "forward_regression")
     extra: dict[str, Any] = {}

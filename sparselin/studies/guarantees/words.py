@@ -23,7 +23,7 @@ from sparselin.studies.guarantees.tasks import AlgorithmOutcome, GuaranteeRecord
 from sparselin.studies.guarantees.worst import ALGORITHMS, Worst
 
 MAIN = ("OMP", "FR")
-# the promises in the table of the page, in the order of its columns
+# the guarantees in the table of the page, in the order of its columns
 _PROMISES = (
     "certificate after the run",
     "along the path",
@@ -55,10 +55,10 @@ class Findings:
 
 
 def promise_table(rows: Sequence[PromiseSummary]) -> Table:
-    """Return the table of promises for a terminal with 80 columns."""
-    view = Table(title="Do the promises hold?", box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
-    for heading in ("algorithm", "promise", "applies", "violated", "> 0.1", "median"):
-        left = heading in ("algorithm", "promise")
+    """Return the table of guarantees for a terminal with 80 columns."""
+    view = Table(title="Do the guarantees hold?", box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
+    for heading in ("algorithm", "guarantee", "applies", "violated", "> 0.1", "median"):
+        left = heading in ("algorithm", "guarantee")
         view.add_column(heading, justify="left" if left else "right", no_wrap=True)
     for row in rows:
         cells = promise_cells(row)
@@ -67,7 +67,7 @@ def promise_table(rows: Sequence[PromiseSummary]) -> Table:
 
 
 def promise_cells(row: PromiseSummary) -> tuple[str, ...]:
-    """Return one row of the table of promises as text."""
+    """Return one row of the table of guarantees as text."""
     numbers = (_share(row.above), _number(row.median, "{:.2f}"), _number(row.least_slack, "{:.0e}"))
     return (row.algorithm, row.name, f"{row.applies} of {row.designs}", str(row.violated), *numbers)
 
@@ -108,17 +108,17 @@ def _interval(value: Interval, style: str = "{:.6g}") -> str:
 
 
 def headline(found: Findings) -> list[str]:
-    """Return the results in sentences: whether all promises hold, and then three questions with answers.
+    """Return the results in sentences: whether all guarantees hold, and then three questions with answers.
 
-    The questions are: How far from the best subset? What was I promised? How bad can it be?
+    The questions are: How far from the best subset? What is guaranteed? How bad can it be?
     """
     lines, rows = [], found.promises
     if rows:
-        violated = f"{plural(found.violations, 'promise')} violated"
-        verdict = violated if found.violations else "All promises hold"
+        violated = f"{plural(found.violations, 'guarantee')} violated"
+        verdict = violated if found.violations else "All guarantees hold"
         lines.append(
-            f"{verdict}. On {len(found.checked)} designs, {sum(row.applies for row in rows)} promises whose "
-            f"hypotheses hold were checked, and {share_above(rows):.0%} of their factors exceed 0.1."
+            f"{verdict}. On {len(found.checked)} designs, {sum(row.applies for row in rows)} guarantees "
+            f"whose hypotheses hold were checked, and {share_above(rows):.0%} of their factors exceed 0.1."
         )
     return lines + _typical_ratios(found) + _typical_promises(found) + _worst_case(found)
 
@@ -151,17 +151,17 @@ def _typical_ratios(found: Findings) -> list[str]:
 
 
 def _typical_promises(found: Findings) -> list[str]:
-    """Return a sentence on the medians of the promises for the larger designs."""
+    """Return a sentence on the medians of the guarantees for the larger designs."""
     parts = []
     for name, outcomes in _outcomes(of_study(found.records, "ensembles", "sweep")):
         after, path, _, theirs = (
             np.median([outcome.promises.get(key) or 0.0 for outcome in outcomes]) for key in _PROMISES
         )
         parts.append(
-            f"{name} is promised {theirs:.2f} of the best R² by the bound of Das and Kempe, and {path:.2f} "
+            f"{name} is guaranteed {theirs:.2f} of the best R² by the bound of Das and Kempe, and {path:.2f} "
             f"along its path. After the run it can certify {after:.2f} without knowing the best subset"
         )
-    return [f"What was I promised? Medians on designs of 20 columns: {'. '.join(parts)}."] if parts else []
+    return [f"What is guaranteed? Medians on designs of 20 columns: {'. '.join(parts)}."] if parts else []
 
 
 def _worst_case(found: Findings) -> list[str]:
@@ -173,17 +173,17 @@ def _worst_case(found: Findings) -> list[str]:
     return [
         f"How bad can it be? A search found a design of {s.d} unit columns in R^{s.n} with "
         f"λ_min(C, {s.k}) ≥ {s.floor:g} on which {ALGORITHMS[s.algorithm]} reaches only {worst.ratio:.3f} of "
-        f"the best R² for k = {s.k}. The promise along its path is "
+        f"the best R² for k = {s.k}. The guarantee along its path is "
         f"{worst.promises.get('along the path', 0.0):.3f}."
     ]
 
 
 def bounds_table(found: GuaranteeBounds) -> Table:
-    """Return the table for one design: every promise, and the achieved ratio."""
+    """Return the table for one design: every guarantee, and the achieved ratio."""
     view = Table(
-        title=f"Promised and achieved shares of the best R², k = {found.k}", box=box.SIMPLE_HEAD, padding=0
+        title=f"Guaranteed and achieved shares of the best R², k = {found.k}", box=box.SIMPLE_HEAD, padding=0
     )
-    for heading in ("algorithm", "promise", "promised", "achieved"):
+    for heading in ("algorithm", "guarantee", "guaranteed", "achieved"):
         view.add_column(heading, justify="right" if heading.endswith("ed") else "left", no_wrap=True)
     view.add_column("failed hypotheses")
     for bound in found.bounds:
@@ -204,7 +204,7 @@ def design_line(X: FloatArray, y: FloatArray, target: str) -> str:
 
 
 def answers(found: GuaranteeBounds) -> list[str]:
-    """Return a sentence for each algorithm: the achieved share of the best R², and the best promise."""
+    """Return a sentence for each algorithm: the achieved share of the best R², and the best guarantee."""
     lines = []
     for name, _ in found.supports:
         applying = [bound for bound in found.of(name) if bound.applies]

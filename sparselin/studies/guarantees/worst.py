@@ -52,9 +52,9 @@ class Worst:
     ----------
     ratio : R²(greedy)/R²(best) on this design.
     least : λ_min(C, k).
-    promises : name ↦ factor, for the promises whose hypotheses hold.
+    promises : name ↦ factor, for the guarantees whose hypotheses hold.
     support, best_support : the picks of the algorithm, in order, and a best subset.
-    violated : the names of the violated promises.
+    violated : the names of the violated guarantees.
     """
 
     search: Search

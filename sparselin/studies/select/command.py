@@ -28,11 +28,11 @@ from sparselin.studies.common.command import (
     finish,
     ignore_interrupts,
     make_folder,
-    output_option,
     refuse,
     seed_option,
     watch,
 )
+from sparselin.studies.common.folder import table_of_report
 from sparselin.studies.common.tables import (
     BadTable,
     DataTable,
@@ -146,7 +146,12 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
     help="One pass only: memory for chunks and factors.  [default: 256 MiB, more for many columns]",
 )
 @seed_option
-@output_option("report/select", "index.html, selected.csv, results.json and the figures")
+@click.option(
+    "--output",
+    type=NewPath(file_okay=False, path_type=Path),
+    help="The folder for index.html, selected.csv, results.json and the figures.  "
+    "[default: report/select/NAME for the table NAME.csv]",
+)
 def select(
     table: Path,
     target: str | None,
@@ -167,7 +172,7 @@ def select(
     checkpoint: Path | None,
     memory: int | None,
     seed: int,
-    output: Path,
+    output: Path | None,
 ) -> None:
     """Select the features of a TABLE that explain one of its columns.
 
@@ -188,6 +193,7 @@ def select(
 
     Exit status: 0 if done, 2 if the table or an option cannot be used, 130 if interrupted.
     """
+    output = _report_folder(table) if output is None else output
     if is_parquet(table):
         refuse(("encoding",), "a .parquet, which has only one encoding")
     if _in_one_pass(table, one_pass):
@@ -234,6 +240,21 @@ def select(
     command = command_line()
     index = report.write(output, job, command, seed, seconds, interrupted)
     finish(console, index, interrupted)
+
+
+def _report_folder(table: Path) -> Path:
+    """Return the default folder of the report about a table: report/select/NAME, NAME without .csv or .gz.
+
+    Raises click.UsageError if the folder holds the report about another file of this name.
+    """
+    output = Path("report/select", Path(table.name.removesuffix(".gz")).stem)
+    earlier = table_of_report(output)
+    if earlier and Path(earlier).resolve() != table.resolve():
+        raise click.UsageError(
+            f"{output} holds the report about {earlier}, and the report about {table} would replace it: "
+            "choose another folder with --output"
+        )
+    return output
 
 
 def _in_one_pass(table: Path, one_pass: bool | None) -> bool:
