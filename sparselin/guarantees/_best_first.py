@@ -13,14 +13,12 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
-import scipy.optimize
 
 from sparselin._kernels import perspective as kernels
 from sparselin.certificates.subset_form import SubsetStage, SubsetVector
 from sparselin.certificates.subsets import SubsetCertificate
 from sparselin.guarantees._depth_first import in_order
-from sparselin.guarantees._relaxation import Restrictions, Scaled, Stage
+from sparselin.guarantees._relaxation import Restrictions, Scaled, SetFit, Stage
 from sparselin.guarantees._search import Found, Watch
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS
@@ -45,16 +43,6 @@ _TRIED = 3
 Operation = tuple[Any, ...]
 
 
-class Fit(NamedTuple):
-    """The solution on the features J of a set: its value q, its coefficients, and which are at a bound."""
-
-    value: float
-    J: IndexArray
-    coef: FloatArray
-    at_low: IndexArray
-    at_high: IndexArray
-
-
 class Node(NamedTuple):
     """An open node: its bound, its number, the states of the groups of its stage, and a start for w and z.
 
@@ -71,7 +59,7 @@ class Node(NamedTuple):
     vector: int
 
 
-class Record:
+class TreeRecord:
     """The tree and the vectors, from which a certificate is made."""
 
     def __init__(self) -> None:
@@ -110,7 +98,7 @@ class BestFirst:
 
     Attributes
     ----------
-    best, groups : the `Fit` with the least value, and its groups, the forced ones first.
+    best, groups : the `SetFit` with the least value, and its groups, the forced ones first.
     floor : the least lower bound of the closed nodes; `covered` is that of the nodes closed without a fit,
         and `second` the least value of a fit, other than the best, that closed a node.
     nodes, moves : the numbers of examined nodes, and of improvements during the search.
@@ -133,7 +121,7 @@ class BestFirst:
         self.nodes = self.moves = 0
         self.floor = self.covered = self.second = math.inf
         self.listed: dict[tuple[int, ...], float] = {}
-        self.candidates: list[tuple[str, Fit]] = []
+        self.candidates: list[tuple[str, SetFit]] = []
         groups = np.unique(given.group)
         self.members = [np.flatnonzero((given.group == g) & (self.scaled.diagonal > 0)) for g in groups]
         self.best, self.groups = self.fit(forced), forced
@@ -145,14 +133,14 @@ class BestFirst:
         state = np.full(len(groups), FREE, np.int8)
         state[forced] = IN
         kept = self.scaled.strict and not given.is_derived and within is None
-        self.record = Record() if kept else None
+        self.record = TreeRecord() if kept else None
         empty = np.empty(0)
         self.open = [Node(0.0, 0, state, stage, np.empty(0, np.intp), empty, np.zeros(len(groups)), -1)]
 
     def _derive_box(self) -> None:
         """Derive a box from the best value and the least squares fit on all features."""
         every = np.flatnonzero(self.scaled.diagonal > 0)
-        fit, w = self.fit_on(every, boxed=False), np.zeros(len(self.scaled.b))
+        fit, w = self.scaled.solve(every, False), np.zeros(len(self.scaled.b))
         w[fit.J] = fit.coef
         limit = self.best.value * (1 + (self.within or 0)) + 1e-12 * self.scaled.half
         self.scaled.surround(limit, every, w, fit.value)
@@ -163,27 +151,11 @@ class BestFirst:
         """Return the features of these groups, group by group."""
         return np.concatenate([self.members[g] for g in groups]) if len(groups) else np.empty(0, np.intp)
 
-    def fit(self, groups: IndexArray) -> Fit:
+    def fit(self, groups: IndexArray) -> SetFit:
         """Minimise q on the features of these groups, within the box."""
-        return self.fit_on(self.features(groups))
+        return self.scaled.solve(self.features(groups))
 
-    def fit_on(self, J: IndexArray, boxed: bool = True) -> Fit:
-        """Minimise q on the features J, within the box."""
-        scaled = self.scaled
-        G, b = scaled.gram(J), scaled.b[J]
-        try:
-            factor = scipy.linalg.cho_factor(G, check_finite=False)
-            w = scipy.linalg.cho_solve(factor, b, check_finite=False)
-            w += scipy.linalg.cho_solve(factor, b - G @ w, check_finite=False)
-        except np.linalg.LinAlgError:
-            w = np.linalg.lstsq(G, b, rcond=None)[0]
-        low, high = scaled.low[J], scaled.high[J]
-        if boxed and ((w < low).any() or (w > high).any()):
-            w = _bounded(G, b, low, high)
-        value = scaled.half - b @ w + w @ G @ w / 2
-        return Fit(max(0.0, float(value)), J, w, J[w <= low], J[w >= high])
-
-    def lower_of(self, groups: IndexArray, fit: Fit) -> float:
+    def lower_of(self, groups: IndexArray, fit: SetFit) -> float:
         """Return a lower bound on the value of the fit on these groups, free of rounding errors."""
         if len(groups) == 0:
             return self.scaled.half - 2 * self.scaled.error
@@ -195,7 +167,7 @@ class BestFirst:
         H, state = np.empty(len(groups)), np.full(len(groups), IN, np.int8)
         return float(kernels.bound(stage.data, state, 0, w, np.empty(len(w)), H)[0])
 
-    def _try(self, groups: IndexArray, name: str = "") -> Fit:
+    def _try(self, groups: IndexArray, name: str = "") -> SetFit:
         """Compare the set of these groups with the best one."""
         fit = self.fit(groups)
         if name:
@@ -207,7 +179,7 @@ class BestFirst:
             self.moves += not name
         return fit
 
-    def _scores(self, fit: Fit) -> FloatArray:
+    def _scores(self, fit: SetFit) -> FloatArray:
         """Return Σ c_j²/G_jj over each group, c = b − Gw for the fit; directions off the box do not count."""
         scaled = self.scaled
         w = np.zeros(len(scaled.b))
@@ -420,13 +392,13 @@ class BestFirst:
 
     # -- the result
 
-    def found(self, status: Status) -> Found:
+    def result(self, status: Status) -> Found:
         """Return the best subset so far. Its coefficients and its value are computed from the data."""
         problem, scaled = self.problem, self.scaled
-        support = self._ordered()
+        support = self._order()
         residuals, coef = [problem.y], np.empty(0)
         for t in range(1, len(support) + 1):
-            fit = self.fit_on(support[:t])
+            fit = self.scaled.solve(support[:t])
             coef = np.ldexp(fit.coef, scaled.lift - scaled.shift[fit.J])
             residuals.append(problem.y - problem.columns(support[:t]) @ coef)
         squares = np.array([r @ r for r in residuals])
@@ -445,7 +417,7 @@ class BestFirst:
             support, coef, squares, value, lower, status, optimal, self.nodes, self.moves, candidates
         )
 
-    def _ordered(self) -> IndexArray:
+    def _order(self) -> IndexArray:
         """Return the features of the best set in the order of orthogonal least squares on them.
 
         The forced features stay first. Features with the coefficient 0 are left out.
@@ -504,15 +476,3 @@ def _exact(stage: int, J: IndexArray, w: FloatArray, lift: int) -> SubsetVector:
     J, w = J[order], w[order]
     unit = int(np.frexp(np.abs(w).max(initial=0.0))[1]) - 33
     return SubsetVector(stage, J, np.ldexp(w, -unit).astype(np.intp), unit + lift)
-
-
-def _bounded(G: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Minimise ½wᵀGw − bᵀw over low ≤ w ≤ high."""
-    values, V = np.linalg.eigh(G)
-    root = np.sqrt(np.maximum(values, EPS * values[-1]))
-    w, free = np.zeros(len(b)), np.flatnonzero(low < high)
-    if len(free):
-        A = (root[:, None] * V.T)[:, free]
-        bounds = low[free], high[free]
-        w[free] = scipy.optimize.lsq_linear(A, V.T @ b / root, bounds, "bvls", tol=1e-14).x
-    return w
