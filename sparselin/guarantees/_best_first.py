@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin._kernels import perspective as kernels
+from sparselin._kernels.best_subset import SubsetData, remainder
 from sparselin.certificates.subset_form import SubsetStage, SubsetVector
 from sparselin.certificates.subsets import SubsetCertificate
+from sparselin.guarantees._dependence import exactness
 from sparselin.guarantees._depth_first import in_order
 from sparselin.guarantees._relaxation import Restrictions, Scaled, SetFit, Stage
 from sparselin.guarantees._search import Found, Watch
@@ -44,7 +46,7 @@ Operation = tuple[Any, ...]
 
 
 class Node(NamedTuple):
-    """An open node: its bound, its number, the states of the groups of its stage, and a start for w and z.
+    """An open node: its bound, its number, the states of the groups of its stage, and a start for w.
 
     vector : the number of the vector whose bound is that of the node, or −1.
     """
@@ -55,7 +57,6 @@ class Node(NamedTuple):
     stage: Stage
     places: IndexArray
     w: FloatArray
-    z: FloatArray
     vector: int
 
 
@@ -134,8 +135,7 @@ class BestFirst:
         state[forced] = IN
         kept = self.scaled.strict and not given.is_derived and within is None
         self.record = TreeRecord() if kept else None
-        empty = np.empty(0)
-        self.open = [Node(0.0, 0, state, stage, np.empty(0, np.intp), empty, np.zeros(len(groups)), -1)]
+        self.open = [Node(0.0, 0, state, stage, np.empty(0, np.intp), np.empty(0), -1)]
 
     def _derive_box(self) -> None:
         """Derive a box from the best value and the least squares fit on all features."""
@@ -161,22 +161,34 @@ class BestFirst:
             return self.scaled.half - 2 * self.scaled.error
         stage = Stage(self.scaled, np.sort(groups))
         if stage.is_void:
-            return -math.inf
+            return self._remainder(stage.features)
         w = fit.coef[np.argsort(fit.J, kind="stable")]
         w = w[np.argsort(np.argsort(stage.features, kind="stable"), kind="stable")]
         H, state = np.empty(len(groups)), np.full(len(groups), IN, np.int8)
         return float(kernels.bound(stage.data, state, 0, w, np.empty(len(w)), H)[0])
 
-    def _try(self, groups: IndexArray, name: str = "") -> SetFit:
+    def _remainder(self, J: IndexArray) -> float:
+        """Return a lower bound on ½‖P_J^⊥y‖² for dependent columns J; −inf if rounding leaves it open.
+
+        It also holds with a box.
+        """
+        norms, d = self.problem.column_norms, self.problem.d
+        rows = np.array(
+            self.problem.columns(np.arange(d)).T / np.where(norms > 0, norms, 1)[:, None], order="C"
+        )
+        y, exact = self.problem.y / self.problem.y_norm, exactness(self.problem, np.arange(d))
+        data = SubsetData(rows, y, exact, np.ones(d + 1), fixed=0, volume=0.0, seen=np.zeros(2))
+        square, error = remainder(data, J)
+        return -math.inf if data.seen[0] else float(square - error - _MARGIN) * self.scaled.half
+
+    def _try(self, groups: IndexArray) -> SetFit:
         """Compare the set of these groups with the best one."""
         fit = self.fit(groups)
-        if name:
-            self.candidates.append((name, fit))
         if fit.value < self.best.value - _SLACK * self.scaled.half:
             self.second = min(self.second, self.best.value)
             first = self.forced
             self.best, self.groups = fit, np.concatenate([first, np.setdiff1d(groups, first)])
-            self.moves += not name
+            self.moves += 1
         return fit
 
     def _scores(self, fit: SetFit) -> FloatArray:
@@ -196,12 +208,7 @@ class BestFirst:
         while len(S) < self.k:
             S = np.append(S, np.argmax(self._scores(fit)))
             fit = self._try(S)
-        self.candidates, self.moves = [("orthogonal matching pursuit", fit)], 0
-        self.improve(S, "exchanges")
-
-    def improve(self, S: IndexArray, name: str = "") -> None:
-        """Exchange groups of S, not the forced ones, as long as the value decreases."""
-        value, improved = self.fit(S).value, True
+        self.candidates, value, improved = [("orthogonal matching pursuit", fit)], fit.value, True
         while improved:
             improved = False
             for g in S[~np.isin(S, self.forced)]:
@@ -212,7 +219,8 @@ class BestFirst:
                     if tried.value < value - _SLACK * self.scaled.half:
                         S, value, improved = np.append(rest, other), tried.value, True
                         break
-        self._try(S, name)
+        self.candidates.append(("exchanges", self._try(S)))
+        self.moves = 0
 
     # -- the search
 
@@ -233,7 +241,7 @@ class BestFirst:
     @property
     def lower(self) -> float:
         """A lower bound on q over all sets."""
-        least = min((node.bound for node in self.open), default=math.inf)
+        least = self.open[0].bound if self.open else math.inf
         return max(0.0, min(least, self.floor, self.best.value))
 
     def run(self, watch: Watch, most: float = math.inf) -> Status:
@@ -264,10 +272,10 @@ class BestFirst:
 
     def _examine(self, node: Node) -> None:
         """Bound the first open node, and close or split it. An interrupt leaves it open."""
-        stage, state, w, z = self._unpack(node)
+        low, _, state, stage, places, entries, vector = node
         operations: list[Operation] = []
-        low, vector = node.bound, node.vector
-        left = _REPEATS
+        state, w, left = state.copy(), np.zeros(len(stage.features)), _REPEATS
+        w[places] = entries
         while True:
             live, m = state != OUT, self.k - int((state == IN).sum())
             free = np.flatnonzero(state == FREE)
@@ -277,10 +285,11 @@ class BestFirst:
             if left == 0:
                 break
             if stage.is_void or live.sum() <= _SHRUNK * len(stage.groups):
-                stage, state, w, z, free = self._shrink(stage, state, w, z)
+                stage, state, w = self._shrink(stage, state, w)
+                free = np.flatnonzero(state == FREE)
+            c, H, z = np.empty_like(w), np.empty(len(state)), np.zeros(len(state))
             if stage.is_void:
                 break
-            c, H = np.empty(len(w)), np.empty(len(state))
             found = kernels.relax(stage.data, state, m, self.target, w, c, H, z)
             own = self.record.vector(stage, w) if self.record is not None else -1
             if found >= low:
@@ -299,18 +308,13 @@ class BestFirst:
                 return
         self._split(node, stage, state, w, z, low, vector, operations)
 
-    def _unpack(self, node: Node) -> tuple[Stage, Any, FloatArray, FloatArray]:
-        w = np.zeros(len(node.stage.features))
-        w[node.places] = node.w
-        return node.stage, node.state.copy(), w, node.z.copy()
-
-    def _shrink(self, stage: Stage, state: Any, w: FloatArray, z: FloatArray) -> Any:
+    def _shrink(self, stage: Stage, state: Any, w: FloatArray) -> tuple[Stage, Any, FloatArray]:
         """Make a stage of the groups that are not out, unless that is the stage already."""
         live = state != OUT
-        if not live.all():
-            inside = np.isin(self.scaled.group[stage.features], stage.groups[live])
-            stage, state, w, z = Stage(self.scaled, stage.groups[live]), state[live], w[inside], z[live]
-        return stage, state, w, z, np.flatnonzero(state == FREE)
+        if live.all():
+            return stage, state, w
+        inside = np.isin(self.scaled.group[stage.features], stage.groups[live])
+        return Stage(self.scaled, stage.groups[live]), state[live], w[inside]
 
     def _fix(
         self, stage: Stage, state: Any, order: IndexArray, H: FloatArray, m: int, low: float, vector: int,
@@ -325,7 +329,7 @@ class BestFirst:
         out = order[m:][low + h[m - 1] - h[m:] >= target]
         inn = order[:m][low + h[:m] - h[m] >= target]
         if len(out) or len(inn):
-            self.floor = min(self.floor, self.target)
+            self.floor, self.covered = min(self.floor, self.target), min(self.covered, self.target)
         if len(out):
             state[out] = OUT
             operations.append(("out", vector, tuple(stage.groups[out].tolist())))
@@ -384,7 +388,7 @@ class BestFirst:
         first, second = state.copy(), state
         first[g], second[g] = IN, OUT
         numbers = 2 * node.number + 1, 2 * node.number + 2
-        children = [Node(low, number, states, stage, places, w[places], z, vector)
+        children = [Node(low, number, states, stage, places, w[places], vector)
                     for number, states in zip(numbers, (first, second), strict=True)]  # fmt: skip
         self._finish(
             node, [*operations, ("split", int(stage.groups[g]), *numbers)], math.inf, tuple(children)
@@ -410,9 +414,8 @@ class BestFirst:
             status = Status.BEYOND_PRECISION
         elif status is Status.COMPLETED and len(np.unique(self.given.group[support])) < self.k:
             status = Status.EXACT_FIT if value <= _MARGIN * problem.y_norm**2 else Status.NO_CORRELATION
-        candidates = tuple(
-            (name, 1 - scaled.unit * fit.value / problem.y_norm**2) for name, fit in self.candidates
-        )
+        total = 2 * scaled.half or 1.0
+        candidates = tuple((name, 1 - 2 * fit.value / total) for name, fit in self.candidates)
         return Found(
             support, coef, squares, value, lower, status, optimal, self.nodes, self.moves, candidates
         )
@@ -428,6 +431,7 @@ class BestFirst:
         if len(support) < 2:
             return support
         picked = in_order(self.problem, len(support), support, int(first.sum())).support
+        picked = picked[np.isin(picked, support)]  # without columns that others determine it has others
         return np.concatenate([picked, support[~np.isin(support, picked)]])
 
     def certificate(self) -> SubsetCertificate | None:
@@ -440,7 +444,8 @@ class BestFirst:
         if any(operation == ("bound", -1) for operation in tree):
             return None
         value = self.best.value
-        least = min(self.covered, self.second, min((node.bound for node in self.open), default=math.inf))
+        least = min(self.covered, self.open[0].bound if self.open else math.inf)
+        least = min(least, self.second - _SLACK * scaled.half)
         gap = 0.0 if least >= value else min(1.0, 1 - least / value + _SLACK)
         numbers: dict[int, int] = {}
         vectors: list[SubsetVector] = []
