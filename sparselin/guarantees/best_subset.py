@@ -29,7 +29,7 @@ from sparselin.results import BestSubset, IndexArray, Status
 from sparselin.validation import Columns, check_count, check_level
 
 # The depth-first search is used up to this number of features, or of subsets.
-_FEW, _SUBSETS = 64, 3e9
+_FEW, _SUBSETS = 80, 3e9
 
 
 class AnySearch(Protocol):
