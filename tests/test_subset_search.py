@@ -1,0 +1,12 @@
+"""The search for the best subset with all options against enumeration in rational numbers."""
+
+import numpy as np
+
+from sparselin.guarantees.best_subset import best_subset
+
+
+def test_groups_of_one_feature_are_features():
+    """Labels in another order than the features do not change which feature is forced."""
+    best = best_subset(np.eye(3), [1.0, 2.0, 3.0], 1, groups=[2, 0, 1], forced=[0])
+    assert best.support.tolist() == [0]
+    assert best.lower_bound <= best.residual == 13
