@@ -10,3 +10,11 @@ def test_groups_of_one_feature_are_features():
     best = best_subset(np.eye(3), [1.0, 2.0, 3.0], 1, groups=[2, 0, 1], forced=[0])
     assert best.support.tolist() == [0]
     assert best.lower_bound <= best.residual == 13
+
+
+def test_no_feature_counts_twice_in_the_first_sets():
+    """A feature that is exchanged for another one of its set would have twice its box."""
+    best = best_subset(np.eye(3), [5.0, 0.125, 0.0], 2, box=1.0)
+    assert best.support.tolist() == [0, 1]
+    assert best.optimal
+    assert best.lower_bound <= best.residual == 16

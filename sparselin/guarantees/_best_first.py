@@ -207,22 +207,25 @@ class BestFirst:
             self.moves += not name
         return fit
 
-    def _scores(self, fit: Fit) -> FloatArray:
-        """Return Σ c_j²/G_jj over each group, c = b − Gw for the fit; directions off the box do not count."""
+    def _scores(self, fit: Fit, groups: IndexArray) -> FloatArray:
+        """Return Σ c_j²/G_jj over each group, c = b − Gw for the fit on `groups`, and −1 for these groups.
+
+        Directions off the box do not count.
+        """
         scaled = self.scaled
         w = np.zeros(len(scaled.b))
         w[fit.J] = fit.coef
         c = scaled.b - scaled.times(w)
         c[((c > 0) & (scaled.high == 0)) | ((c < 0) & (scaled.low == 0))] = 0
         scores = np.bincount(scaled.group, c**2 / np.maximum(scaled.diagonal, EPS), len(self.members))
-        scores[scaled.group[fit.J]] = -1
+        scores[groups] = -1
         return np.asarray(scores)
 
     def _start(self) -> None:
         """Find a first set by forward selection, and improve it by exchanges."""
         S, fit = self.forced, self.best
         while len(S) < self.k:
-            S = np.append(S, np.argmax(self._scores(fit)))
+            S = np.append(S, np.argmax(self._scores(fit, S)))
             fit = self._try(S)
         self.candidates, self.moves = [("orthogonal matching pursuit", fit)], 0
         self.improve(S, "exchanges")
@@ -234,8 +237,9 @@ class BestFirst:
             improved = False
             for g in S[~np.isin(S, self.forced)]:
                 rest = S[g != S]
-                scores = self._scores(self.fit(rest))
-                for other in np.argsort(-scores, kind="stable")[:_TRIED]:
+                scores = self._scores(self.fit(rest), rest)
+                best = np.argsort(-scores, kind="stable")[:_TRIED]
+                for other in best[scores[best] >= 0]:
                     tried = self.fit(np.append(rest, other))
                     if tried.value < value - _SLACK * self.scaled.half:
                         S, value, improved = np.append(rest, other), tried.value, True
@@ -402,7 +406,8 @@ class BestFirst:
         """Replace the node by the sets with a group and the sets without it."""
         free, inside = np.flatnonzero(state == FREE), np.flatnonzero(state == IN)
         if stage.is_void:
-            scores = self._scores(self.fit(stage.groups[inside]))[stage.groups[free]]
+            chosen = stage.groups[inside]
+            scores = self._scores(self.fit(chosen), chosen)[stage.groups[free]]
             best = free[np.argsort(-scores, kind="stable")[: self.k - len(inside)]]
             self._try(stage.groups[np.append(inside, best)])
             g = int(best[0])
