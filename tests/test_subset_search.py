@@ -18,3 +18,16 @@ def test_no_feature_counts_twice_in_the_first_sets():
     assert best.support.tolist() == [0, 1]
     assert best.optimal
     assert best.lower_bound <= best.residual == 16
+
+
+def test_no_feature_is_added_to_a_set_with_dependent_columns():
+    X = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    best = best_subset(X, [2.0, 0.5], 2, ridge=1.0)
+    assert best.support.tolist() == [0, 1]
+
+
+def test_forced_columns_of_zeros_are_in_the_support():
+    X = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    best = best_subset(X, [1.0, 2.0], 2, forced=(1, 0), positive=True)
+    assert best.support.tolist() == [1, 0]
+    assert best.coef.tolist() == [1, 0]

@@ -19,7 +19,7 @@ import scipy.optimize
 from sparselin._kernels import perspective as kernels
 from sparselin.certificates.subset_form import SubsetStage, SubsetVector
 from sparselin.certificates.subsets import SubsetCertificate
-from sparselin.guarantees._depth_first import in_order
+from sparselin.greedy.ols import by_quotients
 from sparselin.guarantees._relaxation import Restrictions, Scaled, Stage
 from sparselin.guarantees._search import Found, Watch
 from sparselin.problem import Problem
@@ -453,15 +453,16 @@ class BestFirst:
     def _ordered(self) -> IndexArray:
         """Return the features of the best set in the order of orthogonal least squares on them.
 
-        The forced features stay first. Features with the coefficient 0 are left out.
+        The forced features come first. Other features with the coefficient 0 are left out.
         """
-        used = self.best.J[(self.best.coef != 0) | np.isin(self.given.group[self.best.J], self.forced)]
-        first = np.isin(self.given.group[used], self.forced)
-        support = np.concatenate([used[first], np.sort(used[~first])])
-        if len(support) < 2:
+        group = self.given.group
+        first = np.concatenate([np.empty(0, np.intp), *(np.flatnonzero(group == g) for g in self.forced)])
+        support = np.append(first, np.setdiff1d(self.best.J[self.best.coef != 0], first))
+        if len(support) < len(first) + 2:
             return support
-        picked = in_order(self.problem, len(support), support, int(first.sum())).support
-        return np.concatenate([picked, support[~np.isin(support, picked)]])
+        within = Problem(self.problem.columns(support), self.problem.y)
+        order = by_quotients(within, len(support), forced=range(len(first)), by_rule=True).support
+        return support[np.append(order, np.setdiff1d(np.arange(len(support)), order))]
 
     def certificate(self) -> SubsetCertificate | None:
         """Return the certificate of the search so far, or None if some bound is not that of a vector."""
