@@ -31,3 +31,9 @@ def test_forced_columns_of_zeros_are_in_the_support():
     best = best_subset(X, [1.0, 2.0], 2, forced=(1, 0), positive=True)
     assert best.support.tolist() == [1, 0]
     assert best.coef.tolist() == [1, 0]
+
+
+def test_a_response_of_zeros_has_no_feature():
+    best = best_subset(np.eye(3), np.zeros(3), 2, ridge=1.0)
+    assert (best.support.size, best.r2, best.objective, best.lower_bound) == (0, 0, 0, 0)
+    assert best.optimal

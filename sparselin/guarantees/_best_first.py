@@ -137,7 +137,7 @@ class BestFirst:
         groups = np.unique(given.group)
         self.members = [np.flatnonzero((given.group == g) & (self.scaled.diagonal > 0)) for g in groups]
         self.best, self.groups = self.fit(forced), forced
-        if len(forced) < k:
+        if len(forced) < k and problem.y_norm > 0:
             self._start()
         if given.is_derived:
             self._derive_box()
