@@ -1,6 +1,7 @@
 """The search for the best subset with all options against enumeration in rational numbers."""
 
 import numpy as np
+import pytest
 
 from sparselin.guarantees.best_subset import best_subset
 
@@ -36,4 +37,10 @@ def test_forced_columns_of_zeros_are_in_the_support():
 def test_a_response_of_zeros_has_no_feature():
     best = best_subset(np.eye(3), np.zeros(3), 2, ridge=1.0)
     assert (best.support.size, best.r2, best.objective, best.lower_bound) == (0, 0, 0, 0)
+    assert best.optimal
+
+
+def test_the_squares_of_large_coefficients_do_not_overflow():
+    best = best_subset(1e-100 * np.eye(2), [1e60, 1e59], 1, ridge=1e-200)
+    assert 2 * best.objective == pytest.approx(0.51e120)
     assert best.optimal

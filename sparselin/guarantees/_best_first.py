@@ -435,7 +435,8 @@ class BestFirst:
             coef = np.ldexp(fit.coef, scaled.lift - scaled.shift[fit.J])
             residuals.append(problem.y - problem.columns(support[:t]) @ coef)
         squares = np.array([r @ r for r in residuals])
-        value = float(squares[-1] + self.given.ridge * (coef @ coef))
+        root = math.sqrt(self.given.ridge) * coef  # the squares of coefficients may overflow
+        value = float(squares[-1] + root @ root)
         lower = min(value, scaled.unit * self.lower)
         lost = (value - lower) > _LOST * max(problem.y_norm**2, 1e-300)
         optimal = status is Status.COMPLETED and self.gap == 0 and not lost
