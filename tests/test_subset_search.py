@@ -44,3 +44,9 @@ def test_the_squares_of_large_coefficients_do_not_overflow():
     best = best_subset(1e-100 * np.eye(2), [1e60, 1e59], 1, ridge=1e-200)
     assert 2 * best.objective == pytest.approx(0.51e120)
     assert best.optimal
+
+
+def test_a_box_of_columns_of_zeros_calls_no_lapack(capfd):
+    best = best_subset(np.zeros((3, 2)), [1.0, 2.0, 3.0], 1, box="proved")
+    assert best.optimal
+    assert capfd.readouterr() == ("", "")

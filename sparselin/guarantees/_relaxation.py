@@ -149,8 +149,10 @@ class Scaled:
         J : the features whose Gram matrix is positive definite: all that are not zero. Without that, the box
         stays as it is.
         """
-        G = self.gram(J)
         F, size = len(J), 1 + np.abs(w).sum()
+        if F == 0:
+            return
+        G = self.gram(J)
         lost = F * self.error + (F + 1) * F * EPS
         G[np.diag_indices(F)] -= lost
         factor, failed = lapack.dpotrf(G.T, lower=1, clean=1)
