@@ -50,3 +50,9 @@ def test_a_box_of_columns_of_zeros_calls_no_lapack(capfd):
     best = best_subset(np.zeros((3, 2)), [1.0, 2.0, 3.0], 1, box="proved")
     assert best.optimal
     assert capfd.readouterr() == ("", "")
+
+
+def test_coefficients_are_in_the_box_without_a_tolerance():
+    X = np.array([[-2.0, 3.0, 1.0], [1.0, 1.0, 3.0], [1.0, 0.0, 1.0], [1.0, -3.0, 2.0]])
+    best = best_subset(X, [-4.0, 2.0, -2.0, -1.0], 3, box=0.2)
+    assert np.abs(best.coef).max() == 0.2

@@ -521,5 +521,6 @@ def _bounded(G: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray) ->
     if len(free):
         A = (root[:, None] * V.T)[:, free]
         bounds = low[free], high[free]
-        w[free] = scipy.optimize.lsq_linear(A, V.T @ b / root, bounds, "bvls", tol=1e-14).x
+        inside = scipy.optimize.lsq_linear(A, V.T @ b / root, bounds, "bvls", tol=1e-14).x
+        w[free] = np.clip(inside, *bounds)  # BVLS adds steps, which rounds
     return w
