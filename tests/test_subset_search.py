@@ -56,3 +56,11 @@ def test_coefficients_are_in_the_box_without_a_tolerance():
     X = np.array([[-2.0, 3.0, 1.0], [1.0, 1.0, 3.0], [1.0, 0.0, 1.0], [1.0, -3.0, 2.0]])
     best = best_subset(X, [-4.0, 2.0, -2.0, -1.0], 3, box=0.2)
     assert np.abs(best.coef).max() == 0.2
+
+
+def test_a_column_without_curvature_and_bounds_has_no_height():
+    """The column is orthogonal to y, but together with another one it fits y."""
+    X = np.array([[0.0, 1.0, -1.0, 2.0], [-1.0, 0.0, -2.0, 0.0], [1.0, 0.0, 0.0, -2.0]])
+    best = best_subset(X, [0.0, 0.0, 1.0], 2, box=np.outer([1, np.inf, np.inf, 1], [-1, 1]))
+    assert sorted(best.support.tolist()) == [1, 3]
+    assert best.lower_bound <= best.residual < 1e-15

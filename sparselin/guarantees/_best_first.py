@@ -352,6 +352,8 @@ class BestFirst:
 
         order : the free groups, those with the largest H first.
         """
+        if low == -math.inf:
+            return False
         target = self.target + 8 * EPS * self.scaled.half
         h = H[order]
         out = order[m:][low + h[m - 1] - h[m:] >= target]

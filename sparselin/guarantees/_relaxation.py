@@ -238,5 +238,4 @@ class Stage:
         self.data = kernels.Relaxation(
             G, rows, scaled.y, scaled.ridge[J], scaled.b[J], D, *box, first, scaled.half, scaled.error, EPS
         )
-        open_side = ((box[0] == -np.inf) | (box[1] == np.inf)) & (D == 0)
-        self.is_void = bool((open_side & (scaled.b[J] != 0)).any())
+        self.is_void = bool((((box[0] == -np.inf) | (box[1] == np.inf)) & (D == 0)).any())
