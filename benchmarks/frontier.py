@@ -65,14 +65,13 @@ def okridge(p: SimpleNamespace) -> Answer:
 def l0bnb(p: SimpleNamespace) -> Answer:
     """Run L0BnB on its own problem, ½‖y − Xβ‖² + λ₀‖β‖₀ + (ridge/2)‖β‖² with |β_j| ≤ box.
 
-    λ₀ is the geometric mean of what steps k and k + 1 of OMP gain. Without a box, the bound on |β_j| is 1.2
-    times the largest coefficient of k steps, as in the path of the package. A bound on this problem minus
-    λ₀k is a bound on that with k features in the box.
+    λ₀ is the geometric mean of the gains of steps k and k + 1 of OMP, and the k steps are the start. Without
+    a box, the bound on |β_j| is 1.2 times their largest coefficient, as in the path of the package. A bound
+    on this problem minus λ₀k is a bound on the problem with k features in the box.
     """
     from l0bnb import BNBTree
 
-    S: list[int] = []
-    values, betas = [float(p.y @ p.y) / 2], [np.zeros(p.X.shape[1])]
+    S, values, betas = list[int](), [float(p.y @ p.y) / 2], [np.zeros(p.X.shape[1])]
     for _ in range(p.k + 1):
         S.append(int(np.argmax(np.abs(p.X.T @ (p.y - p.X @ betas[-1])))))
         betas.append(np.zeros(p.X.shape[1]))
@@ -81,8 +80,9 @@ def l0bnb(p: SimpleNamespace) -> Answer:
     l0 = math.sqrt((values[-3] - values[-2]) * (values[-2] - values[-1]))
     box = p.box or 1.2 * float(np.abs(betas[-2]).max())
     tolerance = p.gap * values[-2] / (values[-2] + l0 * p.k)
-    best = BNBTree(p.X, p.y).solve(l0, p.ridge / 2, box, gap_tol=tolerance, time_limit=p.time_limit)
-    lower = 2 * (best.cost * (1 - best.gap) - l0 * p.k)
+    options = {"gap_tol": tolerance, "warm_start": betas[-2], "time_limit": p.time_limit}
+    best = BNBTree(p.X, p.y).solve(l0, p.ridge / 2, box, **options)
+    lower = 2 * (best.cost * (1 - max(best.gap, 0.0)) - l0 * p.k)
     return best.beta, lower, bool(best.gap <= tolerance or best.sol_time < p.time_limit)
 
 
