@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sparselin as sl
-from sparselin.estimators import OMPSelector
+from sparselin.estimators import BestSubsetRegressor, OMPSelector
 
 pytestmark = pytest.mark.skipif(
     find_spec("sklearn.callback") is None, reason="callbacks came with scikit-learn 1.9"
@@ -90,6 +90,15 @@ def test_callbacks_without_steps(rng, name):
     assert not model.coef_.any()
     assert "segment" not in watch.begun
     assert watch.begun.count("fit") == 1
+
+
+def test_callbacks_of_a_fit_in_one_piece(rng):
+    X, y = data(rng)
+    watch = Watch()
+    BestSubsetRegressor(3).set_callbacks(watch).fit(X, y, sample_weight=np.ones(60))
+    assert watch.begun == ["setup", "fit"]
+    assert watch.ended == ["fit", "setup"]
+    assert all((m["sample_weight"] == 1).all() for m in watch.weights)
 
 
 @pytest.mark.parametrize("name", ["OrthogonalMatchingPursuit", "LassoLars"])

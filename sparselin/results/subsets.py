@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -175,9 +176,9 @@ class BestSubset(SubsetResult):
     lower_bound: float
     optimal: bool
     nodes: int
-    certificate: Any
+    certificate: Any = dataclasses.field(compare=False)
     by_size: tuple[BestSubset, ...]
-    saved: Any
+    saved: Any = dataclasses.field(compare=False)
 
     @property
     def gap(self) -> float:
