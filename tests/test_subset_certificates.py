@@ -148,7 +148,7 @@ def test_a_semidefinite_system_is_solved_exactly():
     assert solve_semidefinite([[0]], [1]) is None
 
 
-def larger(factor, n=110, d=60):
+def larger(factor, ridge=0.0, n=110, d=60):
     """Return a certificate whose D is a multiple of λ_min, and data with too many features to eliminate."""
     rng = np.random.default_rng(5)
     X = rng.standard_normal((n, d)) * 10.0 ** rng.integers(-3, 4, d)
@@ -158,10 +158,11 @@ def larger(factor, n=110, d=60):
     A = (X - weights @ X / weights.sum()) * np.sqrt(weights)[:, None]
     z = (y - weights @ y / weights.sum()) * np.sqrt(weights)
     size, scale = np.linalg.norm(A, axis=0), column_scale(X)
-    D = factor * np.linalg.eigvalsh((A / size).T @ (A / size))[0] * size**2
-    w = np.linalg.lstsq(A / size, z, rcond=None)[0] / size
+    G = (A / size).T @ (A / size)
+    D = factor * np.linalg.eigvalsh(G)[0] * size**2 + ridge
+    w = np.linalg.solve(G + ridge * np.diag(size**-2), (A / size).T @ z) / size
     certificate = SubsetCertificate(
-        shape=(n, d), k=2, ridge=0.0, gap=0.0, intercept=True, forced=(), groups=None,
+        shape=(n, d), k=2, ridge=ridge, gap=0.0, intercept=True, forced=(), groups=None,
         lower=np.full(d, -np.inf), upper=np.full(d, np.inf), support=(3, 20), at_lower=(), at_upper=(),
         scale=scale, stages=(SubsetStage(np.arange(d), np.ldexp(D, -2 * scale)),),
         vectors=(SubsetVector.from_floats(0, w, scale),), tree=(("in", 0, (3, 20)), ("value", (), ())),
@@ -169,9 +170,10 @@ def larger(factor, n=110, d=60):
     return certificate, X, y, weights
 
 
+@pytest.mark.parametrize("ridge", [0.0, 1e-6])
 @pytest.mark.parametrize(("factor", "proved"), [(0.9999, True), (1.0001, False)])
-def test_both_checkers_prove_curvature_by_rounding(factor, proved):
-    certificate, X, y, weights = larger(factor)
+def test_both_checkers_prove_curvature_by_rounding(factor, proved, ridge):
+    certificate, X, y, weights = larger(factor, ridge)
     found = certificate.verify(X, y, weights)
     assert found.proved == proved
     assert check(certificate.to_json(), X.tolist(), y.tolist(), weights.tolist())[0] == proved

@@ -348,7 +348,7 @@ def _extend(state, H, inside, level, most):
     """Add at most `most` free groups with H > level to the working set, those with the largest H first."""
     found, count = np.empty(len(state), np.intp), 0
     for g in range(len(state)):
-        if state[g] == FREE and not inside[g] and (H[g] > level or not level < np.inf):
+        if state[g] == FREE and not inside[g] and H[g] > level:
             found[count] = g
             count += 1
     if count > most:

@@ -14,9 +14,8 @@ import sparselin as sl
 from sparselin.estimators._common import Observations
 from sparselin.greedy._groups import group_omp
 from sparselin.greedy._losses import LOSSES
-from sparselin.linalg.ties import stopping_level
 from sparselin.problem import Problem
-from sparselin.problem.errors import eps_of, product_error
+from sparselin.problem.errors import eps_of, product_error, stopping_level
 from sparselin.results import (
     FittedPath,
     FloatArray,

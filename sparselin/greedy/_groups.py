@@ -10,8 +10,9 @@ import numpy as np
 from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._walk import Pick, PickRecord, walk
 from sparselin.linalg.thin_qr import ThinQR
-from sparselin.linalg.ties import Scores, argmax, measure, measured_ending, stopping_level
+from sparselin.linalg.ties import Scores, argmax, measure, measured_ending
 from sparselin.problem import Problem
+from sparselin.problem.errors import stopping_level
 from sparselin.results import FloatArray, GroupPath, IndexArray, Status
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from sparselin.greedy._double import Double
 from sparselin.greedy._walk import Pick, PickRecord
 from sparselin.linalg.thin_qr import ThinQR
-from sparselin.linalg.ties import Measurement, Scores, measure, measured_ending, stopping_level
+from sparselin.linalg.ties import Measurement, Scores, measure, measured_ending
 from sparselin.problem import Problem
+from sparselin.problem.errors import stopping_level
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.validation import Columns, check_level, check_tolerance
 

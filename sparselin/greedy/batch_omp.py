@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparselin.greedy._complex import ComplexColumns, select
 from sparselin.greedy.omp import omp
-from sparselin.linalg.ties import stopping_level
 from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import Problem
 from sparselin.problem.argument_names import suggest_names
-from sparselin.problem.errors import TINY, eps_of, least_norm, real_dtype
+from sparselin.problem.errors import TINY, eps_of, least_norm, real_dtype, stopping_level
 from sparselin.problem.operators import Operator, is_operator
 from sparselin.problem.support import is_complex
 from sparselin.results import BatchSelection, FloatArray, IndexArray, Names, SelectionPath, Status

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from sparselin.greedy._losses import Loss, check_loss, check_responses, initial_intercept, refuse_strings
 from sparselin.greedy._refit import LossData, NoFit, Refit, refit
 from sparselin.greedy._walk import Pick, PickRecord, walk
-from sparselin.linalg.ties import Scores, argmax, ending, stopping_level
+from sparselin.linalg.ties import Scores, argmax, ending
 from sparselin.problem import Problem, as_problem
 from sparselin.problem.argument_names import suggest_names
-from sparselin.problem.errors import UNIT
+from sparselin.problem.errors import UNIT, stopping_level
 from sparselin.results import FloatArray, GeneralizedPath, IndexArray, Status
 from sparselin.validation import Columns, check_same_rows, check_tolerance, check_weights
 

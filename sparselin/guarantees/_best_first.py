@@ -13,14 +13,14 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
-import scipy.optimize
 
 from sparselin._kernels import perspective as kernels
+from sparselin._kernels.best_subset import SubsetData, remainder
 from sparselin.certificates.subset_form import SubsetStage, SubsetVector
 from sparselin.certificates.subsets import SubsetCertificate
+from sparselin.guarantees._dependence import exactness
 from sparselin.guarantees._depth_first import in_order
-from sparselin.guarantees._relaxation import Restrictions, Scaled, Stage
+from sparselin.guarantees._relaxation import Restrictions, Scaled, SetFit, Stage
 from sparselin.guarantees._search import Found, Watch
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS
@@ -45,18 +45,8 @@ _TRIED = 3
 Operation = tuple[Any, ...]
 
 
-class Fit(NamedTuple):
-    """The solution on the features J of a set: its value q, its coefficients, and which are at a bound."""
-
-    value: float
-    J: IndexArray
-    coef: FloatArray
-    at_low: IndexArray
-    at_high: IndexArray
-
-
 class Node(NamedTuple):
-    """An open node: its bound, its number, the states of the groups of its stage, and a start for w and z.
+    """An open node: its bound, its number, the states of the groups of its stage, and a start for w.
 
     vector : the number of the vector whose bound is that of the node, or −1.
     """
@@ -67,11 +57,10 @@ class Node(NamedTuple):
     stage: Stage
     places: IndexArray
     w: FloatArray
-    z: FloatArray
     vector: int
 
 
-class Record:
+class TreeRecord:
     """The tree and the vectors, from which a certificate is made."""
 
     def __init__(self) -> None:
@@ -110,7 +99,7 @@ class BestFirst:
 
     Attributes
     ----------
-    best, groups : the `Fit` with the least value, and its groups, the forced ones first.
+    best, groups : the `SetFit` with the least value, and its groups, the forced ones first.
     floor : the least lower bound of the closed nodes; `covered` is that of the nodes closed without a fit,
         and `second` the least value of a fit, other than the best, that closed a node.
     nodes, moves : the numbers of examined nodes, and of improvements during the search.
@@ -133,7 +122,7 @@ class BestFirst:
         self.nodes = self.moves = 0
         self.floor = self.covered = self.second = math.inf
         self.listed: dict[tuple[int, ...], float] = {}
-        self.candidates: list[tuple[str, Fit]] = []
+        self.candidates: list[tuple[str, SetFit]] = []
         groups = np.unique(given.group)
         self.members = [np.flatnonzero((given.group == g) & (self.scaled.diagonal > 0)) for g in groups]
         self.best, self.groups = self.fit(forced), forced
@@ -145,14 +134,13 @@ class BestFirst:
         state = np.full(len(groups), FREE, np.int8)
         state[forced] = IN
         kept = self.scaled.strict and not given.is_derived and within is None
-        self.record = Record() if kept else None
-        empty = np.empty(0)
-        self.open = [Node(0.0, 0, state, stage, np.empty(0, np.intp), empty, np.zeros(len(groups)), -1)]
+        self.record = TreeRecord() if kept else None
+        self.open = [Node(0.0, 0, state, stage, np.empty(0, np.intp), np.empty(0), -1)]
 
     def _derive_box(self) -> None:
         """Derive a box from the best value and the least squares fit on all features."""
         every = np.flatnonzero(self.scaled.diagonal > 0)
-        fit, w = self.fit_on(every, boxed=False), np.zeros(len(self.scaled.b))
+        fit, w = self.scaled.solve(every, False), np.zeros(len(self.scaled.b))
         w[fit.J] = fit.coef
         limit = self.best.value * (1 + (self.within or 0)) + 1e-12 * self.scaled.half
         self.scaled.surround(limit, every, w, fit.value)
@@ -163,51 +151,47 @@ class BestFirst:
         """Return the features of these groups, group by group."""
         return np.concatenate([self.members[g] for g in groups]) if len(groups) else np.empty(0, np.intp)
 
-    def fit(self, groups: IndexArray) -> Fit:
+    def fit(self, groups: IndexArray) -> SetFit:
         """Minimise q on the features of these groups, within the box."""
-        return self.fit_on(self.features(groups))
+        return self.scaled.solve(self.features(groups))
 
-    def fit_on(self, J: IndexArray, boxed: bool = True) -> Fit:
-        """Minimise q on the features J, within the box."""
-        scaled = self.scaled
-        G, b = scaled.gram(J), scaled.b[J]
-        try:
-            factor = scipy.linalg.cho_factor(G, check_finite=False)
-            w = scipy.linalg.cho_solve(factor, b, check_finite=False)
-            w += scipy.linalg.cho_solve(factor, b - G @ w, check_finite=False)
-        except np.linalg.LinAlgError:
-            w = np.linalg.lstsq(G, b, rcond=None)[0]
-        low, high = scaled.low[J], scaled.high[J]
-        if boxed and ((w < low).any() or (w > high).any()):
-            w = _bounded(G, b, low, high)
-        value = scaled.half - b @ w + w @ G @ w / 2
-        return Fit(max(0.0, float(value)), J, w, J[w <= low], J[w >= high])
-
-    def lower_of(self, groups: IndexArray, fit: Fit) -> float:
+    def lower_of(self, groups: IndexArray, fit: SetFit) -> float:
         """Return a lower bound on the value of the fit on these groups, free of rounding errors."""
         if len(groups) == 0:
             return self.scaled.half - 2 * self.scaled.error
         stage = Stage(self.scaled, np.sort(groups))
         if stage.is_void:
-            return -math.inf
+            return self._remainder(stage.features)
         w = fit.coef[np.argsort(fit.J, kind="stable")]
         w = w[np.argsort(np.argsort(stage.features, kind="stable"), kind="stable")]
         H, state = np.empty(len(groups)), np.full(len(groups), IN, np.int8)
         return float(kernels.bound(stage.data, state, 0, w, np.empty(len(w)), H)[0])
 
-    def _try(self, groups: IndexArray, name: str = "") -> Fit:
+    def _remainder(self, J: IndexArray) -> float:
+        """Return a lower bound on ½‖P_J^⊥y‖² for dependent columns J; −inf if rounding leaves it open.
+
+        It also holds with a box.
+        """
+        norms, d = self.problem.column_norms, self.problem.d
+        rows = np.array(
+            self.problem.columns(np.arange(d)).T / np.where(norms > 0, norms, 1)[:, None], order="C"
+        )
+        y, exact = self.problem.y / self.problem.y_norm, exactness(self.problem, np.arange(d))
+        data = SubsetData(rows, y, exact, np.ones(d + 1), fixed=0, volume=0.0, seen=np.zeros(2))
+        square, error = remainder(data, J)
+        return -math.inf if data.seen[0] else float(square - error - _MARGIN) * self.scaled.half
+
+    def _try(self, groups: IndexArray) -> SetFit:
         """Compare the set of these groups with the best one."""
         fit = self.fit(groups)
-        if name:
-            self.candidates.append((name, fit))
         if fit.value < self.best.value - _SLACK * self.scaled.half:
             self.second = min(self.second, self.best.value)
             first = self.forced
             self.best, self.groups = fit, np.concatenate([first, np.setdiff1d(groups, first)])
-            self.moves += not name
+            self.moves += 1
         return fit
 
-    def _scores(self, fit: Fit) -> FloatArray:
+    def _scores(self, fit: SetFit) -> FloatArray:
         """Return Σ c_j²/G_jj over each group, c = b − Gw for the fit; directions off the box do not count."""
         scaled = self.scaled
         w = np.zeros(len(scaled.b))
@@ -224,12 +208,7 @@ class BestFirst:
         while len(S) < self.k:
             S = np.append(S, np.argmax(self._scores(fit)))
             fit = self._try(S)
-        self.candidates, self.moves = [("orthogonal matching pursuit", fit)], 0
-        self.improve(S, "exchanges")
-
-    def improve(self, S: IndexArray, name: str = "") -> None:
-        """Exchange groups of S, not the forced ones, as long as the value decreases."""
-        value, improved = self.fit(S).value, True
+        self.candidates, value, improved = [("orthogonal matching pursuit", fit)], fit.value, True
         while improved:
             improved = False
             for g in S[~np.isin(S, self.forced)]:
@@ -240,7 +219,8 @@ class BestFirst:
                     if tried.value < value - _SLACK * self.scaled.half:
                         S, value, improved = np.append(rest, other), tried.value, True
                         break
-        self._try(S, name)
+        self.candidates.append(("exchanges", self._try(S)))
+        self.moves = 0
 
     # -- the search
 
@@ -261,7 +241,7 @@ class BestFirst:
     @property
     def lower(self) -> float:
         """A lower bound on q over all sets."""
-        least = min((node.bound for node in self.open), default=math.inf)
+        least = self.open[0].bound if self.open else math.inf
         return max(0.0, min(least, self.floor, self.best.value))
 
     def run(self, watch: Watch, most: float = math.inf) -> Status:
@@ -292,10 +272,10 @@ class BestFirst:
 
     def _examine(self, node: Node) -> None:
         """Bound the first open node, and close or split it. An interrupt leaves it open."""
-        stage, state, w, z = self._unpack(node)
+        low, _, state, stage, places, entries, vector = node
         operations: list[Operation] = []
-        low, vector = node.bound, node.vector
-        left = _REPEATS
+        state, w, left = state.copy(), np.zeros(len(stage.features)), _REPEATS
+        w[places] = entries
         while True:
             live, m = state != OUT, self.k - int((state == IN).sum())
             free = np.flatnonzero(state == FREE)
@@ -305,10 +285,11 @@ class BestFirst:
             if left == 0:
                 break
             if stage.is_void or live.sum() <= _SHRUNK * len(stage.groups):
-                stage, state, w, z, free = self._shrink(stage, state, w, z)
+                stage, state, w = self._shrink(stage, state, w)
+                free = np.flatnonzero(state == FREE)
+            c, H, z = np.empty_like(w), np.empty(len(state)), np.zeros(len(state))
             if stage.is_void:
                 break
-            c, H = np.empty(len(w)), np.empty(len(state))
             found = kernels.relax(stage.data, state, m, self.target, w, c, H, z)
             own = self.record.vector(stage, w) if self.record is not None else -1
             if found >= low:
@@ -327,18 +308,13 @@ class BestFirst:
                 return
         self._split(node, stage, state, w, z, low, vector, operations)
 
-    def _unpack(self, node: Node) -> tuple[Stage, Any, FloatArray, FloatArray]:
-        w = np.zeros(len(node.stage.features))
-        w[node.places] = node.w
-        return node.stage, node.state.copy(), w, node.z.copy()
-
-    def _shrink(self, stage: Stage, state: Any, w: FloatArray, z: FloatArray) -> Any:
+    def _shrink(self, stage: Stage, state: Any, w: FloatArray) -> tuple[Stage, Any, FloatArray]:
         """Make a stage of the groups that are not out, unless that is the stage already."""
         live = state != OUT
-        if not live.all():
-            inside = np.isin(self.scaled.group[stage.features], stage.groups[live])
-            stage, state, w, z = Stage(self.scaled, stage.groups[live]), state[live], w[inside], z[live]
-        return stage, state, w, z, np.flatnonzero(state == FREE)
+        if live.all():
+            return stage, state, w
+        inside = np.isin(self.scaled.group[stage.features], stage.groups[live])
+        return Stage(self.scaled, stage.groups[live]), state[live], w[inside]
 
     def _fix(
         self, stage: Stage, state: Any, order: IndexArray, H: FloatArray, m: int, low: float, vector: int,
@@ -353,7 +329,7 @@ class BestFirst:
         out = order[m:][low + h[m - 1] - h[m:] >= target]
         inn = order[:m][low + h[:m] - h[m] >= target]
         if len(out) or len(inn):
-            self.floor = min(self.floor, self.target)
+            self.floor, self.covered = min(self.floor, self.target), min(self.covered, self.target)
         if len(out):
             state[out] = OUT
             operations.append(("out", vector, tuple(stage.groups[out].tolist())))
@@ -412,7 +388,7 @@ class BestFirst:
         first, second = state.copy(), state
         first[g], second[g] = IN, OUT
         numbers = 2 * node.number + 1, 2 * node.number + 2
-        children = [Node(low, number, states, stage, places, w[places], z, vector)
+        children = [Node(low, number, states, stage, places, w[places], vector)
                     for number, states in zip(numbers, (first, second), strict=True)]  # fmt: skip
         self._finish(
             node, [*operations, ("split", int(stage.groups[g]), *numbers)], math.inf, tuple(children)
@@ -420,13 +396,13 @@ class BestFirst:
 
     # -- the result
 
-    def found(self, status: Status) -> Found:
+    def result(self, status: Status) -> Found:
         """Return the best subset so far. Its coefficients and its value are computed from the data."""
         problem, scaled = self.problem, self.scaled
-        support = self._ordered()
+        support = self._order()
         residuals, coef = [problem.y], np.empty(0)
         for t in range(1, len(support) + 1):
-            fit = self.fit_on(support[:t])
+            fit = self.scaled.solve(support[:t])
             coef = np.ldexp(fit.coef, scaled.lift - scaled.shift[fit.J])
             residuals.append(problem.y - problem.columns(support[:t]) @ coef)
         squares = np.array([r @ r for r in residuals])
@@ -444,7 +420,7 @@ class BestFirst:
             support, coef, squares, value, lower, status, optimal, self.nodes, self.moves, candidates
         )
 
-    def _ordered(self) -> IndexArray:
+    def _order(self) -> IndexArray:
         """Return the features of the best set in the order of orthogonal least squares on them.
 
         The forced features stay first. Features with the coefficient 0 are left out.
@@ -455,6 +431,7 @@ class BestFirst:
         if len(support) < 2:
             return support
         picked = in_order(self.problem, len(support), support, int(first.sum())).support
+        picked = picked[np.isin(picked, support)]  # without columns that others determine it has others
         return np.concatenate([picked, support[~np.isin(support, picked)]])
 
     def certificate(self) -> SubsetCertificate | None:
@@ -467,7 +444,8 @@ class BestFirst:
         if any(operation == ("bound", -1) for operation in tree):
             return None
         value = self.best.value
-        least = min(self.covered, self.second, min((node.bound for node in self.open), default=math.inf))
+        least = min(self.covered, self.open[0].bound if self.open else math.inf)
+        least = min(least, self.second - _SLACK * scaled.half)
         gap = 0.0 if least >= value else min(1.0, 1 - least / value + _SLACK)
         numbers: dict[int, int] = {}
         vectors: list[SubsetVector] = []
@@ -503,15 +481,3 @@ def _exact(stage: int, J: IndexArray, w: FloatArray, lift: int) -> SubsetVector:
     J, w = J[order], w[order]
     unit = int(np.frexp(np.abs(w).max(initial=0.0))[1]) - 33
     return SubsetVector(stage, J, np.ldexp(w, -unit).astype(np.intp), unit + lift)
-
-
-def _bounded(G: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Minimise ½wᵀGw − bᵀw over low ≤ w ≤ high."""
-    values, V = np.linalg.eigh(G)
-    root = np.sqrt(np.maximum(values, EPS * values[-1]))
-    w, free = np.zeros(len(b)), np.flatnonzero(low < high)
-    if len(free):
-        A = (root[:, None] * V.T)[:, free]
-        bounds = low[free], high[free]
-        w[free] = scipy.optimize.lsq_linear(A, V.T @ b / root, bounds, "bvls", tol=1e-14).x
-    return w

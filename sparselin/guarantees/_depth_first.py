@@ -199,7 +199,7 @@ class Tree:
         """The amount, in units of ‖y‖², by which lower bounds are reduced for rounding."""
         return max(_MARGIN, float(self.data.seen[1]))
 
-    def found(self, status: Status) -> Found:
+    def result(self, status: Status) -> Found:
         """Recompute the residual of the best subset, decide the status, and return the result."""
         problem, k = self.start.problem, self.start.k
         scale, value = problem.y_norm**2, float(self.best.value[0])

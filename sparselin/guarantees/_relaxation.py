@@ -58,6 +58,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.linalg
+import scipy.optimize
 from scipy.linalg import lapack
 
 from sparselin._kernels import perspective as kernels
@@ -89,6 +91,16 @@ class Restrictions(NamedTuple):
     group: IndexArray
     is_derived: bool = False
     is_plain: bool = False
+
+
+class SetFit(NamedTuple):
+    """The solution of (1) on the features J: its value q, its coefficients, and the features at a bound."""
+
+    value: float
+    J: IndexArray
+    coef: FloatArray
+    at_low: IndexArray
+    at_high: IndexArray
 
 
 class Scaled:
@@ -142,6 +154,21 @@ class Scaled:
         G = self.rows[J] @ self.rows[J].T
         G[np.diag_indices(len(J))] += self.ridge[J]
         return G
+
+    def solve(self, J: IndexArray, boxed: bool = True) -> SetFit:
+        """Minimise q on the features J, within the box."""
+        G, b = self.gram(J), self.b[J]
+        try:
+            factor = scipy.linalg.cho_factor(G, check_finite=False)
+            w = scipy.linalg.cho_solve(factor, b, check_finite=False)
+            w += scipy.linalg.cho_solve(factor, b - G @ w, check_finite=False)
+        except np.linalg.LinAlgError:
+            w = np.linalg.lstsq(G, b, rcond=None)[0]
+        low, high = self.low[J], self.high[J]
+        if boxed and ((w < low).any() or (w > high).any()):
+            w = _solve_in_box(G, b, low, high)
+        value = self.half - b @ w + w @ G @ w / 2
+        return SetFit(max(0.0, float(value)), J, w, J[w <= low], J[w >= high])
 
     def surround(self, value: float, J: IndexArray, w: FloatArray, at: float) -> None:
         """Shrink the box to one that contains every β of value ≤ `value`, by (4) at a w (d,) with q(w) ≤ at.
@@ -238,3 +265,15 @@ class Stage:
         )
         open_side = ((box[0] == -np.inf) | (box[1] == np.inf)) & (D == 0)
         self.is_void = bool((open_side & (scaled.b[J] != 0)).any())
+
+
+def _solve_in_box(G: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Minimise ½wᵀGw − bᵀw over low ≤ w ≤ high."""
+    values, V = np.linalg.eigh(G)
+    root = np.sqrt(np.maximum(values, EPS * values[-1]))
+    w, free = np.zeros(len(b)), np.flatnonzero(low < high)
+    if len(free):
+        A = (root[:, None] * V.T)[:, free]
+        bounds = low[free], high[free]
+        w[free] = scipy.optimize.lsq_linear(A, V.T @ b / root, bounds, "bvls", tol=1e-14).x
+    return w

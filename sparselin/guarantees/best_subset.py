@@ -29,17 +29,17 @@ from sparselin.results import BestSubset, IndexArray, Status
 from sparselin.validation import Columns, check_count, check_level
 
 # The depth-first search is used up to this number of features, or of subsets.
-_FEW, _SUBSETS = 100, 3e9
+_FEW, _SUBSETS = 64, 3e9
 
 
-class Search(Protocol):
+class AnySearch(Protocol):
     """A search that can be continued, and its result so far."""
 
     problem: Problem
 
     def run(self, watch: Watch) -> Status: ...
 
-    def found(self, status: Status) -> Found: ...
+    def result(self, status: Status) -> Found: ...
 
     def certificate(self) -> SubsetCertificate | None: ...
 
@@ -51,7 +51,7 @@ class SavedSearch:
     given: Problem
     k: int
     restrictions: Restrictions
-    search: Search
+    search: AnySearch
 
 
 @takes_problem
@@ -256,7 +256,7 @@ def check_budget(
     return k, units
 
 
-def _search(given: Problem, k: int, forced: IndexArray, restrictions: Restrictions, gap: float) -> Search:
+def _search(given: Problem, k: int, forced: IndexArray, restrictions: Restrictions, gap: float) -> AnySearch:
     """Begin the search that suits the problem."""
     left, free = k - len(forced), given.n_features - len(forced)
     few = given.n_features <= _FEW or math.comb(free, left) <= _SUBSETS
@@ -278,7 +278,7 @@ def _result(saved: SavedSearch, status: Status, floor: float) -> BestSubset:
     floor : a lower bound that is known from another search.
     """
     given, search = saved.given, saved.search
-    found = search.found(status)
+    found = search.result(status)
     problem = search.problem
     scale = problem.y_norm**2
     relative = found.squares / scale if scale else np.ones(len(found.squares))

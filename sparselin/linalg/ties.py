@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -214,17 +214,6 @@ def argmax(
     top, tied = tied_at_maximum(some, errors)
     pick = tied[np.argmax(certain[tied])]
     return Argmax(top, tuple(J[tied].tolist()), int(J[pick])), score
-
-
-def stopping_level(limit: Any, y_norm: Any, unit: float, length_unit: float) -> Any:
-    """Return the computed ‖r‖ at which a method with the goal ‖r‖ ≤ limit stops, or −1 if it never stops.
-
-    Rounding changes ‖r‖ by unit·‖y‖, so a ‖r‖ that equals the limit may be computed as larger by this amount.
-    A limit below length_unit·‖y‖, for example 0, is below the precision to which ‖r‖ is known. A path then
-    ends with EXACT_FIT if r is zero to rounding, whether or not all its digits vanish. The units are those of
-    a `Problem`; limits and norms are numbers or arrays.
-    """
-    return np.where(limit < length_unit * y_norm, -1.0, limit + unit * y_norm)
 
 
 def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:

@@ -82,6 +82,17 @@ def rank_level(shape: tuple[int, ...], dtype: Any = np.float64) -> float:
     return max(shape) * eps_of(dtype)
 
 
+def stopping_level(limit: Any, y_norm: Any, unit: float, length_unit: float) -> Any:
+    """Return the computed ‖r‖ at which a method with the goal ‖r‖ ≤ limit stops, or −1 if it never stops.
+
+    Rounding changes ‖r‖ by unit·‖y‖, so a ‖r‖ that equals the limit may be computed as larger by this amount.
+    A limit below length_unit·‖y‖, for example 0, is below the precision to which ‖r‖ is known. A path then
+    ends with EXACT_FIT if r is zero to rounding, whether or not all its digits vanish. The units are those of
+    a `Problem`; limits and norms are numbers or arrays.
+    """
+    return np.where(limit < length_unit * y_norm, -1.0, limit + unit * y_norm)
+
+
 @dataclasses.dataclass(frozen=True)
 class ErrorModel:
     """The error bounds for a problem whose columns and y are known to eps of their lengths.
