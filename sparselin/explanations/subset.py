@@ -14,7 +14,7 @@ from sparselin.linalg.ties import measure
 from sparselin.problem import Problem
 from sparselin.problem.errors import coarseness
 from sparselin.results import BestSubset, Explanation, IndexArray, SubsetResult
-from sparselin.results.display import plural
+from sparselin.results.display import join_words, plural
 
 
 def explain_in_subset(problem: Problem, found: SubsetResult, j: int) -> Explanation:
@@ -89,6 +89,8 @@ def _describe_bound(found: SubsetResult) -> list[str]:
         return ["the set was selected for R² + ν·f, not for R² alone"]
     if not (isinstance(found, BestSubset) and len(found)):
         return []
+    if found.restrictions:
+        return [f"the set was selected with {join_words(found.restrictions)}"]
     sets = plural(len(found), "feature")
     if found.optimal:
         return [f"no set of {sets} that contains the forced ones (if any) has a larger R²"]

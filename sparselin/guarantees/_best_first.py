@@ -422,8 +422,8 @@ class BestFirst:
             status = Status.BEYOND_PRECISION
         elif status is Status.COMPLETED and len(np.unique(self.given.group[support])) < self.k:
             status = Status.EXACT_FIT if value <= _MARGIN * problem.y_norm**2 else Status.NO_CORRELATION
-        total = 2 * scaled.half or 1.0
-        candidates = tuple((name, 1 - 2 * fit.value / total) for name, fit in self.candidates)
+        half = scaled.half
+        candidates = tuple((name, 1 - fit.value / half if half else 0.0) for name, fit in self.candidates)
         return Found(
             support, coef, squares, value, lower, status, optimal, self.nodes, self.moves, candidates
         )

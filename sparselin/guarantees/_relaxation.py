@@ -92,6 +92,15 @@ class Restrictions(NamedTuple):
     is_derived: bool = False
     is_plain: bool = False
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The ridge, the box, the groups and the signs in words. A derived box changes no solution."""
+        several = len(np.unique(self.group)) < len(self.group)
+        box = bool(np.isfinite(self.high).any() or (np.isfinite(self.low) & (self.low < 0)).any())
+        holds = (self.ridge > 0, box, several, not self.low.any())
+        words = (f"ridge {self.ridge:g}", "box", "groups", "β ≥ 0")
+        return tuple(word for word, true in zip(words, holds, strict=True) if true)
+
 
 class SetFit(NamedTuple):
     """The solution of (1) on the features J: its value q, its coefficients, and the features at a bound."""

@@ -298,6 +298,7 @@ def _result(saved: SavedSearch, status: Status, floor: float) -> BestSubset:
         intercept=intercept,
         names=given.names,
         residual=float(found.squares[-1]),
+        restrictions=saved.restrictions.words,
         objective=found.value / 2,
         lower_bound=min(found.value, max(found.lower, floor)),
         optimal=found.optimal,

@@ -35,7 +35,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin._kernels.best_subset import SLACK
 from sparselin.guarantees._along_path import ScaledData
 from sparselin.guarantees.coherence import columns_of, normalize, scale_by_powers
 from sparselin.guarantees.promises import OURS, GreedyRun, Hypotheses, bound, equal_lengths
@@ -158,8 +157,9 @@ def condition(data: ScaledData, best: BestSubset) -> Condition:
     shortest = min(sigma_unit, np.sqrt(max(0.0, 1 - erc_unit**2)))
     factor = _certain(right, erc, sigma, len(S))
     factor_unit = _certain(right_unit, erc_unit, sigma_unit * shortest, len(S))
-    # sets whose ‖r‖² differs by less than SLACK·‖y‖² count as equal in `best_subset`
-    share = max(0.0, 1 - SLACK / best.r2) if best.r2 > 0 else 0.0
+    # the largest R² is at most best.r2 + excess
+    excess = (square - min(square, best.lower_bound)) / problem.y_norm**2
+    share = max(0.0, 1 - excess / best.r2) if best.r2 > 0 else 0.0
     return Condition(known, exact, erc, erc_unit, factor, factor_unit, left, right, share)
 
 

@@ -85,7 +85,7 @@ class Status(enum.Enum):
         return f"{self.name}: {self.value}"
 
 
-@dataclass_transform(eq_default=False, frozen_default=True)
+@dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(dataclasses.field,))
 def result(cls: type[_T]) -> type[_T]:
     """Make a class a frozen dataclass with read-only arrays. `Result` defines its equality and its `repr`."""
     cls.__post_init__ = _read_only  # type: ignore[attr-defined]
@@ -95,9 +95,9 @@ def result(cls: type[_T]) -> type[_T]:
 class Result(abc.ABC):
     """A result: it has a line for `repr`, a table for `print` and notebooks, a data frame, and equality.
 
-    Two results are equal if they have the same class and all their fields are equal. Arrays are equal if they
-    have the same shape, dtype and entries; NaN equals NaN. Like arrays, results are not hashable. They can be
-    copied and pickled.
+    Two results are equal if they have the same class and all their fields are equal, apart from `certificate`
+    and `saved`. Arrays are equal if they have the same shape, dtype and entries; NaN equals NaN. Like arrays,
+    results are not hashable. They can be copied and pickled.
     """
 
     @abc.abstractmethod
@@ -137,7 +137,7 @@ class Result(abc.ABC):
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        names = (field.name for field in dataclasses.fields(self))  # type: ignore[arg-type]
+        names = (field.name for field in dataclasses.fields(self) if field.compare)  # type: ignore[arg-type]
         return all(_same(getattr(self, name), getattr(other, name)) for name in names)
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -37,6 +37,8 @@ class Warmed(NamedTuple):
 def _best_subset(X: Any, y: Any) -> None:
     for forced in ((), (0,)):
         sl.best_subset(X, y, 4, forced=forced)
+    d = X.n_features if isinstance(X, sl.Problem) else X.shape[1]
+    sl.best_subset(X, y, 2, ridge=1.0, groups=np.arange(d) // 2, node_limit=9)
 
 
 def _lasso_path(X: Any, y: Any) -> None:
