@@ -176,7 +176,8 @@ class BestFirst:
         rows = np.array(
             self.problem.columns(np.arange(d)).T / np.where(norms > 0, norms, 1)[:, None], order="C"
         )
-        y, exact = self.problem.y / self.problem.y_norm, exactness(self.problem, np.arange(d))
+        y: Any = self.problem.y / self.problem.y_norm
+        exact = exactness(self.problem, np.arange(d))
         data = SubsetData(rows, y, exact, np.ones(d + 1), fixed=0, volume=0.0, seen=np.zeros(2))
         square, error = remainder(data, J)
         return -math.inf if data.seen[0] else float(square - error - _MARGIN) * self.scaled.half
@@ -278,7 +279,8 @@ class BestFirst:
         """Bound the first open node, and close or split it. An interrupt leaves it open."""
         low, _, state, stage, places, entries, vector = node
         operations: list[Operation] = []
-        state, w, left = state.copy(), np.zeros(len(stage.features)), _REPEATS
+        w: FloatArray = np.zeros(len(stage.features))
+        state, left = state.copy(), _REPEATS
         w[places] = entries
         while True:
             live, m = state != OUT, self.k - int((state == IN).sum())
