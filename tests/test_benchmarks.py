@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 import time
 import tomllib
 from pathlib import Path
@@ -11,7 +12,18 @@ import numpy as np
 import pytest
 
 import sparselin as sl
-from benchmarks import checks, contest, designs, entrants, measures, report, scale, scaling, textbook
+from benchmarks import (
+    checks,
+    contest,
+    designs,
+    entrants,
+    frontier,
+    measures,
+    report,
+    scale,
+    scaling,
+    textbook,
+)
 from benchmarks.__main__ import main, select
 from benchmarks.cases import CASES, MEASURES
 from benchmarks.contest import PEERS, Case, Entrant, Goal, Job, Options, Outcome, missing, run_case, summarize
@@ -372,3 +384,60 @@ def test_the_page_of_long_data_is_that_of_its_figures():
     found = json.loads((scale.HERE / "scale.json").read_text(encoding="utf-8"))
     assert set(found) == set(scale.FIGURES)
     assert (scale.HERE / "SCALE.md").read_text(encoding="utf-8") == scale.page(found)
+
+
+def test_the_rows_of_a_frontier_instance_have_their_covariance():
+    """The noise has a fifth of the variance of the signal; the same seed gives the same numbers."""
+    data, again = (designs.frontier_instance(40_000, 8, 4, 0.7, 5.0, seed=3) for _ in range(2))
+    assert np.array_equal(data.X, again.X)
+    assert np.array_equal(data.y, again.y)
+    assert data.X.flags.c_contiguous
+    index = np.arange(8)
+    C = 0.7 ** np.abs(index[:, None] - index)
+    np.testing.assert_allclose(data.X.T @ data.X / 40_000, C, atol=0.03)
+    noise = data.y - data.X[:, [0, 2, 4, 6]].sum(axis=1)
+    assert noise.var() == pytest.approx(C[np.ix_(data.S, data.S)].sum() / 5, rel=0.03)
+
+
+FRONTIER = frontier.CASE | {"n": 80, "d": 20, "k": 3, "rho": 0.5, "time_limit": 20.0}
+
+
+def test_an_entrant_runs_in_its_own_process():
+    """The values are those of least squares on the support; a peer that is missing gives its error."""
+    answer = frontier.measure("ours", sys.executable, FRONTIER, seed=0)
+    data = designs.frontier_instance(80, 20, 3, 0.5, 5.0, seed=0)
+    r = textbook.residual(data.X, data.y, answer["support"])
+    assert answer["support"] == [0, 6, 12]
+    assert answer["objective"] == pytest.approx(r @ r, rel=1e-12)
+    assert answer["optimal"]
+    assert 0 <= answer["gap"] <= 1e-4
+    assert answer["seconds"] > 0
+    lost = frontier.measure("no such entrant", sys.executable, FRONTIER, seed=0)
+    assert "no such entrant" in lost["error"]
+    cells = frontier.row(FRONTIER, "ours", [answer, lost]).split(" | ")
+    assert cells[1:5:3] == ["ours", "1 of 2"]
+    assert cells[-1] == f"{lost['error']} |"
+
+
+def test_the_gap_of_okridge_is_converted(monkeypatch, tmp_path):
+    """OKRidge leaves ‖y‖² out of its value and bound; so its tolerance is relative to another number."""
+    X, y = np.eye(6), np.arange(6.0)  # the best two features leave 0 + 1 + 4 + 9 of 55, at the value −41
+    tolerances = []
+
+    class Tree:
+        def __init__(self, X, y, lambda2, max_memory_GB):
+            self.d, self.upper_solver_with_cache = X.shape[1], SimpleNamespace()
+
+        def solve(self, k, gap_tol=0.0, time_limit=0.0):
+            tolerances.append(gap_tol)
+            return -41.0, y * (np.arange(self.d) >= 4) if self.d == 6 else np.zeros(self.d), 0.5, -42.4, 1.0
+
+    monkeypatch.setitem(sys.modules, "okridge", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "okridge.tree", SimpleNamespace(BNBTree=Tree))
+    np.savez(tmp_path / "data.npz", X=X, y=y, k=2, ridge=0.0, box=0.0, gap=0.1, time_limit=1.0)
+    answer = frontier.run_entrant("okridge", tmp_path / "data.npz")
+    assert tolerances[-1] == pytest.approx(0.1 * 14 / 41)
+    assert answer["support"] == [4, 5]
+    assert answer["objective"] == pytest.approx(14)
+    assert answer["gap"] == pytest.approx(0.1)
+    assert not answer["optimal"]

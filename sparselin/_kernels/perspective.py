@@ -66,7 +66,7 @@ def _height(D, low, high, t):
         t, limit = -t, -low
     if t == 0 or limit == 0:
         return 0.0
-    if t <= D * limit:
+    if limit == np.inf or t <= D * limit:
         return t * t / (2 * D)
     return limit * (t - D * limit / 2)
 

@@ -18,8 +18,8 @@ from sparselin._kernels import perspective as kernels
 from sparselin._kernels.best_subset import SubsetData, remainder
 from sparselin.certificates.subset_form import SubsetStage, SubsetVector
 from sparselin.certificates.subsets import SubsetCertificate
+from sparselin.greedy.ols import by_quotients
 from sparselin.guarantees._dependence import exactness
-from sparselin.guarantees._depth_first import in_order
 from sparselin.guarantees._relaxation import Restrictions, Scaled, SetFit, Stage
 from sparselin.guarantees._search import Found, Watch
 from sparselin.problem import Problem
@@ -126,7 +126,7 @@ class BestFirst:
         groups = np.unique(given.group)
         self.members = [np.flatnonzero((given.group == g) & (self.scaled.diagonal > 0)) for g in groups]
         self.best, self.groups = self.fit(forced), forced
-        if len(forced) < k:
+        if len(forced) < k and problem.y_norm > 0:
             self._start()
         if given.is_derived:
             self._derive_box()
@@ -191,30 +191,34 @@ class BestFirst:
             self.moves += 1
         return fit
 
-    def _scores(self, fit: SetFit) -> FloatArray:
-        """Return Σ c_j²/G_jj over each group, c = b − Gw for the fit; directions off the box do not count."""
+    def _scores(self, fit: SetFit, groups: IndexArray) -> FloatArray:
+        """Return Σ c_j²/G_jj over each group, c = b − Gw for the fit on `groups`, and −1 for these groups.
+
+        Directions off the box do not count.
+        """
         scaled = self.scaled
         w = np.zeros(len(scaled.b))
         w[fit.J] = fit.coef
         c = scaled.b - scaled.times(w)
         c[((c > 0) & (scaled.high == 0)) | ((c < 0) & (scaled.low == 0))] = 0
         scores = np.bincount(scaled.group, c**2 / np.maximum(scaled.diagonal, EPS), len(self.members))
-        scores[scaled.group[fit.J]] = -1
+        scores[groups] = -1
         return np.asarray(scores)
 
     def _start(self) -> None:
         """Find a first set by forward selection, and improve it by exchanges."""
         S, fit = self.forced, self.best
         while len(S) < self.k:
-            S = np.append(S, np.argmax(self._scores(fit)))
+            S = np.append(S, np.argmax(self._scores(fit, S)))
             fit = self._try(S)
         self.candidates, value, improved = [("orthogonal matching pursuit", fit)], fit.value, True
         while improved:
             improved = False
             for g in S[~np.isin(S, self.forced)]:
                 rest = S[g != S]
-                scores = self._scores(self.fit(rest))
-                for other in np.argsort(-scores, kind="stable")[:_TRIED]:
+                scores = self._scores(self.fit(rest), rest)
+                best = np.argsort(-scores, kind="stable")[:_TRIED]
+                for other in best[scores[best] >= 0]:
                     tried = self.fit(np.append(rest, other))
                     if tried.value < value - _SLACK * self.scaled.half:
                         S, value, improved = np.append(rest, other), tried.value, True
@@ -324,6 +328,8 @@ class BestFirst:
 
         order : the free groups, those with the largest H first.
         """
+        if low == -math.inf:
+            return False
         target = self.target + 8 * EPS * self.scaled.half
         h = H[order]
         out = order[m:][low + h[m - 1] - h[m:] >= target]
@@ -378,7 +384,8 @@ class BestFirst:
         """Replace the node by the sets with a group and the sets without it."""
         free, inside = np.flatnonzero(state == FREE), np.flatnonzero(state == IN)
         if stage.is_void:
-            scores = self._scores(self.fit(stage.groups[inside]))[stage.groups[free]]
+            chosen = stage.groups[inside]
+            scores = self._scores(self.fit(chosen), chosen)[stage.groups[free]]
             best = free[np.argsort(-scores, kind="stable")[: self.k - len(inside)]]
             self._try(stage.groups[np.append(inside, best)])
             g = int(best[0])
@@ -406,7 +413,8 @@ class BestFirst:
             coef = np.ldexp(fit.coef, scaled.lift - scaled.shift[fit.J])
             residuals.append(problem.y - problem.columns(support[:t]) @ coef)
         squares = np.array([r @ r for r in residuals])
-        value = float(squares[-1] + self.given.ridge * (coef @ coef))
+        root = math.sqrt(self.given.ridge) * coef  # the squares of coefficients may overflow
+        value = float(squares[-1] + root @ root)
         lower = min(value, scaled.unit * self.lower)
         lost = (value - lower) > _LOST * max(problem.y_norm**2, 1e-300)
         optimal = status is Status.COMPLETED and self.gap == 0 and not lost
@@ -423,16 +431,16 @@ class BestFirst:
     def _order(self) -> IndexArray:
         """Return the features of the best set in the order of orthogonal least squares on them.
 
-        The forced features stay first. Features with the coefficient 0 are left out.
+        The forced features come first. Other features with the coefficient 0 are left out.
         """
-        used = self.best.J[(self.best.coef != 0) | np.isin(self.given.group[self.best.J], self.forced)]
-        first = np.isin(self.given.group[used], self.forced)
-        support = np.concatenate([used[first], np.sort(used[~first])])
-        if len(support) < 2:
+        group = self.given.group
+        first = np.concatenate([np.empty(0, np.intp), *(np.flatnonzero(group == g) for g in self.forced)])
+        support = np.append(first, np.setdiff1d(self.best.J[self.best.coef != 0], first))
+        if len(support) < len(first) + 2:
             return support
-        picked = in_order(self.problem, len(support), support, int(first.sum())).support
-        picked = picked[np.isin(picked, support)]  # without columns that others determine it has others
-        return np.concatenate([picked, support[~np.isin(support, picked)]])
+        within = Problem(self.problem.columns(support), self.problem.y)
+        order = by_quotients(within, len(support), forced=range(len(first)), by_rule=True).support
+        return support[np.append(order, np.setdiff1d(np.arange(len(support)), order))]
 
     def certificate(self) -> SubsetCertificate | None:
         """Return the certificate of the search so far, or None if some bound is not that of a vector."""

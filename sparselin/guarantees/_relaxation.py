@@ -185,8 +185,10 @@ class Scaled:
         J : the features whose Gram matrix is positive definite: all that are not zero. Without that, the box
         stays as it is.
         """
-        G = self.gram(J)
         F, size = len(J), 1 + np.abs(w).sum()
+        if F == 0:
+            return
+        G = self.gram(J)
         lost = F * self.error + (F + 1) * F * EPS
         G[np.diag_indices(F)] -= lost
         factor, failed = lapack.dpotrf(G.T, lower=1, clean=1)
@@ -272,8 +274,7 @@ class Stage:
         self.data = kernels.Relaxation(
             G, rows, scaled.y, scaled.ridge[J], scaled.b[J], D, *box, first, scaled.half, scaled.error, EPS
         )
-        open_side = ((box[0] == -np.inf) | (box[1] == np.inf)) & (D == 0)
-        self.is_void = bool((open_side & (scaled.b[J] != 0)).any())
+        self.is_void = bool((((box[0] == -np.inf) | (box[1] == np.inf)) & (D == 0)).any())
 
 
 def _solve_in_box(G: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
@@ -284,5 +285,6 @@ def _solve_in_box(G: FloatArray, b: FloatArray, low: FloatArray, high: FloatArra
     if len(free):
         A = (root[:, None] * V.T)[:, free]
         bounds = low[free], high[free]
-        w[free] = scipy.optimize.lsq_linear(A, V.T @ b / root, bounds, "bvls", tol=1e-14).x
+        inside = scipy.optimize.lsq_linear(A, V.T @ b / root, bounds, "bvls", tol=1e-14).x
+        w[free] = np.clip(inside, *bounds)  # BVLS adds steps, which rounds
     return w

@@ -29,7 +29,7 @@ from sparselin.results import BestSubset, IndexArray, Status
 from sparselin.validation import Columns, check_count, check_level
 
 # The depth-first search is used up to this number of features, or of subsets.
-_FEW, _SUBSETS = 64, 3e9
+_FEW, _SUBSETS = 80, 3e9
 
 
 class AnySearch(Protocol):
@@ -237,7 +237,8 @@ def check_restrictions(
             raise ValueError(
                 f"groups must have a label for each of the {d} features; got shape {labels.shape}"
             )
-        numbers = np.unique(labels, return_inverse=True)[1].astype(np.intp)
+        found, places = np.unique(labels, return_inverse=True)
+        numbers = places.astype(np.intp) if len(found) < d else numbers
     plain = ridge == 0 and box is None and groups is None and not positive
     return Restrictions(ridge, low, high, numbers, derived, plain)
 

@@ -1,0 +1,66 @@
+"""The search for the best subset with all options against enumeration in rational numbers."""
+
+import numpy as np
+import pytest
+
+from sparselin.guarantees.best_subset import best_subset
+
+
+def test_groups_of_one_feature_are_features():
+    """Labels in another order than the features do not change which feature is forced."""
+    best = best_subset(np.eye(3), [1.0, 2.0, 3.0], 1, groups=[2, 0, 1], forced=[0])
+    assert best.support.tolist() == [0]
+    assert best.lower_bound <= best.residual == 13
+
+
+def test_no_feature_counts_twice_in_the_first_sets():
+    """A feature that is exchanged for another one of its set would have twice its box."""
+    best = best_subset(np.eye(3), [5.0, 0.125, 0.0], 2, box=1.0)
+    assert best.support.tolist() == [0, 1]
+    assert best.optimal
+    assert best.lower_bound <= best.residual == 16
+
+
+def test_no_feature_is_added_to_a_set_with_dependent_columns():
+    X = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    best = best_subset(X, [2.0, 0.5], 2, ridge=1.0)
+    assert best.support.tolist() == [0, 1]
+
+
+def test_forced_columns_of_zeros_are_in_the_support():
+    X = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    best = best_subset(X, [1.0, 2.0], 2, forced=(1, 0), positive=True)
+    assert best.support.tolist() == [1, 0]
+    assert best.coef.tolist() == [1, 0]
+
+
+def test_a_response_of_zeros_has_no_feature():
+    best = best_subset(np.eye(3), np.zeros(3), 2, ridge=1.0)
+    assert (best.support.size, best.r2, best.objective, best.lower_bound) == (0, 0, 0, 0)
+    assert best.optimal
+
+
+def test_the_squares_of_large_coefficients_do_not_overflow():
+    best = best_subset(1e-100 * np.eye(2), [1e60, 1e59], 1, ridge=1e-200)
+    assert 2 * best.objective == pytest.approx(0.51e120)
+    assert best.optimal
+
+
+def test_a_box_of_columns_of_zeros_calls_no_lapack(capfd):
+    best = best_subset(np.zeros((3, 2)), [1.0, 2.0, 3.0], 1, box="proved")
+    assert best.optimal
+    assert capfd.readouterr() == ("", "")
+
+
+def test_coefficients_are_in_the_box_without_a_tolerance():
+    X = np.array([[-2.0, 3.0, 1.0], [1.0, 1.0, 3.0], [1.0, 0.0, 1.0], [1.0, -3.0, 2.0]])
+    best = best_subset(X, [-4.0, 2.0, -2.0, -1.0], 3, box=0.2)
+    assert np.abs(best.coef).max() == 0.2
+
+
+def test_a_column_without_curvature_and_bounds_has_no_height():
+    """The column is orthogonal to y, but together with another one it fits y."""
+    X = np.array([[0.0, 1.0, -1.0, 2.0], [-1.0, 0.0, -2.0, 0.0], [1.0, 0.0, 0.0, -2.0]])
+    best = best_subset(X, [0.0, 0.0, 1.0], 2, box=np.outer([1, np.inf, np.inf, 1], [-1, 1]))
+    assert sorted(best.support.tolist()) == [1, 3]
+    assert best.lower_bound <= best.residual < 1e-15
