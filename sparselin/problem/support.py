@@ -59,7 +59,7 @@ SUPPORT: Mapping[str, Support] = MappingProxyType(
         "lasso_path": _BY_PRODUCTS._replace(options=OPTIONS[:5]),
         "project_dual": Support((*_ARRAYS, "operator"), ("forced",)),
         "hadamard_descent": _COPIED._replace(options=(*_PENALIZED, "tol")),
-        "best_subset": _COPIED,
+        "best_subset": _COPIED._replace(options=OPTIONS[:5]),
         "swaps": _ON_ENTRIES,
         "stability_selection": Support(_ARRAYS, _PENALIZED),
         "forward_regression": _ON_ENTRIES,
