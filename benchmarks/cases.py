@@ -406,6 +406,26 @@ MEASURES: tuple[Measure, ...] = (
     ),
     *(
         Measure(
+            f"subset/{n}x{d}" + ("-ridge" if ridge else ""),
+            f"best subset with proof, AR(.9), {n} × {d}, k = 10"
+            + (f", ridge {ridge:g}, box {box:g}" if box else ""),
+            "s",
+            measures.frontier,
+            at_most,
+            {"n": n, "d": d, "k": 10, "rho": 0.9, "ridge": ridge, "box": box},
+            {"n": 30, "d": 12, "k": 3, "rho": 0.9, "ridge": ridge, "box": box},
+            needs="sparselin:best_subset",
+        )
+        for n, d, ridge, box, at_most in (
+            (3000, 1000, 0.0, None, 10.0),
+            (2000, 1000, 0.0, None, 10.0),
+            (1000, 1000, 1.0, 2.0, 60.0),
+            (2000, 2000, 1.0, 2.0, 120.0),
+            (4000, 4000, 1.0, 2.0, 120.0),
+        )
+    ),
+    *(
+        Measure(
             f"networks/attention-{form}-{network}",
             f"Sequential Attention {words}, over plain training, {on}",
             "",

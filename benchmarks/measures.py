@@ -94,6 +94,23 @@ def best_subset(seed: int, n: int, d: int, k: int) -> tuple[float, Outcome]:
     return seconds, Outcome(found.optimal, f"{found.nodes} nodes, gap {found.gap:.1e}")
 
 
+def frontier(
+    seed: int, n: int, d: int, k: int, rho: float, ridge: float, box: float | None
+) -> tuple[float, Outcome]:
+    """Measure the seconds until the best subset of a design of `frontier.py` is proved, up to 120."""
+    from sparselin import best_subset as call
+
+    small, whole = (
+        designs.frontier_instance(rows, m, k, rho, 5.0, seed) for rows, m in ((2 * n, 5 * k), (n, d))
+    )
+    call(small.X, small.y, k, ridge=1.0, time_limit=1)
+    started = time.perf_counter()
+    found = call(whole.X, whole.y, k, ridge=ridge, box=box, gap=1e-4, time_limit=120)
+    return time.perf_counter() - started, Outcome(
+        found.gap <= 1e-4, f"{found.nodes} nodes, gap {found.gap:.1e}"
+    )
+
+
 @functools.cache
 def _warm_sweep(n: int, d: int, k: int) -> None:
     """Run a small sweep once, so that compiling is not timed."""
