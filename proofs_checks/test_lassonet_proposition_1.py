@@ -325,8 +325,8 @@ def interval(problem, s, longest):
 @claim("LN-prop-1-parabolas", f"{APPENDIX}, the formula for F(b) before Point (a)", "proof, exact", HOLDS)
 @mutants("F_s", "length")
 def test_the_parabolas_of_F(check):
-    """If M‖b‖ lies in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], then F(b) = F_s(b) + r_s with F_s(b) = ½(1 + sM²)‖b −
-    v/(1 + sM²)‖² + a_s‖b‖ and an r_s that does not depend on b. Over all b, F_s has its global minimum at
+    """Let F_s(b) = ½(1 + sM²)‖b − v/(1 + sM²)‖² + a_s‖b‖. If M‖b‖ lies in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)],
+    then F(b) = F_s(b) + r_s with an r_s that does not depend on b. Over all b, F_s has its global minimum at
     b_s.
 
     Hypotheses: M > 0, v ≠ 0, λ, λ̄ ≥ 0 and s ≤ s_max = #{i : |U_i| > λ̄}. F(b) is the minimum over W of ½(‖v
