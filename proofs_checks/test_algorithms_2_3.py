@@ -77,7 +77,7 @@ def test_the_weights_of_unselected_features(check):
     Reading of: “features i ∈ S are used as direct inputs to the model and the unselected features i ∉ S are
     downscaled by the scalar value softmax_i(w, S̄)”, “unselected feature with largest attention weight”
 
-    Hypotheses: w ∈ ℝ^d, S ≠ [d]
+    Hypotheses: w ∈ ℝ^d is arbitrary, and S ≠ [d].
 
     Consequences: The weights off S have the sum 1, and each of them increases with its own w_i. If only one
     feature is left, its weight is 1, as if this feature were selected.
@@ -146,7 +146,7 @@ def test_the_largest_penalty_with_a_feature(check):
     """At each step of Sequential LASSO, with the optimal solution β*(λ, S) of ½‖Xβ − y‖² + λ‖β_S̄‖₁, there is
     a
 
-        λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0},
+        λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0}.
 
     It is the largest λ with a nonzero LASSO on S̄, and it equals ‖XᵀP_S^⊥y‖∞.
 
@@ -235,7 +235,8 @@ def test_no_penalty_has_to_be_searched(check):
 @claim("SA-algorithm-3-limit", "Algorithm 3, lines 6 and 7", "formal, exact, brute force", CORRECTED)
 @mutants("sl.first_entry")
 def test_the_active_set_just_below_the_threshold(check):
-    """A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0} exists and is not empty.
+    """The set A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0} exists and is not empty, where β*(λ, S)
+    minimises ½‖Xβ − y‖² + λ‖β_S̄‖₁.
 
     Hypotheses: λ* = ‖XᵀP_S^⊥y‖∞ > 0, and the columns of S are linearly independent.
 
@@ -246,7 +247,7 @@ def test_the_active_set_just_below_the_threshold(check):
     Consequences: The paper gives Lemma 3.4 as the reason that the set is not empty. The lemma is not needed:
     the residual of the LASSO differs from P_S^⊥y for every λ < λ*.
 
-    In Coq: active_is_nonzero, some_feature_is_active; they state that the set is constant on (λ₁, λ*) with an
+    In Coq: active_is_nonzero, some_feature_is_active; in them the set is constant on (λ₁, λ*) with an
     explicit λ₁
     """
     lams = [1 - fmpq(1, 2**k) for k in range(1, 9)]

@@ -97,8 +97,8 @@ def test_squared_gradients(check):
 
     Consequences: Results on weak submodularity are not affected, because they use c_i².
 
-    Tolerance: The comparison of eigenvalues has a relative tolerance of 1e-10; they belong to correlation
-    matrices of at most four columns.
+    Tolerance: The eigenvalues of correlation matrices, of at most four columns, have a relative tolerance of
+    1e-10.
     """
     X, y = np.eye(2), np.array([3.0, 4.0])
     check.refutes(

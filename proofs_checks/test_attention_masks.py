@@ -351,8 +351,8 @@ def test_softmax_departs(check):
 @mutants("sl.sequential_attention")
 @ctx.workprec(128)
 def test_how_often_each_mask_agrees(check):
-    """For each mask at its default λ, the share of steps in which its pick is one that OMP could make from
-    the same S is as measured.
+    """For each mask at its default λ, the share of steps in which OMP could make the same pick from the same
+    S is the measured one.
 
     Hypotheses: The unit columns and y are Gaussian noise, and 3 steps are taken. The default λ is (λ* + λ₂)/2
     for |w|, where (λ₂, λ*) is the window of the step; it is ¼(λ*⁴/4)^{1/3} for w², and 1 for the normalised

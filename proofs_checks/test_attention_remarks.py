@@ -108,7 +108,8 @@ def test_warm_up_and_phases(check):
     at the first step of the part.
 
     Consequences: The released code selects its first feature before the attention weights are trained, and
-    the training in the last part serves no selection. docs/networks-findings.md measures the effect of both.
+    the training in the last part serves no selection. docs/networks-findings.md has a switch that corrects
+    each of these two defects.
 
     Unchecked: The code itself is not run. It needs TensorFlow, and it computes the number of the part in
     floating point.

@@ -129,8 +129,8 @@ def test_sequential_lasso_picks_a_largest_gradient(check):
     Consequences: The answer to the paper's question is yes: guarantees of gradient OMP for generalized linear
     models that hold however ties are broken are guarantees of Sequential LASSO. Axiotis and Yasuda (arXiv
     2307.07405, 2023) answered it first, for strictly convex losses, with groups of features. As far as their
-    abstract shows, this row adds these points: losses need not be strictly convex, λ* is a threshold on both
-    sides, it is known which tied features enter, windows, separable data, and counterexamples.
+    abstract shows, this row adds losses that are not strictly convex, λ* as a threshold on both sides, the
+    tied features that enter, windows, separable data, and counterexamples.
 
     Unchecked: Losses that are not sums are not checked.
 

@@ -11,7 +11,7 @@ are in docs/proofs/generalized_linear_models.md.
 
 *One group*, T = {g}. With M = P_S^⊥X_g and G = MᵀM, the solutions with support S ∪ g belong to numbers η > 0:
 
-    β_g = η(I + ηG)⁻¹c_g,   X_gᵀp = (I + ηG)⁻¹c_g,   λ = ‖X_gᵀp‖,   p = r − Mβ_g:
+    β_g = η(I + ηG)⁻¹c_g,   X_gᵀp = (I + ηG)⁻¹c_g,   λ = ‖X_gᵀp‖,   p = r − Mβ_g.
 
 The reason is that X_gᵀp = β_g/η, and therefore X_gᵀp = λβ_g/‖β_g‖. For a rational η, all these quantities
 except λ are rational, and λ² is rational too. So the conditions ‖X_hᵀp‖² ≤ λ² of the other groups h are

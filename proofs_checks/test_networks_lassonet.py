@@ -58,9 +58,9 @@ def test_beside_others_again(check):
 
     Unchecked: Activity and HSIC-Lasso are not compared.
 
-    Tolerance: Let D be the difference of two means, and SE its standard error. “Not smaller” is reproduced if
-    D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE. There are four comparisons on
-    each of five data sets.
+    Tolerance: Let D be the mean claimed to be not smaller minus the other one, and SE its standard error. The
+    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
+    There are four comparisons on each of five data sets.
     """
     settle(check, TIES, figure)
 
@@ -97,9 +97,9 @@ def test_ten_is_a_good_multiplier(check):
     Unchecked: Other values of M, for example M < 10, are not compared, nor are MNIST, MNIST-Fashion and
     Activity.
 
-    Tolerance: Let D be the difference of two means, and SE its standard error. “Not smaller” is reproduced if
-    D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE. There are two comparisons on
-    each of three data sets.
+    Tolerance: Let D be the mean claimed to be not smaller minus the other one, and SE its standard error. The
+    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
+    There are two comparisons on each of three data sets.
     """
     settle(check, MULTIPLIERS, figure)
 
@@ -122,8 +122,8 @@ def test_isolet_again(check):
 
     Unchecked: HSIC-Lasso is not compared.
 
-    Tolerance: Let D be the difference of two means, and SE its standard error. “Larger” is reproduced if D >
-    2 SE, and not reproduced if D < −3 SE. There are 16 comparisons.
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are 16 comparisons.
     """
     settle(check, [HIGHEST], figure)
 
@@ -153,9 +153,9 @@ def test_other_k(check, number):
 
     Unchecked: HSIC-Lasso is not compared.
 
-    Tolerance: Let D be the difference of two means, and SE its standard error. “Not smaller” is reproduced if
-    D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE. There are 16 comparisons, on
-    Mice Protein 12.
+    Tolerance: Let D be the mean claimed to be not smaller minus the other one, and SE its standard error. The
+    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
+    There are 16 comparisons, on Mice Protein 12.
     """
     settle(check, [HIGH[number]], figure)
 
@@ -214,7 +214,7 @@ def test_thirty_five_proteins_again(check, key):
     Consequences: LN-fig-1 says what the printed figures show at k = 50.
 
     Tolerance: Let D be the accuracy with k features minus the share of the accuracy with all features, and SE
-    its standard error. “Not smaller” is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not
+    its standard error. The statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not
     reproduced if D < −3 SE. Up to five k are compared, and one of them decides.
     """
     settle(check, [REACHED[key]], figure)
@@ -223,7 +223,7 @@ def test_thirty_five_proteins_again(check, key):
 @claim("LN-fig-2", "section 1.3, Figure 2", "float", OPEN)
 def test_digits_five_and_six(check):
     """On the digits 5 and 6 of MNIST, the pixels at the bottom left of the 6 matter most to a network of 220
-    features.
+    pixels.
 
     Reading of: “This confirms that the bottom left pixels of digit 6 are the most important”
 

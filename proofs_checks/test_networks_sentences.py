@@ -77,9 +77,9 @@ def test_small_scale_again(check):
 
     Unchecked: Activity is not compared.
 
-    Tolerance: Let D be the difference of two means, and SE its standard error. “Not smaller” is reproduced if
-    D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE. There are five comparisons on
-    each of five data sets.
+    Tolerance: Let D be the mean claimed to be not smaller minus the other one, and SE its standard error. The
+    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
+    There are five comparisons on each of five data sets.
     """
     settle(check, COMPETITIVE, figure)
 
@@ -106,8 +106,8 @@ def test_masks_again(check):
 
     Unchecked: Activity is not compared.
 
-    Tolerance: “Equal” is reproduced if the means differ by at most 2 SE ≤ 0.03, where SE is the standard
-    error of the difference, and not reproduced beyond 3 SE. There are five comparisons.
+    Tolerance: The statement is reproduced if the means differ by at most 2 SE ≤ 0.03, where SE is the
+    standard error of the difference, and not reproduced beyond 3 SE. There are five comparisons.
     """
     settle(check, INDISTINGUISHABLE, figure)
 
@@ -150,9 +150,9 @@ def test_masks_beside_lassonet_again(check):
 
     Unchecked: Activity is not compared.
 
-    Tolerance: Let D be the difference of two means, and SE its standard error. “Larger” is reproduced if D >
-    2 SE, and not reproduced if D < −3 SE. It includes √(p(1 − p)/n_test) for the printed p. There are five
-    comparisons on each of five data sets.
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. SE includes √(p(1 − p)/n_test) for
+    the printed p. There are five comparisons on each of five data sets.
     """
     check.over(HERE, lambda data: 1000 * best_in_print(data)[0] == max(DECODER[TITLES[data]]))
     settle(check, AHEAD_IN_PRINT, figure)
@@ -178,8 +178,8 @@ def test_beside_lassonet_on_the_same_rows(check):
 
     Unchecked: Activity and the other masks are not compared.
 
-    Tolerance: Let D be the difference of two means, and SE its standard error. “Larger” is reproduced if D >
-    2 SE, and not reproduced if D < −3 SE. There are five comparisons.
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are five comparisons.
     """
     settle(check, AHEAD, figure)
 
@@ -207,8 +207,8 @@ def test_more_at_once_again(check):
 
     Unchecked: Activity is not compared.
 
-    Tolerance: Let D be the difference of two means, and SE its standard error. “Larger” is reproduced if D >
-    2 SE, and not reproduced if D < −3 SE. There are five comparisons.
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are five comparisons.
     """
     settle(check, FEWER_AT_ONCE, figure, most)
 
@@ -234,8 +234,8 @@ def test_mice_protein_again(check):
     about the printed figures of the same sentence, whose two ends are equal. The two rows use different
     data, so neither decides the other.
 
-    Tolerance: Let D be the difference of two means, and SE its standard error. “Larger” is reproduced if D >
-    2 SE, and not reproduced if D < −3 SE. There is one comparison.
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There is one comparison.
     """
     settle(check, OPPOSITE, figure)
 
@@ -260,8 +260,8 @@ def test_diverse_pixels(check):
 
     Hypotheses: Our records are of Table 2's experiment on 10,000 rows, with our defaults; means over seeds.
 
-    Tolerance: Let D be the difference of two means, and SE its standard error. “Fewer” is reproduced if D > 2
-    SE, and not reproduced if D < −3 SE. There are four comparisons.
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are four comparisons.
     """
     settle_pictures(check, DIVERSE, figure, adjacent)
 
@@ -316,8 +316,8 @@ def test_clumping_pixels(check):
     Hypotheses: Our records are of the experiment of Table 9. One at a time is compared with 64 at once, in
     the mean over seeds.
 
-    Tolerance: Let D be the difference of two means, and SE its standard error. “More” is reproduced if D > 2
-    SE, and not reproduced if D < −3 SE. There is one comparison.
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There is one comparison.
     """
     settle_pictures(check, CLUMPING, figure, adjacent)
 
@@ -343,9 +343,9 @@ def test_marginal_gains_again(check):
 
     Hypotheses: The correlations are those of our records. The paper has them only in a figure.
 
-    Tolerance: Let D be the difference of two means, and SE its standard error. “Larger” is reproduced if D >
-    2 SE, and not reproduced if D < −3 SE. Each correlation is compared with the next, and the last with 0:
-    three comparisons.
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. Each correlation is compared with
+    the next, and the last with 0: three comparisons.
     """
     settle(check, [CORRELATED], figure)
 
@@ -466,8 +466,8 @@ def test_omp_for_networks_again(check):
 
     Unchecked: Activity is not compared.
 
-    Tolerance: Let D be the difference of two means, and SE its standard error. “Larger” is reproduced if D >
-    2 SE, and not reproduced if D < −3 SE. There are five comparisons.
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are five comparisons.
     """
     settle(check, BEHIND, figure)
 

@@ -189,8 +189,7 @@ def test_in_one_coordinate(check):
 
         2Kp₁p₂(1 − 4p₁) ≥ 1 − 4a(p₁² + p₂²).
 
-    For ‖β‖₁ = 5, these are the |β₁| from 0.341 to 0.382. For ‖β‖₁ = 10, they are the |β₁| from 0.064 to
-    1.491.
+    For ‖β‖₁ = 5 this holds for |β₁| from 0.341 to 0.382. For ‖β‖₁ = 10 it holds for |β₁| from 0.064 to 1.491.
 
     Consequences: If ‖β‖₁ is large, Q*(β∘β) is concave in the smaller coordinate, except near the axis.
 

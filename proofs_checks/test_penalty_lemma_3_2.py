@@ -9,7 +9,7 @@ D(w) = q} on ran(D) and Q*(x) = inf_{q ∈ ran(D)} Σ x_iq_i + Q(q), equation (7
 Idea: for a given w, θ = β/softmax(w) is the only choice. Let x = β∘β on S̄, p = softmax(w), q = 1/p² and K =
 Σ x_iq_i. The objective in w is then
 
-    F(w) = ‖w‖² + Σ_i x_i (Σ_j e^{w_j − w_i})²,   ∇F = 2(w + Kp − x∘q),
+    F(w) = ‖w‖² + Σ_i x_i (Σ_j e^{w_j − w_i})²,   ∇F = 2(w + Kp − x∘q).
 
 It is strongly convex with constant 2, so that F(w) − ‖∇F(w)‖²/4 ≤ Q*(x) ≤ F(w), which is evaluated in ball
 arithmetic. Proofs: docs/proofs/softmax_penalty.md.
@@ -244,8 +244,8 @@ def x_with_minimiser(w, K):
 @mutants("sl.softmax_penalty", "x_with_minimiser")
 @ctx.workprec(128)
 def test_the_penalty_in_closed_form(check):
-    """For every w with Σw_i = 0 and K with w + Kp ≥ 0, p = softmax(w), Q*(p²∘(w + Kp)) = ‖w‖² + K with the
-    minimiser w. Every x ≥ 0 is of the form p²∘(w + Kp).
+    """Let w have Σw_i = 0 and p = softmax(w), and let K satisfy w + Kp ≥ 0. Then Q*(p²∘(w + Kp)) = ‖w‖² + K,
+    and the minimiser is w. Every x ≥ 0 is of the form p²∘(w + Kp).
 
     Hypotheses: x has m ≤ 8 entries. Q*(x) is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)².
 

@@ -47,7 +47,10 @@ from proofs_checks.steps import in_window, open_steps, spread
 from sparselin.ledger import CORRECTED, claim, mutants
 
 POSTER = "poster, proof sketch of Sequential LASSO = OMP"
-TOLERANCE = "1e-9 of ‖y‖ for the solvers: 64 eps κ with κ ≤ 7e4 for integers up to 5 × 6"
+TOLERANCE = (
+    "The solvers may be off by 1e-9 of ‖y‖. The rounding error is about 64·eps·κ, with a condition number "
+    "κ ≤ 7e4 for integer designs of up to 5 × 6."
+)
 ONE = np.array([[1.0]]), np.array([1.0])
 
 

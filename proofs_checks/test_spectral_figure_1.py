@@ -50,11 +50,11 @@ from proofs_checks.spectral import (
 from sparselin.ledger import EMPIRICAL, FALSE, HOLDS, claim, mutants
 
 COMMAND = "python -m proofs_checks.experiments.diversity --data mnist --seed 0"
-MNIST = f"MNIST is not part of this check; the run of it ({COMMAND}, 2026-11-21) has this result"
+MNIST = f"MNIST is not part of this check; the run with it ({COMMAND}, 2026-11-21) has this result"
 PROTOCOL = (
-    "the sentence is about 1000 images of MNIST; this check uses samples of 300 of scikit-learn's digits, "
-    "with pixels and labels of unit length and not centred, k = 5, 10, 15, σ = 0.1, and ν by choose_nu; GLS "
-    "may select fewer than k features"
+    "The sentence is about 1000 images of MNIST. This check uses samples of 300 of scikit-learn's digits, "
+    "with columns of pixels and labels scaled to length 1 and not centred. k is 5, 10 or 15, σ = 0.1, and "
+    "choose_nu gives ν. The search GLS may select fewer than k features."
 )
 NUMBER = "Section 6, Figure 1"
 HALF, TENTH = fmpq(1, 2), fmpq(1, 10)
@@ -241,13 +241,13 @@ def orders(check, what):
 @on_digits(
     "SR-figure-1a",
     NUMBER + "(a)",
-    ": the order of the sentence. The regularized error is below greedy's in 32 of 32 cells (median ratio "
-    "0.60), and greedy's is below lasso's in 9 of 9; both grow with every k. No k unit columns have an "
-    "expected error below σ√(k/n), and the regularized errors are close to it. From k = 10 to 90 they grow "
-    "by a factor of 4 (this bound by 3, lasso's error by 3.2, greedy's by 4.3); in absolute terms they rise "
-    "half as much as lasso's and greedy's. With seeds 1 to 4 the counts are all of 34, 31, 30, 30, and 9, 9, "
-    "8, 9 of 9 (selections of fewer than k features are left out). On all 1797 digits (--data digits) "
-    "greedy's error is below lasso's at only 2 of 8 k",
+    ": the errors have the order of the sentence. The regularized error is below greedy's in 32 of 32 cells "
+    "(median ratio 0.60), and greedy's is below lasso's in 9 of 9; both grow with every k. No k unit columns "
+    "have an expected error below σ√(k/n), and the regularized errors are close to this bound. From k = 10 "
+    "to 90 the regularized errors grow by a factor of 4 (the bound by 3, lasso's error by 3.2, greedy's by "
+    "4.3). In absolute terms they rise half as much as lasso's and greedy's. With seeds 1 to 4 the counts "
+    "are all of 34, 31, 30, 30, and 9, 9, 8, 9 of 9 (selections of fewer than k features are left out). On "
+    "all 1797 digits (--data digits) greedy's error is below lasso's at only 2 of 8 k.",
 )
 @mutants("sl.choose_nu", "moved")
 def test_error_when_the_target_is_perturbed(check):
@@ -270,7 +270,7 @@ def test_error_when_the_target_is_perturbed(check):
     ": the regularized error is below greedy's in 28 of 32 cells, all except those of k = 10 (median ratio "
     "0.54), and greedy's is below lasso's in 9 of 9. With seeds 1 to 4 the counts are 34 of 34, 27 of 31, 26 "
     "of 30, 26 of 30, and 8, 9, 8, 6 of 9. The errors are six times smaller than printed: at most 0.11, "
-    "while the axis of (b) ends at 0.7. On all 1797 digits greedy's error is below lasso's at only 1 of 8 k",
+    "while the axis of (b) ends at 0.7. On all 1797 digits greedy's error is below lasso's at only 1 of 8 k.",
 )
 @mutants("sl.choose_nu", "moved")
 def test_error_when_the_features_are_perturbed(check):
@@ -303,8 +303,8 @@ def normalised(X, S, name, k):
     "with --refitted. It is diverse because of rare pixels: at k = 90 about half of the regularized features "
     "(lasso's 4 %, greedy's 12 %) are pixels that are zero in more than 99 % of the images, and these hardly "
     "correlate with any other pixel. The least values, which are lasso's, are 0.568, 0.856, 0.951 and 0.672, "
-    "while the printed axes begin at 0.55, 0.4, 0.93 and 0.65. So (c), (e) and (f) are near, with α = ½; (d) "
-    "is not, with the constant 3k log₂(1/δ)",
+    "while the printed axes begin at 0.55, 0.4, 0.93 and 0.65. So the values of (c), (e) and (f) "
+    "are near the printed ones, with α = ½. Those of (d), with the constant 3k log₂(1/δ), are not.",
 )
 @mutants("sl.choose_nu", "normalised")
 def test_regularized_selections_are_more_diverse(check):
@@ -356,7 +356,7 @@ def greedy_curve():
     consequences=MNIST
     + ": lasso's curve increases in 28 of 32 steps, in (c), (d) and (f) from k = 20 or 30 on. Greedy's curve "
     "decreases in (c), (d) and (f) (from 0.871 to 0.755, 0.961 to 0.922, 0.912 to 0.822) and increases in "
-    "(e), in 7 of 32 steps in all. Seeds 1 to 4 agree",
+    "(e), in 7 of 32 steps in all. Seeds 1 to 4 give the same result.",
     cases=300,
     ci_cases=6,
 )
@@ -407,7 +407,7 @@ def steps(C, k):
     "where every ν qualifies, it is below greedy's by 0.187 (0.641; lasso 0.586 with shrunk coefficients and "
     "0.788 refitted; greedy 0.828). With --refitted the claims of (a) to (f) are confirmed too, and R² is "
     "below greedy's by 0.025 in the median. With X perturbed the order holds in 37, 37, 37, 33, 22 of 41 "
-    "comparisons for σ = 0.01, 0.03, 0.1, 0.3, 1; with y perturbed it is the same for all σ",
+    "comparisons for σ = 0.01, 0.03, 0.1, 0.3, 1. With y perturbed it is the same for all σ.",
     cases=40,
 )
 @mutants("sl.choose_nu", "moved", "lasso")

@@ -10,7 +10,7 @@ the coefficients after noise. In print, for noise η ~ N(0, σ²I) on the target
 The vector α' − α = C_S⁻¹Aᵀη has the covariance σ²C_S⁻¹, and H(v) = ½ log((2πe)^k det cov) (Section 3) gives
 half of the printed value,
 
-    H(α' − α) = ½[k log(2πeσ²) − Σ log λ_i(C_S)]:
+    H(α' − α) = ½[k log(2πeσ²) − Σ log λ_i(C_S)].
 
 The factor ½ is lost in the proof at H(δ) = log((2σ²πe)^k det(C_S⁻¹)). It remains true that among sets of one
 size, the largest Σ log λ_i gives the least H. Between sets of different sizes, H also changes by ½ log(2πeσ²)

@@ -5,7 +5,7 @@ which the paper attributes to Feige, Mirrokni and Vondrák (Theorem 3.4). In pri
 single element. As long as some x ∈ U∖S has f(S + x) ≥ (1 + ε/n²)f(S), LS adds x. At the end it returns the
 best of S, U∖S and U. The ε of the lemma is lost in the extracted text; we read
 
-    (2 + 2ε/n)·f(S) + f(U∖S) ≥ f(T),
+    (2 + 2ε/n)·f(S) + f(U∖S) ≥ f(T).
 
 The counterexamples also refute the reading with (2 + 2/n).
 

@@ -7,7 +7,7 @@ with a submodular f. For C, S₁ ⊆ U, C' = C∖S₁ and S₂ ⊆ U∖S₁,
 
 The proof in print is right. Because S₂ ∩ S₁ = ∅, (S₁∪C) ∩ (S₂∪C') = C', and submodularity gives
 
-    f(S₁∪C) + f(S₂∪C') ≥ f(S₁∪S₂∪C) + f(C'),    f(C') + f(S₁∩C) ≥ f(C) + f(∅);
+    f(S₁∪C) + f(S₂∪C') ≥ f(S₁∪S₂∪C) + f(C'),    f(C') + f(S₁∩C) ≥ f(C) + f(∅).
 
 The proof needs f ≥ 0 only at S₁∪S₂∪C and at ∅, and R²(S₁∪C) ≥ R²(C). In GLS |S₁∪S₂∪C| ≤ 3k, which explains
 the constants of f_de and f_sv. S₂ must be disjoint from S₁.

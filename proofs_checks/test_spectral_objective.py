@@ -11,7 +11,7 @@ covariances of columns that are not centred, the formula below would not be 1 �
 The residual is orthogonal to its fit, so R² = ‖P_S Z‖² is the squared length of the projection. Let b_S =
 X_SᵀZ and C_S = X_SᵀX_S. α = C_S⁻¹b_S solves the normal equations, and
 
-    R² = b_Sᵀα = b_SᵀC_S⁻¹b_S;
+    R² = b_Sᵀα = b_SᵀC_S⁻¹b_S.
 
 If C_S is singular, any solution of C_Sα = b_S gives the same value, b_SᵀC_S⁺b_S. A larger span has a longer
 projection, so R² increases. Scaling a column does not change the spans.

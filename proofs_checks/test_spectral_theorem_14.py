@@ -3,7 +3,7 @@
 Source: *Selecting Diverse Features via Spectral Regularization*, Section 5.1, footnote 3, Theorem 14. Let λ_i
 be the eigenvalues of the correlation matrix C_S. For δ > 0
 
-    f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ,    2^{f_de} = det(δI + C_S)/δ^{3k},
+    f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ,    2^{f_de} = det(δI + C_S)/δ^{3k}.
 
 The power 2^{f_de} is rational for rational δ. Therefore submodularity and monotonicity are exact inequalities
 between products. With c = log₂(1/δ), the gain of x is log₂(δ + s) ≥ −c with a Schur complement s ≥ 0.
@@ -15,7 +15,7 @@ out: Σ log₂(δ + λ_i) ≥ 0.
 Monotonicity. For δ ≥ 1, f_de increases by Lemma 13 (δ + s ≥ 1). For δ < 1 it does not increase in general. If
 a vector is added to m copies of itself, the determinant is multiplied by
 
-    δ(δ + m + 1)/(δ + m),
+    δ(δ + m + 1)/(δ + m).
 
 This is the least factor that any unit vector can have on m others, because x'(δI + AA')⁻¹x ≥ 1/(δ + m). So
 f_de increases on all sets of at most k unit vectors if and only if δ² ≥ (k − 1)(1 − δ).

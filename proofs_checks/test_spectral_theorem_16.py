@@ -14,7 +14,7 @@ Theorem 16. Its proof uses Theorem 9, which is false for LS (local search) as pr
 which is false for f_sv. But the theorem is true. With ν = 1 ("w.l.o.g.") it has no content, because any set
 of at most k features has
 
-    f_sv ≥ 9k² − k(k − 1) = 8k² + k,    OPT ≤ 9k² + 1,
+    f_sv ≥ 9k² − k(k − 1) = 8k² + k,    OPT ≤ 9k² + 1.
 
 So every such set attains at least 8/9 of OPT (9/10 for k = 1), while the theorem guarantees only (1 −
 e^{−1/2})/7 < 0.057, whatever γ ≤ 1 is. For f_sv, ν = 1 loses generality, because ν cannot be absorbed into f.

@@ -13,7 +13,7 @@ so at ε = ρ_j:
     ρ_j = the least positive root of |c_j − εh_j| = λ* − ε  (j ∉ T ∪ S),   2λ*/(1 + g_j)  (j ∈ T∖A),
     ε₂ = min(λ*, ρ_j),                                                             λ₂ = λ* − ε₂;
     ε₀ = min(1, (λ* − |c_j|)/(λ* + q_j), 2λ*/(λ* + q_i)),                          λ₀ = (1 − ε₀)λ*,
-    ε₁ = min(1, 2(λ* − |c_j|)/(2λ* − |c_j| + q_j), 4λ*/(3λ* + q_i)),               λ₁ = (1 − ε₁)λ*,
+    ε₁ = min(1, 2(λ* − |c_j|)/(2λ* − |c_j| + q_j), 4λ*/(3λ* + q_i)),               λ₁ = (1 − ε₁)λ*.
 
 The minima are over j ∉ T ∪ S and i ∈ T. The proof of Lemma 3.4 gives ε₀. The same numbers give a larger
 value, ε₁, and ε₂ is the exact value.
@@ -44,8 +44,8 @@ from sparselin.ledger import EMPIRICAL, HOLDS, claim, mutants
 CLOSE = 1e-9  # relative to λ*; see above
 NUMBER = "the interval of Lemma 3.4 (ICLR), Lemma 3.5 (NeurIPS submission), made sharp"
 THEOREM = [f"Theorem {n} of docs/proofs/window_length.md: {NUMBER}" for n in range(6)]
-LOWER = "1e-9λ* between λ₂ and the package's"
-BOTH = "1e-9λ* between λ₂, λ₀ and the package's"
+LOWER = "The exact λ₂ and the package's may differ by 1e-9λ*."
+BOTH = "The exact λ₂, λ₀ and the package's may differ by 1e-9λ*."
 SLOPES = [fmpq(p, q) for q in range(2, 12) for p in range(1, q) if math.gcd(p, q) == 1]  # tan(α/2)
 # κ = f(t*) at the zero t* of t³ − t² + 3t − 1, f(t) = 2(1 + t²)/((1 − t)(1 + t)³); f ≥ κ elsewhere
 KAPPA_BELOW, KAPPA_ABOVE = fmpq(14033, 10000), fmpq(14034, 10000)
