@@ -143,10 +143,10 @@ def test_sequential_lasso_picks_a_largest_gradient(check):
 @claim("ours-group-omp", QUESTION, "proof, float", HOLDS, cases=600, ci_cases=30)
 @mutants("glm_entry", "solve", "glm_window")
 def test_group_sequential_lasso_picks_a_largest_gradient(check):
-    """For groups of columns, let L be as in ours-glm-omp, and the penalty λ Σ_{g ∉ S} ‖β_g‖₂. Then λ*(S) =
-    max_{g ∉ S} ‖X_gᵀ∇L(X_Sβ̂_S)‖: above it every solution is zero off S, and below it none is. Just below it
-    every solution is zero off S ∪ T, T the groups with ‖X_gᵀ∇L(X_Sβ̂_S)‖ = λ*. So Group Sequential LASSO
-    selects groups that Group-OMP (Lozano, Świrszcz, Abe, 2009) could select.
+    """For groups of columns, let L be as in ours-glm-omp, and let the penalty be λ Σ_{g ∉ S} ‖β_g‖₂. Then
+    λ*(S) = max_{g ∉ S} ‖X_gᵀ∇L(X_Sβ̂_S)‖: above it every solution is zero off S, and below it none is. Just
+    below it every solution is zero off S ∪ T, T the groups with ‖X_gᵀ∇L(X_Sβ̂_S)‖ = λ*. So Group Sequential
+    LASSO selects groups that Group-OMP (Lozano, Świrszcz, Abe, 2009) could select.
 
     Hypotheses: The loss is as in ours-glm-omp. There are two to four groups of one to three columns, and S
     has at most one group, with at most two columns. Longer columns give a group more weight. Group-OMP

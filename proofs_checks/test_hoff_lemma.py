@@ -243,9 +243,9 @@ def test_every_other_stationary_point_is_a_strict_saddle(check):
     rational λ with 0 < λ < λ* = ‖Xᵀy‖∞.
 
     Consequences: Gradient descent finds the LASSO solution from almost every start in a given ball, if its
-    constant step is small enough for this ball. Earlier results: no spurious minima, Poon and Peyré (2021);
-    other losses, Ziyin and Wang (2023), Kolb, Müller, Bischl and Rügamer (2023); second-order stationary
-    points, Ouyang, Liu, Pong and Wang (2024).
+    constant step is small enough for this ball. Earlier papers have parts of this: Poon and Peyré (2021)
+    prove that there are no spurious minima, Ziyin and Wang (2023) and Kolb, Müller, Bischl and Rügamer (2023)
+    treat other losses, and Ouyang, Liu, Pong and Wang (2024) treat second-order stationary points.
 
     Unchecked: Dependent columns are not checked. The same proof covers them, but their stationary points are
     not isolated.
