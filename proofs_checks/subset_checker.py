@@ -4,16 +4,19 @@
 
 The data are an .npz file with X, y and perhaps sample_weight, or a .csv file without a header, with the
 columns of X, then y, then perhaps the weights. The answer is PROVED or REFUTED, with the reason. All
-arithmetic is in integers and fractions; numpy only reads the data, and guesses a Cholesky factor that is then
-checked.
+arithmetic is in integers and fractions. Numpy only reads the data, and computes an approximate Cholesky
+factor, which is then checked exactly.
 
-PROVED means: every β with at most k nonzero units (features, or groups), where the forced ones always count,
-and with lower ≤ β ≤ upper has a value q(β) = ½ Σ w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖² of at least
-(1 − gap)·U, where U is the value of the certificate's own subset. Below, column j is divided by 2^scale_j.
+PROVED means the following. A unit is a feature or a group of features. Consider every β with lower ≤ β ≤
+upper and with at most k nonzero units, where the forced units always count as nonzero. Its value q(β) = ½ Σ
+w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖² is at least (1 − gap)·U, where U is the value of the certificate's own
+subset. Below, column j is divided by 2^scale_j.
 
-A vector w bounds a case: let q(β) = Q − bᵀβ + ½βᵀGβ and G − D ⪰ 0. From (β − w)ᵀ(G − D)(β − w) ≥ 0,
-q(β) ≥ Q − ½wᵀ(G − D)w − Σ (c_jβ_j − ½D_jβ_j²) with c = b − (G − D)w, and each term of the sum is at most its
-maximum H_j ≥ 0 over lower_j ≤ β_j ≤ upper_j, and is 0 where β_j = 0.
+A case is a set of units that are in the support and a set of units that are not. A vector w gives a bound for
+a case. To see this, write q(β) = Q − bᵀβ + ½βᵀGβ, and let D be a diagonal matrix with G − D ⪰ 0. From (β −
+w)ᵀ(G − D)(β − w) ≥ 0 follows q(β) ≥ Q − ½wᵀ(G − D)w − Σ (c_jβ_j − ½D_jβ_j²) with c = b − (G − D)w. Each term
+of the sum is 0 if β_j = 0, and is at most its maximum H_j ≥ 0 over lower_j ≤ β_j ≤ upper_j, the height of
+feature j.
 """
 
 import csv
@@ -48,7 +51,7 @@ def are_integers(values, most):
 
 
 def as_integers(values):
-    """Return rational numbers as integers and their common unit."""
+    """Return integers and one common unit; each rational number is its integer times the unit."""
     values = [*map(Fraction, values)]
     common = math.lcm(*(v.denominator for v in values))
     return [v.numerator * (common // v.denominator) for v in values], Fraction(1, common)
@@ -72,7 +75,8 @@ def eliminate(A, b):
 
 
 def exact_gram(vectors):
-    """Return the inner products of lists of integers, by long integers with a field for each list."""
+    """Return the inner products of lists of integers, by products of long integers with a field for each
+    list."""
     most = max(max(map(abs, v)) for v in vectors)
     size = (2 * most.bit_length() + len(vectors[0]).bit_length() + 9) // 8
     half = 1 << 8 * size - 1
@@ -89,7 +93,7 @@ def exact_gram(vectors):
 
 
 class Objective:
-    """The function q, from columns of integers that are centred exactly, with one unit each; y comes last."""
+    """The function q, from integer columns with one unit each, centred exactly; the last column is y."""
 
     def __init__(self, X, y, weights, intercept, ridge, scale):
         self.weights, self.weight_unit = as_integers(weights)
@@ -104,7 +108,7 @@ class Objective:
         self.d, self.ridge, self.grams = len(scale), [Fraction(ridge) / Fraction(4) ** s for s in scale], {}
 
     def gram(self, i, j):
-        """Return G_ij; with the index d it is b_i, and yᵀWy for both."""
+        """Return G_ij; index d stands for y, so that G_id is b_i, and G_dd is yᵀWy."""
         i, j = max(i, j), min(i, j)
         if (i, j) not in self.grams:
             total = sum(map(mul, map(mul, self.weights, self.columns[i]), self.columns[j]))
@@ -113,7 +117,7 @@ class Objective:
         return self.grams[i, j]
 
     def slopes(self, w):
-        """Return b − Gw for a vector w: a dictionary."""
+        """Return b − Gw for a vector w, which is given as a dictionary."""
         shares, unit = as_integers([self.units[self.d], *(-v * self.units[j] for j, v in w.items())])
         r = [shares[0] * v for v in self.columns[self.d]]
         for share, j in zip(shares[1:], w, strict=True):
@@ -126,7 +130,8 @@ class Objective:
         return [v - self.ridge[j] * w.get(j, 0) for j, v in enumerate(c)]
 
     def fit(self, support, fixed):
-        """Return the minimiser on a support with some values fixed, q there, and the slopes of the fixed."""
+        """Return the minimiser on a support with some values fixed, q there, and the slopes at the fixed
+        values."""
         free, y = [j for j in support if j not in fixed], self.d
         right = [self.gram(y, i) - sum(self.gram(i, j) * v for j, v in fixed.items()) for i in free]
         x = eliminate([[self.gram(i, j) for j in free] for i in free], right)
@@ -136,7 +141,7 @@ class Objective:
         return beta, twice / 2, {j: gradient[j] for j in fixed}
 
     def is_convex(self, D):
-        """Return whether G − D ⪰ 0 is proved on the features of D: a dictionary."""
+        """Return whether G − D ⪰ 0 is proved on the features of D, a dictionary."""
         if all(v <= self.ridge[j] for j, v in D.items()):
             return True
         if len(D) > FEW:
@@ -146,9 +151,9 @@ class Objective:
     def is_convex_rounded(self, J, D):
         """Return whether G − D ⪰ 0 is proved by rounded columns A and a rounded Cholesky factor L.
 
-        The entries of √W·X differ from those of A by at most 1 in the unit of a column, so that for all v
-        ‖√W·Xv‖² ≥ (1 − δ)‖Av‖² − (1/δ − 1)·n·d·‖v‖². So it suffices that AᵀA less a larger diagonal is LLᵀ
-        and a rest that is diagonally dominant.
+        The entries of √W·X differ from the entries of A by at most 1 in the unit of the column. Therefore,
+        for all v, ‖√W·Xv‖² ≥ (1 − δ)‖Av‖² − (1/δ − 1)·n·d·‖v‖². So the following suffices: AᵀA minus a
+        diagonal matrix that is larger than D is the sum of LLᵀ and of a diagonally dominant matrix.
         """
         import numpy as np
 
@@ -174,7 +179,7 @@ class Objective:
 
 
 class Proof:
-    """A certificate with its data: the heights of its vectors, and the walk through its tree."""
+    """A certificate with its data: the bounds of its vectors, and the cases of its tree."""
 
     def __init__(self, given, X, y, weights):
         d, scale, groups = len(X[0]), given["scale"], given["groups"]
@@ -207,7 +212,11 @@ class Proof:
             require(convex not in (None, False), "G − D is not proved to be positive semidefinite")
 
     def heights(self, v):
-        """Return the bound without any unit, the heights of units, the units by height, and the stage."""
+        """Return the bound of vector v with no unit, the height of each unit, the units sorted by height, and
+        D.
+
+        The height of a unit is the sum of the heights H_j of its features.
+        """
         require(type(v) is int and 0 <= v < len(self.given["vectors"]), "there is no such vector")
         if v not in self.vectors:
             s, J, entries, power = self.given["vectors"][v]
@@ -234,7 +243,8 @@ class Proof:
         return c**2 / (2 * D) if D > 0 else math.inf
 
     def bound(self, v, inside, outside):
-        """Return the bound of vector v for the case with these units in and out."""
+        """Return the bound of vector v for the case with the units `inside` in the support and `outside`
+        not."""
         base, heights, order, D = self.heights(v)
         room = self.k - len(inside)
         if room < 0:
@@ -252,7 +262,7 @@ class Proof:
         return fixed
 
     def value(self, at_lower, at_upper, inside, outside):
-        """Return a bound for a case that has only one support."""
+        """Return a bound for a case in which only one support is possible."""
         full = len(inside) == self.k
         units = [unit for unit in range(self.count) if unit in inside or not (full or unit in outside)]
         require(len(units) <= self.k, "a value for more than k units")
@@ -265,7 +275,7 @@ class Proof:
         return value
 
     def check(self):
-        """Return U; raise Refuted if a case has a bound below (1 − gap)·U, or none."""
+        """Return U; raise Refuted if a case has no bound, or a bound below (1 − gap)·U."""
         given = self.given
         support = [j for unit in given["support"] for j in self.members[unit]]
         beta, U, _ = self.q.fit(support, self.fixed(given["at_lower"], given["at_upper"], support))
@@ -306,7 +316,7 @@ class Proof:
 
 
 def check(text, X, y, weights=None):
-    """Return whether a certificate is proved, and the value of its subset or the reason against it."""
+    """Return True and the value of the certificate's subset if it is proved, else False and the reason."""
     try:
         return True, Proof(json.loads(text), X, y, [1.0] * len(y) if weights is None else weights).check()
     except Refuted as reason:
