@@ -36,9 +36,9 @@ class StepCertificate:
     farkas : a pair (i, w) for each i ∈ T∖A(S) with (Hu)_i = |c_i|. The vector w (n,) proves that i is zero in
         every solution: w is orthogonal to the columns S and A(S), ⟨z_j, w⟩ ≥ 0 wherever (Hu)_j = |c_j|, and
         ⟨z_i, w⟩ > 0.
-    tau : τ ∈ (0, 1], the relative length of an interval: for every λ in [(1 − τ)λ*, λ*), with t = 1 − λ/λ*, the
-        LASSO min ½‖y − Xβ‖² + λ Σ_{j∉S} w_j|β_j| has the solution β_T = signs∘(tu), β_S = coef + t·rate and
-        zeros.
+    tau : τ ∈ (0, 1], the relative length of an interval: for every λ in [(1 − τ)λ*, λ*), with t = 1 − λ/λ*,
+        the LASSO min ½‖y − Xβ‖² + λ Σ_{j∉S} w_j|β_j| has the solution β_T = signs∘(tu),
+        β_S = coef + t·rate and zeros.
     """
 
     selected: Indices
