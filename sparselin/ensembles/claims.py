@@ -103,9 +103,8 @@ def rate(
     seed : design i depends on the seed, but not on N.
     folder : the folder in which a counterexample is saved as .npz with X, y, index and, with `shrink`,
         smaller_X and smaller_y; None to save nothing.
-    shrink : whether to make the counterexample smaller by `smaller`. A part of a design does not belong to
     shrink : whether to make the counterexample smaller by the function `smaller`. A part of a design does not
-        belong to
+        belong to the ensemble any more, so the claim must check its own hypotheses.
     confidence : the level of the interval, in (0, 1).
 
     Returns
@@ -168,7 +167,7 @@ def smaller(claim: Claim, X: FloatArray, y: FloatArray, *, calls: int = 5000) ->
 
     Columns, then rows, are left out one by one, and entries are rounded to 0 to 3 digits or set to zero, as
     long as the claim returns a false value that is not None. A design on which the claim raises an error is
-    used. The search ends when no change makes the design smaller any more, or after `calls` calls of the
+    not used. The search ends when no change makes the design smaller any more, or after `calls` calls of the
     claim. The claim must check its own hypotheses, for example unit columns, because a part of a design may
     violate these hypotheses.
 

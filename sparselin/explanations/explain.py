@@ -56,9 +56,8 @@ def explain(
     ----------
     X, y : the data from which the path was computed: design (n, d) and response (n,), or one `Problem` in
         place of both (not for a `GeneralizedPath`). They must be real, and X not a LinearOperator. The
-        intercept and the standardization are taken from the path. A set does not record them: it is taken to
-        intercept and the standardization are taken from the path. A set does not record them: the set is
-        taken to
+        intercept and the standardization are taken from the path. A set does not record them. It is assumed
+        to have an intercept if its `intercept` is not zero.
     path : a `SelectionPath`, `LassoPath`, `GeneralizedPath`, or `SubsetResult`.
     feature : j, by index or by its name in the path.
     sample_weight : the weights with which the path was computed.
