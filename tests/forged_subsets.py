@@ -128,12 +128,6 @@ class Oracle:
 oracle = functools.lru_cache(256)(Oracle)
 
 
-def below(value):
-    """Return a float that is at most a fraction."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
-
-
 class Producer:
     """A branch and bound for a task that records its tree, and can cheat.
 
@@ -167,17 +161,18 @@ class Producer:
 
     def stage(self, features):
         """Add the stage of these features with the largest multiple of the diagonal, or the ridge alone."""
-        for s, stage in enumerate(self.stages):
-            if np.array_equal(stage.features, features):
-                return s
+        known = [stage.features.tolist() for stage in self.stages]
+        if features in known:
+            return known.index(features)
         ridge = Fraction(self.task.ridge)
         G = self.gram(features, ridge)
         size = np.sqrt(np.diag(G)) if features else np.zeros(0)
         least = np.linalg.eigvalsh(G / np.outer(size, size))[0] if size.all() and features else 0.0
         share = Fraction(float(self.rng.choice([0.5, 0.9, 0.99])) * least if least > 1e-7 else 0.0)
         pairs = zip(features, fractions(size), strict=True)
-        scaled = [below((ridge + share * v**2) / self.power[j] ** 2) * self.excess for j, v in pairs]
-        self.stages.append(SubsetStage(np.array(features, np.intp), np.array(scaled, np.float64)))
+        scaled = [float((ridge + share * v**2) / self.power[j] ** 2) for j, v in pairs]
+        scaled = np.nextafter(np.array(scaled, np.float64), 0.0) * self.excess  # at most the fractions
+        self.stages.append(SubsetStage(np.array(features, np.intp), scaled))
         return len(self.stages) - 1
 
     def heights(self, vector):
