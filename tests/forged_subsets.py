@@ -94,9 +94,6 @@ class Oracle:
             self.G[j][j] += Fraction(task.ridge)
         self.fit = functools.cache(self.compute_fit)
 
-    def minimum(self, units):
-        return self.fit(tuple(units))[0]
-
     def compute_fit(self, units):
         """Return the least value of a β that is zero off these units, β, and its features at 0 or a bound."""
         task = self.task
@@ -122,7 +119,7 @@ class Oracle:
     @functools.cached_property
     def best(self):
         """Return the least value, and the units of a subset that has it."""
-        return min((self.minimum(units), units) for units in self.task.subsets())
+        return min((self.fit(units)[0], units) for units in self.task.subsets())
 
 
 oracle = functools.lru_cache(256)(Oracle)
@@ -143,8 +140,8 @@ class Producer:
         self.oracle, self.scale = oracle(task), column_scale(np.array(task.X))
         self.d, self.count = len(task.lower), max(task.labels) + 1
         self.units = self.oracle.best[1] if units is None else units
-        self.value, self.beta, _ = self.oracle.fit(tuple(self.units))
-        self.target = (1 - Fraction(gap)) * self.value
+        value, self.beta, _ = self.oracle.fit(tuple(self.units))
+        self.target = (1 - Fraction(gap)) * value
         self.stages, self.vectors, self.tree = [], [], []
         self.power = [Fraction(2) ** int(s) for s in self.scale]
 
@@ -292,7 +289,7 @@ def claim_of(text, value, task):
         truth = oracle(claim)
         assert len({*given["support"], *claim.forced}) <= claim.k
         lowest = (1 - Fraction(given["gap"])) * value
-        return truth.minimum(given["support"]) <= value and truth.best[0] >= lowest
+        return truth.fit(tuple(given["support"]))[0] <= value and truth.best[0] >= lowest
 
     return claim, is_true
 
@@ -374,7 +371,7 @@ def forge(task, rng):
     out = {*range(max(task.labels) + 1)} - {*task.forced}
     if len(out) > task.k - len(task.forced):
         out = {pick(sorted(out), rng)}
-        best = min(task.subsets(out), key=oracle(task).minimum)
+        best = min(task.subsets(out), key=lambda units: oracle(task).fit(units)[0])
         yield changed("a unit left out", Producer(task, rng, units=best).certificate(out))
     i, size = int(rng.integers(len(valid.tree))), 2.0 ** -int(rng.integers(-4, 40))
     yield changed("an operation missing", tree=valid.tree[:i] + valid.tree[i + 1 :])

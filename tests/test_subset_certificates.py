@@ -4,6 +4,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -44,9 +45,7 @@ def test_both_checkers_prove_valid_certificates():
 def test_no_forgery_is_accepted_that_says_something_false():
     counts = attack(1500, 7, share=0.3)  # which raises AssertionError if one is
     sums = {answer: sum(n for (_, a), n in counts.items() if a == answer) for _, answer in counts}
-    assert sums["refused and false"] > 200
-    assert sums["accepted and true"] > 200
-    assert sums["malformed"] > 200
+    assert min(sums[answer] for answer in ("refused and false", "accepted and true", "malformed")) > 200
 
 
 def random_curvature(rng):
@@ -68,16 +67,16 @@ def random_curvature(rng):
 
 
 def test_curvature_is_proved_only_where_it_is():
-    rng, right, missed, false = np.random.default_rng(1), 0, 0, 0
+    rng, counts = np.random.default_rng(1), Counter()
     for _ in range(1000):
         X, weights, centred, G, excess = random_curvature(rng)
         A = [[v - (i == j) * excess[i] for j, v in enumerate(row)] for i, row in enumerate(G)]
         truth = eliminate(A, [0] * len(A)) is not None
         found = is_semidefinite(X, weights, excess, centred=centred)
         assert truth or not found
-        right, missed, false = right + found, missed + (truth and not found), false + (not truth)
-    assert right > 4 * missed
-    assert false > 200
+        counts[truth, found] += 1
+    assert counts[True, True] > 4 * counts[True, False]
+    assert counts[False, False] > 200
 
 
 @pytest.mark.parametrize("factor", [1.0, 1e-3, 1e3, 1e300, np.nan, np.inf])
@@ -85,8 +84,7 @@ def test_a_wrong_cholesky_factor_proves_nothing(monkeypatch, factor):
     """The factor is a guess: the check of it is exact."""
     rng = np.random.default_rng(2)
     X = rng.standard_normal((12, 5))
-    least = np.linalg.eigvalsh(X.T @ X)[0]
-    excess = [Fraction(float(1.01 * least))] * 5
+    excess = fractions(np.full(5, 1.01 * np.linalg.eigvalsh(X.T @ X)[0]))
     exact = np.linalg.cholesky
 
     def wrong(A):
