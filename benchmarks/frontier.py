@@ -34,14 +34,11 @@ Answer = tuple[Any, float, bool]  # β, a lower bound (0 without a proof), wheth
 
 
 def ours(p: SimpleNamespace) -> Answer:
-    """Run `sparselin.best_subset`; a gap is passed if the installed version has that argument."""
-    import inspect
-
+    """Run `sparselin.best_subset`."""
     import sparselin as sl
 
-    names = {"ridge", "box"} | {"gap"} & set(inspect.signature(sl.best_subset).parameters)
-    options: dict[str, Any] = {name: getattr(p, name) for name in names if getattr(p, name)}
-    best = sl.best_subset(p.X, p.y, p.k, time_limit=p.time_limit, **options)
+    limits = {"gap": p.gap, "time_limit": p.time_limit}
+    best = sl.best_subset(p.X, p.y, p.k, ridge=p.ridge, box=p.box or None, **limits)
     return best.dense_coef(), best.lower_bound, best.optimal or best.gap <= p.gap
 
 
@@ -147,21 +144,21 @@ def run_entrant(name: str, path: Path) -> dict[str, Any]:
     objective = float(np.square(p.y - p.X @ beta).sum() + p.ridge * (beta @ beta))
     lower = max(0.0, float(lower))
     answer = {"support": np.flatnonzero(beta).tolist(), "objective": objective, "lower_bound": lower}
-    answer |= {"gap": 1 - lower / objective, "optimal": bool(optimal)}
-    return answer | {"seconds": seconds, "processor_seconds": used}
+    times = {"seconds": seconds, "processor_seconds": used}
+    return answer | {"gap": 1 - lower / objective, "optimal": bool(optimal)} | times
 
 
 def measure(name: str, python: str, case: dict[str, float], seed: int) -> dict[str, Any]:
     """Draw an instance, run an entrant on it in a new process, and return its answer or its error."""
     from benchmarks.designs import frontier_instance
 
-    settings: dict[str, Any] = dict(case)
-    data = frontier_instance(seed=seed, **{key: settings.pop(key) for key in ("n", "d", "k", "rho", "snr")})
+    drawn: dict[str, Any] = {key: case[key] for key in ("n", "d", "k", "rho", "snr")}
+    data = frontier_instance(seed=seed, **drawn)
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "data.npz")
-        np.savez(path, X=data.X, y=data.y, k=data.k, **settings)
-        command = ["timeout", f"{2 * case['time_limit'] + 60}", python]
-        command += ["-m", "benchmarks.frontier", "--entrant", name, path]
+        np.savez(path, **vars(data) | case)
+        command = ["timeout", f"{2 * case['time_limit'] + 60}", python, "-m", "benchmarks.frontier"]
+        command += ["--entrant", name, path]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         return {"error": (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]}

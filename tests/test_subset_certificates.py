@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from forged_subsets import Producer, attack, claim_of, oracle, random_task
-from fractional import dot, fractions, gram, solve
+from fractional import centred_gram, dot, fractions, gram, solve
 from house import PROJECT
 
 import sparselin as sl
-from proofs_checks.subset_checker import check
+from proofs_checks.subset_checker import check, eliminate
 from sparselin.certificates.curvature import is_semidefinite
 from sparselin.certificates.integers import IntegerColumns, solve_semidefinite
 from sparselin.certificates.subset_form import SubsetStage, SubsetVector
@@ -49,25 +49,6 @@ def test_no_forgery_is_accepted_that_says_something_false():
     assert sums["malformed"] > 200
 
 
-def exact_gram(X, weights, *, centred):
-    columns, w = [fractions(column) for column in X.T], fractions(weights)
-    if centred:
-        columns = [[v - dot(w, column) / sum(w) for v in column] for column in columns]
-    return [[dot([a * v for a, v in zip(w, x, strict=True)], z) for z in columns] for x in columns]
-
-
-def is_semidefinite_exactly(A):
-    """Return whether a symmetric matrix of fractions is positive semidefinite, by elimination."""
-    rows = [row[:] for row in A]
-    for p, pivot in enumerate(rows):
-        if pivot[p] < 0 or (pivot[p] == 0 and any(pivot[p:])):
-            return False
-        for row in rows[p + 1 :]:
-            if row[p]:
-                row[:] = [v - row[p] / pivot[p] * w for v, w in zip(row, pivot, strict=True)]
-    return True
-
-
 def random_curvature(rng):
     """Draw a design, weights, and a diagonal near the largest one that leaves its matrix semidefinite."""
     n, d = int(rng.integers(2, 12)), int(rng.integers(1, 6))
@@ -77,7 +58,7 @@ def random_curvature(rng):
     weights[rng.random(n) < 0.1] = 0
     weights[0] = 10.0 ** rng.integers(-20, 3)
     centred, ridge = bool(rng.random() < 0.5), float(rng.choice([0.0, 0.5, 3.0]))
-    G = exact_gram(X, weights, centred=centred)
+    G = centred_gram(fractions(X.T), fractions(weights), centred)
     floats = np.array([[float(v) for v in row] for row in G])
     size = np.sqrt(np.diag(floats)) + (np.diag(floats) == 0)
     least = max(np.linalg.eigvalsh(floats / np.outer(size, size))[0], 0)
@@ -90,9 +71,8 @@ def test_curvature_is_proved_only_where_it_is():
     rng, right, missed, false = np.random.default_rng(1), 0, 0, 0
     for _ in range(1000):
         X, weights, centred, G, excess = random_curvature(rng)
-        truth = is_semidefinite_exactly(
-            [[v - (excess[i] if i == j else 0) for j, v in enumerate(row)] for i, row in enumerate(G)]
-        )
+        A = [[v - (i == j) * excess[i] for j, v in enumerate(row)] for i, row in enumerate(G)]
+        truth = eliminate(A, [0] * len(A)) is not None
         found = is_semidefinite(X, weights, excess, centred=centred)
         assert truth or not found
         right, missed, false = right + found, missed + (truth and not found), false + (not truth)
@@ -208,10 +188,11 @@ def strange_certificates(valid):
             yield from (dataclasses.replace(owner, **{field.name: strange}) for strange in STRANGE)
 
     yield from variants(valid)
-    for stage in valid.stages[:1]:
-        yield from (dataclasses.replace(valid, stages=(new, *valid.stages[1:])) for new in variants(stage))
-    for v in valid.vectors[:1]:
-        yield from (dataclasses.replace(valid, vectors=(new, *valid.vectors[1:])) for new in variants(v))
+    for name in ("stages", "vectors"):
+        first, rest = getattr(valid, name)[:1], getattr(valid, name)[1:]
+        yield from (
+            dataclasses.replace(valid, **{name: (new, *rest)}) for one in first for new in variants(one)
+        )
     for name in ("split", "in", "out", "bound", "value", []):
         rests = [(), *((s,) for s in STRANGE), *((0, s) for s in STRANGE), *((s, ()) for s in STRANGE)]
         yield from (dataclasses.replace(valid, tree=((name, *rest),)) for rest in rests)
@@ -235,10 +216,9 @@ def test_text_that_is_no_certificate_is_refused():
     fields = json.loads(text)
     broken = [text[:-1], "[]", "1", "null", "[" * 100_000, "{}", json.dumps({**fields, "format": "x"})]
     broken += [json.dumps({key: v for key, v in fields.items() if key != name}) for name in fields]
-    broken += [
-        json.dumps({**fields, name: [[1]]}) for name in ("lower", "scale", "stages", "vectors", "groups")
-    ]
-    broken += [json.dumps({**fields, "more": 1}), json.dumps({**fields, "scale": [10**30]})]
+    absurd = [(name, [[1]]) for name in ("lower", "scale", "stages", "vectors", "groups")]
+    absurd += [("more", 1), ("scale", [10**30])]
+    broken += [json.dumps({**fields, name: value}) for name, value in absurd]
     for other in broken:
         with pytest.raises(ValueError, match="no 'sparselin subset certificate 1'"):
             SubsetCertificate.from_json(other)
@@ -250,9 +230,8 @@ def test_verify_takes_data_as_everywhere():
     assert found
     assert certificate.verify(sl.Problem(X, y)).value > found.value  # the weights are below 1
     assert not certificate.verify(X[:, 1:], y, weights)
-    assert repr(certificate).startswith(
-        "SubsetCertificate(shape=(110, 60), k=2, support=(3, 20), gap=0.0, 1 vec"
-    )
+    words = "SubsetCertificate(shape=(110, 60), k=2, support=(3, 20), gap=0.0, 1 vec"
+    assert repr(certificate).startswith(words)
     with pytest.raises(ValueError, match="Pass X and y"):
         certificate.verify(sl.Problem(X, y, intercept=True))
     with pytest.raises(ValueError, match="sample_weight must be passed with the data"):
