@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from sparselin.guarantees.best_subset import best_subset
+import sparselin as sl
+from sparselin._kernels import perspective as kernels
+from sparselin.guarantees._best_first import BestFirst
+from sparselin.guarantees.best_subset import best_subset, check_restrictions, prepare
 
 
 def test_groups_of_one_feature_are_features():
@@ -64,3 +67,17 @@ def test_a_column_without_curvature_and_bounds_has_no_height():
     best = best_subset(X, [0.0, 0.0, 1.0], 2, box=np.outer([1, np.inf, np.inf, 1], [-1, 1]))
     assert sorted(best.support.tolist()) == [1, 3]
     assert best.lower_bound <= best.residual < 1e-15
+
+
+def test_the_bound_of_the_relaxation_is_that_of_the_vector_it_returns():
+    """Also if it ends after the largest number of rounds."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(-3, 4, (3, 4)) * 2.0 ** rng.integers(-50, 51, 4)
+        given = sl.Problem(X, rng.integers(1, 6, 3))
+        restrictions = check_restrictions(given, 2.0 ** rng.integers(-20, 3), 2.0**-20, None, False)
+        search = BestFirst(prepare(given, restrictions), 2, np.empty(0, np.intp), restrictions)
+        data, state = search.open[0].stage.data, search.open[0].state
+        w, c, H, z = np.zeros(len(data.b)), np.empty(len(data.b)), np.empty(len(state)), np.zeros(len(state))
+        low = kernels.relax(data, state, 2, search.target, w, c, H, z)
+        assert low == kernels.bound(data, state, 2, w, c, H)[0], seed
