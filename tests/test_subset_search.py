@@ -81,3 +81,19 @@ def test_the_bound_of_the_relaxation_is_that_of_the_vector_it_returns():
         w, c, H, z = np.zeros(len(data.b)), np.empty(len(data.b)), np.empty(len(state)), np.zeros(len(state))
         low = kernels.relax(data, state, 2, search.target, w, c, H, z)
         assert low == kernels.bound(data, state, 2, w, c, H)[0], seed
+
+
+@pytest.mark.parametrize("seed", [0, 117, 221])
+def test_certificates_of_coefficients_near_their_bounds_are_proved(seed):
+    """Exact coefficients may be outside the box if those in floats are barely inside."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(-2, 3, (6, 4)), rng.integers(-3, 4, 6)
+    assert best_subset(X, y, 2, box=0.25).certificate.verify(X, y)
+
+
+def test_the_gap_of_a_certificate_allows_for_rounding():
+    """One column suffices but for rounding, which decides whether the bounds of the others bind."""
+    for seed in range(10):
+        X = np.random.default_rng(seed).standard_normal((6, 3))
+        y = np.linalg.pinv(X).T @ (X.T @ X[:, 0] + [1, 0, 0])
+        assert best_subset(X, y, 2, ridge=1.0, positive=True).certificate.verify(X, y), seed

@@ -100,8 +100,9 @@ class BestFirst:
     Attributes
     ----------
     best, groups : the `SetFit` with the least value, and its groups, the forced ones first.
+    room : a bound on the rounding error of the best value, and on its change in `Scaled.at_bounds`.
     floor : the least lower bound of the closed nodes; `covered` is that of the nodes closed without a fit,
-        and `second` the least value of a fit, other than the best, that closed a node.
+        and `second` that of the fits, other than the best, that closed a node.
     nodes, moves : the numbers of examined nodes, and of improvements during the search.
     listed : with `within`, the value of each set of exactly k groups that was examined.
     record : the tree for a certificate, or None.
@@ -126,6 +127,7 @@ class BestFirst:
         groups = np.unique(given.group)
         self.members = [np.flatnonzero((given.group == g) & (self.scaled.diagonal > 0)) for g in groups]
         self.best, self.groups = self.fit(forced), forced
+        self.room = 2 * self.scaled.value_error(self.best.coef)
         if len(forced) < k and problem.y_norm > 0:
             self._start()
         if given.is_derived:
@@ -133,7 +135,7 @@ class BestFirst:
         stage = Stage(self.scaled, groups)
         state = np.full(len(groups), FREE, np.int8)
         state[forced] = IN
-        kept = self.scaled.strict and not given.is_derived and within is None
+        kept = self.scaled.strict and not given.is_derived and within is None and problem.y_norm > 0
         self.record = TreeRecord() if kept else None
         self.open = [Node(0.0, 0, state, stage, np.empty(0, np.intp), np.empty(0), -1)]
 
@@ -155,17 +157,16 @@ class BestFirst:
         """Minimise q on the features of these groups, within the box."""
         return self.scaled.solve(self.features(groups))
 
-    def lower_of(self, groups: IndexArray, fit: SetFit) -> float:
-        """Return a lower bound on the value of the fit on these groups, free of rounding errors."""
-        if len(groups) == 0:
-            return self.scaled.half - 2 * self.scaled.error
-        stage = Stage(self.scaled, np.sort(groups))
+    def lower_of(self, stage: Stage, groups: IndexArray, fit: SetFit) -> tuple[float, FloatArray]:
+        """Return a lower bound on the value of the fit on these groups, which are of the stage, and its w."""
         if stage.is_void:
-            return self._remainder(stage.features)
-        w = fit.coef[np.argsort(fit.J, kind="stable")]
-        w = w[np.argsort(np.argsort(stage.features, kind="stable"), kind="stable")]
-        H, state = np.empty(len(groups)), np.full(len(groups), IN, np.int8)
-        return float(kernels.bound(stage.data, state, 0, w, np.empty(len(w)), H)[0])
+            return self._remainder(fit.J), np.empty(0)
+        w = np.zeros(len(self.scaled.b))
+        unit = np.ldexp(1.0, np.frexp(np.abs(fit.coef).max(initial=0.0))[1] - 31)
+        w[fit.J] = np.rint(fit.coef / unit) * unit  # a certificate stores integers
+        w, state = w[stage.features], np.where(np.isin(stage.groups, groups), IN, OUT).astype(np.int8)
+        H, c = np.empty(len(state)), np.empty(len(w))
+        return float(kernels.bound(stage.data, state, 0, w, c, H)[0]), w
 
     def _remainder(self, J: IndexArray) -> float:
         """Return a lower bound on ½‖P_J^⊥y‖² for dependent columns J; −inf if rounding leaves it open.
@@ -186,9 +187,10 @@ class BestFirst:
         """Compare the set of these groups with the best one."""
         fit = self.fit(groups)
         if fit.value < self.best.value - _SLACK * self.scaled.half:
-            self.second = min(self.second, self.best.value)
+            self.second = min(self.second, self.best.value - self.room)
             first = self.forced
             self.best, self.groups = fit, np.concatenate([first, np.setdiff1d(groups, first)])
+            self.room = 2 * self.scaled.value_error(fit.coef)
             self.moves += 1
         return fit
 
@@ -236,7 +238,7 @@ class BestFirst:
         if self.within is not None:
             return value * (1 + self.within) + _SLACK * self.scaled.half
         if self.record is not None:
-            return value * (1 - self.gap) + _SLACK * self.scaled.half
+            return value * (1 - self.gap) + max(_SLACK * self.scaled.half, self.room)
         return value * (1 - self.gap) - _MARGIN * self.scaled.half
 
     def within_limit(self) -> list[tuple[tuple[int, ...], float]]:
@@ -355,11 +357,19 @@ class BestFirst:
             self._finish(node, operations, math.inf)
             return
         fit = self._try(live)
-        sides = tuple(fit.at_low.tolist()), tuple(fit.at_high.tolist())
-        if not np.array_equal(np.sort(live), np.sort(self.groups)):
-            self.second = min(self.second, fit.value)
-        low = max(node.bound, self.lower_of(live, fit))
-        self._finish(node, [*operations, ("value", *sides)], low)
+        low = self.lower_of(Stage(self.scaled, live), live, fit)[0]
+        *sides, stable, binds = self.scaled.at_bounds(fit)
+        operation: Operation = ("value", *(tuple(J.tolist()) for J in sides))
+        best = (self.groups, *self.scaled.at_bounds(self.best)[:2])
+        if self.record is not None and not (stable and binds):
+            vector, proved = -1, low
+            if not stage.is_void:
+                proved, w = self.lower_of(stage, live, fit)
+                vector = self.record.vector(stage, w)
+            operation, self.second = ("bound", vector), min(self.second, proved)
+        elif not all(map(np.array_equal, map(np.sort, (live, *sides)), map(np.sort, best))):
+            self.second = min(self.second, low)
+        self._finish(node, [*operations, operation], max(node.bound, low))
 
     def _list(self, groups: IndexArray) -> None:
         """List a set of k groups with its value."""
@@ -453,10 +463,13 @@ class BestFirst:
         tree, scaled, given = self.record.preorder(self.open), self.scaled, self.given
         if any(operation == ("bound", -1) for operation in tree):
             return None
-        value = self.best.value
-        least = min(self.covered, self.open[0].bound if self.open else math.inf)
-        least = min(least, self.second - _SLACK * scaled.half)
+        value = self.best.value + self.room
+        least = min(self.covered, self.second, self.open[0].bound if self.open else math.inf)
+        *sides, stable, _ = scaled.at_bounds(self.best)
+        if least <= 0 or not stable:
+            return None
         gap = 0.0 if least >= value else min(1.0, 1 - least / value + _SLACK)
+        at_lower, at_upper = (tuple(J.tolist()) for J in sides)
         numbers: dict[int, int] = {}
         vectors: list[SubsetVector] = []
         for i, operation in enumerate(tree):
@@ -471,8 +484,7 @@ class BestFirst:
             shape=(self.problem.n, self.problem.d), k=self.k, ridge=float(given.ridge),
             gap=gap, intercept=origin.design.ones is not None,
             forced=tuple(self.forced.tolist()), groups=grouped, lower=given.low, upper=given.high,
-            support=tuple(self.groups.tolist()), at_lower=tuple(self.best.at_low.tolist()),
-            at_upper=tuple(self.best.at_high.tolist()), scale=scaled.shift,
+            support=tuple(self.groups.tolist()), at_lower=at_lower, at_upper=at_upper, scale=scaled.shift,
             stages=tuple(self._exact_stage(stage) for stage in self.record.stages),
             vectors=tuple(vectors), tree=tuple(tree),
         )  # fmt: skip

@@ -72,6 +72,8 @@ from sparselin.results import FloatArray, IndexArray
 _POWERS, _SHARES, _SAFE = 20, (0.98, 0.9, 0.7, 0.3), 1e-3
 # A certificate proves G − D ⪰ 0 from rounded columns if D loses this much, times F, in addition.
 _PROOF = 1e-9
+# With a larger condition number of G_JJ, the exact solution on J may differ too much from that in floats.
+_NEARLY_DEPENDENT = 1e10
 # XᵀX is stored if it is at most this many times as large as X.
 _LARGER = 2
 
@@ -177,7 +179,29 @@ class Scaled:
         if boxed and ((w < low).any() or (w > high).any()):
             w = _solve_in_box(G, b, low, high)
         value = self.half - b @ w + w @ G @ w / 2
-        return SetFit(max(0.0, float(value)), J, w, J[w <= low], J[w >= high])
+        return SetFit(max(0.0, float(value)), J, w, J[w <= low], J[(w >= high) & (w > low)])
+
+    def value_error(self, w: FloatArray) -> float:
+        """Return 2Ae, a bound on the error of q(w), see `_relaxation`."""
+        size = 1 + float(np.abs(w).sum())
+        return 2 * size**2 * (self.error + (len(w) + 4) * EPS)
+
+    def at_bounds(self, fit: SetFit) -> tuple[IndexArray, IndexArray, bool, bool]:
+        """Return the features of a fit at a bound, or so near that moving them there costs less than rounding.
+
+        The third result says whether the other features, which are free in exact arithmetic, stay within their
+        bounds there: they are not nearly dependent. The last one says whether all bounds certainly bind.
+        """
+        J, w, low, high = fit.J, fit.coef, self.low[fit.J], self.high[fit.J]
+        G, error = self.gram(J), self.value_error(w)
+        slope, reach = G @ w - self.b[J], math.sqrt(error) / max(1, len(J))
+        at_low = (w - low <= reach) & (w - low <= high - w)
+        at_high = (high - w <= reach) & ~at_low
+        binds = (low == high) | np.where(at_low, slope > error, slope < -error)
+        free = ~(at_low | at_high)
+        condition = np.linalg.cond(G[np.ix_(free, free)]) if free.any() else 1.0
+        stable = condition < _NEARLY_DEPENDENT or not np.isfinite([low, high]).any()
+        return J[at_low], J[at_high], stable, bool(binds[~free].all())
 
     def surround(self, value: float, J: IndexArray, w: FloatArray, at: float) -> None:
         """Shrink the box to one that contains every β of value ≤ `value`, by (4) at a w (d,) with q(w) ≤ at.
