@@ -387,41 +387,27 @@ MEASURES: tuple[Measure, ...] = (
     ),
     *(
         Measure(
-            f"best-subset/{n}x{d}x{k}",
-            f"best subset with proof, AR(1), {n} × {d}, k = {k}",
+            f"{name}/{n}x{d}x{k}" + "-ridge" * bool(options),
+            f"best subset with proof, {n} × {d}, k = {k}" + ", ridge 1, box 2" * bool(options),
             "s",
             measures.best_subset,
             at_most,
-            {"n": n, "d": d, "k": k},
-            {"n": 20, "d": 10, "k": 3},
+            {"data": data, "n": n, "d": d, "k": k, **options},
+            {"data": data, "n": 20, "d": 10, "k": 3, **options},
             needs="sparselin:best_subset",
         )
-        for n, d, k, at_most in (
-            (200, 40, 10, 10.0),
-            (200, 100, 5, 30.0),
-            (200, 60, 15, 10.0),
-            (200, 200, 5, 60.0),
-            (100, 500, 3, 10.0),
-        )
-    ),
-    *(
-        Measure(
-            f"subset/{n}x{d}" + ("-ridge" if ridge else ""),
-            f"best subset with proof, AR(.9), {n} × {d}, k = 10"
-            + (f", ridge {ridge:g}, box {box:g}" if box else ""),
-            "s",
-            measures.frontier,
-            at_most,
-            {"n": n, "d": d, "k": 10, "rho": 0.9, "ridge": ridge, "box": box},
-            {"n": 30, "d": 12, "k": 3, "rho": 0.9, "ridge": ridge, "box": box},
-            needs="sparselin:best_subset",
-        )
-        for n, d, ridge, box, at_most in (
-            (3000, 1000, 0.0, None, 10.0),
-            (2000, 1000, 0.0, None, 10.0),
-            (1000, 1000, 1.0, 2.0, 60.0),
-            (2000, 2000, 1.0, 2.0, 120.0),
-            (4000, 4000, 1.0, 2.0, 120.0),
+        for name, data, options, n, d, k, at_most in (
+            ("best-subset", "half_noise", {}, 200, 40, 10, 10.0),
+            ("best-subset", "half_noise", {}, 200, 100, 5, 30.0),
+            ("best-subset", "half_noise", {}, 200, 60, 15, 10.0),
+            ("best-subset", "half_noise", {}, 200, 200, 5, 60.0),
+            ("best-subset", "half_noise", {}, 100, 500, 3, 10.0),
+            ("subset", "frontier_instance", {}, 3000, 1000, 10, 10.0),
+            ("subset", "frontier_instance", {}, 2000, 1000, 10, 10.0),
+            *(
+                ("subset", "frontier_instance", {"ridge": 1.0, "box": 2.0}, d, d, 10, most)
+                for d, most in ((1000, 60.0), (2000, 120.0), (4000, 120.0))
+            ),
         )
     ),
     *(

@@ -122,7 +122,9 @@ def half_noise(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
     return SimpleNamespace(X=X, y=fit + rough * np.linalg.norm(fit) / np.linalg.norm(rough), k=k)
 
 
-def frontier_instance(n: int, d: int, k: int, rho: float, snr: float, seed: int) -> SimpleNamespace:
+def frontier_instance(
+    n: int, d: int, k: int, rho: float = 0.9, snr: float = 5.0, seed: int = 0
+) -> SimpleNamespace:
     """Draw Gaussian rows with E X_i X_j = ρ^|i−j|, and y = Xβ + noise, β = 1 on k indices d//k apart.
 
     The variance of the noise is βᵀCβ/snr, where C is the covariance of the rows. X is in C order, and its

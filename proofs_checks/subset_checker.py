@@ -2,10 +2,9 @@
 
     python subset_checker.py certificate.json data.npz
 
-The data are an .npz file with X, y and perhaps sample_weight, or a .csv file without a header, with the
-columns of X, then y, then perhaps the weights. The answer is PROVED or REFUTED, with the reason. All
-arithmetic is in integers and fractions. Numpy only reads the data, and computes an approximate Cholesky
-factor, which is then checked exactly.
+The data are an .npz file with X, y and perhaps sample_weight. The answer is PROVED or REFUTED, with the
+reason. All arithmetic is in integers and fractions. Numpy only reads the data, and computes an approximate
+Cholesky factor, which is then checked exactly.
 
 PROVED means the following. A unit is a feature or a group of features. Consider every β with lower ≤ β ≤
 upper and with at most k nonzero units, where the forced units always count as nonzero. Its value q(β) = ½ Σ
@@ -19,12 +18,13 @@ of the sum is 0 if β_j = 0, and is at most its maximum H_j ≥ 0 over lower_j �
 feature j.
 """
 
-import csv
 import json
 import math
 import sys
 from fractions import Fraction
 from operator import lshift, mul, sub
+
+import numpy as np
 
 FEW = 40  # up to this number of features G − D is eliminated in fractions
 
@@ -147,8 +147,6 @@ class Objective:
         for all v, ‖√W·Xv‖² ≥ (1 − δ)‖Av‖² − (1/δ − 1)·n·d·‖v‖². So the following suffices: AᵀA minus a
         diagonal matrix that is larger than D is the sum of LLᵀ and of a diagonally dominant matrix.
         """
-        import numpy as np
-
         columns, diagonal, m, delta = [], [], len(J), Fraction(1, 2**20)
         for j in J:
             squares = [w * v * v for w, v in zip(self.weights, self.columns[j], strict=True)]
@@ -312,18 +310,9 @@ def check(text, X, y, weights=None):
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         text = file.read()
-    if sys.argv[2].endswith(".npz"):
-        import numpy as np
-
-        with np.load(sys.argv[2]) as data:
-            names = ("X", "y", "sample_weight")
-            X, y, weights = (data[name].astype(float).tolist() if name in data else None for name in names)
-    else:
-        d = json.loads(text)["shape"][1]
-        with open(sys.argv[2], encoding="utf-8", newline="") as file:
-            rows = [[*map(float, row)] for row in csv.reader(file)]
-        X, y = [row[:d] for row in rows], [row[d] for row in rows]
-        weights = [weight for row in rows for weight in row[d + 1 :]] or None
+    with np.load(sys.argv[2]) as data:
+        names = ("X", "y", "sample_weight")
+        X, y, weights = (data[name].astype(float).tolist() if name in data else None for name in names)
     proved, answer = check(text, X, y, weights)
     print(f"PROVED, the value is {float(answer)!r}" if proved else f"REFUTED: {answer}")  # noqa: T201
     return 0 if proved else 1

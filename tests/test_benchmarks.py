@@ -402,25 +402,3 @@ def test_an_entrant_runs_in_its_own_process():
     cells = frontier.row(FRONTIER, "ours", [answer, lost]).split(" | ")
     assert cells[1:5:3] == ["ours", "1 of 2"]
     assert cells[-1] == f"{lost['error']} |"
-
-
-def test_the_gap_of_okridge_is_converted(monkeypatch, tmp_path):
-    """OKRidge leaves ‖y‖² out of its value and bound; so its tolerance is relative to another number."""
-    X, y = np.eye(6), np.arange(6.0)  # the best two features leave 0 + 1 + 4 + 9 of 55, at the value −41
-    tolerances = []
-
-    class Tree:
-        def __init__(self, X, y, lambda2, max_memory_GB):
-            self.d, self.upper_solver_with_cache = X.shape[1], SimpleNamespace()
-
-        def solve(self, k, gap_tol=0.0, time_limit=0.0):
-            tolerances.append(gap_tol)
-            return -41.0, y * (np.arange(self.d) >= 4) if self.d == 6 else np.zeros(self.d), 0.5, -42.4, 1.0
-
-    monkeypatch.setitem(sys.modules, "okridge", SimpleNamespace())
-    monkeypatch.setitem(sys.modules, "okridge.tree", SimpleNamespace(BNBTree=Tree))
-    np.savez(tmp_path / "data.npz", X=X, y=y, k=2, ridge=0.0, box=0.0, gap=0.1, time_limit=1.0)
-    answer = frontier.run_entrant("okridge", tmp_path / "data.npz")
-    assert tolerances[-1] == pytest.approx(0.1 * 14 / 41)
-    assert (answer["support"], answer["optimal"]) == ([4, 5], False)
-    assert (answer["objective"], answer["gap"]) == pytest.approx((14, 0.1))

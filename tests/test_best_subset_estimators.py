@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from refusals import refuses, warns
 from scipy.optimize import lsq_linear
-from selector_cases import FRAME, TARGET, noise
+from selector_cases import FRAME, TARGET
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -150,23 +150,6 @@ def test_whole_groups_are_selected(drawn):
     assert everything.n_features_ == 8
 
 
-def test_excluded_columns_and_their_groups(drawn):
-    X, y, _ = drawn
-    kept = np.delete(np.arange(8), [0, 3])
-    found = BestSubsetSelector(2, groups=GROUPS, exclude=[0, 3], ridge=1.0).fit(X, y)
-    inner = BestSubsetSelector(2, groups=GROUPS[kept], ridge=1.0).fit(X[:, kept], y)
-    assert found.selected_.tolist() == kept[inner.selected_].tolist()
-    assert found.path_[-1].support.tolist() == kept[inner.path_[-1].support].tolist()
-
-
-def test_rules_that_choose_the_number_of_groups(rng):
-    X, y = noise(rng)
-    for rule in ("ebic", "cv"):
-        found = BestSubsetSelector(rule, groups=np.arange(12) // 2, ridge=0.1, cv=3).fit(X, y)
-        assert {2, 3, 6, 7} <= set(found.selected_)
-        assert len(found.scores_) == len(found.sizes_) == 7
-
-
 # Warnings
 
 
@@ -188,14 +171,6 @@ def test_a_subset_that_is_not_proved_warns(rng, cls):
         assert all(best.saved is None for best in model.path_)
 
 
-@pytest.mark.filterwarnings("error")
-def test_a_gap_that_is_reached_does_not_warn(drawn):
-    X, y, _ = drawn
-    model = BestSubsetRegressor(3, gap=0.3, ridge=1.0).fit(X, y)
-    assert model.result_.gap <= 0.3 + 1e-9
-    BestSubsetRegressor(3, gap=0.3).fit(X, 0 * y)
-
-
 def test_ctrl_c_ends_the_path(drawn, monkeypatch):
     X, y, _ = drawn
     whole = sl.best_subset
@@ -213,13 +188,6 @@ def test_ctrl_c_ends_the_path(drawn, monkeypatch):
 # Data and parameters
 
 
-@pytest.mark.parametrize(("d", "want"), [(5, 1), (35, 3), (150, 10)])
-def test_the_default_number_of_features(rng, d, want):
-    X = rng.standard_normal((200, d))
-    y = X @ np.r_[np.ones(want), np.zeros(d - want)] + 0.1 * rng.standard_normal(200)
-    assert np.flatnonzero(BestSubsetRegressor().fit(X, y).coef_).tolist() == list(range(want))
-
-
 def test_kinds_of_data(drawn):
     X, y, _ = drawn
     X[np.abs(X) < 0.5] = 0
@@ -233,15 +201,6 @@ def test_kinds_of_data(drawn):
     single = BestSubsetRegressor(3, ridge=1.0).fit(X.astype(np.float32), y.astype(np.float32))
     assert single.coef_.dtype == single.predict(X.astype(np.float32)).dtype == np.float32
     np.testing.assert_allclose(single.coef_, model.coef_, rtol=1e-4)
-
-
-@pytest.mark.parametrize("given", [{"ridge": 1.0}, {"positive": True}, {"box": 2.0}, {"groups": GROUPS}])
-def test_a_response_of_zeros(drawn, given):
-    X, y, _ = drawn
-    model = BestSubsetRegressor(2, **given).fit(X, 0 * y)
-    assert not model.coef_.any()
-    assert model.result_.r2 == 0
-    assert {value for _, value in model.result_.candidates} == {0.0}
 
 
 def test_in_a_pipeline_and_a_search():

@@ -308,14 +308,6 @@ def test_large_designs_agree_with_the_bounds_of_small_ones(signal, rho):
     assert 0 < outcomes["OMP"].promises[BEFORE] <= bounds.bound("OMP", BEFORE).lower
 
 
-def test_recovery_of_large_designs_agrees_with_the_bounds_of_small_ones():
-    tasks = [DesignTask("large", "apart, SNR 5", i, 2, "rho", 0.5, 5.0, 24) for i in range(8)]
-    certain = [examine_large([task], 0)[0].outcomes[1].promises[RECOVERY] is not None for task in tasks]
-    bounds = [sl.guarantee_bounds(*draw(task, 0), 2, algorithms=("omp",)) for task in tasks]
-    assert certain == [found.bound("OMP", RECOVERY).applies for found in bounds]
-    assert set(certain) == {False, True}
-
-
 def test_swaps_and_the_best_subset_see_a_pair():
     task = DesignTask("large", "pairs, SNR 5", 0, 4, "rho", 0.95, 5.0, 40)
     X, y = draw(task, 0)

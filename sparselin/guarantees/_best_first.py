@@ -147,8 +147,6 @@ class BestFirst:
         limit = self.best.value * (1 + (self.within or 0)) + 1e-12 * self.scaled.half
         self.scaled.surround(limit, every, w, fit.value)
 
-    # -- values of sets
-
     def features(self, groups: IndexArray) -> IndexArray:
         """Return the features of these groups, group by group."""
         return np.concatenate([self.members[g] for g in groups]) if len(groups) else np.empty(0, np.intp)
@@ -228,8 +226,6 @@ class BestFirst:
                         break
         self.candidates.append(("exchanges", self._try(S)))
         self.moves = 0
-
-    # -- the search
 
     @property
     def target(self) -> float:
@@ -412,8 +408,6 @@ class BestFirst:
         self._finish(
             node, [*operations, ("split", int(stage.groups[g]), *numbers)], math.inf, tuple(children)
         )
-
-    # -- the result
 
     def result(self, status: Status) -> Found:
         """Return the best subset so far. Its coefficients and its value are computed from the data."""
