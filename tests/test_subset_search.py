@@ -97,3 +97,12 @@ def test_the_gap_of_a_certificate_allows_for_rounding():
         X = np.random.default_rng(seed).standard_normal((6, 3))
         y = np.linalg.pinv(X).T @ (X.T @ X[:, 0] + [1, 0, 0])
         assert best_subset(X, y, 2, ridge=1.0, positive=True).certificate.verify(X, y), seed
+
+
+def test_float32_columns_with_a_large_mean_are_centred_in_float64():
+    X = np.array([[8192.0, 1.0], [8192.0, 2.0], [8192.0078125, 3.0], [8192.0, 5.0]], np.float32)
+    y = np.array([1.0, 1.0, 2.0, 1.0], np.float32)
+    for gap in (0.0, 1e-12):  # both searches
+        best = best_subset(X, y, 1, intercept=True, gap=gap)
+        assert best.support.tolist() == [0]
+        assert best.lower_bound == 0

@@ -262,7 +262,7 @@ def _search(given: Problem, k: int, forced: IndexArray, restrictions: Restrictio
     left, free = k - len(forced), given.n_features - len(forced)
     few = given.n_features <= _FEW or math.comb(free, left) <= _SUBSETS
     if restrictions.is_plain and gap == 0 and (few or given.n <= given.d):
-        return Tree(centre(given).in_double(), k, forced)
+        return Tree(centre(given.in_double()), k, forced)
     return BestFirst(prepare(given, restrictions), k, forced, restrictions, gap)
 
 
@@ -270,7 +270,7 @@ def prepare(given: Problem, restrictions: Restrictions) -> Problem:
     """Return the centred problem in float64, with scaled columns only if a ridge or a box refers to them."""
     sides = np.concatenate([restrictions.low, restrictions.high])
     scaled = restrictions.ridge > 0 or bool((np.isfinite(sides) & (sides != 0)).any())
-    return centre(given if scaled else given.without_scales()).in_double()
+    return centre(given.in_double() if scaled else given.without_scales())
 
 
 def _result(saved: SavedSearch, status: Status, floor: float) -> BestSubset:
