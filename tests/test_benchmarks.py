@@ -377,7 +377,6 @@ def test_the_rows_of_a_frontier_instance_have_their_covariance():
     data, again = (designs.frontier_instance(40_000, 8, 4, 0.7, 5.0, seed=3) for _ in range(2))
     assert np.array_equal(data.X, again.X)
     assert np.array_equal(data.y, again.y)
-    assert data.X.flags.c_contiguous
     index = np.arange(8)
     C = 0.7 ** np.abs(index[:, None] - index)
     np.testing.assert_allclose(data.X.T @ data.X / 40_000, C, atol=0.03)
@@ -389,7 +388,7 @@ FRONTIER = frontier.CASE | {"n": 80, "d": 20, "k": 3, "rho": 0.5, "time_limit": 
 
 
 def test_an_entrant_runs_in_its_own_process():
-    """The values are those of least squares on the support; a peer that is missing gives its error."""
+    """The values are those of least squares on the support; a missing peer gives its error."""
     answer = frontier.measure("ours", sys.executable, FRONTIER, seed=0)
     data = designs.frontier_instance(80, 20, 3, 0.5, 5.0, seed=0)
     r = textbook.residual(data.X, data.y, answer["support"])
@@ -399,6 +398,3 @@ def test_an_entrant_runs_in_its_own_process():
     assert answer["seconds"] > 0
     lost = frontier.measure("no such entrant", sys.executable, FRONTIER, seed=0)
     assert "no such entrant" in lost["error"]
-    cells = frontier.row(FRONTIER, "ours", [answer, lost]).split(" | ")
-    assert cells[1:5:3] == ["ours", "1 of 2"]
-    assert cells[-1] == f"{lost['error']} |"
