@@ -127,15 +127,6 @@ def test_the_selector_is_enumeration(drawn, grouped, ridge, forced):
     assert (found.groups_ is None) != grouped
 
 
-def test_a_ridge_refers_to_the_columns_as_given_or_standardized(drawn):
-    X, y, _ = drawn
-    Z = X * np.array([1e-2, 1, 1, 1e-2, 1, 1, 1, 1])
-    standardizing = BestSubsetSelector(3, ridge=20.0, standardize=True)
-    plain = standardizing.fit(X, y).selected_.tolist()
-    assert standardizing.fit(Z, y).selected_.tolist() == plain
-    assert BestSubsetSelector(3, ridge=20.0).fit(Z, y).selected_.tolist() != plain
-
-
 def test_whole_groups_are_selected(drawn):
     """A column of zeros belongs to its group; so does a column that the others determine."""
     X, y, _ = drawn
