@@ -323,14 +323,14 @@ def hard():
 def test_the_callback_follows_and_stops():
     X, y = hard()
     seen = []
-    best = best_subset(X, y, 6, callback=lambda state: seen.append(state) or len(seen) == 4)
+    best = best_subset(X, y, 8, callback=lambda state: seen.append(state) or len(seen) == 4)
     assert best.status is sl.Status.STOPPED
     assert not best.optimal
     assert len(seen) == 4
     assert [s.nodes for s in seen] == sorted({s.nodes for s in seen})
     assert best.nodes == seen[-1].nodes
     assert best.residual == pytest.approx(seen[-1].residual)
-    assert all(s.lower_bound <= best.residual and len(s.support) == 6 for s in seen)
+    assert all(s.lower_bound <= best.residual and len(s.support) == 8 for s in seen)
     assert best.lower_bound == pytest.approx(seen[-1].lower_bound)
 
 
