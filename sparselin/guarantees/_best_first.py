@@ -144,7 +144,7 @@ class BestFirst:
         every = np.flatnonzero(self.scaled.diagonal > 0)
         fit, w = self.scaled.solve(every, False), np.zeros(len(self.scaled.b))
         w[fit.J] = fit.coef
-        limit = self.best.value * (1 + (self.within or 0)) + 1e-12 * self.scaled.half
+        limit = (self.best.value + self.room) * (1 + (self.within or 0)) + 1e-12 * self.scaled.half
         self.scaled.surround(limit, every, w, fit.value)
 
     # -- values of sets
