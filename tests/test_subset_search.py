@@ -6,7 +6,7 @@ import pytest
 import sparselin as sl
 from sparselin._kernels import perspective as kernels
 from sparselin.guarantees._best_first import BestFirst
-from sparselin.guarantees.best_subset import best_subset, check_restrictions, prepare
+from sparselin.guarantees.best_subset import best_subset, check_restrictions, prepare, resume_subset
 
 
 def test_groups_of_one_feature_are_features():
@@ -106,3 +106,38 @@ def test_float32_columns_with_a_large_mean_are_centred_in_float64():
         best = best_subset(X, y, 1, intercept=True, gap=gap)
         assert best.support.tolist() == [0]
         assert best.lower_bound == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"ridge": -1.0}, ValueError, "ridge must be nonnegative"),
+        ({"ridge": np.nan}, ValueError, "ridge must be finite"),
+        ({"gap": -0.1}, ValueError, "gap must be nonnegative"),
+        ({"gap": np.nan}, ValueError, "gap must be finite"),
+        ({"box": np.nan}, ValueError, "box must not have NaN"),
+        ({"box": -1.0}, ValueError, "box must contain 0"),
+        ({"box": [[1, 2], [0, 1], [0, 1]]}, ValueError, "box must contain 0"),
+        ({"box": [1, 2]}, ValueError, "box must have the shape"),
+        ({"box": [[1, 2], [1]]}, ValueError, "box must be a rectangular array"),
+        ({"box": "auto"}, ValueError, 'box must be "proved"'),
+        ({"box": ["a", "b", "c"]}, TypeError, "box must hold real numbers"),
+        ({"box": 1j}, TypeError, "box must hold real numbers"),
+        ({"groups": [0, 1]}, ValueError, "groups must have a label for each of the 3 features"),
+        ({"groups": [0, np.nan, np.nan]}, ValueError, "groups must have a label for each feature; got NaN"),
+        ({"groups": [0, None, 1]}, TypeError, "groups must be a list of numbers, or of texts"),
+        ({"positive": "no"}, TypeError, "positive must be True or False"),
+        ({"positive": [True, False, True]}, TypeError, "positive must be True or False"),
+        ({"k": 3, "groups": [0, 1, 1]}, ValueError, r"k must be in 1\.\.2; got 3: there are 2 groups"),
+        ({"k": []}, ValueError, "k must be an integer or a sequence of integers; got an empty sequence"),
+        ({"k": [2, 9]}, ValueError, r"k must be in 1\.\.3; got 9"),
+        ({"k": [[1, 2], 3]}, TypeError, r"k must be an integer; got \[1, 2\]"),
+        ({"forced": [0, 0]}, ValueError, "forced must not repeat an index"),
+        ({"forced": [1, 0], "k": 1, "groups": [0, 1, 1]}, ValueError, "forced features count in k: got 2"),
+    ],
+)
+def test_bad_options_are_named(arguments, error, words):
+    with pytest.raises(error, match="^" + words):
+        best_subset(np.eye(3), [1.0, 2.0, 3.0], **{"k": 2, **arguments})
+    with pytest.raises(TypeError, match="^result must be a result of best_subset; got int"):
+        resume_subset(3)
