@@ -1,5 +1,7 @@
 """The search for the best subset with all options against enumeration in rational numbers."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -139,5 +141,40 @@ def test_float32_columns_with_a_large_mean_are_centred_in_float64():
 def test_bad_options_are_named(arguments, error, words):
     with pytest.raises(error, match="^" + words):
         best_subset(np.eye(3), [1.0, 2.0, 3.0], **{"k": 2, **arguments})
-    with pytest.raises(TypeError, match="^result must be a result of best_subset; got int"):
+    with pytest.raises(TypeError, match=r"^result must be a result of best_subset"):
         resume_subset(3)
+
+
+def test_an_interrupt_at_any_line_leaves_a_search_that_can_go_on(monkeypatch):
+    rng, examine, before = np.random.default_rng(0), BestFirst._examine, sys.gettrace()
+    X, y = rng.integers(-3, 4, (8, 6)), rng.integers(-5, 6, 8)
+    lines, stop = 0, -1
+
+    def follow(frame, event, argument):
+        nonlocal lines
+        if frame.f_code.co_filename != examine.__code__.co_filename:
+            return None
+        lines += event == "line"
+        if lines == stop:
+            lines += 1
+            raise KeyboardInterrupt
+        return follow
+
+    def examine_lines(*arguments):
+        sys.settrace(follow)
+        try:
+            examine(*arguments)
+        finally:
+            sys.settrace(before)
+
+    monkeypatch.setattr(BestFirst, "_examine", examine_lines)
+    full = best_subset(X, y, 2, gap=1e-12)
+    assert full.nodes > 3
+    for i in range(1, lines, 4):
+        stop, lines = i, 0
+        best = best_subset(X, y, 2, gap=1e-12)
+        assert best.status is sl.Status.STOPPED
+        assert best.lower_bound <= full.residual + 1e-9
+        best = resume_subset(best)
+        assert (best.nodes, best.objective) == (full.nodes, full.objective)
+        assert best.certificate.verify(X, y)

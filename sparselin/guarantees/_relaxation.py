@@ -178,10 +178,10 @@ class Scaled:
         return 2 * size**2 * (self.error + (len(w) + 4) * EPS)
 
     def at_bounds(self, fit: SetFit) -> tuple[IndexArray, IndexArray, bool, bool]:
-        """Return the features of a fit at a bound, or so near that moving them there costs less than rounding.
+        """Return the features of a fit at a bound, or so near that the move costs less than rounding.
 
-        The third result says whether the other features, which are free in exact arithmetic, stay within their
-        bounds there: they are not nearly dependent. The last one says whether all bounds certainly bind.
+        The third result says whether the other features, which are free in exact arithmetic, stay within
+        their bounds: they are not nearly dependent. The last one says whether all bounds certainly bind.
         """
         J, w, low, high = fit.J, fit.coef, self.low[fit.J], self.high[fit.J]
         G, error = self.gram(J), self.value_error(w)

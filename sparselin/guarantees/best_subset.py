@@ -241,7 +241,7 @@ def check_restrictions(
 
 
 def _number_groups(groups: ArrayLike, d: int) -> IndexArray:
-    """Return the number of the group of each feature; groups of one feature have the number of the feature."""
+    """Return the number of the group of each feature; groups of one feature have its number."""
     try:
         labels = np.asarray(groups)
         found, places = np.unique(labels, return_inverse=True)
