@@ -178,3 +178,16 @@ def test_an_interrupt_at_any_line_leaves_a_search_that_can_go_on(monkeypatch):
         best = resume_subset(best)
         assert (best.nodes, best.objective) == (full.nodes, full.objective)
         assert best.certificate.verify(X, y)
+
+
+def test_an_interrupt_between_two_sizes_keeps_the_first_result(monkeypatch):
+    begin = BestFirst.__init__
+
+    def interrupt(search, problem, k, *arguments):
+        if k == 1:
+            raise KeyboardInterrupt
+        begin(search, problem, k, *arguments)
+
+    monkeypatch.setattr(BestFirst, "__init__", interrupt)
+    best = best_subset(np.eye(3), [1.0, 2.0, 3.0], range(1, 4), ridge=1.0)
+    assert [len(found.support) for found in best.by_size] == [2, 3]

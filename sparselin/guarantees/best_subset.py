@@ -153,9 +153,14 @@ def best_subset(
     results: list[BestSubset] = []
     for size, units in budgets:
         watch = Watch(nodes, seconds / len(budgets), callback)
-        with workers(1e7):  # limits BLAS to one thread: the matrices are small
-            search = _search(given, size, units, restrictions, gap)
-            status = search.run(watch)
+        try:
+            with workers(1e7):  # limits BLAS to one thread: the matrices are small
+                search = _search(given, size, units, restrictions, gap)
+                status = search.run(watch)
+        except KeyboardInterrupt:  # before a search began
+            if results:
+                break
+            raise
         watch.end()
         floor = results[-1].lower_bound if results else 0.0
         results.append(_result(SavedSearch(given, size, restrictions, search), status, floor))
