@@ -387,21 +387,27 @@ MEASURES: tuple[Measure, ...] = (
     ),
     *(
         Measure(
-            f"best-subset/{n}x{d}x{k}",
-            f"best subset with proof, AR(1), {n} × {d}, k = {k}",
+            f"{name}/{n}x{d}x{k}" + "-ridge" * bool(options),
+            f"best subset with proof, {n} × {d}, k = {k}" + ", ridge 1, box 2" * bool(options),
             "s",
             measures.best_subset,
             at_most,
-            {"n": n, "d": d, "k": k},
-            {"n": 20, "d": 10, "k": 3},
+            {"data": data, "n": n, "d": d, "k": k, **options},
+            {"data": data, "n": 20, "d": 10, "k": 3, **options},
             needs="sparselin:best_subset",
         )
-        for n, d, k, at_most in (
-            (200, 40, 10, 10.0),
-            (200, 100, 5, 30.0),
-            (200, 60, 15, 10.0),
-            (200, 200, 5, 60.0),
-            (100, 500, 3, 10.0),
+        for name, data, options, n, d, k, at_most in (
+            ("best-subset", "half_noise", {}, 200, 40, 10, 10.0),
+            ("best-subset", "half_noise", {}, 200, 100, 5, 30.0),
+            ("best-subset", "half_noise", {}, 200, 60, 15, 10.0),
+            ("best-subset", "half_noise", {}, 200, 200, 5, 60.0),
+            ("best-subset", "half_noise", {}, 100, 500, 3, 10.0),
+            ("subset", "frontier_instance", {}, 3000, 1000, 10, 10.0),
+            ("subset", "frontier_instance", {}, 2000, 1000, 10, 10.0),
+            *(
+                ("subset", "frontier_instance", {"ridge": 1.0, "box": 2.0}, d, d, 10, most)
+                for d, most in ((1000, 60.0), (2000, 120.0), (4000, 120.0))
+            ),
         )
     ),
     *(

@@ -122,6 +122,25 @@ def half_noise(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
     return SimpleNamespace(X=X, y=fit + rough * np.linalg.norm(fit) / np.linalg.norm(rough), k=k)
 
 
+def frontier_instance(
+    n: int, d: int, k: int, rho: float = 0.9, snr: float = 5.0, seed: int = 0
+) -> SimpleNamespace:
+    """Draw Gaussian rows with E X_i X_j = ρ^|i−j|, and y = Xβ + noise, β = 1 on k indices d//k apart.
+
+    The variance of the noise is βᵀCβ/snr, where C is the covariance of the rows. X is in C order, and its
+    columns are not scaled.
+    """
+    rng = np.random.default_rng([seed, n, d])
+    X = rng.standard_normal((n, d))
+    X[:, 1:] *= math.sqrt(1 - rho**2)
+    for j in range(1, d):
+        X[:, j] += rho * X[:, j - 1]
+    S = np.arange(k) * (d // k)
+    variance = (rho ** np.abs(S[:, None] - S)).sum() / snr
+    y = X[:, S].sum(axis=1) + math.sqrt(variance) * rng.standard_normal(n)
+    return SimpleNamespace(X=X, y=y, k=k, S=S)
+
+
 def whole_path(seed: int, n: int, d: int) -> SimpleNamespace:
     """Draw `noise`, for a path to λ = 0."""
     data = noise(seed, n, d, 1)

@@ -1,11 +1,13 @@
-"""One feature of LassoNet's proximal problem in rational arithmetic, and a minimiser that knows no formula.
+"""LassoNet's proximal problem for one feature in rational arithmetic, and a minimiser that uses no formula.
 
-The problem of Proposition 1, whose case λ̄ = 0 gives (3) and (4), is
+The problem of Proposition 1, whose case λ̄ = 0 gives problems (3) and (4) of the paper, is
 
     minimise  ½‖v − b‖² + ½‖u − z‖² + λ‖b‖₂ + λ̄‖z‖₁   subject to  ‖z‖∞ ≤ M‖b‖₂.
 
-At a given length t = ‖b‖₂ the best b leaves ½(‖v‖ − t)² (Cauchy–Schwarz), and each z_k is found by itself.
-What remains is a function of t ≥ 0 alone, quadratic between the points where some S_λ̄(|u_k|) = Mt.
+The vectors v and u and the numbers λ, λ̄ and M are given. For b of a given length t = ‖b‖₂, the least value
+of ½‖v − b‖² is ½(‖v‖ − t)², by the Cauchy–Schwarz inequality, and each entry z_k can be minimised by itself.
+The least objective is then a function of t ≥ 0 alone. It is quadratic between the points t where some
+S_λ̄(|u_k|) = Mt, with the soft-thresholding S_λ̄(x) = sign(x)·max(|x| − λ̄, 0).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +25,7 @@ EPS = Fraction(1, 2**52)
 
 
 class Feature(NamedTuple):
-    """θ_j (or v), W_j (or u), λ, M and λ̄, rational; `v` a number."""
+    """The data of one feature: θ_j (or v), W_j (or u), λ, M and λ̄, all rational; `v` is a number."""
 
     v: Fraction
     u: tuple[Fraction, ...]
@@ -33,13 +35,13 @@ class Feature(NamedTuple):
 
 
 def feature(v, u, lam, M, lam_bar=0) -> Feature:
-    """Return the Feature with these integers."""
+    """Return the `Feature` with these numbers, converted to fractions."""
     return Feature(Fraction(v), tuple(map(Fraction, u)), Fraction(lam), Fraction(M), Fraction(lam_bar))
 
 
 @st.composite
 def features(draw, multipliers=(0, Fraction(1, 2), 1, 2, 3), max_K=5, lam_bars=(0,), least_v=-6):
-    """Draw small integers and halves, where ties and events at breakpoints are common."""
+    """Draw a `Feature` of small integers and halves, so that ties and changes of level are common."""
     u = draw(st.lists(st.integers(-4, 4), max_size=max_K))
     lam = Fraction(draw(st.integers(0, 12)), 2)
     return feature(
@@ -73,7 +75,7 @@ def network(theta, W, out, x):
 
 
 def soft(x: Fraction, lam: Fraction) -> Fraction:
-    """Return S_λ(x)."""
+    """Return the soft-thresholding S_λ(x) = sign(x)·max(|x| − λ, 0)."""
     return (abs(x) - lam) * sign(x) if abs(x) > lam else Fraction(0)
 
 
@@ -83,7 +85,8 @@ def sign(x: Fraction) -> int:
 
 
 def objective(problem: Feature, b: Fraction, z: Sequence[Fraction]) -> Fraction:
-    """Return the objective at a number b; for a vector v, at ‖b‖ along v."""
+    """Return the objective at a number b; if v stands for a vector, b stands for the length of a multiple of
+    v."""
     v, u, lam, _, lam_bar = problem
     squares = (v - b) ** 2 + sum((x - y) ** 2 for x, y in zip(u, z, strict=True))
     return squares / 2 + lam * abs(b) + lam_bar * sum(map(abs, z))
@@ -95,20 +98,20 @@ def feasible(problem: Feature, b: Fraction, z: Sequence[Fraction]) -> bool:
 
 
 def best_z(x: Fraction, w: Fraction, lam_bar: Fraction) -> Fraction:
-    """Return argmin ½(x − z)² + λ̄|z| over |z| ≤ w, by trying every point where it may be."""
+    """Return argmin ½(x − z)² + λ̄|z| over |z| ≤ w: the best of the five points that can be the minimiser."""
     points = [z for z in (-w, w, Fraction(0), x - lam_bar, x + lam_bar) if abs(z) <= w]
     return min(points, key=lambda z: (x - z) ** 2 / 2 + lam_bar * abs(z))
 
 
 def at_length(problem: Feature, t: Fraction) -> Fraction:
-    """Return the least objective over all b of length t, for ‖v‖ = |v|."""
+    """Return the least objective over all b of length t; |v| stands for the length of v."""
     z = [best_z(x, problem.M * t, problem.lam_bar) for x in problem.u]
     return objective(problem._replace(v=abs(problem.v)), t, z)
 
 
 def least(value: Callable[[Fraction], Fraction], ends: Sequence[Fraction]) -> Fraction:
-    """Return the t ≥ 0 where a function that is a convex parabola between consecutive ends, and beyond, is
-    least."""
+    """Return the minimiser t ≥ 0 of a function that is a convex parabola between consecutive ends and
+    beyond."""
     ends = sorted({Fraction(0), *ends})
     ends.append(ends[-1] + 1)
     candidates = []
@@ -124,32 +127,32 @@ def least(value: Callable[[Fraction], Fraction], ends: Sequence[Fraction]) -> Fr
 
 @lru_cache
 def best_length(problem: Feature) -> Fraction:
-    """Return ‖b*‖."""
+    """Return ‖b*‖, the length of the optimal b."""
     ends = [max(abs(x) - problem.lam_bar, Fraction(0)) / problem.M for x in problem.u] if problem.M else []
     return least(lambda t: at_length(problem, t), ends)
 
 
 def minimiser(problem: Feature) -> tuple[Fraction, list[Fraction]]:
-    """Return (b*, z*), b* ≥ 0 where v = 0."""
+    """Return the minimiser (b*, z*); if v = 0, b* ≥ 0 is returned."""
     t = best_length(problem)
     return (-t if problem.v < 0 else t), [best_z(x, problem.M * t, problem.lam_bar) for x in problem.u]
 
 
 def levels(problem: Feature) -> list[Fraction]:
-    """Return w_0, …, w_K of Algorithm 2, line 5, and of Algorithm 4, line 6, where |v| is ‖θ_j‖₂."""
+    """Return the levels w_0, …, w_K of Algorithm 2, line 5; with |v| = ‖θ_j‖₂ also of Algorithm 4, line 6."""
     v, u, lam, M, _ = problem
     ordered = sorted(map(abs, u), reverse=True)
     return [M / (1 + m * M**2) * soft(abs(v) + M * sum(ordered[:m]), lam) for m in range(len(u) + 1)]
 
 
 def search(problem: Feature) -> list[int]:
-    """Return every m with |W_(m+1)| ≤ w_m ≤ |W_(m)|, W_(0) = ∞ and W_(K+1) = 0: lines 7 and 8."""
+    """Return every m with |W_(m+1)| ≤ w_m ≤ |W_(m)|, where W_(0) = ∞ and W_(K+1) = 0, as lines 7 and 8 do."""
     ordered = [*sorted(map(abs, problem.u), reverse=True), Fraction(0)]
     return [m for m, w in enumerate(levels(problem)) if ordered[m] <= w and (m == 0 or w <= ordered[m - 1])]
 
 
 def divides_by_zero(function: Callable, *arguments) -> bool:
-    """Return whether it does at these arguments."""
+    """Return whether the function divides by zero at these arguments."""
     try:
         function(*arguments)
     except ZeroDivisionError:
@@ -166,18 +169,19 @@ def computed(problem: Feature) -> tuple[Fraction, list[Fraction]]:
 
 
 def size(problem: Feature) -> Fraction:
-    """Return |v| + λ + (1 + M)‖u‖₁, to which rounding errors of ‖b*‖ and Mb* are relative."""
+    """Return |v| + λ + (1 + M)‖u‖₁, the size to which rounding errors of ‖b*‖ and M‖b*‖ are relative."""
     return abs(problem.v) + problem.lam + (1 + problem.M) * sum(map(abs, problem.u))
 
 
 def agree(found: Iterable, exact: Iterable[Fraction], scale: Fraction) -> bool:
-    """Return whether |x − y| ≤ 16·eps·scale for every pair: a few roundings of numbers of that size."""
+    """Return whether |x − y| ≤ 16·eps·scale for every pair, which allows a few roundings of numbers of that
+    size."""
     pairs = zip(found, exact, strict=True)
     return all(abs(Fraction(float(x)) - y) <= 16 * EPS * scale for x, y in pairs)
 
 
 def computed_is(problem: Feature, b: Fraction, z: Sequence[Fraction]) -> bool:
-    """Return whether `sl.hier_prox` returns (b, z), but for rounding."""
+    """Return whether `sl.hier_prox` returns (b, z) up to rounding."""
     theta, W = computed(problem)
     return agree([theta, *W], [b, *z], size(problem))
 

@@ -1,24 +1,31 @@
-"""Penalised generalized linear models for the checks: losses, a solver, and what its answer proves.
+"""Penalised generalized linear models for the checks: losses, a solver, and bounds on its error.
+
+With L(η) = Σ_i ℓ_i(η_i), the problem of minimising
 
     F_λ(β) = Σ_i ℓ_i(⟨x_i, β⟩) + λ Σ_{g ∉ S} ‖β_g‖₂
 
-has the dual
+has the dual problem
 
     max −Σ_i ℓ_i*(u_i)   over   X_Sᵀu = 0, ‖X_gᵀu‖ ≤ λ for g ∉ S,
 
-and u_λ = ∇L(Xβ) is the same for all solutions β. For a feasible u, both F_λ(β) − F_λ(β_λ) and D(u, u_λ) are
-at most the gap F_λ(β) + L*(u), where
+where L*(u) = Σ_i ℓ_i*(u_i) is the convex conjugate. The dual solution u_λ = ∇L(Xβ) is the same for all
+solutions β = β_λ. For a feasible u, both F_λ(β) − F_λ(β_λ) and D(u, u_λ) are at most the gap F_λ(β) + L*(u),
+where D is the divergence
 
     D(u, u') = L*(u) − L*(u') − ⟨η', u − u'⟩,   u' = ∇L(η').
 
-So whatever β the solver returns, its gap bounds ‖X_gᵀ(u − u_λ)‖ (`reach`), and β_g = 0 in every solution
-where ‖X_gᵀu‖ + reach < λ.
+So for any β that the solver returns, the gap bounds ‖X_gᵀ(u − u_λ)‖; the function `reach` computes this
+bound. In every solution, β_g = 0 for each group g with ‖X_gᵀu‖ + reach < λ.
 
-`reach` rests on D ≥ ‖u − u'‖²/(2M) for losses with ℓ'' ≤ M; and for e^η − yη, with q = u + y, on
+The bound of `reach` follows from D ≥ ‖u − u'‖²/(2M) for losses with ℓ'' ≤ M. For the Poisson loss e^η − yη,
+with q = u + y and q' = u' + y, it follows from the two inequalities
 
-    D = Σ q log(q/q') − q + q' ≥ Σ(√q − √q')²,   |q − q'| ≤ |√q − √q'|(2√q + |√q − √q'|), and symmetrically.
+    D = Σ q log(q/q') − q + q' ≥ Σ(√q − √q')²,   |q − q'| ≤ |√q − √q'|(2√q + |√q − √q'|),
 
-Groups are labels, one for each column; S is a set of groups. Without labels every column is a group.
+and from the same inequalities with q and q' exchanged.
+
+Each column has a label, and the columns with the same label form a group. S is a set of groups. If no labels
+are given, every column is a group.
 """
 
 from collections.abc import Callable
@@ -31,9 +38,11 @@ from sparselin.ledger import ClaimFailed
 
 
 class Loss(NamedTuple):
-    """ℓ(η; y), its derivatives in η, ℓ*(u; y), the nearest u in its domain, M ≥ ℓ'' (or None).
+    """A loss ℓ(η; y), its two derivatives in η, its conjugate ℓ*(u; y), and a bound `smooth` on ℓ''.
 
-    `flat(y)` is +1 (−1) where ℓ is nonincreasing as η → ∞ (−∞), else 0; `attained`: also its infimum there.
+    `domain` returns the nearest u at which ℓ* is finite. `smooth` is a number M ≥ ℓ'', or None if ℓ'' is not
+    bounded. `flat(y)` is +1 if ℓ does not increase as η → ∞, −1 if ℓ does not increase as η → −∞, and 0
+    otherwise. `attained` says whether ℓ attains its infimum in this direction.
     """
 
     name: str
@@ -119,7 +128,8 @@ LOSSES = (SQUARED, HUBER, LOGISTIC, POISSON, HINGE)
 
 
 class Model(NamedTuple):
-    """L(η) = Σ ℓ(η_i; y_i), X (n, d), y (n,), the selected groups S, and each column's group, (d,)."""
+    """A model: the loss L(η) = Σ ℓ(η_i; y_i), X (n, d), y (n,), the selected groups S, and column labels
+    (d,)."""
 
     loss: Loss
     X: np.ndarray
@@ -129,25 +139,25 @@ class Model(NamedTuple):
 
     @property
     def selected(self):
-        """(d,) which columns belong to S."""
+        """A mask (d,) of the columns that belong to S."""
         return np.isin(self.groups, list(self.S))
 
     def norms(self, v):
-        """Return (‖v_g‖) for every group."""
+        """Return the length ‖v_g‖ for every group g."""
         return np.sqrt(np.bincount(self.groups, v * v))
 
     def off(self, v):
-        """Return (‖v_g‖) for the groups off S."""
+        """Return the length ‖v_g‖ for every group g outside S."""
         return np.delete(self.norms(v), list(self.S))
 
 
 def model(loss, X, y, S=(), groups=None):
-    """Return a `Model`; without groups every column is one."""
+    """Return a `Model`; without group labels every column is a group."""
     return Model(loss, X, y, tuple(S), np.arange(X.shape[1]) if groups is None else np.asarray(groups))
 
 
 def restricted(at):
-    """Return L∘X_S, without a penalty."""
+    """Return the model of the columns X_S, without a penalty."""
     J = at.selected
     return model(at.loss, at.X[:, J], at.y, range(J.sum()))
 
@@ -158,8 +168,7 @@ def objective(at, lam, beta):
 
 
 def solve(at, lam, steps=60):
-    """Return a β near a minimiser of F_λ: proximal Newton steps by block descent, the β of least gap
-    kept."""
+    """Return a β near a minimiser of F_λ: of all proximal Newton steps, the β with the least duality gap."""
     loss, X, y, S, groups = at
     beta = np.zeros(X.shape[1])
     weights = np.full(groups.max(initial=-1) + 1, float(lam))
@@ -186,8 +195,10 @@ def solve(at, lam, steps=60):
 
 
 def _quadratic(H, linear, weights, groups, beta, sweeps=400):
-    """Minimise ½βᵀHβ + ⟨linear, β⟩ + Σ weights_g‖β_g‖ by proximal steps of length 1/‖H_gg‖, a block at a
-    time."""
+    """Minimise ½βᵀHβ + ⟨linear, β⟩ + Σ weights_g‖β_g‖ by proximal steps, one group at a time.
+
+    The step for group g has the length 1/‖H_gg‖.
+    """
     beta, grad = beta.copy(), H @ beta + linear
     blocks = [np.flatnonzero(groups == g) for g in range(len(weights))]
     curvatures = [np.linalg.norm(H[np.ix_(J, J)], 2) for J in blocks]
@@ -209,10 +220,10 @@ def _quadratic(H, linear, weights, groups, beta, sweeps=400):
 
 
 def dual_point(at, lam, beta):
-    """Return a u, feasible to rounding, from ∇L(Xβ), and F_λ(β) + L*(u) with what rounding can hide.
+    """Return a u that is feasible up to rounding, made from ∇L(Xβ), and a bound on the gap F_λ(β) + L*(u).
 
-    If X_Sᵀu = δ is not quite zero, the gap errs by ⟨δ, β_S⟩ at a minimiser, whose β_S is taken to have no
-    entry above 10(1 + ‖β_S‖).
+    The bound allows for rounding errors. If X_Sᵀu = δ is not exactly zero, the gap is wrong by ⟨δ, β*_S⟩,
+    where β* is a minimiser. The code assumes that no entry of β*_S exceeds 10(1 + ‖β_S‖).
     """
     loss, X, y, J = at.loss, at.X, at.y, at.selected
     u = loss.gradient(X @ beta, y)
@@ -231,7 +242,8 @@ def dual_point(at, lam, beta):
 
 
 def reach(at, u, D):
-    """Return bounds on ‖X_gᵀ(u' − u)‖ for every group, over the u' with D(u', u) ≤ D or D(u, u') ≤ D."""
+    """Return bounds on ‖X_gᵀ(u' − u)‖ for every group g that hold for all u' with D(u', u) ≤ D or D(u, u') ≤
+    D."""
     loss, X, y, _, groups = at
     if loss.smooth is not None:
         sizes = [np.linalg.norm(X[:, groups == g], 2) for g in range(groups.max(initial=-1) + 1)]
@@ -241,7 +253,11 @@ def reach(at, u, D):
 
 
 class Entry(NamedTuple):
-    """λ*, T, (‖c_g‖) for every group, zero on S, β̂_S as (d,), ∇L there, and whether T is certain."""
+    """The data of the first entry at S: λ*, the tied groups T, the sizes, β̂_S, the gradient, and a flag.
+
+    `sizes` has ‖c_g‖ for every group g outside S, with c_g = −X_gᵀ∇L(X_Sβ̂_S). `beta` is β̂_S with zeros off
+    S, (d,). `dual` is ∇L(X_Sβ̂_S). `certain` says whether rounding cannot change T.
+    """
 
     lam_star: float
     tied: tuple[int, ...]
@@ -252,12 +268,12 @@ class Entry(NamedTuple):
 
     @property
     def others(self):
-        """The groups off S ∪ T; on S the size is set to −∞."""
+        """The groups outside S ∪ T; the size of a group in S is −∞."""
         return [g for g, size in enumerate(self.sizes) if size >= 0 and g not in self.tied]
 
 
 def glm_entry(at):
-    """Return the data of gradient OMP at S, where L∘X_S has a minimiser: c_g = −X_gᵀ∇L(X_Sβ̂_S)."""
+    """Return the data of gradient OMP at S, c_g = −X_gᵀ∇L(X_Sβ̂_S), if L∘X_S has a minimiser β̂_S."""
     loss, X, y, S, _ = at
     beta = np.zeros(X.shape[1])
     if S:
@@ -276,8 +292,10 @@ def glm_entry(at):
 
 
 def _polished(loss, X, y, beta):
-    """Refine β by Newton steps while they lower ‖Xᵀ∇L‖; the gap, which is of second order, does not resolve
-    it."""
+    """Refine β by Newton steps as long as they reduce ‖Xᵀ∇L‖.
+
+    The duality gap is of second order in this length, and too coarse to show the progress.
+    """
     g = X.T @ loss.gradient(X @ beta, y)
     for _ in range(8):
         H = X.T @ (loss.curvature(X @ beta, y)[:, None] * X)
@@ -290,8 +308,10 @@ def _polished(loss, X, y, beta):
 
 
 def bregman(loss, y, eta, u, t):
-    """Return D((1 − t)u, u) with η' = eta, u = ∇L(eta); it depends on eta for Huber's loss beyond |η − y| =
-    1."""
+    """Return the divergence D((1 − t)u, u) with u = ∇L(eta).
+
+    For Huber's loss the divergence also depends on eta, in rows with |η − y| > 1.
+    """
     v = (1 - t) * u
     if loss is LOGISTIC:
         p, q = np.clip(v + y, 0, 1), np.clip(u + y, 0, 1)
@@ -303,13 +323,14 @@ def bregman(loss, y, eta, u, t):
 
 
 def _divergence(p, q):
-    """Return p log(p/q) − p + q without cancellation for p near q; divergences are sums of such terms."""
+    """Return p log(p/q) − p + q without cancellation for p near q; each divergence is a sum of these
+    terms."""
     ratio = np.divide(p, q, out=np.ones_like(p), where=q > 0) - 1
     return q * (xlog1py(1 + ratio, ratio) - ratio)
 
 
 def glm_window(at, entry):
-    """Return t₀: for (1 − t₀)λ* < λ < λ* every solution is zero off S ∪ T."""
+    """Return a t₀ such that every solution is zero off S ∪ T for (1 − t₀)λ* < λ < λ*."""
 
     def holds(t):
         D = bregman(at.loss, at.y, at.X @ entry.beta, entry.dual, t)
@@ -326,10 +347,12 @@ def glm_window(at, entry):
 
 
 def moving_rows(loss, X_S, y):
-    """Return the rows that directions of recession of L∘X_S move, as a mask, and one that moves all of them.
+    """Return a mask of the rows that directions of recession of L∘X_S move, and a direction that moves them
+    all.
 
-    For integer entries of at most 2 and at most two columns: the cone {b : L(X_Sb·t) does not grow} is then
-    generated by directions of entries at most 2, and the sum of all of these moves what any one moves.
+    A direction of recession is a b along which L(X_Sb·t) does not grow with t. If the entries are integers of
+    size at most 2, and there are at most two columns, directions with entries of size at most 2 generate the
+    cone of these b. Their sum then moves every row that some direction moves.
     """
     signs, m = loss.flat(y), X_S.shape[1]
     total = np.zeros(m)
@@ -342,12 +365,13 @@ def moving_rows(loss, X_S, y):
 
 
 def labels(loss, y):
-    """Return integers in −2..2 as responses of the model."""
+    """Return responses of the model, made from integers in −2..2."""
     return (y > 0) + 0.0 if loss.flat(np.array([0.0, 1.0]))[1] else y + 2 if loss is POISSON else 2 * y
 
 
 def draw(rng, losses=LOSSES, min_selected=0):
-    """Draw a model: small integers, an intercept or not, |S| ≤ 2, zero or equal columns."""
+    """Draw a model with small integers, |S| ≤ 2, and sometimes an intercept, a zero column or equal
+    columns."""
     loss, entry = losses[rng.integers(len(losses))], rng.integers(1, 3)
     X = rng.integers(-entry, entry + 1, (rng.integers(1, 7), rng.integers(1, 6))) + 0.0
     n, d = X.shape
@@ -360,8 +384,8 @@ def draw(rng, losses=LOSSES, min_selected=0):
 
 
 def draw_groups(rng):
-    """Draw two to four groups of one to three columns, small integers; S a group of at most two columns, or
-    ∅."""
+    """Draw two to four groups of one to three columns of small integers; S has at most one group, of ≤ 2
+    columns."""
     sizes = rng.integers(1, 4, rng.integers(2, 5))
     groups = np.repeat(np.arange(len(sizes)), sizes)
     loss, entry = LOSSES[rng.integers(len(LOSSES))], rng.integers(1, 3)
@@ -379,10 +403,9 @@ def draw_least_squares(rng):
 
 
 def each(check, draw, holds):
-    """Check `holds` on check.cases draws; a draw for which it returns None, the hypotheses not being met, is
-    replaced.
+    """Check `holds` on check.cases draws that meet the hypotheses; `holds` returns None if a draw does not.
 
-    ClaimFailed where too few of the draws meet them, or too many are undecided.
+    Raises ClaimFailed if too few draws meet the hypotheses, or if too many cases are undecided.
     """
     met, few = 0, check.unsettled + 2 + check.cases // 10
     for _ in range(20 * check.cases):

@@ -1,7 +1,8 @@
-"""The submodularity ratio and the maximisation of set functions, exactly: the algorithms of the SR rows.
+"""The submodularity ratio and the algorithms of the SR paper for maximising a set function, computed exactly.
 
-As in `proofs_checks.spectral`, a set function is a table of 2^d values, and nothing here is of
-`sparselin`.
+As in `proofs_checks.spectral`, a set function is a table of 2^d values, and nothing is imported from
+`sparselin`. The algorithms are FR (greedy forward regression), LS (local search) and GLS, which combines the
+two.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,11 +15,11 @@ from proofs_checks.spectral import Design, Table, _size, mask_of, members, midpo
 
 
 def has_stated_value(found: Any, g: Table, k: int | None = None) -> bool:
-    """Return whether a result is a set of features (k of them) with the value that it says, to 1e-9 of max
-    |g|.
+    """Return whether a result is a set of features, k of them if k is given, whose stated value equals its g.
 
-    That is R² to κ·eps and f to eps; κ < 10⁵ for sets of independent columns of `SHAPES`, the determinant of
-    their Gram matrix being a positive integer.
+    The two values may differ by 1e-9 of max |g|. The rounding error of R² is about κ·eps, and the error of a
+    regularizer f about eps. For independent columns of `SHAPES`, the condition number κ is below 10⁵, because
+    the determinant of their Gram matrix is a positive integer.
     """
     S = found.support.tolist()
     d, size = _size(g), max(1.0, *(abs(float(midpoint(v))) for v in g))
@@ -34,7 +35,8 @@ SUPPRESSION = [fmpq(0), fmpq(0), fmpq(1, 2), fmpq(1)]
 def submodularity_ratio(f: Table, U: int, k: int, ground: int | None = None, printed: bool = False) -> Any:
     """Return γ_{U,k}(f): the least Σ_{x∈A}[f(L+x) − f(L)] / [f(L∪A) − f(L)], L ⊆ U, A ∩ L = ∅, 0 < |A| ≤ k.
 
-    Over the pairs with positive denominator, and at most 1; `printed`: over all with a nonzero one.
+    The minimum is over the pairs (L, A) with a positive denominator, and it is at most 1. With `printed`,
+    pairs with a negative denominator count as well.
     """
     full = (len(f) - 1) if ground is None else ground
     least: Any = fmpq(1)
@@ -50,8 +52,7 @@ def submodularity_ratio(f: Table, U: int, k: int, ground: int | None = None, pri
 
 
 def forward_regression(g: Table, k: int, ground: int | None = None) -> list[int]:
-    """Return the set of FR: k times the element that maximises g, even where it loses; the first of
-    equals."""
+    """Return the set of FR: k times, add the first element that maximises g, even if the value of g falls."""
     left = members((len(g) - 1) if ground is None else ground)
     picked: list[int] = []
     for _ in range(min(k, len(left))):
@@ -62,11 +63,11 @@ def forward_regression(g: Table, k: int, ground: int | None = None) -> list[int]
 
 
 def local_search(f: Table, g: Table, eps: Any, ground: int | None = None, deletions: bool = False) -> int:
-    """Return the set of LS as printed: additions while f(S + x) ≥ (1 + ε/n²)f(S); the best of S, U∖S and U
-    in g.
+    """Return the set of LS: the best in g of S, U∖S and U, where S is the set at which the search ends.
 
-    `deletions`: the search of Feige, Mirrokni and Vondrák: additions and deletions, while
-    f(S ± x) > (1 + ε/n²)f(S).
+    The search as printed adds an element x as long as f(S + x) ≥ (1 + ε/n²)f(S). With `deletions`, it is the
+    search of Feige, Mirrokni and Vondrák: additions and deletions, as long as the new set has a value f > (1
+    + ε/n²)f(S).
     """
     full = (len(f) - 1) if ground is None else ground
     S = climb(f, eps, full, deletions)
@@ -90,7 +91,7 @@ def climb(f: Table, eps: Any, full: int, deletions: bool = False) -> int:
 
 
 class Searched(NamedTuple):
-    """The sets of GLS, as masks."""
+    """The sets of GLS as bit masks: S₁ of FR, S₁' of LS, S₂ of FR on the rest, and the best of the three."""
 
     S1: int
     S1_local: int
@@ -99,7 +100,8 @@ class Searched(NamedTuple):
 
 
 def greedy_local_search(f: Table, g: Table, k: int, eps: Any, deletions: bool = False) -> Searched:
-    """Return the sets of GLS: S₁ = FR(U), S₁' = LS(S₁), S₂ = FR(U∖S₁), the best of them in g."""
+    """Return the sets of GLS: S₁ = FR(U), S₁' = LS(S₁), S₂ = FR(U∖S₁), and the one of these three with the
+    largest g."""
     full = len(g) - 1
     S1 = mask_of(forward_regression(g, k))
     S1_local = local_search(f, g, eps, S1, deletions)
@@ -108,12 +110,12 @@ def greedy_local_search(f: Table, g: Table, k: int, eps: Any, deletions: bool = 
 
 
 def optimum(g: Table, k: int) -> Any:
-    """Return max g over the sets of at most k elements."""
+    """Return the maximum of g over the sets of at most k elements."""
     return g[first_largest(subsets(len(g) - 1, k), lambda S: g[S])]
 
 
 def first_largest(candidates: Sequence[int], value: Callable[[int], Any]) -> int:
-    """Return the first candidate of the largest value; of balls, the largest midpoint."""
+    """Return the first candidate with the largest value; balls are compared by their midpoints."""
     best = candidates[0]
     for candidate in candidates[1:]:
         if midpoint(value(candidate)) > midpoint(value(best)):
@@ -142,8 +144,8 @@ def one_minus_exp(gamma: Any) -> arb:
 def worst_by_exchanges(
     rng: np.random.Generator, start: Design, ratio: Callable[[Design], float], steps: int
 ) -> float:
-    """Return the least ratio found by changing a design, while that does not raise it: a search for
-    violations."""
+    """Return the least ratio that is found by changing a design step by step; no accepted change raises the
+    ratio."""
     least = ratio(start)
     for _ in range(steps):
         candidate = neighbour(rng, start)
@@ -156,7 +158,7 @@ def worst_by_exchanges(
 def least_found(
     rng: np.random.Generator, starts: int, start: Callable[[], tuple[Design, Callable[[Design], float]]]
 ) -> float:
-    """Return the least ratio, at most 100, by `worst_by_exchanges` in 20 steps from each start (design,
+    """Return the least ratio, at most 100, of 20 steps of `worst_by_exchanges` from each start (design,
     ratio)."""
     return min(100.0, *(worst_by_exchanges(rng, *start(), 20) for _ in range(starts)))
 
@@ -167,7 +169,7 @@ def verify(check: Any, *conditions: Any) -> None:
 
 
 def settle(check: Any, left: Any, right: Any, what: str) -> None:
-    """Count left ≥ right as a case, as a violation, or as undecided where balls overlap."""
+    """Count left ≥ right as a case: as a success, as a violation, or as undecided if the balls overlap."""
     if left >= right:
         check.tally(1)
     elif left < right:
@@ -179,10 +181,12 @@ def settle(check: Any, left: Any, right: Any, what: str) -> None:
 def settle_bounds(
     check: Any, R: Table, g: Table, k: int, found: Searched, sets: set[int], what: str
 ) -> float:
-    """Settle Theorems 14 and 16: (1 − e^{−γ/2})/7·OPT for the sets, and 1 − e^{−γ} of it for S₁ of `found`.
+    """Check the bounds of Theorems 14 and 16, and return the value of the best set over the first bound.
 
-    γ = γ_{∅,2k}(R²), the largest that can be meant, and γ_{S₁,k}(R²). The result is g(S̃) over the first
-    bound, 100 where that is 0.
+    Let OPT be the maximum of g over the sets of at most k elements. The first bound, (1 − e^{−γ/2})/7·OPT
+    with γ = γ_{∅,2k}(R²), is checked for each set of `sets`. This γ is the largest that the paper can mean.
+    The second bound, (1 − e^{−γ})·OPT with γ = γ_{S₁,k}(R²), is checked for the set S₁ of `found`. If the
+    first bound is 0, the result is 100.
     """
     best, widest = optimum(g, k), submodularity_ratio(R, 0, 2 * k)
     printed = one_minus_exp(widest / 2) / 7 * best

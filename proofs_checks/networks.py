@@ -1,10 +1,10 @@
-"""The records of the papers' experiments, run again, and what rows of the ledger ask of them.
+"""The records of the papers' experiments, run again, and the functions by which rows of the ledger read them.
 
-`python -m proofs_checks.networks FILE` stores those of a run, whose records.jsonl FILE is: its records at
-full scale, in the order of a run, a line each as `Record.as_json` has it, in networks_records.jsonl, and
-draws the pictures of docs/networks-tables.md. Without FILE it prints the tables of the stored records, which
-the site has on that page. The rows of the ledger read the records; `sparselin ledger --write` stores their
-verdicts.
+`python -m proofs_checks.networks FILE` stores the records of a run, where FILE is the run's records.jsonl. It
+takes the records at full scale, sorts them in the order of a run, and writes each as a line of
+`Record.as_json` to networks_records.jsonl. It also draws the pictures of docs/networks-tables.md. Without
+FILE, the command prints the tables of the stored records, which the site shows on that page. The rows of the
+ledger read the records, and `sparselin ledger --write` stores their verdicts.
 """
 
 import json
@@ -49,20 +49,20 @@ for _record in RECORDS:
 
 
 def by_hand(address):
-    """Return the mean and standard error of an address, of scores or seconds, in plain Python."""
+    """Return the mean and standard error of the scores or seconds at an address, computed in plain Python."""
     *piece, learner = address
     values = [row.scores.get(learner, row.seconds.get(learner)) for row in BY_PIECE[tuple(piece)]]
     return mean_and_error([value for value in values if value is not None])
 
 
 def mean_and_error(values):
-    """Return the mean of some values and its standard error, NaN for one value."""
+    """Return the mean of some values and its standard error, which is NaN for a single value."""
     return fmean(values), stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
 
 
 def by_rule(rule, difference, error):
-    """Return the verdict of `equal`, `larger` or `not_smaller`, written out again in units of the standard
-    error."""
+    """Return the verdict of the rule `equal`, `larger` or `not_smaller`, computed again in units of standard
+    errors."""
     z = difference / error if error else math.copysign(math.inf, difference) if difference else 0.0
     if (abs(z) if rule is equal else -z) > 3:
         return Verdict.NOT_REPRODUCED
@@ -86,12 +86,12 @@ def command(study, data):
 
 
 def figures(table, data, keep=lambda method: True):
-    """Return the printed figures of a table on a data set, of some methods."""
+    """Return the printed figures of a table for a data set and for the methods that `keep` accepts."""
     return [printed for printed in TABLES[table](data) if keep(printed.method)]
 
 
 def describe(judged):
-    """Return a sentence about a figure's verdict."""
+    """Return a sentence that describes the verdict on a figure."""
     printed, ours = judged.printed, judged.ours
     name = ", ".join(filter(None, (printed.method, printed.setting)))
     if judged.lacking:
@@ -119,22 +119,25 @@ def attention(study, data, setting="", k=50, method=SA):
 
 
 def on_like_rows(data):
-    """Return the address of Sequential Attention in the study "paper" on as many rows as the other methods.
+    """Return the address of Sequential Attention in the study "paper" with as many rows as the other methods.
 
-    On images the released method has all rows, so there it is the run with our defaults.
+    On images, the released method is trained on all rows, so the address is that of the run with our
+    defaults.
     """
     return attention("paper", data, OWN if data in ("mnist", "fashion") else "")
 
 
 def minus(first, second, share=1.0):
-    """Return first − share·second of two means with their standard errors, and its own."""
+    """Return first − share·second, where both are (mean, standard error), and the standard error of the
+    difference."""
     return first[0] - share * second[0], math.hypot(first[1], share * second[1])
 
 
 class Comparison(NamedTuple):
     """A comparison that a sentence makes.
 
-    `rule` is one of `verdicts`, `difference` returns D and its standard error, `words` names D.
+    `rule` is one of the rules in `verdicts`, `difference` returns the difference and its standard error, and
+    `words` describes the difference.
     """
 
     rule: object
@@ -144,32 +147,32 @@ class Comparison(NamedTuple):
 
     @property
     def verdict(self):
-        """The verdict of the rule."""
+        """The verdict of the rule on the difference."""
         return self.rule(*self.difference())
 
 
 def compared(rule, first, second, of=figure):
-    """Return the comparison of two addresses by a figure that they have."""
+    """Return the comparison of two addresses by the figure `of`."""
     words = f"{_name(first)} less {_name(second)}"
     return Comparison(rule, (first, second), lambda: minus(of(first), of(second)), words)
 
 
 class Case(NamedTuple):
-    """A sentence on one data set: all the comparisons that it makes."""
+    """A sentence on one data set, with all the comparisons that the sentence makes."""
 
     data: str
     comparisons: tuple
 
     @property
     def addresses(self):
-        """The addresses that are compared, each once."""
+        """The addresses that are compared, each of them once."""
         return tuple(
             dict.fromkeys(address for comparison in self.comparisons for address in comparison.addresses)
         )
 
     @property
     def lacking(self):
-        """The records that are not there, or not to be compared; "" for none."""
+        """The reason why the records cannot be compared, for example a missing record; "" if they can be."""
         missing = [address for address in self.addresses if address not in OURS]
         if missing:
             return f"no record of {missing[0][2]}, k = {missing[0][3]}: {command(*missing[0][:2])}"
@@ -181,7 +184,7 @@ class Case(NamedTuple):
 
     @property
     def verdict(self):
-        """NEEDS_DATA, or that of all comparisons together."""
+        """The verdict of all comparisons together, or NEEDS_DATA if records are missing."""
         return (
             Verdict.NEEDS_DATA
             if self.lacking
@@ -190,14 +193,15 @@ class Case(NamedTuple):
 
 
 def concluded(cases):
-    """Return the verdict of a sentence that is said of each case."""
+    """Return the verdict of a sentence that makes its statement about each case."""
     return combine(case.verdict for case in cases)
 
 
 def most(cases):
-    """Return the verdict of a sentence that is said of more than half of the cases.
+    """Return the verdict of a sentence that makes its statement about more than half of the cases.
 
-    NOT_REPRODUCED if it is not of half of them; undecided ones count for neither side.
+    The verdict is NOT_REPRODUCED if the statement fails in at least half of the cases. Undecided cases count
+    for neither side.
     """
     found = [case.verdict for case in cases]
     if 2 * found.count(Verdict.REPRODUCED) > len(found):
@@ -208,7 +212,7 @@ def most(cases):
 
 
 def settle(check, cases, figure, verdict=concluded):
-    """Check `figure`, address ↦ (mean, standard error), and the verdicts; say what was found; conclude."""
+    """Check `figure`, which maps an address to (mean, standard error), and the verdicts, and report them."""
     for case in cases:
         if case.lacking:
             check.measured(f"{TITLES[case.data]}: {case.lacking}")
@@ -226,13 +230,14 @@ def settle(check, cases, figure, verdict=concluded):
 
 
 def sentence(id, number, cases, *helpers, verdict=concluded):
-    """Mark the check of a sentence, whose verdict is that of its cases; `figure` and helpers must not lie."""
+    """Mark the check of a sentence; its verdict follows from its cases, and its mutants are `figure` and
+    `helpers`."""
     as_claim = claim(id, number, "float", verdict(cases))
     return lambda check: as_claim(mutants("figure", *helpers)(check))
 
 
 def _doubts(case):
-    """Yield the comparisons that are not reproduced, in words."""
+    """Yield a description of each comparison that is not reproduced."""
     for comparison in case.comparisons:
         if comparison.verdict is not Verdict.REPRODUCED:
             difference, error = comparison.difference()
@@ -248,10 +253,11 @@ def _name(address):
 
 
 def full(lines):
-    """Return for each piece the record with the most rows, by key, from runs at full scale or with more
-    rows.
+    """Return for each piece its record with the most rows, sorted by key, from runs at full scale or with
+    more rows.
 
-    Of as many rows the last one; failures, and shares of the epochs, are left out.
+    If several records have the most rows, the last one is taken. Failed runs, and runs with only a share of
+    the epochs, are left out.
     """
     found = {}
     for line in lines:
@@ -266,8 +272,10 @@ def full(lines):
 
 
 def in_order(records):
-    """Sort records as a complete run does, methods in the order of METHODS; records of no study come
-    last, by key."""
+    """Sort records in the order of a complete run, with methods in the order of METHODS.
+
+    Records that belong to no study come last, sorted by key.
+    """
     from proofs_checks.experiments.networks.studies import STUDIES  # with PyTorch, as the run that made them
 
     sets = {name for study in STUDIES.values() for name in study.data}
@@ -285,7 +293,7 @@ PICTURES = {
 
 
 def draw(records):
-    """Draw those of PICTURES for which there are records."""
+    """Draw the pictures of PICTURES for which there are records."""
     for study in {study for study, _ in PICTURES}:
         mine = sorted((record for record in records if record.piece.study == study), key=place)
         for name, _, drawn in report.figures(study, rows(mine, ()), mine):

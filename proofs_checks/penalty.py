@@ -1,7 +1,8 @@
-"""Q*, the penalty of the softmax mask, in balls: what the rows about it share.
+"""Q*, the penalty of the softmax mask, in ball arithmetic: the functions that its rows share.
 
-Values from `sl.softmax_penalty` are enclosed in balls by 2-strong convexity, and an inequality counts when
-the balls separate.
+Q*(x) is the minimum over w of F(w) = ‖w‖² + Σ x_i/softmax_i(w)². Each value from `sl.softmax_penalty` is
+enclosed in a ball, by the strong convexity of F with constant 2. An inequality counts as proved only if the
+balls of its two sides do not overlap.
 """
 
 import numpy as np
@@ -34,20 +35,20 @@ def objective_and_gradient(x, w):
 
 
 def enclosure(x, w):
-    """Return a lower and an upper bound of Q*(x), from any w; x and w floats."""
+    """Return a lower and an upper bound of Q*(x), computed from any w; x and w are floats."""
     F, gradient = objective_and_gradient(balls(x), balls(w))
     return F - total([g * g for g in gradient]) / 4, F
 
 
 def ball(low, high):
-    """Return a ball that contains [low, high], floats of few digits."""
+    """Return a ball that contains the interval [low, high], whose ends are floats of few digits."""
     return arb((low + high) / 2, (high - low) / 2)
 
 
 def subdivided(boxes, holds, limit=20_000):
-    """Return the number of boxes it takes until `holds(box)` on each, a box being a tuple of (low, high).
+    """Return the number of boxes that are needed until `holds(box)` on each; a box is a tuple of (low, high).
 
-    It is −1 if they are more than `limit`.
+    Return −1 if more than `limit` boxes are needed.
     """
     boxes, count = list(boxes), 0
     while boxes:
@@ -65,7 +66,8 @@ def subdivided(boxes, holds, limit=20_000):
 
 
 def around(x):
-    """Return a ball that contains Q*(x), for floats x, by the w that `sl.softmax_penalty` found."""
+    """Return a ball that contains Q*(x), for floats x, computed from the w that `sl.softmax_penalty`
+    finds."""
     found = sl.softmax_penalty(np.asarray(x, float))
     (low, high), value = enclosure(x, found.minimizer), arb(float(found.value))
     if not (low * (1 - arb(2) ** -40) <= value and value <= high * (1 + arb(2) ** -40)):
@@ -74,37 +76,40 @@ def around(x):
 
 
 def penalty(beta):
-    """Return Q*(β∘β) as a ball; the squares of β are rounded once, which is covered."""
+    """Return a ball that contains Q*(β∘β); the ball allows for the rounding of the squares of β."""
     # ∂log Q*/∂log x_i = x_iq_i/Q*, of sum at most 1
     return around(np.square(np.asarray(beta, float))) * arb(1, 2.0**-50)
 
 
 def second_difference(beta, step):
-    """Return Q* at β + h and at β − h, less twice Q* at β."""
+    """Return Q*(β + h) + Q*(β − h) − 2Q*(β) for the step h, with Q* applied to the squares of the entries."""
     beta, step = np.asarray(beta), np.asarray(step)
     return penalty(beta + step) + penalty(beta - step) - 2 * penalty(beta)
 
 
 def mask(a):
-    """Return p₁ and p₂ at w = (a, −a)."""
+    """Return the softmax weights p₁ and p₂ at w = (a, −a)."""
     p = 1 / (1 + np.exp(-2 * a))
     return p, 1 - p
 
 
 def dyadic(x, bits=20):
-    """Return the nearest multiples of 2⁻²⁰, so that sums of them are exact."""
+    """Return the nearest multiples of 2^−bits, so that sums of them are exact."""
     return np.ldexp(np.round(np.ldexp(x, bits)), -bits)
 
 
 def level(beta):
-    """Return a and K at β, m = 2."""
+    """Return the numbers a and K at β ∈ ℝ²: w = (a, −a) minimises ‖w‖² + K, with K = Σ β_i²/softmax_i(w)²."""
     found = sl.softmax_penalty(np.square(np.asarray(beta, float)))
     a = float(found.minimizer[0])
     return a, float(found.value) - 2 * a * a
 
 
 def place(a, c):
-    """Return (|β₁|, y₁, y₂, K) at w = (a, −a), a ≥ 0, and |β₂| = c."""
+    """Return (|β₁|, y₁, y₂, K) for the β with the minimiser w = (a, −a), a ≥ 0, and |β₂| = c.
+
+    Here y_i = (β_i/p_i)², where p are the softmax weights at w, and K = y₁ + y₂.
+    """
     p, r = mask(a)
     y = (c / r) ** 2
     K = (y + a) / r
@@ -112,16 +117,18 @@ def place(a, c):
 
 
 def of_norm(s, a):
-    """Return |β₂| at w = (a, −a), a ≥ 0, and ‖β‖₁ = s, in floats; 0 if there is none."""
+    """Return |β₂| for the minimiser w = (a, −a), a ≥ 0, and ‖β‖₁ = s, in floats; 0 if there is no such β."""
     odds = np.exp(2 * a)  # p₁/p₂; (s − |β₂|)² = p₁²a/p₂ + odds³β₂²
     square = max(s * s - a * odds**2 / (1 + odds), 0.0)
     return float(square / (s + np.sqrt(s * s + (odds**3 - 1) * square)))
 
 
 def strip(sign, s, wide, narrow):
-    """Return the number of pieces of a that prove the sign on both sides of a strip, or −1 without a
-    proof: sign(a, c) < 0 wherever ‖β‖₁ ≥ s and min|β_i| ≥ wide, and > 0 wherever ‖β‖₁ ≤ s and min|β_i| ≤
-    narrow."""
+    """Return the number of intervals of a that prove a sign on both sides of a strip, or −1 without a proof.
+
+    The proof shows that sign(a, c) < 0 wherever ‖β‖₁ ≥ s and min|β_i| ≥ wide, and that sign(a, c) > 0
+    wherever ‖β‖₁ ≤ s and min|β_i| ≤ narrow.
+    """
 
     def on_both_sides(box):
         ((low, high),) = box
@@ -139,8 +146,8 @@ def strip(sign, s, wide, narrow):
 
 
 def sides(check, strips):
-    """Return s, the part of [0, s/2] on one side of the strip of norm s, and whether that is the outer
-    one."""
+    """Return a norm s, the part of [0, s/2] on one side of a random strip, and whether this is the outer
+    side."""
     s, wide, narrow = strips[int(check.rng.integers(len(strips)))]
     if check.rng.random() < 0.5:
         s = dyadic(s * 2.0 ** check.rng.uniform(0, 3))
@@ -150,19 +157,21 @@ def sides(check, strips):
 
 
 def alike(first, second):
-    """Return whether each of the balls may be the same number."""
+    """Return whether the two balls of each pair may contain the same number."""
     return all((a - b).contains(0) for a, b in zip(first, second, strict=True))
 
 
 def convex_at_the_end(s):
-    """Return whether Q* is convex on the segment of norm s at (s, 0), and decreases from there."""
+    """Return whether Q* is convex on the segment ‖β‖₁ = s near its end (s, 0), and decreases from this
+    end."""
     h = 2.0**-14 * s / (1 + s) ** 2
     falls = bool(penalty([s - h, h]) < penalty([s, 0.0]))
     return falls and bool(second_difference([s - h, h], [h, -h]) > 0)
 
 
 def along_the_level_line(beta, p):
-    """Return the second difference of Q* along the tangent of its level line, of step 1e-3 of the point."""
+    """Return the second difference of Q* along the tangent of its level line; the step is 1e-3 of the point's
+    size."""
     tangent = np.array([beta[1] / (1 - p) ** 2, -beta[0] / p**2])
     return second_difference(beta, tangent * 1e-3 * beta.min() / np.abs(tangent).max())
 

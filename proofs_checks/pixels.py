@@ -1,4 +1,4 @@
-"""The pixels of an image that a method selects, and whether they touch, for rows of the ledger."""
+"""The pixels of an image that a method selects, and whether these pixels touch each other."""
 
 import math
 
@@ -6,30 +6,30 @@ from proofs_checks.networks import BY_PIECE, mean_and_error, settle
 
 
 def pixels(support, width=28):
-    """Return the rows and columns of a support."""
+    """Return the (row, column) of each pixel in a support."""
     return [divmod(pixel, width) for pixel in support]
 
 
 def adjacent(support):
-    """Return the number of pairs of selected pixels that touch, at a side or a corner."""
+    """Return the number of pairs of selected pixels that touch each other, at a side or at a corner."""
     found = set(pixels(support))
     steps = ((0, 1), (1, -1), (1, 0), (1, 1))
     return sum((i + a, j + b) in found for i, j in found for a, b in steps)
 
 
 def touching(first, second):
-    """Return the share of the first's pixels that are, or touch, one of the second's."""
+    """Return the share of the pixels in `first` that are in `second`, or touch a pixel of `second`."""
     near = {(i + a, j + b) for i, j in pixels(second) for a in (-1, 0, 1) for b in (-1, 0, 1)}
     return sum(pixel in near for pixel in pixels(first)) / len(first)
 
 
 def supports(address):
-    """Return the supports of the records, by seed."""
+    """Return the support of each record at an address, by seed."""
     return {record.piece.seed: record.support for record in BY_PIECE[address[:-1]]}
 
 
 def clustering(address):
-    """Return the mean of `adjacent` over seeds, and its standard error."""
+    """Return the mean of `adjacent` over the seeds, and its standard error."""
     return mean_and_error([adjacent(support) for support in supports(address).values()])
 
 
@@ -58,18 +58,19 @@ def share_at_distance_one(first, second):
 
 
 def shares(ours, theirs, seeds):
-    """Return the mean of `touching` between two methods with one seed, and within the first between two
-    seeds."""
+    """Return the mean of `touching` between two methods with the same seed, and between two seeds of the
+    first."""
     across = [touching(ours[seed], theirs[seed]) for seed in seeds]
     within = [touching(ours[a], ours[b]) for a in seeds for b in seeds if a != b]
     return sum(across) / len(across), sum(within) / len(within)
 
 
 def jackknife(statistic, seeds):
-    """Return a statistic of seeds and its standard error √((n − 1)/n·Σ(t₍ᵢ₎ − t̄)²), ∞ for fewer than three
-    seeds.
+    """Return a statistic of the seeds and its standard error √((n − 1)/n·Σ(t₍ᵢ₎ − t̄)²).
 
-    t₍ᵢ₎ is the statistic without seed i. Of a mean the standard error is s/√n.
+    Here n is the number of seeds, t₍ᵢ₎ the statistic without seed i, and t̄ the mean of the t₍ᵢ₎. If the
+    statistic is a mean, this standard error is s/√n, with the standard deviation s. With fewer than three
+    seeds the error is ∞.
     """
     if len(seeds) < 3:
         return statistic(seeds), math.inf
@@ -78,7 +79,8 @@ def jackknife(statistic, seeds):
 
 
 def similarity(pair):
-    """Return the difference of the two `shares` of two methods, over the seeds that both have."""
+    """Return the difference of the two means of `shares` for two methods, over the seeds that both methods
+    have."""
     ours, theirs = map(supports, pair)
 
     def excess(seeds):

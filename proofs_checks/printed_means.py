@@ -9,12 +9,12 @@ def better(row):
 
 
 def apart(a, b):
-    """Return whether mean ± standard deviation of the two do not meet."""
+    """Return whether the intervals mean ± standard deviation of a and b are disjoint."""
     return abs(a[0] - b[0]) > a[1] + b[1]
 
 
 def surely_better(name):
-    """Return the methods of Table 2 whose interval lies below SA's."""
+    """Return the methods in Table 2 whose interval, mean ± standard deviation, lies below SA's."""
     (mean, std), *others = TABLE_2[name]
     return [
         key for key, one in zip(SMALL[1:], others, strict=True) if apart((mean, std), one) and one[0] < mean

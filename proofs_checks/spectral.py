@@ -1,9 +1,10 @@
 """Spectral set functions, submodularity and its maximisation, exactly: the oracles of the SR rows.
 
-Independent of `sparselin`. A set function on {0, …, d−1} is a table of 2^d values, indexed by bit mask;
-values are int, `fmpq` (exact) or `arb` (balls, in which an inequality holds only where the balls separate).
-Designs have integer columns of the same squared norm N, so that the correlation matrix C = XᵀX/N of the
-unit columns X_i/√N is rational, and R² is rational for every integer y.
+These functions use nothing of `sparselin`. A set function on {0, …, d−1} is a table of 2^d values, and the
+index of a value is the bit mask of its set. A value is an int, an `fmpq` (exact), or an `arb` (a ball: an
+inequality between balls counts only if the balls do not overlap). All columns of a design are integer vectors
+with the same squared norm N. Therefore the correlation matrix C = XᵀX/N of the unit columns X_i/√N is
+rational, and R² is rational for every integer y.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,12 +25,12 @@ Table = Sequence[Any]
 
 
 def members(mask: int) -> list[int]:
-    """Return the elements of a set."""
+    """Return the elements of the set with this bit mask."""
     return [i for i in range(mask.bit_length()) if mask >> i & 1]
 
 
 def mask_of(elements: Sequence[int]) -> int:
-    """Return the set of the elements."""
+    """Return the bit mask of a set of elements."""
     return sum(1 << i for i in set(elements))
 
 
@@ -43,17 +44,17 @@ def subsets(mask: int, largest: int | None = None) -> list[int]:
 
 
 def table(f: Callable[[list[int]], Any], d: int) -> list[Any]:
-    """Return f on every subset of {0, …, d−1}."""
+    """Return the values of f on every subset of {0, …, d−1}."""
     return [f(members(mask)) for mask in range(1 << d)]
 
 
 def added(*tables: Table) -> list[Any]:
-    """Return the sum of set functions."""
+    """Return the sum of some set functions."""
     return [sum(values[1:], values[0]) for values in zip(*tables, strict=True)]
 
 
 def chains(d: int) -> Iterator[tuple[int, int, int]]:
-    """Yield every A ⊆ B and x ∉ B, as masks (x as {x})."""
+    """Yield every A ⊆ B and x ∉ B as bit masks, where x stands for {x}."""
     full = (1 << d) - 1
     for B in range(1 << d):
         for x in members(full & ~B):
@@ -62,12 +63,12 @@ def chains(d: int) -> Iterator[tuple[int, int, int]]:
 
 
 def is_submodular(f: Table) -> bool:
-    """Return whether f(A+x) − f(A) ≥ f(B+x) − f(B) on all chains; on exact values."""
+    """Return whether f(A+x) − f(A) ≥ f(B+x) − f(B) for all A ⊆ B and x ∉ B; the values must be exact."""
     return all(f[A | x] - f[A] >= f[B | x] - f[B] for A, B, x in chains(_size(f)))
 
 
 def is_increasing(f: Table) -> bool:
-    """Return whether f(A+x) ≥ f(A) always; on exact values."""
+    """Return whether f(A+x) ≥ f(A) for all A and x; the values must be exact."""
     return all(f[A | 1 << x] >= f[A] for A in range(len(f)) for x in range(_size(f)) if not A >> x & 1)
 
 
@@ -79,7 +80,7 @@ def _size(f: Table) -> int:
 
 
 class Design(NamedTuple):
-    """Integer columns of squared norm N, (n, d), and an integer target, (n,)."""
+    """A design: integer columns (n, d), all of squared norm N, and an integer target (n,)."""
 
     X: np.ndarray
     N: int
@@ -104,7 +105,7 @@ SHAPES = ((1, 1), (2, 4225), (3, 9), (3, 81), (4, 4), (5, 5), (4, 10))
 
 
 def draw_design(rng: np.random.Generator, d: int, shapes: Sequence[tuple[int, int]] = SHAPES) -> Design:
-    """Draw random equal-norm columns and y ≠ 0."""
+    """Draw random integer columns of equal norm, and a y ≠ 0."""
     n, N = shapes[rng.integers(len(shapes))]
     pool = vectors(n, N)
     X = np.array([pool[i] for i in rng.integers(len(pool), size=d)]).T
@@ -116,7 +117,7 @@ def draw_design(rng: np.random.Generator, d: int, shapes: Sequence[tuple[int, in
 
 @st.composite
 def unit_designs(draw: st.DrawFn, min_d: int = 1, max_d: int = 5) -> Design:
-    """Draw equal-norm integer columns and y ≠ 0."""
+    """Draw integer columns of equal norm, and a y ≠ 0, for Hypothesis."""
     n, N = draw(st.sampled_from(SHAPES))
     columns = draw(st.lists(st.sampled_from(vectors(n, N)), min_size=min_d, max_size=max_d))
     y = draw(st.lists(st.integers(-3, 3), min_size=n, max_size=n).filter(any))
@@ -124,10 +125,11 @@ def unit_designs(draw: st.DrawFn, min_d: int = 1, max_d: int = 5) -> Design:
 
 
 def draw_hermitian(rng: np.random.Generator, d: int, definite: bool = True) -> fmpq_mat:
-    """Draw a complex Hermitian matrix of Gaussian integers in its real form [[Re C, −Im C], [Im C, Re C]].
+    """Draw a Hermitian matrix C of Gaussian integers in its real form [[Re C, −Im C], [Im C, Re C]].
 
-    That has each eigenvalue twice; C_S is its principal submatrix of `doubled(S, d)`. Positive semidefinite
-    and often singular, or any.
+    The real form has each eigenvalue of C twice. The real form of C_S is the principal submatrix with the
+    rows `doubled(S, d)`. With `definite`, C is positive semidefinite and often singular; otherwise C is any
+    Hermitian matrix.
     """
     m = int(rng.integers(1, d + 2))
     M = rng.integers(-2, 3, size=(m, d)) + 1j * rng.integers(-2, 3, size=(m, d)) * int(rng.integers(0, 2))
@@ -141,34 +143,36 @@ def draw_hermitian(rng: np.random.Generator, d: int, definite: bool = True) -> f
 
 
 def doubled(S: Sequence[int], d: int) -> list[int]:
-    """Return the rows of C_S in the real form of a complex d × d matrix."""
+    """Return the rows of C_S in the real form of a complex d × d matrix C."""
     return [*S, *(i + d for i in S)]
 
 
 def correlations(design: Design) -> fmpq_mat:
-    """Return C = XᵀX/N."""
+    """Return the correlation matrix C = XᵀX/N."""
     G = design.X.T @ design.X
     return fmpq_mat(len(G), len(G), [fmpq(int(g), design.N) for g in G.ravel()])
 
 
 def principal(C: fmpq_mat, S: Sequence[int]) -> fmpq_mat:
-    """Return C_S."""
+    """Return C_S, the principal submatrix of C with the rows and columns S."""
     return fmpq_mat(len(S), len(S), [C[i, j] for i in S for j in S])
 
 
 def identity(n: int) -> fmpq_mat:
-    """Return I."""
+    """Return the n × n identity matrix."""
     return fmpq_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
 
 
 def norm2(v: fmpq_mat) -> fmpq:
-    """Return ‖v‖² of a column."""
+    """Return ‖v‖² for a column v."""
     return (v.transpose() * v)[0, 0]
 
 
 def is_psd(A: fmpq_mat) -> bool:
-    """Return whether a symmetric matrix is positive semidefinite: the signs of its characteristic
-    polynomial."""
+    """Return whether a symmetric matrix is positive semidefinite.
+
+    The answer follows from the signs of the coefficients of its characteristic polynomial.
+    """
     n = A.nrows()
     coefficients = A.charpoly().coeffs()
     return all((-1) ** (n - i) * c >= 0 for i, c in enumerate(coefficients))
@@ -178,7 +182,10 @@ def is_psd(A: fmpq_mat) -> bool:
 
 
 def r_squared(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
-    """Return ‖P_S y‖²/‖y‖² of integer columns, dependent or not: hᵀα/‖y‖² where G_Sα = h_S."""
+    """Return R²(S) = ‖P_S y‖²/‖y‖² for integer columns, which may be dependent.
+
+    The value is hᵀα/‖y‖² for a solution α of G_Sα = h_S, with G = XᵀX and h = Xᵀy.
+    """
     A = X[:, list(S)]
     s = len(S)
     if not s:
@@ -194,19 +201,18 @@ def r_squared(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
 
 
 def r_squared_table(design: Design) -> list[fmpq]:
-    """Return R² on every set."""
+    """Return R² for every set."""
     return table(lambda S: r_squared(design.X, design.y, S), design.d)
 
 
 def projected(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
-    """Return R² by projection, 1 − ‖P_S^⊥y‖²/‖y‖²."""
+    """Return R² by a projection, as 1 − ‖P_S^⊥y‖²/‖y‖²."""
     b = rational(y)
     return 1 - norm2(off(rational(X), list(S), b)) / norm2(b)
 
 
 def eigenvalues(C: fmpq_mat, S: Sequence[int]) -> list[arb]:
-    """Return the eigenvalues of C_S with multiplicity, as disjoint positive or negative balls, or exact
-    zeros."""
+    """Return the eigenvalues of C_S with multiplicity: disjoint balls without zero, and exact zeros."""
     p = principal(C, S).charpoly().numer()
     nullity = 0
     while nullity < len(S) and p[nullity] == 0:
@@ -217,46 +223,50 @@ def eigenvalues(C: fmpq_mat, S: Sequence[int]) -> list[arb]:
 
 
 def strict_chains(C: fmpq_mat, rows: Sequence[Sequence[int]]) -> list[tuple[int, int, int]]:
-    """Return the chains A ⊂ B, x on which tr f need not gain the same at A as at B; `rows[S]` are the rows
-    of C_S.
+    """Return the chains A ⊂ B, x on which tr f can gain different amounts at A and at B.
 
-    Left out are those on which C_{A+x}, C_B have together the spectrum of C_{B+x}, C_A. Exact, by
-    characteristic polynomials.
+    `rows[S]` are the rows of C_S. A chain is left out if the eigenvalues of C_{A+x} and C_B together are
+    those of C_{B+x} and C_A, because tr f then gains the same. The comparison uses characteristic polynomials
+    and is exact.
     """
     p = [principal(C, S).charpoly() if S else 1 for S in rows]
     return [(A, B, x) for A, B, x in chains(_size(rows)) if A != B and p[A | x] * p[B] != p[B | x] * p[A]]
 
 
 def trace_of(f: Callable[[arb], Any], C: fmpq_mat, S: Sequence[int]) -> Any:
-    """Return tr f(C_S) = Σ f(λ_i(C_S))."""
+    """Return tr f(C_S) = Σ f(λ_i(C_S)), where λ_i(C_S) are the eigenvalues of C_S."""
     return sum((f(value) for value in eigenvalues(C, S)), arb(0))
 
 
 def smoothed_det(C: fmpq_mat, S: Sequence[int], delta: Any) -> fmpq:
-    """Return det(δI + C_S), which is 2 to the power Σ log₂(δ + λ_i): submodularity is an inequality of
-    products."""
+    """Return det(δI + C_S) = Π (δ + λ_i), the power of 2 with the exponent Σ log₂(δ + λ_i).
+
+    With this determinant, submodularity of the sum is an inequality between products of rational numbers.
+    """
     delta = fmpq(delta)
     return (principal(C, S) + delta * identity(len(S))).det() if len(S) else fmpq(1)
 
 
 def midpoint(value: Any) -> Any:
-    """Return the midpoint of a ball, other numbers as they are."""
+    """Return the midpoint of a ball; other numbers are returned unchanged."""
     return value.mid() if isinstance(value, arb) else value
 
 
 def log2(q: Any) -> arb:
-    """Return log₂ of a positive rational."""
+    """Return the logarithm to base 2 of a positive rational number."""
     return arb(q).log() / arb(2).log()
 
 
 def entropy(C: fmpq_mat, S: Sequence[int], delta: Any, k: int) -> arb:
-    """Return f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ."""
+    """Return f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the eigenvalues of C_S."""
     return log2(smoothed_det(C, S, delta)) - (3 * k * log2(delta) if delta != 1 else 0)
 
 
 def rank_power(C: fmpq_mat, S: Sequence[int], alpha: Any) -> Any:
-    """Return f_gr(S) = Σ λ_i^α with 0⁰ = 0: an fmpq for α = 0 (the rank) and α = 1 (the trace), else a
-    ball."""
+    """Return f_gr(S) = Σ λ_i^α with 0⁰ = 0, where λ_i are the eigenvalues of C_S.
+
+    The value is exact for α = 0 (the rank) and α = 1 (the trace), and a ball otherwise.
+    """
     if alpha == 0:
         return fmpq(principal(C, S).rank()) if len(S) else fmpq(0)
     if alpha == 1:
@@ -265,23 +275,23 @@ def rank_power(C: fmpq_mat, S: Sequence[int], alpha: Any) -> Any:
 
 
 def variance(C: fmpq_mat, S: Sequence[int], k: int) -> fmpq:
-    """Return f_sv(S) = 9k² − Σ (λ_i − 1)² = 9k² − ‖C_S − I‖²."""
+    """Return f_sv(S) = 9k² − Σ (λ_i − 1)² = 9k² − ‖C_S − I‖², where λ_i are the eigenvalues of C_S."""
     return 9 * k * k - sum(((C[i, j] - (i == j)) ** 2 for i in S for j in S), fmpq(0))
 
 
 def entropy_float(C: np.ndarray, S: Sequence[int], delta: float, k: int) -> float:
-    """Return f_de by its eigenvalues, in floating point."""
+    """Return f_de, computed from the eigenvalues in floating point."""
     return float(np.log2(delta + _spectrum(C, S)).sum() - 3 * k * np.log2(delta))
 
 
 def rank_power_float(C: np.ndarray, S: Sequence[int], alpha: float, cutoff: float = 1e-9) -> float:
-    """Return f_gr by its eigenvalues; those below the cut-off are zero."""
+    """Return f_gr, computed from the eigenvalues in floating point; those below the cut-off count as zero."""
     values = _spectrum(C, S)
     return float((values[values > cutoff] ** alpha).sum())
 
 
 def variance_float(C: np.ndarray, S: Sequence[int], k: int) -> float:
-    """Return f_sv by its eigenvalues."""
+    """Return f_sv, computed from the eigenvalues in floating point."""
     return float(9 * k * k - ((_spectrum(C, S) - 1) ** 2).sum())
 
 
@@ -290,7 +300,7 @@ def _spectrum(C: np.ndarray, S: Sequence[int]) -> np.ndarray:
 
 
 def draw_monotone(rng: np.random.Generator, d: int, highest: int = 6) -> list[int]:
-    """Draw an increasing function with values in 0..highest on average, submodular or not."""
+    """Draw an increasing function with small integer values, submodular or not."""
     f = [int(v) for v in rng.integers(0, highest + 1, size=1 << d) * (rng.random(1 << d) < rng.random())]
     for mask in range(1 << d):
         f[mask] = max([f[mask]] + [f[mask ^ 1 << x] for x in members(mask)])
@@ -300,8 +310,9 @@ def draw_monotone(rng: np.random.Generator, d: int, highest: int = 6) -> list[in
 def draw_submodular(rng: np.random.Generator, d: int) -> list[int]:
     """Draw a non-negative submodular function with integer values.
 
-    Cuts, coverages, concave functions of the size, with or without a modular part, lifted to be non-negative;
-    or `SpoilingElement`, in any order of the elements.
+    The function is a sum of some of these: a cut function, a coverage function, a concave function of the
+    size, and a modular function. A constant is added so that no value is negative. With probability 0.15 the
+    function is a `SpoilingElement` instead, with its elements in random order.
     """
     if rng.random() < 0.15:
         order = rng.permutation(d)
@@ -325,9 +336,10 @@ def draw_submodular(rng: np.random.Generator, d: int) -> list[int]:
 
 
 class SpoilingElement(Sequence[int]):
-    """q|A| if 0 ∉ A, q + |A| if 0 ∈ A, computed when asked for; submodular for q ≥ 1.
+    """The set function q|A| if 0 ∉ A, and q + |A| if 0 ∈ A; it is submodular for q ≥ 1.
 
-    Element 0 looks best and spoils the others.
+    Element 0 looks best alone, and reduces the gains of all other elements. The values are computed when they
+    are read.
     """
 
     def __init__(self, d: int, q: int) -> None:
@@ -342,8 +354,10 @@ class SpoilingElement(Sequence[int]):
 
 
 def rewarded_variance(design: Design, q: int, beta: int) -> list[fmpq]:
-    """Return tr h(C_S) = q|S| − β‖C_S − I‖², h(t) = q − β(t − 1)²: f_sv with q for each feature in place of
-    9k²."""
+    """Return tr h(C_S) = q|S| − β‖C_S − I‖² with h(t) = q − β(t − 1)², for every set S.
+
+    For β = 1 this function is f_sv with the constant 9k² replaced by q for each feature.
+    """
     C = correlations(design)
     return table(lambda S: q * len(S) + beta * variance(C, S, 0), design.d)
 
@@ -351,9 +365,10 @@ def rewarded_variance(design: Design, q: int, beta: int) -> list[fmpq]:
 def draw_regularizer(
     rng: np.random.Generator, design: Design, k: int, increasing: bool = False
 ) -> list[fmpq]:
-    """Draw a non-negative submodular function to add to R², rational and of about its size.
+    """Draw a non-negative submodular function to add to R²; its values are rational and about as large as R².
 
-    An increasing one is a coverage or f_gr with α = 0 or 1; the others are of `draw_submodular`, or f_sv.
+    An increasing function is a coverage function, or f_gr with α = 0 or 1. Any other function is one of
+    these, or f_sv, or comes from `draw_submodular`.
     """
     d, C = design.d, correlations(design)
     weight = fmpq(1, int(2 ** rng.integers(0, 7)))
@@ -379,7 +394,7 @@ def small_submodular(d: int, highest: int) -> Iterator[tuple[int, ...]]:
 
 
 class Values:
-    """A table as a regularizer, for searches that are given one: what it says does not depend on C."""
+    """A regularizer given by a table of values, for the searches of the package; it does not depend on C."""
 
     submodular = True
 
@@ -391,22 +406,21 @@ class Values:
         return self.f[mask_of(S)]
 
     def gains(self, C: np.ndarray, S: Sequence[int]) -> np.ndarray:
-        """Return f(S + x) − f(S) for all x."""
+        """Return f(S + x) − f(S) for every x."""
         here = mask_of(S)
         return np.array([self.f[here | 1 << x] - self.f[here] for x in range(len(C))])
 
 
 def unit_columns(design: Design) -> np.ndarray:
-    """Return X/√N."""
+    """Return the unit columns X/√N."""
     return design.X / np.sqrt(design.N)
 
 
 def orthogonal_to_y(d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return orthonormal columns and a target orthogonal to them: R² = 0."""
+    """Return orthonormal columns and a target that is orthogonal to them, so that R² = 0 for every set."""
     return np.eye(d + 1)[:, :d], np.eye(d + 1)[d]
 
 
 def precisely() -> Any:
-    """Compute with balls of 128 bits: in a `with` statement, or in a function decorated by
-    `@precisely()`."""
+    """Compute with balls of 128 bits, in a `with` statement or in a function decorated by `@precisely()`."""
     return ctx.workprec(128)

@@ -1,4 +1,8 @@
-"""One step of selection: strategies for a design and a selected set S, and the LASSO in the step's window."""
+"""One step of selection: strategies that draw a design and a selected set S, and the LASSO just below λ*.
+
+Throughout, r = P_S^⊥y, λ* = max|⟨X_i, r⟩|, T is the set of the features that attain λ*, and (λ₂, λ*) is the
+window: the largest interval below λ* in which the same features outside S are nonzero.
+"""
 
 import numpy as np
 from flint import fmpq
@@ -11,8 +15,10 @@ from sparselin.testing import integer_designs, tied_designs
 
 @st.composite
 def selections(draw, max_n=5, max_d=6, max_selected=3, dependent=False):
-    """Draw (X, y, S): small integers, ties and equal columns likely, S any set of independent columns or
-    ∅."""
+    """Draw (X, y, S) of small integers, where ties and equal columns are likely.
+
+    S is ∅ or any set of independent columns; with `dependent` the columns of S may be dependent.
+    """
     X, y = draw(integer_designs(max_n, max_d) | tied_designs(max_n, max_d))
     S = draw(st.sets(st.integers(0, X.shape[1] - 1), max_size=min(max_selected, X.shape[1] - 1)))
     S = tuple(sorted(S))
@@ -22,7 +28,8 @@ def selections(draw, max_n=5, max_d=6, max_selected=3, dependent=False):
 
 @st.composite
 def open_steps(draw, max_n=5, max_d=6, max_selected=3, max_tied=5):
-    """Draw selections with λ* > 0 and few enough ties to enumerate."""
+    """Draw (X, y, S) with λ* > 0 and with at most `max_tied` features in T, so that their subsets can be
+    listed."""
     X, y, S = draw(selections(max_n, max_d, max_selected))
     at = step(X, y, S)
     assume(at.lam_star > 0 and len(at.tied) <= max_tied)
@@ -30,10 +37,9 @@ def open_steps(draw, max_n=5, max_d=6, max_selected=3, max_tied=5):
 
 
 def in_window(X, y, S, found: Segment, share: fmpq = HALF) -> Solution:
-    """Return λ, β and p = y − Xβ at λ = λ* − share·(λ* − λ₂), by default in the middle of the window (λ₂,
-    λ*), exactly.
+    """Return λ, β and p = y − Xβ at λ = λ* − share·(λ* − λ₂), exactly; by default in the middle of (λ₂, λ*).
 
-    AssertionError where β is no solution.
+    Raises AssertionError if β is not a solution.
     """
     return solution(X, y, S, found, share * min([found.step.lam_star, *roots(X, S, found).values()]))
 
@@ -45,16 +51,16 @@ def show(X, y, S=()):
 
 
 def masked_loss(X, y, mask, theta):
-    """Return ‖X(mask∘θ) − y‖², in the arithmetic of the arguments."""
+    """Return ‖X(mask∘θ) − y‖², computed in the number type of the arguments."""
     r = X @ (mask * theta) - y
     return r @ r
 
 
 def outside(X, S):
-    """Return [d] ∖ S."""
+    """Return the features that are not in S."""
     return [i for i in range(X.shape[1]) if i not in S]
 
 
 def spread(holds):
-    """Return the function of a tuple that calls holds(*tuple)."""
+    """Return the function of a tuple `drawn` that calls holds(*drawn)."""
     return lambda drawn: holds(*drawn)

@@ -2,26 +2,29 @@
 
     python subset_checker.py certificate.json data.npz
 
-The data are an .npz file with X, y and perhaps sample_weight, or a .csv file without a header, with the
-columns of X, then y, then perhaps the weights. The answer is PROVED or REFUTED, with the reason. All
-arithmetic is in integers and fractions; numpy only reads the data, and guesses a Cholesky factor that is then
-checked.
+The data are an .npz file with X, y and perhaps sample_weight. The answer is PROVED or REFUTED, with the
+reason. All arithmetic is in integers and fractions. Numpy only reads the data, and computes an approximate
+Cholesky factor, which is then checked exactly.
 
-PROVED means: every β with at most k nonzero units (features, or groups), where the forced ones always count,
-and with lower ≤ β ≤ upper has a value q(β) = ½ Σ w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖² of at least
-(1 − gap)·U, where U is the value of the certificate's own subset. Below, column j is divided by 2^scale_j.
+PROVED means the following. A unit is a feature or a group of features. Consider every β with lower ≤ β ≤
+upper and with at most k nonzero units, where the forced units always count as nonzero. Its value q(β) = ½ Σ
+w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖² is at least (1 − gap)·U, where U is the value of the certificate's own
+subset. Below, column j is divided by 2^scale_j.
 
-A vector w bounds a case: let q(β) = Q − bᵀβ + ½βᵀGβ and G − D ⪰ 0. From (β − w)ᵀ(G − D)(β − w) ≥ 0,
-q(β) ≥ Q − ½wᵀ(G − D)w − Σ (c_jβ_j − ½D_jβ_j²) with c = b − (G − D)w, and each term of the sum is at most its
-maximum H_j ≥ 0 over lower_j ≤ β_j ≤ upper_j, and is 0 where β_j = 0.
+A case is a set of units that are in the support and a set of units that are not. A vector w gives a bound for
+a case. To see this, write q(β) = Q − bᵀβ + ½βᵀGβ, and let D be a diagonal matrix with G − D ⪰ 0. From (β −
+w)ᵀ(G − D)(β − w) ≥ 0 follows q(β) ≥ Q − ½wᵀ(G − D)w − Σ (c_jβ_j − ½D_jβ_j²) with c = b − (G − D)w. Each term
+of the sum is 0 if β_j = 0, and is at most its maximum H_j ≥ 0 over lower_j ≤ β_j ≤ upper_j, the height of
+feature j.
 """
 
-import csv
 import json
 import math
 import sys
 from fractions import Fraction
-from operator import mul, sub
+from operator import lshift, mul, sub
+
+import numpy as np
 
 FEW = 40  # up to this number of features G − D is eliminated in fractions
 
@@ -39,8 +42,8 @@ def are_distinct(J, count):
     return type(J) is list and all(type(j) is int and 0 <= j < count for j in J) and len({*J}) == len(J)
 
 
-def are_numbers(values, count, least=0.0):
-    return len(values) == count and all(type(v) is float and least <= v < math.inf for v in values)
+def are_numbers(values, count):
+    return len(values) == count and all(type(v) is float and 0 <= v < math.inf for v in values)
 
 
 def are_integers(values, most):
@@ -48,7 +51,7 @@ def are_integers(values, most):
 
 
 def as_integers(values):
-    """Return rational numbers as integers and their common unit."""
+    """Return integers and one common unit; each rational number is its integer times the unit."""
     values = [*map(Fraction, values)]
     common = math.lcm(*(v.denominator for v in values))
     return [v.numerator * (common // v.denominator) for v in values], Fraction(1, common)
@@ -72,24 +75,20 @@ def eliminate(A, b):
 
 
 def exact_gram(vectors):
-    """Return the inner products of lists of integers, by long integers with a field for each list."""
+    """Return the inner products of lists of integers, by products of long integers with a field for each
+    list."""
     most = max(max(map(abs, v)) for v in vectors)
     size = (2 * most.bit_length() + len(vectors[0]).bit_length() + 9) // 8
     half = 1 << 8 * size - 1
-    bias = int.from_bytes(half.to_bytes(size, "little") * len(vectors), "little")
-    packed = [
-        int.from_bytes(b"".join((v + half).to_bytes(size, "little") for v in entries), "little") - bias
-        for entries in zip(*vectors, strict=True)
-    ]
-    places, result = range(0, size * len(vectors), size), []
-    for vector in vectors:
-        fields = (sum(map(mul, vector, packed)) + bias).to_bytes(size * len(vectors), "little")
-        result.append([int.from_bytes(fields[i : i + size], "little") - half for i in places])
-    return result
+    places = range(0, 8 * size * len(vectors), 8 * size)
+    bias, mask = sum(half << place for place in places), 2 * half - 1
+    packed = [sum(map(lshift, entries, places)) for entries in zip(*vectors, strict=True)]
+    sums = [sum(map(mul, vector, packed)) + bias for vector in vectors]
+    return [[(fields >> place & mask) - half for place in places] for fields in sums]
 
 
 class Objective:
-    """The function q, from columns of integers that are centred exactly, with one unit each; y comes last."""
+    """The function q, from integer columns with one unit each, centred exactly; the last column is y."""
 
     def __init__(self, X, y, weights, intercept, ridge, scale):
         self.weights, self.weight_unit = as_integers(weights)
@@ -104,7 +103,7 @@ class Objective:
         self.d, self.ridge, self.grams = len(scale), [Fraction(ridge) / Fraction(4) ** s for s in scale], {}
 
     def gram(self, i, j):
-        """Return G_ij; with the index d it is b_i, and yᵀWy for both."""
+        """Return G_ij; index d stands for y, so that G_id is b_i, and G_dd is yᵀWy."""
         i, j = max(i, j), min(i, j)
         if (i, j) not in self.grams:
             total = sum(map(mul, map(mul, self.weights, self.columns[i]), self.columns[j]))
@@ -113,20 +112,18 @@ class Objective:
         return self.grams[i, j]
 
     def slopes(self, w):
-        """Return b − Gw for a vector w: a dictionary."""
+        """Return b − Gw for a vector w, which is given as a dictionary."""
         shares, unit = as_integers([self.units[self.d], *(-v * self.units[j] for j, v in w.items())])
-        r = [shares[0] * v for v in self.columns[self.d]]
-        for share, j in zip(shares[1:], w, strict=True):
+        r = [0] * len(self.weights)
+        for share, j in zip(shares, [self.d, *w], strict=True):
             r = [v + share * x for v, x in zip(r, self.columns[j], strict=True)]
-        r = [*map(mul, r, self.weights)]
-        c = [
-            sum(map(mul, r, self.columns[j])) * (unit * self.weight_unit * self.units[j])
-            for j in range(self.d)
-        ]
+        r, unit = [*map(mul, r, self.weights)], unit * self.weight_unit
+        c = [sum(map(mul, r, self.columns[j])) * (unit * self.units[j]) for j in range(self.d)]
         return [v - self.ridge[j] * w.get(j, 0) for j, v in enumerate(c)]
 
     def fit(self, support, fixed):
-        """Return the minimiser on a support with some values fixed, q there, and the slopes of the fixed."""
+        """Return the minimiser on a support with some values fixed, q there, and the slopes at the fixed
+        values."""
         free, y = [j for j in support if j not in fixed], self.d
         right = [self.gram(y, i) - sum(self.gram(i, j) * v for j, v in fixed.items()) for i in free]
         x = eliminate([[self.gram(i, j) for j in free] for i in free], right)
@@ -136,7 +133,7 @@ class Objective:
         return beta, twice / 2, {j: gradient[j] for j in fixed}
 
     def is_convex(self, D):
-        """Return whether G − D ⪰ 0 is proved on the features of D: a dictionary."""
+        """Return whether G − D ⪰ 0 is proved on the features of D, a dictionary."""
         if all(v <= self.ridge[j] for j, v in D.items()):
             return True
         if len(D) > FEW:
@@ -146,12 +143,10 @@ class Objective:
     def is_convex_rounded(self, J, D):
         """Return whether G − D ⪰ 0 is proved by rounded columns A and a rounded Cholesky factor L.
 
-        The entries of √W·X differ from those of A by at most 1 in the unit of a column, so that for all v
-        ‖√W·Xv‖² ≥ (1 − δ)‖Av‖² − (1/δ − 1)·n·d·‖v‖². So it suffices that AᵀA less a larger diagonal is LLᵀ
-        and a rest that is diagonally dominant.
+        The entries of √W·X differ from the entries of A by at most 1 in the unit of the column. Therefore,
+        for all v, ‖√W·Xv‖² ≥ (1 − δ)‖Av‖² − (1/δ − 1)·n·d·‖v‖². So the following suffices: AᵀA minus a
+        diagonal matrix that is larger than D is the sum of LLᵀ and of a diagonally dominant matrix.
         """
-        import numpy as np
-
         columns, diagonal, m, delta = [], [], len(J), Fraction(1, 2**20)
         for j in J:
             squares = [w * v * v for w, v in zip(self.weights, self.columns[j], strict=True)]
@@ -174,14 +169,12 @@ class Objective:
 
 
 class Proof:
-    """A certificate with its data: the heights of its vectors, and the walk through its tree."""
+    """A certificate with its data: the bounds of its vectors, and the cases of its tree."""
 
     def __init__(self, given, X, y, weights):
         d, scale, groups = len(X[0]), given["scale"], given["groups"]
         require(given["format"] == "sparselin subset certificate 1", "another format")
-        require(
-            are_integers(given["shape"], math.inf) and given["shape"] == [len(X), d], "X of another shape"
-        )
+        require(given["shape"] == [len(X), d], "X of another shape")
         require(are_numbers([given["ridge"], given["gap"]], 2) and given["gap"] <= 1, "ridge or gap")
         require(type(given["intercept"]) is bool, "intercept must be true or false")
         require(len(scale) == d and are_integers(scale, 4000), "scale")
@@ -207,7 +200,11 @@ class Proof:
             require(convex not in (None, False), "G − D is not proved to be positive semidefinite")
 
     def heights(self, v):
-        """Return the bound without any unit, the heights of units, the units by height, and the stage."""
+        """Return the bound of vector v with no unit, the height of each unit, the units sorted by height, and
+        D.
+
+        The height of a unit is the sum of the heights H_j of its features.
+        """
         require(type(v) is int and 0 <= v < len(self.given["vectors"]), "there is no such vector")
         if v not in self.vectors:
             s, J, entries, power = self.given["vectors"][v]
@@ -227,14 +224,13 @@ class Proof:
 
     @staticmethod
     def height(c, D, end):
-        if c == 0:
-            return 0
         if end is not None and abs(c) > D * abs(end):
             return c * end - D * end**2 / 2
-        return c**2 / (2 * D) if D > 0 else math.inf
+        return c and (c**2 / (2 * D) if D > 0 else math.inf)
 
     def bound(self, v, inside, outside):
-        """Return the bound of vector v for the case with these units in and out."""
+        """Return the bound of vector v for the case with the units `inside` in the support and `outside`
+        not."""
         base, heights, order, D = self.heights(v)
         room = self.k - len(inside)
         if room < 0:
@@ -252,7 +248,7 @@ class Proof:
         return fixed
 
     def value(self, at_lower, at_upper, inside, outside):
-        """Return a bound for a case that has only one support."""
+        """Return a bound for a case in which only one support is possible."""
         full = len(inside) == self.k
         units = [unit for unit in range(self.count) if unit in inside or not (full or unit in outside)]
         require(len(units) <= self.k, "a value for more than k units")
@@ -265,7 +261,7 @@ class Proof:
         return value
 
     def check(self):
-        """Return U; raise Refuted if a case has a bound below (1 − gap)·U, or none."""
+        """Return U; raise Refuted if a case has no bound, or a bound below (1 − gap)·U."""
         given = self.given
         support = [j for unit in given["support"] for j in self.members[unit]]
         beta, U, _ = self.q.fit(support, self.fixed(given["at_lower"], given["at_upper"], support))
@@ -279,21 +275,17 @@ class Proof:
             name, *rest = next(operations, ["nothing"])
             if name in ("split", "out", "in"):
                 units = rest if name == "split" else rest[1]
-                require(
-                    are_distinct(units, self.count) and not {*units} & (inside | outside),
-                    "a unit is not free",
-                )
-                require(len(inside) < self.k or name == "out", "more than k units are in")
+                free = are_distinct(units, self.count) and not {*units} & (inside | outside)
+                require(free, "a unit is not free")
+                require(name == "out" or len(inside) + len(units) <= self.k, "more than k units are in")
             if name == "split":
-                (unit,) = units
+                (unit,), bounds = units, []
                 cases += [(inside, outside | {unit}), (inside | {unit}, outside)]
-                continue
-            if name == "out":
+            elif name == "out":
                 bounds = (self.bound(rest[0], inside | {unit}, outside) for unit in units)
                 cases.append((inside, outside | {*units}))
             elif name == "in":
                 bounds = (self.bound(rest[0], inside, outside | {unit}) for unit in units)
-                require(len(inside) + len(units) <= self.k, "more than k units are in")
                 cases.append((inside | {*units}, outside))
             elif name == "bound":
                 bounds = [self.bound(*rest, inside, outside)]
@@ -306,7 +298,7 @@ class Proof:
 
 
 def check(text, X, y, weights=None):
-    """Return whether a certificate is proved, and the value of its subset or the reason against it."""
+    """Return True and the value of the certificate's subset if it is proved, else False and the reason."""
     try:
         return True, Proof(json.loads(text), X, y, [1.0] * len(y) if weights is None else weights).check()
     except Refuted as reason:
@@ -318,18 +310,9 @@ def check(text, X, y, weights=None):
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         text = file.read()
-    if sys.argv[2].endswith(".npz"):
-        import numpy as np
-
-        with np.load(sys.argv[2]) as data:
-            names = ("X", "y", "sample_weight")
-            X, y, weights = (data[name].astype(float).tolist() if name in data else None for name in names)
-    else:
-        d = json.loads(text)["shape"][1]
-        with open(sys.argv[2], encoding="utf-8", newline="") as file:
-            rows = [[*map(float, row)] for row in csv.reader(file)]
-        X, y = [row[:d] for row in rows], [row[d] for row in rows]
-        weights = [row[d + 1] for row in rows] if len(rows[0]) > d + 1 else None
+    with np.load(sys.argv[2]) as data:
+        names = ("X", "y", "sample_weight")
+        X, y, weights = (data[name].astype(float).tolist() if name in data else None for name in names)
     proved, answer = check(text, X, y, weights)
     print(f"PROVED, the value is {float(answer)!r}" if proved else f"REFUTED: {answer}")  # noqa: T201
     return 0 if proved else 1

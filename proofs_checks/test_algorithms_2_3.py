@@ -1,21 +1,27 @@
-"""The mask of Algorithm 1 and Algorithms 2 and 3 as printed: what is maximised, and what λ*(S) and A(S) are.
+"""The mask of Algorithm 1, and Algorithms 2 and 3 as printed: the picks of OMP, λ*(S) and A(S).
 
 Source: *Sequential Attention for Feature Selection*, equation (1), Algorithms 1, 2 and 3 (both versions; the
 poster's "Sequential LASSO" and "Orthogonal Matching Pursuit").
 
-Algorithm 3 in print, β*(λ, S) being "the optimal solution" of ½‖Xβ − y‖² + λ‖β_S̄‖₁:
+In print, β*(λ, S) is "the optimal solution" of ½‖Xβ − y‖² + λ‖β_S̄‖₁, and Algorithm 3 has
 
     λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0},            "largest λ with nonzero LASSO on S̄",
     A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0},   "non-empty by Lemma 3.4".
 
-λ*(S) = ‖XᵀP_S^⊥y‖∞ where that is positive: docs/proofs/theorem_3_3.md. Print leaves out two things. If P_S^⊥y
-⟂ X the set is empty: it has no supremum, A(S) has no meaning, and the algorithm must stop (and the supremum
-is never a maximum: at λ* itself β_S̄ = 0). And "the" optimal solution need not be unique (equal columns):
-A(S) is then every index that is nonzero in some solution. It is not empty, as r ≠ p for λ < λ*; Lemma 3.4 is
-not needed for that.
+If ‖XᵀP_S^⊥y‖∞ is positive, it equals λ*(S): docs/proofs/theorem_3_3.md. The printed algorithm leaves out two
+things.
 
-"Note that Sequential LASSO as stated requires a search for the optimal λ* in each step" (after Algorithm 3):
-no λ has to be tried, as ‖XᵀP_S^⊥y‖∞ is computed from the residual of least squares on S.
+First, if P_S^⊥y is orthogonal to all columns, the set in the definition of λ*(S) is empty. An empty set has
+no supremum, A(S) has no meaning, and the algorithm must stop. The supremum is also never a maximum, because
+β_S̄ = 0 at λ* itself.
+
+Second, the optimal solution need not be unique, for example if two columns are equal. A(S) is then the set of
+all features that are nonzero in some solution. A(S) is not empty, because the residual p of the LASSO differs
+from r = P_S^⊥y for λ < λ*. Lemma 3.4 is not needed for this conclusion.
+
+The paper writes: "Note that Sequential LASSO as stated requires a search for the optimal λ* in each step"
+(after Algorithm 3). No search is necessary, because ‖XᵀP_S^⊥y‖∞ is computed from the residual of least
+squares on S.
 """
 
 import numpy as np
@@ -62,17 +68,19 @@ def attention_weights(w, S):
 def test_the_weights_of_unselected_features(check):
     """A selected feature has the weight 1, and unselected features are downscaled by
 
-        softmax_i(w, S̄) = exp(w_i)/Σ_{j ∈ S̄} exp(w_j) ∈ (0, 1], less than 1 unless i is the last feature left;
+        softmax_i(w, S̄) = exp(w_i)/Σ_{j ∈ S̄} exp(w_j) ∈ (0, 1].
 
-    argmax_{i ∉ S} w_i is the unselected feature with the largest of these weights.
+    This weight is less than 1 unless i is the last feature left.
+
+    The feature argmax_{i ∉ S} w_i is the unselected feature with the largest of these weights.
 
     Reading of: “features i ∈ S are used as direct inputs to the model and the unselected features i ∉ S are
     downscaled by the scalar value softmax_i(w, S̄)”, “unselected feature with largest attention weight”
 
-    Hypotheses: w ∈ ℝ^d, S ≠ [d]
+    Hypotheses: w ∈ ℝ^d is arbitrary, and S ≠ [d].
 
-    Consequences: The weights off S have the sum 1 and increase with w_i. The last feature left has the weight
-    1, as if it were selected.
+    Consequences: The weights off S have the sum 1, and each of them increases with its own w_i. If only one
+    feature is left, its weight is 1, as if this feature were selected.
     """
     check.over([attention_weights([fmpq(3)], ())], lambda weights: weights[0].contains(1))
 
@@ -90,7 +98,7 @@ def test_the_weights_of_unselected_features(check):
 
 
 def another_minimiser(A_S, b):
-    """Return a minimiser β of ‖A_Sβ − b‖², a different one if the columns are dependent."""
+    """Return a minimiser β of ‖A_Sβ − b‖² that differs from `least_squares` if the columns are dependent."""
     ones = vector([fmpq(1)] * A_S.ncols())
     return least_squares(A_S, b) + ones - least_squares(A_S, A_S * ones)
 
@@ -102,14 +110,16 @@ def test_omp_picks_a_largest_correlation(check):
 
         ⟨X_i, y − X_Sβ_S*⟩² = ⟨X_i, y − P_S y⟩² = ⟨X_i, P_S^⊥y⟩²,
 
-    and OMP picks an i ∉ S that maximises it.
+    and OMP picks an i ∉ S that maximises this square.
 
-    Hypotheses: any S, dependent columns too; the pick where λ* > 0
+    Hypotheses: S is any set, and its columns may be dependent. The pick is checked if λ* = max|⟨X_i, P_S^⊥y⟩|
+    is positive.
 
-    Consequences: Line 4 need not say which minimiser is meant: while λ* > 0 there is only one, because
-    the pick is not in the span of X_S.
+    Consequences: Line 4 need not say which minimiser is meant. As long as λ* > 0 there is only one minimiser,
+    because each pick is outside the span of X_S.
 
-    Unchecked: the pick if all correlations are zero, which the algorithm leaves open (sl.omp stops)
+    Unchecked: The pick is not checked if all correlations are zero. The algorithm leaves this case open;
+    sl.omp stops.
     """
 
     def holds(X, y, S):
@@ -133,21 +143,22 @@ def test_omp_picks_a_largest_correlation(check):
 @claim("SA-algorithm-3-threshold", "Algorithm 3, line 5; poster", "formal, exact, proof", CORRECTED)
 @mutants("sl.first_entry", "sl.lambda_star")
 def test_the_largest_penalty_with_a_feature(check):
-    """At each step of Sequential LASSO, β*(λ, S) being the optimal solution, there is a
+    """At each step of Sequential LASSO, with the optimal solution β*(λ, S) of ½‖Xβ − y‖² + λ‖β_S̄‖₁, there is
+    a
 
-        λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0},
+        λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0}.
 
-    the largest λ with a nonzero LASSO on S̄; it equals ‖XᵀP_S^⊥y‖∞.
+    It is the largest λ with a nonzero LASSO on S̄, and it equals ‖XᵀP_S^⊥y‖∞.
 
-    Hypotheses: independent S
+    Hypotheses: The columns of S are linearly independent.
 
-    Instead: This holds if P_S^⊥y is not orthogonal to all columns; otherwise the set is empty and the
-    algorithm must stop. It is a supremum, not a maximum. The solution may not be unique; β_S̄ ≠ 0 then
-    holds for all solutions below λ* and for none at or above it.
+    Instead: The statement holds if P_S^⊥y is not orthogonal to all columns. Otherwise the set is empty, and
+    the algorithm must stop. λ*(S) is a supremum, not a maximum. The solution need not be unique: for all
+    solutions, β_S̄ ≠ 0 if λ < λ*, and β_S̄ = 0 if λ ≥ λ*.
 
-    Consequences: Theorem 3.3 is about steps with λ* > 0.
+    Consequences: Theorem 3.3 makes a statement only about steps with λ* > 0.
 
-    Tolerance: 2⁻⁴⁰λ* between the exact λ* and the package's
+    Tolerance: The package's λ* may differ from the exact λ* by 2⁻⁴⁰λ*.
 
     In Coq: lambda_star_is_the_threshold, above_lambda_star, below_lambda_star
     """
@@ -185,20 +196,22 @@ def test_the_largest_penalty_with_a_feature(check):
 )
 @mutants("sl.lambda_star", "sl.sequential_lasso")
 def test_no_penalty_has_to_be_searched(check):
-    """Each step of Sequential LASSO requires a search for λ*(S); it selects just below this penalty.
+    """Each step of Sequential LASSO requires a search for λ*(S), because the step selects just below this
+    penalty.
 
     Reading of: “Note that Sequential LASSO as stated requires a search for the optimal λ* in each step”
 
-    Hypotheses: λ* > 0, independent S
+    Hypotheses: λ*(S) > 0, and the columns of S are linearly independent.
 
-    Instead: λ*(S) = ‖XᵀP_S^⊥y‖∞ in closed form, which takes one least-squares fit on S and one product
-    with Xᵀ. It is not necessary to try a λ below it either, because A(S) follows from nonnegative least
-    squares on the tied features.
+    Instead: λ*(S) = ‖XᵀP_S^⊥y‖∞ is a closed form. It takes one least-squares fit on S and one product with
+    Xᵀ. It is not necessary to try a λ below λ* either, because A(S), the set of features that become nonzero
+    there, follows from nonnegative least squares on the tied features.
 
-    Consequences: So there is no reason to set λ “to a large enough value”. The statement about such values is
-    false (SA-section-2-large-lambda).
+    Consequences: There is no reason to set λ “to a large enough value”. The paper's statement about such
+    values is false (SA-section-2-large-lambda).
 
-    Tolerance: 2⁻⁴⁰λ* for the package's λ*, above and below which the conditions of optimality are exact
+    Tolerance: The package's λ* has a relative tolerance of 2⁻⁴⁰: the conditions of optimality are checked
+    exactly at λ*(1 + 2⁻⁴⁰) and at λ*(1 − 2⁻⁴⁰).
     """
     X, y, zero = np.eye(2), np.array([2.0, 1.0]), vector([fmpq(0), fmpq(0)])
     below = (2 - fmpq(1, 2**k) for k in range(60))
@@ -222,18 +235,19 @@ def test_no_penalty_has_to_be_searched(check):
 @claim("SA-algorithm-3-limit", "Algorithm 3, lines 6 and 7", "formal, exact, brute force", CORRECTED)
 @mutants("sl.first_entry")
 def test_the_active_set_just_below_the_threshold(check):
-    """A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0} exists and is not empty.
+    """The set A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0} exists and is not empty, where β*(λ, S)
+    minimises ½‖Xβ − y‖² + λ‖β_S̄‖₁.
 
-    Hypotheses: λ* > 0, independent S
+    Hypotheses: λ* = ‖XᵀP_S^⊥y‖∞ > 0, and the columns of S are linearly independent.
 
-    Instead: This holds for ε ↓ 0 (for ε < 0 the set is empty) and for the indices that are nonzero in
-    some solution; the set of these is constant on (λ₂, λ*). Solutions may be chosen so that their
-    supports have no limit.
+    Instead: The statement holds for ε ↓ 0 and for the indices that are nonzero in some solution. For ε < 0
+    the set is empty. The set of these indices is constant for λ in an interval (λ₂, λ*). If one solution is
+    chosen for each λ, the supports of these solutions need not have a limit.
 
-    Consequences: Lemma 3.4, which the paper gives as the reason that the set is not empty, is not needed,
-    because r ≠ p below λ*.
+    Consequences: The paper gives Lemma 3.4 as the reason that the set is not empty. The lemma is not needed:
+    the residual of the LASSO differs from P_S^⊥y for every λ < λ*.
 
-    In Coq: active_is_nonzero, some_feature_is_active, the set being constant on (λ₁, λ*) with an
+    In Coq: active_is_nonzero, some_feature_is_active; in them the set is constant on (λ₁, λ*) with an
     explicit λ₁
     """
     lams = [1 - fmpq(1, 2**k) for k in range(1, 9)]
@@ -258,17 +272,18 @@ def test_the_active_set_just_below_the_threshold(check):
 @claim("SA-section-3.2-zero", "Section 3.2, after equation (10)", "formal, exact, float", CORRECTED)
 @mutants("sl.project_dual")
 def test_nothing_is_active_above_the_threshold(check):
-    """If λ ≥ ‖XᵀP_S^⊥y‖∞, then p = P_S^⊥y and Xβ = X_Sβ_S*, meaning that β is zero outside of S.
+    """If λ ≥ ‖XᵀP_S^⊥y‖∞, the residual p = y − Xβ of the LASSO is P_S^⊥y, and Xβ = X_Sβ_S*, meaning that β is
+    zero outside of S.
 
-    Hypotheses: independent S
+    Hypotheses: The columns of S are linearly independent. β_S* denotes the least squares solution on S.
 
-    Instead: This holds for λ > 0. If columns are dependent, Xβ = X_Sβ_S* alone does not imply that β is
-    zero outside of S. That β is zero there follows because ‖β_S̄‖₁ is the same in all solutions. For λ = 0
-    (allowed where P_S^⊥y ⟂ X) it is false.
+    Instead: The statement holds for λ > 0. If columns are dependent, Xβ = X_Sβ_S* alone does not imply that β
+    is zero outside of S. The reason for β_S̄ = 0 is that ‖β_S̄‖₁ is the same in all solutions. For λ = 0,
+    which is allowed if P_S^⊥y ⟂ X, the statement is false.
 
-    Consequences: Nothing else: λ > 0 throughout Algorithm 3.
+    Consequences: No other statement is affected, because λ > 0 throughout Algorithm 3.
 
-    Tolerance: 1e-12‖y‖ between P_S^⊥y and sl.project_dual
+    Tolerance: The distance between P_S^⊥y and the result of sl.project_dual may be 1e-12‖y‖.
 
     In Coq: above_lambda_star, dual_projection
     """

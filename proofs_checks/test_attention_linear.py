@@ -1,16 +1,17 @@
-"""Definition 3.1: what regularized linear Sequential Attention minimises, and how a feature is read off.
+"""Definition 3.1: the objective of regularized linear Sequential Attention, and the feature that it selects.
 
 Source: *Sequential Attention for Feature Selection*, Definition 3.1 with equations (5) and (6), Algorithm 1
 and the paragraph after Algorithm 3 (ICLR and NeurIPS submission, with the same wording and numbers). With
-s_i = 1 on S, w_i off S:
+s_i(w) = 1 for i ∈ S and s_i(w) = w_i for i ∉ S, the paper has these problems:
 
     (5)  min over w, θ ∈ ℝᵈ of ‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²)
     (6)  min over θ of ‖Xθ − y‖² + λ‖θ_S̄‖₁,   "precisely the Sequential LASSO algorithm"
     (4)  argmin ½‖Xβ − y‖² + λ‖β_S̄‖₁ in Algorithm 3
 
-Idea: at β = s(w)∘θ, (5) less (6) is (λ/2)(‖w_S‖² + Σ_S̄ (|w_i| − |θ_i|)²). (6) at λ is twice (4) at λ/2. A
-positive mask without a penalty says nothing, and neither does the sign of w_i. Derivations:
-docs/proofs/linear_attention.md.
+Idea: at θ' = s(w)∘θ, the objective of (5) minus the objective of (6) is (λ/2)(‖w_S‖² + Σ_S̄ (|w_i| −
+|θ_i|)²), which is never negative. The objective of (6) at λ is twice the objective of (4) at λ/2. If the mask
+is positive and there is no penalty, the weights do not show which features matter. The sign of w_i does not
+show it either. Derivations: docs/proofs/linear_attention.md.
 """
 
 from fractions import Fraction
@@ -56,7 +57,7 @@ def equation_6(X, y, S, theta, lam):
 
 
 def masked(w, S, on_S=1):
-    """Return s(w): w off S, 1 on S."""
+    """Return s(w): w_i for i ∉ S, and `on_S` (1) for i ∈ S."""
     return np.array([on_S if i in S else a for i, a in enumerate(w)])
 
 
@@ -79,13 +80,14 @@ SMALL_FRACTIONS = st.lists(st.fractions(-3, 3, max_denominator=4), min_size=12, 
 )
 @mutants("equation_5", "equation_6", "sl.hadamard_descent")
 def test_both_have_the_same_minimum(check):
-    """(5) and (6) have the same minimum, λ being the same in both:
+    """Problems (5) and (6) have the same minimum, where λ is the same in both:
 
         min over w, θ of ‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²) = min over θ of ‖Xθ − y‖² + λ‖θ_S̄‖₁.
 
-    Hypotheses: λ ≥ 0, any S
+    Hypotheses: λ ≥ 0, and S is any set. The mask is s_i(w) = 1 for i ∈ S, and s_i(w) = w_i otherwise.
 
-    Tolerance: 1e-13 of ‖y‖² for square roots; 1e-4 of the gain for the descent, as its own certificate has it
+    Tolerance: Square roots may add an error of 1e-13 of ‖y‖². The value at which the descent ends may be
+    larger by 1e-4 of the gain, which is ‖P_S^⊥y‖² minus the minimum; the descent certifies this accuracy.
     """
 
     def never_below(X, y, S, w, theta, lam):
@@ -114,17 +116,18 @@ def test_both_have_the_same_minimum(check):
 @claim("SA-equation-6-scale", "after equation (6) (ICLR, NeurIPS submission)", "exact", CORRECTED, cases=600)
 @mutants("sl.lambda_star", "equation_6")
 def test_the_scale_of_lambda(check):
-    """(6), min ‖Xθ − y‖² + λ‖θ_S̄‖₁, is precisely (4), the problem of Sequential LASSO:
+    """Problem (6), min ‖Xθ − y‖² + λ‖θ_S̄‖₁, is precisely problem (4) of Sequential LASSO:
 
         min ½‖Xβ − y‖² + λ‖β_S̄‖₁.
 
-    Hypotheses: λ > 0, any S
+    Hypotheses: λ > 0, and S is any set.
 
-    Instead: This holds up to λ → λ/2, because (6) has no ½ and is twice (4) at λ/2. So in (5) and (6)
-    λ*(S) is 2‖XᵀP_S^⊥y‖∞ and the window below it (2λ₂, 2λ*).
+    Instead: This holds up to the replacement of λ by λ/2, because (6) has no factor ½ and is twice (4) at
+    λ/2. So in (5) and (6), λ*(S) is 2‖XᵀP_S^⊥y‖∞. The window below λ*(S), in which the same features are
+    nonzero, is (2λ₂, 2λ*), where (λ₂, λ*) is the window of (4).
 
-    Consequences: None of substance: Theorem 1.1 leaves λ open. With λ just below ‖XᵀP_S^⊥y‖∞ (5) picks from
-    the middle of the path, and the pick can be wrong.
+    Consequences: No result changes, because Theorem 1.1 leaves λ open. But with λ just below ‖XᵀP_S^⊥y‖∞,
+    half of the threshold of (5), the pick comes from the middle of the LASSO path, and it can be wrong.
     """
     half, zero = (equation_6(*map(exact, ONE), (), exact([b]), 1) for b in (0.5, 0.0))
     check.refutes(
@@ -158,19 +161,20 @@ def test_the_scale_of_lambda(check):
 )
 @mutants("masked_loss")
 def test_without_decay_no_weight_is_preferred(check):
-    """For least squares the minimisers (θ*, w*) of line 4 determine the feature of largest weight that line 5
-    selects.
+    """For least squares, the minimisers (θ*, w*) of line 4 determine which feature line 5 selects, namely the
+    feature with the largest weight.
 
     Reading of: “Let (θ*, w*) ← argmin ℓ(f(X∘W; θ), y)”, “Set i* ← argmax w*_i”, f(X; θ) = Xθ, ℓ the squared
     loss
 
-    Hypotheses: the softmax of (1), no decay, as printed; masks softmax(w) are the positive ones of sum 1 off
-    S, 1 on S
+    Hypotheses: The mask is the softmax of equation (1), and there is no weight decay, as printed. Then the
+    masks softmax(w) are exactly the vectors that are 1 on S, and positive with sum 1 off S.
 
-    Instead: Every w* is optimal, with θ* = β*/softmax(w*), and any feature off S can have the largest weight.
-    The descent's start and path choose, or a decay (SA-lemma-3.2).
+    Instead: Every w* is optimal, together with θ* = β*/softmax(w*), where β* minimises ‖Xβ − y‖². Any feature
+    off S can have the largest weight. Which feature has it depends on the start and the path of the descent,
+    or on a weight decay if there is one (SA-lemma-3.2).
 
-    Consequences: None for Theorem 1.1, whose variant has the decay.
+    Consequences: Theorem 1.1 is not affected, because its variant of the algorithm has the decay.
     """
     masks = exact([0.75, 0.25]), exact([0.25, 0.75])
     check.refutes(
@@ -193,12 +197,13 @@ def test_without_decay_no_weight_is_preferred(check):
 
 
 def picked(w, S):
-    """Return argmax over S̄ of |w_i|."""
+    """Return argmax over i ∉ S of |w_i|."""
     return int(np.argmax(masked(np.abs(w), S, -1)))
 
 
 def balanced(at, lam, S, y, residual):
-    """Return whether (λ/2) Σ_S̄ (|w_i| − |θ_i|)² is within the descent's certificate, 1e-4 of the gain."""
+    """Return whether (λ/2) Σ_S̄ (|w_i| − |θ_i|)² is within the accuracy that the descent certifies, 1e-4 of
+    the gain."""
     apart = np.sum((np.abs(np.delete(at.w, S)) - np.abs(np.delete(at.theta, S))) ** 2)
     gain = 0.5 * float(np.sum(reals(residual) ** 2)) - at.objective[-1]
     return lam / 2 * apart <= 1.01e-4 * gain + 1e-13 * (y @ y)
@@ -214,19 +219,21 @@ def balanced(at, lam, S, y, residual):
 )
 @mutants("sl.hadamard_descent", "picked", "equation_5")
 def test_the_sign_of_the_weights_is_free(check):
-    """At a minimiser of (5), i* = argmax_{i∉S} w_i* is the feature of largest attention weight, and one that
-    Sequential LASSO selects.
+    """At a minimiser (w*, θ*) of (5), i* = argmax_{i∉S} w_i* is the feature with the largest attention
+    weight, and Sequential LASSO selects this feature.
 
-    Hypotheses: λ in the window (2λ₂, 2λ*) of (5)
+    Hypotheses: The objective (5) is ‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²), with s_i(w) = 1 on S and w_i
+    off S. Its λ lies in (2λ₂, 2λ*), where λ* = ‖XᵀP_S^⊥y‖∞, and (λ₂, λ*) is the largest interval below λ* on
+    which the LASSO has the same nonzero features A(S).
 
-    Instead: i* = argmax |w_i*|. There |w_i*| = |θ_i*| = √|β_i|, which is positive on A(S) only; the sign of
-    w_i* is free.
+    Instead: i* = argmax |w_i*|. In the window, |w_i*| = |θ_i*| = √|β_i| for the LASSO solution β = w*∘θ*, and
+    these numbers are positive only on A(S). The sign of w_i* can be chosen freely.
 
-    Consequences: Theorem 1.1 holds with |w_i|. With softmax, where w_i ↦ s_i(w) increases, line 5 is right as
-    printed.
+    Consequences: Theorem 1.1 holds with |w_i| in place of w_i. With the softmax mask, line 5 is right as
+    printed, because the weight s_i(w) increases with w_i.
 
-    Tolerance: (λ/2)(|w_i| − |θ_i|)² is part of what the descent's certificate bounds by 1e-4 of the gain;
-    1e-13 of ‖y‖² for rounding
+    Tolerance: The term (λ/2)(|w_i| − |θ_i|)² is part of the error that the descent certifies to be at most
+    1e-4 of the gain. Another 1e-13 of ‖y‖² is for rounding.
     """
     w, design, lam = exact([-0.5, 0.0]), tuple(map(exact, AXES)), Fraction(3, 2)
     least = is_solution(*AXES, (), rational([0.25, 0.0]), fmpq(3, 4)) and (
@@ -269,14 +276,18 @@ def test_the_ranking_below_the_threshold(check):
     """λ can be set to a large enough value, since beyond a critical value of λ the feature ranking according
     to the LASSO coefficients does not change.
 
-    Hypotheses: λ* > 0, any independent S
+    Hypotheses: λ* = ‖XᵀP_S^⊥y‖∞ > 0, and S is any set of linearly independent columns.
 
-    Instead: The ranking of |β_i|, i ∉ S, is constant on (λ₂, λ*), where |β_i| = εv_i on T and 0 off T; for λ
-    ≥ λ* all are zero and there is none. So λ must lie in the window of the step, not merely be large.
+    Instead: Let T be the set of features with |⟨X_i, P_S^⊥y⟩| = λ*. The ranking of the |β_i|, i ∉ S, is
+    constant for λ in the window (λ₂, λ*), the largest interval below λ* on which the same features outside S
+    are nonzero. At λ = λ* − ε in it, |β_i| = εv_i for i ∈ T, with a fixed v ≥ 0, and β_i = 0 for i ∉ S ∪ T.
+    For λ ≥ λ* all these β_i are zero, so there is no ranking. Therefore it is not enough that λ is large: λ
+    must lie in the window of the step.
 
-    Consequences: Algorithm 3 itself is not affected: its λ* has a closed form (SA-section-2-search).
+    Consequences: Algorithm 3 itself is not affected, because its λ* has a closed form (SA-section-2-search).
 
-    Tolerance: 1e-9 of the largest |β_i|: 64 eps κ with κ ≤ 7e4 for integers up to 5 × 6
+    Tolerance: The tolerance is 1e-9 of the largest |β_i|. The rounding error is about 64·eps·κ, with a
+    condition number κ ≤ 7e4 for integer designs of up to 5 × 6.
     """
     design = np.eye(2), np.array([2.0, 1.0])
     path = sl.lasso_path(*design)
@@ -309,7 +320,7 @@ FIXED = np.array([[1.0, 1.0, -2.0], [2.0, -1.0, 1.0], [1.0, -2.0, 1.0]]), np.arr
 
 
 def fixed_solution(lam):
-    """Return β(λ) for the design above and λ ≤ 4: linear between (2/9, −5/9, 0) at 4 and (1, 0, 1) at 0."""
+    """Return β(λ) for the design `FIXED` and λ ≤ 4: linear between (2/9, −5/9, 0) at 4 and (1, 0, 1) at 0."""
     share = lam / 4
     return [1 - share * fmpq(7, 9), -share * fmpq(5, 9), 1 - share]
 
@@ -317,11 +328,13 @@ def fixed_solution(lam):
 @claim("ours-no-fixed-lambda", "the same sentence of Section 2", "exact", HOLDS, cases=300, ci_cases=30)
 @mutants("sl.lasso_path", "sl.omp", "fixed_solution")
 def test_no_fixed_lambda(check):
-    """For some designs with columns of equal length no fixed λ makes the LASSO pick the same features as
-    OMP. Two steps are taken, and each adds the feature of the largest |β_i|.
+    """For some designs with columns of equal length, no fixed λ makes the LASSO pick the same features as
+    OMP. Both methods take two steps, and each step of the LASSO adds the feature with the largest |β_i|, i ∉
+    S.
 
-    Hypotheses: X = [[1, 1, −2], [2, −1, 1], [1, −2, 1]], y = (−1, 3, 2): OMP takes 1, then λ*({1}) = 3; for λ
-    < 3 the first LASSO has |β_0| > |β_1|, for λ ≥ 3 the second has β_S̄ = 0
+    Hypotheses: The design is X = [[1, 1, −2], [2, −1, 1], [1, −2, 1]], y = (−1, 3, 2), with the features 0, 1
+    and 2. OMP takes feature 1 first, and then λ*({1}) = ‖XᵀP_S^⊥y‖∞ = 3 for S = {1}. For λ < 3, the first
+    LASSO has |β_0| > |β_1|. For λ ≥ 3, the second LASSO has β_S̄ = 0.
     """
 
     picks, second = sl.omp(*FIXED, 2).support.tolist(), step(*FIXED, [1])

@@ -1,4 +1,4 @@
-"""Definition B.1 and the sentence on gradients: marginal gains and what OMP looks at.
+"""Definition B.1 and the sentence on gradients: marginal gains, and the correlations that OMP compares.
 
 Source: *Sequential Attention for Feature Selection*, Definition B.1 and Section 1, "Towards understanding
 attention" (ICLR and NeurIPS submission, with the same numbers). In print: ℓ : 2^[d] → ℝ, "for a set S ⊆ [n]
@@ -6,13 +6,15 @@ and i ∉ S, the marginal gain of i with respect to S is ℓ(S) − ℓ(S ∪ {i
 the gradient of the least squares loss at its sparse minimizer approximates the marginal gains up to a factor
 that depends on the sparse condition numbers of the design matrix".
 
-For ℓ(S) = min ‖X_Sβ − y‖², c = XᵀP_S^⊥y and ρ_i = ‖P_S^⊥X_i‖ the gain is c_i²/ρ_i² (0 where ρ_i = 0), and the
-gradient at the minimiser on S is −2c. So it is the *square* of the gradient that approximates the gains. With
-columns of length 1 and their Gram matrix C, as ρ_i⁻² is an entry of the diagonal of C_{S∪i}⁻¹,
+Let ℓ(S) = min ‖X_Sβ − y‖², c = XᵀP_S^⊥y and ρ_i = ‖P_S^⊥X_i‖. The marginal gain of i is c_i²/ρ_i², or 0 if
+ρ_i = 0. The gradient of the loss at the minimiser on S is −2c. So the *square* of the gradient approximates
+the gains, not the gradient itself. If the columns have length 1 and C is their Gram matrix, 1/ρ_i² is a
+diagonal entry of the inverse of C_{S∪i}, and therefore
 
     λ_min(C_{S∪i}) ≤ ρ_i² ≤ 1,   c_i² ≤ gain_i = c_i²/ρ_i² ≤ c_i²/λ_min(C_{S∪i}).
 
-The gradient itself is linear in y, the gain quadratic: no factor of the design alone relates them.
+The gradient is linear in y, while the gain is quadratic in y. Therefore no factor that depends only on the
+design can relate the two.
 """
 
 import numpy as np
@@ -38,7 +40,7 @@ def marginal_gain(X, y, S, i):
 
 
 def by_projection(X, y, S, i):
-    """Return ⟨X_i, P_S^⊥y⟩²/‖P_S^⊥X_i‖², or 0 where X_i lies in the span of S."""
+    """Return ⟨X_i, P_S^⊥y⟩²/‖P_S^⊥X_i‖², or 0 if X_i lies in the span of S."""
     z = off(rational(X), list(S), columns(rational(X), [i]))
     return step(X, y, S).correlation[i] ** 2 / inner(z, z) if inner(z, z) != 0 else fmpq(0)
 
@@ -49,12 +51,12 @@ def test_gains_of_least_squares(check):
     """For ℓ : 2^[d] → ℝ, a set S ⊆ [n] and i ∉ S, the marginal gain of i with respect to S is ℓ(S) − ℓ(S ∪
     {i}).
 
-    Hypotheses: ℓ(S) = min ‖X_Sβ − y‖², X (n, d)
+    Hypotheses: ℓ(S) = min ‖X_Sβ − y‖² is the loss of least squares, and X has n rows and d columns.
 
-    Instead: S ⊆ [d], i ∈ [d] ∖ S. For least squares the gain is ⟨X_i, P_S^⊥y⟩²/‖P_S^⊥X_i‖² ≥ 0, or 0 where
-    X_i lies in the span of S.
+    Instead: S ⊆ [d], i ∈ [d] ∖ S. For least squares the gain is ⟨X_i, P_S^⊥y⟩²/‖P_S^⊥X_i‖² ≥ 0, or 0 if X_i
+    lies in the span of S.
 
-    Consequences: None: a slip of notation, the same in both versions, and on the poster.
+    Consequences: No other statement is affected. The misprint is the same in both versions and on the poster.
     """
     X, y = np.array([[1.0, 1.0]]), np.array([1.0])
     n, d = map(range, X.shape)
@@ -87,14 +89,16 @@ def test_squared_gradients(check):
     approximates the marginal gains up to a factor. This factor depends on the sparse condition numbers of
     the design.
 
-    Hypotheses: columns of length 1, S independent
+    Hypotheses: The columns have length 1, and the columns of S are linearly independent.
 
-    Instead: The square of the gradient does so: ¼(∇_i)² = c_i² ≤ gain_i ≤ c_i²/λ_min(C_{S∪i}), where C is the
-    Gram matrix of the columns scaled to length 1, and c are their correlations with P_S^⊥y.
+    Instead: The square of the gradient approximates the gains in this sense: ¼(∇_i)² = c_i² ≤ gain_i ≤
+    c_i²/λ_min(C_{S∪i}). Here ∇ is the gradient, gain_i the marginal gain of feature i, C the Gram matrix of
+    the columns scaled to length 1, and c their correlations with P_S^⊥y.
 
-    Consequences: Weak submodularity, which uses c_i², is not affected.
+    Consequences: Results on weak submodularity are not affected, because they use c_i².
 
-    Tolerance: 1e-10 relative, for eigenvalues of correlation matrices of at most four columns
+    Tolerance: The eigenvalues of correlation matrices, of at most four columns, have a relative tolerance of
+    1e-10.
     """
     X, y = np.eye(2), np.array([3.0, 4.0])
     check.refutes(

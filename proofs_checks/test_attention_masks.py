@@ -1,17 +1,17 @@
 """Section 4.2: the other masks, the penalties they induce, and whether they still pick OMP's feature.
 
 Source: *Sequential Attention for Feature Selection*, Section 4.2, B.2.4, B.5 and Table 10 (ICLR and NeurIPS
-submission, with the same numbers). The masks, for i ∈ S̄ with sums over S̄: softmax, |w_i| ("which captures
-the provable variant"), w_i², |w_i|/Σ|w_j|, w_i²/Σw_j².
+submission, with the same numbers). The masks s_i(w) for i ∈ S̄, with sums over S̄, are softmax, |w_i| ("which
+captures the provable variant"), w_i², |w_i|/Σ|w_j| and w_i²/Σw_j².
 
-Idea: Let β = s(w)∘θ, with the decay (λ/2)(‖w‖² + ‖θ‖²). Eliminating θ leaves the penalty (λ/2)·inf_w
-[‖w‖² + Σ β_i²/s_i²] on β. If instead β is eliminated for a fixed mask s, with z = s∘s, the objective without
-the decay of w is ½‖y‖² − ½R(z), where
+Idea: Let β = s(w)∘θ, with the weight decay (λ/2)(‖w‖² + ‖θ‖²). Minimising over θ leaves the penalty
+(λ/2)·inf_w [‖w‖² + Σ β_i²/s_i²] on β. For a fixed mask s, with z = s∘s, minimising over β instead leaves the
+objective ½‖y‖² − ½R(z), without the decay of w, where
 
     R(z) = ‖y‖² − λyᵀ(λI + X diag(z)Xᵀ)⁻¹y.
 
-R increases in every z_i. So on a box of masks λ·inf(decay) − R(upper corner) is a lower bound on the
-objective, and a finite subdivision into boxes certifies where the global minimum lies. Proofs:
+R increases in every z_i. So on a box of masks, λ·inf(decay) − R(upper corner) is a lower bound on twice the
+objective less ‖y‖². A finite subdivision into boxes therefore proves where the global minimum lies. Proofs:
 docs/proofs/attention_masks.md.
 """
 
@@ -34,7 +34,7 @@ SECTION = "Section 4.2 (ICLR, NeurIPS submission)"
 
 
 def ball(q):
-    """Return a fraction, as a ball."""
+    """Return a ball that contains the fraction."""
     return arb(rational_of(q))
 
 
@@ -47,12 +47,13 @@ def fractions(rng, d, low=-12):
 @mutants("sl.sequential_attention")
 @ctx.workprec(128)
 def test_the_absolute_value_captures_the_provable_variant(check):
-    """The mask s_i(w) = |w_i| captures the provable variant: it induces the same penalty λ‖β‖₁, and its picks
-    are picks that OMP could make.
+    """The mask s_i(w) = |w_i| captures the provable variant. It induces the same penalty λ‖β‖₁, and OMP could
+    make each of its picks.
 
-    Hypotheses: λ in the window, ties included
+    Hypotheses: λ is in the window of the step, the largest interval below λ* = ‖XᵀP_S^⊥y‖∞ on which the LASSO
+    has the same nonzero features. The designs include ties.
 
-    Unchecked: descents that come to no decision
+    Unchecked: Descents that end without a decision are not judged.
     """
     while check.counted < check.cases:
         n, d = int(check.rng.integers(2, 6)), int(check.rng.integers(2, 7))
@@ -67,7 +68,7 @@ def test_the_absolute_value_captures_the_provable_variant(check):
 
 
 def decay_of_square(v, beta):
-    """Return w² + θ² where w² = v and vθ = β."""
+    """Return w² + θ², given v = w² and β = vθ."""
     return v + (beta / v) ** 2
 
 
@@ -77,8 +78,11 @@ def decrease(X, y, beta):
 
 
 def not_below_zero(X, y, v, beta):
-    """Return whether ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ‖²) ≥ ½‖y‖² at λ = (½λ*‖y‖)^{2/3}, after cubing; and
-    whether =."""
+    """Return whether ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ‖²) ≥ ½‖y‖² at λ = (½λ*‖y‖)^{2/3}, and whether equality
+    holds.
+
+    Both sides are cubed, so that the comparison is exact.
+    """
     cube = Fraction(int(abs(X.T @ y).max()) ** 2 * int(y @ y), 4)  # λ³
     above = cube * (decay_of_square(v, beta).sum() / 2) ** 3 - decrease(X, y, beta) ** 3
     return above >= 0, above == 0
@@ -88,18 +92,19 @@ def not_below_zero(X, y, v, beta):
 @mutants("decay_of_square", "decrease")
 @ctx.workprec(128)
 def test_the_square(check):
-    """The penalty that s_i = w_i² induces is
+    """The penalty on β that the mask s_i = w_i² induces is
 
-        (λ/2)·3·2^{−2/3} Σ|β_i|^{2/3}, attained at w_i² = 2^{1/3}|β_i|^{2/3};
+        (λ/2)·3·2^{−2/3} Σ|β_i|^{2/3}, attained at w_i² = 2^{1/3}|β_i|^{2/3}.
 
-    With the loss of least squares, w = θ = 0 is a strict local minimum for every λ > 0. It is a global
-    minimum for λ ≥ (½λ*‖y‖)^{2/3}, and if y is parallel to a column of correlation λ*, for no smaller λ.
+    With the loss of least squares, w = θ = 0 is a strict local minimum for every λ > 0. Let λ* = max|⟨X_i,
+    y⟩|. Then w = θ = 0 is a global minimum for λ ≥ (½λ*‖y‖)^{2/3}. If y is parallel to a column that attains
+    λ*, it is a global minimum for no smaller λ.
 
-    Hypotheses: β = 2t³ with rational t; any X, y
+    Hypotheses: The entries of β are 2t³ with rational t; X and y are any integer design and response.
 
-    Consequences: The penalty is concave in |β|. All weights are zero above a critical λ. But this λ is no λ*
-    in the sense of Algorithm 3, because the minimiser jumps there. The exponent 2/3 is that of a product of
-    three factors (Hoff, 2017).
+    Consequences: The penalty is concave in |β|. All weights are zero above a critical λ. But this λ is not a
+    λ* in the sense of Algorithm 3, because the minimiser jumps there. The exponent 2/3 is the exponent of a
+    product of three factors (Hoff, 2017).
     """
 
     def as_derived(_):
@@ -120,7 +125,7 @@ def test_the_square(check):
 
 
 def decay_of_simplex(s, beta):
-    """Return Σ β_i²/s_i², the limit of ‖w‖² + ‖θ‖² as w → 0 with the mask s."""
+    """Return Σ β_i²/s_i², the limit of ‖w‖² + ‖θ‖² as w → 0 with a fixed mask s."""
     return ((beta / s) ** 2).sum()
 
 
@@ -128,13 +133,15 @@ def decay_of_simplex(s, beta):
 @mutants("decay_of_simplex")
 @ctx.workprec(128)
 def test_the_normalised_masks(check):
-    """The penalty that either normalised mask induces is (λ/2)(Σ|β_i|^{2/3})³, an infimum that no w
-    attains; Q*(β∘β) of softmax is never smaller.
+    """The penalty on β that each of the two normalised masks, |w_i|/Σ|w_j| and w_i²/Σw_j², induces is
+    (λ/2)(Σ|β_i|^{2/3})³. It is an infimum that no w attains. The penalty (λ/2)Q*(β∘β) of softmax is never
+    smaller.
 
-    Hypotheses: β = t³ with rational t
+    Hypotheses: The entries of β are t³ with rational t. Q*(β∘β) is the infimum of ‖w‖² + Σ β_i²/softmax_i(w)²
+    over w.
 
-    Consequences: Both normalised masks have the same minimisers β. There is no λ* in the sense of
-    Algorithm 3: for λ far below and far above λ* the minimisers are shrunk but not zero, as with the ridge
+    Consequences: Both normalised masks have the same minimisers β. They have no λ* in the sense of Algorithm
+    3. For λ far below and for λ far above ‖Xᵀy‖∞, the minimisers are shrunk but not zero, as with the ridge
     penalty.
     """
 
@@ -156,7 +163,7 @@ def test_the_normalised_masks(check):
 
 @functools.cache
 def minors(columns, y):
-    """Return (S, det G_S, ‖y‖² det G_S − det G_{S+y}) for all sets S of columns, G their Gram matrix."""
+    """Return (S, det G_S, ‖y‖² det G_S − det G_{S+y}) for each set S of columns; G has all inner products."""
     found = []
     for size in range(len(columns) + 1):
         for S in itertools.combinations(range(len(columns)), size):
@@ -169,9 +176,10 @@ def minors(columns, y):
 
 
 def gain(z, X, y, lam):
-    """Return R(z), in the arithmetic of z.
+    """Return R(z), in the number type of z.
 
-    Σ_S λ^{d−|S|} z_S (‖y‖² det G_S − det G_{S+y}) / Σ_S λ^{d−|S|} z_S det G_S, z_S the product over S.
+    The value is Σ_S λ^{d−|S|} z_S (‖y‖² det G_S − det G_{S+y}) / Σ_S λ^{d−|S|} z_S det G_S, where z_S is the
+    product of z_i over i ∈ S, and G is the Gram matrix of the columns and y.
     """
     above, below = 0 * lam, 0 * lam
     for S, inside, fit in minors(tuple(map(tuple, X.T.tolist())), tuple(y.tolist())):
@@ -192,12 +200,12 @@ def by_definition(z, X, y, lam):
 @mutants("gain")
 @ctx.workprec(128)
 def test_equal_lengths(check):
-    """For two columns of equal length every mask of Section 4.2 gives its largest weight to the larger
-    |⟨X_i, y⟩|. This holds at every global minimiser that is not zero, for every λ > 0.
+    """For two columns of equal length, every mask of Section 4.2 gives its largest weight to the feature with
+    the larger |⟨X_i, y⟩|. This holds at every global minimiser that is not zero, for every λ > 0.
 
-    Hypotheses: X (n, 2) with ‖X_1‖ = ‖X_2‖, |c_1| ≠ |c_2|
+    Hypotheses: X has two columns with ‖X_1‖ = ‖X_2‖, and |⟨X_1, y⟩| ≠ |⟨X_2, y⟩|.
 
-    Unchecked: the infima of the normalised masks are taken as limits w → 0
+    Unchecked: The infima of the normalised masks are not attained; the check takes them as limits for w → 0.
     """
 
     def larger_weight_to_larger_correlation(_):
@@ -224,8 +232,8 @@ EQUAL = np.array([[2, 0, 2], [1, 0, -1], [2, 3, -2]]), np.array([3, -3, 2])
 
 
 def departs(check, parametrization, lam, boxes, scales=(1, 1)):
-    """Check that OMP takes 0, the global minimum has its largest weight elsewhere, and the descent takes
-    1."""
+    """Check that OMP takes 0, that the global minimum has its largest weight elsewhere, and that the descent
+    takes 1."""
     X, y = (part / scale for part, scale in zip(EQUAL, scales, strict=True))
     path = sl.sequential_attention(X, y, 1, parametrization=parametrization, lam=lam)
     check.tally(max(boxes, 1), int(step(X, y).tied != (0,) or boxes < 0), "no certificate")
@@ -242,13 +250,15 @@ def not_largest(first, others):
 @mutants("sl.sequential_attention", "gain")
 @ctx.workprec(128)
 def test_normalised_masks_depart(check):
-    """The feature of largest weight under a normalised mask need not be OMP's, even for columns of equal
-    length. An example is X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1.
+    """Under a normalised mask, the feature with the largest weight need not be OMP's pick, even for columns
+    of equal length. An example is X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1.
 
-    Hypotheses: Xᵀy = (7, 6, 5); s = (0, ½, ½) has a lower objective, ½‖y‖² − ½R(s∘s), than every s with
-    s₁ ≥ s₂, s₃. With unit columns X/3 and the unit vector y/√22, the problem at λ = 1/9 is the same
+    Hypotheses: Xᵀy = (7, 6, 5). The check proves that the mask s = (0, ½, ½) has a lower objective than every
+    mask s with s₁ ≥ s₂ and s₁ ≥ s₃. The objective is ½‖y‖² − ½R(s∘s) with R(z) = ‖y‖² − λyᵀ(λI + X
+    diag(z)Xᵀ)⁻¹y. With the unit columns X/3 and the unit vector y/√22, the problem at λ = 1/9 is the same.
 
-    Consequences: As λ → ∞, R tends to Σ s_i²c_i²/λ with c = Xᵀy, and then these masks pick OMP's feature.
+    Consequences: As λ → ∞, R(s∘s) tends to Σ s_i²c_i²/λ with c = Xᵀy, and then these masks pick OMP's
+    feature.
     """
     half = Fraction(1, 2)
     value = gain((Fraction(0), half**2, half**2), *EQUAL, 1)
@@ -269,15 +279,15 @@ def test_normalised_masks_depart(check):
 @mutants("sl.sequential_attention", "gain")
 @ctx.workprec(128)
 def test_squares_depart(check):
-    """The feature of largest weight under s_i = w_i² need not be OMP's, even for columns of equal length.
-    An example is X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1. The same holds at λ = 4,
-    below the critical λ (4.25, in floating point) from which on 0 is the minimum.
+    """Under the mask s_i = w_i², the feature with the largest weight need not be OMP's pick, even for columns
+    of equal length. An example is X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1. The same
+    holds at λ = 4, below the critical λ (4.25, in floating point) from which on w = 0 is the minimum.
 
-    Hypotheses: Xᵀy = (7, 6, 5); v = w² = (0, 7/4, 7/4), and at λ = 4 v = (0, 5/4, 5/4), has a lower objective
-    than every v with v₁ ≥ v₂, v₃. With unit columns X/3 and the unit vector y/√22, the problem at
-    (9/22)^{2/3}λ/9 is the same
+    Hypotheses: Xᵀy = (7, 6, 5). The check proves that v = (0, 7/4, 7/4), where v_i = w_i², has a lower
+    objective than every v with v₁ ≥ v₂ and v₁ ≥ v₃. At λ = 4 the same holds for v = (0, 5/4, 5/4). With the
+    unit columns X/3 and the unit vector y/√22, the problem at (9/22)^{2/3}λ/9 is the same.
 
-    Unchecked: a descent at λ = 4, which ends at the local minimum 0
+    Unchecked: A descent at λ = 4 is not checked, because it ends at the local minimum 0.
     """
     square = int(EQUAL[1] @ EQUAL[1])
 
@@ -302,12 +312,12 @@ def test_squares_depart(check):
 @mutants("sl.sequential_attention", "gain")
 @ctx.workprec(128)
 def test_softmax_departs(check):
-    """The feature of largest weight under softmax need not be OMP's, even for columns of equal length. An
-    example is X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = ¼. An example with unit
-    columns and unit y is X/3, y/√22, λ = 1/36.
+    """Under the softmax mask, the feature with the largest weight need not be OMP's pick, even for columns of
+    equal length. An example is X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = ¼. An example
+    with unit columns and unit y is X/3, y/√22, λ = 1/36.
 
-    Hypotheses: Xᵀy = (7, 6, 5); at a minimiser Σw_i = 0, and the objective is lower at w = (−5/4, 5/8, 5/8)
-    (the second: (−7/8, 7/16, 7/16)) than for every w with w₁ ≥ w₂, w₃
+    Hypotheses: Xᵀy = (7, 6, 5), and Σw_i = 0 at a minimiser. The check proves that w = (−5/4, 5/8, 5/8) has a
+    lower objective than every w with w₁ ≥ w₂ and w₁ ≥ w₃. In the second example this w is (−7/8, 7/16, 7/16).
     """
     lam = Fraction(1, 4)
 
@@ -341,13 +351,15 @@ def test_softmax_departs(check):
 @mutants("sl.sequential_attention")
 @ctx.workprec(128)
 def test_how_often_each_mask_agrees(check):
-    """The share of steps in which each mask, at its default λ, picks a feature that OMP could pick from
-    the same S is as measured.
+    """For each mask at its default λ, the share of steps in which OMP could make the same pick from the same
+    S is the measured one.
 
-    Hypotheses: Gaussian unit columns and Gaussian y: pure noise, 3 steps; λ by default: (λ* + λ₂)/2 for |w|,
-    ¼(λ*⁴/4)^{1/3} for w², 1 for the normalised masks and softmax (with ‖y‖ = 4)
+    Hypotheses: The unit columns and y are Gaussian noise, and 3 steps are taken. The default λ is (λ* + λ₂)/2
+    for |w|, where (λ₂, λ*) is the window of the step; it is ¼(λ*⁴/4)^{1/3} for w², and 1 for the normalised
+    masks and softmax (with ‖y‖ = 4).
 
-    Unchecked: other λ, other designs; whether a descent found a global minimum
+    Unchecked: The check does not try other λ or other designs, and it does not decide whether a descent found
+    a global minimum.
     """
     for n, d in ((10, 15), (50, 100)):
         picks = {name: [] for name in MASKS}
@@ -382,10 +394,11 @@ def test_table_10(check):
     """Regularized linear Sequential Attention (ℓ₁ in Table 10) yields results almost indistinguishable from
     the softmax version.
 
-    Hypotheses: the figures of Table 10; the sentence is informal, and the intervals, mean ± standard
-    deviation, are ours
+    Hypotheses: The figures are those of Table 10. The sentence is informal; the intervals, mean ± standard
+    deviation, are our choice.
 
-    Unchecked: the figures themselves; significance, because the number of runs is not printed
+    Unchecked: The figures themselves are not checked. Their significance is not checked either, because the
+    number of runs is not printed.
     """
     lower = {name: row[0][0] - row[1][0] for name, row in TABLE_10.items()}
     worst = max(lower, key=lower.get)
@@ -415,12 +428,12 @@ def gradients(w, theta, c, tau):
 
 
 def plain(slopes):
-    """Return the plain gradient step, from the gradients so far, for learning rate 1."""
+    """Return the plain gradient step of learning rate 1, computed from the gradients so far."""
     return [-a for a in slopes[-1]]
 
 
 def adam(slopes):
-    """Return the step of Adam with ε = 0, from the gradients so far, for learning rate 1."""
+    """Return the step of Adam with ε = 0 and learning rate 1, computed from the gradients so far."""
     first, second = arb(9) / 10, arb(999) / 1000
     k, steps = len(slopes), []
     for each in zip(*slopes, strict=True):
@@ -431,7 +444,7 @@ def adam(slopes):
 
 
 def trained(w, theta, c, tau, rule, rate, other):
-    """Return w and θ after three steps, of learning rate `rate` in w and `other` in θ."""
+    """Return w and θ after three steps, with the learning rate `rate` for w and `other` for θ."""
     in_w, in_theta = [], []
     for _ in range(3):
         for seen, slope in zip((in_w, in_theta), gradients(w, theta, c, tau), strict=True):
@@ -442,7 +455,8 @@ def trained(w, theta, c, tau, rule, rate, other):
 
 
 def like_a_learning_rate(w, theta, c, tau, rule, power):
-    """Return whether training with τ moves u = w/τ and θ as training without τ, at rate η/τ^power in u."""
+    """Return whether training with τ moves u = w/τ and θ as training without τ does, at rate η/τ^power for
+    u."""
     u, rate, other = [a / tau for a in w], arb(1) / 8, arb(1) / 16
     with ctx.workprec(512):  # a saturated mask cancels digits
         at_w, at_theta = trained(w, theta, c, tau, rule, rate, other)
@@ -454,7 +468,7 @@ def like_a_learning_rate(w, theta, c, tau, rule, power):
 
 
 def first_slope(w, theta, c, tau):
-    """Return the difference quotient of the loss in w₁, with step 2⁻²⁴, and a bound of its error."""
+    """Return the difference quotient of the loss in w₁ with step 2⁻²⁴, and a bound on its error."""
     h = arb(2) ** -24
     scale = total([abs(a * b) for a, b in zip(c, theta, strict=True)]) / tau**2
     change = training_loss([w[0] + h, *w[1:]], theta, c, tau) - training_loss(w, theta, c, tau)
@@ -467,17 +481,17 @@ def first_slope(w, theta, c, tau):
 @mutants("gradients", "softmax", "plain", "adam")
 @ctx.workprec(128)
 def test_temperature_is_no_learning_rate(check):
-    """The softmax mask scales the gradient updates of the model weights down when d is large; a temperature
-    in the softmax counteracts this and can be considered equivalent to a higher learning rate.
+    """The softmax mask scales the gradient updates of the model weights down when d is large. A temperature
+    in the softmax counteracts this effect, and can be considered equivalent to a higher learning rate.
 
-    Hypotheses: gradient steps on any loss, mask softmax(w/τ), from the uniform mask to which it is reset;
-    Adam with ε = 0
+    Hypotheses: Gradient steps are taken on any loss with the mask s = softmax(w/τ), where τ is the
+    temperature, θ are the model weights, and w starts at the uniform mask. Adam has ε = 0.
 
-    Instead: Σ s_i = 1 at every τ, and s_i = 1/d at w = 0. So whatever τ is, the gradient in θ is 1/d of the
-    gradient without a mask, while a higher learning rate η multiplies the step. τ acts only on the logits:
-    u = w/τ moves as with the learning rate η/τ² under plain gradient steps, and η/τ under Adam.
+    Instead: Σ s_i = 1 at every τ, and s_i = 1/d at w = 0. So for every τ, the gradient in θ is 1/d of the
+    gradient without a mask, while a higher learning rate η multiplies the step. The temperature acts only on
+    w: u = w/τ moves as with the learning rate η/τ² under plain gradient steps, and as with η/τ under Adam.
 
-    Consequences: None for the theory.
+    Consequences: The theory of the paper is not affected.
     """
     zero, one, c = [arb(0)] * 4, [arb(1)] * 4, balls([1, 2, 3, 4])
     cold, warm = (gradients(zero, one, c, tau)[1] for tau in (arb(1) / 8, arb(1)))

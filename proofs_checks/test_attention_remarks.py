@@ -1,12 +1,13 @@
 """Sentences of Sequential Attention on its variables, on the poster and on OMP for networks.
 
 Source: *Sequential Attention for Feature Selection*, Section 4.1, Appendices B.2.2 and B.2.4 (ICLR and
-NeurIPS submission, in the same words), and the poster: its list of prior approaches (the abstract of both
-versions has nearly the same sentence), the set S of its main contribution, and its last remark.
+NeurIPS submission, in the same words), and the poster. The poster's sentences are its list of prior
+approaches (the abstract of both versions has nearly the same sentence) and its last remark.
 
-Idea: ‖β‖₁ is the Lovász extension of the cardinality, at |β|. In each coordinate the LASSO is a threshold of
-the correlation with the residual of all the others. The squared loss is quadratic in a coefficient and in an
-entry of X, so that (f(1) − f(−1))/2 is its derivative at 0, exactly.
+Idea: ‖β‖₁ is the Lovász extension of the cardinality, evaluated at |β|. In each coordinate, the LASSO
+thresholds the correlation of the column with the residual of all other columns. The squared loss is a
+quadratic function f of each coefficient and of each entry of X. Therefore (f(1) − f(−1))/2 is exactly its
+derivative at 0.
 """
 
 from fractions import Fraction
@@ -32,13 +33,13 @@ from sparselin.ledger import CORRECTED, FALSE, HOLDS, MISPRINT, claim, mutants
 
 
 def softmax_mask(e, S):
-    """Return the mask (1) at e = exp(w): 1 on S, e_i/Σ_S̄ e_j off S."""
+    """Return the mask of equation (1) at e = exp(w): 1 on S, and e_i/Σ_S̄ e_j off S."""
     free = sum(a for i, a in enumerate(e) if i not in S)
     return [Fraction(1) if i in S else a / free for i, a in enumerate(e)]
 
 
 def some_exponentials(rng):
-    """Return exp(w) > 0, in fractions, and S, a proper subset of the features."""
+    """Return exp(w) > 0 as fractions, and S, a proper subset of the features."""
     d = int(rng.integers(1, 7))
     e = [Fraction(int(a), int(b)) for a, b in rng.integers(1, 9, (d, 2))]
     return e, set(rng.permutation(d)[: int(rng.integers(0, d))].tolist())
@@ -49,10 +50,10 @@ def some_exponentials(rng):
 def test_variables_that_are_added(check):
     """Sequential Attention adds only d trainable variables, w ∈ ℝᵈ.
 
-    Hypotheses: the softmax of (1)
+    Hypotheses: The mask is the softmax of equation (1), softmax_i(w, S̄) = exp(w_i)/Σ_{j ∉ S} exp(w_j).
 
-    Consequences: The mask depends only on the differences of the w_i, i ∉ S. These are |S̄| − 1 numbers,
-    which the mask determines.
+    Consequences: The mask depends only on the differences of the w_i, i ∉ S. These differences are |S̄| − 1
+    independent numbers, and the mask determines them.
     """
 
     def up_to_a_constant(_):
@@ -72,13 +73,16 @@ def test_variables_that_are_added(check):
 
 
 def part(t, k, steps):
-    """Return the part of the training that step t belongs to, of 0, …, k − 1; negative in the warm-up."""
+    """Return the part, 0, …, k − 1, of the training that contains step t; a negative number in the
+    warm-up."""
     return min((Fraction(t, steps) - Fraction(1, 10)) * k // Fraction(9, 10), k - 1)
 
 
 def steps_of_picks(k, steps):
-    """Return the steps at which the released code selects a feature: those where the part is no less than
-    |S|."""
+    """Return the steps at which the released code selects a feature.
+
+    At such a step, the number of the part is at least the number of features selected so far.
+    """
     found = []
     for t in range(steps):
         if part(t, k, steps) >= len(found):
@@ -89,23 +93,26 @@ def steps_of_picks(k, steps):
 @claim("SA-B.2.4-phases", "Appendix B.2.4 (ICLR, NeurIPS submission)", "exact", MISPRINT, cases=400)
 @mutants("steps_of_picks", "part")
 def test_warm_up_and_phases(check):
-    """The training consists of a warm-up and k parts. In the warm-up, a small fraction, only the
-    network's weights are trained; in each part one part is selected.
+    """The training consists of a warm-up and k parts. In the warm-up, a small fraction of the training, only
+    the network's weights are trained. In each of the k parts, one part is selected.
 
     Reading of: “partitioning the training epochs into k parts and selecting one part in each phase”, “a
     ‘warm-up’ period prior to the feature selection phase, in which a small fraction of the training epochs
     are allotted to training just the neural network weights”
 
-    Hypotheses: the rule of the released code (sequential_attention.py), whose mask is 1 in the first tenth of
-    the steps, so that the attention weights have no gradient; at least as many steps after it as parts
+    Hypotheses: The rule is that of the released code (sequential_attention.py). Its mask is 1 in the first
+    tenth of the steps, so the attention weights have no gradient there. After this warm-up there are at least
+    as many steps as parts.
 
-    Instead: In each part one feature is selected, as Section 4.1 says; the released code does so at the first
-    step of the part.
+    Instead: In each part one feature is selected, as Section 4.1 says. The released code selects this feature
+    at the first step of the part.
 
     Consequences: The released code selects its first feature before the attention weights are trained, and
-    the training in the last part serves no selection: the switches in docs/networks-findings.md.
+    the training in the last part serves no selection. docs/networks-findings.md has a switch that corrects
+    each of these two defects.
 
-    Unchecked: the code itself, which needs TensorFlow and computes the part in floats
+    Unchecked: The code itself is not run. It needs TensorFlow, and it computes the number of the part in
+    floating point.
     """
     picks = steps_of_picks(2, 20)
     check.refutes(
@@ -126,7 +133,7 @@ def test_warm_up_and_phases(check):
 
 
 def threshold_of_the_others(X, y, beta, lam):
-    """Return soft(⟨X_i, y − Σ_{j≠i} β_jX_j⟩, λ) for each i: the LASSO's β_i‖X_i‖²."""
+    """Return soft(⟨X_i, y − Σ_{j≠i} β_jX_j⟩, λ) for each i, which equals β_i‖X_i‖² at a LASSO solution."""
     scores = X.T @ (y - X @ beta) + (X**2).sum(axis=0) * beta
     return np.sign(scores) * np.maximum(np.abs(scores) - lam, 0)
 
@@ -145,25 +152,27 @@ ORTHOGONAL = 9 * np.eye(3), np.array([45.0, 37.0, 27.0])
 )
 @mutants("sl.lasso_path", "threshold_of_the_others")
 def test_what_one_round_takes_into_account(check):
-    """Selection by ℓ₁ regularization, in one round, ignores the residual values of features: it is determined
-    by λ, the lengths of the columns and their correlations ⟨X_i, y⟩.
+    """Selection by ℓ₁ regularization, in one round, ignores the residual values of features. Which features
+    it selects depends only on λ, the lengths of the columns and their correlations ⟨X_i, y⟩.
 
     Reading of: “L1 regularization: selection occurs in one round, so it ignores residual/marginal values of
     features”, the residual value being “the marginal contribution of a feature given that other features have
     already been selected”
 
-    Hypotheses: the LASSO, ½‖Xβ − y‖² + λ‖β‖₁, λ > 0
+    Hypotheses: The problem is the LASSO, min ½‖y − Xβ‖² + λ‖β‖₁, with λ > 0.
 
-    Instead: The LASSO judges each feature by the residual of all the others,
+    Instead: The LASSO judges each feature by the residual of all other features,
 
         β_i‖X_i‖² = soft(⟨X_i, y − Σ_{j≠i} β_jX_j⟩, λ),
 
-    so that a redundant feature can be left out. But their coefficients are shrunk, and λ is the same for all;
-    greedy selection takes the least-squares residual P_S^⊥y, and a new λ in each step.
+    where soft(x, λ) = sign(x)·max(|x| − λ, 0). Therefore the LASSO can leave out a redundant feature. But the
+    coefficients of the other features are shrunk, and λ is the same for all features. Greedy selection
+    instead uses the least-squares residual P_S^⊥y, and a new λ in each step.
 
-    Consequences: None for what Sequential Attention itself does.
+    Consequences: The claims about Sequential Attention itself are not affected.
 
-    Tolerance: 1e-9 of ‖X_i‖‖y‖ for the path: 64 eps κ with κ ≤ 7e4 for integers up to 5 × 6
+    Tolerance: The solutions of the path have a tolerance of 1e-9 of ‖X_i‖‖y‖. The rounding error is about
+    64·eps·κ, with a condition number κ ≤ 7e4 for integer designs of up to 5 × 6.
     """
     alike = [step(*design).correlation == [405, 333, 243] for design in (REDUNDANT, ORTHOGONAL)]
     lengths = [(design[0] ** 2).sum(axis=0).tolist() == [81] * 3 for design in (REDUNDANT, ORTHOGONAL)]
@@ -185,8 +194,11 @@ def test_what_one_round_takes_into_account(check):
 
 
 def chain(beta):
-    """Return (weight, vertex): β as Σ (t_k − t_{k+1})·(signs of the k largest |β_i|), t_k the k-th largest
-    |β_i|."""
+    """Return (weight, vertex) pairs whose sum of weight·vertex is β, from the sorted sizes |β_i|.
+
+    With t_k the k-th largest |β_i|, the k-th weight is t_k − t_{k+1}. The k-th vertex has the signs of the k
+    largest |β_i|, and zeros elsewhere.
+    """
     order = sorted(range(len(beta)), key=lambda i: -abs(beta[i]))
     heights = [abs(beta[i]) for i in order] + [0]
     kept = [np.isin(range(len(beta)), order[: k + 1]) for k in range(len(beta))]
@@ -200,19 +212,20 @@ def test_an_older_connection(check):
 
     Reading of: “Our result gives the first connection between LASSO and submodularity”
 
-    Hypotheses: what was published up to 2022
+    Hypotheses: The literature considered was published up to 2022.
 
-    Instead: We know of no earlier connection between Sequential LASSO and the weak submodularity of R²
-    (Das and Kempe 2011); this one goes through OMP. Another connection is older: ‖β‖₁ is the Lovász extension
-    of the cardinality, at |β|,
+    Instead: We know of no earlier connection between Sequential LASSO and the weak submodularity of R² (Das
+    and Kempe 2011); the paper's connection goes through OMP. Another connection is older. With t_k the k-th
+    largest |β_i|, ‖β‖₁ is the Lovász extension of the cardinality, evaluated at |β|,
 
-        ‖β‖₁ = Σ_k (t_k − t_{k+1})·k, t_k the k-th largest |β_i|,
+        ‖β‖₁ = Σ_k (t_k − t_{k+1})·k.
 
-    and so the convex envelope of ‖β‖₀ for ‖β‖_∞ ≤ 1; likewise for every nondecreasing submodular F of the
-    support, F(∅) = 0 (F. Bach, *Structured sparsity-inducing norms through submodular functions*, NIPS 2010;
-    the cardinality itself is modular, the paper is on the general case).
+    It is therefore the convex envelope of ‖β‖₀ for ‖β‖_∞ ≤ 1. The same holds for every nondecreasing
+    submodular function F of the support with F(∅) = 0 (F. Bach, *Structured sparsity-inducing norms through
+    submodular functions*, NIPS 2010). The cardinality itself is modular; Bach's paper is about the general
+    case.
 
-    Unchecked: priority otherwise
+    Unchecked: Other questions of priority are not checked.
     """
     beta = exact([1.0, -0.5, 0.25])
     check.refutes(
@@ -241,13 +254,13 @@ def slope(f):
 
 
 def by_coefficient(X, y, theta):
-    """Return ∂/∂θ_i ‖Xθ − y‖², i ∈ [d]."""
+    """Return the derivatives ∂/∂θ_i ‖Xθ − y‖² for all i."""
     units = np.eye(len(theta), dtype=int)
     return [slope(lambda t, e=e: masked_loss(X, y, 1, theta + t * e)) for e in units]
 
 
 def by_input(X, y, theta):
-    """Return ∂/∂X_ri ‖Xθ − y‖², r ∈ [n], i ∈ [d]."""
+    """Return the derivatives ∂/∂X_ri ‖Xθ − y‖² for all rows r and columns i."""
     found = np.empty(X.shape, dtype=object)
     for r, i in np.ndindex(X.shape):
         unit = np.zeros(X.shape, dtype=int)
@@ -257,7 +270,7 @@ def by_input(X, y, theta):
 
 
 def minimiser_on(X, y, S):
-    """Return X_S⁺y on S, 0 off S."""
+    """Return θ with θ_S = X_S⁺y, and zeros off S."""
     theta = exact(np.zeros(X.shape[1]))
     theta[list(S)] = entries(least_squares(columns(rational(X), S), rational(y)))
     return theta
@@ -273,25 +286,28 @@ def minimiser_on(X, y, S):
 )
 @mutants("by_coefficient", "by_input")
 def test_gradients_as_scores(check):
-    """The feature that OMP picks has the largest gradient of the model with respect to its inputs, at the
-    minimiser on S.
+    """The feature that OMP picks is the feature for which the gradient of the model with respect to its
+    inputs, at the minimiser on S, is largest.
 
     Reading of: “OMP naturally generalizes to generalized linear models (GLMs) via the gradient of the link
     function”, “we use the gradient of this GLM with respect to the inputs as the feature importance scores”
 
-    Hypotheses: the case that is to be generalised, Xθ with the squared loss; θ = X_S⁺y on S, 0 off S
+    Hypotheses: The model is the one that is to be generalised: Xθ with the squared loss. The minimiser θ has
+    θ_S = X_S⁺y and zeros off S.
 
-    Instead: With respect to the coefficients of the inputs,
+    Instead: The gradient must be taken with respect to the coefficients of the inputs,
 
-        ∂/∂θ_i ‖Xθ − y‖² = −2⟨X_i, P_S^⊥y⟩
+        ∂/∂θ_i ‖Xθ − y‖² = −2⟨X_i, P_S^⊥y⟩.
 
-    (for a GLM with mean μ and canonical link, −⟨X_i, y − μ(Xθ)⟩): the gradient of the log-likelihood, not of
-    the link function. With respect to the entries of X it is −2(y − Xθ)θᵀ, zero for every i ∉ S.
+    For a generalized linear model with mean μ and canonical link, this derivative is −⟨X_i, y − μ(Xθ)⟩, the
+    gradient of the negative log-likelihood, not of the link function. The gradient with respect to the
+    entries of X is −2(y − Xθ)θᵀ, which is zero in every column i ∉ S.
 
-    Consequences: None for the experiments: the published code (sequential_attention of google-research,
-    models/mlp_omp.py) takes the norms of the gradient in the rows of the first layer, all features unmasked.
+    Consequences: The experiments are not affected. The published code (sequential_attention of
+    google-research, models/mlp_omp.py) computes the gradient in the weights of the first layer, with all
+    features unmasked, and takes the norm of each row.
 
-    Unchecked: networks
+    Unchecked: Networks are not checked.
     """
     design, zero = tuple(map(exact, (np.eye(2), np.array([1.0, 0.0])))), exact(np.zeros(2))
     check.refutes(

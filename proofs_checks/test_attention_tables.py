@@ -1,11 +1,16 @@
-"""Sequential Attention's experiments: sentences that the paper's own tables decide.
+"""Sequential Attention's experiments: sentences that can be decided by the paper's own tables.
 
 Source: *Sequential Attention for Feature Selection*, Sections 4.1 and 4.2, Figures 3 and 4, Tables 1, 2 and 5
 to 10, Appendices B.2 to B.4 (ICLR and NeurIPS submission, with the same numbers); *LassoNet* (JMLR 22(127),
-2021), Tables 1 and 2, for the baselines. Only printed figures are compared here, those of Table 1 with the
-sizes of the data sets; whether experiments that are run again give them is decided in
-test_networks_tables.py. "Outperforms" is read as a better mean, strictly. What the differences mean is
-another question: behind ± are five runs in Tables 2, 5 and 6, three in 7 and 8; of 9 and 10 it is not said.
+2021), Tables 1 and 2, for the baselines.
+
+The rows of this file compare only printed figures, and the figures of Table 1 with the sizes of the data
+sets. Whether new runs of the experiments give the same figures is decided in test_networks_tables.py.
+"Outperforms" is read as: has a strictly better mean.
+
+The check does not decide whether a difference is significant. The standard deviations after ± come from five
+runs in Tables 2, 5 and 6, and from three runs in Tables 7 and 8. For Tables 9 and 10 the paper does not give
+the number of runs.
 """
 
 from fractions import Fraction
@@ -60,19 +65,21 @@ def test_sizes_of_the_data_sets(check):
     """Mice Protein has 1,080 examples, 77 features and 8 classes; MNIST and MNIST-Fashion have 60,000, 784
     and 10; ISOLET has 7,797, 617 and 26; COIL-20 has 1,440, 400 and 20; Activity has 5,744, 561 and 6.
 
-    Reading of: “details about each of the datasets”, “# Examples”, the rows to train on and to test on
+    Reading of: “details about each of the datasets”, “# Examples”; we read this as the rows to train on and
+    to test on
 
-    Hypotheses: the sizes that the data sets' own descriptions state, COIL-20 resized to 20 × 20 pixels;
-    Activity is the Smartphone Dataset for Human Activity Recognition in Ambient Assisted Living
+    Hypotheses: The sizes are compared with those that the data sets' own descriptions state. The images of
+    COIL-20 are resized to 20 × 20 pixels. Activity is the Smartphone Dataset for Human Activity Recognition
+    in Ambient Assisted Living.
 
     Instead: MNIST and MNIST-Fashion have 70,000 examples. The printed 60,000 are the training rows only,
     whereas ISOLET's 7,797 include its 1,559 test rows. The other numbers are right.
 
-    Consequences: LassoNet's tables have the same sizes, but 10,000 for MNIST and MNIST-Fashion: its released
-    code splits their test images. The released code of Sequential Attention downloads another Activity, UCI
-    240, of 10,299 rows.
+    Consequences: LassoNet's tables have the same sizes, except 10,000 for MNIST and MNIST-Fashion, because
+    its released code splits the test images of these two. The released code of Sequential Attention downloads
+    another data set with the name Activity, UCI 240, of 10,299 rows.
 
-    Unchecked: the files of that Activity; of the other five our loader checks them
+    Unchecked: The files of Activity are not checked. Our loader checks the files of the other five data sets.
     """
     for name in ("MNIST", "MNIST-Fashion"):
         check.refutes(
@@ -90,19 +97,20 @@ def test_sizes_of_the_data_sets(check):
 @claim("SA-figure-3", f"Section 4.1, Figure 3, with Table 2 {VERSIONS}", "exact", EMPIRICAL)
 @mutants("better")
 def test_small_scale(check):
-    """On each of six data sets Sequential Attention has the best mean accuracy, or its interval, mean ±
-    standard deviation, meets those of all methods with a better one.
+    """On each of six data sets, Sequential Attention has the best mean accuracy, or its interval, mean ±
+    standard deviation, meets the intervals of all methods with a better mean.
 
     Reading of: “Sequential Attention is competitive with or outperforms all feature selection algorithms on
     this benchmark suite”
 
-    Hypotheses: the figures of Table 2; the intervals are ours, and on MNIST they have an end in common
+    Hypotheses: The figures are those of Table 2. The intervals are our choice. On MNIST the two intervals
+    have only an end in common.
 
-    Consequences: On no data set is Sequential Attention ahead of all other methods. SL has the same mean on
-    MNIST-Fashion and ISOLET, and GL on COIL-20. OMP has a better mean on Mice Protein, SL on MNIST, and GL on
-    Activity.
+    Consequences: On no data set is Sequential Attention ahead of all other methods. Sequential LASSO (SL) has
+    the same mean on MNIST-Fashion and ISOLET, and group LASSO (GL) has it on COIL-20. OMP has a better mean
+    on Mice Protein, SL on MNIST, and GL on Activity.
 
-    Unchecked: the experiments; significance (five runs)
+    Unchecked: The experiments are not repeated. The significance of differences (five runs) is not checked.
     """
     others = {"Mice Protein": ["OMP"], "MNIST": ["SL"], "Activity": ["GL"]}
 
@@ -130,13 +138,15 @@ def test_running_times(check):
     Reading of: “our algorithm is considerably more efficient compared to prior feature selection algorithms,
     especially those designed for neural networks”
 
-    Hypotheses: the mean times of Table 6, for the same epochs and batch sizes
+    Hypotheses: The times are the means of Table 6. All methods have the same numbers of epochs and the same
+    batch sizes.
 
-    Instead: Sequential Attention takes less time than the two methods that train subnetworks: LLY takes 1.04
-    to 1.98 times as long, CAE 2.09 to 10.25 times. But on all six data sets GL takes 0.85 to 0.97 times as
-    long as Sequential Attention, SL 0.81 to 0.95 times, and OMP 0.88 to 1.11 times.
+    Instead: Sequential Attention takes less time than the two methods that train subnetworks: LLY (Liao et
+    al.) takes 1.04 to 1.98 times as long, and the concrete autoencoder CAE 2.09 to 10.25 times. But on the
+    six data sets, the group LASSO takes 0.85 to 0.97 times as long as Sequential Attention, Sequential LASSO
+    0.81 to 0.95 times, and OMP 0.88 to 1.11 times.
 
-    Unchecked: the experiments
+    Unchecked: The experiments are not repeated.
     """
     check.refutes(
         {"GL", "SL"} <= quicker(TIMES["MNIST"]),
@@ -153,8 +163,8 @@ def test_running_times(check):
 
 
 def behind(row, higher):
-    """Return by how much SA's mean is worse than the best of the others, the name of that one, and both
-    s.d. added"""
+    """Return by how much SA's mean is worse than the best other mean, that method's name, and the sum of the
+    s.d."""
     sign = 1 if higher else -1
     best = max(range(1, len(row)), key=lambda i: sign * row[i][0])
     return sign * (row[best][0] - row[0][0]), CRITEO[best], row[0][1] + row[best][1]
@@ -163,17 +173,18 @@ def behind(row, higher):
 @claim("SA-figure-4", f"Section 4.1, Figure 4, with Tables 7 and 8 {VERSIONS}", "exact", CONTRADICTED)
 @mutants("behind")
 def test_on_criteo(check):
-    """On Criteo Sequential Attention outperforms other methods when at least 15 features are selected.
+    """On Criteo, Sequential Attention outperforms the other methods when at least 15 features are selected.
 
-    Hypotheses: the figures of Tables 7 and 8; k = 15, 20, 25, 30, 35; AUC and log loss
+    Hypotheses: The figures are those of Tables 7 and 8, the AUC and the log loss for k = 15, 20, 25, 30 and
+    35 features.
 
     Instead: This is true in AUC for k = 15, 20, 25 and in log loss for k = 15, 20. A generalized LASSO has
-    the better AUC for k = 30, 35, and the better log loss for k = 25, 30, 35; the differences are below the
-    two standard deviations added.
+    the better AUC for k = 30, 35, and the better log loss for k = 25, 30, 35. These differences are smaller
+    than the sum of the two standard deviations.
 
-    Consequences: For k ≥ 15 it is among the best.
+    Consequences: For k ≥ 15, Sequential Attention is among the best methods.
 
-    Unchecked: the experiments; significance (three runs)
+    Unchecked: The experiments are not repeated. The significance of differences (three runs) is not checked.
     """
     for label, table, k in (
         ("AUC", AUC, 35),
@@ -192,7 +203,7 @@ def test_on_criteo(check):
 
 
 def spreads(table):
-    """Return SA's standard deviation and each LASSO's, for every k."""
+    """Return (k, method, SA's standard deviation, the method's) for every k and each LASSO-based method."""
     return [(k, name, row[0][1], row[CRITEO.index(name)][1]) for k, row in table.items() for name in LASSO]
 
 
@@ -201,19 +212,20 @@ def spreads(table):
 )
 @mutants("spreads")
 def test_variance_on_criteo(check):
-    """On Criteo the standard deviation of Sequential Attention is less than that of each LASSO-based method,
+    """On Criteo, the standard deviation of Sequential Attention is less than that of each LASSO-based method,
     for every k.
 
     Reading of: “it has substantially less variance than LASSO-based feature selection algorithms”
 
-    Hypotheses: the standard deviations of Tables 7 and 8; generalized and Sequential LASSO, two λ each, k =
-    5, …, 35
+    Hypotheses: The standard deviations are those of Tables 7 and 8, for k = 5, …, 35. The LASSO-based methods
+    are the generalized LASSO and Sequential LASSO, each with two values of λ.
 
     Instead: This holds in 47 of 56 comparisons: in 24 of 28 for AUC and in 23 of 28 for log loss. In 43 of
-    the 56 the standard deviation is less than half of the LASSO's. For the k of Figure 4, which leaves out
-    k = 5, the numbers are 40 of 48, and less than half in 36.
+    the 56 comparisons, the standard deviation is less than half of the other method's. For the k of Figure 4,
+    which leaves out k = 5, the numbers are 40 of 48, and 36 with less than half.
 
-    Unchecked: the experiments; standard deviations of three runs are known to a factor of two at best
+    Unchecked: The experiments are not repeated. A standard deviation from three runs is known to a factor of
+    two at best.
     """
     check.refutes((30, "GL(1e-4)", 46, 26) in spreads(AUC), "AUC, k = 30: SA 0.00046, GL (λ = 1e-4) 0.00026")
     check.refutes((15, "GL(1e-1)", 36, 27) in spreads(AUC), "AUC, k = 15: SA 0.00036, GL (λ = 0.1) 0.00027")
@@ -231,7 +243,7 @@ def test_variance_on_criteo(check):
 
 
 def least_lead(name, baselines):
-    """Return the least accuracy of a mask on a data set, less the best of the baselines'."""
+    """Return the least accuracy of a mask on a data set minus the best accuracy of the baselines."""
     return Fraction(min(mean for mean, _ in TABLE_10[name]) - max(baselines[name]), 1000)
 
 
@@ -243,15 +255,17 @@ def least_lead(name, baselines):
 )
 @mutants("least_lead")
 def test_masks_beside_lassonet(check):
-    """On each benchmark data set all five masks outperform LassoNet and the baselines considered with it.
+    """On each benchmark data set, all five masks outperform LassoNet and the baselines that LassoNet is
+    compared with.
 
-    Hypotheses: the accuracies in print, six data sets; two tables of LassoNet's, one for each learner
+    Hypotheses: The accuracies are the printed ones for six data sets. LassoNet's paper has two tables of
+    them, one for each learner.
 
-    Instead: Compared with LassoNet's Table 1, whose learner is a network too, this holds. Compared with
-    LassoNet's Table 2 (trees) it does not hold on COIL-20, nor on Mice Protein, where PFA and LassoNet have
-    0.997 and the masks at most 0.994.
+    Instead: The statement holds for LassoNet's Table 1, in which the learner is a network, as it is for the
+    masks. It does not hold for LassoNet's Table 2, in which the learner is an ensemble of trees: it fails on
+    COIL-20, and on Mice Protein, where PFA and LassoNet have 0.997 and the masks at most 0.994.
 
-    Unchecked: the experiments; the two papers' networks, sample sizes and splits differ
+    Unchecked: The experiments are not repeated. The two papers' networks, sample sizes and splits differ.
     """
     check.refutes(
         least_lead("Mice Protein", TREES) == Fraction(-9, 1000)
@@ -271,25 +285,27 @@ def test_masks_beside_lassonet(check):
 
 
 def by_set_and_i(table):
-    """Return whether a table has a row for each of the six data sets, and in it a figure for each i = 0, …,
-    6."""
+    """Return whether a table has a row for each of the six data sets, with a figure for each i = 0, …, 6."""
     return list(table) == list(TITLES.values()) and all(len(row) == 7 for row in table.values())
 
 
 @claim("SA-B.4-summary", f"Appendix B.4 {VERSIONS}", "exact", MISPRINT)
 @mutants("by_set_and_i")
 def test_where_the_results_are(check):
-    """Table 8 and Table 9 have the accuracies with 64 features, 2^i at a time, on the six data sets.
+    """Table 8 and Table 9 have the accuracies on the six data sets with 64 features, of which 2^i are
+    selected at a time.
 
     Reading of: “Our results are summarized in Table 8 and Table 9”
 
-    Hypotheses: the tables in print, i = 0, …, 6
+    Hypotheses: The tables are the printed ones, with i = 0, …, 6.
 
     Instead: Figure 8 and Table 9 have these accuracies.
 
-    Consequences: None: Table 9 has all of them, and it is the only table that has them.
+    Consequences: No other statement is affected. Table 9 has all of these accuracies, and no other table has
+    them.
 
-    Unchecked: Figure 8 is a picture; its caption says that it plots them
+    Unchecked: Figure 8 is a picture, and its numbers are not checked. Its caption says that it plots these
+    accuracies.
     """
     check.refutes(
         not by_set_and_i(TABLE_8) and list(TABLE_8) == [5, 10, 15, 20, 25, 30, 35],
@@ -301,24 +317,25 @@ def test_where_the_results_are(check):
 
 
 def means(name):
-    """Return the accuracies of Table 9, i = 0..6."""
+    """Return the accuracies of Table 9 for i = 0, …, 6."""
     return [mean for mean, _ in TABLE_9[name]]
 
 
 @claim("SA-B.4-adaptivity", f"Appendix B.4, with Table 9 {VERSIONS}", "exact", HOLDS)
 @mutants("means")
 def test_more_at_once(check):
-    """On five of six data sets the accuracy with 64 features at once is below the accuracy with one at a
-    time, by 0.010 or more.
+    """On five of six data sets, the accuracy with 64 features selected at once is lower than the accuracy
+    with one selected at a time, by 0.010 or more.
 
     Reading of: “For most datasets, we find that feature selection quality decreases as we select more
     features at once”
 
-    Hypotheses: the accuracies in print; ends compared, i = 0 and i = 6
+    Hypotheses: The accuracies are the printed ones. In step i, 2^i features are selected at a time; the two
+    ends, i = 0 and i = 6, are compared.
 
-    Consequences: At every i it decreases on MNIST and ISOLET only.
+    Consequences: Only on MNIST and ISOLET does the accuracy decrease from each i to the next.
 
-    Unchecked: the experiments
+    Unchecked: The experiments are not repeated.
     """
     lower = [name for name in TABLE_9 if means(name)[6] < means(name)[0]]
     check.over([lower], lambda lower: lower == [name for name in TABLE_9 if name != "Mice Protein"])
@@ -332,18 +349,19 @@ def test_more_at_once(check):
 @claim("SA-B.4-mice", f"Appendix B.4, with Table 9 {VERSIONS}", "exact", CONTRADICTED)
 @mutants("means")
 def test_mice_protein(check):
-    """On Mice Protein the quality increases as more features are selected at once: the opposite trend.
+    """On Mice Protein, the quality increases as more features are selected at once, which is the opposite
+    trend.
 
-    Hypotheses: the accuracies in print, i = 0..6
+    Hypotheses: The accuracies are the printed ones, for 2^i features selected at a time, i = 0, …, 6.
 
     Instead: There is no trend: the accuracies are 0.990, 0.990, 0.989, 0.989, 0.991, 0.992, 0.990, all
     within 0.003, and each has a standard deviation of 0.005 or more.
 
-    Consequences: The paper's explanation, less redundant features, has nothing to explain. This row is
-    about the printed figures, whose two ends are equal. SA-B.4-mice-again is about the order of the two
-    ends in our records. The two rows use different data, so neither decides the other.
+    Consequences: The paper explains the trend by less redundant features, but there is no trend to explain.
+    This row is about the printed figures, whose two ends are equal. The row SA-B.4-mice-again is about the
+    order of the two ends in our records. The two rows use different data, so neither decides the other.
 
-    Unchecked: the experiments
+    Unchecked: The experiments are not repeated.
     """
     found = means("Mice Protein")
     check.refutes(
@@ -364,14 +382,14 @@ def best_of(name):
 def test_bold_type(check):
     """In each row the best accuracy is in bold type.
 
-    Reading of: the bold type of Table 5, which is not explained
+    Reading of: the bold type of Table 5, which the paper does not explain
 
-    Hypotheses: the means in print
+    Hypotheses: The means are the printed ones.
 
-    Instead: This holds in five of six rows. On COIL-20 the group LASSO is best with 0.997 ± 0.000, but SA and
-    SL are in bold, with 0.993 ± 0.004.
+    Instead: This holds in five of six rows. On COIL-20, the group LASSO is best with 0.997 ± 0.000, but
+    Sequential Attention and Sequential LASSO are in bold, with 0.993 ± 0.004.
 
-    Unchecked: the experiments
+    Unchecked: The experiments are not repeated.
     """
     check.refutes(
         best_of("COIL-20") == [2] and BOLD["COIL-20"] == (0, 3),

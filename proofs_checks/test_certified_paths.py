@@ -1,14 +1,17 @@
 """Theorem 3.3 proved for single designs, by certificates that are checked without the solver.
 
-Every float64 design is a matrix of rational numbers. For each step of a path `sl.certify` finds, in
-rational arithmetic, λ*², T, A(S), a direction v (positive exactly on A(S)), Farkas vectors for the tied
-columns that stay out at equality, and an explicit rational ε₀ > 0 such that the LASSO's solution is
-known for all λ ∈ [λ* − ε₀, λ*). `Certificate.verify(exact=True)` checks all that by products and
-comparisons of fractions. Its docstring has the argument that what is checked suffices.
+Let r = P_S^⊥y be the residual after some steps, λ* = max|⟨X_i, r⟩|, T the set of features that attain λ*, and
+A(S) the set of features outside S that are nonzero in some LASSO solution just below λ*.
 
-With normalized=True the statement is about X with exactly unit columns, the paper's hypothesis; their
-norms are irrational, so ratios are compared in squares. Without it the columns are as given: the
-theorem does not need unit columns.
+Every float64 design is a matrix of rational numbers. For each step of a path, `sl.certify` finds these things
+in rational arithmetic: λ*², T, A(S), a direction v that is positive exactly on A(S), Farkas vectors, which
+prove that the other tied columns stay at zero, and an explicit rational ε₀ > 0 such that the LASSO's solution
+is known for all λ ∈ [λ* − ε₀, λ*). `Certificate.verify(exact=True)` checks all of this by products and
+comparisons of fractions. Its docstring argues that these checks are sufficient.
+
+With normalized=True, the statement is about X with exactly unit columns, which is the paper's hypothesis. The
+norms of the columns are irrational, so ratios are compared by their squares. With normalized=False, the
+columns are used as given; the theorem does not need unit columns.
 """
 
 import numpy as np
@@ -24,7 +27,7 @@ SHARED = integer_designs(6, 10) | tied_designs(6, 10) | designs_with_margin(0.01
 
 @st.composite
 def gaussian_designs(draw):
-    """Draw full 53-bit entries: n ≤ 8, d ≤ 12."""
+    """Draw Gaussian designs, whose entries use all 53 bits, with n ≤ 8 rows and d ≤ 12 columns."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n, d = draw(st.integers(2, 8)), draw(st.integers(2, 12))
     return rng.standard_normal((n, d)), rng.standard_normal(n)
@@ -42,11 +45,14 @@ def proves(X, y, path, normalized):
 @claim("SA-theorem-3.3-certified", "Theorem 3.3", "exact", HOLDS, cases=10_000, ci_cases=60)
 @mutants("sl.certify", "sl.sequential_lasso")
 def test_certificates_of_designs_as_given(check):
-    """Theorem 3.3, proved in rational arithmetic for each design: T, A(S) ⊆ T and an ε₀ > 0 for every step.
+    """Theorem 3.3 is proved in rational arithmetic for each design: T, A(S) ⊆ T and an ε₀ > 0 for every step,
+    with A(S) the set of features that the LASSO makes nonzero for λ in [λ* − ε₀, λ*).
 
-    Hypotheses: float64 designs: integers with ties, dyadic fractions, Gaussian entries; columns as given
+    Hypotheses: The designs have float64 entries: integers with ties, dyadic fractions, or Gaussian entries.
+    Their columns are used as given. Here λ* = max|⟨X_i, P_S^⊥y⟩|, and T is the set of features that attain
+    λ*.
 
-    Consequences: This is an extension, because the theorem in print has unit columns.
+    Consequences: This row extends the printed theorem, which has unit columns.
     """
 
     def proved(design):
@@ -60,10 +66,11 @@ def test_certificates_of_designs_as_given(check):
 @claim("SA-theorem-3.3-unit-columns", "Theorem 3.3", "exact", HOLDS, cases=2000)
 @mutants("sl.certify", "sl.sequential_lasso")
 def test_certificates_of_unit_columns(check):
-    """Theorem 3.3 under its own hypothesis, exactly unit columns, proved for each design.
+    """Theorem 3.3 is proved for each design under its own hypothesis, that the columns have exactly the
+    length 1.
 
-    Hypotheses: the same designs, zero columns left out, divided by their norms; the path is made on rounded
-    quotients
+    Hypotheses: The designs are those of SA-theorem-3.3-certified. Zero columns are left out, and the other
+    columns are divided by their norms. The path is computed for the rounded quotients.
     """
 
     def proved(design):

@@ -1,7 +1,7 @@
-"""Equations (8)-(13) and Appendix A.1: the dual of Sequential LASSO is a projection, term by term.
+"""Equations (8)-(13) and Appendix A.1: the dual of Sequential LASSO is a projection; each term is checked.
 
-Source: *Sequential Attention for Feature Selection*, Section 3.2 and Appendix A.1 (both versions; overbars
-are lost in the text of the submission, which has ‖β‖₁ in (12) and (13)).
+Source: *Sequential Attention for Feature Selection*, Section 3.2 and Appendix A.1 (both versions; in the text
+of the submission the overbars of S̄ are lost, so that (12) and (13) have ‖β‖₁ in place of ‖β_S̄‖₁).
 
     (8)   min over z = Xβ of ½‖z − y‖² + λ‖β_S̄‖₁
     (12)  max_u min_{z,β} ½‖z − y‖² + λ‖β_S̄‖₁ + uᵀ(z − Xβ)
@@ -10,10 +10,11 @@ are lost in the text of the submission, which has ‖β‖₁ in (12) and (13)).
     (9)   Xβ = z = y − u
     (10)  Xβ − X_Sβ_S* = P_S^⊥y − u
 
-The part of (12) in z is ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖², least at z = y − u; (13) is unbounded below if
-(Xᵀu)_S ≠ 0 or ‖Xᵀu‖∞ > λ, and least at β = 0 otherwise: hence (11), in which by Pythagoras P_S^⊥y may replace
-y. The value of (12) is ½‖y‖² − ½‖y − u‖²; (11) is its minimiser, as print says, not its value. Strong duality
-holds: (8) is feasible, with affine constraints z = Xβ.
+The part of (12) in z is ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖², and its minimiser is z = y − u. The part (13) is
+unbounded below if (Xᵀu)_S ≠ 0 or ‖Xᵀu‖∞ > λ. Otherwise its minimiser is β = 0. These two facts give (11), in
+which P_S^⊥y may replace y, by Pythagoras' theorem. The value of (12) is ½‖y‖² − ½‖y − u‖². Its maximiser u is
+the minimiser of (11), as the paper says, but the two values differ. Strong duality holds, because (8) is
+feasible and its constraint z = Xβ is affine.
 """
 
 import numpy as np
@@ -40,7 +41,7 @@ from proofs_checks.steps import in_window, open_steps, selections, spread
 from sparselin.ledger import HOLDS, claim, mutants
 
 SECTION = "Section 3.2 and Appendix A.1"
-TOLERANCE = "1e-12‖y‖ between the exact solution and the package's"
+TOLERANCE = "The exact solution and the package's may differ by 1e-12‖y‖."
 
 
 def lagrangian_in_beta(X, u, beta, S, lam):
@@ -50,13 +51,15 @@ def lagrangian_in_beta(X, u, beta, S, lam):
 
 
 def unit(i, d, sign=1):
-    """Return ±e_i."""
+    """Return the vector sign·e_i, with e_i the i-th unit vector."""
     return vector([sign * fmpq(j == i) for j in range(d)])
 
 
 def unbounded_direction(X, u, S, lam):
-    """Return ±e_i along which (13) tends to −∞: for i ∈ S with ⟨X_i, u⟩ ≠ 0, or i ∉ S with |⟨X_i, u⟩| > λ;
-    None if there is none."""
+    """Return a vector ±e_i along which (13) tends to −∞, or None if there is none.
+
+    Such an i is in S with ⟨X_i, u⟩ ≠ 0, or outside S with |⟨X_i, u⟩| > λ.
+    """
     for i, c in enumerate((X.transpose() * u).entries()):
         violated = c != 0 if i in S else abs(c) > lam
         if violated:
@@ -72,7 +75,7 @@ def feasible(X, u, S, lam):
 
 @st.composite
 def with_points(draw, count=2):
-    """Draw a selection, λ > 0, and integer vectors in R^n."""
+    """Draw X, y and S, a λ > 0, and integer vectors in ℝⁿ."""
     X, y, S = draw(selections(max_n=4, max_d=5, dependent=True))
     lam = fmpq(draw(st.integers(1, 6)), 2)
     entries = st.lists(st.integers(-3, 3), min_size=len(y), max_size=len(y))
@@ -91,13 +94,13 @@ def completed_square(y, z, u):
 @claim("SA-equation-12", "equation (12) and the display after it, " + SECTION, "exact", HOLDS)
 @mutants("completed_square")
 def test_the_terms_in_z(check):
-    """The terms of (12) in z are
+    """The terms of (12), max_u min_{z,β} ½‖z − y‖² + λ‖β_S̄‖₁ + uᵀ(z − Xβ), that contain z are
 
         ½‖z − y‖² + uᵀz = ½‖z‖² − (y − u)ᵀz + ½‖y‖² = ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖²,
 
-    which is minimised at z = y − u.
+    and they are minimised at z = y − u.
 
-    Hypotheses: any y, z, u
+    Hypotheses: y, z and u are any vectors.
     """
 
     def identities(drawn):
@@ -118,14 +121,15 @@ def test_the_terms_in_z(check):
 )
 @mutants("unbounded_direction", "lagrangian_in_beta")
 def test_the_terms_in_beta(check):
-    """λ‖β_S̄‖₁ − uᵀXβ can be made arbitrarily negative if (Xᵀu)_S ≠ 0 or ‖Xᵀu‖∞ > λ, and is minimised at β =
-    0 otherwise.
+    """The expression λ‖β_S̄‖₁ − uᵀXβ can be made arbitrarily negative by a choice of β if (Xᵀu)_S ≠ 0 or
+    ‖Xᵀu‖∞ > λ. Otherwise it is minimised at β = 0.
 
-    Hypotheses: any S, u; λ > 0
+    Hypotheses: S is any set, u any vector, and λ > 0.
 
-    Consequences: (13) is a sum over i of positively homogeneous functions of β_i: nonnegative at every ±e_i
-    it is nonnegative everywhere, and one negative value makes it unbounded. With ‖β‖₁, as the text of the
-    submission has it without its overbars, (Xᵀu)_S ≠ 0 would not be enough.
+    Consequences: The expression (13) is a sum over i of positively homogeneous functions of β_i. If it is
+    nonnegative at every ±e_i, it is nonnegative everywhere. One negative value makes it unbounded below. The
+    text of the submission has lost the overbars and has ‖β‖₁ in place of ‖β_S̄‖₁. With ‖β‖₁, the condition
+    (Xᵀu)_S ≠ 0 would not make the expression unbounded.
     """
 
     def decided_by_feasibility(drawn):
@@ -147,15 +151,18 @@ def test_the_terms_in_beta(check):
 @claim("SA-equation-11", "equations (8), (11), " + SECTION, "exact", HOLDS, tolerance=TOLERANCE)
 @mutants("sl.project_dual")
 def test_strong_duality(check):
-    """Strong duality holds, and the Lagrangian dual of (8) is equivalent to
+    """Strong duality holds for (8), min over z = Xβ of ½‖z − y‖² + λ‖β_S̄‖₁, and the Lagrangian dual of (8)
+    is equivalent to
 
         min ½‖y − u‖²   subject to   ‖Xᵀu‖∞ ≤ λ   and   X_jᵀu = 0 for j ∈ S.
 
-    Hypotheses: independent S with λ* > 0, λ in the middle of the window (λ₂, λ*), and at λ*
+    Hypotheses: The columns of S are linearly independent, and λ* = ‖XᵀP_S^⊥y‖∞ > 0. The check uses λ = λ*,
+    and the middle of the window (λ₂, λ*), on which the same features outside S are nonzero.
 
-    Consequences: The dual's value is ½‖y‖² − ½‖y − u‖², equal to that of (8).
+    Consequences: The value of the dual is ½‖y‖² − ½‖y − u‖², and equals the value of (8).
 
-    Unchecked: other λ in exact arithmetic (in floats, at λ*/7: SA-equation-9)
+    Unchecked: Other values of λ are not checked in exact arithmetic. SA-equation-9 checks λ*/7 in floating
+    point.
     """
 
     def no_gap(X, y, S):
@@ -173,7 +180,7 @@ def test_strong_duality(check):
 
 
 def distance_bound(A, b, lam, u):
-    """Return ‖y − u'‖ for the feasible u' = min(1, λ/‖Xᵀu‖∞)u: at least the distance of y from the
+    """Return ‖y − u'‖ for the feasible u' = min(1, λ/‖Xᵀu‖∞)u, a bound on the distance of y from the
     polytope."""
     largest = max((abs(c) for c in (A.transpose() * u).entries()), default=fmpq(0))
     u = u * min(fmpq(1), lam / largest) if largest else u
@@ -183,13 +190,14 @@ def distance_bound(A, b, lam, u):
 @claim("SA-appendix-A.1-pythagoras", "Appendix A.1, last display", "exact, float", HOLDS, tolerance=TOLERANCE)
 @mutants("sl.project_dual")
 def test_the_projected_response_serves_as_well(check):
-    """For u ∈ colspan(X_S)^⊥,
+    """For every u in the orthogonal complement of colspan(X_S),
 
         ½‖y − u‖² = ½‖y − P_S^⊥y‖² + ½‖P_S^⊥y − u‖²,
 
-    so that P_S^⊥y may be projected in (11) rather than y.
+    so that P_S^⊥y may be projected in (11) in place of y.
 
-    Hypotheses: any S, dependent columns too
+    Hypotheses: S is any set, and its columns may be dependent. Problem (11) is min ½‖y − u‖² over ‖Xᵀu‖∞ ≤ λ,
+    X_Sᵀu = 0.
     """
 
     def same(drawn):
@@ -209,11 +217,13 @@ def test_the_projected_response_serves_as_well(check):
 )
 @mutants("sl.project_dual", "sl.lasso_path")
 def test_fit_and_dual_point(check):
-    """The primal and dual variables are related by
+    """The primal variables β, z and the dual variable u are related by
 
         Xβ = z = y − u   and, with β_S* = X_S⁺y,   Xβ − X_Sβ_S* = P_S^⊥y − u.
 
-    Hypotheses: independent S with λ* > 0; exactly in the middle of the window, in floats at λ*/7
+    Hypotheses: The columns of S are linearly independent, and λ* = ‖XᵀP_S^⊥y‖∞ > 0. The check is exact in the
+    middle of the window (λ₂, λ*), on which the same features outside S are nonzero, and in floating point at
+    λ*/7.
 
     In Coq: dual_projection, residual_exists_unique
     """

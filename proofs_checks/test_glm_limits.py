@@ -3,9 +3,10 @@ losses.
 
     F_λ(β) = L(Xβ) + λ‖β_S̄‖₁ as in test_glm_selection.py;   S = ∅ in all examples, c = −Xᵀ∇L.
 
-Each row is a counterexample, derived in docs/proofs/glm_limits.md: degenerate ties, where the Hessian does
-not determine A(S); a strongly convex C^∞ loss for which lim supp β(λ* − ε) does not exist; kinks; a second
-well; losses unbounded below; and a pick that does not lower the loss most.
+Each row is a counterexample, derived in docs/proofs/glm_limits.md. The subjects are: degenerate ties, where
+the Hessian does not determine A(S), the set of features that enter just below λ*; a strongly convex C^∞ loss
+for which the support of β(λ* − ε) has no limit as ε → 0; losses with kinks; a non-convex loss with a second
+well; losses that are unbounded below; and a pick that is not the feature that lowers the loss most.
 """
 
 from math import gcd
@@ -23,21 +24,24 @@ QUESTION = "first open question of Section 5 (ICLR)"
 
 
 def twins(a, b):
-    """Return the designs of X_0 = (a, b) with each of X_0 ∓ (−b, a), and y = 1 + X_0."""
+    """Return two designs, X_0 = (a, b) with each of the columns X_0 ∓ (−b, a), and y = 1 + X_0."""
     first = np.array([a, b], float)
     turn = np.array([-b, a], float)
     return [np.column_stack([first, first - k * turn]) for k in (1, -1)], 1 + first
 
 
 def poisson_correlations(X, y, z, k):
-    """Return −X_jᵀ∇L at β = t e_k with z = e^t rational: Σ_i X_ij (y_i − z^X_ik), exactly."""
+    """Return −X_jᵀ∇L for all j at β = t·e_k, with z = e^t rational: Σ_i X_ij (y_i − z^X_ik), exactly."""
     rows = [fmpq(int(t)) - z ** int(a) for t, a in zip(y, X[:, k], strict=True)]
     return [sum((int(a) * w for a, w in zip(column, rows, strict=True)), fmpq(0)) for column in X.T]
 
 
 def first_order_agrees(designs, y):
-    """Return whether both have the same c = ‖X_0‖²(1, 1) and Hessian, degenerate, and least squares has A =
-    {0}."""
+    """Return whether the two designs agree to first order, and least squares has A = {0} for both.
+
+    They agree if both have c = ‖X_0‖²(1, 1) and the same Hessian, in which the entries of 0 and of the pair
+    0, 1 are ‖X_0‖².
+    """
     square = designs[0][:, 0] @ designs[0][:, 0]
     grams = [X.T @ X for X in designs]  # ℓ''(0) = 1
     squares = [sl.first_entry(X, y - 1) for X in designs]
@@ -52,8 +56,8 @@ def first_order_agrees(designs, y):
 
 
 def third_order_decides(pair):
-    """Return whether at β = (t, 0), e^t = z, the first design's c_1 stays below c_0 and the second's
-    exceeds it."""
+    """Return whether c_1 stays below c_0 in the first design and exceeds c_0 in the second, at β = (t, 0),
+    e^t = z."""
     designs, y = twins(*pair)
     idle, joins = designs if pair[0] > pair[1] else designs[::-1]  # k(b − a) < 0 first
     if not first_order_agrees(designs, y):
@@ -67,8 +71,8 @@ def third_order_decides(pair):
 
 
 def supports_differ(pair):
-    """Return whether at 0.9λ*, as the gap proves it, one design leaves column 1 at zero and the other does
-    not."""
+    """Return whether column 1 is zero at 0.9λ* in one design, proved by the duality gap, and nonzero in the
+    other."""
     designs, y = twins(*pair)
     active = []
     for X in designs:
@@ -84,15 +88,19 @@ def supports_differ(pair):
 @claim("ours-glm-ties", QUESTION, "proof, exact, float", HOLDS, cases=60, ci_cases=12)
 @mutants("twins", "poisson_correlations", "sl.first_entry")
 def test_the_hessian_does_not_decide_ties(check):
-    """Under degenerate ties the NNLS with the Hessian does not determine A(S): two Poisson designs with the
-    same λ*, T, signs and Hessian, whose NNLS has v = (1/‖X_0‖², 0), have A(S) = {0} and A(S) ∋ 1. Here the
-    third derivatives decide.
+    """Under degenerate ties, nonnegative least squares with the Hessian does not determine A(S), the set of
+    features that enter just below λ*. Two Poisson designs have the same λ*, T, signs and Hessian, and their
+    nonnegative least squares problem has the solution v = (1/‖X_0‖², 0). But one has A(S) = {0}, and the
+    other has 1 ∈ A(S). Here the third derivatives decide.
 
-    Hypotheses: X_0 = (a, b), X_1 = X_0 ∓ (−b, a), y = 1 + X_0, integers 0 < a ≠ b; S = ∅
+    Hypotheses: X_0 = (a, b), X_1 = X_0 ∓ (−b, a) and y = 1 + X_0 for integers a ≠ b, a, b > 0. S = ∅, and T
+    is the set of features that attain λ* = max|⟨X_i, ∇L(0)⟩|.
 
-    Consequences: for least squares with the same c and H, A(S) = {0} in both designs; A(S) ⊆ T in all cases
+    Consequences: For least squares with the same correlations c = −Xᵀ∇L and the same Hessian, A(S) = {0} in
+    both designs. A(S) ⊆ T holds in all cases.
 
-    Tolerance: the correlations are exact at rational e^t; the supports are certified by duality gaps
+    Tolerance: The correlations are exact, because e^t is rational. The supports are certified by duality
+    gaps.
     """
 
     pairs = [(a, b) for a in range(1, 9) for b in range(1, 9) if a != b]
@@ -102,8 +110,10 @@ def test_the_hessian_does_not_decide_ties(check):
 
 
 def oscillating(eta, smooth=False):
-    """Return (ℓ', ℓ'') of ℓ' = η − 1 + φ(η) sin(1/η)/8, in balls, 0 < |η|; φ(η) = η³, or e^{−1/η²} if
-    `smooth`."""
+    """Return (ℓ', ℓ'') as balls at η ≠ 0, for ℓ' = η − 1 + φ(η) sin(1/η)/8.
+
+    Here φ(η) = η³, or φ(η) = e^{−1/η²} with `smooth`.
+    """
     wave, fall = (1 / eta).sin(), (1 / eta).cos()
     size = (-1 / eta**2).exp() if smooth else eta**3
     slope = 2 * size / eta**3 if smooth else 3 * eta**2
@@ -120,19 +130,21 @@ def oscillating(eta, smooth=False):
 )
 @mutants("oscillating")
 def test_the_active_set_need_not_settle(check):
-    """Even for strongly convex C^∞ losses the limit A(S) = lim_{ε→0} supp β(λ* − ε, S) need not exist: X =
-    [[1, 0], [1, 2]], ℓ_2' = η − 1, ℓ_1' = η − 1 + e^{−1/η²} sin(1/η)/8 (or η³ for e^{−1/η²}: C² near 0):
-    arbitrarily near λ* = 2 the support is {0} and is not {0}.
+    """Even for strongly convex C^∞ losses, the limit A(S) = lim_{ε→0} supp β(λ* − ε, S) need not exist. An
+    example is X = [[1, 0], [1, 2]] with the loss ℓ_1(η_1) + ℓ_2(η_2), ℓ_2' = η − 1 and ℓ_1' = η − 1 +
+    e^{−1/η²} sin(1/η)/8. Arbitrarily near λ* = 2 there are λ at which the support is {0}, and λ at which it
+    is not {0}.
 
-    Hypotheses: S = ∅, T = {0, 1}
+    Hypotheses: S = ∅, and T = {0, 1} are the features that attain λ*. The check also has η³ in place of
+    e^{−1/η²}; this loss is C² near 0.
 
-    Consequences: A(S) should be read as the set of features that are active at some λ arbitrarily near λ*;
-    they lie in T. For least squares the limit exists
+    Consequences: A(S) should be read as the set of features that are active at some λ arbitrarily near λ*.
+    All these features lie in T. For least squares the limit exists.
     """
 
     def alternates(k, smooth=False):
-        """Return whether at 1/t = π(k + ½) the KKT conditions of (t, 0) at λ = c_0(t) hold for odd k and
-        fail for even k."""
+        """Return whether the KKT conditions of (t, 0), 1/t = π(k + ½), hold at λ = c_0(t) for odd k and fail
+        for even k."""
         t = 1 / (arb.pi() * (k + arb(1) / 2))
         first, curvature = oscillating(t, smooth)
         c_0, c_1 = 1 - t - first, 2 * (1 - t)
@@ -144,7 +156,7 @@ def test_the_active_set_need_not_settle(check):
         check.over(range(1, 20), lambda k: alternates(k, smooth=True))
 
     def convex(case):
-        """Return whether ℓ'' is the derivative of ℓ', and above ½."""
+        """Return whether ℓ'' is the derivative of ℓ', to 2⁻¹⁰, and above 49/100."""
         eta, smooth = case
         eta, h = arb(eta), arb(2) ** -24
         value, curvature = oscillating(eta, smooth)
@@ -156,8 +168,10 @@ def test_the_active_set_need_not_settle(check):
 
 
 def absolute_gap(X, y, lam, beta, u):
-    """Return primal minus dual value of Σ|y_i − ⟨x_i, β⟩| + λ‖β‖₁ at u, exactly; None if u is not
-    feasible."""
+    """Return the primal minus the dual value of Σ|y_i − ⟨x_i, β⟩| + λ‖β‖₁ at u, exactly.
+
+    Return None if u is not feasible.
+    """
     n, d = len(y), len(beta)
     fit = [sum((X[i][j] * beta[j] for j in range(d)), fmpq(0)) for i in range(n)]
     c = [sum((X[i][j] * u[i] for i in range(n)), fmpq(0)) for j in range(d)]
@@ -171,16 +185,18 @@ def absolute_gap(X, y, lam, beta, u):
 @claim("ours-glm-nonsmooth", QUESTION, "proof, exact", HOLDS, cases=300, ci_cases=25)
 @mutants("absolute_gap")
 def test_absolute_loss_picks_otherwise(check):
-    """For a loss with kinks let g be the subgradient with sign 0 = 0. The pick need not maximise |⟨X_i, g⟩|,
-    and λ* need not be its maximum: absolute loss, X = [[a, 0], [a, 1]], y = (0, 1), S = ∅, a > 1: |Xᵀg| = (a,
-    1), yet λ* = 1 and A = {1}.
+    """For a loss with kinks, let g be the subgradient with sign 0 = 0. The pick need not maximise |⟨X_i, g⟩|,
+    and λ* need not be the maximum of |⟨X_i, g⟩|. An example is the absolute loss with X = [[a, 0], [a, 1]], y
+    = (0, 1), S = ∅ and a > 1: |Xᵀg| = (a, 1), but λ* = 1, and the set of features that enter just below it is
+    A = {1}.
 
-    Hypotheses: differentiability of L is needed in the theorem
+    Hypotheses: The theorem on generalized linear models assumes that L is differentiable. This row shows that
+    the assumption is necessary. The check draws a and λ.
 
-    Consequences: λ* = min{‖Xᵀg‖∞ : g ∈ ∂L(X_Sβ̂_S), X_Sᵀg = 0}, and for piecewise linear L bounded below A(S)
-    ⊆ argmax|⟨X_i, g⟩| for each minimising g
+    Consequences: λ* = min{‖Xᵀg‖∞ : g ∈ ∂L(X_Sβ̂_S), X_Sᵀg = 0}, where β̂_S minimises L on S. If L is
+    piecewise linear and bounded below, A(S) ⊆ argmax|⟨X_i, g⟩| for each g that attains this minimum.
 
-    Unchecked: the consequences, proved only
+    Unchecked: The consequences are proved, but not checked.
     """
 
     def picks_the_smaller(case):
@@ -212,10 +228,12 @@ def double_well(beta, lam):
 @claim("ours-glm-nonconvex", QUESTION, "proof, exact", HOLDS, cases=400, ci_cases=40)
 @mutants("double_well")
 def test_a_second_well_is_picked(check):
-    """For a smooth non-convex loss the pick need not maximise |∂L|: ½(1 − β_0)² + 3β_1⁴ − 16β_1³ has −∇L(0) =
-    (1, 0), but λ* = 16384/243 ≈ 67.4 and A = {1}.
+    """For a smooth non-convex loss, the pick need not maximise |∂_iL|. An example is L(β) = ½(1 − β_0)² +
+    3β_1⁴ − 16β_1³. Here −∇L(0) = (1, 0), but λ* = 16384/243 ≈ 67.4, and the set of features that enter just
+    below it is A = {1}.
 
-    Hypotheses: convexity of L is needed in the theorem; L differentiable, minimisers global, S = ∅
+    Hypotheses: The theorem on generalized linear models assumes that L is convex. This row shows that the
+    assumption is necessary. L is differentiable, minimisers are global, and S = ∅.
     """
     star, well, zero = fmpq(16384, 243), fmpq(32, 9), fmpq(0)
 
@@ -250,13 +268,14 @@ def linear_objective(X, lam, beta):
 @claim("ours-glm-unbounded", QUESTION, "proof, exact", HOLDS, cases=200, ci_cases=40)
 @mutants("linear_objective")
 def test_linear_losses_have_no_active_set(check):
-    """The hypothesis that the ℓ_i are bounded below cannot be dropped. For ℓ(η) = −η, F_λ is minimised by
-    0 for λ ≥ λ* = ‖Xᵀ1‖∞ and has infimum −∞ for λ < λ*, so A(S) does not exist.
+    """The hypothesis that the ℓ_i are bounded below cannot be dropped. For ℓ(η) = −η, the penalised loss
+    F_λ(β) = Σℓ(⟨x_i, β⟩) + λ‖β‖₁ is minimised by 0 for λ ≥ λ* = ‖Xᵀ1‖∞, and its infimum is −∞ for λ < λ*. So
+    A(S), the set of features that enter just below λ*, does not exist.
 
-    Hypotheses: integer X with Xᵀ1 ≠ 0, S = ∅
+    Hypotheses: X has integer entries and Xᵀ1 ≠ 0; S = ∅.
 
-    Consequences: in place of this bound, part (c) of the theorem needs only that minimisers exist just below
-    λ*
+    Consequences: In place of this bound, part (c) of the theorem needs only that minimisers exist just below
+    λ*.
     """
 
     def falls_for_ever(case):
@@ -278,13 +297,15 @@ def test_linear_losses_have_no_active_set(check):
 
 
 def poisson_loss(column, y, b):
-    """Return Σ e^{x_i b} − y_i x_i b, in balls."""
+    """Return the Poisson loss Σ e^{x_i b} − y_i x_i b of one column, as a ball."""
     return sum((arb(int(a)) * b).exp() - int(t) * int(a) * b for a, t in zip(column, y, strict=True))
 
 
 def least_poisson_loss(column, y):
-    """Return a lower bound on its minimum, from tangents at both ends of an interval that holds the
-    minimiser."""
+    """Return a lower bound on the least Poisson loss of one column.
+
+    The bound comes from the tangents at both ends of an interval that contains the minimiser.
+    """
     low, high = arb(-8), arb(8)
     for _ in range(40):
         middle = ((low + high) / 2).mid()
@@ -299,7 +320,7 @@ def _slope(column, y, b):
 
 
 def picks_the_lesser(triple):
-    """Return whether T = {1}, while X_0 lowers the loss 3 at β = 0 by more than 0.99 and X_1 by less than
+    """Return whether T = {1}, although X_0 lowers the loss 3 at β = 0 by more than 0.99, and X_1 by less than
     0.78."""
     p, q, h = triple
     X, y = np.array([[h, 0.0], [0.0, p], [0.0, q]]), np.array([0.0, 2.0, 2.0])
@@ -312,7 +333,8 @@ def picks_the_lesser(triple):
 
 
 def largest_decrease(rng):
-    """Return the largest decrease of least squares, which is c_i²/2 for unit columns."""
+    """Return whether the feature with the largest |c_i| lowers the least squares loss most, for equal
+    lengths."""
     X = np.where(rng.integers(0, 2, (4, 5)), 1.0, -1.0)
     y = rng.integers(-3, 4, 4) + 0.0
     c = X.T @ y
@@ -323,11 +345,13 @@ def largest_decrease(rng):
 @claim("ours-glm-not-forward", QUESTION, "exact, interval", HOLDS, cases=60, ci_cases=8)
 @mutants("glm_entry", "poisson_loss", "least_poisson_loss")
 def test_the_pick_does_not_lower_the_loss_most(check):
-    """The pick need not be the feature that lowers the loss most, even for unit columns and S = ∅, where for
-    least squares it is: Poisson, X_0 = (h, 0, 0), X_1 = (0, p, q), p² + q² = h², y = (0, 2, 2): |c| = (h,
-    p + q), T = {1}, yet X_0 lowers the loss by 0.99 and X_1 by less than 0.78.
+    """The pick need not be the feature that lowers the loss most, even for unit columns and S = ∅. For least
+    squares with unit columns and S = ∅, the pick is this feature. An example is Poisson regression with X_0 =
+    (h, 0, 0), X_1 = (0, p, q), p² + q² = h² and y = (0, 2, 2). Its correlations are |c| = (h, p + q), so the
+    set of largest ones is T = {1}. But X_0 lowers the loss by more than 0.99, and X_1 lowers it by less than
+    0.78.
 
-    Hypotheses: Pythagorean triples p, q, h, all columns of length h
+    Hypotheses: (p, q, h) is a Pythagorean triple, so all columns have length h.
     """
     triples = [
         (m * m - k * k, 2 * m * k, m * m + k * k) for m in range(2, 14) for k in range(1, m) if gcd(m, k) == 1

@@ -1,20 +1,21 @@
 """Sequential LASSO for generalized linear models, and for groups, picks what gradient OMP could pick.
 
 The conclusion of *Sequential Attention for Feature Selection* asks whether its results on Sequential LASSO
-extend to generalized linear models, for which OMP has guarantees (Elenberg et al., 2018). With
+extend to generalized linear models, for which OMP has guarantees (Elenberg et al., 2018). Let S be the
+selected groups, β̂_S a minimiser of L(X_Sβ) = Σ_i ℓ_i, and
 
     F_λ(β) = Σ_i ℓ_i(⟨x_i, β⟩) + λ Σ_{g ∉ S} ‖β_g‖₂,   ℓ_i convex, differentiable and bounded below,
 
-and c_g = −X_gᵀ∇L(X_Sβ̂_S), every solution just below λ* = max‖c_g‖ is supported, off S, on groups of T = {g :
-‖c_g‖ = λ*}. Theorem, proof, prior work and the window: docs/proofs/generalized_linear_models.md. Where the
-theorem ends: test_glm_limits.py. Ties between groups: test_group_selection.py.
+and c_g = −X_gᵀ∇L(X_Sβ̂_S). Off S, every solution just below λ* = max‖c_g‖ is supported on groups of T = {g :
+‖c_g‖ = λ*}. Theorem, proof, prior work and the window: docs/proofs/generalized_linear_models.md.
+Counterexamples outside the theorem: test_glm_limits.py. Ties between groups: test_group_selection.py.
 
-Idea of the proof: ∇L is the same at all minimisers; where one has β_g ≠ 0, ‖X_gᵀ∇L‖ = λ; for λ → λ* the
-gradients tend to the one at β̂_S, so that ‖c_g‖ = λ*.
+Idea of the proof: ∇L is the same at all minimisers. If a minimiser has β_g ≠ 0, then ‖X_gᵀ∇L‖ = λ. For λ → λ*
+the gradients tend to the gradient at β̂_S, so that ‖c_g‖ = λ*.
 
-Not checked: losses L that are no sums. Tolerance: what a solver's duality gap proves (`proofs_checks.glm`);
-nothing else of the solver is trusted, but for β̂_S: where ‖c_g‖ is within 1e-4 of λ* but not tied to rounding
-the case is undecided.
+Losses L that are not sums are not checked. The tolerance of a comparison is what the solver's duality gap
+proves (`proofs_checks.glm`); except for β̂_S, nothing else of the solver is trusted. If some ‖c_g‖ is within
+1e-4 of λ* but does not equal λ* to rounding, the case is undecided.
 """
 
 import numpy as np
@@ -51,12 +52,12 @@ GAP = 1e-9  # a solver's gap above this leaves a case undecided
 
 
 def has_minimiser(at):
-    """Return whether L∘X_S has one."""
+    """Return whether L∘X_S has a minimiser."""
     return at.loss.attained or not moving_rows(at.loss, restricted(at).X, at.y)[0].any()
 
 
 def entered(check, at):
-    """Return the entry if the hypotheses are met, λ* > 0 and T is certain, and otherwise None."""
+    """Return the entry if the hypotheses hold, λ* > 0 and T is certain, and otherwise None."""
     if not has_minimiser(at):
         return None
     entry = glm_entry(at)
@@ -66,7 +67,7 @@ def entered(check, at):
 
 
 def zero_groups(at, lam):
-    """Return (β, the groups that a solver's gap proves to be zero in every solution at λ, the gap)."""
+    """Return β, the groups that the duality gap proves to be zero in every solution at λ, and the gap."""
     beta = solve(at, lam)
     u, gap = dual_point(at, lam, beta)
     return beta, at.norms(at.X.T @ u) + reach(at, u, gap) < lam, gap
@@ -84,8 +85,7 @@ def within(at, entry):
 
 
 def picks_within_the_tied(check, at, entry):
-    """Return whether no solution leaves S above λ*, and each does below, in the window, into T only; None if
-    undecided."""
+    """Return whether no solution leaves S above λ*, and each does in the window, into T only (or None)."""
     off_S = [g for g in range(len(entry.sizes)) if g not in at.S]
     _, zero, gap = zero_groups(at, 1.01 * entry.lam_star)
     nothing_above = bool(zero[off_S].all())
@@ -98,8 +98,7 @@ def picks_within_the_tied(check, at, entry):
 
 
 def by_loss(check, draw):
-    """Check `picks_within_the_tied` on every draw; report how many draws there are of each loss, and of each
-    kind of T and S."""
+    """Check `picks_within_the_tied` on every draw, and count the draws by their loss and by their T and S."""
     kinds, seen = {}, [0, 0, 0]
 
     def picks(at):
@@ -120,22 +119,23 @@ def by_loss(check, draw):
 @claim("ours-glm-omp", QUESTION, "proof, float", HOLDS, cases=600, ci_cases=30)
 @mutants("glm_entry", "solve", "glm_window")
 def test_sequential_lasso_picks_a_largest_gradient(check):
-    """For L = Σℓ_i convex, differentiable and bounded below with a minimiser on S: λ*(S) =
-    ‖X_S̄ᵀ∇L(X_Sβ̂_S)‖∞; above it every solution of L(Xβ) + λ‖β_S̄‖₁ is zero off S, below it none is, and just
-    below it the support off S of every solution lies in T = argmax|⟨X_i, ∇L(X_Sβ̂_S)⟩|.
+    """Let L = Σℓ_i be convex, differentiable and bounded below, with a minimiser β̂_S on S. Then λ*(S) =
+    ‖X_S̄ᵀ∇L(X_Sβ̂_S)‖∞: above λ*(S), every solution of min L(Xβ) + λ‖β_S̄‖₁ is zero off S, and below it none
+    is. Just below λ*(S), the support off S of every solution lies in T = argmax|⟨X_i, ∇L(X_Sβ̂_S)⟩|.
 
-    Hypotheses: L a sum; none on X; ℓ_i need not be strictly convex, nor ∇L Lipschitz. Checked for squared,
-    logistic, Poisson, Huber and squared hinge losses
+    Hypotheses: L is a sum, and X is any matrix. The ℓ_i need not be strictly convex, nor ∇L Lipschitz. The
+    check uses squared, logistic, Poisson, Huber and squared hinge losses.
 
-    Consequences: The answer to the paper's question is yes: guarantees of gradient OMP for generalized
-    linear models that hold however ties are broken are guarantees of Sequential LASSO. Axiotis and Yasuda
-    (arXiv 2307.07405, 2023) answered it first, for strictly convex losses, with groups of features. As
-    far as their abstract shows, this row adds: no strict convexity, λ* on both sides, which of the tied
-    features enter, windows, separable data, counterexamples.
+    Consequences: The answer to the paper's question is yes: guarantees of gradient OMP for generalized linear
+    models that hold however ties are broken are guarantees of Sequential LASSO. Axiotis and Yasuda (arXiv
+    2307.07405, 2023) answered it first, for strictly convex losses, with groups of features. As far as their
+    abstract shows, this row adds losses that are not strictly convex, λ* as a threshold on both sides, the
+    tied features that enter, windows, separable data, and counterexamples.
 
-    Unchecked: losses that are not sums
+    Unchecked: Losses that are not sums are not checked.
 
-    Tolerance: certified by duality gaps; 1e-9 relative for a tie
+    Tolerance: The results are certified by duality gaps. Features within 1e-9 of λ*, relatively, count as
+    tied.
     """
     by_loss(check, draw)
 
@@ -143,28 +143,28 @@ def test_sequential_lasso_picks_a_largest_gradient(check):
 @claim("ours-group-omp", QUESTION, "proof, float", HOLDS, cases=600, ci_cases=30)
 @mutants("glm_entry", "solve", "glm_window")
 def test_group_sequential_lasso_picks_a_largest_gradient(check):
-    """The same for groups of columns and the penalty λ Σ_{g ∉ S} ‖β_g‖₂: λ*(S) = max_{g ∉ S}
-    ‖X_gᵀ∇L(X_Sβ̂_S)‖; above it every solution is zero off S, below it none is, and just below it every
-    solution is zero off S ∪ T, T the groups with ‖X_gᵀ∇L(X_Sβ̂_S)‖ = λ*. So Group Sequential LASSO selects
-    what Group-OMP (Lozano, Świrszcz, Abe, 2009) could select.
+    """For groups of columns, let L be as in ours-glm-omp, and let the penalty be λ Σ_{g ∉ S} ‖β_g‖₂. Then
+    λ*(S) = max_{g ∉ S} ‖X_gᵀ∇L(X_Sβ̂_S)‖: above it every solution is zero off S, and below it none is. Just
+    below it every solution is zero off S ∪ T, T the groups with ‖X_gᵀ∇L(X_Sβ̂_S)‖ = λ*. So Group Sequential
+    LASSO selects groups that Group-OMP (Lozano, Świrszcz, Abe, 2009) could select.
 
-    Hypotheses: as ours-glm-omp; two to four groups of one to three columns; S of at most one group, with at
-    most two columns. Weights of the groups are lengths of their columns; Group-OMP has orthonormal columns
-    within each group
+    Hypotheses: The loss is as in ours-glm-omp. There are two to four groups of one to three columns, and S
+    has at most one group, with at most two columns. Longer columns give a group more weight. Group-OMP
+    assumes orthonormal columns within each group.
 
-    Consequences: Axiotis and Yasuda (arXiv 2307.07405, 2023) have it first, for strictly convex losses. Added
-    here: what ours-glm-omp adds, and the window (ours-group-window) and which of the tied groups enter
-    (ours-group-ties).
+    Consequences: Axiotis and Yasuda (arXiv 2307.07405, 2023) proved it first, for strictly convex losses.
+    This row adds the points that ours-glm-omp adds, the window (ours-group-window), and the tied groups that
+    enter (ours-group-ties).
 
-    Unchecked: as ours-glm-omp
+    Unchecked: Losses that are not sums are not checked.
 
-    Tolerance: certified by duality gaps; 1e-9 relative for a tie
+    Tolerance: The results are certified by duality gaps. Groups within 1e-9 of λ*, relatively, count as tied.
     """
     by_loss(check, draw_groups)
 
 
 def with_windows(rng, count):
-    """Yield models whose windows are at least 2 % long, so that a solver of limited accuracy can tell."""
+    """Yield models whose windows are at least 2 % long, so that a less accurate solver can decide."""
     while count:
         loss = LOSSES[count % len(LOSSES)]
         X = rng.integers(-2, 3, (6, 4)) + 0.0
@@ -178,7 +178,7 @@ def with_windows(rng, count):
 
 
 def clarabel(at, lam):
-    """Return (β, F_λ(β)) by an interior point solver that shares nothing with ours."""
+    """Return (β, F_λ(β)), computed by an interior point solver that shares no code with ours."""
     import cvxpy as cp
 
     beta, y = cp.Variable(at.X.shape[1]), at.y
@@ -199,14 +199,15 @@ def clarabel(at, lam):
 @claim("ours-glm-audit", QUESTION, "float", HOLDS, cases=40, ci_cases=5)
 @mutants("solve")
 def test_another_solver_agrees(check):
-    """Just below λ* an interior point solver finds the same minimum of F_λ(β) = L(Xβ) + λ‖β_S̄‖₁ as ours. It
-    finds no sizeable coefficient off S ∪ T. The solver shares no code with ours.
+    """Just below λ*, an interior point solver finds the same minimum of F_λ(β) = L(Xβ) + λ‖β_S̄‖₁ as our
+    solver, with which it shares no code. The coefficients that it finds off S ∪ T are negligible.
 
-    Hypotheses: random 6 × 4 integer designs whose window is longer than 2 %, five losses, |S| ≤ 2; every
-    other one with two columns in a group
+    Hypotheses: The designs are random 6 × 4 integer matrices whose window below λ* is longer than 2 %, with
+    five losses and |S| ≤ 2. In every other design, two columns form a group. T is the set of groups that
+    attain λ*.
 
-    Tolerance: 1e-6 relative in value, 1e-3 of the largest coefficient: what Clarabel guarantees is 1e-8 in
-    value
+    Tolerance: The minima may differ by 1e-6, relatively, and a coefficient counts as negligible below 1e-3 of
+    the largest. Clarabel guarantees 1e-8 in the minimum.
     """
 
     def as_others_solve(at):
@@ -223,16 +224,15 @@ def test_another_solver_agrees(check):
 
 
 def used_up(at, entry, t0):
-    """Return whether ‖c_g‖ + reach = λ for some g at t₀ and for none less: t₀ is the root of the bound."""
+    """Return whether t₀ is the root of the bound: ‖c_g‖ + reach = λ for some group there, and ≤ λ for all."""
     D = bregman(at.loss, at.y, at.X @ entry.beta, entry.dual, t0)
     slack = (1 - t0) * entry.lam_star - entry.sizes - reach(at, entry.dual, D)
     return abs(slack[entry.others].min()) <= 1e-6 * entry.lam_star if entry.others else t0 == 1
 
 
 def is_projection(at, entry, t):
-    """Return whether u_λ, λ = (1 − t)λ*, obeys its bounds: off T every solution is zero, L*(u_λ) ≤ L*((1 −
-    t)u_S), and ‖X_gᵀ(u_λ − u_S)‖ is within the reach of D((1 − t)u_S, u_S). None where the gap is too
-    large."""
+    """Return whether u_λ obeys its bounds at λ = (1 − t)λ*, or None: off T every solution is zero, L*(u_λ) ≤
+    L*((1 − t)u_S), and ‖X_gᵀ(u_λ − u_S)‖ is within the reach of D((1 − t)u_S, u_S)."""
     lam, y, loss = (1 - t) * entry.lam_star, at.y, at.loss
     u, gap = dual_point(at, lam, solve(at, lam))
     if gap > GAP:
@@ -257,15 +257,14 @@ def divergence(loss, y, v, u, eta):
 
 
 def _is_divergence(at, entry, t, D):
-    """Return whether D is L*(v) − L*(u) − ⟨η̂, v − u⟩, v = (1 − t)u, within rounding of those terms."""
+    """Return whether D is L*(v) − L*(u) − ⟨η̂, v − u⟩ with v = (1 − t)u, up to rounding."""
     u, star = entry.dual, at.loss.conjugate
     terms = np.concatenate([star((1 - t) * u, at.y), -star(u, at.y), t * (at.X @ entry.beta) * u])
     return abs(terms.sum() - D) <= 1e-10 * abs(terms).sum()
 
 
 def within_reach(check, loss):
-    """Return whether |⟨X_j, u − w⟩| obeys its bounds by D(u, w) and D(w, u), for gradients u, w at random η,
-    θ."""
+    """Return whether |⟨X_j, u − w⟩| obeys its bounds by D(u, w) and D(w, u) for random gradients u and w."""
     rows = int(check.rng.integers(1, 4))
     X, y = check.rng.integers(-2, 3, (rows, 3)) + 0.0, labels(loss, check.rng.integers(-2, 3, rows))
     eta, theta = check.rng.normal(scale=2, size=(2, rows))
@@ -288,15 +287,17 @@ def within_reach(check, loss):
 )
 @mutants("glm_window", "bregman", "reach", "sl.first_entry")
 def test_the_window_of_a_generalized_linear_model(check):
-    """u_λ = ∇L(Xβ(λ)) minimises the Bregman divergence D(·, u_S) of L* over X_Sᵀu = 0, ‖X_S̄ᵀu‖∞ ≤ λ.
-    Moreover D(u_λ, u_S) ≤ D((1 − t)u_S, u_S) at λ = (1 − t)λ*. If ℓ'' ≤ M every solution is zero off S ∪
-    T while |c_j| + ‖X_j‖√(2M·D((1 − t)u_S, u_S)) < λ for all j ∉ S ∪ T. For least squares this t, together
-    with 2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T, is the ε₀ of the proof of Lemma 3.4.
+    """Let u_λ = ∇L(Xβ(λ)) and u_S = ∇L(X_Sβ̂_S). Then u_λ minimises the Bregman divergence D(·, u_S) of L*
+    over X_Sᵀu = 0, ‖X_S̄ᵀu‖∞ ≤ λ, and D(u_λ, u_S) ≤ D((1 − t)u_S, u_S) at λ = (1 − t)λ*. If ℓ'' ≤ M, every
+    solution is zero off S ∪ T as long as |c_j| + ‖X_j‖√(2M·D((1 − t)u_S, u_S)) < λ for all j ∉ S ∪ T. For
+    least squares, the largest such t and the numbers 2λ*/(λ* + ‖X_i‖‖P_S^⊥y‖), i ∈ T, have the minimum ε₀ of
+    the proof of Lemma 3.4.
 
-    Hypotheses: as for the row on OMP; for Poisson regression a bound from Hellinger's distance in place of M
+    Hypotheses: These are the hypotheses of ours-glm-omp, with c_j = −⟨X_j, u_S⟩, λ* = max|c_j| and T = {j :
+    |c_j| = λ*}. For Poisson regression, a bound from Hellinger's distance replaces M.
 
-    Tolerance: certified by duality gaps; 1e-9 relative between t₀ and the package's λ₀; t₀ itself to 1e-6λ*
-    in the bound
+    Tolerance: The results are certified by duality gaps. t₀ may differ from the package's window by 1e-9,
+    relatively, and the bound at t₀ may miss λ by 1e-6λ*.
     """
     lengths = {loss.name: [] for loss in LOSSES}
 
@@ -328,12 +329,12 @@ def test_the_window_of_a_generalized_linear_model(check):
 @claim("ours-glm-squared", "Theorem 3.3", "proof, float", HOLDS)
 @mutants("glm_entry", "sl.first_entry", "sl.omp")
 def test_least_squares_is_theorem_3_3(check):
-    """For ℓ_i(η) = ½(η − y_i)², λ* = ‖X_S̄ᵀ∇L‖∞ and T = argmax|∇L| are those of Sequential LASSO and OMP, and
-    A(S) ⊆ T.
+    """For ℓ_i(η) = ½(η − y_i)², the values λ* = ‖X_S̄ᵀ∇L‖∞ and T = argmax|X_S̄ᵀ∇L| equal those of Sequential
+    LASSO and OMP, and A(S) ⊆ T.
 
-    Hypotheses: λ* > 0, any columns, |S| ≤ 2
+    Hypotheses: λ* > 0, X has any columns, and |S| ≤ 2. A(S) is the set of features that enter just below λ*.
 
-    Tolerance: 1e-9 relative
+    Tolerance: The values of λ* may differ by 1e-9, relatively.
     """
 
     def same(at):
@@ -356,7 +357,7 @@ def test_least_squares_is_theorem_3_3(check):
 
 
 def minimisers(x, y):
-    """Return [b, b'], the minimisers of Σ Huber(x_i b − y_i), exactly; x ≠ 0."""
+    """Return the ends [b, b'] of the interval that minimises Σ Huber(x_i b − y_i), exactly; x ≠ 0."""
 
     def slope(b):
         return sum((a * g for a, g in zip(x, huber_gradient(x, y, b), strict=True)), fmpq(0))
@@ -387,7 +388,8 @@ def test_the_gradient_is_the_same_at_all_minimisers(check):
     """Strict convexity is not needed: ∇L is the same at all minimisers of L∘X_S, so λ*(S) and T are well
     defined even if β̂_S and X_Sβ̂_S are not. An example is Huber's loss with an interval of minimisers.
 
-    Hypotheses: L convex and differentiable
+    Hypotheses: L is convex and differentiable. T is the set of features with the largest |⟨X_i, ∇L(X_Sβ̂_S)⟩|
+    = λ*(S), where β̂_S is any minimiser of L∘X_S.
     """
 
     def rows(rng):
@@ -416,15 +418,15 @@ def test_the_gradient_is_the_same_at_all_minimisers(check):
 
 
 def separated(at):
-    """Return (J, d): the rows that directions of recession of L∘X_S move, and one that moves them all, as
-    (d,)."""
+    """Return (J, d): the rows J that directions of recession of L∘X_S move, and a d (d,) that moves them
+    all."""
     d = np.zeros(at.X.shape[1])
     moved, d[at.selected] = moving_rows(at.loss, restricted(at).X, at.y)
     return moved, d
 
 
 def is_separated(at, moved, d):
-    """Return whether d moves exactly the rows J, each to where ℓ falls, L falls along d, and K stays."""
+    """Return whether d moves exactly the rows J, each to where ℓ falls, and L falls along d."""
     eta = at.X @ d
     falls = objective(at, 1.0, d) < objective(at, 1.0, 0 * d)
     exact = np.all(at.loss.flat(at.y)[moved] * eta[moved] > 0) and not np.any(eta[~moved])
@@ -433,13 +435,13 @@ def is_separated(at, moved, d):
 
 
 def solves_nothing(at):
-    """Return whether inf F_λ = inf L∘X_S = Σm_i = 0 also for λ = 10⁻³: it falls below any bound along d."""
+    """Return whether inf F_λ = inf L∘X_S = Σ inf ℓ_i also for λ = 10⁻³, because L tends to it along d."""
     d = separated(at)[1]
     return objective(at, 1e-3, 40 * d) < 1e-12 and least_on(at, 0 * d) <= 1e-12
 
 
 def as_without_them(check, at):
-    """Return whether the picks at S are those of the rows K; None where no row is separated, or all are."""
+    """Return whether the picks at S are those of the rows K; None if no row is separated, or if all are."""
     moved, d = separated(at)
     if not moved.any():
         return None
@@ -473,16 +475,16 @@ def as_without_them(check, at):
 )
 @mutants("moving_rows", "glm_entry")
 def test_separated_rows_drop_out(check):
-    """If L∘X_S attains no minimum (separable logistic data), F_λ has no minimiser for any λ > 0. If the
-    separated rows J are left out, everything holds as before: with the remaining rows K = [n]∖J, inf
-    F_λ < inf L∘X_S exactly for λ < λ*_K. If no rows remain, λ*_K = 0.
+    """If L∘X_S attains no minimum (separable logistic data), F_λ(β) = L(Xβ) + λ‖β_S̄‖₁ has no minimiser for
+    any λ > 0. The theorem holds if the separated rows J are left out: with the remaining rows K = [n]∖J and
+    their λ*_K, inf F_λ < inf L∘X_S if and only if λ < λ*_K. If no rows remain, λ*_K = 0.
 
-    Hypotheses: logistic and Poisson regression, 1 ≤ |S| ≤ 2; J = the rows that a direction of recession of
-    L∘X_S moves
+    Hypotheses: The models are logistic and Poisson regression with 1 ≤ |S| ≤ 2. J is the set of rows that
+    some direction of recession of L∘X_S moves; L∘X_S does not grow along such a direction.
 
-    Consequences: λ*(S) must be read as sup{λ : inf F_λ < inf L∘X_S}; then the theorem holds for the rows K
+    Consequences: λ*(S) must be read as sup{λ : inf F_λ < inf L∘X_S}. Then the theorem holds for the rows K.
 
-    Tolerance: J is exact; else certified by duality gaps
+    Tolerance: J is exact. The other results are certified by duality gaps.
     """
 
     each(check, lambda rng: draw(rng, (LOGISTIC, POISSON), 1), lambda at: as_without_them(check, at))

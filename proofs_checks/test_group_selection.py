@@ -1,23 +1,26 @@
 """Group Sequential LASSO for least squares: the window that the proof gives, and which tied groups enter.
 
+Notation for groups g of columns X_g:
+
     F_λ(β) = ½‖y − Xβ‖² + λ Σ_{g ∉ S} ‖β_g‖₂,   r = P_S^⊥y, c_g = X_gᵀr, λ* = max_{g ∉ S} ‖c_g‖,
     T = {g ∉ S : ‖c_g‖ = λ*},   z_g = P_S^⊥X_g c_g/‖c_g‖,   Z = [z_g]_{g ∈ T},   H = ZᵀZ.
 
-That every selected group lies in T is checked in test_glm_selection.py (ours-group-omp); Axiotis and Yasuda
-(arXiv 2307.07405, 2023) proved it first, for strictly convex losses. The proofs of what is added here:
-docs/proofs/generalized_linear_models.md.
+That every selected group lies in T is checked in test_glm_selection.py (ours-group-omp). Axiotis and Yasuda
+(arXiv 2307.07405, 2023) proved it first, for strictly convex losses. The proofs of the results in this file
+are in docs/proofs/generalized_linear_models.md.
 
-*One group*, T = {g}. With M = P_S^⊥X_g, G = MᵀM, the solutions with support S ∪ g are, for η > 0,
+*One group*, T = {g}. With M = P_S^⊥X_g and G = MᵀM, the solutions with support S ∪ g belong to numbers η > 0:
 
-    β_g = η(I + ηG)⁻¹c_g,   X_gᵀp = (I + ηG)⁻¹c_g,   λ = ‖X_gᵀp‖,   p = r − Mβ_g:
+    β_g = η(I + ηG)⁻¹c_g,   X_gᵀp = (I + ηG)⁻¹c_g,   λ = ‖X_gᵀp‖,   p = r − Mβ_g.
 
-indeed X_gᵀp = β_g/η, so that X_gᵀp = λβ_g/‖β_g‖. For rational η all but λ is rational, and so is λ²: the
-conditions ‖X_hᵀp‖² ≤ λ² are decided exactly.
+The reason is that X_gᵀp = β_g/η, and therefore X_gᵀp = λβ_g/‖β_g‖. For a rational η, all these quantities
+except λ are rational, and λ² is rational too. So the conditions ‖X_hᵀp‖² ≤ λ² of the other groups h are
+decided exactly.
 
-*Several groups.* For λ → λ* the direction of β_g tends to that of c_g, and ‖β_g‖/(λ* − λ) to v_g, if v is the
-only solution of min_{v ≥ 0} ½vᵀHv − 1ᵀv. For groups of one column equality holds in the whole window. For
-larger groups v gives the first order in λ* − λ only: whether a group with v_g = 0 and (Hv)_g = 1 enters
-depends on higher orders.
+*Several groups.* Suppose that v is the only solution of min_{v ≥ 0} ½vᵀHv − 1ᵀv. For λ → λ*, the direction of
+β_g tends to that of c_g, and ‖β_g‖/(λ* − λ) tends to v_g. If every group has one column, this ratio equals
+v_g in the whole window. For larger groups, v gives only the first order in λ* − λ. If v_g = 0 and (Hv)_g = 1,
+higher orders decide whether group g enters.
 """
 
 from itertools import product
@@ -39,7 +42,7 @@ def transposed_product(A, b):
 
 
 def squared(entries):
-    """Return ‖·‖²."""
+    """Return the sum of the squares of the entries."""
     return sum((a * a for a in entries), fmpq(0))
 
 
@@ -49,7 +52,7 @@ def members(groups, g):
 
 
 def draw(rng):
-    """Draw (X, y, groups, S): small integers, three or four groups of one to three columns, |S| ≤ 1."""
+    """Draw (X, y, groups, S): small integers, three or four groups of one to three columns, and |S| ≤ 1."""
     sizes = rng.integers(1, 4, rng.integers(3, 5))
     groups = np.repeat(np.arange(len(sizes)), sizes)
     X = rng.integers(-2, 3, (rng.integers(2, 7), len(groups))) + 0.0
@@ -58,7 +61,7 @@ def draw(rng):
 
 
 def group_step(X, y, groups, S):
-    """Return (r, {g: c_g}, T) at S, exactly; T is empty where λ* = 0."""
+    """Return (r, {g: c_g}, T) at S, exactly; if λ* = 0, T is empty."""
     A = rational(X)
     r = off(A, [j for g in S for j in members(groups, g)], rational(y))
     c = {g: transposed_product(columns(A, members(groups, g)), r) for g in set(groups.tolist()) - set(S)}
@@ -67,7 +70,7 @@ def group_step(X, y, groups, S):
 
 
 def on_one_group(X, groups, S, at, g, eta):
-    """Return (X_gᵀp, p) of the solution with support S ∪ g that belongs to η, exactly."""
+    """Return (X_gᵀp, p), exactly, for the solution with support S ∪ g that belongs to η."""
     r, c, _ = at
     A = rational(X)
     M = off(A, [j for h in S for j in members(groups, h)], columns(A, members(groups, g)))
@@ -78,7 +81,7 @@ def on_one_group(X, groups, S, at, g, eta):
 
 
 def group_window(X, groups, at):
-    """Return t₀ = min (λ* − ‖c_h‖)/(λ* + ½(‖X_h‖₂‖r‖ − ‖c_h‖)) over h ∉ S ∪ T."""
+    """Return t₀, the minimum of (λ* − ‖c_h‖)/(λ* + ½(‖X_h‖₂‖r‖ − ‖c_h‖)) over h ∉ S ∪ T."""
     r, c, T = at
     length = {g: real(squared(c_g)) ** 0.5 for g, c_g in c.items()}
     lam, r_norm = length[T[0]], real(squared(r.entries())) ** 0.5
@@ -89,7 +92,10 @@ def group_window(X, groups, at):
 
 
 def close_to_the_end(X, groups, S, at):
-    """Return (X_gᵀp, p) on the one group of T at a λ > (1 − t₀)λ*; λ is λ* at η = 0 and decreases with η."""
+    """Return (X_gᵀp, p) for the one group g of T, at a λ > (1 − t₀)λ*.
+
+    At η = 0 λ is λ*, and λ decreases as η grows.
+    """
     _, c, T = at
     bound = (1 - 0.999 * group_window(X, groups, at)) * real(squared(c[T[0]])) ** 0.5
     halves = (on_one_group(X, groups, S, at, T[0], fmpq(1, 2**k)) for k in range(60))
@@ -97,8 +103,10 @@ def close_to_the_end(X, groups, S, at):
 
 
 def zero_off_the_one(case):
-    """Return whether the solution on S and T = {g} satisfies the KKT conditions, strictly off S ∪ T, at a λ
-    in the window."""
+    """Return whether the solution on S and T = {g} satisfies the KKT conditions at a λ in the window.
+
+    The conditions of the groups outside S ∪ T must hold strictly.
+    """
     X, _, groups, S = case
     at = group_step(*case)
     _, c, T = at
@@ -117,13 +125,17 @@ def zero_off_the_one(case):
 @claim("ours-group-window", NUMBER, "proof, exact", HOLDS, cases=2000, ci_cases=100)
 @mutants("group_window", "on_one_group")
 def test_the_window_of_groups(check):
-    """For (1 − t₀)λ* < λ < λ* every solution of ½‖y − Xβ‖² + λ Σ_{g ∉ S} ‖β_g‖₂ is zero off S ∪ T. Here
-    t₀ = min_{h ∉ S ∪ T} (λ* − ‖c_h‖)/(λ* + ½(‖X_h‖₂‖r‖ − ‖c_h‖)). If T = {g}, then A(S) = {g}.
+    """For (1 − t₀)λ* < λ < λ*, every solution of min ½‖y − Xβ‖² + λ Σ_{g ∉ S} ‖β_g‖₂ is zero off S ∪ T. Here
+    t₀ = min_{h ∉ S ∪ T} (λ* − ‖c_h‖)/(λ* + ½(‖X_h‖₂‖r‖ − ‖c_h‖)), with r = P_S^⊥y and c_h = X_hᵀr. If T =
+    {g}, then A(S) = {g}.
 
-    Hypotheses: λ* > 0; checked at λ in the window where T is one group, for one to three other groups
+    Hypotheses: λ* = max_{g ∉ S} ‖c_g‖ > 0, T is the set of groups that attain λ*, and A(S) the set of groups
+    that are nonzero in some solution just below λ*. The check takes designs in which T is one group, with one
+    to three other groups, and a λ in the window.
 
-    Consequences: for groups of one column this window is at least as long as that of the proof of Lemma 3.4,
-    (λ* − |c_h|)/(λ* + ‖X_h‖‖r‖), and at most twice as long
+    Consequences: For groups of one column, this window is at least as long as the window of the proof of
+    Lemma 3.4, which has (λ* − |c_h|)/(λ* + ‖X_h‖‖r‖) in place of the quotient, and it is at most twice as
+    long.
     """
     drawn = (draw(check.rng) for _ in range(40 * check.cases))
     single = (case for case in drawn if len(group_step(*case)[2]) == 1)
@@ -134,8 +146,10 @@ def test_the_window_of_groups(check):
 
 
 def first_order(X, y, groups, S):
-    """Return (T, H, the vertices of the solutions v), with z_g times λ*: H is times λ*², v over it, all
-    rational."""
+    """Return T, H and the vertices of the solutions v, all rational.
+
+    Each z_g is multiplied by λ*. So H is multiplied by λ*², and v is divided by λ*².
+    """
     _, c, T = group_step(X, y, groups, S)
     A = rational(X)
     selected = [j for g in S for j in members(groups, g)]
@@ -146,7 +160,7 @@ def first_order(X, y, groups, S):
 
 
 def is_decided(H, vertices):
-    """Return whether each v_g is 0 or above max v/20, and each (Hv)_g is 1 or above 21/20."""
+    """Return whether each v_g is 0 or more than max v/20, and each (Hv)_g is 1 or more than 21/20."""
     largest = max(a for v in vertices for a in v.entries())
     entries = [a for v in vertices for a in v.entries()]
     return all(a == 0 or a > largest / 20 for a in entries) and all(
@@ -155,14 +169,17 @@ def is_decided(H, vertices):
 
 
 def zero_in_all(at, lam):
-    """Return the groups that vanish in every solution at λ, by the duality gap."""
+    """Return the groups that are zero in every solution at λ, proved by the duality gap."""
     u, gap = dual_point(at, lam, solve(at, lam))
     return np.flatnonzero(at.norms(at.X.T @ u) + reach(at, u, gap) < lam).tolist()
 
 
 def may_vanish(at, lam, g):
-    """Return False only if β_g ≠ 0 is proved in every solution at λ: F_λ is larger wherever β_g = 0, by the
-    gap there."""
+    """Return False only if it is proved that β_g ≠ 0 in every solution at λ.
+
+    The proof is that F_λ is larger for all β with β_g = 0; the duality gap of the problem without g shows
+    this.
+    """
     kept = at.groups != g
     less = at._replace(X=at.X[:, kept], groups=at.groups[kept])
     beta = solve(less, lam)
@@ -173,15 +190,17 @@ def may_vanish(at, lam, g):
 @claim("ours-group-ties", NUMBER, "proof, float", HOLDS, cases=150, ci_cases=25)
 @mutants("first_order", "solve")
 def test_which_tied_groups_enter(check):
-    """The tied groups that enter are bounded by the solutions v of min_{v ≥ 0} ½vᵀHv − 1ᵀv, which all
-    have the same Hv: {g : v_g > 0 in every solution} ⊆ A(S) ⊆ {g ∈ T : (Hv)_g = 1}.
+    """The set A(S) of tied groups that enter is bounded by the solutions v of min_{v ≥ 0} ½vᵀHv − 1ᵀv, which
+    all have the same Hv: {g : v_g > 0 in every solution} ⊆ A(S) ⊆ {g ∈ T : (Hv)_g = 1}.
 
-    Hypotheses: T of two or three groups, tied exactly; solutions at λ*(1 − 10⁻³) and λ*(1 − 10⁻⁴), which show
-    the limit where v_g, relative to the largest, and (Hv)_g − 1 are 0 or above 0.05
+    Hypotheses: The set T of groups with the largest ‖c_g‖ = λ*, c_g = X_gᵀP_S^⊥y, has two or three groups,
+    which are tied exactly. H is the Gram matrix of the vectors P_S^⊥X_gc_g/‖c_g‖, g ∈ T. The solutions are
+    computed at λ*(1 − 10⁻³) and λ*(1 − 10⁻⁴). To let them show the limit, the check takes only designs in
+    which each v_g, relative to the largest, and each (Hv)_g − 1 are 0 or above 0.05.
 
-    Unchecked: whether these two λ are close enough to λ* to show the limit
+    Unchecked: It is not proved that these two λ are close enough to λ* to show the limit.
 
-    Tolerance: v and H are exact; the supports are certified by duality gaps
+    Tolerance: v and H are exact. The supports are certified by duality gaps.
     """
     seen = dict.fromkeys(("all of T enters", "some of T stays out", "H is singular", "S ≠ ∅", "|T| > 2"), 0)
 
@@ -206,9 +225,11 @@ def test_which_tied_groups_enter(check):
 
 
 def same_first_order(p, q, m):
-    """Return two designs of three columns, X_0 = diag(1, m) and a third row, y, with the same λ*, T and H.
+    """Return two designs of three columns with the same λ*, T and H, and their y.
 
-    c_0 = (p, q), h = ‖c_0‖ rational; X_1 = (b_0, b_1/m, h − b_0p − b_1q/m²), b = X_0ᵀX_1 = Gc_0/h ± κ(−q, p).
+    Group 0 has the first two columns, which are the diagonal (1, m) and a third row of zeros. With c_0 = (p,
+    q), a rational h = ‖c_0‖ and G = diag(1, m²), the last column is X_1 = (b_0, b_1/m, h − b_0p − b_1q/m²),
+    where b = X_0ᵀX_1 = Gc_0/h ± κ(−q, p).
     """
     c, G, h = (fmpq(p), fmpq(q)), (fmpq(1), fmpq(m * m)), fmpq(round((p * p + q * q) ** 0.5))
     Gc = [G_i * c_i for G_i, c_i in zip(G, c, strict=True)]
@@ -242,14 +263,16 @@ def sign_at_zero(coefficients):
 @claim("ours-group-second-order", NUMBER, "proof, exact", HOLDS, cases=150, ci_cases=40)
 @mutants("same_first_order", "excess", "sign_at_zero")
 def test_the_second_order_decides(check):
-    """First order does not determine A(S) for groups. Two designs with the same λ*, T, H and v, with v_1
-    = 0 and (Hv)_1 = 1, differ: one has A(∅) = {0}, the other A(∅) = {0, 1}.
+    """The first order does not determine A(S) for groups. There are two designs with the same λ*, T, H and v,
+    with v_1 = 0 and (Hv)_1 = 1, that differ: one has A(∅) = {0}, the other A(∅) = {0, 1}.
 
-    Hypotheses: group 0 of the columns (1, 0, 0), (0, m, 0), group 1 of one column; c_0 = (p, q), p, q, h a
-    Pythagorean triple, m ≥ 2; H nonsingular
+    Hypotheses: Group 0 has the columns (1, 0, 0) and (0, m, 0), and group 1 has one column. c_0 = X_0ᵀy = (p,
+    q), where p, q and h form a Pythagorean triple, and m ≥ 2. T = {0, 1} are the groups with the largest
+    ‖c_g‖ = λ*, A(S) is the set of groups that enter just below λ*, H is the nonsingular Gram matrix of the
+    X_gc_g/‖c_g‖, and v solves min_{v ≥ 0} ½vᵀHv − 1ᵀv.
 
-    Consequences: for groups A(S) is not the support of a nonnegative least squares solution; for groups of
-    one column it is
+    Consequences: For groups, A(S) is not the support of a nonnegative least squares solution. If every group
+    has one column, A(S) is such a support.
     """
     triples = [
         (a * a - b * b, 2 * a * b) for a in range(2, 9) for b in range(1, a) if gcd(a, b) == 1 and (a - b) % 2

@@ -1,22 +1,26 @@
 """Guarantees of greedy selection and of OMP, which Sequential LASSO and Sequential Attention share.
 
-Source: *Sequential Attention for Feature Selection*, Sections 1 and 2 (both versions). In print: greedy
-forward selection "was shown to have guarantees of the form of (3)" by Das and Kempe (2011), and OMP likewise,
+Source: *Sequential Attention for Feature Selection*, Sections 1 and 2 (both versions). In print, greedy
+forward selection "was shown to have guarantees of the form of (3)" by Das and Kempe (2011), and OMP has such
+guarantees too:
 
     (2)  ℓ(f(X; θ), y) = ‖Xθ − y‖²,      (3)  ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖²   for some κ = κ(X) > 0.
 
-No algorithm that selects k < rank(X) features has one: the minimum over θ ∈ ℝ^d may be zero where k features
-leave a residual; and with the minimum over k-sparse θ instead it still fails for both. What Das and Kempe
-show is about the explained part: with R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², for unit columns and C = XᵀX,
+No algorithm that selects k < rank(X) features has such a guarantee, because the minimum over θ ∈ ℝ^d can be
+zero although any k features leave a residual. If the minimum is over k-sparse θ instead, the guarantee still
+fails for both algorithms. Das and Kempe's results are about the explained part. With R²(S) = 1 −
+‖P_S^⊥y‖²/‖y‖², for unit columns, C = XᵀX, λ_min(C, m) the least eigenvalue of a principal m × m submatrix of
+C, and the submodularity ratio γ of R²,
 
     R²(OMP_k) ≥ (1 − e^{−γ·λ_min(C,2k)}) max_{|L| ≤ k} R²(L),   λ_min(C, 2k) ≤ γ ≤ 1.
 
-It holds with λ_min(C, 2k − 1) alone, and with γ·λ_min(C, k), in the exponent: Theorem 1 of
-docs/guarantees.md; and with each step's own constants, without equal lengths: Theorem 2. The proofs are
-there: each step gains a share θ/k of what is missing, however ties are broken, hence so does each of
-Sequential LASSO (Theorem 3.3).
+The inequality also holds with λ_min(C, 2k − 1) alone in the exponent, and with γ·λ_min(C, k): Theorem 1 of
+docs/guarantees.md. Theorem 2 there has constants for each step and needs no columns of equal length. The
+proofs show that each step gains a share θ/k of the R² that is missing, however ties are broken. Therefore
+each step of Sequential LASSO gains this share too (Theorem 3.3).
 
-Checked on integer columns, with γ and R² rational and eigenvalues in balls of 128 bits.
+The checks use integer columns. Then γ and R² are rational, and the eigenvalues are computed as balls of 128
+bits.
 """
 
 import functools
@@ -57,20 +61,20 @@ def left(A, b, S):
 
 
 def unit(X):
-    """Return the nonzero columns, of norm one."""
+    """Return the nonzero columns, divided by their norms."""
     norms = np.linalg.norm(X, axis=0)
     return X[:, norms > 0] / norms[norms > 0]
 
 
 def r2(X, y, S):
-    """Return 1 − ‖P_S^⊥y‖²/‖y‖², uncentred."""
+    """Return R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², without centring."""
     S = list(S)
     residual = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0]
     return 1 - (residual @ residual) / (y @ y)
 
 
 def sparse_eigenvalue(X, size):
-    """Return λ_min(C, size), by enumeration."""
+    """Return λ_min(C, size), the least eigenvalue over all principal submatrices of C of this size."""
     C = X.T @ X
     size = min(size, X.shape[1])
     return min(np.linalg.eigvalsh(C[np.ix_(L, L)])[0] for L in itertools.combinations(range(len(C)), size))
@@ -84,10 +88,11 @@ def test_when_the_optimal_loss_is_nonzero(check):
     Reading of: “the number of examples n often greatly exceeds the number of features d, resulting in an
     optimal loss that is nonzero”
 
-    Hypotheses: any X; checked for any n and d, with rank(X) < n in place of n > d
+    Hypotheses: X is any matrix. The check covers all n and d, with the hypothesis rank(X) < n in place of n >
+    d.
 
-    Consequences: The optimal loss is zero if and only if y ∈ colspan(X). Equation (3) also fails where it
-    is nonzero (SA-equation-3).
+    Consequences: The optimal loss is zero if and only if y ∈ colspan(X). Equation (3) fails also for data
+    with a nonzero optimal loss (SA-equation-3).
     """
 
     def nonzero_off_the_span(X, y):
@@ -107,10 +112,10 @@ def test_when_the_optimal_loss_is_nonzero(check):
 def test_how_many_models_forward_selection_trains(check):
     """Greedy forward selection requires training O(kd) models: O(d) in each of k rounds.
 
-    Hypotheses: k ≤ d; in each round one model for each unselected feature
+    Hypotheses: k ≤ d, and each round trains one model for each unselected feature.
 
-    Consequences: There are kd − k(k − 1)/2 models, at least kd/2, so no smaller order suffices. Sequential
-    Attention as printed trains k.
+    Consequences: The number of models is kd − k(k − 1)/2, which is at least kd/2, so no smaller order is
+    correct. Sequential Attention as printed trains k models.
     """
 
     def counted(X, y):
@@ -129,12 +134,13 @@ def test_how_many_models_forward_selection_trains(check):
 
 
 def best_r2(X, y, k):
-    """Return the largest R² of k columns, by enumeration."""
+    """Return the largest R² of k columns, by trying all sets of k columns."""
     return max(r2(X, y, L) for L in itertools.combinations(range(X.shape[1]), k))
 
 
 def overdetermined(k):
-    """Return OMP's loss over the least with two features, with a fourth row of zeros, on which y is 2⁻ᵏ."""
+    """Return OMP's loss over the least loss of two features, if X has a fourth row of zeros, with y = 2⁻ᵏ
+    there."""
     taller, y = np.vstack([X, np.zeros(3)]), np.append(Y, 0.5**k)
     A, b = rational(taller), rational(y)
     return left(A, b, sorted(sl.omp(taller, y, 2).support)) / left(A, b, (1, 2))
@@ -147,14 +153,17 @@ def test_the_form_of_the_guarantee(check):
 
         ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖²   for some κ = κ(X) > 0.
 
-    Hypotheses: exact: forward selection and OMP on one design; corrected: unit columns, d ≤ 7, k ≤ 3
+    Hypotheses: The refutation is exact: it applies forward selection and OMP to one design. The corrected
+    statement is checked for unit columns, d ≤ 7 and k ≤ 3.
 
-    Instead: There is no such κ, not even for the minimum over k-sparse θ. The guarantee is on R²: R²(S) ≥
-    (1 − e^{−λ_min(C,2k)})·max R² for both algorithms.
+    Instead: There is no such κ, not even for the minimum over k-sparse θ. There is a guarantee for R²(S) = 1
+    − ‖P_S^⊥y‖²/‖y‖²: for the set S of k features that either algorithm selects, R²(S) ≥ (1 −
+    e^{−λ_min(C,2k)})·max R². Here C = XᵀX, λ_min(C, 2k) is the least eigenvalue of a principal 2k × 2k
+    submatrix of C, and the maximum is over the sets of k features.
 
-    Consequences: Theorem 3.3 passes on the guarantee for R².
+    Consequences: By Theorem 3.3, the guarantee for R² also holds for Sequential LASSO.
 
-    Tolerance: 1e-12 in R² and in λ_min: d·eps·‖C‖ for eigenvalues
+    Tolerance: R² and λ_min have a tolerance of 1e-12. The rounding error of an eigenvalue is about d·eps·‖C‖.
     """
     A, b = rational(X), rational(Y)
     taken = [path.support.tolist() for path in (sl.omp(X, Y, 2), sl.ols(X, Y, 2), sl.omp(unit(X), Y, 2))]
@@ -184,13 +193,13 @@ def test_the_form_of_the_guarantee(check):
 
 
 def least_of(M, columns, m):
-    """Return the least eigenvalue of M on any m of the columns, as a ball."""
+    """Return the least eigenvalue of M restricted to any m of the columns, as a ball."""
     each = (value for L in itertools.combinations(columns, m) for value in eigenvalues(M, list(L)))
     return functools.reduce(arb.min, each)
 
 
 def least_eigenvalue(C, size):
-    """Return λ_min(C, size) of unit columns as a ball; 0 and, for one column, 1 exactly."""
+    """Return λ_min(C, size) for unit columns as a ball; for one column the value is exactly 1."""
     return arb(1) if size == 1 else arb(1).min(least_of(C, range(C.nrows()), min(size, C.nrows())))
 
 
@@ -200,17 +209,19 @@ COMPARED = "compared with Das and Kempe (2011), Theorem 3.7; docs/guarantees.md,
 @claim("ours-omp-guarantee", COMPARED, BALLS, HOLDS, cases=1500, ci_cases=25)
 @mutants("sl.omp", "sl.guarantee_bounds", "submodularity_ratio", "least_eigenvalue", "r_squared")
 def test_the_sharper_promises_of_omp(check):
-    """For θ = γ_{S,k}·λ_min(C, k), and for θ = λ_min(C, 2k − 1),
+    """Let C = XᵀX. For θ = γ_{S,k}·λ_min(C, k), and for θ = λ_min(C, 2k − 1),
 
         R²(OMP_k) ≥ (1 − (1 − θ/k)^k)·max R² ≥ (1 − e^{−θ})·max R².
 
-    Hypotheses: unit columns; any ties; S the set that OMP selects
+    Hypotheses: The columns have length 1, ties may be broken in any way, and S is the set of k features that
+    OMP selects. λ_min(C, m) is the least eigenvalue of a principal m × m submatrix of C, and γ_{S,k} is the
+    submodularity ratio of R².
 
-    Consequences: Das and Kempe have θ = γ_{S,k}·λ_min(C, 2k), which is smaller. The guarantee holds for
-    Sequential LASSO too, whose picks are picks of OMP (SA-theorem-3.3).
+    Consequences: Das and Kempe have θ = γ_{S,k}·λ_min(C, 2k), which is smaller. The guarantee also holds for
+    Sequential LASSO, because OMP could make each of its picks (SA-theorem-3.3).
 
-    Tolerance: none for the guarantee; 1e-9 between the factors of sl.guarantee_bounds, where its γ is exact,
-    and the balls
+    Tolerance: The guarantee itself has no tolerance. If sl.guarantee_bounds computes its γ exactly, its
+    factors may differ by 1e-9 from those of the check's balls.
     """
     with precisely():
         tightest, larger, total, open_ = 100.0, 0, 0, 0
@@ -242,9 +253,9 @@ def test_the_sharper_promises_of_omp(check):
 
 
 def as_computed(found, S, thetas):
-    """Return whether sl.guarantee_bounds has the factors 1 − e^{−θ}, and violates none.
+    """Return whether sl.guarantee_bounds has the factors 1 − e^{−θ}, and finds no violation.
 
-    Where its γ is an interval, the first factor is a lower bound.
+    If its γ is an interval, its first factor is only a lower bound.
     """
     named = {bound.name: bound for bound in found.of("OMP")}
     ours = [named[name] for name in ("submodularity ratio, sharper", "sparse eigenvalue, sharper")]
@@ -260,14 +271,15 @@ def as_computed(found, S, thetas):
 
 
 def longest(X):
-    """Return max ‖X_j‖² over all columns, which stands for ρ_i² after an early end."""
+    """Return max ‖X_j‖² over all columns, which is used in place of ρ_i² if a path ends early."""
     return max(int(square) for square in (X * X).sum(axis=0))
 
 
 def shares_along(X, R, S, pick, k, end=None):
-    """Return (m, θ of OMP, θ of FR) at the S from which `pick` was taken; `pick` is None after an early end.
+    """Return (m, θ of OMP, θ of FR) at the set S from which `pick` was taken.
 
-    Then `end` stands for ρ_i², by default `longest`. m = 0 where nothing is left to gain.
+    If the path ended early, `pick` is None, and `end` is used in place of ρ_i², the squared length of the
+    projected pick; by default `end` is `longest`. If nothing is left to gain, m = 0.
     """
     n, d = X.shape
     A = rational(X)
@@ -287,7 +299,7 @@ def shares_along(X, R, S, pick, k, end=None):
 
 
 def promised_along(X, R, path, k, place):
-    """Return 1 − Π (1 − θ_i/m_i) for OMP (place 1) or FR (place 2), and the largest θ."""
+    """Return 1 − Π (1 − θ_i/m_i) and the largest θ, for OMP (place 1) or FR (place 2)."""
     left, largest = arb(1), arb(0)
     for i in range(k):
         S = path[:i]
@@ -299,7 +311,7 @@ def promised_along(X, R, path, k, place):
 
 
 def kept_along(check, X, y, early):
-    """Return whether OMP and FR reach what sl.guarantee_bounds guarantees, with every θ_i ≤ 1."""
+    """Return whether OMP and FR reach the value that sl.guarantee_bounds guarantees, and every θ_i ≤ 1."""
     k, d = min(3, X.shape[1]), X.shape[1]
     integers = X.astype(int), y.astype(int)
     R = table(lambda S: r_squared(*integers, S), d)
@@ -319,19 +331,23 @@ def kept_along(check, X, y, early):
 @claim("ours-path-guarantee", "docs/guarantees.md, Theorem 2", BALLS, HOLDS, cases=600, ci_cases=25)
 @mutants("sl.omp", "sl.ols", "sl.guarantee_bounds", "longest", "submodularity_ratio", "r_squared")
 def test_the_promise_along_the_path(check):
-    """For OMP and FR, and columns of any lengths,
+    """For OMP and forward regression (FR), and columns of any lengths,
 
         R²(S_k) ≥ (1 − Π_{i<k} (1 − θ_i/m_i))·max R²,
 
-    with every θ_i ≤ 1; after an early end the length of the longest column takes the place of the length of
-    the pick.
+    where S_k is the set of the k selected features, and every θ_i ≤ 1. For OMP, θ_i is divided by the squared
+    length of the pick, projected off the features before it. If the path ends early, there is no pick, and
+    the squared length of the longest column takes its place.
 
-    Hypotheses: any columns and y ≠ 0; θ_i and m_i of the sets on the way
+    Hypotheses: The columns have any lengths, and y ≠ 0. Theorem 2 of docs/guarantees.md defines θ_i and m_i
+    for the set that was selected before step i.
 
-    Consequences: With the length 1 for the pick after an early end it holds only if no column is longer than
-    1: X = 10·I₂, y = e₁, k = 2 has θ = 100 at {0}, and the product is −49.5.
+    Consequences: If the length 1 were used in place of the pick's length after an early end, the inequality
+    would hold only if no column is longer than 1. For example, X = 10·I₂, y = e₁ and k = 2 give θ = 100 at
+    the set {0}. The product is then −49.5, and the inequality is false.
 
-    Tolerance: none for the guarantee; 1e-9 between the factors of sl.guarantee_bounds and the balls
+    Tolerance: The guarantee itself has no tolerance. The factors of sl.guarantee_bounds may differ by 1e-9
+    from those of the check's balls.
     """
     ten, early = (10.0 * np.eye(2), np.array([1.0, 0.0])), []
     with precisely():
@@ -347,8 +363,8 @@ def test_the_promise_along_the_path(check):
 
 
 def gains_its_share(check, X, y, path, k):
-    """Return whether each step gains λ_min(C, 2k)/k of what is missing, and all of them what is guaranteed
-    for OMP."""
+    """Return whether each step gains the share λ_min(C, 2k)/k of the missing R², and the last R² is as
+    guaranteed."""
     best, share = best_r2(X, y, k), max(sparse_eigenvalue(X, 2 * k), 0.0) / k
     got = [r2(X, y, path.support[:t]) for t in range(len(path.support) + 1)]
     if any(now - was < share * (best - was) - 1e-12 for was, now in itertools.pairwise(got)):
@@ -371,16 +387,19 @@ def test_the_promise_passes_on(check):
     """Regularized linear Sequential Attention and Sequential LASSO have the same approximation guarantees as
     OMP.
 
-    Hypotheses: unit columns, d ≤ 7, k ≤ 3; guarantees that hold however OMP breaks its ties
+    Hypotheses: The columns have length 1, d ≤ 7 and k ≤ 3. Only guarantees that hold however OMP breaks its
+    ties are considered.
 
-    Instead: Sequential LASSO has them, and Sequential Attention has them for λ in the window (2λ₂, 2λ*)
-    of (5). For smaller λ the largest weight may be on a column orthogonal to y.
+    Instead: Sequential LASSO has the guarantees. Sequential Attention has them if λ in its objective (5) lies
+    in the window (2λ₂, 2λ*) of each step, in which the LASSO's nonzero features do not change. For smaller λ,
+    the feature with the largest weight can be orthogonal to y.
 
-    Consequences: See Theorem 1.1.
+    Consequences: Theorem 1.1 needs the same condition on λ (SA-theorem-1.1).
 
-    Unchecked: how far the descent behind Sequential Attention is from its minimum, beyond its certificate
+    Unchecked: The descent behind Sequential Attention may be off its minimum by as much as its certificate
+    allows. The check does not determine how far.
 
-    Tolerance: 1e-12 in R²
+    Tolerance: R² has a tolerance of 1e-12.
     """
     # columns of length 3; (5) at λ = 1/50 is twice (4) at 1/100, and |w_i|² = |β_i|
     X, y = np.array([[3.0, 2.0, 2.0], [0.0, 2.0, 2.0], [0.0, 1.0, -1.0]]), np.array([0.0, 1.0, 0.0])
@@ -406,12 +425,13 @@ def test_the_promise_passes_on(check):
 def test_no_selection_has_it(check):
     """It is open whether the LASSO has guarantees of the form of equation (3).
 
-    Hypotheses: selecting k < d features by the LASSO, with the minimum over all θ ∈ R^d as printed
+    Hypotheses: The LASSO selects k < d features, and the minimum is over all θ ∈ R^d, as printed.
 
-    Instead: The LASSO has no guarantee of that form, and neither has any other selection of k features: X
-    = I, y = (1, …, 1) leaves d − k, compared with 0. The question about R² is open.
+    Instead: The LASSO has no guarantee of that form, and neither has any other selection of k features. For X
+    = I and y = (1, …, 1), every k features leave the loss d − k, while all features leave 0. The question
+    about R² is open.
 
-    Consequences: See equation (3).
+    Consequences: Equation (3) fails for the same reason (SA-equation-3).
     """
 
     def leaves(sizes):
@@ -430,14 +450,15 @@ def test_scaling(check):
     """One may assume without loss of generality, by scaling, that X has unit columns and y is a unit
     vector.
 
-    Hypotheses: without loss of generality: neither the minimum over k-sparse θ nor what OMP and Sequential
-    LASSO select is changed
+    Hypotheses: “Without loss of generality” is read as: scaling changes neither the minimum over k-sparse θ
+    nor the selections of OMP and Sequential LASSO.
 
     Instead: For y ≠ 0 this is without loss of generality; for X it is not. Scaling the columns does not
-    change the minimum over k-sparse θ, but it changes the selections of OMP and Sequential LASSO, and
-    guarantees in terms of XᵀX hold for unit columns. Theorem 3.3 needs neither assumption.
+    change the minimum over k-sparse θ, but it changes the selections of OMP and Sequential LASSO. Guarantees
+    in terms of XᵀX hold for unit columns. Theorem 3.3 needs neither assumption.
 
-    Consequences: Theorem 3.3 holds for columns of any norm; to use OMP's guarantees, normalise first.
+    Consequences: Theorem 3.3 holds for columns of any norm. To use the guarantees of OMP, scale the columns
+    to length 1 first.
     """
     X, y = np.array([[3.0, 0.0], [0.0, 1.0]]), np.array([1.0, 2.0])
     raw, unit_picks = sl.omp(X, y, 1).support[0], sl.omp(unit(X), y, 1).support[0]

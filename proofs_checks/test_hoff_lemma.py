@@ -1,16 +1,18 @@
-"""Hoff's lemma: weight decay on a Hadamard product is an ℓ₁ penalty. And its landscape.
+"""Hoff's lemma: weight decay on a Hadamard product is an ℓ₁ penalty; and the stationary points of its
+objective.
 
-Source: *Sequential Attention for Feature Selection*, poster, "Lemma [Hoff 2017]"; both papers cite it ("by a
-simple argument due to Hoff (2017)") for equations (5) and (6), which have a file of their own. For l : ℝᵈ → ℝ
-and λ > 0, with θ for the first β in print,
+Source: *Sequential Attention for Feature Selection*, poster, "Lemma [Hoff 2017]". Both papers cite the lemma
+("by a simple argument due to Hoff (2017)") for equations (5) and (6), which are checked in
+test_attention_linear.py. For l : ℝᵈ → ℝ and λ > 0, with θ in place of the printed first β,
 
     inf over w, θ of  l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²)  =  inf over β of  l(β) + λ‖β‖₁.
 
-Idea: the left side less the right one at β = w∘θ is (λ/2) Σ (|w_i| − |θ_i|)². For l = ½‖y − Xβ‖², g = Xᵀ(y −
-Xβ), a stationary (w, θ) satisfies the KKT conditions of the LASSO on the support of β = w∘θ; where |g_i| > λ
-off it, (w_i, θ_i) = t(1, sign g_i) descends. Proofs: docs/proofs/hoff_lemma.md.
+Idea: at β = w∘θ, the left side minus the right side is (λ/2) Σ (|w_i| − |θ_i|)². Now let l(β) = ½‖y − Xβ‖²
+and g = Xᵀ(y − Xβ). A stationary point (w, θ) satisfies the KKT conditions of the LASSO on the support of β =
+w∘θ. If |g_i| > λ for some i outside the support, the objective decreases along (w_i, θ_i) = t(1, sign g_i).
+Proofs: docs/proofs/hoff_lemma.md.
 
-Exact in fractions and rational matrices; descents in float64.
+The checks are exact, in fractions and rational matrices. Only the descents are in float64.
 """
 
 import itertools
@@ -38,7 +40,7 @@ def penalized(loss, beta, lam):
 
 
 def any_loss(rng):
-    """Return a function of β without any regularity, with values of both signs."""
+    """Return a function of β with values of both signs and no regularity at all."""
     salt = int(rng.integers(1 << 30))
     return lambda beta: Fraction(zlib.crc32(f"{salt}{beta.tolist()}".encode()) % 2001 - 1000, 7)
 
@@ -55,7 +57,7 @@ def test_the_infima_agree_for_any_loss(check):
 
         inf over w, θ of l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²) = inf over β of l(β) + λ‖β‖₁.
 
-    Hypotheses: any l : ℝᵈ → ℝ, λ > 0
+    Hypotheses: l : ℝᵈ → ℝ is any function, and λ > 0.
     """
 
     def never_below_and_reached(_):
@@ -72,10 +74,10 @@ def test_the_infima_agree_for_any_loss(check):
 
 
 def planted(rng, d):
-    """Return a nonconvex integer polynomial l, λ and β⁰ = s∘t², t ∈ {0, …, 3}ᵈ, with l + λ‖·‖₁ ≥ 0, and = 0
-    at β⁰:
+    """Return a nonconvex integer polynomial l, λ and β⁰, such that l + λ‖·‖₁ ≥ 0 with equality at β⁰.
 
-    l = Σ (β_i − β⁰_i)²q_i(β_i) + (Πβ_i − Πβ⁰_i)² − λ⟨s, β⟩ with q_i ≥ 0 of degree 2.
+    The minimiser is β⁰ = s∘t² with signs s and t ∈ {0, …, 3}ᵈ, and the polynomial is l = Σ (β_i −
+    β⁰_i)²q_i(β_i) + (Πβ_i − Πβ⁰_i)² − λ⟨s, β⟩ with q_i ≥ 0 of degree 2.
     """
     t, s = rng.integers(0, 4, d), rng.choice([-1, 1], d)
     a, b, e = rng.integers(1, 3, d), rng.integers(-2, 3, d), rng.integers(0, 3, d)
@@ -93,10 +95,12 @@ def planted(rng, d):
 @claim("ours-hoff-polynomial", POSTER, "exact, brute force", HOLDS, cases=2000, ci_cases=20)
 @mutants("overparametrized", "penalized")
 def test_polynomial_losses_enumerated(check):
-    """For nonconvex integer polynomials l of degree 4 to 8 the two infima are the same number, attained at
-    the same β.
+    """For nonconvex integer polynomials l of degree 4 to 8, the two infima of Hoff's lemma are equal and are
+    attained at the same β = w∘θ. One is over (w, θ) of l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²), the other over β of l(β)
+    + λ‖β‖₁.
 
-    Hypotheses: d ≤ 2; a minimiser of l + λ‖·‖₁ is planted at signed squares, w and θ run through {−3, …, 3}ᵈ
+    Hypotheses: d ≤ 2. The polynomial is chosen such that l + λ‖·‖₁ has a minimiser whose entries are ±
+    squares, and w and θ run through {−3, …, 3}ᵈ.
     """
 
     def same_least_value(_):
@@ -118,11 +122,11 @@ def test_polynomial_losses_enumerated(check):
 @claim("ours-hoff-attained", "after Hoff's lemma", "proof, exact", HOLDS)
 @mutants("overparametrized", "penalized")
 def test_where_the_infimum_is_attained(check):
-    """For λ > 0 the minimisers over (w, θ) are the points with |w| = |θ| = √|β| over the minimisers β of
-    l + λ‖·‖₁. So one infimum is attained iff the other is. For λ = 0 the lemma holds too; for λ < 0 it does
-    not.
+    """For λ > 0, l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²) is minimal exactly where |w| = |θ| = √|β| for a minimiser β of l
+    + λ‖·‖₁. So one infimum is attained if and only if the other is. For λ = 0 the two infima are equal too;
+    for λ < 0 they need not be.
 
-    Hypotheses: any l
+    Hypotheses: l : ℝᵈ → ℝ is any function.
     """
 
     def only_at_equal_moduli(_):
@@ -139,7 +143,8 @@ def test_where_the_infimum_is_attained(check):
     check.over(range(check.cases), only_at_equal_moduli)
 
     def below_zero(t):
-        """λ = −2, l = β²: unbounded on the left, −1 on the right."""
+        """Return whether, for λ = −2 and l = β², the left side is unbounded below and the right side has the
+        minimum −1."""
         left = overparametrized(lambda beta: beta[0] ** 2, np.array([t]), np.array([Fraction(0)]), -2)
         right = penalized(lambda beta: beta[0] ** 2, np.array([t]), -2)
         return left == -t * t and right == (abs(t) - 1) ** 2 - 1
@@ -148,8 +153,10 @@ def test_where_the_infimum_is_attained(check):
 
 
 def stationary_points(X, y, lam):
-    """Yield (β, J) for every J and signs s for which β_J = (X_JᵀX_J)⁻¹(X_Jᵀy − λs) has the signs s; X
-    rational of full column rank."""
+    """Yield (β, J) for every set J and signs s for which β_J = (X_JᵀX_J)⁻¹(X_Jᵀy − λs) has the signs s.
+
+    X is rational and has full column rank.
+    """
     for size in range(X.ncols() + 1):
         for J in itertools.combinations(range(X.ncols()), size):
             A = columns(X, J)
@@ -164,14 +171,16 @@ def stationary_points(X, y, lam):
 
 
 def objective(X, y, beta, lam):
-    """Return ½‖y − Xβ‖² + λ‖β‖₁, exactly; it is F at |w| = |θ| = √|β|."""
+    """Return ½‖y − Xβ‖² + λ‖β‖₁, exactly; this is the value of F at |w| = |θ| = √|β|."""
     r = y - X * beta
     return inner(r, r) / 2 + lam * sum((abs(b) for b in beta.entries()), fmpq(0))
 
 
 def lasso_optimum(X, y, lam, S=()):
-    """Return the least ½‖y − Xβ‖² + λ‖β_S̄‖₁, exactly: S is projected off, and supports of independent
-    columns suffice."""
+    """Return the minimum of ½‖y − Xβ‖² + λ‖β_S̄‖₁, exactly.
+
+    X and y are projected off the columns of S. It suffices to try the supports whose columns are independent.
+    """
     free = [j for j in range(X.shape[1]) if j not in S]
     A, b = off(rational(X), S, columns(rational(X), free)), off(rational(X), S, rational(y))
     subsets = itertools.chain.from_iterable(
@@ -192,7 +201,7 @@ def small_design(rng, max_n=4, max_d=3):
 
 
 def below_the_threshold(rng):
-    """Return X of independent columns, y, and a rational λ in (0, λ*)."""
+    """Return X with independent columns, y, and a rational λ in (0, λ*), where λ* = ‖Xᵀy‖∞."""
     while True:
         X, y = small_design(rng)
         lam_star = step(X, y).lam_star
@@ -201,8 +210,10 @@ def below_the_threshold(rng):
 
 
 def changes(A, b, beta, i, excess, lam):
-    """Return whether F changes by −t²(|g_i| − λ) + ½t⁴‖X_i‖² along (w_i, θ_i) = t(1, sign g_i), and
-    decreases, at two t; `excess` is sign(g_i)(|g_i| − λ)."""
+    """Return whether F changes by −t²(|g_i| − λ) + ½t⁴‖X_i‖² < 0 along (w_i, θ_i) = t(1, sign g_i), at two t.
+
+    The argument `excess` is sign(g_i)(|g_i| − λ).
+    """
     square = inner(columns(A, [i]), columns(A, [i]))
     for share in (1, fmpq(1, 100)):
         moved = fmpq_mat(beta)
@@ -224,21 +235,23 @@ def changes(A, b, beta, i, excess, lam):
 )
 @mutants("sl.lasso_path", "stationary_points", "objective")
 def test_every_other_stationary_point_is_a_strict_saddle(check):
-    """½‖y − X(w∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²) has no spurious minima: a stationary point is a global minimiser or
-    a strict saddle, with an eigenvalue λ − |g_i| < 0 of the Hessian for some i with w_i = θ_i = 0.
+    """The function ½‖y − X(w∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²) has no spurious minima. A stationary point is a global
+    minimiser or a strict saddle. At a strict saddle, λ − |g_i| < 0 is an eigenvalue of the Hessian for some i
+    with w_i = θ_i = 0, where g = Xᵀ(y − X(w∘θ)).
 
-    Hypotheses: λ > 0; all stationary points of integer designs with independent columns, λ a rational below
-    λ*
+    Hypotheses: The check takes all stationary points of integer designs with independent columns, for a
+    rational λ with 0 < λ < λ* = ‖Xᵀy‖∞.
 
-    Consequences: Known: no spurious minima, Poon and Peyré (2021); other losses, Ziyin and Wang (2023), Kolb,
-    Müller, Bischl and Rügamer (2023); second-order stationary points, Ouyang, Liu, Pong and Wang (2024). So
-    gradient descent finds the LASSO from almost every start in a given ball, if its constant step is small
-    enough for that ball.
+    Consequences: Gradient descent finds the LASSO solution from almost every start in a given ball, if its
+    constant step is small enough for this ball. Earlier papers have parts of this: Poon and Peyré (2021)
+    prove that there are no spurious minima, Ziyin and Wang (2023) and Kolb, Müller, Bischl and Rügamer (2023)
+    treat other losses, and Ouyang, Liu, Pong and Wang (2024) treat second-order stationary points.
 
-    Unchecked: dependent columns, by the same proof; stationary points are then not isolated
+    Unchecked: Dependent columns are not checked. The same proof covers them, but their stationary points are
+    not isolated.
 
-    Tolerance: 1e-13 of ½‖y‖² against the homotopy: a few operations on knots that are rationals of a few
-    digits
+    Tolerance: The exact minimum and the value from `sl.lasso_path` may differ by 1e-13 of ½‖y‖². The path
+    takes a few operations on knots that are rational numbers of few digits.
     """
     saddles = 0
 
@@ -273,15 +286,16 @@ def test_every_other_stationary_point_is_a_strict_saddle(check):
 )
 @mutants("sl.hadamard_descent", "lasso_optimum")
 def test_descent_reaches_the_lasso(check):
-    """If gradient descent on (w, θ) from a random start ends with a certificate, it ends within its
-    tolerance of the minimum of ½‖y − Xβ‖² + λ‖β_S̄‖₁.
+    """If gradient descent on (w, θ) from a random start ends with a certificate, its objective is within the
+    certified tolerance of the minimum of ½‖y − Xβ‖² + λ‖β_S̄‖₁.
 
-    Hypotheses: integer designs, any S, λ/λ* from 1/8 to 9/8; descents that end with MAX_ITER are undecided
+    Hypotheses: The designs have integer entries, S is any set, and λ/λ* lies between 1/8 and 9/8, where λ* =
+    ‖XᵀP_S^⊥y‖∞. Descents that end with the status MAX_ITER are undecided.
 
-    Unchecked: that a descent always ends with a certificate
+    Unchecked: It is not checked that a descent always ends with a certificate.
 
-    Tolerance: the certificate's own 1e-4 of the gain ½‖P_S^⊥y‖² − F (and 1e-14·½‖P_S^⊥y‖² where λ ≥ λ*), and
-    1e-13 of ½‖y‖² for rounding
+    Tolerance: The certificate allows 1e-4 of the gain ½‖P_S^⊥y‖² − F, where F is the minimum, and
+    1e-14·½‖P_S^⊥y‖² if λ ≥ λ*. Another 1e-13 of ½‖y‖² is for rounding.
     """
     unpicked = 0
 

@@ -1,22 +1,26 @@
-"""Algorithm 1, training LassoNet: its step, what a step takes off, whether it ends, what it costs.
+"""Algorithm 1, which trains LassoNet: its step, the amount by which a step shrinks, its end and its cost.
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), Algorithm 1, sections 3.2,
-4.1, 4.2 and 4.3. In print, after the training of line 2, while any θ_j ≠ 0:
+4.1, 4.2 and 4.3. In print, after the training of line 2, this is repeated while any θ_j ≠ 0:
 
     λ ← (1 + ε)λ,   then B times:   x = (θ, W) ← x − α∇L(x),   (θ, W^(1)) ← Hier-Prox(θ, W^(1), αλ, M).
 
-*Step.* The proximal gradient step at x = (θ, W) is argmin ⟨∇L(x), x' − x⟩ + ‖x' − x‖²/(2α) + λ‖θ'‖₁ over the
-constraint. Times α, and with the square completed, that is (3) at x − α∇L(x) with αλ for λ: line 9. Where ∇L
-has the Lipschitz constant 1/α, the model lies above the objective and touches it at x, and its global minimum
-over the constraint (which Hier-Prox finds, nonconvex as it is) is not above its value at x: the objective
-does not rise.
+Problem (2) is min L(θ, W) + λ‖θ‖₁ subject to ‖W_j‖∞ ≤ M|θ_j| for each feature j. Problem (3), which Hier-Prox
+solves, is min ½(θ_j − b)² + ½‖W_j − z‖² + λ|b| subject to ‖z‖∞ ≤ M|b|.
 
-*Not before |L'(0)|.* One feature, no hidden units, αL'' ≤ 1, L'(0) ≤ 0 ≤ θ (or both reversed). θ − αL'(θ)
-does not fall in θ, so it is at least −αL'(0), and the step leaves α(|L'(0)| − λ) or more: θ > 0 as long as
-λ < |L'(0)|.
+*Step.* The proximal gradient step at x = (θ, W) minimises ⟨∇L(x), x' − x⟩ + ‖x' − x‖²/(2α) + λ‖θ'‖₁ over the
+x' that satisfy the constraint. Multiplied by α, and with the square completed, this is problem (3) at x −
+α∇L(x), with αλ in place of λ, which is line 9. If ∇L has the Lipschitz constant 1/α, this model lies above
+the objective and touches it at x. Hier-Prox finds the model's global minimum over the constraint, although
+the problem is not convex. This minimum is not above the value at x, so the objective does not increase.
 
-*What it takes off*, and why the loop ends: docs/proofs/lassonet.md, 2 and 3. Exact but for `sl.hier_prox`,
-which is compared to 16 eps of what is added.
+*The end is not before λ = |L'(0)|.* Let there be one feature and no hidden units, let αL'' ≤ 1, and let L'(0)
+≤ 0 ≤ θ (or both reversed). Then θ − αL'(θ) does not decrease in θ, so it is at least −αL'(0). A step leaves
+α(|L'(0)| − λ) or more, so θ > 0 as long as λ < |L'(0)|.
+
+The amount by which a step shrinks, and the reason why the loop ends, are in docs/proofs/lassonet.md, 2 and 3.
+The checks are exact. Only the results of `sl.hier_prox` are compared with a tolerance, 16 eps of the numbers
+that are added.
 """
 
 from fractions import Fraction
@@ -60,7 +64,7 @@ def gradient(A, c, x):
 
 
 def small_step(A):
-    """Return a power of two, at most 1 over the trace of AᵀA, which is at least the Lipschitz constant of
+    """Return a power of two that is at most 1/trace(AᵀA), and so at most 1 over the Lipschitz constant of
     ∇L."""
     return Fraction(1, 2 ** max(sum(a * a for row in A for a in row), 1).bit_length())
 
@@ -76,7 +80,7 @@ def weight(row, M):
 
 
 def step(x, g, K, alpha, lam, M):
-    """Return the result of lines 8 and 9, exactly."""
+    """Return the (θ, W) after lines 8 and 9 of Algorithm 1, exactly."""
     moved = [a - alpha * b for a, b in zip(x, g, strict=True)]
     proxes = [minimiser(Feature(v, tuple(u), alpha * lam, M)) for v, *u in split(moved, K)]
     return [a for b, z in proxes for a in (b, *z)]
@@ -91,7 +95,7 @@ def losses(draw, length, rows=3):
 
 @st.composite
 def quadratics(draw):
-    """Draw a feasible feature (θ, W), λ and M, and integers A, c of a loss in (θ, W)."""
+    """Draw a feature (θ, W), λ and M that satisfy the constraint, and integers A, c of a loss in (θ, W)."""
     problem = draw(features(multipliers=(Fraction(1, 2), 1, 2), max_K=3))
     v, u, lam, M, _ = problem
     u = [sign(x) * min(abs(x), M * abs(v)) for x in u]
@@ -101,17 +105,20 @@ def quadratics(draw):
 @claim("LN-alg-1-step", "Algorithm 1, line 9; section 4.2", "proof, exact, float", HOLDS)
 @mutants("sl.hier_prox", "gradient")
 def test_a_step_minimises_the_model_and_descends(check):
-    """Lines 8 and 9, with αλ for λ, are a proximal gradient step of (2), exactly and globally minimised.
+    """Lines 8 and 9, with αλ in place of λ, are a proximal gradient step of (2), minimised exactly and
+    globally.
 
-    Hypotheses: quadratic loss in (θ, W) for one feature; θ_j ≠ 0 after line 8 where Algorithm 2 needs it
+    Hypotheses: Problem (2) is min L(θ, W) + λ‖θ‖₁ subject to ‖W_j‖∞ ≤ M|θ_j|. The check uses a loss L that is
+    quadratic in the (θ, W) of one feature, and starts at a feasible point. Algorithm 2 requires θ_j ≠ 0 after
+    line 8.
 
-    Consequences: If α is at most 1 over the Lipschitz constant of ∇L, the objective (2) does not
-    increase, although (3) is not convex. The paper claims no rate; nothing better than stationary points
-    can be expected.
+    Consequences: If α is at most 1 over the Lipschitz constant of ∇L, the objective (2) does not increase,
+    although the problem of a step is not convex. The paper claims no rate of convergence. Only stationary
+    points can be expected in the limit.
 
-    Unchecked: α too large, stochastic gradients, momentum (section 5.2 uses 0.9)
+    Unchecked: Larger α, stochastic gradients and momentum (section 5.2 uses 0.9) are not checked.
 
-    Tolerance: 16 eps·size between the exact step and sl.hier_prox
+    Tolerance: The exact step and the result of sl.hier_prox may differ by 16 eps·(|θ| + λ + (1 + M)‖W‖₁).
     """
 
     def slope(A, c, x, k):
@@ -142,15 +149,16 @@ def test_a_step_minimises_the_model_and_descends(check):
 @claim("ours-hier-prox-law", "Algorithms 2 and 4; section 4.4", "proof, exact, float", HOLDS)
 @mutants("sl.hier_prox", "minimiser")
 def test_what_a_step_takes_off(check):
-    """Hier-Prox soft-thresholds |θ_j| + M‖W_j‖₁: |θ̃_j| + M‖W̃_j‖₁ = (|θ_j| + M‖W_j‖₁ − λ)₊.
+    """Hier-Prox soft-thresholds |θ_j| + M‖W_j‖₁: its result (θ̃, W̃) has |θ̃_j| + M‖W̃_j‖₁ = (|θ_j| + M‖W_j‖₁
+    − λ)₊.
 
-    Hypotheses: λ, M ≥ 0, K ≥ 0, any θ and W; with ‖θ_j‖₂ for |θ_j| also Group-Hier-Prox; for M = 0 the
-    Lasso's own law
+    Hypotheses: λ, M ≥ 0, each feature has K ≥ 0 weights, and θ and W are arbitrary. With ‖θ_j‖₂ in place of
+    |θ_j|, the statement also holds for Group-Hier-Prox. For M = 0 it is the soft-thresholding of the Lasso.
 
-    Consequences: A feature is dropped exactly if |θ_j| + M‖W_j‖₁ ≤ λ. |θ_j| itself may grow: θ = 0, W = (1),
-    λ = 0, M = 1 gives θ̃ = W̃ = ½.
+    Consequences: A feature is dropped if and only if |θ_j| + M‖W_j‖₁ ≤ λ. |θ_j| itself may grow: θ = 0, W =
+    (1), λ = 0, M = 1 gives θ̃ = W̃ = ½.
 
-    Tolerance: 16 eps·(1 + M·K)·size for sl.hier_prox
+    Tolerance: The result of sl.hier_prox may be off by 16 eps·(1 + M·K)·(|θ| + λ + (1 + M)‖W‖₁).
     """
     grown = feature(0, [1], 0, 1)
     check.over([grown], lambda problem: minimiser(problem) == (Fraction(1, 2), [Fraction(1, 2)]))
@@ -168,7 +176,8 @@ def test_what_a_step_takes_off(check):
 
 @st.composite
 def trained(draw):
-    """Draw (x, K, loss, ε, B) with one or two features and up to two units; x need not be feasible."""
+    """Draw (x, K, loss, ε, B) with one or two features and up to two units; x need not satisfy the
+    constraint."""
     K, d = draw(st.integers(0, 2)), draw(st.integers(1, 2))
     x = [Fraction(a) for a in draw(st.lists(SMALL, min_size=d * (1 + K), max_size=d * (1 + K)))]
     eps, B = draw(st.sampled_from([Fraction(1, 2), 1])), draw(st.integers(1, 2))
@@ -176,8 +185,10 @@ def trained(draw):
 
 
 def ends_in_time(drawn):
-    """Check that F_λ is never above (λ/λ₁)F, and k = 0 by the first λ > λ₁ with αλλ₁ ≥ 4(1 + KM²)F; λ₁ = M =
-    1."""
+    """Return whether Algorithm 1 ends in time, and never has an objective F_λ above (λ/λ₁)F, for λ₁ = M = 1.
+
+    F is the objective after the first step. The loop must end by the first λ > λ₁ with αλλ₁ ≥ 4(1 + KM²)F.
+    """
     x, K, (A, c), eps, B = drawn
     M, lam, alpha, first = Fraction(1), Fraction(1), small_step(A), None
     while True:
@@ -197,17 +208,19 @@ def ends_in_time(drawn):
 @claim("LN-alg-1-ends", "Algorithm 1, lines 3 to 12", "proof, exact", HOLDS, cases=150, ci_cases=15)
 @mutants("minimiser", "gradient")
 def test_the_loop_over_lambda_ends(check):
-    """Algorithm 1 ends no later than at the first λ > λ₁ with αλλ₁ ≥ 4(1 + KM²)F. Here λ₁ = (1 + ε)λ₀,
-    and F is the objective (2) after the first step.
+    """Algorithm 1 ends no later than at the first λ > λ₁ with αλλ₁ ≥ 4(1 + KM²)F. Here λ₁ = (1 + ε)λ₀ is the
+    first penalty, K is the number of hidden units, and F is the objective L + λ₁‖θ‖₁ after the first step.
 
-    Hypotheses: λ₀, ε > 0; L ≥ 0 with a gradient of Lipschitz constant at most 1/α; Hier-Prox as corrected in
-    LN-alg-2
+    Hypotheses: λ₀, ε > 0. L ≥ 0 has a gradient with a Lipschitz constant of at most 1/α. Hier-Prox is as
+    corrected in LN-alg-2.
 
-    Consequences: Both λ₀ > 0 and the bound on the Lipschitz constant are needed. For λ₀ = 0, L = ½(θ − 1)²
+    Consequences: Both λ₀ > 0 and the bound on the Lipschitz constant are necessary. For λ₀ = 0, L = ½(θ − 1)²
     and θ = 1, λ and θ never change. For L = ½θ², α = 4, ε = B = 1, αλ₁ = 1 and θ = 1 at the start, θ is
-    (−2)^t after t steps. λ₀ is not among the inputs of line 1. During the run k may rise again.
+    (−2)^t after t steps. λ₀ is not among the inputs of line 1. During the run, the number k of nonzero θ_j
+    may increase again.
 
-    Unchecked: networks whose gradient is not Lipschitz continuous (products of weights of two layers; ReLU)
+    Unchecked: Networks whose gradient is not Lipschitz continuous are not checked, for example products of
+    the weights of two layers, or ReLU units.
     """
     one = [Fraction(1)]
     check.over([one], lambda x: step(x, gradient([[1]], [1], x), 0, 1, 0, 1) == x)
@@ -221,8 +234,10 @@ def test_the_loop_over_lambda_ends(check):
 
 
 def gradients_of_the_path(theta, curvature, best, eps, lam, B):
-    """Return the number of gradients that lines 4 to 12 take for L = ½·curvature·(θ − best)², α =
-    1/(2·curvature), no W."""
+    """Return the number of gradients that lines 4 to 12 take for a quadratic loss of one θ, without W.
+
+    The loss is L = ½·curvature·(θ − best)², and α = 1/(2·curvature).
+    """
     for t in range(1, 200):
         lam *= 1 + eps
         for _ in range(B):
@@ -248,15 +263,17 @@ def test_the_loop_cannot_end_before_the_slope_at_zero(check):
     training a single model”; “The use of warm starts dramatically reduces the number of rounds of gradient
     descent needed during each iteration”
 
-    Hypotheses: the cost is counted in gradients. The bound is for one feature, no hidden units and αL'' ≤ 1,
-    and the path begins at a θ with θL'(0) ≤ 0, which a minimiser of a convex L satisfies
+    Hypotheses: The cost is counted in gradients. The bound is for one feature with a loss L(θ), no hidden
+    units, and αL'' ≤ 1. The path begins at a θ with θL'(0) ≤ 0; a minimiser of a convex L satisfies this
+    condition.
 
-    Consequences: Lines 4 to 12 take B gradients for every λ, and the loop cannot end before λ ≥ |L'(0)|: no
-    fewer than B·log(|L'(0)|/λ₀)/log(1 + ε). So the sentence is true only if B is smaller than the number of
-    epochs of line 2 by a factor of about the number of λ's. Section 4.3 says that few rounds are enough;
-    Algorithm 1 leaves B open.
+    Consequences: Lines 4 to 12 take B gradients for every λ, and the loop cannot end before λ ≥ |L'(0)|. So
+    the path takes at least B·log(|L'(0)|/λ₀)/log(1 + ε) gradients, where λ₀ is the first λ, and each λ is 1 +
+    ε times the previous one. Therefore the sentence is true only if B is smaller than the number of epochs of
+    line 2 by a factor of about the number of λ's. Section 4.3 says that few rounds are enough, but Algorithm
+    1 leaves B open.
 
-    Unchecked: the times of the experiments
+    Unchecked: The times of the experiments are not checked.
     """
     path = gradients_of_the_path(Fraction(1), Fraction(1), Fraction(1), Fraction(1, 10), Fraction(1, 1000), 1)
     check.over([path], lambda count: count == 74)
@@ -281,7 +298,7 @@ def flat(theta, W):
 
 
 def backpropagation(theta, W, out, data):
-    """Return ∇½Σ(f(x) − y)² in θ, W and the outgoing weights, with relu'(0) = 0."""
+    """Return the gradients of ½Σ(f(x) − y)² in θ, in W and in the outgoing weights, with relu'(0) = 0."""
     passes = [
         (x, network(theta, W, out, x) - y, [inner(column, x) for column in zip(*W, strict=True)])
         for x, y in data
@@ -304,7 +321,7 @@ def penalised_at(t, lam):
 
 @st.composite
 def networks_at_zero(draw):
-    """Draw data in R², K, and outgoing weights."""
+    """Draw data in R², and outgoing weights for K units."""
     point = st.tuples(st.lists(SMALL, min_size=2, max_size=2), SMALL)
     return draw(st.lists(point, min_size=1, max_size=4)), draw(st.lists(SMALL, min_size=1, max_size=3))
 
@@ -312,19 +329,20 @@ def networks_at_zero(draw):
 @claim("ours-lassonet-sparse-to-dense", "section 4.1", "proof, exact", HOLDS, cases=300, ci_cases=20)
 @mutants("backpropagation", "minimiser")
 def test_from_sparse_to_dense_the_hidden_units_stay_zero(check):
-    """Let Algorithm 1 run from sparse to dense, and begin at θ = 0, where the constraint of (2) forces W = 0.
-    Then it never leaves W = 0, so its path is the Lasso's.
+    """Let Algorithm 1 run from sparse to dense, and begin at θ = 0, where the constraint ‖W_j‖∞ ≤ M|θ_j|
+    forces W = 0. Then W = 0 in all steps, so the path of Algorithm 1 is the path of the Lasso.
 
-    Hypotheses: λ decreasing; one hidden ReLU layer without biases, gradients by back-propagation with
-    relu'(0) = 0, as is usual: with W = 0 every hidden unit is 0, and so are the gradients in W and in the
-    outgoing weights
+    Hypotheses: λ decreases, and the network has one hidden ReLU layer without biases. Gradients are computed
+    by back-propagation with relu'(0) = 0, as is usual. If W = 0, every hidden unit is 0, and so are the
+    gradients in W and in the outgoing weights.
 
-    Consequences: That point need not be a local minimum of (2): data y = 1 at x = ±1, two outgoing weights 1,
-    M = 1, λ = ¼ have (2) = 1 there, all gradients 0, and 1 − 7t/4 + 2t² at θ = t, W = (t, −t). So “gets
-    caught in local minima” (section 4.1, on Figure 4) does not describe this case. A sparse-to-dense path has
-    to begin at W ≠ 0, or with biases in the first layer.
+    Consequences: The point θ = 0, W = 0 need not be a local minimum of the objective L + λ‖θ‖₁. An example
+    has data y = 1 at x = ±1, two outgoing weights 1, M = 1 and λ = ¼. The objective is 1 at θ = 0, and all
+    gradients are 0 there, but at θ = t, W = (t, −t) it is 1 − 7t/4 + 2t². So “gets caught in local minima”
+    (section 4.1, on Figure 4) does not describe this case. A path from sparse to dense has to begin at W ≠ 0,
+    or with biases in the first layer.
 
-    Unchecked: generalization; other ways to begin
+    Unchecked: Generalization and other starting points are not checked.
     """
     check.over([[0]], lambda x: backpropagation(x, [[0, 0]], [1, 1], MODULUS) == (x, [[0, 0]], [0, 0]))
     lengths = [Fraction(0), *(Fraction(1, 10**k) for k in (1, 4, 9))]

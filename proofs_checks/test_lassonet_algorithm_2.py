@@ -2,21 +2,25 @@
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), Algorithm 2, section 4.2
 ("Hier-Prox finds the global minimum of an optimization problem of the form (3)") and Appendix B, item 1.
-In print, for each feature, with |W_(1)| ≥ … ≥ |W_(K)|, W_(0) = ∞ and W_(K+1) = 0:
+Problem (3) is min ½(θ − b)² + ½‖W − z‖² + λ|b| subject to ‖z‖∞ ≤ M|b|. In print, for each feature, with the
+sorted sizes |W_(1)| ≥ … ≥ |W_(K)|, W_(0) = ∞ and W_(K+1) = 0:
 
     w_m = M/(1 + mM²) · S_λ(|θ| + M·Σ_{i≤m} |W_(i)|),   m = 0..K                        (line 5)
     m̃   = the first m with |W_(m+1)| ≤ w_m ≤ |W_(m)|                                     (line 7)
     θ̃   = sign(θ)·w_m̃/M,   W̃ = sign(W)·min(w_m̃, |W|)                                  (lines 8, 9)
 
-For θ = 0 and λ < M‖W‖₁ this is θ̃ = 0 with W̃ ≠ 0, which is not feasible; for M = 0 it divides by zero.
-Otherwise it is right. At |b| = t the best b is sign(θ)t and the best W is sign(W)·min(Mt, |W|), which leaves
+For θ = 0 and λ < M‖W‖₁, the algorithm returns θ̃ = 0 with W̃ ≠ 0, which violates the constraint. For M = 0 it
+divides by zero. In all other cases it is right. To see this, fix |b| = t. The best b is sign(θ)t, and the
+best z is sign(W)·min(Mt, |W|). They leave the function
 
     φ(t) = ½(|θ| − t)² + λt + ½Σ_k (|W_k| − Mt)₊²,   strictly convex on t ≥ 0.
 
-If m satisfies line 7 and w_m > 0, then φ'(w_m/M) = 0; if w_m = 0, then W_(m+1) = 0 and φ'(0) = λ − |θ| −
-M‖W‖₁ ≥ 0. So any such m gives the minimum, and one exists: m = #{k : |W_k| > Mt*}.
+If m satisfies line 7 and w_m > 0, then φ'(w_m/M) = 0. If m satisfies line 7 and w_m = 0, then W_(m+1) = 0 and
+φ'(0) = λ − |θ| − M‖W‖₁ ≥ 0. So every such m gives the minimiser t*, and m = #{k : |W_k| > Mt*} satisfies line
+7.
 
-All is exact but for `sl.hier_prox`: 16 eps of |θ| + λ + (1 + M)‖W‖₁, a few roundings of what is added.
+The checks are exact. Only the results of `sl.hier_prox` have a tolerance, 16 eps of |θ| + λ + (1 + M)‖W‖₁,
+which allows a few roundings of the numbers that are added.
 """
 
 from fractions import Fraction
@@ -47,13 +51,13 @@ from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
 
 
 def algorithm_2(problem, sign_of_theta=sign):
-    """Return (θ̃, W̃) as printed; ZeroDivisionError for M = 0."""
+    """Return (θ̃, W̃) as printed; M = 0 raises ZeroDivisionError."""
     w = levels(problem)[search(problem)[0]]
     return w / problem.M * sign_of_theta(problem.v), [sign(x) * min(w, abs(x)) for x in problem.u]
 
 
 def corrected(problem):
-    """Return (θ̃, W̃) with sign(0) = 1, and with soft-thresholding for M = 0."""
+    """Return (θ̃, W̃) as printed, but with sign(0) = 1, and with soft-thresholding for M = 0."""
     if problem.M == 0:
         return soft(problem.v, problem.lam), [Fraction(0)] * len(problem.u)
     return algorithm_2(problem, lambda x: -1 if x < 0 else 1)
@@ -64,16 +68,17 @@ def corrected(problem):
 def test_hier_prox_returns_the_global_minimum(check):
     """Hier-Prox returns the global minimum of ½(θ − b)² + ½‖W_j − z‖² + λ|b| over ‖z‖∞ ≤ M|b|.
 
-    Hypotheses: λ ≥ 0, M ≥ 0, K ≥ 0, any θ and W, ties and zeros among them
+    Hypotheses: λ ≥ 0, M ≥ 0, and W_j has K ≥ 0 entries. θ and W are arbitrary, and ties and zeros are
+    included.
 
     Instead: This holds for θ_j ≠ 0 and M > 0. For θ_j = 0, sign(θ_j) must be read as 1 or −1; both are
     optimal, because the minimiser is not unique if λ < M‖W_j‖₁. For M = 0 the operator must be
     soft-thresholding with W = 0.
 
-    Consequences: At a θ_j that is exactly zero Algorithm 1 as printed can leave the feasible set of (2), and
-    count as dropped a feature whose W_j is not zero.
+    Consequences: If some θ_j is exactly zero, Algorithm 1 as printed can violate the constraint ‖W_j‖∞ ≤
+    M|θ_j|, and can count a feature as dropped although its W_j is not zero.
 
-    Tolerance: 16 eps·(|θ| + λ + (1 + M)‖W‖₁) for sl.hier_prox
+    Tolerance: The result of sl.hier_prox may be off by 16 eps·(|θ| + λ + (1 + M)‖W‖₁).
     """
     problem = feature(0, [1], 0, 1)
     b, z = algorithm_2(problem)
@@ -99,12 +104,14 @@ def test_hier_prox_returns_the_global_minimum(check):
 @claim("LN-alg-2-search", "Algorithm 2, line 7", "proof, exact", HOLDS)
 @mutants("levels")
 def test_the_search_ends_and_all_hits_agree(check):
-    """There is an m in 0..K with |W_(m+1)| ≤ w_m ≤ |W_(m)|.
+    """There is an m in 0, …, K with |W_(m+1)| ≤ w_m ≤ |W_(m)|, where w_m = M/(1 + mM²)·S_λ(|θ| + M·Σ_{i≤m}
+    |W_(i)|).
 
-    Hypotheses: λ ≥ 0, M ≥ 0, K ≥ 0, any θ and W
+    Hypotheses: λ ≥ 0, M ≥ 0, K ≥ 0, and θ and W are arbitrary. |W_(1)| ≥ … ≥ |W_(K)| are the sorted sizes of
+    the entries, W_(0) = ∞, W_(K+1) = 0, and S_λ is soft-thresholding.
 
-    Consequences: In a tie several m satisfy the condition, all with the same w_m = M|b*|, so it does not
-    matter which m is taken; the paper takes the first.
+    Consequences: In a tie several m satisfy the condition. They all have the same w_m = M|b*|, where b* is
+    the minimiser, so any of them may be taken; the paper takes the first.
     """
     several = []
 
@@ -122,13 +129,14 @@ def test_the_search_ends_and_all_hits_agree(check):
 @claim("LN-sec-4.2-nonconvex", "section 4.2", "exact", HOLDS)
 @mutants("sl.hier_prox")
 def test_problem_3_is_not_convex(check):
-    """Problem (3), which defines the proximal operator, is not convex.
+    """Problem (3), min ½(θ_j − b)² + ½‖W_j − z‖² + λ|b| over ‖z‖∞ ≤ M|b|, which defines the proximal
+    operator, is not convex.
 
-    Hypotheses: M > 0 and K ≥ 1 (for M = 0 it is convex)
+    Hypotheses: M > 0, and W_j has K ≥ 1 entries. (For M = 0 the problem is convex.)
 
-    Consequences: At θ_j = 0 with λ < M‖W_j‖₁ two points ±b* are optimal, their midpoint (0, W*) is
-    infeasible, and the operator jumps there. For a fixed sign of b the problem is convex, and the operator is
-    firmly nonexpansive.
+    Consequences: If θ_j = 0 and λ < M‖W_j‖₁, two points (±b*, W*) are optimal, and their midpoint (0, W*)
+    violates the constraint. The operator is discontinuous there. For a fixed sign of b, the problem is
+    convex, and the operator is firmly nonexpansive.
     """
 
     def midpoint_is_infeasible(problem):
@@ -147,11 +155,13 @@ def test_problem_3_is_not_convex(check):
 @claim("LN-sec-4.2-decomposable", "section 4.2; Appendix B", "exact, float", HOLDS)
 @mutants("sl.hier_prox")
 def test_the_problem_decomposes_across_features(check):
-    """The proximal problem decomposes across features into d problems (3), one for each row.
+    """The proximal problem decomposes across features into d problems (3), one for each feature j: min ½(θ_j
+    − b)² + ½‖W_j − z‖² + λ|b| over ‖z‖∞ ≤ M|b|.
 
-    Hypotheses: any d, λ ≥ 0, M ≥ 0
+    Hypotheses: The number d of features is arbitrary, λ ≥ 0 and M ≥ 0.
 
-    Tolerance: none between rows alone and together; 16 eps·size to the exact minimum
+    Tolerance: The results for single features and for all features together must be equal. They may differ
+    from the exact minimiser by 16 eps·(|θ| + λ + (1 + M)‖W‖₁).
     """
 
     def rows_alone(problem):

@@ -1,21 +1,25 @@
-"""Algorithm 4, Group-Hier-Prox: does it find the global minimum of problem (4)? And what Algorithm 3 counts.
+"""Algorithm 4, Group-Hier-Prox: does it find the global minimum of problem (4)? And which number does
+Algorithm 3 count?
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), section 6.2, Algorithms 3 and
-4, and Appendix B, item 2. In print Algorithm 4 is Algorithm 2 with ‖θ_j‖₂ for |θ_j|, and
+4, and Appendix B, item 2. Problem (4) is min ½‖θ_j − b‖² + ½‖W_j − z‖² + λ‖b‖₂ subject to ‖z‖∞ ≤ M‖b‖₂. In
+print, Algorithm 4 is Algorithm 2 with ‖θ_j‖₂ in place of |θ_j|. With the level w_m̃ that the algorithm finds,
+its result is
 
     θ̃_j = w_m̃/M · θ_j/‖θ_j‖₂                                                            (line 9).
 
-For θ_j = 0 that is 0/0, as it is for M = 0; where λ < M‖W_j‖₁ the minimiser is not zero then, and every b
-of the right length is optimal. Otherwise it is right: over all b of length t, ½‖θ_j − b‖² is least at
-b = tθ_j/‖θ_j‖ (Cauchy–Schwarz), which leaves the function of t of Algorithm 2.
+For θ_j = 0, and for M = 0, this result is 0/0. If θ_j = 0 and λ < M‖W_j‖₁, the minimiser is not zero, and
+every b of the right length is optimal. In all other cases the result is right: over all b of length t, ½‖θ_j
+− b‖² is least at b = tθ_j/‖θ_j‖ (Cauchy–Schwarz). What remains is the function of t of Algorithm 2.
 
-Line 6 has the index j for the summation, and |W_j| in place of the sorted entries; taken literally the line
-finds no level, and elsewhere in this file it is Σ_{i≤m} |W_(j,i)|, as line 5 of Algorithm 2 has it
-(LN-alg-4-line-6).
+In print, line 6 uses the index j for the summation, and |W_j| in place of the sorted entries. If it is taken
+literally, the algorithm finds no level (LN-alg-4-line-6). Elsewhere in this file the sum is Σ_{i≤m}
+|W_(j,i)|, as in line 5 of Algorithm 2.
 
-"θ_j ∈ ℝᴷ" (Conventions, and v ∈ ℝᴷ in (4)) is not needed: Proposition 1 allows two sizes, and any
-p ≥ 1 is used here. Exact, for θ_j with a rational norm; `sl.group_hier_prox` to 16 eps of what is added, and
-its clips to (p + 6)/2 eps.
+The paper's condition "θ_j ∈ ℝᴷ" (Conventions, and v ∈ ℝᴷ in (4)) is not needed. In Proposition 1, θ_j and W_j
+may have different sizes, and the checks use θ_j ∈ ℝᵖ for any p ≥ 1. They are exact, for θ_j with a rational
+norm. The results of `sl.group_hier_prox` have a tolerance of 16 eps of the numbers that are added, and its
+clipped entries of (p + 6)/2 eps.
 """
 
 from fractions import Fraction
@@ -54,21 +58,23 @@ DIRECTIONS = {
 
 @st.composite
 def groups(draw, multipliers=(0, Fraction(1, 2), 1, 2, 3)):
-    """Draw a feature whose |v| is ‖θ_j‖, and θ_j."""
+    """Draw a θ_j with a rational norm, and the `Feature` with v = ‖θ_j‖."""
     problem = draw(features(multipliers=multipliers, least_v=0))
     direction = draw(st.sampled_from(list(DIRECTIONS)))
     return problem, [problem.v * Fraction(x, DIRECTIONS[direction]) for x in direction]
 
 
 def algorithm_4(problem, theta):
-    """Return (θ̃, W̃) of lines 4 to 10; ZeroDivisionError for θ = 0 or M = 0."""
+    """Return (θ̃, W̃) of lines 4 to 10; θ = 0 or M = 0 raises ZeroDivisionError."""
     w = levels(problem)[search(problem)[0]]
     return [1 / problem.M * w * (x / problem.v) for x in theta], [sign(x) * min(w, abs(x)) for x in problem.u]
 
 
 def corrected(problem, theta):
-    """Return (θ̃, W̃) with the first coordinate's direction for θ = 0, and soft-thresholding of ‖θ‖ for M =
-    0."""
+    """Return (θ̃, W̃) of the corrected algorithm.
+
+    For θ = 0 the direction is the first coordinate's, and for M = 0 the result is soft-thresholding of ‖θ‖.
+    """
     norm = problem.v
     if problem.M == 0:
         length = soft(norm, problem.lam)
@@ -85,7 +91,7 @@ def squared(x):
 
 
 def value(problem, theta, b, W):
-    """Return the objective (4) for ‖b‖ = t."""
+    """Return the objective (4) at (b, W), where ‖b‖ is the optimal length."""
     off = [x - y for x, y in zip([*theta, *problem.u], [*b, *W], strict=True)]
     return squared(off) / 2 + problem.lam * best_length(problem)
 
@@ -102,13 +108,14 @@ def computed(problem, theta):
 def test_group_hier_prox_returns_the_global_minimum(check):
     """Group-Hier-Prox returns the global minimum of ½‖θ_j − b‖₂² + ½‖W_j − z‖₂² + λ‖b‖₂ over ‖z‖∞ ≤ M‖b‖₂.
 
-    Hypotheses: λ ≥ 0, M ≥ 0, K ≥ 0, any θ_j ∈ ℝᵖ with a rational norm and any W_j
+    Hypotheses: λ ≥ 0, M ≥ 0, θ_j ∈ ℝᵖ is any vector with a rational norm, and W_j any vector of K ≥ 0
+    entries.
 
     Instead: This holds for θ_j ≠ 0 and M > 0. For θ_j = 0 line 9 is 0/0, and any unit vector may take the
     place of θ_j/‖θ_j‖, because the minimiser is not unique if λ < M‖W_j‖₁. For M = 0 the operator must be
     soft-thresholding of ‖θ_j‖ with W = 0.
 
-    Tolerance: 16 eps·(‖θ_j‖ + λ + (1 + M)‖W_j‖₁) for sl.group_hier_prox
+    Tolerance: The result of sl.group_hier_prox may be off by 16 eps·(‖θ_j‖ + λ + (1 + M)‖W_j‖₁).
     """
     problem, without = feature(0, [1], 0, 1), feature(5, [1], 1, 0)
     check.refutes(
@@ -138,17 +145,18 @@ def test_features_are_rows_and_not_coordinates(check):
     """The k of line 11, which is the number of non-zero coordinates of θ ∈ ℝ^{d×p}, is the number of
     active features.
 
-    Hypotheses: p ≥ 1 outputs; θ and W after line 9, with Algorithm 4 as corrected in LN-alg-4
+    Hypotheses: There are p ≥ 1 outputs, and row j of θ belongs to feature j. θ and W are the values after
+    line 9, and Algorithm 4 is as corrected in LN-alg-4.
 
     Instead: The number of active features is the number of non-zero rows of θ. The two numbers become zero
-    together, so line 4 ends the loop as it should. θ̃_j keeps the direction of θ_j, so a row is dropped for
-    all outputs at once.
+    together, so line 4 ends the loop at the right time. The result θ̃_j has the direction of θ_j, so a
+    feature is dropped for all outputs at once.
 
     Consequences: "To enforce the same set of selected features across all reconstructed inputs" remains true:
-    row j is dropped exactly if ‖θ_j‖₂ + M‖W_j‖₁ ≤ λ, which no output decides by itself. Line 3 sets k = d and
-    line 11 can then make it d·p.
+    feature j is dropped if and only if ‖θ_j‖₂ + M‖W_j‖₁ ≤ λ, and no single output decides this. Line 3 sets k
+    = d, and line 11 can then set k to d·p.
 
-    Tolerance: none: zeros are exact
+    Tolerance: Zeros are compared exactly.
     """
     b, _ = corrected(feature(5, [1], 1, 1), [Fraction(3), Fraction(4)])
     check.refutes(
@@ -169,13 +177,15 @@ def test_features_are_rows_and_not_coordinates(check):
 
 
 def levels_of_line_6(problem, entries):
-    """Return w_{j,0}, …, w_{j,K} by M/(1 + mM²)·S_λ(‖θ_j‖₂ + MΣ), Σ over the first m of the entries given."""
+    """Return the levels w_{j,m} = M/(1 + mM²)·S_λ(‖θ_j‖₂ + MΣ), where Σ adds the first m of the given
+    entries."""
     v, _, lam, M, _ = problem
     return [M / (1 + m * M**2) * soft(v + M * sum(entries[:m]), lam) for m in range(len(entries) + 1)]
 
 
 def stops(problem, found):
-    """Return every m at which line 8 stops: |W_(j,m)| ≥ w_{j,m} ≥ |W_(j,m+1)|, with its conventions."""
+    """Return every m at which line 8 stops, |W_(j,m)| ≥ w_{j,m} ≥ |W_(j,m+1)|, with W_(j,0) = ∞, W_(j,K+1) =
+    0."""
     ordered = sorted(map(abs, problem.u), reverse=True)
     return [
         m
@@ -191,15 +201,17 @@ def test_line_6_adds_the_largest_entries(check):
 
     Reading of: “w_{j,m} ← M/(1 + mM²)·S_λ(‖θ_j‖₂ + M Σ_{j=1}^m |W_j^{(1)}|)”
 
-    Hypotheses: M > 0, θ_j ≠ 0 with a rational norm, K ≥ 0; the sum read as one of the first m of the entries
-    W_{j,1}, …, W_{j,K}. (As a sum over features it would be a vector in ℝᴷ, and m goes to K, not to d.)
+    Hypotheses: M > 0, and θ_j ≠ 0 has a rational norm. W_j has K ≥ 0 entries, and the sum is read as the sum
+    of the first m entries |W_{j,1}|, …, |W_{j,m}|. (As a sum over features it would be a vector in ℝᴷ; also,
+    m goes to K, not to the number d of features.)
 
     Instead: The sum must be Σ_{i=1}^m |W_(j,i)|, over the m largest entries of line 4, as in line 5 of
-    Algorithm 2. Then line 8 stops, at a level that is M times the norm of the minimiser.
+    Algorithm 2. With this sum, line 8 stops, at a level that is M times the norm of the minimiser.
 
-    Unchecked: the text of the HAL version is the only one here; line 5 of Algorithm 2 is right in it
+    Unchecked: Other versions of the paper are not checked, because only the text of the HAL version was
+    available. In that text, line 5 of Algorithm 2 is right.
 
-    Tolerance: 16 eps·(‖θ_j‖ + λ + (1 + M)‖W_j‖₁) for sl.group_hier_prox
+    Tolerance: The result of sl.group_hier_prox may be off by 16 eps·(‖θ_j‖ + λ + (1 + M)‖W_j‖₁).
     """
     problem = feature(1, [1, 3], 1, 1)
     check.refutes(

@@ -1,17 +1,19 @@
-"""LassoNet's problem (2): what M = 0, M → ∞ and the constraint ‖W_j‖∞ ≤ M|θ_j| mean.
+"""LassoNet's problem (2): the cases M = 0 and M → ∞, and the meaning of the constraint ‖W_j‖∞ ≤ M|θ_j|.
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 3.2 and 3.3. In
-print, g_W being a feed-forward network whose other layers are not penalised:
+print, g_W is a feed-forward network, and only its first layer W^(1) enters the constraint:
 
     minimise  L(θ, W) + λ‖θ‖₁   subject to  ‖W_j^(1)‖∞ ≤ M|θ_j|,       f(x) = θᵀx + g_W(x).        (2)
 
-θ_j = 0 gives W_j = 0; M = 0 recovers exactly the Lasso; M → ∞ recovers a standard unregularized feed-forward
-network; the constraint budgets the non-linearity of feature j by |θ_j|, M controlling the relative strength
-of the two parts; the linear component is promoted above the nonlinear one.
+The paper says the following. θ_j = 0 gives W_j = 0. M = 0 recovers exactly the Lasso. M → ∞ recovers a
+standard unregularized feed-forward network. The constraint budgets the non-linearity of feature j by |θ_j|,
+and M controls the relative strength of the two parts. The linear component is promoted above the nonlinear
+one.
 
-For M = 0, W^(1) = 0 and g_W is a constant (0 without biases, a free intercept with them). As M → ∞, λ‖θ‖₁
-stays. The constraint does not limit the functions: hidden units rescale out of it, and two of them carry any
-linear part free of charge. The proofs: docs/proofs/lassonet.md, 4. Exact.
+The results are these. For M = 0, W^(1) = 0, and g_W is a constant: 0 without biases, and a free intercept
+with them. As M → ∞, the penalty λ‖θ‖₁ remains. The constraint does not limit the functions that can be
+represented: hidden units can be rescaled until the constraint holds, and two of them can carry any linear
+part free of charge. The proofs: docs/proofs/lassonet.md, 4. The checks are exact.
 """
 
 from fractions import Fraction
@@ -44,7 +46,7 @@ HALF, ONE = Fraction(1, 2), Fraction(1)
 
 
 def rescaled(theta, W, out, M):
-    """Return the same network within the constraint, θ ≠ 0."""
+    """Return an equal network that satisfies the constraint, for θ without zeros."""
     largest = max((abs(w) for row in W for w in row), default=0)
     c = min(ONE, M * min(map(abs, theta)) / largest) if largest else ONE
     return [[c * w for w in row] for row in W], [b / c for b in out]
@@ -57,7 +59,7 @@ def within(theta, W, M):
 
 @st.composite
 def networks(draw, d=3, K=3):
-    """Draw (θ, W, outgoing weights), small integers."""
+    """Draw (θ, W, outgoing weights) of small integers."""
     d, K = draw(st.integers(1, d)), draw(st.integers(1, K))
     numbers = st.lists(POINT, min_size=d, max_size=d)
     W = draw(st.lists(st.lists(POINT, min_size=K, max_size=K), min_size=d, max_size=d))
@@ -72,14 +74,17 @@ def points(n):
 @claim("LN-sec-3.2-zero", "section 3.2, after (2)", "proof, exact, float", HOLDS)
 @mutants("sl.hier_prox", "network")
 def test_zero_theta_is_no_feature(check):
-    """θ_j = 0 implies W_j = 0, and f does not depend on x_j: the zeros of θ are the features not used.
+    """θ_j = 0 implies W_j = 0, and then f does not depend on x_j. So the features that are not used are those
+    with θ_j = 0.
 
-    Hypotheses: θ and W in the constraint, M ≥ 0; what the proximal operators return
+    Hypotheses: θ and W satisfy the constraint ‖W_j‖∞ ≤ M|θ_j| with M ≥ 0. The check uses the results of the
+    proximal operator.
 
-    Consequences: In floating point this requires an operator whose results are feasible; the results of
-    Algorithm 2 as printed may not be (LN-alg-2).
+    Consequences: In floating point, the statement requires an operator whose results satisfy the constraint.
+    The results of Algorithm 2 as printed need not (LN-alg-2).
 
-    Tolerance: none for feasibility and zeros; 16 eps·K·size for θ
+    Tolerance: The constraint and zeros are checked exactly. θ may be off by 16 eps·K·(|θ| + λ + (1 + M)‖W‖₁)
+    for K hidden units.
     """
 
     def unused(drawn):
@@ -102,8 +107,10 @@ def test_zero_theta_is_no_feature(check):
 
 @st.composite
 def lasso_solutions(draw):
-    """Draw integer X, y, β, λ, β a solution of the Lasso: |⟨X_j, y − Xβ⟩| ≤ λ, with its sign where β_j ≠
-    0."""
+    """Draw integers X, y, β, λ such that β is a solution of the Lasso.
+
+    The solution has |⟨X_j, y − Xβ⟩| ≤ λ, with equality and the sign of β_j if β_j ≠ 0.
+    """
     n, d = draw(st.integers(1, 4)), draw(st.integers(1, 5))
     X = np.array(draw(st.lists(st.lists(SMALL, min_size=d, max_size=d), min_size=n, max_size=n)))
     r = np.array(draw(st.lists(SMALL, min_size=n, max_size=n)))
@@ -124,15 +131,17 @@ def solves_the_lasso(X, y, beta, lam):
 @claim("LN-sec-3.2-lasso", "section 3.2, 'in the extreme case where M = 0'", "proof, exact", HOLDS)
 @mutants("sl.hier_prox", "solves_the_lasso")
 def test_without_hierarchy_it_is_the_lasso(check):
-    """For M = 0, (2) is the Lasso: W^(1) = 0, f(x) = θᵀx, and the proximal step is soft-thresholding.
+    """For M = 0, problem (2), min L(θ, W) + λ‖θ‖₁ over ‖W_j^(1)‖∞ ≤ M|θ_j|, is the Lasso: W^(1) = 0, f(x) =
+    θᵀx, and the proximal step is soft-thresholding.
 
-    Hypotheses: g_W without biases (with biases g_W(0) is a free intercept); squared loss
+    Hypotheses: The network g_W has no biases (with biases g_W(0) is a free intercept), and the loss is the
+    squared loss.
 
-    Consequences: Algorithm 2 itself divides by M: see LN-alg-2.
+    Consequences: Algorithm 2 itself divides by M, and so fails for M = 0 (LN-alg-2).
     """
 
     def fixed(X, y, beta, lam, W):
-        """Return whether the proximal gradient step stays at β; None where it is not f(x) = θᵀx."""
+        """Return whether the proximal gradient step stays at β; None if the network is not f(x) = θᵀx."""
         alpha = 2.0**-6
         step = sl.hier_prox(beta + alpha * (X.T @ (y - X @ beta)), W, lam=alpha * lam, M=0.0)
         value = network(list(step.theta), step.W.tolist(), [1.0] * 3, [1.0] * len(beta))
@@ -151,23 +160,26 @@ def test_without_hierarchy_it_is_the_lasso(check):
 
 
 def one_unit(theta, w, a):
-    """Return ½Σ(x − f(x))² of θx + a·relu(wx) on the data y = x at x = ±1."""
+    """Return ½Σ(x − f(x))² for f(x) = θx + a·relu(wx) on the data y = x at x = ±1."""
     return sum((x - network([theta], [[w]], [a], [x])) ** 2 for x in (ONE, -ONE)) / 2
 
 
 @claim("LN-sec-3.2-M-infinity", "section 3.2, 'by letting M → +∞'", "proof, exact, float", CORRECTED)
 @mutants("sl.hier_prox", "network")
 def test_as_M_grows(check):
-    """Problem (2) recovers a standard unregularized feed-forward neural network as M → ∞.
+    """Problem (2), min L(θ, W) + λ‖θ‖₁ over ‖W_j‖∞ ≤ M|θ_j|, recovers a standard unregularized feed-forward
+    neural network as M → ∞.
 
-    Hypotheses: λ > 0
+    Hypotheses: The penalty is λ > 0.
 
-    Instead: W becomes unregularized, but the skip layer stays, with its penalty λ‖θ‖₁. The proximal step
-    tends to (S_λ(θ), W), and equals it as soon as M(|θ_j| − λ) ≥ ‖W_j‖∞.
+    Instead: W becomes unregularized, but the skip layer θ and its penalty λ‖θ‖₁ remain. The proximal step
+    tends to (S_λ(θ), W), where S_λ is soft-thresholding, and equals this limit as soon as M(|θ_j| − λ) ≥
+    ‖W_j‖∞.
 
-    Consequences: At M = ∞ itself (3) has no minimiser if |θ_j| ≤ λ and W_j ≠ 0.
+    Consequences: For M = ∞ itself, the problem of the proximal step has no minimiser if |θ_j| ≤ λ and W_j ≠
+    0.
 
-    Tolerance: 16 eps·(|θ| + λ + 2‖W‖₁)
+    Tolerance: The result of sl.hier_prox may be off by 16 eps·(|θ| + λ + 2‖W‖₁).
     """
     # f(1) = θ + a·relu(w) and, for w > 0, f(−1) = −θ: the first is fitted for any θ ≠ 0, and
     # ½(1 − θ)² + ½|θ| is least, ⅜, at θ = ½. With w < 0 the same at x = 1.
@@ -199,7 +211,10 @@ def test_as_M_grows(check):
 
 
 def fits_the_modulus(theta, M):
-    """Return whether f(x) = |x| at x = ±1 within the constraint: out = ((1 − θ)/(Mθ), (1 + θ)/(Mθ))."""
+    """Return whether a network within the constraint has f(x) = |x| at x = ±1.
+
+    Its outgoing weights are ((1 − θ)/(Mθ), (1 + θ)/(Mθ)).
+    """
     w = M * theta
     W, out = [[w, -w]], [(1 - theta) / w, (1 + theta) / w]
     return within([theta], W, M) and all(network([theta], W, out, [x]) == 1 for x in (ONE, -ONE))
@@ -213,23 +228,26 @@ def fits_the_modulus(theta, M):
 )
 @mutants("network", "rescaled")
 def test_hidden_units_rescale_out_of_the_constraint(check):
-    """For given θ_j ≠ 0 the constraint limits the networks attainable in (2), and a smaller M limits them
-    more.
+    """For given θ_j ≠ 0, the constraint ‖W_j‖∞ ≤ M|θ_j| limits the networks that problem (2) can attain, and
+    a smaller M limits them more.
 
     Reading of: “This budgets the total amount of non-linearity involving feature j according to the relative
     effect importance of X_j as a main effect”; “M, controls the relative strength of the linear and nonlinear
     components”
 
-    Hypotheses: one hidden ReLU layer and free outgoing weights, as in the experiments; M > 0; for the infimum
-    a continuous loss (the paper also lists the misclassification rate)
+    Hypotheses: The network has one hidden ReLU layer and free outgoing weights, as in the experiments, and M
+    > 0. For the infimum, the loss L is continuous (the paper also lists the misclassification rate). Problem
+    (2) is min L(θ, W) + λ‖θ‖₁ subject to the constraint.
 
-    Instead: Hidden units rescale freely: every network with θ_j ≠ 0 wherever W_j ≠ 0 has an equal one within
-    the constraint. The infimum of (2) is that of L + λ‖θ‖₁ without the constraint, the same for every M > 0.
+    Instead: Hidden units can be rescaled freely. For every network that has θ_j ≠ 0 wherever W_j ≠ 0, there
+    is an equal network within the constraint. The infimum of (2) equals the infimum of L + λ‖θ‖₁ without the
+    constraint, and is the same for every M > 0.
 
-    Consequences: (2) need not have a minimiser: in the witness it has infimum 0, while the only point with
-    ‖θ‖₁ = 0 has loss 1. θ_j = 0 ⟹ W_j = 0 is true, and the proximal operators are right.
+    Consequences: Problem (2) need not have a minimiser: in the witness its infimum is 0, while the only point
+    with ‖θ‖₁ = 0 has loss 1. The implication θ_j = 0 ⟹ W_j = 0 is true, and the proximal operators are right.
 
-    Unchecked: what M does along the training path, where weights start small and stop early
+    Unchecked: The effect of M along the training path, where weights start small and training stops early, is
+    not checked.
     """
     tiny, multipliers = [Fraction(1, 10**k) for k in (1, 6, 30)], [Fraction(1, 10), ONE, Fraction(10)]
     check.refutes(
@@ -253,8 +271,10 @@ def test_hidden_units_rescale_out_of_the_constraint(check):
 
 
 def without_linear_part(theta, W, out, M, delta):
-    """Return the same function with θ = (δ, …, δ) and two more units that carry ⟨θ − δ1, x⟩, within the
-    constraint."""
+    """Return the same function with θ = (δ, …, δ) and two more units, which carry ⟨θ − δ1, x⟩.
+
+    The new network satisfies the constraint.
+    """
     small = [delta] * len(theta)
     wider = [[*row, t - delta, delta - t] for t, row in zip(theta, W, strict=True)]
     return small, *rescaled(small, wider, [*out, ONE, -ONE], M)
@@ -268,24 +288,25 @@ def without_linear_part(theta, W, out, M, delta):
 )
 @mutants("without_linear_part", "network")
 def test_the_linear_part_moves_to_the_hidden_units(check):
-    """If two networks within the constraint are the same linear function θᵀx, (2) does not prefer the one
-    that carries it in its hidden units.
+    """If two networks within the constraint ‖W_j‖∞ ≤ M|θ_j| are the same linear function, problem (2) does
+    not prefer a network that carries this function in its hidden units.
 
     Reading of: “it promotes the linear component of the signal above the nonlinear one”
 
-    Hypotheses: one hidden ReLU layer, free outgoing weights, λ > 0, M > 0
+    Hypotheses: The network has one hidden ReLU layer and free outgoing weights, λ > 0 and M > 0. Problem (2)
+    is min L(θ, W) + λ‖θ‖₁ subject to the constraint.
 
-    Instead: The penalty applies only to the linear part θ. With two more hidden units every f is attained
-    within the constraint, at the same loss, with ‖θ‖₁ as small as one likes. So the infimum of (2) over K + 2
-    units is at most that of L over K units with a skip layer, without penalty or constraint, if λ > 0 and M
-    > 0.
+    Instead: The penalty applies only to the linear part θ. With two more hidden units, every function f is
+    attained within the constraint, at the same loss, and with ‖θ‖₁ as small as desired. So, for λ > 0 and M >
+    0, the infimum of (2) over networks with K + 2 units is at most the infimum of L over networks with K
+    units and a skip layer, without penalty or constraint.
 
-    Consequences: "A penalty is introduced … that encourages feature sparsity" (section 3.1): if the number of
-    units is free (section 3.1: “the width and depth of the network are arbitrary”), the infimum of (2) is
-    that of L, for every λ, and no θ_j is 0 on the way to it. With too few units the penalty does increase the
-    infimum (LN-sec-3.2-M-infinity).
+    Consequences: Section 3.1 says: "A penalty is introduced … that encourages feature sparsity". But if the
+    number of units is free (section 3.1: “the width and depth of the network are arbitrary”), the infimum of
+    (2) equals the infimum of L for every λ, and no θ_j is 0 in the networks that approach it. With too few
+    units the penalty does increase the infimum (LN-sec-3.2-M-infinity).
 
-    Unchecked: training, which ends before the outgoing weights are of order 1/‖θ‖₁
+    Unchecked: Training is not checked; it ends before the outgoing weights are of order 1/‖θ‖₁.
     """
     delta, line = Fraction(1, 1000), ([ONE], [[]], [])
     theta, W, out = without_linear_part(*line, ONE, delta)

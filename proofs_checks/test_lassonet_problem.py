@@ -4,26 +4,28 @@ Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021),
 
     min_{f ∈ F, S} Ê[ℓ(f(x_S), y)],   S ⊆ {1, …, d},                                                  (1)
 
-is NP-hard "even for simple choices of f, such as linear regression (Amaldi et al., 1998)"; and LassoNet
-"extends and generalizes" the group Lasso penalty on the input weights of a network (Feng and Simon, 2017).
+is NP-hard "even for simple choices of f, such as linear regression (Amaldi et al., 1998)". LassoNet "extends
+and generalizes" the group Lasso penalty on the input weights of a network (Feng and Simon, 2017).
 
-*(1).* A linear function of x_S is one of x: S = {1, …, d} is optimal, and (1) is least squares. With |S| ≤ k
-it is hard. Let C_1, …, C_d be sets of three among 3m elements, X_ij = 1 if i ∈ C_j, else 0, y = 1 and k = m.
-Then
+*Problem (1).* A linear function of x_S is also a linear function of x. Therefore S = {1, …, d} is optimal,
+and (1) is least squares. With the bound |S| ≤ k the problem is hard. To see this, let C_1, …, C_d be sets of
+three among 3m elements, X_ij = 1 if i ∈ C_j and 0 otherwise, y = (1, …, 1) and k = m. Then
 
     min_{|S| ≤ m} ‖y − X_Sβ‖² = 0   if and only if   m of the sets cover every element exactly once
 
-(exact cover by 3-sets, NP-complete: Garey and Johnson 1979; the reduction is Natarajan's, SIAM J. Comput. 24,
-1995). An exact cover gives β = 1. If Xβ = 1 with m nonzeros, each of the 3m rows has one of them, so the m
-sets of three are disjoint.
+This is exact cover by 3-sets, which is NP-complete (Garey and Johnson 1979); the reduction is Natarajan's
+(SIAM J. Comput. 24, 1995). Given an exact cover, β = 1 on its m sets is a solution. Conversely, let Xβ = y
+with m nonzero β_j. Each of the 3m rows then has a 1 in one of the m columns, so these m sets of three are
+disjoint.
 
-*Group Lasso.* At θ_j = 0, |b| = t and ‖z‖∞ ≤ Mt =: w the step (3) is min ½‖W_j − z‖² + (λ/M)w + w²/(2M²).
-With λ = κM its level w_M, if not 0, and the level w_∞ of the proximal operator of κ‖·‖∞ satisfy
+*Group Lasso.* At θ_j = 0, with |b| = t and ‖z‖∞ ≤ Mt =: w, the problem (3) of Hier-Prox is min ½‖W_j − z‖² +
+(λ/M)w + w²/(2M²). Let λ = κM. Its level w_M, if not 0, and the level w_∞ of the proximal operator of κ‖·‖∞
+satisfy
 
     Σ_k (|W_jk| − w_M)₊ = κ + w_M/M²,   Σ_k (|W_jk| − w_∞)₊ = κ,   so   0 ≤ w_∞ − w_M ≤ w_M/M²,
 
-the sum falling at least as fast as w grows. Hier-Prox clips and never scales: no M and λ give the step of
-‖·‖₂.
+because the sum decreases at least as fast as w increases. Hier-Prox clips entries and never scales them.
+Therefore no M and λ give the proximal step of κ‖·‖₂.
 """
 
 from fractions import Fraction
@@ -44,18 +46,19 @@ def incidence(sets, n):
 
 
 def has_exact_cover(sets, elements):
-    """Return whether some of the sets are disjoint and make up the elements: one of them has the least
-    element."""
+    """Return whether some of the sets are disjoint and have the elements as their union.
+
+    One of these sets must contain the least element, so the search branches over the sets that do.
+    """
     left = frozenset(elements)
     fitting = (left.intersection(C) for C in sets if left and min(left) in C and left.issuperset(C))
     return not left or any(has_exact_cover(sets, left - C) for C in fitting)
 
 
 def is_fitted(sets, n):
-    """Return whether n/3 columns leave no residual, by rational arithmetic; None if `sl.best_subset`
-    disagrees.
+    """Return whether n/3 of the columns leave no residual, exactly; None if `sl.best_subset` disagrees.
 
-    ‖P_S^⊥y‖² has the denominator det(X_SᵀX_S) ≤ 3^(n/3) ≤ 27: it is 0 or at least 1/27.
+    ‖P_S^⊥y‖² has the denominator det(X_SᵀX_S) ≤ 3^(n/3) ≤ 27. Therefore it is 0 or at least 1/27.
     """
     X, y, k = incidence(sets, n), np.ones(n), min(n // 3, len(sets))
     A, b = rational(X), rational(y)
@@ -65,7 +68,8 @@ def is_fitted(sets, n):
 
 @st.composite
 def families(draw):
-    """Draw sets of three of six or nine elements, different ones; half of them with a cover planted."""
+    """Draw different sets of three among six or nine elements; in half of the draws an exact cover is
+    added."""
     m = draw(st.integers(2, 3))
     triples = st.sampled_from(list(combinations(range(3 * m), 3)))
     sets = draw(st.sets(triples, min_size=1, max_size=6))
@@ -75,7 +79,7 @@ def families(draw):
 
 
 def squares(X, y, S):
-    """Return min ‖y − X_Sβ‖²."""
+    """Return min ‖y − X_Sβ‖² over β."""
     r = off(rational(X), S, rational(y))
     return (r.transpose() * r)[0, 0]
 
@@ -83,20 +87,24 @@ def squares(X, y, S):
 @claim("LN-eq-1", "section 2, equation (1)", "proof, exact, brute force", CORRECTED, cases=300, ci_cases=20)
 @mutants("sl.best_subset", "has_exact_cover", "squares")
 def test_the_choice_of_features_is_hard_if_their_number_is_bounded(check):
-    """The choice of S makes (1) NP-hard, even for linear regression.
+    """The choice of S makes problem (1), min over f ∈ F and S ⊆ {1, …, d} of Ê[ℓ(f(x_S), y)], NP-hard, even
+    for linear regression.
 
-    Hypotheses: squared loss, f linear. The reduction: every family of at most three 3-sets of six elements
-    (up to the names of the elements), and random ones of six or nine
+    Hypotheses: The loss is the squared loss, and f is linear. The check of the reduction takes every family
+    of at most three 3-sets of six elements (up to the names of the elements), and random families on six or
+    nine elements.
 
     Instead: Problem (1) as printed has no bound on |S|, so S = {1, …, d} is optimal, and the problem is least
     squares. With |S| ≤ k it is NP-hard, because exact cover by 3-sets reduces to it.
 
-    Consequences: The same holds for every class F of functions that may ignore a feature. Amaldi and Kann
-    (1998), who are cited, have |S| in the problem: they minimise the number of nonzeros of a solution.
+    Consequences: Without a bound on |S|, S = {1, …, d} is optimal for every class F of functions that may
+    ignore a feature. In Amaldi and Kann (1998), whom the paper cites, |S| is part of the problem: they
+    minimise the number of nonzeros of a solution.
 
-    Unchecked: that exact cover is NP-complete (Garey and Johnson, 1979)
+    Unchecked: The NP-completeness of exact cover (Garey and Johnson, 1979) is not checked.
 
-    Tolerance: 1/54, half of what a residual is that is not 0, for sl.best_subset
+    Tolerance: A squared residual of sl.best_subset below 1/54 counts as zero. Every nonzero squared residual
+    is at least 1/27.
     """
     X, y = np.eye(2), np.ones(2)
     values = [squares(X, y, S) for k in (1, 2) for S in combinations(range(2), k)]
@@ -119,7 +127,7 @@ def test_the_choice_of_features_is_hard_if_their_number_is_bounded(check):
 
 
 def clipped(u, kappa):
-    """Return the minimiser of ½‖u − z‖² + κ‖z‖∞, by its level w = ‖z‖∞."""
+    """Return the level w = ‖z‖∞ of the minimiser z of ½‖u − z‖² + κ‖z‖∞."""
 
     def value(w):
         beyond = max(w - max(map(abs, u)), 0)  # never the least, and strictly convex with it
@@ -137,14 +145,15 @@ def test_which_group_lasso_is_a_limit(check):
     Reading of: “Feng and Simon (2017) proposed an input-sparse neural network, where the input weights are
     penalized using the group Lasso penalty … our proposed method extends and generalizes this approach”
 
-    Hypotheses: κ > 0, K ≥ 2; one feature, the other layers as they are; “generalizes” taken as “has as a
-    case”
+    Hypotheses: κ > 0, and W_j has K ≥ 2 entries. The check changes one feature and leaves the other layers as
+    they are. “Generalizes” is read as “has as a case”.
 
-    Instead: Hier-Prox clips W_j and never scales it, so it does not take (3, 4) to (12/5, 16/5). With
-    θ_j = 0, λ = κM and M → ∞ it tends to the step of a group Lasso with the norm ‖·‖∞: 0 ≤ w_∞ − w_M ≤ w_M/M²
-    for the levels.
+    Instead: Hier-Prox clips the entries of W_j and never scales them, so it does not move (3, 4) to (12/5,
+    16/5), as the group Lasso does for κ = 1. With θ_j = 0, λ = κM and M → ∞, Hier-Prox tends to the step of a
+    group Lasso with the norm ‖·‖∞: the levels w_M and w_∞ at which the two clip satisfy 0 ≤ w_∞ − w_M ≤
+    w_M/M².
 
-    Tolerance: 16 eps·size for sl.hier_prox
+    Tolerance: The result of sl.hier_prox may be off by 16 eps·(|θ| + λ + (1 + M)‖W‖₁).
     """
     target, multipliers = [Fraction(12, 5), Fraction(16, 5)], (Fraction(1, 2), 1, 2, 9)
     grid = [feature(v, [3, 4], lam, M) for v in range(6) for lam in range(12) for M in multipliers]

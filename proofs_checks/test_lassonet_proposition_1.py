@@ -1,11 +1,12 @@
-"""Proposition 1: the global optimum of LassoNet's proximal problem with an ℓ₁ penalty on W besides.
+"""Proposition 1: the global optimum of LassoNet's proximal problem with an additional ℓ₁ penalty on W.
 
-Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), Appendix B, Proposition 1. In
-print the optimum of ½(‖v − b‖² + ‖U − W‖²) + λ‖b‖₂ + λ̄‖W‖₁ over ‖W‖∞ ≤ M‖b‖₂ is b* = b_{s*},
+Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), Appendix B, Proposition 1.
+The problem is min ½(‖v − b‖² + ‖U − W‖²) + λ‖b‖₂ + λ̄‖W‖₁ over ‖W‖∞ ≤ M‖b‖₂. Let |U_(1)| ≥ … ≥ |U_(K)| be the
+sorted sizes, and S_λ̄(x) = sign(x)·max(|x| − λ̄, 0). In print, the optimum is b* = b_{s*} with
 
     b_s = (1 − a_s/‖v‖)₊ v/(1 + sM²),   a_s = λ − M·Σ_{i≤s} (|U_(i)| − λ̄),                    (item 1)
 
-s* being "the unique s" in 0..K with (conventions S_λ̄(|U_(0)|) = ∞, S_λ̄(|U_(K+1)|) = 0)
+where s* is "the unique s" in 0..K with (conventions S_λ̄(|U_(0)|) = ∞, S_λ̄(|U_(K+1)|) = 0)
 
     S_λ̄(|U_(s+1)|) ≤ M‖b_s‖ ≤ S_λ̄(|U_(s)|);                                                      (7)
 
@@ -13,13 +14,15 @@ and
 
     W* = sign(U)·min(M‖b*‖₂, S_λ̄(|U|)).                                                  (item 2)
 
-Three things fail. (i) Neighbouring intervals share an end, and M‖b_s‖ may lie there: s is not unique, without
-harm to b_s. (ii) For λ̄ > 0 and s > s_max = #{i : |U_i| > λ̄} both ends are 0 and the sum in a_s has terms
-|U_(i)| − λ̄ ≤ 0, so that b_s = 0 may satisfy (7) although b* ≠ 0. The proof restricts s to s ≤ s_max ("It
-suffices to prove the existence and uniqueness of s* ∈ [s_max]"); the proposition does not. (iii) For v = 0
-the formula is 0/0, and where a_s < 0 any b of length −a_s/(1 + sM²) is optimal.
+Three things are wrong. (i) Neighbouring intervals in (7) have an end in common, and M‖b_s‖ may be this end.
+Then s is not unique, but b_s is. (ii) Let λ̄ > 0 and s > s_max = #{i : |U_i| > λ̄}. Both ends of the interval
+are 0, and the sum in a_s has terms |U_(i)| − λ̄ ≤ 0. So b_s = 0 may satisfy (7) although b* ≠ 0. The proof
+restricts s to s ≤ s_max ("It suffices to prove the existence and uniqueness of s* ∈ [s_max]"), but the
+proposition does not. (iii) For v = 0 the formula is 0/0. If a_s < 0 there, every b of length −a_s/(1 + sM²)
+is optimal.
 
-The corrected proposition and its proof: docs/proofs/lassonet.md, 1. Exact, ‖v‖ entering as a rational number.
+The corrected proposition and its proof: docs/proofs/lassonet.md, 1. The checks are exact, with ‖v‖ given as a
+rational number.
 """
 
 from fractions import Fraction
@@ -55,19 +58,20 @@ def ordered(problem):
 
 
 def threshold(problem, s):
-    """Return S_λ̄(|U_(s)|); for s = K + 1 zero; for s = 0 in place of ∞ a number above all M‖b_s‖ here."""
+    """Return S_λ̄(|U_(s)|): zero for s = K + 1, and for s = 0 a number above every M‖b_s‖ here, in place of
+    ∞."""
     if s == 0:
         return Fraction(10**9)
     return soft(ordered(problem)[s - 1], problem.lam_bar) if s <= len(problem.u) else Fraction(0)
 
 
 def a(problem, s):
-    """Return a_s."""
+    """Return a_s = λ − M·Σ_{i≤s} (|U_(i)| − λ̄)."""
     return problem.lam - problem.M * sum((x - problem.lam_bar for x in ordered(problem)[:s]), Fraction(0))
 
 
 def length(problem, s):
-    """Return ‖b_s‖ for v ≠ 0."""
+    """Return ‖b_s‖ = (‖v‖ − a_s)₊/(1 + sM²) for v ≠ 0."""
     return max(abs(problem.v) - a(problem, s), Fraction(0)) / (1 + s * problem.M**2)
 
 
@@ -77,7 +81,7 @@ def in_interval(problem, s):
 
 
 def largest_s(problem):
-    """Return s_max."""
+    """Return s_max, the number of entries with |U_i| > λ̄."""
     return sum(abs(x) > problem.lam_bar for x in problem.u)
 
 
@@ -100,8 +104,9 @@ def wrong_solution_of_7(problem):
 def as_corrected(problem):
     """Return whether the corrected proposition holds.
 
-    Among s ≤ s_max at least one satisfies (7), each that does is optimal, and exactly one does with the
-    lower end excluded (unless s = s_max). For λ̄ = 0 every solution of (7) is optimal.
+    At least one s ≤ s_max satisfies (7), and each s ≤ s_max that satisfies (7) is optimal. Exactly one of
+    them satisfies (7) without the lower end of the interval (for s = s_max with it). For λ̄ = 0 every
+    solution of (7) is optimal.
     """
     best, usable = best_length(problem), [s for s in solutions_of_7(problem) if s <= largest_s(problem)]
     optimal = usable and all(length(problem, s) == best for s in usable)
@@ -117,14 +122,15 @@ def optimal_at_v_zero(problem):
 
 
 def h(problem, s):
-    """Return h(s) of the proof, for 1 ≤ s ≤ s_max."""
+    """Return h(s) of the proof, M(‖v‖ − λ) + λ̄ − |U_(s)| + M²Σ_{i≤s}(|U_(i)| − |U_(s)|), for 1 ≤ s ≤
+    s_max."""
     v, _, lam, M, lam_bar = problem
     u = ordered(problem)
     return M * (abs(v) - lam) + lam_bar - u[s - 1] + M**2 * sum(x - u[s - 1] for x in u[:s])
 
 
 def half_open(problem, s):
-    """Return whether h(s) ≤ 0 < h(s + 1), h(0) = −∞ and h(s_max + 1) = ∞."""
+    """Return whether h(s) ≤ 0 < h(s + 1), where h(0) = −∞ and h(s_max + 1) = ∞."""
     return (s == 0 or h(problem, s) <= 0) and (s == largest_s(problem) or h(problem, s + 1) > 0)
 
 
@@ -134,7 +140,8 @@ def half_open_solutions(problem):
 
 
 def corrected_on_small_integers(check):
-    """Check the corrected proposition, and report how often (7) has several solutions, and a wrong one."""
+    """Check the corrected proposition, and report how often (7) has several solutions, and solutions that are
+    wrong."""
     drawn = []
 
     def recorded(problem):
@@ -150,14 +157,16 @@ def corrected_on_small_integers(check):
 
 
 def gaussian(rng, lam_bar):
-    """Return standard normal v > 0 and U in R³ to three decimals, λ = ½, M = 1."""
+    """Return standard normal v > 0 and U ∈ ℝ³, rounded to three decimals, with λ = ½ and M = 1."""
     v, *u = (Fraction(round(1000 * x), 1000) for x in rng.standard_normal(4))
     return Feature(abs(v) or Fraction(1), tuple(u), HALF, Fraction(1), lam_bar)
 
 
 def frequency_of_wrong_solutions(check, name, lam_bar):
-    """Return the share of `check.cases` Gaussian problems in which (7) has a wrong solution; each must be as
-    corrected."""
+    """Return the share of `check.cases` Gaussian problems in which (7) has a wrong solution.
+
+    The corrected proposition is checked for each of these problems.
+    """
     drawn = [gaussian(check.rng, lam_bar) for _ in range(check.cases)]
     check.over(drawn, as_corrected)
     return f"{100 * sum(map(wrong_solution_of_7, drawn)) / len(drawn):.0f} % (λ̄ = {name})"
@@ -166,18 +175,22 @@ def frequency_of_wrong_solutions(check, name, lam_bar):
 @claim("LN-prop-1", f"{APPENDIX}, item 1", "proof, exact, brute force", FALSE)
 @mutants("length", "largest_s")
 def test_which_s_gives_the_optimum(check):
-    """Exactly one s in 0..K has M‖b_s‖ in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], and b_s is the optimum b*.
+    """For exactly one s in 0, …, K, M‖b_s‖ lies in the interval [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], and this
+    b_s is the optimum b*.
 
-    Hypotheses: λ, λ̄ ≥ 0, M > 0, v ≠ 0 (as printed also v = 0)
+    Hypotheses: λ, λ̄ ≥ 0, M > 0, v ≠ 0 (as printed also v = 0). The problem is min ½(‖v − b‖² + ‖U − W‖²) +
+    λ‖b‖₂ + λ̄‖W‖₁ over ‖W‖∞ ≤ M‖b‖₂. |U_(1)| ≥ … ≥ |U_(K)| are the sorted sizes, S_λ̄ is soft-thresholding,
+    a_s = λ − M·Σ_{i≤s} (|U_(i)| − λ̄), and b_s = (1 − a_s/‖v‖)₊ v/(1 + sM²).
 
-    Instead: Consider s ≤ s_max = #{i : |U_i| > λ̄}. At least one of them has M‖b_s‖ in its interval, and
-    every such b_s is b*. Exactly one is in the interval without its lower end (for s = s_max: with it). For
-    v = 0 any b of length (−a_s)₊/(1 + sM²).
+    Instead: Consider only s ≤ s_max = #{i : |U_i| > λ̄}. For at least one of them, M‖b_s‖ lies in its
+    interval, and every such b_s is b*. For exactly one of them, M‖b_s‖ lies in the interval without its lower
+    end (for s = s_max: with it). For v = 0, any b of length (−a_s)₊/(1 + sM²) is optimal.
 
-    Consequences: Algorithms 2 and 4 are right for v ≠ 0 and M > 0: for λ̄ = 0, the only case that LassoNet
-    uses, an s beyond s_max gives no wrong result, because a_s = a_{s_max} there, and 'the first m' needs no
-    uniqueness. With Gaussian data a wrong b_s is in its interval in about 10 % of cases for λ̄ = ½, in nearly
-    half for λ̄ = 1. At v = 0 the proximal operator is set-valued, and an implementation must choose.
+    Consequences: Algorithms 2 and 4 are right for v ≠ 0 and M > 0. LassoNet uses only λ̄ = 0. In this case an
+    s beyond s_max gives no wrong result, because a_s = a_{s_max}, and the algorithms' words 'the first m'
+    need no uniqueness. For Gaussian data, (7) also has a solution s with a wrong b_s in about 10 % of cases
+    for λ̄ = ½, and in nearly half of the cases for λ̄ = 1. At v = 0 the proximal operator is set-valued, and
+    an implementation must choose.
     """
     tie, below, zero = feature(1, [1], 0, 1), feature(1, [0], 0, 1, 2), feature(0, [1], 0, 1)
     check.refutes(
@@ -205,14 +218,15 @@ def test_which_s_gives_the_optimum(check):
 @claim("LN-prop-1-W", f"{APPENDIX}, item 2 and equation (5)", "proof, exact, brute force, float", HOLDS)
 @mutants("sl.hier_prox", "best_z")
 def test_the_optimal_W(check):
-    """W* = sign(U)·min(M‖b*‖₂, S_λ̄(|U|)).
+    """The optimal W is W* = sign(U)·min(M‖b*‖₂, S_λ̄(|U|)).
 
-    Hypotheses: λ, λ̄ ≥ 0, M ≥ 0, any v and U, b* any optimal b
+    Hypotheses: λ, λ̄ ≥ 0, M ≥ 0, v and U are arbitrary, and b* is any optimal b. The problem is min ½(‖v −
+    b‖² + ‖U − W‖²) + λ‖b‖₂ + λ̄‖W‖₁ over ‖W‖∞ ≤ M‖b‖₂, and S_λ̄ is soft-thresholding.
 
-    Consequences: The problem with λ̄ is the problem without λ̄ at S_λ̄(U), so `sl.hier_prox(v, S_λ̄(U))`
-    solves it.
+    Consequences: The problem with λ̄ is the problem without λ̄ for S_λ̄(U) in place of U, so `sl.hier_prox(v,
+    S_λ̄(U))` solves it.
 
-    Tolerance: 16 eps·(|v| + λ + (1 + M)‖U‖₁)
+    Tolerance: The result of sl.hier_prox may be off by 16 eps·(|v| + λ + (1 + M)‖U‖₁).
     """
 
     def clipped_and_thresholded(problem):
@@ -229,12 +243,14 @@ def test_the_optimal_W(check):
 @claim("LN-prop-1-h-increases", f"{APPENDIX}, proof of (a): 'h is increasing'", "proof, exact", HOLDS)
 @mutants("h")
 def test_h_does_not_decrease(check):
-    """h(s) = M(‖v‖ − λ) + λ̄ − |U_(s)| + M²Σ_{i≤s}(|U_(i)| − |U_(s)|) does not decrease in s ≤ s_max.
+    """The function h(s) = M(‖v‖ − λ) + λ̄ − |U_(s)| + M²Σ_{i≤s}(|U_(i)| − |U_(s)|) does not decrease in s ≤
+    s_max.
 
-    Hypotheses: 'increasing' in the weak sense: with ties h stays the same, h(s) = h(s + 1)
+    Hypotheses: |U_(1)| ≥ … ≥ |U_(K)| are the sorted sizes, and s_max = #{i : |U_i| > λ̄}. The word
+    'increasing' is read in the weak sense: if |U_(s)| = |U_(s+1)|, then h(s) = h(s + 1).
 
     Consequences: h(s + 1) − h(s) = (1 + sM²)(|U_(s)| − |U_(s+1)|). So exactly one s ≤ s_max has h(s) ≤ 0 <
-    h(s + 1).
+    h(s + 1), with h(0) = −∞ and h(s_max + 1) = ∞.
     """
 
     def by_the_gap_of_the_order(problem):
@@ -250,15 +266,16 @@ def test_h_does_not_decrease(check):
 @claim("LN-prop-1-h", f"{APPENDIX}, proof of (a), 'if and only if'", "proof, exact", CORRECTED)
 @mutants("h", "length")
 def test_h_decides_half_open_intervals(check):
-    """For s ≤ s_max: M‖b_s‖ is in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)] if and only if h(s) ≤ 0 < h(s + 1).
+    """For s ≤ s_max, M‖b_s‖ lies in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)] if and only if h(s) ≤ 0 < h(s + 1).
 
-    Hypotheses: M > 0, v ≠ 0, λ, λ̄ ≥ 0
+    Hypotheses: M > 0, v ≠ 0, λ, λ̄ ≥ 0. The notation is that of LN-prop-1, with s_max = #{i : |U_i| > λ̄} and
+    h(s) = M(‖v‖ − λ) + λ̄ − |U_(s)| + M²Σ_{i≤s}(|U_(i)| − |U_(s)|).
 
-    Instead: h(s) ≤ 0 < h(s + 1) corresponds to the interval without its lower end (for s = s_max: with it),
-    and h(s) ≤ 0 ≤ h(s + 1) to the closed interval.
+    Instead: h(s) ≤ 0 < h(s + 1) holds if and only if M‖b_s‖ lies in the interval without its lower end (for s
+    = s_max: with it), and h(s) ≤ 0 ≤ h(s + 1) if and only if it lies in the closed interval.
 
-    Consequences: The uniqueness in (7) is false, and so is the uniqueness in Proposition 1. The s with
-    h(s) ≤ 0 < h(s + 1) is unique and gives b*.
+    Consequences: The uniqueness of s in condition (7), that M‖b_s‖ lies in the closed interval, is false, and
+    so is the uniqueness in Proposition 1. The s with h(s) ≤ 0 < h(s + 1) is unique and gives b*.
     """
     tie = feature(1, [1], 0, 1)
     check.refutes(
@@ -281,14 +298,14 @@ def test_h_decides_half_open_intervals(check):
 
 
 def F_s(problem, s, b, inner):
-    """Return F_s(b), for b of length b with ⟨v, b⟩ = inner."""
+    """Return F_s(b), given the length b of a vector and its inner product with v."""
     v, M = problem.v, problem.M
     c = 1 + s * M**2
     return c * (b**2 - 2 * inner / c + v**2 / c**2) / 2 + a(problem, s) * b
 
 
 def F(problem, b, inner):
-    """Return F(b) = ½(‖v − b‖² + ‖U − W(b)‖²) + λ‖b‖ + λ̄‖W(b)‖₁."""
+    """Return F = ½(‖v − b‖² + ‖U − W(b)‖²) + λ‖b‖ + λ̄‖W(b)‖₁, given ‖b‖ and ⟨v, b⟩, with the best W(b)."""
     v, u, lam, M, lam_bar = problem
     W = [best_z(x, M * b, lam_bar) for x in u]
     squares = v**2 - 2 * inner + b**2 + sum((x - z) ** 2 for x, z in zip(u, W, strict=True))
@@ -300,7 +317,7 @@ PARTS = st.fractions(0, 1, max_denominator=6)
 
 
 def interval(problem, s, longest):
-    """Return [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], cut off at a length."""
+    """Return the interval [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], cut off at a length of `longest`."""
     low = threshold(problem, s + 1)
     return low, min(threshold(problem, s), low + longest)
 
@@ -308,12 +325,15 @@ def interval(problem, s, longest):
 @claim("LN-prop-1-parabolas", f"{APPENDIX}, the formula for F(b) before Point (a)", "proof, exact", HOLDS)
 @mutants("F_s", "length")
 def test_the_parabolas_of_F(check):
-    """If M‖b‖ is in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], F(b) = ½(1 + sM²)‖b − v/(1 + sM²)‖² + a_s‖b‖ + r_s,
-    r_s free of b; and b_s is the global minimum of F_s.
+    """Let F_s(b) = ½(1 + sM²)‖b − v/(1 + sM²)‖² + a_s‖b‖. If M‖b‖ lies in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)],
+    then F(b) = F_s(b) + r_s with an r_s that does not depend on b. Over all b, F_s has its global minimum at
+    b_s.
 
-    Hypotheses: M > 0, v ≠ 0, λ, λ̄ ≥ 0, s ≤ s_max
+    Hypotheses: M > 0, v ≠ 0, λ, λ̄ ≥ 0 and s ≤ s_max = #{i : |U_i| > λ̄}. F(b) is the minimum over W of ½(‖v
+    − b‖² + ‖U − W‖²) + λ‖b‖₂ + λ̄‖W‖₁ subject to ‖W‖∞ ≤ M‖b‖₂; the other notation is that of LN-prop-1.
 
-    Unchecked: M = 0, where w = M‖b‖ is always 0 (the statement then is about s with S_λ̄(|U_(s+1)|) = 0)
+    Unchecked: M = 0 is not checked. There w = M‖b‖ is always 0, and the statement is about the s with
+    S_λ̄(|U_(s+1)|) = 0.
     """
 
     def differs_by_a_constant(drawn):
@@ -339,13 +359,15 @@ def test_the_parabolas_of_F(check):
 @claim("LN-prop-1-monotone", f"{APPENDIX}, proof of (b), (i) and (ii)", "proof, exact", HOLDS)
 @mutants("at_length", "a")
 def test_f_falls_and_rises(check):
-    """On [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)] f(w) = min F over M‖b‖ = w is (1 + sM²)/(2M²)·(w − w_s)² +
-    r'_s. Here w_s = M(‖v‖ − a_s)/(1 + sM²). There f is strictly increasing for s < s* and strictly
-    decreasing for s > s*; and w_s ≤ S_λ̄(|U_(s+1)|) for s < s*, w_s > S_λ̄(|U_(s)|) for s > s*.
+    """Let f(w) = min F over M‖b‖ = w and w_s = M(‖v‖ − a_s)/(1 + sM²). On the interval [S_λ̄(|U_(s+1)|),
+    S_λ̄(|U_(s)|)], f(w) = (1 + sM²)/(2M²)·(w − w_s)² + r'_s with a constant r'_s. In this interval f is
+    strictly increasing for s < s* and strictly decreasing for s > s*. Moreover w_s ≤ S_λ̄(|U_(s+1)|) for s <
+    s*, and w_s > S_λ̄(|U_(s)|) for s > s*.
 
-    Hypotheses: M > 0 (f(w) is divided by M), v ≠ 0, s ≤ s_max, s* the one with h(s*) ≤ 0 < h(s* + 1)
+    Hypotheses: M > 0 (f(w) is divided by M), v ≠ 0 and s ≤ s_max. F is the function of LN-prop-1-parabolas,
+    the other notation is that of LN-prop-1 and LN-prop-1-h, and s* is the s with h(s*) ≤ 0 < h(s* + 1).
 
-    Consequences: With it Point (b): b_{s*} is the global minimum.
+    Consequences: Point (b) of the proof follows: b_{s*} is the global minimum.
     """
 
     def as_stated(problem):
@@ -375,13 +397,13 @@ def test_f_falls_and_rises(check):
 )
 @mutants("best_z", "best_length")
 def test_multipliers_exist(check):
-    """The problem in W at b* satisfies Slater's condition, and there are multipliers s_j ≥ 0 for (6)
-    (print's letter; not the index s).
+    """The problem of minimising ½‖U − W‖² + λ̄‖W‖₁ over |W_j| ≤ w = M‖b*‖₂ satisfies Slater's condition. The
+    paper's condition (6) has multipliers s_j ≥ 0 (the paper's letter; not the index s).
 
-    Hypotheses: λ, λ̄ ≥ 0, M ≥ 0; the condition for affine constraints ±W_j ≤ w = M‖b*‖₂, which asks for a
-    feasible point only (W = 0); there is no strictly feasible point if w = 0
+    Hypotheses: λ, λ̄ ≥ 0 and M ≥ 0. Slater's condition is the one for affine constraints ±W_j ≤ w, which
+    requires only a feasible point (W = 0). If w = 0, there is no strictly feasible point.
 
-    Consequences: Equation (5) is right. s_j = (|U_j| − λ̄ − w)₊ are multipliers, also for w = 0.
+    Consequences: Equation (5) is right. The numbers s_j = (|U_j| − λ̄ − w)₊ are multipliers, also for w = 0.
     """
 
     def multipliers(problem):

@@ -3,15 +3,17 @@
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 1.2, 4.1, 4.4, 5.1,
 5.2 and 7, Figure 4 and Appendix A; its code at https://github.com/lasso-net/lassonet.
 
-*Filters.* A score of a single feature is a function of the joint frequencies of that feature and y. Let y
-be the product of m ≥ 2 of d signs, on all rows of {−1, 1}^d. Then each feature is independent of y, whether
-it is one of the m or not: every such score is the same for all d. The maximum mean discrepancy of a set S of
-features, by the kernel (1 + ⟨x_S, z_S⟩)^m, expands into squared differences of the class means of products
-of at most m features of S. It is 0 where S lacks one of the m features, and positive where S has them all.
+*Filters.* A score of a single feature is a function of the joint frequencies of this feature and y. Let y be
+the product of m ≥ 2 of d signs, on all rows of {−1, 1}^d. Then each feature is independent of y, whether or
+not it is one of the m. Therefore every such score is the same for all d features. The maximum mean
+discrepancy of a set S of features, with the kernel (1 + ⟨x_S, z_S⟩)^m, expands into squared differences of
+the class means of products of at most m features of S. It is positive if S contains all of the m features,
+and 0 otherwise.
 
 *Imputation.* The predictor of Z_j from the other columns with the least mean squared error is the conditional
-mean E[Z_j | others]. An affine predictor has the same error if and only if that mean is affine in them. On
-the circle x² + y² = 25 it is 0, by symmetry: nothing predicts x from y better than a constant does.
+mean E[Z_j | others]. An affine predictor has the same error if and only if this mean is an affine function of
+the other columns. On the circle x² + y² = 25 the conditional mean is 0, by symmetry, so that no predictor of
+x from y is better than a constant.
 """
 
 import functools
@@ -36,14 +38,15 @@ def mean(values):
 
 
 def fisher_score(x, y):
-    """Return Σ n_c(μ_c − μ)²/Σ n_cσ_c², for variances that are not all zero."""
+    """Return Σ n_c(μ_c − μ)²/Σ n_cσ_c², for class variances σ_c² that are not all zero."""
     classes = [[a for a, c in zip(x, y, strict=True) if c == name] for name in sorted(set(y))]
     between = sum(len(part) * (mean(part) - mean(x)) ** 2 for part in classes)
     return between / sum((a - mean(part)) ** 2 for part in classes for a in part)
 
 
 def discrepancy(rows, y, S, degree):
-    """Return the squared distance of the mean embeddings of two classes, kernel (1 + ⟨x_S, z_S⟩)^degree."""
+    """Return the squared distance of the mean embeddings of two classes for the kernel (1 + ⟨x_S,
+    z_S⟩)^degree."""
     first, other = ([row for row, c in zip(rows, y, strict=True) if c == name] for name in (-1, 1))
 
     def kernel(A, B):
@@ -61,17 +64,19 @@ def signs_and_product(d, group):
 @claim("LN-sec-1.2-filters", "section 1.2", "proof, exact", HOLDS)
 @mutants("fisher_score", "discrepancy")
 def test_filters_and_interactions(check):
-    """A filter that evaluates individual features does not detect those that predict y only together with
-    others: each has the same joint frequencies with y as a feature without influence, and the Fisher score 0.
+    """A filter that evaluates individual features does not detect features that predict y only together with
+    others. Each of them has the same joint frequencies with y as a feature without influence, and the Fisher
+    score 0.
 
     Reading of: “since filter methods evaluate individual features, they generally do not detect features that
     participate mainly in interactions with other features”
 
-    Hypotheses: a score of one feature and y; y is the product of m ≥ 2 of d ≤ 4 signs, on all 2^d rows
+    Hypotheses: A filter is a score of one feature and y. The response y is the product of m ≥ 2 of d ≤ 4
+    signs, on all 2^d rows.
 
     Consequences: If each feature also predicts y by itself, as for y = min(x_1, x_2), its Fisher score is
-    positive. A filter that evaluates sets, for example by the maximum mean discrepancy, detects the m
-    features together: the discrepancy of a set is positive if and only if the set has all of them.
+    positive. A filter that evaluates sets of features, for example by the maximum mean discrepancy, detects
+    the m features together: the discrepancy of a set is positive if and only if the set has all m features.
     """
     rows, y = signs_and_product(2, (0, 1))
     found = [discrepancy(rows, y, S, 2) for S in ([0], [1], [0, 1])]
@@ -93,7 +98,8 @@ def test_filters_and_interactions(check):
 
 
 def fisher_selections(columns, y, sizes):
-    """Return the selection of each size by one ranking of the Fisher scores, and how many were computed."""
+    """Return the selection of each size by one ranking of the Fisher scores, and the number of scores
+    computed."""
     scores = [fisher_score(x, y) for x in columns]
     ranking = sorted(range(len(scores)), key=lambda j: -scores[j])
     return [ranking[:k] for k in sizes], len(scores)
@@ -116,8 +122,9 @@ def test_one_ranking_serves_every_size(check):
     multiples of that of producing the table. This is because most other feature selection methods take as
     input k, the number of features to select, and need to run from scratch for different values of k”
 
-    Hypotheses: of the three methods in the figures the Fisher score is checked, its cost counted in scores;
-    the set of the largest sum of scores is searched for each k by itself
+    Hypotheses: Of the three methods in the figures, only the Fisher score is checked. Its cost is the number
+    of scores that it computes. For each k, the set with the largest sum of scores is also found by a separate
+    search.
 
     Consequences: The Fisher score is an exception: its scores do not depend on k, and the first k features of
     one ranking are the selection for k. Principal feature analysis makes k clusters, so it needs a run for
@@ -125,8 +132,9 @@ def test_one_ranking_serves_every_size(check):
     the three methods again for each of five k. The learners are trained again for each k, also after
     LassoNet.
 
-    Unchecked: HSIC-Lasso, whose path may contain the selections for smaller k, so that it is open whether one
-    or two of the three methods need a run for each k; methods that are not in the figures; the times
+    Unchecked: HSIC-Lasso is not checked. Its path may contain the selections for smaller k, so it is open
+    whether one or two of the three methods need a run for each k. Methods that are not in the figures, and
+    the times, are not checked either.
     """
     columns, y = [(0, 1, 4, 5), (0, 3, 1, 2), (2, 0, 3, 1)], [0, 0, 1, 1]
     selections, scored = fisher_selections(columns, y, (1, 2, 3))
@@ -154,13 +162,13 @@ FIGURE_4 = {
 
 @claims(FIGURE_4, "LN-fig-4", "Figure 4; section 4.1", "float", lambda part: NEEDS_DATA)
 def test_boston_housing(check, part):
-    """On Boston housing, 13 features and 13 of Gaussian noise, {says} (Figure 4, {part}).
+    """On Boston housing, with 13 features and 13 more of Gaussian noise, {says} (Figure 4, {part}).
 
-    Hypotheses: one split of the rows, which print does not give; in the released boston_housing.py 10 hidden
-    units and a random quarter of the rows for the test
+    Hypotheses: There is one split of the rows, which the paper does not give. The released boston_housing.py
+    uses 10 hidden units, and tests on a random quarter of the rows.
 
-    Unchecked: all of it. With M = 0 and the squared loss problem (2) is convex, and both directions of the
-    path have the same solutions
+    Unchecked: Nothing of this sentence is checked. For M = 0 and the squared loss, problem (2) is convex, and
+    both directions of the path have the same solutions.
     """
     check.measured(
         "what decides it: the 506 rows of Boston housing, which are neither here nor in scikit-learn since "
@@ -174,7 +182,7 @@ def test_boston_housing(check, part):
 
 @functools.cache
 def diabetes():
-    """Return scikit-learn's diabetes, (442, 10) and (442,)."""
+    """Return scikit-learn's diabetes data, X (442, 10) and y (442,)."""
     from sklearn.datasets import load_diabetes
 
     return load_diabetes(return_X_y=True)
@@ -188,9 +196,9 @@ def refitted(X, y, S):
 
 
 def lassos_on_diabetes(rng):
-    """Yield X, y, training and test rows, and β of the Lasso at the knots of a path on the training rows.
+    """Yield X, y, training and test rows, and the Lasso's β at each knot of a path on the training rows.
 
-    X has 10 columns of noise too. The means of the training rows are subtracted.
+    X has 10 additional columns of noise. The means of the training rows are subtracted.
     """
     X, y = diabetes()
     X = np.hstack([X / X.std(axis=0), rng.standard_normal(X.shape)])
@@ -202,7 +210,8 @@ def lassos_on_diabetes(rng):
 
 
 def errors_along_the_path(rng):
-    """Yield k, training and test errors of the Lasso and of its refit, at the knots of a path on diabetes."""
+    """Yield k, and the training and test errors of the Lasso and its refit, at the knots of a path on
+    diabetes."""
     for X, y, train, test, beta in lassos_on_diabetes(rng):
         both = beta, refitted(X[train], y[train], np.flatnonzero(beta))
         yield (
@@ -218,17 +227,17 @@ def test_refitting_helps_few_features(check):
 
     Reading of: “In practice, this re-fitting tends to improve test-time performance”
 
-    Hypotheses: M = 0, where LassoNet is the Lasso (section 3.2) and the refit is least squares; the diabetes
-    data of scikit-learn with 10 features of Gaussian noise, half of the rows for the test, drawn anew for
-    each path; the knots of the path
+    Hypotheses: M = 0, for which LassoNet is the Lasso (section 3.2), and the refit is least squares. The data
+    are scikit-learn's diabetes data with 10 more features of Gaussian noise. For each path, a random half of
+    the rows is the test set. The comparison is made at the knots of the path.
 
-    Consequences: With more features, among them noise, it raises the test error more often than not, although
-    it never raises the training error.
+    Consequences: With more than 5 features, noise among them, refitting raises the test error more often than
+    not, although it never raises the training error.
 
-    Unchecked: networks: our records have the accuracy after training again, and not that of the path's own
-    network
+    Unchecked: Networks are not checked. Our records have the accuracy after training again, but not the
+    accuracy of the path's own network.
 
-    Tolerance: 1e-9 relative, on training errors
+    Tolerance: Training errors have a relative tolerance of 1e-9.
     """
     found = [cell for _ in range(check.cases) for cell in errors_along_the_path(check.rng)]
     check.over(found, lambda cell: cell[1][1] <= cell[1][0] * (1 + 1e-9))
@@ -246,7 +255,8 @@ NEAR = 1e-3
 
 
 def steps_to_the_refit(X, y, beta):
-    """Return how many steps of gradient descent from β end within NEAR of the least ‖y − Xβ‖², relatively."""
+    """Return how many steps of gradient descent from β are needed to reach the least ‖y − Xβ‖² up to NEAR,
+    relatively."""
     G, c = X.T @ X, X.T @ y
     rate, least = 1 / np.linalg.norm(G, 2), sum_of_squares(X, y, np.linalg.lstsq(X, y, rcond=None)[0])
     steps = 0
@@ -261,7 +271,8 @@ def sum_of_squares(X, y, beta):
 
 
 def excess(X, y, beta, steps):
-    """Return ‖y − Xβ‖² over its least value, less 1, after steps from β: by the spectrum of XᵀX, at once."""
+    """Return ‖y − Xβ‖² over its least value, minus 1, after some steps from β, computed from the spectrum of
+    XᵀX."""
     best = np.linalg.lstsq(X, y, rcond=None)[0]
     levels, V = np.linalg.eigh(X.T @ X)
     errors = (V.T @ (beta - best)) * (1 - levels / levels[-1]) ** steps
@@ -271,21 +282,23 @@ def excess(X, y, beta, steps):
 @claim("LN-sec-4.4-previous", "section 4.4", "float", EMPIRICAL, cases=100, ci_cases=2)
 @mutants("steps_to_the_refit")
 def test_the_previous_model_as_initialization(check):
-    """Training on the selected features takes fewer steps from the previous model than from 0, more often
-    than not.
+    """Training on the selected features takes fewer steps if it starts at the previous model than if it
+    starts at 0, more often than not.
 
     Reading of: “the training time of the reduced model is relatively light if one uses the previous (biased)
     model as initialization in the gradient descent”
 
-    Hypotheses: M = 0, where LassoNet is the Lasso, and otherwise as for LN-sec-4.4-refit. The time is counted
-    in steps of gradient descent, of length 1/L, until the sum of squares is within 1/1000 of the least one
+    Hypotheses: M = 0, for which LassoNet is the Lasso, and the data are those of LN-sec-4.4-refit. The time
+    is the number of steps of gradient descent, of length 1/L with L the largest eigenvalue of XᵀX, until the
+    sum of squares is within 1/1000 of the least one.
 
     Consequences: The sentence is about training that begins at the previous model, and does not apply to
     training from scratch, which section 4.4 proposes and section 5.2 reports.
 
-    Unchecked: networks
+    Unchecked: Networks are not checked.
 
-    Tolerance: 1e-9, on the excess of the sum of squares over the least one, relative to that
+    Tolerance: The excess of the sum of squares over the least one, relative to the least one, has a tolerance
+    of 1e-9.
     """
 
     def ends_there(case):
@@ -319,13 +332,14 @@ SENTINEL = -100_000
 
 
 def by_column_means(column, classes):
-    """Fill each missing value, None, with the mean of the known ones, as the released miceprotein.py does."""
+    """Fill each missing value, None, with the mean of the known values, as the released miceprotein.py
+    does."""
     known = mean(x for x in column if x is not None)
     return [known if x is None else x for x in column]
 
 
 def by_class_means(column, classes):
-    """Fill with the mean of the known values of the class, as the released run_demo_mice.py does."""
+    """Fill each missing value with the mean of the known values of its class, as run_demo_mice.py does."""
     known = {name: [x for x, c in zip(column, classes, strict=True) if c == name and x is not None]
              for name in classes}  # fmt: skip
     return [mean(known[c]) if x is None else x for x, c in zip(column, classes, strict=True)]
@@ -334,7 +348,8 @@ def by_class_means(column, classes):
 def with_the_sentinel(column, classes):
     """Fill row by row with the mean of all rows of the class, as the released data_utils.py does.
 
-    Among these rows are the missing ones as they then are: filled, or still the sentinel.
+    A missing value counts in this mean too: as the filled value if its row comes before, and as the sentinel
+    otherwise.
     """
     filled = [SENTINEL if x is None else x for x in column]
     for i, x in enumerate(column):
@@ -349,17 +364,17 @@ def test_missing_proteins(check):
 
     Reading of: “This data set has a few missing values, which we impute by column-means”
 
-    Hypotheses: 1,396 of 83,160 values are missing, in 49 of 77 columns, and 285 of 1,080 in one of these.
-    Three files of the released code read the data, each in its own way, and the paper does not say which one
-    made the figures
+    Hypotheses: 1,396 of 83,160 values are missing, in 49 of 77 columns. One of these columns lacks 285 of its
+    1,080 values. Three files of the released code read the data, each in its own way, and the paper does not
+    say which file made the figures.
 
-    Consequences: examples/miceprotein.py does as printed. examples/run_demo_mice.py takes the mean over
-    the known values of the same class (of genotype, treatment and behaviour, which is y). The file
+    Consequences: examples/miceprotein.py fills as the paper says. examples/run_demo_mice.py takes the mean
+    over the known values of the same class (of genotype, treatment and behaviour, which is y). The file
     experiments/data_utils.py, which evaluate.py uses to compare methods, takes the mean of the class too, but
-    counts the missing value itself, and the later missing values, as −100,000. The study `lassonet` follows
-    data_utils.py; the study `switches` has means of training rows as a setting.
+    counts the missing value itself, and the later missing values, as −100,000. Our study `lassonet` follows
+    data_utils.py. Our study `switches` can use the means of training rows instead.
 
-    Unchecked: which of the three files made the printed figures
+    Unchecked: It is not known which of the three files made the printed figures.
     """
     fills = by_column_means, by_class_means, with_the_sentinel
     column, class_mean, sentinel = (float(fill([1, 3, None], "aba")[2]) for fill in fills)
@@ -372,7 +387,7 @@ def test_missing_proteins(check):
 
 
 def conditional_error(points):
-    """Return the mean squared error of E[last coordinate | the others], on equally likely points."""
+    """Return the mean squared error of E[last coordinate | the others] over equally likely points."""
     groups = {point[:-1]: [other[-1] for other in points if other[:-1] == point[:-1]] for point in points}
     return mean((point[-1] - mean(groups[point[:-1]])) ** 2 for point in points)
 
@@ -393,23 +408,22 @@ PARABOLA = [(x, x * x) for x in range(-2, 3)]
 @claim("LN-sec-7-nonlinear", "section 7", "proof, exact", FALSE, cases=1000, ci_cases=60)
 @mutants("conditional_error", "affine_error")
 def test_nonlinear_structure(check):
-    """If the data have a nonlinear structure of low dimension, LassoNet outperforms linear
-    reconstruction.
+    """If the data have a nonlinear structure of low dimension, LassoNet outperforms linear reconstruction.
 
     Reading of: “it may be more reasonable to expect an arbitrary nonlinear low-dimensional structure. If that
     is the case, LassoNet will outperform linear reconstruction”
 
-    Hypotheses: one missing entry in a row; the mean squared error over equally likely rows; LassoNet's is
-    at best that of the conditional mean
+    Hypotheses: One entry of a row is missing, and the error is the mean squared error over equally likely
+    rows. LassoNet's error is at best the error of the conditional mean.
 
     Instead: The best nonlinear reconstruction is never worse than the best affine one, and it is better if
     and only if the conditional mean of the missing entry is not affine in the others. On a circle the
     conditional mean is affine. On the points (x, x²), x = −2, …, 2, the errors of the best nonlinear and the
     best affine reconstruction of the second entry are 0 and 14/5.
 
-    Consequences: On Mice Protein our records do not show an advantage with all proteins (LN-fig-10).
+    Consequences: For Mice Protein, our records do not show an advantage with all proteins (LN-fig-10).
 
-    Unchecked: whether training finds the conditional mean, and what overfitting costs
+    Unchecked: It is not checked whether training finds the conditional mean, and how much overfitting costs.
     """
     errors = conditional_error(CIRCLE), affine_error(CIRCLE)
     check.refutes(

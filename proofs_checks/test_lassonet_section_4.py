@@ -2,14 +2,17 @@
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 3.3, 4.2 and 4.4.
 
-*Cost.* A row takes a sort of K entries, K additions for the running sums, K + 1 divisions and comparisons:
-with p = dK + d, O(dK log K) ⊆ O(p log p). If each sum of line 5 were added up anew it would be dK(K − 1)/2
-additions.
+*Cost.* For each row, the algorithm sorts K entries, and takes K additions for the running sums, and K + 1
+divisions and comparisons. With p = dK + d, the cost is O(dK log K) ⊆ O(p log p). If each sum of line 5 were
+added up anew, the number of additions would be dK(K − 1)/2.
 
-*Larger λ.* Of global minimisers of (2) that for a larger λ has no larger ‖θ‖₁ and no smaller loss
-(docs/proofs/lassonet.md, 4). That is all: single weights, and the number of those that are not 0, may rise.
+*Larger λ.* Let two points be global minimisers of problem (2), min L(θ, W) + λ‖θ‖₁ over ‖W_j‖∞ ≤ M|θ_j|, for
+two values of λ. The minimiser for the larger λ has no larger ‖θ‖₁ and no smaller loss
+(docs/proofs/lassonet.md, 4). Nothing more is true in general: single weights, and the number of nonzero
+weights, may increase.
 
-Exact but for `sl.hier_prox`, which is compared to 16 eps of what is added.
+The checks are exact. Only the results of `sl.hier_prox` have a tolerance, 16 eps of the numbers that are
+added.
 """
 
 from fractions import Fraction
@@ -38,8 +41,8 @@ def merge_sort(a):
 
 
 def counted_hier_prox(theta, W, lam, M):
-    """Return θ̃ (M > 0) of Algorithm 2 by merge sort and running sums, and the number of operations on
-    numbers."""
+    """Return θ̃ of Algorithm 2 by merge sort and running sums, and the number of operations on numbers; M >
+    0."""
     out, operations = [], 0
     for v, row in zip(theta, W, strict=True):
         u, comparisons = merge_sort([abs(x) for x in row])
@@ -56,12 +59,13 @@ def counted_hier_prox(theta, W, lam, M):
 @claim("LN-sec-4.2-cost", "section 4.2", "proof, exact", HOLDS)
 @mutants("counted_hier_prox")
 def test_the_cost_is_p_log_p(check):
-    """Hier-Prox costs O(p log p), p = dK + d.
+    """Hier-Prox costs O(p log p), where p = dK + d is the number of weights of d features and K hidden units.
 
-    Hypotheses: sums of line 5 carried along; operations on numbers counted, M > 0
+    Hypotheses: The sums of line 5 are running sums, M > 0, and the cost is the number of operations on
+    numbers.
 
-    Consequences: More exactly the cost is O(d + dK log K), and O(p) with a selection in place of the sort. If
-    line 5 is taken literally, and each sum is computed anew, the cost is Θ(dK²).
+    Consequences: More exactly, the cost is O(d + dK log K), or O(p) with a selection algorithm in place of
+    the sort. If line 5 is taken literally, and each sum is computed anew, the cost is Θ(dK²).
     """
     most = []
 
@@ -88,7 +92,8 @@ def test_the_cost_is_p_log_p(check):
 
 
 def lasso(X, y, lam):
-    """Return a minimiser of ½‖y − Xβ‖² + λ‖β‖₁: the first signs that satisfy the conditions."""
+    """Return a minimiser of ½‖y − Xβ‖² + λ‖β‖₁, from the first signs that satisfy the optimality
+    conditions."""
     G, c, d = X.T @ X, X.T @ y, X.shape[1]
     for signs in product((0, 1, -1), repeat=d):
         A = [j for j in range(d) if signs[j]]
@@ -128,16 +133,16 @@ def ordered_by_lambda(X, y, low, high):
 @claim("LN-sec-3.3-lambda", "section 3.3", "proof, exact", HOLDS, cases=500, ci_cases=40)
 @mutants("lasso")
 def test_a_larger_lambda_has_no_larger_norm(check):
-    """If λ is larger, ‖θ‖₁ is not larger and the loss is not smaller.
+    """If λ is larger, ‖θ‖₁ is not larger, and the loss is not smaller.
 
     Reading of: “higher values of λ encourage sparser models”
 
-    Hypotheses: global minimisers of (2), where there are any (LN-sec-3.2-budget); any loss, any M; checked
-    for squared loss and M = 0
+    Hypotheses: θ belongs to a global minimiser of problem (2), min L(θ, W) + λ‖θ‖₁ over ‖W_j‖∞ ≤ M|θ_j|, if
+    there is one (LN-sec-3.2-budget). The loss and M are arbitrary. The check uses the squared loss and M = 0.
 
-    Consequences: The number of features may increase: for X = [[−2, 1], [2, −1], [−1, 1]], y = (0, −3,
-    3), M = 0, θ is (0, 5/3) for λ = 1 and (−½, ½) for λ = 2. So k of Algorithm 1, line 11, need not fall
-    from one λ to the next.
+    Consequences: The number of features may increase with λ. For X = [[−2, 1], [2, −1], [−1, 1]], y = (0, −3,
+    3) and M = 0, θ is (0, 5/3) for λ = 1 and (−½, ½) for λ = 2. So the number k in line 11 of Algorithm 1
+    need not decrease from one λ to the next.
     """
     X, y = np.array([[-2, 1], [2, -1], [-1, 1]]), np.array([0, -3, 3])
     solutions = {1: [0, Fraction(5, 3)], 2: [Fraction(-1, 2), Fraction(1, 2)]}
@@ -151,18 +156,18 @@ def test_a_larger_lambda_has_no_larger_norm(check):
 @claim("LN-sec-4.4-bias", "section 4.4", "proof, exact", HOLDS, cases=500, ci_cases=40)
 @mutants("lasso")
 def test_the_norm_is_at_most_that_without_penalty(check):
-    """‖θ‖₁ is at most its value without the penalty.
+    """The norm ‖θ‖₁ of a solution with the penalty λ‖θ‖₁ is at most the norm of a solution without it.
 
     Reading of: “The use of the ℓ₁ penalty slightly biases the weights of the model downwards”, “a well-known
     property of all ℓ₁ regularized models such as Lasso”
 
-    Hypotheses: as in LN-sec-3.3-lambda, with a minimiser also for λ = 0
+    Hypotheses: The hypotheses are those of LN-sec-3.3-lambda, and there is a global minimiser also for λ = 0.
 
-    Consequences: Single weights may be larger: for X = [[2, −1], [−1, 1]], y = (−2, 2), M = 0, θ is (0,
-    2) by least squares and (−1, 0) for λ = 1. With orthonormal columns each weight decreases by λ, or to
-    0.
+    Consequences: Single weights may be larger. For X = [[2, −1], [−1, 1]], y = (−2, 2) and M = 0, θ is (0, 2)
+    by least squares and (−1, 0) for λ = 1. With orthonormal columns, each weight is reduced by λ, or to 0.
 
-    Unchecked: "in practice, this re-fitting tends to improve test-time performance"
+    Unchecked: The sentence "in practice, this re-fitting tends to improve test-time performance" is not
+    checked here.
     """
     X, y = np.array([[2, -1], [-1, 1]]), np.array([-2, 2])
     solutions = {0: [0, 2], 1: [-1, 0]}

@@ -1,9 +1,10 @@
 """LassoNet's sentences checked against its own tables, and the targets of its cross-references.
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 1.1, 3.1, 5 and 7,
-Appendices A and C, Table 1 (decoder networks) and Table 2 (tree-based learners), both for k = 50 features,
-of `proofs_checks.experiments.networks.printed`. Only printed figures are compared here; whether experiments
-that are run again give them is decided in test_networks_tables.py. The tables are an extraction of the text.
+Appendices A and C, and two tables for k = 50 features: Table 1 (decoder networks) and Table 2 (tree-based
+learners). The figures are in `proofs_checks.experiments.networks.printed`, and were extracted from the text
+of the paper. Only printed figures are compared here. Whether new runs of the experiments give the same
+figures is decided in test_networks_tables.py.
 """
 
 from fractions import Fraction
@@ -17,12 +18,12 @@ BOTH = [*((name, row, 3) for name, row in DECODER.items()), *((name, row, 4) for
 
 
 def lead(row):
-    """Return LassoNet's accuracy less the best of the others."""
+    """Return LassoNet's accuracy minus the best accuracy of the other methods."""
     return Fraction(row[-1] - max(row[:-1]), 1000)
 
 
 def below_all_features(name, row, column):
-    """Return by how much the best accuracy of the four methods is below that of all features."""
+    """Return the accuracy of all features minus the best accuracy of the four methods."""
     return Fraction(DATA[name][column] - max(row), 1000)
 
 
@@ -38,15 +39,16 @@ def squared_score(name, row, other):
 def test_accuracies_in_print(check):
     """In all instances LassoNet ties with or outperforms Fisher score, HSIC-Lasso and PFA.
 
-    Hypotheses: the accuracies in print, six data sets, two classifiers
+    Hypotheses: The accuracies are the printed ones, for six data sets and two classifiers.
 
-    Instead: This holds in 11 of 12 instances, and in all six with the decoder. On COIL-20 with tree-based
-    classifiers the Fisher score is better. LassoNet alone is best in 8 of 12.
+    Instead: This holds in 11 of 12 instances, and in all six with the decoder network. On COIL-20 with
+    tree-based classifiers, the Fisher score is better. LassoNet alone is best in 8 of 12 instances.
 
     Consequences: 'The strongest performer in the large majority of cases' is true; Appendix C itself says
     'not always highest'.
 
-    Unchecked: the experiments; whether differences of 0.003 mean anything
+    Unchecked: The experiments are not repeated. It is not checked whether differences of 0.003 are
+    significant.
     """
     coil = TREES["COIL-20"]
     check.refutes(lead(coil) == Fraction(-3, 1000), "Table 2, COIL-20: Fisher 0.996, LassoNet 0.993")
@@ -60,17 +62,17 @@ def test_accuracies_in_print(check):
 @claim("LN-fig-5", "Figure 5; Appendix A", "exact", HOLDS)
 @mutants("lead")
 def test_isolet_at_fifty_features(check):
-    """On ISOLET, for both learners, LassoNet has the highest accuracy of the four at k = 50.
+    """On ISOLET, for both learners, LassoNet has the highest accuracy of the four methods at k = 50.
 
     Reading of: “across all values of k tested, and for both learners, LassoNet has highest classification
     accuracy”
 
-    Hypotheses: the accuracies in print
+    Hypotheses: The accuracies are the printed ones.
 
-    Consequences: Appendix A ('not always highest') is about other data sets and k, so it contradicts neither
-    this nor section 5.3; Appendix C does contradict section 5.3 (LN-sec-5.3).
+    Consequences: Appendix A ('not always highest') is about other data sets and other k. Therefore it
+    contradicts neither this sentence nor section 5.3. Appendix C does contradict section 5.3 (LN-sec-5.3).
 
-    Unchecked: other k, and Figures 5 and 11-14, which have no numbers in print
+    Unchecked: Other k are not checked, nor are Figures 5 and 11-14, which have no numbers in print.
     """
     check.over([DECODER["ISOLET"], TREES["ISOLET"]], lambda row: lead(row) > 0)
 
@@ -80,10 +82,11 @@ def test_isolet_at_fifty_features(check):
 def test_high_but_not_always_highest(check):
     """LassoNet continues to have high (but not always highest) classification accuracy with trees.
 
-    Hypotheses: the accuracies in print; "high": within 0.003 of the best of the four
+    Hypotheses: The accuracies are the printed ones. "High" is read as: within 0.003 of the best of the four
+    methods.
 
-    Consequences: Its accuracy is not the highest on COIL-20 only, where it is behind the Fisher score and
-    equal to the two others.
+    Consequences: LassoNet's accuracy is not the highest on COIL-20 only. There it is behind the Fisher score,
+    and equal to the accuracies of the two other methods.
     """
     check.over(TREES.values(), lambda row: lead(row) >= Fraction(-3, 1000))
     check.over([TREES], lambda table: [name for name, row in table.items() if lead(row) < 0] == ["COIL-20"])
@@ -92,12 +95,12 @@ def test_high_but_not_always_highest(check):
 @claim("LN-sec-5.2-bound", "section 5.2, Tables 1 and 2", "exact", EMPIRICAL)
 @mutants("below_all_features")
 def test_all_features_as_an_upper_bound(check):
-    """No selection of 50 features is more accurate than all features are with the same learner.
+    """No selection of 50 features is more accurate than all features with the same learner.
 
     Reading of: “we also include, as an upper-bound on performance, reconstruction methods that are not
     restricted to choosing individual features”
 
-    Hypotheses: the accuracies in print, All-Feature(s) against the four methods
+    Hypotheses: The accuracies are the printed ones. The row All-Feature(s) is compared with the four methods.
     """
     activity = ("Activity", TREES["Activity"], 4)
     check.over([activity], lambda case: below_all_features(*case) == Fraction(-1, 1000))
@@ -112,13 +115,15 @@ def test_all_features_as_an_upper_bound(check):
 @claim("LN-fig-1", "section 1.1, of Figure 1; Tables 1 and 2", "exact", EMPIRICAL)
 @mutants("below_all_features")
 def test_thirty_five_proteins(check):
-    """On Mice Protein about 35 of the 77 features have the same accuracy as all of them.
+    """On Mice Protein, about 35 of the 77 features have the same accuracy as all 77 features.
 
     Reading of: “We see that only about 35 proteins are needed to obtain maximal classification accuracy”
 
-    Hypotheses: the accuracies in print, at k = 50 > 35; "maximal": that of all features
+    Hypotheses: The accuracies are the printed ones for k = 50, which is more than 35. "Maximal" is read as:
+    the accuracy of all features.
 
-    Unchecked: Figure 1 itself, which has no numbers in print; its learner is not known
+    Unchecked: Figure 1 itself is not checked, because it has no numbers in print, and its learner is not
+    known.
     """
     mice = [case for case in BOTH if case[0] == "Mice Protein"]
     below = {3: Fraction(32, 1000), 4: 0}
@@ -136,10 +141,12 @@ def test_how_significant_the_leads_are(check):
 
     Reading of: “we … find that it significantly outperforms state-of-the-art methods”
 
-    Hypotheses: the accuracies in print, each on a test set of 20 % (section 5.2); “significantly” taken as a
-    statistical term; the test of two independent proportions against the best of the other three
+    Hypotheses: The accuracies are the printed ones, each for a test set of 20 % of the data (section 5.2).
+    “Significantly” is read as a statistical term. The test compares two independent proportions: LassoNet's
+    and the best of the other three methods'.
 
-    Unchecked: a test on pairs, for which the single answers would be needed; repeated splits
+    Unchecked: A test on pairs is not made, because it needs the single predictions. Repeated splits are not
+    checked.
     """
     needed = Fraction(196, 100) ** 2
     scores = [squared_score(name, row, max(row[:-1])) for name, row, _ in BOTH]
@@ -166,19 +173,21 @@ DESCRIBED = {
 
 
 def as_described(name):
-    """Return whether Table 1 has these sizes."""
+    """Return whether the sizes of a data set in Table 1 are those that section 5.1 states."""
     return all(said in (None, size) for said, size in zip(DESCRIBED[name], DATA[name][:3], strict=True))
 
 
 @claim("LN-sec-5.1-sizes", "sections 5.1 and 7, Table 1, Figure 10", "exact", HOLDS)
 @mutants("as_described")
 def test_sizes_of_the_data(check):
-    """The sizes in Table 1 are those of section 5.1: 28-by-28 images; 617 quantities, 26 letters; 20 objects
-    at intervals of 5 degrees, 20-by-20; 561 quantities. And 40 proteins are a reduction by about 50 %.
+    """The sizes in Table 1 are those of section 5.1: 28-by-28 images; 617 quantities and 26 letters; 20
+    objects at intervals of 5 degrees, in images of 20-by-20; 561 quantities. Also, 40 proteins are a
+    reduction by about 50 %.
 
-    Hypotheses: the numbers in print; "about 50 %": within 2 %, as 40 of 77 is 52 %
+    Hypotheses: The numbers are the printed ones. "About 50 %" is read as: within 2 %, as 40 of 77 is 52 %.
 
-    Unchecked: n of the others, which section 5.1 does not give
+    Unchecked: Section 5.1 does not give the numbers n of rows of the other data sets, so they are not
+    checked.
     """
     check.over(DESCRIBED, lambda name: as_described(name))
     check.over([DATA["Mice Protein"][1]], lambda d: abs(Fraction(40, d) - Fraction(1, 2)) <= Fraction(2, 100))
@@ -204,13 +213,13 @@ def test_the_additional_hyperparameters(check):
 
     Reading of: “the only additional hyperparameter of LassoNet is the hierarchy coefficient”
 
-    Hypotheses: additional to those of the training of a network
+    Hypotheses: “Additional” is read as: in addition to the hyperparameters of training a network.
 
-    Instead: The additional hyperparameters are M and λ, as in section 3.3. A path needs M, its multiplier ε,
-    and λ₀, which line 3 uses and line 1 does not name.
+    Instead: The additional hyperparameters are M and the penalty λ, as in section 3.3. A path needs M, its
+    multiplier ε, and the first penalty λ₀, which line 3 of Algorithm 1 uses and line 1 does not name.
 
-    Consequences: Compared with the hyperparameters of a network and of the Lasso's path together, M is the
-    only additional one; this may be what is meant.
+    Consequences: The Lasso's path has λ, ε and λ₀ too. Compared with the hyperparameters of a network and of
+    the Lasso's path together, M is the only additional one; the paper may mean this.
     """
     check.refutes(
         additional(MODEL) == {"λ", "M"}, "section 3.3: “LassoNet has two hyper-parameters”, λ and M"
@@ -262,16 +271,16 @@ SLIPS = {
 
 
 def stands(place, words):
-    """Return whether the words are at that place."""
+    """Return whether these words are at this place."""
     return words in PLACES[place]
 
 
 @claim("LN-sec-3.1-references", "section 3.1, and elsewhere", "exact", MISPRINT)
 @mutants("stands")
 def test_where_the_references_lead(check):
-    """The references to sections and to lines of algorithms lead to what they name.
+    """The references to sections and to lines of algorithms lead to the content that they name.
 
-    Hypotheses: the sections and lines in print
+    Hypotheses: The sections and lines are the printed ones.
 
     Instead: The derivation is in Appendix B and section 4.2. The conventions W_(j,K+1) = 0, W_(j,0) = ∞
     belong to line 7 of Algorithm 2 and line 8 of Algorithm 4. The other references listed here are right.

@@ -1,4 +1,4 @@
-"""Lemma 3.4 (3.5 in the NeurIPS submission) and items 1 and 2 after it: where the projection's residual lies.
+"""Lemma 3.4 (3.5 in the NeurIPS submission) and items 1 and 2 after it: the span that contains r − p.
 
 Source: *Sequential Attention for Feature Selection*, Lemma 3.4 (ICLR), Lemma 3.5 (NeurIPS submission). Let
 r = P_S^⊥y, λ* = ‖Xᵀr‖∞, T = {i : |⟨X_i, r⟩| = λ*}, C_λ = {u : ‖Xᵀu‖∞ ≤ λ}, and p the projection of r onto
@@ -6,16 +6,17 @@ C_λ ∩ colspan(X_S)^⊥. In print: there is a λ₀ < λ* such that for all λ
 
     r − p ∈ colspan(X_T).
 
-For S ≠ ∅ this is false. Let a and b be the multipliers of the constraints X_Sᵀu = 0 and |⟨X_i, u⟩| ≤ λ; b is
-zero off T. They give
+For S ≠ ∅ the lemma is false. Let a and b be the multipliers of the constraints X_Sᵀu = 0 and |⟨X_i, u⟩| ≤ λ;
+b is zero off T. The multipliers give
 
-    r − p = X_S a + X_T b,   X_S a = −P_S X_T b,   so   r − p = P_S^⊥X_T b,   β_S = X_S⁺(y − X_Tβ_T):
+    r − p = X_S a + X_T b,   X_S a = −P_S X_T b,   so   r − p = P_S^⊥X_T b,   β_S = X_S⁺(y − X_Tβ_T).
 
 So item 1 is false like the lemma, but item 2 and Theorem 3.3 are true. Proof: docs/proofs/lemma_3_4.md.
 
-Exact: solutions by the enumeration of `proofs_checks.rational.segment`, their KKT conditions verified;
-p = y − Xβ. Tolerance for `sl.project_dual` and `sl.lasso_path`: 1e-12‖y‖, 4000 eps, for κ(X_S) of a few
-hundred at most.
+The checks are exact: solutions come from `proofs_checks.rational.segment`, which lists all vertices, their
+KKT conditions are verified, and p = y − Xβ. The results of `sl.project_dual` and `sl.lasso_path` have a
+tolerance of 1e-12‖y‖, which is about 4000 eps·‖y‖, because the condition number κ(X_S) is a few hundred at
+most.
 """
 
 import numpy as np
@@ -42,22 +43,25 @@ X = np.array([[5.0, 3.0], [0.0, 4.0]])
 Y = np.array([3.0, 4.0])
 WITNESS = "5X = [[5, 3], [0, 4]], 5y = (3, 4), S = {0}, every λ in (λ₂, λ*)"
 NUMBER = "Lemma 3.4 (ICLR), Lemma 3.5 (NeurIPS submission)"
-TOLERANCE = "1e-12‖y‖ between the exact solution and the package's"
+TOLERANCE = "The exact solution and the package's may differ by 1e-12‖y‖."
 
 
 @claim("SA-lemma-3.4", NUMBER, "formal, exact, float", FALSE, tolerance=TOLERANCE)
 @mutants("sl.project_dual", "segment")
 def test_where_the_projection_residual_lies(check):
-    """Let p be the projection of r = P_S^⊥y onto C_λ ∩ colspan(X_S)^⊥. There is a λ₀ < λ* such that for all
-    λ ∈ (λ₀, λ*) the residual r − p lies in colspan(X_T).
+    """Let p be the projection of r = P_S^⊥y onto C_λ ∩ colspan(X_S)^⊥, with C_λ = {u : ‖Xᵀu‖∞ ≤ λ}. There is
+    a λ₀ < λ* such that for all λ ∈ (λ₀, λ*) the difference r − p lies in colspan(X_T).
 
-    Hypotheses: any independent S with λ* > 0, λ in the window (λ₂, λ*); no unit columns
+    Hypotheses: S is any set of linearly independent columns with λ* = ‖Xᵀr‖∞ > 0, and T = {i : |⟨X_i, r⟩| =
+    λ*}. λ lies in the window (λ₂, λ*), on which the LASSO has the same nonzero features outside S. The
+    columns need not have length 1.
 
-    Instead: r − p lies in colspan(P_S^⊥X_T), which is colspan(X_T) for S = ∅ or X_S ⟂ X_T. The case λ* =
-    0 must be excluded, because C_λ is empty for λ < 0.
+    Instead: r − p lies in colspan(P_S^⊥X_T), which is colspan(X_T) for S = ∅ or X_S ⟂ X_T. The case λ* = 0
+    must be excluded, because C_λ is empty for λ < 0.
 
-    Consequences: Item 1 is false too. Item 2 and Theorems 3.3, 1.1 and 1.2 do not depend on the lemma: they
-    need only that β is zero off S ∪ T, which the multipliers of the projection give directly.
+    Consequences: Item 1 after the lemma is false too. Item 2 and Theorems 3.3, 1.1 and 1.2 do not depend on
+    the lemma. They need only that β is zero off S ∪ T, and this follows directly from the multipliers of the
+    projection.
 
     In Coq: lemma_3_4_is_false; dual_difference, for λ in (λ₁, λ*) with an explicit λ₁
     """
@@ -88,7 +92,9 @@ def test_selected_coefficients_move(check):
     """When the next feature is selected, the optimal β has β_i, i ∈ S, equal to the value with index i in
     the previous solution β_S* = X_S⁺y.
 
-    Hypotheses: λ in the window (λ₂, λ*), λ* > 0, independent S
+    Hypotheses: The columns of S are linearly independent, and λ* = ‖XᵀP_S^⊥y‖∞ > 0. λ lies in the window (λ₂,
+    λ*), on which the LASSO has the same nonzero features outside S. T is the set of features with |⟨X_i,
+    P_S^⊥y⟩| = λ*.
 
     Instead: β_S = β_S* − X_S⁺X_Tβ_T, so β_S changes with β_T unless X_S ⟂ X_Tβ_T.
 
@@ -117,12 +123,14 @@ def test_selected_coefficients_move(check):
 @claim("SA-item-2", f"item 2 after {NUMBER}", "formal, exact, float", HOLDS)
 @mutants("sl.lasso_path", "segment")
 def test_only_tied_features_are_nonzero(check):
-    """When the next feature is selected, the optimal β can have β_i ≠ 0, i ∉ S, only if i ∈ T.
+    """When the next feature is selected, the optimal β can have β_i ≠ 0, i ∉ S, only if i ∈ T = {i : |⟨X_i,
+    P_S^⊥y⟩| = λ*}.
 
-    Hypotheses: λ in the window (λ₂, λ*), λ* > 0, independent S
+    Hypotheses: The columns of S are linearly independent, and λ* = ‖XᵀP_S^⊥y‖∞ > 0. λ lies in the window (λ₂,
+    λ*), on which the LASSO has the same nonzero features outside S.
 
-    Consequences: Lemma 3.4 is not needed for this. With p = y − Xβ, a solution has |⟨X_i, p⟩| = λ where
-    β_i ≠ 0, and in the whole window |⟨X_i, p⟩| < λ off S ∪ T (ours-window-sharp).
+    Consequences: Lemma 3.4 is not needed for this item. With p = y − Xβ, a solution has |⟨X_i, p⟩| = λ for
+    each i ∉ S with β_i ≠ 0, and in the whole window |⟨X_i, p⟩| < λ for all i ∉ S ∪ T (ours-window-sharp).
 
     In Coq: theorem_3_3_holds, for λ in (λ₁, λ*) with an explicit λ₁
     """

@@ -1,9 +1,10 @@
-"""LassoNet's sentences about experiments: whether they hold of our stored records.
+"""LassoNet's sentences about experiments: whether our stored records agree with them.
 
-Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 1.1, 1.3,
-5.3 to 7 and 9, Appendices A and D, Figures 1, 2 and 5 to 14. Its Tables 1 and 2: test_networks_tables.py. Of
-the methods that it compares with two are here: Fisher's score, whose order is that of the correlation ratio,
-"largest correlation", and principal feature analysis.
+Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 1.1, 1.3, 5.3 to 7
+and 9, Appendices A and D, Figures 1, 2 and 5 to 14. Its Tables 1 and 2 are in test_networks_tables.py. The
+paper compares LassoNet with three methods. Two of them are in our records: Fisher's score, which ranks
+features in the same order as the correlation ratio, "largest correlation", and principal feature analysis
+(PFA). HSIC-Lasso is not.
 """
 
 from proofs_checks.experiments.networks.printed import ALL, NAMES, TABLE_1, TITLES
@@ -28,7 +29,7 @@ SIZES = (25, 50, 75, 100)  # of the released evaluate.py, but for its 125
 
 
 def beside_others(data, rule, sizes=SIZES):
-    """Return the case of LassoNet and each other method, both learners and these k; `rule` judges each
+    """Return the case of LassoNet and each other method, for both learners and these k; `rule` judges each
     pair."""
     sizes = [k for k in sizes if k < TABLE_1[TITLES[data]][1]]
     pairs = [
@@ -45,18 +46,21 @@ TIES = [beside_others(data, not_smaller, (50,)) for data in HERE]
 
 @sentence("LN-sec-5.3-again", "section 5.3, Tables 1 and 2", TIES)
 def test_beside_others_again(check):
-    """On each data set, for both learners, LassoNet's mean accuracy is not smaller than those of Fisher's
-    score and PFA.
+    """On each data set and for both learners, LassoNet's mean accuracy is not smaller than the mean
+    accuracies of Fisher's score and PFA.
 
     Reading of: “our method either ties or outperforms the remaining methods in all instances”
 
-    Hypotheses: our records of Tables 1 and 2, k = 50; of the remaining methods Fisher's score and PFA
+    Hypotheses: The accuracies are those of our records of the experiment of Tables 1 and 2, with k = 50. Of
+    the remaining methods, only Fisher's score and PFA are compared.
 
     Consequences: LN-sec-5.3 says what the printed figures show.
 
-    Unchecked: Activity, HSIC-Lasso
+    Unchecked: Activity and HSIC-Lasso are not compared.
 
-    Tolerance: not smaller: by the rule of `verdicts`; four comparisons on each of five data sets
+    Tolerance: Let D be the mean claimed to be not smaller minus the other one, and SE its standard error. The
+    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
+    There are four comparisons on each of five data sets.
     """
     settle(check, TIES, figure)
 
@@ -65,7 +69,7 @@ WIDER = ("mice", "isolet", "coil20")  # where there are records with M = 30
 
 
 def beside_wider(data):
-    """Return the case of LassoNet with M = 10 and with M = 30, k = 50, both learners."""
+    """Return the case of LassoNet with M = 10 and with M = 30, for k = 50 and both learners."""
     pairs = [
         tuple(("lassonet", data, LASSONET, 50, setting, learner) for setting in ("", "M = 30"))
         for learner in NETWORK_AND_TREES
@@ -78,20 +82,24 @@ MULTIPLIERS = [beside_wider(data) for data in WIDER]
 
 @sentence("LN-app-D-M", "Appendix D.1, section 9", MULTIPLIERS)
 def test_ten_is_a_good_multiplier(check):
-    """On Mice Protein, ISOLET and COIL-20, for both learners, LassoNet's mean accuracy by M = 10 is not
-    smaller than that by M = 30.
+    """On Mice Protein, ISOLET and COIL-20, for both learners, LassoNet's mean accuracy with M = 10 is not
+    smaller than that with M = 30.
 
     Reading of: “we have found that the default value M = 10 works well for a variety of datasets”; “the
     default value, M = 10, used in this paper works well for a variety of datasets”
 
-    Hypotheses: our records, k = 50; “works well” taken as: not worse than M = 30, which is in the released
-    evaluate.py
+    Hypotheses: The accuracies are those of our records, with k = 50. “Works well” is read as: not worse than
+    M = 30, which the released evaluate.py uses.
 
-    Consequences: So “used in this paper” is not true for that file; a later file, run.py, has M = 10.
+    Consequences: Because evaluate.py uses M = 30, “used in this paper” is not true for this file. A later
+    file, run.py, uses M = 10.
 
-    Unchecked: other M, M < 10 among them; MNIST, MNIST-Fashion and Activity
+    Unchecked: Other values of M, for example M < 10, are not compared, nor are MNIST, MNIST-Fashion and
+    Activity.
 
-    Tolerance: not smaller: by the rule of `verdicts`; two comparisons on each of three data sets
+    Tolerance: Let D be the mean claimed to be not smaller minus the other one, and SE its standard error. The
+    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
+    There are two comparisons on each of three data sets.
     """
     settle(check, MULTIPLIERS, figure)
 
@@ -101,20 +109,21 @@ HIGHEST = beside_others("isolet", larger)
 
 @sentence("LN-fig-5-again", "Figure 5", [HIGHEST])
 def test_isolet_again(check):
-    """On ISOLET, for both learners and k = 25, 50, 75, 100, LassoNet's mean accuracy exceeds those of
-    Fisher's score and PFA.
+    """On ISOLET, for both learners and k = 25, 50, 75, 100, LassoNet's mean accuracy exceeds the mean
+    accuracies of Fisher's score and PFA.
 
     Reading of: “across all values of k tested, and for both learners, LassoNet has highest classification
     accuracy”
 
-    Hypotheses: our records; the k of the released evaluate.py except 125; of the other methods Fisher's score
-    and PFA
+    Hypotheses: The accuracies are those of our records. The k are those of the released evaluate.py except
+    125. Of the other methods, only Fisher's score and PFA are compared.
 
     Consequences: LN-fig-5 says what the printed figures show at k = 50.
 
-    Unchecked: HSIC-Lasso
+    Unchecked: HSIC-Lasso is not compared.
 
-    Tolerance: larger: by more than 2 SE, not by less than −3 SE; 16 comparisons
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are 16 comparisons.
     """
     settle(check, [HIGHEST], figure)
 
@@ -133,26 +142,30 @@ HIGH = {number: beside_others(data, not_smaller) for number, data in IN_FIGURES.
 @mutants("figure")
 def test_other_k(check, number):
     """On {title}, for both learners and those k = 25, 50, 75, 100 that are below d, LassoNet's mean accuracy
-    is not smaller than those of Fisher's score and PFA.
+    is not smaller than Fisher's score's and PFA's.
 
     Reading of: “we find that LassoNet continues to achieve high (though not always highest) accuracy”
 
-    Hypotheses: our records; the k of the released evaluate.py except 125; the printed figures have no
-    numbers. This statement is stronger than the paper's, which concedes that LassoNet is not always highest:
-    here it must reach both other methods everywhere
+    Hypotheses: The accuracies are those of our records. The k are those of the released evaluate.py except
+    125, below the number d of features. The printed figures have no numbers. This statement is stronger than
+    the paper's, which concedes that LassoNet is not always highest: here LassoNet must reach both other
+    methods everywhere.
 
-    Unchecked: HSIC-Lasso
+    Unchecked: HSIC-Lasso is not compared.
 
-    Tolerance: not smaller: by the rule of `verdicts`; 16 comparisons, on Mice Protein 12
+    Tolerance: Let D be the mean claimed to be not smaller minus the other one, and SE its standard error. The
+    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
+    There are 16 comparisons, on Mice Protein 12.
     """
     settle(check, [HIGH[number]], figure)
 
 
 def reached(limit, share):
-    """Return the case of Mice Protein: whether LassoNet has `share` of the accuracy of all features with
-    `limit` of them.
+    """Return the case of Mice Protein: whether `limit` features reach this share of the accuracy of all
+    features.
 
-    It has if it has with fewer, and has not if it has not with more; between them only k = limit decides.
+    If fewer features reach the share, the answer is yes, and if more features do not reach it, the answer is
+    no. Only if neither decides is k = limit compared.
     """
     everything = "lassonet", "mice", ALL, TABLE_1["Mice Protein"][1], "", "network"
 
@@ -190,45 +203,50 @@ REACHED = {key: reached(*given) for key, given in CURVE.items()}
 )
 @mutants("figure")
 def test_thirty_five_proteins_again(check, key):
-    """On Mice Protein the accuracy with {k} of the 77 features is not smaller than {share} of that with all.
+    """On Mice Protein the accuracy with {k} of the 77 features is not smaller than {share} of the accuracy
+    with all.
 
     Reading of: “{words}”
 
-    Hypotheses: our records of Table 1's experiment. The row is decided also by a smaller k that has this
-    accuracy, and by a larger k that does not have it
+    Hypotheses: The accuracies are those of our records of the experiment of Table 1. The row is also decided
+    by a smaller k that has this accuracy, or by a larger k that does not have it.
 
     Consequences: LN-fig-1 says what the printed figures show at k = 50.
 
-    Tolerance: not smaller: by the rule of `verdicts`, the share as a factor; one comparison decides, of up to
-    five
+    Tolerance: Let D be the accuracy with k features minus the share of the accuracy with all features, and SE
+    its standard error. The statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not
+    reproduced if D < −3 SE. Up to five k are compared, and one of them decides.
     """
     settle(check, [REACHED[key]], figure)
 
 
 @claim("LN-fig-2", "section 1.3, Figure 2", "float", OPEN)
 def test_digits_five_and_six(check):
-    """On the digits 5 and 6 of MNIST the pixels at the bottom left of the 6 matter most to a network of 220.
+    """On the digits 5 and 6 of MNIST, the pixels at the bottom left of the 6 matter most to a network of 220
+    pixels.
 
     Reading of: “This confirms that the bottom left pixels of digit 6 are the most important”
 
-    Hypotheses: accuracies and a picture, without numbers
+    Hypotheses: The paper has accuracies and a picture, but no numbers for the importance of pixels.
 
-    Unchecked: all of it; the study “lassonet-pixels” has our accuracies and pixels, not their importance
+    Unchecked: Nothing of this sentence is checked. The study “lassonet-pixels” has our accuracies and pixels,
+    but not the importance of the pixels.
     """
 
 
 @claim("LN-fig-6", "section 6, Figures 6 to 9", "float", OPEN)
 def test_reconstructed_digits(check):
-    """Digits of MNIST reconstructed from about 50 pixels, selected without labels, are generally identified.
+    """Digits of MNIST that are reconstructed from about 50 pixels, selected without labels, can generally be
+    identified.
 
-    Hypotheses: pictures, without numbers
+    Hypotheses: The paper has pictures and no numbers.
 
-    Unchecked: all of it; no study of ours runs it
+    Unchecked: Nothing of this sentence is checked; none of our studies repeats the experiment.
     """
 
 
 def imputed(method, k):
-    """Return the address of an error of imputation on Mice Protein."""
+    """Return the address of the imputation error of a method on Mice Protein."""
     return "completion", "mice", method, k, "", "mse"
 
 
@@ -236,7 +254,7 @@ SOFT = imputed("soft-impute", TABLE_1["Mice Protein"][1])
 
 
 def reduced():
-    """Compare all columns with low rank: 0.8 of Soft-Impute's error is larger, and 0.6 of it is smaller."""
+    """Compare LassoNet on all columns with low rank: its error lies between 0.6 and 0.8 of Soft-Impute's."""
     every = "completion", "mice", LASSONET, TABLE_1["Mice Protein"][1], "trained again", "mse"
 
     def within(share, sign):
@@ -254,7 +272,7 @@ def reduced():
 
 
 def with_forty():
-    """Compare 40 columns with low rank."""
+    """Compare LassoNet with 40 columns to low rank."""
     return Case("mice", (compared(not_smaller, SOFT, imputed(LASSONET, 40)),))
 
 
@@ -267,26 +285,30 @@ def test_imputation(check):
 
     Reading of: “about a 30% reduction … of the reconstruction error when using LassoNet”
 
-    Hypotheses: a network trained from scratch on the completed matrix, all proteins; a tenth of the
-    entries for the test; our seeds, as found, vary entries and initial weights, 25 in print vary initial
-    weights; learning rate 0.003, early stopping after 50 epochs without improvement, and layers of d/3
-    units; in print 0.001, 10 and the best of four widths
+    Hypotheses: A network is trained from scratch on the completed matrix with all proteins, and a tenth of
+    the entries is the test set. Our seeds vary the tested entries and the initial weights; the 25 runs in
+    print vary only the initial weights. We use the learning rate 0.003, early stopping after 50 epochs
+    without improvement, and layers of d/3 units; the paper uses 0.001, 10 epochs and the best of four widths.
 
-    Tolerance: between 0.6 and 0.8 of Soft-Impute's by more than 2 SE, not outside by more than 3 SE; two
-    comparisons
+    Tolerance: Let D be LassoNet's error minus 0.6 of Soft-Impute's, or 0.8 of Soft-Impute's minus LassoNet's,
+    and SE its standard error. The row is reproduced if both D > 2 SE, and not reproduced if one D < −3 SE.
+    There are two comparisons.
     """
     settle(check, [REDUCED], figure)
 
 
 @sentence("LN-fig-10-forty", "section 7, Figure 10", [WITH_FORTY])
 def test_imputation_by_forty(check):
-    """On Mice Protein LassoNet's mean squared error of imputation from 40 proteins is not larger than that of
-    Soft-Impute.
+    """On Mice Protein LassoNet's mean squared error of imputation from 40 proteins is not larger than
+    Soft-Impute's error.
 
     Reading of: “we can achieve a similar MSE to Soft-Impute using only about 40 proteins”
 
-    Hypotheses: as LN-fig-10, where our settings also differ from the printed ones
+    Hypotheses: The experiment is that of LN-fig-10, and our settings differ from the printed ones in the same
+    way.
 
-    Tolerance: not larger: by the rule of `verdicts`, 2 SE ≤ 0.03 of standardised columns; one comparison
+    Tolerance: Let D be Soft-Impute's error minus LassoNet's, in units of standardised columns, and SE its
+    standard error. The row is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if
+    D < −3 SE. There is one comparison.
     """
     settle(check, [WITH_FORTY], figure)

@@ -1,11 +1,11 @@
-"""Sequential Attention's sentences about experiments: whether they hold of our stored records.
+"""Sequential Attention's sentences about experiments: whether our stored records agree with them.
 
 Source: *Sequential Attention for Feature Selection* (ICLR; the NeurIPS submission has the same numbers),
-Sections 4.1, 4.2 and 5, Appendices B.1, B.2.4, B.4 and B.6, Figures 3, 5, 8, 9 and 11. The figures
-themselves: test_networks_tables.py. A sentence is compared with records of the same study and of like numbers
-of training rows, by the rules "larger", "not smaller" and "equal" of
-`proofs_checks.experiments.networks.verdicts`; which of them "competitive" and other such words are taken for
-was written down before the verdicts were computed.
+Sections 4.1, 4.2 and 5, Appendices B.1, B.2.4, B.4 and B.6, Figures 3, 5, 8, 9 and 11. The figures themselves
+are in test_networks_tables.py. A sentence is compared with records of the same study and of similar numbers
+of training rows, by one of the rules "larger", "not smaller" and "equal" of
+`proofs_checks.experiments.networks.verdicts`. Words such as "competitive" were assigned to a rule before the
+verdicts were computed.
 """
 
 from proofs_checks.experiments.networks.printed import (
@@ -64,21 +64,22 @@ COMPETITIVE = [competitive(data) for data in HERE]
 
 @sentence("SA-figure-3-again", f"Section 4.1, Figure 3 {ICLR}", COMPETITIVE)
 def test_small_scale_again(check):
-    """On each data set the mean accuracy of Sequential Attention is not smaller than that of any of the five
-    other methods.
+    """On each data set, the mean accuracy of Sequential Attention is not smaller than any of the five others.
 
     Reading of: “Sequential Attention is competitive with or outperforms all feature selection algorithms on
     this benchmark suite”
 
-    Hypotheses: our records of Table 2's experiment, five data sets; on MNIST and MNIST-Fashion, where the
-    released Sequential Attention uses all rows, ours with its own defaults on the 10,000 rows of the other
-    methods
+    Hypotheses: Our records are of the experiment of Table 2 on five data sets. On MNIST and MNIST-Fashion,
+    where the released Sequential Attention uses all rows, ours has its own defaults on the 10,000 rows of the
+    other methods.
 
     Consequences: SA-figure-3 says what the printed figures show.
 
-    Unchecked: Activity
+    Unchecked: Activity is not compared.
 
-    Tolerance: not smaller: by the rule of `verdicts`; five comparisons on each of five data sets
+    Tolerance: Let D be the mean claimed to be not smaller minus the other one, and SE its standard error. The
+    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
+    There are five comparisons on each of five data sets.
     """
     settle(check, COMPETITIVE, figure)
 
@@ -99,20 +100,20 @@ def test_masks_again(check):
     Reading of: “regularized linear Sequential Attention yields results that are almost indistinguishable to
     the original version”
 
-    Hypotheses: our records of Table 10's experiment, five data sets
+    Hypotheses: Our records are of the experiment of Table 10 on five data sets.
 
     Consequences: SA-section-4.2-indistinguishable says what the printed figures show.
 
-    Unchecked: Activity
+    Unchecked: Activity is not compared.
 
-    Tolerance: equal: within 2 SE ≤ 0.03, not beyond 3 SE; five comparisons
+    Tolerance: The statement is reproduced if the means differ by at most 2 SE ≤ 0.03, where SE is the
+    standard error of the difference, and not reproduced beyond 3 SE. There are five comparisons.
     """
     settle(check, INDISTINGUISHABLE, figure)
 
 
 def best_in_print(data):
-    """Return LassoNet's own figure in its Table 1, which no other figure there exceeds, and its standard
-    error."""
+    """Return LassoNet's figure in its Table 1, the largest one there, and its standard error."""
     (best,) = (printed for printed in figures("LN-table-1", data) if printed.method == LASSONET)
     return best.mean, error_in_print(best)
 
@@ -138,18 +139,20 @@ AHEAD_IN_PRINT = [ahead_in_print(data) for data in HERE]
 
 @sentence("SA-section-4.2-baselines-again", f"Section 4.2 {ICLR}, with LassoNet's Table 1", AHEAD_IN_PRINT)
 def test_masks_beside_lassonet_again(check):
-    """On each data set the mean accuracy of each of the five masks exceeds the best in LassoNet's Table 1.
+    """On each data set, the mean accuracy of each of the five masks exceeds the best one in LassoNet's Table
+    1.
 
-    Hypotheses: our records of Table 10's experiment; 0.958, 0.873, 0.800, 0.885 and 0.991 in print
+    Hypotheses: Our records are of the experiment of Table 10. In print are 0.958, 0.873, 0.800, 0.885, 0.991.
 
     Consequences: SA-section-4.2-baselines says what the printed figures show. On MNIST and Fashion the
-    released code of LassoNet trains on 3,500 images; our runs here use the images of Sequential Attention's
+    released code of LassoNet trains on 3,500 images; our runs use the images of Sequential Attention's
     protocol.
 
-    Unchecked: Activity
+    Unchecked: Activity is not compared.
 
-    Tolerance: larger: by more than 2 SE, not by less than −3 SE, with √(p(1 − p)/n_test) in SE of the printed
-    p; five comparisons on each of five data sets
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. SE includes √(p(1 − p)/n_test) for
+    the printed p. There are five comparisons on each of five data sets.
     """
     check.over(HERE, lambda data: 1000 * best_in_print(data)[0] == max(DECODER[TITLES[data]]))
     settle(check, AHEAD_IN_PRINT, figure)
@@ -165,17 +168,18 @@ AHEAD = [ahead(data) for data in HERE]
 
 @sentence("SA-section-4.2-lassonet-same-rows", f"Section 4.2 {ICLR}", AHEAD)
 def test_beside_lassonet_on_the_same_rows(check):
-    """On each data set Sequential Attention has a better mean accuracy than LassoNet on the same rows, with
-    the same network on the picks of both.
+    """On each data set, Sequential Attention has a better mean accuracy than LassoNet on the same rows, with
+    the same network for both selections.
 
     Reading of: “all of these variants outperform LassoNet”
 
-    Hypotheses: our records of Table 2's experiment, softmax, 50 features; our LassoNet, untuned; on MNIST and
-    MNIST-Fashion Sequential Attention by our defaults
+    Hypotheses: Our records are of the experiment of Table 2, with the softmax mask and 50 features. Our
+    LassoNet is not tuned. On MNIST and MNIST-Fashion, Sequential Attention has our defaults.
 
-    Unchecked: Activity; the other masks
+    Unchecked: Activity and the other masks are not compared.
 
-    Tolerance: larger: by more than 2 SE, not by less than −3 SE; five comparisons
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are five comparisons.
     """
     settle(check, AHEAD, figure)
 
@@ -191,19 +195,20 @@ FEWER_AT_ONCE = [fewer_at_once(data) for data in HERE]
 
 @sentence("SA-B.4-adaptivity-again", f"Appendix B.4, Figure 8 {ICLR}", FEWER_AT_ONCE, verdict=most)
 def test_more_at_once_again(check):
-    """On three or more of five data sets 64 features selected at once have a lower mean accuracy than 64
-    selected one at a time.
+    """On three or more of five data sets, 64 features selected at once have a lower mean accuracy than 64
+    features selected one at a time.
 
     Reading of: “For most datasets, we find that feature selection quality decreases as we select more
     features at once”
 
-    Hypotheses: our records of Table 9's experiment; ends compared
+    Hypotheses: Our records are of the experiment of Table 9. One at a time is compared with 64 at once.
 
     Consequences: SA-B.4-adaptivity says what the printed figures show.
 
-    Unchecked: Activity
+    Unchecked: Activity is not compared.
 
-    Tolerance: larger: by more than 2 SE, not by less than −3 SE; five comparisons
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are five comparisons.
     """
     settle(check, FEWER_AT_ONCE, figure, most)
 
@@ -219,17 +224,18 @@ OPPOSITE = [more_at_once("mice")]
 
 @sentence("SA-B.4-mice-again", f"Appendix B.4, Figure 8 {ICLR}", OPPOSITE)
 def test_mice_protein_again(check):
-    """On Mice Protein 64 of 77 features selected at once have a better mean accuracy than one at a time.
+    """On Mice Protein, 64 of 77 features selected at once have a better mean accuracy than 64 one at a time.
 
     Reading of: “An exception is the mice protein dataset, which exhibits the opposite trend”
 
-    Hypotheses: our records of Table 9's experiment; ends compared
+    Hypotheses: Our records are of the experiment of Table 9. One at a time is compared with 64 at once.
 
     Consequences: This row is about our records, and only about the order of the two ends. SA-B.4-mice is
     about the printed figures of the same sentence, whose two ends are equal. The two rows use different
     data, so neither decides the other.
 
-    Tolerance: larger: by more than 2 SE, not by less than −3 SE; one comparison
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There is one comparison.
     """
     settle(check, OPPOSITE, figure)
 
@@ -246,21 +252,22 @@ DIVERSE = diverse()
 
 @sentence("SA-B.1-diverse", f"Appendix B.1, Figure 5 {ICLR}", [DIVERSE], "adjacent")
 def test_diverse_pixels(check):
-    """On MNIST fewer pairs of Sequential Attention's 50 pixels touch than of LLY's, GL's, OMP's and CAE's.
+    """On MNIST, fewer pairs of pixels touch among Sequential Attention's 50 pixels than among the 50 pixels
+    of LLY, of GL, of OMP and of CAE.
 
     Reading of: “Sequential Attention selects a highly diverse set of pixels due to its adaptivity”, with “the
     degree to which the selected pixels are ‘clustered’”
 
-    Hypotheses: our records of Table 2's experiment, 10,000 rows, our defaults; means over seeds
+    Hypotheses: Our records are of Table 2's experiment on 10,000 rows, with our defaults; means over seeds.
 
-    Tolerance: fewer: by more than 2 SE of the mean numbers of pairs, not by less than −3 SE; four comparisons
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are four comparisons.
     """
     settle_pictures(check, DIVERSE, figure, adjacent)
 
 
 def similar():
-    """Compare Sequential LASSO's pixels with those of Sequential Attention, and the latter among
-    themselves."""
+    """Compare Sequential Attention's pixels with Sequential LASSO's, and with its own for other seeds."""
     pair = on_like_rows("mnist"), attention("paper", "mnist", method=NAMES["SL"])
     words = "share of pixels that touch Sequential LASSO's less that of another seed's"
     return Case("mnist", (Comparison(not_smaller, pair, lambda: similarity(pair), words),))
@@ -271,16 +278,15 @@ SIMILAR = similar()
 
 @sentence("SA-B.1-sequential-lasso", f"Appendix B.1, Figure 5 {ICLR}", [SIMILAR], "touching")
 def test_similar_pixels(check):
-    """On MNIST Sequential Attention's 50 pixels agree with those of Sequential LASSO for the same seed as
-    often as with those of Sequential Attention for another seed. A pixel agrees if it is, or touches, one
-    of the others.
+    """On MNIST, Sequential Attention's 50 pixels agree with Sequential LASSO's for the same seed as often as
+    with Sequential Attention's for another seed. A pixel agrees if it is in, or touches, the other set.
 
     Reading of: “Sequential LASSO also selects a very similar set of pixels, as suggested by our theoretical
     analysis”
 
-    Hypotheses: our records of Table 2's experiment, 10,000 rows, our defaults; means over seeds
+    Hypotheses: Our records are of Table 2's experiment on 10,000 rows, with our defaults; means over seeds.
 
-    Tolerance: not smaller, with the standard error of the jackknife over seeds; one comparison
+    Tolerance: The rule is “not smaller” of `verdicts` with the jackknife's standard error; one comparison.
     """
     settle(check, [SIMILAR], figure)
     if not SIMILAR.lacking:
@@ -302,21 +308,22 @@ CLUMPING = clumping()
 
 @sentence("SA-figure-9", f"Appendix B.4, Figure 9 {ICLR}", [CLUMPING], "adjacent")
 def test_clumping_pixels(check):
-    """On MNIST more pairs of 64 pixels touch if all are selected at once than if they are selected one at
-    a time.
+    """On MNIST, more pairs of the 64 selected pixels touch if all are selected at once than if they are
+    selected one at a time.
 
     Reading of: “One observes that the selected pixels ‘clump together’ as i increases”
 
-    Hypotheses: our records of Table 9's experiment; ends compared; means over seeds
+    Hypotheses: Our records are of the experiment of Table 9. One at a time is compared with 64 at once, in
+    the mean over seeds.
 
-    Tolerance: more: by more than 2 SE of the mean numbers of pairs, not by less than −3 SE; one comparison
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There is one comparison.
     """
     settle_pictures(check, CLUMPING, figure, adjacent)
 
 
 def correlated():
-    """Compare each rank correlation after 0, 9 and 49 features with the next one, and the last one with
-    0."""
+    """Compare the rank correlation after 0, 9 and 49 features with the next one, and the last one with 0."""
     first, second, third = (("gains", "mnist", SA, k, "", "Spearman") for k in (0, 9, 49))
     falls = compared(larger, first, second), compared(larger, second, third)
     return Case("mnist", (*falls, Comparison(larger, (third,), lambda: figure(third), "after 49 less 0")))
@@ -327,16 +334,18 @@ CORRELATED = correlated()
 
 @sentence("SA-figure-11", f"Appendix B.6, Figure 11 {ICLR}", [CORRELATED])
 def test_marginal_gains_again(check):
-    """On MNIST the rankings of the unselected pixels by marginal gain and by attention have a positive rank
-    correlation (Spearman) after 0, 9 and 49 selected ones, and it falls.
+    """On MNIST, let the unselected pixels be ranked by marginal gain and by attention. After 0, 9 and 49
+    selected pixels, the two rankings have a positive rank correlation (Spearman), which decreases with each
+    of these numbers.
 
     Reading of: “one might expect that these two sets of scores are correlated in some sense”; “the
     correlations degrade as we select more features”
 
-    Hypotheses: our records; the printed correlations are in a figure alone
+    Hypotheses: The correlations are those of our records. The paper has them only in a figure.
 
-    Tolerance: larger than the next, and the last than 0: by more than 2 SE, not by less than −3 SE; three
-    comparisons
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. Each correlation is compared with
+    the next, and the last with 0: three comparisons.
     """
     settle(check, [CORRELATED], figure)
 
@@ -367,11 +376,10 @@ def test_the_best_fifty(check, key):
 
     Reading of: “{words}”
 
-    Hypotheses: k pixels selected by Sequential Attention, a network trained for each further one; in print
-    the 50 pixels are in pictures alone
+    Hypotheses: Sequential Attention selects k pixels, and a network is trained for each further pixel. The
+    paper shows the 50 pixels only in pictures.
 
-    Consequences: The rank correlation over all unselected pixels (SA-figure-11) says nothing about the
-    best 50.
+    Consequences: The rank correlation over all unselected pixels (SA-figure-11) does not decide this.
     """
     scores = {name for record in RECORDS if record.piece.study == "gains" for name in record.scores}
     check.measured(
@@ -385,40 +393,41 @@ def test_the_best_fifty(check, key):
 @claim("SA-B.2.4-reset", f"Appendix B.2.4 {ICLR}", "float", OPEN)
 def test_resetting(check):
     """If the attention weights are not reset after each phase, the accuracy with the selected features is
-    lower; if the network's weights are reset, it is no higher. Sequential Attention trains one network
-    here, after a warm-up of the network's weights alone.
+    lower. If the network's weights are reset, it is no higher. Sequential Attention trains one network here,
+    after a warm-up in which only the network's weights are trained.
 
     Reading of: “it is important to reset the attention weights after each of the sequential feature selection
     phases, but resetting the neural network weights is not crucial for good performance”
 
-    Hypotheses: the six data sets, k = 50; the released code trains the network alone in the first tenth of
-    the steps, where its mask is 1, then resets the attention weights after each phase (its switch
-    `reset_weights` is on), and never the network's
+    Hypotheses: The experiment would use the six data sets with k = 50. The released code trains only the
+    network in the first tenth of the steps, where its mask is 1. It then resets the attention weights after
+    each phase (its switch `reset_weights` is on), and never the network's weights.
 
-    Consequences: All our records are of runs that reset the attention weights and not the network's; how
-    good their picks are: SA-figure-3-again.
+    Consequences: All our records are of runs that reset the attention weights and not the network's.
+    SA-figure-3-again says how good their selections are.
 
-    Unchecked: all of it; runs without the one reset and with the other, next to those of the study
-    “switches”, would decide it
+    Unchecked: Nothing of this sentence is checked. Runs without the one reset, and runs with the other,
+    compared with the runs of the study “switches”, would decide it.
     """
 
 
 @claim("SA-B.1-omp", f"Appendix B.1, with Table 2 {ICLR}", "exact", HOLDS)
 @mutants("better")
 def test_omp_for_networks(check):
-    """The pixels that OMP for networks selects have a lower mean accuracy than those of Sequential Attention,
-    on MNIST and MNIST-Fashion.
+    """On MNIST and MNIST-Fashion, the pixels that OMP for networks selects have a lower mean accuracy than
+    Sequential Attention's pixels.
 
     Reading of: “OMP does not yield a competitive set of pixels, which demonstrates that OMP does not
     generalize well from least squares regression and generalized linear models to deep neural networks”
 
-    Hypotheses: the means of Table 2: 0.912 and 0.956 on MNIST, 0.829 and 0.854 on MNIST-Fashion
+    Hypotheses: The means are those of Table 2: on MNIST 0.912 (OMP) and 0.956, on Fashion 0.829 and 0.854.
 
-    Consequences: That OMP does not generalize well to networks does not follow for other data: it is behind
-    on ISOLET, COIL-20 and Activity, too, but on Mice Protein it has the best mean of all six methods, 0.994,
-    and Sequential Attention 0.993. SA-B.1-omp-again has the accuracies of OMP with other gradients.
+    Consequences: It does not follow for other data that OMP does not generalize well to networks. OMP is
+    behind on ISOLET, COIL-20 and Activity, too. But on Mice Protein it has the best mean of all six methods,
+    0.994, while Sequential Attention has 0.993. SA-B.1-omp-again has the accuracies of OMP with other
+    gradients.
 
-    Unchecked: the experiments: SA-table-2-baselines-mice
+    Unchecked: This row does not repeat the experiments; SA-table-2-baselines-mice does.
     """
     means = {name: (row[SMALL.index("OMP")][0], row[0][0]) for name, row in TABLE_2.items()}
     printed = {"MNIST": (912, 956), "MNIST-Fashion": (829, 854), "Mice Protein": (994, 993)}
@@ -442,22 +451,23 @@ BEHIND = [behind_attention(data) for data in HERE]
 
 @sentence("SA-B.1-omp-again", f"Appendix B.1, B.2.2 {ICLR}", BEHIND)
 def test_omp_for_networks_again(check):
-    """On each data set the mean accuracy with OMP's 50 features lies below that with Sequential Attention's.
+    """On each data set, the mean accuracy with OMP's 50 features is lower than with Sequential Attention's.
 
     Reading of: “OMP does not yield a competitive set of pixels, which demonstrates that OMP does not
     generalize well from least squares regression and generalized linear models to deep neural networks”
 
-    Hypotheses: our records by the released protocol; OMP ranks by the gradients of all rows, where W_j = 0
+    Hypotheses: Our records follow the released protocol. OMP ranks by the gradients of all rows, at W_j = 0
     for the unselected features, as for a model that is linear in W (the first pick uses a random W, because
     for W = 0 all gradients vanish). The released code ranks by the gradients of one batch, in a network where
-    these W_j have random values and no feature is masked
+    these W_j have random values and no feature is masked.
 
     Consequences: The study “switches” (docs/networks-findings.md) shows the effect of each of the two
     differences. SA-B.1-omp says what the printed figures show about the sentence.
 
-    Unchecked: Activity
+    Unchecked: Activity is not compared.
 
-    Tolerance: larger: by more than 2 SE, not by less than −3 SE; five comparisons
+    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
+    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are five comparisons.
     """
     settle(check, BEHIND, figure)
 
@@ -465,19 +475,20 @@ def test_omp_for_networks_again(check):
 @claim("SA-section-5-significantly", f"Section 5, with Table 2 {ICLR}", "exact", CONTRADICTED)
 @mutants("surely_better")
 def test_significantly(check):
-    """On each of the six data sets Sequential Attention's interval, mean ± standard deviation, lies above
-    those of the previous methods LLY, GL and CAE.
+    """On each of the six data sets, Sequential Attention's interval, mean ± standard deviation, lies above
+    the intervals of the previous methods LLY, GL and CAE.
 
     Reading of: “Empirically, Sequential Attention improves significantly upon previous methods on widely-used
     benchmarks”
 
-    Hypotheses: the figures of Table 2; Sequential LASSO and OMP for networks are the paper's own adaptations
+    Hypotheses: The figures are those of Table 2. Sequential LASSO and OMP for networks are left out, because
+    they are the paper's own adaptations.
 
     Instead: This holds on three data sets: MNIST, MNIST-Fashion and ISOLET. Compared with CAE alone it holds
     on all six, and compared with LLY alone on four. GL has a better mean on Activity, and the same mean on
     COIL-20. With five runs each, no exact test of pairs has p < 0.0625.
 
-    Unchecked: the experiments: SA-figure-3-again
+    Unchecked: This row does not repeat the experiments; SA-figure-3-again does.
     """
     previous = {"LLY", "GL", "CAE"}
     check.refutes("GL" in better(TABLE_2["Activity"]), "Activity: GL 0.933, Sequential Attention 0.931")

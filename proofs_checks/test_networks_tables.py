@@ -1,9 +1,10 @@
-"""The papers' experiments on networks, run again: which printed figures our stored records meet.
+"""The papers' experiments on networks, run again: the printed figures that our stored records reproduce.
 
 Source: *Sequential Attention for Feature Selection* (ICLR; the NeurIPS submission has the same numbers),
-Tables 2, 3 and 5 to 10, Figures 3, 4, 6, 7, 8 and 10; *LassoNet* (JMLR 22(127), 2021), Tables 1 and 2. Their
-sentences: test_networks_sentences.py, test_networks_lassonet.py. What the tables themselves say of sentences
-is in test_attention_tables.py, test_attention_masks.py and test_lassonet_section_5.py.
+Tables 2, 3 and 5 to 10, Figures 3, 4, 6, 7, 8 and 10; *LassoNet* (JMLR 22(127), 2021), Tables 1 and 2.
+Sentences about experiments are compared with our records in test_networks_sentences.py and
+test_networks_lassonet.py. They are compared with the printed tables in test_attention_tables.py,
+test_attention_masks.py and test_lassonet_section_5.py.
 
 The verdicts are computed from `networks_records.jsonl`, the records of `make networks`, by the rule of
 `proofs_checks.experiments.networks.verdicts`. The rule was stated before its verdicts were computed. The
@@ -17,9 +18,10 @@ a figure is
     not reproduced   if |ours − printed| > 3 SE,
     undecided        otherwise.
 
-The check of a row fails if its verdict does not follow from means and standard deviations that Python's
-`statistics` computes, by the rule written out again. The more figures a row has, the more likely it is "not
-reproduced" by chance. The docstring of `verdicts` says how likely, and each row says how many figures it has.
+The check of a row computes the means and standard deviations again with Python's `statistics`, and applies
+the rule, written out again. It fails if the verdict does not follow. The more figures a row has, the more
+likely it is "not reproduced" by chance. The docstring of `verdicts` says how likely, and each row says how
+many figures it has.
 """
 
 import math
@@ -38,7 +40,7 @@ def own(method):
 
 
 def other(method):
-    """Return whether it is of another one."""
+    """Return whether a figure is of another method."""
     return not own(method)
 
 
@@ -48,7 +50,7 @@ def judged(table, data, keep):
 
 
 def conclusion(table, keep=lambda method: True):
-    """Return the verdict on a data set's figures of a table."""
+    """Return the function that gives the verdict on a data set's figures of a table."""
     return lambda data: combine(found.verdict for _, found in judged(table, data, keep))
 
 
@@ -114,10 +116,11 @@ def met_again(check, table, data, keep=lambda method: True):
 def test_table_2(check, data):
     """On {title} the network retrained on 50 features has the mean accuracy {figures}.
 
-    Hypotheses: the released protocol with its leaks; five seeds in print, ours as found; one hidden layer of
-    67
+    Hypotheses: The protocol is the released one, with its leaks of test data. The paper has five seeds; the
+    result states the number of ours. The network has one hidden layer of 67 units.
 
-    Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = s²/5 + s'²/m' + 0.001²/12
+    Tolerance: SE² = s²/5 + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m'
+    seeds. A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
     """
     met_again(check, "SA-table-2", data, own)
 
@@ -125,15 +128,17 @@ def test_table_2(check, data):
 @rows_of("SA-table-2", f"Table 2, Figure 3 {ICLR}", other, suffix="-baselines")
 @mutants("verdict")
 def test_table_2_baselines(check, data):
-    """On {title} the baselines' 50 features have these five mean accuracies: {figures}.
+    """On {title} the five baselines, with 50 features each, have these mean accuracies: {figures}.
 
-    Hypotheses: the released protocol with its leaks; our implementations, untuned, of the five methods, the
-    group LASSO and Sequential LASSO on a path of λ, OMP with the gradients of all rows where W = 0
+    Hypotheses: The protocol is the released one, with its leaks of test data. The five methods are our
+    implementations, and are not tuned. The group LASSO and Sequential LASSO follow a path of λ, and OMP uses
+    the gradients of all rows at W = 0.
 
-    Consequences: The rows SA-released have the results of the released code of two of them.
+    Consequences: The rows SA-released have the results of the released code of two of the baselines.
 
-    Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = s²/5 + s'²/m' + 0.001²/12;
-    five comparisons, each by itself
+    Tolerance: SE² = s²/5 + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m'
+    seeds. A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
+    The row has five comparisons, and each is judged by itself.
     """
     met_again(check, "SA-table-2", data, other)
 
@@ -143,11 +148,13 @@ def test_table_2_baselines(check, data):
 def test_released_baselines(check, data):
     """On {title} the released code of two baselines has these mean accuracies: {figures}.
 
-    Hypotheses: the released protocol and settings; 8,750 rows of image data. The released code of the group
-    LASSO and of Sequential LASSO ends with an error, and no code of the concrete autoencoder is released
+    Hypotheses: The protocol and the settings are the released ones, with 8,750 rows of image data. The
+    released code of the group LASSO and of Sequential LASSO ends with an error, and no code of the concrete
+    autoencoder is released.
 
-    Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = s²/5 + s'²/m' + 0.001²/12;
-    two comparisons, each by itself
+    Tolerance: SE² = s²/5 + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m'
+    seeds. A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
+    The row has two comparisons, and each is judged by itself.
     """
     met_again(check, "SA-released", data)
 
@@ -157,10 +164,12 @@ def test_released_baselines(check, data):
 def test_table_3(check, data):
     """On {title} the network has the accuracy {figures}.
 
-    Hypotheses: the released protocol; the column “This paper”; no standard deviation is printed
+    Hypotheses: The protocol is the released one. The figure is that of the column “This paper”, for which no
+    standard deviation is printed.
 
-    Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = p(1 − p)/n_test + s'²/m' +
-    0.001²/12 with the printed p, as of one run
+    Tolerance: SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here p is the printed accuracy, taken as that of
+    one run on n_test rows, and s' the standard deviation over our m' seeds. A figure is reproduced if the
+    means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
     """
     met_again(check, "SA-table-3", data)
 
@@ -170,9 +179,11 @@ def test_table_3(check, data):
 def test_table_5(check, data):
     """On {title}, with the epochs and batches of Table 4, 50 features have the mean accuracy {figures}.
 
-    Hypotheses: the released protocol otherwise; five trials in print, our seeds as found
+    Hypotheses: Apart from the epochs and batches, the protocol is the released one. The paper has five
+    trials; the result states the number of our seeds.
 
-    Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = s²/5 + s'²/m' + 0.001²/12
+    Tolerance: SE² = s²/5 + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m'
+    seeds. A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
     """
     met_again(check, "SA-table-5", data, own)
 
@@ -182,10 +193,12 @@ def test_table_5(check, data):
 def test_table_5_baselines(check, data):
     """On {title}, with the epochs and batches of Table 4, the baselines have these accuracies: {figures}.
 
-    Hypotheses: the released protocol otherwise; five trials in print, our seeds as found
+    Hypotheses: Apart from the epochs and batches, the protocol is the released one. The paper has five
+    trials; the result states the number of our seeds.
 
-    Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = s²/5 + s'²/m' + 0.001²/12;
-    five comparisons, each by itself
+    Tolerance: SE² = s²/5 + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m'
+    seeds. A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
+    The row has five comparisons, and each is judged by itself.
     """
     met_again(check, "SA-table-5", data, other)
 
@@ -206,14 +219,16 @@ def times(data):
 )
 @mutants("verdict_of_times")
 def test_table_6(check, data):
-    """On {title} the ratios of the times to Sequential Attention's are those of these seconds: {figures}.
+    """On {title} the time of each method, divided by Sequential Attention's, is the ratio of these seconds:
+    {figures}.
 
-    Hypotheses: the epochs and batches of Table 4; our implementations and machine; times of selection
+    Hypotheses: The epochs and batches are those of Table 4. The implementations and the machine are ours, and
+    only the time of the selection is measured.
 
     Consequences: SA-table-6 says what the printed times show about the sentence on efficiency.
 
-    Tolerance: a factor of 2, because no standard error includes the difference of two machines; five
-    comparisons, each by itself
+    Tolerance: Ratios may differ by a factor of 2, because no standard error includes the difference of two
+    machines. The row has five comparisons, and each is judged by itself.
     """
     found = times(data)
 
@@ -230,13 +245,14 @@ def test_table_6(check, data):
 @rows_of("SA-table-9", f"Table 9, Figure 8, B.4 {ICLR}")
 @mutants("verdict")
 def test_table_9(check, data):
-    """On {title} 64 features selected 1, 2, 4, … at a time have these seven mean accuracies: {figures}.
+    """On {title} 64 features, selected 1, 2, 4, … at a time, have these seven mean accuracies: {figures}.
 
-    Hypotheses: the released protocol, without its defect in selecting several at a time; our seeds as found;
-    the paper does not state its number of runs
+    Hypotheses: The protocol is the released one, without its defect in selecting several features at a time.
+    The result states the number of our seeds; the paper does not state its number of runs.
 
-    Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = s² + s'²/m' + 0.001²/12;
-    seven comparisons, each by itself
+    Tolerance: SE² = s² + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m' seeds.
+    A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE. The row
+    has seven comparisons, and each is judged by itself.
     """
     met_again(check, "SA-table-9", data)
 
@@ -244,12 +260,14 @@ def test_table_9(check, data):
 @rows_of("SA-table-10", f"Table 10, Figure 10, B.5 {ICLR}")
 @mutants("verdict")
 def test_table_10(check, data):
-    """On {title} 50 features selected by each of five masks have these mean accuracies: {figures}.
+    """On {title} 50 features, selected by each of five masks, have these mean accuracies: {figures}.
 
-    Hypotheses: the released protocol; our seeds as found; the paper does not state its number of runs
+    Hypotheses: The protocol is the released one. The result states the number of our seeds; the paper does
+    not state its number of runs.
 
-    Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = s² + s'²/m' + 0.001²/12;
-    five comparisons, each by itself
+    Tolerance: SE² = s² + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m' seeds.
+    A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE. The row
+    has five comparisons, and each is judged by itself.
     """
     met_again(check, "SA-table-10", data)
 
@@ -262,9 +280,9 @@ def test_table_10(check, data):
     lambda table: NEEDS_DATA,
 )
 def test_criteo(check, table):
-    """On Criteo, for k = 5, 10, …, 35 features, the {of} is that of Table 7 or 8 for each of seven methods.
+    """On Criteo, for k = 5, 10, …, 35 features, each of seven methods has the {of} of Table 7 or 8.
 
-    Hypotheses: three billion examples, one pass; three hidden layers
+    Hypotheses: The network has three hidden layers, and makes one pass over three billion examples.
 
     Consequences: SA-figure-4 and SA-figure-4-variance say what the printed figures show about the
     sentence that Sequential Attention outperforms the others.
@@ -281,11 +299,12 @@ def test_criteo(check, table):
 def test_lassonet_table_1(check, data):
     """On {title} a network on 50 features has the accuracy {figures}.
 
-    Hypotheses: a 70-10-20 split; no standard deviations are printed. The data are read and split, and the
-    width for LassoNet is chosen, as in the released code and not as in print (`lassonet_study`)
+    Hypotheses: The split is 70-10-20, and no standard deviations are printed. The data are read and split,
+    and LassoNet's width is chosen, as in the released code and not as in print (`lassonet_study`).
 
-    Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = p(1 − p)/n_test + s'²/m' +
-    0.001²/12 with the printed p, as of one run
+    Tolerance: SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here p is the printed accuracy, taken as that of
+    one run on n_test rows, and s' the standard deviation over our m' seeds. A figure is reproduced if the
+    means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
     """
     met_again(check, "LN-table-1", data, own)
 
@@ -295,14 +314,16 @@ def test_lassonet_table_1(check, data):
 def test_lassonet_table_1_others(check, data):
     """On {title} a network on 50 features, or on all, has these three accuracies: {figures}.
 
-    Hypotheses: a 70-10-20 split; no standard deviations are printed. The data are read and split as in the
-    released code and not as in print (`lassonet_study`). Fisher's score ranks features as “largest
-    correlation” does, by the correlation ratio
+    Hypotheses: The split is 70-10-20, and no standard deviations are printed. The data are read and split as
+    in the released code and not as in print (`lassonet_study`). Fisher's score ranks the features in the same
+    order as the method “largest correlation”, which uses the correlation ratio.
 
-    Unchecked: HSIC-Lasso, which we do not have
+    Unchecked: HSIC-Lasso is not compared, because we have no implementation of it.
 
-    Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = p(1 − p)/n_test + s'²/m' +
-    0.001²/12 with the printed p, as of one run; three comparisons, each by itself
+    Tolerance: SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here p is the printed accuracy, taken as that of
+    one run on n_test rows, and s' the standard deviation over our m' seeds. A figure is reproduced if the
+    means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE. The row has three comparisons, and
+    each is judged by itself.
     """
     met_again(check, "LN-table-1", data, other)
 
@@ -312,11 +333,12 @@ def test_lassonet_table_1_others(check, data):
 def test_lassonet_table_2(check, data):
     """On {title} 50 extremely randomised trees on 50 features have the accuracy {figures}.
 
-    Hypotheses: a 70-10-20 split; no standard deviations are printed. The data are read and split, and the
-    width for LassoNet is chosen, as in the released code and not as in print (`lassonet_study`)
+    Hypotheses: The split is 70-10-20, and no standard deviations are printed. The data are read and split,
+    and LassoNet's width is chosen, as in the released code and not as in print (`lassonet_study`).
 
-    Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = p(1 − p)/n_test + s'²/m' +
-    0.001²/12 with the printed p, as of one run
+    Tolerance: SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here p is the printed accuracy, taken as that of
+    one run on n_test rows, and s' the standard deviation over our m' seeds. A figure is reproduced if the
+    means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
     """
     met_again(check, "LN-table-2", data, own)
 
@@ -327,14 +349,16 @@ def test_lassonet_table_2_others(check, data):
     """On {title} 50 extremely randomised trees on 50 features, or on all, have these three accuracies:
     {figures}.
 
-    Hypotheses: a 70-10-20 split; no standard deviations are printed. The data are read and split as in the
-    released code and not as in print (`lassonet_study`). Fisher's score ranks features as “largest
-    correlation” does, by the correlation ratio
+    Hypotheses: The split is 70-10-20, and no standard deviations are printed. The data are read and split as
+    in the released code and not as in print (`lassonet_study`). Fisher's score ranks the features in the same
+    order as the method “largest correlation”, which uses the correlation ratio.
 
-    Unchecked: HSIC-Lasso, which we do not have
+    Unchecked: HSIC-Lasso is not compared, because we have no implementation of it.
 
-    Tolerance: reproduced within 2 SE ≤ 0.03, not reproduced beyond 3 SE, SE² = p(1 − p)/n_test + s'²/m' +
-    0.001²/12 with the printed p, as of one run; three comparisons, each by itself
+    Tolerance: SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here p is the printed accuracy, taken as that of
+    one run on n_test rows, and s' the standard deviation over our m' seeds. A figure is reproduced if the
+    means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE. The row has three comparisons, and
+    each is judged by itself.
     """
     met_again(check, "LN-table-2", data, other)
 
@@ -359,11 +383,12 @@ WITH_ANCHORS = {data: title for data, title in TITLES.items() if title in ANCHOR
 )
 @mutants("verdict")
 def test_anchors(check, data):
-    """On {title} all features have the accuracies {figures}, with scikit-learn's defaults and 50 trees.
+    """On {title} three learners with all features have the accuracies {figures}, with scikit-learn's defaults
+    and 50 trees.
 
-    Hypotheses: the accuracies that later papers print for all features; rows and scaling as in the code that
-    one of them has released
+    Hypotheses: The accuracies are those that later papers print for all features. The rows and the scaling
+    are as in the code that one of these papers has released.
 
-    Tolerance: 0.3 points
+    Tolerance: Accuracies may differ by 0.3 percentage points.
     """
     met_again(check, "anchors", data)

@@ -1,16 +1,18 @@
-"""Nonnegative OMP, Sequential LASSO and the LASSO path for β ≥ 0: what is selected, and when β is unique.
+"""Nonnegative OMP, Sequential LASSO and the LASSO path for β ≥ 0: the picks, and the uniqueness of β.
 
-S is selected, F ⊆ S is free of sign (forced features), and β ≥ 0 off F. With λ ≥ 0, over β_{F̄} ≥ 0,
+S is the selected set, and F ⊆ S has the forced features, whose coefficients may have any sign. All other
+coefficients are nonnegative. With λ ≥ 0, the problem over β_{F̄} ≥ 0 is
 
     min ½‖y − Xβ‖² + λ Σ_{j ∉ S} β_j.                                                                      (+)
 
-At λ = ∞ that is nonnegative least squares on S; r is its residual, c = Xᵀr, λ* = max(0, max_{j ∉ S} c_j), T =
-{j ∉ S : c_j = λ*}. Nonnegative OMP (Bruckstein, Elad and Zibulevsky, *On the uniqueness of nonnegative sparse
-solutions to underdetermined systems of equations*, 2008) takes one of T. The LASSO path for β ≥ 0 has S = F.
-Derivations: docs/proofs/nonnegative.md.
+At λ = ∞ this is nonnegative least squares on S. Let r be its residual, c = Xᵀr, λ* = max(0, max_{j ∉ S} c_j)
+and T = {j ∉ S : c_j = λ*}. Nonnegative OMP (Bruckstein, Elad and Zibulevsky, *On the uniqueness of
+nonnegative sparse solutions to underdetermined systems of equations*, 2008) takes a feature of T. The LASSO
+path for β ≥ 0 has S = F. Derivations: docs/proofs/nonnegative.md.
 
-*The oracle.* With Z = P_F^⊥X off F, H = ZᵀZ and b_j = ⟨Z_j, y⟩ − λ·[j ∉ S], (+) is min ½uᵀHu − bᵀu over u ≥
-0. A u whose support B has H_BB regular is H_BB⁻¹b_B there; all B are tried; a minimiser has u ≥ 0 and Hu ≥ b.
+*The oracle.* Let Z have the columns P_F^⊥X_j, j ∉ F, and let H = ZᵀZ and b_j = ⟨Z_j, y⟩ − λ·[j ∉ S]. Then (+)
+is min ½uᵀHu − bᵀu over u ≥ 0. If u has the support B and H_BB is nonsingular, then u_B = H_BB⁻¹b_B. All
+supports B are tried. A minimiser has u ≥ 0 and Hu ≥ b.
 """
 
 from itertools import combinations, pairwise
@@ -32,15 +34,14 @@ SHARED = integer_designs(5, 7) | tied_designs(5, 7) | designs_with_margin(0.01, 
 
 @st.composite
 def selections(draw):
-    """Draw (X, y, F, S): small integers, F ⊆ S, |F| ≤ 1, at most two features in S∖F."""
+    """Draw (X, y, F, S): small integers, F ⊆ S, |F| ≤ 1, and at most three features in S."""
     X, y = draw(integer_designs(5, 6) | tied_designs(5, 6))
     S = draw(st.lists(st.integers(0, X.shape[1] - 1), max_size=3, unique=True))
     return X, y, tuple(S[: draw(st.integers(0, 1))]), tuple(S)
 
 
 def minimisers(X, y, F, S, lam):
-    """Return the minimisers β of (+) that are vertices off F, exactly; their residual is one and the
-    same."""
+    """Return the minimisers β of (+) that are vertices off F, exactly; all of them have the same residual."""
     A, d = rational(X), X.shape[1]
     signed = [j for j in range(d) if j not in F]
     Z = off(A, F, columns(A, signed))
@@ -63,8 +64,10 @@ def minimisers(X, y, F, S, lam):
 
 
 def vertex(H, b, B):
-    """Return the minimiser u of ½uᵀHu − bᵀu over u ≥ 0 with support in B, if there is one and H_BB is
-    regular."""
+    """Return the minimiser u of ½uᵀHu − bᵀu over u ≥ 0 with support in B, or None.
+
+    None means that there is no such minimiser, or that H_BB is singular.
+    """
     H_BB, u = fmpq_mat(len(B), len(B), [H[i, j] for i in B for j in B]), fmpq_mat(len(b), 1)
     if B and H_BB.det() == 0:
         return None
@@ -76,8 +79,10 @@ def vertex(H, b, B):
 
 
 def window(X, r, c, lam_star, others):
-    """Return a rational ε ≤ ε₀ = min (λ* − c_j)/(λ* + ‖X_j‖‖r‖) over j ∉ S ∪ T, as 2‖X_j‖‖r‖ ≤ ‖X_j‖² +
-    ‖r‖²."""
+    """Return a rational ε ≤ ε₀, where ε₀ is the minimum of (λ* − c_j)/(λ* + ‖X_j‖‖r‖) over j ∉ S ∪ T.
+
+    The bound follows from 2‖X_j‖‖r‖ ≤ ‖X_j‖² + ‖r‖².
+    """
     A = rational(X)
     squares = {j: inner(columns(A, [j]), columns(A, [j])) for j in others}
     return min(
@@ -87,7 +92,7 @@ def window(X, r, c, lam_star, others):
 
 
 def on_selected(X, y, F, S):
-    """Return (r, c) of nonnegative least squares on S; F is the beginning of S."""
+    """Return (r, c) of nonnegative least squares on S; the first features of S are those of F."""
     beta = minimisers(X[:, list(S)], y, range(len(F)), range(len(S)), 0)[0]
     r = rational(y) - columns(rational(X), S) * beta
     return r, (rational(X).transpose() * r).entries()
@@ -96,13 +101,15 @@ def on_selected(X, y, F, S):
 @claim("ours-nonnegative-omp", SOURCE, "proof, exact", HOLDS, cases=2000)
 @mutants("on_selected", "window")
 def test_what_enters_has_the_largest_correlation(check):
-    """Let λ* > 0, ε₀ = min_{j ∉ S ∪ T} (λ* − c_j)/(λ* + ‖X_j‖‖r‖), at most 1. For (1 − ε₀)λ* < λ < λ* every
-    minimiser of (+) is zero off S ∪ T and not zero off S: nonnegative Sequential LASSO selects from T.
+    """Let λ* > 0 and ε₀ = min_{j ∉ S ∪ T} (λ* − c_j)/(λ* + ‖X_j‖‖r‖), or 1 if this is less. For (1 − ε₀)λ* <
+    λ < λ*, every minimiser of ½‖y − Xβ‖² + λ Σ_{j ∉ S} β_j over β_{F̄} ≥ 0 is zero off S ∪ T and not zero off
+    S. So nonnegative Sequential LASSO selects from T.
 
-    Hypotheses: S∖F with coefficients ≥ 0, as in nonnegative OMP, F free; any X and y; checked at one λ of the
-    window
+    Hypotheses: X and y are arbitrary. Let r be the residual of least squares on S with coefficients ≥ 0 on
+    S∖F and any sign on F, as in nonnegative OMP, c = Xᵀr, λ* = max(0, max_{j ∉ S} c_j) and T = {j ∉ S : c_j =
+    λ*}. The check uses one λ of the window.
 
-    Consequences: If T = {i}, nonnegative OMP takes i too
+    Consequences: If T = {i}, nonnegative OMP selects i too.
     """
 
     def enters(case):
@@ -122,8 +129,10 @@ def test_what_enters_has_the_largest_correlation(check):
 
 
 def proves(X, y, forced, path, certificate):
-    """Return whether the certificate is one of the whole path, holds exactly, fails for another y, and its T
-    are exact."""
+    """Return whether the certificate is valid.
+
+    It must cover the whole path, hold exactly, and fail for another y, and its sets T must be exact.
+    """
     whole = len(certificate.steps) == len(path.support) - forced
     other = certificate.verify(X, y + np.eye(len(y))[0], exact=True)
     if not (whole and certificate.verify(X, y, exact=True) and not other):
@@ -140,13 +149,14 @@ def proves(X, y, forced, path, certificate):
 @claim("ours-nonnegative-omp-certified", SOURCE, "exact", HOLDS, cases=2000)
 @mutants("sl.certify", "sl.omp", "on_selected")
 def test_certificates_of_nonnegative_omp(check):
-    """Each pick of `sl.omp(X, y, k, positive=True)` is in T; `sl.certify`, claim "nonnegative_omp", proves
-    it.
+    """Each pick of `sl.omp(X, y, k, positive=True)` is in the set T of features j ∉ S with the largest c_j >
+    0. `sl.certify` proves this as the claim "nonnegative_omp".
 
-    Hypotheses: float64 designs: integers with ties, dyadic fractions; the first feature forced if it is not
-    zero, or none
+    Hypotheses: The designs have float64 entries, which are integers with ties, or dyadic fractions. No
+    feature is forced, or the first feature is, if it is not zero. c = Xᵀr, where r is the residual of
+    nonnegative least squares on S.
 
-    Tolerance: λ* agrees to 1e-9; T is exact
+    Tolerance: λ* may differ by 1e-9, relatively. T is exact.
     """
 
     def proved(case):
@@ -161,7 +171,7 @@ def test_certificates_of_nonnegative_omp(check):
 
 
 def exactly_at(X, y, F, lam):
-    """Return y − Xβ at λ, as floats, and the least Σβ off F of the minimisers; computed exactly."""
+    """Return y − Xβ at λ as floats, and the least Σβ off F of all minimisers, both computed exactly."""
     found = minimisers(X, y, F, F, exactly(lam))
     penalised = [j for j in range(X.shape[1]) if j not in F]
     least = min(sum((beta[j, 0] for j in penalised), fmpq(0)) for beta in found)
@@ -171,13 +181,15 @@ def exactly_at(X, y, F, lam):
 @claim("ours-nonnegative-path", SOURCE, "proof, float", HOLDS, cases=1000, ci_cases=30)
 @mutants("sl.lasso_path", "exactly_at")
 def test_the_path_for_nonnegative_coefficients(check):
-    """Over β_{F̄} ≥ 0 the residual at every λ is that of `sl.lasso_path(X, y, unpenalized=F, positive=True)`,
-    linear between its knots; the first is max(0, max_j ⟨X_j, P_F^⊥y⟩), and at 0 the path ends in a
-    nonnegative least squares solution of least Σβ.
+    """At every λ, the minimisers of ½‖y − Xβ‖² + λ Σ_{j ∉ F} β_j over β_{F̄} ≥ 0 have the residual of
+    `sl.lasso_path(X, y, unpenalized=F, positive=True)`. This residual is linear between the knots. The first
+    knot is max(0, max_j ⟨X_j, P_F^⊥y⟩). At λ = 0 the path ends in a nonnegative least squares solution, and
+    no other one has a smaller Σ_{j ∉ F} β_j.
 
-    Hypotheses: |F| ≤ 1; checked at the knots and half way between them
+    Hypotheses: |F| ≤ 1. The check uses the knots and the midpoints between them.
 
-    Tolerance: 1e-9‖y‖, and 1e-9(1 + Σβ), far above rounding for such small integers
+    Tolerance: Residuals may differ by 1e-9‖y‖, and the sum Σβ by 1e-9(1 + Σβ). Rounding errors are far
+    smaller for such small integers.
     """
 
     def follows(case):
@@ -200,7 +212,7 @@ def test_the_path_for_nonnegative_coefficients(check):
 
 
 def one_sided_coherence(A, h):
-    """Return ρ(D) = max_{i ≠ j} |⟨D_i, D_j⟩|/‖D_i‖², D_i = A_i/⟨A_i, h⟩; None unless all ⟨A_i, h⟩ > 0."""
+    """Return ρ(D) = max_{i ≠ j} |⟨D_i, D_j⟩|/‖D_i‖², D_i = A_i/⟨A_i, h⟩, or None unless all ⟨A_i, h⟩ > 0."""
     w = (A.transpose() * h).entries()
     if min(w) <= 0:
         return None
@@ -212,9 +224,10 @@ def one_sided_coherence(A, h):
 
 
 def is_unique(A, support):
-    """Return whether an x ≥ 0 with this support is the only x ≥ 0 with its Ax; A (n, n + 1) of rank n.
+    """Return whether an x ≥ 0 with this support is the only nonnegative solution of its equation Ax = b.
 
-    Others are x + tδ, Aδ = 0: none if δ has entries of both signs off the support.
+    A is n × (n + 1) and has rank n. The other solutions are x + tδ with Aδ = 0. None of these is nonnegative
+    if δ has entries of both signs off the support.
     """
     last = A.ncols() - 1
     kernel = [*(-least_squares(columns(A, range(last)), columns(A, [last]))).entries(), fmpq(1)]
@@ -225,8 +238,7 @@ def is_unique(A, support):
 
 
 def incoherent(rng):
-    """Return (A, h): n + 1 columns, the first n near to those of the identity, the last of ±1; h = 1 +
-    noise."""
+    """Return (A, h): A has n + 1 columns, n of them near those of 8I and one of ±1, and h is 1 + noise."""
     n = int(rng.choice([2, 3, 4, 5, 14, 16, 17]))
     signs = np.where(np.arange(n) < rng.integers(n // 2, n), 1.0, -1.0)
     A = np.column_stack([8 * np.eye(n) + rng.integers(-1, 2, (n, n)) * (rng.random() < 0.3), signs])
@@ -234,7 +246,7 @@ def incoherent(rng):
 
 
 def sparse_solutions(rng, count):
-    """Return `count` pairs (A, x) that meet the hypotheses."""
+    """Yield `count` pairs (A, x) that meet the hypotheses."""
     while count:
         A, h = incoherent(rng)
         rho = one_sided_coherence(rational(A), rational(h))
@@ -249,18 +261,18 @@ def sparse_solutions(rng, count):
 @claim("ours-nonnegative-uniqueness", UNIQUENESS, "proof, exact", HOLDS, cases=1000)
 @mutants("sl.lasso_path", "sl.omp", "is_unique", "one_sided_coherence")
 def test_sparse_nonnegative_solutions_are_unique(check):
-    """Let w = Aᵀh > 0 for some h, D = A·diag(w)⁻¹. An x ≥ 0 with fewer than ½(1 + 1/ρ(D)) nonzero entries,
-    ρ(D) = max_{i ≠ j} |⟨D_i, D_j⟩|/‖D_i‖², is the only x ≥ 0 with its Ax.
+    """Let w = Aᵀh > 0 for some h, D = A·diag(w)⁻¹ and ρ(D) = max_{i ≠ j} |⟨D_i, D_j⟩|/‖D_i‖². If x ≥ 0 has
+    fewer than ½(1 + 1/ρ(D)) nonzero entries, it is the only z ≥ 0 with Az = Ax.
 
-    Hypotheses: A (n, n + 1) of rank n, x of at most two nonzero entries
+    Hypotheses: A is an n × (n + 1) matrix of rank n, and x has at most two nonzero entries.
 
-    Consequences: `sl.lasso_path(A, Ax, positive=True)` ends in x, and so does `sl.omp(..., positive=True)`
-    where it fits Ax. With the mutual coherence max |⟨A_i, A_j⟩|/(‖A_i‖‖A_j‖) in place of ρ(D) it is false:
+    Consequences: `sl.lasso_path(A, Ax, positive=True)` ends in x. So does `sl.omp(..., positive=True)` if it
+    fits Ax. The statement is false with the mutual coherence max |⟨A_i, A_j⟩|/(‖A_i‖‖A_j‖) in place of ρ(D):
     the column (1, 1) is the sum of (1, 0) and (0, 1), and 1 < ½(1 + √2).
 
-    Unchecked: the wording in print: the text of the paper was not at hand
+    Unchecked: The printed wording is not checked, because the text of the paper was not available.
 
-    Tolerance: the ends of the two paths are x to 1e-9‖x‖
+    Tolerance: The ends of the two paths may differ from x by 1e-9‖x‖.
     """
     seen = [0, 0]
 

@@ -1,4 +1,4 @@
-"""Figure 2: in which sense Q*(β∘β) is concave, and what that says about sparsity.
+"""Figure 2: the senses in which Q*(β∘β) is concave, and the consequences for sparsity.
 
 Source: *Sequential Attention for Feature Selection*, Figure 2 and the sentence before it (ICLR and NeurIPS
 submission, in the same words). "Concave" in this sentence can mean several things; each meaning has a claim.
@@ -6,14 +6,14 @@ submission, in the same words). "Concave" in this sentence can mean several thin
 Notation: x = β∘β are the squares of the coefficients. Let w be the minimiser of ‖w‖² + Σ x_i/softmax_i(w)².
 At this w let p = softmax(w), q = 1/p², y = x∘q and K = Σ y_i, entry by entry. Then
 
-    f(β) = Q*(x) = ‖w‖² + K,   y = w + Kp,   x = p²∘y,
+    f(β) = Q*(x) = ‖w‖² + K,   y = w + Kp,   x = p²∘y.
 
-For m = 2 coefficients w = (a, −a). Idea: the derivatives of f have closed forms in (a, K), which decide each
-meaning. Ball (interval) arithmetic on a subdivision shows where a derivative changes its sign. Proofs:
-docs/proofs/penalty_concavity.md.
+For m = 2 coefficients w = (a, −a). Idea: the derivatives of f have closed forms in (a, K), and these forms
+decide each meaning. Ball (interval) arithmetic on a subdivision proves where a derivative changes its sign.
+Proofs: docs/proofs/penalty_concavity.md.
 
-A value from `sl.softmax_penalty` is enclosed in a ball, by the 2-strong convexity of the function that is
-minimised. An inequality between two values counts if their balls are disjoint.
+A value from `sl.softmax_penalty` is enclosed in a ball, by the strong convexity, with constant 2, of the
+function that is minimised. An inequality between two values counts only if their balls are disjoint.
 """
 
 import itertools
@@ -49,7 +49,7 @@ SENTENCE = (
 
 
 def minimiser(x):
-    """Return w and p = softmax(w)."""
+    """Return the minimiser w and p = softmax(w)."""
     w = sl.softmax_penalty(np.asarray(x, float)).minimizer
     return w, np.exp(w) / np.exp(w).sum()
 
@@ -60,19 +60,21 @@ def minimiser(x):
 def test_nowhere_jointly_concave(check):
     """β ↦ Q*(β∘β) is concave on the part |β₁| + |β₂| > 2 of a quadrant.
 
-    Hypotheses: β ∈ ℝ² in print; the correction for β ∈ ℝᵐ, every m
+    Hypotheses: The paper has β ∈ ℝ². The correction is for β ∈ ℝᵐ with any m. Q*(x) is the minimum over w of
+    ‖w‖² + Σ x_i/softmax_i(w)².
 
-    Instead: Q*(β∘β) is concave in β on no open set. With x = β∘β and p the softmax at which Q*(x) is
-    attained,
+    Instead: Q*(β∘β) is concave in β on no open set. With x = β∘β and p = softmax(w) for the w at which Q*(x)
+    is attained,
 
         Q*(x + c·p³) = Q*(x) + c,
 
-    so at each β the second derivative in some direction is positive. Along the diagonal β = b·1 the value is
-    m³b². As a function of x, Q* is concave.
+    for every c with x + c·p³ ≥ 0. So at each β the second derivative is positive in some direction. Along the
+    diagonal β = b·1 the value is m³b². As a function of x, Q* is concave.
 
-    Consequences: The guarantees of Zhang & Zhang (2012), for concave penalties of |β_i|, do not apply.
+    Consequences: The guarantees of Zhang & Zhang (2012) for concave penalties of |β_i| do not apply.
 
-    Tolerance: none in the witness; 1e-12 of the value along the affine lines
+    Tolerance: The witness has no tolerance. Along lines on which Q* is affine, values may differ by 1e-12,
+    relatively.
     """
     one, two, three = (penalty([b, b]) for b in (2.0, 3.0, 4.0))
     check.refutes(
@@ -101,8 +103,10 @@ def test_nowhere_jointly_concave(check):
 
 
 def on_the_axis(m, a):
-    """Return g(1 − ag''/g') + 2ag' for g = (1 + (m − 1)e^{−am/(m−1)})², which has the sign of the curvature
-    of f along (β, 0, …, 0)."""
+    """Return a number with the sign of the curvature of f along (β, 0, …, 0).
+
+    It is g(1 − ag''/g') + 2ag' with g = (1 + (m − 1)e^{−am/(m−1)})².
+    """
     e, rate = (-a * m / (m - 1)).exp(), arb(m) / (m - 1)
     slope = -2 * m * e * (1 + (m - 1) * e)
     return (1 + (m - 1) * e) ** 2 * (1 + a * rate * (1 + 2 * (m - 1) * e) / (1 + (m - 1) * e)) + 2 * a * slope
@@ -112,15 +116,15 @@ def on_the_axis(m, a):
 @mutants("sl.softmax_penalty", "on_the_axis")
 @ctx.workprec(128)
 def test_convex_along_rays(check):
-    """For m = 2, t ↦ Q*(t²β∘β) is strictly convex on every ray; on a coordinate axis it is convex for m ≤ 6
-    too, and no longer for m = 7 and 8.
+    """For m = 2, t ↦ Q*(t²β∘β) is strictly convex on every ray. On a coordinate axis it is also convex for m
+    ≤ 6, but not for m = 7 and m = 8.
 
-    Hypotheses: t > 0, β ∈ ℝᵐ, β ≠ 0
+    Hypotheses: t > 0, β ∈ ℝᵐ and β ≠ 0. Q*(x) is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)².
 
-    Consequences: Scaling is penalised like t², not like a constant. For m = 7 Q* is not convex on an axis at
-    ‖β‖₁ = 0.42, for m = 8 at 0.354.
+    Consequences: A larger scale is penalised like t², not like a constant. On an axis, Q* is not convex at
+    ‖β‖₁ = 0.42 for m = 7, and at 0.354 for m = 8.
 
-    Unchecked: rays off the axes for m ≥ 3
+    Unchecked: For m ≥ 3, rays off the axes are not checked.
     """
 
     def strictly_convex(_):
@@ -137,7 +141,7 @@ def test_convex_along_rays(check):
 
 
 def in_one_coordinate(a, K):
-    """Return a number with the sign of ∂²Q*(β∘β)/∂β₁², m = 2, w = (a, −a)."""
+    """Return a number with the sign of ∂²Q*(β∘β)/∂β₁², for m = 2 and the minimiser w = (a, −a)."""
     p, _ = mask(a)
     return 1 - 4 * a * (1 - 2 * p + 2 * p * p) - 2 * K * p * (1 - p) * (1 - 4 * p)
 
@@ -147,7 +151,7 @@ CONCAVE_IN_ONE = ((5.0, (0.341, 0.3819), (0.3409, 0.382)), (10.0, (0.0637, 1.491
 
 
 def concave_between(row):
-    """Return whether Q* is concave in β₁ at 50 points of the inner interval and convex at 50 on each
+    """Return whether Q* is concave in β₁ at 50 points of the inner interval, and convex at 50 points on each
     side."""
     s, inside, outside = row
     rest = [*np.linspace(0, outside[0], 50), *np.linspace(outside[1], s, 50)]
@@ -158,7 +162,10 @@ def concave_between(row):
 
 
 def concave_beyond(low, high, bound=4.99):
-    """Return whether ‖β‖₁ > 4.99 where `in_one_coordinate` ≤ 0, which is affine in K; w = (−a, a)."""
+    """Return whether `in_one_coordinate` ≤ 0 implies ‖β‖₁ > 4.99 on a box of a, with w = (−a, a).
+
+    `in_one_coordinate` is affine in K, so one value of K decides.
+    """
     a = ball(low, high)
     at_zero = in_one_coordinate(-a, arb(0))
     slope = (at_zero - in_one_coordinate(-a, arb(1))).upper()
@@ -171,20 +178,22 @@ def concave_beyond(low, high, bound=4.99):
 @mutants("sl.softmax_penalty", "in_one_coordinate")
 @ctx.workprec(128)
 def test_in_one_coordinate(check):
-    """Q*(β∘β) is concave in each |β_i| ≥ 0 where |β₁| + |β₂| > 2.
+    """Q*(β∘β) is concave in each |β_i| ≥ 0 wherever |β₁| + |β₂| > 2.
 
-    Hypotheses: β ∈ ℝ²; the reading closest to the penalties of Zhang & Zhang (2012)
+    Hypotheses: β ∈ ℝ², and Q*(x) is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)². This reading is the
+    closest to the penalties of Zhang & Zhang (2012).
 
     Instead: Q*(β∘β) is convex in β₁ if ‖β‖₁ ≤ 4.99 or |β₁| ≥ 3^{−3/2}|β₂|, and nowhere concave in both
-    coordinates. Let Q* be attained at w = (a, −a), p = softmax(w) and K = Q* − 2a². Q* is concave in β₁ iff
+    coordinates. Let Q* be attained at w = (a, −a), p = softmax(w) and K = Q* − 2a². Q* is concave in β₁ if
+    and only if
 
-        2Kp₁p₂(1 − 4p₁) ≥ 1 − 4a(p₁² + p₂²):
+        2Kp₁p₂(1 − 4p₁) ≥ 1 − 4a(p₁² + p₂²).
 
-    at ‖β‖₁ = 5 for |β₁| from 0.341 to 0.382, at 10 from 0.064 to 1.491.
+    For ‖β‖₁ = 5 this holds for |β₁| from 0.341 to 0.382. For ‖β‖₁ = 10 it holds for |β₁| from 0.064 to 1.491.
 
-    Consequences: For large ‖β‖₁ Q*(β∘β) is concave in the smaller coordinate, except near the axis.
+    Consequences: If ‖β‖₁ is large, Q*(β∘β) is concave in the smaller coordinate, except near the axis.
 
-    Unchecked: the four ends of these intervals, except at 150 points in floats for each ‖β‖₁
+    Unchecked: The four ends of these intervals are checked only at 150 points, in floats, for each ‖β‖₁.
     """
     check.refutes(
         bool(second_difference([3.0, 1.0], [1.0, 0.0]) > 0),
@@ -218,13 +227,15 @@ def test_in_one_coordinate(check):
 def test_across_the_diagonal(check):
     """At the points β = (b, b) with |β₁| + |β₂| > 2 the curvature of Q*(β∘β) across the diagonal is negative.
 
-    Hypotheses: curvature in the directions δ with Σδ_i = 0 at β = b·1 ∈ ℝᵐ, any m ≥ 2
+    Hypotheses: The curvature is that in the directions δ with Σδ_i = 0, at β = b·1 ∈ ℝᵐ with any m ≥ 2. Q*(x)
+    is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)².
 
-    Consequences: The threshold is ‖β‖₁ = 1, for every m, where Q* = m: the curvature is
+    Consequences: The threshold is ‖β‖₁ = 1, for every m; there Q* = m. The curvature in the direction δ is
 
         2m²‖δ‖²(1 − m²b²)/(1 + 3m²b²).
 
-    Tolerance: the fourth-order term of the difference, below a tenth of the curvature for |1 − (mb)²| ≥ 0.05
+    Tolerance: The fourth-order term of the second difference is tolerated. It is below a tenth of the
+    curvature for |1 − (mb)²| ≥ 0.05.
     """
 
     def negative_beyond_one(i):
@@ -245,7 +256,7 @@ def test_across_the_diagonal(check):
 
 
 def curving(a, first, second):
-    """Return a number with the sign of the second derivative of Q*(β∘β) along |β₁| + |β₂| = s; m = 2."""
+    """Return a number with the sign of the second derivative of Q*(β∘β) along |β₁| + |β₂| = s, for m = 2."""
     p, r = mask(a)
     H = 4 + 8 * r * (1 + r) * first + 8 * p * (1 + p) * second
     across = np.sqrt(first) * r / p + np.sqrt(second) * p / r
@@ -259,7 +270,7 @@ LEAST = ((2.0, 0.9542, 2e-4), (3.0, 0.98530, 5e-5), (10.0, 0.999613, 5e-6))
 
 
 def least_on_segment(row):
-    """Return whether Q* is least at the given share on the segment of norm s."""
+    """Return whether Q* has its minimum on the segment of norm s at the given share."""
     s, share, within = row
     below, at, above = (penalty([s * b, s * (1 - b)]) for b in (share - within, share, share + within))
     # beyond the convex part the slope in min|β_i| is positive, and stays so where f is concave
@@ -273,17 +284,17 @@ def least_on_segment(row):
 @mutants("sl.softmax_penalty", "curving", "minimiser")
 @ctx.workprec(128)
 def test_segments_of_constant_norm(check):
-    """Q*(β∘β) is concave along the segments |β₁| + |β₂| = s, s > 2, of a quadrant, and least where they meet
+    """Q*(β∘β) is concave along the segments |β₁| + |β₂| = s, s > 2, of a quadrant, and least at their ends on
     the axes.
 
-    Hypotheses: β ∈ ℝ²
+    Hypotheses: β ∈ ℝ², and Q*(x) is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)².
 
-    Instead: For s ≥ 2 Q*(β∘β) is concave along the segment outside a strip min|β_i| < 0.308 along the axes
-    (0.244 for s ≥ 3, 0.149 for s ≥ 5, 0.059 for s ≥ 10). In the strip it is convex. The minimum is close to
-    an axis, never on it: its larger coordinate is 0.954s, 0.985s, 0.9996s at s = 2, 3, 10. The value on an
-    axis is below the value on the diagonal from s = 1.482 on.
+    Instead: For s ≥ 2, Q*(β∘β) is concave along the segment outside a strip min|β_i| < 0.308 along the axes
+    (0.244 for s ≥ 3, 0.149 for s ≥ 5, 0.059 for s ≥ 10). Inside the strip it is convex. The minimum is close
+    to an axis, and never on it: its larger coordinate is 0.954s, 0.985s, 0.9996s for s = 2, 3, 10. For s ≥
+    1.482, the value on an axis is below the value on the diagonal.
 
-    Consequences: At a given ‖β‖₁ Q* favours nearly sparse β.
+    Consequences: Among the β with a given ‖β‖₁, Q* favours β that are nearly sparse.
     """
     check.refutes(
         all(bool(penalty([2.9375, 0.0625]) < penalty([3.0 - b, b])) for b in (0.0, 0.125)),
@@ -312,7 +323,8 @@ def test_segments_of_constant_norm(check):
 
 
 def bending(a, K):
-    """Return G(a, K), which has the sign of the second derivative of Q*(β∘β) along its level line; m = 2."""
+    """Return G(a, K), a number with the sign of the second derivative of Q*(β∘β) along its level line, for m
+    = 2."""
     p, _ = mask(a)
     return 1 - 2 * K * p * (1 - p) + 4 * a * (2 * p - 1) + 8 * a * a / K
 
@@ -336,21 +348,23 @@ def as_the_formula(a, K):
 @mutants("sl.softmax_penalty", "bending")
 @ctx.workprec(128)
 def test_where_the_contours_bend_inwards(check):
-    """In a quadrant the contours of Q*(β∘β) bend towards the origin wherever |β₁| + |β₂| > 2, like those of a
-    concave penalty: there the second derivative along the level line is negative.
+    """In a quadrant, the contours of Q*(β∘β) bend towards the origin wherever |β₁| + |β₂| > 2, like the
+    contours of a concave penalty: the second derivative along the level line is negative.
 
-    Hypotheses: β ∈ ℝ²
+    Hypotheses: β ∈ ℝ², and Q*(x) is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)².
 
-    Instead: This holds for |β₁| + |β₂| ≥ 2 outside a strip min|β_i| < 0.264 along the axes. The strip
+    Instead: For |β₁| + |β₂| ≥ 2, this holds outside a strip min|β_i| < 0.264 along the axes. The strip
     narrows: 0.193 for ‖β‖₁ ≥ 3, 0.118 for ‖β‖₁ ≥ 5, 0.052 for ‖β‖₁ ≥ 10. Inside the strip the contours bend
-    outwards, at every level. The set {Q*(β∘β) ≤ c} is convex iff c ≤ 2.
+    outwards, at every level. The set {Q*(β∘β) ≤ c} is convex if and only if c ≤ 2.
 
     Consequences: An ℓ_p ball with p ≤ 1 selects by its corners, but here the corners are rounded. So β is
     nearly sparse, not sparse.
 
-    Unchecked: whether {Q* ≤ c} is convex for c ≤ m where β ∈ ℝᵐ, m ≥ 3 (for c > m it is not)
+    Unchecked: For β ∈ ℝᵐ with m ≥ 3, it is not checked whether {Q* ≤ c} is convex for c ≤ m. (For c > m it is
+    not.)
 
-    Tolerance: differences of step 1e-3 of the point, where |G| ≥ 0.05(1 + K)
+    Tolerance: Second differences have a step of 1e-3 of the point. They are compared with the formula G only
+    if |G| ≥ 0.05(1 + K).
     """
     ends, middle = (penalty([3.0, 0.0]), penalty([2.6875, 0.25])), penalty([2.84375, 0.125])
     check.refutes(
@@ -384,12 +398,13 @@ def test_where_the_contours_bend_inwards(check):
 @mutants("sl.softmax_penalty")
 @ctx.workprec(128)
 def test_concave_in_the_squares(check):
-    """Q*(x) is concave in x = β∘β, everywhere, and increases in each x_i with slope q_i ≥ 1.
+    """Q*(x) is concave in x = β∘β everywhere, and increases in each x_i with a slope q_i ≥ 1.
 
-    Hypotheses: β ∈ ℝᵐ, any m; q = 1/softmax(w)² at the minimiser w that Q*(x) has
+    Hypotheses: β ∈ ℝᵐ with any m. Q*(x) is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)², and q =
+    1/softmax(w)² at the minimiser w.
 
     Consequences: In this sense the sentence is true without its threshold. But a function that is concave in
-    β² need not favour zeros: the ridge penalty β² is an example.
+    β² need not favour zeros. The ridge penalty β² is an example.
     """
 
     def midpoint_and_slope(_):
@@ -415,14 +430,16 @@ def test_concave_in_the_squares(check):
 def test_it_grows_like_a_square(check):
     """The ratio Q*(t²β∘β)/t² decreases to N = (Σ|β_i|^{2/3})³ as t → ∞, and
 
-        ‖β‖₁² ≤ N ≤ ‖β‖₀‖β‖₁², with equality above iff the nonzero |β_i| are equal;
+        ‖β‖₁² ≤ N ≤ ‖β‖₀‖β‖₁².
 
-    The value of Q*(β∘β) at (s/2, s/2), divided by its value at (s, 0), increases to 2.
+    The upper bound is attained if and only if the nonzero |β_i| are equal.
 
-    Hypotheses: β ∈ ℝᵐ, any m, β ≠ 0
+    The value of Q*(β∘β) at (s/2, s/2), divided by its value at (s, 0), increases to 2 as s → ∞.
 
-    Consequences: Among β of one large ‖β‖₁, Q* distinguishes ‖β‖₀ = 1 from 2 as ℓ₀ does. But as ‖β‖₁ varies,
-    Q* grows like a square and is unbounded even where ‖β‖₀ = 1.
+    Hypotheses: β ∈ ℝᵐ with any m, and β ≠ 0. Q*(x) is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)².
+
+    Consequences: Among the β with one large ‖β‖₁, Q* distinguishes ‖β‖₀ = 1 from 2 as ℓ₀ does. But as ‖β‖₁
+    varies, Q* grows like a square, and is unbounded even for ‖β‖₀ = 1.
     """
     # at (s/2, s/2) it is 2s²
     halves = [2 * arb(s * s) / penalty([s, 0.0]) for s in 2.0 ** np.arange(-3, 13)]
@@ -453,7 +470,7 @@ def test_it_grows_like_a_square(check):
 
 
 def lowers(X, y, beta, lam, i):
-    """Return whether (7) is lower after the step ⟨X_i, r⟩/(‖X_i‖² + λq_i/2) in β_i = 0."""
+    """Return whether the step ⟨X_i, r⟩/(‖X_i‖² + λq_i/2) in β_i = 0 lowers the objective (7)."""
     _, p = minimiser(beta**2)
     better = beta.copy()
     better[i] = X[:, i] @ (y - X @ beta) / (X[:, i] @ X[:, i] + lam / 2 / max(p[i], 1e-9) ** 2)
@@ -464,21 +481,21 @@ def lowers(X, y, beta, lam, i):
 @mutants("sl.softmax_penalty", "minimiser")
 @ctx.workprec(128)
 def test_no_coefficient_becomes_zero(check):
-    """Q*(β∘β) induces a sparse minimiser β of ‖Xβ − y‖² + (λ/2)·Q*(β∘β), equation (7), as ℓ₁ regularization
-    does: for λ large enough some β_i is zero.
+    """Q*(β∘β) induces sparse minimisers β of (7), ‖Xβ − y‖² + (λ/2)·Q*(β∘β), as ℓ₁ regularization does: for λ
+    large enough some β_i is zero.
 
-    Hypotheses: any X, y, λ > 0; S = ∅
+    Hypotheses: X and y are arbitrary, λ > 0, and S = ∅. Q*(x) is the minimum over w of ‖w‖² + Σ
+    x_i/softmax_i(w)².
 
-    Instead: With r = y − Xβ and q_i = 1/softmax_i(w)² < ∞ a minimiser of (7) has
+    Instead: Let r = y − Xβ and q_i = 1/softmax_i(w)² < ∞. A minimiser β of (7) has
 
         2⟨X_i, r⟩ = λq_iβ_i,
 
-    so β_i = 0 only if ⟨X_i, r⟩ = 0: no λ makes other zeros. Otherwise the step ⟨X_i, r⟩/(‖X_i‖² + λq_i/2) in
-    β_i lowers (7).
+    so β_i = 0 only if ⟨X_i, r⟩ = 0, and no λ makes any other β_i zero. If β_i = 0 and ⟨X_i, r⟩ ≠ 0, the step
+    ⟨X_i, r⟩/(‖X_i‖² + λq_i/2) in β_i lowers (7).
 
-    Consequences: β can be nearly sparse (at ‖β‖₁ = 10 the least Q* is at (9.996, 0.004),
-    SA-figure-2-segments). Sequential Attention needs its argmax: with softmax β has no zeros
-    that could select.
+    Consequences: β can be nearly sparse (for ‖β‖₁ = 10, Q* is least at (9.996, 0.004), SA-figure-2-segments).
+    With softmax, the zeros of β cannot select features, so Sequential Attention needs its argmax.
     """
     X, y = np.eye(2), np.array([2.0, 1.0])
     # β = (b, 0) with any b: 2⟨X₂, r⟩ = 2 ≠ 0; the LASSO (6) has β₂ = 0 for λ ≥ 2

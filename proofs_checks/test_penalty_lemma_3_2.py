@@ -1,4 +1,4 @@
-"""Lemma 3.2: the penalty on β that a softmax mask with weight decay induces.
+"""Lemma 3.2: a softmax mask with weight decay induces a penalty on β.
 
 Source: *Sequential Attention for Feature Selection*, Lemma 3.2 with its proof in A.3 (ICLR and NeurIPS
 submission, in the same words and numbers). With D(w)_i = 1/softmax_i(w, S̄)² for i ∈ S̄, Q(q) = inf {‖w‖² :
@@ -6,12 +6,13 @@ D(w) = q} on ran(D) and Q*(x) = inf_{q ∈ ran(D)} Σ x_iq_i + Q(q), equation (7
 
         inf over β = softmax(w, S̄)∘θ of ‖Xβ − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²)  =  inf_β ‖Xβ − y‖² + (λ/2)Q*(β∘β).
 
-Idea: for given w, θ = β/softmax(w) is the only choice. With x = β∘β on S̄, p = softmax(w), q = 1/p² and K =
-Σ x_iq_i, the objective in w
+Idea: for a given w, θ = β/softmax(w) is the only choice. Let x = β∘β on S̄, p = softmax(w), q = 1/p² and K =
+Σ x_iq_i. The objective in w is then
 
-    F(w) = ‖w‖² + Σ_i x_i (Σ_j e^{w_j − w_i})²,   ∇F = 2(w + Kp − x∘q),
+    F(w) = ‖w‖² + Σ_i x_i (Σ_j e^{w_j − w_i})²,   ∇F = 2(w + Kp − x∘q).
 
-is 2-strongly convex: F(w) − ‖∇F(w)‖²/4 ≤ Q*(x) ≤ F(w), in balls. Proofs: docs/proofs/softmax_penalty.md.
+It is strongly convex with constant 2, so that F(w) − ‖∇F(w)‖²/4 ≤ Q*(x) ≤ F(w), which is evaluated in ball
+arithmetic. Proofs: docs/proofs/softmax_penalty.md.
 """
 
 import functools
@@ -28,13 +29,13 @@ EPS = np.finfo(float).eps
 
 
 def decay_of_mask_and_weights(x, w):
-    """Return ‖w‖² + Σ θ_i² with θ = √x/softmax(w), in balls."""
+    """Return ‖w‖² + Σ θ_i² with θ = √x/softmax(w), as a ball."""
     theta = [arb(float(a)).sqrt() / b for a, b in zip(x, softmax(balls(w)), strict=True)]
     return total([a * a for a in balls(w)]) + total([t * t for t in theta])
 
 
 def printed_objective(x, w):
-    """Return Σ x_iq_i + Q(q) at q = D(w), scaled into ran(D), in floats."""
+    """Return Σ x_iq_i + Q(q) at q = D(w) in floats, with q scaled into the range of D."""
     q = np.array([float(1 / (a * a)) for a in softmax(balls(w))])
     q *= np.sum(q**-0.5) ** 2
     return float(sl.q(q).value) + float(q @ x)
@@ -59,7 +60,7 @@ def least(side, starts):
 
 
 def random_x(rng, m):
-    """Return x = β∘β of any size, some entries zero or equal."""
+    """Return x = β∘β of random size, sometimes with zero or equal entries."""
     beta = rng.normal(size=m) * 2.0 ** rng.integers(-6, 7)
     beta[rng.random(m) < 0.15] = 0
     if rng.random() < 0.2:
@@ -68,7 +69,7 @@ def random_x(rng, m):
 
 
 def least_by_quasi_newton(x):
-    """Return Q*(x) by an optimiser that does not use its structure."""
+    """Return Q*(x), computed by an optimiser that uses no knowledge of its structure."""
 
     def F(w):
         e = np.exp(w - w.max())
@@ -80,8 +81,10 @@ def least_by_quasi_newton(x):
 
 
 def bounded_below_by_penalty(rng):
-    """Return whether Σ x_iq_i + Q(q) ≥ Q*(x) and ‖w‖² + ‖θ‖² ≥ Q*(x) at a random w, with equality at the
-    minimiser, and Q*(x) is within its enclosure."""
+    """Return whether Q*(x) is a lower bound, attained at the minimiser, and within its enclosure.
+
+    At a random w, Σ x_iq_i + Q(q) ≥ Q*(x) and ‖w‖² + ‖θ‖² ≥ Q*(x) must hold, with equality at the minimiser.
+    """
     x = random_x(rng, int(rng.integers(1, 7)))
     found = sl.softmax_penalty(x)
     (low, high), value = enclosure(x, found.minimizer), float(found.value)
@@ -96,7 +99,7 @@ def bounded_below_by_penalty(rng):
 
 
 def both_sides(rng):
-    """Return the two infima of (7), by an optimiser from several starts."""
+    """Return whether the two infima of (7), found by an optimiser from several starts, agree."""
     d = int(rng.integers(1, 4))
     X, y, lam = rng.integers(-2, 3, (3, d)), rng.integers(-3, 4, 3), float(rng.integers(1, 5))
     unselected = np.flatnonzero(rng.random(d) >= 0.25)
@@ -117,21 +120,22 @@ def both_sides(rng):
 @mutants("sl.softmax_penalty", "sl.q", "objective_and_gradient")
 @ctx.workprec(128)
 def test_softmax_only_changes_the_penalty(check):
-    """The two infima of (7) are equal, where Q(q) = inf {‖w‖² : D(w) = q} and Q* : ℝ^S̄ → ℝ, Q*(x) =
-    inf_{q ∈ ran(D)} Σ x_iq_i + Q(q):
+    """The two infima of (7) are equal, where D(w)_i = 1/softmax_i(w, S̄)², Q(q) = inf {‖w‖² : D(w) = q}, and
+    Q* : ℝ^S̄ → ℝ is Q*(x) = inf_{q ∈ ran(D)} Σ x_iq_i + Q(q):
 
         inf over β = softmax(w, S̄)∘θ of ‖Xβ − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²)
             = inf over β of ‖Xβ − y‖² + (λ/2)Q*(β∘β).
 
-    Hypotheses: any S, any loss of β in place of ‖Xβ − y‖², λ ≥ 0; checked with Q*(x) = inf_w ‖w‖² +
-    Σ x_i/softmax_i(w)² and with Σ x_iq_i + Q(q)
+    Hypotheses: S is any set, λ ≥ 0, and any loss of β may replace ‖Xβ − y‖². The check uses both Q*(x) =
+    inf_w ‖w‖² + Σ x_i/softmax_i(w)² and Σ x_iq_i + Q(q).
 
-    Instead: Q* : [0, ∞)^S̄ → ℝ, and Q*(β_S̄∘β_S̄): slips of notation. Then (7) holds as printed.
+    Instead: Q* : [0, ∞)^S̄ → ℝ, and its argument is β_S̄∘β_S̄. These are slips of notation. With them
+    corrected, (7) holds as printed.
 
-    Consequences: Equation (14) and “this only changes the choice of regularization” hold.
+    Consequences: Equation (14) holds, and so does “this only changes the choice of regularization”.
 
-    Tolerance: none between balls; 1e-12 of the value for what comes from float64, 1e-6 for two global minima
-    found from several starts
+    Tolerance: There is none between balls. Values from float64 may differ by 1e-12, relatively. Two global
+    minima found from several starts may differ by 1e-6 of ‖y‖².
     """
     # w = (−t, t): F = 2t² − (1 + e^{2t})², less than −e^{4t}/2 from t = 1 on
     check.refutes(
@@ -155,13 +159,13 @@ def test_softmax_only_changes_the_penalty(check):
 @mutants("sl.q", "softmax")
 @ctx.workprec(128)
 def test_the_domain_of_q_and_its_value(check):
-    """The range of D, D(w) = 1/softmax(w)², and Q(q) = inf {‖w‖² : D(w) = q} on it are
+    """The map D(w) = 1/softmax(w)² has the range ran(D), and on it Q(q) = inf {‖w‖² : D(w) = q}. They are
 
         ran(D) = {q : q_i > 1, Σ q_i^{−1/2} = 1} (q = 1 for one feature), Q(q) = ¼ Σ (log q_i − mean)².
 
-    Hypotheses: m = |S̄| ≥ 1
+    Hypotheses: The number of unselected features is m = |S̄| ≥ 1. “Mean” is the mean of the log q_i.
 
-    Tolerance: 8m eps of 1 + max |log q_i|²: float logarithms
+    Tolerance: Values in float64 may be off by 8m·eps of 1 + max |log q_i|², because of rounded logarithms.
     """
 
     def as_derived(_):
@@ -200,13 +204,14 @@ def test_the_domain_of_q_and_its_value(check):
 @mutants("sl.softmax_penalty", "objective_and_gradient")
 @ctx.workprec(128)
 def test_the_infimum_is_attained_once(check):
-    """‖w‖² + Σ x_i/softmax_i(w)² is 2-strongly convex in w: its infimum Q*(x) is attained, at one w;
-    `softmax_penalty` returns both.
+    """The function ‖w‖² + Σ x_i/softmax_i(w)² of w is strongly convex with constant 2. So its infimum Q*(x)
+    is attained, at exactly one w. `softmax_penalty` returns both.
 
-    Hypotheses: x ≥ 0, m ≤ 8
+    Hypotheses: x ≥ 0 has m ≤ 8 entries.
 
-    Tolerance: value: F(w) − Q* ≤ ‖∇F‖²/4 in balls, at most 1e-13 of F; w: ‖w − w*‖ ≤ ‖∇F‖/2; 1e-8 against the
-    optimiser
+    Tolerance: Let F be the function. The value is enclosed by F(w) − Q* ≤ ‖∇F‖²/4, in balls, which is at most
+    1e-13 of F, and the minimiser w* by ‖w − w*‖ ≤ ‖∇F‖/2. The value may differ from that of an optimiser by
+    1e-8, relatively.
     """
 
     def certified(i):
@@ -230,7 +235,7 @@ def test_the_infimum_is_attained_once(check):
 
 
 def x_with_minimiser(w, K):
-    """Return (x, ‖w‖² + K): the x at which w, Σw = 0, is the minimiser and Σ x_i/softmax_i(w)² is K."""
+    """Return (x, ‖w‖² + K) for the x with the minimiser w, Σw = 0, and with Σ x_i/softmax_i(w)² = K."""
     p = np.exp(w) / np.exp(w).sum()
     return p**2 * (w + K * p), w @ w + K
 
@@ -239,13 +244,13 @@ def x_with_minimiser(w, K):
 @mutants("sl.softmax_penalty", "x_with_minimiser")
 @ctx.workprec(128)
 def test_the_penalty_in_closed_form(check):
-    """Q*(p²∘(w + Kp)) = ‖w‖² + K with p = softmax(w), for every w with Σw = 0 and every K with w + Kp ≥ 0;
-    and the minimiser is w. Every x ≥ 0 is of this form.
+    """Let w have Σw_i = 0 and p = softmax(w), and let K satisfy w + Kp ≥ 0. Then Q*(p²∘(w + Kp)) = ‖w‖² + K,
+    and the minimiser is w. Every x ≥ 0 is of the form p²∘(w + Kp).
 
-    Hypotheses: m ≤ 8
+    Hypotheses: x has m ≤ 8 entries. Q*(x) is the minimum over w of ‖w‖² + Σ x_i/softmax_i(w)².
 
-    Tolerance: as ∂Q*/∂x = q, an eps in w + Kp is eps(‖w‖₁ + K) in the value: 64 eps of ‖w‖₁ + K + ‖w‖²;
-    the minimiser to 1e-9(1 + ‖w‖)
+    Tolerance: Because ∂Q*/∂x = 1/p², a relative error of eps in w + Kp is an error of eps(‖w‖₁ + K) in the
+    value. The tolerance is 64 eps of ‖w‖₁ + K + ‖w‖² for the value, and 1e-9(1 + ‖w‖) for the minimiser.
     """
 
     def as_constructed(_):
@@ -272,13 +277,17 @@ def test_the_penalty_in_closed_form(check):
 @mutants("sl.softmax_penalty", "objective_and_gradient")
 @ctx.workprec(128)
 def test_between_two_homogeneous_functions(check):
-    """For β ∈ ℝᵐ, with equality on either side iff all |β_i| are equal (or m = 1),
+    """For β ∈ ℝᵐ,
 
-        (Σ|β_i|^{2/3})³ ≤ Q*(β∘β) ≤ m²‖β‖²;
+        (Σ|β_i|^{2/3})³ ≤ Q*(β∘β) ≤ m²‖β‖².
 
-    without zeros in β also Q*(β∘β) ≤ (Σ|β_i|^{2/3})³ + (4/9)Σ(log|β_i| − mean)².
+    Equality holds on either side if and only if all |β_i| are equal (or m = 1).
 
-    Hypotheses: β_i = t_i³ with integers t_i, so that the bounds are integers
+    If β has no zeros, also Q*(β∘β) ≤ (Σ|β_i|^{2/3})³ + (4/9)Σ(log|β_i| − mean)², with the mean of the
+    log|β_i|.
+
+    Hypotheses: β_i = t_i³ with integers t_i, so that the bounds are integers. Q*(x) is the minimum over w of
+    ‖w‖² + Σ x_i/softmax_i(w)².
     """
 
     def between(_):

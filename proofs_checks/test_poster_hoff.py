@@ -8,20 +8,23 @@ Source: *Sequential Attention for Feature Selection*, poster, "Proof sketch (fir
 
 where "i* witnesses the max of ‖Xᵀy‖∞".
 
-That dual belongs to ½‖Xβ − y‖² + λ‖β‖₁, which is (4), (11) and the poster's Sequential LASSO. Without the ½,
-‖Xβ − y‖² + λ‖β‖₁ = 2(½‖Xβ − y‖² + (λ/2)‖β‖₁): the constraint is ‖Xᵀu‖∞ ≤ λ/2, and β = 0 from 2‖Xᵀy‖∞ on.
+This dual belongs to ½‖Xβ − y‖² + λ‖β‖₁, the objective of (4), of (11) and of the poster's Sequential LASSO.
+Without the ½, ‖Xβ − y‖² + λ‖β‖₁ = 2(½‖Xβ − y‖² + (λ/2)‖β‖₁). So the constraint is ‖Xᵀu‖∞ ≤ λ/2, and β = 0 for
+λ ≥ 2‖Xᵀy‖∞.
 
-The residual y − u is never orthogonal to X_{i*}: as |⟨X_{i*}, u⟩| ≤ λ < λ* = |⟨X_{i*}, y⟩|,
+The residual y − u is never orthogonal to X_{i*}. Let λ* = ‖Xᵀy‖∞. As |⟨X_{i*}, u⟩| ≤ λ < λ* = |⟨X_{i*}, y⟩|,
 
     |⟨X_{i*}, y − u⟩| ≥ λ* − λ.
 
-What it is orthogonal to, where T = {i*} and λ is in the window (λ₂, λ*), is the face ⟨X_{i*}, u⟩ = ±λ that u
-lies on: y − u = Xβ = β_{i*}X_{i*}. That is the slip.
+Let T be the set of features that attain λ*. If T = {i*} and λ is in the window (λ₂, λ*), the residual is
+orthogonal to the face ⟨X_{i*}, u⟩ = ±λ on which u lies, because y − u = Xβ = β_{i*}X_{i*}. The poster
+confuses the face with its normal X_{i*}.
 
-β_{i*} ≠ 0 need not follow: below λ₂ the feature may leave, and among tied features some may never enter. It
-holds on (λ₂, λ*) if T = {i*}, and for every i* ∈ A(∅), for some solution.
+The conclusion β_{i*} ≠ 0 need not follow. For λ below λ₂ the feature may leave, and of several tied features
+some may never enter. On (λ₂, λ*) the conclusion holds if T = {i*}. For every i* ∈ A(∅), the features that
+enter just below λ*, it holds for some solution.
 
-Exact in rational matrices, against `sl.project_dual` and `sl.lasso_path` to rounding.
+The checks are exact, in rational matrices. `sl.project_dual` and `sl.lasso_path` are compared up to rounding.
 """
 
 import numpy as np
@@ -44,7 +47,10 @@ from proofs_checks.steps import in_window, open_steps, spread
 from sparselin.ledger import CORRECTED, claim, mutants
 
 POSTER = "poster, proof sketch of Sequential LASSO = OMP"
-TOLERANCE = "1e-9 of ‖y‖ for the solvers: 64 eps κ with κ ≤ 7e4 for integers up to 5 × 6"
+TOLERANCE = (
+    "The solvers may be off by 1e-9 of ‖y‖. The rounding error is about 64·eps·κ, with a condition number "
+    "κ ≤ 7e4 for integer designs of up to 5 × 6."
+)
 ONE = np.array([[1.0]]), np.array([1.0])
 
 
@@ -63,12 +69,12 @@ def primal(X, y, beta, lam):
 def test_the_dual_of_the_sketch(check):
     """The dual of min ‖Xβ − y‖² + λ‖β‖₁ is min ‖y − u‖² subject to ‖Xᵀu‖∞ ≤ λ, and Xβ = y − u.
 
-    Hypotheses: λ > 0
+    Hypotheses: The penalty is λ > 0.
 
     Instead: Either the primal must have ½ before the square, as in (4), or the constraint must be
     ‖Xᵀu‖∞ ≤ λ/2.
 
-    Consequences: This is a slip of the sketch only; (4), (8) and (11) of the papers agree with one
+    Consequences: Only the sketch is affected; equations (4), (8) and (11) of the papers agree with one
     another.
     """
     half, zero = vector([HALF]), vector([fmpq(0)])
@@ -91,9 +97,10 @@ def test_the_dual_of_the_sketch(check):
 @claim("SA-poster-threshold", POSTER, "exact, float", CORRECTED, tolerance=TOLERANCE, cases=600)
 @mutants("sl.project_dual", "sl.lambda_star")
 def test_the_threshold_of_the_sketch(check):
-    """If λ ≥ ‖Xᵀy‖∞, then the projection residual is 0 and the minimiser of ‖Xβ − y‖² + λ‖β‖₁ is β = 0.
+    """If λ ≥ ‖Xᵀy‖∞, then the projection residual y − u is 0, and the minimiser of ‖Xβ − y‖² + λ‖β‖₁ is β =
+    0.
 
-    Hypotheses: λ > 0
+    Hypotheses: λ > 0, and u is the projection of y onto ‖Xᵀu‖∞ ≤ λ.
 
     Instead: The residual is 0 for λ ≥ ‖Xᵀy‖∞, but β = 0 only for λ ≥ 2‖Xᵀy‖∞. With ½ before the square the
     two thresholds are equal.
@@ -126,14 +133,14 @@ def test_the_threshold_of_the_sketch(check):
 def test_what_the_residual_is_orthogonal_to(check):
     """If λ < ‖Xᵀy‖∞ = |⟨X_{i*}, y⟩|, then the projection residual y − u is orthogonal to X_{i*}.
 
-    Hypotheses: 0 < λ < λ*, u the projection of y onto ‖Xᵀu‖∞ ≤ λ
+    Hypotheses: 0 < λ < λ* = ‖Xᵀy‖∞, and u is the projection of y onto ‖Xᵀu‖∞ ≤ λ.
 
-    Instead: The projection residual is orthogonal to the face ⟨X_{i*}, u⟩ = ±λ, that is, parallel to X_{i*}
-    (in the window, if T = {i*}). It is never orthogonal to X_{i*} itself, because |⟨X_{i*}, y − u⟩| ≥ λ* − λ
-    > 0.
+    Instead: Let T be the set of features that attain λ*. If T = {i*} and λ is in the window (λ₂, λ*), on
+    which the same features are nonzero, the residual is orthogonal to the face ⟨X_{i*}, u⟩ = ±λ, and so
+    parallel to X_{i*}. It is never orthogonal to X_{i*} itself, because |⟨X_{i*}, y − u⟩| ≥ λ* − λ > 0.
 
-    Consequences: β_{i*} ≠ 0 follows nevertheless, because y ≠ u. There are none for Theorem 3.3, whose proof
-    does not use this statement.
+    Consequences: β_{i*} ≠ 0 follows nevertheless if T = {i*} and λ is in the window, because y ≠ u. Theorem
+    3.3 is not affected, because its proof does not use this statement.
     """
     u = sl.project_dual(*ONE, 0.5).u
     check.refutes(
@@ -166,14 +173,15 @@ TIED = np.array([[3.0, 0.0, 2.0], [0.0, 3.0, 2.0], [0.0, 0.0, 1.0]]), np.array([
 @claim("SA-poster-enters", POSTER, "proof, exact, float", CORRECTED, tolerance=TOLERANCE, cases=1000)
 @mutants("sl.lasso_path", "sl.first_entry")
 def test_which_witness_enters(check):
-    """If λ < ‖Xᵀy‖∞ and i* witnesses the maximum, then β_{i*} ≠ 0.
+    """If λ < λ* = ‖Xᵀy‖∞ = |⟨X_{i*}, y⟩|, then β_{i*} ≠ 0.
 
-    Hypotheses: 0 < λ < λ*; λ in the scale of (4)
+    Hypotheses: 0 < λ < λ*, where λ is in the scale of (4), ½‖y − Xβ‖² + λ‖β‖₁.
 
-    Instead: For λ in the window (λ₂, λ*): β_{i*} ≠ 0 if T = {i*}, and otherwise in some solution iff i* ∈
-    A(∅). Some witness of the maximum always enters.
+    Instead: Let λ be in the window (λ₂, λ*), on which the same features are nonzero. If i* is the only
+    feature with |⟨X_i, y⟩| = λ*, then β_{i*} ≠ 0. Otherwise β_{i*} ≠ 0 in some solution if and only if i* ∈
+    A(∅), the set of features that enter just below λ*. Some feature with |⟨X_i, y⟩| = λ* always enters.
 
-    Consequences: Theorem 3.3 (A(S) ⊆ T) is not the converse, and holds.
+    Consequences: Theorem 3.3 states A(S) ⊆ T, not the converse inclusion, and holds.
     """
     left, at = vector([fmpq(13, 30), fmpq(0), fmpq(13, 30)]), step(*LEAVES)
     check.refutes(

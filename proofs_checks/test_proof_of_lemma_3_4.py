@@ -1,19 +1,20 @@
-"""The proof of Lemma 3.4 (3.5 in the NeurIPS submission), step by step: where it breaks, and what of it
-holds.
+"""The proof of Lemma 3.4 (3.5 in the NeurIPS submission), step by step: which steps hold, and where it
+breaks.
 
 Source: *Sequential Attention for Feature Selection*, Appendix A.2 (both versions; the text of the submission
-has lost overbars, so it has X_T for X_T̄, the columns outside T). With r = P_S^⊥y, λ = (1 − ε)λ*,
-F_{λ,i,±} = {u : ±⟨X_i, u⟩ = λ} and unit columns, in print:
+has lost overbars, so it has X_T for X_T̄, the columns outside T). Let r = P_S^⊥y, c = Xᵀr, λ* = max|c_i|, T =
+{i : |c_i| = λ*}, λ = (1 − ε)λ*, C_λ = {u : ‖Xᵀu‖∞ ≤ λ} and F_{λ,i,±} = {u : ±⟨X_i, u⟩ = λ}, and let p be the
+projection of r onto C_λ ∩ colspan(X_S)^⊥. With unit columns, the proof in print is:
 
 1. (1 − ε)r lies in C_λ ∩ colspan(X_S)^⊥, on a face of each i ∈ T; so ‖r − p‖ ≤ ε‖r‖.
-2. r is farther than that from the faces of i ∉ T, for ε < ε₀.
-3. So the projection of r onto C_λ is that onto C' = {u : X_Tᵀu ≤ λ1}.
-4. r less the projection onto C' lies in colspan(X_T).
+2. The distance of r from each face of an i ∉ T is larger than ε‖r‖, for ε < ε₀.
+3. So the projection of r onto C_λ is its projection onto C' = {u : X_Tᵀu ≤ λ1}.
+4. The difference between r and its projection onto C' lies in colspan(X_T).
 
-Each step is true, except for a detail of step 2. The proof breaks in step 3: p is the projection onto C_λ ∩
-colspan(X_S)^⊥, but step 3 has dropped the constraint X_Sᵀu = 0. Page: docs/proofs/lemma_3_4.md.
+Each step is true, except for a detail of step 2. The proof breaks in step 3. There p must be the projection
+onto C_λ ∩ colspan(X_S)^⊥, but the step drops the constraint X_Sᵀu = 0. Page: docs/proofs/lemma_3_4.md.
 
-Exact: projections onto few half-spaces by enumeration of the active ones (`project`).
+The checks are exact: `project` finds projections onto few half-spaces by trying all sets of active ones.
 """
 
 import itertools
@@ -50,7 +51,8 @@ Y = np.array([3.0, 4.0])
 
 
 def project(r, Z, lam):
-    """Return the projection of r onto {u : Zᵀu ≤ λ1}, by enumeration of independent active sets."""
+    """Return the projection of r onto {u : Zᵀu ≤ λ1}, by trying all sets of independent active
+    constraints."""
     for size in range(Z.ncols() + 1):
         for B in itertools.combinations(range(Z.ncols()), size):
             u = _on_the_faces(r, columns(Z, B), lam) if B else r
@@ -69,7 +71,7 @@ def _on_the_faces(r, Z_B, lam):
 
 
 def both(Z):
-    """Return [Z, −Z]."""
+    """Return the matrix [Z, −Z]."""
     m = Z.ncols()
     return signed(Z, [*range(m)] * 2, [1] * m + [-1] * m)
 
@@ -80,13 +82,13 @@ def onto_half_spaces(X, found, lam):
 
 
 def distance_to_face(x, r, lam, sign):
-    """Return min ‖r − u‖² over sign·⟨x, u⟩ = λ: at u = r − x(⟨x, r⟩ − sign·λ)/‖x‖²."""
+    """Return min ‖r − u‖² over sign·⟨x, u⟩ = λ, which is attained at u = r − x(⟨x, r⟩ − sign·λ)/‖x‖²."""
     u = r - x * ((inner(x, r) - sign * lam) / inner(x, x))
     return inner(r - u, r - u)
 
 
 def epsilon_0(X, at, J):
-    """Return ε₀ by the formula, over the columns J, in floats."""
+    """Return ε₀, in floats, with the minimum over the columns in J."""
     lam_star, c = real(at.lam_star), np.array([real(abs(a)) for a in at.correlation])
     reach = lam_star + np.linalg.norm(X, axis=0) * np.sqrt(real(inner(at.residual, at.residual)))
     tied = list(at.tied)
@@ -96,7 +98,7 @@ def epsilon_0(X, at, J):
 
 @st.composite
 def with_unit_columns(draw, max_selected=2):
-    """Draw steps whose columns are of norm one, in units of ⅓: Pythagorean quadruples, (±1, 0, 0) too."""
+    """Draw steps whose columns have the length 3, and so length 1 in units of ⅓: Pythagorean quadruples."""
     quadruples = [(3, 0, 0), (2, 2, 1), (2, 1, 2), (1, 2, 2), (2, -2, 1), (-2, 1, 2), (1, -2, 2), (0, 3, 0)]
     d = draw(st.integers(2, 5))
     X = np.array([draw(st.sampled_from(quadruples)) for _ in range(d)], float).T
@@ -108,11 +110,13 @@ def with_unit_columns(draw, max_selected=2):
 @claim("SA-proof-3.4-1", "step 1, " + NUMBER, "exact, float", HOLDS)
 @mutants("sl.project_dual", "sl.lambda_star")
 def test_a_shrunken_residual_is_feasible(check):
-    """(1 − ε)P_S^⊥y lies in C_λ ∩ colspan(X_S)^⊥ and on a face of every i ∈ T, so ‖r − p‖² ≤ ε²‖r‖².
+    """Let r = P_S^⊥y and λ = (1 − ε)λ*. Then (1 − ε)r lies in C_λ ∩ colspan(X_S)^⊥, and on a face of C_λ for
+    every i ∈ T. So the projection p of r onto this set has ‖r − p‖² ≤ ε²‖r‖².
 
-    Hypotheses: any independent S, λ* > 0, ε ∈ [0, 1]
+    Hypotheses: The columns of S are linearly independent, λ* = ‖Xᵀr‖∞ > 0, and ε ∈ [0, 1]. C_λ = {u : ‖Xᵀu‖∞
+    ≤ λ}, and T is the set of features with |⟨X_i, r⟩| = λ*.
 
-    Tolerance: 1e-12 relative, for the distance of sl.project_dual's point
+    Tolerance: The distance to the point of sl.project_dual has a relative tolerance of 1e-12.
     """
 
     def feasible(X, y, S):
@@ -134,16 +138,17 @@ def test_a_shrunken_residual_is_feasible(check):
 @claim("SA-proof-3.4-2", "step 2 (chain of inequalities), " + NUMBER, "exact", CORRECTED)
 @mutants("distance_to_face")
 def test_distances_to_the_other_faces(check):
-    """For i ∉ T and either sign,
+    """For i ∉ T, either sign, and r = P_S^⊥y,
 
         min over F_{λ,i,±} of ‖r − u‖² ≥ min ⟨X_i, r − u⟩² = (|⟨X_i, r⟩| − λ)² ≥ ((1 − ε)λ* − ‖X_T̄ᵀr‖∞)².
 
-    Hypotheses: unit columns, any S, λ* > 0, ε ≤ 1 − ‖X_T̄ᵀr‖∞/λ* (in print: sufficiently small)
+    Hypotheses: The columns have length 1, S is any set, λ* = ‖Xᵀr‖∞ > 0, λ = (1 − ε)λ*, and T = {i : |⟨X_i,
+    r⟩| = λ*}. F_{λ,i,±} is the face ±⟨X_i, u⟩ = λ. ε ≤ 1 − ‖X_T̄ᵀr‖∞/λ* (in print: sufficiently small).
 
-    Instead: For the farther of the two faces the first equality must be ≥, because there the minimum is
-    (|⟨X_i, r⟩| + λ)².
+    Instead: For the farther of the two faces the first = must be ≥, because the minimum of ‖r − u‖² is
+    (|⟨X_i, r⟩| + λ)² there.
 
-    Consequences: None, because the proof uses only the bound.
+    Consequences: Nothing else is affected, because the proof uses only the lower bound.
     """
     r, lam = vector([fmpq(1), fmpq(0)]), HALF
     second = vector([fmpq(3, 5), fmpq(4, 5)])
@@ -171,8 +176,7 @@ def test_distances_to_the_other_faces(check):
 
 
 def faces_of_T_are_closest(X, y, S, share):
-    """Return whether at ε = share·ε₀ the distances from r to F_{λ,i,+}, i ∈ T, are less than those to all
-    other faces."""
+    """Return whether r is closer to the faces F_{λ,i,+}, i ∈ T, than to all other faces, at ε = share·ε₀."""
     found, A = segment(X, y, S), rational(X)
     lam = found.step.lam_star * (1 - exactly(share * epsilon_0(X, found.step, range(X.shape[1]))))
     distance = {
@@ -185,7 +189,7 @@ def faces_of_T_are_closest(X, y, S, share):
 
 
 def on_no_other_face(X, y, S, lower):
-    """Return whether at λ₀ the projection p lies on no face of i ∉ T ∪ S, and not on the opposite ones of i
+    """Return whether the projection p at λ₀ lies on no face of an i ∉ T ∪ S, and on no opposite face of an i
     ∈ T."""
     found = segment(X, y, S)
     # λ₀ is rounded: ε₀ shrunk by 2⁻⁴⁰ must do
@@ -198,15 +202,19 @@ def on_no_other_face(X, y, S, lower):
 @claim("SA-proof-3.4-epsilon0", "ε₀ and λ₀ = (1 − ε₀)λ*, " + NUMBER, "exact", HOLDS)
 @mutants("sl.first_entry", "distance_to_face", "segment")
 def test_an_explicit_epsilon_0(check):
-    """For all ε < ε₀, ε₀ small enough, P_S^⊥y is closer to the faces F_{λ,i,+}, i ∈ T, than to any other.
+    """For all ε < ε₀, with a small enough ε₀, r = P_S^⊥y is closer to the faces F_{λ,i,+} = {u : ⟨X_i, u⟩ =
+    λ}, i ∈ T, than to any other face.
 
-    Hypotheses: any columns, independent S, λ* > 0; ε = 99 % and 1 % of the ε₀ below
+    Hypotheses: The columns have any lengths, those of S are linearly independent, λ* = ‖Xᵀr‖∞ > 0, λ = (1 −
+    ε)λ*, and the signs are such that ⟨X_i, r⟩ = λ* for i ∈ T. The check takes ε = 99 % and 1 % of the ε₀
+    below.
 
-    Consequences: An explicit ε₀, for columns of any norm: the least of (λ* − |⟨X_i, r⟩|)/(λ* + ‖X_i‖‖r‖) over
-    i ∉ T, 2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T (opposite faces), and 1. Because p ⟂ X_S lies on no face of an
-    i ∈ S, the terms of these i may be left out, as in `proof_lower`.
+    Consequences: For columns of any norm, the following ε₀ suffices: the least of (λ* − |⟨X_i, r⟩|)/(λ* +
+    ‖X_i‖‖r‖) over i ∉ T, of 2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T (for the opposite faces), and of 1. The projection
+    p is orthogonal to X_S, and so lies on no face of an i ∈ S. Therefore the terms of i ∈ S may be left out,
+    as in `proof_lower`.
 
-    Tolerance: 1e-13λ* between the formula and sl.first_entry
+    Tolerance: The formula and sl.first_entry may differ by 1e-13λ*.
     """
 
     def as_the_package_has_it(X, y, S):
@@ -222,15 +230,17 @@ def test_an_explicit_epsilon_0(check):
 @claim("SA-proof-3.4-3", "step 3, " + NUMBER, "exact", FALSE)
 @mutants("project", "segment")
 def test_the_dropped_constraint(check):
-    """The projection p that Lemma 3.4 is about is the projection of P_S^⊥y onto C' = {u : X_Tᵀu ≤ λ1}.
+    """The projection p of r = P_S^⊥y onto C_λ ∩ colspan(X_S)^⊥, which is the subject of Lemma 3.4, is the
+    projection of r onto C' = {u : X_Tᵀu ≤ λ1}.
 
-    Hypotheses: signs such that ⟨X_i, r⟩ = λ* on T; ε < ε₀. In print p is first replaced by the projection
-    onto C_λ, then C_λ by C'
+    Hypotheses: C_λ = {u : ‖Xᵀu‖∞ ≤ λ}, λ* = ‖Xᵀr‖∞, and T is the set of features that attain λ*, with signs
+    such that ⟨X_i, r⟩ = λ* for i ∈ T. λ = (1 − ε)λ* with ε < ε₀ (SA-proof-3.4-epsilon0). In print, p is first
+    replaced by the projection onto C_λ, and then C_λ by C'.
 
     Instead: C_λ may be replaced by C', but colspan(X_S)^⊥ must not be dropped unless S = ∅: p is the
     projection onto C' ∩ colspan(X_S)^⊥.
 
-    Consequences: Here the proof breaks for S ≠ ∅, and Lemma 3.4 and item 1 are false.
+    Consequences: For S ≠ ∅ the proof breaks at this step, and Lemma 3.4 and item 1 are false.
     """
     r, x = vector([fmpq(0), fmpq(4)]), vector([fmpq(3), fmpq(4)])
     half_space, polytope = (project(r, Z, fmpq(8)) for Z in (x, both(x)))
@@ -258,11 +268,12 @@ def test_the_dropped_constraint(check):
 @claim("SA-proof-3.4-4", "step 4 (last sentence), " + NUMBER, "exact", HOLDS)
 @mutants("project")
 def test_the_residual_of_the_projection_onto_half_spaces(check):
-    """The residual of the projection of P_S^⊥y onto C' = {u : X_Tᵀu ≤ λ1} lies in colspan(X_T).
+    """The difference between r = P_S^⊥y and its projection onto C' = {u : X_Tᵀu ≤ λ1} lies in colspan(X_T).
 
-    Hypotheses: any S with λ* > 0, λ < λ*
+    Hypotheses: S is any set with λ* = ‖Xᵀr‖∞ > 0, λ < λ*, and T is the set of features that attain λ*, with
+    signs such that ⟨X_i, r⟩ = λ* for i ∈ T.
 
-    Consequences: This is about C', not about C_λ ∩ colspan(X_S)^⊥.
+    Consequences: The statement is about C', not about C_λ ∩ colspan(X_S)^⊥ with C_λ = {u : ‖Xᵀu‖∞ ≤ λ}.
     """
 
     def in_the_span(X, y, S):
@@ -279,14 +290,18 @@ def test_the_residual_of_the_projection_onto_half_spaces(check):
 @claim("SA-proof-3.4-affine", "first sentence, " + NUMBER, "exact", FALSE)
 @mutants("project", "segment")
 def test_half_spaces_not_an_affine_space(check):
-    """The projection of P_S^⊥y onto C_λ ∩ colspan(X)^⊥ reduces to a projection onto an affine space.
+    """The projection of P_S^⊥y onto C_λ ∩ colspan(X)^⊥, C_λ = {u : ‖Xᵀu‖∞ ≤ λ}, reduces to a projection onto
+    an affine space.
 
-    Hypotheses: read with X_S for X, and λ just below λ*; the affine space {u : ⟨s_i X_i, u⟩ = λ, i ∈ T}
+    Hypotheses: The statement is read with X_S in place of X, and with λ just below λ* = ‖XᵀP_S^⊥y‖∞. The
+    affine space is {u : ⟨s_i X_i, u⟩ = λ, i ∈ T}, where T is the set of features that attain λ*, and s_i is
+    the sign of ⟨X_i, P_S^⊥y⟩.
 
-    Instead: The projection p reduces to a projection onto an intersection of half-spaces: |⟨X_i, p⟩| = λ for
-    i ∈ A(S), but possibly less for i ∈ T∖A(S). If A(S) = T, it reduces to a projection onto an affine space.
+    Instead: The projection p reduces to a projection onto an intersection of half-spaces. |⟨X_i, p⟩| = λ
+    holds for i ∈ A(S), the features that enter just below λ*, but |⟨X_i, p⟩| may be smaller for i ∈ T∖A(S).
+    If A(S) = T, p is the projection onto an affine space.
 
-    Consequences: None, because the proof itself continues with half-spaces.
+    Consequences: Nothing else is affected, because the proof itself continues with half-spaces.
     """
     # columns of length 3, T = {0, 1, 2}, A = {0, 1}
     X, y = np.array([[3.0, 0.0, 2.0], [0.0, 3.0, 2.0], [0.0, 0.0, 1.0]]), np.array([1.0, 1.0, -1.0])

@@ -5,27 +5,28 @@ is easy to show that … is diversity-promoting"). In print: f is diversity-prom
 is maximized when S is an orthogonal set of vectors and is minimized when S has the lowest rank, where |S| ≤
 k".
 
-With |S| ≤ k this fails. A single vector is an orthogonal set, and f_de, f_gr are larger on an orthogonal
-pair; ∅ has the lowest rank, and f_sv(∅) = 9k² is its maximum; for δ² + δ < 1, f_de is smaller on a repeated
-vector than on ∅. Nor does f order the sets of one size by rank: three unit vectors at 120° have rank 2 and
-spectrum (3/2, 3/2, 0), while two near copies and a vector orthogonal to them have rank 3 and spectrum near
-(2, 1, 0), on which all three functions are smaller. So within the columns of one X the set of lowest rank
-need not minimise f.
+With |S| ≤ k this fails. A single vector is an orthogonal set, and f_de and f_gr are larger on an orthogonal
+pair. ∅ has the lowest rank, and f_sv(∅) = 9k² is its maximum. For δ² + δ < 1, f_de is smaller on a repeated
+vector than on ∅. The functions f do not order the sets of one size by rank either. Three unit vectors at 120°
+have rank 2 and the eigenvalues (3/2, 3/2, 0). Two near copies and a vector orthogonal to them have rank 3 and
+eigenvalues near (2, 1, 0), for which all three functions are smaller. So among the columns of one X, the set
+of lowest rank need not minimise f.
 
-What holds: among all sets of exactly k unit vectors. There tr C_S = k, so the spectrum majorises (1, …, 1),
-strictly unless C_S = I, and is majorised by (k, 0, …, 0), strictly unless the rank is 1. Sums of a strictly
-concave function are therefore largest exactly on orthonormal sets and smallest exactly on sets of rank 1:
+The corrected statement is about all sets of exactly k unit vectors. For these, tr C_S = k. Therefore the
+vector of eigenvalues majorises (1, …, 1), strictly unless C_S = I, and is majorised by (k, 0, …, 0), strictly
+unless the rank is 1. A sum of a strictly concave function of the eigenvalues is thus largest exactly on
+orthonormal sets, and smallest exactly on sets of rank 1:
 
     summand         on orthonormal sets     on sets of rank 1
     log₂(δ + t)     k log₂(1 + δ)           log₂(δ + k) + (k − 1) log₂ δ
     t^α, 0 < α < 1  k                       k^α
     −(t − 1)²       0                       −k(k − 1)
 
-before the constants. The rank (α = 0) is largest on all independent sets; the trace (α = 1) is constant,
-largest and smallest everywhere.
+These are the values without the constants. The rank (α = 0) is largest on all independent sets. The trace (α
+= 1) is constant, so every set has the largest and the smallest value.
 
-Exact, by determinants and Frobenius norms; α = ½ in balls of 128 bits, where equality is decided by C_S
-itself.
+The checks are exact, by determinants and Frobenius norms. For α = ½ they use balls of 128 bits, where
+equality is decided by C_S itself.
 """
 
 from flint import arb, fmpq, fmpq_mat
@@ -54,7 +55,7 @@ KINDS = (*SHAPES, (1, 1), (2, 25), (4, 1))
 
 
 def sets(check):
-    """Yield correlation matrices of k ≤ 5 unit vectors."""
+    """Yield correlation matrices of k ≤ 5 unit vectors, and k."""
     for _ in range(check.cases):
         k = int(check.rng.integers(1, 6))
         yield correlations(draw_design(check.rng, k, KINDS)), k
@@ -65,13 +66,13 @@ def sets(check):
 )
 @mutants("smoothed_det")
 def test_entropy_promotes_diversity(check):
-    """For fixed k, over |S| ≤ k, f_de is largest where S is orthogonal and smallest where S has the lowest
-    rank.
+    """For fixed k, over |S| ≤ k, f_de is largest if S is orthogonal, and smallest if S has the lowest rank.
 
-    Hypotheses: unit vectors, δ > 0
+    Hypotheses: The vectors have length 1, and δ > 0. f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the
+    eigenvalues of the Gram matrix C_S.
 
-    Instead: Among the sets of exactly k unit vectors f_de is largest iff S is orthonormal, smallest iff it
-    has rank 1.
+    Instead: Among the sets of exactly k unit vectors, f_de is largest if and only if S is orthonormal, and
+    smallest if and only if S has rank 1.
     """
     tenth = fmpq(1, 10)
     check.refutes(
@@ -99,8 +100,7 @@ def test_entropy_promotes_diversity(check):
 
 
 def _extreme(value, at_identity, at_rank_one, C):
-    """Return whether a value is between the two bounds, and equal to one of them exactly for C = I or rank
-    1."""
+    """Return whether a value is between two bounds, and equals one of them only for C = I or for rank 1."""
     return (
         at_rank_one <= value <= at_identity
         and (value == at_identity) == (identity(C.nrows()) == C)
@@ -119,16 +119,16 @@ def _extreme(value, at_identity, at_rank_one, C):
 @mutants("rank_power")
 @precisely()
 def test_generalized_rank_promotes_diversity(check):
-    """For fixed k, over |S| ≤ k, f_gr is largest where S is orthogonal and smallest where S has the lowest
-    rank.
+    """For fixed k, over |S| ≤ k, f_gr is largest if S is orthogonal, and smallest if S has the lowest rank.
 
-    Hypotheses: unit vectors, 0 ≤ α ≤ 1
+    Hypotheses: The vectors have length 1, and 0 ≤ α ≤ 1. f_gr(S) = Σ λ_i^α, where λ_i are the eigenvalues of
+    the Gram matrix C_S.
 
-    Instead: Among the sets of exactly k unit vectors and for 0 < α < 1, f_gr is largest iff S is orthonormal,
-    and smallest iff S has rank 1. For α = 0 it is largest iff S is independent. For α = 1 f_gr = k is
-    constant, so both conditions hold trivially.
+    Instead: Among the sets of exactly k unit vectors and for 0 < α < 1, f_gr is largest if and only if S is
+    orthonormal, and smallest if and only if S has rank 1. For α = 0 it is largest if and only if S is
+    independent. For α = 1, f_gr = k is constant, so every set has the largest and the smallest value.
 
-    Unchecked: values of α other than 0, ½, 1 (the proof covers them)
+    Unchecked: Values of α other than 0, ½ and 1 are not checked; the proof covers them.
     """
     check.refutes(
         rank_power(I2, ONE, HALF) < rank_power(I2, PAIR, HALF),
@@ -142,10 +142,7 @@ def test_generalized_rank_promotes_diversity(check):
 
 
 def _between(C, k):
-    """Return whether √k ≤ f_gr ≤ k for α = ½, attained exactly at rank 1 and at I.
-
-    For α = 0 and 1, f_gr must be the rank and the trace.
-    """
+    """Return whether √k ≤ f_gr ≤ k for α = ½, with equality exactly for rank 1 and for C_S = I."""
     S, rank = range(k), C.rank()
     root = rank_power(C, S, HALF)
     if identity(k) == C:
@@ -162,13 +159,13 @@ def _between(C, k):
 )
 @mutants("variance")
 def test_spectral_variance_promotes_diversity(check):
-    """For fixed k, over |S| ≤ k, f_sv is largest where S is orthogonal and smallest where S has the lowest
-    rank.
+    """For fixed k, over |S| ≤ k, f_sv is largest if S is orthogonal, and smallest if S has the lowest rank.
 
-    Hypotheses: unit vectors
+    Hypotheses: The vectors have length 1. f_sv(S) = 9k² − Σ (λ_i − 1)², where λ_i are the eigenvalues of the
+    Gram matrix C_S.
 
-    Instead: Among the sets of exactly k unit vectors f_sv is largest iff S is orthonormal, smallest iff it
-    has rank 1.
+    Instead: Among the sets of exactly k unit vectors, f_sv is largest if and only if S is orthonormal, and
+    smallest if and only if S has rank 1.
 
     Consequences: Over |S| ≤ k the first half of the statement holds; the second half fails at ∅.
     """

@@ -1,23 +1,25 @@
-"""Definition 11: operator antitone functions, and the ones that are used.
+"""Definition 11: operator antitone functions, and the functions of this kind that the paper uses.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Definition 11 and the proofs of Theorems
-14, 15 and 16. h is operator antitone on Γ if, for Hermitian A, B of every size,
+Source: *Selecting Diverse Features via Spectral Regularization*, Definition 11 and the proofs of Theorems 14,
+15 and 16. A function h is operator antitone on Γ if, for Hermitian A, B of every size,
 
     A ⪯ B  ⟹  h(B) ⪯ h(A)
 
-(with spectra in Γ, which the definition leaves out). Claimed, on (0, ∞), for the derivatives of
+where the spectra must be in Γ, which the definition does not say. The paper claims this, on (0, ∞), for the
+derivatives of
 
     log(δ + t):     1/(δ + t)       "taking inverses"
     t^α:            αt^{α−1}        "well known"; on t > 0, not "t ∈ R"
     −(t − 1)²:      −2(t − 1)       by definition.
 
-Proof. 0 ≺ A ⪯ B gives B^{−1/2}AB^{−1/2} ⪯ I, hence B^{1/2}A⁻¹B^{1/2} ⪰ I; and t^{α−1} is the inverse of
-t^{1−α}, operator monotone by Löwner. To be antitone in the scalar sense is not enough: t⁻² is not operator
-antitone, which is why −Σ 1/λ_i is out of reach (SR-inverse-trace).
+Proof. 0 ≺ A ⪯ B gives B^{−1/2}AB^{−1/2} ⪯ I, and therefore B^{1/2}A⁻¹B^{1/2} ⪰ I. The function t^{α−1} is the
+inverse of t^{1−α}, which is operator monotone by Löwner. It is not enough that h is antitone as a scalar
+function. For example, t⁻² is not operator antitone, and for this reason the theorem does not apply to −Σ
+1/λ_i (SR-inverse-trace).
 
-Exact: rational A ⪯ B for 1/(δ + t); for t^{−1/m} the pairs A = P^m ⪯ B = Q^m, P, Q rational, m = 2, 3 (α =
-1 − 1/m); positive semidefiniteness by the signs of the characteristic polynomial. Matrices are real
-symmetric forms of Hermitian ones.
+The checks are exact. For 1/(δ + t) they take rational A ⪯ B. For t^{−1/m}, that is α = 1 − 1/m with m = 2, 3,
+they take pairs A = P^m ⪯ B = Q^m with rational P and Q. Positive semidefiniteness is decided by the signs of
+the characteristic polynomial. The matrices are the real symmetric forms of Hermitian ones.
 """
 
 from flint import fmpq, fmpq_mat
@@ -53,8 +55,7 @@ def ordered_powers(check):
 
 
 def falls(A, B, delta):
-    """Return whether h(B) ⪯ h(A) for h = 1/(δ + t) and h = −2(t − 1), and not h(A) ⪯ h(B) unless they are
-    equal."""
+    """Return whether h(B) ⪯ h(A) for h = 1/(δ + t) and h = −2(t − 1), strictly unless the two are equal."""
     gap, I = inverse(A, delta) - inverse(B, delta), identity(A.nrows())
     right = inverse(A, delta) * (A + delta * I) == I
     return right and is_psd(gap) and is_psd(2 * (B - A)) and (gap == gap * 0 or not is_psd(-1 * gap))
@@ -70,13 +71,15 @@ def falls(A, B, delta):
 )
 @mutants("inverse", "is_psd")
 def test_operator_antitone_functions(check):
-    """1/(δ + t) for δ > 0, αt^{α−1} for 0 ≤ α ≤ 1 and −2(t − 1) are operator antitone on (0, ∞).
+    """The functions 1/(δ + t) for δ > 0, αt^{α−1} for 0 ≤ α ≤ 1, and −2(t − 1) are operator antitone on (0,
+    ∞).
 
-    Hypotheses: 0 ≺ A ⪯ B
+    Hypotheses: 0 ≺ A ⪯ B are Hermitian. h is operator antitone if h(B) ⪯ h(A) for all these A and B.
 
-    Consequences: t⁻² is not operator antitone: A = [[1, 1], [1, 2]], B = A + [[1, 0], [0, 0]].
+    Consequences: t⁻² is not operator antitone. A = [[1, 1], [1, 2]], B = A + [[1, 0], [0, 0]] is a
+    counterexample.
 
-    Unchecked: t^{α−1} for α other than ½ and ⅔, which is Löwner's theorem
+    Unchecked: t^{α−1} is checked only for α = ½ and ⅔. For other α it is Löwner's theorem.
     """
     A, B = fmpq_mat(2, 2, [1, 1, 1, 2]), fmpq_mat(2, 2, [2, 1, 1, 2])
     check.over([A], lambda A: is_psd(B - A) and not is_psd(A - B))

@@ -5,25 +5,27 @@ print, for a non-negative f,
 
     γ_{U,k}(f) = min { Σ_{x∈S} [f(L+x) − f(L)] / [f(L∪S) − f(L)] : L ⊆ U, |S| ≤ k, S ∩ L = ∅ }.
 
-S = ∅ is admitted, and 0/0. More than that: where f loses, the quotient of two negative numbers says the
-reverse of what is meant. On two copies of a unit vector, L = ∅ and S the pair give
+The definition admits S = ∅, and so 0/0. There is a second problem. If f decreases, the quotient of two
+negative numbers has the opposite of the intended meaning. For two copies of a unit vector, with L = ∅ and S
+the pair, the quotient is
 
     0/(−2) = 0                                  for f_sv,
     2 log₂(11/10)/log₂(21/100) < 0              for f_de with δ = 1/10,
 
-and both are submodular. Read instead: the minimum over the pairs with f(L∪S) > f(L), and at most 1 (1 if
-there is none). Then a submodular f has γ = 1 (its sums of gains are at least the joint gain); an increasing f
-has 0 ≤ γ ≤ 1, and γ_{V,k} = 1 for V the ground set and all k iff f is submodular; γ does not increase with U
-or k. This is the reading in every other row.
+although both functions are submodular. We read the definition as the minimum over the pairs with f(L∪S) >
+f(L), and at most 1 (1 if there is no such pair). Then a submodular f has γ = 1, because its sums of gains are
+at least the joint gain. An increasing f has 0 ≤ γ ≤ 1. It has γ_{V,k} = 1 for the ground set V and all k if
+and only if f is submodular. γ does not increase with U or k. All other rows use this reading.
 
-Bound of Das and Kempe: with λ_min(C, s) the least eigenvalue of a C_B with |B| ≤ s,
+The bound of Das and Kempe, with λ_min(C, s) the least eigenvalue of all C_B with |B| ≤ s, is
 
     γ_{U,k}(R²) ≥ λ_min(C, k + |U|).
 
-With b, C the correlations after projection off L, the joint gain b_SᵀC_S⁺b_S is at most ‖b_S‖²/λ_min(C_S),
-the single gains are Σ b_x²/c_xx ≥ ‖b_S‖² because c_xx ≤ 1, and the Schur complement has no smaller eigenvalue
-than C_{L∪S}. The statement is trivial for singular C_B. Exact: λ_min(C_B) ≤ γ iff C_B − γI is not positive
-definite, by the signs of a characteristic polynomial.
+To prove it, let b and C be the correlations after projection off L. The joint gain b_SᵀC_S⁺b_S is at most
+‖b_S‖²/λ_min(C_S). The single gains have the sum Σ b_x²/c_xx ≥ ‖b_S‖², because c_xx ≤ 1. The Schur complement
+has no smaller eigenvalue than C_{L∪S}. The bound is trivial for singular C_B. The checks are exact:
+λ_min(C_B) ≤ γ if and only if C_B − γI is not positive definite, which the signs of a characteristic
+polynomial decide.
 """
 
 from itertools import combinations
@@ -59,19 +61,19 @@ COPIES = fmpq_mat(2, 2, [1, 1, 1, 1])
 @claim("SR-definition-2", "Definition 2", "exact, interval, brute force", CORRECTED, cases=400, ci_cases=12)
 @mutants("sl.submodularity_ratio_of", "submodularity_ratio")
 def test_what_the_ratio_measures(check):
-    """The submodularity ratio measures how close a non-negative f is to being submodular: γ_{U,k}(f) =
-    min over L ⊆ U, |S| ≤ k, S ∩ L = ∅ of Σ_{x∈S}[f(L+x) − f(L)] / [f(L∪S) − f(L)].
+    """The submodularity ratio measures how close a non-negative f is to being submodular: γ_{U,k}(f) = min
+    over L ⊆ U, |S| ≤ k, S ∩ L = ∅ of Σ_{x∈S}[f(L+x) − f(L)] / [f(L∪S) − f(L)].
 
-    Hypotheses: non-negative f, monotone or not
+    Hypotheses: f is a non-negative set function, monotone or not.
 
-    Instead: The minimum must be taken over the pairs with positive denominator, and γ must be at most 1. Then
-    γ = 1 for every submodular f. An increasing f has γ in [0, 1], and γ = 1 for the whole ground set iff f is
-    submodular.
+    Instead: The minimum must be taken over the pairs (L, S) with a positive denominator, and γ must be at
+    most 1. Then γ = 1 for every submodular f. An increasing f has γ in [0, 1], and it has γ = 1 for the whole
+    ground set if and only if f is submodular.
 
-    Consequences: With the printed minimum Proposition 10 would fail for f_sv and f_de on every pair of
+    Consequences: With the printed minimum, Proposition 10 would fail for f_sv and f_de on every pair of
     copies. Theorems 3 and 5 hold with both minima, because the printed γ is the smaller one.
 
-    Tolerance: 1e-9 between sl.submodularity_ratio_of and the fraction
+    Tolerance: sl.submodularity_ratio_of may differ from the exact fraction by 1e-9.
     """
     f = table(lambda S: variance(COPIES, S, 2), 2)
     sizes = [mask.bit_count() for mask in range(4)]
@@ -93,7 +95,7 @@ def test_what_the_ratio_measures(check):
 
 
 def ratios(check):
-    """Yield submodular f, increasing g, A ⊆ U, k."""
+    """Yield a submodular f, an increasing g, sets A ⊆ U, and k."""
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
         f, g = draw_submodular(check.rng, d), draw_monotone(check.rng, d)
@@ -102,8 +104,11 @@ def ratios(check):
 
 
 def measures(case):
-    """Return whether γ_{U,k}(f) = 1, 0 ≤ γ_{U,k}(g) ≤ γ_{A,k}(g) ≤ γ_{A,1}(g) = 1, γ(g) = 1 for all sets iff
-    submodular."""
+    """Return whether γ has the values of the correction for a submodular f and an increasing g.
+
+    The values are γ_{U,k}(f) = 1 and 0 ≤ γ_{U,k}(g) ≤ γ_{A,k}(g) ≤ γ_{A,1}(g) = 1, and γ(g) = 1 for all sets
+    if and only if g is submodular.
+    """
     f, g, A, U, k = case
     full, gamma = len(g) - 1, submodularity_ratio(g, U, k)
     return (
@@ -116,8 +121,7 @@ def measures(case):
 
 
 def quotients(f, U, k):
-    """Return Σ_{x∈S} [f(L+x) − f(L)] and f(L∪S) − f(L) for L ⊆ U, |S| ≤ k, S ∩ L = ∅, straight from the
-    definition."""
+    """Yield Σ_{x∈S} [f(L+x) − f(L)] and f(L∪S) − f(L) for L ⊆ U, |S| ≤ k, S ∩ L = ∅, by the definition."""
     for L in subsets(U):
         rest = [x for x in range((len(f) - 1).bit_length()) if not L >> x & 1]
         for size in range(k + 1):
@@ -126,7 +130,7 @@ def quotients(f, U, k):
 
 
 def by_package(f, U, k):
-    """Return whether the package's γ is the fraction."""
+    """Return whether the package's γ is the exact fraction."""
     d = (len(f) - 1).bit_length()
     found = sl.submodularity_ratio_of(lambda S: f[mask_of(S)], range(d), members(U), k)
     return found.exact and abs(found.upper - float(submodularity_ratio(f, U, k))) <= 1e-9
@@ -142,13 +146,16 @@ def by_package(f, U, k):
 )
 @mutants("sl.submodularity_ratio", "sl.sparse_eigenvalues", "submodularity_ratio", "r_squared_table")
 def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
-    """γ_{U,k}(R²) ≥ λ_min(C, k + |U|), the least eigenvalue of the correlation matrices of k + |U| features.
+    """γ_{U,k}(R²) ≥ λ_min(C, k + |U|), the least eigenvalue of the correlation matrices of at most k + |U|
+    features.
 
-    Hypotheses: unit columns
+    Hypotheses: The columns have length 1. γ_{U,k}(R²) is the submodularity ratio, the minimum of
+    Σ_{x∈A}[R²(L+x) − R²(L)] / [R²(L∪A) − R²(L)] over L ⊆ U, |A| ≤ k, A ∩ L = ∅ with a positive denominator,
+    and at most 1.
 
-    Consequences: No converse: γ(R²) can be 1 where C is singular (two copies).
+    Consequences: The converse is false: γ(R²) can be 1 for a singular C (two copies of a column).
 
-    Tolerance: none: the intervals of the package are to hold the numbers
+    Tolerance: There is none. The intervals that the package returns must contain the exact numbers.
     """
 
     copied = table(lambda S: fmpq(1 if S else 0), 2)
@@ -166,7 +173,7 @@ def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
 
 
 def at_least_eigenvalue(design, R, U, k):
-    """Return whether γ_{U,k}(R²) ≥ λ_min(C, k + |U|), both in the intervals of the package."""
+    """Return whether γ_{U,k}(R²) ≥ λ_min(C, k + |U|), and the package's intervals contain both numbers."""
     C = correlations(design)
     size = min(C.nrows(), k + U.bit_count())
     gamma = submodularity_ratio(R, U, k)
@@ -181,7 +188,7 @@ def at_least_eigenvalue(design, R, U, k):
 
 
 def definite(C, size, theta, strictly=True):
-    """Return whether the C_B − θI, |B| = size, are positive definite, or semidefinite."""
+    """Return whether all C_B − θI with |B| = size are positive definite (if not `strictly`, semidefinite)."""
     shifted = (principal(C, B) - theta * identity(size) for B in combinations(range(C.nrows()), size))
     return all(is_psd(M) and (not strictly or M.det() != 0) for M in shifted)
 
@@ -190,8 +197,8 @@ def definite(C, size, theta, strictly=True):
 def test_the_ratio_in_practice(check):
     """In practice the submodularity ratio for R² is often quite close to 1.
 
-    Hypotheses: data sets of Das and Kempe (2011)
+    Hypotheses: The data sets are those of Das and Kempe (2011).
 
-    Unchecked: the whole row: it is an observation on data that the paper does not contain, and computing
-    the ratio takes exponentially many sets
+    Unchecked: The sentence is not checked. It is an observation on data that the paper does not contain, and
+    the computation of the ratio takes exponentially many sets.
     """

@@ -1,28 +1,30 @@
-"""Figure 1 and Section 6: what the experiments say, and the scale on which diversity is plotted.
+"""Figure 1 and Section 6: the statements on the experiments, and the scale on which diversity is plotted.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Section 6, Figure 1. The observations are
-about 1000 images of MNIST, which is not part of this project. `make diversity` repeats them where it is
-present; what that found is quoted in the rows, with command, seed and date. What runs here repeats the
-protocol, in code of its own, on samples of scikit-learn's digits: is it so on other images too?
+Source: *Selecting Diverse Features via Spectral Regularization*, Section 6, Figure 1. The paper's
+observations are about 1000 images of MNIST, which is not part of this project. `make diversity` repeats them
+on a machine that has MNIST, and the rows quote its results with command, seed and date. The checks here
+repeat the protocol, in code of its own, on samples of scikit-learn's digits. They ask whether the
+observations also hold for other images.
 
-The scale: "the regularizer values for each k are normalized by the maximum value possible for that k". Over
-sets of exactly k unit vectors the maximum is at orthonormal sets, the minimum at copies of one vector
-(SR-diversity rows); with c = log₂(1/δ),
+The scale is described in these words: "the regularizer values for each k are normalized by the maximum value
+possible for that k". Over sets of exactly k unit vectors, the maximum is at orthonormal sets, and the minimum
+at copies of one vector (SR-diversity rows). With c = log₂(1/δ),
 
     f        largest               smallest                        smallest/largest
     f_de     k log₂(1 + δ) + 3kc   log₂(δ + k) + (2k + 1)c         > 2c/(3c + log₂(1 + δ)) for δ < 1
     f_gr     k                     k^α                             k^{α−1}
     f_sv     9k²                   8k² + k                         1 − (k − 1)/(9k) > 8/9.
 
-For δ = 0.1 the least is above 0.657. The axis of Figure 1(d) begins at 0.4: if it was fitted to the curves,
-they are of f_de without, or with a smaller, constant. The axis of 1(e), from 0.93, agrees with f_sv as
-defined.
+For δ = 0.1, the least normalised f_de is above 0.657. But the axis of Figure 1(d) begins at 0.4. If the axis
+was fitted to the curves, they show f_de without its constant, or with a smaller one. The axis of Figure 1(e),
+from 0.93, agrees with f_sv as defined.
 
-The trend: by Han's inequality the average of f/k over the subsets of k features decreases with k, and so do
-all four normalised values (docs/proofs/spectral_figure_1.md): where a curve increases, it is not because of
-the normalisation.
+The trend: by Han's inequality, the average of f/k over the subsets of k features decreases with k, and so do
+the averages of all four normalised values (docs/proofs/spectral_figure_1.md). If a curve increases, the
+normalisation is not the reason.
 
-Noise in y: α' − α = σX_S⁺η/‖η‖ is proportional to σ, and for k unit columns
+Noise in y: with the coefficients α of least squares on S and α' after the noise, α' − α = σX_S⁺η/‖η‖ is
+proportional to σ, and for k unit columns
 
     E‖α' − α‖² = σ²·tr C_S⁻¹/n ≥ σ²k/n.
 """
@@ -48,11 +50,11 @@ from proofs_checks.spectral import (
 from sparselin.ledger import EMPIRICAL, FALSE, HOLDS, claim, mutants
 
 COMMAND = "python -m proofs_checks.experiments.diversity --data mnist --seed 0"
-MNIST = f"MNIST is not part of this check; the run of it ({COMMAND}, 2026-11-21) has this result"
+MNIST = f"MNIST is not part of this check; the run with it ({COMMAND}, 2026-11-21) has this result"
 PROTOCOL = (
-    "the sentence is about 1000 images of MNIST; this check uses samples of 300 of scikit-learn's digits, "
-    "with pixels and labels of unit length and not centred, k = 5, 10, 15, σ = 0.1, and ν by choose_nu; GLS "
-    "may select fewer than k features"
+    "The sentence is about 1000 images of MNIST. This check uses samples of 300 of scikit-learn's digits, "
+    "with columns of pixels and labels scaled to length 1 and not centred. k is 5, 10 or 15, σ = 0.1, and "
+    "choose_nu gives ν. The search GLS may select fewer than k features."
 )
 NUMBER = "Section 6, Figure 1"
 HALF, TENTH = fmpq(1, 2), fmpq(1, 10)
@@ -69,16 +71,16 @@ HALF, TENTH = fmpq(1, 2), fmpq(1, 10)
 @mutants("entropy", "rank_power", "variance")
 @precisely()
 def test_scale_of_the_diversity_plots(check):
-    """Normalised by the largest value possible for k, the regularizers of k features are at most 1.
+    """Divided by their largest values possible for k, the regularizers of k features are at most 1.
 
-    Hypotheses: sets of exactly k unit vectors
+    Hypotheses: The sets have exactly k unit vectors.
 
-    Consequences: With 3k log₂(1/δ) in f_de the values for δ = 0.1 are above 0.657, though the axis of Figure
-    1(d) begins at 0.4; for f_sv they are above 8/9.
+    Consequences: With the constant 3k log₂(1/δ) in f_de, the values for δ = 0.1 are above 0.657, although the
+    axis of Figure 1(d) begins at 0.4. The values of f_sv are above 8/9.
 
-    Unchecked: the curves themselves
+    Unchecked: The printed curves themselves are not checked.
 
-    Tolerance: balls of 128 bits; at equality they overlap
+    Tolerance: Values are balls of 128 bits. In the cases of equality, the balls overlap.
     """
     check.over(range(1, 12), attained)
     draws = ((int(check.rng.integers(1, 6)), SHAPES) for _ in range(check.cases))
@@ -86,7 +88,7 @@ def test_scale_of_the_diversity_plots(check):
 
 
 def values(C, S, k):
-    """Return f_de for δ = 1 and 0.1, f_sv, and f_gr for α = ½."""
+    """Return f_de for δ = 1 and for δ = 0.1, f_sv, and f_gr for α = ½."""
     return [
         entropy(C, S, fmpq(1), k),
         entropy(C, S, TENTH, k),
@@ -96,18 +98,18 @@ def values(C, S, k):
 
 
 def largest(k):
-    """Return the values on k orthonormal columns."""
+    """Return these four values for k orthonormal columns."""
     return [k * log2(2), k * log2(1 + TENTH) + 3 * k * log2(10), arb(9 * k * k), arb(k)]
 
 
 def smallest(k):
-    """Return the values on k copies of one column."""
+    """Return these four values for k copies of one column."""
     return [log2(1 + k), log2(TENTH + k) + (2 * k + 1) * log2(10), arb(8 * k * k + k), arb(k).sqrt()]
 
 
 def attained(k):
-    """Return whether both extremes are attained, and their ratios are above 0.657 for f_de, δ = 0.1, and 8/9
-    for f_sv."""
+    """Return whether both extremes are attained, and their ratios are above 0.657 (f_de, δ = 0.1) and 8/9
+    (f_sv)."""
     copies, S = fmpq_mat(k, k, [1] * (k * k)), range(k)
     pairs = zip(values(identity(k), S, k) + values(copies, S, k), largest(k) + smallest(k), strict=True)
     _, entropies, variances, _ = (low / high for low, high in zip(smallest(k), largest(k), strict=True))
@@ -119,7 +121,7 @@ def attained(k):
 
 
 def between(value):
-    """Return whether no value is above the largest or below the smallest."""
+    """Return whether every value is between the smallest and the largest one."""
     C, k = value
     bounds = zip(values(C, range(k), k), largest(k), smallest(k), strict=True)
     return all(not v > top and not v < bottom for v, top, bottom in bounds)
@@ -130,14 +132,14 @@ def between(value):
 
 @functools.cache
 def digits():
-    """Return images (1797, 64) and labels."""
+    """Return the images of scikit-learn's digits (1797, 64), and their labels."""
     from sklearn.datasets import load_digits
 
     return load_digits(return_X_y=True)
 
 
 def sampled(rng, n=300):
-    """Return X with columns of unit length or zero, and y of unit length."""
+    """Return a random sample: X with columns of length 1 or 0, and y of length 1."""
     images, labels = digits()
     rows = rng.choice(len(labels), n, replace=False)
     X, y = images[rows], labels[rows].astype(float)
@@ -146,8 +148,10 @@ def sampled(rng, n=300):
 
 
 def regularizer(name, k):
-    """Return one of the paper's four regularizers, and the search that Figure 1 shows for it; α of gr is not
-    printed."""
+    """Return one of the paper's four regularizers, and the search that Figure 1 shows for it.
+
+    The paper does not print the α of "gr".
+    """
     return {
         "ld": (sl.spectral.SmoothedDifferentialEntropy(1.0, k), "forward"),
         "ld-0.1": (sl.spectral.SmoothedDifferentialEntropy(0.1, k), "greedy_local_search"),
@@ -162,23 +166,20 @@ def fitted(X, y, S):
 
 
 def explained(X, y, S):
-    """Return R²(S), ‖y‖ = 1."""
+    """Return R²(S), for a y of length 1."""
     return 1 - np.linalg.norm(y - X[:, S] @ fitted(X, y, S)) ** 2
 
 
 def lasso(X, y, k):
-    """Return the features of the last solution of the path with at most k features, and R² of its
-    coefficients."""
+    """Return the features of the path's last solution with at most k features, and R² of its coefficients."""
     path = sl.lasso_path(X, y, max_steps=8 * k + 16)
     end = next(i for i, active in enumerate(path.active) if len(active) > k)
     return sorted(path.active[end - 1]), 1 - np.linalg.norm(y - X @ path.coef[end]) ** 2
 
 
 def selections(rng, names):
-    """Return X, y, k, a name drawn from `names`, and what lasso, greedy and the regularized search select.
-
-    The regularized selection has at most k features and explains as much as the LASSO's coefficients.
-    """
+    """Return X, y, k, a random name of `names`, and the selections of lasso, greedy and the regularized
+    search."""
     X, y = sampled(rng)
     k, name = int(rng.choice([5, 10, 15])), str(rng.choice(names))
     f, search = regularizer(name, k)
@@ -194,7 +195,7 @@ def selections(rng, names):
 
 
 def moved(X, y, S, sigma, rng, what, repeats=5):
-    """Return ‖α' − α‖, averaged over the repeats, with y or X perturbed as in Section 6."""
+    """Return the mean of ‖α' − α‖ over the repeats, with y or X perturbed as in Section 6."""
     total = 0.0
     for _ in range(repeats):
         eta, E = rng.standard_normal(len(y)), rng.standard_normal(X.shape)
@@ -210,14 +211,13 @@ NAMES = ("ld", "ld-0.1", "sv", "gr")
 
 
 def on_digits(id, number, on_mnist, cases=60):
-    """Mark the check of a sentence on digits; what MNIST has to say of it is among its consequences."""
+    """Mark the check of a sentence on digits; the results for MNIST are among its consequences."""
     texts = {"hypotheses": PROTOCOL, "consequences": MNIST + on_mnist}
     return claim(id, number, "float", EMPIRICAL, cases=cases, ci_cases=2, **texts)
 
 
 def orders(check, what):
-    """Return in words in how many cells the regularized error is below greedy's, and greedy's below
-    lasso's."""
+    """Report in how many cells the regularized error is below greedy's, and greedy's below lasso's."""
     below, greedy, ratios, bounded = 0, 0, [], True
     for _ in range(check.cases):
         X, y, _, name, S = selections(check.rng, NAMES)
@@ -241,23 +241,25 @@ def orders(check, what):
 @on_digits(
     "SR-figure-1a",
     NUMBER + "(a)",
-    ": the order of the sentence. The regularized error is below greedy's in 32 of 32 cells (median ratio "
-    "0.60), and greedy's is below lasso's in 9 of 9; both grow with every k. No k unit columns have an "
-    "expected error below σ√(k/n), and the regularized errors are close to it. From k = 10 to 90 they grow "
-    "by a factor of 4 (this bound by 3, lasso's error by 3.2, greedy's by 4.3); in absolute terms they rise "
-    "half as much as lasso's and greedy's. With seeds 1 to 4 the counts are all of 34, 31, 30, 30, and 9, 9, "
-    "8, 9 of 9 (selections of fewer than k features are left out). On all 1797 digits (--data digits) "
-    "greedy's error is below lasso's at only 2 of 8 k",
+    ": the errors have the order of the sentence. The regularized error is below greedy's in 32 of 32 cells "
+    "(median ratio 0.60), and greedy's is below lasso's in 9 of 9; both grow with every k. No k unit columns "
+    "have an expected error below σ√(k/n), and the regularized errors are close to this bound. From k = 10 "
+    "to 90 the regularized errors grow by a factor of 4 (the bound by 3, lasso's error by 3.2, greedy's by "
+    "4.3). In absolute terms they rise half as much as lasso's and greedy's. With seeds 1 to 4 the counts "
+    "are all of 34, 31, 30, 30, and 9, 9, 8, 9 of 9 (selections of fewer than k features are left out). On "
+    "all 1797 digits (--data digits) greedy's error is below lasso's at only 2 of 8 k.",
 )
 @mutants("sl.choose_nu", "moved")
 def test_error_when_the_target_is_perturbed(check):
-    """If the target is perturbed, ‖α − α'‖ is largest for lasso and grows with k. It is smaller for
-    greedy without regularizer, and much smaller and only mildly increasing for every regularizer.
+    """If the target is perturbed, the error ‖α − α'‖ of the coefficients is largest for lasso and grows with
+    k. It is smaller for greedy without a regularizer. It is much smaller, and increases only mildly, for
+    every regularizer.
 
-    Unchecked: MNIST, in this row; σ other than 0.1, to which the error is proportional
+    Unchecked: This check does not use MNIST. It does not use other σ than 0.1, because the error is
+    proportional to σ.
 
-    Tolerance: 1e-9 on the bound σ²k/n, above the rounding of a pseudoinverse of condition 1e3; else averages
-    of five draws are compared
+    Tolerance: The bound σ²k/n has a tolerance of 1e-9, which exceeds the rounding error of a pseudoinverse of
+    condition number 1e3. All other comparisons are between means of five draws.
     """
     orders(check, "y")
 
@@ -268,21 +270,22 @@ def test_error_when_the_target_is_perturbed(check):
     ": the regularized error is below greedy's in 28 of 32 cells, all except those of k = 10 (median ratio "
     "0.54), and greedy's is below lasso's in 9 of 9. With seeds 1 to 4 the counts are 34 of 34, 27 of 31, 26 "
     "of 30, 26 of 30, and 8, 9, 8, 6 of 9. The errors are six times smaller than printed: at most 0.11, "
-    "while the axis of (b) ends at 0.7. On all 1797 digits greedy's error is below lasso's at only 1 of 8 k",
+    "while the axis of (b) ends at 0.7. On all 1797 digits greedy's error is below lasso's at only 1 of 8 k.",
 )
 @mutants("sl.choose_nu", "moved")
 def test_error_when_the_features_are_perturbed(check):
-    """If the features are perturbed, the order is the same: regularized below greedy below lasso.
+    """If the features are perturbed, the errors ‖α − α'‖ have the same order: the regularized error is below
+    greedy's, and greedy's is below lasso's.
 
-    Unchecked: MNIST, in this row; why the printed errors are larger
+    Unchecked: This check does not use MNIST. It does not explain why the printed errors are larger.
 
-    Tolerance: averages of five draws are compared
+    Tolerance: The comparisons are between means of five draws.
     """
     orders(check, "X")
 
 
 def normalised(X, S, name, k):
-    """Return f(S) over its largest value for k unit columns, by eigenvalues; gr with α = ½."""
+    """Return f(S) over its largest value for k unit columns, from the eigenvalues; "gr" has α = ½."""
     values = np.linalg.eigvalsh(X[:, S].T @ X[:, S])
     if name == "sv":
         return 1 - ((values - 1) ** 2).sum() / (9 * k * k)
@@ -300,17 +303,17 @@ def normalised(X, S, name, k):
     "with --refitted. It is diverse because of rare pixels: at k = 90 about half of the regularized features "
     "(lasso's 4 %, greedy's 12 %) are pixels that are zero in more than 99 % of the images, and these hardly "
     "correlate with any other pixel. The least values, which are lasso's, are 0.568, 0.856, 0.951 and 0.672, "
-    "while the printed axes begin at 0.55, 0.4, 0.93 and 0.65. So (c), (e) and (f) are near, with α = ½; (d) "
-    "is not, with the constant 3k log₂(1/δ)",
+    "while the printed axes begin at 0.55, 0.4, 0.93 and 0.65. So the values of (c), (e) and (f) "
+    "are near the printed ones, with α = ½. Those of (d), with the constant 3k log₂(1/δ), are not.",
 )
 @mutants("sl.choose_nu", "normalised")
 def test_regularized_selections_are_more_diverse(check):
-    """The regularized selection is more diverse than lasso's and greedy's for every k, by each of the
-    four diversity values.
+    """The regularized selection is more diverse than lasso's and greedy's selections for every k, by each of
+    the four diversity values.
 
-    Unchecked: MNIST, in this row
+    Unchecked: This check does not use MNIST.
 
-    Tolerance: 1e-9 on values of at most 1
+    Tolerance: The values, which are at most 1, have a tolerance of 1e-9.
     """
     above = 0
     for _ in range(check.cases):
@@ -325,18 +328,19 @@ def test_regularized_selections_are_more_diverse(check):
 
 
 def averages(value, k):
-    """Return the average of a set function over the subsets of {0, …, k − 1} of each size from 1 to k."""
+    """Return the mean of a set function over the subsets of {0, …, k − 1} of each size from 1 to k."""
     sizes = [list(itertools.combinations(range(k), j)) for j in range(1, k + 1)]
     return [sum((value(S) for S in sets), arb(0)) / len(sets) for sets in sizes]
 
 
 def normalised_values(C, S, k):
-    """Return the four values over the largest for k unit columns; f_de with δ = 1 has no constant."""
+    """Return the four values over their largest values for k unit columns; f_de with δ = 1 has no
+    constant."""
     return [v / top for v, top in zip(values(C, S, k), largest(k), strict=True)]
 
 
 def greedy_curve():
-    """Return the value (c) of greedy's selections on all 1797 digits, k = 5, 10, …, 40."""
+    """Return the value of panel (c) for greedy's selections on all 1797 digits, k = 5, 10, …, 40."""
     images, labels = digits()
     lengths = np.linalg.norm(images, axis=0)
     X, y = images / np.where(lengths > 0, lengths, 1), labels / np.linalg.norm(labels)
@@ -352,7 +356,7 @@ def greedy_curve():
     consequences=MNIST
     + ": lasso's curve increases in 28 of 32 steps, in (c), (d) and (f) from k = 20 or 30 on. Greedy's curve "
     "decreases in (c), (d) and (f) (from 0.871 to 0.755, 0.961 to 0.922, 0.912 to 0.822) and increases in "
-    "(e), in 7 of 32 steps in all. Seeds 1 to 4 agree",
+    "(e), in 7 of 32 steps in all. Seeds 1 to 4 give the same result.",
     cases=300,
     ci_cases=6,
 )
@@ -361,15 +365,16 @@ def greedy_curve():
 def test_trend_of_the_normalised_values(check):
     """The curves of lasso and greedy increase with k because of the normalisation.
 
-    Hypotheses: unit columns; the curves themselves on 1000 MNIST images
+    Hypotheses: The columns have length 1. The curves in print are for 1000 MNIST images.
 
-    Instead: Normalisation does the opposite: over the subsets of any set of unit columns, the average of each
-    of the four normalised values decreases with their size. Where a curve increases, the later features are
-    less correlated than the first
+    Instead: Normalisation does the opposite. Over the subsets of any set of unit columns, the mean of each of
+    the four normalised values decreases with the size of the subsets. If a curve increases, the later
+    features are less correlated than the first ones.
 
-    Unchecked: the printed curves
+    Unchecked: The printed curves are not checked.
 
-    Tolerance: balls of 128 bits; the curve on digits falls by 0.13, its rounding is below 1e-9
+    Tolerance: Values are balls of 128 bits. The curve on digits decreases by 0.13, and its rounding error is
+    below 1e-9.
     """
     # (1, 0), (3/5, 4/5), (4/5, 3/5)
     C = fmpq_mat(3, 3, [fmpq(v, 25) for v in (25, 15, 20, 15, 25, 24, 20, 24, 25)])
@@ -389,7 +394,7 @@ def test_trend_of_the_normalised_values(check):
 
 
 def steps(C, k):
-    """Return the four averages over sets of j features, and of j + 1."""
+    """Return the four means over the sets of j features, each paired with the mean over j + 1 features."""
     lines = [averages(lambda S, i=i: normalised_values(C, S, len(S))[i], k) for i in range(4)]
     return [step for line in lines for step in itertools.pairwise(line)]
 
@@ -402,17 +407,18 @@ def steps(C, k):
     "where every ν qualifies, it is below greedy's by 0.187 (0.641; lasso 0.586 with shrunk coefficients and "
     "0.788 refitted; greedy 0.828). With --refitted the claims of (a) to (f) are confirmed too, and R² is "
     "below greedy's by 0.025 in the median. With X perturbed the order holds in 37, 37, 37, 33, 22 of 41 "
-    "comparisons for σ = 0.01, 0.03, 0.1, 0.3, 1; with y perturbed it is the same for all σ",
+    "comparisons for σ = 0.01, 0.03, 0.1, 0.3, 1. With y perturbed it is the same for all σ.",
     cases=40,
 )
 @mutants("sl.choose_nu", "moved", "lasso")
 def test_no_loss_of_fit(check):
-    """In all cases features are found that are more robust at no loss: R² at least lasso's; results for other
-    σ are similar.
+    """In all cases features are found that are more robust at no loss: their R² is at least lasso's. The
+    results for other σ are similar.
 
-    Unchecked: MNIST, in this row; whether a larger ν than those tried qualifies
+    Unchecked: This check does not use MNIST. It does not decide whether a larger ν than the tried ones
+    qualifies.
 
-    Tolerance: 1e-9 on R² ≤ 1; 1e-9 relative on errors proportional to σ
+    Tolerance: R² ≤ 1 has a tolerance of 1e-9. Errors proportional to σ have a relative tolerance of 1e-9.
     """
     below = refitted = 0
     for _ in range(check.cases):

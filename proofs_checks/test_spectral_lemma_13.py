@@ -1,23 +1,24 @@
 """Lemma 13: traces of monotone non-negative functions increase with the set.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Lemma 13 (proof in the supplement, not at
-hand). For f monotone and non-negative on R (on an interval with the spectrum of C is enough) and Hermitian C,
+Source: *Selecting Diverse Features via Spectral Regularization*, Lemma 13 (the proof is in the supplement,
+which was not available). Let f be monotone and non-negative on R (an interval that contains the spectrum of C
+is enough), and C Hermitian. Then
 
     S ↦ tr f(C_S) = Σ f(λ_i(C_S))
 
-is monotone, the sum being over the |S| eigenvalues of C_S (i = 1, …, n in print; with zeros for those that
-C_S has not it is false).
+is monotone. The sum is over the |S| eigenvalues of C_S. In print it is over i = 1, …, n. If the missing
+eigenvalues are replaced by zeros, the statement is false.
 
 Proof. By interlacing,
 
     λ_i(C_{S+x}) ≤ λ_i(C_S) ≤ λ_{i+1}(C_{S+x}).
 
-If f increases, pair λ_i(C_S) with λ_{i+1}(C_{S+x}) and drop f(λ_1(C_{S+x})) ≥ 0; if f decreases, pair it with
-λ_i(C_{S+x}) and drop the last. In both cases tr f *increases* with S.
+If f increases, pair λ_i(C_S) with λ_{i+1}(C_{S+x}), and drop f(λ_1(C_{S+x})) ≥ 0. If f decreases, pair
+λ_i(C_S) with λ_i(C_{S+x}), and drop the last term. In both cases tr f *increases* with S.
 
-A monotone f ≥ 0 is a mixture of constants and steps 1{t > θ} or 1{t < θ}, so the lemma says that the numbers
-of eigenvalues above and below θ increase with S. These are counted exactly for integer matrices, indefinite
-ones among them, at half-integers θ, which are no eigenvalues of such matrices.
+A monotone f ≥ 0 is a mixture of constants and steps 1{t > θ} or 1{t < θ}. So the lemma says that the numbers
+of eigenvalues above θ and below θ increase with S. The checks count these exactly for integer matrices, also
+indefinite ones. They use half-integers θ, which are no eigenvalues of such matrices.
 """
 
 from flint import fmpq, fmpq_mat
@@ -46,15 +47,18 @@ def count_above(values, threshold):
 @mutants("count_above", "rank_power")
 @precisely()
 def test_traces_of_monotone_functions_increase(check):
-    """For monotone f ≥ 0 on ℝ and Hermitian C, n × n, S ↦ tr f(C_S) = Σ_{i≤n} f(λ_i(C_S)) is monotone.
+    """For monotone f ≥ 0 on ℝ and a Hermitian n × n matrix C, S ↦ tr f(C_S) = Σ_{i≤n} f(λ_i(C_S)) is
+    monotone.
 
-    Hypotheses: f increasing or decreasing
+    Hypotheses: f is increasing or decreasing, and λ_i(C_S) are the eigenvalues of the principal submatrix
+    C_S.
 
     Instead: The sum is over the |S| eigenvalues of C_S (the printed n is a slip of notation), and it
-    increases with S. In place of ℝ, an interval that contains the spectrum of C suffices; this is needed
-    because the lemma is applied to t^α, which is not defined on all of ℝ.
+    increases with S. In place of ℝ, an interval that contains the spectrum of C suffices. This extension is
+    needed, because the lemma is applied to t^α, which is not defined on all of ℝ.
 
-    Unchecked: the proof of the supplement; the one in the file is ours
+    Unchecked: The proof in the supplement is not checked. The proof in the docstring of the check's module is
+    ours.
     """
     C = fmpq_mat(2, 2, [1, 0, 0, -1])
     at = [eigenvalues(C, members(S)) for S in range(4)]
@@ -76,8 +80,10 @@ def matrices(check):
 
 
 def steps_increase(value):
-    """Return whether the numbers of eigenvalues above θ, and below θ, increase with S; each occurs twice in
-    C."""
+    """Return whether the numbers of eigenvalues above θ and below θ increase with S.
+
+    In the real form of C each eigenvalue occurs twice.
+    """
     C, d = value
     spectra = [eigenvalues(C, doubled(members(S), d)) for S in range(1 << d)]
 
@@ -91,7 +97,7 @@ def steps_increase(value):
 
 
 def rank_and_trace_increase(design):
-    """Return whether the traces of t⁰, with 0⁰ = 0, and of t increase."""
+    """Return whether the traces of t⁰ (with 0⁰ = 0) and of t increase with S."""
     C, d = correlations(design), design.d
     rank, trace = (table(lambda S, alpha=alpha: rank_power(C, S, alpha), d) for alpha in (0, 1))
     return is_increasing(rank) and is_increasing(trace) and trace[-1] == d and 1 <= rank[-1] <= d

@@ -1,26 +1,29 @@
-"""Lemma 4: the entropy of the perturbation of the coefficients; the sentences around it on log-determinants.
+"""Lemma 4: the entropy of the perturbation of the coefficients; and the sentences on log-determinants near
+it.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Section 3.1, Section 5.1, footnote 5. In
-print, for noise η ~ N(0, σ²I) on the target,
+Source: *Selecting Diverse Features via Spectral Regularization*, Section 3.1, Section 5.1, footnote 5. Let α
+be the coefficients of least squares on the unit columns A in S, C_S = AᵀA, λ_i(C_S) its eigenvalues, and α'
+the coefficients after noise. In print, for noise η ~ N(0, σ²I) on the target,
 
     H(α' − α) = k log(2σ²πe) − Σ log λ_i(C_S).
 
-α' − α = C_S⁻¹Aᵀη has covariance σ²C_S⁻¹, and H(v) = ½ log((2πe)^k det cov) (Section 3) gives half of that,
+The vector α' − α = C_S⁻¹Aᵀη has the covariance σ²C_S⁻¹, and H(v) = ½ log((2πe)^k det cov) (Section 3) gives
+half of the printed value,
 
-    H(α' − α) = ½[k log(2πeσ²) − Σ log λ_i(C_S)]:
+    H(α' − α) = ½[k log(2πeσ²) − Σ log λ_i(C_S)].
 
-the factor ½ is lost in the proof at H(δ) = log((2σ²πe)^k det(C_S⁻¹)). That maximising Σ log λ_i minimises H
-among sets of one size is not touched; between sizes H also changes by ½ log(2πeσ²) per feature. Likewise
-f_ld(S) = log det C_S is 2H(S) − |S| log(2πe), the entropy up to a term in |S| *and* the factor 2. The
-experiments replace η by ση/‖η‖ in R¹⁰⁰⁰, of covariance σ²I/1000: there σ² in the lemma is to be divided by
-1000. E‖α' − α‖² = σ² tr C_S⁻¹ = σ² Σ 1/λ_i.
+The factor ½ is lost in the proof at H(δ) = log((2σ²πe)^k det(C_S⁻¹)). It remains true that among sets of one
+size, the largest Σ log λ_i gives the least H. Between sets of different sizes, H also changes by ½ log(2πeσ²)
+per feature. Similarly, f_ld(S) = log det C_S is 2H(S) − |S| log(2πe), which is the entropy up to a term in
+|S| *and* the factor 2. The experiments replace η by ση/‖η‖ in R¹⁰⁰⁰, whose covariance is σ²I/1000. For them,
+σ² in the lemma must be divided by 1000. The expected square is E‖α' − α‖² = σ² tr C_S⁻¹ = σ² Σ 1/λ_i.
 
-−Σ 1/λ_i is not submodular (nor supermodular): on C = [[3, −2, −1], [−2, 3, 1], [−1, 1, 3]]/3 the second
-column gains less from {0} than from {0, 2}. The derivative t⁻² of −1/t is antitone but not operator
-antitone (SR-definition-11).
+The function −Σ 1/λ_i is not submodular (nor supermodular). For C = [[3, −2, −1], [−2, 3, 1], [−1, 1, 3]]/3,
+the gain of the second column at {0} is smaller than at {0, 2}. The derivative t⁻² of −1/t is antitone but not
+operator antitone (SR-definition-11).
 
-The covariances are formed exactly from M = C_S⁻¹Aᵀ as σ²MMᵀ; logarithms are balls of 128 bits, and an
-equality counts when they overlap and the determinants under them agree exactly.
+The covariances are formed exactly, as σ²MMᵀ with M = C_S⁻¹Aᵀ. Logarithms are balls of 128 bits. An equality
+of logarithms counts if the balls overlap and the determinants agree exactly.
 """
 
 from itertools import combinations
@@ -50,12 +53,12 @@ def log_2pie(variance=1):
 
 
 def gaussian_entropy(covariance):
-    """Return ½ log((2πe)^k det)."""
+    """Return the entropy ½ log((2πe)^k det cov) of a Gaussian vector."""
     return (covariance.nrows() * log_2pie() + arb(covariance.det()).log()) / 2
 
 
 def perturbation_entropy(C, S, variance):
-    """Return the entropy of Lemma 4, corrected."""
+    """Return the entropy of Lemma 4, corrected: ½[k log(2πeσ²) − Σ log λ_i]."""
     return printed_entropy(C, S, variance) / 2
 
 
@@ -76,14 +79,14 @@ def inverse_trace(C, S):
 
 
 def covariance(design, S, variance):
-    """Return σ²MMᵀ with M = C_S⁻¹Aᵀ, A the unit columns: MMᵀ = C_S⁻¹(XᵀX/N)C_S⁻¹."""
+    """Return σ²MMᵀ with M = C_S⁻¹Aᵀ, where A has the unit columns; MMᵀ = C_S⁻¹(XᵀX/N)C_S⁻¹."""
     A = columns(rational(design.X), S)
     M = principal(correlations(design), S).inv() * A.transpose()
     return M * M.transpose() * (variance / design.N)
 
 
 def regular(design):
-    """Return the non-empty sets of independent columns."""
+    """Return C and the non-empty sets of independent columns."""
     C = correlations(design)
     sets = [members(mask) for mask in range(1, 1 << design.d)]
     return C, [S for S in sets if principal(C, S).det() != 0]
@@ -93,17 +96,19 @@ def regular(design):
 @mutants("perturbation_entropy")
 @precisely()
 def test_entropy_of_the_perturbation(check):
-    """H(α' − α) = k log(2σ²πe) − Σ log λ_i(C_S).
+    """The entropy of the perturbation α' − α of the coefficients is H(α' − α) = k log(2σ²πe) − Σ log
+    λ_i(C_S).
 
-    Hypotheses: C_S regular, noise N(0, σ²I) on the target
+    Hypotheses: C_S, the Gram matrix of the k unit columns in S, is nonsingular, λ_i(C_S) are its eigenvalues,
+    and the noise on the target is N(0, σ²I).
 
     Instead: H(α' − α) = ½[k log(2πeσ²) − Σ log λ_i(C_S)].
 
     Consequences: The minimisers among sets of size k are the same (SR-lemma-4-minimised). The right-hand
-    side, which is measured in Section 6, is twice the entropy. There σ² must be divided by the dimension of
+    side, which Section 6 measures, is twice the entropy. In Section 6, σ² must be divided by the dimension of
     the target.
 
-    Tolerance: balls of 128 bits overlap
+    Tolerance: The two sides are balls of 128 bits and must overlap.
     """
     one = fmpq_mat(1, 1, [1])
     check.refutes(
@@ -126,12 +131,13 @@ def test_entropy_of_the_perturbation(check):
 @mutants("perturbation_entropy")
 @precisely()
 def test_largest_determinant_has_least_entropy(check):
-    """The entropy of the perturbation is minimised by maximising Σ log λ_i(C_S).
+    """Among sets S of one size, the entropy of the perturbation is minimised by maximising Σ log λ_i(C_S).
 
-    Hypotheses: sets of one size k, C_S regular
+    Hypotheses: The sets have one size k, and the Gram matrix C_S of the unit columns in S, with the
+    eigenvalues λ_i(C_S), is nonsingular.
 
-    Consequences: For sets of different sizes this fails, because H changes by ½ log(2πeσ²) with every
-    feature.
+    Consequences: For sets of different sizes this fails, because the entropy changes by ½ log(2πeσ²) with
+    every feature.
     """
 
     def ordered(C, S, T):
@@ -161,11 +167,12 @@ def test_largest_determinant_has_least_entropy(check):
 def test_expected_noise_in_the_coefficients(check):
     """The expected squared two-norm of α' − α is σ² times the sum of the eigenvalues of C_S⁻¹.
 
-    Hypotheses: C_S regular, noise N(0, σ²I) on the target
+    Hypotheses: C_S, the Gram matrix of the unit columns in S, is nonsingular, and the noise on the target is
+    N(0, σ²I). α and α' are the coefficients before and after the noise.
 
-    Unchecked: the supplement, which the text at hand does not contain
+    Unchecked: The proof in the supplement is not checked, because the supplement was not available.
 
-    Tolerance: balls of 128 bits overlap
+    Tolerance: The two sides are balls of 128 bits and must overlap.
     """
 
     def equal(design):
@@ -182,11 +189,12 @@ def test_expected_noise_in_the_coefficients(check):
 @claim("SR-inverse-trace", "after Lemma 4", "exact", HOLDS, cases=1, ci_cases=1)
 @mutants("inverse_trace")
 def test_inverse_trace_is_not_submodular(check):
-    """−Σ 1/λ_i(C_S) is not submodular.
+    """The set function −Σ 1/λ_i(C_S) is not submodular.
 
-    Hypotheses: C positive definite with unit diagonal, S ≠ ∅
+    Hypotheses: C is positive definite with unit diagonal, S ≠ ∅, and λ_i(C_S) are the eigenvalues of the
+    principal submatrix C_S.
 
-    Consequences: It is not supermodular either.
+    Consequences: The function is not supermodular either.
     """
 
     def gain(S, x):
@@ -200,13 +208,14 @@ def test_inverse_trace_is_not_submodular(check):
 @mutants("smoothed_det")
 @precisely()
 def test_log_determinant_and_entropy(check):
-    """For a Gaussian, f_ld(S) = log det C_S is the differential entropy of S up to an additive term in |S|.
+    """For a Gaussian vector, f_ld(S) = log det C_S is the differential entropy of S up to an additive term in
+    |S|.
 
-    Hypotheses: C_S regular
+    Hypotheses: The covariance matrix C_S of the entries in S is nonsingular.
 
-    Instead: 2H(S) = f_ld(S) + |S| log(2πe), so there is also a factor 2.
+    Instead: The entropy H(S) satisfies 2H(S) = f_ld(S) + |S| log(2πe), so there is also a factor 2.
 
-    Tolerance: balls of 128 bits overlap
+    Tolerance: The two sides are balls of 128 bits and must overlap.
     """
     I2, C = fmpq_mat(2, 2, [1, 0, 0, 1]), fmpq_mat(2, 2, [1, fmpq(1, 2), fmpq(1, 2), 1])
     gaps = [gaussian_entropy(M) - arb(smoothed_det(M, [0, 1], 0)).log() for M in (I2, C)]
@@ -225,11 +234,13 @@ def test_log_determinant_and_entropy(check):
 @claim("SR-log-det-range", "Section 5.1", "exact, proof", HOLDS, cases=500, ci_cases=40)
 @mutants("smoothed_det")
 def test_log_determinant_is_never_positive(check):
-    """f_ld is undefined on dependent sets and may be negative; Σ log₂(δ + λ_i) is defined for every set.
+    """The function f_ld(S) = log det C_S is undefined on dependent sets and may be negative; Σ log₂(δ + λ_i)
+    is defined for every set.
 
-    Hypotheses: unit columns, δ > 0
+    Hypotheses: The columns have length 1, and δ > 0. C_S is the correlation (Gram) matrix of the columns in
+    S, and λ_i are its eigenvalues.
 
-    Consequences: For unit columns f_ld ≤ 0 always, with equality for orthonormal sets only (Hadamard).
+    Consequences: For unit columns f_ld ≤ 0 always, with equality only for orthonormal sets (Hadamard).
     """
 
     def within(design):
@@ -258,10 +269,10 @@ def test_norm_of_a_gaussian_is_concentrated(check):
     """For η ~ N(0, I) in R¹⁰⁰⁰, ‖η‖ is highly concentrated, so that ση/‖η‖ is nearly Gaussian in each
     direction.
 
-    Hypotheses: m ≤ 2000 coordinates
+    Hypotheses: The check covers vectors of m ≤ 2000 coordinates.
 
-    Consequences: The standard deviation of ‖η‖ is less than its mean divided by √(2m − 1), which is 2.3 % for
-    m = 1000. But ση/‖η‖ has the variance σ²/m in each coordinate, not σ².
+    Consequences: The standard deviation of ‖η‖ is less than its mean divided by √(2m − 1), which is 2.3 % of
+    the mean for m = 1000. But ση/‖η‖ has the variance σ²/m in each coordinate, not σ².
     """
     sizes = range(1, check.cases + 1) if check.cases >= 2000 else (*range(1, check.cases), 1000)
     # variance / mean² = m/mean² − 1 < 1/(2m − 1)

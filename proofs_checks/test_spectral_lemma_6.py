@@ -1,17 +1,18 @@
 """Lemma 6: local search for non-negative submodular functions, as printed without deletions.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, algorithm LS and Lemma 6, there attributed
-to Feige, Mirrokni and Vondrák (Theorem 3.4). LS in print: start at the best single element; while some x ∈
-U∖S has f(S + x) ≥ (1 + ε/n²)f(S), add it; return the best of S, U∖S, U. The ε is lost in the extracted
-text; we read
+Source: *Selecting Diverse Features via Spectral Regularization*, algorithm LS (local search) and Lemma 6,
+which the paper attributes to Feige, Mirrokni and Vondrák (Theorem 3.4). In print, LS starts at the best
+single element. As long as some x ∈ U∖S has f(S + x) ≥ (1 + ε/n²)f(S), LS adds x. At the end it returns the
+best of S, U∖S and U. The ε of the lemma is lost in the extracted text; we read
 
-    (2 + 2ε/n)·f(S) + f(U∖S) ≥ f(T),
+    (2 + 2ε/n)·f(S) + f(U∖S) ≥ f(T).
 
-and the witnesses refute the reading (2 + 2/n) as well.
+The counterexamples also refute the reading with (2 + 2/n).
 
-The search of Feige et al. also deletes. With additions only, S need not be compared with its subsets: one
-element that looks best, and spoils the others, leads LS through all of them to U. The proofs, that the lemma
-holds with deletions and with the regularizers of the paper, are in docs/proofs/spectral_lemma_6.md.
+The search of Feige et al. also deletes elements. With additions only, the final S need not be better than its
+subsets: one element that looks best, and spoils the others, can lead LS to add all of them and end at U. The
+lemma holds with deletions, and it holds for the regularizers of the paper. The proofs are in
+docs/proofs/spectral_lemma_6.md.
 """
 
 import math
@@ -50,7 +51,7 @@ SPOILER = Design(
 
 
 class Counted(list):
-    """A table that counts how often it is read."""
+    """A table of values that counts how often it is read."""
 
     reads = 0
 
@@ -60,7 +61,8 @@ class Counted(list):
 
 
 def functions(check, size=5):
-    """Yield non-negative submodular functions: random ones, and all the small ones on three elements."""
+    """Yield random non-negative submodular functions; in a thorough run also all small ones on three
+    elements."""
     for _ in range(check.cases):
         yield draw_submodular(check.rng, int(check.rng.integers(1, size + 1)))
     if check.cases >= 1000:
@@ -77,19 +79,22 @@ def functions(check, size=5):
 )
 @mutants("sl.local_search", "climb")
 def test_what_local_search_guarantees(check):
-    """LS ends at an S with
+    """The local search LS ends at an S with
 
         (2 + 2ε/n)f(S) + f(U∖S) ≥ f(T)
 
     for every T.
 
-    Hypotheses: f ≥ 0 submodular, ε > 0
+    Hypotheses: f ≥ 0 is a submodular function on the subsets of U, |U| = n, and ε > 0. LS starts at the best
+    single element, and adds an x as long as f(S + x) ≥ (1 + ε/n²)f(S).
 
-    Instead: For a search that also deletes, with strict inequalities, (2 + ε/n)f(S) + f(U∖S) ≥ f(T).
+    Instead: If the search also deletes elements, with strict inequalities, its final set S satisfies (2 +
+    ε/n)f(S) + f(U∖S) ≥ f(T) for every T.
 
     Consequences: Theorems 7 and 9 are false for LS as printed (SR-theorem-7, SR-theorem-9), and hold with
-    deletions. Theorems 14 and 16 do not depend on LS. The lemma is false for some spectral f ≥ 0 too, but for
-    the three regularizers of the paper it holds for LS as printed (ours-lemma-6-regularizers).
+    deletions. Theorems 14 and 16 do not depend on LS. The lemma is false for some functions f(S) = tr h(C_S)
+    ≥ 0 too. But for the three regularizers of the paper it holds for LS as printed
+    (ours-lemma-6-regularizers).
     """
     f, eps, U = SpoilingElement(4, 40), fmpq(1, 10), 15
     check.refutes(
@@ -111,7 +116,8 @@ def test_what_local_search_guarantees(check):
 
 
 def misled(f, eps):
-    """Return whether LS as printed ends at U, f being submodular and (2 + 2/n)f(U) + f(∅) < f(U∖{0})."""
+    """Return whether LS as printed ends at U, although (2 + 2/n)f(U) + f(∅) < f(U∖{0}), for a submodular
+    f."""
     U = len(f) - 1
     printed = 2 + fmpq(2, U.bit_count())
     submodular = is_submodular(f) and min(f) == 0
@@ -119,7 +125,7 @@ def misled(f, eps):
 
 
 def guaranteed(f):
-    """Return whether the corrected inequality holds where the search with deletions ends, for four ε."""
+    """Return whether the corrected inequality holds at the end of the search with deletions, for four ε."""
     U = len(f) - 1
     ends = ((climb(f, eps, U, deletions=True), eps) for eps in EPSILONS)
     return all(0 <= S <= U and corrected(f, S, eps) for S, eps in ends)
@@ -134,8 +140,10 @@ def corrected(f, S, eps):
 
 
 def guaranteed_by_package(f):
-    """Return whether the package's search attains the guarantee. For y orthogonal to the columns g = f,
-    and the candidates are f(S), f(U∖S) and f(U)."""
+    """Return whether the package's search attains the guarantee.
+
+    If y is orthogonal to the columns, g = f, and the candidates are f(S), f(U∖S) and f(U).
+    """
     U = len(f) - 1
     eps = EPSILONS[sum(f) % len(EPSILONS)]
     run = sl.local_search(*orthogonal_to_y(U.bit_count()), regularizer=Values(f), eps=float(eps))
@@ -155,19 +163,23 @@ def guaranteed_by_package(f):
 @mutants("climb", "entropy", "variance", "rank_power")
 @precisely()
 def test_local_search_with_the_regularizers(check):
-    """For f_gr, f_sv, and f_de with δ ≤ 1, LS as printed ends at an S with
+    """For f_gr, for f_sv, and for f_de with δ ≤ 1, the local search LS as printed ends at an S with
 
         (2 + 2ε/n)f(S) + f(U∖S) ≥ f(T)
 
     for every T.
 
-    Hypotheses: unit columns; n ≤ 3k, for which f_de and f_sv are non-negative
+    Hypotheses: The columns have length 1, and n ≤ 3k, so that f_de and f_sv are non-negative. f_gr(S) = Σ
+    λ_i^α, f_sv(S) = 9k² − Σ (λ_i − 1)² and f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the
+    eigenvalues of the Gram matrix C_S. LS starts at the best single feature, and adds an x as long as f(S +
+    x) ≥ (1 + ε/n²)f(S).
 
     Consequences: Lemma 6 fails only for other functions (SR-lemma-6). Theorem 9, as corrected, holds for
-    these three and GLS as printed, because GLS runs LS on k features. Even more holds: f(T) ≤ f(S) for f_sv,
-    f(T) ≤ (1 + ε/n)f(S) for f_gr, and f(T) ≤ (1 + ε/n)f(S) + |S∖T| log₂(1/δ) ≤ (2 + ε/n)f(S) for f_de.
+    these three functions and GLS as printed, because GLS runs LS on k features. Stronger inequalities hold:
+    f(T) ≤ f(S) for f_sv, f(T) ≤ (1 + ε/n)f(S) for f_gr, and f(T) ≤ (1 + ε/n)f(S) + |S∖T| log₂(1/δ) ≤ (2 +
+    ε/n)f(S) for f_de.
 
-    Unchecked: α other than 0, ½, 1
+    Unchecked: Values of α other than 0, ½ and 1 are not checked.
     """
     for _ in range(check.cases):
         d = int(check.rng.integers(1, 6))
@@ -190,7 +202,8 @@ def starts_at(f, value):
 
 
 def within(f, c, eps):
-    """Return whether f(T) ≤ (1 + ε/n)f(S) + |S∖T|c ≤ (2 + ε/n)f(S) for all T, S where LS as printed ends."""
+    """Return whether f(T) ≤ (1 + ε/n)f(S) + |S∖T|c ≤ (2 + ε/n)f(S) for all T, for the final set S of LS as
+    printed."""
     U = len(f) - 1
     n, S = U.bit_count(), climb(f, eps, U)
     most = (1 + eps / n) * f[S]
@@ -200,14 +213,15 @@ def within(f, c, eps):
 @claim("SR-lemma-6-time", "Lemma 6", "exact, brute force, proof", HOLDS, cases=2000, ci_cases=60)
 @mutants("local_search")
 def test_how_long_local_search_takes(check):
-    """LS takes O((1/ε) n³ log n) time, counted in evaluations of f.
+    """The local search LS takes O((1/ε) n³ log n) time, counted in evaluations of f.
 
-    Hypotheses: f ≥ 0 submodular, 0 < ε ≤ n², n ≥ 2
+    Hypotheses: f ≥ 0 is submodular on n ≥ 2 elements, and 0 < ε ≤ n².
 
-    Consequences: As printed it takes at most n² evaluations; with deletions n + n·log n/log(1 + ε/n²) of
-    them.
+    Consequences: As printed, LS takes at most n² evaluations. With deletions, it takes at most n + n·log
+    n/log(1 + ε/n²) evaluations.
 
-    Unchecked: ε > n², where the bound falls below the n evaluations of the first line
+    Unchecked: ε > n² is not checked. There the bound is smaller than the n evaluations of the first line of
+    LS.
     """
     longest = [0.0]
 
@@ -227,8 +241,7 @@ def test_how_long_local_search_takes(check):
 
 
 def evaluations(f, eps, deletions):
-    """Return how often LS reads f, as a share of the number that the proof allows; infinite if it returns
-    another set."""
+    """Return how often LS reads f, as a share of the proof's bound, or infinity if LS returns another set."""
     n, counted = (len(f) - 1).bit_length(), Counted(f)
     S = local_search(counted, f, eps, deletions=deletions)
     if f[S] != max(f[T] for T in ends(f, eps, deletions)):
@@ -239,7 +252,7 @@ def evaluations(f, eps, deletions):
 
 
 def ends(f, eps, deletions):
-    """Return S, U∖S and U, by a search in this file."""
+    """Return the final S, U∖S and U, by another search, written in this file."""
     U = len(f) - 1
     n = U.bit_count()
     S = 1 << max(range(n), key=lambda x: (f[1 << x], -x))

@@ -1,18 +1,18 @@
-"""Lemma 8: three sets that share the value of an optimal one.
+"""Lemma 8: three sets that together have at least the value of an optimal set.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Lemma 8, footnotes 3 and 4. For C, S₁ ⊆ U,
-C' = C∖S₁ and S₂ ⊆ U∖S₁,
+Source: *Selecting Diverse Features via Spectral Regularization*, Lemma 8, footnotes 3 and 4. Let g = R² + f
+with a submodular f. For C, S₁ ⊆ U, C' = C∖S₁ and S₂ ⊆ U∖S₁,
 
     g(S₁∪C) + g(S₂∪C') + g(S₁∩C) ≥ g(C).
 
-The proof in print is right: (S₁∪C) ∩ (S₂∪C') = C' because S₂ ∩ S₁ = ∅, so
+The proof in print is right. Because S₂ ∩ S₁ = ∅, (S₁∪C) ∩ (S₂∪C') = C', and submodularity gives
 
-    f(S₁∪C) + f(S₂∪C') ≥ f(S₁∪S₂∪C) + f(C'),    f(C') + f(S₁∩C) ≥ f(C) + f(∅);
+    f(S₁∪C) + f(S₂∪C') ≥ f(S₁∪S₂∪C) + f(C'),    f(C') + f(S₁∩C) ≥ f(C) + f(∅).
 
-f is needed non-negative at S₁∪S₂∪C and at ∅, and R²(S₁∪C) ≥ R²(C). In GLS |S₁∪S₂∪C| ≤ 3k: hence the constants
-of f_de and f_sv. S₂ must miss S₁.
+The proof needs f ≥ 0 only at S₁∪S₂∪C and at ∅, and R²(S₁∪C) ≥ R²(C). In GLS |S₁∪S₂∪C| ≤ 3k, which explains
+the constants of f_de and f_sv. S₂ must be disjoint from S₁.
 
-Exact, over all C, S₁, S₂ of each ground set.
+The checks are exact, over all C, S₁ and S₂ of each ground set.
 """
 
 from flint import fmpq
@@ -32,12 +32,12 @@ from sparselin.ledger import HOLDS, claim, mutants
 @claim("SR-lemma-8", "Lemma 8", "exact, brute force, proof", HOLDS, cases=1500, ci_cases=30)
 @mutants("added", "r_squared_table")
 def test_three_sets_share_the_optimum(check):
-    """For C, S₁ ⊆ U, C' = C∖S₁, S₂ ⊆ U∖S₁: g(S₁∪C) + g(S₂∪C') + g(S₁∩C) ≥ g(C).
+    """For C, S₁ ⊆ U, C' = C∖S₁, S₂ ⊆ U∖S₁ and g = R² + f: g(S₁∪C) + g(S₂∪C') + g(S₁∩C) ≥ g(C).
 
-    Hypotheses: f submodular, non-negative on ∅ and S₁∪S₂∪C
+    Hypotheses: f is submodular, and non-negative on ∅ and on S₁∪S₂∪C.
 
-    Consequences: If f is negative somewhere, the inequality can fail: f_de with δ > 1 is negative at ∅
-    (SR-entropy-nonnegative).
+    Consequences: If f is negative on one of these sets, the inequality can fail. For example, f_de with δ > 1
+    is negative at ∅ (SR-entropy-nonnegative).
     """
 
     check.over(objectives(check), lambda value: shared(*value))
@@ -56,7 +56,7 @@ def shared(R, f):
 
 
 def objectives(check):
-    """Yield R² and f; and all the small f on three elements with R² = 0."""
+    """Yield tables of R² and f, and then R² = 0 with all the small f on three elements."""
     for _ in range(check.cases):
         d = int(check.rng.integers(1, 5))
         design = draw_design(check.rng, d)

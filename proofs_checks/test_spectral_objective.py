@@ -1,23 +1,23 @@
-"""Section 3: the objective R² + νf, and what is assumed of it.
+"""Section 3: the objective R² + νf, and the assumptions on it.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Sections 1 and 3, footnote 2, Section 4.
-With Z'(S) the least-squares prediction of a unit Z from the columns in S,
+Source: *Selecting Diverse Features via Spectral Regularization*, Sections 1 and 3, footnote 2, Section 4. Let
+Z'(S) be the least-squares prediction of a unit vector Z from the columns in S. Then
 
     R²_Z(S) = 1 − ‖Z − Z'(S)‖².
 
-"Cov" is read as the inner product (the columns are vectors of unit length, not centred); with covariances of
-columns that are not centred the formula below would not be 1 − ‖Z − Z'‖².
+"Cov" is read as the inner product, because the columns are vectors of unit length that are not centred. With
+covariances of columns that are not centred, the formula below would not be 1 − ‖Z − Z'‖².
 
-The residual is orthogonal to its fit, so R² = ‖P_S Z‖² is the squared length of the projection. α = C_S⁻¹b_S
-solves the normal equations, and
+The residual is orthogonal to its fit, so R² = ‖P_S Z‖² is the squared length of the projection. Let b_S =
+X_SᵀZ and C_S = X_SᵀX_S. α = C_S⁻¹b_S solves the normal equations, and
 
-    R² = b_Sᵀα = b_SᵀC_S⁻¹b_S;
+    R² = b_Sᵀα = b_SᵀC_S⁻¹b_S.
 
-for singular C_S any solution of C_Sα = b_S gives the same value, b_SᵀC_S⁺b_S. A larger span has the longer
-projection: R² increases. Scaling a column does not change spans.
+If C_S is singular, any solution of C_Sα = b_S gives the same value, b_SᵀC_S⁺b_S. A larger span has a longer
+projection, so R² increases. Scaling a column does not change the spans.
 
-Exact: integer columns of equal norm, so that C is rational; the residual comes from the projections of
-`proofs_checks.rational`, the pseudoinverse from a rank factorisation.
+The checks are exact. They use integer columns of equal norm, so that C is rational. The residual comes from
+the projections of `proofs_checks.rational`, and the pseudoinverse from a rank factorisation.
 """
 
 import numpy as np
@@ -44,12 +44,12 @@ from sparselin.ledger import HOLDS, claim, mutants
 @claim("SR-objective-equivalence", "Section 1, Section 3", "exact", HOLDS, cases=1000, ci_cases=40)
 @mutants("sl.best_subset", "r_squared")
 def test_least_error_is_largest_r_squared(check):
-    """Minimising the prediction error over sets of at most k features is the same as maximising R², the
+    """To minimise the prediction error over sets of at most k features is the same as to maximise R², the
     squared length of the projection of Z.
 
-    Hypotheses: Z ≠ 0, any columns
+    Hypotheses: The target is Z ≠ 0, and the columns are arbitrary.
 
-    Tolerance: none: the set of sl.best_subset is judged exactly; its R² to 1e-9 (see `has_stated_value`)
+    Tolerance: The set that sl.best_subset returns is judged exactly. Its R² may differ by 1e-9.
     """
 
     def same_minimisers(design):
@@ -64,7 +64,7 @@ def test_least_error_is_largest_r_squared(check):
 
 
 def found_by_package(design, most):
-    """Return a best set of at most 3 features, and its bound, by `sl.best_subset`."""
+    """Return whether `sl.best_subset` finds a best set of at most 3 features, and a bound for it."""
     found = sl.best_subset(design.X, design.y, min(design.d, 3))
     best = r_squared(design.X, design.y, found.support.tolist())
     return (
@@ -85,11 +85,12 @@ def found_by_package(design, most):
 )
 @mutants("r_squared")
 def test_r_squared_is_a_quadratic_form(check):
-    """R²(S) = b_SᵀC_S⁻¹b_S, with optimal coefficients C_S⁻¹b_S; with the pseudoinverse where C_S is singular.
+    """R²(S) = b_SᵀC_S⁻¹b_S, and C_S⁻¹b_S are the optimal coefficients. If C_S is singular, the pseudoinverse
+    takes the place of the inverse.
 
-    Hypotheses: unit Z and X_i, inner products in C and b
+    Hypotheses: Z and the X_i have length 1, C_S = X_SᵀX_S, and b_S = X_SᵀZ.
 
-    Unchecked: centred columns, for which the same holds with covariances
+    Unchecked: Centred columns are not checked; the same holds for them with covariances.
     """
 
     def holds(design):
@@ -113,7 +114,8 @@ def test_r_squared_is_a_quadratic_form(check):
 
 
 def pseudoinverse(C):
-    """Return C⁺ of a symmetric matrix from C = FG, F independent columns, G = C_JJ⁻¹C[J, :]."""
+    """Return C⁺ of a symmetric C from the factorisation C = FG with independent columns F and G = C_JJ⁻¹C[J,
+    :]."""
     J = independent(C, list(range(C.ncols())))
     if not J:
         return fmpq_mat(C.ncols(), C.nrows())
@@ -127,10 +129,10 @@ def pseudoinverse(C):
 def test_r_squared_does_not_see_the_scale(check):
     """One can assume ‖X_i‖ = 1 = ‖Z‖ by normalisation, because R² does not change.
 
-    Hypotheses: no zero column, Z ≠ 0
+    Hypotheses: No column is zero, and Z ≠ 0.
 
-    Consequences: Only R² does not depend on the lengths of columns: the regularizers and every bound on f are
-    for unit columns. Zero columns, which MNIST has at its corners, must be left out.
+    Consequences: Only R² does not depend on the lengths of the columns. The regularizers, and every bound on
+    f, are for unit columns. Zero columns, which MNIST has at its corners, must be left out.
     """
 
     def unchanged(value):
@@ -150,9 +152,10 @@ def test_r_squared_does_not_see_the_scale(check):
 def test_r_squared_increases(check):
     """R² is monotone: R²(A) ≤ R²(B) for A ⊆ B; and 0 ≤ R² ≤ 1.
 
-    Hypotheses: Z ≠ 0, any columns
+    Hypotheses: The target is Z ≠ 0, and the columns are arbitrary.
 
-    Consequences: R² is not submodular: a pair of suppressors gains more together (SR-proposition-10).
+    Consequences: R² is not submodular: two features can gain more together than the sum of their single gains
+    (SR-proposition-10).
     """
 
     def increases(design):
@@ -166,12 +169,12 @@ def test_r_squared_increases(check):
 @claim("SR-objective-nu", 'Section 4, "w.l.o.g., ν = 1"', "exact", HOLDS, cases=300, ci_cases=20)
 @mutants("is_submodular")
 def test_scaling_keeps_submodularity(check):
-    """One may take ν = 1 for a general regularizer: νf is non-negative and submodular where f is.
+    """One may take ν = 1 for a general regularizer f, because νf is non-negative and submodular if f is.
 
-    Hypotheses: ν > 0
+    Hypotheses: The constant is ν > 0.
 
-    Consequences: For a fixed family of regularizers ν = 1 is a restriction: with ν = 1 the constants 9k² and
-    3k log₂(1/δ) alone make the value of every set of size k nearly optimal (SR-theorem-16); for small ν they
+    Consequences: For a fixed family of regularizers ν = 1 is a restriction. With ν = 1, the constants 9k² and
+    3k log₂(1/δ) alone make the value of every set of size k nearly optimal (SR-theorem-16). For small ν they
     do not.
     """
 

@@ -5,22 +5,23 @@ definition") and the sentence after it. In print, for any submodular f and g = R
 
     γ_{U,k}(g) ≥ γ_{U,k}(R²)    for all U and k.
 
-With joint gains D_R, D_f and sums of single gains Σ_R ≥ γD_R, Σ_f ≥ D_f,
+Let D_R and D_f be the joint gains of R² and f, Σ_R ≥ γD_R and Σ_f ≥ D_f the sums of their single gains, and γ
+= γ_{U,k}(R²). Then
 
     Σ_R + Σ_f ≥ γD_R + D_f = γ(D_R + D_f) + (1 − γ)D_f,
 
-and the last term is negative where f loses: it fails, for f_sv and f_de among others. γ(g) may even be
-negative, so that "g is approximately submodular … if f is a non-negative submodular function" (before Theorem
-5) says little. The proposition holds when f is increasing (D_f ≥ 0, γ ≤ 1). For every submodular f the weak
-form
+and the last term is negative if f decreases. The proposition fails for f_sv and f_de, among other functions.
+γ(g) may even be negative, so that "g is approximately submodular … if f is a non-negative submodular
+function" (before Theorem 5) has little content. The proposition holds if f is increasing (D_f ≥ 0, γ ≤ 1).
+For every submodular f the weak form
 
     Σ_g ≥ γ_{U,k}(R²)·D_R + D_f
 
-holds, and is enough for Theorem 5 with γ(R²) (see SR-theorem-5).
+holds. It is enough for Theorem 5 with γ(R²) (see SR-theorem-5).
 
-After it: "since g is monotone …, the greedy FR algorithm gives a (1 − e^{−γ_{S̃,k}(f)})-approximation". With
-the regularizer f this says 1 − 1/e (γ(f) = 1), and fails where f is small. It is to be γ_{S̃,k}(g), or
-γ_{S̃,k}(R²) ≤ 1, as in Theorem 15.
+After the proposition the paper says: "since g is monotone …, the greedy FR algorithm gives a (1 −
+e^{−γ_{S̃,k}(f)})-approximation". If f is the regularizer, γ(f) = 1, so the factor would be 1 − 1/e, which
+fails for small f. The ratio must be γ_{S̃,k}(g), or γ_{S̃,k}(R²) ≤ 1, as in Theorem 15.
 """
 
 import numpy as np
@@ -85,17 +86,19 @@ def test_ratio_of_the_sum(check):
 
     for all U and k.
 
-    Hypotheses: positive denominators in γ; unit columns
+    Hypotheses: The columns have length 1. γ_{U,k}(f) is the minimum of Σ_{x∈A}[f(L+x) − f(L)] / [f(L∪A) −
+    f(L)] over L ⊆ U, |A| ≤ k, A ∩ L = ∅ with a positive denominator, and at most 1.
 
-    Instead: It holds for increasing submodular f. For every submodular f the sums of gains of g are at least
-    γ_{U,k}(R²)·[R²(L∪A) − R²(L)] + f(L∪A) − f(L).
+    Instead: The inequality holds for increasing submodular f. For every submodular f, the sums of single
+    gains of g = R² + f are at least γ_{U,k}(R²)·[R²(L∪A) − R²(L)] + f(L∪A) − f(L).
 
-    Consequences: The proofs of Theorems 14 (δ < 1) and 16 cite it for f_de and f_sv, so these proofs are
-    wrong. But both bounds hold, for forward regression alone (SR-theorem-14, SR-theorem-16). The sharper form
-    of Theorem 5 needs only the inequality above. Theorem 15 (f_gr is increasing) is not affected.
+    Consequences: The proofs of Theorems 14 (δ < 1) and 16 use the proposition for f_de and f_sv, so these
+    proofs are wrong. But both bounds hold, for forward regression alone (SR-theorem-14, SR-theorem-16). The
+    sharper form of Theorem 5 needs only the inequality above. Theorem 15 is not affected, because f_gr is
+    increasing.
 
-    Tolerance: none for the statements; sl.submodularity_ratio_of to 1e-9, sl.submodularity_ratio to its own
-    bounds
+    Tolerance: The statements have no tolerance. sl.submodularity_ratio_of may differ by 1e-9, and
+    sl.submodularity_ratio by its own bounds.
     """
     R, sizes = r_squared_table(PLANE), [fmpq(2 - S.bit_count()) for S in range(4)]
     f, g = [v / 4 for v in sizes], added(R, [v / 4 for v in sizes])
@@ -124,13 +127,13 @@ def test_ratio_of_the_sum(check):
 
 
 def ratios(design, f):
-    """Return γ_{{0},2} of R² and of R² + f, three columns."""
+    """Return γ_{{0},2} of R² and of R² + f, for three columns."""
     R = r_squared_table(design)
     return submodularity_ratio(R, 1, 2), submodularity_ratio(added(R, table(f, 3)), 1, 2)
 
 
 def sums(check):
-    """Yield a design, an increasing and any submodular f, U and k."""
+    """Yield a design, an increasing submodular f, any submodular f, U and k."""
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
         design = draw_design(check.rng, d)
@@ -140,15 +143,15 @@ def sums(check):
 
 
 def ratio_of(g, U, k):
-    """Return γ_{U,k} of a table by the package."""
+    """Return the package's γ_{U,k} of a table."""
     ground = range(len(Values(g).f).bit_length() - 1)
     found = sl.submodularity_ratio_of(lambda S: Values(g).value(None, S), ground, members(U), k)
     return found.lower if found.exact else np.nan
 
 
 def holds_corrected(value):
-    """Return whether γ_{U,k}(R² + f) ≥ γ_{U,k}(R²) for the increasing f, and the weak form for the other;
-    γ by the package."""
+    """Return whether γ_{U,k}(R² + f) ≥ γ_{U,k}(R²) for the increasing f, and the weak form for the other
+    f."""
     design, increasing, f, U, k = value
     R = r_squared_table(design)
     g, gamma = added(R, f), submodularity_ratio(R, U, k)
@@ -176,13 +179,16 @@ def holds_corrected(value):
 @mutants("sl.forward_regression", "forward_regression", "r_squared_table")
 @precisely()
 def test_greedy_with_a_monotone_regularizer(check):
-    """For monotone f the greedy FR algorithm gives a (1 − e^{−γ_{S̃,k}(f)})-approximation of max R² + f.
+    """For monotone f, the greedy algorithm FR gives a (1 − e^{−γ_{S̃,k}(f)})-approximation of max R² + f.
 
-    Hypotheses: f ≥ 0 increasing and submodular
+    Hypotheses: f ≥ 0 is increasing and submodular. FR, forward regression, adds k times the feature that
+    raises g most, and S̃ is the set that FR selects. γ is the submodularity ratio.
 
-    Instead: The bound holds with γ_{S̃,k}(g) or γ_{S̃,k}(R²) in place of γ_{S̃,k}(f), which is 1.
+    Instead: The bound holds with γ_{S̃,k}(g), g = R² + f, or γ_{S̃,k}(R²) in place of γ_{S̃,k}(f), which is
+    1.
 
-    Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
+    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
+    largest one.
     """
     X, y = np.array([[1, 1, 1], [10, -10, 0], [0, 0, 9]]), np.array([1, 0, 0])
     f = [fmpq(S.bit_count(), 100) for S in range(8)]

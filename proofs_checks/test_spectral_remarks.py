@@ -1,30 +1,33 @@
-"""Sentences on why diversity matters, and the notation of Sections 3.1 and 6.
+"""Sentences on the reasons why diversity matters, and the notation of Sections 3.1 and 6.
 
 Source: *Selecting Diverse Features via Spectral Regularization*, Sections 1, 2, 3.1 and 6, footnote 1.
 
-*Stochastic gradient.* Let y = Aα with k unit columns, so that the squared rows add up to k, and e = β − α. A
-row a is drawn with probability ‖a‖²/k, and a step of length 1/‖a‖² on ½(aᵀβ − aᵀα)² projects e off a. Hence
+*Stochastic gradient.* Let y = Aα with k unit columns, so that the sum of the squared rows is k, and let e = β
+− α. A row a is drawn with probability ‖a‖²/k, and a step of length 1/‖a‖² on ½(aᵀβ − aᵀα)² projects e off a.
+Hence
 
     E‖e⁺‖² = ‖e‖² − Σ_a (‖a‖²/k)(aᵀe)²/‖a‖² = ‖e‖² − eᵀC_Se/k,
 
-by the factor 1 − λ_min(C_S)/k in the slowest direction. λ_min(C_S) ≤ tr C_S/k = 1, with equality exactly
-where the columns are orthogonal. (Strohmer and Vershynin, *A randomized Kaczmarz algorithm with exponential
+which is the factor 1 − λ_min(C_S)/k in the slowest direction. λ_min(C_S) ≤ tr C_S/k = 1, with equality if and
+only if the columns are orthogonal. (Strohmer and Vershynin, *A randomized Kaczmarz algorithm with exponential
 convergence*, 2009.)
 
-*Greedy methods.* With orthonormal X_3, X_4, e and Z = (3X_3 + 4X_4)/5, take 0 < φ < ψ, cos ψ > 4/5,
+*Greedy methods.* Let X_3, X_4 and e be orthonormal, Z = (3X_3 + 4X_4)/5, 0 < φ < ψ with cos ψ > 4/5, and
 
     X_1 = cos φ·Z + sin φ·e,    X_2 = cos ψ·Z − sin ψ·e.
 
-Both pairs have Z in their span. X_1 has the largest correlation, and leaves the residual
+Both pairs, X_1, X_2 and X_3, X_4, have Z in their span. X_1 has the largest correlation with Z, and leaves
+the residual r, for which
 
-    r = sin φ·(sin φ·Z − cos φ·e),    ⟨X_2, r⟩ = sin φ·sin(φ + ψ) > sin² φ ≥ ⟨X_3, r⟩, ⟨X_4, r⟩:
+    r = sin φ·(sin φ·Z − cos φ·e),    ⟨X_2, r⟩ = sin φ·sin(φ + ψ) > sin² φ ≥ ⟨X_3, r⟩, ⟨X_4, r⟩.
 
-X_2 is next, at the angle φ + ψ to X_1.
+So X_2 is selected next, at the angle φ + ψ to X_1.
 
-*The largest ν.* Let S maximise R² + νf and T maximise R² + ν'f, ν < ν'. Adding the two inequalities,
-(ν' − ν)(f(T) − f(S)) ≥ 0; then R²(S) − R²(T) ≥ ν(f(T) − f(S)) ≥ 0. Each S maximises on
-a closed interval of ν ≥ 0, as finitely many inequalities linear in ν say so. The union of these intervals
-over the S with R²(S) > c is closed, and if it contains ν', it contains every ν in [0, ν'].
+*The largest ν.* Let S maximise R² + νf and T maximise R² + ν'f, with ν < ν'. The sum of the two inequalities
+is (ν' − ν)(f(T) − f(S)) ≥ 0. Therefore R²(S) − R²(T) ≥ ν(f(T) − f(S)) ≥ 0. Each S is a maximiser on a closed
+interval of ν ≥ 0, which is described by finitely many inequalities that are linear in ν. For a given c, the
+union of these intervals over the S with R²(S) > c is closed. If it contains ν', it contains every ν in [0,
+ν'].
 """
 
 from itertools import combinations, pairwise
@@ -59,7 +62,7 @@ FIVE = st.lists(st.integers(-3, 3).map(fmpq), min_size=5, max_size=5)
 
 
 def expected_square(A, e):
-    """Return E‖e⁺‖² after a step, for the columns of A (m, k), which have one length, scaled to 1."""
+    """Return E‖e⁺‖² after a step, for columns of A (m, k) that have the same length, scaled to 1."""
     total = sum((A[i, j] ** 2 for i in range(A.nrows()) for j in range(A.ncols())), fmpq(0))
     found = fmpq(0)
     for i in range(A.nrows()):
@@ -71,29 +74,31 @@ def expected_square(A, e):
 
 
 def equicorrelated(rho):
-    """Return the correlations ρ of three columns; the spectrum is 1 + 2ρ, 1 − ρ, 1 − ρ."""
+    """Return the correlation matrix of three columns with all correlations ρ; its spectrum is 1 + 2ρ, 1 − ρ,
+    1 − ρ."""
     return fmpq_mat(3, 3, [fmpq(1) if i == j else rho for i in range(3) for j in range(3)])
 
 
 @claim("SR-section-1-sgd", "Section 1", "proof, exact", HOLDS, cases=600, ci_cases=40)
 @mutants("expected_square")
 def test_correlated_features_slow_stochastic_gradient(check):
-    """Correlated features slow down the stochastic gradient: in the slowest direction a step multiplies the
-    expected squared error by 1 − λ_min(C_S)/k, at best by 1 − 1/k, and exactly so for orthogonal features.
+    """Correlated features slow down the stochastic gradient. In the slowest direction, a step multiplies the
+    expected squared error by 1 − λ_min(C_S)/k, where C_S is the Gram matrix of the k columns. The best
+    possible factor is 1 − 1/k, and only orthogonal features have it.
 
     Reading of: “correlated features can slow down the convergence of algorithms such as the stochastic
     gradient (e.g., [2]); by demanding diversity, one can potentially obviate this slowdown”
 
-    Hypotheses: least squares without noise, unit columns; a row drawn in proportion to its square, a step of
-    1/‖row‖²
+    Hypotheses: The problem is least squares without noise, with unit columns. A row is drawn with a
+    probability proportional to its squared length, and the step has the length 1/‖row‖².
 
     Consequences: In the extreme case diversity removes this effect, because each regularizer is largest for
     orthogonal columns. But otherwise a larger regularizer need not mean a larger λ_min. For three columns
     with correlations −9/20, f_de (δ = 1 and 1/10), f_gr (α = 1/2) and f_sv are all larger than for
     correlations 4/5, but λ_min is 1/10 compared with 1/5.
 
-    Unchecked: other steps and other ways to draw a row. The reference [2] is about coordinate descent in
-    parallel.
+    Unchecked: Other steps and other ways to draw a row are not checked. The reference [2] is about coordinate
+    descent in parallel.
     """
     slow, fast = equicorrelated(fmpq(-9, 20)), equicorrelated(fmpq(4, 5))
     S = [0, 1, 2]
@@ -127,7 +132,7 @@ ANGLES = {7: (24, 25), 5: (12, 13), 9: (40, 41), 11: (60, 61), 8: (15, 17)}
 
 
 def two_pairs(one, other):
-    """Return X_1, …, X_4 by the angles φ, ψ of two triangles, integer columns of equal length, and Z."""
+    """Return X_1, …, X_4 and Z for the angles φ, ψ of two triangles, as integer columns of equal length."""
     (a, c), (b, h) = ANGLES[one], ANGLES[other]
     first = np.array([3 * a, 4 * a, 5 * one]) * h
     second = np.array([3 * b, 4 * b, -5 * other]) * c
@@ -143,21 +148,22 @@ def increasing_angles():
 @claim("SR-footnote-1", "Sections 1 and 2, footnote 1", "proof, exact, float", HOLDS)
 @mutants("sl.omp", "sl.forward_regression", "sl.lasso_path", "r_squared")
 def test_greedy_and_the_lasso_ignore_diversity(check):
-    """The greedy methods and the Lasso do not address diversity: of two pairs of features that predict Z
-    without error they pick one with a correlation above 3/5, and not the orthogonal one.
+    """The greedy methods and the Lasso do not address diversity. Of two pairs of features that predict Z
+    without error, they pick a pair with a correlation above 3/5, and not the orthogonal pair.
 
     Reading of: “the traditional greedy and ℓ₁-relaxation approaches to feature-selection do not explicitly
     address feature diversity”; “None of these methods, however, takes feature diversity into the account
     during selection”
 
-    Hypotheses: ten designs of four features; OMP, forward regression and the path of the Lasso, k = 2; the
-    largest R² + νf_sv for three ν
+    Hypotheses: The check takes ten designs of four features. The methods are OMP, forward regression and the
+    path of the Lasso, with k = 2. They are compared with the largest R² + νf_sv for three ν, where f_sv(S) =
+    9k² − ‖C_S − I‖² is the spectral variance.
 
     Consequences: R² + νf_sv is largest at the orthogonal pair for every ν > 0. Greedy methods avoid redundant
-    features only implicitly: a column that depends linearly on the picked ones adds nothing, and is not
-    picked.
+    features only implicitly: a column that depends linearly on the selected ones adds nothing, and is not
+    selected.
 
-    Unchecked: what the supplement says about this (SR-supplement)
+    Unchecked: The supplement's discussion of this is not checked (SR-supplement).
     """
 
     def ignores(case):
@@ -191,10 +197,11 @@ def test_the_supplement(check):
     """The supplementary material discusses the diversity of greedy and ℓ₁ methods, and has results on
     simulated data.
 
-    Hypotheses: its address is in footnote 1
+    Hypotheses: Footnote 1 has the address of the supplement.
 
-    Unchecked: all of it, because we do not have the supplement. Three statements that the paper says it
-    proves there have rows: SR-perturbation-norm, SR-lemma-13 and SR-variance-submodular
+    Unchecked: Nothing of this sentence is checked, because we do not have the supplement. Three statements
+    that the paper says it proves there have rows: SR-perturbation-norm, SR-lemma-13 and
+    SR-variance-submodular.
     """
 
 
@@ -207,20 +214,21 @@ def coefficients(A, Z):
 
 
 def has_independent_columns(A):
-    """Return whether AᵀA is regular."""
+    """Return whether the columns of A are linearly independent."""
     return A.rank() == A.ncols()
 
 
 @claim("SR-section-3.1-dimensions", "Section 3.1", "exact", MISPRINT, cases=600, ci_cases=40)
 @mutants("coefficients")
 def test_dimensions_of_the_perturbation(check):
-    """For n features X_i the target Z is in ℝⁿ, A, the columns in S, in ℝ^{n×k}, and the noise of the target
-    is N(0, σ²I_n).
+    """For n features X_i, the target Z is in ℝⁿ, the matrix A of the columns in S is in ℝ^{n×k}, and the
+    noise of the target is N(0, σ²I_n).
 
-    Hypotheses: X_i ∈ ℝᵐ for i = 1, …, n, as in Section 3
+    Hypotheses: X_i ∈ ℝᵐ for i = 1, …, n, as in Section 3, and |S| = k.
 
-    Instead: Z ∈ ℝᵐ, A ∈ ℝ^{m×k} and η ~ N(0, σ²I_m). Then C_S = AᵀA, α = C_S⁻¹AᵀZ predicts best, and
-    α' − α has the covariance σ²C_S⁻¹, as Lemma 4 uses it.
+    Instead: Z ∈ ℝᵐ, A ∈ ℝ^{m×k} and η ~ N(0, σ²I_m). Then C_S = AᵀA, α = C_S⁻¹AᵀZ gives the best prediction,
+    and α' − α has the covariance σ²C_S⁻¹, where α' are the coefficients after the noise. Lemma 4 uses this
+    covariance.
     """
     A = rational(np.array([[1], [0]]))
     check.refutes(
@@ -247,10 +255,10 @@ def test_dimensions_of_the_perturbation(check):
 def test_the_target_of_the_perturbed_features(check):
     """The coefficients for perturbed features are α' = (C'_S)⁻¹(X'_S)ᵀy.
 
-    Hypotheses: C'_S = (X'_S)ᵀX'_S regular; only the features are perturbed
+    Hypotheses: C'_S = (X'_S)ᵀX'_S is nonsingular, and only the features are perturbed, from X to X'.
 
-    Instead: α' = (C'_S)⁻¹(X'_S)ᵀZ. There is no y in the paper; for X' = X the formula is α = C_S⁻¹X_SᵀZ, the
-    unperturbed coefficients, exactly where y differs from Z by a vector orthogonal to the columns in S.
+    Instead: α' = (C'_S)⁻¹(X'_S)ᵀZ with the target Z. The paper defines no y. For X' = X, the printed formula
+    gives the unperturbed coefficients α = C_S⁻¹X_SᵀZ if and only if y − Z is orthogonal to the columns in S.
     """
     A, Z, y = (rational(np.array(x)) for x in ([1, 0], [1, 0], [0, 1]))
     check.refutes(
@@ -285,7 +293,7 @@ REGULARIZATION = {
 
 
 def maximisers(R, f, nu, k):
-    """Return (R², f) of every set of at most k features where R² + νf is largest."""
+    """Return (R², f) of every set of at most k features at which R² + νf is largest."""
     sets = subsets(len(R) - 1, k)
     most = max(R[S] + nu * f[S] for S in sets)
     return [(R[S], f[S]) for S in sets if R[S] + nu * f[S] == most]
@@ -294,23 +302,26 @@ def maximisers(R, f, nu, k):
 @claim("SR-section-6-nu", "Section 6", "proof, exact, brute force", MISPRINT, cases=300, ci_cases=20)
 @mutants("maximisers")
 def test_the_largest_nu(check):
-    """The experiments decide on regularization parameters λ: the largest with R² greater than that of the
-    Lasso.
+    """The experiments decide on regularization parameters λ: the largest for which R² is greater than that of
+    the Lasso.
 
     Reading of: “The way we decided on the regularization parameters λ is as follows. First we run the lasso
     using a regularization path approach, and obtain a set of solutions for a range of regularization
     parameter values … We chose the regularization constant (ν) to be the maximum subject to the condition
     that the R² value for that solution should be greater than that obtained by the lasso solution”
 
-    Hypotheses: exact maximisers of R² + νf over sets of at most k features; λ is taken for the constant
-    that is chosen, and not for the Lasso's own penalty, for which the paper uses a whole range of values
+    Hypotheses: The selected sets are exact maximisers of R² + νf over the sets of at most k features. λ is
+    read as the constant that is chosen, and not as the Lasso's own penalty, for which the paper uses a whole
+    range of values.
 
-    Instead: The constant is ν, as in Definition 1; λ_i are eigenvalues in Section 3. If ν rises, R² of a
-    maximiser does not rise and f does not fall. So those ν at which a maximiser has an R² greater than a
-    given one are none, or a closed interval that begins at 0, and if it is bounded there is a largest ν. It
-    need not be: for X = I_2, Z = (1, 1)/√2, k = 2 and f_gr, {1, 2} maximises for every ν ≥ 0, with R² = 1.
+    Instead: The constant is ν, as in Definition 1; λ_i are eigenvalues in Section 3. If ν increases, R² of a
+    maximiser does not increase, and f does not decrease. Consider the ν at which some maximiser has an R²
+    greater than a given number. There is no such ν, or they form a closed interval that begins at 0. If this
+    interval is bounded, there is a largest ν. The interval can be unbounded: for X = I_2, Z = (1, 1)/√2, k =
+    2 and the generalized rank f_gr, {1, 2} is a maximiser for every ν ≥ 0, with R² = 1.
 
-    Unchecked: the sets that FR and GLS find, for which it need not be so
+    Unchecked: The sets that the greedy methods FR and GLS select need not be maximisers. For them the
+    statement is not checked, and it need not hold.
     """
     check.refutes(
         [place for place, letter in REGULARIZATION.items() if letter != "ν"] == ["Section 6, the choice"],

@@ -1,32 +1,34 @@
-"""Theorem 12: traces of functions with operator antitone derivative are submodular.
+"""Theorem 12: traces of functions with an operator antitone derivative are submodular.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Theorem 12, from Friedland and Gaubert. For
-f continuous on Γ with f' operator antitone on its interior and Hermitian C with spectrum in Γ,
+Source: *Selecting Diverse Features via Spectral Regularization*, Theorem 12, from Friedland and Gaubert. Let
+f be continuous on an interval Γ with f' operator antitone on its interior, and let C be Hermitian with
+spectrum in Γ. Then
 
     S ↦ tr f(C_S) = Σ f(λ_i(C_S))
 
-is submodular. The sum over i = 1, …, n in print is over the |S| eigenvalues of C_S, and 0 for ∅.
+is submodular. The sum is over the |S| eigenvalues of C_S, and is 0 for ∅. In print it is over i = 1, …, n.
 
-Proof. By Löwner, with b, μ ≥ 0 and s outside the interior of Γ, on either side of it,
+Proof. By Löwner, with b, μ ≥ 0 and numbers s outside the interior of Γ, on either side of it,
 
     f'(t) = a − bt + ∫ (1/(t − s) + s/(1 + s²)) dμ(s).
 
-1/(t − s) is the derivative of log(t − s) for s below Γ, and of log(s − t) for s above. So tr f(C_S) is a
-mixture, with positive weights, of
+The function 1/(t − s) is the derivative of log(t − s) for s below Γ, and of log(s − t) for s above. So tr
+f(C_S) is a mixture, with positive weights, of these functions:
 
     |S|, tr C_S                                     modular
     −tr C_S² = −Σ |c_ij|²                           submodular term by term
     log det(C_S − sI), s below Γ                    submodular
-    log det(sI − C_S), s above Γ                    submodular:
+    log det(sI − C_S), s above Γ                    submodular
 
-the gain of x in the log-determinant of a positive definite matrix is the log of a Schur complement, which
-decreases as S grows. At s on the edge of Γ, and at singular C_S, by continuity of f. The rank (t⁰, not
-continuous at 0) is submodular as a matroid rank.
+The gain of x in the log-determinant of a positive definite matrix is the logarithm of a Schur complement,
+which decreases as S grows. For s on the edge of Γ, and for singular C_S, the statement follows by continuity
+of f. The rank (t⁰, which is not continuous at 0) is submodular as a matroid rank.
 
-Checked on all chains A ⊆ B, x ∉ B: exactly for log(δ + t), log(s − t), −(t − 1)², −t² (also on indefinite
-C), as inequalities of products of determinants; in balls of 128 bits for t^α and −t log t, where chains on
-which the two pairs of spectra agree, by their characteristic polynomials, are equalities and left out. A
-scalar antitone derivative is not enough: −t³ on [[1, ½, ½], [½, 1, −⅛], [½, −⅛, 1]].
+The check takes all chains A ⊆ B, x ∉ B. It is exact for log(δ + t), log(s − t), −(t − 1)² and −t² (also for
+indefinite C), as inequalities of products of determinants. For t^α and −t log t it uses balls of 128 bits.
+Chains on which the two pairs of spectra agree, by their characteristic polynomials, are equalities and are
+left out. It is not enough that the derivative is antitone as a scalar function: −t³ on [[1, ½, ½], [½, 1,
+−⅛], [½, −⅛, 1]] is a counterexample.
 """
 
 from flint import arb, fmpq, fmpq_mat
@@ -94,23 +96,23 @@ def squares(C, d, centre):
 @mutants("smoothed_det", "squares", "trace_of")
 @precisely()
 def test_traces_are_submodular(check):
-    """If f is continuous on Γ and f' operator antitone on its interior,
+    """If f is continuous on Γ, and f' is operator antitone on the interior of Γ, then
 
         S ↦ tr f(C_S) = Σ_{i≤n} f(λ_i(C_S))
 
     is submodular for every Hermitian C, n × n, with spectrum in Γ.
 
-    Hypotheses: none further
+    Hypotheses: There are no further hypotheses. λ_i(C_S) are the eigenvalues of the principal submatrix C_S.
 
     Instead: The sum is over the |S| eigenvalues that C_S has; the n in print is a slip of notation.
 
-    Consequences: The three regularizers are submodular. For −t³ (f' antitone but not operator antitone) it
-    fails.
+    Consequences: The three regularizers of the paper are submodular. For −t³, whose derivative is antitone
+    but not operator antitone, the statement fails.
 
-    Unchecked: functions other than log(δ + t), log(s − t), −(t − c)², t^α, −t log t; the general function
-    is a mixture of these
+    Unchecked: Functions other than log(δ + t), log(s − t), −(t − c)², t^α and −t log t are not checked; every
+    function of the theorem is a mixture of these.
 
-    Tolerance: balls of 128 bits; overlapping ones would be undecided
+    Tolerance: Values are balls of 128 bits. Overlapping balls would be undecided.
     """
     check.refutes(
         len(eigenvalues(identity(2), [0])) == 1,
@@ -140,15 +142,15 @@ def cubes(C, S):
 
 
 def matrices(check):
-    """Yield a positive semidefinite matrix and an indefinite one, in their real forms, and their size."""
+    """Yield a positive semidefinite and an indefinite matrix, in their real forms, and their size."""
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
         yield draw_hermitian(check.rng, d), draw_hermitian(check.rng, d, definite=False), d
 
 
 def exactly_submodular(C, any_C, d):
-    """Return whether tr f is exactly submodular for log(δ + t) and log(s − t) on C, and for −(t − c)² on
-    both matrices."""
+    """Return whether tr f is submodular, exactly: for log(δ + t) and log(s − t) on C, and for −(t − c)² on
+    both."""
     above = 1 + max(sum(abs(C[i, j]) for j in range(2 * d)) for i in range(2 * d))
     return (
         all(log_submodular(determinants(C, d, delta, 1)) for delta in (fmpq(1, 10), fmpq(1), fmpq(7)))

@@ -1,32 +1,33 @@
 """Theorem 14 and Section 5.1: the smoothed differential entropy.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Section 5.1, footnote 3, Theorem 14. For
-δ > 0
+Source: *Selecting Diverse Features via Spectral Regularization*, Section 5.1, footnote 3, Theorem 14. Let λ_i
+be the eigenvalues of the correlation matrix C_S. For δ > 0
 
-    f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ,    2^{f_de} = det(δI + C_S)/δ^{3k},
+    f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ,    2^{f_de} = det(δI + C_S)/δ^{3k}.
 
-which is rational for rational δ, so that submodularity and monotonicity are exact inequalities of products.
-With c = log₂(1/δ), the gain of x is log₂(δ + s) ≥ −c with a Schur complement s ≥ 0.
+The power 2^{f_de} is rational for rational δ. Therefore submodularity and monotonicity are exact inequalities
+between products. With c = log₂(1/δ), the gain of x is log₂(δ + s) ≥ −c with a Schur complement s ≥ 0.
 
-Sign. For δ ≤ 1 and |S| ≤ 3k, f_de ≥ (3k − |S|)c ≥ 0. For δ > 1 the constant is negative: f_de(∅) = −3k log₂
-δ < 0, and for δ³ > 1 + δ (δ > 1.325) every set of k features has f_de < 0. There the constant is to be left
+Sign. For δ ≤ 1 and |S| ≤ 3k, f_de ≥ (3k − |S|)c ≥ 0. For δ > 1 the constant is negative: f_de(∅) = −3k log₂ δ
+< 0. For δ³ > 1 + δ (δ > 1.325), every set of k features has f_de < 0. In this case the constant must be left
 out: Σ log₂(δ + λ_i) ≥ 0.
 
-Monotone: for δ ≥ 1 by Lemma 13 (δ + s ≥ 1). For δ < 1 not in general: a vector added to m copies of itself
-multiplies the determinant by
+Monotonicity. For δ ≥ 1, f_de increases by Lemma 13 (δ + s ≥ 1). For δ < 1 it does not increase in general. If
+a vector is added to m copies of itself, the determinant is multiplied by
 
-    δ(δ + m + 1)/(δ + m),
+    δ(δ + m + 1)/(δ + m).
 
-the least factor that any unit vector can have on m others (x'(δI + AA')⁻¹x ≥ 1/(δ + m)), so f_de increases on
-all sets of at most k unit vectors iff δ² ≥ (k − 1)(1 − δ).
+This is the least factor that any unit vector can have on m others, because x'(δI + AA')⁻¹x ≥ 1/(δ + m). So
+f_de increases on all sets of at most k unit vectors if and only if δ² ≥ (k − 1)(1 − δ).
 
-With δ > 1, "we can then use Theorem 3" fails because f is negative somewhere: one column, k = 1, δ = 4
-has OPT = g = 1 + log₂ 5 − 6 < (1 − 1/e)·OPT. The same example refutes Theorem 14 for δ > 1; for δ = 1, or
-without the constant, both hold. For δ ≤ 1 Theorem 14 survives, though its proof cites Proposition 10 and
-Theorem 9, which fail: up to a function of |S|, f_de is the increasing Σ log₂(1 + λ_i/δ), on which FR
-alone attains 1 − e^{−γ}. The proof is in docs/proofs/spectral_theorems_14_and_16.md.
+With δ > 1, the paper's step "we can then use Theorem 3" fails, because f is negative somewhere. For one
+column, k = 1 and δ = 4, OPT = g = 1 + log₂ 5 − 6 < (1 − 1/e)·OPT. The same example refutes Theorem 14 for δ >
+1. For δ = 1, or without the constant, both statements hold. For δ ≤ 1, Theorem 14 is true, although its proof
+uses Proposition 10 and Theorem 9, which are false. The reason is that f_de is, up to a function of |S|, the
+increasing function Σ log₂(1 + λ_i/δ), for which FR (forward regression) alone attains 1 − e^{−γ}. The proof
+is in docs/proofs/spectral_theorems_14_and_16.md.
 
-Logarithms in balls of 128 bits.
+Logarithms are balls of 128 bits.
 """
 
 import math
@@ -78,12 +79,12 @@ ONE = fmpq_mat(1, 1, [1])
 
 
 def package_entropy(C, S, delta, k):
-    """Return f_de of the package."""
+    """Return f_de, computed by the package."""
     return sl.spectral.SmoothedDifferentialEntropy(delta, k).value(C, S)
 
 
 def package_gains(C, S, delta, k):
-    """Return the gains of f_de of the package, (d,)."""
+    """Return the gains of f_de, (d,), computed by the package."""
     return sl.spectral.SmoothedDifferentialEntropy(delta, k).gains(C, S)
 
 
@@ -96,20 +97,20 @@ def determinants(C, d, delta):
 @mutants("entropy", "entropy_float", "package_entropy", "package_gains")
 @precisely()
 def test_entropy_is_a_log_determinant(check):
-    """f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ is a smoothed log-determinant: log₂ det(δI + C_S) up to the
-    constant, and log₂ det C_S as δ → 0 where that is defined.
+    """The function f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ is a smoothed log-determinant. It is log₂
+    det(δI + C_S) up to the constant, and it tends to log₂ det C_S as δ → 0 if C_S is nonsingular.
 
-    Hypotheses: unit columns, δ > 0
+    Hypotheses: The columns have length 1, and δ > 0. λ_i(C_S) are the eigenvalues of their Gram matrix C_S.
 
-    Tolerance: 4·eps·((|S| + 1)²/(δ ln 2) + size of the terms): |S|·eps·‖C_S‖ for an eigenvalue, at slope 1/(δ
-    ln 2); twice that for gains
+    Tolerance: Values may differ by 4·eps·((|S| + 1)²/(δ ln 2) + size of the terms). An eigenvalue has an
+    error of |S|·eps·‖C_S‖, and the logarithm has a slope of at most 1/(δ ln 2). Gains may differ by twice as
+    much.
     """
     check.forall(unit_designs(max_d=4), is_log_determinant)
 
 
 def is_log_determinant(design):
-    """Return whether, for every S and δ, f_de by eigenvalues and by the package, its gains, and the limit
-    δ → 0 agree."""
+    """Return whether f_de agrees by eigenvalues, by the package and in the limit δ → 0, for every S and δ."""
     C, float_C = correlations(design), design.X.T @ design.X / design.N
     return all(right_in_floats(C, float_C, delta) for delta in DELTAS + ABOVE_ONE) and all(
         tends_to_log_det(C, members(mask)) for mask in range(1 << design.d)
@@ -117,7 +118,7 @@ def is_log_determinant(design):
 
 
 def right_in_floats(C, float_C, delta):
-    """Return whether f_de and its gains, k = 3, are right in floats on every set."""
+    """Return whether f_de and its gains, for k = 3, are right in floats on every set."""
     f, delta = [float(v.mid()) for v in table(lambda S: entropy(C, S, delta, 3), len(float_C))], real(delta)
 
     def right(mask):
@@ -133,8 +134,8 @@ def right_in_floats(C, float_C, delta):
 
 
 def tends_to_log_det(C, S):
-    """Return whether 0 ≤ log₂ det(δI + C_S) − log₂ det C_S ≤ Σ δ/(λ_i ln 2) for a small δ, where C_S is
-    regular."""
+    """Return whether 0 ≤ log₂ det(δI + C_S) − log₂ det C_S ≤ Σ δ/(λ_i ln 2) for a small δ, if C_S is
+    nonsingular."""
     limit, smoothed = smoothed_det(C, S, 0), smoothed_det(C, S, fmpq(1, 10**9))
     return limit == 0 or 0 <= smoothed / limit - 1 <= fmpq(1, 10**6) / limit
 
@@ -150,13 +151,14 @@ def tends_to_log_det(C, S):
 @mutants("entropy", "smoothed_det")
 @precisely()
 def test_sign_of_the_entropy(check):
-    """f_de is non-negative for sets of up to 3k features.
+    """The function f_de is non-negative for sets of up to 3k features.
 
-    Hypotheses: unit columns, δ > 0
+    Hypotheses: The columns have length 1, and δ > 0. f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the
+    eigenvalues of the Gram matrix C_S of the unit columns in S.
 
-    Instead: It holds for δ ≤ 1. For δ > 1 it holds without the constant: Σ log₂(δ + λ_i) ≥ 0.
+    Instead: This holds for δ ≤ 1. For δ > 1 it holds without the constant: Σ log₂(δ + λ_i) ≥ 0.
 
-    Consequences: For δ > 1 Theorems 3, 9 and 14 do not apply to f_de: SR-entropy-greedy, SR-theorem-14.
+    Consequences: For δ > 1, Theorems 3, 9 and 14 do not apply to f_de (SR-entropy-greedy, SR-theorem-14).
     """
     check.refutes(entropy(ONE, [], 2, 1) < 0, "δ = 2, k = 1: f_de(∅) = −3")
     check.refutes(entropy(ONE, [0], 2, 1) < 0, "δ = 2, k = 1: f_de({x}) = log₂ 3 − 3")
@@ -187,9 +189,10 @@ def test_sign_of_the_entropy(check):
 )
 @mutants("smoothed_det")
 def test_entropy_is_submodular(check):
-    """f_de is submodular.
+    """The function f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ is submodular.
 
-    Hypotheses: every δ > 0; C positive semidefinite, not only with unit diagonal
+    Hypotheses: δ > 0 is arbitrary. C is positive semidefinite, and its diagonal is arbitrary. λ_i(C_S) are
+    the eigenvalues of the principal submatrix C_S.
     """
 
     def submodular(value):
@@ -214,9 +217,9 @@ def test_entropy_is_submodular(check):
 @claim("SR-entropy-monotone", "Section 5.1, after Theorem 14", "exact, proof", HOLDS, cases=1500, ci_cases=60)
 @mutants("smoothed_det")
 def test_entropy_increases_from_one_on(check):
-    """For δ ≥ 1, f_de is monotonically increasing.
+    """For δ ≥ 1, f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ is monotonically increasing.
 
-    Hypotheses: δ ≥ 1
+    Hypotheses: δ ≥ 1, and λ_i are the eigenvalues of the Gram matrix C_S of the unit columns in S.
     """
 
     def increasing(design):
@@ -238,12 +241,12 @@ def test_entropy_increases_from_one_on(check):
 )
 @mutants("smoothed_det")
 def test_entropy_decreases_below_one(check):
-    """f_de is not monotone in general.
+    """The function f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ is not monotone in general.
 
-    Hypotheses: δ < 1
+    Hypotheses: δ < 1, and λ_i are the eigenvalues of the Gram matrix C_S of the unit columns in S.
 
-    Consequences: For no δ < 1 is f_de monotone on all sets. On sets of at most k unit vectors it increases
-    iff δ² ≥ (k − 1)(1 − δ).
+    Consequences: For no δ < 1 is f_de monotone on all sets. On the sets of at most k unit vectors, it
+    increases if and only if δ² ≥ (k − 1)(1 − δ).
     """
 
     def falls(value):
@@ -280,14 +283,17 @@ def test_entropy_decreases_below_one(check):
 @mutants("sl.forward_regression", "forward_regression", "entropy", "r_squared_table")
 @precisely()
 def test_greedy_on_the_monotone_entropy(check):
-    """For δ ≥ 1, Theorem 3 gives the tighter bound (1 − e^{−γ_{S̃,k}})·OPT for FR on R² + f_de.
+    """For δ ≥ 1, Theorem 3 gives the tighter bound (1 − e^{−γ_{S̃,k}})·OPT for FR on g = R² + f_de.
 
-    Hypotheses: δ ≥ 1, ν = 1
+    Hypotheses: δ ≥ 1, ν = 1, and f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the eigenvalues of the
+    Gram matrix C_S of the unit columns in S. FR, forward regression, adds k times the feature that raises g
+    most; S̃ is the set that it selects, OPT the maximum of g over |S| ≤ k, and γ the submodularity ratio.
 
-    Instead: The bound holds for δ = 1, and for δ > 1 without the constant −3k log₂ δ, that is, with Σ
-    log₂(δ + λ_i). γ may be the ratio of R² or of g.
+    Instead: The bound holds for δ = 1, and for δ > 1 without the constant −3k log₂ δ, that is, with Σ log₂(δ
+    + λ_i). γ may be the ratio of R² or of g.
 
-    Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
+    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
+    largest one.
     """
     alone = 1 + entropy(ONE, [0], 4, 1)
     check.refutes(
@@ -309,7 +315,7 @@ def test_greedy_on_the_monotone_entropy(check):
 
 
 def draw(check):
-    """Draw a design, k ≤ 3, and R², which is checked."""
+    """Draw a design and k ≤ 3, and return them with R², which is checked."""
     d = int(check.rng.integers(2, 6))
     design = draw_design(check.rng, d, SHAPES[1:])
     k, R = int(check.rng.integers(1, min(3, d) + 1)), r_squared_table(design)
@@ -321,25 +327,28 @@ def draw(check):
 @mutants("sl.greedy_local_search", "greedy_local_search", "entropy", "r_squared_table", "submodularity_ratio")
 @precisely()
 def test_guarantee_with_the_entropy(check):
-    """GLS on R² + νf_de attains
+    """Greedy local search, GLS, on g = R² + νf_de attains
 
         (1 − e^{−γ_{S̃,2k}/2})/7
 
-    of the optimum.
+    of the optimum, the maximum of g over |S| ≤ k.
 
-    Hypotheses: unit columns, δ > 0, ν > 0
+    Hypotheses: The columns have length 1, δ > 0 and ν > 0. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ =
+    FR(U∖S₁), where FR is greedy forward regression on g and LS is local search on f, and returns the best of
+    them, S̃. f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the eigenvalues of the Gram matrix C_S of
+    the unit columns in S. γ is the submodularity ratio.
 
-    Instead: It holds for δ ≤ 1, with γ of R² and for S₁ (any S̃ if k ≤ 14); FR alone attains 1 −
-    e^{−γ_{S₁,k}(R²)}. For δ > 1 the constant is to be left out; then f_de increases and Theorem 3
-    applies.
+    Instead: This holds for δ ≤ 1, with γ of R² and for the set S₁ (for any S̃ if k ≤ 14). FR alone attains 1
+    − e^{−γ_{S₁,k}(R²)}. For δ > 1 the constant must be left out. Then f_de increases, and Theorem 3 applies.
 
     Consequences: Our proof uses neither Theorem 9 nor Proposition 10 for f_de, which are false. Because FR
-    compares sets of one size, FR on g is FR on the increasing function R² + ν Σ log₂(1 + λ_i/δ); and any k
+    compares sets of one size, FR on g is FR on the increasing function R² + ν Σ log₂(1 + λ_i/δ). Also, any k
     features have at least 2/3 > 1 − 1/e of the constant 3k log₂(1/δ).
 
-    Unchecked: k > 14 with the γ of a returned set other than S₁
+    Unchecked: For k > 14, the bound with the γ of a returned set other than S₁ is not checked.
 
-    Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
+    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
+    largest one.
     """
     f = table(lambda S: entropy(ONE, S, 4, 1), 1)
     g = added([fmpq(0), fmpq(1)], f)
@@ -363,8 +372,10 @@ def test_guarantee_with_the_entropy(check):
 
 
 def over_bound(check, design, k, delta, nu):
-    """Return g(S̃) over the printed bound, which is settled, and the sharper one, for the file and the
-    package."""
+    """Return g(S̃) over the printed bound.
+
+    Both bounds, the printed and the sharper one, are checked for the sets of this file and of the package.
+    """
     R, C, X = r_squared_table(design), correlations(design), unit_columns(design)
     f = table(lambda S: nu * entropy(C, S, delta, k), C.nrows())
     g, f_de = added(R, f), sl.spectral.SmoothedDifferentialEntropy(float(delta), k)
@@ -378,7 +389,7 @@ def over_bound(check, design, k, delta, nu):
 
 
 def as_derived(f, nu, delta, k):
-    """Return whether f({x}) = ν(log₂(1 + δ) + 3kc), and f ≥ ν(3k − |S|)c up to the radius of the balls."""
+    """Return whether f({x}) = ν(log₂(1 + δ) + 3kc) and f ≥ ν(3k − |S|)c, up to the radius of the balls."""
     c = -log2(delta) if delta != 1 else arb(0)
     single = f[1].overlaps(nu * (log2(1 + delta) + 3 * k * c))
     return single and all(not f[S] < nu * (3 * k - S.bit_count()) * c for S in subsets(len(f) - 1, 2 * k))

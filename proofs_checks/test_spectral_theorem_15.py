@@ -1,24 +1,25 @@
 """Theorem 15 and Section 5.2: the generalized rank.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Section 5.2, Theorem 15.
+Source: *Selecting Diverse Features via Spectral Regularization*, Section 5.2, Theorem 15. Let λ_i(C_S) be the
+eigenvalues of the correlation matrix C_S.
 
     f_gr(S) = Σ λ_i(C_S)^α,    0 ≤ α ≤ 1.
 
-α = 0 gives the rank when 0⁰ is read as 0, the limit of 0^α; with 0⁰ = 1 it would be |S|. The rank does not
-tell a full-rank set from an orthogonal one; nor does α = 1, the trace, which is |S| for unit columns: the
-range of interest is 0 < α < 1.
+For α = 0 this is the rank, if 0⁰ is read as 0, the limit of 0^α. With 0⁰ = 1 it would be |S|. The rank does
+not distinguish a full-rank set from an orthogonal set. Neither does α = 1, the trace, which is |S| for unit
+columns. Therefore the interesting range is 0 < α < 1.
 
-Submodular: Theorem 12 for 0 < α < 1 (f continuous on [0, ∞), the derivative αt^{α−1} operator antitone on t
-> 0; "t ∈ R" in print); α = 0 is a matroid rank, to which Theorem 12 does not apply (t⁰ is not continuous at
-0); α = 1 is modular. Increasing and non-negative: Lemma 13. So g = R² + νf_gr is increasing, Proposition 10
-holds (f increasing),
+Submodularity. For 0 < α < 1, Theorem 12 applies: f is continuous on [0, ∞), and its derivative αt^{α−1} is
+operator antitone on t > 0 ("t ∈ R" in print). α = 0 is a matroid rank; Theorem 12 does not apply to it,
+because t⁰ is not continuous at 0. α = 1 is modular. By Lemma 13, f_gr is increasing and non-negative. So g =
+R² + νf_gr is increasing, Proposition 10 holds because f is increasing,
 
     γ_{S,k}(g) ≥ γ_{S,k}(R²),
 
-and Theorem 3 gives Theorem 15 as printed. γ with the reading of SR-definition-2.
+and Theorem 3 gives Theorem 15 as printed. γ is read as in SR-definition-2.
 
-Exact for α = 0 and 1; other α in balls of 128 bits on exact spectra (disjoint root balls, zeros counted
-exactly), except where spectra are equal by their characteristic polynomials.
+The checks are exact for α = 0 and 1. Other α use balls of 128 bits on exact spectra (disjoint root balls,
+with zeros counted exactly). Spectra that are equal by their characteristic polynomials are treated as equal.
 """
 
 import numpy as np
@@ -66,12 +67,12 @@ ALPHAS = (fmpq(1, 10), fmpq(1, 2), fmpq(9, 10))
 
 
 def package_rank(C, S, alpha):
-    """Return f_gr of the package."""
+    """Return f_gr, computed by the package."""
     return sl.spectral.GeneralizedRank(alpha).value(C, S)
 
 
 def package_gains(C, S, alpha):
-    """Return the gains of f_gr of the package, (d,)."""
+    """Return the gains of f_gr, (d,), computed by the package."""
     return sl.spectral.GeneralizedRank(alpha).gains(C, S)
 
 
@@ -79,12 +80,13 @@ def package_gains(C, S, alpha):
 @mutants("rank_power", "package_rank")
 @precisely()
 def test_the_rank_is_the_limit(check):
-    """For α = 0, f_gr(S) = rank(C_S), which does not discriminate between a full-rank matrix and an
-    orthogonal one.
+    """For α = 0, f_gr(S) = Σ λ_i^α is rank(C_S), which does not discriminate between a full-rank matrix and
+    an orthogonal one.
 
-    Hypotheses: 0⁰ = 0
+    Hypotheses: 0⁰ = 0, and λ_i are the eigenvalues of the Gram matrix C_S of the unit columns in S.
 
-    Consequences: With 0⁰ = 1 f_gr is |S|. α = 1 does not discriminate either: f_gr = |S| for unit columns.
+    Consequences: With 0⁰ = 1, f_gr would be |S|. α = 1 does not discriminate either: f_gr = |S| for unit
+    columns.
     """
     C, I = fmpq_mat(2, 2, [1, fmpq(9, 10), fmpq(9, 10), 1]), identity(2)
     pairs = {a: (rank_power(C, [0, 1], a), rank_power(I, [0, 1], a)) for a in (0, 1, *ALPHAS)}
@@ -93,8 +95,8 @@ def test_the_rank_is_the_limit(check):
 
 
 def is_limit(design):
-    """Return whether, for every S, f_gr is the rank for α = 0, close to it for a small α, and |S| for α =
-    1."""
+    """Return whether f_gr is the rank for α = 0, close to the rank for a small α, and |S| for α = 1, for all
+    S."""
     C, d, float_C = correlations(design), design.d, design.X.T @ design.X / design.N
 
     def right(S):
@@ -113,14 +115,15 @@ def is_limit(design):
 @mutants("rank_power", "rank_power_float", "package_rank", "package_gains")
 @precisely()
 def test_generalized_rank_increases(check):
-    """f_gr(S) = Σ λ_i^α is non-negative, and monotonically increasing in S.
+    """The function f_gr(S) = Σ λ_i^α is non-negative, and monotonically increasing in S.
 
-    Hypotheses: unit columns, 0 ≤ α ≤ 1
+    Hypotheses: 0 ≤ α ≤ 1, and λ_i are the eigenvalues of the Gram matrix C_S of the unit columns in S.
 
-    Unchecked: α other than 0, 1/10, 1/2, 9/10, 1 (Lemma 13 covers them)
+    Unchecked: Values of α other than 0, 1/10, 1/2, 9/10 and 1 are not checked; Lemma 13 covers them.
 
-    Tolerance: balls of 128 bits; 1e-6 between floats and balls (zeros of the spectrum below 1e-9, others
-    above 1e-8: their product is at least N^−rank)
+    Tolerance: Values are balls of 128 bits. Floats may differ from balls by 1e-6. Eigenvalues below 1e-9
+    count as zero; the others are above 1e-8, because their product is at least N^−rank, where N is the
+    squared norm of the integer columns.
     """
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
@@ -139,7 +142,7 @@ def test_generalized_rank_increases(check):
 
 
 def right_in_floats(f, C, mask, alpha):
-    """Return whether f_gr(S) ≥ 0, and its floats and gains by the package are right."""
+    """Return whether f_gr(S) ≥ 0, and the floats and gains of the package are right."""
     S, exact = members(mask), _real(f[mask])
     gains = [_real(f[mask | 1 << x] - f[mask]) for x in range(len(C))]
     return (
@@ -158,13 +161,14 @@ def _real(value):
 @mutants("rank_power")
 @precisely()
 def test_generalized_rank_is_submodular(check):
-    """f_gr is submodular.
+    """The function f_gr(S) = Σ λ_i(C_S)^α is submodular.
 
-    Hypotheses: 0 ≤ α ≤ 1; C positive semidefinite, not only with unit diagonal
+    Hypotheses: 0 ≤ α ≤ 1. C is positive semidefinite, and its diagonal is arbitrary. λ_i(C_S) are the
+    eigenvalues of the principal submatrix C_S.
 
-    Unchecked: α other than 0, 1/10, 1/2, 9/10, 1 (Theorem 12 covers them)
+    Unchecked: Values of α other than 0, 1/10, 1/2, 9/10 and 1 are not checked; Theorem 12 covers them.
 
-    Tolerance: balls of 128 bits; overlapping ones would be undecided
+    Tolerance: Values are balls of 128 bits. Overlapping balls would be undecided.
     """
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
@@ -192,13 +196,17 @@ def _trace(C):
 )
 @precisely()
 def test_greedy_with_the_generalized_rank(check):
-    """FR on R² + νf_gr attains 1 − e^{−γ_{S̃,k}(R²)} of the optimum.
+    """Forward regression, FR, on g = R² + νf_gr attains 1 − e^{−γ_{S̃,k}(R²)} of the maximum of g over |S| ≤
+    k.
 
-    Hypotheses: unit columns, 0 ≤ α ≤ 1, ν > 0
+    Hypotheses: 0 ≤ α ≤ 1, ν > 0, and f_gr(S) = Σ λ_i^α, where λ_i are the eigenvalues of the Gram matrix C_S
+    of the unit columns in S. FR, forward regression, adds k times the feature that raises g most; S̃ is the
+    set that it selects, and γ the submodularity ratio.
 
     Consequences: The proof needs Proposition 10 only for an increasing f, for which the proposition holds.
 
-    Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
+    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
+    largest one.
     """
     check.over([SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
 
@@ -213,8 +221,10 @@ def test_greedy_with_the_generalized_rank(check):
 
 
 def over_bound(check, design, k, alpha, nu):
-    """Return g(S) over the bound, which is settled, for FR of the file and of the package; 100 where that is
-    0."""
+    """Return g(S) over the bound, or 100 if the bound is 0.
+
+    The bound is checked for the set of FR in this file and for the set of the package.
+    """
     R, C, X = r_squared_table(design), correlations(design), unit_columns(design)
     f = table(lambda S: nu * rank_power(C, S, alpha), C.nrows())
     g, rank = added(R, f), sl.spectral.GeneralizedRank(float(alpha))
@@ -262,7 +272,7 @@ def exists(reference):
 def test_statements_that_are_referred_to(check):
     """The submodularity ratio of g in Theorem 15 follows by Lemma 10.
 
-    Hypotheses: the numbered statements and the references in print
+    Hypotheses: The numbered statements and the references are the printed ones.
 
     Instead: It follows by Proposition 10. All other references name the right kind of statement.
     """
@@ -281,9 +291,10 @@ def test_theorem_3_of_the_thesis(check):
 
     Reading of: “we can directly apply [4, Theorem 3]”; “Theorem 3 (from [4])”
 
-    Hypotheses: the number of the thesis is meant
+    Hypotheses: The number is read as the number of a theorem in the thesis.
 
-    Unchecked: all of it: the thesis, whose table of contents would decide it, was not available. If Theorem 3
-    of this paper is meant, the reference is misprinted. For the proof of Theorem 5, a bound of the same kind,
-    the paper refers to Theorem 3.2 of Das and Kempe, [5], which was not available either.
+    Unchecked: Nothing of this sentence is checked. The thesis, whose table of contents would decide it, was
+    not available. If Theorem 3 of this paper is meant, the reference is misprinted. For the proof of Theorem
+    5, a bound of the same kind, the paper refers to Theorem 3.2 of Das and Kempe, [5], which was not
+    available either.
     """

@@ -1,24 +1,27 @@
 """Theorem 16 and Section 5.3: the spectral variance.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Section 5.3, footnote 4, Theorem 16.
+Source: *Selecting Diverse Features via Spectral Regularization*, Section 5.3, footnote 4, Theorem 16. Let
+λ_i(C_S) be the eigenvalues of the correlation matrix C_S = (c_ij).
 
     f_sv(S) = 9k² − Σ (λ_i(C_S) − 1)² = 9k² − ‖C_S − I‖².
 
-For unit columns the gain of x is −2 Σ_{j∈S} c_xj², which decreases as S grows (submodular; the proof is in
-the supplement, not at hand) and is never positive: f_sv is not only "not monotonically increasing in general"
-but decreasing, and largest at ∅. ‖C_S − I‖² ≤ |S|(|S| − 1), so f_sv ≥ 0 for |S| ≤ 3k; 3k + 1 copies have −3k.
+For unit columns, the gain of x is −2 Σ_{j∈S} c_xj². It decreases as S grows, so f_sv is submodular (the
+paper's proof is in the supplement, which was not available). The gain is never positive. So f_sv is not only
+"not monotonically increasing in general", but decreasing, and it is largest at ∅. ‖C_S − I‖² ≤ |S|(|S| − 1),
+so f_sv ≥ 0 for |S| ≤ 3k. For 3k + 1 copies of a vector, f_sv = −3k.
 
-Theorem 16. Its proof cites Theorem 9, which is false for LS as printed, and Proposition 10, which is false
-for f_sv. But the theorem is true. With ν = 1 ("w.l.o.g.") it says nothing: any set of at most k features has
+Theorem 16. Its proof uses Theorem 9, which is false for LS (local search) as printed, and Proposition 10,
+which is false for f_sv. But the theorem is true. With ν = 1 ("w.l.o.g.") it has no content, because any set
+of at most k features has
 
-    f_sv ≥ 9k² − k(k − 1) = 8k² + k,    OPT ≤ 9k² + 1,
+    f_sv ≥ 9k² − k(k − 1) = 8k² + k,    OPT ≤ 9k² + 1.
 
-so every such set attains 8/9 of OPT and more (9/10 for k = 1), while the theorem guarantees
-(1 − e^{−1/2})/7 < 0.057, whatever γ ≤ 1 is. For f_sv ν = 1 is some generality lost: ν cannot be put into f.
-For any ν > 0 FR alone attains 1 − e^{−γ}: f loses so little by the picks that R² is nearly that of FR on R²
-alone. The proof is in docs/proofs/spectral_theorems_14_and_16.md.
+So every such set attains at least 8/9 of OPT (9/10 for k = 1), while the theorem guarantees only (1 −
+e^{−1/2})/7 < 0.057, whatever γ ≤ 1 is. For f_sv, ν = 1 loses generality, because ν cannot be absorbed into f.
+For any ν > 0, FR (forward regression) alone attains 1 − e^{−γ}: its picks reduce f so little that R² is
+nearly the R² of FR on R² alone. The proof is in docs/proofs/spectral_theorems_14_and_16.md.
 
-Exact; 1 − e^{−γ/2} in balls of 128 bits.
+The checks are exact; 1 − e^{−γ/2} is a ball of 128 bits.
 """
 
 import numpy as np
@@ -62,12 +65,12 @@ from sparselin.ledger import HOLDS, ClaimFailed, claim, mutants
 
 
 def package_variance(C, S, k):
-    """Return f_sv of the package."""
+    """Return f_sv, computed by the package."""
     return sl.spectral.SpectralVariance(k).value(C, S)
 
 
 def package_gains(C, S, k):
-    """Return the gains of f_sv of the package, (d,)."""
+    """Return the gains of f_sv, (d,), computed by the package."""
     return sl.spectral.SpectralVariance(k).gains(C, S)
 
 
@@ -75,22 +78,23 @@ def package_gains(C, S, k):
 @mutants("variance", "variance_float", "package_variance", "package_gains")
 @precisely()
 def test_variance_is_a_frobenius_norm(check):
-    """f_sv = 9k² − Σ (λ_i − 1)² is 9k² minus |S| times the mean square of the eigenvalues about their mean,
-    1.
+    """The function f_sv = 9k² − Σ (λ_i − 1)² is 9k² minus |S| times the variance of the eigenvalues, whose
+    mean is 1.
 
-    Hypotheses: unit columns
+    Hypotheses: The columns have length 1, and λ_i are the eigenvalues of the Gram matrix C_S of the unit
+    columns in S.
 
     Consequences: Σ (λ_i − 1)² = ‖C_S − I‖², which needs no eigenvalues.
 
-    Tolerance: balls of 128 bits overlap; floats to 64·eps·k²·|S|²: eigenvalues to |S|·eps·‖C_S‖, at slope
-    2|S|
+    Tolerance: Balls of 128 bits must overlap. Floats may differ by 64·eps·k²·|S|²: an eigenvalue has an error
+    of |S|·eps·‖C_S‖, and the square has a slope of at most 2|S|.
     """
     check.forall(unit_designs(max_d=5), is_frobenius_norm)
 
 
 def is_frobenius_norm(design):
-    """Return whether, for every S and k = 3, the value by eigenvalues, in balls and floats, is the
-    package's, and the gains too."""
+    """Return whether the value by eigenvalues equals the package's, and the gains too, for every S and k =
+    3."""
     C, d = correlations(design), design.d
     float_C = design.X.T @ design.X / design.N
 
@@ -111,11 +115,12 @@ def is_frobenius_norm(design):
 @claim("SR-variance-nonnegative", "Section 5.3, footnote 4", "exact, proof", HOLDS, cases=1500, ci_cases=60)
 @mutants("variance")
 def test_sign_of_the_variance(check):
-    """The constant 9k² makes f_sv non-negative for sets of up to 3k features.
+    """The constant 9k² makes f_sv(S) = 9k² − Σ (λ_i − 1)² non-negative for sets of up to 3k features.
 
-    Hypotheses: unit columns
+    Hypotheses: The columns have length 1, and λ_i are the eigenvalues of the Gram matrix C_S of the unit
+    columns in S.
 
-    Consequences: f_sv ≥ 3k > 0 there; it fails for 3k + 1 copies, where f_sv = −3k.
+    Consequences: On sets of up to 3k features even f_sv ≥ 3k > 0. For 3k + 1 copies of a column, f_sv = −3k.
     """
 
     def copies(m):
@@ -148,12 +153,13 @@ def test_sign_of_the_variance(check):
 )
 @mutants("variance")
 def test_variance_is_submodular(check):
-    """f_sv is submodular.
+    """The function f_sv(S) = 9k² − Σ (λ_i − 1)² is submodular.
 
-    Hypotheses: unit columns; the proof covers every Hermitian C
+    Hypotheses: The columns have length 1, and λ_i are the eigenvalues of the Gram matrix C_S of the unit
+    columns in S. The proof covers every Hermitian C.
 
-    Unchecked: the proof of the supplement; Theorem 12 with f' = −2(t − 1), or the formula for the gain, prove
-    it
+    Unchecked: The proof in the supplement is not checked. Theorem 12 with f' = −2(t − 1), or the formula for
+    the gain, proves the statement.
     """
 
     def submodular(design):
@@ -173,11 +179,12 @@ def test_variance_is_submodular(check):
 @claim("SR-variance-not-monotone", "Section 5.3; Section 6", "exact, proof", HOLDS, cases=1000, ci_cases=40)
 @mutants("variance")
 def test_variance_never_increases(check):
-    """f_sv is not monotonically increasing in general.
+    """The function f_sv(S) = 9k² − Σ (λ_i − 1)² is not monotonically increasing in general.
 
-    Hypotheses: unit columns
+    Hypotheses: The columns have length 1, and λ_i are the eigenvalues of the Gram matrix C_S of the unit
+    columns in S.
 
-    Consequences: f_sv is decreasing: no set has a larger value than ∅ and the single features.
+    Consequences: f_sv is decreasing. No set has a larger value than ∅ and the single features.
     """
     check.over(
         [fmpq_mat(2, 2, [2, 1, 1, 2]) * fmpq(1, 2)],
@@ -200,24 +207,30 @@ def test_variance_never_increases(check):
 )
 @precisely()
 def test_guarantee_with_the_variance(check):
-    """GLS on R² + νf_sv, ν = 1 “w.l.o.g.”, attains
+    """Greedy local search, GLS, on g = R² + νf_sv, with ν = 1 “w.l.o.g.”, attains
 
         (1 − e^{−γ_{S̃,2k}/2})/7
 
-    of the optimum.
+    of the optimum, the maximum of g over |S| ≤ k.
 
-    Reading of: a guarantee “for (1)”, in which ν > 0 is any, after “w.l.o.g., ν = 1” in Section 4; and
-    γ_{S̃,2k} without a function
+    Reading of: a guarantee “for (1)”, in which ν > 0 is arbitrary, after “w.l.o.g., ν = 1” in Section 4; and
+    γ_{S̃,2k}, for which the paper names no function
 
-    Hypotheses: unit columns, any γ ≤ 1
+    Hypotheses: The columns have length 1, and γ ≤ 1 is arbitrary. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ =
+    FR(U∖S₁), where FR is greedy forward regression on g and LS is local search on f, and returns the best of
+    them, S̃. f_sv(S) = 9k² − Σ (λ_i − 1)², where λ_i are the eigenvalues of the Gram matrix C_S of the unit
+    columns in S.
 
-    Consequences: With ν = 1 every set of at most k features attains 8/9. For every ν > 0 the bound holds with
-    γ of R² if k ≤ 14, or ν ≥ 1/30000, or S̃ = S₁. Moreover FR alone attains 1 − e^{−γ_{S₁,k}(R²)}. Our proofs
-    use neither Theorem 9 nor Proposition 10, both of which are false.
+    Consequences: With ν = 1, every set of at most k features attains 8/9 of the optimum. For every ν > 0, the
+    bound holds with the submodularity ratio γ of R² if k ≤ 14, or ν ≥ 1/30000, or S̃ = S₁. Moreover, FR alone
+    attains 1 − e^{−γ_{S₁,k}(R²)}. Our proofs use neither Theorem 9 nor Proposition 10, both of which are
+    false.
 
-    Unchecked: k > 14 and ν < 1/30000 with the γ of S₁' or S₂, where that is returned
+    Unchecked: For k > 14 and ν < 1/30000, the bound with the γ of S₁' or S₂ is not checked if one of these is
+    returned.
 
-    Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
+    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
+    largest one.
     """
     check.over([SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
     most, nu = one_minus_exp(fmpq(1, 2)) / 7, fmpq(1, 30000)
@@ -238,10 +251,11 @@ def test_guarantee_with_the_variance(check):
 
 
 def over_bound(check, design, k, nu, worst_share):
-    """Return g(S̃) over the printed bound, which is settled, and the sharper one, for the file and the
-    package.
+    """Return g(S̃) over the printed bound.
 
-    For ν = 1 the bound for any set too, and `worst_share` is lowered to the least share of the optimum.
+    Both bounds, the printed and the sharper one, are checked for the sets of this file and of the package.
+    For ν = 1 the bound for every set is checked too, and `worst_share` is lowered to the least share of the
+    optimum.
     """
     R, C, X = r_squared_table(design), correlations(design), unit_columns(design)
     f = table(lambda S: nu * variance(C, S, k), C.nrows())

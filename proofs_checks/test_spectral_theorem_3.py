@@ -1,21 +1,22 @@
-"""Theorem 3: the greedy algorithm on a monotone function of submodularity ratio γ.
+"""Theorem 3: the greedy algorithm on a monotone function with submodularity ratio γ.
 
 Source: *Selecting Diverse Features via Spectral Regularization*, Theorem 3, from the thesis of Das. For a
-non-negative increasing f and OPT its maximum over sets of size k, the greedy set S̃ has
+non-negative increasing f with the maximum OPT = f(C*) over sets of size k, the greedy set S̃ has
 
     f(S̃) ≥ (1 − e^{−γ_{S̃,k}(f)})·OPT.
 
-Proof. With S_i the first i picks and A = C*∖S_i, |A| ≤ k, some x ∈ A gains at least
+Proof. With S_i the first i picks and A = C*∖S_i, |A| ≤ k, some x ∈ A has a gain of at least
 
     γ[f(S_i∪A) − f(S_i)]/k ≥ γ[OPT − f(S_i)]/k,
 
-so OPT − f(S_k) ≤ (1 − γ/k)^k (OPT − f(∅)) ≤ e^{−γ}·OPT. Only sets L ⊆ S̃ occur, so γ_{S̃,k} suffices;
-denominators are non-negative, and where one is zero nothing is to prove. γ with the printed minimum
-(Definition 2) and with ours agree on increasing f. Monotonicity is used for f(S_i∪C*) ≥ OPT, non-negativity
-for f(∅) ≥ 0.
+so OPT − f(S_k) ≤ (1 − γ/k)^k (OPT − f(∅)) ≤ e^{−γ}·OPT. The proof uses only sets L ⊆ S̃, so γ_{S̃,k}
+suffices. The denominators are non-negative, and if one is zero, there is nothing to prove. For increasing f,
+the γ of the printed minimum (Definition 2) and ours agree. The proof uses monotonicity for f(S_i∪C*) ≥ OPT,
+and non-negativity for f(∅) ≥ 0.
 
-Integer functions; 1 − e^{−γ} in a ball of 128 bits. Ties are broken towards the first; any rule is covered
-by the proof, and by the relabelling of random functions.
+The checks use integer functions; 1 − e^{−γ} is a ball of 128 bits. Ties are broken in favour of the first
+element. The proof covers every rule, and so do the random functions, because their elements are in random
+order.
 """
 
 from itertools import product
@@ -53,13 +54,14 @@ from sparselin.ledger import HOLDS, claim, mutants
 @mutants("sl.forward_regression", "sl.submodularity_ratio_of", "forward_regression", "submodularity_ratio")
 @precisely()
 def test_greedy_on_monotone_functions(check):
-    """For non-negative monotone f the greedy set S̃ of size k has f(S̃) ≥ (1 − e^{−γ_{S̃,k}(f)})·OPT.
+    """For a non-negative monotone f, the greedy set S̃ of size k has f(S̃) ≥ (1 − e^{−γ_{S̃,k}(f)})·OPT.
 
-    Hypotheses: f ≥ 0 increasing
+    Hypotheses: f ≥ 0 is increasing, OPT is its maximum over sets of size k, and γ is the submodularity ratio.
 
-    Consequences: f ≥ 0 is needed, also at ∅: see SR-entropy-greedy for δ > 1.
+    Consequences: The hypothesis f ≥ 0 is necessary, also at ∅; SR-entropy-greedy has a counterexample with δ
+    > 1.
 
-    Tolerance: 1e-9 between sl.submodularity_ratio_of and the fraction
+    Tolerance: sl.submodularity_ratio_of may differ from the exact fraction by 1e-9.
     """
     tightest = [arb(100)]
 
@@ -89,8 +91,10 @@ EXAMPLES = [
 
 
 def over_bound(f, k):
-    """Return f(S̃)/[(1 − e^{−γ})·OPT], 100 where that is 0/0; 0 where γ is not the printed one, or above
-    1."""
+    """Return f(S̃)/[(1 − e^{−γ})·OPT], or 100 for 0/0.
+
+    Return 0 if γ is not the printed one, or is above 1.
+    """
     picked = forward_regression(f, k)
     S = mask_of(picked)
     gamma, bound = submodularity_ratio(f, S, k), one_minus_exp(submodularity_ratio(f, S, k)) * optimum(f, k)
@@ -100,7 +104,8 @@ def over_bound(f, k):
 
 
 def guaranteed_by_package(f, k):
-    """Return the same ratio for FR of the package, with a target orthogonal to all columns, and its γ."""
+    """Return whether the package's FR attains the bound, for a target orthogonal to all columns, and its γ is
+    right."""
     d = (len(f) - 1).bit_length()
     found = sl.forward_regression(*orthogonal_to_y(d), k, regularizer=Values(f), nu=1.0)
     S = mask_of(found.support.tolist())

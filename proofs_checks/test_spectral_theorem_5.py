@@ -1,19 +1,21 @@
-"""Theorem 5: the greedy set against the greedy set joined with any other.
+"""Theorem 5: the value of the greedy set, compared with its union with any other set.
 
 Source: *Selecting Diverse Features via Spectral Regularization*, Section 4, Theorem 5 (proof omitted in
-print) and the sentences before it. For g = R² + f, f non-negative and submodular, FR's set S of size k, any
-|T| ≤ k, and γ that of g (Definition 2 as read in SR-definition-2),
+print) and the sentences before it. Let g = R² + f with f non-negative and submodular, S the set of size k
+that FR (forward regression) selects, |T| ≤ k, and γ the submodularity ratio of g (Definition 2 as read in
+SR-definition-2). Then
 
     g(S) ≥ (1 − e^{−γ_{S,2k}/2})·g(S ∪ T).
 
-FR goes on where every gain is negative, so the recursion of Das and Kempe has two cases: where g(S_i) is
-below g(S∪T) the deficit shrinks by a factor, and where it is above it falls by no more than the mean loss of
-f. A sharper bound needs γ of R² alone, and not Proposition 10:
+FR continues even if every gain is negative, so the recursion of Das and Kempe has two cases. If g(S_i) is
+below g(S∪T), the difference shrinks by a factor. If it is above, it decreases by no more than the mean loss
+of f. A sharper bound needs the γ of R² alone, and not Proposition 10:
 
     g(S) ≥ (k/|S∪T|)·[γ_{S,2k}(R²)·R²(S∪T) + f(S∪T)] ≥ ½ γ_{S,2k}(R²)·g(S∪T).
 
-Both proofs are in docs/proofs/spectral_theorem_5.md. Exact for rational f; 1 − e^{−γ/2} in balls of 128 bits.
-`sl.forward_regression` is run on X/√N; the set that it selects is judged exactly.
+Both proofs are in docs/proofs/spectral_theorem_5.md. The checks are exact for rational f; 1 − e^{−γ/2} is a
+ball of 128 bits. `sl.forward_regression` gets the columns X/√N, and the set that it selects is judged
+exactly.
 """
 
 from flint import arb, fmpq
@@ -55,18 +57,19 @@ from sparselin.ledger import HOLDS, claim, mutants
 @mutants("sl.forward_regression", "forward_regression", "submodularity_ratio", "r_squared_table")
 @precisely()
 def test_greedy_against_any_union(check):
-    """For any |T| ≤ k the set S of FR satisfies
+    """For any |T| ≤ k, the set S of k features that FR, forward regression, selects satisfies
 
         g(S) ≥ (1 − e^{−γ_{S,2k}(g)/2})·g(S∪T),   g = R² + f.
 
-    Hypotheses: f ≥ 0 submodular, not necessarily monotone
+    Hypotheses: f ≥ 0 is submodular, and need not be monotone. γ is the submodularity ratio.
 
-    Consequences: Sharper: g(S) ≥ (k/|S∪T|)·[γ_{S,2k}(R²)·R²(S∪T) + f(S∪T)] ≥ ½γ_{S,2k}(R²)·g(S∪T), and ½γ ≥ 1
-    − e^{−γ/2}. This form does not need Proposition 10.
+    Consequences: A sharper bound is g(S) ≥ (k/|S∪T|)·[γ_{S,2k}(R²)·R²(S∪T) + f(S∪T)] ≥ ½γ_{S,2k}(R²)·g(S∪T),
+    because ½γ ≥ 1 − e^{−γ/2}. Its proof does not need Proposition 10.
 
-    Unchecked: the omitted proof of the paper; the one in docs/proofs is ours
+    Unchecked: The paper omits its proof; the proof in docs/proofs is ours.
 
-    Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
+    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
+    largest one.
     """
     check.over(
         [SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == submodularity_ratio(R, 1, 2) == fmpq(1, 2)
@@ -100,7 +103,8 @@ def objective(check):
 
 
 def attained(check, design, f, k):
-    """Return `ratios_to_bounds` for FR of the file and of the package, the lesser; at least 1."""
+    """Return the smaller `ratios_to_bounds` of FR in this file and in the package, and check that they are ≥
+    1."""
     R = r_squared_table(design)
     g = added(R, f)
     found = sl.forward_regression(unit_columns(design), design.y, k, regularizer=Values(f), nu=1.0)
@@ -111,7 +115,7 @@ def attained(check, design, f, k):
 
 
 def ratios_to_bounds(R, f, k, S):
-    """Return g(S) over the printed bound and over the sharper one: the least over |T| ≤ k, T ⊄ S."""
+    """Return the least g(S) over the printed bound and over the sharper bound, for all |T| ≤ k with T ⊄ S."""
     g, gamma = added(R, f), submodularity_ratio(R, S, 2 * k)
     printed = one_minus_exp(submodularity_ratio(g, S, 2 * k) / 2)
     if not (0 <= gamma <= 1 and S.bit_count() == k):
@@ -130,10 +134,10 @@ def ratios_to_bounds(R, f, k, S):
 def test_greedy_fails_without_monotonicity(check):
     """The approximation guarantee of Theorem 3 does not carry over to functions that are not monotone.
 
-    Hypotheses: f ≥ 0 submodular (γ = 1)
+    Hypotheses: f ≥ 0 is submodular, so that its submodularity ratio γ is 1.
 
-    Consequences: Without monotonicity no constant factor is guaranteed: for f(A) = q|A|, and f(A) = q + |A|
-    if 0 ∈ A, FR attains (q + k)/(qk) of OPT.
+    Consequences: Without monotonicity, greedy forward regression (FR) has no constant factor. For f(A) =
+    q|A|, and f(A) = q + |A| if 0 ∈ A, FR attains (q + k)/(qk) of the maximum over sets of k elements.
     """
 
     def fails(d):

@@ -1,20 +1,22 @@
 """Theorem 7: unconstrained maximisation of R² + f by local search on f.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Theorem 7. LS climbs by f and returns the
-best of S, U∖S, U in g = R² + f. In print (the ε is lost in the text; the witness refutes 4/n as well),
+Source: *Selecting Diverse Features via Spectral Regularization*, Theorem 7. The local search LS climbs by f,
+and returns the set among S, U∖S and U with the largest g = R² + f. In print (the ε is lost in the text; the
+counterexample refutes 4/n as well), the returned set S̃ has
 
     (4 + 4ε/n)·g(S̃) ≥ max g.
 
-Its proof uses Lemma 6. For LS as printed the theorem is false, like the lemma: the function of SR-lemma-6 on
-n = 6 orthonormal columns, q = 1000, y the sum of the columns, so that R²(A) = |A|/6. LS ends at S = U with
-g(U) = 1007, g(∅) = 0, and max g ≥ g(U∖{0}) = 5000 + 5/6: a ratio of 0.2014 < 1/(4 + 4/6). For larger n and q
-the ratio tends to 0: no constant is left.
+The proof uses Lemma 6. For LS as printed, the theorem is false, like the lemma. The counterexample is the
+function of SR-lemma-6 with q = 1000 on n = 6 orthonormal columns, where y is the sum of the columns, so that
+R²(A) = |A|/6. LS ends at S = U with g(U) = 1007 and g(∅) = 0, while max g ≥ g(U∖{0}) = 5000 + 5/6. The ratio
+is 0.2014 < 1/(4 + 4/6). For larger n and q the ratio tends to 0, so no constant is possible.
 
-With deletions and strict inequalities the proof in print is right: for f, R² ≥ 0 and R² increasing,
+With deletions and strict inequalities, the proof in print is right. For f, R² ≥ 0 and R² increasing, the
+optimal set C* has
 
     g(C*) ≤ (2 + 2ε/n)f(S) + f(U∖S) + R²(U) ≤ (2 + 2ε/n)g(S) + g(U∖S) + g(U),
 
-and 4 + ε/n is enough by the sharper Lemma 6.
+and by the sharper Lemma 6 the factor 4 + ε/n suffices.
 """
 
 import numpy as np
@@ -42,16 +44,18 @@ from sparselin.ledger import FALSE, claim, mutants
 @claim("SR-theorem-7", "Theorem 7", "exact, brute force, proof", FALSE, cases=3000, ci_cases=60)
 @mutants("sl.local_search", "local_search", "r_squared_table")
 def test_unconstrained_maximisation(check):
-    """LS is a 1/(4 + 4ε/n)-approximation of max_S R²(S) + f(S).
+    """The local search LS on f is a 1/(4 + 4ε/n)-approximation of max_S g(S), g = R² + f.
 
-    Hypotheses: f ≥ 0 submodular, ε > 0
+    Hypotheses: f ≥ 0 is submodular on a set U of n elements, and ε > 0. LS adds x as long as f(S + x) ≥ (1 +
+    ε/n²)f(S), and returns the best of S, U∖S and U in g.
 
     Instead: This is true if the search also deletes features, with strict inequalities. Then the ratio is
     even 1/(4 + ε/n).
 
     Consequences: Theorem 9 is false for GLS as printed, and holds with the corrected search.
 
-    Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
+    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
+    largest one.
     """
     witness(check)
     tightest = [fmpq(100)]
@@ -70,8 +74,10 @@ def test_unconstrained_maximisation(check):
 
 
 def witness(check):
-    """Check n = 6 orthonormal columns and y their sum, by LS of the file and of the package, which
-    deletes if it may."""
+    """Check n = 6 orthonormal columns and their sum y, by LS of this file and of the package.
+
+    The package's LS deletes elements in one of its two variants.
+    """
     n, eps = 6, fmpq(1, 50)
     design = Design(np.eye(n, dtype=int), 1, np.ones(n, dtype=int))
     f = SpoilingElement(n, 1000)
@@ -92,7 +98,7 @@ def witness(check):
 
 
 def objectives(check):
-    """Yield designs, their R², f and ε; in a thorough run with all the small f on three columns."""
+    """Yield designs, their R², f and ε; in a thorough run also all the small f on three columns."""
     for _ in range(check.cases):
         d = int(check.rng.integers(1, 6))
         design = draw_design(check.rng, d)

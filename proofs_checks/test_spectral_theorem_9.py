@@ -1,13 +1,14 @@
 """Theorem 9: greedy and local search together (GLS), for R² plus a non-negative submodular function.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, algorithm GLS, Theorem 9 and its proof. In
-print: S₁ = FR(U), S₁' = LS(S₁), S₂ = FR(U∖S₁), S̃ the best of them in g; for f ≥ 0 submodular and ε < n/4,
+Source: *Selecting Diverse Features via Spectral Regularization*, algorithm GLS, Theorem 9 and its proof. Here
+FR is forward regression on g = R² + f, LS is local search on f, and S̃ is the best in g of the three sets S₁
+= FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁). In print, for f ≥ 0 submodular and ε < n/4,
 
     g(S̃) ≥ κ/(2 + κ(4 + 4ε/n))·max_{|S|≤k} g ≥ κ/7·max_{|S|≤k} g,    κ = 1 − e^{−γ_{S̃,2k}/2}.
 
 LS as printed deletes nothing (SR-lemma-6), and then the theorem is false: FR takes an element that spoils the
-others, and LS adds all of S₁ to it. With deletions the proof stands, with two more changes: γ is that of S₁
-and of S₂, and n = |S₁|. The proof, and what is found in the counterexamples, is in
+others, and LS adds all of S₁ to it. With deletions the proof is right after two more changes: γ is that of S₁
+and of S₂, and n = |S₁|. The proof, and the derivation of the counterexamples, are in
 docs/proofs/spectral_theorem_9.md.
 """
 
@@ -57,7 +58,7 @@ SPOILER = Design(
 
 
 def kappa(gamma):
-    """Return 1 − e^{−γ/2}, 0 for γ < 0."""
+    """Return 1 − e^{−γ/2}, or 0 for γ < 0."""
     return one_minus_exp(arb(max(gamma, fmpq(0))) / 2)
 
 
@@ -70,24 +71,29 @@ def factor(kappa, alpha):
 @mutants("sl.greedy_local_search", "greedy_local_search", "submodularity_ratio", "r_squared_table")
 @precisely()
 def test_greedy_local_search(check):
-    """The set S̃ selected by GLS has, for g = R² + f,
+    """The set S̃ that GLS selects has, for g = R² + f,
 
         g(S̃) ≥ κ/(2 + κ(4 + 4ε/n))·max_{|S|≤k} g ≥ κ/7·max_{|S|≤k} g,    κ = 1 − e^{−γ_{S̃,2k}/2}.
 
-    Hypotheses: f ≥ 0 submodular, ε < n/4; γ over positive denominators (SR-definition-2): the printed minimum
-    is negative for the witness
+    Hypotheses: f ≥ 0 is submodular, and ε < n/4. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), where
+    FR is greedy forward regression on g and LS is local search on f, and returns the best of them, S̃. The
+    minimum in the submodularity ratio γ is over positive denominators (SR-definition-2); the printed minimum
+    is negative for the witness.
 
-    Instead: It holds if LS also deletes, with strict inequalities, for n = |S₁| and γ = min(γ_{S₁,2k},
-    γ_{S₂,2k}), of g or of R².
+    Instead: The bound holds if LS also deletes elements, with strict inequalities, for n = |S₁| and γ =
+    min(γ_{S₁,2k}, γ_{S₂,2k}), of g or of R².
 
-    Consequences: Theorems 14 and 16 cite it; they hold by proofs that need FR only. For general f, and also
-    for spectral f, GLS as printed attains no constant ratio: for each ε < n/4 there is an f on which it fails
-    (with the f of the first witness and ε ≥ 1/10 GLS attains 9000 of 10000). With f_gr, f_sv, and f_de for
-    δ ≤ 1, GLS as printed attains the corrected ratio (ours-lemma-6-regularizers).
+    Consequences: Theorems 14 and 16 cite it, but they hold by proofs that need FR only. For general f, and
+    also for f(S) = tr h(C_S), GLS as printed attains no constant ratio: for each ε < n/4 there is an f on
+    which it fails (with the f of the first witness and ε ≥ 1/10, GLS attains 9000 of 10000). With the
+    regularizers f_gr, f_sv, and f_de for δ ≤ 1, GLS as printed attains the corrected ratio
+    (ours-lemma-6-regularizers).
 
-    Unchecked: a proof with the γ of the returned set where S₁' or S₂ is returned; no violation was found
+    Unchecked: If S₁' or S₂ is returned, the bound with the γ of the returned set is not proved; no violation
+    was found.
 
-    Tolerance: none for the bound; 1e-9 for the values that are reported (see `has_stated_value`)
+    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
+    largest one.
     """
     check.refutes(
         is_submodular(SpoilingElement(6, 1000))
@@ -117,7 +123,7 @@ def test_greedy_local_search(check):
 
 
 def printed(gamma, k):
-    """Return a lower bound of the printed factor for ε ≤ 1 and n ≥ k: 4/k in place of 4ε/n."""
+    """Return a lower bound of the printed factor for ε ≤ 1 and n ≥ k, with 4/k in place of 4ε/n."""
     return factor(kappa(fmpq(gamma)), 4 + arb(fmpq(4, k)))
 
 
@@ -128,9 +134,10 @@ def attained(f, k, R=None, eps=EPS):
 
 
 def around_the_witness(check):
-    """Check the first witness: by the package, as printed (1010) and with deletions (9000); for ε = 1/10,
-    1/2, 2 (9/10); and the printed γ, −7003/989 at L = {1, 2}. With k = 4 and 5 it is −1003/995 and
-    −2003/994.
+    """Check the first witness in more detail.
+
+    The package attains 1010 as printed and 9000 with deletions. For ε = 1/10, 1/2 and 2 the ratio is 9/10.
+    The printed γ is −7003/989 at L = {1, 2}; with k = 4 and 5 it is −1003/995 and −2003/994.
     """
     k, q, eps = 10, 1000, EPS
     f, L = SpoilingElement(k + 1, q), 0b110
@@ -152,8 +159,10 @@ def around_the_witness(check):
 
 
 def corrected_theorem_on_random_designs(check):
-    """Check the corrected bound on random designs, and report the least ratio g(S̃)/bound, for the proved γ
-    and for γ_{S̃,2k}."""
+    """Check the corrected bound on random designs.
+
+    Report the least ratio g(S̃)/bound, for the γ of the proof and for γ_{S̃,2k}.
+    """
     least = {"g": arb(100), "S̃": arb(100)}
 
     def ratio(*objective):
@@ -178,7 +187,7 @@ def corrected_theorem_on_random_designs(check):
 
 
 def ratios_to_bounds(check, X, y, R, f, k, eps):
-    """Return g(S̃)/bound for each bound of `corrected`, 100 where it is 0; the two that are proved are
+    """Return g(S̃)/bound for each bound of `corrected`, or 100 if it is 0; the two proved bounds are
     checked."""
     g = added(R, f)
     found, best = greedy_local_search(f, g, k, eps, deletions=True), optimum(g, k)
@@ -202,7 +211,7 @@ def draw_objective(rng):
 
 
 def corrected(R, g, found, k, eps):
-    """Return bound/OPT with γ = min(γ_{S₁,2k}, γ_{S₂,2k}) of g, of R² (where κ = γ/2); and with
+    """Return bound/OPT with γ = min(γ_{S₁,2k}, γ_{S₂,2k}) of g and of R² (where κ = γ/2), and with
     γ_{S̃,2k}(g)."""
 
     def least(h):
@@ -218,8 +227,10 @@ def corrected(R, g, found, k, eps):
 
 
 def same_values(ours, found, g, k):
-    """Return whether FR of the package selects sets of the same values; the moves of LS may differ. All
-    sets are proper."""
+    """Return whether FR of the package selects sets with the same values, and all sets are proper.
+
+    The moves of LS may differ.
+    """
     first, _, second = (value for _, value in ours.candidates)
     off = abs(first - float(g[found.S1])) + abs(second - float(g[found.S2]))
     proper = found.best.bit_count() <= k and len(ours.support) <= k and not found.S1 & found.S2
@@ -229,13 +240,13 @@ def same_values(ours, found, g, k):
 @claim("SR-theorem-9-constants", "proof of Theorem 9", "exact", HOLDS, cases=3000, ci_cases=200)
 @mutants("factor")
 def test_constants_of_the_proof(check):
-    """For ε' = κα/(κα + 2) the factor max(ε'/α, κ(1 − ε')/2) is κ/(κα + 2), at least κ/7 for α = 4 + 4ε/n, ε
-    < n/4.
+    """For ε' = κα/(κα + 2), max(ε'/α, κ(1 − ε')/2) is κ/(κα + 2). This factor is at least κ/7 for α = 4 +
+    4ε/n, ε < n/4.
 
-    Hypotheses: 0 < κ ≤ 1 − e^{−1/2}
+    Hypotheses: 0 < κ ≤ 1 − e^{−1/2}, the largest value of 1 − e^{−γ/2} for a submodularity ratio γ ≤ 1.
 
-    Consequences: For other ε' it is the minimum, not the maximum, that is guaranteed. κ/7 may be replaced by
-    κ/4.
+    Consequences: For other ε', only the minimum of the two is guaranteed, not their maximum. κ/7 may be
+    replaced by κ/4.
     """
 
     def equal(value):

@@ -4,18 +4,21 @@ Source: *Sequential Attention for Feature Selection*, Theorem 1.1 with Definitio
 and NeurIPS submission, with the same number). In print: "For linear regression, regularized linear Sequential
 Attention is equivalent to OMP", "without making any assumptions on the design matrix or response vector".
 
-No λ is given, neither there nor in Definition 3.1, and for some λ it fails: (5) is a LASSO, whose largest
-coefficient far below λ* need not be at a feature of largest correlation, even with columns of equal length;
-for λ ≥ 2λ* all weights are zero. Nor is the sign of w_i determined (`test_attention_linear.py`). For
+The paper gives no λ, neither in the theorem nor in Definition 3.1, and for some λ the theorem fails. Problem
+(5) is a LASSO. If λ is far below its threshold, the largest coefficient need not belong to a feature with the
+largest correlation, even if the columns have equal lengths. For λ ≥ 2λ* all weights are zero. The sign of w_i
+is not determined either (`test_attention_linear.py`). Let T be the set of features with the largest |⟨X_i,
+P_S^⊥y⟩|, A(S) the set of features that enter the LASSO just below λ*, and (λ₂, λ*) the window on which they
+are the nonzero features. For
 
     2λ₂ < λ < 2λ*,   λ* = ‖XᵀP_S^⊥y‖∞ > 0   (the factor 2 because (5) has no ½),
 
-at every minimiser |w_i| = |θ_i| = √|β_i| off S, β being a solution of (4) at λ/2; so argmax_{i∉S} |w_i| ∈
-A(S) ⊆ T, and OMP could have picked it. Proof: docs/proofs/theorem_3_3.md.
+every minimiser has |w_i| = |θ_i| = √|β_i| off S, where β is a solution of (4) at λ/2. So argmax_{i∉S} |w_i| ∈
+A(S) ⊆ T, and OMP could have picked this feature. Proof: docs/proofs/theorem_3_3.md.
 
-Checked on every step of `sl.sequential_attention`, whatever was selected before, with T, A(S) and λ* in
-rational arithmetic; and by single descents elsewhere in the window. A training that comes to no decision
-(MAX_ITER) is counted as undecided.
+The check covers every step of `sl.sequential_attention`, whatever was selected before, with T, A(S) and λ* in
+rational arithmetic. It also makes single descents elsewhere in the window. If a descent ends without a
+decision (MAX_ITER), the case is undecided.
 """
 
 import numpy as np
@@ -47,8 +50,10 @@ def designs(rng, cases):
 
 
 def tally_path(check, X, y):
-    """Check that each pick is the feature of largest weight and in A(S) ⊆ T, and return the number of
-    tied steps."""
+    """Check each pick of a path, and return the number of steps with ties.
+
+    Each pick must be the feature with the largest weight, and lie in A(S) ⊆ T.
+    """
     path, S, tied = sl.sequential_attention(X, y, min(4, X.shape[1]), rng=check.rng), [], 0
     check.undecided(path.status is sl.Status.MAX_ITER)
     for t, pick in enumerate(path.support.tolist()):
@@ -66,7 +71,7 @@ def tally_path(check, X, y):
 
 
 def tally_descent(check, X, y):
-    """Check the first step, by one descent at a λ drawn from the window."""
+    """Check the first step by one descent, at a λ drawn from the window."""
     entry = sl.first_entry(X, y)
     if entry.lam_star <= 0:
         return
@@ -90,19 +95,23 @@ def tally_descent(check, X, y):
 @mutants("sl.sequential_attention", "sl.hadamard_descent")
 def test_every_pick_is_one_that_omp_could_make(check):
     """For linear regression, regularized linear Sequential Attention is equivalent to OMP: in each step it
-    minimises (5) and takes the feature of largest weight, an i that maximises |⟨X_i, P_S^⊥y⟩|.
+    minimises (5) and takes the feature with the largest weight, which is an i that maximises |⟨X_i, P_S^⊥y⟩|.
 
-    Hypotheses: any X, y, S; λ* > 0
+    Hypotheses: X, y and S are arbitrary, and λ* = ‖XᵀP_S^⊥y‖∞ > 0. Objective (5) is ‖X(s(w)∘θ) − y‖² +
+    (λ/2)(‖w‖² + ‖θ_S̄‖²) with s_i(w) = 1 on S and w_i off S.
 
-    Instead: This holds for λ in the window (2λ₂, 2λ*) of (5) and the largest |w_i|: argmax |w_i| ∈ A(S) ⊆
-    T. For smaller λ it can fail, even with columns of equal length; for λ ≥ 2λ* all weights are zero.
+    Instead: The statement holds for λ ∈ (2λ₂, 2λ*) and the largest |w_i|: argmax |w_i| ∈ A(S) ⊆ T. Here T is
+    the set of features with |⟨X_i, P_S^⊥y⟩| = λ*, A(S) the set of features that enter the LASSO just below
+    λ*, and (λ₂, λ*) the largest interval on which exactly these are nonzero off S. For smaller λ the
+    statement can fail, even if the columns have equal lengths. For λ ≥ 2λ* all weights are zero.
 
-    Consequences: With that λ the guarantees of OMP carry over. With ties the two may differ, because A(S)
-    ⊂ T may be strict.
+    Consequences: With λ ∈ (2λ₂, 2λ*), the guarantees of OMP carry over. In a tie the two methods may differ,
+    because A(S) may be a strict subset of T.
 
-    Unchecked: that any other method finds a minimiser of (5); a descent without certificate is undecided
+    Unchecked: Only our descent is used to minimise (5). If it ends without a certificate, the case is
+    undecided.
 
-    Tolerance: none for T, A(S); λ* of the path to 1e-12
+    Tolerance: T and A(S) are exact. λ* of the path may differ by 1e-12, relatively.
 
     In Coq: theorem_1_1_holds, one step over real closed fields, for λ in (2λ₁, 2λ*) with an explicit λ₁
     """

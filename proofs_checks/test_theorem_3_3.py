@@ -1,18 +1,21 @@
 """Theorem 3.3 (Theorem 1.2 in short): Sequential LASSO selects features as Orthogonal Matching Pursuit does.
 
 Source: *Sequential Attention for Feature Selection*, Theorem 3.3, Theorem 1.2, the paragraph on ties after
-Theorem 3.3 (both versions). In print X has unit columns and y, "y ∈ R^d" (a misprint for R^n), is a unit
-vector; at each step Sequential LASSO selects a feature i ∈ S̄ such that
+Theorem 3.3 (both versions). In print, X has unit columns and y, "y ∈ R^d" (a misprint for R^n), is a unit
+vector. At each step, Sequential LASSO selects a feature i ∈ S̄ such that
 
     |⟨X_i, P_S^⊥y⟩| = ‖XᵀP_S^⊥y‖∞.
 
-Proof, without unit columns and without Lemma 3.4: docs/proofs/theorem_3_3.md. In short: the residual p of a
-solution at λ is the projection of r = P_S^⊥y onto a convex set that contains (λ/λ*)r, so p → r as λ → λ*, and
-β_i = 0 where |⟨X_i, r⟩| < λ*, as |⟨X_i, p⟩| < λ there; but β_S̄ ≠ 0: with β_S̄ = 0 the residual would be r,
-and ‖Xᵀr‖∞ = λ* > λ.
+Proof, without unit columns and without Lemma 3.4: docs/proofs/theorem_3_3.md. In short, let r = P_S^⊥y, λ* =
+‖Xᵀr‖∞, T the set of features that attain λ*, and p the residual of a LASSO solution β at λ. Then p is the
+projection of r onto a convex set that contains (λ/λ*)r, so that p → r as λ → λ*. If |⟨X_i, r⟩| < λ*, then
+|⟨X_i, p⟩| < λ for λ near λ*, and so β_i = 0. But β_S̄ ≠ 0: otherwise the residual would be r, although ‖Xᵀr‖∞
+= λ* > λ.
 
-Exact: A(S) by enumeration (`proofs_checks.rational.segment`), its KKT conditions verified in rational
-arithmetic at three λ below λ*; ties are exact. Not checked: steps with more than five tied columns.
+The checks are exact. A(S), the set of features that are nonzero in some solution just below λ*, comes from
+`proofs_checks.rational.segment`, which lists all vertices. The KKT conditions of its solution are verified in
+rational arithmetic at three λ below λ*, and ties are exact. Steps with more than five tied columns are not
+checked.
 """
 
 import itertools
@@ -36,13 +39,15 @@ TIED_Y = np.array([1.0, 1.0, -1.0])
 
 
 def verify_solution(X, y, S, found, share):
-    """Raise AssertionError unless the β of A(S) satisfies the KKT conditions at λ = λ* − share·(λ* − λ₂)."""
+    """Raise AssertionError unless β satisfies the KKT conditions at λ = λ* − share·(λ* − λ₂)."""
     in_window(X, y, S, found, share)
 
 
 def selects_from_the_largest(X, y, S, active):
-    """Return whether `active` = A(S) ⊆ T, A(S) by enumeration, its solutions verified at three λ in the
-    window; None if |T| > 5."""
+    """Return whether `active` is A(S), and A(S) ⊆ T; None if |T| > 5.
+
+    A(S) is found by listing all vertices, and its solutions are verified at three λ in the window.
+    """
     at = step(X, y, S)
     if len(at.tied) > MOST_TIED:
         return None
@@ -61,21 +66,21 @@ def selects_from_the_largest(X, y, S, active):
 )
 @mutants("sl.sequential_lasso")
 def test_every_active_set_lies_within_the_largest_correlations(check):
-    """For X ∈ ℝ^{n×d} and y ∈ ℝ^d, at each step Sequential LASSO selects a feature i ∈ S̄ such that
+    """For X ∈ ℝ^{n×d} and y ∈ ℝ^d, each step of Sequential LASSO selects a feature i ∈ S̄ such that
 
         |⟨X_i, P_S^⊥y⟩| = ‖XᵀP_S^⊥y‖∞.
 
-    Hypotheses: steps with λ*(S) > 0 (Algorithm 3 has no others); columns and y of any norm; ties, equal and
-    dependent columns, d > n
+    Hypotheses: The steps have λ*(S) = ‖XᵀP_S^⊥y‖∞ > 0 (Algorithm 3 has no others). The columns and y have any
+    norms. Ties, equal and dependent columns, and d > n are included.
 
-    Instead: y ∈ ℝ^n, as in Algorithms 2 and 3. The printed ℝ^d is a slip of notation; nothing else needs a
-    correction.
+    Instead: y ∈ ℝ^n, as in Algorithms 2 and 3. The printed ℝ^d is a slip of notation, and nothing else needs
+    a correction.
 
     Consequences: The theorem is true although Lemma 3.4 is false; the docstring of the check's module proves
     it without the lemma. Theorem 1.2, corrected for ties, follows.
 
-    Unchecked: steps with more than five tied columns. The text of the poster has "some feature i ∈ S", where
-    i ∉ S is meant; whether its printed form has this too is not known
+    Unchecked: Steps with more than five tied columns are not checked. The text of the poster has "some
+    feature i ∈ S" in place of i ∉ S. Whether the printed poster has this too is not known.
 
     In Coq: theorem_3_3_holds, active_is_nonzero, some_feature_is_active
     """
@@ -113,9 +118,10 @@ def test_every_active_set_lies_within_the_largest_correlations(check):
 )
 @mutants("sl.first_entry")
 def test_whichever_member_is_selected(check):
-    """Theorem 3.3 holds whichever i* ∈ A(S) is selected.
+    """Theorem 3.3 holds for every choice of i* ∈ A(S) in each step.
 
-    Hypotheses: as Theorem 3.3; all sequences of choices, three steps deep
+    Hypotheses: The hypotheses are those of Theorem 3.3, and A(S) is the set of features that are nonzero in
+    some LASSO solution just below λ*(S). The check follows all sequences of choices for three steps.
 
     In Coq: step_is_active, every_run_is_of_omp
     """
@@ -142,13 +148,14 @@ def test_whichever_member_is_selected(check):
 @claim("SA-theorem-3.3-floats", "Theorem 3.3", "float", HOLDS, cases=1_000_000, ci_cases=5_000)
 @mutants("sweep_gaussian")
 def test_a_million_designs(check):
-    """Theorem 3.3 on Gaussian designs with unit columns, at every one of k steps.
+    """Theorem 3.3 holds on Gaussian designs with unit columns, at every one of k steps.
 
-    Hypotheses: n × d = 20 × 40, k = 6; β(λ*) and β at a λ inside the window, from y − Xβ, pass KKT on all d
-    columns, and the active column is the one of largest correlation
+    Hypotheses: n × d = 20 × 40 and k = 6. The solutions β at λ* and at a λ inside the window, with the
+    residual y − Xβ, satisfy the KKT conditions on all d columns, and the active column is the column with the
+    largest correlation.
 
-    Tolerance: the rounding of each correlation and coefficient, a multiple of n·eps:
-    sparselin/verification/gaussian_sweep.py
+    Tolerance: The tolerance is the rounding error of each correlation and coefficient, a multiple of n·eps.
+    sparselin/verification/gaussian_sweep.py derives it.
     """
     result = sweep_gaussian(20, 40, 6, check.cases, check.seed % 2**31)
     if result.verified + result.violated + result.undecided != check.cases:
@@ -162,13 +169,14 @@ def test_a_million_designs(check):
 def test_the_same_choices(check):
     """For linear regression, Sequential LASSO is equivalent to OMP.
 
-    Hypotheses: equivalent: the same features may be selected, in each step, from the same S with λ*(S) > 0
+    Hypotheses: “Equivalent” is read as: in each step, the two methods may select the same features from the
+    same S with λ*(S) = ‖XᵀP_S^⊥y‖∞ > 0.
 
     Instead: Every feature that Sequential LASSO may select, OMP may select too. The converse holds if only
-    one column has the largest correlation. In a tie, Sequential LASSO selects from A(S), which may be smaller
-    than T.
+    one column has the largest correlation. In a tie, Sequential LASSO selects from A(S), the features that
+    are nonzero in some solution just below λ*(S), which may be fewer than the tied ones.
 
-    Consequences: Guarantees of OMP that hold however ties are broken pass to Sequential LASSO.
+    Consequences: Guarantees of OMP that hold however ties are broken are also guarantees of Sequential LASSO.
 
     In Coq: every_run_is_of_omp, runs_without_ties_agree
     """
@@ -193,7 +201,10 @@ def test_the_same_choices(check):
 
 
 def as_enumerated(X, y, smaller=False):
-    """Return whether the package's T and A(∅) are those enumerated; with `smaller`, also whether A(∅) ≠ T."""
+    """Return whether the package's T and A(∅) are right; with `smaller`, also whether A(∅) ≠ T.
+
+    The correct sets come from the list of all vertices.
+    """
     entry, found = sl.first_entry(X, y), segment(X, y)
     same = (entry.tied, entry.active) == (found.step.tied, found.active)
     return same and not (smaller and entry.active == entry.tied)
@@ -205,8 +216,9 @@ def test_the_set_can_be_strictly_smaller(check):
     """If several features attain ‖XᵀP_S^⊥y‖∞, Sequential LASSO may choose the next feature from a
     strictly smaller set than OMP.
 
-    Hypotheses: existence: the example X = [[3, 0, 2], [0, 3, 2], [0, 0, 1]], y = (1, 1, −1), S = ∅; and for
-    y = (1, 1, 1) all pairs and all independent triples of integer columns of length 3 with equal ⟨X_i, y⟩ > 0
+    Hypotheses: The statement is about existence. The check takes X = [[3, 0, 2], [0, 3, 2], [0, 0, 1]], y =
+    (1, 1, −1), S = ∅. For y = (1, 1, 1), it also takes all pairs and all independent triples of integer
+    columns of length 3 with equal ⟨X_i, y⟩ > 0.
     """
     check.over([(TIED_X, TIED_Y)], lambda design: as_enumerated(*design, smaller=True))
     # two tied columns of equal length are both active, v ∝ (1, 1); of three, one may be inactive
@@ -225,7 +237,8 @@ def test_the_set_can_be_strictly_smaller(check):
 
 
 def noise_for(X, y):
-    """Return a generator that depends on the design alone, so that a failing one shrinks."""
+    """Return a random generator that depends only on the design, so that a failing design can be made
+    smaller."""
     return np.random.default_rng(zlib.crc32(X.tobytes() + y.tobytes()))
 
 
@@ -233,15 +246,15 @@ def noise_for(X, y):
 @mutants("sl.omp", "sl.sequential_lasso")
 def test_noise_breaks_ties(check):
     """If random continuous noise is added to the data, then with probability 1 only one feature can be
-    selected at each step. Then Sequential LASSO and OMP select the exact same set of features.
+    selected at each step. Then Sequential LASSO and OMP select exactly the same set of features.
 
-    Hypotheses: Gaussian noise in float64 on small integer designs; |T| = 1 decided exactly in the first three
-    steps, the supports compared at all
+    Hypotheses: Gaussian noise in float64 is added to small integer designs. Whether only one feature attains
+    ‖XᵀP_S^⊥y‖∞ is decided exactly in the first three steps. The selections are compared in all steps.
 
-    Instead: This holds if noise is added to X (or to X and y) and y ≠ 0. Noise in y alone leaves the ties
-    between columns with P_S^⊥X_i = ±P_S^⊥X_j, and no others.
+    Instead: This holds if noise is added to X (or to X and y) and y ≠ 0. Noise only in y does not break the
+    ties between columns with P_S^⊥X_i = ±P_S^⊥X_j, and breaks all others.
 
-    Unchecked: |T| in later steps; noise in X alone
+    Unchecked: The number of tied features in later steps is not checked, nor is noise only in X.
     """
     twins = np.array([[1.0, -1.0], [2.0, -2.0]])
     noisy = step(twins, check.rng.standard_normal(2)).tied
@@ -277,9 +290,9 @@ def test_noise_breaks_ties(check):
 def test_how_often_features_tie(check):
     """In practice it rarely happens that several features attain ‖XᵀP_S^⊥y‖∞.
 
-    Hypotheses: n = 20, d = 40, k = 6; entries Gaussian, ±1, and 0/1 with a 0/1 response
+    Hypotheses: n = 20, d = 40, k = 6. The entries are Gaussian, ±1, or 0/1 with a 0/1 response.
 
-    Tolerance: tied as in sl.sequential_lasso, to the rounding of the correlations
+    Tolerance: Features are tied if their correlations agree to rounding, as in sl.sequential_lasso.
     """
     draws = {
         "Gaussian": lambda: (check.rng.standard_normal((20, 40)), check.rng.standard_normal(20)),
@@ -311,8 +324,8 @@ def test_the_citation(check):
     """Luo and Chen (2014) showed that Sequential LASSO is equivalent to OMP when y = Xβ* + ε with β*
     sparse and ε ~ N(0, σI_n). Their regime has d exponential in n.
 
-    Hypotheses: none: a citation
+    Hypotheses: The sentence is a citation.
 
-    Unchecked: an asymptotic result of another paper; whatever its hypotheses, Theorem 3.3 gives the
-    equivalence for every design, with ties corrected
+    Unchecked: The cited result is asymptotic and is not checked. Whatever its hypotheses are, Theorem 3.3
+    gives the equivalence for every design, corrected for ties.
     """

@@ -1,8 +1,8 @@
-"""The selection window (λ₂, λ*): what it is, that it contains the proof's, and how long it is.
+"""The selection window (λ₂, λ*): its definition, its length, and that it contains the window of the paper.
 
 *Sequential Attention for Feature Selection* needs one λ₀ < λ* such that the next feature keeps the largest
-correlation for λ ∈ (λ₀, λ*) (Lemma 3.4; 3.5 in the NeurIPS submission). Here the largest such interval,
-(λ₂, λ*), is computed and compared with the one that the proof gives.
+correlation for λ ∈ (λ₀, λ*) (Lemma 3.4; 3.5 in the NeurIPS submission). Here the largest such interval, (λ₂,
+λ*), is computed and compared with the interval that the proof gives.
 
 Notation. Let r = P_S^⊥y, c = Xᵀr, λ* = ‖c‖∞ > 0 and T = {i : |c_i| = λ*}. Let Z have the columns
 sign(c_i)P_S^⊥X_i for i ∈ T, and let v be a solution of min_{v ≥ 0} ½‖Zv‖² − 1ᵀv. A is the set of indices that
@@ -13,20 +13,20 @@ so at ε = ρ_j:
     ρ_j = the least positive root of |c_j − εh_j| = λ* − ε  (j ∉ T ∪ S),   2λ*/(1 + g_j)  (j ∈ T∖A),
     ε₂ = min(λ*, ρ_j),                                                             λ₂ = λ* − ε₂;
     ε₀ = min(1, (λ* − |c_j|)/(λ* + q_j), 2λ*/(λ* + q_i)),                          λ₀ = (1 − ε₀)λ*,
-    ε₁ = min(1, 2(λ* − |c_j|)/(2λ* − |c_j| + q_j), 4λ*/(3λ* + q_i)),               λ₁ = (1 − ε₁)λ*,
+    ε₁ = min(1, 2(λ* − |c_j|)/(2λ* − |c_j| + q_j), 4λ*/(3λ* + q_i)),               λ₁ = (1 − ε₁)λ*.
 
-The minima are over j ∉ T ∪ S and i ∈ T. The proof of Lemma 3.4 gives ε₀; ε₁ is a larger value from the same
-numbers, and ε₂ is the exact one.
+The minima are over j ∉ T ∪ S and i ∈ T. The proof of Lemma 3.4 gives ε₀. The same numbers give a larger
+value, ε₁, and ε₂ is the exact value.
 
 Proofs: docs/proofs/window_length.md. In short: β with β_T = s∘(εv), s = sign(c_T), has the residual r − εu*.
 It is a solution exactly while |c_j − εh_j| ≤ λ* − ε for all j ∉ S. The left side is convex in ε, so a bound
 that is broken stays broken. Moreover ⟨u*, r/λ* − u*⟩ = 0 says that u* lies on a sphere, and this bounds h_j
-by c_j and q_j.
+in terms of c_j and q_j.
 
-Exact: `segment` enumerates the vertices of the nonnegative least squares problem for v, the KKT conditions
-are evaluated in fractions, and a√b ≥ K is decided by squares. The package's λ₂ and λ₀ are compared to 1e-9λ*:
-an error of at most 8eps(√n + κ(X_{S∪A}))‖X_j‖‖y‖ in c_j and λ*h_j moves ρ_j by that over (λ* − |c_j|)/λ*,
-which is below 1e-9λ* for these integers (κ < 10³, ‖X_j‖‖y‖ < 10³λ*, margins > 10⁻³).
+The checks are exact: `segment` lists the vertices of the nonnegative least squares problem for v, the KKT
+conditions are evaluated in fractions, and a√b ≥ K is decided by squares. The package's λ₂ and λ₀ may differ
+by 1e-9λ*: an error of at most 8eps(√n + κ(X_{S∪A}))‖X_j‖‖y‖ in c_j and λ*h_j moves ρ_j by this error over (λ*
+− |c_j|)/λ*, which is below 1e-9λ* for these integers (κ < 10³, ‖X_j‖‖y‖ < 10³λ*, margins > 10⁻³).
 """
 
 import math
@@ -44,8 +44,8 @@ from sparselin.ledger import EMPIRICAL, HOLDS, claim, mutants
 CLOSE = 1e-9  # relative to λ*; see above
 NUMBER = "the interval of Lemma 3.4 (ICLR), Lemma 3.5 (NeurIPS submission), made sharp"
 THEOREM = [f"Theorem {n} of docs/proofs/window_length.md: {NUMBER}" for n in range(6)]
-LOWER = "1e-9λ* between λ₂ and the package's"
-BOTH = "1e-9λ* between λ₂, λ₀ and the package's"
+LOWER = "The exact λ₂ and the package's may differ by 1e-9λ*."
+BOTH = "The exact λ₂, λ₀ and the package's may differ by 1e-9λ*."
 SLOPES = [fmpq(p, q) for q in range(2, 12) for p in range(1, q) if math.gcd(p, q) == 1]  # tan(α/2)
 # κ = f(t*) at the zero t* of t³ − t² + 3t − 1, f(t) = 2(1 + t²)/((1 − t)(1 + t)³); f ≥ κ elsewhere
 KAPPA_BELOW, KAPPA_ABOVE = fmpq(14033, 10000), fmpq(14034, 10000)
@@ -53,7 +53,7 @@ KAPPA_BELOW, KAPPA_ABOVE = fmpq(14033, 10000), fmpq(14034, 10000)
 
 @st.composite
 def steps(draw, equal_norms=False):
-    """Draw (X, y, S): small integers, S dependent or not, zero and equal columns; λ* > 0 and |T| ≤ 5."""
+    """Draw (X, y, S): small integers with zero and equal columns, S dependent or not, λ* > 0 and |T| ≤ 5."""
     X, y, S = draw(selections(dependent=True))
     if equal_norms:
         X = np.where(X > 0, 1.0, -1.0)
@@ -63,7 +63,8 @@ def steps(draw, equal_norms=False):
 
 
 class Window:
-    """The quantities of this module, exactly: `root` ρ_j where it exists, `norm2` q_j², `left_out` T∖A."""
+    """The quantities of this module, exactly: `root` has ρ_j if there is one, `norm2` q_j², `left_out`
+    T∖A."""
 
     def __init__(self, X, y, S=()):
         self.found = segment(X, y, S)
@@ -81,13 +82,13 @@ class Window:
         return abs(self.c[j] - eps * self.h[j]) - (self.lam - eps)
 
     def proof_reaches(self, eps, strictly=False):
-        """Return whether ε ≥ ε₀λ*, or ε > ε₀λ*, exactly."""
+        """Return whether ε ≥ ε₀λ* (or, if strict, ε > ε₀λ*), exactly."""
         gaps = [(j, self.lam - abs(self.c[j])) for j in self.outside] + [(i, 2 * self.lam) for i in self.T]
         past = (eps > self.lam) if strictly else (eps >= self.lam)
         return past or any(at_least(eps, self.norm2[j], self.lam * (gap - eps), strictly) for j, gap in gaps)
 
     def proof_lower(self):
-        """Return λ₀ to rounding."""
+        """Return λ₀, up to rounding."""
         lam = real(self.lam)
         q = [math.sqrt(real(n)) for n in self.norm2]
         terms = [(lam - abs(real(self.c[j]))) / (lam + q[j]) for j in self.outside]
@@ -95,7 +96,7 @@ class Window:
 
 
 def at_least(a, b2, K, strictly=False):
-    """Return whether a√b2 ≥ K (or > K), a ≥ 0."""
+    """Return whether a√b2 ≥ K (or, if strict, > K), for a ≥ 0."""
     if strictly:
         return K < 0 or a * a * b2 > K * K
     return K <= 0 or a * a * b2 >= K * K
@@ -113,8 +114,8 @@ def agrees(entry, window):
 
 
 def solves_inside(X, y, S, window):
-    """Return whether for ε < ε₂ the solution has the support A, and |⟨X_j, p⟩| < λ for j ∉ T ∪ S and where
-    g_j > 1."""
+    """Return whether for ε < ε₂ the solution has the support A, and |⟨X_j, p⟩| < λ off T ∪ S or if g_j >
+    1."""
     strict = [*window.outside, *(j for j in window.left_out if abs(window.h[j]) > 1)]
     for share in (fmpq(1, 1000), HALF, fmpq(999, 1000)):
         eps = share * window.eps
@@ -126,7 +127,7 @@ def solves_inside(X, y, S, window):
 
 
 def fails_beyond(window):
-    """Return whether a column outside A ∪ S has |⟨X_j, p⟩| = λ at ε₂ < λ*, and a larger one at each larger
+    """Return whether a column outside A ∪ S has |⟨X_j, p⟩| = λ at ε₂ < λ*, and one has more at each larger
     ε."""
     later = [window.eps + share * (window.lam - window.eps) for share in (fmpq(1, 1000), HALF, fmpq(1))]
     return any(window.excess(j, window.eps) == 0 for j in window.root) and all(
@@ -141,7 +142,8 @@ def test_the_window_is_exactly_where_the_support_is_A(check):
     solution has its support there, and one solution is nonzero on all of A(S). If λ₂ > 0, then at λ = λ₂ some
     column j outside A(S) ∪ S has |⟨X_j, y − Xβ⟩| = λ.
 
-    Hypotheses: λ* > 0, 0 ≤ λ ≤ λ*, any columns (zero, equal, in the span of S), any S, dependent or not
+    Hypotheses: λ* = ‖XᵀP_S^⊥y‖∞ > 0 and 0 ≤ λ ≤ λ*. The columns are arbitrary (zero, equal, in the span of
+    S), and S may be dependent. A(S) is the set of features that are nonzero in some solution just below λ*.
     """
     ended = []
 
@@ -167,7 +169,7 @@ def test_the_window_is_exactly_where_the_support_is_A(check):
 
 
 def within_bounds(window, j):
-    """Return whether ρ_j ≥ the term of ε₁ at j, exactly, and the bound by the sphere holds."""
+    """Return whether ρ_j ≥ the term of ε₁ at j, exactly, and h_j obeys the bound by the sphere."""
     lam, c, root = window.lam, abs(window.c[j]), window.root[j]
     if j in window.left_out:
         return at_least(root, window.norm2[j], 4 * lam * lam - 3 * lam * root)
@@ -180,15 +182,16 @@ def within_bounds(window, j):
 @claim("ours-window-contains", THEOREM[2], "proof, exact", HOLDS, tolerance=BOTH)
 @mutants("sl.first_entry")
 def test_the_window_contains_that_of_the_proof(check):
-    """λ₂ ≤ λ₁ ≤ λ₀ and ε₀ ≤ ε₁ ≤ 2ε₀, and λ₂ = λ₀ only if both are 0. Here λ₀ = (1 − ε₀)λ* is the λ₀ of
-    `proof_lower`, λ₁ = (1 − ε₁)λ* and, with c = Xᵀr,
+    """λ₂ ≤ λ₁ ≤ λ₀ and ε₀ ≤ ε₁ ≤ 2ε₀, and λ₂ = λ₀ only if both are 0. Here (λ₂, λ*) is as in
+    ours-window-sharp, λ₀ = (1 − ε₀)λ* is the λ₀ of `proof_lower`, λ₁ = (1 − ε₁)λ* and, with r = P_S^⊥y and c
+    = Xᵀr,
 
         ε₁ = min(1, 2(λ* − |c_j|)/(2λ* − |c_j| + ‖X_j‖‖r‖) over j ∉ T ∪ S, 4λ*/(3λ* + ‖X_i‖‖r‖) over i ∈ T).
 
-    Hypotheses: λ* > 0, any columns, any S
+    Hypotheses: λ* = max|c_j| > 0, T has the features that attain λ*, and the columns and S are arbitrary.
 
     Consequences: The active set is A(S) ⊆ T on all of (λ₀, λ*), the window of the proof, and also on the
-    longer interval (λ₁, λ*), which is computed from the same numbers
+    longer interval (λ₁, λ*), which is computed from the same numbers.
     """
 
     def contains(X, y, S):
@@ -210,9 +213,9 @@ def test_the_window_contains_that_of_the_proof(check):
 
 
 def turned(t, m, tied=False):
-    """Return X_0 = (cos α, sin α), X_1 = −m(cos 2α, sin 2α), y = (1, 0), in integers; tan(α/2) = t.
+    """Return X_0 = (cos α, sin α), X_1 = −m(cos 2α, sin 2α), y = (1, 0), in integers, with tan(α/2) = t.
 
-    With `tied` X_1 takes the sign + and the length at which it ties.
+    With `tied`, X_1 has the sign + and the length at which both columns tie.
     """
     cos, sin = (1 - t * t) / (1 + t * t), 2 * t / (1 + t * t)
     double = (cos * cos - sin * sin, 2 * sin * cos)
@@ -223,7 +226,7 @@ def turned(t, m, tied=False):
 
 
 def bound(window, j):
-    """Return λ* times the term of ε₁ at j, where q_j is rational."""
+    """Return λ* times the term of ε₁ at j, for a rational q_j."""
     lam, c, q = window.lam, abs(window.c[j]), root_of_square(window.norm2[j])
     return 4 * lam**2 / (3 * lam + q) if j in window.T else 2 * lam * (lam - c) / (2 * lam - c + q)
 
@@ -237,7 +240,7 @@ def root_of_square(q):
 
 
 def exactly_at_the_bound(design):
-    """Return whether the second of two columns has ρ_1 = λ* times the term of ε₁, and ends the window."""
+    """Return whether ρ_1 of the second of two columns is λ* times the term of ε₁, and ends the window."""
     X, y = design
     window = Window(X, y)
     (j,) = window.root
@@ -245,15 +248,15 @@ def exactly_at_the_bound(design):
 
 
 def without_event(t, m):
-    """Return X_0 = mX_1: h_0 = c_0/λ*, no event at all, for every |c|/q = cos α."""
+    """Return the design X_0 = mX_1, for which h_0 = c_0/λ*, and no event occurs, for every |c|/q = cos α."""
     (x0, _), y = turned(t, 1)[0].T, np.array([1.0, 0.0])
     window = Window(X := np.column_stack([m * x0, x0]), y)
     return agrees(sl.first_entry(X, y), window) and window.eps == window.lam
 
 
 def parallel_to_y(t, s):
-    """Return X_1 ∥ y with c_1 = q_1 = sλ*: ρ_1 is the term of ε₁, λ*(1 − s), over 1 − s·cos²α, which tends
-    to 1."""
+    """Return X_1 ∥ y with c_1 = q_1 = sλ*, so that ρ_1 is the term of ε₁, λ*(1 − s), over 1 − s·cos²α, which
+    tends to 1."""
     (x0, _), y = turned(t, 1)[0].T, np.array([1.0, 0.0])
     p, q = int(s.p), int(s.q)
     window = Window(X := np.column_stack([q * x0, [p * x0[0], 0.0]]), y)
@@ -263,8 +266,7 @@ def parallel_to_y(t, s):
 
 
 def many_times_longer(m):
-    """Return the design X_0 = (N, 0), X_1 = (m² − 1, 2m), N = m² + 1, y = (1, 0): λ₂ = 0, ε₀ = (N − m² +
-    1)/(2N) = 1/N."""
+    """Return X_0 = (N, 0), X_1 = (m² − 1, 2m), N = m² + 1, y = (1, 0), for which λ₂ = 0 and ε₀ = 1/N."""
     X, y, N = np.array([[m * m + 1.0, m * m - 1.0], [0.0, 2.0 * m]]), np.array([1.0, 0.0]), m * m + 1
     window, entry = Window(X, y), sl.first_entry(X, y)
     return window.eps == window.lam == N and abs(ratio(entry) - N) <= CLOSE * N
@@ -278,16 +280,18 @@ def ratio(entry):
 @claim("ours-window-best-bound", THEOREM[3], "proof, exact", HOLDS, cases=200, ci_cases=20, tolerance=BOTH)
 @mutants("sl.first_entry", "turned")
 def test_the_bounds_are_attained(check):
-    """Column by column ε₁ is the best possible. Let ρ_j be the ε at which column j may become active. For
-    j ∉ T ∪ S, and for j ∈ T∖A, no lower bound on ρ_j/λ* that uses only λ*, |c_j|, ‖X_j‖ and ‖r‖ is larger
-    than the term of ε₁ at j; and for j ∉ T ∪ S no upper bound is below 1 (designs of two columns). The term
-    is attained, except that for |c_j| = ‖X_j‖‖r‖ > 0 it is a limit.
+    """Column by column, the ε₁ of ours-window-contains is the best possible. Let ρ_j be the ε at which column
+    j may become active at λ* − ε. For j ∉ T ∪ S, and for j ∈ T∖A, no lower bound on ρ_j/λ* that uses only λ*,
+    |c_j|, ‖X_j‖ and ‖r‖ is larger than the term of ε₁ at j. For j ∉ T ∪ S no upper bound is below 1 (designs
+    of two columns). The term is attained, except that for |c_j| = ‖X_j‖‖r‖ > 0 it is a limit.
 
-    So each term of ε₀ is at least half of the best bound that these four numbers allow. All columns together
-    imply more: the columns (4, 3) and (0, 5) with y = (1, 0) have ε₁ = 8/13, but together they imply the
-    bound 5/8. The quotient ε₂/(ε₀λ*) is unbounded, even for unit columns of which y is one.
+    So each term of the proof's ε₀ is at least half of the best bound that these four numbers allow. All
+    columns together imply more: (4, 3) and (0, 5) with y = (1, 0) have ε₁ = 8/13, but together they imply
+    5/8. With ε₂ = λ* − λ₂, the quotient ε₂/(ε₀λ*) is unbounded, even if the columns and y have length 1 and y
+    is one of them.
 
-    Hypotheses: S = ∅; families with rational cos α, sin α
+    Hypotheses: S = ∅, r = y, c = Xᵀy, λ* = max|c_j|, T attains λ*, and A ⊆ T is active just below λ*. The
+    check takes families with rational cos α, sin α.
     """
     wide = [t for t in SLOPES if t * t + 2 * t >= 1]  # α ≥ 45°: c_1 ≥ 0
     steep = [t for t in SLOPES if t * t + 2 * t < 1]
@@ -307,12 +311,12 @@ def test_the_bounds_are_attained(check):
 
 
 def f(t):
-    """Return 2(1 + t²)/((1 − t)(1 + t)³), whose least value for 0 < t < 1 is κ."""
+    """Return 2(1 + t²)/((1 − t)(1 + t)³); its minimum over 0 < t < 1 is κ."""
     return 2 * (1 + t * t) / ((1 - t) * (1 + t) ** 3)
 
 
 def kappa():
-    """Return a ball around f at the zero of t³ − t² + 3t − 1, the only one: the derivative is positive."""
+    """Return a ball around f at the only zero of t³ − t² + 3t − 1, whose derivative is positive."""
     low, high = fmpq(0), fmpq(1)
     for _ in range(60):
         t = (low + high) / 2
@@ -321,8 +325,8 @@ def kappa():
 
 
 def triangle(t):
-    """Check the design X_0 = (N, 0), X_1 = (−b, a), y = (a, b) of length N, tan(α/2) = t: ε₀ = a/(a + N),
-    ε₂ = f(t)ε₀λ*."""
+    """Check X_0 = (N, 0), X_1 = (−b, a), y = (a, b) of length N: ε₀ = a/(a + N), ε₂ = f(t)ε₀λ*, tan(α/2) =
+    t."""
     p, q = int(t.p), int(t.q)
     a, b, N = q * q - p * p, 2 * p * q, q * q + p * p
     X, y = np.array([[N, -b], [0.0, a]]), np.array([a, b], float)
@@ -335,7 +339,7 @@ def triangle(t):
 
 
 def close_to_one(M):
-    """Return (M, 4, ±3), (M, 5, 0), y = (1, 0, 0): T = {0, 1, 2}, A = {0, 1}, ε₂ < (1 + 13/M²)ε₀λ*."""
+    """Check (M, 4, ±3), (M, 5, 0), y = (1, 0, 0): T = {0, 1, 2}, A = {0, 1}, ε₂ < (1 + 13/M²)ε₀λ*."""
     X, y = np.array([[M, M, M], [4.0, 4.0, 5.0], [3.0, -3.0, 0.0]]), np.array([1.0, 0.0, 0.0])
     window = Window(X, y)
     return (
@@ -354,10 +358,11 @@ def test_with_unit_columns_the_window_is_two_fifths_longer(check):
         ρ_j ≥ κ·λ*(λ* − |c_j|)/(λ* + ‖X_j‖‖r‖),   κ = min_{0<t<1} 2(1 + t²)/((1 − t)(1 + t)³) = 1.4033…,
 
     so ε₂ ≥ κε₀λ*, unless the first event is on T∖A or every column is in T ∪ S. κ is attained in the plane;
-    the triangle with sides 3, 4, 5 has the ratio 45/32. If the first event is on T∖A, the ratio comes as
-    close to 1 as one likes.
+    the triangle with sides 3, 4, 5 has the ratio 45/32. If the first event is on T∖A, the ratio can be
+    arbitrarily close to 1.
 
-    Hypotheses: ‖X_j‖ ≥ ‖X_i‖ for an i ∈ A(S) is enough; λ* > 0, any S
+    Hypotheses: λ* = max|c_j| > 0, T attains λ*, r = P_S^⊥y, and S is arbitrary. ε₂, ε₀ and ρ_j are as in
+    ours-window-best-bound. ‖X_j‖ ≥ ‖X_i‖ for an i ∈ A(S) is enough in place of unit columns.
     """
 
     def gains(X, y, S):
@@ -388,9 +393,11 @@ def test_the_window_is_as_long_as_the_margin(check):
 
         1 − λ₂/λ* ≥ 2μ/(1 + μ + Q).
 
-    Hypotheses: λ* > 0, any columns, any S; S = ∅, unit columns and T = {i}: η ≤ the coherence max|⟨X_j, X_i⟩|
+    Hypotheses: λ* = max|c_j| > 0, r = P_S^⊥y, and the columns and S are arbitrary; T, A, u* = Zv and g_i =
+    |⟨X_i, u*⟩| are as in this file. For S = ∅, unit columns and T = {i}, η is at most the coherence max|⟨X_j,
+    X_i⟩|.
 
-    Unchecked: that the margin alone gives no upper bound (this follows from the row on the best bounds)
+    Unchecked: That the margin alone gives no upper bound is not checked; ours-window-best-bound implies it.
     """
 
     def between(X, y, S):
@@ -418,13 +425,14 @@ def test_the_window_is_as_long_as_the_margin(check):
 @claim("ours-window-unit-columns", "Theorem 3.3 without its hypotheses", "proof, exact", HOLDS)
 @mutants("sl.first_entry", "sl.sequential_lasso")
 def test_unit_columns_are_not_needed(check):
-    """At every step of Sequential LASSO A(S) ≠ ∅ and A(S) ⊆ T = argmax|⟨X_i, P_S^⊥y⟩|. No member of A(S)
-    is in the span of X_S. Both hold whatever the lengths of the columns and of y.
+    """At every step of Sequential LASSO, A(S) ≠ ∅ and A(S) ⊆ T = argmax|⟨X_i, P_S^⊥y⟩|. No member of A(S) is
+    in the span of X_S. Both statements hold for all lengths of the columns and of y.
 
-    Hypotheses: λ* > 0; integer designs with zero, equal and dependent columns and lengths of many sizes
+    Hypotheses: λ* = max|⟨X_i, P_S^⊥y⟩| > 0; integer designs with zero, equal and dependent columns of many
+    lengths.
 
-    Consequences: Theorem 3.3 holds for every design. The lengths of columns change T, and the picks of OMP in
-    the same way
+    Consequences: Theorem 3.3 holds for every design. Lengths of columns change T, and the picks of OMP
+    likewise.
     """
 
     def within_the_tied(selection):
@@ -453,9 +461,9 @@ def test_how_much_the_proof_gives_away(check):
     """At the median the true window is about 4 times as long as the proof's window on gaussian designs, and
     25 times on random walks, whose columns are highly correlated.
 
-    Hypotheses: unit columns, n = 60, d = 120, the first five steps of OMP; gaussian columns and random walks
+    Hypotheses: n = 60, d = 120, and OMP takes five steps. The unit columns are gaussian or random walks.
 
-    Tolerance: none needed: every ratio is above κ by more than rounding
+    Tolerance: There is none, because every ratio is above κ by more than rounding errors.
     """
     for name, ensemble in (
         ("gaussian designs", sl.ensembles.gaussian),
@@ -479,7 +487,7 @@ def test_how_much_the_proof_gives_away(check):
 
 
 def relative_lengths(X, y, S):
-    """Return ε₀, ε₁ and ε₂/λ* at a step without ties."""
+    """Return ε₀, ε₁ and ε₂/λ* of a step without ties."""
     entry = sl.first_entry(X, y, forced=S)
     r = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0] if len(S) else y
     c = np.abs(np.delete(X.T @ r, [*S, *entry.tied])) / entry.lam_star

@@ -1,8 +1,9 @@
 """sparselin: exact algorithms for the theory of greedy sparse regression.
 
-The package has Orthogonal Matching Pursuit, Sequential LASSO with its exact λ*, linear Sequential Attention,
-the dual polytope that they share, and checks that they select the same features. `__init__.pyi` lists the
-public names and their modules; each name is loaded at its first use.
+The package has Orthogonal Matching Pursuit, Sequential LASSO with its exact λ* (the penalty below which the
+next feature enters), linear Sequential Attention, the dual polytope that relates these three methods, and
+checks that the methods select the same features. `__init__.pyi` lists the public names and their modules;
+each name is loaded at its first use.
 """
 
 import lazy_loader

@@ -13,6 +13,8 @@ from .attention.softmax_penalty import softmax_penalty as softmax_penalty
 from .certificates.certify import Certificate as Certificate
 from .certificates.certify import Verification as Verification
 from .certificates.certify import certify as certify
+from .certificates.subsets import SubsetCertificate as SubsetCertificate
+from .certificates.subsets import SubsetVerification as SubsetVerification
 from .explanations.explain import explain as explain
 from .greedy.batch_omp import batch_omp as batch_omp
 from .greedy.generalized import generalized_omp as generalized_omp

@@ -11,7 +11,7 @@ SOLVERS, SOLVED = ("cvxpy", "clarabel"), ("verify", "ledger")
 
 
 def main() -> None:
-    """Run the command line, or exit with a line that says which packages to install."""
+    """Run the command line. If a package is missing, exit with a line that says which packages to install."""
     needed = NEEDED + (SOLVERS if sys.argv[1:2] and sys.argv[1] in SOLVED else ())
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:

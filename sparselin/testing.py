@@ -48,10 +48,10 @@ def integer_designs(max_n: int = 8, max_d: int = 12, low: int = -2, high: int = 
 def tied_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Pair]:
     """Draw integer designs in which at least two columns attain λ* = ‖Xᵀy‖∞ > 0 exactly; 2 ≤ d ≤ max_d.
 
-    Let j = argmax |⟨X_j, y⟩| of an integer design. One to three columns are planted at random places. Each is
-    ±X_j (a copy), or ±(X_j + z) with z = y_b e_a − y_a e_b. Because ⟨z, y⟩ = 0, the second kind has the same
-    |correlation| as X_j, but is not a multiple of X_j. Raises ValueError if max_n is below 1 or max_d is
-    below 2.
+    Let j = argmax |⟨X_j, y⟩| of an integer design. One to three columns are inserted at random places. Each
+    is ±X_j (a copy), or ±(X_j + z) with z = y_b e_a − y_a e_b, where e_a and e_b are unit vectors. Because
+    ⟨z, y⟩ = 0, the second kind has the same |correlation| as X_j, but is not a multiple of X_j. Raises
+    ValueError if max_n is below 1 or max_d is below 2.
 
     >>> from hypothesis import find
     >>> find(tied_designs(), lambda design: len(design[1]) > 1)
@@ -66,9 +66,9 @@ def tied_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Pair]:
 def designs_with_margin(margin: float, max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Pair]:
     """Draw designs with λ* > 0 and |⟨X_i, y⟩| ≤ (1 − margin)·λ*, exactly, for all columns but one.
 
-    Entries are multiples of 2⁻¹⁰ in [−4, 4], except for the argmax column, which is doubled until the margin
-    is attained. Raises TypeError if margin is not a real number, and ValueError unless 0 < margin < 1,
-    max_n ≥ 1 and max_d ≥ 1.
+    λ* = max |⟨X_j, y⟩|. Entries are multiples of 2⁻¹⁰ in [−4, 4]. An exception is the column that attains the
+    maximum, which is doubled until the margin is attained. Raises TypeError if margin is not a real number,
+    and ValueError unless 0 < margin < 1, max_n ≥ 1 and max_d ≥ 1.
 
     >>> from hypothesis import find
     >>> find(designs_with_margin(0.1), lambda design: design[0].all() and design[0].shape[1] == 2)

@@ -34,8 +34,8 @@ _MOST = 2**63 - 1
 def check_design(X: Any, name: str = "X") -> Any:
     """Check a design, and convert it to a contiguous array or a CSC array, in float32 or float64.
 
-    Raises ValueError for a sparse X with NaN or infinite entries. A dense X is checked for them later, when
-    its norms are measured (see `Problem`).
+    Raises ValueError for a sparse X with NaN or infinite entries. For a dense X this check comes later, when
+    the norms are measured (see `Problem`).
     """
     sparse = sys.modules.get("scipy.sparse")  # a sparse X exists only if its module is loaded
     if sparse is not None and sparse.issparse(X):
@@ -132,8 +132,8 @@ def check_same_rows(X: Any, other: Any, name: str) -> None:
     """Check that the row labels of X and of `other`, if both are from pandas, do not contradict each other.
 
     Raises ValueError if both have the same labels in different orders, or if they share only some labels. If
-    they share no label, or if one of them has the default labels of pandas (0, 1, …, a RangeIndex), the
-    labels are ignored.
+    they share no label, the labels are ignored. They are also ignored if X or `other` has the default labels
+    of pandas (0, 1, …, a RangeIndex).
     """
     ours: Any = getattr(X, "index", None)
     theirs: Any = getattr(other, "index", None)
@@ -219,7 +219,7 @@ def to_numeric(array: Any, name: str) -> Any:
 
 
 def check_finite(entries: Any, name: str, names: Names = None) -> None:
-    """Raise ValueError if some entries are not finite. It names their columns and the first entry.
+    """Raise ValueError if some entries are not finite. It names their columns and the first of these entries.
 
     name, names : the name of the argument, and the names of its columns.
     """
@@ -247,8 +247,9 @@ def check_indices(
     """Convert distinct columns, given by indices in 0..d−1 or by names, to indices in the same order.
 
     name : the name of the argument, for error messages.
-    numbers : the integer labels of the columns of a frame. Raises ValueError if an index is also the label of
-        another column.
+    numbers : the integer labels of the columns of a frame.
+
+    Raises ValueError if an index is also the label of another column.
     """
     given: list[int | str] = []
     try:
@@ -280,7 +281,7 @@ def check_indices(
 def check_budget(
     k: int, forced: Columns, d: int, names: Names = None, numbers: tuple[int, ...] = ()
 ) -> tuple[int, IndexArray]:
-    """Check that 1 ≤ k ≤ d and that at most k features are forced; return k and their indices."""
+    """Check that 1 ≤ k ≤ d and that at most k features are forced; return k and the forced indices."""
     k = check_count(k, "k", 1, d, f": X has {d} columns")
     first = check_indices(forced, d, "forced", names, numbers)
     if len(first) > k:
@@ -381,7 +382,7 @@ def _index(i: Any) -> int:
 
 
 def read_npz(path: str | Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an .npz file. ValueError says why a file cannot be read."""
+    """Return the arrays of an .npz file; ValueError says why a file cannot be read."""
     try:
         if not zipfile.is_zipfile(path):
             raise ValueError(f"{path} is {'not an .npz file' if Path(path).stat().st_size else 'empty'}")

@@ -4,7 +4,6 @@ The producer is a plain branch and bound with exact bounds. The oracle enumerate
 Neither shares code with the check. A forgery may be accepted only if its claim is true.
 """
 
-import copy
 import dataclasses
 import functools
 import itertools
@@ -19,11 +18,7 @@ import numpy as np
 from proofs_checks.subset_checker import check
 from sparselin.certificates.subset_form import SubsetStage, SubsetVector
 from sparselin.certificates.subsets import SubsetCertificate, column_scale
-
-if __package__:
-    from .fractional import dot, fractions, solve
-else:
-    from fractional import dot, fractions, solve
+from tests.fractional import centred_gram, fractions, solve
 
 _HUGE = Fraction(10) ** 400  # in place of an infinite height
 
@@ -36,12 +31,21 @@ class Task:
     y: tuple
     weights: tuple
     k: int
-    ridge: float = 0.0
-    intercept: bool = False
-    forced: tuple = ()
-    labels: tuple = ()
-    lower: tuple = ()
-    upper: tuple = ()
+    ridge: float
+    intercept: bool
+    forced: tuple
+    labels: tuple
+    lower: tuple
+    upper: tuple
+
+    def features(self, units):
+        return [j for j, unit in enumerate(self.labels) if unit in units]
+
+    def subsets(self, out=()):
+        """Return the largest sets of units with the forced ones and without some."""
+        free = [u for u in range(max(self.labels) + 1) if u not in {*self.forced, *out}]
+        room = min(self.k - len(self.forced), len(free))
+        return [(*self.forced, *more) for more in itertools.combinations(free, room)]
 
 
 def random_task(rng):
@@ -63,16 +67,12 @@ def random_task(rng):
     weights = rng.integers(0, 4, n).astype(float) if rng.random() < 0.3 else np.ones(n)
     weights = rng.random(n) if rng.random() < 0.2 else weights
     weights[0] = 1.0
-    labels = np.arange(d)
-    if rng.random() < 0.3:
-        labels = rng.integers(0, d, d)
-        labels = np.unique(labels, return_inverse=True)[1]
+    labels = rng.integers(0, d, d) if rng.random() < 0.3 else np.arange(d)
+    labels = np.unique(labels, return_inverse=True)[1]
     units = int(labels.max()) + 1
     k = int(rng.integers(0 if rng.random() < 0.1 else 1, min(units, 3) + 1))
     forced = rng.choice(units, int(rng.integers(0, k + 1)), replace=False) if rng.random() < 0.3 else ()
-    lower, upper = np.full(d, -np.inf), np.full(d, np.inf)
-    if rng.random() < 0.3:
-        lower = np.zeros(d)
+    lower, upper = np.full(d, 0.0 if rng.random() < 0.3 else -np.inf), np.full(d, np.inf)
     if rng.random() < 0.3:
         upper = np.where(rng.random(d) < 0.7, rng.choice([0.25, 0.5, 1.0, 2.0], d), np.inf)
         lower = np.maximum(lower, -upper)
@@ -88,24 +88,16 @@ class Oracle:
 
     def __init__(self, task):
         self.task = task
-        w, columns = fractions(task.weights), [fractions(column) for column in zip(*task.X, strict=True)]
-        columns.append(fractions(task.y))
-        if task.intercept:
-            columns = [[v - dot(w, column) / sum(w) for v in column] for column in columns]
-        roots = [[a * v for a, v in zip(w, column, strict=True)] for column in columns]
-        self.G = [[dot(a, b) for b in columns] for a in roots]
-        for j in range(len(columns) - 1):
+        columns = fractions([*zip(*task.X, strict=True), task.y])
+        self.G = centred_gram(columns, fractions(task.weights), task.intercept)
+        for j in range(len(task.labels)):
             self.G[j][j] += Fraction(task.ridge)
         self.fit = functools.cache(self.compute_fit)
-
-    def minimum(self, units):
-        return self.fit(tuple(units))[0]
 
     def compute_fit(self, units):
         """Return the least value of a β that is zero off these units, β, and its features at 0 or a bound."""
         task = self.task
-        support = [j for j, unit in enumerate(task.labels) if unit in units]
-        ends = []
+        support, ends = task.features(units), []
         for j in support:
             bounds = [Fraction(v) for v in (task.lower[j], task.upper[j]) if math.isfinite(v)]
             ends.append(list(dict.fromkeys([None, *bounds, Fraction(0)])))
@@ -127,20 +119,10 @@ class Oracle:
     @functools.cached_property
     def best(self):
         """Return the least value, and the units of a subset that has it."""
-        free = sorted(set(self.task.labels) - set(self.task.forced))
-        free += [u for u in range(max(self.task.labels) + 1) if u not in {*free, *self.task.forced}]
-        room = min(self.task.k - len(self.task.forced), len(free))
-        subsets = [(*self.task.forced, *more) for more in itertools.combinations(free, room)]
-        return min((self.minimum(units), units) for units in subsets)
+        return min((self.fit(units)[0], units) for units in self.task.subsets())
 
 
 oracle = functools.lru_cache(256)(Oracle)
-
-
-def below(value):
-    """Return a float that is at most a fraction."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
 
 
 class Producer:
@@ -158,12 +140,10 @@ class Producer:
         self.oracle, self.scale = oracle(task), column_scale(np.array(task.X))
         self.d, self.count = len(task.lower), max(task.labels) + 1
         self.units = self.oracle.best[1] if units is None else units
-        self.value, self.beta, _ = self.oracle.fit(tuple(self.units))
-        self.target = (1 - Fraction(gap)) * self.value
+        value, self.beta, _ = self.oracle.fit(tuple(self.units))
+        self.target = (1 - Fraction(gap)) * value
         self.stages, self.vectors, self.tree = [], [], []
-
-    def features(self, units):
-        return [j for j, unit in enumerate(self.task.labels) if unit in units]
+        self.power = [Fraction(2) ** int(s) for s in self.scale]
 
     def ends(self, units):
         """Return the features of these units that are at the lower and at the upper bound in the best fit."""
@@ -178,32 +158,27 @@ class Producer:
 
     def stage(self, features):
         """Add the stage of these features with the largest multiple of the diagonal, or the ridge alone."""
-        for s, stage in enumerate(self.stages):
-            if np.array_equal(stage.features, features):
-                return s
+        known = [stage.features.tolist() for stage in self.stages]
+        if features in known:
+            return known.index(features)
         ridge = Fraction(self.task.ridge)
-        units = [Fraction(4) ** int(s) for s in self.scale[features]]
-        G = np.array(
-            [[float(self.oracle.G[i][j] - (ridge if i == j else 0)) for j in features] for i in features]
-        )
+        G = self.gram(features, ridge)
         size = np.sqrt(np.diag(G)) if features else np.zeros(0)
         least = np.linalg.eigvalsh(G / np.outer(size, size))[0] if size.all() and features else 0.0
         share = Fraction(float(self.rng.choice([0.5, 0.9, 0.99])) * least if least > 1e-7 else 0.0)
-        diagonal = [ridge + share * Fraction(v) ** 2 for v in size.tolist()]
-        scaled = [below(v / unit) * self.excess for v, unit in zip(diagonal, units, strict=True)]
-        self.stages.append(SubsetStage(np.array(features, np.intp), np.array(scaled, np.float64)))
+        pairs = zip(features, fractions(size), strict=True)
+        scaled = [float((ridge + share * v**2) / self.power[j] ** 2) for j, v in pairs]
+        scaled = np.nextafter(np.array(scaled, np.float64), 0.0) * self.excess  # at most the fractions
+        self.stages.append(SubsetStage(np.array(features, np.intp), scaled))
         return len(self.stages) - 1
 
     def heights(self, vector):
         """Return the exact bound without any unit, and the heights of the units."""
         stage, G, y = self.stages[vector.stage], self.oracle.G, self.d
         J = stage.features.tolist()
-        D = {
-            j: Fraction(v) * Fraction(4) ** int(self.scale[j])
-            for j, v in zip(J, stage.diagonal.tolist(), strict=True)
-        }
-        w = {j: Fraction(int(v)) * Fraction(2) ** (vector.exponent - int(self.scale[j]))
-             for j, v in zip(vector.features.tolist(), vector.entries.tolist(), strict=True)}  # fmt: skip
+        unit, entries = Fraction(2) ** vector.exponent, vector.entries.tolist()
+        D = {j: v * self.power[j] ** 2 for j, v in zip(J, fractions(stage.diagonal), strict=True)}
+        w = {j: v * unit / self.power[j] for j, v in zip(vector.features.tolist(), entries, strict=True)}
         c = {j: G[j][y] - sum(G[j][i] * v for i, v in w.items()) + D[j] * w.get(j, 0) for j in J}
         heights = [Fraction(0)] * self.count
         for j in J:
@@ -214,27 +189,17 @@ class Producer:
                 heights[self.task.labels[j]] += c[j] ** 2 / (2 * D[j]) if D[j] else _HUGE
         return (G[y][y] - sum(v * (G[j][y] - c[j]) for j, v in w.items())) / 2, heights
 
-    def relaxed(self, features):
-        """Return the least squares fit on these features, in floats."""
-        w = np.zeros(self.d)
-        G = self.gram(features)
-        if features:
-            size = np.sqrt(np.diag(G)) + (np.diag(G) == 0)
-            b = np.array([float(self.oracle.G[j][self.d]) for j in features]) / size
-            w[features] = np.linalg.lstsq(G / np.outer(size, size), b, rcond=1e-12)[0] / size
-        return np.clip(w, self.task.lower, self.task.upper)
-
     def vector(self, inside, free, room):
         """Add the best of some vectors; return its number, its heights and its bound as a function."""
-        features = self.features({*inside, *free})
-        s = self.stage(
-            features if self.rng.random() < 0.5 or not self.stages else self.stages[0].features.tolist()
-        )
-        best = np.zeros(self.d)
-        for j in set(self.beta) & set(features):
-            best[j] = float(self.beta[j])
-        fit = self.relaxed(features)
-        tried = []
+        features, fit, tried = self.task.features({*inside, *free}), np.zeros(self.d), []
+        own = self.rng.random() < 0.5 or not self.stages
+        s = self.stage(features if own else self.stages[0].features.tolist())
+        best = np.array([float(self.beta.get(j, 0)) if j in features else 0.0 for j in range(self.d)])
+        if features:
+            G, b = self.gram(features), np.array([float(self.oracle.G[j][self.d]) for j in features])
+            size = np.sqrt(np.diag(G)) + (np.diag(G) == 0)
+            fit[features] = np.linalg.lstsq(G / np.outer(size, size), b / size, rcond=1e-12)[0] / size
+        fit = np.clip(fit, self.task.lower, self.task.upper)
         for w in (np.zeros(self.d), best, fit, fit * self.rng.random(self.d)):
             vector = SubsetVector.from_floats(s, w, self.scale, int(self.rng.choice([12, 30, 50])))
             tried.append((vector, *self.heights(vector)))
@@ -289,17 +254,21 @@ class Producer:
         )  # fmt: skip
 
 
-def judge(certificate, task):
+def judge(text, task):
     """Return what `verify` says: proved, refused as malformed, or refused although its form is right.
 
     In the last case, if the claim is about the given task, say whether it is false. AssertionError if a claim
     that is accepted is false.
     """
+    try:
+        certificate = SubsetCertificate.from_json(text)
+    except ValueError:
+        return "malformed"
     found = certificate.verify(np.array(task.X), np.array(task.y), np.array(task.weights))
     assert found.proved == (not found.failures)
     if found.value is None:
         return "malformed"
-    claim, is_true = claim_of(certificate.to_json(), found.value, task)
+    claim, is_true = claim_of(text, found.value, task)
     if found.proved:
         assert is_true()
         return "accepted and true"
@@ -319,9 +288,8 @@ def claim_of(text, value, task):
     def is_true():
         truth = oracle(claim)
         assert len({*given["support"], *claim.forced}) <= claim.k
-        return (
-            truth.minimum(given["support"]) <= value and truth.best[0] >= (1 - Fraction(given["gap"])) * value
-        )
+        lowest = (1 - Fraction(given["gap"])) * value
+        return truth.fit(tuple(given["support"]))[0] <= value and truth.best[0] >= lowest
 
     return claim, is_true
 
@@ -354,17 +322,10 @@ def change(value, rng):
     if isinstance(value, str):
         return pick(["bound", "in", "out", "split", "value"], rng)
     if isinstance(value, list) and value:
-        i, j, new = int(rng.integers(len(value))), int(rng.integers(len(value))), copy.deepcopy(value)
-        move = int(rng.integers(4))
-        if move == 0:
-            del new[i]
-        elif move == 1:
-            new.insert(i, copy.deepcopy(value[j]))
-        elif move == 2:
-            new[i], new[j] = new[j], new[i]
-        else:
-            new[i] = copy.deepcopy(value[j])
-        return new
+        i, j, swapped = int(rng.integers(len(value))), int(rng.integers(len(value))), [*value]
+        swapped[i], swapped[j] = value[j], value[i]
+        before, other, after = value[:i], [value[j]], value[i + 1 :]
+        return pick([before + after, before + other + value[i:], swapped, before + other + after], rng)
     return pick([None, 0, 1.5, [0], "bound"], rng)
 
 
@@ -375,20 +336,12 @@ def mutate(text, rng):
         name = pick([*fields, *fields, "tree", "tree", "vectors", "stages"], rng)
         path = (name, *pick([(), (), *places(fields[name])], rng))
         owner = functools.reduce(lambda owner, key: owner[key], path[:-1], fields)
-        owner[path[-1]] = change(owner[path[-1]], rng)
+        owner[path[-1]] = json.loads(json.dumps(change(owner[path[-1]], rng)))
     return json.dumps(fields)
-
-
-def worse_sets(task, rng):
-    """Return a random subset of k units with the forced ones, and a random one without that condition."""
-    units = range(max(task.labels) + 1)
-    sets = [*itertools.combinations(units, task.k)]
-    return pick([S for S in sets if {*task.forced} <= {*S}], rng), pick(sets, rng)
 
 
 def false_certificate(task, rng):
     """Return a name and a certificate of a random subset, which cheats in one way."""
-    units, _ = worse_sets(task, rng)
     factor = pick([1.01, 1.5, 4.0, 1000.0], rng)
     kind, options = pick([
         ("low bounds", {"honest": False}),
@@ -398,50 +351,49 @@ def false_certificate(task, rng):
         ("a branch left out, low bounds", {"skip": True, "honest": False}),
         ("a gap too small", {"gap": 0.3}),
     ], rng)  # fmt: skip
-    certificate = Producer(task, rng, units=units, **options).certificate()
+    certificate = Producer(task, rng, units=pick(task.subsets(), rng), **options).certificate()
     return kind, dataclasses.replace(certificate, gap=0.0)
 
 
 def forge(task, rng):
     """Yield a name, a certificate that aims at a weak point, and the task whose data it is tried on."""
     valid = Producer(task, rng).certificate()
+
+    def changed(name, certificate=valid, **fields):
+        return name, dataclasses.replace(certificate, **fields), task
+
     for _ in range(8):
         kind, false = false_certificate(task, rng)
-        yield kind, false, task
-    yield (
-        "the end is missing",
-        dataclasses.replace(false, tree=false.tree[: rng.integers(len(false.tree))]),
-        task,
-    )
-    units, others = worse_sets(task, rng)
-    for support in (units, others):
-        yield "another support", dataclasses.replace(valid, support=support, at_lower=(), at_upper=()), task
+        yield changed(kind, false)
+    yield changed("the end is missing", false, tree=false.tree[: rng.integers(len(false.tree))])
+    for sets in (task, dataclasses.replace(task, forced=())):
+        yield changed("another support", support=pick(sets.subsets(), rng), at_lower=(), at_upper=())
     out = {*range(max(task.labels) + 1)} - {*task.forced}
     if len(out) > task.k - len(task.forced):
         out = {pick(sorted(out), rng)}
-        sets = itertools.combinations(range(max(task.labels) + 1), task.k)
-        best = min((S for S in sets if {*task.forced} <= {*S} and not {*S} & out), key=oracle(task).minimum)
-        yield "a unit left out", Producer(task, rng, units=best).certificate(out), task
+        best = min(task.subsets(out), key=lambda units: oracle(task).fit(units)[0])
+        yield changed("a unit left out", Producer(task, rng, units=best).certificate(out))
     i, size = int(rng.integers(len(valid.tree))), 2.0 ** -int(rng.integers(-4, 40))
-    yield "an operation missing", dataclasses.replace(valid, tree=valid.tree[:i] + valid.tree[i + 1 :]), task
+    yield changed("an operation missing", tree=valid.tree[:i] + valid.tree[i + 1 :])
     larger = [SubsetStage(s.features, s.diagonal * (1 + size) + pick([0.0, size], rng)) for s in valid.stages]
-    yield "D too large", dataclasses.replace(valid, stages=tuple(larger)), task
+    yield changed("D too large", stages=tuple(larger))
     for certificate in (valid, false):
         if certificate.vectors:
             bounds = [("bound", v) for v in range(len(certificate.vectors))]
             tree = tuple(pick(bounds, rng) if rng.random() < 0.3 else o for o in certificate.tree)
-            yield "an operation replaced by a bound", dataclasses.replace(certificate, tree=tree), task
+            yield changed("an operation replaced by a bound", certificate, tree=tree)
             tree = tuple(pick(bounds, rng) if o[0] == "value" else o for o in certificate.tree)
-            yield "values replaced by bounds", dataclasses.replace(certificate, tree=tree), task
+            yield changed("values replaced by bounds", certificate, tree=tree)
             vectors = []
             for v in certificate.vectors:
                 move = rng.integers(-(2**28), 2**28, len(v.entries)) >> int(rng.integers(28))
                 vectors.append(dataclasses.replace(v, entries=v.entries + move))
-            yield "other vectors", dataclasses.replace(certificate, vectors=tuple(vectors)), task
-    moved = np.array(task.X) * (1 + size * rng.standard_normal(np.shape(task.X)))
-    yield "another X", valid, dataclasses.replace(task, X=tuple(map(tuple, moved.tolist())))
-    moved = np.array(task.y) * (1 + size * rng.standard_normal(len(task.y)))
-    yield "another y", valid, dataclasses.replace(task, y=tuple(moved.tolist()))
+            yield changed("other vectors", certificate, vectors=tuple(vectors))
+    for name in ("X", "y"):
+        data = np.array(getattr(task, name))
+        moved = (data * (1 + size * rng.standard_normal(data.shape))).tolist()
+        moved = tuple(map(tuple, moved)) if name == "X" else tuple(moved)
+        yield f"another {name}", valid, dataclasses.replace(task, **{name: moved})
 
 
 def attack(count, seed, share=0.0):
@@ -450,29 +402,18 @@ def attack(count, seed, share=0.0):
     share : the share of the certificates that the separate checker judges too.
     """
     rng, counts = np.random.default_rng(seed), Counter()
-
-    def check_too(text, task):
-        if rng.random() < share:
-            proved, value = check(text, task.X, task.y, task.weights)
-            assert not proved or claim_of(text, value, task)[1]()
-            counts["separate checker", "accepted and true" if proved else "refused"] += 1
-
     while sum(times for (name, _), times in counts.items() if name != "separate checker") < count:
         task = random_task(rng)
-        for name, certificate, data in forge(task, rng):
-            counts[name, judge(certificate, data)] += 1
-            check_too(certificate.to_json(), data)
-        texts = [false_certificate(task, rng)[1].to_json() for _ in range(2)]
-        texts.append(Producer(task, rng).certificate().to_json())
-        for text in texts * 15:
-            mutated = mutate(text, rng)
-            check_too(mutated, task)
-            try:
-                certificate = SubsetCertificate.from_json(mutated)
-            except ValueError:
-                counts["mutation", "malformed"] += 1
-            else:
-                counts["mutation", judge(certificate, task)] += 1
+        tried = [(name, certificate.to_json(), data) for name, certificate, data in forge(task, rng)]
+        bases = [false_certificate(task, rng)[1], false_certificate(task, rng)[1]]
+        bases.append(Producer(task, rng).certificate())
+        tried += [("mutation", mutate(base.to_json(), rng), task) for base in bases * 15]
+        for name, text, data in tried:
+            counts[name, judge(text, data)] += 1
+            if rng.random() < share:
+                proved, value = check(text, data.X, data.y, data.weights)
+                assert not proved or claim_of(text, value, data)[1]()
+                counts["separate checker", "accepted and true" if proved else "refused"] += 1
     return counts
 
 

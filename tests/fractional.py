@@ -20,6 +20,13 @@ def gram(columns):
     return [[dot(a, b) for b in columns] for a in columns]
 
 
+def centred_gram(columns, weights, centred=True):
+    """XᵀWX of columns, less their weighted means if they are centred."""
+    if centred:
+        columns = [[v - dot(weights, x) / sum(weights) for v in x] for x in columns]
+    return [[dot([a * v for a, v in zip(weights, x, strict=True)], z) for z in columns] for x in columns]
+
+
 def solve(A, b):
     """A⁻¹b by Gauss and Jordan; None where A is singular."""
     rows, m = [[*row, value] for row, value in zip(A, b, strict=True)], len(A)

@@ -79,7 +79,9 @@ RESULTS = {
     },
     sl.SubsetResult: SUBSET,
     sl.BestSubset: {
-        **SUBSET, "residual": NUMBER(0, 2), "lower_bound": NUMBER(0, 2), "optimal": EQUAL, "nodes": WORK,
+        **SUBSET, "residual": NUMBER(0, 2), "restrictions": EQUAL, "objective": NUMBER(0, 2),
+        "lower_bound": NUMBER(0, 2), "optimal": EQUAL, "nodes": WORK, "certificate": WITNESS,
+        "by_size": EQUAL, "saved": WITNESS,
     },
     sl.SwappedSubset: {
         **SUBSET, "rule": EQUAL, "removed": INDICES, "inserted": INDICES, "residuals": DOUBLE(0, 2),

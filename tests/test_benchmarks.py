@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 import time
 import tomllib
 from pathlib import Path
@@ -11,11 +12,12 @@ import numpy as np
 import pytest
 
 import sparselin as sl
-from benchmarks import checks, contest, designs, entrants, measures, report, scale, scaling, textbook
+from benchmarks import checks, contest, designs, entrants, frontier, measures, report, scale, textbook
 from benchmarks.__main__ import main, select
 from benchmarks.cases import CASES, MEASURES
 from benchmarks.contest import PEERS, Case, Entrant, Goal, Job, Options, Outcome, missing, run_case, summarize
 from benchmarks.measures import Measure, import_time, memory, numba_start, run_measure, warm_start
+from benchmarks.scaling import STYLES
 from benchmarks.timing import interleave
 
 TOY = Options(seeds=(0,), runs=2, least_runs=1, pauses=(0.0,), toy=True)
@@ -138,9 +140,8 @@ def test_the_ratio_is_peer_over_ours_median_of_medians_and_the_worst_seed():
         {job.ours: [2.0], peer: [2.0]},
     ]
     paused = {job.ours: [1.0], peer: [2.0]}
-    records = [
-        {"seed": seed, "seconds": [s, paused], "outcomes": {}, "absent": {}} for seed, s in enumerate(seconds)
-    ]
+    rest = {"outcomes": {}, "absent": {}}
+    records = [{"seed": seed, "seconds": [s, paused], **rest} for seed, s in enumerate(seconds)]
     options = dataclasses.replace(TOY, pauses=(0.0, 0.05))
     (row,) = summarize(a_case(job), records, options)
     way, other = row["ways"]
@@ -288,9 +289,8 @@ def test_fresh_processes_keep_bytecode(monkeypatch):
     """Else the import would be charged for compiling the sources, which an installed package is spared."""
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     assert measures._run_in_new_process("import sys; print(sys.dont_write_bytecode)").strip() == "False"
-    assert (
-        measures._run_in_new_process("import os; print(os.environ['NAMED'])", NAMED="here").strip() == "here"
-    )
+    named = measures._run_in_new_process("import os; print(os.environ['NAMED'])", NAMED="here")
+    assert named.strip() == "here"
 
 
 def test_start_up_is_measured_with_what_an_earlier_process_cached(tmp_path, monkeypatch):
@@ -306,15 +306,14 @@ def test_what_is_written(tmp_path, monkeypatch, capsys):
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert {row["key"] for row in results["rows"]} == {"omp/small", "batch/64x256"}
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
-    for part in (
+    parts = [
         "OMP, sparse signal, 40 × 60, k = 5",
         "k gemvs",
         results["machine"]["cpu"],
         "numpy",
         "threads: 2",
-    ):
-        assert part in page
-    assert "python -m benchmarks --toy" in page
+    ]
+    assert all(part in page for part in [*parts, "python -m benchmarks --toy"])
     assert "omp/small" in capsys.readouterr().out
     if results["scaling"]:
         (tmp_path / "scaling.png").unlink()
@@ -322,7 +321,7 @@ def test_what_is_written(tmp_path, monkeypatch, capsys):
     assert main(["--redraw", "--output", str(tmp_path)]) == 0
     assert (tmp_path / "RESULTS.md").read_text(encoding="utf-8") == page
     assert (tmp_path / "scaling.png").stat().st_size > 10_000
-    assert set(results["scaling"]["against d"]["seconds"][0]) <= set(scaling.STYLES)
+    assert set(results["scaling"]["against d"]["seconds"][0]) <= set(STYLES)
 
 
 def test_selecting_rows(capsys):
@@ -348,9 +347,8 @@ def test_a_registered_peer_is_in_rows_tables_and_versions(tmp_path, monkeypatch)
     assert "k gemvs" not in PEERS["ols"]
     assert contest.register(toy, "omp", "path/noise") is toy
     having = {job.key for case in CASES for job in case.jobs if toy in job.rivals}
-    assert having == {job.key for case in CASES for job in case.jobs if job.key.startswith("omp/")} | {
-        "path/noise"
-    }
+    keys = {job.key for case in CASES for job in case.jobs}
+    assert having == {key for key in keys if key.startswith("omp/") or key == "path/noise"}
     assert main(["--toy", "--case", "omp/small", "--output", str(tmp_path)]) == 0
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert "a toy" in results["rows"][0]["ways"][0]["peers"]
@@ -372,3 +370,31 @@ def test_the_page_of_long_data_is_that_of_its_figures():
     found = json.loads((scale.HERE / "scale.json").read_text(encoding="utf-8"))
     assert set(found) == set(scale.FIGURES)
     assert (scale.HERE / "SCALE.md").read_text(encoding="utf-8") == scale.page(found)
+
+
+def test_the_rows_of_a_frontier_instance_have_their_covariance():
+    """The noise has a fifth of the variance of the signal; the same seed gives the same numbers."""
+    data, again = (designs.frontier_instance(40_000, 8, 4, 0.7, 5.0, seed=3) for _ in range(2))
+    assert np.array_equal(data.X, again.X)
+    assert np.array_equal(data.y, again.y)
+    index = np.arange(8)
+    C = 0.7 ** np.abs(index[:, None] - index)
+    np.testing.assert_allclose(data.X.T @ data.X / 40_000, C, atol=0.03)
+    noise = data.y - data.X[:, [0, 2, 4, 6]].sum(axis=1)
+    assert noise.var() == pytest.approx(C[np.ix_(data.S, data.S)].sum() / 5, rel=0.03)
+
+
+FRONTIER = frontier.CASE | {"n": 80, "d": 20, "k": 3, "rho": 0.5, "time_limit": 20.0}
+
+
+def test_an_entrant_runs_in_its_own_process():
+    """The values are those of least squares on the support; a missing peer gives its error."""
+    answer = frontier.measure("ours", sys.executable, FRONTIER, seed=0)
+    data = designs.frontier_instance(80, 20, 3, 0.5, 5.0, seed=0)
+    r = textbook.residual(data.X, data.y, answer["support"])
+    assert (answer["support"], answer["optimal"]) == ([0, 6, 12], True)
+    assert answer["objective"] == pytest.approx(r @ r, rel=1e-12)
+    assert 0 <= answer["gap"] <= 1e-4
+    assert answer["seconds"] > 0
+    lost = frontier.measure("no such entrant", sys.executable, FRONTIER, seed=0)
+    assert "no such entrant" in lost["error"]

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sparselin as sl
-from sparselin.estimators import OMPSelector
+from sparselin.estimators import BestSubsetRegressor, OMPSelector
 
 pytestmark = pytest.mark.skipif(
     find_spec("sklearn.callback") is None, reason="callbacks came with scikit-learn 1.9"
@@ -61,6 +61,14 @@ class Sizes(Watch):
         self.seen.append((context.task_name, context.task_id, size, metadata["sample_weight"].sum()))
 
 
+class Supports(Watch):
+    """A callback that notes the best subset and the sum of weights at the end of each task."""
+
+    def on_fit_task_end(self, estimator, context, *, metadata, fitted_estimator):
+        support = fitted_estimator.result_.support.tolist()
+        self.seen.append((context.task_name, support, metadata["sample_weight"].sum()))
+
+
 @pytest.mark.parametrize("name", ["OrthogonalMatchingPursuit", "LassoLars", "LassoLarsIC"])
 def test_callbacks_end_the_path(rng, name):
     X, y = data(rng)
@@ -90,6 +98,14 @@ def test_callbacks_without_steps(rng, name):
     assert not model.coef_.any()
     assert "segment" not in watch.begun
     assert watch.begun.count("fit") == 1
+
+
+def test_callbacks_of_a_fit_in_one_piece(rng):
+    X, y = data(rng)
+    watch = Supports()
+    model = BestSubsetRegressor(3).set_callbacks(watch).fit(X, y, sample_weight=np.ones(60))
+    assert watch.begun == ["setup", "fit"]
+    assert watch.seen == [("fit", model.result_.support.tolist(), 60)]
 
 
 @pytest.mark.parametrize("name", ["OrthogonalMatchingPursuit", "LassoLars"])

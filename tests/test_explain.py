@@ -283,6 +283,16 @@ class TestSets:
         by_g = sl.forward_regression(self.X, self.y, 3, regularizer=sl.spectral.SpectralVariance(), nu=1e-3)
         assert "selected for R² + ν·f, not for R² alone" in str(explain(self.X, self.y, by_g, 0))
 
+    def test_sets_with_restrictions(self):
+        found = sl.best_subset(self.X, self.y, 2, groups=[0, 0, 1, 1, 2, 2])
+        for j in range(6):
+            answer = str(explain(self.X, self.y, found, j))
+            assert answer.endswith("; the set was selected with groups.")
+            assert "has a larger R²" not in answer
+        shrunken = sl.best_subset(self.X, self.y, 2, ridge=3.0)
+        with pytest.raises(ValueError, match="its coefficients are not those of least squares on the data"):
+            explain(self.X, self.y, shrunken, 0)
+
     def test_what_is_refused(self):
         found = sl.best_subset(self.X, self.y, 2)
         with pytest.raises(ValueError, match="its coefficients are not those of least squares on the data"):

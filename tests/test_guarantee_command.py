@@ -19,7 +19,8 @@ import sparselin as sl
 from sparselin import plots
 from sparselin.parallel.processes import run_jobs
 from sparselin.studies.common.group import cli
-from sparselin.studies.guarantees import command, figures, summary
+from sparselin.studies.guarantees import command, figures, large, summary
+from sparselin.studies.guarantees.large import AFTER, BEFORE, BEST, METHODS, RECOVERY, examine_large
 from sparselin.studies.guarantees.tasks import (
     AlgorithmOutcome,
     DesignTask,
@@ -237,6 +238,8 @@ def test_one_design_from_a_table(tmp_path):
         (["--ensembles", "nonsense"], "unknown ensemble"),
         (["--designs", "-1"], "Invalid value"),
         (["--design", "missing.npz"], "does not exist"),
+        (["--features", "19"], "must be at least 2k = 20"),
+        (["--features", "40", "--ensembles", "ar1"], "has no effect"),
     ],
 )
 def test_bad_options(arguments, words):
@@ -258,6 +261,79 @@ def test_bad_designs(tmp_path):
     assert "no column" in " ".join(result.output.split())
 
 
+@pytest.fixture(scope="module")
+def large_run(tmp_path_factory):
+    output = tmp_path_factory.mktemp("large")
+    line = ["guarantee", "--features", 24, "--designs", 1, "--k", 3, "--jobs", 1]
+    return invoke(*line, "--output", output), output
+
+
+def test_large_designs_have_a_table_and_a_figure(large_run):
+    words, output = large_run
+    assert "of 20 large designs" in words
+    heading, line, *rows = (output / "large.md").read_text().splitlines()
+    assert heading.startswith("| signal | ρ |")
+    assert len(rows) == 20
+    assert {text.count("|") for text in (heading, line, *rows)} == {11}
+    page = (output / "index.html").read_text()
+    assert "--designs 1 --k 3 --features 24 --seed 0" in page
+    assert page.count("data:image/svg+xml") == 1
+    assert {path.name for path in output.glob("*.png")} == {"large.png"}
+    with (output / "results.csv").open() as file:
+        found = list(csv.DictReader(file))
+    assert len(found) == 20 * (1 + len(METHODS))
+    assert {(row["n"], row["d"]) for row in found} == {("48", "24")}
+    for row in found:
+        factors = [float(row[name]) for name in (BEFORE, AFTER, RECOVERY) if row[name]]
+        assert all(factor <= float(row["ratio_upper"]) + 1e-9 for factor in factors)
+        assert 0 < float(row["ratio_lower"]) <= float(row["ratio_upper"]) <= 1
+    chosen = [row for row in found if row["algorithm"] == "LASSO"]
+    assert not [row for row in chosen if row[BEFORE] or row[RECOVERY]]
+
+
+@pytest.mark.parametrize("signal", ["apart, SNR 5", "pairs, SNR 1"])
+@pytest.mark.parametrize("rho", [0.1, 0.9])
+def test_large_designs_agree_with_the_bounds_of_small_ones(signal, rho):
+    """The guarantees use the least eigenvalue alone, so they are at most those of `guarantee_bounds`."""
+    task = DesignTask("large", signal, 0, 3, "rho", rho, float(signal[-1]), 15)
+    (measured,) = examine_large([task], 0)
+    outcomes = {outcome.algorithm: outcome for outcome in measured.outcomes}
+    bounds = sl.guarantee_bounds(*draw(task, 0), 3, algorithms=("omp", "forward_regression"))
+    assert measured.exact
+    assert not measured.violated
+    for name in ("OMP", "FR"):
+        exact = bounds.bound(name, AFTER)
+        assert outcomes[name].ratio == pytest.approx([exact.achieved.lower] * 2, abs=1e-8)
+        assert 0 < outcomes[name].promises[AFTER] <= exact.lower + 1e-9
+    assert 0 < outcomes["OMP"].promises[BEFORE] <= bounds.bound("OMP", BEFORE).lower
+
+
+def test_swaps_and_the_best_subset_see_a_pair():
+    task = DesignTask("large", "pairs, SNR 5", 0, 4, "rho", 0.95, 5.0, 40)
+    X, y = draw(task, 0)
+    assert X.shape == (80, 40)
+    (measured,) = examine_large([task], 0)
+    ratios = {outcome.algorithm: outcome.ratio[1] for outcome in measured.outcomes}
+    assert ratios[BEST] == pytest.approx(1)
+    assert ratios["swaps"] > 0.99 > 0.9 > max(ratios["OMP"], ratios["LASSO"])
+    assert sorted(sl.best_subset(X, y, 4).support.tolist()) == [0, 1, 20, 21]
+    again = draw(dataclasses.replace(task, ensemble="apart, SNR 5"), 0)
+    assert not (again[0] == X).all()
+
+
+def test_a_false_proof_of_the_best_subset_counts_as_violated(monkeypatch):
+    honest = sl.best_subset
+
+    def wrong(X, y, k, **options):
+        found = honest(X, y, k)
+        return dataclasses.replace(found, r2=0.5 * found.r2, lower_bound=2 * found.lower_bound)
+
+    task = DesignTask("large", "apart, SNR 5", 0, 3, "rho", 0.5, 5.0, 12)
+    monkeypatch.setattr(large.sl, "best_subset", wrong)
+    (measured,) = examine_large([task], 0)
+    assert measured.outcomes[0].violated == ("lower bound",)
+
+
 def test_the_studies_are_complete():
     settings = GuaranteeSettings(designs=36, repeats=3, k=2)
     tasks = settings.tasks()
@@ -267,6 +343,10 @@ def test_the_studies_are_complete():
     }
     assert count == {"check": 36, "ensembles": 36, "sweep": 2 * 3 * (2 + 7 + 6), "real": 6}
     assert len(searches()) == 36
+    settings = GuaranteeSettings(designs=3, k=2, features=(8, 9))
+    tasks = settings.tasks()
+    assert len(set(tasks)) == len(tasks) == 2 * 2 * 5 * 2 * 3
+    assert {task.study for task in tasks} == {"large"}
 
 
 def test_summaries_by_hand():

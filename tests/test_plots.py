@@ -269,6 +269,12 @@ class TestSubsets:
         (bound,) = [one for one in ax.lines if one.get_label().startswith("upper bound")]
         assert bound.get_xdata()[0] == pytest.approx(1 - cut.lower_bound / total)
 
+    def test_there_is_no_bound_on_r2_with_a_ridge(self):
+        """The lower bound is then on the value with the ridge."""
+        for given, drawn in (({"ridge": 5.0}, False), ({"box": 1.0}, True)):
+            labels = [one.get_label() for one in plots.show(sl.best_subset(NAMED, 2, **given)).lines]
+            assert any(label.startswith("upper bound") for label in labels) == drawn
+
     def test_nothing_selected(self):
         assert "No feature" in plots.show(sl.forward_regression(X, 0 * Y, 2)).texts[0].get_text()
 

@@ -31,6 +31,9 @@ OTHERWISE = (
     OMPSelector(1),
     OMPSelector(tol=0.3, standardize=True),
     estimators.DiverseSelector(2, search="greedy_local"),
+    estimators.BestSubsetRegressor(),
+    estimators.BestSubsetRegressor(1, ridge=0.5, box="proved", standardize=True, fit_intercept=False),
+    estimators.BestSubsetSelector(2, ridge=0.5),
     estimators.SequentialLassoSelector(loss="poisson", forced=(0,)),
 )
 

@@ -72,7 +72,7 @@ def test_a_column_without_curvature_and_bounds_has_no_height():
 
 
 def test_the_bound_of_the_relaxation_is_that_of_the_vector_it_returns():
-    """Also if it ends after the largest number of rounds."""
+    """The largest number of rounds ends it here, too."""
     for seed in range(60):
         rng = np.random.default_rng(seed)
         X = rng.integers(-3, 4, (3, 4)) * 2.0 ** rng.integers(-50, 51, 4)

@@ -143,6 +143,18 @@ def test_the_gap_to_the_best_subset():
     for wrong in (sl.best_subset(X, y, 3), sl.best_subset(X, y, 5), sl.best_subset(X[:, :19], y, 4)):
         refuses("best must be the best 4 of 20 features; got", found.gap, wrong)
     assert sl.swaps(X, 0 * y, 2).gap(sl.best_subset(X, 0 * y, 2)) == 0.0
+    for words, given in (
+        ("ridge 1", {"ridge": 1.0}),
+        ("box", {"box": 0.5}),
+        ("groups", {"groups": np.arange(20) // 2}),
+        ("ridge 0.5, β ≥ 0", {"ridge": 0.5, "positive": True}),
+    ):
+        restricted = sl.best_subset(X, y, 4, **given)
+        assert ", ".join(restricted.restrictions) == words
+        assert f"with {words}\n" in str(restricted)
+        refuses(f"best must have no restrictions; got {words}", found.gap, restricted)
+    for given in ({"box": "proved"}, {"box": np.inf}, {"groups": range(20)}):
+        assert sl.best_subset(X, y, 4, **given).restrictions == ()
 
 
 def test_the_start():

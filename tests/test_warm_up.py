@@ -61,6 +61,22 @@ def test_nothing_is_left_to_compile(name, warm):
     assert not new
 
 
+def test_nothing_is_left_to_compile_for_restricted_subsets(warm, rng):
+    """The search with a ridge, a box, groups or signs has kernels of its own, for both forms of X'X."""
+    before = signatures()
+    for n, d in ((40, 12), (8, 30)):
+        X, y = rng.standard_normal((n, d)), rng.standard_normal(n)
+        for given in (
+            {"ridge": 1.0},
+            {"box": 1.0, "positive": True},
+            {"box": "proved", "ridge": 0.1},
+            {"groups": np.arange(d) // 3, "ridge": 0.1},
+            {"gap": 0.1, "ridge": 0.1, "forced": [1]},
+        ):
+            sl.best_subset(X, y, 3, **given, node_limit=20)
+    assert not signatures() - before
+
+
 def decorators(tree):
     """The name of the decorator of each kernel of a module."""
     for node in tree.body:

@@ -1,11 +1,12 @@
 """Numba kernels: functions of arrays, without validation.
 
-Numba caches compiled functions on disk, each with its callees compiled into it, under a stamp of the one file
-in which it is defined. So a change in another file would go unnoticed. Here the contents of that file, and of
-the files in this folder that it imports, are part of Numba's version, so that its kernels are compiled again
-after a change in any of them. (Numba compares the version first. It compares a stamp only after it has read
-the types of the arguments, which may be classes that no longer exist.) Outdated files are overwritten where
-Numba stores them: in `__pycache__`, in the user's cache if that is not writable, or in NUMBA_CACHE_DIR.
+Numba caches each compiled function on disk, together with the functions that it calls. Numba notices a change
+of the file that defines the function, but not a change of the files that define the called functions. So this
+module adds a digest to Numba's version number: the digest of the defining file and of the files in this
+folder that it imports. After a change in any of these files the version differs, and Numba compiles the
+kernel again. (Numba compares the version before it reads the types of the arguments. These types may be
+classes that no longer exist.) Outdated files are overwritten where Numba stores them: in `__pycache__`, in
+the user's cache if `__pycache__` is not writable, or in NUMBA_CACHE_DIR.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from sparselin._kernels import notice as notice  # it listens for compilations
 def _digest(path: Path) -> str:
     """Return the SHA-256 of a file and of the files in this folder that it imports.
 
-    It is "" for a file in a zip archive, whose stamp Numba checks itself.
+    For a file in a zip archive the digest is "", because Numba itself notices when an archive changes.
     """
     if not path.exists():
         return ""
@@ -56,8 +57,9 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile, by `numba.njit`, a function that only kernels call.
 
-    It has no entry from Python, which would be half of the compiler's work if arguments are tuples of arrays.
-    A call from Python would end the process (`tests/test_warm_up.py`).
+    The compiled function has no wrapper for calls from Python. If arguments are tuples of arrays, such a
+    wrapper would take half of the time of compilation. A call from Python would end the process
+    (`tests/test_warm_up.py`).
     """
     wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return numba.njit(nogil=True, **wrappers, **options)

@@ -1,15 +1,18 @@
 """OMP for many signals over one dictionary, whose columns u_j have unit length here (or are zero).
 
-`select` solves a chunk of signals. It first solves each signal by the Gram matrix G = UᵀU. With U_S = QR,
-W[t] = Uᵀq_t, z_t = ⟨q_t, y⟩ and V[t] the column t of R⁻¹, a pick i extends them by
+`select` solves a chunk of signals y. Let U be the dictionary, G = UᵀU its Gram matrix, S the picks so far,
+U_S = QR a QR factorisation with columns q_t of Q, γ the coefficients of y on S, and c = Uᵀ(y − U_Sγ). Each
+signal is first solved by G alone. The stored arrays are W[t] = Uᵀq_t, z_t = ⟨q_t, y⟩ and V[t], the column t
+of R⁻¹. When column i is picked as element t of S, the arrays change by
 
     R[s, t] = ⟨V[s], G[S, i]⟩,   ρ² = G_ii − Σ_s R[s, t]²,   z_t = (⟨u_i, y⟩ − Σ_s z_s R[s, t])/ρ,
     W[t] = (G[i] − Σ_s R[s, t] W[s])/ρ,   V[t] = (e_t − Σ_s R[s, t] V[s])/ρ,
-    c ← c − z_t W[t],   γ ← γ + z_t V[t].
+    c ← c − z_t W[t],   γ ← γ + z_t V[t],
 
-Almost all the work is in W and c, (d,) each. These are float32 and serve for screening: the columns that c
-does not exclude, usually one, are compared in float64. If rounding might still decide (a pick, a tie, the
-end), the signal is solved again by a QR factorisation in sample space, as `omp` does.
+where s < t and ρ = R[t, t]. Almost all of the work is the update of W and c, whose rows have d entries. W and
+c are float32, and only exclude columns. The columns that c does not exclude (usually all but one are
+excluded) are compared in float64. If rounding might still decide a pick, a tie or the end, the signal is
+solved again by a QR factorisation of its columns in ℝⁿ, as `omp` does; this is called the sample space below.
 """
 
 from __future__ import annotations
@@ -44,7 +47,10 @@ _LINE = _PAD = 16
 
 
 def singles(values: NDArray[Any]) -> Singles:
-    """Return a copy in float32 that begins at a cache line, because others take up to a tenth more time."""
+    """Return a copy in float32 that begins at a cache line.
+
+    Loops over arrays that begin elsewhere take up to a tenth more time.
+    """
     whole = np.empty(values.size + _LINE, np.float32)
     start = -whole.__array_interface__["data"][0] // whole.itemsize % _LINE
     copied = whole[start : start + values.size].reshape(values.shape)
@@ -53,7 +59,10 @@ def singles(values: NDArray[Any]) -> Singles:
 
 
 class Dictionary(NamedTuple):
-    """The dictionary, with columns x_j = ‖x_j‖u_j, u_j of unit length. A score is scale_j|⟨u_j, r⟩|."""
+    """The dictionary, with columns x_j = ‖x_j‖u_j, where u_j has unit length.
+
+    The score of a column is scale_j|⟨u_j, r⟩|, where r is the residual of a signal.
+    """
 
     U: Reals  # (d, n), by rows
     scale: Reals  # ‖x_j‖ over the largest length
@@ -64,7 +73,7 @@ class Dictionary(NamedTuple):
 
 
 class Signal(NamedTuple):
-    """A signal y and the selection for it; or a chunk of signals, whose arrays have one more axis."""
+    """A signal y and its selection. For a chunk of signals, each array has one more axis."""
 
     y: Reals
     c: Reals  # Uᵀy
@@ -76,9 +85,10 @@ class Signal(NamedTuple):
 
 
 class Recurrence(NamedTuple):
-    """The arrays that `by_gram` updates from pick to pick (notation of the module).
+    """The arrays that `by_gram` updates from pick to pick; the module's docstring defines V, z, R, W and c.
 
-    Those for screening, by c = scale·Uᵀr/‖y‖, are in float32, the others in float64.
+    W, its helpers and c only exclude columns. They are in float32, and c is stored as scale·Uᵀr/‖y‖, where r
+    is the residual. The other arrays are in float64.
     """
 
     V: Reals
@@ -105,10 +115,10 @@ class Recurrence(NamedTuple):
 
 
 class CorrelationErrors(NamedTuple):
-    """Error bounds for the correlations c_j = ⟨u_j, r⟩.
+    """Error bounds for the correlations c_j = ⟨u_j, r⟩ of the unit columns u_j with the residual r.
 
-    error : a bound on the error of c in float64.
-    zero : a bound on its error by rounding of the data; |c_j| counts as zero if it is not larger.
+    error : a bound on the error of c when it is computed in float64.
+    zero : a bound on the error of c that rounding of the data causes. If |c_j| ≤ zero, c_j counts as zero.
     kappa2 : a bound on the squared condition number κ² of the selected columns.
     """
 
@@ -120,8 +130,9 @@ class CorrelationErrors(NamedTuple):
 class Factors(NamedTuple):
     """The arrays that `by_samples` updates from pick to pick.
 
-    Q and R hold Qᵀ and Rᵀ by rows, U_S = QR; V = R⁻ᵀ, z = Qᵀy, r is the residual; size and error are |c_j|,
-    c = Uᵀr, and bounds on their errors.
+    Let U_S = QR for the selected unit columns U_S, and r the residual of the signal y. The rows of the fields
+    Q and R are those of Qᵀ and Rᵀ; V = R⁻ᵀ and z = Qᵀy. `size` holds |c_j|, c = Uᵀr, and `error` bounds on
+    the errors of c.
     """
 
     Q: Reals
@@ -145,7 +156,7 @@ def select(dictionary, signals, forced, recurrence, factors, taken, code):
     """Run OMP on a chunk of signals; all selections begin with the columns `forced`.
 
     The results are written into `signals`, the number of picks of each signal into `taken`, and its status
-    into `code`. Returns the number of signals that were solved in sample space.
+    into `code`. Returns the number of signals that were solved by QR factorisations in sample space (ℝⁿ).
     """
     redone = 0
     for m in range(len(signals.y)):
@@ -171,11 +182,11 @@ def select(dictionary, signals, forced, recurrence, factors, taken, code):
 
 @inner()
 def history(signal, z, norm, t):
-    """Write ‖r‖ after each of t picks into `signal.norms`, given the last ‖r‖ = norm and z = Qᵀy.
+    """Write ‖r‖ after each of t picks into `signal.norms`, given the last ‖r‖ = norm and z = Qᵀy, U_S = QR.
 
-    The norms are computed from the last to the first by ‖r_s‖² = ‖r_{s+1}‖² + z_s², without cancellation.
-    Their error is at most √t times `CorrelationErrors.error`, because the error of each z_s is less than that
-    of c.
+    The norms are computed from the last to the first by ‖r_s‖² = ‖r_{s+1}‖² + z_s², where nothing cancels.
+    Their error is at most √t times `CorrelationErrors.error`, because the error of each z_s is less than the
+    error of the correlations Uᵀr.
     """
     square = norm * norm
     signal.norms[t] = norm
@@ -188,7 +199,7 @@ def history(signal, z, norm, t):
 def by_gram(dictionary, signal, forced, recurrence, r):
     """Run OMP on a signal by the Gram matrix. Return the status and the number of picks.
 
-    The status is _REDO if rounding might decide; then the signal must be solved by `by_samples`.
+    The status is _REDO if rounding might decide a pick; then the signal must be solved by `by_samples`.
     """
     length, limit, c, k = signal.length, signal.limit, recurrence.c, signal.gamma.size
     unit = 1 / length if length > 0 else 0.0
@@ -228,10 +239,11 @@ def by_gram(dictionary, signal, forced, recurrence, r):
 
 @inner()
 def _error_bounds(signal, eps, condition):
-    """Return bounds on the errors of c = Uᵀr, given a bound `condition` on κ².
+    """Return bounds on the errors of c = Uᵀr, given a bound `condition` on κ², as `CorrelationErrors`.
 
-    `error` is that of c from an exact residual, plus the effect of the error of the coefficients γ. The
-    latter is √n·eps times κ (from G to R) times κ (from R to γ).
+    κ is the condition number of the selected columns U_S = QR. The field `error` bounds the error of c for an
+    exact residual r = y − U_Sγ, plus the effect of the error of the coefficients γ. The effect is √n·eps
+    times κ (from the Gram matrix to R) times κ (from R to γ).
     """
     root, kappa2 = math.sqrt(signal.y.size), max(1.0, condition)
     zero = SAFETY * eps * (root + math.sqrt(kappa2)) * signal.length
@@ -241,7 +253,10 @@ def _error_bounds(signal, eps, condition):
 
 @inner(**VECTORIZED)
 def orthogonalize(recurrence, row, signal, t, i):
-    """Compute the column R[:t, t] for pick i from row = G[i]. Return ρ² = R[t, t]² and ρ·z_t."""
+    """Compute the column R[:t, t] for pick i from row = G[i]; return ρ² = R[t, t]² and ρ·z_t.
+
+    G is the Gram matrix of the dictionary U, U_S = QR, and z_t = ⟨q_t, y⟩ for the new column q_t of Q.
+    """
     V, z, column, products = recurrence.V, recurrence.z, recurrence.column, recurrence.products
     rho2, share = row[i], signal.c[i]
     for s in range(t):
@@ -258,7 +273,10 @@ def orthogonalize(recurrence, row, signal, t, i):
 
 @inner()
 def add(recurrence, signal, t, i, share):
-    """Add pick i to the selection, and update the coefficients: γ ← γ + z_t V[t], z_t = share."""
+    """Add pick i to the selection, and update the coefficients γ by γ ← γ + z_t V[t].
+
+    V[t] is the column t of R⁻¹, U_S = QR, and z_t = share is the inner product of y with column t of Q.
+    """
     gamma, V = signal.gamma, recurrence.V
     gamma[t] = 0
     for s in range(t + 1):
@@ -269,7 +287,11 @@ def add(recurrence, signal, t, i, share):
 
 @inner()
 def update(dictionary, signal, recurrence, t, inverse, share):
-    """Update the float32 correlations c after pick t, given 1/ρ = inverse and z_t/‖y‖ = share."""
+    """Update the float32 correlations c = scale·Uᵀr/‖y‖ after pick t.
+
+    inverse : 1/ρ, ρ = R[t, t] for U_S = QR.
+    share : z_t/‖y‖, where z_t is the inner product of y with column t of Q.
+    """
     for s in range(t + 8):
         recurrence.column32[s] = recurrence.column[s] if s < t else 0.0
     i = signal.chosen[t]
@@ -281,8 +303,8 @@ def update(dictionary, signal, recurrence, t, inverse, share):
 def extend(recurrence, row, t, inverse, share):
     """Compute W[t] = (row − Σ_{s<t} column_s W[s])·inverse and c ← c − share·scale∘W[t].
 
-    The first pass reads four rows of W, and each later pass reads eight or four. `column` is zero from t on,
-    where rows of W are left from earlier signals.
+    The first pass reads four rows of W, and each later pass reads eight or four. From t on, `column` is zero,
+    because these rows of W still hold values of earlier signals.
     """
     W, column, g, c = recurrence.W, recurrence.column32, recurrence.g, recurrence.c
     scale, d = recurrence.scale, row.size
@@ -313,9 +335,11 @@ def extend(recurrence, row, t, inverse, share):
 def pick(dictionary, signal, known, recurrence, t):
     """Return the column with the largest score if it is certain, otherwise −1.
 
-    Column i is certain if |c_i| > zero, and if scale_i(|c_i| − error) is above all other
-    scale_j(|c_j| + error). The error of the float32 c is scale_j·error: δW = R⁻ᵀF, where F_t is the rounding
-    error of step t, at most t + 2 times half an eps.
+    The score of column j is scale_j|c_j|, c = Uᵀr. Column i is certain if |c_i| > zero, and if
+    scale_i(|c_i| − error) exceeds scale_j(|c_j| + error) for every other j; `known` has the bounds zero and
+    error for float64. The float32 values are tried first, and have a larger error. Let U_S = QR for the
+    selected columns. The error of W = QᵀU is δW = R⁻ᵀF, where F_t is the rounding error of step t, at most
+    t + 2 times half an eps of float32.
     """
     length = signal.length
     error = _HALF_EPS32 * (4 + math.sqrt(t * known.kappa2) * (t + 2))
@@ -332,8 +356,11 @@ def pick(dictionary, signal, known, recurrence, t):
 def compare(dictionary, signal, recurrence, t, best, error):
     """Compute |c_j|, c_j = ⟨u_j, y⟩ − G[j, S]γ, in float64 for the columns that may have the largest score.
 
-    They are written into `recurrence.size`, with −1 for all other columns. best, error : the largest float32
-    score and the bound on the error of float32 scores, in units of ‖y‖.
+    The values are written into `recurrence.size`, with −1 for all other columns. γ are the coefficients of y
+    on the selected columns S, and G is the Gram matrix.
+
+    best, error : the largest float32 score scale_j|c_j|, and the bound on the error of float32 scores, in
+        units of ‖y‖.
     """
     c, scale, size = recurrence.c, dictionary.scale, recurrence.size
     first = 0
@@ -353,7 +380,7 @@ def compare(dictionary, signal, recurrence, t, best, error):
 def certain_argmax(size, scale, known):
     """Return the j with the largest score scale_j·size_j if it is certain and nonzero, otherwise −1.
 
-    known : the error bounds of size_j = |c_j|. Negative sizes are ignored.
+    known : the bounds on the errors of size_j = |c_j|. Negative sizes are ignored.
     """
     best = -1
     for j in range(size.size):
@@ -372,8 +399,8 @@ def certain_argmax(size, scale, known):
 def largest(bits, tops, gap):
     """Return the largest |c_j|, and its j if all others are smaller by more than `gap`, otherwise −1.
 
-    c is given by its bits as integers, because a maximum of floats would not be vectorised. tops : workspace
-    for the maxima of blocks.
+    The array c is given by its bits as integers, because the compiler does not vectorise a maximum of floats.
+    tops : workspace for the maxima of blocks.
     """
     block = 0
     for b in range(tops.size):
@@ -409,7 +436,7 @@ def is_among(j, chosen, t):
 
 @inner(**VECTORIZED)
 def residual(dictionary, signal, t, r):
-    """Compute the residual r = y − U_Sγ on the first t picks. Return its norm."""
+    """Compute the residual r = y − U_Sγ, where S are the first t picks. Return ‖r‖."""
     copy(signal.y, r)
     for s in range(t):
         subtract(signal.gamma[s], dictionary.U[signal.chosen[s]], r)
@@ -420,7 +447,7 @@ def residual(dictionary, signal, t, r):
 def by_samples(dictionary, signal, forced, factors):
     """Run OMP on a signal in sample space, as `omp` does. Return the status and the number of picks.
 
-    Correlations Uᵀr are computed from the residual itself, and columns are orthogonalised twice.
+    Correlations Uᵀr are computed from the residual r itself, and columns are orthogonalised twice.
     """
     r, k = factors.r, signal.gamma.size
     condition, norm, y_size, code = 0.0, signal.length, 0.0, COMPLETED
@@ -463,16 +490,17 @@ def back_substitute(R, z, t, gamma):
 
 @inner(**VECTORIZED)
 def copy(a, b):
-    """Copy a to b. (b[:] = a would also compile the message of a ValueError.)"""
+    """Copy a to b. (With b[:] = a Numba would also compile the code for a ValueError.)"""
     for i in range(b.size):
         b[i] = a[i]
 
 
 @inner()
 def choose(dictionary, signal, factors, t, condition, norm):
-    """Return the next pick of `omp`, or −1 if every score is zero to rounding; ‖r‖; and the size s(y).
+    """Return the next pick of `omp`, or −1 if every score is zero to rounding; then ‖r‖ and the size s(y).
 
-    s(y) is computed only if scores had to be compared more exactly, with r computed again; otherwise it is 0.
+    s(y) is the `extent` of y, from which the errors of r follow. It is computed only if scores had to be
+    compared more exactly, with r computed again; otherwise the number 0 is returned for s(y).
     """
     U, scale, size, error = dictionary.U, dictionary.scale, factors.size, factors.error
     for j in range(size.size):
@@ -495,9 +523,10 @@ def choose(dictionary, signal, factors, t, condition, norm):
 
 @inner()
 def append(u, factors, t, eps):
-    """Add the column u to the factorisation, and project r off it. Return the increase of the bound on κ².
+    """Add the column u to the factorisation U_S = QR, and project r off the new column of Q.
 
-    If u is in the span of the other columns to rounding, it gets the coefficient zero and a zero row of Q.
+    Returns the increase of the bound on the squared condition number κ² of U_S. If u is in the span of the
+    other columns to rounding, it gets the coefficient zero and a zero column of Q.
     """
     Q, R, V, z, r = factors.Q, factors.R, factors.V, factors.z, factors.r
     q, column = Q[t], R[t]
@@ -521,7 +550,10 @@ def append(u, factors, t, eps):
 
 @inner()
 def extent(factors, t, square):
-    """Return the size s(x) = √(‖x‖² + ‖b‖²), b = R⁻¹Qᵀx, given square = ‖x‖² and factors.column = Qᵀx."""
+    """Return the size s(x) = √(‖x‖² + ‖b‖²) of a vector x, to which the error of P_S^⊥x is proportional.
+
+    b = R⁻¹Qᵀx are the coefficients of x on U_S = QR. Given: square = ‖x‖² and factors.column = Qᵀx.
+    """
     for i in range(t):
         b = 0.0
         for s in range(i, t):
@@ -532,12 +564,13 @@ def extent(factors, t, square):
 
 @inner()
 def measure(dictionary, factors, t, bound, norm, y_size):
-    """Compute |c_j| and its error with the sharp bounds of `sparselin.linalg.ties`, for the candidates.
+    """Compute |c_j|, c = Uᵀr, and its error with the sharp bounds of `sparselin.linalg.ties`, for candidates.
 
-    They are written into `factors.size` and `factors.error`. The size is −1 for all other columns, and for
-    columns in the span of S to the eps of the data. For the latter, |c_j| is below `bound` with that eps. So
-    the largest |c_j| is reduced by this bound when candidates are chosen, and no such column can hide
-    another.
+    Candidates are the columns that may have the largest score. Sizes and errors are written into
+    `factors.size` and `factors.error`. The size is −1 for all other columns, and for columns in the span of S
+    to the eps of the data. For a column in the span, |c_j| is below `bound` with that eps. So the largest
+    |c_j| is reduced by this bound when candidates are chosen: no column in the span can then hide another
+    column.
     """
     scale, size, error, r = dictionary.scale, factors.size, factors.error, factors.r
     low, coarse = 0.0, dictionary.eps / _EPS
@@ -554,17 +587,20 @@ def measure(dictionary, factors, t, bound, norm, y_size):
 
 @inner()
 def project_off(u, factors, t):
-    """Write P_S^⊥u for a unit column u into `factors.v`. Return its length and the size s(u)."""
+    """Write P_S^⊥u, u projected off the selected columns, into `factors.v`, for a unit column u.
+
+    Returns the length of P_S^⊥u, and the size s(u) of `extent`.
+    """
     copy(u, factors.v)
     return project(factors.Q, t, factors.v, factors.column), extent(factors, t, 1.0)
 
 
 @inner()
 def candidates(size, scale, error, coarse):
-    """Find the candidates for the largest scale_j·size_j, known to ±scale_j·error_j.
+    """Find the candidates for the largest score scale_j·size_j, which is known to ±scale_j·error_j.
 
-    Returns the number of candidates and the least candidate that is certainly not zero, with
-    size_j > coarse·error_j; −1 if there is none. Negative sizes are ignored.
+    Returns the number of candidates, and the index of the smallest candidate that is certainly not zero, that
+    is, with size_j > coarse·error_j; −1 if there is none. Negative sizes are ignored.
     """
     low, count, first = 0.0, 0, -1
     for j in range(size.size):
@@ -579,7 +615,7 @@ def candidates(size, scale, error, coarse):
 
 @inner()
 def spans_all(dictionary, signal, factors, t):
-    """Return whether every column lies in the span of the rows of Q to rounding."""
+    """Return whether every column of the dictionary is in the span of the selected ones to rounding."""
     for j in range(dictionary.scale.size):
         if not is_among(j, signal.chosen, t):
             rho, own = project_off(dictionary.U[j], factors, t)

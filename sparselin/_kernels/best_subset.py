@@ -1,5 +1,6 @@
 """Depth-first branch and bound over subsets, on a stack of residual Gram matrices. It can be resumed.
 
+A residual Gram matrix holds the inner products of columns after their projection off the included features.
 See `sparselin.guarantees.best_subset` for the bounds.
 """
 
@@ -56,7 +57,7 @@ class SubsetData(NamedTuple):
 class Stack(NamedTuple):
     """The nodes (I, F) of the search on the current branch, one for each level.
 
-    The features I are included, and up to m of the candidates F are to be added.
+    At a node the features I are included, and up to m of the candidates F may be added.
     """
 
     G: Reals  # (levels, d, d); for this and the next two fields see `Frame`
@@ -70,7 +71,11 @@ class Stack(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """The arrays of the node (I, F) at one level, as views of a `Stack`; the entries of F come first."""
+    """The arrays of the node (I, F) at one level, as views of a `Stack`; the entries of F come first.
+
+    I are the included features, F the candidates. With C = X_FᵀP_I^⊥X_F and M = C − diag(D), `relax` bounds
+    ‖P^⊥y‖² over the sets of the node.
+    """
 
     G: Reals  # X_FᵀP_I^⊥X_F
     features: Indices  # F
@@ -84,7 +89,7 @@ class Frame(NamedTuple):
 
 
 class SubsetSearch(NamedTuple):
-    """The state of the search, and the best set found so far; neither contains the forced features."""
+    """The state of the search, and the best set found so far. Forced features are not listed in either."""
 
     m: int  # the number of features that may be added
     inside: Indices  # (m + 1,) the features added so far, one for each level
@@ -98,8 +103,8 @@ class SubsetSearch(NamedTuple):
 class SubsetBasis(NamedTuple):
     """An orthonormal basis of the span of the columns `inside`, by the rows of Q.
 
-    A column in the span of the columns before it, certainly or to rounding, has a zero row in Q, and is not
-    among the `members`.
+    A column that is, certainly or to rounding, in the span of the columns before it has a zero row in Q, and
+    is not among the `members`.
     """
 
     Q: Reals
@@ -131,7 +136,10 @@ def frame_at(stack, level):
 
 @kernel(**NUMPY)
 def search(stack, state, stop):
-    """Search until `stop` nodes are visited or `renew` is needed. Return whether the tree is exhausted."""
+    """Search until `stop` nodes are visited or the function `renew` is needed.
+
+    Returns whether the search is complete.
+    """
     counters = state.counters
     while counters[DEPTH] >= 0 and counters[UNCLEAR] == 0:
         level, target = counters[DEPTH], state.value[0] - SLACK
@@ -157,8 +165,8 @@ def search(stack, state, stop):
 def renew(data, stack, state):
     """Do the projections for which `search` stopped: compare the unclear sets, and fill the last level.
 
-    Returns whether there were such projections. `search` does not call this function, because then both would
-    be compiled together.
+    The unclear sets are those that rounding does not allow to compare by Gram matrices. Returns whether there
+    were such projections. `search` does not call this function, because then both would be compiled together.
     """
     counters, inside, d = state.counters, state.inside, len(data.X)
     level, unclear = counters[DEPTH], counters[UNCLEAR]
@@ -184,7 +192,7 @@ def renew(data, stack, state):
 def _narrow(stack, level, m, target):
     """Improve the bound of a node by relaxation, and remove candidates that no better set contains.
 
-    Returns the base of the bound, from which the sum of the m largest v_j is subtracted (see `relax`).
+    Returns the number `base` of `relax`: the bound is base minus the sum of the m largest v_j.
     """
     F = stack.size[level]
     if _SHRUNK * stack.sized[level] >= F:
@@ -204,9 +212,10 @@ def _narrow(stack, level, m, target):
 
 @inner(**ONCE)
 def _branch(stack, state, level, base):
-    """Branch on the candidate with the largest v_j: visit the sets that include it, and remove it from F.
+    """Branch on the candidate with the largest v_j of `relax`: visit the sets that include this candidate.
 
-    Near the leaves this is repeated.
+    Afterwards the candidate is removed from the candidates F. Near the leaves both are repeated for further
+    candidates.
     """
     left, frame = state.m - level, frame_at(stack, level)
     for _ in range(1 if left > 3 else _RUN):
@@ -247,7 +256,7 @@ def _swap(frame, F, i, j):
 
 @inner(**NUMPY)
 def _drop(frame, F, limit):
-    """Remove the candidates with v_j ≤ limit and keep the order of the others. Return their number."""
+    """Remove the candidates with v_j ≤ limit and keep the order of the others; return how many are left."""
     G, kept = frame.G, 0
     for j in range(F):
         if frame.v[j] <= limit:
@@ -268,8 +277,9 @@ def _drop(frame, F, limit):
 def relax(stack, level, m, target):
     """Compute a lower bound on ‖P_{I∪A}^⊥y‖² over all A ⊆ F, |A| ≤ m, for the node (I, F) at `level`.
 
-    The bound is base − (the sum of the m largest v_j). v is filled, and the base is returned. beta is
-    improved by coordinate descent as long as the bound may reach `target`.
+    The bound is base − (the sum of the m largest v_j), with a number v_j ≥ 0 for each candidate j. The array
+    v is filled, and base is returned. beta, the point at which the bound is computed, is improved by
+    coordinate descent as long as the bound may reach `target`.
     """
     frame, F, kind, square = frame_at(stack, level), stack.size[level], stack.kind[level], stack.square[level]
     G, b, D, v = frame.G, frame.b, frame.D, frame.v
@@ -288,7 +298,11 @@ def relax(stack, level, m, target):
 
 @inner(**ONCE)
 def _descend(frame, F, m, square, target):
-    """Improve beta by coordinate descent, and fill v. Return square − βᵀMβ, M = G − diag(D)."""
+    """Improve beta by coordinate descent, and fill v; return square − βᵀMβ, M = G − diag(D).
+
+    G is the residual Gram matrix of the candidates, and D the diagonal that `convexify` or `circles`
+    computed.
+    """
     G, D, beta = frame.G, frame.D, frame.beta
     q = np.empty(F)
     for j in range(F):
@@ -314,11 +328,13 @@ def _descend(frame, F, m, square, target):
 
 @inner(**ONCE)
 def _bound_error(frame, F, m):
-    """Return the reduction of the bound at x = beta, or of (3), that allows for errors of projected columns.
+    """Return by how much the bound of `relax` is reduced, because projected columns have errors.
 
-    It is twice their effect on xᵀMx, and on the sum T of the m largest v_j = u_j²/D_j, where √T is the norm
-    of a vector. Products of vectors of length at most 1 err by w_j + w_l, and by w_j + the error of y, where
-    w is `off`.
+    The bound is the one at x = beta, or bound (3) of `sparselin.guarantees.best_subset`. The reduction is
+    twice the effect of the errors on two terms: on xᵀMx, M = G − diag(D), and on the sum T of the m largest
+    v_j = u_j²/D_j. √T is the norm of a vector, so its error follows from the errors of the u_j. With
+    w = `off`, the inner product of two columns of length at most 1 has an error of at most w_j + w_l, and the
+    inner product with y an error of at most w_j + w_y.
     """
     D, beta, w = frame.D, frame.beta, frame.off
     size, shift, worst = 1.0, w[-1], 0.0
@@ -334,7 +350,10 @@ def _bound_error(frame, F, m):
 
 @inner(**NUMPY)
 def _sweep(frame, q, F, lam):
-    """Make a sweep of coordinate descent on βᵀMβ − 2bᵀβ + Σ min_z (Dβ²/z + λz), M = G − diag(D), q = Mβ."""
+    """Make a sweep of coordinate descent on βᵀMβ − 2bᵀβ + Σ min_z (Dβ²/z + λz), M = G − diag(D), q = Mβ.
+
+    G is the residual Gram matrix of the candidates, b their inner products with y.
+    """
     G, b, D, beta = frame.G, frame.b, frame.D, frame.beta
     root = math.sqrt(max(lam, 0.0))
     for j in range(F):
@@ -411,7 +430,7 @@ def _largest(v, F, m):
 
 @inner(**NUMPY)
 def _top(v, F, m):
-    """Return the m + 1 largest entries of v[:F] in decreasing order; negative or missing ones are zero."""
+    """Return the m + 1 largest entries of v[:F] in decreasing order. Missing or negative ones count as 0."""
     top = np.zeros(m + 1)
     for j in range(F):
         x = v[j]
@@ -428,7 +447,7 @@ def _top(v, F, m):
 def _include(stack, state, level):
     """Fill level + 1 of the stack with the node that includes the candidate removed last from `level`.
 
-    This candidate is at position |F| of the frame, behind the remaining candidates.
+    This candidate is at position |F| of the frame, directly after the remaining candidates F.
     """
     below = level + 1
     if _eliminate(stack, level):
@@ -443,7 +462,8 @@ def _include(stack, state, level):
 def _eliminate(stack, level):
     """Project the candidates and y off the candidate at position |F|, and write them into level + 1.
 
-    Returns whether the rounding errors became too large.
+    Returns whether the rounding errors became too large, so that columns must be projected again from the
+    data.
     """
     F, below, new, old = stack.size[level], level + 1, frame_at(stack, level + 1), frame_at(stack, level)
     G, row, pivot, size = old.G, old.G[F], old.G[F, F], old.b[F]
@@ -468,7 +488,10 @@ def _eliminate(stack, level):
 
 @inner(**NUMPY)
 def _note(state, size, square):
-    """Record the first `size` features inside as the best set, if their ‖r‖² = square is better by SLACK."""
+    """Record the first `size` features of `state.inside` as the best set, if it is better by at least SLACK.
+
+    square : ‖r‖², r the residual of y on this set.
+    """
     if square < state.value[0] - SLACK:
         state.value[0] = square
         copy(state.inside[:size], state.found)
@@ -478,9 +501,10 @@ def _note(state, size, square):
 
 @inner(**NUMPY)
 def is_outside(data, basis, square, size, x):
-    """Return whether the column x is certainly outside the span of `basis`; `seen` records undecided cases.
+    """Return whether the column x is certainly outside the span of `basis`.
 
-    square, size : its squared distance to the span, and its squared size s(x)².
+    An undecided case is recorded in `data.seen`. square, size : the squared distance of x to the span, and
+    its squared size s(x)² of `squared_size`, to which the error of `square` is proportional.
     """
     n = data.X.shape[1] - data.fixed
     outside = outside_span(data.exact, square, size, x, basis.members, n, data.volume)
@@ -491,7 +515,10 @@ def is_outside(data, basis, square, size, x):
 
 @inner(**NUMPY)
 def squared_size(data, basis, z, x):
-    """Return s(x)² = own_x² + Σ (own_i·b_i)² for z = X_x or y, where b = TQz, X_I = QR, T = R⁻¹."""
+    """Return the squared size s(x)² = own_x² + Σ (own_i·b_i)², which measures the error of the projected z.
+
+    z is X_x or y. b = TQz are its coefficients on X_I = QR, T = R⁻¹, and own_i is the error of column i.
+    """
     Q, T, own = basis.Q, basis.inverse, data.own
     t = len(Q)
     total = own[x] ** 2
@@ -543,10 +570,10 @@ def basis_of(data, inside):
 
 @kernel(**NUMPY)
 def project_all(data, forced):
-    """Project the columns and y off the forced columns, in place, and fill `own`.
+    """Project the columns and y off the forced columns, in place, and fill `own`, the errors of the results.
 
-    Columns in the span of the forced columns become zero. Returns the forced columns that are independent of
-    the earlier ones.
+    Columns in the span of the forced columns become zero. Returns the forced columns that are not in the span
+    of earlier forced columns.
     """
     d, t = len(data.X), len(forced)
     basis, shares = basis_of(data, forced), np.empty(t)
@@ -580,10 +607,10 @@ def square_error(square, size, unit):
 
 @inner(**ONCE)
 def measure(data, stack, t, inside):
-    """Fill level t by projecting the data off the features inside; scale columns to unit length.
+    """Fill level t by projecting the data off the features `inside`, and scale the columns to unit length.
 
-    Columns in the span of these features are dropped. D and beta become zero, because they belong to another
-    scale.
+    Columns in the span of these features are dropped. D and beta of the level become zero, because they
+    belonged to columns of another length.
     """
     X, y, unit, frame = data.X, data.y, data.exact.unit, frame_at(stack, t)
     b, index, growth, off = frame.b, frame.features, frame.growth, frame.off
@@ -620,7 +647,7 @@ def measure(data, stack, t, inside):
 def _cholesky(C, shift, share, L, F):
     """Compute the Cholesky factor L of C − share·diag(shift), for the first F rows.
 
-    Returns False if a pivot is not positive beyond rounding.
+    Returns False if a pivot is not positive by more than rounding.
     """
     for j in range(F):
         below = L[j]
@@ -642,7 +669,7 @@ def _cholesky(C, shift, share, L, F):
 
 @inner(**VECTORIZED, **NUMPY)
 def _inverse_diagonal(L, h, F):
-    """Fill h with the diagonal of (LLᵀ)⁻¹: the squared norms of the columns of L⁻¹."""
+    """Fill h with the diagonal of (LLᵀ)⁻¹, which holds the squared norms of the columns of L⁻¹."""
     e = np.empty(F)
     for j in range(F):
         h[j] = 0
@@ -657,9 +684,11 @@ def _inverse_diagonal(L, h, F):
 
 @inner(**ONCE)
 def convexify(stack, level):
-    """Compute D proportional to 1/diag(C⁻¹), nearly as large as C ⪰ D allows, if that is positive.
+    """Compute a diagonal D ⪯ C proportional to 1/diag(C⁻¹), if the matrix C is positive definite.
 
-    An error of at most w_j + w_l in C_jl is ⪯ diag(F·w_j + Σ w), which is subtracted from D.
+    C is the residual Gram matrix. D is nearly as large as C ⪰ D allows. The entry C_jl has an error of at
+    most w_j + w_l. So the error of C is ⪯ diag(F·w_j + Σ w), F the number of columns, and this diagonal is
+    subtracted from D.
     """
     F, frame = stack.size[level], frame_at(stack, level)
     C, D, w = frame.G, frame.D, frame.off
@@ -686,7 +715,7 @@ def convexify(stack, level):
 def _share(C, h, L, F):
     """Return a large t with C ⪰ t·diag(h), h = 1/diag(C⁻¹).
 
-    t ≥ 1/F, because the eigenvalues of h^½C⁻¹h^½ sum to F.
+    t ≥ 1/F, because the F eigenvalues of h^½C⁻¹h^½ sum to F.
     """
     low, high = 1.0 / F, 1.0
     for _ in range(_HALVINGS):
@@ -702,7 +731,8 @@ def _share(C, h, L, F):
 def circles(stack, level, m):
     """Compute a diagonal D with C_A ⪰ D_A for all |A| ≤ m, by Gershgorin's circles.
 
-    D_j is C_jj·(1 − the sum of the m − 1 largest |correlations| of j), minus an error bound.
+    C is the residual Gram matrix. D_j is C_jj·(1 − s_j) minus an error bound, where s_j is the sum of the
+    m − 1 largest |correlations| of column j with other columns.
     """
     F, frame = stack.size[level], frame_at(stack, level)
     C, D, w = frame.G, frame.D, frame.off
@@ -724,7 +754,7 @@ def circles(stack, level, m):
 def leaf(stack, state, level):
     """Compare all sets that add the candidate at position |F| and up to two further candidates to I.
 
-    Returns False if the columns must be projected again first.
+    I are the included features, F the candidates. Returns False if the columns must be projected again first.
     """
     F, frame, work = stack.size[level], frame_at(stack, level), state.work
     G, growth, off = frame.G, frame.growth, frame.off
@@ -752,7 +782,7 @@ def leaf(stack, state, level):
 
 @inner(**ONCE)
 def _scan(stack, state, level):
-    """Compare all sets that add one or two candidates of this level to I."""
+    """Compare all sets that add one or two candidates of this level to the included features."""
     frame, work = frame_at(stack, level), state.work
     u, c, p, w = work[0], work[1], work[2], work[3]
     for j in range(stack.size[level]):
@@ -767,9 +797,10 @@ def _scan(stack, state, level):
 def _try(stack, state, level, size, square):
     """Compare all sets that add one candidate to the first `size` features inside, or two if m allows it.
 
-    square is ‖P^⊥y‖², with P the projection on the features inside. With (u, c, p, w) = `work`, the products
-    of the projected unit columns with y are c, with errors w, and their products with each other are
-    u_ju_lG_jl − p_jp_l. Sets whose error exceeds _ERROR are compared by projection if they may be better.
+    square is ‖P^⊥y‖², where P is the projection on these features. (u, c, p, w) = `work` are vectors: c holds
+    the inner products of the projected unit columns with y, and w their errors. The inner product of two of
+    these columns is u_ju_lG_jl − p_jp_l. A set whose error exceeds _ERROR is compared by projection if it may
+    be better than the best set.
     """
     F, index, inside = stack.size[level], stack.features[level], state.inside
     c, w, top = state.work[1], state.work[3], 0
@@ -792,7 +823,8 @@ def _try(stack, state, level, size, square):
 def _pairs(state, G, index, F, size, square):
     """Compare all sets that add a pair of candidates (see `_try`).
 
-    The error of the gain of a pair (j, l), before its division by 1 − ρ², is 8(w_j + w_l).
+    Let ρ be the correlation of a pair (j, l). The error of the gain of the pair, before the gain is divided
+    by 1 − ρ², is 8(w_j + w_l), where w_j is the error of the inner product of column j with y.
     """
     inside, work = state.inside, state.work
     u, c, p, w = work[0], work[1], work[2], work[3]
@@ -815,7 +847,10 @@ def _pairs(state, G, index, F, size, square):
 
 @inner(**VECTORIZED, **NUMPY)
 def _better(row, u, c, p, w, j, needed):
-    """Return the number of l < j for which the pair (l, j) may reduce ‖r‖² by more than `needed`."""
+    """Return the number of l < j for which the pair (l, j) may reduce ‖r‖² by more than `needed`.
+
+    row : row j of the residual Gram matrix. u, c, p, w : the vectors of `_try`.
+    """
     hits = 0
     uj, cj, pj, wj = u[j], c[j], p[j], w[j]
     for l in range(j):
@@ -828,9 +863,9 @@ def _better(row, u, c, p, w, j, needed):
 
 @inner(**NUMPY)
 def _doubt(state, size, a, b):
-    """Note that `renew` must compare the set of a, b and the first `size` features inside by projection.
+    """Note that the set of a, b and the first `size` features inside must be compared by projection.
 
-    a and b may be equal.
+    `renew` does this comparison. a and b may be equal: then the set has one candidate.
     """
     counters = state.counters
     state.unclear[counters[UNCLEAR]] = a * state.work.shape[1] + b
@@ -839,7 +874,7 @@ def _doubt(state, size, a, b):
 
 @kernel(**NUMPY)
 def remainder(data, inside):
-    """Return ‖P_I^⊥y‖², computed by projection, and a bound on its rounding error."""
+    """Return ‖P_I^⊥y‖² for I = `inside`, computed by projection, and a bound on its rounding error."""
     basis = basis_of(data, inside)
     size = squared_size(data, basis, data.y, len(data.X))
     square = project(basis.Q, len(inside), data.y.copy(), np.empty(len(inside))) ** 2

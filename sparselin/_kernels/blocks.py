@@ -1,6 +1,7 @@
 """Greedy selection by blocks of picks: guess the picks on a few columns, and check them on all columns.
 
-A score is |c_j|·scale_j: the correlation itself for OMP (scale 1), |c_j|/‖P_S^⊥X_j‖ for OLS.
+The score of a column is |c_j|·scale_j, where c = Xᵀr are the correlations with the residual. OMP has
+scale_j = 1. OLS has the score |c_j|/‖P_S^⊥X_j‖, where P_S^⊥ projects off the selected columns.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ class SingleColumns(NamedTuple):
     ----------
     columns : (M,) the indices j of the columns.
     unit, rows : the unit column x_m = X_j/‖X_j‖, j = columns[m], is row rows[m] of `unit`.
-    shares : (t, M) ⟨q_s, x_m⟩ for the columns q_s of Q, X_S = QR.
-    correlations : (M,) ⟨x_m, r⟩, scaled.
-    weights : (M,) ‖X_j‖ for OMP, ‖X_j‖/ρ_j for OLS, scaled. The score of a column is
-        |correlations_m|·weights_m; the largest one is 1.
+    shares : (t, M) ⟨q_s, x_m⟩ for the columns q_s of Q, where X_S = QR for the t selected columns.
+    correlations : (M,) ⟨x_m, r⟩, r the residual, scaled.
+    weights : (M,) ‖X_j‖ for OMP, ‖X_j‖/ρ_j with ρ_j = ‖P_S^⊥X_j‖ for OLS, scaled. The score of a column is
+        |correlations_m|·weights_m, and the scale is such that the largest score is 1.
     """
 
     unit: NDArray[np.float32]
@@ -62,11 +63,12 @@ class SingleColumns(NamedTuple):
 
 
 class Acceptance(NamedTuple):
-    """The rule that decides whether a guessed pick is accepted, as one more row of a product VX.
+    """The rule that decides whether a guessed pick becomes one more row of V; VX will be computed.
 
     A guess is accepted if its score exceeds `cut`; at a lower score, columns other than the candidates may
-    have a larger score. It is also accepted to complete a product of up to `few` rows, which cost little more
-    than one row, or, beyond `thin` rows, a product of a multiple of `stride` rows.
+    have a larger score. A guess is also accepted if it fills up the product VX at little cost: a product of
+    up to `few` rows costs little more than a product of one row, and beyond `thin` rows the number of rows is
+    a multiple of `stride`.
     """
 
     cut: float
@@ -95,7 +97,7 @@ def _largest(candidates):
 
 @inner()
 def _rescale(weights, row):
-    """Update the weights ‖X_j‖/ρ_j after a guessed pick, which decreases ρ_j² by (row_m·‖X_j‖)².
+    """Update the weights ‖X_j‖/ρ_j, ρ_j = ‖P_S^⊥X_j‖, after a pick, which decreases ρ_j² by (row_m·‖X_j‖)².
 
     A weight becomes zero if ρ_j² is small.
     """
@@ -112,8 +114,9 @@ def guess(candidates, first, scaled, rule, picks):
     scaled : whether scores are divided by ρ_j, as in OLS.
     rule : `Acceptance`.
 
-    The inner products of projected columns are ⟨P_S^⊥x, P_S^⊥x'⟩ = ⟨x, x'⟩ − Σ_s ⟨q_s, x⟩⟨q_s, x'⟩. The
-    guessed columns are written into `picks`, beginning with the candidate `first`; their number is returned.
+    The inner products of projected columns are ⟨P_S^⊥x, P_S^⊥x'⟩ = ⟨x, x'⟩ − Σ_s ⟨q_s, x⟩⟨q_s, x'⟩, where
+    X_S = QR has the columns q_s of Q. The guessed columns are written into `picks`, beginning with the
+    candidate `first`. Returns their number.
     """
     columns, corr, shares = candidates.columns, candidates.correlations, candidates.shares
     rows = np.empty((picks.size, columns.size), corr.dtype)
@@ -148,7 +151,8 @@ def guess(candidates, first, scaled, rule, picks):
 def _maxima(bits, mask, tops):
     """Compute the maximum of |v| over each block of BLOCK entries of v.
 
-    bits, tops : the bits of v and of the maxima as integers, which order nonnegative floats.
+    bits, tops : the bits of v and of the maxima as integers. Nonnegative floats and their bits have one
+        order.
     """
     size = bits.size
     for b in range(tops.size):
@@ -176,16 +180,17 @@ class WeightedScores(NamedTuple):
 
 
 class GuessedSteps(NamedTuple):
-    """The guessed picks s = 0, …, p − 1, and the column with the largest score after each pick, the argmax.
+    """The guessed picks s = 0, …, p − 1, and after each pick its argmax: the column with the largest score.
 
     Attributes
     ----------
     picks : (p,) the guessed columns.
-    shares : (p,) ⟨q_s, r⟩ for the column q_s of Q that belongs to pick s.
+    shares : (p,) ⟨q_s, r⟩ for the column q_s of Q that belongs to pick s, where X_S = QR and r is the
+        residual.
     errors : (p,) the number `error` of `WeightedScores` after pick s.
-    lam, margin : (p,) |c_j| of the argmax j after pick s, and its margin.
-    candidates : (p, ·) the argmax after pick s, followed by the other possible argmaxes.
-    counts : (p,) the number of possible argmaxes after pick s.
+    lam, margin : (p,) |c_j| of the argmax j after pick s, c = Xᵀr, and its relative distance to the next |c|.
+    candidates : (p, ·) the argmax after pick s, followed by the other columns that may be the argmax.
+    counts : (p,) the number of columns that may be the argmax after pick s.
     """
 
     picks: NDArray[np.intp]
@@ -198,7 +203,7 @@ class GuessedSteps(NamedTuple):
 
 
 class ProjectedLengths(NamedTuple):
-    """The lengths ρ_j = ‖P_S^⊥X_j‖ of all columns.
+    """The lengths ρ_j = ‖P_S^⊥X_j‖ of all columns after their projection off the selected columns S.
 
     squares, measured : (d,) ρ_j², and the value of ρ_j² at the last projection.
     scale, norms : (d,) 1/ρ_j and ‖X_j‖.
@@ -216,9 +221,9 @@ class ProjectedLengths(NamedTuple):
 def find(scores, error, candidates):
     """Return the argmax of |score|, the largest and next largest value, and the number of possible argmaxes.
 
-    A column is a possible argmax if its |score| may be the largest, given errors of error·weights_j each. As
-    many possible argmaxes as fit are written into `candidates`, the argmax first. The number 1 means that the
-    argmax is certain; 0 means that the largest value may be zero.
+    A column is a possible argmax if its |score| may be the largest, given that each score has an error of at
+    most error·weights_j. The possible argmaxes are written into `candidates`, the argmax first, as many as
+    fit. The number 1 means that the argmax is certain; 0 means that the largest value may be zero.
     """
     score, weights, bits, mask, block_weights = scores
     size = score.size
@@ -258,9 +263,10 @@ def find(scores, error, candidates):
 
 @inner(inline="always")
 def _next(scores, steps, s, c):
-    """Find the argmax after the s-th pick, and write it to `steps`; return whether it is the next guess.
+    """Find the argmax of the scores after the s-th pick, and write it to `steps`.
 
-    The result is False too if there are more possible argmaxes than `steps.candidates` can hold.
+    Returns whether the argmax is the next guess. The result is also False if more columns may be the argmax
+    than `steps.candidates` can hold.
     """
     best, top, second, count = find(scores, steps.errors[s], steps.candidates[s])
     steps.lam[s] = abs(c[best])
@@ -274,8 +280,8 @@ def _next(scores, steps, s, c):
 def descend(c, W, steps, out, scores):
     """Update c = Xᵀr by the guessed picks, as long as each is the argmax. Return the number of these picks.
 
-    W : (p, d) QᵀX for the columns of Q that belong to the picks, so c_{s+1} = c_s − shares_s·W_s.
-    out : the columns that may not be picked; c is set to zero on them.
+    W : (p, d) QᵀX for the columns of Q that belong to the picks, X_S = QR, so c_{s+1} = c_s − shares_s·W_s.
+    out : the columns that may not be picked; c is set to zero on these columns.
     """
     for s in range(W.shape[0]):
         row, share = W[s], steps.shares[s]
@@ -292,14 +298,17 @@ def descend(c, W, steps, out, scores):
 
 @kernel(**VECTORIZED)
 def rescale(c, lengths, scores):
-    """Compute the scores |c_j|/ρ_j and the weights of their errors. Return whether a ρ_j² must be recomputed.
+    """Compute the scores |c_j|/ρ_j, ρ_j = ‖P_S^⊥X_j‖, and the weights of their errors.
 
-    lengths, scores : `ProjectedLengths` and `WeightedScores`, of which `scale`, `score` and the weights are
-        written.
+    Returns whether a ρ_j² must be recomputed.
 
-    The error of c_j is eps‖X_j‖‖y‖. The error of each ⟨q, X_j⟩ is eps‖X_j‖, and the squares of the ⟨q, X_j⟩
-    sum to measured_j − ρ_j². So the error of ρ_j is eps‖X_j‖√measured_j/ρ_j, and the error of |c_j|/ρ_j is
-    eps‖y‖‖X_j‖/ρ_j times 1 + |score_j|√measured_j/(ρ_j‖y‖).
+    lengths, scores : `ProjectedLengths` and `WeightedScores`. Their fields `scale`, `score` and the weights
+        are written.
+
+    The error of c_j is eps‖X_j‖‖y‖. For each column q of Q, X_S = QR, the error of ⟨q, X_j⟩ is eps‖X_j‖. The
+    squares of ⟨q, X_j⟩, over the columns q since the last projection, sum to measured_j − ρ_j². So the error
+    of ρ_j is eps‖X_j‖√measured_j/ρ_j, and the error of |c_j|/ρ_j is eps‖y‖‖X_j‖/ρ_j times
+    1 + |score_j|√measured_j/(ρ_j‖y‖).
     """
     squares, measured, scale, norms, ratio = lengths
     score, weights, block_weights = scores.score, scores.weights, scores.block_weights
@@ -323,7 +332,7 @@ def rescale(c, lengths, scores):
 
 @kernel(**VECTORIZED)
 def descend_ratios(c, W, steps, out, scores, lengths):
-    """Do as `descend`, for the scores |c_j|/ρ_j of OLS. Each pick reduces ρ_j² = ‖P_S^⊥X_j‖² by W_sj².
+    """Do as `descend`, for the scores |c_j|/ρ_j of OLS. Pick s reduces ρ_j² = ‖P_S^⊥X_j‖² by W_sj².
 
     The function stops with the count STALE if a ρ_j² has lost four digits to cancellation since its column
     was last projected.
@@ -357,15 +366,17 @@ def _earlier(least, distance, speed):
 def windows(c, W, shares, rho, support, m, length):
     """Compute the length ε₂ of the window of each of p picks.
 
-    λ can decrease from λ* to λ* − ε₂ before a column other than the pick enters.
+    λ* is the penalty at which the pick enters the LASSO in which the earlier picks S are not penalised. While
+    λ decreases from λ* to λ* − ε₂, no other column enters.
 
-    c : (d,) Xᵀr before the first pick; updated by each pick.
-    W, shares, rho : QᵀX (p, d), ⟨q_s, r⟩ and ρ_s = R_ss for the columns q_s of Q that belong to the picks.
+    c : (d,) Xᵀr before the first pick, r the residual; updated by each pick.
+    W, shares, rho : QᵀX (p, d), ⟨q_s, r⟩ and ρ_s = R_ss for the columns q_s of Q that belong to the picks,
+        with X_S = QR.
     support, m : the pick s is the column i = support[m + s].
     length : (p,) filled with ε₂.
 
-    Before pick s, λ* = |c_i|; let g be the sign of c_i. Xᵀu = gW_s/ρ_s is the rate at which c decreases with
-    λ. So ε₂ is the least positive root of |c_j − εgW_sj/ρ_s| = λ* − ε over all j ∉ S ∪ i, but at most λ*.
+    Before pick s, λ* = |c_i|. Let g be the sign of c_i. As λ decreases by 1, c decreases by gW_s/ρ_s. So ε₂
+    is the least positive root of |c_j − εgW_sj/ρ_s| = λ* − ε over all j ∉ S ∪ i, but at most λ*.
     """
     d = c.size
     for s in range(W.shape[0]):
@@ -392,9 +403,9 @@ def windows(c, W, shares, rho, support, m, length):
 def count_valid(C, lam, sign, support, m, norms, allowed):
     """Return the number of rows of C (p, d) before the first that violates the KKT conditions of the LASSO.
 
-    Row s holds the correlations Xᵀ(y − Xβ) of a solution at lam_s with S = support[:m + s]. They must be zero
-    on S, sign_s·lam_s at the column support[m + s], and at most lam_s in modulus elsewhere, each to
-    allowed_s·‖X_j‖.
+    Row s holds the correlations Xᵀ(y − Xβ) of a solution at λ = lam_s, where S = support[:m + s] is not
+    penalised. The correlations must be zero on S, sign_s·lam_s at the column support[m + s], and at most
+    lam_s in modulus elsewhere. Each condition is checked to an error of allowed_s·‖X_j‖.
     """
     for s in range(C.shape[0]):
         row = C[s]

@@ -1,7 +1,7 @@
 """Cyclic coordinate descent for the LASSO, the independent solver for the verification.
 
-It shares no code with the homotopy, OMP or the gradient descent, and its results are checked by certificates
-that are computed elsewhere.
+The solver shares no code with the homotopy, OMP or the gradient descent. Its results are checked by
+certificates that are computed elsewhere.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ def coordinate_descent(Zt, r, b, lam, target, max_epochs):
     """Minimise ½‖r − Zb‖² + λ‖b‖₁ over b, starting from the given b, until the duality gap is ≤ target.
 
     Zt (m, n) holds the columns of Z as rows. r is overwritten by the residual r − Zb, and b by the solution.
-    Returns the duality gap that was attained. With the residual r and a = min(1, λ/‖Zᵀr‖∞), it is
+    Returns the duality gap that was attained. Let P(b) be the objective and D(u) = ½‖y‖² − ½‖y − u‖² the dual
+    objective, where y is the r of the call. With the residual r and a = min(1, λ/‖Zᵀr‖∞), the gap is
 
         P(b) − D(a·r) = ½(1 − a)²‖r‖² + Σ_j (λ|b_j| − a·b_j⟨Z_j, r⟩).
     """

@@ -14,9 +14,10 @@ from sparselin._kernels import kernel
 class Unit(NamedTuple):
     """The rounding unit u of projected columns.
 
-    Let x be a column that is projected off other columns T, with coefficients b, and let
-    s(x)² = ‖x‖² + Σ_T b_j²‖X_j‖². If power is 1, the projected column is known to u·s(x). If power is 2, for
-    a Gram problem, its squared length is known to u·s(x)². A sum of n products is known to √n·u.
+    Let x be a column that is projected off other columns T, with coefficients b, and let s(x)² = ‖x‖² + Σ_T
+    b_j²‖X_j‖². If power is 1, the error of the projected column is at most u·s(x). If power is 2, for a
+    problem given by its Gram matrix, the error of its squared length is at most u·s(x)². A sum of n products
+    has an error of √n·u, relative to the lengths of the two vectors that are multiplied.
     """
 
     u: float
@@ -25,7 +26,7 @@ class Unit(NamedTuple):
 
 
 class DependenceTest(NamedTuple):
-    """The data of the test for dependence: the rounding unit, and facts that decide it exactly."""
+    """The data of the test for dependence: the rounding unit, and numbers that decide the test exactly."""
 
     unit: Unit
     twins: NDArray[np.intp]  # equal labels for columns that are ± a power of two times each other
@@ -35,9 +36,9 @@ class DependenceTest(NamedTuple):
 
 @kernel()
 def span(unit):
-    """Return the τ for which a column x is outside a span if its squared distance exceeds τ·s(x)².
+    """Return a τ: a column x is outside a span if its squared distance to the span exceeds τ·s(x)².
 
-    It is (2u)², or 2u if power is 2.
+    τ is (2u)², or 2u if power is 2. `Unit` defines u, power and the size s(x).
     """
     return 2 * unit.u if unit.power == 2 else (2 * unit.u) ** 2
 
@@ -47,12 +48,12 @@ def outside_span(exact, square, size, x, members, n, volume):
     """Return 1 if the column x is outside the span of `members`, 0 if it is in the span, −1 if undecided.
 
     exact : `DependenceTest`.
-    square, size : the squared distance of x to the span, and s(x)².
-    n : the number of dimensions after all columns were projected off some others.
-    volume : log₂ of the product of the lengths of these other columns, besides `exact.fixed`.
+    square, size : the squared distance of x to the span, and the squared size s(x)² of `Unit`.
+    n : the number of dimensions of the space after all columns were projected off some columns.
+    volume : log₂ of the product of the lengths of the columns projected off, besides `exact.fixed`.
 
-    Independent columns of integers have a Gram determinant of at least 1. So each column has a distance of at
-    least 1/Π N from the span of the others, where N are the lengths of the others.
+    Independent columns of integers have a Gram determinant of at least 1. So the distance of each column from
+    the span of the others is at least 1/Π N, where N are the lengths of the others.
     """
     bound = span(exact.unit) * size
     if square > bound:

@@ -1,7 +1,8 @@
 """Gradient descent on F(w, θ) = ½‖y − X(s(w)∘θ)‖² + ½λ_w‖w‖² + ½λ_θ‖θ‖², X (n, m).
 
-A point is x = (w, θ) (2m,), with s = s(w), β = s∘θ, r = y − Xβ, g = Xᵀr. The normalised masks do not depend
-on the scale of w; for them λ_w = 0 and ‖w‖ is constant. The ℓ₁ masks are even in w, and w ≥ 0 is preserved.
+A point is x = (w, θ) (2m,). We write s = s(w) for the mask, β = s∘θ, r = y − Xβ and g = Xᵀr. A normalised
+mask does not depend on the scale of w: then λ_w = 0, and ‖w‖ is constant. The ℓ₁ masks are even in w, and the
+descent keeps w ≥ 0.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _TRIALS = 40  # the most steps that the line search tries
 
 
 class DescentObjective(NamedTuple):
-    """The data of the objective F(w, θ) = ½‖y − X(s(w)∘θ)‖² + ½λ_w‖w‖² + ½λ_θ‖θ‖²."""
+    """The data of the objective F(w, θ) = ½‖y − X(s(w)∘θ)‖² + ½λ_w‖w‖² + ½λ_θ‖θ‖², s(w) the mask."""
 
     form: int  # s
     X: NDArray[np.float64]  # (n, m), by rows
@@ -76,7 +77,7 @@ def mask(form, w, s):
 def mask_pullback(form, w, s, h):
     """Replace h by (∂s/∂w)ᵀh, for the mask s = s(w).
 
-    For a normalised mask s_i = f(w_i)/Σf(w_j) this is f'(w)∘(h − ⟨s, h⟩)/Σf.
+    For a normalised mask s_i = f(w_i)/Σf(w_j) the result is f'(w)∘(h − ⟨s, h⟩)/Σf.
     """
     mean, total = 0.0, 1.0
     if form >= L1_NORMALIZED:
@@ -97,7 +98,8 @@ def mask_pullback(form, w, s, h):
 def evaluate(form, Xt, y, lam, x, s, beta, r):
     """Return F − ½‖y‖² at x = (w, θ), and fill s = s(w), β = s∘θ and r = y − Xβ.
 
-    F − ½‖y‖² = ½‖Xβ‖² − ⟨y, Xβ⟩ + ½λ_w‖w‖² + ½λ_θ‖θ‖². These terms vanish with β, so nothing cancels.
+    F − ½‖y‖² = ½‖Xβ‖² − ⟨y, Xβ⟩ + ½λ_w‖w‖² + ½λ_θ‖θ‖². The first two terms vanish with β, so no digits are
+    lost by cancellation when β is small.
     """
     m = len(s)
     mask(form, x[:m], s)
@@ -134,8 +136,8 @@ def differentiate(form, X, lam, x, s, r, g, slope):
 def lasso_error(lam, x, beta, r, g):
     """Return a bound on F − min F: a duality gap of the LASSO at β plus (λ/2)Σ(|w_j| − |θ_j|)².
 
-    x = (w, θ), r = y − Xβ and g = Xᵀr. The second term is F minus its minimum over all w∘θ = β. For a with
-    |a|·‖g‖∞ ≤ λ, u = ar is dual feasible, and from y = r + Xβ
+    Here x = (w, θ), r = y − Xβ and g = Xᵀr. The second term is F minus the minimum of F over all w∘θ = β. For
+    every a with |a|·‖g‖∞ ≤ λ, u = ar is a feasible point of the dual. As y = r + Xβ, its duality gap is
 
         ½‖r‖² + λ‖β‖₁ − ½‖y‖² + ½‖y − u‖² = ½(1 − a)²‖r‖² + Σ_j (λ|β_j| − aβ_jg_j).
 
@@ -154,9 +156,10 @@ def lasso_error(lam, x, beta, r, g):
 
 @inner(**_OPTIONS)
 def move(form, x, slope, alpha, out):
-    """Take a gradient step from x: out = x − α∇F, moved back to the domain of the form of s.
+    """Take a gradient step from x: out = x − α∇F, moved back to the domain of the mask's form.
 
-    Returns the squared length of the step, before ‖w‖ is restored for a normalised form.
+    Returns the squared length of the step. For a normalised form, this length is measured before w is scaled
+    back to its norm.
     """
     m, length = len(x) // 2, 0.0
     for j in range(2 * m):
@@ -179,15 +182,16 @@ def move(form, x, slope, alpha, out):
 def step_length(x, slope, old_x, old_slope, alpha, short):
     """Return the next step length by the adaptive ABBmin rule.
 
-    x, slope, old_x, old_slope : the point and its ∇F, now and before the last step.
+    x, slope, old_x, old_slope : the point and ∇F there, now and before the last step.
     alpha : the last step length.
-    short : short[0] is a threshold, followed by the last few short lengths; updated in place.
+    short : short[0] is a threshold, and the other entries are the last few short lengths; updated in place.
 
-    Let Δ be the last step and Γ the change of ∇F on it. If ΔᵀΓ ≤ 0, the step length is ten times the last
-    one. Otherwise Barzilai and Borwein have two lengths, the long one ΔᵀΔ/ΔᵀΓ and the short one ΔᵀΓ/ΓᵀΓ. If
-    short/long is below the threshold, ∇F has large components in directions of large curvature. The least of
-    the last few short lengths is then taken, because it removes these components first. Each short step
-    decreases the threshold, and each long step increases it, so that both kinds occur.
+    Let Δ be the last step, and Γ the change of ∇F on this step. If ΔᵀΓ ≤ 0, the step length is ten times the
+    last one. Otherwise Barzilai and Borwein have two lengths, the long one ΔᵀΔ/ΔᵀΓ and the short one ΔᵀΓ/ΓᵀΓ.
+    If short/long is not below the threshold, the long one is taken. If it is below, ∇F has large components
+    in directions of large curvature. Then the least of the last few short lengths is taken, because such a
+    step removes these components first. Each short step decreases the threshold, and each long step increases
+    the threshold, so that both kinds of steps occur.
     """
     square, curvature, change = 0.0, 0.0, 0.0
     for j in range(len(x)):
@@ -215,12 +219,13 @@ def step_length(x, slope, old_x, old_slope, alpha, short):
 def descend(objective, start, tol, floor, max_iter):
     """Run gradient descent on F from `start`.
 
-    Returns x = (w, θ) and s(w), F − ½‖y‖² at every iterate, and the code of the reason why the descent ended.
+    Returns four results: x = (w, θ); the mask s(w); the values of F − ½‖y‖² at all iterates; and a code that
+    says why the descent ended.
 
-    x is the last iterate, or the iterate of least F if the descent stalled. It stalls if F decreases by less
-    than its rounding error, so that no step length α is accepted. The line search is that of Grippo,
-    Lampariello and Lucidi: F must be below the largest of its last values, not below the last value. A
-    rejected α is shortened to the minimiser of the parabola through F(0), with slope −‖∇F‖² there, and F(α).
+    x is the last iterate, or the iterate of least F if the descent stalled. The descent stalls if F decreases
+    by less than its rounding error, so that no step length α is accepted. The line search is that of Grippo,
+    Lampariello and Lucidi: F must be below the largest of the last few values of F, not below the last value.
+    A rejected α is replaced by the minimiser of a parabola through F(0) and F(α), whose slope at 0 is −‖∇F‖².
     """
     form, X, Xt, y, lam = objective
     m, n = Xt.shape

@@ -1,8 +1,10 @@
 """LassoNet's proximal operators for each feature: ‖b*‖ in closed form, and then b* and the clipped W.
 
-With n = ‖Θ_j‖, u_1 ≥ … ≥ u_K the sorted |W_jk|, S_m = u_1 + … + u_m and t_m = (n − λ + M·S_m)/(1 + mM²)
-the length is t = max(0, max_m t_m) (see `sparselin.lasso.hierarchical_prox`). t_{m+1} is the mean of t_m and
-u_{m+1}/M with weights 1 + mM² and M², so t_m increases as long as u_{m+1} > M·t_m and not after.
+b* is the new vector of weights of feature j in the skip connection Θ_j, and λ and M are LassoNet's penalty
+and hierarchy coefficient. With n = ‖Θ_j‖, u_1 ≥ … ≥ u_K the sorted |W_jk|, S_m = u_1 + … + u_m and
+t_m = (n − λ + M·S_m)/(1 + mM²), the length is ‖b*‖ = max(0, max_m t_m) (see
+`sparselin.lasso.hierarchical_prox`). t_{m+1} is the mean of t_m and u_{m+1}/M with the weights 1 + mM² and
+M². So t_m increases as long as u_{m+1} > M·t_m, and does not increase afterwards.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ def shrink(Theta, W, lam, M, slack, n_clipped, start, stop):
     n_clipped : (d,) filled with the number of entries of W_j that were clipped.
     slack : a relative margin by which W_j is kept below M‖Theta_j‖.
 
-    Afterwards ‖W_j‖∞ ≤ M‖Theta_j‖ holds exactly: for p = 1 with slack = 0; for p > 1 the slack covers the
-    rounding error of the norm.
+    Afterwards ‖W_j‖∞ ≤ M‖Theta_j‖ holds exactly. For p = 1, slack = 0 suffices. For p > 1, slack must cover
+    the rounding error of the norm.
     """
     u = np.empty(W.shape[1])
     for j in range(start, stop):
@@ -77,8 +79,9 @@ def _root(v, e):
 def _length(rest, w, unit, M, u):
     """Return the length max_m t_m of the new weights of one feature, by the formula of this module.
 
-    rest : unit·(n − λ).
-    w : the row of W. unit is a power of two by which data are scaled against overflow.
+    rest : unit·(n − λ), n the length of the old weights of the skip connection. `unit` is a power of two by
+        which all data are multiplied against overflow.
+    w : the row of W.
     u : workspace of the size of w.
     """
     if M == 0:
@@ -118,7 +121,7 @@ def _length(rest, w, unit, M, u):
 
 @inner()
 def _at(rest, total, m, M):
-    """Return t_m = (rest + M·total)/(1 + mM²) and M·t_m, for m ≥ 1, without overflow for large M."""
+    """Return t_m = (rest + M·total)/(1 + mM²) and M·t_m, for m ≥ 1, without overflow if M is large."""
     if M <= _LARGE_M:
         t = (rest + M * total) / (1 + m * (M * M))
         return t, M * t

@@ -1,19 +1,23 @@
 """The LASSO homotopy on the Gram matrix of some columns, one simple event at a time.
 
-H (M, M) is XᵀX for M columns, and c0 is their Xᵀy. `order[:p]` are the columns P with nonzero coefficients,
-the first `n_free` of them without penalty (sign 0). L (by rows) is the Cholesky factor of H_PP. Let λ, β be a
-point of the path, s the signs, c = c0 − Hβ, and b = Hw for H_PP w = s. The path to λ − δ is
+Let X have M columns, H = XᵀX (M, M) and c0 = Xᵀy. `order[:p]` are the columns P with nonzero coefficients,
+and the first `n_free` of them, the set S, have no penalty (sign 0). L (by rows) is the Cholesky factor of
+H_PP. Let λ, β be a point of the path, s the signs of β on P, c = c0 − Hβ, w the solution of H_PP w = s, and
+b = Hw. The path from λ to λ − δ is
 
     β + δw,   c − δb,   c_P = (λ − δ)s,
 
-until |c_j| = λ − δ for a column outside P, or a coefficient becomes zero. With β ≥ 0, c_j takes the place of
-|c_j|. Both are max(c_j, below·c_j) where that is positive, with `below` −1 or 0. Every point on the way is
-checked: c is recomputed from β and must satisfy the KKT conditions to rounding, and β is corrected by the
-solution for the residual c_P − λs. So rounding errors do not accumulate. The squared condition number of H
-affects only w, and with it the length of a step, which the next check corrects.
+until |c_j| = λ − δ for a column outside P, or a coefficient becomes zero. If β ≥ 0 is required, c_j takes the
+place of |c_j|. Both are max(c_j, below·c_j) where this maximum is positive: `below` is −1 for |c_j|, and 0
+for c_j.
 
-Everything that rounding leaves undecided (ties, nearly dependent columns, a λ that is not large compared with
-the errors of c) is left to the caller.
+Every point on the way is checked: c is recomputed from β and must satisfy the KKT conditions to rounding, and
+β is corrected by the solution for the residual c_P − λs. So rounding errors do not accumulate. The squared
+condition number of H affects only w. Through w it affects the length of a step, and the next check corrects
+this error.
+
+The caller must decide everything that rounding leaves undecided: ties, nearly dependent columns, and a λ that
+is not large compared with the errors of c.
 """
 
 from __future__ import annotations
@@ -53,10 +57,10 @@ class Columns(NamedTuple):
     ----------
     H, c0, norms : XᵀX (M, M), Xᵀy and ‖X_j‖ (M,).
     y_norm : ‖y‖.
-    unit : the rounding unit; the errors of c are about unit·‖X_j‖(‖y‖ + Σ‖X_l‖|β_l|).
-    longest : the largest norm of all columns, candidates or not.
+    unit : the rounding unit; the errors of c = Xᵀ(y − Xβ) are about unit·‖X_j‖(‖y‖ + Σ‖X_l‖|β_l|).
+    longest : the largest norm of all columns of the design, in H or not.
     rank : the number of independent columns that span the sample space.
-    below : −1; 0 if β ≥ 0 is required outside S.
+    below : −1; 0 if β ≥ 0 is required outside the columns without penalty.
     """
 
     H: NDArray[np.float64]
@@ -96,7 +100,7 @@ class Until(NamedTuple):
 
     lam_min : the least λ.
     limit : the largest number of points.
-    quota, fresh : the largest number of entries of columns j with fresh[j] True.
+    quota, fresh : at most `quota` columns j with fresh[j] True may enter.
     """
 
     lam_min: float
@@ -121,13 +125,15 @@ class Trail(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Workspace for the quantities at a point of the path. H, P, s and L are those of the module's docstring.
+    """Workspace for the quantities at a point (λ, β) of the path.
+
+    P are the columns with β_j ≠ 0, s their signs, H = XᵀX, L the Cholesky factor of H_PP, and c0 = Xᵀy.
 
     Attributes
     ----------
     z, w : (capacity,) L⁻¹s, and w with H_PP w = s.
-    residual, extra : (capacity,) c_P − λs, and the correction of β that removes it.
-    c, b : (M,) c = c0 − Hβ and b = Hw, both zero on P.
+    residual, extra : (capacity,) c_P − λs, and the correction of β that removes this residual.
+    c, b : (M,) c = c0 − Hβ and b = Hw, both set to zero on P.
     error : (M,) bounds on the errors of c.
     entry : (M,) the λ at which each column would enter (see `entries`).
     """
@@ -144,9 +150,9 @@ class Work(NamedTuple):
 
 @inner(**VECTORIZED)
 def append(H, order, k, L):
-    """Compute row k of the Cholesky factor L of H, in the order `order`, for column order[k].
+    """Compute the next row k of the Cholesky factor L of H, whose columns are in the order `order`.
 
-    Returns False if this column is nearly dependent on earlier columns.
+    Returns False if column order[k] is nearly dependent on the columns before it.
     """
     row, source = L[k], H[order[k]]
     square = source[order[k]]
@@ -178,8 +184,8 @@ def factor(H, order, p, L):
 def delete(L, p, k):
     """Remove column k of p columns from the Cholesky factor L, in place.
 
-    The rows below row k move up, and Givens rotations restore the triangle. To each row that has moved, the
-    rotations of the earlier rows are applied, and then the rotation that eliminates its last entry.
+    The rows below row k move up, and Givens rotations restore the triangle. The rotations of the earlier rows
+    are applied to each row that has moved, and then the rotation that eliminates its last entry.
     """
     cosine, sine = np.empty(p), np.empty(p)
     for i in range(k, p - 1):
@@ -229,7 +235,10 @@ def solve(L, p, rhs, x):
 
 @inner(**VECTORIZED)
 def correlate(H, order, p, beta, w, c, b):
-    """Subtract Hβ from c and add Hw to b, for β and w on the columns order[:p]; four rows of H per pass."""
+    """Subtract Hβ from c and add Hw to b, for β and w on the columns order[:p].
+
+    Each pass reads four rows of H.
+    """
     M = c.size
     for k in range(0, p - 3, 4):
         h1, h2, h3, h4 = H[order[k]], H[order[k + 1]], H[order[k + 2]], H[order[k + 3]]
@@ -247,7 +256,7 @@ def correlate(H, order, p, beta, w, c, b):
 
 @inner(**VECTORIZED)
 def any_above(p, residual, order, norms, bound):
-    """Return whether some |residual_k|, k < p, exceeds its rounding error bound·‖X_j‖."""
+    """Return whether |residual_k| exceeds its rounding error bound·‖X_j‖, j = order[k], for some k < p."""
     above = False
     for k in range(p):
         above |= abs(residual[k]) > bound * norms[order[k]]
@@ -258,8 +267,9 @@ def any_above(p, residual, order, norms, bound):
 def examine(columns, place, work):
     """Fill `work` at a point: w, c, b, the errors of c, the residual c_P − λs, and the correction of β.
 
-    Returns ‖y‖ + Σ‖X_j‖|β_j|, the squared norm of the change of Xβ by the correction of β, and a bound on the
-    error of c_j/‖X_j‖ from here down to λ = 0.
+    `Work` defines these quantities. Returns three numbers: ‖y‖ + Σ‖X_j‖|β_j|; the squared norm of the change
+    of Xβ by the correction of β; and a bound on the error of c_j/‖X_j‖ on the segment from here down to
+    λ = 0.
     """
     p, lam, order, sign, beta = place.state[0], place.lam[0], place.order, place.sign, place.beta
     w, residual, extra, c, b, error, norms = (
@@ -295,7 +305,7 @@ def examine(columns, place, work):
 
 @inner(**VECTORIZED)
 def count_violations(lam, below, c, error):
-    """Return the number of columns with |c_j| > λ beyond rounding, or c_j > λ if `below` is 0."""
+    """Return the number of columns with |c_j| > λ by more than rounding, or c_j > λ if `below` is 0."""
     count = 0
     for j in range(c.size):
         count += max(c[j], below * c[j]) > lam + error[j]
@@ -306,13 +316,14 @@ def count_violations(lam, below, c, error):
 def entries(lam, below, full, work):
     """Compute the λ at which each column would enter, and write it into `work.entry`.
 
-    With a = c − λb, which is c at λ = 0, this λ is |a|/(1 − sign(a)·b). With β ≥ 0 a column with a < 0 never
-    enters, because c_j < λ at both ends of the segment, and so between them. If a is zero to rounding, no λ
-    is computed. Then a is zero if the columns of P span the sample space (`full`); otherwise the error of a
+    On the segment, c_j = a_j + λb_j, so a = c − λb is the value of c at λ = 0, and column j enters at
+    λ = |a|/(1 − sign(a)·b). If β ≥ 0 is required, a column with a < 0 never enters: c_j < λ holds at both
+    ends of the segment, and so between them. If a is zero to rounding, no λ is computed. If the columns with
+    nonzero coefficients also span the sample space (`full`), a is exactly zero. Otherwise the error of a
     bounds the λ at which the column might enter.
 
-    Returns the largest of these bounds, and the number of tied columns. A column is tied if it is at ±λ now,
-    and is not certainly moving to the opposite bound.
+    Returns the largest of these bounds, and the number of tied columns. A column is tied if c_j = ±λ to
+    rounding now, and it is not certain that c_j moves to the opposite bound.
     """
     c, b, error, entry = work.c, work.b, work.error, work.entry
     tied, unknown = 0, 0
@@ -338,7 +349,11 @@ def entries(lam, below, full, work):
 
 @inner(**VECTORIZED)
 def first_exit(place, w):
-    """Return the position in P of the first coefficient to become zero as λ decreases, or −1, and this λ."""
+    """Return the position in P of the first coefficient that becomes zero as λ decreases, and this λ.
+
+    P are the columns with nonzero coefficients. Their β changes by w when λ decreases by 1. The position is
+    −1 if no coefficient becomes zero.
+    """
     lam, sign, beta = place.lam[0], place.sign, place.beta
     first, top = -1, 0.0
     for k in range(place.n_free, place.state[0]):
@@ -351,10 +366,11 @@ def first_exit(place, w):
 
 @inner(**VECTORIZED)
 def next_event(columns, place, work, bound, lam_min):
-    """Find the next event on the path.
+    """Find the next event on the path, at which a column enters or leaves.
 
-    Returns its λ, the column that enters or −1, the position in P of the column that leaves or −1, and
-    whether the event is certain in spite of rounding.
+    Returns four results: the λ of the event; the column that enters, or −1; the position in P, the columns
+    with nonzero coefficients, of the column that leaves, or −1; and whether the event is certain in spite of
+    rounding.
     """
     p, lam, sign, beta, w = place.state[0], place.lam[0], place.sign, place.beta, work.w
     possible, tied = entries(lam, columns.below, p == columns.rank, work)
@@ -384,7 +400,10 @@ def correct(place, extra):
 
 @inner(**VECTORIZED)
 def is_unbalanced(columns, place, bound):
-    """Return whether c = c0 − Hβ differs from λs on P by more than bound·‖X_j‖."""
+    """Return whether c = c0 − Hβ differs from λs by more than bound·‖X_j‖ on P.
+
+    P are the columns with nonzero coefficients, and s their signs.
+    """
     p, lam, order, sign, beta = place.state[0], place.lam[0], place.order, place.sign, place.beta
     H, c0, norms = columns.H, columns.c0, columns.norms
     off = False
@@ -423,7 +442,7 @@ def move(place, work, below, entering, leaving):
     """Move the point to λ = below, where a column enters, a column leaves, or neither.
 
     entering : the column that enters, or −1.
-    leaving : the position in P of the column that leaves, or −1.
+    leaving : the position of the column that leaves among the columns with nonzero coefficients, or −1.
 
     Returns the event as in `Trail.events`.
     """
@@ -453,8 +472,8 @@ def move(place, work, below, entering, leaving):
 def follow(columns, reached, until, trail):
     """Follow the path from the point `reached`, and record the points on the way.
 
-    `reached` becomes the last accepted point (but its L may have a further row, if the run ends with
-    DECLINED). Returns the code of the reason why the run ended, and the number of points.
+    `reached` becomes the last accepted point. (If the run ends with DECLINED, its L may have one row more.)
+    Returns the number of points, after a code that says why the run ended.
     """
     M, capacity = len(columns.c0), len(reached.order)
     work = Work(
@@ -506,8 +525,9 @@ def follow(columns, reached, until, trail):
 def first_violations(c0, products, below, lams, slack, norms, start, first):
     """Write to first[j] the first of m points at which column j violates |c_j| ≤ λ + slack·‖X_j‖.
 
-    The columns are j = start, …, start + width − 1, and c = c0 − products (m, width). If `below` is 0, c_j
-    takes the place of |c_j|. first[j] is unchanged if there is no such point.
+    The columns are j = start, …, start + width − 1, and their correlations at the points are c0 − products
+    (m, width). If `below` is 0, c_j takes the place of |c_j|. first[j] is unchanged if there is no such
+    point.
     """
     m, width = products.shape
     for i in range(m - 1, -1, -1):

@@ -48,7 +48,7 @@ def copy_rows(A, B):
 def project(Q, t, v, shares):
     """Project v in place off the first t rows of Q, which are orthonormal, in two passes.
 
-    Returns ‖v‖ after the projection. shares[:t] is filled with Qv for v before the projection.
+    Returns ‖v‖ after the projection. shares[:t] is filled with Qv for the v before the projection.
     """
     for s in range(t):
         shares[s] = 0
@@ -64,8 +64,8 @@ def project(Q, t, v, shares):
 def _project_by_fours(Qt, R, t, count):
     """Project row t of Qt off the `count` rows before it, and add the coefficients to column t of R.
 
-    Four rows are read at a time and subtracted together. This halves the memory traffic of `project`, and
-    gives other rounding errors.
+    Four rows are read at a time and subtracted together, which halves the memory traffic of `project`. The
+    rounding errors differ from those of `project`.
     """
     q = Qt[t]
     last = t - count % 4
@@ -113,13 +113,14 @@ def inverse_column_norm(R, norms, l):
 
 @inner(**VECTORIZED)
 def _normalize(Qt, R, norms, t, before):
-    """Normalise row t of Qt, which has been projected off the rows before it. Return ρ, its length before.
+    """Normalise row t of Qt, which has been projected off the rows before it; return its length ρ.
 
     before : the length of the row before it was projected.
 
-    After one pass of Gram-Schmidt the deviation from orthogonality is eps times ‖D R⁻¹e_t‖ (Björck, 1967). If
-    this deviation may exceed 4·eps, or if half the length is lost, the row is projected a second time. "Twice
-    is enough" (Kahan, Parlett).
+    Let R be the triangle of the factorisation, and D the diagonal matrix of `norms`. After one pass of
+    Gram-Schmidt the deviation from orthogonality is eps times ‖D R⁻¹e_t‖ (Björck, 1967). If this deviation
+    may exceed 4·eps, or if half the length is lost, the row is projected a second time. "Twice is enough"
+    (Kahan, Parlett).
     """
     q = Qt[t]
     rho = math.sqrt(dot(q, q))
@@ -138,7 +139,8 @@ def _normalize(Qt, R, norms, t, before):
 def orthogonalize(Qt, R, norms, t):
     """Orthonormalise row t of Qt against the rows before it, and fill column t of R; return ρ = R[t, t].
 
-    The row x is replaced by the q with x = Σ_{s<t} R[s, t] q_s + ρq, ρ = ‖P^⊥x‖.
+    The row x is replaced by the unit vector q with x = Σ_{s<t} R[s, t] q_s + ρq. ρ is the length of x after
+    its projection off the rows before it.
     """
     for s in range(t):
         R[s, t] = 0
@@ -152,8 +154,8 @@ def orthogonalize(Qt, R, norms, t):
 def orthogonalize_block(Qt, R, norms, t, p, unit):
     """Orthonormalise the rows t..t+p of Qt, which are already orthogonal to the rows 0..t.
 
-    R[:t, t:t+p] holds the coefficients of that projection; the columns t..t+p of R are completed. The
-    function stops before the first dependent column, and returns the number of rows before it.
+    R[:t, t:t+p] holds the coefficients of the projection off the rows 0..t. The columns t..t+p of R are
+    completed. The function stops before the first dependent column, and returns the number of rows before it.
     """
     for s in range(t, t + p):
         for l in range(t, s):
@@ -172,7 +174,7 @@ def orthogonalize_block(Qt, R, norms, t, p, unit):
 def delete(Qt, R, t, j):
     """Remove column j from a QR factorisation with t columns, in place.
 
-    The later columns of R move left, and Givens rotations of R and Qt restore the triangle.
+    The columns of R after column j move left, and Givens rotations of R and Qt restore the triangle.
     """
     n = Qt.shape[1]
     for l in range(j, t - 1):
@@ -218,12 +220,12 @@ def solve_transpose(R, b):
 
 @inner(**VECTORIZED)
 def extend_inverse(V, column, t, inverse):
-    """Compute the column t of R⁻¹, and write it to the row V[t]. Return ‖V[t]‖².
+    """Compute the column t of R⁻¹, and write it to the row V[t]; return ‖V[t]‖².
 
     column : R[:t, t].
     inverse : 1/ρ = 1/R[t, t].
 
-    The sum of ‖V[t]‖² over t bounds the squared condition number κ².
+    If X_S = QR has unit columns, the sum of ‖V[t]‖² over t bounds the squared condition number κ² of X_S.
     """
     row = V[t]
     for s in range(t):
@@ -244,7 +246,8 @@ def extend_inverse(V, column, t, inverse):
 def asymmetry(C):
     """Return ½‖C − Cᵀ‖_F² and the sum of squares of the lower triangle of C.
 
-    They are not finite if an entry is not finite. C is read once, by tiles that fit into the cache.
+    The two numbers are not finite if an entry of C is not finite. C is read once, by tiles that fit into the
+    cache.
     """
     d = C.shape[0]
     apart = size = 0.0
@@ -261,13 +264,15 @@ def asymmetry(C):
 
 @kernel(**VECTORIZED)
 def extend(rows, t, column, j, delta, pivots):
-    """Add index j to S in a pivoted Cholesky factorisation: compute row t of L⁻¹C_S·, LLᵀ = δI + C_S.
+    """Add index j to S in a pivoted Cholesky factorisation: compute row t of L⁻¹C_S·, where LLᵀ = δI + C_S.
 
-    rows : the rows of L⁻¹C_S·; rows[t] is filled.
+    rows : the rows of L⁻¹C_S·, with C_S· the rows S of C; rows[t] is filled.
     column : the column j of C.
-    pivots : (d,) the diagonal of δI plus the Schur complement; the squares of the new row are subtracted.
+    pivots : (d,) the diagonal of δI plus the Schur complement of S; the squares of the new row are
+        subtracted.
 
-    The Schur complement is semidefinite, and no pivot is less than δ. Both are enforced in spite of rounding.
+    The Schur complement is semidefinite, and so no pivot is less than δ. Rounding is kept from violating
+    either property.
     """
     row, root = rows[t], math.sqrt(pivots[j])
     copy(column, row)

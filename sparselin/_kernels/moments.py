@@ -1,4 +1,7 @@
-"""‖X_j‖² and ⟨X_j, y⟩ in one pass over X. Sums of four terms in its precision are added in float64."""
+"""‖X_j‖² and ⟨X_j, y⟩ in one pass over X.
+
+Four terms at a time are summed in the precision of X, and these sums are added in float64.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A message, once in a process, when the compilation of kernels takes longer than a second.
 
-It goes to the logger "sparselin" at level INFO if that level is enabled. Otherwise it goes to stderr, if that
-is a terminal or the process runs IPython. If the logger has another level, there is no message:
-logging.getLogger("sparselin").setLevel("WARNING") silences it.
+The message goes to the logger "sparselin" at level INFO if this level is enabled. Otherwise it goes to
+stderr, if stderr is a terminal or the process runs IPython. If the logger has another level, there is no
+message: logging.getLogger("sparselin").setLevel("WARNING") silences the message.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ TEXT = (
 
 
 class _Notice(event.Listener):  # type: ignore[misc]
-    """The listener to which Numba reports the begin and the end of each compilation, and which measures time.
+    """A clock for compilations: Numba reports to it the beginning and the end of each compilation.
 
-    Cached kernels are not compiled. Compilations may be nested, but only one thread compiles at a time. The
-    clock is read at each report.
+    A kernel from the cache is not compiled, so Numba reports nothing. Compilations may be nested, but only
+    one thread compiles at a time. The clock is read at each report.
     """
 
     def __init__(self, delay: float) -> None:

@@ -1,4 +1,4 @@
-"""Products Z = VX for few rows V, for which BLAS would pack all of X, and copies X_Jᵀ of columns."""
+"""Products Z = VX for few rows V, where BLAS would first copy all of X, and copies X_Jᵀ of columns."""
 
 from __future__ import annotations
 
@@ -101,9 +101,9 @@ def by_columns(Xt, V, Z, start, stop):
 def gather_by_rows(X, J, scale, out, rows, start, stop):
     """Set out[rows[m], i] = X[i, J[m]]·scale_m for the rows start..stop of X (n, d) in C order.
 
-    If the columns lie in many of the cache lines of a row, the whole row is read first, because a stream of
-    lines is several times faster than a selection of lines. Returns a sum of the entries that were read for
-    this, so that the compiler does not remove the reading.
+    If the columns J lie in many of the cache lines of a row, the whole row is read first, because reading all
+    lines of a row is several times faster than reading a selection of them. Returns a sum of the entries that
+    were read in advance; without this sum the compiler would remove the reading.
     """
     d = X.shape[1]
     whole = 24 * J.size > d and X.size > _IN_CACHE

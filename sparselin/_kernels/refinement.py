@@ -1,8 +1,9 @@
 """The residuals of the augmented system of least squares in twice the working precision.
 
 Each product and sum is split into its rounded value and its error (Dekker, 1971; Knuth), and the errors are
-summed separately (Ogita, Rump and Oishi, 2005). The result is as if it were computed with eps² and rounded.
-This requires that every operation is rounded as written, so nothing here may be reassociated or contracted.
+summed separately (Ogita, Rump and Oishi, 2005). The result is as accurate as a computation with the machine
+epsilon eps² whose result is rounded to float64. The splitting requires that every operation is rounded as
+written. So the compiler may neither reorder sums nor contract products here.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def _sum(a, b):
 def remainders(A, f, g, r, r_low, x, x_low):
     """Return the residuals f − (r + r_low) − Aᵀ(x + x_low) and g − A(r + r_low), for A (t, n).
 
-    They are computed in twice the precision and then rounded.
+    The residuals are computed in twice the precision and then rounded.
     """
     t, n = A.shape
     above, lost = np.empty(n), np.empty(n)
@@ -79,7 +80,7 @@ def correlations(A, r, r_low):
 
 @kernel()
 def add(high, low, x):
-    """Add x to the unevaluated sum high + low, in place."""
+    """Add x in place to the number that is stored as a sum high + low of two floats."""
     for j in range(high.size):
         s, e = _sum(high[j], x[j])
         high[j], low[j] = _sum(s, low[j] + e)
@@ -87,7 +88,7 @@ def add(high, low, x):
 
 @kernel()
 def along(high, low, lam, slope_high, slope_low):
-    """Return x − λ·slope, where x and slope are unevaluated sums high + low."""
+    """Return x − λ·slope, where x and slope are each stored as a sum high + low of two floats."""
     out = np.empty(high.size)
     for j in range(high.size):
         p, e = _product(-lam, slope_high[j])

@@ -78,8 +78,8 @@ def copy_by_columns(Xt, copy, unit, start, stop):
 def products_by_rows(copy, x, z, start, stop):
     """Compute z_j = ⟨q_j, x⟩ for start ≤ j < stop, from a copy (n, d).
 
-    Eight rows at a time are summed in pairs, and the n/8 sums are added one after the other. Reassociation
-    would add all n terms one after the other.
+    Eight rows at a time are summed in pairs, and the n/8 sums are added one after the other. If the compiler
+    could reorder the sum, it would add all n terms one after the other, with a larger error.
     """
     n = copy.shape[0]
     for left in range(start, stop, _STRIP):
@@ -108,7 +108,7 @@ def products_by_rows(copy, x, z, start, stop):
 
 @inner(**VECTORIZED)
 def _dots(a, b, c, e, x):
-    """Return ⟨a, x⟩, … for four columns, so that each entry of x is read once for all four."""
+    """Return ⟨a, x⟩, ⟨b, x⟩, ⟨c, x⟩ and ⟨e, x⟩ for four columns, reading each entry of x once."""
     sa = sb = sc = se = np.float32(0)
     for i in range(x.size):
         sa += np.float32(a[i]) * x[i]
@@ -136,7 +136,7 @@ def products_by_columns(copy, x, z, start, stop):
 
 
 class ScreenedDesign(NamedTuple):
-    """The design, and error bounds for products with its 16-bit copy.
+    """The design, and error bounds for products with its 16-bit copy, X_j ≈ unit_j·q_j.
 
     Attributes
     ----------
@@ -158,8 +158,9 @@ class ScreenedDesign(NamedTuple):
 def find_candidates(screen, z, slack, out):
     """Find the columns, except `out`, that may have the largest or second largest |c_j|, c = Xᵀr.
 
-    They are written into `screen.candidates`. Returns their number, or −1 if there are too many. |c_j|/‖r‖ is
-    known from z_j = ⟨q_j, r/‖r‖⟩ to error_j + slack·‖X_j‖.
+    The columns are written into `screen.candidates`. Returns their number, or −1 if there are too many. The
+    value of |c_j|/‖r‖ follows from z_j = ⟨q_j, r/‖r‖⟩, q_j the integers of the copy, with an error of at most
+    error_j + slack·‖X_j‖.
     """
     low, width = np.empty(z.size), np.empty(z.size)
     for j in range(z.size):
@@ -186,8 +187,9 @@ def find_candidates(screen, z, slack, out):
 def certain_pick(screen, z, r, slack, out):
     """Find the column j with the largest |c_j|, c = Xᵀr, except the columns `out`.
 
-    Returns j, |c_j| and its relative margin, or j = −1 if j is not certain. It is certain if no other column
-    may have a larger value, given errors of slack·‖r‖‖X_j‖ each. z : ⟨q_j, r/‖r‖⟩ for the copy.
+    Returns j, |c_j| and its relative distance to the next largest value, or j = −1 if j is not certain. j is
+    certain if no other column may have a larger value, given that each c_j has an error of slack·‖r‖‖X_j‖.
+    z : ⟨q_j, r/‖r‖⟩ for the columns q_j of the copy.
     """
     error = slack * math.sqrt(dot(r, r))
     best, top, second = -1, 0.0, 0.0

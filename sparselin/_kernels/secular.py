@@ -4,10 +4,11 @@ With poles 0 ≤ D_0 < … < D_{p−1} and all u_j² > 0 the eigenvalues μ_i ar
 
     φ(μ) = 1 + Σ_j u_j²/(D_j − μ),    D_i < μ_i < D_{i+1},    μ_{p−1} < D_{p−1} + ‖u‖².
 
-φ increases between its poles. Each zero is computed as τ = μ − D_o, where D_o is the closer pole, so that
-small eigenvalues have the relative accuracy of D and u. The iteration is the fixed weight method (Li,
-*Solving secular equations stably and efficiently*, 1994): one of the two adjacent poles keeps its weight, and
-the weight of the other pole and a constant are chosen to match φ and φ′.
+φ increases between its poles. Each zero is computed as τ = μ − D_o, where D_o is the closer pole. So small
+eigenvalues have the relative accuracy of D and u. The iteration is the fixed weight method (Li, *Solving
+secular equations stably and efficiently*, 1994): φ is replaced by a model with the two adjacent poles and a
+constant. One of these poles keeps its weight u_j², and the weight of the other pole and the constant are
+chosen such that the model has the φ and φ′ of the current τ.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ _EPS = 2.0**-52
 
 @inner(**VECTORIZED)
 def _secular(shifted, weight, p, tau):
-    """Return φ and φ′ at τ = μ − D_o, given the poles relative to the origin D_o (`shifted`) and u_j²."""
+    """Return φ(μ) = 1 + Σ_j u_j²/(D_j − μ) and φ′ at τ = μ − D_o, where `weight` holds u_j².
+
+    shifted : the poles D_j relative to the origin D_o.
+    """
     value, slope = 1.0, 0.0
     for j in range(p):
         inverse = 1.0 / (shifted[j] - tau)
@@ -97,8 +101,8 @@ def _zero(D, shifted, weight, p, i, total):
 def spectrum(D, squares, mu):
     """Write the eigenvalues of diag(D) + uuᵀ into mu (p,), for increasing D ≥ 0 and u_j² = squares[j].
 
-    Before, poles are deflated: D_j is an eigenvalue if u_j = 0, or if D_j = D_{j+1} to rounding, because u
-    can then be rotated into one of these two coordinates.
+    First, poles are deflated: D_j is an eigenvalue if u_j = 0, or if D_j = D_{j+1} to rounding. In the second
+    case a rotation of these two coordinates makes u_j = 0.
     """
     t = D.size
     pole, weight, shifted = np.empty(t), np.empty(t), np.empty(t)
@@ -125,8 +129,8 @@ def spectrum(D, squares, mu):
 def power_sums(D, squares, alpha, cutoff, out, start, stop):
     """Compute sums of powers of the eigenvalues μ_i of diag(D) + uuᵀ, u_j² = squares[m, j], m = start..stop.
 
-    The three entries of row m of `out` are Σ_i μ_i^α over the μ_i > cutoff, the least of these μ_i (the
-    cutoff if there are none), and the number of the other μ_i.
+    The three entries of row m of `out` are: the sum Σ_i μ_i^α over the μ_i > cutoff; the least of these μ_i,
+    or the cutoff if there are none; and the number of the μ_i ≤ cutoff.
     """
     mu = np.empty(D.size)
     for m in range(start, stop):

@@ -1,18 +1,19 @@
 """The minimum of ‖w‖² + Σ_i x_i/softmax_i(w)² by a damped Newton method of O(m) operations per step.
 
-With s = softmax(w), p_i = x_i/s_i² and P = Σp, half the gradient and half the Hessian are
+With s = softmax(w), p_i = x_i/s_i² and P = Σp, half the gradient and half the Hessian of the sum are
 
     w + Ps − p    and    I + P(diag s − ssᵀ) + 2Σ_i p_i (s − e_i)(s − e_i)ᵀ.
 
-The second term of f is constant along 1, and Σw = 0 at the minimum. So the unknowns are
-u_j = w_j − w_r, j ≠ r, where x_r is the largest: entry r, where s may be 1 to rounding and Ps − p
-cancels, is never needed. In them half the Hessian is H = D + UKUᵀ with the diagonal D = 1 + Ps + 2p and
+Adding a constant to all w_i does not change the second term of the objective, and Σw = 0 at the minimum. So
+the unknowns are u_j = w_j − w_r, j ≠ r, where x_r is the largest x_i. Entry r is never needed; there s may be
+1 to rounding, and Ps − p would cancel. In the unknowns u, half the Hessian is H = D + UKUᵀ with the diagonal
+D = 1 + Ps + 2p and
 
-    U = [√P s, p/√P, 1],    K = [[1, −2, 0], [−2, 0, 0], [0, 0, −1/m]],
+    U = [√P s, p/√P, 1],    K = [[1, −2, 0], [−2, 0, 0], [0, 0, −1/m]].
 
-and c = UᵀH⁻¹b solves (I + GK)c = UᵀD⁻¹b, G = UᵀD⁻¹U; then H⁻¹b = D⁻¹(b − UKc). This is
-stable: s_r is the largest of s at the minimum (w is ordered as x is), so s_r ≥ 1/m, and with
-diag s − ssᵀ ⪰ s_r diag s (off r) H is at least a constant times D/m.
+The vector c = UᵀH⁻¹b solves (I + GK)c = UᵀD⁻¹b, G = UᵀD⁻¹U, and then H⁻¹b = D⁻¹(b − UKc). This computation is
+stable. At the minimum w is ordered as x, so s_r is the largest entry of s, and s_r ≥ 1/m. Then
+diag s − ssᵀ ⪰ s_r diag s (without entry r), and H is at least a constant times D/m.
 """
 
 from __future__ import annotations
@@ -69,11 +70,12 @@ def minimize_rows(x: _Array, value: _Array, w: _Array) -> int:
 
 @inner()
 def _start(x: _Array, r: int, u: _Array) -> None:
-    """Fill u with a start for Newton's method: ⅓log(x_i/x_r), but not below the value u_0 for x_i = 0.
+    """Fill u with a start for Newton's method: u_i = ⅓log(x_i/x_r), but at least the value u_0 for x_i = 0.
 
-    ⅓log(x_i/x_r) would be the minimiser without ‖w‖². For x_i = 0 the minimum satisfies w_i + Ps_i = 0. With
-    n = Σ(x_i/x_r)^⅓ and mean u ≈ (1 − n/m)u_0 this equation reads u_0 = −W(m n x_r), and Lambert's W(z) is
-    l(1 − log(1 + l)/(2 + l)), l = log(1 + z), to some per cent.
+    Without ‖w‖² in the objective, ⅓log(x_i/x_r) would be the minimiser. For x_i = 0 the minimum satisfies
+    w_i + Ps_i = 0, where s = softmax(w) and P = Σ x_i/s_i². With n = Σ(x_i/x_r)^⅓ and mean u ≈ (1 − n/m)u_0
+    this equation reads u_0 = −W(m n x_r). Lambert's W(z) is l(1 − log(1 + l)/(2 + l)), l = log(1 + z), up to
+    a few per cent.
     """
     n = 0.0
     for i in range(len(x)):
@@ -90,7 +92,7 @@ def _start(x: _Array, r: int, u: _Array) -> None:
 def _weigh(x: _Array, u: _Array, s: _Array, p: _Array) -> float:
     """Fill s with softmax(u) and p with x_i/s_i², and return P = Σ_i p_i.
 
-    1/s_i is computed as Σ_j e^{u_j}/e^{u_i}, without a logarithm of s, so each p_i is exact to a few eps.
+    1/s_i is computed as Σ_j e^{u_j}/e^{u_i}. As no logarithm of s is taken, each p_i is exact to a few eps.
     """
     for i in range(len(x)):
         s[i] = math.exp(u[i])
@@ -105,9 +107,9 @@ def _weigh(x: _Array, u: _Array, s: _Array, p: _Array) -> float:
 
 @inner()
 def _newton(r: int, u: _Array, s: _Array, p: _Array, P: float, d: _Array) -> float:
-    """Fill d with Newton's direction in u, where d_r = 0, and return the size ρ = 2(max d − min d) of it.
+    """Fill d with Newton's direction in u, where d_r = 0, and return its size ρ = 2(max d − min d).
 
-    s, p and P are those of `_weigh` at u.
+    s, p and P are computed by `_weigh` at u.
     """
     m = len(u)
     mean = _sum(u) / m

@@ -1,9 +1,10 @@
 """The least eigenvalue of all k × k principal submatrices of a symmetric matrix, by branch and bound.
 
-A node is a set P, and level t of the arrays belongs to its first t elements. `W[t]` is the Schur complement
-of M_P in M = C − θI on the candidates `index[t]`, and `branch[t]` is the position of the candidate on which
-the search branches. Because M_P is positive definite at every node, all C_S − θI, S ⊇ P, are positive
-definite iff all principal submatrices of W[t] of at most k − t elements are positive definite.
+A node is a set P, and level t of the arrays belongs to its first t elements. Let M = C − θI, where C is the
+symmetric matrix and θ the value to be beaten. `W[t]` is the Schur complement of M_P in M on the candidates
+`index[t]`, and `branch[t]` is the position of the candidate on which the search branches. M_P is positive
+definite at every node. Therefore the following are equivalent: all C_S − θI with S ⊇ P are positive definite;
+all principal submatrices of W[t] of at most k − t elements are positive definite.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def _border(values, vectors, C, S, size, x, limit):
 
     values, vectors : the eigenvalues, increasing, and the eigenvectors V of C_S.
 
-    The least eigenvalue is the root below values[0] of C_xx − μ − Σ z_i²/(values_i − μ), z = Vᵀc_x, where c_x
-    is column x of C on S. It is found by bisection.
+    The least eigenvalue of C_{S + x} is the root μ below values[0] of C_xx − μ − Σ z_i²/(values_i − μ), where
+    z = Vᵀc_x and c_x is column x of C on S. The root is found by bisection.
     """
     z = np.zeros(size)
     for a in range(size):
@@ -69,7 +70,10 @@ def _border(values, vectors, C, S, size, x, limit):
 
 @inner(**NUMPY)
 def _best_addition(C, S, size, used, limit):
-    """Return the x ∉ S with the least λ_min(C_{S + x}) below `limit`, or −1, and this eigenvalue."""
+    """Return the x ∉ S with the least λ_min(C_{S + x}), and this eigenvalue.
+
+    x is −1 if no λ_min(C_{S + x}) is below `limit`.
+    """
     values, vectors = np.linalg.eigh(submatrix(C, S, size))
     best = -1
     for x in range(len(C)):
@@ -136,8 +140,8 @@ def _first(C):
 def _violation(W, m, left, pinned):
     """Return one or two of the m candidates whose submatrix of W is not positive definite.
 
-    They are returned as (a, −1) or (a, b), or as (−1, −1) if there are none. Pairs are examined only if
-    `left` is 2; if candidate 0 is `pinned`, only pairs with candidate 0 are examined.
+    One candidate is returned as (a, −1), two as (a, b). (−1, −1) means that there are none. Pairs are
+    examined only if `left` is 2. If candidate 0 is `pinned`, only pairs with candidate 0 are examined.
     """
     for a in range(m):
         if not W[a, a] > 0:
@@ -154,8 +158,8 @@ def _violation(W, m, left, pinned):
 def _outside_definite(T, m, bad):
     """Find a set of the m candidates on which T is positive definite, by pivoted Cholesky.
 
-    The other candidates are marked in `bad`; their number is returned. T has a unit diagonal and is
-    overwritten.
+    The other candidates are marked in `bad`. Returns the number of marked candidates. T has a unit diagonal
+    and is overwritten.
     """
     count = m
     for a in range(m):
@@ -179,9 +183,9 @@ def _outside_definite(T, m, bad):
 
 @inner(**ONCE)
 def _not_dominant(T, m, left, bad):
-    """Mark in `bad` and count the rows of T whose left − 1 largest off-diagonal moduli sum to 1 or more.
+    """Mark in `bad` the rows of T whose left − 1 largest off-diagonal moduli sum to 1 or more.
 
-    T has a unit diagonal.
+    T has a unit diagonal. Returns the number of marked rows.
     """
     top = np.empty(left - 1)
     count = 0
@@ -205,9 +209,10 @@ def _branches(W, m, left, order):
     """Move to the front of `order` the candidates on which the search must branch. Return their number.
 
     Every submatrix of W that is not positive definite contains one of these candidates. They are chosen in
-    one of two ways: all candidates outside a set on which W is positive definite (interlacing), or all rows
-    that are not diagonally dominant. In the latter case, with unit diagonal, one of them has the largest
-    entry of an eigenvector for an eigenvalue ≤ 0 (Gershgorin).
+    one of two ways, whichever gives fewer. Either they are all candidates outside a set on which W is
+    positive definite (then interlacing proves the claim), or all candidates whose rows are not diagonally
+    dominant. For the second choice, scale W to a unit diagonal: one of the candidates has the largest entry
+    of an eigenvector for an eigenvalue ≤ 0 (Gershgorin).
     """
     T = np.empty((m, m))
     for a in range(m):

@@ -1,8 +1,9 @@
 """The submodularity ratio of R² by enumeration: one pass of modified Gram-Schmidt for each set.
 
-A row consists of a column projected off a set T, z = x − X_T·b in `n` coordinates, and then of −b, with an
-entry for each element of T in the order of addition. So 1 + ‖b‖² is the square of the size s(x), which gives
-the error of z. The last row belongs to y. See `sparselin.guarantees.submodularity` for the errors.
+A row of the arrays belongs to a column x that is projected off a set T. The row holds z = x − X_T·b, in `n`
+coordinates, and then −b, with an entry for each element of T in the order of addition. So 1 + ‖b‖² is the
+square of the size s(x), to which the error of z is proportional. The last row belongs to y in place of x. See
+`sparselin.guarantees.submodularity` for the errors.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ LOWER, UPPER, PAIRS = 0, 1, 2  # entries of `Best.bounds`
 class UnitColumns(NamedTuple):
     """The data of the enumeration: rows Z for the unit columns and, last, for unit y.
 
-    A row consists of the column in n coordinates, followed by space for |U| + k coefficients. U holds the
-    columns of which L is a subset, and k is the largest |A|.
+    A row consists of the column in n coordinates, followed by space for |U| + k coefficients. U is the set of
+    columns of which L runs through the subsets, and k is the largest |A| of the sets A that are added to L.
     """
 
     Z: NDArray[np.float64]
@@ -42,7 +43,7 @@ class UnitColumns(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The result so far.
+    """The best pair (L, A) so far: the ratio compares the gains of the columns of A at the base set L.
 
     bounds : the lower and the upper bound on the ratio, and the number of pairs (L, A) examined.
     base, added : the L and the A at which the upper bound is attained, padded with −1.
@@ -57,9 +58,9 @@ class Best(NamedTuple):
 def _project(V, row, square, t, q, f, out):
     """Project the rows of V off z, the first n entries of `row`, and write them into `out`.
 
-    The column of `row` becomes element t of T, so its coefficient is entry n + t of the new rows. square is
-    ‖z‖². q is filled with the row, and f (n,) with z/‖z‖². The function is inlined, because each call would
-    cost reference counts of five arrays.
+    The column of `row` becomes element t of the set T that rows are projected off. So its coefficient is
+    entry n + t of the new rows. square is ‖z‖². q is filled with the row, and f (n,) with z/‖z‖². The
+    function is inlined, because in each call Numba would count references to five arrays.
     """
     n = f.size
     for i in range(row.size):
@@ -77,7 +78,7 @@ def _project(V, row, square, t, q, f, out):
 
 @inner(**VECTORIZED, **NUMPY)
 def _dots(v, r, n):
-    """Return ‖z‖², the squared size s² and ⟨z, r⟩ of a row v, where z and r are the first n entries."""
+    """Return ‖z‖², the squared size s² and ⟨z, r⟩ for a row v; z and r are the first n entries of v and r."""
     square, product, size = 0.0, 0.0, 1.0
     for i in range(n):
         square += v[i] * v[i]
@@ -89,7 +90,10 @@ def _dots(v, r, n):
 
 @inner(**NUMPY)
 def _direction_error(square, size, unit):
-    """Return a bound on the error of the direction z/ρ of a projected column, given ρ² and size = s²."""
+    """Return a bound on the error of the direction z/ρ of a projected column z, given ρ² and size = s².
+
+    ρ is the length of z, and s the size of the column, to which the error of z is proportional.
+    """
     ratio = size / square
     return unit.u * (ratio if unit.power == 2 else math.sqrt(ratio))
 
@@ -98,7 +102,8 @@ def _direction_error(square, size, unit):
 def _error(square, size, rest, aim, unit):
     """Return a bound on the squared error of c/ρ, c = ⟨z, r⟩, for a column x projected to z of length ρ.
 
-    square = ρ², size = s(x)², rest = ‖r‖², aim = s(y)².
+    square = ρ², size = s(x)², rest = ‖r‖², aim = s(y)². r is the residual of y, and s(x) is the size of x, to
+    which the error of z is proportional.
     """
     ratio, n = size / square, unit.root * unit.root
     if unit.power == 2:
@@ -111,8 +116,9 @@ def _spectral(rows, facts, members, n, l):
     """Return a lower bound on the least eigenvalue λ of H_A, the residual correlations of A = `members`.
 
     `rows` are the rows of A, each projected off the earlier ones; l = |L|. The bound follows from the trace τ
-    of H_A⁻¹. Let a = |A|. The mean of the other eigenvalues is (a − λ)/(a − 1), so convexity of 1/λ gives
-    τ ≥ 1/λ + (a − 1)²/(a − λ). Rounding changes √λ by at most the root of the sum of the squared DIRECTION.
+    of H_A⁻¹. Let a = |A|. The other a − 1 eigenvalues have the mean (a − λ)/(a − 1), so the convexity of 1/x
+    gives τ ≥ 1/λ + (a − 1)²/(a − λ). Rounding changes √λ by at most the root of the sum of the squares of the
+    entries DIRECTION in `facts`.
     """
     trace, off, a = 0.0, 0.0, len(rows)
     for i in range(a):
@@ -131,7 +137,8 @@ def _spectral(rows, facts, members, n, l):
 def ratio_bounds(singles, joint, errors, error):
     """Return a lower and an upper bound on the ratio singles/joint.
 
-    √singles is known to ±√errors, and √joint to ±√error.
+    `singles` is a sum of gains and `joint` a gain. √singles has an error of at most √errors, and √joint an
+    error of at most √error.
     """
     a, b, e, f = math.sqrt(singles), math.sqrt(joint), math.sqrt(errors), math.sqrt(error)
     low = max(0.0, a - e) / (b + f)
@@ -141,7 +148,13 @@ def ratio_bounds(singles, joint, errors, error):
 
 @kernel(**NUMPY)
 def _is_hopeless(V, n, gains, at, left, ratio, slack):
-    """Return whether the sum of the `left` largest ratio·h_x − g_x, h_x the gains after A, is ≤ slack."""
+    """Return whether no set of A and at most `left` more columns can have a ratio below the current bound.
+
+    This is certain if the sum of the `left` largest ratio·h_x − g_x is ≤ slack, where g_x are the gains at L,
+    and h_x the gains after A.
+
+    ratio : the current bound, divided by a lower bound on the eigenvalues of residual correlation matrices.
+    """
     top = np.zeros(left)
     for a in range(len(V) - 1):
         square, _, c = _dots(V[a], V[-1], n)
@@ -164,7 +177,7 @@ def _pad(members, out):
 
 @inner(**NUMPY)
 def _take(pair, best, added):
-    """Record a pair (L, A), A = `added`, if its ratio is certainly the least so far; return whether it is."""
+    """Record a pair (L, A), A = `added`, if its ratio is certainly the least so far. Return whether it is."""
     _, joint, _, error = pair
     high = ratio_bounds(*pair)[1]
     if not (high < best.bounds[UPPER] and math.sqrt(joint) - math.sqrt(error) > NEGLIGIBLE):
@@ -178,7 +191,8 @@ def _take(pair, best, added):
 def _compare(pair, rows, facts, n, best, members):
     """Update the bounds on the ratio by a pair (L, A), where members = (L, A).
 
-    pair : SINGLES, JOINT, ERRORS and ERROR of the pair. rows : the rows of A. facts : the table of facts.
+    pair : SINGLES, JOINT, ERRORS and ERROR of the pair, which `ratio_bounds` defines. rows : the rows of A.
+    facts : the table of gains and errors of single columns.
     """
     _, joint, _, error = pair
     if math.sqrt(joint) + math.sqrt(error) > NEGLIGIBLE:
@@ -191,7 +205,10 @@ def _compare(pair, rows, facts, n, best, members):
 
 @inner(**ONCE)
 def _all_additions(data, candidates, L, mu, worst, limit, best):
-    """Examine all sets A of 2, …, k candidates at L, except those that `mu` excludes (see `every_base`)."""
+    """Examine all sets A of 2, …, k candidates at the base set L, except the sets that `mu` excludes.
+
+    `every_base` says how mu excludes sets.
+    """
     V, index, facts = candidates
     n, exact, bounds, m, l = data.n, data.exact, best.bounds, len(index), len(L)
     k, unit, threshold, gains, off = min(data.k, m), exact.unit, span(exact.unit), facts[GAIN], facts[OFF]
@@ -245,8 +262,9 @@ def _all_additions(data, candidates, L, mu, worst, limit, best):
 def _candidates(data, Z, inside, members, ordered):
     """Return the candidates at L = `members`, and whether rounding leaves undecided if a column is one.
 
-    Candidates are the columns outside the span of L. They are returned as three arrays: their rows, projected
-    off L, and last the row of y; their indices, by decreasing gain if `ordered`; and the facts by index.
+    L is the base set. Candidates are the columns outside the span of L. They are returned as three arrays:
+    their rows, projected off L, and last the row of y; their indices, by decreasing gain if `ordered`; and
+    the gains and errors by index.
     """
     n, exact, d = data.n, data.exact, len(Z) - 1
     index, facts = np.empty(d + 1, np.int64), np.empty((4, d))
@@ -277,7 +295,7 @@ def _candidates(data, Z, inside, members, ordered):
 
 @inner(**ONCE)
 def _at_base(data, Z, inside, L, mu, worst, limit, best):
-    """Examine all sets A at one L, whose projected rows are Z."""
+    """Examine all sets A that may be added to one base set L; Z holds the rows projected off L."""
     square, size, _ = _dots(Z[-1], Z[-1], data.n)
     if data.k > 1 and math.sqrt(square) + data.exact.unit.u * math.sqrt(size) > NEGLIGIBLE:
         upper = best.bounds[UPPER]
@@ -294,8 +312,9 @@ def _at_base(data, Z, inside, L, mu, worst, limit, best):
 def every_base(data, mu, worst, limit, best):
     """Examine all pairs of a set L ⊆ U and a set A of at most k columns, at most `limit` pairs.
 
-    L + u is omitted if u is in the span of L. If mu > 0, it is a lower bound on the least eigenvalue of every
-    residual correlation matrix. Then the search is pruned below pairs whose joint gain exceeds `worst`.
+    The set L + u is omitted if u is in the span of L. If mu > 0, it is a lower bound on the least eigenvalue
+    of every residual correlation matrix. Then no superset of A is examined when the joint gain of A exceeds
+    `worst`.
     """
     Z0, U, _, n, exact = data
     u = len(U)
@@ -328,7 +347,7 @@ def every_base(data, mu, worst, limit, best):
 def residuals(data, L):
     """Return the candidates at L, whether rounding leaves a column undecided, and the independent part of L.
 
-    The candidates are as in `_candidates`.
+    The candidates are returned as in `_candidates`.
     """
     Z, n = data.Z.copy(), data.n
     inside, members, l = np.zeros(len(Z), np.bool_), np.empty(len(L), np.int64), 0
@@ -348,7 +367,7 @@ def residuals(data, L):
 def correlations(data, L):
     """Return the residual correlation matrix of the columns outside the span of L, and a bound on its errors.
 
-    The bound is infinite if rounding leaves a column undecided.
+    The bound is infinite if rounding leaves undecided whether a column is in the span.
     """
     (V, index, facts), open_, _ = residuals(data, L)
     error, unit = np.inf if open_ else 0.0, data.exact.unit
@@ -361,7 +380,7 @@ def correlations(data, L):
 
 @inner(**NUMPY)
 def _grow_from(data, candidates, L, start, best):
-    """Build a set A greedily from candidate `start`: add columns that make the ratio at L least.
+    """Build a set A greedily from candidate `start`: each addition makes the ratio at L as small as possible.
 
     Returns whether the upper bound on the ratio decreased.
     """

@@ -1,17 +1,19 @@
 """A sweep of Theorem 3.3 over many small designs: OMP, and at each step a check of the LASSO's solution.
 
-At a step, S is the selection of OMP, γ = X_S⁺y, c = Xᵀ(y − X_Sγ), i its next pick, and γ⁺ and c⁺ are γ and c
-for S ∪ i. If |c_i| = λ* exceeds all other |c_j|, then for λ = λ* − ε down to the first event
+At a step, S is the selection of OMP, γ = X_S⁺y are its coefficients, c = Xᵀ(y − X_Sγ), and i is the next
+pick; γ⁺ and c⁺ are γ and c for S ∪ i. The LASSO does not penalise S, and λ*(S) is the λ at which features
+enter. If λ* = |c_i| exceeds all other |c_j|, then for λ = λ* − ε down to the first event
 
-    β(λ) = γ + (ε/λ*)(γ⁺ − γ),   Xᵀ(y − Xβ(λ)) = c − (ε/λ*)(c − c⁺),
+    β(λ) = γ + (ε/λ*)(γ⁺ − γ),   Xᵀ(y − Xβ(λ)) = c − (ε/λ*)(c − c⁺).
 
-which is zero on S and sign(c_i)·λ for i. The event is at the least ε > 0 at which the correlation of another
-column is ±λ.
+These correlations are zero on S, and sign(c_i)·λ for i. The event is at the least ε > 0 at which the
+correlation of another column is ±λ.
 
-The KKT conditions of ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ are *checked* on all columns, from y − Xβ itself, at
-λ* (where β_i = 0) and in the middle of the window. β and the bounds ±λ are linear in between, so the
-conditions hold there too, strictly outside S ∪ i. Therefore the solutions are unique, λ*(S) = |c_i| and
-A(S) = {i}. Only S, its QR factorisation and γ are passed on from step to step.
+The KKT conditions of ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ are *checked* on all columns, from y − Xβ itself, at λ* (where
+β_i = 0) and in the middle of the window. β and the bounds ±λ are linear between these two points, so the
+conditions hold there too. Outside S ∪ i they hold strictly, so the solutions are unique. So the first feature
+enters at λ*(S) = |c_i|, and i is the only feature that enters there, A(S) = {i}. Only S, its QR factorisation
+and γ are passed on from step to step.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ def sweep(X, Y, k, defect, verdict, least, histogram):
     """Check the designs X (m, n, d), whose columns are scaled to unit length in place, with Y (m, n).
 
     verdict : (m,) filled with the verdict of each design.
-    least : (m, 2) filled with the smallest ε₂/λ* and the smallest margin of each design.
+    least : (m, 2) filled with the smallest ε₂/λ* and the smallest margin of each design. ε₂ is the length of
+        the window below λ*, and the margin is the distance of the next largest |c_j| below λ* as a share of
+        λ*.
     histogram : (b,) filled with the number of steps with 10^(−l/4) ≥ ε₂/λ* > 10^(−(l+1)/4); the last l counts
         all smaller values.
     defect : for tests, (the step at which OMP picks the runner-up, or −1; a factor on ε₂).
@@ -62,7 +66,7 @@ def sweep(X, Y, k, defect, verdict, least, histogram):
 def sweep_design(A, y, k, defect, histogram, space):
     """Check all k steps of a design X = A. Return the worst verdict, the least ε₂/λ* and the least margin.
 
-    space : workspace. defect, histogram : see `sweep`.
+    space : workspace. defect, histogram, ε₂/λ* and the margin : see `sweep`.
     """
     Q, raw, V, column, gamma, beta, chosen, x, c, after, g = space
     root, length = math.sqrt(y.size), math.sqrt(dot(y, y))
@@ -111,10 +115,11 @@ def sweep_design(A, y, k, defect, histogram, space):
 
 @kernel(**VECTORIZED)
 def correlations(A, y, raw, beta, size, x, g):
-    """Compute g = Xᵀ(y − Xβ) for X = A and β on `size` columns, the rows of `raw`. Return ‖y‖ + Σ|β_l|.
+    """Compute g = Xᵀ(y − Xβ) for X = A and β on `size` columns, the rows of `raw`; return ‖y‖ + Σ|β_l|.
 
-    The error of g is the returned number times 8·eps·(√n + κ): the error of a sum of n terms is √n·eps, and
-    β, computed by R⁻¹, is exact for some X_S that differs by eps.
+    The error of g is the returned number times 8·eps·(√n + κ), κ the condition number of these columns X_S. A
+    sum of n terms has the error √n·eps. The term κ comes from β, which is computed by R⁻¹, X_S = QR: the
+    computed β is exact for columns that differ from X_S by eps.
     """
     total = math.sqrt(dot(y, y))
     for l in range(y.size):
@@ -130,9 +135,9 @@ def correlations(A, y, raw, beta, size, x, g):
 def judge(g, chosen, size, b, lam, error):
     """Return the verdict on the KKT conditions at λ for the correlations g.
 
-    The last of the first `size` entries of `chosen` is i, with β_i = b, and the others are S. The conditions
-    are g = 0 on S; g_i = λ·sign b, or ±λ if b = 0; |g_j| < λ on all others. They are checked to ±error. g is
-    overwritten on the chosen columns.
+    The last of the first `size` entries of `chosen` is the pick i, with β_i = b, and the others are S. The
+    conditions are: g = 0 on S; g_i = λ·sign b, or ±λ if b = 0; |g_j| < λ on all others. They are checked to
+    ±error. g is overwritten on the chosen columns.
     """
     i = chosen[size - 1]
     off = abs(abs(g[i]) - lam) if b == 0 else abs(g[i] - math.copysign(lam, b))
@@ -152,7 +157,8 @@ def judge(g, chosen, size, b, lam, error):
 def first_event(c, after, lam, chosen, size):
     """Return the length ε₂ of the window: the least ε > 0 with |c_j − ε·b_j| = λ* − ε for some j not chosen.
 
-    Here b = (c − c⁺)/λ*, with λ* = lam and c⁺ = after. The result is at most λ*.
+    Here c and c⁺ = after are the correlations with the residual before and after the pick, λ* = lam and
+    b = (c − c⁺)/λ*. The result is at most λ*.
     """
     event = lam
     for j in range(c.size):

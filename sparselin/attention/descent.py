@@ -1,12 +1,12 @@
 """Gradient descent on the Hadamard parametrizations β = s(w)∘θ of sparse regression.
 
-The selected set S is not penalised and is eliminated first: X and y are replaced by P_S^⊥X_{S̄} and P_S^⊥y.
-Then
+The selected set S is not penalised and is eliminated first: X and y are replaced by P_S^⊥X_{S̄} and P_S^⊥y,
+where P_S^⊥ projects off the columns of S, and S̄ are the other features. Then
 
     F(w, θ) = ½‖y − X(s(w)∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²)
 
 depends only on the features of S̄, and an ill-conditioned X_S does not slow down the descent. In *Sequential
-Attention for Feature Selection* the squared error has no ½, so λ there is twice λ here.
+Attention for Feature Selection* the squared error has no ½, so the λ of the paper is twice the λ here.
 """
 
 from __future__ import annotations
@@ -56,24 +56,25 @@ def hadamard_descent(
 ) -> DescentResult:
     """Solve the LASSO by gradient descent on w and θ, β = w∘θ: regularized linear Sequential Attention.
 
-    Let S be the features without penalty and S̄ the others. w∘θ has the entries w_iθ_i. From a random start,
-    the method takes gradient steps on
+    Let S be the features without penalty, S̄ the others, and w∘θ the vector with the entries w_iθ_i. From a
+    random start, the method takes gradient steps on
 
         F(w, θ) = ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   β = w∘θ off S, β_S = X_S⁺(y − X_{S̄}β_{S̄})
 
     where X_S⁺ is the pseudoinverse, so that β_S is the least squares fit given β_{S̄} (Definition 3.1 of
     *Sequential Attention for Feature Selection*, whose λ is twice this one). The minimum of F over all
     w∘θ = β is ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ (Hoff, 2017), so the minimisers of F give the solutions of the LASSO. F
-    has no spurious minima (Poon and Peyré, 2021; docs/proofs/hoff_lemma.md). Steps have the length of
+    has no spurious minima (Poon and Peyré, 2021; docs/proofs/hoff_lemma.md). The step lengths are those of
     Barzilai and Borwein.
 
-    Stopping. Let δ be the sum of two terms: a duality gap of the LASSO at β, and F − ½‖y −
-    Xβ‖² − λ‖β_{S̄}‖₁ ≥ 0. It bounds how far F is above its minimum. P_S^⊥y is the residual of least squares
-    on S, and λ*(S) is the least λ at which β_{S̄} = 0. The descent ends in one of these cases:
+    Stopping. Let δ be the sum of two terms: a duality gap of the LASSO at β, and the excess of F over the
+    LASSO's objective, F − ½‖y − Xβ‖² − λ‖β_{S̄}‖₁ ≥ 0. F is at most δ above its minimum. Let P_S^⊥y be the
+    residual of least squares on S, and λ*(S) the least λ at which β_{S̄} = 0. The descent ends in one of
+    these cases:
 
-    - δ ≤ tol·(½‖P_S^⊥y‖² − F). The factor of tol is the decrease of F from β_{S̄} = 0;
+    - δ ≤ tol·(½‖P_S^⊥y‖² − F). The factor of tol is the decrease of F from its value at β_{S̄} = 0;
     - λ ≥ (1 − 1e-6)λ*(S), where w and θ may tend to zero; and F ≥ ½‖P_S^⊥y‖² and δ ≤ ½(1e-7‖P_S^⊥y‖)²;
-    - no step decreases F beyond its rounding errors, which happens for tol = 0. Then the status is
+    - no step decreases F by more than its rounding error, which happens for tol = 0. Then the status is
       BEYOND_PRECISION, and the result is the iterate of least F.
 
     Many iterations may be needed if λ is within a relative 1e-6 of λ*, or far below λ*.
@@ -85,10 +86,11 @@ def hadamard_descent(
     lam : λ ≥ 0.
     forced : S, the features without penalty and without w, by index or name. `unpenalized` is another name
         for this argument.
-    tol : the relative accuracy of F. It suffices for the choice of a feature: for λ in the middle of the
-        window of `first_entry`, the feature of largest |w| is in A(S), unless its cosine with another column
-        is above about 1 − tol.
-    max_iter : take at most this many steps; then the status is MAX_ITER, and the result the last iterate.
+    tol : the relative accuracy of F. The default suffices for the choice of a feature: for λ in the middle of
+        the window of `first_entry`, the feature of largest |w| is in A(S), the features that enter the LASSO
+        first. This may fail if the cosine of the feature with another column is above about 1 − tol.
+    max_iter : take at most this many steps. If they do not suffice, the status is MAX_ITER, and the result is
+        the last iterate.
     rng : seed or Generator of the random start.
     intercept, standardize : fit an unpenalised intercept; divide columns by their standard deviations, so
         that w, θ and λ refer to the scaled columns (see `Problem`).
@@ -123,11 +125,11 @@ class EliminatedProblem(NamedTuple):
     Attributes
     ----------
     free : (m,) the features of S̄, all but S.
-    X, y : P_S^⊥X_{S̄} (p, m) and P_S^⊥y (p,), in coordinates of ℝⁿ or of an orthonormal basis. In the latter
-        case the part of y orthogonal to X is missing.
-    lengths : (m,) ‖P_S^⊥X_j‖. For a column in the span of S to rounding, it is zero, and so is its column of
-        X.
-    lam_star : λ*(S), zero when it is zero to rounding.
+    X, y : P_S^⊥X_{S̄} (p, m) and P_S^⊥y (p,), in coordinates of ℝⁿ or of an orthonormal basis. In an
+        orthonormal basis, the part of y orthogonal to X is missing.
+    lengths : (m,) ‖P_S^⊥X_j‖. If a column is in the span of S to rounding, its length is zero, and so is its
+        column of X.
+    lam_star : λ*(S) = max|⟨X_j, P_S^⊥y⟩|; zero if it is zero to rounding.
     residual_norm : ‖P_S^⊥y‖.
     """
 
@@ -140,11 +142,11 @@ class EliminatedProblem(NamedTuple):
 
 
 class DescentEnd(NamedTuple):
-    """The result of a descent.
+    """The result of a descent on F, where S are the eliminated features.
 
-    w, theta, mask : (m,) w, θ and s(w).
+    w, theta, mask : (m,) w, θ and the mask s(w).
     value : F − ½‖P_S^⊥y‖² at every iterate.
-    end : the reason why the descent ended, a code of the kernel `descent`.
+    end : a code of the kernel `descend` that says why the descent ended.
     """
 
     w: FloatArray
@@ -157,7 +159,8 @@ class DescentEnd(NamedTuple):
 class Coordinates(NamedTuple):
     """The coordinates basisᵀX and basisᵀy of X and y in an orthonormal basis (n, d) of the column space.
 
-    The columns of X are independent. For every S, P_S^⊥X spans the part of this space orthogonal to X_S.
+    The columns of X are independent. For every S, the columns of P_S^⊥X span the vectors of this space that
+    are orthogonal to X_S.
     """
 
     basis: FloatArray
@@ -168,7 +171,7 @@ class Coordinates(NamedTuple):
 def column_space(problem: Problem) -> Coordinates | None:
     """Return the coordinates of X and y in an orthonormal basis of the column space of X.
 
-    Returns None if the columns are dependent to rounding, or if there are as many columns as rows or more.
+    The result is None if the columns are dependent to rounding, or if X has at least as many columns as rows.
     """
     if problem.d >= problem.n:
         return None
@@ -188,8 +191,9 @@ def eliminate(
     """Project X_{S̄} and y off X_S = QR, twice, so that S is eliminated.
 
     With fewer columns than rows, or with `only_range`, the results are then expressed in an orthonormal basis
-    of the column space. That saves memory, and the dual points r·min(1, λ/‖Xᵀr‖∞) are better without the part
-    of r that no β can change. If `space` already holds X and y in such a basis, they are projected there.
+    of the column space, for two reasons. It saves memory. And the dual points r·min(1, λ/‖Xᵀr‖∞), r the
+    residual, are better without the part of r that no β can change. If `space` already holds X and y in such
+    a basis, they are projected there.
     """
     free = np.delete(np.arange(problem.d), S)
     measured = measure(qr, free)
@@ -210,8 +214,9 @@ def eliminate(
 def penalty_unit(reduced: EliminatedProblem, parametrization: str) -> float:
     """Return the unit of λ: λ* for "linear" and "l1", (λ*⁴/ℓ²)^{1/3} for "l2", else ℓ², ℓ = max‖P_S^⊥X_j‖.
 
-    It is 1 if λ* = 0, because then nothing is trained. The unit follows the units of X and y: if these
-    change, the minimisers of F at the same multiple of the unit only change by factors, except for "softmax".
+    λ* = max|⟨X_j, P_S^⊥y⟩|. The unit is 1 if λ* = 0, because then nothing is trained. The unit follows the
+    units of X and y: if these are changed, and λ is the same multiple of the unit, the minimisers of F only
+    change by factors. "softmax" is an exception.
     """
     lam_star, longest = reduced.lam_star, float(reduced.lengths.max(initial=0))
     if lam_star == 0:
@@ -236,10 +241,10 @@ def train(
     """Descend from a random start at λ = share·`penalty_unit`, in units in which max‖X_j‖ = 1 and λ* = 1.
 
     Let X = qX', y = py', w = ωw' and θ = υθ' with s(w)∘θ = (p/q)·s(w')∘θ'. Then F = p²F', where F' has the
-    penalties λ'_w = λω²/p² and λ'_θ = λυ²/p². So the iterates do not depend on the units of X and y. Both
-    penalties equal `share`, with two exceptions: the normalised forms have λ'_w = 0, and a softmax has ω = 1
-    and λ'_w = share·(q/p)², where `size` replaces p/q if it is given. All computations are in float64,
-    because the duality gap is computed from squares.
+    penalties λ'_w = λω²/p² on ‖w'‖² and λ'_θ = λυ²/p² on ‖θ'‖². So the iterates do not depend on the units of
+    X and y. Both penalties equal `share`, with two exceptions: the normalised forms have λ'_w = 0, and a
+    softmax has ω = 1 and λ'_w = share·(q/p)². If `size` is given, it takes the place of p/q. All computations
+    are in float64, because the duality gap is computed from squares.
     """
     form = FORMS[parametrization]
     if reduced.lam_star == 0 or (share > _HUGE and form <= kernels.L2):
@@ -265,7 +270,7 @@ def train(
 
 
 def _units(form: int, size: float) -> tuple[float, float, float]:
-    """Return the factors ω of w, υ of θ and size/υ of s(w), which together multiply β = s(w)∘θ by `size`."""
+    """Return the factors ω of w, υ of θ and size/υ of the mask s(w), so that β = s(w)∘θ grows by `size`."""
     if form <= kernels.L1:
         root = math.sqrt(size)
         return root, root, root
@@ -283,8 +288,8 @@ def _start(
     c : (m,) the correlations Xᵀy.
     nonzero : (m,) False for zero columns of X; there w and θ are zero.
 
-    If s ≥ 0, β has the signs of θ, so θ starts with the signs of c. For "l2" and the normalised forms all w_i
-    start equal, because a large random w_i would favour feature i whatever its correlation.
+    If the mask s is ≥ 0, β has the signs of θ, so θ starts with the signs of c. For "l2" and the normalised
+    forms all w_i start equal, because a large random w_i would favour feature i whatever its correlation.
     """
     noise = rng.standard_normal((2, len(c))) * nonzero
     if form == kernels.LINEAR:
@@ -301,7 +306,7 @@ def _start(
 def _result(
     problem: Problem, qr: ThinQR, S: IndexArray, reduced: EliminatedProblem, training: DescentEnd, lam: float
 ) -> DescentResult:
-    """Return the end of a descent as a `DescentResult` on all d features, with β_S from least squares."""
+    """Return the end of a descent as a `DescentResult` on all d features; β_S is found by least squares."""
     w = np.full(problem.d, np.nan, problem.dtype)
     w[reduced.free] = training.w
     weights = np.ones(problem.d, problem.dtype)
@@ -330,8 +335,8 @@ def _result(
 def _duality_gap(problem: Problem, S: IndexArray, coef: FloatArray, lam: float) -> float:
     """Return the duality gap of the LASSO at β, computed from X, y and S without using the descent.
 
-    With more rows than columns, or for λ = 0, y is replaced by its projection on the column space of X. That
-    changes the objective by a constant and gives better dual points.
+    With more rows than columns, or for λ = 0, y is replaced by its projection on the column space of X. The
+    replacement changes the objective by a constant and gives better dual points.
     """
     y = problem.y
     if problem.n > problem.d or lam == 0:

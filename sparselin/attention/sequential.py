@@ -58,9 +58,9 @@ def sequential_attention(
 
         F(w, θ) = ½‖y − X(s(w)∘θ)‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   s_i = 1 on S.
 
-    Here s(w) are the attention weights, and s(w)∘θ has the entries s_i(w)θ_i. The step then adds to S the
-    i ∉ S of largest |s_i(w)|, and solves least squares on S. This is Algorithm 1 with Definition 3.1 of
-    *Sequential Attention for Feature Selection*, whose λ is twice this one. `parametrization` chooses the
+    Here s(w) are the attention weights, s(w)∘θ has the entries s_i(w)θ_i, and β = s(w)∘θ. The step then adds
+    to S the i ∉ S of largest |s_i(w)|, and solves least squares on S. This is Algorithm 1 with Definition 3.1
+    of *Sequential Attention for Feature Selection*, whose λ is twice this one. `parametrization` chooses the
     form of s off S (Section 4.2 of the paper; sums are over S̄):
 
         "linear"         w_i             "l1"             |w_i|
@@ -68,26 +68,29 @@ def sequential_attention(
         "softmax"        e^{w_i}/Σe^{w_j}   "l2_normalized"  w_i²/Σw_j²
 
     "linear" and "l1" solve the LASSO, and training ends with a bound on the duality gap. For λ in the window
-    (λ₂, λ*(S)) of `first_entry` they pick from A(S), the set from which Sequential LASSO picks too. Training
-    ends with a duality gap δ ≥ Σ(λ − |⟨X_j, u*⟩|)|β_j| + ½‖X(β − β*)‖², where β* is the solution and
-    u* = y − Xβ*. So a column outside A(S) may have the largest weight, if its cosine with a column of A(S) is
-    near 1. Then training is repeated to smaller gaps.
+    (λ₂, λ*(S)) of `first_entry` they pick from A(S), the set from which Sequential LASSO picks too. Let β* be
+    the solution of the LASSO and u* = y − Xβ*. Training ends with a duality gap
+    δ ≥ Σ(λ − |⟨X_j, u*⟩|)|β_j| + ½‖X(β − β*)‖². So δ > 0 allows a column outside A(S) to have the largest
+    weight, if its cosine with a column of A(S) is near 1. In this case training is repeated to smaller gaps.
 
-    The other four forms may end in a local minimum. With P_S^⊥y, the residual of least squares on S, training
-    ends once ‖∇F‖‖(w, θ)‖ ≤ 1e-4·(½‖P_S^⊥y‖² − F). "l1_normalized" and "l2_normalized" do not depend on the
-    scale of w, so there ‖w‖² = |S̄| is fixed and not penalised.
+    The other four forms may end in a local minimum. Training ends once ‖∇F‖‖(w, θ)‖ ≤ 1e-4·(½‖P_S^⊥y‖² − F),
+    where P_S^⊥y is the residual of least squares on S. "l1_normalized" and "l2_normalized" do not depend on
+    the scale of w, so ‖w‖² = |S̄| is fixed and not penalised.
 
-    Default λ. Let ℓ = max‖P_S^⊥X_j‖ be the largest length of a column projected off S, and c = XᵀP_S^⊥y:
+    Default λ. Let ℓ = max‖P_S^⊥X_j‖ be the largest length of a column projected off S, c = XᵀP_S^⊥y the
+    correlations and λ* = max|c_j|:
 
     - "linear" and "l1": (λ* + λ₂)/2;
     - "l2": ¼(λ*⁴/(4ℓ²))^{1/3}. Here w = θ = 0 is a local minimum for every λ > 0. At four times the default,
       no single feature of length ℓ decreases F;
-    - the other three forms: ℓ². These forms never give exact zeros, and they tend to OMP as λ grows: with
-      θ_i ≈ s_ic_i/λ, F is −Σ(s_ic_i)²/(2λ) + const, and descent from equal s_i favours the largest |c_i|.
+    - the other three forms: ℓ². These forms never give exact zeros, and they tend to OMP as λ grows. The
+      reason: with θ_i ≈ s_ic_i/λ, F is −Σ(s_ic_i)²/(2λ) + const, and descent from equal s_i favours the
+      largest |c_i|.
 
-    Units. "softmax" weighs ‖w‖², which has no unit, against ‖y‖². By default y is first multiplied by a
-    number for which λ*(S) = 10ℓ², so that the units of X and y do not change a selection. If `lam` is given,
-    F is computed for y itself. Then the mask stays close to uniform if ‖y‖ is far below ℓ, so scale y up.
+    Units. "softmax" adds ‖w‖², which has no unit, to ‖y‖². By default y is first multiplied by a number for
+    which λ*(S) = 10ℓ², so that the units of X and y do not change a selection. If `lam` is given, F is
+    computed for y itself. Then the mask stays close to uniform if ‖y‖ is far below ℓ. The remedy is to scale
+    y up.
 
     Parameters
     ----------
@@ -102,16 +105,17 @@ def sequential_attention(
 
     Returns
     -------
-    SelectionPath, with s(w) of each step in `weights`. `lam_star`, `margin`, `ties` and `active_sets` are
-    those of Sequential LASSO at the same S; with another λ or parametrization the pick need not be in `ties`.
+    SelectionPath, with the attention weights s(w) of each step in `weights`. `lam_star`, `margin`, `ties` and
+    `active_sets` are those of Sequential LASSO at the same S. With a given `lam`, or another parametrization
+    than "linear" and "l1", the pick need not be in `ties`.
 
     The path has fewer than k features if its status is one of these:
 
     - EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED: λ*(S) is zero;
     - NO_CORRELATION: all weights tended to zero at the given `lam`. With "linear" and "l1" this happens for
       λ ≥ λ*(S);
-    - BEYOND_PRECISION: `first_entry` has this status, no step of a training decreases F beyond its rounding
-      errors, or a feature outside A(S) still has the largest weight at the smallest gap;
+    - BEYOND_PRECISION: `first_entry` has this status; or no step of a training decreases F by more than its
+      rounding error; or a feature outside A(S) still has the largest weight at the smallest gap;
     - MAX_ITER: a training did not converge;
     - STOPPED: the callback returned True.
 
@@ -180,7 +184,7 @@ def _default_share(parametrization: str, entry: FirstEntry) -> float:
 def _pick(selection: Selection, entry: FirstEntry, reduced: EliminatedProblem, mask: FloatArray) -> Pick:
     """Return as a `Pick` the feature with the largest |s_i(w)| among the columns outside the span of S.
 
-    mask : (m,) s(w) on the features of `reduced`.
+    mask : (m,) the attention weights s(w) of the features of `reduced`.
     """
     weights = np.ones(selection.problem.d, selection.problem.dtype)
     weights[reduced.free] = mask

@@ -1,13 +1,13 @@
 """The penalty on β that a softmax mask induces: Q and Q* of Lemma 3.2.
 
-Let β = softmax(w)∘θ have the entries softmax_i(w)·θ_i, i = 1, …, m, with weight decay (λ/2)(‖w‖² + ‖θ‖²).
-Minimising over w and θ for a given β gives (λ/2)Q*(β∘β). Q* is concave in x = β∘β, because it is an infimum
-of affine functions, and
+Let β = softmax(w)∘θ have the entries softmax_i(w)·θ_i, i = 1, …, m, with weight decay (λ/2)(‖w‖² + ‖θ‖²). The
+minimum of the weight decay over all w and θ with this β is (λ/2)Q*(β∘β). As a function of x = β∘β, Q* is an
+infimum of affine functions and so concave. It has the bounds
 
     (Σ|β_i|^{2/3})³  ≤  Q*(β∘β)  ≤  m²‖β‖².
 
-The lower bound follows by dropping ‖w‖² ≥ 0 and minimising Σ x_i/s_i² over the simplex, the upper one from
-w = 0.
+The lower bound follows if ‖w‖² ≥ 0 is dropped and Σ x_i/s_i² is minimised over the s of the simplex. The
+upper bound is the value at w = 0.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def softmax_penalty(x: ArrayLike) -> PenaltyValue:
 
         Q*(x) = min_w ‖w‖² + Σ_i x_i/softmax_i(w)²
 
-    (Lemma 3.2 of *Sequential Attention for Feature Selection*, ICLR 2023). The function is strictly convex in
-    w, so the minimiser is unique; it satisfies Σw = 0. Newton's method takes O(m) operations per step. The
-    value is accurate to a few eps, and w to a few eps·max(‖w‖∞, min(1, m² max x)), which is about the change
-    of w when x is rounded (eps is the machine epsilon).
+    (Lemma 3.2 of *Sequential Attention for Feature Selection*, ICLR 2023). The objective is strictly convex
+    in w, so the minimiser is unique; it satisfies Σw = 0. A step of Newton's method takes O(m) operations.
+    Let eps be the machine epsilon. The value is accurate to a few eps, and w to a few eps·max(‖w‖∞,
+    min(1, m² max x)). This is about the change of w when x is rounded.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def q(q: ArrayLike) -> PenaltyValue:
         Q(q) = inf {‖w‖² : 1/softmax(w)² = q} = ¼Σ_i (log q_i − mean_j log q_j)²
 
     (Lemma 3.2 of *Sequential Attention for Feature Selection*, ICLR 2023). The reason: 1/softmax(w)² = q
-    determines w up to a constant, w = c − ½log q, and ‖w‖ is least for Σw = 0. Q gives the penalty of
-    `softmax_penalty`: Q*(x) = inf_q Σ_i x_i q_i + Q(q).
+    determines w up to a constant, w = c − ½log q, and ‖w‖ is least for Σw = 0. The penalty of
+    `softmax_penalty` is Q*(x) = inf_q Σ_i x_i q_i + Q(q).
 
     Parameters
     ----------
@@ -133,7 +133,8 @@ def penalty_contours(limit: float, points: int = 201) -> tuple[FloatArray, Float
 
     Returns
     -------
-    beta1 (points,), beta2 (points,) and value (points, points), value[i, j] at (beta1[j], beta2[i]).
+    Three arrays: beta1 (points,), beta2 (points,) and value (points, points). value[i, j] is Q*(β∘β) at
+    β = (beta1[j], beta2[i]).
 
     Raises
     ------

@@ -31,7 +31,7 @@ Vector: TypeAlias = list[Any]  # of fmpq
 
 
 class Finder:
-    """The finder of proofs for the picks of a path, on X and y as integers (`Exact`)."""
+    """The finder of proofs for the picks of a path, on multiples of X and y that have integer entries."""
 
     def __init__(self, numbers: Exact) -> None:
         self.numbers = numbers
@@ -44,7 +44,7 @@ class Finder:
         self._orthogonal: dict[Indices, tuple[Vector, Vector, Any]] = {}
 
     def step(self, S: Indices, pick: int, claim: str) -> StepCertificate:
-        """Prove that the pick after S is one that Sequential LASSO or OMP (the `claim`) may make.
+        """Prove that Sequential LASSO or OMP (the `claim`) may make this pick after the features S.
 
         Raises ValueError if the pick is refuted.
         """
@@ -77,7 +77,7 @@ class Finder:
         return rescale(proof, 1 / self.numbers.coef_unit, 1 / self.numbers.lam_unit)
 
     def nonnegative_step(self, S: Indices, pick: int, n_forced: int) -> NonnegativeStep:
-        """Prove that the pick after S is one that nonnegative OMP may make.
+        """Prove that nonnegative OMP may make this pick after the features S.
 
         The first `n_forced` features of S are the forced ones. Raises ValueError if the pick is refuted.
         """
@@ -96,7 +96,7 @@ class Finder:
         return NonnegativeStep(S, pick, T, lam_star_squared, coefs)
 
     def ols_step(self, S: Indices, pick: int) -> OlsStep:
-        """Prove that the pick after S is one that OLS may make.
+        """Prove that OLS may make this pick after the features S.
 
         Raises ValueError if the pick is refuted.
         """
@@ -136,9 +136,9 @@ class Finder:
         return [self.X[i, j] for i in self.rows]
 
     def _orthogonalise(self, S: Indices) -> tuple[Vector, Vector, Any]:
-        """Project the last column s of S off the earlier columns S': u = X_s − X_{S'}a ⟂ X_{S'}.
+        """Project the last column s of S off the earlier columns S': u = X_s − X_{S'}a with X_{S'}ᵀu = 0.
 
-        Returns a, Xᵀu and ‖u‖².
+        Returns the coefficients a, the products Xᵀu, and ‖u‖².
         """
         if S not in self._orthogonal:
             a, u = self._project(S[:-1], block(self.X, self.rows, S[-1:]))
@@ -172,9 +172,9 @@ class Finder:
         return coef, V - X_S * coef
 
     def _tied_set(self, S: Indices, c: Vector, pick: int) -> tuple[Any, Indices]:
-        """Return λ*² = max c_j²/w_j² and the tied set T, where it is attained.
+        """Return λ*² = max c_j²/w_j² and the tied set T, the features at which the maximum is attained.
 
-        c : Xᵀr. w_j is 1, or ‖X_j‖ if columns are normalized.
+        c : Xᵀr for the residual r. w_j is 1, or ‖X_j‖ if columns are normalized.
 
         Raises ValueError if the pick is not in T.
         """
@@ -199,8 +199,9 @@ class Finder:
     def _direction(
         self, S: Indices, T: Indices, signs: Indices, size: Vector
     ) -> tuple[Vector, Vector, Vector, tuple[tuple[int, Fractions], ...]]:
-        """Return u of largest support, `rate`, Zu and the Farkas vectors of a `StepCertificate`.
+        """Return u of largest support, `rate`, Zu and the Farkas vectors, as `StepCertificate` defines them.
 
+        S, T : the features before the pick, and the tied features.
         signs, size : the signs and the moduli of the correlations c_i, i ∈ T.
         """
         X_T = block(self.X, self.rows, T)
@@ -214,9 +215,10 @@ class Finder:
     def _tau(self, S: Indices, T: Indices, lam_squared: Any, c: Vector, b: Vector) -> Fraction:
         """Return a τ ≤ 1 for which `tau` of `StepCertificate` can be proved, given c = Xᵀr and b = XᵀZu.
 
-        The conditions are |c_j − τb_j| ≤ (1 − τ)m_j, m_j = λ*w_j, off S ∪ T, and τ(|b_i| + |c_i|) ≤ 2|c_i| on
-        T. For either sign the first one reads τ(m ∓ b) ≤ m ∓ c = (m² − c²)/(m ± c). If m is irrational, a
-        rational m̄ ≥ m replaces it in m ∓ b and m ± c, which only makes τ smaller. Except for this and for
+        r is the residual of least squares on S, and T is the set of tied features. The conditions are
+        |c_j − τb_j| ≤ (1 − τ)m_j, m_j = λ*w_j, off S ∪ T, and τ(|b_i| + |c_i|) ≤ 2|c_i| on T. The first
+        condition says, for both signs, τ(m ∓ b) ≤ m ∓ c = (m² − c²)/(m ± c). If m is irrational, a rational
+        m̄ ≥ m replaces m in m ∓ b and in m ± c, which only makes τ smaller. Apart from this and from
         `_shorten`, τ is the largest possible.
         """
         bounds = [2 * abs(c[i]) / (abs(b[i]) + abs(c[i])) for i in T]  # 1 on A(S), less elsewhere
@@ -285,12 +287,14 @@ def _float(q: Any) -> float:
 def nonnegative_least_squares(H: Matrix, c: Vector) -> tuple[Vector, list[int]]:
     """Return a minimiser u of ½uᵀHu − cᵀu over u ≥ 0, and its support P.
 
-    u is a minimiser if and only if Hu ≥ c, u ≥ 0 and u∘(Hu − c) = 0. H must be ZᵀZ and c = Zᵀr for some Z
-    and r, so the objective is ½‖Zu − r‖² up to a constant. The method is the active set method of Lawson and
-    Hanson (1974). While some ⟨z_i, r − Zu⟩ > 0, i enters P, and u moves towards the least squares solution on
-    P; indices whose u_i would become negative are dropped. When i enters, r − Zu ⟂ Z_P, so z_i is not in the
-    span of Z_P. Hence H_PP is always nonsingular, whatever the rank of H. Every pass decreases the objective,
-    which is then minimal on P, and there are finitely many P. So the method terminates in exact arithmetic.
+    A vector u is a minimiser if and only if Hu ≥ c, u ≥ 0 and u∘(Hu − c) = 0. H must be ZᵀZ and c = Zᵀr for
+    some Z and r, so the objective is ½‖Zu − r‖² up to a constant. The method is the active set method of
+    Lawson and Hanson (1974). While ⟨z_i, r − Zu⟩ > 0 for some i, this i enters P, and u moves towards the
+    least squares solution on P; an index whose u_i would become negative leaves P.
+
+    H_PP is always nonsingular, whatever the rank of H: when i enters, r − Zu is orthogonal to Z_P, so z_i is
+    not in the span of Z_P. The method terminates in exact arithmetic: after each pass the objective is
+    minimal on P and smaller than before, and there are finitely many P.
     """
     u, P = [fmpq(0)] * len(c), list[int]()
     while True:
@@ -302,9 +306,9 @@ def nonnegative_least_squares(H: Matrix, c: Vector) -> tuple[Vector, list[int]]:
 
 
 def _descend(H: Matrix, c: Vector, u: Vector, P: list[int]) -> None:
-    """Move u to the minimiser of ½uᵀHu − cᵀu on P; drop the indices from P whose u_i becomes ≤ 0 on the way.
+    """Move u towards the minimiser of ½uᵀHu − cᵀu on P; an index i whose u_i becomes ≤ 0 on the way leaves P.
 
-    u and P are updated in place.
+    The move continues until u is the minimiser on the remaining P. u and P are updated in place.
     """
     while True:
         goal = solve(block(H, P, P), [c[i] for i in P])
@@ -319,15 +323,17 @@ def _descend(H: Matrix, c: Vector, u: Vector, P: list[int]) -> None:
 def largest_support(H: Matrix, c: Vector, u: Vector, P: list[int]) -> tuple[Vector, list[tuple[int, Vector]]]:
     """Return a solution of `nonnegative_least_squares` of largest support, given one solution u of support P.
 
-    All solutions have the same Zu, where H = ZᵀZ. So v ≥ 0 is a solution if and only if H_EE v_E = c_E and
-    v = 0 off E = {i : (Hu)_i = c_i}. For each i ∈ E that is not positive in a solution found so far, a linear
-    program maximises v_i over all solutions v. The mean of the solutions found has the largest support. If
-    the maximum is zero, the dual program proves this by a vector g, supported on E, with (Hg)_j ≥ 0 for
-    j ∈ E, (Hg)_i ≥ 1 and gᵀHu = 0. Indeed, 0 = gᵀHv = Σ_E v_j(Hg)_j for every solution v, hence v_i = 0.
+    All solutions v have the same Zv, where H = ZᵀZ. So v ≥ 0 is a solution if and only if H_EE v_E = c_E and
+    v = 0 off E = {i : (Hu)_i = c_i}. For each i ∈ E that is zero in all solutions found so far, a linear
+    program maximises v_i over all solutions v. The mean of the solutions found has the largest support.
+
+    If the maximum of v_i is zero, the dual program gives a vector g, supported on E, with (Hg)_j ≥ 0 for
+    j ∈ E, (Hg)_i ≥ 1 and gᵀHu = 0. This g proves that v_i = 0 for every solution v: 0 = gᵀHv = Σ_E v_j(Hg)_j,
+    where no term is negative.
 
     Returns
     -------
-    The solution, and pairs (i, g) that prove v_i = 0 for the i ∈ E outside its support.
+    The solution, and for each i ∈ E outside its support a pair (i, g) that proves v_i = 0.
     """
     m, E = len(c), [i for i, Hu_i in enumerate(times(H, u)) if Hu_i == c[i]]
     if len(E) == len(P):
@@ -353,9 +359,9 @@ def raise_entry(A: Matrix, b: Vector, basis: list[int], i: int) -> tuple[Vector,
     A : (p, m) of full row rank; v_i must be bounded on {v ≥ 0 : Av = b}.
     basis : indices B of p columns of A with A_B⁻¹b ≥ 0.
 
-    The result is (v, None), or (v, y) with v_i = 0 and a proof y: yᵀA ≥ e_iᵀ and yᵀb = 0. The method is the
-    simplex method for max v_i, stopped at the first v_i > 0. By Bland's rule (the lowest index enters, and
-    the lowest blocking index leaves) it does not cycle.
+    The result is (v, None) if there is such a v, and otherwise (v, y) with v_i = 0 and a vector y that proves
+    it: yᵀA ≥ e_iᵀ and yᵀb = 0. The method is the simplex method for max v_i, stopped at the first v_i > 0.
+    Bland's rule (the lowest index enters, and the lowest blocking index leaves) prevents cycles.
     """
     p, m = A.nrows(), A.ncols()
     basis = list(basis)

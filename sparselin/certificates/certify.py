@@ -1,8 +1,8 @@
 """Certificates of a selection path, found in rational arithmetic and checked by products and comparisons.
 
-Every float is a rational number. So it is decidable whether the picks of a greedy method are right for the
-given X and y, and the certificate is a proof. The norms of columns may be irrational; therefore statements
-about unit columns are made in squares of ratios, which are rational.
+Every float is a rational number. So exact arithmetic decides whether the picks of a greedy method are right
+for the given X and y, and the certificate is a proof. The norms of columns may be irrational. Therefore
+statements about unit columns are made in squares of ratios, which are rational.
 """
 
 from __future__ import annotations
@@ -57,18 +57,19 @@ class Certificate:
 
     `certify` makes certificates. A certificate consists of plain data: fractions, integers and text. It can
     be read, sent (`to_json`), and checked without the solver that made it (`verify`). If somebody changes a
-    certificate, `verify` accepts it only if it still proves what it states (for example with a smaller τ, or
-    fewer steps).
+    certificate, `verify` accepts the new one only if it still proves what it states (for example with a
+    smaller τ, or fewer steps).
 
     Attributes
     ----------
     sha256 : the digest of X, y, their shape and `normalized`, which `verify` compares.
     shape : (n, d).
     normalized : whether the statement is about X with unit columns.
-    claim : what is proved of each pick. "sequential_lasso": it is in A(S); "omp": it is in T;
-        "nonnegative_omp" and "ols": it is in the T of nonnegative OMP, or of OLS.
+    claim : what is proved of each pick. "sequential_lasso": the pick is in A(S), the features that enter the
+        LASSO first; "omp": it is in T, the features of largest |c_j|; "nonnegative_omp" and "ols": it is in
+        the T of nonnegative OMP, or of OLS. `certify` defines these sets.
     forced : the features that entered first, about which nothing is claimed. An intercept is a last column of
-        ones, feature d − 1 of d, and comes first among them.
+        ones, feature d − 1 of d, and comes first among the forced features.
     steps : one proof for each later pick: a `StepCertificate`, a `NonnegativeStep` for "nonnegative_omp", or
         an `OlsStep` for "ols".
     """
@@ -81,7 +82,7 @@ class Certificate:
     steps: Steps
 
     def __repr__(self) -> str:
-        """Return one line, without the fractions, which can have millions of digits."""
+        """Return a text of one line, without the fractions, which can have millions of digits."""
         picks = [getattr(step, "pick", None) for step in self.steps]
         return (
             f"Certificate({self.claim!r}, shape={self.shape}, normalized={self.normalized}, "
@@ -91,44 +92,50 @@ class Certificate:
     def verify(self, X: Any, y: ArrayLike | None = None, *, exact: bool = False) -> Verification:
         """Check every statement of the certificate on (X, y) by products and comparisons only.
 
-        The data are compared with the certificate by their digest. The path is not an argument: compare
-        `forced` and the picks of `steps` with it yourself. A certificate without steps proves nothing. With
-        `normalized`, nothing is stated about zero columns.
+        The data are compared with the certificate by their digest. The path is not an argument, so compare
+        `forced` and the picks of `steps` with the path yourself. A certificate without steps proves nothing.
+        With `normalized`, nothing is stated about zero columns.
 
-        Why the conditions suffice. In the notation of `StepCertificate`, let λ = (1 − t)λ*, and let β be the
-        solution that `tau` states. Its residual is r − tZu, which is orthogonal to S. So β is a solution if
-        and only if |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j off S, with equality and the right sign where β_j ≠ 0.
-        On T this condition reads
+        Why the conditions suffice. In the notation of `StepCertificate`, S are the features before the pick,
+        r = P_S^⊥y, c = Xᵀr, w_j the weights of the comparison, and u, Z, H, T and τ fields of the step. Let
+        λ = (1 − t)λ*, and let β be the solution that `tau` states. The residual of β is r − tZu, which is
+        orthogonal to S. So β is a solution if and only if |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j off S, with
+        equality and the right sign where β_j ≠ 0. On T this condition reads
 
             (Hu)_i ≥ |c_i|, with equality where u_i > 0, and t((Hu)_i + |c_i|) ≤ 2|c_i|.
 
-        Off S ∪ T it is checked in squares, and only at t = τ. That suffices because
+        Off S ∪ T the condition is checked in squares, and only at t = τ. One t suffices, because
         |c_j − t⟨X_j, Zu⟩| − (1 − t)λ*w_j is convex in t, negative at t = 0 and not positive at τ, hence
         negative on [0, τ). So for 0 < t < τ every solution is zero off S ∪ T. All solutions have the same
-        fit, so β_T = signs∘(tv) with v ≥ 0 and Zv = Zu. The choice v = u shows that β_i can be nonzero where
-        u_i > 0. β_i is zero where (Hu)_i > |c_i|. It is also zero if (i, w) is in `farkas`, because
-        0 = ⟨w, Zu⟩ = ⟨w, Zv⟩ = Σ v_j⟨w, z_j⟩ has no negative term. Hence A(S) is the support of u (Theorem
-        3.3 and Lemma 3.4 of *Sequential Attention for Feature Selection*). The columns of S need not be
-        independent. Each pick is independent of the columns before it, because c_pick ≠ 0.
+        fit, so β_T = signs∘(tv) with v ≥ 0 and Zv = Zu. Which β_i can be nonzero?
+
+        - β_i can be nonzero where u_i > 0: choose v = u.
+        - β_i is zero where (Hu)_i > |c_i|.
+        - β_i is zero if (i, w) is in `farkas`, because 0 = ⟨w, Zu⟩ = ⟨w, Zv⟩ = Σ v_j⟨w, z_j⟩ has no negative
+          term.
+
+        Hence A(S) is the support of u (Theorem 3.3 and Lemma 3.4 of *Sequential Attention for Feature
+        Selection*). The columns of S need not be independent. Each pick is independent of the columns before
+        it, because c_pick ≠ 0.
 
         For "nonnegative_omp" the conditions of `NonnegativeStep` are the claim itself: the problem is convex,
-        so the conditions on `coef` make it a minimiser, and all minimisers have the same r. A pick may then
-        be in the span of S, because r is orthogonal only to the columns with a nonzero coefficient.
+        so the conditions on `coef` make it a minimiser, and all minimisers have the same r. In this case a
+        pick may be in the span of S, because r is orthogonal only to the columns with a nonzero coefficient.
 
-        For "ols" the u_t of `OlsStep` are orthogonal and nonzero, so they form a basis of the span of X_S and
-        give the lengths ℓ_j. The conditions are then the claim itself. Scaling a column does not change the
-        picks of OLS, so `normalized` does not matter.
+        For "ols" the vectors u_t of `OlsStep` are orthogonal and nonzero, so they form a basis of the span of
+        X_S and give the lengths ℓ_j = ‖P_S^⊥X_j‖. The conditions are then the claim itself. Scaling a column
+        does not change the picks of OLS, so `normalized` does not matter.
 
         Parameters
         ----------
         X, y : the data, or one `Problem`, in any form with the same numbers: dense or sparse, in any memory
             order, in float32 or converted to float64 (y takes the dtype of X, as everywhere).
         exact : True checks in integers and fractions, which proves the statements. False checks in float64
-            with running bounds on the rounding errors: at least eps|x| for the result x of an operation and
+            with running bounds on the rounding errors: at least eps|x| for the result x of an operation, and
             (m + 1)·eps·Σ|a_i b_i| for a sum of m products. Then =, ≤ and ≥ may be violated by the bound,
             whereas < and > must hold by more than the bound; otherwise they fail as undecided. So if two
-            features are tied to rounding, only exact arithmetic decides. The check also fails if a bound is
-            above 2⁻¹⁰ of its scale. Neither arithmetic needs python-flint.
+            features are tied to rounding, only exact arithmetic decides the comparison. The check also fails
+            if a bound is above 2⁻¹⁰ of the scale of its number. Neither arithmetic needs python-flint.
 
         Returns
         -------
@@ -172,11 +179,11 @@ class Certificate:
 
         The goal of the file is the claim about this X and y, whose floats are exact dyadic rationals. For the
         claim "sequential_lasso" the goal says that the picks, in this order, are a run of OMP and a run of
-        Sequential LASSO, which is defined by the minimisers of ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ alone. For "omp" it
-        says that they are a run of OMP. The proof is a computation on integers by a checker that is proved
-        sound in `proofs_checks/formal/` of the repository. `make formal` compiles it, and
-        docs/proofs/formal.md states what is proved. A file may prove fewer picks than a path has; `python -m
-        proofs_checks.formal.check` compares it with your picks.
+        Sequential LASSO, which is defined by the minimisers of ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ alone. For "omp" the
+        goal says that the picks are a run of OMP. The proof is a computation on integers by a checker, which
+        is proved sound in `proofs_checks/formal/` of the repository. `make formal` compiles the file, and
+        docs/proofs/formal.md states what is proved. A file may prove fewer picks than a path has;
+        `python -m proofs_checks.formal.check` compares the picks of the file with yours.
 
         Parameters
         ----------
@@ -185,9 +192,9 @@ class Certificate:
 
         Raises
         ------
-        TypeError, ValueError : invalid X or y (NaN, for example); a claim other than these two, `normalized`,
-            or no steps; or a certificate that `verify(X, y, exact=True)` refutes (the message has the first
-            failure).
+        TypeError, ValueError : invalid X or y (NaN, for example); a claim other than "sequential_lasso" and
+            "omp", `normalized`, or no steps; or a certificate that `verify(X, y, exact=True)` refutes (the
+            message has the first failure).
         OSError : the file cannot be written.
 
         >>> import tempfile, pathlib
@@ -259,24 +266,25 @@ def certify(
     Let S be the features before a pick, r = P_S^⊥y, c = Xᵀr, λ* = max|c_j| > 0 and T = {i : |c_i| = λ*}, all
     computed exactly. The methods may pick
 
-    - Sequential LASSO: a member of A(S) ⊆ T, that is, an index that is nonzero in some solution of
-      min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ for all λ just below λ* (Algorithm 3 and Theorem 3.3 of *Sequential
+    - Sequential LASSO: a member of A(S) ⊆ T. A(S) consists of the features that are nonzero in some solution
+      of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ for all λ just below λ* (Algorithm 3 and Theorem 3.3 of *Sequential
       Attention for Feature Selection*; `Certificate.verify` explains the proof);
     - OMP: a member of T;
     - nonnegative OMP: a member of T = {i ∉ S : c_i = λ*}, λ* = max_{j ∉ S} c_j > 0. Here c = Xᵀ(y − X_Sβ),
-      and β solves nonnegative least squares on S (forced features are free of sign);
-    - OLS: a member of T = argmax_j c_j²/‖P_S^⊥X_j‖² over the columns outside the span of X_S, which decreases
-      ‖r‖ most.
+      and β solves nonnegative least squares on S (the coefficients of forced features may have any sign);
+    - OLS: a member of T = argmax_j c_j²/‖P_S^⊥X_j‖² over the columns outside the span of X_S. This quotient
+      is the decrease of ‖r‖².
 
     The statements are about X and y in the dtype of `Problem`: integers beyond 2⁵³ are rounded first, and y
     is cast to float32 with X. Nothing else is rounded. So if the correlations of two features agree to the
     last bit of a float, but not exactly, a path that picked the smaller one is refuted. The `status` of the
     path is not certified, because it is decided to rounding.
 
-    For a compressed problem (`compress`) the certificate is about its factor R, as it is in memory. That is a
+    For a compressed problem (`compress`) the certificate is about its factor R, as it is in memory. It is a
     proof for data whose columns differ from the given ones by `compressed.eps` of their lengths. Features
-    that are tied in the data are nearly tied in R. The path has them in its T and takes the lowest index; if
-    another one is larger in R exactly, `certify` refutes the pick with a ValueError.
+    that are tied in the data are nearly tied in R. The path lists these features in its T and takes the
+    lowest index. If another feature has a larger |c_j| in R exactly, `certify` refutes the pick with a
+    ValueError.
 
     Parameters
     ----------
@@ -286,11 +294,11 @@ def certify(
     path : the path of `omp`, `sequential_lasso` or any other method. If it has an intercept, the certificate
         is about X with a last column of ones, which is forced. A path of standardized columns has no
         certificate, because standard deviations are rounded.
-    normalized : True if the path was computed on X with every column divided by its norm. Floats do not
-        represent the quotients; the certificate is about the exact ones.
-    claim : what to prove of each pick. "sequential_lasso": it is in A(S); "omp": it is in T (A(S) is recorded
-        too); "nonnegative_omp": it is in the T of nonnegative OMP, for a path of `omp(..., positive=True)`;
-        "ols": it is in the T of OLS, for a path of `ols`.
+    normalized : True if the path was computed on X with every column divided by its norm. Floats cannot
+        represent these quotients; the certificate is about the exact quotients.
+    claim : what to prove of each pick. "sequential_lasso": the pick is in A(S); "omp": it is in T (A(S) is
+        recorded too); "nonnegative_omp": it is in the T of nonnegative OMP, for a path of
+        `omp(..., positive=True)`; "ols": it is in the T of OLS, for a path of `ols`.
 
     Returns
     -------
@@ -300,8 +308,8 @@ def certify(
     ------
     ModuleNotFoundError : python-flint is not installed.
     TypeError, ValueError : invalid data, a path on another number of features, an unknown claim, or a Gram
-        problem. Also if a pick is refuted (λ* = 0, or it is not in T, or not in A(S)) or forced columns are
-        dependent; the message names the step.
+        problem. Also if a pick is refuted (λ* = 0, or the pick is not in T, or not in A(S)) or if forced
+        columns are dependent; the message names the step.
 
     >>> import sparselin as sl
     >>> X, y = [[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]], [2.0, 1.0]
@@ -350,8 +358,8 @@ def _refutations(
 def _read_path(X: Any, y: ArrayLike | None, path: SelectionPath) -> tuple[Problem, Indices, int]:
     """Check that a path belongs to X and y.
 
-    Returns the problem, the support, and the number of forced features. With an intercept, the column of
-    ones comes first in the support, and counts as forced.
+    Returns the problem, the support, and the number of forced features. With an intercept, the column of ones
+    comes first in the support, and counts as forced.
     """
     if not isinstance(path, SelectionPath):
         raise TypeError(f"path must be a SelectionPath, as `omp` returns; got {type(path).__name__}")
@@ -378,7 +386,7 @@ def _read_path(X: Any, y: ArrayLike | None, path: SelectionPath) -> tuple[Proble
 
 
 def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:
-    """Return X and y without rounding, dense, in float64; for a compressed problem, those of its factor."""
+    """Return X and y without rounding, dense, in float64; a compressed problem stands for its factor."""
     factor = None if problem.compressed is None else problem.columns(np.arange(problem.d))
     X = problem.exact_columns() if factor is None else factor
     if X is None:

@@ -1,6 +1,6 @@
 """The form of a certificate: types, lengths and order of its fields.
 
-Types are compared by `is`, because a subclass could override any method.
+Types are compared by `is`, because an object of a subclass could override any method of the check.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class NonnegativeStep:
     tied : T = {i ∉ S : c_i = λ*w_i}, increasing; all other j ∉ S have c_j < λ*w_j.
     lam_star_squared : λ*², where λ* = max_{j ∉ S} c_j/w_j > 0.
     coef : (|S|,) coefficients β on S, with β ≥ 0 on S∖F, c_F = 0, c_j ≤ 0 on S∖F, and c_j = 0 where β_j > 0.
-        These are the conditions for a minimum of ‖y − X_Sβ‖ over β_{S∖F} ≥ 0, and they determine r.
+        These are the conditions for a minimum of ‖y − X_Sβ‖ over the β with β_{S∖F} ≥ 0. They determine r.
     """
 
     selected: Indices
@@ -36,7 +36,7 @@ class NonnegativeStep:
     coef: Fractions
 
     def __repr__(self) -> str:
-        """Return one line, without the fractions, which may have thousands of digits."""
+        """Return a text of one line, without the fractions, which may have thousands of digits."""
         return (
             f"NonnegativeStep(selected={self.selected}, pick={self.pick}, tied={self.tied}, "
             f"λ*²≈{abbreviate(self.lam_star_squared)}, …)"

@@ -25,8 +25,8 @@ class OlsStep:
     spanned : the features outside S whose columns are in the span of X_S, so that ℓ_j = 0; increasing.
     decrease : q = max_j c_j²/ℓ_j² > 0, the amount by which the pick decreases ‖r‖².
     coef : (|S|,) least squares coefficients on S, so that r = y − X_S coef.
-    basis : for the t-th column of S, its coefficients a on the t − 1 columns of S before it. The vector
-        u_t = X_{S_t} − Σ a_i X_{S_i} is orthogonal to these columns.
+    basis : for the t-th column of S, its least squares coefficients a on the t − 1 columns of S before it.
+        The vector u_t = X_{S_t} − Σ a_i X_{S_i} is orthogonal to these columns.
     squares : (|S|,) ‖u_t‖² > 0, so that ℓ_j² = ‖X_j‖² − Σ_t ⟨u_t, X_j⟩²/‖u_t‖².
     """
 
@@ -40,7 +40,7 @@ class OlsStep:
     squares: Fractions
 
     def __repr__(self) -> str:
-        """Return one line, without the fractions, which may have thousands of digits."""
+        """Return a text of one line, without the fractions, which may have thousands of digits."""
         return (
             f"OlsStep(selected={self.selected}, pick={self.pick}, tied={self.tied}, "
             f"q≈{abbreviate(self.decrease)}, …)"

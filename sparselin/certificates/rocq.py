@@ -1,12 +1,12 @@
 """Certificates as files for the proof assistant Rocq (Coq): the claim about one X and y, and its proof.
 
 The definitions and the checker, which is proved sound, are in `proofs_checks/formal/` of the repository; the
-page docs/proofs/formal.md states them. There X = columns/2ᵉ and y = entries/2ᶠ with integers. In the words of
-`StepCertificate`, a step holds
+page docs/proofs/formal.md states them. In the file, X = columns/2ᵉ and y = entries/2ᶠ with integers `columns`
+and `entries`. A step has integers fit, D, dir and E. In the notation of `StepCertificate` they mean
 
     fit/D = 2^{f−e}·coef on S,   dir/E = 2^{f−e}·(signs∘direction on T, rate on S).
 
-With R = D·entries − Xfit, Q = Xdir, C = XᵀR and B = XᵀQ, the checker compares only integers.
+The checker computes R = D·entries − Xfit, Q = Xdir, C = XᵀR and B = XᵀQ, and compares only integers.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ Proof. apply: (@{GOALS[claim][1]} _ _ _ _ _ _ _ _ steps); vm_cast_no_check (eref
 def restatement(X: FloatArray, y: FloatArray, claim: str, forced: Indices, picks: Indices, proof: str) -> str:
     """Write a file for Rocq that states the same goal and derives it from the theorem `proof` of a library.
 
-    The library is required, not imported, so its definitions, notations and output have no effect here.
+    The library is loaded by Require without Import, so its definitions, notations and output have no effect
+    here.
     """
     return f"""Require {proof.rpartition(".")[0]}.
 {_literals(X, y)}
@@ -127,7 +128,7 @@ def write(
 ) -> None:
     """Write the file for Rocq, and read X and y from it again.
 
-    Raises RuntimeError if they are not the same.
+    Raises RuntimeError if the numbers read are not those of X and y.
     """
     path = Path(filename)
     path.write_text(document(X, y, claim, forced, steps), encoding="utf-8")
@@ -177,7 +178,8 @@ def _step(step: StepCertificate, d: int, power: int) -> str:
     """Write one step as a term of Rocq, with coefficients and direction as integers over common denominators.
 
     d : the number of features.
-    power : coefficients are multiplied by 2^power, because X and y are integers in the file.
+    power : coefficients are multiplied by 2^power, because X and y are multiplied by powers of two in the
+        file.
     """
     unit = Fraction(2) ** power
     coef, direction = [Fraction(0)] * d, [Fraction(0)] * d
@@ -193,7 +195,7 @@ def _step(step: StepCertificate, d: int, power: int) -> str:
 
 
 def _hexadecimal(value: int) -> str:
-    """Write an integer in hexadecimal, as Coq reads it.
+    """Write an integer in hexadecimal, in the form that Coq reads.
 
     Decimals are not used, because Python refuses to write decimals of many thousand digits.
     """

@@ -19,6 +19,8 @@ Indices: TypeAlias = tuple[int, ...]
 class StepCertificate:
     """The proof of one pick, with S = selected, r = P_S^⊥y, c = Xᵀr, and w_j = 1 (‖X_j‖ if normalized).
 
+    P_S^⊥y is the residual of least squares on the features S.
+
     Attributes
     ----------
     selected : S, in the order of selection.
@@ -30,12 +32,13 @@ class StepCertificate:
     coef : (|S|,) least squares coefficients on S, so that r = y − X_S coef.
     direction : (|T|,) u ≥ 0, positive exactly on A(S), with (Hu)_i = |c_i| on A(S) and (Hu)_i ≥ |c_i| on T,
         where H = ZᵀZ and Z holds the columns z_i = sign(c_i)·P_S^⊥X_i.
-    rate : (|S|,) the coefficients on S for which Zu = X_T(signs∘u) + X_S rate ⟂ X_S.
-    farkas : a pair (i, w) for each i ∈ T∖A(S) with (Hu)_i = |c_i|. It proves that i is zero in every
-        solution: w (n,) is orthogonal to the columns S and A(S), ⟨z_j, w⟩ ≥ 0 wherever (Hu)_j = |c_j|, and
+    rate : (|S|,) the coefficients on S for which Zu = X_T(signs∘u) + X_S rate is orthogonal to X_S.
+    farkas : a pair (i, w) for each i ∈ T∖A(S) with (Hu)_i = |c_i|. The vector w (n,) proves that i is zero in
+        every solution: w is orthogonal to the columns S and A(S), ⟨z_j, w⟩ ≥ 0 wherever (Hu)_j = |c_j|, and
         ⟨z_i, w⟩ > 0.
-    tau : τ ∈ (0, 1] such that for every λ in [(1 − τ)λ*, λ*), with t = 1 − λ/λ*, the LASSO
-        min ½‖y − Xβ‖² + λ Σ_{j∉S} w_j|β_j| has the solution β_T = signs∘(tu), β_S = coef + t·rate and zeros.
+    tau : τ ∈ (0, 1], the relative length of an interval: for every λ in [(1 − τ)λ*, λ*), with t = 1 − λ/λ*,
+        the LASSO min ½‖y − Xβ‖² + λ Σ_{j∉S} w_j|β_j| has the solution β_T = signs∘(tu),
+        β_S = coef + t·rate and zeros.
     """
 
     selected: Indices
@@ -51,7 +54,7 @@ class StepCertificate:
     tau: Fraction
 
     def __repr__(self) -> str:
-        """Return one line, without the fractions, which may have thousands of digits."""
+        """Return a text of one line, without the fractions, which may have thousands of digits."""
         return (
             f"StepCertificate(selected={self.selected}, pick={self.pick}, tied={self.tied}, "
             f"active={self.active}, λ*²≈{abbreviate(self.lam_star_squared)}, τ≈{abbreviate(self.tau)}, …)"
@@ -61,7 +64,7 @@ class StepCertificate:
     def epsilon(self) -> Fraction:
         """The length ε₀ = τλ* > 0 of the interval [λ* − ε₀, λ*) on which `tau` gives the solutions.
 
-        λ* is rational for columns as given. With `normalized` it may be irrational; then ε₀ is τ times a
+        For columns as given, λ* is rational. With `normalized`, λ* may be irrational; then ε₀ is τ times a
         rational lower bound of λ*, within a factor of 1 − 2⁻⁶⁴.
         """
         return self.tau * root_bounds(self.lam_star_squared)[0]
@@ -114,9 +117,9 @@ def refutations(step: StepCertificate, num: Arithmetic) -> Iterator[str]:
 
 
 def _tie_failures(step: StepCertificate, num: Arithmetic, c: Any) -> Iterator[str]:
-    """Check that |c_i| = λ*w_i on T, with the given signs, and |c_j| < λ*w_j elsewhere; yield what fails.
+    """Check that |c_i| = λ*w_i on T, with the given signs, and |c_j| < λ*w_j elsewhere; yield the failures.
 
-    c : Xᵀr.
+    c : Xᵀr, r the residual. T is the set of tied features, and `StepCertificate` defines w.
     """
     if not num.is_negative(num.vector([0]) - _apply_signs(step, num, c)).all():
         yield "`signs` are not those of the correlations, or rounding leaves them undecided"
@@ -132,7 +135,9 @@ def _tie_failures(step: StepCertificate, num: Arithmetic, c: Any) -> Iterator[st
 def _direction_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iterator[str]:
     """Check Hu = |c| on A(S), Hu ≥ |c| where there is a Farkas vector, and Hu > |c| elsewhere on T.
 
-    c, b : Xᵀr and XᵀZu. On T, (Hu)_i = sign(c_i)·b_i.
+    u and H are those of `StepCertificate`. Yields the failures.
+
+    c, b : Xᵀr, r the residual, and XᵀZu. On T, (Hu)_i = sign(c_i)·b_i.
     """
     excluded = [i for i, _ in step.farkas]
     free = [t for t, i in enumerate(step.tied) if i not in (*step.active, *excluded)]
@@ -148,7 +153,9 @@ def _direction_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) 
 def _window_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iterator[str]:
     """Check `tau`: |c_j − τb_j| ≤ (1 − τ)λ*w_j off S ∪ T, and τ((Hu)_i + |c_i|) ≤ 2|c_i| on T.
 
-    c, b : Xᵀr and XᵀZu. On T, (Hu)_i = sign(c_i)·b_i.
+    `StepCertificate` defines these symbols. Yields the failures.
+
+    c, b : Xᵀr, r the residual, and XᵀZu. On T, (Hu)_i = sign(c_i)·b_i.
     """
     others = _others(step, num)
     tau, bound = num.vector([step.tau]), num.vector([(1 - step.tau) ** 2 * step.lam_star_squared])
@@ -161,7 +168,7 @@ def _window_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> 
 
 
 def _excludes(step: StepCertificate, num: Arithmetic, i: int, correlation: Any) -> bool:
-    """Return whether a Farkas vector w proves that feature i is zero in every solution.
+    """Return whether the Farkas vector w of feature i proves that i is zero in every solution of the LASSO.
 
     correlation : Xᵀw.
     """
@@ -179,7 +186,7 @@ def _excludes(step: StepCertificate, num: Arithmetic, i: int, correlation: Any) 
 def _scale_down(w: Fractions) -> list[Fraction]:
     """Divide w by a power of two that brings it into the range of floats.
 
-    This does not change what w proves, because any positive multiple of w is a Farkas vector too.
+    The scaled w proves the same, because any positive multiple of a Farkas vector is a Farkas vector too.
     """
     power = max((v.numerator.bit_length() - v.denominator.bit_length() for v in w if v), default=0)
     return [v / Fraction(2) ** power for v in w]
@@ -196,5 +203,5 @@ def is_zero(num: Arithmetic, v: Any) -> bool:
 
 
 def _others(step: StepCertificate, num: Arithmetic) -> list[int]:
-    """Return the features outside S ∪ T, except the zero columns of a normalized design."""
+    """Return the features that are neither selected nor tied, except normalized columns that are zero."""
     return [j for j in np.flatnonzero(num.stated).tolist() if j not in (*step.tied, *step.selected)]

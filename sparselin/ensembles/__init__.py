@@ -11,8 +11,8 @@ order, and the true β and noise of y if there are any. A `Design` unpacks into 
 (True, np.False_)
 
 `rng` is an argument of np.random.default_rng. With None, the default, each call draws another design. With a
-seed every call draws the same design. Real data have all their rows for rng=None, and random rows for a seed.
-`y` determines how the response is drawn:
+seed every call draws the same design. A real data set has all its rows for rng=None, and random rows for a
+seed. The argument `y` determines how the response is drawn:
 
 - "noise": standard normal; β = 0.
 - "signal": Xβ + noise, where β = ±1 on k of the nonzero columns (by default 5, or all if there are fewer),
@@ -21,19 +21,20 @@ seed every call draws the same design. Real data have all their rows for rng=Non
   on average over random designs (Tropp and Gilbert, 2007); with noise, small coefficients are harder. `k` and
   `snr` may be given for this y only.
 - "generic": with probability ½ noise, and otherwise a combination of at most eight columns with standard
-  normal coefficients and log-uniform snr from 1 to 1000. These are both regimes of the theory, almost surely
-  without ties.
+  normal coefficients and log-uniform snr from 1 to 1000. So both cases of the theory, noise and signal, are
+  drawn, almost surely without ties.
 - "tying": with probability ¾ a vector in {−1, 0, 1}ⁿ (dense or sparse, without β), and otherwise the sum of
   two to four signed columns, which greedy selection may fit exactly.
-- a function of (X, rng) that returns y (n,), or (y, β); the noise is then y − Xβ.
+- a function of (X, rng) that returns y (n,), or (y, β); in the second case the noise is y − Xβ.
 
-Each random ensemble has one of these as its default y. `planted_ties` also has "planted", and real data also
-have "measured".
+Each random ensemble has one of these rules as its default y. `planted_ties` also has the rule "planted", and
+real data also have the rule "measured".
 
 All ensembles raise TypeError if n, d or k is not an integer, or if rho, snr, … is not a number. They raise
-ValueError if n or d is below one, if another parameter is out of range, if y is not one of the above, if k or
-snr is given for another y, or if a function y does not return n finite numbers. `ENSEMBLES` has the ensembles
-of the commands by name; `register` adds an ensemble, and `from_file` makes one from a function in a file.
+ValueError if n or d is below one, if another parameter is out of range, if y is not one of these rules, if k
+or snr is given for a rule other than "signal", or if a function y does not return n finite numbers.
+`ENSEMBLES` has the ensembles of the commands by name; `register` adds an ensemble, and `from_file` makes one
+from a function in a file.
 """
 
 from sparselin.ensembles.design import Design as Design

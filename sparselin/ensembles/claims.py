@@ -26,12 +26,12 @@ class Rate:
     Attributes
     ----------
     held, tried : the number of designs on which the claim held, and the number that met its hypotheses.
-    skipped : the number of designs that did not meet its hypotheses.
+    skipped : the number of designs that did not meet the hypotheses of the claim.
     lower, upper : the confidence interval of the probability that the claim holds.
     confidence : the level of the interval.
     stopped : whether the first counterexample ended the trial.
     counterexample, index : the first design on which the claim failed, and its index; None if there is none.
-    smaller : the counterexample made smaller by `smaller`; None without `shrink`.
+    smaller : the counterexample after the function `smaller` has made it smaller; None without `shrink`.
     file : the file of the counterexample; None if it was not saved.
     """
 
@@ -85,10 +85,11 @@ def rate(
     `stop`, all N designs are tried. This suits the measurement of a rate.
 
     If the designs are drawn independently from one distribution, the interval is exact: its level is at least
-    `confidence` for every rate p. (For real data the first design is the whole set, so this does not apply.)
-    After all N designs it is the interval of Clopper and Pearson. If the trial stopped at the m-th design,
-    the interval consists of all p with P(m trials or fewer) ≥ α/2 and P(m or more) ≥ α/2, α = 1 − confidence.
-    Because p^(m−1) is the probability that the claim holds in m − 1 trials, these are all p with
+    `confidence` for every probability p. (This does not apply to real data, whose first design is the whole
+    set.) After all N designs it is the interval of Clopper and Pearson. If the trial stopped at the m-th
+    design, the interval consists of all p with P(m trials or fewer) ≥ α/2 and P(m or more) ≥ α/2,
+    α = 1 − confidence. As p^(m−1) is the probability that the claim holds in m − 1 trials, these are all p
+    with
 
         (α/2)^{1/(m−1)} ≤ p ≤ (1 − α/2)^{1/m},    0 ≤ p for m = 1.
 
@@ -102,8 +103,8 @@ def rate(
     seed : design i depends on the seed, but not on N.
     folder : the folder in which a counterexample is saved as .npz with X, y, index and, with `shrink`,
         smaller_X and smaller_y; None to save nothing.
-    shrink : whether to make the counterexample smaller by `smaller`. A part of a design does not belong to
-        the ensemble any more, so the claim must check its own hypotheses.
+    shrink : whether to make the counterexample smaller by the function `smaller`. A part of a design does not
+        belong to the ensemble any more, so the claim must check its own hypotheses.
     confidence : the level of the interval, in (0, 1).
 
     Returns
@@ -166,9 +167,9 @@ def smaller(claim: Claim, X: FloatArray, y: FloatArray, *, calls: int = 5000) ->
 
     Columns, then rows, are left out one by one, and entries are rounded to 0 to 3 digits or set to zero, as
     long as the claim returns a false value that is not None. A design on which the claim raises an error is
-    not used. The search ends when no change is possible any more, or after `calls` calls of the claim. The
-    claim must check its own hypotheses, for example unit columns, because a part of a design may not meet
-    them.
+    not used. The search ends when no change makes the design smaller any more, or after `calls` calls of the
+    claim. The claim must check its own hypotheses, for example unit columns, because a part of a design may
+    violate these hypotheses.
 
     Parameters
     ----------
@@ -295,7 +296,7 @@ def _of_design(claim: Claim) -> Callable[[Design], Any]:
 
 
 def _interval(held: int, tried: int, stopped: bool, confidence: float) -> tuple[float, float]:
-    """Compute the confidence interval of the probability that a claim holds; `rate` derives it."""
+    """Compute the confidence interval of the probability that a claim holds; see `rate` for the formula."""
     from scipy.stats import binomtest
 
     if not stopped:

@@ -24,7 +24,7 @@ Source: TypeAlias = Literal["auto", "mnist", "digits"]
 
 @dataclasses.dataclass(frozen=True)
 class Images:
-    """Grey images and their labels, digits.
+    """Grey images of digits, and their labels.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class Images:
 def images(source: Source = "auto") -> Images:
     """Return MNIST's training images, or scikit-learn's digits.
 
-    "auto" means MNIST if SPARSELIN_DATA names a folder with its two files, and otherwise the digits. `note`
-    of the result gives the reason. Raises FileNotFoundError for "mnist" without the files, and ValueError for
-    malformed files.
+    "auto" means MNIST if SPARSELIN_DATA names a folder with its two files, and otherwise the digits. The
+    field `note` of the result says why this source was taken. Raises FileNotFoundError for "mnist" if a file
+    is missing, and ValueError for malformed files.
     """
     missing = None if source == "digits" else absent("MNIST", MNIST)
     if source == "digits" or (source == "auto" and missing):

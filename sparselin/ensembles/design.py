@@ -24,7 +24,7 @@ class Design:
     Attributes
     ----------
     X, y : design (n, d) and response (n,), float64, which may be written to.
-    coef : (d,) the β with y = Xβ + noise to rounding; zero for white noise; None if y was drawn otherwise.
+    coef : (d,) the β with y = Xβ + noise to rounding; zero if y is only noise; None if y has no such form.
     noise : (n,) the noise in y; None if `coef` is None.
     """
 
@@ -65,7 +65,7 @@ def respond(
 
     own : functions that draw the responses of this ensemble only, by name.
 
-    Raises TypeError and ValueError, as all ensembles do.
+    Raises TypeError and ValueError in the cases that `sparselin.ensembles` lists for all ensembles.
     """
     if y != "signal" and not (k is None and snr is None):
         raise ValueError(f"k and snr belong to y='signal'; got y={y!r}")

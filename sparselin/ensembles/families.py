@@ -19,7 +19,7 @@ def gaussian(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """Draw X_ij ~ N(0, 1) and scale the columns to unit length; generic y.
+    """Draw X_ij ~ N(0, 1) and scale the columns to unit length; y is "generic" by default.
 
     >>> X, y = gaussian(20, 30)
     >>> X.shape, y.shape, float(np.linalg.norm(X, axis=0).round(12).max())
@@ -38,7 +38,7 @@ def rademacher(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """Draw X_ij = ±1/√n with equal probability, so that columns have unit length; generic y.
+    """Draw X_ij = ±1/√n with equal probability, so that columns have unit length; y is "generic" by default.
 
     >>> X, y = rademacher(16, 30)
     >>> float(np.abs(X).min()), float(np.abs(X).max())
@@ -58,9 +58,10 @@ def ar1(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """Draw Gaussian rows with E X_i X_j = ρ^|i−j|, −1 < ρ < 1, and scale to unit columns; generic y.
+    """Draw Gaussian rows with E X_i X_j = ρ^|i−j|, −1 < ρ < 1, and scale the columns to unit length.
 
-    X_j = ρ X_{j−1} + √(1 − ρ²) Z_j with white Z. (Example 1 of Tibshirani, 1996, has ρ = ½.)
+    X_j = ρ X_{j−1} + √(1 − ρ²) Z_j, where the Z_j have independent standard normal entries. (Example 1 of
+    Tibshirani, 1996, has ρ = ½.) y is "generic" by default.
 
     >>> X, y = ar1(2000, 3, rng=0)
     >>> np.round(X.T @ X, 1)[0]
@@ -85,9 +86,10 @@ def equicorrelated(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """Draw Gaussian rows with E X_i X_j = ρ for all i ≠ j, 0 ≤ ρ < 1, and scale to unit columns; generic y.
+    """Draw Gaussian rows with E X_i X_j = ρ for all i ≠ j, 0 ≤ ρ < 1, and scale the columns to unit length.
 
-    X = √ρ z1ᵀ + √(1 − ρ) Z with z and Z white.
+    X = √ρ z1ᵀ + √(1 − ρ) Z, where z and Z have independent standard normal entries, and 1 is a vector of
+    ones. y is "generic" by default.
 
     >>> X, y = equicorrelated(2000, 3, rng=0)
     >>> np.round(X.T @ X, 1)[0]
@@ -109,9 +111,10 @@ def random_walk(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """Draw X_j = Z_1 + … + Z_j with white Z, and scale to unit columns; generic y.
+    """Draw X_j = Z_1 + … + Z_j, where the Z_i are standard normal vectors, and scale to unit length.
 
-    Columns i < j have the correlation √(i/j), so neighbours correlate more as j grows.
+    Columns i < j have the correlation √(i/j), so neighbours correlate more as j grows. y is "generic" by
+    default.
 
     >>> X, y = random_walk(2000, 100, rng=0)
     >>> np.round(X[:, [24, 80, 99]].T @ X[:, 99], 1)
@@ -131,11 +134,11 @@ def partial_dft(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """Draw X_ij = cos(2π t_i j/F), t_i ~ U[0, 1), j = 1, …, d, and scale to unit columns; generic y.
+    """Draw X_ij = cos(2π t_i j/F), t_i ~ U[0, 1), j = 1, …, d, and scale the columns to unit length.
 
-    These are random rows of a cosine basis, oversampled F ≥ 1 times. Columns j and j + m have the correlation
-    sin(ω)/ω + O(1/j), ω = 2πm/F, and X is nearly rank deficient. (Fannjiang and Liao, 2012; Yin, Lou, He and
-    Xin, 2015.)
+    The rows are random rows of a cosine basis that is oversampled by the factor F ≥ 1. Columns j and j + m
+    have the correlation sin(ω)/ω + O(1/j), ω = 2πm/F, and X is nearly rank deficient. (Fannjiang and Liao,
+    2012; Yin, Lou, He and Xin, 2015.) y is "generic" by default.
 
     >>> X, y = partial_dft(2000, 100, rng=0)
     >>> np.round(X[:, 90:].T @ X[:, 90], 1)[:3]
@@ -150,9 +153,10 @@ def partial_dft(
 def partial_hadamard(
     n: int, d: int, rng: Rng = None, *, y: Response = "tying", k: int | None = None, snr: float | None = None
 ) -> Design:
-    """Draw n rows and d columns of Sylvester's Hadamard matrix of the least order ≥ max(n, d); tying y.
+    """Draw n rows and d columns of Sylvester's Hadamard matrix of the least order ≥ max(n, d).
 
-    The entries are ±1, namely (−1)^(number of common ones in the binary i and j). Columns have norm √n.
+    The entries are ±1, namely (−1)^(number of common ones in the binary i and j). Columns have norm √n. y is
+    "tying" by default.
 
     >>> X, y = partial_hadamard(16, 16)
     >>> bool((X.T @ X == 16 * np.eye(16)).all())
@@ -174,10 +178,10 @@ def duplicated(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """Draw ⌈d/2⌉ Gaussian unit columns and ⌊d/2⌋ exact copies, and shuffle all of them; generic y.
+    """Draw ⌈d/2⌉ Gaussian unit columns and ⌊d/2⌋ exact copies, and shuffle all of them.
 
     Every second copy is negated. Copies are drawn with replacement, so some columns occur three times or
-    more. d must be at least 2.
+    more. d must be at least 2. y is "generic" by default.
 
     >>> X, y = duplicated(20, 30)
     >>> len({tuple(column * np.sign(column[0])) for column in X.T})
@@ -201,7 +205,9 @@ def duplicated(
 def small_integers(
     n: int, d: int, rng: Rng = None, *, y: Response = "tying", k: int | None = None, snr: float | None = None
 ) -> Design:
-    """Draw X_ij uniformly in {−1, 0, 1}, without scaling; tying y. Small n and d give the most ties.
+    """Draw X_ij uniformly in {−1, 0, 1}, without scaling; small n and d give the most ties.
+
+    y is "tying" by default.
 
     >>> X, y = small_integers(8, 12, rng=0)
     >>> np.unique(X)
@@ -222,9 +228,10 @@ def planted_ties(
 ) -> Design:
     """Draw X_ij in {−1, 0, 1}, the first row ±1 for half the columns and 0 for the others, and set y = e₁.
 
-    The columns of this half have |⟨X_i, y⟩| = 1, and so they are the tied set T. The features A(S) that enter
-    the LASSO path first are the support of the weights of the shortest vector in the convex hull of the
-    signed columns of T. A(S) is often a strict subset of T. Columns are not scaled.
+    The columns of this half have |⟨X_i, y⟩| = 1, and so they are the tied set T. Let A(S) be the features
+    that enter the LASSO path first. They are found from the shortest vector in the convex hull of the columns
+    of T, each with the sign of ⟨X_i, y⟩: A(S) are the columns with a positive weight in this vector. A(S) is
+    often a strict subset of T. Columns are not scaled.
 
     >>> X, y = planted_ties(8, 12)
     >>> int((X.T @ y != 0).sum()), float(np.abs(X.T @ y).max())
@@ -246,12 +253,12 @@ def ill_conditioned(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """Draw X = U diag(σ) Vᵀ with σ geometric from 1 to 1/κ, and scale to unit columns; generic y.
+    """Draw X = U diag(σ) Vᵀ with σ geometric from 1 to 1/κ, and scale the columns to unit length.
 
     U and V are random with orthonormal columns. κ ≤ 1e14 is the condition number before the columns are
-    scaled, which changes it by a small factor; None draws it log-uniformly from 1e6 to 1e8. If n < d, κ
+    scaled, and scaling changes it by a small factor; None draws κ log-uniformly from 1e6 to 1e8. If n < d, κ
     refers to the min(n, d) nonzero singular values. (Mode 3 of `randsvd`, Higham, Accuracy and Stability of
-    Numerical Algorithms, 28.3.)
+    Numerical Algorithms, 28.3.) y is "generic" by default.
 
     >>> X, y = ill_conditioned(40, 30, rng=0, kappa=1e7)
     >>> bool(1e6 < np.linalg.cond(X) < 1e8)
@@ -275,9 +282,9 @@ def heavy_tails(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """Draw X_ij from Student's t with df ≥ 1 degrees of freedom, and scale to unit columns; generic y.
+    """Draw X_ij from Student's t with df ≥ 1 degrees of freedom, and scale the columns to unit length.
 
-    A few rows dominate.
+    A few rows have far larger entries than the others. y is "generic" by default.
 
     >>> X, y = heavy_tails(200, 30, rng=0)
     >>> float(np.abs(X).max()) > 0.9

@@ -1,4 +1,4 @@
-"""The ensembles by name: those of the commands, and those that users add."""
+"""The ensembles by name: the ensembles of the commands, and the ensembles that users add."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Pair: TypeAlias = Design | tuple[FloatArray, FloatArray]
 
 
 class BadEnsemble(ValueError):
-    """The error for a function of designs that cannot be loaded, raises, or does not return a design."""
+    """The error for a function of designs that cannot be loaded, raises an error, or returns no design."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,8 +58,8 @@ class Ensemble:
     def design(self, index: int, seed: int = 0) -> Design:
         """Return the design with number `index` ≥ 0; for real data index 0 is the whole set.
 
-        Its generator is made from SeedSequence(seed, spawn_key=(crc32(name), index)), so that the design
-        depends neither on other ensembles nor on the number of designs.
+        The generator of the design is made from SeedSequence(seed, spawn_key=(crc32(name), index)). So the
+        design depends neither on other ensembles nor on the number of designs.
 
         >>> X, y = ENSEMBLES["gaussian"].design(3)
         >>> bool((X == ENSEMBLES["gaussian"].design(3)[0]).all()), ENSEMBLES["diabetes"].design(0)[0].shape
@@ -154,8 +154,8 @@ def _draw(
 def from_file(origin: str) -> Ensemble:
     """Make an ensemble of a function (n, d, rng) → (X, y) in a file, which is given as "path/my.py:name".
 
-    The ensemble is called "my.py:name". n is in 20..60 and d in 30..120. Raises `BadEnsemble` if there is no
-    such file or function, or if the file cannot be run.
+    The ensemble is called "my.py:name". It draws n from 20..60 and d from 30..120. Raises `BadEnsemble` if
+    there is no such file or function, or if the file cannot be run.
     """
     path, _, name = origin.rpartition(":")
     _function.cache_clear()

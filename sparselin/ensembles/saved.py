@@ -1,4 +1,4 @@
-"""Counterexamples as .npz files: tuples of designs, arrays and numbers, each stored under its path."""
+"""Counterexamples as .npz files: tuples of designs, arrays and numbers; each is stored under its position."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sparselin.validation import read_npz
 def archive(value: Any, **more: Any) -> bytes | None:
     """Return the bytes of an .npz file with a counterexample and more arrays; None if it cannot be stored.
 
-    The first design of the value is also stored as X and y, for `sparselin verify --design`.
+    The first design in `value` is also stored as X and y, which `sparselin verify --design` reads.
     """
     leaves = dict(_leaves(value, "value"))
     if any(array.dtype == object for array in leaves.values()):
@@ -29,7 +29,7 @@ def archive(value: Any, **more: Any) -> bytes | None:
 
 
 def load_value(file: Path) -> tuple[Any, dict[str, Any]]:
-    """Return the value and the other arrays in a file that `archive` wrote. ValueError for other files."""
+    """Return the value and the other arrays in a file that `archive` wrote; ValueError for other files."""
     arrays = read_npz(file)
     leaves = {name: arrays.pop(name) for name in list(arrays) if name.split("/")[0] == "value"}
     if not leaves:

@@ -1,5 +1,9 @@
 """The estimators and where they live. A line here exports a name; type checkers read the same lines."""
 
+# the best subset
+from .best_subset import BestSubsetRegressor as BestSubsetRegressor
+from .best_subset import BestSubsetSelector as BestSubsetSelector
+
 # in place of scikit-learn's
 from .lasso_lars import LassoLars as LassoLars
 from .lasso_lars import LassoLarsCV as LassoLarsCV
@@ -18,7 +22,6 @@ from .orthogonal_matching_pursuit import OrthogonalMatchingPursuit as Orthogonal
 from .orthogonal_matching_pursuit import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
 
 # selectors
-from .selectors import BestSubsetSelector as BestSubsetSelector
 from .selectors import DiverseSelector as DiverseSelector
 from .selectors import OLSSelector as OLSSelector
 from .selectors import OMPSelector as OMPSelector

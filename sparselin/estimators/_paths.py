@@ -52,6 +52,20 @@ class Task(Observations):
         """The number of units: of columns, or of groups."""
         return int(self.X.shape[1] if self.groups is None else self.groups.max() + 1)
 
+    def columns(self, units: IndexArray) -> IndexArray:
+        """Return the columns of units."""
+        return units if self.groups is None else np.flatnonzero(np.isin(self.groups, units))
+
+    def count(self, S: IndexArray) -> int:
+        """Return the number of units to which the columns S belong."""
+        return len(S) if self.groups is None else len(np.unique(self.groups[S]))
+
+    def complete(self, S: IndexArray) -> IndexArray:
+        """Return the columns S, and after them the other columns of their units."""
+        if self.groups is None:
+            return S
+        return np.concatenate([S, np.setdiff1d(self.columns(self.groups[S]), S)])
+
     def options(self, tol: float | None) -> dict[str, Any]:
         """Return the keyword arguments of the task for a method that takes X and y as arrays."""
         given = {"intercept": self.intercept, "standardize": self.standardize, "sample_weight": self.weight}
@@ -235,12 +249,12 @@ def _forced_rank(task: Task) -> int:
 
 
 class Sets:
-    """A growing list of subsets with f + 1, f + 2, … features, f of them forced, and of their models."""
+    """A growing list of subsets with f + 1, f + 2, … units, f of them forced, and of their models."""
 
     def __init__(self, task: Task, tol: float | None, watch: Watch | None) -> None:
-        self.problem, self.watch, self.status = task.problem(), watch, Status.COMPLETED
-        start = refit(self.problem, task.forced)
-        self.first, self.floor = len(start), _level(self.problem, start, tol)
+        self.task, self.problem, self.watch, self.status = task, task.problem(), watch, Status.COMPLETED
+        start = refit(self.problem, task.columns(task.forced))
+        self.first, self.floor = len(task.forced), _level(self.problem, start, tol)
         self.results: list[SubsetResult] = []
         self.models = [self._model(start)]
 
@@ -258,13 +272,13 @@ class Sets:
     def add(self, result: SubsetResult) -> bool:
         """Add the next subset, and return whether to stop."""
         self.results.append(result)
-        self.models.append(self._model(refit(self.problem, result.support)))
+        self.models.append(self._model(refit(self.problem, self.task.complete(result.support))))
         if self.watch is not None and self.watch(tuple(self.results), self.models):
             self.status = Status.STOPPED
         return self.within_tol() or self.status is Status.STOPPED
 
     def each(self, of_size: Callable[[int], SubsetResult], k: int) -> None:
-        """Add the subsets `of_size(t)` of t = f + 1, …, k features until one of them ends the path."""
+        """Add the subsets `of_size(t)` of t = f + 1, …, k units until one of them ends the path."""
         for t in range(self.first + 1, k + 1):
             if self.within_tol():
                 return

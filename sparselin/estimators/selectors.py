@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 import sparselin as sl
 from sparselin.estimators._paths import ModelPath, Sets, Task, Watch, along, along_groups, along_loss, until
 from sparselin.estimators._selector import PathSelector
-from sparselin.results import SubsetResult
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -263,49 +260,4 @@ class DiverseSelector(PathSelector):
             steps.end(sl.forward_regression(unit, k, callback=steps.add, **options).status)
         elif self.search == "greedy_local":
             steps.each(lambda t: sl.greedy_local_search(unit, t, **options), k)
-        return steps.path()
-
-
-@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
-class BestSubsetSelector(PathSelector):
-    """A selector of the best subset of each size, found by branch and bound (`sparselin.best_subset`).
-
-    The sets of different sizes need not be nested. In the worst case the time is exponential in k, so by
-    default criteria and cross-validation compare at most 8 features besides the forced ones.
-
-    time_limit : the number of seconds for each size. After that the best subset found so far is taken, with
-        a `ConvergenceWarning`.
-    path_ : a tuple of `BestSubset` with s + 1, s + 2, … features, s of them forced.
-
-    X is made dense.
-
-    The other parameters, the attributes, errors and warnings are those of `OMPSelector`, but y is a vector,
-    and there are no `groups`, `standardize` or `loss`.
-
-    >>> from sklearn.datasets import load_diabetes
-    >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
-    >>> BestSubsetSelector(4).fit(X, y).get_feature_names_out().tolist()
-    ['bmi', 'bp', 's1', 's5']
-    """
-
-    _most = 8
-
-    time_limit: float | None = None
-
-    def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
-        steps = Sets(task, tol, watch)
-
-        def best(t: int) -> SubsetResult:
-            found = sl.best_subset(steps.problem, t, forced=task.forced, time_limit=self.time_limit)
-            if not found.optimal:
-                message = (
-                    f"the subset of {t} features is not proved to be the best ({found.status.message}; gap "
-                    f"{found.gap:.2%}); increase time_limit"
-                )
-                warnings.warn(message, ConvergenceWarning, stacklevel=2)
-            if len(found) < t:
-                steps.end(found.status)
-            return found
-
-        steps.each(best, k)
         return steps.path()

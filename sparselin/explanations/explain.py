@@ -27,42 +27,44 @@ def explain(
     """Explain when and why a feature entered a path or a set, or why it did not, in words and in numbers.
 
     **Greedy paths.** Let S be the features selected before, and r = P_S^⊥y the residual of least squares on
-    them. A feature j is selected if |c_j| with c_j = ⟨X_j, r⟩ is the largest. Let z_j = P_S^⊥X_j, and let
-    q_1, …, q_m be an orthonormal basis of the span of X_S, in the order of selection. Then
+    S. A feature j is selected if |c_j| with c_j = ⟨X_j, r⟩ is the largest. Let z_j = P_S^⊥X_j, and let q_1,
+    …, q_m be an orthonormal basis of the span of X_S, in the order of selection. Then
 
         c_j = ⟨z_j, r⟩ = ⟨X_j, y⟩ − Σ_s ⟨q_s, X_j⟩⟨q_s, y⟩.
 
-    So each selected feature contributes one term to c_j. Since |c_j| ≤ ‖z_j‖‖r‖, c_j tends to zero as S
-    explains X_j (z_j is small) or fits y (r is small). Adding j would raise R² by c_j²/(‖z_j‖²‖y‖²), because
-    ‖P_{S∪j}^⊥y‖² = ‖r‖² − c_j²/‖z_j‖². The rounding errors of c_j and ‖z_j‖ are bounded as in the decision on
-    ties (`sparselin.linalg.ties`).
+    So each selected feature contributes one term to c_j. Since |c_j| ≤ ‖z_j‖‖r‖, there are two reasons why
+    c_j becomes small: S explains X_j (z_j is small), or S fits y (r is small). Adding j would raise R² by
+    c_j²/(‖z_j‖²‖y‖²), because ‖P_{S∪j}^⊥y‖² = ‖r‖² − c_j²/‖z_j‖². The rounding errors of c_j and ‖z_j‖ are
+    bounded as in the decision on ties (`sparselin.linalg.ties`).
 
     **Logistic and Poisson regression.** Here c = Xᵀ(w∘(y − μ)), where w are the weights and μ the fitted
     means. D², the share of the deviance that S explains, takes the place of R². The share of X_j that S
-    explains is computed by least squares with the weights w. The increase of D² by j needs a refit on S ∪ j.
-    It is NaN if this model does not exist, for example because j separates the data.
+    explains is computed by least squares with the weights w. To find how much j would increase D², the model
+    is fitted again on S ∪ j. The increase is NaN if this model does not exist, for example because j
+    separates the data.
 
     **LASSO paths.** Let c_j(λ) = ⟨X_j, y − Xβ(λ)⟩. Then |c_j(λ)| ≤ λ, with equality where β_j ≠ 0. Between
-    knots c_j is linear in λ, so |c_j|/λ = |a/λ + b| is largest at a knot. Over β ≥ 0 the same holds with c_j
-    in place of |c_j|.
+    knots c_j is linear in λ, so |c_j|/λ = |a/λ + b| is largest at a knot. If β ≥ 0 is required, the same
+    holds with c_j in place of |c_j|.
 
-    **Sets** (of `best_subset`, `swaps`, the searches). The explanation of a member j gives the decrease of R²
-    without j, and the best replacement of j. The explanation of another feature gives the increase of R² if
-    it is added. For `best_subset` both also say what was proved about other sets.
+    **Sets** (of `best_subset`, `swaps`, and the searches of `sl.spectral`). The explanation of a member j
+    gives the decrease of R² without j, and the best replacement of j. The explanation of another feature
+    gives the increase of R² if the feature is added. For `best_subset` both also say what was proved about
+    other sets.
 
     Parameters
     ----------
     X, y : the data from which the path was computed: design (n, d) and response (n,), or one `Problem` in
         place of both (not for a `GeneralizedPath`). They must be real, and X not a LinearOperator. The
-        intercept and the standardization are taken from the path. A set does not record them: it is taken to
-        have an intercept if its `intercept` is not zero.
+        intercept and the standardization are taken from the path. A set does not record them. It is assumed
+        to have an intercept if its `intercept` is not zero.
     path : a `SelectionPath`, `LassoPath`, `GeneralizedPath`, or `SubsetResult`.
     feature : j, by index or by its name in the path.
     sample_weight : the weights with which the path was computed.
 
     Returns
     -------
-    Explanation. `str` of it is the sentence.
+    Explanation. `str(explanation)` is the sentence.
 
     Raises
     ------

@@ -49,8 +49,10 @@ def _level_and_choice(
 ) -> tuple[FloatArray, Choice]:
     """Return the largest |c| at each step up to the step of j, and the `Choice` by which j was picked.
 
-    step : the step of j, from 1. It is 0 if j was not selected. Then the last level is the largest |c| after
-        the last step, and the `Choice` is empty.
+    c = Xᵀ(w∘(y − μ)) are the scores, μ the fitted means.
+
+    step : the step of j, counted from 1. It is 0 if j was not selected. In this case the last entry of the
+        first result is the largest |c| after the last step, and the `Choice` is empty.
     c : (d,) |c| before the step of j, or after the last step.
     size : (d,) the same as c, but zero where c is zero up to rounding.
     """
@@ -67,7 +69,7 @@ def _level_and_choice(
 
 
 def _as_selection(path: GeneralizedPath) -> SelectionPath:
-    """Convert the path to a `SelectionPath` with the same picks, for the sentences; its R² is D²."""
+    """Convert the path to a `SelectionPath` with the same picks and with D² as R², for its sentences."""
     shared = {field.name for field in dataclasses.fields(SelectionPath)} & set(vars(path))
     return SelectionPath(
         **{name: getattr(path, name) for name in shared},
@@ -82,13 +84,17 @@ def _scores(
 ) -> tuple[FloatArray, FloatArray]:
     """Return c = Xᵀ(w∘(y − μ)), (t + 1, d), after 0, …, t features, and bounds e on its errors.
 
-    Raises ValueError if the deviance or the coefficients show that the path was computed from other data.
+    w are the weights and μ the fitted means. Raises ValueError if the deviance or the coefficients show that
+    the path was computed from other data.
 
-    The error of η is at most δ = u·(|b| + |X_S||β|), where u = 8·eps(√n + 1) with the eps of the dtype of the
-    coefficients. The error of the refit, in the norm of √V, V = diag(w∘ℓ''), is at most D, where D² is half
-    of `optimality`. Since |μ(η + δ) − μ(η)| ≤ ℓ''·(e^|δ| − 1), for |δ| ≤ ½
+    The error of the predictor η = b + X_Sβ is at most δ = u·(|b| + |X_S||β|), where u = 8·eps(√n + 1) with
+    the eps of the dtype of the coefficients. Let V = diag(w∘ℓ'') with the second derivatives ℓ'' of the loss.
+    The error of the refit, in the norm of √V, is at most D, where D² is half of `optimality`. Since
+    |μ(η + δ) − μ(η)| ≤ ℓ''·(e^|δ| − 1), for |δ| ≤ ½
 
-        e_i = ‖√w∘X_i‖(u·(‖√w∘(y − μ)‖ + ‖√w∘lost‖) + max √ℓ''·(1.3·‖√V∘δ‖ + 2D)).
+        e_i = ‖√w∘X_i‖(u·(‖√w∘(y − μ)‖ + ‖√w∘lost‖) + max √ℓ''·(1.3·‖√V∘δ‖ + 2D)),
+
+    where the rounding error of y − μ is eps·(|y − μ| + lost).
 
     The error of the deviance is at most 2Σ w|y − μ|δ + 1.3·‖√Vδ‖², plus its own rounding, which is at most
     u·(deviance + Σ w(1 + |η|)(y + μ)). On S, c is zero up to e.
@@ -124,7 +130,10 @@ def _scores(
 
 
 def _gain(path: GeneralizedPath, j: int, X: Any, y: Any, weight: Any) -> tuple[float, str]:
-    """Return D²(S ∪ j) − D²(S) and "", or NaN and the reason, in words, why S ∪ j has no model."""
+    """Return D²(S ∪ j) − D²(S) and "", or NaN and the reason why S ∪ j has no model.
+
+    S are the features of the path, and D² is the share of the deviance that a set explains.
+    """
     more = generalized_omp(
         X, y, len(path) + 1, loss=path.loss, forced=[*path.support.tolist(), j],
         intercept=path.with_intercept, standardize=path.standardized, sample_weight=weight,

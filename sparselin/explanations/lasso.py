@@ -48,9 +48,9 @@ def _correlations(problem: Problem, path: LassoPath, j: int) -> tuple[FloatArray
     """Return ⟨X_j, y − Xβ⟩ at each knot, and bounds on its errors.
 
     Raises ValueError if R² at a knot differs from the R² in the path by more than rounding. Let
-    B = ‖y‖ + Σ‖X_i‖|β_i| and e = 8·eps·(√n + 1). The rounding of β, of r and of the sum changes ⟨X_j, r⟩ by
-    at most e·‖X_j‖B, and ‖r‖² by about 2e·B². The R² in the path was computed from the KKT conditions, whose
-    rounding changes it as much.
+    B = ‖y‖ + Σ‖X_i‖|β_i|, e = 8·eps·(√n + 1) and r = y − Xβ. The rounding of β, of r and of the sum changes
+    ⟨X_j, r⟩ by at most e·‖X_j‖B, and ‖r‖² by about 2e·B². The R² in the path was computed from the KKT
+    conditions, and the rounding of this computation changes it by as much.
     """
     J, scale, ones = path.features, problem.design.scale, problem.design.ones
     coarse = coarseness(path.coef_path, problem.eps)
@@ -132,7 +132,7 @@ def _describe_zero(path: LassoPath, j: int, course: Course, at: Standing, given:
     """Write the sentence for a feature j whose coefficient is zero at every λ.
 
     given : the features that are nonzero at the end of the path.
-    at : the `Standing` of j relative to them.
+    at : the `Standing` of j relative to the features `given`.
     """
     begin = f"{path.name_of(j)} stays at zero"
     if at.vanishes:
@@ -149,11 +149,11 @@ def _describe_zero(path: LassoPath, j: int, course: Course, at: Standing, given:
 def _describe_height(path: LassoPath, c: FloatArray, error: FloatArray, level: FloatArray) -> str:
     """Write the part of a sentence that says how close |c|, or c on a path over β ≥ 0, came to λ.
 
-    c, error, level : ⟨X_j, r⟩, bounds on its error, and λ, at each positive knot.
+    c, error, level : ⟨X_j, r⟩ for the residual r, bounds on its error, and λ, at each positive knot.
 
     Between knots c is linear in λ, so c/λ is linear in 1/λ, and both c/λ and |c|/λ are largest at a knot. If
-    the path goes to λ = 0, c = 0 (or c ≤ 0) at its end. So on the last segment c/λ and |c|/λ are largest at
-    the first knot.
+    the path goes to λ = 0, then c = 0 (or c ≤ 0) at the end of the path. So on the last segment c/λ and |c|/λ
+    are largest at the first knot of the segment.
     """
     height, text = c if path.positive else np.abs(c), f"its {words.size(path)}"
     if not (np.abs(c) > error).any():

@@ -63,7 +63,7 @@ def explain_pick(
     """Write the sentence for feature j, and assemble its explanation.
 
     at : the `Standing` of j relative to the features before it.
-    added : words on the gain if j were added, for a feature that was not selected.
+    added : for a feature that was not selected, words on the gain in R² if j were added.
     """
     step, given, forced = place_on(path, j)
     fall = _largest_fall(course.correlation, course.error)
@@ -79,19 +79,20 @@ def explain_pick(
 
 
 def _largest_fall(correlation: FloatArray, error: FloatArray) -> int:
-    """Return the step s at which the correlation decreased most, 0 if never by more than rounding."""
+    """Return the step at which the correlation decreased most, or 0 if it never decreased beyond rounding."""
     falls = correlation[:-1] - correlation[1:]
     fall = int(np.argmax(falls)) if len(falls) else 0
     return fall + 1 if len(falls) and falls[fall] > error[fall] + error[fall + 1] else 0
 
 
 def _correlation_course(problem: Problem, path: SelectionPath, j: int) -> tuple[FloatArray, FloatArray]:
-    """Return |⟨X_j, r_s⟩| (over β ≥ 0 with its sign) after each step s, and bounds on its errors.
+    """Return |⟨X_j, r_s⟩| for the residual r_s after each step s, and bounds on its errors.
 
-    Raises ValueError if some ‖r_s‖, or X_Sβ, differs from that of the path by more than rounding. Two
-    computed values of ‖r‖ differ by at most 2·length_unit·s(y), the error of their projections, plus the
-    rounding of the sums, 8·eps·(√n + 1)·‖y‖. Here eps is the larger of the eps of the path and that of the
-    problem. y − X_Sβ also depends on the lengths of the columns, so it has an additional error of
+    On a path over β ≥ 0 the result is ⟨X_j, r_s⟩ itself. Raises ValueError if some ‖r_s‖, or X_Sβ, differs
+    from the path's by more than rounding. Two computed values of ‖r‖ differ by at most 2·length_unit·s(y),
+    the error of their projections, plus the rounding of the sums, 8·eps·(√n + 1)·‖y‖. Here s(y) is the size
+    of y (`ThinQR.sizes`), and eps is the larger of the eps of the path and the eps of the problem. y − X_Sβ
+    also depends on the lengths of the columns, so it has an additional error of
     8·eps·(√n + 1)·(‖y‖ + Σ‖X_i‖|β_i|).
     """
     J, k = np.array([j]), len(path.support)
@@ -119,7 +120,8 @@ def check_coefficients(
 ) -> None:
     """Raise ValueError if the coefficients β of a path or set are not those of least squares on the data.
 
-    r : the residual of least squares on X_S. y − X_Sβ may differ from r by slack + unit·Σ‖X_i‖|β_i|.
+    r : the residual of least squares on X_S. The difference of y − X_Sβ and r may be
+        slack + unit·Σ‖X_i‖|β_i|.
     """
     S, scale, beta = path.support, problem.design.scale, np.zeros(problem.d, problem.dtype)
     beta[S] = path.coef if scale is None else path.coef / scale[S]
@@ -131,7 +133,7 @@ def check_coefficients(
 
 
 def _next_level(problem: Problem, S: IndexArray, positive: bool) -> float:
-    """Return λ*(S) = max |c_i| over i ∉ S; with `positive`, max(c_i, 0) takes the place of |c_i|."""
+    """Return λ*(S) = max |c_i| over i ∉ S, c = XᵀP_S^⊥y; with `positive`, max(c_i, 0) in place of |c_i|."""
     rest = np.setdiff1d(np.arange(problem.n_features), S)
     scores = measure(ThinQR(problem, problem.with_ones(S), capacity=len(S) + 1), rest).correlations()
     score = np.maximum(scores.score, 0) if positive else scores.score
@@ -141,9 +143,10 @@ def _next_level(problem: Problem, S: IndexArray, positive: bool) -> float:
 def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> Choice:
     """Find the quantity by which the feature at a step was picked, and its rivals.
 
-    If the path has attention weights, these were compared. If β ≥ 0, the positive c_i were compared.
-    Otherwise |c_i| were compared or, in orthogonal least squares, the quotients |c_i|/‖P_S^⊥X_i‖. The path
-    does not record which of the two were compared, but its margin agrees with one of them.
+    If the path has attention weights, these were compared. On a path over β ≥ 0, the positive c_i = ⟨X_i, r⟩
+    were compared. Otherwise |c_i| were compared or, in orthogonal least squares, the quotients
+    |c_i|/‖P_S^⊥X_i‖. The path does not record which of these two quantities was compared, but the margin in
+    the path agrees with one of them.
     """
     pick, margin = int(path.support[step - 1]), float(path.margin[step - 1])
     rest = np.setdiff1d(np.arange(problem.n_features), S)
@@ -197,7 +200,10 @@ def _describe_entry(path: SelectionPath, step: int, choice: Choice, at: Standing
 
 
 def _tie_break(path: SelectionPath, step: int) -> str:
-    """Write the reason why a pick won a tie: its index is lowest, or A(S) lacks some tied features."""
+    """Write the reason why a pick won a tie: it has the lowest index, or A(S) lacks some tied features.
+
+    A(S) are the features that enter the LASSO first.
+    """
     name, A = path.name_of(int(path.support[step - 1])), path.active_sets[step - 1]
     if not A or set(A) == set(path.ties[step - 1]):
         return f"{name} has the lowest index of them"
@@ -241,9 +247,9 @@ def _describe_omission(
 def _describe_addition(path: SelectionPath, at: Standing, c: float) -> str:
     """Write the part of a sentence that says by how much R² would increase if j were added.
 
-    c : ⟨X_j, r⟩ at the end of the path.
+    c : ⟨X_j, r⟩ at the end of the path, r the residual.
 
-    Nonnegative least squares on S ∪ j has no gain if c ≤ 0. Otherwise its gain is at most that of least
+    Nonnegative least squares on S ∪ j has no gain if c ≤ 0. Otherwise its gain is at most the gain of least
     squares, because the two agree on S.
     """
     if path.positive and at.gain > 0:
@@ -253,10 +259,10 @@ def _describe_addition(path: SelectionPath, at: Standing, c: float) -> str:
 
 
 def _describe_course(path: SelectionPath, course: Course) -> str:
-    """Write the part of a sentence that compares |c| (over β ≥ 0: c) of a feature with that of the picks.
+    """Write the part of a sentence that compares |c| of a feature (over β ≥ 0: c) with |c| of the picks.
 
-    The sentence gives |c| at the first pick, at the step where it came closest to |c| of the pick, and after
-    the last step.
+    c = ⟨X_j, r⟩ is the correlation with the residual. The sentence gives |c| at the first pick, at the step
+    where it came closest to |c| of the pick, and after the last step.
     """
     correlation, error, level = course
     k, parts = len(path.support), []

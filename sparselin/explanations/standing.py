@@ -15,7 +15,7 @@ from sparselin.results.base import Named
 
 
 class Standing(NamedTuple):
-    """The relation of a feature j to a set S.
+    """The relation of a feature j to a set S of selected features.
 
     Attributes
     ----------
@@ -47,7 +47,10 @@ class Course(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """The entry of j: the fields of an `Explanation` with the same names; the defaults mean no entry."""
+    """The entry of j into a path: the fields of an `Explanation` with the same names.
+
+    The default values mean that j did not enter.
+    """
 
     step: int = 0
     forced: bool = False
@@ -99,7 +102,7 @@ def standing(problem: Problem, S: IndexArray, j: int) -> Standing:
 def _regression(problem: Problem, qr: ThinQR, S: IndexArray, j: int) -> tuple[FloatArray, FloatArray]:
     """Return `regression` and `shares` of an `Explanation`: least squares of X_j on X_S.
 
-    qr : the QR factors of X_S. For columns of S that they exclude as dependent, both arrays are 0. With an
+    qr : the QR factors of X_S. Columns of S that qr excludes as dependent have 0 in both arrays. With an
         intercept the first column q of Q is ones/‖ones‖, and P_∅^⊥X_j = X_j − q⟨q, X_j⟩.
     """
     x, place = problem.columns([j])[:, 0], {int(i): at for at, i in enumerate(S)}

@@ -14,7 +14,7 @@ from sparselin.linalg.ties import measure
 from sparselin.problem import Problem
 from sparselin.problem.errors import coarseness
 from sparselin.results import BestSubset, Explanation, IndexArray, SubsetResult
-from sparselin.results.display import plural
+from sparselin.results.display import join_words, plural
 
 
 def explain_in_subset(problem: Problem, found: SubsetResult, j: int) -> Explanation:
@@ -48,7 +48,9 @@ def _check(problem: Problem, found: SubsetResult) -> None:
 
 
 def _best_replacement(problem: Problem, given: IndexArray, S: IndexArray) -> tuple[int, float]:
-    """Return the feature outside S that raises R² of `given` most, and its gain; −1 and 0.0 if none does.
+    """Return the feature outside S that raises R² of the set `given` most, and the increase of R².
+
+    The result is −1 and 0.0 if no feature raises R².
 
     given : S without the feature that is to be replaced.
     """
@@ -64,7 +66,7 @@ def _best_replacement(problem: Problem, given: IndexArray, S: IndexArray) -> tup
 def _describe_member(found: SubsetResult, j: int, at: Standing, runner_up: int, theirs: float) -> str:
     """Write the sentence for a member j of the set.
 
-    runner_up, theirs : the best replacement of j, and its gain; −1 and 0.0 if there is none.
+    runner_up, theirs : the best replacement of j, and the increase of R² by it; −1 and 0.0 if there is none.
     """
     k, r2 = len(found), at.r2 + at.gain
     parts = [f"without it R² would fall by {at.gain:.3g}, from {r2:.4g}"]
@@ -84,11 +86,13 @@ def _describe_other(found: SubsetResult, j: int, at: Standing, intercept: bool) 
 
 
 def _describe_bound(found: SubsetResult) -> list[str]:
-    """Write the part of a sentence on other sets: a proved bound on their R², or another objective."""
+    """Write the part of a sentence on other sets: a proved bound on their R², or the other objective."""
     if found.value != found.r2:
         return ["the set was selected for R² + ν·f, not for R² alone"]
     if not (isinstance(found, BestSubset) and len(found)):
         return []
+    if found.restrictions:
+        return [f"the set was selected with {join_words(found.restrictions)}"]
     sets = plural(len(found), "feature")
     if found.optimal:
         return [f"no set of {sets} that contains the forced ones (if any) has a larger R²"]

@@ -34,7 +34,7 @@ def size(path: LassoPath | SelectionPath) -> str:
 
 
 def correlation(path: LassoPath | SelectionPath) -> str:
-    """Return "correlated with the residual", or "positively correlated …" on a path over β ≥ 0."""
+    """Return "correlated with the residual", after the word "positively" on a path over β ≥ 0."""
     return f"{'positively ' if path.positive else ''}correlated with the residual"
 
 
@@ -64,7 +64,7 @@ def relative(share: float, whole: str) -> str:
 
 
 def carriers(path: Named, S: IndexArray, shares: FloatArray) -> str:
-    """List the features of S with the largest |shares|: at most three, until they make up 80 % of the sum."""
+    """List the features of S with the largest |shares|: at most three, or fewer if these make up 80 %."""
     order = np.argsort(-np.abs(shares), kind="stable")
     height = np.abs(shares[order])
     count = min(3, int(np.searchsorted(np.cumsum(height), 0.8 * height.sum())) + 1)
@@ -74,7 +74,7 @@ def carriers(path: Named, S: IndexArray, shares: FloatArray) -> str:
 def describe_share(
     path: Named, S: IndexArray, at: Standing, intercept: bool, features: str = "the selected features"
 ) -> str:
-    """Write the share of X_j that the features S explain, and the most important of them.
+    """Write the share of X_j that the features S explain, and the most important features of S.
 
     features : a name for the features S.
     """
@@ -87,12 +87,12 @@ def describe_share(
 
 
 def rise(at: Standing) -> str:
-    """Write that R² (or D²) rose from its value without j to its value with j."""
+    """Write that R² (or D²) rose from its value without the feature to its value with it."""
     return f"{at.measure} rose from {at.r2:.4g} to {at.r2 + at.gain:.4g}"
 
 
 def describe_gain(at: Standing, adding: str = "adding it now", most: str = "") -> str:
-    """Write by how much R² or D² would rise if j were added; `most` is "at most " or empty."""
+    """Write by how much R² or D² would rise if the feature were added; `most` is "at most " or empty."""
     if at.gain == 0:
         rest = "y is already fitted up to rounding"
         return f"{adding} would not raise {at.measure} = {at.r2:.4g}, up to rounding" if at.r2 < 1 else rest

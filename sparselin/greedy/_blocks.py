@@ -10,9 +10,9 @@ so every guess is checked against all d columns. The picks before the first wron
 first pick is known, not guessed, so each product yields at least one pick, like a product of the textbook
 method. A product reads X once for p picks, so its speed is limited by arithmetic, not by memory.
 
-No correlation comes from a recurrence on Gram matrices. The error of W_s is eps·√n·‖X_j‖. Because
-Σ⟨q_s, r_s⟩² ≤ ‖y‖² and the errors of the corrections are independent, the error of their sum is that times
-‖y‖, the same as the error of c.
+No correlation comes from a recurrence on Gram matrices. The error of W_s at column j is eps·√n·‖X_j‖. Because
+Σ⟨q_s, r_s⟩² ≤ ‖y‖² and the errors of the corrections are independent, the error of their sum is
+eps·√n·‖X_j‖‖y‖, the same as the error of c_j.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ _PICKS_PER_BLOCK = 8
 class Blocks:
     """The scheme that finds picks in blocks, on a dense problem.
 
-    It keeps W = QᵀX and c = Xᵀr up to date, where Q is the factor of X_S = QR.
+    It updates W = QᵀX and c = Xᵀr after each block, where X_S = QR for the selected columns and r is the
+    residual.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Blocks:
         return len(self.selection.picks) - self._start >= _PICKS_PER_BLOCK * self._blocks
 
     def _error(self, kappa: Any) -> Any:
-        """Return the bound on the error of c_j divided by ‖X_j‖, for columns S of condition number kappa."""
+        """Return a bound on the error of c_j/‖X_j‖, c = Xᵀr, for columns S of condition number kappa."""
         return self.problem.rounding(kappa) * self.problem.y_norm
 
     def _search(self) -> Pick | None:
@@ -123,11 +124,11 @@ class Blocks:
         return self.W[t : self.selection.qr.size]
 
     def _multiply(self, t: int, p: int) -> int:
-        """Compute the rows t, …, t + p − 1 of W = QᵀX; return how many of these rows are known.
+        """Compute the rows t, …, t + p − 1 of W = QᵀX, X_S = QR; return how many of these rows are known.
 
-        All p rows are known, except that the row of the k-th pick is left out: no correlation is needed after
-        this pick, unless `complete`. The product is padded with unused rows to a multiple of STRIDE, because
-        that is faster.
+        All p rows become known, with one exception: the row of the k-th pick is not computed unless
+        `complete` is set, because no correlation is needed after this pick. The product is padded with unused
+        rows to a multiple of STRIDE, because such a product is faster.
         """
         known = p - (not self.complete and len(self.selection.picks) + p == self.k)
         stop = t + (known if known <= THIN else -(-known // STRIDE) * STRIDE)
@@ -138,13 +139,14 @@ class Blocks:
     def _check(self, J: IndexArray, projections: FloatArray, t: int) -> tuple[int, list[Pick | None], bool]:
         """Check the guessed picks J against all columns.
 
-        projections : ⟨q, r⟩ of each pick.
+        projections : ⟨q, r⟩ of each pick, where q is its column of Q, X_S = QR, and r the residual.
         t : the number of columns of the factorisation before these picks.
 
         Returns
         -------
-        The number of leading picks that are verified, at least 1; for each pick, the certain next pick after
-        it, or None; and whether the lengths ρ_j must be recomputed before the next search.
+        Three results: the number of leading picks that are verified, at least 1; for each pick, the certain
+        next pick after it, or None; and whether the lengths ρ_j = ‖P_S^⊥X_j‖ must be recomputed before the
+        next search.
         """
         p, known = len(J), self._multiply(t, len(J))
         candidates, counts = np.empty((p, self._max_candidates), np.intp), np.zeros(p, np.intp)
@@ -183,8 +185,8 @@ class Blocks:
         """Decide in float64 the pick after each `undecided` step, and write it to `nexts`.
 
         Returns the first step after which the pick is not the guessed one, or None if there is no such step.
-        If a candidate is in the span of S, its error is zero, and the runner-up may be no candidate. Then the
-        step counts as wrong, and the search on all columns decides.
+        If a candidate is in the span of S, its correlation is zero without error, and the runner-up may be a
+        column that is no candidate. Then the step counts as wrong, and the search on all columns decides.
         """
         double, index = self.selection.double, self.selection.qr.index
         columns = {s: steps.candidates[s, : steps.counts[s]] for s in undecided}
@@ -203,5 +205,5 @@ class Blocks:
 
 
 def _block_maxima(weights: FloatArray) -> FloatArray:
-    """Return the maxima of the weights over the blocks that the kernels search."""
+    """Return the maxima of the weights over the blocks of entries that the kernels search."""
     return np.maximum.reduceat(weights, np.arange(0, len(weights), kernels.BLOCK))

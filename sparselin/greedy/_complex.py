@@ -1,12 +1,12 @@
 """OMP and OLS for complex data, computed as OMP and OLS on pairs of real columns.
 
-Over ℂ the correlations c_j = ⟨X_j, r⟩ = X_jᴴr are compared by their modulus. A complex X (n, d) acts on ℂᵈ
-as the real matrix [Re −Im; Im Re] (2n, 2d) acts on ℝ²ᵈ. Write r as (Re r, Im r) ∈ ℝ²ⁿ. Then the columns j
-and d + j of this matrix, (Re X_j, Im X_j) and (−Im X_j, Re X_j), have the inner products Re c_j and Im c_j
-with r. They are orthogonal, have equal length, and keep both properties when they are projected off other
-pairs. So |c_j| = ‖X_gᵀr‖ for the pair g, and |c_j|/‖z_j‖ is the norm of the two quotients. So OMP and OLS
-over ℂ are OMP and OLS on groups of two real columns, with the same lengths, residuals, error bounds, ties and
-statuses.
+Over ℂ the correlations c_j = ⟨X_j, r⟩ = X_jᴴr are compared by their modulus. A complex X (n, d) acts on ℂᵈ as
+the real matrix [Re −Im; Im Re] (2n, 2d) acts on ℝ²ᵈ. Write r as (Re r, Im r) ∈ ℝ²ⁿ. Then the columns j and
+d + j of this matrix, (Re X_j, Im X_j) and (−Im X_j, Re X_j), have the inner products Re c_j and Im c_j with
+r. The two columns are orthogonal and have equal length. They keep both properties when they are projected off
+other pairs. So for the pair g of these columns, projected to z_j, |c_j| = ‖X_gᵀr‖, and |c_j|/‖z_j‖ is the
+norm of the two quotients. Therefore OMP and OLS over ℂ are OMP and OLS on groups of two real columns, with
+the same lengths, residuals, error bounds, ties and statuses.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def unstack(v: FloatArray) -> Any:
 
 
 class ComplexColumns(Operator):
-    """The real matrix [Re −Im; Im Re] (2n, 2d) of diag(root)·X for a complex X (n, d).
+    """The real matrix [Re −Im; Im Re] (2n, 2d) of diag(root)·X for a complex X (n, d), root = √weights.
 
-    X is an array, a sparse matrix or a LinearOperator. It is kept as it is; columns and products are computed
-    on demand.
+    X is an array, a sparse matrix or a LinearOperator. X itself is stored; columns and products of the real
+    matrix are computed on demand.
     """
 
     def __init__(self, X: Any, root: FloatArray | None = None, dtype: Any = None) -> None:
@@ -134,7 +134,7 @@ class ComplexColumns(Operator):
         return np.asfortranarray(columns, self.dtype)
 
     def _block(self, J: IndexArray) -> Any:
-        """Return the columns J of diag(root)·X as a dense complex array."""
+        """Return the columns J of diag(root)·X as a dense complex array, root = √weights."""
         if self.kind == "operator":
             units = np.zeros((self.X.shape[1], len(J)), np.result_type(self.dtype, np.complex64))
             units[J, np.arange(len(J))] = 1
@@ -188,7 +188,7 @@ def select(
 ) -> SelectionPath:
     """Run `omp` on complex X or y; if `quotients` is set, run `ols`.
 
-    X : the design, or its `ComplexColumns`. Data in complex64 are compared in complex128 (`linalg.ties`).
+    X : the design, or its `ComplexColumns`. Data in complex64 are compared in complex128 (see `linalg.ties`).
     real_only : whether an option that requires real data is set. If so, an error is raised.
     name : the function that was called, for error messages.
     """

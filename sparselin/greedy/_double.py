@@ -26,7 +26,7 @@ class Double:
         self.qr = ThinQR(self.problem)
 
     def prepare(self, J: IndexArray, index: list[int]) -> None:
-        """Cache the columns J, read in one pass, instead of earlier columns; factorise X_S, S = index."""
+        """Cache the columns J, read in one pass, in place of earlier columns; factorise X_S, S = index."""
         self._columns.cache(J)
         self.factorise(index)
 
@@ -37,7 +37,7 @@ class Double:
     def factorise(self, index: list[int]) -> ThinQR:
         """Return the factorisation of X_S, S = index.
 
-        The columns that the last S has in common with this one, at the beginning, are not factorised again.
+        The first columns of S that are also the first columns of the last S are not factorised again.
         """
         qr, same = self.qr, 0
         while same < min(len(index), qr.size) and index[same] == qr.index[same]:
@@ -68,7 +68,7 @@ class ConvertedColumns(DesignColumns):
         self._cached = np.ascontiguousarray(self._convert(J).T) if len(J) else np.zeros((0, self.X.shape[0]))
 
     def block(self, J: IndexArray) -> Any:
-        """Return X_J (n, |J|) in float64, sparse if X is."""
+        """Return X_J (n, |J|) in float64; it is sparse if X is sparse."""
         if self._place and all(j in self._place for j in J.tolist()):
             return self._cached[[self._place[j] for j in J.tolist()]].T
         return self._convert(J)

@@ -32,33 +32,36 @@ def group_omp(
 ) -> GroupPath:
     """Select k groups of columns by Orthogonal Matching Pursuit, for q outputs with a common support.
 
-    Let S be the groups selected so far and R = P_S^⊥Y the residuals of least squares on them. Each step takes
+    Let S be the groups selected so far and R = P_S^⊥Y the residuals of least squares on S. Each step takes
 
         g* = argmax_{g ∉ S} ‖X_gᵀR‖_F,    S ← S ∪ g*.
 
-    ‖X_gᵀR‖_F is the norm of the gradient of ½‖Y − XB‖_F² in the rows B_g at the least squares solution on S.
-    Groups whose norm agrees with the largest one to rounding are tied (bounds below), and the lowest index is
-    picked. All comparisons are in float64.
+    ‖X_gᵀR‖_F is the norm of the gradient of ½‖Y − XB‖_F² with respect to the rows B_g, at the least squares
+    solution on S. Groups whose norm agrees with the largest one to rounding are tied (the bounds are below),
+    and the lowest index is picked. All comparisons are in float64.
 
     For one output and groups of orthonormal columns this is Group-OMP of Lozano, Świrszcz and Abe (*Grouped
-    orthogonal matching pursuit for variable selection and prediction*, 2009). Other groups are used as they
-    are, so a larger group, or one of longer columns, has an advantage. For groups of one column it is M-OMP
-    of Cotter, Rao, Engan and Kreutz-Delgado (*Sparse solutions to linear inverse problems with multiple
-    measurement vectors*, 2005), whereas S-OMP of Tropp, Gilbert and Strauss (2006) compares Σ_j |⟨X_i, R_j⟩|.
+    orthogonal matching pursuit for variable selection and prediction*, 2009). Other groups are not
+    orthonormalised first, so a larger group, or one of longer columns, has an advantage. For groups of one
+    column the method is M-OMP of Cotter, Rao, Engan and Kreutz-Delgado (*Sparse solutions to linear inverse
+    problems with multiple measurement vectors*, 2005). S-OMP of Tropp, Gilbert and Strauss (2006) differs: it
+    compares Σ_j |⟨X_i, R_j⟩|.
 
-    Rounding. Let s(x) be the size of x (`ThinQR.sizes`), u = 8·eps and z_i = P_S^⊥X_i. The error of
-    c_ij = ⟨X_i, R_j⟩ is at most e_ij = u·(s(X_i)‖R_j‖ + ‖z_i‖s(Y_j) + √n·‖z_i‖‖R_j‖) (`linalg.ties`). By the
-    triangle inequality for vectors over j, then over i ∈ g, the error of ‖X_gᵀR‖_F is at most
+    Rounding. Let u = 8·eps and z_i = P_S^⊥X_i, and let s(x) be the size of x (`ThinQR.sizes`), to which the
+    error of P_S^⊥x is proportional. The error of c_ij = ⟨X_i, R_j⟩ is at most
+    e_ij = u·(s(X_i)‖R_j‖ + ‖z_i‖s(Y_j) + √n·‖z_i‖‖R_j‖) (`linalg.ties`). By the triangle inequality for the
+    vectors over j, and then for the vectors over i ∈ g, the error of ‖X_gᵀR‖_F is at most
 
-        (Σ_{i∈g} e_i²)^½,    e_i = u·(s(X_i)‖R‖_F + ‖z_i‖s(Y) + √n·‖z_i‖‖R‖_F),    s(Y) = (Σ_j s(Y_j)²)^½,
+        (Σ_{i∈g} e_i²)^½,    e_i = u·(s(X_i)‖R‖_F + ‖z_i‖s(Y) + √n·‖z_i‖‖R‖_F),    s(Y) = (Σ_j s(Y_j)²)^½.
 
-    plus the rounding error of a sum of |g|·q squares, u·√(|g|q) times the norm.
+    To this bound the rounding error of a sum of |g|·q squares is added, u·√(|g|q) times the norm.
 
     Parameters
     ----------
     X (n, d), sample_weight, intercept, standardize, names : see `Problem`.
     Y : (n, q).
-    k : number of groups to select, including the `forced` ones; a path can end earlier, as that of `omp`.
+    k : number of groups to select, including the `forced` ones. The path can end earlier, for the reasons
+        that `omp` lists.
     groups : (d,) the number of the group of each column, 0, …, G − 1; by default each column is a group.
     forced : groups that enter first, in this order.
     tol : stop once ‖R‖_F ≤ tol·‖Y‖_F; with an intercept, Y is centred first.
@@ -88,8 +91,8 @@ class GroupSelection:
 
     data : the problem as given, perhaps in float32. Its precision decides which norms are zero, and which
         columns are in the span of S.
-    problem : the same problem in float64, with ‖y‖ = ‖Y‖_F.
-    quotients : whether columns are divided by ‖P_S^⊥X_i‖, as in orthogonal least squares.
+    problem : the same problem in float64, with ‖Y‖_F in the place of ‖y‖.
+    quotients : whether correlations are divided by ‖P_S^⊥X_i‖, as in orthogonal least squares.
     """
 
     def __init__(
@@ -108,15 +111,18 @@ class GroupSelection:
         self.trail = PickRecord(self.total_norm)
 
     def floor(self, level: float) -> float:
-        """Return the computed ‖R‖_F at which a path stops because ‖R‖_F ≤ level, allowing for rounding."""
+        """Return the computed ‖R‖_F at which a path stops because ‖R‖_F ≤ level; it allows for rounding.
+
+        R are the residuals of Y on the selected groups.
+        """
         data = self.data
         return float(stopping_level(level, data.y_norm, data.unit, data.length_unit))
 
     def add(self, pick: Pick) -> bool:
         """Add the group `pick.feature` to S, and return whether it was added.
 
-        A pick is not added if all its columns are in the span of S to rounding. A forced group, for which
-        `pick.tied` is empty, is added in any case; if its columns are in the span, its coefficients are zero.
+        A pick is not added if all its columns are in the span of S to rounding. A forced group (`pick.tied`
+        is empty) is added in any case; if its columns are in the span of S, its coefficients are zero.
         """
         columns, rank = np.flatnonzero(self.groups == pick.feature).tolist(), self.qr.size
         self.excluded.append(pick.feature)
@@ -132,7 +138,10 @@ class GroupSelection:
         return True
 
     def step(self, limit: int) -> Status | None:
-        """Add the group with the largest ‖X_gᵀR‖_F. If all these norms are zero, return the status why."""
+        """Add the group with the largest ‖X_gᵀR‖_F; if all are zero, return a status with the reason.
+
+        R are the residuals of Y on the selected groups.
+        """
         problem, m = self.problem, self.data.n_features
         c: FloatArray = np.linalg.norm(problem.correlate(self.R)[:m], axis=1)
         relative = self.data.rounding(self.qr.kappa) * problem.y_norm
@@ -165,7 +174,7 @@ class GroupSelection:
         return np.flatnonzero(np.isin(self.groups, J))
 
     def _measure(self, J: IndexArray) -> Scores:
-        """Return the scores of the groups J with sharp error bounds; columns in the span of S add zero."""
+        """Return the scores ‖X_gᵀR‖_F of the groups J with sharp error bounds."""
         columns = self._columns(J)
         measured = measure(self.qr, columns, self.data, self.Y)
         found = measured.correlations() if self.lengths is None else measured.quotients()
@@ -177,7 +186,8 @@ class GroupSelection:
     def coefficients(self) -> list[FloatArray]:
         """Return the coefficients after t = 0, 1, … groups: one array (|S_t|, q) for each t.
 
-        The rows are in the order of the columns of S. With an intercept, a first row (q,) holds it.
+        The rows are in the order of the columns of S_t. With an intercept, the first row (q,) is the
+        intercept.
         """
         ones, projections = self.ones, self.qr.Qt @ self.Y
         position = {j: i + ones for i, j in enumerate(self.support)}

@@ -1,7 +1,7 @@
 """Guesses of the next picks of greedy selection.
 
-A guess follows the same rule, in float32, among the columns of largest score. It need not be right, because
-`sparselin.greedy._blocks` checks it against all columns.
+A guess applies the rule of the selection, in float32, among the columns of largest score. It need not be
+right, because `sparselin.greedy._blocks` checks each guess against all columns.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Guesses:
     ) -> list[int]:
         """Return the known pick `first` and guesses of the next picks, at most min(limit, most) in all.
 
-        W : QᵀX, for the columns Q of the factorisation so far.
-        c : (d,) Xᵀr. The scores are |c_j|, or |c_j|·scale_j if `scale` is given.
+        W : QᵀX, for the columns Q of the factorisation X_S = QR so far.
+        c : (d,) Xᵀr, r the residual. The scores are |c_j|, or |c_j|·scale_j if `scale` is given.
         """
         size, M = np.abs(c if scale is None else c * scale), self._candidates
         # a pick decided in float64 may have score zero in float32; then the next ones cannot be guessed

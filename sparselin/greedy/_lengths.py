@@ -15,7 +15,7 @@ class Lengths:
     """The squared lengths ρ_j² = ‖P_S^⊥X_j‖² of all columns; orthogonal least squares divides by ρ_j.
 
     Each column q of the factorisation X_S = QR reduces ρ_j² by ⟨q, X_j⟩². Whenever cancellation has cost four
-    digits of ρ_j², it is recomputed by projection.
+    digits of ρ_j², it is recomputed by projection of X_j off S.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Lengths:
         self.squares[j] = self.measured[j] = self.scale[j] = 0
 
     def weights(self, score: FloatArray) -> FloatArray:
-        """Return factors w (d,) for the error of the scores |c_j|/ρ_j.
+        """Return factors w (d,) for the error of the scores |c_j|/ρ_j, where c = Xᵀr and ρ_j = ‖P_S^⊥X_j‖.
 
         If e bounds the error of each c_j divided by ‖X_j‖, then w_j·e bounds the error of score j (see the
         kernel `rescale`).

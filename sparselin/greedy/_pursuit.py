@@ -1,6 +1,7 @@
 """Greedy selection of features: methods differ in their rule and in the scheme that finds certain picks.
 
-A pick is certain when no other column can have the largest score within the bounds on rounding errors.
+The rule says which score decides a pick. A scheme is a fast way to find the pick. A pick is certain when no
+other column can have the largest score within the bounds on rounding errors.
 """
 
 from __future__ import annotations
@@ -37,15 +38,16 @@ class Scheme(Protocol):
     def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
         """Add `pick` to the factorisation, then further picks while each is certain, at most `limit` in all.
 
-        No pick is added once ‖r‖ ≤ floor. If `pick` is in the span of S, nothing is added.
+        Features stop being added once ‖r‖ ≤ floor, r the residual. If `pick` is in the span of S, nothing is
+        added.
         """
 
     def products(self, t: int) -> FloatArray:
-        """Return QᵀX (p, d) for the last p columns of Q, those from index t on."""
+        """Return QᵀX (p, d) for the last p columns of Q, from column t on, where X_S = QR."""
 
 
 class Pursuit:
-    """The state on which `walk` takes steps: a selection, the rule of the method, and a scheme."""
+    """The state that `walk` changes: a selection, the rule of the method, and a scheme that finds picks."""
 
     def __init__(
         self,
@@ -122,18 +124,18 @@ def pursue(
 ) -> SelectionPath:
     """Select the `forced` features, then pick features until there are k or a status ends the path.
 
-    While the pick is certain, a scheme takes the column of largest |c_j|; if `lengths` are given, it takes
-    the column of largest |c_j|/ρ_j. It picks in blocks if blocks are faster, otherwise one by one. The rule
-    decides where rounding leaves the pick undecided. For sparse designs and with `by_rule`, the rule decides
-    always. A pick in the span of S, which is possible for a Gram problem, is excluded. If the rule returns
-    this pick again, the path ends with BEYOND_PRECISION.
+    While the pick is certain, a scheme takes the column of largest |c_j|, c = Xᵀr; if `lengths` are given, it
+    takes the column of largest |c_j|/ρ_j, ρ_j = ‖P_S^⊥X_j‖. The scheme picks in blocks if blocks are faster,
+    otherwise one by one. The rule decides where rounding leaves the pick undecided. For sparse designs and
+    with `by_rule`, the rule makes every pick. A pick in the span of S, which is possible for a Gram problem,
+    is excluded. If the rule returns this pick again, the path ends with BEYOND_PRECISION.
 
     Parameters
     ----------
-    with_active : record A(S) = {i} for a certain pick i.
+    with_active : record A(S) = {i}, the features that enter the LASSO first, for a certain pick i.
     audit : called as audit(selection, c, W, threads) after picks were added. Here c is Xᵀr before these
-        picks, and W = QᵀX for their columns of Q. It returns the number of these picks that pass. The path
-        ends with BEYOND_PRECISION before the first pick that fails.
+        picks, and W = QᵀX for their columns of Q, X_S = QR. It returns how many of these picks pass the
+        audit. The path ends with BEYOND_PRECISION before the first pick that fails.
     state : the class of the selection.
     """
     selection, k, floor = begin(problem, k, tol, residual, forced, state)

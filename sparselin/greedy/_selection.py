@@ -22,9 +22,10 @@ Callback = Callable[[SelectionPath], object]
 
 
 class AddedPicks(NamedTuple):
-    """Picks whose columns were just added to the factorisation.
+    """Picks whose columns were just added to the factorisation X_S = QR.
 
-    projections : ⟨q, r⟩ = ⟨q, y⟩ for the column q of Q that belongs to each pick.
+    projections : ⟨q, r⟩ = ⟨q, y⟩ for the column q of Q that belongs to each pick, r the residual before the
+        pick.
     norms : ‖r‖ after each pick.
     c : Xᵀr after the last pick, or None if it is not known. From then on, the scheme and the selection share
         this array.
@@ -37,14 +38,14 @@ class AddedPicks(NamedTuple):
 
 
 class Selection:
-    """The state of a greedy method: S, its factorisation, r = P_S^⊥y, and the picks so far.
+    """The state of a greedy method: S, its factorisation X_S = QR, r = P_S^⊥y, and the picks so far.
 
     Attributes
     ----------
     residual : r.
     trail : the record of the picks, in the order of selection, and of ‖r‖.
     excluded : the columns that may not be picked: S and the columns found to depend on S.
-    projections : Qᵀy, that is ⟨q, y⟩ for each column q of the factorisation.
+    projections : Qᵀy, that is, ⟨q, y⟩ for each column q of Q.
     undecided : whether rounding left the coefficients of the next S undecided. This is possible only for
         `Nonnegative`.
     """
@@ -80,12 +81,12 @@ class Selection:
 
     @property
     def total_norm(self) -> float:
-        """The norm to which `tol` is relative: ‖y‖, or ‖y − ȳ‖ with an intercept."""
+        """The norm to which `tol` is relative: ‖y‖, or ‖y − ȳ‖ with an intercept, ȳ the mean of y."""
         return self.trail.norms[self._ones]
 
     @property
     def _ones(self) -> int:
-        """The number of columns of ones, 0 or 1; it comes first in S."""
+        """The number of columns of ones, 1 with an intercept and 0 without; the column comes first in S."""
         return int(self.problem.d - self.problem.n_features)
 
     def append(self, pick: Pick) -> AddedPicks:
@@ -113,7 +114,7 @@ class Selection:
         return bool(added.picks)
 
     def force(self, J: IndexArray) -> None:
-        """Add the columns J to S, then project y off them twice, so that Qᵀr is of the order of eps‖y‖."""
+        """Add the columns J to S, then project y off them twice, so that X_S = QR has Qᵀr of about eps‖y‖."""
         for j in J.tolist():
             self.add(Pick(j))
         if len(J):
@@ -121,7 +122,7 @@ class Selection:
             self.trail.norms[-1] = math.sqrt(float(self.residual @ self.residual))
 
     def record(self, added: AddedPicks) -> None:
-        """Update S, ‖r‖, r and c after the columns of picks were added to the factorisation."""
+        """Update S, ‖r‖, r and c = Xᵀr after the columns of picks were added to the factorisation."""
         picks, projections, norms, self._c = added
         self._basis.extend(range(len(self.picks), len(self.picks) + len(picks)))
         self.trail.add(picks, norms)
@@ -160,7 +161,10 @@ class Selection:
         return self.double.factorise(self.qr.index) if self.problem.dtype == np.float32 else self.qr
 
     def measure(self, J: IndexArray) -> Measurement:
-        """Compute, in float64, correlations and lengths of the columns J off S, with sharp error bounds."""
+        """Compute correlations and lengths of the columns J after projection off S, with sharp error bounds.
+
+        The computation is in float64.
+        """
         if self.problem.dtype == np.float32:
             return self.double.measure(J, self.qr.index)
         return measure(self.qr, J)
@@ -170,14 +174,18 @@ class Selection:
         return self.measure(J).correlations()
 
     def ending(self) -> Status:
-        """Return the status that says why no column has a nonzero correlation with r, so that λ*(S) = 0."""
+        """Return the status that says why no column has a nonzero correlation with r, so that λ*(S) = 0.
+
+        λ*(S) is the largest |⟨X_j, r⟩|.
+        """
         return measured_ending(self.qr, np.setdiff1d(np.arange(self.problem.d), self.qr.index))
 
     def _lam_star(self) -> FloatArray:
-        """Return λ* of each pick.
+        """Return λ* of each pick: the largest |⟨X_j, r⟩| before the pick, r the residual.
 
-        If column i is the only tied one, λ* is computed as |⟨X_i, r⟩| = ρ|⟨q, r⟩|, where X_i = ρq + X_Sb.
-        Rounding leaves a small part of r in the span of S; this part does not affect ρ|⟨q, r⟩|.
+        If column i is the only tied one, λ* is computed as |⟨X_i, r⟩| = ρ|⟨q, r⟩|, where X_i = ρq + X_Sb with
+        a unit vector q orthogonal to X_S. Rounding leaves a small part of r in the span of S; this part does
+        not affect ρ|⟨q, r⟩|.
         """
         lam_star = np.array([pick.lam_star for pick in self.picks])
         alone = [self.picks[i].tied == (self.picks[i].feature,) for i in self._basis]
@@ -222,10 +230,9 @@ def begin(
 ) -> tuple[Selection, int, float]:
     """Check the arguments of a greedy method, and add the forced features to a new selection.
 
-    Returns the selection, k, and the ‖r‖ at which the path stops. The last number is the larger of tol·‖y‖
-    and `residual`, to rounding, or −1 if the path does not stop for them (`stopping_level`). With an
-    intercept, the column of ones comes first in S and counts in the returned k, and tol is relative to
-    ‖y − ȳ‖.
+    Returns the selection, k, and the ‖r‖ at which the path stops. This ‖r‖ is the larger of tol·‖y‖ and
+    `residual`, to rounding, or −1 if neither was given (`stopping_level`). With an intercept, the column of
+    ones comes first in S and counts in the returned k, and tol is relative to ‖y − ȳ‖, ȳ the mean of y.
     """
     k, first = problem.budget(k, forced)
     ones = problem.d - problem.n_features

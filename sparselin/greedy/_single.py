@@ -1,14 +1,14 @@
 """Schemes that make one pick at a time: by the rule alone, or by screening in 16 bits.
 
 For each pick, screening reads a copy of X in 16-bit integers, a quarter of the size of X:
-X_j = unit_j·q_j + e_j with integers q_j, |e_ij| ≤ unit_j/2 and unit_j = max_i|X_ij|/32767. Let x be r/‖r‖
-rounded to float32, and let each term of ⟨q_j, x⟩ undergo at most m roundings, including that of x. With
-u = 2⁻²⁴ and γ = mu/(1 − mu),
+X_j = unit_j·q_j + e_j with integers q_j, |e_ij| ≤ unit_j/2 and unit_j = max_i|X_ij|/32767. Let c = Xᵀr be the
+correlations, and x the vector r/‖r‖ rounded to float32. Let each term of ⟨q_j, x⟩ undergo at most m
+roundings, including the rounding of x. With u = 2⁻²⁴ and γ = mu/(1 − mu),
 
     |c_j/‖r‖ − unit_j⟨q_j, x⟩| ≤ error_j = off_j + γ·(‖X_j‖ + off_j),    off_j = unit_j·√n/2.
 
-This bound shows that all but a few columns are neither the argmax nor the runner-up. The remaining ones are
-compared in float64. If that does not decide either, for example in a tie, the rule decides.
+This bound shows that all but a few columns are neither the argmax nor the runner-up. The remaining columns
+are compared in float64. If this comparison does not decide the pick, for example in a tie, the rule decides.
 """
 
 from __future__ import annotations
@@ -144,10 +144,10 @@ class Screen:
     def scores(self, x: FloatArray) -> FloatArray:
         """Return ⟨q_j, x⟩ (d,) in single precision, where q_j is column j of the copy.
 
-        The first pass is timed on one thread. If it takes long enough, later passes use all threads. If two
-        of the later passes take longer than the first one, the cores are busy with other work, and one thread
-        is used again. (A single slow pass may be due to starting the threads.) The number of threads does not
-        change any bit of the result.
+        The first pass over the copy is timed on one thread. If it takes long enough, later passes use all
+        threads. If two of the later passes take longer than the first one, the cores are busy with other
+        work, and one thread is used again. (A single slow pass may be due to starting the threads.) The
+        number of threads does not change any bit of the result.
         """
         z, x = np.empty(len(self.data.unit), np.float32), x.astype(np.float32)
         started = time.perf_counter()

@@ -13,11 +13,12 @@ from sparselin.results import FloatArray, Status
 
 
 class Pick(NamedTuple):
-    """A feature or group chosen by a rule, with what else is known at this step.
+    """A feature or group chosen by a rule, and what is known about the choice.
 
-    lam_star, margin : λ*, and the margin of the pick over the runner-up relative to λ*; NaN if not known.
+    lam_star, margin : λ*, the largest score at this step, and the distance of the runner-up's score below λ*,
+        as a share of λ*; NaN if not known.
     tied : T, the features whose score equals the largest one to rounding.
-    active : A(S), the features that become active first in the LASSO.
+    active : A(S), the features that enter the LASSO first.
     weights : (d,) attention weights, or None.
     """
 
@@ -32,14 +33,14 @@ class Pick(NamedTuple):
     def certain(cls, feature: int, lam_star: float, margin: float, with_active: bool) -> Pick:
         """Return a pick that is tied with no other feature: T = {feature}.
 
-        Then A(S) = T. It is recorded only if `with_active`.
+        Then A(S), the features that enter the LASSO first, is T. It is recorded only if `with_active`.
         """
         tied = (feature,)
         return cls(feature, lam_star, margin, tied, tied if with_active else ())
 
     @classmethod
     def largest(cls, best: Argmax, score: FloatArray, lam_star: float | None = None) -> Pick:
-        """Return the pick `best` with its margin over the other scores (d,). λ* is by default its score."""
+        """Return the pick `best` with its margin over the other scores (d,). By default λ* is its score."""
         margin = relative_margin(score, best.pick, best.top)
         return cls(best.pick, best.top if lam_star is None else lam_star, margin, best.tied)
 
@@ -86,9 +87,10 @@ class GreedyState(Protocol[P]):
     def trail(self) -> PickRecord: ...
 
     def step(self, limit: int) -> Status | None:
-        """Add one pick, or up to `limit` picks. If there is no pick, return the status that says why.
+        """Add one pick, or up to `limit` picks. If no pick is possible, return the status that says why.
 
-        If the pick depends linearly on the features selected so far, the step excludes it and adds nothing.
+        If the pick depends linearly on the features selected so far, the step excludes the pick and adds
+        nothing.
         """
 
     def path(self, status: Status) -> P:

@@ -59,15 +59,15 @@ def batch_omp(
     """Select k columns of D for each column of Y by Orthogonal Matching Pursuit.
 
     For every column y of Y the result is that of `omp(D, y, k, tol=..., residual=..., forced=forced, ...)`:
-    the same picks, with ties going to the lowest index, and the same status. Let r be the residual of y and c
-    = Dᵀr its correlations. They are updated without reading D or Y again. When the t-th pick is column i of
+    the same picks, with ties going to the lowest index, and the same status. Let r be the residual of y and
+    c = Dᵀr its correlations. They are updated without reading D or Y again. When the t-th pick is column i of
     D, the update is
 
         c ← c − ⟨q_t, y⟩·Dᵀq_t,   Dᵀq_t = (G[:, i] − Σ_{s<t} ⟨q_s, D_i⟩·Dᵀq_s)/ρ,
 
-    where G = DᵀD and DᵀY are computed once. q_1, …, q_t are the orthonormal vectors that Gram and Schmidt
-    make of the picked columns, and ρ is the distance of D_i from the span of the earlier picks (Rubinstein,
-    Zibulevsky and Elad, 2008, with a QR factorisation in place of Cholesky's).
+    where G = DᵀD and DᵀY are computed once. The vectors q_1, …, q_t are orthonormal; the method of Gram and
+    Schmidt makes them of the picked columns. ρ is the distance of D_i from the span of the earlier picks
+    (Rubinstein, Zibulevsky and Elad, 2008, with a QR factorisation in place of Cholesky's).
 
     The error of this recurrence grows with the squared condition number of the selected columns. If this
     error might decide a pick, a tie or the end of a path, the signal is solved again from its residual, as by
@@ -260,9 +260,9 @@ class _Levels:
         self.tol, self.residual = _level(tol, "tol", N), _level(residual, "residual", N)
 
     def limits(self, start: int, stop: int, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the ‖r‖ at which each signal start..stop ends, given its ‖y‖ in `lengths`.
+        """Return the ‖r‖ at which each signal start..stop ends; `lengths` holds the ‖y‖ of each signal.
 
-        It is −1 if neither `tol` nor `residual` was given.
+        The result is −1 if neither `tol` nor `residual` was given.
         """
         limits = np.full(stop - start, -1.0)
         if self.tol is not None:
@@ -311,7 +311,8 @@ class _Rows:
     def in_double(self, start: int, stop: int) -> tuple[Any, ...]:
         """Return rows start..stop of `support`, `coef` and `residual_norms` for the kernel.
 
-        The last two are copies in float64 if their dtype is not float64; otherwise all three are views.
+        The second and the third are copies in float64 if their dtype is not float64; otherwise all three are
+        views.
         """
         parts = (self.coef[start:stop], self.residual_norms[start:stop])
         return self.support[start:stop], *(part.astype(np.float64, copy=False) for part in parts)
@@ -335,9 +336,9 @@ class _Rows:
     ) -> None:
         """Call task(start, stop) for all rows, `chunk` rows at a time, in `count` threads.
 
-        This thread calls the callback after each of its own tasks, if the number of leading rows that are
-        done has grown. No further task starts once the callback returns True, or once the callback or a task
-        raises.
+        This thread calls the callback after each of its own tasks, if more leading rows are done than at the
+        last call. No further task starts once the callback returns True, or once the callback or a task
+        raises an error.
         """
         N, caller, reported, ended = len(self.status), threading.get_ident(), 0, False
         done = np.zeros(math.ceil(N / chunk), bool)
@@ -369,7 +370,8 @@ class _Rows:
     def result(self, m: int | None = None) -> BatchSelection:
         """Return the first m rows (by default all rows) as a `BatchSelection`.
 
-        Its arrays are views of the arrays here. They are read-only there, and still writable here.
+        Its arrays are views of the arrays here. The views are read-only; the arrays here can still be
+        written.
         """
         return BatchSelection(
             support=self.support[:m],
@@ -386,7 +388,7 @@ class _Rows:
 def _signals(Y: Any, start: int, stop: int, dtype: np.dtype[Any], root: FloatArray | None) -> NDArray[Any]:
     """Return the signals start..stop, columns of Y, as rows in float64 or complex128.
 
-    They are rounded to `dtype` first, and then multiplied by root = √weight if it is given.
+    The signals are rounded to `dtype` first, and then multiplied by root = √weight if `root` is given.
     """
     block = Y[:, start:stop]
     block = block if isinstance(block, np.ndarray) else block.toarray()
@@ -398,7 +400,7 @@ def _signals(Y: Any, start: int, stop: int, dtype: np.dtype[Any], root: FloatArr
 def _row_norms(rows: NDArray[np.float64], whole: Any, name: str, first: int) -> NDArray[np.float64]:
     """Return the norms of the rows, and check them by `_check_norms`.
 
-    The rows are columns first, first + 1, … of the argument `name`, whose value is `whole`.
+    The rows are the columns first, first + 1, … of the argument `name`, whose value is `whole`.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         norms: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
@@ -409,7 +411,7 @@ def _row_norms(rows: NDArray[np.float64], whole: Any, name: str, first: int) -> 
 def _check_norms(norms: FloatArray, rows: Any, whole: Any, name: str, first: int) -> None:
     """Raise ValueError if the norm of a nonzero row is not finite, or its square over- or underflows.
 
-    The rows are columns first, first + 1, … of the argument `name`, whose value is `whole`.
+    The rows are the columns first, first + 1, … of the argument `name`, whose value is `whole`.
     """
     bad = ~(norms >= least_norm(np.float64)) | np.isinf(norms)
     if bad.any():

@@ -56,24 +56,25 @@ def generalized_omp(
     Here ∘ multiplies entry by entry. The tied set T holds the columns whose |c_i| agrees with the largest one
     to rounding. The pick is the lowest index in T whose c_i is not zero to rounding.
 
-    Sequential LASSO selects from the features that enter min L(β) + λ‖β_{S̄}‖₁, S̄ being the features outside
-    S, as λ decreases. They enter just below λ* = max|c_i|, and they all belong to T. So if T is a single
-    feature, both methods select it; in a tie, Sequential LASSO may select only a part of T
-    (docs/proofs/generalized_linear_models.md; first proved for strictly convex losses by Axiotis and Yasuda,
-    arXiv 2307.07405).
+    Compare with Sequential LASSO. Let S̄ be the features outside S. As λ decreases, features enter min
+    L(β) + λ‖β_{S̄}‖₁ just below λ* = max|c_i|, and all features that enter there belong to T. Sequential
+    LASSO selects one of them. So if T is a single feature, both methods select it; in a tie, Sequential LASSO
+    may select only from a part of T (docs/proofs/generalized_linear_models.md; first proved for strictly
+    convex losses by Axiotis and Yasuda, arXiv 2307.07405).
 
-    Each refit runs Newton's method in float64, starting from the previous model, with QR factorisations of
-    √V·X_S, where V is the diagonal matrix of w_i·ℓ''(y_i, η_i), and ' is the derivative in η. Every step
-    provably decreases L, and the refit ends when ∇L is zero to rounding. The result's `optimality` is 2D²
-    with D = ‖(X_SᵀVX_S)^−½∇L‖, including rounding errors. The deviance is twice the loss up to a constant,
-    and `optimality` bounds how far it is above its minimum (proof in `sparselin.greedy._refit`). Let z_i be
-    X_i minus its projection onto the span of X_S in the inner product uᵀVv. Because c_i = z_iᵀ(w∘(y − μ)),
-    errors of the refit affect c_i only by their square (`_GeneralizedState._measure`).
+    Refits. L is minimised by Newton's method in float64, starting from the previous model. Let ' be the
+    derivative in η, and V the diagonal matrix of w_i·ℓ''(y_i, η_i). Each Newton step uses a QR factorisation
+    of √V·X_S and provably decreases L. The refit ends when ∇L is zero to rounding. How far may the model be
+    from the minimum? The deviance is twice the loss up to a constant, and the result's `optimality` bounds
+    how far the deviance is above its minimum (proof in `sparselin.greedy._refit`). `optimality` is 2D² with
+    D = ‖(X_SᵀVX_S)^−½∇L‖, including rounding errors. The c_i are hardly affected: let z_i be X_i minus its
+    projection onto the span of X_S in the inner product uᵀVv. Because c_i = z_iᵀ(w∘(y − μ)), errors of the
+    refit affect c_i only by their square (`_GeneralizedState._measure`).
 
-    L has no minimum if S separates the data: along some direction, terms of L decrease forever and none
-    increases (Albert and Anderson, 1984). The path then ends with NO_MINIMUM and the last model that has a
-    minimum. In the result `unfitted` holds the feature with which S would separate the data, and `recession`
-    the direction.
+    Separation. L has no minimum if S separates the data: along some direction, terms of L decrease without
+    end and none increases (Albert and Anderson, 1984). The path then ends with NO_MINIMUM and the last model
+    that has a minimum. In the result, `unfitted` is the feature with which S would separate the data, and
+    `recession` the direction.
 
     Parameters
     ----------
@@ -85,9 +86,9 @@ def generalized_omp(
     loss : "logistic" or "poisson".
     tol : stop once the deviance is at most tol times the deviance without features.
     forced : features that enter first, in this order, by index or name. A feature that depends linearly on
-        those before it gets the coefficient zero.
-    intercept : fit an unpenalised intercept. It is True by default, unlike in other methods, because y cannot
-        be centred instead.
+        the features before it gets the coefficient zero.
+    intercept : fit an unpenalised intercept. The default is True, unlike in other methods, because here y
+        cannot be centred instead.
     standardize : compare columns divided by their standard deviations (see `Problem`).
     sample_weight : (n,) weights w ≥ 0 of the terms of L; an integer weight stands for repeated rows.
     callback : called after each pick with the path so far; the selection stops if it returns True.
@@ -133,7 +134,8 @@ class MeasuredGradient(NamedTuple):
 
     c, error : c_i = −∂L/∂β_i and a bound e_i on its error.
     outside : whether each column lies outside the span of S.
-    most : ‖z_i‖‖y − μ‖, an upper bound on |c_i|, where z_i is X_i projected off X_S.
+    most : ‖z_i‖‖y − μ‖, an upper bound on |c_i|, where z_i is X_i projected off X_S, and μ the means of the
+        model.
     """
 
     c: FloatArray
@@ -143,12 +145,12 @@ class MeasuredGradient(NamedTuple):
 
 
 class _GeneralizedState:
-    """The features selected so far, and the minimiser of L on them.
+    """The features selected so far, and the minimiser of the loss L on these features.
 
     The data are in float64 and restricted to the rows of positive weight. Weights are divided by a power of
     two, `unit`, so that the largest weight lies in [1, 2). The model is η = Ab. The columns of A are the
     column of ones, if there is an intercept, and the features `basis`, scaled if `standardized`. `basis`
-    holds the selected features that do not depend linearly on earlier ones.
+    consists of the selected features that do not depend linearly on earlier ones.
     """
 
     def __init__(
@@ -230,7 +232,7 @@ class _GeneralizedState:
             self.recession[places] = failed.direction[ones:] * self.scale[[*self.basis, j]]
 
     def step(self, limit: int) -> Status | None:
-        """Add the feature with the largest |c_i|. If there is none, return the status that ends the path."""
+        """Add the feature with the largest |c_i|, c = −∇L; if there is none, return the status at the end."""
         c, error = self._correlations()
         best, c = argmax(c, error, self.support, self._scores)
         if best is None:
@@ -240,12 +242,13 @@ class _GeneralizedState:
         return self.add(Pick.largest(best, c, self.unit * best.top))
 
     def _correlations(self) -> tuple[FloatArray, FloatArray]:
-        """Return c = −∇L (d,), zero on S, and bounds on its errors.
+        """Return c = −∇L (d,), set to zero on S, and bounds on its errors.
 
-        c is computed by one product with X, in the dtype of X. The errors of the sum and of the computed
-        û = w∘(y − μ) are bounded as in `_refit`. The refit is not exact: its η differs from the optimal η* by
-        a* = η* − η. Because |μ* − μ| ≤ ℓ''|a*|(e^ρ − 1)/ρ, ρ = max|a*_i|, this adds
-        ‖√V·X_i‖‖√Va*‖(e^ρ − 1)/ρ ≤ 2‖√V·X_i‖D for ρ ≤ −log ½.
+        c = Xᵀ(w∘(y − μ)) is computed by one product with X, in the dtype of X. The errors of the sum and of
+        the computed û = w∘(y − μ) are bounded as in `_refit`. The refit is not exact: its η differs from the
+        optimal η* by a* = η* − η. Let V = diag(w∘ℓ''), and D the decrement of `Refit`. Because
+        |μ* − μ| ≤ ℓ''|a*|(e^ρ − 1)/ρ, ρ = max|a*_i|, the inexact refit adds ‖√V·X_i‖‖√Va*‖(e^ρ − 1)/ρ to the
+        error, which is at most 2‖√V·X_i‖D for ρ ≤ −log ½.
         """
         problem, fit = self.problem, self.fit
         u, largest = np.zeros(problem.n), float(np.abs(fit.u).max())
@@ -259,7 +262,7 @@ class _GeneralizedState:
         return c, norms * (sums + inexact)
 
     def _scores(self, J: IndexArray) -> Scores:
-        """Return c_i of the columns J with sharp error bounds; c_i is zero for columns in the span of S."""
+        """Return c_i = −∂L/∂β_i of the columns J with sharp error bounds; c_i = 0 in the span of S."""
         c, error, outside, _ = self._measure_in_parts(J)
         return Scores(np.where(outside, c, 0), np.where(outside, error, 0), self.problem.unit / UNIT)
 
@@ -271,17 +274,18 @@ class _GeneralizedState:
     def _measure(self, J: IndexArray) -> MeasuredGradient:
         """Return c_i = z_iᵀu for the columns J, with sharp error bounds, where u = w∘(y − μ).
 
-        z_i = X_i − Aa_i is X_i projected off the columns of A, so that AᵀVz_i = 0. The column is outside
-        their span if ‖z_i‖ > 8·eps·s(X_i).
+        z_i = X_i − Aa_i is X_i projected off the columns of A, so that AᵀVz_i = 0, V = diag(w∘ℓ''). Its size
+        is s(x)² = ‖x‖² + Σ_l ‖A_l‖²a_l². The column is outside the span of A if ‖z_i‖ > 8·eps·s(X_i).
 
-        Let û be the computed u, at η̂, let u* be u at the optimal η*, and a* = η* − η ∈ range A. From
-        |μ* − μ − ℓ''a*| ≤ ℓ''a*²(e^ρ − 1 − ρ)/ρ² ≤ 0.64·ℓ''a*² follows
+        Let û be the computed u at the computed predictor η̂, u* the value of u at the optimal η*, and
+        a* = η* − η ∈ range A. With ρ = max|a*_i| and the numbers M and D of `Refit`, |μ* − μ − ℓ''a*| ≤
+        ℓ''a*²(e^ρ − 1 − ρ)/ρ² ≤ 0.64·ℓ''a*², and therefore
 
-            |z_iᵀ(û − u*)| ≤ ‖√Vz_i‖(‖√V(η̂ − η)‖ + 0.64·ρ‖√Va*‖) + |z_iᵀVa*|,   ρ ≤ 1.4MD, ‖√Va*‖ ≤ 1.4D,
+            |z_iᵀ(û − u*)| ≤ ‖√Vz_i‖(‖√V(η̂ − η)‖ + 0.64·ρ‖√Va*‖) + |z_iᵀVa*|,   ρ ≤ 1.4MD, ‖√Va*‖ ≤ 1.4D.
 
-        where z_iᵀVa* is zero up to rounding, 2·UNIT·‖√V·s(X_i)‖D. The rounding errors of z_i, û and the sum
-        add UNIT·((s(X_i) + √n‖z_i‖)‖y − μ‖ + ‖z_i‖‖lost‖), where norms are weighted by w and
-        s(x)² = ‖x‖² + Σ_l ‖A_l‖²a_l².
+        Here z_iᵀVa* is zero up to rounding, 2·UNIT·‖√V·s(X_i)‖D. The rounding errors of z_i, û and the sum
+        add UNIT·((s(X_i) + √n‖z_i‖)‖y − μ‖ + ‖z_i‖‖lost‖), where norms are weighted by w, and `lost` is
+        defined in `Loss`.
         """
         fit, root = self.fit, np.sqrt(self.data.weight)[:, None]
         half = np.sqrt(fit.variance)[:, None]
@@ -302,7 +306,8 @@ class _GeneralizedState:
     def _ending(self) -> Status:
         """Return the status that says why every |c_i| is zero to rounding.
 
-        It is BEYOND_PRECISION if the error of a c_i is not a small share of its upper bound ‖z_i‖‖y − μ‖.
+        The status is BEYOND_PRECISION if the error of a c_i is not a small share of its upper bound
+        ‖z_i‖‖y − μ‖, where z_i is X_i projected off the selected columns.
         """
         fit, root = self.fit, np.sqrt(self.data.weight)
         steepest = float((np.sqrt(fit.variance) / root).max())

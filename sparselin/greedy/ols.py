@@ -35,7 +35,7 @@ def ols(
 ) -> SelectionPath:
     """Select k features by orthogonal least squares, also called forward regression.
 
-    Let S be the features selected so far and r = P_S^⊥y the residual of least squares on them. Each step adds
+    Let S be the features selected so far and r = P_S^⊥y the residual of least squares on S. Each step adds
     the feature that reduces the norm of the residual most:
 
         i* = argmax_{i ∉ S} |⟨X_i, r⟩|/‖P_S^⊥X_i‖,    ‖P_{S∪i}^⊥y‖² = ‖r‖² − ⟨X_i, r⟩²/‖P_S^⊥X_i‖²
@@ -81,7 +81,7 @@ def ols(
 def by_quotients(problem: Problem, k: int, **options: Any) -> SelectionPath:
     """Run `ols` on a problem, with options of `pursue`.
 
-    With by_rule=True, fewer kernels must be compiled.
+    With by_rule=True, Numba must compile fewer kernels.
     """
     lengths = Lengths(problem)
 
@@ -97,7 +97,7 @@ def largest_quotient(
 ) -> Pick | Status:
     """Return the pick with the largest |c_j|/‖P_S^⊥X_j‖, c = Xᵀr, among the columns not in `excluded`.
 
-    If no c_j is nonzero, return the Status that says why.
+    r = P_S^⊥y is the residual. If no c_j is nonzero, return the Status that says why.
     """
     score = np.abs(c) * lengths.scale
     error = selection.problem.rounding(selection.qr.kappa) * selection.problem.y_norm * lengths.weights(score)

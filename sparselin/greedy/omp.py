@@ -35,14 +35,14 @@ def omp(
 ) -> SelectionPath:
     """Select k features by Orthogonal Matching Pursuit.
 
-    Let S be the features selected so far and r = P_S^⊥y the residual of least squares on them. Each step
-    selects the feature whose inner product with the residual is largest in modulus:
+    Let S be the features selected so far and r = P_S^⊥y the residual of least squares on S. Each step selects
+    the feature whose inner product with the residual is largest in modulus:
 
         i* = argmax_{i ∉ S} |⟨X_i, r⟩|,    S ← S ∪ {i*}.
 
     This is Algorithm 2 of *Sequential Attention for Feature Selection*. The largest modulus is λ*(S),
-    `lam_star` in the result, and `margin` is the relative gap from it to the second largest. X is used as
-    given: if its columns have unit length, the pick is the column at the smallest angle to r.
+    `lam_star` in the result. The distance of the second largest modulus below λ*, divided by λ*, is `margin`.
+    X is used as given: if its columns have unit length, the pick is the column at the smallest angle to r.
 
     Ties. The tied set T holds the columns whose |⟨X_i, r⟩| agrees with the largest one to rounding. The pick
     is the lowest index in T whose correlation is not zero to rounding. The bounds on rounding errors are
@@ -52,17 +52,18 @@ def omp(
     then checked on all columns at once, or a copy of X in 16-bit integers rules out all but a few columns.
     BLAS and Numba may use several threads.
 
-    Nonnegative OMP. With `positive`, the coefficients of the picks must be nonnegative; those of `forced`
-    features may have any sign. The residual r is then y − Xβ for the β on S that minimises ‖y − Xβ‖ under
-    this constraint, and each step selects
+    Nonnegative OMP. With `positive`, the coefficients of the picks must be nonnegative; the coefficients of
+    `forced` features may have any sign. The residual r is then y − Xβ for the β on S that minimises ‖y − Xβ‖
+    under this constraint, and each step selects
 
         i* = argmax_{i ∉ S} ⟨X_i, r⟩,    as long as this maximum is positive
 
     (Bruckstein, Elad and Zibulevsky, *On the uniqueness of nonnegative sparse solutions to underdetermined
-    systems of equations*, 2008). Here λ* is this maximum, or 0 if it is negative. T and the margin refer to
-    it too. A pick stays in S even if its coefficient becomes zero, because it may become positive again. A
-    path that ends with EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED ends in a nonnegative least squares
-    solution on all columns (docs/proofs/nonnegative.md). A step costs one pass over X.
+    systems of equations*, 2008). Here λ* is this maximum, or 0 if the maximum is negative, and T and the
+    margin compare ⟨X_i, r⟩ in place of |⟨X_i, r⟩|. A pick stays in S even if its coefficient becomes zero,
+    because the coefficient may become positive again. A path that ends with EXACT_FIT, NO_CORRELATION or
+    RANK_EXHAUSTED ends in a nonnegative least squares solution on all columns (docs/proofs/nonnegative.md). A
+    step costs one pass over X.
 
     Complex data. X or y may be complex if X is an array, a sparse matrix or a LinearOperator. The inner
     products ⟨X_i, r⟩ = X_iᴴr are compared by their modulus, so λ*, margins and residual norms are real. A
@@ -73,8 +74,8 @@ def omp(
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
     k : number of features to select, 1 ≤ k ≤ d, including the `forced` ones.
     tol : stop once ‖r‖ ≤ tol·‖y‖ (a norm, not its square), 0 ≤ tol ≤ 1.
-    residual : stop once ‖r‖ ≤ residual. If `tol` is given too, the path stops at whichever is met first.
-        Either threshold counts as met once ‖r‖ exceeds it by at most 8·eps‖y‖, where eps is the machine
+    residual : stop once ‖r‖ ≤ residual. If `tol` is given too, the path stops at the first threshold that is
+        met. A threshold counts as met if ‖r‖ exceeds it by at most 8·eps‖y‖, where eps is the machine
         epsilon. If the threshold itself is below 8·eps‖y‖ (for example 0), the path ends with EXACT_FIT, not
         with TOLERANCE.
     forced : features that enter first, in this order, by index or name, whatever their correlation.
@@ -117,10 +118,10 @@ def omp(
 
 
 def largest_correlation(selection: Selection) -> Pick | Status:
-    """Return the pick of OMP, the lowest index with the largest |⟨X_j, r⟩| up to rounding.
+    """Return the pick of OMP, the lowest index with the largest |⟨X_j, r⟩| up to rounding, r the residual.
 
-    If all correlations are zero, return the Status that says why. Columns that cheap error bounds leave
-    undecided are compared again with sharper bounds (`linalg.ties`).
+    If all correlations are zero, return the Status that says why. Where cheap error bounds leave the
+    comparison of columns undecided, the columns are compared again with sharper bounds (`linalg.ties`).
     """
     error = selection.problem.correlation_error(selection.qr.kappa)
     best, c = argmax(selection.correlations(), error, selection.excluded, selection.scores)
@@ -132,7 +133,8 @@ def largest_correlation(selection: Selection) -> Pick | Status:
 def largest_positive(selection: Selection) -> Pick | Status:
     """Return the pick of nonnegative OMP, the lowest index with the largest max(c_j, 0) up to rounding.
 
-    `selection` is a `Nonnegative`, whose scores are max(c, 0). If there is no pick, the Status that ends the
-    path is returned: the reason why no c_j is positive, or BEYOND_PRECISION if rounding leaves β undecided.
+    c = Xᵀr, r the residual. `selection` is a `Nonnegative`, whose scores are max(c, 0). If no pick is
+    possible, the Status that ends the path is returned: the reason why no c_j is positive, or
+    BEYOND_PRECISION if rounding leaves β undecided.
     """
     return Status.BEYOND_PRECISION if selection.undecided else largest_correlation(selection)

@@ -44,12 +44,11 @@ def swaps(
     ‖r‖ = ‖P_S^⊥y‖ decreases. The rule says which pairs (i, j) are tried.
 
     **rule="exact"** takes the pair with the least ‖P_{S−i+j}^⊥y‖ among all pairs. At the end no single swap
-    decreases ‖r‖. A double swap still may, so the result need not be the best subset; `gap` bounds how far
-    it is from the best one. Let v_i be the unit vector in the span of X_S that is orthogonal to all other
-    columns of S. With a QR factorisation X_S = QR it is Qu_i, where u_i is the column R⁻ᵀe_i divided by its
-    norm. Because P_{S−i}^⊥ = P_S^⊥ + v_iv_iᵀ, all pairs follow from QᵀX, c = Xᵀr and ρ_j = ‖P_S^⊥X_j‖:
-
-        ‖P_{S−i+j}^⊥y‖² = ‖r‖² + ⟨v_i, y⟩² − (c_j + ⟨v_i, X_j⟩⟨v_i, y⟩)²/(ρ_j² + ⟨v_i, X_j⟩²).
+    decreases ‖r‖. A double swap still may, so the result need not be the best subset; the result's `gap`
+    bounds how far it is from the best subset. Let v_i be the unit vector in the span of X_S that is
+    orthogonal to all other columns of S. With a QR factorisation X_S = QR, v_i = Qu_i, where u_i is the
+    column R⁻ᵀe_i divided by its norm. Because P_{S−i}^⊥ = P_S^⊥ + v_iv_iᵀ, all pairs follow from QᵀX, c = Xᵀr
+    and ρ_j = ‖P_S^⊥X_j‖:
 
     **rule="ompr"** tries the pair of OMP with replacement (Jain, Tewari and Dhillon, *Orthogonal matching
     pursuit with replacement*, 2011, one feature at a time). For unit columns, j has the largest |c_j| and i
@@ -59,15 +58,15 @@ def swaps(
     The paper's method has a step size η and swaps while η|c_j| > |β_i|, whereas this one swaps while ‖r‖
     decreases. The pair does not depend on η. So if every swap of the paper's method decreases ‖r‖, then the
     first swaps here are the same, from the same start. Every such swap decreases ‖r‖ if η ≤ 1/(1 + μ), where
-    μ is the largest |⟨X_i, X_j⟩| of unit columns. Proof. Let b = ηc_j, so that |b| > |β_i|, and let Δ = be_j
-    − β_ie_i, where e_i and e_j are unit vectors. Then β + Δ is zero off S − i + j. By c_i = 0 and ‖XΔ‖² ≤ (1
-    + μ)(b² + β_i²) < 2(1 + μ)b²,
+    μ is the largest |⟨X_i, X_j⟩| of unit columns. Proof. Let b = ηc_j, so that |b| > |β_i|, and let
+    Δ = be_j − β_ie_i, where e_i and e_j are unit vectors. Then β + Δ is zero off S − i + j. We have c_i = 0
+    and ‖XΔ‖² ≤ (1 + μ)(b² + β_i²) < 2(1 + μ)b². Hence
 
         ‖y − X(β + Δ)‖² = ‖r‖² − 2bc_j + ‖XΔ‖² < ‖r‖² − 2ηc_j²(1 − (1 + μ)η) ≤ ‖r‖². ∎
 
     Rounding. A decrease of ‖r‖² counts if it exceeds both 1e-12·‖y‖² (with an intercept, 1e-12·‖y − ȳ‖²) and
-    a bound on its rounding error. This bound is 2‖r‖e + e², where e = 8·eps·s(y) bounds the error of r and
-    s(y) is the size of y in `ThinQR.sizes`. The decrease is measured with a new factorisation, so no set
+    a bound on its rounding error. This bound is 2‖r‖e + e², where e = 8·eps·s(y) bounds the error of r, and
+    s(y) is the size of y in `ThinQR.sizes`. The decrease is computed with a new factorisation, so no set
     occurs twice. Among pairs whose decreases are equal within this tolerance, the pair with the lowest i is
     taken, then the pair with the lowest j.
 
@@ -77,8 +76,8 @@ def swaps(
         float64.
     k : number of features to select, 1 ≤ k ≤ d, including the `forced` ones.
     rule : "exact" or "ompr".
-    start : features to start with, by index or name. Those in the span of the others are left out, and `ols`
-        adds features up to k. For example, `start=omp(X, y, k).support` starts from OMP.
+    start : features to start with, by index or name. Features in the span of the others are left out, and
+        `ols` adds features up to k. For example, `start=omp(X, y, k).support` starts from OMP.
     forced : features that belong to every set, by index or name.
     intercept, standardize : fit an unpenalised intercept; divide columns by their standard deviations (see
         `Problem`). Standardizing changes nothing here except rounding.
@@ -153,7 +152,7 @@ class _SubsetFit:
     """The least squares fit on the columns of S and the column of ones, if there is an intercept.
 
     r, square : the residual and ‖r‖².
-    slack : a swap must decrease ‖r‖² by more than this.
+    slack : a swap must decrease ‖r‖² by more than `slack`.
     """
 
     def __init__(self, problem: Problem, S: list[int], equal: float) -> None:
@@ -173,8 +172,9 @@ class _SubsetFit:
 
         Returns
         -------
-        The features i that may leave S, in increasing order; their positions in the factorisation; and
-        ρ_j² = ‖P_S^⊥X_j‖² and c_j = ⟨X_j, r⟩ of all columns, both zero for columns in the span of S.
+        Three results: the features i that may leave S, in increasing order; their positions in the
+        factorisation; and ρ_j² = ‖P_S^⊥X_j‖² and c_j = ⟨X_j, r⟩ of all columns, both set to zero for columns
+        in the span of S.
         """
         free = sorted(i for i in self.S if i not in forced and i in self.qr.index)
         lengths = Lengths(self.problem)
@@ -186,7 +186,7 @@ class _SubsetFit:
 
 
 def _first_better(fit: _SubsetFit, pairs: Pairs) -> tuple[_SubsetFit, tuple[int, int]] | None:
-    """Return the fit after the first swap in `pairs` that decreases ‖r‖², and its pair; None if none does."""
+    """Return the fit after the first swap in `pairs` that decreases ‖r‖², and the pair; None without one."""
     for i, j in pairs:
         new = fit.swap(i, j)
         if new.qr.size == fit.qr.size and new.square < fit.square - max(fit.slack, new.slack):

@@ -1,1 +1,1 @@
-"""Guarantees: lower bounds for greedy selection relative to the best subset, and the ratios achieved."""
+"""Guarantees: lower bounds for greedy selection relative to the best subset, and the attained ratios."""

@@ -4,28 +4,34 @@ Let S be one of the sets of the path, r = P_S^⊥y, c = Xᵀr, ρ_x = ‖P_S^⊥
 that are independent given S. Let m ≥ |A| be the minimum of k, the number of columns outside the span of S,
 and n − |S|. With G = (⟨P_S^⊥X_x, P_S^⊥X_x'⟩)_{x,x' ∈ A} and H = G scaled to unit diagonal,
 
-    ‖y‖²·[R²(S ∪ A) − R²(S)] = c_Aᵀ G⁻¹ c_A ≤ ‖c_A‖²/λ_min(G),    and ≤ Σ_A (c_x/ρ_x)²/λ_min(H),         (1)
+    ‖y‖²·[R²(S ∪ A) − R²(S)] = c_Aᵀ G⁻¹ c_A ≤ ‖c_A‖²/λ_min(G),    and ≤ Σ_A (c_x/ρ_x)²/λ_min(H).         (1)
 
-while the definition of γ_{S,k} gives the bound Σ_A (c_x/ρ_x)²/γ_{S,k}. Columns in the span of S have gain
-zero, and a dependent set has the gain of an independent subset. So the gain of any k columns is bounded by
-(1) with the least eigenvalues over all sets of m columns outside the span of S. (These eigenvalues are zero
-if some such set is dependent. By interlacing they are no larger than those of smaller sets.)
+By the definition of the submodularity ratio γ_{S,k}, the gain is also at most Σ_A (c_x/ρ_x)²/γ_{S,k}. Columns
+in the span of S have gain zero, and a dependent set has the gain of an independent subset. So the gain of any
+k columns is bounded by (1) with the least eigenvalues over all sets of m columns outside the span of S.
+(These eigenvalues are zero if some such set is dependent. By interlacing they are no larger than the least
+eigenvalues of smaller sets.)
 
-**A step.** Let Δ = R²(best) − R²(S), A = best∖S. FR's gain g is the largest (c_x/ρ_x)², so Δ ≤ (m/γ)·g
-with γ = max(γ_{S,k}, λ_min(H)). OMP's pick i has the largest |c| and the gain g = c_i²/ρ_i², so
+**A step.** Let Δ = R²(best) − R²(S) and A = best∖S. The gain g of the pick of FR (forward regression) is the
+largest (c_x/ρ_x)², so Δ ≤ (m/γ)·g with γ = max(γ_{S,k}, λ_min(H)). OMP's pick i has the largest |c| and the
+gain g = c_i²/ρ_i², so
 
     Δ ≤ (m/θ)·g,    θ = max(γ_{S,k}·min_x ρ_x², λ_min(G))/ρ_i²,                                          (2)
 
-because Σ_A (c_x/ρ_x)² ≤ m·c_i²/min ρ_x² and ‖c_A‖² ≤ m·c_i². For both, Δ decreases by a factor of at most
-1 − θ/m (for FR, 1 − γ/m).
+because Σ_A (c_x/ρ_x)² ≤ m·c_i²/min ρ_x² and ‖c_A‖² ≤ m·c_i². After the step, Δ is at most 1 − θ/m times as
+large for OMP, and at most 1 − γ/m times for FR.
 
 **After the run.** For every S, however it was selected, (1) with the m largest terms bounds R²(best).
 
 **Rounding.** Let the sizes s(x) of a column x and s(y) be as in `submodularity`, with s(x) proportional to
-‖x‖. Then P_S^⊥x, up to a part in the span of S, and ρ_x have errors of at most u·s(x); c_x has one of at most
-u·(s(x)‖r‖ + ρ_x·s(y) + √n·ρ_x‖r‖), and R²(S) one of at most u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))². (For a Gram
-problem, squares have errors of at most u·s².) If the pick is certain to have |c_i| ≥ q·max|c|, then θ is q²
-times (2). The same holds for γ with |c|/ρ in place of |c|.
+‖x‖. The following error bounds hold; for a Gram problem, squares have errors of at most u·s².
+
+- P_S^⊥x, up to a part in the span of S, and ρ_x: u·s(x);
+- c_x: u·(s(x)‖r‖ + ρ_x·s(y) + √n·ρ_x‖r‖);
+- R²(S): u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))².
+
+Let q be such that the pick is certain to have |c_i| ≥ q·max|c|. Then the θ of OMP is q² times the one in (2).
+For FR the same holds for γ, with |c|/ρ in place of |c|.
 """
 
 from __future__ import annotations
@@ -85,11 +91,11 @@ class IndependentColumns(NamedTuple):
 
 
 class LowerBounds(NamedTuple):
-    """Lower bounds that hold at every step of a path.
+    """Lower bounds that hold at every set S of a path.
 
-    gamma : a lower bound on γ_{S,k} for the final S.
+    gamma : a lower bound on the submodularity ratio γ_{S,k} for the final S.
     sparse : a lower bound on λ_min over sets of |S| + |A| columns; by interlacing it holds at every step.
-    correlation : the same for the columns scaled to unit length.
+    correlation : the same lower bound for the columns scaled to unit length.
     """
 
     gamma: float
@@ -98,19 +104,20 @@ class LowerBounds(NamedTuple):
 
 
 class PrefixBounds(NamedTuple):
-    """The constants of the guarantees at one set S of the path.
+    """The constants of the guarantees at one set S of the path, with the symbols of the module's docstring.
 
     Attributes
     ----------
     r2, error : R²(S), and a bound on its rounding error.
-    m : the m of this module, the largest number of columns that can increase R².
+    m : the largest number of columns that can increase R².
     largest_correlation, largest_gain : whether the next pick has the largest |c|, and the largest |c|/ρ, up
         to rounding. If the path ended here before k picks, they say whether all |c|, and all |c|/ρ, are zero.
-        None if rounding leaves open which columns are in the span of S.
+        They are None if rounding leaves open which columns are in the span of S.
     gamma : (2,) certified lower and upper bounds on γ.
     theta : (2,) certified lower and upper bounds on θ, with ρ_i = 1 if there is no next pick.
     r2_upper : an upper bound on R² of any set of k features.
-    q_squared : lower bounds on q² for |c| and for |c|/ρ; 1 if there is no next pick.
+    q_squared : lower bounds on q², where the pick's |c| and |c|/ρ are at least q times the largest; 1 if
+        there is no next pick.
     """
 
     r2: float
@@ -192,7 +199,7 @@ def _outside(data: ScaledData, J: IndependentColumns, places: IndexArray) -> Ind
 
 
 def _project(J: IndependentColumns, V: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return P_J^⊥V for unit vectors V, and s(v)² = 1 + ‖coefficients on J‖² for each vector v."""
+    """Return P_J^⊥V for unit vectors V, and s(v)² = 1 + ‖b‖² for each v, with b its coefficients on X_J."""
     inner = J.Q.T @ V
     Z = V - J.Q @ inner
     return Z - J.Q @ (J.Q.T @ Z), 1 + ((J.inverse @ inner) ** 2).sum(axis=0)
@@ -236,10 +243,10 @@ class _Remainder(NamedTuple):
     Attributes
     ----------
     places : the positions of these columns in the data.
-    Z, rho, c : P_S^⊥X_x, ρ_x and c_x for each column x.
+    Z, rho, c : P_S^⊥X_x, ρ_x = ‖P_S^⊥X_x‖ and c_x = ⟨X_x, r⟩ for each column x, where r = P_S^⊥y.
     error, error_c, error_gain, error_unit : bounds on the rounding errors of Z, c, c/ρ and Z/ρ.
     residual_norm : ‖r‖.
-    m : the m of this module for k = d.
+    m : the largest number of columns that can increase R², for k = d.
     undecided : whether rounding leaves open which columns are outside the span of S.
     """
 
@@ -324,10 +331,11 @@ def _project_others(data: ScaledData, J: IndependentColumns) -> _Remainder:
 
 
 def _theta(left: _Remainder, at: IndexArray, gamma: FloatArray, sparse: FloatArray) -> FloatArray:
-    """Return bounds (2,) on θ of (2).
+    """Return bounds (2,) on θ of (2) in the module's docstring.
 
     at : the position of the pick in `left`; empty if there is none.
-    gamma, sparse : bounds (2,) on γ_{S,k} and λ_min(G).
+    gamma, sparse : bounds (2,) on the submodularity ratio γ_{S,k}, and on λ_min(G) for the Gram matrix G of
+        projected columns.
     """
     error = np.array([-1.0, 1.0])[:, None] * left.error_unit
     shortest = (left.rho * np.maximum(0.0, 1 + error)).min(axis=1)
@@ -339,6 +347,8 @@ def _theta(left: _Remainder, at: IndexArray, gamma: FloatArray, sparse: FloatArr
 def _has_largest(left: _Remainder, at: IndexArray) -> tuple[bool, bool]:
     """Return whether the pick has the largest |c|, and the largest |c|/ρ, up to rounding.
 
+    c_x = ⟨X_x, r⟩ is a correlation, and ρ_x the length of the projected column x.
+
     at : the position of the pick in `left`. If it is empty, both answers are True.
     """
     size, gains = np.abs(left.c), np.abs(left.c) / left.rho
@@ -349,6 +359,8 @@ def _has_largest(left: _Remainder, at: IndexArray) -> tuple[bool, bool]:
 
 def _q2_bounds(left: _Remainder, at: IndexArray) -> tuple[float, float]:
     """Return lower bounds on q², first for |c|, then for |c|/ρ: the pick has at least q times the largest.
+
+    c_x = ⟨X_x, r⟩ is a correlation, and ρ_x the length of the projected column x.
 
     at : the position of the pick in `left`; empty if there is none, and then q² = 1.
     """
@@ -368,7 +380,10 @@ def _square(score: float, others: FloatArray, picks: int) -> float:
 
 
 def _may_end(left: _Remainder) -> tuple[bool, bool]:
-    """Return whether the path may end here: whether all c, and all |c|/ρ, are zero up to rounding."""
+    """Return whether the path may end here: whether all c = Xᵀr, and all |c|/ρ, are zero up to rounding.
+
+    ρ are the lengths of the columns after projection off the selected columns.
+    """
     size = np.abs(left.c)
     return bool((size <= left.error_c).all()), bool((size <= left.error_gain * left.rho).all())
 
@@ -379,7 +394,7 @@ def _raise_to(bounds: FloatArray, known: float) -> FloatArray:
 
 
 def _gain_upper(left: _Remainder, m: int, gamma: float, sparse: float) -> float:
-    """Return an upper bound on the gain of k columns: the smaller one of (1) by λ_min(G) and that by γ."""
+    """Return an upper bound on the gain of k columns: the smaller of (1) by λ_min(G) and the bound by γ."""
     size = np.abs(left.c)
     by_gamma = _largest(size / left.rho + left.error_gain, m) / gamma if gamma > 0 else math.inf
     by_sparse = _largest(size + left.error_c, m) / sparse if sparse > 0 else math.inf
@@ -394,9 +409,9 @@ def _largest(values: FloatArray, m: int) -> float:
 def _least(Z: FloatArray, m: int, error: FloatArray, node_limit: int, known: float) -> FloatArray:
     """Return bounds (2,) on the least eigenvalue of Z_AᵀZ_A over the sets A of m columns of Z.
 
-    error : bounds on the errors of the columns. The errors of m columns change singular values by at most the
-        root of the sum of their squares.
-    known : a lower bound on the least eigenvalue that is known already.
+    error : bounds on the errors of the columns. The errors of the m columns of A change singular values by at
+        most the root of the sum of their squares.
+    known : a lower bound on the least eigenvalue, already known.
     """
     C, change = Z.T @ Z, math.sqrt(_largest(error, m))
     trace = float(np.sort(C.diagonal())[len(C) - m :].sum())

@@ -147,8 +147,6 @@ class BestFirst:
         limit = (self.best.value + self.room) * (1 + (self.within or 0)) + 1e-12 * self.scaled.half
         self.scaled.surround(limit, every, w, fit.value)
 
-    # -- values of sets
-
     def features(self, groups: IndexArray) -> IndexArray:
         """Return the features of these groups, group by group."""
         return np.concatenate([self.members[g] for g in groups]) if len(groups) else np.empty(0, np.intp)
@@ -177,7 +175,8 @@ class BestFirst:
         rows = np.array(
             self.problem.columns(np.arange(d)).T / np.where(norms > 0, norms, 1)[:, None], order="C"
         )
-        y, exact = self.problem.y / self.problem.y_norm, exactness(self.problem, np.arange(d))
+        y: Any = self.problem.y / self.problem.y_norm
+        exact = exactness(self.problem, np.arange(d))
         data = SubsetData(rows, y, exact, np.ones(d + 1), fixed=0, volume=0.0, seen=np.zeros(2))
         square, error = remainder(data, J)
         return -math.inf if data.seen[0] else float(square - error - _MARGIN) * self.scaled.half
@@ -227,8 +226,6 @@ class BestFirst:
                         break
         self.candidates.append(("exchanges", self._try(S)))
         self.moves = 0
-
-    # -- the search
 
     @property
     def target(self) -> float:
@@ -280,7 +277,8 @@ class BestFirst:
         """Bound the first open node, and close or split it. An interrupt leaves it open."""
         low, _, state, stage, places, entries, vector = node
         operations: list[Operation] = []
-        state, w, left = state.copy(), np.zeros(len(stage.features)), _REPEATS
+        w: FloatArray = np.zeros(len(stage.features))
+        state, left = state.copy(), _REPEATS
         w[places] = entries
         while True:
             live, m = state != OUT, self.k - int((state == IN).sum())
@@ -412,8 +410,6 @@ class BestFirst:
             node, [*operations, ("split", int(stage.groups[g]), *numbers)], math.inf, tuple(children)
         )
 
-    # -- the result
-
     def result(self, status: Status) -> Found:
         """Return the best subset so far. Its coefficients and its value are computed from the data."""
         problem, scaled = self.problem, self.scaled
@@ -433,8 +429,8 @@ class BestFirst:
             status = Status.BEYOND_PRECISION
         elif status is Status.COMPLETED and len(np.unique(self.given.group[support])) < self.k:
             status = Status.EXACT_FIT if value <= _MARGIN * problem.y_norm**2 else Status.NO_CORRELATION
-        total = 2 * scaled.half or 1.0
-        candidates = tuple((name, 1 - 2 * fit.value / total) for name, fit in self.candidates)
+        half = scaled.half
+        candidates = tuple((name, 1 - fit.value / half if half else 0.0) for name, fit in self.candidates)
         return Found(
             support, coef, squares, value, lower, status, optimal, self.nodes, self.moves, candidates
         )

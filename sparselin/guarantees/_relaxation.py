@@ -94,6 +94,15 @@ class Restrictions(NamedTuple):
     is_derived: bool = False
     is_plain: bool = False
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The ridge, the box, the groups and the signs in words. A derived box changes no solution."""
+        several = len(np.unique(self.group)) < len(self.group)
+        box = bool(np.isfinite(self.high).any() or (np.isfinite(self.low) & (self.low < 0)).any())
+        holds = (self.ridge > 0, box, several, not self.low.any())
+        words = (f"ridge {self.ridge:g}", "box", "groups", "β ≥ 0")
+        return tuple(word for word, true in zip(words, holds, strict=True) if true)
+
 
 class SetFit(NamedTuple):
     """The solution of (1) on the features J: its value q, its coefficients, and the features at a bound."""
@@ -178,10 +187,10 @@ class Scaled:
         return 2 * size**2 * (self.error + (len(w) + 4) * EPS)
 
     def at_bounds(self, fit: SetFit) -> tuple[IndexArray, IndexArray, bool, bool]:
-        """Return the features of a fit at a bound, or so near that the move costs less than rounding.
+        """Return the features of a fit at a bound, or so near that moving them there costs only rounding.
 
         The third result says whether the other features, which are free in exact arithmetic, stay within
-        their bounds: they are not nearly dependent. The last one says whether all bounds certainly bind.
+        their bounds there: they are not nearly dependent. The last one says whether all bounds surely bind.
         """
         J, w, low, high = fit.J, fit.coef, self.low[fit.J], self.high[fit.J]
         G, error = self.gram(J), self.value_error(w)

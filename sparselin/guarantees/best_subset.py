@@ -29,7 +29,7 @@ from sparselin.results import BestSubset, IndexArray, Status
 from sparselin.validation import Columns, check_count, check_level, to_array, to_numeric
 
 # The depth-first search is used up to this number of features, or of subsets.
-_FEW, _SUBSETS = 100, 3e9
+_FEW, _SUBSETS = 80, 3e9
 
 
 class AnySearch(Protocol):
@@ -314,6 +314,7 @@ def _result(saved: SavedSearch, status: Status, floor: float) -> BestSubset:
         intercept=intercept,
         names=given.names,
         residual=float(found.squares[-1]),
+        restrictions=saved.restrictions.words,
         objective=found.value / 2,
         lower_bound=min(found.value, max(found.lower, floor)),
         optimal=found.optimal,

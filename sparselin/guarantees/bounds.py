@@ -1,4 +1,4 @@
-"""The guarantees for greedy selection on one design, and the ratios achieved."""
+"""The guarantees for greedy selection on one design, and the ratios that greedy selection attains."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def guarantee_bounds(
     - FR: 1 − e^{−γ}, γ = γ_{S,k}, and 1 − e^{−λ_min(C,2k)} (Das and Kempe, *Submodular meets Spectral*,
       2011);
     - OMP, Sequential LASSO and Sequential Attention: 1 − e^{−γ·λ_min(C,2k)} (same source), and the sharper
-      1 − e^{−γ·λ_min(C,k)} and 1 − e^{−λ_min(C,2k−1)}, which need no unit columns if λ_min is divided by
-      max_j ‖X_j‖²;
-    - for each algorithm, the product over the steps with the constants of each step, and the bound that
-      follows from the finished run;
+      1 − e^{−γ·λ_min(C,k)} and 1 − e^{−λ_min(C,2k−1)}. The sharper ones need no unit columns if λ_min is
+      divided by max_j ‖X_j‖²;
+    - for each algorithm, a factor that is a product over the steps, with the constants of each step, and the
+      bound that follows from the finished run;
     - 1 if the best subset is certain to be recovered: by Tropp's exact recovery condition, the babel
       function, the coherence, or a condition that allows for noise.
 
@@ -87,19 +87,18 @@ def guarantee_bounds(
 
     - 1 − e^{−γ_{S,k}(R²)} for FR, and for greedy local search, because FR's set is one of its candidates.
       This holds if f is increasing (Theorem 15). It also holds for the smoothed differential entropy with
-      δ < 1, and on unit columns for the spectral variance, if the constant of the regularizer is for at least
-      k features (Theorems 14 and 16, sharpened);
+      δ < 1, and on unit columns for the spectral variance, if the additive constant of the regularizer is
+      chosen for at least k features (Theorems 14 and 16, sharpened);
     - Theorem 9, corrected, for greedy local search.
 
     docs/guarantees.md has the proofs, and says which guarantee is sharper in which case.
 
     With `forced` features F the guarantees are for the features selected in addition to F. They are the
-    guarantees for selecting k − |F| of the columns P_F^⊥X_j, for the response P_F^⊥y. There R²(S) is 1 −
-    ‖P_{F∪S}^⊥y‖²/‖P_F^⊥y‖²: the share that S explains of the part of y that F leaves unexplained. So φ and
-    `achieved` compare S with the best subset that contains F, by the share that each explains beyond F. γ,
-    λ_min and the lengths refer to the projected columns. With a regularizer, g(F ∪ S) is compared with the
-    largest g over the sets that contain F. In this g, R² refers to all of y, but γ is still that of the
-    projected columns.
+    guarantees for selecting k − |F| of the columns P_F^⊥X_j, for the response P_F^⊥y. There R²(S) is
+    1 − ‖P_{F∪S}^⊥y‖²/‖P_F^⊥y‖²: the share that S explains of the part of y that F leaves unexplained. So φ
+    and `achieved` compare the shares of S and of the best subset that contains F. γ, λ_min and the lengths
+    refer to the projected columns. With a regularizer, g(F ∪ S) is compared with the largest g over the sets
+    that contain F. In this g, R² refers to all of y, but γ is still the γ of the projected columns.
 
     Parameters
     ----------
@@ -123,7 +122,7 @@ def guarantee_bounds(
     Raises
     ------
     TypeError, ValueError : as for `omp`; an unknown algorithm; nu > 0 without a regularizer; eps < 0; a limit
-        below 1; k forced features, so that none is left to select.
+        below 1; k forced features, because then no feature is left to select.
 
     >>> import numpy as np
     >>> X, y = np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.6]]), np.array([3.0, 1.0])
@@ -186,7 +185,7 @@ def ratio(value: tuple[float, float], best: Interval, explains: bool = True) -> 
     """Return bounds on R²(S)/R²(best); the ratio is 1 if R²(best) is zero up to rounding.
 
     value : R²(S) and its error.
-    best : bounds on R²(best).
+    best : bounds on R²(best), where best is the best subset.
     explains : whether y is not zero.
     """
     r2, error = value
@@ -259,7 +258,7 @@ class _Cache:
         return self.gammas[key]
 
     def follow(self, support: IndexArray) -> list[PrefixBounds]:
-        """Return the constants at ∅, S_1, …, S_k, for the first i features S_i of a support.
+        """Return the constants at ∅, S_1, …, S_k, where S_i are the first i features of a support.
 
         If the path ended before k features, the constants at its last set are repeated.
         """
@@ -317,9 +316,9 @@ class _Spectrum:
     def _widen(self, least: Interval, size: int) -> Interval:
         """Widen an interval for λ_min of `size` columns by the errors of the columns, if they were projected.
 
-        Each column has a length of at most 1 and an error of at most u. So the error of σ_min is at most
-        u·√size. In a Gram problem the error of a square is at most u, and that of a sum of size² products at
-        most u·size.
+        Each column has a length of at most 1 and an error of at most u. So the error of the least singular
+        value σ_min is at most u·√size. In a Gram problem the error of a square is at most u, and the error of
+        a sum of size² products at most u·size.
         """
         if not self.data.problem.is_rounded:
             return least
@@ -334,16 +333,19 @@ class _Spectrum:
         )
 
     def of_given(self) -> dict[str, FloatArray]:
-        """Return bounds (2,) on λ(s) for the columns as given; the keys are "k", "2k − 1" and "2k"."""
+        """Return bounds (2,) on λ(s) for the columns as given; the keys are the sizes "k", "2k − 1" and "2k".
+
+        λ(s) is the least eigenvalue over sets of s columns, divided by the largest squared length.
+        """
         least = {"k": self.given.lambda_min, **self.doubled}
         return {size: _pair(value) for size, value in least.items()}
 
     def correlation(self) -> dict[str, FloatArray]:
-        """Return bounds (2,) on λ(s) for the columns scaled to unit length; the keys are those of the sizes.
+        """Return bounds (2,) on λ(s) for the columns scaled to unit length; the keys are names of the sizes.
 
-        Let D be the diagonal matrix of lengths, the longest being 1, and H = D⁻¹CD⁻¹. For w = D⁻¹v,
-        vᵀHv = wᵀCw and ‖v‖ ≤ ‖w‖ ≤ ‖v‖/min D. So the least eigenvalues of H lie between those of C and
-        (min D)⁻² times those of C.
+        Let D be the diagonal matrix of lengths, the longest being 1, C the Gram matrix of the columns as
+        given, and H = D⁻¹CD⁻¹. For w = D⁻¹v, vᵀHv = wᵀCw and ‖v‖ ≤ ‖w‖ ≤ ‖v‖/min D. So the least eigenvalues
+        of H lie between the least eigenvalues of C and (min D)⁻² times these.
         """
         if self._correlation is None:
             shortest = float(self.data.norms.min())
@@ -356,7 +358,7 @@ class _Spectrum:
         return self._correlation
 
     def constants(self) -> list[tuple[str, Interval]]:
-        """Return the pairs (name, bounds on λ(s)) of the sizes, for `GuaranteeBounds.constants`."""
+        """Return the pairs (name, bounds on λ(s)) for the sizes s, for `GuaranteeBounds.constants`."""
         return [(f"λ({size})", value) for size, value in {"k": self.given.lambda_min, **self.doubled}.items()]
 
 

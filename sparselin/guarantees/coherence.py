@@ -22,8 +22,8 @@ def coherence(X: Any) -> float:
     """Return the mutual coherence μ = max_{i≠j} |⟨X_i, X_j⟩|/(‖X_i‖‖X_j‖), over the nonzero columns.
 
     μ lies between 0 (orthogonal columns) and 1 (two columns are parallel). With fewer than two nonzero
-    columns it is 0. If k < (1 + 1/μ)/2 and the columns have equal length, OMP recovers every y that is a
-    combination of k of them (Tropp, *Greed is good*, 2004, Corollary 3.6).
+    columns μ is 0. If k < (1 + 1/μ)/2 and the columns have equal length, OMP recovers every y that is a
+    combination of k of the columns (Tropp, *Greed is good*, 2004, Corollary 3.6).
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def babel(X: Any, k: int) -> FloatArray:
         μ₁(m) = max_{|S|=m} max_{j∉S} Σ_{i∈S} |⟨X_i, X_j⟩|
 
     Here the columns are scaled to unit length, zero columns are left out, and S runs over the sets of m
-    columns. With the `coherence` μ, μ₁(1) = μ ≤ μ₁(m) ≤ m·μ. With d' nonzero columns, μ₁ is constant from
+    columns. The `coherence` μ is μ₁(1), and μ ≤ μ₁(m) ≤ m·μ. With d' nonzero columns, μ₁ is constant from
     m = d' − 1 on. If μ₁(k − 1) + μ₁(k) < 1, with μ₁(0) = 0, OMP recovers every y that is a combination of k
     columns of equal length (Tropp, *Greed is good*, 2004, Theorem 3.5).
 
@@ -78,8 +78,8 @@ def babel(X: Any, k: int) -> FloatArray:
 def columns_of(X: Any) -> Any:
     """Return X (n, d) in float64, dense or sparse, from a design or a problem.
 
-    Raises ValueError for a problem with an intercept or standardized columns, because its columns are not
-    those of X.
+    Raises ValueError for a problem with an intercept or standardized columns, because its columns differ from
+    the columns of X.
     """
     if isinstance(X, Problem):
         problem = as_problem(X, None)
@@ -116,8 +116,8 @@ def normalize(X: Any) -> tuple[Any, FloatArray, IndexArray]:
     """Scale nonzero columns to unit length; return them, v (d,) and e (d,): column j had length v_j·2^{e_j}.
 
     The relative error of a length is (n/2 + 2)·eps/2, so the relative error of a scaled entry is
-    (n/2 + 3)·eps/2. The error of the inner product of two scaled columns is twice this plus n·eps/2, that is
-    (n + 3)·eps, up to terms of order eps².
+    (n/2 + 3)·eps/2. The error of the inner product of two scaled columns is twice the error of an entry plus
+    n·eps/2, that is, (n + 3)·eps, up to terms of order eps².
     """
     X, exponents = scale_by_powers(X)
     dense = isinstance(X, np.ndarray)
@@ -142,7 +142,7 @@ def _correlations(U: Any) -> Iterator[FloatArray]:
     """Yield |UᵀU| for unit columns U, in blocks of rows; the diagonal is zero, and no entry is above 1.
 
     If U is sparse, each row of a block has its nonzero entries first, and is padded with zeros to the length
-    of the longest row. The positions of the entries are lost.
+    of the longest row. The column indices of the entries are lost.
     """
     d = U.shape[1]
     rows = max(1, _BLOCK // d)

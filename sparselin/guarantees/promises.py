@@ -1,10 +1,10 @@
 """The guarantees on R² as `Bound`s, for forward regression (FR), OMP, and methods with OMP's picks.
 
-docs/guarantees.md has the proofs. λ(s) denotes λ_min(C, s)/max_j C_jj, which is λ_min(C, s) for unit columns.
-Our bounds need no unit columns, because OMP's pick i decreases ‖r‖² by c_i²/ρ_i² ≥ c_i²/max_j C_jj, where
-c_i = ⟨X_i, r⟩ and ρ_i = ‖P_S^⊥X_i‖. Every factor increases with its constants, so certified bounds on the
-constants give certified bounds on the factor. Constants and factors are therefore pairs (2,): a lower and an
-upper bound.
+docs/guarantees.md has the proofs. C = XᵀX is the Gram matrix, and λ(s) denotes λ_min(C, s)/max_j C_jj, where
+λ_min(C, s) is the least eigenvalue over sets of s columns. For unit columns λ(s) = λ_min(C, s). Our bounds
+need no unit columns, because OMP's pick i decreases ‖r‖² by c_i²/ρ_i² ≥ c_i²/max_j C_jj, where c_i = ⟨X_i, r⟩
+and ρ_i = ‖P_S^⊥X_i‖. Every factor increases with its constants, so certified bounds on the constants give
+certified bounds on the factor. Constants and factors are therefore pairs (2,): a lower and an upper bound.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ Hypotheses = tuple[tuple[str, bool | None], ...]
 
 
 class GreedyRun(NamedTuple):
-    """A greedy selection: algorithm, S, constants at each step, bounds (2,) on γ_{S,k}, R²(S)/R²(best)."""
+    """A greedy selection: algorithm, S, constants at each step, bounds (2,) on γ_{S,k}, R²(S)/R²(best).
+
+    γ_{S,k} is the submodularity ratio of R², and best is the best subset.
+    """
 
     algorithm: str
     support: IndexArray
@@ -46,7 +49,7 @@ def bound(
 ) -> Bound:
     """Make the `Bound` of a run. Its `lower` is the factor less rounding, or 0 unless all hypotheses hold.
 
-    factor : (2,) lower and upper bounds on the factor.
+    factor : (2,) lower and upper bounds on the factor of the guarantee.
     """
     lower, upper = (float(x) for x in np.clip(factor, 0.0, 1.0))
     verdict = _all_hold(holds for _, holds in hypotheses)
@@ -58,9 +61,10 @@ def bound(
 def of_forward_regression(
     run: GreedyRun, correlation: dict[str, FloatArray], data: ScaledData
 ) -> list[Bound]:
-    """Return the guarantees for R² of a run of FR.
+    """Return the guarantees for R² of a run of FR (forward regression).
 
-    correlation : bounds (2,) on λ_min for the columns scaled to unit length, by size: "2k − 1" and "2k".
+    correlation : bounds (2,) on λ_min over sets of columns scaled to unit length, by the size of the sets:
+        "2k − 1" and "2k".
     """
     picks = (("every pick gains most", _all_hold(step.largest_gain for step in run.steps)),)
     q_squared = _q2_bounds(run, 1)
@@ -92,9 +96,10 @@ def of_forward_regression(
 
 
 def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: ScaledData) -> list[Bound]:
-    """Return the guarantees for R² of a run of OMP, or of another method that picks the largest |c|.
+    """Return the guarantees for R² of a run of OMP, or of another method that picks the largest |c|, c = Xᵀr.
 
-    spectrum : bounds (2,) on λ(s), by size: "k", "2k − 1" and "2k".
+    spectrum : bounds (2,) on λ(s), the least eigenvalue over sets of s columns divided by the largest squared
+        length. The keys are the sizes s: "k", "2k − 1" and "2k".
     """
     largest, q_squared = _all_hold(step.largest_correlation for step in run.steps), _q2_bounds(run, 0)
     picks = (("every pick has the largest |⟨X_i, r⟩|", largest),)
@@ -138,7 +143,7 @@ def _q2_bounds(run: GreedyRun, score: int) -> FloatArray:
 
     Because of rounding q may be below 1. The constants of a guarantee are multiplied by q².
 
-    score : 0 for picks by |c|, 1 for picks by |c|/ρ, ρ = ‖P_S^⊥X_i‖.
+    score : 0 for picks by |c|, c = Xᵀr, and 1 for picks by |c|/ρ, ρ_i = ‖P_S^⊥X_i‖.
     """
     return np.array([min(step.q_squared[score] for step in run.steps), 1.0])
 
@@ -157,7 +162,8 @@ def saturate(exponent: FloatArray) -> FloatArray:
 def product(run: GreedyRun, constants: list[FloatArray]) -> FloatArray:
     """Return 1 − Π_{i<k} (1 − θ_i/m_i), for bounds (2,) on the constants θ_i; 1 if some m_i = 0.
 
-    m_i is the `m` of step i: the largest number of columns that can still increase R².
+    θ_i is the constant of step i (`PrefixBounds`), and m_i its `m`: the largest number of columns that can
+    still increase R².
     """
     left = np.ones(2)
     for step, theta in itertools.islice(zip(run.steps, constants, strict=True), len(run.steps) - 1):
@@ -186,7 +192,7 @@ def certificate(run: GreedyRun, data: ScaledData) -> Bound:
 def equal_lengths(problem: Problem) -> tuple[str, bool]:
     """Return the hypothesis that all nonzero columns have the same length, and whether it holds.
 
-    It holds up to rounding. The common length does not matter.
+    It is checked up to rounding. The common length does not matter.
     """
     norms = problem.column_norms[problem.column_norms > 0].astype(np.float64)
     if not len(norms):
@@ -197,6 +203,9 @@ def equal_lengths(problem: Problem) -> tuple[str, bool]:
 
 
 def independent(eigenvalue: FloatArray, size: str) -> tuple[str, bool | None]:
-    """Return the hypothesis λ_min(C, size) > 0, and whether it holds (None: undecided)."""
+    """Return the hypothesis λ_min(C, size) > 0 and whether it holds (None: undecided), for C = XᵀX.
+
+    λ_min(C, size) is the least eigenvalue over all sets of `size` columns.
+    """
     lower, upper = eigenvalue
     return f"λ_min(C, {size}) > 0", True if lower > 0 else None if upper > math.sqrt(2 * UNIT) else False

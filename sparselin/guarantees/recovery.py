@@ -6,21 +6,22 @@ v = P_T^⊥X_Sβ is in the span of X_S. With the pseudoinverse X_S⁺, for j ∉
 
     |⟨X_j, r⟩| ≤ |⟨X_S⁺X_j, X_Sᵀv⟩| + |⟨X_j, e⟩| ≤ ERC·‖X_Sᵀv‖∞ + |⟨X_j, e⟩|,    ERC = max_{j∉S} ‖X_S⁺X_j‖₁.
 
-X_Sᵀr = X_Sᵀv is zero on T. On A = S∖T it is Gβ_A, where G is the Gram matrix of P_T^⊥X_A. Therefore
-‖X_Sᵀv‖∞ ≥ ‖Gβ_A‖₂/√|A| ≥ λ_min(C_S)·min|β|. So if
+X_Sᵀr = X_Sᵀv is zero on T. On A = S∖T, X_Aᵀv = Gβ_A, where G is the Gram matrix of P_T^⊥X_A. Therefore
+‖X_Sᵀv‖∞ ≥ ‖Gβ_A‖₂/√|A| ≥ λ_min(C_S)·min|β|, where C_S is the Gram matrix of X_S. So if
 
     (1 − ERC)·λ_min(C_S)·min_S |β_j| > max_{j∉S} |⟨X_j, e⟩|,                                               (1)
 
 OMP picks all of S first. For e = 0 the condition is ERC < 1: Tropp, *Greed is good* (2004), Theorem 3.1. Such
-conditions with noise are due to Donoho, Elad and Temlyakov (2006) and to Cai and Wang (2011). For unit
-columns ERC < 1 follows from μ₁(k − 1) + μ₁(k) < 1, which follows from k < (1 + 1/μ)/2 (Tropp's Theorem 3.5
-and Corollary 3.6).
+conditions with noise are due to Donoho, Elad and Temlyakov (2006) and to Cai and Wang (2011). Let μ be the
+coherence and μ₁ the Babel function. For unit columns ERC < 1 follows from μ₁(k − 1) + μ₁(k) < 1, which
+follows from k < (1 + 1/μ)/2 (Tropp's Theorem 3.5 and Corollary 3.6).
 
-With unit columns ERC < 1 suffices for FR too (Soussen, Gribonval, Idier and Herzet, *Joint k-step analysis of
-OMP and OLS*, 2013), because ERC < 1 still holds after the columns have been projected off a column t ∈ S and
-scaled to unit length again. Proof: Let q = X_S⁺X_j, ‖q‖₁ < 1, s_a = ⟨X_a, X_t⟩ and u = ⟨X_j, X_t⟩ = q_t + Σ
-q_a s_a. Then (u, Σ |q_a|√(1 − s_a²)) is a combination of unit vectors of the plane with weights |q|, so its
-length is at most w = ‖q‖₁. The new ERC is Σ_{a≠t} |q_a|√(1 − s_a²)/√(1 − u²) ≤ √((w² − u²)/(1 − u²)) ≤ w < 1.
+With unit columns ERC < 1 suffices for FR (forward regression) too (Soussen, Gribonval, Idier and Herzet,
+*Joint k-step analysis of OMP and OLS*, 2013). The reason is that ERC < 1 still holds after the columns have
+been projected off a column t ∈ S and scaled to unit length again. Proof: Let q = X_S⁺X_j, w = ‖q‖₁ < 1,
+s_a = ⟨X_a, X_t⟩ and u = ⟨X_j, X_t⟩ = q_t + Σ q_a s_a. Then (u, Σ |q_a|√(1 − s_a²)) is a combination of unit
+vectors of the plane with weights |q|, so its length is at most w. The new ERC is Σ_{a≠t} |q_a|√(1 − s_a²)/√(1
+− u²) ≤ √((w² − u²)/(1 − u²)) ≤ w < 1.
 
 **Rounding.** Let τ bound the errors of e and of differences of correlations. If OMP picks a feature outside
 S, the first such pick implies (1 − ERC)·‖X_Sᵀv‖∞ ≤ τ. So ‖v‖² ≤ |S|·τ²/((1 − ERC)²·λ_min(C_S)), which bounds
@@ -35,7 +36,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin._kernels.best_subset import SLACK
 from sparselin.guarantees._along_path import ScaledData
 from sparselin.guarantees.coherence import columns_of, normalize, scale_by_powers
 from sparselin.guarantees.promises import OURS, GreedyRun, Hypotheses, bound, equal_lengths
@@ -55,6 +55,8 @@ _TIES = 8
 class Condition(NamedTuple):
     """The constants on which the recovery of a support S depends; ERC is inf if X_S is dependent.
 
+    ERC is the exact recovery coefficient of S, and e the residual of y on S.
+
     Attributes
     ----------
     known : whether S is a best subset; None if the search for it was stopped.
@@ -62,8 +64,8 @@ class Condition(NamedTuple):
     erc, erc_unit : ERC of the columns as given, and of the columns scaled to unit length.
     factor, factor_unit : the factors of the guarantees for OMP and for FR if ERC < 1 and e = 0 up to
         rounding: 1 less the effect of rounding.
-    left, right : the two sides of (1), in units of ‖y‖ and of the longest column, with the errors of both
-        added to the right side.
+    left, right : the two sides of the condition (1) of the module, in units of ‖y‖ and of the longest column,
+        with the errors of both added to the right side.
     share : R²(S) is at least this share of the largest R².
     """
 
@@ -96,9 +98,9 @@ def exact_recovery_coefficient(X: Any, S: Columns) -> float:
     Returns
     -------
     ERC(S) ≥ 0, with an error of about κ(X_S)·√n·eps·max_{j∉S} ‖X_S⁺‖‖X_j‖, where κ is the condition number
-    and eps the machine epsilon. It is 0 if S is empty or has all columns. It is infinite if it exceeds the
-    range of floats, or if the columns of X_S are dependent up to rounding: scaled to unit length, their least
-    and largest singular values satisfy σ_min ≤ max(n, |S|)·eps·σ_max.
+    and eps the machine epsilon. ERC(S) is 0 if S is empty or has all columns. It is infinite if it exceeds
+    the range of floats, or if the columns of X_S are dependent up to rounding. They are dependent if, after
+    scaling to unit length, their least and largest singular values satisfy σ_min ≤ max(n, |S|)·eps·σ_max.
 
     Raises
     ------
@@ -158,8 +160,9 @@ def condition(data: ScaledData, best: BestSubset) -> Condition:
     shortest = min(sigma_unit, np.sqrt(max(0.0, 1 - erc_unit**2)))
     factor = _certain(right, erc, sigma, len(S))
     factor_unit = _certain(right_unit, erc_unit, sigma_unit * shortest, len(S))
-    # sets whose ‖r‖² differs by less than SLACK·‖y‖² count as equal in `best_subset`
-    share = max(0.0, 1 - SLACK / best.r2) if best.r2 > 0 else 0.0
+    # the largest R² is at most best.r2 + excess
+    excess = (square - min(square, best.lower_bound)) / problem.y_norm**2
+    share = max(0.0, 1 - excess / best.r2) if best.r2 > 0 else 0.0
     return Condition(known, exact, erc, erc_unit, factor, factor_unit, left, right, share)
 
 
@@ -169,7 +172,7 @@ def _largest_norm(coefs: FloatArray) -> float:
 
 
 def _inverse(problem: Problem, X: FloatArray) -> tuple[FloatArray, float, float]:
-    """Return X⁺, σ_min and the relative rounding error of a projection off the span of X.
+    """Return X⁺, the least singular value σ_min, and the relative rounding error of a projection off X.
 
     σ_min is 0 if the columns of X are dependent up to rounding.
     """
@@ -183,7 +186,8 @@ def _inverse(problem: Problem, X: FloatArray) -> tuple[FloatArray, float, float]
 def _certain(tau: float, erc: float, sigma: float, size: int) -> float:
     """Return 1 − |S|·τ²/((1 − ERC)²·σ²), at least 0: the factor of exact recovery in spite of rounding.
 
-    tau, erc, sigma, size : τ, the error of correlations; ERC; σ = σ_min(X_S); and |S|.
+    tau, erc, sigma, size : τ, the error of correlations; ERC, the exact recovery coefficient; σ = σ_min(X_S),
+        the least singular value; and |S|.
     """
     lost = (1 - erc) * sigma
     return max(0.0, 1 - size * (tau / lost) ** 2) if lost > 0 else 0.0
@@ -194,7 +198,7 @@ def of_recovery(
 ) -> list[Bound]:
     """Return the guarantees of exact recovery for a run of FR, of OMP, or of a method with OMP's picks.
 
-    If their hypotheses hold, the factor is 1 up to rounding.
+    If the hypotheses of a guarantee hold, its factor is 1 up to rounding.
     """
     k = spectrum.k
     certain = np.array([found.factor, 1.0])
@@ -240,7 +244,10 @@ def of_recovery(
 
 
 def constants(found: Condition, spectrum: SparseEigenvalues) -> list[tuple[str, Interval]]:
-    """Return the pairs (name, value) of ERC, μ and μ₁(k − 1) + μ₁(k), for `GuaranteeBounds.constants`."""
+    """Return the pairs (name, value) of ERC, μ and μ₁(k − 1) + μ₁(k), for `GuaranteeBounds.constants`.
+
+    ERC is the exact recovery coefficient, μ the coherence and μ₁ the Babel function.
+    """
     k, mu = spectrum.k, 0.0 if np.isnan(spectrum.coherence) else spectrum.coherence
     babel = spectrum.babel[k - 1] + (spectrum.babel[k - 2] if k > 1 else 0.0)
     pairs = (("ERC", found.erc), ("coherence μ", mu), ("μ₁(k − 1) + μ₁(k)", float(babel)))

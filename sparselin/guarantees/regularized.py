@@ -1,21 +1,21 @@
 """The guarantees of forward regression (FR) and greedy local search (GLS) for g = R² + ν·f.
 
-Source: *Selecting Diverse Features via Spectral Regularization* (2012), Theorems 9 and 14 to 16; the proofs,
-and errors in the printed ones, are in proofs_checks/ and docs/proofs/. f is a spectral regularizer and γ the
-submodularity ratio of R². S₁ is the set that FR selects, and S₂ the set that FR selects outside S₁. The
-factors are:
+Source: *Selecting Diverse Features via Spectral Regularization* (2012), Theorems 9 and 14 to 16. The proofs,
+and errors in the printed proofs, are in proofs_checks/ and docs/proofs/. f is a spectral regularizer and
+γ_{S,k} the submodularity ratio of R². S₁ is the set that FR selects, and S₂ the set that FR selects outside
+S₁. The factors are:
 
 - 1 − e^{−γ}, γ = γ_{S₁,k}, for FR, and for GLS because S₁ is one of its candidates. This holds if f increases
   (Theorem 15), and for the smoothed differential entropy f_de and the spectral variance f_sv, if their
-  constant is for at least k features (Theorems 14 and 16, sharpened);
-- κ/(2 + κ·α), α = 4 + 4ε/|S₁|, for GLS with deletions in local search (Theorem 9, corrected). Here κ is
-  1 − e^{−γ/2} or the larger γ/2, and γ = min(γ_{S₁,2k}, γ_{S₂,2k}).
+  additive constant is chosen for at least k features (Theorems 14 and 16, sharpened);
+- κ/(2 + κ·α), α = 4 + 4ε/|S₁|, for GLS with deletions in local search (Theorem 9, corrected). Here ε is the
+  argument `eps`, κ is 1 − e^{−γ/2} or the larger γ/2, and γ = min(γ_{S₁,2k}, γ_{S₂,2k}).
 
 With forced features F the guarantees are those for the function g_F(S) = g(F ∪ S) and k − |F| features, with
 the γ of S ↦ R²(F ∪ S). If g, R² or f is non-negative, increasing or submodular, then S ↦ g(F ∪ S), R²(F ∪ S)
 or f(F ∪ S) has the same property. In the hypotheses f(∅) ≥ 0 becomes f(F) ≥ 0, and |S₁| becomes |S₁∖F|. f
-must be non-negative on |F| + 3(k − |F|) ≤ 3k features. For f_de and f_sv, which may decrease, the part of the
-constant that remains has the same bound as without F, because F counts in the k features.
+must be non-negative on |F| + 3(k − |F|) ≤ 3k features. f_de and f_sv may decrease; the part of their constant
+that remains has the same bound as without F, because F counts in the k features.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _FEW_SETS = 5000
 
 
 class Given(NamedTuple):
-    """The problem without its intercept; `reduced`, its projection off the forced features; and `forced`."""
+    """The problem without its intercept, its projection `reduced` off the forced features, and `forced`."""
 
     problem: Problem
     reduced: Problem
@@ -48,7 +48,7 @@ class Given(NamedTuple):
 
 
 class _Objective(NamedTuple):
-    """The objective g(S) = R²(S) + ν·f(S), with f evaluated on C = XᵀX."""
+    """The objective g(S) = R²(S) + ν·f(S), where the regularizer f is evaluated on C = XᵀX."""
 
     data: ScaledData
     C: FloatArray
@@ -64,11 +64,11 @@ class _Objective(NamedTuple):
         return r2 + self.nu * diversity, error + self.nu * off
 
     def error_of_part(self, S: list[int]) -> float:
-        """Return a bound on the error of f(S) from rounding of C, computed from C_S alone."""
+        """Return a bound on the error of f(S) from rounding of C = XᵀX, computed from C_S alone."""
         return self.error(self.C[np.ix_(S, S)], list(range(len(S))))
 
     def error(self, C: FloatArray, S: list[int]) -> float:
-        """Return a bound on the error of f(S) from rounding of C; zero for an f without `_value_error`."""
+        """Return a bound on the error of f(S) from rounding of C = XᵀX; zero if f has no `_value_error`."""
         bound = getattr(self.f, "_value_error", None)
         return 0.0 if bound is None else float(bound(C, S, self.data.problem.rounding()))
 
@@ -77,6 +77,8 @@ def of_regularized(
     given: Given, k: int, f: Any, nu: float, eps: float, pair_limit: int, best: Interval
 ) -> list[Bound]:
     """Run FR and greedy local search for g = R² + ν·f, and return the guarantees of both.
+
+    FR is forward regression, and f a spectral regularizer.
 
     best : R² of the best subset, as a share of the part of y that the forced features leave unexplained.
     """
@@ -116,11 +118,13 @@ def of_regularized(
 def _theorem_for_fr(g: _Objective, problem: Problem, k: int) -> tuple[str, Hypotheses]:
     """Return the theorem by which FR attains 1 − e^{−γ}, γ = γ_{S₁,k}(R²) ≤ 1, and its hypotheses.
 
-    For an increasing submodular f with f(∅) ≥ 0 the theorem needs no constant. The other two cases:
+    γ_{S₁,k} is the submodularity ratio at the set S₁ that FR (forward regression) selects. For an increasing
+    submodular f with f(∅) ≥ 0 the theorem needs no constant. The other two cases are:
 
-    - f_de with δ < 1 is (3K − |S|)·log₂(1/δ) plus an increasing function that is 0 at ∅, where K is the k of
-      its constant. For K ≥ k at least 2/3 of the constant remains.
-    - f_sv decreases from 9K², on k unit columns by at most k(k − 1). It follows that
+    - The smoothed differential entropy f_de with δ < 1 is (3K − |S|)·log₂(1/δ) plus an increasing function
+      that is 0 at ∅, where K is the k for which its constant is chosen. For K ≥ k at least 2/3 of the
+      constant remains.
+    - The spectral variance f_sv decreases from 9K², on k unit columns by at most k(k − 1). It follows that
       R²(S₁) ≥ (1 − e^{−γ})·R²(C*) − ν·k(k − 1), where C* is the best set. For K ≥ k at least 7/9 of the
       constant remains.
 
@@ -140,7 +144,7 @@ def _theorem_for_fr(g: _Objective, problem: Problem, k: int) -> tuple[str, Hypot
 
 
 def _local(problem: Problem, k: int, f: Any, nu: float, eps: float, forced: list[int]) -> SubsetResult | None:
-    """Run greedy local search; return None if f is negative at its start, because it then raises an error."""
+    """Run greedy local search; return None if f is negative at the start, which raises an error."""
     try:
         return greedy_local_search(problem, k, regularizer=f, nu=nu, eps=eps, forced=forced)
     except ValueError:
@@ -148,9 +152,11 @@ def _local(problem: Problem, k: int, f: Any, nu: float, eps: float, forced: list
 
 
 def _gamma_of_both(given: Given, S1: IndexArray, more: int, f: Any, nu: float, pair_limit: int) -> FloatArray:
-    """Return bounds (2,) on min(γ_{S₁,2k}, γ_{S₂,2k}), where S₂ is the set that FR selects outside S₁.
+    """Return bounds (2,) on min(γ_{S₁,2k}, γ_{S₂,2k}), where γ is the submodularity ratio of R².
 
-    more : the k of these bounds, the number of features without the forced ones.
+    S₁ is the set that FR (forward regression) selects, and S₂ the set that FR selects outside S₁.
+
+    more : the number k in these bounds, the number of features without the forced ones.
     """
     problem, first = given.problem, given.forced
     gamma = _gamma(given.reduced, S1, 2 * more, pair_limit)
@@ -167,7 +173,7 @@ def _gamma_of_both(given: Given, S1: IndexArray, more: int, f: Any, nu: float, p
 def _of_local_search(run: GreedyRun, holds: Hypotheses, alpha: float) -> list[Bound]:
     """Return the two guarantees of Theorem 9 for greedy local search: κ = 1 − e^{−γ/2}, and κ = γ/2.
 
-    holds : the hypotheses.
+    holds : the hypotheses, and whether each one holds.
     alpha : the α of the factor κ/(2 + κ·α).
     """
     printed, larger = saturate(run.gamma / 2), run.gamma / 2
@@ -194,7 +200,7 @@ def _of_local_search(run: GreedyRun, holds: Hypotheses, alpha: float) -> list[Bo
 def _run(name: str, g: _Objective, found: SubsetResult | None, gamma: FloatArray, top: Interval) -> GreedyRun:
     """Make the `GreedyRun` of a result: its achieved ratio is g(S)/max g, at least 0.
 
-    The ratio is 1 if max g is not positive, and unknown (in [0, 1]) without a result.
+    The ratio is 1 if max g is not positive, and unknown (in [0, 1]) if there is no result.
 
     top : bounds on max g.
     """
@@ -223,10 +229,9 @@ def _maximum(
 ) -> Interval:
     """Return bounds on max g over the sets of the forced features and at most `more` other features.
 
-    If there are few sets, all are enumerated. Otherwise the lower bound is the largest g of the results
-    `found`. The upper bound is the sum of `r2_upper`, a bound on R², and ν times a bound on a submodular f.
-
-    rounding : the rounding error of `r2_upper`.
+    g = R² + ν·f with a regularizer f. If there are few sets, all are enumerated. Otherwise the lower bound is
+    the largest g of the results `found`. The upper bound is then the sum of `r2_upper`, a bound on R², and ν
+    times a bound on a submodular f.
     """
     first = g.forced
     columns = np.setdiff1d(np.flatnonzero(g.data.place >= 0), first).tolist()

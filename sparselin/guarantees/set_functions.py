@@ -28,13 +28,13 @@ def submodularity_ratio_of(
         γ_{U,k}(f) = min(1, inf { Σ_{x∈A} [f(L + x) − f(L)] / [f(L ∪ A) − f(L)] :
                                   L ⊆ U, |A| ≤ k, A ∩ L = ∅, f(L ∪ A) > f(L) }).
 
-    L + x is L with the element x added. So γ is the largest number up to 1 with Σ
-    [f(L + x) − f(L)] ≥ γ·[f(L ∪ A) − f(L)] for all pairs (L, A) whose right bracket is positive. It lies in
-    [0, 1] if f is monotone, and is 1 if f is submodular. If f is not monotone it may be **negative**: then no
-    γ ∈ [0, 1] satisfies the inequality, and bounds that need such a γ do not apply. Definition 2 of
-    *Selecting Diverse Features via Spectral Regularization* is for non-negative f, and takes the minimum over
-    all pairs. But a negative right bracket reverses the inequality, so pairs with a negative right bracket
-    are excluded here.
+    L + x is L with the element x added, f(L + x) − f(L) a single gain and f(L ∪ A) − f(L) the joint gain. So
+    γ is the largest number up to 1 with Σ_{x∈A} [f(L + x) − f(L)] ≥ γ·[f(L ∪ A) − f(L)] for all pairs (L, A)
+    whose joint gain is positive. γ lies in [0, 1] if f is monotone, and is 1 if f is submodular. If f is not
+    monotone, γ may be **negative**: then no γ ∈ [0, 1] satisfies the inequality, and bounds that need such a
+    γ do not apply. Definition 2 of *Selecting Diverse Features via Spectral Regularization* is for
+    non-negative f, and takes the minimum over all pairs. But a negative joint gain reverses the inequality,
+    so pairs with a negative joint gain are excluded here.
 
     Parameters
     ----------
@@ -44,16 +44,16 @@ def submodularity_ratio_of(
     U : elements of `ground_set`.
     k : the largest |A|, at least 1.
     monotone : whether f is known to be monotone, so that γ ≥ 0 even without enumeration.
-    tol : right brackets up to tol·max|f| count as zero. If the values of f have errors of eps·max|f|, the
-        ratio has an error of 2(k + 1)·eps/tol.
+    tol : joint gains up to tol·max|f| count as zero. If the values of f have errors of eps·max|f|, the ratio
+        has an error of 2(k + 1)·eps/tol.
     evaluation_limit : the largest number of evaluations of f. Enumeration needs Σ_{j≤k} 2^|U|·(d−|U| choose
-        j). If this number exceeds the limit, `upper` is the least ratio over random pairs, and `lower` is 0
-        for a monotone f and −∞ otherwise.
+        j), where d is the size of the ground set. If this number exceeds the limit, `upper` is the least
+        ratio over random pairs, and `lower` is 0 for a monotone f and −∞ otherwise.
     rng : seed, or generator, of the random pairs.
 
     Returns
     -------
-    SubmodularityRatio; `base` and `added` are positions in `ground_set`.
+    SubmodularityRatio. Its fields `base` and `added` hold positions in `ground_set`.
 
     Raises
     ------
@@ -65,7 +65,8 @@ def submodularity_ratio_of(
     >>> round(squares.lower, 12), squares.base, squares.added
     (0.333333333333, array([], dtype=int64), array([0, 1, 2]))
 
-    R² + ν·f for a regularizer of `sparselin.spectral`, with the design of `sl.submodularity_ratio`:
+    The second example is R² + ν·f for a regularizer of `sparselin.spectral`, with the design of
+    `sl.submodularity_ratio`:
 
     >>> X, y, nu = np.array([[1.0, 0.6, 0.0], [0.0, 0.8, 1.0]]), np.array([1.0, 0.0]), 0.25
     >>> def r2(S):
@@ -141,7 +142,7 @@ _Found = tuple[float, int, int]
 
 
 def _enumerate(values: _Values, d: int, inside: list[int], k: int, tol: float) -> _Found:
-    """Find the least ratio of single to joint gains over all pairs (L, A); return it, L and A.
+    """Find the least ratio of single to joint gains over all pairs (L, A); return the ratio, L and A.
 
     inside : the positions of the elements of U.
 
@@ -185,7 +186,7 @@ def _up_to(mask: int, k: int) -> list[int]:
 def _sample(
     values: _Values, d: int, inside: list[int], k: int, tol: float, limit: int, rng: np.random.Generator
 ) -> _Found:
-    """Find the least ratio of single to joint gains over random pairs (L, A); return it, L and A.
+    """Find the least ratio of single to joint gains over random pairs (L, A); return the ratio, L and A.
 
     Each element of U is in L with a probability that is itself random. The sets A are the first 1, …, k
     elements in a random order of the elements outside L. f is evaluated on at most `limit` sets.

@@ -1,32 +1,37 @@
 """Extreme eigenvalues of all k × k principal submatrices of C = XᵀX, exactly or in certified intervals.
 
-λ_max(C, k) = −λ_min(−C, k), so let M be C or −C. By Cauchy's interlacing S ⊆ T gives λ_min(M_S) ≥ λ_min(M_T).
-So sets of exactly min(k, d) elements suffice.
+λ_max(C, k) = −λ_min(−C, k), so let M be C or −C. By Cauchy's interlacing S ⊆ T implies
+λ_min(M_S) ≥ λ_min(M_T). So sets of exactly min(k, d) elements suffice.
 
-**Search.** θ ≤ λ_min(M, k) iff all A = M_S − θI are positive semidefinite. θ is kept a little below the least
-λ_min(M_S) found so far, and sets P are extended by one element at a time. For S ⊇ P, A_S is positive definite
-iff A_P and the submatrix on S∖P of its Schur complement W = A_QQ − A_QP A_P⁻¹ A_PQ are (Q are the candidates
-outside P). A diagonal entry W_qq ≤ 0 gives a set with a smaller eigenvalue. If two elements remain to be
-added, a pair with W_qr² ≥ W_qq·W_rr also gives one. Then θ is reduced and W recomputed. Otherwise only the
-following candidates need to be added to P, because all S without these candidates are certified:
+**Search.** θ ≤ λ_min(M, k) if and only if all A = M_S − θI are positive semidefinite. θ is kept a little
+below the least λ_min(M_S) found so far, and sets P are extended by one element at a time. Let Q be the
+candidates outside P, and W = A_QQ − A_QP A_P⁻¹ A_PQ the Schur complement. For S ⊇ P, A_S is positive definite
+if and only if A_P and the submatrix of W on S∖P are positive definite. A diagonal entry W_qq ≤ 0 gives a set
+with a smaller eigenvalue. If two elements remain to be added, a pair with W_qr² ≥ W_qq·W_rr also gives such a
+set. Then θ is reduced and W recomputed. Otherwise only the candidates of one of the following two lists need
+to be added to P, because all S without these candidates are certified:
 
-- the candidates outside a set G on which W_GG is positive definite (G from a pivoted Cholesky factorisation;
-  interlacing again);
-- or the candidates with Σ |W_qr|/√(W_qq·W_rr) ≥ 1 over the largest |S∖P| − 1 terms. The largest entry of an
-  eigenvector to an eigenvalue ≤ 0 of the scaled submatrix belongs to one of them (Gershgorin's argument).
+- the candidates outside a set G on which W_GG is positive definite (G comes from a pivoted Cholesky
+  factorisation; the certificate is interlacing);
+- or the candidates with Σ |W_qr|/√(W_qq·W_rr) ≥ 1 over the largest |S∖P| − 1 terms. If the scaled submatrix
+  of S has an eigenvalue ≤ 0, the largest entry of an eigenvector belongs to one of these candidates
+  (Gershgorin's argument).
 
 **Rounding.** Positive pivots in a Cholesky factor of A_TT, T ⊇ S, prove that A_S + E is positive definite for
 an E with |E_ij| ≤ (|T| + 1)·eps·√(A_ii·A_jj), so ‖E‖ ≤ (d + 1)·eps·tr A_S, whatever the condition number
 (Higham, *Accuracy and Stability*, 2002, Theorem 10.3). The error of C_S is at most 8·eps·√n·tr C_S. Bounds
 are moved outwards by three times `slack`, which is 8·eps·(√n + d) times a bound on these traces.
 
-**Bounds without a search.** Let the diagonal of M lie in [a, b]. Then λ_min(M, k) is at least λ_min(M)
-(interlacing); at least min_i M_ii − Σ of the k − 1 largest |M_ij| (Gershgorin); and at least
-t·λ_min(M, j) − (t − 1)·b for j ≤ k and t = (k − 1)/(j − 1) (j = 2 is used). Proof of the last one: Let v be a
-unit eigenvector of M_S to λ, α = Σ M_ii·v_i² and ω = λ − α. The mean of v_Tᵀ M_T v_T over the j-subsets T of
-S is (j/k)·(α + ω/t). It is at least (j/k)·λ_min(M, j), the mean of λ_min(M, j)·‖v_T‖². So
-λ = α + ω ≥ t·λ_min(M, j) − (t − 1)·α. Between such a bound and the incumbent θ is bisected, because searches
-at a lower θ prune more.
+**Bounds without a search.** Let the diagonal of M lie in [a, b]. There are three lower bounds on λ_min(M, k):
+
+- λ_min(M) (interlacing);
+- min_i M_ii − Σ of the k − 1 largest |M_ij| (Gershgorin);
+- t·λ_min(M, j) − (t − 1)·b for j ≤ k and t = (k − 1)/(j − 1) (j = 2 is used).
+
+Proof of the last one: Let v be a unit eigenvector of M_S for the eigenvalue λ, α = Σ M_ii·v_i² and ω = λ − α.
+The mean of v_Tᵀ M_T v_T over the j-subsets T of S is (j/k)·(α + ω/t). It is at least (j/k)·λ_min(M, j), the
+mean of λ_min(M, j)·‖v_T‖². So λ = α + ω ≥ t·λ_min(M, j) − (t − 1)·α. Between the best of these bounds and the
+least λ_min(M_S) found, θ is bisected, because searches at a lower θ visit fewer nodes.
 """
 
 from __future__ import annotations
@@ -57,7 +62,10 @@ _SEARCHED = 3e9
 
 
 class _Bounds(NamedTuple):
-    """Bounds on λ_min(M, k): `lower`, found by `method`, and `value` = λ_min(M_S) for S = `support`."""
+    """Bounds on λ_min(M, k): `lower`, found by `method`, and `value` = λ_min(M_S) for S = `support`.
+
+    λ_min(M, k) is the least eigenvalue of M_S over sets S of k elements.
+    """
 
     lower: float
     value: float
@@ -71,12 +79,12 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
 
         λ_min(C, k) = min_{|S| ≤ k} λ_min(C_S),    λ_max(C, k) = max_{|S| ≤ k} λ_max(C_S)
 
-    Here C_S is the Gram matrix of the columns of S. These are the best constants with λ_min(C,
-    k)·‖v‖² ≤ ‖Xv‖² ≤ λ_max(C, k)·‖v‖² for every v with at most k nonzeros. X is not rescaled. For unit
-    columns the larger of 1 − λ_min and λ_max − 1 is the restricted isometry constant. A k > d counts as d, so
-    the result is the extreme eigenvalues of C. λ_min(C, k) is 0 if a column is zero, if k ≥ 2 and two columns
-    are parallel, or if k > n. The problem is NP-hard. For a Gaussian design with a few million sets, branch
-    and bound takes some hundredths of a second.
+    Here C_S is the Gram matrix of the columns of S. These two numbers are the best constants with
+    λ_min(C, k)·‖v‖² ≤ ‖Xv‖² ≤ λ_max(C, k)·‖v‖² for every v with at most k nonzeros. X is not rescaled. For
+    unit columns the larger of 1 − λ_min and λ_max − 1 is the restricted isometry constant. A k > d counts as
+    d, so the results are then the extreme eigenvalues of C. λ_min(C, k) is 0 if a column is zero, if k ≥ 2
+    and two columns are parallel, or if k > n. The problem is NP-hard. For a Gaussian design with a few
+    million sets, branch and bound takes some hundredths of a second.
 
     Parameters
     ----------
@@ -135,8 +143,8 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
 def default_nodes(d: int, k: int) -> int:
     """Return the default node limit of `sparse_eigenvalues`: 10¹⁰ operations, but 10 to 50,000 nodes.
 
-    A node costs d² operations. If three or more elements remain to be chosen, it also costs a part of a
-    Cholesky factorisation.
+    A node costs d² operations, and more if three or more elements remain to be chosen: then a part of a
+    Cholesky factorisation is added.
     """
     return int(min(50_000, max(10, 10**10 // (d**2 if k <= 3 else d**3))))
 
@@ -164,7 +172,7 @@ def bound_below(
     """Bound min λ_min(M_S) over the sets S of k ≤ d elements that contain 0, …, fixed − 1, by a search.
 
     slack : a bound on the rounding error of λ_min(M_S).
-    known : a lower bound on the minimum that is known already.
+    known : a lower bound on the minimum, already known.
     """
     d = len(M)
     if k == 1 and fixed == 0:
@@ -189,10 +197,10 @@ def bound_below(
 
 
 def _incumbent(M: FloatArray, k: int, fixed: int) -> tuple[float, IndexArray]:
-    """Return λ_min(M_S) and S for a set S of k elements with small λ_min(M_S): a start for the search.
+    """Return λ_min(M_S) and S for a set S of k elements with small λ_min(M_S), from which the search starts.
 
     S is a greedy set, improved by rounds of exchanges, of k³(k + d) operations each. If even one round takes
-    too long, S consists of the k largest entries of the eigenvector of λ_min(M).
+    too long, S consists of the positions of the k largest entries of the eigenvector of λ_min(M).
     """
     support = np.empty(k, np.int64)
     rounds = int(min(2 if len(M) <= 16 else 5, _SEARCHED / (k**3 * (k + len(M)))))
@@ -207,7 +215,9 @@ def _incumbent(M: FloatArray, k: int, fixed: int) -> tuple[float, IndexArray]:
 def _relaxations(M: FloatArray, k: int, slack: float) -> tuple[float, str]:
     """Return the largest of three lower bounds on λ_min(M, k) that need no search, and its name; 1 < k < d.
 
-    slack : a bound on the rounding error of λ_min(M_S). For λ_min(M) it is multiplied by d/k, because
+    λ_min(M, k) is the least eigenvalue of M_S over sets S of k elements.
+
+    slack : a bound on the rounding error of λ_min(M_S). For λ_min(M) the slack is multiplied by d/k, because
         tr M ≤ (d/k)·max tr M_S.
     """
     diagonal = M.diagonal()
@@ -225,7 +235,7 @@ def _relaxations(M: FloatArray, k: int, slack: float) -> tuple[float, str]:
 
 
 def _bisect(M: FloatArray, k: int, slack: float, node_limit: int, fixed: int, known: _Bounds) -> _Bounds:
-    """Increase the lower bound in `known` by bisection; each search may visit node_limit/4 nodes."""
+    """Increase the lower bound in `known` by bisection, where each search may visit node_limit/4 nodes."""
     lower, value, support, method = known
     top = value
     for _ in range(_BISECTIONS if k * M.shape[0] ** 2 <= _STORE else 0):
@@ -256,7 +266,7 @@ def _singular_bounds(X: Any, support: IndexArray, eps: float) -> tuple[float, fl
 
 
 def _quotient(most: Interval, least: Interval) -> Interval:
-    """Return bounds on λ_max/λ_min from bounds on both; the ratio is infinite if λ_min is 0."""
+    """Return bounds on λ_max/λ_min from bounds on λ_max and λ_min; the ratio is infinite if λ_min is 0."""
     lower = most.lower / least.upper if least.upper > 0 else math.inf
     upper = most.upper / least.lower if least.lower > 0 else math.inf
     return Interval(lower, upper, "the bounds on λ_max and λ_min")

@@ -38,14 +38,15 @@ def stability_selection(
     """Count how often each feature is among the first t ≤ k of a path on half of the rows.
 
     A pair of disjoint sets of m = ⌊n/2⌋ rows is drawn B times (for odd n one row is left out). On each half A
-    the path of the method is computed. Ŝ_t(A) denotes its first t features. With A, A' the halves of a pair,
+    the path of the method is computed, and Ŝ_t(A) denotes its first t features. With A, A' the halves of a
+    pair,
 
         Π̂_t(j) = share of all 2B halves with j ∈ Ŝ_t(A),
         Π̃_t(j) = share of the B pairs with j ∈ Ŝ_t(A) and j ∈ Ŝ_t(A').
 
     The stable features are the features j with Π̂_t(j) ≥ τ, where the threshold τ satisfies ½ < τ ≤ 1
-    (Meinshausen and Bühlmann, *Stability selection*, 2010; the pairs are those of Shah and Samworth,
-    *Variable selection with error control: another look at stability selection*, 2013).
+    (Meinshausen and Bühlmann, *Stability selection*, 2010; drawing the halves in pairs is due to Shah and
+    Samworth, *Variable selection with error control: another look at stability selection*, 2013).
 
     **The bound.** Let the rows (with their weights) be independent and identically distributed; this is the
     only assumption. Let p_j be the probability that j ∈ Ŝ_t on m such rows, and let q ≥ Σp_j (for example
@@ -54,32 +55,33 @@ def stability_selection(
         E|{j ∈ L : Π̂_j ≥ τ}| ≤ θ/(2τ − 1)·E|Ŝ_t ∩ L| ≤ q²/(d(2τ − 1)).
 
     Proof. Let a be 1 if j is selected on the first half of a pair, and else 0, and let b be the same for the
-    second half. Since 0 ≤ (1 − a)(1 − b), a + b − 1 ≤ ab. The mean over the pairs is 2Π̂_j − 1 ≤ Π̃_j. The
-    halves of a pair have no row in common and are drawn independently of the data, so a and b are independent
-    and EΠ̃_j = p_j². By Markov's inequality P(Π̂_j ≥ τ) ≤ P(Π̃_j ≥ 2τ − 1) ≤ p_j²/(2τ − 1), and Σ_{j∈L}
+    second half. Since 0 ≤ (1 − a)(1 − b), a + b − 1 ≤ ab. The mean of both sides over the pairs gives
+    2Π̂_j − 1 ≤ Π̃_j. The halves of a pair have no row in common and are drawn independently of the data, so a
+    and b are independent and EΠ̃_j = p_j². By Markov's inequality
+    P(Π̂_j ≥ τ) ≤ P(Π̃_j ≥ 2τ − 1) ≤ p_j²/(2τ − 1). Summing over j ∈ L proves the claim, because Σ_{j∈L}
     p_j² ≤ θ·Σ_{j∈L} p_j = θ·E|Ŝ_t ∩ L|. ∎ The bound can be sharpened because 2BΠ̂_j is a count: Π̂_j ≥ τ
-    implies BΠ̃_j ≥ s := c − B, where c is the least count ≥ 2Bτ. So B/s ≤ 1/(2τ − 1) replaces 1/(2τ − 1).
+    implies BΠ̃_j ≥ s := c − B, where c is the least integer ≥ 2Bτ. So B/s ≤ 1/(2τ − 1) replaces 1/(2τ − 1).
 
-    L contains the features that are selected on half of the data no more often than if q of the d features
-    were drawn at random. It is not the set N of features without influence, because a feature that is
-    correlated with an influential one may have a large p_j. If L contains N, this is a bound on the expected
-    number of false selections (Meinshausen and Bühlmann, Theorem 1). L contains N under two conditions, which
-    cannot be checked on data: the events j ∈ Ŝ_t for j ∈ N are exchangeable, and the method is no worse than
-    guessing, E|Ŝ_t ∩ N^c|/|N^c| ≥ E|Ŝ_t ∩ N|/|N|, where N^c holds the other features. Then p_j = p for all
-    j ∈ N, and q ≥ |N|p + |N^c|p = dp.
+    What is L? A feature of L is selected on half of the data no more often than if q of the d features were
+    drawn at random. L is not the set N of features without influence on y, because a feature that is
+    correlated with an influential one may have a large p_j. If L contains N, the bound also holds for the
+    expected number of false selections (Meinshausen and Bühlmann, Theorem 1). L contains N under two
+    conditions, which cannot be checked on data. First, the events j ∈ Ŝ_t for j ∈ N are exchangeable. Second,
+    the method is no worse than guessing: E|Ŝ_t ∩ N^c|/|N^c| ≥ E|Ŝ_t ∩ N|/|N|, where N^c holds the other
+    features. Then p_j = p for all j ∈ N, and q ≥ |N|p + |N^c|p = dp.
 
     **The unimodal bound.** If the distribution of BΠ̃_j on {0, …, B} is unimodal for every j ∈ L, and Bθ² < 1,
     the factor B/s can be replaced by
 
         C = B·max_{s≤b≤B} 2(b − s + 1)/(b(b + 1)).
 
-    For B = 50 that is about a half of B/s at τ = 0.75, and a third at τ = 0.9. (It is the C(τ, B) of Shah and
-    Samworth's Theorem 2, which holds for larger θ too.) Proof. A unimodal distribution with mode μ is a
+    For B = 50 this C is about a half of B/s at τ = 0.75, and a third at τ = 0.9. (It is the C(τ, B) of Shah
+    and Samworth's Theorem 2, which holds for larger θ too.) Proof. A unimodal distribution with mode μ is a
     mixture of uniform distributions on intervals {a, …, b} that contain μ. A variable U with such a uniform
     distribution has EU = (a + b)/2 ≥ μ/2, and the mean of the mixture is Bp_j² ≤ Bθ² < 1. So μ ≤ 1, a ≤ 1 and
-    a(a − 1) = 0. If b ≥ s, then
-    P(U ≥ s) = (b − s + 1)/(b − a + 1) = 2(b − s + 1)/(b(b + 1) − a(a − 1))·EU ≤ (C/B)·EU; otherwise
-    P(U ≥ s) = 0. On average, P(BΠ̃_j ≥ s) ≤ C·p_j², and the rest of the proof is as above. ∎
+    a(a − 1) = 0. If b ≥ s, then P(U ≥ s) = (b − s + 1)/(b − a + 1) = 2(b − s + 1)/(b(b + 1) − a(a − 1))·EU ≤
+    (C/B)·EU; otherwise P(U ≥ s) = 0. Averaging over the mixture gives P(BΠ̃_j ≥ s) ≤ C·p_j², and the rest of
+    the proof is as above. ∎
 
     Forced features are in every set. If there are f forced features, t − f replaces q, and d − f replaces d.
     The intercept is in every set, and is not counted. Centring and standardization are done separately on
@@ -89,11 +91,11 @@ def stability_selection(
     ----------
     X, y : design (n, d) and response (n,), n ≥ 2, or one `Problem` in place of both. Rows are needed, so
         neither a Gram problem nor a LinearOperator is accepted.
-    k : the longest t, 1 ≤ k ≤ d, `forced` ones included.
+    k : the longest t, 1 ≤ k ≤ d, `forced` features included.
     method : "omp", "ols" or "lasso". For "lasso" Ŝ_t are the first t features that enter the LASSO path, even
-        if they leave it again (if several enter at one knot, the lowest index is first). A path that ends
-        before k features, as OMP's does after m, counts with the features that it has.
-    threshold : τ in the table, and the default τ of the methods of the result.
+        if they leave the path again (if several enter at one knot, the lowest index is first). A path may end
+        before k features, for example OMP's after m; then its last set counts as Ŝ_t for all larger t.
+    threshold : the default τ of the methods of the result, and the τ of the table that it prints.
     pairs : B ≥ 1.
     forced : columns of every set, by index or name.
     intercept, standardize : as for `omp`, on each half.
@@ -110,7 +112,7 @@ def stability_selection(
     Raises
     ------
     TypeError, ValueError : bad data (see `Problem`), a single row, k outside 1..d, pairs < 1, a threshold
-        outside (1/2, 1], an unknown method, repeated or unknown `forced`, more of them than k.
+        outside (1/2, 1], an unknown method, repeated or unknown `forced` features, or more than k of them.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -162,11 +164,11 @@ def _order(half: Problem, k: int, method: str, forced: IndexArray) -> IndexArray
 
 
 def _lasso_order(half: Problem, k: int, forced: IndexArray) -> IndexArray:
-    """Return k features: `forced` first, then those of the LASSO path of a half, in the order of entry.
+    """Return k features: `forced` first, then those that enter the LASSO path of a half, in order of entry.
 
-    The k features include the forced ones. There are fewer if the path ends early. A feature that leaves
-    and enters again keeps its first place. So the number of segments until k features have entered is not
-    known beforehand. It is doubled until it suffices.
+    The k features include the forced ones. There are fewer if the path ends early. A feature that leaves and
+    enters again keeps its first place. So the number of segments until k features have entered is not known
+    beforehand: it is doubled until it suffices.
     """
     steps = k - len(forced) + 2
     while True:

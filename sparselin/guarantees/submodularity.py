@@ -1,9 +1,9 @@
 """The submodularity ratio of R²: the exact value by enumeration, or certified bounds.
 
 Columns are scaled to unit length first, because R² depends only on spans. γ_{U,k} is the least ratio of
-Σ_{x∈A} [R²(L + x) − R²(L)] to R²(L ∪ A) − R²(L) over L ⊆ U and |A| ≤ k. For L ⊆ U and x ∉ L let
-ρ_x = ‖P_L^⊥X_x‖, z_x = P_L^⊥X_x/ρ_x, r = P_L^⊥y, c_x = ⟨z_x, r⟩, and H = (⟨z_x, z_x'⟩) be the **residual
-correlation matrix**. Then
+Σ_{x∈A} [R²(L + x) − R²(L)], a sum of single gains, to R²(L ∪ A) − R²(L), a joint gain, over L ⊆ U and
+|A| ≤ k. For L ⊆ U and x ∉ L let ρ_x = ‖P_L^⊥X_x‖, z_x = P_L^⊥X_x/ρ_x, r = P_L^⊥y, c_x = ⟨z_x, r⟩, and let the
+matrix H = (⟨z_x, z_x'⟩) be the **residual correlation matrix**. Then
 
     R²(L + x) − R²(L) = c_x²/‖y‖²,    R²(L ∪ A) − R²(L) = c_Aᵀ H_A⁻¹ c_A/‖y‖².                          (1)
 
@@ -15,12 +15,12 @@ every ratio of L + u is a ratio of L.
 
     γ_{U,k} ≥ min_{L,A} λ_min(H_A) ≥ min_{|A| ≤ k} λ_min(C_{U ∪ A}) ≥ λ_min(C, |U| + k).                  (2)
 
-For the second inequality let Σ = C_AA − C_AL C_L⁻¹ C_LA = diag(ρ) H_A diag(ρ). Its inverse is a principal
-submatrix of (C_{L∪A})⁻¹, so λ_min(Σ) ≥ λ_min(C_{L∪A}). Because ρ_x ≤ 1, vᵀH_A v = (v/ρ)ᵀΣ(v/ρ) ≥
-λ_min(Σ)·‖v/ρ‖² ≥ λ_min(Σ)·‖v‖². By interlacing, λ_min(C_{L∪A}) ≥ λ_min(C_{U∪A}). The last term of (2) is the
-bound of Das and Kempe, *Submodular meets Spectral* (2011, Lemma 2.4). R² does not depend on the scale of the
-columns, so (2) holds for any X, with C the (uncentred) correlation matrix of the nonzero columns. Zero
-columns gain nothing.
+C is the correlation matrix of the columns. For the second inequality let Σ = C_AA − C_AL C_L⁻¹ C_LA = diag(ρ)
+H_A diag(ρ). Its inverse is a principal submatrix of (C_{L∪A})⁻¹, so λ_min(Σ) ≥ λ_min(C_{L∪A}). As ρ_x ≤ 1,
+vᵀH_A v = (v/ρ)ᵀΣ(v/ρ) ≥ λ_min(Σ)·‖v/ρ‖² ≥ λ_min(Σ)·‖v‖². By interlacing, λ_min(C_{L∪A}) ≥ λ_min(C_{U∪A}). The
+last term of (2) is the bound of Das and Kempe, *Submodular meets Spectral* (2011, Lemma 2.4). R² does not
+depend on the scale of the columns, so (2) holds for any X, with C the (uncentred) correlation matrix of the
+nonzero columns. Zero columns gain nothing.
 
 **Pruning.** Can a pair (L, A ∪ B) have a ratio below a given g? Let A have s elements, let B be a set of at
 most k − s others, and let h_x be the gain in R² if x is added to L ∪ A. Let μ be the bound of (2). For the
@@ -28,25 +28,25 @@ same reason as above, the residual correlation matrix after L ∪ A has no eigen
 R²(L ∪ A ∪ B) − R²(L ∪ A) ≤ Σ_{x∈B} h_x/μ. Therefore no pair (L, A ∪ B) has a ratio below g if Σ_{x∈B}
 (g·h_x/μ − c_x²)₊ ≤ Σ_{x∈A} c_x² − g·[R²(L ∪ A) − R²(L)] for the B with the largest sum on the left.
 
-**Rounding.** Let all columns and y have length 1. Let b be the coefficients of x on T, z = P_T^⊥X_x and
-s(x)² = 1 + ‖b‖²; let a be the coefficients of y, r = P_T^⊥y and s(y)² = 1 + ‖a‖². Modified Gram-Schmidt gives
-the exact R of columns perturbed by some eps (Björck, 1967), even if the basis is far from orthogonal, so one
-pass suffices. Let F be the errors of the columns. To first order they change z by Fb and r by Fa, up to a
-part in the span of T. So they change ρ by u·s(x), ⟨z, r⟩ by u·(s(x)‖r‖ + ρ·s(y) + √n·ρ‖r‖), and the root of a
-gain, ⟨z, r⟩/ρ, by
+**Rounding.** Let all columns and y have length 1. Let b be the coefficients of x on a set T, z = P_T^⊥X_x and
+s(x)² = 1 + ‖b‖². Let a be the coefficients of y on T, r = P_T^⊥y and s(y)² = 1 + ‖a‖². One pass of modified
+Gram-Schmidt suffices: it gives the exact R of columns perturbed by some eps (Björck, 1967), even if the basis
+is far from orthogonal. Let F be the errors of the columns. To first order they change z by Fb and r by Fa, up
+to a part in the span of T. So they change ρ = ‖z‖ by u·s(x), ⟨z, r⟩ by u·(s(x)‖r‖ + ρ·s(y) + √n·ρ‖r‖), and
+the root of a gain, ⟨z, r⟩/ρ, by
 
     e = u·(2‖r‖·s(x)/ρ + √n‖r‖ + s(y)),    u = 8·eps.                                                   (3)
 
 The root of a joint gain is the norm of the vector of such quotients, for one x of A after the other. Its
-error is at most the norm of the vector of their e. The same holds for the root of the sum of single gains.
-For a Gram matrix, squares have errors of at most u, and e = u·(s(x)s(y)/ρ + ‖r‖·s(x)²/ρ² + √n‖r‖). So each
-pair gives an interval for its ratio. The lower end of the interval is replaced by λ_min(H_A) of (2) if this
-eigenvalue is larger, for example if a joint gain is below its error.
+error is at most the norm of the vector of the errors e. The same holds for the root of the sum of single
+gains. For a Gram matrix, squares have errors of at most u, and e = u·(s(x)s(y)/ρ + ‖r‖·s(x)²/ρ² + √n‖r‖). So
+each pair gives an interval for its ratio. The lower end of the interval is replaced by λ_min(H_A) of (2) if
+this eigenvalue is larger, for example if a joint gain is below its error.
 
 A column x with ρ > 2u·s(x) is outside the span of T. For an x closer to the span this is undecided, unless
-`_dependence` decides it. If such an x is outside, the joint gain of a set that contains x may have any value
-up to ‖r‖² (with r = P_L^⊥y), and the single gain of x, if T = L, may be zero. The lower bound allows for
-both.
+`_dependence` decides it. If x is outside after all, the joint gain of a set that contains x may have any
+value up to ‖r‖² (with r = P_L^⊥y), and the single gain of x, if T = L, may be zero. The lower bound allows
+for both.
 """
 
 from __future__ import annotations
@@ -107,20 +107,21 @@ def submodularity_ratio(
         Σ_{x∈A} [R²(L + x) − R²(L)] ≥ γ·[R²(L ∪ A) − R²(L)]
 
     (Das and Kempe, *Submodular meets Spectral*, 2011, Definition 2.3; Definition 2 of *Selecting Diverse
-    Features via Spectral Regularization*). On the left are the gains of the single columns of A, on the right
-    the gain of all of A together. Here R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², where P_S^⊥y is the residual of least
-    squares on S. It is uncentred, and 0 for y = 0. Pairs whose right bracket is zero, up to 1e-24, are
-    excluded. If all pairs are excluded, γ = 1. Scaling y or columns does not change γ.
+    Features via Spectral Regularization*). L + x is L with x added. On the left is the sum of the gains of
+    the single columns of A; on the right is the gain of all columns of A together. Here
+    R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², where P_S^⊥y is the residual of least squares on S. R² is uncentred, and 0 for
+    y = 0. Pairs whose right bracket is zero, up to 1e-24, are excluded. If all pairs are excluded, γ = 1.
+    Scaling y or columns does not change γ.
 
-    With `forced` features F the result is γ of the function S ↦ R²(F ∪ S), where L ⊆ U and A are disjoint
-    from F. It equals γ of the columns and y projected off the columns of F, because R²(F ∪ S) − R²(F) is
-    proportional to R²(S) of the projected data. Columns in the span of F, up to rounding, gain nothing.
+    With `forced` features F the result is the γ of the function S ↦ R²(F ∪ S), where L ⊆ U and A are disjoint
+    from F. It equals the γ of the columns and y projected off the columns of F, because R²(F ∪ S) − R²(F) is
+    proportional to the R²(S) of the projected data. Columns in the span of F, up to rounding, gain nothing.
 
     If there are at most `pair_limit` pairs that no bound excludes, γ is found by enumeration of these pairs.
-    Otherwise `lower` is a spectral bound, the larger of two least eigenvalues: that of the correlation
-    matrices of the columns of A projected off L, over all pairs (L, A), and that of the matrices C_{U ∪ A}
-    over all A. C is the correlation matrix of the columns. Both are at least λ_min(C, |U| + k)
-    (`sparse_eigenvalues`). `upper` is then the least ratio that was found.
+    Otherwise `upper` is the least ratio that was found, and `lower` is a spectral bound, the larger of two
+    least eigenvalues: the least eigenvalue of the correlation matrices of the columns of A projected off L,
+    over all pairs (L, A); and the least eigenvalue of the matrices C_{U ∪ A}, over all A, where C is the
+    correlation matrix of the columns. Both are at least λ_min(C, |U| + k) (`sparse_eigenvalues`).
 
     Parameters
     ----------
@@ -142,14 +143,14 @@ def submodularity_ratio(
 
     `lower` is 0 if rounding leaves open whether a column is in the span of columns of U. This happens if the
     column, scaled to length 1, has a distance below 16·eps·√(1 + ‖b‖²) from the span, where b are its
-    coefficients on these columns and eps is the machine epsilon. The question is decided exactly for columns
-    that are ± a power of two times each other, and for columns of small integers (unless `sample_weight`
-    multiplied the rows).
+    coefficients on these columns and eps is the machine epsilon. For two kinds of columns the question is
+    decided exactly: columns that are ± a power of two times each other, and columns of small integers (unless
+    `sample_weight` multiplied the rows).
 
     Raises
     ------
-    TypeError, ValueError : as for `omp`; U or forced has a repeated index, or one out of range; k or a limit
-        is below 1; rng is not a seed or Generator.
+    TypeError, ValueError : as for `omp`; U or forced has a repeated index, or an index out of range; k or a
+        limit is below 1; rng is not a seed or Generator.
 
     >>> X, y = [[1.0, 0.0, 0.6], [0.0, 1.0, 0.8], [0.0, 0.0, 0.0]], [1.0, 0.0, 0.0]
     >>> ratio = submodularity_ratio(X, y, [0], 2)
@@ -198,9 +199,10 @@ def _result(
 
 
 def _scale(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kernels.UnitColumns:
-    """Scale the nonzero columns and y to unit length, for the kernels of γ_{U,k}; U are columns of J.
+    """Scale the nonzero columns and y to unit length, for the kernels of γ_{U,k}, the submodularity ratio.
 
-    The data are replaced by a triangular factor of (X, y) if the factor has fewer rows.
+    J are the columns of U. The data are replaced by a triangular factor of (X, y) if the factor has fewer
+    rows.
     """
     columns = problem.columns(nonzero)
     A = np.empty((problem.n, len(nonzero) + 1), order="F")
@@ -228,14 +230,18 @@ def _count(d: int, u: int, k: int) -> int:
 
 
 def _spectral_bound(data: kernels.UnitColumns, node_limit: int) -> tuple[float, float, str]:
-    """Return the best of the bounds (2), the least joint gain at which it may prune, and its name.
+    """Return a lower bound on the ratio, the least joint gain at which it may prune, and its name.
 
-    Let λ be the bound by C_{U ∪ A} and κ² = (|U| + k)/λ. Then Σ_{x∈A} s(x)²/ρ_x² ≤ tr (C_{L∪A})⁻¹ ≤ κ² and
-    k·s(y)² ≤ k·(1 + 1/λ) ≤ 2κ². By (3) the errors of the roots of the joint gain and of the sum of single
-    gains are at most u·(2κ + √2·κ + √(kn)) ≤ E = u·κᵖ·(√n + 4). For a Gram matrix, p = 2, they are at most
-    u·(√2·κ² + κ² + √(kn)). If the joint gain is at least (8e6·E)²/λ, then the sum of single gains, which is
-    at least λ times the joint gain, is at least (8e6·E)². So the relative errors of the joint gain and of the
-    sum are at most 3e-7, and those of the two sides of the inequality for pruning at most 1e-6.
+    The bound is the best of the bounds (2) of the module, where C is the correlation matrix of the columns.
+    Let λ = min_A λ_min(C_{U ∪ A}) and κ² = (|U| + k)/λ. Then, with the sizes s and lengths ρ of the module,
+    Σ_{x∈A} s(x)²/ρ_x² ≤ tr (C_{L∪A})⁻¹ ≤ κ² and k·s(y)² ≤ k·(1 + 1/λ) ≤ 2κ².
+
+    How accurate must a joint gain be? By (3) the roots of the joint gain and of the sum of single gains have
+    errors of at most u·(2κ + √2·κ + √(kn)) ≤ E = u·κᵖ·(√n + 4), p = 1. For a Gram matrix, p = 2, the errors
+    are at most u·(√2·κ² + κ² + √(kn)) ≤ E. Let the joint gain be at least (8e6·E)²/λ. Then the sum of single
+    gains, which is at least λ times the joint gain, is at least (8e6·E)². So the relative errors of the joint
+    gain and of the sum are at most 3e-7, and the relative errors of the two sides of the inequality for
+    pruning are at most 1e-6.
     """
     X, U, k = data.Z[:-1, : data.n], data.U, data.k
     u, root, power = data.exact.unit
@@ -258,7 +264,8 @@ def _spectral_bound(data: kernels.UnitColumns, node_limit: int) -> tuple[float, 
 def _residual_bound(data: kernels.UnitColumns, node_limit: int) -> float:
     """Return a lower bound on min λ_min(H_A) over L ⊆ U, |A| ≤ k, or 0 if the search takes too long.
 
-    At each L the search looks only for values below the least value found so far.
+    H_A is the correlation matrix of the columns of A projected off L. At each L the search looks only for
+    values below the least value found so far.
     """
     U, k = data.U, data.k
     least, error, nodes = 1.0, 0.0, 0

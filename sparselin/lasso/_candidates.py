@@ -1,4 +1,6 @@
-"""The candidates of the fast LASSO homotopy: some columns of X, and a point on the LASSO path of these."""
+"""The candidates of the fast LASSO homotopy: some columns of X, and a point on the LASSO path of these
+columns.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ class Candidates(Gathered):
     Attributes
     ----------
     reached : the point, as arrays for the kernels.
-    size : the function of c = Xᵀr that is compared with λ: |c|, or c itself if β ≥ 0 is required off S.
+    size : the function of c = Xᵀr, r = y − Xβ, that is compared with λ: |c|, or c itself if β ≥ 0 is required
+        outside S, the features without penalty.
     """
 
     reached: kernels.Place
@@ -61,7 +64,7 @@ class Candidates(Gathered):
 
     @property
     def p(self) -> int:
-        """The number of columns in S ∪ P at the point reached, where P = {j ∉ S : β_j ≠ 0}."""
+        """The number of columns in S ∪ P at the point reached; P are the penalised columns with β_j ≠ 0."""
         return int(self.reached.state[0])
 
     def add_largest(self, value: FloatArray, many: int) -> bool:
@@ -76,7 +79,7 @@ class Candidates(Gathered):
         return len(new) > 0
 
     def first_correlations(self) -> FloatArray:
-        """Return the correlations Xᵀ(y − X_Sβ_S) (d,) at the start of the path, where β = 0 off S."""
+        """Return Xᵀ(y − X_Sβ_S) (d,), the correlations at the start of the path; S has no penalty."""
         problem, t = self.problem, len(self.S)
         if not t:
             return problem.Xty
@@ -84,13 +87,13 @@ class Candidates(Gathered):
         return problem.correlate((problem.y - fit).astype(problem.dtype, copy=False))
 
     def refine(self, lam: float) -> tuple[FloatArray, FloatArray]:
-        """Correct β once at the point reached, λ = lam. Return β on S ∪ P, and r = y − Xβ.
+        """Correct β once at the point reached, λ = lam; return β on S ∪ P, and r = y − Xβ.
 
-        P = {j ∉ S : β_j ≠ 0}, and s are the signs on S ∪ P (zero on S). The correction solves the normal
-        equations with the right side X_{S∪P}ᵀr − λs, by their Cholesky factor L. It makes β as accurate as
-        from a QR factorisation (the corrected seminormal equations, Björck, 1987). At a knot, the correction
-        may change the sign of a coefficient. Such a coefficient becomes zero, and the others are corrected
-        without it.
+        S are the features without penalty, P = {j ∉ S : β_j ≠ 0}, and s the signs of β on P, zero on S. The
+        correction solves the normal equations with the right side X_{S∪P}ᵀr − λs, by their Cholesky factor L.
+        It makes β as accurate as from a QR factorisation (the corrected seminormal equations, Björck, 1987).
+        At a knot, the correction may change the sign of a coefficient. Such a coefficient becomes zero, and
+        the others are corrected without it.
         """
         p, reached = self.p, self.reached
         beta, sign = reached.beta[:p].copy(), reached.sign[:p]
@@ -119,8 +122,9 @@ class Candidates(Gathered):
     def has_left(self, lam: float, coef: FloatArray, r: FloatArray) -> bool:
         """Return whether a column j left P above λ, according to the `coef` and r that `refine` returned.
 
-        This is so if β_j = 0 and |⟨X_j, r⟩| < λ beyond rounding. Then a knot is missing between the previous
-        point and λ, and interpolation would not follow the path.
+        P are the columns with nonzero penalised coefficients. Column j has left if β_j = 0 and |⟨X_j, r⟩| < λ
+        by more than rounding. Then a knot is missing between the previous point and λ, and interpolation
+        would not follow the path.
         """
         order, t = self.reached.order[: self.p], len(self.S)
         zero = order[t:][coef[t:] == 0]
@@ -131,9 +135,9 @@ class Candidates(Gathered):
     def start(self) -> bool:
         """Go to the start of the path, above the first knot; return False if X_S is not well conditioned.
 
-        X_Sᵀr is zero only to rounding, so r has a part in the span of S. The size of this part is the
-        rounding error times the condition number of X_S, and the part changes c_j = ⟨X_j, r⟩. So X_S must be
-        well conditioned.
+        S are the features without penalty. X_Sᵀr is zero only to rounding, so the residual r has a part in
+        the span of S. The size of this part is the rounding error times the condition number of X_S, and the
+        part changes c_j = ⟨X_j, r⟩. So X_S must be well conditioned.
         """
         t, order = len(self.S), self.place[self.S]
         rhs = self.c0[order]
@@ -148,7 +152,7 @@ class Candidates(Gathered):
         return True
 
     def resume(self, point: Point) -> bool:
-        """Go to a point of the path; return False if the columns S ∪ P there are nearly dependent."""
+        """Go to a point of the path; return False if the columns used there are nearly dependent."""
         order = np.concatenate([self.place[self.S], self.place[np.array(point.P, np.intp)]])
         signs = np.concatenate([np.zeros(len(self.S)), point.signs])
         return self._set(point.lam, order, signs, point.coef)
@@ -168,7 +172,8 @@ class Candidates(Gathered):
     def follow(self, lam_min: float, limit: int, fresh: np.ndarray, quota: int) -> Run:
         """Follow the path of the candidates from the point reached, for at most `limit` points.
 
-        It also stops at lam_min, and after `quota` columns marked in `fresh` have entered (`kernels.Until`).
+        The run also stops at lam_min, and after `quota` columns marked in `fresh` have entered
+        (`kernels.Until`).
         """
         problem, M = self.problem, len(self.index)
         trail = kernels.Trail(
@@ -209,7 +214,8 @@ class Candidates(Gathered):
     def at(self, lam: float, coef: FloatArray, P: IndexArray) -> Point:
         """Return the point at λ = lam as a `Point`, given β = coef there.
 
-        P holds the columns that are nonzero just below the point. Their signs are those of c.
+        P holds the columns that are nonzero just below the point. The signs of β on P are those of
+        c = Xᵀ(y − Xβ).
         """
         places = self.place[P]
         c = self.c0[places] - self.gram[places, : len(coef)] @ coef

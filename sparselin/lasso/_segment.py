@@ -1,6 +1,6 @@
 """A segment of the LASSO path between two knots, on which β and c are linear in λ, with error bounds.
 
-On a segment
+Let S be the features without penalty, P the active ones outside S, and s the signs of β on P. On a segment
 
     β(λ) = β₀ − λ·slope,   y − Xβ(λ) = r₀ + λu,   c(λ) = a + λb,   a = Xᵀr₀,   b = Xᵀu,
 
@@ -13,13 +13,13 @@ errors of a_i = ⟨X_i, r₀⟩ and b_i = ⟨X_i, u⟩ are at most
 
     8·eps·(√n + 1)·‖X_i‖‖r₀‖  and  8·eps·(√n + 1)·‖X_i‖‖u‖,
 
-whatever the condition number of X_{S∪P}. They are relative to the residual r₀, not to the terms of Xβ. If
-that does not decide whether c_i = a_i + λb_i is ±λ, both are computed in twice the precision.
+whatever the condition number of X_{S∪P}. These errors are relative to the residual r₀, not to the terms of
+Xβ. If they leave undecided whether c_i = a_i + λb_i is ±λ, a_i and b_i are computed in twice the precision.
 
-Rounding of the data must not cause an event. Therefore a_i = 0 for a column in the span of S ∪ P to rounding.
-If y is fitted to rounding, ‖r₀‖ ≤ 8·eps·√(‖y‖² + Σ‖X_j‖²(β₀)_j²), a = 0 for all columns. Then a (β₀)_j that
-rounding of the data may change to zero counts as zero, for example at the end of a path that fits y with
-fewer columns.
+Rounding of the data must not cause an event. Therefore a_i is set to 0 for a column in the span of S ∪ P to
+rounding. If y is fitted to rounding, ‖r₀‖ ≤ 8·eps·√(‖y‖² + Σ‖X_j‖²(β₀)_j²), then a is set to 0 for all
+columns, and a (β₀)_j that rounding of the data may change to zero counts as zero. Such a (β₀)_j occurs, for
+example, at the end of a path that fits y with fewer columns.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _UNDECIDED = 1e-3
 
 
 class ErrorLimits(NamedTuple):
-    """The limits for the error bounds of the correlations c along a path, as shares of λ.
+    """The limits for the error bounds of the correlations c = Xᵀ(y − Xβ) along a path, as shares of λ.
 
-    cap : an error bound that exceeds this share is reduced to it.
+    cap : an error bound that exceeds this share is reduced to the share.
     limit : the path ends if an error bound exceeds this share.
     """
 
@@ -55,10 +55,10 @@ class ErrorLimits(NamedTuple):
 
 
 def error_limits(errors: ErrorModel) -> ErrorLimits:
-    """Return the limits for the error bounds of c, depending on the kind of the problem.
+    """Return the limits for the error bounds of the correlations, depending on the kind of the problem.
 
-    For a Gram problem the bounds grow with κ², and would end the path long before the errors matter. So they
-    are capped, and do not end the path.
+    For a Gram problem the bounds grow with the squared condition number κ² of the columns, and would end the
+    path long before the errors matter. So they are capped, and do not end the path.
     """
     if errors.power == 2:
         return ErrorLimits(cap=_UNDECIDED, limit=math.inf)
@@ -66,10 +66,10 @@ def error_limits(errors: ErrorModel) -> ErrorLimits:
 
 
 def sign_error(errors: ErrorModel, kappa: float) -> float:
-    """Return the τ for which a β_j with ‖X_j‖|β_j| ≤ τ·(‖y‖ + Σ‖X_l‖|β_l|) may have a wrong sign by rounding.
+    """Return τ: if ‖X_j‖|β_j| ≤ τ·(‖y‖ + Σ‖X_l‖|β_l|), rounding may have given β_j the wrong sign.
 
-    β has been refined. τ is 8u = 64·eps. For a Gram problem, where refinement does not help, it is
-    64·eps·κ², at most 1/1000.
+    β has been refined, and τ is 8u = 64·eps. For a Gram problem, where refinement does not help, τ is
+    64·eps·κ², at most 1/1000, with the condition number κ of the columns.
     """
     unit = 8 * errors.unit
     return min(1e-3, unit * kappa**2) if errors.power == 2 else unit
@@ -78,8 +78,8 @@ def sign_error(errors: ErrorModel, kappa: float) -> float:
 class Lines(NamedTuple):
     """The lines c(λ) = a + λb on a segment of the path, with bounds on the errors of a and b (d,).
 
-    The residual on the segment is r₀ + λu, so a = Xᵀr₀ and b = Xᵀu. For columns in the span of S ∪ P,
-    `b_data_error` bounds how much rounding of the data changes b.
+    The residual on the segment is r₀ + λu, so a = Xᵀr₀ and b = Xᵀu. For columns in the span of the active
+    columns, `b_data_error` bounds how much rounding of the data changes b.
     """
 
     a: FloatArray
@@ -89,7 +89,7 @@ class Lines(NamedTuple):
     b_data_error: FloatArray
 
     def at(self, lam: float) -> FloatArray:
-        """Return the correlations c(λ) = a + λb."""
+        """Return the correlations c(λ) = a + λb at λ = lam."""
         return self.a + lam * self.b
 
     def error(self, lam: float) -> FloatArray:
@@ -100,7 +100,8 @@ class Lines(NamedTuple):
 class Segment:
     """A segment of the LASSO path: β = β₀ − λ·slope on S ∪ P, and the residual r₀ + λu, for signs s on P.
 
-    All four are computed from a QR factorisation of X_{S∪P} in float64.
+    S are the features without penalty, and P the active features outside S. β₀, slope, r₀ and u are computed
+    from a QR factorisation of X_{S∪P} in float64.
 
     Attributes
     ----------
@@ -111,7 +112,8 @@ class Segment:
     direction : slope and u, as the x and r of a `Balance`.
     lam : λ of the last knot.
     sound : whether the error bounds have decided everything so far.
-    size : the function of c that is compared with λ: |c|, or c itself if β ≥ 0 off S (`positive`).
+    size : the function of the correlations c that is compared with λ: |c|, or c itself if β ≥ 0 is required
+        off S (`positive`).
     """
 
     def __init__(self, problem: Problem, S: IndexArray, positive: bool, qr: ThinQR | None) -> None:
@@ -134,15 +136,16 @@ class Segment:
         return np.asarray(self.base.r + self.lam * self.direction.r)
 
     def error(self, lam: float) -> FloatArray:
-        """Return bounds (d,) on the errors of c(λ) as computed by `_correlate`."""
+        """Return bounds (d,) on the errors of the correlations c(λ) that `_correlate` computes."""
         norms = self.problem.column_norms
         return np.asarray(self._errors(self.base, norms) + lam * self._errors(self.direction, norms))
 
     def _errors(self, balance: Balance, norms: FloatArray, rounding_scale: float = 1.0) -> FloatArray:
-        """Return bounds on the errors of ⟨X_i, r⟩ for columns of these norms, where r is that of a `Balance`.
+        """Return bounds on the errors of ⟨X_i, r⟩ for columns of these norms, with the r of a `Balance`.
 
         `rounding_scale` multiplies the rounding error of the sum. The bounds are capped (`_cap`), but never
-        below 8·eps·(√n + 1)·‖X_i‖·size, the rounding error of Xᵀ(f − Xx).
+        below 8·eps·(√n + 1)·‖X_i‖·size, the rounding error of Xᵀ(f − Xx), where f and x belong to the
+        `Balance`.
         """
         size = float(self.qr.norms @ np.abs(balance.x))
         size += self.problem.y_norm if balance is self.base else 0
@@ -154,7 +157,8 @@ class Segment:
     def _cap(self, balance: Balance) -> float:
         """Return the cap for the error bounds of a = Xᵀr₀ (if the balance is `base`) or of b = Xᵀu.
 
-        For a, it is multiplied by min(λ, max|a|), the scale of the next event.
+        The correlations on the segment are a + λb. For a, the cap is multiplied by min(λ, max|a|), the scale
+        of the next event.
         """
         if math.isinf(self.limits.cap) or balance is not self.base:
             return self.limits.cap
@@ -174,16 +178,17 @@ class Segment:
     def _residual_error(self) -> float:
         """The ‖r₀‖ that rounding of the data can cause, r₀ = y − X_{S∪P}β₀.
 
-        It is infinite if the factorisation of X_{S∪P} has n columns, because these fit every y.
+        S are the features without penalty, and P the active ones. The result is infinite if the factorisation
+        of X_{S∪P} has n columns, because n columns fit every y.
         """
         return math.inf if self.qr.size == self.problem.n else self.qr.unit * self._sizes(self.base)[1]
 
     def is_fitted(self) -> bool:
-        """Return whether y is in the span of S ∪ P to rounding."""
+        """Return whether y is in the span of the columns of the factorisation, S ∪ P, to rounding."""
         return length_of(self.base.r) <= self._residual_error
 
     def ending(self) -> Status:
-        """Return the status that says why λ*(S) is zero, so that no column enters."""
+        """Return the status that says why λ*(S) is zero, so that no penalised column enters."""
         rest = np.setdiff1d(np.arange(self.problem.d), self.qr.index)
         return ending(length_of(self.base.r), self._residual_error, lambda: ~in_span(self.qr, rest)[0])
 
@@ -196,7 +201,7 @@ class Segment:
     def _signs_hold(self, lam: float | None = None) -> bool:
         """Return whether all β_j(λ), j ∈ P, have the sign s_j or are zero, to rounding (`sign_error`).
 
-        λ is `lam`, or by default that of the last knot.
+        P is the active set, and s its signs. λ is `lam`, or by default the λ of the last knot.
         """
         P, beta, _ = self._active_coef(self.lam if lam is None else lam)
         size = self.problem.column_norms[P] * beta
@@ -210,7 +215,7 @@ class Segment:
         return np.asarray(refinement.along(base.x, base.x_low, lam, direction.x, direction.x_low))
 
     def _active_coef(self, lam: float) -> tuple[IndexArray, FloatArray, FloatArray]:
-        """Return P in the order of the factorisation, β(λ) on P, and bounds on the errors of β(λ)."""
+        """Return the active set P in the order of the factorisation, β(λ) on P, and bounds on its errors."""
         base, direction, inside = self.base, self.direction, slice(len(self.free), None)
         error = 4 * EPS * (np.abs(base.x) + lam * np.abs(direction.x)) + base.x_error
         error += lam * direction.x_error
@@ -219,7 +224,9 @@ class Segment:
     def _span_error(self) -> FloatArray:
         """Return bounds (d,) on how much rounding of the data changes a = Xᵀr₀, in the span of S ∪ P.
 
-        For a column i in this span the change is at most qr.unit·s(X_i)‖r₀‖, and s(X_i) ≤ √(1 + κ²)‖X_i‖.
+        S ∪ P are the columns of the factorisation, and r₀ = y − X_{S∪P}β₀. For a column i in their span the
+        change is at most qr.unit·s(X_i)‖r₀‖ (`ThinQR.sizes` defines s), and s(X_i) ≤ √(1 + κ²)‖X_i‖ with the
+        condition number κ.
         """
         size = self.qr.unit * math.hypot(1.0, self.qr.kappa) * length_of(self.base.r)
         return np.asarray(size * self.problem.column_norms)
@@ -227,9 +234,9 @@ class Segment:
     def _beta0_error(self) -> FloatArray:
         """Return bounds on how much rounding of the data changes β₀ on P; zero unless y is fitted.
 
-        Let J = S ∪ P. Changing y by δ and X_j by δ_j changes β₀ by X_J⁺(δ − Σ_j δ_j(β₀)_j), and the rows of
-        X_J⁺ = R⁻¹Qᵀ are as long as those of R⁻¹. So if (β₀)_j is zero for the exact data, the bound exceeds
-        the computed |(β₀)_j|.
+        Let J = S ∪ P be the columns of the factorisation X_J = QR. Changing y by δ and X_j by δ_j changes β₀
+        by X_J⁺(δ − Σ_j δ_j(β₀)_j), and the rows of X_J⁺ = R⁻¹Qᵀ are as long as the rows of R⁻¹. So if (β₀)_j
+        is zero for the exact data, the bound exceeds the computed |(β₀)_j|.
         """
         if not self.is_fitted():
             return np.zeros(self.qr.size - len(self.free))
@@ -238,7 +245,7 @@ class Segment:
         return np.asarray(self.qr.unit * size * np.sqrt(np.einsum("ij,ij->i", inverse, inverse)))
 
     def _correlate(self, r: FloatArray) -> FloatArray:
-        """Return the correlations Xᵀr (d,) with a vector r, set to zero on S."""
+        """Return the correlations Xᵀr (d,) with a vector r, set to zero on the features without penalty."""
         c = self.problem.correlate(r)
         c[self.unpenalized] = 0
         return c
@@ -246,9 +253,9 @@ class Segment:
     def _products_error(self, balance: Balance, J: IndexArray) -> FloatArray:
         """Return bounds on how much the rounding of weighted or scaled data changes ⟨X_i, r⟩, i ∈ J.
 
-        r is that of a `Balance`. Weights and scales are multiplied into the data, and the products are
-        rounded to eps. The bound is u·(s(X_i)‖r‖ + ‖z_i‖s(f)) with z_i = P_{S∪P}^⊥X_i, the first terms of
-        `measured_error`.
+        r and f belong to a `Balance` r + X_{S∪P}x = f. Weights and scales are multiplied into the data, and
+        the products are rounded to eps. The bound is u·(s(X_i)‖r‖ + ‖z_i‖s(f)) with z_i = P_{S∪P}^⊥X_i and
+        the sizes s of `ThinQR.sizes`. These are the first terms of `measured_error`.
         """
         error, (r, f) = np.empty(len(J)), self._sizes(balance)
         for start in range(0, len(J), CHUNK):
@@ -285,8 +292,9 @@ class Segment:
     def _refine(self, lines: Lines, J: IndexArray, inside: IndexArray) -> None:
         """Compute a_j and b_j in c_j = a_j + λb_j for the columns J in twice the precision; update `lines`.
 
-        `inside` are the columns of J that may be in the span of S ∪ P. For those that are, a_j = 0. They are
-        in the span only to rounding of the data, within qr.unit·s(X_j), so b_j may change by ‖u‖ times that.
+        `inside` are the columns of J that may be in the span of S ∪ P, the columns of the factorisation. For
+        a column in this span, a_j = 0. It is in the span only to rounding of the data, e = qr.unit·s(X_j), so
+        b_j may change by e‖u‖.
         """
         dependent, sizes = in_span(self.qr, inside)
         inside = inside[dependent]
@@ -297,7 +305,7 @@ class Segment:
         lines.b_data_error[inside] = self.qr.unit * sizes[dependent] * length_of(self.direction.r)
 
     def _lines(self) -> Lines:
-        """Compute the lines c(λ) = a + λb of all columns, with error bounds."""
+        """Compute the lines c(λ) = a + λb of the correlations of all columns, with error bounds."""
         lines = self._correlate(np.stack([self.base.r, self.direction.r], axis=1))
         a: FloatArray = lines[:, 0]
         b: FloatArray = lines[:, 1]

@@ -1,16 +1,17 @@
 """A fast LASSO homotopy: guess on a few columns, prove on all of them, leave ties to `Homotopy`.
 
-The candidates C are the columns with the largest |c|. `_kernels/homotopy.py` follows their path on X_CᵀX_C.
-Then the points passed are checked on all columns. For j outside C, |c_j(λ)| − λ is convex between two points,
-so it suffices to check c at the points. With the Gram rows X_jᵀX of the columns that entered, one matrix
-product gives c = Xᵀy − XᵀX_P B for a block of points, and another one the Gram rows of a block of entries. So
-a path of k entries costs the products of X with k vectors, computed as a few matrix products. Columns that
-violate |c_j| ≤ λ beyond rounding become candidates, and the guess continues from the last point that was
-proved.
+The candidates C are the columns with the largest |c|, where c = Xᵀ(y − Xβ). `_kernels/homotopy.py` follows
+their path on X_CᵀX_C. Then the points passed are checked on all columns. For j outside C, |c_j(λ)| − λ is
+convex between two points, so it suffices to check c at the points. Let P be the columns that entered, and B
+their coefficients at a block of points. With the Gram rows X_jᵀX, j ∈ P, one matrix product gives
+c = Xᵀy − XᵀX_P B for all these points, and another product gives the Gram rows of a block of entries. So a
+path of k entries costs the products of X with k vectors, computed as a few matrix products. Columns that
+violate |c_j| ≤ λ by more than rounding become candidates, and the guess continues from the last point that
+was proved.
 
-If rounding leaves an event undecided, `Homotopy` decides it on X itself. It starts inside the last proved
-segment, checks the KKT conditions there, and recomputes the knot below. So every knot that is yielded has
-proved segments on both sides.
+If rounding leaves an event undecided, `Homotopy` decides it on X itself. `Homotopy` starts inside the last
+proved segment, checks the KKT conditions there, and recomputes the knot below. So every knot that is yielded
+has proved segments on both sides.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class KnotBlock(NamedTuple):
     lams : λ (m,) at the knots.
     coef : β (m, M) at the knots on the M `columns`; β is zero on the other columns.
     active : the active set just below each knot.
-    from_start : whether the path starts again with these knots, so that all earlier knots are void.
+    from_start : whether the path starts again with these knots, so that all earlier knots are invalid.
     """
 
     lams: FloatArray
@@ -134,7 +135,7 @@ class Guess:
                 self.quota, self.points = 128, min(512, 2 * self.points)
 
     def resume(self, point: Point) -> bool:
-        """Go to a point that `Homotopy` found; return False if its columns S ∪ P are nearly dependent."""
+        """Go to a point that `Homotopy` found; return False if its columns are nearly dependent."""
         P = np.array(point.P, np.intp)
         missing = P[self.candidates.place[P] < 0]
         if len(missing):
@@ -144,8 +145,9 @@ class Guess:
     def _prove(self, run: Run, limit: int) -> int:
         """Check |c_j| ≤ λ for all columns at the points of a run; return the number of leading valid points.
 
-        Columns that violate this become candidates. If there are violations, or the run ended at its limit,
-        the last segment is extrapolated, and the columns that would enter first become candidates too.
+        c = Xᵀ(y − Xβ). Columns that violate the condition become candidates. If there are violations, or the
+        run ended at its limit, the last segment is extrapolated, and the columns that would enter first
+        become candidates too.
         """
         problem, rows, m = self.problem, self.rows, len(run.lams)
         if m == 0 or self.candidates.whole:
@@ -190,7 +192,8 @@ class Guess:
 class Solution(NamedTuple):
     """A solution of the LASSO at one λ, in the dtype of the problem.
 
-    columns, coef : the columns S ∪ P and β on them, where P are the columns outside S with β_j ≠ 0.
+    columns, coef : the columns S ∪ P and β on them, where S has no penalty, and P are the columns outside S
+        with β_j ≠ 0.
     residual, correlation : r = y − Xβ (n,) and Xᵀr (d,).
     """
 
@@ -204,8 +207,8 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
     """Return the solution at λ = lam of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁; None if rounding leaves it undecided.
 
     The path is followed down to λ on some columns, the candidates. Only its end is needed, so only the end is
-    proved on all columns. Columns that violate |c_j| ≤ λ at the end become candidates, and the path is
-    followed again. Each round except the last adds a candidate, so there are at most d rounds.
+    proved on all columns. Columns that violate |c_j| ≤ λ there, c = Xᵀ(y − Xβ), become candidates, and the
+    path is followed again. Each round except the last adds a candidate, so there are at most d rounds.
     """
     candidates = Candidates(problem, S, problem.d <= _FEW)
     if not candidates.start():
@@ -246,8 +249,8 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
 def _last(candidates: Candidates, lams: FloatArray, betas: FloatArray, keep: int) -> Point:
     """Return the point keep − 1 of a path, given λ and β at its points.
 
-    No coefficient changes its sign between this point and point `keep`, so P is the support of the sum of the
-    β at these two points.
+    No coefficient changes its sign between this point and point `keep`. So the active set P is the support of
+    the sum of the β at these two points.
     """
     places = np.flatnonzero(betas[keep - 1] + betas[keep])
     P = candidates.index[places[places >= len(candidates.S)]]  # S comes first
@@ -265,9 +268,9 @@ def _stack(above: FloatArray, below: FloatArray) -> FloatArray:
 def _entries(c: FloatArray, lams: FloatArray, size: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """Return the λ (d,) at which each column would enter, if c = a + λb is continued beyond a segment.
 
-    c (2, d) and lams (2,) are the values at the two ends of the segment. If only one end is given, |c| there
-    is returned. If β ≥ 0 is required, size(c) is c in place of |c|, and it is negative for a column that
-    would not enter.
+    c (2, d) and lams (2,) are the correlations and λ at the two ends of the segment. If only one end is
+    given, |c| there is returned. If β ≥ 0 is required, the function `size` returns c in place of |c|, and the
+    result is negative for a column that would not enter.
     """
     if len(c) < 2:
         return np.asarray(size(c[0]))
@@ -299,9 +302,9 @@ def knot_blocks(
 ) -> Iterator[KnotBlock]:
     """Yield the knots of the LASSO path from λ*(S) down to lam_min, at most `limit` knots.
 
-    The path ends earlier if rounding leaves a knot undecided. If the exact method disproves the guess, which
-    can happen once, the path starts again with a block whose `from_start` is set. Otherwise λ decreases in
-    each round, because `Homotopy` yields at least one knot or ends.
+    The path ends earlier if rounding leaves a knot undecided. If the exact method disproves the guess on the
+    candidates, which can happen once, the path starts again with a block whose `from_start` is set. Otherwise
+    λ decreases in each round, because `Homotopy` yields at least one knot or ends.
     """
     guess, whole, from_start = Guess(problem, S, limit, positive), limit, False
     count = 1  # number of knots that `Homotopy` yields before guessing resumes

@@ -1,4 +1,7 @@
-"""The first entry into the LASSO: λ*(S), the tied set T, and A(S), the features that become active first."""
+"""The first entry into the LASSO: λ*(S), the tied set T, and A(S), the features that become active first.
+
+S are the features without penalty.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ def lambda_star(
 
     The problem is min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S, and P_S^⊥y is the
     residual of least squares on S. Just below λ*(S), some feature outside S has a nonzero coefficient. This
-    λ* is that of equation (4) and of Algorithm 3 of *Sequential Attention for Feature Selection*. The paper's
+    λ* appears in equation (4) and in Algorithm 3 of *Sequential Attention for Feature Selection*. The paper's
     objective has no ½, so its λ is twice this one. λ* has the units of ⟨X_i, y⟩. It is exactly zero if it is
     zero to rounding.
 
@@ -75,17 +78,17 @@ def first_entry(
     features that enter just below λ* form the active set A(S). They belong to the tied set
     T = {i : |c_i| = λ*}, but A(S) can be smaller than T.
 
-    The direction v says how the tied coefficients leave zero: β_T = sign(c_T)∘(εv) at λ = λ* − ε, where ∘
-    multiplies entry by entry. Let Z hold the columns sign(c_i)·P_S^⊥X_i for i ∈ T, which are the tied columns
-    projected off the span of X_S, and let H = ZᵀZ. The KKT conditions just below λ* are Hv ≥ 1, v ≥ 0 and v ⟂
-    (Hv − 1). So v solves
+    The direction v says how the tied coefficients leave zero: β_T = sign(c_T)∘(εv) at λ = λ* − ε,
+    where ∘ multiplies entry by entry. Let Z be the matrix of the tied columns projected off X_S and given the
+    sign of c: sign(c_i)·P_S^⊥X_i for i ∈ T. Let H = ZᵀZ. The KKT conditions just below λ* are Hv ≥ 1, v ≥ 0
+    and vᵀ(Hv − 1) = 0. So v solves
 
         min_{v ≥ 0} ½vᵀHv − 1ᵀv,
 
     and A(S) is the support of v. The formula for β_T holds for every ε up to the first event, at ε₂. There
-    either a feature j ∉ T ∪ S is about to enter, |c_j − ε⟨X_j, Zv⟩| = λ* − ε, or a feature j ∈ T∖A(S) is
-    about to enter with the opposite sign, ε = 2λ*/(1 + (Hv)_j). ε₂ is the least positive solution of these
-    equations.
+    are two kinds of events: a feature j ∉ T ∪ S is about to enter, |c_j − ε⟨X_j, Zv⟩| = λ* − ε; or a feature
+    j ∈ T∖A(S) is about to enter with the opposite sign, ε = 2λ*/(1 + (Hv)_j). ε₂ is the least positive
+    solution of these equations.
 
     So exactly A(S) is active in the window (λ₂, λ*), where λ₂ = λ* − ε₂ is `window_lower`. The proof of Lemma
     3.4 of *Sequential Attention for Feature Selection* (3.5 in its first version) gives a window (λ₀, λ*)
@@ -121,7 +124,9 @@ def first_entry(
 def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
     """Compute the `FirstEntry` of a problem by following its homotopy from the first knot to the second.
 
-    homotopy : the homotopy of this problem at λ*(S); it is moved to the second knot.
+    S are the features without penalty.
+
+    homotopy : the homotopy of this problem at λ*(S), the first knot; it is moved to the second knot.
     """
     if homotopy.lam > 0:
         homotopy.tie_products()
@@ -158,7 +163,8 @@ def _direction(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArr
 
     signs : the signs of c_T.
 
-    All solutions v have the same Zv = u. If g_i = ⟨z_i, u⟩ > 1, then v_i = 0 in all solutions. So only
+    Let z_i, i ∈ T, be the tied columns projected off S and given their signs, and Z their matrix. All
+    solutions v have the same Zv = u. If g_i = ⟨z_i, u⟩ > 1, then v_i = 0 in all solutions. So only
     J = {i : g_i = 1} matters, and v is unique if Z_J has independent columns. Otherwise each dependent
     z_j = Σ_i b_i·z_i gives a direction e_j − b along which Zv is constant. Returns None if rounding leaves
     the support undecided.
@@ -192,12 +198,12 @@ def _direction(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArr
 def _largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:
     """Return a vector v + Nq ≥ 0 of largest support, over all q.
 
-    Its support contains the support of every other nonnegative v + Nq. Returns None if rounding leaves the
+    This support contains the support of every other nonnegative v + Nq. Returns None if rounding leaves the
     support undecided.
 
-    The linear program max Σt over θ ≥ 0, q and 0 ≤ t ≤ 1 with t ≤ θv + Nq has t_i = 1 where some v + Nq ≥ 0
-    is positive, else t_i = 0 (Freund, Roundy and Todd, 1985). It is solved in float64 to about 1e-7. Then a
-    least squares correction makes v + Nq zero where t is zero.
+    The method solves the linear program max Σt over θ ≥ 0, q and 0 ≤ t ≤ 1 with t ≤ θv + Nq. Its solution has
+    t_i = 1 where some v + Nq ≥ 0 is positive, else t_i = 0 (Freund, Roundy and Todd, 1985). It is solved in
+    float64 to about 1e-7. Then a least squares correction makes v + Nq zero where t is zero.
     """
     from scipy.optimize import linprog
 
@@ -224,7 +230,7 @@ def _largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:
 def _proof_lower(
     problem: Problem, c: FloatArray, T: IndexArray, S: IndexArray, lam: float, residual_norm: float
 ) -> float:
-    """Return `proof_lower` of `first_entry`, λ₀ = (1 − ε₀)λ*.
+    """Return `proof_lower` of `first_entry`: λ₀ = (1 − ε₀)λ*, the lower end of the proof's window.
 
     With an intercept, ‖X_i‖ is the norm of the centred column.
     """

@@ -21,8 +21,8 @@ class DualityGap:
     Attributes
     ----------
     gap : P(β) − D(u) ≥ 0 plus a bound on its rounding error, where P and D are the primal and the dual
-        objective. It bounds both P(β) − min P and ½‖u − u*‖², where u* is the optimal dual point.
-    u : (n,) the dual point, with X_Sᵀu = 0 and ‖Xᵀu‖∞ ≤ λ.
+        objective. The gap bounds both P(β) − min P and ½‖u − u*‖², where u* is the optimal dual point.
+    u : (n,) the dual point, with X_Sᵀu = 0 and ‖Xᵀu‖∞ ≤ λ, where S are the features without penalty.
     correlation : (d,) Xᵀu.
     error : (d,) a bound on the rounding error of `correlation`.
     """
@@ -50,9 +50,9 @@ def lasso_gap(
 
         P(β) − D(u) = ½‖r − u‖² + Σ_{j ∉ S} (λ|β_j| − β_j⟨X_j, u⟩) − Σ_{j ∈ S} β_j⟨X_j, u⟩.
 
-    This is a sum of nonnegative terms (the last sum is zero). So gaps far below eps‖y‖² are computed without
-    cancellation. A bound on the rounding error is added: the sum of |β_j| times the error of ⟨X_j, u⟩, which
-    is 4√n·eps·‖X_j‖‖u‖.
+    The first two terms are nonnegative, and the last sum is zero. So gaps far below eps‖y‖² are computed
+    without cancellation. A bound on the rounding error is added: the sum of |β_j| times the error of
+    ⟨X_j, u⟩, which is 4√n·eps·‖X_j‖‖u‖.
     """
     residual = y - X @ coef
     u = project_off(basis, residual)
@@ -71,7 +71,8 @@ def gap_at(
     """Return the gap of `lasso_gap` from quantities that are already known.
 
     residual : y − Xβ, for β = coef.
-    u : (n,) a point with X_Sᵀu = 0 to rounding. It is scaled so that ‖Xᵀu‖∞ ≤ λ.
+    u : (n,) a point with X_Sᵀu = 0 to rounding, S the features without penalty. u is scaled so that
+        ‖Xᵀu‖∞ ≤ λ.
     correlation : (d,) Xᵀu.
     """
     correlation = correlation.copy()
@@ -97,11 +98,12 @@ def gap_of(
 
 
 def proved_zero(column_norms: FloatArray, dual: DualityGap, lam: float) -> np.ndarray:
-    """Apply the gap-safe test; return booleans (d,), True where it proves β_j = 0 in every solution.
+    """Apply the gap-safe test; return booleans (d,), True where the test proves β_j = 0 in every solution.
 
-    The test is |⟨X_j, u⟩| + ‖X_j‖√(2·gap) < λ. It is valid because the optimal u* is within √(2·gap) of u
-    (the dual is 1-strongly concave), and β_j = 0 if |⟨X_j, u*⟩| < λ (Ndiaye, Fercoq, Gramfort and Salmon,
-    2017). The rounding error of ⟨X_j, u⟩ is added. Entries for j ∈ S have no meaning.
+    For the dual point u and its duality gap, the test is |⟨X_j, u⟩| + ‖X_j‖√(2·gap) < λ. It is valid for two
+    reasons: the distance of u from the optimal dual point u* is at most √(2·gap), because the dual is
+    1-strongly concave; and β_j = 0 if |⟨X_j, u*⟩| < λ (Ndiaye, Fercoq, Gramfort and Salmon, 2017). The
+    rounding error of ⟨X_j, u⟩ is added. Entries for j ∈ S, the features without penalty, have no meaning.
     """
     radius = math.sqrt(2 * dual.gap)
     return np.asarray(np.abs(dual.correlation) + dual.error + column_norms * radius < lam)

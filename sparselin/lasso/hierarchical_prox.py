@@ -2,10 +2,11 @@
 
 For one feature with linear weights v ∈ ℝᵖ and first-layer weights u ∈ ℝᴷ the problem is
 
-    minimise  ½‖v − b‖² + ½‖u − z‖² + λ‖b‖   subject to  ‖z‖∞ ≤ M‖b‖.        (p = 1: (3), else (4))
+    minimise  ½‖v − b‖² + ½‖u − z‖² + λ‖b‖   subject to  ‖z‖∞ ≤ M‖b‖.
 
-It is not convex. But for a fixed t = ‖b‖ the best z is sign(u)·min(|u|, Mt), and the best b is t·v/‖v‖ (any b
-of that length if v = 0). Write a₊ for max(a, 0). Up to a constant, the objective is then this function of t,
+This is problem (3) of the LassoNet paper for p = 1, and problem (4) for larger p. It is not convex. But for a
+fixed t = ‖b‖ the best z is sign(u)·min(|u|, Mt), and the best b is t·v/‖v‖ (any b of length t if v = 0).
+Write a₊ for max(a, 0). Up to a constant, the objective is then this function of t,
 
     φ(t) = ½(‖v‖ − t)² + λt + ½Σ_k (|u_k| − Mt)₊²,    φ'(t) = t − (‖v‖ − λ) − M·Σ_k (|u_k| − Mt)₊,
 
@@ -50,13 +51,13 @@ def hier_prox(theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> Hierar
 
     The paper's Algorithm 2, Hier-Prox, computes this solution unless theta_j = 0 or M = 0. If theta_j = 0,
     both signs of b are optimal, and b ≥ 0 is returned. M = 0 gives soft-thresholding of theta and W = 0. As
-    M → ∞, the limit is soft-thresholding of theta with W unchanged. If |theta_j| ≤ λ and W_j ≠ 0, that limit
+    M → ∞, the limit is soft-thresholding of theta with W unchanged. If |theta_j| ≤ λ and W_j ≠ 0, the limit
     is not feasible for any M, so the problem with M = ∞ has no minimiser.
 
-    Restricted to theta_j ≥ 0 the operator is firmly nonexpansive, because there it is the proximal operator
-    of a convex function. Restricted to theta_j < 0 it is firmly nonexpansive too. Between the two signs it
-    jumps if λ < M‖W_j‖₁. The cost is O(dK log K) at worst, and a few passes over W if few entries are
-    clipped.
+    On the set of weights with theta_j ≥ 0 the operator is firmly nonexpansive, because there it is the
+    proximal operator of a convex function. The same holds on the set with theta_j < 0. Between the two sets
+    the operator jumps if λ < M‖W_j‖₁. The cost is O(dK log K) at worst, and a few passes over W if few
+    entries are clipped.
 
     Parameters
     ----------
@@ -68,10 +69,11 @@ def hier_prox(theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> Hierar
 
     Returns
     -------
-    `HierarchicalProx`. |W| ≤ M|theta| holds exactly, as real numbers and as floats. The error of |b| is a few
-    eps of (|theta_j| + λ + M·S_m)/(1 + mM²), where m attains the maximum above and S_m is the sum of the m
-    largest |W_jk|; subnormal |b| are accurate to their spacing. Except for subnormal numbers, no bit changes
-    when theta, W and λ are scaled by a power of two, or when the entries of W_j are reordered.
+    `HierarchicalProx`. |W| ≤ M|theta| holds exactly, as real numbers and as floats. Let m attain the maximum
+    above, S_m be the sum of the m largest |W_jk|, and eps the machine epsilon. The error of |b| is a few eps
+    of (|theta_j| + λ + M·S_m)/(1 + mM²); subnormal |b| are accurate to their spacing. Except for subnormal
+    numbers, no bit changes when theta, W and λ are scaled by a power of two, or when the entries of W_j are
+    reordered.
 
     Raises
     ------
@@ -93,19 +95,19 @@ def hier_prox(theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> Hierar
 def group_hier_prox(Theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> HierarchicalProx:
     """Apply LassoNet's proximal operator Group-Hier-Prox to the weights of each feature.
 
-    It is `hier_prox` for several outputs: feature j has a vector of linear weights, Theta_j. The operator
+    This is `hier_prox` for several outputs: feature j has a vector of linear weights, Theta_j. The operator
     returns the b and z that solve
 
         minimise  ½‖Theta_j − b‖² + ½‖W_j − z‖² + λ‖b‖   subject to  ‖z‖∞ ≤ M‖b‖.
 
-    This is problem (4) of *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021). The
-    solution is that of `hier_prox` with ‖Theta_j‖₂ in place of |theta_j|, and b = ‖b‖·Theta_j/‖Theta_j‖. The
-    paper's Algorithm 4, Group-Hier-Prox, computes this solution unless Theta_j = 0 or M = 0. If Theta_j = 0,
-    every direction of b is optimal, and the direction of the first coordinate is returned. One column (p = 1)
-    gives the same bits as `hier_prox`.
+    This is problem (4) of *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021). In the
+    solution, ‖b‖ and z are those of `hier_prox` with ‖Theta_j‖₂ in place of |theta_j|, and
+    b = ‖b‖·Theta_j/‖Theta_j‖. The paper's Algorithm 4, Group-Hier-Prox, computes this solution unless
+    Theta_j = 0 or M = 0. If Theta_j = 0, every direction of b is optimal, and the direction of the first
+    coordinate is returned. One column (p = 1) gives the same bits as `hier_prox`.
 
     The operator commutes with rotations of Theta_j ≠ 0. It is firmly nonexpansive while Theta_j moves along a
-    ray from 0. It is not if Theta_j changes its direction: if λ < M‖W_j‖₁, the operator jumps at Theta_j = 0.
+    ray from 0, but not if Theta_j changes its direction: if λ < M‖W_j‖₁, the operator jumps at Theta_j = 0.
 
     Parameters
     ----------
@@ -115,8 +117,8 @@ def group_hier_prox(Theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> 
     Returns
     -------
     `HierarchicalProx`. ‖W_j‖∞ ≤ M‖theta_j‖ holds exactly. It also holds if the norm is evaluated in floating
-    point, in any order: for p > 1 entries are clipped at (1 − (p + 6)·eps/2)·M‖theta_j‖. The accuracy is that
-    of `hier_prox`.
+    point, in any order: for p > 1 entries are clipped at (1 − (p + 6)·eps/2)·M‖theta_j‖, where eps is the
+    machine epsilon. The accuracy is the same as for `hier_prox`.
 
     Raises
     ------
@@ -173,8 +175,8 @@ def norm_slack(p: int, dtype: np.dtype[Any]) -> float:
     """Return the relative margin by which entries of W are kept below M‖b‖, b ∈ ℝᵖ.
 
     With this margin ‖W_j‖∞ ≤ M‖b‖ holds in whatever order the sum in the norm is evaluated. Two evaluations
-    of the norm, this one and another, may each have an error of (p + 3)/2 times eps/2, and the product M‖b‖
-    adds two more halves of eps.
+    of the norm, the one here and the user's, may each have an error of (p + 3)/2 times eps/2, and the product
+    M‖b‖ adds two times eps/2.
     """
     return (p + 6) * eps_of(dtype) / 2 if p > 1 else 0.0
 
@@ -185,9 +187,9 @@ def shrink_in_place(b: FloatArray, w: FloatArray, lam: float, M: float) -> None:
 
 
 def _shrink(b: FloatArray, w: FloatArray, lam: float, M: float, slack: float) -> IndexArray:
-    """Apply `group_hier_prox` to b (d, p) and w (d, K) in place; return the number of clipped w per row.
+    """Apply `group_hier_prox` to b (d, p) and w (d, K) in place; return the number of clipped w in each row.
 
-    slack : the margin of `norm_slack`.
+    slack : the margin that `norm_slack` returns.
     """
     n_clipped = np.zeros(len(w), np.intp)
     with workers(60.0 * (w.size + b.size)) as count:

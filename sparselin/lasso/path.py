@@ -54,17 +54,19 @@ def lasso_path(
 
     Nonnegative LASSO. With `positive`, the minimum is over β_{S̄} ≥ 0; the coefficients on S may have any
     sign. Then λ*(S) = max(0, max_j c_j) with c = XᵀP_S^⊥y. A solution satisfies c_S = 0 and c_j ≤ λ off S,
-    with equality where β_j > 0. A path down to λ = 0 ends in a solution of nonnegative least squares; among
-    these it has the least sum of β_{S̄} (docs/proofs/nonnegative.md).
+    with equality where β_j > 0, where now c = Xᵀ(y − Xβ). A path down to λ = 0 ends in a solution of
+    nonnegative least squares. Among all such solutions it has the least sum of β_{S̄}
+    (docs/proofs/nonnegative.md).
 
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
-    forced : S, the features without penalty, by index or name. A feature that depends linearly on those
-        before it gets the coefficient zero. `unpenalized` is another name for this argument.
+    forced : S, the features without penalty, by index or name. A feature that depends linearly on the
+        features before it gets the coefficient zero. `unpenalized` is another name for this argument.
     max_steps : compute at most this many segments. A path that is cut off in this way has the status
         MAX_STEPS.
-    lam_min : the λ at which the path ends, ≥ 0. At 0 it ends in a least squares solution of least ‖β_{S̄}‖₁.
+    lam_min : the λ at which the path ends, ≥ 0. With 0, the path ends in a least squares solution of least
+        ‖β_{S̄}‖₁.
     positive : require β_{S̄} ≥ 0.
     intercept, standardize : fit an unpenalised intercept; divide columns by their standard deviations, so
         that λ penalises the coefficients of the scaled columns (see `Problem`). The result is in the units
@@ -155,9 +157,9 @@ def _r2(
 ) -> FloatArray:
     """Return R² (m,) at the m knots, given β (m, p) on the columns `features`.
 
-    Without an intercept, let z = y and f = Xβ. With an intercept, let z = y − ȳ, and let f be Xβ without the
-    intercept, centred too. Let r = y − Xβ. By the KKT conditions ⟨f, r⟩ = λ‖β_{S̄}‖₁. Hence
-    ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩ + λ‖β_{S̄}‖₁.
+    Without an intercept, let z = y and f = Xβ. With an intercept, let z = y − ȳ, ȳ the mean of y, and let f
+    be Xβ without the intercept, centred too. Let r = y − Xβ, and S̄ the penalised features. By the KKT
+    conditions ⟨f, r⟩ = λ‖β_{S̄}‖₁. Hence ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩ + λ‖β_{S̄}‖₁.
     """
     ones, z, c = problem.design.ones, problem.y, problem.Xty
     if ones is not None:

@@ -30,17 +30,17 @@ def project_dual(
     """Project a point v onto the dual polytope of the LASSO.
 
     The projection u is the point nearest to v in {u : ‖Xᵀu‖∞ ≤ λ, X_Sᵀu = 0}. It solves the dual of the LASSO
-    with response v, equation (11) of *Sequential Attention for Feature Selection*: if β minimises
-    ½‖v − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S, then
+    with response v, equation (11) of *Sequential Attention for Feature Selection*. Let β minimise
+    ½‖v − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S. Then
 
         u = v − Xβ.
 
     The algorithm follows the LASSO path from λ*(S), where all coefficients outside S are zero, down to λ. It
     finds u in finitely many steps. Unless the status is BEYOND_PRECISION, the error of u is at most
-    max(1e-12, 100·eps·κ)·‖v‖ in float64. Here eps is the machine epsilon. κ is a condition number: collect
-    the columns of S, and the columns X_j with |⟨X_j, u⟩| = λ to rounding, scaled to length 1; κ is the
-    largest condition number of independent columns among them. At a knot of the path they include features
-    with β_j = 0.
+    max(1e-12, 100·eps·κ)·‖v‖ in float64. Here eps is the machine epsilon and κ a condition number, defined as
+    follows: take the columns of S, and the columns X_j with |⟨X_j, u⟩| = λ to rounding, and scale them to
+    length 1; κ is the largest condition number of independent columns among these. At a knot of the path, the
+    columns with |⟨X_j, u⟩| = λ include features with β_j = 0.
 
     Parameters
     ----------

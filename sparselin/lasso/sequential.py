@@ -81,15 +81,15 @@ def sequential_lasso(
 def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: int) -> int:
     """Verify that each of the last p picks enters the LASSO first and alone; return how many pass.
 
-    c : (d,) Xᵀr before these picks.
-    W : (p, d) QᵀX for their columns of Q.
+    c : (d,) Xᵀr before these picks, r the residual.
+    W : (p, d) QᵀX for their columns of Q, X_S = QR.
     count : the number of threads.
 
-    Let S be the features before a pick i, T = {i}, X_{S∪i} = QR, z = Qᵀy, s = sign ⟨X_i, r⟩ and
+    Let S be the features before a pick i, T = {i} the tied set, X_{S∪i} = QR, z = Qᵀy, s = sign ⟨X_i, r⟩ and
     ρ = ‖P_S^⊥X_i‖. Then v of `first_entry` is 1/ρ², and the first segment of the homotopy is
     β(λ* − ε) = R⁻¹(z_S, sε/ρ) on S ∪ i. Its KKT conditions are checked on all columns in the middle of the
-    window. One product with the residuals y − Xβ serves all picks. A pick with |T| > 1 has been checked by
-    `first_to_enter`.
+    window, the interval of λ below λ* on which the segment is the solution. One product with the residuals
+    y − Xβ serves all picks. A pick with |T| > 1 has been checked by `first_to_enter`.
     """
     problem, qr, picks = selection.problem, selection.qr, selection.picks
     p, t, m = len(W), qr.size, len(picks) - len(W)
@@ -116,9 +116,10 @@ def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: in
 
 
 def first_to_enter(selection: Selection) -> Pick | Status:
-    """Return the pick of Sequential LASSO: the homotopy computes A(S), and its lowest index is picked.
+    """Return the pick of Sequential LASSO: the lowest index of A(S), which the homotopy computes.
 
-    If there is no pick, return the Status that ends the path.
+    A(S) are the features that enter the LASSO first. If no pick is possible, return the Status that ends the
+    path.
     """
     homotopy = homotopy_at(selection)
     c = homotopy.c
@@ -130,7 +131,7 @@ def first_to_enter(selection: Selection) -> Pick | Status:
 
 
 def homotopy_at(selection: Selection) -> Homotopy:
-    """Return the homotopy at λ*(S) for the S of a selection. It reuses the factorisation of the selection."""
+    """Return the homotopy at λ*(S) for the S of a selection, with the factorisation of the selection."""
     S = np.array(selection.support, np.intp)
     return Homotopy(selection.problem, S, qr=selection.double_qr())
 
@@ -138,8 +139,9 @@ def homotopy_at(selection: Selection) -> Homotopy:
 def first_to_enter_by_correlation(selection: Selection) -> Pick | Status:
     """Return the pick of Sequential LASSO, the lowest index of A(S), or the Status that ends the path.
 
-    T is computed from the correlations. If |T| = 1, then A(S) = T, because A(S) ⊆ T by Theorem 3.3, which is
-    assumed here. Otherwise the homotopy decides, as in `first_to_enter`.
+    A(S) are the features that enter the LASSO first, and T the features of largest |⟨X_i, r⟩|, r the
+    residual. T is computed from the correlations. If |T| = 1, then A(S) = T, because A(S) ⊆ T by Theorem 3.3,
+    which is assumed here. Otherwise the homotopy decides, as in `first_to_enter`.
     """
     pick = largest_correlation(selection)
     if isinstance(pick, Status) or len(pick.tied) > 1:
@@ -160,10 +162,10 @@ def window_ratios(
 ) -> FloatArray:
     """Return the lower end of the selection window relative to λ*, λ₂(S)/λ*(S), at each step.
 
-    Let S be the features before a step. The selection window is the largest interval (λ₂, λ*) of λ on which
-    the solution of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ is nonzero, outside S, exactly on A(S). S̄ is the complement
-    of S, and A(S) holds the features that Sequential LASSO may select in this step (`first_entry`,
-    docs/windows.md). The smaller the ratio, the wider the window.
+    Let S be the features before a step, S̄ the others, and A(S) the features that Sequential LASSO may select
+    in this step. The selection window is the largest interval (λ₂, λ*) of λ on which the solution of min
+    ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ is nonzero, outside S, exactly on A(S) (`first_entry`, docs/windows.md). The
+    smaller the ratio, the wider the window.
 
     Parameters
     ----------
@@ -171,8 +173,8 @@ def window_ratios(
 
     Returns
     -------
-    The ratios (m,), 0 ≤ λ₂/λ* < 1, in the order of `sequential_lasso(...).support` and in its dtype. They are
-    NaN for forced features. m < k if the path ends before k features.
+    The ratios (m,), 0 ≤ λ₂/λ* < 1, in the order of `sequential_lasso(...).support` and in its dtype. Forced
+    features have the ratio NaN. m < k if the path ends before k features.
 
     Raises
     ------

@@ -1,9 +1,10 @@
 """The ledger: statements of the papers, each bound to a check that decides it.
 
 A file in `proofs_checks/` marks one test for each statement with `claim`. The docstring of the test has the
-statement, its hypotheses and, if the statement is false, its correction. The test receives a `Check`, with
-which it counts cases, shows that a printed statement fails at a witness, and records measurements. `decide`
-runs the test. A verdict is accepted only if the outcome supports it, so it cannot be edited without evidence.
+statement, its hypotheses and, if the statement is false, its correction. The test receives a `Check`. With
+this object the test counts cases, shows that a printed statement fails at a witness, and records
+measurements. `decide` runs the test. A verdict is accepted only if the outcome supports it, so nobody can
+edit a verdict without evidence.
 
 >>> def square(x):
 ...     return x * x

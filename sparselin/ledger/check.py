@@ -26,10 +26,10 @@ class Outcome:
     witnesses : the cases in which the printed statement fails.
     found : the measurements, one sentence each.
     failure : the reason why the verdict is not supported; None if it is supported.
-    counterexample : the value on which the check failed, shrunk as far as possible; else None.
+    counterexample : the value on which the check failed, after shrinking; else None.
     call : the number, from 1, of the call of `forall` or `over` that found the counterexample; 0 for none.
-    smaller : for a call of `over`, a smaller design on which the check also fails. It may not meet the
-        hypotheses.
+    smaller : for a call of `over`, a smaller design on which the check also fails. This design may violate
+        the hypotheses.
     """
 
     cases: int
@@ -43,11 +43,11 @@ class Outcome:
 
 
 class ClaimFailed(AssertionError):
-    """The error that a case contradicts the claim, or that a witness does not refute it."""
+    """The error that a case contradicts the claim, or that a witness does not refute the statement."""
 
 
 class Check:
-    """The argument of a check: it has the number of cases, a random generator, and a record of the outcome.
+    """The argument of a check: the number of cases, a random generator, and the record of the outcome.
 
     only : (call, value) to check one value again. The call of `forall` or `over` with this number checks only
         this value, and all other calls check nothing.
@@ -75,8 +75,8 @@ class Check:
 
         cases : by default `self.cases`.
 
-        A value that fails is shrunk before it is reported, unless `decide` has shrink=False. The function
-        `holds` discards a value by `hypothesis.assume`.
+        A value that fails is shrunk before it is reported, unless `decide` has shrink=False. To discard a
+        value, the function `holds` calls `hypothesis.assume`.
         """
         from hypothesis import HealthCheck, Phase, given, seed, settings
 
@@ -123,7 +123,7 @@ class Check:
             raise ClaimFailed(f"{violations} of {cases} cases fail, the first: {example}")
 
     def undecided(self, cases: int = 1) -> None:
-        """Add to the number of cases that floating point could not decide."""
+        """Add `cases` to the number of cases that floating point could not decide."""
         self.unsettled += cases
 
     def refutes(self, fails: Any, witness: str) -> None:
@@ -148,9 +148,9 @@ class Check:
         self.counted += 1
 
     def _is_replayed(self, holds: Callable[[Any], Any]) -> bool:
-        """Count this call of `forall` or `over`; if `only` is set, check its value and return True.
+        """Count this call of `forall` or `over`; if `only` has its number, check the value of `only`.
 
-        The value is checked only if the call has the number in `only`.
+        Returns whether `only` is set: then the caller checks nothing else.
         """
         self.call += 1
         if self.only is not None and self.only[0] == self.call:
@@ -184,9 +184,9 @@ def decide(
 
     The random numbers of the check depend only on the seed and on the id of the claim.
 
-    cases : the number of cases, by default that of the claim.
+    cases : the number of cases; by default the number that the claim states.
     shrink : whether to shrink a counterexample.
-    only : (call, counterexample) of an outcome, to check this value again and no other.
+    only : (call, counterexample) of an outcome, to check only this value again.
     """
     check = Check(cases or made.cases, zlib.crc32(f"{seed}:{made.id}".encode()), shrink, only)
     failure = None

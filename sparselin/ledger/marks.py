@@ -43,8 +43,8 @@ def claim(
     `LABELS` and a colon. Fields that several checks of a file have in common may be given as `shared`.
 
     The decorated function takes no arguments, so that pytest runs it: it calls `decide` with `ci_cases`, and
-    raises AssertionError if the verdict is not supported. Its attribute `claim` is the `Claim`. Raises
-    ValueError for an unknown paper or method, for a missing statement or missing hypotheses, and for a
+    raises AssertionError if the verdict is not supported. Its attribute `claim` is the `Claim`. The decorator
+    raises ValueError for an unknown paper or method, for a missing statement or missing hypotheses, and for a
     verdict that does not fit the other fields.
     """
 
@@ -68,7 +68,8 @@ def claims(
     """Mark a function of (check, key) as the check of several statements, one for each key of `each`.
 
     The statement of a key has the id f"{id}-{key}" and the verdict verdict(key). In the docstring {name}
-    stands for each[key][name]. The test decides all statements; its attribute `claims` has their `Claim`s.
+    stands for each[key][name]. The test decides all statements; its attribute `claims` holds their `Claim`
+    objects.
     """
 
     def mark(function: Callable[[Check, str], None]) -> Callable[[], None]:
@@ -140,7 +141,7 @@ def _as_test(function: Callable[..., None], made: Sequence[Claim]) -> Callable[[
 
 
 def _parse(docstring: str) -> dict[str, str]:
-    """Parse the fields of a claim in a docstring; a paragraph without a label continues the field above."""
+    """Parse the fields of a claim in a docstring; a paragraph without a label belongs to the one before."""
     fields, name = {"statement": ""}, "statement"
     for paragraph in docstring.split("\n\n"):
         text = " ".join(paragraph.split())

@@ -29,13 +29,13 @@ def register(made: Claim) -> Claim:
 
 
 def collect(folder: Path, paper: str | None = None, pattern: str | None = None) -> list[Claim]:
-    """Return the claims of the files `test_*.py` in a folder, and of `CLAIMS`, by paper and then by id.
+    """Return the registered claims, and those of the files `test_*.py` in a folder, by paper and by id.
 
     folder : a package with checks.
     paper : keep only the claims of this paper.
     pattern : keep only the ids that begin with this text, in upper or lower case.
 
-    Raises FileNotFoundError if the folder has no checks, and ValueError if an id is used twice or a file
+    Raises FileNotFoundError if the folder has no checks, and ValueError if two claims have one id or a file
     cannot be imported.
     """
     files = sorted(Path(folder).resolve().glob("test_*.py"))

@@ -77,14 +77,16 @@ class Claim:
     method : the methods of the check, a comma-separated choice of `METHODS`.
     verdict : the verdict that the check must support.
     correction : the corrected statement, if the printed statement fails.
-    consequences : the other statements that fail with it, or that hold nevertheless, and the reason.
+    consequences : the other statements that fail because this one fails, or that hold nevertheless; and the
+        reason.
     unchecked : the part of the statement that is not checked.
     tolerance : the tolerance of comparisons in floating point, and its reason.
-    formal : the theorems of proofs_checks/formal/theorems.v that state it, if the method is "formal".
-    reading_of : the printed words, if they are ambiguous and the statement is one reading; else empty.
-    mutants : the functions under test, see `mutants`.
+    formal : the theorems of proofs_checks/formal/theorems.v that state the claim, if the method is "formal".
+    reading_of : the printed words, if they are ambiguous and the statement is one reading of them; else
+        empty.
+    mutants : the functions under test, which the decorator `mutants` names.
     cases, ci_cases : `Check.cases` of a thorough run and of a test.
-    test : file::function.
+    test : the place of the check, as file::function.
     function : the check itself, a function of a `Check`.
     """
 

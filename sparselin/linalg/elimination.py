@@ -18,18 +18,18 @@ def eliminate(problem: Problem, forced: IndexArray) -> Problem:
     The ones are the column of an intercept, if there is one. Without forced features the result is
     `centre(problem)`.
 
-    If F is in every set, ‖P_{F∪S}^⊥y‖ = ‖P_S^⊥(P_F^⊥y)‖, where P_S on the right is the projection for the
-    projected columns. The same holds for every column in place of y. Columns keep their indices. A column x
-    in the span of F to rounding (‖P_F^⊥x‖ ≤ length_unit·s(x), see `ThinQR.sizes`) becomes zero; so do the
-    columns of F, and a y in this span.
+    Why this is the same problem: if F is in every set, ‖P_{F∪S}^⊥y‖ = ‖P_S^⊥(P_F^⊥y)‖, where P_S^⊥ on the
+    right projects off the projected columns. The same holds for every column in place of y. Columns keep
+    their indices. Columns of F become zero, and so do columns x in the span of F to rounding,
+    ‖P_F^⊥x‖ ≤ length_unit·s(x), where s(x) is the size of x (`ThinQR.sizes`). The same rule applies to y.
 
-    For every other column x, the error of P_F^⊥x is u·s(x), u = 8·eps, plus eps‖P_F^⊥x‖ when it is stored. So
-    it is known to eps·(1 + s(x)/‖P_F^⊥x‖) of its length. The eps of the new problem is the largest of these
-    relative errors; for a Gram problem the quotient is squared.
+    For every other column x, the error of P_F^⊥x is u·s(x), u = 8·eps, plus eps‖P_F^⊥x‖ when it is stored.
+    The new problem treats these errors as relative errors of its data. So its eps is the largest value of
+    eps·(1 + s(x)/‖P_F^⊥x‖); for a Gram problem the quotient is squared.
 
     X and y stay in ℝⁿ if there are fewer columns than n − rank X_F. Otherwise they are given in coordinates
-    of the complement of F, which has that dimension (at least 1 here). Raises MemoryError if X is sparse and
-    a dense copy would be too large.
+    of the complement of the span of F, whose dimension is n − rank X_F (at least 1 here). Raises MemoryError
+    if X is sparse and a dense copy would be too large.
     """
     if not len(forced):
         return centre(problem)
@@ -54,10 +54,11 @@ def eliminate(problem: Problem, forced: IndexArray) -> Problem:
 def centre(problem: Problem) -> Problem:
     """Return the problem without its intercept: its scaled columns and y are projected off the ones.
 
-    It is meant for methods that need a dense copy of X in any case. With a column t of ones in every S,
-    P_S^⊥x = P_{S∖t}^⊥z, z = x − t·(tᵀx)/(tᵀt). A column x (or y) that is constant to rounding becomes zero:
-    this is so if ‖z‖ ≤ length_unit·s(x), where s(x)² = ‖x‖² + ‖t·mean‖² ≤ 2‖x‖² (see `ThinQR.sizes`). Raises
-    MemoryError if X is sparse and a dense copy would be too large.
+    The function is for methods that need a dense copy of X in any case. Let t be the column of ones, which is
+    in every S. Then P_S^⊥x = P_{S∖t}^⊥z, z = x − t·(tᵀx)/(tᵀt), for every column x and for y. If x is
+    constant to rounding, z is set to zero. The rule is ‖z‖ ≤ length_unit·s(x), where
+    s(x)² = ‖x‖² + ‖t·mean‖² ≤ 2‖x‖² (see `ThinQR.sizes`). Raises MemoryError if X is sparse and a dense copy
+    would be too large.
 
     Without weights, z = x − mean is rounded to eps of itself, whatever the mean. With weights, x·√weight and
     t·mean are rounded to eps of themselves, so the eps of the new problem grows by √2‖x‖/‖z‖.
@@ -90,7 +91,7 @@ def centre(problem: Problem) -> Problem:
 def restore(problem: Problem, support: IndexArray, coef: FloatArray) -> tuple[FloatArray, float]:
     """Convert the coefficients on the support to the units of the data; return them and the intercept.
 
-    The intercept is that of the original problem, from which the column of ones was eliminated.
+    The intercept belongs to the original problem, from which the column of ones was eliminated.
     """
     if problem.origin is None:
         return coef, 0.0
@@ -105,9 +106,9 @@ def restore(problem: Problem, support: IndexArray, coef: FloatArray) -> tuple[Fl
 
 
 def orthonormal_basis(X_S: FloatArray) -> FloatArray:
-    """Return an orthonormal basis (n, rank) of colspan(X_S), by the SVD of its columns scaled to length 1.
+    """Return an orthonormal basis (n, rank) of the column space of X_S.
 
-    The columns of X_S may be dependent.
+    The basis comes from the SVD of the columns, scaled to length 1. The columns of X_S may be dependent.
     """
     norms = np.sqrt(np.sum(X_S**2, axis=0))
     X_S = X_S[:, norms > 0] / norms[norms > 0]
@@ -119,7 +120,7 @@ def orthonormal_basis(X_S: FloatArray) -> FloatArray:
 
 
 def project_off(basis: FloatArray, v: FloatArray) -> FloatArray:
-    """Return P_S^⊥v for v (n,) or (n, m), given an orthonormal basis of colspan(X_S)."""
+    """Return P_S^⊥v for v (n,) or (n, m), given an orthonormal basis of the column space of X_S."""
     for _ in range(2):
         v = v - basis @ (basis.T @ v)
     return v

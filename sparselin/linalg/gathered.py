@@ -157,7 +157,7 @@ _MIN_PARALLEL = 30_000
 
 
 def is_dense(data: Problem | DesignColumns) -> bool:
-    """Return whether X is a dense array, as `correlate_rows`, `rows_of_columns` and `gather` require."""
+    """Return whether X is a dense array, which `correlate_rows`, `rows_of_columns` and `gather` require."""
     return isinstance(data.X, np.ndarray)
 
 
@@ -204,7 +204,6 @@ def gather(
     design: DesignColumns, J: IndexArray, scale: FloatArray, out: FloatArray, rows: IndexArray, count: int
 ) -> None:
     """Copy the columns J, each times its `scale`, into the given rows of `out` (·, n).
-
     X must be dense, and J must not contain the column of ones.
     """
     X, n = design.X, len(design.X)

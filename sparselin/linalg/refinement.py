@@ -43,11 +43,12 @@ class Balance(NamedTuple):
 def refine(qr: ThinQR, f: FloatArray | None, g: FloatArray | None) -> Balance:
     """Solve the augmented system r + X_Jx = f, X_Jᵀr = g for r and x, by iterative refinement.
 
-    f or g = None stands for zero. `qr` is the factorisation X_J = QR, and must keep its columns.
+    f or g = None stands for zero. `qr` is the factorisation X_J = QR, and must store the columns X_J.
 
     In each round, the residuals f − r − X_Jx and g − X_Jᵀr are computed in twice the precision, and Q and R
-    give the corrections (Björck, 1967). In the norm ‖r‖ + ‖Dx‖/κ, D = diag(‖X_j‖), each round multiplies the
-    error by about κ·eps. The first round shows this factor, up to _SAFETY.
+    give the corrections (Björck, 1967). Let D = diag(‖X_j‖), and κ the number `ThinQR.kappa`. In the norm
+    ‖r‖ + ‖Dx‖/κ, each round multiplies the error by about κ·eps. The first round shows this factor, up to
+    _SAFETY.
     """
     f = np.zeros(qr.problem.n) if f is None else f
     g = np.zeros(qr.size) if g is None else g

@@ -15,14 +15,15 @@ from sparselin.results import FloatArray, IndexArray
 class ThinQR:
     """The factorisation X_J = QR for a list J of independent columns, updated by a column or a block.
 
-    A column x is *dependent*, and is not added, if ‖P_J^⊥x‖ ≤ unit·s(x), where s(x) is the size of x (see
-    `sizes`). The column of R for x is enough to test this. Let b = X_J⁺x, ρ = ‖P_J^⊥x‖ and D = diag(‖X_j‖).
-    The last column of D R⁻¹ for J and x together is (−‖X_j‖b_j, ‖x‖)/ρ, and its length is s(x)/ρ.
+    A column x is *dependent*, and is not added, if ‖P_J^⊥x‖ ≤ unit·s(x), where P_J^⊥ projects off the columns
+    J and s(x) is the size of x (see `sizes`). The column of R that belongs to x is enough to test this. Let
+    b = X_J⁺x be the coefficients of x on X_J, ρ = ‖P_J^⊥x‖ and D = diag(‖X_j‖). The last column of D R⁻¹ for
+    J and x together is (−‖X_j‖b_j, ‖x‖)/ρ, and its length is s(x)/ρ.
 
     Attributes
     ----------
     index : J, the columns in the order of the factorisation.
-    unit : the unit of the rule above, by default `problem.length_unit`.
+    unit : the `unit` of the rule for dependent columns, by default `problem.length_unit`.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class ThinQR:
 
     @property
     def columns(self) -> FloatArray:
-        """The matrix X_Jᵀ (t, n), which exists only if the columns are kept."""
+        """The matrix X_Jᵀ (t, n), which exists only if the columns are stored."""
         return self._columns[: self.size]
 
     @property
@@ -62,7 +63,7 @@ class ThinQR:
         return self._Qt[: self.size]
 
     def rows(self, start: int, stop: int) -> FloatArray:
-        """Return rows start..stop of the array of which Qᵀ is the first part.
+        """Return rows start..stop of the array whose first rows are Qᵀ.
 
         The caller may write into rows beyond Qᵀ.
         """
@@ -76,7 +77,10 @@ class ThinQR:
 
     @property
     def kappa(self) -> float:
-        """The number κ = ‖D R⁻¹‖_F ≥ 1, D = diag(‖X_j‖), a bound on 1/σ_min of X_J with unit columns."""
+        """The number κ = ‖D R⁻¹‖_F ≥ 1, D = diag(‖X_j‖), which bounds 1/σ_min of X_J with unit columns.
+
+        σ_min is the least singular value.
+        """
         return max(1.0, math.sqrt(self._inverse[: self.size].sum()))
 
     def append(self, j: int) -> bool:
@@ -97,8 +101,8 @@ class ThinQR:
         X : (p, n) the columns, as rows.
 
         The method is block Gram-Schmidt. All columns are projected off Q by matrix products, and a second
-        time if one of them loses half its length; then they are projected off the other columns of their
-        block. Q is as orthogonal as if the columns were added one at a time, but it is read much less often.
+        time if one of them loses half its length. Then each column is projected off the other columns of the
+        block. Q is as orthogonal as if the columns were added one at a time, but Q is read much less often.
         """
         t, p = self.size, len(columns)
         self.reserve(t + p)
@@ -133,9 +137,9 @@ class ThinQR:
         del self.index[t:]
 
     def reductions(self, t: int, r: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the projections ⟨q, r⟩ of r on the columns q of Q from index t on, and the norms they leave.
+        """Return ⟨q, r⟩ for the columns q of Q from column t on, and the norms of r that these leave.
 
-        Entry i of the norms is the norm of r after projection off the columns t, …, t + i.
+        Entry i of the norms is the norm of r after projection off the columns t, …, t + i of Q.
         """
         projections = self.Qt[t:] @ r
         last = r - projections @ self.Qt[t:]
@@ -143,7 +147,7 @@ class ThinQR:
         return projections, np.sqrt(np.cumsum(squares))[::-1]
 
     def kappas(self, t: int) -> FloatArray:
-        """Return κ for the first t columns of J, for the first t + 1 columns, …, and for all columns."""
+        """Return κ (see `kappa`) for the first t columns of J, for the first t + 1, …, and for all."""
         return np.maximum(1.0, np.sqrt(np.cumsum(self._inverse[: self.size])[t - 1 :]))
 
     def coefficients(self, z: FloatArray, position: IndexArray, size: int) -> FloatArray:
@@ -184,7 +188,7 @@ class ThinQR:
         return np.asarray(kernels.solve_transpose(self.R, b))
 
     def residual(self, v: FloatArray) -> FloatArray:
-        """Return P_J^⊥v for v (n,) or (n, m).
+        """Return P_J^⊥v, v projected off the columns J, for v (n,) or (n, m).
 
         v is projected twice, so that the product of the result with Qᵀ is about eps‖v‖.
         """
@@ -198,17 +202,18 @@ class ThinQR:
         norms : ‖x‖, a number for one x, or (m,) for m columns.
         projections : Qᵀx (t,) or (t, m).
 
-        The computed QR is the factorisation of columns that are off by F_j, ‖F_j‖ about eps‖X_j‖; X itself
-        was rounded by as much. Let z = P_J^⊥x. The projection of x off the computed QR is z + Fb to first
-        order. So its error is at most u·s(x), u = 8·eps, which covers ‖Fb‖ for independent rounding errors
-        and eps‖x‖. Because s(x) ≤ √(1 + κ²)‖x‖, this bound is no larger than the one by the condition number
-        of X_J. It is smaller by κ if no near-dependence of X_J involves x.
+        The error of a projected column is proportional to its size. The computed QR is the factorisation of
+        columns X_j + F_j, where ‖F_j‖ is about eps‖X_j‖; X itself was rounded by as much. Let z = P_J^⊥x be x
+        projected off X_J. The projection of x off the computed QR is z + Fb to first order. So its error is
+        at most u·s(x), u = 8·eps, which covers ‖Fb‖ for independent rounding errors and eps‖x‖. Because
+        s(x) ≤ √(1 + κ²)‖x‖, this bound is no larger than the bound by the condition number κ of X_J. It is
+        smaller by the factor κ if no near-dependence of X_J involves x.
         """
         scaled = self._norms[: self.size] * np.linalg.solve(self.R.astype(np.float64), projections).T
         return np.asarray(np.hypot(norms, np.sqrt((scaled**2).sum(axis=-1))))
 
     def copy(self, problem: Problem, unit: float) -> ThinQR:
-        """Return a copy that keeps its columns, for another `unit`.
+        """Return a copy that stores its columns, for another `unit`.
 
         problem : the same data, in float64.
         """

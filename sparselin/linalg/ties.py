@@ -1,17 +1,21 @@
 """Decisions within rounding error: the ties T, λ*, and the reason why λ* is zero.
 
-Bounds by the condition number of X_S (`Problem.correlation_error`) are cheap, but far too large for a column
-that the near-dependence of X_S does not involve, such as an intercept with uncentred columns. They serve
-for screening. The columns that remain candidates are *measured* with sharper bounds. Let z_i = P_S^⊥X_i,
-r = P_S^⊥y, s the sizes of `ThinQR.sizes`, u = 8·eps, and F the errors of the columns of the computed span.
-Projections off this span are z_i + Fb_i and r + Fa, so c_i = ⟨X_i, r⟩ is off by
+λ* is the largest |c_i|, c = Xᵀr, and T the features at which it is attained. There are two kinds of error
+bounds for c. Bounds by the condition number of X_S (`Problem.correlation_error`) are cheap. But they are far
+too large for a column that is not involved in a near-dependence of X_S, such as an intercept with uncentred
+columns. The cheap bounds exclude most columns. The columns that remain candidates are *measured* with sharper
+bounds.
+
+Let z_i = P_S^⊥X_i, r = P_S^⊥y, s the sizes of `ThinQR.sizes`, u = 8·eps, and F the errors of the columns of
+the computed span. With the coefficients b_i of X_i and a of y on X_S, projections off the computed span are
+z_i + Fb_i and r + Fa. So the error of c_i = ⟨X_i, r⟩ is
 
     (Fb_i)ᵀr + z_iᵀFa + …  ≤  e_i = u·(s(X_i)‖r‖ + ‖z_i‖s(y) + √n·‖z_i‖‖r‖).
 
 The last term is the rounding error of the sum. Rounding the entries of X and y to eps changes c_i by as much,
-so no arithmetic can decide below this error. A compressed problem (`compress`) knows columns to ε > eps of
-their lengths: ε takes the place of eps, and exact ties in the data are tied to e_i. For a Gram problem, where
-G is known to eps, e_i = u·s(X_i)s(y).
+so no arithmetic can decide below this error. In a compressed problem (`compress`) columns have a relative
+error ε > eps: then ε takes the place of eps, and features that are tied exactly in the data are tied up to
+e_i. For a Gram problem, where the Gram matrix has a relative error of eps, e_i = u·s(X_i)s(y).
 """
 
 from __future__ import annotations
@@ -34,16 +38,17 @@ CHUNK = 1024  # the columns that are made dense at a time
 
 
 class Measurement(NamedTuple):
-    """Correlations and lengths of m columns at S, with error bounds. r = P_S^⊥y and z_i = P_S^⊥X_i.
+    """Correlations with r = P_S^⊥y, and lengths of z_i = P_S^⊥X_i, for m columns i; with error bounds.
 
     Attributes
     ----------
     c, error : (m,) c_i = ⟨X_i, r⟩, and a bound e_i on its error.
     length, length_error : (m,) ‖z_i‖ and a bound on its error, at most length_unit·s(X_i).
-    outside : (m,) True for columns outside the span of S: ‖z_i‖ > length_unit·s(X_i) with the data's eps.
+    outside : (m,) True for columns outside the span of S: ‖z_i‖ > length_unit·s(X_i) with the data's eps. The
+        size s is defined in `ThinQR.sizes`.
     residual_norm, residual_error : ‖r‖, and the bound length_unit·s(y) on its error, with the data's eps.
     coarse : the eps of the data over the eps of the arithmetic. It is 1, except for float32 data measured in
-        float64. c_i is zero if |c_i| ≤ coarse·e_i.
+        float64. c_i counts as zero if |c_i| ≤ coarse·e_i.
     """
 
     c: FloatArray
@@ -56,13 +61,14 @@ class Measurement(NamedTuple):
     coarse: float
 
     def correlations(self) -> Scores:
-        """Return the correlations c_i and their error bounds, both zero for columns in the span of S."""
+        """Return the correlations c_i and their error bounds, set to zero for columns in the span of S."""
         return Scores(np.where(self.outside, self.c, 0), np.where(self.outside, self.error, 0), self.coarse)
 
     def quotients(self) -> Scores:
-        """Return the quotients c_i/‖z_i‖ and bounds on their errors, both zero for columns in the span of S.
+        """Return the quotients c_i/‖z_i‖ and bounds on their errors, both set to zero in the span of S.
 
-        The bounds are e_i/‖z_i‖ + |c_i|·length_error_i/‖z_i‖².
+        c_i are the correlations, z_i the projected columns, and e_i the error bounds of c_i. The bounds are
+        e_i/‖z_i‖ + |c_i|·length_error_i/‖z_i‖².
         """
         inverse = np.zeros_like(self.length)
         np.divide(1, self.length, out=inverse, where=self.outside)
@@ -72,7 +78,7 @@ class Measurement(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """The scores of some columns, known to ±error; |score| ≤ coarse·error counts as zero."""
+    """The scores of some columns, with errors of at most `error`; |score| ≤ coarse·error counts as zero."""
 
     score: FloatArray
     error: FloatArray
@@ -87,8 +93,8 @@ def measure(
     qr : the factorisation of X_S.
     data : the problem whose eps decides which correlations and lengths are zero. If `qr` belongs to the copy
         in float64 of a float32 problem, `data` is the float32 problem.
-    Y : outputs (n, q) in place of y. Then c_i is ‖X_iᵀR‖ ≥ 0, R = P_S^⊥Y. By the triangle inequality e_i,
-        with ‖R‖_F for ‖r‖ and s(Y) = (Σ_j s(Y_j)²)^½ for s(y), bounds its error.
+    Y : outputs (n, q) in place of y. Then c_i is ‖X_iᵀR‖ ≥ 0, R = P_S^⊥Y. By the triangle inequality the
+        error of c_i is at most e_i, with ‖R‖_F for ‖r‖ and s(Y) = (Σ_j s(Y_j)²)^½ for s(y).
     """
     problem = qr.problem
     data = problem if data is None else data
@@ -111,9 +117,9 @@ def measure(
 
 
 def _measure(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[FloatArray, ...]:
-    """Return c_i = ⟨X_i, r⟩, its error bound e_i, ‖P_S^⊥X_i‖ and s(X_i) for the columns i ∈ J.
+    """Return c_i = ⟨X_i, r⟩, its error bound e_i, ‖P_S^⊥X_i‖ and the size s(X_i) for the columns i ∈ J.
 
-    r : P_S^⊥y (n,), or P_S^⊥Y (n, q); then c_i = ‖X_iᵀr‖.
+    r : P_S^⊥y (n,), or P_S^⊥Y (n, q); in the second case c_i = ‖X_iᵀr‖.
     y_size : s(y), the size of y (see `ThinQR.sizes`).
     """
     problem, norm = qr.problem, math.sqrt(float(np.vdot(r, r)))
@@ -142,7 +148,7 @@ def off_span(qr: ThinQR, J: IndexArray) -> tuple[FloatArray, FloatArray]:
 
 
 def in_span(qr: ThinQR, J: IndexArray) -> tuple[np.ndarray, FloatArray]:
-    """Decide which columns in J are in the span of S; return this as booleans, and the sizes s(X_j).
+    """Return which columns in J are in the span of S, as booleans, and the sizes s(X_j) of `ThinQR.sizes`.
 
     The rule is that of the factorisation X_S = QR: ‖P_S^⊥X_j‖ ≤ unit·s(X_j).
     """
@@ -155,7 +161,7 @@ def in_span(qr: ThinQR, J: IndexArray) -> tuple[np.ndarray, FloatArray]:
 
 
 def candidates(size: FloatArray, error: FloatArray, excluded: IndexArray | list[int]) -> IndexArray:
-    """Return all columns that may have the largest size, given sizes known to ±error.
+    """Return all columns that may have the largest size, given error bounds e = `error` of sizes.
 
     These are the i with size_i + e_i ≥ max_j (size_j − e_j), where i and j are not in `excluded`.
     """
@@ -165,10 +171,10 @@ def candidates(size: FloatArray, error: FloatArray, excluded: IndexArray | list[
 
 
 def tied_at_maximum(c: FloatArray, error: FloatArray) -> tuple[float, IndexArray]:
-    """Return λ* = max|c_i| and the tied set T, for correlations c (d,) known to ±error (d,).
+    """Return λ* = max|c_i| and the tied set T, for correlations c with error bounds e = `error` (d,).
 
-    If |c_i| ≤ e_i for all i, λ* is zero and T is empty. Otherwise
-    T = {i : |c_i| + e_i ≥ max_j (|c_j| − e_j)}.
+    If |c_i| ≤ e_i for all i, the correlations are zero to rounding, and the result is λ* = 0 and an empty T.
+    Otherwise T = {i : |c_i| + e_i ≥ max_j (|c_j| − e_j)}.
     """
     size = np.abs(c)
     if not np.any(size > error):
@@ -196,11 +202,11 @@ def argmax(
     excluded: IndexArray | list[int],
     measured: Callable[[IndexArray], Scores],
 ) -> tuple[Argmax | None, FloatArray]:
-    """Find the columns with the largest |score|, except `excluded` ones. Return an `Argmax` and the scores.
+    """Find the columns with the largest |score|, except `excluded` ones; return an `Argmax` and the scores.
 
-    The `Argmax` is None if all scores may be zero. If the errors leave several candidates, `measured` is
-    called with them, and the scores that it returns replace theirs. For a column in the span of S, it returns
-    score and error zero.
+    In place of the `Argmax`, None is returned if all scores may be zero. If the errors leave several
+    candidates, the function `measured` is called with the candidates, and the scores that it returns replace
+    their scores. For a column in the span of S, `measured` returns score and error zero.
     """
     J = candidates(np.abs(score), error, excluded)
     if len(J) == 1 and abs(score[J[0]]) > error[J[0]]:
@@ -217,7 +223,7 @@ def argmax(
 
 
 def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
-    """Return the relative margin (λ* − max_{j ≠ pick}|c_j|)/λ* of a pick, or 0 if it is negative."""
+    """Return the relative margin (λ* − max_{j ≠ pick}|c_j|)/λ* of a pick, or 0 if this number is negative."""
     size = np.abs(c)
     size[pick] = 0
     return max(0.0, (lam_star - float(size.max())) / lam_star)
@@ -226,9 +232,9 @@ def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
 def ending(norm: float, error: float, outside: Callable[[], np.ndarray]) -> Status:
     """Return the status that says why λ*(S) is zero, given ‖r‖ and a bound on its error.
 
-    EXACT_FIT: r = 0 to rounding. RANK_EXHAUSTED: all columns are in the span of S. NO_CORRELATION: r is
-    orthogonal to all columns. `outside` returns, for each column not in S, whether it lies outside the span
-    of S. It is called only if r is not zero.
+    λ*(S) is the largest |⟨X_j, r⟩|. EXACT_FIT: r = 0 to rounding. RANK_EXHAUSTED: all columns are in the span
+    of S. NO_CORRELATION: r is orthogonal to all columns. The function `outside` returns, for each column not
+    in S, whether the column lies outside the span of S. It is called only if r is not zero.
     """
     if norm <= error:
         return Status.EXACT_FIT
@@ -238,7 +244,9 @@ def ending(norm: float, error: float, outside: Callable[[], np.ndarray]) -> Stat
 def measured_ending(
     qr: ThinQR, rest: IndexArray, data: Problem | None = None, Y: FloatArray | None = None
 ) -> Status:
-    """Return the status that says why λ*(S) is zero, from the residual and the columns `rest` not in S.
+    """Return the status that says why λ*(S) is zero, from the residual r and the columns `rest` not in S.
+
+    λ*(S) is the largest |⟨X_j, r⟩|.
 
     qr, data, Y : as in `measure`.
     """

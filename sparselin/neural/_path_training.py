@@ -2,12 +2,13 @@
 
 With gradients g_t, step size α and momentum μ, a step of the path is
 
-    v_t = μv_{t−1} + g_t,    x_{t+1} = prox_{sλ}(x_t − αv_t),    s = α/(1 − μ).
+    v_t = μv_{t−1} + g_t,    x_{t+1} = prox_{sλ}(x_t − αv_t),    s = α/(1 − μ),
 
-For λ = 0 this is the step of torch.optim.SGD. Here (1 − μ)v is an average of gradients, and αv = s(1 − μ)v.
-So this is a proximal step of length s along the average (ProxSGD: Yang, Yuan, Chatzinotas and Ottersten, ICLR
-2020). At a fixed point v = g/(1 − μ) and x = prox_{sλ}(x − sg), so x is stationary for L + λΣ‖θ_g‖. With
-prox_{αλ} in place of prox_{sλ}, as in the lassonet package, x would be stationary for (1 − μ)λ.
+where prox is LassoNet's proximal operator. For λ = 0 this is the step of torch.optim.SGD. As (1 − μ)v is an
+average of gradients and αv = s(1 − μ)v, this is a proximal step of length s along the average (ProxSGD: Yang,
+Yuan, Chatzinotas and Ottersten, ICLR 2020). At a fixed point v = g/(1 − μ) and x = prox_{sλ}(x − sg), so x is
+stationary for L + λΣ‖θ_g‖, where L is the loss and θ_g the linear weights of group g. With prox_{αλ} in place
+of prox_{sλ}, as in the lassonet package, x would be stationary for (1 − μ)λ.
 """
 
 from __future__ import annotations
@@ -92,16 +93,16 @@ class PathTraining:
         self._select()
 
     def penalty(self, lam: float) -> float:
-        """Return λΣ‖θ_g‖ + l2·‖the rest's weights‖²."""
+        """Return λΣ‖θ_g‖ + l2·‖V‖², with the linear weights θ_g of group g and the weights V of the rest."""
         value = lam * float(self.reduced.group_norms().sum(dtype=torch.float64)) if lam else 0.0
         if self.settings.l2:
             value += self.settings.l2 * sum(float(p.detach().square().sum()) for p in self.weights)
         return value
 
     def objective(self, lam: float) -> float:
-        """Return the objective that decides about stopping.
+        """Return the objective whose values end the training.
 
-        It is computed on the validation rows if these decide, else on the training rows.
+        The objective is computed on the validation rows if the settings say so, else on the training rows.
         """
         if self.reuse:
             self.reduced.network.train()
@@ -124,7 +125,10 @@ class PathTraining:
         return total
 
     def gradients(self, batch: Rows) -> list[Tensor]:
-        """Return the gradients of the smooth part of the objective with respect to U and the rest."""
+        """Return the gradients of the smooth part of the objective in U and in the other parameters.
+
+        U are the weights of the features: first layer and skip connection.
+        """
         value = self.pending
         if value is None:
             value = batch.mean(self.loss, forward(self.reduced.outputs, batch.X))
@@ -139,7 +143,7 @@ class PathTraining:
         return found
 
     def proximal(self, batch: Rows, lam: float) -> None:
-        """Make one step of the path: see the top of this file."""
+        """Make one step of the path, whose formula is in the docstring of the module."""
         reduced, step = self.reduced, self.settings.learning_rate[1] * self.shorter
         found = self.gradients(batch)
         points = [reduced.U.detach(), *(p.detach() for p in reduced.rest)]
@@ -152,7 +156,7 @@ class PathTraining:
     def adam(self) -> Step:
         """Return a function that makes a step of Adam, followed by the proximal operator at λ = 0.
 
-        The operator makes the hierarchy hold from the first step.
+        The operator enforces the hierarchy ‖W_g‖∞ ≤ M‖θ_g‖₂ from the first step on.
         """
         by = [self.reduced.U, *self.reduced.rest]
         optimizer = torch.optim.Adam(by, lr=self.settings.learning_rate[0])
@@ -171,7 +175,9 @@ class PathTraining:
         """Train for at most `epochs` epochs at λ, and return the number of epochs that were needed.
 
         The training ends early once `patience` epochs in a row have not lowered the objective below `tol`
-        times its best value (None: it does not). step : a function that makes a step with a batch.
+        times its best value; patience = None: it does not end early.
+
+        step : a function that makes a step with a batch.
         """
         best = self.objective(lam)
         kept, least = (self.reduced.snapshot(), best) if self.settings.backtrack else (None, best)
@@ -196,9 +202,10 @@ class PathTraining:
     def train_at(self, lam: float) -> dict[str, Any]:
         """Train at λ; bring back the groups that are not stationary at zero, and continue the training.
 
-        A step that is too long can carry a group to zero although it is not stationary there. So the steps
-        of further rounds are shorter. Returns λ, the loss, the numbers of epochs and of features that came
-        back, and the largest pull of a zero group divided by λ.
+        A step that is too long can carry a group to zero although it is not stationary there. So the steps of
+        further rounds are shorter. Returns five numbers: λ; the loss; the number of epochs; the number of
+        features that came back; and the largest pull of a zero group divided by λ, where the pull is
+        ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁.
         """
         self.where, self.shorter = f"λ = {lam:.4g}", 1.0
         epochs, patience = self.settings.epochs[1], self.settings.patience[1]
@@ -252,8 +259,9 @@ class PathTraining:
 def first_lambda(training: PathTraining, growth: float) -> float:
     """Return the first λ of a path.
 
-    It is `_lambda_start` of the dense network. While the training at this λ makes more than a tenth of the
-    groups zero, λ is divided by 4, at most five times. The network is restored each time.
+    It is the result of `_lambda_start` for the dense network. While the training at this λ makes more than a
+    tenth of the groups zero, λ is divided by 4, at most five times. The network is restored before each new
+    training.
     """
     lam = _lambda_start(training, growth)
     reduced, kept = training.reduced, training.reduced.snapshot()
@@ -274,21 +282,24 @@ def first_lambda(training: PathTraining, growth: float) -> float:
 def _lambda_start(training: PathTraining, growth: float) -> float:
     """Return half of the λ at which the first group is expected to leave; 1 if all weights are zero.
 
-    A group leaves in the training at λ only if two conditions hold.
+    Group g has the weights θ_g in the skip connection and W_g in the first layer, u_g = (W_g, θ_g). L is the
+    loss, M the hierarchy coefficient. The group leaves in the training at λ only if two conditions hold.
 
     First, its weights can get to zero. Without a gradient from L, proximal steps of total length τ at λ take
     u_g to zero if and only if ‖θ_g‖₂ + M‖W_g‖₁ ≤ τλ (`lasso.hierarchical_prox`; the lengths of several steps
-    add up). A step has length α/(1 − μ), and the steps at the earlier λ's count too: with T steps at each of
-    λ, λ/γ, λ/γ², … the sum is λτ = λ·αT/(1 − μ)·γ/(γ − 1). T is the number of steps in all epochs at a λ,
-    because patience does not end them earlier: while all weights shrink, the objective falls. A start
-    computed with fewer steps is too high: the weights of all features reach zero at nearly the same λ, before
-    the rest of the network has adapted.
+    add up). How large is τ? A step has length α/(1 − μ) with the step size α and the momentum μ, and the
+    steps at the earlier values of λ count too. With T steps at each of λ, λ/γ, λ/γ², … (γ is `growth`) the
+    sum is λτ = λ·αT/(1 − μ)·γ/(γ − 1). T is the number of steps in all epochs at a λ. Patience does not end
+    these epochs early, because the objective falls while all weights shrink. A start computed with fewer
+    steps is too high: the weights of all features reach zero at nearly the same λ, before the rest of the
+    network has adapted.
 
-    Second, the group stays at zero. With the rest of the network fixed, it is stationary at zero if and only
-    if ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ at u_g = 0.
+    Second, the group stays at zero. With the rest of the network fixed, the group is stationary at zero if
+    and only if ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ at u_g = 0.
 
-    So a group is expected to leave at the larger of its two bounds on λ. The path begins at half of the least
-    such λ. It is neither zero nor NaN unless all weights are zero.
+    Each condition gives a lower bound on λ. So a group is expected to leave at the larger of the two bounds.
+    The path begins at half of the least such λ over all groups. This number is neither zero nor NaN unless
+    all weights are zero.
     """
     reduced, settings = training.reduced, training.settings
     batches = len(training.rows.cuts(settings.batch_size)) + 1
@@ -308,7 +319,7 @@ def _lambda_start(training: PathTraining, growth: float) -> float:
 
 
 def _pull_at_zero(training: PathTraining, g: int) -> float:
-    """Return ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ at u_g = 0. All features must be present."""
+    """Return ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ at θ_g = 0, W_g = 0; all features must be present."""
     reduced, rows = training.reduced, training.rows
     members = (reduced.label == g).nonzero().squeeze(1)
     columns, U = rows.X[:, members], reduced.U.detach()

@@ -1,21 +1,22 @@
 """A skip network reduced to the features with nonzero weights, and the test which features must come back.
 
-Let u_j = [W_j | θ_j] ∈ ℝᴷ⁺ᵠ be the weights of feature j. The network reads X only through Z = XU (n, K + q):
-the first layer adds its bias to the first K columns of Z, and the other columns are the skip connection. A
-feature with u_j = 0 adds nothing to Z. So training on the columns A of X and the rows A of U is the same as
-training with all features, as long as the absent features stay zero. Let D = ∇_Z L (n, K + q). Then
-∇_{u_j}L = Dᵀx_j, so one pass over the rows gives the gradients of all features, absent ones included.
+Let u_j = [W_j | θ_j] ∈ ℝᴷ⁺ᵠ be the weights of feature j: W_j in the first layer, θ_j in the skip connection.
+The network reads X only through Z = XU (n, K + q), where U has the rows u_j. The first layer adds its bias to
+the first K columns of Z, and the other columns are the skip connection. A feature with u_j = 0 adds nothing
+to Z. So training on the columns A of X and the rows A of U is the same as training with all features, as long
+as the absent features stay zero. Let L be the loss and D = ∇_Z L (n, K + q). Then ∇_{u_j}L = Dᵀx_j, so one
+pass over the rows gives the gradients of all features, absent ones included.
 
-A group g that is zero is stationary if and only if
+A group g whose weights are zero is stationary if and only if, with the hierarchy coefficient M,
 
     ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ.
 
-For, a proximal step of length s maps 0 to the proximal operator of (−s∇_θ, −s∇_W) at sλ. This is zero if and
-only if ‖s∇_θ‖ + M‖s∇_W‖₁ ≤ sλ (`lasso.hierarchical_prox`), which is the same condition for every s. If the
-condition is violated, the objective can be decreased: along θ_g = −t∇_θ/‖∇_θ‖, W_g = −tM·sign(∇_W) its
-derivative at t = 0 is λ − ‖∇_θ‖ − M‖∇_W‖₁ < 0.
+The reason: a proximal step of length s maps 0 to the proximal operator of (−s∇_θ, −s∇_W) at sλ. The result is
+zero if and only if ‖s∇_θ‖ + M‖s∇_W‖₁ ≤ sλ (`lasso.hierarchical_prox`), which is the same condition for every
+s. If the condition is violated, the objective can be decreased: along θ_g = −t∇_θ/‖∇_θ‖, W_g = −tM·sign(∇_W)
+its derivative at t = 0 is λ − ‖∇_θ‖ − M‖∇_W‖₁ < 0.
 
-The operator works on tensors in place: with the kernel on the CPU, with its formula in PyTorch elsewhere.
+The operator changes tensors in place. On the CPU it calls the kernel, elsewhere the formula in PyTorch.
 Feasibility is exact: ‖W_g‖∞ ≤ M‖θ_g‖ holds for the resulting floats.
 """
 
@@ -37,7 +38,7 @@ _CHUNK = 8192  # the number of rows at a time in a pass without training
 
 
 class _Given(nn.Module):
-    """A substitute for the first layer: it ignores its input and adds the bias to the W part of Z."""
+    """A substitute for the first layer: it ignores its input and adds the bias to given products XW."""
 
     def __init__(self, bias: nn.Parameter | None) -> None:
         super().__init__()
@@ -52,9 +53,9 @@ class ReducedNetwork:
     """A skip network restricted to the features that are present. The given network is not modified.
 
     features : (a,) the present features, ascending.
-    U : (a, K + q) their weights.
+    U : (a, K + q) the weights of these features, to the K units of the first layer and the q outputs.
     rest : all other parameters.
-    velocity, rest_velocity : the sums of gradients that momentum keeps, for U and the rest.
+    velocity, rest_velocity : the sums of gradients that momentum stores, for U and the rest.
     """
 
     def __init__(self, model: SkipNetwork, groups: Sequence[Sequence[int]] | None = None) -> None:
@@ -97,9 +98,10 @@ class ReducedNetwork:
         return self.outputs_from(X @ self.U)
 
     def outputs_from(self, Z: Tensor) -> Tensor:
-        """Return the outputs (b, q) for rows of Z (b, K + q).
+        """Return the outputs (b, q) for rows of Z = XU (b, K + q).
 
-        The network is called with NaN in place of X, because it may read X through Z only.
+        The network is called with NaN in place of X: if it read X in another way than through Z, the outputs
+        would be NaN.
         """
         self.given.value = Z[:, : self.K]
         absent = Z.new_full((1, 1), float("nan")).expand(len(Z), self.n_features)
@@ -108,7 +110,7 @@ class ReducedNetwork:
         return Z[:, self.K :] + output
 
     def group_norms(self) -> Tensor:
-        """Return ‖θ_g‖₂ of each group; it is zero for absent groups."""
+        """Return ‖θ_g‖₂ of the weights of each group in the skip connection; it is zero for absent groups."""
         squares = self.U.detach()[:, self.K :].square().sum(dim=1)
         return self.group_sums(squares, self.label[self.features]).sqrt()
 
@@ -128,8 +130,9 @@ class ReducedNetwork:
     def present(self, lam: float, M: float, share: float) -> Tensor:
         """Return a mask of the rows of U whose group is nonzero, or may become nonzero in the next step.
 
-        share : 1 − μ, a factor that turns the velocity into an average of gradients. A zero group stays zero
-        in the next step if the condition for stationary groups holds with this average in place of ∇L.
+        share : 1 − μ, μ the momentum, a factor that turns the velocity into an average of gradients. A zero
+            group stays zero in the next step if the condition for stationary groups holds with this average
+            in place of the gradient of L.
         """
         label = self.label[self.features]
         theta = self.U.detach()[:, self.K :]
@@ -166,7 +169,9 @@ class ReducedNetwork:
         return out
 
     def full_pass(self, rows: Rows, loss: Loss, columns: Tensor) -> tuple[float, Tensor]:
-        """Return L on all rows, and ∇_{u_j}L (d, K + q) for all features, in evaluation mode.
+        """Return the loss L on all rows, and ∇_{u_j}L (d, K + q) for all features j, in evaluation mode.
+
+        u_j are the weights of feature j in the first layer and in the skip connection.
 
         rows : the rows, with all features.
         columns : (n, a) the columns of the present features.
@@ -184,7 +189,10 @@ class ReducedNetwork:
         return total, gradient
 
     def pull(self, gradient: Tensor, M: float, label: Tensor | None = None) -> Tensor:
-        """Return ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ for each group, from the gradients (·, K + q) of features.
+        """Return ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ for each group g, from the gradients (·, K + q) of features.
+
+        θ_g and W_g are the weights of group g in the skip connection and in the first layer, and L is the
+        loss.
 
         label : (·,) the group of each row of `gradient`; by default the rows are all d features.
         """
@@ -238,7 +246,7 @@ def check_reads_through_first(model: SkipNetwork, reduced: ReducedNetwork, X: Te
 
 
 def _replace(network: nn.Module, name: str, module: nn.Module) -> nn.Module:
-    """Replace the submodule of this name and return the network; for an empty name return the module."""
+    """Replace the submodule of this name and return the network; for an empty name return `module`."""
     if not name:
         return module
     parent, _, last = name.rpartition(".")

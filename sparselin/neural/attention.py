@@ -49,18 +49,20 @@ class SequentialAttention:
     Appendix B.2.4 of *Sequential Attention for Feature Selection*). Let S̄ be the unselected units, or their
     features. The loss is
 
-        L(θ, w) = (1/n)Σ ω_i ℓ(f(x_i∘s(w)), y_i) + (λ/2)(Σ_{S̄} w_u² + Σ_{S̄} ‖W_j‖²)
+        L(θ, w) = (1/n)Σ ω_i ℓ(f(x_i∘s(w)), y_i) + (λ/2)(Σ_{S̄} w_u² + Σ_{S̄} ‖W_j‖²),
 
-    where W_j are the columns of the first linear layer. For λ > 0 this is the regularized variant (Definition
-    3.1). With "linear" and "l1" it is the group LASSO on the unselected units of that layer: for a unit g
-    with w_gW_g = B_g the minimum of w_g² + ‖W_g‖² is 2‖B_g‖, so the penalty becomes λΣ‖B_g‖. The normalised
-    forms except "softmax" do not depend on the scale of w, so for them w has no penalty.
+    where θ are the weights of f, ω_i the weights of rows, and W_j are the columns of the first linear layer.
+    For λ > 0 this is the regularized variant (Definition 3.1). With "linear" and "l1" it is the group LASSO
+    on the unselected units of that layer: for a unit g with w_gW_g = B_g the minimum of w_g² + ‖W_g‖² is
+    2‖B_g‖, so the penalty becomes λΣ‖B_g‖. The normalised forms except "softmax" do not depend on the scale
+    of w, so for these forms w has no penalty.
 
     Parameters
     ----------
     network : f, any module. It is trained in place, starting from its present weights.
     k : the number of units to select, including the `forced` units.
-    n_features : d, the number of entries of a row that `network` takes; by default that of `inputs`.
+    n_features : d, the number of entries of a row that `network` takes; by default the number that `inputs`
+        returns.
     loss : a name, a PyTorch loss, or a function that returns one number for each row (`training.as_loss`).
     optimizer : a function that makes a PyTorch optimiser from the parameters. LBFGS is possible.
     parametrization, temperature, groups : as in `FeatureMask`.
@@ -73,13 +75,13 @@ class SequentialAttention:
         units are drawn from `rng`.
     folded : whether to multiply the first linear layer by s, which is faster than to multiply x ("auto": if
         possible; see `apply_mask`).
-    reset_moments : whether the optimiser forgets its state after each phase. The authors' optimiser does not.
+    reset_moments : whether the optimiser's state is reset after each phase. The authors do not reset it.
     penalty : λ ≥ 0, or a function of the units of S that is called at the start of each phase.
-    inputs : a module that computes the features from a batch, such as `EmbeddedColumns`. It is trained with
-        f. The mask acts between `inputs` and f, on the `groups` of `inputs`.
+    inputs : a module that computes the features from a batch, such as `EmbeddedColumns`. It is trained
+        together with f. The mask acts between `inputs` and f, on the `groups` of `inputs`.
     forced : the units that are in S from the start, as numbers or names.
     names : the names of the u units.
-    rng : a seed or a NumPy Generator for everything random: dropout, the order of a DataLoader.
+    rng : a seed or a NumPy Generator for everything random: dropout, and the order of a DataLoader.
     callback : a function that is called after each phase with the path so far. If it returns True, the
         training stops.
     device : the device of the training; by default that of the first parameter of `network`.

@@ -18,7 +18,7 @@ class Border(NamedTuple):
     width : the number of entries of a row of X.
     dtype : the dtype of the network, to which X is converted.
     device : the device to which X, y and the weights are moved.
-    integers : whether an X of integers stays an X of integers.
+    integers : whether integers in X stay integers.
     labels : whether y holds class numbers.
     """
 
@@ -34,9 +34,9 @@ class Border(NamedTuple):
         number : the number of the batch, from 1, for the messages.
         entries : whether to check X for NaN and infinity.
 
-        Raises TypeError or ValueError if the batch is not a pair or a triple, is empty, has rows of another
-        width, not one target and weight for each row, NaN or infinite entries, negative weights, or labels
-        that are not integers.
+        Raises TypeError or ValueError if the batch is not a pair or a triple or is empty; if a row has
+        another width, or if there is not one target and one weight for each row; if entries are NaN or
+        infinite; if weights are negative; or if labels are not integers.
         """
         name = f"batch {number}"
         batch = (batch.X, batch.y, batch.weight) if isinstance(batch, Rows) else batch
@@ -114,7 +114,7 @@ class Border(NamedTuple):
 
 
 def check_repeatable(batches: Any) -> None:
-    """Raise TypeError unless `batches` can be passed through repeatedly; X alone or an iterator cannot."""
+    """Raise TypeError unless `batches` can be passed through repeatedly; X or an iterator cannot."""
     if isinstance(batches, Tensor) or hasattr(batches, "__array__"):
         kind = type(batches).__name__
         raise TypeError(f"batches must be a DataLoader or a list of (X, y), such as [(X, y)]; got one {kind}")
@@ -162,8 +162,8 @@ class Shuffled:
 def from_array(data: Any) -> Tensor:
     """Return the array as a tensor, which shares the memory if possible.
 
-    The array is copied if it has negative strides, which PyTorch does not take, or is read-only (like the
-    data of frames), because PyTorch warns about that.
+    The array is copied in two cases: it has negative strides, which PyTorch does not accept, or it is
+    read-only (like the data of frames), for which PyTorch would print a warning.
     """
     array = np.asarray(data)
     usable = array.flags.writeable and min(array.strides, default=0) >= 0

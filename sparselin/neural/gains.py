@@ -20,19 +20,19 @@ MakeNetwork = Callable[[], nn.Module]
 
 
 class Gains(NamedTuple):
-    """The marginal gains and the attention of the candidates, and the correlation of their ranks.
+    """The marginal gains and the attention weights of the candidates, and the correlation of their ranks.
 
     Attributes
     ----------
-    selected : S.
+    selected : S, the selected features.
     candidates : (m,) the features outside S.
     gain : (repeats, m) ℓ(S) − ℓ(S ∪ {i}), where ℓ(T) is the training loss of a network trained on T.
-    attention : (repeats, m) s_i at the end of a phase of the same length.
-    correlation : Spearman's correlation between the mean gain and the mean attention over the repeats.
+    attention : (repeats, m) the attention weights s_i at the end of a phase of the same length.
+    correlation : Spearman's correlation between the mean gain and the mean attention weight over the repeats.
     correlations : (repeats,) Spearman's correlation in each repeat.
     repeatability : the mean of Spearman's correlation between the gains of two repeats; NaN for a single
-        repeat. It limits `correlation`, because gains can hardly agree better with the attention than with
-        other gains.
+        repeat. It limits `correlation`, because gains can hardly agree better with the attention weights than
+        with the gains of another repeat.
     """
 
     selected: IndexArray
@@ -58,11 +58,11 @@ def marginal_gains(
 ) -> tuple[IndexArray, FloatArray]:
     """Compute the marginal gain ℓ(S) − ℓ(S ∪ {i}) of every feature i ∉ S.
 
-    ℓ(T) is the loss on X, y after training with Adam, where the columns of X outside T are set to zero. There
-    is one network for S and one for each candidate. All of them start from the weights of `network`, which is
-    not changed, and get the same batches. They are trained together with `torch.vmap`.
+    ℓ(T) is the loss on X, y after training with Adam, where the columns of X outside T are set to zero. One
+    network is trained for S, and one for each candidate. All of them start from the weights of `network`,
+    which is not changed, and get the same batches. They are trained together with `torch.vmap`.
 
-    Returns the candidates (m,) and their gains (m,). Raises NonFiniteLoss, which names the epoch.
+    Returns the candidates (m,) and their gains (m,). Raises NonFiniteLoss, whose message names the epoch.
 
     Source: Definition B.1 of *Sequential Attention for Feature Selection*.
 
@@ -118,7 +118,7 @@ def gains_and_attention(
     rng: Any = 0,
     **attention: Any,
 ) -> Gains:
-    """Compute the marginal gains given S, and the attention after one phase with S selected.
+    """Compute the marginal gains given S, and the attention weights after one phase with S selected.
 
     make : a function that returns a network with random weights. It is called once for each repeat, and the
         network is used for the gains and for the attention.
@@ -154,7 +154,7 @@ def gains_and_attention(
 
 
 def _spearman(a: FloatArray, b: FloatArray) -> float:
-    """Return Spearman's correlation."""
+    """Return Spearman's correlation of two vectors: the correlation of their ranks."""
     from scipy.stats import spearmanr
 
     return float(spearmanr(a, b).statistic)

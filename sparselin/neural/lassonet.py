@@ -76,33 +76,33 @@ def lassonet_path(
 ) -> LassoNetPath:
     """Train a path of networks at λ_0 = 0 < λ_1 < …, until k features are left (Algorithm 1 of LassoNet).
 
-    The networks are x ↦ θᵀx + g(x). At each λ training starts from the network at the λ before, and goes
-    towards a stationary point of
+    The networks are f(x) = θᵀx + g(x), with a skip connection θ and a network g with the first layer W. At
+    each λ training starts from the network at the λ before, and goes towards a stationary point of
 
         L(θ, W, rest) + λΣ_g ‖θ_g‖₂    subject to    ‖W_g‖∞ ≤ M‖θ_g‖₂ for each g,
 
-    where L(…) = (1/n)Σ ω_i ℓ(f(x_i), y_i) + l2·‖weights of the rest‖². Here g is a feature or, with `groups`,
-    a group of features that are selected together, and θ_j ∈ ℝᵠ for q outputs (in Algorithms 3 and 4 a
+    where L(…) = (1/n)Σ ω_i ℓ(f(x_i), y_i) + l2·‖weights of the rest‖². The index g is a feature or, with
+    `groups`, a group of features that are selected together. For q outputs θ_j ∈ ℝᵠ (in Algorithms 3 and 4 a
     feature is selected for all outputs). The constraint holds exactly after every step. M = 0 gives the
     (group) LASSO; for "squared" and with an intercept this is `sparselin.lasso_path` at nλ.
 
-    Groups that are zero leave the computation. After the training at a λ, one gradient over all rows shows
-    for each of them whether ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ. This condition is necessary and sufficient for
-    zero to be stationary. Groups that violate it come back, and training continues, at most `settings.rounds`
-    times. The step length is divided by 4 each time, because a step that is too long can carry a group past
-    its minimum to zero.
+    Groups whose weights are zero leave the computation. After the training at a λ, one gradient over all rows
+    shows for each of these groups whether ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ. This condition is necessary and
+    sufficient for zero to be stationary. Groups that violate the condition come back, and training continues,
+    at most `settings.rounds` times. Each time the step length is divided by 4, because a step that is too
+    long can carry a group past its minimum to zero.
 
     Parameters
     ----------
     network : the widths of the hidden layers of a perceptron; a `SkipNetwork`; or any other network whose
-        first layer with parameters is linear and reads X; it then gets a skip connection. A given network
-        is copied, not modified.
+        first layer with parameters is linear and reads X. Such a network gets a skip connection. A given
+        network is copied, not modified.
     X : (n, d) array, frame or tensor. Computations have the dtype and the device of the network, or of X if
         `network` is a list of widths. Standardize the features, because λ compares ‖θ_j‖ of different j.
     y : (n,) or (n, q) targets; for "cross_entropy" class numbers 0, 1, ….
     loss : "squared" (½‖f − y‖²), "cross_entropy", a PyTorch loss, or a function that maps outputs and targets
         to (n,).
-    lams : the λ's, ascending; by default the grid of `settings`.
+    lams : the values of λ, ascending; by default the grid of `settings`.
     M : the hierarchy coefficient, M ≥ 0.
     k : the path ends with the first λ at which at most k features are left.
     groups : a partition of 0..d − 1.
@@ -118,8 +118,8 @@ def lassonet_path(
     ------
     TypeError, ValueError : an argument is not as described, has NaN or infinite entries, or the network reads
         X in another way.
-    NonFiniteLoss : the loss became NaN or infinite. The message names λ, and the attribute `path` has the
-        path before it. Ctrl-C does not raise; that path is then returned with the status STOPPED.
+    NonFiniteLoss : the loss became NaN or infinite. The message names λ, and the attribute `path` is the path
+        before this λ. Ctrl-C does not raise: the path so far is returned with the status STOPPED.
 
     Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), Algorithms 1 and 4.
 
@@ -191,7 +191,7 @@ def prepare(
 
 
 def _lambdas(lams: Any, training: PathTraining) -> Iterator[float]:
-    """Return the λ's of the path: the given ones, or a geometric progression.
+    """Return the values of λ of the path: the given ones, or a geometric progression.
 
     The first λ of a progression is computed when it is needed, after the dense network has been trained.
     """
@@ -245,7 +245,7 @@ class _History:
 def _follow(training: PathTraining, history: _History, lams: Iterator[float], callback: Any) -> LassoNetPath:
     """Train the dense network, then at one λ after the other; return the path.
 
-    After Ctrl-C the path has the completed rows. So does the attribute `path` of a NonFiniteLoss.
+    After Ctrl-C the path has the completed rows. The same path is the attribute `path` of a NonFiniteLoss.
     """
     try:
         found = training.dense()
@@ -295,13 +295,15 @@ def refit(
 ) -> SkipNetwork:
     """Train a skip network that reads X[:, features], by Adam, without penalty and hierarchy.
 
-    It is the usual last step, because the networks of a path are biased: λ shrinks θ, M‖θ_j‖ bounds W_j.
+    This is the usual last step, because the networks of a path are biased: λ shrinks the skip connection θ,
+    and the bound M‖θ_j‖ shrinks the first layer W_j.
 
     network : the widths of the hidden layers for new weights, as in the paper's experiments; or a network
-        that reads all d features. Then training starts from its weights of the selected features. It is
-        not modified.
+        that reads all d features. In the second case training starts from the network's weights of the
+        selected features. The network is not modified.
     features : (k,) indices of columns of X, in the order in which the new network reads them.
     settings : the settings of the training. The first value of each pair is used. By default tol = 0.99.
+
     The other arguments and the errors are those of `lassonet_path`.
 
     >>> X = torch.tensor([[0.0, 1.0], [0.0, -1.0], [1.0, 2.0], [1.0, 0.0]])

@@ -16,7 +16,7 @@ from sparselin.validation import FloatArray, IndexArray, check_count, check_real
 class MaskForm(NamedTuple):
     """The form of a mask: s_i = f(w_i), or f(w_i)/Σf(w_j) over the unselected units if `normalized`.
 
-    inverse : a function that returns a w with f(w) = v. A mask with m unselected units starts at v = 1/m.
+    inverse : a function that maps v to a w with f(w) = v. A mask with m unselected units starts at v = 1/m.
     """
 
     f: Callable[[Tensor], Tensor]
@@ -38,7 +38,7 @@ FORMS: dict[str, MaskForm] = {
 class FeatureMask(nn.Module):
     """The mask x ↦ x∘s(w), with one weight for each unit: a feature, or a group of features.
 
-    On the selected units S, s_i = 1. Outside S, with sums over S̄ and the temperature τ,
+    On the selected units S, s_i = 1. Outside S, with sums over the unselected units S̄ and the temperature τ,
 
         "linear"         w_i             "l1"             |w_i|
         "l2"             w_i²            "l1_normalized"  |w_i|/Σ|w_j|
@@ -110,7 +110,7 @@ class FeatureMask(nn.Module):
         self.attending = True
 
     def select(self, units: list[int] | IndexArray) -> None:
-        """Add units to S and `reset` w."""
+        """Add units to S, the selected units, and `reset` w."""
         self.selected[torch.as_tensor(units, dtype=torch.long, device=self.selected.device)] = True
         self._ones.copy_(self.selected)
         self._barred.zero_().masked_fill_(self.selected, -torch.inf)
@@ -119,11 +119,11 @@ class FeatureMask(nn.Module):
 
     @torch.no_grad()
     def reset(self) -> None:
-        """Set w so that s_i = 1/|S̄| outside S."""
+        """Set w so that s_i = 1/|S̄| on the unselected units S̄."""
         self.logits.fill_(self.form.inverse(1 / max(self._m, 1)))
 
     def weights(self) -> Tensor:
-        """Return s (u,), one entry for each unit."""
+        """Return the mask s (u,), one entry for each unit."""
         if not self.attending:
             return torch.ones_like(self._ones)
         if self._m == 0:
@@ -135,27 +135,28 @@ class FeatureMask(nn.Module):
         return (s / s.sum() if self.form.normalized else s) + self._ones
 
     def features(self) -> Tensor:
-        """Return s (d,), one entry for each feature."""
+        """Return the mask s (d,), one entry for each feature."""
         s = self.weights()
         return s if self.groups is None else s[self.groups]
 
     @torch.no_grad()
     def attention(self) -> FloatArray:
-        """Return the attention |s| (u,) of the units in float64; it is 1 on S."""
+        """Return the attention weights |s| (u,) of the units in float64; they are 1 on the selected units."""
         s: FloatArray = self.weights().abs().to("cpu", torch.float64).numpy()
         return s
 
     def forward(self, X: Tensor) -> Tensor:
-        """Return the rows of X times s."""
+        """Return the rows of X times the mask s."""
         return X * self.features().reshape(X.shape[1:]) if self.attending else X
 
 
 class MaskedLinear(nn.Module):
-    """The layer x ↦ W(x∘s) + b, computed as (W diag s)x + b.
+    """The layer x ↦ W(x∘s) + b for a mask s, computed as (W diag s)x + b.
 
-    For n rows W diag s takes dh products, but x∘s takes nd. In the backward pass X∘s has a gradient with nd
-    entries, which cost h products each. The folded layer does not need it, because the gradient of s follows
-    from the gradient of W: ∂L/∂s_j = Σ_i W_ij ∂L/∂(W diag s)_ij.
+    Why it is faster: let n rows of d entries go through the layer, which has h outputs. W diag s takes dh
+    products, but x∘s takes nd. In the backward pass X∘s has a gradient with nd entries, which cost h products
+    each. The folded layer does not need this gradient, because the gradient of s follows from the gradient of
+    W diag s: ∂L/∂s_j = Σ_i W_ij ∂L/∂(W diag s)_ij, where L is the loss.
     """
 
     def __init__(self, linear: nn.Linear, mask: FeatureMask) -> None:
@@ -170,12 +171,14 @@ class MaskedLinear(nn.Module):
 
 
 def apply_mask(network: nn.Module, mask: FeatureMask, folded: bool | str = "auto") -> nn.Module:
-    """Return the network x ↦ network(x∘s), which shares the parameters of both; `network` is not changed.
+    """Return the network x ↦ network(x∘s), where s is the mask; `network` is not changed.
+
+    The returned network shares the parameters of `network` and of `mask`.
 
     folded : whether to multiply the linear layer that reads x by s (`MaskedLinear`); "auto": if there is such
-        a layer. It must be the network itself, or the first layer of a `Sequential`; only Identity, Flatten
-        and Dropout may precede it, because they commute with a mask. Raises ValueError if `folded` is True
-        and there is no such layer.
+        a layer. This layer must be the network itself, or the first layer of a `Sequential`. Only Identity,
+        Flatten and Dropout may precede it, because they commute with a mask. Raises ValueError if `folded` is
+        True and there is no such layer.
     """
     given: Any = folded
     if not isinstance(given, bool) and (not isinstance(given, str) or given != "auto"):
@@ -210,9 +213,9 @@ def _fold(network: nn.Module, mask: FeatureMask) -> nn.Module | None:
 
 
 def squares(mask: FeatureMask, layer: nn.Linear) -> Tensor:
-    """Return Σ w_u² + Σ ‖W_j‖² over the unselected units, where W_j are the columns of `layer`.
+    """Return Σ w_u² + Σ ‖W_j‖² over the unselected units u and their features j, W_j the columns of `layer`.
 
-    The first sum is left out if s does not depend on the scale of w.
+    The first sum is left out if the mask does not depend on the scale of w.
     """
     left = ~mask.selected
     columns = left if mask.groups is None else left[mask.groups]

@@ -26,8 +26,9 @@ def reconstruction_path(
 ) -> LassoNetPath:
     """Select few features from which a network reconstructs all features (Algorithm 3 of LassoNet).
 
-    This is `lassonet_path` with the targets X and the loss ½‖f(x) − x‖² for each row. So θ_j ∈ ℝᵈ, and
-    because of the penalty λΣ‖θ_j‖₂ all features are reconstructed from the same selected features.
+    This is `lassonet_path` with the targets X and the loss ½‖f(x) − x‖² for each row, where f is the network.
+    So the weights θ_j of feature j in the skip connection are in ℝᵈ. The penalty λΣ‖θ_j‖₂ makes all features
+    be reconstructed from the same selected features.
 
     network : as for `lassonet_path`, with d outputs.
     options : keyword arguments of `lassonet_path`. `validation` is a matrix of validation rows, without
@@ -61,14 +62,15 @@ def matrix_completion(
 ) -> MatrixCompletion:
     """Complete a matrix with a network that reads few of its columns (Algorithm 5 of LassoNet).
 
-    Let Ω be the observed entries of Z. An entry of X_0 outside Ω is the mean of the observed entries in its
-    row. In round t = 0, 1, …, let
+    Let Ω be the set of observed entries of Z. P_Ω sets the entries outside Ω to zero, and P_Ω⊥ the entries in
+    Ω. An entry of X_0 outside Ω is the mean of the observed entries in its row. In round t = 0, 1, …, let
 
         X_proj = P_Ω(Z) + P_Ω⊥(X_t),    X_{t+1} = f(X_proj),
 
-    where f is trained on the loss (1/m)Σ_i ½‖P_Ω(f(x_proj) − z)‖² with λ = 0. The rounds end once
-    ‖P_Ω⊥(X_{t+1} − X_t)‖_F ≤ tol·‖P_Ω⊥(X_t)‖_F. The training of f continues from round to round. Then
-    `lassonet_path` starts from this f, with the data X_proj and the observed entries as targets.
+    where the network f is trained on the loss (1/m)Σ_i ½‖P_Ω(f(x_proj) − z)‖², x_proj and z being the rows of
+    X_proj and Z, with λ = 0. The rounds end once ‖P_Ω⊥(X_{t+1} − X_t)‖_F ≤ tol·‖P_Ω⊥(X_t)‖_F. The training of
+    f continues from round to round. Then `lassonet_path` starts from this f, with the data X_proj and the
+    observed entries as targets.
 
     Parameters
     ----------
@@ -77,7 +79,7 @@ def matrix_completion(
         `np.nanstd`).
     rounds : the largest number of rounds of imputation.
     tol : the relative change at which the rounds end.
-    settings : the settings of the training, by default with tol = 0.99; epochs[0] is for each round.
+    settings : the settings of the training, by default with tol = 0.99. Each round has epochs[0] epochs.
     options : other keyword arguments of `lassonet_path`.
 
     Raises
@@ -126,7 +128,7 @@ def matrix_completion(
 def _impute(
     model: SkipNetwork, X: Tensor, target: Tensor, options: dict[str, Any]
 ) -> tuple[SkipNetwork, Tensor]:
-    """Train the network further. Return it, and X with its outputs in place of the missing entries."""
+    """Train the network further; return it, and X with its outputs in place of the missing entries."""
     dense = {**options, "keep": "states", "callback": lambda step: True}
     model = network_at(model, lassonet_path(model, X, target, **dense), 0)
     with torch.no_grad():
@@ -135,9 +137,9 @@ def _impute(
 
 
 def completion_loss(output: Tensor, target: Tensor) -> Tensor:
-    """Return the loss ½‖P_Ω(f(x) − z)‖² of each row.
+    """Return the loss ½‖P_Ω(f(x) − z)‖² of each row, where P_Ω sets missing entries to zero.
 
-    target : (b, 2, d): z, which is zero where it is missing, and the indicator of the observed entries.
+    target : (b, 2, d): z, which is zero where an entry is missing, and the indicator of the observed entries.
     """
     return 0.5 * (target[:, 1] * (output - target[:, 0])).square().sum(dim=1)
 

@@ -1,4 +1,6 @@
-"""The schedule of Sequential Attention (when it selects how many units), and the record of a run."""
+"""The schedule of Sequential Attention (after which steps it selects how many units), and the record of a
+run.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +46,9 @@ class Schedule:
 
 
 def sizes_of(k: int, features_per_step: PerStep) -> tuple[int, ...]:
-    """Return the number of units that each phase selects: m, m, …, or 1, 2, 4, …, with the sum k.
+    """Return the numbers of units that the phases select: m, m, …, or 1, 2, 4, …, with the sum k.
 
-    The last phase selects the remaining units.
+    The last phase selects the remaining units, if fewer are left.
     """
     if isinstance(features_per_step, str):
         if features_per_step != "double":
@@ -70,16 +72,17 @@ def equal_phases(
 ) -> Schedule:
     """Return a schedule of `steps` steps: a warm-up, then phases of equal length up to rounding.
 
-    The switches reproduce the released code of *Sequential Attention*. Of p phases p − 1 are trained if only
-    `first_at_random` is set, p + 1 if only `last_wasted` is set, and p if both are set.
+    The three switches reproduce the released code of *Sequential Attention*. Let p phases select units. Then
+    p − 1 phases are trained if only `first_at_random` is set, p + 1 if only `last_wasted` is set, and p if
+    both are set.
 
     warm_up : the number of steps of the warm-up if an integer, otherwise its share of `steps`, below 1.
     first_at_random : the first phase has no step: its units are drawn at random when the warm-up ends.
-    last_wasted : one more phase follows after the last selection. `steps` counts it, but the schedule ends
-        before it.
+    last_wasted : one more phase follows after the last selection. `steps` counts its steps, but the schedule
+        ends before this phase.
     counts_features : phase i = 0, 1, … selects units only if i is at least the number of *units* selected
-        before it. So with m units at a time only the phases 0, m, 2m, … select, and about k/m units are
-        selected instead of k.
+        before the phase. So with m units at a time only the phases 0, m, 2m, … select units, and about k/m
+        units are selected instead of k.
 
     Raises ValueError if a phase has no step, except the first one with `first_at_random`.
 
@@ -123,8 +126,8 @@ def fixed_phases(k: int, features_per_step: PerStep, steps_per_phase: int, warm_
 class PlannedSchedule:
     """A function that makes the schedule for k units from the number of steps.
 
-    It is `fixed_phases` if `steps_per_phase` is given, else `schedule(steps)` if `schedule` is given, else
-    `equal_phases`.
+    The schedule is `fixed_phases` if `steps_per_phase` is given, else `schedule(steps)` if `schedule` is
+    given, else `equal_phases`.
     """
 
     k: int
@@ -136,8 +139,9 @@ class PlannedSchedule:
     def __call__(self, steps: int | None, name: str) -> Schedule:
         """Return the schedule for `steps` steps in all.
 
-        name : the name of the caller's argument, for the message. Raises ValueError if the number of steps is
-        needed and is None or below 1.
+        name : the name of the caller's argument, for the error message.
+
+        Raises ValueError if the number of steps is needed and is None or below 1.
         """
         if self.steps_per_phase is not None:
             return fixed_phases(self.k, self.features_per_step, self.steps_per_phase, self.warm_up)
@@ -207,7 +211,7 @@ class Record:
 
     @property
     def phase_is_empty(self) -> bool:
-        """True if the present phase has no step, so that all unselected units have the same attention."""
+        """True if the present phase has no step, so that all unselected units have the same weight."""
         return self._schedule.length(len(self._loss)) == 0
 
     def add(self, loss: float) -> None:
@@ -218,12 +222,12 @@ class Record:
             self._warm_up_loss = self._mean_loss()
 
     def has_vanished(self, attention: FloatArray) -> bool:
-        """Return whether the attention of all m unselected units is zero; it started at 1/m."""
+        """Return whether the attention weights of all m unselected units are zero; they started at 1/m."""
         left = np.delete(attention, self.order)
         return not self._mask.form.normalized and bool(left.max() <= _VANISHED / len(left))
 
     def pick(self, attention: FloatArray, lam: float, order: IndexArray | None = None) -> list[int]:
-        """Select the units of the present phase: those with the largest attention.
+        """Select the units of the present phase: the units with the largest attention weights.
 
         Ties go to the unit with the lowest number, or to the first unit in the permutation `order`.
         """

@@ -30,7 +30,7 @@ class LassoNetSettings:
     ----------
     lam_start, growth : λ_i = lam_start·growthⁱ, unless `lams` is given. "auto" takes half of the λ at which
         the steps of all epochs can shrink the first feature of the dense network to zero. If more than a
-        tenth of the features leave in the training at this λ, a quarter of it is tried, and so on.
+        tenth of the features leave in the training at this λ, a quarter of this λ is tried, and so on.
     batch_size : the number of rows of a step; None for all rows. Rows are in random order. The last batch of
         an epoch has the remaining rows. A single remaining row joins the batch before it, so that networks
         with batch normalisation can be trained.
@@ -38,15 +38,16 @@ class LassoNetSettings:
     momentum : the momentum of the proximal steps.
     epochs, patience : one value or two. The training at a λ ends after `epochs` epochs, or once the objective
         on the rows of `stop_on` has not fallen below `tol` times its best value for `patience` epochs in a
-        row (None: never). The same holds in each further round. If the first value of `epochs` is 0, the
-        dense network is assumed to be trained.
+        row (None: it does not end early). The same holds in each further round. If the first value of
+        `epochs` is 0, the dense network is assumed to be trained.
     stop_on : "validation" or "training": the rows whose loss decides when training stops and, with
-        `backtrack`, which epoch is best. Without validation rows these are the training rows.
+        `backtrack`, which epoch is best. Without validation rows the training rows are used.
     backtrack : whether the training at each λ ends with the network of the best epoch instead of the last.
     rounds : the largest number of times that training at a λ is continued because a feature has to come back.
-    l2 : the coefficient in L of the squared norm of all weights except θ and W.
-    class_weight : a weight for each class, or "balanced". Its product with `sample_weight` is scaled to mean
-        1.
+    l2 : the coefficient in the objective of the squared norm of all weights except θ and W (skip connection,
+        first layer).
+    class_weight : a weight for each class, or "balanced". The products of these weights with `sample_weight`
+        are scaled to mean 1.
 
     Raises TypeError or ValueError if a value is not as described.
 
@@ -120,8 +121,7 @@ def check_choice(value: Any, name: str, known: tuple[str, str]) -> None:
 
 def _pair(value: Any, name: str, kind: type = float, never: bool = False) -> tuple[Any, ...]:
     """Return the values for the dense network and the path, given as two values or as one for both.
-
-    never : whether None is allowed.
+    never : whether None is allowed as a value.
     """
     pair = value if isinstance(value, Sequence) else (value, value)
     if len(pair) != 2:
@@ -165,7 +165,7 @@ def as_design(data: Any, name: str) -> Tensor:
 def as_rows(X: Any, y: Any, loss: Loss, like: Tensor, name: str = "X", weight: Any = None) -> Rows:
     """Return X (n, d), y (n, …) and weights scaled to mean 1, after checking them.
 
-    They are on the device and in the dtype of `like`; only class numbers stay integers.
+    The results are on the device and in the dtype of `like`; only class numbers stay integers.
     """
     of = name.removeprefix("X")
     X, y = as_design(X, name), as_tensor(y, f"y{of}")
@@ -196,7 +196,8 @@ def triple(validation: Any) -> tuple[Any, Any, Any]:
 def class_weights(weight: Any, y: Any, n_classes: int) -> FloatArray:
     """Return the weight (n,) of the class of each row.
 
-    weight : a weight for each class, or "balanced" for n/(C·n_c).
+    weight : a weight for each class, or "balanced" for n/(C·n_c), n_c the number of rows of class c, C that
+        of classes.
     """
     y = np.asarray(y)
     if isinstance(weight, str):

@@ -1,7 +1,8 @@
 """The parts that the network methods share: losses, batches, seeds, optimisers, and error handling.
 
 The loss of a network f on rows with weights ω_i of mean 1 is L(f) = (1/n)Σ ω_i ℓ(f(x_i), y_i). For "squared"
-ℓ = ½‖f(x) − y‖², so nL is the ½‖y − Xβ‖² of the rest of the package, and λ here corresponds to nλ there.
+ℓ = ½‖f(x) − y‖². So nL is ½‖y − Xβ‖², the loss in the rest of the package, and λ here corresponds to nλ
+there.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 class NonFiniteLoss(ArithmeticError):
-    """The error that the training loss became NaN or infinite; the message says where, and what to do.
+    """The error that the training loss became NaN or infinite; the message says where, and gives a remedy.
 
     path : the result so far if the method has one, else None.
     """
@@ -32,12 +33,12 @@ class NonFiniteLoss(ArithmeticError):
 
 
 def squared_error(output: Tensor, target: Tensor) -> Tensor:
-    """Return ½‖f(x) − y‖² for each row."""
+    """Return ½‖f(x) − y‖² for each row, with the outputs f(x) and the targets y."""
     return 0.5 * ((output - target.reshape(output.shape)) ** 2).sum(dim=1)
 
 
 def cross_entropy(output: Tensor, target: Tensor) -> Tensor:
-    """Return −log softmax(f(x))_y for each row, where y is the number of its class."""
+    """Return −log softmax(f(x))_y for each row, with the outputs f(x) and the number y of the class."""
     return F.cross_entropy(output, target, reduction="none")
 
 
@@ -47,12 +48,12 @@ LOSSES: dict[str, Loss] = {"squared": squared_error, "cross_entropy": cross_entr
 def as_loss(loss: str | nn.Module | Loss) -> Loss:
     """Return a loss that maps outputs (b, q) and targets (b, …) to one number for each row (b,).
 
-    loss : a name from LOSSES, a PyTorch loss, or a function that returns numbers for each row, which are
-        summed. The reduction of a PyTorch loss is removed, and targets of floats are passed to it in the
-        shape of the outputs.
+    loss : a name from LOSSES, a PyTorch loss, or a function that returns one or more numbers for each row,
+        which are summed. The reduction of a PyTorch loss is removed, and targets of floats are passed to the
+        loss in the shape of the outputs.
 
-    The returned loss raises ValueError if there are more numbers than outputs, because then outputs (b, 1)
-    and targets (b,) were broadcast to (b, b).
+    The returned loss raises ValueError if `loss` returns more numbers than there are outputs: this shows that
+    outputs (b, 1) and targets (b,) were broadcast to (b, b).
     """
     if isinstance(loss, str):
         if loss not in LOSSES:
@@ -105,8 +106,8 @@ class Rows:
         """Return the row at which each batch of `size` rows begins, except the first batch.
 
         With None all rows are one batch. The last batch has the remaining rows. A single remaining row joins
-        the batch before it, because batch normalisation divides by the standard deviation of a batch, and
-        that of a single row is zero.
+        the batch before it. The reason is batch normalisation, which divides by the standard deviation of a
+        batch; for a single row this is zero.
         """
         n = len(self.X)
         return range(0) if size is None else range(size, n - (size > 1), size)
@@ -129,7 +130,7 @@ class Rows:
         return Rows(self.X[:, J], self.y, self.weight)
 
     def mean(self, loss: Loss, output: Tensor) -> Tensor:
-        """Return the mean loss (1/n)Σ ω_i ℓ_i."""
+        """Return the mean loss (1/n)Σ ω_i ℓ_i, with the weights ω_i and the losses ℓ_i of the rows."""
         values = loss(output, self.y)
         return values.mean() if self.weight is None else (self.weight * values).mean()
 
@@ -161,7 +162,7 @@ def check_function(value: Any, name: str) -> None:
 def seeded(rng: Any) -> Iterator[torch.Generator]:
     """Seed PyTorch's global random numbers, for example of layers and dropout, inside a `with` block.
 
-    It yields a generator with the same seed. After the block the global state is restored.
+    The block gets a generator with the same seed. After the block the global state is restored.
 
     rng : a seed or a NumPy Generator.
     """
@@ -173,7 +174,7 @@ def seeded(rng: Any) -> Iterator[torch.Generator]:
 
 
 class Plan(NamedTuple):
-    """The plan of a training: passes over the data, rows of a batch (None: all), step length of Adam."""
+    """The plan of a training: passes over the data, rows of a batch (None: all), and step length of Adam."""
 
     epochs: int
     batch_size: int | None
@@ -217,7 +218,7 @@ def adam(
 ) -> None:
     """Train the network by Adam (Kingma and Ba, 2015) on batches, as the plan says.
 
-    where : the place of this training, for messages.
+    where : the name of this training, for error messages.
     before : a function that is called before each step with the number of the step and its batch.
     """
     optimizer = plan.adam(network.parameters())

@@ -25,7 +25,7 @@ def run_jobs(
     If count is 1, the jobs run in this process. Closing the iterator stops the work. The processes are
     spawned, not forked, because a fork of a process with threads may hang, and a progress bar has a thread.
     BLAS has one thread in each process, so the results do not depend on the number of processes. Each process
-    first calls `prepare`, for example to register the ensembles that are registered here.
+    first calls `prepare`, for example to register the ensembles that are registered in this process.
     """
     from threadpoolctl import threadpool_limits
 
@@ -58,10 +58,10 @@ class Lost(NamedTuple):
 def run_groups(groups: Iterator[Iterable[Job]], count: int) -> Iterator[Any]:
     """Run groups of jobs (function, arguments), and yield the results of the jobs in order of completion.
 
-    A group stays in one process, so that a job can use the data that an earlier job of its group keeps in
+    A group stays in one process, so that a job can use the data that an earlier job of its group left in
     memory. Groups and jobs are taken from their iterators only when a process is free. There are `count`
-    spawned processes (see `run_jobs`), or this process if count is 1. Closing the iterator ends them at once
-    and discards their unfinished jobs.
+    spawned processes (see `run_jobs`), or this process if count is 1. Closing the iterator ends the processes
+    at once and discards their unfinished jobs.
     """
     from threadpoolctl import threadpool_limits
 
@@ -99,9 +99,9 @@ def run_groups(groups: Iterator[Iterable[Job]], count: int) -> Iterator[Any]:
 
 
 def _following(rest: list[Iterator[Job]], i: int, groups: Iterator[Iterable[Job]]) -> Job | None:
-    """Return the next job for process i: that of its current group, or else the first of a new group.
+    """Return the next job for process i: the next one of its current group, or else the first of a new group.
 
-    rest : for each process, the jobs of its group that have not begun.
+    rest : for each process, the jobs of its current group that have not begun.
     """
     while (job := next(rest[i], None)) is None:
         group = next(groups, None)
@@ -127,7 +127,7 @@ def work_quietly(path: Sequence[str] = ()) -> None:
     """Prepare a worker process: ignore Ctrl-C and give BLAS one thread.
 
     The parent handles Ctrl-C. One thread is enough, because each core has its own process. `path` is added to
-    sys.path. Environment variables limit the libraries that are loaded later (SciPy's BLAS).
+    sys.path. BLAS libraries that are loaded later (SciPy's BLAS) are limited by environment variables.
     """
     from threadpoolctl import threadpool_limits
 

@@ -3,11 +3,11 @@
 NumPy's BLAS, SciPy's BLAS and Numba's own `parallel=True` each have a pool whose threads busy-wait for a
 while after each task. While the threads of another pool wait in this way, work takes 2 to 8 times as long. So
 kernels here are serial and release the GIL. Their work is divided by columns or by signals among the threads
-of one pool, and BLAS is limited to one thread in the meantime.
+of one pool, and meanwhile BLAS is limited to one thread.
 
-The pool consists of threads and a SimpleQueue. A `ThreadPoolExecutor` would not do, because its locks are
-written in Python: a KeyboardInterrupt while a lock is being acquired leaves it locked, and the next call
-never returns (https://github.com/python/cpython/issues/148874).
+The pool consists of threads and a SimpleQueue. A `ThreadPoolExecutor` is not used, because its locks are
+written in Python: a KeyboardInterrupt while a lock is being acquired leaves the lock locked, and the next
+call never returns (https://github.com/python/cpython/issues/148874).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _pool(workers: int) -> _Inbox:
 
 
 def _close(inbox: _Inbox, threads: list[threading.Thread]) -> None:
-    """Stop the threads of a pool at exit: if one returned from compiled code later, it might crash Python."""
+    """Stop the threads of a pool at exit: a thread that left compiled code later might crash Python."""
     for _ in threads:
         inbox.put(None)
     for thread in threads:

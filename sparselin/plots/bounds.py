@@ -74,8 +74,8 @@ def _intervals(ax: Axes, named: list[tuple[str, Interval]]) -> None:
 def sparse_eigenvalues(result: SparseEigenvalues, *, ax: Axes | None = None) -> Axes:
     """Draw the bounds on λ_min(C, k) and λ_max(C, k), and in a right panel the babel function μ₁(m).
 
-    By Gershgorin's theorem, |λ − 1| ≤ μ₁(k − 1) for the eigenvalues of unit columns. This says something only
-    if μ₁(k − 1) is below 1, which a dashed line marks.
+    By Gershgorin's theorem, |λ − 1| ≤ μ₁(k − 1) for the eigenvalues λ of k unit columns. This bound is useful
+    only if μ₁(k − 1) is below 1, which a dashed line marks.
 
     Parameters
     ----------
@@ -104,10 +104,10 @@ def _words(bounds: Interval) -> str:
 
 
 def guarantee_bounds(result: GuaranteeBounds, *, ax: Axes | None = None) -> Axes:
-    """Draw the share of the best subset's R² that each guarantee proves, and the achieved share.
+    """Draw the share of the best subset's R² that each guarantee proves, and the share that was attained.
 
-    A bar is the factor of a guarantee whose hypotheses hold. The achieved share is a point. If only bounds on
-    the best R² are known, it is a line.
+    A bar is the factor of a guarantee whose hypotheses hold. The attained share is a point. If only bounds on
+    the best R² are known, the attained share is a line.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def guarantee_bounds(result: GuaranteeBounds, *, ax: Axes | None = None) -> Axes
 
 
 def _guarantee(ax: Axes, row: int, bound: Bound) -> None:
-    """Draw the guarantee and the achieved share of one bound in its row."""
+    """Draw the guarantee and the attained share of one bound in its row."""
     if bound.applies:
         colour, label = (RED, "guaranteed, violated") if bound.violated else (BLUE, "guaranteed")
         ax.barh([row], [bound.lower], color=colour, height=0.8, alpha=0.8, label=label,

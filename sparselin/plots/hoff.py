@@ -28,12 +28,12 @@ def hoff_descent(
 ) -> tuple[Axes, ...]:
     """Draw `hadamard_descent` on a LASSO with two columns, in the plane of β and in the planes (w_j, θ_j).
 
-    The left panel has the contours of f(β) = ½‖y − Xβ‖² + λ‖β‖₁ and the iterates β = w∘θ. The other two have
-    (w_1, θ_1) and (w_2, θ_2). The descent minimises F(w, θ) = ½‖y − X(w∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²). By Hoff's
-    lemma, the least F with w∘θ = β is f(β), and it is attained where |w| = |θ|. So the minima of F, drawn as
-    stars, are the points where the diagonals (dashed) cross the hyperbolas w_jθ_j = β̂_j (black), where β̂ is
-    the solution of the LASSO. All other stationary points of F are saddles with some w_j = θ_j = 0; near them
-    a descent can be slow.
+    The left panel shows the contours of f(β) = ½‖y − Xβ‖² + λ‖β‖₁ and the iterates β = w∘θ. The other two
+    panels show (w_1, θ_1) and (w_2, θ_2). The descent minimises
+    F(w, θ) = ½‖y − X(w∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²). By Hoff's lemma, the least F with w∘θ = β is f(β), and it
+    is attained where |w| = |θ|. So the minima of F, drawn as stars, are the points where the diagonals
+    (dashed) cross the hyperbolas w_jθ_j = β̂_j (black), where β̂ is the solution of the LASSO. All other
+    stationary points of F are saddles with some w_j = θ_j = 0; a descent can be slow near a saddle.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def _plane(
 def _factors(ax: Axes, j: int, label: str, target: float, runs: Sequence[list[DescentResult]]) -> None:
     """Draw the descents in the plane of w_j and θ_j, with diagonals and hyperbolas w_jθ_j = const.
 
-    target : β̂_j. The hyperbola w_jθ_j = β̂_j is black.
+    target : β̂_j, the coefficient j of the LASSO's solution. The hyperbola w_jθ_j = β̂_j is black.
     """
     axes(ax, rf"$w\theta = \beta_{j + 1}$ ({label})", f"$w_{j + 1}$", rf"$\theta_{j + 1}$")
     paths = [np.array([(iterate.w[j], iterate.theta[j]) for iterate in run]) for run in runs]

@@ -30,7 +30,7 @@ def attention(path: AttentionPath, *, ax: Axes | None = None) -> Axes:
     """Draw the attention weights at the end of each phase, divided by the mean over the remaining units.
 
     A small dot is a remaining unit; a large dot is a pick, with its name. If a pick is close to the other
-    dots, the decision was close: train for longer.
+    dots, the decision was uncertain: train for longer.
     """
     phases, units = path.attention.shape
     ax = picture(ax, "attention / mean of the remaining units", "phase", "", (6.6, height(phases)))

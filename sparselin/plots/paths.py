@@ -47,10 +47,11 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
     """Draw the coefficients β(λ) against λ, which decreases to the right, with marks at the knots.
 
     R² is written above the axes. The axis of λ is logarithmic if the positive knots span more than a factor
-    of 20; if the path ends at λ = 0, it is linear below the last positive knot. Between knots β is linear in
-    λ, and R² is linear in λ²: with c = Xᵀr, d(½‖r‖²)/dλ = −cᵀdβ/dλ = −λ·d‖β_{S̄}‖₁/dλ, where ‖β_{S̄}‖₁ (for
-    standardized columns, if they are standardized) is linear. Coefficients are per unit of the column, even
-    if columns are standardized, so the heights of different features cannot be compared.
+    of 20; if the path ends at λ = 0, the axis is linear below the last positive knot. Between knots β is
+    linear in λ, and R² is linear in λ². The reason: with r = y − Xβ and c = Xᵀr,
+    d(½‖r‖²)/dλ = −cᵀdβ/dλ = −λ·d‖β_{S̄}‖₁/dλ, where ‖β_{S̄}‖₁ is linear in λ. S̄ are the penalised features,
+    and for standardized columns the norm is that of the standardized coefficients. Coefficients are per unit
+    of the column, even if columns are standardized, so the heights of different features cannot be compared.
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
 
 
 def _axis_of_lambda(ax: Axes, knots: FloatArray) -> FloatArray:
-    """Set up the axis from λ* to the end of the path. Return the decreasing λ's at which curves are drawn."""
+    """Set up the axis from λ* to the end of the path; return the decreasing λ at which curves are drawn."""
     lam, end = knots.astype(float), float(knots[-1])
     least = float(lam[lam > 0].min())
     if positive_axis(ax, lam):
@@ -104,7 +105,7 @@ def _axis_of_lambda(ax: Axes, knots: FloatArray) -> FloatArray:
 
 
 def _r2_above(ax: Axes, path: LassoPath) -> None:
-    """Write R² above the axes at six λ's; equal neighbours are written once."""
+    """Write R² above the axes at six values of λ; neighbours with the same text are written once."""
     if not path.r2.any():
         return
     inverse = (ax.transScale + ax.transLimits).inverted()
@@ -122,7 +123,8 @@ def _r2_above(ax: Axes, path: LassoPath) -> None:
 def batch_selection(batch: BatchSelection, *, ax: Axes | None = None) -> Axes:
     """Draw how many signals have 0, 1, …, k features, coloured by their status, and their residual norms.
 
-    The right panel has, for each number of features, the median, the middle half and the middle 90 % of ‖r‖.
+    The right panel shows, for each number of features, the median, the middle half and the middle 90 % of
+    ‖r‖, the norm of the residual.
 
     Parameters
     ----------
@@ -167,10 +169,10 @@ def batch_selection(batch: BatchSelection, *, ax: Axes | None = None) -> Axes:
 
 
 def explanation(found: Explanation, *, ax: Axes | None = None) -> Axes:
-    """Draw |⟨X_j, r⟩| of the explained feature along the path, together with the value it must reach.
+    """Draw |⟨X_j, r⟩| of the explained feature j along the path, together with the value that it must reach.
 
-    This value is |⟨X_i, r⟩| of the picks i, or λ on a LASSO path. For methods with β ≥ 0, in which the sign
-    matters, ⟨X_j, r⟩ is drawn instead if it is negative somewhere.
+    r is the residual. The value to reach is |⟨X_i, r⟩| of the picks i, or λ on a LASSO path. For methods with
+    β ≥ 0, in which the sign matters, ⟨X_j, r⟩ is drawn instead of its modulus if it is negative somewhere.
 
     Parameters
     ----------

@@ -30,8 +30,8 @@ def contours(
 ) -> Axes:
     """Draw the contours of a penalty of two coefficients, such as Q*(β∘β).
 
-    The contours are at round numbers close to the squares of equidistant numbers. So, at every zoom, they are
-    about equidistant along a ray on which the penalty grows like the square of β.
+    The contours are at round numbers close to the squares of equidistant numbers. So they are about
+    equidistant along a ray on which the penalty grows like the square of β, at every zoom.
 
     Parameters
     ----------
@@ -77,13 +77,19 @@ def penalty_panels(panels: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) 
 def penalties(limit: float = 3.0) -> tuple[Axes, ...]:
     """Draw the penalties on β ∈ [−limit, limit]² that masks of attention induce, with ℓ₁, ℓ_½ and ridge.
 
-    Weight decay (λ/2)(‖w‖² + ‖θ‖²) on β = s(w)∘θ acts as (λ/2)R(β) on β. R is 2‖β‖₁ for s_i = w_i (Hoff) or
-    |w_i|, Q*(β∘β) for softmax (Lemma 3.2), 3·2^{−2/3}Σ|β_i|^{2/3} for w_i², (Σ|β_i|^{2/3})³ for both
-    normalised masks, and ‖β‖² without a mask. In every panel the contours meet the axes at the multiples of
-    limit/3, so only their shapes in between differ. The titles are about an open quadrant. The title for Q*
-    follows the claims SA-figure-2-in-x and SA-figure-2-jointly of the ledger: Q* is concave in x = β∘β, but
-    as a function of β it is concave on no open set. {Q*(β∘β) ≤ c} is convex iff c ≤ 2 (SA-figure-2-contours),
-    and its corners on the axes are rounded.
+    Weight decay (λ/2)(‖w‖² + ‖θ‖²) on β = s(w)∘θ acts as (λ/2)R(β) on β. The penalty R depends on the mask s:
+
+    - 2‖β‖₁ for s_i = w_i (Hoff) or |w_i|;
+    - Q*(β∘β) for softmax (Lemma 3.2);
+    - 3·2^{−2/3}Σ|β_i|^{2/3} for w_i²;
+    - (Σ|β_i|^{2/3})³ for both normalised masks;
+    - ‖β‖² without a mask.
+
+    In every panel the contours meet the axes at the multiples of limit/3, so only their shapes in between
+    differ. The titles are about an open quadrant. The title for Q* follows the claims SA-figure-2-in-x and
+    SA-figure-2-jointly of the ledger: Q* is concave in x = β∘β, but as a function of β it is concave on no
+    open set. {Q*(β∘β) ≤ c} is convex if and only if c ≤ 2 (SA-figure-2-contours), and its corners on the axes
+    are rounded.
 
     Parameters
     ----------

@@ -51,7 +51,8 @@ def show(result: Any, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : the result of a method: a path, a subset, an interval, …
-    ax : where to draw; a new figure if None. Some pictures put a second panel on the right of the same place.
+    ax : where to draw; a new figure if None. Some pictures put a second panel on the right, inside the same
+        area.
 
     Returns
     -------

@@ -85,7 +85,7 @@ def _marks(ax: Axes, J: IndexArray, shape: tuple[int, int], share: float) -> Non
 
 
 def _shape(shape: Any) -> tuple[int, int]:
-    """Return `shape`, checked."""
+    """Return `shape`, after checking it."""
     try:
         height, width = shape
     except (TypeError, ValueError):
@@ -94,7 +94,7 @@ def _shape(shape: Any) -> tuple[int, int]:
 
 
 def _mean(images: ArrayLike, shape: tuple[int, int]) -> FloatArray:
-    """Return the mean of images (n, height, width) or (n, height·width), or the one image."""
+    """Return the mean of images (n, height, width) or (n, height·width), or the single image."""
     given = to_numeric(to_array(images, "images"), "images")
     d = shape[0] * shape[1]
     if given.shape[-2:] != shape and given.shape[-1:] != (d,):

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 
 
 def dual_projection(projection: DualProjection, *, ax: Axes | None = None) -> Axes:
-    """Draw the coefficients of v − u = Xβ, with the names of the features.
+    """Draw the coefficients β of v − u = Xβ, with the names of the features.
 
-    Outside S, β_j ≠ 0 only if the constraint |⟨X_j, u⟩| ≤ λ is active; then |β_j| says how strongly it pulls
-    u. The coefficients in S, for which ⟨X_j, u⟩ = 0, have hollow markers.
+    v is the point that was projected, and u its projection. Outside S, the columns to which u is orthogonal,
+    β_j ≠ 0 only if the constraint |⟨X_j, u⟩| ≤ λ is active; then |β_j| says how strongly the constraint moves
+    u. The coefficients in S have hollow markers.
 
     Parameters
     ----------
@@ -49,8 +50,8 @@ def dual_projection(projection: DualProjection, *, ax: Axes | None = None) -> Ax
 def descent(result: DescentResult, *, ax: Axes | None = None) -> Axes:
     """Draw the objective minus its last value against the iteration, on a logarithmic scale.
 
-    If the result has a duality gap, a line marks it: it bounds the distance of the last value from the least
-    objective.
+    If the result has a duality gap, a line marks it: the gap bounds the distance of the last value from the
+    least objective.
 
     Parameters
     ----------
@@ -81,7 +82,8 @@ def descent(result: DescentResult, *, ax: Axes | None = None) -> Axes:
 def hier_prox(prox: HierarchicalProx, *, ax: Axes | None = None) -> Axes:
     """Draw ‖θ_j‖ and max_k |W_jk| of the active features, and write how many entries of W_j were clipped.
 
-    If there are more than 40 active features, those with the largest ‖θ_j‖ are drawn.
+    θ_j and W_j are the weights of feature j in the skip connection and in the first layer. If there are more
+    than 40 active features, the features with the largest ‖θ_j‖ are drawn.
 
     Parameters
     ----------
@@ -110,7 +112,7 @@ def hier_prox(prox: HierarchicalProx, *, ax: Axes | None = None) -> Axes:
 
 
 def penalty_value(penalty: PenaltyValue, *, ax: Axes | None = None) -> Axes:
-    """Draw the w that attains an infimum, with its value as the title; for several infima, draw their values.
+    """Draw the w that attains an infimum, with the infimum as the title; draw several infima as values.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = 
     found : a `StabilitySelection`.
     labels : the largest number of names on the right. The most frequent features that reach the threshold
         have a colour and a name. All other features are grey; if names remain, up to three of the most
-        frequent ones have a name.
+        frequent grey features have a name.
     ax : where to draw; a new figure if None.
 
     >>> import numpy as np, sparselin as sl

@@ -1,4 +1,4 @@
-"""The picture of a greedy path: the pick of each step, its margin, and R² after it."""
+"""The picture of a greedy path: the pick of each step, its margin, and R² after the step."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ _WRITTEN = 20  # up to this number of steps, the numbers of each step are writte
 def selection(path: SelectionPath | GeneralizedPath | GroupPath, *, ax: Axes | None = None) -> Axes:
     """Draw the steps from the top down: λ*, the margin to the runner-up, and R² and ‖r‖ after the step.
 
-    The runner-up is drawn at (1 − margin)·λ*. For OMP this is its |⟨X_j, r⟩|, for generalized linear models
-    its |∂L/∂β_j|, and for groups its ‖X_gᵀR‖_F. Orthogonal least squares compares |⟨X_j, r⟩|/‖P_S^⊥X_j‖, so
-    there the distance shows the ratio of these quotients. Ties are marked, and the label of the row names one
-    other feature in T. The right panel has R² = 1 − ‖r‖²/‖r_0‖² (measured from the mean if there is an
-    intercept) and ‖r‖/‖r_0‖. For generalized linear models it has D², the explained share of the deviance,
-    and the rest of it.
+    λ* is the score of the pick, and r the residual. The runner-up is drawn at (1 − margin)·λ*. For OMP this
+    is its |⟨X_j, r⟩|, for generalized linear models its |∂L/∂β_j|, and for groups its ‖X_gᵀR‖_F. Orthogonal
+    least squares compares |⟨X_j, r⟩|/‖P_S^⊥X_j‖, so there the distance shows the ratio of these quotients.
+    Ties are marked, and the label of the row names one other feature that is tied with the pick. The right
+    panel shows R² = 1 − ‖r‖²/‖r_0‖² (measured from the mean if there is an intercept) and ‖r‖/‖r_0‖, where
+    r_0 is the residual before the first pick. For generalized linear models it shows D², the explained share
+    of the deviance, and 1 − D².
 
     Parameters
     ----------
@@ -85,7 +86,9 @@ def selection(path: SelectionPath | GeneralizedPath | GroupPath, *, ax: Axes | N
 class _Fit(NamedTuple):
     """The quality of the fit after each step: R² and ‖r‖/‖r_0‖, or D² and its rest, with axis labels.
 
-    share, rest : the explained share and the rest. names : their labels. whole : the label of the whole.
+    share, rest : the explained share and the rest.
+    names : their labels.
+    whole : the label of the whole.
     """
 
     share: FloatArray

@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 def subset(result: SubsetResult, *, ax: Axes | None = None) -> Axes:
     """Draw the gain of each feature in g(S) = R²(S) + ν·f(S), in order of selection, and the coefficients.
 
-    Each bar goes from g before the feature to g after it. For a best subset, a line marks the R² that no
-    subset of k features can exceed: R² ≤ 1 − lower_bound/‖y‖², where ‖y‖² = residual/(1 − R²).
+    Each bar goes from g before the feature to g after it. For a best subset without a ridge, a line marks the
+    R² that no subset of k features (within the box, of whole groups) can exceed: R² ≤ 1 − lower_bound/‖y‖²,
+    where ‖y‖² = residual/(1 − R²).
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def subset(result: SubsetResult, *, ax: Axes | None = None) -> Axes:
         return note(ax, f"No feature is selected: {result.status.message}.")
     labels = [name(result.names, int(j)) for j in result.support]
     _gain_bars(ax, result.gains, float(result.value), labels)
-    if isinstance(result, BestSubset):
+    if isinstance(result, BestSubset) and 2 * result.objective == result.residual:
         bound = _bound(result)
         words = f"upper bound {bound:.4f}" + ("" if result.optimal else f", gap {100 * result.gap:.2g} %")
         ax.axvline(bound, color=GREY, linestyle="--", linewidth=1.2, label=words)

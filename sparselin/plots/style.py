@@ -64,7 +64,7 @@ def axes(
 
 
 def projection_axes(ax: Any, projection: str, figsize: tuple[float, float], message: str) -> Any:
-    """Return `ax`, or the axes of a new figure. ValueError(message) if `ax` has another projection."""
+    """Return `ax`, or the axes of a new figure. Raises ValueError(message) if `ax` has another projection."""
     if ax is None:
         shape = {"figsize": figsize, "layout": "constrained", "subplot_kw": {"projection": projection}}
         return pyplot().subplots(**shape)[1]
@@ -74,7 +74,10 @@ def projection_axes(ax: Any, projection: str, figsize: tuple[float, float], mess
 
 
 def in_space(X: Any, y: Any, n: int, name: str = "y") -> Problem:
-    """Return the problem of a picture in the plane (n = 2) or in space (n = 3); ValueError for others."""
+    """Return the problem of a picture in the plane (n = 2) or in space (n = 3).
+
+    Raises ValueError if X has another number of rows.
+    """
     problem = Problem(X, y)
     if problem.n != n:
         raise ValueError(
@@ -85,7 +88,7 @@ def in_space(X: Any, y: Any, n: int, name: str = "y") -> Problem:
 
 
 def pyplot() -> Any:
-    """Import and return matplotlib.pyplot. ModuleNotFoundError says how to install it."""
+    """Import and return matplotlib.pyplot. If it is missing, ModuleNotFoundError says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError as error:
@@ -177,9 +180,9 @@ def integers(ax: Axes) -> None:
 def spread(positions: FloatArray, gap: float, top: float = 1.0) -> FloatArray:
     """Return the nearest positions in [0, top], in the same order, that are at least `gap` apart.
 
-    "Nearest" is in least squares. With z_i = y_i − i·gap (y sorted), the z must not decrease. This is
-    isotonic regression, solved by pooling neighbours; the result is then clipped to the bounds. More than
-    top/gap + 1 positions do not fit.
+    "Nearest" means least squares. Let y be the given positions, sorted, and z_i = y_i − i·gap. Then the z
+    must not decrease. This problem is isotonic regression. It is solved by pooling neighbours, and the result
+    is clipped to the bounds. More than top/gap + 1 positions do not fit.
     """
     order = np.argsort(positions, kind="stable")
     steps = gap * np.arange(len(order))
@@ -219,10 +222,10 @@ def name_line_ends(ax: Axes, ends: FloatArray) -> None:
 
 
 def positive_axis(ax: Axes, values: FloatArray) -> bool:
-    """Set up a horizontal axis for values ≥ 0, with ticks at round numbers. Return whether it is logarithmic.
+    """Set up a horizontal axis for values ≥ 0, with ticks at round numbers; return whether it is logarithmic.
 
-    It is logarithmic if the positive values differ by more than a factor of 20. If 0 is among the values, the
-    axis is linear below the least positive one.
+    The axis is logarithmic if the positive values differ by more than a factor of 20. If 0 is among the
+    values, the axis is linear below the least positive value.
     """
     positive = values[values > 0]
     least, top, zero = float(positive.min()), float(positive.max()), bool(values.min() == 0)
@@ -247,7 +250,8 @@ def _multiples(low: float, high: float) -> list[float]:
 def _decades(low: float, high: float) -> list[float]:
     """Return at most eight round numbers in [low, high].
 
-    They are 1, 2, 5 times powers of ten, or 1, 3 times, or powers of ten, or every second, third, … power.
+    These are 1, 2, 5 times powers of ten, or 1, 3 times powers of ten, or powers of ten, or every second,
+    third, … power.
     """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for digits in ((1, 2, 5), (1, 3), (1,)):

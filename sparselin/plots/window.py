@@ -39,11 +39,12 @@ _SAMPLES = 120  # the number of λ's at which curves are drawn, besides the knot
 def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None = None) -> Axes:
     """Draw the window (λ₂, λ*), in which the LASSO's support outside S is A(S); Sequential LASSO picks there.
 
-    The left panel has |⟨X_j, r(λ)⟩|, where r(λ) = y − Xβ(λ) and β(λ) minimises ½‖y − Xβ‖² + λ‖β_{S̄}‖₁. For j
-    ∉ S it is at most λ, the black line. The columns of T reach this line at λ* = ‖XᵀP_S^⊥y‖∞. Those in A(S) ⊆
-    T follow it down, and the rest of T (dotted) stays at or below it. At λ₂ the next columns (dashed) reach
-    it. The right panel has the coefficients of these columns. At most 100 other columns are drawn in grey;
-    the window is shaded.
+    The left panel shows |⟨X_j, r(λ)⟩|, where r(λ) = y − Xβ(λ) and β(λ) minimises ½‖y − Xβ‖² + λ‖β_{S̄}‖₁. For
+    j ∉ S it is at most λ, the black line. The columns of the tied set T reach this line at λ* = ‖XᵀP_S^⊥y‖∞,
+    where P_S^⊥y is the residual of least squares on S. The columns in A(S) ⊆ T follow the line down, and the
+    rest of T (dotted) stays at or below the line. At λ₂ the next columns (dashed) reach the line. The right
+    panel shows the coefficients of these columns. At most 100 other columns are drawn in grey; the window is
+    shaded.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None
 
     Returns
     -------
-    The left Axes. If λ* = 0, they have a sentence that says why.
+    The left Axes. If λ* = 0, they show a sentence that says why.
 
     Raises
     ------
@@ -107,7 +108,10 @@ def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None
 
 
 def _columns(entry: FirstEntry, path: LassoPath, low: float) -> dict[int, str]:
-    """Return feature ↦ line style for the features with a colour: A(S), the rest of T, entries at λ₂."""
+    """Return feature ↦ line style for the features with a colour: A(S), the rest of T, entries at λ₂.
+
+    T are the tied features, A(S) the active ones, and λ₂ is the lower end of the window.
+    """
     T = [*entry.active, *(j for j in entry.tied if j not in entry.active)][:_MOST]
     knots = np.flatnonzero(np.isclose(path.knots, low, rtol=1e-9, atol=0)) if low > 0 else ()
     after = {j for i in knots for j in path.active[i]}
@@ -127,12 +131,12 @@ def _correlations(problem: Problem, path: LassoPath, lam: FloatArray) -> FloatAr
 
 
 def _some(names: Names, J: Sequence[int]) -> str:
-    """Return the first three features of J as a set."""
+    """Return the first three features of J as the text of a set."""
     return "{" + ", ".join([name(names, j) for j in J[:3]] + ["…"] * (len(J) > 3)) + "}"
 
 
 def _sets(entry: FirstEntry) -> str:
-    """Return the part of the title that states T and A(S)."""
+    """Return the part of the title that states the tied set T and the active set A(S)."""
     T, A = (_some(entry.names, J) for J in (entry.tied, entry.active))
     return f"T = A(S) = {T}" if entry.tied == entry.active else f"T = {T}, A(S) = {A}"
 
@@ -140,8 +144,9 @@ def _sets(entry: FirstEntry) -> str:
 def first_entry(entry: FirstEntry, *, ax: Axes | None = None) -> Axes:
     """Draw the coefficients of T on the first segment, sign·(λ* − λ)·v for λ in the window (λ₂, λ*).
 
-    The coefficients of T∖A(S) stay zero. λ₀, at which the window ends by the proof of the paper, is marked if
-    it differs from λ₂. `window` draws the same from the data, with all correlations.
+    T are the tied features and v the direction of the entry. The coefficients of tied features outside A(S)
+    stay zero. λ₀, at which the window ends by the proof of the paper, is marked if it differs from λ₂.
+    `window` draws the same from the data, with all correlations.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""scikit-learn's names of arguments: if a call uses such a name, its error says our name of the argument."""
+"""scikit-learn's names of arguments: if a call uses such a name, the error says our name of the argument."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _THEIRS = {
 
 
 def suggest_names(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Wrap `function`: if a call uses scikit-learn's name of an argument, its TypeError says our name."""
+    """Wrap `function`: if a call uses scikit-learn's name of an argument, the TypeError says our name."""
 
     @functools.wraps(function)
     def wrapper(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:

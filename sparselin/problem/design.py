@@ -31,7 +31,7 @@ class DesignColumns(NamedTuple):
         return int(self.X.shape[1]) + (self.ones is not None)
 
     def fit(self, names: Names, positive: bool = False) -> Fit:
-        """Return the `Fit` of these columns: the facts about them that a result stores."""
+        """Return the `Fit` of these columns: the properties of the columns that a result stores."""
         return Fit(self.X.shape[1], names, self.ones is not None, self.scale is not None, positive)
 
     def correlate(self, r: FloatArray) -> FloatArray:
@@ -44,9 +44,9 @@ class DesignColumns(NamedTuple):
         return np.concatenate([c, np.reshape(self.ones @ r, (1, *c.shape[1:]))])
 
     def predict(self, coef: FloatArray) -> FloatArray:
-        """Return the linear combination (n,) of all columns: the scaled ones of X, and the column of ones.
+        """Return the linear combination (n,) of all columns: the scaled columns of X, and the column of ones.
 
-        coef : (d,) the coefficients of the scaled columns; with an intercept the last one is that of the
+        coef : (d,) the coefficients of the scaled columns; with an intercept the last one belongs to the
             column of ones.
         """
         inner = coef[: self.X.shape[1]]
@@ -83,8 +83,8 @@ class Unrounded(NamedTuple):
 
     A float32 problem multiplies its data by √weight and by the scales in float32, because products are fast
     then. Its error bounds use the eps of float32 and so include this rounding. If these bounds cannot decide
-    between columns, the columns are computed again in float64 from the data here, and are compared by bounds
-    with the eps of float64.
+    between columns, the columns are computed again in float64 from the fields below, and are compared by
+    bounds with the eps of float64.
 
     X : (n, d) float32, an array or sparse.
     y : (n,) float32.
@@ -123,10 +123,10 @@ def unit_variance(
 
     t : (n,) a column of ones, or √weight, in float64.
     root : (n,) √weight. If it is given, row i of X is first multiplied by root_i, in float64.
-    growth : the entries of X are known to a relative growth·eps.
+    growth : the entries of X have a relative error of growth·eps.
 
-    mean_j = tᵀX_j/tᵀt is subtracted before squares are summed, and the sum is corrected for the rounding of
-    mean_j (the corrected two-pass formula of Chan, Golub and LeVeque, 1983).
+    First mean_j = tᵀX_j/tᵀt is subtracted, then squares are summed, and the sum is corrected for the rounding
+    of mean_j (the corrected two-pass formula of Chan, Golub and LeVeque, 1983).
     """
     total, m = float(t @ t), X.shape[1]
     squares, sizes = np.empty(m), np.empty(m)
@@ -152,7 +152,7 @@ def _sums(X: FloatArray, t: FloatArray, root: FloatArray | None, centred: bool) 
 
 
 def _sparse_sums(X: Any, t: FloatArray, root: FloatArray | None, centred: bool) -> tuple[FloatArray, ...]:
-    """Return the results of `_sums` for a sparse X. Where no entry is stored, z_ij = −t_i·mean_j."""
+    """Return the results of `_sums` for a sparse X; an entry that is not stored gives z_ij = −t_i·mean_j."""
     X = X.tocoo()
     (rows, columns), m, total = X.coords, X.shape[1], float(t @ t)
 
@@ -172,15 +172,15 @@ def _sparse_sums(X: Any, t: FloatArray, root: FloatArray | None, centred: bool) 
 
 
 def _missing(weight: FloatArray, rows: IndexArray, columns: IndexArray, m: int) -> FloatArray:
-    """Return, for each of m sparse columns, the sum of weight_i over the rows i that the column lacks.
+    """Return, for each of m sparse columns, the sum of weight_i over the rows i that are not stored.
 
     rows, columns : the row and the column of each stored entry.
 
-    The sum of all weights minus the sum over the stored rows would have an error of eps times the sum of all
-    weights. But the result must be exactly zero for a column that stores every row, because it is multiplied
-    by the squared mean of the column. So each weight is cut into parts. In each part the n numbers are
-    integers below 2⁵³/n times the same power of two. Their sums and the differences of these sums are
-    therefore exact and not negative.
+    The obvious formula is the sum of all weights minus the sum over the stored rows. It would have an error
+    of eps times the sum of all weights. But the result must be exactly zero for a column that stores every
+    row, because it is multiplied by the squared mean of the column. So each weight is cut into parts. In each
+    part the n numbers are integers below 2⁵³/n times the same power of two. Therefore their sums, and the
+    differences of these sums, are exact and not negative.
     """
     rest, bits = np.zeros(m), 52 - len(weight).bit_length()
     while weight.any():

@@ -6,7 +6,7 @@ Numerical Algorithms*, 2nd ed., section 3.1). If the errors of the operations ar
 the error of the sum is at most a multiple of √n·eps/2, with a probability that depends on the multiple
 (Higham and Mary, *A new approach to probabilistic rounding error analysis*, 2019). The bound 8·√n·eps is
 sixteen times √n·eps/2. `tests/test_ties.py` compares the bounds with errors found by exact arithmetic, and
-`make attack` does the same on hard designs.
+`make attack` makes the same comparison on hard designs.
 
 Errors are relative to the lengths of vectors, unless a function says otherwise. κ is a bound on the condition
 number of X_S with unit columns. The size of x relative to S is s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²), where b are
@@ -47,7 +47,7 @@ def largest_of(dtype: Any) -> float:
 def least_norm(dtype: Any) -> float:
     """Return √tiny/eps, the least norm whose square keeps its digits: if ‖x‖ is less, (eps·‖x‖)² < tiny.
 
-    tiny : the least normal number of the dtype.
+    tiny : the least normal number of the dtype; smaller numbers have fewer digits.
     """
     info = np.finfo(dtype)
     return float(np.sqrt(info.tiny) / info.eps)
@@ -59,25 +59,27 @@ def real_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def coarseness(computed: FloatArray, eps: float) -> float:
-    """Return max(1, ε/eps), where ε is the eps of the dtype of `computed`, and eps that of the data."""
+    """Return max(1, ε/eps), where ε is the eps of the dtype of `computed`, and eps belongs to the data."""
     return max(1.0, eps_of(computed.dtype) / eps)
 
 
 def product_error(n: int, eps: float = EPS, kappa: float = 1.0) -> float:
     """Return 8·eps·(√n + κ), a bound on the error of ⟨x, P_S^⊥r⟩ relative to ‖x‖‖r‖, for x and r (n,).
 
-    The term √n is for the sum of n products (see the docstring of this module). The term κ is for the
-    projection: the computed span of X_S is the exact span of a matrix whose columns differ from X_S by eps,
-    so the angle between the two spans is at most κ·eps (Higham, Theorem 19.13; Björck, *Numerical Methods for
-    Least Squares Problems*, 1996). If S is empty, κ = 1, for the rounding of x and r themselves.
+    The term √n is for the sum of n products (see the docstring of this module). The term κ, a bound on the
+    condition number of X_S, is for the projection: the computed span of X_S is the exact span of a matrix
+    whose columns differ from X_S by eps, so the angle between the two spans is at most κ·eps (Higham, Theorem
+    19.13; Björck, *Numerical Methods for Least Squares Problems*, 1996). If S is empty, κ = 1, for the
+    rounding of x and r themselves.
     """
     return SAFETY * eps * (math.sqrt(n) + kappa)
 
 
 def rank_level(shape: tuple[int, ...], dtype: Any = np.float64) -> float:
-    """Return max(n, d)·eps, for the rank of a matrix (n, d): σ_i counts as zero if σ_i/σ_1 is at most that.
+    """Return max(n, d)·eps, for the rank of a matrix (n, d): σ_i counts as zero if σ_i/σ_1 is at most this.
 
-    It is the usual bound on the errors that LAPACK makes in singular values, relative to σ_1.
+    σ_1 ≥ σ_2 ≥ … are the singular values. The number is the usual bound on the errors that LAPACK makes in
+    singular values, relative to σ_1.
     """
     return max(shape) * eps_of(dtype)
 
@@ -86,23 +88,23 @@ def stopping_level(limit: Any, y_norm: Any, unit: float, length_unit: float) -> 
     """Return the computed ‖r‖ at which a method with the goal ‖r‖ ≤ limit stops, or −1 if it never stops.
 
     Rounding changes ‖r‖ by unit·‖y‖, so a ‖r‖ that equals the limit may be computed as larger by this amount.
-    A limit below length_unit·‖y‖, for example 0, is below the precision to which ‖r‖ is known. A path then
-    ends with EXACT_FIT if r is zero to rounding, whether or not all its digits vanish. The units are those of
-    a `Problem`; limits and norms are numbers or arrays.
+    ‖r‖ is known only to length_unit·‖y‖. If the limit is below this precision, for example 0, the path ends
+    with EXACT_FIT when r is zero to rounding, whether or not all its digits vanish. The units are those of a
+    `Problem`; limits and norms are numbers or arrays.
     """
     return np.where(limit < length_unit * y_norm, -1.0, limit + unit * y_norm)
 
 
 @dataclasses.dataclass(frozen=True)
 class ErrorModel:
-    """The error bounds for a problem whose columns and y are known to eps of their lengths.
+    """The error bounds for a problem whose columns and y have relative errors of eps.
 
     n, d : the shape of X.
     eps : the eps of the dtype of X; it is larger if the data were projected or compressed.
-    double_eps : the eps after a conversion of the data to float64: that of float64, because float32 data
-        convert exactly. For a Gram matrix, and for an operator, whose products do not become more accurate,
-        it is `eps`.
-    power : the exponent p; errors are multiplied by κ^p.
+    double_eps : the eps after a conversion of the data to float64. This is the eps of float64, because
+        float32 data convert exactly. For a Gram matrix, and for an operator, whose products do not become
+        more accurate, it is `eps`.
+    power : the exponent p; errors are multiplied by κ^p, where κ bounds the condition number of X_S.
     """
 
     n: int
@@ -113,23 +115,27 @@ class ErrorModel:
 
     @property
     def unit(self) -> float:
-        """The unit u = 8·eps: the error of P_S^⊥x is at most u·s(x)."""
+        """The unit u = 8·eps: the error of P_S^⊥x is at most u·s(x), with the size s(x) of `ThinQR.sizes`."""
         return SAFETY * self.eps
 
     @property
     def length_unit(self) -> float:
-        """The unit of lengths: X_i counts as in the span of S if ‖P_S^⊥X_i‖ ≤ length_unit·s(X_i)."""
+        """The unit of lengths: X_i counts as in the span of S if ‖P_S^⊥X_i‖ ≤ length_unit·s(X_i).
+
+        s(X_i) is the size of X_i (`ThinQR.sizes`).
+        """
         return self.unit
 
     @property
     def gram_eps(self) -> float:
-        """The error of the entries of XᵀX as computed in float64, relative to its largest entry."""
+        """The error of the entries of XᵀX when computed in float64, relative to the largest entry."""
         return self.double_eps
 
     def rounding(self, kappa: float = 1.0) -> float:
         """Return `product_error` for κ^p, a cheap bound on the relative error of ⟨X_i, P_S^⊥y⟩.
 
-        If it does not decide between columns, `linalg.ties` uses the smaller `measured_error`.
+        κ = kappa bounds the condition number of X_S, and p is the field `power`. If this bound does not
+        decide between columns, `linalg.ties` uses the smaller `measured_error`.
         """
         return product_error(self.n, self.eps, kappa**self.power)
 
@@ -140,11 +146,11 @@ class ErrorModel:
     def length_errors(self, size: FloatArray, length: FloatArray) -> FloatArray:
         """Return bounds (m,) on the errors of the lengths ‖z_i‖, z_i = P_S^⊥X_i.
 
-        size : (m,) s(X_i).
+        size : (m,) the sizes s(X_i) of `ThinQR.sizes`.
         length : (m,) ‖z_i‖.
 
         The bound is min(length_unit·s(X_i), u·s(X_i)²/‖z_i‖). The second term is smaller only for a Gram
-        problem. There the error of ‖z‖² is u·s², so that of ‖z‖ is u·s² divided by the sum of the true and
+        problem. There the error of ‖z‖² is u·s². The error of ‖z‖ is u·s² divided by the sum of the true and
         the computed length.
         """
         sharp = np.full_like(size, np.inf)
@@ -158,21 +164,21 @@ class ErrorModel:
 
             u·(s(X_i)‖r‖ + ‖z_i‖s(y) + √n‖x‖‖r‖)
 
-        size, length : (m,) s(X_i) and ‖z_i‖.
+        size, length : (m,) the sizes s(X_i) of `ThinQR.sizes`, and ‖z_i‖.
         y_size, r_norm : s(y) and ‖r‖.
         x_norm : (m,) ‖x‖.
 
-        The first two terms come from the errors u·s(X_i) of z_i and u·s(y) of r (`ThinQR.sizes`). The last
-        term is the rounding error of the sum of n products.
+        The first two terms come from the errors u·s(X_i) of z_i and u·s(y) of r. The last term is the
+        rounding error of the sum of n products.
         """
         return np.asarray(self.unit * (size * r_norm + length * y_size + math.sqrt(self.n) * x_norm * r_norm))
 
     def refined_error(self, r_norm: float, size: float, kappa: float) -> float:
         """Return a bound on the error of ⟨X_i, r⟩/‖X_i‖, where r = f − X_J·x comes from a refined solve.
 
-        The bound is 8·eps·(√n + 1)·(‖r‖ + eps·size), where size is ‖f‖ + Σ‖X_j‖|x_j|; it is not relative to
-        the length of f. Iterative refinement with residuals in twice the precision leaves an error of
-        eps·‖r‖ + eps²·size in r, for any κ (Björck, 1967).
+        The bound is 8·eps·(√n + 1)·(‖r‖ + eps·size), where size is ‖f‖ + Σ‖X_j‖|x_j|; the bound is not
+        relative to the length of f. Iterative refinement with residuals in twice the precision leaves an
+        error of eps·‖r‖ + eps²·size in r, for any condition number of X_J (Björck, 1967).
         """
         return self.rounding() * (r_norm + self.eps * size)
 
@@ -192,9 +198,10 @@ class ErrorModel:
 class GramErrors(ErrorModel):
     """The error bounds for a Gram problem, which has a factor of XᵀX in place of X.
 
-    Squared lengths are known to eps. If the error of ‖z‖² is u·s², that of ‖z‖ can be √u·s, and that of the
-    angle of a span κ²·eps. Iterative refinement does not make these errors smaller, because it would compute
-    residuals with the factor, not with X.
+    Squared lengths have relative errors of eps. If the error of ‖z‖² is u·s², the error of ‖z‖ can be √u·s,
+    and the error of the angle of a span κ²·eps, where κ bounds the condition number of the columns. Iterative
+    refinement does not make these errors smaller, because it would compute residuals with the factor, not
+    with X.
     """
 
     power = 2
@@ -210,7 +217,10 @@ class GramErrors(ErrorModel):
         return RANK * self.d * self.eps
 
     def length_error(self, kappa: float = 1.0) -> float:
-        """Return 8·√eps·κ, a bound on the error of ‖P_S^⊥X_i‖/‖X_i‖; it follows from s(X_i) ≤ κ‖X_i‖."""
+        """Return 8·√eps·κ, a bound on the error of ‖P_S^⊥X_i‖/‖X_i‖.
+
+        κ = kappa bounds the condition number of X_S, and the sizes satisfy s(X_i) ≤ κ‖X_i‖ (`ThinQR.sizes`).
+        """
         return self.length_unit * kappa
 
     def measured_error(
@@ -218,8 +228,8 @@ class GramErrors(ErrorModel):
     ) -> FloatArray:
         """Return the bounds u·s(X_i)·s(y), (m,), on the errors of ⟨x, r⟩, for a Gram problem.
 
-        As in `ErrorModel.measured_error`, r = P_S^⊥y, x is X_i or P_S^⊥X_i, `size` is s(X_i), and `y_size`
-        is s(y). The arguments `length`, `r_norm` and `x_norm` are not used.
+        As in `ErrorModel.measured_error`, r = P_S^⊥y, x is X_i or P_S^⊥X_i, `size` is the size s(X_i) of
+        `ThinQR.sizes`, and `y_size` is s(y). The arguments `length`, `r_norm` and `x_norm` are not used.
         """
         return np.asarray(self.unit * size * y_size)
 

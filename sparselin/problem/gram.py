@@ -20,13 +20,13 @@ def root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArra
     to 8d·eps of their squared lengths. `_complete` corrects R on the other columns.
 
     If G is nearly singular, rounding can make ‖z‖ larger than ‖y‖. If so, 8d·eps or 64d·eps of its diagonal
-    is added to G, which makes ‖z‖ smaller. Rounding cannot distinguish the sum from G.
+    is added to G, which makes ‖z‖ smaller. This change of G is no larger than the rounding of G.
 
     ε : the maximum of |RᵀR − G|_ij/√(G_ii·G_jj), or, if it is larger, the Frobenius norm of these errors on
         the columns that are not pivots. The norm is needed because the errors of these columns add up.
 
-    Raises ValueError if G is not symmetric and positive semidefinite to rounding, if b is not in its range,
-    or if `square` is smaller than G and b imply.
+    Raises ValueError if G is not symmetric and positive semidefinite to rounding, if b is not in the range of
+    G, or if `square` is smaller than G and b imply.
     """
     eps, d = eps_of(G.dtype), len(G)
     diagonal = np.diag(G)
@@ -59,7 +59,7 @@ def root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArra
 def _factor(G: FloatArray, ridge: float) -> tuple[FloatArray, IndexArray]:
     """Factor G + ridge·I = RᵀR with pivoting, for G (d, d) with unit diagonal; return R and the pivots.
 
-    R has one more row than there are pivots. That last row is zero.
+    R has one row more than there are pivots. This last row is zero.
     """
     from scipy.linalg import lapack
 
@@ -72,7 +72,7 @@ def _factor(G: FloatArray, ridge: float) -> tuple[FloatArray, IndexArray]:
 
 
 def _solution(R: FloatArray, pivots: IndexArray, b: FloatArray) -> FloatArray:
-    """Solve Rᵀz = b in the rows of the pivots; the last entry of z is zero."""
+    """Solve Rᵀz = b in the rows of the pivots, for Xᵀy = b; the last entry of z is zero."""
     from scipy.linalg import solve_triangular
 
     z = np.zeros(len(R), R.dtype)
@@ -86,18 +86,18 @@ def _complete(
     """Change R, in place, in the columns D (`rest`) that are not pivots, so that Rᵀz = b.
 
     pivots : P, the columns of the pivots.
-    zeta : ζ, for the last entry of z.
+    zeta : ζ, the last entry of z in the results.
 
-    First change: δ_D/ζ becomes the last row of R on D, where δ = b − Rᵀz. The factorisation drops the Schur
-    complement C of G on D, which is at most 8d·eps, and with it δ, which can be √(8d·eps) of b. [C δ; δᵀ ζ²]
-    is the Gram matrix of D and y, both projected off the span of P. So C − δδᵀ/ζ² is positive semidefinite.
-    It follows that this row makes RᵀR closer to G, and Rᵀz = b.
+    First change: δ_D/ζ becomes the last row of R on D, where δ = b − Rᵀz. The factorisation ignores the Schur
+    complement C of G on D, which is at most 8d·eps. So it also ignores δ, which can be √(8d·eps) of b. [C δ;
+    δᵀ ζ²] is the Gram matrix of D and y, both projected off the span of P, so C − δδᵀ/ζ² is positive
+    semidefinite. It follows that the new row makes RᵀR closer to G, and Rᵀz = b.
 
-    Second change: what then remains of δ comes from the rounding of R_PD, which is some eps/√p for pivots p.
-    Let R_PD change by Δ with zᵀΔ = δ. The least change of RᵀR on P × D, in the Frobenius norm, is
-    R_PᵀΔ = tδᵀ/‖t‖² with t = R_P⁻¹z.
+    Second change: after the first change, a part of δ remains, which comes from the rounding of R_PD. It is
+    some eps/√p for pivots p. Let R_PD change by Δ with zᵀΔ = δ. The least change of RᵀR on P × D, in the
+    Frobenius norm, is R_PᵀΔ = tδᵀ/‖t‖² with t = R_P⁻¹z.
 
-    Neither change is made to a column that would move by more than the error of G.
+    Neither change is made to a column that it would move by more than the error of G.
     """
     from scipy.linalg import solve_triangular
 

@@ -22,7 +22,7 @@ _CACHE_ENTRIES = 3 * 10**7  # the most entries in the cache of columns
 def is_operator(X: Any) -> bool:
     """Return whether X is a SciPy LinearOperator.
 
-    SciPy is not imported for this: if its module is not loaded, X cannot be a LinearOperator.
+    SciPy is not imported for this test: if its module is not loaded, X cannot be a LinearOperator.
     """
     module = sys.modules.get("scipy.sparse.linalg")
     return module is not None and isinstance(X, module.LinearOperator)
@@ -31,8 +31,8 @@ def is_operator(X: Any) -> bool:
 class Operator:
     """The matrix X = D·A, where A is an operator (n, d), and D is diagonal: the identity, or row scales.
 
-    It supports the operations on an array that a problem needs: `X @ v`, `X.T @ r`, `X[:, J]` (an array),
-    `astype`, `shape`, `dtype`, `ndim` and `size`.
+    The class supports the operations on an array that a problem needs: `X @ v`, `X.T @ r`, `X[:, J]` (an
+    array), `astype`, `shape`, `dtype`, `ndim` and `size`.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Operator:
         return self._measure_lengths() if self._given is None else self._given
 
     def scale_rows(self, row_scale: FloatArray) -> Operator:
-        """Return the operator diag(row_scale)·A; row_scale (n,) replaces D."""
+        """Return the operator diag(row_scale)·A, whose row_scale (n,) replaces D."""
         other = copy.copy(self)
         other._row_scale, other._columns = row_scale, {}
         return other
@@ -73,14 +73,14 @@ class Operator:
         return other
 
     def __matmul__(self, v: FloatArray) -> FloatArray:
-        """Return D·A·v (n,), or (n, m) for v (d, m)."""
+        """Return D·A·v (n,), or (n, m) for v (d, m), where D·A is the matrix of the operator."""
         product = np.asarray(self._A @ v)
         if self._row_scale is not None:
             product = (product.T * self._row_scale).T
         return product.astype(self.dtype, copy=False)
 
     def adjoint(self, r: FloatArray) -> FloatArray:
-        """Return Aᵀ·D·r (d,), or (d, m) for r (n, m)."""
+        """Return Aᵀ·D·r (d,), or (d, m) for r (n, m), where D·A is the matrix of the operator."""
         if self._row_scale is not None:
             r = (r.T * self._row_scale).T
         adjoint = self._A.rmatvec if r.ndim == 1 else self._A.rmatmat

@@ -73,22 +73,22 @@ class Problem(_Fields):
     y : array (n,), converted to the dtype of X.
     sample_weight : (n,) ≥ 0, not all zero, or None. Row i of X and y is multiplied by √weight_i, so that
         every squared residual is multiplied by its weight.
-    intercept : whether an unpenalised column of ones is in every S from the start. Projecting off S then
-        centres X and y, without a copy of either.
+    intercept : whether an unpenalised column of ones is in every S, the selected set, from the start.
+        Projecting off S then centres X and y, without a copy of either.
     standardize : whether each column is divided by its standard deviation, as by scikit-learn's
         StandardScaler and by glmnet. Without an intercept it is divided by its root mean square; with weights
-        by √(Σw_i z_ij²/Σw_i), z the centred columns. λ's then refer to the standardized columns; coefficients
+        by √(Σw_i z_ij²/Σw_i), z the centred columns. Then λ refers to the standardized columns; coefficients
         are in the units of X. A constant column is in the span of the intercept and is never selected.
     names : d different names of the columns. By default they are the labels of a frame, if these are strings.
         Labels may repeat; such columns can only be given by index.
-    column_norms : (d,) the lengths of the columns of a LinearOperator, to a relative 8·√eps. `ols` needs them
-        to full precision, because it compares columns by them.
+    column_norms : (d,) the lengths of the columns of a LinearOperator, to a relative 8·√eps. `ols` compares
+        columns by these lengths, and therefore needs them to full precision.
 
     A LinearOperator is used only through products with vectors. Its column norms take d products, unless
     `column_norms` gives them. Given norms are checked for the columns that are used. The products of the
-    operator are assumed to be as accurate as sums of products. This means an error of eps in each entry of a
-    product with a unit vector, and of 8·eps·√n·‖X_i‖‖r‖ in ⟨X_i, r⟩. Fast transforms whose columns have
-    similar lengths are as accurate as this. docs/data.md lists the functions that take an operator.
+    operator are assumed to be as accurate as sums of products: an error of eps in each entry of a product
+    with a unit vector, and of 8·eps·√n·‖X_i‖‖r‖ in ⟨X_i, r⟩. Fast transforms whose columns have similar
+    lengths have this accuracy. docs/data.md lists the functions that take an operator.
 
     Raises
     ------
@@ -107,15 +107,15 @@ class Problem(_Fields):
     ----------
     X, y, dtype : the data; X is contiguous in C or Fortran order, or a CSC array.
     n, n_features : the shape of X.
-    design, d : the columns that methods see, for which X stands below, and their number. It is n_features,
+    design, d : the columns that methods see, for which X stands below, and their number. d is n_features,
         plus one if there is an intercept, whose column of ones comes last.
     names : the n_features names, or None.
-    origin, removed : the problem from which columns were eliminated to get this one, or None, and the
-        eliminated columns.
+    origin, removed : the problem from which columns were eliminated to get this one, or None; and these
+        columns.
     compressed : the record of the pass of `compress` over the data, or None.
     kind : "dense"; "sparse"; "complex"; "operator"; or "gram": X is a Cholesky factor, and the squared
-        lengths of its columns are known to eps. Methods do not branch on the kind; everything that depends on
-        it is a method of the problem.
+        lengths of its columns have relative errors of eps. Methods do not branch on the kind; everything that
+        depends on the kind is a method of the problem.
     is_multiplied : whether the data were rounded when they were multiplied by √weight, by scales, or by the
         reflectors of `compress`.
     unrounded : float32 data before their products with weights and scales were rounded, or None.
@@ -175,14 +175,14 @@ class Problem(_Fields):
         """Make a problem from G = XᵀX (d, d), Xᵀy (d,) and yty = ‖y‖², without X and y.
 
         A Cholesky factor R of G (scaled to unit diagonal, with diagonal pivoting, which reveals the rank)
-        replaces X, and R⁻ᵀXᵀy replaces y. This is possible because selections, coefficients, λ's and residual
-        norms depend on X and y only through G, Xᵀy and ‖y‖². Vectors of sample space (dual points, residuals)
-        are given in these coordinates. Xᵀy is kept as given, so that the first pick is the argmax of |Xᵀy|.
-        Squared lengths are known from G to eps. So the distance of a column to the span of other columns is
-        known only to √eps, and errors are multiplied by κ(X)².
+        replaces X, and R⁻ᵀXᵀy replaces y. This is possible because selections, coefficients, each λ and
+        residual norms depend on X and y only through G, Xᵀy and ‖y‖². Vectors of sample space (dual points,
+        residuals) are given in these coordinates. Xᵀy is stored as given, so that the first pick is the
+        argmax of |Xᵀy|. Squared lengths from G have relative errors of eps. So the distance of a column to
+        the span of other columns has errors of √eps, and errors are multiplied by κ(X)².
 
         Raises ValueError if G is not square, symmetric and positive semidefinite to rounding, if Xᵀy is not
-        in its range, or if ‖y‖² is smaller than G and Xᵀy imply.
+        in the range of G, or if ‖y‖² is smaller than G and Xᵀy imply.
 
         >>> problem = Problem.from_gram([[4.0, 2.0], [2.0, 5.0]], [2.0, 1.0], 3.0)
         >>> problem.correlate(problem.y), round(float(problem.y_norm) ** 2, 12)
@@ -216,7 +216,7 @@ class Problem(_Fields):
             the scales if the columns are standardized.
         y : the transformed response.
         growth : the factor is exact for data whose columns differ from the given columns by growth·eps of
-            their lengths. So eps is multiplied by `growth`, and with it the error bounds on lengths
+            their lengths. So eps is multiplied by `growth`, and so are the error bounds on lengths
             (`length_unit`·s) and on correlations (`correlation_error`, `measured_error`).
         record : the record of the pass of `compress` over the data.
         """
@@ -313,7 +313,7 @@ class Problem(_Fields):
     def exact_columns(self, J: ArrayLike | None = None) -> FloatArray | None:
         """Return X_J (n, |J|), or by default X, in float64 without rounding errors of the data.
 
-        Return None if only rounded data exist: a factor (a Gram or compressed problem), or projected columns.
+        Returns None if only rounded data exist: a factor (Gram or compressed problem), or projected columns.
         """
         if self.kind == "gram" or self.is_rounded:
             return None
@@ -339,7 +339,7 @@ class Problem(_Fields):
     def double_design(self) -> DesignColumns:
         """The design whose column of ones and scales are in float64; its X has the dtype that was given.
 
-        The rows of its X still lack the factors `double_root`, unless that is None.
+        The rows of its X still lack the factors `double_root`, unless `double_root` is None.
         """
         X, ones, scale = self.design
         given = self.unrounded
@@ -458,7 +458,7 @@ class Problem(_Fields):
     def _with(self, design: DesignColumns, y: FloatArray, **changes: Any) -> Problem:
         """Make a problem of `design` and y with the other fields of this problem.
 
-        changes : fields that replace those of this problem. Without a change of `origin` it is None.
+        changes : fields that replace those of this problem. `origin` is None unless it is among them.
         """
         names = self.names if design.X.shape[1] == self.n_features else None
         known = {
@@ -469,7 +469,7 @@ class Problem(_Fields):
 
 
 def _measure(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, Any]:
-    """Compute the fields of a problem with this design and y; the data count as exact to eps."""
+    """Compute the fields of a problem with this design and y, whose data are treated as exact to eps."""
     X, d = design.X, design.d
     kind = "dense" if isinstance(X, np.ndarray) else getattr(X, "kind", "sparse")
     n, m = X.shape

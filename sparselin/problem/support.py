@@ -1,8 +1,8 @@
 """The table of the data and options that each method takes, for messages, docs/data.md and the tests.
 
-`SUPPORT[name]` lists the data that a public function takes, its options, and the pairs (data, option) that it
-refuses. A Gram or compressed problem is weighted, centred and scaled when it is made. Three gaps need a
-reason:
+`SUPPORT[name]` lists the data that a public function takes, its options, and the pairs (data, option) that
+the function refuses. A Gram or compressed problem is weighted, centred and scaled when it is made. Three
+combinations are missing for these reasons:
 
 - `sequential_lasso` has no `positive`, because its homotopy does not restrict the signs of the coefficients
   on S.
@@ -23,9 +23,9 @@ OPTIONS = ("intercept", "standardize", "weights", "forced", "positive", "tol")
 
 
 class Support(NamedTuple):
-    """The data that a function takes, its options, and the pairs (data, option) that it refuses.
+    """The data that a function takes, its options, and the pairs (data, option) that the function refuses.
 
-    copies : whether the function copies a sparse X to a dense one, or to the d × d Gram matrix.
+    copies : whether the function copies a sparse X to a dense array, or to the d × d Gram matrix.
     """
 
     data: tuple[str, ...]
@@ -59,7 +59,7 @@ SUPPORT: Mapping[str, Support] = MappingProxyType(
         "lasso_path": _BY_PRODUCTS._replace(options=OPTIONS[:5]),
         "project_dual": Support((*_ARRAYS, "operator"), ("forced",)),
         "hadamard_descent": _COPIED._replace(options=(*_PENALIZED, "tol")),
-        "best_subset": _COPIED,
+        "best_subset": _COPIED._replace(options=OPTIONS[:5]),
         "swaps": _ON_ENTRIES,
         "stability_selection": Support(_ARRAYS, _PENALIZED),
         "forward_regression": _ON_ENTRIES,

@@ -26,12 +26,12 @@ _T = TypeVar("_T")
 
 
 class Status(enum.Enum):
-    """The way in which a method ended. The value explains it and, if possible, says what to do.
+    """The way in which a method ended. The value explains the end and, if possible, says what to do.
 
     COMPLETED means that the method did what was requested. It does not mean that each step had only one best
-    feature: a completed path may contain ties. The path of a greedy method lists them in `ties`, and its
+    feature: a completed path may contain ties. The path of a greedy method lists its ties in `ties`, and its
     table in the column "ties". The table of a `LassoPath` says at how many knots several features enter or
-    leave together, and its `active` has these features.
+    leave together, and the field `active` lists these features.
     """
 
     COMPLETED = "completed as requested"
@@ -85,7 +85,7 @@ class Status(enum.Enum):
         return f"{self.name}: {self.value}"
 
 
-@dataclass_transform(eq_default=False, frozen_default=True)
+@dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(dataclasses.field,))
 def result(cls: type[_T]) -> type[_T]:
     """Make a class a frozen dataclass with read-only arrays. `Result` defines its equality and its `repr`."""
     cls.__post_init__ = _read_only  # type: ignore[attr-defined]
@@ -95,9 +95,9 @@ def result(cls: type[_T]) -> type[_T]:
 class Result(abc.ABC):
     """A result: it has a line for `repr`, a table for `print` and notebooks, a data frame, and equality.
 
-    Two results are equal if they have the same class and all their fields are equal. Arrays are equal if they
-    have the same shape, dtype and entries; NaN equals NaN. Like arrays, results are not hashable. They can be
-    copied and pickled.
+    Two results are equal if they have the same class and all their fields are equal, apart from `certificate`
+    and `saved`. Arrays are equal if they have the same shape, dtype and entries; NaN equals NaN. Like arrays,
+    results are not hashable. They can be copied and pickled.
     """
 
     @abc.abstractmethod
@@ -112,7 +112,7 @@ class Result(abc.ABC):
         return f"<{type(self).__name__}: {self._headline()}>"
 
     def __str__(self) -> str:
-        """Return the table as text. Of a table with more than 24 rows it has the first 12 and the last 12."""
+        """Return the table as text; for more than 24 rows, only the first 12 and the last 12 rows."""
         return as_text(self._title, self._table())
 
     def _repr_html_(self) -> str:
@@ -124,20 +124,20 @@ class Result(abc.ABC):
         return f"{type(self).__name__}: {self._headline()}"
 
     def to_frame(self, library: str | None = None) -> Any:
-        """Return all rows of the table as a DataFrame. Numbers are numbers there, not text.
+        """Return all rows of the table as a DataFrame, in which numbers are numbers, not text.
 
         library : "pandas" or "polars". By default it is the library that this program has imported, or else
-            the one that is installed; if both are, it is pandas.
+            an installed one; if both are possible, it is pandas.
 
-        Raises ImportError, which names the extra to install, if there is no such library, and ValueError for
-        another library.
+        Raises ImportError if there is no such library; its message names the extra to install. Raises
+        ValueError for another library.
         """
         return as_frame(self._table(), library)
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        names = (field.name for field in dataclasses.fields(self))  # type: ignore[arg-type]
+        names = (field.name for field in dataclasses.fields(self) if field.compare)  # type: ignore[arg-type]
         return all(_same(getattr(self, name), getattr(other, name)) for name in names)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -147,15 +147,15 @@ class Result(abc.ABC):
 
 @dataclasses.dataclass(frozen=True)
 class Fit:
-    """The facts about a fit that its result needs to name, scale and explain features.
+    """The properties of a fit that its result needs to name, scale and explain features.
 
     Attributes
     ----------
     n_features : d.
     names : the d names of the features, or None.
     with_intercept : whether there is an intercept.
-    standardized : whether the columns were standardized. If so, λ's and attention weights refer to the
-        standardized columns; coefficients are in the units of X.
+    standardized : whether the columns were standardized. If so, every λ and every attention weight refers to
+        the standardized columns; coefficients are in the units of X.
     positive : whether the coefficients must be nonnegative, except those of forced features.
     """
 
@@ -197,7 +197,7 @@ class Named(Result):
 
 
 class FittedPath(Named):
-    """The base class of paths of models, which have the fields of their `fit` as properties."""
+    """The base class of paths of models; the fields of their `fit` are properties of the path."""
 
     fit: Fit
 
@@ -256,8 +256,8 @@ def combine(
 ) -> FloatArray:
     """Compute intercept + X_J·coef, where J = columns: (n,) for coef (p,), (n, q) for coef (p, q).
 
-    Raises ValueError if X does not have n_features columns, has other names than those of the fit, or has NaN
-    or infinity in a column J.
+    Raises ValueError if X does not have n_features columns, has other names than the fit, or has NaN or
+    infinity in a column J.
     """
     _check_same_columns(frame_names(X), names)
     X = _complex(X) if np.iscomplexobj(coef) else check_design(X)
@@ -278,7 +278,7 @@ def _complex(X: Any) -> Any:
 def _check_same_columns(now: Names, then: Names) -> None:
     """Check that the names of a frame, `now`, are those of the fit, `then`, in the same order.
 
-    If one of them is None, nothing is compared.
+    If one of the two is None, nothing is compared.
     """
     if now is None or then is None or now == then:
         return

@@ -23,12 +23,12 @@ class BatchSelection(Named):
     n_selected : (N,) the number of features in each row.
     residual_norms : (N, k + 1) ‖r_0‖ = ‖y‖, ‖r_1‖, …, the norm of the residual after each feature. Unused
         places hold NaN, and so does the whole row of a signal that is STOPPED. Let κ be the condition number
-        of the selected columns scaled to unit length. The norms come from a recurrence whose error is about
-        eps·√n·κ²·‖y‖ (eps is the machine epsilon); it is used only if κ² ≤ 10⁴. For a signal that was solved
-        again from its residual the error is about eps·κ·‖y‖.
+        of the selected columns scaled to unit length, and eps the machine epsilon. The norms come from a
+        recurrence whose error is about eps·√n·κ²·‖y‖; the recurrence is used only if κ² ≤ 10⁴. For a signal
+        that was solved again from its residual the error is about eps·κ·‖y‖.
     residual_norm : (N,) ‖r‖ at the end.
     status : (N,) array of `Status`: the way in which each signal ended. For example,
-        `batch.status == Status.TOLERANCE` is a mask.
+        `batch.status == Status.TOLERANCE` is a mask of the signals that reached their tolerance.
     n_features : d.
     names : the d names of the features, or None.
     n_redone : the number of signals that were solved again from their residuals, because the recurrence was
@@ -72,7 +72,8 @@ class BatchSelection(Named):
         """Compute the approximations of all signals, D @ coefficients (n, N), as a dense array.
 
         D is an array, a SciPy sparse matrix or a frame with n_features columns: the dictionary, or other rows
-        of it. Raises TypeError if it does not hold numbers, and ValueError if it has another shape.
+        of the dictionary. Raises TypeError if D does not hold numbers, and ValueError if it has another
+        shape.
         """
         from scipy.sparse import issparse
 

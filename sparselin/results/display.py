@@ -101,7 +101,7 @@ def as_text(title: str, table: Table) -> str:
 
 
 def as_html(title: str, table: Table) -> str:
-    """Return the table as HTML. It sets no colours, so it can be read on dark and on light pages."""
+    """Return the table as HTML that sets no colours, so that it can be read on dark and on light pages."""
     heads, aligned, above, below, left_out = _cells(table)
     styles = [f' style="text-align:{"right" if right else "left"};padding:0 .6em"' for right in aligned]
     middle = f'<tr><td colspan="{len(heads)}">… {left_out} more rows …</td></tr>' if left_out else ""
@@ -142,7 +142,7 @@ def distinct_keys(keys: Iterable[str], taken: Iterable[str]) -> list[str]:
 
 
 def _frames(library: str | None) -> Any:
-    """Import pandas or polars: by default one that has been imported, or else one that is installed."""
+    """Import pandas or polars: by default a library that has been imported, or else one that is installed."""
     both = ("pandas", "polars")
     if library is not None and library not in both:
         raise ValueError(f'library must be "pandas", "polars" or None for either; got {library!r}')

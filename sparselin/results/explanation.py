@@ -14,12 +14,12 @@ class Explanation(Named):
 
     S denotes `given`. P_S^⊥v is v minus its projection onto the span of the columns of S and of the
     intercept, if there is one; P_∅^⊥ is the case S = ∅. X_j is the standardized column if the path
-    standardizes columns. The residuals depend on the kind of path:
+    standardizes columns. The residuals r depend on the kind of path:
 
     - `SelectionPath`: r_s = P_{S_s}^⊥y, where S_s are the first s features of S.
-    - `GeneralizedPath`: r_s = w∘(y − μ) for the model on S_s. w are the weights and μ the fitted means. D²,
-      the share of the deviance that the model explains, takes the place of R² in r2, gain and partial_r2.
-      gain is NaN if S ∪ j has no model.
+    - `GeneralizedPath`: r_s = w∘(y − μ) for the model on S_s, with weights w and fitted means μ. D², the
+      share of the deviance that the model explains, takes the place of R² in the fields r2, gain and
+      partial_r2. The gain is NaN if S ∪ j has no model.
     - `LassoPath`: r(λ) = y − Xβ(λ).
 
     Attributes
@@ -32,21 +32,21 @@ class Explanation(Named):
         begin with 1, as in the tables of the paths, so the knot is knots[step − 1]. `step` is 0 if j never
         entered.
     forced : whether j was in S, or unpenalised, from the start.
-    given : (m,) S. On a `SelectionPath` S holds the features selected before j, or all selected features if j
-        was not selected. On a `LassoPath` it holds the features with a nonzero coefficient where j first
-        entered, or at the end of the path if j did not enter. For a set it holds the other features of the
-        set.
+    given : (m,) S. On a `SelectionPath` S consists of the features selected before j, or of all selected
+        features if j was not selected. On a `LassoPath` S consists of the features with a nonzero coefficient
+        at the knot where j first entered, or at the end of the path if j did not enter. For a set, S consists
+        of the other features of the set.
     correlation : |⟨X_j, r⟩|, or ⟨X_j, r⟩ with its sign on a path over β ≥ 0. It has the shape (m + 1,), for
         r_0, …, r_m; on a `LassoPath` it has an entry for each positive knot.
     level : the number with which each entry of `correlation` is compared. On a `SelectionPath` it has the
         shape (m + 1,): the correlation of the pick at each step (NaN if the pick was forced), and at the end
-        λ*(S) if j was not selected. On a `LassoPath` it has λ at each positive knot.
+        λ*(S), the largest correlation, if j was not selected. On a `LassoPath` it is λ at each positive knot.
     error : bounds on the rounding errors of `correlation`, of the same shape. A correlation within its bound
         is zero to rounding.
-    runner_up, margin : the feature that came second when j was selected (−1 if there is none), and the
-        relative distance of its correlation to that of j (`SelectionPath.margin`). They are −1 and NaN if j
-        was not selected, or was forced. For a set, `runner_up` is the feature that would raise R²(S) most in
-        place of j, and `margin` is the difference of the two gains divided by `gain`.
+    runner_up, margin : the feature that came second when j was selected (−1 if no other feature was left),
+        and the relative distance of its correlation to the correlation of j (`SelectionPath.margin`). They
+        are −1 and NaN if j was not selected, or was forced. For a set, `runner_up` is the feature that would
+        raise R²(S) most in place of j, and `margin` is the difference of the two gains divided by `gain`.
     tied : the features that were tied with j when j was selected.
     fall : the step s at which `correlation` decreased most, from r_{s−1} to r_s; 0 if it never decreased
         beyond rounding.
@@ -92,7 +92,7 @@ class Explanation(Named):
 
     @property
     def ratio(self) -> FloatArray:
-        """The ratio correlation/level, for each entry: NaN if the pick was forced, and 0 if level is 0."""
+        """The ratio correlation/level of each entry: NaN if the pick was forced, and 0 if level is 0."""
         ratio = np.zeros_like(self.correlation)
         np.divide(self.correlation, self.level, out=ratio, where=self.level != 0)
         return ratio

@@ -13,12 +13,12 @@ from sparselin.results.paths import Steps
 
 @result
 class GeneralizedPath(Steps):
-    """The features in the order in which `generalized_omp` selected them. The length is their number.
+    """The features in the order in which `generalized_omp` selected them; the length is their number.
 
     Of d features t were selected. S_j denotes the first j selected features. β̂_j minimises the negative
-    log-likelihood L over the coefficients on S_j and the intercept. Further, η = intercept + Xβ̂_j, and μ are
-    the means of y that the model predicts at η. With weights w, c = Xᵀ(w∘(y − μ)) = −∇L, where ∘ multiplies
-    entry by entry.
+    log-likelihood L over the coefficients on S_j and the intercept. η = intercept + Xβ̂_j is the linear
+    predictor, and μ are the means of y that the model predicts at η. With weights w, c = Xᵀ(w∘(y − μ)) = −∇L,
+    where ∘ multiplies entry by entry.
 
     Attributes
     ----------
@@ -33,13 +33,13 @@ class GeneralizedPath(Steps):
         contains the pick; empty for forced features.
     deviance : (t + 1,) 2(L(β̂_j) − inf L over all η), for the first 0, …, t features.
     optimality : (t + 1,) float64: bounds on 2(L(β) − min L) for the coefficients on the first 0, …, t
-        features. They include the rounding errors of ∇L. They hold for the coefficients in float64, before
-        these are rounded to the dtype of X.
+        features. The bounds include the rounding errors of ∇L. They hold for the coefficients in float64,
+        before these are rounded to the dtype of X.
     unfitted : the tuple (i,) of the feature whose refit ended the path with NO_MINIMUM or BEYOND_PRECISION;
         else ().
     recession : if the status is NO_MINIMUM, (t + 2,) float64: a direction along which L decreases without
         end, to rounding. Its coordinates are the intercept, the features of `support`, and the unfitted
-        feature. Otherwise it is empty.
+        feature. For another status the array is empty.
     loss : "logistic" or "poisson".
     status : the way in which the path ended.
     fit : a `Fit`, whose fields the path has as properties: n_features, names, with_intercept, standardized.
@@ -74,9 +74,9 @@ class GeneralizedPath(Steps):
 
     @property
     def d2_path(self) -> FloatArray:
-        """(t + 1,) D² of the models on the first 0, …, t features: the share of the deviance they explain.
+        """(t + 1,) D² of the models on the first 0, …, t features: the explained share of the deviance.
 
-        They are shares of the deviance of the model without features.
+        100 % is the deviance of the model without features.
         """
         first = self.deviance[0]
         return np.clip(1 - self.deviance / first, 0, 1) if first > 0 else np.zeros_like(self.deviance)
@@ -101,7 +101,7 @@ class GeneralizedPath(Steps):
     def predict(self, X: Any, t: int | None = None) -> FloatArray:
         """Predict the means μ (m,) of y: the probabilities of the label 1 (logistic), or e^η (Poisson).
 
-        η is the result of `linear_predictor`, which describes X and t.
+        `linear_predictor` returns η; its docstring describes X and t.
         """
         from scipy.special import expit
 

@@ -15,7 +15,7 @@ class GroupPath(FittedPath):
     """The groups of features in the order in which OMP selected them, for q outputs.
 
     The length is the number of groups. S_j denotes the columns of the first j of the t selected groups, and
-    R_j = P_{S_j}^⊥Y is the residual of least squares of Y (n, q) on them. X_g are the columns of group g, and
+    R_j = P_{S_j}^⊥Y is the residual of least squares of Y (n, q) on S_j. X_g are the columns of group g, and
     ‖·‖_F is the Frobenius norm.
 
     Attributes
@@ -35,7 +35,7 @@ class GroupPath(FittedPath):
     residual_norm : (t + 1,) ‖R_0‖_F, …, ‖R_t‖_F. With an intercept R_0 is Y minus the means of its columns.
     status : the way in which the path ended.
     fit : a `Fit`, whose fields the path has as properties: n_features, names, with_intercept, standardized
-        (if so, `lam_star` refers to the standardized columns).
+        (for standardized columns, `lam_star` refers to these columns).
 
     `to_frame()` has a row for each step: step, group, columns (their names, with commas), lam_star, margin,
     ties, r2 (after the step).

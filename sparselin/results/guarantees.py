@@ -1,4 +1,4 @@
-"""Results about guarantees: certified intervals, and the ratios that are guaranteed and achieved."""
+"""Results about guarantees: certified intervals, and the ratios that are guaranteed and attained."""
 
 from __future__ import annotations
 
@@ -139,7 +139,9 @@ class SparseEigenvalues(Result):
 
 @result
 class Bound(Result):
-    """A guarantee R²(greedy) ≥ factor·R²(best), or one of exact recovery (factor 1), with its hypotheses.
+    """A guarantee R²(greedy) ≥ factor·R²(best), or of exact recovery (factor 1), with its hypotheses.
+
+    best is the best subset of k features, and greedy the selection of the algorithm.
 
     Attributes
     ----------
@@ -151,8 +153,8 @@ class Bound(Result):
     lower, upper : the factor, computed from certified lower and upper bounds on its constants. Only `lower`
         is guaranteed. Both are 0.0 if a hypothesis fails.
     achieved : R²(greedy)/R²(best), an `Interval`; its bounds are equal if the best subset is known. With a
-        regularizer it is g(greedy)/max g for g = R² + ν·f: 0 if g(greedy) < 0 < max g, and 1 if max g is not
-        positive.
+        regularizer f it is g(greedy)/max g for g = R² + ν·f: 0 if g(greedy) < 0 < max g, and 1 if max g is
+        not positive.
 
     `to_frame()` has a row for each hypothesis: hypothesis, holds ("yes", "no" or "undecided").
     """
@@ -192,19 +194,20 @@ class Bound(Result):
 
 @result
 class GuaranteeBounds(Named):
-    """The guarantees for greedy selection on one design, and the ratios that were achieved.
+    """The guarantees for greedy selection on one design, and the ratios that greedy selection attained.
 
     Attributes
     ----------
     k : the number of features to select.
     bounds : the guarantees, a tuple of `Bound`s.
     best : R² of the best subset of k features, an `Interval`.
-    best_support : a best subset, or, if the search was stopped, the best subset that was found.
+    best_support : a best subset, or, if the search was stopped, the best subset found so far.
     r2 : pairs (algorithm, R² of its selection).
     supports : pairs (algorithm, its selection).
-    constants : pairs (name, `Interval`) of the constants that the guarantees use: the eigenvalues λ(s) =
-        λ_min(C, s)/max_j C_jj, the submodularity ratio γ for the set of each algorithm, the exact recovery
-        coefficient ERC, the coherence, and the babel function.
+    constants : pairs (name, `Interval`) of the constants that the guarantees use: the eigenvalues
+        λ(s) = λ_min(C, s)/max_j C_jj, where C = XᵀX and λ_min(C, s) is the least eigenvalue over sets of s
+        columns; the submodularity ratio γ for the set of each algorithm; the exact recovery coefficient ERC;
+        the coherence; and the babel function.
     names : the d names of the features, or None.
 
     `to_frame()` has a row for each guarantee: algorithm, promised (the factor; NaN if the guarantee does not
@@ -233,7 +236,7 @@ class GuaranteeBounds(Named):
 
     @property
     def upper(self) -> float:
-        """An upper bound on the ratio that the algorithm of `strongest` achieved; 1.0 without `strongest`."""
+        """An upper bound on the ratio that the algorithm of `strongest` attained; 1.0 without a guarantee."""
         return self.strongest.achieved.upper if self.strongest else 1.0
 
     @property
@@ -244,7 +247,7 @@ class GuaranteeBounds(Named):
 
     @property
     def violated(self) -> tuple[Bound, ...]:
-        """The violated guarantees. A violation contradicts the theorem of the guarantee."""
+        """The violated guarantees; a violation would contradict the theorem of the guarantee."""
         return tuple(bound for bound in self.bounds if bound.violated)
 
     def of(self, algorithm: str) -> tuple[Bound, ...]:
@@ -252,7 +255,7 @@ class GuaranteeBounds(Named):
         return tuple(bound for bound in self.bounds if bound.algorithm == algorithm)
 
     def bound(self, algorithm: str, name: str) -> Bound:
-        """Return the guarantee with this algorithm and name. If there is none, a ValueError lists all."""
+        """Return the guarantee with this algorithm and name. If none has them, a ValueError lists all."""
         found = [bound for bound in self.of(algorithm) if bound.name == name]
         if not found:
             known = ", ".join(repr((bound.algorithm, bound.name)) for bound in self.bounds)

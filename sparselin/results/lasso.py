@@ -26,7 +26,8 @@ from sparselin.results.display import Column, Table, distinct_keys, list_names, 
 class LassoPath(FittedPath):
     """The exact solutions β(λ) of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ for all λ ≥ knots[-1].
 
-    With `positive` the minimum is over β_{S̄} ≥ 0. The length m is the number of knots.
+    S are the features without penalty and S̄ the others. With `positive` the minimum is over β_{S̄} ≥ 0. The
+    length m is the number of knots.
 
     Attributes
     ----------
@@ -34,20 +35,21 @@ class LassoPath(FittedPath):
     features : (p,) the features with a nonzero coefficient at some knot, increasing.
     coef_path : (m, p) the coefficients of `features` at each knot.
     intercept : (m,) the intercept at each knot; zero if there is no intercept.
-    r2 : (m,) 1 − ‖y − Xβ‖²/‖y‖² at each knot, and 0 for y = 0; with an intercept ‖y − ȳ‖ takes the place of
-        ‖y‖.
+    r2 : (m,) 1 − ‖y − Xβ‖²/‖y‖² at each knot, and 0 for y = 0. With an intercept, ‖y − ȳ‖ takes the place of
+        ‖y‖, where ȳ is the mean of y.
     active : m tuples of indices outside S: the features with a nonzero coefficient for λ just below each knot
         (for the last knot: just above it).
     forced : S, the features without penalty, in the order given, including those with coefficient zero.
     status : the way in which the path ended. COMPLETED means that it reached `lam_min`, MAX_STEPS that it has
-        `max_steps` segments. A completed path may contain ties: see below.
+        `max_steps` segments. A completed path may contain ties, see below.
     fit : a `Fit`, whose fields the path has as properties: n_features, names, with_intercept, standardized
         and positive. If the columns are standardized, λ penalises the coefficients of the standardized
         columns, and `coef` is in the units of X. If `positive`, β_{S̄} ≥ 0 was required.
 
     Ties. At a knot where several features enter or leave together, consecutive tuples of `active` differ by
-    all of them; the table names them, and a note below it counts these knots. A feature that ties but stays
-    at zero is in no list of the path. `first_entry` lists all features that tie at λ*(S).
+    all of these features; the table names them, and a note below it counts these knots. A feature that ties
+    but whose coefficient stays zero is in no list of the path. `first_entry` lists all features that tie at
+    λ*(S), the first knot.
 
     `to_frame()` has a row for each knot: lam, r2, n_active, intercept, and the coefficient of each of
     `features` by its name. A feature whose name is taken by another column, for example "r2", is "r2 (1)".
@@ -97,7 +99,7 @@ class LassoPath(FittedPath):
     def at(self, lam: ArrayLike) -> FloatArray:
         """Return the coefficients (d,) of a solution at λ ≥ knots[-1], or (q, d) at q values of λ.
 
-        They do not include the intercept. They are exact, because the path is linear between its knots.
+        The result does not include the intercept. It is exact, because the path is linear between its knots.
         Raises TypeError if λ is not a number, and ValueError if it is below the end of the path, negative or
         not finite.
         """
@@ -109,7 +111,7 @@ class LassoPath(FittedPath):
     def intercept_at(self, lam: ArrayLike) -> Any:
         """Return the intercept that belongs to `at(lam)`: a number, or (q,) numbers.
 
-        It is zero if the model has no intercept. Raises the errors of `at`.
+        The intercept is zero if the model has none. Raises the errors of `at`.
         """
         inner = self._between(self.intercept, lam)
         return inner if inner.ndim else float(inner)
@@ -170,7 +172,7 @@ class LassoPath(FittedPath):
 class FirstEntry(Named):
     """One step of Sequential LASSO at a given S: the features that enter first as λ decreases from λ*(S).
 
-    Here r = P_S^⊥ y and c = Xᵀr.
+    S are the features without penalty, r = P_S^⊥ y is the residual of least squares on S, and c = Xᵀr.
 
     Attributes
     ----------
@@ -185,8 +187,8 @@ class FirstEntry(Named):
     proof_lower : λ₀ ≥ λ₂, the lower end of the window that the proof of Lemma 3.4/3.5 gives.
     residual_norm : ‖r‖.
     status : COMPLETED if λ* > 0 and the solution in the middle of the window satisfies the KKT conditions to
-        rounding. BEYOND_PRECISION if it does not; then the other fields are unreliable. EXACT_FIT,
-        NO_CORRELATION or RANK_EXHAUSTED if λ* is zero.
+        rounding. BEYOND_PRECISION if the solution violates these conditions; then the other fields are
+        unreliable. EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED if λ* is zero.
     names : the d names of the features, or None.
 
     `to_frame()` has a row for each feature of T: index, name, sign, direction, active.

@@ -18,8 +18,8 @@ State = tuple[tuple[str, np.ndarray], ...]
 class LassoNetPath(Named):
     """The path of LassoNet over λ_0 = 0 < λ_1 < …, one row for each λ.
 
-    Row 0 is the dense network. The training of each other row starts from the network of the row before it.
-    The problem at λ is  min L(θ, W, rest) + λΣ_g ‖θ_g‖₂  subject to  ‖W_g‖∞ ≤ M‖θ_g‖₂  for each group g of
+    Row 0 is the dense network. The training of each other row starts from the network of the row before. The
+    problem at λ is min L(θ, W, rest) + λΣ_g ‖θ_g‖₂  subject to  ‖W_g‖∞ ≤ M‖θ_g‖₂  for each group g of
     features (without groups, each feature is a group). Here θ are the linear weights, W the weights of the
     first layer, and `rest` all other weights. L is the mean loss plus `l2` times the sum of the squares of
     `rest`.
@@ -35,7 +35,7 @@ class LassoNetPath(Named):
     theta_norm : (L, d) ‖θ_j‖₂.
     epochs : (L,) the number of training epochs.
     returns : (L,) the number of features that came back after they had left the path, because the gradient
-        over all training rows required it.
+        over all training rows required their return.
     excess : (L,) the largest (‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁)/λ over the groups that are zero at the end of the
         training for this λ. If it is at most 1, no zero group would become nonzero. It is zero if no group is
         zero, or λ = 0.
@@ -79,9 +79,9 @@ class LassoNetPath(Named):
     def importances(self) -> FloatArray:
         """(d,) the importance of each feature: the λ at which it leaves the path.
 
-        It is the λ of the first row from which on the feature is zero in all rows; so if the feature leaves
-        twice, its last departure counts. The importance is ∞ for a feature of the last row, and 0 for a
-        feature that no row selects.
+        This λ belongs to the first row from which on the feature is zero in all rows. So if the feature
+        leaves twice, its last departure counts. The importance is ∞ for a feature of the last row, and 0 for
+        a feature that no row selects.
         """
         last = len(self) - np.argmax(self.mask[::-1], axis=0)
         last[~self.mask.any(axis=0)] = 0
@@ -109,7 +109,7 @@ class LassoNetPath(Named):
     def leading(self, k: int) -> IndexArray:
         """Return the first k features of `ranking`, in this order; fewer if k would split a group.
 
-        There need not be a λ at which exactly k features are selected. Raises ValueError if k is not in 0..d.
+        A λ at which exactly k features are selected need not exist. Raises ValueError if k is not in 0..d.
         """
         if not 0 <= k <= self.n_features:
             raise ValueError(f"k must be in 0..{self.n_features}, the number of features; got {k}")
@@ -125,7 +125,7 @@ class LassoNetPath(Named):
         return np.flatnonzero(self.mask[-1]) if k is None else np.sort(self.leading(k))
 
     def row_at(self, k: int) -> int:
-        """Return the number of the last row with at least k features, the row with the largest such λ.
+        """Return the number of the last row with at least k features; its λ is the largest such λ.
 
         Raises ValueError if no row has that many features.
         """
@@ -168,8 +168,8 @@ class MatrixCompletion(Named):
 
     Attributes
     ----------
-    completed : (m, d) the given matrix Z, whose missing entries are replaced by those of the dense network's
-        reconstruction.
+    completed : (m, d) the given matrix Z, in which the dense network's reconstruction replaces the missing
+        entries.
     observed : (m, d) True for the observed entries of the given matrix Z.
     change : (T,) ‖Z_t − Z_{t−1}‖_F/‖Z_{t−1}‖_F over the missing entries, where Z_t is the matrix after round
         t = 1, …, T of imputation.
@@ -206,12 +206,12 @@ class AttentionPath(Named):
 
     Attributes
     ----------
-    order : (t,) the units, the `forced` units first. Within a phase the unit of larger attention comes first,
-        and of equal attention the unit with the lower number.
+    order : (t,) the units, the `forced` units first. Within a phase the unit of larger attention weight comes
+        first, and of equal weights the unit with the lower number.
     phase : (t,) the phase, 1, …, p, that ended with the pick of the unit; 0 for forced units.
     attention : (p, u) the absolute attention weights |s| at the end of each phase; one for the units selected
         before this phase.
-    margin : (t,) (a − b)/a, where a is the attention of the pick and b the largest among the units not
+    margin : (t,) (a − b)/a, where a is the attention weight of the pick and b the largest among the units not
         selected: 0 in a tie, 1 if b is zero or no unit remains, NaN for forced units.
     loss : (p,) the mean loss of the batches of each phase, without penalty.
     steps : (p,) the number of batches in each phase.
@@ -316,13 +316,13 @@ class FeatureRanking(Named):
     Attributes
     ----------
     support : (k,) distinct indices, the best (or the first) feature first.
-    scores : (d,) the score by which the method measures a feature; larger is better. It is NaN for constant
-        features, which no method receives, and which come last.
+    scores : (d,) the score by which the method measures a feature; larger is better. Constant features, which
+        are not passed to any method and come last, have the score NaN.
     picks : the features that the method itself picked, in its order, with repetitions. `support` begins with
         the distinct picks. If there are fewer than k, the features of largest score follow, and the status is
         FILLED.
     lam : (k,) the λ at which each feature of `support` entered, or up to which it stayed; NaN for methods
-        without a penalty. λ refers to the loss and the data as the method receives them.
+        without a penalty. λ refers to the loss and the data that are passed to the method.
     method : the name of the method.
     status : COMPLETED, or FILLED.
     n_features : d.

@@ -11,7 +11,7 @@ from sparselin.results.display import Column, Table, list_names
 
 
 class Steps(FittedPath):
-    """The base class of paths that select one feature at a time, with a model on the first t of them."""
+    """The base class of paths that select one feature at a time, with a model after each selection."""
 
     support: IndexArray
     coef_path: FloatArray
@@ -22,7 +22,7 @@ class Steps(FittedPath):
 
     @property
     def intercept(self) -> float:
-        """The intercept of the final model; 0.0 if it has no intercept."""
+        """The intercept of the final model; 0.0 if the model has no intercept."""
         return self.intercept_at(len(self))
 
     def __len__(self) -> int:
@@ -85,10 +85,10 @@ class Steps(FittedPath):
 
 @result
 class SelectionPath(Steps):
-    """The features in the order in which a greedy method selected them. The length is their number.
+    """The features in the order in which a greedy method selected them; the length is their number.
 
-    Of d features t were selected. S_j denotes the first j selected features, and r_j = P_{S_j}^⊥ y is the
-    residual.
+    Of d features t were selected. S_j denotes the first j selected features, r_j = P_{S_j}^⊥ y is the
+    residual of least squares on S_j, and c = Xᵀr_j are its correlations.
 
     Attributes
     ----------
@@ -159,10 +159,10 @@ class SelectionPath(Steps):
     def predict(self, X: Any, t: int | None = None) -> FloatArray:
         """Predict the response (m,) for X (m, d) by the model on the first t selected features.
 
-        The prediction is intercept + X_S·coef, where S are these features, by default all. X may have any
-        form that a fit takes. A frame must have the columns of the fit, with the same names in the same
-        order. Raises ValueError if X has another shape or other columns, if t is out of range, or if a column
-        of S holds NaN or infinity.
+        The prediction is intercept + X_S·coef, where S are the first t selected features, by default all. X
+        may have any form that a fit takes. A frame must have the columns of the fit, with the same names in
+        the same order. Raises ValueError if X has another shape or other columns, if t is out of range, or if
+        a column of S holds NaN or infinity.
         """
         t = len(self) if t is None else t
         coef = self.coef_at(t)

@@ -16,6 +16,8 @@ _WIDE = 8  # the most entries of a minimizer that a table shows
 class DualProjection(Named):
     """The projection u of a vector v onto the dual polytope {u : ‖Xᵀu‖∞ ≤ λ, X_Sᵀu = 0}.
 
+    S are the columns without penalty in the LASSO whose dual this is.
+
     Attributes
     ----------
     u : (n,) the projection.
@@ -59,20 +61,20 @@ class DualProjection(Named):
 
 @result
 class DescentResult(Named):
-    """The final point of gradient descent on (w, θ), where β_i = s_i(w)·θ_i outside S.
+    """The final point of gradient descent on (w, θ), where β_i = s_i(w)·θ_i outside the unpenalised S.
 
     Attributes
     ----------
-    w : (d,) attention parameters; NaN on S, where attention plays no part.
-    theta : (d,) model coefficients; on S they are β itself.
-    weights : (d,) s(w); one on S.
+    w : (d,) the parameters of the attention weights; NaN on S, which has no attention weights.
+    theta : (d,) the model coefficients θ; on S they are β itself.
+    weights : (d,) the attention weights s(w); one on S.
     coef : (d,) β = weights∘theta, in the units of X.
     intercept : the intercept; 0.0 if the model has no intercept.
     objective : (iterations + 1,) ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²) at every iterate. The result is the
         last iterate, or, with BEYOND_PRECISION, the first iterate with the least objective.
     duality_gap : the gap of the equivalent LASSO at β; NaN for a parametrization without an equivalent LASSO.
-    status : COMPLETED if the stopping rule was met; BEYOND_PRECISION if no step decreases the objective
-        beyond its rounding errors; else MAX_ITER.
+    status : COMPLETED if the stopping rule was met; BEYOND_PRECISION if no step decreases the objective by
+        more than its rounding error; else MAX_ITER.
     names : the d names of the features, or None.
     standardized : whether w, theta and λ refer to standardized columns.
 
@@ -156,6 +158,8 @@ class PenaltyValue(Result):
 class HierarchicalProx(Result):
     """The weights after a proximal step of LassoNet, one row for each feature.
 
+    M is the hierarchy coefficient, and p the number of outputs.
+
     Attributes
     ----------
     theta : (d,), or (d, p) for groups: the linear weights b*.
@@ -164,8 +168,8 @@ class HierarchicalProx(Result):
     n_clipped : (d,) the number of entries in each row of W whose modulus was reduced.
 
     `to_frame()` has a row for each feature: index, theta_norm = ‖theta_j‖ (without groups: theta itself,
-    under the name theta), W_max = max_k |W_jk|, active, n_clipped. There are no names, because the operators
-    take arrays only.
+    under the name theta), W_max = max_k |W_jk|, active, n_clipped. The table has no names, because the
+    operators take only arrays.
     """
 
     theta: FloatArray

@@ -1,4 +1,4 @@
-"""The result of stability selection: the paths on halves of the rows, and the frequencies and bounds."""
+"""The result of stability selection: paths on halves of the rows, frequencies, and bounds."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class StabilitySelection(Named):
 
     @property
     def simultaneous(self) -> FloatArray:
-        """Π̃ (k, d): the share of the B pairs with feature j in the first t of both halves, in row t − 1."""
+        """Π̃ (k, d): the share of the B pairs with feature j in the first t of both paths, in row t − 1."""
         at, features = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
         for first, second in self.paths:
             both, i, j = np.intersect1d(first[first >= 0], second[second >= 0], return_indices=True)
@@ -77,7 +77,8 @@ class StabilitySelection(Named):
     def sizes(self) -> FloatArray:
         """The average of |Ŝ_t| over all halves, without the forced features, for t = 1, …, k: an array (k,).
 
-        It estimates q_t = E|Ŝ_t|. It is max(t − f, 0), or less if some paths ended before t features.
+        Ŝ_t are the first t features of a path, and f is the number of forced features. The average estimates
+        q_t = E|Ŝ_t|. It is max(t − f, 0), or less if some paths ended before t features.
         """
         first = np.count_nonzero(self.paths.reshape(-1, self.k) >= 0, axis=0).cumsum() / (2 * self.pairs)
         return np.asarray(np.maximum(first - len(self.forced), 0.0))
@@ -85,8 +86,10 @@ class StabilitySelection(Named):
     def selected(self, t: int | None = None, threshold: float | None = None) -> IndexArray:
         """Return the stable features (Π̂ ≥ τ at t), forced ones included, the most frequent first.
 
+        Π̂ is the share of halves on which a feature is among the first t of the path.
+
         t : by default k.
-        threshold : τ, by default that of this result.
+        threshold : τ, by default the threshold of this result.
 
         If two features are equally frequent, the one with the larger Π̂_1 + … + Π̂_t comes first. Raises
         ValueError if t is not in 1..k, or τ is not in (1/2, 1].
@@ -98,13 +101,14 @@ class StabilitySelection(Named):
     def bound(self, t: int | None = None, threshold: float | None = None, *, unimodal: bool = False) -> float:
         """Bound the expected number of rarely selected features in the result: E|selected(t, τ) ∩ L|.
 
-        L is the set of features that the path on a random half has among its first t with probability at most
-        θ = q/(d − f). Here q = t − f, which does not count the f forced features, and E|Ŝ_t| ≤ q. The bound
-        is B·θq/(c − B), where c is the least integer ≥ 2Bτ. If τ is a multiple of 1/(2B), this is
-        q²/((d − f)(2τ − 1)).
+        Let q = t − f, which does not count the f forced features, so that E|Ŝ_t| ≤ q for the first t features
+        Ŝ_t of a path. L is the set of features that the path on a random half has among its first t with
+        probability at most θ = q/(d − f). With B pairs of halves, the bound is B·θq/(c − B), where c is the
+        least integer ≥ 2Bτ. If τ is a multiple of 1/(2B), the bound is q²/((d − f)(2τ − 1)).
 
-        With `unimodal` the bound is smaller. It then assumes that the distribution of Π̃_j is unimodal for
-        each j ∈ L, and needs Bθ² < 1. The docstring of `stability_selection` derives both bounds.
+        With `unimodal` the bound is smaller. It then assumes that the distribution of Π̃_j, the share of
+        pairs of which both halves select j, is unimodal for each j ∈ L, and needs Bθ² < 1. The docstring of
+        `stability_selection` derives both bounds.
 
         Raises the errors of `selected`, and ValueError for `unimodal` if Bθ² ≥ 1.
         """
@@ -163,7 +167,7 @@ class StabilitySelection(Named):
 
 
 def _most_frequent(frequencies: FloatArray) -> IndexArray:
-    """Return all features, the most frequent first: by the last row of Π̂, then by the sum of its rows."""
+    """Return all features, the most frequent first: by the last row, then by the sum of the rows."""
     return np.lexsort((-frequencies.sum(axis=0), -frequencies[-1]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,8 @@ class BestSubset(SubsetResult):
     Attributes (in addition to those of `SubsetResult`)
     ----------
     residual : ‖y − X_S coef‖².
+    restrictions : the ridge, the box, the groups and the signs in words, such as ("ridge 1", "groups"); ()
+        for least squares on any k features.
     objective : ½‖y − X_S coef‖² + (ridge/2)‖coef‖²; without a ridge half of `residual`.
     lower_bound : a lower bound on ‖y − Xβ‖² + ridge·‖β‖², twice the objective, for all subsets of k features
         (or groups); at most 2·objective.
@@ -171,13 +174,14 @@ class BestSubset(SubsetResult):
     """
 
     residual: float
+    restrictions: tuple[str, ...]
     objective: float
     lower_bound: float
     optimal: bool
     nodes: int
-    certificate: Any
+    certificate: Any = dataclasses.field(compare=False)
     by_size: tuple[BestSubset, ...]
-    saved: Any
+    saved: Any = dataclasses.field(compare=False)
 
     @property
     def gap(self) -> float:
@@ -196,7 +200,8 @@ class BestSubset(SubsetResult):
         proof = f"{value} = {square}, no subset of this size is below {least}; nodes visited: {self.nodes}"
         if self.lower_bound == 0 < self.residual:
             proof += f"; {_VOID}"
-        return Table(columns, (*notes[:-1], proof, notes[-1]))
+        problem = [f"with {', '.join(self.restrictions)}"] * bool(self.restrictions)
+        return Table(columns, (*notes[:-1], *problem, proof, notes[-1]))
 
 
 @result
@@ -222,8 +227,11 @@ class SwappedSubset(SubsetResult):
 
         best : the result of `best_subset` for the same data and k, perhaps stopped by a limit.
 
-        Raises ValueError if `best` has another number of features.
+        Raises ValueError if `best` has another number of features. Also if it has a ridge, a box, groups or
+        signs, because its lower bound does not hold for all subsets then.
         """
+        if best.restrictions:
+            raise ValueError(f"best must have no restrictions; got {', '.join(best.restrictions)}")
         fewer = len(best) < len(self) and best.status is Status.COMPLETED
         if best.n_features != self.n_features or len(best) > len(self) or fewer:
             raise ValueError(

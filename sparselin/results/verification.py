@@ -16,9 +16,9 @@ class TheoremCheck(Result):
     """The check of Theorem 3.3 on one design: OMP, Sequential LASSO and linear Sequential Attention compared.
 
     Entry t of `verdicts` and of the arrays describes step t + 1, at which S is the set of the first t picks
-    of `path`. T is the set of features that tie at this step, and A(S) the features that enter the LASSO
-    first. There is an entry for each pick. If the path ended although λ*(S) > 0, there is one more entry,
-    whose verdict is "violates".
+    of `path`. λ*(S) is the penalty below which features enter the LASSO that does not penalise S. T is the
+    set of features that tie at this step, and A(S) the features that enter first. There is an entry for each
+    pick. If the path ended although λ*(S) > 0, there is one more entry, whose verdict is "violates".
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class TheoremCheck(Result):
     lam_star : (m,) λ*(S).
     n_tied, n_active : (m,) |T| and |A(S)|.
     window : (m,) λ₂/λ*. For λ in (λ₂, λ*) the support outside S is A(S).
-    proof : (m,) λ₀/λ*, where λ₀ is the lower end of the interval in the printed proof.
+    proof : (m,) λ₀/λ*, where λ₀ ≥ λ₂ is the lower end of the shorter interval that the printed proof gives.
     audited : whether an interior point method also solved the steps.
 
     `to_frame()` has a row for each step: feature, name, λ*, |T|, |A(S)|, λ₂/λ*, verdict, why.

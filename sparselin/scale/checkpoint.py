@@ -22,7 +22,7 @@ _FORMAT = "sparselin pass 1"
 class Saved(NamedTuple):
     """A checkpoint: the number of chunks read, and the parts of the factored rows.
 
-    A part is (height in the tree of merges, `Partial` of consecutive chunks).
+    A part is a pair: its height in the tree of merges, and the `Partial` (the state) of consecutive chunks.
     """
 
     chunks: int
@@ -30,7 +30,7 @@ class Saved(NamedTuple):
 
 
 def checkpoint_path(checkpoint: str | Path) -> Path:
-    """Return the path of a checkpoint, links resolved. Raises FileNotFoundError if its folder is missing."""
+    """Return the path of a checkpoint, after resolving links; FileNotFoundError if its folder is missing."""
     path = Path(os.path.realpath(checkpoint))
     if not path.parent.is_dir():
         raise FileNotFoundError(
@@ -40,7 +40,7 @@ def checkpoint_path(checkpoint: str | Path) -> Path:
 
 
 def save(path: Path, saved: Saved, form: Form, identity: str) -> None:
-    """Write a complete checkpoint, or leave the old one. An OSError names the file."""
+    """Write a complete checkpoint, or leave the old one unchanged; an OSError names the file."""
     arrays: dict[str, Any] = {}
     parts = []
     for i, (height, partial) in enumerate(saved.parts):
@@ -92,7 +92,7 @@ def load(path: Path, form: Form, identity: str) -> Saved:
 
 
 def _partial(i: int, fields: dict[str, Any], arrays: dict[str, Any]) -> tuple[int, Partial]:
-    """Return part i of a checkpoint: its height in the tree, and the state."""
+    """Return part i of a checkpoint: its height in the tree of merges, and its state."""
     height = fields.pop("height")
     fields["slots"] = tuple(map(tuple, fields["slots"]))
     fields["skipped"] = tuple(map(tuple, fields["skipped"]))
@@ -101,7 +101,7 @@ def _partial(i: int, fields: dict[str, Any], arrays: dict[str, Any]) -> tuple[in
 
 
 def _align(array: np.ndarray) -> Any:
-    """Return a copy of a factor in memory laid out as LAPACK needs it."""
+    """Return a copy of a factor in the memory layout that LAPACK needs."""
     if array.dtype != np.float64:
         raise ValueError(f"an array must hold float64; got {array.dtype}")
     R = factor.zeros(len(array))

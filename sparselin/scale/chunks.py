@@ -13,11 +13,11 @@ _MISSING = "has missing entries in a column of categories: fill them in, or drop
 
 
 class BadChunkData(ValueError):
-    """The reason why a chunk cannot be used."""
+    """The error that a chunk cannot be used; its message gives the reason."""
 
 
 class TooManyLevels(ValueError):
-    """A category has more than `max_levels` levels. on_bad="skip" does not hide this error."""
+    """The error that a category has more than `max_levels` levels; on_bad="skip" does not hide this error."""
 
 
 class Codes(NamedTuple):
@@ -31,7 +31,7 @@ class Chunk(NamedTuple):
     """A chunk of p rows.
 
     names : the names of the columns, or None.
-    kinds : the dtype of the array, or of each column, as its library writes it.
+    kinds : the dtype of the array, or of each column, in the notation of its library.
     columns : an array (p, q), or a tuple of arrays (p,) and `Codes`.
     y, weight : arrays (p,) if they came separately from the columns, otherwise None.
     """
@@ -106,7 +106,7 @@ def _table(names: tuple[str, ...], series: list[Any]) -> Chunk:
 
 
 def _kind(values: Any) -> str:
-    """Return the dtype as its library writes it; "text" for NumPy's strings, whose dtype has their length."""
+    """Return the dtype in its library's notation; "text" for NumPy's strings, whose dtype has a length."""
     kind = str(getattr(values, "type", None) or getattr(values, "dtype", ""))
     return "text" if isinstance(values, np.ndarray) and values.dtype.kind in "US" else kind
 

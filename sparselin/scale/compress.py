@@ -42,17 +42,20 @@ def compress(
 
     Let [X y] = QR with QᵀQ = I. R is triangular, with d + 2 rows at most. The columns of R have the same
     inner products as the columns of [X y], so they have the same lengths and projections. Therefore R = [R_X
-    z] in place of [X y] gives the same selections, coefficients, λ*, T, A(S), LASSO paths, best subsets, R²
-    and guarantees of every least-squares method. Householder reflectors compute R, one block of rows at a
-    time. R is the exact factor of data whose columns differ from the given ones by at most `compressed.eps`
-    of their lengths, whatever κ(X). `Problem.eps` grows to this value, and with it the errors e_c of
-    correlations and e_ρ of lengths. So features that tie exactly in integer data are nearly tied in R, and
-    count as tied. `certify` proves the picks for R itself. `docs/guide/longer_than_memory.md` describes the
-    limits.
+    z] in place of [X y] gives the same selections, coefficients, λ*, T (tied features), A(S) (active
+    features), LASSO paths, best subsets, R² and guarantees of every least-squares method. Householder
+    reflectors compute R, one block of rows at a time.
 
-    The result holds no rows of X. Its dual points and residuals are those of the data multiplied by Qᵀ, with
-    the same lengths, and `problem.predict` returns QᵀXβ. But `path.predict(X_new)` takes rows as usual.
-    Methods that need rows (`generalized_omp`, `stability_selection`, cross-validation) refuse the result.
+    Accuracy. R is the exact factor of data whose columns differ from the given ones by at most
+    `compressed.eps` of their lengths, whatever the condition number of X. `Problem.eps` grows to this value,
+    and so do the error bounds of correlations and of lengths. So features that tie exactly in integer data
+    are nearly tied in R, and count as tied. `certify` proves the picks for R itself.
+    `docs/guide/longer_than_memory.md` describes the limits.
+
+    Predictions. The result holds no rows of X. Its dual points and residuals are those of the data multiplied
+    by Qᵀ, with the same lengths, and `problem.predict` returns QᵀXβ. But `path.predict(X_new)` takes rows as
+    usual. Methods that need rows (`generalized_omp`, `stability_selection`, cross-validation) refuse the
+    result.
 
     Parameters
     ----------
@@ -61,27 +64,27 @@ def compress(
         file, or a pyarrow ParquetFile; a polars LazyFrame; a DuckDB relation; a Dask array or DataFrame. The
         extra `scale` installs the packages of these sources.
     y, weights : columns of the source, by index or name; or arrays (n,), if the source is an array. With
-        y=None each chunk must be a pair or a triple; with weights=None all weights are 1, unless chunks
-        are triples.
+        y=None each chunk must be a pair or a triple; with weights=None all weights are 1, unless chunks are
+        triples.
     intercept, standardize : as in `Problem`, computed in the same pass.
-    forced : numeric features that come first in the factor, so that projecting them off drops rows of R,
-        without rounding. Pass them to the method too.
+    forced : numeric features that come first in the factor. Projecting these features off then only drops
+        rows of R, without rounding. Pass the same features to the method as `forced`.
     columns : the features, by index or name; by default all columns except y and the weights.
     categories : categorical features. Each level becomes a column of zeros and ones, named "category=level",
         in the order in which the levels first appear. The column of a level is zero in all earlier rows.
-    max_levels : the largest number of levels that a category may have; more are an error.
+    max_levels : the largest number of levels that a category may have; more levels raise an error.
     held_out : m ≥ 2 holds out every m-th row: the rows i of chunk k with i + k ≡ −1 mod m. 0 holds out none.
         `problem.compressed.held_out_r2(path)` is the R² on these rows.
-    on_bad : "raise", or "skip" to leave out chunks that cannot be used. `problem.compressed.skipped` holds
-        their numbers and the reasons.
-    memory : bytes for 4 chunks and 3 factors (6 with held_out). It sets the number of rows in a chunk for
-        arrays, np.memmap, zarr, Parquet, polars and DuckDB. For Parquet it includes one page of each column;
-        the pages count for at most half of `memory`. None: 256 MiB, or the bytes for chunks of 1024 rows if
-        these are more. The levels of categories need additional memory. Iterables and Dask bring their own
-        chunks. The bits of R depend on the chunks and on the BLAS. The same chunks on the same machine give
-        the same bits.
-    checkpoint, every : a file to which the pass is saved after each `every` chunks, and when it ends, even
-        by Ctrl-C. If the file exists, the pass resumes from it and gives the same bits.
+    on_bad : "raise", or "skip" to leave out chunks that cannot be used. `problem.compressed.skipped` lists
+        the numbers of these chunks and the reasons.
+    memory : bytes for 4 chunks and 3 factors (6 with held_out); None: 256 MiB, or the bytes for chunks of
+        1024 rows if these are more. `memory` determines the number of rows in a chunk for arrays, np.memmap,
+        zarr, Parquet, polars and DuckDB. For Parquet it includes one page of each column; the pages count for
+        at most half of `memory`. The levels of categories need additional memory. Iterables and Dask are read
+        in the chunks that they provide. The bits of R depend on the chunks and on the BLAS. The same chunks
+        on the same machine give the same bits.
+    checkpoint, every : a file to which the pass is saved after each `every` chunks, and when it ends, also if
+        Ctrl-C ends it. If the file exists, the pass resumes from it and gives the same bits.
     progress : a function that is called with a `Progress` after each chunk.
 
     Returns
@@ -90,9 +93,10 @@ def compress(
 
     Raises
     ------
-    BadChunk : a chunk has NaN or infinity, or negative or non-finite weights; or its number of columns,
-        names or dtypes differ from the first chunk; or it cannot be read; or a category has too many levels.
-        The error names the chunk; its `problem()` is the problem of the chunks before. It is a ValueError.
+    BadChunk : a chunk has NaN or infinity, or negative or non-finite weights; or its number of columns, names
+        or dtypes differ from the first chunk; or it cannot be read; or a category has too many levels.
+        BadChunk is a ValueError. Its message names the chunk, and its method `problem()` returns the problem
+        of the chunks before.
     TypeError, ValueError, FileNotFoundError : bad arguments; no rows; the checkpoint of another pass.
     MemoryError : 3 factors and 4 chunks of 1024 rows exceed the memory of this machine.
     ModuleNotFoundError : the package of the source is not installed.

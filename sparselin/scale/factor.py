@@ -1,31 +1,33 @@
 """The triangular factor R of a matrix A of any length, by Householder reflectors, a block of rows at a time.
 
-A step replaces R by the factor of R above a block B of p rows: LAPACK's tpqrt with a rectangular B (l = 0).
-AᵀA = RᵀR holds throughout, and the rows of B are no longer needed. The reflector of column i changes only row
-i of R and B, because it is e_i above a vector of p entries.
+A step replaces R by the factor of R above a block B of p rows. It is LAPACK's tpqrt with a rectangular B
+(l = 0). AᵀA = RᵀR holds throughout, where A are the rows read so far. Afterwards the rows of B are no longer
+needed. The reflector of column i changes only row i of R and B, because its vector is e_i above a vector of p
+entries.
 
-The error: in floating point with unit roundoff u the computed R̂ is the exact factor of some A + E. There are
-bounds on ‖Ee_j‖/‖Ae_j‖ for each column j, whatever the scales of the columns and κ(A).
+The error: in floating point with unit roundoff u the computed R̂ is the exact factor of some A + E. The
+following bounds on ‖Ee_j‖/‖Ae_j‖, the relative error of column j, hold whatever the scales of the columns and
+the condition number of A.
 
 - In the worst case a reflector of length p applied to v has an error of γ̃_p‖v‖, γ̃_p = cpu/(1 − cpu), with a
   small integer c (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., Lemmas 19.2 and 19.3;
   section 19.5 for blocks of reflectors). In each of N steps d reflectors act on vectors no longer than Ae_j.
-  So, to first order, ‖Ee_j‖ ≤ N·d·γ̃_{p+1}‖Ae_j‖ for a chain, and (N·γ̃_{p+1} + L·γ̃_{d+1})·d·‖Ae_j‖ for a
-  tree of depth L whose leaves are chains of N steps. (Mori, Yamamoto and Zhang, 2012, have these two terms
-  for N = 1.)
+  So, to first order, ‖Ee_j‖ ≤ N·d·γ̃_{p+1}‖Ae_j‖ if one step follows the other. If N steps compute each leaf
+  of a tree of depth L, and the factors of the leaves are merged, ‖Ee_j‖ ≤ (N·γ̃_{p+1} + L·γ̃_{d+1})·d·‖Ae_j‖.
+  (Mori, Yamamoto and Zhang, 2012, have these two terms for N = 1.)
 - If rounding errors are independent and of mean zero, their sums grow as roots of sums of squares (Connolly
   and Higham, 2023, for QR: √(nd)·u in place of nd·u). `growth` uses this. Let r and b be the parts of column
   j in R and in B at a step. The reflector of column i has an error of order u|r_i| in row i of R, and of
   order u‖b‖ in B; its inner product, of p terms, has an error of √p·u‖b‖. So a step adds u²(‖r‖² + d·p‖b‖²)
-  to the square of the error. In each of N steps ‖r‖ ≤ ‖Ae_j‖, and the ‖b‖² of all steps sum to ‖Ae_j‖². The
-  total is u²(N + d·p)‖Ae_j‖². In a merge B is the factor, of d rows, of another part of the rows. On each
-  level of a tree the squares of these parts sum to at most ‖Ae_j‖² again, which adds u²·d² for each level.
+  to the square of the error. In each of N steps ‖r‖ ≤ ‖Ae_j‖, and the ‖b‖² of all steps sum to at most
+  ‖Ae_j‖². The total is u²(N + d·p)‖Ae_j‖². A merge is a step in which B, of d rows, is the factor of other
+  rows of A. On each level of the tree the ‖b‖² again sum to at most ‖Ae_j‖², so each level adds u²·d²‖Ae_j‖².
+- Rounding errors are not quite independent if many steps are nearly the same. If each step adds a single row
+  of integers, the error drifts by .005·eps a step (measured up to N = 4·10⁵, compared with 0.5·√N·eps).
+  Blocks of 64 rows and more show no drift up to N = 10⁵. Therefore `growth` adds N/256.
 
-- Rounding errors are not quite independent if many steps are nearly the same. Chains of single rows of
-  integers drift by .005·eps a step (measured up to N = 4·10⁵, compared with 0.5·√N·eps), while chains of
-  blocks of 64 rows and more show no drift up to N = 10⁵. Therefore `growth` adds N/256.
-
-So the error of a chain grows with its length, and the error of a tree with the logarithm of its length.
+So without a tree the error grows with the number of steps, and with a tree only with the logarithm of this
+number.
 """
 
 from __future__ import annotations
@@ -88,7 +90,8 @@ class Folder:
     def fold(self, R: FloatArray, B: FloatArray) -> None:
         """Replace R in place by the factor of R above B (p, m), and overwrite B.
 
-        B is in column order, with any leading dimension. The diagonal of R may get any sign: call `finish`.
+        B is in column order, with any leading dimension. The diagonal of R may get any sign; `finish` makes
+        it positive.
         """
         assert R.shape == (self.size, self.size) == (self.size, B.shape[1])
         assert R.strides[0] == B.strides[0] == 8
@@ -104,7 +107,10 @@ class Folder:
         assert info.value == 0
 
     def finish(self, R: FloatArray) -> None:
-        """Make diag R ≥ 0 in place by the signs of rows. R is then unique, if A has independent columns."""
+        """Make diag R ≥ 0 in place by the signs of rows.
+
+        The result is the unique factor with this property if the factored matrix has independent columns.
+        """
         R[np.diag(R) < 0] *= -1
         R += 0.0  # no −0
 
@@ -112,8 +118,8 @@ class Folder:
 def growth(steps: int, merges: int, columns: int) -> float:
     """Return √(N + d·p + L·d²) + N/256: the columnwise backward error divided by eps = 2u (see the module).
 
-    N = `steps` is the largest number of steps in a leaf of the tree, p = `BLOCK` the largest number of rows
-    in a block, and L = `merges` the depth of the tree.
+    u is the unit roundoff. N = `steps` is the largest number of steps in a leaf of the tree, p = `BLOCK` the
+    largest number of rows in a block, L = `merges` the depth of the tree, and d = `columns`.
     """
     return math.sqrt(steps + columns * BLOCK + merges * columns**2) + steps / 256
 
@@ -121,6 +127,6 @@ def growth(steps: int, merges: int, columns: int) -> float:
 def worst_error(steps: int, merges: int, columns: int) -> float:
     """Return c·d·(N·(p + 1) + L·(d + 1))·u with c = 8, the bound on the error in the worst case.
 
-    N, p, L and d = `columns` are those of `growth`.
+    `growth` defines N, p, L, d = `columns` and u.
     """
     return 8 * columns * (steps * (BLOCK + 1) + merges * (columns + 1)) * EPS / 2

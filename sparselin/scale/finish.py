@@ -19,7 +19,7 @@ from sparselin.validation import Names
 
 
 def finish(partial: Partial, form: Form, standardize: bool) -> Problem:
-    """Return the problem of the rows read so far. Raises ValueError without rows, or without weights > 0."""
+    """Return the problem of the rows read so far; ValueError without rows or without weights > 0."""
     if not partial.rows:
         raise ValueError(
             f"source has no rows: {partial.chunks} chunks, {len(partial.skipped)} of them skipped"
@@ -54,8 +54,8 @@ def _problem(
 ) -> Problem:
     """Return the problem of a factor.
 
-    columns : the features, as columns of R. weight : the sum of the weights of the rows if the features are
-    standardized, else 0.
+    columns : the features, as columns of R.
+    weight : the sum of the weights of the rows if the features are standardized, else 0.
     """
     X = np.asfortranarray(R[:, columns])
     ones = R[:, 0].copy() if form.intercept else None

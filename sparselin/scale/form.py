@@ -1,4 +1,4 @@
-"""The form of the chunks of a pass: the first chunk sets it, and every other chunk is checked against it."""
+"""The form of the chunks of a pass: the first chunk determines it, and every other chunk must have it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Form(NamedTuple):
             raise BadChunkData(f"has weight {weight[i]} in row {i}: weights must be finite and nonnegative")
 
     def name(self, j: int) -> str:
-        """Return column j as messages call it: by its name, or by its index."""
+        """Return the name of column j for messages: its own name, or its index."""
         return f"column {j}" if self.names is None else f"column {self.names[j]!r}"
 
     def response(self, chunk: Chunk) -> FloatArray:
@@ -75,7 +75,8 @@ class Form(NamedTuple):
     def runs(self) -> list[tuple[slice, slice]]:
         """Return pairs of slices (columns of the chunk, columns of the factor), one for each run of features.
 
-        A run is a sequence of numeric features that are neighbours, in the same order, in both.
+        A run is a sequence of numeric features that are neighbours, in the same order, in the chunk and in
+        the factor.
         """
         at = int(self.intercept)
         pairs = [(j, at + i) for i, j in enumerate(self.numbers)]

@@ -1,4 +1,4 @@
-"""The state of a pass: the factor of the rows read so far, and counts. States absorb chunks, and merge."""
+"""The state of a pass: the factor of the rows read so far, and counts. Chunks are added, and states merge."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ class Partial:
     """The state of a pass: the factor of the rows read so far, and counts.
 
     A row of the factored matrix is [1, numeric features, columns of levels, y]·√weight. Without an intercept
-    it has no 1.
+    the 1 is missing.
 
     R, held : the factors of the training rows, and of the rows held out (or None).
     slots : the columns of levels, in the order in which the levels first appear.
     rows, held_rows : the numbers of training rows, and of rows held out.
     weight : the sum of the weights of the training rows.
-    chunks, skipped : the number of chunks, skipped ones included; (number, reason) of each skipped chunk.
-    steps, merges : the length of the longest chain, and the depth of the tree above it.
+    chunks, skipped : the number of chunks, skipped ones included; and (number, reason) of each skipped chunk.
+    steps, merges : the largest number of steps in a leaf, and the depth of the tree of merges above the
+        leaves.
     """
 
     R: FloatArray
@@ -59,7 +60,7 @@ def skip(partial: Partial, number: int, why: str) -> Partial:
 def absorb(partial: Partial, chunk: Chunk, number: int, form: Form) -> Partial:
     """Return the state after the rows of a chunk have been factored.
 
-    number : the number of the chunk, on which the rows to hold out depend.
+    number : the number of the chunk, which determines the rows to hold out.
 
     Raises BadChunkData, TooManyLevels.
     """
@@ -128,7 +129,7 @@ def merge(a: Partial, b: Partial, form: Form) -> Partial:
 
 
 def join_slots(slots: tuple[Slot, ...], others: Sequence[Slot], form: Form) -> tuple[Slot, ...]:
-    """Return the columns of levels `slots`, followed by those of `others` that are not among them.
+    """Return the columns of levels `slots`, followed by those of `others` that are not among `slots`.
 
     Raises TooManyLevels.
     """
@@ -144,9 +145,9 @@ def join_slots(slots: tuple[Slot, ...], others: Sequence[Slot], form: Form) -> t
 
 
 def widen(R: FloatArray, count: int) -> FloatArray:
-    """Return the factor of A with `count` zero columns inserted before its last column.
+    """Return the factor of A with `count` zero columns before its last column, given the factor R of A.
 
-    It is R with zero rows and columns inserted before the last ones.
+    The result is R with zero rows and columns inserted before the last ones.
     """
     size = len(R) + count
     W = factor.zeros(size)
@@ -162,7 +163,7 @@ def _rows(B: FloatArray, mask: np.ndarray) -> FloatArray:
 
 
 class _Blocks:
-    """Makes the blocks of rows that are factored (see `Partial`); each block overwrites the one before."""
+    """The maker of the blocks of rows that are factored (see `Partial`), in one array for all blocks."""
 
     def __init__(
         self, chunk: Chunk, form: Form, coded: dict[int, Codes], slots: tuple[Slot, ...], space: FloatArray

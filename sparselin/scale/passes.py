@@ -1,7 +1,7 @@
 """The pass over the chunks of a source, one after the other, with one factor in memory.
 
-A tree, as on Dask, would hold log₂ N factors, add its depth to the error, and take up to 1.7 times as long if
-chunks are short.
+A tree of merges, which is used on Dask, would hold log₂ N factors of N chunks, add its depth to the error,
+and take up to 1.7 times as long if chunks are short.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def run(source: Source, form_of_first: Callable[[Chunk], Form], options: Options
 
 
 class Pass(abc.ABC):
-    """A pass: it counts the chunks and bytes read, writes the checkpoint and reports progress."""
+    """A pass over chunks: it counts the chunks and bytes read, writes the checkpoint and reports progress."""
 
     def __init__(self, form: Form, options: Options, identity: str, total: int | None, number: int) -> None:
         self.form, self.options, self.identity, self.total = form, options, identity, total
@@ -110,7 +110,7 @@ class Pass(abc.ABC):
 
 
 class _Chain(Pass):
-    """A pass in one chain: each chunk is absorbed into the same factor."""
+    """A pass without a tree: the rows of each chunk are added to the same factor."""
 
     partial: Partial
 
@@ -133,7 +133,7 @@ class _Chain(Pass):
         return self.partial
 
     def _absorb(self, raw: RawChunk) -> None:
-        """Absorb the next chunk, or skip it; raise BadChunk if it cannot be used."""
+        """Add the rows of the next chunk to the factor, or skip it; raise BadChunk if it cannot be used."""
         try:
             chunk = _convert(raw)
             partial = absorb(self.partial, chunk, self.number, self.form)
@@ -192,9 +192,9 @@ def chunk_bytes(chunk: Chunk) -> int:
 def read_ahead(items: Iterator[_T]) -> Iterator[_T]:
     """Yield the items, and read each next item in a thread while the current one is used.
 
-    The thread begins to read an item when the one before it has been taken. So at most three chunks are in
-    memory: the one in use, the one being read, and the data from which it is made. An error of the reading
-    thread is raised here.
+    The thread begins to read an item when the item before it has been taken. So at most three chunks are in
+    memory: the chunk in use, the chunk that is being read, and the data from which the latter is made. An
+    error of the reading thread is raised here.
     """
     box: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
     taken, over = threading.Semaphore(0), threading.Event()

@@ -21,10 +21,10 @@ class Compressed:
     rows, weight : the number of rows in the factor, and the sum of their weights.
     chunks, skipped : the number of chunks, and (number, reason) of each chunk left out by on_bad="skip".
     eps : the columnwise backward error. The factor is exact for data whose columns differ from the given ones
-        by at most about eps of their lengths, eps = 2⁻⁵²·(√(N + (d + 2)·p + L·(d + 2)²) + N/256), for chains
-        of N blocks of at most p = 1024 rows that a tree of depth L merges (`sparselin.scale.factor`). This
-        assumes rounding errors that are independent and of mean zero, except for a drift. The error bounds
-        of the problem use 8 times eps.
+        by at most about eps of their lengths. For N steps in a leaf, blocks of at most p = 1024 rows and a
+        tree of depth L (`sparselin.scale.factor`), eps = 2⁻⁵²·(√(N + (d + 2)·p + L·(d + 2)²) + N/256). This
+        formula assumes rounding errors that are independent and of mean zero, except for a drift. The error
+        bounds of the problem use 8 times eps.
     worst_eps : the bound in the worst case, 8(d + 2)(N(p + 1) + L(d + 3))·2⁻⁵³.
     levels : the levels of each category in the order of their first appearance; the features are named
         "category=level".
@@ -41,10 +41,11 @@ class Compressed:
     held_out: Problem | None
 
     def held_out_r2(self, path: SelectionPath) -> FloatArray:
-        """Return R² (t + 1,) of the first 0, …, t features of a path on the rows held out, [Z z].
+        """Return R² (t + 1,) of the first 0, …, t features of a path on the rows held out.
 
-        R² = 1 − ‖z − Zβ‖²/‖z − z̄‖² with the mean z̄ of z; without an intercept 1 − ‖z − Zβ‖²/‖z‖². Raises
-        ValueError if no rows were held out, or if z is constant (zero, without an intercept).
+        Let Z and z be X and y on these rows. R² = 1 − ‖z − Zβ‖²/‖z − z̄‖² with the mean z̄ of z; without an
+        intercept 1 − ‖z − Zβ‖²/‖z‖². Raises ValueError if no rows were held out, or if z is constant (zero,
+        without an intercept).
         """
         held = self.held_out
         if held is None:
@@ -82,7 +83,7 @@ class BadChunk(ValueError):
         return BadChunk, (self.chunk, self.where, self.why)
 
     def problem(self) -> Problem:
-        """Return the problem of the chunks before this one. Raises ValueError if they have no rows."""
+        """Return the problem of the chunks before this one; ValueError if these chunks have no rows."""
         if self._done is None:
             raise ValueError("no chunk before this one could be used, so there is no problem")
         return self._done()
@@ -90,7 +91,7 @@ class BadChunk(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class Progress:
-    """The progress of a pass: rows, bytes and chunks read after `seconds`; `total` rows, None if unknown."""
+    """The progress of a pass: rows, bytes and chunks read after `seconds`; `total` rows, or None."""
 
     rows: int
     bytes: int

@@ -1,4 +1,4 @@
-"""Sources of chunks, each read by its own package, which the module of the source's class determines.
+"""Sources of chunks. Each is read by its own package, which is found by the module of the source's class.
 
 PyArrow reads Parquet page by page, so that a row group need not fit into memory.
 """
@@ -22,13 +22,13 @@ _PAGE = 2**20  # the usual size of a page; one page of each column is unpacked a
 
 
 class Failure(NamedTuple):
-    """The content of a chunk that could not be read; later chunks may be readable."""
+    """The content of a chunk that could not be read; later chunks may still be readable."""
 
     why: str
 
 
 class RawChunk(NamedTuple):
-    """A chunk as its source delivers it: its position in words, and its content or a `Failure`."""
+    """A chunk in the form that its source delivers: its position in words, and its content or a `Failure`."""
 
     where: str
     content: Any
@@ -40,7 +40,7 @@ class Source(NamedTuple):
     chunks : returns the chunks from number `start` on.
     rows : the number of rows, or None if unknown.
     read_ahead : whether a thread may read the next chunk while the current one is used.
-    identity : a description by which a checkpoint recognizes its source.
+    identity : a description of the source; a checkpoint is used only for a source with the same description.
     """
 
     chunks: Callable[[int], Iterator[RawChunk]]
@@ -67,7 +67,7 @@ class ReadOptions(NamedTuple):
 
 
 def open_source(source: Any, reading: ReadOptions) -> Source:
-    """Return the source that an argument of `compress` stands for. Raises TypeError, ValueError, OSError."""
+    """Return the source that an argument of `compress` describes. Raises TypeError, ValueError or OSError."""
     package = type(source).__module__.partition(".")[0].lstrip("_")
     if isinstance(source, (str, Path)) or (package == "pyarrow" and hasattr(source, "iter_batches")):
         return _parquet(source, reading)
@@ -140,7 +140,7 @@ def _array(array: Any, reading: ReadOptions) -> Source:
 def _end_of_file(array: Any) -> int | None:
     """Return the number of bytes that the file of a memmap must have; None if the array is not a memmap.
 
-    It must be checked before reading, because to read beyond the end of the file kills the process.
+    The number is checked before reading, because reading beyond the end of the file would kill the process.
     """
     if not isinstance(array, np.memmap) or not isinstance(array.filename, (str, os.PathLike)):
         return None
@@ -151,7 +151,7 @@ def _end_of_file(array: Any) -> int | None:
 
 
 def _polars(frame: Any, reading: ReadOptions) -> Source:
-    """Return the source of a LazyFrame. Its streaming engine reads ahead itself."""
+    """Return the source of a LazyFrame; polars's streaming engine reads ahead itself."""
     if not hasattr(frame, "collect_batches"):
         raise TypeError("a LazyFrame needs polars ≥ 1.34: upgrade polars, or pass frame.collect()")
     frame = frame if reading.columns is None else frame.select(reading.columns)
@@ -171,9 +171,9 @@ def _duckdb(relation: Any, reading: ReadOptions) -> Source:
 
 
 def _of_batches(read: Callable[[], Iterable[Any]], identity: str) -> Source:
-    """Return the source of batches; `read` is a function that returns an iterable of them.
+    """Return the source of batches; `read` is a function that returns an iterable of batches.
 
-    There is no thread that reads ahead, because the package of the batches does so itself.
+    No thread reads ahead, because the package of the batches does so itself.
     """
 
     def chunks(start: int) -> Iterator[RawChunk]:
@@ -188,8 +188,7 @@ def _parquet(source: Any, reading: ReadOptions) -> Source:
     """Return the source of a Parquet file. No chunk crosses the border between two row groups.
 
     With pre_buffer=False and a small buffer PyArrow reads a column of a row group as a stream. By default it
-    reads the whole column first (https://github.com/pola-rs/polars/issues/25307 is about a row group of
-    several GiB).
+    reads the whole column first, which may take several GiB (https://github.com/pola-rs/polars/issues/25307).
     """
     file = source if hasattr(source, "iter_batches") else file_of(source)
     names = reading.columns or list(file.schema_arrow.names)
@@ -231,7 +230,7 @@ def _group(file: Any, g: int, names: list[str], p: int, numbers: range) -> Itera
 
 
 def file_of(path: Any) -> Any:
-    """Open a Parquet file as a stream. Raises FileNotFoundError, or ValueError if it is another file."""
+    """Open a Parquet file as a stream; FileNotFoundError, or ValueError if the file has another format."""
     try:
         import pyarrow.parquet as pq
     except ImportError:

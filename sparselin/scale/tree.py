@@ -1,12 +1,14 @@
 """The pass on Dask: a leaf for each chunk, and a tree of merges that only the number of chunks determines.
 
-Leaf k is chunk k alone. Two neighbouring parts of 2^h chunks merge when both exist, like carries in a binary
-counter; at the end the remaining parts merge from the right. So the tree, and with it every bit, depends only
-on the number of chunks. It does not depend on the workers: the leaves of a lost worker are computed again.
+Leaf k is the factor of chunk k alone. Two neighbouring parts of 2^h chunks are merged when both exist, like
+carries in a binary counter. At the end the remaining parts are merged from the right. So the tree, and with
+it every bit of the result, depends only on the number of chunks. It does not depend on the workers: the
+leaves of a lost worker are computed again.
 
-Leaves are submitted in order, a few ahead of the first unfinished one, so that a part waits for its neighbour
-only. At any time there are log₂ N parts and these few leaves; `dask.array.linalg.tsqr` has the whole graph at
-once (https://github.com/dask/dask/issues/3419: 25 GB for 28 GB of data). Workers exchange only factors R.
+Leaves are submitted in order, a few ahead of the first unfinished leaf, so that a part only waits for its
+neighbour. At any time log₂ N parts and these few leaves exist for N chunks. `dask.array.linalg.tsqr` instead
+holds the whole graph at once (https://github.com/dask/dask/issues/3419: 25 GB for 28 GB of data). Workers
+exchange only factors R.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ def read_leaf(raw: Any, vectors: tuple[Any, ...], number: int, form: Form) -> Le
 
 
 def partial_of(part: Leaf | Partial) -> Partial:
-    """Return the state of a part of the tree: of a leaf, or of parts that have been merged."""
+    """Return the state of a part of the tree, which is a leaf or consists of parts that have been merged."""
     return part.partial if isinstance(part, Leaf) else part
 
 
@@ -77,7 +79,7 @@ def merge_parts(a: Leaf | Partial, b: Leaf | Partial, form: Form) -> Partial:
 
 
 def run(source: Any, form_of_first: Callable[[Any], Form], options: Options, reading: ReadOptions) -> Problem:
-    """Read a Dask array or DataFrame on the current distributed client, or without one in this process."""
+    """Read a Dask array or DataFrame on the current distributed client, or else in this process."""
     open_collection = _open_array if hasattr(source, "numblocks") else _open_frame
     head, leaves, rows = open_collection(source, reading)
     form = form_of_first(chunk_of(head))
@@ -91,7 +93,8 @@ def run(source: Any, form_of_first: Callable[[Any], Form], options: Options, rea
 class _Tree(Pass):
     """A pass over the leaves.
 
-    `parts` are (height, `Partial` of consecutive chunks, or a `Leaf`, or the future of either).
+    `parts` are pairs: the height in the tree, and a `Leaf`, a `Partial` of consecutive chunks, or the future
+    of either.
     """
 
     def __init__(self, form: Form, options: Options, identity: str, total: int | None, saved: Saved) -> None:
@@ -182,7 +185,7 @@ class _DistributedExecutor:
     """Reads chunks on the workers of a distributed client.
 
     Keys are new each time (pure=False), so that no result of an earlier pass is reused. A chunk is made on
-    the worker that factors it, because otherwise its blocks of columns would be moved.
+    the worker that factors it; on another worker, its blocks of columns would have to be moved.
     """
 
     def __init__(self, client: Any) -> None:

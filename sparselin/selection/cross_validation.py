@@ -16,9 +16,9 @@ MOST = 30
 
 
 class Fold(NamedTuple):
-    """One fold: its weight, the mean squared errors of the m models on it, and that of the mean of y.
+    """One fold: its weight, the mean squared errors of the m models on it, and the error of the mean of y.
 
-    error_of_mean : the error if the mean of y in the other folds is the prediction.
+    error_of_mean : the mean squared error if the mean of y in the other folds is the prediction.
     """
 
     weight: float
@@ -31,7 +31,7 @@ class CrossValidation:
     """The mean squared errors on held-out rows, for each number of features t.
 
     Let E_l be the error in fold l, w_l its weight (the sum of the weights of its rows), and K the number of
-    folds. As in glmnet (Friedman, Hastie and Tibshirani, 2010)
+    folds. The error E and its standard error are those of glmnet (Friedman, Hastie and Tibshirani, 2010):
 
         E = Σ w_l E_l/Σ w_l,     standard error = √(Σ w_l (E_l − E)²/Σ w_l/(K − 1)).
 
@@ -41,8 +41,8 @@ class CrossValidation:
     r2 : (m,) 1 − E/E₀, where E₀ is the error of a constant prediction: the mean of y in the other folds, or
         zero without an intercept.
     best : the t with the least E, the smallest if there are several.
-    chosen : the least t whose E is at most the least E plus its standard error (the one-standard-error rule
-        of Breiman, Friedman, Olshen and Stone, 1984).
+    chosen : the least t whose E is at most the least E plus the standard error of the least E (the
+        one-standard-error rule of Breiman, Friedman, Olshen and Stone, 1984).
     folds : K.
     """
 
@@ -63,7 +63,7 @@ def largest_size(n: int, d: int, folds: int) -> int:
     """Return the largest number of features to try in the cross-validation of n rows and d features.
 
     The number is at most d and at most MOST. Together with the intercept it is at most half of the number of
-    rows in a fit.
+    rows that a fit uses.
     """
     left_out = -(-n // min(folds, n))
     return max(0, min(d, MOST, (n - left_out) // 2 - 1))
@@ -74,7 +74,7 @@ def cross_validate(data: SelectionData, method: str, k: int, folds: int, seed: i
 
     Scaling and selection are repeated for each fold, on all rows outside the fold. If the path ends before k
     features, for example because columns are constant on these rows, its last model also counts for the
-    larger numbers. The seed determines the random division of the rows into folds.
+    larger numbers of features. The seed determines the random division of the rows into folds.
     """
     n = len(data.y)
     of_row = np.random.default_rng(seed).permutation(n) % min(folds, n)

@@ -53,8 +53,8 @@ class Selected:
     status : the reason why the method ended.
     lam : (t,) the λ at which each feature entered; NaN for forced features, and for the features of a best
         subset.
-    shrunken : (t,) the LASSO's own coefficients at the λ at which the feature k + 1 would enter; None for
-        other methods.
+    shrunken : (t,) the LASSO's own coefficients, which are shrunk by the penalty, at the λ at which the
+        feature k + 1 would enter; None for other methods.
     """
 
     result: SelectionPath | LassoPath | BestSubset
@@ -95,7 +95,8 @@ def models(data: SelectionData, method: str, k: int, seed: int = 0, rows: Any = 
     """Select features by a method, and return least squares on its first t features, for t = f, …, k.
 
     f is the number of forced features. If the method ends before k features, its last model is repeated. For
-    the LASSO, model t has the features of the last solution before the path first has more than t features.
+    the LASSO, model t has the features of the last solution on the path before the path first has more than t
+    features.
 
     rows : the rows from which the models are fitted, by default all.
     """
@@ -139,7 +140,7 @@ METHODS = {
 
 
 def _select_by_lasso(problem: sl.Problem, k: int, forced: tuple[str, ...]) -> Selected:
-    """Select the features of the last LASSO solution before the path first has more than k."""
+    """Select the features of the last solution on the LASSO path before the path first has more than k."""
     k, first = problem.budget(k, forced)
     path = _path_beyond(problem, k - len(first), forced)
     S, lam, i = _last_within(path, k - len(first))
@@ -158,8 +159,8 @@ def _path_beyond(problem: sl.Problem, most: int, forced: tuple[str, ...]) -> Las
 def _last_within(path: LassoPath, most: int) -> tuple[list[int], list[float], int]:
     """Find the last solution before the path first has more than `most` features that are not forced.
 
-    Returns the features of this solution in the order in which they entered, the λ at which each last
-    entered, and the index of the solution's knot.
+    Returns the features of this solution in the order in which they entered (for a feature that entered
+    several times, the last time counts), the λ at which each entered, and the index of the solution's knot.
     """
     last = len(path.knots) - 1
     i = next((i for i, A in enumerate(path.active[:-1]) if len(A) > most), last)

@@ -51,7 +51,7 @@ class Gram:
 
     @classmethod
     def of_matrix(cls, C: ArrayLike) -> Gram:
-        """Make a `Gram` of a matrix C whose entries count as rounded to its dtype.
+        """Make a `Gram` of a matrix C whose entries are treated as rounded to its dtype.
 
         Raises TypeError or ValueError unless C is a finite symmetric matrix with a nonnegative diagonal.
         """
@@ -72,7 +72,10 @@ class Gram:
         return gram
 
     def cutoff(self, t: int) -> float:
-        """Return 8·eps·t·max_i C_ii ≥ t·max|ΔC_ij|: for |S| = t, smaller eigenvalues of C_S count as zero."""
+        """Return 8·eps·t·max_i C_ii ≥ t·max|ΔC_ij|: for |S| = t, smaller eigenvalues of C_S count as zero.
+
+        ΔC are the rounding errors of C.
+        """
         return SAFETY * self.eps * t * float(self.diagonal.max(initial=0))
 
     def column(self, j: int) -> FloatArray:

@@ -1,9 +1,8 @@
 """Forward regression (FR), local search (LS) and greedy local search (GLS) on an objective g = R² + ν·f.
 
-The functions of `search` check their arguments and then call these.
-
-`Climb` is local search on a set function f alone, by additions, deletions and exchanges that increase f
-enough.
+f is a set function, the regularizer. The functions of `search` check their arguments and then call the
+functions of this module. `Climb` is local search on f alone, by additions, deletions and exchanges that
+increase f enough.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _UNFINISHED = (Status.STOPPED, Status.BEYOND_PRECISION)
 
 @dataclasses.dataclass(frozen=True)
 class SearchTask:
-    """The objective g = R² + ν·f on a float64 problem, with the options of a search.
+    """The objective g = R² + ν·f on a float64 problem, with the options of a search; f is a regularizer.
 
     problem : None if the objective is ν·f.
     dtype : the dtype of the results.
@@ -84,8 +83,9 @@ def extend(
 ) -> Status:
     """Add to S, one at a time, the feature of `within` with the largest g(S + x); return the final status.
 
-    The loop ends if S has k features, if no feature of `within` remains, if the pick is a status or is
-    undecided, or if `stop` returns True.
+    S + x is S with the feature x added. The loop ends if S has k features, if no feature of `within` remains,
+    if the objective returns a status instead of a feature, if rounding leaves the pick undecided, or if
+    `stop` returns True.
     """
     while len(objective.index) < k:
         rest = objective.rest(within)
@@ -118,7 +118,7 @@ class Climb:
 
     The search starts at the best single feature. Let n = |U|. A move from S to S' is accepted if f(S')
     exceeds (1 + ε/n²)·f(S) by more than the error of f, so no set is visited twice. If `strict` is False, an
-    addition is also accepted if f(S') ≥ (1 + ε/n²)·f(S) up to this error.
+    addition is also accepted if f(S') = (1 + ε/n²)·f(S) up to this error.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class Climb:
     def _best(
         self, J: IndexArray, gains: FloatArray, error: FloatArray, or_equal: bool = False
     ) -> int | None:
-        """Return the position in J of the move with the largest accepted gain in f; None if none is accepted.
+        """Return the position in J of the accepted move with the largest gain in f, or None.
 
         or_equal : accept a gain if it reaches the needed value up to its error.
         """
@@ -175,7 +175,7 @@ class Climb:
         return int(np.flatnonzero(j == J)[0])
 
     def add(self) -> bool:
-        """Make the addition that increases f most, if it is accepted; return whether it was made."""
+        """Make the addition that increases f most, if it is accepted; return whether an addition was made."""
         J = np.setdiff1d(self.U, self.growth.index)
         at = self._best(J, *self.growth.gains(J), or_equal=not self.strict) if len(J) else None
         if at is None:
@@ -184,9 +184,9 @@ class Climb:
         return True
 
     def delete(self) -> bool:
-        """Make the deletion that increases f most, if it is accepted; return whether it was made.
+        """Make the deletion that increases f most, if it is accepted; return whether a deletion was made.
 
-        No deletion increases a monotone f.
+        A monotone f has no such deletion.
         """
         if not self.free or getattr(self.f, "monotone", False):
             return False
@@ -198,7 +198,7 @@ class Climb:
         return True
 
     def exchange(self) -> bool:
-        """Make the exchange S − i + j that increases f most, if it is accepted; return True if it is made."""
+        """Make the exchange S − i + j that increases f most, if it is accepted; return True if it was."""
         J = np.setdiff1d(self.U, self.growth.index)
         if not len(J):
             return False
@@ -224,7 +224,7 @@ class Climb:
 
 
 def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> FoundSet:
-    """Run LS: search for a local maximum S ⊆ U of f, and return the best of S, U∖S and U for g.
+    """Run LS: search for a local maximum S ⊆ U of f, and return the best of S, U∖S and U for g = R² + ν·f.
 
     The forced features, which are not in U, are added to all three sets.
     """
@@ -248,9 +248,10 @@ def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> FoundSet:
 
 
 def greedy_local(task: SearchTask, k: int, forced: IndexArray) -> FoundSet:
-    """Run GLS: return the best for g of S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁).
+    """Run GLS: return the best for g = R² + ν·f of S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁).
 
-    U are all features. The forced features are in all three sets.
+    FR is forward regression, LS local search, and U are all features. The forced features are in all three
+    sets.
     """
     everything = np.arange(task.gram.d)
     S1, status = forward(task, k, everything, forced)
@@ -276,8 +277,10 @@ def greedy_local(task: SearchTask, k: int, forced: IndexArray) -> FoundSet:
 def improve_by_exchanges(task: SearchTask, start: Objective, fixed: int) -> tuple[Objective, int, Status]:
     """Exchange features of a set for others, as long as g increases by more than ε/d²·|g| plus its error.
 
+    g = R² + ν·f is the objective.
+
     start : the objective at the set.
-    fixed : the number of first features of the set that stay.
+    fixed : the number of features at the beginning of the set that stay.
 
     Returns the objective at the final set, the number of exchanges, and the status.
     """
@@ -319,7 +322,7 @@ def _exchange(task: SearchTask, current: Objective, fixed: int) -> Objective | N
 
 
 def _best(named: list[tuple[str, Objective]]) -> tuple[Objective, tuple[tuple[str, float], ...]]:
-    """Return the first objective whose g is the largest up to rounding, and the pairs (name, g) of all."""
+    """Return the first objective whose g is the largest up to rounding, and all pairs (name, g)."""
     values = np.array([objective.value for _, objective in named])
     slack = 64 * EPS * np.abs(values).max()
     first = int(np.flatnonzero(values >= values.max() - slack)[0])

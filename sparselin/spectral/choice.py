@@ -5,17 +5,17 @@ that solution should be greater than that obtained by the lasso solution with co
 (section 6). This leaves open:
 
 - The set of ν to be searched. R² of a greedy selection is piecewise constant in ν, but not monotone. This
-  module tries ν = 0 and a grid of powers of two. Then it takes the interval between the largest ν that
-  qualifies and the next larger ν tried, which does not qualify, and bisects it geometrically to 2 %, unless
-  only ν = 0 qualifies.
+  module tries ν = 0 and a grid of powers of two. A ν qualifies if its R² reaches the R² of the LASSO. If a
+  positive ν qualifies, the module takes the interval from the largest such ν to the next larger ν tried, and
+  bisects it geometrically until it is 2 % wide.
 - The LASSO solution. Many solutions on the path have k features. This module takes the last one before the
-  path first has more than k: the solution at the knot where feature k + 1 enters. Its R² is the largest so
-  far.
+  path first has more than k features: the solution at the knot where feature k + 1 enters. Its R² is the
+  largest up to this knot.
 - The R² of the LASSO, whose coefficients are shrunk. This module uses the R² of these coefficients or, with
   `refitted`, the R² of least squares on the same features. Both numbers are returned.
 
 The grid is relative to ν₀ = R²(S₀)/(f(S_f) − f(S₀)), where S₀ is selected for R² alone and S_f for f alone.
-With ν₀ the gain in f from S₀ to S_f just outweighs all of R²(S₀).
+With ν₀ the gain in f from S₀ to S_f is worth as much as all of R²(S₀).
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def choose_nu(
     and a grid of powers of two times a scale ν₀, which is then refined to 2 %. R²(LASSO) is the R² of the
     last solution on the LASSO path before the path first has more than k features. (The paper leaves these
     choices open; the docstring of `sparselin.spectral.choice` gives the reasons.) `forced` features count in
-    k and come first in every S_ν; the LASSO to which R² is compared does not penalise them.
+    k and come first in every S_ν. The LASSO does not penalise the forced features.
 
     Parameters
     ----------
@@ -99,8 +99,9 @@ def choose_nu(
 
     Returns
     -------
-    `NuChoice`. `qualifies` is "none" if no ν satisfies the inequality, not even 0; then `selection` is that
-    of ν = 0. It is "every" if all ν up to 4096·ν₀ satisfy it; then `upper` is inf. Otherwise it is "some".
+    `NuChoice`. Its field `qualifies` is "none" if no ν satisfies the inequality, not even 0; then `selection`
+    is the selection for ν = 0. It is "every" if all ν up to 4096·ν₀ satisfy the inequality; then `upper` is
+    inf. Otherwise it is "some".
 
     Raises
     ------
@@ -144,8 +145,8 @@ def choose_nu_for_each(
 ) -> tuple[NuChoice, ...]:
     """Run `choose_nu` for each k of `ks`, in their order, with common runs.
 
-    For one ν the selections of forward regression are nested in k, so one run serves all k, and a ν tried for
-    one k is tried for the smaller ones too. A regularizer with a normalising constant gets the constant of
+    For one ν the selections of forward regression are nested in k. So one run serves all k, and a ν tried for
+    one k is also tried for the smaller ones. A regularizer with a normalising constant gets the constant of
     each k. Arguments and results are as for `choose_nu`.
     """
     given = as_problem(X, y)
@@ -212,7 +213,7 @@ def _r2(problem: Problem, fit: FloatArray) -> float:
 
 
 class _Trials:
-    """The values of ν tried so far, and for each of them R² of the selection of each size k."""
+    """The values of ν tried so far, and for each of them the R² of the selection of each size k."""
 
     def __init__(
         self, task: SearchTask, largest: int, method: Method, forced: IndexArray, callback: Watch | None
@@ -268,10 +269,10 @@ class _Trials:
             self.run(math.ldexp(scale, power), sizes)
 
     def _scale(self) -> float:
-        """Return ν₀ = R²(S₀)/(f(S_f) − f(S₀)), the scale of the grid; see the docstring of this module.
+        """Return ν₀ = R²(S₀)/(f(S_f) − f(S₀)), the scale of the grid.
 
-        If f(S₀) = f(S_f) up to 1e-9, f(F) replaces f(S₀), where F are the forced features. ν₀ is 1 if y is 0
-        or f is constant.
+        S₀ is selected for R² alone and S_f for the regularizer f alone. If f(S₀) = f(S_f) up to 1e-9, f(F)
+        replaces f(S₀), where F are the forced features. ν₀ is 1 if y is 0 or f is constant.
         """
         d, k = self.task.gram.d, self.largest
         chosen, _ = forward(self.at(0.0, k), k, np.arange(d), self.forced)
@@ -291,9 +292,9 @@ class _Trials:
         return sorted(nu for nu, known in self.r2.items() if k in known)
 
     def bracket(self, k: int, target: float) -> tuple[float | None, float]:
-        """Return the largest tried ν whose R² for k features is at least `target`, and the next larger one.
+        """Return the largest tried ν whose R² for k features reaches `target`, and the next larger tried ν.
 
-        The first is None if no tried ν qualifies. The second is inf if no larger ν was tried.
+        The first result is None if no tried ν qualifies. The second result is inf if no larger ν was tried.
         """
         values = self.values_for(k)
         right = [i for i, nu in enumerate(values) if self.r2[nu][k] >= target - self.slack]

@@ -23,8 +23,9 @@ def greedy_maximize(
     S are the features selected so far, and S + x is S with x added. If f is increasing and submodular and
     f(∅) = 0, then f(S) ≥ (1 − 1/e)·max f over k features (Nemhauser, Wolsey and Fisher, 1978). For
     log-determinants all gains are updated in O(d|S|) operations per step, and for the variance in O(d). Gains
-    of the generalized rank cost more, so they are evaluated lazily (Minoux, 1978): a gain from an earlier
-    step bounds the present one, and only features whose bound is at least the best gain are evaluated again.
+    of the generalized rank cost more, so they are evaluated lazily (Minoux, 1978): the gain of a feature at
+    an earlier step bounds its gain now, and only features whose bound is at least the best gain are evaluated
+    again.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def greedy_maximize(
     are tied, and the lowest index is selected. The status is RANK_EXHAUSTED if there are fewer than k nonzero
     columns. It is BEYOND_PRECISION if the rounding errors of C, about eps·C_ii, leave open which gain is the
     largest. This happens with nearly dependent columns and a `SmoothedDifferentialEntropy` whose δ is below
-    these errors; `forward_regression` computes from X and can distinguish more gains.
+    these errors. `forward_regression` computes from X and can then decide between more gains.
 
     Raises
     ------

@@ -1,19 +1,22 @@
 """The objective g(S) = R²(S) + ν·f(S) at a growing set S, and the feature that increases it most.
 
-R²(S + x) − R²(S) = ⟨X_x, r⟩²/(‖P_S^⊥X_x‖²·‖y‖²) with r = P_S^⊥y; it is 0 for x in the span of S, and if
-y = 0. For a new direction q = P_S^⊥X_j/ρ all products follow from the Gram column of j:
+f is a regularizer, and S + x is S with the feature x added. With r = P_S^⊥y, the residual of least squares on
+S, R²(S + x) − R²(S) = ⟨X_x, r⟩²/(‖P_S^⊥X_x‖²·‖y‖²). This gain is 0 for x in the span of S, and if y = 0. Let
+q_s be an orthonormal basis of the span of S, and C = XᵀX. When j is added, the new direction is
+q = P_S^⊥X_j/ρ, ρ = ‖P_S^⊥X_j‖, and all products follow from the column of j in C:
 
     Xᵀq = (C_·j − Σ_s Xᵀq_s·⟨q_s, X_j⟩)/ρ,   Xᵀr ← Xᵀr − ⟨q, y⟩·Xᵀq,   ‖P_S^⊥X_x‖² ← ‖P_S^⊥X_x‖² − ⟨q, X_x⟩²,
 
-with ⟨q_s, X_j⟩ from both passes of the orthogonalisation. Lengths are recomputed where they cancel. The error
-of Xᵀq by this formula is κ·eps, where κ is the condition number of X_S, but ⟨q, X_x⟩ is small for nearly
-dependent x. So for an ill-conditioned S, Xᵀq is computed from X, with an error of eps.
+with ⟨q_s, X_j⟩ from both passes of the orthogonalisation. A length is recomputed if its square has cancelled.
+The error of Xᵀq by this formula is κ·eps, where κ is the condition number of X_S, but ⟨q, X_x⟩ is small for
+nearly dependent x. So for an ill-conditioned S, Xᵀq is computed from X, with an error of eps.
 
-R² and g need not be submodular, but f may be. Then f(x | S') ≥ f(x | S) for earlier S' ⊆ S. R²(x | S) is
-known for all x, so R²(x | S) + ν·f(x | S') bounds the gain of x. Therefore f is evaluated only for the
-features x whose bound is at least the best gain. The bound includes rounding errors, and the eigenvalues that
-count as zero because they are below a cut-off. The picks and ties are the same as without this bound, unless
-rounding decides whether an eigenvalue is above the cut-off.
+R² and g need not be submodular, but f may be. Write f(x | S) = f(S + x) − f(S), and R²(x | S) likewise. If f
+is submodular, f(x | S') ≥ f(x | S) for earlier S' ⊆ S. R²(x | S) is known for all x, so
+R²(x | S) + ν·f(x | S') bounds the gain of x. Therefore f is evaluated only for the features x whose bound is
+at least the best gain. The bound includes rounding errors, and the eigenvalues that count as zero because
+they are below a cut-off. The picks and ties are the same as without this bound, unless rounding decides
+whether an eigenvalue is above the cut-off.
 """
 
 from __future__ import annotations
@@ -91,7 +94,7 @@ class GrowingR2:
         self.gains_taken.append(self.value - before)
 
     def scores(self) -> tuple[FloatArray, FloatArray]:
-        """Return |⟨X_x, r⟩|/‖P_S^⊥X_x‖ (d,) for all features x, as in `ols`, and error bounds (d,)."""
+        """Return |⟨X_x, r⟩|/‖P_S^⊥X_x‖ (d,) for all features x, r the residual, and error bounds (d,)."""
         score = np.abs(self.c) * self.lengths.scale
         error = self.problem.rounding(self.selection.qr.kappa) * self.problem.y_norm
         return score, error * self.lengths.weights(score)
@@ -99,9 +102,11 @@ class GrowingR2:
     def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         """Return R²(S + x) − R²(S) for each x in J, and error bounds, arrays (|J|,).
 
-        For a score s ± e the gain lies between max(s − e, 0)² and (s + e)². The score is measured
-        (`ties.measure`) if its bound from κ gives the gain an error above 1e-9. If any gain exceeds its
-        error, the score is also measured for an error above 1e-9 of the largest gain.
+        The score of x is |⟨X_x, r⟩|/‖P_S^⊥X_x‖, r the residual. If its error is at most e, the gain lies
+        between max(score − e, 0)² and (score + e)², up to the factor 1/‖y‖². The cheap bound on e uses the
+        condition number of X_S. If it gives the gain an error above 1e-9, the score is measured with a
+        sharper bound (`ties.measure`). If any gain exceeds its error, scores with errors above 1e-9 of the
+        largest gain are measured too.
         """
         if self.problem.y_norm == 0:
             return np.zeros(len(J)), np.zeros(len(J))
@@ -119,7 +124,7 @@ class GrowingR2:
 
 
 class Objective:
-    """The state of g(S) = R²(S) + ν·f(S) for a set S that grows by one feature at a time.
+    """The state of g(S) = R²(S) + ν·f(S) for a set S that grows by one feature at a time; f is a regularizer.
 
     Without a problem g is ν·f, and without f it is R².
     """
@@ -157,7 +162,7 @@ class Objective:
         self.gains.append(gain)
 
     def rest(self, within: IndexArray) -> IndexArray:
-        """Return the features of `within` that can be added: those not in S and not zero."""
+        """Return the features of `within` that can be added: not in S, and with a nonzero column."""
         free = np.zeros(self.gram.d, bool)
         free[within] = True
         free[self.index] = False
@@ -166,7 +171,8 @@ class Objective:
     def pick(self, J: IndexArray) -> int | Status:
         """Return the x of J with the largest g(S + x), the lowest index if several agree up to rounding.
 
-        For ν = 0 the result may be a status: then no feature increases R², and the path ends.
+        S + x is S with x added. For ν = 0 the result may be a status: then no feature increases R², and the
+        path ends.
         """
         if self.nu == 0 and self.explained is not None:
             return self._pick_by_r2(J)
@@ -175,9 +181,10 @@ class Objective:
         return lowest_of_largest(J, *self.all_gains(J))
 
     def all_gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return g(S + x) − g(S) for each x in J, error bounds, and the largest errors that decide a tie.
+        """Return g(S + x) − g(S) for each x in J, error bounds, and the largest errors that allow a tie.
 
-        If the error of tied gains is larger than the third array, the lowest index does not decide the tie.
+        If the error of tied gains is larger than the third array, the tie is not decided by the lowest index:
+        rounding leaves the pick undecided.
         """
         gains, error = self._r2_gains(J)
         vague = error + self._vague()
@@ -198,7 +205,7 @@ class Objective:
         return self.explained.gains(J)
 
     def _pick_by_r2(self, J: IndexArray) -> int | Status:
-        """Pick the x of J with the largest R²(S + x), as `ols` does, or return the status that ends it."""
+        """Pick the x of J with the largest R²(S + x), as `ols` does, or return the status at the end."""
         assert self.explained is not None
         excluded = np.setdiff1d(np.arange(self.gram.d), J)
         selection, lengths = self.explained.selection, self.explained.lengths
@@ -294,7 +301,7 @@ def accepted_moves(
     increase, error : the increase of the objective by each move, and bounds e on its error.
     vague : the largest errors at which the rule may decide.
 
-    Raises Undecided if e > vague for a move that meets only one of the two conditions.
+    Raises Undecided if e > vague for a move whose increase is within e of `needed`.
     """
     possible, certain = increase + error >= needed, increase - error > needed
     if (possible & ~certain & (error > vague)).any():

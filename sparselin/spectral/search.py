@@ -35,19 +35,20 @@ def forward_regression(
 ) -> SubsetResult:
     """Select k features one after the other: each pick x maximises g(S + x), where g(S) = R²(S) + ν·f(S).
 
-    R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², where P_S^⊥y is the residual of least squares on S. It is uncentred, and 0 for
-    y = 0. f is the regularizer. This is FR of *Selecting Diverse Features via Spectral Regularization*
+    R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², where P_S^⊥y is the residual of least squares on S. R² is uncentred, and 0 for
+    y = 0. f is the regularizer. This method is FR of *Selecting Diverse Features via Spectral Regularization*
     (2012). As printed there, the method selects k features even if g decreases; `best_prefix` of the result
     is the number of features with the largest g. A feature in the span of the others contributes to f only,
-    and its coefficient is 0. An all-zero column is never selected, because the regularizers do not apply to
-    it.
+    and its coefficient is 0. An all-zero column is never selected, because the regularizers are not defined
+    for such columns.
 
     If f is increasing and submodular and f(∅) ≥ 0, then g(S) ≥ (1 − e^{−γ})·max g over k features, where
     γ = γ_{S,k} is the `submodularity_ratio` of R² (Theorem 15). Among the regularizers this covers
     `SmoothedDifferentialEntropy` with δ ≥ 1 (section 5.1). The bound also holds for
     `SmoothedDifferentialEntropy` with δ < 1, and on unit columns for `SpectralVariance`, if the constant of
-    the regularizer is for at least k features (`guarantee_bounds`). For other f see `greedy_local_search`.
-    The regularizers are applied to C = XᵀX without rescaling; the paper assumes unit columns.
+    the regularizer is chosen for at least k features (`guarantee_bounds`). For other f see
+    `greedy_local_search`. The regularizers are applied to C = XᵀX without rescaling; the paper assumes unit
+    columns.
 
     Parameters
     ----------
@@ -67,9 +68,10 @@ def forward_regression(
     Returns
     -------
     `SubsetResult`. Features whose g is the largest up to rounding are tied, and the lowest index is selected.
-    The search ends with BEYOND_PRECISION if the rounding errors of f leave open which f is the largest, and
-    exceed 2⁻¹⁰ of the unit of f: a bit for entropies, and the largest ‖X_i‖^{2α} for ranks. This can happen
-    for a Gram problem with dependent columns and δ below eps‖X_i‖².
+    The search ends with BEYOND_PRECISION under two conditions: the rounding errors of f leave open which f is
+    the largest, and these errors exceed 2⁻¹⁰ of the unit of f. The unit is a bit for entropies, and the
+    largest ‖X_i‖^{2α} for ranks. This can happen for a Gram problem with dependent columns and δ below
+    eps‖X_i‖².
 
     Raises
     ------
@@ -113,21 +115,22 @@ def local_search(
     """Find a local maximum S of f within U, then return the best of S, U∖S and U for g = R² + ν·f.
 
     This is LS of *Selecting Diverse Features via Spectral Regularization* (2012), for a non-negative
-    submodular f. It starts at the best single feature. S + x and S − x are S with x added and removed, and
-    n = |U|:
+    submodular f. The search starts at the best single feature. S + x and S − x are S with x added and
+    removed, and n = |U|:
 
-    - `variant="complete"` adds a feature as long as some f(S + x) > (1 + ε/n²)·f(S). Otherwise it deletes a
-      feature if some f(S − x) > (1 + ε/n²)·f(S). This is the search of Feige, Mirrokni and Vondrák,
-      *Maximizing non-monotone submodular functions* (2011). At its end (2 + ε/n)·f(S) + f(U∖S) ≥ f(T) for all
-      T ⊆ U (their Theorem 3.4 has 2ε/n). Therefore max(g(S), g(U∖S), g(U)) ≥ max g/(4 + ε/n) for every ν.
+    - `variant="complete"` adds a feature as long as some f(S + x) > (1 + ε/n²)·f(S). If there is no such
+      feature, it deletes a feature for which f(S − x) > (1 + ε/n²)·f(S). This is the search of Feige,
+      Mirrokni and Vondrák, *Maximizing non-monotone submodular functions* (2011). At its end
+      (2 + ε/n)·f(S) + f(U∖S) ≥ f(T) for all T ⊆ U (their Theorem 3.4 has 2ε/n). Therefore max(g(S), g(U∖S),
+      g(U)) ≥ max g/(4 + ε/n) for every ν.
     - `variant="printed"` is the search printed in the paper: additions only, as long as
       f(S + x) ≥ (1 + ε/n²)·f(S). Without deletions S need not be a local maximum, and the bound need not
       hold.
 
-    In "complete" the inequality is strict, because otherwise additions and deletions would form a cycle
-    where f(S) = 0. It is also strict for exchanges. Among the admissible moves of one kind the search makes
-    the move that increases f most. If moves are tied up to rounding, it makes the one with the lowest index.
-    The size of the result is not limited.
+    In "complete" the inequality is strict. Otherwise additions and deletions would form a cycle where
+    f(S) = 0. It is also strict for exchanges. Among the admissible moves of one kind the search makes the
+    move that increases f most. If moves are tied up to rounding, it makes the move with the lowest index. The
+    size of the result is not limited.
 
     With `forced` features F the method searches U∖F for the functions f_F(S) = f(F ∪ S) and
     g_F(S) = g(F ∪ S). f_F is submodular and non-negative if f is, and R²(F ∪ S) increases with S. So F is
@@ -138,14 +141,15 @@ def local_search(
     ----------
     X (n, d), y (n,), intercept, standardize, sample_weight (n,) : as for `forward_regression`.
     regularizer : f ≥ 0. If f(S) < 0 at the start, a ValueError is raised, because then
-        (1 + ε/n²)·f(S) < f(S). Regularizers with a normalising constant need their argument k, for example
-        `SpectralVariance(k=...)`.
+        (1 + ε/n²)·f(S) < f(S), so that a decrease would count as an increase. Regularizers with a normalising
+        constant need their argument k, for example `SpectralVariance(k=...)`.
     nu : ν ≥ 0.
     eps : ε ≥ 0.
     within : U, the features to choose from, by default all; zero columns in U are ignored.
     forced : F, the features of every set, by index or name; they need not be in `within`.
-    variant, exchange : the moves. With `exchange` the search also tries S − x + x' if neither an addition nor
-        a deletion is admissible. Each exchange increases f as above, so the bound still holds.
+    variant, exchange : the moves. With `exchange` the search also tries S − x + x', the exchange of x for x',
+        if neither an addition nor a deletion is admissible. Each exchange increases f by the same factor, so
+        the bound still holds.
     callback : called after each move with the `SubsetResult` of S; returning True stops the search.
 
     Returns
@@ -194,22 +198,22 @@ def greedy_local_search(
     """Select features by greedy local search for g = R² + ν·f: the best of S₁, S₁' and S₂.
 
     Here S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁). U contains all features, FR is `forward_regression` and
-    LS is `local_search`. This is GLS of *Selecting Diverse Features via Spectral Regularization* (2012), for
-    a submodular f that is non-negative on the sets of at most 3k features but need not increase. Theorem 9
-    guarantees a constant fraction of the best g over at most k features. FR selects k features (or all, if
-    fewer remain), and LS selects a subset of S₁.
+    LS is `local_search`. This method is GLS of *Selecting Diverse Features via Spectral Regularization*
+    (2012), for a submodular f that is non-negative on the sets of at most 3k features but need not increase.
+    Theorem 9 guarantees a constant fraction of the best g over at most k features. FR selects k features (or
+    all, if fewer remain), and LS selects a subset of S₁.
 
     With `forced` features F the method is GLS for the function g(F ∪ S) and k − |F| features, and F is part
     of every set. The guarantee is then a fraction of the best g over the sets of at most k features that
-    contain F, with |S₁∖F| in place of |S₁| and γ over the sets that contain F. f need only be non-negative on
-    the sets of at most |F| + 3(k − |F|) features that contain F.
+    contain F. In the guarantee |S₁∖F| replaces |S₁|, and the submodularity ratio γ refers to the sets that
+    contain F. f need only be non-negative on the sets of at most |F| + 3(k − |F|) features that contain F.
 
     Parameters
     ----------
     X (n, d), y (n,), k, regularizer, nu, forced, intercept, standardize, sample_weight (n,) : as for
         `forward_regression`.
     eps, variant : as for `local_search`.
-    exchange : whether LS also makes exchanges. At the end features of the best set are then exchanged for
+    exchange : whether LS also makes exchanges. If so, at the end features of the best set are exchanged for
         others as long as g increases by more than ε/d²·|g|. g never decreases, so the guarantee still holds.
     callback : called after each step of FR and each move of LS with the `SubsetResult` so far. Returning True
         stops; the result is then the best of the complete sets, or S₁ so far if none is complete.
@@ -287,7 +291,7 @@ def task_for(
 def _by_ols(
     problem: Problem, k: int, f: SetFunction | None, forced: IndexArray, callback: Callback | None
 ) -> SubsetResult:
-    """Run FR for ν = 0, which is orthogonal least squares (`ols`), and return a `SubsetResult`."""
+    """Run forward regression for ν = 0, which is `ols`, and return a `SubsetResult`."""
     gram = None if f is None else Gram.of_problem(centre(problem).in_double())
 
     def subset(path: SelectionPath) -> SubsetResult:

@@ -33,11 +33,12 @@ class StepRecord:
     step : the number t = 1, 2, … of the step.
     verdict : the worst verdict of the checks.
     reasons : the name and the reason of each check that does not agree.
-    lam_star, lam_error : λ* of `first_entry`, and its relative distance from ‖XᵀP_S^⊥y‖∞.
-    delta : δ: λ* is bracketed between λ*(1 − δ) and λ*(1 + δ).
+    lam_star, lam_error : λ* of `first_entry`, and its relative distance from ‖XᵀP_S^⊥y‖∞, where P_S^⊥y is the
+        residual of least squares on S, the features selected before.
+    delta : δ. The checks prove that λ* lies between λ*(1 − δ) and λ*(1 + δ).
     gap : the duality gap of the projection, divided by ‖y‖².
-    tied, active : the numbers |T| and |A(S)| of features.
-    window, proof : λ₂/λ* and λ₀/λ*.
+    tied, active : |T| and |A(S)|, the numbers of features that tie and that enter the LASSO first.
+    window, proof : λ₂/λ* and λ₀/λ*, the lower ends of the window and of the shorter window of the proof.
     reach : the least λ/λ* at which Sequential Attention still picks from A(S); NaN if it was not measured.
     audited : whether the interior point method repeated the step.
     """
@@ -108,7 +109,8 @@ def _record(
 ) -> StepRecord:
     """Run all checks of one step, at which Sequential LASSO picked `pick`.
 
-    max_iter : the most steps of a descent. audit, reach : see `verify_design`.
+    max_iter : the largest number of steps of a descent.
+    audit, reach : see `verify_design`.
     """
     entry = step.entry
     if entry.lam_star <= 0:
@@ -133,7 +135,7 @@ def _record(
 def _summary(
     step: ProjectedDesign, findings: dict[str, CheckResult], gap: float, reach: float, audited: bool
 ) -> StepRecord:
-    """Summarise the results of the checks of one step, given by the names of the checks, as a record."""
+    """Make the record of one step from the results of its checks, `findings`, by name of the check."""
     entry = step.entry
     lam_star = max(entry.lam_star, TINY)
     return StepRecord(

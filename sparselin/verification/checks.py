@@ -1,9 +1,9 @@
 """Checks (a) to (e) of one step of the equivalence, independent of the methods.
 
-Each check tests the result of a method at a given S, with plain NumPy on X, y and S, with duality gaps that
-are computed here, and with LASSO solvers that share no code with the methods. A check has three outcomes: it
-*agrees*, it *violates*, or it is *undecided* because a certificate was not attained. Undecided never counts
-as agreement.
+Each check tests the result of a method at a given S, the features selected before. It uses plain NumPy on X,
+y and S, duality gaps that are computed here, and LASSO solvers that share no code with the methods. A check
+has three outcomes: it *agrees*, it *violates*, or it is *undecided* because no certificate (a proof by
+numbers) was found. Undecided never counts as agreement.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ class Methods:
 
 
 def check_pick(step: ProjectedDesign, methods: Methods) -> CheckResult:
-    """Check (a): the pick of OMP after S is in T = argmax_i |⟨X_i, P_S^⊥y⟩|."""
+    """Check (a): the pick of OMP after S is in T = argmax_i |⟨X_i, P_S^⊥y⟩|.
+
+    P_S^⊥y is the residual of least squares on S.
+    """
     path = methods.omp(step.X, step.y, len(step.S) + 1, forced=step.S)
     if len(path.support) != len(step.S) + 1:
         return violates(f"OMP stopped ({path.status.name}) although λ* = {step.lam_star:.3g}")
@@ -67,9 +70,10 @@ def check_pick(step: ProjectedDesign, methods: Methods) -> CheckResult:
 def check_entry(step: ProjectedDesign) -> CheckResult:
     """Check T, signs, v, λ₂ and λ₀ of `first_entry` against their definitions, in NumPy.
 
-    Let z_i = signs_i·P_S^⊥X_i for i ∈ T, and u = Zv. Then v ≥ 0 must be positive exactly on A(S) ⊆ T, and
-    ⟨z_i, u⟩ ≥ 1 with equality where v_i > 0. The solution given by v at λ* − ε must satisfy the KKT
-    conditions at ε = 99.9 % of ε₂ = λ* − λ₂, and violate them at 102 % of ε₂.
+    T are the tied features. Let P_S^⊥ project off the columns S, z_i = signs_i·P_S^⊥X_i for i ∈ T, Z the
+    matrix of the z_i, and u = Zv. Then v ≥ 0 must be positive exactly on A(S) ⊆ T, and ⟨z_i, u⟩ ≥ 1 with
+    equality where v_i > 0. The solution that v gives at λ* − ε must satisfy the KKT conditions at ε = 99.9 %
+    of ε₂ = λ* − λ₂, and violate the conditions at 102 % of ε₂.
     """
     entry, T = step.entry, np.array(step.entry.tied, np.intp)
     v = np.asarray(entry.direction, np.float64)
@@ -95,7 +99,7 @@ def check_entry(step: ProjectedDesign) -> CheckResult:
 def _check_window(step: ProjectedDesign, u: FloatArray) -> CheckResult:
     """Check that |⟨X_j, r − εu⟩| ≤ λ* − ε holds for all j up to ε = λ* − λ₂, and fails just beyond.
 
-    u is the rate of change of the fit, as in `check_entry`.
+    r is the residual, and u the rate of change of the fit, as in `check_entry`.
     """
     width = step.entry.lam_star - step.entry.window_lower
     outside, error = _excess(step, u, 0.999 * width)
@@ -114,14 +118,17 @@ def _check_window(step: ProjectedDesign, u: FloatArray) -> CheckResult:
 
 
 def _excess(step: ProjectedDesign, u: FloatArray, eps: float) -> tuple[FloatArray, FloatArray]:
-    """Return the excess |⟨X_j, r − εu⟩| − (λ* − ε) of each column j at ε = eps, and its rounding error."""
+    """Return the excess |⟨X_j, r − εu⟩| − (λ* − ε) of each column j at ε = eps, and its rounding error.
+
+    r is the residual, and u the rate of change of the fit.
+    """
     excess = np.abs(step.Z.T @ (step.r - eps * u)) - (step.entry.lam_star - eps)
     # multiply ‖X_j‖‖u‖ first: it has no unit, whereas ε‖X_j‖ may overflow
     return excess, step.error + 2 * step.rounding * eps * (step.norms * float(np.linalg.norm(u)))
 
 
 def _proof_lower(step: ProjectedDesign) -> float:
-    """Compute λ₀ = (1 − ε₀)λ* by the definition in `first_entry`, with this module's own λ*, r and T."""
+    """Compute λ₀ = (1 − ε₀)λ* by the definition in `first_entry`, from the λ*, r and T computed here."""
     lam_star = step.lam_star
     speed = lam_star + step.norms * float(np.linalg.norm(step.r))
     epsilon = (lam_star - np.abs(step.c)) / speed
@@ -145,7 +152,8 @@ def bracket(step: ProjectedDesign, delta: float, solve: Callable[[float], FloatA
     solve : returns a solution b of the LASSO with S projected out, for a given λ, or None if it fails.
 
     At λ*(1 + δ) the gap-safe test must prove β_j = 0 for every column. At λ*(1 − δ) the objective at b must
-    be smaller than at zero, by more than its rounding error Σe_j|b_j|.
+    be smaller than at zero, by more than its rounding error Σe_j|b_j|, where e_j bounds the error of the
+    correlation of column j.
     """
     if delta > 0.5:
         return undecided(f"rounding allows to bracket λ* only to a relative {delta:.1e}")
@@ -179,13 +187,14 @@ def check_active_set(step: ProjectedDesign, methods: Methods, rng: np.random.Gen
 
 
 def support_finding(step: ProjectedDesign, b: FloatArray) -> CheckResult:
-    """Compare A(S) with the support of the solution that b approximates.
+    """Compare A(S) with the support of the LASSO's solution b*, of which b is an approximation.
 
-    The gap-safe test proves that b* is zero in some columns; let J be the other columns. If Z_J has
-    independent columns, the solution b* is unique, and ½‖Z_J(b − b*)‖² ≤ gap gives
-    ‖b − b*‖ ≤ √(2·gap)/σ_min(Z_J). A coordinate larger than this radius is proved nonzero, and the other
-    coordinates in J count as zero. The radius must be at most 1e-3 of the largest coordinate. If Z_J has
-    dependent columns, A(S) holds every index that is nonzero in some solution, so the support of b must be a
+    The gap-safe test proves that b* is zero in some columns; let J be the other columns. Let Z be the columns
+    projected off S, and gap the duality gap of b. If Z_J has independent columns, b* is unique, and
+    ½‖Z_J(b − b*)‖² ≤ gap gives ‖b − b*‖ ≤ √(2·gap)/σ_min(Z_J), where σ_min is the least singular value. A
+    coordinate of b larger than this radius is proved nonzero, and the other coordinates in J count as zero.
+    The radius must be at most 1e-3 of the largest coordinate. If Z_J has dependent columns, solutions are not
+    unique. Then A(S) contains every index that is nonzero in some solution, so the support of b must be a
     subset of A(S).
     """
     zero = proved_zero(step.lengths, step.gap(b, step.lam), step.lam)
@@ -216,7 +225,8 @@ def support_finding(step: ProjectedDesign, b: FloatArray) -> CheckResult:
 def missing_from_active(step: ProjectedDesign) -> list[int]:
     """Return the features i ∈ T∖A(S) that are positive in some solution; there should be none.
 
-    For each i a linear program computes max v_i over v ≥ 0 with Zv = u.
+    T are the tied features. For each i a linear program computes max v_i over v ≥ 0 with Zv = u, as in
+    `check_entry`.
     """
     from scipy.optimize import linprog
 
@@ -270,9 +280,9 @@ def largest_weight(step: ProjectedDesign, result: DescentResult) -> int:
 def has_converged(step: ProjectedDesign, result: DescentResult, lam: float) -> bool:
     """Return whether a descent at λ = lam converged, judged from its w and θ alone.
 
-    The condition is gap + (λ/2)Σ(|w_j| − |θ_j|)² ≤ 0.01·(½‖P_S^⊥y‖² − objective), with the duality gap of the
-    LASSO at w∘θ. The second term is the penalty on (w, θ) minus λ‖w∘θ‖₁, so the left side bounds the
-    difference between the objective and its infimum.
+    The condition is gap + (λ/2)Σ(|w_j| − |θ_j|)² ≤ 0.01·(½‖P_S^⊥y‖² − objective), where gap is the duality
+    gap of the LASSO at w∘θ, and P_S^⊥y the residual of least squares on S. The second term is the penalty on
+    (w, θ) minus λ‖w∘θ‖₁, so the left side bounds the difference between the objective and its infimum.
     """
     w, theta = np.array(result.w), np.array(result.theta)
     w[step.S] = theta[step.S] = 0
@@ -284,7 +294,8 @@ def has_converged(step: ProjectedDesign, result: DescentResult, lam: float) -> b
 def check_projection(step: ProjectedDesign, methods: Methods) -> tuple[CheckResult, float]:
     """Check (e): P_S^⊥y − u = P_S^⊥X_Aβ_A, A = A(S), for the projection u onto the dual polytope.
 
-    Returns the result, and the duality gap divided by ‖y‖².
+    P_S^⊥ projects off the columns S, and β is the solution of the LASSO. Returns the result, and the duality
+    gap divided by ‖y‖².
     """
     lam, S, A = step.lam, step.S, np.array(step.entry.active, np.intp)
     projection = methods.project_dual(step.X, step.y, lam, forced=S)
@@ -354,10 +365,10 @@ def _audit_window(step: ProjectedDesign, b: FloatArray | None) -> CheckResult:
 
 
 def _audit_projection(step: ProjectedDesign, methods: Methods, other: FloatArray | None) -> CheckResult:
-    """Check that no feasible point is nearer to r than the projection u.
+    """Check that no feasible point is nearer to the residual r than the projection u.
 
-    `other` is the projection that the interior point method found, or None if it failed. It is scaled until
-    it is feasible. Then ½‖r − other‖² − ½‖r − u‖² ≥ ½‖other − u‖² if u is the projection.
+    `other` is the projection that the interior point method found, or None if the method failed. It is scaled
+    until it is feasible. If u is the projection, then ½‖r − other‖² − ½‖r − u‖² ≥ ½‖other − u‖².
     """
     if other is None:
         return undecided("the interior point method gave up on the projection")

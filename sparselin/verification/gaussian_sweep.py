@@ -1,9 +1,9 @@
 """A check of Theorem 3.3 on millions of small Gaussian designs: the LASSO activates every pick of OMP first.
 
-The kernel runs OMP. At each step it checks the KKT conditions on all columns for the explicit solution of the
-LASSO at λ*(S) and inside its window (`_kernels/sweep.py` has the argument). Designs are independent of each
-other and of the number of threads, because each is drawn by the generator of its chunk, seeded by
-(seed, chunk).
+The kernel runs OMP. At each step it computes the explicit solution of the LASSO at λ*(S) and inside its
+window, and checks the KKT conditions on all columns (`_kernels/sweep.py` has the proof). Designs are
+independent of each other and of the number of threads, because each design is drawn by the generator of its
+chunk, seeded by (seed, chunk).
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Sweep:
         but for which `first_entry` agrees at every step.
     undecided : the number of designs that neither this check nor `first_entry` decided.
     violated : the number of designs for which some KKT condition failed by more than rounding.
-    least_window : the smallest 1 − λ₂/λ* of all steps.
-    least_margin : the smallest (λ* − |c|)/λ* of all steps, where |c| is that of the runner-up.
+    least_window : the smallest 1 − λ₂/λ* of all steps, where λ₂ is the lower end of the window.
+    least_margin : the smallest (λ* − |c|)/λ* of all steps, where |c| is the second largest correlation.
     windows : (41,) the entry l is the number of steps with 10^(−l/4) ≥ 1 − λ₂/λ* > 10^(−(l+1)/4). The last
         entry also counts all steps with a smaller 1 − λ₂/λ*.
     first_undecided, first_violated : the least index of an undecided and of a violated design, for
@@ -140,7 +140,7 @@ def _check_size(n: int, d: int, k: int) -> tuple[int, int, int]:
 def _blocks(n: int, d: int, seed: int, chunk: int) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Draw the designs of a chunk; yield X (BLOCK, n, d) and Y (BLOCK, n) of BLOCK designs at a time.
 
-    Each time the same two arrays are yielded with new values.
+    The same two arrays are yielded each time, with new values.
     """
     # the fastest generator of NumPy, because drawing the numbers is most of the work
     rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence((seed, chunk))))
@@ -193,7 +193,7 @@ def _first_index(before: int | None, first: int, new: IndexArray) -> int | None:
 
 
 def _agrees(X: FloatArray, y: FloatArray, k: int) -> bool:
-    """Return whether at each step `first_entry` completes, and the pick of OMP is in the T it returns."""
+    """Return whether at each step `first_entry` is COMPLETED, and the pick of OMP is in its tied set T."""
     support = omp(X, y, k).support
     for t, pick in enumerate(support):
         entry = first_entry(X, y, forced=support[:t])

@@ -31,7 +31,7 @@ class InteriorPoint:
 
     The problem is scaled to λ* = 1 and ‖Z_j‖ ≤ 1. The constant ½‖r‖² is omitted from the LASSO, because
     otherwise the solver's tolerances would be relative to this constant. With more rows than columns, Z is
-    replaced by its triangular factor, because the part of r orthogonal to colspan(Z) has no influence.
+    replaced by its triangular factor: the part of r orthogonal to the columns of Z has no influence.
     """
 
     def __init__(self, Z: FloatArray, r: FloatArray) -> None:

@@ -64,12 +64,12 @@ class ProjectedDesign:
 
     @functools.cached_property
     def basis(self) -> FloatArray:
-        """An orthonormal basis of colspan(X_S)."""
+        """An orthonormal basis of the column space of X_S."""
         return orthonormal_basis(self.X[:, self.S])
 
     @functools.cached_property
     def Z(self) -> FloatArray:
-        """The projected design P_S^⊥X (n, d), exactly zero for columns in the span of S."""
+        """The projected design P_S^⊥X (n, d), X projected off S; exactly zero for columns in that span."""
         Z = project_off(self.basis, self.X)
         lengths = np.sqrt(np.sum(Z**2, axis=0))
         Z[:, lengths <= self.rounding * self.norms] = 0
@@ -78,15 +78,16 @@ class ProjectedDesign:
 
     @functools.cached_property
     def r(self) -> FloatArray:
-        """The residual P_S^⊥y."""
+        """The residual P_S^⊥y of least squares on S."""
         return project_off(self.basis, self.y)
 
     @functools.cached_property
     def compressed(self) -> tuple[FloatArray, FloatArray]:
-        """The pair (BᵀZ, Bᵀr) for an orthonormal basis B of colspan(Z).
+        """The pair (BᵀZ, Bᵀr) for an orthonormal basis B of the column space of Z.
 
-        This pair defines the same LASSO as (Z, r) up to a constant, but r has no part orthogonal to Z. The
-        dual points r·min(1, λ/‖Zᵀr‖∞) would shrink that part needlessly.
+        This pair defines the same LASSO as (Z, r) up to a constant, but without the part of r that is
+        orthogonal to Z. Without this part the duality gap is smaller, because the dual points
+        r·min(1, λ/‖Zᵀr‖∞) shrink all of r.
         """
         basis = orthonormal_basis(self.Z)
         return basis.T @ self.Z, basis.T @ self.r
@@ -103,7 +104,7 @@ class ProjectedDesign:
 
     @functools.cached_property
     def kappa(self) -> float:
-        """The number κ = 1/σ_min of X_S with its columns scaled to length 1; at least 1."""
+        """The number κ = 1/σ_min ≥ 1, σ_min the least singular value of X_S with unit columns."""
         columns = self.X[:, self.S]
         norms = np.sqrt(np.sum(columns**2, axis=0))
         if not len(self.S) or norms.min() == 0:
@@ -117,25 +118,25 @@ class ProjectedDesign:
 
     @property
     def rounding(self) -> float:
-        """A bound 8·eps·(√n + κ) on the relative rounding error of an inner product ⟨X_j, P_S^⊥y⟩."""
+        """A bound 8·eps·(√n + κ), κ = `kappa`, on the relative rounding error of ⟨X_j, P_S^⊥y⟩."""
         return product_error(len(self.y), kappa=self.kappa)
 
     @functools.cached_property
     def error(self) -> FloatArray:
-        """A bound (d,) on the difference between the c of a method and the c of this check.
+        """A bound (d,) on the difference between the correlations of a method and those of this check.
 
-        It is twice the bound on the rounding error of c, because both have a rounding error.
+        The bound is twice the bound on the rounding error of `c`, because both have a rounding error.
         """
         return np.asarray(2 * self.rounding * self.norms * np.linalg.norm(self.y))
 
     @property
     def lam_star(self) -> float:
-        """The largest correlation ‖XᵀP_S^⊥y‖∞."""
+        """The largest correlation λ*(S) = ‖XᵀP_S^⊥y‖∞, where P_S^⊥y is the residual."""
         return float(np.abs(self.c).max())
 
     @property
     def tied(self) -> IndexArray:
-        """The tied set T, to rounding."""
+        """The tied set T: the features of largest correlation, to rounding."""
         return self.tied_within(1.0)
 
     def tied_within(self, share: float) -> IndexArray:
@@ -150,7 +151,7 @@ class ProjectedDesign:
 
     @property
     def delta(self) -> float:
-        """The relative half-width δ = max(1e-6, 10√eps·‖y‖·max‖X_j‖/λ*) of the bracket of λ*."""
+        """The relative half-width δ = max(1e-6, 10√eps·‖y‖·max‖X_j‖/λ*) of an interval that contains λ*."""
         scale = float(np.linalg.norm(self.y)) * float(self.norms.max())
         return max(1e-6, 10 * math.sqrt(EPS) * scale / self.entry.lam_star)
 
@@ -166,6 +167,6 @@ class ProjectedDesign:
     def gain(self, b: FloatArray, lam: float) -> float:
         """Return by how much the objective at b is smaller than at zero.
 
-        This is ½‖r‖² − ½‖r − Zb‖² − λ‖b‖₁ = Σ(b_jc_j − λ|b_j|) − ½‖Zb‖².
+        With c = Zᵀr, this number is ½‖r‖² − ½‖r − Zb‖² − λ‖b‖₁ = Σ(b_jc_j − λ|b_j|) − ½‖Zb‖².
         """
         return float(b @ self.c - lam * np.abs(b).sum() - 0.5 * np.sum((self.Z @ b) ** 2))

@@ -21,15 +21,19 @@ def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng
     """Verify on one design that OMP, Sequential LASSO and linear Sequential Attention make the same picks.
 
     This is the statement of Theorems 1.1, 1.2 and 3.3 of *Sequential Attention for Feature Selection*. At
-    each of k steps, let S be the features that Sequential LASSO selected before, r = P_S^⊥y and
-    c = (P_S^⊥X)ᵀr. Six checks use only plain NumPy and LASSO solvers that share no code with the methods:
+    each of k steps, let S be the features that Sequential LASSO selected before, r = P_S^⊥y the residual of
+    least squares on S, and c = (P_S^⊥X)ᵀr. Six checks use only plain NumPy and LASSO solvers that share no
+    code with the methods:
 
-    - pick: the pick of OMP is in T = argmax_i |c_i|, and the pick of Sequential LASSO is in A(S) ⊆ T;
-    - entry: T, the signs, the direction and the window of `first_entry` agree with their definitions;
-    - lam_star: β = 0 off S is proved optimal at λ*(1 + δ), and beaten at λ*(1 − δ);
+    - pick: the pick of OMP is in the tied set T = argmax_i |c_i|, and the pick of Sequential LASSO is in
+      A(S) ⊆ T;
+    - entry: T, the signs, the direction and the window (λ₂, λ*) of `first_entry` agree with their
+      definitions;
+    - lam_star: β = 0 off S is proved optimal at λ*(1 + δ), and proved not optimal at λ*(1 − δ);
     - active_set: the support of the LASSO off S in the middle of (λ₂, λ*) is A(S);
     - attention: gradient descent on (w, θ) from a random start puts its largest weight on a member of A(S);
-    - projection: P_S^⊥y − u = P_S^⊥X_Aβ_A for the projection u of `project_dual`.
+    - projection: P_S^⊥y − u = P_S^⊥X_Aβ_A with A = A(S), for the projection u of `project_dual` and the
+      solution β.
 
     In the end, the supports of OMP and of Sequential LASSO must be equal up to the first tie.
     docs/verification.md explains how each check is certified.
@@ -37,7 +41,7 @@ def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem`. All computations are dense and in float64. The
-        checks know no intercept and no standardization, so centre and scale the columns before.
+        checks support neither an intercept nor standardization, so centre and scale the columns before.
     k : number of steps, 1 ≤ k ≤ d.
     audit : repeat the checks of λ*, A(S) and the projection at every step by an interior point method
         (Clarabel through cvxpy, from the extra `verify`).
@@ -49,8 +53,8 @@ def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng
 
     Raises
     ------
-    TypeError, ValueError : invalid X, y (see `Problem`) or k; a Gram problem, or one with an intercept or
-        standardized columns.
+    TypeError, ValueError : invalid X, y (see `Problem`) or k; a Gram problem, or a problem with an intercept
+        or standardized columns.
     ModuleNotFoundError : `audit` is set, but cvxpy is not installed.
 
     >>> import sparselin as sl

@@ -13,8 +13,9 @@ have these arguments:
 
 Constant columns are selected only after all others. Networks get columns of mean 0 and, with `standardize`,
 variance 1. For regression y is scaled to mean 0 and total variance q. The loss L is the mean over the rows of
-the cross-entropy, or of ½‖f(x) − y‖². All methods raise ValueError if the data are invalid, if k > d, or if
-there is only one class. Networks raise `NonFiniteLoss` if the loss becomes NaN or infinite.
+the cross-entropy, or of ½‖f(x) − y‖² for the outputs f(x) of the network. All methods raise ValueError if the
+data are invalid, if k > d, or if there is only one class. Methods that train networks raise `NonFiniteLoss`
+if the loss becomes NaN or infinite.
 """
 
 from sparselin.neural.baselines.filters import largest_correlation, mrmr, random_features, random_forest

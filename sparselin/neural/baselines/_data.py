@@ -26,15 +26,15 @@ Task = Literal["classification", "regression"]
 
 
 class PreparedData(NamedTuple):
-    """The prepared data of a method: the m columns of X that are not constant, and how to translate back.
+    """The prepared data of a method: the m columns of X that are not constant, and how to map back.
 
     X : (n, m) columns of weighted mean 0 and, if standardized, variance 1.
     y : class numbers (n,), or numbers (n, q) of mean 0 and total variance q.
     weight : (n,) weights of mean 1, or None.
-    q : the number of outputs of a network: of the classes, or of the columns of y.
+    q : the number of outputs of a network, that is, of the classes or of the columns of y.
     classification : whether y holds classes.
     k : the number of features to select, at most m; `requested` is the k of the caller.
-    kept : (m,) the columns that are not constant.
+    kept : (m,) the indices of the columns that are not constant.
     d, names : the number of columns of the original X, and their names.
     """
 
@@ -66,7 +66,7 @@ class PreparedData(NamedTuple):
         return np.asarray(np.eye(self.q)[self.y] if self.classification else self.y, np.float64)
 
     def center(self) -> tuple[FloatArray, FloatArray]:
-        """Return X (n, m) and the targets (n, q) centred, in float64, with rows times √ω_i."""
+        """Return X (n, m) and the targets (n, q) centred, in float64, with rows times √ω_i (the weights)."""
         root = np.ones(len(self.X)) if self.weight is None else np.sqrt(self.weight.astype(np.float64))
         Y = self.outputs
         Y = root[:, None] * (Y - np.average(Y, axis=0, weights=root**2))
@@ -79,8 +79,8 @@ class PreparedData(NamedTuple):
     def ranking(self, method: str, picks: Any, scores: Any, lam: Any = np.nan) -> FeatureRanking:
         """Return the result of a method on all columns.
 
-        picks : the selected features in order, as positions in `kept`. If they are fewer than k, the features
-            with the largest scores follow; ties are broken by the order of the columns.
+        picks : the selected features in order, as positions in `kept`. If there are fewer than k, the
+            features with the largest scores follow; ties are broken by the order of the columns.
         scores : (m,) the scores.
         lam : (m,) the λ of each feature, or one λ for all.
         """
@@ -162,7 +162,7 @@ def _standardize(X: Any, weight: FloatArray | None, standardize: bool) -> tuple[
 
 
 def _mean(Z: FloatArray, weight: FloatArray | None) -> FloatArray:
-    """Return the mean (1/n)Σ ω_i z_i of the rows."""
+    """Return the mean (1/n)Σ ω_i z_i of the rows z_i of Z, with the weights ω."""
     return np.asarray(Z.mean(axis=0) if weight is None else weight @ Z / len(Z))
 
 

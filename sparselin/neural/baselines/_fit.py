@@ -1,7 +1,8 @@
 """The training that the methods share: Adam or L-BFGS, and proximal steps on the rows of W.
 
-The row W_j ∈ ℝᴷ of feature j has the weights from x_j to the first layer: a column of `nn.Linear.weight`. A
-growing network uses some features only: all others have rows W_j = 0, and cost no time in training.
+The row W_j ∈ ℝᴷ of feature j consists of the weights from x_j to the first layer: a column of
+`nn.Linear.weight`. A growing network uses some features only: all other features have rows W_j = 0, and cost
+no time in training.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ def fit(
 ) -> None:
     """Minimise the loss by Adam on batches, or by L-BFGS on all rows if the plan's `batch_size` is None.
 
-    L-BFGS makes at most `plan.epochs` iterations. where : the place of this training, for messages.
+    L-BFGS makes at most `plan.epochs` iterations.
+
+    where : the name of this training, for error messages.
     """
     if plan.batch_size is not None:
         return adam(network, rows, loss, plan, generator, where)
@@ -39,14 +42,15 @@ def fit(
 class Proximal:
     """Proximal Adam for the objective L(W, V) + Σ_j λ_j‖W_j‖₂ + ½·weight_decay·‖V‖².
 
-    V, all parameters except W, is trained by Adam, and W by
+    W is the first layer, with a row W_j for each feature j. V, all other parameters, is trained by Adam, and
+    W by
 
         U = W − η·m̂,    W_j ← max(0, 1 − ηλ_j/‖U_j‖₂)·U_j,    η = learning_rate/(√v̂ + ε).
 
-    Here m̂ is Adam's average of gradients, and v̂ is the average of the *mean* of their squares over all of W.
-    So v̂ and the step length η are single numbers, and the new W is the exact minimiser of
+    Here m̂ is Adam's average of gradients, and v̂ is the average of the *mean* of their squares over all of
+    W. So v̂ and the step length η are single numbers, and the new W is the exact minimiser of
     ⟨m̂, W⟩ + ‖W − W_old‖²/(2η) + Σ λ_j‖W_j‖₂. (With Adam's own step lengths, one for each entry, there is no
-    closed form.) For each η, a W with m̂ = ∇L is a fixed point if and only if ∇_jL = −λ_j·W_j/‖W_j‖, or
+    closed form.) When is a W with m̂ = ∇L a fixed point? For each η, if and only if ∇_jL = −λ_j·W_j/‖W_j‖, or
     ‖∇_jL‖₂ ≤ λ_j if W_j = 0. These are the KKT conditions. A row with ‖U_j‖ ≤ ηλ_j becomes exactly zero.
     """
 
@@ -104,7 +108,7 @@ def shrink_rows(V: Tensor, level: Tensor) -> Tensor:
 
 
 def row_gradients(network: nn.Sequential, rows: Rows, loss: Loss) -> Tensor:
-    """Return ∂L/∂W (K, d) over all rows, computed in chunks of rows."""
+    """Return the gradient ∂L/∂W (K, d) for the first layer W over all rows, computed in chunks of rows."""
     W = next(network.parameters())
     total = torch.zeros_like(W)
     for numbers in torch.arange(len(rows)).split(_AT_ONCE):
@@ -123,9 +127,9 @@ _ZERO = 100
 class GrowingNetwork:
     """A perceptron on m features in which only the features of a growing set S have rows W_j ≠ 0.
 
-    S is empty at first. A feature that joins S starts from a row of random weights, not from zero. Otherwise
-    a hidden unit with negative bias whose rows are all zero would be zero for all x, have no gradient, and
-    stay zero.
+    W_j are the weights from feature j to the first layer. S is empty at first. A feature that joins S starts
+    from a row of random weights, not from zero. With zero rows, a hidden unit with negative bias would be
+    zero for all x, have no gradient, and stay zero.
     """
 
     def __init__(self, data: PreparedData, hidden: Sequence[int], generator: torch.Generator) -> None:
@@ -140,7 +144,7 @@ class GrowingNetwork:
 
     @torch.no_grad()
     def keep(self) -> None:
-        """Set all rows outside S to zero."""
+        """Set all rows of the first layer outside S to zero."""
         outside = np.setdiff1d(np.arange(self.first.in_features), self.S)
         self.first.weight[:, outside] = 0
 
@@ -151,7 +155,7 @@ class GrowingNetwork:
         self.S.append(j)
 
     def train(self, plan: Plan) -> None:
-        """Minimise the loss over the rows of S, the bias and all later layers."""
+        """Minimise the loss over the rows of S in the first layer, the bias and all later layers."""
         first = keep_columns(copy.deepcopy(self.first), self.S)
         first.bias = self.first.bias
         network, rows = nn.Sequential(first, *self.network[1:]), self.rows.columns(self.S)
@@ -162,8 +166,9 @@ class GrowingNetwork:
     def gradients(self, plan: Plan) -> Iterator[FloatArray]:
         """Train on S and yield the norms ‖∂L/∂W_j‖₂ (m,) over all rows of X, with −1 for j ∈ S; then repeat.
 
-        The caller adds features to S after each yield. The iteration ends when S has k features, or when all
-        norms outside S are zero up to rounding. `scores` has the last norm of each feature outside S.
+        W_j are the weights from feature j to the first layer. The caller adds features to S after each yield.
+        The iteration ends when S has k features, or when all norms outside S are zero up to rounding. The
+        attribute `scores` holds the last norm of each feature outside S.
         """
         while len(self.S) < self.k:
             self.train(plan)
@@ -175,10 +180,11 @@ class GrowingNetwork:
             yield norms.numpy()
 
     def _bound(self) -> float:
-        """Return a bound on all ‖∂L/∂W_j‖ for S = ∅.
+        """Return a bound on ‖∂L/∂W_j‖ for S = ∅, where W_j leads from feature j to the first layer.
 
-        ∂L/∂W_j = (1/n)Σ_i x_ij·δ_i, where δ_i = ∂ℓ_i/∂(the inputs of the hidden units). Its norm is at most
-        rms(x_j)·rms(‖δ_i‖).
+        ∂L/∂W_j = (1/n)Σ_i x_ij·δ_i, where δ_i is the derivative of the loss of row i with respect to the
+        inputs of the hidden units. The norm of this mean is at most rms(x_j)·rms(‖δ_i‖), with the root mean
+        squares over i.
         """
         inputs = self.first.bias.detach().expand(len(self.rows), -1).clone().requires_grad_()
         value = self.rows.mean(self.loss, self.network[1:](inputs))

@@ -46,10 +46,11 @@ def largest_correlation(
 
         R_j = ‖Qᵀx̃_j‖/‖x̃_j‖,    Q an orthonormal basis of the columns of Ỹ,
 
-    where x̃_j and Ỹ are centred and their rows multiplied by √ω_i; classes are replaced by their one-hot
-    columns. For one y, R_j is |correlation|. For classes R_j² is Fisher's correlation ratio, the share of the
-    variance of x_j between the classes, which increases with the F statistic of a one-way analysis of
-    variance. Each feature is scored without regard to the others. `rng` has no effect.
+    where x̃_j and Ỹ are the column j of X and y, centred, with row i multiplied by √ω_i (ω the weights of
+    rows). Classes are replaced by their one-hot columns. For one y, R_j is |correlation|. For classes R_j² is
+    Fisher's correlation ratio, the share of the variance of x_j between the classes. It increases with the F
+    statistic of a one-way analysis of variance. Each feature is scored without regard to the others. `rng`
+    has no effect.
 
     >>> X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0], [3.0, 2.0]])
     >>> largest_correlation(X, [0.0, 1.0, 2.0, 3.0], 1).scores.round(3)
@@ -114,13 +115,13 @@ def mrmr(
 ) -> FeatureRanking:
     """Select features of maximum relevance and minimum redundancy (mRMR), with feature-engine's `MRMR`.
 
-    It needs feature-engine (pip install feature-engine). Features are added one by one; each has the largest
-    quotient ("Q") or difference ("D") of relevance and redundancy. For FCQ and FCD the relevance is the F
-    statistic of x_j and y, and the redundancy is the mean |correlation| with the features added before. For
-    MIQ and MID both are mutual information, which takes hours for a thousand features. For RFCQ the relevance
-    comes from a random forest. Sources: Ding and Peng, *Minimum redundancy feature selection from microarray
-    gene expression data* (2005); Zhao, Anand and Wang, *Maximum relevance and minimum redundancy feature
-    selection methods for a marketing machine learning platform* (2019).
+    The function needs feature-engine (pip install feature-engine). Features are added one by one; each has
+    the largest quotient ("Q") or difference ("D") of relevance and redundancy. For FCQ and FCD the relevance
+    is the F statistic of x_j and y, and the redundancy is the mean |correlation| with the features added
+    before. For MIQ and MID both are mutual information, which takes hours for a thousand features. For RFCQ
+    the relevance comes from a random forest. Sources: Ding and Peng, *Minimum redundancy feature selection
+    from microarray gene expression data* (2005); Zhao, Anand and Wang, *Maximum relevance and minimum
+    redundancy feature selection methods for a marketing machine learning platform* (2019).
 
     `MRMR` returns a set, not an order, so `support` and `scores` are ordered by relevance. For k = 1 the most
     relevant feature is selected. Raises ValueError if y has several columns or if there are weights.

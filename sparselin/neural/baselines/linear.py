@@ -29,9 +29,9 @@ def linear_omp(
 ) -> FeatureRanking:
     """Add the feature argmax_{j ∉ S} ‖X_jᵀR‖₂, R = P_S^⊥Y, k times; Y has one-hot columns or numbers.
 
-    This is M-OMP (Cotter, Rao, Engan and Kreutz-Delgado, 2005) with an intercept, as in `OMPSelector`.
-    `scores` and `lam` are λ*/n when a feature is selected. The parameters are those of
-    `sparselin.neural.baselines`; `rng` has no effect.
+    R are the residuals of least squares on S. This is M-OMP (Cotter, Rao, Engan and Kreutz-Delgado, 2005)
+    with an intercept, as in `OMPSelector`. `scores` and `lam` are λ*/n at the step that selects a feature,
+    where λ* = ‖X_jᵀR‖₂. The parameters are those of `sparselin.neural.baselines`; `rng` has no effect.
 
     >>> X = [[3.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [3.0, 0.0, 0.0]]
     >>> linear_omp(X, ["a", "b", "b", "a"], 1)
@@ -57,10 +57,11 @@ def linear_ols(
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
-    """Add the feature that increases R²(S) = 1 − ‖P_S^⊥Ỹ‖_F²/‖Ỹ‖_F² most, k times; Ỹ is centred.
+    """Add the feature that increases R²(S) = 1 − ‖P_S^⊥Ỹ‖_F²/‖Ỹ‖_F² most, k times; Ỹ is Y, centred.
 
-    This is OLS (`sparselin.ols`) for several outputs; classes are replaced by their one-hot columns. `scores`
-    are the increases of R²; for unselected features the increases at the last step. `rng` has no effect.
+    P_S^⊥Ỹ are the residuals of least squares on S. This is OLS (`sparselin.ols`) for several outputs; classes
+    are replaced by their one-hot columns. `scores` are the increases of R²; for unselected features, the
+    increases at the last step. `rng` has no effect.
 
     >>> X = [[3.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [3.0, 0.0, 0.0]]
     >>> linear_ols(X, ["a", "b", "b", "a"], 2).scores.round(3)
@@ -84,7 +85,8 @@ def diverse(
     """Add the feature that increases R²(S) + ν·f(S) most, k times; f is a spectral regularizer.
 
     This is forward regression of *Selecting Diverse Features via Spectral Regularization* (2012), with the R²
-    of several outputs (see `linear_ols`) and f of the correlation matrix of X. With ν = 0 it is `linear_ols`.
+    of several outputs (see `linear_ols`) and with f of the correlation matrix of X. With ν = 0 the method is
+    `linear_ols`.
 
     Parameters
     ----------
@@ -105,9 +107,10 @@ def diverse(
 def _forward(data: PreparedData, method: str, nu: float, f: SetFunction | None) -> FeatureRanking:
     """Maximise R²(S) + ν·f(S) greedily, with Gram-Schmidt orthogonalisation of all columns.
 
-    With Z = P_S^⊥X, feature j increases R² by ‖Z_jᵀỸ‖²/(‖Z_j‖²‖Ỹ‖_F²). The columns of X have length 1, and
-    their rounding errors grow by eps·√n in each step. So after t steps, columns with
-    ‖Z_j‖ ≤ 8·eps·√n·(t + 1) lie in the span of S up to rounding, and their increase is set to zero.
+    Let Z = P_S^⊥X be the columns projected off S, and Ỹ the centred outputs. Feature j increases R² by
+    ‖Z_jᵀỸ‖²/(‖Z_j‖²‖Ỹ‖_F²). The columns of X have length 1, and their rounding errors grow by eps·√n in each
+    step. So after t steps, columns with ‖Z_j‖ ≤ 8·eps·√n·(t + 1) lie in the span of S up to rounding, and
+    their increase is set to zero.
     """
     X, Y = data.center()
     X /= np.linalg.norm(X, axis=0)

@@ -1,6 +1,6 @@
 """All methods by name, including Sequential Attention and LassoNet, and a comparison of their accuracy.
 
-The accuracy of a method is that of one network which is trained on the features that the method selects.
+The accuracy of a method is the accuracy of a network that is trained on the features that the method selects.
 """
 
 from __future__ import annotations
@@ -47,11 +47,12 @@ def sequential_attention(
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
-    """Select k features with `sparselin.neural.SequentialAttention`, in its order.
+    """Select k features with `sparselin.neural.SequentialAttention`, in the order of its selection.
 
     epochs, batch_size, learning_rate : the settings of Adam; all phases together make `epochs` passes.
-    The other arguments are those of `sparselin.neural.baselines`. `scores` are the attention in the last
-    phase, which is 1 for the features selected before.
+
+    The other arguments are those of `sparselin.neural.baselines`. `scores` are the attention weights in the
+    last phase, which are 1 for the features selected before.
     """
     plan = make_plan(epochs, batch_size, learning_rate)
     data = prepare(X, y, k, task, sample_weight, standardize)
@@ -95,7 +96,9 @@ def lassonet(
 
     M, growth, epochs, batch_size, learning_rate : as in `lassonet_path`.
     down_to : the number of features at which the path ends; None: k. Features that are left at the end are
-        ordered by ‖θ_j‖. So to use one path for several k, pass the smallest k.
+        ordered by the norm ‖θ_j‖ of their linear weights. So to use one path for several k, pass the smallest
+        k.
+
     The other arguments are those of `sparselin.neural.baselines`. `scores` and `lam` are the λ up to which
     each feature stayed.
     """
@@ -136,7 +139,7 @@ METHODS: dict[str, Method] = {
 
 
 def register(name: str, method: Method) -> None:
-    """Add a method; raise ValueError if the name is taken."""
+    """Add a method under a name; raise ValueError if the name is taken."""
     METHODS[check_new(name, METHODS, "a method")] = method
 
 

@@ -23,6 +23,8 @@ class AttenuationMask(nn.Module):
         z_i = W₂·tanh(W₁x_i + b₁) + b₂ (d,),   z̄ = (1/b)Σ_i z_i  (batch-wise attenuation),
         m = softmax(z̄)  (mask normalization).
 
+    x_i are the b rows of the batch, and W₁, b₁, W₂, b₂ the weights of the two layers.
+
     weight : the weight of each row of the batch in z̄; None: equal weights.
     """
 
@@ -60,16 +62,16 @@ def feature_mask(
 ) -> FeatureRanking:
     """Select the k features with the largest mask m, from a network trained on m ∘ x by Adam.
 
-    See `AttenuationMask`. The features are ranked by the mask of all rows after training. Source: Liao, Latty
-    and Yang, *Feature selection using batch-wise attenuation and feature mask normalization* (IJCNN 2021);
-    *Sequential Attention for Feature Selection* (ICLR 2023) calls this method "LLY".
+    `AttenuationMask` defines m. The features are ranked by the mask of all rows after training. Source: Liao,
+    Latty and Yang, *Feature selection using batch-wise attenuation and feature mask normalization*
+    (IJCNN 2021); *Sequential Attention for Feature Selection* (ICLR 2023) calls this method "LLY".
 
     Parameters
     ----------
     X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
     hidden : the widths of the hidden layers of the network that reads m ∘ x.
-    epochs, batch_size, learning_rate : passes over the data, rows of a batch (None: all), step length of
-        Adam.
+    epochs, batch_size, learning_rate : the number of passes over the data, the number of rows of a batch
+        (None: all), and the step length of Adam.
     mask_width : the width of the layer inside the mask.
     standardize : whether to scale the columns to variance 1; if not, long columns have an advantage.
 
@@ -108,10 +110,11 @@ class ConcreteSelectors(nn.Module):
 
     Each m_i ~ Concrete(α_i, T) is drawn anew for each batch:
 
-        m_i = softmax((log α_i + g_i)/T),    g_i (m,) of independent Gumbel variables −log(−log U).
+        m_i = softmax((log α_i + g_i)/T),    g_i (m,) of independent Gumbel variables −log(−log U),
 
-    As T → 0, m_i becomes the indicator of feature j with probability α_ij/Σ_l α_il. After training, selector
-    i takes the feature argmax_j α_ij.
+    where the weights α_i are trained, T is the temperature, and U is uniform on (0, 1). As T → 0, m_i becomes
+    the indicator of feature j with probability α_ij/Σ_l α_il. After training, selector i takes the feature
+    argmax_j α_ij.
     """
 
     def __init__(
@@ -148,23 +151,23 @@ def concrete_autoencoder(
     """Select features with k `ConcreteSelectors`, trained together with a decoder that reads their values.
 
     Source: Balın, Abid and Zou, *Concrete autoencoders: differentiable feature selection and reconstruction*
-    (ICML 2019). The decoder reconstructs all of X, with the loss ½‖x − f(u)‖², or predicts y, which the
-    authors mention. In step b of B the temperature is
+    (ICML 2019). The decoder f reads the values u of the selectors. It reconstructs all of X, with the loss
+    ½‖x − f(u)‖², or predicts y, a variant that the authors mention. In step b of B the temperature is
 
         T = T₀·(T_B/T₀)^{b/B}.
 
-    **Several selectors may take the same feature.** `picks` has the feature of each selector, and
-    `duplicates` the features that occur several times. In this case the status is FILLED, and `support` is
-    filled with the next best features. Features are ordered by max_i softmax(log α_i)_j, the features in
-    `picks` first.
+    **Several selectors may take the same feature.** `picks` holds the feature of each selector, and
+    `duplicates` the features that occur several times. If there are duplicates, the status is FILLED, and
+    `support` is filled with the next best features. Features are ordered by max_i softmax(log α_i)_j, where
+    α_i are the weights of selector i (`ConcreteSelectors`); the features in `picks` come first.
 
     Parameters
     ----------
     X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
     target : "X" if the decoder reconstructs X, without y; or "y" if it predicts y.
     hidden : the widths of the hidden layers of the decoder.
-    epochs, batch_size, learning_rate : passes over the data, rows of a batch (None: all), step length of
-        Adam.
+    epochs, batch_size, learning_rate : the number of passes over the data, the number of rows of a batch
+        (None: all), and the step length of Adam.
     temperatures : T₀ and T_B, both positive.
     standardize : whether to scale the columns to variance 1; if not, long columns have an advantage.
 

@@ -37,8 +37,10 @@ WANTED = {"all": tuple(METHODS), "untrained": tuple(METHODS)[:3], "none": ()}
 def frame(state: State, wanted: str = "all") -> Frame:
     """Return the numbers and words of the picture of a state.
 
-    wanted : "all", "untrained" or "none": the methods whose picks are computed. Other methods have None.
-    Raises ValueError if there is no picture, because columns are too close to each other or too long.
+    wanted : "all", "untrained" or "none": the methods whose picks are computed. Other methods have the entry
+        None.
+
+    Raises ValueError if no picture can be drawn, because columns are too close to each other or too long.
     """
     if wanted not in list(WANTED):
         raise ValueError(f"picks must be one of {', '.join(WANTED)}; got {str(wanted)[:40]!r}")
@@ -83,7 +85,7 @@ def _preset(state: State) -> Frame:
 
 
 def _face(view: Scene, side: PolytopeFace) -> Frame:
-    """Describe a face of C_λ for the page: features, signs, corners, and whether u lies on it."""
+    """Describe a face of the polytope C_λ: features, signs, corners, and whether u lies on it."""
     return {
         "features": list(side.features),
         "signs": list(side.signs),
@@ -93,7 +95,7 @@ def _face(view: Scene, side: PolytopeFace) -> Frame:
 
 
 def _star(view: Scene, far: float) -> list[Any]:
-    """Return the outline of C_{λ*}: one polygon in the plane; in space a polygon for each face."""
+    """Return the outline of the polytope C_{λ*}: a polygon in the plane, in space one for each face."""
     if len(view.y) == 2:
         return [outline(view.X, view.entry.lam_star, far).tolist()]
     return [side.corners.tolist() for side in faces(view.X, view.entry.lam_star, far)]
@@ -102,9 +104,9 @@ def _star(view: Scene, far: float) -> list[Any]:
 def _regions(sides: list[PolytopeFace], far: float) -> list[Frame]:
     """Return the regions of y with constant signs of β: strips at the edges, and wedges at the corners.
 
-    Let u be the projection of y onto C_λ. Then y − u is in the normal cone of C_λ at u. On an edge this
-    cone is a ray; in a corner both normals span it. If C_λ is as thin as a line, so that opposite edges are
-    one face, there are no regions.
+    Let u be the projection of y onto the polytope C_λ. Then y − u is in the normal cone of C_λ at u. On an
+    edge this cone is a ray; at a corner it is spanned by the normals of both edges. If C_λ is as thin as a
+    line, so that opposite edges are one face, there are no regions.
     """
     if any(len(set(side.features)) < len(side.features) for side in sides):
         return []
@@ -152,7 +154,7 @@ def _low(j: int) -> str:
 
 
 def _picks(state: State, method: Any) -> Frame:
-    """Return the picks of a method after S, the features tied with each pick, and R² after each pick."""
+    """Return the picks of a method after the features S, the ties of each pick, and R² after each pick."""
     path: SelectionPath = method(state.X, state.y, min(len(state.columns), len(state.y)), forced=state.S)
     s = len(state.S)
     return {
@@ -163,7 +165,7 @@ def _picks(state: State, method: Any) -> Frame:
 
 
 def _braces(J: tuple[int, ...]) -> str:
-    """Return J as a set."""
+    """Return J as the text of a set, in braces."""
     return f"{{{', '.join(map(str, J))}}}"
 
 
@@ -182,7 +184,7 @@ def _words(view: Scene) -> str:
 
 
 def _code(state: State) -> str:
-    """Return Python code with this state, to continue elsewhere."""
+    """Return Python code that makes this state, to continue elsewhere."""
     forced = f", forced={list(state.S)}" if state.S else ""
     k = min(len(state.columns), len(state.y))
     return (

@@ -53,7 +53,7 @@ def write(folder: Path, names: Iterable[str] = tuple(PRESETS), home: str = "") -
 def frames(state: State) -> list[list[Frame]]:
     """Return the frames of a static page: frames[size of S][level of λ].
 
-    S grows from ∅ by the features of the preset's S, and then by the picks of OMP, without the last one. The
+    S grows from ∅ by the features of the preset's S, and then by the picks of OMP, without the last pick. The
     levels of λ are a grid up to 1.2·λ*, the knots of each path, and the λ of the preset.
     """
     X, y = state.X, np.array(state.y)
@@ -64,7 +64,7 @@ def frames(state: State) -> list[list[Frame]]:
 
 
 def _row(state: State, preset: State) -> list[Frame]:
-    """Return the frames of a state at all levels of λ. The picks do not depend on λ."""
+    """Return the frames of a state at all levels of λ. The picks are computed once."""
     path = lasso_path(state.X, np.array(state.y), forced=state.S)
     top = 1.2 * (path.knots[0] or state.lam)
     grid = np.linspace(top / _LEVELS, top, _LEVELS)

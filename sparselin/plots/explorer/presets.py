@@ -1,4 +1,4 @@
-"""The presets of the explorer: designs with a story and a question."""
+"""The presets of the explorer: designs with an explanation and a question."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sparselin.plots.explorer.state import State, of_address, to_address
 
 
 class Preset(NamedTuple):
-    """A state with a title, a story about the picture, a question, and its answer."""
+    """A state with a title, an explanation (`story`) of the picture, a question, and its answer."""
 
     title: str
     state: State

@@ -28,7 +28,7 @@ def warm_up() -> None:
 
 
 def bind(port: int) -> socket.socket:
-    """Return a socket at a port of this machine; 0 means any free port. OSError if the port is taken."""
+    """Return a socket at a port of this machine; 0 means any free port. OSError: the port is taken."""
     found = socket.socket()
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -56,9 +56,9 @@ def leave() -> NoReturn:
 def is_local(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     """Return whether a request names this machine as Host, and comes from a page of this server or no page.
 
-    Pages of other sites can also make a browser send requests here. These have another Origin or, if the name
-    of the site leads to this machine (DNS rebinding), another Host. Any port is allowed, because a tunnel may
-    change it, but Host and Origin must have the same port.
+    Pages of other sites can also make a browser send requests to this server. Such requests have another
+    Origin or, if the name of the site leads to this machine (DNS rebinding), another Host. Any port is
+    allowed, because a tunnel may change the port, but Host and Origin must have the same port.
     """
     hosts = [value.decode("latin-1").lower() for name, value in headers if name == b"host"]
     origins = [value.decode("latin-1").lower() for name, value in headers if name == b"origin"]
@@ -85,7 +85,8 @@ def refuse_foreign(app: Any) -> Any:
 def serve(place: socket.socket, ready: Callable[[], None]) -> None:
     """Serve the page on a socket until Ctrl-C, and call `ready` once the page can be loaded.
 
-    place : the socket, bound to its address (see `bind`). ready : a function without arguments.
+    place : the socket, bound to its address (see `bind`).
+    ready : a function without arguments.
     """
     import marimo
     import uvicorn

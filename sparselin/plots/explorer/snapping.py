@@ -20,11 +20,14 @@ Point = tuple[float, ...]
 def snap(state: State, moved: str, radius: float) -> State:
     """Move y, λ or a column to a tie, if a tie is within a distance, and return the new state.
 
-    moved : "y", "lam" or the index of a column. radius : the largest distance of a move. y moves to the
-        nearest point where the largest |⟨X_j, P_S^⊥y⟩| are equal, for as many features as possible. A column
-        moves to the nearest copy or opposite of another column. If there is none, a column outside S moves
-        along P_S^⊥y to where its |correlation| equals the largest of the others. λ moves to the nearest knot
-        of the path. Raises ValueError for another `moved`.
+    moved : "y", "lam" or the index of a column.
+    radius : the largest distance of a move.
+
+    P_S^⊥y is the residual of least squares on S. y moves to the nearest point where the largest
+    |⟨X_j, P_S^⊥y⟩| are equal, for as many features as possible. A column moves to the nearest copy or
+    opposite of another column. If no such column is within the radius, a column outside S moves along P_S^⊥y
+    to where its |correlation| equals the largest of the others. λ moves to the nearest knot of the path.
+    Raises ValueError for another `moved`.
     """
     if moved == "lam":
         path = lasso_path(state.X, np.array(state.y), forced=state.S)
@@ -58,9 +61,10 @@ def _nearest(values: FloatArray, to: float) -> float:
 def _exact_tie(state: State, point: FloatArray, at: Callable[[Point], State], j: int | None = None) -> State:
     """Move the state to floats next to `point` at which T has two features or more; j, if given, is in T.
 
-    T are the features with the largest |⟨X_i, P_S^⊥y⟩|, and at(x) is the state with y or a column moved to x.
-    `first_entry` treats floats as exact numbers, and the floats nearest to a tie need not be tied. If no
-    floats next to `point` are tied, the state is returned unchanged.
+    T are the features with the largest |⟨X_i, P_S^⊥y⟩|, where P_S^⊥ projects off the selected columns. at(x)
+    is the state with y or a column moved to x. Why this is needed: `first_entry` treats floats as exact
+    numbers, and the floats nearest to a tie need not be tied. If no floats next to `point` are tied, the
+    state is returned unchanged.
     """
     steps = sorted(itertools.product(range(-2, 3), repeat=len(point)), key=lambda step: sum(map(abs, step)))
     for step in steps:
@@ -72,22 +76,23 @@ def _exact_tie(state: State, point: FloatArray, at: Callable[[Point], State], j:
 
 
 def _residual(state: State) -> tuple[FloatArray, FloatArray]:
-    """Return P_S^⊥ (n, n) and P_S^⊥y."""
+    """Return the projection P_S^⊥ (n, n) off the selected columns, and P_S^⊥y."""
     free = orthogonal(state.X[:, list(state.S)])
     P = free @ free.T if state.S else np.eye(len(state.y))
     return P, P @ np.array(state.y)
 
 
 def _tied_response(state: State, radius: float) -> FloatArray | None:
-    """Return the point nearest to y at which T has two features, or a point with more if it is near.
+    """Return the point nearest to y at which T has two features, or a point with more features if it is near.
 
-    T are the features with the largest |⟨X_j, P_S^⊥y⟩|. Returns None if no such point is within the radius.
+    T are the features with the largest |⟨X_j, P_S^⊥y⟩|, where P_S^⊥ projects off the selected columns.
+    Returns None if no such point is within the radius.
 
     Let i have the largest correlation, and let s_i be its sign. Feature i stays the largest in the polyhedron
     of all y with ⟨g, y⟩ ≥ 0, where g = P_S^⊥(s_iX_i ∓ X_j), j ≠ i. So the nearest tie is the projection of y
-    onto the nearest of these hyperplanes. Then the other hyperplanes are added, the nearest first. A
-    hyperplane is added if the projection of y onto the intersection is within the radius, in the polyhedron,
-    and not at P_S^⊥y = 0.
+    onto the nearest of the hyperplanes ⟨g, y⟩ = 0. Then the other hyperplanes are added to the intersection,
+    the nearest first. A hyperplane is added if the projection of y onto the intersection is within the
+    radius, in the polyhedron, and not at P_S^⊥y = 0.
     """
     P, r = _residual(state)
     y, X = np.array(state.y), P @ state.X
@@ -124,7 +129,8 @@ def _nearest_copy(state: State, j: int, radius: float) -> Point | None:
 def _tied_column(state: State, j: int, radius: float) -> FloatArray | None:
     """Move column j along P_S^⊥y until its |⟨X_j, P_S^⊥y⟩| equals the largest one of the other columns.
 
-    Returns the moved column; None if it is farther than the radius, or if there is no such point.
+    P_S^⊥y is the residual of least squares on S. Returns the moved column; None if the column would move
+    farther than the radius, or if no such point exists.
     """
     x, X = np.array(state.columns[j]), state.X
     others = [i for i in range(X.shape[1]) if i != j]

@@ -22,10 +22,10 @@ _Value = TypeVar("_Value")
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """A design to explore: the columns of X (d, n), y (n,) with n = 2 or 3, λ > 0, and the increasing S.
+    """A design to explore: the columns of X (d, n), y (n,) with n = 2 or 3, λ > 0, and S in increasing order.
 
-    The fields are tuples, so that states can be compared. Raises ValueError, with a message of one line, if
-    the picture cannot be drawn.
+    S are the selected features. The fields are tuples, so that states can be compared. Raises ValueError,
+    with a message of one line, if the picture cannot be drawn.
     """
 
     columns: tuple[tuple[float, ...], ...]
@@ -63,7 +63,7 @@ class State:
 
 
 def of_data(X: FloatArray, y: FloatArray, lam: float | None, S: tuple[int, ...]) -> State:
-    """Return the state with these arrays. If lam is None, it is λ*/2, or 1 if λ* is zero."""
+    """Return the state with these arrays. If lam is None, λ is λ*/2, or 1 if λ* is zero."""
     if lam is None:
         lam = first_entry(X, y, forced=S).lam_star / 2 or 1.0
     columns = tuple(tuple(column) for column in X.T.tolist())
@@ -110,7 +110,7 @@ def _words(numbers: tuple[float, ...]) -> str:
 
 
 def _read(name: str, text: str, kind: Callable[[str], _Value]) -> tuple[_Value, ...]:
-    """Read numbers separated by commas; an empty text gives no numbers. ValueError names the part."""
+    """Read numbers separated by commas; an empty text gives no numbers. Errors name the part."""
     found = []
     for part in text.split(",") if text.strip() else []:
         try:

@@ -31,9 +31,10 @@ _ONE_AT_A_TIME = threading.Lock()  # several pages or browsers, each with its ow
 class Explorer(anywidget.AnyWidget):
     """The widget. The page sends questions, and the widget answers with a frame or a message.
 
-    A question `asked` has an "address" and a "number", which the answer repeats. It may have "moved" ("y",
-    "lam" or the index of a column) with "reach", the largest distance of a snap to ties, and "picks" ("all",
-    "untrained" or "none"), the methods whose picks are computed. `state` is the state that is shown.
+    A question `asked` has an "address" and a "number", which the answer repeats. It may also have two more
+    entries: "moved" ("y", "lam" or the index of a column) with "reach", the largest distance of a move to a
+    tie; and "picks" ("all", "untrained" or "none"), the methods whose picks are computed. `state` is the
+    state that is shown.
     """
 
     _esm = f"{script()}\nexport default {{ render }};\n"
@@ -93,10 +94,11 @@ def explore(
 ) -> Explorer:
     """Open the explorer of the dual polytope in JupyterLab or marimo; `sparselin explore` opens it as a page.
 
-    Drag y and the columns in two dimensions, turn three dimensions, and slide λ. The picture follows. It has
-    the polytope C_λ = {u : |⟨X_j, u⟩| ≤ λ}, its slice if S ≠ ∅, and the path of the projection u = y − Xβ.
-    The page also shows β, T, A(S), and the picks of OMP, forward regression, Sequential LASSO and Sequential
-    Attention. A dragged point near a tie snaps to the tie.
+    Drag y and the columns in two dimensions, turn three dimensions, and slide λ. The picture follows. It
+    shows the polytope C_λ = {u : |⟨X_j, u⟩| ≤ λ}, its slice X_Sᵀu = 0 if S ≠ ∅, and the path of the
+    projection u = y − Xβ. The page also shows the solution β of the LASSO, the tied set T, the active set
+    A(S), and the picks of OMP, forward regression, Sequential LASSO and Sequential Attention. A dragged point
+    near a tie moves to the tie.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ _LAST = 1e-3  # the least λ that is drawn, as a share of λ*: at λ = 0 the pol
 def animation(X: Any, y: ArrayLike, *, forced: Columns = (), frames: int = 60) -> FuncAnimation:
     """Animate λ from λ*(S) to 0: the polytope C_λ with u(λ) = y − Xβ(λ), and the path β(λ).
 
-    The left panel has the polytope, the right one the coefficients. The faces that contain u are drawn
+    The left panel shows the polytope, the right one the coefficients. The faces that contain u are drawn
     strongly, as in `dual_polytope`. With 60 frames, `.save("name.gif", writer="pillow")` and `.to_jshtml()`
     give at most 2 MB.
 
@@ -79,7 +79,7 @@ def film() -> Any:
 
 
 def _dual(figure: Any, view: Scene) -> Any:
-    """Draw the still parts of the left panel: y, the path of u, the polytope at λ* and the slice."""
+    """Draw the parts of the left panel that stay: y, the path of u, the polytope at λ* and the slice."""
     lam = view.entry.lam_star
     half, far = extent(view, [lam])
     if len(view.X) == 3:
@@ -102,7 +102,7 @@ def _dual(figure: Any, view: Scene) -> Any:
 
 
 def _primal(ax: Any, view: Scene) -> Any:
-    """Draw the still parts of the right panel: the axes and the whole path, in thin lines."""
+    """Draw the parts of the right panel that stay: the axes and the whole path, in thin lines."""
     axes(ax, "", r"$\lambda$", "coefficient")
     ax.set_xlim(view.entry.lam_star, 0)
     ax.locator_params(nbins=4)

@@ -63,7 +63,7 @@ def key(ax: Any, tied: bool = True) -> None:
 
 
 class Labels:
-    """The labels of a picture. Each is placed near its point, where it covers as little as possible.
+    """The labels of a picture; each is placed near its point, where it covers as little as possible.
 
     The limits, the title and the legend must be set before. A label follows its point when a picture in space
     is turned.
@@ -96,7 +96,7 @@ class Labels:
             **style: Any) -> None:  # fmt: skip
         """Write a label near `at`, if possible on the side that faces away from `away`.
 
-        If it would cover another label or leave the picture, it is left out unless `needed`.
+        If the label would cover another label or leave the picture, it is left out unless `needed`.
         """
         label = self.ax.text(*np.asarray(at, float).tolist(), text, fontsize=POINTS, ha="center", va="center",
                              **{"zorder": 10, "clip_on": False} | style)  # fmt: skip
@@ -118,8 +118,9 @@ class Labels:
     def _offers(self, where: FloatArray, half: FloatArray, aim: FloatArray | None) -> Any:
         """Yield (cost, offset) for possible places of a label, in 16 directions from its point.
 
-        where : the point, in pixels. half : half the width and height of the label. aim : a direction in
-        which places cost less, or None.
+        where : the point, in pixels.
+        half : half the width and height of the label.
+        aim : a direction in which places cost less, or None.
         """
         inside = self.ax.get_window_extent()
         for angle in np.linspace(0, 2 * math.pi, 16, endpoint=False):

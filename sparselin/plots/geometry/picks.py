@@ -30,17 +30,17 @@ _HATCHES = ("", "///", "...", "xxx")
 def first_picks(X: Any, y: ArrayLike | None = None, *, forced: Columns = (), ax: Axes | None = None) -> Axes:
     """Draw the next pick of OMP, Sequential LASSO and forward regression (OLS) for every direction of y.
 
-    Let Z = P_S^⊥X. OMP picks the largest |⟨Z_j, y⟩|, and so does Sequential LASSO except at ties. Forward
-    regression picks the largest |⟨Z_j, y⟩|/‖Z_j‖. This is the same pick if all Z_j have equal length, for
-    example for unit columns and S = ∅. y and −y have the same picks.
+    Let Z = P_S^⊥X be the columns projected off S. OMP picks the largest |⟨Z_j, y⟩|, and so does Sequential
+    LASSO except at ties. Forward regression picks the largest |⟨Z_j, y⟩|/‖Z_j‖. The picks are the same if all
+    Z_j have equal length, for example for unit columns and S = ∅. y and −y have the same picks.
 
     In the plane, the directions are points of a circle. The outer ring is for OMP and Sequential LASSO, the
     inner one for forward regression, and arrows show the columns with their lengths. Where OMP's pick
-    changes, there is a tie, and a marker shows what Sequential LASSO may pick: a diamond has the colour of
-    the only feature in A(S), and a white circle means that A(S) has both. In space, two maps show the half
-    sphere around y (without y, around the third axis) and preserve areas. The right map is for forward
-    regression, and is hatched where its pick differs. Each feature has its share of all directions, and dots
-    mark ±X_j.
+    changes, there is a tie, and a marker shows which of the two features Sequential LASSO may pick, that is,
+    the set A(S): a diamond has the colour of the only feature in A(S), and a white circle means that both are
+    in A(S). In space, two maps show the half sphere around y (without y, around the third axis) and preserve
+    areas. The right map is for forward regression, and is hatched where its pick differs from OMP's. Each
+    feature has its share of all directions, and dots mark ±X_j.
 
     Parameters
     ----------
@@ -85,9 +85,10 @@ def first_picks(X: Any, y: ArrayLike | None = None, *, forced: Columns = (), ax:
 
 
 def _score_columns(X: FloatArray, S: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """Return Z = P_S^⊥X, with zeros for columns in the span of S, and Z with unit columns.
+    """Return Z = P_S^⊥X, X projected off S, with zeros for columns in the span of S; and Z with unit columns.
 
-    OMP picks the column of the first matrix with the largest |⟨·, y⟩|; forward regression that of the second.
+    OMP picks the column of the first matrix with the largest |⟨·, y⟩|, forward regression the column of the
+    second.
     """
     basis = orthogonal(X[:, S])
     Z = basis @ (basis.T @ X)
@@ -131,7 +132,8 @@ def sectors(W: FloatArray) -> list[tuple[float, float, list[int]]]:
 def _circle(problem: Problem, X: FloatArray, S: IndexArray, scored: Any, star: Any, ax: Any) -> Any:
     """Draw the rings of a problem with two rows.
 
-    scored : the two matrices of `_score_columns`. star : y/‖y‖, or None.
+    scored : the two matrices of `_score_columns`.
+    star : y/‖y‖, or None.
     """
     ax = projection_axes(ax, "polar", (7.0, 7.4), "ax must have projection='polar', because X has 2 rows")
     ax.set_title("picks for every direction of y", fontsize=POINTS)
@@ -201,7 +203,8 @@ def _ties_around(ax: Any, X: FloatArray, S: IndexArray, found: Any) -> None:
 def _maps(problem: Problem, X: FloatArray, scored: Any, star: Any, ax: Any) -> Any:
     """Draw the two maps of a problem with three rows.
 
-    scored : the two matrices of `_score_columns`. star : y/‖y‖, or None.
+    scored : the two matrices of `_score_columns`.
+    star : y/‖y‖, or None.
     """
     if ax is None:
         ax = pyplot().subplots(figsize=(11.0, 6.2), layout="constrained")[1]

@@ -42,14 +42,17 @@ def dual_polytope(
 ) -> Axes:
     """Draw the dual polytope C_λ = {u : |⟨X_j, u⟩| ≤ λ} and the path of the projections of y onto it.
 
-    The picture is in the plane or in space. The projection of y onto {u ∈ C_λ : X_Sᵀu = 0} is u(λ) = y −
-    Xβ(λ), where β(λ) is the solution of the LASSO that does not penalise S. Each face belongs to a feature
-    and has its colour. Its outer normal has the direction of ±X_j; an arrow shows X_j, and all arrows have
-    the same scale. The faces of the features with β_j ≠ 0, which contain u, are drawn strongly. Arrows from u
-    to y show Xβ(λ), column by column. The path of u(λ) begins at P_S^⊥y for λ = λ*, and is straight between
-    its knots. If C_{λ*} is drawn, the faces of T = {j : |⟨X_j, P_S^⊥y⟩| = λ*} are marked: those of A(S),
-    which the LASSO activates below λ*, are filled, and the others are hollow. If S is not empty, u(λ) lies in
-    the slice {u : X_Sᵀu = 0}.
+    The picture is in the plane or in space. The projection of y onto {u ∈ C_λ : X_Sᵀu = 0} is
+    u(λ) = y − Xβ(λ), where β(λ) is the solution of the LASSO that does not penalise S. If S is not empty,
+    u(λ) lies in the slice {u : X_Sᵀu = 0}.
+
+    Faces. Each face belongs to a feature and has its colour. Its outer normal has the direction of ±X_j; an
+    arrow shows X_j, and all arrows have the same scale. The faces of the features with β_j ≠ 0, which contain
+    u, are drawn strongly. Arrows from u to y show Xβ(λ), column by column.
+
+    Path. The path of u(λ) begins at P_S^⊥y, the residual of least squares on S, for λ = λ*, and is straight
+    between its knots. If C_{λ*} is drawn, the faces of T = {j : |⟨X_j, P_S^⊥y⟩| = λ*} are marked: the faces
+    of A(S), the features that the LASSO activates below λ*, are filled, and the others are hollow.
 
     If the columns do not span the space, C_λ is unbounded; it is cut off, and the title says so. A column
     whose constraint is nowhere active has no face; a dotted line shows where |⟨X_j, u⟩| = λ.
@@ -59,7 +62,7 @@ def dual_polytope(
     X, y : design (2, d) or (3, d), and response; names of a frame are kept. Columns may have any length.
     forced : the columns S without penalty, by index or name.
     lam : λ > 0, λ*/2 by default.
-    levels : more λ's > 0 for which the outline of the polytope is drawn; by default only λ*.
+    levels : more values of λ > 0 for which the outline of the polytope is drawn; by default only λ*.
     ax : where to draw, with projection="3d" for three rows; a new figure if None.
 
     Returns
@@ -155,7 +158,8 @@ def edge(ax: Axes, view: Scene, side: PolytopeFace) -> None:
 def _tied_edges(ax: Axes, view: Scene, far: float, half: float) -> list[FloatArray]:
     """Draw the edges of T through P_S^⊥y on C_{λ*}: filled for A(S), hollow for the others.
 
-    Returns the edges.
+    T are the tied features, A(S) the features that enter the LASSO first, and P_S^⊥y is the residual of least
+    squares on S. Returns the edges.
     """
     found = tied_faces(view, far, 0.22 * half)
     for j, piece, again in found:
@@ -167,7 +171,7 @@ def _tied_edges(ax: Axes, view: Scene, far: float, half: float) -> list[FloatArr
 
 
 def residual(ax: Axes, view: Scene) -> FloatArray:
-    """Draw the arrows β_jX_j from u to y, and return their ends."""
+    """Draw the arrows β_jX_j, one after the other, from u to y, and return their ends."""
     chain, J = chain_of(view)
     for a, b, j in zip(chain, chain[1:], J, strict=False):
         arrow(ax, a, b, arrowstyle="-|>", linewidth=2.2, mutation_scale=16, **look(j))
@@ -177,7 +181,7 @@ def residual(ax: Axes, view: Scene) -> FloatArray:
 def _normals(
     ax: Axes, view: Scene, sides: Sequence[PolytopeFace], half: float
 ) -> list[tuple[FloatArray, str, int]]:
-    """Draw an arrow along X_j from the middle of the edge on which ⟨X_j, u⟩ = λ, for each j that has one.
+    """Draw an arrow along X_j from the middle of the edge where ⟨X_j, u⟩ = λ, if there is such an edge.
 
     Returns (ends, label, feature) for each arrow.
     """
@@ -217,7 +221,7 @@ def _normals(
 def _texts(
     labels: Labels, view: Scene, arrows: Any, chain: FloatArray, levels: Sequence[float], half: float
 ) -> None:
-    """Write the labels of the normals, the pieces of Xβ, y and u, the knots and the outlines."""
+    """Write the labels of the normals, the parts β_jX_j of Xβ, y and u, the knots and the outlines."""
     name_points(labels, view, arrows)
     _, J = chain_of(view)
     for a, b, j in zip(chain, chain[1:], J, strict=False):

@@ -18,7 +18,7 @@ class PolytopeFace(NamedTuple):
     """A face of the polytope: the features with sign·⟨X_j, u⟩ = λ on it, and its corners (m, n) in order.
 
     A face without features is a side of the picture. A face with one corner belongs to a constraint that
-    touches the polytope only there.
+    touches the polytope only at this corner.
     """
 
     features: tuple[int, ...]
@@ -40,8 +40,9 @@ def orthogonal(X: FloatArray) -> FloatArray:
 def faces(X: FloatArray, lam: float, far: float, touching: bool = False) -> list[PolytopeFace]:
     """Return the faces of {u : |⟨X_j, u⟩| ≤ λ, ‖u‖∞ ≤ far} for n = 2 or 3.
 
-    touching : whether to include faces with only one corner. Columns with the same face, such as equal
-        columns, are together in its `features`.
+    touching : whether to include faces with only one corner.
+
+    Columns with the same face, such as equal columns, are together in `features` of the face.
     """
     A, b, features, signs = _halfspaces(X, lam, far)
     corners = corners_of(A, b)

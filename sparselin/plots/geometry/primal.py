@@ -29,10 +29,10 @@ def l1_ball(X: Any, y: ArrayLike, *, lam: float | None = None, ax: Axes | None =
     """Draw the ball {‖β‖₁ ≤ ‖β(λ)‖₁} of two coefficients, and the ellipses ‖y − Xβ‖² = const.
 
     β(λ) minimises ½‖y − Xβ‖² + λ‖β‖₁. So it also minimises ‖y − Xβ‖ over this ball, and the ellipse through
-    β(λ) touches the ball. The path of β(λ) is drawn through its knots, from 0 at λ* to least squares at λ =
-    0. If the columns are dependent, the ellipses become strips between parallel lines, and the least-squares
-    solutions are a line (dashed). If β(λ) is not unique, all solutions are drawn; they form a side of the
-    ball.
+    β(λ) touches the ball. The path of β(λ) is drawn through its knots, from 0 at λ* to least squares at
+    λ = 0. If the columns are dependent, the ellipses become strips between parallel lines, and the
+    least-squares solutions are a line (dashed). If β(λ) is not unique, all solutions are drawn; together they
+    are a side of the ball.
 
     Parameters
     ----------
@@ -95,7 +95,10 @@ def l1_ball(X: Any, y: ArrayLike, *, lam: float | None = None, ax: Axes | None =
 
 
 def _level_lines(ax: Axes, X: FloatArray, centre: FloatArray, beta: FloatArray, limit: float) -> None:
-    """Draw {b : ‖X(b − β_LS)‖ = s‖X(β − β_LS)‖} for some s; the one with s = 1 touches the ball."""
+    """Draw {b : ‖X(b − β_LS)‖ = s‖X(β − β_LS)‖} for some s; the ellipse with s = 1 touches the ball.
+
+    β_LS is the least squares solution, and β the solution of the LASSO.
+    """
     _, sizes, turns = np.linalg.svd(X, full_matrices=False)
     sizes, turns = (np.append(sizes, 0.0), np.linalg.svd(X)[2]) if len(sizes) < 2 else (sizes, turns)
     size = float(np.linalg.norm(X @ (beta - centre)))
@@ -131,11 +134,11 @@ def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> 
     """Draw each step of OMP as the smallest angle between the residual r and the columns ±X_j.
 
     The columns are turned into one plane. A ray has the angle of ±X_j to r, from 0° to 90°, and the length of
-    X_j; its shadow on r has the length |⟨X_j, r⟩|/‖r‖. OMP picks the longest shadow, whose length is λ*/‖r‖;
-    a drop line marks it. Among columns of equal length this is the smallest angle, which an arc marks.
-    Columns that were selected before are at 90°. If several columns have the longest shadow, all are marked,
-    and the pick has a filled square. If there are more than eight columns, the columns that are neither
-    picked nor close to a pick are grey.
+    X_j. The shadow of the ray on r has the length |⟨X_j, r⟩|/‖r‖. OMP picks the longest shadow, whose length
+    is λ*/‖r‖; a line from the end of the ray marks it. Among columns of equal length the longest shadow
+    belongs to the smallest angle, which an arc marks. Columns that were selected before are at 90°. If
+    several columns have the longest shadow, all are marked, and the pick has a filled square. If there are
+    more than eight columns, the columns that are neither picked nor close to a pick are grey.
 
     Parameters
     ----------
@@ -194,7 +197,8 @@ def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> 
 def _styles(path: Any, angles: list[FloatArray]) -> dict[int, dict[str, Any]]:
     """Return the look of each column that has a label.
 
-    If there are many columns, only the picks, the columns tied with them, and the runners-up have a label.
+    If there are many columns, only the picks, the columns tied with the picks, and the runners-up have a
+    label.
     """
     d = path.n_features
     if d <= len(PALETTE):

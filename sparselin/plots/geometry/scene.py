@@ -22,8 +22,9 @@ from sparselin.validation import Columns, check_level
 class Scene:
     """The data of a picture: the design, the path of u(λ) = y − Xβ(λ), and the projection at one λ.
 
-    points : u at the knots of the path. slice : an orthonormal basis of {u : X_Sᵀu = 0}. u, coef : the
-        projection and β at `lam`.
+    points : u at the knots of the path.
+    slice : an orthonormal basis of {u : X_Sᵀu = 0}.
+    u, coef : the projection and β at `lam`.
     """
 
     X: FloatArray
@@ -40,7 +41,7 @@ class Scene:
 
     @property
     def r(self) -> FloatArray:
-        """P_S^⊥y, the first point of the path."""
+        """P_S^⊥y, the residual of least squares on S: the first point of the path."""
         return np.asarray(self.points[0])
 
     @property
@@ -98,7 +99,7 @@ def level(lam: float | None, lam_star: float) -> float:
 
 
 def title_of(view: Scene, bounded: bool, cut: bool = False) -> str:
-    """Return the title: λ, λ*, T and A(S), and whether the polytope is cut off."""
+    """Return the title: λ, λ*, the tied set T, the active set A(S), and whether the polytope is cut off."""
     entry = view.entry
     text = rf"$\lambda$ = {view.lam:.3g},  $\lambda^*$ = {entry.lam_star:.3g}"
     if entry.lam_star > 0:
@@ -138,7 +139,7 @@ def chain_of(view: Scene) -> tuple[FloatArray, list[int]]:
 
 
 def mark_points(ax: Any, view: Scene, zorders: tuple[float, float, float, float]) -> None:
-    """Draw y, P_S^⊥y, the path through its knots, and u, with the given zorders."""
+    """Draw y, P_S^⊥y (the residual on S), the path through its knots, and u, with the given zorders."""
     line, corner, path, ends = zorders
     if view.S:
         ax.plot(*np.array([view.y, view.r]).T, ":", color="black", linewidth=1.2, zorder=line)
@@ -150,7 +151,7 @@ def mark_points(ax: Any, view: Scene, zorders: tuple[float, float, float, float]
 
 
 def name_points(labels: Labels, view: Scene, arrows: Sequence[tuple[FloatArray, str, int]]) -> None:
-    """Write the labels of the normals (ends, label, feature), of y, of P_S^⊥y and of u."""
+    """Write the labels of the normals (ends, label, feature), of y, of the residual P_S^⊥y and of u."""
     for ends, words, j in arrows:
         if words:
             labels.place(words, ends[1], ends[0], color=look(j)["color"], fontweight="bold")
@@ -161,10 +162,11 @@ def name_points(labels: Labels, view: Scene, arrows: Sequence[tuple[FloatArray, 
 
 
 def tied_faces(view: Scene, far: float, size: float) -> list[tuple[int, FloatArray, bool]]:
-    """Return, for each j ∈ T, (j, the corners of its face of C_{λ*}, whether an earlier j has the same face).
+    """Return for each tied j: j, the corners of its face of C_{λ*}, whether an earlier j has this face.
 
-    The face contains P_S^⊥y. If the constraint touches C_{λ*} only at P_S^⊥y, the face is replaced by a piece
-    of the line or plane of the constraint, 2·size wide.
+    C_{λ*} is the dual polytope at λ*, and P_S^⊥y, the residual of least squares on S, is on the faces of all
+    tied j. If the constraint of j touches C_{λ*} only at P_S^⊥y, there is no such face; then a piece of the
+    line or plane of the constraint, 2·size wide, is returned in place of the face.
     """
     found: list[tuple[int, FloatArray, bool]] = []
     sides = faces(view.X, view.entry.lam_star, far)

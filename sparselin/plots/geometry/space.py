@@ -117,7 +117,10 @@ def solid(ax: Any, view: Scene, sides: Sequence[PolytopeFace]) -> None:
 
 
 def mark_tied_faces(ax: Any, view: Scene, half: float) -> None:
-    """Draw the faces of T at P_S^⊥y on C_{λ*}: filled for A(S), hollow for the others."""
+    """Draw the faces of T at P_S^⊥y on C_{λ*}: filled for A(S), hollow for the others.
+
+    T are the tied features, A(S) the features that enter the LASSO first, and P_S^⊥y is the residual on S.
+    """
     for j, piece, again in tied_faces(view, half, 0.2 * half):
         colour = look(j)["color"]
         ring(ax, piece, color=colour, linestyle=(0, (2, 2)) if again else "-", linewidth=2.5, zorder=3)
@@ -138,7 +141,7 @@ def slices(ax: Any, view: Scene, half: float) -> None:
 
 
 def points(ax: Any, view: Scene) -> None:
-    """Draw y, P_S^⊥y, the path through its knots, u, and the arrows β_jX_j from u to y."""
+    """Draw y, the residual P_S^⊥y, the path through its knots, u, and the arrows β_jX_j from u to y."""
     mark_points(ax, view, (6, 7, 7, 8))
     chain, J = chain_of(view)
     for a, b, j in zip(chain, chain[1:], J, strict=False):
@@ -157,7 +160,7 @@ def arrow(ax: Any, start: FloatArray, end: FloatArray, style: dict[str, Any], wi
 def normals(
     ax: Any, view: Scene, sides: Sequence[PolytopeFace], half: float
 ) -> list[tuple[FloatArray, str, int]]:
-    """Draw an arrow along X_j from the middle of the face on which ⟨X_j, u⟩ = λ, for each j that has one.
+    """Draw an arrow along X_j from the middle of the face where ⟨X_j, u⟩ = λ, if there is such a face.
 
     Returns (ends, label, feature) for each arrow.
     """
@@ -174,7 +177,7 @@ def normals(
 
 
 def _texts(labels: Labels, view: Scene, arrows: Any) -> None:
-    """Write the labels of the normals, of y, u and P_S^⊥y, and of the knots."""
+    """Write the labels of the normals, of y, of u, of the residual P_S^⊥y, and of the knots."""
     labels.avoid(view.points)
     labels.avoid(chain_of(view)[0])
     for ends, _, _ in arrows:

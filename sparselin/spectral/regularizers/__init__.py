@@ -2,10 +2,10 @@
 
 For a set S of columns let C_S = X_SᵀX_S have the eigenvalues λ_i. The functions are traces f(S) = Σ h(λ_i).
 They are submodular if h′ is operator antitone on the spectrum (Friedland and Gaubert; Theorem 12 of the
-paper). Each docstring proves the properties of its function, and says for which C they hold. The gain
+paper). Each docstring proves the properties of its function, and says for which C = XᵀX they hold. The gain
 f(S + x) − f(S), x ∉ S, is written f(x | S). Each function has a module, which also holds the state from which
-its gains are computed while S grows. `REGULARIZERS` has the functions, by name, that
-`python -m proofs_checks.experiments.diversity` runs; `register` adds one.
+its gains are computed while S grows. `REGULARIZERS` lists by name the functions that `python -m
+proofs_checks.experiments.diversity` runs; `register` adds one.
 """
 
 import functools

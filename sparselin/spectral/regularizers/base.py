@@ -60,7 +60,7 @@ def register(regularizer: Regularizer) -> Regularizer:
 def carrier() -> Callable[[], None]:
     """Return a picklable function that registers this process's regularizers in another process.
 
-    The `of` of each regularizer must be picklable.
+    The field `of` of each regularizer must be picklable.
     """
     return functools.partial(_register_all, dict(REGULARIZERS))
 
@@ -76,7 +76,8 @@ class Growth(Protocol):
     ----------
     index : S in the order in which features were added.
     value : f(S).
-    unit : a typical size of gains. A gain counts as known if its error is a small share of `unit`.
+    unit : a typical size of gains. A gain is accurate enough to decide a tie if its error is a small share of
+        `unit`.
     """
 
     index: list[int]
@@ -98,7 +99,7 @@ class Growth(Protocol):
 
 
 class PlainGrowth:
-    """The state of a set function without a `_growth` of its own; `value` and `gains` get all of C."""
+    """The state of a set function without a `_growth` of its own; its methods are called with all of C."""
 
     def __init__(self, gram: Gram, f: SetFunction) -> None:
         self.gram, self.f = gram, f
@@ -136,7 +137,7 @@ def grow(gram: Gram, f: SetFunction, S: Sequence[int] = ()) -> Growth:
 
 
 def spectrum(C: ArrayLike, S: Iterable[int]) -> tuple[FloatArray, float]:
-    """Return the eigenvalues of C_S, and the cut-off up to which an eigenvalue counts as zero.
+    """Return the eigenvalues of C_S, and the cut-off: eigenvalues up to the cut-off count as zero.
 
     Eigenvalues that are negative by rounding are replaced by zero.
     """
@@ -165,11 +166,11 @@ def trace_error(h: Callable[[FloatArray], FloatArray], values: FloatArray, e: fl
     """Return a bound on the error of Σ h(λ_i), for concave h, if the error of each λ_i is at most e.
 
     values : the eigenvalues λ_i, without those that count as zero.
-    e : unit·Σ_S C_ii, if the error of C_ij is at most unit·√(C_ii·C_jj). Then ‖ΔC_S‖_F ≤ e, and by Weyl's
-        inequality the error of each eigenvalue is at most e.
+    e : unit·Σ_S C_ii, if the error ΔC_ij of C_ij is at most unit·√(C_ii·C_jj). Then ‖ΔC_S‖_F ≤ e, and by
+        Weyl's inequality the error of each eigenvalue is at most e.
 
-    Because h is concave, |h(t) − h(λ)| is largest at an end of [λ − e, λ + e] ∩ [0, ∞), or at the maximum of
-    h, which is at 1 if h does not increase.
+    Because h is concave, |h(t) − h(λ)| over t in [λ − e, λ + e] ∩ [0, ∞) is largest at an end of this
+    interval, or at the maximum of h, which is at 1 if h does not increase.
     """
     low, high, here = np.maximum(values - e, 0), values + e, h(values)
     return float(np.max([np.abs(h(t) - here) for t in (low, np.clip(1.0, low, high), high)], axis=0).sum())
@@ -177,6 +178,8 @@ def trace_error(h: Callable[[FloatArray], FloatArray], values: FloatArray, e: fl
 
 def value_error(f: Any, C: FloatArray, S: Sequence[int], unit: float) -> float:
     """Return a bound on the error of f(S) = constant + Σ h(λ_i) from rounding of C; h is `f._h`.
+
+    λ_i are the eigenvalues of C_S.
 
     unit : the error of C_ij is at most unit·√(C_ii·C_jj).
     """

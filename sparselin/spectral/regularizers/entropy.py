@@ -1,12 +1,12 @@
-"""The smoothed differential entropy Σ log₂(δ + λ_i).
+"""The smoothed differential entropy Σ log₂(δ + λ_i), where λ_i are the eigenvalues of C_S, C = XᵀX.
 
 While S grows, gains come from the rows of L⁻¹(δI + C)_{S·} with LLᵀ = δI + C_S. Adding x multiplies the
-determinant by the pivot of x, the Schur complement δ + C_xx − ‖L⁻¹C_{Sx}‖². This costs O(dt) per feature,
-t = |S|.
+determinant by the pivot of x, the Schur complement δ + C_xx − ‖L⁻¹C_{Sx}‖². This costs O(dt) per feature
+added, t = |S|.
 
-The errors of C, about eps·C_ii, can exceed δ. If they might change a pivot, it is computed from X, as the
-squared distance of (X_x, √δe_x) from the span of the columns S of (X, √δI). This costs O(nt) for each x, and
-O(nt²) for each S.
+The errors of C, about eps·C_ii, can exceed δ. If they might change a pivot too much, the pivot is computed
+from X, as the squared distance of (X_x, √δe_x) from the span of the columns S of (X, √δI). This costs O(nt)
+for each x, and O(nt²) for each S.
 """
 
 from __future__ import annotations
@@ -44,11 +44,12 @@ class SmoothedDifferentialEntropy:
         f(x | S) = log₂(δ + C_xx − C_xS(δI + C_S)⁻¹C_Sx).
 
     The complement is the minimum of vᵀ(δI + C)v over the vectors v with v_x = 1 that are zero outside S + x.
-    So the complement decreases as S grows, and f is submodular. The complement is at least δ, and tends to δ
-    for many copies of x in S. So f increases for every C iff δ ≥ 1; for unit columns and |S| ≤ m it increases
-    if δ(δ + m + 1)/(δ + m) ≥ 1. Without the constant f is non-negative for every C iff δ ≥ 1. With the
-    constant, f(S) ≥ (3k − |S|)·log₂(1/δ), so f ≥ 0 for |S| ≤ 3k if δ ≤ 1. But f(∅) = −3k·log₂ δ < 0 if δ > 1:
-    then the paper's constant makes f negative, and no constant is needed.
+    So the complement decreases as S grows, and f is submodular. When is f increasing? The complement is at
+    least δ, and tends to δ for many copies of x in S. So f increases for every C if and only if δ ≥ 1; for
+    unit columns and |S| ≤ m it increases if δ(δ + m + 1)/(δ + m) ≥ 1. When is f non-negative? Without the
+    constant, for every C if and only if δ ≥ 1. With the constant, f(S) ≥ (3k − |S|)·log₂(1/δ), so f ≥ 0 for
+    |S| ≤ 3k if δ ≤ 1. But f(∅) = −3k·log₂ δ < 0 if δ > 1: then the paper's constant makes f negative, and no
+    constant is needed.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ class SmoothedDifferentialEntropy:
 
     @property
     def constant(self) -> float:
-        """The value f(∅)."""
+        """The value f(∅), which is the constant."""
         return 0.0 if self.k is None or self.delta == 1 else -3 * self.k * math.log2(self.delta)
 
     @property
@@ -115,18 +116,20 @@ class SmoothedDifferentialEntropy:
 class LogDetGrowth:
     """The state of log₂ det M_S for a growing set S, where M = δI + C. A pivot p is det M_{S+x}/det M_S.
 
-    A pivot is p = vᵀMv with v = (−M_S⁻¹C_Sx, 1). Errors of M with |E_ij| ≤ e·√(M_ii·M_jj) change it by at
-    most
+    Pivots from C. A pivot is p = vᵀMv with v = (−M_S⁻¹C_Sx, 1). Errors E of M with |E_ij| ≤ e·√(M_ii·M_jj)
+    change p by at most the smaller of
 
     - e·Σ_{S+x} M_ii·‖v‖², where ‖v‖² ≤ p/δ;
-    - e·(t + 1)·Σ_i M_ii·v_i², where Σ_{i∈S} M_ii·v_i² ≤ κ·C_xx because v_SᵀM_Sv_S ≤ C_xx. Here
+    - e·(t + 1)·Σ_i M_ii·v_i², t = |S|, where Σ_{i∈S} M_ii·v_i² ≤ κ·C_xx because v_SᵀM_Sv_S ≤ C_xx. Here
       κ = Σ_{i∈S} M_ii·(M_S⁻¹)_ii is the trace of the inverse of M_S scaled to a unit diagonal.
 
-    No pivot is less than δ. A pivot can also be measured from the columns of B = (X_{S+x}, √δI). Let F be
-    their errors, ‖F_i‖ ≤ u√M_ii, and ρ = u·√(Σ M_ii/δ). The measured pivot is p̂ = min ‖(B + F)v‖² over v with
-    v_x = 1. At the minimiser v of p = ‖Bv‖² ≥ δ‖v‖², ‖Fv‖ ≤ u·Σ√M_ii|v_i| ≤ ρ√p. At the minimiser v of
+    No pivot is less than δ.
+
+    Pivots from X. A pivot can also be measured from the columns of B = (X_{S+x}, √δI). Let F be the errors of
+    these columns, ‖F_i‖ ≤ u√M_ii, and ρ = u·√(Σ M_ii/δ). The measured pivot is p̂ = min ‖(B + F)v‖² over v
+    with v_x = 1. At the minimiser v of p = ‖Bv‖² ≥ δ‖v‖², ‖Fv‖ ≤ u·Σ√M_ii|v_i| ≤ ρ√p. At the minimiser v of
     p̂ ≥ (√δ‖v‖ − ‖Fv‖)², ‖Fv‖ ≤ √p̂·ρ/(1 − ρ). So √p̂/√p lies in [1 − ρ, 1 + ρ], and p has a relative error
-    of at most 3ρ for ρ ≤ 1/6: measuring replaces eps/δ by eps/√δ.
+    of at most 3ρ for ρ ≤ 1/6. Measuring replaces an error of order eps/δ by one of order eps/√δ.
     """
 
     unit = 1.0  # a bit
@@ -165,10 +168,10 @@ class LogDetGrowth:
         return self._logarithms(*self._best_pivots(J))
 
     def losses(self) -> tuple[FloatArray, FloatArray]:
-        """Return f(S) − f(S − x) for each x of S, and error bounds.
+        """Return f(S) − f(S − x) for each x of S, and error bounds; S − x is S without x.
 
-        They follow from det M_{S−x} = det M_S·(M_S⁻¹)_xx. If the bounds are large, M_S⁻¹ = R⁻¹R⁻ᵀ is computed
-        from the QR factors of (X_S, √δI).
+        The differences follow from det M_{S−x} = det M_S·(M_S⁻¹)_xx, M = δI + C. If the bounds are large,
+        M_S⁻¹ = R⁻¹R⁻ᵀ is computed from the QR factors of (X_S, √δI).
         """
         t, size = len(self.index), self._size
         own = self.gram.diagonal[self.index] + self.delta
@@ -198,8 +201,8 @@ class LogDetGrowth:
     def _ratio(self, pivots: FloatArray, own: FloatArray, size: FloatArray | float) -> FloatArray:
         """Return bounds on the relative errors of pivots that are computed from C.
 
-        own : M_xx for each pivot.
-        size : the sum of M_ii over S + x.
+        own : M_xx for each pivot, M = δI + C.
+        size : the sum of M_ii over S + x, S with x added.
         """
         t = len(self.index)
         kappa = float((self.gram.diagonal[self.index] + self.delta) @ self._inverse_diagonal[:t])
@@ -210,7 +213,7 @@ class LogDetGrowth:
     def _measured_ratio(self, size: FloatArray | float) -> FloatArray:
         """Return 3ρ, a bound on the relative error of a pivot that is computed from X; infinity for ρ > 1/6.
 
-        size : the sum of M_ii over S + x. The docstring of this class defines ρ.
+        size : the sum of M_ii over S + x, S with x added. The docstring of this class defines M and ρ.
         """
         assert self.gram.problem is not None
         with np.errstate(over="ignore"):
@@ -240,7 +243,7 @@ class LogDetGrowth:
         return self._factors
 
     def _logarithms(self, pivots: FloatArray, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return log₂ p for pivots p, and a bound on its error if that of p is at most `ratio`, relatively.
+        """Return log₂ p for pivots p, and bounds on its errors; `ratio` bounds the relative errors of p.
 
         The bound is −log₂(1 − ratio) ≤ 2·ratio for ratio ≤ ½. Otherwise it is the larger of log₂(1 + ratio)
         and log₂ p − log₂ δ.

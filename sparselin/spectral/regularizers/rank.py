@@ -1,11 +1,13 @@
-"""The generalized rank Σ λ_i^α.
+"""The generalized rank Σ λ_i^α, where λ_i are the eigenvalues of C_S, C = XᵀX.
 
-While S grows, gains come from C_S = VΛVᵀ. Up to a rotation and zeros, C_{S+x} has the spectrum of
+While S grows, gains come from C_S = VΛVᵀ, Λ = diag(λ). Up to a rotation and zeros, C_{S+x}, for S with x
+added, has the spectrum of
 
     diag(0, λ) + uuᵀ,  u = (ρ, w),  w_i = (VᵀC_Sx)_i/√λ_i,  ρ² = C_xx − ‖w‖².
 
-This is KKᵀ for K = [[√Λ, w], [0, ρ]], and C_{S+x} is KᵀK. Its eigenvalues are the zeros of a secular
-equation. The cost is O(t³) for each feature added, t = |S|, and O(t²) for each gain.
+The reason: this matrix is KKᵀ for K = [[√Λ, w], [0, ρ]], and C_{S+x} is KᵀK up to a rotation. Its eigenvalues
+are the zeros of a secular equation. The cost is O(t³) for each feature added, t = |S|, and O(t²) for each
+gain.
 """
 
 from __future__ import annotations
@@ -38,10 +40,10 @@ class GeneralizedRank:
     t > 0 and f_gr is continuous at singular C_S. The trace (α = 1) is modular, and the rank is the limit of
     f_gr as α → 0.
 
-    t^α has an unbounded slope at 0: a zero eigenvalue, computed as 1e-16, would contribute 1e-8 for α = ½,
-    and 1 for α = 0. Therefore eigenvalues up to 8·eps·|S|·max_i C_ii count as zero; rounding the entries of C
-    changes a zero eigenvalue by at most this. Eigenvalues slightly above this cut-off contribute to f_gr with
-    an error of the order of the cut-off to the power α.
+    Rounding. t^α has an unbounded slope at 0: a zero eigenvalue that is computed as 1e-16 would contribute
+    1e-8 for α = ½, and 1 for α = 0. Therefore eigenvalues up to 8·eps·|S|·max_i C_ii count as zero; rounding
+    the entries of C changes a zero eigenvalue by at most this. Eigenvalues slightly above this cut-off
+    contribute to f_gr with an error of the order of the cut-off to the power α.
 
     Parameters
     ----------
@@ -106,8 +108,8 @@ class PowerGrowth:
     """The state of Σ λ_i(C_S)^α for a growing set S of t features.
 
     Eigenvalues up to the cut-off c = 8·eps·t·max C_ii count as zero. An error E of C_S changes each
-    eigenvalue by at most η = ‖E‖ ≤ e·tr C_S. The term λ_i^α that changes most is that of the least eigenvalue
-    λ above c: it changes by λ^α − max(λ − η, c)^α.
+    eigenvalue by at most η = ‖E‖ ≤ e·tr C_S, where e is `Gram.error`. Among the terms λ_i^α, the term of the
+    least eigenvalue λ above c changes most, by at most λ^α − max(λ − η, c)^α.
     """
 
     def __init__(self, gram: Gram, alpha: float) -> None:
@@ -151,7 +153,10 @@ class PowerGrowth:
         return self.bounded_gains(J)[:2]
 
     def bounded_gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return f(x | S) for x in J, bounds on its error, and upper bounds on f(x | S') for all S' ⊇ S."""
+        """Return f(x | S) for x in J, bounds on its error, and upper bounds on f(x | S') for all S' ⊇ S.
+
+        f(x | S) is the gain f(S + x) − f(S).
+        """
         self._decompose()
         own = self.gram.diagonal[J]
         if self.alpha == 1:
@@ -166,8 +171,8 @@ class PowerGrowth:
     def slack(self) -> float:
         """Return a number by which a gain plus its error can exceed the bound on it from an earlier set.
 
-        It is twice the error, plus the contribution of the eigenvalues that are close to the cut-off. With x
-        there is one more eigenvalue.
+        The number is twice the error, plus the contribution of the eigenvalues that are close to the cut-off.
+        When x is added, one more eigenvalue counts.
         """
         self._decompose()
         largest, cutoff = float(self.gram.diagonal.max(initial=0)), self.gram.cutoff(len(self.index) + 1)
@@ -189,8 +194,9 @@ class PowerGrowth:
     def _bordered_sums(self, J: IndexArray) -> FloatArray:
         """Compute Σ λ_i(C_{S+x})^α for each x in J, by the kernel `power_sums`, which adds two columns.
 
-        C is scaled by a power of four so that max C_ii is of order 1 and no square in the secular equation
-        underflows. Components of u below 1e-60 change no eigenvalue above the cut-off, and are set to zero.
+        S + x is S with x added, and u the vector of the module's docstring. C is scaled by a power of four so
+        that max C_ii is of order 1 and no square in the secular equation underflows. Components of u below
+        1e-60 change no eigenvalue above the cut-off, and are set to zero.
         """
         largest, cutoff = float(self.gram.diagonal.max(initial=0)), self.gram.cutoff(len(self.index) + 1)
         unit = 4.0 ** (math.frexp(largest)[1] // 2)

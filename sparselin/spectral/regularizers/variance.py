@@ -1,6 +1,7 @@
-"""The spectral variance −Σ (λ_i − 1)².
+"""The spectral variance −Σ (λ_i − 1)², where λ_i are the eigenvalues of C_S, C = XᵀX.
 
-While S grows, only Σ_{j∈S} C_xj² is updated, because Σ(λ_i − 1)² = ‖C_S − I‖_F². This costs O(d) per feature.
+While S grows, only Σ_{j∈S} C_xj² is updated for each x, because Σ(λ_i − 1)² = ‖C_S − I‖_F². This costs O(d)
+per feature added.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ class SpectralVariance:
         f(x | S) = −(C_xx − 1)² − 2·Σ_{j∈S} C_xj² ≤ 0.
 
     The gain decreases as S grows, so f is submodular. f itself is **decreasing** on every design, and
-    constant iff the columns are orthonormal. For unit columns ‖C_S − I‖_F² ≤ |S|(|S| − 1), so with the
-    constant f ≥ 0 for |S| ≤ 3k. With longer columns f can be negative in spite of the constant. Without the
-    constant f ≤ 0.
+    constant if and only if the columns are orthonormal. For unit columns ‖C_S − I‖_F² ≤ |S|(|S| − 1), so with
+    the constant f ≥ 0 for |S| ≤ 3k. With longer columns f can be negative in spite of the constant. Without
+    the constant f ≤ 0.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ class SpectralVariance:
 
     @property
     def constant(self) -> float:
-        """The value f(∅)."""
+        """The value f(∅), which is the constant."""
         return 0.0 if self.k is None else 9.0 * self.k**2
 
     @property

@@ -42,7 +42,7 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 
 class Alone(click.Command):
-    """A command outside the group `sparselin`. Its name is the line that runs it, such as `python -m …`."""
+    """A command outside the group `sparselin`; its name is the line that runs it, such as `python -m …`."""
 
     def invoke(self, ctx: click.Context) -> Any:
         with report_failures():
@@ -70,7 +70,8 @@ target_option = click.option("--target", help="The column of a .csv that is y.  
 def ensembles_option(known: Sequence[str], more: str = "") -> Callable[[Any], Any]:
     """Return the option --ensembles of a command; `ensemble_names` reads its value.
 
-    known : the names of the ensembles, which the help lists. more : a text that follows the list.
+    known : the names of the ensembles, which the help lists.
+    more : a text that follows the list.
     """
     words = f"The ensembles, separated by commas: {', '.join(known)}{more}."
     return click.option("--ensembles", default="all", show_default=True, help=words)
@@ -79,7 +80,8 @@ def ensembles_option(known: Sequence[str], more: str = "") -> Callable[[Any], An
 def output_option(default: str, holds: str) -> Callable[[Any], Any]:
     """Return the option --output of a command: the folder of the report.
 
-    default : the default folder. holds : a list of the report's files, for the help.
+    default : the default folder.
+    holds : a list of the report's files, for the help.
     """
     kind = NewPath(file_okay=False, path_type=Path)
     return click.option(
@@ -104,11 +106,13 @@ def watch(
     stopped: str = "",
     alike: bool = True,
 ) -> bool:
-    """Pass each item of a stream to `take` under a progress bar. Return whether Ctrl-C ended it.
+    """Pass each item of a stream to `take` under a progress bar; return whether Ctrl-C ended the stream.
 
-    take : a function that returns how far the bar advances, and the text of the bar. stopped : a text that is
-    printed after Ctrl-C. Ctrl-C closes the stream; the items taken so far remain. alike : whether all items
-    take about the same time; only then does the bar show the remaining time.
+    take : a function that returns how far the bar advances, and the text of the bar.
+    stopped : a text that is printed after Ctrl-C.
+    alike : whether all items take about the same time; only then does the bar show the remaining time.
+
+    Ctrl-C closes the stream; the results of the items taken so far remain.
     """
     columns = (
         TextColumn("[progress.description]{task.description}"),
@@ -131,7 +135,7 @@ def watch(
 
 
 def ignore_interrupts() -> None:
-    """Ignore Ctrl-C from here on, so that a second one does not lose the report."""
+    """Ignore Ctrl-C from here on, so that a second Ctrl-C does not lose the report."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -144,8 +148,10 @@ def finish(console: Console, index: Path, interrupted: bool, failed: bool = Fals
 def make_folder(output: Path, command: str, names: Iterable[str], inputs: Collection[Path] = ()) -> None:
     """Make the folder of a command's report, before the work starts.
 
-    names : the files of the report. inputs : files that it must not overwrite; see `folder.check`. Raises
-    click.BadParameter if the folder cannot be made or written into, or holds a file that must stay.
+    names : the files of the report.
+    inputs : files that the report must not overwrite; see `folder.check`.
+
+    Raises click.BadParameter if the folder cannot be made or written into, or holds a file that must stay.
     """
     try:
         folder.check(output, command, names, inputs)
@@ -169,8 +175,11 @@ def ensemble_names(ensembles: str, known: Sequence[str]) -> tuple[str, ...]:
 def parse_names(text: str, known: Sequence[str], kind: tuple[str, str], option: str) -> tuple[str, ...]:
     """Return the names in a comma-separated list, each once.
 
-    A name may contain commas itself; the longest name that fits is taken. kind : the singular and the plural
-    of the things named, for the message. Raises click.BadParameter for an unknown name.
+    A name may contain commas itself; the longest name that fits is taken.
+
+    kind : the singular and the plural of the kind of things that are named, for the message.
+
+    Raises click.BadParameter for an unknown name.
 
     >>> known = ("OMP", "group LASSO", "group LASSO, λ fixed")
     >>> parse_names("group LASSO, λ fixed, OMP", known, ("method", "methods"), "--methods")

@@ -56,7 +56,7 @@ def explore(start: str, port: int, browser: bool) -> None:
 
 
 def _query(start: str) -> str:
-    """Return the address of the page for the argument; an argument that cannot be read raises here."""
+    """Return the address of the page for the argument; raise an error if the argument cannot be read."""
     try:
         return address(state_of(start))
     except ValueError as error:

@@ -3,7 +3,7 @@
 A command overwrites only files that an earlier run of the same command wrote and that nobody has changed
 since. `results.json` lists these files with the SHA-256 of their contents; its own hash is computed without
 the list. A report appears as a whole or not at all: each file is written under a temporary name in the
-folder, and all are renamed once all are complete, results.json last.
+folder. When all files are complete, they are renamed, results.json last.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ INDEX, RESULTS = "index.html", "results.json"
 
 
 class ReportError(Exception):
-    """The report cannot be written, or would overwrite something. The message names the file and a remedy."""
+    """The error that a report cannot be written, or would overwrite something; the message has a remedy."""
 
 
 def check(folder: Path, command: str, names: Iterable[str], inputs: Collection[Path] = ()) -> None:
@@ -71,8 +71,10 @@ def table_of_report(folder: Path) -> str:
 def write(folder: Path, results: Mapping[str, Any], files: Mapping[str, bytes]) -> Path:
     """Write a report, remove leftovers of the report that it replaces, and return the path of its page.
 
-    results : the contents of results.json, where `run` comes from `page.describe`. files : name ↦ contents of
-    the other files. Raises ReportError, and then leaves the folder as it was.
+    results : the contents of results.json, where `run` comes from `page.describe`.
+    files : name ↦ contents of the other files.
+
+    Raises ReportError, and then leaves the folder unchanged.
     """
     plain = json.loads(json.dumps(_finite(results)))
     command = _program(plain["run"]["command"])

@@ -67,8 +67,9 @@ def table(rows: Iterable[Iterable[Any]]) -> bytes:
 def figure(files: dict[str, bytes], name: str, caption: str, drawn: Any) -> dict[str, str]:
     """Add a figure to `files` as NAME.png and NAME.svg, close it, and return its entry for a page.
 
-    drawn : the matplotlib figure. The entry holds the name, the caption and the SVG as data. The caption also
-    serves as the alternative text.
+    drawn : the matplotlib figure.
+
+    The entry holds the name, the caption and the SVG as data. The caption is also the alternative text.
     """
     png, svg = io.BytesIO(), io.BytesIO()
     drawn.savefig(png, format="png", dpi=_DPI)

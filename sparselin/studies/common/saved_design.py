@@ -29,9 +29,10 @@ class SavedDesign(NamedTuple):
     X, y : (n, d) and (n,).
     names, target : the names of the columns and of y in a .csv.
     note : a sentence for the user, or "".
-    k, seed, reach, audit, flops : the settings in an .npz that a command saved: the number of features, the
-        seed, whether the reach of the pick is measured, whether the steps are audited, and the cap on a
-        descent (infinite for no cap; None if the file has no cap).
+    k, seed, reach, audit, flops : the settings in an .npz that a command saved. These are the number of
+        features; the seed; whether `StepRecord.reach`, the least λ/λ* with the same pick, is measured;
+        whether an interior point method audits the steps; and the cap on the work of a descent (infinite for
+        no cap; None if the file has no cap).
     """
 
     X: Any
@@ -69,7 +70,7 @@ def read_design(path: Path, target: str | None) -> SavedDesign:
 
 
 def _from_arrays(path: Path, arrays: dict[str, Any]) -> SavedDesign:
-    """Return the design in these arrays. ValueError names an array that is missing or has a wrong dtype."""
+    """Return the design in these arrays; ValueError names an array that is missing or has a wrong dtype."""
     missing = {"X", "y"} - set(arrays)
     if missing:
         raise ValueError(

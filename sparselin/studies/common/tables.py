@@ -50,9 +50,9 @@ _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "fa
 class DataTable(NamedTuple):
     """The names of m columns, and their numbers (n, m) in float64.
 
-    dropped : the names of the columns left out on request. note : sentences about an index that was left out
-    and an encoding other than UTF-8, or "". options : the keyword arguments with which pandas.read_csv reads
-    the same table from a .csv.
+    dropped : the names of the columns left out on request.
+    note : sentences about an index that was left out and an encoding other than UTF-8, or "".
+    options : the keyword arguments with which pandas.read_csv reads the same table from a .csv.
     """
 
     names: tuple[str, ...]
@@ -63,9 +63,10 @@ class DataTable(NamedTuple):
 
 
 class BadTable(Exception):
-    """A file cannot be read as a table. The message says why, where, and what to do.
+    """The error that a file cannot be read as a table; the message says why, where, and what to do.
 
-    texts : the columns that hold texts, with an example of each. names : the names of the columns to read.
+    texts : the columns that hold texts, with an example of each.
+    names : the names of the columns to read.
     """
 
     def __init__(self, words: str, texts: dict[str, str] | None = None, names: Sequence[str] = ()) -> None:
@@ -75,7 +76,8 @@ class BadTable(Exception):
     def full_message(self, target: str | None = None, option: str = "") -> str:
         """Return the error with advice.
 
-        target : the name of y, by default the last column. option : the option that drops columns, if any.
+        target : the name of y, by default the last column.
+        option : the option that drops columns, if any.
         """
         text = str(self).rstrip(".")
         y = target or (self.names or ("",))[-1]
@@ -108,12 +110,12 @@ def read_table(path: Path, drop: Sequence[str] = (), encoding: str | None = None
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether the name of a file is that of a Parquet file."""
+    """Return whether a file has a name for a Parquet file."""
     return path.suffix.lower() in _PARQUET
 
 
 def is_text(path: Path) -> bool:
-    """Return whether the name of a file is that of a .csv, compressed by gzip or not."""
+    """Return whether a file has a name for a .csv, compressed by gzip or not."""
     name = path.name.lower().removesuffix(".gz")
     return name.endswith(_TEXTS)
 
@@ -166,9 +168,10 @@ def read_csv(
 ) -> DataTable:
     """Read a .csv without the columns `drop`. A missing number becomes NaN if `missing`, else it is refused.
 
-    If no encoding is given, it is UTF-8 or UTF-16, or else Latin-1 as Windows extends it. The separator is a
-    comma. If the first line has no comma, it is the character of `_OTHERS` in that line. If the separator is
-    a semicolon, a comma in a number is a decimal point, as R's write.csv2 writes it.
+    If no encoding is given, the encoding is UTF-8 or UTF-16, or else Latin-1 as Windows extends it. The
+    separator is a comma. If the first line has no comma, the separator is the first character of `_OTHERS`
+    that this line contains. If the separator is a semicolon, a comma in a number is a decimal point, as in
+    the files of R's write.csv2.
     """
     with _open(path, encoding) as (file, options, notes):
         first = next(filter(str.strip, file), "")
@@ -306,8 +309,10 @@ def _numbers(
 ) -> FloatArray:
     """Convert the fields `row` of a line of a .csv to numbers, in the columns `keep` only.
 
-    line : the number of the line, for messages. names : the names of all columns. missing : whether a missing
-    number becomes NaN; if not, it raises BadTable. decimal : the decimal point.
+    line : the number of the line, for messages.
+    names : the names of all columns.
+    missing : whether a missing number becomes NaN; if not, it raises BadTable.
+    decimal : the decimal point.
     """
     if len(row) != len(names):
         raise BadTable(f"{path}: line {line} has {len(row)} fields, but the first line has {len(names)}")

@@ -27,7 +27,7 @@ from sparselin.studies.common.command import jobs_option, watch
 
 
 class Warmed(NamedTuple):
-    """A function, the processor time of its calls in seconds, and the number of kernels compiled for them."""
+    """A function, the processor time of its calls in seconds, and the number of kernels compiled."""
 
     name: str
     seconds: float
@@ -37,6 +37,8 @@ class Warmed(NamedTuple):
 def _best_subset(X: Any, y: Any) -> None:
     for forced in ((), (0,)):
         sl.best_subset(X, y, 4, forced=forced)
+    d = X.n_features if isinstance(X, sl.Problem) else X.shape[1]
+    sl.best_subset(X, y, 2, ridge=1.0, groups=np.arange(d) // 2, node_limit=9)
 
 
 def _lasso_path(X: Any, y: Any) -> None:
@@ -95,7 +97,7 @@ _LARGE = {"omp", "ols", "sequential_lasso", "lasso_path"}
 
 
 def data(name: str) -> Iterator[tuple[Any, Any]]:
-    """Yield the pairs X, y on which the function of that name is called."""
+    """Yield the pairs X, y on which the function of this name is called."""
     rng = np.random.default_rng(0)
     for dtype in (np.float64, np.float32):
         for n, d in ((60, 20), (12, 30)):
@@ -117,7 +119,7 @@ def data(name: str) -> Iterator[tuple[Any, Any]]:
 
 @contextlib.contextmanager
 def compilations() -> Iterator[list[str]]:
-    """Record the names of the functions that Numba compiles in the block, without those from a cache."""
+    """Record the names of the functions that Numba compiles in the block, without cached functions."""
     with event.install_recorder("numba:compile") as recorder:
         names: list[str] = []
         yield names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from sparselin.studies.common.command import (
 )
 from sparselin.studies.common.saved_design import read_design
 from sparselin.studies.guarantees import report, words
+from sparselin.studies.guarantees.large import examine_large
 from sparselin.studies.guarantees.tasks import (
     GuaranteeRecord,
     GuaranteeSettings,
@@ -37,23 +38,31 @@ from sparselin.studies.guarantees.tasks import (
     examine_batch,
     families,
 )
-from sparselin.studies.guarantees.worst import Worst, searches, worst_design
+from sparselin.studies.guarantees.worst import Search, Worst, searches, worst_design
 
 # options that have no effect with --design
-_OPTIONS_OF_RUN = ("designs", "ensembles", "seed", "jobs", "output", "quick")
+_OPTIONS_OF_RUN = ("designs", "ensembles", "features", "seed", "jobs", "output", "quick")
 
 
 @click.command(short_help="Compare greedy selection with its bounds.")
 @click.option(
     "--designs",
     type=click.IntRange(0),
-    help="The number of small designs.  [default: 10000; with --quick: 300]",
+    help="The number of small designs.  [default: 10000; with --quick: 300]  With --features: the number for "
+    "each setting.  [default: 5; with --quick: 1]",
 )
 @click.option(
     "--k",
     type=click.IntRange(1),
-    help="The largest k.  [default: 6; with --quick: 3]  With --design: the k to examine.  "
-    "[default: the k in the file, or 5]",
+    help="The largest k.  [default: 6; with --quick: 3]  With --features: the only k.  [default: 10]  With "
+    "--design: the k to examine.  [default: the k in the file, or 5]",
+)
+@click.option(
+    "--features",
+    type=click.IntRange(2),
+    multiple=True,
+    help="In place of all other designs, compare OMP, FR, swaps and the LASSO with the proved best subset on "
+    "AR(1) designs of this number of columns. May be repeated; 1000, 2000 and 4000 take an hour or two.",
 )
 @ensembles_option(families())
 @seed_option
@@ -68,6 +77,7 @@ _OPTIONS_OF_RUN = ("designs", "ensembles", "seed", "jobs", "output", "quick")
 def guarantee(
     designs: int | None,
     k: int | None,
+    features: tuple[int, ...],
     ensembles: str,
     seed: int,
     jobs: int,
@@ -93,8 +103,13 @@ def guarantee(
     settings = GuaranteeSettings(families=ensemble_names(ensembles, families()), seed=seed, jobs=jobs)
     if quick:
         settings = dataclasses.replace(settings, designs=300, repeats=2, k=3, restarts=32, rounds=150)
+    if features:
+        refuse(("ensembles",), "--features, which has designs of its own")
+        settings = dataclasses.replace(settings, features=features, designs=1 if quick else 5, k=10)
     given = {name: value for name, value in (("designs", designs), ("k", k)) if value is not None}
     settings = dataclasses.replace(settings, **given)  # type: ignore[arg-type]
+    if features and min(features) < 2 * settings.k:
+        raise click.BadParameter(f"must be at least 2k = {2 * settings.k}", param_hint="--features")
     make_folder(output, "guarantee", report.FILES)
     started = time.perf_counter()
     found, interrupted = _collect(console, settings, quick)
@@ -114,25 +129,25 @@ def guarantee(
 
 def _command(settings: GuaranteeSettings, ensembles: str, quick: bool) -> str:
     """Return the command line that repeats the run."""
+    own = " ".join(f"--features {d}" for d in settings.features) or f"--ensembles {ensembles}"
     return (
-        f"sparselin guarantee --designs {settings.designs} --k {settings.k} --ensembles {ensembles} "
+        f"sparselin guarantee --designs {settings.designs} --k {settings.k} {own} "
         f"--seed {settings.seed}{' --quick' if quick else ''}"
     )
 
 
-def _jobs(settings: GuaranteeSettings, quick: bool) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+def _jobs(settings: GuaranteeSettings, plan: Sequence[Search]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
     """Yield the jobs (function, arguments), the longest first.
 
     The order is: real data, large designs, searches for the worst designs, and batches of small designs.
     """
     tasks = sorted(
-        settings.tasks(), key=lambda task: (task.study != "real", -task.k if task.study == "real" else 0)
+        settings.tasks(), key=lambda t: (t.study != "real", -t.d, -t.k if t.study == "real" else 0)
     )
     single, small = [t for t in tasks if t.study != "check"], [t for t in tasks if t.study == "check"]
-    yield from ((examine_batch, (batch, settings.seed)) for batch in batches(single))
-    yield from (
-        (worst_design, (s, settings.restarts, settings.rounds, settings.seed)) for s in searches(quick)
-    )
+    examine = examine_large if settings.features else examine_batch
+    yield from ((examine, (batch, settings.seed)) for batch in batches(single))
+    yield from ((worst_design, (s, settings.restarts, settings.rounds, settings.seed)) for s in plan)
     yield from ((examine_batch, (batch, settings.seed)) for batch in batches(small))
 
 
@@ -140,7 +155,7 @@ def _collect(console: Console, settings: GuaranteeSettings, quick: bool) -> tupl
     """Return the findings in the order of the tasks, and whether Ctrl-C ended the run early."""
     records: list[GuaranteeRecord] = []
     worst: list[Worst] = []
-    tasks, plan = settings.tasks(), searches(quick)
+    tasks, plan = settings.tasks(), [] if settings.features else searches(quick)
 
     def take(result: Any) -> tuple[int, str]:
         if isinstance(result, list):
@@ -150,7 +165,7 @@ def _collect(console: Console, settings: GuaranteeSettings, quick: bool) -> tupl
         broken = sum(record.violated for record in records)
         return len(result) if isinstance(result, list) else 1, f"{broken} violated" if broken else ""
 
-    stream = run_jobs(_jobs(settings, quick), settings.jobs, carried())
+    stream = run_jobs(_jobs(settings, plan), settings.jobs, carried())
     message = "Interrupted. Finishing the current designs, then writing the report."
     interrupted = watch(console, "designs", len(tasks) + len(plan), stream, take, message)
     order = {task: i for i, task in enumerate(tasks)}

@@ -18,7 +18,7 @@ SERIES = {
     "certificate after the run": (GREEN, "-", "s", "certificate after the run"),
     "along the path": (ORANGE, "--", "^", "along the path"),
     "submodularity ratio, sharper": (RED, "-.", "D", r"$1-e^{-\gamma\lambda(k)}$ (OMP)"),
-    "sparse eigenvalue, sharper": (VIOLET, "-.", "v", r"$1-e^{-\lambda(2k-1)}$ (OMP)"),
+    "sparse eigenvalue, sharper": (VIOLET, "-.", "v", r"$1-e^{-\lambda(2k-1)}$"),
     "submodularity ratio": (
         GREY,
         ":",

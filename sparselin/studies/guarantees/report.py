@@ -12,6 +12,7 @@ import numpy as np
 from sparselin import plots
 from sparselin.studies.common import folder, page
 from sparselin.studies.guarantees import figures
+from sparselin.studies.guarantees.large import METHODS
 from sparselin.studies.guarantees.summary import Achieved, achieved_ratios, curves, of_study, table
 from sparselin.studies.guarantees.tasks import GuaranteeRecord, GuaranteeSettings, draw
 from sparselin.studies.guarantees.words import MAIN, Findings, family_cells, headline, promise_cells
@@ -21,9 +22,11 @@ TEMPLATE = Path(__file__).with_name("report.html.j2")
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 FILES = (
     "results.csv",
+    "large.md",
     "violation-*.npz",
     "worst-*.npz",
     *page.pictures("achieved", "sweep-ar1", "sweep-equicorrelated", "real", "worst", "worst-designs"),
+    *page.pictures("large"),
 )
 # the floor of the worst designs in R³ that are drawn
 _DRAWN_FLOOR = 0.3
@@ -47,6 +50,10 @@ def write(
         if record.violated:
             X, y = draw(record.task, settings.seed)
             files[_violation_file(record)] = page.archive(X=X, y=y, k=record.task.k)
+    large = found.large_table
+    if found.large:
+        cells = [large[0], ["---"] * len(large[0]), *large[1:]]
+        files["large.md"] = "".join(f"| {' | '.join(row)} |\n" for row in cells).encode()
     drawn = curves(of_study(found.records, "sweep", "real"))
     families = [row for row in achieved_ratios(found.checked) if row.algorithm in MAIN]
     ensembles = achieved_ratios(of_study(found.records, "ensembles"))
@@ -68,6 +75,7 @@ def write(
         "promises": [(promise_cells(row), row.violated) for row in found.promises],
         "ensembles": family_cells(ensembles),
         "figures": pictures,
+        "large": large,
         "worst": [_worst_text(worst) for worst in _worst_in_space(found.worst)],
         "worst_table": [_worst_cells(worst) for worst in found.worst],
         "violations": results["violations"],
@@ -172,6 +180,14 @@ def _figures(
             "designs: in R³ only few from 0.4 on."
         )
         entries.append(("worst", caption, figures.worst_ratios(found.worst)[0].figure))
+    if found.large:
+        columns = [(name, "rho") for name in dict.fromkeys(r.task.ensemble for r in found.large)]
+        caption = (
+            "Proved and guaranteed shares of the best R² on large AR(1) designs against the correlation ρ; a "
+            "row per method."
+        )
+        panels = figures.promise_panels(curves(found.large), METHODS[:4], columns)
+        entries.append(("large", caption, panels[0].figure))
     shown = _worst_in_space(found.worst)
     if shown:
         title = "{}: {:.3f} of the best R²".format

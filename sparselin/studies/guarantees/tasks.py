@@ -1,6 +1,6 @@
 """The designs on which greedy selection is compared with the best subset, and the comparison itself.
 
-There are four studies. Each design has its own generator, seeded by (seed, study, ensemble, setting, index).
+There are five studies. Each design has its own generator, seeded by (seed, study, ensemble, setting, index).
 So it depends neither on the number of designs nor on the number of processes.
 
 - `check` asks whether every guarantee holds. Its designs have d ≤ 12 columns and k ≤ 3, so that γ can be
@@ -8,12 +8,14 @@ So it depends neither on the number of designs nor on the number of processes.
 - `ensembles` compares all ensembles at one size, for a table.
 - `sweep` varies k, the correlation ρ and the signal-to-noise ratio of AR(1) and equicorrelated columns.
 - `real` varies k on the real data of `sparselin.ensembles`.
+- `large` has up to thousands of AR(1) columns; it runs alone, and `large` has its comparison.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -28,6 +30,8 @@ from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, Spe
 SWEPT = ("ar1", "equicorrelated")
 RHOS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
 NOISES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+# the signals, correlations and signal-to-noise ratios of the study `large`
+SIGNALS, LARGE_NOISES, LARGE_RHOS = ("apart", "pairs"), (5.0, 1.0), (0.1, 0.5, 0.7, 0.9, 0.95)
 # the values at which a sweep holds the quantities that it does not vary; also the size of the table
 N, D, K, RHO, SNR, SPARSITY = 60, 20, 4, 0.5, 1.0, 5
 _BATCH = 50
@@ -48,7 +52,7 @@ class DesignTask:
     """The parameters from which one design is drawn.
 
     varies : the quantity that a sweep varies ("k", "rho" or "snr"), or "". rho, snr : the correlation and the
-    signal-to-noise ratio in a sweep; otherwise None.
+    signal-to-noise ratio in a sweep and in `large`; otherwise None. d : the number of columns in `large`.
     """
 
     study: str
@@ -58,10 +62,11 @@ class DesignTask:
     varies: str = ""
     rho: float | None = None
     snr: float | None = None
+    d: int = 0
 
     def rng(self, seed: int) -> np.random.Generator:
         """Return the generator of the design. It does not depend on k, so a sweep over k keeps y and X."""
-        text = f"{self.study} {self.ensemble} {self.rho} {self.snr}"
+        text = f"{self.study} {self.ensemble} {self.rho} {self.snr}{f' {self.d}' if self.d else ''}"
         return np.random.default_rng([seed, zlib.crc32(text.encode()), self.index])
 
 
@@ -107,12 +112,13 @@ class GuaranteeSettings:
 
     Attributes
     ----------
-    designs : the number of designs of the study `check`.
+    designs : the number of designs of the study `check`, or at each point of the study `large`.
     repeats : the number of designs at each point of `ensembles` and `sweep`.
     k : the largest k of the sweeps over k.
     families : the ensembles. `sweep` uses only `ar1` and `equicorrelated` among them, `real` only real data,
         and the other studies all but real data.
     restarts, rounds : the numbers of starts and of rounds in the search for the worst designs.
+    features : the numbers of columns of the study `large`, which then is the only one.
     """
 
     designs: int = 10_000
@@ -123,9 +129,16 @@ class GuaranteeSettings:
     jobs: int = 2
     restarts: int = 64
     rounds: int = 400
+    features: tuple[int, ...] = ()
 
     def tasks(self) -> list[DesignTask]:
         """List a `DesignTask` for each design: first for the study `check`, then for the others."""
+        if self.features:
+            points = itertools.product(SIGNALS, LARGE_NOISES, LARGE_RHOS, self.features, range(self.designs))
+            return [
+                DesignTask("large", f"{signal}, SNR {snr:g}", i, self.k, "rho", rho, snr, d)
+                for signal, snr, rho, d, i in points
+            ]
         drawn = [name for name in self.families if ENSEMBLES[name].family]
         tasks = []
         if drawn:
@@ -157,19 +170,22 @@ class GuaranteeSettings:
 def draw(task: DesignTask, seed: int) -> Design:
     """Draw the design of a task; for the study `real`, read it.
 
-    For the studies `ensembles` and `sweep` it has N rows and D columns.
+    For the studies `ensembles` and `sweep` it has N rows and D columns, for `large` d columns and 2d rows.
     """
     if task.study == "real":
         return ENSEMBLES[task.ensemble].design(0)
     rng = task.rng(seed)
     if task.study == "check":
         return _small(task, rng)
-    family = _family(task)
-    X = family(N, D, rng, rho=task.rho)[0] if task.study == "sweep" else family(N, D, rng)[0]
+    if task.study == "large":
+        X, beta = _large(task, rng)
+    else:
+        family = _family(task)
+        X = family(N, D, rng, rho=task.rho)[0] if task.study == "sweep" else family(N, D, rng)[0]
+        beta = np.zeros(D)
+        beta[rng.choice(D, SPARSITY, replace=False)] = rng.choice([-1.0, 1.0], SPARSITY)
     snr = SNR if task.snr is None else task.snr
-    beta = np.zeros(D)
-    beta[rng.choice(D, SPARSITY, replace=False)] = rng.choice([-1.0, 1.0], SPARSITY)
-    signal, noise = X @ beta, rng.standard_normal(N)
+    signal, noise = X @ beta, rng.standard_normal(len(X))
     # the signal may be zero, because duplicated and negated columns can cancel
     size = float(np.linalg.norm(signal)) or 1.0
     noise *= size / (np.sqrt(snr) * np.linalg.norm(noise))
@@ -180,6 +196,20 @@ def _family(task: DesignTask) -> Callable[..., Any]:
     family = ENSEMBLES[task.ensemble].family
     assert family is not None, task
     return family
+
+
+def _large(task: DesignTask, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Draw AR(1) columns, and k coefficients: ones that are d/k apart, or pairs of neighbours with 1 and −1.
+
+    Each column of a pair explains little, and both together explain much more, if ρ is close to 1.
+    """
+    k, d, each = task.k, task.d, np.arange(task.k)
+    X, beta = sl.ensembles.ar1(2 * d, d, rng, rho=task.rho or 0.0)[0], np.zeros(d)
+    if task.ensemble.startswith("apart"):
+        beta[each * (d // k)] = 1
+    else:
+        beta[each // 2 * (2 * d // k) + each % 2] = (-1.0) ** each
+    return X, beta
 
 
 def _small(task: DesignTask, rng: np.random.Generator) -> Design:

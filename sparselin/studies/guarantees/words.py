@@ -12,9 +12,11 @@ from rich.table import Table
 
 from sparselin.results import FloatArray, GuaranteeBounds, IndexArray, Interval
 from sparselin.results.display import plural
+from sparselin.studies.guarantees.large import AFTER, BEFORE, BEST, METHODS, RECOVERY
 from sparselin.studies.guarantees.summary import (
     Achieved,
     PromiseSummary,
+    achieved_ratios,
     of_study,
     promise_summaries,
     share_above,
@@ -46,6 +48,22 @@ class Findings:
     @property
     def promises(self) -> list[PromiseSummary]:
         return promise_summaries(self.checked)
+
+    @property
+    def large(self) -> list[GuaranteeRecord]:
+        return of_study(self.records, "large")
+
+    @property
+    def large_table(self) -> list[tuple[str, ...]]:
+        """The table of large designs as text: its heading, and a row for each signal, noise and ρ."""
+        rows: list[tuple[str, ...]] = [("signal", "ρ", "before", "after", "Theorem 4", BEST, *METHODS[:4])]
+        for setting in dict.fromkeys((record.task.ensemble, record.task.rho) for record in self.large):
+            same = [r for r in self.large if (r.task.ensemble, r.task.rho) == setting]
+            found = {row.algorithm: row for row in achieved_ratios(same)}
+            certain = _share(float(np.mean([r.outcomes[1].promises[RECOVERY] is not None for r in same])))
+            factors = (_number(found["OMP"].promises[name]) for name in (BEFORE, AFTER))
+            rows.append((*map(str, setting), *factors, certain, *(_ratios(found[m]) for m in rows[0][5:])))
+        return rows
 
     @property
     def violations(self) -> int:
@@ -94,6 +112,12 @@ def family_cells(rows: Sequence[Achieved]) -> tuple[list[tuple[str, ...]], str]:
     return [line for line in lines if line not in same], f"{note}, so its rows are left out there."
 
 
+def _ratios(row: Achieved) -> str:
+    """Return the share of ratios that are 1, and the median and the least ratio unless all are 1."""
+    numbers = (row.median, row.least) if row.optimal < 1 else ()
+    return ", ".join((_share(row.optimal), *map(_number, numbers)))
+
+
 def _number(value: float, style: str = "{:.3f}") -> str:
     return "–" if math.isnan(value) else style.format(value)
 
@@ -120,7 +144,9 @@ def headline(found: Findings) -> list[str]:
             f"{verdict}. On {len(found.checked)} designs, {sum(row.applies for row in rows)} guarantees "
             f"whose hypotheses hold were checked, and {share_above(rows):.0%} of their factors exceed 0.1."
         )
-    return lines + _typical_ratios(found) + _typical_promises(found) + _worst_case(found)
+    return (
+        lines + _typical_ratios(found) + _typical_promises(found) + _worst_case(found) + _large(found.large)
+    )
 
 
 def _outcomes(records: Sequence[GuaranteeRecord]) -> Iterator[tuple[str, list[AlgorithmOutcome]]]:
@@ -176,6 +202,20 @@ def _worst_case(found: Findings) -> list[str]:
         f"the best R² for k = {s.k}. The guarantee along its path is "
         f"{worst.promises.get('along the path', 0.0):.3f}."
     ]
+
+
+def _large(records: Sequence[GuaranteeRecord]) -> list[str]:
+    """Return a sentence on the large designs, or no sentence: how often each method finds the best subset."""
+    parts = []
+    for name in METHODS if records else ():
+        ratio = np.array([o.ratio[1] for record in records for o in record.outcomes if o.algorithm == name])
+        share = 100 * (ratio >= 1 - 1e-9).mean()
+        parts.append(f"{name} finds it on {share:.0f} %, and reaches {ratio.min():.3f} of its R² at worst.")
+    words = (
+        "How far from the best subset? It is proved on {} of {} large designs; on the others the best known"
+    )
+    words = words.format(sum(record.exact for record in records), len(records))
+    return [f"{words} subset takes its place. {' '.join(parts)}"] if parts else []
 
 
 def bounds_table(found: GuaranteeBounds) -> Table:

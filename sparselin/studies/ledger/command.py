@@ -111,7 +111,7 @@ def ledger(
 
 
 def _of_paper(claims: list[Claim], paper: str | None) -> list[Claim]:
-    """Return the claims of a paper, whose key may be in any case; all claims if it is None."""
+    """Return the claims of a paper, whose key may be in upper or lower case; None stands for all papers."""
     if paper is None:
         return claims
     keys = {key.lower(): key for key in PAPERS}
@@ -185,8 +185,8 @@ def _store(
 ) -> dict[str, Any]:
     """Write the ledger to the folder, and return it.
 
-    It has the results that hold, and the stored `rows` of all other claims. A failed result is not stored, so
-    the claim keeps its old row.
+    The ledger has the results that hold, and the stored `rows` of all other claims. A failed result is not
+    stored, so its claim keeps the old row.
     """
     supported = [(claim, outcome) for claim, outcome in results if not outcome.failure]
     here = {claim.id for claim, _ in supported}

@@ -182,7 +182,7 @@ def write(folder: Path, ledger: Mapping[str, Any]) -> None:
 
 
 def check(folder: Path) -> None:
-    """Raise ReportError if `write` would overwrite a link, or a LEDGER.md that it did not write."""
+    """Raise ReportError if `write` would overwrite a link, or a LEDGER.md that `write` did not make."""
     page = folder / MARKDOWN
     foreign = page.exists() and _GENERATED.encode() not in page.read_bytes()
     for path in (page, folder / JSON):
@@ -193,7 +193,7 @@ def check(folder: Path) -> None:
 
 
 def read(folder: Path) -> dict[str, Any] | None:
-    """Read the ledger stored in a folder; None if there is none. Raises ValueError for any other content."""
+    """Read the ledger stored in a folder; None if there is none. ValueError: the file is no ledger."""
     try:
         found: Any = json.loads((folder / JSON).read_bytes())
     except FileNotFoundError:

@@ -258,7 +258,7 @@ def _report_folder(table: Path) -> Path:
 
 
 def _in_one_pass(table: Path, one_pass: bool | None) -> bool:
-    """Return whether to read the table in one pass: on request, or by default if it is large.
+    """Return whether to read the table in one pass: on request, or by default if the table is large.
 
     Raises click.UsageError for a .csv.
     """
@@ -312,7 +312,7 @@ def _read(
 
 
 def _complete(path: Path, table: DataTable, missing: str) -> NDArray[np.bool_]:
-    """Return a mask of the complete rows: those with a finite number in every column.
+    """Return a mask of the complete rows, which have a finite number in every column.
 
     Raises click.UsageError if a row is incomplete and `missing` is "refuse", or if no row is complete.
     """
@@ -380,7 +380,8 @@ def _cross_validate(
 ) -> CrossValidation | None:
     """Return the errors of models with up to `largest` features, under a progress bar.
 
-    Returns None without folds, and for a best subset, because each fold would repeat its search.
+    Returns None without folds, and for a best subset, because each fold would repeat the search for the
+    subset.
     """
     folds = min(folds, len(data.y))
     if folds < 2 or method == "best-subset":

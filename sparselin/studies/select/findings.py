@@ -17,8 +17,8 @@ CLOSE, ALIKE, INFLATED = 0.01, 0.99, 10.0
 class Close(NamedTuple):
     """A pick whose margin is below CLOSE.
 
-    tied : the other features with the same score up to rounding. runner_up : if no feature is tied, the
-    feature that would be picked instead; otherwise "".
+    tied : the other features with the same score up to rounding.
+    runner_up : if no feature is tied, the feature that would be picked instead; otherwise "".
     """
 
     step: int
@@ -31,8 +31,8 @@ class Close(NamedTuple):
 def close_decisions(data: SelectionData, method: str, chosen: Selected, seed: int = 0) -> list[Close]:
     """Return the close picks of a selection.
 
-    The runner-up is found by selecting again without the picked feature. The method then takes the same
-    features up to this step, and the runner-up at this step.
+    To find the runner-up, the method selects again without the picked feature. It then takes the same
+    features before this step, and the runner-up at this step.
     """
     path, names, found = chosen.path, data.names, []
     for step, (pick, margin) in enumerate(zip(path.support.tolist(), path.margin, strict=True)):
@@ -58,7 +58,7 @@ def standard_columns(data: SelectionData) -> FloatArray:
 
 
 def constant_columns(data: SelectionData) -> list[int]:
-    """Return the columns that explain nothing: constant ones with an intercept, zero ones without."""
+    """Return the columns that explain nothing: constant columns with an intercept, zero columns without."""
     low, high = data.X.min(axis=0), data.X.max(axis=0)
     same = low == high if data.intercept else (low == 0) & (high == 0)
     return [int(j) for j in np.flatnonzero(same)]
@@ -82,7 +82,10 @@ def look_alikes(data: SelectionData, chosen: Selected) -> list[tuple[str, str, f
 
 
 def uncertain_coefficients(data: SelectionData, chosen: Selected) -> list[tuple[str, float]]:
-    """Return the selected features whose variance inflation ‖z_j‖²/‖P_{S∖j}^⊥z_j‖² exceeds INFLATED."""
+    """Return the selected features whose variance inflation ‖z_j‖²/‖P_{S∖j}^⊥z_j‖² exceeds INFLATED.
+
+    z_j are the standard columns, and P_{S∖j}^⊥ projects off the other selected features.
+    """
     S, found = chosen.path.support, []
     Z = standard_columns(data)[:, S]
     for i in range(len(S)):

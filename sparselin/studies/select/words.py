@@ -31,9 +31,10 @@ _NAMED = 6  # a sentence names at most this many features
 class DataSource(NamedTuple):
     """The source of the data: the file, the names of y and the weights, and the parts left out.
 
-    dropped : the columns left out on request. incomplete, weightless : the numbers of rows left out because
-    they have a missing number, or weight zero. note : a sentence about the file, or "". options : the keyword
-    arguments with which pandas.read_csv reads the same table.
+    dropped : the columns left out on request.
+    incomplete, weightless : the numbers of rows left out because they have a missing number, or weight zero.
+    note : a sentence about the file, or "".
+    options : the keyword arguments with which pandas.read_csv reads the same table.
     """
 
     path: Path
@@ -49,8 +50,9 @@ class DataSource(NamedTuple):
 class Row(NamedTuple):
     """A row of the table. A quantity that the method does not have is NaN.
 
-    shrunken : the coefficient of the LASSO itself, before the refit. lam : λ*, or the λ at which the feature
-    enters the LASSO. r2 : R² of the features up to this row.
+    shrunken : the coefficient of the LASSO itself, before the refit.
+    lam : λ*, or the λ at which the feature enters the LASSO.
+    r2 : R² of the features up to this row.
     """
 
     step: int
@@ -67,7 +69,8 @@ class Row(NamedTuple):
 class Job:
     """A finished selection with its data, from which the sentences and tables are made.
 
-    k : the number of features. given : whether the user gave k; otherwise cross-validation chose it.
+    k : the number of features.
+    given : whether the user gave k; otherwise cross-validation chose it.
     """
 
     source: DataSource
@@ -162,7 +165,7 @@ def method_line(method: str, intercept: bool, standardize: bool, forced: Sequenc
 
 
 def validation_lines(job: Job) -> list[str]:
-    """Return sentences about the errors of cross-validation, and the number of features they suggest."""
+    """Return sentences about the errors of cross-validation, and the number of features that they suggest."""
     found = job.checked
     if found is None:
         return []

@@ -117,7 +117,7 @@ def headline(summary: Sequence[EnsembleSummary], settings: VerificationSettings)
 def reproductions(output: Path, settings: VerificationSettings, records: Sequence[DesignRecord]) -> list[str]:
     """Return, for each violating design, the violation and the command that reproduces it.
 
-    The last line says where the undecided designs are saved.
+    The last line names the folder of the undecided designs.
     """
     lines = [
         f"violated by {record.ensemble} #{record.index}: {'; '.join(reasons(record))}\n"
@@ -199,7 +199,7 @@ def write(
 
 
 def _archive(settings: VerificationSettings, record: DesignRecord) -> bytes:
-    """Return the .npz of a design, from which `sparselin verify --design` checks it as the run did."""
+    """Return the .npz of a design, with which `sparselin verify --design` repeats the checks of the run."""
     X, y = ENSEMBLES[record.ensemble].design(record.index, settings.seed)
     return page.archive(
         X=X,

@@ -1,8 +1,8 @@
 """Theorems 1.1, 1.2 and 3.3 on many designs: OMP, Sequential LASSO and linear Sequential Attention agree.
 
 The selected set S is that of Sequential LASSO; `sparselin.verification.checks` verifies the claims at every
-step. Designs depend neither on each other nor on the number of processes: each has its own generator, seeded
-by (seed, ensemble, index).
+step. Designs depend neither on each other nor on the number of processes: each design has its own generator,
+seeded by (seed, ensemble, index).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sparselin.verification.projected_design import SEVERITY, Agreement, CheckRe
 
 @dataclasses.dataclass(frozen=True)
 class DesignRecord:
-    """The results on one design: one record for each step, and a check of the whole supports.
+    """The results on one design: one record for each step, and a check of all selected features.
 
     supports : the check that the three algorithms select the same supports, compared up to the first tie.
     """
@@ -54,10 +54,11 @@ class VerificationSettings:
     Attributes
     ----------
     designs, steps, ensembles, seed, jobs : as on the command line.
-    reach_every : `reach` is measured on every N-th design of an ensemble; this is N.
-    audit_first, audit_every : an interior point method audits the first designs of an ensemble, as many as
-        `audit_first`, and then every `audit_every`-th one.
-    descent_flops : the cap on the work of one descent, about 10 ms; with None only `max_iter` limits it.
+    reach_every : `StepRecord.reach` is measured on every N-th design of an ensemble; this is N.
+    audit_first, audit_every : an interior point method repeats the checks of the first `audit_first` designs
+        of an ensemble, and of every `audit_every`-th design after them.
+    descent_flops : the cap on the work of one descent, about 10 ms; with None only `max_iter` limits the
+        descent.
     plant : the name of a defect in `PLANTS`, which the run must find.
     """
 
@@ -78,11 +79,11 @@ class VerificationSettings:
         return self.seed, zlib.crc32(name.encode()), index
 
     def measures_reach(self, index: int) -> bool:
-        """Return whether `reach` is measured on this design of an ensemble."""
+        """Return whether `StepRecord.reach` is measured on this design of an ensemble."""
         return index % self.reach_every == 0
 
     def audits(self, index: int) -> bool:
-        """Return whether an interior point method audits the steps of this design of an ensemble."""
+        """Return whether an interior point method repeats the checks of this design of an ensemble."""
         return index < self.audit_first or index % self.audit_every == 0
 
     def iterations(self, n: int, m: int) -> int:
@@ -128,7 +129,8 @@ def verify_all(settings: VerificationSettings) -> Iterator[DesignRecord]:
 class EnsembleSummary:
     """One row of the table, for one ensemble.
 
-    n, d : the least and the largest size. different : the number of designs whose supports differ.
+    n, d : the least and the largest size.
+    different : the number of designs whose supports differ.
     """
 
     name: str
@@ -202,7 +204,10 @@ def _median(values: list[Any]) -> float:
 
 
 def second_best_omp(X: FloatArray, y: FloatArray, k: int, forced: Iterable[int] = ()) -> SelectionPath:
-    """Run OMP, but replace its last pick by the feature with the second largest |⟨X_i, P_S^⊥y⟩|."""
+    """Run OMP, but replace its last pick by the feature with the second largest |⟨X_i, P_S^⊥y⟩|.
+
+    P_S^⊥y is the residual of least squares on the features before.
+    """
     path = omp(X, y, k, forced=forced)
     S = path.support[:-1]
     r = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0] if len(S) else y

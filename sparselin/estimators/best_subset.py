@@ -1,0 +1,166 @@
+"""The best subset in scikit-learn: a linear model on it, and a selector of its size."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model._base import LinearModel
+
+import sparselin as sl
+from sparselin.estimators._common import FitTask, Observations, TakesSparse, set_model, with_callbacks
+from sparselin.estimators._paths import ModelPath, Sets, Task, Watch
+from sparselin.estimators._selector import PathSelector
+from sparselin.results import BestSubset, Status
+from sparselin.validation import Columns
+
+_UNPROVED = (Status.MAX_ITER, Status.STOPPED, Status.BEYOND_PRECISION)
+
+
+def _warn(found: BestSubset, size: str) -> None:
+    """Warn if the search ended without a proof. The size is written in words."""
+    if found.status in _UNPROVED:
+        message = (
+            f"the subset of {size} is not proved to be the best ({found.status.message}; gap "
+            f"{found.gap:.2%}); increase time_limit, or pass a larger ridge"
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+
+@dataclasses.dataclass(eq=False, repr=False)
+class BestSubsetRegressor(TakesSparse, RegressorMixin, LinearModel):  # type: ignore[misc]
+    """A linear model on the best subset of at most k features (`sparselin.best_subset`).
+
+        min {‖y − b₀ − Xβ‖² + ridge·‖β‖² : at most k nonzeros in β, low ≤ β ≤ high}
+
+    The coefficients include the effect of the ridge and of the box. For a selector that returns the columns,
+    see `BestSubsetSelector`.
+
+    Parameters
+    ----------
+    n_nonzero_coefs : the largest number k of features, forced ones included; with `groups`, of groups. By
+        default it is a tenth of the features (or groups), but at least 1 and at most 10, because the time is
+        exponential in k in the worst case.
+    ridge : the penalty ridge·‖β‖², ridge ≥ 0. It is not multiplied by n; the intercept is not penalised.
+    box : None; a number M for |β_j| ≤ M; an array (d,) of such numbers; an array (d, 2) of bounds low_j ≤ 0
+        and high_j ≥ 0; or "proved" for derived bounds that do not change the problem.
+    groups : (d,) labels. Columns with the same label are selected together. None: each column is a group.
+    positive : whether all coefficients must be ≥ 0.
+    forced : columns that every subset contains, by index or by name. With `groups`, their groups.
+    gap : stop when the value is proved to be within this relative gap of the best.
+    time_limit : the number of seconds. After that the best subset found so far is taken, with a
+        `ConvergenceWarning`.
+    fit_intercept : whether the model has an intercept.
+    standardize : whether `ridge` and `box` refer to the coefficients of standardized columns.
+
+    Attributes
+    ----------
+    coef_, intercept_ : (d,) the coefficients in the units and the dtype of X, and the intercept.
+    result_ : the `BestSubset`, with the proved lower bound and perhaps a certificate. If the search was
+        stopped, `sparselin.resume_subset(model.result_)` continues it.
+    n_features_in_, feature_names_in_ : the number of features, and their names if X had any.
+
+    X is made dense.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
+    >>> model = BestSubsetRegressor(4, ridge=0.1).fit(X, y)
+    >>> sorted(model.result_.support_names), model.result_.optimal, round(model.score(X, y), 3)
+    (['bmi', 'bp', 's3', 's5'], True, 0.49)
+    """
+
+    n_nonzero_coefs: int | None = None
+    _: dataclasses.KW_ONLY
+    ridge: float = 0.0
+    box: Any = None
+    groups: Any = None
+    positive: bool = False
+    forced: Columns = ()
+    gap: float = 0.0
+    time_limit: float | None = None
+    fit_intercept: bool = True
+    standardize: bool = False
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the best subset for X (n, d), an array, a sparse matrix or a frame, and y (n,).
+
+        sample_weight : (n,) weights of the squared residuals, or None.
+
+        Returns the estimator. Raises ValueError or TypeError if the data or parameters are invalid. Warns
+        (`ConvergenceWarning`) if the subset is not proved to be the best.
+        """
+        data = Observations.of_fit(self, X, y, sample_weight)
+        data = dataclasses.replace(data, standardize=bool(self.standardize))
+        task, k = FitTask.of_fit(self, X, y, data.weight, 0), self.n_nonzero_coefs
+        if k is None:
+            units = data.X.shape[1] if self.groups is None else len(np.unique(self.groups))
+            k = min(max(1, units // 10), 10)
+        self.result_ = sl.best_subset(
+            data.problem(), k, ridge=self.ridge, box=self.box, groups=self.groups, positive=self.positive,
+            forced=self.forced, gap=self.gap, time_limit=self.time_limit,
+        )  # fmt: skip
+        _warn(self.result_, f"at most {k} features" if self.groups is None else f"at most {k} groups")
+        coef = self.result_.dense_coef()[None]
+        set_model(self, data, coef, np.array([self.result_.intercept], coef.dtype))
+        task.end({})
+        return self
+
+
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class BestSubsetSelector(PathSelector):
+    """A selector of the best subset of each size, found by branch and bound (`sparselin.best_subset`).
+
+    The sets of different sizes need not be nested. In the worst case the time is exponential in k, so by
+    default criteria and cross-validation compare at most 8 features besides the forced ones.
+
+    ridge : the sets minimise ‖y − Xβ‖² + ridge·‖β‖². The ridge also makes the search short where n ≤ d.
+        Criteria, errors, `coef_` and `intercept_` are those of least squares on the set, without the ridge;
+        `BestSubsetRegressor` keeps it.
+    standardize : whether `ridge` refers to the coefficients of standardized columns. Without a ridge, scaling
+        a column does not change the selection.
+    time_limit : the number of seconds for each size. After that the best subset found so far is taken, with
+        a `ConvergenceWarning`.
+    path_ : a tuple of `BestSubset` with s + 1, s + 2, … features (or groups), s of them forced. Their indices
+        are columns of X. `certificate` refers to the columns that are not excluded.
+
+    X is made dense.
+
+    The other parameters, the attributes, errors and warnings are those of `OMPSelector`, but y is a vector,
+    and there is no `loss`.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
+    >>> BestSubsetSelector(4).fit(X, y).get_feature_names_out().tolist()
+    ['bmi', 'bp', 's1', 's5']
+    >>> groups = ["person", "person", "body", "body", *["serum"] * 6]
+    >>> BestSubsetSelector(1, groups=groups).fit(X, y).get_feature_names_out().tolist()
+    ['bmi', 'bp']
+    """
+
+    _most = 8
+
+    ridge: float = 0.0
+    groups: Any = None
+    standardize: bool = False
+    time_limit: float | None = None
+
+    def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
+        steps, units = Sets(task, tol, watch), "features" if task.groups is None else "groups"
+
+        def best(t: int) -> BestSubset:
+            found = sl.best_subset(
+                steps.problem, t, forced=task.columns(task.forced), ridge=self.ridge, groups=task.groups,
+                time_limit=self.time_limit,
+            )  # fmt: skip
+            _warn(found, f"{t} {units}")
+            if task.count(found.support) < t or found.status is Status.STOPPED:
+                steps.end(found.status)
+            return dataclasses.replace(found, saved=None)
+
+        steps.each(best, k)
+        return steps.path()

@@ -1,0 +1,85 @@
+"""The study `large`: the methods and the guarantees against the proved best subset of thousands of features.
+
+The columns have unit length, so λ(s) = λ_min(C, s). For more than a few dozen columns no search finds it, nor
+the submodularity ratio γ. Both are at least the least eigenvalue λ of C = XᵀX, by interlacing, and λ takes
+their places here:
+
+- R² of OMP and of FR is at least 1 − e^{−λ} of the best one (docs/guarantees.md, Theorem 1). The same holds
+  for Sequential LASSO, which picks what OMP could pick, and for swaps, which start from FR's set.
+- After the run, no k columns reach more than R²(S_i) + Σ c_j²/(λ‖y‖²), where S_i are the first i features,
+  c = XᵀP_{S_i}^⊥y, and j runs over the k largest |c_j|; nor do they reach more than all columns (Theorem 3).
+  This holds for every set S, also for that of the LASSO.
+- Theorem 4 says whether OMP is certain to find the best subset.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+import sparselin as sl
+from sparselin.problem.errors import TINY, product_error
+from sparselin.results import FloatArray, IndexArray
+from sparselin.studies.guarantees.tasks import AlgorithmOutcome, DesignTask, GuaranteeRecord, draw
+
+BEST, METHODS = "best known", ("OMP", "FR", "swaps", "LASSO", "Sequential LASSO")
+BEFORE, AFTER, RECOVERY = "sparse eigenvalue, sharper", "certificate after the run", "recovery in noise"
+# The limit of the search for the best subset. With a limit in seconds a run could not be repeated.
+_NODES = 2000
+# This is far above the rounding errors of the ratios and factors, and far below a difference that matters.
+_ROUNDING = 1e-9
+
+
+def examine_large(tasks: Sequence[DesignTask], seed: int) -> list[GuaranteeRecord]:
+    """Compare the methods on one design. The outcome `BEST` has the proved share of the best known subset.
+
+    tasks : a list of one task, like a batch of other studies.
+    """
+    (task,) = tasks
+    X, y = draw(task, seed)
+    k, square = task.k, float(y @ y)
+    optimum = sl.best_subset(X, y, k, node_limit=_NODES)
+    if optimum.status is sl.Status.STOPPED:  # it had no callback, so this was Ctrl-C: stop here too
+        raise KeyboardInterrupt
+    C, c = X.T @ X, X.T @ y
+    least = max(TINY, float(np.linalg.eigvalsh(C)[0]) - task.d * product_error(len(X), kappa=task.d))
+    most = float(c @ np.linalg.solve(C, c)) / square
+    recovered = 1.0 if optimum.optimal and _is_recovered(X, y, optimum) else None
+    path = sl.lasso_path(X, y, callback=lambda path: np.count_nonzero(path.coef[-1]) >= k)
+    supports = [method(X, y, k).support for method in (sl.omp, sl.ols, sl.swaps, sl.sequential_lasso)]
+    supports.insert(METHODS.index("LASSO"), np.flatnonzero(path.coef[-1]))
+    steps = [list(_steps(X, y, S, k, least)) for S in supports]
+    lower = max(optimum.r2, *(step[-1][0] for step in steps))
+    limits = [min(most, *(bound for _, bound in step)) + _ROUNDING for step in steps]
+    proved = 1 - optimum.lower_bound / square
+    upper, wrong = max(lower, min(proved, *limits)), ("lower bound",) if lower > proved + _ROUNDING else ()
+    outcomes = [AlgorithmOutcome(BEST, (lower / upper, lower / upper), {}, wrong)]
+    for name, step, limit in zip(METHODS, steps, limits, strict=True):
+        r2 = step[-1][0]
+        promises = {AFTER: r2 / limit, RECOVERY: recovered if name in ("OMP", "Sequential LASSO") else None}
+        if name != "LASSO":
+            promises[BEFORE] = -math.expm1(-least)
+        broken = [key for key, factor in promises.items() if (factor or 0) > r2 / lower + _ROUNDING]
+        outcomes.append(AlgorithmOutcome(name, (r2 / upper, r2 / lower), promises, tuple(broken)))
+    return [GuaranteeRecord(task, len(X), task.d, (lower, upper), optimum.optimal, tuple(outcomes))]
+
+
+def _steps(X: FloatArray, y: FloatArray, S: IndexArray, k: int, least: float) -> Iterator[list[float]]:
+    """Yield R²(S_i) and an upper bound on R² of any k columns, for the first i = 0, …, k features of S."""
+    square = float(y @ y)
+    for i in range(len(S) + 1):
+        Q = np.linalg.qr(X[:, S[:i]])[0]
+        r = y - Q @ (Q.T @ y)
+        r2 = 1 - float(r @ r) / square
+        yield [r2, r2 + float(np.sort((X.T @ r) ** 2)[-k:].sum()) / (least * square)]
+
+
+def _is_recovered(X: FloatArray, y: FloatArray, best: sl.BestSubset) -> bool:
+    """Return whether the condition of Theorem 4 holds: OMP is then certain to find the best subset."""
+    S = best.support
+    least = float(np.linalg.svd(X[:, S], compute_uv=False)[-1]) ** 2
+    left = (1 - sl.exact_recovery_coefficient(X, S)) * least * float(np.abs(best.coef).min())
+    noise = np.delete(np.abs(X.T @ (y - X[:, S] @ best.coef)), S)
+    return left > (1 + _ROUNDING) * float(noise.max())
