@@ -23,7 +23,10 @@ AT_PROBLEM = ("sample_weight", "intercept", "standardize")
 FORMS = {"sparse": "sparse", "operator": "operator", "C": "dense", "compressed": "compressed", "F": "dense"}
 # Attacks that call a function by another name, and options that no oracle here judges.
 FUNCTIONS = {"sequential_lasso_omp": "sequential_lasso", "spectral_forward": "forward_regression"}
-UNJUDGED = {"hadamard_descent": ("tol",), "batch_omp": ("tol", "positive"), "lasso_path": ("positive",)}
+UNJUDGED = {
+    "hadamard_descent": ("tol",), "batch_omp": ("tol", "positive"), "lasso_path": ("positive",),
+    "best_subset": ("positive",),
+}  # fmt: skip
 
 
 def draw(method, seed):

@@ -35,15 +35,14 @@ def omp(
 ) -> FeatureRanking:
     """Run OMP with a network: train on S, and add the feature with the largest gradient.
 
-        j* = argmax_{j ∉ S} ‖∂L(f_S)/∂W_j‖₂,    S ← S ∪ j*.
+        j* = argmax_{j ∉ S} ‖∂L(f_S)/∂W_j‖₂,    S ← S ∪ j*,    W_j ∈ ℝᴷ the row of j in the first layer,
 
-    W_j ∈ ℝᴷ is the row of feature j in the first layer, L the loss, and f_S the network trained on S, with
-    W_j = 0 for all j ∉ S. *Sequential Attention for Feature Selection* (ICLR 2023, Section 4.1 and Appendix
-    B.2.2) extends OMP to networks in this way, following Elenberg, Khanna, Dimakis and Negahban (*Restricted
-    strong convexity implies weak submodularity*, 2018). Here the gradients are over all rows of X; the
-    authors' code uses one batch, and random weights of the unselected features. Without hidden layers, for
-    regression, and trained to the minimum, this is `sparselin.omp` with an intercept (for several outputs
-    M-OMP).
+    where f_S is the network trained on S, with W_j = 0 for all j ∉ S. *Sequential Attention for Feature
+    Selection* (ICLR 2023, Section 4.1 and Appendix B.2.2) extends OMP to networks in this way, following
+    Elenberg, Khanna, Dimakis and Negahban (*Restricted strong convexity implies weak submodularity*, 2018).
+    Here the gradients are over all rows of X; the authors' code uses one batch, and random weights of the
+    unselected features. Without hidden layers, for regression, and trained to the minimum, this is
+    `sparselin.omp` with an intercept (for several outputs M-OMP).
 
     A gradient at W_j = 0 cannot detect a feature that acts only together with other unselected features
     (XOR).
@@ -53,7 +52,7 @@ def omp(
     X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
     hidden : the widths of the hidden layers.
     epochs : the number of passes over the data before each selection. Each training starts from the weights
-        of the training before.
+        of the one before.
     batch_size : the number of rows of a batch; None: all rows, with at most `epochs` iterations of L-BFGS.
     learning_rate : the step length of Adam.
     features_per_step : the number of features to add at once.
@@ -61,9 +60,8 @@ def omp(
 
     Returns
     -------
-    `FeatureRanking`: `scores` and `lam` are the gradient norms at the step that selects a feature; for
-    unselected features,
-        the last norms.
+    `FeatureRanking`: `scores` and `lam` are the gradient norms when a feature is selected; for unselected
+        features the last norms.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 4))
@@ -102,25 +100,20 @@ def sequential_lasso(
 ) -> FeatureRanking:
     """Minimise L + λ·Σ_{j ∉ S} ‖W_j‖₂, and add to S the feature outside S whose row becomes nonzero first.
 
-    L is the loss, and W_j ∈ ℝᴷ the row of feature j in the first layer. *Sequential Attention for Feature
-    Selection* (ICLR 2023, Section 4.1) extends Sequential LASSO of Luo and Chen (*Sequential lasso cum EBIC
-    for feature selection with ultra-high dimensional feature space*, 2014) to networks in this way. There are
-    two variants:
+    W_j ∈ ℝᴷ is the row of feature j in the first layer. *Sequential Attention for Feature Selection* (ICLR
+    2023, Section 4.1) extends Sequential LASSO of Luo and Chen (*Sequential lasso cum EBIC for feature
+    selection with ultra-high dimensional feature space*, 2014) to networks in this way. There are two
+    variants:
 
-    λ = None : With the network trained on S, all zero rows are stationary for λ ≥ λ* = max_{j ∉ S}
-    ‖∂L/∂W_j‖₂. λ decreases
-        from λ* in steps of a share `decrease`, with `epochs` passes of proximal gradient steps at each λ,
-        until a row stays
-        nonzero. If several rows stay nonzero, the feature with the longest row joins S. From a stationary
-        point the first
-        proximal step makes exactly the rows with ‖∂L/∂W_j‖ > λ nonzero, so the feature with the largest
-        gradient enters
-        first. To first order Sequential LASSO is therefore OMP for networks too, as for least squares
-        (Theorem 3.3 of
-        *Sequential Attention for Feature Selection*), and it cannot detect XOR either. Without hidden layers
-        and for one
-        output it is `sparselin.sequential_lasso` with an intercept.
-    λ a number : As in the authors' code all rows W_j are trained at once, with λ fixed. After every `epochs`
+    λ = None : with the network trained on S, all zero rows are stationary for λ ≥ λ* = max_{j ∉ S}
+        ‖∂L/∂W_j‖₂. λ decreases from λ* in steps of a share `decrease`, with `epochs` passes of proximal
+        gradient steps at each λ, until a row stays nonzero. If there are several, the feature with the
+        longest row joins S. From a stationary point the first proximal step makes exactly the rows with
+        ‖∂L/∂W_j‖ > λ nonzero, so the feature with the largest gradient enters first. To first order
+        Sequential LASSO is therefore OMP for networks too, as for least squares (Theorem 3.3 there), and it
+        cannot detect XOR either. Without hidden layers and for one output it is
+        `sparselin.sequential_lasso` with an intercept.
+    λ a number : as in the authors' code all rows W_j are trained at once, with λ fixed. After every `epochs`
         passes the feature with the longest row outside S joins S, and its row is no longer penalised. This
         variant starts from a network that reads all features. (The authors use subgradients; here the steps
         are proximal.)
@@ -130,8 +123,7 @@ def sequential_lasso(
     X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
     hidden : the widths of the hidden layers.
     lam : λ, or None; see above.
-    epochs : the number of passes over the data for each selection; with λ = None for the training on S, and
-        again at each λ.
+    epochs : the number of passes over the data for each selection; with λ = None on S, and again at each λ.
     batch_size : the number of rows of a batch; None: all rows, and training on S uses L-BFGS.
     learning_rate : the step length of Adam and of `Proximal`.
     decrease : the share by which λ decreases from step to step.
@@ -139,9 +131,8 @@ def sequential_lasso(
 
     Returns
     -------
-    `FeatureRanking`: `scores` are the λ* at the step that selects a feature, and for unselected features the
-    last gradient
-        norms; if λ is a number, they are ‖W_j‖. `lam` is the λ at which each feature entered.
+    `FeatureRanking`: `scores` are λ* when a feature is selected, and for unselected features the last
+        gradient norms; if λ is a number, they are ‖W_j‖. `lam` is the λ at which each feature entered.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 4))
@@ -171,7 +162,7 @@ def sequential_lasso(
 
 
 def _first_entry(net: GrowingNetwork, plan: Plan, top: float, decrease: float) -> tuple[int, float]:
-    """Return the feature whose row stays nonzero first as λ decreases from λ* = top, and this λ."""
+    """Return the feature whose row is the first to stay nonzero as λ decreases from λ* = top, and this λ."""
     steps = Proximal(net.network, net.rows, net.loss, plan, net.generator)
     level = top
     while True:
@@ -187,8 +178,7 @@ def _at_one_level(
 ) -> tuple[list[int], FloatArray]:
     """Return the features that are selected at a fixed λ in order, and the scores (m,).
 
-    The score of a feature is ‖W_j‖, the norm of its row in the first layer, at the step that selects the
-    feature. The score of an unselected feature is ‖W_j‖ at the end.
+    The score of a feature is ‖W_j‖ when it is selected; that of an unselected feature is ‖W_j‖ at the end.
     """
     steps = Proximal(data.mlp(hidden), data.rows, data.loss, plan, generator)
     S: list[int] = []
@@ -225,31 +215,30 @@ def group_lasso(
 ) -> FeatureRanking:
     """Minimise L + λ·Σ_j ‖W_j‖₂ + ½·weight_decay·‖V‖² while λ grows, until at most k rows W_j are nonzero.
 
-    L is the loss, W_j ∈ ℝᴷ the row of feature j in the first layer, and V are all other parameters. This is
-    the group LASSO of Yuan and Lin (*Model selection and estimation in regression with grouped variables*,
-    2006) on the inputs of a network, as in Scardapane, Comminiello, Hussain and Uncini (*Group sparse
-    regularization for deep neural networks*, 2017) and in Section 4.1 of *Sequential Attention for Feature
-    Selection* (ICLR 2023). These authors use subgradients; here the steps are proximal (`Proximal`), so rows
-    become exactly zero. Without hidden layers and for one output the method is the LASSO.
+    W_j ∈ ℝᴷ is the row of feature j in the first layer, and V are all other parameters. This is the group
+    LASSO of Yuan and Lin (*Model selection and estimation in regression with grouped variables*, 2006) on the
+    inputs of a network, as in Scardapane, Comminiello, Hussain and Uncini (*Group sparse regularization for
+    deep neural networks*, 2017) and in Section 4.1 of *Sequential Attention for Feature Selection* (ICLR
+    2023). They use subgradients; here the steps are proximal (`Proximal`), so rows become exactly zero.
+    Without hidden layers and for one output it is the LASSO.
 
-    First the network is trained without penalty. Then λ runs through start·λ_max, start·factor·λ_max, …,
-    where λ_max = max_j ‖∂L/∂W_j‖₂ at W = 0, and each training starts from the weights of the training before.
-    Features are ranked by the last λ at which their rows were nonzero, then by ‖W_j‖ at this λ. If `lam` is
-    given, there is a single λ, with `dense_epochs` passes from random weights, and the features are ranked by
-    ‖W_j‖, as in the authors' code.
+    First the network is trained without penalty. Then λ = start·λ_max, start·factor·λ_max, …, where λ_max =
+    max_j ‖∂L/∂W_j‖₂ at W = 0, and each training starts from the weights of the one before. Features are
+    ranked by the last λ at which their rows were nonzero, then by ‖W_j‖ at this λ. If `lam` is given, there
+    is a single λ, with `dense_epochs` passes from random weights, and the features are ranked by ‖W_j‖, as in
+    the authors' code.
 
     Without weight decay the penalty would have little effect, because ReLU networks are homogeneous: if the
     first layer is multiplied by t and the next one by 1/t, the function stays the same. So the infimum of the
-    objective would be the infimum of L, and V would grow with λ. With weight decay W and V cannot both be
-    small. The problem is not convex, so the path also decides which rows vanish.
+    objective would be that of L, and V would grow with λ. With weight decay W and V cannot both be small. The
+    problem is not convex, so which rows vanish depends on the path too.
 
     Parameters
     ----------
     X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
     lam : one λ in place of the path.
     hidden : the widths of the hidden layers.
-    epochs, dense_epochs : the number of passes over the data at each λ, and in the first training without
-        penalty.
+    epochs, dense_epochs : the number of passes over the data at each λ, and before that without penalty.
     batch_size : the number of rows of a batch; None: all rows.
     learning_rate : the step length of Adam and of `Proximal`.
     grid : start, the first λ divided by λ_max; and factor > 1, the ratio of successive λ.
@@ -258,10 +247,8 @@ def group_lasso(
 
     Returns
     -------
-    `FeatureRanking`: `lam` is the last λ of each feature. The `scores` order features of equal λ: the feature
-    of rank
-        r = 0, 1, … among m such features has the score λ·factor^(1 − r/m). If `lam` is given, the scores are
-        ‖W_j‖.
+    `FeatureRanking`: `lam` is the last λ of each feature. `scores` break the ties: the feature of rank
+        r = 0, 1, … among m has the score λ·factor^(1 − r/m). If `lam` is given, the scores are ‖W_j‖.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 4))
@@ -308,7 +295,7 @@ def _check_grid(grid: Any) -> tuple[float, float]:
 
 
 def _levels(steps: Proximal, level: float, factor: float, k: int) -> tuple[FloatArray, FloatArray]:
-    """Return for each feature the last λ at which its row W_j was nonzero (0: never), and ‖W_j‖ there."""
+    """Return, for each feature, the last λ at which its row was nonzero (0 if never), and ‖W_j‖ at this λ."""
     levels, lengths = np.zeros((2, steps.W.shape[1]))
     while level > 0:
         now = steps.run(level).double().numpy()
@@ -321,10 +308,7 @@ def _levels(steps: Proximal, level: float, factor: float, k: int) -> tuple[Float
 
 
 def _largest_gradient(network: nn.Sequential, rows: Rows, loss: Loss) -> float:
-    """Return λ_max = max_j ‖∂L/∂W_j‖₂ at W = 0, with the random weights of the other layers.
-
-    W is the first layer, and W_j its row for feature j.
-    """
+    """Return λ_max = max_j ‖∂L/∂W_j‖₂ at W = 0, with the random weights of the other layers."""
     blank = copy.deepcopy(network)
     nn.init.zeros_(next(blank.parameters()))
     return float(row_gradients(blank, rows, loss).norm(dim=0).max())
