@@ -1,14 +1,164 @@
-"""The search for the best subset with all options against enumeration in rational numbers."""
+"""The search for the best subset with all options against enumeration in rational numbers.
 
+`python -m tests.test_subset_search COUNT` judges COUNT problems, and prints what was seen.
+"""
+
+import dataclasses
+import pickle
 import sys
+from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import sparselin as sl
 from sparselin._kernels import perspective as kernels
+from sparselin.guarantees import _search
 from sparselin.guarantees._best_first import BestFirst
 from sparselin.guarantees.best_subset import best_subset, check_restrictions, prepare, resume_subset
+from tests.forged_subsets import Oracle, random_task
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def hard_task(rng):
+    """Draw a task of the forgeries, and its dtype; the data are harder in more than half of the cases."""
+    task = random_task(rng)
+    X, y, w = np.array(task.X), np.array(task.y), np.array(task.weights)
+    (n, d), kind = X.shape, rng.integers(12)
+    if kind < 2:  # nearly dependent columns
+        X = X[:, rng.integers(0, max(1, d // 2), d)]
+        X = X + 10.0 ** -rng.uniform(0, 12) * rng.standard_normal((n, d))
+    if kind == 2:  # raw scales
+        X = X * 10.0 ** rng.integers(-100, 101, d if rng.random() < 0.5 else 1)
+        y = y * 10.0 ** rng.integers(-50, 51)
+    if kind == 3:  # large means
+        X = X + 10.0 ** rng.uniform(0, 9, d)
+    if kind == 4:  # few rows
+        X, y, w = X[:3], y[:3], w[:3]
+    if kind == 5:  # y in the span, or zero
+        y = X @ rng.integers(-1, 2, d) * float(rng.random() < 0.8)
+    if kind == 6:
+        X, y = X.astype(np.float32), y.astype(np.float32)
+    ratio = float(abs(y).max()) / (float(abs(X[0]).max()) or 1.0)
+    upper = np.array(task.upper) * (ratio or 1.0)
+    lower = np.maximum(task.lower, -upper * rng.choice([1, 2], d))
+    ridge = task.ridge * (float(np.median(X.astype(float) ** 2)) or 1.0) ** float(rng.integers(2))
+    return dataclasses.replace(
+        task, X=tuple(map(tuple, X.tolist())), y=tuple(y.tolist()), weights=tuple(w.tolist()), ridge=ridge,
+        k=max(task.k, 1), lower=tuple(lower.tolist()), upper=tuple(upper.tolist()),
+    ), X.dtype  # fmt: skip
+
+
+def options_of(task, rng):
+    """Return the arguments of `best_subset` for a task, and others that do not change the optimum."""
+    lower, upper = np.array(task.lower), np.array(task.upper)
+    options = {"ridge": task.ridge, "intercept": task.intercept, "gap": rng.choice([0, 0, 1e-12, 0.1, 1.5])}
+    options["forced"] = [task.labels.index(unit) for unit in task.forced]
+    if min(task.weights) < 1 or max(task.weights) > 1:
+        options["sample_weight"] = task.weights
+    if len(set(task.labels)) < len(task.labels) or rng.random() < 0.1:
+        options["groups"] = [f"{7 * label % 11} {label}" for label in task.labels]
+    if not lower.any() and rng.random() < 0.7:
+        options["positive"] = True
+    if np.isfinite(upper).any() or (np.isfinite(lower).any() and "positive" not in options):
+        options["box"] = np.column_stack([lower, upper])
+    elif rng.random() < 0.5:
+        options |= {"box": "proved"} if rng.random() < 0.5 or task.ridge > 10 else {"standardize": True}
+    return options
+
+
+def exact_of(task, standardize=False):
+    """Return the oracle of a task, with the ridge of each column."""
+    exact = Oracle(dataclasses.replace(task, ridge=0.0))
+    total = sum(map(Fraction, task.weights))
+    exact.ridge = [
+        Fraction(task.ridge) * (row[j] / total if standardize else 1) for j, row in enumerate(exact.G)
+    ]
+    for j in range(len(task.labels)):
+        exact.G[j][j] += exact.ridge[j]
+    return exact
+
+
+def least_of(task, exact, k):
+    return min(exact.fit(S)[0] for S in dataclasses.replace(task, k=k).subsets())
+
+
+def judge(task, exact, k, X, y, found):
+    """Judge a result by the exact minima on all supports; return its status."""
+    least, weights = least_of(task, exact, k), np.array(task.weights)
+    assert Fraction(found.lower_bound) <= 2 * least
+    S, coef, eps = found.support.tolist(), found.coef.astype(float), float(np.finfo(X.dtype).eps)
+    units = tuple({task.labels[j] for j in S} | set(task.forced))
+    assert len(set(S)) == len(S)
+    assert len(units) <= k
+    assert {task.labels.index(unit) for unit in task.forced} <= set(S)
+    room = abs(coef) * eps * (X.dtype == np.float32)  # for coefficients that are rounded to float32
+    assert (coef >= np.array(task.lower)[S] - room).all()
+    assert (coef <= np.array(task.upper)[S] + room).all()
+    length = np.sqrt([weights @ v for v in np.vstack([X.T, y]).astype(float) ** 2])
+    size = length[-1] + (length[S] + np.sqrt([float(exact.ridge[j]) for j in S])) @ abs(coef)
+    value = exact.point(dict(zip(S, map(Fraction, coef.tolist()), strict=True)))[0]
+    assert abs(float(2 * value) ** 0.5 - (2 * found.objective) ** 0.5) <= 64 * eps * size
+    if found.certificate is not None:
+        verified = found.certificate.verify(X, y, task.weights)
+        assert verified, verified.failures
+        assert (1 - verified.gap) * verified.value <= least
+    if not found.optimal:
+        return found.status.name
+    off = exact.fit(units)[0] - least
+    total = exact.fit(())[0] + Fraction(float((64 * EPS * length[-1]) ** 2))
+    assert off <= total / 10**6
+    return "optimal" if off <= total / 10**9 else "optimal to 1e-6"
+
+
+def judge_search(seed):
+    """Judge a search, its bounds at every node, and a search that stops anywhere; return what was seen."""
+    rng = np.random.default_rng(seed)
+    task, dtype = hard_task(rng)
+    options, X, y = options_of(task, rng), np.array(task.X, dtype), np.array(task.y, dtype)
+    exact = exact_of(task, options.get("standardize", False))
+    several = rng.random() < 0.2
+    sizes = [*range(max(1, len(task.forced)), task.k + 1)] if several else [task.k]
+    full = best_subset(X, y, sizes if several else task.k, **options)
+    results = full.by_size if len(sizes) > 1 else (full,)
+    seen = Counter(judge(task, exact, k, X, y, found) for k, found in zip(sizes, results, strict=True))
+    seen["certificate"] += sum(found.certificate is not None for found in results)
+    least = least_of(task, exact, task.k)
+
+    def watch(state):
+        seen["bound at a node"] += 1
+        assert Fraction(state.lower_bound) <= 2 * least
+
+    best_subset(X, y, task.k, **options, callback=watch)
+    best = best_subset(X, y, task.k, **options, node_limit=int(rng.integers(4)))
+    while best.saved is not None:
+        seen["stop"] += 1
+        judge(task, exact, task.k, X, y, best)
+        best = pickle.loads(pickle.dumps(best)) if rng.random() < 0.5 else best
+        best = resume_subset(best, node_limit=int(rng.integers(1, 20)))
+    assert best.support.tolist() == results[-1].support.tolist()
+    assert (best.objective, best.nodes) == (results[-1].objective, results[-1].nodes)
+    assert best.lower_bound >= results[-1].lower_bound
+    return seen
+
+
+def judge_many(seeds):
+    seen = Counter()
+    for seed in seeds:
+        try:
+            seen += judge_search(seed)
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}: {error}") from error
+    return seen
+
+
+def test_no_search_has_a_false_bound(monkeypatch):
+    monkeypatch.setattr(_search, "_INTERVAL", 0.0)
+    seen = judge_many(range(300))
+    assert min(seen[name] for name in ("optimal", "certificate", "stop")) > 100
+    assert seen["bound at a node"] > 500
 
 
 def test_groups_of_one_feature_are_features():
@@ -191,3 +341,9 @@ def test_an_interrupt_between_two_sizes_keeps_the_first_result(monkeypatch):
     monkeypatch.setattr(BestFirst, "__init__", interrupt)
     best = best_subset(np.eye(3), [1.0, 2.0, 3.0], range(1, 4), ridge=1.0)
     assert [len(found.support) for found in best.by_size] == [2, 3]
+
+
+if __name__ == "__main__":
+    _search._INTERVAL = 0.0
+    for name, number in sorted(judge_many(range(int(sys.argv[1]))).items()):
+        print(name, number, sep=": ")  # noqa: T201
