@@ -34,7 +34,7 @@ def hard_task(rng):
         X = X * 10.0 ** rng.integers(-100, 101, d if rng.random() < 0.5 else 1)
         y = y * 10.0 ** rng.integers(-50, 51)
     if kind == 3:  # large means
-        X = X + 10.0 ** rng.uniform(0, 9, d)
+        X = X + X.std(axis=0) * 10.0 ** rng.uniform(0, 9, d)
     if kind == 4:  # few rows
         X, y, w = X[:3], y[:3], w[:3]
     if kind == 5:  # y in the span, or zero

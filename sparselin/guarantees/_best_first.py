@@ -130,7 +130,7 @@ class BestFirst:
         self.room = 2 * self.scaled.value_error(self.best.coef)
         if len(forced) < k and problem.y_norm > 0:
             self._start()
-        if given.is_derived:
+        if given.is_derived and self.scaled.diagonal.any():
             self._derive_box()
         stage = Stage(self.scaled, groups)
         state = np.full(len(groups), FREE, np.int8)

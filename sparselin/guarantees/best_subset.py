@@ -105,7 +105,7 @@ def best_subset(
     time_limit, node_limit : stop after this number of seconds or nodes, with the status MAX_ITER. A node
         limit keeps the result deterministic.
     intercept : whether every subset has an intercept in addition to its features, without a penalty; R² is
-        then that of y − ȳ.
+        then that of y − ȳ. A column that is constant to rounding (3e-15 of its length) counts as constant.
     standardize : whether `ridge` and `box` refer to the coefficients of standardized columns. Without them it
         only changes the choice among equal subsets.
     sample_weight : (n,) weights of the squared residuals.
@@ -238,9 +238,7 @@ def check_restrictions(
         raise TypeError(f"positive must be True or False; got {positive!r}")
     if positive:
         low = np.zeros(d)
-    numbers = np.arange(d)
-    if groups is not None:
-        numbers = _number_groups(groups, d)
+    numbers = np.arange(d) if groups is None else _number_groups(groups, d)
     plain = ridge == 0 and box is None and groups is None and not positive
     return Restrictions(ridge, low, high, numbers, derived, plain)
 
