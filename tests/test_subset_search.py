@@ -343,6 +343,12 @@ def test_an_interrupt_between_two_sizes_keeps_the_first_result(monkeypatch):
     assert [len(found.support) for found in best.by_size] == [2, 3]
 
 
+def test_a_ridge_is_not_rounded_up():
+    """Divided by 2⁶⁰², it is below the least normal number."""
+    X, ridge = 2.0**300 * np.array([[1, 1], [0, 0]]), (1 + 1.75 * 2.0**-11) * 2.0**-461
+    assert best_subset(X, [1, 1], 1, ridge=ridge, box=1.0).certificate.verify(X, [1, 1])
+
+
 if __name__ == "__main__":
     _search._INTERVAL = 0.0
     for name, number in sorted(judge_many(range(int(sys.argv[1]))).items()):
