@@ -1,12 +1,164 @@
-"""The search for the best subset with all options against enumeration in rational numbers."""
+"""The search for the best subset with all options against enumeration in rational numbers.
+
+`python -m tests.test_subset_search COUNT` judges COUNT problems, and prints what was seen.
+"""
+
+import dataclasses
+import pickle
+import sys
+from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import sparselin as sl
 from sparselin._kernels import perspective as kernels
+from sparselin.guarantees import _search
 from sparselin.guarantees._best_first import BestFirst
-from sparselin.guarantees.best_subset import best_subset, check_restrictions, prepare
+from sparselin.guarantees.best_subset import best_subset, check_restrictions, prepare, resume_subset
+from tests.forged_subsets import Oracle, random_task
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def hard_task(rng):
+    """Draw a task of the forgeries, and its dtype; the data are harder in more than half of the cases."""
+    task = random_task(rng)
+    X, y, w = np.array(task.X), np.array(task.y), np.array(task.weights)
+    (n, d), kind = X.shape, rng.integers(12)
+    if kind < 2:  # nearly dependent columns
+        X = X[:, rng.integers(0, max(1, d // 2), d)]
+        X = X + 10.0 ** -rng.uniform(0, 12) * rng.standard_normal((n, d))
+    if kind == 2:  # raw scales
+        X = X * 10.0 ** rng.integers(-100, 101, d if rng.random() < 0.5 else 1)
+        y = y * 10.0 ** rng.integers(-50, 51)
+    if kind == 3:  # large means
+        X = X + X.std(axis=0) * 10.0 ** rng.uniform(0, 9, d)
+    if kind == 4:  # few rows
+        X, y, w = X[:3], y[:3], w[:3]
+    if kind == 5:  # y in the span, or zero
+        y = X @ rng.integers(-1, 2, d) * float(rng.random() < 0.8)
+    if kind == 6:
+        X, y = X.astype(np.float32), y.astype(np.float32)
+    ratio = float(abs(y).max()) / (float(abs(X[0]).max()) or 1.0)
+    upper = np.array(task.upper) * (ratio or 1.0)
+    lower = np.maximum(task.lower, -upper * rng.choice([1, 2], d))
+    ridge = task.ridge * (float(np.median(X.astype(float) ** 2)) or 1.0) ** float(rng.integers(2))
+    return dataclasses.replace(
+        task, X=tuple(map(tuple, X.tolist())), y=tuple(y.tolist()), weights=tuple(w.tolist()), ridge=ridge,
+        k=max(task.k, 1), lower=tuple(lower.tolist()), upper=tuple(upper.tolist()),
+    ), X.dtype  # fmt: skip
+
+
+def options_of(task, rng):
+    """Return the arguments of `best_subset` for a task, and others that do not change the optimum."""
+    lower, upper = np.array(task.lower), np.array(task.upper)
+    options = {"ridge": task.ridge, "intercept": task.intercept, "gap": rng.choice([0, 0, 1e-12, 0.1, 1.5])}
+    options["forced"] = [task.labels.index(unit) for unit in task.forced]
+    if min(task.weights) < 1 or max(task.weights) > 1:
+        options["sample_weight"] = task.weights
+    if len(set(task.labels)) < len(task.labels) or rng.random() < 0.1:
+        options["groups"] = [f"{7 * label % 11} {label}" for label in task.labels]
+    if not lower.any() and rng.random() < 0.7:
+        options["positive"] = True
+    if np.isfinite(upper).any() or (np.isfinite(lower).any() and "positive" not in options):
+        options["box"] = np.column_stack([lower, upper])
+    elif rng.random() < 0.5:
+        options |= {"box": "proved"} if rng.random() < 0.5 or task.ridge > 10 else {"standardize": True}
+    return options
+
+
+def exact_of(task, standardize=False):
+    """Return the oracle of a task, with the ridge of each column."""
+    exact = Oracle(dataclasses.replace(task, ridge=0.0))
+    total = sum(map(Fraction, task.weights))
+    exact.ridge = [
+        Fraction(task.ridge) * (row[j] / total if standardize else 1) for j, row in enumerate(exact.G)
+    ]
+    for j in range(len(task.labels)):
+        exact.G[j][j] += exact.ridge[j]
+    return exact
+
+
+def least_of(task, exact, k):
+    return min(exact.fit(S)[0] for S in dataclasses.replace(task, k=k).subsets())
+
+
+def judge(task, exact, k, X, y, found):
+    """Judge a result by the exact minima on all supports; return its status."""
+    least, weights = least_of(task, exact, k), np.array(task.weights)
+    assert Fraction(found.lower_bound) <= 2 * least
+    S, coef, eps = found.support.tolist(), found.coef.astype(float), float(np.finfo(X.dtype).eps)
+    units = tuple({task.labels[j] for j in S} | set(task.forced))
+    assert len(set(S)) == len(S)
+    assert len(units) <= k
+    assert {task.labels.index(unit) for unit in task.forced} <= set(S)
+    room = abs(coef) * eps * (X.dtype == np.float32)  # for coefficients that are rounded to float32
+    assert (coef >= np.array(task.lower)[S] - room).all()
+    assert (coef <= np.array(task.upper)[S] + room).all()
+    length = np.sqrt([weights @ v for v in np.vstack([X.T, y]).astype(float) ** 2])
+    size = length[-1] + (length[S] + np.sqrt([float(exact.ridge[j]) for j in S])) @ abs(coef)
+    value = exact.point(dict(zip(S, map(Fraction, coef.tolist()), strict=True)))[0]
+    assert abs(float(2 * value) ** 0.5 - (2 * found.objective) ** 0.5) <= 64 * eps * size
+    if found.certificate is not None:
+        verified = found.certificate.verify(X, y, task.weights)
+        assert verified, verified.failures
+        assert (1 - verified.gap) * verified.value <= least
+    if not found.optimal:
+        return found.status.name
+    off = exact.fit(units)[0] - least
+    total = exact.fit(())[0] + Fraction(float((64 * EPS * length[-1]) ** 2))
+    assert off <= total / 10**6
+    return "optimal" if off <= total / 10**9 else "optimal to 1e-6"
+
+
+def judge_search(seed):
+    """Judge a search, its bounds at every node, and a search that stops anywhere; return what was seen."""
+    rng = np.random.default_rng(seed)
+    task, dtype = hard_task(rng)
+    options, X, y = options_of(task, rng), np.array(task.X, dtype), np.array(task.y, dtype)
+    exact = exact_of(task, options.get("standardize", False))
+    several = rng.random() < 0.2
+    sizes = [*range(max(1, len(task.forced)), task.k + 1)] if several else [task.k]
+    full = best_subset(X, y, sizes if several else task.k, **options)
+    results = full.by_size if len(sizes) > 1 else (full,)
+    seen = Counter(judge(task, exact, k, X, y, found) for k, found in zip(sizes, results, strict=True))
+    seen["certificate"] += sum(found.certificate is not None for found in results)
+    least = least_of(task, exact, task.k)
+
+    def watch(state):
+        seen["bound at a node"] += 1
+        assert Fraction(state.lower_bound) <= 2 * least
+
+    best_subset(X, y, task.k, **options, callback=watch)
+    best = best_subset(X, y, task.k, **options, node_limit=int(rng.integers(4)))
+    while best.saved is not None:
+        seen["stop"] += 1
+        judge(task, exact, task.k, X, y, best)
+        best = pickle.loads(pickle.dumps(best)) if rng.random() < 0.5 else best
+        best = resume_subset(best, node_limit=int(rng.integers(1, 20)))
+    assert best.support.tolist() == results[-1].support.tolist()
+    assert (best.objective, best.nodes) == (results[-1].objective, results[-1].nodes)
+    assert best.lower_bound >= results[-1].lower_bound
+    return seen
+
+
+def judge_many(seeds):
+    seen = Counter()
+    for seed in seeds:
+        try:
+            seen += judge_search(seed)
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}: {error}") from error
+    return seen
+
+
+def test_no_search_has_a_false_bound(monkeypatch):
+    monkeypatch.setattr(_search, "_INTERVAL", 0.0)
+    seen = judge_many(range(300))
+    assert min(seen[name] for name in ("optimal", "certificate", "stop")) > 100
+    assert seen["bound at a node"] > 500
 
 
 def test_groups_of_one_feature_are_features():
@@ -106,3 +258,98 @@ def test_float32_columns_with_a_large_mean_are_centred_in_float64():
         best = best_subset(X, y, 1, intercept=True, gap=gap)
         assert best.support.tolist() == [0]
         assert best.lower_bound == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"ridge": -1.0}, ValueError, "ridge must be nonnegative"),
+        ({"ridge": np.nan}, ValueError, "ridge must be finite"),
+        ({"gap": -0.1}, ValueError, "gap must be nonnegative"),
+        ({"gap": np.nan}, ValueError, "gap must be finite"),
+        ({"box": np.nan}, ValueError, "box must not have NaN"),
+        ({"box": -1.0}, ValueError, "box must contain 0"),
+        ({"box": [[1, 2], [0, 1], [0, 1]]}, ValueError, "box must contain 0"),
+        ({"box": [1, 2]}, ValueError, "box must have the shape"),
+        ({"box": [[1, 2], [1]]}, ValueError, "box must be a rectangular array"),
+        ({"box": "auto"}, ValueError, 'box must be "proved"'),
+        ({"box": ["a", "b", "c"]}, TypeError, "box must hold real numbers"),
+        ({"box": 1j}, TypeError, "box must hold real numbers"),
+        ({"groups": [0, 1]}, ValueError, "groups must have a label for each of the 3 features"),
+        ({"groups": [0, np.nan, np.nan]}, ValueError, "groups must have a label for each feature; got NaN"),
+        ({"groups": [0, None, 1]}, TypeError, "groups must be a list of numbers, or of texts"),
+        ({"positive": "no"}, TypeError, "positive must be True or False"),
+        ({"positive": [True, False, True]}, TypeError, "positive must be True or False"),
+        ({"k": 3, "groups": [0, 1, 1]}, ValueError, r"k must be in 1\.\.2; got 3: there are 2 groups"),
+        ({"k": []}, ValueError, "k must be an integer or a sequence of integers; got an empty sequence"),
+        ({"k": [2, 9]}, ValueError, r"k must be in 1\.\.3; got 9"),
+        ({"k": [[1, 2], 3]}, TypeError, r"k must be an integer; got \[1, 2\]"),
+        ({"forced": [0, 0]}, ValueError, "forced must not repeat an index"),
+        ({"forced": [1, 0], "k": 1, "groups": [0, 1, 1]}, ValueError, "forced features count in k: got 2"),
+    ],
+)
+def test_bad_options_are_named(arguments, error, words):
+    with pytest.raises(error, match="^" + words):
+        best_subset(np.eye(3), [1.0, 2.0, 3.0], **{"k": 2, **arguments})
+    with pytest.raises(TypeError, match=r"^result must be a result of best_subset"):
+        resume_subset(3)
+
+
+def test_an_interrupt_at_any_line_leaves_a_search_that_can_go_on(monkeypatch):
+    rng, examine, before = np.random.default_rng(0), BestFirst._examine, sys.gettrace()
+    X, y = rng.integers(-3, 4, (8, 6)), rng.integers(-5, 6, 8)
+    lines, stop = 0, -1
+
+    def follow(frame, event, argument):
+        nonlocal lines
+        if frame.f_code.co_filename != examine.__code__.co_filename:
+            return None
+        lines += event == "line"
+        if lines == stop:
+            lines += 1
+            raise KeyboardInterrupt
+        return follow
+
+    def examine_lines(*arguments):
+        sys.settrace(follow)
+        try:
+            examine(*arguments)
+        finally:
+            sys.settrace(before)
+
+    monkeypatch.setattr(BestFirst, "_examine", examine_lines)
+    full = best_subset(X, y, 2, gap=1e-12)
+    assert full.nodes > 3
+    for i in range(1, lines, 4):
+        stop, lines = i, 0
+        best = best_subset(X, y, 2, gap=1e-12)
+        assert best.status is sl.Status.STOPPED
+        assert best.lower_bound <= full.residual + 1e-9
+        best = resume_subset(best)
+        assert (best.nodes, best.objective) == (full.nodes, full.objective)
+        assert best.certificate.verify(X, y)
+
+
+def test_an_interrupt_between_two_sizes_keeps_the_first_result(monkeypatch):
+    begin = BestFirst.__init__
+
+    def interrupt(search, problem, k, *arguments):
+        if k == 1:
+            raise KeyboardInterrupt
+        begin(search, problem, k, *arguments)
+
+    monkeypatch.setattr(BestFirst, "__init__", interrupt)
+    best = best_subset(np.eye(3), [1.0, 2.0, 3.0], range(1, 4), ridge=1.0)
+    assert [len(found.support) for found in best.by_size] == [2, 3]
+
+
+def test_a_ridge_is_not_rounded_up():
+    """Divided by 2⁶⁰², it is below the least normal number."""
+    X, ridge = 2.0**300 * np.array([[1, 1], [0, 0]]), (1 + 1.75 * 2.0**-11) * 2.0**-461
+    assert best_subset(X, [1, 1], 1, ridge=ridge, box=1.0).certificate.verify(X, [1, 1])
+
+
+if __name__ == "__main__":
+    _search._INTERVAL = 0.0
+    for name, number in sorted(judge_many(range(int(sys.argv[1]))).items()):
+        print(name, number, sep=": ")  # noqa: T201

@@ -320,9 +320,9 @@ def relax(data, state, m, target, w, c, H, z):
         if last > best:
             best = last
             best_w[:], best_z[:] = w, z
-        if best >= target or (turn > 0 and _is_solved(data, state, w, z, c, best, target)):
-            break
-        if turn == _ROUNDS - 1:  # the w of another round would have no bound
+        # without the first condition, the w of another round would have no bound
+        ended = turn == _ROUNDS - 1 or (turn > 0 and _is_solved(data, state, w, z, c, best, target))
+        if best >= target or ended:
             break
         added = _extend(state, H, inside, following if turn == 0 else 1 / (2 * t * t), max(4 * m, 20))
         if turn > 0 and not added:

@@ -71,8 +71,8 @@ class TreeRecord:
     def vector(self, stage: Stage, w: FloatArray) -> int:
         """Store w and return its number."""
         if stage.number < 0:
-            stage.number = len(self.stages)
             self.stages.append(stage)
+            stage.number = len(self.stages) - 1
         places = np.flatnonzero(w)
         self.vectors.append((stage.number, stage.features[places], w[places]))
         return len(self.vectors) - 1
@@ -130,7 +130,7 @@ class BestFirst:
         self.room = 2 * self.scaled.value_error(self.best.coef)
         if len(forced) < k and problem.y_norm > 0:
             self._start()
-        if given.is_derived:
+        if given.is_derived and self.scaled.diagonal.any():
             self._derive_box()
         stage = Stage(self.scaled, groups)
         state = np.full(len(groups), FREE, np.int8)
@@ -187,8 +187,8 @@ class BestFirst:
         if fit.value < self.best.value - _SLACK * self.scaled.half:
             self.second = min(self.second, self.best.value - self.room)
             first = self.forced
-            self.best, self.groups = fit, np.concatenate([first, np.setdiff1d(groups, first)])
-            self.room = 2 * self.scaled.value_error(fit.coef)
+            groups, room = np.append(first, np.setdiff1d(groups, first)), self.scaled.value_error(fit.coef)
+            self.best, self.groups, self.room = fit, groups, 2 * room
             self.moves += 1
         return fit
 
@@ -377,13 +377,14 @@ class BestFirst:
         """Replace the first open node by its children. An interrupt before the last line changes nothing."""
         if self.record is not None:
             self.record.operations[node.number] = operations
-        for child in children:
-            heapq.heappush(self.open, child)  # the node stays first: its bound and its number are least
-        self.nodes += 1
         self.floor = min(self.floor, bound)
         if operations and operations[-1][0] == "bound":
             self.covered = min(self.covered, bound)
-        heapq.heappop(self.open)
+        following = self.open.copy()
+        heapq.heappop(following)
+        for child in children:
+            heapq.heappush(following, child)
+        self.nodes, self.open = self.nodes + 1, following
 
     def _split(
         self, node: Node, stage: Stage, state: Any, w: FloatArray, z: FloatArray, low: float, vector: int,

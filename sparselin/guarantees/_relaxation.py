@@ -43,13 +43,30 @@ factorisation of G − D exists. It is computed again when features were fixed.
 Proof: Let β̂ = w + G⁻¹g be the minimiser of q. Then q(w) − q(β̂) = γ²/2, so
 (β − β̂)ᵀG(β − β̂) = 2(q(β) − q(β̂)) ≤ 2(U − q(w)) + γ². Use |v_j|² ≤ (G⁻¹)_jj·vᵀGv for β − β̂ and for β̂ − w. ∎
 
-**Rounding.** Columns and y are scaled by powers of two to lengths between ½ and 1 (a column with its √ridge
-below it), without rounding. The error of a computed product of two of them is at most τ = n·eps/2 plus twice
-the relative error of the data. So c_j has the error e = (τ + (s + 4)·eps)·A, where w has s nonzeros and A =
-1 + ‖w‖₁, and the base of (2) has at most 2Ae. H is taken at c ± e. If the Cholesky factor of a matrix B
-(F, F) with diagonal at most 1 exists, B + (F + 1)·F·eps·I is positive semidefinite (Higham, Theorem 10.3),
-and an error of τ in the entries of G is at most F·τ·I. Both are subtracted from D. So a bound is at most the
-exact optimum, without a tolerance.
+**Rounding.** Columns and y are scaled by powers of two, without rounding, to lengths between ½ and 1 (a
+column with its √ridge below it). Let η = 8·eps of the problem. The data that weights and centring leave are
+known to 2·eps of their lengths, or to the growth of that (see `linalg.elimination.centre`), and η is at least
+four times as large. A sum of n products has an error of at most n·eps/2 times their sum of sizes, in any
+order (Higham, section 3.1). So a product of two columns, or of a column and y, has an error of at most τ =
+n·eps/2 + 2η; the part of η that the data do not need pays for the addition of the ridge, the subtraction of
+D, and errors of second order. Let w have s nonzeros, and A = 1 + ‖w‖₁. All |M_jl| ≤ 1. So
+
+    c_j has an error of at most e = (τ + (s + 4)·eps)·A:  τA for b and M, (s + 1)·eps/2·A for the sum.
+
+In the base ½‖y‖² − ½Σ w_j(b_j − c_j) of (2), b_j − c_j has an error of at most e + τ, and τA ≤ e. The sum
+has s + 2 roundings of numbers of at most A². The errors add up to ½τ + ½A(e + τ) + ½Ae ≤ 2Ae. H is convex, so
+its maximum over [c − e, c + e] is at one of the ends. The sum of heights has a relative error of at most (the
+number of groups + the size of the largest group + 8)·eps, which is added.
+
+If the Cholesky factor of a matrix B (F, F) with diagonal at most 1 exists, B + (F + 1)·F·eps·I is positive
+semidefinite (Higham, Theorem 10.3), and an error of τ in the entries of G is at most F·τ·I. Both are
+subtracted from D. For (4), they are subtracted from G. Its factor L then has (LLᵀ)⁻¹ ⪰ G⁻¹. With the computed
+inverse T of L, TL = I + E and ‖E‖ < ½, each column of L⁻¹ is at most as long as that of T, divided by
+1 − ‖E‖. U is the computed value plus 2Ae, twice, and 8Ae is added to 2(U − q(w)), twice the error of 2q(w).
+
+So a bound is at most the exact optimum, without a tolerance. Two remarks: A column or a y that is constant to
+rounding counts as constant, if there is an intercept. For a Gram or compressed problem η is the error of the
+factor that replaces X, and the exact optimum is that of the data to which the factor belongs exactly.
 """
 
 from __future__ import annotations
@@ -64,7 +81,7 @@ from scipy.linalg import lapack
 
 from sparselin._kernels import perspective as kernels
 from sparselin.problem import Problem
-from sparselin.problem.errors import EPS, SAFETY
+from sparselin.problem.errors import EPS, SAFETY, TINY
 from sparselin.results import FloatArray, IndexArray
 
 # The steps of the power method for the largest t in D, the shares of it that are tried, and the share that D
@@ -130,7 +147,7 @@ class Scaled:
 
     def __init__(self, problem: Problem, given: Restrictions) -> None:
         d, self.strict = problem.d, True
-        norms = np.sqrt(problem.column_norms.astype(float) ** 2 + given.ridge)
+        norms = np.hypot(problem.column_norms, math.sqrt(given.ridge))
         self.shift = np.where(norms > 0, np.frexp(norms)[1], 0).astype(np.intp)
         self.lift = int(np.frexp(problem.y_norm)[1]) if problem.y_norm > 0 else 0
         X = np.ldexp(problem.columns(np.arange(d)), -self.shift)
@@ -138,6 +155,7 @@ class Scaled:
         self.unit = 2 * math.ldexp(1.0, 2 * self.lift)
         self.n, self.half = problem.n, float(self.y @ self.y) / 2
         self.ridge = np.ldexp(given.ridge, -2 * self.shift)
+        self.ridge[self.ridge < TINY] = 0.0  # it would be rounded, perhaps up
         self.low, self.high = (np.ldexp(v, self.shift - self.lift) for v in (given.low, given.high))
         self.group, self.b = given.group, X.T @ self.y
         self.error = problem.n * EPS / 2 + 2 * SAFETY * max(
@@ -210,8 +228,6 @@ class Scaled:
         stays as it is.
         """
         F, size = len(J), 1 + np.abs(w).sum()
-        if F == 0:
-            return
         G = self.gram(J)
         lost = F * self.error + (F + 1) * F * EPS
         G[np.diag_indices(F)] -= lost

@@ -26,7 +26,7 @@ from sparselin.linalg.elimination import centre, restore
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import BestSubset, IndexArray, Status
-from sparselin.validation import Columns, check_count, check_level
+from sparselin.validation import Columns, check_count, check_level, to_array, to_numeric
 
 # The depth-first search is used up to this number of features, or of subsets.
 _FEW, _SUBSETS = 80, 3e9
@@ -99,13 +99,13 @@ def best_subset(
     box : bounds of the coefficients, which contain 0: a number M for |β_j| ≤ M, an array (d,) of such
         numbers, or an array (d, 2) of low_j and high_j. A box changes the problem, unless all solutions lie
         in it. "proved" derives a box in which all solutions lie; that needs n ≥ d or a ridge.
-    groups : (d,) the label of the group of each feature. A subset then consists of whole groups.
+    groups : (d,) the label of the group of each feature, numbers or texts. A subset consists of whole groups.
     positive : whether all coefficients must be ≥ 0.
     gap : stop when the value is proved to be within this relative gap of the best.
     time_limit, node_limit : stop after this number of seconds or nodes, with the status MAX_ITER. A node
         limit keeps the result deterministic.
     intercept : whether every subset has an intercept in addition to its features, without a penalty; R² is
-        then that of y − ȳ.
+        then that of y − ȳ. A column that is constant to rounding (3e-15 of its length) counts as constant.
     standardize : whether `ridge` and `box` refer to the coefficients of standardized columns. Without them it
         only changes the choice among equal subsets.
     sample_weight : (n,) weights of the squared residuals.
@@ -146,22 +146,27 @@ def best_subset(
     nodes = math.inf if node_limit is None else check_count(node_limit, "node_limit", 0)
     gap = check_level(gap, "gap")
     restrictions = check_restrictions(given, ridge, box, groups, positive)
-    sizes: Any = [k] if np.ndim(k) == 0 else sorted(set(np.asarray(k).tolist()), reverse=True)
+    sizes: Any = list(k) if isinstance(k, (list, tuple, range)) or np.ndim(k) else [k]
     if not sizes:
         raise ValueError("k must be an integer or a sequence of integers; got an empty sequence")
+    budgets = sorted(dict(check_budget(given, restrictions, size, forced) for size in sizes).items())[::-1]
     results: list[BestSubset] = []
-    for size in sizes:
-        watch = Watch(nodes, seconds / len(sizes), callback)
-        size, units = check_budget(given, restrictions, size, forced)
-        with workers(1e7):  # limits BLAS to one thread: the matrices are small
-            search = _search(given, size, units, restrictions, gap)
-            status = search.run(watch)
+    for size, units in budgets:
+        watch = Watch(nodes, seconds / len(budgets), callback)
+        try:
+            with workers(1e7):  # limits BLAS to one thread: the matrices are small
+                search = _search(given, size, units, restrictions, gap)
+                status = search.run(watch)
+        except KeyboardInterrupt:  # before a search began
+            if results:
+                break
+            raise
         watch.end()
         floor = results[-1].lower_bound if results else 0.0
         results.append(_result(SavedSearch(given, size, restrictions, search), status, floor))
         if status is Status.STOPPED:
             break
-    by_size = tuple(results[::-1]) if len(sizes) > 1 else ()
+    by_size = tuple(results[::-1]) if len(budgets) > 1 else ()
     return dataclasses.replace(results[0], by_size=by_size)
 
 
@@ -219,28 +224,37 @@ def check_restrictions(
     derived = isinstance(box, str)
     if derived and box != "proved":
         raise ValueError(f'box must be "proved", a number, or an array (d,) or (d, 2); got {box!r}')
-    limits: Any = np.inf if box is None or derived else np.asarray(box, np.float64)
-    limits = np.asarray(limits)
+    limits = to_numeric(to_array(np.inf if box is None or derived else box, "box"), "box")
+    if np.isnan(limits).any():
+        raise ValueError("box must not have NaN. A feature without a bound has inf")
     if limits.ndim == 0 or limits.shape == (d,):
         limits = np.stack(np.broadcast_arrays(-limits, limits, np.empty(d))[:2], axis=1)
     if limits.shape != (d, 2):
         raise ValueError(f"box must have the shape (), ({d},) or ({d}, 2); got {limits.shape}")
     if not ((limits[:, 0] <= 0) & (limits[:, 1] >= 0)).all():
         raise ValueError("box must contain 0 for every feature, which may be left out: low ≤ 0 ≤ high")
-    low, high = (np.array(side) for side in limits.T)
+    low, high = (side.astype(np.float64) for side in limits.T)
+    if not isinstance(positive, (bool, np.bool_)):
+        raise TypeError(f"positive must be True or False; got {positive!r}")
     if positive:
         low = np.zeros(d)
-    numbers = np.arange(d)
-    if groups is not None:
-        labels = np.asarray(groups)
-        if labels.shape != (d,):
-            raise ValueError(
-                f"groups must have a label for each of the {d} features; got shape {labels.shape}"
-            )
-        found, places = np.unique(labels, return_inverse=True)
-        numbers = places.astype(np.intp) if len(found) < d else numbers
+    numbers = np.arange(d) if groups is None else _number_groups(groups, d)
     plain = ridge == 0 and box is None and groups is None and not positive
     return Restrictions(ridge, low, high, numbers, derived, plain)
+
+
+def _number_groups(groups: ArrayLike, d: int) -> IndexArray:
+    """Return the number of the group of each feature; groups of one feature have its number."""
+    try:
+        labels = np.asarray(groups)
+        found, places = np.unique(labels, return_inverse=True)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"groups must be a list of numbers, or of texts: {error}") from None
+    if labels.shape != (d,):
+        raise ValueError(f"groups must have a label for each of the {d} features; got shape {labels.shape}")
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError("groups must have a label for each feature; got NaN")
+    return places.astype(np.intp) if len(found) < d else np.arange(d)
 
 
 def check_budget(
