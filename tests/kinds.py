@@ -83,6 +83,11 @@ RESULTS = {
         "lower_bound": NUMBER(0, 2), "optimal": EQUAL, "nodes": WORK, "certificate": WITNESS,
         "by_size": EQUAL, "saved": WITNESS,
     },
+    sl.SubsetsWithin: {
+        "supports": WITNESS, "values": DOUBLE(0, 2), "limit": NUMBER(0, 2), "lower_bound": NUMBER(0, 2),
+        "complete": EQUAL, "share": WITNESS, "y_square": NUMBER(0, 2), "status": EQUAL,
+        "n_features": EQUAL, "nodes": WORK, "names": WITNESS,
+    },
     sl.SwappedSubset: {
         **SUBSET, "rule": EQUAL, "removed": INDICES, "inserted": INDICES, "residuals": DOUBLE(0, 2),
     },
@@ -136,4 +141,6 @@ RESULTS = {
     },
 }  # fmt: skip
 # properties that are compared too: their fields depend on the order of the columns
-PROPERTIES = {sl.LassoPath: {"coef": COLUMN(-1, 1)}}
+PROPERTIES = {
+    sl.LassoPath: {"coef": COLUMN(-1, 1)}, sl.SubsetsWithin: {"in_all": SET, "in_some": SET, "in_none": SET},
+}  # fmt: skip

@@ -138,6 +138,7 @@ ROWS = [
     Method("project_dual", arguments=(LAM,), lacks=CORRELATIONS | IN_SAMPLES),
     Method("hadamard_descent", arguments=(LAM,), lacks=CORRELATIONS),
     Method("best_subset", arguments=(3,), lacks=COPIES),
+    Method("subsets_within", arguments=(3,), options={"eps": 0.2}),
     Method("swaps", arguments=(3,)),
     Method("swaps", "of replacement", options={"rule": "ompr"}),
     Method("stability_selection", options={"pairs": 3}, lacks=CORRELATIONS | OF_ROWS),

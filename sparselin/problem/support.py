@@ -60,6 +60,7 @@ SUPPORT: Mapping[str, Support] = MappingProxyType(
         "project_dual": Support((*_ARRAYS, "operator"), ("forced",)),
         "hadamard_descent": _COPIED._replace(options=(*_PENALIZED, "tol")),
         "best_subset": _COPIED._replace(options=OPTIONS[:5]),
+        "subsets_within": _COPIED._replace(options=OPTIONS[:5]),
         "swaps": _ON_ENTRIES,
         "stability_selection": Support(_ARRAYS, _PENALIZED),
         "forward_regression": _ON_ENTRIES,
