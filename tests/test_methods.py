@@ -140,7 +140,7 @@ def test_every_public_method_that_takes_a_design_is_in_the_table():
         if inspect.isfunction(getattr(sl, name))
         and next(iter(inspect.signature(getattr(sl, name)).parameters)) in ("X", "D")
     }  # fmt: skip
-    takes_X -= {"explore", "subsets_within"}  # a picture; a list, which `test_subsets_within.py` enumerates
+    takes_X -= {"explore"}  # a picture, of two or three rows
     assert {method.name for method in METHODS.values()} == takes_X
     for method in METHODS.values():
         for lack in method.lacks:

@@ -13,6 +13,7 @@ from sparselin._kernels import descent
 
 SMALL = (
     "best_subset",
+    "subsets_within",
     "submodularity_ratio",
     "sparse_eigenvalues",
     "guarantee_bounds",
