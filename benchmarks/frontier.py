@@ -6,7 +6,8 @@ versions clash. For example:
     python -m benchmarks.frontier --n 3000 --d 500 --rho 0.9 --entrants ours okridge=/path/to/python
 
 A process reads X, y and the case from an .npz file, and writes one line of JSON. All values and bounds are
-in units of ‖y − Xβ‖² + ridge·‖β‖², and the gap of all entrants is 1 − lower_bound/objective.
+in units of ‖y − Xβ‖² + ridge·‖β‖², and the gap of all entrants is 1 − lower_bound/objective. `--output`
+stores the answers, and `--judge` compares those that an entrant calls optimal with our certificates.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -139,6 +141,45 @@ def row(case: dict[str, float], name: str, answers: list[dict[str, Any]]) -> str
     return "| " + " | ".join(cells) + " |"
 
 
+def judge(path: Path, time_limit: float) -> None:
+    """Count the answers called optimal that certificates confirm, refute or leave open, and print the table.
+
+    An answer with s features and the gap g claims that no set of s features has a value below (1 − g) times
+    its own. An exactly verified certificate for s features gives bounds on the best value. Answers with a
+    ridge or a box of the case are left out, because some entrants cannot state both.
+    """
+    from benchmarks.designs import frontier_instance
+
+    answers = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    bounds: dict[str, tuple[float, float]] = {}
+    counts = dict[str, Counter[str]]()
+    for answer in answers:
+        case = answer["case"]
+        if not answer.get("optimal") or case["ridge"] or case["box"]:
+            continue
+        drawn = {key: case[key] for key in ("n", "d", "k", "rho", "snr")} | {"seed": answer["seed"]}
+        size = len(answer["support"])
+        if (key := f"{drawn} {size}") not in bounds:
+            bounds[key] = _certified(frontier_instance(**drawn), size, time_limit)
+        least, most = bounds[key]
+        claimed = answer["objective"] * (1 - case["gap"])
+        word = "confirmed" if least >= claimed else "refuted" if most < claimed else "open"
+        counts.setdefault(answer["entrant"], Counter())[word] += 1
+    for name, count in counts.items():
+        print(name, dict(count), flush=True)  # noqa: T201
+
+
+def _certified(data: SimpleNamespace, k: int, time_limit: float) -> tuple[float, float]:
+    """Return bounds on the best value of k features that a certificate proves; 0 and inf without one."""
+    import sparselin as sl
+
+    best = sl.best_subset(data.X, data.y, k, box=np.inf, time_limit=time_limit)
+    verified = best.certificate.verify(data.X, data.y) if best.certificate else None
+    if not verified:
+        return 0.0, math.inf
+    return 2 * float((1 - verified.gap) * verified.value), 2 * float(verified.value)
+
+
 def main() -> None:
     """Print the table, or the answer of one entrant with `--entrant name data.npz`."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -148,10 +189,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     parser.add_argument("--entrants", nargs="+", default=["ours"], help="name, or name=interpreter")
     parser.add_argument("--output", type=Path, help="append each answer to this file, as a line of JSON")
+    parser.add_argument("--judge", type=Path, help="a file of answers, to compare with certificates")
     parser.add_argument("--entrant", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.entrant:
         print(json.dumps(run_entrant(arguments.entrant[0], Path(arguments.entrant[1]))))  # noqa: T201
+        return
+    if arguments.judge:
+        judge(arguments.judge, arguments.time_limit)
         return
     case = {key: getattr(arguments, key) for key in (*CASE, "time_limit")}
     print(HEADER)  # noqa: T201

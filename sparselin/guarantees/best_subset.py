@@ -153,18 +153,16 @@ def best_subset(
     results: list[BestSubset] = []
     for size, units in budgets:
         watch = Watch(nodes, seconds / len(budgets), callback)
+        floor = results[-1].lower_bound if results else 0.0
         try:
             with workers(1e7):  # limits BLAS to one thread: the matrices are small
                 search = _search(given, size, units, restrictions, gap)
-                status = search.run(watch)
+                results.append(_finish(SavedSearch(given, size, restrictions, search), watch, floor))
         except KeyboardInterrupt:  # before a search began
             if results:
                 break
             raise
-        watch.end()
-        floor = results[-1].lower_bound if results else 0.0
-        results.append(_result(SavedSearch(given, size, restrictions, search), status, floor))
-        if status is Status.STOPPED:
+        if results[-1].status is Status.STOPPED:
             break
     by_size = tuple(results[::-1]) if len(budgets) > 1 else ()
     return dataclasses.replace(results[0], by_size=by_size)
@@ -208,11 +206,8 @@ def resume_subset(
     if result.saved is None:
         return result
     saved: SavedSearch = pickle.loads(pickle.dumps(result.saved))  # the result itself must not change
-    watch = Watch(nodes, seconds, callback)
     with workers(1e7):
-        status = saved.search.run(watch)
-    watch.end()
-    return _result(saved, status, result.lower_bound)
+        return _finish(saved, Watch(nodes, seconds, callback), result.lower_bound)
 
 
 def check_restrictions(
@@ -287,12 +282,14 @@ def prepare(given: Problem, restrictions: Restrictions) -> Problem:
     return centre(given.in_double() if scaled else given.without_scales())
 
 
-def _result(saved: SavedSearch, status: Status, floor: float) -> BestSubset:
-    """Make the result of a search.
+def _finish(saved: SavedSearch, watch: Watch, floor: float) -> BestSubset:
+    """Run a search and make its result.
 
     floor : a lower bound that is known from another search.
     """
     given, search = saved.given, saved.search
+    status = search.run(watch)
+    watch.end()
     found = search.result(status)
     problem = search.problem
     scale = problem.y_norm**2

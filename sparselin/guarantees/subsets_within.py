@@ -46,9 +46,10 @@ def subsets_within(
 
     The objective of a set is q(S) = min {½‖y − Xβ‖² + (ridge/2)‖β‖² : β zero off S, within the box}. The
     search is that of `best_subset`; it closes a node only if its lower bound is above (1 + eps) times the
-    best value found so far. So when it ends, the list is complete. The sets within a factor of the best are
-    called the Rashomon set (Breiman, *Statistical modeling: the two cultures*, 2001; Xin et al., *Exploring
-    the whole Rashomon set of sparse decision trees*, 2022).
+    best value found so far. So when it ends, the list is complete. For n ≤ d without a ridge or a box it
+    compares the sets one by one. The sets within a factor of the best are called the Rashomon set (Breiman,
+    *Statistical modeling: the two cultures*, 2001; Xin et al., *Exploring the whole Rashomon set of sparse
+    decision trees*, 2022).
 
     A set whose value is within 1e-9·‖y‖² of the limit is compared with it in rational arithmetic. Where that
     is not possible (a `Problem` in place of X and y, a Gram or compressed problem, standardized columns with

@@ -327,7 +327,8 @@ class SubsetsWithin(Named):
     nodes : the number of nodes of the search tree that were visited.
     names : the d names of the features, or None.
 
-    The length of the result is s. `to_frame()` has a row for each set: rank, value, r2 and features.
+    The length of the result is s. `to_frame()` has a row for each set: rank, value, r2 = 1 − value/‖y‖² and
+    features. Without a ridge r2 is R².
     """
 
     supports: tuple[IndexArray, ...]
@@ -361,14 +362,15 @@ class SubsetsWithin(Named):
         return np.flatnonzero(self.share == 0)
 
     def _headline(self) -> str:
-        sizes = f"{plural(len(self), 'set')}, {len(self.in_all)} features in all, {len(self.in_some)} in some"
+        common = plural(len(self.in_all), "feature")
+        sizes = f"{plural(len(self), 'set')}, {common} in all, {len(self.in_some)} in some"
         return f"{sizes}, {'complete' if self.complete else 'not complete'}, {self.status.name}"
 
     def _table(self) -> Table:
         columns = (
             Column("rank", "rank", np.arange(1, len(self) + 1)),
             Column("value", "value", self.values),
-            Column("r2", "R²", 1 - self.values / (self.y_square or 1.0), 4),
+            Column("r2", "1 − value/‖y‖²", 1 - self.values / (self.y_square or 1.0), 4),
             Column("features", "features", [", ".join(map(short, self._names_of(S))) for S in self.supports]),
         )
         unlisted = f"limit {number(self.limit)}; no other set has a value below {number(self.lower_bound)}"
