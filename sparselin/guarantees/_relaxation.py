@@ -150,7 +150,7 @@ class Scaled:
         norms = np.hypot(problem.column_norms, math.sqrt(given.ridge))
         self.shift = np.where(norms > 0, np.frexp(norms)[1], 0).astype(np.intp)
         self.lift = int(np.frexp(problem.y_norm)[1]) if problem.y_norm > 0 else 0
-        X = problem.columns(np.arange(d))
+        X: Any = problem.columns(np.arange(d))
         for part in (self.shift // 2, self.shift - self.shift // 2):  # faster than ldexp, and as exact
             X *= np.ldexp(1.0, -part)
         self.y = np.ldexp(problem.y, -self.lift)

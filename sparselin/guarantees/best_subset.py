@@ -146,8 +146,8 @@ def best_subset(
     nodes = math.inf if node_limit is None else check_count(node_limit, "node_limit", 0)
     gap = check_level(gap, "gap")
     restrictions = check_restrictions(given, ridge, box, groups, positive)
-    sizes: Any = list(k) if isinstance(k, (list, tuple, range)) or np.ndim(k) else [k]
-    if not sizes:
+    sizes: Any = k if isinstance(k, (list, tuple, range)) or np.ndim(k) else [k]
+    if not len(sizes):
         raise ValueError("k must be an integer or a sequence of integers; got an empty sequence")
     budgets = sorted(dict(check_budget(given, restrictions, size, forced) for size in sizes).items())[::-1]
     results: list[BestSubset] = []
