@@ -16,6 +16,10 @@ a case. To see this, write q(β) = Q − bᵀβ + ½βᵀGβ, and let D be a dia
 w)ᵀ(G − D)(β − w) ≥ 0 follows q(β) ≥ Q − ½wᵀ(G − D)w − Σ (c_jβ_j − ½D_jβ_j²) with c = b − (G − D)w. Each term
 of the sum is 0 if β_j = 0, and is at most its maximum H_j ≥ 0 over lower_j ≤ β_j ≤ upper_j, the height of
 feature j.
+
+A vector can also confine β. With L its bound for the case with the unit of j, and h_j = c_j²/(2D_j), every β
+with β_j ≠ 0 and q(β) ≤ U has ½D_j(β_j − c_j/D_j)² ≤ U − L − H_j + h_j, because c_jβ_j − ½D_jβ_j² = h_j −
+½D_j(β_j − c_j/D_j)². Heights may then be taken over the smaller box.
 """
 
 import json
@@ -55,6 +59,12 @@ def as_integers(values):
     values = [*map(Fraction, values)]
     common = math.lcm(*(v.denominator for v in values))
     return [v.numerator * (common // v.denominator) for v in values], Fraction(1, common)
+
+
+def root_above(x):
+    """Return a number with few digits that is slightly above √x."""
+    places = max(0, 64 + (x.denominator.bit_length() - x.numerator.bit_length()) // 2)
+    return Fraction(math.isqrt((x.numerator << 2 * places) // x.denominator) + 1, 1 << places)
 
 
 def eliminate(A, b):
@@ -191,6 +201,7 @@ class Proof:
             require(len(given[side]) == d and are_numbers(finite, len(finite)), side)
             pairs = zip(given[side], scale, strict=True)
             self.box.append([None if v is None else Fraction(v) * Fraction(2) ** s for v, s in pairs])
+        self.inner = self.box
         self.q = Objective(X, y, weights, given["intercept"], given["ridge"], scale)
         self.stages, self.vectors = [], {}
         for J, D in given["stages"]:
@@ -217,10 +228,25 @@ class Proof:
             form = sum(x * (self.q.gram(self.d, j) - c[j]) for j, x in w.items())
             heights = [Fraction(0)] * self.count
             for j in D:
-                heights[self.labels[j]] += self.height(c[j], D[j], self.box[c[j] > 0][j])
+                heights[self.labels[j]] += self.height(c[j], D[j], self.inner[c[j] > 0][j])
             order = sorted(range(self.count), key=heights.__getitem__, reverse=True)
-            self.vectors[v] = (self.q.gram(self.d, self.d) - form) / 2, heights, order, D
+            self.vectors[v] = (self.q.gram(self.d, self.d) - form) / 2, heights, order, D, c
         return self.vectors[v]
+
+    def narrow(self, v, U):
+        """Confine β by vector v, for the cases with β_j ≠ 0 and for β_j = 0 together."""
+        _, heights, _, D, c = self.heights(v)
+        require(len(D) == self.d and max(heights) < math.inf, "the vector of the box")
+        sides, forced = [[*side] for side in self.box], {*self.given["forced"]}
+        for j in D:
+            if D[j] > 0 and (self.labels[j] in forced or len(forced) < self.k):
+                least = self.bound(v, forced | {self.labels[j]}, set())
+                rest = U - least - self.height(c[j], D[j], self.box[c[j] > 0][j]) + c[j] ** 2 / (2 * D[j])
+                reach, centre = root_above(max(2 * rest / D[j], Fraction(0))), c[j] / D[j]
+                for side, end, inner in zip(sides, (centre - reach, centre + reach), (max, min), strict=True):
+                    side[j] = end if side[j] is None else inner(side[j], end)
+                    side[j] = (min, max)[inner is min](side[j], Fraction(0))
+        self.inner, self.vectors = sides, {}
 
     @staticmethod
     def height(c, D, end):
@@ -231,7 +257,7 @@ class Proof:
     def bound(self, v, inside, outside):
         """Return the bound of vector v for the case with the units `inside` in the support and `outside`
         not."""
-        base, heights, order, D = self.heights(v)
+        base, heights, order, D, _ = self.heights(v)
         room = self.k - len(inside)
         if room < 0:
             return math.inf
@@ -268,6 +294,8 @@ class Proof:
         for j, v in beta.items():
             low, high = self.box[0][j], self.box[1][j]
             require((low is None or low <= v) and (high is None or v <= high), "a coefficient out of its box")
+        if given["box"] is not None:
+            self.narrow(given["box"], U)
         target, operations = (1 - Fraction(given["gap"])) * U, iter(given["tree"])
         cases = [({*given["forced"]}, set())]
         while cases:

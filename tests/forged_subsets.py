@@ -245,11 +245,14 @@ class Producer:
         self.build({*self.task.forced}, {*out})
         task, labels = self.task, np.array(self.task.labels)
         at_lower, at_upper = self.ends(self.units)
+        whole = [v for v, w in enumerate(self.vectors) if len(self.stages[w.stage].features) == self.d
+                 and max(self.heights(w)[1]) < _HUGE]  # fmt: skip
         return SubsetCertificate(
             shape=np.shape(task.X), k=task.k, ridge=task.ridge, gap=self.gap, intercept=task.intercept,
             forced=task.forced, groups=None if task.labels == tuple(range(self.d)) else labels,
             lower=np.array(task.lower), upper=np.array(task.upper), support=tuple(self.units),
             at_lower=at_lower, at_upper=at_upper, scale=self.scale,
+            box=pick(whole, self.rng) if whole and self.rng.random() < 0.7 else None,
             stages=tuple(self.stages), vectors=tuple(self.vectors), tree=tuple(self.tree),
         )  # fmt: skip
 

@@ -14,10 +14,11 @@ from fractional import centred_gram, dot, fractions, gram, solve
 from house import PROJECT
 
 import sparselin as sl
-from proofs_checks.subset_checker import check, eliminate
+from proofs_checks.subset_checker import Proof, check, eliminate
 from sparselin.certificates.curvature import is_semidefinite
 from sparselin.certificates.integers import IntegerColumns, solve_semidefinite
 from sparselin.certificates.subset_form import SubsetStage, SubsetVector
+from sparselin.certificates.subset_proof import SubsetProof
 from sparselin.certificates.subsets import SubsetCertificate, column_scale
 
 
@@ -39,13 +40,49 @@ def test_both_checkers_prove_valid_certificates():
         seen |= {("positive", max(task.lower) == 0), ("forced", task.forced != ())}
         seen |= {("groups", len(set(task.labels)) < len(task.labels)), ("weights", min(task.weights) < 1)}
         seen |= {(operation[0], True) for operation in certificate.tree}
-    assert len(seen) == 19  # each option, with and without it, and all operations
+        seen |= {("derived box", certificate.box is None)}
+    assert len(seen) == 21  # each option, with and without it, and all operations
 
 
 def test_no_forgery_is_accepted_that_says_something_false():
     counts = attack(1500, 7, share=0.3)  # which raises AssertionError if one is
     sums = {answer: sum(n for (_, a), n in counts.items() if a == answer) for _, answer in counts}
     assert min(sums[answer] for answer in ("refused and false", "accepted and true", "malformed")) > 200
+
+
+def test_the_derived_box_contains_every_point_with_at_most_the_value():
+    """Points on many supports, which are as far out as the value of a random subset allows."""
+    rng, near = np.random.default_rng(3), 0
+    while near < 300:
+        task = dataclasses.replace(random_task(rng), k=2)
+        if len(set(task.labels)) < 3 or len(task.forced) > 1:
+            continue
+        exact, subsets = oracle(task), task.subsets()
+        producer = Producer(task, rng, gap=1.0, units=subsets[rng.integers(len(subsets))])
+        certificate = producer.certificate()
+        if certificate.box is None:
+            continue
+        proofs = (SubsetProof(certificate, *data(task)),
+                  Proof(json.loads(certificate.to_json()), task.X, task.y, task.weights))  # fmt: skip
+        assert not [*proofs[0].failures()]
+        U = proofs[1].check()
+        for units in subsets:
+            value, beta, fixed = exact.fit(units)
+            G = producer.gram([*beta])
+            if value > U or fixed or np.linalg.cond(G) > 1e8:
+                continue
+            for i, j in enumerate(beta):
+                far = np.sqrt(2 * float(U - value) / np.linalg.inv(G)[i, i])
+                step = np.linalg.inv(G)[i] * far * rng.choice([-0.999, 0.999])
+                point = {l: v + Fraction(t) for (l, v), t in zip(beta.items(), step.tolist(), strict=True)}
+                found = exact.point(point)
+                if all(task.lower[l] <= v <= task.upper[l] for l, v in point.items()) and found[0] <= U:
+                    for proof in proofs:
+                        low, high = (side[j] and side[j] / producer.power[j] for side in proof.inner)
+                        assert low is None or low <= point[j]
+                        assert high is None or point[j] <= high
+                        inside = [v for v in (low, high) if v and abs(point[j]) > 0.5 * abs(v)]
+                        near += len(inside) > 0
 
 
 def random_curvature(rng):
@@ -142,7 +179,7 @@ def larger(factor, ridge=0.0, n=110, d=60):
     certificate = SubsetCertificate(
         shape=(n, d), k=2, ridge=ridge, gap=0.0, intercept=True, forced=(), groups=None,
         lower=np.full(d, -np.inf), upper=np.full(d, np.inf), support=(3, 20), at_lower=(), at_upper=(),
-        scale=scale, stages=(SubsetStage(np.arange(d), np.ldexp(D, -2 * scale)),),
+        scale=scale, box=None, stages=(SubsetStage(np.arange(d), np.ldexp(D, -2 * scale)),),
         vectors=(SubsetVector.from_floats(0, w, scale),), tree=(("in", 0, (3, 20)), ("value", (), ())),
     )  # fmt: skip
     return certificate, X, y, weights

@@ -72,6 +72,7 @@ class SubsetFields:
     at_lower: tuple[int, ...]
     at_upper: tuple[int, ...]
     scale: IndexArray
+    box: int | None
     stages: tuple[SubsetStage, ...]
     vectors: tuple[SubsetVector, ...]
     tree: tuple[Operation, ...]
@@ -107,6 +108,8 @@ def form_fault(given: Any, n: int, d: int) -> str:
         return "`stages` must be a tuple of stages with increasing features and a finite D ≥ 0 for each."
     if not (type(given.vectors) is tuple and all(_is_vector(v, given.stages, d) for v in given.vectors)):
         return "`vectors` must be a tuple of vectors with increasing features of their stage, and integers."
+    if not (given.box is None or (type(given.box) is int and 0 <= given.box < len(given.vectors))):
+        return "`box` must be None, or the number of a vector."
     if not (
         type(given.tree) is tuple and all(type(o) is tuple and o and type(o[0]) is str for o in given.tree)
     ):

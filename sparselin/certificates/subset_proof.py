@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from sparselin.certificates.subset_form import SubsetFields, are_indices, unit_c
 from sparselin.results import FloatArray, IndexArray
 
 _FREE, _IN, _OUT = 0, 1, 2
+Term: TypeAlias = tuple[int, int, int, Fraction | None]
 
 
 class SubsetProof:
@@ -36,6 +37,7 @@ class SubsetProof:
             [Fraction(x) * unit if math.isfinite(x) else None for x, unit in zip(side, units, strict=True)]
             for side in sides
         ]
+        self.inner = self.box
         self.value: Fraction | None = None
         self.target, self.leaves = Fraction(0), 0
         self.stage = functools.lru_cache(64)(self._read_stage)
@@ -58,6 +60,8 @@ class SubsetProof:
             diagonal = [Fraction(x) for x in stage.diagonal.tolist()]
             if not self.objective.has_curvature(stage.features.tolist(), diagonal):
                 yield f"Stage {s}: the matrix less D is not proved to be positive semidefinite. Decrease D."
+        if given.box is not None and not self._narrow(given.box):
+            yield "`box` must be a vector of a stage with all features, whose heights are finite."
         yield from self._walk()
 
     def _walk(self) -> Iterator[str]:
@@ -163,6 +167,21 @@ class SubsetProof:
 
     def _compute_heights(self, v: int) -> tuple[list[Fraction], Fraction]:
         """Return the heights of all units for a vector, and the largest sum that is allowed."""
+        terms, base, *_ = self._terms(v)
+        most = base - self.target
+        beyond = max(most, Fraction(0)) + 1  # in place of larger heights, and of infinite ones
+        heights = [Fraction(0)] * len(self.members)
+        for j, _, _, height in terms:
+            heights[self.labels[j]] = min(
+                heights[self.labels[j]] + (beyond if height is None else height), beyond
+            )
+        return heights, most
+
+    def _terms(self, v: int) -> tuple[list[Term], Fraction, Fraction, Fraction]:
+        """Return (j, c_j, D_j, H_j) for the features of a vector, ½yᵀWy − ½wᵀMw, and the units of c and D.
+
+        c_j and D_j are integers, and H_j is None if it is infinite.
+        """
         vector, objective = self.given.vectors[v], self.objective
         D, moved, J, _ = self.stage(vector.stage)
         entries = np.zeros(len(self.labels), object)
@@ -174,19 +193,49 @@ class SubsetProof:
         # wᵀMw = wᵀ(b − c) over the features of the stage
         difference = Dyadic(objective.b.integers[J], objective.b.power) + Dyadic(-slope.integers, slope.power)
         form = Dyadic(difference.integers * entries[J], difference.power + w.power).sum() / objective.mass
-        most = objective.constant - form / 2 - self.target
-        beyond = max(most, Fraction(0)) + 1  # in place of larger heights, and of infinite ones
-        heights = [Fraction(0)] * len(self.members)
         power = 2 * slope.power - 1 - D.power
         up, down = max(power, 0), objective.mass**2 << max(-power, 0)
         to_slope = Fraction(2) ** slope.power / objective.mass
         to_D = Fraction(2) ** D.power
+        terms: list[Term] = []
         for j, a, curvature in zip(J, slope.integers.tolist(), D.integers.tolist(), strict=True):
-            end = self.box[int(a > 0)][j]
-            if a == 0 or end == 0:
-                continue
-            height = Fraction(a * a << up, curvature * down) if curvature > 0 else beyond
-            if end is not None and abs(a) * to_slope > curvature * to_D * abs(end):  # a maximum at the bound
-                height = a * to_slope * end - curvature * to_D * end**2 / 2
-            heights[self.labels[j]] = min(heights[self.labels[j]] + height, beyond)
-        return heights, most
+            end = self.inner[int(a > 0)][j]
+            height: Fraction | None = Fraction(0)
+            if a != 0 and end != 0:
+                height = Fraction(a * a << up, curvature * down) if curvature > 0 else None
+                if end is not None and abs(a) * to_slope > curvature * to_D * abs(end):  # at the bound
+                    height = a * to_slope * end - curvature * to_D * end**2 / 2
+            terms.append((j, a, curvature, height))
+        return terms, objective.constant - form / 2, to_slope, to_D
+
+    def _narrow(self, v: int) -> bool:
+        """Shrink the box for bounds by (3). Return False if the vector does not confine all features."""
+        terms, base, to_slope, to_D = self._terms(v)
+        if len(terms) < len(self.labels) or any(height is None for *_, height in terms):
+            return False
+        heights = [Fraction(0)] * len(self.members)
+        for j, _, _, height in terms:
+            heights[self.labels[j]] += height or 0
+        room, forced = self.given.k - len(self.given.forced), set(self.given.forced)
+        order = sorted(set(range(len(heights))) - forced, key=heights.__getitem__, reverse=True)[:room]
+        least = heights[order[-1]] if len(order) == room > 0 else Fraction(0)
+        spare = (self.value or 0) - base + sum(heights[unit] for unit in (*forced, *order))
+        low, high = ([*side] for side in self.box)
+        for j, a, curvature, height in terms:
+            if curvature > 0:
+                unit, c, D = self.labels[j], a * to_slope, curvature * to_D
+                more = Fraction(0) if unit in forced else min(heights[unit] - least, Fraction(0))
+                rest = spare + more - (height or 0) + c * c / (2 * D)
+                reach = _root_above(2 * max(rest, Fraction(0)) / D)
+                ends = low[j], high[j]
+                low[j] = min(c / D - reach if ends[0] is None else max(ends[0], c / D - reach), Fraction(0))
+                high[j] = max(c / D + reach if ends[1] is None else min(ends[1], c / D + reach), Fraction(0))
+        self.inner = [low, high]
+        self.heights.cache_clear()
+        return True
+
+
+def _root_above(x: Fraction) -> Fraction:
+    """Return a number with few digits that is at least √x, and larger by a share of at most 2⁻⁶⁰."""
+    places = max(0, 64 + (x.denominator.bit_length() - x.numerator.bit_length()) // 2)
+    return Fraction(math.isqrt((x.numerator << 2 * places) // x.denominator) + 1, 1 << places)

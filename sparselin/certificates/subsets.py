@@ -17,6 +17,14 @@ H_j = max {c_jt − ½D_jt² : lower_j ≤ t ≤ upper_j} ≥ 0. The height of a
 with the units I, no unit of E and at most m of the others, the sum is at most the heights of I and the m
 largest of the others. So one *vector* w bounds a whole case, and many cases can share it.
 
+**Box.** A vector also confines β_j where D_j > 0. Let L be its bound for the case with the unit of j, and h_j
+= c_j²/(2D_j). Since c_jt − ½D_jt² = h_j − ½D_j(t − c_j/D_j)², every β with β_j ≠ 0 and q(β) ≤ U has
+
+    ½D_j(β_j − c_j/D_j)² ≤ U − L − H_j + h_j.                                                              (3)
+
+Such bounds may be used in (2) for other vectors. They leave out no β that is better than the given subset, if
+U is its value.
+
 **Leaves.** If no choice is left, a case has one support. At its minimiser, with some features fixed at a
 bound, convexity gives q(β′) ≥ q(β) + Σ_j min {∂_jq(β)(t − β_j) : lower_j ≤ t ≤ upper_j}, where only features
 at a bound have a derivative that is not zero.
@@ -82,6 +90,7 @@ class SubsetCertificate(SubsetFields):
     support : the units of the best known subset, the forced ones among them.
     at_lower, at_upper : the features of the support whose coefficients are at a bound. The others minimise q.
     scale : (d,) exponents of two, near those of the largest entries of the columns.
+    box : the number of the vector that confines β by (3), or None. Its stage has all features.
     stages, vectors : see their classes.
     tree : operations on the current case (I, E), where I are the units that are in and E those that are out.
         It begins with I = forced and E = ∅, and ends when every case has been bounded.

@@ -43,6 +43,8 @@ _VECTORS = 50_000
 _TRIED = 3
 
 Operation = tuple[Any, ...]
+# The operations of a certificate with the number of a vector.
+_BY_VECTOR = ("bound", "out", "in")
 
 
 class Node(NamedTuple):
@@ -106,6 +108,7 @@ class BestFirst:
     nodes, moves : the numbers of examined nodes, and of improvements during the search.
     listed : with `within`, the value of each set of exactly k groups that was examined.
     record : the tree for a certificate, or None.
+    box : the number of the vector from which a box is derived, or −1.
     """
 
     def __init__(
@@ -130,22 +133,30 @@ class BestFirst:
         self.room = 2 * self.scaled.value_error(self.best.coef)
         if len(forced) < k and problem.y_norm > 0:
             self._start()
-        if given.is_derived and self.scaled.diagonal.any():
-            self._derive_box()
         stage = Stage(self.scaled, groups)
         state = np.full(len(groups), FREE, np.int8)
         state[forced] = IN
-        kept = self.scaled.strict and not given.is_derived and within is None and problem.y_norm > 0
+        kept = self.scaled.strict and within is None and problem.y_norm > 0
         self.record = TreeRecord() if kept else None
+        self.box = -1
+        if given.is_derived:
+            stage = self._narrow(stage, state)
         self.open = [Node(0.0, 0, state, stage, np.empty(0, np.intp), np.empty(0), -1)]
 
-    def _derive_box(self) -> None:
-        """Derive a box from the best value and the least squares fit on all features."""
-        every = np.flatnonzero(self.scaled.diagonal > 0)
-        fit, w = self.scaled.solve(every, False), np.zeros(len(self.scaled.b))
-        w[fit.J] = fit.coef
-        limit = (self.best.value + self.room) * (1 + (self.within or 0)) + 1e-12 * self.scaled.half
-        self.scaled.surround(limit, every, w, fit.value)
+    def _narrow(self, stage: Stage, state: Any) -> Stage:
+        """Return the stage with a box that is derived from the relaxation of the root."""
+        m, free = self.k - int((state == IN).sum()), state == FREE
+        if stage.is_void or m == 0 or free.sum() <= m:
+            return stage
+        w, H, z = np.zeros(len(stage.features)), np.zeros(len(state)), np.zeros(len(state))
+        c = w.copy()
+        found = kernels.relax(stage.data, state, m, self.target, w, c, H, z)
+        if self.record is not None:
+            self.box = self.record.vector(stage, w)
+        limit = (self.best.value + self.room) * (1 + (self.within or 0)) + _SLACK * self.scaled.half
+        least = np.sort(H[free])[-m]
+        low = np.where(free, found + np.maximum(least - H, 0) - 8 * EPS * self.scaled.half, found)
+        return stage.narrow(limit, low, w, c, H)
 
     def features(self, groups: IndexArray) -> IndexArray:
         """Return the features of these groups, group by group."""
@@ -465,23 +476,17 @@ class BestFirst:
             return None
         gap = 0.0 if least >= value else min(1.0, 1 - least / value + _SLACK)
         at_lower, at_upper = (tuple(J.tolist()) for J in sides)
-        numbers: dict[int, int] = {}
-        vectors: list[SubsetVector] = []
-        for i, operation in enumerate(tree):
-            if operation[0] in ("bound", "out", "in"):
-                v = numbers.setdefault(operation[1], len(numbers))
-                if v == len(vectors):
-                    stage, J, w = self.record.vectors[operation[1]]
-                    vectors.append(_exact(stage, J, w, scaled.lift))
-                tree[i] = (operation[0], v, *operation[2:])
+        used = sorted({self.box, *(o[1] for o in tree if o[0] in _BY_VECTOR)} - {-1})
+        numbers = {v: i for i, v in enumerate(used)}
+        tree = [(o[0], numbers[o[1]], *o[2:]) if o[0] in _BY_VECTOR else o for o in tree]
         grouped = None if np.array_equal(given.group, np.arange(len(given.group))) else given.group
         return SubsetCertificate(
             shape=(self.problem.n, self.problem.d), k=self.k, ridge=float(given.ridge),
             gap=gap, intercept=origin.design.ones is not None,
             forced=tuple(self.forced.tolist()), groups=grouped, lower=given.low, upper=given.high,
             support=tuple(self.groups.tolist()), at_lower=at_lower, at_upper=at_upper, scale=scaled.shift,
-            stages=tuple(self._exact_stage(stage) for stage in self.record.stages),
-            vectors=tuple(vectors), tree=tuple(tree),
+            box=numbers.get(self.box), stages=tuple(self._exact_stage(stage) for stage in self.record.stages),
+            vectors=tuple(_exact(self.record.vectors[v], scaled.lift) for v in used), tree=tuple(tree),
         )  # fmt: skip
 
     def _exact_stage(self, stage: Stage) -> SubsetStage:
@@ -492,8 +497,9 @@ class BestFirst:
         return SubsetStage(J, D[J])
 
 
-def _exact(stage: int, J: IndexArray, w: FloatArray, lift: int) -> SubsetVector:
+def _exact(vector: tuple[int, IndexArray, FloatArray], lift: int) -> SubsetVector:
     """Return the vector of a certificate with exactly these entries, multiples of a power of two."""
+    stage, J, w = vector
     order = np.argsort(J)
     J, w = J[order], w[order]
     unit = int(np.frexp(np.abs(w).max(initial=0.0))[1]) - 33

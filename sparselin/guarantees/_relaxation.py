@@ -35,13 +35,16 @@ target is fixed.
 **D** is the ridge, or t/diag(G⁻¹), where t is nearly the largest number for which a Cholesky
 factorisation of G − D exists. It is computed again when features were fixed.
 
-**A box** for all solutions (Bertsimas, King and Mazumder, 2016, for ridge = 0). Let U be the value of a known
-β, w arbitrary and g = b − Gw. With G positive definite, every β with q(β) ≤ U has
+**A box** for all solutions. Let U be at least the least value of a node, and let L_g be the bound on its sets
+with the group g (see Fixing; the bound of the node if g is in). Let j be a feature of g and h_j =
+c_j²/(2D_j), its height without a box. Every β of the node with q(β) ≤ U has β_j = 0 or
 
-    |β_j − w_j| ≤ √((G⁻¹)_jj)·(√(2(U − q(w)) + γ²) + γ),   γ² = gᵀG⁻¹g.                                    (4)
+    ½D_j(β_j − c_j/D_j)² ≤ U − L_g − H_j + h_j.                                                            (4)
 
-Proof: Let β̂ = w + G⁻¹g be the minimiser of q. Then q(w) − q(β̂) = γ²/2, so
-(β − β̂)ᵀG(β − β̂) = 2(q(β) − q(β̂)) ≤ 2(U − q(w)) + γ². Use |v_j|² ≤ (G⁻¹)_jj·vᵀGv for β − β̂ and for β̂ − w. ∎
+Proof: c_jβ_j − D_jβ_j²/2 = h_j − ½D_j(β_j − c_j/D_j)². With this term for j in (2) and heights for the other
+features, q(β) ≥ L_g + H_j − h_j + ½D_j(β_j − c_j/D_j)². ∎ (Such range reduction by a dual bound: Ryoo and
+Sahinidis, *A branch-and-reduce approach to global optimization*, 1996.) The box is used in bounds only. No
+solution is at its ends, so the fits on sets do not need it.
 
 **Rounding.** Columns and y are scaled by powers of two, without rounding, to lengths between ½ and 1 (a
 column with its √ridge below it). Let η = 8·eps of the problem. The data that weights and centring leave are
@@ -60,9 +63,8 @@ number of groups + the size of the largest group + 8)·eps, which is added.
 
 If the Cholesky factor of a matrix B (F, F) with diagonal at most 1 exists, B + (F + 1)·F·eps·I is positive
 semidefinite (Higham, Theorem 10.3), and an error of τ in the entries of G is at most F·τ·I. Both are
-subtracted from D. For (4), they are subtracted from G. Its factor L then has (LLᵀ)⁻¹ ⪰ G⁻¹. With the computed
-inverse T of L, TL = I + E and ‖E‖ < ½, each column of L⁻¹ is at most as long as that of T, divided by
-1 − ‖E‖. U is the computed value plus 2Ae, twice, and 8Ae is added to 2(U − q(w)), twice the error of 2q(w).
+subtracted from D. In (4), h_j is taken at |c_j| + e, the centre c_j/D_j moves by e/D_j, and U is the computed
+value plus 2Ae, twice.
 
 So a bound is at most the exact optimum, without a tolerance. Two remarks: A column or a y that is constant to
 rounding counts as constant, if there is an intercept. For a Gram or compressed problem η is the error of the
@@ -71,6 +73,7 @@ factor that replaces X, and the exact optimum is that of the data to which the f
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any, NamedTuple
 
@@ -138,6 +141,7 @@ class Scaled:
     ----------
     shift : (d,) X_j was divided by 2^shift_j; y by 2^lift.
     ridge, low, high : (d,) in these units.
+    inner : (2, d) the box of the bounds, which is smaller if one was derived.
     G, rows : XᵀX + ridge (d, d), or if that is too large the columns (d, n); the other one is empty.
     b, half : Xᵀy and ½‖y‖².
     unit : ‖y − Xβ‖² + ridge·‖β‖² in the units of the data is this times q in these units.
@@ -159,6 +163,7 @@ class Scaled:
         self.ridge = np.ldexp(given.ridge, -2 * self.shift)
         self.ridge[self.ridge < TINY] = 0.0  # it would be rounded, perhaps up
         self.low, self.high = (np.ldexp(v, self.shift - self.lift) for v in (given.low, given.high))
+        self.inner = np.stack([self.low, self.high])
         self.group, self.b = given.group, X.T @ self.y
         self.error = problem.n * EPS / 2 + 2 * SAFETY * max(
             problem.errors.double_eps, problem.errors.gram_eps
@@ -224,39 +229,6 @@ class Scaled:
         stable = condition < _NEARLY_DEPENDENT or not np.isfinite([low, high]).any()
         return J[at_low], J[at_high], stable, bool(binds[~free].all())
 
-    def surround(self, value: float, J: IndexArray, w: FloatArray, at: float) -> None:
-        """Shrink the box to one that contains every β of value ≤ `value`, by (4) at a w (d,) with q(w) ≤ at.
-
-        J : the features whose Gram matrix is positive definite: all that are not zero. Without that, the box
-        stays as it is.
-        """
-        F, size = len(J), 1 + np.abs(w).sum()
-        G = self.gram(J)
-        lost = F * self.error + (F + 1) * F * EPS
-        G[np.diag_indices(F)] -= lost
-        factor, failed = lapack.dpotrf(G.T, lower=1, clean=1)
-        if failed:
-            return
-        inverse = lapack.dtrtri(factor, lower=1)[0]
-        wrong = np.linalg.norm(inverse @ factor - np.eye(F)) + F * EPS * np.linalg.norm(
-            np.abs(inverse) @ np.abs(factor)
-        )
-        if not wrong < 0.5:
-            return
-        slack = self.b - self.times(w)
-        error = (self.error + (F + 4) * EPS) * size
-        widths = np.linalg.norm(inverse, axis=0) / (1 - wrong)
-        gamma = (
-            np.linalg.norm(np.abs(inverse), 2)
-            * (np.linalg.norm(slack[J]) + math.sqrt(F) * error)
-            / (1 - wrong)
-        )
-        reach = (
-            (math.sqrt(2 * max(0.0, value - at) + 8 * size * error + gamma**2) + gamma) * widths * (1 + 1e-12)
-        )
-        self.low[J] = np.minimum(np.maximum(self.low[J], w[J] - reach), 0)
-        self.high[J] = np.maximum(np.minimum(self.high[J], w[J] + reach), 0)
-
     def curvature(self, G: FloatArray, J: IndexArray) -> FloatArray:
         """Return a diagonal D ≥ 0 with G_JJ − D positive semidefinite, G_JJ = `gram(J)`."""
         F, ridge = len(J), self.ridge[J]
@@ -313,11 +285,37 @@ class Stage:
         if whole:
             G[np.diag_indices(len(J))] -= D
         rows = np.empty((0, 0)) if whole else scaled.rows[J]
-        box = scaled.low[J], scaled.high[J]
+        box = scaled.inner[0, J], scaled.inner[1, J]
         self.data = kernels.Relaxation(
             G, rows, scaled.y, scaled.ridge[J], scaled.b[J], D, *box, first, scaled.half, scaled.error, EPS
         )
         self.is_void = bool((((box[0] == -np.inf) | (box[1] == np.inf)) & (D == 0)).any())
+
+    def narrow(self, value: float, low: FloatArray, w: FloatArray, c: FloatArray, H: FloatArray) -> Stage:
+        """Return this stage with a box that contains all solutions whose value is at most `value`, by (4).
+
+        low : a bound on the sets with each group, for the vector w with its c and H.
+        """
+        data, scaled = self.data, self.scaled
+        D, known = np.maximum(data.D, TINY), data.D > 0
+        error = scaled.value_error(w[w != 0]) / 2
+        group = np.repeat(np.arange(len(H)), np.diff(data.first))
+        ends = [np.clip(t / D, data.low, data.high) for t in (c - error, c + error)]
+        inside = np.maximum(
+            *(t * β - D * β**2 / 2 for t, β in zip((c - error, c + error), ends, strict=True))
+        )
+        outside = (np.abs(c) + error) ** 2 / (2 * D)
+        rest = np.maximum(value - low[group] - inside + outside, 0) + 1e-12 * (scaled.half + outside)
+        reach = (np.sqrt(2 * rest / D) + error / D) * (1 + 1e-12)
+        found = (
+            np.minimum(np.maximum(data.low, c / D - reach), 0),
+            np.maximum(np.minimum(data.high, c / D + reach), 0),
+        )
+        box = np.where(known, found, (data.low, data.high))
+        scaled.inner[:, self.features] = box
+        stage = copy.copy(self)
+        stage.data = data._replace(low=box[0], high=box[1])
+        return stage
 
 
 def _solve_in_box(G: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
