@@ -160,7 +160,7 @@ def judge(path: Path, time_limit: float) -> None:
         drawn = {key: case[key] for key in ("n", "d", "k", "rho", "snr")} | {"seed": answer["seed"]}
         size = len(answer["support"])
         if (key := f"{drawn} {size}") not in bounds:
-            bounds[key] = _certified(frontier_instance(**drawn), size, time_limit)
+            bounds[key] = certify_value(frontier_instance(**drawn), size, time_limit)
         least, most = bounds[key]
         claimed = answer["objective"] * (1 - case["gap"])
         word = "confirmed" if least >= claimed else "refuted" if most < claimed else "open"
@@ -169,7 +169,7 @@ def judge(path: Path, time_limit: float) -> None:
         print(name, dict(count), flush=True)  # noqa: T201
 
 
-def _certified(data: SimpleNamespace, k: int, time_limit: float) -> tuple[float, float]:
+def certify_value(data: SimpleNamespace, k: int, time_limit: float) -> tuple[float, float]:
     """Return bounds on the best value of k features that a certificate proves; 0 and inf without one."""
     import sparselin as sl
 

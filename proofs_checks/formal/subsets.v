@@ -84,6 +84,29 @@ move=> psd wF xF xS le_h; rewrite (quadratic_split D w) ler_paddr //.
 by rewrite ler_add2l ler_opp2 sum_gain.
 Qed.
 
+(* Where x_j is if the value is at most U *)
+Theorem leaf_confines F S D w h x U j : semidefinite F (G - diagonal D) -> zero_off F w -> zero_off F x ->
+  zero_off S x -> (forall i, i \in S -> gain (D i) (slopes D w i 0) (x i 0) <= h i) -> j \in S -> 0 < D j ->
+  quadratic x <= U ->
+  2%:R^-1 * D j * (x j 0 - slopes D w j 0 / D j) ^+ 2
+  <= U - (base D w - \sum_(i in S) h i) - h j + slopes D w j 0 ^+ 2 / (2%:R * D j).
+Proof.
+move=> psd wF xF xS le_h jS Dj le_U; set c := slopes D w j 0; set t := x j 0.
+pose h' i := if i == j then gain (D j) c t else h i.
+have bound : base D w - \sum_(i in S) h' i <= quadratic x.
+  by apply: (leaf_bound psd wF xF xS) => i iS; rewrite /h'; case: eqP => [->|_]; [exact: lexx | exact: le_h].
+have sums : \sum_(i in S) h' i = gain (D j) c t + (\sum_(i in S) h i - h j).
+  rewrite (bigD1 j jS) /= [in RHS](bigD1 j jS) /= addrAC subrr add0r /h' eqxx; congr (_ + _).
+  by apply: eq_bigr => i /andP[_ /negbTE->].
+have Dj0 : D j <> 0 by apply/eqP; rewrite gt_eqF.
+move: bound; rewrite sums => /le_trans/(_ le_U); rewrite -subr_ge0 => nonneg; rewrite -subr_ge0.
+suff <- : U - (base D w - (gain (D j) c t + (\sum_(i in S) h i - h j)))
+  = U - (base D w - \sum_(i in S) h i) - h j + c ^+ 2 / (2%:R * D j)
+    - 2%:R^-1 * D j * (t - c / D j) ^+ 2 by [].
+rewrite /gain; move: (base D w) (\sum_(i in S) h i) (h j) (D j) Dj0 => p q r s s0.
+by to_ring R; field; split; [exact: s0 | exact: two_neq0].
+Qed.
+
 (* The value on A, and its monotonicity: x is least among all z that are zero off A. *)
 Lemma value_bound (A : {set 'I_d}) x z : semidefinite setT G -> zero_off A x ->
   (forall j, j \in A -> (G *m x) j 0 = b j 0) -> zero_off A z -> quadratic x <= quadratic z.

@@ -176,6 +176,18 @@ apply: (leaf_bound _ (gram_symmetric X rho symmetric) psd wF xF xS) => j jS.
 by rewrite slopes_of_data le_h.
 Qed.
 
+Theorem vector_confines (F S : {set 'I_d}) (D h : 'I_d -> R) (w x : 'cV[R]_d) (U : R) (j : 'I_d) : A^T = A ->
+  semidefinite F (G - diagonal D) -> zero_off F w -> zero_off F x -> zero_off S x ->
+  let c i := corr X (A *m (y - X *m w)) i - rho * w i 0 + D i * w i 0 in
+  (forall i, i \in S -> gain (D i) (c i) (x i 0) <= h i) -> j \in S -> 0 < D j -> ridge_objective A X y rho x <= U ->
+  2%:R^-1 * D j * (x j 0 - c j / D j) ^+ 2
+  <= U - (base (constant A y) G D w - \sum_(i in S) h i) - h j + c j ^+ 2 / (2%:R * D j).
+Proof.
+move=> symmetric psd wF xF xS c le_h jS Dj; rewrite ridge_quadratic // /c -slopes_of_data.
+apply: (leaf_confines (gram_symmetric X rho symmetric) psd wF xF xS _ jS Dj) => i iS.
+by rewrite slopes_of_data le_h.
+Qed.
+
 Theorem gain_is_at_most (curvature slope t : R) : 0 < curvature ->
   gain curvature slope t <= slope ^+ 2 / (2%:R * curvature).
 Proof.
@@ -282,6 +294,7 @@ Print Assumptions runs_without_ties_agree.
 Print Assumptions certificates_are_sound.
 Print Assumptions omp_certificates_are_sound.
 Print Assumptions leaf_is_a_bound.
+Print Assumptions vector_confines.
 Print Assumptions gain_is_at_most.
 Print Assumptions vector_is_a_bound.
 Print Assumptions intercept_is_best_at_the_mean.

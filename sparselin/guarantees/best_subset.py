@@ -98,7 +98,7 @@ def best_subset(
     ridge : the penalty ridge·‖β‖², ridge ≥ 0. The objective is ½‖y − Xβ‖² + (ridge/2)‖β‖².
     box : bounds of the coefficients, which contain 0: a number M for |β_j| ≤ M, an array (d,) of such
         numbers, or an array (d, 2) of low_j and high_j. A box changes the problem, unless all solutions lie
-        in it. "proved" derives a box in which all solutions lie; that needs n ≥ d or a ridge.
+        in it. "proved" derives a box in which all solutions lie; that needs curvature (n ≥ d or a ridge).
     groups : (d,) the label of the group of each feature, numbers or texts. A subset consists of whole groups.
     positive : whether all coefficients must be ≥ 0.
     gap : stop when the value is proved to be within this relative gap of the best.
