@@ -122,7 +122,9 @@ def _images(source: Source) -> Images:
 
 
 def _default_count(found: Images, quick: bool) -> int:
-    """Return the default number of images: 1000 of MNIST as in the paper, or all digits; 300 with --quick."""
+    """Return the default number of images: 1000 of MNIST as in the paper, all of the digits; 300 with
+    --quick.
+    """
     whole = 1000 if found.name == "MNIST" else len(found.labels)
     return 300 if quick else whole
 

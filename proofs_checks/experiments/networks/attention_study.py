@@ -118,7 +118,7 @@ def _paper_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def _paper(piece: Piece, scale: Scale) -> Record:
-    """Run a piece of Tables 2 and 3.
+    """Run one piece (one selection) of Tables 2 and 3.
 
     Method SA with no setting means the released code; at the largest k, as in the table, it uses all rows.
     """
@@ -251,7 +251,7 @@ def _efficiency(piece: Piece, scale: Scale) -> Record:
 
 
 def adaptive(data: str) -> int:
-    """Return the k of Table 9: 64, or the largest power of 2 up to d/2 if there are fewer than 65 features.
+    """Return the k of Table 9: 64, or, if the data have d < 65 features, the largest power of 2 up to d/2.
 
     >>> adaptive("mice"), adaptive("digits"), adaptive("breast_cancer")
     (64, 32, 8)
@@ -310,9 +310,10 @@ states neither number."""
 
 
 def _gains_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield the pieces with k = 0, 9 and 49, if at least three features remain outside S.
+    """Yield the pieces with k = 0, 9 and 49 selected features, if at least three features remain outside this
+    selection S.
 
-    The ranks of two features can only agree or be reversed.
+    With two features left, their ranks could only agree or be reversed.
     """
     for (seed, data), k in itertools.product(_draws(names, scale), SELECTED):
         if k + 3 <= FORMS[data].d:
@@ -320,7 +321,9 @@ def _gains_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def _gains(piece: Piece, scale: Scale) -> Record:
-    """Return the record with the correlation over the features outside S, on the training rows only."""
+    """Return the record with the rank correlation of gains and attention weights over the features outside
+    the selection S. Only the training rows are used.
+    """
     rows = ROWS if scale.rows is None else min(ROWS, scale.rows)  # an eighth are for validation
     sets = sets_of(piece.data, PAPER, piece.seed, rows)
     begin = time.process_time()

@@ -94,8 +94,8 @@ def networks(
     """Recompute the tables of Sequential Attention and LassoNet, with and without leaks from the test rows.
 
     The page compares them with the printed figures. A run consists of pieces; each is one selection or one
-    training. Finished pieces are in the output folder at once, and the same command resumes from there: after
-    Ctrl-C, --hours, a full disk or a failed piece.
+    training. Each finished piece is stored in the output folder at once. After Ctrl-C, --hours, a full disk
+    or a failed piece, the same command resumes from there.
 
     Exit status 0: all pieces are done, or the hours are over. 1: a piece failed, or the disk is full. 130:
     interrupted; the report of the finished pieces is written.
@@ -210,7 +210,7 @@ def _check_against(against: str, planned: Sequence[Piece], store: Store) -> None
 
 
 def _store(console: Console, output: Path, scale: Scale) -> Store:
-    """Open the records of the output folder, and print what is unusual about them."""
+    """Open the records of the output folder, and print a message about anything unusual in them."""
     try:
         store = Store(output / NAME, scale)
     except (OSError, ValueError) as error:

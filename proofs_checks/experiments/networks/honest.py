@@ -2,7 +2,7 @@
 
 The features are selected on the training rows. Settings, and the number of training steps of the judging
 network, are chosen on the validation rows. The test rows are read once, at the end. Scaling and imputation
-use the training rows only, and all rows of a mouse are on one side (`protocol.HONEST`).
+use the training rows only, and all rows of a mouse are on one side of the split (`protocol.HONEST`).
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def judge(sets: Sets, support: Sequence[int], seed: int, scale: Scale) -> Fit:
 def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
     """Yield the pieces, with all k of a method and a seed together.
 
-    For most methods one run has the picks for all k, and it is cached.
+    For most methods one run has the picks for all k, and this run is cached.
     """
     for seed, data in scale.draws(names):
         yield Piece("honest", data, ALL, FORMS[data].d, seed)

@@ -1,4 +1,5 @@
-"""The pieces of a study of networks: each is computed separately, stored at once, and not computed again.
+"""The pieces of a study of networks: selections and trainings that are computed separately and stored at
+once.
 
 The records of a run are lines of a file, one JSON object each. A run that ends early, for any reason, loses
 only the pieces that were being computed, and the next run computes these.
@@ -40,8 +41,8 @@ class Piece:
     method : a key of `methods.METHODS`, or a method that the study adds.
     k : the number of features to select; d for all features.
     seed : the seed of the split, the method and the training.
-    setting : another property of the piece, for example a switch, a form of the mask or the features at a
-        time; "" for none.
+    setting : another property of the piece, for example a switch, a form of the mask or the number of
+        features picked at a time; "" for none.
     """
 
     study: str

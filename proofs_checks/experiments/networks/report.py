@@ -204,8 +204,9 @@ def _against_setting(study: str, mine: Sequence[Row], learner: str) -> Iterator[
 def _against_seconds(selected: Sequence[Summary]) -> Iterator[Figure]:
     """Draw scores of the first learner against the seconds of the selection.
 
-    k is the one for which most methods have seconds, because one run may have the picks for all k; the
-    largest among several. Each data set shows the summaries with its most common number of training rows.
+    The figure shows the k for which most methods have seconds, because one run may have the picks for all k.
+    If several k have the most, it shows the largest. Each data set shows the summaries with its most common
+    number of training rows.
     """
     timed = [made for made in selected if "selecting" in made.seconds and made.setting in ("", OWN)]
     timed = [made for made in timed if made.learner == timed[0].learner]

@@ -116,14 +116,14 @@ class Row:
 
     @property
     def test(self) -> Paired | None:
-        """The paired test of its scores against the other's; None without common seeds."""
+        """The paired test of the scores of `ours` against those of `other`; None without common seeds."""
         if self.other is None or not set(self.ours.values) & set(self.other.values):
             return None
         return compare_pairs(self.ours, self.other)
 
     @property
     def size(self) -> int | None:
-        """k, or None if these are all features of the data."""
+        """The number k of features, or None if k is the number of all features of the data."""
         d = FORMS[self.ours.data].d if self.ours.data in FORMS else None
         return None if self.ours.method == ALL or self.ours.k == d else self.ours.k
 
@@ -171,8 +171,9 @@ def rows(records: Sequence[Record], judged: Iterable[Judged], against: str = AGA
 def other(summary: Summary, by_address: Mapping[Any, Summary], against: str = AGAINST) -> Summary | None:
     """Return the summary of the method `against` with which a summary is compared, or None.
 
-    It has the same training rows and the same setting. If there is none with that setting, it has the base
-    setting of the study, or else our defaults. `against` itself is compared with its base setting.
+    Both summaries have the same training rows and the same setting. If `against` has no summary in that
+    setting, the base setting of the study is taken, or else our defaults. `against` itself is compared with
+    its base setting.
     """
     base = BASES.get(summary.study, "")
     settings = (base,) if summary.method == against else (summary.setting, base, OWN)
@@ -205,7 +206,8 @@ def judged_all(records: Sequence[Record]) -> list[Judged]:
 def judged_here(records: Sequence[Record], scale: Scale) -> list[Judged]:
     """Judge the printed figures of the studies and data sets that have a record.
 
-    With fewer epochs than the papers' every figure needs data, because no verdict is possible.
+    With fewer epochs than in the papers, every figure has the verdict NEEDS_DATA, because no other verdict is
+    possible.
     """
     recorded = {(record.piece.study, record.piece.data) for record in records}
     found = [
