@@ -230,8 +230,9 @@ def settle(check, cases, figure, verdict=concluded):
 
 
 def sentence(id, number, cases, *helpers, verdict=concluded):
-    """Mark the check of a sentence; its verdict follows from its cases, and its mutants are `figure` and
-    `helpers`."""
+    """Mark a function as the check of a sentence. The verdict follows from the cases of the sentence, and the
+    mutants are `figure` and `helpers`.
+    """
     as_claim = claim(id, number, "float", verdict(cases))
     return lambda check: as_claim(mutants("figure", *helpers)(check))
 
@@ -253,8 +254,9 @@ def _name(address):
 
 
 def full(lines):
-    """Return for each piece its record with the most rows, sorted by key, from runs at full scale or with
-    more rows.
+    """Return one record for each piece, a selection or a training: the record with the most training rows.
+    Only runs at full scale, or with more rows than full scale, count. The records are sorted by the keys of
+    their pieces.
 
     If several records have the most rows, the last one is taken. Failed runs, and runs with only a share of
     the epochs, are left out.

@@ -1,4 +1,4 @@
-"""Q*, the penalty of the softmax mask, in ball arithmetic: the functions that its rows share.
+"""The penalty Q* of the softmax mask in ball arithmetic: the functions that the checks of Q* share.
 
 Q*(x) is the minimum over w of F(w) = ‖w‖² + Σ x_i/softmax_i(w)². Each value from `sl.softmax_penalty` is
 enclosed in a ball, by the strong convexity of F with constant 2. An inequality counts as proved only if the
@@ -26,7 +26,7 @@ def softmax(w):
 
 
 def objective_and_gradient(x, w):
-    """Return F(w) = ‖w‖² + Σ x_i/softmax_i(w)² and ∇F(w), in balls."""
+    """Return F(w) = ‖w‖² + Σ x_i/softmax_i(w)² and ∇F(w), as balls."""
     p = softmax(w)
     parts = [a / (b * b) for a, b in zip(x, p, strict=True)]
     K = total(parts)
@@ -46,9 +46,10 @@ def ball(low, high):
 
 
 def subdivided(boxes, holds, limit=20_000):
-    """Return the number of boxes that are needed until `holds(box)` on each; a box is a tuple of (low, high).
+    """Halve boxes until `holds` is true on each part, and return the number of boxes tried; a box is a tuple
+    of intervals (low, high).
 
-    Return −1 if more than `limit` boxes are needed.
+    If more than `limit` boxes are needed, return −1.
     """
     boxes, count = list(boxes), 0
     while boxes:

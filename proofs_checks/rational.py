@@ -122,7 +122,7 @@ def segment(X, y, S: Sequence[int] = ()) -> Segment:
 
 
 def coefficients(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> fmpq_mat:
-    """Return β at λ* − ε as a column (d, 1): β_T = s∘(εv) and β_S = X_S⁺(y − X_Tβ_T)."""
+    """Return the β of a `Segment` at λ* − ε as a column (d, 1): β_T = s∘(εv) and β_S = X_S⁺(y − X_Tβ_T)."""
     A = rational(X)
     beta = fmpq_mat(A.ncols(), 1)
     for i, s, entry in zip(found.step.tied, found.signs, found.v.entries(), strict=True):
@@ -190,8 +190,9 @@ def _subsets(m: int) -> list[list[int]]:
 
 
 def _vertex(H: fmpq_mat, B: list[int]) -> fmpq_mat | None:
-    """Return the solution of min_{v ≥ 0} ½vᵀHv − 1ᵀv with support in B, if H_BB is nonsingular and there is
-    one."""
+    """Return the solution of min_{v ≥ 0} ½vᵀHv − 1ᵀv with support in B, if H_BB is nonsingular and such a
+    solution exists.
+    """
     m = H.nrows()
     H_BB = fmpq_mat(len(B), len(B), [H[i, j] for i in B for j in B])
     if H_BB.det() == 0:

@@ -223,11 +223,12 @@ def eigenvalues(C: fmpq_mat, S: Sequence[int]) -> list[arb]:
 
 
 def strict_chains(C: fmpq_mat, rows: Sequence[Sequence[int]]) -> list[tuple[int, int, int]]:
-    """Return the chains A ⊂ B, x on which tr f can gain different amounts at A and at B.
+    """Return the chains (A, B, x), A ⊂ B, for which adding x to A and to B can change tr f by different
+    amounts.
 
     `rows[S]` are the rows of C_S. A chain is left out if the eigenvalues of C_{A+x} and C_B together are
-    those of C_{B+x} and C_A, because tr f then gains the same. The comparison uses characteristic polynomials
-    and is exact.
+    those of C_{B+x} and C_A, because tr f then changes by the same amount. The comparison uses characteristic
+    polynomials and is exact.
     """
     p = [principal(C, S).charpoly() if S else 1 for S in rows]
     return [(A, B, x) for A, B, x in chains(_size(rows)) if A != B and p[A | x] * p[B] != p[B | x] * p[A]]
@@ -280,18 +281,20 @@ def variance(C: fmpq_mat, S: Sequence[int], k: int) -> fmpq:
 
 
 def entropy_float(C: np.ndarray, S: Sequence[int], delta: float, k: int) -> float:
-    """Return f_de, computed from the eigenvalues in floating point."""
+    """Return the f_de of `entropy`, computed from the eigenvalues in floating point."""
     return float(np.log2(delta + _spectrum(C, S)).sum() - 3 * k * np.log2(delta))
 
 
 def rank_power_float(C: np.ndarray, S: Sequence[int], alpha: float, cutoff: float = 1e-9) -> float:
-    """Return f_gr, computed from the eigenvalues in floating point; those below the cut-off count as zero."""
+    """Return the f_gr of `rank_power`, computed from floating-point eigenvalues; eigenvalues below the
+    cut-off count as zero.
+    """
     values = _spectrum(C, S)
     return float((values[values > cutoff] ** alpha).sum())
 
 
 def variance_float(C: np.ndarray, S: Sequence[int], k: int) -> float:
-    """Return f_sv, computed from the eigenvalues in floating point."""
+    """Return the f_sv of `variance`, computed from the eigenvalues in floating point."""
     return float(9 * k * k - ((_spectrum(C, S) - 1) ** 2).sum())
 
 
@@ -338,8 +341,8 @@ def draw_submodular(rng: np.random.Generator, d: int) -> list[int]:
 class SpoilingElement(Sequence[int]):
     """The set function q|A| if 0 ∉ A, and q + |A| if 0 ∈ A; it is submodular for q ≥ 1.
 
-    Element 0 looks best alone, and reduces the gains of all other elements. The values are computed when they
-    are read.
+    Among the single elements, 0 has the largest value, but it reduces the gains of all other elements. The
+    values are computed when they are read.
     """
 
     def __init__(self, d: int, q: int) -> None:
