@@ -148,7 +148,7 @@ def test_the_largest_penalty_with_a_feature(check):
 
         λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0}.
 
-    It is the largest λ with a nonzero LASSO on S̄, and it equals ‖XᵀP_S^⊥y‖∞.
+    This λ*(S) is the largest λ at which the LASSO is nonzero on S̄, and equals ‖XᵀP_S^⊥y‖∞.
 
     Hypotheses: The columns of S are linearly independent.
 

@@ -171,8 +171,8 @@ def test_without_decay_no_weight_is_preferred(check):
     masks softmax(w) are exactly the vectors that are 1 on S, and positive with sum 1 off S.
 
     Instead: Every w* is optimal, together with θ* = β*/softmax(w*), where β* minimises ‖Xβ − y‖². Any feature
-    off S can have the largest weight. Which feature has it depends on the start and the path of the descent,
-    or on a weight decay if there is one (SA-lemma-3.2).
+    off S can have the largest weight. The start and the path of the descent determine this feature, or a
+    weight decay if there is one (SA-lemma-3.2).
 
     Consequences: Theorem 1.1 is not affected, because its variant of the algorithm has the decay.
     """
@@ -280,9 +280,9 @@ def test_the_ranking_below_the_threshold(check):
 
     Instead: Let T be the set of features with |⟨X_i, P_S^⊥y⟩| = λ*. The ranking of the |β_i|, i ∉ S, is
     constant for λ in the window (λ₂, λ*), the largest interval below λ* on which the same features outside S
-    are nonzero. At λ = λ* − ε in it, |β_i| = εv_i for i ∈ T, with a fixed v ≥ 0, and β_i = 0 for i ∉ S ∪ T.
-    For λ ≥ λ* all these β_i are zero, so there is no ranking. Therefore it is not enough that λ is large: λ
-    must lie in the window of the step.
+    are nonzero. At λ = λ* − ε in this window, |β_i| = εv_i for i ∈ T, with a fixed v ≥ 0, and β_i = 0 for i ∉
+    S ∪ T. For λ ≥ λ* all these β_i are zero, so there is no ranking. Therefore it is not enough that λ is
+    large: λ must lie in the window of the step.
 
     Consequences: Algorithm 3 itself is not affected, because its λ* has a closed form (SA-section-2-search).
 

@@ -232,8 +232,9 @@ EQUAL = np.array([[2, 0, 2], [1, 0, -1], [2, 3, -2]]), np.array([3, -3, 2])
 
 
 def departs(check, parametrization, lam, boxes, scales=(1, 1)):
-    """Check that OMP takes 0, that the global minimum has its largest weight elsewhere, and that the descent
-    takes 1."""
+    """Check that OMP takes feature 0, that at the global minimum another feature has the largest weight, and
+    that the descent takes feature 1.
+    """
     X, y = (part / scale for part, scale in zip(EQUAL, scales, strict=True))
     path = sl.sequential_attention(X, y, 1, parametrization=parametrization, lam=lam)
     check.tally(max(boxes, 1), int(step(X, y).tied != (0,) or boxes < 0), "no certificate")
@@ -326,7 +327,9 @@ def test_softmax_departs(check):
         return 1 / (1 + total([ball(low[j] - high[i]).exp() for j in range(3) if j != i]))
 
     def certified(decay, v):
-        """Return whether decay·‖w‖² − R(p∘p), at λ = ¼, is lower at (−2v, v, v) than where w₁ is largest."""
+        """Return whether decay·‖w‖² − R(p∘p), p = softmax(w), λ = ¼, is lower at (−2v, v, v) than where w₁ is
+        largest.
+        """
 
         def least(low, high):  # on low ≤ w ≤ high; the value where low = high
             norm = sum(max(a, -b, Fraction(0)) ** 2 for a, b in zip(low, high, strict=True))

@@ -94,7 +94,7 @@ def group_window(X, groups, at):
 def close_to_the_end(X, groups, S, at):
     """Return (X_gᵀp, p) for the one group g of T, at a λ > (1 − t₀)λ*.
 
-    At η = 0 λ is λ*, and λ decreases as η grows.
+    At η = 0, λ equals λ*; λ decreases as η grows.
     """
     _, c, T = at
     bound = (1 - 0.999 * group_window(X, groups, at)) * real(squared(c[T[0]])) ** 0.5

@@ -10,16 +10,16 @@ its result is
 
 For θ_j = 0, and for M = 0, this result is 0/0. If θ_j = 0 and λ < M‖W_j‖₁, the minimiser is not zero, and
 every b of the right length is optimal. In all other cases the result is right: over all b of length t, ½‖θ_j
-− b‖² is least at b = tθ_j/‖θ_j‖ (Cauchy–Schwarz). What remains is the function of t of Algorithm 2.
+− b‖² is least at b = tθ_j/‖θ_j‖ (Cauchy–Schwarz). The remaining problem in t is that of Algorithm 2.
 
-In print, line 6 uses the index j for the summation, and |W_j| in place of the sorted entries. If it is taken
-literally, the algorithm finds no level (LN-alg-4-line-6). Elsewhere in this file the sum is Σ_{i≤m}
+In print, line 6 uses the index j for the summation, and |W_j| in place of the sorted entries. If line 6 is
+taken literally, the algorithm finds no level (LN-alg-4-line-6). Elsewhere in this file the sum is Σ_{i≤m}
 |W_(j,i)|, as in line 5 of Algorithm 2.
 
 The paper's condition "θ_j ∈ ℝᴷ" (Conventions, and v ∈ ℝᴷ in (4)) is not needed. In Proposition 1, θ_j and W_j
-may have different sizes, and the checks use θ_j ∈ ℝᵖ for any p ≥ 1. They are exact, for θ_j with a rational
-norm. The results of `sl.group_hier_prox` have a tolerance of 16 eps of the numbers that are added, and its
-clipped entries of (p + 6)/2 eps.
+may have different sizes, and the checks use θ_j ∈ ℝᵖ for any p ≥ 1. The checks are exact, for θ_j with a
+rational norm. The results of `sl.group_hier_prox` have a tolerance of 16 eps of the numbers that are added;
+its clipped entries have a tolerance of (p + 6)/2 eps.
 """
 
 from fractions import Fraction

@@ -19,8 +19,8 @@ with m nonzero β_j. Each of the 3m rows then has a 1 in one of the m columns, s
 disjoint.
 
 *Group Lasso.* At θ_j = 0, with |b| = t and ‖z‖∞ ≤ Mt =: w, the problem (3) of Hier-Prox is min ½‖W_j − z‖² +
-(λ/M)w + w²/(2M²). Let λ = κM. Its level w_M, if not 0, and the level w_∞ of the proximal operator of κ‖·‖∞
-satisfy
+(λ/M)w + w²/(2M²). Let λ = κM. The level w_M of its solution, if not 0, and the level w_∞ of the proximal
+operator of κ‖·‖∞ satisfy
 
     Σ_k (|W_jk| − w_M)₊ = κ + w_M/M²,   Σ_k (|W_jk| − w_∞)₊ = κ,   so   0 ≤ w_∞ − w_M ≤ w_M/M²,
 
@@ -48,7 +48,7 @@ def incidence(sets, n):
 def has_exact_cover(sets, elements):
     """Return whether some of the sets are disjoint and have the elements as their union.
 
-    One of these sets must contain the least element, so the search branches over the sets that do.
+    One of these sets must contain the least element, so the search branches over the sets that contain it.
     """
     left = frozenset(elements)
     fitting = (left.intersection(C) for C in sets if left and min(left) in C and left.issuperset(C))

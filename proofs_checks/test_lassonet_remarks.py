@@ -271,8 +271,9 @@ def sum_of_squares(X, y, beta):
 
 
 def excess(X, y, beta, steps):
-    """Return ‖y − Xβ‖² over its least value, minus 1, after some steps from β, computed from the spectrum of
-    XᵀX."""
+    """Return ‖y − Xβ‖², divided by its least value, minus 1, after some steps from β, computed from the
+    spectrum of XᵀX.
+    """
     best = np.linalg.lstsq(X, y, rcond=None)[0]
     levels, V = np.linalg.eigh(X.T @ X)
     errors = (V.T @ (beta - best)) * (1 - levels / levels[-1]) ** steps

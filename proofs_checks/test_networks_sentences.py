@@ -64,7 +64,8 @@ COMPETITIVE = [competitive(data) for data in HERE]
 
 @sentence("SA-figure-3-again", f"Section 4.1, Figure 3 {ICLR}", COMPETITIVE)
 def test_small_scale_again(check):
-    """On each data set, the mean accuracy of Sequential Attention is not smaller than any of the five others.
+    """On each data set, the mean accuracy of Sequential Attention is not smaller than that of any of the five
+    other methods.
 
     Reading of: “Sequential Attention is competitive with or outperforms all feature selection algorithms on
     this benchmark suite”
@@ -139,10 +140,11 @@ AHEAD_IN_PRINT = [ahead_in_print(data) for data in HERE]
 
 @sentence("SA-section-4.2-baselines-again", f"Section 4.2 {ICLR}, with LassoNet's Table 1", AHEAD_IN_PRINT)
 def test_masks_beside_lassonet_again(check):
-    """On each data set, the mean accuracy of each of the five masks exceeds the best one in LassoNet's Table
-    1.
+    """On each data set, the mean accuracy of each of the five masks exceeds the best mean accuracy in
+    LassoNet's Table 1.
 
-    Hypotheses: Our records are of the experiment of Table 10. In print are 0.958, 0.873, 0.800, 0.885, 0.991.
+    Hypotheses: Our records are of the experiment of Table 10. The best printed accuracies are 0.958, 0.873,
+    0.800, 0.885, 0.991.
 
     Consequences: SA-section-4.2-baselines says what the printed figures show. On MNIST and Fashion the
     released code of LassoNet trains on 3,500 images; our runs use the images of Sequential Attention's
@@ -406,8 +408,8 @@ def test_resetting(check):
     Consequences: All our records are of runs that reset the attention weights and not the network's.
     SA-figure-3-again says how good their selections are.
 
-    Unchecked: Nothing of this sentence is checked. Runs without the one reset, and runs with the other,
-    compared with the runs of the study “switches”, would decide it.
+    Unchecked: Nothing of this sentence is checked. To decide it, compare the runs of the study “switches”
+    with runs that do not reset the attention weights, and with runs that reset the network's weights.
     """
 
 

@@ -10,10 +10,11 @@ Let D_R and D_f be the joint gains of R² and f, Σ_R ≥ γD_R and Σ_f ≥ D_f
 
     Σ_R + Σ_f ≥ γD_R + D_f = γ(D_R + D_f) + (1 − γ)D_f,
 
-and the last term is negative if f decreases. The proposition fails for f_sv and f_de, among other functions.
-γ(g) may even be negative, so that "g is approximately submodular … if f is a non-negative submodular
-function" (before Theorem 5) has little content. The proposition holds if f is increasing (D_f ≥ 0, γ ≤ 1).
-For every submodular f the weak form
+and the last term is negative if f decreases. The proposition fails, among other functions, for the paper's
+regularizers f_sv(S) = 9k² − Σ (λ_i − 1)² and f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the
+eigenvalues of the Gram matrix C_S. γ(g) may even be negative, so that "g is approximately submodular … if f
+is a non-negative submodular function" (before Theorem 5) has little content. The proposition holds if f is
+increasing (D_f ≥ 0, γ ≤ 1). For every submodular f the weak form
 
     Σ_g ≥ γ_{U,k}(R²)·D_R + D_f
 
@@ -92,10 +93,10 @@ def test_ratio_of_the_sum(check):
     Instead: The inequality holds for increasing submodular f. For every submodular f, the sums of single
     gains of g = R² + f are at least γ_{U,k}(R²)·[R²(L∪A) − R²(L)] + f(L∪A) − f(L).
 
-    Consequences: The proofs of Theorems 14 (δ < 1) and 16 use the proposition for f_de and f_sv, so these
-    proofs are wrong. But both bounds hold, for forward regression alone (SR-theorem-14, SR-theorem-16). The
-    sharper form of Theorem 5 needs only the inequality above. Theorem 15 is not affected, because f_gr is
-    increasing.
+    Consequences: The proofs of Theorems 14 (δ < 1) and 16 use the proposition for the regularizers f_de and
+    f_sv, so these proofs are wrong. But both bounds hold, for forward regression alone (SR-theorem-14,
+    SR-theorem-16). The sharper form of Theorem 5 needs only the inequality above. Theorem 15 is not affected,
+    because its regularizer f_gr is increasing.
 
     Tolerance: The statements have no tolerance. sl.submodularity_ratio_of may differ by 1e-9, and
     sl.submodularity_ratio by its own bounds.

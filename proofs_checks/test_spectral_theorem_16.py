@@ -12,7 +12,7 @@ so f_sv ≥ 0 for |S| ≤ 3k. For 3k + 1 copies of a vector, f_sv = −3k.
 
 Theorem 16. Its proof uses Theorem 9, which is false for LS (local search) as printed, and Proposition 10,
 which is false for f_sv. But the theorem is true. With ν = 1 ("w.l.o.g.") it has no content, because any set
-of at most k features has
+of at most k features, and the optimum OPT of g = R² + f_sv, have
 
     f_sv ≥ 9k² − k(k − 1) = 8k² + k,    OPT ≤ 9k² + 1.
 
@@ -65,12 +65,12 @@ from sparselin.ledger import HOLDS, ClaimFailed, claim, mutants
 
 
 def package_variance(C, S, k):
-    """Return f_sv, computed by the package."""
+    """Return the spectral variance f_sv, computed by the package."""
     return sl.spectral.SpectralVariance(k).value(C, S)
 
 
 def package_gains(C, S, k):
-    """Return the gains of f_sv, (d,), computed by the package."""
+    """Return the gains of the spectral variance f_sv, (d,), computed by the package."""
     return sl.spectral.SpectralVariance(k).gains(C, S)
 
 
@@ -251,7 +251,7 @@ def test_guarantee_with_the_variance(check):
 
 
 def over_bound(check, design, k, nu, worst_share):
-    """Return g(S̃) over the printed bound.
+    """Return g(S̃), the value of the set that GLS selects, divided by the printed bound.
 
     Both bounds, the printed and the sharper one, are checked for the sets of this file and of the package.
     For ν = 1 the bound for every set is checked too, and `worst_share` is lowered to the least share of the

@@ -80,7 +80,7 @@ def test_every_active_set_lies_within_the_largest_correlations(check):
     it without the lemma. Theorem 1.2, corrected for ties, follows.
 
     Unchecked: Steps with more than five tied columns are not checked. The text of the poster has "some
-    feature i ∈ S" in place of i ∉ S. Whether the printed poster has this too is not known.
+    feature i ∈ S" in place of i ∉ S. It is not known whether the printed poster has this too.
 
     In Coq: theorem_3_3_holds, active_is_nonzero, some_feature_is_active
     """
@@ -248,8 +248,9 @@ def test_noise_breaks_ties(check):
     """If random continuous noise is added to the data, then with probability 1 only one feature can be
     selected at each step. Then Sequential LASSO and OMP select exactly the same set of features.
 
-    Hypotheses: Gaussian noise in float64 is added to small integer designs. Whether only one feature attains
-    ‖XᵀP_S^⊥y‖∞ is decided exactly in the first three steps. The selections are compared in all steps.
+    Hypotheses: Gaussian noise in float64 is added to small integer designs. In the first three steps the
+    check decides exactly whether only one feature attains ‖XᵀP_S^⊥y‖∞. The selections are compared in all
+    steps.
 
     Instead: This holds if noise is added to X (or to X and y) and y ≠ 0. Noise only in y does not break the
     ties between columns with P_S^⊥X_i = ±P_S^⊥X_j, and breaks all others.
