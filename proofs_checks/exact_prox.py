@@ -6,8 +6,8 @@ The problem of Proposition 1, whose case λ̄ = 0 gives problems (3) and (4) of 
 
 The vectors v and u and the numbers λ, λ̄ and M are given. For b of a given length t = ‖b‖₂, the least value
 of ½‖v − b‖² is ½(‖v‖ − t)², by the Cauchy–Schwarz inequality, and each entry z_k can be minimised by itself.
-The least objective is then a function of t ≥ 0 alone. It is quadratic between the points t where some
-S_λ̄(|u_k|) = Mt, with the soft-thresholding S_λ̄(x) = sign(x)·max(|x| − λ̄, 0).
+The least objective is then a function of t ≥ 0 alone. This function is quadratic between the points t where
+some S_λ̄(|u_k|) = Mt, with the soft-thresholding S_λ̄(x) = sign(x)·max(|x| − λ̄, 0).
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -163,12 +163,14 @@ def restricted(at):
 
 
 def objective(at, lam, beta):
-    """Return F_λ(β)."""
+    """Return the penalised loss F_λ(β) = L(Xβ) + λ Σ_{g ∉ S} ‖β_g‖₂."""
     return at.loss.value(at.X @ beta, at.y).sum() + (lam * at.off(beta).sum() if lam else 0.0)
 
 
 def solve(at, lam, steps=60):
-    """Return a β near a minimiser of F_λ: of all proximal Newton steps, the β with the least duality gap."""
+    """Return a β near a minimiser of the penalised loss F_λ: the proximal Newton step with the least duality
+    gap.
+    """
     loss, X, y, S, groups = at
     beta = np.zeros(X.shape[1])
     weights = np.full(groups.max(initial=-1) + 1, float(lam))
@@ -243,8 +245,8 @@ def dual_point(at, lam, beta):
 
 
 def reach(at, u, D):
-    """Return a bound on ‖X_gᵀ(u' − u)‖ for every group g. It holds for all u' whose divergence from u, in
-    either order, is at most the number D.
+    """Return a bound on ‖X_gᵀ(u' − u)‖ for every group g. The bound holds for all u' whose divergence from u,
+    in either order, is at most the number D.
     """
     loss, X, y, _, groups = at
     if loss.smooth is not None:

@@ -103,8 +103,9 @@ class Searched(NamedTuple):
 
 
 def greedy_local_search(f: Table, g: Table, k: int, eps: Any, deletions: bool = False) -> Searched:
-    """Return the sets of GLS: S₁ = FR(U), S₁' = LS(S₁), S₂ = FR(U∖S₁), and the one of these three with the
-    largest g."""
+    """Return the sets of GLS: S₁ = FR(U), S₁' = LS(S₁), S₂ = FR(U∖S₁), and the best of these three, which has
+    the largest g.
+    """
     full = len(g) - 1
     S1 = mask_of(forward_regression(g, k))
     S1_local = local_search(f, g, eps, S1, deletions)

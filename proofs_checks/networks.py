@@ -1,7 +1,7 @@
 """The records of the papers' experiments, run again, and the functions by which rows of the ledger read them.
 
-`python -m proofs_checks.networks FILE` stores the records of a run, where FILE is the run's records.jsonl. It
-takes the records at full scale, sorts them in the order of a run, and writes each as a line of
+`python -m proofs_checks.networks FILE` stores the records of a run, where FILE is the run's records.jsonl.
+The command takes the records at full scale, sorts them in the order of a run, and writes each as a line of
 `Record.as_json` to networks_records.jsonl. It also draws the pictures of docs/networks-tables.md. Without
 FILE, the command prints the tables of the stored records, which the site shows on that page. The rows of the
 ledger read the records, and `sparselin ledger --write` stores their verdicts.

@@ -74,7 +74,7 @@ class Step(NamedTuple):
 
 
 def step(X, y, S: Sequence[int] = ()) -> Step:
-    """Return the data of OMP at S: the residual, c, λ* and T; if λ* = 0, T is empty."""
+    """Return the `Step` of OMP at S, with r, c, λ* and T; if λ* = 0, T is empty."""
     A = rational(X)
     r = off(A, S, rational(y))
     c = (A.transpose() * r).entries()
@@ -159,7 +159,7 @@ class Solution(NamedTuple):
 
 
 def solution(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> Solution:
-    """Return λ* − ε, β and p; raise AssertionError if the KKT conditions fail on a column."""
+    """Return the `Solution` at λ = λ* − ε; raise AssertionError if its KKT conditions fail on a column."""
     lam, beta = found.step.lam_star - eps, coefficients(X, y, S, found, eps)
     if not is_solution(X, y, S, beta, lam):
         raise AssertionError(f"β is no solution at λ = {lam}")

@@ -370,8 +370,8 @@ def draw_regularizer(
 ) -> list[fmpq]:
     """Draw a non-negative submodular function to add to R²; its values are rational and about as large as R².
 
-    An increasing function is a coverage function, or f_gr with α = 0 or 1. Any other function is one of
-    these, or f_sv, or comes from `draw_submodular`.
+    An increasing function is a coverage function, or the f_gr of `rank_power` with α = 0 or 1. Any other
+    function is one of these, or the f_sv of `variance`, or comes from `draw_submodular`.
     """
     d, C = design.d, correlations(design)
     weight = fmpq(1, int(2 ** rng.integers(0, 7)))

@@ -202,8 +202,9 @@ def picked(w, S):
 
 
 def balanced(at, lam, S, y, residual):
-    """Return whether (λ/2) Σ_S̄ (|w_i| − |θ_i|)² is within the accuracy that the descent certifies, 1e-4 of
-    the gain."""
+    """Return whether (λ/2) Σ_S̄ (|w_i| − |θ_i|)² is within the certified accuracy of the descent, 1e-4 of its
+    gain.
+    """
     apart = np.sum((np.abs(np.delete(at.w, S)) - np.abs(np.delete(at.theta, S))) ** 2)
     gain = 0.5 * float(np.sum(reals(residual) ** 2)) - at.objective[-1]
     return lam / 2 * apart <= 1.01e-4 * gain + 1e-13 * (y @ y)

@@ -47,8 +47,8 @@ def fractions(rng, d, low=-12):
 @mutants("sl.sequential_attention")
 @ctx.workprec(128)
 def test_the_absolute_value_captures_the_provable_variant(check):
-    """The mask s_i(w) = |w_i| captures the provable variant. It induces the same penalty λ‖β‖₁, and OMP could
-    make each of its picks.
+    """The mask s_i(w) = |w_i| captures the provable variant. This mask induces the same penalty λ‖β‖₁, and
+    OMP could make each of its picks.
 
     Hypotheses: λ is in the window of the step, the largest interval below λ* = ‖XᵀP_S^⊥y‖∞ on which the LASSO
     has the same nonzero features. The designs include ties.
@@ -134,8 +134,8 @@ def decay_of_simplex(s, beta):
 @ctx.workprec(128)
 def test_the_normalised_masks(check):
     """The penalty on β that each of the two normalised masks, |w_i|/Σ|w_j| and w_i²/Σw_j², induces is
-    (λ/2)(Σ|β_i|^{2/3})³. It is an infimum that no w attains. The penalty (λ/2)Q*(β∘β) of softmax is never
-    smaller.
+    (λ/2)(Σ|β_i|^{2/3})³. This penalty is an infimum that no w attains. The penalty (λ/2)Q*(β∘β) of softmax is
+    never smaller.
 
     Hypotheses: The entries of β are t³ with rational t. Q*(β∘β) is the infimum of ‖w‖² + Σ β_i²/softmax_i(w)²
     over w.
@@ -176,10 +176,10 @@ def minors(columns, y):
 
 
 def gain(z, X, y, lam):
-    """Return R(z), in the number type of z.
+    """Return R(z) = ‖y‖² − λyᵀ(λI + X diag(z)Xᵀ)⁻¹y, in the number type of z.
 
-    The value is Σ_S λ^{d−|S|} z_S (‖y‖² det G_S − det G_{S+y}) / Σ_S λ^{d−|S|} z_S det G_S, where z_S is the
-    product of z_i over i ∈ S, and G is the Gram matrix of the columns and y.
+    The value is computed as Σ_S λ^{d−|S|} z_S (‖y‖² det G_S − det G_{S+y}) / Σ_S λ^{d−|S|} z_S det G_S, where
+    z_S is the product of z_i over i ∈ S, and G is the Gram matrix of the columns and y.
     """
     above, below = 0 * lam, 0 * lam
     for S, inside, fit in minors(tuple(map(tuple, X.T.tolist())), tuple(y.tolist())):

@@ -265,8 +265,9 @@ def test_masks_beside_lassonet(check):
     them, one for each learner.
 
     Instead: The statement holds for LassoNet's Table 1, in which the learner is a network, as it is for the
-    masks. It does not hold for LassoNet's Table 2, in which the learner is an ensemble of trees: it fails on
-    COIL-20, and on Mice Protein, where PFA and LassoNet have 0.997 and the masks at most 0.994.
+    masks. The statement does not hold for LassoNet's Table 2, in which the learner is an ensemble of trees.
+    There it fails on COIL-20, and on Mice Protein, where PFA and LassoNet have 0.997 and the masks at most
+    0.994.
 
     Unchecked: The experiments are not repeated. The two papers' networks, sample sizes and splits differ.
     """

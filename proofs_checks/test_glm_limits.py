@@ -348,8 +348,8 @@ def test_the_pick_does_not_lower_the_loss_most(check):
     """The pick of Sequential LASSO need not be the feature that lowers the loss most, even for unit columns
     and S = ∅. For least squares with unit columns and S = ∅, the pick is this feature. An example is Poisson
     regression with X_0 = (h, 0, 0), X_1 = (0, p, q), p² + q² = h² and y = (0, 2, 2). Its correlations are |c|
-    = (h, p + q), so the set of largest ones is T = {1}. But X_0 lowers the loss by more than 0.99, and X_1
-    lowers it by less than 0.78.
+    = (h, p + q), so the set of features with the largest |c_i| is T = {1}. But X_0 lowers the loss by more
+    than 0.99, and X_1 lowers it by less than 0.78.
 
     Hypotheses: (p, q, h) is a Pythagorean triple, so all columns have length h.
     """

@@ -91,12 +91,12 @@ def above_lower_end(problem, s):
 
 
 def solutions_of_7(problem):
-    """Return every s in 0..K that satisfies (7)."""
+    """Return every s in 0..K that satisfies condition (7) of Proposition 1."""
     return [s for s in range(len(problem.u) + 1) if in_interval(problem, s)]
 
 
 def wrong_solution_of_7(problem):
-    """Return whether some s satisfies (7) with b_s ≠ b*."""
+    """Return whether some s satisfies condition (7) although its b_s is not the optimum b*."""
     best = best_length(problem)
     return any(length(problem, s) != best for s in solutions_of_7(problem))
 
@@ -115,7 +115,7 @@ def as_corrected(problem):
 
 
 def optimal_at_v_zero(problem):
-    """Return whether every s ≤ s_max that satisfies (7) for v = 0 has ‖b_s‖ = ‖b*‖."""
+    """Return whether every s ≤ s_max that satisfies condition (7) for v = 0 has the length ‖b_s‖ = ‖b*‖."""
     problem = problem._replace(v=Fraction(0))
     usable = [s for s in solutions_of_7(problem) if s <= largest_s(problem)]
     return usable and all(length(problem, s) == best_length(problem) for s in usable)

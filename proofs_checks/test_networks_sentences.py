@@ -226,7 +226,8 @@ OPPOSITE = [more_at_once("mice")]
 
 @sentence("SA-B.4-mice-again", f"Appendix B.4, Figure 8 {ICLR}", OPPOSITE)
 def test_mice_protein_again(check):
-    """On Mice Protein, 64 of 77 features selected at once have a better mean accuracy than 64 one at a time.
+    """On Mice Protein, 64 of 77 features selected at once have a better mean accuracy than 64 selected one at
+    a time.
 
     Reading of: “An exception is the mice protein dataset, which exhibits the opposite trend”
 
@@ -424,8 +425,8 @@ def test_omp_for_networks(check):
 
     Hypotheses: The means are those of Table 2: on MNIST 0.912 (OMP) and 0.956, on Fashion 0.829 and 0.854.
 
-    Consequences: It does not follow for other data that OMP does not generalize well to networks. OMP is
-    behind on ISOLET, COIL-20 and Activity, too. But on Mice Protein it has the best mean of all six methods,
+    Consequences: It does not follow for other data that OMP does not generalize well to networks. OMP is also
+    behind on ISOLET, COIL-20 and Activity. But on Mice Protein it has the best mean of all six methods,
     0.994, while Sequential Attention has 0.993. SA-B.1-omp-again has the accuracies of OMP with other
     gradients.
 

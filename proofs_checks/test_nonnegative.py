@@ -41,7 +41,9 @@ def selections(draw):
 
 
 def minimisers(X, y, F, S, lam):
-    """Return the minimisers β of (+) that are vertices off F, exactly; all of them have the same residual."""
+    """Return the minimisers β of the module's problem (+) that are vertices off F; all have the same
+    residual.
+    """
     A, d = rational(X), X.shape[1]
     signed = [j for j in range(d) if j not in F]
     Z = off(A, F, columns(A, signed))
@@ -131,7 +133,8 @@ def test_what_enters_has_the_largest_correlation(check):
 def proves(X, y, forced, path, certificate):
     """Return whether the certificate is valid.
 
-    It must cover the whole path, hold exactly, and fail for another y, and its sets T must be exact.
+    The certificate must cover the whole path, hold exactly, and fail for another y, and its sets T must be
+    exact.
     """
     whole = len(certificate.steps) == len(path.support) - forced
     other = certificate.verify(X, y + np.eye(len(y))[0], exact=True)

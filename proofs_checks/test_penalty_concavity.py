@@ -236,7 +236,7 @@ def test_across_the_diagonal(check):
 
         2m²‖δ‖²(1 − m²b²)/(1 + 3m²b²).
 
-    Tolerance: The fourth-order term of the second difference is tolerated. It is below a tenth of the
+    Tolerance: The fourth-order term of the second difference is tolerated. This term is below a tenth of the
     curvature for |1 − (mb)²| ≥ 0.05.
     """
 

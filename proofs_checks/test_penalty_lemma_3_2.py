@@ -11,8 +11,8 @@ Idea: for a given w, θ = β/softmax(w) is the only choice. Let x = β∘β on S
 
     F(w) = ‖w‖² + Σ_i x_i (Σ_j e^{w_j − w_i})²,   ∇F = 2(w + Kp − x∘q).
 
-It is strongly convex with constant 2, so that F(w) − ‖∇F(w)‖²/4 ≤ Q*(x) ≤ F(w), which is evaluated in ball
-arithmetic. Proofs: docs/proofs/softmax_penalty.md.
+F is strongly convex with constant 2, so that F(w) − ‖∇F(w)‖²/4 ≤ Q*(x) ≤ F(w). The two bounds are evaluated
+in ball arithmetic. Proofs: docs/proofs/softmax_penalty.md.
 """
 
 import functools

@@ -15,9 +15,9 @@ the pair, the quotient is
 although both functions, f_sv(S) = 9k² − Σ (λ_i − 1)² and f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ with the
 eigenvalues λ_i of the Gram matrix C_S, are submodular. We read the definition as the minimum over the pairs
 with f(L∪S) > f(L), and at most 1 (1 if there is no such pair). Then a submodular f has γ = 1, because its
-sums of gains are at least the joint gain. An increasing f has 0 ≤ γ ≤ 1. It has γ_{V,k} = 1 for the ground
-set V and all k if and only if f is submodular. γ does not increase with U or k. All other rows use this
-reading.
+sums of gains are at least the joint gain. An increasing f has 0 ≤ γ ≤ 1. For an increasing f, γ_{V,k} = 1 for
+the ground set V and all k if and only if f is submodular. γ does not increase with U or k. All other rows of
+the ledger use this reading.
 
 The bound of Das and Kempe, with λ_min(C, s) the least eigenvalue of all C_B with |B| ≤ s, is
 

@@ -2,8 +2,8 @@
 
 Source: *Selecting Diverse Features via Spectral Regularization*, Section 6, Figure 1. The paper's
 observations are about 1000 images of MNIST, which is not part of this project. `make diversity` repeats them
-on a machine that has MNIST, and the rows quote its results with command, seed and date. The checks here
-repeat the protocol, in code of its own, on samples of scikit-learn's digits. They ask whether the
+on a machine that has MNIST, and the rows of the ledger quote its results with command, seed and date. The
+checks here repeat the protocol, in code of its own, on samples of scikit-learn's digits. They ask whether the
 observations also hold for other images.
 
 The scale is described in these words: "the regularizer values for each k are normalized by the maximum value
@@ -256,8 +256,8 @@ def orders(check, what):
 @mutants("sl.choose_nu", "moved")
 def test_error_when_the_target_is_perturbed(check):
     """If the target is perturbed, the error ‖α − α'‖ of the coefficients is largest for lasso and grows with
-    k. It is smaller for greedy without a regularizer. It is much smaller, and increases only mildly, for
-    every regularizer.
+    k. The error is smaller for greedy without a regularizer. It is much smaller, and increases only mildly,
+    for every regularizer.
 
     Unchecked: This check does not use MNIST. It does not use other σ than 0.1, because the error is
     proportional to σ.

@@ -18,7 +18,7 @@ increasing (D_f ≥ 0, γ ≤ 1). For every submodular f the weak form
 
     Σ_g ≥ γ_{U,k}(R²)·D_R + D_f
 
-holds. It is enough for Theorem 5 with γ(R²) (see SR-theorem-5).
+holds. The weak form is enough for Theorem 5 with γ(R²) (see SR-theorem-5).
 
 After the proposition the paper says: "since g is monotone …, the greedy FR algorithm gives a (1 −
 e^{−γ_{S̃,k}(f)})-approximation". If f is the regularizer, γ(f) = 1, so the factor would be 1 − 1/e, which

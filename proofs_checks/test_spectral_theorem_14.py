@@ -97,8 +97,9 @@ def determinants(C, d, delta):
 @mutants("entropy", "entropy_float", "package_entropy", "package_gains")
 @precisely()
 def test_entropy_is_a_log_determinant(check):
-    """The function f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ is a smoothed log-determinant. It is log₂
-    det(δI + C_S) up to the constant, and it tends to log₂ det C_S as δ → 0 if C_S is nonsingular.
+    """The function f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ is a smoothed log-determinant. Its value is
+    log₂ det(δI + C_S) up to the constant, and log₂ det(δI + C_S) tends to log₂ det C_S as δ → 0 if C_S is
+    nonsingular.
 
     Hypotheses: The columns have length 1, and δ > 0. λ_i(C_S) are the eigenvalues of their Gram matrix C_S.
 

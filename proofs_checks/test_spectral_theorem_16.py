@@ -5,10 +5,10 @@ Source: *Selecting Diverse Features via Spectral Regularization*, Section 5.3, f
 
     f_sv(S) = 9k² − Σ (λ_i(C_S) − 1)² = 9k² − ‖C_S − I‖².
 
-For unit columns, the gain of x is −2 Σ_{j∈S} c_xj². It decreases as S grows, so f_sv is submodular (the
-paper's proof is in the supplement, which was not available). The gain is never positive. So f_sv is not only
-"not monotonically increasing in general", but decreasing, and it is largest at ∅. ‖C_S − I‖² ≤ |S|(|S| − 1),
-so f_sv ≥ 0 for |S| ≤ 3k. For 3k + 1 copies of a vector, f_sv = −3k.
+For unit columns, the gain of x is −2 Σ_{j∈S} c_xj². This gain decreases as S grows, so f_sv is submodular
+(the paper's proof is in the supplement, which was not available). The gain is never positive. So f_sv is not
+only "not monotonically increasing in general", but decreasing, and it is largest at ∅. ‖C_S − I‖² ≤ |S|(|S| −
+1), so f_sv ≥ 0 for |S| ≤ 3k. For 3k + 1 copies of a vector, f_sv = −3k.
 
 Theorem 16. Its proof uses Theorem 9, which is false for LS (local search) as printed, and Proposition 10,
 which is false for f_sv. But the theorem is true. With ν = 1 ("w.l.o.g.") it has no content, because any set

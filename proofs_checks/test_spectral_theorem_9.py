@@ -213,8 +213,9 @@ def draw_objective(rng):
 
 
 def corrected(R, g, found, k, eps):
-    """Return bound/OPT with γ = min(γ_{S₁,2k}, γ_{S₂,2k}) of g and of R² (where κ = γ/2), and with
-    γ_{S̃,2k}(g)."""
+    """Return the factors κ/(2 + κα) of Theorem 9, with γ = min(γ_{S₁,2k}, γ_{S₂,2k}) of g, with the same of
+    R² (where κ = γ/2), and with γ_{S̃,2k}(g).
+    """
 
     def least(h):
         outside = (len(h) - 1) & ~found.S1

@@ -19,9 +19,9 @@ The minima are over j ∉ T ∪ S and i ∈ T. The proof of Lemma 3.4 gives ε�
 value, ε₁, and ε₂ is the exact value.
 
 Proofs: docs/proofs/window_length.md. In short: β with β_T = s∘(εv), s = sign(c_T), has the residual r − εu*.
-It is a solution exactly while |c_j − εh_j| ≤ λ* − ε for all j ∉ S. The left side is convex in ε, so a bound
-that is broken stays broken. Moreover ⟨u*, r/λ* − u*⟩ = 0 says that u* lies on a sphere, and this bounds h_j
-in terms of c_j and q_j.
+This β is a solution exactly while |c_j − εh_j| ≤ λ* − ε for all j ∉ S. The left side is convex in ε, so a
+bound that is broken stays broken. Moreover ⟨u*, r/λ* − u*⟩ = 0 says that u* lies on a sphere, and this bounds
+h_j in terms of c_j and q_j.
 
 The checks are exact: `segment` lists the vertices of the nonnegative least squares problem for v, the KKT
 conditions are evaluated in fractions, and a√b ≥ K is decided by squares. The package's λ₂ and λ₀ may differ
@@ -88,7 +88,7 @@ class Window:
         return past or any(at_least(eps, self.norm2[j], self.lam * (gap - eps), strictly) for j, gap in gaps)
 
     def proof_lower(self):
-        """Return λ₀, up to rounding."""
+        """Return λ₀, the lower end of the proof's window, up to rounding."""
         lam = real(self.lam)
         q = [math.sqrt(real(n)) for n in self.norm2]
         terms = [(lam - abs(real(self.c[j]))) / (lam + q[j]) for j in self.outside]

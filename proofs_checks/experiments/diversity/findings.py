@@ -98,7 +98,9 @@ class Table:
         )
 
     def ends(self, method: str) -> tuple[MethodSelection, MethodSelection] | None:
-        """Return the selections of a method for the first and the last k; None if one is not in the table."""
+        """Return the selections of a method for the first and the last k; None if one of the two is not in
+        the table.
+        """
         if len(self.ks) < 2 or not {(method, self.ks[0]), (method, self.ks[-1])} <= self.at.keys():
             return None
         return self.at[method, self.ks[0]], self.at[method, self.ks[-1]]

@@ -119,7 +119,7 @@ class MethodSelection:
 
     Attributes
     ----------
-    method, k : the method and k. It may select fewer than k features, see `short`.
+    method, k : the method and k. The method may select fewer than k features, see `short`.
     support : the features.
     nu, upper, qualifies : as in `NuChoice`; 0, 0 and "" for the baselines.
     r2 : R² of least squares on the support.

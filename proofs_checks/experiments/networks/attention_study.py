@@ -87,7 +87,7 @@ def _record(
 
 
 def _prepare(piece: Piece, scale: Scale, protocol: Protocol = PAPER) -> tuple[Sets, Settings]:
-    """Return the training, validation and test rows of a piece, and the settings of its training."""
+    """Return the training, validation and test rows of a `Piece`, and the settings of its training."""
     sets = sets_of(piece.data, protocol, piece.seed, scale.rows_of(piece.data))
     return sets, settings_of(piece.data, sets, scale, piece.k)
 
@@ -118,7 +118,7 @@ def _paper_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def _paper(piece: Piece, scale: Scale) -> Record:
-    """Run one piece (one selection) of Tables 2 and 3.
+    """Run one `Piece` (one selection) of Tables 2 and 3.
 
     Method SA with no setting means the released code; at the largest k, as in the table, it uses all rows.
     """
@@ -310,8 +310,8 @@ states neither number."""
 
 
 def _gains_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield the pieces with k = 0, 9 and 49 selected features, if at least three features remain outside this
-    selection S.
+    """Yield a `Piece` for each seed, data set and k = 0, 9 and 49 selected features, if at least three
+    features remain outside this selection S.
 
     With two features left, their ranks could only agree or be reversed.
     """

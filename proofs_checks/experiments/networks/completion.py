@@ -82,10 +82,10 @@ def split_entries(X: Any, seed: int) -> Parts:
 def soft_impute(given: Parts) -> tuple[FloatArray, str]:
     """Return argmin ½‖P_Ω(Z − X)‖_F² + λ‖X‖_* for the λ of a path with the smallest validation error.
 
-    The iteration is X ← S_λ(P_Ω(Z) + P_Ω⊥(X)), where S_λ subtracts λ from the singular values. It ends when X
-    moves by at most 10⁻⁴ of its length. λ falls from σ_max(P_Ω(Z)), and the iteration for each λ begins with
-    the X of the λ before. Mazumder, Hastie, Tibshirani, *Spectral regularization algorithms for learning
-    large incomplete matrices* (2010), Algorithm 1.
+    The iteration is X ← S_λ(P_Ω(Z) + P_Ω⊥(X)), where S_λ subtracts λ from the singular values. The iteration
+    ends when X moves by at most 10⁻⁴ of its length. λ falls from σ_max(P_Ω(Z)), and the iteration for each λ
+    begins with the X of the λ before. Mazumder, Hastie, Tibshirani, *Spectral regularization algorithms for
+    learning large incomplete matrices* (2010), Algorithm 1.
     """
     known = np.where(given.train, given.Z, 0)
     top = float(np.linalg.norm(known, 2))
@@ -171,8 +171,8 @@ def sizes(data: str, scale: Scale) -> list[int]:
 
 
 def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield the pieces of the left panel (Algorithm 5, and a network from scratch), and then of the right
-    panel.
+    """Yield each `Piece` of the left panel of Figure 10 (Algorithm 5, and a network from scratch), then of
+    the right.
     """
     for data, seed in itertools.product(names, range(1, 1 + scale.seeds)):
         yield Piece("completion", data, SOFT, FORMS[data].d, seed)

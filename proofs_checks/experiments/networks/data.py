@@ -215,7 +215,7 @@ def _load(name: str) -> Read:
 def _arrays(path: Path, names: Sequence[str]) -> list[Any]:
     """Return the named arrays of an npz file.
 
-    Raises ValueError if one is missing or not real, or for a bad file.
+    Raises ValueError if an array is missing or not real, or for a bad file.
     """
     try:
         arrays = read_npz(path)

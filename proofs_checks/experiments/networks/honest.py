@@ -110,7 +110,7 @@ def judge(sets: Sets, support: Sequence[int], seed: int, scale: Scale) -> Fit:
 
 
 def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield the pieces, with all k of a method and a seed together.
+    """Yield each `Piece` of the study, with all k of a method and a seed together.
 
     For most methods one run has the picks for all k, and this run is cached.
     """
@@ -121,7 +121,7 @@ def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def run(piece: Piece, scale: Scale) -> Record:
-    """Return the record of a piece: the accuracy on the test rows of the network on the picks."""
+    """Return the `Record` of a `Piece`, with the test accuracy of the network that reads the picks."""
     data, method, k, seed = piece.data, piece.method, piece.k, piece.seed
     sets = _sets(data, seed, scale)
     largest = sizes_below(data, scale.sizes)[0]

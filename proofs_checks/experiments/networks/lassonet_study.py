@@ -146,7 +146,7 @@ def sizes(data: str, scale: Scale, method: str = "LassoNet") -> list[int]:
 
 
 def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield the pieces of the tables and, for fewer seeds, of the figures; other settings come last."""
+    """Yield each `Piece` of the tables and, for fewer seeds, of the figures; other settings come last."""
     for seed, data in scale.draws(names):
         yield Piece("lassonet", data, ALL, FORMS[data].d, seed)
         for method in TABLES:
@@ -206,7 +206,7 @@ STUDY = Study(
 
 
 def _pair_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield the pieces of one seed for some k. The figure shows 220 pixels, so k = 220 comes first."""
+    """Yield each `Piece` of one seed for some k. The figure shows 220 pixels, so k = 220 comes first."""
     for data, k in itertools.product(names, (220, 100, *sorted(scale.sizes, reverse=True))):
         if k < FORMS[data].d:
             yield Piece("lassonet-pixels", data, "LassoNet", k, 1)

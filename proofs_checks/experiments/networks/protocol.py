@@ -88,7 +88,7 @@ def split(table: Table, protocol: Protocol, seed: int, rows: int | None = None) 
 
     The test rows are the official ones, or else a fifth of all rows. An eighth of the training rows are for
     validation, as in LassoNet's paper and in both released codes. Without `by_row` whole groups are drawn
-    within each class; a class with two groups or more has at least one on each side.
+    within each class; a class with two groups or more has at least one group on each side.
 
     Features with a common unit (pixels) are scaled by one minimum and maximum; other features each have their
     own. A feature that is constant or missing on all rows that determine the scaling is 0 on all rows.
@@ -305,7 +305,9 @@ def pick_on(
 def make_record(
     piece: Piece, scores: Mapping[str, float], picks: Picks, began: float, rows: int, notes: Iterable[str]
 ) -> Record:
-    """Return the record of a piece. `began` is the process time at which the judgement of the picks began."""
+    """Return the `Record` of a `Piece`. `began` is the process time at which the judgement of the picks
+    began.
+    """
     seconds = {"selecting": picks.seconds, "fitting": time.process_time() - began}
     if picks.tuning is not None:
         seconds["tuning"] = picks.tuning

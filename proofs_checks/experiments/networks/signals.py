@@ -222,7 +222,7 @@ def _signal(name: str, p: int, seed: int) -> Signal:
 
 
 def _run(piece: Piece, scale: Scale) -> Record:
-    """Return the record of a piece: select 2k features, and judge the first k and all 2k.
+    """Return the `Record` of a `Piece`: select 2k features, and judge the first k and all 2k.
 
     Methods in NOT_NESTED also run for k.
     """

@@ -14,12 +14,12 @@ The figure is
     not reproduced   if |M' − M| > 3 SE,
     undecided        otherwise: the means are not close enough, or not known well enough.
 
-m is the number of runs that the paper states. It is five in Sequential Attention's Tables 2 and 5; the
-baselines as released are compared with the same figures. If no number is stated (its Tables 9 and 10), m = 1,
-which makes SE too large rather than too small. If no s is printed (its Table 3, LassoNet's Tables 1 and 2),
-the figure is treated as one run, and s is the standard error √(M(1 − M)/n_test) of a share of n_test rows. If
-a figure has its own tolerance, `Printed.within`, it is reproduced within this tolerance and not reproduced
-beyond it.
+m is the number of runs that the paper states. This number is five in Sequential Attention's Tables 2 and 5;
+the baselines as released are compared with the same figures. If no number is stated (its Tables 9 and 10), m
+= 1, which makes SE too large rather than too small. If no s is printed (its Table 3, LassoNet's Tables 1 and
+2), the figure is treated as one run, and s is the standard error √(M(1 − M)/n_test) of a share of n_test
+rows. If a figure has its own tolerance, `Printed.within`, it is reproduced within this tolerance and not
+reproduced beyond it.
 
 **A sentence** makes a claim on the difference D of two means, or on another linear combination Σc_i·M_i, with
 SE² = Σc_i²·s_i²/m_i. The same two constants apply:
@@ -62,7 +62,7 @@ which looks like two runs, not five; if Table 5 has two as well, its SE is too s
 or who is right.
 
 **Seconds** were measured on different machines, and no standard deviation includes the difference of
-machines. So a method's time is divided by Sequential Attention's on the same rows and epochs. It is
+machines. So a method's time is divided by Sequential Attention's on the same rows and epochs. The time is
 reproduced if the two ratios differ by at most a factor of `FACTOR`, and otherwise not reproduced.
 """
 
@@ -106,7 +106,7 @@ class Summary:
 
     Attributes
     ----------
-    study, data, method, k, setting : the common fields of its pieces.
+    study, data, method, k, setting : the common fields of its selections or trainings, as in `pieces.Piece`.
     learner : the key of the scores that are summarized.
     values : seed ↦ score.
     seconds : "selecting" and "fitting" ↦ the mean over seeds.
