@@ -152,7 +152,9 @@ def levels(problem: Feature) -> list[Fraction]:
 
 
 def search(problem: Feature) -> list[int]:
-    """Return every m with |W_(m+1)| ≤ w_m ≤ |W_(m)|, as in lines 7 and 8; W_(0) = ∞ and W_(K+1) = 0."""
+    """Return every m with |W_(m+1)| ≤ w_m ≤ |W_(m)|, as in lines 7 and 8 of Algorithm 2; W_(0) = ∞, W_(K+1) =
+    0.
+    """
     ordered = [*sorted(map(abs, problem.u), reverse=True), Fraction(0)]
     return [m for m, w in enumerate(levels(problem)) if ordered[m] <= w and (m == 0 or w <= ordered[m - 1])]
 

@@ -154,7 +154,7 @@ def correlations(design: Design) -> fmpq_mat:
 
 
 def principal(C: fmpq_mat, S: Sequence[int]) -> fmpq_mat:
-    """Return C_S, the principal submatrix of C with the rows and columns S."""
+    """Return C_S, the principal submatrix of a matrix C with the rows and columns S."""
     return fmpq_mat(len(S), len(S), [C[i, j] for i in S for j in S])
 
 
@@ -212,7 +212,9 @@ def projected(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
 
 
 def eigenvalues(C: fmpq_mat, S: Sequence[int]) -> list[arb]:
-    """Return the eigenvalues of C_S with multiplicity: disjoint balls without zero, and exact zeros."""
+    """Return the eigenvalues of the submatrix C_S with multiplicity: disjoint balls without zero, and exact
+    zeros.
+    """
     p = principal(C, S).charpoly().numer()
     nullity = 0
     while nullity < len(S) and p[nullity] == 0:
@@ -235,7 +237,7 @@ def strict_chains(C: fmpq_mat, rows: Sequence[Sequence[int]]) -> list[tuple[int,
 
 
 def trace_of(f: Callable[[arb], Any], C: fmpq_mat, S: Sequence[int]) -> Any:
-    """Return tr f(C_S) = Σ f(λ_i(C_S)), where λ_i(C_S) are the eigenvalues of C_S."""
+    """Return tr f(C_S) = Σ f(λ_i), where λ_i are the eigenvalues of the submatrix C_S."""
     return sum((f(value) for value in eigenvalues(C, S)), arb(0))
 
 
@@ -259,12 +261,12 @@ def log2(q: Any) -> arb:
 
 
 def entropy(C: fmpq_mat, S: Sequence[int], delta: Any, k: int) -> arb:
-    """Return f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the eigenvalues of C_S."""
+    """Return f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the eigenvalues of the Gram matrix C_S."""
     return log2(smoothed_det(C, S, delta)) - (3 * k * log2(delta) if delta != 1 else 0)
 
 
 def rank_power(C: fmpq_mat, S: Sequence[int], alpha: Any) -> Any:
-    """Return f_gr(S) = Σ λ_i^α with 0⁰ = 0, where λ_i are the eigenvalues of C_S.
+    """Return f_gr(S) = Σ λ_i^α with 0⁰ = 0, where λ_i are the eigenvalues of the Gram matrix C_S.
 
     The value is exact for α = 0 (the rank) and α = 1 (the trace), and a ball otherwise.
     """
@@ -359,7 +361,7 @@ class SpoilingElement(Sequence[int]):
 def rewarded_variance(design: Design, q: int, beta: int) -> list[fmpq]:
     """Return tr h(C_S) = q|S| − β‖C_S − I‖² with h(t) = q − β(t − 1)², for every set S.
 
-    For β = 1 this function is f_sv with the constant 9k² replaced by q for each feature.
+    For β = 1 this function is the f_sv of `variance` with the constant 9k² replaced by q for each feature.
     """
     C = correlations(design)
     return table(lambda S: q * len(S) + beta * variance(C, S, 0), design.d)

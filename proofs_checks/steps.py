@@ -28,8 +28,8 @@ def selections(draw, max_n=5, max_d=6, max_selected=3, dependent=False):
 
 @st.composite
 def open_steps(draw, max_n=5, max_d=6, max_selected=3, max_tied=5):
-    """Draw (X, y, S) with λ* > 0 and with at most `max_tied` features tied at λ*, so that the subsets of ties
-    can be listed.
+    """Draw (X, y, S) with λ* = max|⟨X_i, P_S^⊥y⟩| > 0 and with at most `max_tied` features tied at λ*, so
+    that the subsets of ties can be listed.
     """
     X, y, S = draw(selections(max_n, max_d, max_selected))
     at = step(X, y, S)

@@ -45,19 +45,19 @@ AXES = np.eye(2), np.array([1.0, 0.0])
 
 
 def equation_5(X, y, S, w, theta, lam):
-    """Return ‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²), in the arithmetic of the arguments."""
+    """Return objective (5), ‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²), in the arithmetic of the arguments."""
     free = np.delete(theta, S)
     return masked_loss(X, y, masked(w, S), theta) + lam * (w @ w + free @ free) / 2
 
 
 def equation_6(X, y, S, theta, lam):
-    """Return ‖Xθ − y‖² + λ‖θ_S̄‖₁, in the arithmetic of the arguments."""
+    """Return objective (6), ‖Xθ − y‖² + λ‖θ_S̄‖₁, in the arithmetic of the arguments."""
     r = X @ theta - y
     return r @ r + lam * abs(np.delete(theta, S)).sum()
 
 
 def masked(w, S, on_S=1):
-    """Return s(w): w_i for i ∉ S, and `on_S` (1) for i ∈ S."""
+    """Return the mask s(w): w_i for i ∉ S, and `on_S` (by default 1) for i ∈ S."""
     return np.array([on_S if i in S else a for i, a in enumerate(w)])
 
 
@@ -197,7 +197,7 @@ def test_without_decay_no_weight_is_preferred(check):
 
 
 def picked(w, S):
-    """Return argmax over i ∉ S of |w_i|."""
+    """Return the feature i ∉ S with the largest |w_i|."""
     return int(np.argmax(masked(np.abs(w), S, -1)))
 
 

@@ -163,7 +163,9 @@ def test_the_normalised_masks(check):
 
 @functools.cache
 def minors(columns, y):
-    """Return (S, det G_S, ‖y‖² det G_S − det G_{S+y}) for each set S of columns; G has all inner products."""
+    """Return (S, det G_S, ‖y‖² det G_S − det G_{S+y}) for each set S of columns; G is the Gram matrix of X
+    and y.
+    """
     found = []
     for size in range(len(columns) + 1):
         for S in itertools.combinations(range(len(columns)), size):

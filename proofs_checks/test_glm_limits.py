@@ -37,9 +37,11 @@ def poisson_correlations(X, y, z, k):
 
 
 def first_order_agrees(designs, y):
-    """Return whether the two designs agree to first order, and least squares has A = {0} for both.
+    """Return whether the two designs agree to first order, and for least squares only feature 0 enters in
+    both.
 
-    They agree if both have c = ‖X_0‖²(1, 1) and the same Hessian, whose entries (0, 0) and (0, 1) are ‖X_0‖².
+    They agree if both have the correlations c = ‖X_0‖²(1, 1) and the same Hessian, whose entries (0, 0) and
+    (0, 1) are ‖X_0‖².
     """
     square = designs[0][:, 0] @ designs[0][:, 0]
     grams = [X.T @ X for X in designs]  # ℓ''(0) = 1
@@ -55,8 +57,9 @@ def first_order_agrees(designs, y):
 
 
 def third_order_decides(pair):
-    """Return whether c_1 stays below c_0 in the first design and exceeds c_0 in the second, at β = (t, 0),
-    e^t = z."""
+    """Return whether, at β = (log z, 0), the correlation c_1 is below c_0 in the first design and above c_0
+    in the second.
+    """
     designs, y = twins(*pair)
     idle, joins = designs if pair[0] > pair[1] else designs[::-1]  # k(b − a) < 0 first
     if not first_order_agrees(designs, y):
@@ -70,8 +73,9 @@ def third_order_decides(pair):
 
 
 def supports_differ(pair):
-    """Return whether column 1 is zero at 0.9λ* in one design, proved by the duality gap, and nonzero in the
-    other."""
+    """Return whether column 1 has a zero coefficient at 0.9λ* in one design, and a nonzero coefficient in the
+    other. The zero is proved by the duality gap.
+    """
     designs, y = twins(*pair)
     active = []
     for X in designs:
@@ -333,8 +337,9 @@ def picks_the_lesser(triple):
 
 
 def largest_decrease(rng):
-    """Return whether the feature with the largest |c_i| lowers the least squares loss most, for equal
-    lengths."""
+    """Return whether the feature with the largest |⟨X_i, y⟩| lowers the least squares loss most, for equal
+    lengths.
+    """
     X = np.where(rng.integers(0, 2, (4, 5)), 1.0, -1.0)
     y = rng.integers(-3, 4, 4) + 0.0
     c = X.T @ y

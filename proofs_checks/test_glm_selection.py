@@ -52,7 +52,7 @@ GAP = 1e-9  # a solver's gap above this leaves a case undecided
 
 
 def has_minimiser(at):
-    """Return whether L∘X_S has a minimiser."""
+    """Return whether the loss L has a minimiser on the columns X_S."""
     return at.loss.attained or not moving_rows(at.loss, restricted(at).X, at.y)[0].any()
 
 
@@ -76,13 +76,13 @@ def zero_groups(at, lam):
 
 
 def least_on(at, beta):
-    """Return a lower bound on min L∘X_S."""
+    """Return a lower bound on the least loss L on the columns X_S."""
     below, b = restricted(at), beta[at.selected]
     return objective(below, 0, b) - dual_point(below, np.inf, b)[1]
 
 
 def within(at, entry):
-    """Return the λ in the middle of the proved window (λ₀, λ*)."""
+    """Return the λ in the middle of the window (λ₀, λ*) that `glm_window` proves."""
     return (1 - glm_window(at, entry) / 2) * entry.lam_star
 
 
@@ -102,7 +102,9 @@ def picks_within_the_tied(check, at, entry):
 
 
 def by_loss(check, draw):
-    """Check `picks_within_the_tied` on every draw, and count the draws by their loss and by their T and S."""
+    """Check `picks_within_the_tied` on every draw, and count the draws by loss, by ties, and by selected
+    groups S.
+    """
     kinds, seen = {}, [0, 0, 0]
 
     def picks(at):
@@ -183,7 +185,9 @@ def with_windows(rng, count):
 
 
 def clarabel(at, lam):
-    """Return (β, F_λ(β)), computed by an interior point solver that shares no code with ours."""
+    """Return β and the penalised loss F_λ(β), computed by an interior point solver that shares no code with
+    ours.
+    """
     import cvxpy as cp
 
     beta, y = cp.Variable(at.X.shape[1]), at.y
@@ -238,8 +242,10 @@ def used_up(at, entry, t0):
 
 
 def is_projection(at, entry, t):
-    """Return whether u_λ obeys its bounds at λ = (1 − t)λ*, or None: off T every solution is zero, L*(u_λ) ≤
-    L*((1 − t)u_S), and ‖X_gᵀ(u_λ − u_S)‖ is within the reach of D((1 − t)u_S, u_S)."""
+    """Return whether the gradient u_λ at λ = (1 − t)λ* obeys its bounds, or None if this is undecided. Off
+    the tied groups every solution must be zero. With the gradient u_S at S, also L*(u_λ) ≤ L*((1 − t)u_S),
+    and ‖X_gᵀ(u_λ − u_S)‖ must be within the `reach` of the divergence D((1 − t)u_S, u_S).
+    """
     lam, y, loss = (1 - t) * entry.lam_star, at.y, at.loss
     u, gap = dual_point(at, lam, solve(at, lam))
     if gap > GAP:
@@ -271,7 +277,9 @@ def _is_divergence(at, entry, t, D):
 
 
 def within_reach(check, loss):
-    """Return whether |⟨X_j, u − w⟩| obeys its bounds by D(u, w) and D(w, u) for random gradients u and w."""
+    """Return whether |⟨X_j, u − w⟩| obeys its bounds by the divergences D(u, w) and D(w, u) for random
+    gradients u, w.
+    """
     rows = int(check.rng.integers(1, 4))
     X, y = check.rng.integers(-2, 3, (rows, 3)) + 0.0, labels(loss, check.rng.integers(-2, 3, rows))
     eta, theta = check.rng.normal(scale=2, size=(2, rows))

@@ -254,7 +254,7 @@ def test_the_sharper_promises_of_omp(check):
 
 
 def as_computed(found, S, thetas):
-    """Return whether sl.guarantee_bounds has the factors 1 − e^{−θ}, and finds no violation.
+    """Return whether sl.guarantee_bounds has the factors 1 − e^{−θ} of Theorem 1, and finds no violation.
 
     If sl.guarantee_bounds has an interval for γ, its first factor is only a lower bound.
     """

@@ -75,7 +75,7 @@ def split(x, K):
 
 
 def weight(row, M):
-    """Return |θ_j| + M‖W_j‖₁."""
+    """Return |θ_j| + M‖W_j‖₁, the weight that a step soft-thresholds."""
     return abs(row[0]) + M * sum(map(abs, row[1:]))
 
 
@@ -315,7 +315,7 @@ MODULUS = [([1], 1), ([-1], 1)]
 
 
 def penalised_at(t, lam):
-    """Return the objective (2) on the data y = |x| at θ = t, W = (t, −t), with outgoing weights 1."""
+    """Return the objective L + λ‖θ‖₁ on the data y = |x| at θ = t, W = (t, −t), with outgoing weights 1."""
     return sum((network([t], [[t, -t]], [1, 1], x) - y) ** 2 for x, y in MODULUS) / 2 + lam * t
 
 

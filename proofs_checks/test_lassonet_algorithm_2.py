@@ -51,13 +51,15 @@ from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
 
 
 def algorithm_2(problem, sign_of_theta=sign):
-    """Return (θ̃, W̃) as printed; M = 0 raises ZeroDivisionError."""
+    """Return the result (θ̃, W̃) of Algorithm 2 as printed; M = 0 raises ZeroDivisionError."""
     w = levels(problem)[search(problem)[0]]
     return w / problem.M * sign_of_theta(problem.v), [sign(x) * min(w, abs(x)) for x in problem.u]
 
 
 def corrected(problem):
-    """Return (θ̃, W̃) as printed, but with sign(0) = 1, and with soft-thresholding for M = 0."""
+    """Return the result (θ̃, W̃) of Algorithm 2 as printed, but with sign(0) = 1, and with soft-thresholding
+    for M = 0.
+    """
     if problem.M == 0:
         return soft(problem.v, problem.lam), [Fraction(0)] * len(problem.u)
     return algorithm_2(problem, lambda x: -1 if x < 0 else 1)

@@ -91,7 +91,7 @@ def squared(x):
 
 
 def value(problem, theta, b, W):
-    """Return the objective (4) at (b, W), where ‖b‖ is the optimal length."""
+    """Return the objective of problem (4) at (b, W), where ‖b‖ is the optimal length."""
     off = [x - y for x, y in zip([*theta, *problem.u], [*b, *W], strict=True)]
     return squared(off) / 2 + problem.lam * best_length(problem)
 
@@ -184,8 +184,9 @@ def levels_of_line_6(problem, entries):
 
 
 def stops(problem, found):
-    """Return every m at which line 8 stops, |W_(j,m)| ≥ w_{j,m} ≥ |W_(j,m+1)|, with W_(j,0) = ∞, W_(j,K+1) =
-    0."""
+    """Return every m at which line 8 of Algorithm 4 stops, |W_(j,m)| ≥ w_{j,m} ≥ |W_(j,m+1)|, with W_(j,0) =
+    ∞, W_(j,K+1) = 0.
+    """
     ordered = sorted(map(abs, problem.u), reverse=True)
     return [
         m

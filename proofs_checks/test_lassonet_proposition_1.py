@@ -66,12 +66,12 @@ def threshold(problem, s):
 
 
 def a(problem, s):
-    """Return a_s = λ − M·Σ_{i≤s} (|U_(i)| − λ̄)."""
+    """Return a_s = λ − M·Σ_{i≤s} (|U_(i)| − λ̄), as in item 1 of Proposition 1."""
     return problem.lam - problem.M * sum((x - problem.lam_bar for x in ordered(problem)[:s]), Fraction(0))
 
 
 def length(problem, s):
-    """Return ‖b_s‖ = (‖v‖ − a_s)₊/(1 + sM²) for v ≠ 0."""
+    """Return the length ‖b_s‖ = (‖v‖ − a_s)₊/(1 + sM²) of item 1 of Proposition 1, for v ≠ 0."""
     return max(abs(problem.v) - a(problem, s), Fraction(0)) / (1 + s * problem.M**2)
 
 
@@ -86,7 +86,7 @@ def largest_s(problem):
 
 
 def above_lower_end(problem, s):
-    """Return whether the first inequality of (7) holds, strictly unless s = s_max."""
+    """Return whether the first inequality of condition (7) holds, strictly unless s = s_max."""
     return s == largest_s(problem) or problem.M * length(problem, s) > threshold(problem, s + 1)
 
 
@@ -140,8 +140,9 @@ def half_open_solutions(problem):
 
 
 def corrected_on_small_integers(check):
-    """Check the corrected proposition, and report how often (7) has several solutions, and solutions that are
-    wrong."""
+    """Check the corrected Proposition 1, and report how often condition (7) has several solutions, or wrong
+    solutions.
+    """
     drawn = []
 
     def recorded(problem):
@@ -163,7 +164,8 @@ def gaussian(rng, lam_bar):
 
 
 def frequency_of_wrong_solutions(check, name, lam_bar):
-    """Return the share of `check.cases` Gaussian problems in which (7) has a wrong solution.
+    """Return the share of `check.cases` Gaussian problems in which condition (7) has a solution s with a
+    wrong b_s.
 
     The corrected proposition is checked for each of these problems.
     """

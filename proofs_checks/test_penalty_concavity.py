@@ -103,7 +103,8 @@ def test_nowhere_jointly_concave(check):
 
 
 def on_the_axis(m, a):
-    """Return a number with the sign of the curvature of Q*(β∘β) along a coordinate axis, β = (b, 0, …, 0).
+    """Return a number with the sign of the curvature of the softmax penalty Q*(β∘β) along an axis, β = (b, 0,
+    …, 0).
 
     Here a is the first entry of the minimiser w at β. The number is g(1 − ag''/g') + 2ag' with g = (1 + (m −
     1)e^{−am/(m−1)})².
@@ -152,8 +153,8 @@ CONCAVE_IN_ONE = ((5.0, (0.341, 0.3819), (0.3409, 0.382)), (10.0, (0.0637, 1.491
 
 
 def concave_between(row):
-    """Return whether Q*(β∘β) is concave in β₁ at 50 points of an inner interval of ‖β‖₁ = s, and convex at 50
-    points on each side.
+    """Return whether the softmax penalty Q*(β∘β) is concave in β₁ at 50 points of an inner interval of ‖β‖₁ =
+    s, and convex at 50 points on each side.
     """
     s, inside, outside = row
     rest = [*np.linspace(0, outside[0], 50), *np.linspace(outside[1], s, 50)]
@@ -258,7 +259,9 @@ def test_across_the_diagonal(check):
 
 
 def curving(a, first, second):
-    """Return a number with the sign of the second derivative of Q*(β∘β) along |β₁| + |β₂| = s, for m = 2."""
+    """Return a number with the sign of the second derivative of the softmax penalty Q*(β∘β) along |β₁| + |β₂|
+    = s.
+    """
     p, r = mask(a)
     H = 4 + 8 * r * (1 + r) * first + 8 * p * (1 + p) * second
     across = np.sqrt(first) * r / p + np.sqrt(second) * p / r
@@ -272,8 +275,8 @@ LEAST = ((2.0, 0.9542, 2e-4), (3.0, 0.98530, 5e-5), (10.0, 0.999613, 5e-6))
 
 
 def least_on_segment(row):
-    """Return whether Q*(β∘β) is least, on the segment ‖β‖₁ = s, where the larger coordinate is the given
-    share of s.
+    """Return whether the softmax penalty Q*(β∘β) is least, on the segment ‖β‖₁ = s, where the larger
+    coordinate is the given share of s.
     """
     s, share, within = row
     below, at, above = (penalty([s * b, s * (1 - b)]) for b in (share - within, share, share + within))

@@ -42,7 +42,9 @@ def printed_objective(x, w):
 
 
 def left_side(X, y, unselected, lam, v):
-    """Return ‖X(softmax(w, S̄)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²) at v = (w, θ)."""
+    """Return the left side of equation (7), ‖X(softmax(w, S̄)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²), at v = (w,
+    θ).
+    """
     w, theta = np.split(v, 2)
     s, e = np.ones(w.size), np.exp(w[unselected] - w.max())
     s[unselected] = e / e.sum()
@@ -50,7 +52,7 @@ def left_side(X, y, unselected, lam, v):
 
 
 def right_side(X, y, unselected, lam, beta):
-    """Return ‖Xβ − y‖² + (λ/2)Q*(β_S̄∘β_S̄)."""
+    """Return the right side of equation (7), ‖Xβ − y‖² + (λ/2)Q*(β_S̄∘β_S̄)."""
     penalty = float(sl.softmax_penalty(beta[unselected] ** 2).value) if len(unselected) else 0.0
     return np.sum((X @ beta - y) ** 2) + lam / 2 * penalty
 
@@ -69,7 +71,9 @@ def random_x(rng, m):
 
 
 def least_by_quasi_newton(x):
-    """Return Q*(x), computed by an optimiser that uses no knowledge of the structure of Q*."""
+    """Return the softmax penalty Q*(x), computed by an optimiser that uses no knowledge of the structure of
+    Q*.
+    """
 
     def F(w):
         e = np.exp(w - w.max())

@@ -143,7 +143,9 @@ def test_generalized_rank_promotes_diversity(check):
 
 
 def _between(C, k):
-    """Return whether √k ≤ f_gr ≤ k for α = ½, with equality exactly for rank 1 and for C_S = I."""
+    """Return whether √k ≤ Σ √λ_i ≤ k for the eigenvalues λ_i of C_S, with equality exactly for rank 1 and for
+    C_S = I.
+    """
     S, rank = range(k), C.rank()
     root = rank_power(C, S, HALF)
     if identity(k) == C:

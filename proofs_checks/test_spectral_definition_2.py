@@ -107,7 +107,8 @@ def ratios(check):
 
 
 def measures(case):
-    """Return whether γ has the values of the correction for a submodular f and an increasing g.
+    """Return whether the submodularity ratio γ has the values of the correction for a submodular f and an
+    increasing g.
 
     The values are γ_{U,k}(f) = 1 and 0 ≤ γ_{U,k}(g) ≤ γ_{A,k}(g) ≤ γ_{A,1}(g) = 1, and γ(g) = 1 for all sets
     if and only if g is submodular.
@@ -133,7 +134,7 @@ def quotients(f, U, k):
 
 
 def by_package(f, U, k):
-    """Return whether the package's γ is the exact fraction."""
+    """Return whether the package's submodularity ratio γ is the exact fraction."""
     d = (len(f) - 1).bit_length()
     found = sl.submodularity_ratio_of(lambda S: f[mask_of(S)], range(d), members(U), k)
     return found.exact and abs(found.upper - float(submodularity_ratio(f, U, k))) <= 1e-9

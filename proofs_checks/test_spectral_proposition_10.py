@@ -128,7 +128,7 @@ def test_ratio_of_the_sum(check):
 
 
 def ratios(design, f):
-    """Return γ_{{0},2} of R² and of R² + f, for three columns."""
+    """Return the submodularity ratios γ_{{0},2} of R² and of R² + f, for three columns."""
     R = r_squared_table(design)
     return submodularity_ratio(R, 1, 2), submodularity_ratio(added(R, table(f, 3)), 1, 2)
 
@@ -144,15 +144,16 @@ def sums(check):
 
 
 def ratio_of(g, U, k):
-    """Return the package's γ_{U,k} of a table."""
+    """Return the package's submodularity ratio γ_{U,k} of a set function, given as a table."""
     ground = range(len(Values(g).f).bit_length() - 1)
     found = sl.submodularity_ratio_of(lambda S: Values(g).value(None, S), ground, members(U), k)
     return found.lower if found.exact else np.nan
 
 
 def holds_corrected(value):
-    """Return whether γ_{U,k}(R² + f) ≥ γ_{U,k}(R²) for the increasing f, and the weak form for the other
-    f."""
+    """Return whether γ_{U,k}(R² + f) ≥ γ_{U,k}(R²) for the increasing f, and the module's weak form for the
+    other f.
+    """
     design, increasing, f, U, k = value
     R = r_squared_table(design)
     g, gamma = added(R, f), submodularity_ratio(R, U, k)

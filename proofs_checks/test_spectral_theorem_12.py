@@ -60,7 +60,7 @@ FUNCTIONS = {
 
 
 def determinants(C, d, shift, sign):
-    """Return det(shift·I + sign·C_S) for every S."""
+    """Return det(shift·I + sign·C_S) for the principal submatrix C_S of every set S."""
     signed = C * sign
     return [smoothed_det(signed, doubled(members(S), d), shift) for S in range(1 << d)]
 
@@ -73,7 +73,7 @@ def log_submodular(D):
 
 
 def squares(C, d, centre):
-    """Return −tr (C_S − centre·I)² for every S."""
+    """Return −tr (C_S − centre·I)² for the principal submatrix C_S of every set S."""
 
     def value(S):
         M = principal(C, doubled(S, d))
@@ -136,7 +136,7 @@ def test_traces_are_submodular(check):
 
 
 def cubes(C, S):
-    """Return −tr C_S³."""
+    """Return −tr C_S³ for the principal submatrix C_S."""
     M = principal(C, S)
     return -sum(((M * M * M)[i, i] for i in range(len(S))), fmpq(0)) if S else fmpq(0)
 

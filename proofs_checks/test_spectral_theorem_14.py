@@ -89,7 +89,7 @@ def package_gains(C, S, delta, k):
 
 
 def determinants(C, d, delta):
-    """Return det(δI + C_S) for every S."""
+    """Return det(δI + C_S) for the Gram matrix C_S of every set S."""
     return [smoothed_det(C, members(S), delta) for S in range(1 << d)]
 
 

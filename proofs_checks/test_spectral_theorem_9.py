@@ -58,12 +58,12 @@ SPOILER = Design(
 
 
 def kappa(gamma):
-    """Return 1 − e^{−γ/2}, or 0 for γ < 0."""
+    """Return κ = 1 − e^{−γ/2} for a submodularity ratio γ, or 0 for γ < 0."""
     return one_minus_exp(arb(max(gamma, fmpq(0))) / 2)
 
 
 def factor(kappa, alpha):
-    """Return κ/(2 + κα)."""
+    """Return κ/(2 + κα), the factor of Theorem 9."""
     return kappa / (2 + kappa * alpha)
 
 

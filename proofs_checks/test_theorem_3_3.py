@@ -44,9 +44,10 @@ def verify_solution(X, y, S, found, share):
 
 
 def selects_from_the_largest(X, y, S, active):
-    """Return whether `active` is A(S), and A(S) ⊆ T; None if |T| > 5.
+    """Return whether `active` is A(S), and A(S) ⊆ T; None if the tied set T has more than five features.
 
-    A(S) is found by listing all vertices, and its solutions are verified at three λ in the window.
+    A(S), the set of features that enter just below λ*, is found by listing all vertices. Its solutions are
+    verified at three λ in the window.
     """
     at = step(X, y, S)
     if len(at.tied) > MOST_TIED:
@@ -201,7 +202,8 @@ def test_the_same_choices(check):
 
 
 def as_enumerated(X, y, smaller=False):
-    """Return whether the package's T and A(∅) are right; with `smaller`, also whether A(∅) ≠ T.
+    """Return whether the package's tied set T and entering set A(∅) are right; with `smaller`, also whether
+    A(∅) ≠ T.
 
     The correct sets come from the list of all vertices.
     """

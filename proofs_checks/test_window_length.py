@@ -53,7 +53,9 @@ KAPPA_BELOW, KAPPA_ABOVE = fmpq(14033, 10000), fmpq(14034, 10000)
 
 @st.composite
 def steps(draw, equal_norms=False):
-    """Draw (X, y, S): small integers with zero and equal columns, S dependent or not, λ* > 0 and |T| ≤ 5."""
+    """Draw (X, y, S): small integers with zero and equal columns, S dependent or not, λ* > 0 and at most five
+    tied columns.
+    """
     X, y, S = draw(selections(dependent=True))
     if equal_norms:
         X = np.where(X > 0, 1.0, -1.0)
@@ -82,7 +84,7 @@ class Window:
         return abs(self.c[j] - eps * self.h[j]) - (self.lam - eps)
 
     def proof_reaches(self, eps, strictly=False):
-        """Return whether ε ≥ ε₀λ* (or, if strict, ε > ε₀λ*), exactly."""
+        """Return whether ε ≥ ε₀λ*, the length of the proof's window (or, if strict, ε > ε₀λ*), exactly."""
         gaps = [(j, self.lam - abs(self.c[j])) for j in self.outside] + [(i, 2 * self.lam) for i in self.T]
         past = (eps > self.lam) if strictly else (eps >= self.lam)
         return past or any(at_least(eps, self.norm2[j], self.lam * (gap - eps), strictly) for j, gap in gaps)
