@@ -58,7 +58,7 @@ def gaussian_entropy(covariance):
 
 
 def perturbation_entropy(C, S, variance):
-    """Return the corrected entropy of Lemma 4, ½[k log(2πeσ²) − Σ log λ_i], with the eigenvalues λ_i of C_S."""
+    """Return the corrected entropy of Lemma 4, ½[k log(2πeσ²) − Σ log λ_i], for eigenvalues λ_i of C_S."""
     return printed_entropy(C, S, variance) / 2
 
 

@@ -138,7 +138,9 @@ def _design(found: Images, count: int, seed: int) -> Design:
 
 
 def _sparsities(text: str | None, design: Design, quick: bool) -> tuple[int, ...]:
-    """Parse --k: increasing, and at most the number of images and of pixels that are not always zero."""
+    """Parse --k: increasing numbers, at most the number of images, and at most that of pixels not always
+    zero.
+    """
     default = KS[design.name]
     if text is None:
         return default[:3] if quick else default

@@ -179,7 +179,9 @@ def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]
 
 
 def _rises(table: Table, panel: str, error: Errors) -> list[Finding]:
-    """Judge "only very mildly increasing" in the text, by difference and ratio of the errors at both ends."""
+    """Judge "only very mildly increasing" in the text, by the difference and the ratio of the errors at the
+    last and the first k.
+    """
     ends = {name: both for name in (*BASELINES, *REGULARIZERS) if (both := table.ends(name))}
     errors = {name: (error(first), error(last)) for name, (first, last) in ends.items() if error(first) > 0}
     pairs = [(name, base) for name in REGULARIZERS for base in BASELINES if {name, base} <= errors.keys()]

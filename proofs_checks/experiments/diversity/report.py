@@ -164,7 +164,7 @@ def _r2_loss(table: ByMethod) -> str:
 
 
 def _columns() -> tuple[str, ...]:
-    """Return the headings of `cells`."""
+    """Return the headings of the columns that `cells` fills."""
     return (*COLUMNS, "error, y", "error, X", *(f"diversity {name}" for name in REGULARIZERS), "rare")
 
 

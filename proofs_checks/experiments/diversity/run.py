@@ -73,7 +73,9 @@ class DiversitySettings:
         return {name: regularizer.of(k, self.alpha) for name, regularizer in REGULARIZERS.items()}
 
     def tasks(self) -> list[MethodTask]:
-        """Return the tasks of the processes, the longest first. A task of FR serves all k at once."""
+        """Return the tasks of the processes, the longest first. One task of forward regression (FR) serves
+        all k.
+        """
         forward = [
             name for name, regularizer in reversed(REGULARIZERS.items()) if regularizer.method == "forward"
         ]
@@ -86,7 +88,7 @@ class DiversitySettings:
 
 @dataclasses.dataclass(frozen=True)
 class MethodTask:
-    """A task of a process: one method for some k."""
+    """The task of one process: to run one method for some numbers k of features."""
 
     method: str
     ks: tuple[int, ...]

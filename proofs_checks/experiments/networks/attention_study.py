@@ -51,7 +51,7 @@ SA = "Sequential Attention"
 
 
 def settings_of(data: str, sets: Sets, scale: Scale, phases: int) -> Settings:
-    """Return the settings of a data set with the scale's share of the epochs.
+    """Return the settings of a data set, with the share of their epochs that the scale of the run prescribes.
 
     There are at least two steps for each phase, and at least 400 steps to fit if the settings allow it.
     After 400 steps the initial values 0 and 1 still contribute .99⁴⁰⁰ = 2 % to the averages of batch
@@ -78,7 +78,7 @@ def _draws(names: Sequence[str], scale: Scale) -> Iterator[tuple[int, str]]:
 def _record(
     piece: Piece, sets: Sets, scale: Scale, picks: Picks, note: str = "", switches: Switches = AS_RELEASED
 ) -> Record:
-    """Train the network again on the picks, and return the record with its accuracy."""
+    """Train the network again on the selected features, and return the `Record` with its accuracy."""
     begin = time.process_time()
     settings = settings_of(piece.data, sets, scale, 0)
     found = reference_accuracy(sets, picks.order, piece.seed, settings=settings, switches=switches)
@@ -156,7 +156,7 @@ DIFFERENCES: Mapping[str, tuple[Protocol, Switches]] = {
 
 
 def differences(data: str) -> list[str]:
-    """Return the corrections that change something on a data set.
+    """Return the corrections of the released code that have an effect on a data set.
 
     Rows are split by group only if there is no official split. Only Mice Protein has missing values. All
     pixels have one range, and the training rows reach both of its ends.

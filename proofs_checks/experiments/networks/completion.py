@@ -51,7 +51,9 @@ Mask = NDArray[np.bool_]
 
 
 class Parts(NamedTuple):
-    """The standardized matrix Z (m, d), 0 where unknown; masks of training, validation and test entries."""
+    """The standardized matrix Z (m, d), 0 where unknown, and the masks of training, validation and test
+    entries.
+    """
 
     Z: FloatArray
     train: Mask

@@ -132,7 +132,9 @@ MICE = "mice/Data_Cortex_Nuclear.csv"
 
 
 def _mice() -> Read:
-    """Read Mice Protein: 77 proteins in the columns …_N, empty if missing; MouseID is mouse_replicate."""
+    """Read Mice Protein: 77 proteins in the columns …_N, empty if missing; MouseID has the form
+    mouse_replicate.
+    """
     (path,) = files(FORMS["mice"].title, [MICE])
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -173,7 +175,9 @@ def _idx(name: str, folder: str) -> Read:
 
 
 def _isolet() -> Read:
-    """Read ISOLET: 617 numbers in [−1, 1] times 10⁴; letters 1, …, 26; isolet1+2+3+4, then isolet5."""
+    """Read ISOLET: 617 numbers in [−1, 1], stored times 10⁴, and letters 1, …, 26; first isolet1+2+3+4, then
+    isolet5.
+    """
     (path,) = files(FORMS["isolet"].title, ["isolet/isolet_full_int16.npz"])
     names = ("X_train_e4", "y_train", "X_test_e4", "y_test")
     train, y_train, test, y_test = _arrays(path, names)

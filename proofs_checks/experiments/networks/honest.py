@@ -104,7 +104,7 @@ def tune(method: str, sets: Sets, k: int, smallest: int, seed: int, scale: Scale
 
 
 def judge(sets: Sets, support: Sequence[int], seed: int, scale: Scale) -> Fit:
-    """Return `fit` on these features, with the scale's share of the steps."""
+    """Return the `fit` of a network on these features, with the scale's share of the training steps."""
     steps, patience = scale.epochs_of(STEPS), scale.epochs_of(PATIENCE)
     return fit(sets, support, seed, steps=steps, patience=patience)
 

@@ -153,7 +153,7 @@ class Scale:
         return {"rows": self.rows, "epochs": self.epochs, "sizes": list(self.sizes), "whole": self.whole}
 
     def epochs_of(self, epochs: int) -> int:
-        """Return the scale's share of a number of epochs."""
+        """Return the share of a number of epochs that this scale prescribes."""
         return max(1, round(self.epochs * epochs))
 
 
@@ -215,7 +215,8 @@ class Store:
     def __init__(self, path: Path, scale: Scale) -> None:
         """Read the file, if it exists.
 
-        Raises ValueError, with the line's number, if a line is not a record; and OSError.
+        Raises ValueError, with the line's number, if a line is not a record, and OSError if the file cannot
+        be read.
         """
         self.path, self.scale, self.others = path, scale, 0
         self.records: dict[str, Record] = {}

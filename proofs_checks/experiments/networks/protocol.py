@@ -246,7 +246,7 @@ class Picks(NamedTuple):
 
 
 def sizes_below(data: str, sizes: Iterable[int]) -> list[int]:
-    """Return the k that are smaller than the number of features of a data set, the largest first.
+    """Return the numbers k that are below the number of features of a data set, the largest first.
 
     >>> sizes_below("mice", (5, 10, 50, 100))
     [50, 10, 5]
@@ -341,7 +341,8 @@ def options_for(
 
 
 def scale_epochs(method: str, options: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
-    """Return the options with the scale's share of the epochs, which may be defaults of the method.
+    """Return the options with the share of the epochs that the scale prescribes; epochs may be defaults of
+    the method.
 
     >>> from proofs_checks.experiments.networks.pieces import QUICK
     >>> scale_epochs("group LASSO", {"epochs": 40}, QUICK)

@@ -386,7 +386,9 @@ def reference_omp(
 
 
 def _norms(network: nn.Sequential, inputs: nn.Module, rows: Rows, mask: Tensor, random_off: bool) -> Tensor:
-    """Return ‖∂L/∂W_j‖₂ (d,) of the network with all features. Unless `random_off`, W_j = 0 for j ∉ S."""
+    """Return ‖∂L/∂W_j‖₂ (d,) for the loss L and the input weights W_j of each feature, in the network with
+    all features. Unless `random_off`, W_j = 0 for j ∉ S.
+    """
     first = cast(nn.Linear, network[0])
     W = (first.weight if random_off else first.weight * mask).detach().requires_grad_()
     with torch.no_grad():

@@ -75,7 +75,9 @@ def _title(page: str) -> str:
 def _index(
     names: Sequence[str], judged: Sequence[Judged], recorded: Sequence[Judged], count: int
 ) -> Iterator[str]:
-    """Yield the counts of verdicts by data set, with links, and by printed table; and the list of pages."""
+    """Yield the lines of the index: counts of verdicts by data set, with links, and by printed table, and the
+    pages.
+    """
     heads, *lines = counts(recorded, lambda figure: figure.printed.data)
     counted = {line[0]: line[1:] for line in lines}
     linked = [

@@ -187,7 +187,7 @@ def other(summary: Summary, by_address: Mapping[Any, Summary], against: str = AG
 
 
 def judged_all(records: Sequence[Record]) -> list[Judged]:
-    """Judge every printed figure by its records, in the order of the tables."""
+    """Judge every printed figure by the records that belong to it, in the order of the tables."""
     ours = {made.address: made for times in (False, True) for made in summarize(records, times=times)}
     found = []
     for name, figures in TABLES.items():
@@ -270,14 +270,14 @@ def printed_words(judged: Judged | None) -> str:
 
 
 def verdict_words(judged: Judged | None) -> str:
-    """Return the verdict, with the missing data if it needs some; "" if nothing is printed."""
+    """Return the verdict, with the missing data if it is NEEDS_DATA; "" if nothing is printed."""
     if judged is None:
         return ""
     return f"{judged.verdict.value}: {judged.lacking}" if judged.lacking else judged.verdict.value
 
 
 def cells(row: Row) -> dict[str, str]:
-    """Return a row of the long table, by its headings."""
+    """Return the cells of a row of the long table, by their headings."""
     ours, test, judged = row.ours, row.test, row.judged
     known = judged is not None and not math.isnan(judged.difference)
     notes = [*ours.notes]
@@ -365,7 +365,7 @@ def pivot(
 
 
 def _best(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows of the best mean among the selections with the most common number of training rows.
+    """Return the rows with the best mean among the selections with the most common number of training rows.
 
     A single such selection is not the best of anything: return [].
     """

@@ -313,7 +313,8 @@ def not_smaller(difference: float, error: float) -> Verdict:
 
 
 def error_in_print(printed: Printed) -> float:
-    """Return √(s²/m + δ²/12) of a printed accuracy; s = √(M(1 − M)/n_test) if it is not printed.
+    """Return the standard error √(s²/m + δ²/12) of a printed mean M of m runs; s = √(M(1 − M)/n_test) if s is
+    not printed.
 
     >>> figure = Printed("t", "paper", "mice", "SA", 50, "", "network", 0.9, None, 756, 900)
     >>> round(error_in_print(figure), 4)
