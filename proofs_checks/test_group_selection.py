@@ -136,8 +136,8 @@ def test_the_window_of_groups(check):
     to three other groups, and a λ in the window.
 
     Consequences: For groups of one column, this window is at least as long as the window of the proof of
-    Lemma 3.4, which has (λ* − |c_h|)/(λ* + ‖X_h‖‖r‖) in place of the quotient, and it is at most twice as
-    long.
+    Lemma 3.4, and at most twice as long. The proof's window has (λ* − |c_h|)/(λ* + ‖X_h‖‖r‖) in place of the
+    quotient.
     """
     drawn = (draw(check.rng) for _ in range(40 * check.cases))
     single = (case for case in drawn if len(group_step(*case)[2]) == 1)

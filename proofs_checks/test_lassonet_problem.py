@@ -150,8 +150,8 @@ def test_which_group_lasso_is_a_limit(check):
 
     Instead: Hier-Prox clips the entries of W_j and never scales them, so it does not move (3, 4) to (12/5,
     16/5), as the group Lasso does for κ = 1. With θ_j = 0, λ = κM and M → ∞, Hier-Prox tends to the step of a
-    group Lasso with the norm ‖·‖∞: the levels w_M and w_∞ at which the two clip satisfy 0 ≤ w_∞ − w_M ≤
-    w_M/M².
+    group Lasso with the norm ‖·‖∞. Hier-Prox clips at a level w_M and this step at a level w_∞, with 0 ≤ w_∞
+    − w_M ≤ w_M/M².
 
     Tolerance: The result of sl.hier_prox may be off by 16 eps·(|θ| + λ + (1 + M)‖W‖₁).
     """

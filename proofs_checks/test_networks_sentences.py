@@ -460,8 +460,8 @@ def test_omp_for_networks_again(check):
     generalize well from least squares regression and generalized linear models to deep neural networks”
 
     Hypotheses: Our records follow the released protocol. OMP ranks by the gradients of all rows, at W_j = 0
-    for the unselected features, as for a model that is linear in W (the first pick uses a random W, because
-    for W = 0 all gradients vanish). The released code ranks by the gradients of one batch, in a network where
+    for the unselected features, as for a model that is linear in W. The first pick uses a random W, because
+    for W = 0 all gradients vanish. The released code ranks by the gradients of one batch, in a network where
     these W_j have random values and no feature is masked.
 
     Consequences: The study “switches” (docs/networks-findings.md) shows the effect of each of the two

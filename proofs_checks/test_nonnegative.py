@@ -107,9 +107,9 @@ def test_what_enters_has_the_largest_correlation(check):
     λ < λ*, every minimiser of ½‖y − Xβ‖² + λ Σ_{j ∉ S} β_j over β_{F̄} ≥ 0 is zero off S ∪ T and not zero off
     S. So nonnegative Sequential LASSO selects from T.
 
-    Hypotheses: X and y are arbitrary. Let r be the residual of least squares on S with coefficients ≥ 0 on
-    S∖F and any sign on F, as in nonnegative OMP, c = Xᵀr, λ* = max(0, max_{j ∉ S} c_j) and T = {j ∉ S : c_j =
-    λ*}. The check uses one λ of the window.
+    Hypotheses: X and y are arbitrary. Let r be the residual of nonnegative OMP: least squares on S, with
+    coefficients ≥ 0 on S∖F and any sign on F. Let c = Xᵀr, λ* = max(0, max_{j ∉ S} c_j) and T = {j ∉ S : c_j
+    = λ*}. The check uses one λ of the window.
 
     Consequences: If T = {i}, nonnegative OMP selects i too.
     """

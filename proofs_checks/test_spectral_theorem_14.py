@@ -336,9 +336,9 @@ def test_guarantee_with_the_entropy(check):
 
     of the optimum, the maximum of g over |S| ≤ k.
 
-    Hypotheses: The columns have length 1, δ > 0 and ν > 0. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ =
-    FR(U∖S₁), where FR is greedy forward regression on g and LS is local search on f, and returns the best of
-    them, S̃. f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the eigenvalues of the Gram matrix C_S of
+    Hypotheses: The columns have length 1, δ > 0 and ν > 0. FR is greedy forward regression on g, and LS is
+    local search on f. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), and returns the best of these
+    sets, S̃. f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the eigenvalues of the Gram matrix C_S of
     the unit columns in S. γ is the submodularity ratio.
 
     Instead: This holds for δ ≤ 1, with γ of R² and for the set S₁ (for any S̃ if k ≤ 14). FR alone attains 1

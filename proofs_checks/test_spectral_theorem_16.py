@@ -216,10 +216,10 @@ def test_guarantee_with_the_variance(check):
     Reading of: a guarantee “for (1)”, in which ν > 0 is arbitrary, after “w.l.o.g., ν = 1” in Section 4; and
     γ_{S̃,2k}, for which the paper names no function
 
-    Hypotheses: The columns have length 1, and γ ≤ 1 is arbitrary. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ =
-    FR(U∖S₁), where FR is greedy forward regression on g and LS is local search on f, and returns the best of
-    them, S̃. f_sv(S) = 9k² − Σ (λ_i − 1)², where λ_i are the eigenvalues of the Gram matrix C_S of the unit
-    columns in S.
+    Hypotheses: The columns have length 1, and γ ≤ 1 is arbitrary. FR is greedy forward regression on g, and
+    LS is local search on f. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), and returns the best of
+    these sets, S̃. f_sv(S) = 9k² − Σ (λ_i − 1)², where λ_i are the eigenvalues of the Gram matrix C_S of the
+    unit columns in S.
 
     Consequences: With ν = 1, every set of at most k features attains 8/9 of the optimum. For every ν > 0, the
     bound holds with the submodularity ratio γ of R² if k ≤ 14, or ν ≥ 1/30000, or S̃ = S₁. Moreover, FR alone

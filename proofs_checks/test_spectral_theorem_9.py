@@ -75,8 +75,8 @@ def test_greedy_local_search(check):
 
         g(S̃) ≥ κ/(2 + κ(4 + 4ε/n))·max_{|S|≤k} g ≥ κ/7·max_{|S|≤k} g,    κ = 1 − e^{−γ_{S̃,2k}/2}.
 
-    Hypotheses: f ≥ 0 is submodular, and ε < n/4. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), where
-    FR is greedy forward regression on g and LS is local search on f, and returns the best of them, S̃. The
+    Hypotheses: f ≥ 0 is submodular, and ε < n/4. FR is greedy forward regression on g, and LS is local search
+    on f. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), and returns the best of these sets, S̃. The
     minimum in the submodularity ratio γ is over positive denominators (SR-definition-2); the printed minimum
     is negative for the witness.
 
@@ -84,8 +84,8 @@ def test_greedy_local_search(check):
     min(γ_{S₁,2k}, γ_{S₂,2k}), of g or of R².
 
     Consequences: Theorems 14 and 16 cite Theorem 9, but they hold by proofs that need FR only. For general f,
-    and also for f(S) = tr h(C_S), GLS as printed attains no constant ratio: for each ε < n/4 there is an f on
-    which it fails (with the f of the first witness and ε ≥ 1/10, GLS attains 9000 of 10000). With the
+    and also for f(S) = tr h(C_S), GLS as printed attains no constant ratio: for each ε < n/4 the bound fails
+    for some f. (With the f of the first witness and ε ≥ 1/10, GLS attains 9000 of 10000.) With the
     regularizers f_gr, f_sv, and f_de for δ ≤ 1, GLS as printed attains the corrected ratio
     (ours-lemma-6-regularizers).
 

@@ -25,8 +25,9 @@ h_j in terms of c_j and q_j.
 
 The checks are exact: `segment` lists the vertices of the nonnegative least squares problem for v, the KKT
 conditions are evaluated in fractions, and a√b ≥ K is decided by squares. The package's λ₂ and λ₀ may differ
-by 1e-9λ*: an error of at most 8eps(√n + κ(X_{S∪A}))‖X_j‖‖y‖ in c_j and λ*h_j moves ρ_j by this error over (λ*
-− |c_j|)/λ*, which is below 1e-9λ* for these integers (κ < 10³, ‖X_j‖‖y‖ < 10³λ*, margins > 10⁻³).
+by 1e-9λ*. The reason is that an error of at most 8eps(√n + κ(X_{S∪A}))‖X_j‖‖y‖ in c_j and λ*h_j moves ρ_j by
+this error, divided by (λ* − |c_j|)/λ*. For these integers the quotient is below 1e-9λ* (κ < 10³, ‖X_j‖‖y‖ <
+10³λ*, margins > 10⁻³).
 """
 
 import math

@@ -8,8 +8,8 @@ decoy, because P(y = 1 | u_j) is a function of |u_j − ½| (in XOR the constant
 - OMP and Sequential LASSO of networks make their first pick at random. They use ∂L/∂W_j where W = 0 and the
   network is constant, which is a multiple of Cov(u_j, y). With one true feature in S the network is no
   longer constant, and the partner of that feature has a gradient;
-- the concrete autoencoder of X always picks at random, on SUM too, because it does not use y, and true
-  features and decoys are independent and have the same distribution.
+- the concrete autoencoder of X always picks at random, on SUM too. It does not use y, and true features and
+  decoys are independent and have the same distribution.
 """
 
 from __future__ import annotations

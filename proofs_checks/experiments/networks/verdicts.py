@@ -45,21 +45,22 @@ tend to rise and fall together; then SE is too large, and more is undecided. `co
 of pairs.
 
 **How often does chance lead to "not reproduced"?** If two means of normal runs are equal in truth, |D| > 3 SE
-has the probability 1.7 % for five runs each with equal spread, 3.0 % for five and three, 4.0 % for three and
-three, and 9.5 % at most, if all spread is in three runs (Welch's t with 8 to 2 degrees of freedom,
-simulated). So a row of five independent comparisons has at least one failure by chance in 8 to 18 % of the
-cases, a row of seven in 11 to 25 %, of 16 in 24 to 48 %, and of 24 in 34 to 62 %. A one-sided claim fails
-half as often. Therefore each row states the number of its comparisons.
+has the probability 1.7 % for five runs each with equal spread. For five and three runs the probability is 3.0
+%, for three and three runs 4.0 %, and it is at most 9.5 %, if all spread is in three runs (Welch's t with 8
+to 2 degrees of freedom, simulated). So a row of five independent comparisons has at least one failure by
+chance in 8 to 18 % of the cases, a row of seven comparisons in 11 to 25 %, a row of 16 in 24 to 48 %, and a
+row of 24 in 34 to 62 %. A one-sided claim fails half as often. Therefore each row states the number of its
+comparisons.
 
 **SE does not include:** (1) The choice of test rows that all runs share, which affects neither s nor s'. In
 Sequential Attention's tables of MNIST, Fashion-MNIST and ISOLET the printed runs and ours have the same test
 rows, which cancel in the difference. On other data sets our seeds draw new test rows; if the printed runs did
 not, SE is too small. (2) The choice between n and n − 1 in the printed s; with n, the SE of the printed mean
 would be 11 % too small for five runs. All means and deviations of the times in Table 6 are multiples of .5,
-which looks like two runs, not five; if Table 5 has two as well, its SE is too small by a factor of up to 2.2.
-(Neither would change the verdict of a row; this was found after the verdicts.) (3) Differences of protocol:
-"not reproduced" says that two means differ by more than chance. It does not say that the difference is large,
-or who is right.
+which looks like two runs, not five; if Table 5 has two runs as well, its SE is too small by a factor of up to
+2.2. (Neither would change the verdict of a row; this was found after the verdicts.) (3) Differences of
+protocol: "not reproduced" says that two means differ by more than chance. It does not say that the difference
+is large, or who is right.
 
 **Seconds** were measured on different machines, and no standard deviation includes the difference of
 machines. So a method's time is divided by Sequential Attention's on the same rows and epochs. The time is
@@ -329,9 +330,9 @@ def verdict(printed: Printed, ours: Summary | None) -> Judged:
     """Judge by the rule above whether an accuracy is reproduced.
 
     The verdict is NEEDS_DATA without a record, with fewer than `LEAST_SEEDS` seeds (unless the figure has its
-    own tolerance), or if our training rows and the protocol's differ by more than `LEAST_ROWS` allows,
-    because a lower accuracy on half of the rows would not speak against the paper. Raises ValueError if our
-    mean is not in [0, 1].
+    own tolerance), or if our training rows and the protocol's differ by more than `LEAST_ROWS` allows. The
+    last condition is necessary, because a lower accuracy on half of the rows would not speak against the
+    paper. Raises ValueError if our mean is not in [0, 1].
     """
     lacking = _lacking(printed, ours)
     if ours is None or lacking:
