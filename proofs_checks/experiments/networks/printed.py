@@ -5,8 +5,8 @@
 Table 2 is `TREES`, and `LASSONET_DATA` belongs to both. `ANCHORS` are the accuracies with all features in two
 later comparisons. Accuracies and standard deviations are integers, in thousandths, so that they are exact.
 
-`TABLES` lists all printed figures. Each entry also names the study, the method and the setting of the runs
-that compute this figure again.
+`TABLES` has a function for each printed table. The function yields the printed figures that we compute again,
+each with the study, the method and the setting of the runs that compute it.
 """
 
 from __future__ import annotations
