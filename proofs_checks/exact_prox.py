@@ -6,8 +6,8 @@ The problem of Proposition 1, whose case λ̄ = 0 gives problems (3) and (4) of 
 
 The vectors v and u and the numbers λ, λ̄ and M are given. For b of a given length t = ‖b‖₂, the least value
 of ½‖v − b‖² is ½(‖v‖ − t)², by the Cauchy–Schwarz inequality, and each entry z_k can be minimised by itself.
-The least objective is then a function of t ≥ 0 alone. It is quadratic between the points t where some
-S_λ̄(|u_k|) = Mt, with the soft-thresholding S_λ̄(x) = sign(x)·max(|x| − λ̄, 0).
+The least objective is then a function of t ≥ 0 alone. This function is quadratic between the points t where
+some S_λ̄(|u_k|) = Mt, with the soft-thresholding S_λ̄(x) = sign(x)·max(|x| − λ̄, 0).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +25,9 @@ EPS = Fraction(1, 2**52)
 
 
 class Feature(NamedTuple):
-    """The data of one feature: θ_j (or v), W_j (or u), λ, M and λ̄, all rational; `v` is a number."""
+    """The data of the problem for one feature j, all rational: the number v = θ_j, the vector u = W_j, λ, M
+    and λ̄.
+    """
 
     v: Fraction
     u: tuple[Fraction, ...]
@@ -54,7 +56,7 @@ def features(draw, multipliers=(0, Fraction(1, 2), 1, 2, 3), max_K=5, lam_bars=(
 
 
 def fractions(row: Iterable) -> list[Fraction]:
-    """Return floats as the rational numbers that they are."""
+    """Convert floats to fractions, exactly."""
     return [Fraction(float(x)) for x in row]
 
 
@@ -85,8 +87,9 @@ def sign(x: Fraction) -> int:
 
 
 def objective(problem: Feature, b: Fraction, z: Sequence[Fraction]) -> Fraction:
-    """Return the objective at a number b; if v stands for a vector, b stands for the length of a multiple of
-    v."""
+    """Return the objective at (b, z) for a number b. If v is the length of a vector, b is the length of a
+    multiple of this vector.
+    """
     v, u, lam, _, lam_bar = problem
     squares = (v - b) ** 2 + sum((x - y) ** 2 for x, y in zip(u, z, strict=True))
     return squares / 2 + lam * abs(b) + lam_bar * sum(map(abs, z))
@@ -110,8 +113,9 @@ def at_length(problem: Feature, t: Fraction) -> Fraction:
 
 
 def least(value: Callable[[Fraction], Fraction], ends: Sequence[Fraction]) -> Fraction:
-    """Return the minimiser t ≥ 0 of a function that is a convex parabola between consecutive ends and
-    beyond."""
+    """Return the minimiser t ≥ 0 of a function that is a convex parabola on each interval between
+    neighbouring `ends`, and beyond the last.
+    """
     ends = sorted({Fraction(0), *ends})
     ends.append(ends[-1] + 1)
     candidates = []
@@ -139,14 +143,18 @@ def minimiser(problem: Feature) -> tuple[Fraction, list[Fraction]]:
 
 
 def levels(problem: Feature) -> list[Fraction]:
-    """Return the levels w_0, …, w_K of Algorithm 2, line 5; with |v| = ‖θ_j‖₂ also of Algorithm 4, line 6."""
+    """Return the levels w_0, …, w_K of LassoNet's Algorithm 2, line 5, or with |v| = ‖θ_j‖₂ of Algorithm 4,
+    line 6.
+    """
     v, u, lam, M, _ = problem
     ordered = sorted(map(abs, u), reverse=True)
     return [M / (1 + m * M**2) * soft(abs(v) + M * sum(ordered[:m]), lam) for m in range(len(u) + 1)]
 
 
 def search(problem: Feature) -> list[int]:
-    """Return every m with |W_(m+1)| ≤ w_m ≤ |W_(m)|, where W_(0) = ∞ and W_(K+1) = 0, as lines 7 and 8 do."""
+    """Return every m with |W_(m+1)| ≤ w_m ≤ |W_(m)|, as in lines 7 and 8 of Algorithm 2; W_(0) = ∞, W_(K+1) =
+    0.
+    """
     ordered = [*sorted(map(abs, problem.u), reverse=True), Fraction(0)]
     return [m for m, w in enumerate(levels(problem)) if ordered[m] <= w and (m == 0 or w <= ordered[m - 1])]
 

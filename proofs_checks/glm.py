@@ -163,12 +163,14 @@ def restricted(at):
 
 
 def objective(at, lam, beta):
-    """Return F_λ(β)."""
+    """Return the penalised loss F_λ(β) = L(Xβ) + λ Σ_{g ∉ S} ‖β_g‖₂."""
     return at.loss.value(at.X @ beta, at.y).sum() + (lam * at.off(beta).sum() if lam else 0.0)
 
 
 def solve(at, lam, steps=60):
-    """Return a β near a minimiser of F_λ: of all proximal Newton steps, the β with the least duality gap."""
+    """Return a β near a minimiser of the penalised loss F_λ: the proximal Newton step with the least duality
+    gap.
+    """
     loss, X, y, S, groups = at
     beta = np.zeros(X.shape[1])
     weights = np.full(groups.max(initial=-1) + 1, float(lam))
@@ -220,7 +222,8 @@ def _quadratic(H, linear, weights, groups, beta, sweeps=400):
 
 
 def dual_point(at, lam, beta):
-    """Return a u that is feasible up to rounding, made from ∇L(Xβ), and a bound on the gap F_λ(β) + L*(u).
+    """Return a u that is feasible for the dual up to rounding, made from ∇L(Xβ), and a bound on the gap
+    F_λ(β) + L*(u).
 
     The bound allows for rounding errors. If X_Sᵀu = δ is not exactly zero, the gap is wrong by ⟨δ, β*_S⟩,
     where β* is a minimiser. The code assumes that no entry of β*_S exceeds 10(1 + ‖β_S‖).
@@ -242,8 +245,9 @@ def dual_point(at, lam, beta):
 
 
 def reach(at, u, D):
-    """Return bounds on ‖X_gᵀ(u' − u)‖ for every group g that hold for all u' with D(u', u) ≤ D or D(u, u') ≤
-    D."""
+    """Return a bound on ‖X_gᵀ(u' − u)‖ for every group g. The bound holds for all u' whose divergence from u,
+    in either order, is at most the number D.
+    """
     loss, X, y, _, groups = at
     if loss.smooth is not None:
         sizes = [np.linalg.norm(X[:, groups == g], 2) for g in range(groups.max(initial=-1) + 1)]
@@ -253,7 +257,8 @@ def reach(at, u, D):
 
 
 class Entry(NamedTuple):
-    """The data of the first entry at S: λ*, the tied groups T, the sizes, β̂_S, the gradient, and a flag.
+    """The data at λ*, where the first group outside S enters: λ*, the tied groups T, sizes, β̂_S, a gradient,
+    a flag.
 
     `sizes` has ‖c_g‖ for every group g outside S, with c_g = −X_gᵀ∇L(X_Sβ̂_S). `beta` is β̂_S with zeros off
     S, (d,). `dual` is ∇L(X_Sβ̂_S). `certain` says whether rounding cannot change T.
@@ -330,7 +335,7 @@ def _divergence(p, q):
 
 
 def glm_window(at, entry):
-    """Return a t₀ such that every solution is zero off S ∪ T for (1 − t₀)λ* < λ < λ*."""
+    """Return a t₀ such that every solution is zero off S and the tied groups T for (1 − t₀)λ* < λ < λ*."""
 
     def holds(t):
         D = bregman(at.loss, at.y, at.X @ entry.beta, entry.dual, t)

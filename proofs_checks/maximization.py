@@ -15,7 +15,8 @@ from proofs_checks.spectral import Design, Table, _size, mask_of, members, midpo
 
 
 def has_stated_value(found: Any, g: Table, k: int | None = None) -> bool:
-    """Return whether a result is a set of features, k of them if k is given, whose stated value equals its g.
+    """Return whether a result is a set of features (k of them if k is given) and states the value of g at
+    this set.
 
     The two values may differ by 1e-9 of max |g|. The rounding error of R² is about κ·eps, and the error of a
     regularizer f about eps. For independent columns of `SHAPES`, the condition number κ is below 10⁵, because
@@ -33,7 +34,8 @@ SUPPRESSION = [fmpq(0), fmpq(0), fmpq(1, 2), fmpq(1)]
 
 
 def submodularity_ratio(f: Table, U: int, k: int, ground: int | None = None, printed: bool = False) -> Any:
-    """Return γ_{U,k}(f): the least Σ_{x∈A}[f(L+x) − f(L)] / [f(L∪A) − f(L)], L ⊆ U, A ∩ L = ∅, 0 < |A| ≤ k.
+    """Return γ_{U,k}(f): the least Σ_{x∈A}[f(L+x) − f(L)] / [f(L∪A) − f(L)] for L ⊆ U, A ∩ L = ∅, 0 < |A| ≤
+    k.
 
     The minimum is over the pairs (L, A) with a positive denominator, and it is at most 1. With `printed`,
     pairs with a negative denominator count as well.
@@ -63,7 +65,8 @@ def forward_regression(g: Table, k: int, ground: int | None = None) -> list[int]
 
 
 def local_search(f: Table, g: Table, eps: Any, ground: int | None = None, deletions: bool = False) -> int:
-    """Return the set of LS: the best in g of S, U∖S and U, where S is the set at which the search ends.
+    """Return the set of LS: the set with the largest g among S, U∖S and U, where the search within U ends at
+    S.
 
     The search as printed adds an element x as long as f(S + x) ≥ (1 + ε/n²)f(S). With `deletions`, it is the
     search of Feige, Mirrokni and Vondrák: additions and deletions, as long as the new set has a value f > (1
@@ -100,8 +103,9 @@ class Searched(NamedTuple):
 
 
 def greedy_local_search(f: Table, g: Table, k: int, eps: Any, deletions: bool = False) -> Searched:
-    """Return the sets of GLS: S₁ = FR(U), S₁' = LS(S₁), S₂ = FR(U∖S₁), and the one of these three with the
-    largest g."""
+    """Return the sets of GLS: S₁ = FR(U), S₁' = LS(S₁), S₂ = FR(U∖S₁), and the best of these three, which has
+    the largest g.
+    """
     full = len(g) - 1
     S1 = mask_of(forward_regression(g, k))
     S1_local = local_search(f, g, eps, S1, deletions)
@@ -124,7 +128,7 @@ def first_largest(candidates: Sequence[int], value: Callable[[int], Any]) -> int
 
 
 def neighbour(rng: np.random.Generator, design: Design) -> Design:
-    """Return the design with one column, or one entry of y ≠ 0, changed."""
+    """Return the design with one column changed, or with one entry of y changed such that y ≠ 0."""
     X, y = design.X.copy(), design.y.copy()
     if rng.random() < 0.5:
         pool = vectors(X.shape[0], design.N)
@@ -181,7 +185,8 @@ def settle(check: Any, left: Any, right: Any, what: str) -> None:
 def settle_bounds(
     check: Any, R: Table, g: Table, k: int, found: Searched, sets: set[int], what: str
 ) -> float:
-    """Check the bounds of Theorems 14 and 16, and return the value of the best set over the first bound.
+    """Check the bounds of Theorems 14 and 16, and return the value of the best set divided by the first
+    bound.
 
     Let OPT be the maximum of g over the sets of at most k elements. The first bound, (1 − e^{−γ/2})/7·OPT
     with γ = γ_{∅,2k}(R²), is checked for each set of `sets`. This γ is the largest that the paper can mean.

@@ -1,7 +1,7 @@
 """The records of the papers' experiments, run again, and the functions by which rows of the ledger read them.
 
-`python -m proofs_checks.networks FILE` stores the records of a run, where FILE is the run's records.jsonl. It
-takes the records at full scale, sorts them in the order of a run, and writes each as a line of
+`python -m proofs_checks.networks FILE` stores the records of a run, where FILE is the run's records.jsonl.
+The command takes the records at full scale, sorts them in the order of a run, and writes each as a line of
 `Record.as_json` to networks_records.jsonl. It also draws the pictures of docs/networks-tables.md. Without
 FILE, the command prints the tables of the stored records, which the site shows on that page. The rows of the
 ledger read the records, and `sparselin ledger --write` stores their verdicts.
@@ -230,8 +230,9 @@ def settle(check, cases, figure, verdict=concluded):
 
 
 def sentence(id, number, cases, *helpers, verdict=concluded):
-    """Mark the check of a sentence; its verdict follows from its cases, and its mutants are `figure` and
-    `helpers`."""
+    """Mark a function as the check of a sentence. The verdict follows from the cases of the sentence, and the
+    mutants are `figure` and `helpers`.
+    """
     as_claim = claim(id, number, "float", verdict(cases))
     return lambda check: as_claim(mutants("figure", *helpers)(check))
 
@@ -253,8 +254,9 @@ def _name(address):
 
 
 def full(lines):
-    """Return for each piece its record with the most rows, sorted by key, from runs at full scale or with
-    more rows.
+    """Return one record for each piece, a selection or a training: the record with the most training rows.
+    Only runs at full scale, or with more rows than full scale, count. The records are sorted by the keys of
+    their pieces.
 
     If several records have the most rows, the last one is taken. Failed runs, and runs with only a share of
     the epochs, are left out.

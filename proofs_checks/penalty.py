@@ -1,4 +1,4 @@
-"""Q*, the penalty of the softmax mask, in ball arithmetic: the functions that its rows share.
+"""The penalty Q* of the softmax mask in ball arithmetic: the functions that the checks of Q* share.
 
 Q*(x) is the minimum over w of F(w) = ‖w‖² + Σ x_i/softmax_i(w)². Each value from `sl.softmax_penalty` is
 enclosed in a ball, by the strong convexity of F with constant 2. An inequality counts as proved only if the
@@ -26,7 +26,7 @@ def softmax(w):
 
 
 def objective_and_gradient(x, w):
-    """Return F(w) = ‖w‖² + Σ x_i/softmax_i(w)² and ∇F(w), in balls."""
+    """Return F(w) = ‖w‖² + Σ x_i/softmax_i(w)² and ∇F(w), as balls."""
     p = softmax(w)
     parts = [a / (b * b) for a, b in zip(x, p, strict=True)]
     K = total(parts)
@@ -35,7 +35,9 @@ def objective_and_gradient(x, w):
 
 
 def enclosure(x, w):
-    """Return a lower and an upper bound of Q*(x), computed from any w; x and w are floats."""
+    """Return bounds on Q*(x) = min_w ‖w‖² + Σ x_i/softmax_i(w)² from below and above, computed from any w, in
+    floats.
+    """
     F, gradient = objective_and_gradient(balls(x), balls(w))
     return F - total([g * g for g in gradient]) / 4, F
 
@@ -46,9 +48,10 @@ def ball(low, high):
 
 
 def subdivided(boxes, holds, limit=20_000):
-    """Return the number of boxes that are needed until `holds(box)` on each; a box is a tuple of (low, high).
+    """Halve boxes until `holds` is true on each part, and return the number of boxes tried; a box is a tuple
+    of intervals (low, high).
 
-    Return −1 if more than `limit` boxes are needed.
+    If more than `limit` boxes are needed, return −1.
     """
     boxes, count = list(boxes), 0
     while boxes:
@@ -66,8 +69,9 @@ def subdivided(boxes, holds, limit=20_000):
 
 
 def around(x):
-    """Return a ball that contains Q*(x), for floats x, computed from the w that `sl.softmax_penalty`
-    finds."""
+    """Return a ball that contains the softmax penalty Q*(x), computed from the w that `sl.softmax_penalty`
+    finds.
+    """
     found = sl.softmax_penalty(np.asarray(x, float))
     (low, high), value = enclosure(x, found.minimizer), arb(float(found.value))
     if not (low * (1 - arb(2) ** -40) <= value and value <= high * (1 + arb(2) ** -40)):
@@ -76,13 +80,15 @@ def around(x):
 
 
 def penalty(beta):
-    """Return a ball that contains Q*(β∘β); the ball allows for the rounding of the squares of β."""
+    """Return a ball that contains the softmax penalty Q*(β∘β), and allows for the rounding of the squares of
+    β.
+    """
     # ∂log Q*/∂log x_i = x_iq_i/Q*, of sum at most 1
     return around(np.square(np.asarray(beta, float))) * arb(1, 2.0**-50)
 
 
 def second_difference(beta, step):
-    """Return Q*(β + h) + Q*(β − h) − 2Q*(β) for the step h, with Q* applied to the squares of the entries."""
+    """Return f(β + h) + f(β − h) − 2f(β) for the step h, where f(β) = Q*(β∘β) is the softmax penalty."""
     beta, step = np.asarray(beta), np.asarray(step)
     return penalty(beta + step) + penalty(beta - step) - 2 * penalty(beta)
 
@@ -162,21 +168,23 @@ def alike(first, second):
 
 
 def convex_at_the_end(s):
-    """Return whether Q* is convex on the segment ‖β‖₁ = s near its end (s, 0), and decreases from this
-    end."""
+    """Return whether the softmax penalty Q*(β∘β) is convex on the segment ‖β‖₁ = s near its end (s, 0), and
+    decreases from this end.
+    """
     h = 2.0**-14 * s / (1 + s) ** 2
     falls = bool(penalty([s - h, h]) < penalty([s, 0.0]))
     return falls and bool(second_difference([s - h, h], [h, -h]) > 0)
 
 
 def along_the_level_line(beta, p):
-    """Return the second difference of Q* along the tangent of its level line; the step is 1e-3 of the point's
-    size."""
+    """Return the second difference of the softmax penalty Q*(β∘β) along the tangent of its level line. The
+    step is 1e-3 of the size of β.
+    """
     tangent = np.array([beta[1] / (1 - p) ** 2, -beta[0] / p**2])
     return second_difference(beta, tangent * 1e-3 * beta.min() / np.abs(tangent).max())
 
 
 def objective(X, y, beta, lam):
-    """Return ‖Xβ − y‖² + (λ/2)Q*(β∘β)."""
+    """Return ‖Xβ − y‖² + (λ/2)Q*(β∘β), with the softmax penalty Q*."""
     r = y - X @ beta
     return arb(float(r @ r)) * arb(1, 2.0**-46) + lam / 2 * penalty(beta)

@@ -59,7 +59,8 @@ def share_at_distance_one(first, second):
 
 def shares(ours, theirs, seeds):
     """Return the mean of `touching` between two methods with the same seed, and between two seeds of the
-    first."""
+    first method.
+    """
     across = [touching(ours[seed], theirs[seed]) for seed in seeds]
     within = [touching(ours[a], ours[b]) for a in seeds for b in seeds if a != b]
     return sum(across) / len(across), sum(within) / len(within)

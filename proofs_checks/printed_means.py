@@ -4,7 +4,7 @@ from proofs_checks.experiments.networks.printed import SMALL, TABLE_2
 
 
 def better(row):
-    """Return the methods whose mean accuracy in Table 2 is above SA's."""
+    """Return the methods whose mean accuracy in Table 2 is above that of Sequential Attention (SA)."""
     return [name for name, (mean, _) in zip(SMALL, row, strict=True) if mean > row[0][0]]
 
 
@@ -14,7 +14,7 @@ def apart(a, b):
 
 
 def surely_better(name):
-    """Return the methods in Table 2 whose interval, mean ± standard deviation, lies below SA's."""
+    """Return the methods in Table 2 whose interval, mean ± standard deviation, is below that of SA."""
     (mean, std), *others = TABLE_2[name]
     return [
         key for key, one in zip(SMALL[1:], others, strict=True) if apart((mean, std), one) and one[0] < mean

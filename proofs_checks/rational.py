@@ -74,7 +74,7 @@ class Step(NamedTuple):
 
 
 def step(X, y, S: Sequence[int] = ()) -> Step:
-    """Return the data of OMP at S: the residual, c, λ* and T; if λ* = 0, T is empty."""
+    """Return the `Step` of OMP at S, with r, c, λ* and T; if λ* = 0, T is empty."""
     A = rational(X)
     r = off(A, S, rational(y))
     c = (A.transpose() * r).entries()
@@ -122,7 +122,7 @@ def segment(X, y, S: Sequence[int] = ()) -> Segment:
 
 
 def coefficients(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> fmpq_mat:
-    """Return β at λ* − ε as a column (d, 1): β_T = s∘(εv) and β_S = X_S⁺(y − X_Tβ_T)."""
+    """Return the β of a `Segment` at λ* − ε as a column (d, 1): β_T = s∘(εv) and β_S = X_S⁺(y − X_Tβ_T)."""
     A = rational(X)
     beta = fmpq_mat(A.ncols(), 1)
     for i, s, entry in zip(found.step.tied, found.signs, found.v.entries(), strict=True):
@@ -159,7 +159,7 @@ class Solution(NamedTuple):
 
 
 def solution(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> Solution:
-    """Return λ* − ε, β and p; raise AssertionError if the KKT conditions fail on a column."""
+    """Return the `Solution` at λ = λ* − ε; raise AssertionError if its KKT conditions fail on a column."""
     lam, beta = found.step.lam_star - eps, coefficients(X, y, S, found, eps)
     if not is_solution(X, y, S, beta, lam):
         raise AssertionError(f"β is no solution at λ = {lam}")
@@ -190,8 +190,9 @@ def _subsets(m: int) -> list[list[int]]:
 
 
 def _vertex(H: fmpq_mat, B: list[int]) -> fmpq_mat | None:
-    """Return the solution of min_{v ≥ 0} ½vᵀHv − 1ᵀv with support in B, if H_BB is nonsingular and there is
-    one."""
+    """Return the solution of min_{v ≥ 0} ½vᵀHv − 1ᵀv with support in B, if H_BB is nonsingular and such a
+    solution exists.
+    """
     m = H.nrows()
     H_BB = fmpq_mat(len(B), len(B), [H[i, j] for i in B for j in B])
     if H_BB.det() == 0:

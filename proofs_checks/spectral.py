@@ -154,7 +154,7 @@ def correlations(design: Design) -> fmpq_mat:
 
 
 def principal(C: fmpq_mat, S: Sequence[int]) -> fmpq_mat:
-    """Return C_S, the principal submatrix of C with the rows and columns S."""
+    """Return C_S, the principal submatrix of a matrix C with the rows and columns S."""
     return fmpq_mat(len(S), len(S), [C[i, j] for i in S for j in S])
 
 
@@ -212,7 +212,9 @@ def projected(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
 
 
 def eigenvalues(C: fmpq_mat, S: Sequence[int]) -> list[arb]:
-    """Return the eigenvalues of C_S with multiplicity: disjoint balls without zero, and exact zeros."""
+    """Return the eigenvalues of the submatrix C_S with multiplicity: disjoint balls without zero, and exact
+    zeros.
+    """
     p = principal(C, S).charpoly().numer()
     nullity = 0
     while nullity < len(S) and p[nullity] == 0:
@@ -223,18 +225,19 @@ def eigenvalues(C: fmpq_mat, S: Sequence[int]) -> list[arb]:
 
 
 def strict_chains(C: fmpq_mat, rows: Sequence[Sequence[int]]) -> list[tuple[int, int, int]]:
-    """Return the chains A ⊂ B, x on which tr f can gain different amounts at A and at B.
+    """Return the chains (A, B, x), A ⊂ B, for which adding x to A and to B can change tr f by different
+    amounts.
 
     `rows[S]` are the rows of C_S. A chain is left out if the eigenvalues of C_{A+x} and C_B together are
-    those of C_{B+x} and C_A, because tr f then gains the same. The comparison uses characteristic polynomials
-    and is exact.
+    those of C_{B+x} and C_A, because tr f then changes by the same amount. The comparison uses characteristic
+    polynomials and is exact.
     """
     p = [principal(C, S).charpoly() if S else 1 for S in rows]
     return [(A, B, x) for A, B, x in chains(_size(rows)) if A != B and p[A | x] * p[B] != p[B | x] * p[A]]
 
 
 def trace_of(f: Callable[[arb], Any], C: fmpq_mat, S: Sequence[int]) -> Any:
-    """Return tr f(C_S) = Σ f(λ_i(C_S)), where λ_i(C_S) are the eigenvalues of C_S."""
+    """Return tr f(C_S) = Σ f(λ_i), where λ_i are the eigenvalues of the submatrix C_S."""
     return sum((f(value) for value in eigenvalues(C, S)), arb(0))
 
 
@@ -258,12 +261,12 @@ def log2(q: Any) -> arb:
 
 
 def entropy(C: fmpq_mat, S: Sequence[int], delta: Any, k: int) -> arb:
-    """Return f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the eigenvalues of C_S."""
+    """Return f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the eigenvalues of the Gram matrix C_S."""
     return log2(smoothed_det(C, S, delta)) - (3 * k * log2(delta) if delta != 1 else 0)
 
 
 def rank_power(C: fmpq_mat, S: Sequence[int], alpha: Any) -> Any:
-    """Return f_gr(S) = Σ λ_i^α with 0⁰ = 0, where λ_i are the eigenvalues of C_S.
+    """Return f_gr(S) = Σ λ_i^α with 0⁰ = 0, where λ_i are the eigenvalues of the Gram matrix C_S.
 
     The value is exact for α = 0 (the rank) and α = 1 (the trace), and a ball otherwise.
     """
@@ -280,18 +283,20 @@ def variance(C: fmpq_mat, S: Sequence[int], k: int) -> fmpq:
 
 
 def entropy_float(C: np.ndarray, S: Sequence[int], delta: float, k: int) -> float:
-    """Return f_de, computed from the eigenvalues in floating point."""
+    """Return the f_de of `entropy`, computed from the eigenvalues in floating point."""
     return float(np.log2(delta + _spectrum(C, S)).sum() - 3 * k * np.log2(delta))
 
 
 def rank_power_float(C: np.ndarray, S: Sequence[int], alpha: float, cutoff: float = 1e-9) -> float:
-    """Return f_gr, computed from the eigenvalues in floating point; those below the cut-off count as zero."""
+    """Return the f_gr of `rank_power`, computed from floating-point eigenvalues; eigenvalues below the
+    cut-off count as zero.
+    """
     values = _spectrum(C, S)
     return float((values[values > cutoff] ** alpha).sum())
 
 
 def variance_float(C: np.ndarray, S: Sequence[int], k: int) -> float:
-    """Return f_sv, computed from the eigenvalues in floating point."""
+    """Return the f_sv of `variance`, computed from the eigenvalues in floating point."""
     return float(9 * k * k - ((_spectrum(C, S) - 1) ** 2).sum())
 
 
@@ -338,8 +343,8 @@ def draw_submodular(rng: np.random.Generator, d: int) -> list[int]:
 class SpoilingElement(Sequence[int]):
     """The set function q|A| if 0 ∉ A, and q + |A| if 0 ∈ A; it is submodular for q ≥ 1.
 
-    Element 0 looks best alone, and reduces the gains of all other elements. The values are computed when they
-    are read.
+    Among the single elements, 0 has the largest value, but it reduces the gains of all other elements. The
+    values are computed when they are read.
     """
 
     def __init__(self, d: int, q: int) -> None:
@@ -356,7 +361,7 @@ class SpoilingElement(Sequence[int]):
 def rewarded_variance(design: Design, q: int, beta: int) -> list[fmpq]:
     """Return tr h(C_S) = q|S| − β‖C_S − I‖² with h(t) = q − β(t − 1)², for every set S.
 
-    For β = 1 this function is f_sv with the constant 9k² replaced by q for each feature.
+    For β = 1 this function is the f_sv of `variance` with the constant 9k² replaced by q for each feature.
     """
     C = correlations(design)
     return table(lambda S: q * len(S) + beta * variance(C, S, 0), design.d)
@@ -367,8 +372,8 @@ def draw_regularizer(
 ) -> list[fmpq]:
     """Draw a non-negative submodular function to add to R²; its values are rational and about as large as R².
 
-    An increasing function is a coverage function, or f_gr with α = 0 or 1. Any other function is one of
-    these, or f_sv, or comes from `draw_submodular`.
+    An increasing function is a coverage function, or the f_gr of `rank_power` with α = 0 or 1. Any other
+    function is one of these, or the f_sv of `variance`, or comes from `draw_submodular`.
     """
     d, C = design.d, correlations(design)
     weight = fmpq(1, int(2 ** rng.integers(0, 7)))

@@ -28,8 +28,9 @@ def selections(draw, max_n=5, max_d=6, max_selected=3, dependent=False):
 
 @st.composite
 def open_steps(draw, max_n=5, max_d=6, max_selected=3, max_tied=5):
-    """Draw (X, y, S) with λ* > 0 and with at most `max_tied` features in T, so that their subsets can be
-    listed."""
+    """Draw (X, y, S) with λ* = max|⟨X_i, P_S^⊥y⟩| > 0 and with at most `max_tied` features tied at λ*, so
+    that the subsets of ties can be listed.
+    """
     X, y, S = draw(selections(max_n, max_d, max_selected))
     at = step(X, y, S)
     assume(at.lam_star > 0 and len(at.tied) <= max_tied)
@@ -37,7 +38,8 @@ def open_steps(draw, max_n=5, max_d=6, max_selected=3, max_tied=5):
 
 
 def in_window(X, y, S, found: Segment, share: fmpq = HALF) -> Solution:
-    """Return λ, β and p = y − Xβ at λ = λ* − share·(λ* − λ₂), exactly; by default in the middle of (λ₂, λ*).
+    """Return λ, β and p = y − Xβ at λ = λ* − share·(λ* − λ₂), exactly; by default in the middle of the window
+    (λ₂, λ*).
 
     Raises AssertionError if β is not a solution.
     """

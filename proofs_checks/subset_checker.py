@@ -7,15 +7,15 @@ reason. All arithmetic is in integers and fractions. Numpy only reads the data, 
 Cholesky factor, which is then checked exactly.
 
 PROVED means the following. A unit is a feature or a group of features. Consider every β with lower ≤ β ≤
-upper and with at most k nonzero units, where the forced units always count as nonzero. Its value q(β) = ½ Σ
-w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖² is at least (1 − gap)·U, where U is the value of the certificate's own
-subset. Below, column j is divided by 2^scale_j.
+upper and with at most k nonzero units, where the forced units always count as nonzero. For each such β, the
+value q(β) = ½ Σ w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖² is at least (1 − gap)·U, where U is the value of the
+certificate's own subset. Below, column j is divided by 2^scale_j.
 
 A case is a set of units that are in the support and a set of units that are not. A vector w gives a bound for
 a case. To see this, write q(β) = Q − bᵀβ + ½βᵀGβ, and let D be a diagonal matrix with G − D ⪰ 0. From (β −
 w)ᵀ(G − D)(β − w) ≥ 0 follows q(β) ≥ Q − ½wᵀ(G − D)w − Σ (c_jβ_j − ½D_jβ_j²) with c = b − (G − D)w. Each term
-of the sum is 0 if β_j = 0, and is at most its maximum H_j ≥ 0 over lower_j ≤ β_j ≤ upper_j, the height of
-feature j.
+of the sum is 0 if β_j = 0. Otherwise the term is at most its maximum H_j ≥ 0 over lower_j ≤ β_j ≤ upper_j. We
+call H_j the height of feature j.
 
 A vector can also confine β. With L its bound for the case with the unit of j, and h_j = c_j²/(2D_j), every β
 with β_j ≠ 0 and q(β) ≤ U has ½D_j(β_j − c_j/D_j)² ≤ U − L − H_j + h_j, because c_jβ_j − ½D_jβ_j² = h_j −
@@ -132,8 +132,9 @@ class Objective:
         return [v - self.ridge[j] * w.get(j, 0) for j, v in enumerate(c)]
 
     def fit(self, support, fixed):
-        """Return the minimiser on a support with some values fixed, q there, and the slopes at the fixed
-        values."""
+        """Return the minimiser of q on a support with some values fixed, its value, and the slopes at the
+        fixed values.
+        """
         free, y = [j for j in support if j not in fixed], self.d
         right = [self.gram(y, i) - sum(self.gram(i, j) * v for j, v in fixed.items()) for i in free]
         x = eliminate([[self.gram(i, j) for j in free] for i in free], right)
@@ -211,8 +212,8 @@ class Proof:
             require(convex not in (None, False), "G − D is not proved to be positive semidefinite")
 
     def heights(self, v):
-        """Return the bound of vector v with no unit, the height of each unit, the units sorted by height, and
-        D.
+        """Return the bound of vector v for the empty support, the height of each unit, the units sorted by
+        height, and D.
 
         The height of a unit is the sum of the heights H_j of its features.
         """
@@ -255,8 +256,9 @@ class Proof:
         return c and (c**2 / (2 * D) if D > 0 else math.inf)
 
     def bound(self, v, inside, outside):
-        """Return the bound of vector v for the case with the units `inside` in the support and `outside`
-        not."""
+        """Return the bound of vector v for the case in which the units `inside` are in the support, and the
+        units `outside` are not.
+        """
         base, heights, order, D, _ = self.heights(v)
         room = self.k - len(inside)
         if room < 0:
@@ -326,7 +328,9 @@ class Proof:
 
 
 def check(text, X, y, weights=None):
-    """Return True and the value of the certificate's subset if it is proved, else False and the reason."""
+    """Return True and the value of the certificate's subset if the certificate is proved, else False and the
+    reason.
+    """
     try:
         return True, Proof(json.loads(text), X, y, [1.0] * len(y) if weights is None else weights).check()
     except Refuted as reason:

@@ -148,7 +148,7 @@ def test_the_largest_penalty_with_a_feature(check):
 
         λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0}.
 
-    It is the largest λ with a nonzero LASSO on S̄, and it equals ‖XᵀP_S^⊥y‖∞.
+    This λ*(S) is the largest λ at which the LASSO is nonzero on S̄, and equals ‖XᵀP_S^⊥y‖∞.
 
     Hypotheses: The columns of S are linearly independent.
 
@@ -203,9 +203,9 @@ def test_no_penalty_has_to_be_searched(check):
 
     Hypotheses: λ*(S) > 0, and the columns of S are linearly independent.
 
-    Instead: λ*(S) = ‖XᵀP_S^⊥y‖∞ is a closed form. It takes one least-squares fit on S and one product with
-    Xᵀ. It is not necessary to try a λ below λ* either, because A(S), the set of features that become nonzero
-    there, follows from nonnegative least squares on the tied features.
+    Instead: λ*(S) = ‖XᵀP_S^⊥y‖∞ is a closed form. This form takes one least-squares fit on S and one product
+    with Xᵀ. It is not necessary to try a λ below λ* either, because A(S), the set of features that become
+    nonzero there, follows from nonnegative least squares on the tied features.
 
     Consequences: There is no reason to set λ “to a large enough value”. The paper's statement about such
     values is false (SA-section-2-large-lambda).

@@ -45,19 +45,19 @@ AXES = np.eye(2), np.array([1.0, 0.0])
 
 
 def equation_5(X, y, S, w, theta, lam):
-    """Return ‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²), in the arithmetic of the arguments."""
+    """Return objective (5), ‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²), in the arithmetic of the arguments."""
     free = np.delete(theta, S)
     return masked_loss(X, y, masked(w, S), theta) + lam * (w @ w + free @ free) / 2
 
 
 def equation_6(X, y, S, theta, lam):
-    """Return ‖Xθ − y‖² + λ‖θ_S̄‖₁, in the arithmetic of the arguments."""
+    """Return objective (6), ‖Xθ − y‖² + λ‖θ_S̄‖₁, in the arithmetic of the arguments."""
     r = X @ theta - y
     return r @ r + lam * abs(np.delete(theta, S)).sum()
 
 
 def masked(w, S, on_S=1):
-    """Return s(w): w_i for i ∉ S, and `on_S` (1) for i ∈ S."""
+    """Return the mask s(w): w_i for i ∉ S, and `on_S` (by default 1) for i ∈ S."""
     return np.array([on_S if i in S else a for i, a in enumerate(w)])
 
 
@@ -171,8 +171,8 @@ def test_without_decay_no_weight_is_preferred(check):
     masks softmax(w) are exactly the vectors that are 1 on S, and positive with sum 1 off S.
 
     Instead: Every w* is optimal, together with θ* = β*/softmax(w*), where β* minimises ‖Xβ − y‖². Any feature
-    off S can have the largest weight. Which feature has it depends on the start and the path of the descent,
-    or on a weight decay if there is one (SA-lemma-3.2).
+    off S can have the largest weight. The start and the path of the descent determine this feature, or a
+    weight decay if there is one (SA-lemma-3.2).
 
     Consequences: Theorem 1.1 is not affected, because its variant of the algorithm has the decay.
     """
@@ -197,13 +197,14 @@ def test_without_decay_no_weight_is_preferred(check):
 
 
 def picked(w, S):
-    """Return argmax over i ∉ S of |w_i|."""
+    """Return the feature i ∉ S with the largest |w_i|."""
     return int(np.argmax(masked(np.abs(w), S, -1)))
 
 
 def balanced(at, lam, S, y, residual):
-    """Return whether (λ/2) Σ_S̄ (|w_i| − |θ_i|)² is within the accuracy that the descent certifies, 1e-4 of
-    the gain."""
+    """Return whether (λ/2) Σ_S̄ (|w_i| − |θ_i|)² is within the certified accuracy of the descent, 1e-4 of its
+    gain.
+    """
     apart = np.sum((np.abs(np.delete(at.w, S)) - np.abs(np.delete(at.theta, S))) ** 2)
     gain = 0.5 * float(np.sum(reals(residual) ** 2)) - at.objective[-1]
     return lam / 2 * apart <= 1.01e-4 * gain + 1e-13 * (y @ y)
@@ -280,9 +281,9 @@ def test_the_ranking_below_the_threshold(check):
 
     Instead: Let T be the set of features with |⟨X_i, P_S^⊥y⟩| = λ*. The ranking of the |β_i|, i ∉ S, is
     constant for λ in the window (λ₂, λ*), the largest interval below λ* on which the same features outside S
-    are nonzero. At λ = λ* − ε in it, |β_i| = εv_i for i ∈ T, with a fixed v ≥ 0, and β_i = 0 for i ∉ S ∪ T.
-    For λ ≥ λ* all these β_i are zero, so there is no ranking. Therefore it is not enough that λ is large: λ
-    must lie in the window of the step.
+    are nonzero. At λ = λ* − ε in this window, |β_i| = εv_i for i ∈ T, with a fixed v ≥ 0, and β_i = 0 for i ∉
+    S ∪ T. For λ ≥ λ* all these β_i are zero, so there is no ranking. Therefore it is not enough that λ is
+    large: λ must lie in the window of the step.
 
     Consequences: Algorithm 3 itself is not affected, because its λ* has a closed form (SA-section-2-search).
 

@@ -47,8 +47,8 @@ def fractions(rng, d, low=-12):
 @mutants("sl.sequential_attention")
 @ctx.workprec(128)
 def test_the_absolute_value_captures_the_provable_variant(check):
-    """The mask s_i(w) = |w_i| captures the provable variant. It induces the same penalty λ‖β‖₁, and OMP could
-    make each of its picks.
+    """The mask s_i(w) = |w_i| captures the provable variant. This mask induces the same penalty λ‖β‖₁, and
+    OMP could make each of its picks.
 
     Hypotheses: λ is in the window of the step, the largest interval below λ* = ‖XᵀP_S^⊥y‖∞ on which the LASSO
     has the same nonzero features. The designs include ties.
@@ -134,8 +134,8 @@ def decay_of_simplex(s, beta):
 @ctx.workprec(128)
 def test_the_normalised_masks(check):
     """The penalty on β that each of the two normalised masks, |w_i|/Σ|w_j| and w_i²/Σw_j², induces is
-    (λ/2)(Σ|β_i|^{2/3})³. It is an infimum that no w attains. The penalty (λ/2)Q*(β∘β) of softmax is never
-    smaller.
+    (λ/2)(Σ|β_i|^{2/3})³. This penalty is an infimum that no w attains. The penalty (λ/2)Q*(β∘β) of softmax is
+    never smaller.
 
     Hypotheses: The entries of β are t³ with rational t. Q*(β∘β) is the infimum of ‖w‖² + Σ β_i²/softmax_i(w)²
     over w.
@@ -163,7 +163,9 @@ def test_the_normalised_masks(check):
 
 @functools.cache
 def minors(columns, y):
-    """Return (S, det G_S, ‖y‖² det G_S − det G_{S+y}) for each set S of columns; G has all inner products."""
+    """Return (S, det G_S, ‖y‖² det G_S − det G_{S+y}) for each set S of columns; G is the Gram matrix of X
+    and y.
+    """
     found = []
     for size in range(len(columns) + 1):
         for S in itertools.combinations(range(len(columns)), size):
@@ -176,10 +178,10 @@ def minors(columns, y):
 
 
 def gain(z, X, y, lam):
-    """Return R(z), in the number type of z.
+    """Return R(z) = ‖y‖² − λyᵀ(λI + X diag(z)Xᵀ)⁻¹y, in the number type of z.
 
-    The value is Σ_S λ^{d−|S|} z_S (‖y‖² det G_S − det G_{S+y}) / Σ_S λ^{d−|S|} z_S det G_S, where z_S is the
-    product of z_i over i ∈ S, and G is the Gram matrix of the columns and y.
+    The value is computed as Σ_S λ^{d−|S|} z_S (‖y‖² det G_S − det G_{S+y}) / Σ_S λ^{d−|S|} z_S det G_S, where
+    z_S is the product of z_i over i ∈ S, and G is the Gram matrix of the columns and y.
     """
     above, below = 0 * lam, 0 * lam
     for S, inside, fit in minors(tuple(map(tuple, X.T.tolist())), tuple(y.tolist())):
@@ -232,8 +234,9 @@ EQUAL = np.array([[2, 0, 2], [1, 0, -1], [2, 3, -2]]), np.array([3, -3, 2])
 
 
 def departs(check, parametrization, lam, boxes, scales=(1, 1)):
-    """Check that OMP takes 0, that the global minimum has its largest weight elsewhere, and that the descent
-    takes 1."""
+    """Check that OMP takes feature 0, that at the global minimum another feature has the largest weight, and
+    that the descent takes feature 1.
+    """
     X, y = (part / scale for part, scale in zip(EQUAL, scales, strict=True))
     path = sl.sequential_attention(X, y, 1, parametrization=parametrization, lam=lam)
     check.tally(max(boxes, 1), int(step(X, y).tied != (0,) or boxes < 0), "no certificate")
@@ -326,7 +329,9 @@ def test_softmax_departs(check):
         return 1 / (1 + total([ball(low[j] - high[i]).exp() for j in range(3) if j != i]))
 
     def certified(decay, v):
-        """Return whether decay·‖w‖² − R(p∘p), at λ = ¼, is lower at (−2v, v, v) than where w₁ is largest."""
+        """Return whether decay·‖w‖² − R(p∘p), p = softmax(w), λ = ¼, is lower at (−2v, v, v) than where w₁ is
+        largest.
+        """
 
         def least(low, high):  # on low ≤ w ≤ high; the value where low = high
             norm = sum(max(a, -b, Fraction(0)) ** 2 for a, b in zip(low, high, strict=True))

@@ -220,7 +220,7 @@ def test_an_older_connection(check):
 
         ‖β‖₁ = Σ_k (t_k − t_{k+1})·k.
 
-    It is therefore the convex envelope of ‖β‖₀ for ‖β‖_∞ ≤ 1. The same holds for every nondecreasing
+    Therefore ‖β‖₁ is the convex envelope of ‖β‖₀ for ‖β‖_∞ ≤ 1. The same holds for every nondecreasing
     submodular function F of the support with F(∅) = 0 (F. Bach, *Structured sparsity-inducing norms through
     submodular functions*, NIPS 2010). The cardinality itself is modular; Bach's paper is about the general
     case.
@@ -292,8 +292,8 @@ def test_gradients_as_scores(check):
     Reading of: “OMP naturally generalizes to generalized linear models (GLMs) via the gradient of the link
     function”, “we use the gradient of this GLM with respect to the inputs as the feature importance scores”
 
-    Hypotheses: The model is the one that is to be generalised: Xθ with the squared loss. The minimiser θ has
-    θ_S = X_S⁺y and zeros off S.
+    Hypotheses: The model is the linear model that is to be generalised: Xθ with the squared loss. The
+    minimiser θ has θ_S = X_S⁺y and zeros off S.
 
     Instead: The gradient must be taken with respect to the coefficients of the inputs,
 

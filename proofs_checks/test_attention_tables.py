@@ -126,7 +126,7 @@ def test_small_scale(check):
 
 
 def quicker(times):
-    """Return the methods that take less time than SA."""
+    """Return the methods that take less time than Sequential Attention."""
     return {name for name, time in zip(SMALL, times, strict=True) if time < times[0]}
 
 
@@ -163,8 +163,9 @@ def test_running_times(check):
 
 
 def behind(row, higher):
-    """Return by how much SA's mean is worse than the best other mean, that method's name, and the sum of the
-    s.d."""
+    """Return how much worse the mean of Sequential Attention is than the best other mean, the name of that
+    method, and the sum of the two standard deviations.
+    """
     sign = 1 if higher else -1
     best = max(range(1, len(row)), key=lambda i: sign * row[i][0])
     return sign * (row[best][0] - row[0][0]), CRITEO[best], row[0][1] + row[best][1]
@@ -203,7 +204,9 @@ def test_on_criteo(check):
 
 
 def spreads(table):
-    """Return (k, method, SA's standard deviation, the method's) for every k and each LASSO-based method."""
+    """Return (k, method, Sequential Attention's standard deviation, the method's) for every k and LASSO-based
+    method.
+    """
     return [(k, name, row[0][1], row[CRITEO.index(name)][1]) for k, row in table.items() for name in LASSO]
 
 
@@ -262,8 +265,9 @@ def test_masks_beside_lassonet(check):
     them, one for each learner.
 
     Instead: The statement holds for LassoNet's Table 1, in which the learner is a network, as it is for the
-    masks. It does not hold for LassoNet's Table 2, in which the learner is an ensemble of trees: it fails on
-    COIL-20, and on Mice Protein, where PFA and LassoNet have 0.997 and the masks at most 0.994.
+    masks. The statement does not hold for LassoNet's Table 2, in which the learner is an ensemble of trees.
+    There it fails on COIL-20, and on Mice Protein, where PFA and LassoNet have 0.997 and the masks at most
+    0.994.
 
     Unchecked: The experiments are not repeated. The two papers' networks, sample sizes and splits differ.
     """

@@ -45,7 +45,7 @@ TOLERANCE = "The exact solution and the package's may differ by 1e-12‖y‖."
 
 
 def lagrangian_in_beta(X, u, beta, S, lam):
-    """Return the terms (13) of the Lagrangian, λ‖β_S̄‖₁ − uᵀXβ."""
+    """Return λ‖β_S̄‖₁ − uᵀXβ, the terms (13) of the Lagrangian that contain β."""
     norm = sum((abs(b) for i, b in enumerate(beta.entries()) if i not in S), fmpq(0))
     return lam * norm - inner(u, X * beta)
 
@@ -56,7 +56,7 @@ def unit(i, d, sign=1):
 
 
 def unbounded_direction(X, u, S, lam):
-    """Return a vector ±e_i along which (13) tends to −∞, or None if there is none.
+    """Return a vector ±e_i along which λ‖β_S̄‖₁ − uᵀXβ tends to −∞, or None if there is no such vector.
 
     Such an i is in S with ⟨X_i, u⟩ ≠ 0, or outside S with |⟨X_i, u⟩| > λ.
     """

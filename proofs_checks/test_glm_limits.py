@@ -37,10 +37,11 @@ def poisson_correlations(X, y, z, k):
 
 
 def first_order_agrees(designs, y):
-    """Return whether the two designs agree to first order, and least squares has A = {0} for both.
+    """Return whether the two designs agree to first order, and for least squares only feature 0 enters in
+    both.
 
-    They agree if both have c = ‖X_0‖²(1, 1) and the same Hessian, in which the entries of 0 and of the pair
-    0, 1 are ‖X_0‖².
+    They agree if both have the correlations c = ‖X_0‖²(1, 1) and the same Hessian, whose entries (0, 0) and
+    (0, 1) are ‖X_0‖².
     """
     square = designs[0][:, 0] @ designs[0][:, 0]
     grams = [X.T @ X for X in designs]  # ℓ''(0) = 1
@@ -56,8 +57,9 @@ def first_order_agrees(designs, y):
 
 
 def third_order_decides(pair):
-    """Return whether c_1 stays below c_0 in the first design and exceeds c_0 in the second, at β = (t, 0),
-    e^t = z."""
+    """Return whether, at β = (log z, 0), the correlation c_1 is below c_0 in the first design and above c_0
+    in the second.
+    """
     designs, y = twins(*pair)
     idle, joins = designs if pair[0] > pair[1] else designs[::-1]  # k(b − a) < 0 first
     if not first_order_agrees(designs, y):
@@ -71,8 +73,9 @@ def third_order_decides(pair):
 
 
 def supports_differ(pair):
-    """Return whether column 1 is zero at 0.9λ* in one design, proved by the duality gap, and nonzero in the
-    other."""
+    """Return whether column 1 has a zero coefficient at 0.9λ* in one design, and a nonzero coefficient in the
+    other. The zero is proved by the duality gap.
+    """
     designs, y = twins(*pair)
     active = []
     for X in designs:
@@ -185,10 +188,10 @@ def absolute_gap(X, y, lam, beta, u):
 @claim("ours-glm-nonsmooth", QUESTION, "proof, exact", HOLDS, cases=300, ci_cases=25)
 @mutants("absolute_gap")
 def test_absolute_loss_picks_otherwise(check):
-    """For a loss with kinks, let g be the subgradient with sign 0 = 0. The pick need not maximise |⟨X_i, g⟩|,
-    and λ* need not be the maximum of |⟨X_i, g⟩|. An example is the absolute loss with X = [[a, 0], [a, 1]], y
-    = (0, 1), S = ∅ and a > 1: |Xᵀg| = (a, 1), but λ* = 1, and the set of features that enter just below it is
-    A = {1}.
+    """For a loss with kinks, let g be the subgradient with sign 0 = 0. The pick of Sequential LASSO need not
+    maximise |⟨X_i, g⟩|, and λ* need not be the maximum of |⟨X_i, g⟩|. An example is the absolute loss with X
+    = [[a, 0], [a, 1]], y = (0, 1), S = ∅ and a > 1: |Xᵀg| = (a, 1), but λ* = 1, and the set of features that
+    enter just below it is A = {1}.
 
     Hypotheses: The theorem on generalized linear models assumes that L is differentiable. This row shows that
     the assumption is necessary. The check draws a and λ.
@@ -228,9 +231,9 @@ def double_well(beta, lam):
 @claim("ours-glm-nonconvex", QUESTION, "proof, exact", HOLDS, cases=400, ci_cases=40)
 @mutants("double_well")
 def test_a_second_well_is_picked(check):
-    """For a smooth non-convex loss, the pick need not maximise |∂_iL|. An example is L(β) = ½(1 − β_0)² +
-    3β_1⁴ − 16β_1³. Here −∇L(0) = (1, 0), but λ* = 16384/243 ≈ 67.4, and the set of features that enter just
-    below it is A = {1}.
+    """For a smooth non-convex loss, the pick of Sequential LASSO need not maximise |∂_iL|. An example is L(β)
+    = ½(1 − β_0)² + 3β_1⁴ − 16β_1³. Here −∇L(0) = (1, 0), but λ* = 16384/243 ≈ 67.4, and the set of features
+    that enter just below it is A = {1}.
 
     Hypotheses: The theorem on generalized linear models assumes that L is convex. This row shows that the
     assumption is necessary. L is differentiable, minimisers are global, and S = ∅.
@@ -320,8 +323,9 @@ def _slope(column, y, b):
 
 
 def picks_the_lesser(triple):
-    """Return whether T = {1}, although X_0 lowers the loss 3 at β = 0 by more than 0.99, and X_1 by less than
-    0.78."""
+    """Return whether only feature 1 attains λ*, although feature 0 lowers the loss more. The loss is 3 at β =
+    0; X_0 lowers it by more than 0.99, and X_1 by less than 0.78.
+    """
     p, q, h = triple
     X, y = np.array([[h, 0.0], [0.0, p], [0.0, q]]), np.array([0.0, 2.0, 2.0])
     entry = glm_entry(model(POISSON, X, y))
@@ -333,8 +337,9 @@ def picks_the_lesser(triple):
 
 
 def largest_decrease(rng):
-    """Return whether the feature with the largest |c_i| lowers the least squares loss most, for equal
-    lengths."""
+    """Return whether the feature with the largest |⟨X_i, y⟩| lowers the least squares loss most, for equal
+    lengths.
+    """
     X = np.where(rng.integers(0, 2, (4, 5)), 1.0, -1.0)
     y = rng.integers(-3, 4, 4) + 0.0
     c = X.T @ y
@@ -345,11 +350,11 @@ def largest_decrease(rng):
 @claim("ours-glm-not-forward", QUESTION, "exact, interval", HOLDS, cases=60, ci_cases=8)
 @mutants("glm_entry", "poisson_loss", "least_poisson_loss")
 def test_the_pick_does_not_lower_the_loss_most(check):
-    """The pick need not be the feature that lowers the loss most, even for unit columns and S = ∅. For least
-    squares with unit columns and S = ∅, the pick is this feature. An example is Poisson regression with X_0 =
-    (h, 0, 0), X_1 = (0, p, q), p² + q² = h² and y = (0, 2, 2). Its correlations are |c| = (h, p + q), so the
-    set of largest ones is T = {1}. But X_0 lowers the loss by more than 0.99, and X_1 lowers it by less than
-    0.78.
+    """The pick of Sequential LASSO need not be the feature that lowers the loss most, even for unit columns
+    and S = ∅. For least squares with unit columns and S = ∅, the pick is this feature. An example is Poisson
+    regression with X_0 = (h, 0, 0), X_1 = (0, p, q), p² + q² = h² and y = (0, 2, 2). Its correlations are |c|
+    = (h, p + q), so the set of features with the largest |c_i| is T = {1}. But X_0 lowers the loss by more
+    than 0.99, and X_1 lowers it by less than 0.78.
 
     Hypotheses: (p, q, h) is a Pythagorean triple, so all columns have length h.
     """

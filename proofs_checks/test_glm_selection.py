@@ -52,12 +52,14 @@ GAP = 1e-9  # a solver's gap above this leaves a case undecided
 
 
 def has_minimiser(at):
-    """Return whether L∘X_S has a minimiser."""
+    """Return whether the loss L has a minimiser on the columns X_S."""
     return at.loss.attained or not moving_rows(at.loss, restricted(at).X, at.y)[0].any()
 
 
 def entered(check, at):
-    """Return the entry if the hypotheses hold, λ* > 0 and T is certain, and otherwise None."""
+    """Return the `Entry` if the hypotheses hold, λ* > 0 and the tied groups T are certain, and otherwise
+    None.
+    """
     if not has_minimiser(at):
         return None
     entry = glm_entry(at)
@@ -74,18 +76,20 @@ def zero_groups(at, lam):
 
 
 def least_on(at, beta):
-    """Return a lower bound on min L∘X_S."""
+    """Return a lower bound on the least loss L on the columns X_S."""
     below, b = restricted(at), beta[at.selected]
     return objective(below, 0, b) - dual_point(below, np.inf, b)[1]
 
 
 def within(at, entry):
-    """Return a λ in the middle of the window (λ₀, λ*) that is proved."""
+    """Return the λ in the middle of the window (λ₀, λ*) that `glm_window` proves."""
     return (1 - glm_window(at, entry) / 2) * entry.lam_star
 
 
 def picks_within_the_tied(check, at, entry):
-    """Return whether no solution leaves S above λ*, and each does in the window, into T only (or None)."""
+    """Return whether all solutions are zero off S above λ*, and nonzero off S in the window, but only on T;
+    None if undecided.
+    """
     off_S = [g for g in range(len(entry.sizes)) if g not in at.S]
     _, zero, gap = zero_groups(at, 1.01 * entry.lam_star)
     nothing_above = bool(zero[off_S].all())
@@ -98,7 +102,9 @@ def picks_within_the_tied(check, at, entry):
 
 
 def by_loss(check, draw):
-    """Check `picks_within_the_tied` on every draw, and count the draws by their loss and by their T and S."""
+    """Check `picks_within_the_tied` on every draw, and count the draws by loss, by ties, and by selected
+    groups S.
+    """
     kinds, seen = {}, [0, 0, 0]
 
     def picks(at):
@@ -120,8 +126,8 @@ def by_loss(check, draw):
 @mutants("glm_entry", "solve", "glm_window")
 def test_sequential_lasso_picks_a_largest_gradient(check):
     """Let L = Σℓ_i be convex, differentiable and bounded below, with a minimiser β̂_S on S. Then λ*(S) =
-    ‖X_S̄ᵀ∇L(X_Sβ̂_S)‖∞: above λ*(S), every solution of min L(Xβ) + λ‖β_S̄‖₁ is zero off S, and below it none
-    is. Just below λ*(S), the support off S of every solution lies in T = argmax|⟨X_i, ∇L(X_Sβ̂_S)⟩|.
+    ‖X_S̄ᵀ∇L(X_Sβ̂_S)‖∞: above λ*(S), every solution of min L(Xβ) + λ‖β_S̄‖₁ is zero off S, and below λ*(S) no
+    solution is. Just below λ*(S), the support off S of every solution lies in T = argmax|⟨X_i, ∇L(X_Sβ̂_S)⟩|.
 
     Hypotheses: L is a sum, and X is any matrix. The ℓ_i need not be strictly convex, nor ∇L Lipschitz. The
     check uses squared, logistic, Poisson, Huber and squared hinge losses.
@@ -144,9 +150,10 @@ def test_sequential_lasso_picks_a_largest_gradient(check):
 @mutants("glm_entry", "solve", "glm_window")
 def test_group_sequential_lasso_picks_a_largest_gradient(check):
     """For groups of columns, let L be as in ours-glm-omp, and let the penalty be λ Σ_{g ∉ S} ‖β_g‖₂. Then
-    λ*(S) = max_{g ∉ S} ‖X_gᵀ∇L(X_Sβ̂_S)‖: above it every solution is zero off S, and below it none is. Just
-    below it every solution is zero off S ∪ T, T the groups with ‖X_gᵀ∇L(X_Sβ̂_S)‖ = λ*. So Group Sequential
-    LASSO selects groups that Group-OMP (Lozano, Świrszcz, Abe, 2009) could select.
+    λ*(S) = max_{g ∉ S} ‖X_gᵀ∇L(X_Sβ̂_S)‖: above λ*(S) every solution is zero off S, and below λ*(S) no
+    solution is. Just below λ*(S) every solution is zero off S ∪ T, where T is the set of groups with
+    ‖X_gᵀ∇L(X_Sβ̂_S)‖ = λ*. So Group Sequential LASSO selects groups that Group-OMP (Lozano, Świrszcz, Abe,
+    2009) could select.
 
     Hypotheses: The loss is as in ours-glm-omp. There are two to four groups of one to three columns, and S
     has at most one group, with at most two columns. Longer columns give a group more weight. Group-OMP
@@ -178,7 +185,9 @@ def with_windows(rng, count):
 
 
 def clarabel(at, lam):
-    """Return (β, F_λ(β)), computed by an interior point solver that shares no code with ours."""
+    """Return β and the penalised loss F_λ(β), computed by an interior point solver that shares no code with
+    ours.
+    """
     import cvxpy as cp
 
     beta, y = cp.Variable(at.X.shape[1]), at.y
@@ -224,15 +233,19 @@ def test_another_solver_agrees(check):
 
 
 def used_up(at, entry, t0):
-    """Return whether t₀ is the root of the bound: ‖c_g‖ + reach = λ for some group there, and ≤ λ for all."""
+    """Return whether t₀ is the root of the bound: ‖c_g‖ + reach ≤ λ for all groups at λ = (1 − t₀)λ*, with
+    one equality.
+    """
     D = bregman(at.loss, at.y, at.X @ entry.beta, entry.dual, t0)
     slack = (1 - t0) * entry.lam_star - entry.sizes - reach(at, entry.dual, D)
     return abs(slack[entry.others].min()) <= 1e-6 * entry.lam_star if entry.others else t0 == 1
 
 
 def is_projection(at, entry, t):
-    """Return whether u_λ obeys its bounds at λ = (1 − t)λ*, or None: off T every solution is zero, L*(u_λ) ≤
-    L*((1 − t)u_S), and ‖X_gᵀ(u_λ − u_S)‖ is within the reach of D((1 − t)u_S, u_S)."""
+    """Return whether the gradient u_λ at λ = (1 − t)λ* obeys its bounds, or None if this is undecided. Off
+    the tied groups every solution must be zero. With the gradient u_S at S, also L*(u_λ) ≤ L*((1 − t)u_S),
+    and ‖X_gᵀ(u_λ − u_S)‖ must be within the `reach` of the divergence D((1 − t)u_S, u_S).
+    """
     lam, y, loss = (1 - t) * entry.lam_star, at.y, at.loss
     u, gap = dual_point(at, lam, solve(at, lam))
     if gap > GAP:
@@ -264,7 +277,9 @@ def _is_divergence(at, entry, t, D):
 
 
 def within_reach(check, loss):
-    """Return whether |⟨X_j, u − w⟩| obeys its bounds by D(u, w) and D(w, u) for random gradients u and w."""
+    """Return whether |⟨X_j, u − w⟩| obeys its bounds by the divergences D(u, w) and D(w, u) for random
+    gradients u, w.
+    """
     rows = int(check.rng.integers(1, 4))
     X, y = check.rng.integers(-2, 3, (rows, 3)) + 0.0, labels(loss, check.rng.integers(-2, 3, rows))
     eta, theta = check.rng.normal(scale=2, size=(2, rows))
@@ -426,7 +441,9 @@ def separated(at):
 
 
 def is_separated(at, moved, d):
-    """Return whether d moves exactly the rows J, each to where ℓ falls, and L falls along d."""
+    """Return whether d moves exactly the rows J, each in a direction in which ℓ decreases, and L decreases
+    along d.
+    """
     eta = at.X @ d
     falls = objective(at, 1.0, d) < objective(at, 1.0, 0 * d)
     exact = np.all(at.loss.flat(at.y)[moved] * eta[moved] > 0) and not np.any(eta[~moved])
@@ -435,13 +452,17 @@ def is_separated(at, moved, d):
 
 
 def solves_nothing(at):
-    """Return whether inf F_λ = inf L∘X_S = Σ inf ℓ_i also for λ = 10⁻³, because L tends to it along d."""
+    """Return whether inf F_λ = inf L∘X_S = Σ inf ℓ_i also for λ = 10⁻³, because L tends to this value along
+    d.
+    """
     d = separated(at)[1]
     return objective(at, 1e-3, 40 * d) < 1e-12 and least_on(at, 0 * d) <= 1e-12
 
 
 def as_without_them(check, at):
-    """Return whether the picks at S are those of the rows K; None if no row is separated, or if all are."""
+    """Return whether the picks at S equal the picks on the rows K, which are not separated; None if K has no
+    row or all rows.
+    """
     moved, d = separated(at)
     if not moved.any():
         return None

@@ -61,7 +61,9 @@ def draw(rng):
 
 
 def group_step(X, y, groups, S):
-    """Return (r, {g: c_g}, T) at S, exactly; if λ* = 0, T is empty."""
+    """Return r = P_S^⊥y, c_g = X_gᵀr by group, and the tied groups T, exactly; if λ* = max‖c_g‖ = 0, T is
+    empty.
+    """
     A = rational(X)
     r = off(A, [j for g in S for j in members(groups, g)], rational(y))
     c = {g: transposed_product(columns(A, members(groups, g)), r) for g in set(groups.tolist()) - set(S)}
@@ -70,7 +72,7 @@ def group_step(X, y, groups, S):
 
 
 def on_one_group(X, groups, S, at, g, eta):
-    """Return (X_gᵀp, p), exactly, for the solution with support S ∪ g that belongs to η."""
+    """Return (X_gᵀp, p), exactly, for the residual p of the solution with support S ∪ g that belongs to η."""
     r, c, _ = at
     A = rational(X)
     M = off(A, [j for h in S for j in members(groups, h)], columns(A, members(groups, g)))
@@ -92,9 +94,9 @@ def group_window(X, groups, at):
 
 
 def close_to_the_end(X, groups, S, at):
-    """Return (X_gᵀp, p) for the one group g of T, at a λ > (1 − t₀)λ*.
+    """Return (X_gᵀp, p) for the only tied group g and the residual p, at a λ in the window above (1 − t₀)λ*.
 
-    At η = 0 λ is λ*, and λ decreases as η grows.
+    At η = 0, λ equals λ*; λ decreases as η grows.
     """
     _, c, T = at
     bound = (1 - 0.999 * group_window(X, groups, at)) * real(squared(c[T[0]])) ** 0.5
@@ -134,8 +136,8 @@ def test_the_window_of_groups(check):
     to three other groups, and a λ in the window.
 
     Consequences: For groups of one column, this window is at least as long as the window of the proof of
-    Lemma 3.4, which has (λ* − |c_h|)/(λ* + ‖X_h‖‖r‖) in place of the quotient, and it is at most twice as
-    long.
+    Lemma 3.4, and at most twice as long. The proof's window has (λ* − |c_h|)/(λ* + ‖X_h‖‖r‖) in place of the
+    quotient.
     """
     drawn = (draw(check.rng) for _ in range(40 * check.cases))
     single = (case for case in drawn if len(group_step(*case)[2]) == 1)
@@ -146,9 +148,10 @@ def test_the_window_of_groups(check):
 
 
 def first_order(X, y, groups, S):
-    """Return T, H and the vertices of the solutions v, all rational.
+    """Return the tied groups T, the matrix H and the vertices of the solutions v, all rational.
 
-    Each z_g is multiplied by λ*. So H is multiplied by λ*², and v is divided by λ*².
+    H is the Gram matrix of the vectors z_g = P_S^⊥X_gc_g/‖c_g‖, and each z_g is multiplied by λ*. So H is
+    multiplied by λ*², and v is divided by λ*².
     """
     _, c, T = group_step(X, y, groups, S)
     A = rational(X)

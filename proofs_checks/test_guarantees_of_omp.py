@@ -15,9 +15,9 @@ C, and the submodularity ratio γ of R²,
     R²(OMP_k) ≥ (1 − e^{−γ·λ_min(C,2k)}) max_{|L| ≤ k} R²(L),   λ_min(C, 2k) ≤ γ ≤ 1.
 
 The inequality also holds with λ_min(C, 2k − 1) alone in the exponent, and with γ·λ_min(C, k): Theorem 1 of
-docs/guarantees.md. Theorem 2 there has constants for each step and needs no columns of equal length. The
-proofs show that each step gains a share θ/k of the R² that is missing, however ties are broken. Therefore
-each step of Sequential LASSO gains this share too (Theorem 3.3).
+docs/guarantees.md. Theorem 2 there has constants for each step and needs no columns of equal length. Let 1 −
+e^{−θ} be the factor of such an inequality. The proofs show that each step gains a share θ/k of the missing
+R², however ties are broken. Therefore each step of Sequential LASSO gains this share too (Theorem 3.3).
 
 The checks use integer columns. Then γ and R² are rational, and the eigenvalues are computed as balls of 128
 bits.
@@ -139,8 +139,9 @@ def best_r2(X, y, k):
 
 
 def overdetermined(k):
-    """Return OMP's loss over the least loss of two features, if X has a fourth row of zeros, with y = 2⁻ᵏ
-    there."""
+    """Return OMP's loss divided by the least loss of two features, if X has a fourth row of zeros, with y =
+    2⁻ᵏ in this row.
+    """
     taller, y = np.vstack([X, np.zeros(3)]), np.append(Y, 0.5**k)
     A, b = rational(taller), rational(y)
     return left(A, b, sorted(sl.omp(taller, y, 2).support)) / left(A, b, (1, 2))
@@ -253,9 +254,9 @@ def test_the_sharper_promises_of_omp(check):
 
 
 def as_computed(found, S, thetas):
-    """Return whether sl.guarantee_bounds has the factors 1 − e^{−θ}, and finds no violation.
+    """Return whether sl.guarantee_bounds has the factors 1 − e^{−θ} of Theorem 1, and finds no violation.
 
-    If its γ is an interval, its first factor is only a lower bound.
+    If sl.guarantee_bounds has an interval for γ, its first factor is only a lower bound.
     """
     named = {bound.name: bound for bound in found.of("OMP")}
     ours = [named[name] for name in ("submodularity ratio, sharper", "sparse eigenvalue, sharper")]
@@ -271,12 +272,15 @@ def as_computed(found, S, thetas):
 
 
 def longest(X):
-    """Return max ‖X_j‖² over all columns, which is used in place of ρ_i² if a path ends early."""
+    """Return max ‖X_j‖² over all columns. It takes the place of ρ_i², the squared length of a projected pick,
+    if a path ends early.
+    """
     return max(int(square) for square in (X * X).sum(axis=0))
 
 
 def shares_along(X, R, S, pick, k, end=None):
-    """Return (m, θ of OMP, θ of FR) at the set S from which `pick` was taken.
+    """Return (m, θ of OMP, θ of FR), as in Theorem 2 of docs/guarantees.md, at the set S at which `pick` was
+    selected.
 
     If the path ended early, `pick` is None, and `end` is used in place of ρ_i², the squared length of the
     projected pick; by default `end` is `longest`. If nothing is left to gain, m = 0.
@@ -299,7 +303,9 @@ def shares_along(X, R, S, pick, k, end=None):
 
 
 def promised_along(X, R, path, k, place):
-    """Return 1 − Π (1 − θ_i/m_i) and the largest θ, for OMP (place 1) or FR (place 2)."""
+    """Return 1 − Π (1 − θ_i/m_i) and the largest θ_i of a path of `shares_along`, for OMP (place 1) or FR
+    (place 2).
+    """
     left, largest = arb(1), arb(0)
     for i in range(k):
         S = path[:i]

@@ -1,8 +1,8 @@
 """Hoff's lemma: weight decay on a Hadamard product is an ℓ₁ penalty; and the stationary points of its
 objective.
 
-Source: *Sequential Attention for Feature Selection*, poster, "Lemma [Hoff 2017]". Both papers cite the lemma
-("by a simple argument due to Hoff (2017)") for equations (5) and (6), which are checked in
+Source: *Sequential Attention for Feature Selection*, poster, "Lemma [Hoff 2017]". Both versions of the paper
+cite the lemma ("by a simple argument due to Hoff (2017)") for equations (5) and (6), which are checked in
 test_attention_linear.py. For l : ℝᵈ → ℝ and λ > 0, with θ in place of the printed first β,
 
     inf over w, θ of  l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²)  =  inf over β of  l(β) + λ‖β‖₁.
@@ -96,8 +96,8 @@ def planted(rng, d):
 @mutants("overparametrized", "penalized")
 def test_polynomial_losses_enumerated(check):
     """For nonconvex integer polynomials l of degree 4 to 8, the two infima of Hoff's lemma are equal and are
-    attained at the same β = w∘θ. One is over (w, θ) of l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²), the other over β of l(β)
-    + λ‖β‖₁.
+    attained at the same β = w∘θ. The first is the infimum over (w, θ) of l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²), the
+    second the infimum over β of l(β) + λ‖β‖₁.
 
     Hypotheses: d ≤ 2. The polynomial is chosen such that l + λ‖·‖₁ has a minimiser whose entries are ±
     squares, and w and θ run through {−3, …, 3}ᵈ.
@@ -143,8 +143,9 @@ def test_where_the_infimum_is_attained(check):
     check.over(range(check.cases), only_at_equal_moduli)
 
     def below_zero(t):
-        """Return whether, for λ = −2 and l = β², the left side is unbounded below and the right side has the
-        minimum −1."""
+        """Return whether, for λ = −2 and l = β², the left side of Hoff's lemma is unbounded below, and the
+        right side has the minimum −1.
+        """
         left = overparametrized(lambda beta: beta[0] ** 2, np.array([t]), np.array([Fraction(0)]), -2)
         right = penalized(lambda beta: beta[0] ** 2, np.array([t]), -2)
         return left == -t * t and right == (abs(t) - 1) ** 2 - 1
@@ -171,7 +172,9 @@ def stationary_points(X, y, lam):
 
 
 def objective(X, y, beta, lam):
-    """Return ½‖y − Xβ‖² + λ‖β‖₁, exactly; this is the value of F at |w| = |θ| = √|β|."""
+    """Return ½‖y − Xβ‖² + λ‖β‖₁, exactly. The objective ½‖y − X(w∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²) has this value at
+    |w| = |θ| = √|β|.
+    """
     r = y - X * beta
     return inner(r, r) / 2 + lam * sum((abs(b) for b in beta.entries()), fmpq(0))
 
@@ -212,7 +215,8 @@ def below_the_threshold(rng):
 def changes(A, b, beta, i, excess, lam):
     """Return whether F changes by −t²(|g_i| − λ) + ½t⁴‖X_i‖² < 0 along (w_i, θ_i) = t(1, sign g_i), at two t.
 
-    The argument `excess` is sign(g_i)(|g_i| − λ).
+    Here F is ½‖y − X(w∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²), and g = Xᵀ(y − X(w∘θ)). The argument `excess` is
+    sign(g_i)(|g_i| − λ).
     """
     square = inner(columns(A, [i]), columns(A, [i]))
     for share in (1, fmpq(1, 100)):

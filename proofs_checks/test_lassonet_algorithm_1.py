@@ -18,9 +18,9 @@ the problem is not convex. This minimum is not above the value at x, so the obje
 ≤ 0 ≤ θ (or both reversed). Then θ − αL'(θ) does not decrease in θ, so it is at least −αL'(0). A step leaves
 α(|L'(0)| − λ) or more, so θ > 0 as long as λ < |L'(0)|.
 
-The amount by which a step shrinks, and the reason why the loop ends, are in docs/proofs/lassonet.md, 2 and 3.
-The checks are exact. Only the results of `sl.hier_prox` are compared with a tolerance, 16 eps of the numbers
-that are added.
+Sections 2 and 3 of docs/proofs/lassonet.md derive the amount by which a step shrinks, and show why the loop
+ends. The checks are exact. Only the results of `sl.hier_prox` are compared with a tolerance, 16 eps of the
+numbers that are added.
 """
 
 from fractions import Fraction
@@ -75,7 +75,7 @@ def split(x, K):
 
 
 def weight(row, M):
-    """Return |θ_j| + M‖W_j‖₁."""
+    """Return |θ_j| + M‖W_j‖₁, the weight that a step soft-thresholds."""
     return abs(row[0]) + M * sum(map(abs, row[1:]))
 
 
@@ -315,7 +315,7 @@ MODULUS = [([1], 1), ([-1], 1)]
 
 
 def penalised_at(t, lam):
-    """Return the objective (2) on the data y = |x| at θ = t, W = (t, −t), with outgoing weights 1."""
+    """Return the objective L + λ‖θ‖₁ on the data y = |x| at θ = t, W = (t, −t), with outgoing weights 1."""
     return sum((network([t], [[t, -t]], [1, 1], x) - y) ** 2 for x, y in MODULUS) / 2 + lam * t
 
 

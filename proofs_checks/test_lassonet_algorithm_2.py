@@ -11,7 +11,7 @@ sorted sizes |W_(1)| ≥ … ≥ |W_(K)|, W_(0) = ∞ and W_(K+1) = 0:
 
 For θ = 0 and λ < M‖W‖₁, the algorithm returns θ̃ = 0 with W̃ ≠ 0, which violates the constraint. For M = 0 it
 divides by zero. In all other cases it is right. To see this, fix |b| = t. The best b is sign(θ)t, and the
-best z is sign(W)·min(Mt, |W|). They leave the function
+best z is sign(W)·min(Mt, |W|). With these choices, the objective is
 
     φ(t) = ½(|θ| − t)² + λt + ½Σ_k (|W_k| − Mt)₊²,   strictly convex on t ≥ 0.
 
@@ -20,7 +20,7 @@ If m satisfies line 7 and w_m > 0, then φ'(w_m/M) = 0. If m satisfies line 7 an
 7.
 
 The checks are exact. Only the results of `sl.hier_prox` have a tolerance, 16 eps of |θ| + λ + (1 + M)‖W‖₁,
-which allows a few roundings of the numbers that are added.
+which allows for a few roundings of the numbers that are added.
 """
 
 from fractions import Fraction
@@ -51,13 +51,15 @@ from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
 
 
 def algorithm_2(problem, sign_of_theta=sign):
-    """Return (θ̃, W̃) as printed; M = 0 raises ZeroDivisionError."""
+    """Return the result (θ̃, W̃) of Algorithm 2 as printed; M = 0 raises ZeroDivisionError."""
     w = levels(problem)[search(problem)[0]]
     return w / problem.M * sign_of_theta(problem.v), [sign(x) * min(w, abs(x)) for x in problem.u]
 
 
 def corrected(problem):
-    """Return (θ̃, W̃) as printed, but with sign(0) = 1, and with soft-thresholding for M = 0."""
+    """Return the result (θ̃, W̃) of Algorithm 2 as printed, but with sign(0) = 1, and with soft-thresholding
+    for M = 0.
+    """
     if problem.M == 0:
         return soft(problem.v, problem.lam), [Fraction(0)] * len(problem.u)
     return algorithm_2(problem, lambda x: -1 if x < 0 else 1)

@@ -10,16 +10,16 @@ its result is
 
 For θ_j = 0, and for M = 0, this result is 0/0. If θ_j = 0 and λ < M‖W_j‖₁, the minimiser is not zero, and
 every b of the right length is optimal. In all other cases the result is right: over all b of length t, ½‖θ_j
-− b‖² is least at b = tθ_j/‖θ_j‖ (Cauchy–Schwarz). What remains is the function of t of Algorithm 2.
+− b‖² is least at b = tθ_j/‖θ_j‖ (Cauchy–Schwarz). The remaining problem in t is that of Algorithm 2.
 
-In print, line 6 uses the index j for the summation, and |W_j| in place of the sorted entries. If it is taken
-literally, the algorithm finds no level (LN-alg-4-line-6). Elsewhere in this file the sum is Σ_{i≤m}
+In print, line 6 uses the index j for the summation, and |W_j| in place of the sorted entries. If line 6 is
+taken literally, the algorithm finds no level (LN-alg-4-line-6). Elsewhere in this file the sum is Σ_{i≤m}
 |W_(j,i)|, as in line 5 of Algorithm 2.
 
 The paper's condition "θ_j ∈ ℝᴷ" (Conventions, and v ∈ ℝᴷ in (4)) is not needed. In Proposition 1, θ_j and W_j
-may have different sizes, and the checks use θ_j ∈ ℝᵖ for any p ≥ 1. They are exact, for θ_j with a rational
-norm. The results of `sl.group_hier_prox` have a tolerance of 16 eps of the numbers that are added, and its
-clipped entries of (p + 6)/2 eps.
+may have different sizes, and the checks use θ_j ∈ ℝᵖ for any p ≥ 1. The checks are exact, for θ_j with a
+rational norm. The results of `sl.group_hier_prox` have a tolerance of 16 eps of the numbers that are added;
+its clipped entries have a tolerance of (p + 6)/2 eps.
 """
 
 from fractions import Fraction
@@ -91,7 +91,7 @@ def squared(x):
 
 
 def value(problem, theta, b, W):
-    """Return the objective (4) at (b, W), where ‖b‖ is the optimal length."""
+    """Return the objective of problem (4) at (b, W), where ‖b‖ is the optimal length."""
     off = [x - y for x, y in zip([*theta, *problem.u], [*b, *W], strict=True)]
     return squared(off) / 2 + problem.lam * best_length(problem)
 
@@ -184,8 +184,9 @@ def levels_of_line_6(problem, entries):
 
 
 def stops(problem, found):
-    """Return every m at which line 8 stops, |W_(j,m)| ≥ w_{j,m} ≥ |W_(j,m+1)|, with W_(j,0) = ∞, W_(j,K+1) =
-    0."""
+    """Return every m at which line 8 of Algorithm 4 stops, |W_(j,m)| ≥ w_{j,m} ≥ |W_(j,m+1)|, with W_(j,0) =
+    ∞, W_(j,K+1) = 0.
+    """
     ordered = sorted(map(abs, problem.u), reverse=True)
     return [
         m

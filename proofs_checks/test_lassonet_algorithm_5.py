@@ -36,7 +36,7 @@ def row_means(Z, known):
 
 
 def projected(Z, known, X):
-    """Return X_proj, which is Z where Z is known, and X elsewhere."""
+    """Return X_proj of line 5, which is Z where Z is known, and X elsewhere."""
     rows = zip(Z, known, X, strict=True)
     return [[Fraction(z) if s else x for z, s, x in zip(*row, strict=True)] for row in rows]
 

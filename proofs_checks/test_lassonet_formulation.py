@@ -74,8 +74,8 @@ def points(n):
 @claim("LN-sec-3.2-zero", "section 3.2, after (2)", "proof, exact, float", HOLDS)
 @mutants("sl.hier_prox", "network")
 def test_zero_theta_is_no_feature(check):
-    """θ_j = 0 implies W_j = 0, and then f does not depend on x_j. So the features that are not used are those
-    with θ_j = 0.
+    """θ_j = 0 implies W_j = 0, and then f does not depend on x_j. So a feature is not used if and only if θ_j
+    = 0.
 
     Hypotheses: θ and W satisfy the constraint ‖W_j‖∞ ≤ M|θ_j| with M ≥ 0. The check uses the results of the
     proximal operator.

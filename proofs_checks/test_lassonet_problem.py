@@ -19,8 +19,8 @@ with m nonzero β_j. Each of the 3m rows then has a 1 in one of the m columns, s
 disjoint.
 
 *Group Lasso.* At θ_j = 0, with |b| = t and ‖z‖∞ ≤ Mt =: w, the problem (3) of Hier-Prox is min ½‖W_j − z‖² +
-(λ/M)w + w²/(2M²). Let λ = κM. Its level w_M, if not 0, and the level w_∞ of the proximal operator of κ‖·‖∞
-satisfy
+(λ/M)w + w²/(2M²). Let λ = κM. The level w_M of its solution, if not 0, and the level w_∞ of the proximal
+operator of κ‖·‖∞ satisfy
 
     Σ_k (|W_jk| − w_M)₊ = κ + w_M/M²,   Σ_k (|W_jk| − w_∞)₊ = κ,   so   0 ≤ w_∞ − w_M ≤ w_M/M²,
 
@@ -48,7 +48,7 @@ def incidence(sets, n):
 def has_exact_cover(sets, elements):
     """Return whether some of the sets are disjoint and have the elements as their union.
 
-    One of these sets must contain the least element, so the search branches over the sets that do.
+    One of these sets must contain the least element, so the search branches over the sets that contain it.
     """
     left = frozenset(elements)
     fitting = (left.intersection(C) for C in sets if left and min(left) in C and left.issuperset(C))
@@ -150,8 +150,8 @@ def test_which_group_lasso_is_a_limit(check):
 
     Instead: Hier-Prox clips the entries of W_j and never scales them, so it does not move (3, 4) to (12/5,
     16/5), as the group Lasso does for κ = 1. With θ_j = 0, λ = κM and M → ∞, Hier-Prox tends to the step of a
-    group Lasso with the norm ‖·‖∞: the levels w_M and w_∞ at which the two clip satisfy 0 ≤ w_∞ − w_M ≤
-    w_M/M².
+    group Lasso with the norm ‖·‖∞. Hier-Prox clips at a level w_M and this step at a level w_∞, with 0 ≤ w_∞
+    − w_M ≤ w_M/M².
 
     Tolerance: The result of sl.hier_prox may be off by 16 eps·(|θ| + λ + (1 + M)‖W‖₁).
     """

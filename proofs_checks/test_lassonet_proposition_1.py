@@ -66,17 +66,17 @@ def threshold(problem, s):
 
 
 def a(problem, s):
-    """Return a_s = λ − M·Σ_{i≤s} (|U_(i)| − λ̄)."""
+    """Return a_s = λ − M·Σ_{i≤s} (|U_(i)| − λ̄), as in item 1 of Proposition 1."""
     return problem.lam - problem.M * sum((x - problem.lam_bar for x in ordered(problem)[:s]), Fraction(0))
 
 
 def length(problem, s):
-    """Return ‖b_s‖ = (‖v‖ − a_s)₊/(1 + sM²) for v ≠ 0."""
+    """Return the length ‖b_s‖ = (‖v‖ − a_s)₊/(1 + sM²) of item 1 of Proposition 1, for v ≠ 0."""
     return max(abs(problem.v) - a(problem, s), Fraction(0)) / (1 + s * problem.M**2)
 
 
 def in_interval(problem, s):
-    """Return whether condition (7) holds."""
+    """Return whether condition (7) of Proposition 1 holds for s."""
     return threshold(problem, s + 1) <= problem.M * length(problem, s) <= threshold(problem, s)
 
 
@@ -86,17 +86,17 @@ def largest_s(problem):
 
 
 def above_lower_end(problem, s):
-    """Return whether the first inequality of (7) holds, strictly unless s = s_max."""
+    """Return whether the first inequality of condition (7) holds, strictly unless s = s_max."""
     return s == largest_s(problem) or problem.M * length(problem, s) > threshold(problem, s + 1)
 
 
 def solutions_of_7(problem):
-    """Return every s in 0..K that satisfies (7)."""
+    """Return every s in 0..K that satisfies condition (7) of Proposition 1."""
     return [s for s in range(len(problem.u) + 1) if in_interval(problem, s)]
 
 
 def wrong_solution_of_7(problem):
-    """Return whether some s satisfies (7) with b_s ≠ b*."""
+    """Return whether some s satisfies condition (7) although its b_s is not the optimum b*."""
     best = best_length(problem)
     return any(length(problem, s) != best for s in solutions_of_7(problem))
 
@@ -104,8 +104,8 @@ def wrong_solution_of_7(problem):
 def as_corrected(problem):
     """Return whether the corrected proposition holds.
 
-    At least one s ≤ s_max satisfies (7), and each s ≤ s_max that satisfies (7) is optimal. Exactly one of
-    them satisfies (7) without the lower end of the interval (for s = s_max with it). For λ̄ = 0 every
+    At least one s ≤ s_max satisfies (7), and each s ≤ s_max that satisfies (7) is optimal. Exactly one s ≤
+    s_max satisfies (7) without the lower end of the interval (for s = s_max with it). For λ̄ = 0 every
     solution of (7) is optimal.
     """
     best, usable = best_length(problem), [s for s in solutions_of_7(problem) if s <= largest_s(problem)]
@@ -115,7 +115,7 @@ def as_corrected(problem):
 
 
 def optimal_at_v_zero(problem):
-    """Return whether every s ≤ s_max that satisfies (7) for v = 0 has ‖b_s‖ = ‖b*‖."""
+    """Return whether every s ≤ s_max that satisfies condition (7) for v = 0 has the length ‖b_s‖ = ‖b*‖."""
     problem = problem._replace(v=Fraction(0))
     usable = [s for s in solutions_of_7(problem) if s <= largest_s(problem)]
     return usable and all(length(problem, s) == best_length(problem) for s in usable)
@@ -130,18 +130,19 @@ def h(problem, s):
 
 
 def half_open(problem, s):
-    """Return whether h(s) ≤ 0 < h(s + 1), where h(0) = −∞ and h(s_max + 1) = ∞."""
+    """Return whether h(s) ≤ 0 < h(s + 1) for the h of the proof, with h(0) = −∞ and h(s_max + 1) = ∞."""
     return (s == 0 or h(problem, s) <= 0) and (s == largest_s(problem) or h(problem, s + 1) > 0)
 
 
 def half_open_solutions(problem):
-    """Return every s ≤ s_max with h(s) ≤ 0 < h(s + 1)."""
+    """Return every s ≤ s_max with h(s) ≤ 0 < h(s + 1), for the h of the proof."""
     return [s for s in range(largest_s(problem) + 1) if half_open(problem, s)]
 
 
 def corrected_on_small_integers(check):
-    """Check the corrected proposition, and report how often (7) has several solutions, and solutions that are
-    wrong."""
+    """Check the corrected Proposition 1, and report how often condition (7) has several solutions, or wrong
+    solutions.
+    """
     drawn = []
 
     def recorded(problem):
@@ -163,7 +164,8 @@ def gaussian(rng, lam_bar):
 
 
 def frequency_of_wrong_solutions(check, name, lam_bar):
-    """Return the share of `check.cases` Gaussian problems in which (7) has a wrong solution.
+    """Return the share of `check.cases` Gaussian problems in which condition (7) has a solution s with a
+    wrong b_s.
 
     The corrected proposition is checked for each of these problems.
     """
@@ -298,14 +300,14 @@ def test_h_decides_half_open_intervals(check):
 
 
 def F_s(problem, s, b, inner):
-    """Return F_s(b), given the length b of a vector and its inner product with v."""
+    """Return ½(1 + sM²)‖b − v/(1 + sM²)‖² + a_s‖b‖, the F_s(b) of the proof, given ‖b‖ and ⟨v, b⟩."""
     v, M = problem.v, problem.M
     c = 1 + s * M**2
     return c * (b**2 - 2 * inner / c + v**2 / c**2) / 2 + a(problem, s) * b
 
 
 def F(problem, b, inner):
-    """Return F = ½(‖v − b‖² + ‖U − W(b)‖²) + λ‖b‖ + λ̄‖W(b)‖₁, given ‖b‖ and ⟨v, b⟩, with the best W(b)."""
+    """Return F(b) = ½(‖v − b‖² + ‖U − W‖²) + λ‖b‖ + λ̄‖W‖₁ for the best W, given ‖b‖ and ⟨v, b⟩."""
     v, u, lam, M, lam_bar = problem
     W = [best_z(x, M * b, lam_bar) for x in u]
     squares = v**2 - 2 * inner + b**2 + sum((x - z) ** 2 for x, z in zip(u, W, strict=True))
@@ -332,7 +334,7 @@ def test_the_parabolas_of_F(check):
     Hypotheses: M > 0, v ≠ 0, λ, λ̄ ≥ 0 and s ≤ s_max = #{i : |U_i| > λ̄}. F(b) is the minimum over W of ½(‖v
     − b‖² + ‖U − W‖²) + λ‖b‖₂ + λ̄‖W‖₁ subject to ‖W‖∞ ≤ M‖b‖₂; the other notation is that of LN-prop-1.
 
-    Unchecked: M = 0 is not checked. There w = M‖b‖ is always 0, and the statement is about the s with
+    Unchecked: M = 0 is not checked. For M = 0, w = M‖b‖ is always 0, and the statement is about the s with
     S_λ̄(|U_(s+1)|) = 0.
     """
 

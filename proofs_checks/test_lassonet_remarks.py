@@ -7,8 +7,8 @@ Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021),
 the product of m ≥ 2 of d signs, on all rows of {−1, 1}^d. Then each feature is independent of y, whether or
 not it is one of the m. Therefore every such score is the same for all d features. The maximum mean
 discrepancy of a set S of features, with the kernel (1 + ⟨x_S, z_S⟩)^m, expands into squared differences of
-the class means of products of at most m features of S. It is positive if S contains all of the m features,
-and 0 otherwise.
+the class means of products of at most m features of S. This discrepancy is positive if S contains all of the
+m features, and 0 otherwise.
 
 *Imputation.* The predictor of Z_j from the other columns with the least mean squared error is the conditional
 mean E[Z_j | others]. An affine predictor has the same error if and only if this mean is an affine function of
@@ -271,8 +271,9 @@ def sum_of_squares(X, y, beta):
 
 
 def excess(X, y, beta, steps):
-    """Return ‖y − Xβ‖² over its least value, minus 1, after some steps from β, computed from the spectrum of
-    XᵀX."""
+    """Return ‖y − Xβ‖², divided by its least value, minus 1, after some steps from β, computed from the
+    spectrum of XᵀX.
+    """
     best = np.linalg.lstsq(X, y, rcond=None)[0]
     levels, V = np.linalg.eigh(X.T @ X)
     errors = (V.T @ (beta - best)) * (1 - levels / levels[-1]) ** steps

@@ -4,7 +4,7 @@ Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021),
 and 9, Appendices A and D, Figures 1, 2 and 5 to 14. Its Tables 1 and 2 are in test_networks_tables.py. The
 paper compares LassoNet with three methods. Two of them are in our records: Fisher's score, which ranks
 features in the same order as the correlation ratio, "largest correlation", and principal feature analysis
-(PFA). HSIC-Lasso is not.
+(PFA). HSIC-Lasso is not in our records.
 """
 
 from proofs_checks.experiments.networks.printed import ALL, NAMES, TABLE_1, TITLES
@@ -165,7 +165,7 @@ def reached(limit, share):
     features.
 
     If fewer features reach the share, the answer is yes, and if more features do not reach it, the answer is
-    no. Only if neither decides is k = limit compared.
+    no. If neither decides, the accuracy at k = limit is compared.
     """
     everything = "lassonet", "mice", ALL, TABLE_1["Mice Protein"][1], "", "network"
 

@@ -64,7 +64,8 @@ COMPETITIVE = [competitive(data) for data in HERE]
 
 @sentence("SA-figure-3-again", f"Section 4.1, Figure 3 {ICLR}", COMPETITIVE)
 def test_small_scale_again(check):
-    """On each data set, the mean accuracy of Sequential Attention is not smaller than any of the five others.
+    """On each data set, the mean accuracy of Sequential Attention is not smaller than that of any of the five
+    other methods.
 
     Reading of: “Sequential Attention is competitive with or outperforms all feature selection algorithms on
     this benchmark suite”
@@ -139,10 +140,11 @@ AHEAD_IN_PRINT = [ahead_in_print(data) for data in HERE]
 
 @sentence("SA-section-4.2-baselines-again", f"Section 4.2 {ICLR}, with LassoNet's Table 1", AHEAD_IN_PRINT)
 def test_masks_beside_lassonet_again(check):
-    """On each data set, the mean accuracy of each of the five masks exceeds the best one in LassoNet's Table
-    1.
+    """On each data set, the mean accuracy of each of the five masks exceeds the best mean accuracy in
+    LassoNet's Table 1.
 
-    Hypotheses: Our records are of the experiment of Table 10. In print are 0.958, 0.873, 0.800, 0.885, 0.991.
+    Hypotheses: Our records are of the experiment of Table 10. The best printed accuracies are 0.958, 0.873,
+    0.800, 0.885, 0.991.
 
     Consequences: SA-section-4.2-baselines says what the printed figures show. On MNIST and Fashion the
     released code of LassoNet trains on 3,500 images; our runs use the images of Sequential Attention's
@@ -224,7 +226,8 @@ OPPOSITE = [more_at_once("mice")]
 
 @sentence("SA-B.4-mice-again", f"Appendix B.4, Figure 8 {ICLR}", OPPOSITE)
 def test_mice_protein_again(check):
-    """On Mice Protein, 64 of 77 features selected at once have a better mean accuracy than 64 one at a time.
+    """On Mice Protein, 64 of 77 features selected at once have a better mean accuracy than 64 selected one at
+    a time.
 
     Reading of: “An exception is the mice protein dataset, which exhibits the opposite trend”
 
@@ -406,8 +409,8 @@ def test_resetting(check):
     Consequences: All our records are of runs that reset the attention weights and not the network's.
     SA-figure-3-again says how good their selections are.
 
-    Unchecked: Nothing of this sentence is checked. Runs without the one reset, and runs with the other,
-    compared with the runs of the study “switches”, would decide it.
+    Unchecked: Nothing of this sentence is checked. To decide it, compare the runs of the study “switches”
+    with runs that do not reset the attention weights, and with runs that reset the network's weights.
     """
 
 
@@ -422,8 +425,8 @@ def test_omp_for_networks(check):
 
     Hypotheses: The means are those of Table 2: on MNIST 0.912 (OMP) and 0.956, on Fashion 0.829 and 0.854.
 
-    Consequences: It does not follow for other data that OMP does not generalize well to networks. OMP is
-    behind on ISOLET, COIL-20 and Activity, too. But on Mice Protein it has the best mean of all six methods,
+    Consequences: It does not follow for other data that OMP does not generalize well to networks. OMP is also
+    behind on ISOLET, COIL-20 and Activity. But on Mice Protein it has the best mean of all six methods,
     0.994, while Sequential Attention has 0.993. SA-B.1-omp-again has the accuracies of OMP with other
     gradients.
 
@@ -457,8 +460,8 @@ def test_omp_for_networks_again(check):
     generalize well from least squares regression and generalized linear models to deep neural networks”
 
     Hypotheses: Our records follow the released protocol. OMP ranks by the gradients of all rows, at W_j = 0
-    for the unselected features, as for a model that is linear in W (the first pick uses a random W, because
-    for W = 0 all gradients vanish). The released code ranks by the gradients of one batch, in a network where
+    for the unselected features, as for a model that is linear in W. The first pick uses a random W, because
+    for W = 0 all gradients vanish. The released code ranks by the gradients of one batch, in a network where
     these W_j have random values and no feature is masked.
 
     Consequences: The study “switches” (docs/networks-findings.md) shows the effect of each of the two

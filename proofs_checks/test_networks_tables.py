@@ -3,8 +3,8 @@
 Source: *Sequential Attention for Feature Selection* (ICLR; the NeurIPS submission has the same numbers),
 Tables 2, 3 and 5 to 10, Figures 3, 4, 6, 7, 8 and 10; *LassoNet* (JMLR 22(127), 2021), Tables 1 and 2.
 Sentences about experiments are compared with our records in test_networks_sentences.py and
-test_networks_lassonet.py. They are compared with the printed tables in test_attention_tables.py,
-test_attention_masks.py and test_lassonet_section_5.py.
+test_networks_lassonet.py. The same sentences are compared with the printed tables in
+test_attention_tables.py, test_attention_masks.py and test_lassonet_section_5.py.
 
 The verdicts are computed from `networks_records.jsonl`, the records of `make networks`, by the rule of
 `proofs_checks.experiments.networks.verdicts`. The rule was stated before its verdicts were computed. The
@@ -19,9 +19,9 @@ a figure is
     undecided        otherwise.
 
 The check of a row computes the means and standard deviations again with Python's `statistics`, and applies
-the rule, written out again. It fails if the verdict does not follow. The more figures a row has, the more
-likely it is "not reproduced" by chance. The docstring of `verdicts` says how likely, and each row says how
-many figures it has.
+the rule, written out again. The check fails if the stored verdict does not follow. The more figures a row
+has, the more likely it is "not reproduced" by chance. The docstring of `verdicts` says how likely, and each
+row says how many figures it has.
 """
 
 import math
@@ -55,7 +55,7 @@ def conclusion(table, keep=lambda method: True):
 
 
 def words(table, keep=lambda method: True):
-    """Return the words that the statements of a table's rows need."""
+    """Return, for each data set, the words that complete the statement about a table."""
     found = {}
     for name in TITLES:
         digits = 1 if table == "SA-table-6" else 3
@@ -70,7 +70,9 @@ def words(table, keep=lambda method: True):
 
 
 def rows_of(table, number, keep=lambda method: True, suffix=""):
-    """Mark the check of a row for each data set of a table: whether our records meet its figures."""
+    """Mark a check as one row of the ledger for each data set of a table: do our records agree with its
+    figures?
+    """
     return claims(words(table, keep), table + suffix, number, "float", conclusion(table, keep))
 
 
@@ -102,7 +104,7 @@ def measured(check, found):
 
 
 def met_again(check, table, data, keep=lambda method: True):
-    """Decide a row of a table of accuracies."""
+    """Decide whether our records agree with a table of accuracies on a data set."""
     found = judged(table, data, keep)
     check.over([pair for pair in found if not pair[1].lacking], lambda pair: met(*pair))
     measured(check, found)

@@ -41,7 +41,9 @@ def selections(draw):
 
 
 def minimisers(X, y, F, S, lam):
-    """Return the minimisers β of (+) that are vertices off F, exactly; all of them have the same residual."""
+    """Return the minimisers β of the module's problem (+) that are vertices off F; all have the same
+    residual.
+    """
     A, d = rational(X), X.shape[1]
     signed = [j for j in range(d) if j not in F]
     Z = off(A, F, columns(A, signed))
@@ -81,7 +83,7 @@ def vertex(H, b, B):
 def window(X, r, c, lam_star, others):
     """Return a rational ε ≤ ε₀, where ε₀ is the minimum of (λ* − c_j)/(λ* + ‖X_j‖‖r‖) over j ∉ S ∪ T.
 
-    The bound follows from 2‖X_j‖‖r‖ ≤ ‖X_j‖² + ‖r‖².
+    It is ε = min (λ* − c_j)/(λ* + (‖X_j‖² + ‖r‖²)/2), and ε ≤ ε₀ follows from 2‖X_j‖‖r‖ ≤ ‖X_j‖² + ‖r‖².
     """
     A = rational(X)
     squares = {j: inner(columns(A, [j]), columns(A, [j])) for j in others}
@@ -92,7 +94,7 @@ def window(X, r, c, lam_star, others):
 
 
 def on_selected(X, y, F, S):
-    """Return (r, c) of nonnegative least squares on S; the first features of S are those of F."""
+    """Return (r, c) of nonnegative least squares on S, in which the forced features F come first."""
     beta = minimisers(X[:, list(S)], y, range(len(F)), range(len(S)), 0)[0]
     r = rational(y) - columns(rational(X), S) * beta
     return r, (rational(X).transpose() * r).entries()
@@ -105,9 +107,9 @@ def test_what_enters_has_the_largest_correlation(check):
     λ < λ*, every minimiser of ½‖y − Xβ‖² + λ Σ_{j ∉ S} β_j over β_{F̄} ≥ 0 is zero off S ∪ T and not zero off
     S. So nonnegative Sequential LASSO selects from T.
 
-    Hypotheses: X and y are arbitrary. Let r be the residual of least squares on S with coefficients ≥ 0 on
-    S∖F and any sign on F, as in nonnegative OMP, c = Xᵀr, λ* = max(0, max_{j ∉ S} c_j) and T = {j ∉ S : c_j =
-    λ*}. The check uses one λ of the window.
+    Hypotheses: X and y are arbitrary. Let r be the residual of nonnegative OMP: least squares on S, with
+    coefficients ≥ 0 on S∖F and any sign on F. Let c = Xᵀr, λ* = max(0, max_{j ∉ S} c_j) and T = {j ∉ S : c_j
+    = λ*}. The check uses one λ of the window.
 
     Consequences: If T = {i}, nonnegative OMP selects i too.
     """
@@ -131,7 +133,8 @@ def test_what_enters_has_the_largest_correlation(check):
 def proves(X, y, forced, path, certificate):
     """Return whether the certificate is valid.
 
-    It must cover the whole path, hold exactly, and fail for another y, and its sets T must be exact.
+    The certificate must cover the whole path, hold exactly, and fail for another y, and its sets T must be
+    exact.
     """
     whole = len(certificate.steps) == len(path.support) - forced
     other = certificate.verify(X, y + np.eye(len(y))[0], exact=True)
@@ -152,9 +155,9 @@ def test_certificates_of_nonnegative_omp(check):
     """Each pick of `sl.omp(X, y, k, positive=True)` is in the set T of features j ∉ S with the largest c_j >
     0. `sl.certify` proves this as the claim "nonnegative_omp".
 
-    Hypotheses: The designs have float64 entries, which are integers with ties, or dyadic fractions. No
-    feature is forced, or the first feature is, if it is not zero. c = Xᵀr, where r is the residual of
-    nonnegative least squares on S.
+    Hypotheses: The designs have float64 entries, which are integers with ties, or dyadic fractions. Either no
+    feature is forced, or the first feature is forced if its column is not zero. c = Xᵀr, where r is the
+    residual of nonnegative least squares on S.
 
     Tolerance: λ* may differ by 1e-9, relatively. T is exact.
     """
@@ -184,7 +187,7 @@ def test_the_path_for_nonnegative_coefficients(check):
     """At every λ, the minimisers of ½‖y − Xβ‖² + λ Σ_{j ∉ F} β_j over β_{F̄} ≥ 0 have the residual of
     `sl.lasso_path(X, y, unpenalized=F, positive=True)`. This residual is linear between the knots. The first
     knot is max(0, max_j ⟨X_j, P_F^⊥y⟩). At λ = 0 the path ends in a nonnegative least squares solution, and
-    no other one has a smaller Σ_{j ∉ F} β_j.
+    no other such solution has a smaller Σ_{j ∉ F} β_j.
 
     Hypotheses: |F| ≤ 1. The check uses the knots and the midpoints between them.
 
@@ -224,9 +227,9 @@ def one_sided_coherence(A, h):
 
 
 def is_unique(A, support):
-    """Return whether an x ≥ 0 with this support is the only nonnegative solution of its equation Ax = b.
+    """Return whether an x ≥ 0 with this support is the only nonnegative solution z of Az = Ax.
 
-    A is n × (n + 1) and has rank n. The other solutions are x + tδ with Aδ = 0. None of these is nonnegative
+    A is n × (n + 1) and has rank n. The other solutions are x + tδ with Aδ = 0. None of them is nonnegative
     if δ has entries of both signs off the support.
     """
     last = A.ncols() - 1

@@ -49,7 +49,7 @@ SENTENCE = (
 
 
 def minimiser(x):
-    """Return the minimiser w and p = softmax(w)."""
+    """Return the minimiser w of ‖w‖² + Σ x_i/softmax_i(w)², and p = softmax(w)."""
     w = sl.softmax_penalty(np.asarray(x, float)).minimizer
     return w, np.exp(w) / np.exp(w).sum()
 
@@ -103,9 +103,11 @@ def test_nowhere_jointly_concave(check):
 
 
 def on_the_axis(m, a):
-    """Return a number with the sign of the curvature of f along (β, 0, …, 0).
+    """Return a number with the sign of the curvature of the softmax penalty Q*(β∘β) along an axis, β = (b, 0,
+    …, 0).
 
-    It is g(1 − ag''/g') + 2ag' with g = (1 + (m − 1)e^{−am/(m−1)})².
+    Here a is the first entry of the minimiser w at β. The number is g(1 − ag''/g') + 2ag' with g = (1 + (m −
+    1)e^{−am/(m−1)})².
     """
     e, rate = (-a * m / (m - 1)).exp(), arb(m) / (m - 1)
     slope = -2 * m * e * (1 + (m - 1) * e)
@@ -151,8 +153,9 @@ CONCAVE_IN_ONE = ((5.0, (0.341, 0.3819), (0.3409, 0.382)), (10.0, (0.0637, 1.491
 
 
 def concave_between(row):
-    """Return whether Q* is concave in β₁ at 50 points of the inner interval, and convex at 50 points on each
-    side."""
+    """Return whether the softmax penalty Q*(β∘β) is concave in β₁ at 50 points of an inner interval of ‖β‖₁ =
+    s, and convex at 50 points on each side.
+    """
     s, inside, outside = row
     rest = [*np.linspace(0, outside[0], 50), *np.linspace(outside[1], s, 50)]
     signs = [
@@ -234,7 +237,7 @@ def test_across_the_diagonal(check):
 
         2m²‖δ‖²(1 − m²b²)/(1 + 3m²b²).
 
-    Tolerance: The fourth-order term of the second difference is tolerated. It is below a tenth of the
+    Tolerance: The fourth-order term of the second difference is tolerated. This term is below a tenth of the
     curvature for |1 − (mb)²| ≥ 0.05.
     """
 
@@ -256,7 +259,9 @@ def test_across_the_diagonal(check):
 
 
 def curving(a, first, second):
-    """Return a number with the sign of the second derivative of Q*(β∘β) along |β₁| + |β₂| = s, for m = 2."""
+    """Return a number with the sign of the second derivative of the softmax penalty Q*(β∘β) along |β₁| + |β₂|
+    = s.
+    """
     p, r = mask(a)
     H = 4 + 8 * r * (1 + r) * first + 8 * p * (1 + p) * second
     across = np.sqrt(first) * r / p + np.sqrt(second) * p / r
@@ -270,7 +275,9 @@ LEAST = ((2.0, 0.9542, 2e-4), (3.0, 0.98530, 5e-5), (10.0, 0.999613, 5e-6))
 
 
 def least_on_segment(row):
-    """Return whether Q* has its minimum on the segment of norm s at the given share."""
+    """Return whether the softmax penalty Q*(β∘β) is least, on the segment ‖β‖₁ = s, where the larger
+    coordinate is the given share of s.
+    """
     s, share, within = row
     below, at, above = (penalty([s * b, s * (1 - b)]) for b in (share - within, share, share + within))
     # beyond the convex part the slope in min|β_i| is positive, and stays so where f is concave
@@ -470,7 +477,9 @@ def test_it_grows_like_a_square(check):
 
 
 def lowers(X, y, beta, lam, i):
-    """Return whether the step ⟨X_i, r⟩/(‖X_i‖² + λq_i/2) in β_i = 0 lowers the objective (7)."""
+    """Return whether the step ⟨X_i, y − Xβ⟩/(‖X_i‖² + λ/(2softmax_i(w)²)) in β_i = 0 lowers ‖Xβ − y‖² +
+    (λ/2)Q*(β∘β).
+    """
     _, p = minimiser(beta**2)
     better = beta.copy()
     better[i] = X[:, i] @ (y - X @ beta) / (X[:, i] @ X[:, i] + lam / 2 / max(p[i], 1e-9) ** 2)

@@ -11,8 +11,8 @@ Idea: for a given w, θ = β/softmax(w) is the only choice. Let x = β∘β on S
 
     F(w) = ‖w‖² + Σ_i x_i (Σ_j e^{w_j − w_i})²,   ∇F = 2(w + Kp − x∘q).
 
-It is strongly convex with constant 2, so that F(w) − ‖∇F(w)‖²/4 ≤ Q*(x) ≤ F(w), which is evaluated in ball
-arithmetic. Proofs: docs/proofs/softmax_penalty.md.
+F is strongly convex with constant 2, so that F(w) − ‖∇F(w)‖²/4 ≤ Q*(x) ≤ F(w). The two bounds are evaluated
+in ball arithmetic. Proofs: docs/proofs/softmax_penalty.md.
 """
 
 import functools
@@ -42,7 +42,9 @@ def printed_objective(x, w):
 
 
 def left_side(X, y, unselected, lam, v):
-    """Return ‖X(softmax(w, S̄)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²) at v = (w, θ)."""
+    """Return the left side of equation (7), ‖X(softmax(w, S̄)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²), at v = (w,
+    θ).
+    """
     w, theta = np.split(v, 2)
     s, e = np.ones(w.size), np.exp(w[unselected] - w.max())
     s[unselected] = e / e.sum()
@@ -50,7 +52,7 @@ def left_side(X, y, unselected, lam, v):
 
 
 def right_side(X, y, unselected, lam, beta):
-    """Return ‖Xβ − y‖² + (λ/2)Q*(β_S̄∘β_S̄)."""
+    """Return the right side of equation (7), ‖Xβ − y‖² + (λ/2)Q*(β_S̄∘β_S̄)."""
     penalty = float(sl.softmax_penalty(beta[unselected] ** 2).value) if len(unselected) else 0.0
     return np.sum((X @ beta - y) ** 2) + lam / 2 * penalty
 
@@ -69,7 +71,9 @@ def random_x(rng, m):
 
 
 def least_by_quasi_newton(x):
-    """Return Q*(x), computed by an optimiser that uses no knowledge of its structure."""
+    """Return the softmax penalty Q*(x), computed by an optimiser that uses no knowledge of the structure of
+    Q*.
+    """
 
     def F(w):
         e = np.exp(w - w.max())
@@ -81,7 +85,7 @@ def least_by_quasi_newton(x):
 
 
 def bounded_below_by_penalty(rng):
-    """Return whether Q*(x) is a lower bound, attained at the minimiser, and within its enclosure.
+    """Return whether Q*(x) is a lower bound that is attained at the minimiser, and lies within its enclosure.
 
     At a random w, Σ x_iq_i + Q(q) ≥ Q*(x) and ‖w‖² + ‖θ‖² ≥ Q*(x) must hold, with equality at the minimiser.
     """
@@ -99,7 +103,7 @@ def bounded_below_by_penalty(rng):
 
 
 def both_sides(rng):
-    """Return whether the two infima of (7), found by an optimiser from several starts, agree."""
+    """Return whether the two infima of equation (7), found by an optimiser from several starts, agree."""
     d = int(rng.integers(1, 4))
     X, y, lam = rng.integers(-2, 3, (3, d)), rng.integers(-3, 4, 3), float(rng.integers(1, 5))
     unselected = np.flatnonzero(rng.random(d) >= 0.25)
@@ -159,7 +163,8 @@ def test_softmax_only_changes_the_penalty(check):
 @mutants("sl.q", "softmax")
 @ctx.workprec(128)
 def test_the_domain_of_q_and_its_value(check):
-    """The map D(w) = 1/softmax(w)² has the range ran(D), and on it Q(q) = inf {‖w‖² : D(w) = q}. They are
+    """Let ran(D) be the range of the map D(w) = 1/softmax(w)², and Q(q) = inf {‖w‖² : D(w) = q} for q in this
+    range. Then
 
         ran(D) = {q : q_i > 1, Σ q_i^{−1/2} = 1} (q = 1 for one feature), Q(q) = ¼ Σ (log q_i − mean)².
 
@@ -209,9 +214,9 @@ def test_the_infimum_is_attained_once(check):
 
     Hypotheses: x ≥ 0 has m ≤ 8 entries.
 
-    Tolerance: Let F be the function. The value is enclosed by F(w) − Q* ≤ ‖∇F‖²/4, in balls, which is at most
-    1e-13 of F, and the minimiser w* by ‖w − w*‖ ≤ ‖∇F‖/2. The value may differ from that of an optimiser by
-    1e-8, relatively.
+    Tolerance: Let F be the function. The value is enclosed by F(w) − Q* ≤ ‖∇F‖²/4, in ball arithmetic. This
+    bound is at most 1e-13 of F. The minimiser w* is enclosed by ‖w − w*‖ ≤ ‖∇F‖/2. The value may differ from
+    that of an optimiser by 1e-8, relatively.
     """
 
     def certified(i):

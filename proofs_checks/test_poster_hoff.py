@@ -137,7 +137,8 @@ def test_what_the_residual_is_orthogonal_to(check):
 
     Instead: Let T be the set of features that attain λ*. If T = {i*} and λ is in the window (λ₂, λ*), on
     which the same features are nonzero, the residual is orthogonal to the face ⟨X_{i*}, u⟩ = ±λ, and so
-    parallel to X_{i*}. It is never orthogonal to X_{i*} itself, because |⟨X_{i*}, y − u⟩| ≥ λ* − λ > 0.
+    parallel to X_{i*}. The residual is never orthogonal to X_{i*} itself, because |⟨X_{i*}, y − u⟩| ≥ λ* − λ
+    > 0.
 
     Consequences: β_{i*} ≠ 0 follows nevertheless if T = {i*} and λ is in the window, because y ≠ u. Theorem
     3.3 is not affected, because its proof does not use this statement.

@@ -88,7 +88,7 @@ def distance_to_face(x, r, lam, sign):
 
 
 def epsilon_0(X, at, J):
-    """Return ε₀, in floats, with the minimum over the columns in J."""
+    """Return the ε₀ of step 2 of the proof, in floats, with the minimum over the columns in J."""
     lam_star, c = real(at.lam_star), np.array([real(abs(a)) for a in at.correlation])
     reach = lam_star + np.linalg.norm(X, axis=0) * np.sqrt(real(inner(at.residual, at.residual)))
     tied = list(at.tied)
@@ -145,8 +145,8 @@ def test_distances_to_the_other_faces(check):
     Hypotheses: The columns have length 1, S is any set, λ* = ‖Xᵀr‖∞ > 0, λ = (1 − ε)λ*, and T = {i : |⟨X_i,
     r⟩| = λ*}. F_{λ,i,±} is the face ±⟨X_i, u⟩ = λ. ε ≤ 1 − ‖X_T̄ᵀr‖∞/λ* (in print: sufficiently small).
 
-    Instead: For the farther of the two faces the first = must be ≥, because the minimum of ‖r − u‖² is
-    (|⟨X_i, r⟩| + λ)² there.
+    Instead: For the farther of the two faces the sign = must be ≥, because the minimum of ‖r − u‖² is (|⟨X_i,
+    r⟩| + λ)² there.
 
     Consequences: Nothing else is affected, because the proof uses only the lower bound.
     """
@@ -176,7 +176,7 @@ def test_distances_to_the_other_faces(check):
 
 
 def faces_of_T_are_closest(X, y, S, share):
-    """Return whether r is closer to the faces F_{λ,i,+}, i ∈ T, than to all other faces, at ε = share·ε₀."""
+    """Return whether r is closer to the faces ⟨X_i, u⟩ = λ, i ∈ T, than to all others, at ε = share·ε₀."""
     found, A = segment(X, y, S), rational(X)
     lam = found.step.lam_star * (1 - exactly(share * epsilon_0(X, found.step, range(X.shape[1]))))
     distance = {

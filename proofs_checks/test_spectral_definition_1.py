@@ -5,12 +5,13 @@ is easy to show that … is diversity-promoting"). In print: f is diversity-prom
 is maximized when S is an orthogonal set of vectors and is minimized when S has the lowest rank, where |S| ≤
 k".
 
-With |S| ≤ k this fails. A single vector is an orthogonal set, and f_de and f_gr are larger on an orthogonal
-pair. ∅ has the lowest rank, and f_sv(∅) = 9k² is its maximum. For δ² + δ < 1, f_de is smaller on a repeated
-vector than on ∅. The functions f do not order the sets of one size by rank either. Three unit vectors at 120°
-have rank 2 and the eigenvalues (3/2, 3/2, 0). Two near copies and a vector orthogonal to them have rank 3 and
-eigenvalues near (2, 1, 0), for which all three functions are smaller. So among the columns of one X, the set
-of lowest rank need not minimise f.
+The functions are f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, f_gr(S) = Σ λ_i^α and f_sv(S) = 9k² − Σ (λ_i − 1)²,
+where λ_i are the eigenvalues of the Gram matrix C_S. With |S| ≤ k the statement fails. A single vector is an
+orthogonal set, and f_de and f_gr are larger on an orthogonal pair. ∅ has the lowest rank, and f_sv(∅) = 9k²
+is its maximum. For δ² + δ < 1, f_de is smaller on a repeated vector than on ∅. The functions f do not order
+the sets of one size by rank either. Three unit vectors at 120° have rank 2 and the eigenvalues (3/2, 3/2, 0).
+Two near copies and a vector orthogonal to them have rank 3 and eigenvalues near (2, 1, 0), for which all
+three functions are smaller. So among the columns of one X, the set of lowest rank need not minimise f.
 
 The corrected statement is about all sets of exactly k unit vectors. For these, tr C_S = k. Therefore the
 vector of eigenvalues majorises (1, …, 1), strictly unless C_S = I, and is majorised by (k, 0, …, 0), strictly
@@ -142,7 +143,9 @@ def test_generalized_rank_promotes_diversity(check):
 
 
 def _between(C, k):
-    """Return whether √k ≤ f_gr ≤ k for α = ½, with equality exactly for rank 1 and for C_S = I."""
+    """Return whether √k ≤ Σ √λ_i ≤ k for the eigenvalues λ_i of C_S, with equality exactly for rank 1 and for
+    C_S = I.
+    """
     S, rank = range(k), C.rank()
     root = rank_power(C, S, HALF)
     if identity(k) == C:

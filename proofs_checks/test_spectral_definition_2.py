@@ -12,10 +12,12 @@ the pair, the quotient is
     0/(−2) = 0                                  for f_sv,
     2 log₂(11/10)/log₂(21/100) < 0              for f_de with δ = 1/10,
 
-although both functions are submodular. We read the definition as the minimum over the pairs with f(L∪S) >
-f(L), and at most 1 (1 if there is no such pair). Then a submodular f has γ = 1, because its sums of gains are
-at least the joint gain. An increasing f has 0 ≤ γ ≤ 1. It has γ_{V,k} = 1 for the ground set V and all k if
-and only if f is submodular. γ does not increase with U or k. All other rows use this reading.
+although both functions, f_sv(S) = 9k² − Σ (λ_i − 1)² and f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ with the
+eigenvalues λ_i of the Gram matrix C_S, are submodular. We read the definition as the minimum over the pairs
+with f(L∪S) > f(L), and at most 1 (1 if there is no such pair). Then a submodular f has γ = 1, because its
+sums of gains are at least the joint gain. An increasing f has 0 ≤ γ ≤ 1. For an increasing f, γ_{V,k} = 1 for
+the ground set V and all k if and only if f is submodular. γ does not increase with U or k. All other rows of
+the ledger use this reading.
 
 The bound of Das and Kempe, with λ_min(C, s) the least eigenvalue of all C_B with |B| ≤ s, is
 
@@ -70,8 +72,9 @@ def test_what_the_ratio_measures(check):
     most 1. Then γ = 1 for every submodular f. An increasing f has γ in [0, 1], and it has γ = 1 for the whole
     ground set if and only if f is submodular.
 
-    Consequences: With the printed minimum, Proposition 10 would fail for f_sv and f_de on every pair of
-    copies. Theorems 3 and 5 hold with both minima, because the printed γ is the smaller one.
+    Consequences: With the printed minimum, Proposition 10 would fail for the paper's regularizers f_sv and
+    f_de on every pair of equal columns. Theorems 3 and 5 hold with both minima, because the printed γ is the
+    smaller one.
 
     Tolerance: sl.submodularity_ratio_of may differ from the exact fraction by 1e-9.
     """
@@ -104,7 +107,8 @@ def ratios(check):
 
 
 def measures(case):
-    """Return whether γ has the values of the correction for a submodular f and an increasing g.
+    """Return whether the submodularity ratio γ has the values of the correction for a submodular f and an
+    increasing g.
 
     The values are γ_{U,k}(f) = 1 and 0 ≤ γ_{U,k}(g) ≤ γ_{A,k}(g) ≤ γ_{A,1}(g) = 1, and γ(g) = 1 for all sets
     if and only if g is submodular.
@@ -130,7 +134,7 @@ def quotients(f, U, k):
 
 
 def by_package(f, U, k):
-    """Return whether the package's γ is the exact fraction."""
+    """Return whether the package's submodularity ratio γ is the exact fraction."""
     d = (len(f) - 1).bit_length()
     found = sl.submodularity_ratio_of(lambda S: f[mask_of(S)], range(d), members(U), k)
     return found.exact and abs(found.upper - float(submodularity_ratio(f, U, k))) <= 1e-9

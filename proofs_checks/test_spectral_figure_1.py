@@ -2,13 +2,14 @@
 
 Source: *Selecting Diverse Features via Spectral Regularization*, Section 6, Figure 1. The paper's
 observations are about 1000 images of MNIST, which is not part of this project. `make diversity` repeats them
-on a machine that has MNIST, and the rows quote its results with command, seed and date. The checks here
-repeat the protocol, in code of its own, on samples of scikit-learn's digits. They ask whether the
+on a machine that has MNIST, and the rows of the ledger quote its results with command, seed and date. The
+checks here repeat the protocol, in code of its own, on samples of scikit-learn's digits. They ask whether the
 observations also hold for other images.
 
 The scale is described in these words: "the regularizer values for each k are normalized by the maximum value
 possible for that k". Over sets of exactly k unit vectors, the maximum is at orthonormal sets, and the minimum
-at copies of one vector (SR-diversity rows). With c = log₂(1/δ),
+at copies of one vector (SR-diversity rows). With c = log₂(1/δ), for the smoothed entropy f_de, the
+generalized rank f_gr and the spectral variance f_sv,
 
     f        largest               smallest                        smallest/largest
     f_de     k log₂(1 + δ) + 3kc   log₂(δ + k) + (2k + 1)c         > 2c/(3c + log₂(1 + δ)) for δ < 1
@@ -75,8 +76,9 @@ def test_scale_of_the_diversity_plots(check):
 
     Hypotheses: The sets have exactly k unit vectors.
 
-    Consequences: With the constant 3k log₂(1/δ) in f_de, the values for δ = 0.1 are above 0.657, although the
-    axis of Figure 1(d) begins at 0.4. The values of f_sv are above 8/9.
+    Consequences: With the constant 3k log₂(1/δ) in the smoothed entropy f_de, the values for δ = 0.1 are
+    above 0.657, although the axis of Figure 1(d) begins at 0.4. The values of the spectral variance f_sv are
+    above 8/9.
 
     Unchecked: The printed curves themselves are not checked.
 
@@ -88,7 +90,9 @@ def test_scale_of_the_diversity_plots(check):
 
 
 def values(C, S, k):
-    """Return f_de for δ = 1 and for δ = 0.1, f_sv, and f_gr for α = ½."""
+    """Return the smoothed entropy f_de for δ = 1 and δ = 0.1, the spectral variance f_sv, and the generalized
+    rank f_gr for α = ½.
+    """
     return [
         entropy(C, S, fmpq(1), k),
         entropy(C, S, TENTH, k),
@@ -161,7 +165,7 @@ def regularizer(name, k):
 
 
 def fitted(X, y, S):
-    """Return α = X_S⁺y."""
+    """Return the coefficients α = X_S⁺y of least squares on S."""
     return np.linalg.lstsq(X[:, S], y, rcond=None)[0]
 
 
@@ -217,7 +221,7 @@ def on_digits(id, number, on_mnist, cases=60):
 
 
 def orders(check, what):
-    """Report in how many cells the regularized error is below greedy's, and greedy's below lasso's."""
+    """Report in how many random cases the regularized error is below greedy's, and greedy's below lasso's."""
     below, greedy, ratios, bounded = 0, 0, [], True
     for _ in range(check.cases):
         X, y, _, name, S = selections(check.rng, NAMES)
@@ -252,8 +256,8 @@ def orders(check, what):
 @mutants("sl.choose_nu", "moved")
 def test_error_when_the_target_is_perturbed(check):
     """If the target is perturbed, the error ‖α − α'‖ of the coefficients is largest for lasso and grows with
-    k. It is smaller for greedy without a regularizer. It is much smaller, and increases only mildly, for
-    every regularizer.
+    k. The error is smaller for greedy without a regularizer. It is much smaller, and increases only mildly,
+    for every regularizer.
 
     Unchecked: This check does not use MNIST. It does not use other σ than 0.1, because the error is
     proportional to σ.
@@ -285,7 +289,7 @@ def test_error_when_the_features_are_perturbed(check):
 
 
 def normalised(X, S, name, k):
-    """Return f(S) over its largest value for k unit columns, from the eigenvalues; "gr" has α = ½."""
+    """Return f(S) divided by its largest value for k unit columns, from the eigenvalues; "gr" has α = ½."""
     values = np.linalg.eigvalsh(X[:, S].T @ X[:, S])
     if name == "sv":
         return 1 - ((values - 1) ** 2).sum() / (9 * k * k)
@@ -334,8 +338,9 @@ def averages(value, k):
 
 
 def normalised_values(C, S, k):
-    """Return the four values over their largest values for k unit columns; f_de with δ = 1 has no
-    constant."""
+    """Return the four values of `values`, divided by their largest values for k unit columns; f_de with δ = 1
+    has no constant.
+    """
     return [v / top for v, top in zip(values(C, S, k), largest(k), strict=True)]
 
 
@@ -415,8 +420,8 @@ def test_no_loss_of_fit(check):
     """In all cases features are found that are more robust at no loss: their R² is at least lasso's. The
     results for other σ are similar.
 
-    Unchecked: This check does not use MNIST. It does not decide whether a larger ν than the tried ones
-    qualifies.
+    Unchecked: This check does not use MNIST. It does not decide whether a larger weight ν of the regularizer
+    than the tried ones qualifies.
 
     Tolerance: R² ≤ 1 has a tolerance of 1e-9. Errors proportional to σ have a relative tolerance of 1e-9.
     """

@@ -58,22 +58,22 @@ def gaussian_entropy(covariance):
 
 
 def perturbation_entropy(C, S, variance):
-    """Return the entropy of Lemma 4, corrected: ½[k log(2πeσ²) − Σ log λ_i]."""
+    """Return the corrected entropy of Lemma 4, ½[k log(2πeσ²) − Σ log λ_i], for eigenvalues λ_i of C_S."""
     return printed_entropy(C, S, variance) / 2
 
 
 def printed_entropy(C, S, variance):
-    """Return the entropy of Lemma 4 as printed: k log(2σ²πe) − Σ log λ_i."""
+    """Return the entropy of Lemma 4 as printed: k log(2σ²πe) − Σ log λ_i, with the eigenvalues λ_i of C_S."""
     return len(S) * log_2pie(variance) - sum((value.log() for value in eigenvalues(C, S)), arb(0))
 
 
 def expected_noise(C, S, variance):
-    """Return σ² Σ 1/λ_i."""
+    """Return σ² Σ 1/λ_i, where λ_i are the eigenvalues of the Gram matrix C_S."""
     return arb(variance) * sum((1 / value for value in eigenvalues(C, S)), arb(0))
 
 
 def inverse_trace(C, S):
-    """Return −Σ 1/λ_i = −tr C_S⁻¹."""
+    """Return −Σ 1/λ_i = −tr C_S⁻¹, where λ_i are the eigenvalues of the Gram matrix C_S."""
     inverse = principal(C, S).inv()
     return -sum((inverse[i, i] for i in range(len(S))), fmpq(0))
 

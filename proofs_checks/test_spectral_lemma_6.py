@@ -202,8 +202,9 @@ def starts_at(f, value):
 
 
 def within(f, c, eps):
-    """Return whether f(T) ≤ (1 + ε/n)f(S) + |S∖T|c ≤ (2 + ε/n)f(S) for all T, for the final set S of LS as
-    printed."""
+    """Return whether f(T) ≤ (1 + ε/n)f(S) + |S∖T|c ≤ (2 + ε/n)f(S) for a constant c and all T, where LS as
+    printed ends at S.
+    """
     U = len(f) - 1
     n, S = U.bit_count(), climb(f, eps, U)
     most = (1 + eps / n) * f[S]

@@ -10,7 +10,8 @@ The proof in print is right. Because S₂ ∩ S₁ = ∅, (S₁∪C) ∩ (S₂�
     f(S₁∪C) + f(S₂∪C') ≥ f(S₁∪S₂∪C) + f(C'),    f(C') + f(S₁∩C) ≥ f(C) + f(∅).
 
 The proof needs f ≥ 0 only at S₁∪S₂∪C and at ∅, and R²(S₁∪C) ≥ R²(C). In GLS |S₁∪S₂∪C| ≤ 3k, which explains
-the constants of f_de and f_sv. S₂ must be disjoint from S₁.
+the constants of the regularizers f_de and f_sv: they are non-negative on sets of up to 3k features (f_de for
+δ ≤ 1). S₂ must be disjoint from S₁.
 
 The checks are exact, over all C, S₁ and S₂ of each ground set.
 """
@@ -36,8 +37,8 @@ def test_three_sets_share_the_optimum(check):
 
     Hypotheses: f is submodular, and non-negative on ∅ and on S₁∪S₂∪C.
 
-    Consequences: If f is negative on one of these sets, the inequality can fail. For example, f_de with δ > 1
-    is negative at ∅ (SR-entropy-nonnegative).
+    Consequences: If f is negative on one of these sets, the inequality can fail. For example, the smoothed
+    entropy f_de with δ > 1 is negative at ∅ (SR-entropy-nonnegative).
     """
 
     check.over(objectives(check), lambda value: shared(*value))

@@ -10,14 +10,15 @@ Let D_R and D_f be the joint gains of R² and f, Σ_R ≥ γD_R and Σ_f ≥ D_f
 
     Σ_R + Σ_f ≥ γD_R + D_f = γ(D_R + D_f) + (1 − γ)D_f,
 
-and the last term is negative if f decreases. The proposition fails for f_sv and f_de, among other functions.
-γ(g) may even be negative, so that "g is approximately submodular … if f is a non-negative submodular
-function" (before Theorem 5) has little content. The proposition holds if f is increasing (D_f ≥ 0, γ ≤ 1).
-For every submodular f the weak form
+and the last term is negative if f decreases. The proposition fails, among other functions, for the paper's
+regularizers f_sv(S) = 9k² − Σ (λ_i − 1)² and f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the
+eigenvalues of the Gram matrix C_S. γ(g) may even be negative, so that "g is approximately submodular … if f
+is a non-negative submodular function" (before Theorem 5) has little content. The proposition holds if f is
+increasing (D_f ≥ 0, γ ≤ 1). For every submodular f the weak form
 
     Σ_g ≥ γ_{U,k}(R²)·D_R + D_f
 
-holds. It is enough for Theorem 5 with γ(R²) (see SR-theorem-5).
+holds. The weak form is enough for Theorem 5 with γ(R²) (see SR-theorem-5).
 
 After the proposition the paper says: "since g is monotone …, the greedy FR algorithm gives a (1 −
 e^{−γ_{S̃,k}(f)})-approximation". If f is the regularizer, γ(f) = 1, so the factor would be 1 − 1/e, which
@@ -92,10 +93,10 @@ def test_ratio_of_the_sum(check):
     Instead: The inequality holds for increasing submodular f. For every submodular f, the sums of single
     gains of g = R² + f are at least γ_{U,k}(R²)·[R²(L∪A) − R²(L)] + f(L∪A) − f(L).
 
-    Consequences: The proofs of Theorems 14 (δ < 1) and 16 use the proposition for f_de and f_sv, so these
-    proofs are wrong. But both bounds hold, for forward regression alone (SR-theorem-14, SR-theorem-16). The
-    sharper form of Theorem 5 needs only the inequality above. Theorem 15 is not affected, because f_gr is
-    increasing.
+    Consequences: The proofs of Theorems 14 (δ < 1) and 16 use the proposition for the regularizers f_de and
+    f_sv, so these proofs are wrong. But both bounds hold, for forward regression alone (SR-theorem-14,
+    SR-theorem-16). The sharper form of Theorem 5 needs only the inequality above. Theorem 15 is not affected,
+    because its regularizer f_gr is increasing.
 
     Tolerance: The statements have no tolerance. sl.submodularity_ratio_of may differ by 1e-9, and
     sl.submodularity_ratio by its own bounds.
@@ -127,7 +128,7 @@ def test_ratio_of_the_sum(check):
 
 
 def ratios(design, f):
-    """Return γ_{{0},2} of R² and of R² + f, for three columns."""
+    """Return the submodularity ratios γ_{{0},2} of R² and of R² + f, for three columns."""
     R = r_squared_table(design)
     return submodularity_ratio(R, 1, 2), submodularity_ratio(added(R, table(f, 3)), 1, 2)
 
@@ -143,15 +144,16 @@ def sums(check):
 
 
 def ratio_of(g, U, k):
-    """Return the package's γ_{U,k} of a table."""
+    """Return the package's submodularity ratio γ_{U,k} of a set function, given as a table."""
     ground = range(len(Values(g).f).bit_length() - 1)
     found = sl.submodularity_ratio_of(lambda S: Values(g).value(None, S), ground, members(U), k)
     return found.lower if found.exact else np.nan
 
 
 def holds_corrected(value):
-    """Return whether γ_{U,k}(R² + f) ≥ γ_{U,k}(R²) for the increasing f, and the weak form for the other
-    f."""
+    """Return whether γ_{U,k}(R² + f) ≥ γ_{U,k}(R²) for the increasing f, and the module's weak form for the
+    other f.
+    """
     design, increasing, f, U, k = value
     R = r_squared_table(design)
     g, gamma = added(R, f), submodularity_ratio(R, U, k)

@@ -199,9 +199,9 @@ def test_the_supplement(check):
 
     Hypotheses: Footnote 1 has the address of the supplement.
 
-    Unchecked: Nothing of this sentence is checked, because we do not have the supplement. Three statements
-    that the paper says it proves there have rows: SR-perturbation-norm, SR-lemma-13 and
-    SR-variance-submodular.
+    Unchecked: Nothing of this sentence is checked, because we do not have the supplement. The paper says that
+    the supplement proves three statements, which have rows of their own: SR-perturbation-norm, SR-lemma-13
+    and SR-variance-submodular.
     """
 
 

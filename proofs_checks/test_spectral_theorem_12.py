@@ -24,11 +24,11 @@ The gain of x in the log-determinant of a positive definite matrix is the logari
 which decreases as S grows. For s on the edge of Γ, and for singular C_S, the statement follows by continuity
 of f. The rank (t⁰, which is not continuous at 0) is submodular as a matroid rank.
 
-The check takes all chains A ⊆ B, x ∉ B. It is exact for log(δ + t), log(s − t), −(t − 1)² and −t² (also for
-indefinite C), as inequalities of products of determinants. For t^α and −t log t it uses balls of 128 bits.
-Chains on which the two pairs of spectra agree, by their characteristic polynomials, are equalities and are
-left out. It is not enough that the derivative is antitone as a scalar function: −t³ on [[1, ½, ½], [½, 1,
-−⅛], [½, −⅛, 1]] is a counterexample.
+The check takes all chains A ⊆ B, x ∉ B. The check is exact for log(δ + t), log(s − t), −(t − 1)² and −t²
+(also for indefinite C), as inequalities of products of determinants. For t^α and −t log t it uses balls of
+128 bits. Chains on which the two pairs of spectra agree, by their characteristic polynomials, are equalities
+and are left out. It is not enough that the derivative is antitone as a scalar function: −t³ on [[1, ½, ½],
+[½, 1, −⅛], [½, −⅛, 1]] is a counterexample.
 """
 
 from flint import arb, fmpq, fmpq_mat
@@ -60,7 +60,7 @@ FUNCTIONS = {
 
 
 def determinants(C, d, shift, sign):
-    """Return det(shift·I + sign·C_S) for every S."""
+    """Return det(shift·I + sign·C_S) for the principal submatrix C_S of every set S."""
     signed = C * sign
     return [smoothed_det(signed, doubled(members(S), d), shift) for S in range(1 << d)]
 
@@ -73,7 +73,7 @@ def log_submodular(D):
 
 
 def squares(C, d, centre):
-    """Return −tr (C_S − centre·I)² for every S."""
+    """Return −tr (C_S − centre·I)² for the principal submatrix C_S of every set S."""
 
     def value(S):
         M = principal(C, doubled(S, d))
@@ -136,7 +136,7 @@ def test_traces_are_submodular(check):
 
 
 def cubes(C, S):
-    """Return −tr C_S³."""
+    """Return −tr C_S³ for the principal submatrix C_S."""
     M = principal(C, S)
     return -sum(((M * M * M)[i, i] for i in range(len(S))), fmpq(0)) if S else fmpq(0)
 

@@ -21,11 +21,11 @@ This is the least factor that any unit vector can have on m others, because x'(�
 f_de increases on all sets of at most k unit vectors if and only if δ² ≥ (k − 1)(1 − δ).
 
 With δ > 1, the paper's step "we can then use Theorem 3" fails, because f is negative somewhere. For one
-column, k = 1 and δ = 4, OPT = g = 1 + log₂ 5 − 6 < (1 − 1/e)·OPT. The same example refutes Theorem 14 for δ >
-1. For δ = 1, or without the constant, both statements hold. For δ ≤ 1, Theorem 14 is true, although its proof
-uses Proposition 10 and Theorem 9, which are false. The reason is that f_de is, up to a function of |S|, the
-increasing function Σ log₂(1 + λ_i/δ), for which FR (forward regression) alone attains 1 − e^{−γ}. The proof
-is in docs/proofs/spectral_theorems_14_and_16.md.
+column, k = 1 and δ = 4, the optimum OPT and the greedy value g are both 1 + log₂ 5 − 6 < 0, so that g < (1 −
+1/e)·OPT. The same example refutes Theorem 14 for δ > 1. For δ = 1, or without the constant, both statements
+hold. For δ ≤ 1, Theorem 14 is true, although its proof uses Proposition 10 and Theorem 9, which are false.
+The reason is that f_de is, up to a function of |S|, the increasing function Σ log₂(1 + λ_i/δ), for which FR
+(forward regression) alone attains 1 − e^{−γ}. The proof is in docs/proofs/spectral_theorems_14_and_16.md.
 
 Logarithms are balls of 128 bits.
 """
@@ -79,17 +79,17 @@ ONE = fmpq_mat(1, 1, [1])
 
 
 def package_entropy(C, S, delta, k):
-    """Return f_de, computed by the package."""
+    """Return the smoothed entropy f_de, computed by the package."""
     return sl.spectral.SmoothedDifferentialEntropy(delta, k).value(C, S)
 
 
 def package_gains(C, S, delta, k):
-    """Return the gains of f_de, (d,), computed by the package."""
+    """Return the gains of the smoothed entropy f_de, (d,), computed by the package."""
     return sl.spectral.SmoothedDifferentialEntropy(delta, k).gains(C, S)
 
 
 def determinants(C, d, delta):
-    """Return det(δI + C_S) for every S."""
+    """Return det(δI + C_S) for the Gram matrix C_S of every set S."""
     return [smoothed_det(C, members(S), delta) for S in range(1 << d)]
 
 
@@ -97,8 +97,9 @@ def determinants(C, d, delta):
 @mutants("entropy", "entropy_float", "package_entropy", "package_gains")
 @precisely()
 def test_entropy_is_a_log_determinant(check):
-    """The function f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ is a smoothed log-determinant. It is log₂
-    det(δI + C_S) up to the constant, and it tends to log₂ det C_S as δ → 0 if C_S is nonsingular.
+    """The function f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ is a smoothed log-determinant. Its value is
+    log₂ det(δI + C_S) up to the constant, and log₂ det(δI + C_S) tends to log₂ det C_S as δ → 0 if C_S is
+    nonsingular.
 
     Hypotheses: The columns have length 1, and δ > 0. λ_i(C_S) are the eigenvalues of their Gram matrix C_S.
 
@@ -110,7 +111,9 @@ def test_entropy_is_a_log_determinant(check):
 
 
 def is_log_determinant(design):
-    """Return whether f_de agrees by eigenvalues, by the package and in the limit δ → 0, for every S and δ."""
+    """Return whether f_de by eigenvalues equals f_de by the package, and has the right limit for δ → 0, for
+    every S and δ.
+    """
     C, float_C = correlations(design), design.X.T @ design.X / design.N
     return all(right_in_floats(C, float_C, delta) for delta in DELTAS + ABOVE_ONE) and all(
         tends_to_log_det(C, members(mask)) for mask in range(1 << design.d)
@@ -118,7 +121,7 @@ def is_log_determinant(design):
 
 
 def right_in_floats(C, float_C, delta):
-    """Return whether f_de and its gains, for k = 3, are right in floats on every set."""
+    """Return whether the package's f_de and its gains, for k = 3, are right in floats on every set."""
     f, delta = [float(v.mid()) for v in table(lambda S: entropy(C, S, delta, 3), len(float_C))], real(delta)
 
     def right(mask):
@@ -333,9 +336,9 @@ def test_guarantee_with_the_entropy(check):
 
     of the optimum, the maximum of g over |S| ≤ k.
 
-    Hypotheses: The columns have length 1, δ > 0 and ν > 0. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ =
-    FR(U∖S₁), where FR is greedy forward regression on g and LS is local search on f, and returns the best of
-    them, S̃. f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the eigenvalues of the Gram matrix C_S of
+    Hypotheses: The columns have length 1, δ > 0 and ν > 0. FR is greedy forward regression on g, and LS is
+    local search on f. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), and returns the best of these
+    sets, S̃. f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the eigenvalues of the Gram matrix C_S of
     the unit columns in S. γ is the submodularity ratio.
 
     Instead: This holds for δ ≤ 1, with γ of R² and for the set S₁ (for any S̃ if k ≤ 14). FR alone attains 1
@@ -372,7 +375,7 @@ def test_guarantee_with_the_entropy(check):
 
 
 def over_bound(check, design, k, delta, nu):
-    """Return g(S̃) over the printed bound.
+    """Return g(S̃), the value of the set that GLS selects, divided by the printed bound.
 
     Both bounds, the printed and the sharper one, are checked for the sets of this file and of the package.
     """
@@ -389,7 +392,9 @@ def over_bound(check, design, k, delta, nu):
 
 
 def as_derived(f, nu, delta, k):
-    """Return whether f({x}) = ν(log₂(1 + δ) + 3kc) and f ≥ ν(3k − |S|)c, up to the radius of the balls."""
+    """Return whether f({x}) = ν(log₂(1 + δ) + 3kc) and f ≥ ν(3k − |S|)c, c = log₂(1/δ), up to the radius of
+    the balls.
+    """
     c = -log2(delta) if delta != 1 else arb(0)
     single = f[1].overlaps(nu * (log2(1 + delta) + 3 * k * c))
     return single and all(not f[S] < nu * (3 * k - S.bit_count()) * c for S in subsets(len(f) - 1, 2 * k))

@@ -67,12 +67,12 @@ ALPHAS = (fmpq(1, 10), fmpq(1, 2), fmpq(9, 10))
 
 
 def package_rank(C, S, alpha):
-    """Return f_gr, computed by the package."""
+    """Return the generalized rank f_gr, computed by the package."""
     return sl.spectral.GeneralizedRank(alpha).value(C, S)
 
 
 def package_gains(C, S, alpha):
-    """Return the gains of f_gr, (d,), computed by the package."""
+    """Return the gains of the generalized rank f_gr, (d,), computed by the package."""
     return sl.spectral.GeneralizedRank(alpha).gains(C, S)
 
 
@@ -95,8 +95,9 @@ def test_the_rank_is_the_limit(check):
 
 
 def is_limit(design):
-    """Return whether f_gr is the rank for α = 0, close to the rank for a small α, and |S| for α = 1, for all
-    S."""
+    """Return whether, for all S, f_gr(S) is the rank for α = 0, close to the rank for a small α, and |S| for
+    α = 1.
+    """
     C, d, float_C = correlations(design), design.d, design.X.T @ design.X / design.N
 
     def right(S):
@@ -221,7 +222,7 @@ def test_greedy_with_the_generalized_rank(check):
 
 
 def over_bound(check, design, k, alpha, nu):
-    """Return g(S) over the bound, or 100 if the bound is 0.
+    """Return g(S) divided by the bound of Theorem 15, or 100 if the bound is 0.
 
     The bound is checked for the set of FR in this file and for the set of the package.
     """
@@ -274,7 +275,7 @@ def test_statements_that_are_referred_to(check):
 
     Hypotheses: The numbered statements and the references are the printed ones.
 
-    Instead: It follows by Proposition 10. All other references name the right kind of statement.
+    Instead: The ratio follows by Proposition 10. All other references name the right kind of statement.
     """
     check.refutes(
         not exists("Lemma 10") and exists("Proposition 10"),

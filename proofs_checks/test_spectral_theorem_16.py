@@ -5,14 +5,14 @@ Source: *Selecting Diverse Features via Spectral Regularization*, Section 5.3, f
 
     f_sv(S) = 9k² − Σ (λ_i(C_S) − 1)² = 9k² − ‖C_S − I‖².
 
-For unit columns, the gain of x is −2 Σ_{j∈S} c_xj². It decreases as S grows, so f_sv is submodular (the
-paper's proof is in the supplement, which was not available). The gain is never positive. So f_sv is not only
-"not monotonically increasing in general", but decreasing, and it is largest at ∅. ‖C_S − I‖² ≤ |S|(|S| − 1),
-so f_sv ≥ 0 for |S| ≤ 3k. For 3k + 1 copies of a vector, f_sv = −3k.
+For unit columns, the gain of x is −2 Σ_{j∈S} c_xj². This gain decreases as S grows, so f_sv is submodular
+(the paper's proof is in the supplement, which was not available). The gain is never positive. So f_sv is not
+only "not monotonically increasing in general", but decreasing, and it is largest at ∅. ‖C_S − I‖² ≤ |S|(|S| −
+1), so f_sv ≥ 0 for |S| ≤ 3k. For 3k + 1 copies of a vector, f_sv = −3k.
 
 Theorem 16. Its proof uses Theorem 9, which is false for LS (local search) as printed, and Proposition 10,
 which is false for f_sv. But the theorem is true. With ν = 1 ("w.l.o.g.") it has no content, because any set
-of at most k features has
+of at most k features, and the optimum OPT of g = R² + f_sv, have
 
     f_sv ≥ 9k² − k(k − 1) = 8k² + k,    OPT ≤ 9k² + 1.
 
@@ -65,12 +65,12 @@ from sparselin.ledger import HOLDS, ClaimFailed, claim, mutants
 
 
 def package_variance(C, S, k):
-    """Return f_sv, computed by the package."""
+    """Return the spectral variance f_sv, computed by the package."""
     return sl.spectral.SpectralVariance(k).value(C, S)
 
 
 def package_gains(C, S, k):
-    """Return the gains of f_sv, (d,), computed by the package."""
+    """Return the gains of the spectral variance f_sv, (d,), computed by the package."""
     return sl.spectral.SpectralVariance(k).gains(C, S)
 
 
@@ -216,10 +216,10 @@ def test_guarantee_with_the_variance(check):
     Reading of: a guarantee “for (1)”, in which ν > 0 is arbitrary, after “w.l.o.g., ν = 1” in Section 4; and
     γ_{S̃,2k}, for which the paper names no function
 
-    Hypotheses: The columns have length 1, and γ ≤ 1 is arbitrary. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ =
-    FR(U∖S₁), where FR is greedy forward regression on g and LS is local search on f, and returns the best of
-    them, S̃. f_sv(S) = 9k² − Σ (λ_i − 1)², where λ_i are the eigenvalues of the Gram matrix C_S of the unit
-    columns in S.
+    Hypotheses: The columns have length 1, and γ ≤ 1 is arbitrary. FR is greedy forward regression on g, and
+    LS is local search on f. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), and returns the best of
+    these sets, S̃. f_sv(S) = 9k² − Σ (λ_i − 1)², where λ_i are the eigenvalues of the Gram matrix C_S of the
+    unit columns in S.
 
     Consequences: With ν = 1, every set of at most k features attains 8/9 of the optimum. For every ν > 0, the
     bound holds with the submodularity ratio γ of R² if k ≤ 14, or ν ≥ 1/30000, or S̃ = S₁. Moreover, FR alone
@@ -251,7 +251,7 @@ def test_guarantee_with_the_variance(check):
 
 
 def over_bound(check, design, k, nu, worst_share):
-    """Return g(S̃) over the printed bound.
+    """Return g(S̃), the value of the set that GLS selects, divided by the printed bound.
 
     Both bounds, the printed and the sharper one, are checked for the sets of this file and of the package.
     For ν = 1 the bound for every set is checked too, and `worst_share` is lowered to the least share of the

@@ -91,9 +91,9 @@ EXAMPLES = [
 
 
 def over_bound(f, k):
-    """Return f(S̃)/[(1 − e^{−γ})·OPT], or 100 for 0/0.
+    """Return f(S̃)/[(1 − e^{−γ})·OPT] for the greedy set S̃, or 100 for 0/0.
 
-    Return 0 if γ is not the printed one, or is above 1.
+    Return 0 if γ differs from the ratio of the printed definition, or is above 1.
     """
     picked = forward_regression(f, k)
     S = mask_of(picked)

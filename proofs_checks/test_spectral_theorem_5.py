@@ -8,8 +8,8 @@ SR-definition-2). Then
     g(S) ≥ (1 − e^{−γ_{S,2k}/2})·g(S ∪ T).
 
 FR continues even if every gain is negative, so the recursion of Das and Kempe has two cases. If g(S_i) is
-below g(S∪T), the difference shrinks by a factor. If it is above, it decreases by no more than the mean loss
-of f. A sharper bound needs the γ of R² alone, and not Proposition 10:
+below g(S∪T), the difference shrinks by a factor. If g(S_i) is above g(S∪T), it decreases by no more than the
+mean loss of f. A sharper bound needs the γ of R² alone, and not Proposition 10:
 
     g(S) ≥ (k/|S∪T|)·[γ_{S,2k}(R²)·R²(S∪T) + f(S∪T)] ≥ ½ γ_{S,2k}(R²)·g(S∪T).
 
@@ -115,7 +115,9 @@ def attained(check, design, f, k):
 
 
 def ratios_to_bounds(R, f, k, S):
-    """Return the least g(S) over the printed bound and over the sharper bound, for all |T| ≤ k with T ⊄ S."""
+    """Return the least quotients of g(S) by the printed bound and by the sharper bound, over all |T| ≤ k with
+    T ⊄ S.
+    """
     g, gamma = added(R, f), submodularity_ratio(R, S, 2 * k)
     printed = one_minus_exp(submodularity_ratio(g, S, 2 * k) / 2)
     if not (0 <= gamma <= 1 and S.bit_count() == k):

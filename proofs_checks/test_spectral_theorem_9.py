@@ -58,12 +58,12 @@ SPOILER = Design(
 
 
 def kappa(gamma):
-    """Return 1 − e^{−γ/2}, or 0 for γ < 0."""
+    """Return κ = 1 − e^{−γ/2} for a submodularity ratio γ, or 0 for γ < 0."""
     return one_minus_exp(arb(max(gamma, fmpq(0))) / 2)
 
 
 def factor(kappa, alpha):
-    """Return κ/(2 + κα)."""
+    """Return κ/(2 + κα), the factor of Theorem 9."""
     return kappa / (2 + kappa * alpha)
 
 
@@ -75,17 +75,17 @@ def test_greedy_local_search(check):
 
         g(S̃) ≥ κ/(2 + κ(4 + 4ε/n))·max_{|S|≤k} g ≥ κ/7·max_{|S|≤k} g,    κ = 1 − e^{−γ_{S̃,2k}/2}.
 
-    Hypotheses: f ≥ 0 is submodular, and ε < n/4. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), where
-    FR is greedy forward regression on g and LS is local search on f, and returns the best of them, S̃. The
+    Hypotheses: f ≥ 0 is submodular, and ε < n/4. FR is greedy forward regression on g, and LS is local search
+    on f. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), and returns the best of these sets, S̃. The
     minimum in the submodularity ratio γ is over positive denominators (SR-definition-2); the printed minimum
     is negative for the witness.
 
     Instead: The bound holds if LS also deletes elements, with strict inequalities, for n = |S₁| and γ =
     min(γ_{S₁,2k}, γ_{S₂,2k}), of g or of R².
 
-    Consequences: Theorems 14 and 16 cite it, but they hold by proofs that need FR only. For general f, and
-    also for f(S) = tr h(C_S), GLS as printed attains no constant ratio: for each ε < n/4 there is an f on
-    which it fails (with the f of the first witness and ε ≥ 1/10, GLS attains 9000 of 10000). With the
+    Consequences: Theorems 14 and 16 cite Theorem 9, but they hold by proofs that need FR only. For general f,
+    and also for f(S) = tr h(C_S), GLS as printed attains no constant ratio: for each ε < n/4 the bound fails
+    for some f. (With the f of the first witness and ε ≥ 1/10, GLS attains 9000 of 10000.) With the
     regularizers f_gr, f_sv, and f_de for δ ≤ 1, GLS as printed attains the corrected ratio
     (ours-lemma-6-regularizers).
 
@@ -136,8 +136,9 @@ def attained(f, k, R=None, eps=EPS):
 def around_the_witness(check):
     """Check the first witness in more detail.
 
-    The package attains 1010 as printed and 9000 with deletions. For ε = 1/10, 1/2 and 2 the ratio is 9/10.
-    The printed γ is −7003/989 at L = {1, 2}; with k = 4 and 5 it is −1003/995 and −2003/994.
+    The package attains the value 1010 with LS as printed, and 9000 with deletions. For ε = 1/10, 1/2 and 2
+    the ratio is 9/10. The printed γ is −7003/989 at L = {1, 2}; with k = 4 and 5 it is −1003/995 and
+    −2003/994.
     """
     k, q, eps = 10, 1000, EPS
     f, L = SpoilingElement(k + 1, q), 0b110
@@ -187,8 +188,9 @@ def corrected_theorem_on_random_designs(check):
 
 
 def ratios_to_bounds(check, X, y, R, f, k, eps):
-    """Return g(S̃)/bound for each bound of `corrected`, or 100 if it is 0; the two proved bounds are
-    checked."""
+    """Return g(S̃)/bound for each bound of `corrected`, or 100 if the bound is 0; the two proved bounds are
+    checked.
+    """
     g = added(R, f)
     found, best = greedy_local_search(f, g, k, eps, deletions=True), optimum(g, k)
     ours = sl.greedy_local_search(X, y, k, regularizer=Values(f), eps=float(eps))
@@ -211,8 +213,9 @@ def draw_objective(rng):
 
 
 def corrected(R, g, found, k, eps):
-    """Return bound/OPT with γ = min(γ_{S₁,2k}, γ_{S₂,2k}) of g and of R² (where κ = γ/2), and with
-    γ_{S̃,2k}(g)."""
+    """Return the factors κ/(2 + κα) of Theorem 9, with γ = min(γ_{S₁,2k}, γ_{S₂,2k}) of g, with the same of
+    R² (where κ = γ/2), and with γ_{S̃,2k}(g).
+    """
 
     def least(h):
         outside = (len(h) - 1) & ~found.S1
@@ -245,8 +248,8 @@ def test_constants_of_the_proof(check):
 
     Hypotheses: 0 < κ ≤ 1 − e^{−1/2}, the largest value of 1 − e^{−γ/2} for a submodularity ratio γ ≤ 1.
 
-    Consequences: For other ε', only the minimum of the two is guaranteed, not their maximum. κ/7 may be
-    replaced by κ/4.
+    Consequences: For other ε', only the minimum of the two numbers is guaranteed, not their maximum. κ/7 may
+    be replaced by κ/4.
     """
 
     def equal(value):

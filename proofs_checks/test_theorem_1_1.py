@@ -52,7 +52,8 @@ def designs(rng, cases):
 def tally_path(check, X, y):
     """Check each pick of a path, and return the number of steps with ties.
 
-    Each pick must be the feature with the largest weight, and lie in A(S) ⊆ T.
+    Each pick must be the feature with the largest weight, and lie in the set A(S) of the features that enter
+    the LASSO just below λ*, which is part of the tied set T.
     """
     path, S, tied = sl.sequential_attention(X, y, min(4, X.shape[1]), rng=check.rng), [], 0
     check.undecided(path.status is sl.Status.MAX_ITER)

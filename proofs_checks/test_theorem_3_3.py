@@ -44,9 +44,10 @@ def verify_solution(X, y, S, found, share):
 
 
 def selects_from_the_largest(X, y, S, active):
-    """Return whether `active` is A(S), and A(S) ⊆ T; None if |T| > 5.
+    """Return whether `active` is A(S), and A(S) ⊆ T; None if the tied set T has more than five features.
 
-    A(S) is found by listing all vertices, and its solutions are verified at three λ in the window.
+    A(S), the set of features that enter just below λ*, is found by listing all vertices. Its solutions are
+    verified at three λ in the window.
     """
     at = step(X, y, S)
     if len(at.tied) > MOST_TIED:
@@ -80,7 +81,7 @@ def test_every_active_set_lies_within_the_largest_correlations(check):
     it without the lemma. Theorem 1.2, corrected for ties, follows.
 
     Unchecked: Steps with more than five tied columns are not checked. The text of the poster has "some
-    feature i ∈ S" in place of i ∉ S. Whether the printed poster has this too is not known.
+    feature i ∈ S" in place of i ∉ S. It is not known whether the printed poster has this too.
 
     In Coq: theorem_3_3_holds, active_is_nonzero, some_feature_is_active
     """
@@ -201,7 +202,8 @@ def test_the_same_choices(check):
 
 
 def as_enumerated(X, y, smaller=False):
-    """Return whether the package's T and A(∅) are right; with `smaller`, also whether A(∅) ≠ T.
+    """Return whether the package's tied set T and entering set A(∅) are right; with `smaller`, also whether
+    A(∅) ≠ T.
 
     The correct sets come from the list of all vertices.
     """
@@ -248,8 +250,9 @@ def test_noise_breaks_ties(check):
     """If random continuous noise is added to the data, then with probability 1 only one feature can be
     selected at each step. Then Sequential LASSO and OMP select exactly the same set of features.
 
-    Hypotheses: Gaussian noise in float64 is added to small integer designs. Whether only one feature attains
-    ‖XᵀP_S^⊥y‖∞ is decided exactly in the first three steps. The selections are compared in all steps.
+    Hypotheses: Gaussian noise in float64 is added to small integer designs. In the first three steps the
+    check decides exactly whether only one feature attains ‖XᵀP_S^⊥y‖∞. The selections are compared in all
+    steps.
 
     Instead: This holds if noise is added to X (or to X and y) and y ≠ 0. Noise only in y does not break the
     ties between columns with P_S^⊥X_i = ±P_S^⊥X_j, and breaks all others.

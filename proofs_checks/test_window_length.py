@@ -7,8 +7,8 @@ correlation for λ ∈ (λ₀, λ*) (Lemma 3.4; 3.5 in the NeurIPS submission). 
 Notation. Let r = P_S^⊥y, c = Xᵀr, λ* = ‖c‖∞ > 0 and T = {i : |c_i| = λ*}. Let Z have the columns
 sign(c_i)P_S^⊥X_i for i ∈ T, and let v be a solution of min_{v ≥ 0} ½‖Zv‖² − 1ᵀv. A is the set of indices that
 are positive in some solution v. Let u* = Zv, h = Xᵀu*, g_i = |h_i| ≥ 1 on T, and q_j = ‖X_j‖‖r‖. The penalty
-is λ = λ* − ε, and p = y − Xβ is the residual of a solution β at λ. A column j that becomes active next does
-so at ε = ρ_j:
+is λ = λ* − ε, and p = y − Xβ is the residual of a solution β at λ. If column j becomes active next, it
+becomes active at ε = ρ_j:
 
     ρ_j = the least positive root of |c_j − εh_j| = λ* − ε  (j ∉ T ∪ S),   2λ*/(1 + g_j)  (j ∈ T∖A),
     ε₂ = min(λ*, ρ_j),                                                             λ₂ = λ* − ε₂;
@@ -19,14 +19,15 @@ The minima are over j ∉ T ∪ S and i ∈ T. The proof of Lemma 3.4 gives ε�
 value, ε₁, and ε₂ is the exact value.
 
 Proofs: docs/proofs/window_length.md. In short: β with β_T = s∘(εv), s = sign(c_T), has the residual r − εu*.
-It is a solution exactly while |c_j − εh_j| ≤ λ* − ε for all j ∉ S. The left side is convex in ε, so a bound
-that is broken stays broken. Moreover ⟨u*, r/λ* − u*⟩ = 0 says that u* lies on a sphere, and this bounds h_j
-in terms of c_j and q_j.
+This β is a solution exactly while |c_j − εh_j| ≤ λ* − ε for all j ∉ S. The left side is convex in ε, so a
+bound that is broken stays broken. Moreover ⟨u*, r/λ* − u*⟩ = 0 says that u* lies on a sphere, and this bounds
+h_j in terms of c_j and q_j.
 
 The checks are exact: `segment` lists the vertices of the nonnegative least squares problem for v, the KKT
 conditions are evaluated in fractions, and a√b ≥ K is decided by squares. The package's λ₂ and λ₀ may differ
-by 1e-9λ*: an error of at most 8eps(√n + κ(X_{S∪A}))‖X_j‖‖y‖ in c_j and λ*h_j moves ρ_j by this error over (λ*
-− |c_j|)/λ*, which is below 1e-9λ* for these integers (κ < 10³, ‖X_j‖‖y‖ < 10³λ*, margins > 10⁻³).
+by 1e-9λ*. The reason is that an error of at most 8eps(√n + κ(X_{S∪A}))‖X_j‖‖y‖ in c_j and λ*h_j moves ρ_j by
+this error, divided by (λ* − |c_j|)/λ*. For these integers the quotient is below 1e-9λ* (κ < 10³, ‖X_j‖‖y‖ <
+10³λ*, margins > 10⁻³).
 """
 
 import math
@@ -53,7 +54,9 @@ KAPPA_BELOW, KAPPA_ABOVE = fmpq(14033, 10000), fmpq(14034, 10000)
 
 @st.composite
 def steps(draw, equal_norms=False):
-    """Draw (X, y, S): small integers with zero and equal columns, S dependent or not, λ* > 0 and |T| ≤ 5."""
+    """Draw (X, y, S): small integers with zero and equal columns, S dependent or not, λ* > 0 and at most five
+    tied columns.
+    """
     X, y, S = draw(selections(dependent=True))
     if equal_norms:
         X = np.where(X > 0, 1.0, -1.0)
@@ -82,13 +85,13 @@ class Window:
         return abs(self.c[j] - eps * self.h[j]) - (self.lam - eps)
 
     def proof_reaches(self, eps, strictly=False):
-        """Return whether ε ≥ ε₀λ* (or, if strict, ε > ε₀λ*), exactly."""
+        """Return whether ε ≥ ε₀λ*, the length of the proof's window (or, if strict, ε > ε₀λ*), exactly."""
         gaps = [(j, self.lam - abs(self.c[j])) for j in self.outside] + [(i, 2 * self.lam) for i in self.T]
         past = (eps > self.lam) if strictly else (eps >= self.lam)
         return past or any(at_least(eps, self.norm2[j], self.lam * (gap - eps), strictly) for j, gap in gaps)
 
     def proof_lower(self):
-        """Return λ₀, up to rounding."""
+        """Return λ₀, the lower end of the proof's window, up to rounding."""
         lam = real(self.lam)
         q = [math.sqrt(real(n)) for n in self.norm2]
         terms = [(lam - abs(real(self.c[j]))) / (lam + q[j]) for j in self.outside]
@@ -103,7 +106,7 @@ def at_least(a, b2, K, strictly=False):
 
 
 def agrees(entry, window):
-    """Return whether the package's λ*, T, A and λ₂ are those of the window."""
+    """Return whether the package's λ*, T, A and λ₂ agree with those of a `Window`."""
     lam = real(window.lam)
     return (
         entry.tied == window.T
@@ -114,8 +117,9 @@ def agrees(entry, window):
 
 
 def solves_inside(X, y, S, window):
-    """Return whether for ε < ε₂ the solution has the support A, and |⟨X_j, p⟩| < λ off T ∪ S or if g_j >
-    1."""
+    """Return whether the solution has the support A for ε < ε₂, in the notation of the module. Then also
+    |⟨X_j, p⟩| < λ must hold for j off T ∪ S, and for j with g_j > 1.
+    """
     strict = [*window.outside, *(j for j in window.left_out if abs(window.h[j]) > 1)]
     for share in (fmpq(1, 1000), HALF, fmpq(999, 1000)):
         eps = share * window.eps
@@ -127,8 +131,9 @@ def solves_inside(X, y, S, window):
 
 
 def fails_beyond(window):
-    """Return whether a column outside A ∪ S has |⟨X_j, p⟩| = λ at ε₂ < λ*, and one has more at each larger
-    ε."""
+    """Return whether the window ends at ε₂, in the notation of the module. Some column outside A ∪ S must
+    have |⟨X_j, p⟩| = λ at ε = ε₂, and at each larger ε some column must have |⟨X_j, p⟩| > λ.
+    """
     later = [window.eps + share * (window.lam - window.eps) for share in (fmpq(1, 1000), HALF, fmpq(1))]
     return any(window.excess(j, window.eps) == 0 for j in window.root) and all(
         any(window.excess(j, eps) > 0 for j in window.root) for eps in later
@@ -169,7 +174,9 @@ def test_the_window_is_exactly_where_the_support_is_A(check):
 
 
 def within_bounds(window, j):
-    """Return whether ρ_j ≥ the term of ε₁ at j, exactly, and h_j obeys the bound by the sphere."""
+    """Return whether ρ_j is at least the term of ε₁ at j, exactly, and h_j obeys the sphere's bound (notation
+    of the module).
+    """
     lam, c, root = window.lam, abs(window.c[j]), window.root[j]
     if j in window.left_out:
         return at_least(root, window.norm2[j], 4 * lam * lam - 3 * lam * root)
@@ -188,7 +195,8 @@ def test_the_window_contains_that_of_the_proof(check):
 
         ε₁ = min(1, 2(λ* − |c_j|)/(2λ* − |c_j| + ‖X_j‖‖r‖) over j ∉ T ∪ S, 4λ*/(3λ* + ‖X_i‖‖r‖) over i ∈ T).
 
-    Hypotheses: λ* = max|c_j| > 0, T has the features that attain λ*, and the columns and S are arbitrary.
+    Hypotheses: λ* = max|c_j| > 0, T is the set of features that attain λ*, and the columns and S are
+    arbitrary.
 
     Consequences: The active set is A(S) ⊆ T on all of (λ₀, λ*), the window of the proof, and also on the
     longer interval (λ₁, λ*), which is computed from the same numbers.
@@ -226,7 +234,7 @@ def turned(t, m, tied=False):
 
 
 def bound(window, j):
-    """Return λ* times the term of ε₁ at j, for a rational q_j."""
+    """Return λ* times the term at j of the module's ε₁, for a rational q_j."""
     lam, c, q = window.lam, abs(window.c[j]), root_of_square(window.norm2[j])
     return 4 * lam**2 / (3 * lam + q) if j in window.T else 2 * lam * (lam - c) / (2 * lam - c + q)
 
@@ -240,7 +248,9 @@ def root_of_square(q):
 
 
 def exactly_at_the_bound(design):
-    """Return whether ρ_1 of the second of two columns is λ* times the term of ε₁, and ends the window."""
+    """Return whether ρ_1, of the second of two columns, is λ* times its term in the module's ε₁, and ends the
+    window.
+    """
     X, y = design
     window = Window(X, y)
     (j,) = window.root
@@ -273,7 +283,9 @@ def many_times_longer(m):
 
 
 def ratio(entry):
-    """Return ε₂/(ε₀λ*), as the package computes it."""
+    """Return the package's value of ε₂/(ε₀λ*), the length of the window divided by that of the proof's
+    window.
+    """
     return (entry.lam_star - entry.window_lower) / (entry.lam_star - entry.proof_lower)
 
 
@@ -290,8 +302,8 @@ def test_the_bounds_are_attained(check):
     5/8. With ε₂ = λ* − λ₂, the quotient ε₂/(ε₀λ*) is unbounded, even if the columns and y have length 1 and y
     is one of them.
 
-    Hypotheses: S = ∅, r = y, c = Xᵀy, λ* = max|c_j|, T attains λ*, and A ⊆ T is active just below λ*. The
-    check takes families with rational cos α, sin α.
+    Hypotheses: S = ∅, r = y, c = Xᵀy, λ* = max|c_j|, T is the set of features that attain λ*, and A ⊆ T is
+    active just below λ*. The check takes families with rational cos α, sin α.
     """
     wide = [t for t in SLOPES if t * t + 2 * t >= 1]  # α ≥ 45°: c_1 ≥ 0
     steep = [t for t in SLOPES if t * t + 2 * t < 1]
@@ -361,8 +373,9 @@ def test_with_unit_columns_the_window_is_two_fifths_longer(check):
     the triangle with sides 3, 4, 5 has the ratio 45/32. If the first event is on T∖A, the ratio can be
     arbitrarily close to 1.
 
-    Hypotheses: λ* = max|c_j| > 0, T attains λ*, r = P_S^⊥y, and S is arbitrary. ε₂, ε₀ and ρ_j are as in
-    ours-window-best-bound. ‖X_j‖ ≥ ‖X_i‖ for an i ∈ A(S) is enough in place of unit columns.
+    Hypotheses: λ* = max|c_j| > 0, T is the set of features that attain λ*, r = P_S^⊥y, and S is arbitrary.
+    ε₂, ε₀ and ρ_j are as in ours-window-best-bound. ‖X_j‖ ≥ ‖X_i‖ for an i ∈ A(S) is enough in place of unit
+    columns.
     """
 
     def gains(X, y, S):
@@ -397,7 +410,8 @@ def test_the_window_is_as_long_as_the_margin(check):
     |⟨X_i, u*⟩| are as in this file. For S = ∅, unit columns and T = {i}, η is at most the coherence max|⟨X_j,
     X_i⟩|.
 
-    Unchecked: That the margin alone gives no upper bound is not checked; ours-window-best-bound implies it.
+    Unchecked: The check does not show that the margin alone gives no upper bound; ours-window-best-bound
+    implies this.
     """
 
     def between(X, y, S):
@@ -487,7 +501,7 @@ def test_how_much_the_proof_gives_away(check):
 
 
 def relative_lengths(X, y, S):
-    """Return ε₀, ε₁ and ε₂/λ* of a step without ties."""
+    """Return ε₀, ε₁ and ε₂/λ* (notation of the module) of a step without ties."""
     entry = sl.first_entry(X, y, forced=S)
     r = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0] if len(S) else y
     c = np.abs(np.delete(X.T @ r, [*S, *entry.tied])) / entry.lam_star

@@ -3,9 +3,9 @@
     python -m proofs_checks.formal.check FILE.v DATA.npz --picks 10 8 22 7
 
 DATA.npz holds X and y. `--picks` are all picks of your path, in order, without forced features. `--forced`
-names those, `--intercept` is for a path with an intercept, `--claim omp` for a certificate of OMP alone. The
-command prints the goal that Coq has proved, or the first difference between the file and what you ask about.
-`make formal` comes first.
+names the forced features, `--intercept` is for a path with an intercept, `--claim omp` for a certificate of
+OMP alone. The command prints the goal that Coq has proved, or the first difference between the file and your
+question. Run `make formal` first.
 """
 
 import argparse
@@ -32,7 +32,9 @@ def has_rocq():
 
 
 def printed_by_coq(filename, folder, seconds=600):
-    """Return what Coq prints of the file, with folder as the library `given`; ValueError with its error."""
+    """Return Coq's output for the file, with folder as the library `given`; raise ValueError with Coq's
+    error.
+    """
     libraries = ["-Q", str(LIBRARY), "sparselin", "-Q", str(folder), "given"]
     command = ["coqc", "-q", "-w", "-all", *libraries, str(filename)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
@@ -70,10 +72,10 @@ def difference(printed, data, response, claim, forced, picks, intercept):
 def check(filename, X, y, picks, *, forced=(), claim="sequential_lasso", intercept=False):
     """Return the goal that Coq has proved without axioms: the claim that these are picks on X and y.
 
-    The file may define the words of its goal anew, print what it likes and hide its axioms. What it prints
-    serves to name a difference from the question, and nothing else. Then the goal is stated once more, from
-    the arguments of this function, in a file of ours, with the theorem of the given one as its proof. Coq
-    prints what it has read of that, and it is compared with the question, X and y as fractions.
+    The file may define the words of its goal anew, print anything and hide its axioms. Therefore its output
+    serves only to name a difference from the question. Then a file of ours states the goal once more, from
+    the arguments of this function, with the theorem of the given file as its proof. Coq prints the goal that
+    it has read from our file, and this goal is compared with the question, with X and y as fractions.
 
     Parameters
     ----------
@@ -81,8 +83,8 @@ def check(filename, X, y, picks, *, forced=(), claim="sequential_lasso", interce
     X, y : the data.
     picks : all picks of the path, in order, without forced features. A proof of the first few is refused.
     forced : the forced features of the path, in any order, without the column of ones.
-    claim : the claim of the certificate: "sequential_lasso", that the picks are a run of OMP and one of
-        Sequential LASSO, or "omp", that they are a run of OMP.
+    claim : the claim of the certificate: "sequential_lasso", that the picks are a run of OMP and a run of
+        Sequential LASSO, or "omp", that the picks are a run of OMP.
     intercept : whether the path has an intercept. Then X has a last column of ones, which is forced.
 
     Raises

@@ -122,7 +122,9 @@ def _images(source: Source) -> Images:
 
 
 def _default_count(found: Images, quick: bool) -> int:
-    """Return the default number of images: 1000 of MNIST as in the paper, or all digits; 300 with --quick."""
+    """Return the default number of images: 1000 of MNIST as in the paper, all of the digits; 300 with
+    --quick.
+    """
     whole = 1000 if found.name == "MNIST" else len(found.labels)
     return 300 if quick else whole
 
@@ -136,7 +138,9 @@ def _design(found: Images, count: int, seed: int) -> Design:
 
 
 def _sparsities(text: str | None, design: Design, quick: bool) -> tuple[int, ...]:
-    """Parse --k: increasing, and at most the number of images and of pixels that are not always zero."""
+    """Parse --k: increasing numbers, at most the number of images, and at most that of pixels not always
+    zero.
+    """
     default = KS[design.name]
     if text is None:
         return default[:3] if quick else default

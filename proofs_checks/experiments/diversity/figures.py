@@ -37,7 +37,8 @@ def curves(
 ) -> Axes:
     """Draw a line for each method: `value` of its selections against k.
 
-    Selections with fewer than k features are not on the line. They are faded, with their number of features.
+    Selections with fewer than k features are not on the line. They are faded points, marked with their number
+    of features.
     """
     for method in methods:
         mine = [s for s in selections if s.method == method]
@@ -65,14 +66,14 @@ def curves(
 def coefficient_errors(
     selections: Sequence[Any], sigma: float, perturbed: str = "target", *, ax: Axes | None = None
 ) -> Axes:
-    """Draw ‖α' − α‖, the average over the repeats, against k for every method.
+    """Draw ‖α' − α‖, the mean error of the coefficients under noise, against k for every method.
 
     Parameters
     ----------
     selections : `MethodSelection` records.
-    sigma : the strength of the noise, which the run must have.
+    sigma : the strength σ of the noise; the run must have this σ.
     perturbed : "target" for noise in y, or "features". For noise in y a line shows the smallest expected
-        error of k unit columns; a selection with fewer columns may be below.
+        error of k unit columns; a selection with fewer columns may be below this line.
     ax : the Axes; None: a new figure.
     """
     noisy = {"target": "$y$", "features": "$X$"}[perturbed]
@@ -87,12 +88,13 @@ def coefficient_errors(
 
 
 def normalised_diversity(selections: Sequence[Any], regularizer: str, *, ax: Axes | None = None) -> Axes:
-    """Draw f(S) over its largest value for k unit columns, for the LASSO, greedy and regularized selections.
+    """Draw a diversity f(S), divided by its largest value for k unit columns, against k. The selections S are
+    those of the LASSO, of greedy selection, and of regularized selection.
 
     Parameters
     ----------
     selections : `MethodSelection` records.
-    regularizer : "ld", "ld-0.1", "sv", "gr" or another regularizer of the run.
+    regularizer : f, as "ld", "ld-0.1", "sv", "gr" or another regularizer of the run.
     ax : the Axes; None: a new figure.
     """
     ax = axes(ax, f"diversity by {regularizer}", _K, "$f(S)$ / largest possible", (5.0, 3.2))
@@ -143,7 +145,7 @@ def r2_curves(selections: Sequence[Any], *, ax: Axes | None = None) -> Axes:
 
 
 def panels_without_constants(selections: Sequence[Any]) -> list[Axes]:
-    """Draw (d) and (e) without the constants that make the regularizers non-negative."""
+    """Draw panels (d) and (e) without the constants that make the regularizers non-negative."""
     _, grid = pyplot().subplots(1, 2, figsize=(9.4, 3.4), layout="constrained")
     titles = {
         "ld-0.1": r"(d) $\sum\log_2(0.1 + \lambda_i)$ / ($k\,\log_2 1.1$)",
@@ -157,7 +159,8 @@ def panels_without_constants(selections: Sequence[Any]) -> list[Axes]:
 
 
 def pixel_maps(design: Any, selections: Sequence[Any]) -> list[Axes]:
-    """Draw the selected pixels of each method, on the share of images in which each pixel is not zero.
+    """Draw the selected pixels of each method over a map of the share of images in which each pixel is
+    nonzero.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The claims of Section 6 of the 2012 paper, checked in a run of `diversity`, panel by panel.
 
 A claim is a set of comparisons between numbers of the run; its verdict is the fraction of comparisons that
-hold. Selections with fewer than k features are left out of all comparisons, and counted, because errors and
-diversity for k are those of k features.
+hold. Selections with fewer than k features are left out of all comparisons, and counted, because the errors
+and the diversity at k refer to k features.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ class Finding:
 
 
 class Table:
-    """The selections with k features by (method, k); `short` has the keys of those with fewer features."""
+    """The selections with k features by (method, k); `short` has the keys of the selections with fewer
+    features.
+    """
 
     def __init__(self, selections: Sequence[MethodSelection]) -> None:
         self.at = {(s.method, s.k): s for s in selections if not s.short}
@@ -86,7 +88,7 @@ class Table:
     def left_out(self, *groups: Sequence[str]) -> int:
         """Count the comparisons that are left out, because a selection has fewer than k features.
 
-        groups : the methods of each comparison, which is made for each k.
+        groups : the methods of each comparison. Each comparison is made once for every k.
         """
         there = self.at.keys() | self.short
         return sum(
@@ -96,19 +98,23 @@ class Table:
         )
 
     def ends(self, method: str) -> tuple[MethodSelection, MethodSelection] | None:
-        """Return the selections of a method for the first and the last k; None if one is not in the table."""
+        """Return the selections of a method for the first and the last k; None if one of the two is not in
+        the table.
+        """
         if len(self.ks) < 2 or not {(method, self.ks[0]), (method, self.ks[-1])} <= self.at.keys():
             return None
         return self.at[method, self.ks[0]], self.at[method, self.ks[-1]]
 
 
 def panels() -> dict[str, str]:
-    """Return the panel of each regularizer: (c) to (f) for the paper's."""
+    """Return the panel of each regularizer: (c) to (f) for the paper's regularizers."""
     return dict(zip(REGULARIZERS, string.ascii_lowercase[2:], strict=False))
 
 
 def _order() -> list[tuple[str, str]]:
-    """Return the pairs of methods (smaller error, larger error) in the order regularized < no-reg < lasso."""
+    """Return the pairs (method of smaller error, method of larger error) of the order regularized < no-reg <
+    lasso.
+    """
     return [*((name, "no-reg") for name in REGULARIZERS), ("no-reg", "lasso")]
 
 
@@ -173,7 +179,9 @@ def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]
 
 
 def _rises(table: Table, panel: str, error: Errors) -> list[Finding]:
-    """Judge "only very mildly increasing" in the text, by difference and ratio of the errors at both ends."""
+    """Judge "only very mildly increasing" in the text, by the difference and the ratio of the errors at the
+    last and the first k.
+    """
     ends = {name: both for name in (*BASELINES, *REGULARIZERS) if (both := table.ends(name))}
     errors = {name: (error(first), error(last)) for name, (first, last) in ends.items() if error(first) > 0}
     pairs = [(name, base) for name in REGULARIZERS for base in BASELINES if {name, base} <= errors.keys()]
@@ -256,7 +264,9 @@ def _diversity(table: Table, name: str) -> list[Finding]:
 
 
 def _trend(panel: str, name: str, line: Sequence[float], left_out: int) -> Finding:
-    """Judge the sentence "The lines … show an increasing trend" for one curve, by its steps from k to k."""
+    """Judge the sentence "The lines … show an increasing trend" for one curve, by its steps from each k to
+    the next.
+    """
     up = _steps_up(line)
     ends = f"; from {line[0]:.3f} to {line[-1]:.3f}" if line else ""
     claim = f"the curve of {name} increases with k"
@@ -307,7 +317,7 @@ def _other_sigmas(table: Table, settings: DiversitySettings) -> Finding:
 
 
 def order_at(table: Table, sigma: float) -> tuple[int, int]:
-    """Compare the errors at one σ, with X perturbed, with the order regularized < no-reg < lasso.
+    """Test whether the errors at one σ, with X perturbed, have the order regularized < no-reg < lasso.
 
     Returns how many comparisons hold, and how many there are.
     """

@@ -164,7 +164,7 @@ def _r2_loss(table: ByMethod) -> str:
 
 
 def _columns() -> tuple[str, ...]:
-    """Return the headings of `cells`."""
+    """Return the headings of the columns that `cells` fills."""
     return (*COLUMNS, "error, y", "error, X", *(f"diversity {name}" for name in REGULARIZERS), "rare")
 
 
@@ -242,7 +242,8 @@ def _sigmas(
 ) -> list[tuple[str, str, tuple[str, ...]]]:
     """Return a row for each σ, with X perturbed: σ, the comparisons that hold, and a median of each method.
 
-    The comparisons are those of `order_at`. The median is over k, of the mean error over the repeats.
+    The comparisons are those of `order_at`. The error at one k is the mean over the repeats, and the median
+    is taken over k.
     """
     table = ByMethod(selections)
     rows = []

@@ -12,11 +12,13 @@ and the error is ‖α' − α‖, averaged over the repeats. All methods have t
 
     E‖α' − α‖² = σ²·tr C_S⁻¹/n ≥ σ²·k/n
 
-for every design with unit columns, because tr C_S⁻¹·tr C_S ≥ k². These are `expected` and `least_expected`.
+for every design with unit columns, because tr C_S⁻¹·tr C_S ≥ k². The roots of the two sides, divided by σ,
+are `expected` and `least_expected`.
 
-The paper leaves some choices open. Here α of gr is ½. The "maximum possible" of a regularizer over k unit
-columns is its value at orthonormal columns. The LASSO's R² is that of its own coefficients, unless
-`refitted`. Its solution with k features is the last one before the path has more than k (`choose_nu`).
+The paper leaves some choices open. Here the exponent α of the regularizer gr is ½. The "maximum possible" of
+a regularizer over k unit columns is its value at orthonormal columns. The LASSO's R² is computed from its own
+coefficients, unless `refitted` is true. The LASSO's solution with k features is the last solution before the
+path has more than k features (`choose_nu`).
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ class DiversitySettings:
     sigmas: tuple[float, ...] = OTHER_SIGMAS
 
     def all_sigmas(self) -> tuple[float, ...]:
-        """Return σ, followed by the other values."""
+        """Return σ, followed by the other values of σ."""
         return (self.sigma, *(sigma for sigma in self.sigmas if sigma != self.sigma))
 
     def regularizers(self, k: int) -> dict[str, SetFunction]:
@@ -71,7 +73,9 @@ class DiversitySettings:
         return {name: regularizer.of(k, self.alpha) for name, regularizer in REGULARIZERS.items()}
 
     def tasks(self) -> list[MethodTask]:
-        """Return the tasks of the processes, the longest first. A task of FR serves all k at once."""
+        """Return the tasks of the processes, the longest first. One task of forward regression (FR) serves
+        all k.
+        """
         forward = [
             name for name, regularizer in reversed(REGULARIZERS.items()) if regularizer.method == "forward"
         ]
@@ -84,7 +88,7 @@ class DiversitySettings:
 
 @dataclasses.dataclass(frozen=True)
 class MethodTask:
-    """A task of a process: one method for some k."""
+    """The task of one process: to run one method for some numbers k of features."""
 
     method: str
     ks: tuple[int, ...]
@@ -117,7 +121,7 @@ class MethodSelection:
 
     Attributes
     ----------
-    method, k : the method and k. It may select fewer than k features, see `short`.
+    method, k : the method and k. The method may select fewer than k features, see `short`.
     support : the features.
     nu, upper, qualifies : as in `NuChoice`; 0, 0 and "" for the baselines.
     r2 : R² of least squares on the support.
@@ -150,7 +154,7 @@ class MethodSelection:
 
     @property
     def short(self) -> bool:
-        """True if there are fewer than k features, whose errors tend to be smaller."""
+        """True if the selection has fewer than k features; then its errors tend to be smaller."""
         return len(self.support) < self.k
 
 
@@ -276,7 +280,7 @@ def noise_errors(
 
 @functools.lru_cache(maxsize=8)
 def noise(seed: int, repeat: int, n: int, d: int) -> tuple[FloatArray, FloatArray]:
-    """Return η/‖η‖ (n,) and E (n, d) with unit columns for one repeat; every method, k and σ has the same."""
+    """Return η/‖η‖ (n,) and E (n, d) with unit columns for one repeat, the same for every method, k and σ."""
     rng = np.random.default_rng([seed, 1, repeat])
     eta, E = rng.standard_normal(n), rng.standard_normal((n, d))
     return eta / np.linalg.norm(eta), E / np.linalg.norm(E, axis=0)
@@ -285,7 +289,7 @@ def noise(seed: int, repeat: int, n: int, d: int) -> tuple[FloatArray, FloatArra
 def select_all(design: Design, settings: DiversitySettings) -> Iterator[list[MethodSelection]]:
     """Yield the selections of each task when it ends, from `jobs` processes.
 
-    Closing the iterator stops them.
+    Closing the iterator stops the processes.
     """
     jobs = ((select, (design, task, settings)) for task in settings.tasks())
     yield from run_jobs(jobs, settings.jobs, carrier())

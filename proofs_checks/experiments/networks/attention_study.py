@@ -51,7 +51,7 @@ SA = "Sequential Attention"
 
 
 def settings_of(data: str, sets: Sets, scale: Scale, phases: int) -> Settings:
-    """Return the settings of a data set with the scale's share of the epochs.
+    """Return the settings of a data set, with the share of their epochs that the scale of the run prescribes.
 
     There are at least two steps for each phase, and at least 400 steps to fit if the settings allow it.
     After 400 steps the initial values 0 and 1 still contribute .99⁴⁰⁰ = 2 % to the averages of batch
@@ -78,7 +78,7 @@ def _draws(names: Sequence[str], scale: Scale) -> Iterator[tuple[int, str]]:
 def _record(
     piece: Piece, sets: Sets, scale: Scale, picks: Picks, note: str = "", switches: Switches = AS_RELEASED
 ) -> Record:
-    """Train the network again on the picks, and return the record with its accuracy."""
+    """Train the network again on the selected features, and return the `Record` with its accuracy."""
     begin = time.process_time()
     settings = settings_of(piece.data, sets, scale, 0)
     found = reference_accuracy(sets, picks.order, piece.seed, settings=settings, switches=switches)
@@ -87,7 +87,7 @@ def _record(
 
 
 def _prepare(piece: Piece, scale: Scale, protocol: Protocol = PAPER) -> tuple[Sets, Settings]:
-    """Return the training, validation and test rows of a piece, and the settings of its training."""
+    """Return the training, validation and test rows of a `Piece`, and the settings of its training."""
     sets = sets_of(piece.data, protocol, piece.seed, scale.rows_of(piece.data))
     return sets, settings_of(piece.data, sets, scale, piece.k)
 
@@ -118,7 +118,7 @@ def _paper_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def _paper(piece: Piece, scale: Scale) -> Record:
-    """Run a piece of Tables 2 and 3.
+    """Run one `Piece` (one selection) of Tables 2 and 3.
 
     Method SA with no setting means the released code; at the largest k, as in the table, it uses all rows.
     """
@@ -156,7 +156,7 @@ DIFFERENCES: Mapping[str, tuple[Protocol, Switches]] = {
 
 
 def differences(data: str) -> list[str]:
-    """Return the corrections that change something on a data set.
+    """Return the corrections of the released code that have an effect on a data set.
 
     Rows are split by group only if there is no official split. Only Mice Protein has missing values. All
     pixels have one range, and the training rows reach both of its ends.
@@ -251,7 +251,7 @@ def _efficiency(piece: Piece, scale: Scale) -> Record:
 
 
 def adaptive(data: str) -> int:
-    """Return the k of Table 9: 64, or the largest power of 2 up to d/2 if there are fewer than 65 features.
+    """Return the k of Table 9: 64, or, if the data have d < 65 features, the largest power of 2 up to d/2.
 
     >>> adaptive("mice"), adaptive("digits"), adaptive("breast_cancer")
     (64, 32, 8)
@@ -310,9 +310,10 @@ states neither number."""
 
 
 def _gains_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield the pieces with k = 0, 9 and 49, if at least three features remain outside S.
+    """Yield a `Piece` for each seed, data set and k = 0, 9 and 49 selected features, if at least three
+    features remain outside this selection S.
 
-    The ranks of two features can only agree or be reversed.
+    With two features left, their ranks could only agree or be reversed.
     """
     for (seed, data), k in itertools.product(_draws(names, scale), SELECTED):
         if k + 3 <= FORMS[data].d:
@@ -320,7 +321,9 @@ def _gains_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def _gains(piece: Piece, scale: Scale) -> Record:
-    """Return the record with the correlation over the features outside S, on the training rows only."""
+    """Return the record with the rank correlation of gains and attention weights over the features outside
+    the selection S. Only the training rows are used.
+    """
     rows = ROWS if scale.rows is None else min(ROWS, scale.rows)  # an eighth are for validation
     sets = sets_of(piece.data, PAPER, piece.seed, rows)
     begin = time.process_time()

@@ -94,8 +94,8 @@ def networks(
     """Recompute the tables of Sequential Attention and LassoNet, with and without leaks from the test rows.
 
     The page compares them with the printed figures. A run consists of pieces; each is one selection or one
-    training. Finished pieces are in the output folder at once, and the same command resumes from there: after
-    Ctrl-C, --hours, a full disk or a failed piece.
+    training. Each finished piece is stored in the output folder at once. After Ctrl-C, --hours, a full disk
+    or a failed piece, the same command resumes from there.
 
     Exit status 0: all pieces are done, or the hours are over. 1: a piece failed, or the disk is full. 130:
     interrupted; the report of the finished pieces is written.
@@ -187,7 +187,7 @@ def _scale(quick: bool | None, seeds: int | None, rows: int | None, here: bool) 
 def _pieces(
     studies: dict[str, Study], names: Sequence[str], scale: Scale, method_names: str | None
 ) -> list[Piece]:
-    """Return the pieces of the studies on these data sets, for the methods that --methods names."""
+    """Return each `Piece` of the studies on these data sets, for the methods that --methods names."""
     planned = pieces.plan_pieces(studies.values(), names, scale)
     if not planned:
         words = f"none of the studies {', '.join(studies)} has a piece on {', '.join(names)}"
@@ -200,7 +200,7 @@ def _pieces(
 
 
 def _check_against(against: str, planned: Sequence[Piece], store: Store) -> None:
-    """Raise BadParameter if no piece has the method of --against."""
+    """Raise BadParameter if no `Piece` of the run has the method of --against."""
     known = dict.fromkeys(piece.method for piece in [*planned, *(r.piece for r in store.records.values())])
     if against not in known and against != AGAINST:
         raise click.BadParameter(
@@ -210,7 +210,7 @@ def _check_against(against: str, planned: Sequence[Piece], store: Store) -> None
 
 
 def _store(console: Console, output: Path, scale: Scale) -> Store:
-    """Open the records of the output folder, and print what is unusual about them."""
+    """Open the records of the output folder, and print a message about anything unusual in them."""
     try:
         store = Store(output / NAME, scale)
     except (OSError, ValueError) as error:
@@ -225,7 +225,7 @@ def _store(console: Console, output: Path, scale: Scale) -> Store:
 
 
 def _plan(planned: Sequence[Piece], store: Store) -> Table:
-    """Return a table that counts the pieces of each study and data set."""
+    """Return a table with the number of `Piece` objects of each study and data set."""
     view = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for i, heading in enumerate(("study", "data", "pieces", "done", "failed", "left")):
         view.add_column(heading, justify="right" if i > 1 else "left", no_wrap=True)
@@ -238,7 +238,7 @@ def _plan(planned: Sequence[Piece], store: Store) -> Table:
 
 
 def _collect(console: Console, stream: Iterator[Outcome], total: int) -> tuple[bool, OSError | None]:
-    """Compute the pieces; return whether Ctrl-C ended them, and the error if a record was not written."""
+    """Compute each `Piece`; return whether Ctrl-C ended the run, and the error if a write failed."""
     done, logged = 0, time.monotonic()
 
     def take(outcome: Outcome) -> tuple[int, str]:
@@ -259,7 +259,7 @@ def _collect(console: Console, stream: Iterator[Outcome], total: int) -> tuple[b
 
 
 def _ending(left: int, store: Store, command: str, refused: OSError | None) -> list[str]:
-    """Return a line for each kind of failure, and one that says how to resume the run."""
+    """Return a line for each kind of failure, and a line that says how to resume the run."""
     lines = [f"Failed: {line}" for line in pieces.summarize_failures(store.failures.values())]
     kept = f"{len(store.records)} records are kept in {store.path}"
     if refused:

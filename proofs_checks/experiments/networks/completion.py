@@ -2,9 +2,9 @@
 
 The seed divides the known entries into 80 % for training, 10 % for validation and 10 % for the test. Columns
 have mean 0 and variance 1 on their training entries. "mse" is the mean squared error on the test entries; it
-is about 1 if the mean of each column is imputed. A network on k columns reads the completed matrix: an entry
-that is missing there was imputed by the dense network, from all columns. EPOCHS were chosen after the test
-errors of the first seeds had been seen, so the comparison with soft-impute is not blind in this respect.
+is about 1 if the mean of each column is imputed. A network on k columns reads the completed matrix, in which
+the dense network has imputed the missing entries from all columns. EPOCHS were chosen after the test errors
+of the first seeds had been seen, so the comparison with soft-impute is not blind in this respect.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ Mask = NDArray[np.bool_]
 
 
 class Parts(NamedTuple):
-    """The standardized matrix Z (m, d), 0 where unknown; masks of training, validation and test entries."""
+    """The standardized matrix Z (m, d), 0 where unknown, and the masks of training, validation and test
+    entries.
+    """
 
     Z: FloatArray
     train: Mask
@@ -66,7 +68,7 @@ class Parts(NamedTuple):
 def split_entries(X: Any, seed: int) -> Parts:
     """Divide the known entries of X (m, d) into 80, 10 and 10 %, and standardize by the training entries.
 
-    A row without a training entry is left out of all three, because no method can impute it.
+    A row without a training entry is left out of all three parts, because no method can impute this row.
     """
     known = ~np.isnan(X)
     part = np.random.default_rng(seed).random(X.shape)
@@ -82,10 +84,10 @@ def split_entries(X: Any, seed: int) -> Parts:
 def soft_impute(given: Parts) -> tuple[FloatArray, str]:
     """Return argmin ½‖P_Ω(Z − X)‖_F² + λ‖X‖_* for the λ of a path with the smallest validation error.
 
-    The iteration is X ← S_λ(P_Ω(Z) + P_Ω⊥(X)), where S_λ subtracts λ from the singular values. It ends when X
-    moves by at most 10⁻⁴ of its length. λ falls from σ_max(P_Ω(Z)), and each X begins with the one before.
-    Mazumder, Hastie, Tibshirani, *Spectral regularization algorithms for learning large incomplete matrices*
-    (2010), Algorithm 1.
+    The iteration is X ← S_λ(P_Ω(Z) + P_Ω⊥(X)), where S_λ subtracts λ from the singular values. The iteration
+    ends when X moves by at most 10⁻⁴ of its length. λ falls from σ_max(P_Ω(Z)), and the iteration for each λ
+    begins with the X of the λ before. Mazumder, Hastie, Tibshirani, *Spectral regularization algorithms for
+    learning large incomplete matrices* (2010), Algorithm 1.
     """
     known = np.where(given.train, given.Z, 0)
     top = float(np.linalg.norm(known, 2))
@@ -115,8 +117,8 @@ class Imputed(NamedTuple):
 def lassonet_impute(given: Parts, smallest: int, seed: int, scale: Scale) -> Imputed:
     """Run LassoNet's Algorithm 5 with two hidden layers of d/3 units, and return the best completion.
 
-    It runs for each number of EPOCHS, or only for the first if the scale has a share of the epochs. The best
-    completed matrix has the smallest error on the validation entries.
+    The algorithm runs for each number in EPOCHS, or only for the first number if the scale has only a share
+    of the epochs. The best completed matrix has the smallest error on the validation entries.
     """
     begin = time.process_time()
     rows, d = given.train.any(axis=1), given.Z.shape[1]
@@ -165,13 +167,15 @@ def reconstruct(given: Parts, X: FloatArray, support: Sequence[int], seed: int, 
 
 
 def sizes(data: str, scale: Scale) -> list[int]:
-    """Return the numbers of columns k in the right panel, the largest first."""
+    """Return the numbers of columns k in the right panel of Figure 10, the largest first."""
     more = MORE if max(scale.sizes) >= 50 else ()
     return sizes_below(data, {*scale.sizes, *more})
 
 
 def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield the pieces of the left panel (Algorithm 5, and a network from scratch), then of the right one."""
+    """Yield each `Piece` of the left panel of Figure 10 (Algorithm 5, and a network from scratch), then of
+    the right.
+    """
     for data, seed in itertools.product(names, range(1, 1 + scale.seeds)):
         yield Piece("completion", data, SOFT, FORMS[data].d, seed)
         yield Piece("completion", data, LASSONET, FORMS[data].d, seed)

@@ -8,9 +8,9 @@ Nothing is downloaded. The folder SPARSELIN_DATA must hold
     coil20/coil20_20x20.npz           COIL-20: bicubic, y
     activity/                         Activity (UCI 240): {X_train,y_train,X_test,y_test}.txt
 
-UCI 240 has 10,299 rows, and the released code of *Sequential Attention* downloads it. The 5,744 rows in the
-papers' tables belong to the Smartphone Dataset for Human Activity Recognition in Ambient Assisted Living,
-with the same 561 features, which the released code of LassoNet reads.
+UCI 240 has 10,299 rows, and the released code of *Sequential Attention* downloads it. The papers' tables have
+5,744 rows, as has the Smartphone Dataset for Human Activity Recognition in Ambient Assisted Living. That data
+set has the same 561 features, and the released code of LassoNet reads it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class Table:
     X : (n, d) float32 or float64 in the units of the file, NaN where missing; read-only.
     y : (n,) classes 0, …, classes − 1.
     classes : the number of classes.
-    groups : (n,) the group of each row, 0, 1, …, for example its mouse; None: every row is its own group.
+    groups : (n,) the group of each row, 0, 1, …, for example the mouse that it is from; None: every row is
+        its own group.
     n_train : the number of official training rows, which come first; None without an official split.
     image : (height, width) if the features are the pixels of an image, which have a common unit; or None.
     note : the file or function from which the rows were read.
@@ -131,7 +132,9 @@ MICE = "mice/Data_Cortex_Nuclear.csv"
 
 
 def _mice() -> Read:
-    """Read Mice Protein: 77 proteins in the columns …_N, empty if missing; MouseID is mouse_replicate."""
+    """Read Mice Protein: 77 proteins in the columns …_N, empty if missing; MouseID has the form
+    mouse_replicate.
+    """
     (path,) = files(FORMS["mice"].title, [MICE])
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -172,7 +175,9 @@ def _idx(name: str, folder: str) -> Read:
 
 
 def _isolet() -> Read:
-    """Read ISOLET: 617 numbers in [−1, 1] times 10⁴; letters 1, …, 26; isolet1+2+3+4, then isolet5."""
+    """Read ISOLET: 617 numbers in [−1, 1], stored times 10⁴, and letters 1, …, 26; first isolet1+2+3+4, then
+    isolet5.
+    """
     (path,) = files(FORMS["isolet"].title, ["isolet/isolet_full_int16.npz"])
     names = ("X_train_e4", "y_train", "X_test_e4", "y_test")
     train, y_train, test, y_test = _arrays(path, names)
@@ -212,9 +217,9 @@ def _load(name: str) -> Read:
 
 
 def _arrays(path: Path, names: Sequence[str]) -> list[Any]:
-    """Return these arrays of an npz file.
+    """Return the named arrays of an npz file.
 
-    Raises ValueError if one is missing or not real, or for a bad file.
+    Raises ValueError if an array is missing or not real, or for a bad file.
     """
     try:
         arrays = read_npz(path)

@@ -2,7 +2,7 @@
 
 The features are selected on the training rows. Settings, and the number of training steps of the judging
 network, are chosen on the validation rows. The test rows are read once, at the end. Scaling and imputation
-use the training rows only, and all rows of a mouse are on one side (`protocol.HONEST`).
+use the training rows only, and all rows of a mouse are on one side of the split (`protocol.HONEST`).
 """
 
 from __future__ import annotations
@@ -104,15 +104,15 @@ def tune(method: str, sets: Sets, k: int, smallest: int, seed: int, scale: Scale
 
 
 def judge(sets: Sets, support: Sequence[int], seed: int, scale: Scale) -> Fit:
-    """Return `fit` on these features, with the scale's share of the steps."""
+    """Return the `fit` of a network on these features, with the scale's share of the training steps."""
     steps, patience = scale.epochs_of(STEPS), scale.epochs_of(PATIENCE)
     return fit(sets, support, seed, steps=steps, patience=patience)
 
 
 def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield the pieces, with all k of a method and a seed together.
+    """Yield each `Piece` of the study, with all k of a method and a seed together.
 
-    For most methods one run has the picks for all k, and it is cached.
+    For most methods one run has the picks for all k, and this run is cached.
     """
     for seed, data in scale.draws(names):
         yield Piece("honest", data, ALL, FORMS[data].d, seed)
@@ -121,7 +121,7 @@ def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def run(piece: Piece, scale: Scale) -> Record:
-    """Return the record of a piece: the accuracy on the test rows of the network on the picks."""
+    """Return the `Record` of a `Piece`, with the test accuracy of the network that reads the picks."""
     data, method, k, seed = piece.data, piece.method, piece.k, piece.seed
     sets = _sets(data, seed, scale)
     largest = sizes_below(data, scale.sizes)[0]

@@ -1,8 +1,9 @@
 """LassoNet's Tables 1 and 2 and its Figures 1, 5, 11, 13 and 14: decoders and trees on k features.
 
-Data are read and split as in its code (`data_utils.py`, with the leaks). But MNIST and Fashion-MNIST are
-split as in the paper, into 70 % training, 10 % validation and 20 % test rows. The setting RELEASED has the
-split of the code, 35-5-60. If the code and the paper differ in other points, we follow the code:
+Data are read and split as in LassoNet's code (`data_utils.py`), with its leaks from the test rows. But MNIST
+and Fashion-MNIST are split as in the paper, into 70 % training, 10 % validation and 20 % test rows. The
+setting RELEASED has the split of the code, 35-5-60. If the code and the paper differ in other points, we
+follow the code:
 
 - missing proteins are filled with means of classes (footnote 4: of columns);
 - ISOLET has its official test rows (section 5.2: random ones);
@@ -10,8 +11,8 @@ split of the code, 35-5-60. If the code and the paper differ in other points, we
 
 But the widths of the decoder are the paper's, chosen on the validation rows (the code has 500). At the other
 points of the figures, and in a run with fewer epochs, the decoder has k hidden units, which takes a fourth of
-the time. Our k features are those that stay longest on the path. The code takes the size on the path that is
-nearest to k (`evaluate.py`), or the first size of at most k (`run.py`). HSIC-Lasso is not computed.
+the time. Our k features are the features that stay longest on the path. The code takes the size on the path
+that is nearest to k (`evaluate.py`), or the first size of at most k (`run.py`). HSIC-Lasso is not computed.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ def principal_features(X: Any, k: int, seed: int) -> list[int]:
 
 
 def lassonet_order(sets: Sets, smallest: int, seed: int, scale: Scale, M: float = 10.0) -> Picks:
-    """Order all features by LassoNet's path down to `smallest`; the features that stay longest come first.
+    """Order all features by LassoNet's path down to `smallest` features; the features that stay longest come
+    first.
 
     There are d/3 hidden units, as in the code. The validation rows end the training of the dense network.
     """
@@ -115,7 +117,7 @@ def decoder(
 ) -> tuple[Fit, int]:
     """Train networks with k/3, 2k/3, k and 4k/3 hidden units on the k picks of `support`.
 
-    Returns the results of the network that is best on the validation rows, and its width.
+    Returns the results of the network that is best on the validation rows, and the width of this network.
 
     thirds : the widths that are tried, in units of k/3.
     """
@@ -135,7 +137,7 @@ def trees(sets: Sets, support: Sequence[int], seed: int) -> float:
 def sizes(data: str, scale: Scale, method: str = "LassoNet") -> list[int]:
     """Return the numbers of features k for which a method runs.
 
-    The first is the largest k of the scale, which the tables have (50). The others are for the figures: only
+    The first number is the largest k of the scale (50 in the tables). The others are for the figures: only
     methods in FIGURES have them.
     """
     last = sizes_below(data, scale.sizes)[0]
@@ -144,7 +146,7 @@ def sizes(data: str, scale: Scale, method: str = "LassoNet") -> list[int]:
 
 
 def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield the pieces of the tables and, for fewer seeds, of the figures; other settings come last."""
+    """Yield each `Piece` of the tables and, for fewer seeds, of the figures; other settings come last."""
     for seed, data in scale.draws(names):
         yield Piece("lassonet", data, ALL, FORMS[data].d, seed)
         for method in TABLES:
@@ -204,7 +206,7 @@ STUDY = Study(
 
 
 def _pair_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield the pieces of one seed for some k. The figure shows 220 pixels, so k = 220 comes first."""
+    """Yield each `Piece` of one seed for some k. The figure shows 220 pixels, so k = 220 comes first."""
     for data, k in itertools.product(names, (220, 100, *sorted(scale.sizes, reverse=True))):
         if k < FORMS[data].d:
             yield Piece("lassonet-pixels", data, "LassoNet", k, 1)
@@ -223,7 +225,9 @@ def _run_pair(piece: Piece, scale: Scale) -> Record:
 
 @functools.lru_cache(maxsize=1)
 def _pair(data: str, seed: int, scale: Scale) -> tuple[Sets, Picks]:
-    """Return the images of 5 and 6, a fifth of them for the test, and LassoNet's order of the pixels."""
+    """Return the images of the digits 5 and 6, a fifth of them for the test, and LassoNet's order of the
+    pixels.
+    """
     whole = table(data)
     rows = np.isin(whole.y, (5, 6))
     pair = dataclasses.replace(whole, X=whole.X[rows], y=whole.y[rows] - 5, classes=2, n_train=None)

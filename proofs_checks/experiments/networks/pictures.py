@@ -38,8 +38,8 @@ def study_lines(
 ) -> list[Axes]:
     """Draw mean scores of methods against x, with a panel for each data set.
 
-    With up to eight methods, lines have bars of one standard deviation. With more methods only the six that
-    are first most often have colours. If all x > 0, the axis is logarithmic.
+    With up to eight methods, lines have bars of one standard deviation. With more methods, only the six
+    methods that have the best mean most often are coloured. If all x > 0, the axis is logarithmic.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ def study_times(summaries: Sequence[Summary], ylabel: str = "accuracy") -> list[
 def study_leads(pairs: Sequence[tuple[Summary, Summary]], xlabel: str) -> list[Axes]:
     """Draw the difference first − second of pairs of means, with a panel for each data set.
 
-    A row of a panel is a pair, named by its k and the method of the second mean. Its bar is two standard
-    errors of the difference of two independent means to either side.
+    A row of a panel is a pair, named by its k and the method of the second mean. The bar of a row has two
+    standard errors of the difference on either side; the two means count as independent.
     """
     names = list(dict.fromkeys(first.data for first, _ in pairs))
     panels = _panels(names, xlabel, "", 2, 2.1)
@@ -181,7 +181,7 @@ def _line(ax: Axes, mine: Sequence[tuple[float, Summary]], shown: dict[str, Any]
 
 
 def _legend(panels: Sequence[Axes], columns: int) -> None:
-    """Draw one legend for all panels below them."""
+    """Draw one legend for all panels, below the panels."""
     handles = {
         label: handle for ax in panels for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }

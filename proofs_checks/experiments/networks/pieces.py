@@ -1,4 +1,5 @@
-"""The pieces of a study of networks: each is computed separately, stored at once, and not computed again.
+"""The pieces of a study of networks: selections and trainings that are computed separately and stored at
+once.
 
 The records of a run are lines of a file, one JSON object each. A run that ends early, for any reason, loses
 only the pieces that were being computed, and the next run computes these.
@@ -31,7 +32,7 @@ LARGE = ("mnist", "fashion")
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Piece:
-    """A piece of a study: one selection, or one training.
+    """One computation of a study, called a piece: one selection, or one training.
 
     Attributes
     ----------
@@ -40,8 +41,8 @@ class Piece:
     method : a key of `methods.METHODS`, or a method that the study adds.
     k : the number of features to select; d for all features.
     seed : the seed of the split, the method and the training.
-    setting : another property of the piece, for example a switch, a form of the mask or the features at a
-        time; "" for none.
+    setting : another property of the piece, for example a switch, a form of the mask or the number of
+        features picked at a time; "" for none.
     """
 
     study: str
@@ -53,7 +54,7 @@ class Piece:
 
     @property
     def key(self) -> str:
-        """The text that identifies the piece.
+        """The text that identifies this selection or training.
 
         >>> Piece("paper", "mice", "random", 50, 1).key
         'paper|mice|random|50|1|'
@@ -67,7 +68,7 @@ class Piece:
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """The result of a piece.
+    """The result of a `Piece`, which is one selection or one training.
 
     Attributes
     ----------
@@ -152,7 +153,7 @@ class Scale:
         return {"rows": self.rows, "epochs": self.epochs, "sizes": list(self.sizes), "whole": self.whole}
 
     def epochs_of(self, epochs: int) -> int:
-        """Return the scale's share of a number of epochs."""
+        """Return the share of a number of epochs that this scale prescribes."""
         return max(1, round(self.epochs * epochs))
 
 
@@ -161,7 +162,7 @@ QUICK = Scale(rows=1000, seeds=2, image_seeds=2, epochs=0.1, sizes=(5, 10), feat
 
 
 class Study(NamedTuple):
-    """A study: a table or figure of a paper, or of ours, in pieces.
+    """A study: a table or figure of a paper, or of ours, divided into `Piece` objects.
 
     Attributes
     ----------
@@ -184,7 +185,7 @@ class Study(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A piece whose computation failed, with the class and the message of the exception."""
+    """A `Piece` whose computation failed, with the class and the message of the exception."""
 
     piece: Piece
     error: str
@@ -214,7 +215,8 @@ class Store:
     def __init__(self, path: Path, scale: Scale) -> None:
         """Read the file, if it exists.
 
-        Raises ValueError, with the line's number, if a line is not a record; and OSError.
+        Raises ValueError, with the line's number, if a line is not a record, and OSError if the file cannot
+        be read.
         """
         self.path, self.scale, self.others = path, scale, 0
         self.records: dict[str, Record] = {}
@@ -283,14 +285,14 @@ def _write(file: Any, line: bytes) -> None:
 
 
 def plan_pieces(studies: Iterable[Study], data: Iterable[str], scale: Scale) -> list[Piece]:
-    """Return all pieces of the studies on these data sets, in the order of each study."""
+    """Return each `Piece` of the studies on these data sets, in the order of each study."""
     known = set(data)
     named = ((study, [name for name in study.data if name in known]) for study in studies)
     return list(dict.fromkeys(p for study, names in named if names for p in study.pieces(names, scale)))
 
 
 def group_by_run(pieces: Iterable[Piece]) -> list[list[Piece]]:
-    """Group the pieces that differ only in k, because one selection may serve all of them.
+    """Group `Piece` objects that differ only in k, because one selection may serve all of them.
 
     >>> pieces = [Piece("paper", "mice", "OMP", k, seed) for k, seed in [(5, 1), (5, 2), (9, 1)]]
     >>> [[piece.k for piece in group] for group in group_by_run(pieces)]
@@ -303,14 +305,14 @@ def group_by_run(pieces: Iterable[Piece]) -> list[list[Piece]]:
 
 
 def pending(pieces: Iterable[Piece], store: Store) -> list[Piece]:
-    """Return the pieces without a record, including those that failed."""
+    """Return each `Piece` without a record, including each `Piece` that failed."""
     return [piece for piece in pieces if piece.key not in store.records]
 
 
 def run(
     studies: Mapping[str, Study], pieces: Iterable[Piece], store: Store, jobs: int, hours: float | None = None
 ) -> Iterator[Outcome]:
-    """Compute pieces, put each outcome into the store, and yield it.
+    """Compute each `Piece`, put its outcome into the store, and yield this outcome.
 
     hours : no piece begins after this time; the running pieces are finished.
 
@@ -333,7 +335,7 @@ def run(
 
 
 def compute(run: Callable[[Piece, Scale], Record], piece: Piece, scale: Scale) -> tuple[Outcome, float]:
-    """Compute a piece with one thread; return its record or failure, and the wall-clock seconds."""
+    """Compute a `Piece` with one thread; return its `Record` or `Failure`, and the wall-clock seconds."""
     if "torch" in sys.modules:  # it is imported if `run` needs it
         sys.modules["torch"].set_num_threads(1)
         importlib.import_module("torch._dynamo")  # otherwise the first optimizer takes a second more
@@ -351,12 +353,12 @@ def compute(run: Callable[[Piece, Scale], Record], piece: Piece, scale: Scale) -
 
 
 class _Interrupted(BaseException):
-    """Ctrl-C while a piece is computed."""
+    """Ctrl-C while a `Piece` is computed."""
 
 
 @contextlib.contextmanager
 def _interrupt_pieces() -> Iterator[None]:
-    """Let Ctrl-C end a piece, and not only a path within the piece.
+    """Let Ctrl-C end the computation of a `Piece`, and not only a path within it.
 
     `lassonet_path` and `SequentialAttention.fit` catch KeyboardInterrupt and return an unfinished result,
     which must not become a record. They do not catch `_Interrupted`.
@@ -378,7 +380,7 @@ def _interrupt_pieces() -> Iterator[None]:
 
 
 def summarize_failures(failures: Iterable[Failure]) -> list[str]:
-    """Return a line for each error: the number of pieces that failed with it, and the first of them."""
+    """Return a line for each error: how often a `Piece` failed with the error, and the first such `Piece`."""
     by_error: dict[str, list[Piece]] = {}
     for piece, error in failures:
         by_error.setdefault(error, []).append(piece)

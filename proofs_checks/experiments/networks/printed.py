@@ -5,7 +5,8 @@
 Table 2 is `TREES`, and `LASSONET_DATA` belongs to both. `ANCHORS` are the accuracies with all features in two
 later comparisons. Accuracies and standard deviations are integers, in thousandths, so that they are exact.
 
-`TABLES` combines them with the pieces of the studies that compute them again.
+`TABLES` has a function for each printed table. The function yields the printed figures that we compute again,
+each with the study, the method and the setting of the runs that compute it.
 """
 
 from __future__ import annotations
@@ -202,7 +203,7 @@ RUNS = 5
 
 @dataclasses.dataclass(frozen=True)
 class Printed:
-    """A printed mean, and the address of the pieces that compute it again.
+    """A printed mean, and the address of the runs that compute this mean again.
 
     Attributes
     ----------
@@ -234,12 +235,13 @@ class Printed:
 
     @property
     def address(self) -> tuple[str, str, str, int, str, str]:
-        """The address of the `verdicts.Summary` of its records."""
+        """The address of the `verdicts.Summary` of the records that belong to this figure."""
         return self.study, self.data, self.method, self.k, self.setting, self.learner
 
 
 def attention_rows(data: str) -> tuple[int, int]:
-    """Return (n_train, n_test) of Sequential Attention's released protocol; an eighth is for validation.
+    """Return (n_train, n_test) of Sequential Attention's released protocol, after an eighth of the other rows
+    was set aside for validation.
 
     >>> attention_rows("mice"), attention_rows("mnist")
     ((756, 216), (52500, 10000))
@@ -275,7 +277,9 @@ def _of_methods(
 
 
 def _table_3(data: str) -> Iterator[Printed]:
-    """Yield the figures of Sequential Attention's Table 3 that are its own, not LassoNet's."""
+    """Yield the figures of Sequential Attention's Table 3, without those that the table takes from LassoNet's
+    paper.
+    """
     d = TABLE_1[TITLES[data]][1]
     yield _network("SA-table-3", "paper", data, ALL, d, "", TABLE_3[TITLES[data]][1], None)
 
@@ -304,7 +308,9 @@ def _of_settings(
 def _lassonet(
     table: str, learner: str, figures: Mapping[str, tuple[int, ...]], column: int, data: str
 ) -> Iterator[Printed]:
-    """Yield the figures of LassoNet's Tables 1 and 2, without HSIC-Lasso; all features come last."""
+    """Yield the figures of LassoNet's Tables 1 and 2, without HSIC-Lasso; the figures for all features come
+    last.
+    """
     sizes, (_, d, _, *whole) = lassonet_rows(data), LASSONET_DATA[TITLES[data]]
     means = dict(zip(LASSONET, figures[TITLES[data]], strict=True))
     found = [(NAMES[name], 50, means[name]) for name in ("LassoNet", "Fisher", "PFA")]

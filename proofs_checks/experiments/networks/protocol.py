@@ -30,21 +30,21 @@ SENTINEL = -100_000.0
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
-    """The leaks from the test rows in the references' protocol, each with a switch.
+    """The leaks from the test rows in the protocol of the papers' released code, each with a switch.
 
     Attributes
     ----------
     scale_on_all : the smallest and the largest values, which are scaled to 0 and 1, are those of all rows,
         not of the training rows (`load_mice`, `load_isolet`, … in data_loader.py, and LassoNet's
         data_utils.py).
-    class_means_with_sentinel : a missing value becomes the mean of its class over training and test rows, in
-        which later missing values still are −100,000 (`load_mice`). If False, it becomes the mean of the
-        feature over the training rows.
+    class_means_with_sentinel : a missing value becomes the mean of its class over training and test rows; in
+        this mean, values that are filled later still count as −100,000 (`load_mice`). If False, it becomes
+        the mean of the feature over the training rows.
     by_row : without an official split, single rows are drawn, so that rows of one mouse are both in the
         training and in the test rows (`load_mice`). If False, whole groups are drawn within each class.
-    test_images : for MNIST and Fashion-MNIST, which have official test rows, only these 10,000 are used. This
-        share of them is trained on, an eighth of it for validation. None: all images, as distributed.
-        LassoNet's data_utils.py has 0.4, its paper 0.8 ("70-10-20", section 5.2).
+    test_images : for MNIST and Fashion-MNIST, only the 10,000 official test rows are used, and `test_images`
+        is the share of these rows that is trained on. An eighth of this share is for validation. None: all
+        images, as distributed. LassoNet's data_utils.py has 0.4, its paper 0.8 ("70-10-20", section 5.2).
 
     >>> PAPER
     Protocol(scale_on_all=True, class_means_with_sentinel=True, by_row=True, test_images=None)
@@ -88,7 +88,7 @@ def split(table: Table, protocol: Protocol, seed: int, rows: int | None = None) 
 
     The test rows are the official ones, or else a fifth of all rows. An eighth of the training rows are for
     validation, as in LassoNet's paper and in both released codes. Without `by_row` whole groups are drawn
-    within each class; a class with two groups or more has at least one on each side.
+    within each class; a class with two groups or more has at least one group on each side.
 
     Features with a common unit (pixels) are scaled by one minimum and maximum; other features each have their
     own. A feature that is constant or missing on all rows that determine the scaling is 0 on all rows.
@@ -210,7 +210,8 @@ order the picks are those of OMP in both cases."""
 
 
 class Picks(NamedTuple):
-    """The features in the order of a method, the best or first one first, and the seconds of the selection.
+    """The features in the order of a method, from the best or first-picked feature on, and the seconds of the
+    selection.
 
     picked : the number of features that the method picked itself, or None for all. The others were filled in
         by their scores, and then by their indices (`Status.FILLED`).
@@ -223,7 +224,9 @@ class Picks(NamedTuple):
     tuning: float | None = None
 
     def prefix(self, k: int) -> tuple[Picks, list[str]]:
-        """Return the picks for k, and notes for the reader. For a smaller k the seconds are 0."""
+        """Return the picks for k, and notes for the reader. If k is less than the number of picks, the
+        seconds are 0.
+        """
         length = len(self.order)
         notes = [f"prefix of {length}, which has the seconds"] if k < length else []
         return Picks(self.order[:k], self.seconds if k == length else 0.0), [
@@ -232,7 +235,7 @@ class Picks(NamedTuple):
         ]
 
     def fill_note(self, k: int) -> str:
-        """Return a note for the reader of the first k; "" if the method picked all of them.
+        """Return a note on how many of the first k features were filled in; "" if the method picked all k.
 
         >>> Picks((4, 2, 0), 1.0, picked=1).fill_note(3), Picks((4, 2, 0), 1.0, picked=1).fill_note(1)
         ('1 picked, 2 filled up', '')
@@ -243,7 +246,7 @@ class Picks(NamedTuple):
 
 
 def sizes_below(data: str, sizes: Iterable[int]) -> list[int]:
-    """Return the k that are smaller than the number of features of a data set, the largest first.
+    """Return the numbers k that are below the number of features of a data set, the largest first.
 
     >>> sizes_below("mice", (5, 10, 50, 100))
     [50, 10, 5]
@@ -302,7 +305,9 @@ def pick_on(
 def make_record(
     piece: Piece, scores: Mapping[str, float], picks: Picks, began: float, rows: int, notes: Iterable[str]
 ) -> Record:
-    """Return the record of a piece. `began` is the process time at which the judgement of the picks began."""
+    """Return the `Record` of a `Piece`. `began` is the process time at which the judgement of the picks
+    began.
+    """
     seconds = {"selecting": picks.seconds, "fitting": time.process_time() - began}
     if picks.tuning is not None:
         seconds["tuning"] = picks.tuning
@@ -336,7 +341,8 @@ def options_for(
 
 
 def scale_epochs(method: str, options: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
-    """Return the options with the scale's share of the epochs, which may be defaults of the method.
+    """Return the options with the share of the epochs that the scale prescribes; epochs may be defaults of
+    the method.
 
     >>> from proofs_checks.experiments.networks.pieces import QUICK
     >>> scale_epochs("group LASSO", {"epochs": 40}, QUICK)

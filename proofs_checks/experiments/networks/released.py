@@ -1,10 +1,10 @@
 """Sequential Attention and two baselines as their authors released them, with a switch for each defect.
 
-They behave like google-research/sequential_attention (Apache 2.0). **Its folder
-sequential_attention/experiments** has a batch normalisation of the inputs, the mask, 67 ReLU, softmax.
-Training and retraining are those of Keras: initial weights of Glorot and Bengio (2010), ε = 10⁻⁷, batch
-statistics with momentum .99 and ε = 10⁻³. One difference has no switch: here w begins a phase at 0, there
-with noise, N(0, 10⁻¹⁰).
+The methods behave like google-research/sequential_attention (Apache 2.0). **In its folder
+sequential_attention/experiments** the network has a batch normalisation of the inputs, the mask, 67 ReLU
+units and a softmax. Training and retraining are those of Keras: initial weights of Glorot and Bengio (2010),
+ε = 10⁻⁷, batch statistics with momentum .99 and ε = 10⁻³. One difference has no switch: here the weights w of
+the mask begin a phase at 0, there with noise, N(0, 10⁻¹⁰).
 
 **Baselines:** experiments/models/mlp_omp.py and mlp_lly.py, and the folder benchmarks. Network, batches,
 optimizer and settings are those of Sequential Attention. The released group LASSO and Sequential LASSO
@@ -82,7 +82,7 @@ class Switches:
         a time too few are picked. The rest is filled with the features of lowest index (top_k in run.py).
     buffer : rows are shuffled within a buffer of 100 (dataset.py), not completely.
     optimizer : "rmsprop", with steps of 10⁻³: mlp.py makes an Adam with the settings' learning rate, but
-        calls `compile` without it, which sets Keras' default. "rmsprop 2.10": the same in TensorFlow up to
+        calls `compile` without it, which sets Keras' default. "rmsprop 2.10": RMSprop as in TensorFlow up to
         2.10, where ε is outside the root. "adam": Adam with the settings' learning rate (`Settings.rate`).
     drop_remainder : rows that do not fill a batch are left out of an epoch (dataset.py).
     """
@@ -150,8 +150,9 @@ def reference_accuracy(
 ) -> float:
     """Train the network again on the features `support`, and return its accuracy on the test rows.
 
-    In the released code x∘1_S follows the batch normalisation, and has no gradient off S. So only x_S is used
-    here, with initial weights as for all d features.
+    Let S be the set of these features and 1_S its indicator. In the released code x∘1_S follows the batch
+    normalisation, and has no gradient off S. So only x_S is used here, with initial weights as for all d
+    features.
     """
     S = np.asarray(support, np.intp)
     with seeded(seed):
@@ -322,10 +323,11 @@ class Gradients:
 
     Attributes
     ----------
-    random_off : the network has all features as inputs, and the W_j of unselected features have their random
-        initial values. If False, W_j = 0 off S, as in OMP, from the second pick on. (With S = ∅ all hidden
-        units would be 0, where ReLU has no slope.)
-    one_batch : the gradients are those of the batch of the step before. If False, of all training rows.
+    random_off : the network has all features as inputs, and the input weights W_j of unselected features j
+        have their random initial values. If False, W_j = 0 off S, as in OMP, from the second pick on. (With S
+        = ∅ all hidden units would be 0, where ReLU has no slope.)
+    one_batch : the gradients are those of the batch of the step before. If False, the gradients are those of
+        all training rows.
     """
 
     random_off: bool = True
@@ -344,8 +346,8 @@ def reference_omp(
     """Select k features in order by the released OMP.
 
     The steps are divided into k phases, in which the network sees x∘1_S. At the beginning of each phase
-    argmax_{j ∉ S} ‖∂L/∂W_j‖₂ joins S. The first phase begins with step 1, because the gradients are those of
-    the step before.
+    argmax_{j ∉ S} ‖∂L/∂W_j‖₂ joins S, where L is the loss and W_j the input weights of feature j. The first
+    phase begins with step 1, because the gradients are those of the step before.
 
     normalised : whether the network begins with the batch normalisation, as released; otherwise it reads X.
 
@@ -384,7 +386,9 @@ def reference_omp(
 
 
 def _norms(network: nn.Sequential, inputs: nn.Module, rows: Rows, mask: Tensor, random_off: bool) -> Tensor:
-    """Return ‖∂L/∂W_j‖₂ (d,) of the network with all features. Unless `random_off`, W_j = 0 for j ∉ S."""
+    """Return ‖∂L/∂W_j‖₂ (d,) for the loss L and the input weights W_j of each feature, in the network with
+    all features. Unless `random_off`, W_j = 0 for j ∉ S.
+    """
     first = cast(nn.Linear, network[0])
     W = (first.weight if random_off else first.weight * mask).detach().requires_grad_()
     with torch.no_grad():

@@ -45,7 +45,7 @@ class Run:
     seconds : the seconds of this run.
     jobs : the number of processes.
     interrupted : whether Ctrl-C ended the run.
-    left : the number of pieces without a record.
+    left : the number of selections and trainings without a record.
     against : the method with which the others are compared.
     """
 
@@ -146,7 +146,8 @@ def _name(what: str, learner: str) -> str:
 def _against_k(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
     """Draw scores against k.
 
-    If a method has summaries with different numbers of training rows, those with the fewest are drawn.
+    If a method has summaries with different numbers of training rows, the summaries with the fewest are
+    drawn.
     """
     most_first = sorted(plain, key=lambda summary: summary.rows, reverse=True)
     fewest = {(summary.data, summary.method): summary.rows for summary in most_first}
@@ -162,7 +163,7 @@ def _against_k(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
 def _leads(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
     """Draw the mean of `AGAINST` minus the best mean of the other methods on equal training rows, for each k.
 
-    It is drawn if there are more than `pictures.MANY` methods, and two seeds.
+    The figure is drawn if there are more than `pictures.MANY` methods, and two seeds.
     """
     if len({summary.method for summary in plain}) <= pictures.MANY:
         return
@@ -204,8 +205,9 @@ def _against_setting(study: str, mine: Sequence[Row], learner: str) -> Iterator[
 def _against_seconds(selected: Sequence[Summary]) -> Iterator[Figure]:
     """Draw scores of the first learner against the seconds of the selection.
 
-    k is the one for which most methods have seconds, because one run may have the picks for all k; the
-    largest among several. Each data set shows the summaries with its most common number of training rows.
+    The figure shows the k for which most methods have seconds, because one run may have the picks for all k.
+    If several k have the most, it shows the largest. Each data set shows the summaries with its most common
+    number of training rows.
     """
     timed = [made for made in selected if "selecting" in made.seconds and made.setting in ("", OWN)]
     timed = [made for made in timed if made.learner == timed[0].learner]

@@ -1,15 +1,15 @@
 """Signals that no single feature shows, among decoys: how many of the true features does each method find?
 
-**Methods that cannot find them.** In RING, XOR and RING+XOR a true u_j has Cov(u_j, y) = 0, like a decoy,
-because P(y = 1 | u_j) is a function of |u_j − ½| (in XOR the constant ½). Therefore
+**Methods that cannot find them.** In RING, XOR and RING+XOR a true feature u_j has Cov(u_j, y) = 0, like a
+decoy, because P(y = 1 | u_j) is a function of |u_j − ½| (in XOR the constant ½). Therefore
 
 - largest correlation, mRMR (with F statistics), linear OMP, linear OLS and diverse selection pick at random,
   except for chance correlations in the sample;
 - OMP and Sequential LASSO of networks make their first pick at random. They use ∂L/∂W_j where W = 0 and the
   network is constant, which is a multiple of Cov(u_j, y). With one true feature in S the network is no
   longer constant, and the partner of that feature has a gradient;
-- the concrete autoencoder of X always picks at random, on SUM too, because it does not use y, and true
-  features and decoys are independent and have the same distribution.
+- the concrete autoencoder of X always picks at random, on SUM too. It does not use y, and true features and
+  decoys are independent and have the same distribution.
 """
 
 from __future__ import annotations
@@ -128,7 +128,8 @@ def graph_signal(p: int, seed: int, n: int = ROWS, sigma: float = 0.2) -> Signal
     """Draw DAG: p nodes of a random acyclic graph, half of them without edges; y is one more node.
 
     The p − ⌊p/2⌋ + 1 nodes of the graph have an order. For i < j there is an edge i → j with probability 8/p
-    and a weight w_ij uniform in [−1, 1]. From parents to children, with m_j parents and ε ~ N(0, σ²),
+    and a weight w_ij uniform in [−1, 1]. From parents to children, for a node j with m_j parents and noise ε
+    ~ N(0, σ²),
 
         z_j = (1/m_j)Σ w_ij v_i + ε,        v_j = 1/(1 + exp(−2(z_j − mean)/std)),
 
@@ -221,7 +222,7 @@ def _signal(name: str, p: int, seed: int) -> Signal:
 
 
 def _run(piece: Piece, scale: Scale) -> Record:
-    """Return the record of a piece: select 2k features, and judge the first k and all 2k.
+    """Return the `Record` of a `Piece`: select 2k features, and judge the first k and all 2k.
 
     Methods in NOT_NESTED also run for k.
     """

@@ -75,7 +75,9 @@ def _title(page: str) -> str:
 def _index(
     names: Sequence[str], judged: Sequence[Judged], recorded: Sequence[Judged], count: int
 ) -> Iterator[str]:
-    """Yield the counts of verdicts by data set, with links, and by printed table; and the list of pages."""
+    """Yield the lines of the index: counts of verdicts by data set, with links, and by printed table, and the
+    pages.
+    """
     heads, *lines = counts(recorded, lambda figure: figure.printed.data)
     counted = {line[0]: line[1:] for line in lines}
     linked = [
@@ -173,7 +175,9 @@ def _means(chosen: Sequence[Row], across: bool, timed: bool) -> list[list[str]]:
 
 
 def _samples(mine: Sequence[Summary]) -> Iterator[str]:
-    """Yield the seeds and training rows of each data set, and the methods that have others."""
+    """Yield the numbers of seeds and of training rows that most methods have on each data set, and the
+    exceptions.
+    """
     for data in dict.fromkeys(summary.data for summary in mine):
         methods: dict[str, dict[str, None]] = {}
         for summary in mine:
@@ -201,7 +205,7 @@ def _bold(cell: Mapping[str, Any] | None) -> str:
 def _table(lines: Iterable[Sequence[str]], below: str = "") -> Iterator[str]:
     """Yield a table in Markdown; `below` is the line below the headings, by default words and then numbers.
 
-    No line breaks within "a ± b" or "k = 5", which get spaces that do not break.
+    The spaces within "a ± b" and "k = 5" do not allow a line break.
     """
     cells = [[cell.replace("|", "\\|") for cell in line] for line in lines]
     made = [

@@ -116,14 +116,14 @@ class Row:
 
     @property
     def test(self) -> Paired | None:
-        """The paired test of its scores against the other's; None without common seeds."""
+        """The paired test of the scores of `ours` against those of `other`; None without common seeds."""
         if self.other is None or not set(self.ours.values) & set(self.other.values):
             return None
         return compare_pairs(self.ours, self.other)
 
     @property
     def size(self) -> int | None:
-        """k, or None if these are all features of the data."""
+        """The number k of features, or None if k is the number of all features of the data."""
         d = FORMS[self.ours.data].d if self.ours.data in FORMS else None
         return None if self.ours.method == ALL or self.ours.k == d else self.ours.k
 
@@ -171,8 +171,9 @@ def rows(records: Sequence[Record], judged: Iterable[Judged], against: str = AGA
 def other(summary: Summary, by_address: Mapping[Any, Summary], against: str = AGAINST) -> Summary | None:
     """Return the summary of the method `against` with which a summary is compared, or None.
 
-    It has the same training rows and the same setting. If there is none with that setting, it has the base
-    setting of the study, or else our defaults. `against` itself is compared with its base setting.
+    Both summaries have the same training rows and the same setting. If `against` has no summary in that
+    setting, the base setting of the study is taken, or else our defaults. `against` itself is compared with
+    its base setting.
     """
     base = BASES.get(summary.study, "")
     settings = (base,) if summary.method == against else (summary.setting, base, OWN)
@@ -186,7 +187,7 @@ def other(summary: Summary, by_address: Mapping[Any, Summary], against: str = AG
 
 
 def judged_all(records: Sequence[Record]) -> list[Judged]:
-    """Judge every printed figure by its records, in the order of the tables."""
+    """Judge every printed figure by the records that belong to it, in the order of the tables."""
     ours = {made.address: made for times in (False, True) for made in summarize(records, times=times)}
     found = []
     for name, figures in TABLES.items():
@@ -205,7 +206,8 @@ def judged_all(records: Sequence[Record]) -> list[Judged]:
 def judged_here(records: Sequence[Record], scale: Scale) -> list[Judged]:
     """Judge the printed figures of the studies and data sets that have a record.
 
-    With fewer epochs than the papers' every figure needs data, because no verdict is possible.
+    With fewer epochs than in the papers, every figure has the verdict NEEDS_DATA, because no other verdict is
+    possible.
     """
     recorded = {(record.piece.study, record.piece.data) for record in records}
     found = [
@@ -268,14 +270,14 @@ def printed_words(judged: Judged | None) -> str:
 
 
 def verdict_words(judged: Judged | None) -> str:
-    """Return the verdict, with the missing data if it needs some; "" if nothing is printed."""
+    """Return the verdict, with the missing data if it is NEEDS_DATA; "" if nothing is printed."""
     if judged is None:
         return ""
     return f"{judged.verdict.value}: {judged.lacking}" if judged.lacking else judged.verdict.value
 
 
 def cells(row: Row) -> dict[str, str]:
-    """Return a row of the long table, by its headings."""
+    """Return the cells of a row of the long table, by their headings."""
     ours, test, judged = row.ours, row.test, row.judged
     known = judged is not None and not math.isnan(judged.difference)
     notes = [*ours.notes]
@@ -363,7 +365,7 @@ def pivot(
 
 
 def _best(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows of the best mean among the selections with the most common number of training rows.
+    """Return the rows with the best mean among the selections with the most common number of training rows.
 
     A single such selection is not the best of anything: return [].
     """

@@ -14,12 +14,12 @@ The figure is
     not reproduced   if |M' − M| > 3 SE,
     undecided        otherwise: the means are not close enough, or not known well enough.
 
-m is the number of runs that the paper states. It is five in Sequential Attention's Tables 2 and 5; the
-baselines as released are compared with the same figures. If no number is stated (its Tables 9 and 10), m = 1,
-which makes SE too large rather than too small. If no s is printed (its Table 3, LassoNet's Tables 1 and 2),
-the figure is treated as one run, and s is the standard error √(M(1 − M)/n_test) of a share of n_test rows. If
-a figure has its own tolerance, `Printed.within`, it is reproduced within this tolerance and not reproduced
-beyond it.
+m is the number of runs that the paper states. This number is five in Sequential Attention's Tables 2 and 5;
+the baselines as released are compared with the same figures. If no number is stated (its Tables 9 and 10), m
+= 1, which makes SE too large rather than too small. If no s is printed (its Table 3, LassoNet's Tables 1 and
+2), the figure is treated as one run, and s is the standard error √(M(1 − M)/n_test) of a share of n_test
+rows. If a figure has its own tolerance, `Printed.within`, it is reproduced within this tolerance and not
+reproduced beyond it.
 
 **A sentence** makes a claim on the difference D of two means, or on another linear combination Σc_i·M_i, with
 SE² = Σc_i²·s_i²/m_i. The same two constants apply:
@@ -29,13 +29,14 @@ SE² = Σc_i²·s_i²/m_i. The same two constants apply:
                   not reproduced if D < −3 SE;
     equal         as for a printed figure.
 
-Otherwise the sentence is undecided. A verdict for the paper needs 2 SE, and one against it 3 SE, because of
-rows with several figures: a row is reproduced only if all figures are, and not reproduced as soon as one is
-not (`combine`). With every comparison chance makes the first less likely and the second more likely. An order
-of several means is one comparison of each mean with the next. A claim that a ratio lies between two numbers
-is one comparison at each end. If a sentence uses a figure of another table, it has the s and m of that
-figure. A statistic that is not a mean over seeds, for example the overlap of the selections of two seeds, has
-the standard error of the jackknife, which for a mean is s/√m.
+Otherwise the sentence is undecided. A verdict for the paper needs 2 SE, and a verdict against the paper 3 SE,
+because some rows of the ledger have several figures: a row is reproduced only if all figures are, and not
+reproduced as soon as one figure is not (`combine`). With every further comparison, chance makes "reproduced"
+less likely and "not reproduced" more likely. An order of several means is one comparison of each mean with
+the next. A claim that a ratio lies between two numbers is one comparison at each end. If a sentence uses a
+figure of another table, this figure keeps the s and m of its own table. A statistic that is not a mean over
+seeds, for example the overlap of the selections of two seeds, has the standard error of the jackknife, which
+for a mean is s/√m.
 
 The two means of a sentence are not paired by seed, although the methods share the split of a seed. With three
 or five seeds, only two or four degrees of freedom would remain. And three equal differences, which are
@@ -44,23 +45,25 @@ tend to rise and fall together; then SE is too large, and more is undecided. `co
 of pairs.
 
 **How often does chance lead to "not reproduced"?** If two means of normal runs are equal in truth, |D| > 3 SE
-has the probability 1.7 % for five runs each with equal spread, 3.0 % for five and three, 4.0 % for three and
-three, and 9.5 % at most, if all spread is in three runs (Welch's t with 8 to 2 degrees of freedom,
-simulated). So a row of five independent comparisons has at least one failure by chance in 8 to 18 % of the
-cases, a row of seven in 11 to 25 %, of 16 in 24 to 48 %, and of 24 in 34 to 62 %. A one-sided claim fails
-half as often. Therefore each row states the number of its comparisons.
+has the probability 1.7 % for five runs each with equal spread. For five and three runs the probability is 3.0
+%, for three and three runs 4.0 %, and it is at most 9.5 %, if all spread is in three runs (Welch's t with 8
+to 2 degrees of freedom, simulated). So a row of five independent comparisons has at least one failure by
+chance in 8 to 18 % of the cases, a row of seven comparisons in 11 to 25 %, a row of 16 in 24 to 48 %, and a
+row of 24 in 34 to 62 %. A one-sided claim fails half as often. Therefore each row states the number of its
+comparisons.
 
-**SE does not include:** (1) Test rows that all runs share; they affect neither s. In Sequential Attention's
-tables of MNIST, Fashion-MNIST and ISOLET the printed runs and ours have the same test rows, which cancel in
-the difference. On other data sets our seeds draw new test rows; if the printed runs did not, SE is too small.
-(2) The choice between n and n − 1 in the printed s; n would make its SE 11 % too small with five runs. All
-means and deviations of the times in Table 6 are multiples of .5, which looks like two runs, not five; if
-Table 5 has two as well, its SE is too small by a factor of up to 2.2. (Neither would change the verdict of a
-row; this was found after the verdicts.) (3) Differences of protocol: "not reproduced" says that two means
-differ by more than chance. It does not say that the difference is large, or who is right.
+**SE does not include:** (1) The choice of test rows that all runs share, which affects neither s nor s'. In
+Sequential Attention's tables of MNIST, Fashion-MNIST and ISOLET the printed runs and ours have the same test
+rows, which cancel in the difference. On other data sets our seeds draw new test rows; if the printed runs did
+not, SE is too small. (2) The choice between n and n − 1 in the printed s; with n, the SE of the printed mean
+would be 11 % too small for five runs. All means and deviations of the times in Table 6 are multiples of .5,
+which looks like two runs, not five; if Table 5 has two runs as well, its SE is too small by a factor of up to
+2.2. (Neither would change the verdict of a row; this was found after the verdicts.) (3) Differences of
+protocol: "not reproduced" says that two means differ by more than chance. It does not say that the difference
+is large, or who is right.
 
 **Seconds** were measured on different machines, and no standard deviation includes the difference of
-machines. So a method's time is divided by Sequential Attention's on the same rows and epochs. It is
+machines. So a method's time is divided by Sequential Attention's on the same rows and epochs. The time is
 reproduced if the two ratios differ by at most a factor of `FACTOR`, and otherwise not reproduced.
 """
 
@@ -104,7 +107,7 @@ class Summary:
 
     Attributes
     ----------
-    study, data, method, k, setting : the common fields of its pieces.
+    study, data, method, k, setting : the common fields of its selections or trainings, as in `pieces.Piece`.
     learner : the key of the scores that are summarized.
     values : seed ↦ score.
     seconds : "selecting" and "fitting" ↦ the mean over seeds.
@@ -217,9 +220,10 @@ class Paired(NamedTuple):
 def compare_pairs(first: Summary, second: Summary) -> Paired:
     """Test exactly whether the differences over seeds are symmetric about 0 (Fisher 1935; Pitman 1937).
 
-    p is the share of the 2ⁿ choices of signs for which |Σ ±δ_i| ≥ |Σ δ_i|. These include the original signs
-    and the opposite signs, so p ≥ 2/2ⁿ: 0.25 for three seeds, 0.0625 for five. With fewer than six seeds no
-    difference, however large, is significant at 5 %. Seeds with δ_i = 0 do not change p; if all are 0, p = 1.
+    Let δ_i be the differences for n seeds. Then p is the share of the 2ⁿ choices of signs for which |Σ ±δ_i|
+    ≥ |Σ δ_i|. These include the original signs and the opposite signs, so p ≥ 2/2ⁿ: 0.25 for three seeds,
+    0.0625 for five. With fewer than six seeds no difference, however large, is significant at 5 %. Seeds with
+    δ_i = 0 do not change p; if all are 0, p = 1.
 
     Raises ValueError if there is no common seed, or if there are more than 20.
 
@@ -253,7 +257,8 @@ class Judged(NamedTuple):
     ----------
     printed, ours : the figures that are compared; `ours` is None without a record.
     verdict : one of `sparselin.ledger.EXPERIMENTAL`.
-    difference : ours − printed; for times log₂ of the quotient of the ratios; NaN if data are missing.
+    difference : ours − printed; for times, log₂ of our ratio to Sequential Attention's time divided by the
+        printed ratio; NaN if data are missing.
     tolerance : the largest |difference| of a reproduced figure: 2 SE, or the figure's own tolerance, or log₂
         of `FACTOR`.
     lacking : the missing data if the verdict is NEEDS_DATA, otherwise "".
@@ -309,7 +314,8 @@ def not_smaller(difference: float, error: float) -> Verdict:
 
 
 def error_in_print(printed: Printed) -> float:
-    """Return √(s²/m + δ²/12) of a printed accuracy; s = √(M(1 − M)/n_test) if it is not printed.
+    """Return the standard error √(s²/m + δ²/12) of a printed mean M of m runs; s = √(M(1 − M)/n_test) if s is
+    not printed.
 
     >>> figure = Printed("t", "paper", "mice", "SA", 50, "", "network", 0.9, None, 756, 900)
     >>> round(error_in_print(figure), 4)
@@ -324,8 +330,9 @@ def verdict(printed: Printed, ours: Summary | None) -> Judged:
     """Judge by the rule above whether an accuracy is reproduced.
 
     The verdict is NEEDS_DATA without a record, with fewer than `LEAST_SEEDS` seeds (unless the figure has its
-    own tolerance), or if our training rows and the protocol's differ by more than `LEAST_ROWS` allows,
-    because a lower accuracy on half of the rows says nothing. Raises ValueError if our mean is not in [0, 1].
+    own tolerance), or if our training rows and the protocol's differ by more than `LEAST_ROWS` allows. The
+    last condition is necessary, because a lower accuracy on half of the rows would not speak against the
+    paper. Raises ValueError if our mean is not in [0, 1].
     """
     lacking = _lacking(printed, ours)
     if ours is None or lacking:
@@ -342,7 +349,7 @@ def verdict(printed: Printed, ours: Summary | None) -> Judged:
 
 
 def verdict_of_times(printed: tuple[Printed, Printed], ours: tuple[Summary | None, Summary | None]) -> Judged:
-    """Judge the time of a method divided by Sequential Attention's.
+    """Judge the time of a method divided by the time of Sequential Attention.
 
     Each pair is (the method, Sequential Attention).
     """
@@ -375,8 +382,8 @@ def _lacking(printed: Printed, ours: Summary | None) -> str:
 def combine(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict of several figures together.
 
-    It is the first of NOT_REPRODUCED, NEEDS_DATA, UNDECIDED, REPRODUCED that one of the figures has. Raises
-    ValueError without verdicts.
+    The combined verdict is the first of NOT_REPRODUCED, NEEDS_DATA, UNDECIDED, REPRODUCED that at least one
+    of the figures has. Raises ValueError without verdicts.
 
     >>> combine([Verdict.REPRODUCED, Verdict.UNDECIDED, Verdict.NEEDS_DATA]).value
     'needs data'
