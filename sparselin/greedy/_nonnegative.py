@@ -80,7 +80,7 @@ class Nonnegative(Selection):
         return AddedPicks([pick], [math.nan], [math.sqrt(float(r @ r))])
 
     def record(self, added: AddedPicks) -> None:
-        """Update S and ‖r‖ after `append` has added a pick."""
+        """Update the selection S and the norm of the residual after `append` has added a pick."""
         self.trail.add(added.picks, added.norms)
         self.excluded.extend(pick.feature for pick in added.picks)
         self._c = None

@@ -37,7 +37,7 @@ from sparselin.greedy._losses import Loss, separates, separation
 from sparselin.problem.errors import UNIT
 from sparselin.results import FloatArray, Status
 
-# Newton steps, at most. On separated data a step moves η by about one, and ℓ'' underflows at |η| = 745, so
+# The most Newton steps. On separated data a step moves η by about one, and ℓ'' underflows at |η| = 745, so
 # further steps are useless.
 _STEPS = 1000
 # The steps after which a linear program looks for a separating direction. A last program, after all steps,

@@ -24,8 +24,8 @@ Callback = Callable[[SelectionPath], object]
 class AddedPicks(NamedTuple):
     """Picks whose columns were just added to the factorisation X_S = QR.
 
-    projections : ⟨q, r⟩ = ⟨q, y⟩ for the column q of Q that belongs to each pick, r the residual before the
-        pick.
+    projections : ⟨q, r⟩ = ⟨q, y⟩ for each pick, where q is the column that the pick adds to Q, and r is the
+        residual before the pick.
     norms : ‖r‖ after each pick.
     c : Xᵀr after the last pick, or None if it is not known. From then on, the scheme and the selection share
         this array.
@@ -114,7 +114,7 @@ class Selection:
         return bool(added.picks)
 
     def force(self, J: IndexArray) -> None:
-        """Add the columns J to S, then project y off them twice, so that X_S = QR has Qᵀr of about eps‖y‖."""
+        """Add the columns J to S, then project y off X_S = QR twice, so that Qᵀr is about eps‖y‖."""
         for j in J.tolist():
             self.add(Pick(j))
         if len(J):
@@ -230,9 +230,10 @@ def begin(
 ) -> tuple[Selection, int, float]:
     """Check the arguments of a greedy method, and add the forced features to a new selection.
 
-    Returns the selection, k, and the ‖r‖ at which the path stops. This ‖r‖ is the larger of tol·‖y‖ and
-    `residual`, to rounding, or −1 if neither was given (`stopping_level`). With an intercept, the column of
-    ones comes first in S and counts in the returned k, and tol is relative to ‖y − ȳ‖, ȳ the mean of y.
+    Returns the selection, k, and the norm of the residual at which the path stops. This norm is the larger of
+    tol·‖y‖ and `residual`, to rounding, or −1 if neither was given (`stopping_level`). With an intercept, the
+    column of ones is selected first and counts in the returned k, and tol is relative to ‖y − ȳ‖, ȳ the mean
+    of y.
     """
     k, first = problem.budget(k, forced)
     ones = problem.d - problem.n_features
