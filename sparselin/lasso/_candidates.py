@@ -28,7 +28,7 @@ class Run(NamedTuple):
     """The points of the path that one call of `Candidates.follow` passed, and how the call ended.
 
     lams, coef : λ (m,) and β (m, M) on the candidates at the points.
-    sizes : (m,) the sizes ‖y‖ + Σ‖X_j‖|β_j| at the points, to which errors of c are relative.
+    sizes : (m,) ‖y‖ + Σ‖X_j‖|β_j| at the points; the errors of c = Xᵀ(y − Xβ) are relative to this.
     events : (m,) j + 1 if candidate j enters at the point, −(j + 1) if it leaves, or 0.
     ending : the reason why the call ended, a code of the kernel `homotopy`.
     """
@@ -70,7 +70,7 @@ class Candidates(Gathered):
     def add_largest(self, value: FloatArray, many: int) -> bool:
         """Add the columns with the `many` largest entries of `value` (d,) to the candidates.
 
-        Negative entries do not count. Returns whether a column was added that was no candidate before.
+        Negative entries do not count. Returns whether a column was added that had not been a candidate.
         """
         top = np.argpartition(value, -many)[-many:] if 0 < many < len(value) else np.arange(len(value))
         new = np.sort(top[(self.place[top] < 0) & (value[top] >= 0)])
@@ -122,7 +122,7 @@ class Candidates(Gathered):
     def has_left(self, lam: float, coef: FloatArray, r: FloatArray) -> bool:
         """Return whether a column j left P above λ, according to the `coef` and r that `refine` returned.
 
-        P are the columns with nonzero penalised coefficients. Column j has left if β_j = 0 and |⟨X_j, r⟩| < λ
+        P are the penalised columns with nonzero coefficients. Column j has left if β_j = 0 and |⟨X_j, r⟩| < λ
         by more than rounding. Then a knot is missing between the previous point and λ, and interpolation
         would not follow the path.
         """
