@@ -6,9 +6,9 @@ too large for a column that is not involved in a near-dependence of X_S, such as
 columns. The cheap bounds exclude most columns. The columns that remain candidates are *measured* with sharper
 bounds.
 
-Let z_i = P_S^⊥X_i, r = P_S^⊥y, s the sizes of `ThinQR.sizes`, u = 8·eps, and F the errors of the columns of
-the computed span. With the coefficients b_i of X_i and a of y on X_S, projections off the computed span are
-z_i + Fb_i and r + Fa. So the error of c_i = ⟨X_i, r⟩ is
+Let z_i = P_S^⊥X_i, r = P_S^⊥y, s the sizes of `ThinQR.sizes`, u = 8·eps, and F the matrix such that the
+computed span is exactly that of X_S + F. With the coefficients b_i of X_i and a of y on X_S, projections off
+the computed span are z_i + Fb_i and r + Fa. So the error of c_i = ⟨X_i, r⟩ is
 
     (Fb_i)ᵀr + z_iᵀFa + …  ≤  e_i = u·(s(X_i)‖r‖ + ‖z_i‖s(y) + √n·‖z_i‖‖r‖).
 
@@ -31,8 +31,8 @@ from sparselin.problem import Problem
 from sparselin.problem.memory import blocks
 from sparselin.results import FloatArray, IndexArray, Status
 
-# If ‖z‖² has lost more than two bits to cancellation, it is computed by projection: ‖z‖ errs by the error of
-# ‖z‖² over 2‖z‖, which grows like 1/√share. With a larger share, more columns than necessary are projected.
+# ‖z‖² is computed by projection if cancellation leaves less than this share of it. The error of ‖z‖, which is
+# the error of ‖z‖² divided by 2‖z‖, grows like 1/√share. With a larger share, more columns are projected.
 _STALE = 0.25
 CHUNK = 1024  # the columns that are made dense at a time
 
