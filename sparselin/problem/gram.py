@@ -93,9 +93,9 @@ def _complete(
     δᵀ ζ²] is the Gram matrix of D and y, both projected off the span of P, so C − δδᵀ/ζ² is positive
     semidefinite. It follows that the new row makes RᵀR closer to G, and Rᵀz = b.
 
-    Second change: after the first change, a part of δ remains, which comes from the rounding of R_PD. It is
-    some eps/√p for pivots p. Let R_PD change by Δ with zᵀΔ = δ. The least change of RᵀR on P × D, in the
-    Frobenius norm, is R_PᵀΔ = tδᵀ/‖t‖² with t = R_P⁻¹z.
+    Second change: after the first change, a part of δ remains, which comes from the rounding of R_PD. This
+    part is about eps divided by the root of a pivot. Let R_PD change by Δ with zᵀΔ = δ. The least change of
+    RᵀR on P × D, in the Frobenius norm, is R_PᵀΔ = tδᵀ/‖t‖² with t = R_P⁻¹z.
 
     Neither change is made to a column that it would move by more than the error of G.
     """
