@@ -28,7 +28,7 @@ from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
 from sparselin.validation import Columns, check_count, check_level
 
 # The relative accuracies of a training. If a feature outside A(S) has the largest weight, training is
-# repeated with the next one. The last is 4500 eps; below it the rounding of the gap decides.
+# repeated with the next accuracy. The last one is 4500 eps; at a smaller one rounding of the gap decides.
 _TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 # A softmax is by default trained in the units of y in which λ*(S)/ℓ² is this number, ℓ = max‖P_S^⊥X_j‖. It is
 # a convention: another number changes how strongly a softmax is penalised, and which features it picks.
