@@ -33,13 +33,13 @@ from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
 from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers import Growth, PowerGrowth, SetFunction, grow
 
-# If the error of tied gains exceeds this share of the unit of f, the tie is not decided by the lowest index.
-# With a larger value, ties between gains that are hardly known would be decided so. With a smaller value,
-# more runs would end with BEYOND_PRECISION.
+# If the error of tied gains exceeds this share of the unit of f (`Growth.unit`), the lowest index does not
+# decide the tie. With a larger value, it would decide between gains that are hardly known. With a smaller
+# value, more runs would end with BEYOND_PRECISION.
 _VAGUE = 2.0**-10
 _BATCH = 32  # the number of gains of f evaluated together
 # From this κ on Xᵀq is computed from X, not by the recursion, whose error is about 8·eps·κ: 2·10⁻¹² at this
-# κ, well below _MAX_ERROR. The row spectral/log-det of `make bench` measures the cost of a smaller value.
+# κ, well below _MAX_ERROR. spectral/log-det of `make bench` measures the cost of a smaller value.
 _ILL = 1e3
 # Gains in R² whose error bound, absolute or relative to the largest gain, is larger than this are computed
 # again more exactly. A smaller value costs time; a larger one leaves features tied whose gains differ.
@@ -104,9 +104,9 @@ class GrowingR2:
 
         The score of x is |⟨X_x, r⟩|/‖P_S^⊥X_x‖, r the residual. If its error is at most e, the gain lies
         between max(score − e, 0)² and (score + e)², up to the factor 1/‖y‖². The cheap bound on e uses the
-        condition number of X_S. If it gives the gain an error above 1e-9, the score is measured with a
-        sharper bound (`ties.measure`). If any gain exceeds its error, scores with errors above 1e-9 of the
-        largest gain are measured too.
+        condition number of X_S. If the error of the gain may then exceed 1e-9, the score is computed again
+        with a sharper bound (`ties.measure`). If some gain exceeds its error, the same is done for gains
+        whose error may exceed 1e-9 of the largest gain.
         """
         if self.problem.y_norm == 0:
             return np.zeros(len(J)), np.zeros(len(J))
@@ -205,7 +205,7 @@ class Objective:
         return self.explained.gains(J)
 
     def _pick_by_r2(self, J: IndexArray) -> int | Status:
-        """Pick the x of J with the largest R²(S + x), as `ols` does, or return the status at the end."""
+        """Pick the x of J with the largest R²(S + x), as `ols` does; if none is left, return a status."""
         assert self.explained is not None
         excluded = np.setdiff1d(np.arange(self.gram.d), J)
         selection, lengths = self.explained.selection, self.explained.lengths

@@ -99,7 +99,7 @@ class Growth(Protocol):
 
 
 class PlainGrowth:
-    """The state of a set function without a `_growth` of its own; its methods are called with all of C."""
+    """The state of a set function f without a `_growth` of its own; methods of f are called with all of C."""
 
     def __init__(self, gram: Gram, f: SetFunction) -> None:
         self.gram, self.f = gram, f

@@ -169,7 +169,7 @@ class PowerGrowth:
         return gains, error, gains + error + (cut + uncertain) * most
 
     def slack(self) -> float:
-        """Return a number by which a gain plus its error can exceed the bound on it from an earlier set.
+        """Return by how much a gain plus its error can exceed its upper bound from an earlier set.
 
         The number is twice the error, plus the contribution of the eigenvalues that are close to the cut-off.
         When x is added, one more eigenvalue counts.
