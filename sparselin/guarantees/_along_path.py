@@ -394,7 +394,7 @@ def _raise_to(bounds: FloatArray, known: float) -> FloatArray:
 
 
 def _gain_upper(left: _Remainder, m: int, gamma: float, sparse: float) -> float:
-    """Return an upper bound on the gain of k columns: the smaller of (1) by λ_min(G) and the bound by γ."""
+    """Return an upper bound on the gain of k columns: the smaller of (1) with λ_min(G) and the bound by γ."""
     size = np.abs(left.c)
     by_gamma = _largest(size / left.rho + left.error_gain, m) / gamma if gamma > 0 else math.inf
     by_sparse = _largest(size + left.error_c, m) / sparse if sparse > 0 else math.inf
