@@ -119,7 +119,7 @@ class GroupSelection:
         return float(stopping_level(level, data.y_norm, data.unit, data.length_unit))
 
     def add(self, pick: Pick) -> bool:
-        """Add the group `pick.feature` to S, and return whether it was added.
+        """Add the group `pick.feature` to the selected groups S, and return whether it was added.
 
         A pick is not added if all its columns are in the span of S to rounding. A forced group (`pick.tied`
         is empty) is added in any case; if its columns are in the span of S, its coefficients are zero.
@@ -186,8 +186,8 @@ class GroupSelection:
     def coefficients(self) -> list[FloatArray]:
         """Return the coefficients after t = 0, 1, … groups: one array (|S_t|, q) for each t.
 
-        The rows are in the order of the columns of S_t. With an intercept, the first row (q,) is the
-        intercept.
+        S_t are the columns of the first t groups, in the order of the rows, and q is the number of outputs.
+        With an intercept, the first row (q,) is the intercept.
         """
         ones, projections = self.ones, self.qr.Qt @ self.Y
         position = {j: i + ones for i, j in enumerate(self.support)}

@@ -166,7 +166,7 @@ class _SubsetFit:
         self.slack = max(equal, 2 * math.sqrt(self.square) * error + error**2)
 
     def swap(self, i: int, j: int) -> _SubsetFit:
-        """Return the fit on S − i + j, where j takes the place of i."""
+        """Return the fit on S − i + j, the set S with j in the place of i."""
         return _SubsetFit(self.problem, [j if x == i else x for x in self.S], self.equal)
 
     def pair_data(self, forced: IndexArray) -> tuple[list[int], IndexArray, FloatArray, FloatArray]:
@@ -175,8 +175,8 @@ class _SubsetFit:
         Returns
         -------
         Three results: the features i that may leave S, in increasing order; their positions in the
-        factorisation; and ρ_j² = ‖P_S^⊥X_j‖² and c_j = ⟨X_j, r⟩ of all columns, both set to zero for columns
-        in the span of S.
+        factorisation; and ρ_j² = ‖P_S^⊥X_j‖² and c_j = ⟨X_j, r⟩, r the residual, of all columns, both set to
+        zero for columns in the span of S.
         """
         free = sorted(i for i in self.S if i not in forced and i in self.qr.index)
         lengths = Lengths(self.problem)
@@ -188,7 +188,7 @@ class _SubsetFit:
 
 
 def _first_better(fit: _SubsetFit, pairs: Pairs) -> tuple[_SubsetFit, tuple[int, int]] | None:
-    """Return the fit after the first swap in `pairs` that decreases ‖r‖², and its pair; None if none does."""
+    """Return the fit after the first swap in `pairs` that decreases the residual, and its pair, or None."""
     for i, j in pairs:
         new = fit.swap(i, j)
         if new.qr.size == fit.qr.size and new.square < fit.square - max(fit.slack, new.slack):
@@ -197,7 +197,7 @@ def _first_better(fit: _SubsetFit, pairs: Pairs) -> tuple[_SubsetFit, tuple[int,
 
 
 def _exact_pairs(fit: _SubsetFit, forced: IndexArray) -> Pairs:
-    """Yield the pairs (i, j) for which the formula of rule "exact" decreases ‖r‖, in increasing ‖r‖."""
+    """Yield the pairs (i, j) that decrease ‖r‖, r the residual, by the rule "exact", the best pair first."""
     problem, qr = fit.problem, fit.qr
     free, places, squares, c = fit.pair_data(forced)
     if not free:

@@ -64,7 +64,7 @@ class Candidates(Gathered):
 
     @property
     def p(self) -> int:
-        """The number of columns in S ∪ P at the point reached; P are the penalised columns with β_j ≠ 0."""
+        """The number of columns without penalty and of penalised columns with β_j ≠ 0 at the point."""
         return int(self.reached.state[0])
 
     def add_largest(self, value: FloatArray, many: int) -> bool:

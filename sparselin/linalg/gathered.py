@@ -42,7 +42,7 @@ class Gathered:
         self.gram, self.c0, self.norms = np.zeros((0, 0)), np.zeros(0), np.zeros(0)
 
     def add(self, J: IndexArray) -> None:
-        """Add the columns J to C: copy them, and compute their inner products."""
+        """Add the columns J to the copied columns C, and compute their inner products."""
         problem, M = self.problem, len(self.index)
         size = M + len(J)
         self.place[J] = np.arange(M, size)

@@ -22,7 +22,7 @@ _ROUNDS = 6
 
 
 class Balance(NamedTuple):
-    """The solution of the augmented system r + X_Jx = f, X_Jᵀr = g, in twice the precision.
+    """The solution (r, x) of the augmented system r + X_Jx = f, X_Jᵀr = g, in twice the precision.
 
     r, r_low : the solution r (n,) is r + r_low.
     x, x_low : the solution x (t,) is x + x_low.

@@ -47,7 +47,10 @@ _MAX_ERROR = 1e-9
 
 
 class Undecided(Exception):
-    """The error that rounding leaves open which feature increases f most, and gains may differ much."""
+    """The error that rounding leaves open which feature increases f most, although gains may differ much.
+
+    f is the regularizer.
+    """
 
 
 class GrowingR2:
@@ -64,12 +67,12 @@ class GrowingR2:
 
     @property
     def value(self) -> float:
-        """R²(S)."""
+        """R² of the set S of this state."""
         size = self.problem.y_norm
         return 1 - (self.selection.residual_norm / size) ** 2 if size > 0 else 0.0
 
     def add(self, j: int) -> None:
-        """Add j to S; the gain in R² of a column in the span of X_S is 0."""
+        """Add j to the set S; the gain in R² of a column in the span of X_S is 0."""
         selection, qr = self.selection, self.selection.qr
         t, before = qr.size, self.value
         outside = selection.add(Pick(j))
@@ -149,7 +152,7 @@ class Objective:
         self._bounds = np.full(gram.d, np.inf)
 
     def add(self, j: int) -> None:
-        """Add j to S."""
+        """Add j to the set of this state."""
         gain = 0.0
         if self.explained is not None:
             self.explained.add(j)
@@ -162,7 +165,7 @@ class Objective:
         self.gains.append(gain)
 
     def rest(self, within: IndexArray) -> IndexArray:
-        """Return the features of `within` that can be added: not in S, and with a nonzero column."""
+        """Return the features of `within` that can be added: not in the set, and with a nonzero column."""
         free = np.zeros(self.gram.d, bool)
         free[within] = True
         free[self.index] = False
@@ -271,7 +274,7 @@ class Objective:
 
 
 def vague_error(growth: Growth) -> float:
-    """Return the largest error of a gain in f at which the lowest index still decides a tie."""
+    """Return the largest error of a gain in the regularizer at which the lowest index still decides a tie."""
     return _VAGUE * growth.unit
 
 

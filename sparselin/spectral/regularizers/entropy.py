@@ -234,7 +234,7 @@ class LogDetGrowth:
         return squares + self.delta
 
     def _factors_of_S(self) -> tuple[FloatArray, FloatArray]:
-        """Return the QR factors of (X_S, √δI), which are computed once for each S."""
+        """Return the QR factors of (X_S, √δI), computed once for each set S."""
         if self._factors is None:
             assert self.gram.problem is not None
             X = self.gram.problem.columns(np.array(self.index, np.intp)).astype(np.float64)

@@ -129,7 +129,7 @@ class PowerGrowth:
         return self._value
 
     def _decompose(self) -> None:
-        """Compute the eigendecomposition of C_S, once for each S."""
+        """Compute the eigendecomposition of the Gram matrix C_S, once for each set S."""
         t = len(self.index)
         if t == self._decomposed_size:
             return
