@@ -182,11 +182,11 @@ def select(dictionary, signals, forced, recurrence, factors, taken, code):
 
 @inner()
 def history(signal, z, norm, t):
-    """Write ‖r‖ after each of t picks into `signal.norms`, given the last ‖r‖ = norm and z = Qᵀy, U_S = QR.
+    """Write the residual's norm after each of t picks into `signal.norms`; the last one, `norm`, is given.
 
-    The norms are computed from the last to the first by ‖r_s‖² = ‖r_{s+1}‖² + z_s², where nothing cancels.
-    Their error is at most √t times `CorrelationErrors.error`, because the error of each z_s is less than the
-    error of the correlations Uᵀr.
+    The norms of the residuals r_s are computed from the last to the first by ‖r_s‖² = ‖r_{s+1}‖² + z_s², with
+    z = Qᵀy and U_S = QR. Nothing cancels. The errors of the norms are at most √t times
+    `CorrelationErrors.error`, because the error of each z_s is less than the error of the correlations Uᵀr.
     """
     square = norm * norm
     signal.norms[t] = norm
@@ -497,10 +497,10 @@ def copy(a, b):
 
 @inner()
 def choose(dictionary, signal, factors, t, condition, norm):
-    """Return the next pick of `omp`, or −1 if every score is zero to rounding; then ‖r‖ and the size s(y).
+    """Return three results: the next pick of `omp` (−1 if every score is zero to rounding), ‖r‖ and s(y).
 
-    s(y) is the `extent` of y, from which the errors of r follow. It is computed only if scores had to be
-    compared more exactly, with r computed again; otherwise the number 0 is returned for s(y).
+    r is the residual, and s(y) the size of y (`extent`), from which the errors of r follow. s(y) is computed
+    only if scores had to be compared more exactly, with r computed again; otherwise 0 is returned for it.
     """
     U, scale, size, error = dictionary.U, dictionary.scale, factors.size, factors.error
     for j in range(size.size):
@@ -523,7 +523,7 @@ def choose(dictionary, signal, factors, t, condition, norm):
 
 @inner()
 def append(u, factors, t, eps):
-    """Add the column u to the factorisation U_S = QR, and project r off the new column of Q.
+    """Add the column u to the factorisation U_S = QR, and project the residual off the new column of Q.
 
     Returns the increase of the bound on the squared condition number κ² of U_S. If u is in the span of the
     other columns to rounding, it gets the coefficient zero and a zero column of Q.
