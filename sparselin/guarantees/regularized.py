@@ -64,7 +64,7 @@ class _Objective(NamedTuple):
         return r2 + self.nu * diversity, error + self.nu * off
 
     def error_of_part(self, S: list[int]) -> float:
-        """Return a bound on the error of f(S) from rounding of C = XᵀX, computed from C_S alone."""
+        """Return a bound on the error of the regularizer f(S) by rounding of C = XᵀX, from C_S alone."""
         return self.error(self.C[np.ix_(S, S)], list(range(len(S))))
 
     def error(self, C: FloatArray, S: list[int]) -> float:
