@@ -199,7 +199,7 @@ def _family(task: DesignTask) -> Callable[..., Any]:
 
 
 def _large(task: DesignTask, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Draw AR(1) columns, and k coefficients: ones that are d/k apart, or pairs of neighbours with 1 and −1.
+    """Draw AR(1) columns, and k coefficients: the value 1 at distances d/k, or neighbours with 1 and −1.
 
     Each column of a pair explains little, and both together explain much more, if ρ is close to 1.
     """
