@@ -118,8 +118,8 @@ class Folder:
 def growth(steps: int, merges: int, columns: int) -> float:
     """Return √(N + d·p + L·d²) + N/256: the columnwise backward error divided by eps = 2u (see the module).
 
-    u is the unit roundoff. N = `steps` is the largest number of steps in a leaf of the tree, p = `BLOCK` the
-    largest number of rows in a block, L = `merges` the depth of the tree, and d = `columns`.
+    u is the unit roundoff. N = `steps` is the largest number of blocks added one after the other to one leaf
+    of the tree, p = `BLOCK` the most rows in a block, L = `merges` the depth of the tree, and d = `columns`.
     """
     return math.sqrt(steps + columns * BLOCK + merges * columns**2) + steps / 256
 
