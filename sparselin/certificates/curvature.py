@@ -55,7 +55,7 @@ def is_semidefinite(X: FloatArray, weights: FloatArray, excess: list[Fraction], 
 def _rounded_columns(
     X: FloatArray, weights: FloatArray, *, centred: bool
 ) -> tuple[FloatArray, FloatArray, list[int]]:
-    """Return A, bounds on the lengths of the columns of E, and the binary logarithms of the units of Z.
+    """Return A, bounds on the lengths of the columns of E, and log₂ of the units of Z (see the module).
 
     The rounding of a mean of n numbers of size at most m is at most (n + 8)·eps·m, and that of a square root,
     difference or product at most ½·eps. An error of the first mean does not matter: it moves all rows alike.
