@@ -82,7 +82,7 @@ class ReducedNetwork:
         self._arrange()
 
     def _arrange(self) -> None:
-        """Collect the row numbers in U of each group, in an array (groups, size) for each group size."""
+        """Collect the rows of each group in the weights U, in an array (groups, size) for each group size."""
         if not self.grouped:
             return
         label = self.label[self.features].cpu().numpy()
@@ -115,7 +115,7 @@ class ReducedNetwork:
         return self.group_sums(squares, self.label[self.features]).sqrt()
 
     def shrink(self, lam: float, M: float) -> None:
-        """Apply the proximal operator to U in place."""
+        """Apply LassoNet's proximal operator to the weights U of the features, in place."""
         U, K = self.U.detach(), self.K
         if self._blocks is None:
             return shrink(U[:, K:], U[:, :K], lam, M)
@@ -128,7 +128,7 @@ class ReducedNetwork:
         return None
 
     def present(self, lam: float, M: float, share: float) -> Tensor:
-        """Return a mask of the rows of U whose group is nonzero, or may become nonzero in the next step.
+        """Return a mask of the rows of the weights U whose group is nonzero, or may be after the next step.
 
         share : 1 − μ, μ the momentum, a factor that turns the velocity into an average of gradients. A zero
             group stays zero in the next step if the condition for stationary groups holds with this average
@@ -142,7 +142,7 @@ class ReducedNetwork:
         return (alive | (share * self.pull(self.velocity, M, label) > lam))[label]
 
     def restrict(self, rows: Tensor) -> None:
-        """Keep only these rows of U and of its velocity, in place; the other features become absent."""
+        """Keep only these rows of the weights U and of their velocity; the other features become absent."""
         with torch.no_grad():
             self.U = self.U[rows].contiguous().requires_grad_()
         self.velocity = self.velocity[rows].contiguous()
@@ -150,7 +150,7 @@ class ReducedNetwork:
         self._arrange()
 
     def admit(self, features: Tensor, velocity: Tensor) -> None:
-        """Add absent features, in place: rows of zeros to U, and the given rows to the velocity.
+        """Add absent features, in place: rows of zeros to the weights U, and the given rows to the velocity.
 
         features : (m,) the indices of features that are absent.
         velocity : (m, K + q) their rows of the velocity.
