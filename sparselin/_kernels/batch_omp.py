@@ -335,11 +335,11 @@ def extend(recurrence, row, t, inverse, share):
 def pick(dictionary, signal, known, recurrence, t):
     """Return the column with the largest score if it is certain, otherwise −1.
 
-    The score of column j is scale_j|c_j|, c = Uᵀr. Column i is certain if |c_i| > zero, and if
-    scale_i(|c_i| − error) exceeds scale_j(|c_j| + error) for every other j; `known` has the bounds zero and
-    error for float64. The float32 values are tried first, and have a larger error. Let U_S = QR for the
-    selected columns. The error of W = QᵀU is δW = R⁻ᵀF, where F_t is the rounding error of step t, at most
-    t + 2 times half an eps of float32.
+    The score of column j is scale_j|c_j|, c = Uᵀr for the dictionary U and the residual r. Column i is
+    certain if |c_i| > zero, and if scale_i(|c_i| − error) exceeds scale_j(|c_j| + error) for every other j;
+    `known` has the bounds zero and error for float64. The float32 values are tried first, and have a larger
+    error. Let U_S = QR for the selected columns. The error of W = QᵀU is δW = R⁻ᵀF, where F_t is the rounding
+    error of step t, at most t + 2 times half an eps of float32.
     """
     length = signal.length
     error = _HALF_EPS32 * (4 + math.sqrt(t * known.kappa2) * (t + 2))
@@ -566,11 +566,11 @@ def extent(factors, t, square):
 def measure(dictionary, factors, t, bound, norm, y_size):
     """Compute |c_j|, c = Uᵀr, and its error with the sharp bounds of `sparselin.linalg.ties`, for candidates.
 
-    Candidates are the columns that may have the largest score. Sizes and errors are written into
-    `factors.size` and `factors.error`. The size is −1 for all other columns, and for columns in the span of S
-    to the eps of the data. For a column in the span, |c_j| is below `bound` with that eps. So the largest
-    |c_j| is reduced by this bound when candidates are chosen: no column in the span can then hide another
-    column.
+    U is the dictionary, and r the residual. Candidates are the columns that may have the largest score. Sizes
+    |c_j| and errors are written into `factors.size` and `factors.error`. The size is −1 for all other
+    columns, and for columns that are in the span of the selected ones up to the eps of the data. For a column
+    in the span, |c_j| is below `bound` with that eps. So the largest |c_j| is reduced by this bound when
+    candidates are chosen: no column in the span can then hide another column.
     """
     scale, size, error, r = dictionary.scale, factors.size, factors.error, factors.r
     low, coarse = 0.0, dictionary.eps / _EPS

@@ -183,16 +183,16 @@ def move(form, x, slope, alpha, out):
 def step_length(x, slope, old_x, old_slope, alpha, short):
     """Return the next step length by the adaptive ABBmin rule.
 
-    x, slope, old_x, old_slope : the point and ∇F there, now and before the last step.
+    x, slope, old_x, old_slope : the point and the gradient ∇F there, after and before the last step.
     alpha : the last step length.
     short : short[0] is a threshold, and the other entries are the last few short lengths; updated in place.
 
     Let Δ be the last step, and Γ the change of ∇F on this step. If ΔᵀΓ ≤ 0, the step length is ten times the
     last one. Otherwise Barzilai and Borwein have two lengths, the long one ΔᵀΔ/ΔᵀΓ and the short one ΔᵀΓ/ΓᵀΓ.
-    If short/long is not below the threshold, the long one is taken. If it is below, ∇F has large components
-    in directions of large curvature. Then the least of the last few short lengths is taken, because such a
-    step removes these components first. Each short step decreases the threshold, and each long step increases
-    the threshold, so that both kinds of steps occur.
+    If short/long is not below the threshold, the long length is taken. If short/long is below, ∇F has large
+    components in directions of large curvature. Then the least of the last few short lengths is taken,
+    because such a step removes these components first. Each short step decreases the threshold, and each long
+    step increases the threshold, so that both kinds of steps occur.
     """
     square, curvature, change = 0.0, 0.0, 0.0
     for j in range(len(x)):

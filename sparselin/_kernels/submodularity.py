@@ -419,7 +419,7 @@ def _grow_from(data, candidates, L, start, best):
 
 @kernel(**NUMPY)
 def grow(data, L, stride, best):
-    """Build sets A at the base set L greedily from every stride-th candidate; return if `best` changed."""
+    """Grow sets A at the base set L from every stride-th candidate; return whether `best` changed."""
     candidates, _, members = residuals(data, L)
     fell = False
     for start in range(0, len(candidates[1]), stride):

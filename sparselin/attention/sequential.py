@@ -68,7 +68,7 @@ def sequential_attention(
         "softmax"        e^{w_i}/Σe^{w_j}   "l2_normalized"  w_i²/Σw_j²
 
     "linear" and "l1" solve the LASSO, and training ends with a bound on the duality gap. For λ in the window
-    (λ₂, λ*(S)) of `first_entry` they pick from A(S), the set from which Sequential LASSO picks too. Let β* be
+    (λ₂, λ*(S)) of `first_entry` both pick from A(S), the set from which Sequential LASSO picks too. Let β* be
     the solution of the LASSO and u* = y − Xβ*. Training ends with a duality gap
     δ ≥ Σ(λ − |⟨X_j, u*⟩|)|β_j| + ½‖X(β − β*)‖². So δ > 0 allows a column outside A(S) to have the largest
     weight, if its cosine with a column of A(S) is near 1. In this case training is repeated to smaller gaps.

@@ -239,7 +239,7 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
     fit_intercept, max_iter, positive, precompute, eps, copy_X, verbose : see `LassoLars`.
     noise_variance : float, default=None
         The noise variance σ². By default it is estimated by ‖r‖²/(n − n_features − 1), where r is the
-        residual of least squares on all features (at α = 0). Without an intercept there is no − 1. The
+        residual of least squares on all features (at α = 0). Without an intercept the − 1 is omitted. The
         denominator must be positive.
 
     Attributes

@@ -388,8 +388,8 @@ class LassoNetRegressorCV(NetworkRegressor, _LassoNetCV):
 
     Attributes
     ----------
-    validation_losses_ : (L, folds) the mean loss on the test rows of each fold, for each row of the path and
-        the scaled y.
+    validation_losses_ : (L, folds) the mean loss, with the scaled y, on the test rows of each fold, for each
+        row of the path.
     The other attributes are those of `LassoNetRegressor`.
 
     >>> from sklearn.datasets import load_diabetes

@@ -66,8 +66,8 @@ def batch_omp(
         c ← c − ⟨q_t, y⟩·Dᵀq_t,   Dᵀq_t = (G[:, i] − Σ_{s<t} ⟨q_s, D_i⟩·Dᵀq_s)/ρ,
 
     where G = DᵀD and DᵀY are computed once. The method of Gram and Schmidt orthonormalises the picked columns
-    to the vectors q_1, …, q_t. ρ is the distance of D_i from the span of the earlier picks
-    (Rubinstein, Zibulevsky and Elad, 2008, with a QR factorisation in place of Cholesky's).
+    to the vectors q_1, …, q_t, and ρ is the distance of D_i from the span of the earlier picks. This is the
+    method of Rubinstein, Zibulevsky and Elad (2008), with a QR factorisation in place of Cholesky's.
 
     The error of this recurrence grows with the squared condition number of the selected columns. If this
     error might decide a pick, a tie or the end of a path, the signal is solved again from its residual, as by

@@ -277,6 +277,8 @@ class _GeneralizedState:
     def _measure(self, J: IndexArray) -> MeasuredGradient:
         """Return c_i = z_iᵀu for the columns J, with sharp error bounds, where u = w∘(y − μ).
 
+        w are the weights, μ the means, and ℓ'' the second derivatives of the loss.
+
         z_i = X_i − Aa is X_i projected off the columns of A, so that AᵀVz_i = 0, V = diag(w∘ℓ''). The size of
         X_i is s(X_i) = (‖X_i‖² + Σ_l ‖A_l‖²a_l²)^½. X_i is outside the span of A if ‖z_i‖ > 8·eps·s(X_i).
 

@@ -248,7 +248,7 @@ def in_order(problem: Problem, k: int, support: IndexArray, forced: int) -> Sele
     forced : the number of forced features, which are the first of `support` and stay first.
 
     Features that do not reduce the residual are left out. If fewer than k remain, the status of the path is
-    that of orthogonal least squares on all columns after S.
+    that of orthogonal least squares on all columns, started from S.
     """
     if len(support) == 0:
         return by_quotients(problem, k, by_rule=True)

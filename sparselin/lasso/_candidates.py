@@ -91,9 +91,9 @@ class Candidates(Gathered):
 
         S are the features without penalty, P = {j ∉ S : β_j ≠ 0}, and s the signs of β on P, zero on S. The
         correction solves the normal equations with the right side X_{S∪P}ᵀr − λs, by their Cholesky factor L.
-        It makes β as accurate as from a QR factorisation (the corrected seminormal equations, Björck, 1987).
+        Then β is as accurate as from a QR factorisation (the corrected seminormal equations, Björck, 1987).
         At a knot, the correction may change the sign of a coefficient. Such a coefficient becomes zero, and
-        the others are corrected without it.
+        the other coefficients are corrected without it.
         """
         p, reached = self.p, self.reached
         beta, sign = reached.beta[:p].copy(), reached.sign[:p]

@@ -296,8 +296,8 @@ class Segment:
         """Compute a_j and b_j in c_j = a_j + λb_j for the columns J in twice the precision; update `lines`.
 
         `inside` are the columns of J that may be in the span of S ∪ P, the columns of the factorisation. For
-        a column in this span, a_j = 0. It is in the span only to rounding of the data, e = qr.unit·s(X_j), so
-        b_j may change by e‖u‖.
+        a column in this span, a_j = 0. But the column is in the span only to rounding of the data,
+        e = qr.unit·s(X_j), so b_j may change by e‖u‖.
         """
         dependent, sizes = in_span(self.qr, inside)
         inside = inside[dependent]

@@ -54,8 +54,7 @@ def lasso_path(
     Nonnegative LASSO. With `positive`, the minimum is over β_{S̄} ≥ 0; the coefficients on S may have any
     sign. Then λ*(S) = max(0, max_j c_j) with c = XᵀP_S^⊥y. A solution satisfies c_S = 0 and c_j ≤ λ off S,
     with equality where β_j > 0, where now c = Xᵀ(y − Xβ). A path down to λ = 0 ends in a solution of
-    nonnegative least squares. Among all such solutions it has the least sum of β_{S̄}
-    (docs/proofs/nonnegative.md).
+    nonnegative least squares that has the least sum of β_{S̄} (docs/proofs/nonnegative.md).
 
     Parameters
     ----------

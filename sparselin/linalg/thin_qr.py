@@ -151,7 +151,7 @@ class ThinQR:
         return np.maximum(1.0, np.sqrt(np.cumsum(self._inverse[: self.size])[t - 1 :]))
 
     def coefficients(self, z: FloatArray, position: IndexArray, size: int) -> FloatArray:
-        """Return least squares coefficients along a path: row j holds those on the columns up to position j.
+        """Return the coefficients along a path: row j is least squares on the columns up to position j.
 
         z : (t,) Qᵀy, for the factorisation X_J = QR of t columns.
         position : (t,) the position of each column in the path; the positions increase.
@@ -204,10 +204,10 @@ class ThinQR:
 
         The error of a projected column is proportional to its size. The computed QR is the factorisation of
         columns X_j + F_j, where ‖F_j‖ is about eps‖X_j‖; X itself was rounded by as much. Let z = P_J^⊥x be x
-        projected off X_J. The projection of x off the computed QR is z + Fb to first order. So its error is
-        at most u·s(x), u = 8·eps, which covers ‖Fb‖ for independent rounding errors and eps‖x‖. Because
-        s(x) ≤ √(1 + κ²)‖x‖, this bound is no larger than the bound by the condition number κ of X_J. It is
-        smaller by the factor κ if no near-dependence of X_J involves x.
+        projected off X_J. The projection of x off the computed QR is z + Fb to first order. So the error of
+        this projection is at most u·s(x), u = 8·eps, which covers ‖Fb‖ for independent rounding errors and
+        eps‖x‖. Because s(x) ≤ √(1 + κ²)‖x‖, u·s(x) is no larger than the bound by the condition number κ of
+        X_J, and smaller by the factor κ if no near-dependence of X_J involves x.
         """
         scaled = self._norms[: self.size] * np.linalg.solve(self.R.astype(np.float64), projections).T
         return np.asarray(np.hypot(norms, np.sqrt((scaled**2).sum(axis=-1))))

@@ -14,9 +14,9 @@ A group g whose weights are zero is stationary if and only if, with the hierarch
 The reason: a proximal step of length s maps 0 to the proximal operator of (−s∇_θ, −s∇_W) at sλ. The result is
 zero if and only if ‖s∇_θ‖ + M‖s∇_W‖₁ ≤ sλ (`lasso.hierarchical_prox`), which is the same condition for every
 s. If the condition is violated, the objective can be decreased: along θ_g = −t∇_θ/‖∇_θ‖, W_g = −tM·sign(∇_W)
-its derivative at t = 0 is λ − ‖∇_θ‖ − M‖∇_W‖₁ < 0.
+the derivative of the objective at t = 0 is λ − ‖∇_θ‖ − M‖∇_W‖₁ < 0.
 
-The operator changes tensors in place. On the CPU it calls the kernel, elsewhere the formula in PyTorch.
+The proximal operator changes tensors in place: by a kernel on the CPU, by a formula in PyTorch elsewhere.
 Feasibility is exact: ‖W_g‖∞ ≤ M‖θ_g‖ holds for the resulting floats.
 """
 

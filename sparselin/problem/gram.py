@@ -19,8 +19,8 @@ def root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArra
     belongs to the part of y outside the span of the pivots. The pivots are the columns that are independent
     to 8d·eps of their squared lengths. `_complete` corrects R on the other columns.
 
-    If G is nearly singular, rounding can make ‖z‖ larger than ‖y‖. If so, 8d·eps or 64d·eps of its diagonal
-    is added to G, which makes ‖z‖ smaller. This change of G is no larger than the rounding of G.
+    If G is nearly singular, rounding can make ‖z‖ larger than ‖y‖. If so, the diagonal of G is increased by
+    8d·eps or 64d·eps of itself, which makes ‖z‖ smaller. This change is no larger than the rounding of G.
 
     ε : the maximum of |RᵀR − G|_ij/√(G_ii·G_jj), or, if it is larger, the Frobenius norm of these errors on
         the columns that are not pivots. The norm is needed because the errors of these columns add up.

@@ -91,7 +91,7 @@ class GroupPath(FittedPath):
         return self.support[: self.sizes[t]]
 
     def coef_at(self, t: int) -> FloatArray:
-        """Return the coefficients of the q outputs on the columns `features_at(t)`, one column per output."""
+        """Return the coefficients (s, q) of the q outputs on the s columns `features_at(t)`."""
         q, dtype = self.intercept_path.shape[1], self.intercept_path.dtype
         return self.coef_path[t - 1] if len(self.features_at(t)) else np.zeros((0, q), dtype)
 

@@ -2,8 +2,8 @@
 
 A step replaces R by the factor of R above a block B of p rows. It is LAPACK's tpqrt with a rectangular B
 (l = 0). AᵀA = RᵀR holds throughout, where A are the rows read so far. Afterwards the rows of B are no longer
-needed. The reflector of column i changes only row i of R and B, because its vector is e_i above a vector of p
-entries.
+needed. The reflector of column i changes only B and row i of R, because the vector of this reflector is e_i
+above a vector of p entries.
 
 The error: in floating point with unit roundoff u the computed R̂ is the exact factor of some A + E. The
 following bounds on ‖Ee_j‖/‖Ae_j‖, the relative error of column j, hold whatever the scales of the columns and

@@ -116,9 +116,9 @@ def forward(
 class Climb:
     """The state of a local search on f_F(S) = f(F ∪ S) for S ⊆ U, where F is fixed.
 
-    The search starts at the best single feature. Let n = |U|. A move from S to S' is accepted if f(S')
-    exceeds (1 + ε/n²)·f(S) by more than the error of f, so no set is visited twice. If `strict` is False, an
-    addition is also accepted if f(S') = (1 + ε/n²)·f(S) up to this error.
+    U are the features to choose from, and n = |U|. The search starts at the best single feature. A move from
+    S to S' is accepted if f(S') exceeds (1 + ε/n²)·f(S) by more than the error of f, so no set is visited
+    twice. If `strict` is False, an addition is also accepted if f(S') = (1 + ε/n²)·f(S) up to this error.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ nearly dependent x. So for an ill-conditioned S, Xᵀq is computed from X, with 
 R² and g need not be submodular, but f may be. Write f(x | S) = f(S + x) − f(S), and R²(x | S) likewise. If f
 is submodular, f(x | S') ≥ f(x | S) for earlier S' ⊆ S. R²(x | S) is known for all x, so
 R²(x | S) + ν·f(x | S') bounds the gain of x. Therefore f is evaluated only for the features x whose bound is
-at least the best gain. The bound includes rounding errors, and the eigenvalues that count as zero because
+at least the best gain. The bound allows for rounding errors, and for eigenvalues that count as zero because
 they are below a cut-off. The picks and ties are the same as without this bound, unless rounding decides
 whether an eigenvalue is above the cut-off.
 """

@@ -152,9 +152,9 @@ def bracket(step: ProjectedDesign, delta: float, solve: Callable[[float], FloatA
 
     solve : returns a solution b of the LASSO with S projected out, for a given λ, or None if it fails.
 
-    At λ*(1 + δ) the gap-safe test must prove β_j = 0 for every column. At λ*(1 − δ) the objective at b must
-    be smaller than at zero, by more than its rounding error Σe_j|b_j|, where e_j bounds the error of the
-    correlation of column j.
+    λ* is the largest correlation, and δ = delta. At λ*(1 + δ) the gap-safe test must prove β_j = 0 for every
+    column. At λ*(1 − δ) the objective at b must be smaller than at zero, by more than the rounding error
+    Σe_j|b_j|, where e_j bounds the error of the correlation of column j.
     """
     if delta > 0.5:
         return undecided(f"rounding allows to bracket λ* only to a relative {delta:.1e}")

@@ -5,9 +5,9 @@ added, has the spectrum of
 
     diag(0, λ) + uuᵀ,  u = (ρ, w),  w_i = (VᵀC_Sx)_i/√λ_i,  ρ² = C_xx − ‖w‖².
 
-The reason: this matrix is KKᵀ for K = [[√Λ, w], [0, ρ]], and C_{S+x} is KᵀK up to a rotation. Its eigenvalues
-are the zeros of a secular equation. The cost is O(t³) for each feature added, t = |S|, and O(t²) for each
-gain.
+The reason: this matrix is KKᵀ for K = [[√Λ, w], [0, ρ]], and C_{S+x} is KᵀK up to a rotation. The eigenvalues
+of both are the zeros of a secular equation. The cost is O(t³) for each feature added, t = |S|, and O(t²) for
+each gain.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ least λ, the least eigenvalue of C. So λ replaces both here:
 - R² of OMP and of FR (forward regression) is at least 1 − e^{−λ} times the best R² (docs/guarantees.md,
   Theorem 1). So is R² of Sequential LASSO, whose picks OMP could make, and of swaps from the set of FR.
 - After the run, no k columns reach more than R²(S_i) + Σ c_j²/(λ‖y‖²), where S_i are the first i features,
-  c = XᵀP_{S_i}^⊥y, and j runs over the k largest |c_j|; and none reach more than all columns (Theorem 3).
-  This bound holds for every set S, also for the set that the LASSO selects.
+  c = XᵀP_{S_i}^⊥y, and j runs over the k largest |c_j|. R² of all columns is a bound too (Theorem 3). The
+  first bound holds for every set S, also for the set that the LASSO selects.
 - Theorem 4 says whether OMP is certain to find the best subset.
 """
 
