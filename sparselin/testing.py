@@ -66,9 +66,9 @@ def tied_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Pair]:
 def designs_with_margin(margin: float, max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Pair]:
     """Draw designs with λ* > 0 and |⟨X_i, y⟩| ≤ (1 − margin)·λ*, exactly, for all columns but one.
 
-    λ* = max |⟨X_j, y⟩|. Entries are multiples of 2⁻¹⁰ in [−4, 4]. An exception is the column that attains the
-    maximum, which is doubled until the margin is attained. Raises TypeError if margin is not a real number,
-    and ValueError unless 0 < margin < 1, max_n ≥ 1 and max_d ≥ 1.
+    λ* = max |⟨X_j, y⟩|. Entries are multiples of 2⁻¹⁰ in [−4, 4]. Only the column that attains the maximum
+    may have larger entries, because it is doubled until the margin is attained. Raises TypeError if margin is
+    not a real number, and ValueError unless 0 < margin < 1, max_n ≥ 1 and max_d ≥ 1.
 
     >>> from hypothesis import find
     >>> find(designs_with_margin(0.1), lambda design: design[0].all() and design[0].shape[1] == 2)

@@ -182,11 +182,11 @@ def select(dictionary, signals, forced, recurrence, factors, taken, code):
 
 @inner()
 def history(signal, z, norm, t):
-    """Write ‖r‖ after each of t picks into `signal.norms`, given the last ‖r‖ = norm and z = Qᵀy, U_S = QR.
+    """Write the residual's norm after each of t picks into `signal.norms`; the last one, `norm`, is given.
 
-    The norms are computed from the last to the first by ‖r_s‖² = ‖r_{s+1}‖² + z_s², where nothing cancels.
-    Their error is at most √t times `CorrelationErrors.error`, because the error of each z_s is less than the
-    error of the correlations Uᵀr.
+    The norms of the residuals r_s are computed from the last to the first by ‖r_s‖² = ‖r_{s+1}‖² + z_s², with
+    z = Qᵀy and U_S = QR. Nothing cancels. The errors of the norms are at most √t times
+    `CorrelationErrors.error`, because the error of each z_s is less than the error of the correlations Uᵀr.
     """
     square = norm * norm
     signal.norms[t] = norm
@@ -335,11 +335,11 @@ def extend(recurrence, row, t, inverse, share):
 def pick(dictionary, signal, known, recurrence, t):
     """Return the column with the largest score if it is certain, otherwise −1.
 
-    The score of column j is scale_j|c_j|, c = Uᵀr. Column i is certain if |c_i| > zero, and if
-    scale_i(|c_i| − error) exceeds scale_j(|c_j| + error) for every other j; `known` has the bounds zero and
-    error for float64. The float32 values are tried first, and have a larger error. Let U_S = QR for the
-    selected columns. The error of W = QᵀU is δW = R⁻ᵀF, where F_t is the rounding error of step t, at most
-    t + 2 times half an eps of float32.
+    The score of column j is scale_j|c_j|, c = Uᵀr for the dictionary U and the residual r. Column i is
+    certain if |c_i| > zero, and if scale_i(|c_i| − error) exceeds scale_j(|c_j| + error) for every other j;
+    `known` has the bounds zero and error for float64. The float32 values are tried first, and have a larger
+    error. Let U_S = QR for the selected columns. The error of W = QᵀU is δW = R⁻ᵀF, where F_t is the rounding
+    error of step t, at most t + 2 times half an eps of float32.
     """
     length = signal.length
     error = _HALF_EPS32 * (4 + math.sqrt(t * known.kappa2) * (t + 2))
@@ -497,10 +497,10 @@ def copy(a, b):
 
 @inner()
 def choose(dictionary, signal, factors, t, condition, norm):
-    """Return the next pick of `omp`, or −1 if every score is zero to rounding; then ‖r‖ and the size s(y).
+    """Return three results: the next pick of `omp` (−1 if every score is zero to rounding), ‖r‖ and s(y).
 
-    s(y) is the `extent` of y, from which the errors of r follow. It is computed only if scores had to be
-    compared more exactly, with r computed again; otherwise the number 0 is returned for s(y).
+    r is the residual, and s(y) the size of y (`extent`), from which the errors of r follow. s(y) is computed
+    only if scores had to be compared more exactly, with r computed again; otherwise 0 is returned for it.
     """
     U, scale, size, error = dictionary.U, dictionary.scale, factors.size, factors.error
     for j in range(size.size):
@@ -523,7 +523,7 @@ def choose(dictionary, signal, factors, t, condition, norm):
 
 @inner()
 def append(u, factors, t, eps):
-    """Add the column u to the factorisation U_S = QR, and project r off the new column of Q.
+    """Add the column u to the factorisation U_S = QR, and project the residual off the new column of Q.
 
     Returns the increase of the bound on the squared condition number κ² of U_S. If u is in the span of the
     other columns to rounding, it gets the coefficient zero and a zero column of Q.
@@ -566,11 +566,11 @@ def extent(factors, t, square):
 def measure(dictionary, factors, t, bound, norm, y_size):
     """Compute |c_j|, c = Uᵀr, and its error with the sharp bounds of `sparselin.linalg.ties`, for candidates.
 
-    Candidates are the columns that may have the largest score. Sizes and errors are written into
-    `factors.size` and `factors.error`. The size is −1 for all other columns, and for columns in the span of S
-    to the eps of the data. For a column in the span, |c_j| is below `bound` with that eps. So the largest
-    |c_j| is reduced by this bound when candidates are chosen: no column in the span can then hide another
-    column.
+    U is the dictionary, and r the residual. Candidates are the columns that may have the largest score. Sizes
+    |c_j| and errors are written into `factors.size` and `factors.error`. The size is −1 for all other
+    columns, and for columns that are in the span of the selected ones up to the eps of the data. For a column
+    in the span, |c_j| is below `bound` with that eps. So the largest |c_j| is reduced by this bound when
+    candidates are chosen: no column in the span can then hide another column.
     """
     scale, size, error, r = dictionary.scale, factors.size, factors.error, factors.r
     low, coarse = 0.0, dictionary.eps / _EPS

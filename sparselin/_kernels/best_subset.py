@@ -74,7 +74,7 @@ class Frame(NamedTuple):
     """The arrays of the node (I, F) at one level, as views of a `Stack`; the entries of F come first.
 
     I are the included features, F the candidates. With C = X_FᵀP_I^⊥X_F and M = C − diag(D), `relax` bounds
-    ‖P^⊥y‖² over the sets of the node.
+    the squared residual of y over the sets of the node.
     """
 
     G: Reals  # X_FᵀP_I^⊥X_F
@@ -214,8 +214,8 @@ def _narrow(stack, level, m, target):
 def _branch(stack, state, level, base):
     """Branch on the candidate with the largest v_j of `relax`: visit the sets that include this candidate.
 
-    Afterwards the candidate is removed from the candidates F. Near the leaves both are repeated for further
-    candidates.
+    Afterwards the candidate is removed from the candidates F. Near the leaves of the tree both steps are
+    repeated for further candidates.
     """
     left, frame = state.m - level, frame_at(stack, level)
     for _ in range(1 if left > 3 else _RUN):
@@ -332,9 +332,9 @@ def _bound_error(frame, F, m):
 
     The bound is the one at x = beta, or bound (3) of `sparselin.guarantees.best_subset`. The reduction is
     twice the effect of the errors on two terms: on xᵀMx, M = G − diag(D), and on the sum T of the m largest
-    v_j = u_j²/D_j. √T is the norm of a vector, so its error follows from the errors of the u_j. With
-    w = `off`, the inner product of two columns of length at most 1 has an error of at most w_j + w_l, and the
-    inner product with y an error of at most w_j + w_y.
+    v_j = u_j²/D_j, where u = b − Mx. √T is the norm of a vector, so the error of √T follows from the errors
+    of the u_j. With w = `off`, the inner product of two columns of length at most 1 has an error of at most
+    w_j + w_l, and the inner product with y an error of at most w_j + w_y.
     """
     D, beta, w = frame.D, frame.beta, frame.off
     size, shift, worst = 1.0, w[-1], 0.0

@@ -63,7 +63,7 @@ class SingleColumns(NamedTuple):
 
 
 class Acceptance(NamedTuple):
-    """The rule that decides whether a guessed pick becomes one more row of V; VX will be computed.
+    """The rule that decides whether a guessed pick becomes one more row of V, before VX is computed.
 
     A guess is accepted if its score exceeds `cut`; at a lower score, columns other than the candidates may
     have a larger score. A guess is also accepted if it fills up the product VX at little cost: a product of
@@ -97,7 +97,7 @@ def _largest(candidates):
 
 @inner()
 def _rescale(weights, row):
-    """Update the weights ‖X_j‖/ρ_j, ρ_j = ‖P_S^⊥X_j‖, after a pick, which decreases ρ_j² by (row_m·‖X_j‖)².
+    """Update the weights ‖X_j‖/ρ_j, ρ_j = ‖P_S^⊥X_j‖, after a pick that decreases ρ_j² by (row_m·‖X_j‖)².
 
     A weight becomes zero if ρ_j² is small.
     """
@@ -151,8 +151,7 @@ def guess(candidates, first, scaled, rule, picks):
 def _maxima(bits, mask, tops):
     """Compute the maximum of |v| over each block of BLOCK entries of v.
 
-    bits, tops : the bits of v and of the maxima as integers. Nonnegative floats and their bits have one
-        order.
+    bits, tops : the bits of v and of the maxima as integers, which order nonnegative floats correctly.
     """
     size = bits.size
     for b in range(tops.size):
@@ -332,7 +331,9 @@ def rescale(c, lengths, scores):
 
 @kernel(**VECTORIZED)
 def descend_ratios(c, W, steps, out, scores, lengths):
-    """Do as `descend`, for the scores |c_j|/ρ_j of OLS. Pick s reduces ρ_j² = ‖P_S^⊥X_j‖² by W_sj².
+    """Update c as `descend` does, but for the scores |c_j|/ρ_j of OLS, where ρ_j = ‖P_S^⊥X_j‖.
+
+    Pick s reduces ρ_j² by W_sj².
 
     The function stops with the count STALE if a ρ_j² has lost four digits to cancellation since its column
     was last projected.

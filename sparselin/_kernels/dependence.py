@@ -49,8 +49,8 @@ def outside_span(exact, square, size, x, members, n, volume):
 
     exact : `DependenceTest`.
     square, size : the squared distance of x to the span, and the squared size s(x)² of `Unit`.
-    n : the number of dimensions of the space after all columns were projected off some columns.
-    volume : log₂ of the product of the lengths of the columns projected off, besides `exact.fixed`.
+    n : the dimension of the space, less the number of columns off which all others were projected.
+    volume : log₂ of the product of the lengths of these columns, without those that `exact.fixed` counts.
 
     Independent columns of integers have a Gram determinant of at least 1. So the distance of each column from
     the span of the others is at least 1/Π N, where N are the lengths of the others.

@@ -96,7 +96,7 @@ def mask_pullback(form, w, s, h):
 
 @kernel(**_OPTIONS)
 def evaluate(form, Xt, y, lam, x, s, beta, r):
-    """Return F − ½‖y‖² at x = (w, θ), and fill s = s(w), β = s∘θ and r = y − Xβ.
+    """Return F − ½‖y‖², F the objective, at x = (w, θ), and fill s = s(w), β = s∘θ and r = y − Xβ.
 
     F − ½‖y‖² = ½‖Xβ‖² − ⟨y, Xβ⟩ + ½λ_w‖w‖² + ½λ_θ‖θ‖². The first two terms vanish with β, so no digits are
     lost by cancellation when β is small.
@@ -115,7 +115,7 @@ def evaluate(form, Xt, y, lam, x, s, beta, r):
 
 @kernel(**_OPTIONS)
 def differentiate(form, X, lam, x, s, r, g, slope):
-    """Compute the gradient of F at x = (w, θ), and fill g = Xᵀr, given s = s(w) and r = y − X(s∘θ).
+    """Compute the gradient of the objective F at x = (w, θ); fill g = Xᵀr, given s = s(w), r = y − X(s∘θ).
 
     slope : filled with ∇F = (λ_ww − (∂s/∂w)ᵀ(g∘θ), λ_θθ − s∘g).
     """
@@ -136,8 +136,9 @@ def differentiate(form, X, lam, x, s, r, g, slope):
 def lasso_error(lam, x, beta, r, g):
     """Return a bound on F − min F: a duality gap of the LASSO at β plus (λ/2)Σ(|w_j| − |θ_j|)².
 
-    Here x = (w, θ), r = y − Xβ and g = Xᵀr. The second term is F minus the minimum of F over all w∘θ = β. For
-    every a with |a|·‖g‖∞ ≤ λ, u = ar is a feasible point of the dual. As y = r + Xβ, its duality gap is
+    Here F = ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ‖²), β = w∘θ, x = (w, θ), r = y − Xβ and g = Xᵀr. The second term is
+    F minus the minimum of F over all (w, θ) with the same β. For every a with |a|·‖g‖∞ ≤ λ, u = ar is a
+    feasible point of the dual. As y = r + Xβ, the duality gap of β and u is
 
         ½‖r‖² + λ‖β‖₁ − ½‖y‖² + ½‖y − u‖² = ½(1 − a)²‖r‖² + Σ_j (λ|β_j| − aβ_jg_j).
 
@@ -156,7 +157,7 @@ def lasso_error(lam, x, beta, r, g):
 
 @inner(**_OPTIONS)
 def move(form, x, slope, alpha, out):
-    """Take a gradient step from x: out = x − α∇F, moved back to the domain of the mask's form.
+    """Take a gradient step on the objective F from x: out = x − α∇F, moved back to the domain of the mask.
 
     Returns the squared length of the step. For a normalised form, this length is measured before w is scaled
     back to its norm.
@@ -182,16 +183,16 @@ def move(form, x, slope, alpha, out):
 def step_length(x, slope, old_x, old_slope, alpha, short):
     """Return the next step length by the adaptive ABBmin rule.
 
-    x, slope, old_x, old_slope : the point and ∇F there, now and before the last step.
+    x, slope, old_x, old_slope : the point and the gradient ∇F there, after and before the last step.
     alpha : the last step length.
     short : short[0] is a threshold, and the other entries are the last few short lengths; updated in place.
 
     Let Δ be the last step, and Γ the change of ∇F on this step. If ΔᵀΓ ≤ 0, the step length is ten times the
     last one. Otherwise Barzilai and Borwein have two lengths, the long one ΔᵀΔ/ΔᵀΓ and the short one ΔᵀΓ/ΓᵀΓ.
-    If short/long is not below the threshold, the long one is taken. If it is below, ∇F has large components
-    in directions of large curvature. Then the least of the last few short lengths is taken, because such a
-    step removes these components first. Each short step decreases the threshold, and each long step increases
-    the threshold, so that both kinds of steps occur.
+    If short/long is not below the threshold, the long length is taken. If short/long is below, ∇F has large
+    components in directions of large curvature. Then the least of the last few short lengths is taken,
+    because such a step removes these components first. Each short step decreases the threshold, and each long
+    step increases the threshold, so that both kinds of steps occur.
     """
     square, curvature, change = 0.0, 0.0, 0.0
     for j in range(len(x)):
@@ -217,7 +218,7 @@ def step_length(x, slope, old_x, old_slope, alpha, short):
 
 @kernel(**_OPTIONS)
 def descend(objective, start, tol, floor, max_iter):
-    """Run gradient descent on F from `start`.
+    """Run gradient descent on the objective F(w, θ) from `start`; s(w) is the mask.
 
     Returns four results: x = (w, θ); the mask s(w); the values of F − ½‖y‖² at all iterates; and a code that
     says why the descent ended.

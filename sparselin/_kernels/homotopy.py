@@ -60,7 +60,7 @@ class Columns(NamedTuple):
     unit : the rounding unit; the errors of c = Xᵀ(y − Xβ) are about unit·‖X_j‖(‖y‖ + Σ‖X_l‖|β_l|).
     longest : the largest norm of all columns of the design, in H or not.
     rank : the number of independent columns that span the sample space.
-    below : −1; 0 if β ≥ 0 is required outside the columns without penalty.
+    below : −1, or 0 if β ≥ 0 is required of the penalised columns: max(c_j, below·c_j) is compared with λ.
     """
 
     H: NDArray[np.float64]
@@ -114,7 +114,7 @@ class Trail(NamedTuple):
 
     Attributes
     ----------
-    coef, lams, sizes : (limit, M), (limit,), (limit,) β, λ and ‖y‖ + Σ‖X_j‖|β_j| at each point.
+    coef, lams, sizes : (limit, M), (limit,), (limit,) the solution β, λ and ‖y‖ + Σ‖X_j‖|β_j| at each point.
     events : (limit,) j + 1 if column j enters at the point, −(j + 1) if it leaves, and 0 at the end.
     """
 
@@ -390,7 +390,7 @@ def next_event(columns, place, work, bound, lam_min):
 
 @inner(**VECTORIZED)
 def correct(place, extra):
-    """Add the correction `extra` to β; set β_j to zero if its sign is wrong or column j has just entered."""
+    """Add the correction `extra` to β; set β_j to zero if its sign is wrong or if column j just entered."""
     n_free, entered, sign, beta = place.n_free, place.state[1], place.sign, place.beta
     for k in range(place.state[0]):
         beta[k] += extra[k]
@@ -418,7 +418,7 @@ def is_unbalanced(columns, place, bound):
 
 @inner(**VECTORIZED)
 def accept(place, reached):
-    """Copy an accepted point, except its L, to `reached`."""
+    """Copy an accepted point, except its Cholesky factor L, to `reached`."""
     p, order, sign, beta = place.state[0], place.order, place.sign, place.beta
     to_order, to_sign, to_beta = reached.order, reached.sign, reached.beta
     reached.state[0], reached.state[1], reached.lam[0] = p, place.state[1], place.lam[0]
@@ -472,8 +472,8 @@ def move(place, work, below, entering, leaving):
 def follow(columns, reached, until, trail):
     """Follow the path from the point `reached`, and record the points on the way.
 
-    `reached` becomes the last accepted point. (If the run ends with DECLINED, its L may have one row more.)
-    Returns the number of points, after a code that says why the run ended.
+    `reached` becomes the last accepted point. (If the run ends with DECLINED, `reached.L` may have one more
+    row.) Returns a code that says why the run ended, and the number of points.
     """
     M, capacity = len(columns.c0), len(reached.order)
     work = Work(

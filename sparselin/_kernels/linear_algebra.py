@@ -264,7 +264,9 @@ def asymmetry(C):
 
 @kernel(**VECTORIZED)
 def extend(rows, t, column, j, delta, pivots):
-    """Add index j to S in a pivoted Cholesky factorisation: compute row t of L⁻¹C_S·, where LLᵀ = δI + C_S.
+    """Add index j to S in a pivoted Cholesky factorisation LLᵀ = δI + C_S: compute row t of L⁻¹C_S·.
+
+    C is a symmetric matrix, and S the set of t indices that were chosen before.
 
     rows : the rows of L⁻¹C_S·, with C_S· the rows S of C; rows[t] is filled.
     column : the column j of C.

@@ -159,8 +159,8 @@ def find_candidates(screen, z, slack, out):
     """Find the columns, except `out`, that may have the largest or second largest |c_j|, c = Xᵀr.
 
     The columns are written into `screen.candidates`. Returns their number, or −1 if there are too many. The
-    value of |c_j|/‖r‖ follows from z_j = ⟨q_j, r/‖r‖⟩, q_j the integers of the copy, with an error of at most
-    error_j + slack·‖X_j‖.
+    copy of column X_j is unit_j·q_j with integers q_j. Given are the numbers z_j = ⟨q_j, r/‖r‖⟩; unit_j·z_j
+    differs from c_j/‖r‖ by at most error_j + slack·‖X_j‖.
     """
     low, width = np.empty(z.size), np.empty(z.size)
     for j in range(z.size):

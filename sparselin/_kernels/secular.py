@@ -8,7 +8,7 @@ With poles 0 ≤ D_0 < … < D_{p−1} and all u_j² > 0 the eigenvalues μ_i ar
 eigenvalues have the relative accuracy of D and u. The iteration is the fixed weight method (Li, *Solving
 secular equations stably and efficiently*, 1994): φ is replaced by a model with the two adjacent poles and a
 constant. One of these poles keeps its weight u_j², and the weight of the other pole and the constant are
-chosen such that the model has the φ and φ′ of the current τ.
+chosen such that the model agrees with φ and φ′ at the current τ.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ D = 1 + Ps + 2p and
 
     U = [√P s, p/√P, 1],    K = [[1, −2, 0], [−2, 0, 0], [0, 0, −1/m]].
 
-The vector c = UᵀH⁻¹b solves (I + GK)c = UᵀD⁻¹b, G = UᵀD⁻¹U, and then H⁻¹b = D⁻¹(b − UKc). This computation is
+For a vector b, c = UᵀH⁻¹b solves (I + GK)c = UᵀD⁻¹b, G = UᵀD⁻¹U, and H⁻¹b = D⁻¹(b − UKc). This computation is
 stable. At the minimum w is ordered as x, so s_r is the largest entry of s, and s_r ≥ 1/m. Then
 diag s − ssᵀ ⪰ s_r diag s (without entry r), and H is at least a constant times D/m.
 """

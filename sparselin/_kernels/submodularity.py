@@ -345,7 +345,7 @@ def every_base(data, mu, worst, limit, best):
 
 @inner(**NUMPY)
 def residuals(data, L):
-    """Return the candidates at L, whether rounding leaves a column undecided, and the independent part of L.
+    """Return the candidates at the base set L, whether one is undecided, and the independent part of L.
 
     The candidates are returned as in `_candidates`.
     """
@@ -419,7 +419,7 @@ def _grow_from(data, candidates, L, start, best):
 
 @kernel(**NUMPY)
 def grow(data, L, stride, best):
-    """Build sets A at L greedily from every stride-th candidate. Return whether the upper bound decreased."""
+    """Grow sets A at the base set L from every stride-th candidate; return whether `best` changed."""
     candidates, _, members = residuals(data, L)
     fell = False
     for start in range(0, len(candidates[1]), stride):

@@ -28,7 +28,7 @@ from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
 from sparselin.validation import Columns, check_count, check_level
 
 # The relative accuracies of a training. If a feature outside A(S) has the largest weight, training is
-# repeated with the next one. The last is 4500 eps; below it the rounding of the gap decides.
+# repeated with the next accuracy. The last one is 4500 eps; at a smaller one rounding of the gap decides.
 _TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 # A softmax is by default trained in the units of y in which λ*(S)/ℓ² is this number, ℓ = max‖P_S^⊥X_j‖. It is
 # a convention: another number changes how strongly a softmax is penalised, and which features it picks.
@@ -68,7 +68,7 @@ def sequential_attention(
         "softmax"        e^{w_i}/Σe^{w_j}   "l2_normalized"  w_i²/Σw_j²
 
     "linear" and "l1" solve the LASSO, and training ends with a bound on the duality gap. For λ in the window
-    (λ₂, λ*(S)) of `first_entry` they pick from A(S), the set from which Sequential LASSO picks too. Let β* be
+    (λ₂, λ*(S)) of `first_entry` both pick from A(S), the set from which Sequential LASSO picks too. Let β* be
     the solution of the LASSO and u* = y − Xβ*. Training ends with a duality gap
     δ ≥ Σ(λ − |⟨X_j, u*⟩|)|β_j| + ½‖X(β − β*)‖². So δ > 0 allows a column outside A(S) to have the largest
     weight, if its cosine with a column of A(S) is near 1. In this case training is repeated to smaller gaps.

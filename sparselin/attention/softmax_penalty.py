@@ -37,7 +37,7 @@ def softmax_penalty(x: ArrayLike) -> PenaltyValue:
     (Lemma 3.2 of *Sequential Attention for Feature Selection*, ICLR 2023). The objective is strictly convex
     in w, so the minimiser is unique; it satisfies Σw = 0. A step of Newton's method takes O(m) operations.
     Let eps be the machine epsilon. The value is accurate to a few eps, and w to a few eps·max(‖w‖∞,
-    min(1, m² max x)). This is about the change of w when x is rounded.
+    min(1, m² max x)). The error of w is about as large as the change of w when x is rounded.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def _vectors(data: Any, name: str) -> tuple[NDArray[np.float64], np.dtype[Any]]:
 
 
 def penalty_contours(limit: float, points: int = 201) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Compute Q*(β∘β) on a grid of `points` × `points` values of β ∈ [−limit, limit]².
+    """Compute the penalty Q*(β∘β) of `softmax_penalty` on a grid of `points`² values of β ∈ [−limit, limit]².
 
     Figure 2 of *Sequential Attention for Feature Selection* (ICLR 2023) shows limit = 1, 10 and 100.
 

@@ -55,10 +55,10 @@ def is_semidefinite(X: FloatArray, weights: FloatArray, excess: list[Fraction], 
 def _rounded_columns(
     X: FloatArray, weights: FloatArray, *, centred: bool
 ) -> tuple[FloatArray, FloatArray, list[int]]:
-    """Return A, bounds on the lengths of the columns of E, and the binary logarithms of the units of Z.
+    """Return A, bounds on the lengths of the columns of E, and log₂ of the units of Z (see the module).
 
-    The rounding of a mean of n numbers of size at most m is at most (n + 8)·eps·m, and the one of a square
-    root, difference or product ½·eps. The error of the first mean does not matter, because it moves all rows.
+    The rounding of a mean of n numbers of size at most m is at most (n + 8)·eps·m, and that of a square root,
+    difference or product at most ½·eps. An error of the first mean does not matter: it moves all rows alike.
     """
     n = len(X)
     level = int(np.frexp(weights.max())[1]) + 1 >> 1
@@ -83,7 +83,7 @@ def _rounded_columns(
 
 
 def _diagonal(excess: list[Fraction], total: Fraction) -> list[int]:
-    """Return Δ′ for a Δ in the units of A and ‖E‖_F²; δ nearly minimises the loss δ·Δ_j + ‖E‖_F²/δ."""
+    """Return Δ′ for Δ = `excess` and ‖E‖_F² = `total`; δ nearly minimises the loss δ·Δ_j + ‖E‖_F²/δ."""
     middle = sorted(excess)[len(excess) // 2]
     ratio = total / middle if middle > 0 else Fraction(1)
     half = (ratio.numerator.bit_length() - ratio.denominator.bit_length()) // 2

@@ -228,11 +228,11 @@ class FitTask:
     def steps(
         self, name: str, most: int, attributes: Callable[..., dict[str, Any]] | None
     ) -> Iterator[Callable[..., bool] | None]:
-        """Report the steps of a method as parts of the task, inside a `with` block.
+        """Report the steps of a method to scikit-learn's callbacks, as subtasks, inside a `with` block.
 
-        It yields a `callback` that the method must call with its path after each step, or None if nothing is
-        to be reported. Each step begins as soon as the step before it has ended. If the path ends there, the
-        new step ends as an empty task without attributes, as in scikit-learn.
+        The block gets a `callback` that the method must call with its path after each step, or None if there
+        is nothing to report. Each step begins as soon as the step before it has ended. If the path ends
+        there, the step that has begun is reported as a task without attributes, as in scikit-learn.
         """
         if self.context is None or not hasattr(self.data["estimator"], "_skl_callbacks"):
             yield None

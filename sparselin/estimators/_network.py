@@ -123,8 +123,8 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
     def _network_of_user(self, task: NetworkTask, n_features: int) -> nn.Module:
         """Return the network that the function `network(n_features, n_outputs)` makes, after checking it.
 
-        It must read n_features features and give n_outputs outputs. With the user's own loss the number of
-        outputs may differ.
+        The network must read n_features features and give n_outputs outputs. With the user's own loss the
+        number of outputs may differ.
         """
         if isinstance(self.network, nn.Module) or not callable(self.network):
             raise TypeError(

@@ -74,7 +74,7 @@ class Task(Observations):
     def errors(self, prediction: Any) -> FloatArray:
         """Return the error (n,) of each row of the prediction.
 
-        It is the mean squared error over the outputs, or for other losses the deviance
+        The error is the mean squared error over the outputs, or for other losses ℓ the deviance
         2(ℓ(y_i, η_i) − inf ℓ(y_i, ·)) of the linear predictor η.
         """
         if self.loss == "squared":
@@ -97,7 +97,8 @@ class LinearFit(NamedTuple):
 
     features : the selected features.
     coef : (p,) or (p, q) coefficients of these features.
-    residual : ‖r‖, or exactly zero if ‖r‖ is zero up to rounding. For other losses √deviance.
+    residual : the norm ‖r‖ of the residual, exactly zero if it is zero up to rounding. For other losses
+        √deviance.
     rank : the rank of the selected columns.
     """
 
@@ -177,7 +178,7 @@ def _level(problem: Problem, path: SelectionPath, tol: float | None) -> float:
 def _fits(path: Any, first: int, norms: list[float], ranks: Sequence[int]) -> list[LinearFit]:
     """Return the models on the first t units of a path, for t = first, first + 1, …, to its end.
 
-    norms, ranks : ‖r‖ and the rank of the selected columns for t = 0, 1, …
+    norms, ranks : the norm of the residual, and the rank of the selected columns, for t = 0, 1, …
     """
     features_at = getattr(path, "features_at", lambda t: path.support[:t])
     return [
@@ -189,7 +190,7 @@ def _fits(path: Any, first: int, norms: list[float], ranks: Sequence[int]) -> li
 def _models_of(path: SelectionPath, problem: Problem, first: int) -> list[LinearFit]:
     """Return the models on the first t features of a path, for t = first, first + 1, …, to its end.
 
-    A residual with ‖r‖ ≤ 8·eps·(√n + 1)·‖y‖ counts as zero.
+    A residual r with ‖r‖ ≤ 8·eps·(√n + 1)·‖y‖ counts as zero.
     """
     zero = problem.rounding() * problem.y_norm
     norms = [0.0 if norm <= zero else float(norm) for norm in path.residual_norm]

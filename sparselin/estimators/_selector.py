@@ -58,7 +58,7 @@ class SizeRequest(NamedTuple):
     """The number of units that the parameters request.
 
     most : the length at which the path ends.
-    tol : the path also ends once ‖r‖ ≤ tol·‖r_0‖; None if there is no such bound.
+    tol : the path also ends once ‖r‖ ≤ tol·‖r_0‖ for the residual r, at first r_0; None: no such bound.
     rule : the rule that chooses the number along the path, from CRITERIA or CROSS_VALIDATED; or None.
     k : the number of units if there is no rule.
     """

@@ -120,13 +120,13 @@ class BestSubsetSelector(PathSelector):
 
     ridge : the sets minimise ‖y − Xβ‖² + ridge·‖β‖². The ridge also makes the search short where n ≤ d.
         Criteria, errors, `coef_` and `intercept_` are those of least squares on the set, without the ridge;
-        `BestSubsetRegressor` keeps it.
+        `BestSubsetRegressor` keeps the ridge.
     standardize : whether `ridge` refers to the coefficients of standardized columns. Without a ridge, scaling
         a column does not change the selection.
     time_limit : the number of seconds for each size. After that the best subset found so far is taken, with
         a `ConvergenceWarning`.
-    path_ : a tuple of `BestSubset` with s + 1, s + 2, … features (or groups), s of them forced. Their indices
-        are columns of X. `certificate` refers to the columns that are not excluded.
+    path_ : a tuple of `BestSubset` with s + 1, s + 2, … features (or groups), s of them forced. Indices refer
+        to the columns of X, and each `certificate` to the columns that are not excluded.
 
     X is made dense.
 

@@ -35,7 +35,7 @@ _SAME = 8
 
 
 class AlphaPath(NamedTuple):
-    """A LASSO path in scikit-learn's terms, with m knots.
+    """A LASSO path with m knots in the notation of scikit-learn, where the penalty is α.
 
     alphas : (m,) the α of each knot.
     features : (p,) the features that are nonzero somewhere on the path.
@@ -61,11 +61,11 @@ class AlphaPath(NamedTuple):
 class LassoLars(TakesSparse, linear_model.LassoLars):
     """scikit-learn's `LassoLars`, computed with the exact path of `sparselin.lasso_path`.
 
-    It minimises ‖y − β₀ − Xβ‖²/(2n) + α‖β‖₁, where n is the number of rows or the sum of the weights. The
-    λ of `lasso_path` is n·α. It differs from scikit-learn's estimator in these points:
+    It minimises ‖y − β₀ − Xβ‖²/(2n) + α‖β‖₁, where n is the number of rows or the sum of the weights. The λ
+    of `lasso_path` is n·α. This estimator differs from scikit-learn's in these points:
 
-    - The path is correct where several features enter or leave at once: at ties, and for duplicate and
-      negated columns.
+    - The path is correct if several features enter or leave at once: at ties, and for duplicate and negated
+      columns.
     - The path does not depend on the scale of the data, because there is no absolute tolerance.
     - X may be sparse, even with an intercept, and is not made dense. `fit` takes `sample_weight`.
     - If `max_iter` ends the path above α, there is a ConvergenceWarning.
@@ -94,8 +94,8 @@ class LassoLars(TakesSparse, linear_model.LassoLars):
 
     Attributes
     ----------
-    alphas_ : (m,) the α of each knot, decreasing; the last one is `alpha`. With `fit_path=False` a number,
-        the last one.
+    alphas_ : (m,) the α of each knot, decreasing; the last one is `alpha`. With `fit_path=False` it is only
+        this last number.
     active_ : the features that are active at the end of the path, in the order in which they entered.
     coef_path_ : (n_features, m) the coefficients at each knot.
     coef_ : (n_features,) or (n_targets, n_features) the coefficients, in the dtype of X.
@@ -239,7 +239,7 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
     fit_intercept, max_iter, positive, precompute, eps, copy_X, verbose : see `LassoLars`.
     noise_variance : float, default=None
         The noise variance σ². By default it is estimated by ‖r‖²/(n − n_features − 1), where r is the
-        residual of least squares on all features (at α = 0). Without an intercept there is no − 1. The
+        residual of least squares on all features (at α = 0). Without an intercept the − 1 is omitted. The
         denominator must be positive.
 
     Attributes

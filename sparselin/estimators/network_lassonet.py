@@ -245,11 +245,11 @@ class LassoNetClassifier(NetworkClassifier, _LassoNetByNumber):
 
     LassoNet trains a path of networks, from all features to none. At each λ training minimises
 
-        L(θ, W, rest) + λΣ‖θ_j‖₂    subject to    ‖W_j‖∞ ≤ M‖θ_j‖₂,
+        L(θ, W, rest) + λΣ‖θ_j‖₂    subject to    ‖W_j‖∞ ≤ M‖θ_j‖₂.
 
-    where W_j are the weights of feature j in the first layer. So a feature with θ_j = 0 has no effect on the
-    network (*LassoNet: A Neural Network with Feature Sparsity*, JMLR 22(127), 2021). Scale the columns of X
-    first.
+    Here L is the training loss, and θ_j and W_j are the weights of feature j in the skip connection and in
+    the first layer. So a feature with θ_j = 0 has no effect on the network (*LassoNet: A Neural Network with
+    Feature Sparsity*, JMLR 22(127), 2021). Scale the columns of X first.
 
     Parameters
     ----------
@@ -388,8 +388,8 @@ class LassoNetRegressorCV(NetworkRegressor, _LassoNetCV):
 
     Attributes
     ----------
-    validation_losses_ : (L, folds) the mean loss on the test rows of each fold, for each row of the path and
-        the scaled y.
+    validation_losses_ : (L, folds) the mean loss, with the scaled y, on the test rows of each fold, for each
+        row of the path.
     The other attributes are those of `LassoNetRegressor`.
 
     >>> from sklearn.datasets import load_diabetes

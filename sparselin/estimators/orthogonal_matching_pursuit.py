@@ -45,10 +45,10 @@ class OrthogonalMatchingPursuit(TakesSparse, linear_model.OrthogonalMatchingPurs
     """scikit-learn's `OrthogonalMatchingPursuit`, computed with `sparselin.omp`.
 
     Let r = P_S^⊥(y − ȳ) be the residual on the selected features S. Each step selects the feature with the
-    largest |⟨X_i, r⟩|. It differs from scikit-learn's estimator in these points:
+    largest |⟨X_i, r⟩|. This estimator differs from scikit-learn's in these points:
 
     - The path does not end early at a feature with ⟨X_i, y⟩ = 0, and it does not depend on the scale of y.
-    - A target with ‖y − ȳ‖² ≤ tol gets no feature at all.
+    - For a target with ‖y − ȳ‖² ≤ tol no feature is selected.
     - Features are compared up to bounds on the rounding errors. If several are tied, the first is selected.
     - X may be sparse, even with an intercept, and is not made dense. `fit` takes `sample_weight`.
     - Callbacks (scikit-learn 1.9): each selected feature is a task. If the hook `on_fit_task_end` returns
@@ -86,7 +86,7 @@ class OrthogonalMatchingPursuit(TakesSparse, linear_model.OrthogonalMatchingPurs
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,) or (n, n_targets).
 
-        sample_weight : (n,) weights ≥ 0 of the squared residuals (also in ‖r‖² ≤ tol), or None.
+        sample_weight : (n,) weights ≥ 0 of the squared residuals (also in the rule ‖r‖² ≤ tol), or None.
 
         Returns the estimator. Raises ValueError if the data are invalid or `n_nonzero_coefs` exceeds the
         number of features. Warns (RuntimeWarning) if fewer features were selected than requested, or if
@@ -112,7 +112,7 @@ class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.Or
 
     The path of each fold is scored on the test rows at k = 1, 2, … up to the length of the shortest path. A
     path ends early if y is fitted exactly, or if all other features depend on the selected ones. If y is
-    constant on the training rows of a fold, nothing is selected there, and the constant is scored at each k.
+    constant on the training rows of a fold, its path selects nothing, and the constant is scored at each k.
     In all other respects the estimator is like `OrthogonalMatchingPursuit`.
 
     Parameters
@@ -208,7 +208,7 @@ def _attributes(estimator: Any, path: SelectionPath) -> dict[str, Any]:
 
 
 def _fit_targets(estimator: Any, data: Observations, k: int, tol: float | None, task: FitTask) -> _TargetFits:
-    """Select k features for each target, or features until ‖r‖² ≤ tol."""
+    """Select k features for each target, or features until the residual r has ‖r‖² ≤ tol."""
     X, d, N = data.X, data.X.shape[1], data.outputs
     level = None if tol is None else math.sqrt(tol)
     watched = hasattr(estimator, "_skl_callbacks")

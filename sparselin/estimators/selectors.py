@@ -17,11 +17,12 @@ from sparselin.estimators._selector import PathSelector
 class OMPSelector(PathSelector):
     """A selector that follows Orthogonal Matching Pursuit (`sparselin.omp`).
 
-    Each step adds the column with the largest |⟨X_i, r⟩|. For y (n, q), whose outputs share one support, or
-    with `groups`, it adds the feature or group with the largest gradient norm ‖X_gᵀR‖_F, R = P_S^⊥Y (M-OMP of
-    Cotter, Rao, Engan and Kreutz-Delgado, 2005; Group-OMP of Lozano, Świrszcz and Abe, 2009, without their
-    orthonormalisation within groups). Pass classes as one-hot columns or, if there are two, with
-    `loss="logistic"`. For this loss and `loss="poisson"` see `sparselin.generalized_omp`.
+    Each step adds the column with the largest |⟨X_i, r⟩|, r the residual. For y (n, q), whose outputs share
+    one support, or with `groups`, it adds the feature or group g with the largest gradient norm ‖X_gᵀR‖_F,
+    where R are the residuals of all outputs (M-OMP of Cotter, Rao, Engan and Kreutz-Delgado, 2005; Group-OMP
+    of Lozano, Świrszcz and Abe, 2009, without their orthonormalisation within groups). Pass classes as
+    one-hot columns or, if there are two, with `loss="logistic"`. For this loss and `loss="poisson"` see
+    `sparselin.generalized_omp`.
 
     The whole path is computed once, and k is chosen along it. `at(k)` returns the selector for another k
     without fitting again.
@@ -46,8 +47,8 @@ class OMPSelector(PathSelector):
             fold; "cv_1se" : the fewest features with an error within one standard error of the least
             (Breiman, Friedman, Olshen and Stone, 1984);
         "auto" : if `tol` is given, the number that reaches it; otherwise "ebic".
-    tol : the path ends once ‖r‖ ≤ tol·‖y − ȳ‖ (‖y‖ without an intercept), a ratio of norms. For other losses
-        it ends once the deviance is at most tol times the deviance without features.
+    tol : the path ends once ‖r‖ ≤ tol·‖y − ȳ‖ (without an intercept tol·‖y‖); tol is a ratio of norms. For
+        other losses it ends once the deviance is at most tol times the deviance without features.
     forced : columns that are selected first, by index or by name. With `groups`, their groups come first.
     exclude : columns that are never selected, by index or by name.
     groups : (d,) labels. Columns with the same label are selected together. None: each column is a group.
@@ -129,7 +130,7 @@ class OMPSelector(PathSelector):
 class OLSSelector(PathSelector):
     """A selector that follows orthogonal least squares, or forward selection (`sparselin.ols`).
 
-    Each step adds the feature that reduces ‖r‖ most. Scaling a column does not change the selection.
+    Each step adds the feature that reduces the residual most. Scaling a column does not change the selection.
 
     The parameters, attributes, errors and warnings are those of `OMPSelector`, but y is a vector, and there
     are no `groups`, `standardize` or `loss`.
@@ -149,9 +150,9 @@ class SequentialLassoSelector(PathSelector):
     """A selector that follows Sequential LASSO (`sparselin.sequential_lasso`).
 
     Each step solves a LASSO in which the selected features are not penalised, and adds the first feature that
-    enters its path. This feature has the largest |⟨X_i, r⟩|, so OMP could select it too (Theorem 3.3 of
-    *Sequential Attention for Feature Selection*). With "ebic" this is Sequential LASSO cum EBIC (Luo and
-    Chen, 2014).
+    enters its path. This feature has the largest |⟨X_i, r⟩|, r the residual, so OMP could select it too
+    (Theorem 3.3 of *Sequential Attention for Feature Selection*). With "ebic" this is Sequential LASSO cum
+    EBIC (Luo and Chen, 2014).
 
     method : "lasso" follows the definition; "omp" relies on the theorem and is faster.
     loss : as for `OMPSelector`. For logistic and Poisson regression both methods return the path of
@@ -223,7 +224,7 @@ class DiverseSelector(PathSelector):
     without f.
 
     regularizer : f, from `sparselin.spectral`; by default SmoothedDifferentialEntropy(1.0), which is
-        log₂ det(I + C_S).
+        log₂ det(I + C_S) for the Gram matrix C_S of the selected columns.
     nu : ν ≥ 0.
     search : "forward" or "greedy_local".
     standardize : whether f is applied to the correlations of the columns (without an intercept to their

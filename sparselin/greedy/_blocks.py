@@ -1,18 +1,19 @@
 """Greedy selection by blocks of picks: each pick costs a fraction of one pass over X.
 
 Textbook OMP reads all of X for every pick. Here the next p picks are guessed by greedy selection in float32
-among the columns of largest score, and their orthonormal directions q_1..q_p are formed. One matrix product
-W = XᵀQ_p then gives all correlations after each guess,
+among the columns of largest score, and their orthonormal directions q_1..q_p are formed. Let r_s be the
+residual before the s-th guess, and W_s = Xᵀq_s. One matrix product computes W_1..W_p, and with them all
+correlations after each guess,
 
-    c_{s+1} = Xᵀr_{s+1} = c_s − ⟨q_s, r_s⟩ W_s,
+    c_{s+1} = Xᵀr_{s+1} = c_s − ⟨q_s, r_s⟩ W_s.
 
-so every guess is checked against all d columns. The picks before the first wrong guess are accepted. The
+So every guess is checked against all d columns. The picks before the first wrong guess are accepted. The
 first pick is known, not guessed, so each product yields at least one pick, like a product of the textbook
 method. A product reads X once for p picks, so its speed is limited by arithmetic, not by memory.
 
-No correlation comes from a recurrence on Gram matrices. The error of W_s at column j is eps·√n·‖X_j‖. Because
-Σ⟨q_s, r_s⟩² ≤ ‖y‖² and the errors of the corrections are independent, the error of their sum is
-eps·√n·‖X_j‖‖y‖, the same as the error of c_j.
+No correlation comes from a recurrence on Gram matrices. The error of W_s at column j is eps·√n·‖X_j‖, where
+eps is the machine epsilon. Because Σ⟨q_s, r_s⟩² ≤ ‖y‖² and the errors of the corrections are independent, the
+error of the sum of all corrections is eps·√n·‖X_j‖‖y‖, the same as the error of c_j.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from sparselin.linalg.gathered import THIN, correlate_rows, rows_of_columns
 from sparselin.linalg.ties import relative_margin, tied_at_maximum
 from sparselin.results import FloatArray, IndexArray
 
-# Blocks are faster than single picks if a block yields on average at least this many picks (rows omp/* of
-# `make bench`).
+# Blocks are faster than single picks if a block yields on average at least this many picks (omp/* of `make
+# bench`).
 _PICKS_PER_BLOCK = 8
 
 
@@ -78,7 +79,7 @@ class Blocks:
         return len(self.selection.picks) - self._start >= _PICKS_PER_BLOCK * self._blocks
 
     def _error(self, kappa: Any) -> Any:
-        """Return a bound on the error of c_j/‖X_j‖, c = Xᵀr, for columns S of condition number kappa."""
+        """Return a bound on the error of c_j/‖X_j‖, c = Xᵀr; kappa is the condition number of X_S."""
         return self.problem.rounding(kappa) * self.problem.y_norm
 
     def _search(self) -> Pick | None:
@@ -139,7 +140,8 @@ class Blocks:
     def _check(self, J: IndexArray, projections: FloatArray, t: int) -> tuple[int, list[Pick | None], bool]:
         """Check the guessed picks J against all columns.
 
-        projections : ⟨q, r⟩ of each pick, where q is its column of Q, X_S = QR, and r the residual.
+        projections : ⟨q, r⟩ for each pick, where q is the column that the pick adds to Q, X_S = QR, and r is
+            the residual.
         t : the number of columns of the factorisation before these picks.
 
         Returns
@@ -185,8 +187,9 @@ class Blocks:
         """Decide in float64 the pick after each `undecided` step, and write it to `nexts`.
 
         Returns the first step after which the pick is not the guessed one, or None if there is no such step.
-        If a candidate is in the span of S, its correlation is zero without error, and the runner-up may be a
-        column that is no candidate. Then the step counts as wrong, and the search on all columns decides.
+        If a candidate is in the span of the selected columns, its correlation is exactly zero, and the
+        runner-up may be a column that is not a candidate. Then the guess counts as wrong, and the search on
+        all columns decides.
         """
         double, index = self.selection.double, self.selection.qr.index
         columns = {s: steps.candidates[s, : steps.counts[s]] for s in undecided}

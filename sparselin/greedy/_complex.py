@@ -4,9 +4,9 @@ Over ℂ the correlations c_j = ⟨X_j, r⟩ = X_jᴴr are compared by their mod
 the real matrix [Re −Im; Im Re] (2n, 2d) acts on ℝ²ᵈ. Write r as (Re r, Im r) ∈ ℝ²ⁿ. Then the columns j and
 d + j of this matrix, (Re X_j, Im X_j) and (−Im X_j, Re X_j), have the inner products Re c_j and Im c_j with
 r. The two columns are orthogonal and have equal length. They keep both properties when they are projected off
-other pairs. So for the pair g of these columns, projected to z_j, |c_j| = ‖X_gᵀr‖, and |c_j|/‖z_j‖ is the
-norm of the two quotients. Therefore OMP and OLS over ℂ are OMP and OLS on groups of two real columns, with
-the same lengths, residuals, error bounds, ties and statuses.
+other pairs. Let g be this pair of columns, and let ‖z_j‖ be their common length after projection. Then
+|c_j| = ‖X_gᵀr‖, and |c_j|/‖z_j‖ is the norm of X_gᵀr/‖z_j‖. Therefore OMP and OLS over ℂ are OMP and OLS on
+groups of two real columns, with the same lengths, residuals, error bounds, ties and statuses.
 """
 
 from __future__ import annotations

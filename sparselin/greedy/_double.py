@@ -26,7 +26,7 @@ class Double:
         self.qr = ThinQR(self.problem)
 
     def prepare(self, J: IndexArray, index: list[int]) -> None:
-        """Cache the columns J, read in one pass, in place of earlier columns; factorise X_S, S = index."""
+        """Read the columns J in one pass, and cache only these columns; factorise X_S, S = index."""
         self._columns.cache(J)
         self.factorise(index)
 

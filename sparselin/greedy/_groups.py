@@ -47,14 +47,14 @@ def group_omp(
     problems with multiple measurement vectors*, 2005). S-OMP of Tropp, Gilbert and Strauss (2006) differs: it
     compares Σ_j |⟨X_i, R_j⟩|.
 
-    Rounding. Let u = 8·eps and z_i = P_S^⊥X_i, and let s(x) be the size of x (`ThinQR.sizes`), to which the
-    error of P_S^⊥x is proportional. The error of c_ij = ⟨X_i, R_j⟩ is at most
+    Rounding. Let u = 8·eps, where eps is the machine epsilon, and z_i = P_S^⊥X_i. Let s(x) be the size of x
+    (`ThinQR.sizes`), to which the error of P_S^⊥x is proportional. The error of c_ij = ⟨X_i, R_j⟩ is at most
     e_ij = u·(s(X_i)‖R_j‖ + ‖z_i‖s(Y_j) + √n·‖z_i‖‖R_j‖) (`linalg.ties`). By the triangle inequality for the
     vectors over j, and then for the vectors over i ∈ g, the error of ‖X_gᵀR‖_F is at most
 
         (Σ_{i∈g} e_i²)^½,    e_i = u·(s(X_i)‖R‖_F + ‖z_i‖s(Y) + √n·‖z_i‖‖R‖_F),    s(Y) = (Σ_j s(Y_j)²)^½.
 
-    To this bound the rounding error of a sum of |g|·q squares is added, u·√(|g|q) times the norm.
+    The rounding error of a sum of |g|·q squares, u·√(|g|q) times the norm, is added to this bound.
 
     Parameters
     ----------
@@ -111,15 +111,15 @@ class GroupSelection:
         self.trail = PickRecord(self.total_norm)
 
     def floor(self, level: float) -> float:
-        """Return the computed ‖R‖_F at which a path stops because ‖R‖_F ≤ level; it allows for rounding.
+        """Return the threshold for the computed ‖R‖_F that corresponds to ‖R‖_F ≤ level, rounding included.
 
-        R are the residuals of Y on the selected groups.
+        R are the residuals of Y on the selected groups. A path stops when the computed ‖R‖_F reaches this.
         """
         data = self.data
         return float(stopping_level(level, data.y_norm, data.unit, data.length_unit))
 
     def add(self, pick: Pick) -> bool:
-        """Add the group `pick.feature` to S, and return whether it was added.
+        """Add the group `pick.feature` to the selected groups S, and return whether it was added.
 
         A pick is not added if all its columns are in the span of S to rounding. A forced group (`pick.tied`
         is empty) is added in any case; if its columns are in the span of S, its coefficients are zero.
@@ -186,8 +186,8 @@ class GroupSelection:
     def coefficients(self) -> list[FloatArray]:
         """Return the coefficients after t = 0, 1, … groups: one array (|S_t|, q) for each t.
 
-        The rows are in the order of the columns of S_t. With an intercept, the first row (q,) is the
-        intercept.
+        S_t are the columns of the first t groups, in the order of the rows, and q is the number of outputs.
+        With an intercept, the first row (q,) is the intercept.
         """
         ones, projections = self.ones, self.qr.Qt @ self.Y
         position = {j: i + ones for i, j in enumerate(self.support)}

@@ -13,7 +13,7 @@ from sparselin.linalg.gathered import THIN, gather
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
-# Tuned by the rows omp/* and fortran/* of `make bench`. Wrong guesses cost time, but do not change a pick.
+# Tuned by omp/* and fortran/* of `make bench`. Wrong guesses cost time, but do not change a pick.
 FEW = 4  # a product with this many rows costs little more than one with a single row
 STRIDE = 8  # a matrix product is faster if its number of rows is a multiple of this
 _MOST = 32  # the most columns in a block; in longer blocks too many guesses are wrong
@@ -24,7 +24,7 @@ _NARROW = 2048  # gathering some of this many columns in C order reads all of th
 
 
 class Guesses:
-    """The columns of a dense problem among which guesses are made.
+    """The columns of a dense problem among which `_blocks` guesses the next picks, in single precision.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Guesses:
         return list(dict.fromkeys(picks[:p].tolist()))
 
     def _fetch(self, C: IndexArray) -> IndexArray:
-        """Copy the columns C that are not in the cache `_unit` into it; return the rows of C in the cache."""
+        """Add the missing ones of the columns C to the cache `_unit`; return the rows of C in the cache."""
         slots = self._slot[C]
         missing = slots < 0
         new = C[missing]

@@ -12,10 +12,10 @@ from sparselin.results import FloatArray
 
 
 class Lengths:
-    """The squared lengths ρ_j² = ‖P_S^⊥X_j‖² of all columns; orthogonal least squares divides by ρ_j.
+    """The squared lengths ρ_j² = ‖P_S^⊥X_j‖² of all columns, projected off the selected columns S.
 
-    Each column q of the factorisation X_S = QR reduces ρ_j² by ⟨q, X_j⟩². Whenever cancellation has cost four
-    digits of ρ_j², it is recomputed by projection of X_j off S.
+    Orthogonal least squares divides by ρ_j. Each column q of the factorisation X_S = QR reduces ρ_j² by
+    ⟨q, X_j⟩². Once cancellation has cost four digits of ρ_j², X_j is projected off S and ρ_j² is recomputed.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Lengths:
         self.measure(qr)
 
     def measure(self, qr: ThinQR) -> None:
-        """Recompute inaccurate ρ_j by projection, and set ρ_j to zero for columns in the span of S."""
+        """Recompute inaccurate ρ_j by projection; set ρ_j to zero in the span of the selected columns."""
         self.measured[qr.index] = 0
         stale = np.flatnonzero((self.squares <= 1e-4 * self.measured) & (self.measured > 0))
         if len(stale):
@@ -57,7 +57,7 @@ class Lengths:
         self.scale[free] = 1 / np.sqrt(self.squares[free])
 
     def exclude(self, j: int) -> None:
-        """Set the length of column j to zero: from now on it counts as a column in the span of S."""
+        """Set the length of column j to zero, so that it counts as in the span of the selected columns."""
         self.squares[j] = self.measured[j] = self.scale[j] = 0
 
     def weights(self, score: FloatArray) -> FloatArray:

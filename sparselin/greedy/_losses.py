@@ -155,8 +155,8 @@ def separation(signs: FloatArray, A: FloatArray) -> FloatArray | None:
     """Find a direction b along which the loss decreases without end; return None if there seems to be none.
 
     If there is no such b, the loss has a minimum (for logistic regression: Albert and Anderson, 1984). The
-    search solves two linear programs. The first uses the columns of A, divided by their largest entries.
-    These columns may be nearly dependent; therefore the second program uses Q, where A = QR.
+    search solves two linear programs. The first one is stated with the columns of A, divided by their largest
+    entries. These columns may be nearly dependent; therefore the second one is stated with Q, where A = QR.
     """
     scale = np.abs(A).max(axis=0)
     b = _along(signs, A / scale) / scale

@@ -52,7 +52,7 @@ class Nonnegative(Selection):
         self._solutions: list[tuple[int, list[int], FloatArray]] = []  # |S|, F ∪ P, β on it
 
     def force(self, J: IndexArray) -> None:
-        """Add the columns J to S; their coefficients may have any sign."""
+        """Add the columns J to the selection; their coefficients may have any sign."""
         self.free.update(J.tolist())
         super().force(J)
         self.residual = self.residual.astype(self.problem.dtype, copy=False)
@@ -80,13 +80,16 @@ class Nonnegative(Selection):
         return AddedPicks([pick], [math.nan], [math.sqrt(float(r @ r))])
 
     def record(self, added: AddedPicks) -> None:
-        """Update S and ‖r‖ after `append` has added a pick."""
+        """Update the selection S and the norm of the residual after `append` has added a pick."""
         self.trail.add(added.picks, added.norms)
         self.excluded.extend(pick.feature for pick in added.picks)
         self._c = None
 
     def correlations(self) -> FloatArray:
-        """Return max(c, 0) (d,), set to zero on S, where c = Xᵀr; the caller must not modify this array."""
+        """Return max(c, 0) (d,), set to zero on the selection, where c = Xᵀr, r the residual.
+
+        The caller must not modify this array.
+        """
         if self._c is None:
             self._c = np.maximum(super().correlations(), 0)
         return self._c
@@ -95,7 +98,7 @@ class Nonnegative(Selection):
         return measure(self.qr, J, self.problem)
 
     def scores(self, J: IndexArray) -> Scores:
-        """Return max(c_j, 0) for the columns J, with the sharp error bounds of c_j = ⟨X_j, r⟩."""
+        """Return max(c_j, 0) for the columns J, with sharp error bounds of c_j = ⟨X_j, r⟩, r the residual."""
         scores = super().scores(J)
         return scores._replace(score=np.maximum(scores.score, 0))
 

@@ -26,20 +26,20 @@ Audit = Callable[[Selection, FloatArray, FloatArray, int], int]
 
 
 class Scheme(Protocol):
-    """A way to find picks that are certain."""
+    """A way to find picks that are certain: rounding errors allow no other column the largest score."""
 
     @property
     def efficient(self) -> bool:
         """Return whether this scheme has been fast enough so far to go on with it."""
 
     def certain_pick(self) -> Pick | None:
-        """Return the next pick, or None if it is not certain."""
+        """Return the next pick, or None if rounding errors allow another column the largest score."""
 
     def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
         """Add `pick` to the factorisation, then further picks while each is certain, at most `limit` in all.
 
-        Features stop being added once ‖r‖ ≤ floor, r the residual. If `pick` is in the span of S, nothing is
-        added.
+        Features stop being added once ‖r‖ ≤ floor, r the residual. If `pick` is in the span of the selected
+        columns, nothing is added.
         """
 
     def products(self, t: int) -> FloatArray:
@@ -126,13 +126,13 @@ def pursue(
 
     While the pick is certain, a scheme takes the column of largest |c_j|, c = Xᵀr; if `lengths` are given, it
     takes the column of largest |c_j|/ρ_j, ρ_j = ‖P_S^⊥X_j‖. The scheme picks in blocks if blocks are faster,
-    otherwise one by one. The rule decides where rounding leaves the pick undecided. For sparse designs and
-    with `by_rule`, the rule makes every pick. A pick in the span of S, which is possible for a Gram problem,
-    is excluded. If the rule returns this pick again, the path ends with BEYOND_PRECISION.
+    otherwise one by one. If rounding leaves the pick undecided, the rule decides. For sparse designs and with
+    `by_rule`, the rule makes every pick. A pick in the span of the selected columns S, which is possible for
+    a Gram problem, is excluded. If the rule returns this pick again, the path ends with BEYOND_PRECISION.
 
     Parameters
     ----------
-    with_active : record A(S) = {i}, the features that enter the LASSO first, for a certain pick i.
+    with_active : record A(S), the features that enter the LASSO first; for a pick i that is certain, {i}.
     audit : called as audit(selection, c, W, threads) after picks were added. Here c is Xᵀr before these
         picks, and W = QᵀX for their columns of Q, X_S = QR. It returns how many of these picks pass the
         audit. The path ends with BEYOND_PRECISION before the first pick that fails.

@@ -37,7 +37,7 @@ from sparselin.greedy._losses import Loss, separates, separation
 from sparselin.problem.errors import UNIT
 from sparselin.results import FloatArray, Status
 
-# Newton steps, at most. On separated data a step moves η by about one, and ℓ'' underflows at |η| = 745, so
+# The most Newton steps. On separated data a step moves η by about one, and ℓ'' underflows at |η| = 745, so
 # further steps are useless.
 _STEPS = 1000
 # The steps after which a linear program looks for a separating direction. A last program, after all steps,
@@ -81,7 +81,7 @@ class Refit(NamedTuple):
 class NoFit(NamedTuple):
     """The reason why a refit failed.
 
-    status : NO_MINIMUM if L decreases without end along `direction` (p,), otherwise BEYOND_PRECISION.
+    status : NO_MINIMUM if the loss decreases without end along `direction` (p,), else BEYOND_PRECISION.
     """
 
     status: Status
@@ -143,9 +143,9 @@ def evaluate(data: LossData, A: FloatArray, b: FloatArray) -> tuple[Refit, Float
 
 
 def _step_length(data: LossData, here: Refit, along: FloatArray, square: float) -> float:
-    """Return a step length t at which L(b + tδ) decreases, or zero if rounding leaves no such step.
+    """Return a step length t at which the loss L(b + tδ) decreases, or zero if rounding leaves no such step.
 
-    along : Aδ, for Newton's step δ.
+    along : Aδ, for Newton's step δ from the coefficients b.
     square : D², the squared decrement of Newton's method.
     """
     loss, y, weight = data

@@ -1,4 +1,4 @@
-"""The state of a greedy method: S, its factorisation, the residual and the picks so far."""
+"""The state of a greedy method: the selection S, its factorisation, the residual and the picks so far."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Callback = Callable[[SelectionPath], object]
 class AddedPicks(NamedTuple):
     """Picks whose columns were just added to the factorisation X_S = QR.
 
-    projections : ⟨q, r⟩ = ⟨q, y⟩ for the column q of Q that belongs to each pick, r the residual before the
-        pick.
+    projections : ⟨q, r⟩ = ⟨q, y⟩ for each pick, where q is the column that the pick adds to Q, and r is the
+        residual before the pick.
     norms : ‖r‖ after each pick.
     c : Xᵀr after the last pick, or None if it is not known. From then on, the scheme and the selection share
         this array.
@@ -38,7 +38,7 @@ class AddedPicks(NamedTuple):
 
 
 class Selection:
-    """The state of a greedy method: S, its factorisation X_S = QR, r = P_S^⊥y, and the picks so far.
+    """The state of a greedy method: the selection S, X_S = QR, the residual r = P_S^⊥y, and the picks so far.
 
     Attributes
     ----------
@@ -86,13 +86,13 @@ class Selection:
 
     @property
     def _ones(self) -> int:
-        """The number of columns of ones, 1 with an intercept and 0 without; the column comes first in S."""
+        """The number of columns of ones: 1 with an intercept, where this column is selected first, else 0."""
         return int(self.problem.d - self.problem.n_features)
 
     def append(self, pick: Pick) -> AddedPicks:
         """Add the column of a pick to the factorisation.
 
-        If the column is in the span of S, nothing is added, and the result has no picks.
+        If the column is in the span of the selected columns, nothing is added, and the result has no picks.
         """
         if not self.qr.append(pick.feature):
             return AddedPicks([], [], [])
@@ -101,7 +101,7 @@ class Selection:
         return AddedPicks([pick], [projection], [math.sqrt(float(r @ r))])
 
     def add(self, pick: Pick) -> bool:
-        """Add the column of `pick` to S, and return whether it was outside the span of S.
+        """Add the column of `pick` to the selection S, and return whether it was outside the span of S.
 
         A column in the span of S is added too; it gets the coefficient zero.
         """
@@ -114,7 +114,10 @@ class Selection:
         return bool(added.picks)
 
     def force(self, J: IndexArray) -> None:
-        """Add the columns J to S, then project y off them twice, so that X_S = QR has Qᵀr of about eps‖y‖."""
+        """Add the columns J to the selection S, then project y off X_S = QR twice.
+
+        Then Qᵀr is about eps‖y‖ for the residual r.
+        """
         for j in J.tolist():
             self.add(Pick(j))
         if len(J):
@@ -122,7 +125,7 @@ class Selection:
             self.trail.norms[-1] = math.sqrt(float(self.residual @ self.residual))
 
     def record(self, added: AddedPicks) -> None:
-        """Update S, ‖r‖, r and c = Xᵀr after the columns of picks were added to the factorisation."""
+        """Update the selection, the residual r, ‖r‖ and Xᵀr after picks were added to the factorisation."""
         picks, projections, norms, self._c = added
         self._basis.extend(range(len(self.picks), len(self.picks) + len(picks)))
         self.trail.add(picks, norms)
@@ -131,7 +134,7 @@ class Selection:
         self.residual = self.residual - np.array(projections, self.problem.dtype) @ self.qr.Qt[-len(picks) :]
 
     def exclude(self, j: int) -> None:
-        """Exclude column j, which the factorisation found to depend on S, from later picks.
+        """Exclude column j from later picks, because it was found to depend on the selected columns.
 
         A rule can pick such a column if the problem is given only by its Gram matrix.
         """
@@ -140,7 +143,7 @@ class Selection:
             self._c[j] = 0
 
     def forget(self, m: int) -> None:
-        """Keep only the first m features of S. Afterwards only `path` may be called."""
+        """Keep only the first m selected features. Afterwards only `path` may be called."""
         t = int(np.searchsorted(self._basis, m))
         self.qr.truncate(t)
         self.trail.truncate(m)
@@ -161,22 +164,22 @@ class Selection:
         return self.double.factorise(self.qr.index) if self.problem.dtype == np.float32 else self.qr
 
     def measure(self, J: IndexArray) -> Measurement:
-        """Compute correlations and lengths of the columns J after projection off S, with sharp error bounds.
+        """Compute correlations and lengths of the columns J projected off the selected columns, in float64.
 
-        The computation is in float64.
+        The error bounds are sharp.
         """
         if self.problem.dtype == np.float32:
             return self.double.measure(J, self.qr.index)
         return measure(self.qr, J)
 
     def scores(self, J: IndexArray) -> Scores:
-        """Return the correlations ⟨X_j, r⟩ of the columns J, in float64 and with sharp error bounds."""
+        """Return the correlations of the columns J with the residual, in float64, with sharp error bounds."""
         return self.measure(J).correlations()
 
     def ending(self) -> Status:
-        """Return the status that says why no column has a nonzero correlation with r, so that λ*(S) = 0.
+        """Return the status that says why no column has a nonzero correlation with the residual r.
 
-        λ*(S) is the largest |⟨X_j, r⟩|.
+        λ*(S), the largest |⟨X_j, r⟩|, is then zero.
         """
         return measured_ending(self.qr, np.setdiff1d(np.arange(self.problem.d), self.qr.index))
 
@@ -230,9 +233,10 @@ def begin(
 ) -> tuple[Selection, int, float]:
     """Check the arguments of a greedy method, and add the forced features to a new selection.
 
-    Returns the selection, k, and the ‖r‖ at which the path stops. This ‖r‖ is the larger of tol·‖y‖ and
-    `residual`, to rounding, or −1 if neither was given (`stopping_level`). With an intercept, the column of
-    ones comes first in S and counts in the returned k, and tol is relative to ‖y − ȳ‖, ȳ the mean of y.
+    Returns the selection, k, and the norm of the residual at which the path stops. This norm is the larger of
+    tol·‖y‖ and `residual`, to rounding, or −1 if neither was given (`stopping_level`). With an intercept, the
+    column of ones is selected first and counts in the returned k, and tol is relative to ‖y − ȳ‖, ȳ the mean
+    of y.
     """
     k, first = problem.budget(k, forced)
     ones = problem.d - problem.n_features

@@ -1,8 +1,8 @@
 """Schemes that make one pick at a time: by the rule alone, or by screening in 16 bits.
 
-For each pick, screening reads a copy of X in 16-bit integers, a quarter of the size of X:
-X_j = unit_j·q_j + e_j with integers q_j, |e_ij| ≤ unit_j/2 and unit_j = max_i|X_ij|/32767. Let c = Xᵀr be the
-correlations, and x the vector r/‖r‖ rounded to float32. Let each term of ⟨q_j, x⟩ undergo at most m
+For each pick, screening reads a copy of X in 16-bit integers, a quarter of the size of X. The copy holds the
+integers q_j of X_j = unit_j·q_j + e_j, where unit_j = max_i|X_ij|/32767 and |e_ij| ≤ unit_j/2. Let c = Xᵀr be
+the correlations, and x the vector r/‖r‖ rounded to float32. Let each term of ⟨q_j, x⟩ undergo at most m
 roundings, including the rounding of x. With u = 2⁻²⁴ and γ = mu/(1 − mu),
 
     |c_j/‖r‖ − unit_j⟨q_j, x⟩| ≤ error_j = off_j + γ·(‖X_j‖ + off_j),    off_j = unit_j·√n/2.
@@ -27,11 +27,11 @@ from sparselin.problem import Problem
 from sparselin.problem.errors import eps_of
 from sparselin.results import FloatArray
 
-# The rows omp/*, ols/* and */small of `make bench` measure these; picks do not depend on them.
+# Tuned by omp/*, ols/* and */small of `make bench`; picks do not depend on these numbers.
 FEWEST = 5  # the fewest picks for which the copy saves more time than it costs
 SMALL = 10**6  # the most entries of X for which single picks are as fast as blocks
-# The largest n. There the error bound of a sum by rows is (n/8)·2⁻²⁴ = 1/8 of ‖X_j‖, and few picks are
-# certain. The bound of `Screen` needs n ≤ 2²⁴ too.
+# The largest n. For this n the error bound of a sum by rows is (n/8)·2⁻²⁴ = 1/8 of ‖X_j‖, and few picks are
+# certain. The bound of `Screen` also needs n ≤ 2²⁴.
 _LONGEST = 2**24
 _MAX_CANDIDATES = 64  # the most columns compared in float64
 _MIN_PARALLEL = 5e-4  # the least seconds of a pass for which threads make it faster

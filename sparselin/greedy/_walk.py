@@ -33,7 +33,7 @@ class Pick(NamedTuple):
     def certain(cls, feature: int, lam_star: float, margin: float, with_active: bool) -> Pick:
         """Return a pick that is tied with no other feature: T = {feature}.
 
-        Then A(S), the features that enter the LASSO first, is T. It is recorded only if `with_active`.
+        Then A(S), the set of features that enter the LASSO first, is T. A(S) is recorded if `with_active`.
         """
         tied = (feature,)
         return cls(feature, lam_star, margin, tied, tied if with_active else ())

@@ -38,8 +38,8 @@ Callback = Callable[[BatchSelection], object]
 
 # The largest number of entries of a dense dictionary and of a Gram matrix: each takes at most a gigabyte.
 _LARGEST = 2**27
-# Signals per task: enough for a matrix product at full speed, few enough to fit into the cache (rows batch/*
-# of `make bench`).
+# Signals per task: enough for a matrix product at full speed, few enough to fit into the cache (batch/* of
+# `make bench`).
 _CHUNK = 512
 
 
@@ -65,9 +65,9 @@ def batch_omp(
 
         c ← c − ⟨q_t, y⟩·Dᵀq_t,   Dᵀq_t = (G[:, i] − Σ_{s<t} ⟨q_s, D_i⟩·Dᵀq_s)/ρ,
 
-    where G = DᵀD and DᵀY are computed once. The vectors q_1, …, q_t are orthonormal; the method of Gram and
-    Schmidt makes them of the picked columns. ρ is the distance of D_i from the span of the earlier picks
-    (Rubinstein, Zibulevsky and Elad, 2008, with a QR factorisation in place of Cholesky's).
+    where G = DᵀD and DᵀY are computed once. The method of Gram and Schmidt orthonormalises the picked columns
+    to the vectors q_1, …, q_t, and ρ is the distance of D_i from the span of the earlier picks. This is the
+    method of Rubinstein, Zibulevsky and Elad (2008), with a QR factorisation in place of Cholesky's.
 
     The error of this recurrence grows with the squared condition number of the selected columns. If this
     error might decide a pick, a tie or the end of a path, the signal is solved again from its residual, as by
@@ -92,7 +92,7 @@ def batch_omp(
     sample_weight : (n,) weights of the squared residuals, the same for all signals. The norms ‖r‖ and ‖y‖
         are weighted too.
     callback : called from time to time, in the thread of the caller, with the `BatchSelection` of the first
-        m signals, which are finished; m = len(batch.support) increases to N. The batch stops if it
+        m signals, which are finished; m = len(batch.support) increases to N. The batch stops if the callback
         returns True.
 
     Returns
@@ -311,8 +311,8 @@ class _Rows:
     def in_double(self, start: int, stop: int) -> tuple[Any, ...]:
         """Return rows start..stop of `support`, `coef` and `residual_norms` for the kernel.
 
-        The second and the third are copies in float64 if their dtype is not float64; otherwise all three are
-        views.
+        `coef` and `residual_norms` are copied to float64 if their dtype is another one; otherwise all three
+        are views.
         """
         parts = (self.coef[start:stop], self.residual_norms[start:stop])
         return self.support[start:stop], *(part.astype(np.float64, copy=False) for part in parts)

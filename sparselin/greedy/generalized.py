@@ -130,7 +130,7 @@ def generalized_omp(
 
 
 class MeasuredGradient(NamedTuple):
-    """The partial derivatives of L in the directions of some columns, at the model on S.
+    """The partial derivatives of the loss L for some columns, at the model on the selected features S.
 
     c, error : c_i = −∂L/∂β_i and a bound e_i on its error.
     outside : whether each column lies outside the span of S.
@@ -232,7 +232,7 @@ class _GeneralizedState:
             self.recession[places] = failed.direction[ones:] * self.scale[[*self.basis, j]]
 
     def step(self, limit: int) -> Status | None:
-        """Add the feature with the largest |c_i|, c = −∇L; if there is none, return the status at the end."""
+        """Add the feature of largest |c_i|, c = −∇L, L the loss; if all are zero, return the reason."""
         c, error = self._correlations()
         best, c = argmax(c, error, self.support, self._scores)
         if best is None:
@@ -242,11 +242,11 @@ class _GeneralizedState:
         return self.add(Pick.largest(best, c, self.unit * best.top))
 
     def _correlations(self) -> tuple[FloatArray, FloatArray]:
-        """Return c = −∇L (d,), set to zero on S, and bounds on its errors.
+        """Return c = −∇L (d,), L the loss, set to zero on the selected features, and bounds on its errors.
 
-        c = Xᵀ(w∘(y − μ)) is computed by one product with X, in the dtype of X. The errors of the sum and of
-        the computed û = w∘(y − μ) are bounded as in `_refit`. The refit is not exact: its η differs from the
-        optimal η* by a* = η* − η. Let V = diag(w∘ℓ''), and D the decrement of `Refit`. Because
+        With weights w and means μ, c = Xᵀ(w∘(y − μ)) is one product with X. The errors of the sum and of the
+        computed û = w∘(y − μ) are bounded as in `_refit`. The refit is not exact: its η and μ differ from
+        the optimal η* and μ*. Let a* = η* − η, V = diag(w∘ℓ''), and D the decrement of `Refit`. Because
         |μ* − μ| ≤ ℓ''|a*|(e^ρ − 1)/ρ, ρ = max|a*_i|, the inexact refit adds ‖√V·X_i‖‖√Va*‖(e^ρ − 1)/ρ to the
         error, which is at most 2‖√V·X_i‖D for ρ ≤ −log ½.
         """
@@ -262,7 +262,10 @@ class _GeneralizedState:
         return c, norms * (sums + inexact)
 
     def _scores(self, J: IndexArray) -> Scores:
-        """Return c_i = −∂L/∂β_i of the columns J with sharp error bounds; c_i = 0 in the span of S."""
+        """Return c_i = −∂L/∂β_i, L the loss, for the columns J, with sharp error bounds.
+
+        c_i is zero for columns in the span of the selected ones.
+        """
         c, error, outside, _ = self._measure_in_parts(J)
         return Scores(np.where(outside, c, 0), np.where(outside, error, 0), self.problem.unit / UNIT)
 
@@ -274,10 +277,12 @@ class _GeneralizedState:
     def _measure(self, J: IndexArray) -> MeasuredGradient:
         """Return c_i = z_iᵀu for the columns J, with sharp error bounds, where u = w∘(y − μ).
 
-        z_i = X_i − Aa_i is X_i projected off the columns of A, so that AᵀVz_i = 0, V = diag(w∘ℓ''). Its size
-        is s(x)² = ‖x‖² + Σ_l ‖A_l‖²a_l². The column is outside the span of A if ‖z_i‖ > 8·eps·s(X_i).
+        w are the weights, μ the means, and ℓ'' the second derivatives of the loss.
 
-        Let û be the computed u at the computed predictor η̂, u* the value of u at the optimal η*, and
+        z_i = X_i − Aa is X_i projected off the columns of A, so that AᵀVz_i = 0, V = diag(w∘ℓ''). The size of
+        X_i is s(X_i) = (‖X_i‖² + Σ_l ‖A_l‖²a_l²)^½. X_i is outside the span of A if ‖z_i‖ > 8·eps·s(X_i).
+
+        Let û be the computed u at the computed predictor η̂, u* and μ* the values at the optimal η*, and
         a* = η* − η ∈ range A. With ρ = max|a*_i| and the numbers M and D of `Refit`, |μ* − μ − ℓ''a*| ≤
         ℓ''a*²(e^ρ − 1 − ρ)/ρ² ≤ 0.64·ℓ''a*², and therefore
 

@@ -50,17 +50,19 @@ def swaps(
     column R⁻ᵀe_i divided by its norm. Because P_{S−i}^⊥ = P_S^⊥ + v_iv_iᵀ, all pairs follow from QᵀX, c = Xᵀr
     and ρ_j = ‖P_S^⊥X_j‖:
 
+        ‖P_{S−i+j}^⊥y‖² = ‖r‖² + ⟨v_i, y⟩² − (c_j + ⟨v_i, X_j⟩⟨v_i, y⟩)²/(ρ_j² + ⟨v_i, X_j⟩²).
+
     **rule="ompr"** tries the pair of OMP with replacement (Jain, Tewari and Dhillon, *Orthogonal matching
     pursuit with replacement*, 2011, one feature at a time). For unit columns, j has the largest |c_j| and i
     the smallest |β_i|; for other columns |c_j|/‖X_j‖ and ‖X_i‖|β_i| are compared. This rule tries only one
     pair, so it may end although another swap would decrease ‖r‖.
 
     The paper's method has a step size η and swaps while η|c_j| > |β_i|, whereas this one swaps while ‖r‖
-    decreases. The pair does not depend on η. So if every swap of the paper's method decreases ‖r‖, then the
-    first swaps here are the same, from the same start. Every such swap decreases ‖r‖ if η ≤ 1/(1 + μ), where
-    μ is the largest |⟨X_i, X_j⟩| of unit columns. Proof. Let b = ηc_j, so that |b| > |β_i|, and let
-    Δ = be_j − β_ie_i, where e_i and e_j are unit vectors. Then β + Δ is zero off S − i + j. We have c_i = 0
-    and ‖XΔ‖² ≤ (1 + μ)(b² + β_i²) < 2(1 + μ)b². Hence
+    decreases. The pair does not depend on η. So if every swap of the paper's method decreases ‖r‖, then from
+    the same start this method begins with the same swaps. Every such swap decreases ‖r‖ if η ≤ 1/(1 + μ),
+    where the columns are unit and μ is their largest |⟨X_i, X_j⟩|. Proof. Let b = ηc_j, so that |b| > |β_i|,
+    and Δ = be_j − β_ie_i, where e_i and e_j are unit vectors. Then β + Δ is zero off S − i + j, c_i = 0 and
+    ‖XΔ‖² ≤ (1 + μ)(b² + β_i²) < 2(1 + μ)b². Hence
 
         ‖y − X(β + Δ)‖² = ‖r‖² − 2bc_j + ‖XΔ‖² < ‖r‖² − 2ηc_j²(1 − (1 + μ)η) ≤ ‖r‖². ∎
 
@@ -149,7 +151,7 @@ def swaps(
 
 
 class _SubsetFit:
-    """The least squares fit on the columns of S and the column of ones, if there is an intercept.
+    """The least squares fit on the selected set S, and on the column of ones if there is an intercept.
 
     r, square : the residual and ‖r‖².
     slack : a swap must decrease ‖r‖² by more than `slack`.
@@ -164,7 +166,7 @@ class _SubsetFit:
         self.slack = max(equal, 2 * math.sqrt(self.square) * error + error**2)
 
     def swap(self, i: int, j: int) -> _SubsetFit:
-        """Return the fit on S − i + j, where j takes the place of i."""
+        """Return the fit on S − i + j, the set S with j in the place of i."""
         return _SubsetFit(self.problem, [j if x == i else x for x in self.S], self.equal)
 
     def pair_data(self, forced: IndexArray) -> tuple[list[int], IndexArray, FloatArray, FloatArray]:
@@ -173,8 +175,8 @@ class _SubsetFit:
         Returns
         -------
         Three results: the features i that may leave S, in increasing order; their positions in the
-        factorisation; and ρ_j² = ‖P_S^⊥X_j‖² and c_j = ⟨X_j, r⟩ of all columns, both set to zero for columns
-        in the span of S.
+        factorisation; and ρ_j² = ‖P_S^⊥X_j‖² and c_j = ⟨X_j, r⟩, r the residual, of all columns, both set to
+        zero for columns in the span of S.
         """
         free = sorted(i for i in self.S if i not in forced and i in self.qr.index)
         lengths = Lengths(self.problem)
@@ -186,7 +188,7 @@ class _SubsetFit:
 
 
 def _first_better(fit: _SubsetFit, pairs: Pairs) -> tuple[_SubsetFit, tuple[int, int]] | None:
-    """Return the fit after the first swap in `pairs` that decreases ‖r‖², and the pair; None without one."""
+    """Return the fit after the first swap in `pairs` that decreases the residual, and its pair, or None."""
     for i, j in pairs:
         new = fit.swap(i, j)
         if new.qr.size == fit.qr.size and new.square < fit.square - max(fit.slack, new.slack):
@@ -195,7 +197,7 @@ def _first_better(fit: _SubsetFit, pairs: Pairs) -> tuple[_SubsetFit, tuple[int,
 
 
 def _exact_pairs(fit: _SubsetFit, forced: IndexArray) -> Pairs:
-    """Yield the pairs (i, j) for which the formula of rule "exact" decreases ‖r‖, in increasing ‖r‖."""
+    """Yield the pairs (i, j) that decrease ‖r‖, r the residual, by the rule "exact", the best pair first."""
     problem, qr = fit.problem, fit.qr
     free, places, squares, c = fit.pair_data(forced)
     if not free:

@@ -78,7 +78,7 @@ class ScaledData(NamedTuple):
 
 
 class IndependentColumns(NamedTuple):
-    """A basis of the span of a set S of columns: the positions J of independent columns, and their factors.
+    """A basis of the span of a set S of columns: the positions J of independent columns, and a factorisation.
 
     X_J, scaled to unit columns, is QR, and `inverse` is R⁻¹. `undecided` is True if rounding leaves open
     whether the other columns of S are in the span of X_J.
@@ -331,7 +331,7 @@ def _project_others(data: ScaledData, J: IndependentColumns) -> _Remainder:
 
 
 def _theta(left: _Remainder, at: IndexArray, gamma: FloatArray, sparse: FloatArray) -> FloatArray:
-    """Return bounds (2,) on θ of (2) in the module's docstring.
+    """Return bounds (2,) on the constant θ, which (2) in the module's docstring defines.
 
     at : the position of the pick in `left`; empty if there is none.
     gamma, sparse : bounds (2,) on the submodularity ratio γ_{S,k}, and on λ_min(G) for the Gram matrix G of
@@ -394,7 +394,7 @@ def _raise_to(bounds: FloatArray, known: float) -> FloatArray:
 
 
 def _gain_upper(left: _Remainder, m: int, gamma: float, sparse: float) -> float:
-    """Return an upper bound on the gain of k columns: the smaller of (1) by λ_min(G) and the bound by γ."""
+    """Return an upper bound on the gain of k columns: the smaller of (1) with λ_min(G) and the bound by γ."""
     size = np.abs(left.c)
     by_gamma = _largest(size / left.rho + left.error_gain, m) / gamma if gamma > 0 else math.inf
     by_sparse = _largest(size + left.error_c, m) / sparse if sparse > 0 else math.inf

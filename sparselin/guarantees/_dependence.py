@@ -22,7 +22,7 @@ from sparselin.results import IndexArray
 def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
     """Find the columns of J that are multiples of each other, and log₂ N for each, for exact decisions.
 
-    N is the least length of a column of integers that is a multiple of the column by a power of two. If the
+    N is the length of the shortest column of integers that is the column times a power of two. If the
     columns z_j were projected off columns E, the original columns X_j are examined, because the z_j are
     dependent if and only if the X_j are dependent given E. For independent columns of integers det [E X_T]ᵀ[E
     X_T] = det EᵀE·det Z_TᵀZ_T ≥ 1. Therefore N is the length of z_j in the units of X_j, and the product of N

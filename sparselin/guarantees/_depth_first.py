@@ -13,22 +13,22 @@ v_j = (b − Mx)_j²/D_j and T_m(v) the sum of the m largest v_j,
 Proof: Let β be zero off A and u = b − Mx. From (β − x)ᵀM(β − x) ≥ 0, βᵀMβ ≥ 2βᵀMx − xᵀMx. Also
 D_jβ_j² ≥ 2u_jβ_j − u_j²/D_j. So βᵀCβ − 2bᵀβ ≥ −xᵀMx + 2(Mx + u − b)ᵀβ − Σ_{j∈A} v_j, where the middle
 term is zero. ∎ The bound holds for every x, so no iteration has to converge and no system is solved. At x = 0
-it is ‖r‖² less the m largest b_j²/D_j. At x = C⁻¹b it is the squared residual on I ∪ F plus the |F| − m
-least D_jx_j² (a lower bound on the cost of deleting |F| − m features). The best x solves the perspective
-relaxation (Frangioni and Gentile, 2006; Dong, Chen and Linderoth, 2015)
+the bound is ‖r‖² less the m largest b_j²/D_j. At x = C⁻¹b it is the squared residual on I ∪ F plus the
+|F| − m least D_jx_j² (a lower bound on the cost of deleting |F| − m features). The best x solves the
+perspective relaxation (Frangioni and Gentile, 2006; Dong, Chen and Linderoth, 2015)
 
     min_{x, z} xᵀMx − 2bᵀx + Σ_j D_jx_j²/z_j,   0 ≤ z ≤ 1,  Σ z_j ≤ m.
 
 It is approximated from the x of the parent node, by coordinate descent on x for a fixed multiplier λ of the
-sum Σ z_j, alternating with updates of λ for fixed x. Let L be the right side of (2). The same proof gives,
-for the sets with j and for the sets without j,
+sum Σ z_j, alternating with updates of λ for fixed x. Let L be the right side of (2), and v_(m) the m-th
+largest v_j. The same proof gives lower bounds for the sets with j (left) and for the sets without j (right),
 
     j ∈ A, v_j < v_(m):  ≥ L + v_(m) − v_j;        j ∉ A, v_j ≥ v_(m):  ≥ L + v_j − v_(m+1).              (3)
 
 These bounds exclude candidates below the node, and bound the branch without j.
 
 **D** is s/diag(C⁻¹), with the largest s (to a few hundredths of its logarithm) at which a Cholesky
-factorisation of C − D exists. It has s ≥ 1/|F|, because C⁻¹ scaled to unit diagonal has the trace |F|. D
+factorisation of C − D exists. This s is at least 1/|F|, because C⁻¹ scaled to unit diagonal has trace |F|. D
 remains valid below the node: for j ∈ F, C − D ⪰ 0 implies C − diag(0, D_{F∖j}) ⪰ 0. The Schur complement of
 this matrix is C_{F∖j} after the projection off Z_j, less D_{F∖j}, so it is also positive semidefinite. D is
 recomputed when F has shrunk by a fifth. If C is singular, let s_j be the sum of the m − 1 largest
@@ -51,8 +51,8 @@ alone does not suffice: for X_1 = e_1, X_{t+1} = e_t + g·e_{t+1} all C_jj ≥ g
 form does not exclude are compared by projection.
 
 A projected column has a relative error of u·s(x)/ρ_x, with s(x) as in `submodularity`; the error then grows
-in proportion to a_j. D and the bound (2) are reduced by these errors. Leaves that cannot be ordered within
-these errors are compared by projection, with an error of u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))². The lower bound is
+in proportion to a_j. D and the bound (2) are reduced by these errors. Sets whose order these errors leave
+open are compared by projection, with an error of u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))². The lower bound is
 reduced by the largest of these errors that mattered, and by at least 1e-10·‖y‖². Sets whose residuals differ
 by less than 1e-12·‖y‖² count as equal. If a column is closer than 2u·s(x) to a span, and `_dependence` does
 not prove that it is in this span, its gain may have any value. Then there is no lower bound.
@@ -224,7 +224,7 @@ class Tree:
         )
 
     def certificate(self) -> None:
-        """Return None: the bounds of this search are not those of vectors."""
+        """Return None: this search stores no vectors from which a certificate could prove its bounds."""
 
 
 def _project_data(start: Start) -> kernels.SubsetData:
@@ -248,7 +248,7 @@ def in_order(problem: Problem, k: int, support: IndexArray, forced: int) -> Sele
     forced : the number of forced features, which are the first of `support` and stay first.
 
     Features that do not reduce the residual are left out. If fewer than k remain, the status of the path is
-    that of orthogonal least squares on all columns after S.
+    that of orthogonal least squares on all columns, started from S.
     """
     if len(support) == 0:
         return by_quotients(problem, k, by_rule=True)

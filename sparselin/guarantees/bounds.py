@@ -283,7 +283,7 @@ class _Cache:
         return self.steps[key]
 
     def constants(self, runs: Sequence[promises.GreedyRun]) -> list[tuple[str, Interval]]:
-        """Return the pairs (name, bounds on γ) of the runs, for `GuaranteeBounds.constants`."""
+        """Return the pairs (name, bounds on γ_{S,k}) of the runs, for `GuaranteeBounds.constants`."""
         return [
             (
                 f"γ of {run.algorithm}",

@@ -27,7 +27,7 @@ Hypotheses = tuple[tuple[str, bool | None], ...]
 
 
 class GreedyRun(NamedTuple):
-    """A greedy selection: algorithm, S, constants at each step, bounds (2,) on γ_{S,k}, R²(S)/R²(best).
+    """A greedy selection S: its algorithm, constants at each step, bounds (2,) on γ_{S,k} and R²(S)/R²(best).
 
     γ_{S,k} is the submodularity ratio of R², and best is the best subset.
     """
@@ -174,7 +174,7 @@ def product(run: GreedyRun, constants: list[FloatArray]) -> FloatArray:
 def certificate(run: GreedyRun, data: ScaledData) -> Bound:
     """Return the guarantee that follows from the finished run, without hypotheses.
 
-    Its factor is R²(S) divided by an upper bound on R² of k columns.
+    Its factor is R²(S), S the selected set, divided by an upper bound on R² of k columns.
     """
     last = run.steps[-1]
     r2_upper = min(r2_of_all(data), *(step.r2_upper for step in run.steps))

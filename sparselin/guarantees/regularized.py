@@ -64,7 +64,7 @@ class _Objective(NamedTuple):
         return r2 + self.nu * diversity, error + self.nu * off
 
     def error_of_part(self, S: list[int]) -> float:
-        """Return a bound on the error of f(S) from rounding of C = XᵀX, computed from C_S alone."""
+        """Return a bound on the error of the regularizer f(S) by rounding of C = XᵀX, from C_S alone."""
         return self.error(self.C[np.ix_(S, S)], list(range(len(S))))
 
     def error(self, C: FloatArray, S: list[int]) -> float:
@@ -116,7 +116,7 @@ def of_regularized(
 
 
 def _theorem_for_fr(g: _Objective, problem: Problem, k: int) -> tuple[str, Hypotheses]:
-    """Return the theorem by which FR attains 1 − e^{−γ}, γ = γ_{S₁,k}(R²) ≤ 1, and its hypotheses.
+    """Return the theorem that guarantees FR the factor 1 − e^{−γ}, γ = γ_{S₁,k}(R²) ≤ 1, and its hypotheses.
 
     γ_{S₁,k} is the submodularity ratio at the set S₁ that FR (forward regression) selects. For an increasing
     submodular f with f(∅) ≥ 0 the theorem needs no constant. The other two cases are:
@@ -128,7 +128,7 @@ def _theorem_for_fr(g: _Objective, problem: Problem, k: int) -> tuple[str, Hypot
       R²(S₁) ≥ (1 − e^{−γ})·R²(C*) − ν·k(k − 1), where C* is the best set. For K ≥ k at least 7/9 of the
       constant remains.
 
-    Both parts of the constant are more than 1 − 1/e.
+    Both fractions, 2/3 and 7/9, are more than 1 − 1/e.
     """
     f = g.f
     enough = ("a constant for k features", (getattr(f, "k", None) or 0) >= k)
@@ -200,7 +200,8 @@ def _of_local_search(run: GreedyRun, holds: Hypotheses, alpha: float) -> list[Bo
 def _run(name: str, g: _Objective, found: SubsetResult | None, gamma: FloatArray, top: Interval) -> GreedyRun:
     """Make the `GreedyRun` of a result: its achieved ratio is g(S)/max g, at least 0.
 
-    The ratio is 1 if max g is not positive, and unknown (in [0, 1]) if there is no result.
+    g = R² + ν·f is the objective, and S the set of the result. The ratio is 1 if max g is not positive, and
+    unknown (in [0, 1]) if there is no result.
 
     top : bounds on max g.
     """

@@ -9,7 +9,7 @@ candidates outside P, and W = A_QQ − A_QP A_P⁻¹ A_PQ the Schur complement. 
 if and only if A_P and the submatrix of W on S∖P are positive definite. A diagonal entry W_qq ≤ 0 gives a set
 with a smaller eigenvalue. If two elements remain to be added, a pair with W_qr² ≥ W_qq·W_rr also gives such a
 set. Then θ is reduced and W recomputed. Otherwise only the candidates of one of the following two lists need
-to be added to P, because all S without these candidates are certified:
+to be added to P, because A_S is proved positive definite for all S ⊇ P without these candidates:
 
 - the candidates outside a set G on which W_GG is positive definite (G comes from a pivoted Cholesky
   factorisation; the certificate is interlacing);

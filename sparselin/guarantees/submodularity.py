@@ -230,7 +230,7 @@ def _count(d: int, u: int, k: int) -> int:
 
 
 def _spectral_bound(data: kernels.UnitColumns, node_limit: int) -> tuple[float, float, str]:
-    """Return a lower bound on the ratio, the least joint gain at which it may prune, and its name.
+    """Return a lower bound on the ratio, the least joint gain at which the bound may prune, and its name.
 
     The bound is the best of the bounds (2) of the module, where C is the correlation matrix of the columns.
     Let λ = min_A λ_min(C_{U ∪ A}) and κ² = (|U| + k)/λ. Then, with the sizes s and lengths ρ of the module,

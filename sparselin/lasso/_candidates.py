@@ -28,7 +28,7 @@ class Run(NamedTuple):
     """The points of the path that one call of `Candidates.follow` passed, and how the call ended.
 
     lams, coef : λ (m,) and β (m, M) on the candidates at the points.
-    sizes : (m,) the sizes ‖y‖ + Σ‖X_j‖|β_j| at the points, to which errors of c are relative.
+    sizes : (m,) ‖y‖ + Σ‖X_j‖|β_j| at the points; the errors of c = Xᵀ(y − Xβ) are relative to this.
     events : (m,) j + 1 if candidate j enters at the point, −(j + 1) if it leaves, or 0.
     ending : the reason why the call ended, a code of the kernel `homotopy`.
     """
@@ -64,13 +64,13 @@ class Candidates(Gathered):
 
     @property
     def p(self) -> int:
-        """The number of columns in S ∪ P at the point reached; P are the penalised columns with β_j ≠ 0."""
+        """The number of columns without penalty and of penalised columns with β_j ≠ 0 at the point."""
         return int(self.reached.state[0])
 
     def add_largest(self, value: FloatArray, many: int) -> bool:
         """Add the columns with the `many` largest entries of `value` (d,) to the candidates.
 
-        Negative entries do not count. Returns whether a column was added that was no candidate before.
+        Negative entries do not count. Returns whether a column was added that had not been a candidate.
         """
         top = np.argpartition(value, -many)[-many:] if 0 < many < len(value) else np.arange(len(value))
         new = np.sort(top[(self.place[top] < 0) & (value[top] >= 0)])
@@ -91,9 +91,9 @@ class Candidates(Gathered):
 
         S are the features without penalty, P = {j ∉ S : β_j ≠ 0}, and s the signs of β on P, zero on S. The
         correction solves the normal equations with the right side X_{S∪P}ᵀr − λs, by their Cholesky factor L.
-        It makes β as accurate as from a QR factorisation (the corrected seminormal equations, Björck, 1987).
+        Then β is as accurate as from a QR factorisation (the corrected seminormal equations, Björck, 1987).
         At a knot, the correction may change the sign of a coefficient. Such a coefficient becomes zero, and
-        the others are corrected without it.
+        the other coefficients are corrected without it.
         """
         p, reached = self.p, self.reached
         beta, sign = reached.beta[:p].copy(), reached.sign[:p]
@@ -122,7 +122,7 @@ class Candidates(Gathered):
     def has_left(self, lam: float, coef: FloatArray, r: FloatArray) -> bool:
         """Return whether a column j left P above λ, according to the `coef` and r that `refine` returned.
 
-        P are the columns with nonzero penalised coefficients. Column j has left if β_j = 0 and |⟨X_j, r⟩| < λ
+        P are the penalised columns with nonzero coefficients. Column j has left if β_j = 0 and |⟨X_j, r⟩| < λ
         by more than rounding. Then a knot is missing between the previous point and λ, and interpolation
         would not follow the path.
         """

@@ -63,8 +63,8 @@ class Point(NamedTuple):
 class Homotopy(Segment):
     """The state of the homotopy at a point of the LASSO path: the segment below it, and the tied columns.
 
-    At the start this point is λ*(S), above which all features outside S, the features without penalty, are
-    zero. If a factorisation `qr` of X_S is given, in float64, it is copied.
+    S are the features without penalty. At the start the point is λ*(S), the least λ at which all features
+    outside S are zero. If a factorisation `qr` of X_S is given, in float64, it is copied.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Homotopy(Segment):
         return Point(self.lam, P, self.sign[P], self.coef()[self.free + P])
 
     def _below(self, lam_min: float) -> Iterator[Knot]:
-        """Yield the knots below this one, down to lam_min.
+        """Yield the knots below the current one, down to lam_min.
 
         The method terminates: at each knot λ decreases or the path ends, and there are finitely many floats.
         (In exact arithmetic no active set with its signs occurs twice, because the λ at which it is optimal
@@ -175,11 +175,11 @@ class Homotopy(Segment):
         return T, error[T]
 
     def tie_products(self) -> None:
-        """Add to the tied columns at λ* the columns that are tied only without weights and scales.
+        """Add to the tied columns at λ* the columns whose tie was broken by weights and scales.
 
-        The products of the data with √weight and scales are rounded, and this may break a tie. The search for
-        such columns uses s(X_i) ≤ √(1 + κ²)‖X_i‖ first, a bound on the size of `ThinQR.sizes` by the
-        condition number κ, which excludes no tied column.
+        The products of the data with √weight and scales are rounded, and this rounding may break a tie. The
+        search for such columns first uses the bound s(X_i) ≤ √(1 + κ²)‖X_i‖, which excludes no tied column.
+        Here s is the size of `ThinQR.sizes`, and κ the condition number of the columns.
         """
         if not self.problem.is_multiplied:
             return
@@ -414,10 +414,10 @@ class Homotopy(Segment):
     def _end(self) -> FloatArray:
         """Return β at lam_min, after removing columns whose coefficient has the wrong sign.
 
-        Where y is fitted, a coefficient (β₀)_j that should be zero may get the wrong sign by rounding of the
-        data. Removing one such column leaves the residual |(β₀)_j|/‖row j of R⁻¹‖, where X_{S∪P} = QR. By
-        `_beta0_error` this residual is at most the rounding of y. If several columns are removed, the fit is
-        checked. Each iteration removes columns from P, the set of nonzero penalised coefficients.
+        If y is fitted, a coefficient (β₀)_j of the segment (`Segment`) that should be zero may get the wrong
+        sign by rounding of the data. Removing one such column leaves the residual |(β₀)_j|/‖row j of R⁻¹‖,
+        where X_{S∪P} = QR. By `_beta0_error` this residual is at most the rounding of y. If several columns
+        are removed, the fit is checked. Each iteration removes columns from P, the active set.
         """
         while self.is_fitted():
             P, beta0, error = self._active_coef(0.0)

@@ -184,11 +184,14 @@ class Segment:
         return math.inf if self.qr.size == self.problem.n else self.qr.unit * self._sizes(self.base)[1]
 
     def is_fitted(self) -> bool:
-        """Return whether y is in the span of the columns of the factorisation, S ∪ P, to rounding."""
+        """Return whether y is in the span of the columns of the factorisation to rounding."""
         return length_of(self.base.r) <= self._residual_error
 
     def ending(self) -> Status:
-        """Return the status that says why λ*(S) is zero, so that no penalised column enters."""
+        """Return the status that says why λ*(S) is zero, so that no penalised column enters.
+
+        S are the features without penalty.
+        """
         rest = np.setdiff1d(np.arange(self.problem.d), self.qr.index)
         return ending(length_of(self.base.r), self._residual_error, lambda: ~in_span(self.qr, rest)[0])
 
@@ -210,7 +213,7 @@ class Segment:
         return bool(np.all(self.sign[P] * size >= least))
 
     def _beta(self, lam: float) -> FloatArray:
-        """Return β(λ) on S ∪ P, computed in twice the precision and rounded."""
+        """Return β(λ) on the columns of the factorisation, computed in twice the precision and rounded."""
         base, direction = self.base, self.direction
         return np.asarray(refinement.along(base.x, base.x_low, lam, direction.x, direction.x_low))
 
@@ -275,12 +278,12 @@ class Segment:
         return bool(np.all(error <= self.limits.limit * scale))
 
     def _set_base(self) -> None:
-        """Compute β₀ and r₀ = y − X_{S∪P}β₀, the least squares fit, for the current factorisation."""
+        """Compute β₀ and r₀ = y − X_Jβ₀, the least squares fit on the columns J of the factorisation."""
         self.base = refine(self.qr, self.problem.y, None)
         self.sound &= self.base.sound
 
     def _set_direction(self) -> None:
-        """Compute u = X_{S∪P}·slope with X_{S∪P}ᵀu = s, for the current factorisation and signs s."""
+        """Compute u = X_J·slope with X_Jᵀu = s, for the columns J of the factorisation and their signs s."""
         direction = refine(self.qr, None, self.sign[self.qr.index])
         self.direction = direction._replace(x=-direction.x, x_low=-direction.x_low)
         self.sound &= direction.sound
@@ -293,8 +296,8 @@ class Segment:
         """Compute a_j and b_j in c_j = a_j + λb_j for the columns J in twice the precision; update `lines`.
 
         `inside` are the columns of J that may be in the span of S ∪ P, the columns of the factorisation. For
-        a column in this span, a_j = 0. It is in the span only to rounding of the data, e = qr.unit·s(X_j), so
-        b_j may change by e‖u‖.
+        a column in this span, a_j = 0. But the column is in the span only to rounding of the data,
+        e = qr.unit·s(X_j), so b_j may change by e‖u‖.
         """
         dependent, sizes = in_span(self.qr, inside)
         inside = inside[dependent]

@@ -1,13 +1,13 @@
-"""A fast LASSO homotopy: guess on a few columns, prove on all of them, leave ties to `Homotopy`.
+"""A fast LASSO homotopy: follow the path of a few columns, prove it on all columns; `Homotopy` decides ties.
 
 The candidates C are the columns with the largest |c|, where c = Xᵀ(y − Xβ). `_kernels/homotopy.py` follows
 their path on X_CᵀX_C. Then the points passed are checked on all columns. For j outside C, |c_j(λ)| − λ is
 convex between two points, so it suffices to check c at the points. Let P be the columns that entered, and B
 their coefficients at a block of points. With the Gram rows X_jᵀX, j ∈ P, one matrix product gives
-c = Xᵀy − XᵀX_P B for all these points, and another product gives the Gram rows of a block of entries. So a
-path of k entries costs the products of X with k vectors, computed as a few matrix products. Columns that
-violate |c_j| ≤ λ by more than rounding become candidates, and the guess continues from the last point that
-was proved.
+c = Xᵀy − XᵀX_P B for all these points, and another product gives the Gram rows of the columns that enter. So
+a path on which k columns enter costs the products of X with k vectors, computed as a few matrix products.
+Columns that violate |c_j| ≤ λ by more than rounding become candidates, and the path is followed again from
+the last point that was proved.
 
 If rounding leaves an event undecided, `Homotopy` decides it on X itself. `Homotopy` starts inside the last
 proved segment, checks the KKT conditions there, and recomputes the knot below. So every knot that is yielded
@@ -30,7 +30,7 @@ from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
-# Tuned by the rows path/* and project/* of `make bench`. Results do not depend on them, because everything is
+# Tuned by path/* and project/* of `make bench`. Results do not depend on these numbers, because everything is
 # proved on all columns.
 _CHUNK = 512  # columns that a thread takes at a time
 _FEW, _MANY = 96, 4000  # up to _FEW columns all are candidates; of more than _MANY never all
@@ -302,9 +302,9 @@ def knot_blocks(
 ) -> Iterator[KnotBlock]:
     """Yield the knots of the LASSO path from λ*(S) down to lam_min, at most `limit` knots.
 
-    The path ends earlier if rounding leaves a knot undecided. If the exact method disproves the guess on the
-    candidates, which can happen once, the path starts again with a block whose `from_start` is set. Otherwise
-    λ decreases in each round, because `Homotopy` yields at least one knot or ends.
+    The path ends earlier if rounding leaves a knot undecided. If `Homotopy` disproves the path that was
+    followed on some columns, which can happen once, the path starts again with a block whose `from_start` is
+    set. Otherwise λ decreases in each round, because `Homotopy` yields at least one knot or ends.
     """
     guess, whole, from_start = Guess(problem, S, limit, positive), limit, False
     count = 1  # number of knots that `Homotopy` yields before guessing resumes

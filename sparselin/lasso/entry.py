@@ -38,8 +38,8 @@ def lambda_star(
     The problem is min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S, and P_S^⊥y is the
     residual of least squares on S. Just below λ*(S), some feature outside S has a nonzero coefficient. This
     λ* appears in equation (4) and in Algorithm 3 of *Sequential Attention for Feature Selection*. The paper's
-    objective has no ½, so its λ is twice this one. λ* has the units of ⟨X_i, y⟩. It is exactly zero if it is
-    zero to rounding.
+    objective has no ½, so its λ is twice this one. λ* has the units of ⟨X_i, y⟩. If λ* is zero to rounding,
+    the result is exactly zero.
 
     Parameters
     ----------
@@ -201,9 +201,9 @@ def _largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:
     This support contains the support of every other nonnegative v + Nq. Returns None if rounding leaves the
     support undecided.
 
-    The method solves the linear program max Σt over θ ≥ 0, q and 0 ≤ t ≤ 1 with t ≤ θv + Nq. Its solution has
-    t_i = 1 where some v + Nq ≥ 0 is positive, else t_i = 0 (Freund, Roundy and Todd, 1985). It is solved in
-    float64 to about 1e-7. Then a least squares correction makes v + Nq zero where t is zero.
+    The method solves the linear program max Σt over θ ≥ 0, q and 0 ≤ t ≤ 1 with t ≤ θv + Nq. The solution has
+    t_i = 1 where some v + Nq ≥ 0 is positive, else t_i = 0 (Freund, Roundy and Todd, 1985). The program is
+    solved in float64 to about 1e-7. Then a least squares correction makes v + Nq zero where t is zero.
     """
     from scipy.optimize import linprog
 

@@ -47,16 +47,14 @@ def lasso_path(
     up to the last rounding (`_homotopy`). So accuracy does not suffer from nearly dependent columns, from
     columns of large mean with an unpenalised intercept, or from columns of very different lengths. There are
     two limits. First, a knot may be ill-conditioned: if two columns at distance δ compete to enter, the λ of
-    the knot is known only to eps/δ (eps is the machine epsilon), and so are β and c up to the next
-    knot. Second, rounding β itself changes c_i by eps·‖X_i‖Σ‖X_j‖|β_j|, which can exceed a small λ if columns
-    are nearly dependent. Once y is fitted to rounding, there are no further knots, and the last segment ends
-    at lam_min.
+    the knot, and β and c up to the next knot, are known only to eps/δ (eps is the machine epsilon). Second,
+    rounding β itself changes c_i by eps·‖X_i‖Σ‖X_j‖|β_j|, which can exceed a small λ if columns are nearly
+    dependent. Once y is fitted to rounding, there are no further knots, and the last segment ends at lam_min.
 
     Nonnegative LASSO. With `positive`, the minimum is over β_{S̄} ≥ 0; the coefficients on S may have any
     sign. Then λ*(S) = max(0, max_j c_j) with c = XᵀP_S^⊥y. A solution satisfies c_S = 0 and c_j ≤ λ off S,
     with equality where β_j > 0, where now c = Xᵀ(y − Xβ). A path down to λ = 0 ends in a solution of
-    nonnegative least squares. Among all such solutions it has the least sum of β_{S̄}
-    (docs/proofs/nonnegative.md).
+    nonnegative least squares that has the least sum of β_{S̄} (docs/proofs/nonnegative.md).
 
     Parameters
     ----------

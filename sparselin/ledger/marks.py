@@ -37,7 +37,7 @@ def claim(
     ci_cases: int = 40,
     **shared: str,
 ) -> Callable[[Callable[[Check], None]], Callable[[], None]]:
-    """Mark a check as the one that decides a statement; the fields are those of `Claim`.
+    """Mark a function as the check that decides a statement; the arguments are fields of `Claim`.
 
     The docstring of the check has the statement first, and then paragraphs that begin with a label of
     `LABELS` and a colon. Fields that several checks of a file have in common may be given as `shared`.

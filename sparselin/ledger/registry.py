@@ -15,7 +15,7 @@ from sparselin.ledger.statement import PAPERS, Claim
 from sparselin.parallel.processes import work_quietly
 from sparselin.validation import check_new
 
-# by id in lower case, which is also the anchor of the claim
+# the claims by their id in lower case, which is also the anchor of the claim
 CLAIMS: dict[str, Claim] = {}
 
 

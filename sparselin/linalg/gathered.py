@@ -17,7 +17,7 @@ from sparselin.results import FloatArray, IndexArray
 
 _CHUNK = 512  # the columns that a thread takes at a time
 # The number of operations above which half a Gram matrix and a transposition cost less than the whole matrix
-# (the rows path/* of `make bench`).
+# (path/* of `make bench`).
 _BY_TRIANGLE = 2e8
 
 
@@ -42,7 +42,7 @@ class Gathered:
         self.gram, self.c0, self.norms = np.zeros((0, 0)), np.zeros(0), np.zeros(0)
 
     def add(self, J: IndexArray) -> None:
-        """Add the columns J to C: copy them, and compute their inner products."""
+        """Add the columns J to the copied columns C, and compute their inner products."""
         problem, M = self.problem, len(self.index)
         size = M + len(J)
         self.place[J] = np.arange(M, size)
@@ -148,9 +148,9 @@ class GramRows:
 
 
 # The largest number of rows of V for which our kernel computes VX faster than BLAS, which packs all of X: for
-# X in Fortran order, and in C order (the rows fortran/* and omp/* of `make bench`, also for the next two).
+# X in Fortran order, and in C order. Like the next two numbers, tuned by fortran/* and omp/* of `make bench`.
 THIN, _THIN_BY_ROWS = 10, 6
-# The most entries for which NumPy copies columns one by one faster than our kernel does row by row.
+# The most entries for which NumPy, column by column, copies faster than our kernel, row by row.
 _BY_COLUMNS = 400_000
 # The number of entries to copy above which threads are faster.
 _MIN_PARALLEL = 30_000

@@ -12,9 +12,9 @@ from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray
 
-# The rounds contract the error by factors that differ, because their rounding errors differ. In rational
-# arithmetic, with κ of 1e10 to 1e12, the error was up to 2.2 times the one that the first factor implies (720
-# systems as in test_thin_qr).
+# The factor by which a round reduces the error differs between rounds, because rounding errors differ. In
+# rational arithmetic, with κ of 1e10 to 1e12, the error was up to 2.2 times the error that the factor of the
+# first round implies (720 systems as in test_thin_qr).
 _SAFETY = 4.0
 # The most rounds of iterative refinement. Each multiplies the error by about κ·eps. Six rounds reach eps if
 # κ·eps is below 2·10⁻³; if not, the bounds of `Balance` cover the remaining error.
@@ -22,7 +22,7 @@ _ROUNDS = 6
 
 
 class Balance(NamedTuple):
-    """The solution of the augmented system r + X_Jx = f, X_Jᵀr = g, in twice the precision.
+    """The solution (r, x) of the augmented system r + X_Jx = f, X_Jᵀr = g, in twice the precision.
 
     r, r_low : the solution r (n,) is r + r_low.
     x, x_low : the solution x (t,) is x + x_low.
@@ -47,8 +47,8 @@ def refine(qr: ThinQR, f: FloatArray | None, g: FloatArray | None) -> Balance:
 
     In each round, the residuals f − r − X_Jx and g − X_Jᵀr are computed in twice the precision, and Q and R
     give the corrections (Björck, 1967). Let D = diag(‖X_j‖), and κ the number `ThinQR.kappa`. In the norm
-    ‖r‖ + ‖Dx‖/κ, each round multiplies the error by about κ·eps. The first round shows this factor, up to
-    _SAFETY.
+    ‖r‖ + ‖Dx‖/κ, each round multiplies the error by about κ·eps. The factor is measured in the first round,
+    and multiplied by _SAFETY.
     """
     f = np.zeros(qr.problem.n) if f is None else f
     g = np.zeros(qr.size) if g is None else g

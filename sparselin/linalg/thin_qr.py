@@ -44,22 +44,22 @@ class ThinQR:
 
     @property
     def size(self) -> int:
-        """The number t of columns in J."""
+        """The number t of columns in the factorisation."""
         return len(self.index)
 
     @property
     def norms(self) -> FloatArray:
-        """The lengths ‖X_j‖ (t,) of the columns in J."""
+        """The lengths ‖X_j‖ (t,) of the t columns in the factorisation."""
         return self._norms[: self.size]
 
     @property
     def columns(self) -> FloatArray:
-        """The matrix X_Jᵀ (t, n), which exists only if the columns are stored."""
+        """The t factorised columns as rows, X_Jᵀ (t, n); this array exists only if the columns are stored."""
         return self._columns[: self.size]
 
     @property
     def Qt(self) -> FloatArray:
-        """The matrix Qᵀ (t, n)."""
+        """The matrix Qᵀ (t, n) of the factorisation X_J = QR of t columns."""
         return self._Qt[: self.size]
 
     def rows(self, start: int, stop: int) -> FloatArray:
@@ -72,19 +72,19 @@ class ThinQR:
 
     @property
     def R(self) -> FloatArray:
-        """The matrix R (t, t)."""
+        """The matrix R (t, t) of the factorisation X_J = QR of t columns."""
         return self._R[: self.size, : self.size]
 
     @property
     def kappa(self) -> float:
-        """The number κ = ‖D R⁻¹‖_F ≥ 1, D = diag(‖X_j‖), which bounds 1/σ_min of X_J with unit columns.
+        """The number κ = ‖D R⁻¹‖_F ≥ 1 for X_J = QR and D = diag(‖X_j‖).
 
-        σ_min is the least singular value.
+        κ is at least 1/σ_min, where σ_min is the least singular value of X_J with unit columns.
         """
         return max(1.0, math.sqrt(self._inverse[: self.size].sum()))
 
     def append(self, j: int) -> bool:
-        """Add column j unless it is in the span of J to rounding. Return whether it was added."""
+        """Add column j unless it is in the span of the other columns; return whether it was added."""
         t = self.size
         self.reserve(t + 1)
         self._Qt[t] = self.problem.columns([j])[:, 0]
@@ -121,7 +121,7 @@ class ThinQR:
         return self._accept(columns)
 
     def _accept(self, columns: list[int]) -> int:
-        """Append columns, already orthogonalised, to J until one is dependent; return how many were added."""
+        """Append orthogonalised columns until one is dependent; return how many were added."""
         n, unit = self.problem.n, self.unit
         for added, j in enumerate(columns):
             t = self.size
@@ -133,11 +133,11 @@ class ThinQR:
         return len(columns)
 
     def truncate(self, t: int) -> None:
-        """Keep the first t columns of J, and remove the others."""
+        """Keep the first t columns of the factorisation, and remove the others."""
         del self.index[t:]
 
     def reductions(self, t: int, r: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ⟨q, r⟩ for the columns q of Q from column t on, and the norms of r that these leave.
+        """Return ⟨q, r⟩ for the columns q of Q from column t on, and norms; X_J = QR is the factorisation.
 
         Entry i of the norms is the norm of r after projection off the columns t, …, t + i of Q.
         """
@@ -147,13 +147,13 @@ class ThinQR:
         return projections, np.sqrt(np.cumsum(squares))[::-1]
 
     def kappas(self, t: int) -> FloatArray:
-        """Return κ (see `kappa`) for the first t columns of J, for the first t + 1, …, and for all."""
+        """Return κ (see `kappa`) for the first t columns of the factorisation, for t + 1, …, and for all."""
         return np.maximum(1.0, np.sqrt(np.cumsum(self._inverse[: self.size])[t - 1 :]))
 
     def coefficients(self, z: FloatArray, position: IndexArray, size: int) -> FloatArray:
-        """Return least squares coefficients along a path: row j holds those on the columns up to position j.
+        """Return the coefficients along a path: row j is least squares on the columns up to position j.
 
-        z : (t,) Qᵀy.
+        z : (t,) Qᵀy, for the factorisation X_J = QR of t columns.
         position : (t,) the position of each column in the path; the positions increase.
         size : the number of rows and of columns of the result.
 
@@ -166,7 +166,7 @@ class ThinQR:
         return path
 
     def remove(self, j: int) -> None:
-        """Remove column j from J."""
+        """Remove column j of the design from the factorisation."""
         self.delete(self.index.index(j))
 
     def delete(self, position: int) -> None:
@@ -180,11 +180,11 @@ class ThinQR:
             self._inverse[l] = kernels.inverse_column_norm(self._R, self._norms, l)
 
     def solve(self, b: FloatArray) -> FloatArray:
-        """Return R⁻¹b."""
+        """Return R⁻¹b, for the factorisation X_J = QR."""
         return np.asarray(kernels.solve(self.R, b))
 
     def solve_transpose(self, b: FloatArray) -> FloatArray:
-        """Return R⁻ᵀb."""
+        """Return R⁻ᵀb, for the factorisation X_J = QR."""
         return np.asarray(kernels.solve_transpose(self.R, b))
 
     def residual(self, v: FloatArray) -> FloatArray:
@@ -197,17 +197,17 @@ class ThinQR:
         return v
 
     def sizes(self, norms: FloatArray | float, projections: FloatArray) -> FloatArray:
-        """Return the sizes s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²) of columns x, where b = X_J⁺x = R⁻¹Qᵀx.
+        """Return the sizes s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²) of columns x, where b = X_J⁺x = R⁻¹Qᵀx, X_J = QR.
 
         norms : ‖x‖, a number for one x, or (m,) for m columns.
         projections : Qᵀx (t,) or (t, m).
 
         The error of a projected column is proportional to its size. The computed QR is the factorisation of
         columns X_j + F_j, where ‖F_j‖ is about eps‖X_j‖; X itself was rounded by as much. Let z = P_J^⊥x be x
-        projected off X_J. The projection of x off the computed QR is z + Fb to first order. So its error is
-        at most u·s(x), u = 8·eps, which covers ‖Fb‖ for independent rounding errors and eps‖x‖. Because
-        s(x) ≤ √(1 + κ²)‖x‖, this bound is no larger than the bound by the condition number κ of X_J. It is
-        smaller by the factor κ if no near-dependence of X_J involves x.
+        projected off X_J. The projection of x off the computed QR is z + Fb to first order. So the error of
+        this projection is at most u·s(x), u = 8·eps, which covers ‖Fb‖ for independent rounding errors and
+        eps‖x‖. Because s(x) ≤ √(1 + κ²)‖x‖, u·s(x) is no larger than the bound by the condition number κ of
+        X_J, and smaller by the factor κ if no near-dependence of X_J involves x.
         """
         scaled = self._norms[: self.size] * np.linalg.solve(self.R.astype(np.float64), projections).T
         return np.asarray(np.hypot(norms, np.sqrt((scaled**2).sum(axis=-1))))

@@ -6,9 +6,9 @@ too large for a column that is not involved in a near-dependence of X_S, such as
 columns. The cheap bounds exclude most columns. The columns that remain candidates are *measured* with sharper
 bounds.
 
-Let z_i = P_S^⊥X_i, r = P_S^⊥y, s the sizes of `ThinQR.sizes`, u = 8·eps, and F the errors of the columns of
-the computed span. With the coefficients b_i of X_i and a of y on X_S, projections off the computed span are
-z_i + Fb_i and r + Fa. So the error of c_i = ⟨X_i, r⟩ is
+Let z_i = P_S^⊥X_i, r = P_S^⊥y, s the sizes of `ThinQR.sizes`, u = 8·eps, and F the matrix such that the
+computed span is exactly that of X_S + F. With the coefficients b_i of X_i and a of y on X_S, projections off
+the computed span are z_i + Fb_i and r + Fa. So the error of c_i = ⟨X_i, r⟩ is
 
     (Fb_i)ᵀr + z_iᵀFa + …  ≤  e_i = u·(s(X_i)‖r‖ + ‖z_i‖s(y) + √n·‖z_i‖‖r‖).
 
@@ -31,14 +31,16 @@ from sparselin.problem import Problem
 from sparselin.problem.memory import blocks
 from sparselin.results import FloatArray, IndexArray, Status
 
-# If ‖z‖² has lost more than two bits to cancellation, it is computed by projection: ‖z‖ errs by the error of
-# ‖z‖² over 2‖z‖, which grows like 1/√share. With a larger share, more columns than necessary are projected.
+# ‖z‖² is computed by projection if cancellation leaves less than this share of it. The error of ‖z‖, which is
+# the error of ‖z‖² divided by 2‖z‖, grows like 1/√share. With a larger share, more columns are projected.
 _STALE = 0.25
 CHUNK = 1024  # the columns that are made dense at a time
 
 
 class Measurement(NamedTuple):
     """Correlations with r = P_S^⊥y, and lengths of z_i = P_S^⊥X_i, for m columns i; with error bounds.
+
+    P_S^⊥ projects off the selected columns S.
 
     Attributes
     ----------
@@ -61,11 +63,11 @@ class Measurement(NamedTuple):
     coarse: float
 
     def correlations(self) -> Scores:
-        """Return the correlations c_i and their error bounds, set to zero for columns in the span of S."""
+        """Return the correlations c_i and their error bounds, zero in the span of the selected columns."""
         return Scores(np.where(self.outside, self.c, 0), np.where(self.outside, self.error, 0), self.coarse)
 
     def quotients(self) -> Scores:
-        """Return the quotients c_i/‖z_i‖ and bounds on their errors, both set to zero in the span of S.
+        """Return the quotients c_i/‖z_i‖ and error bounds, zero in the span of the selected columns.
 
         c_i are the correlations, z_i the projected columns, and e_i the error bounds of c_i. The bounds are
         e_i/‖z_i‖ + |c_i|·length_error_i/‖z_i‖².
@@ -90,7 +92,7 @@ def measure(
 ) -> Measurement:
     """Compute correlations and lengths of the columns J (m,) projected off S, with sharp error bounds.
 
-    qr : the factorisation of X_S.
+    qr : the factorisation of the selected columns X_S.
     data : the problem whose eps decides which correlations and lengths are zero. If `qr` belongs to the copy
         in float64 of a float32 problem, `data` is the float32 problem.
     Y : outputs (n, q) in place of y. Then c_i is ‖X_iᵀR‖ ≥ 0, R = P_S^⊥Y. By the triangle inequality the
@@ -119,7 +121,7 @@ def measure(
 def _measure(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[FloatArray, ...]:
     """Return c_i = ⟨X_i, r⟩, its error bound e_i, ‖P_S^⊥X_i‖ and the size s(X_i) for the columns i ∈ J.
 
-    r : P_S^⊥y (n,), or P_S^⊥Y (n, q); in the second case c_i = ‖X_iᵀr‖.
+    r : P_S^⊥y (n,), or P_S^⊥Y (n, q) for q outputs; in the second case c_i = ‖X_iᵀr‖.
     y_size : s(y), the size of y (see `ThinQR.sizes`).
     """
     problem, norm = qr.problem, math.sqrt(float(np.vdot(r, r)))
@@ -232,9 +234,10 @@ def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
 def ending(norm: float, error: float, outside: Callable[[], np.ndarray]) -> Status:
     """Return the status that says why λ*(S) is zero, given ‖r‖ and a bound on its error.
 
-    λ*(S) is the largest |⟨X_j, r⟩|. EXACT_FIT: r = 0 to rounding. RANK_EXHAUSTED: all columns are in the span
-    of S. NO_CORRELATION: r is orthogonal to all columns. The function `outside` returns, for each column not
-    in S, whether the column lies outside the span of S. It is called only if r is not zero.
+    λ*(S) is the largest |⟨X_j, r⟩|, where r is the residual on the selected columns S. EXACT_FIT: r = 0 to
+    rounding. RANK_EXHAUSTED: all columns are in the span of S. NO_CORRELATION: r is orthogonal to all
+    columns. The function `outside` returns, for each column not in S, whether the column lies outside the
+    span of S. It is called only if r is not zero.
     """
     if norm <= error:
         return Status.EXACT_FIT
@@ -246,7 +249,7 @@ def measured_ending(
 ) -> Status:
     """Return the status that says why λ*(S) is zero, from the residual r and the columns `rest` not in S.
 
-    λ*(S) is the largest |⟨X_j, r⟩|.
+    λ*(S) is the largest |⟨X_j, r⟩|, and S are the selected columns.
 
     qr, data, Y : as in `measure`.
     """

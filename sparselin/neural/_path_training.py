@@ -319,7 +319,7 @@ def _lambda_start(training: PathTraining, growth: float) -> float:
 
 
 def _pull_at_zero(training: PathTraining, g: int) -> float:
-    """Return ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ at θ_g = 0, W_g = 0; all features must be present."""
+    """Return ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁, L the loss, at θ_g = 0, W_g = 0; all features must be present."""
     reduced, rows = training.reduced, training.rows
     members = (reduced.label == g).nonzero().squeeze(1)
     columns, U = rows.X[:, members], reduced.U.detach()

@@ -14,9 +14,9 @@ A group g whose weights are zero is stationary if and only if, with the hierarch
 The reason: a proximal step of length s maps 0 to the proximal operator of (−s∇_θ, −s∇_W) at sλ. The result is
 zero if and only if ‖s∇_θ‖ + M‖s∇_W‖₁ ≤ sλ (`lasso.hierarchical_prox`), which is the same condition for every
 s. If the condition is violated, the objective can be decreased: along θ_g = −t∇_θ/‖∇_θ‖, W_g = −tM·sign(∇_W)
-its derivative at t = 0 is λ − ‖∇_θ‖ − M‖∇_W‖₁ < 0.
+the derivative of the objective at t = 0 is λ − ‖∇_θ‖ − M‖∇_W‖₁ < 0.
 
-The operator changes tensors in place. On the CPU it calls the kernel, elsewhere the formula in PyTorch.
+The proximal operator changes tensors in place: by a kernel on the CPU, by a formula in PyTorch elsewhere.
 Feasibility is exact: ‖W_g‖∞ ≤ M‖θ_g‖ holds for the resulting floats.
 """
 
@@ -82,7 +82,7 @@ class ReducedNetwork:
         self._arrange()
 
     def _arrange(self) -> None:
-        """Collect the row numbers in U of each group, in an array (groups, size) for each group size."""
+        """Collect the rows of each group in the weights U, in an array (groups, size) for each group size."""
         if not self.grouped:
             return
         label = self.label[self.features].cpu().numpy()
@@ -115,7 +115,7 @@ class ReducedNetwork:
         return self.group_sums(squares, self.label[self.features]).sqrt()
 
     def shrink(self, lam: float, M: float) -> None:
-        """Apply the proximal operator to U in place."""
+        """Apply LassoNet's proximal operator to the weights U of the features, in place."""
         U, K = self.U.detach(), self.K
         if self._blocks is None:
             return shrink(U[:, K:], U[:, :K], lam, M)
@@ -128,7 +128,7 @@ class ReducedNetwork:
         return None
 
     def present(self, lam: float, M: float, share: float) -> Tensor:
-        """Return a mask of the rows of U whose group is nonzero, or may become nonzero in the next step.
+        """Return a mask of the rows of the weights U whose group is nonzero, or may be after the next step.
 
         share : 1 − μ, μ the momentum, a factor that turns the velocity into an average of gradients. A zero
             group stays zero in the next step if the condition for stationary groups holds with this average
@@ -142,7 +142,7 @@ class ReducedNetwork:
         return (alive | (share * self.pull(self.velocity, M, label) > lam))[label]
 
     def restrict(self, rows: Tensor) -> None:
-        """Keep only these rows of U and of its velocity, in place; the other features become absent."""
+        """Keep only these rows of the weights U and of their velocity; the other features become absent."""
         with torch.no_grad():
             self.U = self.U[rows].contiguous().requires_grad_()
         self.velocity = self.velocity[rows].contiguous()
@@ -150,7 +150,7 @@ class ReducedNetwork:
         self._arrange()
 
     def admit(self, features: Tensor, velocity: Tensor) -> None:
-        """Add absent features, in place: rows of zeros to U, and the given rows to the velocity.
+        """Add absent features, in place: rows of zeros to the weights U, and the given rows to the velocity.
 
         features : (m,) the indices of features that are absent.
         velocity : (m, K + q) their rows of the velocity.

@@ -60,7 +60,7 @@ class SequentialAttention:
     Parameters
     ----------
     network : f, any module. It is trained in place, starting from its present weights.
-    k : the number of units to select, including the `forced` units.
+    k : the number of units, of u in all, to select, including the `forced` units.
     n_features : d, the number of entries of a row that `network` takes; by default the number that `inputs`
         returns.
     loss : a name, a PyTorch loss, or a function that returns one number for each row (`training.as_loss`).

@@ -106,7 +106,7 @@ class FeatureMask(nn.Module):
         self.reset()
 
     def attend(self) -> None:
-        """End the warm-up: from now on the mask is s(w)."""
+        """End the warm-up: from now on the mask is s(w), not 1."""
         self.attending = True
 
     def select(self, units: list[int] | IndexArray) -> None:

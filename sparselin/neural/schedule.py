@@ -178,7 +178,7 @@ class Record:
 
     Attributes
     ----------
-    order : the units of S, in the order of selection.
+    order : the selected units, in the order of selection.
     total : the number of steps so far.
     """
 

@@ -196,8 +196,8 @@ def triple(validation: Any) -> tuple[Any, Any, Any]:
 def class_weights(weight: Any, y: Any, n_classes: int) -> FloatArray:
     """Return the weight (n,) of the class of each row.
 
-    weight : a weight for each class, or "balanced" for n/(C·n_c), n_c the number of rows of class c, C that
-        of classes.
+    weight : a weight for each class; or "balanced" for n/(C·n_c), where C is the number of classes, and n_c
+        the number of rows of class c.
     """
     y = np.asarray(y)
     if isinstance(weight, str):

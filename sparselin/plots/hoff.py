@@ -88,7 +88,7 @@ def _iterates(problem: Problem, lam: float, seed: int) -> list[DescentResult]:
 def _plane(
     ax: Axes, problem: Problem, lam: float, solution: FloatArray, runs: Sequence[list[DescentResult]]
 ) -> None:
-    """Draw the contours of f, the descents and the solution."""
+    """Draw the contours of the LASSO's objective f, the descents and the solution."""
     names = [name(problem.names, j) for j in (0, 1)]
     title = rf"½$\|y - X\beta\|^2 + \lambda\|\beta\|_1$, $\lambda$ = {lam:.3g}"
     axes(ax, title, rf"$\beta_1$ ({names[0]})", rf"$\beta_2$ ({names[1]})")

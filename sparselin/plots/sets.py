@@ -156,7 +156,7 @@ def nu_choice(choice: NuChoice, *, ax: Axes | None = None) -> Axes:
     """Draw R² of the selections against ν, with two R² of the LASSO, and mark the chosen ν.
 
     The solid line is the R² of the LASSO with which selections were compared. A marker is filled if its R² is
-    at least this.
+    at least the R² of this line.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ def stopping_level(limit: Any, y_norm: Any, unit: float, length_unit: float) -> 
 
     Rounding changes ‖r‖ by unit·‖y‖, so a ‖r‖ that equals the limit may be computed as larger by this amount.
     ‖r‖ is known only to length_unit·‖y‖. If the limit is below this precision, for example 0, the path ends
-    with EXACT_FIT when r is zero to rounding, whether or not all its digits vanish. The units are those of a
+    with EXACT_FIT when r is zero to rounding, even if the computed r is not zero. The units are those of a
     `Problem`; limits and norms are numbers or arrays.
     """
     return np.where(limit < length_unit * y_norm, -1.0, limit + unit * y_norm)

@@ -19,8 +19,8 @@ def root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArra
     belongs to the part of y outside the span of the pivots. The pivots are the columns that are independent
     to 8d·eps of their squared lengths. `_complete` corrects R on the other columns.
 
-    If G is nearly singular, rounding can make ‖z‖ larger than ‖y‖. If so, 8d·eps or 64d·eps of its diagonal
-    is added to G, which makes ‖z‖ smaller. This change of G is no larger than the rounding of G.
+    If G is nearly singular, rounding can make ‖z‖ larger than ‖y‖. If so, the diagonal of G is increased by
+    8d·eps or 64d·eps of itself, which makes ‖z‖ smaller. This change is no larger than the rounding of G.
 
     ε : the maximum of |RᵀR − G|_ij/√(G_ii·G_jj), or, if it is larger, the Frobenius norm of these errors on
         the columns that are not pivots. The norm is needed because the errors of these columns add up.
@@ -93,9 +93,9 @@ def _complete(
     δᵀ ζ²] is the Gram matrix of D and y, both projected off the span of P, so C − δδᵀ/ζ² is positive
     semidefinite. It follows that the new row makes RᵀR closer to G, and Rᵀz = b.
 
-    Second change: after the first change, a part of δ remains, which comes from the rounding of R_PD. It is
-    some eps/√p for pivots p. Let R_PD change by Δ with zᵀΔ = δ. The least change of RᵀR on P × D, in the
-    Frobenius norm, is R_PᵀΔ = tδᵀ/‖t‖² with t = R_P⁻¹z.
+    Second change: after the first change, a part of δ remains, which comes from the rounding of R_PD. This
+    part is about eps divided by the root of a pivot. Let R_PD change by Δ with zᵀΔ = δ. The least change of
+    RᵀR on P × D, in the Frobenius norm, is R_PᵀΔ = tδᵀ/‖t‖² with t = R_P⁻¹z.
 
     Neither change is made to a column that it would move by more than the error of G.
     """

@@ -105,7 +105,7 @@ class Operator:
         return out
 
     def _gather(self, J: IndexArray) -> FloatArray:
-        """Compute the columns J by products with unit vectors, and check their lengths against given ones."""
+        """Compute the columns J by products with unit vectors; if lengths were given, check them."""
         out = np.empty((self.shape[0], len(J)), self.dtype, order="F")
         for here in blocks(len(J), max(self.shape)):
             units = np.zeros((self.shape[1], len(J[here])), self.dtype)

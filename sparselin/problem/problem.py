@@ -107,7 +107,7 @@ class Problem(_Fields):
     ----------
     X, y, dtype : the data; X is contiguous in C or Fortran order, or a CSC array.
     n, n_features : the shape of X.
-    design, d : the columns that methods see, for which X stands below, and their number. d is n_features,
+    design, d : the columns that methods see (X stands for them below), and their number. d is n_features,
         plus one if there is an intercept, whose column of ones comes last.
     names : the n_features names, or None.
     origin, removed : the problem from which columns were eliminated to get this one, or None; and these

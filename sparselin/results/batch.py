@@ -49,11 +49,11 @@ class BatchSelection(Named):
 
     @property
     def residual_norm(self) -> FloatArray:
-        """(N,) ‖r‖ at the end, for each signal."""
+        """(N,) the norm of the residual at the end, for each of N signals."""
         return self.residual_norms[np.arange(len(self.n_selected)), self.n_selected]
 
     def to_sparse(self) -> Any:
-        """Return the coefficients as a SciPy CSR array (N, d): Y ≈ D @ to_sparse().T."""
+        """Return the coefficients as a SciPy CSR array (N, d): Y ≈ D @ to_sparse().T, D the dictionary."""
         from scipy.sparse import csr_array
 
         used = self.support >= 0
@@ -65,7 +65,7 @@ class BatchSelection(Named):
 
     @property
     def coefficients(self) -> Any:
-        """The coefficients as a SciPy CSC array (d, N), a column for each signal: Y ≈ D @ coefficients."""
+        """The coefficients as a SciPy CSC array (d, N), one column per signal: Y ≈ D @ coefficients."""
         return self.to_sparse().T
 
     def reconstruct(self, D: Any) -> FloatArray:

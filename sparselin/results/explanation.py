@@ -44,9 +44,9 @@ class Explanation(Named):
     error : bounds on the rounding errors of `correlation`, of the same shape. A correlation within its bound
         is zero to rounding.
     runner_up, margin : the feature that came second when j was selected (−1 if no other feature was left),
-        and the relative distance of its correlation to the correlation of j (`SelectionPath.margin`). They
-        are −1 and NaN if j was not selected, or was forced. For a set, `runner_up` is the feature that would
-        raise R²(S) most in place of j, and `margin` is the difference of the two gains divided by `gain`.
+        and the relative distance between the correlations of both (`SelectionPath.margin`). `runner_up` is −1
+        and `margin` NaN if j was not selected, or was forced. For a set, `runner_up` is the feature that
+        would raise R²(S) most in place of j, and `margin` the difference of the two gains divided by `gain`.
     tied : the features that were tied with j when j was selected.
     fall : the step s at which `correlation` decreased most, from r_{s−1} to r_s; 0 if it never decreased
         beyond rounding.

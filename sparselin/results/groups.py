@@ -75,7 +75,7 @@ class GroupPath(FittedPath):
 
     @property
     def r2_path(self) -> FloatArray:
-        """(t + 1,) R² = 1 − ‖R_j‖²/‖R_0‖² with the first 0, …, t groups, for all outputs together."""
+        """(t + 1,) R² = 1 − ‖R_j‖²/‖R_0‖² with the first 0, …, t groups; R_j are all outputs' residuals."""
         norms = self.residual_norm
         return np.clip(1 - (norms / norms[0]) ** 2, 0, 1) if norms[0] > 0 else np.zeros_like(norms)
 
@@ -91,7 +91,7 @@ class GroupPath(FittedPath):
         return self.support[: self.sizes[t]]
 
     def coef_at(self, t: int) -> FloatArray:
-        """Return the coefficients (|S_t|, q) of the outputs on `features_at(t)`."""
+        """Return the coefficients (s, q) of the q outputs on the s columns `features_at(t)`."""
         q, dtype = self.intercept_path.shape[1], self.intercept_path.dtype
         return self.coef_path[t - 1] if len(self.features_at(t)) else np.zeros((0, q), dtype)
 

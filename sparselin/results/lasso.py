@@ -207,12 +207,12 @@ class FirstEntry(Named):
 
     @property
     def tied_names(self) -> tuple[str, ...]:
-        """The names of the features of T."""
+        """The names of the tied features T."""
         return self._names_of(self.tied)
 
     @property
     def active_names(self) -> tuple[str, ...]:
-        """The names of the features of A(S)."""
+        """The names of the features that enter first, A(S)."""
         return self._names_of(self.active)
 
     def _headline(self) -> str:

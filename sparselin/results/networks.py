@@ -79,9 +79,9 @@ class LassoNetPath(Named):
     def importances(self) -> FloatArray:
         """(d,) the importance of each feature: the λ at which it leaves the path.
 
-        This λ belongs to the first row from which on the feature is zero in all rows. So if the feature
-        leaves twice, its last departure counts. The importance is ∞ for a feature of the last row, and 0 for
-        a feature that no row selects.
+        This is the λ of the first row such that the feature is zero in this row and in all later rows. So if
+        the feature leaves twice, its last departure counts. The importance is ∞ for a feature of the last
+        row, and 0 for a feature that no row selects.
         """
         last = len(self) - np.argmax(self.mask[::-1], axis=0)
         last[~self.mask.any(axis=0)] = 0

@@ -27,8 +27,8 @@ class StabilitySelection(Named):
     names : the d names of the features, or None.
 
     `to_frame()` has a row for each feature that is in some path, the most frequent first: index, name,
-    forced, frequency and simultaneous (Π̂ and Π̃ at t = k), stable_from (the least t with Π̂ ≥ τ; NaN if there
-    is no such t).
+    forced, frequency and simultaneous (Π̂ = `frequencies` and Π̃ = `simultaneous` at t = k), stable_from (the
+    least t with Π̂ ≥ τ; NaN if there is no such t).
     """
 
     paths: IndexArray

@@ -2,8 +2,8 @@
 
 A step replaces R by the factor of R above a block B of p rows. It is LAPACK's tpqrt with a rectangular B
 (l = 0). AᵀA = RᵀR holds throughout, where A are the rows read so far. Afterwards the rows of B are no longer
-needed. The reflector of column i changes only row i of R and B, because its vector is e_i above a vector of p
-entries.
+needed. The reflector of column i changes only B and row i of R, because the vector of this reflector is e_i
+above a vector of p entries.
 
 The error: in floating point with unit roundoff u the computed R̂ is the exact factor of some A + E. The
 following bounds on ‖Ee_j‖/‖Ae_j‖, the relative error of column j, hold whatever the scales of the columns and
@@ -118,8 +118,8 @@ class Folder:
 def growth(steps: int, merges: int, columns: int) -> float:
     """Return √(N + d·p + L·d²) + N/256: the columnwise backward error divided by eps = 2u (see the module).
 
-    u is the unit roundoff. N = `steps` is the largest number of steps in a leaf of the tree, p = `BLOCK` the
-    largest number of rows in a block, L = `merges` the depth of the tree, and d = `columns`.
+    u is the unit roundoff. N = `steps` is the largest number of blocks added one after the other to one leaf
+    of the tree, p = `BLOCK` the most rows in a block, L = `merges` the depth of the tree, and d = `columns`.
     """
     return math.sqrt(steps + columns * BLOCK + merges * columns**2) + steps / 256
 

@@ -30,8 +30,8 @@ class Partial:
     rows, held_rows : the numbers of training rows, and of rows held out.
     weight : the sum of the weights of the training rows.
     chunks, skipped : the number of chunks, skipped ones included; and (number, reason) of each skipped chunk.
-    steps, merges : the largest number of steps in a leaf, and the depth of the tree of merges above the
-        leaves.
+    steps, merges : the largest number of blocks of rows that were added one after the other to one factor (a
+        leaf), and the depth of the tree that merges the leaves.
     """
 
     R: FloatArray

@@ -21,10 +21,11 @@ class Compressed:
     rows, weight : the number of rows in the factor, and the sum of their weights.
     chunks, skipped : the number of chunks, and (number, reason) of each chunk left out by on_bad="skip".
     eps : the columnwise backward error. The factor is exact for data whose columns differ from the given ones
-        by at most about eps of their lengths. For N steps in a leaf, blocks of at most p = 1024 rows and a
-        tree of depth L (`sparselin.scale.factor`), eps = 2⁻⁵²·(√(N + (d + 2)·p + L·(d + 2)²) + N/256). This
-        formula assumes rounding errors that are independent and of mean zero, except for a drift. The error
-        bounds of the problem use 8 times eps.
+        by at most about eps of their lengths. Let N be the largest number of blocks, of at most p = 1024
+        rows, that were added one after the other to one factor, and L the depth of the tree that merged
+        factors (`sparselin.scale.factor`). For d features eps = 2⁻⁵²·(√(N + (d + 2)·p + L·(d + 2)²) + N/256).
+        This assumes rounding errors that are independent and of mean zero, except for a drift. The problem
+        multiplies eps by 8 in its error bounds.
     worst_eps : the bound in the worst case, 8(d + 2)(N(p + 1) + L(d + 3))·2⁻⁵³.
     levels : the levels of each category in the order of their first appearance; the features are named
         "category=level".

@@ -16,7 +16,7 @@ MOST = 30
 
 
 class Fold(NamedTuple):
-    """One fold: its weight, the mean squared errors of the m models on it, and the error of the mean of y.
+    """One fold: its weight, the mean squared error of each model on its rows, and the error of the mean.
 
     error_of_mean : the mean squared error if the mean of y in the other folds is the prediction.
     """

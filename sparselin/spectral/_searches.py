@@ -116,9 +116,9 @@ def forward(
 class Climb:
     """The state of a local search on f_F(S) = f(F ∪ S) for S ⊆ U, where F is fixed.
 
-    The search starts at the best single feature. Let n = |U|. A move from S to S' is accepted if f(S')
-    exceeds (1 + ε/n²)·f(S) by more than the error of f, so no set is visited twice. If `strict` is False, an
-    addition is also accepted if f(S') = (1 + ε/n²)·f(S) up to this error.
+    U are the features to choose from, and n = |U|. The search starts at the best single feature. A move from
+    S to S' is accepted if f(S') exceeds (1 + ε/n²)·f(S) by more than the error of f, so no set is visited
+    twice. If `strict` is False, an addition is also accepted if f(S') = (1 + ε/n²)·f(S) up to this error.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class Climb:
 
     @property
     def free(self) -> list[int]:
-        """The set S, without F."""
+        """The set S of the search, without the fixed features F."""
         return self.growth.index[self.fixed :]
 
     def run(self, deletions: bool, exchange: bool, watch: Watch | None = None) -> bool:
@@ -163,7 +163,7 @@ class Climb:
     def _best(
         self, J: IndexArray, gains: FloatArray, error: FloatArray, or_equal: bool = False
     ) -> int | None:
-        """Return the position in J of the accepted move with the largest gain in f, or None.
+        """Return the position in J of the accepted move with the largest gain in the regularizer f, or None.
 
         or_equal : accept a gain if it reaches the needed value up to its error.
         """
@@ -175,7 +175,7 @@ class Climb:
         return int(np.flatnonzero(j == J)[0])
 
     def add(self) -> bool:
-        """Make the addition that increases f most, if it is accepted; return whether an addition was made."""
+        """Add the feature that increases f most, if accepted; return whether a feature was added."""
         J = np.setdiff1d(self.U, self.growth.index)
         at = self._best(J, *self.growth.gains(J), or_equal=not self.strict) if len(J) else None
         if at is None:
@@ -184,7 +184,7 @@ class Climb:
         return True
 
     def delete(self) -> bool:
-        """Make the deletion that increases f most, if it is accepted; return whether a deletion was made.
+        """Delete the feature whose removal increases f most, if accepted; return whether one was deleted.
 
         A monotone f has no such deletion.
         """
@@ -297,7 +297,7 @@ def improve_by_exchanges(task: SearchTask, start: Objective, fixed: int) -> tupl
 
 
 def _exchange(task: SearchTask, current: Objective, fixed: int) -> Objective | None:
-    """Return the objective after the exchange that increases g most, or None if no exchange is accepted."""
+    """Return the objective g after the exchange that increases g most; None if no exchange is accepted."""
     needed = task.eps / task.gram.d**2 * abs(current.value)
     best, chosen = -np.inf, None
     outside, lost = current.rest(np.arange(task.gram.d)), dict.fromkeys(current.index, 0.0)

@@ -82,10 +82,10 @@ def choose_nu(
 
     S_ν are the k features that `method` selects for R² + ν·f. The inequality is checked up to rounding. This
     is the rule of *Selecting Diverse Features via Spectral Regularization* (2012), section 6. ν runs over 0
-    and a grid of powers of two times a scale ν₀, which is then refined to 2 %. R²(LASSO) is the R² of the
-    last solution on the LASSO path before the path first has more than k features. (The paper leaves these
-    choices open; the docstring of `sparselin.spectral.choice` gives the reasons.) `forced` features count in
-    k and come first in every S_ν. The LASSO does not penalise the forced features.
+    and a grid of powers of two times a scale ν₀; bisection then determines ν to 2 %. R²(LASSO) is the R² of
+    the last solution on the LASSO path before the path first has more than k features. (The paper leaves
+    these choices open; the docstring of `sparselin.spectral.choice` gives the reasons.) `forced` features
+    count in k and come first in every S_ν. The LASSO does not penalise the forced features.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ nearly dependent x. So for an ill-conditioned S, Xᵀq is computed from X, with 
 R² and g need not be submodular, but f may be. Write f(x | S) = f(S + x) − f(S), and R²(x | S) likewise. If f
 is submodular, f(x | S') ≥ f(x | S) for earlier S' ⊆ S. R²(x | S) is known for all x, so
 R²(x | S) + ν·f(x | S') bounds the gain of x. Therefore f is evaluated only for the features x whose bound is
-at least the best gain. The bound includes rounding errors, and the eigenvalues that count as zero because
+at least the best gain. The bound allows for rounding errors, and for eigenvalues that count as zero because
 they are below a cut-off. The picks and ties are the same as without this bound, unless rounding decides
 whether an eigenvalue is above the cut-off.
 """
@@ -33,13 +33,13 @@ from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
 from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers import Growth, PowerGrowth, SetFunction, grow
 
-# If the error of tied gains exceeds this share of the unit of f, the tie is not decided by the lowest index.
-# With a larger value, ties between gains that are hardly known would be decided so. With a smaller value,
-# more runs would end with BEYOND_PRECISION.
+# If the error of tied gains exceeds this share of the unit of f (`Growth.unit`), the lowest index does not
+# decide the tie. With a larger value, it would decide between gains that are hardly known. With a smaller
+# value, more runs would end with BEYOND_PRECISION.
 _VAGUE = 2.0**-10
 _BATCH = 32  # the number of gains of f evaluated together
 # From this κ on Xᵀq is computed from X, not by the recursion, whose error is about 8·eps·κ: 2·10⁻¹² at this
-# κ, well below _MAX_ERROR. The row spectral/log-det of `make bench` measures the cost of a smaller value.
+# κ, well below _MAX_ERROR. spectral/log-det of `make bench` measures the cost of a smaller value.
 _ILL = 1e3
 # Gains in R² whose error bound, absolute or relative to the largest gain, is larger than this are computed
 # again more exactly. A smaller value costs time; a larger one leaves features tied whose gains differ.
@@ -47,7 +47,10 @@ _MAX_ERROR = 1e-9
 
 
 class Undecided(Exception):
-    """The error that rounding leaves open which feature increases f most, and gains may differ much."""
+    """The error that rounding leaves open which feature increases f most, although gains may differ much.
+
+    f is the regularizer.
+    """
 
 
 class GrowingR2:
@@ -64,12 +67,12 @@ class GrowingR2:
 
     @property
     def value(self) -> float:
-        """R²(S)."""
+        """R² of the set S of this state."""
         size = self.problem.y_norm
         return 1 - (self.selection.residual_norm / size) ** 2 if size > 0 else 0.0
 
     def add(self, j: int) -> None:
-        """Add j to S; the gain in R² of a column in the span of X_S is 0."""
+        """Add j to the set S; the gain in R² of a column in the span of X_S is 0."""
         selection, qr = self.selection, self.selection.qr
         t, before = qr.size, self.value
         outside = selection.add(Pick(j))
@@ -104,9 +107,9 @@ class GrowingR2:
 
         The score of x is |⟨X_x, r⟩|/‖P_S^⊥X_x‖, r the residual. If its error is at most e, the gain lies
         between max(score − e, 0)² and (score + e)², up to the factor 1/‖y‖². The cheap bound on e uses the
-        condition number of X_S. If it gives the gain an error above 1e-9, the score is measured with a
-        sharper bound (`ties.measure`). If any gain exceeds its error, scores with errors above 1e-9 of the
-        largest gain are measured too.
+        condition number of X_S. If the error of the gain may then exceed 1e-9, the score is computed again
+        with a sharper bound (`ties.measure`). If some gain exceeds its error, the same is done for gains
+        whose error may exceed 1e-9 of the largest gain.
         """
         if self.problem.y_norm == 0:
             return np.zeros(len(J)), np.zeros(len(J))
@@ -149,7 +152,7 @@ class Objective:
         self._bounds = np.full(gram.d, np.inf)
 
     def add(self, j: int) -> None:
-        """Add j to S."""
+        """Add j to the set of this state."""
         gain = 0.0
         if self.explained is not None:
             self.explained.add(j)
@@ -162,7 +165,7 @@ class Objective:
         self.gains.append(gain)
 
     def rest(self, within: IndexArray) -> IndexArray:
-        """Return the features of `within` that can be added: not in S, and with a nonzero column."""
+        """Return the features of `within` that can be added: not in the set, and with a nonzero column."""
         free = np.zeros(self.gram.d, bool)
         free[within] = True
         free[self.index] = False
@@ -205,7 +208,7 @@ class Objective:
         return self.explained.gains(J)
 
     def _pick_by_r2(self, J: IndexArray) -> int | Status:
-        """Pick the x of J with the largest R²(S + x), as `ols` does, or return the status at the end."""
+        """Pick the x of J with the largest R²(S + x), as `ols` does; if none is left, return a status."""
         assert self.explained is not None
         excluded = np.setdiff1d(np.arange(self.gram.d), J)
         selection, lengths = self.explained.selection, self.explained.lengths
@@ -271,7 +274,7 @@ class Objective:
 
 
 def vague_error(growth: Growth) -> float:
-    """Return the largest error of a gain in f at which the lowest index still decides a tie."""
+    """Return the largest error of a gain in the regularizer at which the lowest index still decides a tie."""
     return _VAGUE * growth.unit
 
 

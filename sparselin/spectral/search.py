@@ -68,8 +68,8 @@ def forward_regression(
     Returns
     -------
     `SubsetResult`. Features whose g is the largest up to rounding are tied, and the lowest index is selected.
-    The search ends with BEYOND_PRECISION under two conditions: the rounding errors of f leave open which f is
-    the largest, and these errors exceed 2⁻¹⁰ of the unit of f. The unit is a bit for entropies, and the
+    The search ends with BEYOND_PRECISION if two conditions hold: the rounding errors of f leave open which f
+    is the largest, and these errors exceed 2⁻¹⁰ of the unit of f. The unit is a bit for entropies, and the
     largest ‖X_i‖^{2α} for ranks. This can happen for a Gram problem with dependent columns and δ below
     eps‖X_i‖².
 

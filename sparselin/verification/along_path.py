@@ -156,7 +156,10 @@ def _summary(
 
 
 def _check_end(X: FloatArray, y: FloatArray, k: int, path: SelectionPath) -> list[StepRecord]:
-    """Check that λ*(S) = 0 if a path ended before k features; return a record only if λ*(S) is not zero."""
+    """Check that no column is correlated with the residual if a path ended before k features.
+
+    Returns a record only if some column is correlated with the residual.
+    """
     if len(path.support) >= k:
         return []
     S = np.array(path.support, np.intp)
@@ -170,7 +173,7 @@ def _check_end(X: FloatArray, y: FloatArray, k: int, path: SelectionPath) -> lis
 def compare_supports(omp_path: SelectionPath, path: SelectionPath, tied: list[int]) -> CheckResult:
     """Check that OMP and Sequential LASSO select the same features up to the first tie.
 
-    tied : the number |T| of tied features at each step of Sequential LASSO.
+    tied : the number of tied features at each step of Sequential LASSO.
     """
     for t in range(max(len(omp_path.support), len(path.support))):
         if t < len(tied) and tied[t] > 1:

@@ -99,7 +99,8 @@ def check_entry(step: ProjectedDesign) -> CheckResult:
 def _check_window(step: ProjectedDesign, u: FloatArray) -> CheckResult:
     """Check that |⟨X_j, r − εu⟩| ≤ λ* − ε holds for all j up to ε = λ* − λ₂, and fails just beyond.
 
-    r is the residual, and u the rate of change of the fit, as in `check_entry`.
+    (λ₂, λ*) is the window of `first_entry`, r the residual, and u the rate of change of the fit, as in
+    `check_entry`.
     """
     width = step.entry.lam_star - step.entry.window_lower
     outside, error = _excess(step, u, 0.999 * width)
@@ -120,7 +121,7 @@ def _check_window(step: ProjectedDesign, u: FloatArray) -> CheckResult:
 def _excess(step: ProjectedDesign, u: FloatArray, eps: float) -> tuple[FloatArray, FloatArray]:
     """Return the excess |⟨X_j, r − εu⟩| − (λ* − ε) of each column j at ε = eps, and its rounding error.
 
-    r is the residual, and u the rate of change of the fit.
+    λ* is the largest correlation, r the residual, and u the rate of change of the fit.
     """
     excess = np.abs(step.Z.T @ (step.r - eps * u)) - (step.entry.lam_star - eps)
     # multiply ‖X_j‖‖u‖ first: it has no unit, whereas ε‖X_j‖ may overflow
@@ -128,7 +129,7 @@ def _excess(step: ProjectedDesign, u: FloatArray, eps: float) -> tuple[FloatArra
 
 
 def _proof_lower(step: ProjectedDesign) -> float:
-    """Compute λ₀ = (1 − ε₀)λ* by the definition in `first_entry`, from the λ*, r and T computed here."""
+    """Compute λ₀ = (1 − ε₀)λ*, which `first_entry` defines, from the λ*, r and T that are computed here."""
     lam_star = step.lam_star
     speed = lam_star + step.norms * float(np.linalg.norm(step.r))
     epsilon = (lam_star - np.abs(step.c)) / speed
@@ -151,9 +152,9 @@ def bracket(step: ProjectedDesign, delta: float, solve: Callable[[float], FloatA
 
     solve : returns a solution b of the LASSO with S projected out, for a given λ, or None if it fails.
 
-    At λ*(1 + δ) the gap-safe test must prove β_j = 0 for every column. At λ*(1 − δ) the objective at b must
-    be smaller than at zero, by more than its rounding error Σe_j|b_j|, where e_j bounds the error of the
-    correlation of column j.
+    λ* is the largest correlation, and δ = delta. At λ*(1 + δ) the gap-safe test must prove β_j = 0 for every
+    column. At λ*(1 − δ) the objective at b must be smaller than at zero, by more than the rounding error
+    Σe_j|b_j|, where e_j bounds the error of the correlation of column j.
     """
     if delta > 0.5:
         return undecided(f"rounding allows to bracket λ* only to a relative {delta:.1e}")
@@ -175,7 +176,10 @@ def bracket(step: ProjectedDesign, delta: float, solve: Callable[[float], FloatA
 
 
 def check_active_set(step: ProjectedDesign, methods: Methods, rng: np.random.Generator) -> CheckResult:
-    """Check (c), A(S), by solving the LASSO on all d columns at λ in the middle of the window."""
+    """Check (c), A(S), by solving the LASSO on all d columns at λ in the middle of the window.
+
+    A(S) are the features that enter the LASSO first.
+    """
     b, finding = step.start(rng), AGREES
     scale = ((step.entry.lam_star - step.lam) / step.lengths.max()) ** 2
     for accuracy in (1e-6, 1e-12):
@@ -244,7 +248,7 @@ def missing_from_active(step: ProjectedDesign) -> list[int]:
 def check_attention(
     step: ProjectedDesign, methods: Methods, rng: np.random.Generator, max_iter: int
 ) -> CheckResult:
-    """Check (d): linear Sequential Attention at λ puts its largest weight on a member of A(S)."""
+    """Check (d): linear Sequential Attention at λ puts its largest weight on a feature that enters first."""
     result = descend(step, methods, rng, max_iter, step.lam)
     if not has_converged(step, result, step.lam):
         return undecided(
@@ -271,7 +275,7 @@ def descend(
 
 
 def largest_weight(step: ProjectedDesign, result: DescentResult) -> int:
-    """Return the feature with the largest |w_i| among the features outside S."""
+    """Return the feature with the largest weight |w_i| among the features that are not selected."""
     w = np.abs(result.w)
     w[step.S] = -1
     return int(np.argmax(w))
@@ -329,7 +333,7 @@ def _normalize(columns: FloatArray) -> FloatArray:
 
 
 def audit(step: ProjectedDesign, methods: Methods) -> CheckResult:
-    """Repeat checks (b), (c) and (e) by an interior point method, with δ = 1e-3."""
+    """Repeat checks (b), (c) and (e) by an interior point method; check (b), of λ*, with δ = 1e-3."""
     nonzero = np.flatnonzero(step.lengths > 0)
     interior = InteriorPoint(step.Z[:, nonzero], step.r)
 

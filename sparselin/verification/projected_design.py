@@ -69,7 +69,7 @@ class ProjectedDesign:
 
     @functools.cached_property
     def Z(self) -> FloatArray:
-        """The projected design P_S^⊥X (n, d), X projected off S; exactly zero for columns in that span."""
+        """The design (n, d) projected off the selected columns S: P_S^⊥X, exactly zero in the span of S."""
         Z = project_off(self.basis, self.X)
         lengths = np.sqrt(np.sum(Z**2, axis=0))
         Z[:, lengths <= self.rounding * self.norms] = 0
@@ -78,15 +78,15 @@ class ProjectedDesign:
 
     @functools.cached_property
     def r(self) -> FloatArray:
-        """The residual P_S^⊥y of least squares on S."""
+        """The residual P_S^⊥y of least squares on the selected columns."""
         return project_off(self.basis, self.y)
 
     @functools.cached_property
     def compressed(self) -> tuple[FloatArray, FloatArray]:
-        """The pair (BᵀZ, Bᵀr) for an orthonormal basis B of the column space of Z.
+        """The pair (BᵀZ, Bᵀr) for an orthonormal basis B of the column space of the projected design Z.
 
-        This pair defines the same LASSO as (Z, r) up to a constant, but without the part of r that is
-        orthogonal to Z. Without this part the duality gap is smaller, because the dual points
+        This pair defines the same LASSO as (Z, r), r the residual, up to a constant, but without the part of
+        r that is orthogonal to Z. Without this part the duality gap is smaller, because the dual points
         r·min(1, λ/‖Zᵀr‖∞) shrink all of r.
         """
         basis = orthonormal_basis(self.Z)
@@ -94,12 +94,12 @@ class ProjectedDesign:
 
     @functools.cached_property
     def c(self) -> FloatArray:
-        """The correlations Zᵀr."""
+        """The correlations Zᵀr of the projected design Z with the residual r."""
         return np.asarray(self.Z.T @ self.r)
 
     @functools.cached_property
     def lengths(self) -> FloatArray:
-        """The lengths ‖Z_j‖."""
+        """The lengths ‖Z_j‖ of the projected columns."""
         return np.asarray(np.sqrt(np.sum(self.Z**2, axis=0)))
 
     @functools.cached_property
@@ -113,7 +113,7 @@ class ProjectedDesign:
 
     @functools.cached_property
     def norms(self) -> FloatArray:
-        """The norms ‖X_j‖."""
+        """The norms ‖X_j‖ of the columns."""
         return np.asarray(np.sqrt(np.sum(self.X**2, axis=0)))
 
     @property
@@ -146,7 +146,7 @@ class ProjectedDesign:
 
     @property
     def lam(self) -> float:
-        """The middle (λ* + λ₂)/2 of the window of `entry`."""
+        """The middle (λ* + λ₂)/2 of the window (λ₂, λ*) of `entry`."""
         return (self.entry.lam_star + self.entry.window_lower) / 2
 
     @property

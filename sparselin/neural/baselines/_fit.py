@@ -84,7 +84,7 @@ class Proximal:
 
     @torch.no_grad()
     def _move(self, lam: Tensor) -> None:
-        """Make a proximal step on W."""
+        """Make a proximal step on the first layer W."""
         gradient: Any = self.W.grad
         self.steps += 1
         self.mean.lerp_(gradient, 0.1)
@@ -144,18 +144,18 @@ class GrowingNetwork:
 
     @torch.no_grad()
     def keep(self) -> None:
-        """Set all rows of the first layer outside S to zero."""
+        """Set the rows of the first layer to zero, except the rows of the selected features."""
         outside = np.setdiff1d(np.arange(self.first.in_features), self.S)
         self.first.weight[:, outside] = 0
 
     @torch.no_grad()
     def add(self, j: int) -> None:
-        """Add a feature to S, with its random row."""
+        """Add a feature to the selected set S, with its random row."""
         self.first.weight[:, j] = self.drawn[:, j]
         self.S.append(j)
 
     def train(self, plan: Plan) -> None:
-        """Minimise the loss over the rows of S in the first layer, the bias and all later layers."""
+        """Minimise the loss over the selected rows of the first layer, the bias and all later layers."""
         first = keep_columns(copy.deepcopy(self.first), self.S)
         first.bias = self.first.bias
         network, rows = nn.Sequential(first, *self.network[1:]), self.rows.columns(self.S)
@@ -166,9 +166,9 @@ class GrowingNetwork:
     def gradients(self, plan: Plan) -> Iterator[FloatArray]:
         """Train on S and yield the norms ‖∂L/∂W_j‖₂ (m,) over all rows of X, with −1 for j ∈ S; then repeat.
 
-        W_j are the weights from feature j to the first layer. The caller adds features to S after each yield.
-        The iteration ends when S has k features, or when all norms outside S are zero up to rounding. The
-        attribute `scores` holds the last norm of each feature outside S.
+        S are the selected features, L is the loss, and W_j are the weights from feature j to the first layer.
+        The caller adds features to S after each yield. The iteration ends when S has k features, or when all
+        norms outside S are zero up to rounding. `scores` holds the last norm of each feature outside S.
         """
         while len(self.S) < self.k:
             self.train(plan)
@@ -180,7 +180,7 @@ class GrowingNetwork:
             yield norms.numpy()
 
     def _bound(self) -> float:
-        """Return a bound on ‖∂L/∂W_j‖ for S = ∅, where W_j leads from feature j to the first layer.
+        """Return a bound on ‖∂L/∂W_j‖ without selected features; W_j leads from feature j to the first layer.
 
         ∂L/∂W_j = (1/n)Σ_i x_ij·δ_i, where δ_i is the derivative of the loss of row i with respect to the
         inputs of the hidden units. The norm of this mean is at most rms(x_j)·rms(‖δ_i‖), with the root mean

@@ -48,8 +48,8 @@ def largest_correlation(
 
     where x̃_j and Ỹ are the column j of X and y, centred, with row i multiplied by √ω_i (ω the weights of
     rows). Classes are replaced by their one-hot columns. For one y, R_j is |correlation|. For classes R_j² is
-    Fisher's correlation ratio, the share of the variance of x_j between the classes. It increases with the F
-    statistic of a one-way analysis of variance. Each feature is scored without regard to the others. `rng`
+    Fisher's correlation ratio, the share of the variance of x_j between the classes, which increases with the
+    F statistic of a one-way analysis of variance. Each feature is scored without regard to the others. `rng`
     has no effect.
 
     >>> X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0], [3.0, 2.0]])

@@ -308,7 +308,7 @@ def _levels(steps: Proximal, level: float, factor: float, k: int) -> tuple[Float
 
 
 def _largest_gradient(network: nn.Sequential, rows: Rows, loss: Loss) -> float:
-    """Return λ_max = max_j ‖∂L/∂W_j‖₂ at W = 0, with the random weights of the other layers."""
+    """Return λ_max = max_j ‖∂L/∂W_j‖₂, L the loss, at W = 0, with random weights of the other layers."""
     blank = copy.deepcopy(network)
     nn.init.zeros_(next(blank.parameters()))
     return float(row_gradients(blank, rows, loss).norm(dim=0).max())

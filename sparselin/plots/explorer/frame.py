@@ -29,8 +29,8 @@ _NOTHING = {
     Status.NO_CORRELATION: "no column is correlated with P_S^⊥y",
     Status.RANK_EXHAUSTED: "every column is in the span of S",
 }
-# The methods whose picks a page asks for. Most frames of a drag ask for none, some for all but the trained
-# method.
+# The methods whose picks a page can request. During a drag, most requests want no picks, and some want the
+# picks of all methods except the trained one.
 WANTED = {"all": tuple(METHODS), "untrained": tuple(METHODS)[:3], "none": ()}
 
 

@@ -53,8 +53,8 @@ def write(folder: Path, names: Iterable[str] = tuple(PRESETS), home: str = "") -
 def frames(state: State) -> list[list[Frame]]:
     """Return the frames of a static page: frames[size of S][level of λ].
 
-    S grows from ∅ by the features of the preset's S, and then by the picks of OMP, without the last pick. The
-    levels of λ are a grid up to 1.2·λ*, the knots of each path, and the λ of the preset.
+    The selected set S grows from ∅ by the features of the preset's S, and then by the picks of OMP except the
+    last one. The levels of λ are a grid up to 1.2·λ*, the knots of each path, and the λ of the preset.
     """
     X, y = state.X, np.array(state.y)
     s = len(state.S)

@@ -94,11 +94,11 @@ def explore(
 ) -> Explorer:
     """Open the explorer of the dual polytope in JupyterLab or marimo; `sparselin explore` opens it as a page.
 
-    Drag y and the columns in two dimensions, turn three dimensions, and slide λ. The picture follows. It
-    shows the polytope C_λ = {u : |⟨X_j, u⟩| ≤ λ}, its slice X_Sᵀu = 0 if S ≠ ∅, and the path of the
-    projection u = y − Xβ. The page also shows the solution β of the LASSO, the tied set T, the active set
-    A(S), and the picks of OMP, forward regression, Sequential LASSO and Sequential Attention. A dragged point
-    near a tie moves to the tie.
+    In the plane, drag y and the columns; in space, rotate the picture. A slider changes λ. The picture shows
+    the polytope C_λ = {u : |⟨X_j, u⟩| ≤ λ}, its slice X_Sᵀu = 0 if there are unpenalised columns S, and the
+    path of the projection u = y − Xβ. The page also shows the solution β of the LASSO, the tied set T, the
+    set A(S) of features that enter first, and the picks of OMP, forward regression, Sequential LASSO and
+    Sequential Attention. A dragged point near a tie moves to the tie.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class Scene:
 
     @property
     def r(self) -> FloatArray:
-        """P_S^⊥y, the residual of least squares on S: the first point of the path."""
+        """The residual P_S^⊥y of least squares on the features S, which is the first point of the path."""
         return np.asarray(self.points[0])
 
     @property

@@ -89,17 +89,17 @@ class Growth(Protocol):
     def value(self) -> float: ...
 
     def add(self, j: int) -> None:
-        """Add j to S."""
+        """Add feature j to the set of this state."""
 
     def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         """Return f(S + x) − f(S) for each x in J, outside S, and bounds on the rounding errors."""
 
     def losses(self) -> tuple[FloatArray, FloatArray]:
-        """Return f(S) − f(S − x) for each x of `index`, and bounds on their errors."""
+        """Return f(S) − f(S − x) for each x of the set S = `index`, and bounds on their errors."""
 
 
 class PlainGrowth:
-    """The state of a set function without a `_growth` of its own; its methods are called with all of C."""
+    """The state of a set function f without a `_growth` of its own; methods of f are called with all of C."""
 
     def __init__(self, gram: Gram, f: SetFunction) -> None:
         self.gram, self.f = gram, f

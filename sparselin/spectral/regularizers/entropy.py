@@ -26,9 +26,9 @@ from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers.base import Growth, check_constant, gains_of, spectrum, value_error
 from sparselin.validation import check_level
 
-# Pivots are measured if the bound on their relative errors, which bounds the errors of gains, is larger: as
-# for gains in R² in `objective`. A smaller value costs time; a larger one leaves features tied whose gains
-# differ.
+# A pivot is computed from X if the bound on its relative error, which also bounds the error of a gain, is
+# larger than this (as _MAX_ERROR of `objective`). A smaller value costs time; a larger one leaves features
+# tied whose gains differ.
 _MAX_RATIO = 1e-9
 
 
@@ -234,7 +234,7 @@ class LogDetGrowth:
         return squares + self.delta
 
     def _factors_of_S(self) -> tuple[FloatArray, FloatArray]:
-        """Return the QR factors of (X_S, √δI), which are computed once for each S."""
+        """Return the QR factors of (X_S, √δI), computed once for each set S."""
         if self._factors is None:
             assert self.gram.problem is not None
             X = self.gram.problem.columns(np.array(self.index, np.intp)).astype(np.float64)

@@ -5,9 +5,9 @@ added, has the spectrum of
 
     diag(0, λ) + uuᵀ,  u = (ρ, w),  w_i = (VᵀC_Sx)_i/√λ_i,  ρ² = C_xx − ‖w‖².
 
-The reason: this matrix is KKᵀ for K = [[√Λ, w], [0, ρ]], and C_{S+x} is KᵀK up to a rotation. Its eigenvalues
-are the zeros of a secular equation. The cost is O(t³) for each feature added, t = |S|, and O(t²) for each
-gain.
+The reason: this matrix is KKᵀ for K = [[√Λ, w], [0, ρ]], and C_{S+x} is KᵀK up to a rotation. The eigenvalues
+of both are the zeros of a secular equation. The cost is O(t³) for each feature added, t = |S|, and O(t²) for
+each gain.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class PowerGrowth:
         return self._value
 
     def _decompose(self) -> None:
-        """Compute the eigendecomposition of C_S, once for each S."""
+        """Compute the eigendecomposition of the Gram matrix C_S, once for each set S."""
         t = len(self.index)
         if t == self._decomposed_size:
             return
@@ -169,7 +169,7 @@ class PowerGrowth:
         return gains, error, gains + error + (cut + uncertain) * most
 
     def slack(self) -> float:
-        """Return a number by which a gain plus its error can exceed the bound on it from an earlier set.
+        """Return by how much a gain plus its error can exceed its upper bound from an earlier set.
 
         The number is twice the error, plus the contribution of the eigenvalues that are close to the cut-off.
         When x is added, one more eigenvalue counts.

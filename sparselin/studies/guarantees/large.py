@@ -1,14 +1,14 @@
 """The study `large`: the methods and the guarantees against the proved best subset of thousands of features.
 
-The columns have unit length, so λ(s) = λ_min(C, s). For more than a few dozen columns no search finds it, nor
-the submodularity ratio γ. Both are at least the least eigenvalue λ of C = XᵀX, by interlacing, and λ takes
-their places here:
+The columns have unit length, so λ(s) = λ_min(C, s), the least eigenvalue over sets of s columns, C = XᵀX. For
+more than a few dozen columns no search finds λ(s) or the submodularity ratio γ. By interlacing both are at
+least λ, the least eigenvalue of C. So λ replaces both here:
 
-- R² of OMP and of FR is at least 1 − e^{−λ} of the best one (docs/guarantees.md, Theorem 1). The same holds
-  for Sequential LASSO, which picks what OMP could pick, and for swaps, which start from FR's set.
+- R² of OMP and of FR (forward regression) is at least 1 − e^{−λ} times the best R² (docs/guarantees.md,
+  Theorem 1). So is R² of Sequential LASSO, whose picks OMP could make, and of swaps from the set of FR.
 - After the run, no k columns reach more than R²(S_i) + Σ c_j²/(λ‖y‖²), where S_i are the first i features,
-  c = XᵀP_{S_i}^⊥y, and j runs over the k largest |c_j|; nor do they reach more than all columns (Theorem 3).
-  This holds for every set S, also for that of the LASSO.
+  c = XᵀP_{S_i}^⊥y, and j runs over the k largest |c_j|. R² of all columns is a bound too (Theorem 3). The
+  first bound holds for every set S, also for the set that the LASSO selects.
 - Theorem 4 says whether OMP is certain to find the best subset.
 """
 
@@ -28,7 +28,7 @@ BEST, METHODS = "best known", ("OMP", "FR", "swaps", "LASSO", "Sequential LASSO"
 BEFORE, AFTER, RECOVERY = "sparse eigenvalue, sharper", "certificate after the run", "recovery in noise"
 # The limit of the search for the best subset. With a limit in seconds a run could not be repeated.
 _NODES = 2000
-# This is far above the rounding errors of the ratios and factors, and far below a difference that matters.
+# This tolerance is far above the rounding errors of ratios and factors, and far below relevant differences.
 _ROUNDING = 1e-9
 
 

@@ -1,14 +1,14 @@
 """The designs on which greedy selection is compared with the best subset, and the comparison itself.
 
 There are five studies. Each design has its own generator, seeded by (seed, study, ensemble, setting, index).
-So it depends neither on the number of designs nor on the number of processes.
+So a design depends neither on the number of designs nor on the number of processes.
 
 - `check` asks whether every guarantee holds. Its designs have d ≤ 12 columns and k ≤ 3, so that γ can be
   enumerated.
 - `ensembles` compares all ensembles at one size, for a table.
 - `sweep` varies k, the correlation ρ and the signal-to-noise ratio of AR(1) and equicorrelated columns.
 - `real` varies k on the real data of `sparselin.ensembles`.
-- `large` has up to thousands of AR(1) columns; it runs alone, and `large` has its comparison.
+- `large` has up to thousands of AR(1) columns; this study runs alone, and the module `large` examines it.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class GuaranteeSettings:
     families : the ensembles. `sweep` uses only `ar1` and `equicorrelated` among them, `real` only real data,
         and the other studies all but real data.
     restarts, rounds : the numbers of starts and of rounds in the search for the worst designs.
-    features : the numbers of columns of the study `large`, which then is the only one.
+    features : the numbers of columns of the study `large`; if there are any, no other study runs.
     """
 
     designs: int = 10_000
@@ -199,7 +199,7 @@ def _family(task: DesignTask) -> Callable[..., Any]:
 
 
 def _large(task: DesignTask, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Draw AR(1) columns, and k coefficients: ones that are d/k apart, or pairs of neighbours with 1 and −1.
+    """Draw AR(1) columns, and k coefficients: the value 1 at distances d/k, or neighbours with 1 and −1.
 
     Each column of a pair explains little, and both together explain much more, if ρ is close to 1.
     """

@@ -54,7 +54,7 @@ class VerificationSettings:
     Attributes
     ----------
     designs, steps, ensembles, seed, jobs : as on the command line.
-    reach_every : `StepRecord.reach` is measured on every N-th design of an ensemble; this is N.
+    reach_every : the number N if `StepRecord.reach` is measured on every N-th design of an ensemble.
     audit_first, audit_every : an interior point method repeats the checks of the first `audit_first` designs
         of an ensemble, and of every `audit_every`-th design after them.
     descent_flops : the cap on the work of one descent, about 10 ms; with None only `max_iter` limits the
