@@ -16,12 +16,13 @@ import numpy as np
 
 from sparselin._kernels import perspective as kernels
 from sparselin._kernels.best_subset import SubsetData, remainder
-from sparselin.certificates.subset_form import SubsetStage, SubsetVector
+from sparselin.certificates.subset_form import Operation
 from sparselin.certificates.subsets import SubsetCertificate
 from sparselin.greedy.ols import by_quotients
 from sparselin.guarantees._dependence import exactness
 from sparselin.guarantees._relaxation import Restrictions, Scaled, SetFit, Stage
 from sparselin.guarantees._search import Found, Watch
+from sparselin.guarantees._tree_record import TreeRecord
 from sparselin.problem import Problem
 from sparselin.problem.errors import EPS
 from sparselin.results import FloatArray, IndexArray, Status
@@ -42,10 +43,6 @@ _VECTORS = 50_000
 # The number of groups that are tried in the place of another one to improve the first sets.
 _TRIED = 3
 
-Operation = tuple[Any, ...]
-# The operations of a certificate with the number of a vector.
-_BY_VECTOR = ("bound", "out", "in")
-
 
 class Node(NamedTuple):
     """An open node: its bound, its number, the states of the groups of its stage, and a start for w.
@@ -62,40 +59,6 @@ class Node(NamedTuple):
     vector: int
 
 
-class TreeRecord:
-    """The tree and the vectors, from which a certificate is made."""
-
-    def __init__(self) -> None:
-        self.stages: list[Stage] = []
-        self.vectors: list[tuple[int, IndexArray, FloatArray]] = []
-        self.operations: dict[int, list[Operation]] = {}
-
-    def vector(self, stage: Stage, w: FloatArray) -> int:
-        """Store w and return its number."""
-        if stage.number < 0:
-            self.stages.append(stage)
-            stage.number = len(self.stages) - 1
-        places = np.flatnonzero(w)
-        self.vectors.append((stage.number, stage.features[places], w[places]))
-        return len(self.vectors) - 1
-
-    def preorder(self, nodes: list[Node]) -> list[Operation]:
-        """Return the operations of the tree in preorder; a split is followed by its two branches.
-
-        nodes : the open nodes, which are bounded by their vectors.
-        """
-        leaves = {node.number: [("bound", node.vector)] for node in nodes}
-        out: list[Operation] = []
-        waiting = [0]
-        while waiting:
-            number = waiting.pop()
-            for operation in leaves.get(number) or self.operations[number]:
-                if operation[0] == "split":
-                    waiting += [operation[3], operation[2]]
-                out.append(operation[:2] if operation[0] == "split" else operation)
-        return out
-
-
 class BestFirst:
     """The state of a search: open nodes, the best sets, and the least bound of the closed nodes.
 
@@ -108,7 +71,6 @@ class BestFirst:
     nodes, moves : the numbers of examined nodes, and of improvements during the search.
     listed : with `within`, the value of each set of exactly k groups that was examined.
     record : the tree for a certificate, or None.
-    box : the number of the vector from which a box is derived, or −1.
     """
 
     def __init__(
@@ -138,7 +100,6 @@ class BestFirst:
         state[forced] = IN
         kept = self.scaled.strict and within is None and problem.y_norm > 0
         self.record = TreeRecord() if kept else None
-        self.box = -1
         if given.is_derived:
             stage = self._narrow(stage, state)
         self.open = [Node(0.0, 0, state, stage, np.empty(0, np.intp), np.empty(0), -1)]
@@ -152,7 +113,7 @@ class BestFirst:
         c = w.copy()
         found = kernels.relax(stage.data, state, m, self.target, w, c, H, z)
         if self.record is not None:
-            self.box = self.record.vector(stage, w)
+            self.record.box = self.record.vector(stage, w)
         limit = (self.best.value + self.room) * (1 + (self.within or 0)) + _SLACK * self.scaled.half
         least = np.sort(H[free])[-m]
         low = np.where(free, found + np.maximum(least - H, 0) - 8 * EPS * self.scaled.half, found)
@@ -466,8 +427,9 @@ class BestFirst:
         rounded = origin.design.scale is not None or origin.exact_columns([]) is None
         if self.record is None or not self.scaled.strict or rounded:
             return None
-        tree, scaled, given = self.record.preorder(self.open), self.scaled, self.given
-        if any(operation == ("bound", -1) for operation in tree):
+        scaled, given = self.scaled, self.given
+        parts = self.record.parts({node.number: node.vector for node in self.open}, given.group, scaled.lift)
+        if ("bound", -1) in parts["tree"]:
             return None
         value = self.best.value + self.room
         least = min(self.covered, self.second, self.open[0].bound if self.open else math.inf)
@@ -476,31 +438,11 @@ class BestFirst:
             return None
         gap = 0.0 if least >= value else min(1.0, 1 - least / value + _SLACK)
         at_lower, at_upper = (tuple(J.tolist()) for J in sides)
-        used = sorted({self.box, *(o[1] for o in tree if o[0] in _BY_VECTOR)} - {-1})
-        numbers = {v: i for i, v in enumerate(used)}
-        tree = [(o[0], numbers[o[1]], *o[2:]) if o[0] in _BY_VECTOR else o for o in tree]
         grouped = None if np.array_equal(given.group, np.arange(len(given.group))) else given.group
         return SubsetCertificate(
             shape=(self.problem.n, self.problem.d), k=self.k, ridge=float(given.ridge),
             gap=gap, intercept=origin.design.ones is not None,
             forced=tuple(self.forced.tolist()), groups=grouped, lower=given.low, upper=given.high,
             support=tuple(self.groups.tolist()), at_lower=at_lower, at_upper=at_upper, scale=scaled.shift,
-            box=numbers.get(self.box), stages=tuple(self._exact_stage(stage) for stage in self.record.stages),
-            vectors=tuple(_exact(self.record.vectors[v], scaled.lift) for v in used), tree=tuple(tree),
+            **parts,
         )  # fmt: skip
-
-    def _exact_stage(self, stage: Stage) -> SubsetStage:
-        """Return the stage of a certificate, which also has the columns of zeros, with D = 0."""
-        J = np.flatnonzero(np.isin(self.given.group, stage.groups))
-        D = np.zeros(len(self.given.group))
-        D[stage.features] = stage.data.D
-        return SubsetStage(J, D[J])
-
-
-def _exact(vector: tuple[int, IndexArray, FloatArray], lift: int) -> SubsetVector:
-    """Return the vector of a certificate with exactly these entries, multiples of a power of two."""
-    stage, J, w = vector
-    order = np.argsort(J)
-    J, w = J[order], w[order]
-    unit = int(np.frexp(np.abs(w).max(initial=0.0))[1]) - 33
-    return SubsetVector(stage, J, np.ldexp(w, -unit).astype(np.intp), unit + lift)
