@@ -10,9 +10,10 @@ objective ½‖y‖² − ½R(z), without the decay of w, where
 
     R(z) = ‖y‖² − λyᵀ(λI + X diag(z)Xᵀ)⁻¹y.
 
-R increases in every z_i. So on a box of masks, λ·inf(decay) − R(upper corner) is a lower bound on twice the
-objective less ‖y‖². A finite subdivision into boxes therefore proves where the global minimum lies. Proofs:
-docs/proofs/attention_masks.md.
+The objective with the decay of w is F(w) = ½‖y‖² − ½R(z) + ½λ·decay(w), where decay(w) = ‖w‖². R increases in
+every z_i. So for all w whose z lies in a box, 2F(w) − ‖y‖² is at least λ·inf(decay) − R(z⁺), where the
+infimum is over these w, and z⁺ is the upper corner of the box. A finite subdivision into boxes therefore
+proves where the global minimum lies. Proofs: docs/proofs/attention_masks.md.
 """
 
 import functools

@@ -68,8 +68,8 @@ def test_greedy_against_any_union(check):
 
     Unchecked: The paper omits its proof; the proof in docs/proofs is ours.
 
-    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
-    largest one.
+    Tolerance: The bound itself has no tolerance. The package computes g in floating point; its g(S) may
+    differ from the exact value by 1e-9 of max(1, max |g|), over all sets.
     """
     check.over(
         [SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == submodularity_ratio(R, 1, 2) == fmpq(1, 2)

@@ -264,10 +264,10 @@ class LassoNetClassifier(NetworkClassifier, _LassoNetByNumber):
         backtrack : as in `sparselin.neural.lassonet_path`.
     validation_fraction : the share of the rows that is held out. The loss on these rows decides when training
         stops and, with "auto", which row is chosen. With 0 the training loss decides when training stops.
-    refit : whether to train the network that predicts again on the selected features, without penalty. If
-        not, the network of the chosen row predicts; it has at most k features (possibly fewer, because no λ
-        of the path may give exactly k), and `at` returns estimators for other k. A group is never split, so
-        with `groups` there may be fewer than k features.
+    refit : whether to train once more, without penalty, on the selected features, and to predict with the
+        network of this second training. If not, the network of the chosen row predicts. It has at most k
+        features (possibly fewer, because no λ of the path may give exactly k), and `at` returns estimators
+        for other k. A group is never split, so with `groups` there may be fewer than k features.
     class_weight : None, "balanced", or a dict with the weight of each class.
     device : "cpu", "cuda", …; by default the GPU if there is one.
     dtype : "float32" or "float64", the precision of all computations.
@@ -314,10 +314,10 @@ class LassoNetRegressor(NetworkRegressor, _LassoNetByNumber):
         backtrack : as in `sparselin.neural.lassonet_path`.
     validation_fraction : the share of the rows that is held out. The loss on these rows decides when training
         stops and, with "auto", which row is chosen. With 0 the training loss decides when training stops.
-    refit : whether to train the network that predicts again on the selected features, without penalty. If
-        not, the network of the chosen row predicts; it has at most k features (possibly fewer, because no λ
-        of the path may give exactly k), and `at` returns estimators for other k. A group is never split, so
-        with `groups` there may be fewer than k features.
+    refit : whether to train once more, without penalty, on the selected features, and to predict with the
+        network of this second training. If not, the network of the chosen row predicts. It has at most k
+        features (possibly fewer, because no λ of the path may give exactly k), and `at` returns estimators
+        for other k. A group is never split, so with `groups` there may be fewer than k features.
     device : "cpu", "cuda", …; by default the GPU if there is one.
     dtype : "float32" or "float64", the precision of all computations.
     random_state : a seed, which makes the result reproducible on the CPU; None: a new seed for each fit.

@@ -142,7 +142,7 @@ class Screen:
         self.data = kernels.ScreenedDesign(X, scale, unit, norms, error, np.empty(_MAX_CANDIDATES, np.intp))
 
     def scores(self, x: FloatArray) -> FloatArray:
-        """Return ⟨q_j, x⟩ (d,) in single precision, where q_j is column j of the copy.
+        """Return ⟨q_j, x⟩ (d,) in single precision, where q_j is column j of the 16-bit copy of X.
 
         The first pass over the copy is timed on one thread. If it takes long enough, later passes use all
         threads. If two of the later passes take longer than the first one, the cores are busy with other
