@@ -235,8 +235,8 @@ EQUAL = np.array([[2, 0, 2], [1, 0, -1], [2, 3, -2]]), np.array([3, -3, 2])
 
 
 def departs(check, parametrization, lam, boxes, scales=(1, 1)):
-    """Check that OMP takes feature 0, that at the global minimum another feature has the largest weight, and
-    that the descent takes feature 1.
+    """Check that OMP takes feature 0, that another feature has the largest weight at the global minimum under
+    a mask, and that the descent under this mask takes feature 1.
     """
     X, y = (part / scale for part, scale in zip(EQUAL, scales, strict=True))
     path = sl.sequential_attention(X, y, 1, parametrization=parametrization, lam=lam)

@@ -217,9 +217,9 @@ def test_guarantee_with_the_variance(check):
     sets ν = 1. The paper does not say of which function γ_{S̃,2k} is the submodularity ratio.
 
     Hypotheses: The columns have length 1. In place of γ_{S̃,2k} the bound may have any number γ ≤ 1. FR is
-    greedy forward regression on g, and LS is local search on f. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ =
-    FR(U∖S₁), and returns the best of these sets, S̃. f_sv(S) = 9k² − Σ (λ_i − 1)², where λ_i are the
-    eigenvalues of the Gram matrix C_S of the unit columns in S.
+    greedy forward regression on g, and LS is local search on f = νf_sv. Let U be the set of all features. GLS
+    takes S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), and returns the best of these sets, S̃. f_sv(S) = 9k² −
+    Σ (λ_i − 1)², where λ_i are the eigenvalues of the Gram matrix C_S of the unit columns in S.
 
     Consequences: With ν = 1, every set of at most k features attains 8/9 of the optimum. For every ν > 0, the
     bound holds with the submodularity ratio γ of R² if k ≤ 14, or ν ≥ 1/30000, or S̃ = S₁. Moreover, FR alone

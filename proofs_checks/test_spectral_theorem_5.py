@@ -61,7 +61,8 @@ def test_greedy_against_any_union(check):
 
         g(S) ≥ (1 − e^{−γ_{S,2k}(g)/2})·g(S∪T),   g = R² + f.
 
-    Hypotheses: f ≥ 0 is submodular, and need not be monotone. γ is the submodularity ratio.
+    Hypotheses: f ≥ 0 is submodular, and need not be monotone. γ_{S,2k}(g) is the submodularity ratio of g
+    (SR-definition-2).
 
     Consequences: A sharper bound is g(S) ≥ (k/|S∪T|)·[γ_{S,2k}(R²)·R²(S∪T) + f(S∪T)] ≥ ½γ_{S,2k}(R²)·g(S∪T),
     because ½γ ≥ 1 − e^{−γ/2}. Its proof does not need Proposition 10.

@@ -5,10 +5,10 @@ correlation for λ ∈ (λ₀, λ*) (Lemma 3.4; 3.5 in the NeurIPS submission). 
 λ*), is computed and compared with the interval that the proof gives.
 
 Notation. Let r = P_S^⊥y, c = Xᵀr, λ* = ‖c‖∞ > 0 and T = {i : |c_i| = λ*}. Let Z have the columns
-sign(c_i)P_S^⊥X_i for i ∈ T, and let v be a solution of min_{v ≥ 0} ½‖Zv‖² − 1ᵀv. A is the set of indices that
-are positive in some solution v. Let u* = Zv, h = Xᵀu*, g_i = |h_i| ≥ 1 on T, and q_j = ‖X_j‖‖r‖. The penalty
-is λ = λ* − ε, and p = y − Xβ is the residual of a solution β at λ. If column j becomes active next, it
-becomes active at ε = ρ_j:
+sign(c_i)P_S^⊥X_i for i ∈ T, and let v be a solution of min_{v ≥ 0} ½‖Zv‖² − 1ᵀv. Let A be the set of the i ∈
+T for which v_i > 0 in some solution v. Let u* = Zv, h = Xᵀu*, g_i = |h_i| ≥ 1 on T, and q_j = ‖X_j‖‖r‖. The
+penalty is λ = λ* − ε, and p = y − Xβ is the residual of a solution β at λ. If column j becomes active next,
+it becomes active at ε = ρ_j:
 
     ρ_j = the least positive root of |c_j − εh_j| = λ* − ε  (j ∉ T ∪ S),   2λ*/(1 + g_j)  (j ∈ T∖A),
     ε₂ = min(λ*, ρ_j),                                                             λ₂ = λ* − ε₂;
@@ -479,7 +479,8 @@ def test_how_much_the_proof_gives_away(check):
 
     Hypotheses: n = 60, d = 120, and OMP takes five steps. The unit columns are gaussian or random walks.
 
-    Tolerance: There is none, because every ratio is above κ by more than rounding errors.
+    Tolerance: There is none, because every ratio of the two lengths is above κ = 1.4033…
+    (ours-window-unit-ratio) by more than rounding errors.
     """
     for name, ensemble in (
         ("gaussian designs", sl.ensembles.gaussian),

@@ -278,7 +278,9 @@ def _next(scores, steps, s, c):
 
 @kernel(**VECTORIZED)
 def descend(c, W, steps, out, scores):
-    """Update c = Xᵀr by the guessed picks, as long as each is the argmax. Return the number of these picks.
+    """Update c = Xᵀr by the guessed picks that are the argmax, and return the number of these picks.
+
+    The function stops at the first guess that is not the argmax.
 
     W : (p, d) QᵀX for the columns of Q that belong to the picks, X_S = QR, so c_{s+1} = c_s − shares_s·W_s.
     out : the columns that may not be picked; c is set to zero on these columns.

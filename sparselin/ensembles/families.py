@@ -21,8 +21,8 @@ def gaussian(
 ) -> Design:
     """Draw X_ij ~ N(0, 1) and scale the columns to unit length.
 
-    By default y follows the rule "generic" (see `sparselin.ensembles`): noise, or a combination of
-    a few columns plus noise.
+    By default y follows the rule "generic" (see `sparselin.ensembles`): noise, or a combination of a few
+    columns plus noise.
 
     >>> X, y = gaussian(20, 30)
     >>> X.shape, y.shape, float(np.linalg.norm(X, axis=0).round(12).max())
@@ -160,8 +160,8 @@ def partial_hadamard(
 ) -> Design:
     """Draw n rows and d columns of Sylvester's Hadamard matrix of the least order ≥ max(n, d).
 
-    The entries are ±1, namely (−1)^(number of common ones in the binary i and j). Columns have norm √n. y is
-    "tying" by default.
+    The entries are ±1, namely (−1)^(number of common ones in the binary i and j). Columns have norm √n. By
+    default y follows the rule "tying" (see `sparselin.ensembles`), which makes ties frequent.
 
     >>> X, y = partial_hadamard(16, 16)
     >>> bool((X.T @ X == 16 * np.eye(16)).all())
@@ -212,7 +212,7 @@ def small_integers(
 ) -> Design:
     """Draw X_ij uniformly in {−1, 0, 1}, without scaling; small n and d give the most ties.
 
-    y is "tying" by default.
+    By default y follows the rule "tying" of `partial_hadamard`.
 
     >>> X, y = small_integers(8, 12, rng=0)
     >>> np.unique(X)

@@ -32,7 +32,7 @@ from sparselin.validation import check_count, check_flag, check_real
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class _LassoNet(NetworkEstimator):
-    """An estimator that trains a path, chooses one of its rows, and predicts with a network."""
+    """An estimator that trains a path of networks, with a row for each λ, chooses one row, and predicts."""
 
     hidden_layer_sizes: Any = (100,)
     M: float = 10.0
@@ -140,7 +140,7 @@ def _hold_out(task: NetworkTask, train: IndexArray, test: IndexArray) -> Network
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class _LassoNetByNumber(_LassoNet):
-    """An estimator that chooses the row by the number of features or by the validation loss."""
+    """An estimator that chooses the row of the path by the number of features or by the validation loss."""
 
     n_features_to_select: int | float | str = dataclasses.field(default="auto", kw_only=False)
     validation_fraction: float = 0.1
@@ -195,7 +195,7 @@ class _LassoNetByNumber(_LassoNet):
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class _LassoNetCV(_LassoNet):
-    """An estimator that chooses the row by cross-validation, with the same λ's in all folds."""
+    """An estimator that chooses the row of the path by cross-validation, with the same λ's in all folds."""
 
     cv: Any = 5
     one_standard_error: bool = False
@@ -243,7 +243,8 @@ class _LassoNetCV(_LassoNet):
 class LassoNetClassifier(NetworkClassifier, _LassoNetByNumber):
     """LassoNet: a network with a skip connection θ that classifies with few features.
 
-    LassoNet trains a path of networks, from all features to none. At each λ training minimises
+    LassoNet trains a path of networks, from all features to none, with a row for each λ. At each λ, training
+    minimises
 
         L(θ, W, rest) + λΣ‖θ_j‖₂    subject to    ‖W_j‖∞ ≤ M‖θ_j‖₂.
 

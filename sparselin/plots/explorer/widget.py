@@ -29,7 +29,7 @@ _ONE_AT_A_TIME = threading.Lock()  # several pages or browsers, each with its ow
 
 
 class Explorer(anywidget.AnyWidget):
-    """The widget. The page sends questions, and the widget answers with a frame or a message.
+    """The explorer as a widget: its page sends questions, and the widget answers with a frame or a message.
 
     A question `asked` has an "address", which describes a state, and a "number", which the answer repeats. If
     the user has moved y, λ or a column, "moved" says which: "y", "lam" or the index of the column. Then
@@ -68,7 +68,10 @@ class Explorer(anywidget.AnyWidget):
             self.frame = self.answer(change["new"])
 
     def answer(self, asked: Frame) -> Frame:
-        """Answer a question with a frame, or with a "message" of one line. Both repeat its "number"."""
+        """Answer a question with a frame, or with a "message" of one line.
+
+        The answer repeats the "number" of the question.
+        """
         number = {"number": asked.get("number", 0)}
         try:
             state = state_of(str(asked.get("address")))
