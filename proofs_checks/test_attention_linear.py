@@ -161,8 +161,8 @@ def test_the_scale_of_lambda(check):
 )
 @mutants("masked_loss")
 def test_without_decay_no_weight_is_preferred(check):
-    """For least squares, the minimisers (θ*, w*) of line 4 determine which feature line 5 selects, namely the
-    feature with the largest weight.
+    """For least squares, the minimisers (θ*, w*) of line 4 of Algorithm 1 determine which feature line 5
+    selects, namely the feature with the largest weight.
 
     Reading of: “Let (θ*, w*) ← argmin ℓ(f(X∘W; θ), y)”, “Set i* ← argmax w*_i”, f(X; θ) = Xθ, ℓ the squared
     loss

@@ -93,7 +93,7 @@ def test_squared_gradients(check):
 
     Instead: The square of the gradient approximates the gains in this sense: ¼(∇_i)² = c_i² ≤ gain_i ≤
     c_i²/λ_min(C_{S∪i}). Here ∇ is the gradient, gain_i the marginal gain of feature i, C the Gram matrix of
-    the columns scaled to length 1, and c their correlations with P_S^⊥y.
+    the columns scaled to length 1, and c the vector of the correlations of these columns with P_S^⊥y.
 
     Consequences: Results on weak submodularity are not affected, because they use c_i².
 

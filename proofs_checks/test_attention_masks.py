@@ -10,9 +10,10 @@ objective ½‖y‖² − ½R(z), without the decay of w, where
 
     R(z) = ‖y‖² − λyᵀ(λI + X diag(z)Xᵀ)⁻¹y.
 
-R increases in every z_i. So on a box of masks, λ·inf(decay) − R(upper corner) is a lower bound on twice the
-objective less ‖y‖². A finite subdivision into boxes therefore proves where the global minimum lies. Proofs:
-docs/proofs/attention_masks.md.
+The objective with the decay of w is F(w) = ½‖y‖² − ½R(z) + ½λ·decay(w), where decay(w) = ‖w‖². R increases in
+every z_i. So for all w whose z lies in a box, 2F(w) − ‖y‖² is at least λ·inf(decay) − R(z⁺), where the
+infimum is over these w, and z⁺ is the upper corner of the box. A finite subdivision into boxes therefore
+proves where the global minimum lies. Proofs: docs/proofs/attention_masks.md.
 """
 
 import functools
@@ -234,8 +235,8 @@ EQUAL = np.array([[2, 0, 2], [1, 0, -1], [2, 3, -2]]), np.array([3, -3, 2])
 
 
 def departs(check, parametrization, lam, boxes, scales=(1, 1)):
-    """Check that OMP takes feature 0, that at the global minimum another feature has the largest weight, and
-    that the descent takes feature 1.
+    """Check that OMP takes feature 0, that another feature has the largest weight at the global minimum under
+    a mask, and that the descent under this mask takes feature 1.
     """
     X, y = (part / scale for part, scale in zip(EQUAL, scales, strict=True))
     path = sl.sequential_attention(X, y, 1, parametrization=parametrization, lam=lam)

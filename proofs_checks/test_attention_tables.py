@@ -103,8 +103,8 @@ def test_small_scale(check):
     Reading of: “Sequential Attention is competitive with or outperforms all feature selection algorithms on
     this benchmark suite”
 
-    Hypotheses: The figures are those of Table 2. The intervals are our choice. On MNIST the two intervals
-    have only an end in common.
+    Hypotheses: The figures are those of Table 2. The intervals are our choice. On MNIST the interval of
+    Sequential Attention and that of Sequential LASSO, which has a better mean, have only an end in common.
 
     Consequences: On no data set is Sequential Attention ahead of all other methods. Sequential LASSO (SL) has
     the same mean on MNIST-Fashion and ISOLET, and group LASSO (GL) has it on COIL-20. OMP has a better mean
@@ -163,8 +163,10 @@ def test_running_times(check):
 
 
 def behind(row, higher):
-    """Return how much worse the mean of Sequential Attention is than the best other mean, the name of that
-    method, and the sum of the two standard deviations.
+    """Return how far Sequential Attention is behind the best other method, in three values.
+
+    The values are: by how much its mean is worse than the best other mean; the name of the method with this
+    best mean; and the sum of the standard deviations of Sequential Attention and of this method.
     """
     sign = 1 if higher else -1
     best = max(range(1, len(row)), key=lambda i: sign * row[i][0])

@@ -221,8 +221,8 @@ def test_the_sharper_promises_of_omp(check):
     Consequences: Das and Kempe have θ = γ_{S,k}·λ_min(C, 2k), which is smaller. The guarantee also holds for
     Sequential LASSO, because OMP could make each of its picks (SA-theorem-3.3).
 
-    Tolerance: The guarantee itself has no tolerance. If sl.guarantee_bounds computes its γ exactly, its
-    factors may differ by 1e-9 from those of the check's balls.
+    Tolerance: The guarantee itself has no tolerance. If sl.guarantee_bounds computes γ exactly, the factors
+    that it reports may differ by 1e-9 from the factors that the check computes in ball arithmetic.
     """
     with precisely():
         tightest, larger, total, open_ = 100.0, 0, 0, 0
@@ -352,8 +352,8 @@ def test_the_promise_along_the_path(check):
     would hold only if no column is longer than 1. For example, X = 10·I₂, y = e₁ and k = 2 give θ = 100 at
     the set {0}. The product is then −49.5, and the inequality is false.
 
-    Tolerance: The guarantee itself has no tolerance. The factors of sl.guarantee_bounds may differ by 1e-9
-    from those of the check's balls.
+    Tolerance: The guarantee itself has no tolerance. The factors that sl.guarantee_bounds reports may differ
+    by 1e-9 from the factors that the check computes in ball arithmetic.
     """
     ten, early = (10.0 * np.eye(2), np.array([1.0, 0.0])), []
     with precisely():

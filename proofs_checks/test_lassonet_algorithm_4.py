@@ -207,7 +207,8 @@ def test_line_6_adds_the_largest_entries(check):
     m goes to K, not to the number d of features.)
 
     Instead: The sum must be Σ_{i=1}^m |W_(j,i)|, over the m largest entries of line 4, as in line 5 of
-    Algorithm 2. With this sum, line 8 stops, at a level that is M times the norm of the minimiser.
+    Algorithm 2. With this sum, line 8 finds an m with |W_(j,m)| ≥ w_{j,m} ≥ |W_(j,m+1)|, and w_{j,m} is M
+    times the norm ‖b*‖ of the minimiser.
 
     Unchecked: Other versions of the paper are not checked, because only the text of the HAL version was
     available. In that text, line 5 of Algorithm 2 is right.

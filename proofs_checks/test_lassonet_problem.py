@@ -18,9 +18,10 @@ This is exact cover by 3-sets, which is NP-complete (Garey and Johnson 1979); th
 with m nonzero β_j. Each of the 3m rows then has a 1 in one of the m columns, so these m sets of three are
 disjoint.
 
-*Group Lasso.* At θ_j = 0, with |b| = t and ‖z‖∞ ≤ Mt =: w, the problem (3) of Hier-Prox is min ½‖W_j − z‖² +
-(λ/M)w + w²/(2M²). Let λ = κM. The level w_M of its solution, if not 0, and the level w_∞ of the proximal
-operator of κ‖·‖∞ satisfy
+*Group Lasso.* Problem (3), which Hier-Prox solves, is min ½(θ_j − b)² + ½‖W_j − z‖² + λ|b| over b and z with
+‖z‖∞ ≤ M|b|. Let θ_j = 0, w = M|b| and λ = κM. Then (3) is the problem min ½‖W_j − z‖² + κw + w²/(2M²) over w
+and z with ‖z‖∞ ≤ w. The best z is W_j with its entries clipped at w. Let w_M be the best w. The proximal
+operator of κ‖·‖∞ also clips the entries of W_j, at a number w_∞. If w_M > 0, then
 
     Σ_k (|W_jk| − w_M)₊ = κ + w_M/M²,   Σ_k (|W_jk| − w_∞)₊ = κ,   so   0 ≤ w_∞ − w_M ≤ w_M/M²,
 

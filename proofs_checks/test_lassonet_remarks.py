@@ -349,8 +349,8 @@ def by_class_means(column, classes):
 def with_the_sentinel(column, classes):
     """Fill row by row with the mean of all rows of the class, as the released data_utils.py does.
 
-    A missing value counts in this mean too: as the filled value if its row comes before, and as the sentinel
-    otherwise.
+    A missing value counts in this mean too. In an earlier row it counts as the value that was filled in. In
+    this row and in later rows it counts as `SENTINEL`, −100,000.
     """
     filled = [SENTINEL if x is None else x for x in column]
     for i, x in enumerate(column):
@@ -371,9 +371,10 @@ def test_missing_proteins(check):
 
     Consequences: examples/miceprotein.py fills as the paper says. examples/run_demo_mice.py takes the mean
     over the known values of the same class (of genotype, treatment and behaviour, which is y). The file
-    experiments/data_utils.py, which evaluate.py uses to compare methods, takes the mean of the class too, but
-    counts the missing value itself, and the later missing values, as −100,000. Our study `lassonet` follows
-    data_utils.py. Our study `switches` can use the means of training rows instead.
+    experiments/data_utils.py, which evaluate.py uses to compare methods, takes the mean of the class too. But
+    this mean includes the missing value itself, and the missing values in later rows of the class, each as
+    the number −100,000. Our study `lassonet` follows data_utils.py. Our study `switches` can use the means of
+    training rows instead.
 
     Unchecked: It is not known which of the three files made the printed figures.
     """

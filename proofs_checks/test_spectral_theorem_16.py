@@ -213,13 +213,13 @@ def test_guarantee_with_the_variance(check):
 
     of the optimum, the maximum of g over |S| ≤ k.
 
-    Reading of: a guarantee “for (1)”, in which ν > 0 is arbitrary, after “w.l.o.g., ν = 1” in Section 4; and
-    γ_{S̃,2k}, for which the paper names no function
+    Reading of: “for (1)”, “w.l.o.g., ν = 1” and γ_{S̃,2k}. In problem (1) ν > 0 is arbitrary, but Section 4
+    sets ν = 1. The paper does not say of which function γ_{S̃,2k} is the submodularity ratio.
 
-    Hypotheses: The columns have length 1, and γ ≤ 1 is arbitrary. FR is greedy forward regression on g, and
-    LS is local search on f. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), and returns the best of
-    these sets, S̃. f_sv(S) = 9k² − Σ (λ_i − 1)², where λ_i are the eigenvalues of the Gram matrix C_S of the
-    unit columns in S.
+    Hypotheses: The columns have length 1. In place of γ_{S̃,2k} the bound may have any number γ ≤ 1. FR is
+    greedy forward regression on g, and LS is local search on f = νf_sv. Let U be the set of all features. GLS
+    takes S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), and returns the best of these sets, S̃. f_sv(S) = 9k² −
+    Σ (λ_i − 1)², where λ_i are the eigenvalues of the Gram matrix C_S of the unit columns in S.
 
     Consequences: With ν = 1, every set of at most k features attains 8/9 of the optimum. For every ν > 0, the
     bound holds with the submodularity ratio γ of R² if k ≤ 14, or ν ≥ 1/30000, or S̃ = S₁. Moreover, FR alone
@@ -229,8 +229,8 @@ def test_guarantee_with_the_variance(check):
     Unchecked: For k > 14 and ν < 1/30000, the bound with the γ of S₁' or S₂ is not checked if one of these is
     returned.
 
-    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
-    largest one.
+    Tolerance: The bound itself has no tolerance. The package computes g in floating point; its g(S̃) may
+    differ from the exact value by 1e-9 of max(1, max |g|), over all sets.
     """
     check.over([SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
     most, nu = one_minus_exp(fmpq(1, 2)) / 7, fmpq(1, 30000)

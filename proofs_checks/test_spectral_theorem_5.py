@@ -61,15 +61,16 @@ def test_greedy_against_any_union(check):
 
         g(S) ≥ (1 − e^{−γ_{S,2k}(g)/2})·g(S∪T),   g = R² + f.
 
-    Hypotheses: f ≥ 0 is submodular, and need not be monotone. γ is the submodularity ratio.
+    Hypotheses: f ≥ 0 is submodular, and need not be monotone. γ_{S,2k}(g) is the submodularity ratio of g
+    (SR-definition-2).
 
     Consequences: A sharper bound is g(S) ≥ (k/|S∪T|)·[γ_{S,2k}(R²)·R²(S∪T) + f(S∪T)] ≥ ½γ_{S,2k}(R²)·g(S∪T),
     because ½γ ≥ 1 − e^{−γ/2}. Its proof does not need Proposition 10.
 
     Unchecked: The paper omits its proof; the proof in docs/proofs is ours.
 
-    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
-    largest one.
+    Tolerance: The bound itself has no tolerance. The package computes g in floating point; its g(S) may
+    differ from the exact value by 1e-9 of max(1, max |g|), over all sets.
     """
     check.over(
         [SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == submodularity_ratio(R, 1, 2) == fmpq(1, 2)

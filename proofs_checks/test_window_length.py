@@ -5,10 +5,10 @@ correlation for λ ∈ (λ₀, λ*) (Lemma 3.4; 3.5 in the NeurIPS submission). 
 λ*), is computed and compared with the interval that the proof gives.
 
 Notation. Let r = P_S^⊥y, c = Xᵀr, λ* = ‖c‖∞ > 0 and T = {i : |c_i| = λ*}. Let Z have the columns
-sign(c_i)P_S^⊥X_i for i ∈ T, and let v be a solution of min_{v ≥ 0} ½‖Zv‖² − 1ᵀv. A is the set of indices that
-are positive in some solution v. Let u* = Zv, h = Xᵀu*, g_i = |h_i| ≥ 1 on T, and q_j = ‖X_j‖‖r‖. The penalty
-is λ = λ* − ε, and p = y − Xβ is the residual of a solution β at λ. If column j becomes active next, it
-becomes active at ε = ρ_j:
+sign(c_i)P_S^⊥X_i for i ∈ T, and let v be a solution of min_{v ≥ 0} ½‖Zv‖² − 1ᵀv. Let A be the set of the i ∈
+T for which v_i > 0 in some solution v. Let u* = Zv, h = Xᵀu*, g_i = |h_i| ≥ 1 on T, and q_j = ‖X_j‖‖r‖. The
+penalty is λ = λ* − ε, and p = y − Xβ is the residual of a solution β at λ. If column j becomes active next,
+it becomes active at ε = ρ_j:
 
     ρ_j = the least positive root of |c_j − εh_j| = λ* − ε  (j ∉ T ∪ S),   2λ*/(1 + g_j)  (j ∈ T∖A),
     ε₂ = min(λ*, ρ_j),                                                             λ₂ = λ* − ε₂;
@@ -66,8 +66,9 @@ def steps(draw, equal_norms=False):
 
 
 class Window:
-    """The quantities of this module, exactly: `root` has ρ_j if there is one, `norm2` q_j², `left_out`
-    T∖A."""
+    """The quantities of this module, exactly. `root` holds ρ_j for every column j that has a ρ_j, `norm2`
+    holds q_j², and `left_out` holds T∖A.
+    """
 
     def __init__(self, X, y, S=()):
         self.found = segment(X, y, S)
@@ -223,7 +224,7 @@ def test_the_window_contains_that_of_the_proof(check):
 def turned(t, m, tied=False):
     """Return X_0 = (cos α, sin α), X_1 = −m(cos 2α, sin 2α), y = (1, 0), in integers, with tan(α/2) = t.
 
-    With `tied`, X_1 has the sign + and the length at which both columns tie.
+    If `tied` is true, X_1 has the sign + in place of −, and the length at which both columns tie.
     """
     cos, sin = (1 - t * t) / (1 + t * t), 2 * t / (1 + t * t)
     double = (cos * cos - sin * sin, 2 * sin * cos)
@@ -248,8 +249,8 @@ def root_of_square(q):
 
 
 def exactly_at_the_bound(design):
-    """Return whether ρ_1, of the second of two columns, is λ* times its term in the module's ε₁, and ends the
-    window.
+    """Return whether the window of a design of two columns ends at ρ_1, and ρ_1 is λ* times the term for
+    column 1 in the module's ε₁.
     """
     X, y = design
     window = Window(X, y)
@@ -294,8 +295,9 @@ def ratio(entry):
 def test_the_bounds_are_attained(check):
     """Column by column, the ε₁ of ours-window-contains is the best possible. Let ρ_j be the ε at which column
     j may become active at λ* − ε. For j ∉ T ∪ S, and for j ∈ T∖A, no lower bound on ρ_j/λ* that uses only λ*,
-    |c_j|, ‖X_j‖ and ‖r‖ is larger than the term of ε₁ at j. For j ∉ T ∪ S no upper bound is below 1 (designs
-    of two columns). The term is attained, except that for |c_j| = ‖X_j‖‖r‖ > 0 it is a limit.
+    |c_j|, ‖X_j‖ and ‖r‖ is larger than the term of ε₁ at j. For j ∉ T ∪ S no upper bound that uses only these
+    four numbers is below 1, as designs of two columns show. The term is attained, except that for |c_j| =
+    ‖X_j‖‖r‖ > 0 it is a limit.
 
     So each term of the proof's ε₀ is at least half of the best bound that these four numbers allow. All
     columns together imply more: (4, 3) and (0, 5) with y = (1, 0) have ε₁ = 8/13, but together they imply
@@ -400,7 +402,7 @@ def test_the_window_is_as_long_as_the_margin(check):
     """Let c = Xᵀr. Over j ∉ T ∪ S let μ = 1 − max|c_j|/λ* be the relative margin, η = max|⟨X_j, u*⟩| and
     Q = max‖X_j‖‖r‖/λ*. Let G = max g over T∖A (G = 1 if T∖A = ∅). Then
 
-        min(μ/(1 + η), 2/(1 + G)) ≤ 1 − λ₂/λ* ≤ μ/(1 − η),   the latter if η < 1,
+        min(μ/(1 + η), 2/(1 + G)) ≤ 1 − λ₂/λ* ≤ μ/(1 − η),   the second inequality if η < 1,
 
     and, if A(S) = T,
 
@@ -477,7 +479,8 @@ def test_how_much_the_proof_gives_away(check):
 
     Hypotheses: n = 60, d = 120, and OMP takes five steps. The unit columns are gaussian or random walks.
 
-    Tolerance: There is none, because every ratio is above κ by more than rounding errors.
+    Tolerance: There is none, because every ratio of the two lengths is above κ = 1.4033…
+    (ours-window-unit-ratio) by more than rounding errors.
     """
     for name, ensemble in (
         ("gaussian designs", sl.ensembles.gaussian),

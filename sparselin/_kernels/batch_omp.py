@@ -131,8 +131,8 @@ class Factors(NamedTuple):
     """The arrays that `by_samples` updates from pick to pick.
 
     Let U_S = QR for the selected unit columns U_S, and r the residual of the signal y. The rows of the fields
-    Q and R are those of Qᵀ and Rᵀ; V = R⁻ᵀ and z = Qᵀy. `size` holds |c_j|, c = Uᵀr, and `error` bounds on
-    the errors of c.
+    Q and R are those of Qᵀ and Rᵀ; V = R⁻ᵀ and z = Qᵀy. The field `size` holds |c_j|, where c = Uᵀr, and the
+    field `error` holds bounds on the errors of c.
     """
 
     Q: Reals
@@ -303,8 +303,9 @@ def update(dictionary, signal, recurrence, t, inverse, share):
 def extend(recurrence, row, t, inverse, share):
     """Compute W[t] = (row − Σ_{s<t} column_s W[s])·inverse and c ← c − share·scale∘W[t].
 
-    The first pass reads four rows of W, and each later pass reads eight or four. From t on, `column` is zero,
-    because these rows of W still hold values of earlier signals.
+    The first pass reads four rows of W, and each later pass reads eight or four. The vector `column` holds
+    R[s, t] for s < t. Its later entries are zero, because the later rows of W still hold values of earlier
+    signals.
     """
     W, column, g, c = recurrence.W, recurrence.column32, recurrence.g, recurrence.c
     scale, d = recurrence.scale, row.size
@@ -480,7 +481,7 @@ def by_samples(dictionary, signal, forced, factors):
 
 @inner()
 def back_substitute(R, z, t, gamma):
-    """Compute γ[:t] = R⁻¹z, where R holds Rᵀ by rows."""
+    """Compute γ[:t] = R⁻¹z where row t of the array R holds column t of the triangle."""
     for i in range(t - 1, -1, -1):
         gamma[i] = z[i]
         for s in range(i + 1, t):

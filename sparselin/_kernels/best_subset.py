@@ -1,4 +1,4 @@
-"""Depth-first branch and bound over subsets, on a stack of residual Gram matrices. It can be resumed.
+"""Depth-first branch and bound over subsets, on a stack of residual Gram matrices. A search can be resumed.
 
 A residual Gram matrix holds the inner products of columns after their projection off the included features.
 See `sparselin.guarantees.best_subset` for the bounds.
@@ -89,7 +89,7 @@ class Frame(NamedTuple):
 
 
 class SubsetSearch(NamedTuple):
-    """The state of the search, and the best set found so far. Forced features are not listed in either."""
+    """The state of the search, and the best set found so far. Neither of them lists the forced features."""
 
     m: int  # the number of features that may be added
     inside: Indices  # (m + 1,) the features added so far, one for each level
@@ -330,7 +330,7 @@ def _descend(frame, F, m, square, target):
 def _bound_error(frame, F, m):
     """Return by how much the bound of `relax` is reduced, because projected columns have errors.
 
-    The bound is the one at x = beta, or bound (3) of `sparselin.guarantees.best_subset`. The reduction is
+    The bound is the value at x = beta, or bound (3) of `sparselin.guarantees.best_subset`. The reduction is
     twice the effect of the errors on two terms: on xᵀMx, M = G − diag(D), and on the sum T of the m largest
     v_j = u_j²/D_j, where u = b − Mx. √T is the norm of a vector, so the error of √T follows from the errors
     of the u_j. With w = `off`, the inner product of two columns of length at most 1 has an error of at most
@@ -350,7 +350,7 @@ def _bound_error(frame, F, m):
 
 @inner(**NUMPY)
 def _sweep(frame, q, F, lam):
-    """Make a sweep of coordinate descent on βᵀMβ − 2bᵀβ + Σ min_z (Dβ²/z + λz), M = G − diag(D), q = Mβ.
+    """Update each β_j once, to decrease βᵀMβ − 2bᵀβ + Σ min_z (Dβ²/z + λz), M = G − diag(D), and q = Mβ.
 
     G is the residual Gram matrix of the candidates, b their inner products with y.
     """
@@ -797,10 +797,11 @@ def _scan(stack, state, level):
 def _try(stack, state, level, size, square):
     """Compare all sets that add one candidate to the first `size` features inside, or two if m allows it.
 
-    square is ‖P^⊥y‖², where P is the projection on these features. (u, c, p, w) = `work` are vectors: c holds
-    the inner products of the projected unit columns with y, and w their errors. The inner product of two of
-    these columns is u_ju_lG_jl − p_jp_l. A set whose error exceeds _ERROR is compared by projection if it may
-    be better than the best set.
+    square is ‖P^⊥y‖², where P is the projection on these features. The four rows of `work` are vectors (u, c,
+    p, w) with an entry for each candidate. The candidates are projected off the features inside and scaled to
+    unit length: c holds the inner products of these columns with y, and w the errors of these products. The
+    inner product of two of these columns is u_ju_lG_jl − p_jp_l, where G is the residual Gram matrix. A set
+    whose error exceeds _ERROR is compared by projection if it may be better than the best set.
     """
     F, index, inside = stack.size[level], stack.features[level], state.inside
     c, w, top = state.work[1], state.work[3], 0

@@ -63,12 +63,13 @@ class SingleColumns(NamedTuple):
 
 
 class Acceptance(NamedTuple):
-    """The rule that decides whether a guessed pick becomes one more row of V, before VX is computed.
+    """The rule that decides whether a guessed pick is accepted, before the picks are checked.
 
-    A guess is accepted if its score exceeds `cut`; at a lower score, columns other than the candidates may
-    have a larger score. A guess is also accepted if it fills up the product VX at little cost: a product of
-    up to `few` rows costs little more than a product of one row, and beyond `thin` rows the number of rows is
-    a multiple of `stride`.
+    The check of p picks computes the product VX, where V has a row for each pick. A guess is accepted if its
+    score exceeds `cut`. At a lower score, columns other than the candidates may have a larger score. A guess
+    is also accepted if its row adds little to the cost of VX: a product of up to `few` rows costs little more
+    than a product of one row, and beyond `thin` rows the number of rows is filled up to a multiple of
+    `stride`.
     """
 
     cut: float
@@ -79,7 +80,7 @@ class Acceptance(NamedTuple):
 
 @inner(inline="always")
 def _accepts(rule, score, i):
-    """Return whether a guess with this score becomes row i of a product."""
+    """Return whether a guess with this score is accepted as row i of V, by the rule of `Acceptance`."""
     complete = i == 0 or rule.few <= i <= rule.thin or i % rule.stride == 0
     return score > 0 and (score > rule.cut or not complete)
 
@@ -277,7 +278,9 @@ def _next(scores, steps, s, c):
 
 @kernel(**VECTORIZED)
 def descend(c, W, steps, out, scores):
-    """Update c = Xᵀr by the guessed picks, as long as each is the argmax. Return the number of these picks.
+    """Update c = Xᵀr by the guessed picks that are the argmax, and return the number of these picks.
+
+    The function stops at the first guess that is not the argmax.
 
     W : (p, d) QᵀX for the columns of Q that belong to the picks, X_S = QR, so c_{s+1} = c_s − shares_s·W_s.
     out : the columns that may not be picked; c is set to zero on these columns.

@@ -260,11 +260,11 @@ def _all_additions(data, candidates, L, mu, worst, limit, best):
 
 @inner(**NUMPY)
 def _candidates(data, Z, inside, members, ordered):
-    """Return the candidates at L = `members`, and whether rounding leaves undecided if a column is one.
+    """Return the candidates at L = `members`, and whether rounding leaves a column undecided.
 
-    L is the base set. Candidates are the columns outside the span of L. They are returned as three arrays:
-    their rows, projected off L, and last the row of y; their indices, by decreasing gain if `ordered`; and
-    the gains and errors by index.
+    A column is undecided if rounding does not tell whether it is a candidate. L is the base set. Candidates
+    are the columns outside the span of L. They are returned as three arrays: their rows, projected off L, and
+    last the row of y; their indices, by decreasing gain if `ordered`; and the gains and errors by index.
     """
     n, exact, d = data.n, data.exact, len(Z) - 1
     index, facts = np.empty(d + 1, np.int64), np.empty((4, d))
@@ -345,9 +345,9 @@ def every_base(data, mu, worst, limit, best):
 
 @inner(**NUMPY)
 def residuals(data, L):
-    """Return the candidates at the base set L, whether one is undecided, and the independent part of L.
+    """Return the candidates at the base set L, whether a column is undecided, and the independent part of L.
 
-    The candidates are returned as in `_candidates`.
+    `_candidates` defines the first two of these results.
     """
     Z, n = data.Z.copy(), data.n
     inside, members, l = np.zeros(len(Z), np.bool_), np.empty(len(L), np.int64), 0

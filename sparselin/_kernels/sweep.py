@@ -1,4 +1,4 @@
-"""A sweep of Theorem 3.3 over many small designs: OMP, and at each step a check of the LASSO's solution.
+"""A check of Theorem 3.3 on many small designs: OMP, and at each step the KKT conditions of the LASSO.
 
 At a step, S is the selection of OMP, γ = X_S⁺y are its coefficients, c = Xᵀ(y − X_Sγ), and i is the next
 pick; γ⁺ and c⁺ are γ and c for S ∪ i. The LASSO does not penalise S, and λ*(S) is the λ at which features
@@ -39,8 +39,8 @@ def sweep(X, Y, k, defect, verdict, least, histogram):
     least : (m, 2) filled with the smallest ε₂/λ* and the smallest margin of each design. ε₂ is the length of
         the window below λ*, and the margin is the distance of the next largest |c_j| below λ* as a share of
         λ*.
-    histogram : (b,) filled with the number of steps with 10^(−l/4) ≥ ε₂/λ* > 10^(−(l+1)/4); the last l counts
-        all smaller values.
+    histogram : (b,) the entry l is filled with the number of steps with 10^(−l/4) ≥ ε₂/λ* > 10^(−(l+1)/4).
+        The last entry also counts all steps with a smaller ε₂/λ*.
     defect : for tests, (the step at which OMP picks the runner-up, or −1; a factor on ε₂).
     """
     m, n, d = X.shape

@@ -242,9 +242,10 @@ def train(
 
     Let X = qX', y = py', w = ωw' and θ = υθ' with s(w)∘θ = (p/q)·s(w')∘θ'. Then F = p²F', where F' has the
     penalties λ'_w = λω²/p² on ‖w'‖² and λ'_θ = λυ²/p² on ‖θ'‖². So the iterates do not depend on the units of
-    X and y. Both penalties equal `share`, with two exceptions: the normalised forms have λ'_w = 0, and a
-    softmax has ω = 1 and λ'_w = share·(q/p)². If `size` is given, it takes the place of p/q. All computations
-    are in float64, because the duality gap is computed from squares.
+    X and y. Here λ'_θ = share for every mask, and λ'_w = share for every mask but three. The masks
+    "l1_normalized" and "l2_normalized" do not depend on the scale of w, so they have λ'_w = 0. The mask
+    "softmax" has ω = 1 and λ'_w = share·(q/p)². If `size` is given, it takes the place of p/q. All
+    computations are in float64, because the duality gap is computed from squares.
     """
     form = FORMS[parametrization]
     if reduced.lam_star == 0 or (share > _HUGE and form <= kernels.L2):

@@ -95,7 +95,8 @@ class SubsetCertificate(SubsetFields):
     tree : operations on the current case (I, E), where I are the units that are in and E those that are out.
         It begins with I = forced and E = ∅, and ends when every case has been bounded.
 
-        - ("split", j): bound the case with j in I by the operations that follow, then the one with j in E.
+        - ("split", j): the operations that follow bound first the case with j in I, and then the case with j
+          in E.
         - ("out", v, (j, …)): vector v bounds each case (I ∪ {j}, E); then put all these j into E.
         - ("in", v, (j, …)): vector v bounds each case (I, E ∪ {j}); then put all these j into I.
         - ("bound", v): vector v bounds the case.

@@ -19,7 +19,10 @@ def gaussian(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """Draw X_ij ~ N(0, 1) and scale the columns to unit length; y is "generic" by default.
+    """Draw X_ij ~ N(0, 1) and scale the columns to unit length.
+
+    By default y follows the rule "generic" (see `sparselin.ensembles`): noise, or a combination of a few
+    columns plus noise.
 
     >>> X, y = gaussian(20, 30)
     >>> X.shape, y.shape, float(np.linalg.norm(X, axis=0).round(12).max())
@@ -38,7 +41,9 @@ def rademacher(
     k: int | None = None,
     snr: float | None = None,
 ) -> Design:
-    """Draw X_ij = ±1/√n with equal probability, so that columns have unit length; y is "generic" by default.
+    """Draw X_ij = ±1/√n with equal probability, so that columns have unit length.
+
+    By default y follows the rule "generic" of `gaussian`.
 
     >>> X, y = rademacher(16, 30)
     >>> float(np.abs(X).min()), float(np.abs(X).max())
@@ -61,7 +66,7 @@ def ar1(
     """Draw Gaussian rows with E X_i X_j = ρ^|i−j|, −1 < ρ < 1, and scale the columns to unit length.
 
     X_j = ρ X_{j−1} + √(1 − ρ²) Z_j, where the Z_j have independent standard normal entries. (Example 1 of
-    Tibshirani, 1996, has ρ = ½.) y is "generic" by default.
+    Tibshirani, 1996, has ρ = ½.) By default y follows the rule "generic" of `gaussian`.
 
     >>> X, y = ar1(2000, 3, rng=0)
     >>> np.round(X.T @ X, 1)[0]
@@ -89,7 +94,7 @@ def equicorrelated(
     """Draw Gaussian rows with E X_i X_j = ρ for all i ≠ j, 0 ≤ ρ < 1, and scale the columns to unit length.
 
     X = √ρ z1ᵀ + √(1 − ρ) Z, where z and Z have independent standard normal entries, and 1 is a vector of
-    ones. y is "generic" by default.
+    ones. By default y follows the rule "generic" of `gaussian`.
 
     >>> X, y = equicorrelated(2000, 3, rng=0)
     >>> np.round(X.T @ X, 1)[0]
@@ -113,8 +118,8 @@ def random_walk(
 ) -> Design:
     """Draw X_j = Z_1 + … + Z_j, where the Z_i are standard normal vectors, and scale to unit length.
 
-    Columns i < j have the correlation √(i/j), so neighbours correlate more as j grows. y is "generic" by
-    default.
+    Columns i < j have the correlation √(i/j), so neighbours correlate more as j grows. By default y follows
+    the rule "generic" of `gaussian`.
 
     >>> X, y = random_walk(2000, 100, rng=0)
     >>> np.round(X[:, [24, 80, 99]].T @ X[:, 99], 1)
@@ -138,7 +143,7 @@ def partial_dft(
 
     The rows are random rows of a cosine basis that is oversampled by the factor F ≥ 1. Columns j and j + m
     have the correlation sin(ω)/ω + O(1/j), ω = 2πm/F, and X is nearly rank deficient. (Fannjiang and Liao,
-    2012; Yin, Lou, He and Xin, 2015.) y is "generic" by default.
+    2012; Yin, Lou, He and Xin, 2015.) By default y follows the rule "generic" of `gaussian`.
 
     >>> X, y = partial_dft(2000, 100, rng=0)
     >>> np.round(X[:, 90:].T @ X[:, 90], 1)[:3]
@@ -155,8 +160,8 @@ def partial_hadamard(
 ) -> Design:
     """Draw n rows and d columns of Sylvester's Hadamard matrix of the least order ≥ max(n, d).
 
-    The entries are ±1, namely (−1)^(number of common ones in the binary i and j). Columns have norm √n. y is
-    "tying" by default.
+    The entries are ±1, namely (−1)^(number of common ones in the binary i and j). Columns have norm √n. By
+    default y follows the rule "tying" (see `sparselin.ensembles`), which makes ties frequent.
 
     >>> X, y = partial_hadamard(16, 16)
     >>> bool((X.T @ X == 16 * np.eye(16)).all())
@@ -181,7 +186,7 @@ def duplicated(
     """Draw ⌈d/2⌉ Gaussian unit columns and ⌊d/2⌋ exact copies, and shuffle all of them.
 
     Every second copy is negated. Copies are drawn with replacement, so some columns occur three times or
-    more. d must be at least 2. y is "generic" by default.
+    more. d must be at least 2. By default y follows the rule "generic" of `gaussian`.
 
     >>> X, y = duplicated(20, 30)
     >>> len({tuple(column * np.sign(column[0])) for column in X.T})
@@ -207,7 +212,7 @@ def small_integers(
 ) -> Design:
     """Draw X_ij uniformly in {−1, 0, 1}, without scaling; small n and d give the most ties.
 
-    y is "tying" by default.
+    By default y follows the rule "tying" of `partial_hadamard`.
 
     >>> X, y = small_integers(8, 12, rng=0)
     >>> np.unique(X)
@@ -258,7 +263,7 @@ def ill_conditioned(
     U and V are random with orthonormal columns. κ ≤ 1e14 is the condition number before the columns are
     scaled, and scaling changes it by a small factor; None draws κ log-uniformly from 1e6 to 1e8. If n < d, κ
     refers to the min(n, d) nonzero singular values. (Mode 3 of `randsvd`, Higham, Accuracy and Stability of
-    Numerical Algorithms, 28.3.) y is "generic" by default.
+    Numerical Algorithms, 28.3.) By default y follows the rule "generic" of `gaussian`.
 
     >>> X, y = ill_conditioned(40, 30, rng=0, kappa=1e7)
     >>> bool(1e6 < np.linalg.cond(X) < 1e8)
@@ -284,7 +289,7 @@ def heavy_tails(
 ) -> Design:
     """Draw X_ij from Student's t with df ≥ 1 degrees of freedom, and scale the columns to unit length.
 
-    A few rows have far larger entries than the others. y is "generic" by default.
+    A few rows have far larger entries than the others. By default y follows the rule "generic" of `gaussian`.
 
     >>> X, y = heavy_tails(200, 30, rng=0)
     >>> float(np.abs(X).max()) > 0.9

@@ -42,9 +42,9 @@ class BestSubsetRegressor(TakesSparse, RegressorMixin, LinearModel):  # type: ig
 
     Parameters
     ----------
-    n_nonzero_coefs : the largest number k of features, forced ones included; with `groups`, of groups. By
-        default it is a tenth of the features (or groups), but at least 1 and at most 10, because the time is
-        exponential in k in the worst case.
+    n_nonzero_coefs : the largest number k of features, including the forced features; with `groups`, the
+        largest number of groups. By default it is a tenth of the features (or groups), but at least 1 and at
+        most 10, because the time is exponential in k in the worst case.
     ridge : the penalty ridge·‖β‖², ridge ≥ 0. It is not multiplied by n; the intercept is not penalised.
     box : None; a number M for |β_j| ≤ M; an array (d,) of such numbers; an array (d, 2) of bounds low_j ≤ 0
         and high_j ≥ 0; or "proved" for derived bounds that do not change the problem.

@@ -78,7 +78,8 @@ class SequentialAttentionClassifier(NetworkClassifier, _Attention):
 
     Parameters
     ----------
-    n_features_to_select : the number k of features, or a share of them; with `groups`, of the groups.
+    n_features_to_select : the number k of features, or a share of them; with `groups`, the number of groups,
+        or a share of the groups.
     hidden_layer_sizes : the widths of the hidden layers, which have ReLU; () gives a linear model.
     network : a function of the numbers of features and outputs that makes a network, in place of a perceptron
         with hidden layers. It is called twice: for all features, and for the selected features.
@@ -125,7 +126,8 @@ class SequentialAttentionRegressor(NetworkRegressor, _Attention):
 
     Parameters
     ----------
-    n_features_to_select : the number k of features, or a share of them; with `groups`, of the groups.
+    n_features_to_select : the number k of features, or a share of them; with `groups`, the number of groups,
+        or a share of the groups.
     hidden_layer_sizes : the widths of the hidden layers, which have ReLU; () gives a linear model.
     network : a function of the numbers of features and outputs that makes a network, in place of a perceptron
         with hidden layers. It is called twice: for all features, and for the selected features.

@@ -32,7 +32,7 @@ from sparselin.validation import check_count, check_flag, check_real
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class _LassoNet(NetworkEstimator):
-    """An estimator that trains a path, chooses one of its rows, and predicts with a network."""
+    """An estimator that trains a path of networks, with a row for each λ, chooses one row, and predicts."""
 
     hidden_layer_sizes: Any = (100,)
     M: float = 10.0
@@ -140,7 +140,7 @@ def _hold_out(task: NetworkTask, train: IndexArray, test: IndexArray) -> Network
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class _LassoNetByNumber(_LassoNet):
-    """An estimator that chooses the row by the number of features or by the validation loss."""
+    """An estimator that chooses the row of the path by the number of features or by the validation loss."""
 
     n_features_to_select: int | float | str = dataclasses.field(default="auto", kw_only=False)
     validation_fraction: float = 0.1
@@ -195,7 +195,7 @@ class _LassoNetByNumber(_LassoNet):
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class _LassoNetCV(_LassoNet):
-    """An estimator that chooses the row by cross-validation, with the same λ's in all folds."""
+    """An estimator that chooses the row of the path by cross-validation, with the same λ's in all folds."""
 
     cv: Any = 5
     one_standard_error: bool = False
@@ -243,7 +243,8 @@ class _LassoNetCV(_LassoNet):
 class LassoNetClassifier(NetworkClassifier, _LassoNetByNumber):
     """LassoNet: a network with a skip connection θ that classifies with few features.
 
-    LassoNet trains a path of networks, from all features to none. At each λ training minimises
+    LassoNet trains a path of networks, from all features to none, with a row for each λ. At each λ, training
+    minimises
 
         L(θ, W, rest) + λΣ‖θ_j‖₂    subject to    ‖W_j‖∞ ≤ M‖θ_j‖₂.
 
@@ -264,10 +265,10 @@ class LassoNetClassifier(NetworkClassifier, _LassoNetByNumber):
         backtrack : as in `sparselin.neural.lassonet_path`.
     validation_fraction : the share of the rows that is held out. The loss on these rows decides when training
         stops and, with "auto", which row is chosen. With 0 the training loss decides when training stops.
-    refit : whether to train the network that predicts again on the selected features, without penalty. If
-        not, the network of the chosen row predicts; it has at most k features (possibly fewer, because no λ
-        of the path may give exactly k), and `at` returns estimators for other k. A group is never split, so
-        with `groups` there may be fewer than k features.
+    refit : whether to train once more, without penalty, on the selected features, and to predict with the
+        network of this second training. If not, the network of the chosen row predicts. It has at most k
+        features (possibly fewer, because no λ of the path may give exactly k), and `at` returns estimators
+        for other k. A group is never split, so with `groups` there may be fewer than k features.
     class_weight : None, "balanced", or a dict with the weight of each class.
     device : "cpu", "cuda", …; by default the GPU if there is one.
     dtype : "float32" or "float64", the precision of all computations.
@@ -314,10 +315,10 @@ class LassoNetRegressor(NetworkRegressor, _LassoNetByNumber):
         backtrack : as in `sparselin.neural.lassonet_path`.
     validation_fraction : the share of the rows that is held out. The loss on these rows decides when training
         stops and, with "auto", which row is chosen. With 0 the training loss decides when training stops.
-    refit : whether to train the network that predicts again on the selected features, without penalty. If
-        not, the network of the chosen row predicts; it has at most k features (possibly fewer, because no λ
-        of the path may give exactly k), and `at` returns estimators for other k. A group is never split, so
-        with `groups` there may be fewer than k features.
+    refit : whether to train once more, without penalty, on the selected features, and to predict with the
+        network of this second training. If not, the network of the chosen row predicts. It has at most k
+        features (possibly fewer, because no λ of the path may give exactly k), and `at` returns estimators
+        for other k. A group is never split, so with `groups` there may be fewer than k features.
     device : "cpu", "cuda", …; by default the GPU if there is one.
     dtype : "float32" or "float64", the precision of all computations.
     random_state : a seed, which makes the result reproducible on the CPU; None: a new seed for each fit.

@@ -1,4 +1,4 @@
-"""Schemes that make one pick at a time: by the rule alone, or by screening in 16 bits.
+"""Schemes that make one pick at a time: by the rule of the method alone, or by screening in 16 bits.
 
 For each pick, screening reads a copy of X in 16-bit integers, a quarter of the size of X. The copy holds the
 integers q_j of X_j = unit_j·q_j + e_j, where unit_j = max_i|X_ij|/32767 and |e_ij| ≤ unit_j/2. Let c = Xᵀr be
@@ -8,7 +8,8 @@ roundings, including the rounding of x. With u = 2⁻²⁴ and γ = mu/(1 − mu
     |c_j/‖r‖ − unit_j⟨q_j, x⟩| ≤ error_j = off_j + γ·(‖X_j‖ + off_j),    off_j = unit_j·√n/2.
 
 This bound shows that all but a few columns are neither the argmax nor the runner-up. The remaining columns
-are compared in float64. If this comparison does not decide the pick, for example in a tie, the rule decides.
+are compared in float64. If this comparison does not decide the pick, for example in a tie, the rule of the
+method decides.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ _U = eps_of(np.float32) / 2
 
 
 class ByRule:
-    """The scheme in which the rule makes each pick: for sparse designs, and for rules without a scheme."""
+    """The scheme in which the rule of the method makes each pick.
+
+    It is used for sparse designs, and for rules that have no other scheme.
+    """
 
     efficient = True
 
@@ -142,7 +146,7 @@ class Screen:
         self.data = kernels.ScreenedDesign(X, scale, unit, norms, error, np.empty(_MAX_CANDIDATES, np.intp))
 
     def scores(self, x: FloatArray) -> FloatArray:
-        """Return ⟨q_j, x⟩ (d,) in single precision, where q_j is column j of the copy.
+        """Return ⟨q_j, x⟩ (d,) in single precision, where q_j is column j of the 16-bit copy of X.
 
         The first pass over the copy is timed on one thread. If it takes long enough, later passes use all
         threads. If two of the later passes take longer than the first one, the cores are busy with other

@@ -88,9 +88,9 @@ def swaps(
 
     Returns
     -------
-    SwappedSubset. In `support`, an inserted feature takes the place of the one that it replaced. `removed`,
-    `inserted` and `residuals` describe the swaps; `candidates` are the start and the end. The status is
-    COMPLETED or STOPPED; if the set has fewer than k features, it is the status of `ols`.
+    SwappedSubset. In `support`, an inserted feature takes the place of the feature that it replaced.
+    `removed`, `inserted` and `residuals` describe the swaps; `candidates` are the start and the end. The
+    status is COMPLETED or STOPPED; if the set has fewer than k features, it is the status of `ols`.
 
     Raises
     ------

@@ -30,7 +30,7 @@ large for OMP, and at most 1 − γ/m times for FR.
 - c_x: u·(s(x)‖r‖ + ρ_x·s(y) + √n·ρ_x‖r‖);
 - R²(S): u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))².
 
-Let q be such that the pick is certain to have |c_i| ≥ q·max|c|. Then the θ of OMP is q² times the one in (2).
+Let q be such that the pick is certain to have |c_i| ≥ q·max|c|. Then the θ of OMP is q² times the θ of (2).
 For FR the same holds for γ, with |c|/ρ in place of |c|.
 """
 

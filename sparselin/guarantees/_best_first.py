@@ -66,8 +66,9 @@ class BestFirst:
     ----------
     best, groups : the `SetFit` with the least value, and its groups, the forced ones first.
     room : a bound on the rounding error of the best value, and on its change in `Scaled.at_bounds`.
-    floor : the least lower bound of the closed nodes; `covered` is that of the nodes closed without a fit,
-        and `second` that of the fits, other than the best, that closed a node.
+    floor : the least lower bound of the closed nodes. `covered` is the least lower bound of the nodes that
+        were closed without a fit. `second` is the least lower bound of the fits, other than the best fit,
+        that closed a node.
     nodes, moves : the numbers of examined nodes, and of improvements during the search.
     listed : with `within`, the value of each set of exactly k groups that was examined.
     record : the tree for a certificate, or None.

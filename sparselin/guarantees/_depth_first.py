@@ -328,7 +328,7 @@ def _forward(X: FloatArray, y: FloatArray, k: int, S: IndexArray, quotients: boo
 
 
 def _backward(X: FloatArray, y: FloatArray, k: int, fixed: int, S: IndexArray) -> IndexArray:
-    """Remove features from S until k are left, each time the one whose removal raises ‖P_S^⊥y‖² least.
+    """Remove features from S until k are left, each time a feature whose removal raises ‖P_S^⊥y‖² least.
 
     The rise is β_j²/((X_SᵀX_S)⁻¹)_jj. A zero column has a row of zeros in the pseudoinverse, and its removal
     changes nothing.

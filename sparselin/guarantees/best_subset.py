@@ -91,9 +91,10 @@ def best_subset(
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both. float32 data are searched in
         float64.
-    k : the largest number of features, 1 ≤ k ≤ d, forced ones included; with `groups`, of groups. For a
-        sequence of sizes, such as range(1, 11), the result is that of the largest; its `by_size` has one
-        result for each. The bound for a size also holds for smaller ones.
+    k : the largest number of features, 1 ≤ k ≤ d, including the forced features; with `groups`, the largest
+        number of groups. k may be a sequence of sizes, such as range(1, 11). Then the result is the result of
+        the largest size, and its `by_size` has one result for each size. The bound for a size also holds for
+        smaller sizes.
     forced : columns that every subset contains, by index or name; with `groups`, their whole groups.
     ridge : the penalty ridge·‖β‖², ridge ≥ 0. The objective is ½‖y − Xβ‖² + (ridge/2)‖β‖².
     box : bounds of the coefficients, which contain 0: a number M for |β_j| ≤ M, an array (d,) of such
@@ -104,8 +105,9 @@ def best_subset(
     gap : stop when the value is proved to be within this relative gap of the best.
     time_limit, node_limit : stop after this number of seconds or nodes, with the status MAX_ITER. A node
         limit keeps the result deterministic.
-    intercept : whether every subset has an intercept in addition to its features, without a penalty; R² is
-        then that of y − ȳ. A column that is constant to rounding (3e-15 of its length) counts as constant.
+    intercept : whether every subset has an intercept in addition to its features, without a penalty. With an
+        intercept, R² is the R² of y − ȳ. A column that is constant to rounding (3e-15 of its length) counts
+        as constant.
     standardize : whether `ridge` and `box` refer to the coefficients of standardized columns. Without them it
         only changes the choice among equal subsets.
     sample_weight : (n,) weights of the squared residuals.

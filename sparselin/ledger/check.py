@@ -49,8 +49,8 @@ class ClaimFailed(AssertionError):
 class Check:
     """The argument of a check: the number of cases, a random generator, and the record of the outcome.
 
-    only : (call, value) to check one value again. The call of `forall` or `over` with this number checks only
-        this value, and all other calls check nothing.
+    only : (call, value), to check one value again. The calls of `forall` and `over` are numbered from 1. Only
+        the call with the number `call` checks something, namely this value.
     """
 
     def __init__(
@@ -148,9 +148,9 @@ class Check:
         self.counted += 1
 
     def _is_replayed(self, holds: Callable[[Any], Any]) -> bool:
-        """Count this call of `forall` or `over`; if `only` has its number, check the value of `only`.
+        """Count this call of `forall` or `over`. If `only` names this call, check the value of `only`.
 
-        Returns whether `only` is set: then the caller checks nothing else.
+        Returns whether `only` is set. If it is set, the caller must check nothing else.
         """
         self.call += 1
         if self.only is not None and self.only[0] == self.call:

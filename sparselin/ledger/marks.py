@@ -65,10 +65,11 @@ def claims(
     method: str,
     verdict: Callable[[str], Verdict],
 ) -> Callable[[Callable[[Check, str], None]], Callable[[], None]]:
-    """Mark a function of (check, key) as the check of several statements, one for each key of `each`.
+    """Mark a function of (check, key) as the check of a family of statements: one statement per key.
 
     The statement of a key has the id f"{id}-{key}" and the verdict verdict(key). In the docstring {name}
-    stands for each[key][name]. The test decides all statements; its attribute `claims` holds their `Claim`
+    stands for each[key][name]. The function is called once for each key, with a `Check` as its first
+    argument. The decorated function decides all statements, and its attribute `claims` holds their `Claim`
     objects.
     """
 
@@ -141,7 +142,10 @@ def _as_test(function: Callable[..., None], made: Sequence[Claim]) -> Callable[[
 
 
 def _parse(docstring: str) -> dict[str, str]:
-    """Parse the fields of a claim in a docstring; a paragraph without a label belongs to the one before."""
+    """Parse the fields of a claim in a docstring.
+
+    A paragraph without a label belongs to the field of the paragraph before it.
+    """
     fields, name = {"statement": ""}, "statement"
     for paragraph in docstring.split("\n\n"):
         text = " ".join(paragraph.split())

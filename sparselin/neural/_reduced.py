@@ -169,9 +169,10 @@ class ReducedNetwork:
         return out
 
     def full_pass(self, rows: Rows, loss: Loss, columns: Tensor) -> tuple[float, Tensor]:
-        """Return the loss L on all rows, and ∇_{u_j}L (d, K + q) for all features j, in evaluation mode.
+        """Return the loss L on all rows, and its gradient in the weights of all features, in evaluation mode.
 
-        u_j are the weights of feature j in the first layer and in the skip connection.
+        The gradient is (d, K + q), with the row ∇_{u_j}L for feature j. The row u_j holds the weights of this
+        feature, to the K units of the first layer and to the q outputs of the skip connection.
 
         rows : the rows, with all features.
         columns : (n, a) the columns of the present features.

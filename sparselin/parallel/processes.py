@@ -99,7 +99,7 @@ def run_groups(groups: Iterator[Iterable[Job]], count: int) -> Iterator[Any]:
 
 
 def _following(rest: list[Iterator[Job]], i: int, groups: Iterator[Iterable[Job]]) -> Job | None:
-    """Return the next job for process i: the next one of its current group, or else the first of a new group.
+    """Return the next job for process i: the next job of its current group, or else the first of a new group.
 
     rest : for each process, the jobs of its current group that have not begun.
     """

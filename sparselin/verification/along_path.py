@@ -38,7 +38,8 @@ class StepRecord:
     delta : δ. The checks prove that λ* lies between λ*(1 − δ) and λ*(1 + δ).
     gap : the duality gap of the projection, divided by ‖y‖².
     tied, active : |T| and |A(S)|, the numbers of features that tie and that enter the LASSO first.
-    window, proof : λ₂/λ* and λ₀/λ*, the lower ends of the window and of the shorter window of the proof.
+    window, proof : λ₂/λ* and λ₀/λ*. The window (λ₂, λ*) is the largest interval below λ* on which the same
+        features stay active. The proof of the theorem gives a window (λ₀, λ*) that is not longer.
     reach : the least λ/λ* at which Sequential Attention still picks from A(S); NaN if it was not measured.
     audited : whether the interior point method repeated the step.
     """

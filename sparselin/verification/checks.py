@@ -72,8 +72,8 @@ def check_entry(step: ProjectedDesign) -> CheckResult:
 
     T are the tied features. Let P_S^⊥ project off the columns S, z_i = signs_i·P_S^⊥X_i for i ∈ T, Z the
     matrix of the z_i, and u = Zv. Then v ≥ 0 must be positive exactly on A(S) ⊆ T, and ⟨z_i, u⟩ ≥ 1 with
-    equality where v_i > 0. The solution that v gives at λ* − ε must satisfy the KKT conditions at ε = 99.9 %
-    of ε₂ = λ* − λ₂, and violate the conditions at 102 % of ε₂.
+    equality where v_i > 0. At λ* − ε, v gives a solution with β_i = ε·signs_i·v_i for i ∈ T. This β must
+    satisfy the KKT conditions at ε = 99.9 % of ε₂ = λ* − λ₂, and violate the conditions at 102 % of ε₂.
     """
     entry, T = step.entry, np.array(step.entry.tied, np.intp)
     v = np.asarray(entry.direction, np.float64)
@@ -139,7 +139,7 @@ def _proof_lower(step: ProjectedDesign) -> float:
 
 
 def check_lam_star(step: ProjectedDesign, methods: Methods, rng: np.random.Generator) -> CheckResult:
-    """Check (b), λ*(S), by solving the LASSO: β = 0 off S is the solution at λ*(1 + δ), not at λ*(1 − δ)."""
+    """Check (b), λ*(S), by solving the LASSO: β = 0 off S is optimal at λ*(1 + δ), but not at λ*(1 − δ)."""
     lam_star, delta = step.entry.lam_star, step.delta
     if abs(lam_star - step.lam_star) > step.error[np.argmax(np.abs(step.c))]:
         return violates(f"λ* = {lam_star:.17g} but ‖XᵀP_S^⊥y‖∞ = {step.lam_star:.17g}")
@@ -248,7 +248,10 @@ def missing_from_active(step: ProjectedDesign) -> list[int]:
 def check_attention(
     step: ProjectedDesign, methods: Methods, rng: np.random.Generator, max_iter: int
 ) -> CheckResult:
-    """Check (d): linear Sequential Attention at λ puts its largest weight on a feature that enters first."""
+    """Check (d): linear Sequential Attention puts its largest weight on a feature that enters first.
+
+    The penalty λ is in the middle of the window of `first_entry`.
+    """
     result = descend(step, methods, rng, max_iter, step.lam)
     if not has_converged(step, result, step.lam):
         return undecided(
@@ -333,7 +336,10 @@ def _normalize(columns: FloatArray) -> FloatArray:
 
 
 def audit(step: ProjectedDesign, methods: Methods) -> CheckResult:
-    """Repeat checks (b), (c) and (e) by an interior point method; check (b), of λ*, with δ = 1e-3."""
+    """Repeat checks (b), (c) and (e) by an interior point method.
+
+    Check (b), the check of λ*, uses δ = 1e-3.
+    """
     nonzero = np.flatnonzero(step.lengths > 0)
     interior = InteriorPoint(step.Z[:, nonzero], step.r)
 

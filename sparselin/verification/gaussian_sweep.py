@@ -31,7 +31,7 @@ NO_DEFECT = (-1, 1.0)
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Sweep:
-    """The result of a sweep so far.
+    """The result of `sweep_gaussian` so far.
 
     Attributes
     ----------

@@ -140,7 +140,7 @@ class ProjectedDesign:
         return self.tied_within(1.0)
 
     def tied_within(self, share: float) -> IndexArray:
-        """Return the features whose |c_j| is the largest, within `share` times the rounding error."""
+        """Return the features whose correlation |c_j| is largest, within `share` times its error."""
         size, error = np.abs(self.c), share * self.error
         return np.flatnonzero((size > error) & (size + error >= (size - error).max()))
 

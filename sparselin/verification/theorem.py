@@ -25,8 +25,8 @@ def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng
     least squares on S, and c = (P_S^⊥X)ᵀr. Six checks use only plain NumPy and LASSO solvers that share no
     code with the methods:
 
-    - pick: the pick of OMP is in the tied set T = argmax_i |c_i|, and the pick of Sequential LASSO is in
-      A(S) ⊆ T;
+    - pick: the pick of OMP is in the tied set T = argmax_i |c_i|, and the pick of Sequential LASSO is in A(S)
+      ⊆ T, the set of the features that enter the LASSO first;
     - entry: T, the signs, the direction and the window (λ₂, λ*) of `first_entry` agree with their
       definitions;
     - lam_star: β = 0 off S is proved optimal at λ*(1 + δ), and proved not optimal at λ*(1 − δ);

@@ -52,7 +52,7 @@ def omp(
     X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
     hidden : the widths of the hidden layers.
     epochs : the number of passes over the data before each selection. Each training starts from the weights
-        of the one before.
+        of the previous training.
     batch_size : the number of rows of a batch; None: all rows, with at most `epochs` iterations of L-BFGS.
     learning_rate : the step length of Adam.
     features_per_step : the number of features to add at once.
@@ -178,7 +178,8 @@ def _at_one_level(
 ) -> tuple[list[int], FloatArray]:
     """Return the features that are selected at a fixed λ in order, and the scores (m,).
 
-    The score of a feature is ‖W_j‖ when it is selected; that of an unselected feature is ‖W_j‖ at the end.
+    The score of a selected feature is ‖W_j‖ when it is selected. The score of any other feature is ‖W_j‖ at
+    the end.
     """
     steps = Proximal(data.mlp(hidden), data.rows, data.loss, plan, generator)
     S: list[int] = []
@@ -223,10 +224,10 @@ def group_lasso(
     Without hidden layers and for one output it is the LASSO.
 
     First the network is trained without penalty. Then λ = start·λ_max, start·factor·λ_max, …, where λ_max =
-    max_j ‖∂L/∂W_j‖₂ at W = 0, and each training starts from the weights of the one before. Features are
-    ranked by the last λ at which their rows were nonzero, then by ‖W_j‖ at this λ. If `lam` is given, there
-    is a single λ, with `dense_epochs` passes from random weights, and the features are ranked by ‖W_j‖, as in
-    the authors' code.
+    max_j ‖∂L/∂W_j‖₂ at W = 0, and each training starts from the weights of the previous training. Features
+    are ranked by the last λ at which their rows were nonzero, then by ‖W_j‖ at this λ. If `lam` is given,
+    there is a single λ, with `dense_epochs` passes from random weights, and the features are ranked by ‖W_j‖,
+    as in the authors' code.
 
     Without weight decay the penalty would have little effect, because ReLU networks are homogeneous: if the
     first layer is multiplied by t and the next one by 1/t, the function stays the same. So the infimum of the

@@ -127,7 +127,7 @@ def _regions(sides: list[PolytopeFace], far: float) -> list[Frame]:
 
 
 def _normal(side: PolytopeFace) -> FloatArray:
-    """Return the outer normal of an edge: the one that points away from 0, which is inside."""
+    """Return the outer normal of an edge, which points away from the inner point 0."""
     along = side.corners[1] - side.corners[0]
     out = np.array([along[1], -along[0]]) / np.linalg.norm(along)
     return np.asarray(out if out @ side.corners.mean(axis=0) > 0 else -out)

@@ -29,12 +29,12 @@ _ONE_AT_A_TIME = threading.Lock()  # several pages or browsers, each with its ow
 
 
 class Explorer(anywidget.AnyWidget):
-    """The widget. The page sends questions, and the widget answers with a frame or a message.
+    """The explorer as a widget: its page sends questions, and the widget answers with a frame or a message.
 
-    A question `asked` has an "address" and a "number", which the answer repeats. It may also have two more
-    entries: "moved" ("y", "lam" or the index of a column) with "reach", the largest distance of a move to a
-    tie; and "picks" ("all", "untrained" or "none"), the methods whose picks are computed. `state` is the
-    state that is shown.
+    A question `asked` has an "address", which describes a state, and a "number", which the answer repeats. If
+    the user has moved y, λ or a column, "moved" says which: "y", "lam" or the index of the column. Then
+    "reach" is the largest distance by which the moved point may move on to a tie. The entry "picks" ("all",
+    "untrained" or "none") says for which methods the picks are computed. `state` is the state that is shown.
     """
 
     _esm = f"{script()}\nexport default {{ render }};\n"
@@ -68,7 +68,10 @@ class Explorer(anywidget.AnyWidget):
             self.frame = self.answer(change["new"])
 
     def answer(self, asked: Frame) -> Frame:
-        """Answer a question with a frame, or with a "message" of one line. Both repeat its "number"."""
+        """Answer a question with a frame, or with a "message" of one line.
+
+        The answer repeats the "number" of the question.
+        """
         number = {"number": asked.get("number", 0)}
         try:
             state = state_of(str(asked.get("address")))
@@ -102,8 +105,9 @@ def explore(
 
     Parameters
     ----------
-    X, y : design (2, d) or (3, d) with d ≤ 8, and response. Or X alone: a string with the name of a preset or
-        an address. By default, three columns in the plane. Features are named by their numbers.
+    X, y : design (2, d) or (3, d) with d ≤ 8, and response. Or X is a string and y is omitted: the string is
+        the name of a preset, or the address of a page of the explorer. By default, the explorer shows three
+        columns in the plane. Features are named by their numbers.
     forced : the columns S without penalty, by index or name.
     lam : λ > 0, λ*/2 by default.
 

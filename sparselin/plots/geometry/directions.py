@@ -31,7 +31,7 @@ def around_y(
 ) -> Axes:
     """Draw the directions of columns in R³ as seen from y; the distance from the centre is the angle to ±y.
 
-    The rim of the picture is at 90°. X_j and −X_j have the same span, so the one closer to y is drawn.
+    The rim of the picture is at 90°. X_j and −X_j have the same span, so the vector closer to y is drawn.
     Columns that lie in a plane with y are on a line through the centre. Lengths and zero columns are not
     shown.
 

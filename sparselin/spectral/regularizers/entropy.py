@@ -245,8 +245,8 @@ class LogDetGrowth:
     def _logarithms(self, pivots: FloatArray, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return log₂ p for pivots p, and bounds on its errors; `ratio` bounds the relative errors of p.
 
-        The bound is −log₂(1 − ratio) ≤ 2·ratio for ratio ≤ ½. Otherwise it is the larger of log₂(1 + ratio)
-        and log₂ p − log₂ δ.
+        The bound is −log₂(1 − ratio) ≤ 2·ratio for ratio ≤ ½. For a larger ratio, the bound is the larger of
+        log₂(1 + ratio) and log₂ p − log₂ δ, because no pivot is less than δ, the constant of this class.
         """
         logs = np.log2(pivots)
         error = 2 * ratio + 2 * EPS * np.abs(logs)
