@@ -1,13 +1,14 @@
-"""LassoNet's proximal problem for one feature in rational arithmetic, and a minimiser that uses no formula.
+"""LassoNet's proximal problem for one feature in rational arithmetic, solved without the paper's formulas.
 
-The problem of Proposition 1, whose case λ̄ = 0 gives problems (3) and (4) of the paper, is
+The problem of Proposition 1 of the LassoNet paper is
 
     minimise  ½‖v − b‖² + ½‖u − z‖² + λ‖b‖₂ + λ̄‖z‖₁   subject to  ‖z‖∞ ≤ M‖b‖₂.
 
-The vectors v and u and the numbers λ, λ̄ and M are given. For b of a given length t = ‖b‖₂, the least value
-of ½‖v − b‖² is ½(‖v‖ − t)², by the Cauchy–Schwarz inequality, and each entry z_k can be minimised by itself.
-The least objective is then a function of t ≥ 0 alone. This function is quadratic between the points t where
-some S_λ̄(|u_k|) = Mt, with the soft-thresholding S_λ̄(x) = sign(x)·max(|x| − λ̄, 0).
+The vectors v and u and the numbers λ, λ̄ and M are given. The case λ̄ = 0 gives problems (3) and (4) of the
+paper. If the length t = ‖b‖₂ is fixed, the least value of ½‖v − b‖² is ½(‖v‖ − t)², by the Cauchy–Schwarz
+inequality, and the objective can be minimised over each entry z_k separately. The least objective is then a
+function of t ≥ 0 alone. This function is quadratic between those points t for which S_λ̄(|u_k|) = Mt for some
+k, where S_λ̄(x) = sign(x)·max(|x| − λ̄, 0) is soft-thresholding.
 """
 
 from collections.abc import Callable, Iterable, Sequence

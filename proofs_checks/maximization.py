@@ -134,7 +134,10 @@ def optimum(g: Table, k: int) -> Any:
 
 
 def first_largest(candidates: Sequence[int], value: Callable[[int], Any]) -> int:
-    """Return the first candidate with the largest value; balls are compared by their midpoints."""
+    """Return the first candidate with the largest value.
+
+    Values that are balls, that is numbers with error bounds, are compared by their midpoints.
+    """
     best = candidates[0]
     for candidate in candidates[1:]:
         if midpoint(value(candidate)) > midpoint(value(best)):

@@ -336,7 +336,10 @@ def draw(records):
 
 
 def main(run=None):
-    """Store the records of a run and draw their pictures, or print the tables of the stored records."""
+    """Store the records of a run and draw their pictures, or print the tables of the stored records.
+
+    `run` is the name of the run's file of records; without it, the tables are printed.
+    """
     if run is None:
         sys.stdout.write("\n".join(pages(read_records(FILE)).values()))
         return

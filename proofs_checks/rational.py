@@ -171,7 +171,7 @@ def roots(X, S: Sequence[int], found: Segment) -> dict[int, fmpq]:
 
 
 def least_root(c: fmpq, h: fmpq, lam: fmpq) -> fmpq:
-    """Return the least ε > 0 with |c − εh| = λ* − ε, where |c| < λ*; this ε is at most λ*."""
+    """Return the least ε > 0 that solves |c − εh| = λ* − ε, where |c| < λ*; this ε is at most λ*."""
     return min((lam - s * c) / (1 - s * h) for s in (-1, 1) if s * h < 1)
 
 

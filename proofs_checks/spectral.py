@@ -456,5 +456,5 @@ def orthogonal_to_y(d: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def precisely() -> Any:
-    """Compute with balls of 128 bits, in a `with` statement or in a function decorated by `@precisely()`."""
+    """Let balls (numbers with error bounds) have 128 bits, in a `with` statement or as a decorator."""
     return ctx.workprec(128)

@@ -64,7 +64,7 @@ def as_integers(values):
 
 
 def root_above(x):
-    """Return a number with few digits that is slightly above √x."""
+    """Return a rational number with few digits that is slightly larger than √x."""
     places = max(0, 64 + (x.denominator.bit_length() - x.numerator.bit_length()) // 2)
     return Fraction(math.isqrt((x.numerator << 2 * places) // x.denominator) + 1, 1 << places)
 
