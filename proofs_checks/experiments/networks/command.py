@@ -199,9 +199,7 @@ def _scale(quick: bool | None, seeds: int | None, rows: int | None, here: bool) 
 def _pieces(
     studies: dict[str, Study], names: Sequence[str], scale: Scale, method_names: str | None
 ) -> list[Piece]:
-    """Return the computations (pieces) of the studies on these data sets, for the methods that --methods
-    names.
-    """
+    """Return the computations of the studies on these data sets, for the methods that --methods names."""
     planned = pieces.plan_pieces(studies.values(), names, scale)
     if not planned:
         words = f"none of the studies {', '.join(studies)} has a piece on {', '.join(names)}"

@@ -215,9 +215,10 @@ class Store:
     Attributes
     ----------
     path, scale : as given.
-    records : key of a piece ↦ its record at this scale; if there are several, the last one.
-    failures : key of a piece without a record ↦ its failure.
-    seconds : key of a piece ↦ the wall-clock seconds that its computation took.
+    records : key of a computation (`Piece.key`) ↦ its record at this scale; if there are several, the last
+        one.
+    failures : key of a computation without a record ↦ its failure.
+    seconds : key of a computation ↦ the wall-clock seconds that it took.
     others : the number of records of other scales.
     torn : whether the last line is incomplete, because a run was killed or the disk was full.
     """
@@ -297,7 +298,7 @@ def _write(file: Any, line: bytes) -> None:
 
 
 def plan_pieces(studies: Iterable[Study], data: Iterable[str], scale: Scale) -> list[Piece]:
-    """Return the computations (pieces) of some studies on some data sets, in the order of each study."""
+    """Return the computations of some studies on some data sets, in the order of each study."""
     known = set(data)
     named = ((study, [name for name in study.data if name in known]) for study in studies)
     return list(dict.fromkeys(p for study, names in named if names for p in study.pieces(names, scale)))
@@ -318,18 +319,18 @@ def group_by_run(pieces: Iterable[Piece]) -> list[list[Piece]]:
 
 
 def pending(pieces: Iterable[Piece], store: Store) -> list[Piece]:
-    """Return the computations (pieces) that have no record, including those that failed."""
+    """Return the computations that have no record, including those that failed."""
     return [piece for piece in pieces if piece.key not in store.records]
 
 
 def run(
     studies: Mapping[str, Study], pieces: Iterable[Piece], store: Store, jobs: int, hours: float | None = None
 ) -> Iterator[Outcome]:
-    """Compute some pieces in several processes, store the outcome of each of them, and yield it.
+    """Run some computations of studies in several processes, store each outcome, and yield it.
 
-    hours : after this time no new piece begins, and the running pieces are finished.
+    hours : after this time no new computation begins, and those that are running are finished.
 
-    Raises OSError if the store cannot be written. Closing the iterator stops the running pieces.
+    Raises OSError if the store cannot be written. Closing the iterator stops the running computations.
     """
     end = math.inf if hours is None else time.monotonic() + 3600 * hours
 
@@ -348,7 +349,10 @@ def run(
 
 
 def compute(run: Callable[[Piece, Scale], Record], piece: Piece, scale: Scale) -> tuple[Outcome, float]:
-    """Compute one piece with one thread; return its `Record` or `Failure`, and the wall-clock seconds."""
+    """Run one computation of a study with one thread.
+
+    Returns its `Record` or `Failure`, and the wall-clock seconds.
+    """
     if "torch" in sys.modules:  # it is imported if `run` needs it
         sys.modules["torch"].set_num_threads(1)
         importlib.import_module("torch._dynamo")  # otherwise the first optimizer takes a second more
@@ -366,7 +370,7 @@ def compute(run: Callable[[Piece, Scale], Record], piece: Piece, scale: Scale) -
 
 
 class _Interrupted(BaseException):
-    """The exception that Ctrl-C raises while a piece is computed."""
+    """The exception that Ctrl-C raises during a computation, in place of KeyboardInterrupt."""
 
 
 @contextlib.contextmanager
