@@ -17,10 +17,11 @@ The figure is
     undecided        otherwise: the means are not close enough, or not known well enough.
 
 m is the number of runs that the paper states. This number is five in Sequential Attention's Tables 2 and 5.
-If no number is stated (Sequential Attention's Tables 9 and 10), m = 1, which makes SE too large rather than
-too small. If no s is printed (Sequential Attention's Table 3, LassoNet's Tables 1 and 2), the figure is
-treated as one run, and s is the standard error √(M(1 − M)/n_test) of a share of n_test rows. If a figure has
-a tolerance of its own, `Printed.within`, it is reproduced within this tolerance and not reproduced beyond it.
+(Our runs of the baselines' released code are compared with the figures of the same tables.) If no number is
+stated (Sequential Attention's Tables 9 and 10), m = 1, which makes SE too large rather than too small. If no
+s is printed (Sequential Attention's Table 3, LassoNet's Tables 1 and 2), the figure is treated as one run,
+and s is the standard error √(M(1 − M)/n_test) of a share of n_test rows. If a figure has a tolerance of its
+own, `Printed.within`, it is reproduced within this tolerance and not reproduced beyond it.
 
 **A sentence** of a paper makes a claim on the difference D of two means, or on another linear combination
 Σc_i·M_i of means. Its standard error is given by SE² = Σc_i²·s_i²/m_i. The factors 2 and 3 are the same as
