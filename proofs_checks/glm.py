@@ -1,31 +1,30 @@
 """Penalised generalized linear models for the checks: losses, a solver, and bounds on its error.
 
-With L(η) = Σ_i ℓ_i(η_i), the problem of minimising
+The rows of a design X are x_i. Each column has a label, and the columns with the same label form a group g.
+If no labels are given, every column is a group. S is a set of selected groups, which are not penalised. With
+the loss L(η) = Σ_i ℓ_i(η_i), the problem is to minimise
 
-    F_λ(β) = Σ_i ℓ_i(⟨x_i, β⟩) + λ Σ_{g ∉ S} ‖β_g‖₂
+    F_λ(β) = L(Xβ) + λ Σ_{g ∉ S} ‖β_g‖₂.
 
-has the dual problem
+Its dual problem is
 
-    max −Σ_i ℓ_i*(u_i)   over   X_Sᵀu = 0, ‖X_gᵀu‖ ≤ λ for g ∉ S,
+    max −L*(u)   over   X_Sᵀu = 0, ‖X_gᵀu‖ ≤ λ for g ∉ S,
 
-where L*(u) = Σ_i ℓ_i*(u_i) is the convex conjugate. The dual solution u_λ = ∇L(Xβ) is the same for all
-solutions β = β_λ. For a feasible u, both F_λ(β) − F_λ(β_λ) and D(u, u_λ) are at most the gap F_λ(β) + L*(u),
-where D is the divergence
+where L*(u) = Σ_i ℓ_i*(u_i) is the convex conjugate. The dual solution is u_λ = ∇L(Xβ_λ), which is the same
+for all solutions β_λ. For a feasible u, both F_λ(β) − F_λ(β_λ) and D(u, u_λ) are at most the duality gap
+F_λ(β) + L*(u), where D is the divergence
 
     D(u, u') = L*(u) − L*(u') − ⟨η', u − u'⟩,   u' = ∇L(η').
 
-So for any β that the solver returns, the gap bounds ‖X_gᵀ(u − u_λ)‖; the function `reach` computes this
-bound. In every solution, β_g = 0 for each group g with ‖X_gᵀu‖ + reach < λ.
+So for any β that the solver returns, the gap bounds ‖X_gᵀ(u − u_λ)‖. The function `reach` computes this
+bound. If ‖X_gᵀu‖ plus the bound is less than λ for a group g, then β_g = 0 in every solution.
 
-The bound of `reach` follows from D ≥ ‖u − u'‖²/(2M) for losses with ℓ'' ≤ M. For the Poisson loss e^η − yη,
-with q = u + y and q' = u' + y, it follows from the two inequalities
+The bound follows from D ≥ ‖u − u'‖²/(2M) for losses with ℓ'' ≤ M. For the Poisson loss e^η − yη, let q = u +
+y and q' = u' + y. Then the bound follows from the two inequalities
 
     D = Σ q log(q/q') − q + q' ≥ Σ(√q − √q')²,   |q − q'| ≤ |√q − √q'|(2√q + |√q − √q'|),
 
 and from the same inequalities with q and q' exchanged.
-
-Each column has a label, and the columns with the same label form a group. S is a set of groups. If no labels
-are given, every column is a group.
 """
 
 from collections.abc import Callable
@@ -38,11 +37,13 @@ from sparselin.ledger import ClaimFailed
 
 
 class Loss(NamedTuple):
-    """A loss ℓ(η; y), its two derivatives in η, its conjugate ℓ*(u; y), and a bound `smooth` on ℓ''.
+    """A loss ℓ(η; y) of a prediction η for a response y, with the functions that the checks need.
 
-    `domain` returns the nearest u at which ℓ* is finite. `smooth` is a number M ≥ ℓ'', or None if ℓ'' is not
-    bounded. `flat(y)` is +1 if ℓ does not increase as η → ∞, −1 if ℓ does not increase as η → −∞, and 0
-    otherwise. `attained` says whether ℓ attains its infimum in this direction.
+    `gradient` and `curvature` are the first and second derivative of ℓ in η, and `conjugate` is the convex
+    conjugate ℓ*(u; y). `domain` returns the nearest u at which ℓ* is finite. `smooth` is a number M ≥ ℓ'', or
+    None if ℓ'' is not bounded. `flat(y)` is +1 if ℓ does not increase as η → ∞, −1 if ℓ does not increase as
+    η → −∞, and 0 otherwise. `attained` says whether ℓ attains its infimum if η goes to infinity in this
+    direction.
     """
 
     name: str
@@ -128,8 +129,11 @@ LOSSES = (SQUARED, HUBER, LOGISTIC, POISSON, HINGE)
 
 
 class Model(NamedTuple):
-    """A model: the loss L(η) = Σ ℓ(η_i; y_i), X (n, d), y (n,), the selected groups S, and column labels
-    (d,)."""
+    """The data of a penalised generalized linear model.
+
+    `loss` is the loss ℓ, X (n, d) the design and y (n,) the response. `groups` (d,) has the label of the
+    group of each column, and S the labels of the selected groups, which are not penalised.
+    """
 
     loss: Loss
     X: np.ndarray
@@ -139,37 +143,38 @@ class Model(NamedTuple):
 
     @property
     def selected(self):
-        """A mask (d,) of the columns that belong to S."""
+        """A mask (d,) of the columns that belong to selected groups."""
         return np.isin(self.groups, list(self.S))
 
     def norms(self, v):
-        """Return the length ‖v_g‖ for every group g."""
+        """Return the length ‖v_g‖ of the entries of v in each group g of columns."""
         return np.sqrt(np.bincount(self.groups, v * v))
 
     def off(self, v):
-        """Return the length ‖v_g‖ for every group g outside S."""
+        """Return the length ‖v_g‖ of the entries of v in each group g that is not selected."""
         return np.delete(self.norms(v), list(self.S))
 
 
 def model(loss, X, y, S=(), groups=None):
-    """Return a `Model`; without group labels every column is a group."""
+    """Return a generalized linear model; without group labels every column is a group of its own."""
     return Model(loss, X, y, tuple(S), np.arange(X.shape[1]) if groups is None else np.asarray(groups))
 
 
 def restricted(at):
-    """Return the model of the columns X_S, without a penalty."""
+    """Return the model that has only the columns of the selected groups, without a penalty."""
     J = at.selected
     return model(at.loss, at.X[:, J], at.y, range(J.sum()))
 
 
 def objective(at, lam, beta):
-    """Return the penalised loss F_λ(β) = L(Xβ) + λ Σ_{g ∉ S} ‖β_g‖₂."""
+    """Return the penalised loss L(Xβ) + λ Σ_{g ∉ S} ‖β_g‖₂, where S are the selected groups."""
     return at.loss.value(at.X @ beta, at.y).sum() + (lam * at.off(beta).sum() if lam else 0.0)
 
 
 def solve(at, lam, steps=60):
-    """Return a β near a minimiser of the penalised loss F_λ: the proximal Newton step with the least duality
-    gap.
+    """Return a β near a minimiser of the penalised loss L(Xβ) + λ Σ_{g ∉ S} ‖β_g‖₂.
+
+    The method takes proximal Newton steps. The result is the iterate with the least duality gap.
     """
     loss, X, y, S, groups = at
     beta = np.zeros(X.shape[1])
@@ -197,7 +202,7 @@ def solve(at, lam, steps=60):
 
 
 def _quadratic(H, linear, weights, groups, beta, sweeps=400):
-    """Minimise ½βᵀHβ + ⟨linear, β⟩ + Σ weights_g‖β_g‖ by proximal steps, one group at a time.
+    """Minimise ½βᵀHβ + ⟨linear, β⟩ + Σ_g weights_g‖β_g‖ by proximal gradient steps, one group g at a time.
 
     The step for group g has the length 1/‖H_gg‖.
     """
@@ -222,11 +227,12 @@ def _quadratic(H, linear, weights, groups, beta, sweeps=400):
 
 
 def dual_point(at, lam, beta):
-    """Return a u that is feasible for the dual up to rounding, made from ∇L(Xβ), and a bound on the gap
-    F_λ(β) + L*(u).
+    """Return a dual point u for a given β, and a bound on the duality gap F_λ(β) + L*(u).
 
-    The bound allows for rounding errors. If X_Sᵀu = δ is not exactly zero, the gap is wrong by ⟨δ, β*_S⟩,
-    where β* is a minimiser. The code assumes that no entry of β*_S exceeds 10(1 + ‖β_S‖).
+    F_λ is the penalised loss and L* the conjugate of the loss L. The point u is made from ∇L(Xβ), and is
+    feasible for the dual problem up to rounding. The bound allows for rounding errors: if δ = X_Sᵀu is not
+    exactly zero on the columns of the selected groups S, the gap is wrong by ⟨δ, β*_S⟩, where β* is a
+    minimiser. The code assumes that no entry of β*_S exceeds 10(1 + ‖β_S‖).
     """
     loss, X, y, J = at.loss, at.X, at.y, at.selected
     u = loss.gradient(X @ beta, y)
@@ -245,8 +251,9 @@ def dual_point(at, lam, beta):
 
 
 def reach(at, u, D):
-    """Return a bound on ‖X_gᵀ(u' − u)‖ for every group g. The bound holds for all u' whose divergence from u,
-    in either order, is at most the number D.
+    """Return a bound on ‖X_gᵀ(u' − u)‖ for every group g of columns.
+
+    The bound holds for all dual points u' whose divergence D(u', u) or D(u, u') is at most the given number.
     """
     loss, X, y, _, groups = at
     if loss.smooth is not None:
@@ -257,11 +264,13 @@ def reach(at, u, D):
 
 
 class Entry(NamedTuple):
-    """The data at λ*, where the first group outside S enters: λ*, the tied groups T, sizes, β̂_S, a gradient,
-    a flag.
+    """The point at which the first further group enters the model, as the penalty level λ falls.
 
-    `sizes` has ‖c_g‖ for every group g outside S, with c_g = −X_gᵀ∇L(X_Sβ̂_S). `beta` is β̂_S with zeros off
-    S, (d,). `dual` is ∇L(X_Sβ̂_S). `certain` says whether rounding cannot change T.
+    Let S be the selected groups, β̂_S the unpenalised fit on them, and c_g = −X_gᵀ∇L(X_Sβ̂_S) for every other
+    group g. The first group enters at `lam_star` = max ‖c_g‖. The groups that attain this maximum are `tied`.
+    `sizes` has ‖c_g‖ for every group g outside S. `beta` (d,) is β̂_S with zeros in all other columns, and
+    `dual` is the gradient ∇L(X_Sβ̂_S). `certain` says whether the tied groups are certain in spite of
+    rounding.
     """
 
     lam_star: float
@@ -273,12 +282,17 @@ class Entry(NamedTuple):
 
     @property
     def others(self):
-        """The groups outside S ∪ T; the size of a group in S is −∞."""
+        """The groups that are neither selected nor tied for the largest gradient."""
         return [g for g, size in enumerate(self.sizes) if size >= 0 and g not in self.tied]
 
 
 def glm_entry(at):
-    """Return the data of gradient OMP at S, c_g = −X_gᵀ∇L(X_Sβ̂_S), if L∘X_S has a minimiser β̂_S."""
+    """Return the penalty level at which the first further group enters, the tied groups, and the fit.
+
+    Let S be the selected groups, and suppose that the unpenalised loss of the columns X_S has a minimiser
+    β̂_S. Gradient OMP picks the group outside S with the largest ‖X_gᵀ∇L(X_Sβ̂_S)‖, which is the penalty
+    level λ*.
+    """
     loss, X, y, S, _ = at
     beta = np.zeros(X.shape[1])
     if S:
@@ -297,7 +311,7 @@ def glm_entry(at):
 
 
 def _polished(loss, X, y, beta):
-    """Refine β by Newton steps as long as they reduce ‖Xᵀ∇L‖.
+    """Refine β by Newton steps as long as they reduce the length of the gradient Xᵀ∇L.
 
     The duality gap is of second order in this length, and too coarse to show the progress.
     """
@@ -313,9 +327,10 @@ def _polished(loss, X, y, beta):
 
 
 def bregman(loss, y, eta, u, t):
-    """Return the divergence D((1 − t)u, u) with u = ∇L(eta).
+    """Return the divergence D((1 − t)u, u), where u = ∇L(η) is the gradient of the loss at the predictions η.
 
-    For Huber's loss the divergence also depends on eta, in rows with |η − y| > 1.
+    D is the Bregman divergence of the convex conjugate of the loss. For Huber's loss, D also depends on the
+    predictions η_i with |η_i − y_i| > 1.
     """
     v = (1 - t) * u
     if loss is LOGISTIC:
@@ -328,14 +343,17 @@ def bregman(loss, y, eta, u, t):
 
 
 def _divergence(p, q):
-    """Return p log(p/q) − p + q without cancellation for p near q; each divergence is a sum of these
-    terms."""
+    """Return p log(p/q) − p + q, without cancellation for p near q."""
     ratio = np.divide(p, q, out=np.ones_like(p), where=q > 0) - 1
     return q * (xlog1py(1 + ratio, ratio) - ratio)
 
 
 def glm_window(at, entry):
-    """Return a t₀ such that every solution is zero off S and the tied groups T for (1 − t₀)λ* < λ < λ*."""
+    """Return a number t₀ such that only the tied groups can enter the model while (1 − t₀)λ* < λ < λ*.
+
+    λ* is the penalty level at which the first group enters. In this interval, every solution is zero on all
+    groups that are neither selected nor tied at λ*.
+    """
 
     def holds(t):
         D = bregman(at.loss, at.y, at.X @ entry.beta, entry.dual, t)
@@ -352,12 +370,13 @@ def glm_window(at, entry):
 
 
 def moving_rows(loss, X_S, y):
-    """Return a mask of the rows that directions of recession of L∘X_S move, and a direction that moves them
-    all.
+    """Return a mask of the rows that some direction of recession moves, and a direction that moves all of
+    them.
 
-    A direction of recession is a b along which L(X_Sb·t) does not grow with t. If the entries are integers of
-    size at most 2, and there are at most two columns, directions with entries of size at most 2 generate the
-    cone of these b. Their sum then moves every row that some direction moves.
+    A direction of recession is a vector b such that the loss L(t·X_Sb) does not grow with t; it moves row i
+    if (X_Sb)_i ≠ 0. If the entries of X_S are integers of size at most 2, and there are at most two columns,
+    then these directions form a cone that is generated by integer vectors b with entries of size at most 2.
+    The sum of these vectors moves every row that some direction moves.
     """
     signs, m = loss.flat(y), X_S.shape[1]
     total = np.zeros(m)
@@ -370,13 +389,15 @@ def moving_rows(loss, X_S, y):
 
 
 def labels(loss, y):
-    """Return responses of the model, made from integers in −2..2."""
+    """Return responses that fit the loss, made from integers between −2 and 2."""
     return (y > 0) + 0.0 if loss.flat(np.array([0.0, 1.0]))[1] else y + 2 if loss is POISSON else 2 * y
 
 
 def draw(rng, losses=LOSSES, min_selected=0):
-    """Draw a model with small integers, |S| ≤ 2, and sometimes an intercept, a zero column or equal
-    columns."""
+    """Draw a generalized linear model of small integers, in which at most two columns are selected.
+
+    Some models have an intercept, a zero column, or equal columns.
+    """
     loss, entry = losses[rng.integers(len(losses))], rng.integers(1, 3)
     X = rng.integers(-entry, entry + 1, (rng.integers(1, 7), rng.integers(1, 6))) + 0.0
     n, d = X.shape
@@ -389,8 +410,10 @@ def draw(rng, losses=LOSSES, min_selected=0):
 
 
 def draw_groups(rng):
-    """Draw two to four groups of one to three columns of small integers; S has at most one group, of ≤ 2
-    columns."""
+    """Draw a model with two to four groups of one to three columns of small integers.
+
+    At most one group is selected, and this group has at most two columns.
+    """
     sizes = rng.integers(1, 4, rng.integers(2, 5))
     groups = np.repeat(np.arange(len(sizes)), sizes)
     loss, entry = LOSSES[rng.integers(len(LOSSES))], rng.integers(1, 3)
@@ -403,14 +426,15 @@ def draw_groups(rng):
 
 
 def draw_least_squares(rng):
-    """Draw a model with the squared loss."""
+    """Draw a generalized linear model with the squared loss."""
     return draw(rng, (SQUARED,))
 
 
 def each(check, draw, holds):
-    """Check `holds` on check.cases draws that meet the hypotheses; `holds` returns None if a draw does not.
+    """Check that `holds` is true for check.cases random cases that meet the hypotheses of a statement.
 
-    Raises ClaimFailed if too few draws meet the hypotheses, or if too many cases are undecided.
+    `holds` returns None for a case that does not meet the hypotheses. Raises ClaimFailed if too few cases
+    meet the hypotheses, or if too many cases are undecided.
     """
     met, few = 0, check.unsettled + 2 + check.cases // 10
     for _ in range(20 * check.cases):

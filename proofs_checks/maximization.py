@@ -1,8 +1,8 @@
-"""The submodularity ratio and the algorithms of the SR paper for maximising a set function, computed exactly.
+"""The submodularity ratio, and the algorithms of the spectral-regularization paper, computed exactly.
 
-As in `proofs_checks.spectral`, a set function is a table of 2^d values, and nothing is imported from
-`sparselin`. The algorithms are FR (greedy forward regression), LS (local search) and GLS, which combines the
-two.
+The algorithms maximise a set function: FR (greedy forward regression), LS (local search) and GLS (greedy
+local search, which combines the two). As in `proofs_checks.spectral`, a set function on d elements is a table
+of 2^d values, and nothing is imported from `sparselin`.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,12 +15,12 @@ from proofs_checks.spectral import Design, Table, _size, mask_of, members, midpo
 
 
 def has_stated_value(found: Any, g: Table, k: int | None = None) -> bool:
-    """Return whether a result is a set of features (k of them if k is given) and states the value of g at
-    this set.
+    """Return whether a result is a set of features S, and states the value g(S) of the objective g correctly.
 
-    The two values may differ by 1e-9 of max |g|. The rounding error of R² is about κ·eps, and the error of a
-    regularizer f about eps. For independent columns of `SHAPES`, the condition number κ is below 10⁵, because
-    the determinant of their Gram matrix is a positive integer.
+    If k is given, S must have k features. The stated value may differ from g(S) by 1e-9·max(1, max |g|), to
+    allow for rounding: with the condition number κ of the selected columns, the error of R² is about κ·eps,
+    and the error of a regularizer about eps. For independent columns of the shapes in `SHAPES`, κ is below
+    10⁵, because the determinant of their Gram matrix is a positive integer.
     """
     S = found.support.tolist()
     d, size = _size(g), max(1.0, *(abs(float(midpoint(v))) for v in g))
@@ -34,11 +34,11 @@ SUPPRESSION = [fmpq(0), fmpq(0), fmpq(1, 2), fmpq(1)]
 
 
 def submodularity_ratio(f: Table, U: int, k: int, ground: int | None = None, printed: bool = False) -> Any:
-    """Return γ_{U,k}(f): the least Σ_{x∈A}[f(L+x) − f(L)] / [f(L∪A) − f(L)] for L ⊆ U, A ∩ L = ∅, 0 < |A| ≤
-    k.
+    """Return the submodularity ratio γ_{U,k}(f) of a set function f.
 
-    The minimum is over the pairs (L, A) with a positive denominator, and it is at most 1. With `printed`,
-    pairs with a negative denominator count as well.
+    The ratio is the least value of Σ_{x∈A}[f(L+x) − f(L)] / [f(L∪A) − f(L)] over the sets L ⊆ U and the sets
+    A that are disjoint from L and have 1 to k elements. Only pairs (L, A) with a positive denominator count,
+    and the result is at most 1. With `printed`, pairs with a negative denominator count as well.
     """
     full = (len(f) - 1) if ground is None else ground
     least: Any = fmpq(1)
@@ -54,7 +54,11 @@ def submodularity_ratio(f: Table, U: int, k: int, ground: int | None = None, pri
 
 
 def forward_regression(g: Table, k: int, ground: int | None = None) -> list[int]:
-    """Return the set of FR: k times, add the first element that maximises g, even if the value of g falls."""
+    """Return the set that forward regression (FR) selects for the objective g.
+
+    In each of k steps the algorithm adds one element: the first element that maximises g, even if the value
+    of g falls.
+    """
     left = members((len(g) - 1) if ground is None else ground)
     picked: list[int] = []
     for _ in range(min(k, len(left))):
@@ -65,12 +69,12 @@ def forward_regression(g: Table, k: int, ground: int | None = None) -> list[int]
 
 
 def local_search(f: Table, g: Table, eps: Any, ground: int | None = None, deletions: bool = False) -> int:
-    """Return the set of LS: the set with the largest g among S, U∖S and U, where the search within U ends at
-    S.
+    """Return the set that local search (LS) selects.
 
-    The search as printed adds an element x as long as f(S + x) ≥ (1 + ε/n²)f(S). With `deletions`, it is the
-    search of Feige, Mirrokni and Vondrák: additions and deletions, as long as the new set has a value f > (1
-    + ε/n²)f(S).
+    The search maximises f over the subsets of a ground set U with n elements, and ends at a set S. The result
+    is the set with the largest g among S, U∖S and U. The search as printed adds an element x as long as f(S +
+    x) ≥ (1 + ε/n²)f(S). With `deletions`, it is the search of Feige, Mirrokni and Vondrák: it adds or deletes
+    an element as long as the value of the new set exceeds (1 + ε/n²)f(S).
     """
     full = (len(f) - 1) if ground is None else ground
     S = climb(f, eps, full, deletions)
@@ -78,7 +82,12 @@ def local_search(f: Table, g: Table, eps: Any, ground: int | None = None, deleti
 
 
 def climb(f: Table, eps: Any, full: int, deletions: bool = False) -> int:
-    """Return the set at which the search of `local_search` ends."""
+    """Return the set at which the local search for a large f ends: no allowed step is left.
+
+    The search starts from the best single element. With n the number of elements, each step adds an element x
+    with f(S + x) ≥ (1 + ε/n²)f(S). With `deletions`, a step adds or deletes an element, and the new value
+    must exceed (1 + ε/n²)f(S).
+    """
     if not full:
         return 0
     S = 1 << first_largest(members(full), lambda x: f[1 << x])
@@ -94,7 +103,11 @@ def climb(f: Table, eps: Any, full: int, deletions: bool = False) -> int:
 
 
 class Searched(NamedTuple):
-    """The sets of GLS as bit masks: S₁ of FR, S₁' of LS, S₂ of FR on the rest, and the best of the three."""
+    """The sets that greedy local search (GLS) computes, as bit masks.
+
+    `S1` is the set of forward regression on all features, and `S1_local` the set of local search within `S1`.
+    `S2` is the set of forward regression on the features outside `S1`. `best` is the best of the three.
+    """
 
     S1: int
     S1_local: int
@@ -103,8 +116,10 @@ class Searched(NamedTuple):
 
 
 def greedy_local_search(f: Table, g: Table, k: int, eps: Any, deletions: bool = False) -> Searched:
-    """Return the sets of GLS: S₁ = FR(U), S₁' = LS(S₁), S₂ = FR(U∖S₁), and the best of these three, which has
-    the largest g.
+    """Return the three sets that greedy local search (GLS) computes, and the one with the largest g.
+
+    With U the set of all features, the sets are S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), where FR is
+    forward regression and LS is local search.
     """
     full = len(g) - 1
     S1 = mask_of(forward_regression(g, k))
@@ -114,12 +129,15 @@ def greedy_local_search(f: Table, g: Table, k: int, eps: Any, deletions: bool = 
 
 
 def optimum(g: Table, k: int) -> Any:
-    """Return the maximum of g over the sets of at most k elements."""
+    """Return the maximum of the set function g over the sets of at most k elements."""
     return g[first_largest(subsets(len(g) - 1, k), lambda S: g[S])]
 
 
 def first_largest(candidates: Sequence[int], value: Callable[[int], Any]) -> int:
-    """Return the first candidate with the largest value; balls are compared by their midpoints."""
+    """Return the first candidate with the largest value.
+
+    Values that are balls, that is numbers with error bounds, are compared by their midpoints.
+    """
     best = candidates[0]
     for candidate in candidates[1:]:
         if midpoint(value(candidate)) > midpoint(value(best)):
@@ -128,7 +146,7 @@ def first_largest(candidates: Sequence[int], value: Callable[[int], Any]) -> int
 
 
 def neighbour(rng: np.random.Generator, design: Design) -> Design:
-    """Return the design with one column changed, or with one entry of y changed such that y ≠ 0."""
+    """Return a design that differs from the given one in one column, or in one entry of y ≠ 0."""
     X, y = design.X.copy(), design.y.copy()
     if rng.random() < 0.5:
         pool = vectors(X.shape[0], design.N)
@@ -148,8 +166,10 @@ def one_minus_exp(gamma: Any) -> arb:
 def worst_by_exchanges(
     rng: np.random.Generator, start: Design, ratio: Callable[[Design], float], steps: int
 ) -> float:
-    """Return the least ratio that is found by changing a design step by step; no accepted change raises the
-    ratio."""
+    """Return the least ratio that a random search finds, starting from a given design.
+
+    Each step changes one column or one entry of y, and is accepted if it does not raise the ratio.
+    """
     least = ratio(start)
     for _ in range(steps):
         candidate = neighbour(rng, start)
@@ -162,18 +182,27 @@ def worst_by_exchanges(
 def least_found(
     rng: np.random.Generator, starts: int, start: Callable[[], tuple[Design, Callable[[Design], float]]]
 ) -> float:
-    """Return the least ratio, at most 100, of 20 steps of `worst_by_exchanges` from each start (design,
-    ratio)."""
+    """Return the least ratio that random searches from several designs find, or 100 if all are larger.
+
+    Each search takes 20 steps of `worst_by_exchanges`. The function `start` draws a design, and the ratio as
+    a function of the design.
+    """
     return min(100.0, *(worst_by_exchanges(rng, *start(), 20) for _ in range(starts)))
 
 
 def verify(check: Any, *conditions: Any) -> None:
-    """Count each condition as a case; the first that does not hold fails the check."""
+    """Count each condition as a case of the check; the check fails at the first condition that does not
+    hold.
+    """
     check.over(conditions, bool)
 
 
 def settle(check: Any, left: Any, right: Any, what: str) -> None:
-    """Count left ≥ right as a case: as a success, as a violation, or as undecided if the balls overlap."""
+    """Count the inequality left ≥ right as a case of the check.
+
+    The sides may be balls, that is numbers with error bounds. If the balls overlap, the case counts as
+    undecided.
+    """
     if left >= right:
         check.tally(1)
     elif left < right:
@@ -185,13 +214,13 @@ def settle(check: Any, left: Any, right: Any, what: str) -> None:
 def settle_bounds(
     check: Any, R: Table, g: Table, k: int, found: Searched, sets: set[int], what: str
 ) -> float:
-    """Check the bounds of Theorems 14 and 16, and return the value of the best set divided by the first
-    bound.
+    """Check the bounds of Theorems 14 and 16 of the spectral paper for one maximisation problem.
 
-    Let OPT be the maximum of g over the sets of at most k elements. The first bound, (1 − e^{−γ/2})/7·OPT
-    with γ = γ_{∅,2k}(R²), is checked for each set of `sets`. This γ is the largest that the paper can mean.
-    The second bound, (1 − e^{−γ})·OPT with γ = γ_{S₁,k}(R²), is checked for the set S₁ of `found`. If the
-    first bound is 0, the result is 100.
+    Let OPT be the maximum of g over the sets of at most k elements. The first bound is (1 − e^{−γ/2})/7·OPT
+    with the submodularity ratio γ = γ_{∅,2k}(R²), which is the largest that the paper can mean. It is checked
+    for each set of `sets`. The second bound is (1 − e^{−γ})·OPT with γ = γ_{S₁,k}(R²), where S₁ is the set of
+    forward regression. It is checked for S₁. The result is the value of the best set found, divided by the
+    first bound; it is 100 if the first bound is 0.
     """
     best, widest = optimum(g, k), submodularity_ratio(R, 0, 2 * k)
     printed = one_minus_exp(widest / 2) / 7 * best

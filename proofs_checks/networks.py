@@ -1,10 +1,11 @@
-"""The records of the papers' experiments, run again, and the functions by which rows of the ledger read them.
+"""The stored records of the papers' experiments on networks, and the functions by which checks read them.
 
-`python -m proofs_checks.networks FILE` stores the records of a run, where FILE is the run's records.jsonl.
-The command takes the records at full scale, sorts them in the order of a run, and writes each as a line of
-`Record.as_json` to networks_records.jsonl. It also draws the pictures of docs/networks-tables.md. Without
-FILE, the command prints the tables of the stored records, which the site shows on that page. The rows of the
-ledger read the records, and `sparselin ledger --write` stores their verdicts.
+A record is the result of one selection or one training. `python -m proofs_checks.networks FILE` stores the
+records of a run, where FILE is the run's records.jsonl. The command takes the records of the run at full
+scale, sorts them, and writes each as a line of JSON to networks_records.jsonl. It also draws the pictures of
+docs/networks-tables.md. Without FILE, the command prints the tables of the stored records, which the site
+shows on that page. The checks of the ledger read the stored records, and `sparselin ledger --write` stores
+their verdicts.
 """
 
 import json
@@ -49,20 +50,27 @@ for _record in RECORDS:
 
 
 def by_hand(address):
-    """Return the mean and standard error of the scores or seconds at an address, computed in plain Python."""
+    """Return the mean and standard error over seeds of the scores or seconds of a method, in plain Python.
+
+    `address` is (study, data, method, k, setting, learner). The checks compare the result with that of
+    `figure`.
+    """
     *piece, learner = address
     values = [row.scores.get(learner, row.seconds.get(learner)) for row in BY_PIECE[tuple(piece)]]
     return mean_and_error([value for value in values if value is not None])
 
 
 def mean_and_error(values):
-    """Return the mean of some values and its standard error, which is NaN for a single value."""
+    """Return the mean of some values and its standard error; the standard error of a single value is NaN."""
     return fmean(values), stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
 
 
 def by_rule(rule, difference, error):
-    """Return the verdict of the rule `equal`, `larger` or `not_smaller`, computed again in units of standard
-    errors."""
+    """Return the verdict on a difference of means by one of the rules `equal`, `larger` and `not_smaller`.
+
+    This function repeats the rules of `verdicts` in units of standard errors, so that the checks can compare
+    the verdicts of two implementations.
+    """
     z = difference / error if error else math.copysign(math.inf, difference) if difference else 0.0
     if (abs(z) if rule is equal else -z) > 3:
         return Verdict.NOT_REPRODUCED
@@ -72,12 +80,14 @@ def by_rule(rule, difference, error):
 
 
 def close(a, b):
-    """Return whether a and b are equal up to the rounding of sums of a few numbers of size 1 or a."""
+    """Return whether |a − b| ≤ 1e-12·max(|a|, |b|, 1), which allows for the rounding of sums of a few
+    numbers.
+    """
     return abs(a - b) <= 1e-12 * max(abs(a), abs(b), 1)
 
 
 def command(study, data):
-    """Return the command that makes the records of a study on a data set."""
+    """Return the shell command that computes and stores the records of a study on a data set."""
     run = f"python -m proofs_checks.experiments.networks --full --study {study} --data {data}"
     return f"{run}; python -m proofs_checks.networks FILE"
 
@@ -86,12 +96,15 @@ def command(study, data):
 
 
 def figures(table, data, keep=lambda method: True):
-    """Return the printed figures of a table for a data set and for the methods that `keep` accepts."""
+    """Return the figures that a paper prints in a table for one data set.
+
+    `keep` is a function of the name of a method; figures of other methods are left out if it is false.
+    """
     return [printed for printed in TABLES[table](data) if keep(printed.method)]
 
 
 def describe(judged):
-    """Return a sentence that describes the verdict on a figure."""
+    """Return a sentence that compares a printed figure with ours and gives the verdict."""
     printed, ours = judged.printed, judged.ours
     name = ", ".join(filter(None, (printed.method, printed.setting)))
     if judged.lacking:
@@ -109,35 +122,44 @@ def describe(judged):
 
 
 def figure(address):
-    """Return the mean and standard error of the records of (study, data, method, k, setting, learner)."""
+    """Return the mean over seeds, and its standard error, of our scores at an address.
+
+    The address is (study, data, method, k, setting, learner).
+    """
     return OURS[address].mean, OURS[address].error
 
 
 def attention(study, data, setting="", k=50, method=SA):
-    """Return the address of a network's accuracy."""
+    """Return the address (study, data, method, k, setting, "network") of the accuracy of a network.
+
+    By default the method is Sequential Attention with k = 50 features.
+    """
     return study, data, method, k, setting, "network"
 
 
 def on_like_rows(data):
-    """Return the address of Sequential Attention in the study "paper" with as many rows as the other methods.
+    """Return the address of Sequential Attention's run on as many training rows as the other methods have.
 
-    On images, the released method is trained on all rows, so the address is that of the run with our
-    defaults.
+    On MNIST and Fashion-MNIST the released code is trained on all rows, so the address is that of the run
+    with our own defaults. On other data sets it is the run of the released code.
     """
     return attention("paper", data, OWN if data in ("mnist", "fashion") else "")
 
 
 def minus(first, second, share=1.0):
-    """Return first − share·second, where both are (mean, standard error), and the standard error of the
-    difference."""
+    """Return the difference of two means, first − share·second, and its standard error.
+
+    Each of the two arguments is a pair (mean, standard error).
+    """
     return first[0] - share * second[0], math.hypot(first[1], share * second[1])
 
 
 class Comparison(NamedTuple):
-    """A comparison that a sentence makes.
+    """A comparison of means that a sentence of a paper makes.
 
-    `rule` is one of the rules in `verdicts`, `difference` returns the difference and its standard error, and
-    `words` describes the difference.
+    `rule` is one of the rules in `verdicts`, for example `larger`. `addresses` are those of the means that
+    are compared. `difference` returns the difference of the means and its standard error, and `words`
+    describes the difference.
     """
 
     rule: object
@@ -147,32 +169,35 @@ class Comparison(NamedTuple):
 
     @property
     def verdict(self):
-        """The verdict of the rule on the difference."""
+        """The verdict of the comparison, by its rule."""
         return self.rule(*self.difference())
 
 
 def compared(rule, first, second, of=figure):
-    """Return the comparison of two addresses by the figure `of`."""
+    """Return the comparison of the means at two addresses by a rule.
+
+    `of` is a function that returns the mean and the standard error for an address.
+    """
     words = f"{_name(first)} less {_name(second)}"
     return Comparison(rule, (first, second), lambda: minus(of(first), of(second)), words)
 
 
 class Case(NamedTuple):
-    """A sentence on one data set, with all the comparisons that the sentence makes."""
+    """A sentence of a paper on one data set, with all the comparisons of means that the sentence makes."""
 
     data: str
     comparisons: tuple
 
     @property
     def addresses(self):
-        """The addresses that are compared, each of them once."""
+        """The addresses of the means that are compared, each of them once."""
         return tuple(
             dict.fromkeys(address for comparison in self.comparisons for address in comparison.addresses)
         )
 
     @property
     def lacking(self):
-        """The reason why the records cannot be compared, for example a missing record; "" if they can be."""
+        """The reason why the means cannot be compared, for example a missing record; "" if they can be."""
         missing = [address for address in self.addresses if address not in OURS]
         if missing:
             return f"no record of {missing[0][2]}, k = {missing[0][3]}: {command(*missing[0][:2])}"
@@ -184,7 +209,7 @@ class Case(NamedTuple):
 
     @property
     def verdict(self):
-        """The verdict of all comparisons together, or NEEDS_DATA if records are missing."""
+        """The verdict of all comparisons of the sentence together, or NEEDS_DATA if records are missing."""
         return (
             Verdict.NEEDS_DATA
             if self.lacking
@@ -193,15 +218,15 @@ class Case(NamedTuple):
 
 
 def concluded(cases):
-    """Return the verdict of a sentence that makes its statement about each case."""
+    """Return the verdict on a sentence that makes its statement about every data set of the given cases."""
     return combine(case.verdict for case in cases)
 
 
 def most(cases):
-    """Return the verdict of a sentence that makes its statement about more than half of the cases.
+    """Return the verdict on a sentence that makes its statement about more than half of the data sets.
 
-    The verdict is NOT_REPRODUCED if the statement fails in at least half of the cases. Undecided cases count
-    for neither side.
+    The verdict is REPRODUCED if the statement is reproduced on more than half of the data sets, and
+    NOT_REPRODUCED if it fails on at least half of them. Undecided data sets count neither for nor against it.
     """
     found = [case.verdict for case in cases]
     if 2 * found.count(Verdict.REPRODUCED) > len(found):
@@ -212,7 +237,11 @@ def most(cases):
 
 
 def settle(check, cases, figure, verdict=concluded):
-    """Check `figure`, which maps an address to (mean, standard error), and the verdicts, and report them."""
+    """Check the means and the verdicts of a sentence of a paper, and report them.
+
+    `cases` has the sentence on each data set, and `figure` returns the mean and the standard error for an
+    address. The check computes both again in a second way.
+    """
     for case in cases:
         if case.lacking:
             check.measured(f"{TITLES[case.data]}: {case.lacking}")
@@ -230,8 +259,10 @@ def settle(check, cases, figure, verdict=concluded):
 
 
 def sentence(id, number, cases, *helpers, verdict=concluded):
-    """Mark a function as the check of a sentence. The verdict follows from the cases of the sentence, and the
-    mutants are `figure` and `helpers`.
+    """Mark a function as the check of a sentence of a paper, whose verdict is computed from `cases`.
+
+    The mutants are `figure` and the functions that `helpers` names: the check must fail if one of them is
+    wrong.
     """
     as_claim = claim(id, number, "float", verdict(cases))
     return lambda check: as_claim(mutants("figure", *helpers)(check))
@@ -254,12 +285,12 @@ def _name(address):
 
 
 def full(lines):
-    """Return one record for each piece, a selection or a training: the record with the most training rows.
-    Only runs at full scale, or with more rows than full scale, count. The records are sorted by the keys of
-    their pieces.
+    """Return the best record of each selection or training, sorted by the keys of the selections and
+    trainings.
 
-    If several records have the most rows, the last one is taken. Failed runs, and runs with only a share of
-    the epochs, are left out.
+    The best record has the most training rows; if several have the most, the last one is taken. Only runs at
+    full scale, or with more rows than full scale, count. Failed runs, and runs with only a share of the
+    epochs, are left out.
     """
     found = {}
     for line in lines:
@@ -274,9 +305,9 @@ def full(lines):
 
 
 def in_order(records):
-    """Sort records in the order of a complete run, with methods in the order of METHODS.
+    """Sort records in the order in which a complete run computes them.
 
-    Records that belong to no study come last, sorted by key.
+    Records that belong to no study come last, sorted by their keys.
     """
     from proofs_checks.experiments.networks.studies import STUDIES  # with PyTorch, as the run that made them
 
@@ -295,7 +326,7 @@ PICTURES = {
 
 
 def draw(records):
-    """Draw the pictures of PICTURES for which there are records."""
+    """Draw the pictures of docs/networks-tables.md for which there are records."""
     for study in {study for study, _ in PICTURES}:
         mine = sorted((record for record in records if record.piece.study == study), key=place)
         for name, _, drawn in report.figures(study, rows(mine, ()), mine):
@@ -305,7 +336,10 @@ def draw(records):
 
 
 def main(run=None):
-    """Store the records of a run and draw their pictures, or print the tables of the stored records."""
+    """Store the records of a run and draw their pictures, or print the tables of the stored records.
+
+    `run` is the name of the run's file of records; without it, the tables are printed.
+    """
     if run is None:
         sys.stdout.write("\n".join(pages(read_records(FILE)).values()))
         return

@@ -6,7 +6,7 @@ from proofs_checks.networks import BY_PIECE, mean_and_error, settle
 
 
 def pixels(support, width=28):
-    """Return the (row, column) of each pixel in a support."""
+    """Return the row and the column in the image of each selected pixel."""
     return [divmod(pixel, width) for pixel in support]
 
 
@@ -24,23 +24,33 @@ def touching(first, second):
 
 
 def supports(address):
-    """Return the support of each record at an address, by seed."""
+    """Return the selected features for each seed, from the stored records of a method.
+
+    `address` is (study, data, method, k, setting, learner).
+    """
     return {record.piece.seed: record.support for record in BY_PIECE[address[:-1]]}
 
 
 def clustering(address):
-    """Return the mean of `adjacent` over the seeds, and its standard error."""
+    """Return the mean number of pairs of touching pixels over the seeds of a method, and its standard
+    error.
+    """
     return mean_and_error([adjacent(support) for support in supports(address).values()])
 
 
 def pairs_at_distance_one(support):
-    """Return the same number as `adjacent`, counted over all pairs."""
+    """Return the number of pairs of selected pixels that touch at a side or a corner, counted over all pairs.
+
+    The checks compare this number with that of `adjacent`.
+    """
     at = pixels(support)
     return sum(max(abs(a - c), abs(b - d)) == 1 for i, (a, b) in enumerate(at) for c, d in at[:i])
 
 
 def settle_pictures(check, case, figure, adjacent):
-    """Run `settle`, and check `adjacent`, the number of pairs of pixels that touch."""
+    """Check a sentence of a paper by `settle`, and check `adjacent`, the number of pairs of pixels that
+    touch.
+    """
     settle(check, [case], figure)
     if not case.lacking:
         every = [support for address in case.addresses for support in supports(address).values()]
@@ -52,14 +62,20 @@ def settle_pictures(check, case, figure, adjacent):
 
 
 def share_at_distance_one(first, second):
-    """Return the same share as `touching`, computed over all pairs."""
+    """Return the share of the pixels in `first` that are in `second` or touch a pixel of it, over all pairs.
+
+    The checks compare this share with that of `touching`.
+    """
     near = [min(max(abs(a - c), abs(b - d)) for c, d in pixels(second)) <= 1 for a, b in pixels(first)]
     return sum(near) / len(near)
 
 
 def shares(ours, theirs, seeds):
-    """Return the mean of `touching` between two methods with the same seed, and between two seeds of the
-    first method.
+    """Return how much the pixels of two methods agree, and how much those of two seeds of the first method
+    do.
+
+    The first number is the mean over seeds of `touching` between the two methods with the same seed. The
+    second is the mean of `touching` between two different seeds of the first method.
     """
     across = [touching(ours[seed], theirs[seed]) for seed in seeds]
     within = [touching(ours[a], ours[b]) for a in seeds for b in seeds if a != b]
@@ -67,11 +83,11 @@ def shares(ours, theirs, seeds):
 
 
 def jackknife(statistic, seeds):
-    """Return a statistic of the seeds and its standard error √((n − 1)/n·Σ(t₍ᵢ₎ − t̄)²).
+    """Return a statistic of the seeds and its jackknife standard error √((n − 1)/n·Σ(t₍ᵢ₎ − t̄)²).
 
     Here n is the number of seeds, t₍ᵢ₎ the statistic without seed i, and t̄ the mean of the t₍ᵢ₎. If the
-    statistic is a mean, this standard error is s/√n, with the standard deviation s. With fewer than three
-    seeds the error is ∞.
+    statistic is a mean, this error is the usual s/√n, where s is the standard deviation. With fewer than
+    three seeds the error is ∞.
     """
     if len(seeds) < 3:
         return statistic(seeds), math.inf
@@ -80,8 +96,11 @@ def jackknife(statistic, seeds):
 
 
 def similarity(pair):
-    """Return the difference of the two means of `shares` for two methods, over the seeds that both methods
-    have."""
+    """Return whether two methods agree more than two seeds of the first: a difference and its standard error.
+
+    The difference is that of the two means of `shares`, over the seeds that both methods have. The standard
+    error is that of the jackknife.
+    """
     ours, theirs = map(supports, pair)
 
     def excess(seeds):

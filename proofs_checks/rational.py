@@ -1,7 +1,8 @@
-"""Exact linear algebra for the checks: integer and dyadic designs as rational matrices (python-flint).
+"""Exact linear algebra for the checks: designs of integers or binary fractions as rational matrices.
 
-These functions use nothing of `sparselin`, because an oracle must not share code with the function that it
-checks.
+The matrices are those of python-flint. These functions use nothing of `sparselin`, because an oracle must not
+share code with the function that it checks. S is a set of selected features, X_S has their columns, and P_S^⊥
+is the projection onto the orthogonal complement of the span of X_S.
 """
 
 from collections.abc import Sequence
@@ -15,33 +16,39 @@ HALF = fmpq(1, 2)
 
 
 def rational(A) -> fmpq_mat:
-    """Return a float matrix (n, m), or a vector (n,) as one column, as an exact rational matrix."""
+    """Return a matrix of floats (n, m) as an exact rational matrix, and a vector (n,) as one rational
+    column.
+    """
     A = np.asarray(A, dtype=np.float64)
     A = A.reshape(len(A), -1) if A.ndim == 1 else A
     return fmpq_mat(A.shape[0], A.shape[1], [fmpq(*float(a).as_integer_ratio()) for a in A.ravel()])
 
 
 def columns(A: fmpq_mat, J: Sequence[int]) -> fmpq_mat:
-    """Return A[:, J], the columns J of A."""
+    """Return the matrix that consists of the columns J of A."""
     n = A.nrows()
     return fmpq_mat(n, len(J), [A[i, j] for i in range(n) for j in J])
 
 
 def signed(A: fmpq_mat, J: Sequence[int], signs: Sequence[int]) -> fmpq_mat:
-    """Return the matrix with the columns s_jA_j for j ∈ J."""
+    """Return the columns J of A, each multiplied by its sign."""
     pairs = list(zip(J, signs, strict=True))
     return fmpq_mat(A.nrows(), len(pairs), [s * A[i, j] for i in range(A.nrows()) for j, s in pairs])
 
 
 def independent(A: fmpq_mat, J: Sequence[int]) -> list[int]:
-    """Return the pivot columns of J: each j ∈ J whose column is not in the span of the columns before it."""
+    """Return each j of J for which column j of A is not in the span of the columns before it in J."""
     reduced, rank = columns(A, J).rref()
     pivots = [next(j for j in range(len(J)) if reduced[i, j] != 0) for i in range(rank)]
     return [J[j] for j in pivots]
 
 
 def least_squares(A: fmpq_mat, B: fmpq_mat) -> fmpq_mat:
-    """Return a minimiser C of ‖AC − B‖ that is zero on every column of A in the span of earlier columns."""
+    """Return a minimiser C of ‖AC − B‖.
+
+    If the columns of A are dependent, C is zero in the row of every column of A that is in the span of
+    earlier columns.
+    """
     basis = independent(A, range(A.ncols()))
     C = fmpq_mat(A.ncols(), B.ncols())
     if basis:
@@ -54,7 +61,7 @@ def least_squares(A: fmpq_mat, B: fmpq_mat) -> fmpq_mat:
 
 
 def off(A: fmpq_mat, S: Sequence[int], B: fmpq_mat) -> fmpq_mat:
-    """Return P_S^⊥B: the columns of B, projected orthogonally to the span of A_S."""
+    """Return the columns of B, projected orthogonally to the columns S of A."""
     A_S = columns(A, S)
     return B - A_S * least_squares(A_S, B)
 
@@ -65,7 +72,11 @@ def spans(A: fmpq_mat, b: fmpq_mat) -> bool:
 
 
 class Step(NamedTuple):
-    """One step of OMP at S: r = P_S^⊥y, c = Xᵀr, λ* = ‖c‖∞ and T = {i : |c_i| = λ*}, all exact."""
+    """One step of orthogonal matching pursuit (OMP) after the features S are selected, in exact numbers.
+
+    The fields are the residual r of y from least squares on S, the correlations c = Xᵀr, their largest size
+    λ* = max |c_i|, and the tied features, for which |c_i| = λ*.
+    """
 
     residual: fmpq_mat
     correlation: list[fmpq]
@@ -74,7 +85,10 @@ class Step(NamedTuple):
 
 
 def step(X, y, S: Sequence[int] = ()) -> Step:
-    """Return the `Step` of OMP at S, with r, c, λ* and T; if λ* = 0, T is empty."""
+    """Return the exact residual, correlations and tied features of OMP after the features S are selected.
+
+    If all correlations are zero, there are no tied features.
+    """
     A = rational(X)
     r = off(A, S, rational(y))
     c = (A.transpose() * r).entries()
@@ -84,17 +98,18 @@ def step(X, y, S: Sequence[int] = ()) -> Step:
 
 
 def fraction(q: fmpq) -> Fraction:
-    """Return the number as a `fractions.Fraction`."""
+    """Return a rational number of python-flint as a `fractions.Fraction`."""
     return Fraction(int(q.p), int(q.q))
 
 
 class Segment(NamedTuple):
-    """The LASSO just below λ*: β_T = s∘(εv) and the residual r − εZv at λ = λ* − ε, with Z = [s_iP_S^⊥X_i]_{i
-    ∈ T}.
+    """The exact LASSO solution just below λ*, the penalty level at which the first feature enters.
 
-    Here r = P_S^⊥y, c = Xᵀr, λ* = max|c_i|, T = {i : |c_i| = λ*}, and s has the signs of c on T. `active` is
-    A(S), the features outside S that are nonzero in some solution. The entries of v, indexed by T, are
-    positive exactly on A(S).
+    S are the selected features, which are not penalised, r is the residual of least squares on S, and c =
+    Xᵀr. Then λ* = max |c_i|. T are the tied features, for which |c_i| = λ*. `signs` has the signs of c on T,
+    and `Z` the columns s_iP_S^⊥X_i for i ∈ T. At λ* − ε, the solution has β_i = s_iεv_i for i ∈ T, and its
+    residual is r − εZv. `active` is A(S), the features outside S that are nonzero in some solution. The
+    entries of `v` are positive exactly on A(S).
     """
 
     step: Step
@@ -105,11 +120,14 @@ class Segment(NamedTuple):
 
 
 def segment(X, y, S: Sequence[int] = ()) -> Segment:
-    """Return A(S) and a solution with the largest support, by listing all vertices; λ* > 0, and |T| is small.
+    """Return the exact LASSO solution with the largest support, for penalty levels just below λ*.
 
-    With H = ZᵀZ and u* = Zv for any solution v, the solutions of min_{v ≥ 0} ½vᵀHv − 1ᵀv form the polytope {v
-    ≥ 0 : Zv = u*}, and 1ᵀv = ‖u*‖² holds on it. At a vertex with support B, the columns Z_B are independent
-    and v_B = H_BB⁻¹1. A(S) is the union of the supports of the vertices.
+    S are the selected features, and λ* > 0 is the level at which the first feature enters. Few features may
+    be tied at λ*, because the function lists all vertices of a polytope. Let Z have the signed columns of the
+    tied features, projected orthogonally to X_S, let H = ZᵀZ, and let u* = Zv for any solution v of min_{v ≥
+    0} ½vᵀHv − 1ᵀv. The solutions form the polytope {v ≥ 0 : Zv = u*}, and 1ᵀv = ‖u*‖² holds on it. At a
+    vertex with support B, the columns Z_B are independent and v_B = H_BB⁻¹1. The features that are nonzero in
+    some solution are the union of the supports of the vertices.
     """
     at = step(X, y, S)
     signs = [1 if at.correlation[i] > 0 else -1 for i in at.tied]
@@ -122,7 +140,12 @@ def segment(X, y, S: Sequence[int] = ()) -> Segment:
 
 
 def coefficients(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> fmpq_mat:
-    """Return the β of a `Segment` at λ* − ε as a column (d, 1): β_T = s∘(εv) and β_S = X_S⁺(y − X_Tβ_T)."""
+    """Return the exact coefficients β (d, 1) of the LASSO at λ* − ε, where λ* is the level of the first
+    feature.
+
+    The tied features have the coefficients that the `Segment` gives. The selected features S have those of
+    least squares on the rest of y.
+    """
     A = rational(X)
     beta = fmpq_mat(A.ncols(), 1)
     for i, s, entry in zip(found.step.tied, found.signs, found.v.entries(), strict=True):
@@ -135,9 +158,11 @@ def coefficients(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> fmpq_mat:
 
 
 def roots(X, S: Sequence[int], found: Segment) -> dict[int, fmpq]:
-    """Return ρ_j for each j ∉ A(S) ∪ S: the ε at which the bound |⟨X_j, p⟩| ≤ λ* − ε becomes an equality.
+    """Return, for each feature j that is zero just below λ*, the ε at which it may become nonzero at λ* − ε.
 
-    Here p is the residual of the LASSO at λ* − ε; docs/proofs/window_length.md has the derivation.
+    λ* is the penalty level at which the first feature enters. Let p be the residual of the LASSO at λ* − ε.
+    At the returned ε, the bound |⟨X_j, p⟩| ≤ λ* − ε becomes an equality. The features S are selected, and are
+    left out. docs/proofs/window_length.md has the derivation.
     """
     h, (_, c, lam, T) = (rational(X).transpose() * found.Z * found.v).entries(), found.step
     left_out = {j: 2 * lam / (1 + abs(h[j])) for j in T if j not in found.active}
@@ -146,12 +171,15 @@ def roots(X, S: Sequence[int], found: Segment) -> dict[int, fmpq]:
 
 
 def least_root(c: fmpq, h: fmpq, lam: fmpq) -> fmpq:
-    """Return the least ε > 0 with |c − εh| = λ* − ε, where |c| < λ*; this ε is at most λ*."""
+    """Return the least ε > 0 that solves |c − εh| = λ* − ε, where |c| < λ*; this ε is at most λ*."""
     return min((lam - s * c) / (1 - s * h) for s in (-1, 1) if s * h < 1)
 
 
 class Solution(NamedTuple):
-    """A LASSO solution β at λ, and the dual point p = y − Xβ, which is the same for all solutions."""
+    """An exact LASSO solution β at a penalty level λ, and its residual `point` = y − Xβ.
+
+    The residual is the dual point, which is the same for all solutions.
+    """
 
     lam: fmpq
     beta: fmpq_mat
@@ -159,7 +187,10 @@ class Solution(NamedTuple):
 
 
 def solution(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> Solution:
-    """Return the `Solution` at λ = λ* − ε; raise AssertionError if its KKT conditions fail on a column."""
+    """Return the exact LASSO solution at λ* − ε, where λ* is the level at which the first feature enters.
+
+    Raises AssertionError if the KKT conditions fail on a column.
+    """
     lam, beta = found.step.lam_star - eps, coefficients(X, y, S, found, eps)
     if not is_solution(X, y, S, beta, lam):
         raise AssertionError(f"β is no solution at λ = {lam}")
@@ -167,7 +198,10 @@ def solution(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> Solution:
 
 
 def is_solution(X, y, S: Sequence[int], beta: fmpq_mat, lam: fmpq) -> bool:
-    """Return whether β satisfies the KKT conditions of min ½‖y − Xβ‖² + λ‖β_S̄‖₁ on all columns."""
+    """Return whether β satisfies the KKT conditions of the LASSO without a penalty on the features S.
+
+    The LASSO minimises ½‖y − Xβ‖² + λ Σ_{i ∉ S} |β_i|. The conditions are checked exactly on all columns.
+    """
     A = rational(X)
     c = (A.transpose() * (rational(y) - A * beta)).entries()
     for i, (c_i, b) in enumerate(zip(c, beta.entries(), strict=True)):
@@ -180,8 +214,10 @@ def is_solution(X, y, S: Sequence[int], beta: fmpq_mat, lam: fmpq) -> bool:
 
 
 def nonnegative(H: fmpq_mat) -> list[fmpq_mat]:
-    """Return the vertices of the solution set of min_{v ≥ 0} ½vᵀHv − 1ᵀv, which is one point if H is
-    nonsingular."""
+    """Return the vertices of the set of minimisers of ½vᵀHv − 1ᵀv over v ≥ 0.
+
+    If H is nonsingular, this set is one point.
+    """
     return [v for B in _subsets(H.nrows()) if (v := _vertex(H, B)) is not None]
 
 
@@ -190,8 +226,9 @@ def _subsets(m: int) -> list[list[int]]:
 
 
 def _vertex(H: fmpq_mat, B: list[int]) -> fmpq_mat | None:
-    """Return the solution of min_{v ≥ 0} ½vᵀHv − 1ᵀv with support in B, if H_BB is nonsingular and such a
-    solution exists.
+    """Return the minimiser of ½vᵀHv − 1ᵀv over v ≥ 0 with support in B, or None.
+
+    None means that the submatrix H_BB is singular, or that no minimiser has its support in B.
     """
     m = H.nrows()
     H_BB = fmpq_mat(len(B), len(B), [H[i, j] for i in B for j in B])
@@ -210,27 +247,27 @@ def real(q: fmpq) -> float:
 
 
 def reals(v: fmpq_mat) -> np.ndarray:
-    """Return a rational column as an array of floats (n,)."""
+    """Return a column of rational numbers as an array of floats (n,)."""
     return np.array([real(entry) for entry in v.entries()])
 
 
 def exactly(x: float) -> fmpq:
-    """Return a float as a rational number."""
+    """Return a float as the rational number that it is."""
     return fmpq(*float(x).as_integer_ratio())
 
 
 def vector(entries: Sequence[fmpq]) -> fmpq_mat:
-    """Return a sequence of rational numbers as a column."""
+    """Return a column matrix with the given rational entries."""
     return fmpq_mat(len(entries), 1, list(entries))
 
 
 def inner(a: fmpq_mat, b: fmpq_mat) -> fmpq:
-    """Return ⟨a, b⟩."""
+    """Return the inner product ⟨a, b⟩ of two rational columns."""
     return (a.transpose() * b)[0, 0]
 
 
 def close(a, b, y) -> bool:
-    """Return whether ‖a − b‖ ≤ 1e-12‖y‖, in floats."""
+    """Return whether ‖a − b‖ ≤ 1e-12‖y‖, computed in floats."""
     return bool(np.linalg.norm(a - b) <= 1e-12 * np.linalg.norm(y))
 
 
@@ -240,10 +277,10 @@ def exact(A):
 
 
 def entries(beta):
-    """Return the entries of a rational column as an array of fractions."""
+    """Return the entries of a column of rational numbers as an array of fractions."""
     return np.array([fraction(b) for b in beta.entries()])
 
 
 def rational_of(q):
-    """Return a fraction as an `fmpq`, the number type of rational matrices."""
+    """Return a `Fraction` as an `fmpq`, the number type of python-flint's rational matrices."""
     return fmpq(q.numerator, q.denominator)

@@ -1,10 +1,11 @@
-"""Spectral set functions, submodularity and its maximisation, exactly: the oracles of the SR rows.
+"""Spectral set functions, submodularity and its maximisation, computed exactly.
 
-These functions use nothing of `sparselin`. A set function on {0, …, d−1} is a table of 2^d values, and the
-index of a value is the bit mask of its set. A value is an int, an `fmpq` (exact), or an `arb` (a ball: an
-inequality between balls counts only if the balls do not overlap). All columns of a design are integer vectors
-with the same squared norm N. Therefore the correlation matrix C = XᵀX/N of the unit columns X_i/√N is
-rational, and R² is rational for every integer y.
+These functions are the oracles for the statements of the spectral-regularization paper, and use nothing of
+`sparselin`. A set function on {0, …, d−1} is a table of 2^d values, and the index of a value is the bit mask
+of its set. A value is an int, an `fmpq` (an exact rational number), or an `arb` (a ball, that is a number
+with an error bound). An inequality between balls counts only if the balls do not overlap. All columns of a
+design are integer vectors with the same squared norm N. Therefore the correlation matrix C = XᵀX/N of the
+unit columns X_i/√N is rational, and R² is rational for every integer y.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +26,7 @@ Table = Sequence[Any]
 
 
 def members(mask: int) -> list[int]:
-    """Return the elements of the set with this bit mask."""
+    """Return the elements of the set that a bit mask describes."""
     return [i for i in range(mask.bit_length()) if mask >> i & 1]
 
 
@@ -35,7 +36,9 @@ def mask_of(elements: Sequence[int]) -> int:
 
 
 def subsets(mask: int, largest: int | None = None) -> list[int]:
-    """Return every subset of `mask` with at most `largest` elements, ∅ first."""
+    """Return every subset of a set with at most `largest` elements, as bit masks; the empty set comes
+    first.
+    """
     found, sub = [0], mask
     while sub:
         found.append(sub)
@@ -44,17 +47,19 @@ def subsets(mask: int, largest: int | None = None) -> list[int]:
 
 
 def table(f: Callable[[list[int]], Any], d: int) -> list[Any]:
-    """Return the values of f on every subset of {0, …, d−1}."""
+    """Return the values of a set function f on all subsets of {0, …, d−1}, in the order of their bit
+    masks.
+    """
     return [f(members(mask)) for mask in range(1 << d)]
 
 
 def added(*tables: Table) -> list[Any]:
-    """Return the sum of some set functions."""
+    """Return the sum of some set functions, each given by its table of values."""
     return [sum(values[1:], values[0]) for values in zip(*tables, strict=True)]
 
 
 def chains(d: int) -> Iterator[tuple[int, int, int]]:
-    """Yield every A ⊆ B and x ∉ B as bit masks, where x stands for {x}."""
+    """Yield every triple (A, B, x) of sets A ⊆ B and an element x ∉ B, as three bit masks."""
     full = (1 << d) - 1
     for B in range(1 << d):
         for x in members(full & ~B):
@@ -63,12 +68,15 @@ def chains(d: int) -> Iterator[tuple[int, int, int]]:
 
 
 def is_submodular(f: Table) -> bool:
-    """Return whether f(A+x) − f(A) ≥ f(B+x) − f(B) for all A ⊆ B and x ∉ B; the values must be exact."""
+    """Return whether a set function f is submodular; its values must be exact.
+
+    The condition is f(A+x) − f(A) ≥ f(B+x) − f(B) for all sets A ⊆ B and all x ∉ B.
+    """
     return all(f[A | x] - f[A] >= f[B | x] - f[B] for A, B, x in chains(_size(f)))
 
 
 def is_increasing(f: Table) -> bool:
-    """Return whether f(A+x) ≥ f(A) for all A and x; the values must be exact."""
+    """Return whether f(A+x) ≥ f(A) for all sets A and elements x; the values of f must be exact."""
     return all(f[A | 1 << x] >= f[A] for A in range(len(f)) for x in range(_size(f)) if not A >> x & 1)
 
 
@@ -80,7 +88,7 @@ def _size(f: Table) -> int:
 
 
 class Design(NamedTuple):
-    """A design: integer columns (n, d), all of squared norm N, and an integer target (n,)."""
+    """A design whose columns all have the squared norm N: integers X (n, d), and an integer target y (n,)."""
 
     X: np.ndarray
     N: int
@@ -93,7 +101,7 @@ class Design(NamedTuple):
 
 @cache
 def vectors(n: int, N: int) -> list[tuple[int, ...]]:
-    """Return the integer vectors of n entries with squared norm N."""
+    """Return all vectors of n integers whose squared norm is N."""
     m = int(N**0.5) + 1
     if n == 1:
         return [(v,) for v in range(-m, m + 1) if v * v == N]
@@ -105,7 +113,7 @@ SHAPES = ((1, 1), (2, 4225), (3, 9), (3, 81), (4, 4), (5, 5), (4, 10))
 
 
 def draw_design(rng: np.random.Generator, d: int, shapes: Sequence[tuple[int, int]] = SHAPES) -> Design:
-    """Draw random integer columns of equal norm, and a y ≠ 0."""
+    """Draw a design of random integer columns with equal norms, and a random target y ≠ 0."""
     n, N = shapes[rng.integers(len(shapes))]
     pool = vectors(n, N)
     X = np.array([pool[i] for i in rng.integers(len(pool), size=d)]).T
@@ -117,7 +125,7 @@ def draw_design(rng: np.random.Generator, d: int, shapes: Sequence[tuple[int, in
 
 @st.composite
 def unit_designs(draw: st.DrawFn, min_d: int = 1, max_d: int = 5) -> Design:
-    """Draw integer columns of equal norm, and a y ≠ 0, for Hypothesis."""
+    """Draw a design of integer columns with equal norms and a target y ≠ 0, for Hypothesis."""
     n, N = draw(st.sampled_from(SHAPES))
     columns = draw(st.lists(st.sampled_from(vectors(n, N)), min_size=min_d, max_size=max_d))
     y = draw(st.lists(st.integers(-3, 3), min_size=n, max_size=n).filter(any))
@@ -125,11 +133,11 @@ def unit_designs(draw: st.DrawFn, min_d: int = 1, max_d: int = 5) -> Design:
 
 
 def draw_hermitian(rng: np.random.Generator, d: int, definite: bool = True) -> fmpq_mat:
-    """Draw a Hermitian matrix C of Gaussian integers in its real form [[Re C, −Im C], [Im C, Re C]].
+    """Draw a Hermitian matrix C of Gaussian integers, and return its real form [[Re C, −Im C], [Im C, Re C]].
 
-    The real form has each eigenvalue of C twice. The real form of C_S is the principal submatrix with the
-    rows `doubled(S, d)`. With `definite`, C is positive semidefinite and often singular; otherwise C is any
-    Hermitian matrix.
+    The real form has each eigenvalue of C twice. The real form of the submatrix C_S is the principal
+    submatrix with the rows and columns `doubled(S, d)`. With `definite`, C is positive semidefinite and often
+    singular; otherwise C is any Hermitian matrix.
     """
     m = int(rng.integers(1, d + 2))
     M = rng.integers(-2, 3, size=(m, d)) + 1j * rng.integers(-2, 3, size=(m, d)) * int(rng.integers(0, 2))
@@ -143,18 +151,21 @@ def draw_hermitian(rng: np.random.Generator, d: int, definite: bool = True) -> f
 
 
 def doubled(S: Sequence[int], d: int) -> list[int]:
-    """Return the rows of C_S in the real form of a complex d × d matrix C."""
+    """Return the rows that the submatrix C_S takes up in the real form of a complex d × d matrix C.
+
+    These are the rows S and the rows i + d for i ∈ S.
+    """
     return [*S, *(i + d for i in S)]
 
 
 def correlations(design: Design) -> fmpq_mat:
-    """Return the correlation matrix C = XᵀX/N."""
+    """Return the correlation matrix C = XᵀX/N of a design whose columns have the squared norm N."""
     G = design.X.T @ design.X
     return fmpq_mat(len(G), len(G), [fmpq(int(g), design.N) for g in G.ravel()])
 
 
 def principal(C: fmpq_mat, S: Sequence[int]) -> fmpq_mat:
-    """Return C_S, the principal submatrix of a matrix C with the rows and columns S."""
+    """Return the principal submatrix C_S, which has the rows and columns S of a matrix C."""
     return fmpq_mat(len(S), len(S), [C[i, j] for i in S for j in S])
 
 
@@ -164,14 +175,14 @@ def identity(n: int) -> fmpq_mat:
 
 
 def norm2(v: fmpq_mat) -> fmpq:
-    """Return ‖v‖² for a column v."""
+    """Return the squared length ‖v‖² of a column of rational numbers."""
     return (v.transpose() * v)[0, 0]
 
 
 def is_psd(A: fmpq_mat) -> bool:
-    """Return whether a symmetric matrix is positive semidefinite.
+    """Return whether a symmetric rational matrix is positive semidefinite.
 
-    The answer follows from the signs of the coefficients of its characteristic polynomial.
+    The answer follows from the signs of the coefficients of the characteristic polynomial.
     """
     n = A.nrows()
     coefficients = A.charpoly().coeffs()
@@ -182,9 +193,9 @@ def is_psd(A: fmpq_mat) -> bool:
 
 
 def r_squared(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
-    """Return R²(S) = ‖P_S y‖²/‖y‖² for integer columns, which may be dependent.
+    """Return R² of the least-squares fit of y on the columns S of X, exactly; the columns may be dependent.
 
-    The value is hᵀα/‖y‖² for a solution α of G_Sα = h_S, with G = XᵀX and h = Xᵀy.
+    The value is hᵀα/‖y‖² for a solution α of the normal equations G_Sα = h_S, with G = XᵀX and h = Xᵀy.
     """
     A = X[:, list(S)]
     s = len(S)
@@ -201,19 +212,23 @@ def r_squared(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
 
 
 def r_squared_table(design: Design) -> list[fmpq]:
-    """Return R² for every set."""
+    """Return R² of the fit on every set of features, in the order of the bit masks of the sets."""
     return table(lambda S: r_squared(design.X, design.y, S), design.d)
 
 
 def projected(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
-    """Return R² by a projection, as 1 − ‖P_S^⊥y‖²/‖y‖²."""
+    """Return R² of the fit of y on the columns S, as 1 − ‖r‖²/‖y‖², where r is y projected off these
+    columns.
+    """
     b = rational(y)
     return 1 - norm2(off(rational(X), list(S), b)) / norm2(b)
 
 
 def eigenvalues(C: fmpq_mat, S: Sequence[int]) -> list[arb]:
-    """Return the eigenvalues of the submatrix C_S with multiplicity: disjoint balls without zero, and exact
-    zeros.
+    """Return the eigenvalues of the principal submatrix C_S, each as often as its multiplicity.
+
+    A zero eigenvalue is an exact zero. The others are balls that do not contain zero; balls of different
+    eigenvalues are disjoint.
     """
     p = principal(C, S).charpoly().numer()
     nullity = 0
@@ -225,33 +240,34 @@ def eigenvalues(C: fmpq_mat, S: Sequence[int]) -> list[arb]:
 
 
 def strict_chains(C: fmpq_mat, rows: Sequence[Sequence[int]]) -> list[tuple[int, int, int]]:
-    """Return the chains (A, B, x), A ⊂ B, for which adding x to A and to B can change tr f by different
-    amounts.
+    """Return the chains (A, B, x) that can decide whether S ↦ tr f(C_S) is submodular for some function f.
 
-    `rows[S]` are the rows of C_S. A chain is left out if the eigenvalues of C_{A+x} and C_B together are
-    those of C_{B+x} and C_A, because tr f then changes by the same amount. The comparison uses characteristic
-    polynomials and is exact.
+    A chain has sets A ⊂ B, A ≠ B, and an element x ∉ B. It is left out if the eigenvalues of C_{A+x} and C_B
+    together are those of C_{B+x} and C_A, because then adding x changes tr f by the same amount for A as for
+    B. The comparison uses characteristic polynomials and is exact. `rows[S]` are the rows of C that belong to
+    the set with the bit mask S.
     """
     p = [principal(C, S).charpoly() if S else 1 for S in rows]
     return [(A, B, x) for A, B, x in chains(_size(rows)) if A != B and p[A | x] * p[B] != p[B | x] * p[A]]
 
 
 def trace_of(f: Callable[[arb], Any], C: fmpq_mat, S: Sequence[int]) -> Any:
-    """Return tr f(C_S) = Σ f(λ_i), where λ_i are the eigenvalues of the submatrix C_S."""
+    """Return tr f(C_S), the sum of f over the eigenvalues of the principal submatrix C_S."""
     return sum((f(value) for value in eigenvalues(C, S)), arb(0))
 
 
 def smoothed_det(C: fmpq_mat, S: Sequence[int], delta: Any) -> fmpq:
-    """Return det(δI + C_S) = Π (δ + λ_i), the power of 2 with the exponent Σ log₂(δ + λ_i).
+    """Return det(δI + C_S) = Π (δ + λ_i), where λ_i are the eigenvalues of the principal submatrix C_S.
 
-    With this determinant, submodularity of the sum is an inequality between products of rational numbers.
+    Its logarithm is the entropy regularizer up to a constant. Submodularity of the entropy is therefore an
+    inequality between products of these determinants, which are rational numbers.
     """
     delta = fmpq(delta)
     return (principal(C, S) + delta * identity(len(S))).det() if len(S) else fmpq(1)
 
 
 def midpoint(value: Any) -> Any:
-    """Return the midpoint of a ball; other numbers are returned unchanged."""
+    """Return the midpoint of a ball; numbers that are no balls are returned unchanged."""
     return value.mid() if isinstance(value, arb) else value
 
 
@@ -261,14 +277,18 @@ def log2(q: Any) -> arb:
 
 
 def entropy(C: fmpq_mat, S: Sequence[int], delta: Any, k: int) -> arb:
-    """Return f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the eigenvalues of the Gram matrix C_S."""
+    """Return the regularizer f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ for a bound k on the number of features.
+
+    Here λ_i are the eigenvalues of the Gram matrix C_S of the unit columns in S.
+    """
     return log2(smoothed_det(C, S, delta)) - (3 * k * log2(delta) if delta != 1 else 0)
 
 
 def rank_power(C: fmpq_mat, S: Sequence[int], alpha: Any) -> Any:
-    """Return f_gr(S) = Σ λ_i^α with 0⁰ = 0, where λ_i are the eigenvalues of the Gram matrix C_S.
+    """Return the regularizer f_gr(S) = Σ λ_i^α with 0⁰ = 0.
 
-    The value is exact for α = 0 (the rank) and α = 1 (the trace), and a ball otherwise.
+    Here λ_i are the eigenvalues of the Gram matrix C_S of the unit columns in S. The value is exact for α = 0
+    (the rank) and α = 1 (the trace), and a ball otherwise.
     """
     if alpha == 0:
         return fmpq(principal(C, S).rank()) if len(S) else fmpq(0)
@@ -278,25 +298,30 @@ def rank_power(C: fmpq_mat, S: Sequence[int], alpha: Any) -> Any:
 
 
 def variance(C: fmpq_mat, S: Sequence[int], k: int) -> fmpq:
-    """Return f_sv(S) = 9k² − Σ (λ_i − 1)² = 9k² − ‖C_S − I‖², where λ_i are the eigenvalues of C_S."""
+    """Return the regularizer f_sv(S) = 9k² − Σ (λ_i − 1)² for a bound k on the number of features.
+
+    Here λ_i are the eigenvalues of the Gram matrix C_S of the unit columns in S. The value is also 9k² − ‖C_S
+    − I‖², with the Frobenius norm.
+    """
     return 9 * k * k - sum(((C[i, j] - (i == j)) ** 2 for i in S for j in S), fmpq(0))
 
 
 def entropy_float(C: np.ndarray, S: Sequence[int], delta: float, k: int) -> float:
-    """Return the f_de of `entropy`, computed from the eigenvalues in floating point."""
+    """Return the regularizer f_de(S) of `entropy`, computed from floating-point eigenvalues."""
     return float(np.log2(delta + _spectrum(C, S)).sum() - 3 * k * np.log2(delta))
 
 
 def rank_power_float(C: np.ndarray, S: Sequence[int], alpha: float, cutoff: float = 1e-9) -> float:
-    """Return the f_gr of `rank_power`, computed from floating-point eigenvalues; eigenvalues below the
-    cut-off count as zero.
+    """Return the regularizer f_gr(S) of `rank_power`, computed from floating-point eigenvalues.
+
+    Eigenvalues that are not larger than the cut-off count as zero.
     """
     values = _spectrum(C, S)
     return float((values[values > cutoff] ** alpha).sum())
 
 
 def variance_float(C: np.ndarray, S: Sequence[int], k: int) -> float:
-    """Return the f_sv of `variance`, computed from the eigenvalues in floating point."""
+    """Return the regularizer f_sv(S) of `variance`, computed from floating-point eigenvalues."""
     return float(9 * k * k - ((_spectrum(C, S) - 1) ** 2).sum())
 
 
@@ -305,7 +330,7 @@ def _spectrum(C: np.ndarray, S: Sequence[int]) -> np.ndarray:
 
 
 def draw_monotone(rng: np.random.Generator, d: int, highest: int = 6) -> list[int]:
-    """Draw an increasing function with small integer values, submodular or not."""
+    """Draw an increasing set function with small integer values; it need not be submodular."""
     f = [int(v) for v in rng.integers(0, highest + 1, size=1 << d) * (rng.random(1 << d) < rng.random())]
     for mask in range(1 << d):
         f[mask] = max([f[mask]] + [f[mask ^ 1 << x] for x in members(mask)])
@@ -341,7 +366,7 @@ def draw_submodular(rng: np.random.Generator, d: int) -> list[int]:
 
 
 class SpoilingElement(Sequence[int]):
-    """The set function q|A| if 0 ∉ A, and q + |A| if 0 ∈ A; it is submodular for q ≥ 1.
+    """The set function f(A) = q|A| if 0 ∉ A, and f(A) = q + |A| if 0 ∈ A; it is submodular for q ≥ 1.
 
     Among the single elements, 0 has the largest value, but it reduces the gains of all other elements. The
     values are computed when they are read.
@@ -359,9 +384,10 @@ class SpoilingElement(Sequence[int]):
 
 
 def rewarded_variance(design: Design, q: int, beta: int) -> list[fmpq]:
-    """Return tr h(C_S) = q|S| − β‖C_S − I‖² with h(t) = q − β(t − 1)², for every set S.
+    """Return the set function f(S) = q|S| − β‖C_S − I‖² for every set S of features of a design.
 
-    For β = 1 this function is the f_sv of `variance` with the constant 9k² replaced by q for each feature.
+    C_S is the correlation matrix of the features in S. The function is also tr h(C_S) with h(t) = q − β(t −
+    1)². For β = 1 it is the f_sv of `variance` with q|S| in place of the constant 9k².
     """
     C = correlations(design)
     return table(lambda S: q * len(S) + beta * variance(C, S, 0), design.d)
@@ -370,10 +396,10 @@ def rewarded_variance(design: Design, q: int, beta: int) -> list[fmpq]:
 def draw_regularizer(
     rng: np.random.Generator, design: Design, k: int, increasing: bool = False
 ) -> list[fmpq]:
-    """Draw a non-negative submodular function to add to R²; its values are rational and about as large as R².
+    """Draw a non-negative submodular function to add to R², with rational values about as large as R².
 
-    An increasing function is a coverage function, or the f_gr of `rank_power` with α = 0 or 1. Any other
-    function is one of these, or the f_sv of `variance`, or comes from `draw_submodular`.
+    An increasing function is a coverage function, or the f_gr of `rank_power` with α = 0 or 1. A function
+    that need not increase is one of these, or the f_sv of `variance`, or comes from `draw_submodular`.
     """
     d, C = design.d, correlations(design)
     weight = fmpq(1, int(2 ** rng.integers(0, 7)))
@@ -399,7 +425,10 @@ def small_submodular(d: int, highest: int) -> Iterator[tuple[int, ...]]:
 
 
 class Values:
-    """A regularizer given by a table of values, for the searches of the package; it does not depend on C."""
+    """A regularizer that is given by a table of its values, in the form that the package's searches expect.
+
+    The values do not depend on the correlation matrix.
+    """
 
     submodular = True
 
@@ -407,25 +436,25 @@ class Values:
         self.f = [float(midpoint(value)) for value in f]
 
     def value(self, C: np.ndarray, S: Sequence[int]) -> float:
-        """Return f(S)."""
+        """Return the value of the regularizer f(S) for a set S of features."""
         return self.f[mask_of(S)]
 
     def gains(self, C: np.ndarray, S: Sequence[int]) -> np.ndarray:
-        """Return f(S + x) − f(S) for every x."""
+        """Return f(S + x) − f(S) for every feature x, where f is the regularizer."""
         here = mask_of(S)
         return np.array([self.f[here | 1 << x] - self.f[here] for x in range(len(C))])
 
 
 def unit_columns(design: Design) -> np.ndarray:
-    """Return the unit columns X/√N."""
+    """Return the columns of a design, divided by their common length √N."""
     return design.X / np.sqrt(design.N)
 
 
 def orthogonal_to_y(d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return orthonormal columns and a target that is orthogonal to them, so that R² = 0 for every set."""
+    """Return d orthonormal columns and a target that is orthogonal to them, so that R² = 0 for every set."""
     return np.eye(d + 1)[:, :d], np.eye(d + 1)[d]
 
 
 def precisely() -> Any:
-    """Compute with balls of 128 bits, in a `with` statement or in a function decorated by `@precisely()`."""
+    """Let balls (numbers with error bounds) have 128 bits, in a `with` statement or as a decorator."""
     return ctx.workprec(128)

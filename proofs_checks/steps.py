@@ -1,7 +1,8 @@
-"""One step of selection: strategies that draw a design and a selected set S, and the LASSO just below λ*.
+"""Designs with some selected features, drawn for Hypothesis, and the LASSO just below the next entry.
 
-Throughout, r = P_S^⊥y, λ* = max|⟨X_i, r⟩|, T is the set of the features that attain λ*, and (λ₂, λ*) is the
-window: the largest interval below λ* in which the same features outside S are nonzero.
+S is the set of selected features, r = P_S^⊥y is the residual of least squares on S, and λ* = max|⟨X_i, r⟩| is
+the penalty level at which the first feature enters. T is the set of the features that attain λ*. The window
+(λ₂, λ*) is the largest interval below λ* in which the same features outside S are nonzero.
 """
 
 import numpy as np
@@ -15,9 +16,10 @@ from sparselin.testing import integer_designs, tied_designs
 
 @st.composite
 def selections(draw, max_n=5, max_d=6, max_selected=3, dependent=False):
-    """Draw (X, y, S) of small integers, where ties and equal columns are likely.
+    """Draw a design X of small integers, a target y and a set S of selected features, for Hypothesis.
 
-    S is ∅ or any set of independent columns; with `dependent` the columns of S may be dependent.
+    Ties and equal columns are likely. The set S may be empty. Its columns are linearly independent, unless
+    `dependent` is true.
     """
     X, y = draw(integer_designs(max_n, max_d) | tied_designs(max_n, max_d))
     S = draw(st.sets(st.integers(0, X.shape[1] - 1), max_size=min(max_selected, X.shape[1] - 1)))
@@ -28,8 +30,10 @@ def selections(draw, max_n=5, max_d=6, max_selected=3, dependent=False):
 
 @st.composite
 def open_steps(draw, max_n=5, max_d=6, max_selected=3, max_tied=5):
-    """Draw (X, y, S) with λ* = max|⟨X_i, P_S^⊥y⟩| > 0 and with at most `max_tied` features tied at λ*, so
-    that the subsets of ties can be listed.
+    """Draw a design X, a target y and selected features S for which some feature can still enter.
+
+    With the residual r of least squares on S, λ* = max|⟨X_i, r⟩| is positive. At most `max_tied` features
+    attain this maximum, so that a check can list the subsets of tied features.
     """
     X, y, S = draw(selections(max_n, max_d, max_selected))
     at = step(X, y, S)
@@ -38,31 +42,33 @@ def open_steps(draw, max_n=5, max_d=6, max_selected=3, max_tied=5):
 
 
 def in_window(X, y, S, found: Segment, share: fmpq = HALF) -> Solution:
-    """Return λ, β and p = y − Xβ at λ = λ* − share·(λ* − λ₂), exactly; by default in the middle of the window
-    (λ₂, λ*).
+    """Return an exact LASSO solution in the window below λ*, by default in the middle of the window.
 
-    Raises AssertionError if β is not a solution.
+    S are the selected features, and λ* is the level at which the first feature enters. The window (λ₂, λ*) is
+    the largest interval in which the same features outside S are nonzero. The result has the penalty level λ
+    = λ* − share·(λ* − λ₂), a solution β, and its residual y − Xβ. Raises AssertionError if β is not a
+    solution.
     """
     return solution(X, y, S, found, share * min([found.step.lam_star, *roots(X, S, found).values()]))
 
 
 def show(X, y, S=()):
-    """Return a design in one line."""
+    """Return the design X, the target y and the selected set S as one line of text."""
     rows = ", ".join(str([int(a) if a == int(a) else float(a) for a in row]) for row in np.asarray(X))
     return f"X = [{rows}], y = {tuple(int(a) if a == int(a) else float(a) for a in y)}, S = {set(S) or '∅'}"
 
 
 def masked_loss(X, y, mask, theta):
-    """Return ‖X(mask∘θ) − y‖², computed in the number type of the arguments."""
+    """Return ‖X(mask∘θ) − y‖², where mask∘θ is the entrywise product, in the number type of the arguments."""
     r = X @ (mask * theta) - y
     return r @ r
 
 
 def outside(X, S):
-    """Return the features that are not in S."""
+    """Return the features that are not in the set S."""
     return [i for i in range(X.shape[1]) if i not in S]
 
 
 def spread(holds):
-    """Return the function of a tuple `drawn` that calls holds(*drawn)."""
+    """Return a function of one tuple that calls `holds` with the entries of this tuple."""
     return lambda drawn: holds(*drawn)

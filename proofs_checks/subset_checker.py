@@ -6,20 +6,22 @@ The data are an .npz file with X, y and perhaps sample_weight. The answer is PRO
 reason. All arithmetic is in integers and fractions. Numpy only reads the data, and computes an approximate
 Cholesky factor, which is then checked exactly.
 
-PROVED means the following. A unit is a feature or a group of features. Consider every β with lower ≤ β ≤
-upper and with at most k nonzero units, where the forced units always count as nonzero. For each such β, the
-value q(β) = ½ Σ w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖² is at least (1 − gap)·U, where U is the value of the
-certificate's own subset. Below, column j is divided by 2^scale_j.
+PROVED is a statement about coefficients β and units. A unit is a feature or a group of features. Consider
+every β with lower ≤ β ≤ upper and with at most k nonzero units, where the forced units always count as
+nonzero. Its value is q(β) = ½ Σ w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖². Let U be the value of the
+certificate's own subset. PROVED means that q(β) ≥ (1 − gap)·U for all these β. In what follows, column j of X
+is divided by 2^scale_j.
 
-A case is a set of units that are in the support and a set of units that are not. A vector w gives a bound for
-a case. To see this, write q(β) = Q − bᵀβ + ½βᵀGβ, and let D be a diagonal matrix with G − D ⪰ 0. From (β −
-w)ᵀ(G − D)(β − w) ≥ 0 follows q(β) ≥ Q − ½wᵀ(G − D)w − Σ (c_jβ_j − ½D_jβ_j²) with c = b − (G − D)w. Each term
-of the sum is 0 if β_j = 0. Otherwise the term is at most its maximum H_j ≥ 0 over lower_j ≤ β_j ≤ upper_j. We
-call H_j the height of feature j.
+The proof is a tree of cases. A case says that some units are in the support and that some others are not. A
+vector w gives a lower bound on q for a case, as follows. Write q(β) = Q − bᵀβ + ½βᵀGβ, and let D be a
+diagonal matrix for which G − D is positive semidefinite. Then (β − w)ᵀ(G − D)(β − w) ≥ 0. With c = b − (G −
+D)w, this is q(β) ≥ Q − ½wᵀ(G − D)w − Σ (c_jβ_j − ½D_jβ_j²). Each term of the sum is 0 if β_j = 0. Otherwise
+the term is at most its maximum H_j ≥ 0 over lower_j ≤ β_j ≤ upper_j. We call H_j the height of feature j.
 
-A vector can also confine β. With L its bound for the case with the unit of j, and h_j = c_j²/(2D_j), every β
-with β_j ≠ 0 and q(β) ≤ U has ½D_j(β_j − c_j/D_j)² ≤ U − L − H_j + h_j, because c_jβ_j − ½D_jβ_j² = h_j −
-½D_j(β_j − c_j/D_j)². Heights may then be taken over the smaller box.
+A vector w can also narrow the box lower ≤ β ≤ upper. Let L be the bound of w for the case in which the unit
+of feature j is in the support, and let h_j = c_j²/(2D_j). Then every β with β_j ≠ 0 and q(β) ≤ U has ½D_j(β_j
+− c_j/D_j)² ≤ U − L − H_j + h_j, because c_jβ_j − ½D_jβ_j² = h_j − ½D_j(β_j − c_j/D_j)². The heights may then
+be taken over the smaller box.
 """
 
 import json
@@ -34,7 +36,7 @@ FEW = 40  # up to this number of features G − D is eliminated in fractions
 
 
 class Refuted(Exception):
-    """The reason why a certificate is not accepted."""
+    """The error that says why a certificate is not accepted."""
 
 
 def require(condition, reason):
@@ -55,20 +57,23 @@ def are_integers(values, most):
 
 
 def as_integers(values):
-    """Return integers and one common unit; each rational number is its integer times the unit."""
+    """Return rational numbers as integers, and the common unit by which each integer is multiplied."""
     values = [*map(Fraction, values)]
     common = math.lcm(*(v.denominator for v in values))
     return [v.numerator * (common // v.denominator) for v in values], Fraction(1, common)
 
 
 def root_above(x):
-    """Return a number with few digits that is slightly above √x."""
+    """Return a rational number with few digits that is slightly larger than √x."""
     places = max(0, 64 + (x.denominator.bit_length() - x.numerator.bit_length()) // 2)
     return Fraction(math.isqrt((x.numerator << 2 * places) // x.denominator) + 1, 1 << places)
 
 
 def eliminate(A, b):
-    """Solve Ax = b for a symmetric A; None if A is not positive semidefinite, or there is no solution."""
+    """Solve Ax = b for a symmetric matrix A, or return None.
+
+    None means that A is not positive semidefinite, or that there is no solution.
+    """
     rows, m = [[*map(Fraction, row), Fraction(v)] for row, v in zip(A, b, strict=True)], len(A)
     for p in range(m):
         if rows[p][p] < 0 or (rows[p][p] == 0 and any(rows[p][p:])):
@@ -85,8 +90,11 @@ def eliminate(A, b):
 
 
 def exact_gram(vectors):
-    """Return the inner products of lists of integers, by products of long integers with a field for each
-    list."""
+    """Return the matrix of the inner products of some lists of integers.
+
+    The entries of all lists are packed into long integers, with a field of bits for each list, so that one
+    product of long integers computes many products at once.
+    """
     most = max(max(map(abs, v)) for v in vectors)
     size = (2 * most.bit_length() + len(vectors[0]).bit_length() + 9) // 8
     half = 1 << 8 * size - 1
@@ -98,7 +106,11 @@ def exact_gram(vectors):
 
 
 class Objective:
-    """The function q, from integer columns with one unit each, centred exactly; the last column is y."""
+    """The objective q(β) = ½ Σ w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖², in exact arithmetic.
+
+    Each column is a list of integers with a common unit, and y is the last column. If there is an intercept,
+    the columns are centred exactly.
+    """
 
     def __init__(self, X, y, weights, intercept, ridge, scale):
         self.weights, self.weight_unit = as_integers(weights)
@@ -113,7 +125,10 @@ class Objective:
         self.d, self.ridge, self.grams = len(scale), [Fraction(ridge) / Fraction(4) ** s for s in scale], {}
 
     def gram(self, i, j):
-        """Return G_ij; index d stands for y, so that G_id is b_i, and G_dd is yᵀWy."""
+        """Return an entry of the matrix of the objective q(β) = Q − bᵀβ + ½βᵀGβ: the entry G_ij.
+
+        The index d stands for y: G_id is b_i, and G_dd is yᵀWy with the diagonal matrix W of the weights.
+        """
         i, j = max(i, j), min(i, j)
         if (i, j) not in self.grams:
             total = sum(map(mul, map(mul, self.weights, self.columns[i]), self.columns[j]))
@@ -122,7 +137,10 @@ class Objective:
         return self.grams[i, j]
 
     def slopes(self, w):
-        """Return b − Gw for a vector w, which is given as a dictionary."""
+        """Return the negative gradient b − Gw of the objective q(β) = Q − bᵀβ + ½βᵀGβ at a vector w.
+
+        The vector is given as a dictionary of its nonzero entries.
+        """
         shares, unit = as_integers([self.units[self.d], *(-v * self.units[j] for j, v in w.items())])
         r = [0] * len(self.weights)
         for share, j in zip(shares, [self.d, *w], strict=True):
@@ -132,8 +150,9 @@ class Objective:
         return [v - self.ridge[j] * w.get(j, 0) for j, v in enumerate(c)]
 
     def fit(self, support, fixed):
-        """Return the minimiser of q on a support with some values fixed, its value, and the slopes at the
-        fixed values.
+        """Return the minimiser of the objective on a support, where some of the coefficients are fixed.
+
+        The second result is the minimum, and the third the partial derivatives for the fixed coefficients.
         """
         free, y = [j for j in support if j not in fixed], self.d
         right = [self.gram(y, i) - sum(self.gram(i, j) * v for j, v in fixed.items()) for i in free]
@@ -144,7 +163,11 @@ class Objective:
         return beta, twice / 2, {j: gradient[j] for j in fixed}
 
     def is_convex(self, D):
-        """Return whether G − D ⪰ 0 is proved on the features of D, a dictionary."""
+        """Return whether G − D is proved to be positive semidefinite, where G is the matrix of the objective.
+
+        D is a diagonal matrix, given as a dictionary of its entries. The claim is about the features of D
+        only.
+        """
         if all(v <= self.ridge[j] for j, v in D.items()):
             return True
         if len(D) > FEW:
@@ -152,11 +175,13 @@ class Objective:
         return eliminate([[self.gram(i, j) - (D[i] if i == j else 0) for j in D] for i in D], [0] * len(D))
 
     def is_convex_rounded(self, J, D):
-        """Return whether G − D ⪰ 0 is proved by rounded columns A and a rounded Cholesky factor L.
+        """Return whether G − D is proved to be positive semidefinite, by a rounded Cholesky factor L.
 
-        The entries of √W·X differ from the entries of A by at most 1 in the unit of the column. Therefore,
-        for all v, ‖√W·Xv‖² ≥ (1 − δ)‖Av‖² − (1/δ − 1)·n·d·‖v‖². So the following suffices: AᵀA minus a
-        diagonal matrix that is larger than D is the sum of LLᵀ and of a diagonally dominant matrix.
+        G is the matrix of the objective, D a diagonal matrix, and W the diagonal matrix of the weights. A has
+        the columns of √W·X for the features J, rounded to integers: they differ by at most 1 in the unit of
+        the column. Therefore, for all v, ‖√W·Xv‖² ≥ (1 − δ)‖Av‖² − (1/δ − 1)·n·d·‖v‖². So the following
+        suffices: AᵀA minus a certain diagonal matrix, which is larger than D, is the sum of LLᵀ and of a
+        diagonally dominant matrix.
         """
         columns, diagonal, m, delta = [], [], len(J), Fraction(1, 2**20)
         for j in J:
@@ -180,7 +205,7 @@ class Objective:
 
 
 class Proof:
-    """A certificate with its data: the bounds of its vectors, and the cases of its tree."""
+    """A certificate with its data: the vectors that give bounds, and the tree of cases."""
 
     def __init__(self, given, X, y, weights):
         d, scale, groups = len(X[0]), given["scale"], given["groups"]
@@ -212,10 +237,12 @@ class Proof:
             require(convex not in (None, False), "G − D is not proved to be positive semidefinite")
 
     def heights(self, v):
-        """Return the bound of vector v for the empty support, the height of each unit, the units sorted by
-        height, and D.
+        """Return the parts of the bound that vector v of the certificate gives for a case.
 
-        The height of a unit is the sum of the heights H_j of its features.
+        These are the bound for the empty support, the height of each unit, the units sorted by height, and
+        the diagonal matrix D and the vector c of the bound. The height of a feature is the most that a
+        nonzero coefficient can lower the bound. The height of a unit is the sum of the heights of its
+        features.
         """
         require(type(v) is int and 0 <= v < len(self.given["vectors"]), "there is no such vector")
         if v not in self.vectors:
@@ -235,7 +262,11 @@ class Proof:
         return self.vectors[v]
 
     def narrow(self, v, U):
-        """Confine β by vector v, for the cases with β_j ≠ 0 and for β_j = 0 together."""
+        """Narrow the box of the coefficients by the bound that vector v of the certificate gives.
+
+        A coefficient β_j outside the new box is possible only if the objective exceeds U. The new box
+        contains 0, so that it is valid for β_j = 0 as well.
+        """
         _, heights, _, D, c = self.heights(v)
         require(len(D) == self.d and max(heights) < math.inf, "the vector of the box")
         sides, forced = [[*side] for side in self.box], {*self.given["forced"]}
@@ -256,8 +287,10 @@ class Proof:
         return c and (c**2 / (2 * D) if D > 0 else math.inf)
 
     def bound(self, v, inside, outside):
-        """Return the bound of vector v for the case in which the units `inside` are in the support, and the
-        units `outside` are not.
+        """Return the bound of vector v for the case in which `inside` are in the support and `outside` are
+        not.
+
+        Both are sets of units; a unit is a feature or a group of features.
         """
         base, heights, order, D, _ = self.heights(v)
         room = self.k - len(inside)
@@ -276,7 +309,7 @@ class Proof:
         return fixed
 
     def value(self, at_lower, at_upper, inside, outside):
-        """Return a bound for a case in which only one support is possible."""
+        """Return a bound on the objective for a case that leaves only one possible support."""
         full = len(inside) == self.k
         units = [unit for unit in range(self.count) if unit in inside or not (full or unit in outside)]
         require(len(units) <= self.k, "a value for more than k units")
@@ -289,7 +322,10 @@ class Proof:
         return value
 
     def check(self):
-        """Return U; raise Refuted if a case has no bound, or a bound below (1 − gap)·U."""
+        """Return the value U of the certificate's own subset if the certificate is proved.
+
+        Raises Refuted if a case has no bound, or a bound below (1 − gap)·U.
+        """
         given = self.given
         support = [j for unit in given["support"] for j in self.members[unit]]
         beta, U, _ = self.q.fit(support, self.fixed(given["at_lower"], given["at_upper"], support))
@@ -328,9 +364,7 @@ class Proof:
 
 
 def check(text, X, y, weights=None):
-    """Return True and the value of the certificate's subset if the certificate is proved, else False and the
-    reason.
-    """
+    """Return True and the value of the certificate's subset, or False and the reason for the refusal."""
     try:
         return True, Proof(json.loads(text), X, y, [1.0] * len(y) if weights is None else weights).check()
     except Refuted as reason:

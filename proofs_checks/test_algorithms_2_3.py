@@ -1,23 +1,25 @@
-"""The mask of Algorithm 1, and Algorithms 2 and 3 as printed: the picks of OMP, λ*(S) and A(S).
+"""Checks of the mask of Algorithm 1, and of Algorithms 2 (OMP) and 3 (Sequential LASSO) as printed.
 
 Source: *Sequential Attention for Feature Selection*, equation (1), Algorithms 1, 2 and 3 (both versions; the
 poster's "Sequential LASSO" and "Orthogonal Matching Pursuit").
 
-In print, β*(λ, S) is "the optimal solution" of ½‖Xβ − y‖² + λ‖β_S̄‖₁, and Algorithm 3 has
+S is the set of the selected features, S̄ the set of all others, and P_S^⊥ the projection onto the orthogonal
+complement of the columns of S. In print, β*(λ, S) is "the optimal solution" of ½‖Xβ − y‖² + λ‖β_S̄‖₁, and
+Algorithm 3 has
 
     λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0},            "largest λ with nonzero LASSO on S̄",
     A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0},   "non-empty by Lemma 3.4".
 
-If ‖XᵀP_S^⊥y‖∞ is positive, it equals λ*(S): docs/proofs/theorem_3_3.md. The printed algorithm leaves out two
-things.
+If the number ‖XᵀP_S^⊥y‖∞ is positive, it equals λ*(S). The proof is in docs/proofs/theorem_3_3.md. The
+printed algorithm leaves out two things.
 
 First, if P_S^⊥y is orthogonal to all columns, the set in the definition of λ*(S) is empty. An empty set has
 no supremum, A(S) has no meaning, and the algorithm must stop. The supremum is also never a maximum, because
 β_S̄ = 0 at λ* itself.
 
 Second, the optimal solution need not be unique, for example if two columns are equal. A(S) is then the set of
-all features that are nonzero in some solution. A(S) is not empty, because the residual p of the LASSO differs
-from r = P_S^⊥y for λ < λ*. Lemma 3.4 is not needed for this conclusion.
+all features that are nonzero in some solution. This set is not empty, because the residual of the LASSO
+differs from P_S^⊥y for every λ < λ*. Lemma 3.4 is not needed for this conclusion.
 
 The paper writes: "Note that Sequential LASSO as stated requires a search for the optimal λ* in each step"
 (after Algorithm 3). No search is necessary, because ‖XᵀP_S^⊥y‖∞ is computed from the residual of least
@@ -53,7 +55,12 @@ TWINS = np.array([[1.0, 1.0]]), np.array([1.0])
 
 
 def attention_weights(w, S):
-    """Return the weights of equation (1), 1 on S and softmax_i(w, S̄) off S, as balls."""
+    """Return the weights of the attention mask as balls: 1 for selected features, softmax_i(w, S̄) for
+    others.
+
+    S̄ is the set of the features that are not selected. The weights are those of equation (1) of the paper on
+    Sequential Attention.
+    """
     total = sum((arb(a).exp() for i, a in enumerate(w) if i not in S), arb(0))
     return [arb(1) if i in S else arb(a).exp() / total for i, a in enumerate(w)]
 
@@ -66,21 +73,22 @@ def attention_weights(w, S):
 )
 @mutants("attention_weights")
 def test_the_weights_of_unselected_features(check):
-    """A selected feature has the weight 1, and unselected features are downscaled by
+    """In the mask of Sequential Attention, a selected feature has the weight 1. A feature i of the set S̄ of
+    unselected features is downscaled by
 
         softmax_i(w, S̄) = exp(w_i)/Σ_{j ∈ S̄} exp(w_j) ∈ (0, 1].
 
-    This weight is less than 1 unless i is the last feature left.
+    This weight is less than 1, unless i is the only unselected feature.
 
-    The feature argmax_{i ∉ S} w_i is the unselected feature with the largest of these weights.
+    The unselected feature with the largest w_i is also the unselected feature with the largest weight.
 
     Reading of: “features i ∈ S are used as direct inputs to the model and the unselected features i ∉ S are
     downscaled by the scalar value softmax_i(w, S̄)”, “unselected feature with largest attention weight”
 
-    Hypotheses: w ∈ ℝ^d is arbitrary, and S ≠ [d].
+    Hypotheses: The vector w ∈ ℝ^d is arbitrary, and not all features are selected.
 
-    Consequences: The weights off S have the sum 1, and each of them increases with its own w_i. If only one
-    feature is left, its weight is 1, as if this feature were selected.
+    Consequences: The weights of the unselected features have the sum 1, and the weight of feature i increases
+    with w_i. If only one feature is unselected, its weight is 1, as if it were selected.
     """
     check.over([attention_weights([fmpq(3)], ())], lambda weights: weights[0].contains(1))
 
@@ -98,7 +106,9 @@ def test_the_weights_of_unselected_features(check):
 
 
 def another_minimiser(A_S, b):
-    """Return a minimiser β of ‖A_Sβ − b‖² that differs from `least_squares` if the columns are dependent."""
+    """Return a minimiser of ‖A_Sβ − b‖², another one than `least_squares` returns if the columns are
+    dependent.
+    """
     ones = vector([fmpq(1)] * A_S.ncols())
     return least_squares(A_S, b) + ones - least_squares(A_S, A_S * ones)
 
@@ -110,16 +120,18 @@ def test_omp_picks_a_largest_correlation(check):
 
         ⟨X_i, y − X_Sβ_S*⟩² = ⟨X_i, y − P_S y⟩² = ⟨X_i, P_S^⊥y⟩²,
 
-    and OMP picks an i ∉ S that maximises this square.
+    and OMP picks an i ∉ S that maximises this square. Here S are the features selected so far, P_S is the
+    projection onto the span of their columns X_S, and P_S^⊥ = I − P_S.
 
-    Hypotheses: S is any set, and its columns may be dependent. The pick is checked if λ* = max|⟨X_i, P_S^⊥y⟩|
-    is positive.
+    Hypotheses: S is any set of features, and its columns may be dependent. The pick is checked if λ* =
+    max|⟨X_i, P_S^⊥y⟩| is positive.
 
-    Consequences: Line 4 need not say which minimiser is meant. As long as λ* > 0 there is only one minimiser,
-    because each pick is outside the span of X_S.
+    Consequences: Line 4 of Algorithm 2 need not say which minimiser β_S* is meant. For the sets that OMP
+    selects there is only one minimiser, because each pick has λ* > 0 and is therefore outside the span of
+    X_S.
 
     Unchecked: The pick is not checked if all correlations are zero. The algorithm leaves this case open;
-    sl.omp stops.
+    `sl.omp` stops.
     """
 
     def holds(X, y, S):
@@ -143,18 +155,19 @@ def test_omp_picks_a_largest_correlation(check):
 @claim("SA-algorithm-3-threshold", "Algorithm 3, line 5; poster", "formal, exact, proof", CORRECTED)
 @mutants("sl.first_entry", "sl.lambda_star")
 def test_the_largest_penalty_with_a_feature(check):
-    """At each step of Sequential LASSO, with the optimal solution β*(λ, S) of ½‖Xβ − y‖² + λ‖β_S̄‖₁, there is
-    a
+    """At each step of Sequential LASSO there is a
 
         λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0}.
 
-    This λ*(S) is the largest λ at which the LASSO is nonzero on S̄, and equals ‖XᵀP_S^⊥y‖∞.
+    This λ*(S) is the largest λ at which the LASSO is nonzero on S̄, and equals ‖XᵀP_S^⊥y‖∞. Here S are the
+    features selected so far, S̄ are all others, β*(λ, S) is the optimal solution of ½‖Xβ − y‖² + λ‖β_S̄‖₁,
+    and P_S^⊥y is the residual of least squares on S.
 
     Hypotheses: The columns of S are linearly independent.
 
-    Instead: The statement holds if P_S^⊥y is not orthogonal to all columns. Otherwise the set is empty, and
-    the algorithm must stop. λ*(S) is a supremum, not a maximum. The solution need not be unique: for all
-    solutions, β_S̄ ≠ 0 if λ < λ*, and β_S̄ = 0 if λ ≥ λ*.
+    Instead: The statement holds if P_S^⊥y is not orthogonal to all columns. Otherwise the set in the supremum
+    is empty, and the algorithm must stop. λ*(S) is a supremum, not a maximum. The solution need not be
+    unique: for all solutions, β_S̄ ≠ 0 if λ < λ*, and β_S̄ = 0 if λ ≥ λ*.
 
     Consequences: Theorem 3.3 makes a statement only about steps with λ* > 0.
 
@@ -196,21 +209,22 @@ def test_the_largest_penalty_with_a_feature(check):
 )
 @mutants("sl.lambda_star", "sl.sequential_lasso")
 def test_no_penalty_has_to_be_searched(check):
-    """Each step of Sequential LASSO requires a search for λ*(S), because the step selects just below this
-    penalty.
+    """Each step of Sequential LASSO requires a search for λ*(S), the largest penalty at which the LASSO is
+    nonzero outside the set S of selected features.
 
     Reading of: “Note that Sequential LASSO as stated requires a search for the optimal λ* in each step”
 
     Hypotheses: λ*(S) > 0, and the columns of S are linearly independent.
 
-    Instead: λ*(S) = ‖XᵀP_S^⊥y‖∞ is a closed form. This form takes one least-squares fit on S and one product
-    with Xᵀ. It is not necessary to try a λ below λ* either, because A(S), the set of features that become
-    nonzero there, follows from nonnegative least squares on the tied features.
+    Instead: λ*(S) has the closed form ‖XᵀP_S^⊥y‖∞, where P_S^⊥y is the residual of least squares on S. It
+    takes one least-squares fit on S and one product with Xᵀ. It is not necessary to try a λ just below λ*(S)
+    either. The features that become nonzero there follow from a nonnegative least-squares problem on the tied
+    features, those i with |⟨X_i, P_S^⊥y⟩| = λ*(S).
 
     Consequences: There is no reason to set λ “to a large enough value”. The paper's statement about such
-    values is false (SA-section-2-large-lambda).
+    values is false (ledger id SA-section-2-large-lambda).
 
-    Tolerance: The package's λ* has a relative tolerance of 2⁻⁴⁰: the conditions of optimality are checked
+    Tolerance: The package's λ* may have a relative error of 2⁻⁴⁰. So the conditions of optimality are checked
     exactly at λ*(1 + 2⁻⁴⁰) and at λ*(1 − 2⁻⁴⁰).
     """
     X, y, zero = np.eye(2), np.array([2.0, 1.0]), vector([fmpq(0), fmpq(0)])
@@ -235,20 +249,21 @@ def test_no_penalty_has_to_be_searched(check):
 @claim("SA-algorithm-3-limit", "Algorithm 3, lines 6 and 7", "formal, exact, brute force", CORRECTED)
 @mutants("sl.first_entry")
 def test_the_active_set_just_below_the_threshold(check):
-    """The set A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0} exists and is not empty, where β*(λ, S)
-    minimises ½‖Xβ − y‖² + λ‖β_S̄‖₁.
+    """The set A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0} exists and is not empty. Here S are the
+    selected features, S̄ are all others, and β*(λ, S) minimises ½‖Xβ − y‖² + λ‖β_S̄‖₁. λ* is the number
+    ‖XᵀP_S^⊥y‖∞, with the residual P_S^⊥y of least squares on S.
 
-    Hypotheses: λ* = ‖XᵀP_S^⊥y‖∞ > 0, and the columns of S are linearly independent.
+    Hypotheses: λ* > 0, and the columns of S are linearly independent.
 
     Instead: The statement holds for ε ↓ 0 and for the indices that are nonzero in some solution. For ε < 0
-    the set is empty. The set of these indices is constant for λ in an interval (λ₂, λ*). If one solution is
-    chosen for each λ, the supports of these solutions need not have a limit.
+    the set is empty. The set of these indices is the same for all λ in some interval (λ₂, λ*). But if one
+    solution is chosen for each λ, the supports of the chosen solutions need not have a limit.
 
-    Consequences: The paper gives Lemma 3.4 as the reason that the set is not empty. The lemma is not needed:
+    Consequences: The paper gives its Lemma 3.4 as the reason that A(S) is not empty. The lemma is not needed:
     the residual of the LASSO differs from P_S^⊥y for every λ < λ*.
 
-    In Coq: active_is_nonzero, some_feature_is_active; in them the set is constant on (λ₁, λ*) with an
-    explicit λ₁
+    In Coq: active_is_nonzero, some_feature_is_active; in these theorems the set is constant on an interval
+    (λ₁, λ*) with an explicit λ₁
     """
     lams = [1 - fmpq(1, 2**k) for k in range(1, 9)]
     alternating = [vector([1 - lam, 0 * lam][:: (-1) ** k]) for k, lam in enumerate(lams)]
@@ -272,14 +287,15 @@ def test_the_active_set_just_below_the_threshold(check):
 @claim("SA-section-3.2-zero", "Section 3.2, after equation (10)", "formal, exact, float", CORRECTED)
 @mutants("sl.project_dual")
 def test_nothing_is_active_above_the_threshold(check):
-    """If λ ≥ ‖XᵀP_S^⊥y‖∞, the residual p = y − Xβ of the LASSO is P_S^⊥y, and Xβ = X_Sβ_S*, meaning that β is
-    zero outside of S.
+    """If λ ≥ ‖XᵀP_S^⊥y‖∞, the residual y − Xβ of the LASSO is P_S^⊥y. Therefore Xβ = X_Sβ_S*, which means
+    that β is zero outside S. Here S are the selected features, which the LASSO does not penalise, β_S* is the
+    least-squares solution on S, and P_S^⊥y is the residual of this solution.
 
-    Hypotheses: The columns of S are linearly independent. β_S* denotes the least squares solution on S.
+    Hypotheses: The columns of S are linearly independent.
 
-    Instead: The statement holds for λ > 0. If columns are dependent, Xβ = X_Sβ_S* alone does not imply that β
-    is zero outside of S. The reason for β_S̄ = 0 is that ‖β_S̄‖₁ is the same in all solutions. For λ = 0,
-    which is allowed if P_S^⊥y ⟂ X, the statement is false.
+    Instead: The statement holds for λ > 0. If columns are dependent, Xβ = X_Sβ_S* does not imply that β is
+    zero outside S. The true reason is that Σ_{i ∉ S} |β_i| is the same in all solutions. The printed
+    condition allows λ = 0 if P_S^⊥y is orthogonal to all columns; the statement is then false.
 
     Consequences: No other statement is affected, because λ > 0 throughout Algorithm 3.
 

@@ -1,1 +1,1 @@
-"""The experiments of the papers, run again: networks, and the diversity of pixels."""
+"""The experiments of the papers, computed again: networks, and the diversity of selected pixels."""

@@ -1,4 +1,6 @@
-"""The command `python -m proofs_checks.experiments.diversity`: its options, and the run."""
+"""The command `python -m proofs_checks.experiments.diversity`: its options, and the experiment that it
+runs.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,7 @@ def diversity(
 
 
 def _images(source: Source) -> Images:
-    """Return the images of --data."""
+    """Return the images that the option --data names."""
     try:
         return images(source)
     except (FileNotFoundError, ValueError) as error:
@@ -122,15 +124,17 @@ def _images(source: Source) -> Images:
 
 
 def _default_count(found: Images, quick: bool) -> int:
-    """Return the default number of images: 1000 of MNIST as in the paper, all of the digits; 300 with
-    --quick.
+    """Return the number of images that the experiment uses if the options do not say it.
+
+    This number is 1000 for MNIST, as in the paper, and the number of all images for scikit-learn's digits.
+    With --quick it is 300.
     """
     whole = 1000 if found.name == "MNIST" else len(found.labels)
     return 300 if quick else whole
 
 
 def _design(found: Images, count: int, seed: int) -> Design:
-    """Return the regression problem of a sample of the images."""
+    """Return the regression problem of a random sample of the images."""
     try:
         return sample(found, count, seed)
     except ValueError as error:
@@ -138,7 +142,9 @@ def _design(found: Images, count: int, seed: int) -> Design:
 
 
 def _sparsities(text: str | None, design: Design, quick: bool) -> tuple[int, ...]:
-    """Parse --k: increasing numbers, at most the number of images, and at most that of pixels not always
+    """Return the numbers of features that the option --k lists.
+
+    They must be increasing, and at most the number of images and the number of pixels that are not always
     zero.
     """
     default = KS[design.name]
@@ -156,7 +162,7 @@ def _sparsities(text: str | None, design: Design, quick: bool) -> tuple[int, ...
 
 
 def _command(design: Design, settings: DiversitySettings) -> str:
-    """Return the command line that repeats the run."""
+    """Return the command line that repeats the experiment."""
     ks = ",".join(map(str, settings.ks))
     line = [*str(diversity.name).split(), "--data", design.name.lower(), "--k", ks]
     line += ["--sigma", f"{settings.sigma:g}", "--repeats", str(settings.repeats)]
@@ -167,7 +173,9 @@ def _command(design: Design, settings: DiversitySettings) -> str:
 def _collect(
     console: Console, design: Design, settings: DiversitySettings
 ) -> tuple[list[MethodSelection], bool]:
-    """Return the selections by method and k, and whether Ctrl-C ended the run before all were done."""
+    """Return the selections, sorted by method and k, and whether Ctrl-C ended the run before all were
+    done.
+    """
     selections: list[MethodSelection] = []
 
     def take(found: list[MethodSelection]) -> tuple[int, str]:

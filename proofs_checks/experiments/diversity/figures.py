@@ -1,4 +1,4 @@
-"""The figures of the diversity experiment: the panels of Figure 1, the fit, and the selected pixels."""
+"""The figures of the diversity experiment: the panels of Figure 1, the R² of the fits, and the pixels."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _K = "number of features $k$"
 def curves(
     selections: Sequence[Any], value: Callable[[Any], float], methods: Sequence[str], ax: Axes
 ) -> Axes:
-    """Draw a line for each method: `value` of its selections against k.
+    """Draw a line for each method: a value of its selections against the number k of features.
 
-    Selections with fewer than k features are not on the line. They are faded points, marked with their number
-    of features.
+    `value` is a function of a selection. Selections with fewer than k features are not on the line: they are
+    drawn as faded points, each with its number of features.
     """
     for method in methods:
         mine = [s for s in selections if s.method == method]
@@ -66,14 +66,14 @@ def curves(
 def coefficient_errors(
     selections: Sequence[Any], sigma: float, perturbed: str = "target", *, ax: Axes | None = None
 ) -> Axes:
-    """Draw ‖α' − α‖, the mean error of the coefficients under noise, against k for every method.
+    """Draw the mean error ‖α' − α‖ of the coefficients under noise, against the number k of features.
 
     Parameters
     ----------
     selections : `MethodSelection` records.
-    sigma : the strength σ of the noise; the run must have this σ.
-    perturbed : "target" for noise in y, or "features". For noise in y a line shows the smallest expected
-        error of k unit columns; a selection with fewer columns may be below this line.
+    sigma : the strength σ of the noise, one for which the errors were computed.
+    perturbed : "target" for noise in y, or "features". For noise in y, one more line shows the smallest error
+        that is expected for k unit columns. A selection with fewer columns may be below this line.
     ax : the Axes; None: a new figure.
     """
     noisy = {"target": "$y$", "features": "$X$"}[perturbed]
@@ -88,13 +88,13 @@ def coefficient_errors(
 
 
 def normalised_diversity(selections: Sequence[Any], regularizer: str, *, ax: Axes | None = None) -> Axes:
-    """Draw a diversity f(S), divided by its largest value for k unit columns, against k. The selections S are
-    those of the LASSO, of greedy selection, and of regularized selection.
+    """Draw the diversity f(S) of selections S against k, divided by its largest value for k unit columns.
 
     Parameters
     ----------
-    selections : `MethodSelection` records.
-    regularizer : f, as "ld", "ld-0.1", "sv", "gr" or another regularizer of the run.
+    selections : `MethodSelection` records. The figure shows the LASSO, greedy selection, and selection with
+        the regularizer f.
+    regularizer : the name of f: "ld", "ld-0.1", "sv", "gr" or another regularizer of the experiment.
     ax : the Axes; None: a new figure.
     """
     ax = axes(ax, f"diversity by {regularizer}", _K, "$f(S)$ / largest possible", (5.0, 3.2))
@@ -102,12 +102,12 @@ def normalised_diversity(selections: Sequence[Any], regularizer: str, *, ax: Axe
 
 
 def diversity_panels(selections: Sequence[Any], sigma: float) -> list[Axes]:
-    """Draw the six panels of Figure 1, (a) to (f), and more for other regularizers, with one legend.
+    """Draw the six panels (a) to (f) of the paper's Figure 1, and a panel for each further regularizer.
 
     Parameters
     ----------
     selections : `MethodSelection` records.
-    sigma : the strength of the noise in (a) and (b).
+    sigma : the strength of the noise in panels (a) and (b).
     """
     names = tuple(selections[0].diversity)
     columns = math.ceil((2 + len(names)) / 2)
@@ -135,7 +135,10 @@ def diversity_panels(selections: Sequence[Any], sigma: float) -> list[Axes]:
 
 
 def r2_curves(selections: Sequence[Any], *, ax: Axes | None = None) -> Axes:
-    """Draw R² of least squares on the selections, and of the LASSO's own coefficients, against k."""
+    """Draw R² of the selections against the number k of features, for every method.
+
+    The figure shows R² of least squares on each selection, and R² of the LASSO's own coefficients.
+    """
     ax = axes(ax, "", _K, "$R^2$", (6.4, 3.8))
     curves(selections, lambda s: float(s.r2), _methods(selections), ax)
     line = sorted({(s.k, s.r2_lasso) for s in selections})
@@ -145,7 +148,9 @@ def r2_curves(selections: Sequence[Any], *, ax: Axes | None = None) -> Axes:
 
 
 def panels_without_constants(selections: Sequence[Any]) -> list[Axes]:
-    """Draw panels (d) and (e) without the constants that make the regularizers non-negative."""
+    """Draw panels (d) and (e) without the constants that make the regularizers "ld-0.1" and "sv"
+    non-negative.
+    """
     _, grid = pyplot().subplots(1, 2, figsize=(9.4, 3.4), layout="constrained")
     titles = {
         "ld-0.1": r"(d) $\sum\log_2(0.1 + \lambda_i)$ / ($k\,\log_2 1.1$)",
@@ -159,13 +164,12 @@ def panels_without_constants(selections: Sequence[Any]) -> list[Axes]:
 
 
 def pixel_maps(design: Any, selections: Sequence[Any]) -> list[Axes]:
-    """Draw the selected pixels of each method over a map of the share of images in which each pixel is
-    nonzero.
+    """Draw the selected pixels of each method on a map that shows how often each pixel is nonzero.
 
     Parameters
     ----------
     design : the `Design`.
-    selections : one `MethodSelection` for each method.
+    selections : one `MethodSelection` for each method, all with the same k.
     """
     figure, grid = pyplot().subplots(
         1, len(selections), figsize=(2.2 * len(selections), 3.0), layout="constrained", squeeze=False

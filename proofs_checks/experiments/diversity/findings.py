@@ -1,8 +1,9 @@
-"""The claims of Section 6 of the 2012 paper, checked in a run of `diversity`, panel by panel.
+"""The claims in Section 6 of the paper on spectral regularization (2012), checked panel by panel.
 
-A claim is a set of comparisons between numbers of the run; its verdict is the fraction of comparisons that
-hold. Selections with fewer than k features are left out of all comparisons, and counted, because the errors
-and the diversity at k refer to k features.
+The panels are those of the paper's Figure 1, for which the experiment selects k features by several methods.
+A claim consists of comparisons between numbers of the experiment, and its verdict depends on the fraction of
+comparisons that hold. Selections with fewer than k features are left out of all comparisons, because the
+errors and the diversity at k refer to k features. The omitted comparisons are counted.
 """
 
 from __future__ import annotations
@@ -34,12 +35,13 @@ Errors = Callable[[MethodSelection], float]
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """A claim of the paper, and the outcome of the run.
+    """A claim of the paper, and the outcome of our comparisons.
 
     Attributes
     ----------
     key : the name of the claim, which is the same in all panels.
-    panel : the panel of Figure 1, "a" to "f"; "g", … for other registered regularizers; "" for the text.
+    panel : the panel of Figure 1, "a" to "f", to which the claim refers. Further regularizers have the
+        letters "g", …; a claim in the text has "".
     claim : the claim in our words, as a clause.
     held, total : the number of comparisons that hold, and of all comparisons.
     numbers : the measured numbers, in a sentence.
@@ -56,7 +58,11 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """The verdict in words, by the share of comparisons that hold: all, four in five, half, or fewer."""
+        """The verdict in words, by the share of comparisons that hold.
+
+        It is "shows" if all hold, "shows mostly" for at least 80 %, "shows in part" for at least half, and
+        otherwise "does not show".
+        """
         if not self.total:
             return "not measured"
         if self.held == self.total:
@@ -66,8 +72,10 @@ class Finding:
 
 
 class Table:
-    """The selections with k features by (method, k); `short` has the keys of the selections with fewer
-    features.
+    """The selections of a run by (method, k).
+
+    `at` has the selections that have k features. `short` has the keys (method, k) of the selections with
+    fewer features.
     """
 
     def __init__(self, selections: Sequence[MethodSelection]) -> None:
@@ -76,19 +84,21 @@ class Table:
         self.ks = sorted({s.k for s in selections})
 
     def pairs(self, a: str, b: str) -> Iterator[tuple[MethodSelection, MethodSelection]]:
-        """Yield the selections of the methods a and b for each k for which both have k features."""
+        """Yield the selections of two methods for each k at which both methods selected k features."""
         for k in self.ks:
             if (a, k) in self.at and (b, k) in self.at:
                 yield self.at[a, k], self.at[b, k]
 
     def line(self, method: str) -> list[MethodSelection]:
-        """Return the selections of a method that have k features, in the order of k."""
+        """Return the selections of a method, in the order of k, without those that have fewer than k
+        features.
+        """
         return [self.at[method, k] for k in self.ks if (method, k) in self.at]
 
     def left_out(self, *groups: Sequence[str]) -> int:
-        """Count the comparisons that are left out, because a selection has fewer than k features.
+        """Count the comparisons that are left out because a selection has fewer than k features.
 
-        groups : the methods of each comparison. Each comparison is made once for every k.
+        groups : the methods that each comparison involves. Each comparison is made once for every k.
         """
         there = self.at.keys() | self.short
         return sum(
@@ -98,8 +108,9 @@ class Table:
         )
 
     def ends(self, method: str) -> tuple[MethodSelection, MethodSelection] | None:
-        """Return the selections of a method for the first and the last k; None if one of the two is not in
-        the table.
+        """Return the selections of a method for the smallest and the largest k.
+
+        The result is None if one of these two selections is missing or has fewer than k features.
         """
         if len(self.ks) < 2 or not {(method, self.ks[0]), (method, self.ks[-1])} <= self.at.keys():
             return None
@@ -107,19 +118,22 @@ class Table:
 
 
 def panels() -> dict[str, str]:
-    """Return the panel of each regularizer: (c) to (f) for the paper's regularizers."""
+    """Return the letter of the panel of each regularizer; the paper's regularizers have "c" to "f"."""
     return dict(zip(REGULARIZERS, string.ascii_lowercase[2:], strict=False))
 
 
 def _order() -> list[tuple[str, str]]:
-    """Return the pairs (method of smaller error, method of larger error) of the order regularized < no-reg <
-    lasso.
+    """Return the pairs of methods in which the first should have smaller errors than the second.
+
+    The expected order is: regularized selection below greedy selection ("no-reg"), and this below the LASSO.
     """
     return [*((name, "no-reg") for name in REGULARIZERS), ("no-reg", "lasso")]
 
 
 def judge(selections: Sequence[MethodSelection], settings: DiversitySettings) -> list[Finding]:
-    """Return the findings on all claims: (a), (b), (c)-(f), and the text."""
+    """Return the findings on all claims: panels (a) and (b) on errors, the panels on diversity, and the
+    text.
+    """
     table = Table(selections)
     sigma = settings.sigma
     kinds: list[tuple[str, str, Errors]] = [
@@ -132,7 +146,7 @@ def judge(selections: Sequence[MethodSelection], settings: DiversitySettings) ->
 
 
 def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]:
-    """Return the findings on panel (a) or (b), which show errors.
+    """Return the findings on panel (a) or (b), which show the errors of the coefficients under noise.
 
     what : the perturbed data, in words. error : a function that returns the error of a selection.
     """
@@ -179,8 +193,10 @@ def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]
 
 
 def _rises(table: Table, panel: str, error: Errors) -> list[Finding]:
-    """Judge "only very mildly increasing" in the text, by the difference and the ratio of the errors at the
-    last and the first k.
+    """Judge the claim of the text that errors are "only very mildly increasing" in k.
+
+    The two findings compare how much the errors of the methods rise from the smallest to the largest k, by
+    the difference and by the ratio of the two errors.
     """
     ends = {name: both for name in (*BASELINES, *REGULARIZERS) if (both := table.ends(name))}
     errors = {name: (error(first), error(last)) for name, (first, last) in ends.items() if error(first) > 0}
@@ -219,7 +235,7 @@ def _rises(table: Table, panel: str, error: Errors) -> list[Finding]:
 
 
 def _likeness(table: Table, panel: str, error: Errors) -> Finding:
-    """Judge "It does not seem to matter which regularizer we employ" in the text."""
+    """Judge the claim of the text that "it does not seem to matter which regularizer we employ"."""
     held, spread = [], []
     count = "the four" if len(REGULARIZERS) == 4 else f"the {len(REGULARIZERS)}"
     for k in table.ks:
@@ -239,7 +255,7 @@ def _likeness(table: Table, panel: str, error: Errors) -> Finding:
 
 
 def _diversity(table: Table, name: str) -> list[Finding]:
-    """Return the findings on the panel of the regularizer `name`, one of (c) to (f)."""
+    """Return the findings on the panel that shows the diversity f(S) by one regularizer f."""
     above = [
         (base, ours.diversity[name] > other.diversity[name])
         for base in BASELINES
@@ -264,8 +280,9 @@ def _diversity(table: Table, name: str) -> list[Finding]:
 
 
 def _trend(panel: str, name: str, line: Sequence[float], left_out: int) -> Finding:
-    """Judge the sentence "The lines … show an increasing trend" for one curve, by its steps from each k to
-    the next.
+    """Judge the sentence "The lines … show an increasing trend" for one curve of a panel.
+
+    The finding counts the steps from each k to the next in which the curve increases.
     """
     up = _steps_up(line)
     ends = f"; from {line[0]:.3f} to {line[-1]:.3f}" if line else ""
@@ -274,7 +291,11 @@ def _trend(panel: str, name: str, line: Sequence[float], left_out: int) -> Findi
 
 
 def _fit(table: Table, refitted: bool) -> Finding:
-    """Judge "This ensures we are not sacrificing diversity for solution quality" in the text."""
+    """Judge the sentence "This ensures we are not sacrificing diversity for solution quality" of the text.
+
+    The finding counts the regularized selections whose R² is at least that of the LASSO with as many
+    features.
+    """
     ours = [s for name in REGULARIZERS for s in table.line(name)]
     own = sum(s.r2 >= s.r2_lasso - ROUNDING for s in ours)
     squares = sum(s.r2 >= s.r2_refitted - ROUNDING for s in ours)
@@ -297,7 +318,10 @@ def _fit(table: Table, refitted: bool) -> Finding:
 
 
 def _other_sigmas(table: Table, settings: DiversitySettings) -> Finding:
-    """Judge "results for other values of σ are similar" in the text and a footnote."""
+    """Judge the sentence "results for other values of σ are similar" of the text and a footnote.
+
+    The strength σ of the noise in X takes several values.
+    """
     held = total = 0
     worst = []
     others = settings.all_sigmas()[1:]
@@ -317,9 +341,10 @@ def _other_sigmas(table: Table, settings: DiversitySettings) -> Finding:
 
 
 def order_at(table: Table, sigma: float) -> tuple[int, int]:
-    """Test whether the errors at one σ, with X perturbed, have the order regularized < no-reg < lasso.
+    """Count how often the errors for one strength σ of the noise in X have the expected order.
 
-    Returns how many comparisons hold, and how many there are.
+    The expected order is: regularized selection below greedy selection, and this below the LASSO. Returns the
+    number of comparisons that hold, and the number of all comparisons.
     """
     held = [
         float(np.mean(ours.features[sigma])) < float(np.mean(other.features[sigma]))
@@ -330,7 +355,9 @@ def order_at(table: Table, sigma: float) -> tuple[int, int]:
 
 
 def extremes(selections: Sequence[MethodSelection], sigma: float) -> dict[str, float]:
-    """Return for each panel the largest error, or the smallest diversity, of its curves."""
+    """Return the largest error of each panel on errors, and the least diversity of each panel on
+    diversity.
+    """
     found = {
         "a": max(float(np.mean(s.target[sigma])) for s in selections),
         "b": max(float(np.mean(s.features[sigma])) for s in selections),
@@ -341,12 +368,14 @@ def extremes(selections: Sequence[MethodSelection], sigma: float) -> dict[str, f
 
 
 def _steps_up(line: Sequence[float]) -> list[bool]:
-    """Return for each step of a line whether it goes up."""
+    """Return, for each pair of neighbouring values of a curve, whether the second is larger than the
+    first.
+    """
     return [after > before for before, after in itertools.pairwise(line)]
 
 
 def _by_method(held: Sequence[tuple[str, bool]]) -> str:
-    """Return the counts by method, for example "ld 9 of 9, sv 8 of 9"."""
+    """Return how many comparisons of each method hold, for example "ld 9 of 9, sv 8 of 9"."""
     parts = []
     for name, group in itertools.groupby(held, key=lambda pair: pair[0]):
         values = [value for _, value in group]

@@ -1,4 +1,6 @@
-"""The report of `make diversity`: tables, a page with the six panels of Figure 1, CSV and JSON."""
+"""The report of `make diversity`: tables, a page with the six panels of the paper's Figure 1, CSV and
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,7 @@ def findings_table(findings: Sequence[Finding]) -> Table:
 
 
 def method_table(selections: Sequence[MethodSelection], settings: DiversitySettings) -> Table:
-    """Return the results of each method at the largest k as a table for a terminal."""
+    """Return a table for a terminal with the errors and the diversity of each method at the largest k."""
     k = max(s.k for s in selections)
     view = Table(title=f"k = {k}, σ = {settings.sigma:g}", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     headings = ("method", "R²", "error, y", "error, X", *REGULARIZERS, "rare")
@@ -82,7 +84,7 @@ def headline(
     findings: Sequence[Finding],
     selections: Sequence[MethodSelection],
 ) -> list[str]:
-    """Return the result in two sentences, and a description of the data."""
+    """Return the main result in two sentences, a description of the data, and the rule for the weight ν."""
     short = sum(s.short for s in selections)
     left_out = (
         f" {short} of the {len(selections)} selections {'has' if short == 1 else 'have'} fewer than k "
@@ -109,13 +111,15 @@ def headline(
 
 
 def _count(findings: Sequence[Finding], key: str, panel: str = "") -> str:
-    """Return "32 of 36", the comparisons of a claim that hold, in one panel or in all."""
+    """Return how many comparisons of a claim hold, in one panel or in all panels, for example "32 of 36"."""
     chosen = [found for found in findings if found.key == key and panel in found.panel]
     return f"{sum(found.held for found in chosen)} of {sum(found.total for found in chosen)}"
 
 
 def reading(selections: Sequence[MethodSelection]) -> list[str]:
-    """Return sentences on the rare pixels and on the loss of R² by diversity, with numbers of this run."""
+    """Return sentences about the rare pixels and about the loss of R² by diverse selection, with our
+    numbers.
+    """
     table = ByMethod(selections)
     lines = [_rare(selections), _r2_loss(table)]
     every = sum(s.qualifies == "every" for s in selections)
@@ -137,7 +141,7 @@ def reading(selections: Sequence[MethodSelection]) -> list[str]:
 
 
 def _rare(selections: Sequence[MethodSelection]) -> str:
-    """Return a sentence on the share of rare pixels, from which the diversity comes."""
+    """Return a sentence on the share of rare pixels in each selection; these pixels cause the diversity."""
     k = max(s.k for s in selections)
     last = [s for s in selections if s.k == k and s.support]
     shares = ", ".join(f"{s.rare / len(s.support):.0%} for {s.method}" for s in last)
@@ -150,7 +154,7 @@ def _rare(selections: Sequence[MethodSelection]) -> str:
 
 
 def _r2_loss(table: ByMethod) -> str:
-    """Return sentences on the loss of R² by diversity at the smallest k."""
+    """Return sentences on the R² that a diverse selection loses at the smallest k."""
     k = min(table.ks)
     if not {("no-reg", k), ("ld", k)} <= set(table.at):
         return ""
@@ -164,12 +168,12 @@ def _r2_loss(table: ByMethod) -> str:
 
 
 def _columns() -> tuple[str, ...]:
-    """Return the headings of the columns that `cells` fills."""
+    """Return the headings of the table of selections on the page."""
     return (*COLUMNS, "error, y", "error, X", *(f"diversity {name}" for name in REGULARIZERS), "rare")
 
 
 def cells(s: MethodSelection, settings: DiversitySettings) -> tuple[str, ...]:
-    """Return a row of the page's table."""
+    """Return the row of the table of selections that describes one selection."""
     regularized = s.method in REGULARIZERS
     return (
         s.method,
@@ -229,7 +233,10 @@ def write(
 
 
 def _axes(least: dict[str, float]) -> list[tuple[str, str, str, str]]:
-    """Return a row for each panel: its name, the quantity, the range on the printed axis, and our value."""
+    """Return a row for each panel of Figure 1 that compares the axis in print with our extreme value.
+
+    The row has the name of the panel, its quantity, the range of the printed axis, and our value.
+    """
     rows = []
     for panel, (low, high) in PRINTED_AXES.items():
         what = "largest error" if panel in "ab" else "least diversity"
@@ -240,10 +247,11 @@ def _axes(least: dict[str, float]) -> list[tuple[str, str, str, str]]:
 def _sigmas(
     selections: Sequence[MethodSelection], settings: DiversitySettings
 ) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return a row for each σ, with X perturbed: σ, the comparisons that hold, and a median of each method.
+    """Return a row for each strength σ of the noise in X, for the table of the page.
 
-    The comparisons are those of `order_at`. The error at one k is the mean over the repeats, and the median
-    is taken over k.
+    The row has σ, the number of comparisons that hold, and the median error of each method. A comparison
+    holds if two methods have the expected order of errors, see `order_at`. The error at one k is the mean
+    over the repeats, and the median is taken over k.
     """
     table = ByMethod(selections)
     rows = []
@@ -256,7 +264,9 @@ def _sigmas(
 
 
 def _lines(selections: Sequence[MethodSelection], settings: DiversitySettings) -> Iterator[Iterable[object]]:
-    """Yield the lines of selections.csv: a line for each selection, with the errors of every σ."""
+    """Yield the lines of selections.csv: the headings, and a line for each selection with its errors for
+    every σ.
+    """
     sigmas = settings.all_sigmas()
     plain = ("method", "k", "features", "nu", "nu_upper", "qualifies", "r2", "r2_lasso", "r2_refitted")
     yield (

@@ -1,24 +1,24 @@
 """Figure 1 of *Selecting Diverse Features via Spectral Regularization* (2012): robustness and diversity.
 
-X (n, d) has a sampled image in each row and a pixel in each column; y has the labels. Columns and y are
+Each row of X (n, d) is a sampled image and each column a pixel; y has the labels. The columns and y are
 scaled to unit length and not centred. A pixel that is zero in all sampled images is a zero column, which no
-method selects. Let S be the k features that a method selects, and α = X_S⁺y. Noise is added to y or to the
-columns,
+method selects. Let S be the k features that a method selects, α = X_S⁺y the coefficients of least squares,
+and C_S = X_SᵀX_S. Noise is added to y or to the columns,
 
     y' = y + σ η/‖η‖,   X'_j = X_j + σ E_j/‖E_j‖,   η and E_j white,
 
-and the error is ‖α' − α‖, averaged over the repeats. All methods have the same noise. For noise in y,
-α' − α = σ·X_S⁺η/‖η‖ is linear in σ, and
+where α' are the coefficients for the perturbed data. The error is ‖α' − α‖, averaged over the repeats of the
+noise. All methods have the same noise. For noise in y, α' − α = σ·X_S⁺η/‖η‖ is linear in σ, and
 
     E‖α' − α‖² = σ²·tr C_S⁻¹/n ≥ σ²·k/n
 
-for every design with unit columns, because tr C_S⁻¹·tr C_S ≥ k². The roots of the two sides, divided by σ,
-are `expected` and `least_expected`.
+for every design with unit columns, because tr C_S⁻¹·tr C_S ≥ k². The square roots of the two sides, divided
+by σ, are the fields `expected` and `least_expected` of a selection.
 
-The paper leaves some choices open. Here the exponent α of the regularizer gr is ½. The "maximum possible" of
-a regularizer over k unit columns is its value at orthonormal columns. The LASSO's R² is computed from its own
-coefficients, unless `refitted` is true. The LASSO's solution with k features is the last solution before the
-path has more than k features (`choose_nu`).
+The paper leaves some choices open. Here the exponent of the regularizer "gr" (generalized rank) is ½. The
+"maximum possible" of a regularizer over k unit columns is its value at orthonormal columns. The LASSO's R² is
+computed from its own coefficients, unless `refitted` is true. The LASSO's solution with k features is the
+last solution before the path has more than k features (`choose_nu`).
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ RARE = 0.01
 
 @dataclasses.dataclass(frozen=True)
 class DiversitySettings:
-    """The settings of the study of diversity.
+    """The settings of the experiment on diversity.
 
     Attributes
     ----------
-    ks, sigma, repeats, seed, alpha, refitted, jobs : as on the command line.
+    ks, sigma, repeats, seed, alpha, refitted, jobs : the options of the command line with these names.
     sigmas : other values of σ, for the claim "results for other values of σ are similar".
     """
 
@@ -65,16 +65,18 @@ class DiversitySettings:
     sigmas: tuple[float, ...] = OTHER_SIGMAS
 
     def all_sigmas(self) -> tuple[float, ...]:
-        """Return σ, followed by the other values of σ."""
+        """Return all strengths σ of the noise, the main one first."""
         return (self.sigma, *(sigma for sigma in self.sigmas if sigma != self.sigma))
 
     def regularizers(self, k: int) -> dict[str, SetFunction]:
-        """Return all registered regularizers with their constants for k."""
+        """Return all registered regularizers by name, with the constants that belong to k features."""
         return {name: regularizer.of(k, self.alpha) for name, regularizer in REGULARIZERS.items()}
 
     def tasks(self) -> list[MethodTask]:
-        """Return the tasks of the processes, the longest first. One task of forward regression (FR) serves
-        all k.
+        """Return the tasks of the processes, the longest first.
+
+        A method that adds one feature after another (forward regression) has one task for all k. A method
+        that searches anew for each k has a task for each k.
         """
         forward = [
             name for name, regularizer in reversed(REGULARIZERS.items()) if regularizer.method == "forward"
@@ -96,13 +98,13 @@ class MethodTask:
 
 @dataclasses.dataclass(frozen=True)
 class Design:
-    """The regression problem.
+    """The regression problem of the experiment: labels of images on their pixels.
 
     Attributes
     ----------
     name, note : the name of the images, and a remark on them.
-    X : (n, d), columns of unit length or zero.
-    y : (n,), of unit length.
+    X : (n, d), a row for each image and a column for each pixel, of length 1 or zero.
+    y : (n,), the labels, scaled to length 1.
     shape : the height and width of an image, d = height·width.
     usage : (d,) the fraction of the images in which each pixel is nonzero.
     """
@@ -121,18 +123,21 @@ class MethodSelection:
 
     Attributes
     ----------
-    method, k : the method and k. The method may select fewer than k features, see `short`.
-    support : the features.
-    nu, upper, qualifies : as in `NuChoice`; 0, 0 and "" for the baselines.
+    method, k : the method, and the number of features to select. The method may select fewer than k features,
+        see `short`.
+    support : the selected features S.
+    nu, upper, qualifies : the weight ν of the regularizer and how it was chosen, as in `NuChoice`; 0, 0 and
+        "" for the baselines.
     r2 : R² of least squares on the support.
     r2_lasso, r2_refitted : R² of the LASSO at this k, with its own coefficients and with least squares.
-    diversity : regularizer -> f(S) divided by its largest value for k unit columns.
-    plain : "ld-0.1" -> Σ log₂(δ + λ_i)/(k·log₂(1 + δ)), without the constant; "sv" -> 1 minus the mean
-        squared correlation of two features. Both are 1 for orthonormal columns.
+    diversity : regularizer f -> f(S) divided by its largest value for k unit columns.
+    plain : the diversity without the constants of the regularizers. "ld-0.1" -> Σ log₂(δ + λ_i)/(k·log₂(1 +
+        δ)) with δ = 0.1 and the eigenvalues λ_i of C_S = X_SᵀX_S. "sv" -> 1 minus the mean squared
+        correlation of two selected features. Both are 1 for k orthonormal columns.
     target, features : σ -> the errors of each repeat with y or X perturbed.
     expected, least_expected : √(tr C_S⁺/n) and √(k/n): the root mean square of the error for noise in y,
-        divided by σ, and its smallest value for k unit columns.
-    rare : the number of rare features.
+        divided by the strength σ of the noise, and the smallest value that this can have for k unit columns.
+    rare : the number of selected pixels that are nonzero in few images.
     """
 
     method: str
@@ -154,12 +159,14 @@ class MethodSelection:
 
     @property
     def short(self) -> bool:
-        """True if the selection has fewer than k features; then its errors tend to be smaller."""
+        """True if the selection has fewer than k features; its errors then tend to be smaller than with k
+        features.
+        """
         return len(self.support) < self.k
 
 
 class _Choice(NamedTuple):
-    """The selection S, and the choice of ν."""
+    """The features that a method selects, and how the weight ν of the regularizer was chosen."""
 
     support: IndexArray
     nu: float = 0.0
@@ -168,7 +175,7 @@ class _Choice(NamedTuple):
 
 
 def sample(images: Images, count: int, seed: int) -> Design:
-    """Return the regression problem of `count` sampled images.
+    """Return the regression problem of `count` images that are sampled at random.
 
     Raises ValueError if there are fewer images, or if all sampled labels are zero.
     """
@@ -193,7 +200,7 @@ def sample(images: Images, count: int, seed: int) -> Design:
 
 
 def select(design: Design, task: MethodTask, settings: DiversitySettings) -> list[MethodSelection]:
-    """Run one method, and return its selections: a record for each k of the task."""
+    """Run one method, and return its selection for each number k of features in the task."""
     problem, ks = Problem(design.X, design.y), task.ks
     fits = dict(zip(ks, lasso_fits(problem, ks), strict=True))
     if task.method == "lasso":
@@ -260,7 +267,11 @@ def _plain(C: FloatArray, k: int) -> dict[str, float]:
 def noise_errors(
     design: Design, S: IndexArray, settings: DiversitySettings
 ) -> tuple[dict[float, tuple[float, ...]], dict[float, tuple[float, ...]]]:
-    """Return the errors ‖α' − α‖ of each repeat by σ, with y perturbed and with X perturbed."""
+    """Return the errors ‖α' − α‖ of the least-squares coefficients α on the features S under noise.
+
+    α' are the coefficients for perturbed data. The two results are for noise in y and for noise in X; each
+    maps the strength σ of the noise to the errors of all repeats.
+    """
     X_S, y = design.X[:, S], design.y
     alpha = np.linalg.lstsq(X_S, y, rcond=None)[0]
     target: dict[float, list[float]] = {sigma: [] for sigma in settings.all_sigmas()}
@@ -280,14 +291,18 @@ def noise_errors(
 
 @functools.lru_cache(maxsize=8)
 def noise(seed: int, repeat: int, n: int, d: int) -> tuple[FloatArray, FloatArray]:
-    """Return η/‖η‖ (n,) and E (n, d) with unit columns for one repeat, the same for every method, k and σ."""
+    """Return white noise for y (n,) and for X (n, d), where the vector and each column have length 1.
+
+    The noise depends on the seed and on the number of the repeat. It is the same for every method, every
+    number of features and every strength of the noise.
+    """
     rng = np.random.default_rng([seed, 1, repeat])
     eta, E = rng.standard_normal(n), rng.standard_normal((n, d))
     return eta / np.linalg.norm(eta), E / np.linalg.norm(E, axis=0)
 
 
 def select_all(design: Design, settings: DiversitySettings) -> Iterator[list[MethodSelection]]:
-    """Yield the selections of each task when it ends, from `jobs` processes.
+    """Yield the selections of each task as soon as the task ends; several processes compute the tasks.
 
     Closing the iterator stops the processes.
     """
@@ -296,10 +311,12 @@ def select_all(design: Design, settings: DiversitySettings) -> Iterator[list[Met
 
 
 def methods() -> list[str]:
-    """Return the baselines, then the regularizers in the order of their panels."""
+    """Return the names of all methods: the baselines, then the regularizers in the order of their panels."""
     return [*BASELINES, *REGULARIZERS]
 
 
 def sort_selections(selections: Sequence[MethodSelection]) -> list[MethodSelection]:
-    """Return the selections by method, in the paper's order, and then by k."""
+    """Return the selections, sorted by method in the order of the paper, and then by the number k of
+    features.
+    """
     return sorted(selections, key=lambda s: (methods().index(s.method), s.k))

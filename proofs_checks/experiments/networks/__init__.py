@@ -1,1 +1,1 @@
-"""The papers' experiments with networks, run again."""
+"""The experiments of two papers with neural networks, Sequential Attention and LassoNet, computed again."""

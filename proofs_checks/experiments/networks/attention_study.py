@@ -1,4 +1,7 @@
-"""Sequential Attention's Tables 2, 3, 5, 6, 9 and 10 with the released protocol, and its Figure 11."""
+"""The experiments of the paper on Sequential Attention: Tables 2, 3, 5, 6, 9 and 10, and Figure 11.
+
+For the tables, rows are split and scaled as in the paper's released code.
+"""
 
 from __future__ import annotations
 
@@ -51,11 +54,11 @@ SA = "Sequential Attention"
 
 
 def settings_of(data: str, sets: Sets, scale: Scale, phases: int) -> Settings:
-    """Return the settings of a data set, with the share of their epochs that the scale of the run prescribes.
+    """Return the training settings of the released code for a data set, with fewer epochs on a small scale.
 
-    There are at least two steps for each phase, and at least 400 steps to fit if the settings allow it.
-    After 400 steps the initial values 0 and 1 still contribute .99⁴⁰⁰ = 2 % to the averages of batch
-    statistics.
+    The scale of the run prescribes the share of the epochs. But the selection has at least two steps for each
+    phase. The training that follows has at least 400 steps, if the settings allow it: after 400 steps the
+    initial values 0 and 1 still contribute .99⁴⁰⁰ = 2 % to the averages of batch statistics.
     """
     found = SETTINGS[data]
     in_epoch = len(sets.y) // min(found.batch_size, len(sets.y))
@@ -65,20 +68,23 @@ def settings_of(data: str, sets: Sets, scale: Scale, phases: int) -> Settings:
 
 
 def least_epochs(sets: Sets, batch_size: int, phases: int) -> int:
-    """Return the smallest number of epochs that have 2·(phases + 1) steps after the warm-up."""
+    """Return the smallest number of epochs that have 2·(phases + 1) training steps after the warm-up."""
     in_epoch = len(sets.y) // min(batch_size, len(sets.y))
     return math.ceil(2 * (phases + 1) / (1 - WARM_UP) / in_epoch)
 
 
 def _draws(names: Sequence[str], scale: Scale) -> Iterator[tuple[int, str]]:
-    """Return the pairs (seed, data set) of a study in which every data set has `scale.image_seeds` seeds."""
+    """Return all pairs of a seed and a data set, for the number of seeds `scale.image_seeds`."""
     return itertools.product(range(1, 1 + scale.image_seeds), names)
 
 
 def _record(
     piece: Piece, sets: Sets, scale: Scale, picks: Picks, note: str = "", switches: Switches = AS_RELEASED
 ) -> Record:
-    """Train the network again on the selected features, and return the `Record` with its accuracy."""
+    """Train a network on the selected features as the released code does, and return the `Record`.
+
+    The record has the accuracy of this network.
+    """
     begin = time.process_time()
     settings = settings_of(piece.data, sets, scale, 0)
     found = reference_accuracy(sets, picks.order, piece.seed, settings=settings, switches=switches)
@@ -87,13 +93,13 @@ def _record(
 
 
 def _prepare(piece: Piece, scale: Scale, protocol: Protocol = PAPER) -> tuple[Sets, Settings]:
-    """Return the training, validation and test rows of a `Piece`, and the settings of its training."""
+    """Return the training, validation and test rows for one computation, and the settings of the training."""
     sets = sets_of(piece.data, protocol, piece.seed, scale.rows_of(piece.data))
     return sets, settings_of(piece.data, sets, scale, piece.k)
 
 
 def _picks(select: Callable[..., list[int]], piece: Piece, sets: Sets, **options: Any) -> Picks:
-    """Select k features with the released code, or with a corrected form of it, and measure the time."""
+    """Select k features with the released code, or with a corrected form of it, and measure the seconds."""
     begin = time.process_time()
     order = select(sets, piece.k, piece.seed, **options)
     return Picks(tuple(order), time.process_time() - begin)
@@ -118,9 +124,10 @@ def _paper_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def _paper(piece: Piece, scale: Scale) -> Record:
-    """Run one `Piece` (one selection) of Tables 2 and 3.
+    """Compute one selection of Sequential Attention's Tables 2 and 3, and its `Record`.
 
-    Method SA with no setting means the released code; at the largest k, as in the table, it uses all rows.
+    If the method is Sequential Attention and has no setting, the released code is used. At the largest k, the
+    k of the table, this code uses all training rows.
     """
     data, k, seed, largest = piece.data, piece.k, piece.seed, sizes_below(piece.data, scale.sizes)[0]
     released = piece.method == SA and piece.setting == ""
@@ -156,10 +163,11 @@ DIFFERENCES: Mapping[str, tuple[Protocol, Switches]] = {
 
 
 def differences(data: str) -> list[str]:
-    """Return the corrections of the released code that have an effect on a data set.
+    """Return the names of the corrections to the released code that have an effect on a data set.
 
-    Rows are split by group only if there is no official split. Only Mice Protein has missing values. All
-    pixels have one range, and the training rows reach both of its ends.
+    A correction of the split matters only if there is no official split, and one for missing values only for
+    Mice Protein. For images the scaling has no leak: all pixels have one range, whose smallest and largest
+    values occur in the training rows.
     """
     without = set() if data == "mice" else {"means of training rows"}
     if FORMS[data].image is not None:
@@ -210,7 +218,9 @@ BUDGETS = {data: TABLE_4[title] for data, title in TITLES.items()} | {
 
 
 def _budget_options(method: str, epochs: int, k: int) -> dict[str, Any]:
-    """Return the options with which a method takes `epochs` epochs in total, divided among its picks."""
+    """Return the options for which a method uses a given number of epochs in total, divided among its
+    picks.
+    """
     options: dict[str, dict[str, Any]] = {
         "feature mask (LLY)": {"epochs": epochs},
         "group LASSO": {"lam": 0.03, "dense_epochs": epochs},
@@ -251,7 +261,10 @@ def _efficiency(piece: Piece, scale: Scale) -> Record:
 
 
 def adaptive(data: str) -> int:
-    """Return the k of Table 9: 64, or, if the data have d < 65 features, the largest power of 2 up to d/2.
+    """Return the number k of features in our runs for Sequential Attention's Table 9.
+
+    The number is 64, as in the table. If the data set has d ≤ 64 features, the number is the largest power of
+    2 that is at most d/2.
 
     >>> adaptive("mice"), adaptive("digits"), adaptive("breast_cancer")
     (64, 32, 8)
@@ -310,10 +323,11 @@ states neither number."""
 
 
 def _gains_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield a `Piece` for each seed, data set and k = 0, 9 and 49 selected features, if at least three
-    features remain outside this selection S.
+    """Yield the computations of Figure 11: one for each seed, data set and number 0, 9 or 49 of selected
+    features.
 
-    With two features left, their ranks could only agree or be reversed.
+    At least three features must remain outside the selection. With two features left, the two rankings that
+    the figure compares could only agree or be reversed.
     """
     for (seed, data), k in itertools.product(_draws(names, scale), SELECTED):
         if k + 3 <= FORMS[data].d:
@@ -321,8 +335,10 @@ def _gains_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def _gains(piece: Piece, scale: Scale) -> Record:
-    """Return the record with the rank correlation of gains and attention weights over the features outside
-    the selection S. Only the training rows are used.
+    """Compare the marginal gains of the features with their attention weights, and return the `Record`.
+
+    The record has the rank correlation of the two over the features that are not selected yet. Only the
+    training rows are used.
     """
     rows = ROWS if scale.rows is None else min(ROWS, scale.rows)  # an eighth are for validation
     sets = sets_of(piece.data, PAPER, piece.seed, rows)

@@ -1,4 +1,6 @@
-"""The command `python -m proofs_checks.experiments.networks`: its options, and the run."""
+"""The command `python -m proofs_checks.experiments.networks`: its options, and the experiments that it
+runs.
+"""
 
 from __future__ import annotations
 
@@ -93,9 +95,9 @@ def networks(
 ) -> None:
     """Recompute the tables of Sequential Attention and LassoNet, with and without leaks from the test rows.
 
-    The page compares them with the printed figures. A run consists of pieces; each is one selection or one
-    training. Each finished piece is stored in the output folder at once. After Ctrl-C, --hours, a full disk
-    or a failed piece, the same command resumes from there.
+    A page compares our figures with the printed ones. A run consists of pieces; each piece is one selection
+    of features or one training, and its result is stored in the output folder at once. If the run ends early
+    by Ctrl-C, --hours, a full disk or a failed piece, the same command resumes it.
 
     Exit status 0: all pieces are done, or the hours are over. 1: a piece failed, or the disk is full. 130:
     interrupted; the report of the finished pieces is written.
@@ -137,7 +139,10 @@ def networks(
 
 
 def _studies(text: str | None) -> dict[str, Study]:
-    """Return the studies by name that --study names, or all. Raises ClickException without PyTorch."""
+    """Return the studies by name: those that the option --study names, or all.
+
+    Raises ClickException if PyTorch is not installed.
+    """
     if importlib.util.find_spec("torch") is None:
         raise click.ClickException("networks need PyTorch: pip install 'sparselin[neural]'")
     from proofs_checks.experiments.networks.studies import STUDIES
@@ -147,7 +152,11 @@ def _studies(text: str | None) -> dict[str, Study]:
 
 
 def _data(console: Console, text: str | None, studies: dict[str, Study]) -> tuple[str, ...]:
-    """Return the names of the data sets: the given ones, or else the readable ones in the folder."""
+    """Return the names of the data sets that the option --data names.
+
+    Without this option, they are the data sets that can be read from the folder of the papers' data, or else
+    two data sets of scikit-learn; and the synthetic data sets.
+    """
     made_up = tuple(dict.fromkeys(name for s in studies.values() for name in s.data if name not in DATA))
     if text is not None:
         names = parse_names(text, (*DATA, *made_up), ("data set", "data sets"), "--data")
@@ -176,7 +185,10 @@ def _unreadable(name: str) -> str | None:
 
 
 def _scale(quick: bool | None, seeds: int | None, rows: int | None, here: bool) -> Scale:
-    """Return the scale of the options. Without --quick or --full it is FULL if the papers' data are there."""
+    """Return the size of the run that the options choose.
+
+    Without --quick or --full, it is the full size if the papers' data are there, and otherwise the quick one.
+    """
     full = bool(os.environ.get(FOLDER) and here) if quick is None else not quick
     scale = FULL if full else QUICK
     if seeds is not None:
@@ -187,7 +199,7 @@ def _scale(quick: bool | None, seeds: int | None, rows: int | None, here: bool) 
 def _pieces(
     studies: dict[str, Study], names: Sequence[str], scale: Scale, method_names: str | None
 ) -> list[Piece]:
-    """Return each `Piece` of the studies on these data sets, for the methods that --methods names."""
+    """Return the computations of the studies on these data sets, for the methods that --methods names."""
     planned = pieces.plan_pieces(studies.values(), names, scale)
     if not planned:
         words = f"none of the studies {', '.join(studies)} has a piece on {', '.join(names)}"
@@ -200,7 +212,7 @@ def _pieces(
 
 
 def _check_against(against: str, planned: Sequence[Piece], store: Store) -> None:
-    """Raise BadParameter if no `Piece` of the run has the method of --against."""
+    """Raise BadParameter if no computation of the run has the method that the option --against names."""
     known = dict.fromkeys(piece.method for piece in [*planned, *(r.piece for r in store.records.values())])
     if against not in known and against != AGAINST:
         raise click.BadParameter(
@@ -210,7 +222,9 @@ def _check_against(against: str, planned: Sequence[Piece], store: Store) -> None
 
 
 def _store(console: Console, output: Path, scale: Scale) -> Store:
-    """Open the records of the output folder, and print a message about anything unusual in them."""
+    """Open the file of records in the output folder, and print a message if there is anything unusual in
+    it.
+    """
     try:
         store = Store(output / NAME, scale)
     except (OSError, ValueError) as error:
@@ -225,7 +239,9 @@ def _store(console: Console, output: Path, scale: Scale) -> Store:
 
 
 def _plan(planned: Sequence[Piece], store: Store) -> Table:
-    """Return a table with the number of `Piece` objects of each study and data set."""
+    """Return a table with the numbers of computations of each study and data set: all, done, failed and
+    left.
+    """
     view = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for i, heading in enumerate(("study", "data", "pieces", "done", "failed", "left")):
         view.add_column(heading, justify="right" if i > 1 else "left", no_wrap=True)
@@ -238,7 +254,10 @@ def _plan(planned: Sequence[Piece], store: Store) -> Table:
 
 
 def _collect(console: Console, stream: Iterator[Outcome], total: int) -> tuple[bool, OSError | None]:
-    """Compute each `Piece`; return whether Ctrl-C ended the run, and the error if a write failed."""
+    """Run all computations and show their progress.
+
+    Returns whether Ctrl-C ended the run, and the error if a record could not be written.
+    """
     done, logged = 0, time.monotonic()
 
     def take(outcome: Outcome) -> tuple[int, str]:
@@ -259,7 +278,7 @@ def _collect(console: Console, stream: Iterator[Outcome], total: int) -> tuple[b
 
 
 def _ending(left: int, store: Store, command: str, refused: OSError | None) -> list[str]:
-    """Return a line for each kind of failure, and a line that says how to resume the run."""
+    """Return the last lines that the command prints: the failures, and how to resume the run."""
     lines = [f"Failed: {line}" for line in pieces.summarize_failures(store.failures.values())]
     kept = f"{len(store.records)} records are kept in {store.path}"
     if refused:

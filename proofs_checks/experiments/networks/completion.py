@@ -1,10 +1,12 @@
-"""LassoNet's Figure 10: missing entries of Mice Protein, imputed by networks on few columns, and by low rank.
+"""Figure 10 of the LassoNet paper: missing entries of the data set Mice Protein, imputed in two ways.
 
-The seed divides the known entries into 80 % for training, 10 % for validation and 10 % for the test. Columns
-have mean 0 and variance 1 on their training entries. "mse" is the mean squared error on the test entries; it
-is about 1 if the mean of each column is imputed. A network on k columns reads the completed matrix, in which
-the dense network has imputed the missing entries from all columns. EPOCHS were chosen after the test errors
-of the first seeds had been seen, so the comparison with soft-impute is not blind in this respect.
+One way is LassoNet with its networks on few columns; the other is a matrix of low rank (soft-impute). The
+known entries are divided at random into 80 % for training, 10 % for validation and 10 % for the test. Columns
+have mean 0 and variance 1 on their training entries. The score "mse" is the mean squared error on the test
+entries. It is about 1 if the mean of each column is imputed. A network on k columns reads a completed matrix,
+whose missing entries were imputed from all columns by LassoNet's network. The numbers of training epochs were
+chosen after the test errors of the first seeds had been seen, so the comparison with soft-impute is not blind
+in this respect.
 """
 
 from __future__ import annotations
@@ -51,8 +53,10 @@ Mask = NDArray[np.bool_]
 
 
 class Parts(NamedTuple):
-    """The standardized matrix Z (m, d), 0 where unknown, and the masks of training, validation and test
-    entries.
+    """A data matrix whose known entries are divided into training, validation and test entries.
+
+    Z (m, d) has the standardized entries, and 0 where an entry is unknown. The other fields are the masks of
+    the three parts.
     """
 
     Z: FloatArray
@@ -61,14 +65,15 @@ class Parts(NamedTuple):
     test: Mask
 
     def error(self, X: FloatArray, part: Mask) -> float:
-        """Return the mean squared error of X on the entries of a mask."""
+        """Return the mean squared error of a matrix X on the entries of one part."""
         return float(np.mean(np.square(X - self.Z)[part]))
 
 
 def split_entries(X: Any, seed: int) -> Parts:
-    """Divide the known entries of X (m, d) into 80, 10 and 10 %, and standardize by the training entries.
+    """Divide the known entries of X (m, d) at random into 80, 10 and 10 %, for training, validation and test.
 
-    A row without a training entry is left out of all three parts, because no method can impute this row.
+    Each column is standardized by its training entries. A row without a training entry is left out of all
+    three parts, because no method can impute it.
     """
     known = ~np.isnan(X)
     part = np.random.default_rng(seed).random(X.shape)
@@ -82,12 +87,15 @@ def split_entries(X: Any, seed: int) -> Parts:
 
 
 def soft_impute(given: Parts) -> tuple[FloatArray, str]:
-    """Return argmin ½‖P_Ω(Z − X)‖_F² + λ‖X‖_* for the λ of a path with the smallest validation error.
+    """Complete a matrix by soft-impute: minimise the squared error on training entries plus a nuclear norm.
 
-    The iteration is X ← S_λ(P_Ω(Z) + P_Ω⊥(X)), where S_λ subtracts λ from the singular values. The iteration
-    ends when X moves by at most 10⁻⁴ of its length. λ falls from σ_max(P_Ω(Z)), and the iteration for each λ
-    begins with the X of the λ before. Mazumder, Hastie, Tibshirani, *Spectral regularization algorithms for
-    learning large incomplete matrices* (2010), Algorithm 1.
+    The objective is ½‖P_Ω(Z − X)‖_F² + λ‖X‖_*, where P_Ω keeps the training entries of a matrix and sets all
+    others to 0. The iteration is X ← S_λ(P_Ω(Z) + X − P_Ω(X)), where S_λ reduces each singular value by λ,
+    but not below 0. It ends when X changes by at most 10⁻⁴ of its Frobenius norm. λ decreases from the
+    largest singular value of P_Ω(Z), and the iteration for each λ begins with the result for the previous λ.
+    The result is the X with the smallest error on the validation entries. The method is Algorithm 1 of
+    Mazumder, Hastie and Tibshirani, *Spectral regularization algorithms for learning large incomplete
+    matrices* (2010).
     """
     known = np.where(given.train, given.Z, 0)
     top = float(np.linalg.norm(known, 2))
@@ -106,7 +114,10 @@ def soft_impute(given: Parts) -> tuple[FloatArray, str]:
 
 
 class Imputed(NamedTuple):
-    """The matrix that the dense network completed, the order of columns on its path, epochs and seconds."""
+    """The matrix that LassoNet's dense network completed, with the order of the columns on LassoNet's path.
+
+    `epochs` and `seconds` are the number of epochs that was chosen, and the time of the computation.
+    """
 
     X: FloatArray
     order: IndexArray
@@ -115,10 +126,10 @@ class Imputed(NamedTuple):
 
 
 def lassonet_impute(given: Parts, smallest: int, seed: int, scale: Scale) -> Imputed:
-    """Run LassoNet's Algorithm 5 with two hidden layers of d/3 units, and return the best completion.
+    """Complete a matrix by LassoNet's Algorithm 5, with two hidden layers of d/3 units for d columns.
 
-    The algorithm runs for each number in EPOCHS, or only for the first number if the scale has only a share
-    of the epochs. The best completed matrix has the smallest error on the validation entries.
+    The algorithm runs for several numbers of epochs, or only for the first of them in a run with fewer
+    epochs. The result is the completed matrix with the smallest error on the validation entries.
     """
     begin = time.process_time()
     rows, d = given.train.any(axis=1), given.Z.shape[1]
@@ -144,9 +155,10 @@ def lassonet_impute(given: Parts, smallest: int, seed: int, scale: Scale) -> Imp
 
 
 def reconstruct(given: Parts, X: FloatArray, support: Sequence[int], seed: int, scale: Scale) -> FloatArray:
-    """Return all columns, reconstructed from X[:, support] by a network trained on the training entries.
+    """Return all columns of a matrix as a network predicts them from the columns `support` of X.
 
-    The network is trained from scratch, and the validation entries end its training.
+    The network is trained from scratch on the training entries. The validation entries decide when its
+    training ends.
     """
     d = X.shape[1]
 
@@ -167,14 +179,16 @@ def reconstruct(given: Parts, X: FloatArray, support: Sequence[int], seed: int, 
 
 
 def sizes(data: str, scale: Scale) -> list[int]:
-    """Return the numbers of columns k in the right panel of Figure 10, the largest first."""
+    """Return the numbers k of columns for the right panel of LassoNet's Figure 10, the largest first."""
     more = MORE if max(scale.sizes) >= 50 else ()
     return sizes_below(data, {*scale.sizes, *more})
 
 
 def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield each `Piece` of the left panel of Figure 10 (Algorithm 5, and a network from scratch), then of
-    the right.
+    """Yield the computations for LassoNet's Figure 10: first those of the left panel, then those of the right
+    one.
+
+    The left panel has Algorithm 5, soft-impute, and a network that is trained from scratch.
     """
     for data, seed in itertools.product(names, range(1, 1 + scale.seeds)):
         yield Piece("completion", data, SOFT, FORMS[data].d, seed)
@@ -185,7 +199,7 @@ def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def run(piece: Piece, scale: Scale) -> Record:
-    """Return the record with the mean squared error on the test entries."""
+    """Compute one imputation, and return its `Record` with the mean squared error on the test entries."""
     data, seed, k = piece.data, piece.seed, piece.k
     given = _parts(data, seed, scale)
     begin, support, selecting = time.process_time(), (), 0.0
@@ -206,7 +220,10 @@ def run(piece: Piece, scale: Scale) -> Record:
 
 
 def _parts(data: str, seed: int, scale: Scale) -> Parts:
-    """Divide the known entries of a data set (`split_entries`); the scale limits the number of rows."""
+    """Divide the known entries of a data set at random as `split_entries` does.
+
+    The scale of the run limits the number of rows.
+    """
     return split_entries(np.asarray(table(data).X[: scale.rows], float), seed)
 
 

@@ -1,4 +1,4 @@
-"""The data sets of the papers' tables, read from files and checked; and two data sets of scikit-learn.
+"""The data sets of the papers' tables, which are read from files and checked, and two of scikit-learn.
 
 Nothing is downloaded. The folder SPARSELIN_DATA must hold
 
@@ -8,9 +8,10 @@ Nothing is downloaded. The folder SPARSELIN_DATA must hold
     coil20/coil20_20x20.npz           COIL-20: bicubic, y
     activity/                         Activity (UCI 240): {X_train,y_train,X_test,y_test}.txt
 
-UCI 240 has 10,299 rows, and the released code of *Sequential Attention* downloads it. The papers' tables have
-5,744 rows, as has the Smartphone Dataset for Human Activity Recognition in Ambient Assisted Living. That data
-set has the same 561 features, and the released code of LassoNet reads it.
+The released code of *Sequential Attention* downloads UCI 240, which has 10,299 rows. But the papers' tables
+state 5,744 rows. That is the number of rows of another data set with the same 561 features, which the
+released code of LassoNet reads: the Smartphone Dataset for Human Activity Recognition in Ambient Assisted
+Living.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from sparselin.validation import read_npz
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Table:
-    """The rows of a data set as they are in its files.
+    """A data set, with its rows as they are in its files.
 
     Attributes
     ----------
-    name, title : a key of `DATA`, and the name in the papers.
+    name, title : the name in this package (a key of `DATA`), and the name in the papers.
     X : (n, d) float32 or float64 in the units of the file, NaN where missing; read-only.
     y : (n,) classes 0, …, classes − 1.
     classes : the number of classes.
@@ -61,7 +62,10 @@ class Table:
 
 @dataclasses.dataclass(frozen=True)
 class Form:
-    """The title of a data set and the shape of its files; n_train is the number of official training rows."""
+    """The title and the expected size of a data set.
+
+    `n_train` is the number of official training rows.
+    """
 
     title: str
     rows: int
@@ -91,7 +95,7 @@ def title(name: str) -> str:
 
 
 def table(name: str) -> Table:
-    """Return a data set by its name, a key of `DATA`; a process reads it once.
+    """Return a data set by its name, a key of `DATA`. It is read from its files only once in a process.
 
     Raises
     ------
@@ -132,7 +136,9 @@ MICE = "mice/Data_Cortex_Nuclear.csv"
 
 
 def _mice() -> Read:
-    """Read Mice Protein: 77 proteins in the columns …_N, empty if missing; MouseID has the form
+    """Read the data set Mice Protein, with 77 proteins as features.
+
+    The proteins are in the columns whose names end in _N, and a missing value is empty. MouseID has the form
     mouse_replicate.
     """
     (path,) = files(FORMS["mice"].title, [MICE])
@@ -163,7 +169,9 @@ def _mice() -> Read:
 
 
 def _idx(name: str, folder: str) -> Read:
-    """Read MNIST or Fashion-MNIST as distributed: the training images, then the 10,000 images of t10k."""
+    """Read MNIST or Fashion-MNIST as distributed: first the training images, then the 10,000 test images
+    (t10k).
+    """
     title = FORMS[name].title
     parts = [
         read_images(title, [f"{folder}/{of}-{kind}-ubyte.gz" for kind in ("images-idx3", "labels-idx1")])
@@ -175,8 +183,10 @@ def _idx(name: str, folder: str) -> Read:
 
 
 def _isolet() -> Read:
-    """Read ISOLET: 617 numbers in [−1, 1], stored times 10⁴, and letters 1, …, 26; first isolet1+2+3+4, then
-    isolet5.
+    """Read the data set ISOLET, with 617 features in [−1, 1] and 26 letters as classes.
+
+    The file has the features multiplied by 10⁴, and the letters as 1, …, 26. The training rows
+    (isolet1+2+3+4) come first, then the test rows (isolet5).
     """
     (path,) = files(FORMS["isolet"].title, ["isolet/isolet_full_int16.npz"])
     names = ("X_train_e4", "y_train", "X_test_e4", "y_test")
@@ -193,7 +203,10 @@ def _coil20() -> Read:
 
 
 def _activity() -> Read:
-    """Read Activity from UCI's text files: 561 numbers in [−1, 1] separated by blanks; labels 1, …, 6."""
+    """Read the data set Activity from UCI's text files, with 561 features in [−1, 1] and 6 classes.
+
+    The numbers are separated by blanks, and the labels are 1, …, 6.
+    """
     paths = files(
         FORMS["activity"].title, [f"activity/{n}.txt" for n in ("X_train", "y_train", "X_test", "y_test")]
     )
@@ -219,7 +232,7 @@ def _load(name: str) -> Read:
 def _arrays(path: Path, names: Sequence[str]) -> list[Any]:
     """Return the named arrays of an npz file.
 
-    Raises ValueError if an array is missing or not real, or for a bad file.
+    Raises ValueError if the file is damaged, or if an array is missing or not real.
     """
     try:
         arrays = read_npz(path)

@@ -1,4 +1,8 @@
-"""The accuracy of SVC, 1-NN and ExtraTrees on the features that each method selects, and on all features."""
+"""The accuracy of three learners on the features that each method selects, and on all features.
+
+The learners are a support vector classifier (SVC), the nearest neighbour (1-NN), and extremely randomized
+trees (ExtraTrees).
+"""
 
 from __future__ import annotations
 
@@ -42,14 +46,14 @@ LEARNERS: dict[str, Callable[[int], Any]] = {
 
 
 class Preparation(NamedTuple):
-    """A way to scale and split the rows of the study "anchors", which trains on all features.
+    """A way to scale and split the rows of a data set, for the study in which learners use all features.
 
-    scaling : "features": each feature to [0, 1] over training and test rows, as in NeuroFS (`load_data` in
-        utils.py). "together": one range for all features. "standard": mean 0 and variance 1 over the same
-        rows. "none": unchanged.
+    scaling : "features": each feature is scaled to [0, 1] over training and test rows, as in the released
+        code of the paper NeuroFS (`load_data` in utils.py). "together": all features are scaled by one range.
+        "standard": each feature has mean 0 and variance 1 over training and test rows. "none": unchanged.
     rows : "released": as in NeuroFS, the official test rows for images, otherwise scikit-learn's
         train_test_split(test_size=0.2, random_state=42). "official": the official test rows. "drawn": a fifth
-        is drawn by the seed.
+        of the rows, drawn at random with the seed of the run.
     """
 
     scaling: str
@@ -110,7 +114,7 @@ def _rows(found: Table, rows: str, seed: int) -> tuple[IndexArray, IndexArray]:
 
 
 def score(name: str, rows: Split, support: Any, seed: int) -> float:
-    """Return the accuracy on the test rows of the learner `name`, trained on these features.
+    """Train a learner on the features `support`, and return its accuracy on the test rows.
 
     >>> score("1-NN", prepare_rows(table("digits"), PREPARATIONS["as released"], 1), range(64), 1) > 0.98
     True
@@ -156,7 +160,10 @@ def _downstream_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 @functools.lru_cache(maxsize=1)
 def _rows_of(data: str, seed: int, scale: Scale) -> Split:
-    """Return the rows. Validation rows are added to the training rows, because nothing is validated here."""
+    """Return the training and test rows of a data set.
+
+    Validation rows are added to the training rows, because nothing is validated in this study.
+    """
     sets = sets_of(data, HONEST, seed, scale.rows_of(data))
     X, y = np.concatenate([sets.X, sets.X_val]), np.concatenate([sets.y, sets.y_val])
     return Split(X, y, sets.X_test, sets.y_test)

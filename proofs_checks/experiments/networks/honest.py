@@ -1,8 +1,9 @@
-"""The comparison of all methods without leaks; four methods are tuned on two data sets.
+"""The comparison of all selection methods without leaks from the test rows.
 
-The features are selected on the training rows. Settings, and the number of training steps of the judging
-network, are chosen on the validation rows. The test rows are read once, at the end. Scaling and imputation
-use the training rows only, and all rows of a mouse are on one side of the split (`protocol.HONEST`).
+The features are selected on the training rows. A network that is trained on the selected features judges
+them. Its number of training steps is chosen on the validation rows, and so are the settings of four methods
+on two data sets. The test rows are read once, at the end. Scaling and imputation use the training rows only,
+and all rows of a mouse are on one side of the split. This protocol is `protocol.HONEST`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from sparselin.validation import check_count
 
 
 def _grid(**values: Sequence[Any]) -> tuple[dict[str, Any], ...]:
-    """Return all combinations of the values; the last name varies fastest."""
+    """Return all combinations of the given values of some options; the last option varies fastest."""
     return tuple(dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values()))
 
 
@@ -71,7 +72,10 @@ TUNED = ("mice", "isolet")
 
 
 class Tuning(NamedTuple):
-    """The setting whose picks are best on the validation rows, its picks, and the seconds of the search."""
+    """The best setting of a method on the validation rows, the features that it selects, and the seconds.
+
+    The seconds are those of the search over all settings.
+    """
 
     options: Mapping[str, Any]
     picks: Picks
@@ -82,8 +86,8 @@ class Tuning(NamedTuple):
 def tune(method: str, sets: Sets, k: int, smallest: int, seed: int, scale: Scale) -> Tuning:
     """Choose the setting of a method whose k picks give the best accuracy on the validation rows.
 
-    A network is trained again on the picks of each setting. Equal accuracies are decided by the smaller
-    cross-entropy. Test rows are not used.
+    For each setting, a network is trained on the features that the method selects. If several settings have
+    the best accuracy, the one with the smallest cross-entropy is chosen. Test rows are not used.
 
     >>> from proofs_checks.experiments.networks.pieces import QUICK
     >>> sets = sets_of("breast_cancer", HONEST, 1, None)
@@ -104,15 +108,18 @@ def tune(method: str, sets: Sets, k: int, smallest: int, seed: int, scale: Scale
 
 
 def judge(sets: Sets, support: Sequence[int], seed: int, scale: Scale) -> Fit:
-    """Return the `fit` of a network on these features, with the scale's share of the training steps."""
+    """Train a network on these features, and return its results as `fit` does.
+
+    The number of training steps is the share that the scale of the run prescribes.
+    """
     steps, patience = scale.epochs_of(STEPS), scale.epochs_of(PATIENCE)
     return fit(sets, support, seed, steps=steps, patience=patience)
 
 
 def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield each `Piece` of the study, with all k of a method and a seed together.
+    """Yield each selection of the study; those of one method and seed for different k follow each other.
 
-    For most methods one run has the picks for all k, and this run is cached.
+    For most methods one run has the selections for all k, and this run is cached.
     """
     for seed, data in scale.draws(names):
         yield Piece("honest", data, ALL, FORMS[data].d, seed)
@@ -121,7 +128,9 @@ def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def run(piece: Piece, scale: Scale) -> Record:
-    """Return the `Record` of a `Piece`, with the test accuracy of the network that reads the picks."""
+    """Compute one selection, and return its `Record` with the test accuracy of a network on these
+    features.
+    """
     data, method, k, seed = piece.data, piece.method, piece.k, piece.seed
     sets = _sets(data, seed, scale)
     largest = sizes_below(data, scale.sizes)[0]
@@ -166,14 +175,15 @@ features: within 0.04).
 
 
 class Fit(NamedTuple):
-    """The results of a network at the step with the smallest cross-entropy on the validation rows.
+    """The results of a network after the training step with the smallest cross-entropy on the validation
+    rows.
 
     Attributes
     ----------
     accuracy : the accuracy on the test rows.
     validation : the accuracy on the validation rows.
     loss : the mean cross-entropy on the validation rows.
-    steps : the number of steps of Adam.
+    steps : the number of that step.
     """
 
     accuracy: float
@@ -193,24 +203,25 @@ def fit(
     batch_size: int = 128,
     learning_rate: float = 5e-3,
 ) -> Fit:
-    """Train a perceptron that reads X[:, support], by Adam on the cross-entropy of the training rows.
+    """Train a perceptron on some features, by Adam on the cross-entropy of the training rows.
 
-    The network is that of `methods.accuracy`. The validation rows choose the number of steps. The test rows
-    are read once, by the chosen network.
+    The network is that of `methods.accuracy`. The number of training steps is chosen by the validation rows.
+    The test rows are read once, by the chosen network.
 
     Parameters
     ----------
     sets : training, validation and test rows.
-    support : (k,) columns, k ≥ 1.
+    support : (k,) the columns of X that the network reads, k ≥ 1.
     seed : the seed of the weights and of the order of the rows.
     hidden : the widths of the hidden layers.
-    steps, patience : the largest number of steps of Adam, and of steps without a lower validation loss.
-    batch_size, learning_rate : the rows and the length of a step.
+    steps, patience : the largest number of steps of Adam, and the largest number of steps in a row that do
+        not lower the validation loss.
+    batch_size, learning_rate : the number of rows that a step uses, and the learning rate of Adam.
 
     Raises
     ------
     ValueError : a number is out of its range.
-    NonFiniteLoss : the loss is NaN or infinite; the message has the step.
+    NonFiniteLoss : the loss is NaN or infinite; the message has the number of the step.
     """
     plan = make_plan(1, batch_size, learning_rate)
     check_count(steps, "steps", 1)
@@ -237,7 +248,9 @@ def fit(
 def _steps(
     network: nn.Module, rows: Rows, plan: Plan, steps: int, generator: torch.Generator
 ) -> Iterator[int]:
-    """Take steps of Adam on batches; after each EVERY steps, and at the end, yield the number of steps."""
+    """Train the network by Adam on batches, and yield the number of steps after each EVERY steps and at the
+    end.
+    """
     optimizer, done = plan.adam(network.parameters()), 0
     while done < steps:
         for batch in rows.batches(plan.batch_size, generator):
@@ -256,14 +269,14 @@ def _columns(X: Any, support: Any) -> Tensor:
 
 
 def _outputs(network: nn.Module, X: Tensor) -> Tensor:
-    """Return the outputs (n, q), without gradients."""
+    """Return the outputs (n, q) of the network for the rows X, without gradients."""
     with torch.no_grad():
         output: Tensor = network(X)
     return output
 
 
 def _accuracy(output: Tensor, y: Any) -> float:
-    """Return the accuracy of outputs."""
+    """Return the share of rows for which the largest output belongs to the right class."""
     return float(np.mean(output.argmax(dim=1).numpy() == y))
 
 

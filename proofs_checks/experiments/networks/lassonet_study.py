@@ -1,18 +1,21 @@
-"""LassoNet's Tables 1 and 2 and its Figures 1, 5, 11, 13 and 14: decoders and trees on k features.
+"""The experiments of the LassoNet paper: Tables 1 and 2, and Figures 1, 2, 5, 11, 13 and 14.
 
-Data are read and split as in LassoNet's code (`data_utils.py`), with its leaks from the test rows. But MNIST
-and Fashion-MNIST are split as in the paper, into 70 % training, 10 % validation and 20 % test rows. The
-setting RELEASED has the split of the code, 35-5-60. If the code and the paper differ in other points, we
-follow the code:
+Each method selects k features. A network with one hidden layer (the decoder) and extremely randomized trees
+are trained on these features and judge them. Data are read and split as in LassoNet's released code
+(`data_utils.py`), with the code's leaks from the test rows. But MNIST and Fashion-MNIST are split as in the
+paper, into 70 % training, 10 % validation and 20 % test rows. The setting RELEASED has the split of the code,
+35-5-60. If the code and the paper differ in other points, we follow the code:
 
-- missing proteins are filled with means of classes (footnote 4: of columns);
-- ISOLET has its official test rows (section 5.2: random ones);
-- LassoNet has d/3 hidden units (appendix D.1: the best of d/3, 2d/3, d and 4d/3 on the validation rows).
+- missing proteins are replaced by the means of classes (in the paper's footnote 4, of columns);
+- ISOLET has its official test rows (in the paper's section 5.2, random ones);
+- for d features, LassoNet has d/3 hidden units (in the paper's appendix D.1, the best of d/3, 2d/3, d and
+  4d/3 on the validation rows).
 
-But the widths of the decoder are the paper's, chosen on the validation rows (the code has 500). At the other
-points of the figures, and in a run with fewer epochs, the decoder has k hidden units, which takes a fourth of
-the time. Our k features are the features that stay longest on the path. The code takes the size on the path
-that is nearest to k (`evaluate.py`), or the first size of at most k (`run.py`). HSIC-Lasso is not computed.
+But the decoder has the widths of the paper, and the best of them is chosen on the validation rows; the code
+has 500 hidden units. This holds for the k of the tables. For other k, and in a run with fewer epochs, the
+decoder has k hidden units, which takes a fourth of the time. LassoNet's k features are those that stay
+longest as its penalty grows. The code takes the number of features that occurs on the path and is nearest to
+k (`evaluate.py`), or the first such number of at most k (`run.py`). HSIC-Lasso is not computed.
 """
 
 from __future__ import annotations
@@ -68,14 +71,17 @@ TREES = 50
 
 
 def principal_features(X: Any, k: int, seed: int) -> list[int]:
-    """Select k features, one from each cluster of principal loadings: unsupervised, from X (n, d) only.
+    """Select k features of X (n, d) by principal feature analysis: one from each of k clusters, without
+    labels.
 
-    Row j of A_q ∈ ℝᵈˣ𐞥 has the loadings of feature j on the first q principal components of the standardized
-    columns, where q is the smallest number that explains half of the variance, as in LassoNet's evaluate.py.
-    k-means makes k clusters of the rows, and the row nearest to the centre of each cluster is selected (the
-    first one among copies). The features of large clusters come first.
+    Each feature has a vector of q loadings on the first q principal components of the standardized columns.
+    Here q is the smallest number of components that explain half of the variance, as in LassoNet's
+    evaluate.py. k-means divides these vectors into k clusters. The feature whose vector is nearest to the
+    centre of its cluster is selected; among equal columns, it is the first one. The features of large
+    clusters come first.
 
-    Lu, Cohen, Zhou and Tian, *Feature selection using principal feature analysis* (2007).
+    The method is that of Lu, Cohen, Zhou and Tian, *Feature selection using principal feature analysis*
+    (2007).
 
     >>> X = np.random.default_rng(0).standard_normal((50, 2))[:, [0, 1, 0, 0]]
     >>> sorted(principal_features(X, 2, 0))
@@ -96,10 +102,11 @@ def principal_features(X: Any, k: int, seed: int) -> list[int]:
 
 
 def lassonet_order(sets: Sets, smallest: int, seed: int, scale: Scale, M: float = 10.0) -> Picks:
-    """Order all features by LassoNet's path down to `smallest` features; the features that stay longest come
-    first.
+    """Order all features by LassoNet's path: the features that stay longest as the penalty grows come first.
 
-    There are d/3 hidden units, as in the code. The validation rows end the training of the dense network.
+    The path ends when `smallest` features are left. The network has d/3 hidden units for d features, as in
+    LassoNet's code. The validation rows decide when the training of the dense network at the beginning of the
+    path ends.
     """
     begin = time.process_time()
     settings = LassoNetSettings(
@@ -115,11 +122,12 @@ def lassonet_order(sets: Sets, smallest: int, seed: int, scale: Scale, M: float 
 def decoder(
     sets: Sets, support: Sequence[int], seed: int, scale: Scale, thirds: Sequence[int] = (1, 2, 3, 4)
 ) -> tuple[Fit, int]:
-    """Train networks with k/3, 2k/3, k and 4k/3 hidden units on the k picks of `support`.
+    """Train networks of several widths on the k features of `support`, and return the best one's results.
 
-    Returns the results of the network that is best on the validation rows, and the width of this network.
+    The best network is chosen on the validation rows. The second result is its number of hidden units.
 
-    thirds : the widths that are tried, in units of k/3.
+    thirds : the numbers of hidden units that are tried, in units of k/3. By default they are k/3, 2k/3, k and
+        4k/3.
     """
     widths = sorted({max(1, round(i * len(support) / 3)) for i in thirds})
     steps, patience = scale.epochs_of(STEPS), scale.epochs_of(PATIENCE)
@@ -128,17 +136,20 @@ def decoder(
 
 
 def trees(sets: Sets, support: Sequence[int], seed: int) -> float:
-    """Return the accuracy of 50 extremely randomized trees, grown on the training and validation rows."""
+    """Return the test accuracy of 50 extremely randomized trees on some features.
+
+    The trees are grown on the training and validation rows.
+    """
     X, y = np.concatenate([sets.X, sets.X_val]), np.concatenate([sets.y, sets.y_val])
     forest = ExtraTreesClassifier(TREES, random_state=seed).fit(X[:, support], y)
     return float(forest.score(sets.X_test[:, support], sets.y_test))
 
 
 def sizes(data: str, scale: Scale, method: str = "LassoNet") -> list[int]:
-    """Return the numbers of features k for which a method runs.
+    """Return the numbers k of features that a method selects on a data set.
 
-    The first number is the largest k of the scale (50 in the tables). The others are for the figures: only
-    methods in FIGURES have them.
+    The first number is the largest k of the scale of the run, which is the 50 of LassoNet's tables. The
+    others are for the figures, and only the methods in FIGURES have them.
     """
     last = sizes_below(data, scale.sizes)[0]
     more = MORE.get(data, (75, 100)) if last >= 50 else ()
@@ -146,7 +157,11 @@ def sizes(data: str, scale: Scale, method: str = "LassoNet") -> list[int]:
 
 
 def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield each `Piece` of the tables and, for fewer seeds, of the figures; other settings come last."""
+    """Yield the computations of the study in their order.
+
+    Those for LassoNet's tables and figures come first, where the figures have fewer seeds. Those of other
+    settings come last.
+    """
     for seed, data in scale.draws(names):
         yield Piece("lassonet", data, ALL, FORMS[data].d, seed)
         for method in TABLES:
@@ -163,7 +178,10 @@ def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def run(piece: Piece, scale: Scale) -> Record:
-    """Return the record with the test accuracies of the decoder and of the trees on the picks."""
+    """Compute one selection, and return its `Record`.
+
+    The record has the test accuracies of the decoder and of the trees on the selected features.
+    """
     data, method, seed = piece.data, piece.method, piece.seed
     sets = sets_of(data, _protocol(piece.setting), seed, scale.rows_of(data))
     few = sizes(data, scale, method)
@@ -206,14 +224,20 @@ STUDY = Study(
 
 
 def _pair_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """Yield each `Piece` of one seed for some k. The figure shows 220 pixels, so k = 220 comes first."""
+    """Yield the computations for LassoNet's Figure 2: one seed, and several numbers k of pixels.
+
+    The figure shows 220 pixels, so k = 220 comes first.
+    """
     for data, k in itertools.product(names, (220, 100, *sorted(scale.sizes, reverse=True))):
         if k < FORMS[data].d:
             yield Piece("lassonet-pixels", data, "LassoNet", k, 1)
 
 
 def _run_pair(piece: Piece, scale: Scale) -> Record:
-    """Return the record with the pixels, and with the accuracy of a decoder on them."""
+    """Select k pixels that distinguish the digits 5 and 6, and return the `Record`.
+
+    The record has the pixels and the accuracy of a decoder on them.
+    """
     sets, found = _pair(piece.data, piece.seed, scale)
     order = found.order[: piece.k]
     begin = time.process_time()
@@ -225,8 +249,10 @@ def _run_pair(piece: Piece, scale: Scale) -> Record:
 
 @functools.lru_cache(maxsize=1)
 def _pair(data: str, seed: int, scale: Scale) -> tuple[Sets, Picks]:
-    """Return the images of the digits 5 and 6, a fifth of them for the test, and LassoNet's order of the
+    """Return the images of the digits 5 and 6, split into training and test images, and an order of the
     pixels.
+
+    A fifth of the images are for the test. The order of the pixels is that of LassoNet's path.
     """
     whole = table(data)
     rows = np.isin(whole.y, (5, 6))

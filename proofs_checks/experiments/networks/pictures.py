@@ -1,5 +1,6 @@
-"""The figures of the studies of networks: accuracies of methods on data sets, and the pixels that they
-pick."""
+"""The figures of the network studies: accuracies of methods on data sets, and the pixels that methods
+select.
+"""
 
 from __future__ import annotations
 
@@ -36,15 +37,15 @@ def study_lines(
     ylabel: str,
     printed: Mapping[str, Sequence[tuple[float, float]]] | None = None,
 ) -> list[Axes]:
-    """Draw mean scores of methods against x, with a panel for each data set.
+    """Draw the mean scores of methods against some number x, with a panel for each data set.
 
-    With up to eight methods, lines have bars of one standard deviation. With more methods, only the six
-    methods that have the best mean most often are coloured. If all x > 0, the axis is logarithmic.
+    With up to eight methods, the lines have bars of one standard deviation. With more methods, only six are
+    coloured: those that have the best mean most often. If all x > 0, the axis is logarithmic.
 
     Parameters
     ----------
-    points : (x, summary) of each point.
-    printed : data set ↦ printed points (x, score).
+    points : (x, summary) of each point; the summary has the mean score.
+    printed : data set ↦ the points (x, score) that a paper prints.
     """
     methods = list(dict.fromkeys(summary.method for _, summary in points))
     names = list(dict.fromkeys(summary.data for _, summary in points))
@@ -69,11 +70,12 @@ def study_lines(
 
 
 def study_times(summaries: Sequence[Summary], ylabel: str = "accuracy") -> list[Axes]:
-    """Draw mean scores against the seconds of the selection and its tuning, with a panel for each data set.
+    """Draw the mean scores of methods against the seconds of the selection, with a panel for each data set.
 
     Each method has a mark, with a bar of one standard deviation.
 
-    summaries : their `seconds` have "selecting", and "tuning" if the method was tuned.
+    summaries : a summary for each method and data set. `seconds` has "selecting", and "tuning" if the method
+        was tuned; both are added.
     """
     methods = list(dict.fromkeys(summary.method for summary in summaries))
     names = list(dict.fromkeys(summary.data for summary in summaries))
@@ -94,10 +96,11 @@ def study_times(summaries: Sequence[Summary], ylabel: str = "accuracy") -> list[
 
 
 def study_leads(pairs: Sequence[tuple[Summary, Summary]], xlabel: str) -> list[Axes]:
-    """Draw the difference first − second of pairs of means, with a panel for each data set.
+    """Draw how far the first mean of each pair is ahead of the second, with a panel for each data set.
 
-    A row of a panel is a pair, named by its k and the method of the second mean. The bar of a row has two
-    standard errors of the difference on either side; the two means count as independent.
+    Each line of a panel shows a pair, with the number k of features and the method of the second mean as its
+    label. The bar extends two standard errors of the difference to either side; the two means count as
+    independent.
     """
     names = list(dict.fromkeys(first.data for first, _ in pairs))
     panels = _panels(names, xlabel, "", 2, 2.1)
@@ -116,11 +119,11 @@ def study_leads(pairs: Sequence[tuple[Summary, Summary]], xlabel: str) -> list[A
 def picked_pixels(
     shares: Mapping[str, Mapping[int, float]], shape: tuple[int, int], background: Any = None
 ) -> list[Axes]:
-    """Draw the features of each method in the image. A darker square is picked by more of the seeds.
+    """Draw the selected pixels of each method on an image. A darker pixel is selected for more of the seeds.
 
     Parameters
     ----------
-    shares : method ↦ (feature ↦ the share of the seeds in which it was picked).
+    shares : method ↦ (feature ↦ the share of the seeds for which the method selected it).
     shape : (height, width) of an image; feature j = width·row + column.
     background : (height·width,) an image, for example the mean of all images; None: blank.
     """
@@ -137,7 +140,7 @@ def picked_pixels(
 
 
 def _grid(count: int, wide: int, height: float) -> list[Axes]:
-    """Make `count` panels, with `wide` panels in a row.
+    """Return a figure with `count` panels, `wide` of them side by side.
 
     The width of the figure is fixed, so that its letters keep their size.
     """
@@ -150,7 +153,10 @@ def _grid(count: int, wide: int, height: float) -> list[Axes]:
 
 
 def _first_most_often(points: Sequence[tuple[float, Summary]]) -> list[str]:
-    """Return the methods with the best mean on most pairs (data set, x): at most six, most frequent first."""
+    """Return the methods that most often have the best mean, for a data set and an x: at most six methods.
+
+    The method that has the best mean most often comes first.
+    """
     best: dict[tuple[str, float], Summary] = {}
     for x, summary in points:
         sign = -1 if summary.learner in LOWER else 1
@@ -172,7 +178,7 @@ def _panels(
 
 
 def _line(ax: Axes, mine: Sequence[tuple[float, Summary]], shown: dict[str, Any], bars: bool) -> None:
-    """Draw the line of a method, with or without bars of one standard deviation."""
+    """Draw the line of one method, with or without bars of one standard deviation."""
     places, means = [x for x, _ in mine], np.array([summary.mean for _, summary in mine])
     ax.plot(places, means, markersize=4.5, linewidth=1.2, **shown)
     if bars:

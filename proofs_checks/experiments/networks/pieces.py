@@ -1,8 +1,8 @@
-"""The pieces of a study of networks: selections and trainings that are computed separately and stored at
-once.
+"""The records of network experiments in a file, so that an interrupted run loses little and can be resumed.
 
-The records of a run are lines of a file, one JSON object each. A run that ends early, for any reason, loses
-only the pieces that were being computed, and the next run computes these.
+A run consists of pieces, each of which is one selection of features or one training. The result of a piece is
+stored at once, as a line of the file with one JSON object. A run that ends early, for any reason, loses only
+the pieces that were being computed, and the next run computes them again.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ LARGE = ("mnist", "fashion")
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Piece:
-    """One computation of a study, called a piece: one selection, or one training.
+    """One computation of a study, called a piece: one selection of features, or one training.
 
     Attributes
     ----------
     study : the name of the study, a key of `studies.STUDIES`.
     data : the data set, a key of `data.DATA`, or the name of a synthetic signal.
-    method : a key of `methods.METHODS`, or a method that the study adds.
-    k : the number of features to select; d for all features.
-    seed : the seed of the split, the method and the training.
-    setting : another property of the piece, for example a switch, a form of the mask or the number of
-        features picked at a time; "" for none.
+    method : a key of `methods.METHODS`, or a method that only this study has.
+    k : the number of features to select; for a training on all features, their number d.
+    seed : the seed of the split of the rows, of the method and of the training.
+    setting : a further property in which pieces differ, for example a switch, a form of the mask or the
+        number of features picked at a time; "" if there is none.
     """
 
     study: str
@@ -54,7 +54,7 @@ class Piece:
 
     @property
     def key(self) -> str:
-        """The text that identifies this selection or training.
+        """The text that identifies this computation in the file of records.
 
         >>> Piece("paper", "mice", "random", 50, 1).key
         'paper|mice|random|50|1|'
@@ -68,14 +68,15 @@ class Piece:
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """The result of a `Piece`, which is one selection or one training.
+    """The result of one selection of features, or of one training.
 
     Attributes
     ----------
-    piece : the piece.
+    piece : the `Piece`, which says what was computed.
     scores : learner or measure ("network", "SVC", "precision", …) ↦ score on the test rows, as a share.
     support : the features in the order in which they were picked; () if none were picked.
-    seconds : "selecting" and "fitting" ↦ processor time of one thread, which other processes hardly change.
+    seconds : "selecting" and "fitting" ↦ the processor time of one thread, on which other processes have
+        little influence.
     rows : the number of training rows.
     note : a remark for the reader, for example "prefix of 50" or the setting that was chosen by validation.
     """
@@ -88,7 +89,7 @@ class Record:
     note: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record as numbers, strings, lists and dicts, which `from_json` reads."""
+        """Return the record as numbers, strings, lists and dicts, from which `from_json` restores it."""
         return {
             **dataclasses.asdict(self),
             "scores": dict(self.scores),
@@ -98,27 +99,31 @@ class Record:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Record:
-        """Return the record that `as_json` stored. Raises KeyError or TypeError for anything else."""
+        """Return the record that `as_json` stored.
+
+        Raises KeyError or TypeError if the object is not of this form.
+        """
         piece = Piece(**stored["piece"])
         return cls(**{**stored, "piece": piece, "support": tuple(map(int, stored["support"]))})
 
 
 @dataclasses.dataclass(frozen=True)
 class Scale:
-    """The extent of a run.
+    """The size of a run: how many rows, seeds, epochs and features it uses.
 
     Attributes
     ----------
     rows : the largest number of training rows of MNIST and Fashion-MNIST; None for all. Other data sets
         always have all rows.
     seeds : the number of seeds of the small data sets.
-    image_seeds : the number of seeds of MNIST, Fashion-MNIST and synthetic signals; of all data sets in
-        "switches", "efficiency", "adaptivity" and "masks"; and of the other k and settings in "lassonet".
-    epochs : the share of the epochs of each method's settings; at least one epoch is trained.
-    sizes : the numbers of features k.
-    features : the largest number of features of synthetic signals.
-    whole : whether the pieces that decide the papers' own figures (Sequential Attention as released, and the
-        anchors) have all rows, and `seeds` seeds of every data set.
+    image_seeds : the number of seeds of MNIST, Fashion-MNIST and synthetic data. The studies "switches",
+        "efficiency", "adaptivity" and "masks" have this number of seeds for all data sets, and the study
+        "lassonet" for all k and settings that are not in the paper's tables.
+    epochs : the share of the epochs in each method's settings that is trained; at least one epoch is.
+    sizes : the numbers k of features to select.
+    features : the largest number of features in synthetic data.
+    whole : whether the runs that are compared with the papers' own figures have all rows, and `seeds` seeds
+        of every data set. These are the runs of Sequential Attention as released and those with all features.
     """
 
     rows: int | None = 10_000
@@ -130,7 +135,7 @@ class Scale:
     whole: bool = True
 
     def seeds_of(self, data: str) -> range:
-        """Return the seeds of a data set: 1, 2, …, as in the released experiments."""
+        """Return the seeds 1, 2, … of a data set; the released experiments begin with seed 1, too."""
         return range(1, 1 + (self.image_seeds if data in LARGE else self.seeds))
 
     def draws(self, names: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -139,13 +144,16 @@ class Scale:
         return ((seed, data) for seed in seeds for data in names if seed in self.seeds_of(data))
 
     def rows_of(self, data: str, whole: bool = False) -> int | None:
-        """Return the largest number of training rows of a data set, or None; `whole` asks for all rows."""
+        """Return the largest number of training rows of a data set; None means all rows.
+
+        With `whole` the result is None for runs that must have all rows.
+        """
         return self.rows if data in LARGE and not (whole and self.whole) else None
 
     def record_fields(self) -> dict[str, Any]:
-        """Return, as JSON, the fields on which the content of a record depends.
+        """Return the fields of the scale on which the result of a computation depends, as JSON.
 
-        The other fields change only the list of pieces.
+        The other fields only determine which results are computed.
 
         >>> Scale(rows=1000, seeds=2, sizes=(5, 10)).record_fields()
         {'rows': 1000, 'epochs': 1.0, 'sizes': [5, 10], 'whole': True}
@@ -153,7 +161,7 @@ class Scale:
         return {"rows": self.rows, "epochs": self.epochs, "sizes": list(self.sizes), "whole": self.whole}
 
     def epochs_of(self, epochs: int) -> int:
-        """Return the share of a number of epochs that this scale prescribes."""
+        """Return the share of the given epochs that this scale prescribes; it is at least one epoch."""
         return max(1, round(self.epochs * epochs))
 
 
@@ -162,15 +170,15 @@ QUICK = Scale(rows=1000, seeds=2, image_seeds=2, epochs=0.1, sizes=(5, 10), feat
 
 
 class Study(NamedTuple):
-    """A study: a table or figure of a paper, or of ours, divided into `Piece` objects.
+    """A study: the computations for some tables or figures of a paper, or of our own.
 
     Attributes
     ----------
-    name, title : one word, and one line.
-    source : the paper and the number of the table, as in the ledger.
-    data : the data sets on which it can run.
-    pieces : (names of data sets, scale) ↦ the pieces, the most informative ones first.
-    run : (piece, scale) ↦ the record.
+    name, title : a name of one word, and a title of one line.
+    source : the paper and the numbers of its tables or figures, as in the ledger.
+    data : the names of the data sets on which the study can run.
+    pieces : (names of data sets, scale) ↦ the pieces (single computations), the most informative ones first.
+    run : (piece, scale) ↦ the record with the result.
     """
 
     name: str
@@ -185,7 +193,7 @@ class Study(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A `Piece` whose computation failed, with the class and the message of the exception."""
+    """A computation (`Piece`) that failed, with the class and the message of its exception."""
 
     piece: Piece
     error: str
@@ -200,20 +208,23 @@ _STARTS = (b'{"record":', b'{"failure":')
 
 
 class Store:
-    """The records of one scale in a file. Records of other scales in the same file are kept.
+    """The file of records of a run, as far as they belong to one scale.
+
+    The file may also have records of other scales. These are kept, but not used.
 
     Attributes
     ----------
     path, scale : as given.
-    records : key of a piece ↦ its record at this scale; the last one if there are several.
-    failures : key ↦ the failure of a piece without a record.
-    seconds : key ↦ the wall-clock seconds of the record.
+    records : key of a computation (`Piece.key`) ↦ its record at this scale; if there are several, the last
+        one.
+    failures : key of a computation without a record ↦ its failure.
+    seconds : key of a computation ↦ the wall-clock seconds that it took.
     others : the number of records of other scales.
     torn : whether the last line is incomplete, because a run was killed or the disk was full.
     """
 
     def __init__(self, path: Path, scale: Scale) -> None:
-        """Read the file, if it exists.
+        """Read the records in the file, if the file exists.
 
         Raises ValueError, with the line's number, if a line is not a record, and OSError if the file cannot
         be read.
@@ -232,7 +243,9 @@ class Store:
             self._take(line, number)
 
     def add(self, outcome: Outcome, seconds: float) -> None:
-        """Append the outcome of a piece as a line of the file, in place of an incomplete last line.
+        """Append the outcome of a computation as a line of the file.
+
+        If the last line is incomplete, the new line replaces it.
 
         Raises OSError if the line cannot be written, or if another run has written to the file.
         """
@@ -275,7 +288,7 @@ class Store:
 
 
 def _write(file: Any, line: bytes) -> None:
-    """Write all bytes to the disk, because a single write to a full disk may write only some of them."""
+    """Write all bytes to the disk; a single write to a full disk may write only some of them."""
     while line:
         line = line[file.write(line) :]
     os.fsync(file.fileno())
@@ -285,14 +298,15 @@ def _write(file: Any, line: bytes) -> None:
 
 
 def plan_pieces(studies: Iterable[Study], data: Iterable[str], scale: Scale) -> list[Piece]:
-    """Return each `Piece` of the studies on these data sets, in the order of each study."""
+    """Return the computations of some studies on some data sets, in the order of each study."""
     known = set(data)
     named = ((study, [name for name in study.data if name in known]) for study in studies)
     return list(dict.fromkeys(p for study, names in named if names for p in study.pieces(names, scale)))
 
 
 def group_by_run(pieces: Iterable[Piece]) -> list[list[Piece]]:
-    """Group `Piece` objects that differ only in k, because one selection may serve all of them.
+    """Group the computations that differ only in the number k of features, because one run may serve all of
+    them.
 
     >>> pieces = [Piece("paper", "mice", "OMP", k, seed) for k, seed in [(5, 1), (5, 2), (9, 1)]]
     >>> [[piece.k for piece in group] for group in group_by_run(pieces)]
@@ -305,18 +319,18 @@ def group_by_run(pieces: Iterable[Piece]) -> list[list[Piece]]:
 
 
 def pending(pieces: Iterable[Piece], store: Store) -> list[Piece]:
-    """Return each `Piece` without a record, including each `Piece` that failed."""
+    """Return the computations that have no record, including those that failed."""
     return [piece for piece in pieces if piece.key not in store.records]
 
 
 def run(
     studies: Mapping[str, Study], pieces: Iterable[Piece], store: Store, jobs: int, hours: float | None = None
 ) -> Iterator[Outcome]:
-    """Compute each `Piece`, put its outcome into the store, and yield this outcome.
+    """Run some computations of studies in several processes, store each outcome, and yield it.
 
-    hours : no piece begins after this time; the running pieces are finished.
+    hours : after this time no new computation begins, and those that are running are finished.
 
-    Raises OSError if the store cannot be written. Closing the iterator stops the running pieces.
+    Raises OSError if the store cannot be written. Closing the iterator stops the running computations.
     """
     end = math.inf if hours is None else time.monotonic() + 3600 * hours
 
@@ -335,7 +349,10 @@ def run(
 
 
 def compute(run: Callable[[Piece, Scale], Record], piece: Piece, scale: Scale) -> tuple[Outcome, float]:
-    """Compute a `Piece` with one thread; return its `Record` or `Failure`, and the wall-clock seconds."""
+    """Run one computation of a study with one thread.
+
+    Returns its `Record` or `Failure`, and the wall-clock seconds.
+    """
     if "torch" in sys.modules:  # it is imported if `run` needs it
         sys.modules["torch"].set_num_threads(1)
         importlib.import_module("torch._dynamo")  # otherwise the first optimizer takes a second more
@@ -353,15 +370,15 @@ def compute(run: Callable[[Piece, Scale], Record], piece: Piece, scale: Scale) -
 
 
 class _Interrupted(BaseException):
-    """Ctrl-C while a `Piece` is computed."""
+    """The exception that Ctrl-C raises during a computation, in place of KeyboardInterrupt."""
 
 
 @contextlib.contextmanager
 def _interrupt_pieces() -> Iterator[None]:
-    """Let Ctrl-C end the computation of a `Piece`, and not only a path within it.
+    """Let Ctrl-C end a whole computation, and not only the training of a path of networks within it.
 
     `lassonet_path` and `SequentialAttention.fit` catch KeyboardInterrupt and return an unfinished result,
-    which must not become a record. They do not catch `_Interrupted`.
+    which must not become a record. They do not catch the exception `_Interrupted`, which is raised instead.
     """
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # a worker, which ignores Ctrl-C
         yield
@@ -380,7 +397,7 @@ def _interrupt_pieces() -> Iterator[None]:
 
 
 def summarize_failures(failures: Iterable[Failure]) -> list[str]:
-    """Return a line for each error: how often a `Piece` failed with the error, and the first such `Piece`."""
+    """Return a line for each kind of error: how many computations failed with it, and the first of them."""
     by_error: dict[str, list[Piece]] = {}
     for piece, error in failures:
         by_error.setdefault(error, []).append(piece)

@@ -1,12 +1,13 @@
-"""The figures that the papers print about their experiments on networks, each in one place.
+"""The figures that two papers and two later comparisons print about their network experiments.
 
-*Sequential Attention for Feature Selection* (ICLR; the NeurIPS submission has the same numbers): `TABLE_1` to
-`TABLE_10`. *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021): Table 1 is `DECODER`,
-Table 2 is `TREES`, and `LASSONET_DATA` belongs to both. `ANCHORS` are the accuracies with all features in two
-later comparisons. Accuracies and standard deviations are integers, in thousandths, so that they are exact.
+`TABLE_1` to `TABLE_10` are the tables of *Sequential Attention for Feature Selection* (ICLR; the NeurIPS
+submission has the same numbers). `DECODER` and `TREES` are Tables 1 and 2 of *LassoNet: A Neural Network with
+Feature Sparsity* (JMLR 22(127), 2021), and `LASSONET_DATA` has their data sets. `ANCHORS` are the accuracies
+with all features in two later comparisons. Accuracies and standard deviations are integers, in thousandths,
+so that they are exact.
 
-`TABLES` has a function for each printed table. The function yields the printed figures that we compute again,
-each with the study, the method and the setting of the runs that compute it.
+`TABLES` has a function for each printed table. The function yields the printed figures that we compute again.
+Each figure has the study, the method and the setting of the runs that compute it.
 """
 
 from __future__ import annotations
@@ -203,19 +204,21 @@ RUNS = 5
 
 @dataclasses.dataclass(frozen=True)
 class Printed:
-    """A printed mean, and the address of the runs that compute this mean again.
+    """A mean that a paper prints, and the address of our runs that compute it again.
 
     Attributes
     ----------
-    table : the printed table, for example "SA-table-2": the beginning of the ids of its rows in the ledger.
-    study, data, method, k, setting : the fields of the pieces, as in `pieces.Piece`.
+    table : the printed table, for example "SA-table-2", Table 2 of Sequential Attention. The ids of
+        statements about this table in the ledger begin with this text.
+    study, data, method, k, setting : the fields of the runs that compute this figure again, as in
+        `pieces.Piece`.
     learner : a key of `Record.scores`, or for times a key of `Record.seconds`.
     mean, std : accuracies as shares, or times in seconds; std is None if it is not printed.
     n_train : the number of training rows in the paper's protocol.
     n_test : the number of rows of one test set.
     runs : the number of runs behind the mean; 1 if the paper does not state it, or prints no standard
         deviation.
-    within : a tolerance that was fixed before the run and for which one seed is enough; None: the rule of
+    within : a tolerance that was fixed before our runs, and for which one seed is enough. None: the rule in
         `verdicts` applies.
     """
 
@@ -235,13 +238,16 @@ class Printed:
 
     @property
     def address(self) -> tuple[str, str, str, int, str, str]:
-        """The address of the `verdicts.Summary` of the records that belong to this figure."""
+        """The tuple (study, data, method, k, setting, learner), which identifies our results for this
+        figure.
+        """
         return self.study, self.data, self.method, self.k, self.setting, self.learner
 
 
 def attention_rows(data: str) -> tuple[int, int]:
-    """Return (n_train, n_test) of Sequential Attention's released protocol, after an eighth of the other rows
-    was set aside for validation.
+    """Return the numbers of training and test rows in Sequential Attention's released protocol.
+
+    An eighth of the rows that are not test rows are for validation, and do not count as training rows.
 
     >>> attention_rows("mice"), attention_rows("mnist")
     ((756, 216), (52500, 10000))
@@ -253,7 +259,9 @@ def attention_rows(data: str) -> tuple[int, int]:
 
 
 def lassonet_rows(data: str) -> tuple[int, int]:
-    """Return (n_train, n_test) of LassoNet's 70-10-20 split (section 5.2).
+    """Return the numbers of training and test rows in the split of the LassoNet paper.
+
+    In section 5.2 the paper has 70 % training, 10 % validation and 20 % test rows.
 
     >>> lassonet_rows("mnist")
     (7000, 2000)
@@ -270,22 +278,26 @@ def _of_methods(
     names: Sequence[str] = SMALL,
     setting: str = "",
 ) -> Iterator[Printed]:
-    """Yield the figures of the methods `SMALL`, or of some of them, with 50 features."""
+    """Yield the printed figures of one table for a data set, by default for all methods of `SMALL`.
+
+    The figures are for 50 features.
+    """
     printed = dict(zip(SMALL, figures[TITLES[data]], strict=True))
     for name in names:
         yield _network(table, study, data, NAMES[name], 50, setting, *printed[name], RUNS)
 
 
 def _table_3(data: str) -> Iterator[Printed]:
-    """Yield the figures of Sequential Attention's Table 3, without those that the table takes from LassoNet's
-    paper.
+    """Yield the printed figures of Sequential Attention's Table 3 for a data set.
+
+    The figures that this table takes from LassoNet's paper are left out.
     """
     d = TABLE_1[TITLES[data]][1]
     yield _network("SA-table-3", "paper", data, ALL, d, "", TABLE_3[TITLES[data]][1], None)
 
 
 def _table_6(data: str) -> Iterator[Printed]:
-    """Yield the seconds of Sequential Attention's Table 6."""
+    """Yield the seconds that Sequential Attention's Table 6 prints for a data set."""
     sizes = attention_rows(data)
     for name, (mean, std) in zip(SMALL, TABLE_6[TITLES[data]], strict=True):
         address = "SA-table-6", "efficiency", data, NAMES[name], 50, "", "selecting"
@@ -300,7 +312,7 @@ def _of_settings(
     settings: Sequence[str],
     data: str,
 ) -> Iterator[Printed]:
-    """Yield the figures of Sequential Attention in several settings, from its Tables 9 and 10."""
+    """Yield the figures that Sequential Attention's Tables 9 and 10 print for its settings on a data set."""
     for setting, (mean, std) in zip(settings, figures[TITLES[data]], strict=True):
         yield _network(table, study, data, NAMES["SA"], k, setting, mean, std)
 
@@ -308,8 +320,9 @@ def _of_settings(
 def _lassonet(
     table: str, learner: str, figures: Mapping[str, tuple[int, ...]], column: int, data: str
 ) -> Iterator[Printed]:
-    """Yield the figures of LassoNet's Tables 1 and 2, without HSIC-Lasso; the figures for all features come
-    last.
+    """Yield the figures of LassoNet's Table 1 or 2 for a data set, without the method HSIC-Lasso.
+
+    The figures for all features come last.
     """
     sizes, (_, d, _, *whole) = lassonet_rows(data), LASSONET_DATA[TITLES[data]]
     means = dict(zip(LASSONET, figures[TITLES[data]], strict=True))
@@ -319,7 +332,9 @@ def _lassonet(
 
 
 def _anchors(data: str) -> Iterator[Printed]:
-    """Yield the printed accuracies of three learners on all features, if there are any for this data set."""
+    """Yield the printed accuracies of three learners on all features, if a paper prints them for this data
+    set.
+    """
     d, sizes = TABLE_1[TITLES[data]][1], attention_rows(data)
     for learner, percent in zip(LEARNERS, ANCHORS.get(TITLES[data], ()), strict=False):
         address = "anchors", "anchors", data, learner, d, AS_RELEASED, learner
@@ -337,7 +352,9 @@ def _network(
     std: int | None,
     runs: int = 1,
 ) -> Printed:
-    """Return a figure of Sequential Attention's network; `mean` and `std` are in thousandths."""
+    """Return a printed figure of Sequential Attention's network; `mean` and `std` are given in
+    thousandths.
+    """
     deviation = None if std is None else std / 1000
     sizes = attention_rows(data)
     return Printed(table, study, data, method, k, setting, "network", mean / 1000, deviation, *sizes, runs)

@@ -1,7 +1,8 @@
-"""The rows of a data set and the features that a method picks on them, which all studies share.
+"""The preparation of a data set, and the selection of features on it, which all network studies share.
 
-Training, validation and test rows are drawn and scaled as in the papers' released code ("the references"), or
-without leaks. For most methods one run with the largest k has the picks for all smaller k.
+Training, validation and test rows are drawn and scaled as in the papers' released code, or without leaks from
+the test rows. For most methods one run that selects the largest number of features also has the selections of
+all smaller numbers.
 """
 
 from __future__ import annotations
@@ -30,21 +31,24 @@ SENTINEL = -100_000.0
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
-    """The leaks from the test rows in the protocol of the papers' released code, each with a switch.
+    """The protocol by which rows are split and scaled, with a switch for each leak in the papers' released
+    code.
 
     Attributes
     ----------
-    scale_on_all : the smallest and the largest values, which are scaled to 0 and 1, are those of all rows,
-        not of the training rows (`load_mice`, `load_isolet`, … in data_loader.py, and LassoNet's
-        data_utils.py).
-    class_means_with_sentinel : a missing value becomes the mean of its class over training and test rows; in
-        this mean, values that are filled later still count as −100,000 (`load_mice`). If False, it becomes
-        the mean of the feature over the training rows.
-    by_row : without an official split, single rows are drawn, so that rows of one mouse are both in the
-        training and in the test rows (`load_mice`). If False, whole groups are drawn within each class.
-    test_images : for MNIST and Fashion-MNIST, only the 10,000 official test rows are used, and `test_images`
-        is the share of these rows that is trained on. An eighth of this share is for validation. None: all
-        images, as distributed. LassoNet's data_utils.py has 0.4, its paper 0.8 ("70-10-20", section 5.2).
+    scale_on_all : features are scaled to [0, 1] by the smallest and the largest value of all rows, not only
+        of the training rows (`load_mice`, `load_isolet`, … in data_loader.py, and LassoNet's data_utils.py).
+    class_means_with_sentinel : a missing value is replaced by the mean of the feature in its class, over
+        training and test rows. In this mean, missing values that are not replaced yet count as −100,000
+        (`load_mice`). If False, a missing value is replaced by the mean of the feature over the training
+        rows.
+    by_row : if a data set has no official split, single rows are drawn, so that rows of one mouse can be in
+        the training and in the test rows (`load_mice`). If False, whole groups of rows, for example all rows
+        of a mouse, are drawn within each class.
+    test_images : for MNIST and Fashion-MNIST, only the 10,000 official test images are used, and
+        `test_images` is the share of these images that is used for training. An eighth of this share is for
+        validation. None: all images are used, with the official split. LassoNet's data_utils.py has 0.4, and
+        the LassoNet paper has 0.8 ("70-10-20", section 5.2).
 
     >>> PAPER
     Protocol(scale_on_all=True, class_means_with_sentinel=True, by_row=True, test_images=None)
@@ -61,7 +65,10 @@ HONEST = Protocol()
 
 
 class Sets(NamedTuple):
-    """Training, validation and test rows. X is float32, in [0, 1] on the rows that determine the scaling."""
+    """Training, validation and test rows of a data set.
+
+    X is float32. It is in [0, 1] on the rows that determine the scaling.
+    """
 
     X: NDArray[np.float32]
     y: IndexArray
@@ -73,25 +80,31 @@ class Sets(NamedTuple):
 
     @property
     def split(self) -> Split:
-        """The training and test rows, for `methods.accuracy` and `methods.compare`."""
+        """The training and test rows without the validation rows, for `methods.accuracy` and
+        `methods.compare`.
+        """
         return Split(self.X, self.y, self.X_test, self.y_test)
 
 
 @functools.lru_cache(maxsize=2)
 def sets_of(data: str, protocol: Protocol, seed: int, rows: int | None) -> Sets:
-    """Return `split` of a data set by its name; the last two results are cached."""
+    """Return the training, validation and test rows of a data set by its name; the last two results are
+    cached.
+    """
     return split(table(data), protocol, seed, rows)
 
 
 def split(table: Table, protocol: Protocol, seed: int, rows: int | None = None) -> Sets:
     """Draw training, validation and test rows, fill missing values, and scale to [0, 1].
 
-    The test rows are the official ones, or else a fifth of all rows. An eighth of the training rows are for
-    validation, as in LassoNet's paper and in both released codes. Without `by_row` whole groups are drawn
-    within each class; a class with two groups or more has at least one group on each side.
+    The test rows are the official ones, or a fifth of all rows if the data set has no official split. An
+    eighth of the other rows are for validation, as in LassoNet's paper and in the released code of both
+    papers. If the protocol does not draw single rows, whole groups of rows are drawn within each class. A
+    class with two or more groups then has at least one group on each side of the split.
 
-    Features with a common unit (pixels) are scaled by one minimum and maximum; other features each have their
-    own. A feature that is constant or missing on all rows that determine the scaling is 0 on all rows.
+    Pixels have a common unit and are scaled by one minimum and maximum for all of them. Other features are
+    scaled one by one. A feature that is constant or missing on all rows that determine the scaling is 0 on
+    all rows.
 
     rows : the largest number of training rows, validation rows included.
 
@@ -121,7 +134,7 @@ def split(table: Table, protocol: Protocol, seed: int, rows: int | None = None) 
 
 
 def _train_test(table: Table, protocol: Protocol, rng: np.random.Generator) -> tuple[IndexArray, IndexArray]:
-    """Return the training rows (validation rows included) and the test rows."""
+    """Return the training rows (validation rows included) and the test rows of a data set."""
     every = np.arange(len(table.y))
     if table.n_train is not None:
         train, test = every[: table.n_train], every[table.n_train :]
@@ -136,9 +149,9 @@ def _train_test(table: Table, protocol: Protocol, rng: np.random.Generator) -> t
 def _draw(
     table: Table, protocol: Protocol, rows: IndexArray, part: int, rng: np.random.Generator
 ) -> tuple[IndexArray, IndexArray]:
-    """Draw a share of 1/part of the rows at random. Return the other rows, and the drawn rows.
+    """Draw a share of 1/part of the given rows at random. Return the other rows, and the drawn rows.
 
-    Unless the protocol draws by row, whole groups are drawn within each class.
+    Unless the protocol draws single rows, whole groups of rows are drawn within each class.
     """
     rows = rng.permutation(rows)
     if protocol.by_row:
@@ -156,7 +169,10 @@ def _draw(
 
 
 def _fill(table: Table, protocol: Protocol, train: IndexArray) -> Any:
-    """Return X without NaN. A feature that is missing in all training rows is filled with 0."""
+    """Return X with every missing value replaced as the protocol says.
+
+    If the mean of the training rows is used, a feature that is missing in all of them becomes 0.
+    """
     missing = np.isnan(table.X)
     if not missing.any():
         return table.X
@@ -172,14 +188,14 @@ def _fill(table: Table, protocol: Protocol, train: IndexArray) -> Any:
 
 
 def _range(X: FloatArray, together: bool) -> tuple[Any, Any]:
-    """Return the minimum and the range (maximum − minimum): of all features if `together`, else of each."""
+    """Return the minimum and the range (maximum − minimum) of each feature, or of all features `together`."""
     axis = None if together else 0
     low = X.min(axis=axis)
     return low, X.max(axis=axis) - low
 
 
 def _scale(X: FloatArray, low: Any, span: Any) -> NDArray[np.float32]:
-    """Return (X − low)/span, 0 where the span is 0."""
+    """Scale X to (X − low)/span, and to 0 where the span is 0."""
     with np.errstate(over="ignore"):
         scaled: Any = np.where(span > 0, (X - low) / np.where(span > 0, span, 1), 0)
     return np.ascontiguousarray(scaled, np.float32)
@@ -210,12 +226,13 @@ order the picks are those of OMP in both cases."""
 
 
 class Picks(NamedTuple):
-    """The features in the order of a method, from the best or first-picked feature on, and the seconds of the
+    """The features in the order in which a method selects them, the best first, and the seconds of the
     selection.
 
-    picked : the number of features that the method picked itself, or None for all. The others were filled in
-        by their scores, and then by their indices (`Status.FILLED`).
-    tuning : the seconds of the search for settings; None without a search, or if it was for another k.
+    picked : the number of features that the method selected itself, or None for all. The other features were
+        appended in the order of their scores, and then of their indices (`Status.FILLED`).
+    tuning : the seconds of the search for the method's settings. None if there was no search, or if the
+        search was made for another number of features.
     """
 
     order: tuple[int, ...]
@@ -224,8 +241,9 @@ class Picks(NamedTuple):
     tuning: float | None = None
 
     def prefix(self, k: int) -> tuple[Picks, list[str]]:
-        """Return the picks for k, and notes for the reader. If k is less than the number of picks, the
-        seconds are 0.
+        """Return the first k features as a selection of its own, and notes for the reader.
+
+        If this selection is shorter, its seconds are 0, because the time belongs to the longer selection.
         """
         length = len(self.order)
         notes = [f"prefix of {length}, which has the seconds"] if k < length else []
@@ -235,7 +253,8 @@ class Picks(NamedTuple):
         ]
 
     def fill_note(self, k: int) -> str:
-        """Return a note on how many of the first k features were filled in; "" if the method picked all k.
+        """Return a note on how many of the first k features the method did not select itself; "" if it
+        selected all.
 
         >>> Picks((4, 2, 0), 1.0, picked=1).fill_note(3), Picks((4, 2, 0), 1.0, picked=1).fill_note(1)
         ('1 picked, 2 filled up', '')
@@ -246,7 +265,7 @@ class Picks(NamedTuple):
 
 
 def sizes_below(data: str, sizes: Iterable[int]) -> list[int]:
-    """Return the numbers k that are below the number of features of a data set, the largest first.
+    """Return those of the given sizes that are below the number of features of a data set, the largest first.
 
     >>> sizes_below("mice", (5, 10, 50, 100))
     [50, 10, 5]
@@ -255,7 +274,11 @@ def sizes_below(data: str, sizes: Iterable[int]) -> list[int]:
 
 
 def run_length(method: str, k: int, largest: int) -> int:
-    """Return the length of the run that has the picks for k: k for ALL and NOT_NESTED, otherwise `largest`.
+    """Return how many features a method must select in the run from which its selection of k features is
+    taken.
+
+    This number is `largest` for most methods, whose first k picks are their selection for k. It is k for the
+    methods in NOT_NESTED, and for ALL, which uses all features.
 
     >>> run_length("linear OMP", 5, 50), run_length("mRMR", 5, 50)
     (50, 5)
@@ -266,11 +289,13 @@ def run_length(method: str, k: int, largest: int) -> int:
 def pick(
     method: str, X: Any, y: Any, k: int, smallest: int, seed: int, options: Mapping[str, Any] | None = None
 ) -> Picks:
-    """Select k features. Unless the method is in NOT_NESTED, the first j of them are its answer for j < k.
+    """Select k features by a method. Unless the method is in NOT_NESTED, its first j picks are its selection
+    of j features.
 
     method : a key of METHODS, or ALL, which takes the first k features.
-    smallest : the smallest k of the study, to which PATHS go down.
-    options : options of the method, in place of its defaults.
+    smallest : the smallest number of features in the study. LassoNet and group LASSO remove features from a
+        network until this number is left.
+    options : options of the method that replace its defaults.
 
     >>> X = np.eye(4)[[0, 1, 2, 3, 0, 1]]
     >>> pick("linear OMP", X, ["a", "b", "b", "b", "a", "b"], 2, 1, seed=0).order
@@ -294,9 +319,9 @@ def pick(
 def pick_on(
     data: str, protocol: Protocol, method: str, k: int, smallest: int, seed: int, scale: Scale
 ) -> Picks:
-    """Return `pick` on the training rows of a data set, with the options of the scale.
+    """Select k features by a method on the training rows of a data set, with the options of the scale.
 
-    The last four results are cached.
+    The result is that of `pick`. The last four results are cached.
     """
     sets = sets_of(data, protocol, seed, scale.rows_of(data))
     return pick(method, sets.X, sets.y, k, smallest, seed, options_for(method, len(sets.y), scale))
@@ -305,8 +330,10 @@ def pick_on(
 def make_record(
     piece: Piece, scores: Mapping[str, float], picks: Picks, began: float, rows: int, notes: Iterable[str]
 ) -> Record:
-    """Return the `Record` of a `Piece`. `began` is the process time at which the judgement of the picks
-    began.
+    """Return the `Record` of one selection or training, with its scores, its features and its seconds.
+
+    `began` is the process time at which the features had been selected and the training of the judging
+    network began.
     """
     seconds = {"selecting": picks.seconds, "fitting": time.process_time() - began}
     if picks.tuning is not None:
@@ -316,7 +343,10 @@ def make_record(
 
 
 def path_epochs(rows: int, scale: Scale) -> tuple[int, int]:
-    """Return how many epochs have DENSE steps, and how many have AT_LAMBDA steps, times the scale's share.
+    """Return the epochs of the dense training, and those at each λ of a path, for a number of training rows.
+
+    The dense training has about DENSE steps, and the training at each λ about AT_LAMBDA steps; both are
+    multiplied by the share of the epochs that the scale of the run prescribes.
 
     >>> path_epochs(735, Scale()), path_epochs(8750, Scale())
     ((334, 7), (29, 1))
@@ -328,7 +358,7 @@ def path_epochs(rows: int, scale: Scale) -> tuple[int, int]:
 def options_for(
     method: str, rows: int, scale: Scale, given: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the options of a method for a number of training rows: OPTIONS or LASSONET, updated by `given`.
+    """Return the options of a method for a number of training rows; the options `given` replace the defaults.
 
     >>> options_for("Sequential LASSO", 1000, Scale(), {"lam": 0.1})
     {'decrease': 0.02, 'lam': 0.1}
@@ -341,8 +371,9 @@ def options_for(
 
 
 def scale_epochs(method: str, options: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
-    """Return the options with the share of the epochs that the scale prescribes; epochs may be defaults of
-    the method.
+    """Return the options of a method with the share of its epochs that the scale of the run prescribes.
+
+    This also holds for epochs that are defaults of the method.
 
     >>> from proofs_checks.experiments.networks.pieces import QUICK
     >>> scale_epochs("group LASSO", {"epochs": 40}, QUICK)

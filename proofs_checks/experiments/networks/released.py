@@ -1,15 +1,16 @@
-"""Sequential Attention and two baselines as their authors released them, with a switch for each defect.
+"""Sequential Attention and two baselines as in the authors' released code, with a switch for each defect.
 
-The methods behave like google-research/sequential_attention (Apache 2.0). **In its folder
-sequential_attention/experiments** the network has a batch normalisation of the inputs, the mask, 67 ReLU
-units and a softmax. Training and retraining are those of Keras: initial weights of Glorot and Bengio (2010),
-ε = 10⁻⁷, batch statistics with momentum .99 and ε = 10⁻³. One difference has no switch: here the weights w of
-the mask begin a phase at 0, there with noise, N(0, 10⁻¹⁰).
+The methods behave like the code in google-research/sequential_attention (Apache 2.0). **The network** in the
+folder sequential_attention/experiments has a batch normalisation of the inputs, the mask, 67 ReLU units and a
+softmax. It is trained as by Keras: the initial weights are those of Glorot and Bengio (2010), the optimizer
+has ε = 10⁻⁷, and the batch statistics have momentum .99 and ε = 10⁻³. One difference has no switch: here the
+weights w of the mask are 0 at the beginning of a phase, while in the released code they are noise, N(0,
+10⁻¹⁰).
 
-**Baselines:** experiments/models/mlp_omp.py and mlp_lly.py, and the folder benchmarks. Network, batches,
-optimizer and settings are those of Sequential Attention. The released group LASSO and Sequential LASSO
-(mlp_seql.py) do not run: their constructor does not pass the layers to that of MLPModel, which raises a
-TypeError. The released code has no concrete autoencoder.
+**The baselines** are those of experiments/models/mlp_omp.py and mlp_lly.py, and of the folder benchmarks.
+Their network, batches, optimizer and settings are those of Sequential Attention. The released group LASSO and
+Sequential LASSO (mlp_seql.py) do not run: their constructor does not pass the layers to the constructor of
+MLPModel, which raises a TypeError. The released code has no concrete autoencoder.
 """
 
 from __future__ import annotations
@@ -37,7 +38,11 @@ WARM_UP = 0.1
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """The settings of a data set: epochs to select and to fit, rows of a batch, Adam's lr·rate^(t/steps)."""
+    """The settings of the released code for a data set.
+
+    They are the numbers of epochs to select features and to fit the network, the number of rows in a batch,
+    and the learning rate lr·rate^(t/steps) of Adam in step t.
+    """
 
     epochs: int
     epochs_fit: int
@@ -47,9 +52,10 @@ class Settings:
     decay_steps: int
 
     def rate(self, step: int) -> float:
-        """Return Adam's learning rate at step t = 0, 1, …
+        """Return the learning rate of Adam in step t = 0, 1, …
 
-        With decay_steps = 0 the schedule is 0/0 at t = 0; then it is 2·10⁻⁴, the default of run.py.
+        If decay_steps = 0, the formula of the schedule is 0/0 at t = 0. The rate is then 2·10⁻⁴, the default
+        of run.py.
         """
         if self.decay_steps == 0:
             return 2e-4
@@ -71,19 +77,21 @@ SETTINGS = {
 
 @dataclasses.dataclass(frozen=True)
 class Switches:
-    """Switches for the defects of the released code.
+    """Switches for the defects of the released code of Sequential Attention.
 
     Attributes
     ----------
-    first_at_random : the first feature is picked when the warm-up ends, before w is trained, and therefore at
-        random (sequential_attention.py, like the next two).
-    last_wasted : one more phase is trained after the last pick.
-    counts_features : the number of a phase is compared with a number of features. So with m > 1 features at
-        a time too few are picked. The rest is filled with the features of lowest index (top_k in run.py).
+    first_at_random : the first feature is picked when the warm-up ends, before the weights w of the mask are
+        trained, and therefore at random. This defect and the next two are in sequential_attention.py.
+    last_wasted : one more phase is trained after the last feature is picked.
+    counts_features : the number of the current phase is compared with a number of features. So too few
+        features are picked if each phase picks m > 1 features. The missing features are those of lowest index
+        (top_k in run.py).
     buffer : rows are shuffled within a buffer of 100 (dataset.py), not completely.
-    optimizer : "rmsprop", with steps of 10⁻³: mlp.py makes an Adam with the settings' learning rate, but
-        calls `compile` without it, which sets Keras' default. "rmsprop 2.10": RMSprop as in TensorFlow up to
-        2.10, where ε is outside the root. "adam": Adam with the settings' learning rate (`Settings.rate`).
+    optimizer : "rmsprop": RMSprop with the learning rate 10⁻³. The reason is that mlp.py makes an Adam
+        optimizer with the learning rate of the settings, but calls `compile` without this optimizer, so that
+        Keras uses its default. "rmsprop 2.10": RMSprop as in TensorFlow up to 2.10, where ε is outside the
+        square root. "adam": Adam with the learning rate of the settings (`Settings.rate`).
     drop_remainder : rows that do not fill a batch are left out of an epoch (dataset.py).
     """
 
@@ -95,7 +103,9 @@ class Switches:
     drop_remainder: bool = True
 
     def schedule(self, k: int, features_per_step: PerStep, steps: int) -> Schedule:
-        """Return the schedule: when features are picked, and how many."""
+        """Return the schedule of a training: in which steps features are picked, and how many in each of
+        them.
+        """
         names = ("first_at_random", "last_wasted", "counts_features")
         defects = {name: getattr(self, name) for name in names}
         return equal_phases(k, features_per_step, steps, WARM_UP, **defects)
@@ -116,7 +126,9 @@ def reference_attention(
     parametrization: str = "softmax",
     features_per_step: PerStep = 1,
 ) -> list[int]:
-    """Select k features in order. If fewer are picked, the features of lowest index follow.
+    """Select k features by Sequential Attention as in the released code; return them in order.
+
+    If a defect of the code makes it pick fewer features, the features of lowest index follow.
 
     Raises ValueError if k > d, or if there are fewer steps than phases.
 
@@ -148,11 +160,11 @@ def reference_attention(
 def reference_accuracy(
     sets: Sets, support: Any, seed: int, *, settings: Settings, switches: Switches = AS_RELEASED
 ) -> float:
-    """Train the network again on the features `support`, and return its accuracy on the test rows.
+    """Train the released network on the features `support`, and return its accuracy on the test rows.
 
-    Let S be the set of these features and 1_S its indicator. In the released code x∘1_S follows the batch
-    normalisation, and has no gradient off S. So only x_S is used here, with initial weights as for all d
-    features.
+    The released network has all d inputs, and after the batch normalisation it sets the inputs outside the
+    support to 0. The weights of these inputs have no gradient. So the network here has only the inputs of the
+    support, with initial weights as for all d features.
     """
     S = np.asarray(support, np.intp)
     with seeded(seed):
@@ -169,21 +181,22 @@ def reference_accuracy(
 
 
 def _step(network: nn.Module, stepper: torch.optim.Optimizer, batch: Rows) -> None:
-    """Take one training step."""
+    """Take one training step on one batch."""
     stepper.zero_grad()
     backward(network, batch, cross_entropy, "training on the picks")
     stepper.step()
 
 
 def rows_of(X: Any, y: IndexArray) -> Rows:
-    """Return X (n, d) and the classes as tensors."""
+    """Return the rows X (n, d) and their classes as tensors."""
     return Rows(torch.from_numpy(np.ascontiguousarray(X)), torch.from_numpy(y))
 
 
 def perceptron(width: int, d: int, classes: int) -> nn.Sequential:
-    """Return a network `width` → 67 ReLU → classes, initialized like one with d inputs.
+    """Return a network with `width` inputs, 67 ReLU units and an output for each class.
 
-    Biases are 0, and weights uniform in ±√(6/(inputs + outputs)).
+    The biases are 0. The weights of a layer are uniform in ±√(6/(inputs + outputs)), where the first layer
+    counts d inputs in place of `width`.
     """
     layers = nn.Linear(width, HIDDEN), nn.Linear(HIDDEN, classes)
     for layer, inputs in zip(layers, (d, HIDDEN), strict=True):
@@ -194,16 +207,19 @@ def perceptron(width: int, d: int, classes: int) -> nn.Sequential:
 
 
 class BatchNorm(nn.BatchNorm1d):
-    """Keras' batch normalisation, (x − m)/√(v + 10⁻³)·γ + β; the averages of m and v have momentum .99.
+    """The batch normalisation of Keras, (x − m)/√(v + 10⁻³)·γ + β with the mean m and variance v of a batch.
 
-    v is the mean square Σ(x − m)²/b, while PyTorch averages Σ(x − m)²/(b − 1).
+    In evaluation, m and v are running averages with momentum .99. For a batch of b rows, v is Σ(x − m)²/b;
+    PyTorch would average Σ(x − m)²/(b − 1).
     """
 
     def __init__(self, d: int) -> None:
         super().__init__(d, eps=1e-3, momentum=0.01)
 
     def forward(self, X: Tensor) -> Tensor:
-        """Normalise the rows of X by their own mean and variance; in evaluation by the averages."""
+        """Normalise the rows of X by their own mean and variance, or in evaluation by the running
+        averages.
+        """
         if not self.training:
             return super().forward(X)
         m, u = torch.zeros_like(self.running_mean), torch.zeros_like(self.running_var)
@@ -214,10 +230,10 @@ class BatchNorm(nn.BatchNorm1d):
 
 
 class Batches:
-    """Batches of one size, in a new order in each epoch.
+    """Batches of equal size, made from the rows in a new random order for each epoch.
 
-    The remaining rows make one more batch, or are dropped. A single remaining row is always dropped, because
-    it has no variance by which to normalise it.
+    The rows that do not fill a batch make one more batch, or are left out. If only one row remains, it is
+    always left out, because a single row has no variance by which to normalise it.
     """
 
     def __init__(self, rows: Rows, size: int, switches: Switches = AS_RELEASED) -> None:
@@ -240,10 +256,10 @@ class Batches:
 
 
 def shuffle_in_buffer(n: int, size: int) -> Tensor:
-    """Shuffle 0, …, n − 1 through a buffer of `size` rows.
+    """Shuffle the numbers 0, …, n − 1 of the rows by a buffer of `size` rows, as TensorFlow does.
 
-    In each step a random row of the buffer is output, and the next row takes its place. So row i is output at
-    position i − size + 1 at the earliest. The random numbers are PyTorch's.
+    In each step a random row of the buffer is output, and the next row of the data takes its place. So row i
+    is output at position i − size + 1 at the earliest. The random numbers are PyTorch's.
 
     >>> with seeded(0):
     ...     order = shuffle_in_buffer(1000, 100)
@@ -260,13 +276,18 @@ def shuffle_in_buffer(n: int, size: int) -> Tensor:
 
 
 class RMSprop(torch.optim.Optimizer):
-    """Keras' RMSprop from TensorFlow 2.11 on: g ↦ −10⁻³·g/√(v + ε), v ↦ .9·v + .1·g²."""
+    """The optimizer RMSprop as in Keras from TensorFlow 2.11 on.
+
+    For a gradient g, the step is −10⁻³·g/√(v + ε) with the running average v ↦ .9·v + .1·g².
+    """
 
     def __init__(self, parameters: Any) -> None:
         super().__init__(parameters, {"lr": 1e-3})
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
-        """Take a step, and return the value of the closure."""
+        """Take an optimization step, and return the value of the closure, the function that computes the
+        loss.
+        """
         value = None if closure is None else closure()
         with torch.no_grad():
             for group in self.param_groups:
@@ -280,7 +301,9 @@ class RMSprop(torch.optim.Optimizer):
 def optimizer(
     settings: Settings, switches: Switches
 ) -> Callable[[Sequence[nn.Parameter]], torch.optim.Optimizer]:
-    """Return the function that makes the optimizer of parameters. Raises ValueError for an unknown name."""
+    """Return a function that makes the optimizer for given parameters. Raises ValueError for an unknown
+    name.
+    """
     if switches.optimizer == "rmsprop":
         return RMSprop
     if switches.optimizer == "rmsprop 2.10":
@@ -291,9 +314,11 @@ def optimizer(
 
 
 def _decaying_adam(parameters: Any, settings: Settings) -> torch.optim.Optimizer:
-    """Return Keras' Adam, whose step t = 1, 2, … is lr_t·√(1 − .999ᵗ)/(1 − .9ᵗ)·m/(√v + 10⁻⁷).
+    """Return the optimizer Adam as in Keras, with a decaying learning rate lr_t.
 
-    PyTorch's step is lr_t/(1 − .9ᵗ)·m/(√(v/(1 − .999ᵗ)) + ε), which is the same with ε_t = 10⁻⁷/√(1 − .999ᵗ).
+    With the running averages m of the gradient and v of its square, step t = 1, 2, … in Keras is lr_t·√(1 −
+    .999ᵗ)/(1 − .9ᵗ)·m/(√v + 10⁻⁷). The step of PyTorch is lr_t/(1 − .9ᵗ)·m/(√(v/(1 − .999ᵗ)) + ε). The two
+    are equal for ε = 10⁻⁷/√(1 − .999ᵗ).
     """
     adam = torch.optim.Adam(parameters, lr=settings.rate(0), eps=_epsilon(1))
     done = 0
@@ -319,15 +344,15 @@ MASK_SLOPE = 0.2
 
 @dataclasses.dataclass(frozen=True)
 class Gradients:
-    """The gradients that rank the features in the released OMP.
+    """The gradients by which the released OMP ranks the features that are not selected yet.
 
     Attributes
     ----------
     random_off : the network has all features as inputs, and the input weights W_j of unselected features j
-        have their random initial values. If False, W_j = 0 off S, as in OMP, from the second pick on. (With S
-        = ∅ all hidden units would be 0, where ReLU has no slope.)
-    one_batch : the gradients are those of the batch of the step before. If False, the gradients are those of
-        all training rows.
+        have their random initial values. If False, W_j = 0 for these features from the second pick on, as OMP
+        requires. (If this held before the first pick, all hidden units would be 0, where ReLU has no slope.)
+    one_batch : the gradients are those of the loss on one batch, the batch of the step before. If False, the
+        gradients are those of the loss on all training rows.
     """
 
     random_off: bool = True
@@ -343,13 +368,15 @@ def reference_omp(
     gradients: Gradients | None = None,
     normalised: bool = True,
 ) -> list[int]:
-    """Select k features in order by the released OMP.
+    """Select k features by orthogonal matching pursuit (OMP) as in the released code; return them in order.
 
-    The steps are divided into k phases, in which the network sees x∘1_S. At the beginning of each phase
-    argmax_{j ∉ S} ‖∂L/∂W_j‖₂ joins S, where L is the loss and W_j the input weights of feature j. The first
-    phase begins with step 1, because the gradients are those of the step before.
+    The training steps are divided into k phases. In each phase the network sees only the selected features.
+    At the beginning of each phase, the unselected feature j with the largest ‖∂L/∂W_j‖₂ is selected, where L
+    is the loss and W_j are the input weights of feature j. The first phase begins with the second training
+    step, because the gradients are those of the step before.
 
-    normalised : whether the network begins with the batch normalisation, as released; otherwise it reads X.
+    normalised : whether the network begins with the batch normalisation, as in the released code; otherwise
+        it reads X itself.
 
     Raises ValueError if there are fewer than k + 1 steps, or if k > d.
 
@@ -386,8 +413,10 @@ def reference_omp(
 
 
 def _norms(network: nn.Sequential, inputs: nn.Module, rows: Rows, mask: Tensor, random_off: bool) -> Tensor:
-    """Return ‖∂L/∂W_j‖₂ (d,) for the loss L and the input weights W_j of each feature, in the network with
-    all features. Unless `random_off`, W_j = 0 for j ∉ S.
+    """Return ‖∂L/∂W_j‖₂ (d,) for the loss L and the input weights W_j of each feature j.
+
+    The network has all features as inputs. Unless `random_off`, W_j is set to 0 for the features j that are
+    not selected.
     """
     first = cast(nn.Linear, network[0])
     W = (first.weight if random_off else first.weight * mask).detach().requires_grad_()
@@ -398,7 +427,7 @@ def _norms(network: nn.Sequential, inputs: nn.Module, rows: Rows, mask: Tensor, 
 
 
 class _Masking(nn.Module):
-    """The layer x ↦ x∘m, whose m is not trained."""
+    """A layer that multiplies each input by a fixed factor, its entry of the mask."""
 
     def __init__(self, mask: Tensor) -> None:
         super().__init__()
@@ -411,10 +440,11 @@ class _Masking(nn.Module):
 def reference_mask(
     sets: Sets, k: int, seed: int, *, settings: Settings, normalised: bool = False
 ) -> list[int]:
-    """Select the k largest entries of the mask softmax(mean of g(x) over a batch), trained with the network.
+    """Select the k features with the largest entries of a mask that is trained together with the network.
 
-    g has the widths 128, 64, d and leaky ReLU units, in the last layer too. In training g reads normalised
-    rows. For the final mask it reads all training rows without normalisation, unless `normalised`.
+    The mask is softmax(mean of g(x) over the rows x of a batch). The network g has three layers of 128, 64
+    and d leaky ReLU units. In training, g reads rows after the batch normalisation. For the final mask it
+    reads all training rows without normalisation, as in the released code, unless `normalised`.
 
     >>> from proofs_checks.experiments.networks import data, protocol
     >>> sets = protocol.split(data.table("breast_cancer"), protocol.PAPER, 1)
@@ -437,7 +467,10 @@ def reference_mask(
 
 
 class _Mask(nn.Module):
-    """The layer x ↦ x∘softmax(mean of g over the batch); weights of Glorot and Bengio (2010), biases 0."""
+    """A layer that multiplies each input by its entry of the mask softmax(mean of g over the batch).
+
+    The initial weights of the network g are those of Glorot and Bengio (2010), and its biases are 0.
+    """
 
     def __init__(self, d: int) -> None:
         super().__init__()
@@ -450,7 +483,7 @@ class _Mask(nn.Module):
         self.g = nn.Sequential(*layers)
 
     def shares(self, X: Tensor) -> Tensor:
-        """Return the mask of a batch: d shares whose sum is 1."""
+        """Return the mask of a batch: d positive numbers whose sum is 1."""
         return torch.softmax(self.g(X).mean(dim=0), dim=0)
 
     def forward(self, X: Tensor) -> Tensor:

@@ -1,4 +1,6 @@
-"""The page of `make networks`: a section for each study, with its tables and its figures."""
+"""The page of `make networks`: the results of the network experiments, with a section of tables and figures
+for each study.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """The run that made the records.
+    """The run that made the records on the page.
 
     Attributes
     ----------
@@ -46,7 +48,7 @@ class Run:
     jobs : the number of processes.
     interrupted : whether Ctrl-C ended the run.
     left : the number of selections and trainings without a record.
-    against : the method with which the others are compared.
+    against : the method with which all other methods are compared.
     """
 
     command: str
@@ -58,7 +60,9 @@ class Run:
 
 
 def write(output: Path, studies: Mapping[str, Study], store: Store, run: Run) -> Path:
-    """Write index.html, results.json and the figures (PNG and SVG) of the store's records to a folder."""
+    """Write the page of the stored records to a folder: index.html, results.json and the figures (PNG and
+    SVG).
+    """
     records = sorted(store.records.values(), key=place)
     judged = judged_here(records, store.scale)
     found = rows(records, judged, run.against)
@@ -87,7 +91,10 @@ def write(output: Path, studies: Mapping[str, Study], store: Store, run: Run) ->
 def _section(
     files: dict[str, bytes], study: Study | None, name: str, found: Sequence[Row], records: Sequence[Record]
 ) -> dict[str, Any]:
-    """Return the section of a study for the template; in its long tables the largest k comes first."""
+    """Return the section of a study as data for the page's template.
+
+    In its long tables, the largest number of features comes first.
+    """
     mine = [row for row in found if row.ours.study == name]
     learners = list(dict.fromkeys(row.ours.learner for row in mine))
     long: dict[str, list[dict[str, str]]] = {row.ours.data: [] for row in mine}
@@ -114,7 +121,7 @@ Figure = tuple[str, str, Any]  # name, caption, figure
 
 
 def figures(study: str, mine: Sequence[Row], records: Sequence[Record]) -> Iterator[Figure]:
-    """Draw the figures of a study from its rows and its records."""
+    """Draw the figures of a study, such as accuracies against the number of features."""
     selected = [row for row in mine if row.size is not None]
     for learner in dict.fromkeys(row.ours.learner for row in selected):
         scored = [row for row in selected if row.ours.learner == learner]
@@ -128,26 +135,25 @@ def figures(study: str, mine: Sequence[Row], records: Sequence[Record]) -> Itera
 
 
 def _words(learner: str) -> str:
-    """Return the name of a score."""
+    """Return the name of a kind of score in words."""
     return SCORES.get(learner, f"accuracy of {learner}")
 
 
 def _caption(learner: str, rest: str) -> str:
-    """Return the caption of a figure of a score."""
+    """Return the caption of a figure that shows a kind of score."""
     words = _words(learner)
     return words[:1].upper() + words[1:] + rest
 
 
 def _name(what: str, learner: str) -> str:
-    """Return the name of the file of a figure."""
+    """Return the name of the file of a figure that shows a kind of score."""
     return f"{what}-" + "".join(letter if letter.isalnum() else "-" for letter in learner)
 
 
 def _against_k(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
-    """Draw scores against k.
+    """Draw the scores of the methods against the number k of features.
 
-    If a method has summaries with different numbers of training rows, the summaries with the fewest are
-    drawn.
+    If a method was run with different numbers of training rows, the runs with the fewest rows are drawn.
     """
     most_first = sorted(plain, key=lambda summary: summary.rows, reverse=True)
     fewest = {(summary.data, summary.method): summary.rows for summary in most_first}
@@ -161,9 +167,10 @@ def _against_k(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
 
 
 def _leads(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
-    """Draw the mean of `AGAINST` minus the best mean of the other methods on equal training rows, for each k.
+    """Draw how far the method `AGAINST` is ahead of the best other method, for each number of features.
 
-    The figure is drawn if there are more than `pictures.MANY` methods, and two seeds.
+    The lead is the difference of the two mean scores. Only methods with the same number of training rows are
+    compared. The figure is drawn if there are more than `pictures.MANY` methods, with at least two seeds.
     """
     if len({summary.method for summary in plain}) <= pictures.MANY:
         return
@@ -186,7 +193,11 @@ def _leads(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
 
 
 def _against_setting(study: str, mine: Sequence[Row], learner: str) -> Iterator[Figure]:
-    """Draw scores against numeric settings. Text after the number is added to the name of the method."""
+    """Draw scores against a setting that begins with a number.
+
+    If there is text after the number, it becomes a part of the name of the method, so that each variant has a
+    line of its own.
+    """
     points, printed = [], dict[str, list[tuple[float, float]]]()
     for row in mine:
         if found := number_of(row.ours.setting):
@@ -203,11 +214,11 @@ def _against_setting(study: str, mine: Sequence[Row], learner: str) -> Iterator[
 
 
 def _against_seconds(selected: Sequence[Summary]) -> Iterator[Figure]:
-    """Draw scores of the first learner against the seconds of the selection.
+    """Draw scores of the first kind against the seconds of the selection.
 
-    The figure shows the k for which most methods have seconds, because one run may have the picks for all k.
-    If several k have the most, it shows the largest. Each data set shows the summaries with its most common
-    number of training rows.
+    The figure is for one number k of features: the one for which most methods have seconds, because a run
+    that selects many features may serve all smaller k. If there are several such k, the figure shows the
+    largest. Each data set shows the methods with its most common number of training rows.
     """
     timed = [made for made in selected if "selecting" in made.seconds and made.setting in ("", OWN)]
     timed = [made for made in timed if made.learner == timed[0].learner]
@@ -230,7 +241,9 @@ def _against_seconds(selected: Sequence[Summary]) -> Iterator[Figure]:
 
 
 def _pixels(data: str, records: Sequence[Record]) -> Iterator[Figure]:
-    """Draw, for each method and setting, the share of the seeds that pick a pixel at the largest k."""
+    """Draw how often each method selects each pixel at the largest k: the share of the seeds that select
+    it.
+    """
     shape = FORMS[data].image if data in FORMS else None
     if shape is None:
         return
@@ -257,7 +270,7 @@ def _pixels(data: str, records: Sequence[Record]) -> Iterator[Figure]:
 
 
 def _mean_image(data: str) -> Any:
-    """Return the mean of the images, or None where the data cannot be read any more."""
+    """Return the mean of the images of a data set, or None if the data cannot be read any more."""
     try:
         return table(data).X.mean(axis=0)
     except (OSError, ValueError):

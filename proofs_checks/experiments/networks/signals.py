@@ -1,15 +1,17 @@
-"""Signals that no single feature shows, among decoys: how many of the true features does each method find?
+"""Synthetic data in which single features are not informative: how many true features does each method find?
 
-**Methods that cannot find them.** In RING, XOR and RING+XOR a true feature u_j has Cov(u_j, y) = 0, like a
+The features that do not determine the label y are called decoys. Some methods cannot distinguish true
+features from decoys. In the data sets RING, XOR and RING+XOR a true feature u_j has Cov(u_j, y) = 0, like a
 decoy, because P(y = 1 | u_j) is a function of |u_j − ½| (in XOR the constant ½). Therefore
 
-- largest correlation, mRMR (with F statistics), linear OMP, linear OLS and diverse selection pick at random,
-  except for chance correlations in the sample;
-- OMP and Sequential LASSO of networks make their first pick at random. They use ∂L/∂W_j where W = 0 and the
-  network is constant, which is a multiple of Cov(u_j, y). With one true feature in S the network is no
-  longer constant, and the partner of that feature has a gradient;
-- the concrete autoencoder of X always picks at random, on SUM too. It does not use y, and true features and
-  decoys are independent and have the same distribution.
+- largest correlation, mRMR (with F statistics), linear OMP, linear OLS and diverse selection select features
+  at random, except for chance correlations in the sample;
+- OMP and Sequential LASSO of networks make their first pick at random. They use the gradient ∂L/∂W_j of the
+  loss with respect to the input weights of feature j at W = 0. There the network is constant, and the
+  gradient is a multiple of Cov(u_j, y). After one true feature is selected, the network is no longer
+  constant, and the other true feature of the pair has a gradient;
+- the concrete autoencoder of X always selects at random, also in the data set with SUM. It does not use y,
+  and true features and decoys are independent and have the same distribution.
 """
 
 from __future__ import annotations
@@ -38,12 +40,13 @@ DAG_FEATURES = 2000
 
 
 class Signal(NamedTuple):
-    """The rows of a signal, and its true features.
+    """The rows of a synthetic data set, and the true features that determine its labels.
 
-    X : (n, p) float32 in [−1, 1], the columns in random order.
+    X : (n, p) float32 in [−1, 1]; the true features are at random places among the columns.
     y : (n,) intp, 0 or 1.
     relevant : the true features, increasing.
-    related : for DAG, `relevant` and the features that share an ancestor with y; otherwise `relevant`.
+    related : for the data set DAG, `relevant` and the features that share an ancestor with y; otherwise
+        `relevant`.
     """
 
     X: FloatArray
@@ -53,10 +56,12 @@ class Signal(NamedTuple):
 
 
 def signal(name: str, p: int, seed: int, n: int = ROWS) -> Signal:
-    """Draw a synthetic set of Passemiers et al., *A quantitative benchmark of neural network feature
-    selection methods for detecting nonlinear signals* (Scientific Reports 14, 2024), with new random numbers.
+    """Draw a synthetic data set of the benchmark of Passemiers et al. (2024), with new random numbers.
 
-    With u uniform in [0, 1]^p, X = 2u − 1 in another order of the columns, c = (½, ½):
+    The paper is *A quantitative benchmark of neural network feature selection methods for detecting nonlinear
+    signals* (Scientific Reports 14, 2024).
+
+    Let u be uniform in [0, 1]^p and c = (½, ½). X is 2u − 1 with its columns in random order. y = 1 if
 
         RING            |‖(u₀, u₁) − c‖ − 0.35| ≤ a                              a = 0.1151
         XOR             (u₀ − ½)(½ − u₁) ≥ b                                     b = 0
@@ -64,24 +69,25 @@ def signal(name: str, p: int, seed: int, n: int = ROWS) -> Signal:
         RING+XOR+SUM    ring or XOR or u₄ + u₅ + N(0, 0.2²) ≥ 1.4074             a = 0.0479, b = 0.0598
         DAG             `graph_signal`
 
-    so that y = 1 with probability 4π·0.35·0.1151 = 0.506 for RING, ½ for XOR, 0.515 and 0.50 for the unions.
-    Decoys are uniform, too, and independent. The formulas and constants, n = 1000, 2u − 1, the random order
-    of the columns, and the scores "first k" and "first 2k" are those of the authors' code (src/data.py,
-    src/dag.py and main.py of AntoinePassemiers/Feature-Selection-Benchmark). Three choices are ours: all n
-    rows are used for selection (there five sixths of them, six times), each seed draws its own rows, and y is
-    a chosen node of DAG.
+    The probability of y = 1 is 4π·0.35·0.1151 = 0.506 for RING, ½ for XOR, 0.515 for RING+XOR and 0.50 for
+    RING+XOR+SUM. The features that do not occur in the formula (decoys) are independent of y. The formulas
+    and constants, n = 1000, the random order of the columns, and the scores "first k" and "first 2k" are
+    those of the authors' code (src/data.py, src/dag.py and main.py of
+    AntoinePassemiers/Feature-Selection-Benchmark). Three choices are ours. All n rows are used for selection;
+    the authors use five sixths of the rows, six times. Each seed draws rows of its own. In DAG, y is computed
+    from a node that we choose.
 
     Parameters
     ----------
     name : a key of `SIGNALS`.
-    p : the total number of features, those of the signal included.
+    p : the total number of features, the true features included.
     seed : the random seed.
     n : the number of rows.
 
     Raises
     ------
     KeyError : the name is unknown.
-    TypeError, ValueError : p is smaller than the number of features of the signal.
+    TypeError, ValueError : p is smaller than the number of true features.
 
     >>> rows = signal("RING+XOR", 8, seed=0)
     >>> rows.X.shape, rows.relevant.tolist()
@@ -125,19 +131,21 @@ SIGNALS = (*_UNIFORM, "DAG")
 
 
 def graph_signal(p: int, seed: int, n: int = ROWS, sigma: float = 0.2) -> Signal:
-    """Draw DAG: p nodes of a random acyclic graph, half of them without edges; y is one more node.
+    """Draw the synthetic data set DAG: the features are p nodes of a random acyclic graph, and y is one more
+    node.
 
-    The p − ⌊p/2⌋ + 1 nodes of the graph have an order. For i < j there is an edge i → j with probability 8/p
-    and a weight w_ij uniform in [−1, 1]. From parents to children, for a node j with m_j parents and noise ε
-    ~ N(0, σ²),
+    Half of the features have no edges. The other p − ⌊p/2⌋ features and the node of y are numbered; for i < j
+    there is an edge i → j with probability 8/p and a weight w_ij uniform in [−1, 1]. The values v_j are
+    computed from parents to children. For a node j with m_j parents and noise ε ~ N(0, σ²),
 
         z_j = (1/m_j)Σ w_ij v_i + ε,        v_j = 1/(1 + exp(−2(z_j − mean)/std)),
 
-    and X = 2v − 1. y = 1 where v of the target node is above its median. `relevant` are the ancestors of this
-    node; `related` are these and the nodes that share an ancestor with it. The authors have p = 2000, of
-    which 1000 nodes have no edges, density 0.004 and σ = 0.2. Our target is the node whose number of
-    ancestors is nearest to 7. (Theirs is a random node of one stored graph, with 7 ancestors, 81 with the
-    related nodes.)
+    where the mean and the standard deviation (std) are those of z_j. X is 2v − 1, and y = 1 where the value v
+    of the target node is above its median. `relevant` are the ancestors of the target node. `related` are
+    these ancestors and the nodes that share an ancestor with the target node. Our target node is the one
+    whose number of ancestors is nearest to 7. The authors of the benchmark have p = 2000, of which 1000 nodes
+    have no edges, the density 0.004 and σ = 0.2. Their target is a random node of one stored graph, with 7
+    ancestors (81 with the related nodes).
     """
     check_count(p, "p", 14)
     rng = np.random.default_rng(seed)
@@ -167,7 +175,9 @@ def _squash(Z: FloatArray) -> FloatArray:
 
 
 def _propagate(edges: Any, n: int, sigma: float, rng: np.random.Generator) -> FloatArray:
-    """Compute v_j for all nodes of the graph, from parents to children, as in `graph_signal`."""
+    """Compute the values v_j of all nodes of a random graph, from parents to children, as in
+    `graph_signal`.
+    """
     V = rng.normal(0, sigma, (n, len(edges)))
     for j in range(len(edges)):
         parents = np.flatnonzero(edges[:, j])
@@ -190,9 +200,9 @@ with 32 features and the seeds 101 and 102, which the study does not use."""
 
 
 def recall(rows: Signal, first: Sequence[int], twice: Sequence[int], k: int) -> dict[str, float]:
-    """Return the recall of the k true features in the first k and 2k picks.
+    """Return the shares of the k true features that are among the first k and among the first 2k picks.
 
-    For DAG also return the share of related features among the first k picks.
+    For the data set DAG also return the share of the first k picks that are related features.
 
     >>> rows = Signal(np.zeros((1, 9)), np.zeros(1, int), np.array([3, 4]), np.array([3, 4, 5]))
     >>> recall(rows, [4, 5], [4, 5, 3, 0], 2)
@@ -217,14 +227,14 @@ def _pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 @functools.lru_cache(maxsize=1)
 def _signal(name: str, p: int, seed: int) -> Signal:
-    """Draw the rows, which all methods share."""
+    """Draw a synthetic data set by its name; all methods select features on the same rows."""
     return signal(name, p, seed)
 
 
 def _run(piece: Piece, scale: Scale) -> Record:
-    """Return the `Record` of a `Piece`: select 2k features, and judge the first k and all 2k.
+    """Let one method select 2k features, and return the `Record` that judges the first k and all 2k of them.
 
-    Methods in NOT_NESTED also run for k.
+    The methods in NOT_NESTED also select k features in a run of its own.
     """
     p, k = int(piece.setting.removeprefix("p=")), piece.k
     rows = _signal(piece.data, p, piece.seed)

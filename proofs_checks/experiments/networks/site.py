@@ -1,7 +1,8 @@
-"""The pages of the site that are made from stored records: an index by data set, and a page for each of them.
+"""The pages of the site with the results of the network experiments: an index, and a page for each data set.
 
-docs/networks-tables.md shows the index. A page has the printed figures next to ours, with their verdicts, and
-then the means of our runs, study by study.
+The pages are made from the stored records of our runs. docs/networks-tables.md shows the index. The page of a
+data set compares the figures that the papers print with ours and gives a verdict on each. Then it has the
+means of our runs, study by study.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ READING = (
 
 
 def pages(records: Sequence[Record]) -> dict[str, str]:
-    """Return the Markdown of each page by its name: first the index, then the data sets in their order."""
+    """Return the Markdown of the site's pages by name: first the index, then a page for each data set."""
     if not records:
         return {INDEX: "No records are stored yet: `make networks ARGS=--full` makes them in some hours.\n"}
     judged, found = judged_all(records), rows(sorted(records, key=place), ())
@@ -75,8 +76,9 @@ def _title(page: str) -> str:
 def _index(
     names: Sequence[str], judged: Sequence[Judged], recorded: Sequence[Judged], count: int
 ) -> Iterator[str]:
-    """Yield the lines of the index: counts of verdicts by data set, with links, and by printed table, and the
-    pages.
+    """Yield the lines of the index page.
+
+    It counts the verdicts by data set, with links to the pages, and by printed table.
     """
     heads, *lines = counts(recorded, lambda figure: figure.printed.data)
     counted = {line[0]: line[1:] for line in lines}
@@ -111,7 +113,7 @@ def _page(page: str, figures: Sequence[Judged], mine: Sequence[Row]) -> Iterator
 
 
 def _printed_tables(figures: Sequence[Judged]) -> Iterator[str]:
-    """Yield the comparison of each printed table."""
+    """Yield the lines that compare each printed table with our figures."""
     for name, group in groupby(figures, key=table_title):
         compared = list(group)
         times = compared[0].printed.table == TIMES
@@ -124,7 +126,7 @@ def _printed_tables(figures: Sequence[Judged]) -> Iterator[str]:
 
 
 def _figure(judged: Judged) -> list[str]:
-    """Return the row of a printed figure."""
+    """Return a row that compares one printed figure with ours."""
     printed, ours = judged.printed, judged.ours
     digits = 1 if printed.table == TIMES else 3
     learner = "" if printed.learner in ("network", "selecting", printed.method) else printed.learner
@@ -137,7 +139,10 @@ def _figure(judged: Judged) -> list[str]:
 
 
 def _study(study: str, mine: Sequence[Row], folded: bool) -> Iterator[str]:
-    """Yield the tables of a study, one for each data set and learner; the first has the seconds."""
+    """Yield the tables of a study: one for each data set and each kind of score.
+
+    Only the tables of the first kind of score have the seconds of the selection.
+    """
     yield f"### {study}\n\n{'; '.join(_samples([row.ours for row in mine]))}. {CAVEATS.get(study, '')}\n"
     across = len({row.ours.method for row in mine if number_of(row.ours.setting)}) > 1
     sets = dict.fromkeys(row.ours.data for row in mine)
@@ -150,10 +155,10 @@ def _study(study: str, mine: Sequence[Row], folded: bool) -> Iterator[str]:
 
 
 def _means(chosen: Sequence[Row], across: bool, timed: bool) -> list[list[str]]:
-    """Return a table of means, with a line for each method and a column for each number of features.
+    """Return a table of our means, with a line for each method and a column for each number k of features.
 
     If `across`, there is also a column for each numeric setting. If `timed`, the last column has the seconds
-    at the largest k, because that run has the picks for smaller k too.
+    of the selection at the largest k, because one run selects the features for all smaller k too.
     """
 
     def name(row: Row) -> str:
@@ -175,8 +180,8 @@ def _means(chosen: Sequence[Row], across: bool, timed: bool) -> list[list[str]]:
 
 
 def _samples(mine: Sequence[Summary]) -> Iterator[str]:
-    """Yield the numbers of seeds and of training rows that most methods have on each data set, and the
-    exceptions.
+    """Yield, for each data set, how many seeds and training rows most methods have, and which methods
+    differ.
     """
     for data in dict.fromkeys(summary.data for summary in mine):
         methods: dict[str, dict[str, None]] = {}
@@ -191,21 +196,22 @@ def _samples(mine: Sequence[Summary]) -> Iterator[str]:
 
 
 def _sizes(summary: Summary) -> str:
-    """Return the least and the largest number of training rows."""
+    """Return the smallest and the largest number of training rows of a method's runs, as text."""
     return " to ".join(f"{size:,}" for size in dict.fromkeys(summary.rows))
 
 
 def _bold(cell: Mapping[str, Any] | None) -> str:
-    """Return our mean, in bold type if it is the best of its column."""
+    """Return our mean as text, in bold type if it is the best of its column."""
     if cell is None:
         return ""
     return f"**{cell['ours']}**" if cell["best"] else str(cell["ours"])
 
 
 def _table(lines: Iterable[Sequence[str]], below: str = "") -> Iterator[str]:
-    """Yield a table in Markdown; `below` is the line below the headings, by default words and then numbers.
+    """Yield the lines of a table in Markdown.
 
-    The spaces within "a ± b" and "k = 5" do not allow a line break.
+    `below` is the line below the headings. By default it aligns the first column as words and the others as
+    numbers. The spaces within "a ± b" and "k = 5" do not allow a line break.
     """
     cells = [[cell.replace("|", "\\|") for cell in line] for line in lines]
     made = [

@@ -1,4 +1,7 @@
-"""All studies by name, in the order in which they run: first the studies that decide the papers' figures."""
+"""All studies of network experiments by name, in the order in which they run.
+
+The studies that decide whether the figures of the papers are reproduced come first.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,6 @@ STUDIES: dict[str, Study] = {
 
 
 def register(study: Study) -> Study:
-    """Add a study. Raises ValueError if its name is taken."""
+    """Add a study to the list of all studies. Raises ValueError if its name is taken."""
     STUDIES[check_new(study.name, STUDIES, "a study")] = study
     return study

@@ -1,6 +1,6 @@
-"""The tables of the studies: our means next to the printed ones, with verdicts and paired tests.
+"""The tables of the network studies: our means next to the printed ones, with verdicts and paired tests.
 
-The page of `make networks` (`report`) and the pages of the site (`site`) show them.
+The page that `make networks` writes and the pages of the site show these tables.
 """
 
 from __future__ import annotations
@@ -94,14 +94,14 @@ _MARKS = {"reproduced": "✓", "not reproduced": "✗", "undecided": "?"}
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A method on a data set.
+    """A row of a table of results: one method in one setting on one data set.
 
     Attributes
     ----------
-    ours : the summary of its records.
-    judged : the comparison with the printed score; None if no score is printed.
-    times : the comparison with the printed seconds; None if no seconds are printed.
-    other : the summary with which `ours` is compared (see the function `other`), or None.
+    ours : the summary of our scores over seeds.
+    judged : the comparison with the score that the paper prints; None if it prints none.
+    times : the comparison with the seconds that the paper prints; None if it prints none.
+    other : the summary of the method with which this method is compared (see the function `other`), or None.
     """
 
     ours: Summary
@@ -111,24 +111,24 @@ class Row:
 
     @property
     def method(self) -> str:
-        """The method and the setting."""
+        """The name of the method, with its setting."""
         return method_words(self.ours.method, self.ours.setting)
 
     @property
     def test(self) -> Paired | None:
-        """The paired test of the scores of `ours` against those of `other`; None without common seeds."""
+        """The paired test of this method's scores against those of `other`; None without common seeds."""
         if self.other is None or not set(self.ours.values) & set(self.other.values):
             return None
         return compare_pairs(self.ours, self.other)
 
     @property
     def size(self) -> int | None:
-        """The number k of features, or None if k is the number of all features of the data."""
+        """The number k of features, or None if all features of the data are used."""
         d = FORMS[self.ours.data].d if self.ours.data in FORMS else None
         return None if self.ours.method == ALL or self.ours.k == d else self.ours.k
 
     def as_json(self) -> dict[str, Any]:
-        """Return the numbers and words for results.json."""
+        """Return the numbers and words of the row for results.json."""
         test, other = self.test, self.other
         compared = None if test is None or other is None else {**test._asdict(), "other": other.setting}
         return {
@@ -150,9 +150,9 @@ def _judged_json(judged: Judged | None) -> dict[str, Any] | None:
 
 
 def rows(records: Sequence[Record], judged: Iterable[Judged], against: str = AGAINST) -> list[Row]:
-    """Return a row for each summary of the records, in their order.
+    """Return a row of results for each method, setting, data set and kind of score in the records.
 
-    judged : the result of `judged_here`. against : the method with which the others are compared.
+    judged : the verdicts that `judged_here` returns. against : the method with which all others are compared.
     """
     found = [summary for summary in summarize(records) if summary.learner not in NOT_TEST_SCORES]
     by_address = {summary.address: summary for summary in found}
@@ -169,11 +169,12 @@ def rows(records: Sequence[Record], judged: Iterable[Judged], against: str = AGA
 
 
 def other(summary: Summary, by_address: Mapping[Any, Summary], against: str = AGAINST) -> Summary | None:
-    """Return the summary of the method `against` with which a summary is compared, or None.
+    """Return the results of the method `against` with which a method's results are compared, or None.
 
-    Both summaries have the same training rows and the same setting. If `against` has no summary in that
-    setting, the base setting of the study is taken, or else our defaults. `against` itself is compared with
-    its base setting.
+    Both results have the same number of training rows. They have the same setting, if there is such a result
+    of `against`. Otherwise its result in the base setting of the study is taken, or the one with our
+    defaults. If the results are those of `against` itself, they are compared with its result in the base
+    setting.
     """
     base = BASES.get(summary.study, "")
     settings = (base,) if summary.method == against else (summary.setting, base, OWN)
@@ -187,7 +188,7 @@ def other(summary: Summary, by_address: Mapping[Any, Summary], against: str = AG
 
 
 def judged_all(records: Sequence[Record]) -> list[Judged]:
-    """Judge every printed figure by the records that belong to it, in the order of the tables."""
+    """Judge every figure that the papers print by our records, in the order of the printed tables."""
     ours = {made.address: made for times in (False, True) for made in summarize(records, times=times)}
     found = []
     for name, figures in TABLES.items():
@@ -204,7 +205,7 @@ def judged_all(records: Sequence[Record]) -> list[Judged]:
 
 
 def judged_here(records: Sequence[Record], scale: Scale) -> list[Judged]:
-    """Judge the printed figures of the studies and data sets that have a record.
+    """Judge the printed figures of those studies and data sets for which there are records.
 
     With fewer epochs than in the papers, every figure has the verdict NEEDS_DATA, because no other verdict is
     possible.
@@ -220,12 +221,16 @@ def judged_here(records: Sequence[Record], scale: Scale) -> list[Judged]:
 
 
 def table_title(figure: Judged) -> str:
-    """Return the title of the printed table of a figure."""
+    """Return the title of the printed table to which a figure belongs."""
     return HEADINGS.get(figure.printed.table, figure.printed.table)
 
 
 def counts(judged: Iterable[Judged], heading: Callable[[Judged], str] = table_title) -> list[list[str]]:
-    """Count the figures of each heading by verdict, below a line of column titles."""
+    """Count the printed figures by verdict, for each printed table.
+
+    The result is a table of text that begins with its headings. With another function `heading`, the figures
+    are grouped by its value in place of the printed table.
+    """
     found: dict[str, Counter[Verdict]] = {}
     for figure in judged:
         found.setdefault(heading(figure), Counter())[figure.verdict] += 1
@@ -237,7 +242,9 @@ def counts(judged: Iterable[Judged], heading: Callable[[Judged], str] = table_ti
 
 
 def number_of(setting: str) -> tuple[int, str] | None:
-    """Split a setting that begins with a number into the number and the rest; None for other settings.
+    """Split a setting such as "8, as released" or "p=128" into its number and the rest.
+
+    The result is None if the setting does not begin with a number, or with a name and a number.
 
     >>> number_of("128"), number_of("p=128"), number_of("8, as released"), number_of("softmax")
     ((128, ''), (128, ''), (8, ', as released'), None)
@@ -265,19 +272,22 @@ def spread(mean: float, std: float | None, digits: int | None = None) -> str:
 
 
 def printed_words(judged: Judged | None) -> str:
-    """Return the printed mean, or "" if there is none."""
+    """Return the printed mean as text, or "" if no mean is printed."""
     return "" if judged is None else spread(judged.printed.mean, judged.printed.std)
 
 
 def verdict_words(judged: Judged | None) -> str:
-    """Return the verdict, with the missing data if it is NEEDS_DATA; "" if nothing is printed."""
+    """Return the verdict in words, or "" if the paper prints no figure.
+
+    If the verdict is NEEDS_DATA, the words also say which data are missing.
+    """
     if judged is None:
         return ""
     return f"{judged.verdict.value}: {judged.lacking}" if judged.lacking else judged.verdict.value
 
 
 def cells(row: Row) -> dict[str, str]:
-    """Return the cells of a row of the long table, by their headings."""
+    """Return the cells of a row of the detailed table of results, by their headings."""
     ours, test, judged = row.ours, row.test, row.judged
     known = judged is not None and not math.isnan(judged.difference)
     notes = [*ours.notes]
@@ -310,10 +320,12 @@ def cells(row: Row) -> dict[str, str]:
 
 
 def matrices(mine: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return the tables of a study, one for each k and learner, the largest k first.
+    """Return the tables (methods by data sets) of a study: one for each number k of features and kind of
+    score.
 
-    The columns are the data sets, and also the numeric settings (for example 128 features in all) if several
-    methods have them. Methods that use all features are the last rows of each table.
+    The largest k comes first. If several methods have numeric settings (for example 128 features in all),
+    there is a column for each data set and setting. Methods that use all features are in the last rows of
+    each table.
     """
     across = len({row.ours.method for row in mine if number_of(row.ours.setting)}) > 1
     learners = dict.fromkeys(row.ours.learner for row in mine)
@@ -327,7 +339,7 @@ def matrices(mine: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def _matrix(size: int | None, chosen: Sequence[Row], across: bool) -> dict[str, Any]:
-    """Return the table of methods by data sets for one k and learner."""
+    """Return the table of methods by data sets for one number k of features and one kind of score."""
 
     def name(row: Row) -> str:  # a method may have a row for k features and one for all features
         name = row.ours.method if number_across(row, across) else row.method
@@ -344,17 +356,18 @@ def _matrix(size: int | None, chosen: Sequence[Row], across: bool) -> dict[str, 
 
 
 def number_across(row: Row, across: bool) -> str:
-    """Return the setting of a row if it is a number that has a column of its own, otherwise ""."""
+    """Return the setting of a row of results if the table has a column for this setting, otherwise ""."""
     return row.ours.setting if across and number_of(row.ours.setting) else ""
 
 
 def pivot(
     chosen: Sequence[Row], name: Callable[[Row], str], column: Callable[[Row], Hashable]
 ) -> tuple[list[Any], list[tuple[str, list[dict[str, Any] | None]]]]:
-    """Arrange rows in a table. Return its columns, and (name, cells) for each line.
+    """Arrange rows of results in a table. Return the columns of the table, and (name, cells) for each line.
 
-    name, column : functions that return the line and the column of a row. Methods that use all features are
-    the last lines.
+    name, column : functions of a row of results that return its line and its column in the table.
+
+    Methods that use all features are in the last lines.
     """
     at = {(name(row), column(row)): row for row in chosen}
     columns = list(dict.fromkeys(place for _, place in at))
@@ -365,9 +378,10 @@ def pivot(
 
 
 def _best(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows with the best mean among the selections with the most common number of training rows.
+    """Return the rows of results that have the best mean.
 
-    A single such selection is not the best of anything: return [].
+    Only selections with the most common number of training rows are compared. If there is only one such
+    selection, return [], because there is nothing to compare it with.
     """
     selected = [row for row in rows if row.ours.method != ALL]
     sizes = Counter(row.ours.rows for row in selected)
@@ -380,7 +394,7 @@ def _best(rows: Sequence[Row]) -> list[Row]:
 
 
 def _cell(row: Row | None, best: Sequence[Row]) -> dict[str, Any] | None:
-    """Return our mean, the printed mean, and the verdict as a mark and in words."""
+    """Return the contents of a cell: our mean, the printed mean, and the verdict as a mark and in words."""
     if row is None:
         return None
     word = row.judged.verdict.value if row.judged else ""
@@ -403,11 +417,11 @@ ORDER = (
 
 
 def place(record: Record) -> tuple[int, int]:
-    """Return the place of a record on a page: the place of its study, and of its data set."""
+    """Return a key by which records are sorted for a page: by study, and then by data set."""
     known, sets = (*ORDER, record.piece.study), (*FORMS, record.piece.data)
     return known.index(record.piece.study), sets.index(record.piece.data)
 
 
 def method_words(method: str, setting: str) -> str:
-    """Return the name of a method in a setting."""
+    """Return the name of a method, followed by its setting if there is one."""
     return f"{method}, {setting}" if setting else method

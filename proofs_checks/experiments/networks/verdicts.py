@@ -1,10 +1,12 @@
-"""Means over seeds, a paired test of two methods, and the rule that judges a printed figure or sentence.
+"""Means over seeds, a paired test of two methods, and the rule that judges what a paper prints.
 
-The rule was stated on 2026-11-24, before any verdict was computed with it. An older rule, 2·√(s² + s'²),
-compared means as if they were single runs, and called a figure reproduced if our own runs varied much.
+The rule was stated on 2026-11-24, before any verdict was computed with it. An older rule allowed a difference
+of 2·√(s² + s'²). It compared means as if they were single runs, and it called a figure reproduced whenever
+our own runs varied much.
 
-**A printed figure.** The paper prints a mean M of m runs with standard deviation s, rounded to the unit δ. We
-have a mean M' of m' runs with s'. The error of rounding is uniform on ±δ/2 and has the variance δ²/12. So
+**A printed figure.** The paper prints a mean M of m runs with standard deviation s, rounded to the unit δ =
+.001. We have a mean M' of m' runs with standard deviation s'. The error of rounding is uniform on ±δ/2 and
+has the variance δ²/12. So
 
     Var(M' − M) = SE² = s²/m + s'²/m' + δ²/12,   δ = .001.
 
@@ -14,57 +16,60 @@ The figure is
     not reproduced   if |M' − M| > 3 SE,
     undecided        otherwise: the means are not close enough, or not known well enough.
 
-m is the number of runs that the paper states. This number is five in Sequential Attention's Tables 2 and 5;
-the baselines as released are compared with the same figures. If no number is stated (its Tables 9 and 10), m
-= 1, which makes SE too large rather than too small. If no s is printed (its Table 3, LassoNet's Tables 1 and
-2), the figure is treated as one run, and s is the standard error √(M(1 − M)/n_test) of a share of n_test
-rows. If a figure has its own tolerance, `Printed.within`, it is reproduced within this tolerance and not
-reproduced beyond it.
+m is the number of runs that the paper states. This number is five in Sequential Attention's Tables 2 and 5.
+(Our runs of the baselines' released code are compared with the figures of the same tables.) If no number is
+stated (Sequential Attention's Tables 9 and 10), m = 1, which makes SE too large rather than too small. If no
+s is printed (Sequential Attention's Table 3, LassoNet's Tables 1 and 2), the figure is treated as one run,
+and s is the standard error √(M(1 − M)/n_test) of a share of n_test rows. If a figure has a tolerance of its
+own, `Printed.within`, it is reproduced within this tolerance and not reproduced beyond it.
 
-**A sentence** makes a claim on the difference D of two means, or on another linear combination Σc_i·M_i, with
-SE² = Σc_i²·s_i²/m_i. The same two constants apply:
+**A sentence** of a paper makes a claim on the difference D of two means, or on another linear combination
+Σc_i·M_i of means. Its standard error is given by SE² = Σc_i²·s_i²/m_i. The factors 2 and 3 are the same as
+for a figure:
 
     larger        D > 0: reproduced if D > 2 SE, not reproduced if D < −3 SE;
     not smaller   D ≥ 0 up to noise: reproduced if D ≥ −2 SE and 2 SE ≤ .03, or if D ≥ 2 SE,
                   not reproduced if D < −3 SE;
     equal         as for a printed figure.
 
-Otherwise the sentence is undecided. A verdict for the paper needs 2 SE, and a verdict against the paper 3 SE,
-because some rows of the ledger have several figures: a row is reproduced only if all figures are, and not
-reproduced as soon as one figure is not (`combine`). With every further comparison, chance makes "reproduced"
-less likely and "not reproduced" more likely. An order of several means is one comparison of each mean with
-the next. A claim that a ratio lies between two numbers is one comparison at each end. If a sentence uses a
-figure of another table, this figure keeps the s and m of its own table. A statistic that is not a mean over
-seeds, for example the overlap of the selections of two seeds, has the standard error of the jackknife, which
-for a mean is s/√m.
+Otherwise the sentence is undecided. A verdict for the paper depends on 2 SE, and a verdict against the paper
+on 3 SE. The reason is that some statements of the ledger have several figures: the statement is reproduced
+only if all figures are, and not reproduced as soon as one figure is not (`combine`). With every further
+comparison, chance makes "reproduced" less likely and "not reproduced" more likely. A claim that several means
+are in some order has a comparison for each mean and the next one. A claim that a ratio lies between two
+numbers has a comparison for each of the two numbers. If a sentence uses a figure of another table, this
+figure keeps the s and m of its own table. A statistic that is not a mean over seeds, for example the overlap
+of the selections of two seeds, has the standard error of the jackknife, which for a mean is s/√m.
 
-The two means of a sentence are not paired by seed, although the methods share the split of a seed. With three
-or five seeds, only two or four degrees of freedom would remain. And three equal differences, which are
-frequent in counts of a few hundred test rows, would make the standard error zero. Scores on the same split
-tend to rise and fall together; then SE is too large, and more is undecided. `compare_pairs` is the exact test
-of pairs.
+The two means of a sentence are not paired by seed, although all methods have the same split for a seed. With
+three or five seeds, only two or four degrees of freedom would remain. Moreover, if three differences are
+equal, which is frequent in counts of a few hundred test rows, the standard error would be zero. Scores on the
+same split tend to rise and fall together; then SE is too large, and more is undecided. The function
+`compare_pairs` is an exact test for paired scores.
 
 **How often does chance lead to "not reproduced"?** If two means of normal runs are equal in truth, |D| > 3 SE
 has the probability 1.7 % for five runs each with equal spread. For five and three runs the probability is 3.0
 %, for three and three runs 4.0 %, and it is at most 9.5 %, if all spread is in three runs (Welch's t with 8
-to 2 degrees of freedom, simulated). So a row of five independent comparisons has at least one failure by
-chance in 8 to 18 % of the cases, a row of seven comparisons in 11 to 25 %, a row of 16 in 24 to 48 %, and a
-row of 24 in 34 to 62 %. A one-sided claim fails half as often. Therefore each row states the number of its
-comparisons.
+to 2 degrees of freedom, simulated). So a statement with five independent comparisons has at least one failure
+by chance in 8 to 18 % of the cases. With seven comparisons it is 11 to 25 %, with 16 comparisons 24 to 48 %,
+and with 24 comparisons 34 to 62 %. A one-sided claim fails half as often. Therefore each statement in the
+ledger gives the number of its comparisons.
 
 **SE does not include:** (1) The choice of test rows that all runs share, which affects neither s nor s'. In
 Sequential Attention's tables of MNIST, Fashion-MNIST and ISOLET the printed runs and ours have the same test
-rows, which cancel in the difference. On other data sets our seeds draw new test rows; if the printed runs did
-not, SE is too small. (2) The choice between n and n − 1 in the printed s; with n, the SE of the printed mean
-would be 11 % too small for five runs. All means and deviations of the times in Table 6 are multiples of .5,
-which looks like two runs, not five; if Table 5 has two runs as well, its SE is too small by a factor of up to
-2.2. (Neither would change the verdict of a row; this was found after the verdicts.) (3) Differences of
-protocol: "not reproduced" says that two means differ by more than chance. It does not say that the difference
-is large, or who is right.
+rows, so their choice cancels in the difference. On other data sets each of our seeds draws new test rows. If
+the printed runs all had the same test rows, SE is too small. (2) The choice between n and n − 1 in the
+printed s; with n, the SE of the printed mean would be 11 % too small for five runs. Moreover, all means and
+standard deviations of the times in Sequential Attention's Table 6 are multiples of .5, which looks like two
+runs, not five. If Table 5 has two runs as well, its SE is too small by a factor of up to 2.2. (Neither would
+change the verdict on a statement; this was found after the verdicts.) (3) Differences of protocol: "not
+reproduced" says that two means differ by more than chance. It does not say that the difference is large, or
+who is right.
 
 **Seconds** were measured on different machines, and no standard deviation includes the difference of
-machines. So a method's time is divided by Sequential Attention's on the same rows and epochs. The time is
-reproduced if the two ratios differ by at most a factor of `FACTOR`, and otherwise not reproduced.
+machines. So a method's time is divided by the time of Sequential Attention on the same rows with the same
+number of epochs, in print and in our runs. The time is reproduced if these two ratios differ by at most a
+factor of `FACTOR`, and otherwise not reproduced.
 """
 
 from __future__ import annotations
@@ -103,15 +108,17 @@ MOST_SEEDS = 20
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """A summary of the records of one method in one setting, over seeds.
+    """A summary, over seeds, of the scores of one method in one setting on one data set.
 
     Attributes
     ----------
-    study, data, method, k, setting : the common fields of its selections or trainings, as in `pieces.Piece`.
+    study, data, method, k, setting : the fields that its selections or trainings have in common, as in
+        `pieces.Piece`.
     learner : the key of the scores that are summarized.
     values : seed ↦ score.
-    seconds : "selecting" and "fitting" ↦ the mean over seeds.
-    rows : the smallest and the largest number of training rows, which vary if groups are split.
+    seconds : "selecting" and "fitting" ↦ the mean of the seconds over seeds.
+    rows : the smallest and the largest number of training rows. They differ if the split keeps groups of rows
+        together.
     notes : the notes of the records, each once.
     """
 
@@ -128,17 +135,17 @@ class Summary:
 
     @property
     def address(self) -> tuple[str, str, str, int, str, str]:
-        """The study, data, method, k, setting and learner."""
+        """The tuple (study, data, method, k, setting, learner), which identifies the summary."""
         return self.study, self.data, self.method, self.k, self.setting, self.learner
 
     @property
     def mean(self) -> float:
-        """The mean over seeds."""
+        """The mean of the scores over seeds."""
         return math.fsum(self.values.values()) / len(self.values)
 
     @property
     def std(self) -> float:
-        """The standard deviation √(Σ(x − x̄)²/(n − 1)); NaN for one seed."""
+        """The standard deviation √(Σ(x − x̄)²/(n − 1)) of the scores x over n seeds; NaN for one seed."""
         if len(self.values) < 2:
             return math.nan
         mean = self.mean
@@ -146,7 +153,9 @@ class Summary:
 
     @property
     def error(self) -> float:
-        """The standard error of the mean, std/√n; NaN for one seed."""
+        """The standard error of the mean score: the standard deviation divided by √n for n seeds; NaN for one
+        seed.
+        """
         return self.std / math.sqrt(len(self.values))
 
     def __str__(self) -> str:
@@ -154,10 +163,10 @@ class Summary:
 
 
 def summarize(records: Iterable[Record], *, times: bool = False) -> tuple[Summary, ...]:
-    """Return a summary for each study, data set, method, k, setting and learner, in their order.
+    """Return a summary over seeds for each study, data set, method, k, setting and kind of score.
 
-    With `times` the learners are the keys of `Record.seconds`, and the values are seconds. Raises ValueError
-    if two records have the same piece, or if a score is not finite.
+    With `times` the seconds of the records are summarized in place of the scores. Raises ValueError if two
+    records are of the same selection or training, or if a score is not finite.
 
     >>> from proofs_checks.experiments.networks.pieces import Piece
     >>> piece = [Piece("paper", "mice", "random", 50, seed) for seed in (1, 2)]
@@ -181,7 +190,7 @@ def summarize(records: Iterable[Record], *, times: bool = False) -> tuple[Summar
 def _summaries(
     address: tuple[str, str, str, int, str], records: list[Record], times: bool
 ) -> Iterable[Summary]:
-    """Yield a summary for each learner of the records of an address."""
+    """Yield a summary for each kind of score in some records that differ only in their seed."""
     measured = [(record, record.seconds if times else record.scores) for record in records]
     for learner in dict.fromkeys(name for _, values in measured for name in values):
         own = [record for record, scores in measured if learner in scores]
@@ -203,12 +212,12 @@ def _summaries(
 
 
 class Paired(NamedTuple):
-    """The paired comparison of two methods over their common seeds.
+    """The paired comparison of the scores of two methods over their common seeds.
 
     Attributes
     ----------
     n : the number of common seeds.
-    difference : the mean of first − second.
+    difference : the mean over these seeds of the first method's score minus the second's.
     p : the p-value of the two-sided test, see `compare_pairs`.
     """
 
@@ -218,12 +227,13 @@ class Paired(NamedTuple):
 
 
 def compare_pairs(first: Summary, second: Summary) -> Paired:
-    """Test exactly whether the differences over seeds are symmetric about 0 (Fisher 1935; Pitman 1937).
+    """Test whether two methods have equal scores, by an exact test on the differences for each seed.
 
-    Let δ_i be the differences for n seeds. Then p is the share of the 2ⁿ choices of signs for which |Σ ±δ_i|
-    ≥ |Σ δ_i|. These include the original signs and the opposite signs, so p ≥ 2/2ⁿ: 0.25 for three seeds,
-    0.0625 for five. With fewer than six seeds no difference, however large, is significant at 5 %. Seeds with
-    δ_i = 0 do not change p; if all are 0, p = 1.
+    The hypothesis is that the differences are symmetric about 0 (Fisher 1935; Pitman 1937). Let δ_i be the
+    differences for n seeds. Then p is the share of the 2ⁿ choices of signs for which |Σ ±δ_i| ≥ |Σ δ_i|.
+    These include the original signs and the opposite signs, so p ≥ 2/2ⁿ: 0.25 for three seeds, 0.0625 for
+    five. With fewer than six seeds no difference, however large, is significant at 5 %. Seeds with δ_i = 0 do
+    not change p; if all are 0, p = 1.
 
     Raises ValueError if there is no common seed, or if there are more than 20.
 
@@ -251,16 +261,16 @@ def compare_pairs(first: Summary, second: Summary) -> Paired:
 
 
 class Judged(NamedTuple):
-    """A printed figure, our figure, and the verdict.
+    """A printed figure, our figure, and the verdict on whether the printed figure is reproduced.
 
     Attributes
     ----------
-    printed, ours : the figures that are compared; `ours` is None without a record.
+    printed, ours : the figures that are compared; `ours` is None if we have no record.
     verdict : one of `sparselin.ledger.EXPERIMENTAL`.
-    difference : ours − printed; for times, log₂ of our ratio to Sequential Attention's time divided by the
-        printed ratio; NaN if data are missing.
-    tolerance : the largest |difference| of a reproduced figure: 2 SE, or the figure's own tolerance, or log₂
-        of `FACTOR`.
+    difference : our mean minus the printed mean; NaN if data are missing. A time is first divided by that of
+        Sequential Attention; the difference is then log₂ of our ratio divided by the printed ratio.
+    tolerance : the largest |difference| for which the figure is reproduced. This is 2 SE with the standard
+        error SE of the difference, or the figure's own tolerance, or log₂ of `FACTOR` for a time.
     lacking : the missing data if the verdict is NEEDS_DATA, otherwise "".
     """
 
@@ -273,7 +283,7 @@ class Judged(NamedTuple):
 
 
 def equal(difference: float, error: float) -> Verdict:
-    """Judge the claim that two means are equal, by their difference and its standard error.
+    """Judge the claim that two means are equal, by the difference and its standard error.
 
     >>> [equal(difference, 0.01).value for difference in (0.02, -0.025, 0.031)]
     ['reproduced', 'undecided', 'not reproduced']
@@ -287,7 +297,8 @@ def equal(difference: float, error: float) -> Verdict:
 
 
 def larger(difference: float, error: float) -> Verdict:
-    """Judge the claim that the first of two means is larger, by first − second and its standard error.
+    """Judge the claim that the first of two means is larger, by the difference first − second and its
+    standard error.
 
     >>> [larger(difference, 0.01).value for difference in (0.021, 0.02, -0.031)]
     ['reproduced', 'undecided', 'not reproduced']
@@ -298,9 +309,9 @@ def larger(difference: float, error: float) -> Verdict:
 
 
 def not_smaller(difference: float, error: float) -> Verdict:
-    """Judge the claim that the first of two means is not smaller, up to noise.
+    """Judge the claim that the first of two means is not smaller than the second, up to noise.
 
-    difference, error : first − second, and its standard error.
+    difference, error : the first mean minus the second, and the standard error of this difference.
 
     >>> [not_smaller(difference, 0.01).value for difference in (-0.02, -0.021, -0.031)]
     ['reproduced', 'undecided', 'not reproduced']
@@ -314,8 +325,10 @@ def not_smaller(difference: float, error: float) -> Verdict:
 
 
 def error_in_print(printed: Printed) -> float:
-    """Return the standard error √(s²/m + δ²/12) of a printed mean M of m runs; s = √(M(1 − M)/n_test) if s is
-    not printed.
+    """Return the standard error √(s²/m + δ²/12) of a printed mean M of m runs.
+
+    Here s is the printed standard deviation and δ = .001 the unit to which M is rounded. If s is not printed,
+    it is √(M(1 − M)/n_test) with the number n_test of test rows.
 
     >>> figure = Printed("t", "paper", "mice", "SA", 50, "", "network", 0.9, None, 756, 900)
     >>> round(error_in_print(figure), 4)
@@ -327,12 +340,12 @@ def error_in_print(printed: Printed) -> float:
 
 
 def verdict(printed: Printed, ours: Summary | None) -> Judged:
-    """Judge by the rule above whether an accuracy is reproduced.
+    """Judge whether our runs reproduce a printed accuracy, by the rule in the docstring of the module.
 
-    The verdict is NEEDS_DATA without a record, with fewer than `LEAST_SEEDS` seeds (unless the figure has its
-    own tolerance), or if our training rows and the protocol's differ by more than `LEAST_ROWS` allows. The
-    last condition is necessary, because a lower accuracy on half of the rows would not speak against the
-    paper. Raises ValueError if our mean is not in [0, 1].
+    The verdict is NEEDS_DATA if we have no record or fewer than `LEAST_SEEDS` seeds (unless the figure has
+    its own tolerance). It is also NEEDS_DATA if the numbers of training rows, ours and the paper's, differ by
+    more than `LEAST_ROWS` allows: a lower accuracy on half of the rows would not speak against the paper.
+    Raises ValueError if our mean is not in [0, 1].
     """
     lacking = _lacking(printed, ours)
     if ours is None or lacking:
@@ -349,9 +362,9 @@ def verdict(printed: Printed, ours: Summary | None) -> Judged:
 
 
 def verdict_of_times(printed: tuple[Printed, Printed], ours: tuple[Summary | None, Summary | None]) -> Judged:
-    """Judge the time of a method divided by the time of Sequential Attention.
+    """Judge whether our runs reproduce the time of a method divided by the time of Sequential Attention.
 
-    Each pair is (the method, Sequential Attention).
+    Both arguments are pairs: the method, and Sequential Attention.
     """
     lacking = next(filter(None, map(_lacking, printed, ours)), "")
     first, second = ours
@@ -367,7 +380,9 @@ def _within(difference: float, tolerance: float) -> Verdict:
 
 
 def _lacking(printed: Printed, ours: Summary | None) -> str:
-    """Return the data that our run lacks for a figure, or ""."""
+    """Return the data that our runs lack for the comparison with a printed figure, or "" if they lack
+    nothing.
+    """
     if ours is None:
         return "no record"
     if len(ours.values) < LEAST_SEEDS and printed.within is None:
@@ -380,7 +395,7 @@ def _lacking(printed: Printed, ours: Summary | None) -> str:
 
 
 def combine(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the verdict of several figures together.
+    """Return one verdict for several figures together.
 
     The combined verdict is the first of NOT_REPRODUCED, NEEDS_DATA, UNDECIDED, REPRODUCED that at least one
     of the figures has. Raises ValueError without verdicts.
@@ -396,9 +411,9 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def read_records(path: Path) -> tuple[Record, ...]:
-    """Read records from the lines of a file, each written by `Record.as_json`; return () without a file.
+    """Read the stored records from a file with one JSON object a line; without a file return ().
 
-    Raises ValueError, with the line's number, if a line is not a record.
+    Raises ValueError, with the number of the line, if a line is not a record.
     """
     if not path.exists():
         return ()
