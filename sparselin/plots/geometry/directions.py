@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparselin.plots.style import GREEN, GREY, POINTS, RED, in_space, pyplot, write_near
+from sparselin.plots.style import GREEN, GREY, POINTS, RED, in_space, projection_axes, pyplot, write_near
 from sparselin.results import FloatArray
 from sparselin.validation import check_indices
 
@@ -54,9 +54,7 @@ def around_y(
         check_indices(J, problem.d, name).tolist() for J, name in ((picks, "picks"), (best, "best"))
     )
     alone = ax is None
-    if ax is None:
-        shape = {"figsize": (3.6, 4.2), "layout": "constrained", "subplot_kw": {"projection": "polar"}}
-        ax = pyplot().subplots(**shape)[1]
+    ax = projection_axes(ax, "polar", (3.6, 4.2), "ax must have projection='polar'")
     azimuth, angle = _seen_from_y(problem)
     columns = np.flatnonzero(problem.column_norms)
     ax.plot([0], [0], "*", color="black", markersize=11, label="y", clip_on=False)
