@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -11,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from sparselin.ensembles.design import Design, Response, respond
-from sparselin.validation import FloatArray, Rng, check_count, check_real
+from sparselin.validation import FloatArray, Rng, check_count, check_real, take_options
 
 
 class _Family(Protocol):
@@ -28,7 +26,6 @@ def _family(
     """
 
     def decorate(draw: Callable[..., FloatArray]) -> _Family:
-        @functools.wraps(draw, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
         def family(
             n: int,
             d: int,
@@ -43,11 +40,7 @@ def _family(
             X = draw(check_count(n, "n", 1), check_count(d, "d", 1), generator, **parameters)
             return respond(X, generator, y, k, snr, {} if own is None else {rule: own(X)})
 
-        *common, _ = inspect.signature(family, follow_wrapped=False).parameters.values()
-        theirs = [p for p in inspect.signature(draw).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        whole = inspect.Signature([*common[:3], *theirs, *common[3:]], return_annotation="Design")
-        vars(family)["__signature__"] = whole
-        return family
+        return take_options(family, draw)
 
     return decorate
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import nn
 
 from sparselin.neural.networks import mlp
@@ -19,6 +21,7 @@ from sparselin.validation import (
     check_same_rows,
     check_weights,
     frame_names,
+    take_options,
     to_numeric,
 )
 
@@ -143,6 +146,40 @@ def prepare(
     return PreparedData(
         Z, target, weight, q, classification, min(requested, len(kept)), requested, kept, d, names
     )
+
+
+class Baseline(Protocol):
+    def __call__(self, X: Any, y: Any, k: int, *, rng: Any = 0, **options: Any) -> FeatureRanking: ...
+
+
+def baseline(name: str) -> Callable[[Callable[..., FeatureRanking]], Baseline]:
+    """Make a method of a function of prepared data that has options of its own, and `rng` if it is random.
+
+    name : the name of the method in a ranking without scores, which it gives if all columns are constant.
+    """
+
+    def decorate(rank: Callable[..., FeatureRanking]) -> Baseline:
+        is_random = "rng" in inspect.signature(rank).parameters
+
+        def method(
+            X: Any,
+            y: Any,
+            k: int,
+            *,
+            task: Task | None = None,
+            standardize: bool = False,
+            rng: Any = 0,
+            sample_weight: ArrayLike | None = None,
+            **options: Any,
+        ) -> FeatureRanking:
+            data = prepare(X, y, k, task, sample_weight, standardize)
+            if not data.k:
+                return data.ranking(name, [], np.zeros(0))
+            return rank(data, **options, **({"rng": rng} if is_random else {}))
+
+        return take_options(method, rank)
+
+    return decorate
 
 
 def _standardize(X: Any, weight: FloatArray | None, standardize: bool) -> tuple[FloatArray, IndexArray]:
