@@ -132,7 +132,7 @@ def sequential_attention(
     if parametrization not in list(FORMS):
         raise ValueError(f"parametrization must be one of {sorted(FORMS)}; got {parametrization!r}")
     fixed = None if lam is None else check_level(lam, "lam")
-    max_iter = check_count(max_iter, "max_iter", 1)
+    max_iter, size = check_count(max_iter, "max_iter", 1), _SIZE if lam is None else None
     generator = np.random.default_rng(rng)
 
     def pick_by_weight(selection: Selection) -> Pick | Status:
@@ -147,15 +147,8 @@ def sequential_attention(
         window = (entry.window_lower / entry.lam_star, 1)
         decided = parametrization in ("linear", "l1") and window[0] < share < window[1]
         for tol in _TOLERANCES if decided else _TOLERANCES[:1]:
-            training = train(
-                reduced,
-                share,
-                parametrization,
-                generator,
-                tol=tol,
-                max_iter=max_iter,
-                size=_SIZE if fixed is None else None,
-            )
+            limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "size": size}
+            training = train(reduced, share, parametrization, generator, **limits)
             if training.end == AT_FLOOR:
                 return Status.MAX_ITER if fixed is None else Status.NO_CORRELATION
             if training.end != CERTIFIED:

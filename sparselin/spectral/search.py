@@ -274,18 +274,9 @@ def task_for(
     """Check the options of a search, and make its `SearchTask`, from the problem without its intercept."""
     if variant not in get_args(Variant):
         raise ValueError(f"variant must be one of {', '.join(get_args(Variant))}; got {variant!r}")
-    double = centre(problem).in_double()
-    return SearchTask(
-        double,
-        Gram.of_problem(double),
-        f,
-        check_level(nu, "nu"),
-        problem.dtype,
-        callback,
-        check_level(eps, "eps"),
-        complete=variant == "complete",
-        exchange=exchange,
-    )
+    double, nu, eps = centre(problem).in_double(), check_level(nu, "nu"), check_level(eps, "eps")
+    gram, complete = Gram.of_problem(double), variant == "complete"
+    return SearchTask(double, gram, f, nu, problem.dtype, callback, eps, complete, exchange)
 
 
 def _by_ols(
