@@ -69,7 +69,6 @@ def choose_nu(
     refitted: bool = False,
     eps: float = 0.1,
     variant: Variant = "complete",
-    exchange: bool = False,
     forced: Columns = (),
     intercept: bool = False,
     standardize: bool = False,
@@ -94,7 +93,7 @@ def choose_nu(
     regularizer : f. A normalising constant does not change the picks of `forward_regression`.
     method : "forward" for `forward_regression`, or "greedy_local_search".
     refitted : compare with least squares on the LASSO's features, not with the LASSO's own coefficients.
-    eps, variant, exchange : as for `greedy_local_search`.
+    eps, variant : as for `greedy_local_search`.
     callback : called with each ν tried; returning True ends the search with the ν tried so far.
 
     Returns
@@ -115,7 +114,7 @@ def choose_nu(
     ([0, 2], 'every', True)
     """
     problem = as_problem(X, y, sample_weight, intercept, standardize)
-    moves: dict[str, Any] = {"eps": eps, "variant": variant, "exchange": exchange}
+    moves: dict[str, Any] = {"eps": eps, "variant": variant}
     rule: dict[str, Any] = {"method": method, "refitted": refitted, "forced": forced, "callback": callback}
     return choose_nu_for_each(problem, None, [k], regularizer, **rule, **moves)[0]
 
