@@ -18,26 +18,9 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sparselin.estimators._common import (
-    FeatureSelector,
-    FitTask,
-    RoutesToSplitter,
-    Split,
-    TakesSparse,
-    names_of,
-    with_callbacks,
-)
-from sparselin.estimators._paths import (
-    LinearFit,
-    ModelPath,
-    Result,
-    Task,
-    Watch,
-    as_outputs,
-    check_loss,
-    encode,
-    number_groups,
-)
+from sparselin.estimators import _common, _paths
+from sparselin.estimators._common import FeatureSelector, FitTask, RoutesToSplitter, Split, TakesSparse
+from sparselin.estimators._paths import LinearFit, ModelPath, Result, Task, Watch
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.selection.cross_validation import MOST, CrossValidation, Fold, summarize
 from sparselin.validation import (
@@ -102,7 +85,7 @@ class PathSelector(  # type: ignore[misc]
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
         """Return the path of at most k units. It ends early at `tol`, or if `watch` returns True."""
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @_common.with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Compute the path and choose k.
 
@@ -177,19 +160,21 @@ class PathSelector(  # type: ignore[misc]
         """Return the validated task."""
         check_same_rows(X, y, "y")
         check_same_rows(X, sample_weight, "sample_weight")
-        check_loss(self, y)
+        _paths.check_loss(self, y)
         X, y = validate_data(
             self, X, y, accept_sparse="csc", dtype=[np.float64, np.float32], multi_output=True,
             y_numeric=self.loss != "logistic", ensure_min_samples=2,
         )  # fmt: skip
         several = self._several and self.loss == "squared"
-        y, self.classes_ = encode(as_outputs(y, type(self).__name__, several), self.loss, X.dtype)
+        y, self.classes_ = _paths.encode(
+            _paths.as_outputs(y, type(self).__name__, several), self.loss, X.dtype
+        )
         n, d = X.shape
-        names = names_of(self)
+        names = _common.names_of(self)
         first = check_indices(self.forced, d, "forced", names)
         groups, self.groups_ = None, None
         if self.groups is not None:
-            self.groups_, groups = number_groups(self.groups, d)
+            self.groups_, groups = _paths.number_groups(self.groups, d)
             first = np.array(list(dict.fromkeys(groups[first].tolist())), np.intp)
         weight = None if sample_weight is None else check_weights(sample_weight, n, X.dtype)
         intercept, standardize = bool(self.fit_intercept), bool(self.standardize)

@@ -89,7 +89,8 @@ def sweep_gaussian(n: int, d: int, k: int, designs: int, seed: int = 0) -> Sweep
     with workers(6.0 * n * d * k * designs) as count:
         spread_chunks(task, designs, CHUNK, count)
     open_, violated = (np.flatnonzero(verdict == kind) for kind in (kernels.UNDECIDED, kernels.VIOLATED))
-    settled = [i for i in open_.tolist() if _agrees(*sweep_design(n, d, i, seed), k)]
+    drawn = ((i, sweep_design(n, d, i, seed)) for i in open_.tolist())
+    settled = [i for i, design in drawn if _agrees(design.X, design.y, k)]
     undecided, verified = np.setdiff1d(open_, settled), int(np.count_nonzero(verdict == kernels.VERIFIED))
     first = (int(J[0]) if len(J) else None for J in (undecided, violated))
     return Sweep(verified, len(settled), len(undecided), len(violated), *first)
