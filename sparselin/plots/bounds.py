@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sparselin.plots import style
-from sparselin.plots.style import BLUE, GREEN, GREY, LONG, ORANGE, POINTS, RED
+from sparselin.plots.style import BLUE, GREEN, GREY, LONG, ORANGE, POINTS, RED, Axes
 from sparselin.results import Bound, GuaranteeBounds, Interval, SparseEigenvalues
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def interval(bounds: Interval, *, ax: Axes | None = None) -> Axes:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sparselin.plots import style
-from sparselin.plots.style import BLUE, GREEN, ORANGE
+from sparselin.plots.style import BLUE, GREEN, ORANGE, Axes
 from sparselin.results import AttentionPath, FeatureRanking, LassoNetPath
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def attention(path: AttentionPath, *, ax: Axes | None = None) -> Axes:

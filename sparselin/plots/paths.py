@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sparselin.plots import style
-from sparselin.plots.style import BLUE, GREEN, GREY, LONG, ORANGE, POINTS, RED
+from sparselin.plots.style import BLUE, GREEN, GREY, LONG, ORANGE, POINTS, RED, Axes
 from sparselin.results import BatchSelection, Explanation, FloatArray, LassoPath, Status
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _MARKS = 12  # at most this many knots of each line are marked
 _SAMPLES = 400  # points of each curve on a logarithmic axis, where the lines between knots are curved

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparselin.attention.softmax_penalty import softmax_penalty
-from sparselin.plots.style import POINTS, axes, pyplot
+from sparselin.plots.style import POINTS, Axes, axes, pyplot
 from sparselin.results import FloatArray
 from sparselin.validation import check_level
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _GRID = 241

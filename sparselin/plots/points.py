@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sparselin.plots import style
 from sparselin.plots.sets import coefficients
-from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS
+from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, Axes
 from sparselin.results import DescentResult, DualProjection, HierarchicalProx, PenaltyValue
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def dual_projection(projection: DualProjection, *, ax: Axes | None = None) -> Axes:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sparselin.plots import style
-from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, RED
+from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, RED, Axes
 from sparselin.results import StabilitySelection
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _BELOW = 3  # at most this many features below the threshold have a name
 

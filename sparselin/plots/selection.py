@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparselin.plots import style
-from sparselin.plots.style import BLUE, GREEN, GREY, LONG, ORANGE, POINTS, VIOLET
+from sparselin.plots.style import BLUE, GREEN, GREY, LONG, ORANGE, POINTS, VIOLET, Axes
 from sparselin.results import FloatArray, GeneralizedPath, GroupPath, SelectionPath
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _WRITTEN = 20  # up to this number of steps, the numbers of each step are written next to it
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sparselin.plots import style
-from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE
+from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, Axes
 from sparselin.results import (
     BestSubset,
     FloatArray,
@@ -17,9 +15,6 @@ from sparselin.results import (
     SubsetResult,
     SubsetsWithin,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def subset(result: SubsetResult, *, ax: Axes | None = None) -> Axes:

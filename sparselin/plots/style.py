@@ -14,8 +14,10 @@ from sparselin.problem import Problem
 from sparselin.results import FloatArray, Names
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
     from matplotlib.figure import Figure
+else:
+    Axes = Any  # Matplotlib is imported when the first figure is drawn
 
 # The palette of all figures. Any two of its colours, GREY and black differ by ΔE*76 ≥ 17, for people with
 # three kinds of cones and for people with two (simulated as in Machado, Oliveira and Fernandes, 2009). Each

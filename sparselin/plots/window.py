@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +11,10 @@ from numpy.typing import ArrayLike
 from sparselin.lasso.entry import first_entry as entry_of
 from sparselin.lasso.path import lasso_path as path_of
 from sparselin.plots import style
-from sparselin.plots.style import GREY, POINTS
+from sparselin.plots.style import GREY, POINTS, Axes
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, LassoPath, Names
 from sparselin.validation import Columns
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _MOST = 16  # at most this many tied columns have a colour
 _OTHERS = 100  # at most this many columns outside T are drawn in grey, those with the largest |⟨X_j, r⟩|

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +11,10 @@ from numpy.typing import ArrayLike
 from sparselin.lasso.entry import first_entry
 from sparselin.plots.geometry.labels import Labels, arrow, look, several
 from sparselin.plots.geometry.polytope import orthogonal
-from sparselin.plots.style import POINTS, axes, in_space, panel, projection_axes, pyplot
+from sparselin.plots.style import POINTS, Axes, axes, in_space, panel, projection_axes, pyplot
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import Columns
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # Scores that differ by less than this, relative to the largest, are tied. It is above the rounding errors of
 # vectors with two or three entries, and below the size of a pixel.
