@@ -1,15 +1,11 @@
 """Images and other files, under a short name: see `sparselin.ensembles.datasets`."""
 
-from sparselin.ensembles.datasets import (
-    FOLDER,
-    MNIST,
-    Images,
-    Source,
-    absent,
-    files,
-    images,
-    read_idx,
-    read_images,
-)
-
-__all__ = ["FOLDER", "MNIST", "Images", "Source", "absent", "files", "images", "read_idx", "read_images"]
+from sparselin.ensembles.datasets import FOLDER as FOLDER
+from sparselin.ensembles.datasets import MNIST as MNIST
+from sparselin.ensembles.datasets import Images as Images
+from sparselin.ensembles.datasets import Source as Source
+from sparselin.ensembles.datasets import absent as absent
+from sparselin.ensembles.datasets import files as files
+from sparselin.ensembles.datasets import images as images
+from sparselin.ensembles.datasets import read_idx as read_idx
+from sparselin.ensembles.datasets import read_images as read_images

@@ -6,13 +6,15 @@ A message names the argument, the value that was passed, the value that was expe
 from __future__ import annotations
 
 import difflib
+import functools
+import inspect
 import math
 import operator
 import sys
 import zipfile
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,7 @@ Rng: TypeAlias = (
 # Columns of a design: indices, or names if the design has names.
 Columns: TypeAlias = Iterable[int | str]
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 # The largest count that a kernel can take.
 _MOST = 2**63 - 1
 
@@ -379,6 +382,18 @@ def _index(i: Any) -> int:
     if isinstance(i, (bool, np.bool_)):
         raise TypeError("a bool is not an index")
     return operator.index(i)
+
+
+def take_options(function: _Function, inner: Callable[..., Any]) -> _Function:
+    """Give a function that passes **options on the name, the docstring and the options of the inner one."""
+    functools.update_wrapper(function, inner, ("__module__", "__name__", "__qualname__", "__doc__"))
+    outer = inspect.signature(function, follow_wrapped=False)
+    own = [p for p in outer.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    theirs = [p for p in inspect.signature(inner).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    options = [p for p in theirs if p.name not in outer.parameters]
+    whole = sorted([*options, *own], key=lambda p: p.kind)  # positional ones first; the sort is stable
+    function.__signature__ = outer.replace(parameters=whole)  # type: ignore[attr-defined]
+    return function
 
 
 def read_npz(path: str | Path) -> dict[str, NDArray[Any]]:

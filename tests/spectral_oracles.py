@@ -92,16 +92,15 @@ def naive_forward(g, k, ground):
     return picked
 
 
-def naive_climb(f, eps, ground, complete, exchange=False):
+def naive_climb(f, eps, ground, complete):
     """LS: of the moves of a kind that raise f enough, the one that raises it most."""
     S = best_of([1 << x for x in members(ground)], f)
     rate = 1 + eps / ground.bit_count() ** 2
     while True:
         added = [S | 1 << x for x in members(ground & ~S)]
         less = [S ^ 1 << x for x in members(S)] if complete else []
-        swapped = [S ^ 1 << i ^ 1 << j for i in members(S) for j in members(ground & ~S)] if exchange else []
         slack = CLOSE * max(1.0, abs(f[S]))
-        for moves, needed in ((added, slack if complete else -slack), (less, slack), (swapped, slack)):
+        for moves, needed in ((added, slack if complete else -slack), (less, slack)):
             if moves and f[best_of(moves, f)] - rate * f[S] >= needed:
                 S = best_of(moves, f)
                 break
@@ -109,8 +108,8 @@ def naive_climb(f, eps, ground, complete, exchange=False):
             return S
 
 
-def naive_local(f, g, eps, ground, complete, exchange=False):
-    S = naive_climb(f, eps, ground, complete, exchange)
+def naive_local(f, g, eps, ground, complete):
+    S = naive_climb(f, eps, ground, complete)
     return [S, ground & ~S, ground]
 
 

@@ -87,7 +87,7 @@ class TestAroundY:
         assert len(self.drawn(with_zero, self.y)[0]["others"]) == 1
 
     def test_it_says_what_it_needs(self):
-        with pytest.raises(ValueError, match=r"X must have 3 rows, and y 3 entries.*\(2, 4\)"):
+        with pytest.raises(ValueError, match=r"X must have 3 rows; got X of shape \(2, 4\)"):
             plots.around_y(self.X[:2], self.y[:2], [0], [0])
         refuses("X must be a matrix", plots.around_y, self.X[:, 0], self.y, [0], [0])
         refuses("y must not be zero", plots.around_y, self.X, 0 * self.y, [0], [0])

@@ -118,13 +118,12 @@ def test_with_a_small_delta_each_pick_is_the_best_or_undecided(kind, delta, nu):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("delta", DELTAS)
-@pytest.mark.parametrize("exchange", [False, True])
-def test_with_a_small_delta_a_local_search_ends_in_a_local_maximum_or_undecided(kind, delta, exchange):
+def test_with_a_small_delta_a_local_search_ends_in_a_local_maximum_or_undecided(kind, delta):
     for seed in range(4):
         data, options, arguments = given(kind, *dependent_design(seed))
         exact = rational_gram(*arguments)
         f = SmoothedDifferentialEntropy(delta, k=9)
-        result = sl.local_search(*data, regularizer=f, eps=0.0, exchange=exchange, **options)
+        result = sl.local_search(*data, regularizer=f, eps=0.0, **options)
         assert result.status in (Status.COMPLETED, Status.BEYOND_PRECISION)
         assert result.status is Status.COMPLETED or kind == "Gram" or delta < 1e-11
         if result.status is Status.BEYOND_PRECISION or result.moves == 0:
@@ -140,23 +139,6 @@ def test_with_a_small_delta_a_local_search_ends_in_a_local_maximum_or_undecided(
             loss = exact_gains(*exact, delta, 1.0, rest)
             r2 = exact_gains(*exact, delta, 0.0, rest)
             assert loss[i] - r2[i] >= -slack  # a deletion does not increase f
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("delta", DELTAS)
-def test_with_a_small_delta_no_exchange_improves_what_greedy_local_search_finds(kind, delta):
-    for seed in range(2):
-        data, options, arguments = given(kind, *dependent_design(seed))
-        exact = rational_gram(*arguments)
-        f = SmoothedDifferentialEntropy(delta, k=4)
-        result = sl.greedy_local_search(*data, 4, regularizer=f, eps=0.0, exchange=True, **options)
-        assert result.status is Status.COMPLETED or kind == "Gram" or delta < 1e-11
-        if result.status is not Status.COMPLETED:
-            continue
-        S = result.support.tolist()
-        for i in S:
-            gains = exact_gains(*exact, delta, 1.0, [j for j in S if j != i])
-            assert gains[i] >= max(gains.values()) - 2.0**-7 * max(1, abs(result.value))
 
 
 @pytest.mark.parametrize("delta", DELTAS)

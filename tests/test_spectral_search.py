@@ -15,7 +15,6 @@ from spectral_oracles import (
     by_eigenvalues,
     designs,
     mask_of,
-    members,
     naive_forward,
     naive_local,
     r_squared,
@@ -53,17 +52,16 @@ def test_forward_regression_takes_what_the_printed_algorithm_takes(f, X, seed, n
 
 @pytest.mark.parametrize("f", REGULARIZERS, ids=str)
 @pytest.mark.parametrize("variant", ["complete", "printed"])
-@pytest.mark.parametrize("exchange", [False, True])
 @settings(max_examples=30)
 @given(X=designs(max_d=6), seed=st.integers(0, 2**32), nu=NUS, data=st.data())
-def test_local_search_ends_where_the_printed_algorithm_ends(f, variant, exchange, X, seed, nu, data):
+def test_local_search_ends_where_the_printed_algorithm_ends(f, variant, X, seed, nu, data):
     d = X.shape[1]
     U = sorted(data.draw(st.sets(st.integers(0, d - 1), min_size=1)))
     y = np.random.default_rng(seed).integers(-3, 4, len(X)).astype(float)
     values, g = tables(X, y, f, nu)
     eps = data.draw(st.sampled_from([0.0, 0.1, 2.0]))
-    expected = naive_local(values, g, eps, mask_of(U), variant == "complete", exchange)
-    found = sl.local_search(X, y, regularizer=f, nu=nu, eps=eps, within=U, variant=variant, exchange=exchange)
+    expected = naive_local(values, g, eps, mask_of(U), variant == "complete")
+    found = sl.local_search(X, y, regularizer=f, nu=nu, eps=eps, within=U, variant=variant)
     assert [name for name, _ in found.candidates] == ["S", "U∖S", "U"]
     assert [value for _, value in found.candidates] == pytest.approx([g[A] for A in expected], abs=1e-6)
     assert g[mask_of(found.support)] == pytest.approx(max(g[A] for A in expected), rel=1e-7, abs=1e-7)
@@ -89,12 +87,6 @@ def test_greedy_local_search_is_the_best_of_its_three_sets(f, X, seed, nu, data)
     assert values == pytest.approx([g[S1], inner, g[S2]], rel=1e-7, abs=1e-6)
     assert found.value == pytest.approx(max(g[S1], inner, g[S2]), rel=1e-7, abs=1e-6)
     assert len(found.support) <= k
-    better = sl.greedy_local_search(X, y, k, regularizer=f, nu=nu, exchange=True)
-    assert better.value >= found.value - 1e-9 * max(1.0, abs(found.value))
-    S = mask_of(better.support)
-    swaps = [S ^ 1 << i ^ 1 << j for i in members(S) for j in members(full & ~S)]
-    limit = 0.1 / d**2 * abs(g[S]) + 1e-6
-    assert all(g[A] <= g[S] + limit for A in swaps)
 
 
 def test_additions_alone_are_trapped_and_deletions_are_not():
@@ -113,7 +105,7 @@ def test_additions_alone_are_trapped_and_deletions_are_not():
 def test_the_complete_search_ends_where_f_is_zero():
     """f = 0 everywhere: with "≥" additions and deletions would never end."""
     f = Table((0.0,) * 8)
-    found = sl.local_search(np.eye(3), np.ones(3), regularizer=f, exchange=True)
+    found = sl.local_search(np.eye(3), np.ones(3), regularizer=f)
     assert (found.moves, found.support.tolist()) == (0, [0, 1, 2])  # U has the largest R²
     assert sl.local_search(np.eye(3), np.ones(3), regularizer=f, variant="printed").moves == 2
 

@@ -32,16 +32,12 @@ _SURE = 100.0
 
 
 @kernel()
-def sweep(X, Y, k, defect, verdict, least, histogram):
+def sweep(X, Y, k, defect, verdict):
     """Check the designs X (m, n, d), whose columns are scaled to unit length in place, with Y (m, n).
 
     verdict : (m,) filled with the verdict of each design.
-    least : (m, 2) filled with the smallest ε₂/λ* and the smallest margin of each design. ε₂ is the length of
-        the window below λ*, and the margin is the distance of the next largest |c_j| below λ* as a share of
-        λ*.
-    histogram : (b,) the entry l is filled with the number of steps with 10^(−l/4) ≥ ε₂/λ* > 10^(−(l+1)/4).
-        The last entry also counts all steps with a smaller ε₂/λ*.
-    defect : for tests, (the step at which OMP picks the runner-up, or −1; a factor on ε₂).
+    defect : for tests, (the step at which OMP picks the runner-up, or −1; a factor on the length ε₂ of the
+        window below λ*).
     """
     m, n, d = X.shape
     space = (
@@ -59,18 +55,18 @@ def sweep(X, Y, k, defect, verdict, least, histogram):
     )
     for b in range(m):
         normalize(X[b], space[-1])
-        verdict[b], least[b, 0], least[b, 1] = sweep_design(X[b], Y[b], k, defect, histogram, space)
+        verdict[b] = sweep_design(X[b], Y[b], k, defect, space)
 
 
 @inner()
-def sweep_design(A, y, k, defect, histogram, space):
-    """Check all k steps of a design X = A. Return the worst verdict, the least ε₂/λ* and the least margin.
+def sweep_design(A, y, k, defect, space):
+    """Check all k steps of a design X = A, and return the worst verdict.
 
-    space : workspace. defect, histogram, ε₂/λ* and the margin : see `sweep`.
+    space : workspace. defect : see `sweep`.
     """
     Q, raw, V, column, gamma, beta, chosen, x, c, after, g = space
     root, length = math.sqrt(y.size), math.sqrt(dot(y, y))
-    condition, worst, window, margin = 0.0, VERIFIED, 1.0, 1.0
+    condition, worst = 0.0, VERIFIED
     relative = _ROUNDING * (root + 1)
     error = relative * correlations(A, y, raw, gamma, 0, x, c)
     for t in range(k):
@@ -82,15 +78,14 @@ def sweep_design(A, y, k, defect, histogram, space):
             c[i], i = 0, second
             second = two_largest(c)[1]
         lam = abs(c[i])
-        gap = lam - (abs(c[second]) if second >= 0 else 0.0)
-        if gap <= 2 * relative * length:
-            return max(worst, UNDECIDED), window, margin
+        if lam - (abs(c[second]) if second >= 0 else 0.0) <= 2 * relative * length:
+            return max(worst, UNDECIDED)
         for l in range(y.size):
             raw[t, l] = A[l, i]
         Q[t] = raw[t]
         rho = project(Q, t, Q[t], column)
         if rho <= relative:
-            return max(worst, UNDECIDED), window, margin
+            return max(worst, UNDECIDED)
         Q[t] /= rho
         condition += extend_inverse(V, column, t, 1 / rho)
         relative = _ROUNDING * (root + math.sqrt(condition))
@@ -102,15 +97,12 @@ def sweep_design(A, y, k, defect, histogram, space):
             gamma[s] += c[i] / rho * V[t, s]
         error = relative * correlations(A, y, raw, gamma, t + 1, x, after)
         event = first_event(c, after, lam, chosen, t + 1) * defect[1]
-        window, margin = min(window, event / lam), min(margin, gap / lam)
         for s in range(t + 1):
             beta[s] += event / (2 * lam) * (gamma[s] - beta[s])
         inside = relative * correlations(A, y, raw, beta, t + 1, x, g)
         worst = max(worst, judge(g, chosen, t + 1, beta[t], lam - event / 2, inside))
-        position = min(histogram.size - 1, int(-4 * math.log10(event / lam)) if event > 0 else 10**6)
-        histogram[position] += 1
         c[:] = after
-    return worst, window, margin
+    return worst
 
 
 @kernel(**VECTORIZED)

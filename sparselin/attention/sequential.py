@@ -8,15 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels.descent import AT_FLOOR, CERTIFIED
-from sparselin.attention.descent import (
-    ENDINGS,
-    FORMS,
-    EliminatedProblem,
-    column_space,
-    eliminate,
-    penalty_unit,
-    train,
-)
+from sparselin.attention import descent
+from sparselin.attention.descent import ENDINGS, FORMS, EliminatedProblem
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Selection
 from sparselin.greedy._walk import Pick
@@ -132,7 +125,7 @@ def sequential_attention(
     if parametrization not in list(FORMS):
         raise ValueError(f"parametrization must be one of {sorted(FORMS)}; got {parametrization!r}")
     fixed = None if lam is None else check_level(lam, "lam")
-    max_iter = check_count(max_iter, "max_iter", 1)
+    max_iter, size = check_count(max_iter, "max_iter", 1), _SIZE if lam is None else None
     generator = np.random.default_rng(rng)
 
     def pick_by_weight(selection: Selection) -> Pick | Status:
@@ -140,22 +133,15 @@ def sequential_attention(
         entry = entry_of(problem, homotopy_at(selection))
         if entry.status is not Status.COMPLETED:
             return entry.status
-        reduced = eliminate(problem, selection.qr, S, space=space)
+        reduced = descent.eliminate(problem, selection.qr, S, space=space)
         share = _default_share(parametrization, entry)
         if fixed is not None:
-            share = fixed / penalty_unit(reduced, parametrization)
+            share = fixed / descent.penalty_unit(reduced, parametrization)
         window = (entry.window_lower / entry.lam_star, 1)
         decided = parametrization in ("linear", "l1") and window[0] < share < window[1]
         for tol in _TOLERANCES if decided else _TOLERANCES[:1]:
-            training = train(
-                reduced,
-                share,
-                parametrization,
-                generator,
-                tol=tol,
-                max_iter=max_iter,
-                size=_SIZE if fixed is None else None,
-            )
+            limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "size": size}
+            training = descent.train(reduced, share, parametrization, generator, **limits)
             if training.end == AT_FLOOR:
                 return Status.MAX_ITER if fixed is None else Status.NO_CORRELATION
             if training.end != CERTIFIED:
@@ -166,7 +152,7 @@ def sequential_attention(
         return Status.BEYOND_PRECISION
 
     problem = as_problem(X, y, sample_weight, intercept, standardize)
-    space = column_space(problem)
+    space = descent.column_space(problem)
     return pursue(problem, k, pick_by_weight, forced=forced, callback=callback, by_rule=True)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -59,11 +60,11 @@ def respond(
     y: Response,
     k: int | None,
     snr: float | None,
-    own: dict[str, Callable[[], FloatArray]] | None = None,
+    own: Mapping[str, FloatArray] = MappingProxyType({}),
 ) -> Design:
     """Draw the response of a design X by the rule `y`, a name or a function, and return the `Design`.
 
-    own : functions that draw the responses of this ensemble only, by name.
+    own : the responses that only this ensemble has, by name.
 
     Raises TypeError and ValueError in the cases that `sparselin.ensembles` lists for all ensembles.
     """
@@ -71,12 +72,12 @@ def respond(
         raise ValueError(f"k and snr belong to y='signal'; got y={y!r}")
     if y == "signal":
         return _equal_signal(X, rng, k, snr)
-    if isinstance(y, str) and y in (own or {}):
-        return Design(X, (own or {})[y]())
+    if isinstance(y, str) and y in own:
+        return Design(X, own[y])
     if isinstance(y, str) and y in RESPONSES:
         return RESPONSES[y](X, rng)
     if not callable(y):
-        known = ", ".join(map(repr, [*(own or {}), *RESPONSES]))
+        known = ", ".join(map(repr, [*own, *RESPONSES]))
         raise ValueError(f"y must be one of {known}, or a function of (X, rng); got {y!r}")
     return _from_function(X, y(X, rng))
 

@@ -3,22 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.random import Generator
 
 from sparselin.ensembles.design import Design, Response, respond
-from sparselin.validation import FloatArray, Rng, check_count, check_real
+from sparselin.validation import FloatArray, Rng, check_count, check_real, take_options
 
 
-def gaussian(
-    n: int,
-    d: int,
-    rng: Rng = None,
-    *,
-    y: Response = "generic",
-    k: int | None = None,
-    snr: float | None = None,
-) -> Design:
+class _Family(Protocol):
+    def __call__(self, n: int, d: int, rng: Rng = None, *, y: Response = ..., **options: Any) -> Design: ...
+
+
+def _family(
+    rule: str, own: Callable[[FloatArray], FloatArray] | None = None
+) -> Callable[[Callable[..., FloatArray]], _Family]:
+    """Make a family of a function of (n, d, generator) and parameters that draws X.
+
+    rule : the default of the family's argument y.
+    own : the response as a function of X, for a rule that no other family has.
+    """
+
+    def decorate(draw: Callable[..., FloatArray]) -> _Family:
+        def family(
+            n: int,
+            d: int,
+            rng: Rng = None,
+            *,
+            y: Response = rule,
+            k: int | None = None,
+            snr: float | None = None,
+            **parameters: Any,
+        ) -> Design:
+            generator = np.random.default_rng(rng)
+            X = draw(check_count(n, "n", 1), check_count(d, "d", 1), generator, **parameters)
+            return respond(X, generator, y, k, snr, {} if own is None else {rule: own(X)})
+
+        return take_options(family, draw)
+
+    return decorate
+
+
+@_family("generic")
+def gaussian(n: int, d: int, rng: Generator) -> FloatArray:
     """Draw X_ij ~ N(0, 1) and scale the columns to unit length.
 
     By default y follows the rule "generic" (see `sparselin.ensembles`): noise, or a combination of a few
@@ -28,19 +56,11 @@ def gaussian(
     >>> X.shape, y.shape, float(np.linalg.norm(X, axis=0).round(12).max())
     ((20, 30), (20,), 1.0)
     """
-    n, d, rng = _sizes(n, d, rng)
-    return respond(unit(rng.standard_normal((n, d))), rng, y, k, snr)
+    return unit(rng.standard_normal((n, d)))
 
 
-def rademacher(
-    n: int,
-    d: int,
-    rng: Rng = None,
-    *,
-    y: Response = "generic",
-    k: int | None = None,
-    snr: float | None = None,
-) -> Design:
+@_family("generic")
+def rademacher(n: int, d: int, rng: Generator) -> FloatArray:
     """Draw X_ij = ±1/√n with equal probability, so that columns have unit length.
 
     By default y follows the rule "generic" of `gaussian`.
@@ -49,20 +69,11 @@ def rademacher(
     >>> float(np.abs(X).min()), float(np.abs(X).max())
     (0.25, 0.25)
     """
-    n, d, rng = _sizes(n, d, rng)
-    return respond(unit(rng.choice([-1.0, 1.0], (n, d))), rng, y, k, snr)
+    return unit(rng.choice([-1.0, 1.0], (n, d)))
 
 
-def ar1(
-    n: int,
-    d: int,
-    rng: Rng = None,
-    *,
-    rho: float = 0.9,
-    y: Response = "generic",
-    k: int | None = None,
-    snr: float | None = None,
-) -> Design:
+@_family("generic")
+def ar1(n: int, d: int, rng: Generator, *, rho: float = 0.9) -> FloatArray:
     """Draw Gaussian rows with E X_i X_j = ρ^|i−j|, −1 < ρ < 1, and scale the columns to unit length.
 
     X_j = ρ X_{j−1} + √(1 − ρ²) Z_j, where the Z_j have independent standard normal entries. (Example 1 of
@@ -72,25 +83,16 @@ def ar1(
     >>> np.round(X.T @ X, 1)[0]
     array([1. , 0.9, 0.8])
     """
-    n, d, rng = _sizes(n, d, rng)
     rho = _within(rho, "rho", "in (−1, 1)", lambda value: -1 < value < 1)
     X = rng.standard_normal((n, d))
     X[:, 1:] *= np.sqrt(1 - rho**2)
     for j in range(1, d):
         X[:, j] += rho * X[:, j - 1]
-    return respond(unit(X), rng, y, k, snr)
+    return unit(X)
 
 
-def equicorrelated(
-    n: int,
-    d: int,
-    rng: Rng = None,
-    *,
-    rho: float = 0.5,
-    y: Response = "generic",
-    k: int | None = None,
-    snr: float | None = None,
-) -> Design:
+@_family("generic")
+def equicorrelated(n: int, d: int, rng: Generator, *, rho: float = 0.5) -> FloatArray:
     """Draw Gaussian rows with E X_i X_j = ρ for all i ≠ j, 0 ≤ ρ < 1, and scale the columns to unit length.
 
     X = √ρ z1ᵀ + √(1 − ρ) Z, where z and Z have independent standard normal entries, and 1 is a vector of
@@ -100,22 +102,14 @@ def equicorrelated(
     >>> np.round(X.T @ X, 1)[0]
     array([1. , 0.5, 0.5])
     """
-    n, d, rng = _sizes(n, d, rng)
     rho = _within(rho, "rho", "in [0, 1)", lambda value: 0 <= value < 1)
     common = rng.standard_normal((n, 1))
     X = np.sqrt(rho) * common + np.sqrt(1 - rho) * rng.standard_normal((n, d))
-    return respond(unit(X), rng, y, k, snr)
+    return unit(X)
 
 
-def random_walk(
-    n: int,
-    d: int,
-    rng: Rng = None,
-    *,
-    y: Response = "generic",
-    k: int | None = None,
-    snr: float | None = None,
-) -> Design:
+@_family("generic")
+def random_walk(n: int, d: int, rng: Generator) -> FloatArray:
     """Draw X_j = Z_1 + … + Z_j, where the Z_i are standard normal vectors, and scale to unit length.
 
     Columns i < j have the correlation √(i/j), so neighbours correlate more as j grows. By default y follows
@@ -125,20 +119,11 @@ def random_walk(
     >>> np.round(X[:, [24, 80, 99]].T @ X[:, 99], 1)
     array([0.5, 0.9, 1. ])
     """
-    n, d, rng = _sizes(n, d, rng)
-    return respond(unit(np.cumsum(rng.standard_normal((n, d)), axis=1)), rng, y, k, snr)
+    return unit(np.cumsum(rng.standard_normal((n, d)), axis=1))
 
 
-def partial_dft(
-    n: int,
-    d: int,
-    rng: Rng = None,
-    *,
-    oversampling: float = 4.0,
-    y: Response = "generic",
-    k: int | None = None,
-    snr: float | None = None,
-) -> Design:
+@_family("generic")
+def partial_dft(n: int, d: int, rng: Generator, *, oversampling: float = 4.0) -> FloatArray:
     """Draw X_ij = cos(2π t_i j/F), t_i ~ U[0, 1), j = 1, …, d, and scale the columns to unit length.
 
     The rows are random rows of a cosine basis that is oversampled by the factor F ≥ 1. Columns j and j + m
@@ -149,15 +134,13 @@ def partial_dft(
     >>> np.round(X[:, 90:].T @ X[:, 90], 1)[:3]
     array([1. , 0.6, 0. ])
     """
-    n, d, rng = _sizes(n, d, rng)
     oversampling = _within(oversampling, "oversampling", "at least 1", lambda value: value >= 1)
     X = np.cos(2 * np.pi / oversampling * np.outer(rng.random(n), np.arange(1, d + 1)))
-    return respond(unit(X), rng, y, k, snr)
+    return unit(X)
 
 
-def partial_hadamard(
-    n: int, d: int, rng: Rng = None, *, y: Response = "tying", k: int | None = None, snr: float | None = None
-) -> Design:
+@_family("tying")
+def partial_hadamard(n: int, d: int, rng: Generator) -> FloatArray:
     """Draw n rows and d columns of Sylvester's Hadamard matrix of the least order ≥ max(n, d).
 
     The entries are ±1, namely (−1)^(number of common ones in the binary i and j). Columns have norm √n. By
@@ -167,11 +150,9 @@ def partial_hadamard(
     >>> bool((X.T @ X == 16 * np.eye(16)).all())
     True
     """
-    n, d, rng = _sizes(n, d, rng)
     order = 1 << (max(n, d) - 1).bit_length()
     i, j = rng.permutation(order)[:n], rng.permutation(order)[:d]
-    X = 1.0 - 2.0 * (np.bitwise_count(i[:, None] & j) % 2)
-    return respond(X, rng, y, k, snr)
+    return np.asarray(1.0 - 2.0 * (np.bitwise_count(i[:, None] & j) % 2))
 
 
 def duplicated(
@@ -192,7 +173,7 @@ def duplicated(
     >>> len({tuple(column * np.sign(column[0])) for column in X.T})
     15
     """
-    n, d, rng = _sizes(n, d, rng)
+    n, d, rng = check_count(n, "n", 1), check_count(d, "d", 1), np.random.default_rng(rng)
     check_count(d, "d", 2)
     half = unit(rng.standard_normal((n, d - d // 2)))
     # β is nonzero only on originals, not on copies; but if y is a function of X, it must see all columns
@@ -207,9 +188,8 @@ def duplicated(
     return Design(X, drawn.y, coef, drawn.noise)
 
 
-def small_integers(
-    n: int, d: int, rng: Rng = None, *, y: Response = "tying", k: int | None = None, snr: float | None = None
-) -> Design:
+@_family("tying")
+def small_integers(n: int, d: int, rng: Generator) -> FloatArray:
     """Draw X_ij uniformly in {−1, 0, 1}, without scaling; small n and d give the most ties.
 
     By default y follows the rule "tying" of `partial_hadamard`.
@@ -218,19 +198,11 @@ def small_integers(
     >>> np.unique(X)
     array([-1.,  0.,  1.])
     """
-    n, d, rng = _sizes(n, d, rng)
-    return respond(rng.integers(-1, 2, (n, d)).astype(np.float64), rng, y, k, snr)
+    return rng.integers(-1, 2, (n, d)).astype(np.float64)
 
 
-def planted_ties(
-    n: int,
-    d: int,
-    rng: Rng = None,
-    *,
-    y: Response = "planted",
-    k: int | None = None,
-    snr: float | None = None,
-) -> Design:
+@_family("planted", own=lambda X: np.eye(len(X))[0])
+def planted_ties(n: int, d: int, rng: Generator) -> FloatArray:
     """Draw X_ij in {−1, 0, 1}, the first row ±1 for half the columns and 0 for the others, and set y = e₁.
 
     The columns of this half have |⟨X_i, y⟩| = 1, and so they are the tied set T. Let A(S) be the features
@@ -242,22 +214,13 @@ def planted_ties(
     >>> int((X.T @ y != 0).sum()), float(np.abs(X.T @ y).max())
     (6, 1.0)
     """
-    n, d, rng = _sizes(n, d, rng)
     X = rng.integers(-1, 2, (n, d)).astype(np.float64)
     X[0] = rng.choice([-1.0, 1.0], d) * (rng.permutation(d) < (d + 1) // 2)
-    return respond(X, rng, y, k, snr, {"planted": lambda: np.eye(n)[0]})
+    return X
 
 
-def ill_conditioned(
-    n: int,
-    d: int,
-    rng: Rng = None,
-    *,
-    kappa: float | None = None,
-    y: Response = "generic",
-    k: int | None = None,
-    snr: float | None = None,
-) -> Design:
+@_family("generic")
+def ill_conditioned(n: int, d: int, rng: Generator, *, kappa: float | None = None) -> FloatArray:
     """Draw X = U diag(σ) Vᵀ with σ geometric from 1 to 1/κ, and scale the columns to unit length.
 
     U and V are random with orthonormal columns. κ ≤ 1e14 is the condition number before the columns are
@@ -269,24 +232,15 @@ def ill_conditioned(
     >>> bool(1e6 < np.linalg.cond(X) < 1e8)
     True
     """
-    n, d, rng = _sizes(n, d, rng)
     kappa = 10 ** rng.uniform(6, 8) if kappa is None else kappa
     kappa = _within(kappa, "kappa", "in [1, 1e14]", lambda value: 1 <= value <= 1e14)
     m = min(n, d)
     U, V = (np.linalg.qr(rng.standard_normal((rows, m)))[0] for rows in (n, d))
-    return respond(unit(U * np.geomspace(1, 1 / kappa, m) @ V.T), rng, y, k, snr)
+    return unit(U * np.geomspace(1, 1 / kappa, m) @ V.T)
 
 
-def heavy_tails(
-    n: int,
-    d: int,
-    rng: Rng = None,
-    *,
-    df: float = 2.0,
-    y: Response = "generic",
-    k: int | None = None,
-    snr: float | None = None,
-) -> Design:
+@_family("generic")
+def heavy_tails(n: int, d: int, rng: Generator, *, df: float = 2.0) -> FloatArray:
     """Draw X_ij from Student's t with df ≥ 1 degrees of freedom, and scale the columns to unit length.
 
     A few rows have far larger entries than the others. By default y follows the rule "generic" of `gaussian`.
@@ -295,9 +249,8 @@ def heavy_tails(
     >>> float(np.abs(X).max()) > 0.9
     True
     """
-    n, d, rng = _sizes(n, d, rng)
     df = _within(df, "df", "at least 1", lambda value: value >= 1)
-    return respond(unit(rng.standard_t(df, (n, d))), rng, y, k, snr)
+    return unit(rng.standard_t(df, (n, d)))
 
 
 def sparse_signal(
@@ -312,10 +265,6 @@ def sparse_signal(
     (array([17, 24]), array([-1., -1.]), array([-1., -1.]))
     """
     return gaussian(n, d, rng, y="signal", k=k, snr=snr)
-
-
-def _sizes(n: int, d: int, rng: Rng) -> tuple[int, int, np.random.Generator]:
-    return check_count(n, "n", 1), check_count(d, "d", 1), np.random.default_rng(rng)
 
 
 def _within(value: float, name: str, expected: str, holds: Callable[[float], bool]) -> float:

@@ -74,4 +74,4 @@ def _real_data(name: str, rng: Rng, y: Response, k: int | None, snr: float | Non
         X, measured = X[rows], measured[rows]
     # A constant column minus its rounded mean need not be zero.
     X = np.where(np.ptp(X, axis=0) > 0, X - X.mean(axis=0), 0.0)
-    return respond(unit(X), generator, y, k, snr, {"measured": lambda: measured - measured.mean()})
+    return respond(unit(X), generator, y, k, snr, {"measured": measured - measured.mean()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib.util
+import inspect
 import math
 import sys
 import zlib
@@ -200,73 +201,31 @@ def _function(path: str, name: str) -> Callable[..., Any]:
     return function  # type: ignore[no-any-return]
 
 
-for _ensemble in (
-    of_random_size("gaussian", "white noise", families.gaussian, response="generic"),
-    of_random_size("rademacher", "random signs", families.rademacher, response="generic"),
-    of_random_size("ar1", "neighbours correlate by 0.9", families.ar1, response="generic"),
-    of_random_size(
-        "equicorrelated", "all pairs correlate by 0.5", families.equicorrelated, response="generic"
-    ),
-    of_random_size("random_walk", "running sums of white noise", families.random_walk, response="generic"),
-    of_random_size(
-        "partial_dft", "oversampled cosines", families.partial_dft, response="generic", ill_conditioned=True
-    ),
-    of_random_size(
-        "partial_hadamard",
-        "random part of a Hadamard matrix",
-        families.partial_hadamard,
-        response="tying",
-        unit_columns=False,
-        ties=True,
-    ),
-    of_random_size(
-        "duplicated", "half the columns copied or negated", families.duplicated, response="generic", ties=True
-    ),
-    of_random_size(
-        "small_integers",
-        "entries −1, 0, 1",
-        families.small_integers,
-        response="tying",
-        rows=(8, 20),
-        columns=(12, 30),
-        unit_columns=False,
-        ties=True,
-    ),
-    of_random_size(
-        "planted_ties",
-        "half the columns tie at the first step",
-        families.planted_ties,
-        response="e₁",
-        rows=(8, 20),
-        columns=(12, 30),
-        unit_columns=False,
-        ties=True,
-    ),
-    # few columns: otherwise greedy selection does not reach the nearly dependent ones
-    of_random_size(
-        "ill_conditioned",
-        "condition 1e6 to 1e8",
-        families.ill_conditioned,
-        response="generic",
-        columns=(10, 40),
-        ill_conditioned=True,
-    ),
-    of_random_size(
-        "heavy_tails", "Student t, 2 degrees of freedom", families.heavy_tails, response="generic"
-    ),
-    of_random_size(
-        "sparse_signal", "five equal coefficients plus noise", families.sparse_signal, response="signal"
-    ),
-    Ensemble(
-        "diabetes", "real: 442 patients, 55 features", real.diabetes, full=real.diabetes, response="measured"
-    ),
-    Ensemble("digits", "real: 1797 images, 64 pixels", real.digits, full=real.digits, response="measured"),
-    Ensemble(
-        "breast_cancer",
-        "real: 569 tumours, 30 features",
-        real.breast_cancer,
-        full=real.breast_cancer,
-        response="measured",
-    ),
+def _register_own(family: Callable[..., Pair], description: str, **properties: Any) -> None:
+    """Register a family of this package under its name, with its default y."""
+    given = inspect.signature(family).parameters
+    rule = given["y"].default if "y" in given else "signal"
+    register(of_random_size(family.__name__, description, family, **{"response": rule, **properties}))
+
+
+_SMALL: dict[str, Any] = {"rows": (8, 20), "columns": (12, 30), "unit_columns": False, "ties": True}
+_register_own(families.gaussian, "white noise")
+_register_own(families.rademacher, "random signs")
+_register_own(families.ar1, "neighbours correlate by 0.9")
+_register_own(families.equicorrelated, "all pairs correlate by 0.5")
+_register_own(families.random_walk, "running sums of white noise")
+_register_own(families.partial_dft, "oversampled cosines", ill_conditioned=True)
+_register_own(families.partial_hadamard, "random part of a Hadamard matrix", unit_columns=False, ties=True)
+_register_own(families.duplicated, "half the columns copied or negated", ties=True)
+_register_own(families.small_integers, "entries −1, 0, 1", **_SMALL)
+_register_own(families.planted_ties, "half the columns tie at the first step", response="e₁", **_SMALL)
+# few columns: otherwise greedy selection does not reach the nearly dependent ones
+_register_own(families.ill_conditioned, "condition 1e6 to 1e8", columns=(10, 40), ill_conditioned=True)
+_register_own(families.heavy_tails, "Student t, 2 degrees of freedom")
+_register_own(families.sparse_signal, "five equal coefficients plus noise")
+for _draw_real, _words in (
+    (real.diabetes, "real: 442 patients, 55 features"),
+    (real.digits, "real: 1797 images, 64 pixels"),
+    (real.breast_cancer, "real: 569 tumours, 30 features"),
 ):
-    register(_ensemble)
+    register(Ensemble(_draw_real.__name__, _words, _draw_real, full=_draw_real, response="measured"))

@@ -18,27 +18,9 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sparselin.estimators._common import (
-    FeatureSelector,
-    FitTask,
-    RoutesToSplitter,
-    Split,
-    TakesSparse,
-    names_of,
-    with_callbacks,
-)
-from sparselin.estimators._paths import (
-    LinearFit,
-    ModelPath,
-    Result,
-    Task,
-    Watch,
-    as_outputs,
-    check_loss,
-    encode,
-    number_groups,
-    widen,
-)
+from sparselin.estimators import _common, _paths
+from sparselin.estimators._common import FeatureSelector, FitTask, RoutesToSplitter, Split, TakesSparse
+from sparselin.estimators._paths import LinearFit, ModelPath, Result, Task, Watch
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.selection.cross_validation import MOST, CrossValidation, Fold, summarize
 from sparselin.validation import (
@@ -87,7 +69,6 @@ class PathSelector(  # type: ignore[misc]
     _: dataclasses.KW_ONLY
     tol: float | None = None
     forced: Columns = ()
-    exclude: Columns = ()
     fit_intercept: bool = True
     max_features: int | None = None
     cv: Any = 5
@@ -104,7 +85,7 @@ class PathSelector(  # type: ignore[misc]
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
         """Return the path of at most k units. It ends early at `tol`, or if `watch` returns True."""
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @_common.with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Compute the path and choose k.
 
@@ -135,22 +116,21 @@ class PathSelector(  # type: ignore[misc]
             raise ValueError(
                 f"fit takes {', '.join(params)} only after sklearn.set_config(enable_metadata_routing=True)"
             )
-        task, kept = self._check_data(X, y, sample_weight)
+        task = self._check_data(X, y, sample_weight)
         request, folds = self._request(task, params)
         steps = request.most - len(task.forced)
         whole = FitTask.of_fit(self, X, y, task.weight, steps)
         self.sizes_ = np.arange(len(task.forced), request.most + 1)
 
         def attributes(result: Result, models: list[LinearFit]) -> dict[str, Any]:
-            return self._attributes(result, models[-1], int(self.sizes_[len(models) - 1]), kept)
+            return self._attributes(result, models[-1], int(self.sizes_[len(models) - 1]))
 
         with whole.steps("step", steps, attributes) as watch:
             found = self._path(task, request.most, request.tol, watch)
         self.sizes_ = self.sizes_[: len(found.models)]
         position = self._choose(task, request, folds, found.models)
-        self._models = [model._replace(features=kept[model.features]) for model in found.models]
-        k = int(self.sizes_[position])
-        self.__dict__.update(self._attributes(found.result, found.models[position], k, kept))
+        self._models, k = found.models, int(self.sizes_[position])
+        self.__dict__.update(self._attributes(found.result, found.models[position], k))
         self._warn(task, request, found, position)
         whole.end({})
         return self
@@ -176,36 +156,29 @@ class PathSelector(  # type: ignore[misc]
         tags.classifier_tags = ClassifierTags(multi_class=False) if self.loss == "logistic" else None
         return tags
 
-    def _check_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Task, IndexArray]:
-        """Return the validated task, and the indices of the columns of X that may be selected."""
+    def _check_data(self, X: Any, y: Any, sample_weight: Any) -> Task:
+        """Return the validated task."""
         check_same_rows(X, y, "y")
         check_same_rows(X, sample_weight, "sample_weight")
-        check_loss(self, y)
+        _paths.check_loss(self, y)
         X, y = validate_data(
             self, X, y, accept_sparse="csc", dtype=[np.float64, np.float32], multi_output=True,
             y_numeric=self.loss != "logistic", ensure_min_samples=2,
         )  # fmt: skip
         several = self._several and self.loss == "squared"
-        y, self.classes_ = encode(as_outputs(y, type(self).__name__, several), self.loss, X.dtype)
+        y, self.classes_ = _paths.encode(
+            _paths.as_outputs(y, type(self).__name__, several), self.loss, X.dtype
+        )
         n, d = X.shape
-        names = names_of(self)
+        names = _common.names_of(self)
         first = check_indices(self.forced, d, "forced", names)
-        out = check_indices(self.exclude, d, "exclude", names)
-        if both := np.intersect1d(first, out).tolist():
-            raise ValueError(f"forced and exclude must not share a column; both have {both}")
-        kept = np.setdiff1d(np.arange(d), out)
-        if len(kept) == 0:
-            raise ValueError(f"exclude must leave a column to select; it has all {d} columns")
-        X = X[:, kept] if len(out) else X
-        first, groups, self.groups_ = np.searchsorted(kept, first), None, None
+        groups, self.groups_ = None, None
         if self.groups is not None:
-            self.groups_, groups = number_groups(self.groups, d, kept)
+            self.groups_, groups = _paths.number_groups(self.groups, d)
             first = np.array(list(dict.fromkeys(groups[first].tolist())), np.intp)
         weight = None if sample_weight is None else check_weights(sample_weight, n, X.dtype)
-        inner = None if names is None else tuple(names[j] for j in kept)
         intercept, standardize = bool(self.fit_intercept), bool(self.standardize)
-        task = Task(X, y, weight, inner, intercept, standardize, forced=first, groups=groups, loss=self.loss)
-        return task, kept
+        return Task(X, y, weight, names, intercept, standardize, forced=first, groups=groups, loss=self.loss)
 
     def _request(self, task: Task, params: dict[str, Any]) -> tuple[SizeRequest, list[Split]]:
         """Return the number of units that the parameters request, and the folds if they are needed."""
@@ -278,10 +251,9 @@ class PathSelector(  # type: ignore[misc]
         self.scores_ = _criterion(request.rule, models, task, gamma, variance)
         return _chosen_position(request.rule, self.scores_)
 
-    def _attributes(self, result: Result, model: LinearFit, k: int, kept: IndexArray) -> dict[str, Any]:
+    def _attributes(self, result: Result, model: LinearFit, k: int) -> dict[str, Any]:
         """Return the fitted attributes if the model with k units is chosen."""
-        path = widen(result, kept, self.n_features_in_, names_of(self))
-        return {"path_": path, **self._model_attributes(model._replace(features=kept[model.features]), k)}
+        return {"path_": result, **self._model_attributes(model, k)}
 
     def _model_attributes(self, model: LinearFit, k: int) -> dict[str, Any]:
         """Return the fitted attributes that depend on the chosen model only."""

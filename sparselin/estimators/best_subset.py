@@ -125,8 +125,7 @@ class BestSubsetSelector(PathSelector):
         a column does not change the selection.
     time_limit : the number of seconds for each size. After that the best subset found so far is taken, with
         a `ConvergenceWarning`.
-    path_ : a tuple of `BestSubset` with s + 1, s + 2, … features (or groups), s of them forced. Indices refer
-        to the columns of X, and each `certificate` to the columns that are not excluded.
+    path_ : a tuple of `BestSubset` with s + 1, s + 2, … features (or groups), s of them forced.
 
     X is made dense.
 

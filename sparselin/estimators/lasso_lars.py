@@ -14,16 +14,8 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metadata_routing import _raise_for_params
 
-from sparselin.estimators._common import (
-    FitTask,
-    Observations,
-    RoutesToSplitter,
-    Split,
-    TakesSparse,
-    mean_of_folds,
-    mean_squares,
-    set_model,
-)
+from sparselin.estimators import _common
+from sparselin.estimators._common import FitTask, Observations, RoutesToSplitter, Split, TakesSparse
 from sparselin.lasso.path import lasso_path
 from sparselin.parallel.threads import workers
 from sparselin.problem.errors import eps_of
@@ -212,9 +204,9 @@ class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
         alphas = alphas[:: max(1, int(len(alphas) / self.max_n_alphas))]
         self.cv_alphas_ = alphas
         self.mse_path_ = np.column_stack([
-            mean_squares(_interpolate(knots, residuals, alphas), w) for knots, residuals, w in found
+            _common.mean_squares(_interpolate(knots, residuals, alphas), w) for knots, residuals, w in found
         ])  # fmt: skip
-        self.alpha_ = alphas[np.argmin(mean_of_folds(self.mse_path_))]
+        self.alpha_ = alphas[np.argmin(_common.mean_of_folds(self.mse_path_))]
         refit = task.subtask("refit", self.max_iter, len(folds))
         _fit_targets(self, data, float(self.alpha_), refit, True)
         refit.end({})
@@ -280,7 +272,7 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
             )
         best = int(np.argmin(self.criterion_))
         self.alphas_, self.alpha_, self.n_iter_ = path.alphas, path.alphas[best], len(path.alphas) - 1
-        set_model(self, data, path.dense(data.X.shape[1], best)[None], path.intercept[[best]])
+        _common.set_model(self, data, path.dense(data.X.shape[1], best)[None], path.intercept[[best]])
         task.end({})
         return self
 
@@ -366,7 +358,7 @@ def _fit_targets(
     paths = [_alpha_path(estimator, target, alpha, subtask) for target, subtask in targets]
     d = data.X.shape[1]
     coef = np.stack([path.dense(d, -1) for path in paths])
-    set_model(estimator, data, coef, np.array([path.intercept[-1] for path in paths]))
+    _common.set_model(estimator, data, coef, np.array([path.intercept[-1] for path in paths]))
     found: dict[str, list[Any]] = {
         "alphas_": [path.alphas if with_path else path.alphas[-1] for path in paths],
         "n_iter_": [len(path.alphas) - 1 for path in paths],
@@ -388,7 +380,7 @@ def _residuals(data: Observations, path: AlphaPath) -> FloatArray:
 
 def _squares(data: Observations, path: AlphaPath) -> FloatArray:
     """Return the weighted ‖y − β₀ − Xβ‖² (m,) at each knot."""
-    return mean_squares(_residuals(data, path), data.weight) * data.total
+    return _common.mean_squares(_residuals(data, path), data.weight) * data.total
 
 
 def _interpolate(alphas: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:

@@ -13,16 +13,8 @@ from sklearn import linear_model
 from sklearn.base import _fit_context
 from sklearn.utils.metadata_routing import _raise_for_params
 
-from sparselin.estimators._common import (
-    FitTask,
-    Observations,
-    RoutesToSplitter,
-    Split,
-    TakesSparse,
-    mean_of_folds,
-    mean_squares,
-    set_model,
-)
+from sparselin.estimators import _common
+from sparselin.estimators._common import FitTask, Observations, RoutesToSplitter, Split, TakesSparse
 from sparselin.greedy.batch_omp import batch_omp
 from sparselin.greedy.omp import omp
 from sparselin.parallel.threads import workers
@@ -180,7 +172,7 @@ class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.Or
             )
             warnings.warn(message, RuntimeWarning, stacklevel=3)
         self.mse_path_ = np.column_stack([score[:stop] for score, _ in scores])
-        self.n_nonzero_coefs_ = np.argmin(mean_of_folds(self.mse_path_)) + 1
+        self.n_nonzero_coefs_ = np.argmin(_common.mean_of_folds(self.mse_path_)) + 1
         k = int(self.n_nonzero_coefs_)
         refit = task.subtask("refit", k, len(folds))
         _set(self, data, _fit_targets(self, data, k, None, refit))
@@ -197,7 +189,7 @@ def _check_count(k: int, d: int, name: str) -> None:
 
 def _set(estimator: Any, data: Observations, fits: _TargetFits) -> None:
     """Set the fitted attributes of the estimator."""
-    set_model(estimator, data, fits.coef, fits.intercept)
+    _common.set_model(estimator, data, fits.coef, fits.intercept)
     estimator.n_iter_ = fits.n_iter[0] if len(fits.n_iter) == 1 else fits.n_iter
 
 
@@ -268,5 +260,5 @@ def _score_fold(
     residuals[:, 1:] -= (
         X[np.ix_(test, S)] if isinstance(X, np.ndarray) else X[test][:, S]
     ) @ path.coef_path.T
-    scores = mean_squares(residuals, None if data.weight is None else data.weight[test])
+    scores = _common.mean_squares(residuals, None if data.weight is None else data.weight[test])
     return (scores[1:] if len(S) else np.repeat(scores, k)), path.status

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin import validation
 from sparselin.greedy._groups import GroupSelection
 from sparselin.greedy._walk import Pick, walk
 from sparselin.problem import Problem
@@ -26,20 +27,7 @@ from sparselin.problem.memory import blocks
 from sparselin.problem.operators import Operator, is_operator
 from sparselin.problem.support import only_real
 from sparselin.results import Fit, FloatArray, IndexArray, Names, SelectionPath, Status
-from sparselin.validation import (
-    Columns,
-    check_budget,
-    check_design,
-    check_finite,
-    check_level,
-    check_same_rows,
-    check_tolerance,
-    check_vector,
-    check_weights,
-    frame_names,
-    frame_numbers,
-    to_array,
-)
+from sparselin.validation import Columns
 
 
 def stack(z: Any) -> FloatArray:
@@ -74,22 +62,22 @@ class ComplexColumns(Operator):
             columns = cls(X)
             columns._check_adjoint()
             return columns
-        X = X if hasattr(X, "tocsc") else to_array(X, name)
+        X = X if hasattr(X, "tocsc") else validation.to_array(X, name)
         plain = isinstance(X, np.ndarray) and X.dtype in (np.complex64, np.complex128)
         if plain and X.ndim == 2 and X.size and X.flags.forc:  # no copy is needed
-            check_finite(X, name)
+            validation.check_finite(X, name)
             return cls(X)
-        real, imaginary = (check_design(part, name) for part in (X.real, X.imag))
+        real, imaginary = (validation.check_design(part, name) for part in (X.real, X.imag))
         for part in (real, imaginary):
             if isinstance(part, np.ndarray):
-                check_finite(part, name)
+                validation.check_finite(part, name)
         return cls((real + 1j * imaginary).astype(np.result_type(real.dtype, np.complex64), copy=False))
 
     def vector(self, y: Any, name: str = "y") -> Any:
         """Check y (n,), and return it in complex128, rounded to complex64 first if X is complex64."""
         y = y if np.ma.isMaskedArray(y) else np.asarray(y)
         n = self.shape[0] // 2
-        real, imaginary = (check_vector(part, name, n, self.dtype) for part in (y.real, y.imag))
+        real, imaginary = (validation.check_vector(part, name, n, self.dtype) for part in (y.real, y.imag))
         return real.astype(np.complex128) + 1j * imaginary
 
     def scale_rows(self, row_scale: FloatArray) -> ComplexColumns:
@@ -194,15 +182,15 @@ def select(
     """
     if real_only:
         raise only_real("complex", name)
-    check_same_rows(X, y, "y")
-    check_same_rows(X, sample_weight, "sample_weight")
+    validation.check_same_rows(X, y, "y")
+    validation.check_same_rows(X, sample_weight, "sample_weight")
     columns = X if isinstance(X, ComplexColumns) else ComplexColumns.of(X)
-    names, numbers = frame_names(X), frame_numbers(X)
+    names, numbers = validation.frame_names(X), validation.frame_numbers(X)
     vector, (n, d) = stack(columns.vector(y)), (half // 2 for half in columns.shape)
-    k, first = check_budget(k, forced, d, names, numbers)
+    k, first = validation.check_budget(k, forced, d, names, numbers)
     weight = None
     if sample_weight is not None:
-        weight = np.tile(check_weights(sample_weight, n, np.dtype(np.float64)), 2)
+        weight = np.tile(validation.check_weights(sample_weight, n, np.dtype(np.float64)), 2)
     data = Problem(columns, vector, sample_weight=weight)
     problem = data.in_double()
     if data.dtype == np.float32 and columns.kind == "complex":  # weights are not rounded to float32
@@ -210,7 +198,7 @@ def select(
     selection = ComplexSelection(data, problem, names, quotients)
     for j in first.tolist():
         selection.add(Pick(j))
-    level = -1.0 if tol is None else check_tolerance(tol) * selection.total_norm
+    level = -1.0 if tol is None else validation.check_tolerance(tol) * selection.total_norm
     if residual is not None:
-        level = max(level, check_level(residual, "residual"))
+        level = max(level, validation.check_level(residual, "residual"))
     return walk(selection, k, selection.floor(level), callback)

@@ -38,24 +38,18 @@ class GreedyRun(NamedTuple):
     gamma: FloatArray
     achieved: Interval
 
+    def bound(
+        self, name: str, formula: str, source: str, hypotheses: Hypotheses, factor: FloatArray
+    ) -> Bound:
+        """Make a `Bound`. Its `lower` is the factor less rounding, or 0 unless all hypotheses hold.
 
-def bound(
-    name: str,
-    run: GreedyRun,
-    formula: str,
-    source: str,
-    hypotheses: Hypotheses,
-    factor: FloatArray,
-) -> Bound:
-    """Make the `Bound` of a run. Its `lower` is the factor less rounding, or 0 unless all hypotheses hold.
-
-    factor : (2,) lower and upper bounds on the factor of the guarantee.
-    """
-    lower, upper = (float(x) for x in np.clip(factor, 0.0, 1.0))
-    verdict = _all_hold(holds for _, holds in hypotheses)
-    lower = max(0.0, lower - 2 * UNIT) if verdict else 0.0
-    upper = 0.0 if verdict is False else max(lower, upper)
-    return Bound(name, run.algorithm, formula, source, hypotheses, lower, upper, run.achieved)
+        factor : (2,) lower and upper bounds on the factor of the guarantee.
+        """
+        lower, upper = (float(x) for x in np.clip(factor, 0.0, 1.0))
+        verdict = _all_hold(holds for _, holds in hypotheses)
+        lower = max(0.0, lower - 2 * UNIT) if verdict else 0.0
+        upper = 0.0 if verdict is False else max(lower, upper)
+        return Bound(name, self.algorithm, formula, source, hypotheses, lower, upper, self.achieved)
 
 
 def of_forward_regression(
@@ -68,29 +62,16 @@ def of_forward_regression(
     """
     picks = (("every pick gains most", _all_hold(step.largest_gain for step in run.steps)),)
     q_squared = _q2_bounds(run, 1)
-    scaled = (("columns of length 1: scaled so, which changes neither FR nor R²", True),)
-    least = correlation["2k"]
+    least, theorem = correlation["2k"], f"{DAS_KEMPE}, Theorem 3.2"
+    scaled = ("columns of length 1: scaled so, which changes neither FR nor R²", True)
+    sparse = (*picks, scaled, independent(least, "2k"))
     path = [step.gamma * np.array([step.q_squared[1], 1.0]) for step in run.steps]
     return [
-        bound(
-            "submodularity ratio",
-            run,
-            "1 − exp(−γ)",
-            f"{DAS_KEMPE}, Theorem 3.2",
-            picks,
-            saturate(run.gamma * q_squared),
+        run.bound("submodularity ratio", "1 − exp(−γ)", theorem, picks, saturate(run.gamma * q_squared)),
+        run.bound(
+            "sparse eigenvalue", "1 − exp(−λ_min(C, 2k))", theorem, sparse, saturate(least * q_squared)
         ),
-        bound(
-            "sparse eigenvalue",
-            run,
-            "1 − exp(−λ_min(C, 2k))",
-            f"{DAS_KEMPE}, Theorem 3.2",
-            (*picks, *scaled, independent(least, "2k")),
-            saturate(least * q_squared),
-        ),
-        bound(
-            "along the path", run, "1 − Π_i (1 − γ_i/m_i)", f"{OURS}, Theorem 2", picks, product(run, path)
-        ),
+        run.bound("along the path", "1 − Π_i (1 − γ_i/m_i)", f"{OURS}, Theorem 2", picks, product(run, path)),
         certificate(run, data),
     ]
 
@@ -108,32 +89,19 @@ def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: ScaledData) ->
     path = [step.theta * np.array([step.q_squared[0], 1.0]) for step in run.steps]
     theory, here = f"{DAS_KEMPE}, Theorem 3.7", f"{OURS}, Theorem 1"
     both = (*lengths, independent(theirs, "2k"))
+    sharper, direct_sharper = (*picks, independent(ours, "k")), (*picks, independent(direct, "2k − 1"))
     rows = (
         ("submodularity ratio", "1 − exp(−γ·λ_min(C, 2k))", theory, both, gamma * theirs),
         ("sparse eigenvalue", "1 − exp(−λ_min(C, 2k)²)", theory, both, theirs**2),
-        (
-            "submodularity ratio, sharper",
-            "1 − exp(−γ·λ(k))",
-            here,
-            (*picks, independent(ours, "k")),
-            gamma * ours,
-        ),
-        (
-            "sparse eigenvalue, sharper",
-            "1 − exp(−λ(2k − 1))",
-            here,
-            (*picks, independent(direct, "2k − 1")),
-            direct,
-        ),
+        ("submodularity ratio, sharper", "1 − exp(−γ·λ(k))", here, sharper, gamma * ours),
+        ("sparse eigenvalue, sharper", "1 − exp(−λ(2k − 1))", here, direct_sharper, direct),
     )
     return [
         *(
-            bound(name, run, formula, source, holds, saturate(exponent * q_squared))
+            run.bound(name, formula, source, holds, saturate(exponent * q_squared))
             for name, formula, source, holds, exponent in rows
         ),
-        bound(
-            "along the path", run, "1 − Π_i (1 − θ_i/m_i)", f"{OURS}, Theorem 2", picks, product(run, path)
-        ),
+        run.bound("along the path", "1 − Π_i (1 − θ_i/m_i)", f"{OURS}, Theorem 2", picks, product(run, path)),
         certificate(run, data),
     ]
 
@@ -179,13 +147,9 @@ def certificate(run: GreedyRun, data: ScaledData) -> Bound:
     last = run.steps[-1]
     r2_upper = min(r2_of_all(data), *(step.r2_upper for step in run.steps))
     factor = max(0.0, last.r2 - last.error) / r2_upper if r2_upper > 0 else 1.0
-    return bound(
-        "certificate after the run",
-        run,
-        "R²(S)/min(R²(all), min_i [R²(S_i) + gains_i/γ_i])",
-        f"{OURS}, Theorem 3",
-        (),
-        np.array([factor, factor]),
+    formula = "R²(S)/min(R²(all), min_i [R²(S_i) + gains_i/γ_i])"
+    return run.bound(
+        "certificate after the run", formula, f"{OURS}, Theorem 3", (), np.array([factor, factor])
     )
 
 

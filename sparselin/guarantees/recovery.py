@@ -38,7 +38,7 @@ import numpy as np
 
 from sparselin.guarantees._along_path import ScaledData
 from sparselin.guarantees.coherence import columns_of, normalize, scale_by_powers
-from sparselin.guarantees.promises import OURS, GreedyRun, Hypotheses, bound, equal_lengths
+from sparselin.guarantees.promises import OURS, GreedyRun, Hypotheses, equal_lengths
 from sparselin.problem import Problem
 from sparselin.problem.errors import TINY, rank_level
 from sparselin.results import BestSubset, Bound, FloatArray, Interval, SparseEigenvalues
@@ -205,7 +205,7 @@ def of_recovery(
     sparse: Hypotheses = (("y in the span of k columns", found.exact if found.known else None),)
     if run.algorithm == "FR":
         own = (("ERC < 1, with unit columns", found.erc_unit < 1),)
-        return [bound("exact recovery", run, "1", _SOUSSEN, sparse + own, np.array([found.factor_unit, 1.0]))]
+        return [run.bound("exact recovery", "1", _SOUSSEN, sparse + own, np.array([found.factor_unit, 1.0]))]
     lengths = (equal_lengths(data.problem),)
     babel = spectrum.babel[k - 1] + (spectrum.babel[k - 2] if k > 1 else 0.0)
     margin = 1 - data.problem.rounding()
@@ -214,32 +214,16 @@ def of_recovery(
         ("the best subset is known", found.known),
         ("(1 − ERC)·λ_min(C_S)·min|β| > max_{j∉S} |⟨X_j, e⟩|", found.left > found.right),
     )
+    by_babel = ("μ₁(k − 1) + μ₁(k) < 1", bool(babel < margin))
+    by_coherence = ("k < (1 + 1/μ)/2", bool((2 * k - 1) * mu < margin))
+    rows: tuple[tuple[str, str, Hypotheses], ...] = (
+        ("exact recovery", "Theorem 3.1", (*sparse, ("ERC < 1", found.erc < 1))),
+        ("exact recovery, babel function", "Theorem 3.5", (*sparse, *lengths, by_babel)),
+        ("exact recovery, coherence", "Corollary 3.6", (*sparse, *lengths, by_coherence)),
+    )
     return [
-        bound(
-            "exact recovery",
-            run,
-            "1",
-            f"{_TROPP}, Theorem 3.1",
-            (*sparse, ("ERC < 1", found.erc < 1)),
-            certain,
-        ),
-        bound(
-            "exact recovery, babel function",
-            run,
-            "1",
-            f"{_TROPP}, Theorem 3.5",
-            (*sparse, *lengths, ("μ₁(k − 1) + μ₁(k) < 1", bool(babel < margin))),
-            certain,
-        ),
-        bound(
-            "exact recovery, coherence",
-            run,
-            "1",
-            f"{_TROPP}, Corollary 3.6",
-            (*sparse, *lengths, ("k < (1 + 1/μ)/2", bool((2 * k - 1) * mu < margin))),
-            certain,
-        ),
-        bound("recovery in noise", run, "1", f"{OURS}, Theorem 4", noisy, np.array([found.share, 1.0])),
+        *(run.bound(name, "1", f"{_TROPP}, {where}", holds, certain) for name, where, holds in rows),
+        run.bound("recovery in noise", "1", f"{OURS}, Theorem 4", noisy, np.array([found.share, 1.0])),
     ]
 
 

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin.guarantees._along_path import ScaledData, r2_of_set, scale
-from sparselin.guarantees.promises import GreedyRun, Hypotheses, bound, saturate
+from sparselin.guarantees.promises import GreedyRun, Hypotheses, saturate
 from sparselin.guarantees.submodularity import AGREE, submodularity_ratio
 from sparselin.problem import Problem
 from sparselin.results import Bound, FloatArray, IndexArray, Interval, SubsetResult
@@ -99,19 +99,12 @@ def of_regularized(
         ("deletions in local search", True),
     )
     both = _gamma_of_both(given, ahead.support, more, f, nu, pair_limit)
-    run = _run("GLS", g, local, both, top)
+    by_fr, by_gls = _run("FR on R² + νf", g, ahead, gamma, top), _run("GLS", g, local, both, top)
     name, factor = "submodularity ratio", saturate(gamma)
     return [
-        bound(
-            name,
-            _run("FR on R² + νf", g, ahead, gamma, top),
-            "1 − exp(−γ_{S,k}(R²))",
-            theorem,
-            alone,
-            factor,
-        ),
-        *_of_local_search(run, holds, 4 + 4 * eps / size),
-        bound(name, run, "1 − exp(−γ_{S₁,k}(R²))", theorem, candidate, factor),
+        by_fr.bound(name, "1 − exp(−γ_{S,k}(R²))", theorem, alone, factor),
+        *_of_local_search(by_gls, holds, 4 + 4 * eps / size),
+        by_gls.bound(name, "1 − exp(−γ_{S₁,k}(R²))", theorem, candidate, factor),
     ]
 
 
@@ -176,24 +169,14 @@ def _of_local_search(run: GreedyRun, holds: Hypotheses, alpha: float) -> list[Bo
     holds : the hypotheses, and whether each one holds.
     alpha : the α of the factor κ/(2 + κ·α).
     """
-    printed, larger = saturate(run.gamma / 2), run.gamma / 2
+    proof = "proofs_checks/test_spectral_theorem_9.py"
+    rows = (
+        ("local search", "1 − exp(−γ/2)", f"{_PAPER}, Theorem 9, corrected", saturate(run.gamma / 2)),
+        ("local search, sharper", "γ/2", proof, run.gamma / 2),
+    )
     return [
-        bound(
-            "local search",
-            run,
-            "κ/(2 + κ·α), κ = 1 − exp(−γ/2)",
-            f"{_PAPER}, Theorem 9, corrected",
-            holds,
-            printed / (2 + printed * alpha),
-        ),
-        bound(
-            "local search, sharper",
-            run,
-            "κ/(2 + κ·α), κ = γ/2",
-            "proofs_checks/test_spectral_theorem_9.py",
-            holds,
-            larger / (2 + larger * alpha),
-        ),
+        run.bound(name, f"κ/(2 + κ·α), κ = {words}", source, holds, kappa / (2 + kappa * alpha))
+        for name, words, source, kappa in rows
     ]
 
 

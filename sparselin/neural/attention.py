@@ -11,22 +11,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from sparselin.neural import training
 from sparselin.neural.batches import Border, check_modules, check_repeatable
 from sparselin.neural.masks import FeatureMask, apply_mask, squares
 from sparselin.neural.networks import first_linear
 from sparselin.neural.schedule import PerStep, PlannedSchedule, Record, Schedule
-from sparselin.neural.training import (
-    Loss,
-    Rows,
-    as_device,
-    as_generator,
-    as_loss,
-    check_finite_loss,
-    check_function,
-    cross_entropy,
-    forward,
-    seeded,
-)
+from sparselin.neural.training import Loss, Rows
 from sparselin.results import AttentionPath, Names, Status
 from sparselin.validation import Columns, check_count, check_flag, check_indices, check_level, check_names
 
@@ -136,8 +126,8 @@ class SequentialAttention:
         device: torch.device | str | None = None,
     ) -> None:
         check_modules(network, optimizer, inputs)
-        check_function(callback, "callback")
-        check_function(schedule, "schedule")
+        training.check_function(callback, "callback")
+        training.check_function(schedule, "schedule")
         first = next(network.parameters())
         d = getattr(inputs, "n_features", None) if n_features is None else n_features
         if d is None:
@@ -153,14 +143,14 @@ class SequentialAttention:
         self.k = check_count(k, "k", max(1, len(self._forced)), u, f"; there are {u} units to select from")
         inner = apply_mask(network, self.mask, folded)
         self.masked_network = inner if inputs is None else nn.Sequential(inputs, inner)
-        self.masked_network.to(first.device if device is None else as_device(device))
+        self.masked_network.to(first.device if device is None else training.as_device(device))
         self._penalty = penalty if callable(penalty) else check_level(penalty, "penalty")
         self._layer = None if penalty == 0 else first_linear(network, self.mask.n_features)[1]
-        self._loss = as_loss(loss)
+        self._loss = training.as_loss(loss)
         self._optimizer, self._reset_moments = optimizer, check_flag(reset_moments, "reset_moments")
         left = self.k - len(self._forced)
         self._plan = PlannedSchedule(left, features_per_step, warm_up, steps_per_phase, schedule)
-        self._callback, self._rng = callback, as_generator(rng)
+        self._callback, self._rng = callback, training.as_generator(rng)
         self._restart(self._plan(2**40, "steps"))
 
     def fit(self, batches: Iterable[Any], epochs: int = 50) -> AttentionPath:
@@ -233,7 +223,7 @@ class SequentialAttention:
         mask.select(self._forced)
         device = mask.logits.device
         width = getattr(self.inputs, "in_features", mask.n_features)
-        labels, integers = self._loss is cross_entropy, self.inputs is not None
+        labels, integers = self._loss is training.cross_entropy, self.inputs is not None
         self._border = Border(width, mask.logits.dtype, device, integers, labels)
         self._status: Status | None = None
         self._record = Record(self.k, self._forced, mask, self._names, schedule)
@@ -255,7 +245,7 @@ class SequentialAttention:
     @contextlib.contextmanager
     def _training(self) -> Iterator[None]:
         """Seed PyTorch, enable gradients, and set the network to training mode."""
-        with seeded(self._rng), torch.enable_grad():
+        with training.seeded(self._rng), torch.enable_grad():
             self.masked_network.train()
             yield
 
@@ -292,13 +282,13 @@ class SequentialAttention:
 
         def closure() -> Tensor:
             self._stepper.zero_grad()
-            output = forward(self.masked_network, rows.X)
+            output = training.forward(self.masked_network, rows.X)
             self._border.check_labels(rows.y, output, self._record.total + 1)
             loss = rows.mean(self._loss, output)
             values.append(float(loss.detach()))
             if not math.isfinite(values[-1]):
                 self._border.check_entries(rows.X, self._record.total + 1)
-                check_finite_loss(values[-1], self._record.where)
+                training.check_finite_loss(values[-1], self._record.where)
             total = loss + self._regularizer() if self._lam else loss
             total.backward()
             return total
@@ -319,7 +309,7 @@ class SequentialAttention:
     def _pick(self) -> None:
         """Select the units of the present phase, and begin the next one."""
         record, attention = self._record, self.mask.attention()
-        check_finite_loss(float(attention.sum()), f"the end of {record.where} (its attention)")
+        training.check_finite_loss(float(attention.sum()), f"the end of {record.where} (its attention)")
         if record.has_vanished(attention):
             self._status = Status.NO_ATTENTION
             return

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import multiprocessing
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, NamedTuple, TypeAlias
@@ -15,38 +17,20 @@ from typing import Any, NamedTuple, TypeAlias
 Job: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
-def run_jobs(
-    jobs: Iterator[Job],
-    count: int,
-    prepare: Callable[[], object] | None = None,
-) -> Iterator[Any]:
+def run_jobs(jobs: Iterator[Job], count: int, prepare: Callable[[], object] | None = None) -> Iterator[Any]:
     """Run jobs (function, arguments) in `count` processes, and yield their results in order of completion.
 
     If count is 1, the jobs run in this process. Closing the iterator stops the work. The processes are
     spawned, not forked, because a fork of a process with threads may hang, and a progress bar has a thread.
     BLAS has one thread in each process, so the results do not depend on the number of processes. Each process
-    first calls `prepare`, for example to register the ensembles that are registered in this process.
+    first calls `prepare`, for example to register the ensembles that are registered in this process. Raises
+    BrokenProcessPool if a process is killed.
     """
-    from threadpoolctl import threadpool_limits
-
-    if count == 1:
-        with threadpool_limits(1):
-            yield from (function(*arguments) for function, arguments in jobs)
-        return
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count, mp_context=spawn, initializer=_begin, initargs=(prepare,)) as pool:
-        pending: set[Future[Any]] = set()
-        try:
-            while True:
-                while len(pending) < 3 * count and (job := next(jobs, None)) is not None:
-                    pending.add(pool.submit(job[0], *job[1]))
-                if not pending:
-                    return
-                done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    with contextlib.closing(run_groups(([job] for job in jobs), count, prepare)) as results:
+        for result in results:
+            if isinstance(result, Lost):
+                raise BrokenProcessPool(f"a process was killed, for example for lack of memory: {result}")
+            yield result
 
 
 class Lost(NamedTuple):
@@ -55,7 +39,9 @@ class Lost(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-def run_groups(groups: Iterator[Iterable[Job]], count: int) -> Iterator[Any]:
+def run_groups(
+    groups: Iterator[Iterable[Job]], count: int, prepare: Callable[[], object] | None = None
+) -> Generator[Any, None, None]:
     """Run groups of jobs (function, arguments), and yield the results of the jobs in order of completion.
 
     A group stays in one process, so that a job can use the data that an earlier job of its group left in
@@ -69,51 +55,38 @@ def run_groups(groups: Iterator[Iterable[Job]], count: int) -> Iterator[Any]:
         with threadpool_limits(1):
             yield from (function(*arguments) for group in groups for function, arguments in group)
         return
+
+    def one_process() -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin, (prepare,))
+
     before = set(multiprocessing.active_children())
-    pools = [_alone() for _ in range(count)]
-    rest: list[Iterator[Job]] = [iter(()) for _ in range(count)]
+    pools = [one_process() for _ in range(count)]
+    streams = [itertools.chain.from_iterable(groups) for _ in range(count)]  # each takes the next free group
     pending: dict[Future[Any], tuple[int, Job]] = {}
-    idle = set(range(count))
+    idle, ended = set(range(count)), list[Any]()
     try:
         while True:
             for i in sorted(idle):
-                if (job := _following(rest, i, groups)) is not None:
+                if (job := next(streams[i], None)) is not None:
                     pending[pools[i].submit(job[0], *job[1])] = (i, job)
+            for found in ended:  # after the submission, so that no process waits for the caller
+                yield found if isinstance(found, Lost) else found.result()
             if not pending:
                 return
-            done, _ = wait(pending, return_when=FIRST_COMPLETED)
-            ended = {future: pending.pop(future) for future in done}
-            idle = {i for i, _ in ended.values()}
-            for future, (i, job) in ended.items():
-                if isinstance(future.exception(), BrokenProcessPool):
+            idle, ended = set(), []
+            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                i, job = pending.pop(future)
+                idle.add(i)
+                lost = isinstance(future.exception(), BrokenProcessPool)
+                ended.append(Lost(job[1]) if lost else future)
+                if lost:
                     pools[i].shutdown(wait=False)
-                    pools[i] = _alone()
-                    yield Lost(job[1])
-                else:
-                    yield future.result()
+                    pools[i] = one_process()
     finally:
         for pool in pools:
             pool.shutdown(wait=False, cancel_futures=True)
         for child in set(multiprocessing.active_children()) - before:
             child.terminate()
-
-
-def _following(rest: list[Iterator[Job]], i: int, groups: Iterator[Iterable[Job]]) -> Job | None:
-    """Return the next job for process i: the next job of its current group, or else the first of a new group.
-
-    rest : for each process, the jobs of its current group that have not begun.
-    """
-    while (job := next(rest[i], None)) is None:
-        group = next(groups, None)
-        if group is None:
-            return None
-        rest[i] = iter(group)
-    return job
-
-
-def _alone() -> ProcessPoolExecutor:
-    """Make a pool of one spawned process, which has one thread and ends with this process."""
-    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin, (None,))
 
 
 def _begin(prepare: Callable[[], object] | None) -> None:

@@ -5,86 +5,49 @@ three dimensions take X and y. The colours are those of `PALETTE`, which colour-
 apart.
 """
 
-from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
-from sparselin.plots.geometry import (
-    animation,
-    around_several,
-    around_y,
-    dual_polytope,
-    first_picks,
-    l1_ball,
-    residual_angles,
-)
-from sparselin.plots.hoff import hoff_descent
-from sparselin.plots.networks import attention, lassonet, ranking
-from sparselin.plots.paths import batch_selection, explanation, lasso_path
-from sparselin.plots.penalty import contours, penalties, penalty_panels
-from sparselin.plots.pictures import show
-from sparselin.plots.pixels import selected_pixels
-from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
-from sparselin.plots.resampling import cross_validation, stability
-from sparselin.plots.selection import selection
-from sparselin.plots.sets import greedy_maximum, nu_choice, subset, subsets_within
-from sparselin.plots.style import (
-    BLUE,
-    BROWN,
-    GREEN,
-    GREY,
-    ORANGE,
-    PALETTE,
-    PINK,
-    RED,
-    SKY,
-    VIOLET,
-    close,
-)
-from sparselin.plots.window import first_entry, window
-
-__all__ = [
-    "BLUE",
-    "BROWN",
-    "GREEN",
-    "GREY",
-    "ORANGE",
-    "PALETTE",
-    "PINK",
-    "RED",
-    "SKY",
-    "VIOLET",
-    "animation",
-    "around_several",
-    "around_y",
-    "attention",
-    "batch_selection",
-    "close",
-    "contours",
-    "cross_validation",
-    "descent",
-    "dual_polytope",
-    "dual_projection",
-    "explanation",
-    "first_entry",
-    "first_picks",
-    "greedy_maximum",
-    "guarantee_bounds",
-    "hier_prox",
-    "hoff_descent",
-    "interval",
-    "l1_ball",
-    "lasso_path",
-    "lassonet",
-    "nu_choice",
-    "penalties",
-    "penalty_panels",
-    "penalty_value",
-    "ranking",
-    "residual_angles",
-    "selected_pixels",
-    "selection",
-    "show",
-    "sparse_eigenvalues",
-    "stability",
-    "subset",
-    "subsets_within",
-    "window",
-]
+from sparselin.plots.bounds import guarantee_bounds as guarantee_bounds
+from sparselin.plots.bounds import interval as interval
+from sparselin.plots.bounds import sparse_eigenvalues as sparse_eigenvalues
+from sparselin.plots.geometry import animation as animation
+from sparselin.plots.geometry import around_several as around_several
+from sparselin.plots.geometry import around_y as around_y
+from sparselin.plots.geometry import dual_polytope as dual_polytope
+from sparselin.plots.geometry import first_picks as first_picks
+from sparselin.plots.geometry import l1_ball as l1_ball
+from sparselin.plots.geometry import residual_angles as residual_angles
+from sparselin.plots.hoff import hoff_descent as hoff_descent
+from sparselin.plots.networks import attention as attention
+from sparselin.plots.networks import lassonet as lassonet
+from sparselin.plots.networks import ranking as ranking
+from sparselin.plots.paths import batch_selection as batch_selection
+from sparselin.plots.paths import explanation as explanation
+from sparselin.plots.paths import lasso_path as lasso_path
+from sparselin.plots.penalty import contours as contours
+from sparselin.plots.penalty import penalties as penalties
+from sparselin.plots.penalty import penalty_panels as penalty_panels
+from sparselin.plots.pictures import show as show
+from sparselin.plots.pixels import selected_pixels as selected_pixels
+from sparselin.plots.points import descent as descent
+from sparselin.plots.points import dual_projection as dual_projection
+from sparselin.plots.points import hier_prox as hier_prox
+from sparselin.plots.points import penalty_value as penalty_value
+from sparselin.plots.resampling import cross_validation as cross_validation
+from sparselin.plots.resampling import stability as stability
+from sparselin.plots.selection import selection as selection
+from sparselin.plots.sets import greedy_maximum as greedy_maximum
+from sparselin.plots.sets import nu_choice as nu_choice
+from sparselin.plots.sets import subset as subset
+from sparselin.plots.sets import subsets_within as subsets_within
+from sparselin.plots.style import BLUE as BLUE
+from sparselin.plots.style import BROWN as BROWN
+from sparselin.plots.style import GREEN as GREEN
+from sparselin.plots.style import GREY as GREY
+from sparselin.plots.style import ORANGE as ORANGE
+from sparselin.plots.style import PALETTE as PALETTE
+from sparselin.plots.style import PINK as PINK
+from sparselin.plots.style import RED as RED
+from sparselin.plots.style import SKY as SKY
+from sparselin.plots.style import VIOLET as VIOLET
+from sparselin.plots.style import close as close
+from sparselin.plots.window import first_entry as first_entry
+from sparselin.plots.window import window as window

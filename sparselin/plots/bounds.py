@@ -3,31 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sparselin.plots.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    LONG,
-    ORANGE,
-    POINTS,
-    RED,
-    height,
-    integers,
-    legend,
-    note,
-    panel,
-    picture,
-    rows,
-    write_near,
-)
+from sparselin.plots import style
+from sparselin.plots.style import BLUE, GREEN, GREY, LONG, ORANGE, POINTS, RED, Axes
 from sparselin.results import Bound, GuaranteeBounds, Interval, SparseEigenvalues
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def interval(bounds: Interval, *, ax: Axes | None = None) -> Axes:
@@ -43,7 +24,7 @@ def interval(bounds: Interval, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_title(), ax.texts[0].get_text()
     ('by hand', '0.25 to 0.5')
     """
-    ax = picture(ax, "value", "", bounds.method, figsize=(6.0, 1.7))
+    ax = style.picture(ax, "value", "", bounds.method, figsize=(6.0, 1.7))
     _intervals(ax, [("", bounds)])
     ax.set_yticks([])
     return ax
@@ -62,8 +43,8 @@ def _intervals(ax: Axes, named: list[tuple[str, Interval]]) -> None:
             ax.plot([high], [row], "o", color=BLUE, markersize=8)
         words = f"{high:.4g}" if one.exact else f"{low:.4g} to {high:.4g}"
         if ends:
-            write_near(ax, words, (sum(ends) / len(ends), row), (0, 9), ha="center")
-    rows(ax, [label for label, _ in named])
+            style.write_near(ax, words, (sum(ends) / len(ends), row), (0, 9), ha="center")
+    style.rows(ax, [label for label, _ in named])
     if ax.get_xscale() == "log":
         ax.margins(x=0.2)
     elif values:
@@ -83,17 +64,17 @@ def sparse_eigenvalues(result: SparseEigenvalues, *, ax: Axes | None = None) -> 
     ax : where to draw, with a second panel on its right; a new figure if None.
     """
     title = f"k = {result.k}, condition number {_words(result.condition_number)}"
-    ax = picture(ax, "eigenvalue", "", title, figsize=(8.0, 2.8))
+    ax = style.picture(ax, "eigenvalue", "", title, figsize=(8.0, 2.8))
     _intervals(ax, [(r"$\lambda_{\max}$", result.lambda_max), (r"$\lambda_{\min}$", result.lambda_min)])
-    right = panel(ax, "$m$", r"babel function $\mu_1(m)$", 0.8, shared=False)
+    right = style.panel(ax, "$m$", r"babel function $\mu_1(m)$", 0.8, shared=False)
     if math.isnan(result.coherence):
-        note(right, "fewer than two nonzero columns")
+        style.note(right, "fewer than two nonzero columns")
         return ax
     sizes = np.arange(1, result.k + 1)
     right.plot(sizes, result.babel, "o-", color=GREEN, markersize=5 if result.k <= 40 else 0, linewidth=1.3)
     right.axhline(1, color=GREY, linestyle="--", linewidth=1)
     right.set_ylim(bottom=0)
-    integers(right)
+    style.integers(right)
     right.set_title(f"coherence {result.coherence:.3g}", fontsize=POINTS)
     return ax
 
@@ -115,15 +96,15 @@ def guarantee_bounds(result: GuaranteeBounds, *, ax: Axes | None = None) -> Axes
     ax : where to draw; a new figure if None.
     """
     words = f"share of the $R^2$ of the best {result.k} features, {_words(result.best)}"
-    ax = picture(ax, words, "", figsize=(8.0, height(len(result.bounds))))
+    ax = style.picture(ax, words, "", figsize=(8.0, style.height(len(result.bounds))))
     if not result.bounds:
-        return note(ax, "No guarantees were requested.")
+        return style.note(ax, "No guarantees were requested.")
     for row, bound in enumerate(result.bounds):
         _guarantee(ax, row, bound)
-    rows(ax, [f"{bound.algorithm}: {bound.name}" for bound in result.bounds])
+    style.rows(ax, [f"{bound.algorithm}: {bound.name}" for bound in result.bounds])
     ax.set_xlim(min([0.0, *(float(bound.achieved.lower) for bound in result.bounds)]), 1.04)
     ax.grid(axis="x", linewidth=0.4, alpha=0.5)
-    legend(ax)
+    style.legend(ax)
     return ax
 
 
@@ -135,7 +116,7 @@ def _guarantee(ax: Axes, row: int, bound: Bound) -> None:
                 hatch="xxx" if bound.violated else "", edgecolor="white")  # fmt: skip
         inside = bound.lower > 0.15
         offset, side, letters = (-4, "right", "white") if inside else (4, "left", "black")
-        write_near(
+        style.write_near(
             ax, f"{bound.lower:.2g}", (bound.lower, row), (offset, 0), va="center", ha=side, color=letters
         )
     else:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.attention.descent import hadamard_descent
 from sparselin.lasso.path import lasso_path
-from sparselin.plots.style import GREY, POINTS, axes, look, name, pyplot
+from sparselin.plots.style import GREY, POINTS, Axes, axes, look, name, pyplot
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import DescentResult, FloatArray
 from sparselin.validation import check_level
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _ITERATES = 200  # at most this many iterates of a descent are drawn
 _GRID = 161

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from sparselin.plots.style import (
-    BLUE,
-    GREEN,
-    ORANGE,
-    height,
-    integers,
-    legend,
-    name,
-    note,
-    panel,
-    picture,
-    positive_axis,
-    rows,
-)
+from sparselin.plots import style
+from sparselin.plots.style import BLUE, GREEN, ORANGE, Axes
 from sparselin.results import AttentionPath, FeatureRanking, LassoNetPath
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def attention(path: AttentionPath, *, ax: Axes | None = None) -> Axes:
@@ -33,9 +18,11 @@ def attention(path: AttentionPath, *, ax: Axes | None = None) -> Axes:
     dots, the decision was uncertain: train for longer.
     """
     phases, units = path.attention.shape
-    ax = picture(ax, "attention / mean of the remaining units", "phase", "", (6.6, height(phases)))
+    ax = style.picture(
+        ax, "attention / mean of the remaining units", "phase", "", (6.6, style.height(phases))
+    )
     if not phases:
-        return note(ax, "no phase has ended")
+        return style.note(ax, "no phase has ended")
     labels = []
     for p in range(phases):
         left = np.setdiff1d(np.arange(units), path.order[path.phase <= p])
@@ -44,41 +31,41 @@ def attention(path: AttentionPath, *, ax: Axes | None = None) -> Axes:
         dots: dict[str, Any] = {"color": BLUE, "alpha": 0.35, "markersize": 4, "label": "remaining units"}
         ax.plot(share[left], np.full(len(left), p), ".", **dots)
         ax.plot(share[picks], np.full(len(picks), p), "o", color=ORANGE, markersize=7, label="picked")
-        labels.append(f"{p + 1}  {', '.join(name(path.names, int(j)) for j in picks[:3])}")
-    rows(ax, labels)
-    legend(ax)
+        labels.append(f"{p + 1}  {', '.join(style.name(path.names, int(j)) for j in picks[:3])}")
+    style.rows(ax, labels)
+    style.legend(ax)
     return ax
 
 
 def lassonet(path: LassoNetPath, *, ax: Axes | None = None) -> Axes:
     """Draw the number of features at each λ, and in a right panel the loss."""
-    ax = picture(ax, r"$\lambda$", "features")
+    ax = style.picture(ax, r"$\lambda$", "features")
     lam = path.lam[path.lam > 0]
     if not len(lam):
-        return note(ax, "the path has only the dense network")
+        return style.note(ax, "the path has only the dense network")
     shown = path.lam > 0
     look: dict[str, Any] = {"markersize": 4, "linewidth": 1.3}
     ax.plot(lam, path.n_selected[shown], "o-", color=BLUE, drawstyle="steps-post", **look)
     ax.set_ylim(bottom=0)
-    right = panel(ax, r"$\lambda$", "loss", 1.0, shared=False)
+    right = style.panel(ax, r"$\lambda$", "loss", 1.0, shared=False)
     right.plot(lam, path.loss[shown], "o-", color=GREEN, label="training rows", **look)
     if np.isfinite(path.validation_loss[shown]).any():
         right.plot(lam, path.validation_loss[shown], "s-", color=ORANGE, label="validation rows", **look)
-        legend(right, 1)
+        style.legend(right, 1)
     for half in (ax, right):
-        positive_axis(half, lam)
+        style.positive_axis(half, lam)
     return ax
 
 
 def ranking(found: FeatureRanking, *, ax: Axes | None = None) -> Axes:
     """Draw the scores of the selected features, in order."""
-    ax = picture(ax, f"score by {found.method}", "", "", (6.6, height(len(found))))
+    ax = style.picture(ax, f"score by {found.method}", "", "", (6.6, style.height(len(found))))
     scores = found.scores[found.support]
     finite = np.isfinite(scores)
     if not finite.any():
-        return note(ax, f"{found.method} has no finite scores")
+        return style.note(ax, f"{found.method} has no finite scores")
     ax.barh(np.flatnonzero(finite), scores[finite], height=0.6, color=BLUE)
-    rows(ax, [name(found.names, int(j)) for j in found.support])
+    style.rows(ax, [style.name(found.names, int(j)) for j in found.support])
     if (scores[finite] % 1 == 0).all():
-        integers(ax)
+        style.integers(ax)
     return ax

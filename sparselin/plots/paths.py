@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from sparselin.plots.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    LONG,
-    ORANGE,
-    POINTS,
-    RED,
-    grey_lines,
-    height,
-    legend,
-    look,
-    name,
-    name_line_ends,
-    note,
-    panel,
-    picture,
-    positive_axis,
-    rows,
-)
+from sparselin.plots import style
+from sparselin.plots.style import BLUE, GREEN, GREY, LONG, ORANGE, POINTS, RED, Axes
 from sparselin.results import BatchSelection, Explanation, FloatArray, LassoPath, Status
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _MARKS = 12  # at most this many knots of each line are marked
 _SAMPLES = 400  # points of each curve on a logarithmic axis, where the lines between knots are curved
@@ -67,9 +46,9 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
     """
     units = ", each in its own unit" if path.standardized else ""
     words = rf"$\lambda$, from $\lambda^*$ = {path.knots[0]:.4g} (marks: knots)"
-    ax = picture(ax, words, f"coefficient{units}", figsize=(7.2, 4.4))
+    ax = style.picture(ax, words, f"coefficient{units}", figsize=(7.2, 4.4))
     if not path.knots[0] > 0:
-        return note(
+        return style.note(
             ax, "No feature enters, because λ* = 0: no column outside S is correlated with the residual."
         )
     lam = _axis_of_lambda(ax, path.knots)
@@ -77,17 +56,18 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
     beta = beta.reshape(len(path.features), len(lam))
     shown = np.argsort(-np.abs(beta[:, -1]), kind="stable")[: max(labels, 0)]
     shown = shown[np.argsort(-beta[shown, -1], kind="stable")]
-    grey_lines(ax, lam, np.delete(beta, shown, axis=0))
+    style.grey_lines(ax, lam, np.delete(beta, shown, axis=0))
     at_knots = np.flatnonzero(np.isin(lam, path.knots))
     for i, f in enumerate(shown):
         kinks = at_knots[np.flatnonzero(beta[f, at_knots])]
-        ax.plot(lam, beta[f], linewidth=1.5, label=name(path.names, int(path.features[f])), markersize=5,
-                markevery=kinks[:: -(-len(kinks) // _MARKS) or 1].tolist(), **look(i))  # fmt: skip
+        every = kinks[:: -(-len(kinks) // _MARKS) or 1].tolist()
+        label = style.name(path.names, int(path.features[f]))
+        ax.plot(lam, beta[f], linewidth=1.5, label=label, markersize=5, markevery=every, **style.look(i))
     low, high = beta.min(initial=0), beta.max(initial=0)
     pad = 0.06 * (high - low) or 1.0
     ax.set_ylim(low - pad, high + pad)
     ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
-    name_line_ends(ax, beta[shown, -1])
+    style.name_line_ends(ax, beta[shown, -1])
     on: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False}
     ax.plot(path.knots, np.zeros(len(path.knots)), "|", color=GREY, markersize=9, label="knots", **on)
     _r2_above(ax, path)
@@ -98,7 +78,7 @@ def _axis_of_lambda(ax: Axes, knots: FloatArray) -> FloatArray:
     """Set up the axis from λ* to the end of the path; return the decreasing λ at which curves are drawn."""
     lam, end = knots.astype(float), float(knots[-1])
     least = float(lam[lam > 0].min())
-    if positive_axis(ax, lam):
+    if style.positive_axis(ax, lam):
         lam = np.unique(np.concatenate([lam, np.geomspace(least, lam[0], _SAMPLES)]))[::-1]
     ax.set_xlim(lam[0], end if end < lam[0] else 0.5 * lam[0])
     return lam
@@ -137,22 +117,22 @@ def batch_selection(batch: BatchSelection, *, ax: Axes | None = None) -> Axes:
     [0, 2]
     """
     k = batch.support.shape[1]
-    ax = picture(ax, "signals", "features selected", figsize=(7.6, height(k + 1)))
+    ax = style.picture(ax, "signals", "features selected", figsize=(7.6, style.height(k + 1)))
     if not len(batch.support):
-        return note(ax, "No signals.")
+        return style.note(ax, "No signals.")
     counts, left = np.arange(k + 1), np.zeros(k + 1)
     for status in Status:
         mine = batch.n_selected[batch.status == status]
         if len(mine):
             colour, hatch = _ENDS.get(status, (GREY, "++"))
             width = np.bincount(mine, minlength=k + 1).astype(float)
-            style: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "height": 0.75}
-            ax.barh(counts, width, left=left, label=status.name.replace("_", " ").lower(), **style)
+            options: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "height": 0.75}
+            ax.barh(counts, width, left=left, label=status.name.replace("_", " ").lower(), **options)
             left += width
-    rows(ax, [str(count) for count in counts])
+    style.rows(ax, [str(count) for count in counts])
     ax.set_xlim(0, 1.05 * left.max())
-    legend(ax)
-    right = panel(ax, r"residual norm $\|r\|$")
+    style.legend(ax)
+    right = style.panel(ax, r"residual norm $\|r\|$")
     for count in counts[left > 0].tolist():
         norms = batch.residual_norm[batch.n_selected == count].astype(float)
         low, first, middle, third, high = np.quantile(norms, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist()
@@ -188,26 +168,30 @@ def explanation(found: Explanation, *, ax: Axes | None = None) -> Axes:
     steps = found.kind == "selection"
     signed = bool((found.correlation < 0).any())
     bar = "" if signed else "|"
-    ax = picture(ax, "features selected" if steps else r"$\lambda$", rf"${bar}\langle X_j, r\rangle{bar}$")
+    ax = style.picture(
+        ax, "features selected" if steps else r"$\lambda$", rf"${bar}\langle X_j, r\rangle{bar}$"
+    )
     if not len(found.level):
-        return note(ax, found.sentence)
+        return style.note(ax, found.sentence)
     at = np.arange(len(found.level)) if steps else found.level
     ax.plot(at, found.level, "s-", color=GREY, markersize=5, label="the pick" if steps else r"$\lambda$")
-    ax.plot(at, found.correlation, "o-", color=BLUE, markersize=6, label=name(found.names, found.feature))
+    ax.plot(
+        at, found.correlation, "o-", color=BLUE, markersize=6, label=style.name(found.names, found.feature)
+    )
     if steps:
-        labels = ["none", *(f"+ {name(found.names, int(i))}" for i in found.given)]
+        labels = ["none", *(f"+ {style.name(found.names, int(i))}" for i in found.given)]
         every = -(-len(labels) // 20)
         turned: dict[str, Any] = (
             {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if len(labels) > 4 else {}
         )
         ax.set_xticks(at[::every], labels[::every], **turned)
     else:
-        positive_axis(ax, found.level)
+        style.positive_axis(ax, found.level)
         ax.set_xlim(float(at[0]), float(at[-1]) if len(at) > 1 else 0.5 * float(at[0]))
     if signed:
         ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
     else:
         ax.set_ylim(bottom=0)
-    legend(ax)
+    style.legend(ax)
     ax.grid(axis="y", linewidth=0.4, alpha=0.5)
     return ax

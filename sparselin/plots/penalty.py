@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparselin.attention.softmax_penalty import softmax_penalty
-from sparselin.plots.style import POINTS, axes, pyplot
+from sparselin.plots.style import POINTS, Axes, axes, pyplot
 from sparselin.results import FloatArray
 from sparselin.validation import check_level
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _GRID = 241
@@ -133,21 +132,9 @@ def _power(beta: FloatArray, p: float) -> FloatArray:
 
 # title, name of the penalty, R(β)
 _PENALTIES: tuple[tuple[str, str, Callable[[FloatArray], FloatArray]], ...] = (
-    (
-        "mask $|w|$: $\\ell_1$\nconvex, linear in a quadrant",
-        r"$2\|\beta\|_1$",
-        lambda beta: 2 * _power(beta, 1),
-    ),
-    (
-        "mask softmax\nconcave in β∘β, not in β",
-        _Q,
-        lambda beta: softmax_penalty(beta**2).value,
-    ),
-    (
-        "$\\ell_{1/2}$\nconcave in a quadrant",
-        r"$(\sum|\beta_i|^{1/2})^2$",
-        lambda beta: _power(beta, 0.5) ** 2,
-    ),
+    ("mask $|w|$: $\\ell_1$\nconvex, linear in a quadrant", r"$2\|\beta\|_1$", lambda b: 2 * _power(b, 1)),
+    ("mask softmax\nconcave in β∘β, not in β", _Q, lambda b: softmax_penalty(b**2).value),
+    ("$\\ell_{1/2}$\nconcave in a quadrant", r"$(\sum|\beta_i|^{1/2})^2$", lambda b: _power(b, 0.5) ** 2),
     (
         "mask $w^2$\nconcave in a quadrant",
         r"$3\cdot 2^{-2/3}\sum|\beta_i|^{2/3}$",
@@ -158,7 +145,7 @@ _PENALTIES: tuple[tuple[str, str, Callable[[FloatArray], FloatArray]], ...] = (
         r"$(\sum|\beta_i|^{2/3})^3$",
         lambda beta: _power(beta, 2 / 3) ** 3,
     ),
-    ("no mask: ridge\nconvex", r"$\|\beta\|^2$", lambda beta: _power(beta, 2)),
+    ("no mask: ridge\nconvex", r"$\|\beta\|^2$", lambda b: _power(b, 2)),
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparselin import results
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
@@ -13,10 +13,8 @@ from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_
 from sparselin.plots.resampling import stability
 from sparselin.plots.selection import selection
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset, subsets_within
+from sparselin.plots.style import Axes
 from sparselin.plots.window import first_entry
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # class ↦ the function that draws it; a subclass without an entry uses that of its base class
 PICTURES: dict[type, Callable[..., Axes]] = {

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.plots.style import POINTS, axes, panel
+from sparselin.plots.style import POINTS, Axes, axes, panel
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_count, check_finite, check_indices, to_array, to_numeric
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _NUMBERED = 1.5 * POINTS  # a pixel has a number if it is at least this wide, in points
 

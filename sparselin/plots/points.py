@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from sparselin.plots import style
 from sparselin.plots.sets import coefficients
-from sparselin.plots.style import (
-    BLUE,
-    GREY,
-    ORANGE,
-    POINTS,
-    height,
-    integers,
-    largest,
-    legend,
-    name,
-    note,
-    picture,
-    rows,
-)
+from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, Axes
 from sparselin.results import DescentResult, DualProjection, HierarchicalProx, PenaltyValue
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def dual_projection(projection: DualProjection, *, ax: Axes | None = None) -> Axes:
@@ -40,9 +23,9 @@ def dual_projection(projection: DualProjection, *, ax: Axes | None = None) -> Ax
     ax : where to draw; a new figure if None.
     """
     count = int(np.count_nonzero(projection.coef))
-    ax = picture(ax, "coefficient", "", figsize=(6.0, height(count)))
+    ax = style.picture(ax, "coefficient", "", figsize=(6.0, style.height(count)))
     if not count:
-        return note(ax, "No constraint is active: the projection of v is v.")
+        return style.note(ax, "No constraint is active: the projection of v is v.")
     words = (r"active: $|\langle X_j, u\rangle| = \lambda$", "without penalty")
     return coefficients(ax, projection.names, projection.coef, list(projection.active), words)
 
@@ -62,11 +45,11 @@ def descent(result: DescentResult, *, ax: Axes | None = None) -> Axes:
     end = (
         f"{result.status.name.lower().replace('_', ' ')} after {iterations} iterations, objective {last:.4g}"
     )
-    ax = picture(ax, "iteration", "objective − its last value", end)
+    ax = style.picture(ax, "iteration", "objective − its last value", end)
     above = result.objective.astype(float) - last
     drawn = above > 0
     if not drawn.any():
-        return note(ax, f"The objective is {last:.4g} from the start.")
+        return style.note(ax, f"The objective is {last:.4g} from the start.")
     ax.semilogy(
         np.flatnonzero(drawn), above[drawn], color=BLUE, linewidth=1.5, label="objective − its last value"
     )
@@ -92,10 +75,10 @@ def hier_prox(prox: HierarchicalProx, *, ax: Axes | None = None) -> Axes:
     """
     size = np.linalg.norm(prox.theta.reshape(len(prox.theta), -1), axis=1)
     widest = np.abs(prox.W).max(axis=1, initial=0)
-    J = prox.active[largest(size[prox.active])]
-    ax = picture(ax, "modulus", "", figsize=(6.0, height(len(J))))
+    J = prox.active[style.largest(size[prox.active])]
+    ax = style.picture(ax, "modulus", "", figsize=(6.0, style.height(len(J))))
     if not len(J):
-        return note(ax, f"No feature is active: all {len(size)} have θ = 0 and W = 0.")
+        return style.note(ax, f"No feature is active: all {len(size)} have θ = 0 and W = 0.")
     at = np.arange(len(J))
     ax.hlines(at, np.minimum(size, widest)[J], np.maximum(size, widest)[J], color=GREY, linewidth=1)
     ax.plot(size[J], at, "o", color=BLUE, markersize=5, label=r"$\|\theta_j\|$")
@@ -103,11 +86,11 @@ def hier_prox(prox: HierarchicalProx, *, ax: Axes | None = None) -> Axes:
         widest[J], at, "s", color=ORANGE, markerfacecolor="none", markersize=9, label=r"$\max_k |W_{jk}|$"
     )
     cut = [f", {count} clipped" if count else "" for count in prox.n_clipped[J].tolist()]
-    rows(ax, [name(None, int(j)) + words for j, words in zip(J, cut, strict=True)])
+    style.rows(ax, [style.name(None, int(j)) + words for j, words in zip(J, cut, strict=True)])
     ax.set_xlim(left=0)
     ax.set_xlabel(f"modulus ({len(prox.active)} of {len(size)} features are active)")
     ax.grid(axis="x", linewidth=0.4, alpha=0.5)
-    legend(ax)
+    style.legend(ax)
     return ax
 
 
@@ -122,12 +105,12 @@ def penalty_value(penalty: PenaltyValue, *, ax: Axes | None = None) -> Axes:
     several = penalty.value.ndim > 0
     heights = penalty.value.ravel() if several else penalty.minimizer
     title = "" if several else f"the infimum is {float(penalty.value):.6g}"
-    ax = picture(ax, "index", "infimum" if several else "$w$ at the infimum", title)
+    ax = style.picture(ax, "index", "infimum" if several else "$w$ at the infimum", title)
     if not heights.size:
-        return note(ax, "No values.")
+        return style.note(ax, "No values.")
     at = np.arange(len(heights))
     ax.vlines(at, 0, heights, color=BLUE, linewidth=1)
     ax.plot(at, heights, "o", color=BLUE, markersize=6 if len(at) <= 40 else 3)
     ax.axhline(0, color=GREY, linewidth=0.8)
-    integers(ax)
+    style.integers(ax)
     return ax

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from sparselin.plots.style import (
-    BLUE,
-    GREY,
-    ORANGE,
-    POINTS,
-    RED,
-    axes,
-    grey_lines,
-    integers,
-    look,
-    name,
-    name_line_ends,
-    picture,
-    write_near,
-)
+from sparselin.plots import style
+from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, RED, Axes
 from sparselin.results import StabilitySelection
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _BELOW = 3  # at most this many features below the threshold have a name
 
@@ -47,7 +31,7 @@ def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = 
     >>> ax.get_xlabel(), [line.get_label() for line in ax.lines[:-1]]
     ('first $t$ features of OMP', ['x1', 'x0'])
     """
-    ax = picture(
+    ax = style.picture(
         ax, f"first $t$ features of {found.method.upper()}", r"share of the half-samples, $\hat\Pi_t$"
     )
     frequencies, t = found.frequencies, np.arange(found.k + 1.0)
@@ -58,16 +42,16 @@ def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = 
     below = below[np.lexsort((-paths[below].sum(axis=1), -paths[below, -1]))]
     below = below[: min(_BELOW, max(labels, 0) - len(shown))]
     rest = np.setdiff1d(np.flatnonzero(paths[:, -1] > 0), [*shown, *below])
-    grey_lines(ax, t, paths[rest])
+    style.grey_lines(ax, t, paths[rest])
     named = [*shown.tolist(), *below.tolist()]
     for i, j in reversed(list(enumerate(named))):
-        line = look(i) if i < len(shown) else {"color": GREY, "linestyle": "--"}
-        ax.plot(t, paths[j], label=name(found.names, j), linewidth=1.5, markersize=5, **line)
+        line = style.look(i) if i < len(shown) else {"color": GREY, "linestyle": "--"}
+        ax.plot(t, paths[j], label=style.name(found.names, j), linewidth=1.5, markersize=5, **line)
     ax.set(xlim=(0, found.k), ylim=(0, 1.03))
-    integers(ax)
-    name_line_ends(ax, paths[named[::-1], -1])
+    style.integers(ax)
+    style.name_line_ends(ax, paths[named[::-1], -1])
     ax.axhline(found.threshold, color=GREY, linestyle="--", linewidth=1.2)
-    write_near(ax, f"threshold {found.threshold:g}", (0, found.threshold), (4, 3), color=GREY)
+    style.write_near(ax, f"threshold {found.threshold:g}", (0, found.threshold), (4, 3), color=GREY)
     return ax
 
 
@@ -80,7 +64,7 @@ def cross_validation(found: Any, shown: int | None = None, *, ax: Axes | None = 
     shown : a number of features to mark as well, or None.
     ax : where to draw; a new figure if None.
     """
-    ax = axes(ax, "", "number of features", "mean squared error on held-out rows", (6.4, 3.6))
+    ax = style.axes(ax, "", "number of features", "mean squared error on held-out rows", (6.4, 3.6))
     sizes, error, spread = (np.asarray(v) for v in (found.sizes, found.error, found.standard_error))
     at = {int(t): i for i, t in enumerate(sizes)}
     limit = error[at[found.best]] + spread[at[found.best]]
@@ -92,8 +76,8 @@ def cross_validation(found: Any, shown: int | None = None, *, ax: Axes | None = 
     if shown is not None and shown not in (found.best, found.chosen) and shown in at:
         marks[shown] = ("^", RED, "selected")
     for t, (marker, colour, label) in marks.items():
-        style: dict[str, Any] = {"markersize": 9, "fillstyle": "none", "markeredgewidth": 1.8}
-        ax.plot([t], [error[at[t]]], marker, color=colour, label=f"{label}: {t}", **style)
+        options: dict[str, Any] = {"markersize": 9, "fillstyle": "none", "markeredgewidth": 1.8}
+        ax.plot([t], [error[at[t]]], marker, color=colour, label=f"{label}: {t}", **options)
     ax.locator_params(axis="x", integer=True)
     ax.grid(alpha=0.25, linewidth=0.5)
     ax.legend(frameon=False, fontsize=POINTS)

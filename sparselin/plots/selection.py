@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin.plots.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    LONG,
-    ORANGE,
-    POINTS,
-    VIOLET,
-    height,
-    legend,
-    name,
-    note,
-    panel,
-    picture,
-    rows,
-    write_near,
-)
+from sparselin.plots import style
+from sparselin.plots.style import BLUE, GREEN, GREY, LONG, ORANGE, POINTS, VIOLET, Axes
 from sparselin.results import FloatArray, GeneralizedPath, GroupPath, SelectionPath
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _WRITTEN = 20  # up to this number of steps, the numbers of each step are written next to it
 
@@ -53,9 +35,9 @@ def selection(path: SelectionPath | GeneralizedPath | GroupPath, *, ax: Axes | N
     (['1  x0', '2  x1'], ['66.7 %', '100 %'])
     """
     steps = len(path)
-    ax = picture(ax, r"$\lambda^*$ (and its margin)", "step", figsize=(9.0, height(steps)))
+    ax = style.picture(ax, r"$\lambda^*$ (and its margin)", "step", figsize=(9.0, style.height(steps)))
     if not steps:
-        return note(ax, f"No feature is selected: {path.status.message}.")
+        return style.note(ax, f"No feature is selected: {path.status.message}.")
     lam, at = path.lam_star.astype(float), np.arange(steps)
     forced = np.isnan(lam)
     tied = np.array([len(others) > 1 for others in path.ties]) & ~forced
@@ -75,10 +57,10 @@ def selection(path: SelectionPath | GeneralizedPath | GroupPath, *, ax: Axes | N
     start = np.maximum(runner_up[~forced], ax.get_xlim()[0])  # a logarithmic axis has no 0
     ax.hlines(at[~forced], start, lam[~forced], color=BLUE, linewidth=2.5, alpha=0.5)
     for t in np.flatnonzero(second).tolist() if steps <= _WRITTEN else ():
-        write_near(ax, f"{100 * float(path.margin[t]):.3g} %", (lam[t], t), (8, 0), va="center")
-    rows(ax, [_step(path, t) for t in range(steps)])
+        style.write_near(ax, f"{100 * float(path.margin[t]):.3g} %", (lam[t], t), (8, 0), va="center")
+    style.rows(ax, [_step(path, t) for t in range(steps)])
     if not forced.all():
-        legend(ax)
+        style.legend(ax)
     _fit_panel(ax, _fit(path), steps, size)
     return ax
 
@@ -111,7 +93,7 @@ def _fit(path: SelectionPath | GeneralizedPath | GroupPath) -> _Fit:
 
 def _fit_panel(ax: Axes, fit: _Fit, steps: int, size: int) -> None:
     """Draw the right panel, with the explained share written on the margin."""
-    right, at = panel(ax, fit.whole, width=0.6), np.arange(steps)
+    right, at = style.panel(ax, fit.whole, width=0.6), np.arange(steps)
     look: dict[str, Any] = {"markersize": 0.7 * size, "linewidth": 1.2}
     right.plot(fit.share, at, "o-", color=GREEN, label=fit.names[0], **look)
     right.plot(fit.rest, at, "s--", color=VIOLET, markerfacecolor="white", label=fit.names[1], **look)
@@ -120,21 +102,21 @@ def _fit_panel(ax: Axes, fit: _Fit, steps: int, size: int) -> None:
     for t in range(steps) if steps <= _WRITTEN else (steps - 1,):
         right.text(1.02, t, f"{fit.share[t]:.3f}", va="center", color=GREEN, fontsize=POINTS,
                    transform=right.get_yaxis_transform())  # fmt: skip
-    legend(right)
+    style.legend(right)
 
 
 def _step(path: SelectionPath | GeneralizedPath | GroupPath, t: int) -> str:
     """Return the label of a step: its number, the name of the pick, and one feature tied with it."""
     groups = isinstance(path, GroupPath)
     pick = int(path.order[t] if isinstance(path, GroupPath) else path.support[t])
-    words = f"{t + 1}  {f'group {pick}' if groups else name(path.names, pick)}"
+    words = f"{t + 1}  {f'group {pick}' if groups else style.name(path.names, pick)}"
     others = [j for j in path.ties[t] if j != pick]
     if np.isnan(path.lam_star[t]):
         return f"{words} (forced)"
     if not others:
         return words
     more = f", {len(others) - 1} more" if len(others) > 1 else ""
-    return f"{words} = {f'group {others[0]}' if groups else name(path.names, others[0])}{more}"
+    return f"{words} = {f'group {others[0]}' if groups else style.name(path.names, others[0])}{more}"
 
 
 def _from_zero_or_log(ax: Axes, values: FloatArray, also: FloatArray) -> None:

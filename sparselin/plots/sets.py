@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from sparselin.plots.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    height,
-    integers,
-    largest,
-    legend,
-    name,
-    note,
-    panel,
-    picture,
-    positive_axis,
-    rows,
-)
+from sparselin.plots import style
+from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, Axes
 from sparselin.results import (
     BestSubset,
     FloatArray,
@@ -31,9 +15,6 @@ from sparselin.results import (
     SubsetResult,
     SubsetsWithin,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def subset(result: SubsetResult, *, ax: Axes | None = None) -> Axes:
@@ -56,17 +37,17 @@ def subset(result: SubsetResult, *, ax: Axes | None = None) -> Axes:
     t = len(result.support)
     regularized = result.diversity != 0
     words = r"$R^2(S) + \nu f(S)$" if regularized else "$R^2(S)$"
-    ax = picture(ax, words, "", figsize=(7.6, height(t) + 0.3))
+    ax = style.picture(ax, words, "", figsize=(7.6, style.height(t) + 0.3))
     if not t:
-        return note(ax, f"No feature is selected: {result.status.message}.")
-    labels = [name(result.names, int(j)) for j in result.support]
+        return style.note(ax, f"No feature is selected: {result.status.message}.")
+    labels = [style.name(result.names, int(j)) for j in result.support]
     _gain_bars(ax, result.gains, float(result.value), labels)
     if isinstance(result, BestSubset) and 2 * result.objective == result.residual:
         bound = _bound(result)
         words = f"upper bound {bound:.4f}" + ("" if result.optimal else f", gap {100 * result.gap:.2g} %")
         ax.axvline(bound, color=GREY, linestyle="--", linewidth=1.2, label=words)
-        legend(ax)
-    _coefficients(panel(ax, "coefficient"), result.coef)
+        style.legend(ax)
+    _coefficients(style.panel(ax, "coefficient"), result.coef)
     return ax
 
 
@@ -88,19 +69,19 @@ def subsets_within(result: SubsetsWithin, *, ax: Axes | None = None) -> Axes:
     """
     from matplotlib.colors import ListedColormap
 
-    drawn = [j for j in largest(result.share) if result.share[j] > 0]
+    drawn = [j for j in style.largest(result.share) if result.share[j] > 0]
     limit = f"complete, {len(result):,} sets" if result.complete else f"{len(result):,} sets, not complete"
-    ax = picture(ax, f"rank of the set ({limit})", "", figsize=(7.6, height(len(drawn)) + 0.3))
+    ax = style.picture(ax, f"rank of the set ({limit})", "", figsize=(7.6, style.height(len(drawn)) + 0.3))
     if not drawn:
-        return note(ax, f"No set is listed: {result.status.message}.")
+        return style.note(ax, f"No set is listed: {result.status.message}.")
     member = np.zeros((len(drawn), len(result)))
     for i, S in enumerate(result.supports):
         member[np.isin(drawn, S), i] = 1
     extent = (0.5, len(result) + 0.5, len(drawn) - 0.5, -0.5)
     ax.imshow(member, aspect="auto", cmap=ListedColormap(["white", BLUE]), vmin=0, vmax=1, extent=extent)
-    rows(ax, [name(result.names, j) for j in drawn])
-    integers(ax)
-    right = panel(ax, "share of the sets")
+    style.rows(ax, [style.name(result.names, j) for j in drawn])
+    style.integers(ax)
+    right = style.panel(ax, "share of the sets")
     right.barh(np.arange(len(drawn)), result.share[drawn], color=BLUE, height=0.75)
     right.set_xlim(0, 1)
     return ax
@@ -121,7 +102,7 @@ def _gain_bars(ax: Axes, gains: FloatArray, value: float, labels: list[str]) -> 
     for some, colour, hatch in ((rising, BLUE, ""), (~rising, ORANGE, "///")):
         ax.barh(np.flatnonzero(some), gains[some], left=(after - gains)[some], color=colour, hatch=hatch,
                 edgecolor="white", height=0.75, label="_gains")  # fmt: skip
-    rows(ax, labels)
+    style.rows(ax, labels)
     ax.set_xlim(left=min(0.0, float((after - gains).min()), float(after.min())))
     ax.margins(x=0.04)
     ax.grid(axis="x", linewidth=0.4, alpha=0.5)
@@ -145,10 +126,10 @@ def greedy_maximum(result: GreedyMaximum, *, ax: Axes | None = None) -> Axes:
     result : a `GreedyMaximum`.
     ax : where to draw; a new figure if None.
     """
-    ax = picture(ax, "$f(S)$", "", figsize=(6.0, height(len(result.support))))
+    ax = style.picture(ax, "$f(S)$", "", figsize=(6.0, style.height(len(result.support))))
     if not len(result.support):
-        return note(ax, f"No feature is selected: {result.status.message}.")
-    _gain_bars(ax, result.gains, float(result.value), [name(None, int(j)) for j in result.support])
+        return style.note(ax, f"No feature is selected: {result.status.message}.")
+    _gain_bars(ax, result.gains, float(result.value), [style.name(None, int(j)) for j in result.support])
     return ax
 
 
@@ -163,13 +144,13 @@ def nu_choice(choice: NuChoice, *, ax: Axes | None = None) -> Axes:
     choice : a `NuChoice`.
     ax : where to draw; a new figure if None.
     """
-    ax = picture(ax, r"$\nu$", "$R^2$ of the selection")
+    ax = style.picture(ax, r"$\nu$", "$R^2$ of the selection")
     tried, r2 = choice.tried, choice.r2_tried
     if not len(tried):
-        return note(ax, "No ν was tried.")
+        return style.note(ax, "No ν was tried.")
     level = choice.r2_refitted if choice.refitted else choice.r2_lasso
     if tried.any():
-        positive_axis(ax, tried)
+        style.positive_axis(ax, tried)
         ax.set_xlim(float(tried.min()), 1.04 * float(tried.max()))
     ax.plot(tried, r2, "-", color=BLUE, linewidth=1, zorder=1, label="_line")
     for some, face, label in ((r2 >= level, BLUE, "at least the LASSO's"), (r2 < level, "white", "below")):
@@ -184,7 +165,7 @@ def nu_choice(choice: NuChoice, *, ax: Axes | None = None) -> Axes:
         ax.axhline(value, color=colour, linestyle=line, linewidth=1.4, label=words)
     if choice.qualifies != "none":
         ax.axvline(choice.nu, color=GREEN, linestyle="--", linewidth=1.2, label=rf"$\nu$ = {choice.nu:.3g}")
-    legend(ax)
+    style.legend(ax)
     ax.grid(linewidth=0.4, alpha=0.5)
     return ax
 
@@ -196,7 +177,7 @@ def coefficients(ax: Axes, names: Names, coef: FloatArray, filled: list[int], wo
         the second is for the others, drawn as squares.
     """
     nonzero = np.flatnonzero(coef)
-    J = nonzero[largest(np.abs(coef[nonzero]))]
+    J = nonzero[style.largest(np.abs(coef[nonzero]))]
     at, inside = np.arange(len(J)), np.isin(J, filled)
     ax.hlines(at, 0, coef[J], color=GREY, linewidth=1)
     for some, marker, colour, face, label in (
@@ -209,9 +190,9 @@ def coefficients(ax: Axes, names: Names, coef: FloatArray, filled: list[int], wo
             )
     ax.axvline(0, color=GREY, linewidth=0.8)
     ax.margins(x=0.08)
-    rows(ax, [name(names, int(j)) for j in J])
+    style.rows(ax, [style.name(names, int(j)) for j in J])
     if len(J) < len(nonzero):
         ax.set_xlabel(f"{ax.get_xlabel()} (the {len(J)} largest of {len(nonzero)})")
     ax.grid(axis="x", linewidth=0.4, alpha=0.5)
-    legend(ax)
+    style.legend(ax)
     return ax

@@ -14,8 +14,10 @@ from sparselin.problem import Problem
 from sparselin.results import FloatArray, Names
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
     from matplotlib.figure import Figure
+else:
+    Axes = Any  # Matplotlib is imported when the first figure is drawn
 
 # The palette of all figures. Any two of its colours, GREY and black differ by ΔE*76 ≥ 17, for people with
 # three kinds of cones and for people with two (simulated as in Machado, Oliveira and Fernandes, 2009). Each
@@ -73,16 +75,17 @@ def projection_axes(ax: Any, projection: str, figsize: tuple[float, float], mess
     return ax
 
 
-def in_space(X: Any, y: Any, n: int, name: str = "y") -> Problem:
-    """Return the problem of a picture in the plane (n = 2) or in space (n = 3).
+def in_space(X: Any, y: Any, n: int | None = None) -> Problem:
+    """Return the problem of a picture in the plane (n = 2) or in space (n = 3), or in either (None).
 
     Raises ValueError if X has another number of rows.
     """
     problem = Problem(X, y)
-    if problem.n != n:
+    if problem.n not in ((2, 3) if n is None else (n,)):
+        rows = f"{n} rows" if n else "2 rows, for a picture in the plane, or 3, for one in space"
         raise ValueError(
-            f"X must have {n} rows, and {name} {n} entries, because the picture has {n} dimensions; got X of "
-            f"shape {problem.X.shape}. If X and {name} span {n} dimensions, np.linalg.qr gives coordinates."
+            f"X must have {rows}; got X of shape {problem.X.shape}. If X and y span {n or '2 or 3'} "
+            "dimensions, np.linalg.qr gives coordinates."
         )
     return problem
 
@@ -181,21 +184,18 @@ def spread(positions: FloatArray, gap: float, top: float = 1.0) -> FloatArray:
     """Return the nearest positions in [0, top], in the same order, that are at least `gap` apart.
 
     "Nearest" means least squares. Let y be the given positions, sorted, and z_i = y_i − i·gap. Then the z
-    must not decrease. This problem is isotonic regression. It is solved by pooling neighbours, and the result
-    is clipped to the bounds. More than top/gap + 1 positions do not fit.
+    must not decrease. This problem is isotonic regression, and its solution is clipped to the bounds. More
+    than top/gap + 1 positions do not fit.
     """
+    from scipy.optimize import isotonic_regression
+
+    if not len(positions):
+        return np.zeros(0)
     order = np.argsort(positions, kind="stable")
     steps = gap * np.arange(len(order))
-    blocks: list[tuple[float, int]] = []
-    for value in positions[order] - steps:
-        mean, count = float(value), 1
-        while blocks and blocks[-1][0] >= mean:
-            before, many = blocks.pop()
-            mean, count = (mean * count + before * many) / (count + many), count + many
-        blocks.append((mean, count))
-    pooled = np.repeat([mean for mean, _ in blocks], [count for _, count in blocks])
     placed = np.empty(len(order))
-    placed[order] = np.clip(pooled, 0, max(top - steps[-1], 0) if len(steps) else 0) + steps
+    pooled = isotonic_regression(positions[order] - steps).x
+    placed[order] = np.clip(pooled, 0, max(top - steps[-1], 0)) + steps
     return placed
 
 
@@ -242,9 +242,10 @@ def positive_axis(ax: Axes, values: FloatArray) -> bool:
 
 def _multiples(low: float, high: float) -> list[float]:
     """Return at most seven positive multiples of 1, 2 or 5 times a power of ten in [low, high]."""
-    unit = 10.0 ** math.floor(math.log10(high - low)) if high > low else high
-    step = next(unit * m for m in (0.1, 0.2, 0.5, 1.0, 2.0) if high - low <= 6 * unit * m)
-    return [float(f"{step * i:.6g}") for i in range(1, round(high / step) + 1) if low <= step * i <= high]
+    from matplotlib.ticker import MaxNLocator
+
+    ticks = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(low, high)
+    return [mark for mark in (float(f"{tick:.6g}") for tick in ticks) if mark > 0 and low <= mark <= high]
 
 
 def _decades(low: float, high: float) -> list[float]:

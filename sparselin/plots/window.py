@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.lasso.entry import first_entry as entry_of
 from sparselin.lasso.path import lasso_path as path_of
-from sparselin.plots.style import (
-    GREY,
-    POINTS,
-    grey_lines,
-    look,
-    name,
-    name_line_ends,
-    note,
-    panel,
-    picture,
-    write_near,
-)
+from sparselin.plots import style
+from sparselin.plots.style import GREY, POINTS, Axes
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, LassoPath, Names
 from sparselin.validation import Columns
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _MOST = 16  # at most this many tied columns have a colour
 _OTHERS = 100  # at most this many columns outside T are drawn in grey, those with the largest |⟨X_j, r⟩|
@@ -67,28 +54,28 @@ def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None
     problem = as_problem(X, y, operator=True)
     S = problem.indices(forced, "forced")
     entry = entry_of(problem, forced=S)
-    ax = picture(ax, r"$\lambda$", r"$|\langle X_j, r(\lambda)\rangle|$", figsize=(9.6, 4.0))
+    ax = style.picture(ax, r"$\lambda$", r"$|\langle X_j, r(\lambda)\rangle|$", figsize=(9.6, 4.0))
     top, low = float(entry.lam_star), float(entry.window_lower)
     if not top > 0:
-        return note(ax, f"No feature enters: {entry.status.message}.")
+        return style.note(ax, f"No feature enters: {entry.status.message}.")
     width = top - low
     end, begin = max(low - 0.5 * width, 0.0), top + 0.25 * width
     path = path_of(problem, forced=S, lam_min=end)
     lam = np.unique([*np.linspace(end, begin, _SAMPLES), low, top, *path.knots[path.knots > end]])[::-1]
-    right = panel(ax, r"$\lambda$", "coefficient", 1.0, shared=False)
+    right = style.panel(ax, r"$\lambda$", "coefficient", 1.0, shared=False)
     shown = _columns(entry, path, low)
     size, beta = _correlations(problem, path, lam), path.at(lam)
     others = np.setdiff1d(np.argsort(-size[:, 0], kind="stable")[:_OTHERS], [*shown, *path.forced])
-    grey_lines(ax, lam, size[others])
+    style.grey_lines(ax, lam, size[others])
     ax.plot(lam, lam, color="black", linewidth=1, label=r"$\lambda$")
     for i, (j, line) in enumerate(shown.items()):
         mark = np.argmin(
             np.abs(lam - low - width * (i + 1) / (len(shown) + 1))
         )  # each line has its marker at its own λ
-        style: dict[str, Any] = look(i) | {"linestyle": line, "markevery": [mark], "linewidth": 1.8}
-        label = name(entry.names, j)
-        ax.plot(lam, size[j], label=label, zorder=3 if line == "-" else 4, **style)
-        right.plot(lam, beta[:, j], label=label, **style)
+        options: dict[str, Any] = style.look(i) | {"linestyle": line, "markevery": [mark], "linewidth": 1.8}
+        label = style.name(entry.names, j)
+        ax.plot(lam, size[j], label=label, zorder=3 if line == "-" else 4, **options)
+        right.plot(lam, beta[:, j], label=label, **options)
     ax.set_ylim(0, 1.12 * begin)
     ends = beta[:, list(shown)]
     pad = 0.1 * float(np.ptp(ends)) or 1.0
@@ -98,8 +85,8 @@ def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None
         half.axvspan(low, top, color=GREY, alpha=0.12, linewidth=0, label="_window")
         half.set_xlim(begin, end)
         half.set_xticks([top, low], [rf"$\lambda^*$ = {top:.4g}", rf"$\lambda_2$ = {low:.4g}"])
-    name_line_ends(right, ends[-1])
-    write_near(ax, r"$\lambda$", (begin, begin), (12, 3), va="bottom")
+    style.name_line_ends(right, ends[-1])
+    style.write_near(ax, r"$\lambda$", (begin, begin), (12, 3), va="bottom")
     given = f"S = {_some(problem.names, S.tolist())}, " if len(S) else ""
     ax.set_title(given + _sets(entry), loc="left", fontsize=POINTS)
     words = [words for line, words in _LINES.items() if line in shown.values()]
@@ -132,7 +119,7 @@ def _correlations(problem: Problem, path: LassoPath, lam: FloatArray) -> FloatAr
 
 def _some(names: Names, J: Sequence[int]) -> str:
     """Return the first three features of J as the text of a set."""
-    return "{" + ", ".join([name(names, j) for j in J[:3]] + ["…"] * (len(J) > 3)) + "}"
+    return "{" + ", ".join([style.name(names, j) for j in J[:3]] + ["…"] * (len(J) > 3)) + "}"
 
 
 def _sets(entry: FirstEntry) -> str:
@@ -158,23 +145,23 @@ def first_entry(entry: FirstEntry, *, ax: Axes | None = None) -> Axes:
     >>> ax.lines[0].get_xydata().tolist()
     [[3.0, 0.0], [1.0, 2.0]]
     """
-    ax = picture(ax, r"$\lambda$", "coefficient")
+    ax = style.picture(ax, r"$\lambda$", "coefficient")
     lam, low = float(entry.lam_star), float(entry.window_lower)
     if not lam > 0:
-        return note(ax, f"No feature enters: {entry.status.message}.")
+        return style.note(ax, f"No feature enters: {entry.status.message}.")
     ends = (lam - low) * entry.signs.astype(float) * entry.direction.astype(float)
     order = np.argsort(-ends, kind="stable")
     order = np.sort(np.concatenate([order[:8], order[8:][-8:]])) if len(order) > 16 else order
     for i, t in enumerate(order.tolist()):
-        line = look(i) | ({} if ends[t] else {"linestyle": ":"})
-        ax.plot([lam, low], [0, ends[t]], linewidth=1.8, label=name(entry.names, entry.tied[t]), **line)
+        line = style.look(i) | ({} if ends[t] else {"linestyle": ":"})
+        ax.plot([lam, low], [0, ends[t]], linewidth=1.8, label=style.name(entry.names, entry.tied[t]), **line)
     top, bottom = ends.max(initial=0), ends.min(initial=0)
     pad = 0.12 * (top - bottom) or 1.0
     beyond = 0.12 * (lam - low)
     ax.set_ylim(bottom - pad, top + pad)
     ax.set_xlim(lam + beyond, low)
     ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
-    name_line_ends(ax, ends[order])
+    style.name_line_ends(ax, ends[order])
     marks = [(lam, r"$\lambda^*$ = " + f"{lam:.4g}", ":"), (low, rf"$\lambda_2$ = {low:.4g}", "-")]
     for where, text, dashes in marks:
         ax.axvline(where, color=GREY, linewidth=0.9, linestyle=dashes)
@@ -183,5 +170,7 @@ def first_entry(entry: FirstEntry, *, ax: Axes | None = None) -> Axes:
         )
     if entry.proof_lower > low + 0.02 * (lam - low):
         ax.axvline(entry.proof_lower, color=GREY, linewidth=0.9, linestyle="--")
-        write_near(ax, r"$\lambda_0$", (entry.proof_lower, 0), (4, 6), xycoords=ax.get_xaxis_transform())
+        style.write_near(
+            ax, r"$\lambda_0$", (entry.proof_lower, 0), (4, 6), xycoords=ax.get_xaxis_transform()
+        )
     return ax

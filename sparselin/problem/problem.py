@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparselin import validation
 from sparselin.problem.argument_names import suggest_names
 from sparselin.problem.design import DesignColumns, Unrounded, scale_rows, unit_variance
 from sparselin.problem.errors import EPS, SAFETY, ErrorModel, GramErrors, eps_of
@@ -18,21 +19,7 @@ from sparselin.problem.memory import check_memory
 from sparselin.problem.operators import Operator, is_operator
 from sparselin.problem.support import refuse_complex
 from sparselin.results import FloatArray, IndexArray
-from sparselin.validation import (
-    Columns,
-    Names,
-    check_budget,
-    check_design,
-    check_finite,
-    check_indices,
-    check_names,
-    check_real,
-    check_same_rows,
-    check_vector,
-    check_weights,
-    frame_names,
-    frame_numbers,
-)
+from sparselin.validation import Columns, Names
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -143,18 +130,20 @@ class Problem(_Fields):
         column_norms: ArrayLike | None = None,
     ) -> None:
         refuse_complex(X=X, y=y)
-        found, numbers = (frame_names(X), frame_numbers(X)) if names is None else (None, ())
-        check_same_rows(X, y, "y")
-        check_same_rows(X, sample_weight, "sample_weight")
+        found, numbers = (
+            (validation.frame_names(X), validation.frame_numbers(X)) if names is None else (None, ())
+        )
+        validation.check_same_rows(X, y, "y")
+        validation.check_same_rows(X, sample_weight, "sample_weight")
         if column_norms is not None and not (is_operator(X) and sample_weight is None):
             raise ValueError("column_norms are for a LinearOperator X without sample_weight. Leave them out")
         if not isinstance(X, Operator):  # complex data arrive as an Operator
-            X = Operator(X, column_norms) if is_operator(X) else check_design(X)
-        y = check_vector(y, "y", X.shape[0], X.dtype)
-        names = found if names is None else check_names(names, X.shape[1])
+            X = Operator(X, column_norms) if is_operator(X) else validation.check_design(X)
+        y = validation.check_vector(y, "y", X.shape[0], X.dtype)
+        names = found if names is None else validation.check_names(names, X.shape[1])
         root = None
         if sample_weight is not None:
-            root = np.sqrt(check_weights(sample_weight, X.shape[0], np.dtype(np.float64)))
+            root = np.sqrt(validation.check_weights(sample_weight, X.shape[0], np.dtype(np.float64)))
         if standardize and isinstance(X, Operator):
             raise ValueError("standardize needs the entries of X, which a LinearOperator does not have")
         fields = _scale(X, y, root, bool(intercept), standardize, names=names)
@@ -188,23 +177,25 @@ class Problem(_Fields):
         >>> problem.correlate(problem.y), round(float(problem.y_norm) ** 2, 12)
         (array([2., 1.]), 3.0)
         """
-        gram = check_design(G, "G")
+        gram = validation.check_design(G, "G")
         if not isinstance(gram, np.ndarray):
             check_memory(gram.shape, gram.dtype, "G")
             gram = gram.toarray()
-        check_finite(gram, "G")
+        validation.check_finite(gram, "G")
         if gram.shape[0] != gram.shape[1]:
             raise ValueError(f"G must be square, (d, d); got shape {gram.shape}")
-        b = check_vector(Xty, "Xty", len(gram), gram.dtype)
-        square = check_real(yty, "yty")
+        b = validation.check_vector(Xty, "Xty", len(gram), gram.dtype)
+        square = validation.check_real(yty, "yty")
         if square < 0:
             raise ValueError(f"yty = ‖y‖² must be nonnegative; got {square}")
         R, z, error = root_of_gram(gram, b, square)
         eps = max(eps_of(R.dtype), error / SAFETY)  # see `ErrorModel.unit`
         errors = GramErrors(R.shape[0], R.shape[1], eps, eps)
-        names = frame_names(G)
-        fields = _measure(DesignColumns(R), z, None if names is None else check_names(names, len(gram)))
-        return cls._of(**fields | {"kind": "gram", "errors": errors}, labels=frame_numbers(G))
+        names = validation.frame_names(G)
+        fields = _measure(
+            DesignColumns(R), z, None if names is None else validation.check_names(names, len(gram))
+        )
+        return cls._of(**fields | {"kind": "gram", "errors": errors}, labels=validation.frame_numbers(G))
 
     @classmethod
     def from_factor(
@@ -265,11 +256,11 @@ class Problem(_Fields):
 
         Raises ValueError for an unknown or repeated column.
         """
-        return check_indices(columns, self.n_features, argument, names or self.names, self.labels)
+        return validation.check_indices(columns, self.n_features, argument, names or self.names, self.labels)
 
     def budget(self, k: int, forced: Columns) -> tuple[int, IndexArray]:
         """Check that 1 ≤ k ≤ n_features with at most k forced features. Return k and the forced indices."""
-        return check_budget(k, forced, self.n_features, self.names, self.labels)
+        return validation.check_budget(k, forced, self.n_features, self.names, self.labels)
 
     def with_ones(self, columns: IndexArray) -> IndexArray:
         """Put the index of the column of ones, if there is an intercept, before the given indices."""

@@ -1,65 +1,36 @@
 """The results of the methods: one frozen dataclass each, whose fields are always all present."""
 
-from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Names, Status
-from sparselin.results.batch import BatchSelection
-from sparselin.results.explanation import Explanation
-from sparselin.results.generalized import GeneralizedPath
-from sparselin.results.groups import GroupPath
-from sparselin.results.guarantees import (
-    Bound,
-    GuaranteeBounds,
-    Interval,
-    SparseEigenvalues,
-    SubmodularityRatio,
-)
-from sparselin.results.lasso import FirstEntry, LassoPath
-from sparselin.results.networks import AttentionPath, FeatureRanking, LassoNetPath, MatrixCompletion
-from sparselin.results.paths import SelectionPath
-from sparselin.results.points import DescentResult, DualProjection, HierarchicalProx, PenaltyValue
-from sparselin.results.stability import StabilitySelection
-from sparselin.results.subsets import (
-    BestSubset,
-    GreedyMaximum,
-    NuChoice,
-    SubsetResult,
-    SubsetsWithin,
-    SwappedSubset,
-)
-from sparselin.results.verification import TheoremCheck
-
-__all__ = [
-    "AttentionPath",
-    "BatchSelection",
-    "BestSubset",
-    "Bound",
-    "DescentResult",
-    "DualProjection",
-    "Explanation",
-    "FeatureRanking",
-    "FirstEntry",
-    "Fit",
-    "FittedPath",
-    "FloatArray",
-    "GeneralizedPath",
-    "GreedyMaximum",
-    "GroupPath",
-    "GuaranteeBounds",
-    "HierarchicalProx",
-    "IndexArray",
-    "Interval",
-    "LassoNetPath",
-    "LassoPath",
-    "MatrixCompletion",
-    "Names",
-    "NuChoice",
-    "PenaltyValue",
-    "SelectionPath",
-    "SparseEigenvalues",
-    "StabilitySelection",
-    "Status",
-    "SubmodularityRatio",
-    "SubsetResult",
-    "SubsetsWithin",
-    "SwappedSubset",
-    "TheoremCheck",
-]
+from sparselin.results.base import Fit as Fit
+from sparselin.results.base import FittedPath as FittedPath
+from sparselin.results.base import FloatArray as FloatArray
+from sparselin.results.base import IndexArray as IndexArray
+from sparselin.results.base import Names as Names
+from sparselin.results.base import Status as Status
+from sparselin.results.batch import BatchSelection as BatchSelection
+from sparselin.results.explanation import Explanation as Explanation
+from sparselin.results.generalized import GeneralizedPath as GeneralizedPath
+from sparselin.results.groups import GroupPath as GroupPath
+from sparselin.results.guarantees import Bound as Bound
+from sparselin.results.guarantees import GuaranteeBounds as GuaranteeBounds
+from sparselin.results.guarantees import Interval as Interval
+from sparselin.results.guarantees import SparseEigenvalues as SparseEigenvalues
+from sparselin.results.guarantees import SubmodularityRatio as SubmodularityRatio
+from sparselin.results.lasso import FirstEntry as FirstEntry
+from sparselin.results.lasso import LassoPath as LassoPath
+from sparselin.results.networks import AttentionPath as AttentionPath
+from sparselin.results.networks import FeatureRanking as FeatureRanking
+from sparselin.results.networks import LassoNetPath as LassoNetPath
+from sparselin.results.networks import MatrixCompletion as MatrixCompletion
+from sparselin.results.paths import SelectionPath as SelectionPath
+from sparselin.results.points import DescentResult as DescentResult
+from sparselin.results.points import DualProjection as DualProjection
+from sparselin.results.points import HierarchicalProx as HierarchicalProx
+from sparselin.results.points import PenaltyValue as PenaltyValue
+from sparselin.results.stability import StabilitySelection as StabilitySelection
+from sparselin.results.subsets import BestSubset as BestSubset
+from sparselin.results.subsets import GreedyMaximum as GreedyMaximum
+from sparselin.results.subsets import NuChoice as NuChoice
+from sparselin.results.subsets import SubsetResult as SubsetResult
+from sparselin.results.subsets import SubsetsWithin as SubsetsWithin
+from sparselin.results.subsets import SwappedSubset as SwappedSubset
+from sparselin.results.verification import TheoremCheck as TheoremCheck

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.results.base import Fit, FloatArray, IndexArray, Status, combine, result
+from sparselin.results.base import Fit, FloatArray, Status, combine, result
 from sparselin.results.display import Column, Table, list_names, number
 from sparselin.results.paths import Steps
 
@@ -58,12 +58,6 @@ class GeneralizedPath(Steps):
     array([0.67, 2.16, 3.66, 9.51])
     """
 
-    support: IndexArray
-    coef_path: FloatArray
-    intercept_path: FloatArray
-    lam_star: FloatArray
-    margin: FloatArray
-    ties: tuple[tuple[int, ...], ...]
     deviance: FloatArray
     optimality: FloatArray
     unfitted: tuple[int, ...]

@@ -8,21 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.results.base import (
-    Fit,
-    FittedPath,
-    FloatArray,
-    IndexArray,
-    Named,
-    Names,
-    Status,
-    combine,
-    result,
-)
+from sparselin.results import base
+from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Named, Names, Status
 from sparselin.results.display import Column, Table, distinct_keys, list_names, number, plural
 
 
-@result
+@base.result
 class LassoPath(FittedPath):
     """The exact solutions β(λ) of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ for all λ ≥ knots[-1].
 
@@ -124,7 +115,7 @@ class LassoPath(FittedPath):
         `features` holds NaN or infinity. Also raises the errors of `at`.
         """
         coef, intercept = self._between(self.coef_path, lam), self._between(self.intercept, lam)
-        return combine(X, self.features, coef.T, intercept, self.n_features, self.names)
+        return base.combine(X, self.features, coef.T, intercept, self.n_features, self.names)
 
     def _between(self, values: FloatArray, lam: ArrayLike) -> FloatArray:
         """Interpolate `values` (m, ...), one entry for each knot, linearly at each λ ≥ knots[-1]."""
@@ -168,7 +159,7 @@ class LassoPath(FittedPath):
         return Table(columns, (*notes, self.status.line))
 
 
-@result
+@base.result
 class FirstEntry(Named):
     """One step of Sequential LASSO at a given S: the features that enter first as λ decreases from λ*(S).
 

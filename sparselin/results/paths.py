@@ -10,6 +10,7 @@ from sparselin.results.base import Fit, FittedPath, FloatArray, IndexArray, Stat
 from sparselin.results.display import Column, Table, list_names
 
 
+@result
 class Steps(FittedPath):
     """The base class of paths that select one feature at a time, with a model after each selection."""
 
@@ -133,12 +134,6 @@ class SelectionPath(Steps):
     (('age', 'sex'), array([4.25]))
     """
 
-    support: IndexArray
-    coef_path: FloatArray
-    intercept_path: FloatArray
-    lam_star: FloatArray
-    margin: FloatArray
-    ties: tuple[tuple[int, ...], ...]
     active_sets: tuple[tuple[int, ...], ...]
     weights: tuple[FloatArray, ...]
     residual_norm: FloatArray

@@ -1,7 +1,7 @@
 """Forward regression (FR), local search (LS) and greedy local search (GLS) on an objective g = R² + ν·f.
 
 f is a set function, the regularizer. The functions of `search` check their arguments and then call the
-functions of this module. `Climb` is local search on f alone, by additions, deletions and exchanges that
+functions of this module. `Climb` is local search on f alone, by additions and deletions that
 increase f enough.
 """
 
@@ -35,7 +35,6 @@ class SearchTask:
     dtype : the dtype of the results.
     eps : the ε of the factor 1 + ε/n² of a local search.
     complete : whether a local search deletes features.
-    exchange : whether a local search exchanges features.
     """
 
     problem: Problem | None
@@ -46,7 +45,6 @@ class SearchTask:
     callback: Callback | None = None
     eps: float = 0.1
     complete: bool = True
-    exchange: bool = False
 
     def objective(self, S: Iterable[int] = (), capacity: int = 8) -> Objective:
         """Return the state of the objective at S, to which features can be added."""
@@ -148,13 +146,13 @@ class Climb:
         """The set S of the search, without the fixed features F."""
         return self.growth.index[self.fixed :]
 
-    def run(self, deletions: bool, exchange: bool, watch: Watch | None = None) -> bool:
+    def run(self, deletions: bool, watch: Watch | None = None) -> bool:
         """Make moves until none is accepted (return True), or until `watch` returns True (return False).
 
-        deletions, exchange : whether deletions and exchanges are tried after additions.
+        deletions : whether deletions are tried after additions.
         watch : called with the set after each move.
         """
-        while self.add() or (deletions and self.delete()) or (exchange and self.exchange()):
+        while self.add() or (deletions and self.delete()):
             self.moves += 1
             if watch is not None and watch(self.growth.index):
                 return False
@@ -197,27 +195,6 @@ class Climb:
         self.growth = self._without(self.free[at])
         return True
 
-    def exchange(self) -> bool:
-        """Make the exchange S − i + j that increases f most, if it is accepted; return True if it was."""
-        J = np.setdiff1d(self.U, self.growth.index)
-        if not len(J):
-            return False
-        value, best, chosen = self.growth.value, -np.inf, None
-        lost = dict(zip(self.growth.index, self.growth.losses()[1], strict=True))
-        for i in sorted(self.free):
-            less = self._without(i)
-            gains, error = less.gains(J)
-            increase = less.value + gains - value
-            error = 2 * error + lost[i]
-            at = self._best(J, increase, error)
-            if at is not None and increase[at] - error[at] > best:
-                best, chosen = float(increase[at]), (less, int(J[at]))
-        if chosen is None:
-            return False
-        self.growth, j = chosen
-        self.growth.add(j)
-        return True
-
     def _without(self, j: int) -> Growth:
         """Return the state of f at the current set without j."""
         return grow(self.gram, self.f, [i for i in self.growth.index if i != j])
@@ -237,7 +214,7 @@ def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> FoundSet:
     watch = None if task.callback is None else lambda S: task.asks_to_stop(task.objective(S))
     with task.one_thread(len(U)):
         try:
-            ended = climb.run(deletions=task.complete, exchange=task.exchange, watch=watch)
+            ended = climb.run(deletions=task.complete, watch=watch)
             status = Status.COMPLETED if ended else Status.STOPPED
         except Undecided:
             status = Status.BEYOND_PRECISION
@@ -265,60 +242,7 @@ def greedy_local(task: SearchTask, k: int, forced: IndexArray) -> FoundSet:
         if status not in _UNFINISHED:
             named.append(("S2", S2))
             status = Status.COMPLETED
-    best, candidates = _best(named)
-    if task.exchange and status is Status.COMPLETED:
-        better, swaps, status = improve_by_exchanges(task, best, len(forced))
-        if swaps:
-            best, candidates = better, (*candidates, ("exchanged", better.value))
-        moves += swaps
-    return FoundSet(best, candidates, moves, status)
-
-
-def improve_by_exchanges(task: SearchTask, start: Objective, fixed: int) -> tuple[Objective, int, Status]:
-    """Exchange features of a set for others, as long as g increases by more than ε/d²·|g| plus its error.
-
-    g = R² + ν·f is the objective.
-
-    start : the objective at the set.
-    fixed : the number of features at the beginning of the set that stay.
-
-    Returns the objective at the final set, the number of exchanges, and the status.
-    """
-    current, swaps = start, 0
-    with task.one_thread(len(start.index) ** 2):
-        try:
-            while (better := _exchange(task, current, fixed)) is not None:
-                current, swaps = better, swaps + 1
-                if task.asks_to_stop(current):
-                    return current, swaps, Status.STOPPED
-        except Undecided:
-            return current, swaps, Status.BEYOND_PRECISION
-    return current, swaps, Status.COMPLETED
-
-
-def _exchange(task: SearchTask, current: Objective, fixed: int) -> Objective | None:
-    """Return the objective g after the exchange that increases g most; None if no exchange is accepted."""
-    needed = task.eps / task.gram.d**2 * abs(current.value)
-    best, chosen = -np.inf, None
-    outside, lost = current.rest(np.arange(task.gram.d)), dict.fromkeys(current.index, 0.0)
-    if current.growth is not None and len(outside):
-        lost = dict(zip(current.index, (current.nu * current.growth.losses()[1]).tolist(), strict=True))
-    for i in sorted(current.index[fixed:]) if len(outside) else ():
-        less = task.objective([j for j in current.index if j != i])
-        gains, error, vague = less.all_gains(outside)
-        increase, error = less.value + gains - current.value, 2 * error + lost[i]
-        accepted = accepted_moves(increase, error, 2 * vague, needed)
-        if not len(accepted):
-            continue
-        j = lowest_of_largest(outside[accepted], increase[accepted], error[accepted], 2 * vague[accepted])
-        at = int(np.searchsorted(outside, j))
-        if increase[at] - error[at] > best:
-            best, chosen = float(increase[at]), (less, j)
-    if chosen is None:
-        return None
-    objective, j = chosen
-    objective.add(j)
-    return objective
+    return FoundSet(*_best(named), moves, status)
 
 
 def _best(named: list[tuple[str, Objective]]) -> tuple[Objective, tuple[tuple[str, float], ...]]:

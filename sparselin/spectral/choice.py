@@ -69,7 +69,6 @@ def choose_nu(
     refitted: bool = False,
     eps: float = 0.1,
     variant: Variant = "complete",
-    exchange: bool = False,
     forced: Columns = (),
     intercept: bool = False,
     standardize: bool = False,
@@ -94,7 +93,7 @@ def choose_nu(
     regularizer : f. A normalising constant does not change the picks of `forward_regression`.
     method : "forward" for `forward_regression`, or "greedy_local_search".
     refitted : compare with least squares on the LASSO's features, not with the LASSO's own coefficients.
-    eps, variant, exchange : as for `greedy_local_search`.
+    eps, variant : as for `greedy_local_search`.
     callback : called with each ν tried; returning True ends the search with the ν tried so far.
 
     Returns
@@ -114,19 +113,10 @@ def choose_nu(
     >>> choice.selection.support.tolist(), choice.qualifies, choice.selection.r2 >= choice.r2_lasso
     ([0, 2], 'every', True)
     """
-    return choose_nu_for_each(
-        as_problem(X, y, sample_weight, intercept, standardize),
-        None,
-        [k],
-        regularizer,
-        method=method,
-        refitted=refitted,
-        eps=eps,
-        variant=variant,
-        exchange=exchange,
-        forced=forced,
-        callback=callback,
-    )[0]
+    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    moves: dict[str, Any] = {"eps": eps, "variant": variant}
+    rule: dict[str, Any] = {"method": method, "refitted": refitted, "forced": forced, "callback": callback}
+    return choose_nu_for_each(problem, None, [k], regularizer, **rule, **moves)[0]
 
 
 def choose_nu_for_each(
@@ -137,11 +127,9 @@ def choose_nu_for_each(
     *,
     method: Method = "forward",
     refitted: bool = False,
-    eps: float = 0.1,
-    variant: Variant = "complete",
-    exchange: bool = False,
     forced: Columns = (),
     callback: Watch | None = None,
+    **moves: Any,
 ) -> tuple[NuChoice, ...]:
     """Run `choose_nu` for each k of `ks`, in their order, with common runs.
 
@@ -158,7 +146,7 @@ def choose_nu_for_each(
     first = problem.indices(forced, "forced")
     if method not in get_args(Method):
         raise ValueError(f"method must be one of {', '.join(get_args(Method))}; got {method!r}")
-    task = task_for(given, regularizer, 0.0, None, eps, variant, exchange)
+    task = task_for(given, regularizer, 0.0, None, **moves)
     fits = dict(zip(sizes, lasso_fits(problem, sizes, first), strict=True))
     targets = {k: fit.r2_refitted if refitted else fit.r2 for k, fit in fits.items()}
     trials = _Trials(task, max(sizes), method, first, callback)
@@ -191,13 +179,8 @@ def _fit(problem: Problem, path: LassoPath, k: int, forced: IndexArray) -> Lasso
     i = next((i for i in range(last) if len(path.active[i]) > most), last)
     coef = path.at(float(path.knots[i]))
     features = np.append(forced, np.sort(np.array(path.active[i - 1] if i else (), np.intp)))
-    return LassoFit(
-        float(path.knots[i]),
-        coef,
-        features,
-        _r2(problem, problem.predict(coef)),
-        _r2(problem, _project(problem, features)),
-    )
+    r2 = (_r2(problem, fit) for fit in (problem.predict(coef), _project(problem, features)))
+    return LassoFit(float(path.knots[i]), coef, features, *r2)
 
 
 def _project(problem: Problem, features: IndexArray) -> FloatArray:

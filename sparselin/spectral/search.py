@@ -105,7 +105,6 @@ def local_search(
     eps: float = 0.1,
     within: Columns | None = None,
     variant: Variant = "complete",
-    exchange: bool = False,
     forced: Columns = (),
     intercept: bool = False,
     standardize: bool = False,
@@ -128,9 +127,8 @@ def local_search(
       hold.
 
     In "complete" the inequality is strict. Otherwise additions and deletions would form a cycle where
-    f(S) = 0. It is also strict for exchanges. Among the admissible moves of one kind the search makes the
-    move that increases f most. If moves are tied up to rounding, it makes the move with the lowest index. The
-    size of the result is not limited.
+    f(S) = 0. Among the admissible moves of one kind the search makes the move that increases f most. If moves
+    are tied up to rounding, it makes the move with the lowest index. The size of the result is not limited.
 
     With `forced` features F the method searches U∖F for the functions f_F(S) = f(F ∪ S) and
     g_F(S) = g(F ∪ S). f_F is submodular and non-negative if f is, and R²(F ∪ S) increases with S. So F is
@@ -147,9 +145,7 @@ def local_search(
     eps : ε ≥ 0.
     within : U, the features to choose from, by default all; zero columns in U are ignored.
     forced : F, the features of every set, by index or name; they need not be in `within`.
-    variant, exchange : the moves. With `exchange` the search also tries S − x + x', the exchange of x for x',
-        if neither an addition nor a deletion is admissible. Each exchange increases f by the same factor, so
-        the bound still holds.
+    variant : the moves.
     callback : called after each move with the `SubsetResult` of S; returning True stops the search.
 
     Returns
@@ -173,7 +169,7 @@ def local_search(
     check_regularizer(regularizer)
     first = problem.indices(forced, "forced")
     U = np.arange(problem.n_features) if within is None else problem.indices(within, "within")
-    task = task_for(problem, regularizer, nu, callback, eps, variant, exchange)
+    task = task_for(problem, regularizer, nu, callback, eps, variant)
     U = np.setdiff1d(U[task.gram.diagonal[U] > 0], first)
     return local(task, U, first).result(problem.dtype)
 
@@ -188,7 +184,6 @@ def greedy_local_search(
     nu: float = 1.0,
     eps: float = 0.1,
     variant: Variant = "complete",
-    exchange: bool = False,
     forced: Columns = (),
     intercept: bool = False,
     standardize: bool = False,
@@ -213,15 +208,13 @@ def greedy_local_search(
     X (n, d), y (n,), k, regularizer, nu, forced, intercept, standardize, sample_weight (n,) : as for
         `forward_regression`.
     eps, variant : as for `local_search`.
-    exchange : whether LS also makes exchanges. If so, at the end features of the best set are exchanged for
-        others as long as g increases by more than ε/d²·|g|. g never decreases, so the guarantee still holds.
     callback : called after each step of FR and each move of LS with the `SubsetResult` so far. Returning True
         stops; the result is then the best of the complete sets, or S₁ so far if none is complete.
 
     Returns
     -------
-    `SubsetResult`, with `candidates` S1, S1', S2, and `exchanged` if exchanges increased g. If the status is
-    BEYOND_PRECISION, as for `forward_regression`, `candidates` holds the sets that were complete before.
+    `SubsetResult`, with `candidates` S1, S1', S2. If the status is BEYOND_PRECISION, as for
+    `forward_regression`, `candidates` holds the sets that were complete before.
 
     Raises
     ------
@@ -237,7 +230,7 @@ def greedy_local_search(
     problem = as_problem(X, y, sample_weight, intercept, standardize)
     check_regularizer(regularizer)
     k, nu, first = _check_arguments(problem, k, regularizer, nu, forced)
-    task = task_for(problem, regularizer, nu, callback, eps, variant, exchange)
+    task = task_for(problem, regularizer, nu, callback, eps, variant)
     return greedy_local(task, k, first).result(problem.dtype)
 
 
@@ -269,23 +262,13 @@ def task_for(
     callback: Callback | None,
     eps: float = 0.1,
     variant: Variant = "complete",
-    exchange: bool = False,
 ) -> SearchTask:
     """Check the options of a search, and make its `SearchTask`, from the problem without its intercept."""
     if variant not in get_args(Variant):
         raise ValueError(f"variant must be one of {', '.join(get_args(Variant))}; got {variant!r}")
-    double = centre(problem).in_double()
-    return SearchTask(
-        double,
-        Gram.of_problem(double),
-        f,
-        check_level(nu, "nu"),
-        problem.dtype,
-        callback,
-        check_level(eps, "eps"),
-        complete=variant == "complete",
-        exchange=exchange,
-    )
+    double, nu, eps = centre(problem).in_double(), check_level(nu, "nu"), check_level(eps, "eps")
+    gram, complete = Gram.of_problem(double), variant == "complete"
+    return SearchTask(double, gram, f, nu, problem.dtype, callback, eps, complete)
 
 
 def _by_ols(

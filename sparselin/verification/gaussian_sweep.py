@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -20,70 +20,39 @@ from sparselin.ensembles import Design
 from sparselin.greedy.omp import omp
 from sparselin.lasso.entry import first_entry
 from sparselin.parallel.threads import spread_chunks, workers
-from sparselin.results import FloatArray, IndexArray, Status
+from sparselin.results import FloatArray, Status
 from sparselin.validation import check_count
 
-# The number of designs per generator, per array (which fits into the cache), and per call of the callback.
-CHUNK, BLOCK, ROUND = 256, 16, 8192
-_BINS = 41
+# The number of designs per generator, and per array, which fits into the cache.
+CHUNK, BLOCK = 256, 16
 NO_DEFECT = (-1, 1.0)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True)
 class Sweep:
-    """The result of `sweep_gaussian` so far.
+    """The result of a sweep.
 
     Attributes
     ----------
-    n, d, k, seed : the size of the designs, the steps of each, and the seed.
-    designs : the number of designs checked. Each of them counts in one of the next four numbers.
     verified : the number of designs for which, at each of the k steps, the solution at λ*(S) and inside the
         window satisfied the KKT conditions on all d columns to rounding, and strictly off S and the pick.
     settled : the number of designs that this check left undecided, for example because of a tie to rounding,
         but for which `first_entry` agrees at every step.
     undecided : the number of designs that neither this check nor `first_entry` decided.
     violated : the number of designs for which some KKT condition failed by more than rounding.
-    least_window : the smallest 1 − λ₂/λ* of all steps, where λ₂ is the lower end of the window.
-    least_margin : the smallest (λ* − |c|)/λ* of all steps, where |c| is the second largest correlation.
-    windows : (41,) the entry l is the number of steps with 10^(−l/4) ≥ 1 − λ₂/λ* > 10^(−(l+1)/4). The last
-        entry also counts all steps with a smaller 1 − λ₂/λ*.
     first_undecided, first_violated : the least index of an undecided and of a violated design, for
         `sweep_design`; None if there is no such design.
     """
 
-    n: int
-    d: int
-    k: int
-    seed: int
-    designs: int
     verified: int
     settled: int
     undecided: int
     violated: int
-    least_window: float
-    least_margin: float
-    windows: IndexArray
     first_undecided: int | None
     first_violated: int | None
 
-    @property
-    def steps(self) -> int:
-        """A lower bound on the number of picks checked, k for each verified or settled design.
 
-        Other designs are not counted, because their check may end early.
-        """
-        return self.k * (self.verified + self.settled)
-
-
-def sweep_gaussian(
-    n: int,
-    d: int,
-    k: int,
-    designs: int,
-    seed: int = 0,
-    *,
-    callback: Callable[[Sweep], object] | None = None,
-) -> Sweep:
+def sweep_gaussian(n: int, d: int, k: int, designs: int, seed: int = 0) -> Sweep:
     """Check `designs` Gaussian designs (n, d) with unit columns and Gaussian y, at k steps each.
 
     Parameters
@@ -91,7 +60,6 @@ def sweep_gaussian(
     n, d, k : numbers of rows, columns and steps; k ≤ min(n, d).
     designs : number of designs.
     seed : seed of the random numbers, ≥ 0.
-    callback : called after every 8192 designs with the result so far; the sweep stops if it returns True.
 
     Returns
     -------
@@ -108,12 +76,24 @@ def sweep_gaussian(
     n, d, k = _check_size(n, d, k)
     designs = check_count(designs, "designs", 1)
     seed = check_count(seed, "seed", 0, math.inf)
-    result = Sweep(n, d, k, seed, 0, 0, 0, 0, 0, 1.0, 1.0, np.zeros(_BINS, np.intp), None, None)
-    for first in range(0, designs, ROUND):
-        result = _add_round(result, first, min(first + ROUND, designs))
-        if callback is not None and callback(result):
-            break
-    return result
+    verdict = np.empty(designs, np.intp)
+
+    def task(a: int, b: int) -> None:
+        for X, Y in _blocks(n, d, seed, a // CHUNK):
+            c = min(a + BLOCK, b)
+            kernels.sweep(X[: c - a], Y[: c - a], k, NO_DEFECT, verdict[a:c])
+            a = c
+            if a == b:
+                return
+
+    with workers(6.0 * n * d * k * designs) as count:
+        spread_chunks(task, designs, CHUNK, count)
+    open_, violated = (np.flatnonzero(verdict == kind) for kind in (kernels.UNDECIDED, kernels.VIOLATED))
+    drawn = ((i, sweep_design(n, d, i, seed)) for i in open_.tolist())
+    settled = [i for i, design in drawn if _agrees(design.X, design.y, k)]
+    undecided, verified = np.setdiff1d(open_, settled), int(np.count_nonzero(verdict == kernels.VERIFIED))
+    first = (int(J[0]) if len(J) else None for J in (undecided, violated))
+    return Sweep(verified, len(settled), len(undecided), len(violated), *first)
 
 
 def sweep_design(n: int, d: int, index: int, seed: int = 0) -> Design:
@@ -149,47 +129,6 @@ def _blocks(n: int, d: int, seed: int, chunk: int) -> Iterator[tuple[FloatArray,
         rng.standard_normal(out=X)
         rng.standard_normal(out=Y)
         yield X, Y
-
-
-def _add_round(result: Sweep, first: int, stop: int) -> Sweep:
-    """Check the designs first..stop and add them to the result; `first` must be a multiple of CHUNK."""
-    n, d, k = result.n, result.d, result.k
-    verdict = np.empty(stop - first, np.intp)
-    least = np.empty((stop - first, 2))
-    windows = np.zeros((-(-(stop - first) // CHUNK), _BINS), np.intp)
-
-    def task(a: int, b: int) -> None:
-        for X, Y in _blocks(n, d, result.seed, (first + a) // CHUNK):
-            c = min(a + BLOCK, b)
-            kernels.sweep(X[: c - a], Y[: c - a], k, NO_DEFECT, verdict[a:c], least[a:c], windows[a // CHUNK])
-            a = c
-            if a == b:
-                return
-
-    with workers(6.0 * n * d * k * (stop - first)) as count:
-        spread_chunks(task, stop - first, CHUNK, count)
-    open_ = np.flatnonzero(verdict == kernels.UNDECIDED)
-    designs = {i: sweep_design(n, d, first + int(i), result.seed) for i in open_}
-    settled = [i for i, design in designs.items() if _agrees(design.X, design.y, k)]
-    undecided = np.setdiff1d(open_, settled)
-    violated = np.flatnonzero(verdict == kernels.VIOLATED)
-    return dataclasses.replace(
-        result,
-        designs=stop,
-        verified=result.verified + int(np.count_nonzero(verdict == kernels.VERIFIED)),
-        settled=result.settled + len(settled),
-        undecided=result.undecided + len(undecided),
-        violated=result.violated + len(violated),
-        least_window=min(result.least_window, float(least[:, 0].min())),
-        least_margin=min(result.least_margin, float(least[:, 1].min())),
-        windows=result.windows + windows.sum(axis=0),
-        first_undecided=_first_index(result.first_undecided, first, undecided),
-        first_violated=_first_index(result.first_violated, first, violated),
-    )
-
-
-def _first_index(before: int | None, first: int, new: IndexArray) -> int | None:
-    return before if before is not None or not len(new) else first + int(new[0])
 
 
 def _agrees(X: FloatArray, y: FloatArray, k: int) -> bool:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import nn
 
+from sparselin import validation
 from sparselin.neural.networks import mlp
 from sparselin.neural.training import Loss, Rows, cross_entropy, squared_error
 from sparselin.results import FeatureRanking, FloatArray, IndexArray, Names, Status
-from sparselin.validation import (
-    check_count,
-    check_design,
-    check_finite,
-    check_same_rows,
-    check_weights,
-    frame_names,
-    to_numeric,
-)
 
 Task = Literal["classification", "regression"]
 
@@ -116,14 +110,14 @@ def prepare(
     X: Any, y: Any, k: int, task: Task | None, sample_weight: Any = None, standardize: bool = False
 ) -> PreparedData:
     """Validate the data and return them prepared; raise TypeError or ValueError if they are invalid."""
-    names = frame_names(X)
-    Z = check_design(X)
+    names = validation.frame_names(X)
+    Z = validation.check_design(X)
     if not isinstance(Z, np.ndarray):
         raise TypeError("X must be an array or a frame; got a sparse matrix. Pass X.toarray()")
-    check_finite(Z, "X", names)
+    validation.check_finite(Z, "X", names)
     n, d = Z.shape
-    requested = check_count(k, "k", 1, d, f": X has {d} columns")
-    check_same_rows(X, y, "y")
+    requested = validation.check_count(k, "k", 1, d, f": X has {d} columns")
+    validation.check_same_rows(X, y, "y")
     if np.ma.is_masked(y):
         raise ValueError("y must have no masked entries; fill them or drop their rows first")
     y = np.asarray(y)
@@ -133,7 +127,7 @@ def prepare(
         )
     weight = None
     if sample_weight is not None:
-        weight = check_weights(sample_weight, n, np.dtype(np.float64))
+        weight = validation.check_weights(sample_weight, n, np.dtype(np.float64))
         Z, y, weight = Z[weight > 0], y[weight > 0], weight[weight > 0]
         weight = weight / weight.mean()
     target, q, classification = _targets(y, task, weight)
@@ -143,6 +137,40 @@ def prepare(
     return PreparedData(
         Z, target, weight, q, classification, min(requested, len(kept)), requested, kept, d, names
     )
+
+
+class Baseline(Protocol):
+    def __call__(self, X: Any, y: Any, k: int, *, rng: Any = 0, **options: Any) -> FeatureRanking: ...
+
+
+def baseline(name: str) -> Callable[[Callable[..., FeatureRanking]], Baseline]:
+    """Make a method of a function of prepared data that has options of its own, and `rng` if it is random.
+
+    name : the name of the method in a ranking without scores, which it gives if all columns are constant.
+    """
+
+    def decorate(rank: Callable[..., FeatureRanking]) -> Baseline:
+        is_random = "rng" in inspect.signature(rank).parameters
+
+        def method(
+            X: Any,
+            y: Any,
+            k: int,
+            *,
+            task: Task | None = None,
+            standardize: bool = False,
+            rng: Any = 0,
+            sample_weight: ArrayLike | None = None,
+            **options: Any,
+        ) -> FeatureRanking:
+            data = prepare(X, y, k, task, sample_weight, standardize)
+            if not data.k:
+                return data.ranking(name, [], np.zeros(0))
+            return rank(data, **options, **({"rng": rng} if is_random else {}))
+
+        return validation.take_options(method, rank)
+
+    return decorate
 
 
 def _standardize(X: Any, weight: FloatArray | None, standardize: bool) -> tuple[FloatArray, IndexArray]:
@@ -173,13 +201,13 @@ def _targets(y: Any, task: Task | None, weight: FloatArray | None) -> tuple[Any,
     if task is None:
         task = "regression" if y.dtype.kind == "f" else "classification"
     if task == "regression":
-        y = _standard_outputs(to_numeric(y, "y"), weight)
+        y = _standard_outputs(validation.to_numeric(y, "y"), weight)
         return y, y.shape[1], False
     if y.ndim == 2 and y.shape[1] != 1:
         raise ValueError(f"y must be labels (n,) for classification; got shape {y.shape}")
     y = y.reshape(len(y))
     if y.dtype.kind == "f":
-        check_finite(y, "y")
+        validation.check_finite(y, "y")
     elif y.dtype.kind == "O" and any(label is None or label != label for label in y):
         raise ValueError("y must have a label in each row; some labels are None or NaN. Drop their rows")
     classes, number = np.unique(y, return_inverse=True)
@@ -190,7 +218,7 @@ def _targets(y: Any, task: Task | None, weight: FloatArray | None) -> tuple[Any,
 
 def _standard_outputs(y: Any, weight: FloatArray | None) -> Any:
     """Return y as (n, q) numbers of mean 0 and, unless all rows are equal, total variance q."""
-    check_finite(y, "y")
+    validation.check_finite(y, "y")
     y = y.reshape(len(y), -1).astype(np.float64)
     y = y - _mean(y, weight)
     largest = np.abs(y).max()

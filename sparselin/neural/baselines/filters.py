@@ -6,22 +6,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 
-from sparselin.neural.baselines._data import Task, prepare
+from sparselin.neural.baselines._data import PreparedData, baseline
 from sparselin.results import FeatureRanking
 from sparselin.validation import check_count
 
 
-def random_features(
-    X: Any,
-    y: Any,
-    k: int,
-    *,
-    task: Task | None = None,
-    rng: Any = 0,
-    sample_weight: ArrayLike | None = None,
-) -> FeatureRanking:
+@baseline("random")
+def random_features(data: PreparedData, *, rng: Any = 0) -> FeatureRanking:
     """Select k features at random: the baseline that any method has to beat.
 
     All sets of k features that are not constant are equally likely.
@@ -29,19 +21,11 @@ def random_features(
     >>> random_features([[0.0, 1.0, 5.0], [1.0, 0.0, 5.0]], [0.0, 1.0], 2).status.name
     'COMPLETED'
     """
-    data = prepare(X, y, k, task, sample_weight)
     return data.best("random", np.random.default_rng(rng).random(len(data.kept)))
 
 
-def largest_correlation(
-    X: Any,
-    y: Any,
-    k: int,
-    *,
-    task: Task | None = None,
-    rng: Any = 0,
-    sample_weight: ArrayLike | None = None,
-) -> FeatureRanking:
+@baseline("largest correlation")
+def largest_correlation(data: PreparedData) -> FeatureRanking:
     """Select the k features with the largest multiple correlation R_j with y.
 
         R_j = ‖Qᵀx̃_j‖/‖x̃_j‖,    Q an orthonormal basis of the columns of Ỹ,
@@ -56,7 +40,6 @@ def largest_correlation(
     >>> largest_correlation(X, [0.0, 1.0, 2.0, 3.0], 1).scores.round(3)
     array([1.   , 0.316])
     """
-    data = prepare(X, y, k, task, sample_weight)
     Z, Y = data.center()
     U, sizes, _ = np.linalg.svd(Y, full_matrices=False)
     Q = U[:, sizes > sizes.max(initial=0) * len(Y) * torch.finfo(torch.float64).eps]
@@ -64,16 +47,9 @@ def largest_correlation(
     return data.best("largest correlation", np.minimum(scores, 1.0))
 
 
+@baseline("random forest")
 def random_forest(
-    X: Any,
-    y: Any,
-    k: int,
-    *,
-    task: Task | None = None,
-    trees: int = 100,
-    n_jobs: int | None = None,
-    rng: Any = 0,
-    sample_weight: ArrayLike | None = None,
+    data: PreparedData, *, trees: int = 100, n_jobs: int | None = None, rng: Any = 0
 ) -> FeatureRanking:
     """Select the k most important features of a random forest (Breiman, *Random forests*, 2001).
 
@@ -92,9 +68,6 @@ def random_forest(
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     check_count(trees, "trees", 1)
-    data = prepare(X, y, k, task, sample_weight)
-    if not len(data.kept):
-        return data.best("random forest", np.zeros(0))
     kind = RandomForestClassifier if data.classification else RandomForestRegressor
     seed = int(np.random.default_rng(rng).integers(2**32))
     forest = kind(n_estimators=trees, random_state=seed, n_jobs=n_jobs)
@@ -103,16 +76,8 @@ def random_forest(
     return data.best("random forest", forest.feature_importances_)
 
 
-def mrmr(
-    X: Any,
-    y: Any,
-    k: int,
-    *,
-    task: Task | None = None,
-    variant: str = "FCQ",
-    rng: Any = 0,
-    sample_weight: None = None,
-) -> FeatureRanking:
+@baseline("mRMR")
+def mrmr(data: PreparedData, *, variant: str = "FCQ", rng: Any = 0) -> FeatureRanking:
     """Select features of maximum relevance and minimum redundancy (mRMR), with feature-engine's `MRMR`.
 
     The function needs feature-engine (pip install feature-engine). Features are added one by one; each has
@@ -126,14 +91,13 @@ def mrmr(
     `MRMR` returns a set, not an order, so `support` and `scores` are ordered by relevance. For k = 1 the most
     relevant feature is selected. Raises ValueError if y has several columns or if there are weights.
     """
-    if sample_weight is not None:
+    if data.weight is not None:
         raise ValueError("sample_weight must be None for mrmr: feature-engine's MRMR has no weights")
     try:
         import pandas as pd
         from feature_engine.selection import MRMR
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(f"mrmr needs {error.name}: pip install feature-engine") from None
-    data = prepare(X, y, k, task)
     m = len(data.kept)
     if not data.classification and data.q > 1:
         raise ValueError(f"y must be a vector for mrmr; got {data.q} columns")

@@ -8,30 +8,25 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from torch import nn
 
-from sparselin.neural.baselines._data import PreparedData, Task, prepare
+from sparselin.neural.baselines._data import PreparedData, baseline
 from sparselin.neural.baselines._fit import GrowingNetwork, Proximal, row_gradients
 from sparselin.neural.training import Loss, Plan, Rows, adam, make_plan, seeded
 from sparselin.results import FeatureRanking, FloatArray
 from sparselin.validation import check_count, check_level, check_real
 
 
+@baseline("OMP on the first layer")
 def omp(
-    X: Any,
-    y: Any,
-    k: int,
+    data: PreparedData,
     *,
-    task: Task | None = None,
     hidden: Sequence[int] = (67,),
     epochs: int = 5,
     batch_size: int | None = 256,
     learning_rate: float = 1e-3,
     features_per_step: int = 1,
-    standardize: bool = False,
     rng: Any = 0,
-    sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
     """Run OMP with a network: train on S, and add the feature with the largest gradient.
 
@@ -70,9 +65,6 @@ def omp(
     """
     plan = make_plan(epochs, batch_size, learning_rate)
     check_count(features_per_step, "features_per_step", 1)
-    data = prepare(X, y, k, task, sample_weight, standardize)
-    if not data.k:
-        return data.ranking("OMP on the first layer", [], np.zeros(0, data.X.dtype))
     with seeded(rng) as generator:
         net = GrowingNetwork(data, hidden, generator)
         for norms in net.gradients(plan):
@@ -82,21 +74,17 @@ def omp(
     return data.ranking("OMP on the first layer", net.S, net.scores, net.scores)
 
 
+@baseline("Sequential LASSO on the first layer")
 def sequential_lasso(
-    X: Any,
-    y: Any,
-    k: int,
+    data: PreparedData,
     *,
     lam: float | None = None,
-    task: Task | None = None,
     hidden: Sequence[int] = (67,),
     epochs: int = 5,
     batch_size: int | None = 256,
     learning_rate: float = 1e-3,
     decrease: float = 1e-3,
-    standardize: bool = False,
     rng: Any = 0,
-    sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
     """Minimise L + λ·Σ_{j ∉ S} ‖W_j‖₂, and add to S the feature outside S whose row becomes nonzero first.
 
@@ -144,10 +132,7 @@ def sequential_lasso(
     if not 0 < check_real(decrease, "decrease") < 1:
         raise ValueError(f"decrease must be between 0 and 1; got {decrease}")
     lam = None if lam is None else check_level(lam, "lam")
-    data = prepare(X, y, k, task, sample_weight, standardize)
     name = "Sequential LASSO on the first layer" + ("" if lam is None else ", λ fixed")
-    if not data.k:
-        return data.ranking(name, [], np.zeros(0))
     with seeded(rng) as generator:
         if lam is not None:
             S, scores = _at_one_level(data, hidden, plan, lam, generator)
@@ -196,13 +181,11 @@ def _at_one_level(
     return S, scores
 
 
+@baseline("group LASSO on the first layer")
 def group_lasso(
-    X: Any,
-    y: Any,
-    k: int,
+    data: PreparedData,
     *,
     lam: float | None = None,
-    task: Task | None = None,
     hidden: Sequence[int] = (67,),
     epochs: int = 2,
     batch_size: int | None = 256,
@@ -210,9 +193,7 @@ def group_lasso(
     dense_epochs: int = 20,
     grid: tuple[float, float] = (1e-3, 1.1),
     weight_decay: float = 0.01,
-    standardize: bool = False,
     rng: Any = 0,
-    sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
     """Minimise L + λ·Σ_j ‖W_j‖₂ + ½·weight_decay·‖V‖² while λ grows, until at most k rows W_j are nonzero.
 
@@ -262,10 +243,7 @@ def group_lasso(
     start, factor = _check_grid(grid)
     fixed = None if lam is None else check_level(lam, "lam")
     check_level(weight_decay, "weight_decay")
-    data = prepare(X, y, k, task, sample_weight, standardize)
     name = "group LASSO on the first layer"
-    if not data.k:
-        return data.ranking(name, [], np.zeros(0))
     with seeded(rng) as generator:
         network, rows, loss = data.mlp(hidden), data.rows, data.loss
         if fixed is not None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 
 from sparselin.greedy._groups import group_omp
-from sparselin.neural.baselines._data import PreparedData, Task, prepare
+from sparselin.neural.baselines._data import PreparedData, baseline
 from sparselin.results import FeatureRanking
 from sparselin.spectral import SmoothedDifferentialEntropy
 from sparselin.spectral._gram import Gram
@@ -17,16 +14,8 @@ from sparselin.spectral.regularizers import SetFunction, grow
 from sparselin.validation import check_level
 
 
-def linear_omp(
-    X: Any,
-    y: Any,
-    k: int,
-    *,
-    task: Task | None = None,
-    standardize: bool = False,
-    rng: Any = 0,
-    sample_weight: ArrayLike | None = None,
-) -> FeatureRanking:
+@baseline("linear OMP")
+def linear_omp(data: PreparedData) -> FeatureRanking:
     """Add the feature argmax_{j ∉ S} ‖X_jᵀR‖₂, R = P_S^⊥Y, k times; Y has one-hot columns or numbers.
 
     R are the residuals of least squares on S. This is M-OMP (Cotter, Rao, Engan and Kreutz-Delgado, 2005)
@@ -37,10 +26,7 @@ def linear_omp(
     >>> linear_omp(X, ["a", "b", "b", "a"], 1)
     <FeatureRanking: linear OMP, 1 of 3 features, COMPLETED>
     """
-    data = prepare(X, y, k, task, sample_weight, standardize)
     scores = np.zeros(len(data.kept))
-    if not len(scores):
-        return data.ranking("linear OMP", [], scores)
     path = group_omp(
         data.X.astype(np.float64), data.outputs, data.k, intercept=True, sample_weight=data.weight
     )
@@ -48,15 +34,8 @@ def linear_omp(
     return data.ranking("linear OMP", path.order, scores, np.where(scores > 0, scores, np.nan))
 
 
-def linear_ols(
-    X: Any,
-    y: Any,
-    k: int,
-    *,
-    task: Task | None = None,
-    rng: Any = 0,
-    sample_weight: ArrayLike | None = None,
-) -> FeatureRanking:
+@baseline("linear OLS")
+def linear_ols(data: PreparedData) -> FeatureRanking:
     """Add the feature that increases R²(S) = 1 − ‖P_S^⊥Ỹ‖_F²/‖Ỹ‖_F² most, k times; Ỹ is Y, centred.
 
     P_S^⊥Ỹ are the residuals of least squares on S. This is OLS (`sparselin.ols`) for several outputs; classes
@@ -67,20 +46,12 @@ def linear_ols(
     >>> linear_ols(X, ["a", "b", "b", "a"], 2).scores.round(3)
     array([1., 0., 0.])
     """
-    data = prepare(X, y, k, task, sample_weight)
     return _forward(data, "linear OLS", 0.0, None)
 
 
+@baseline("diverse selection")
 def diverse(
-    X: Any,
-    y: Any,
-    k: int,
-    *,
-    nu: float = 0.01,
-    regularizer: SetFunction | None = None,
-    task: Task | None = None,
-    rng: Any = 0,
-    sample_weight: ArrayLike | None = None,
+    data: PreparedData, *, nu: float = 0.01, regularizer: SetFunction | None = None
 ) -> FeatureRanking:
     """Add the feature that increases R²(S) + ν·f(S) most, k times; f is a spectral regularizer.
 
@@ -100,7 +71,6 @@ def diverse(
     ([1, 0], [1, 2])
     """
     level = check_level(nu, "nu")
-    data = prepare(X, y, k, task, sample_weight)
     return _forward(data, "diverse selection", level, regularizer or SmoothedDifferentialEntropy(1.0))
 
 

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sparselin.datasets import Source, images
 from sparselin.neural import baselines
 from sparselin.neural.attention import SequentialAttention
-from sparselin.neural.baselines._data import Task, prepare
+from sparselin.neural.baselines._data import PreparedData, baseline
 from sparselin.neural.baselines.linear import diverse, linear_ols, linear_omp
 from sparselin.neural.batches import Shuffled
 from sparselin.neural.lassonet import lassonet_path
@@ -31,21 +31,17 @@ from sparselin.validation import check_count, check_new
 Method = Callable[..., FeatureRanking]
 
 
+@baseline("Sequential Attention")
 def sequential_attention(
-    X: Any,
-    y: Any,
-    k: int,
+    data: PreparedData,
     *,
-    task: Task | None = None,
     hidden: Sequence[int] = (67,),
     epochs: int = 50,
     batch_size: int | None = 64,
     learning_rate: float = 1e-3,
     parametrization: str = "softmax",
     features_per_step: PerStep = 1,
-    standardize: bool = False,
     rng: Any = 0,
-    sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
     """Select k features with `sparselin.neural.SequentialAttention`, in the order of its selection.
 
@@ -55,9 +51,6 @@ def sequential_attention(
     last phase, which are 1 for the features selected before.
     """
     plan = make_plan(epochs, batch_size, learning_rate)
-    data = prepare(X, y, k, task, sample_weight, standardize)
-    if not len(data.kept):
-        return data.ranking("Sequential Attention", [], np.zeros(0))
     with seeded(rng):
         selector = SequentialAttention(
             data.mlp(hidden),
@@ -73,12 +66,10 @@ def sequential_attention(
     return data.ranking("Sequential Attention", path.order, path.attention[-1])
 
 
+@baseline("LassoNet")
 def lassonet(
-    X: Any,
-    y: Any,
-    k: int,
+    data: PreparedData,
     *,
-    task: Task | None = None,
     hidden: Sequence[int] = (67,),
     M: float = 10.0,
     growth: float = 1.1,
@@ -86,9 +77,7 @@ def lassonet(
     batch_size: int | None = None,
     learning_rate: float | tuple[float, float] = (1e-3, 1e-2),
     down_to: int | None = None,
-    standardize: bool = False,
     rng: Any = 0,
-    sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
     """Select the k features that stay longest on the path of `sparselin.neural.lassonet_path`.
 
@@ -102,10 +91,7 @@ def lassonet(
     The other arguments are those of `sparselin.neural.baselines`. `scores` and `lam` are the λ up to which
     each feature stayed.
     """
-    data = prepare(X, y, k, task, sample_weight, standardize)
     last = data.k if down_to is None else min(data.k, check_count(down_to, "down_to", 1))
-    if not len(data.kept):
-        return data.ranking("LassoNet", [], np.zeros(0))
     rows = data.rows
     plan = LassoNetSettings(
         growth=growth, epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, tol=0.99

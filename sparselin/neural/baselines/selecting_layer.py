@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from sparselin.neural.baselines._data import Task, prepare
+from sparselin.neural.baselines._data import PreparedData, baseline
 from sparselin.neural.networks import mlp
 from sparselin.neural.training import Rows, adam, make_plan, seeded, squared_error
 from sparselin.results import FeatureRanking
@@ -45,20 +44,16 @@ class AttenuationMask(nn.Module):
         return X * self.mask(X)
 
 
+@baseline("feature mask")
 def feature_mask(
-    X: Any,
-    y: Any,
-    k: int,
+    data: PreparedData,
     *,
-    task: Task | None = None,
     hidden: Sequence[int] = (67,),
     epochs: int = 100,
     batch_size: int | None = 256,
     learning_rate: float = 1e-3,
     mask_width: int = 128,
-    standardize: bool = False,
     rng: Any = 0,
-    sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
     """Select the k features with the largest mask m, from a network trained on m ∘ x by Adam.
 
@@ -87,9 +82,6 @@ def feature_mask(
     """
     plan = make_plan(epochs, batch_size, learning_rate)
     check_count(mask_width, "mask_width", 1)
-    data = prepare(X, y, k, task, sample_weight, standardize)
-    if not len(data.kept):
-        return data.ranking("feature mask", [], np.zeros(0))
     rows = data.rows
     with seeded(rng) as generator:
         layer = AttenuationMask(len(data.kept), mask_width, rows.X.dtype)
@@ -132,21 +124,17 @@ class ConcreteSelectors(nn.Module):
         return X @ torch.softmax((self.logits + gumbel) / self.temperature, dim=1).T
 
 
+@baseline("concrete autoencoder")
 def concrete_autoencoder(
-    X: Any,
-    y: Any,
-    k: int,
+    data: PreparedData,
     *,
     target: Literal["X", "y"] = "X",
-    task: Task | None = None,
     hidden: Sequence[int] = (67,),
     epochs: int = 100,
     batch_size: int | None = 256,
     learning_rate: float = 1e-2,
     temperatures: tuple[float, float] = (10.0, 0.01),
-    standardize: bool = False,
     rng: Any = 0,
-    sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
     """Select features with k `ConcreteSelectors`, trained together with a decoder that reads their values.
 
@@ -187,10 +175,7 @@ def concrete_autoencoder(
     high, low = (check_real(t, "temperatures") for t in temperatures)
     if not (high > 0 and low > 0):
         raise ValueError(f"temperatures must be positive; got {temperatures}")
-    data = prepare(X, y, k, task, sample_weight, standardize)
     m, rows = len(data.kept), data.rows
-    if not m:
-        return data.ranking("concrete autoencoder", [], np.zeros(0))
     loss, q = data.loss, data.q
     if target == "X":
         rows, loss, q = Rows(rows.X, rows.X, rows.weight), squared_error, m

@@ -14,7 +14,7 @@ from sparselin.plots.explorer.pages import script, style
 from sparselin.plots.explorer.presets import PRESETS, state_of
 from sparselin.plots.explorer.snapping import snap
 from sparselin.plots.explorer.state import State, of_data
-from sparselin.problem import Problem
+from sparselin.plots.style import in_space
 from sparselin.problem.argument_names import suggest_names
 from sparselin.results import FloatArray
 from sparselin.validation import Columns, check_level
@@ -133,12 +133,7 @@ def explore(
         return Explorer()
     if y is None:
         raise TypeError("y must be given with X; got None")
-    problem = Problem(X, y)
-    if problem.n not in (2, 3):
-        raise ValueError(
-            f"X must have 2 rows, for a picture in the plane, or 3, for one in space; got {problem.n}. "
-            "If X and y span 2 or 3 dimensions, np.linalg.qr gives coordinates."
-        )
+    problem = in_space(X, y)
     S = tuple(problem.indices(forced, "forced").tolist())
     level = None if lam is None else check_level(lam, "lam")
     columns = problem.columns(np.arange(problem.d)).astype(float)

@@ -6,18 +6,10 @@ and the angles of OMP. `picks` draws the pick for every direction of y, and `dir
 from y. `labels` finds places for labels.
 """
 
-from sparselin.plots.geometry.directions import around_several, around_y
-from sparselin.plots.geometry.film import animation
-from sparselin.plots.geometry.picks import first_picks
-from sparselin.plots.geometry.plane import dual_polytope
-from sparselin.plots.geometry.primal import l1_ball, residual_angles
-
-__all__ = [
-    "animation",
-    "around_several",
-    "around_y",
-    "dual_polytope",
-    "first_picks",
-    "l1_ball",
-    "residual_angles",
-]
+from sparselin.plots.geometry.directions import around_several as around_several
+from sparselin.plots.geometry.directions import around_y as around_y
+from sparselin.plots.geometry.film import animation as animation
+from sparselin.plots.geometry.picks import first_picks as first_picks
+from sparselin.plots.geometry.plane import dual_polytope as dual_polytope
+from sparselin.plots.geometry.primal import l1_ball as l1_ball
+from sparselin.plots.geometry.primal import residual_angles as residual_angles

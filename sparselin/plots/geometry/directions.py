@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from sparselin.plots.style import GREEN, GREY, POINTS, RED, in_space, pyplot, write_near
+from sparselin.plots import style
+from sparselin.plots.style import GREEN, GREY, POINTS, RED, Axes
+from sparselin.problem import Problem
 from sparselin.results import FloatArray
 from sparselin.validation import check_indices
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from sparselin.problem import Problem
 
 # columns have numbers if there are at most this many
 _NUMBERED = 12
@@ -47,16 +44,14 @@ def around_y(
     TypeError, ValueError : bad data (see `Problem`); X does not have three rows; y = 0; bad `picks` or
         `best`.
     """
-    problem = in_space(X, y, 3)
+    problem = style.in_space(X, y, 3)
     if problem.y_norm == 0:
         raise ValueError("y must not be zero, because the picture shows the columns as seen from y")
     picks, best = (
         check_indices(J, problem.d, name).tolist() for J, name in ((picks, "picks"), (best, "best"))
     )
     alone = ax is None
-    if ax is None:
-        shape = {"figsize": (3.6, 4.2), "layout": "constrained", "subplot_kw": {"projection": "polar"}}
-        ax = pyplot().subplots(**shape)[1]
+    ax = style.projection_axes(ax, "polar", (3.6, 4.2), "ax must have projection='polar'")
     azimuth, angle = _seen_from_y(problem)
     columns = np.flatnonzero(problem.column_norms)
     ax.plot([0], [0], "*", color="black", markersize=11, label="y", clip_on=False)
@@ -70,9 +65,9 @@ def around_y(
             look: dict[str, Any] = {"color": colour, "markersize": size, "label": label, "clip_on": False}
             ax.plot(azimuth[indices], angle[indices], marker, **look)
     for j in columns if problem.d <= _NUMBERED else ():
-        write_near(ax, f"$X_{{{j}}}$", (azimuth[j], angle[j]), (-6, -12), ha="right", color=GREY)
+        style.write_near(ax, f"$X_{{{j}}}$", (azimuth[j], angle[j]), (-6, -12), ha="right", color=GREY)
     for step, pick in enumerate(picks):
-        write_near(ax, str(step + 1), (azimuth[pick], angle[pick]), (8, 4), color=RED)
+        style.write_near(ax, str(step + 1), (azimuth[pick], angle[pick]), (8, 4), color=RED)
     _rim(ax, azimuth[columns])
     ax.set_title(title, fontsize=POINTS, pad=12)
     if alone:
@@ -110,7 +105,7 @@ def around_several(
         "layout": "constrained",
         "subplot_kw": {"projection": "polar"},
     }
-    figure, drawn = pyplot().subplots(1, len(designs), squeeze=False, **shape)
+    figure, drawn = style.pyplot().subplots(1, len(designs), squeeze=False, **shape)
     for ax, (X, y, picks, best, title) in zip(drawn[0], designs, strict=True):
         around_y(X, y, picks, best, title=title, ax=ax)
     _shared_legend(figure, *drawn[0], ncols=4)

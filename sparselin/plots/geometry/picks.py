@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +11,10 @@ from numpy.typing import ArrayLike
 from sparselin.lasso.entry import first_entry
 from sparselin.plots.geometry.labels import Labels, arrow, look, several
 from sparselin.plots.geometry.polytope import orthogonal
-from sparselin.plots.style import POINTS, axes, panel, projection_axes, pyplot
+from sparselin.plots.style import POINTS, Axes, axes, in_space, panel, projection_axes, pyplot
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import Columns
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # Scores that differ by less than this, relative to the largest, are tied. It is above the rounding errors of
 # vectors with two or three entries, and below the size of a pixel.
@@ -63,12 +60,7 @@ def first_picks(X: Any, y: ArrayLike | None = None, *, forced: Columns = (), ax:
     'picks for every direction of y'
     """
     rows = len(np.shape(X)) == 2 and np.shape(X)[0]
-    problem = Problem(X, np.ones(rows or 1) if y is None else y)
-    if problem.n not in (2, 3):
-        raise ValueError(
-            "X must have 2 rows, for directions around a circle, or 3, for a map; "
-            f"got X of shape {problem.X.shape}"
-        )
+    problem = in_space(X, np.ones(rows or 1) if y is None else y)
     if problem.y_norm == 0:
         raise ValueError("y must not be zero, because zero has no direction")
     J = problem.indices(forced, "forced")

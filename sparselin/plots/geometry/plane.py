@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,12 +21,9 @@ from sparselin.plots.geometry.scene import (
     tied_faces,
     title_of,
 )
-from sparselin.plots.style import GREY, axes
+from sparselin.plots.style import GREY, Axes, axes
 from sparselin.results import FloatArray
 from sparselin.validation import Columns, check_level
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _WIDE = 5.0  # the width in points of the faces that contain u
 

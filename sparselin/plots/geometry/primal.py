@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +11,10 @@ from numpy.typing import ArrayLike
 from sparselin.greedy.omp import omp
 from sparselin.lasso.path import lasso_path
 from sparselin.plots.geometry.labels import Labels, arrow, column, look
-from sparselin.plots.style import BLUE, GREY, ORANGE, PALETTE, POINTS, axes, pyplot
+from sparselin.plots.style import BLUE, GREY, ORANGE, PALETTE, POINTS, Axes, axes, pyplot
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
 from sparselin.validation import check_level
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # Singular values below this, relative to the largest, count as zero. It is above rounding errors, and too
 # small to be seen in a picture.

@@ -13,7 +13,7 @@ from sparselin.lasso.path import lasso_path
 from sparselin.lasso.projection import project_dual
 from sparselin.plots.geometry.labels import Labels, braces, look
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, orthogonal, outline
-from sparselin.problem import Problem
+from sparselin.plots.style import in_space
 from sparselin.results import FirstEntry, FloatArray, LassoPath, Names, Status
 from sparselin.validation import Columns, check_level
 
@@ -61,12 +61,7 @@ class Scene:
 
 def scene(X: Any, y: Any, forced: Columns, lam: float | None) -> Scene:
     """Check the design and response of a picture, and return its scene at λ, by default at λ*/2."""
-    problem = Problem(X, y)
-    if problem.n not in (2, 3):
-        raise ValueError(
-            f"X must have 2 rows, for a picture in the plane, or 3, for one in space; got X of shape "
-            f"{problem.X.shape}. If X and y span 2 or 3 dimensions, np.linalg.qr gives coordinates."
-        )
+    problem = in_space(X, y)
     J = problem.indices(forced, "forced").tolist()
     columns, v = problem.columns(np.arange(problem.d)).astype(float), problem.y.astype(float)
     entry = first_entry(columns, v, forced=J)

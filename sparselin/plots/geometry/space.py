@@ -8,28 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from sparselin.plots.geometry import scene
 from sparselin.plots.geometry.labels import Labels, key, look, several
 from sparselin.plots.geometry.polytope import PolytopeFace, faces, is_bounded, outline
-from sparselin.plots.geometry.scene import (
-    Scene,
-    chain_of,
-    extent,
-    mark_points,
-    name_points,
-    tied_faces,
-    title_of,
-)
+from sparselin.plots.geometry.scene import Scene
 from sparselin.plots.style import GREY, POINTS, projection_axes
 from sparselin.results import FloatArray
 
 
 def dual_polytope(view: Scene, levels: Sequence[float], ax: Any) -> Any:
     """Draw a scene with three rows, as `geometry.dual_polytope` describes."""
-    half = 0.9 * extent(view, levels)[0]
+    half = 0.9 * scene.extent(view, levels)[0]
     ax = prepare_axes(ax, view, half)
     sides = faces(view.X, view.lam, half)
     cut = not is_bounded(view.X) or any(not side.features for side in sides)
-    ax.set_title(title_of(view, is_bounded(view.X), cut), fontsize=POINTS)
+    ax.set_title(scene.title_of(view, is_bounded(view.X), cut), fontsize=POINTS)
     for lam in () if view.S else levels:  # if S is not empty, only the slice of C_{λ*} is drawn
         for side in faces(view.X, lam, half):
             ring(ax, side.corners, color=GREY, linewidth=0.8, linestyle=(0, (6, 3)), zorder=1)
@@ -121,7 +114,7 @@ def mark_tied_faces(ax: Any, view: Scene, half: float) -> None:
 
     T are the tied features, A(S) the features that enter the LASSO first, and P_S^⊥y is the residual on S.
     """
-    for j, piece, again in tied_faces(view, half, 0.2 * half):
+    for j, piece, again in scene.tied_faces(view, half, 0.2 * half):
         colour = look(j)["color"]
         ring(ax, piece, color=colour, linestyle=(0, (2, 2)) if again else "-", linewidth=2.5, zorder=3)
         if j in view.entry.active:
@@ -142,8 +135,8 @@ def slices(ax: Any, view: Scene, half: float) -> None:
 
 def points(ax: Any, view: Scene) -> None:
     """Draw y, the residual P_S^⊥y, the path through its knots, u, and the arrows β_jX_j from u to y."""
-    mark_points(ax, view, (6, 7, 7, 8))
-    chain, J = chain_of(view)
+    scene.mark_points(ax, view, (6, 7, 7, 8))
+    chain, J = scene.chain_of(view)
     for a, b, j in zip(chain, chain[1:], J, strict=False):
         arrow(ax, a, b, look(j))
 
@@ -179,9 +172,9 @@ def normals(
 def _texts(labels: Labels, view: Scene, arrows: Any) -> None:
     """Write the labels of the normals, of y, of u, of the residual P_S^⊥y, and of the knots."""
     labels.avoid(view.points)
-    labels.avoid(chain_of(view)[0])
+    labels.avoid(scene.chain_of(view)[0])
     for ends, _, _ in arrows:
         labels.avoid(ends)
-    name_points(labels, view, arrows)
+    scene.name_points(labels, view, arrows)
     for lam, point in zip(view.path.knots.tolist(), view.points, strict=True):
         labels.place(rf"$\lambda$ = {lam:.3g}", point, view.y, needed=False)

@@ -10,34 +10,18 @@ proofs_checks.experiments.diversity` runs; `register` adds one.
 
 import functools
 
-from sparselin.spectral.regularizers.base import (
-    REGULARIZERS,
-    Growth,
-    PlainGrowth,
-    Regularizer,
-    SetFunction,
-    carrier,
-    grow,
-    register,
-)
-from sparselin.spectral.regularizers.entropy import SmoothedDifferentialEntropy
-from sparselin.spectral.regularizers.rank import GeneralizedRank, PowerGrowth
-from sparselin.spectral.regularizers.variance import SpectralVariance
-
-__all__ = [
-    "REGULARIZERS",
-    "GeneralizedRank",
-    "Growth",
-    "PlainGrowth",
-    "PowerGrowth",
-    "Regularizer",
-    "SetFunction",
-    "SmoothedDifferentialEntropy",
-    "SpectralVariance",
-    "carrier",
-    "grow",
-    "register",
-]
+from sparselin.spectral.regularizers.base import REGULARIZERS as REGULARIZERS
+from sparselin.spectral.regularizers.base import Growth as Growth
+from sparselin.spectral.regularizers.base import PlainGrowth as PlainGrowth
+from sparselin.spectral.regularizers.base import Regularizer as Regularizer
+from sparselin.spectral.regularizers.base import SetFunction as SetFunction
+from sparselin.spectral.regularizers.base import carrier as carrier
+from sparselin.spectral.regularizers.base import grow as grow
+from sparselin.spectral.regularizers.base import register as register
+from sparselin.spectral.regularizers.entropy import SmoothedDifferentialEntropy as SmoothedDifferentialEntropy
+from sparselin.spectral.regularizers.rank import GeneralizedRank as GeneralizedRank
+from sparselin.spectral.regularizers.rank import PowerGrowth as PowerGrowth
+from sparselin.spectral.regularizers.variance import SpectralVariance as SpectralVariance
 
 
 def _entropy(delta: float, k: int, alpha: float) -> SetFunction:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,6 +67,7 @@ class SmoothedDifferentialEntropy:
     (2.0, array([0.   , 0.585]))
     """
 
+    submodular: ClassVar[bool] = True  #: for every positive semidefinite C
     delta: float
     k: int | None = None
 
@@ -84,11 +86,6 @@ class SmoothedDifferentialEntropy:
     def monotone(self) -> bool:
         """True if f increases, f(x | S) ≥ 0, for every positive semidefinite C."""
         return self.delta >= 1
-
-    @property
-    def submodular(self) -> bool:
-        """True: for every positive semidefinite C."""
-        return True
 
     @property
     def nonnegative(self) -> bool:

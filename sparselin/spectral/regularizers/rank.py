@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -60,27 +61,15 @@ class GeneralizedRank:
     array([0., 2., 3.])
     """
 
+    monotone: ClassVar[bool] = True  #: f_gr increases for every positive semidefinite C
+    submodular: ClassVar[bool] = True  #: for every positive semidefinite C
+    nonnegative: ClassVar[bool] = True  #: f_gr ≥ 0 for every positive semidefinite C
     alpha: float
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", check_level(self.alpha, "alpha"))
         if self.alpha > 1:
             raise ValueError(f"alpha must lie in [0, 1], where f_gr is submodular; got {self.alpha}")
-
-    @property
-    def monotone(self) -> bool:
-        """True: f_gr increases for every positive semidefinite C."""
-        return True
-
-    @property
-    def submodular(self) -> bool:
-        """True: for every positive semidefinite C."""
-        return True
-
-    @property
-    def nonnegative(self) -> bool:
-        """True: f_gr ≥ 0 for every positive semidefinite C."""
-        return True
 
     def value(self, C: ArrayLike, S: Iterable[int]) -> float:
         """Compute f(S) from the eigenvalues of C_S, for C (d, d) symmetric positive semidefinite."""

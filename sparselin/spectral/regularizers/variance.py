@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,6 +50,8 @@ class SpectralVariance:
     (8.5, array([ 0. , -0.5]))
     """
 
+    monotone: ClassVar[bool] = False  #: f decreases
+    submodular: ClassVar[bool] = True  #: for every symmetric C
     k: int | None = None
 
     def __post_init__(self) -> None:
@@ -58,16 +61,6 @@ class SpectralVariance:
     def constant(self) -> float:
         """The value f(∅), which is the constant."""
         return 0.0 if self.k is None else 9.0 * self.k**2
-
-    @property
-    def monotone(self) -> bool:
-        """False: f decreases."""
-        return False
-
-    @property
-    def submodular(self) -> bool:
-        """True: for every symmetric C."""
-        return True
 
     @property
     def nonnegative(self) -> bool:
