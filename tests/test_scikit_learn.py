@@ -203,12 +203,15 @@ def test_the_data_are_left_alone(rng, name):
 
 @each_selector
 def test_names(selector):
-    found = make(selector, 4, forced=["sex"]).fit(FRAME, TARGET)
+    found = make(selector, 4, forced=["sex"], exclude=["bmi", "s5"]).fit(FRAME, TARGET)
     assert "sex" in found.get_feature_names_out()
+    assert not {"bmi", "s5"} & set(found.get_feature_names_out())
+    inner = make(selector, 4, forced=["sex"]).fit(FRAME.drop(columns=["bmi", "s5"]), TARGET)
+    assert found.get_feature_names_out().tolist() == inner.get_feature_names_out().tolist()
     path = found.path_ if hasattr(found.path_, "names") else found.path_[-1]
     assert path.names == tuple(FRAME.columns)
     np.testing.assert_allclose(path.predict(FRAME), FRAME.to_numpy() @ found.coef_ + found.intercept_)
-    refuses("Did you mean 'bmi'", make(selector, 4, forced=["bmj"]).fit, FRAME, TARGET)
+    refuses("Did you mean 'bmi'", make(selector, 4, exclude=["bmj"]).fit, FRAME, TARGET)
 
 
 @each_selector

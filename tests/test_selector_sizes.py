@@ -57,9 +57,9 @@ def deviance(loss, X, y, weight, S, rows, on):
 @pytest.mark.parametrize("name", ["aic", "bic", "ebic"])
 @pytest.mark.parametrize("variance", [None, 1.3])
 def test_criteria(rng, name, variance):
-    X, y = noise(rng, 60, 79)
-    found = OMPSelector(name, noise_variance=variance, max_features=9, forced=[4]).fit(X, y)
-    path = sl.omp(X, y, 9, intercept=True, forced=[4])
+    X, y = noise(rng, 60, 80)
+    found = OMPSelector(name, noise_variance=variance, max_features=9, forced=[4], exclude=[70]).fit(X, y)
+    path = sl.omp(np.delete(X, 70, 1), y, 9, intercept=True, forced=[4])
     gamma = 1 - math.log(60) / (4 * math.log(78))
     supports = [(t - 1, path.support[:t]) for t in range(1, 10)]
     want = criterion_by_hand(name, X, y, supports, 78, gamma, variance)
@@ -273,7 +273,7 @@ def test_a_mean_beyond_the_floats(rng):
     X[0, 2], y[0] = 1e5, 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = OMPSelector("cv", loss="poisson", max_features=2, cv=KFold(4)).fit(np.delete(X, 7, axis=1), y)
+        found = OMPSelector("cv", loss="poisson", max_features=2, cv=KFold(4), exclude=[7]).fit(X, y)
     assert found.k_ == 0
     assert found.scores_[1] == np.inf
 
@@ -299,8 +299,8 @@ def test_the_longest_path(rng, n, d, rule, longest):
 
 
 def test_share():
-    for share, k in ((0.3, 3), (0.01, 1), (1.0, 10)):
-        assert OMPSelector(share).fit(*DIABETES).k_ == k
+    for share, exclude, k in ((0.3, (), 3), (0.01, (), 1), (0.5, range(4), 3), (1.0, (), 10)):
+        assert OMPSelector(share, exclude=exclude).fit(*DIABETES).k_ == k
 
 
 @each_selector
@@ -349,7 +349,7 @@ def test_separated_classes(rng):
     X[:, 3] = np.where(y > 0, 1, -1) * rng.uniform(0.01, 3, len(y))
     X[:, 5] = np.where(y > 0, 1, -1) * rng.uniform(1, 1.1, len(y)) * 9
     words = "ended with k=1{}: with the next feature the data are separated"
-    given = {"loss": "logistic", "forced": [2]}
+    given = {"loss": "logistic", "forced": [2], "exclude": [0]}
     found = warns(words.format(", before it reached k=3"), OMPSelector(3, **given).fit, X, y)
     want = sl.generalized_omp(X, y, 1, loss="logistic", forced=[2])
     assert found.path_.unfitted == (5,)
@@ -363,8 +363,8 @@ def test_separated_classes(rng):
 def test_warnings(rng):
     X, y = noise(rng, 8, 20)
     assert warns("ended with k=7, before it reached k=9: the residual", OMPSelector(9).fit, X, y).k_ == 7
-    few = OMPSelector(tol=1e-3)
-    warns("ended with k=2, before it reached tol=0.001: no features are left", few.fit, X[:, :2], y)
+    few = OMPSelector(tol=1e-3, exclude=range(2, 20))
+    warns("ended with k=2, before it reached tol=0.001: no features are left", few.fit, X, y)
     short = OMPSelector(tol=1e-3, max_features=1)
     warns("ended with k=1, before it reached tol=0.001: max_features is reached", short.fit, X, y)
     exact = warns("k=1 fits y exactly, so bic is −∞", OLSSelector("bic").fit, X[:, :4], X[:, 1])

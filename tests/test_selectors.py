@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import sparselin as sl
 from sparselin import estimators
-from sparselin.estimators import OMPSelector, SequentialLassoSelector
+from sparselin.estimators import OMPSelector, SequentialAttentionSelector, SequentialLassoSelector
 from sparselin.greedy._groups import group_omp
 
 X, y = DIABETES
@@ -60,13 +60,14 @@ def test_another_k_without_fitting_again(selector, monkeypatch):
 def test_generalized_omp_behind(rng, loss, cls, form):
     X, y, weight = generalized(rng, loss)
     X = np.column_stack([X, X[:, 7]])  # a tie
-    given, inner = {"standardize": True, "loss": loss}, {"sample_weight": weight, "forced": [5]}
+    given, kept = {"standardize": True, "loss": loss}, np.delete(np.arange(11), 1)
+    inner = {"sample_weight": weight, "forced": [4]}
     for intercept in (True, False):
-        found = cls(4, forced=[5], fit_intercept=intercept, **given).fit(form(X), y, weight)
-        want = sl.generalized_omp(form(X), y, 4, intercept=intercept, **given, **inner)
+        found = cls(4, forced=[5], exclude=[1], fit_intercept=intercept, **given).fit(form(X), y, weight)
+        want = sl.generalized_omp(form(X[:, kept]), y, 4, intercept=intercept, **given, **inner)
         assert isinstance(found.path_, sl.GeneralizedPath)
-        assert found.path_.support.tolist() == want.support.tolist() == found.selected_.tolist()
-        assert found.path_.ties == want.ties
+        assert found.path_.support.tolist() == kept[want.support].tolist() == found.selected_.tolist()
+        assert found.path_.ties == tuple(tuple(kept[list(tied)].tolist()) for tied in want.ties)
         assert max(map(len, found.path_.ties)) == 2
         assert found.coef_[found.selected_].tolist() == want.coef.tolist()
         assert np.count_nonzero(found.coef_) == 4
@@ -76,6 +77,24 @@ def test_generalized_omp_behind(rng, loss, cls, form):
         assert found.at(2).coef_[found.selected_[:2]].tolist() == want.coef_at(2).tolist()
         at = found.path_.linear_predictor(X)
         np.testing.assert_allclose(at, X @ found.coef_ + found.intercept_, rtol=1e-4)
+
+
+def test_excluded_columns_in_every_field(rng):
+    X, y = noise(rng)
+    X[:, 9] = X[:, 7]
+    kept = np.delete(np.arange(12), [0, 5])
+    found = SequentialAttentionSelector(3, exclude=[5, 0], random_state=0).fit(X, y).path_
+    inner = SequentialAttentionSelector(3, random_state=0).fit(X[:, kept], y).path_
+    assert found.support.tolist() == kept[inner.support].tolist()
+    for name in ("ties", "active_sets"):
+        mapped = [tuple(kept[list(some)].tolist()) for some in getattr(inner, name)]
+        assert list(getattr(found, name)) == mapped
+    assert any(len(tied) > 1 for tied in found.ties)
+    for wide, narrow in zip(found.weights, inner.weights, strict=True):
+        assert wide[kept].tolist() == narrow.tolist()
+        assert not wide[[0, 5]].any()
+    groups = OMPSelector(2, exclude=[5, 0], groups=[0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 4, 4]).fit(X, y).path_
+    assert groups.groups.tolist() == [-1, 0, 1, 1, 1, -1, 2, 3, 3, 4, 4, 4]
 
 
 def test_standardize(rng):
@@ -117,7 +136,7 @@ def test_sparse_is_not_made_dense(name, outputs, rng):
     n, d = 1000, 20_000
     X = sp.random_array((n, d), density=1e-3, format="csr", rng=rng)
     Y = np.asarray((X[:, [3]] - X[:, [5]]).todense()) + 0.01 * rng.standard_normal((n, 2))
-    selector = getattr(estimators, name)(3)
+    selector = getattr(estimators, name)(3, exclude=[0])
     selector.fit(X[:, :50], Y[:, outputs])  # compiles
     assert peak_memory(selector.fit, X, Y[:, outputs]) < n * d * 8 / 10
 
@@ -271,6 +290,8 @@ def test_sizes_are_refused():
 
 
 def test_options_are_refused():
+    refused(r"both have \[0\]", forced=(0,), exclude=(1, 0))
+    refused("exclude must leave a column", exclude=range(10))
     refused("a label for each of the 10 features", groups=[0, 1])
     refused("noise_variance must be positive", noise_variance=0)
     refused("gamma must be nonnegative", gamma=-1)

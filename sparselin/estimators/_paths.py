@@ -17,10 +17,12 @@ from sparselin.greedy._losses import LOSSES
 from sparselin.problem import Problem
 from sparselin.problem.errors import eps_of, product_error, stopping_level
 from sparselin.results import (
+    FittedPath,
     FloatArray,
     GeneralizedPath,
     GroupPath,
     IndexArray,
+    Names,
     SelectionPath,
     Status,
     SubsetResult,
@@ -295,6 +297,35 @@ class Sets:
         return ModelPath(tuple(self.results), self.models, self.status)
 
 
+def widen(result: Any, kept: IndexArray, d: int, names: Names) -> Any:
+    """Translate a result on the columns `kept` of X into a result on all d columns."""
+    if isinstance(result, tuple):
+        return tuple(widen(subset, kept, d, names) for subset in result)
+    new: dict[str, Any] = {"support": kept[result.support]}
+    if isinstance(result, FittedPath):
+        new["fit"] = dataclasses.replace(result.fit, n_features=d, names=names)
+    else:
+        new |= {"n_features": d, "names": names}
+    if isinstance(result, GroupPath):
+        new["groups"] = np.full(d, -1)
+        new["groups"][kept] = result.groups
+    elif isinstance(result, GeneralizedPath):
+        new["ties"] = tuple(tuple(kept[list(tied)].tolist()) for tied in result.ties)
+        new["unfitted"] = tuple(kept[list(result.unfitted)].tolist())
+    elif isinstance(result, SelectionPath):
+        for name in ("ties", "active_sets"):
+            new[name] = tuple(tuple(kept[list(some)].tolist()) for some in getattr(result, name))
+        new["weights"] = tuple(_scatter(weights, kept, d) for weights in result.weights)
+    return dataclasses.replace(result, **new)
+
+
+def _scatter(values: FloatArray, kept: IndexArray, d: int) -> FloatArray:
+    """Return a vector (d,) with the values at the indices `kept` and zeros elsewhere."""
+    wide = np.zeros(d, values.dtype)
+    wide[kept] = values
+    return wide
+
+
 def check_loss(selector: Any, y: Any) -> None:
     """Raise ValueError if `loss` is unknown, or if parameters or labels need another loss."""
     loss, known = selector.loss, ["squared", *LOSSES]
@@ -350,10 +381,10 @@ def as_outputs(y: Any, name: str, several: bool) -> FloatArray:
     return np.asarray(column_or_1d(y, warn=not several))
 
 
-def number_groups(groups: Any, d: int) -> tuple[Any, IndexArray]:
-    """Return the labels of the groups, and the group number of each column."""
+def number_groups(groups: Any, d: int, kept: IndexArray) -> tuple[Any, IndexArray]:
+    """Return the labels of the groups of the columns `kept`, and the group number of each such column."""
     labels = np.asarray(groups)
     if labels.shape != (d,):
         raise ValueError(f"groups must have a label for each of the {d} features; got shape {labels.shape}")
-    unique, number = np.unique(labels, return_inverse=True)
+    unique, number = np.unique(labels[kept], return_inverse=True)
     return unique, number

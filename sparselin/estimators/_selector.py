@@ -69,6 +69,7 @@ class PathSelector(  # type: ignore[misc]
     _: dataclasses.KW_ONLY
     tol: float | None = None
     forced: Columns = ()
+    exclude: Columns = ()
     fit_intercept: bool = True
     max_features: int | None = None
     cv: Any = 5
@@ -116,21 +117,22 @@ class PathSelector(  # type: ignore[misc]
             raise ValueError(
                 f"fit takes {', '.join(params)} only after sklearn.set_config(enable_metadata_routing=True)"
             )
-        task = self._check_data(X, y, sample_weight)
+        task, kept = self._check_data(X, y, sample_weight)
         request, folds = self._request(task, params)
         steps = request.most - len(task.forced)
         whole = FitTask.of_fit(self, X, y, task.weight, steps)
         self.sizes_ = np.arange(len(task.forced), request.most + 1)
 
         def attributes(result: Result, models: list[LinearFit]) -> dict[str, Any]:
-            return self._attributes(result, models[-1], int(self.sizes_[len(models) - 1]))
+            return self._attributes(result, models[-1], int(self.sizes_[len(models) - 1]), kept)
 
         with whole.steps("step", steps, attributes) as watch:
             found = self._path(task, request.most, request.tol, watch)
         self.sizes_ = self.sizes_[: len(found.models)]
         position = self._choose(task, request, folds, found.models)
-        self._models, k = found.models, int(self.sizes_[position])
-        self.__dict__.update(self._attributes(found.result, found.models[position], k))
+        self._models = [model._replace(features=kept[model.features]) for model in found.models]
+        k = int(self.sizes_[position])
+        self.__dict__.update(self._attributes(found.result, found.models[position], k, kept))
         self._warn(task, request, found, position)
         whole.end({})
         return self
@@ -156,8 +158,8 @@ class PathSelector(  # type: ignore[misc]
         tags.classifier_tags = ClassifierTags(multi_class=False) if self.loss == "logistic" else None
         return tags
 
-    def _check_data(self, X: Any, y: Any, sample_weight: Any) -> Task:
-        """Return the validated task."""
+    def _check_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Task, IndexArray]:
+        """Return the validated task, and the indices of the columns of X that may be selected."""
         check_same_rows(X, y, "y")
         check_same_rows(X, sample_weight, "sample_weight")
         _paths.check_loss(self, y)
@@ -172,13 +174,22 @@ class PathSelector(  # type: ignore[misc]
         n, d = X.shape
         names = _common.names_of(self)
         first = check_indices(self.forced, d, "forced", names)
-        groups, self.groups_ = None, None
+        out = check_indices(self.exclude, d, "exclude", names)
+        if both := np.intersect1d(first, out).tolist():
+            raise ValueError(f"forced and exclude must not share a column; both have {both}")
+        kept = np.setdiff1d(np.arange(d), out)
+        if len(kept) == 0:
+            raise ValueError(f"exclude must leave a column to select; it has all {d} columns")
+        X = X[:, kept] if len(out) else X
+        first, groups, self.groups_ = np.searchsorted(kept, first), None, None
         if self.groups is not None:
-            self.groups_, groups = _paths.number_groups(self.groups, d)
+            self.groups_, groups = _paths.number_groups(self.groups, d, kept)
             first = np.array(list(dict.fromkeys(groups[first].tolist())), np.intp)
         weight = None if sample_weight is None else check_weights(sample_weight, n, X.dtype)
+        inner = None if names is None else tuple(names[j] for j in kept)
         intercept, standardize = bool(self.fit_intercept), bool(self.standardize)
-        return Task(X, y, weight, names, intercept, standardize, forced=first, groups=groups, loss=self.loss)
+        task = Task(X, y, weight, inner, intercept, standardize, forced=first, groups=groups, loss=self.loss)
+        return task, kept
 
     def _request(self, task: Task, params: dict[str, Any]) -> tuple[SizeRequest, list[Split]]:
         """Return the number of units that the parameters request, and the folds if they are needed."""
@@ -251,9 +262,10 @@ class PathSelector(  # type: ignore[misc]
         self.scores_ = _criterion(request.rule, models, task, gamma, variance)
         return _chosen_position(request.rule, self.scores_)
 
-    def _attributes(self, result: Result, model: LinearFit, k: int) -> dict[str, Any]:
+    def _attributes(self, result: Result, model: LinearFit, k: int, kept: IndexArray) -> dict[str, Any]:
         """Return the fitted attributes if the model with k units is chosen."""
-        return {"path_": result, **self._model_attributes(model, k)}
+        path = _paths.widen(result, kept, self.n_features_in_, names_of(self))
+        return {"path_": path, **self._model_attributes(model._replace(features=kept[model.features]), k)}
 
     def _model_attributes(self, model: LinearFit, k: int) -> dict[str, Any]:
         """Return the fitted attributes that depend on the chosen model only."""

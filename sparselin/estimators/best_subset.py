@@ -125,7 +125,8 @@ class BestSubsetSelector(PathSelector):
         a column does not change the selection.
     time_limit : the number of seconds for each size. After that the best subset found so far is taken, with
         a `ConvergenceWarning`.
-    path_ : a tuple of `BestSubset` with s + 1, s + 2, … features (or groups), s of them forced.
+    path_ : a tuple of `BestSubset` with s + 1, s + 2, … features (or groups), s of them forced. Their indices
+        are columns of X. `certificate` refers to the columns that are not excluded.
 
     X is made dense.
 

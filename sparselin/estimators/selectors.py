@@ -30,8 +30,8 @@ class OMPSelector(PathSelector):
     Parameters
     ----------
     n_features_to_select : the number k of features, including the forced ones; with `groups`, of groups.
-        It is an integer, a share in (0, 1] of the features (rounded down, at least one feature), or the name
-        of a rule:
+        It is an integer, a share in (0, 1] of the features that are not excluded (rounded down, at least
+        one feature), or the name of a rule:
         "ebic" : the first minimum of EBIC along the path; "bic", "aic" : the global minimum along the path.
             Let k features be selected and RSS be their residual sum of squares, with q outputs, n rows (the
             sum of the weights), and u of p features chosen besides the forced ones. Then
@@ -50,6 +50,7 @@ class OMPSelector(PathSelector):
     tol : the path ends once ‖r‖ ≤ tol·‖y − ȳ‖ (without an intercept tol·‖y‖); tol is a ratio of norms. For
         other losses it ends once the deviance is at most tol times the deviance without features.
     forced : columns that are selected first, by index or by name. With `groups`, their groups come first.
+    exclude : columns that are never selected, by index or by name.
     groups : (d,) labels. Columns with the same label are selected together. None: each column is a group.
     loss : "squared"; "logistic", for y with two classes of any labels; or "poisson", for y ≥ 0. The last two
         take one output and no `groups`. Their loss has no minimum if, for example, the features separate the
