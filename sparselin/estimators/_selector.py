@@ -264,7 +264,7 @@ class PathSelector(  # type: ignore[misc]
 
     def _attributes(self, result: Result, model: LinearFit, k: int, kept: IndexArray) -> dict[str, Any]:
         """Return the fitted attributes if the model with k units is chosen."""
-        path = _paths.widen(result, kept, self.n_features_in_, names_of(self))
+        path = _paths.widen(result, kept, self.n_features_in_, _common.names_of(self))
         return {"path_": path, **self._model_attributes(model._replace(features=kept[model.features]), k)}
 
     def _model_attributes(self, model: LinearFit, k: int) -> dict[str, Any]:
