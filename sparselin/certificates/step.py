@@ -17,13 +17,11 @@ Indices: TypeAlias = tuple[int, ...]
 
 @dataclasses.dataclass(frozen=True)
 class StepCertificate:
-    """The proof of one pick, with S = selected, r = P_S^⊥y, c = Xᵀr, and w_j = 1 (‖X_j‖ if normalized).
-
-    P_S^⊥y is the residual of least squares on the features S.
+    """The proof of one pick of OMP or Sequential LASSO.
 
     Attributes
     ----------
-    selected : S, in the order of selection.
+    selected : S, the features before the pick, in the order of selection.
     pick : the feature picked.
     tied : T = argmax_j |c_j|/w_j over the columns that are not zero, increasing.
     active : A(S) ⊆ T, the features that are nonzero in some solution of the LASSO just below λ*, increasing.
@@ -119,7 +117,9 @@ def refutations(step: StepCertificate, num: Arithmetic) -> Iterator[str]:
 def _tie_failures(step: StepCertificate, num: Arithmetic, c: Any) -> Iterator[str]:
     """Check that |c_i| = λ*w_i on T, with the given signs, and |c_j| < λ*w_j elsewhere; yield the failures.
 
-    c : Xᵀr, r the residual. T is the set of tied features, and `StepCertificate` defines w.
+    T is the set of tied features, and `StepCertificate` defines the weights w and λ*.
+
+    c : Xᵀr, where r is the residual on the selected features.
     """
     if not num.is_negative(num.vector([0]) - _apply_signs(step, num, c)).all():
         yield "`signs` are not those of the correlations, or rounding leaves them undecided"
@@ -133,11 +133,12 @@ def _tie_failures(step: StepCertificate, num: Arithmetic, c: Any) -> Iterator[st
 
 
 def _direction_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iterator[str]:
-    """Check Hu = |c| on A(S), Hu ≥ |c| where there is a Farkas vector, and Hu > |c| elsewhere on T.
+    """Check the conditions on the direction u of a step, and yield the failures.
 
-    u and H are those of `StepCertificate`. Yields the failures.
+    The conditions are Hu = |c| on A(S), Hu ≥ |c| where there is a Farkas vector, and Hu > |c| at the other
+    tied features. `StepCertificate` defines u, H and A(S).
 
-    c, b : Xᵀr, r the residual, and XᵀZu. On T, (Hu)_i = sign(c_i)·b_i.
+    c, b : Xᵀr, where r is the residual, and XᵀZu. At a tied feature i, (Hu)_i = sign(c_i)·b_i.
     """
     excluded = [i for i, _ in step.farkas]
     free = [t for t, i in enumerate(step.tied) if i not in (*step.active, *excluded)]
@@ -151,11 +152,12 @@ def _direction_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) 
 
 
 def _window_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iterator[str]:
-    """Check `tau`: |c_j − τb_j| ≤ (1 − τ)λ*w_j off S ∪ T, and τ((Hu)_i + |c_i|) ≤ 2|c_i| on T.
+    """Check the statement `tau` of a step, and yield the failures.
 
-    `StepCertificate` defines these symbols. Yields the failures.
+    The conditions are |c_j − τb_j| ≤ (1 − τ)λ*w_j outside S ∪ T, and τ((Hu)_i + |c_i|) ≤ 2|c_i| on T.
+    `StepCertificate` defines these symbols.
 
-    c, b : Xᵀr, r the residual, and XᵀZu. On T, (Hu)_i = sign(c_i)·b_i.
+    c, b : Xᵀr, where r is the residual, and XᵀZu. On T, (Hu)_i = sign(c_i)·b_i.
     """
     others = _others(step, num)
     tau, bound = num.vector([step.tau]), num.vector([(1 - step.tau) ** 2 * step.lam_star_squared])
@@ -168,7 +170,7 @@ def _window_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> 
 
 
 def _excludes(step: StepCertificate, num: Arithmetic, i: int, correlation: Any) -> bool:
-    """Return whether the Farkas vector w of feature i proves that i is zero in every solution of the LASSO.
+    """Return whether a Farkas vector w proves that feature i has the coefficient 0 in every LASSO solution.
 
     correlation : Xᵀw.
     """
@@ -203,5 +205,5 @@ def is_zero(num: Arithmetic, v: Any) -> bool:
 
 
 def _others(step: StepCertificate, num: Arithmetic) -> list[int]:
-    """Return the features that are neither selected nor tied, except normalized columns that are zero."""
+    """Return the features that are neither selected nor tied, except zero columns of a normalized design."""
     return [j for j in np.flatnonzero(num.stated).tolist() if j not in (*step.tied, *step.selected)]
