@@ -74,7 +74,7 @@ def carriers(path: Named, S: IndexArray, shares: FloatArray) -> str:
 def describe_share(
     path: Named, S: IndexArray, at: Standing, intercept: bool, features: str = "the selected features"
 ) -> str:
-    """Write the share of X_j that the features S explain, and the most important features of S.
+    """Write the share of X_j that the features S explain, and which features of S explain most of it.
 
     features : a name for the features S.
     """
