@@ -14,8 +14,8 @@ from sparselin.results import FloatArray
 class Lengths:
     """The squared lengths ρ_j² = ‖P_S^⊥X_j‖² of all columns, projected off the selected columns S.
 
-    Orthogonal least squares divides by ρ_j. Each column q of the factorisation X_S = QR reduces ρ_j² by ⟨q,
-    X_j⟩². Once cancellation has cost four digits of ρ_j², it is recomputed by projecting X_j off S.
+    Orthogonal least squares divides by ρ_j. Each column q of the factorisation X_S = QR reduces ρ_j² by
+    ⟨q, X_j⟩². Once cancellation has cost four digits of ρ_j², it is recomputed by projecting X_j off S.
 
     Attributes
     ----------

@@ -64,7 +64,7 @@ class Nonnegative(Selection):
 
         F are the forced features, and P the others with β_j > 0. If the pick is in the span of F ∪ P, or if
         rounding leaves β undecided, the result has no picks. The coefficient of the pick is positive in the
-        new β; otherwise ‖r‖ would be the same as before.
+        new β; otherwise the norm of the residual would not decrease.
         """
         beta = np.append(self._solutions[-1][2] if self._solutions else np.zeros(0), 0.0)
         r = self.qr.residual(self.qr.problem.y)

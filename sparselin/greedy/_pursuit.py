@@ -131,19 +131,19 @@ def pursue(
     """Select the `forced` features, then pick features until there are k or a status ends the path.
 
     Let S be the selected columns, r the residual and c = Xᵀr. While the pick is certain, a scheme takes the
-    column of largest |c_j|; if `lengths` are given, it takes the column of largest |c_j|/ρ_j, where ρ_j =
-    ‖P_S^⊥X_j‖. The scheme picks in blocks if blocks are faster, otherwise one by one. If rounding leaves the
-    pick undecided, the rule decides. For sparse designs and with `by_rule`, the rule makes every pick. A Gram
-    problem can lead to a pick in the span of S. Such a pick is excluded; if the rule returns it again, the
-    path ends with BEYOND_PRECISION.
+    column of largest |c_j|; if `lengths` are given, it takes the column of largest |c_j|/ρ_j, where
+    ρ_j = ‖P_S^⊥X_j‖. The scheme picks in blocks if blocks are faster, otherwise one by one. If rounding
+    leaves the pick undecided, the rule decides. For sparse designs and with `by_rule`, the rule makes every
+    pick. A Gram problem can lead to a pick in the span of S. Such a pick is excluded; if the rule returns it
+    again, the path ends with BEYOND_PRECISION.
 
     Parameters
     ----------
     with_active : record A(S), the features that enter the LASSO first; for a pick i that is certain, {i}.
     audit : a function that checks picks after they were added, called as audit(selection, c, W, threads).
-        Here c is Xᵀr before these picks, and W = QᵀX for the columns of Q that belong to them, where X_S =
-        QR. It returns how many of the picks pass the audit. The path ends with BEYOND_PRECISION before the
-        first pick that fails.
+        Here c is Xᵀr before these picks, and W = QᵀX for the columns of Q that belong to them, where
+        X_S = QR. It returns how many of the picks pass the audit. The path ends with BEYOND_PRECISION before
+        the first pick that fails.
     state : the class of the selection.
     """
     selection, k, floor = begin(problem, k, tol, residual, forced, state)

@@ -4,11 +4,11 @@ Notation: a_i are the rows of A, μ_i the means that the model predicts, V = dia
 and g = −∇L(b) = Aᵀu with u_i = w_i(y_i − μ_i). Newton's step is δ = R⁻¹R⁻ᵀg, and its decrement is D = ‖R⁻ᵀg‖
 = ‖√V·Aδ‖. Let M = max_i ‖R⁻ᵀa_i‖. Then |a_iᵀδ| ≤ MD.
 
-*Bound.* If |a_iᵀδ| < 1 for all i, then L has a minimum, and L(b) − min L ≤ D². Proof. Let θ_i = μ_i +
-ℓ''_i·a_iᵀδ. Then Aᵀ(w∘(y − θ)) = g − AᵀVAδ = 0. Each θ_i lies in the range of means: 0 < θ_i < 1 for the
-logistic loss, and θ_i > 0 for the Poisson loss. By Stiemke's theorem of the alternative, there is no
-direction along which L decreases without end. Because Σ w_i(y_i − θ_i)a_i = 0, the sum Σ w_i(ℓ(y_i, η_i) −
-ℓ(θ_i, η_i)) is linear in η and constant for η = Ab. Hence
+*Bound.* If |a_iᵀδ| < 1 for all i, then L has a minimum, and L(b) − min L ≤ D². Proof. Let
+θ_i = μ_i + ℓ''_i·a_iᵀδ. Then Aᵀ(w∘(y − θ)) = g − AᵀVAδ = 0. Each θ_i lies in the range of means: 0 < θ_i < 1
+for the logistic loss, and θ_i > 0 for the Poisson loss. By Stiemke's theorem of the alternative, there is no
+direction along which L decreases without end. Because Σ w_i(y_i − θ_i)a_i = 0, the sum Σ
+w_i(ℓ(y_i, η_i) − ℓ(θ_i, η_i)) is linear in η and constant for η = Ab. Hence
 
     L(b) − L(b') ≤ Σ w_i(ℓ(θ_i, η_i) − min ℓ(θ_i, ·)) = Σ w_i KL(θ_i ‖ μ_i) ≤ Σ w_i(θ_i − μ_i)²/ℓ''_i = D²
 
@@ -16,10 +16,10 @@ for every b', where KL is the divergence of Bernoulli or Poisson laws. The last 
 at most χ².
 
 *Step.* Let φ(t) = L(b + tδ) and ρ = max|a_iᵀδ|. Then φ'(0) = −D², φ''(0) = D² and |φ'''| ≤ ρφ'' (Bach,
-*Self-concordant analysis for logistic regression*, 2010). Hence φ(1) ≤ φ(0) − D² + D²(e^ρ − ρ − 1)/ρ². If ρ ≤
-½, this is a decrease of at least 0.4·D², and the step length is t = 1. Otherwise t is halved until φ'(t/2) +
-φ'(t) ≤ −D²/4. Then φ(t) ≤ φ(0) − tD²/8, because φ' increases. The condition holds once ρt is small enough: if
-e^{ρt} ≤ 1 + 7ρ/8, then φ'(t) ≤ −D² + D²(e^{ρt} − 1)/ρ ≤ −D²/8.
+*Self-concordant analysis for logistic regression*, 2010). Hence φ(1) ≤ φ(0) − D² + D²(e^ρ − ρ − 1)/ρ². If
+ρ ≤ ½, this is a decrease of at least 0.4·D², and the step length is t = 1. Otherwise t is halved until
+φ'(t/2) + φ'(t) ≤ −D²/4. Then φ(t) ≤ φ(0) − tD²/8, because φ' increases. The condition holds once ρt is small
+enough: if e^{ρt} ≤ 1 + 7ρ/8, then φ'(t) ≤ −D² + D²(e^{ρt} − 1)/ρ ≤ −D²/8.
 
 *Distance.* Let b* be a minimiser, a* = A(b* − b), and let q = MD < 1. In this paragraph ρ = max|a*_i|, which
 is at most M‖√Va*‖. Convexity and |ℓ'''| ≤ ℓ'' give ‖√Va*‖(1 − e^−ρ)/ρ ≤ D. So ρ ≤ −log(1 − q) and ‖√Va*‖ ≤

@@ -38,12 +38,12 @@ class AddedPicks(NamedTuple):
 
 
 class Selection:
-    """The state of a greedy method: the selected features S, X_S = QR, and the residual r = P_S^⊥y.
+    """The state of a greedy method: the selected features S, the factorisation X_S = QR, and the residual.
 
     Attributes
     ----------
-    residual : r.
-    trail : the record of the picks, in the order of selection, and of ‖r‖.
+    residual : r = P_S^⊥y.
+    trail : the record of the picks, in the order of selection, and of the norms ‖r‖.
     excluded : the columns that may not be picked: S and the columns found to depend linearly on S.
     projections : Qᵀy, that is, ⟨q, y⟩ for each column q of Q.
     undecided : whether rounding left the coefficients undecided when a feature was added. This is possible

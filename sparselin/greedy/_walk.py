@@ -17,9 +17,8 @@ class Pick(NamedTuple):
 
     lam_star, margin : λ*, the largest score at this step; and the difference between λ* and the second
         largest score, divided by λ*. NaN if not known.
-    tied : T, the features whose score equals the largest one to rounding.
-    active : A(S), the features that enter the LASSO first when the features S selected before have no
-        penalty.
+    tied : the features whose score equals the largest one to rounding.
+    active : the features that enter the LASSO first if the features selected before have no penalty.
     weights : (d,) attention weights, or None.
     """
 

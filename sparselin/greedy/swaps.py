@@ -154,7 +154,7 @@ def swaps(
 class _SubsetFit:
     """The least squares fit on the selected set S, and on the column of ones if there is an intercept.
 
-    r, square : the residual and ‖r‖².
+    r, square : the residual, and its squared norm ‖r‖².
     slack : a swap must decrease ‖r‖² by more than `slack`.
     """
 
