@@ -77,7 +77,10 @@ class Candidates(Gathered):
         return len(new) > 0
 
     def first_correlations(self) -> FloatArray:
-        """Return Xᵀ(y − X_Sβ_S) (d,), the correlations at the start of the path, where S has no penalty."""
+        """Return the correlations Xᵀ(y − X_Sβ_S) (d,) at the start of the path.
+
+        X_Sβ_S is the least squares fit on S, the features without penalty.
+        """
         problem, t = self.problem, len(self.S)
         if not t:
             return problem.Xty

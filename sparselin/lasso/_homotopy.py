@@ -40,7 +40,7 @@ from sparselin.results import FloatArray, IndexArray
 
 
 class Knot(NamedTuple):
-    """A knot of the LASSO path: λ, β(λ) (d,), and the penalised features that are active just below λ."""
+    """A knot of the LASSO path: λ, the solution β(λ) (d,), and the penalised features active just below λ."""
 
     lam: float
     coef: FloatArray
@@ -142,7 +142,10 @@ class Homotopy(Segment):
         return tuple(sorted(set(self.qr.index) - set(self.free)))
 
     def coef(self) -> FloatArray:
-        """Return β (d,) at the current λ. A coefficient that rounding gave the wrong sign is set to zero."""
+        """Return the solution β (d,) at the current λ.
+
+        A coefficient that rounding gave the wrong sign is set to zero.
+        """
         coef = np.zeros(self.problem.d)
         coef[self.qr.index] = self._beta(self.lam)
         P = list(self.active())

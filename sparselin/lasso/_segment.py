@@ -179,10 +179,10 @@ class Segment:
 
     @property
     def _residual_error(self) -> float:
-        """The largest ‖r₀‖ that rounding of the data can cause, where r₀ is the residual of y at λ = 0.
+        """The largest ‖r₀‖ that rounding of the data can cause, if the factorised columns fit y exactly.
 
-        r₀ = y − X_Jβ₀ for the columns J of the factorisation. The result is infinite if there are n such
-        columns, because n columns fit every y.
+        r₀ = y − X_Jβ₀ is the residual of least squares on the columns J of the factorisation. The result is
+        infinite if there are n such columns, because n columns fit every y.
         """
         return math.inf if self.qr.size == self.problem.n else self.qr.unit * self._sizes(self.base)[1]
 
@@ -216,7 +216,10 @@ class Segment:
         return bool(np.all(self.sign[P] * size >= least))
 
     def _beta(self, lam: float) -> FloatArray:
-        """Return β(λ) on the columns of the factorisation, computed in twice the precision and rounded."""
+        """Return the solution at λ = lam on the columns of the factorisation.
+
+        It is computed in twice the precision and rounded.
+        """
         base, direction = self.base, self.direction
         return np.asarray(refinement.along(base.x, base.x_low, lam, direction.x, direction.x_low))
 
@@ -263,10 +266,10 @@ class Segment:
     def _products_error(self, balance: Balance, J: IndexArray) -> FloatArray:
         """Return bounds on how much the rounding of weighted or scaled data changes ⟨X_i, r⟩, for i ∈ J.
 
-        r and f belong to a `Balance` r + X_Ax = f with the columns A of the factorisation. Weights and scales
-        are multiplied into the data, and the products are rounded to eps. The bound is u·(s(X_i)‖r‖ +
-        ‖z_i‖s(f)), where u = 8·eps, z_i = P_A^⊥X_i, and the sizes s are defined in `ThinQR.sizes`. These are
-        the first two terms of `measured_error`.
+        The vectors r and f belong to a `Balance` r + X_Ax = f with the columns A of the factorisation.
+        Weights and scales are multiplied into the data, and the products are rounded to eps. The bound is
+        u·(s(X_i)‖r‖ + ‖z_i‖s(f)), where u = 8·eps, z_i = P_A^⊥X_i, and the sizes s are defined in
+        `ThinQR.sizes`. These are the first two terms of `measured_error`.
         """
         error, (r, f) = np.empty(len(J)), self._sizes(balance)
         for start in range(0, len(J), CHUNK):
@@ -286,7 +289,7 @@ class Segment:
         return bool(np.all(error <= self.limits.limit * scale))
 
     def _set_base(self) -> None:
-        """Compute β₀ and r₀ = y − X_Jβ₀, the least squares fit on the columns J of the factorisation."""
+        """Compute the least squares coefficients β₀ on the columns of the factorisation, and the residual."""
         self.base = refine(self.qr, self.problem.y, None)
         self.sound &= self.base.sound
 
@@ -300,7 +303,10 @@ class Segment:
         self.sound &= direction.sound
 
     def slope(self) -> dict[int, float]:
-        """Return slope_j = −dβ_j/dλ for each column j of the factorisation, as a dictionary."""
+        """Return −dβ_j/dλ for each column j of the factorisation, as a dictionary.
+
+        β are the coefficients on the segment.
+        """
         return dict(zip(self.qr.index, self.direction.x.tolist(), strict=True))
 
     def _refine(self, lines: Lines, J: IndexArray, inside: IndexArray) -> None:

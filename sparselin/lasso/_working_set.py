@@ -73,7 +73,7 @@ class KnotBlock(NamedTuple):
         return self.between(len(self.lams) - 1, len(self.lams))
 
     def dense(self, d: int) -> FloatArray:
-        """Return β (d,) at the last knot of this block."""
+        """Return the solution β (d,) at the last knot of this block."""
         coef = np.zeros(d)
         coef[self.columns] = self.coef[-1]
         return coef
@@ -204,9 +204,10 @@ class Solution(NamedTuple):
 
 
 def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
-    """Return the solution at λ = lam of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S.
+    """Return the solution of the LASSO at λ = lam, in which the features S have no penalty.
 
-    Returns None if rounding leaves the solution undecided.
+    The LASSO is min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S. Returns None if rounding
+    leaves the solution undecided.
 
     The path is followed down to λ on some columns, the candidates. Only its end is needed, so only the end is
     proved on all columns. Columns that violate |c_j| ≤ λ there, with c = Xᵀ(y − Xβ), become candidates, and

@@ -85,9 +85,9 @@ def first_entry(
         min_{v ≥ 0} ½vᵀHv − 1ᵀv,
 
     and A(S) is the support of v. The formula for β_T holds for every ε up to the first event, at ε₂. There
-    are two kinds of events. A feature j ∉ T ∪ S enters when |c_j − ε⟨X_j, Zv⟩| = λ* − ε, and a feature j ∈
-    T∖A(S) enters with the sign opposite to c_j when ε = 2λ*/(1 + (Hv)_j). ε₂ is the least positive solution
-    of these equations.
+    are two kinds of events. A feature j ∉ T ∪ S enters when |c_j − ε⟨X_j, Zv⟩| = λ* − ε, and a feature
+    j ∈ T∖A(S) enters with the sign opposite to c_j when ε = 2λ*/(1 + (Hv)_j). ε₂ is the least positive
+    solution of these equations.
 
     So exactly A(S) is active in the window (λ₂, λ*), where λ₂ = λ* − ε₂ is `window_lower`. The proof of Lemma
     3.4 of *Sequential Attention for Feature Selection* (3.5 in its first version) gives a window (λ₀, λ*)
@@ -230,9 +230,9 @@ def _largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:
 def _proof_lower(
     problem: Problem, c: FloatArray, T: IndexArray, S: IndexArray, lam: float, residual_norm: float
 ) -> float:
-    """Return λ₀ = (1 − ε₀)λ*, the lower end of the window in a published proof (see `first_entry`).
+    """Return λ₀ = (1 − ε₀)λ*, the lower end of the window in a published proof.
 
-    With an intercept, the formula uses the norms of the centred columns.
+    `first_entry` gives the formula for ε₀. With an intercept it uses the norms of the centred columns.
     """
     norms, ones = problem.column_norms.astype(np.float64), problem.design.ones
     if ones is not None:  # by Pythagoras, plus an upper bound on its rounding error

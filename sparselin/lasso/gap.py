@@ -45,7 +45,9 @@ def lasso_gap(
     basis: FloatArray,
     column_norms: FloatArray,
 ) -> DualityGap:
-    """Return the duality gap of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ at β = coef.
+    """Return the duality gap of the LASSO min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ at β = coef.
+
+    S are the features without penalty, and S̄ the others.
 
     The dual point u is the residual r = y − Xβ, projected off X_S by an orthonormal `basis` of the column
     space of X_S, and scaled so that ‖Xᵀu‖∞ ≤ λ. With the objectives P(β) = ½‖r‖² + λ‖β_{S̄}‖₁ and
