@@ -20,8 +20,8 @@ def eliminate(problem: Problem, forced: IndexArray) -> Problem:
 
     The new problem has the same residuals: ‖P_{F∪S}^⊥y‖ = ‖P_S^⊥(P_F^⊥y)‖, where P_S^⊥ on the right projects
     off the projected columns of S. The same holds for every column in place of y. Columns keep their indices.
-    Columns of F become zero. A column x in the span of F to rounding becomes zero too; the rule is ‖P_F^⊥x‖ ≤
-    length_unit·s(x), where s(x) is the size of x (`ThinQR.sizes`). The same rule applies to y.
+    Columns of F become zero. A column x in the span of F to rounding becomes zero too; the rule is
+    ‖P_F^⊥x‖ ≤ length_unit·s(x), where s(x) is the size of x (`ThinQR.sizes`). The same rule applies to y.
 
     For every other column x, the error of P_F^⊥x is u·s(x) with u = 8·eps, plus eps‖P_F^⊥x‖ when it is
     stored. The new problem treats these errors as relative errors of its data. So its eps is the largest

@@ -26,7 +26,7 @@ class Gathered:
 
     Attributes
     ----------
-    index : (M,) the indices C of the copied columns.
+    index : (M,) the indices of the M copied columns, called C below.
     place : (d,) the position of each column of X in C, or −1 if it is not in C.
     columns : X_Cᵀ (M, n), an array, or a CSR array if X is sparse.
     gram, c0, norms : X_CᵀX_C (M, M), X_Cᵀy (M,) and the lengths ‖X_j‖ (M,).

@@ -1,7 +1,7 @@
 """Decisions within rounding error: λ*, the tied set T, and the reason why λ* is zero.
 
-Let S be the selected columns and r = P_S^⊥y the residual. λ* is the largest |c_i| of the correlations c =
-Xᵀr, and T are the features with |c_i| = λ*. There are two kinds of error bounds for c. Bounds by the
+Let S be the selected columns and r = P_S^⊥y the residual. λ* is the largest |c_i| of the correlations
+c = Xᵀr, and T are the features with |c_i| = λ*. There are two kinds of error bounds for c. Bounds by the
 condition number of X_S (`Problem.correlation_error`) are cheap. But they are far too large for a column that
 is not involved in a near-dependence of X_S, such as an intercept with uncentred columns. The cheap bounds
 exclude most columns from T. The columns that remain candidates are *measured* with sharper bounds.
@@ -100,9 +100,9 @@ def measure(
     qr : the factorisation of X_S.
     data : the problem whose eps decides which correlations and lengths are zero. If `qr` belongs to the copy
         in float64 of a float32 problem, `data` is the float32 problem.
-    Y : outputs (n, q) in place of y. Then c_i is ‖X_iᵀR‖ ≥ 0, where R = P_S^⊥Y. By the triangle inequality,
-        the bound on the error of c_i is that for one output, with ‖R‖_F in place of ‖r‖ and s(Y) = (Σ_j
-        s(Y_j)²)^½ in place of s(y).
+    Y : outputs (n, q) in place of y. In this case the correlation of column i is ‖X_iᵀR‖ ≥ 0, where
+        R = P_S^⊥Y. By the triangle inequality, its error bound is the one for a single output y, with ‖R‖_F
+        in place of the norm of the residual, and (Σ_j s(Y_j)²)^½ in place of the size s(y).
     """
     problem = qr.problem
     data = problem if data is None else data
