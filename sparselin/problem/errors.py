@@ -76,8 +76,8 @@ def product_error(n: int, eps: float = EPS, kappa: float = 1.0) -> float:
 
     x and r have n entries, and P_S^⊥ projects off the columns X_S. The term √n is for the sum of n products
     (see the docstring of this module). The term κ, a bound on the condition number of X_S, is for the
-    projection: the computed span of X_S is the exact span of a matrix whose columns differ from X_S by eps,
-    so the angle between the two spans is at most κ·eps (Higham, Theorem 19.13; Björck, *Numerical Methods for
+    projection. The computed span of X_S is the exact span of a matrix whose columns differ from X_S by eps.
+    So the angle between the two spans is at most κ·eps (Higham, Theorem 19.13; Björck, *Numerical Methods for
     Least Squares Problems*, 1996). If S is empty, κ = 1, for the rounding of x and r themselves.
     """
     return SAFETY * eps * (math.sqrt(n) + kappa)
@@ -219,10 +219,11 @@ class ErrorModel:
 class GramErrors(ErrorModel):
     """The error bounds for a Gram problem, which has a factor of XᵀX in place of X.
 
-    Squared lengths have relative errors of eps. If the squared length of a projected column has the error
-    u·s², its length can have the error √u·s. The angle of a span has an error of κ²·eps, where κ bounds the
-    condition number of the columns. Iterative refinement does not make these errors smaller, because it would
-    compute residuals with the factor, not with X.
+    Squared lengths have relative errors of eps. Let s be the size of a column (`ThinQR.sizes`) and u = 8·eps.
+    The squared length of the projected column has the error u·s², and so its length can have the error √u·s.
+    The angle of a span has an error of κ²·eps, where κ bounds the condition number of the columns. Iterative
+    refinement does not make these errors smaller, because it would compute residuals with the factor, not
+    with X.
     """
 
     power = 2
@@ -256,5 +257,8 @@ class GramErrors(ErrorModel):
         return np.asarray(self.unit * size * y_size)
 
     def refined_error(self, r_norm: float, size: float, kappa: float) -> float:
-        """Return 8·eps·(√n + 1)·κ²·size, the bound of `ErrorModel.refined_error` for a Gram problem."""
+        """Return the bound of `ErrorModel.refined_error` for a Gram problem.
+
+        It is 8·eps·(√n + 1)·κ²·size, where κ = kappa bounds the condition number of the columns.
+        """
         return self.rounding() * kappa**2 * size

@@ -98,8 +98,8 @@ def _complete(
 
     Second change: after the first change, a part of δ remains, which comes from the rounding of R_PD. This
     part is about eps divided by the square root of a pivot. R_PD is changed by a matrix Δ with zᵀΔ = δ. Among
-    these Δ, the one that changes RᵀR on P × D least in the Frobenius norm has R_PᵀΔ = tδᵀ/‖t‖² with t =
-    R_P⁻¹z.
+    these Δ, the one that changes RᵀR on P × D least in the Frobenius norm has R_PᵀΔ = tδᵀ/‖t‖² with
+    t = R_P⁻¹z.
 
     Neither change is made to a column that it would move by more than the error of G.
     """

@@ -161,7 +161,7 @@ class Operator:
 
 
 class _Adjoint:
-    """The transpose Xᵀ of an `Operator` X, for products Xᵀ @ r."""
+    """The transpose of an `Operator`, which can be multiplied by vectors."""
 
     def __init__(self, X: Operator) -> None:
         self.X = X

@@ -77,9 +77,8 @@ class Problem(_Fields):
         Projecting off S then centres X and y, without a copy of X or y.
     standardize : whether each column is divided by its standard deviation, as by scikit-learn's
         StandardScaler and by glmnet. With weights w this is √(Σw_i z_ij²/Σw_i), z_j being the centred column.
-        Without an intercept, columns are not centred: z_j = X_j. λ refers to the standardized columns, but
-        coefficients are in the units of X. A constant column is in the span of the intercept and is never
-        selected.
+        Without an intercept, z_j = X_j. λ refers to the standardized columns, but coefficients are in the
+        units of X. A constant column is in the span of the intercept and is never selected.
     names : d different names of the columns. By default they are the labels of a frame, if these are strings.
         Labels may repeat; such columns can only be given by index.
     column_norms : (d,) the lengths of the columns of a LinearOperator, with a relative error of at most
@@ -260,7 +259,7 @@ class Problem(_Fields):
     def indices(self, columns: Columns, argument: str, names: Names = None) -> IndexArray:
         """Convert distinct columns, given by index or by name, to indices in the same order.
 
-        columns : a sequence of indices, names or both, not a single index or name.
+        columns : a sequence of indices, names or both. A single index or name raises TypeError.
         argument : the name of the caller's argument, for error messages.
         names : the names of the columns, by default those of the problem.
 
@@ -277,7 +276,10 @@ class Problem(_Fields):
         return np.concatenate([np.arange(self.n_features, self.d), columns])
 
     def unpenalized_columns(self, forced: Columns, alias: Columns | None = None) -> IndexArray:
-        """Return the indices of the columns without penalty: the ones, if any, and those in `forced`."""
+        """Return the indices of the columns without penalty: the ones, if any, and those in `forced`.
+
+        alias : the argument `unpenalized`, another name for `forced`; None if it was not passed.
+        """
         if alias is None:
             return self.with_ones(self.indices(forced, "forced"))
         if len(self.indices(forced, "forced")):
