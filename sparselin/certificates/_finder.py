@@ -173,7 +173,7 @@ class Finder:
         return coef, V - X_S * coef
 
     def _tied_set(self, S: Indices, c: Vector, pick: int) -> tuple[Any, Indices]:
-        """Return λ*² = max c_j²/w_j², and the set T of the features at which this maximum is attained.
+        """Return λ*² = max c_j²/w_j², and the set T of the features j at which this maximum is attained.
 
         c : Xᵀr for the residual r. The weight w_j is 1, or ‖X_j‖ if columns are normalized.
 
@@ -240,7 +240,7 @@ class Finder:
 
 
 def _shorten(tau: Fraction) -> Fraction:
-    """Return τ if its denominator has at most 64 bits; otherwise round it down to 53 bits."""
+    """Return the fraction τ if its denominator has at most 64 bits; otherwise round it down to 53 bits."""
     if tau.denominator.bit_length() <= 64:
         return tau
     shift = 53 + tau.denominator.bit_length() - tau.numerator.bit_length()

@@ -98,10 +98,10 @@ class Certificate:
         With `normalized`, nothing is stated about zero columns.
 
         Why the conditions suffice. In the notation of `StepCertificate`, S are the features before the pick,
-        r = P_S^⊥y, c = Xᵀr, w_j the weights of the comparison, and u, Z, H, T and τ fields of the step. Let
-        λ = (1 − t)λ*, and let β be the solution that `tau` states. The residual of β is r − tZu, which is
-        orthogonal to S. So β is a solution if and only if |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j off S, with
-        equality and the right sign where β_j ≠ 0. On T this condition reads
+        r = P_S^⊥y, c = Xᵀr, w_j the weights of the comparison, and u, Z, H, T and τ fields of the step. Let λ
+        = (1 − t)λ*, and let β be the solution that `tau` states. The residual of β is r − tZu, which is
+        orthogonal to S. So β is a solution if and only if |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j for all j outside
+        S, with equality and the right sign where β_j ≠ 0. On T this condition reads
 
             (Hu)_i ≥ |c_i|, with equality where u_i > 0, and t((Hu)_i + |c_i|) ≤ 2|c_i|.
 
@@ -273,9 +273,9 @@ def certify(
       and Theorem 3.3 of *Sequential Attention for Feature Selection*; `Certificate.verify` explains the
       proof);
     - OMP: a feature of T;
-    - nonnegative OMP: a feature of T = {i ∉ S : c_i = λ*}, where now λ* = max_{j ∉ S} c_j > 0 and c = Xᵀ(y −
-      X_Sβ). Here β solves nonnegative least squares on S (the coefficients of forced features may have any
-      sign);
+    - nonnegative OMP: a feature of T = {i ∉ S : c_i = λ*}, where now λ* = max_{j ∉ S} c_j > 0 and
+      c = Xᵀ(y − X_Sβ). Here β solves nonnegative least squares on S (the coefficients of forced features may
+      have any sign);
     - OLS: a feature of T = argmax_j c_j²/‖P_S^⊥X_j‖², over the columns outside the span of X_S. This quotient
       is the decrease of ‖r‖².
 
@@ -301,8 +301,8 @@ def certify(
     normalized : True if the path was computed on X with every column divided by its norm. Floats cannot
         represent these quotients; the certificate is about the exact quotients.
     claim : the statement to prove about each pick. "sequential_lasso": the pick is in A(S); "omp": it is in T
-        (A(S) is recorded too); "nonnegative_omp": it is in the T of nonnegative OMP, for a path of `omp(...,
-        positive=True)`; "ols": it is in the T of OLS, for a path of `ols`.
+        (A(S) is recorded too); "nonnegative_omp": it is in the T of nonnegative OMP, for a path of
+        `omp(..., positive=True)`; "ols": it is in the T of OLS, for a path of `ols`.
 
     Returns
     -------

@@ -46,8 +46,8 @@ def dyadic(values: FloatArray | list[Fraction]) -> Dyadic:
 class ExactObjective:
     """The objective ½Σ_i w_i(y_i − b₀ − Σ_j X_ijβ_j/2^scale_j)² + ½Σ_j ridge_jβ_j², in rational numbers.
 
-    b₀ is the best intercept, or 0 without an intercept. As a function of β, the objective is constant − bᵀβ +
-    ½βᵀGβ with a vector b and a matrix G.
+    b₀ is the best intercept, or 0 without an intercept. As a function of β, the objective is
+    constant − bᵀβ + ½βᵀGβ with a vector b and a matrix G.
 
     Attributes
     ----------

@@ -34,9 +34,9 @@ class StepCertificate:
     farkas : a pair (i, w) for each i ∈ T∖A(S) with (Hu)_i = |c_i|. The vector w (n,) proves that i is zero in
         every solution: w is orthogonal to the columns S and A(S), ⟨z_j, w⟩ ≥ 0 wherever (Hu)_j = |c_j|, and
         ⟨z_i, w⟩ > 0.
-    tau : τ ∈ (0, 1], the relative length of an interval: for every λ in [(1 − τ)λ*, λ*), with t = 1 − λ/λ*,
-        the LASSO min ½‖y − Xβ‖² + λ Σ_{j∉S} w_j|β_j| has the solution β_T = signs∘(tu),
-        β_S = coef + t·rate and zeros.
+    tau : τ ∈ (0, 1], the relative length of the interval [(1 − τ)λ*, λ*). For every λ in this interval the
+        LASSO min ½‖y − Xβ‖² + λ Σ_{j∉S} w_j|β_j| has the following solution, with t = 1 − λ/λ*: β_T =
+        signs∘(tu), β_S = coef + t·rate, and all other coefficients are zero.
     """
 
     selected: Indices
@@ -79,7 +79,10 @@ def step_name(S: Sequence[int]) -> str:
 
 
 def rescale(step: StepCertificate, coef_unit: Fraction, lam_unit: Fraction) -> StepCertificate:
-    """Convert a proof to other units of X and y: multiply coefficients by coef_unit and λ*² by lam_unit."""
+    """Convert a proof to other units of X and y: multiply coefficients by coef_unit, and λ*² by lam_unit.
+
+    λ* is the largest correlation, on which the proof compares features.
+    """
     return dataclasses.replace(
         step,
         coef=tuple(v * coef_unit for v in step.coef),
@@ -135,8 +138,8 @@ def _tie_failures(step: StepCertificate, num: Arithmetic, c: Any) -> Iterator[st
 def _direction_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iterator[str]:
     """Check the conditions on the direction u of a step, and yield the failures.
 
-    The conditions are Hu = |c| on A(S), Hu ≥ |c| where there is a Farkas vector, and Hu > |c| at the other
-    tied features. `StepCertificate` defines u, H and A(S).
+    The conditions are Hu = |c| on the active features, Hu ≥ |c| where there is a Farkas vector, and Hu > |c|
+    at the other tied features. `StepCertificate` defines u, the matrix H, and the active features.
 
     c, b : Xᵀr, where r is the residual, and XᵀZu. At a tied feature i, (Hu)_i = sign(c_i)·b_i.
     """
@@ -195,7 +198,7 @@ def _scale_down(w: Fractions) -> list[Fraction]:
 
 
 def _apply_signs(step: StepCertificate, num: Arithmetic, v: Any) -> Any:
-    """Return sign(c_i)·v_i for the tied features i ∈ T, with the `signs` of the step."""
+    """Multiply v_i by the sign of the correlation of feature i, for each tied feature i of the step."""
     return num.vector(step.signs) * v[list(step.tied)]
 
 
