@@ -60,7 +60,7 @@ def hadamard_descent(
     Let S be the features without penalty, S̄ the others, and w∘θ the vector with the entries w_iθ_i. From a
     random start, the method takes gradient steps on
 
-        F(w, θ) = ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   β = w∘θ off S, β_S = X_S⁺(y − X_{S̄}β_{S̄})
+        F(w, θ) = ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   β = w∘θ outside S, β_S = X_S⁺(y − X_{S̄}β_{S̄})
 
     where X_S⁺ is the pseudoinverse, so that β_S is the least squares fit given β_{S̄} (Definition 3.1 of
     *Sequential Attention for Feature Selection*, whose λ is twice this one). For a given β, the minimum of F
@@ -74,7 +74,7 @@ def hadamard_descent(
     these cases:
 
     - δ ≤ tol·(½‖P_S^⊥y‖² − F). The factor of tol is the decrease of F from its value at β_{S̄} = 0;
-    - λ ≥ (1 − 1e-6)λ*(S), so that w and θ may tend to zero, and F ≥ ½‖P_S^⊥y‖² and δ ≤ ½(1e-7‖P_S^⊥y‖)²;
+    - λ ≥ (1 − 1e-6)λ*(S), F ≥ ½‖P_S^⊥y‖² and δ ≤ ½(1e-7‖P_S^⊥y‖)². In this case w and θ may tend to zero;
     - no step decreases F by more than its rounding error, which happens for tol = 0. Then the status is
       BEYOND_PRECISION, and the result is the iterate of least F.
 

@@ -69,9 +69,9 @@ def sequential_attention(
 
     "linear" and "l1" solve the LASSO, and training ends with a bound on the duality gap. If λ is in the
     window (λ₂, λ*(S)) of `first_entry`, both forms pick from A(S), the set from which Sequential LASSO picks
-    too. Let β* be the solution of the LASSO and u* = y − Xβ*. Training ends with a duality gap δ ≥ Σ(λ −
-    |⟨X_j, u*⟩|)|β_j| + ½‖X(β − β*)‖². So while δ > 0, a column outside A(S) can have the largest weight, if
-    it is nearly parallel to a column of A(S). In this case training is repeated to smaller gaps.
+    too. Let β* be the solution of the LASSO and u* = y − Xβ*. Training ends with a duality gap
+    δ ≥ Σ(λ − |⟨X_j, u*⟩|)|β_j| + ½‖X(β − β*)‖². So while δ > 0, a column outside A(S) can have the largest
+    weight, if it is nearly parallel to a column of A(S). In this case training is repeated to smaller gaps.
 
     The other four forms may end in a local minimum. Training ends once ‖∇F‖‖(w, θ)‖ ≤ 1e-4·(½‖P_S^⊥y‖² − F),
     where P_S^⊥y is the residual of least squares on S. "l1_normalized" and "l2_normalized" do not depend on
