@@ -72,7 +72,7 @@ class Gram:
         return gram
 
     def cutoff(self, t: int) -> float:
-        """Return the number below which eigenvalues of a submatrix C_S with t = |S| count as zero.
+        """Return the number below which eigenvalues of a t × t principal submatrix of C count as zero.
 
         It is 8·eps·t·max_i C_ii, and so at least t times the largest rounding error of an entry of C.
         """

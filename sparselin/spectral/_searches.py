@@ -33,8 +33,8 @@ class SearchTask:
 
     problem : the data in float64, or None if the objective is ν·f.
     dtype : the dtype of the results.
-    eps : the number ε of a local search over n features, in which a move must increase f by the factor 1 +
-        ε/n².
+    eps : the number ε of a local search over n features, in which a move must increase f by the factor
+        1 + ε/n².
     complete : whether a local search deletes features.
     exchange : whether a local search exchanges features.
     """
