@@ -15,13 +15,13 @@ bounded by (1), if λ_min is replaced by the least eigenvalue over all sets of m
 eigenvalues of smaller sets.)
 
 **A step.** Let Δ = R²(best) − R²(S), where `best` is the best set of k columns, and A = best∖S. FR (forward
-regression) picks the column with the largest (c_x/ρ_x)², which is its gain g. So Δ ≤ (m/γ)·g with γ =
-max(γ_{S,k}, λ_min(H)). The pick i of OMP has the largest |c_x|, and its gain is g = c_i²/ρ_i². So
+regression) picks the column with the largest (c_x/ρ_x)², which is its gain g. So Δ ≤ (m/γ)·g with
+γ = max(γ_{S,k}, λ_min(H)). The pick i of OMP has the largest |c_x|, and its gain is g = c_i²/ρ_i². So
 
     Δ ≤ (m/θ)·g,    θ = max(γ_{S,k}·min_x ρ_x², λ_min(G))/ρ_i²,                                          (2)
 
-because Σ_A (c_x/ρ_x)² ≤ m·c_i²/min ρ_x² and ‖c_A‖² ≤ m·c_i². So a step of OMP multiplies Δ by at most 1 −
-θ/m, and a step of FR by at most 1 − γ/m.
+because Σ_A (c_x/ρ_x)² ≤ m·c_i²/min ρ_x² and ‖c_A‖² ≤ m·c_i². So a step of OMP multiplies Δ by at most
+1 − θ/m, and a step of FR by at most 1 − γ/m.
 
 **After the run.** For every S, however it was selected, (1) bounds R²(best) − R²(S), if the sums run over the
 m largest terms.
@@ -98,8 +98,8 @@ class LowerBounds(NamedTuple):
     """Lower bounds on constants of the guarantees that hold at every set S of a path of k features.
 
     gamma : a lower bound on the submodularity ratio γ_{S,k} for the final S.
-    sparse : a lower bound on the least eigenvalue of the Gram matrices of |S| + k columns at the end; by
-        interlacing it holds at every step.
+    sparse : a lower bound on the least eigenvalue of the Gram matrices of S together with at most k further
+        columns.
     correlation : the same lower bound for the columns scaled to length 1.
     """
 
@@ -290,11 +290,11 @@ def step(
     pair_limit: int,
     node_limit: int,
 ) -> PrefixBounds:
-    """Compute the constants of the guarantees at S, a set of independent columns.
+    """Compute the constants of the guarantees at a set S of independent columns.
 
     pick : the next pick; empty if there is none.
     known : lower bounds that are known already.
-    pair_limit, node_limit : the limits of the searches for γ_{S,k} and for eigenvalues.
+    pair_limit, node_limit : the limits of the searches for the submodularity ratio and for eigenvalues.
     """
     places = data.place[S]
     J = basis(data, places[places >= 0])

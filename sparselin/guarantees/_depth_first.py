@@ -10,12 +10,12 @@ v_j = (b − Mx)_j²/D_j, and let T_m(v) be the sum of the m largest v_j. Then e
 
     ‖P_{I∪A}^⊥y‖² ≥ ‖r‖² − xᵀMx − T_m(v)    for all A ⊆ F, |A| ≤ m.                                        (2)
 
-Proof: Let β be zero off A and u = b − Mx. From (β − x)ᵀM(β − x) ≥ 0, βᵀMβ ≥ 2βᵀMx − xᵀMx. Also D_jβ_j² ≥
-2u_jβ_j − u_j²/D_j. So βᵀCβ − 2bᵀβ ≥ −xᵀMx + 2(Mx + u − b)ᵀβ − Σ_{j∈A} v_j, where the middle term is zero. ∎
-The bound holds for every x, so no iteration has to converge and no system is solved. At x = 0 the bound is
-‖r‖² minus the sum of the m largest b_j²/D_j. At x = C⁻¹b it is the squared residual on I ∪ F plus the sum of
-the |F| − m least D_jx_j² (a lower bound on the cost of deleting |F| − m features). The best x solves the
-perspective relaxation (Frangioni and Gentile, 2006; Dong, Chen and Linderoth, 2015)
+Proof: Let β be zero off A and u = b − Mx. From (β − x)ᵀM(β − x) ≥ 0, βᵀMβ ≥ 2βᵀMx − xᵀMx. Also
+D_jβ_j² ≥ 2u_jβ_j − u_j²/D_j. So βᵀCβ − 2bᵀβ ≥ −xᵀMx + 2(Mx + u − b)ᵀβ − Σ_{j∈A} v_j, where the middle term is
+zero. ∎ The bound holds for every x, so no iteration has to converge and no system is solved. At x = 0 the
+bound is ‖r‖² minus the sum of the m largest b_j²/D_j. At x = C⁻¹b it is the squared residual on I ∪ F plus
+the sum of the |F| − m least D_jx_j² (a lower bound on the cost of deleting |F| − m features). The best x
+solves the perspective relaxation (Frangioni and Gentile, 2006; Dong, Chen and Linderoth, 2015)
 
     min_{x, z} xᵀMx − 2bᵀx + Σ_j D_jx_j²/z_j,   0 ≤ z ≤ 1,  Σ z_j ≤ m.
 
@@ -44,13 +44,13 @@ without j. If two features remain to be chosen, all pairs are compared by the cl
 
 **Rounding.** When feature i is chosen, C becomes C − C_iC_iᵀ/C_ii, which is one step of elimination. Let γ_j
 be the coefficients of column j on the features added to I since Z was last projected and scaled to unit
-length. The products of these columns have errors of some eps, so the error of C_jl is eps·a_ja_l with a_j = 1
-+ ‖γ_j‖₁. Adding i increases a_j by at most |C_ij/C_ii|·a_i. Let a be the same number for y. As long as a_j² ≤
-10⁴·C_jj for all j, and a² ≤ 10⁴, relative errors are at most 10⁴·eps. Otherwise all of Z is projected again
-off an orthonormal basis of I (Gram-Schmidt, twice) and scaled to unit length, and columns in the span of I
-are removed. (A check of C_jj alone does not suffice: for X_1 = e_1, X_{t+1} = e_t + g·e_{t+1} all C_jj ≥
-g²/(1 + g²), but errors grow by 1/g² per step.) The closed form for pairs divides by 1 − ρ². If 1 − ρ² is
-below 0.1, the pairs that the closed form does not exclude are compared by projection.
+length. The products of these columns have errors of some eps, so the error of C_jl is eps·a_ja_l with
+a_j = 1 + ‖γ_j‖₁. Adding i increases a_j by at most |C_ij/C_ii|·a_i. Let a be the same number for y. As long
+as a_j² ≤ 10⁴·C_jj for all j, and a² ≤ 10⁴, relative errors are at most 10⁴·eps. Otherwise all of Z is
+projected again off an orthonormal basis of I (Gram-Schmidt, twice) and scaled to unit length, and columns in
+the span of I are removed. (A check of C_jj alone does not suffice: for X_1 = e_1, X_{t+1} = e_t + g·e_{t+1}
+all C_jj ≥ g²/(1 + g²), but errors grow by 1/g² per step.) The closed form for pairs divides by 1 − ρ². If
+1 − ρ² is below 0.1, the pairs that the closed form does not exclude are compared by projection.
 
 A column x projected off I has a relative error of u·s(x)/ρ_x, where ρ_x is its length, u = 8·eps, and s(x) is
 defined in `submodularity`. Later the error grows in proportion to a_j. D and the bound (2) are reduced by
@@ -301,7 +301,7 @@ def _exchange(X: FloatArray, y: FloatArray, support: IndexArray, fixed: int) -> 
 
 
 def _residual(X: FloatArray, y: FloatArray) -> float:
-    """Return min_β ‖y − Xβ‖², the squared residual of least squares on X."""
+    """Return the squared residual of least squares on the columns of X."""
     r = y - X @ np.linalg.lstsq(X, y, rcond=None)[0] if X.shape[1] else y
     return float(r @ r)
 

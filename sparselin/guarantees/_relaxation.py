@@ -29,10 +29,10 @@ multiplier of Σz ≤ m. (Liu, Shafiee and Lodi, ICML 2025, sort instead, for eq
 works on a few groups that may be nonzero, and a product with all columns finds the groups to add.
 
 **Fixing** (Atamtürk and Gómez, ICML 2020). Let L be the bound of a node, and H_(1) ≥ H_(2) ≥ … the heights of
-its free groups. Consider the free groups in order of decreasing height. For a group g after the m-th, L +
-H_(m) − H_g is a lower bound of q on the sets that contain g. For a group g among the first m, L + H_g −
-H_(m+1) is a lower bound of q on the sets without g. If such a bound reaches the target, g is fixed as
-excluded, or as selected.
+its free groups. Consider the free groups in order of decreasing height. For a group g after the m-th,
+L + H_(m) − H_g is a lower bound of q on the sets that contain g. For a group g among the first m,
+L + H_g − H_(m+1) is a lower bound of q on the sets without g. If such a bound reaches the target, g is fixed
+as excluded, or as selected.
 
 **D** is the ridge, or t/diag(G⁻¹), where t is nearly the largest number for which a Cholesky
 factorisation of G − D exists. It is computed again when features were fixed.

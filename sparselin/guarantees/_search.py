@@ -19,7 +19,7 @@ class SearchState(NamedTuple):
 
     nodes : the number of nodes visited.
     support, residual : the best subset so far, and its value ‖y − Xβ‖² + ridge·‖β‖².
-    lower_bound : no subset of at most k features has a smaller ‖y − Xβ‖² + ridge·‖β‖².
+    lower_bound : a lower bound on this value for every subset of at most k features.
     seconds : the time since the search began.
     """
 

@@ -95,10 +95,11 @@ def guarantee_bounds(
 
     With `forced` features F the guarantees are for the features selected in addition to F. They are the
     guarantees for selecting k − |F| of the columns P_F^⊥X_j, for the response P_F^⊥y. In this case R²(S) is 1
-    − ‖P_{F∪S}^⊥y‖²/‖P_F^⊥y‖². This is the share of ‖P_F^⊥y‖², the residual of F, that S explains. So φ and
-    `achieved` compare the share of S with the share of the best subset that contains F. γ, λ_min and the
-    lengths refer to the projected columns. With a regularizer, g(F ∪ S) is compared with the largest g over
-    the sets that contain F. In this g, R² refers to all of y, but γ is still the γ of the projected columns.
+    − ‖P_{F∪S}^⊥y‖²/‖P_F^⊥y‖². This is the share that S explains of the part of y that F leaves unexplained.
+    So φ and `achieved` compare the share of S with the share of the best subset that contains F. γ, λ_min and
+    the lengths refer to the projected columns. With a regularizer, g(F ∪ S) is compared with the largest g
+    over the sets that contain F. In this g, R² refers to all of y, but γ is still the γ of the projected
+    columns.
 
     Parameters
     ----------
@@ -182,10 +183,12 @@ def guarantee_bounds(
 
 
 def ratio(value: tuple[float, float], best: Interval, explains: bool = True) -> Interval:
-    """Return bounds on R²(S)/R²(best); the ratio is 1 if R²(best) is zero up to rounding.
+    """Return bounds on the ratio R²(S)/R²(best) of a selected set S and the best subset.
+
+    The ratio is 1 if R²(best) is zero up to rounding.
 
     value : R²(S) and its error.
-    best : bounds on R²(best), where best is the best subset.
+    best : bounds on R²(best).
     explains : whether y is not zero.
     """
     r2, error = value
@@ -249,7 +252,10 @@ class _Cache:
         self.steps: dict[tuple[frozenset[int], int, LowerBounds], PrefixBounds] = {}
 
     def gamma(self, S: IndexArray) -> FloatArray:
-        """Return certified bounds (2,) on the submodularity ratio γ_{S,k}, from the cache if possible."""
+        """Return certified bounds (2,) on the submodularity ratio γ_{S,k} at a set S.
+
+        They are taken from the cache if possible.
+        """
         key = frozenset(S.tolist())
         if key not in self.gammas:
             problem, pairs, nodes = self.data.problem, self.pair_limit, self.node_limit
@@ -267,10 +273,10 @@ class _Cache:
         return steps + steps[-1:] * (self.k - len(support))
 
     def step(self, S: IndexArray, pick: IndexArray, gamma: float) -> PrefixBounds:
-        """Return the constants at S, from the cache if possible.
+        """Return the constants of the guarantees at a set S, from the cache if possible.
 
         pick : the next pick; empty if there is none.
-        gamma : a lower bound on γ_{S,k} of the final set of the path.
+        gamma : a lower bound on the submodularity ratio γ_{S,k} for the final set of the path.
         """
         size = "2k − 1" if len(S) < self.k else "2k"
         known = LowerBounds(
@@ -283,7 +289,10 @@ class _Cache:
         return self.steps[key]
 
     def constants(self, runs: Sequence[promises.GreedyRun]) -> list[tuple[str, Interval]]:
-        """Return the pairs (name, bounds on γ_{S,k}) of the runs, for `GuaranteeBounds.constants`."""
+        """Return the pairs (name, bounds on the submodularity ratio) of the runs.
+
+        They become a part of `GuaranteeBounds.constants`.
+        """
         return [
             (
                 f"γ of {run.algorithm}",

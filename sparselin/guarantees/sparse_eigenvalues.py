@@ -86,12 +86,12 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
 
         λ_min(C, k) = min_{|S| ≤ k} λ_min(C_S),    λ_max(C, k) = max_{|S| ≤ k} λ_max(C_S)
 
-    Here C = XᵀX, and C_S = X_SᵀX_S. These two numbers are the best constants with λ_min(C, k)·‖v‖² ≤ ‖Xv‖² ≤
-    λ_max(C, k)·‖v‖² for every v with at most k nonzeros. X is not rescaled. For unit columns the larger of 1
-    − λ_min and λ_max − 1 is the restricted isometry constant. A k > d counts as d, so the results are then
-    the extreme eigenvalues of C. λ_min(C, k) is 0 if a column is zero, if k ≥ 2 and two columns are parallel,
-    or if k > n. The problem is NP-hard. For a Gaussian design with a few million sets, branch and bound takes
-    some hundredths of a second.
+    Here C = XᵀX, and C_S = X_SᵀX_S. These two numbers are the best constants with
+    λ_min(C, k)·‖v‖² ≤ ‖Xv‖² ≤ λ_max(C, k)·‖v‖² for every v with at most k nonzeros. X is not rescaled. For
+    unit columns the larger of 1 − λ_min and λ_max − 1 is the restricted isometry constant. A k > d counts as
+    d, so the results are then the extreme eigenvalues of C. λ_min(C, k) is 0 if a column is zero, if k ≥ 2
+    and two columns are parallel, or if k > n. The problem is NP-hard. For a Gaussian design with a few
+    million sets, branch and bound takes some hundredths of a second.
 
     Parameters
     ----------

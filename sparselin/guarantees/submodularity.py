@@ -2,9 +2,9 @@
 
 Columns are scaled to unit length first, because R² depends only on spans. Let L + x be the set L with x
 added. γ_{U,k} is the least ratio of Σ_{x∈A} [R²(L + x) − R²(L)], a sum of single gains, to R²(L ∪ A) − R²(L),
-the joint gain, over all L ⊆ U and all A with |A| ≤ k. For L ⊆ U and x ∉ L let ρ_x = ‖P_L^⊥X_x‖, z_x =
-P_L^⊥X_x/ρ_x, r = P_L^⊥y and c_x = ⟨z_x, r⟩. The matrix H = (⟨z_x, z_x'⟩) is called the **residual correlation
-matrix**, and H_A is its submatrix for the columns A. Then
+the joint gain, over all L ⊆ U and all A with |A| ≤ k. For L ⊆ U and x ∉ L let ρ_x = ‖P_L^⊥X_x‖,
+z_x = P_L^⊥X_x/ρ_x, r = P_L^⊥y and c_x = ⟨z_x, r⟩. The matrix H = (⟨z_x, z_x'⟩) is called the **residual
+correlation matrix**, and H_A is its submatrix for the columns A. Then
 
     R²(L + x) − R²(L) = c_x²/‖y‖²,    R²(L ∪ A) − R²(L) = c_Aᵀ H_A⁻¹ c_A/‖y‖².                          (1)
 
@@ -17,18 +17,18 @@ every ratio of L + u is a ratio of L.
     γ_{U,k} ≥ min_{L,A} λ_min(H_A) ≥ min_{|A| ≤ k} λ_min(C_{U ∪ A}) ≥ λ_min(C, |U| + k).                  (2)
 
 C is the correlation matrix of the columns. For the second inequality let Σ = C_AA − C_AL C_L⁻¹ C_LA = diag(ρ)
-H_A diag(ρ). The inverse of Σ is a principal submatrix of (C_{L∪A})⁻¹, so λ_min(Σ) ≥ λ_min(C_{L∪A}). As ρ_x ≤
-1, vᵀH_A v = (v/ρ)ᵀΣ(v/ρ) ≥ λ_min(Σ)·‖v/ρ‖² ≥ λ_min(Σ)·‖v‖². By interlacing, λ_min(C_{L∪A}) ≥ λ_min(C_{U∪A}).
-The last term of (2) is the bound of Das and Kempe, *Submodular meets Spectral* (2011, Lemma 2.4). R² does not
-depend on the scale of the columns, so (2) holds for any X, with C the (uncentred) correlation matrix of the
-nonzero columns. Zero columns gain nothing.
+H_A diag(ρ). The inverse of Σ is a principal submatrix of (C_{L∪A})⁻¹, so λ_min(Σ) ≥ λ_min(C_{L∪A}). As
+ρ_x ≤ 1, vᵀH_A v = (v/ρ)ᵀΣ(v/ρ) ≥ λ_min(Σ)·‖v/ρ‖² ≥ λ_min(Σ)·‖v‖². By interlacing,
+λ_min(C_{L∪A}) ≥ λ_min(C_{U∪A}). The last term of (2) is the bound of Das and Kempe, *Submodular meets
+Spectral* (2011, Lemma 2.4). R² does not depend on the scale of the columns, so (2) holds for any X, with C
+the (uncentred) correlation matrix of the nonzero columns. Zero columns gain nothing.
 
 **Pruning.** Can a pair (L, A ∪ B) have a ratio below a given g? Let A have s elements, let B be a set of at
 most k − s others, and let h_x be the gain in R² if x is added to L ∪ A. Let μ be the bound of (2). For the
-same reason as above, the residual correlation matrix after L ∪ A has no eigenvalue below μ. So R²(L ∪ A ∪ B)
-− R²(L ∪ A) ≤ Σ_{x∈B} h_x/μ. Let y be scaled to length 1, and let B be the set for which Σ_{x∈B} (g·h_x/μ −
-c_x²)₊ is largest. If this sum is at most Σ_{x∈A} c_x² − g·[R²(L ∪ A) − R²(L)], no pair (L, A ∪ B) has a ratio
-below g.
+same reason as above, the residual correlation matrix after L ∪ A has no eigenvalue below μ. So R²(L ∪ A ∪
+B) − R²(L ∪ A) ≤ Σ_{x∈B} h_x/μ. Let y be scaled to length 1, and let B be the set for which Σ_{x∈B}
+(g·h_x/μ − c_x²)₊ is largest. If this sum is at most Σ_{x∈A} c_x² − g·[R²(L ∪ A) − R²(L)], no pair (L, A ∪ B)
+has a ratio below g.
 
 **Rounding.** Let all columns and y have length 1. Let b be the coefficients of x on a set T, z = P_T^⊥X_x and
 s(x)² = 1 + ‖b‖². Let a be the coefficients of y on T, r = P_T^⊥y and s(y)² = 1 + ‖a‖². One pass of modified
@@ -41,8 +41,8 @@ to vectors in the span of T. So, with u = 8·eps, they change ρ = ‖z‖ by u�
 
 If the columns x of A are added one after the other, the joint gain is the sum of the squares of these
 quotients. So the error of its square root is at most the norm of the vector of the errors e. The same holds
-for the square root of the sum of single gains. For a Gram matrix, squares have errors of at most u, and e =
-u·(s(x)s(y)/ρ + ‖r‖·s(x)²/ρ² + √n‖r‖). So each pair gives an interval for its ratio. The lower end of the
+for the square root of the sum of single gains. For a Gram matrix, squares have errors of at most u, and
+e = u·(s(x)s(y)/ρ + ‖r‖·s(x)²/ρ² + √n‖r‖). So each pair gives an interval for its ratio. The lower end of the
 interval is replaced by λ_min(H_A) of (2) if this eigenvalue is larger, for example if a joint gain is below
 its error.
 
