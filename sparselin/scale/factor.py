@@ -1,9 +1,10 @@
 """The triangular factor R of a matrix A of any length, by Householder reflectors, a block of rows at a time.
 
 Let B be a block of p rows. A step stacks R on top of B and replaces R by the triangular factor of this
-matrix. It is computed by LAPACK's tpqrt with a rectangular B (l = 0). If A are the rows read so far, AᵀA =
-RᵀR holds after each step, so the rows of B are no longer needed. The reflector of column i changes only row i
-of R and the block B, because its vector consists of the unit vector e_i on top of a vector of p entries.
+matrix. It is computed by LAPACK's tpqrt with a rectangular B (l = 0). If A are the rows read so far,
+AᵀA = RᵀR holds after each step, so the rows of B are no longer needed. The reflector of column i changes only
+row i of R and the block B, because its vector consists of the unit vector e_i on top of a vector of p
+entries.
 
 The error: in floating point with unit roundoff u the computed R̂ is the exact factor of some A + E. The
 following bounds on ‖Ee_j‖/‖Ae_j‖, the relative error of column j, hold whatever the scales of the columns and

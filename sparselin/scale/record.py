@@ -44,9 +44,9 @@ class Compressed:
     def held_out_r2(self, path: SelectionPath) -> FloatArray:
         """Return R² (t + 1,) of the first 0, …, t features of a path on the rows held out.
 
-        Let Z and z be X and y on these rows, and z̄ the mean of z. Then R² = 1 − ‖z − Zβ‖²/‖z − z̄‖², or
-        without an intercept R² = 1 − ‖z − Zβ‖²/‖z‖². Raises ValueError if no rows were held out, or if z is
-        constant (zero, without an intercept).
+        Let Z and z be X and y on these rows, z̄ the mean of z, and β the coefficients on the first features.
+        Then R² = 1 − ‖z − Zβ‖²/‖z − z̄‖², or without an intercept R² = 1 − ‖z − Zβ‖²/‖z‖². Raises ValueError
+        if no rows were held out, or if z is constant (zero, without an intercept).
         """
         held = self.held_out
         if held is None:
