@@ -106,8 +106,8 @@ def _regression(problem: Problem, qr: ThinQR, S: IndexArray, j: int) -> tuple[Fl
     """Return `regression` and `shares` of an `Explanation`: the least squares fit of X_j by X_S.
 
     qr : the QR factors of X_S. Columns of S that qr excludes as dependent have 0 in both arrays. With an
-        intercept the first column of Q is q = ones/‖ones‖, and X_j is replaced by the centred column X_j −
-        q⟨q, X_j⟩.
+        intercept the first column of Q is q = ones/‖ones‖, and X_j is replaced by the centred column
+        X_j − q⟨q, X_j⟩.
     """
     x, place = problem.columns([j])[:, 0], {int(i): at for at, i in enumerate(S)}
     ones = problem.d - problem.n_features

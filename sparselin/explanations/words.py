@@ -29,7 +29,10 @@ def zero(path: LassoPath | SelectionPath) -> str:
 
 
 def size(path: LassoPath | SelectionPath) -> str:
-    """Return the name of the quantity that is compared with λ* or λ: "|c|", or "c" on a path over β ≥ 0."""
+    """Return the name of the quantity that is compared with λ: "|c|", or "c" on a path over β ≥ 0.
+
+    c is the correlation of a feature with the residual.
+    """
     return "c" if path.positive else "|c|"
 
 
