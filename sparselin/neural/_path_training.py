@@ -149,7 +149,7 @@ class PathTraining:
         return found
 
     def proximal(self, batch: Rows, lam: float) -> None:
-        """Make one step of the path, whose formula is in the docstring of the module."""
+        """Make one proximal step with momentum; the docstring of the module gives the formula."""
         reduced, step = self.reduced, self.settings.learning_rate[1] * self.shorter
         found = self.gradients(batch)
         points = [reduced.U.detach(), *(p.detach() for p in reduced.rest)]
@@ -162,7 +162,8 @@ class PathTraining:
     def adam(self) -> Step:
         """Return a function that makes a step of Adam, followed by the proximal operator at λ = 0.
 
-        The operator enforces the hierarchy ‖W_g‖∞ ≤ M‖θ_g‖₂ from the first step on.
+        Let θ_g and W_g be the weights of group g in the skip connection and in the first layer, and M the
+        hierarchy coefficient. The operator enforces ‖W_g‖∞ ≤ M‖θ_g‖₂ from the first step on.
         """
         by = [self.reduced.U, *self.reduced.rest]
         optimizer = torch.optim.Adam(by, lr=self.settings.learning_rate[0])

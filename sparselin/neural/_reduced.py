@@ -15,8 +15,8 @@ A group g whose weights are zero is stationary if and only if, with the hierarch
 
 The reason is that a proximal step of length s maps 0 to the value of the proximal operator for sλ at (−s∇_θ,
 −s∇_W). This value is zero if and only if ‖s∇_θ‖ + M‖s∇_W‖₁ ≤ sλ (`lasso.hierarchical_prox`), which is the
-same condition for every s. If the condition is violated, the objective can be decreased: along θ_g =
-−t∇_θ/‖∇_θ‖, W_g = −tM·sign(∇_W) the derivative of the objective at t = 0 is λ − ‖∇_θ‖ − M‖∇_W‖₁ < 0.
+same condition for every s. If the condition is violated, the objective can be decreased: along
+θ_g = −t∇_θ/‖∇_θ‖, W_g = −tM·sign(∇_W) the derivative of the objective at t = 0 is λ − ‖∇_θ‖ − M‖∇_W‖₁ < 0.
 
 The proximal operator changes tensors in place, by a kernel on the CPU, and by a formula in PyTorch on other
 devices. The constraint ‖W_g‖∞ ≤ M‖θ_g‖ holds exactly for the resulting floats.
@@ -117,7 +117,7 @@ class ReducedNetwork:
         return Z[:, self.K :] + output
 
     def group_norms(self) -> Tensor:
-        """Return ‖θ_g‖₂ of the weights of each group in the skip connection; it is zero for absent groups."""
+        """Return for each group the norm of its weights in the skip connection; absent groups have zero."""
         squares = self.U.detach()[:, self.K :].square().sum(dim=1)
         return self.group_sums(squares, self.label[self.features]).sqrt()
 
@@ -203,8 +203,8 @@ class ReducedNetwork:
     def pull(self, gradient: Tensor, M: float, label: Tensor | None = None) -> Tensor:
         """Return ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ for each group g of features.
 
-        θ_g and W_g are the weights of group g in the skip connection and in the first layer, and L is the
-        loss.
+        θ_g and W_g are the weights of group g in the skip connection and in the first layer, L is the loss,
+        and M the hierarchy coefficient.
 
         gradient : (·, K + q) the gradient of L in the weights of a feature, one feature in each row.
         label : (·,) the group of each row of `gradient`; by default the rows are all d features.

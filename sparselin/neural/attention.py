@@ -231,7 +231,7 @@ class SequentialAttention:
         return self._record.path(self._status)
 
     def _restart(self, schedule: Schedule) -> None:
-        """Reset S to the forced units, and make a new optimiser."""
+        """Reset the selected units to the forced ones, and make a new optimiser."""
         self.schedule, mask = schedule, self.mask
         mask.attending = False
         mask.selected.zero_()

@@ -16,8 +16,8 @@ from sparselin.validation import FloatArray, IndexArray, check_count, check_real
 class MaskForm(NamedTuple):
     """The form of a mask: s_i = f(w_i), or f(w_i)/Σf(w_j) over the unselected units if `normalized`.
 
-    inverse : a function that maps v to a w with f(w) = v. If m units are unselected, a mask starts at v =
-        1/m.
+    inverse : a function that maps v to a w with f(w) = v. If m units are unselected, a mask starts at
+        v = 1/m.
     """
 
     f: Callable[[Tensor], Tensor]
@@ -124,7 +124,7 @@ class FeatureMask(nn.Module):
         self.logits.fill_(self.form.inverse(1 / max(self._m, 1)))
 
     def weights(self) -> Tensor:
-        """Return the mask s (u,), one entry for each unit."""
+        """Return the mask s as an array (u,) with one entry for each of the u units."""
         if not self.attending:
             return torch.ones_like(self._ones)
         if self._m == 0:
@@ -136,13 +136,13 @@ class FeatureMask(nn.Module):
         return (s / s.sum() if self.form.normalized else s) + self._ones
 
     def features(self) -> Tensor:
-        """Return the mask s (d,), one entry for each feature."""
+        """Return the mask s as an array (d,) with one entry for each of the d features."""
         s = self.weights()
         return s if self.groups is None else s[self.groups]
 
     @torch.no_grad()
     def attention(self) -> FloatArray:
-        """Return the attention weights |s| (u,) of the units in float64; they are 1 on the selected units."""
+        """Return the moduli of the attention weights of all units in float64, 1 for selected units."""
         s: FloatArray = self.weights().abs().to("cpu", torch.float64).numpy()
         return s
 
@@ -166,7 +166,7 @@ class MaskedLinear(nn.Module):
         self.linear, self.mask = linear, mask
 
     def forward(self, X: Tensor) -> Tensor:
-        """Return W(x∘s) + b for the rows of X."""
+        """Return W(x∘s) + b for each row x of X, with the weight W and the bias b of the layer."""
         if not self.mask.attending:
             return self.linear(X)
         return F.linear(X, self.linear.weight * self.mask.features(), self.linear.bias)
@@ -228,9 +228,9 @@ def squares(mask: FeatureMask, layer: nn.Linear) -> Tensor:
 
 
 def check_groups(groups: object, d: int) -> IndexArray:
-    """Return the unit (d,) of each feature; for None every feature is its own unit.
+    """Return the number of the unit (d,) of each feature; for None every feature is its own unit.
 
-    Raises ValueError unless each number 0, …, u − 1 occurs.
+    Raises ValueError unless the numbers that occur are 0, 1, …, without a gap.
     """
     if groups is None:
         return np.arange(d)

@@ -74,7 +74,7 @@ def keep_columns(layer: nn.Linear, columns: Any) -> nn.Linear:
 
 
 class SkipNetwork(nn.Module):
-    """LassoNet's residual network x ↦ θᵀx + g(x) (Section 2 of the LassoNet paper).
+    """LassoNet's residual network x ↦ θᵀx + g(x), with a skip connection θ (Section 2 of the LassoNet paper).
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class SkipNetwork(nn.Module):
         return first_linear(self.network, self.skip.in_features)[1]
 
     def forward(self, X: Tensor) -> Tensor:
-        """Return θᵀx + g(x) (n, q) for the rows of X (n, d)."""
+        """Return the outputs (n, q) for the rows of X (n, d), including those of the skip connection."""
         return self.skip(X) + self.network(X)
 
 

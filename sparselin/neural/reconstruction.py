@@ -69,9 +69,9 @@ def matrix_completion(
         X_proj = P_Ω(Z) + P_Ω⊥(X_t),    X_{t+1} = f(X_proj),
 
     where the network f is trained with λ = 0 on the loss (1/m)Σ ½‖P_Ω(f(x_proj) − z)‖². The sum is over the m
-    pairs of rows x_proj of X_proj and z of Z. The rounds end once ‖P_Ω⊥(X_{t+1} − X_t)‖_F ≤
-    tol·‖P_Ω⊥(X_t)‖_F. The training of f continues from round to round. Then `lassonet_path` starts from this
-    f, with the data X_proj and the observed entries as targets.
+    pairs of rows x_proj of X_proj and z of Z. The rounds end once
+    ‖P_Ω⊥(X_{t+1} − X_t)‖_F ≤ tol·‖P_Ω⊥(X_t)‖_F. The training of f continues from round to round. Then
+    `lassonet_path` starts from this f, with the data X_proj and the observed entries as targets.
 
     Parameters
     ----------

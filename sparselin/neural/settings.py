@@ -46,8 +46,8 @@ class LassoNetSettings:
     rounds : the largest number of times that training at a λ is continued because a feature has to come back.
     l2 : the coefficient of a penalty on weights: the squared norm of all weights except those of the skip
         connection and of the first layer.
-    class_weight : a weight for each class, or "balanced". The products of these weights with `sample_weight`
-        are scaled to mean 1.
+    class_weight : a weight for each class; or "balanced", which gives all classes the same total weight. The
+        products of these weights with `sample_weight` are scaled to mean 1.
 
     Raises TypeError or ValueError if a value is not as described.
 
