@@ -39,7 +39,7 @@ class Task(Observations):
     A unit is a column or, if there are groups, a group of columns.
 
     forced : the units that are selected first.
-    groups : (p,) the group number of each column, 0, …, G − 1, or None.
+    groups : (p,) the number of the group of each column, from 0 on, or None.
     loss : "squared", "logistic" (y then holds 0 and 1) or "poisson".
     """
 

@@ -330,10 +330,10 @@ def _default_gamma(n: float, p: int) -> float:
 
     It is γ = max(0, 1 − ln n/(4·ln p)), or 0 for p = 1.
 
-    For p = O(n^κ) EBIC is consistent if γ > 1 − 1/(2κ) (Chen and Chen, *Extended Bayesian information
-    criteria for model selection with large model spaces*, 2008). For p = n^κ this means γ > 1 − ln n/(2·ln
-    p). The default is halfway between this bound and 1, because close to the bound EBIC selects noise
-    features at all practical n.
+    If p = O(n^κ) for some κ > 0, EBIC is consistent for γ > 1 − 1/(2κ) (Chen and Chen, *Extended Bayesian
+    information criteria for model selection with large model spaces*, 2008). For p = n^κ this means
+    γ > 1 − ln n/(2·ln p). The default is halfway between this bound and 1, because close to the bound EBIC
+    selects noise features at all practical n.
 
     >>> round(_default_gamma(100, 1000), 4), _default_gamma(1000, 2)
     (0.8333, 0.0)

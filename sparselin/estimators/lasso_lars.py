@@ -240,9 +240,10 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
     criterion : {'aic', 'bic'}, default='aic'
         The criterion to minimise.
     fit_intercept, max_iter, positive, precompute, eps, copy_X, verbose : see `LassoLars`.
-    noise_variance : float, default=None The noise variance σ². By default it is estimated by ‖r‖²/(n −
-        n_features − 1), where r is the residual of least squares on all features (at α = 0). Without an
-        intercept the denominator is n − n_features. It must be positive.
+    noise_variance : float, default=None
+        The noise variance σ². By default it is estimated by ‖r‖²/(n − n_features − 1), where r is the
+        residual of least squares on all features (at α = 0). Without an intercept the denominator is
+        n − n_features. It must be positive.
 
     Attributes
     ----------
@@ -385,12 +386,12 @@ def _fit_targets(
 
 
 def _residuals(data: Observations, path: AlphaPath) -> FloatArray:
-    """Return the residuals y − β₀ − Xβ (n, m) at each knot."""
+    """Return the residuals y − β₀ − Xβ (n, m) at each of the m knots, where β₀ is the intercept."""
     return np.asarray(data.y[:, None] - path.intercept - data.X[:, path.features] @ path.coef.T)
 
 
 def _squares(data: Observations, path: AlphaPath) -> FloatArray:
-    """Return the weighted ‖y − β₀ − Xβ‖² (m,) at each knot."""
+    """Return the weighted squared residual norm (m,) at each of the m knots."""
     return mean_squares(_residuals(data, path), data.weight) * data.total
 
 

@@ -31,10 +31,10 @@ class OMPSelector(PathSelector):
     ----------
     n_features_to_select : the number k of features, including the forced ones; with `groups`, the number of
         groups. It is an integer, a fraction in (0, 1] of the features that are not excluded (rounded down, at
-        least one feature), or the name of a rule: "ebic" : the first minimum of EBIC along the path; "bic",
-        "aic" : the global minimum along the path. Let k features be selected and RSS be their residual sum of
-        squares, with q outputs, n rows (the sum of the weights), and u of p features chosen besides the
-        forced ones. Then
+        least one feature), or the name of a rule:
+        "ebic" : the first minimum of EBIC along the path; "bic", "aic" : the global minimum along the path.
+            Let k features be selected and RSS be their residual sum of squares, with q outputs, n rows (the
+            sum of the weights), and u of p features chosen besides the forced ones. Then
 
                 EBIC_γ = nq·ln(RSS/(nq)) + kq·ln n + 2γ·ln C(p, u)
 
