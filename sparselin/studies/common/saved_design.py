@@ -32,7 +32,7 @@ class SavedDesign(NamedTuple):
     k, seed, reach, audit, flops : the settings in an .npz that a command saved. These are the number of
         features; the seed; whether `StepRecord.reach`, the least λ/λ* with the same pick, is measured;
         whether an interior point method repeats the checks of the steps; and the limit on the work of a
-        gradient descent (infinite if there is no limit, None if the file does not say).
+        gradient descent. The limit is infinite if there is none, and None if the file does not say.
     """
 
     X: Any

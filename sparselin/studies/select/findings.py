@@ -84,8 +84,8 @@ def look_alikes(data: SelectionData, chosen: Selected) -> list[tuple[str, str, f
 def uncertain_coefficients(data: SelectionData, chosen: Selected) -> list[tuple[str, float]]:
     """Return the selected features whose variance inflation factor exceeds INFLATED.
 
-    The factor of feature j is ‖z_j‖²/‖P_{S∖j}^⊥z_j‖². Here z_j are the standard columns, and P_{S∖j}^⊥
-    projects off the other selected features.
+    The factor of feature j is ‖z_j‖²/ρ_j², where z_j is its standard column, and ρ_j the distance of z_j from
+    the span of the other selected features.
     """
     S, found = chosen.path.support, []
     Z = standard_columns(data)[:, S]
