@@ -111,8 +111,8 @@ class LowerBounds(NamedTuple):
 class PrefixBounds(NamedTuple):
     """The constants of the guarantees at one set S of a greedy path.
 
-    The docstring of `guarantees._along_path` defines θ. For each column x, c_x is its correlation with the
-    residual on S, and ρ_x its distance from the span of S.
+    The docstring of `guarantees._along_path` defines θ and the matrix H. For each column x, c_x is its
+    correlation with the residual on S, and ρ_x its distance from the span of S.
 
     Attributes
     ----------
