@@ -7,9 +7,9 @@ direction β̇ = dβ/dε. With u = Xβ̇ and g_j = s_j⟨X_j, u⟩, the KKT cond
     ⟨X_j, u⟩ = 0 on S,   g_j = 1 where β_j ≠ 0,
     g_j ≥ 1,  s_jβ̇_j ≥ 0,  s_jβ̇_j(g_j − 1) = 0   on the rest of E.
 
-These are the optimality conditions of min ½‖Xβ̇‖² − Σ_E s_jβ̇_j subject to the constraints s_jβ̇_j ≥ 0. This
-is a nonnegative least squares problem with some free variables, and the active set method of Lawson and
-Hanson solves it. A single entry or exit takes one step of that method; ties, duplicates and simultaneous
+These are the optimality conditions of min ½‖Xβ̇‖² − Σ_E s_jβ̇_j subject to s_jβ̇_j ≥ 0 for the j with β_j =
+0. This is a nonnegative least squares problem with some free variables, and the active set method of Lawson
+and Hanson solves it. A single entry or exit takes one step of that method; ties, duplicates and simultaneous
 events need no other code.
 
 Between knots, β and c are linear in λ. They are computed from X and y (`_segment`). The slope −dβ/dλ on a
@@ -226,11 +226,11 @@ class Homotopy(Segment):
         """Find the direction of the path below this knot, and the active set P just below it.
 
         Let β̇ be the direction, u = Xβ̇, and s_j the sign of c_j = ⟨X_j, y − Xβ⟩. The method is that of
-        Lawson and Hanson for the problem min ½‖u‖² − Σ s_jβ̇_j with s_jβ̇_j ≥ 0. While some tied j has g_j =
-        s_j⟨X_j, u⟩ < 1, the j with the least g_j enters P. Then the direction moves from the last feasible
-        one towards the minimiser over P. A column whose s_jβ̇_j becomes negative on the way is removed from
-        P. Every accepted exchange increases ‖u‖², and ‖u‖² is a function of P, so no P occurs twice. Between
-        two accepted exchanges each tied column is tried at most once.
+        Lawson and Hanson for the problem in the docstring of the module. While some tied j has g_j = s_j⟨X_j,
+        u⟩ < 1, the j with the least g_j enters P. Then the direction moves from the last feasible one towards
+        the minimiser over P. A column whose s_jβ̇_j becomes negative on the way is removed from P. Every
+        accepted exchange increases ‖u‖², and ‖u‖² is a function of P, so no P occurs twice. Between two
+        accepted exchanges each tied column is tried at most once.
         """
         rejected = np.zeros(len(self.tied), bool)  # columns that depend on P or do not increase ‖u‖²
         entered: list[int] = []
