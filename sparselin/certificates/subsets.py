@@ -10,7 +10,7 @@ of q.
 
 **Bound.** Let G be the matrix of the quadratic form and W = diag(w), so that q(β) = ½yᵀWy − bᵀβ + ½βᵀGβ with
 y centred. A *stage* is a diagonal matrix D ≥ 0 such that M = G − D is positive semidefinite. Take any vector
-w, which replaces the weights in the notation from here on, and let c = b − Mw. Because (β − w)ᵀM(β − w) ≥ 0,
+w (from here on w does not denote the weights), and let c = b − Mw. Because (β − w)ᵀM(β − w) ≥ 0,
 
     q(β) ≥ ½yᵀWy − ½wᵀMw − Σ_j (c_jβ_j − ½D_jβ_j²) ≥ ½yᵀWy − ½wᵀMw − Σ_{j: β_j ≠ 0} H_j,                   (2)
 
