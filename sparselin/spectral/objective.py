@@ -50,7 +50,7 @@ _MAX_ERROR = 1e-9
 class Undecided(Exception):
     """The error raised if rounding leaves open which feature increases the regularizer most.
 
-    The features may differ in their gains by much more than a tie does.
+    The gains of these features may differ by much more than those of tied features.
     """
 
 
