@@ -69,7 +69,10 @@ def check_design(X: Any, name: str = "X") -> Any:
 
 
 def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any], of: str = "row") -> FloatArray:
-    """Check that v has n finite entries, one for each row (or `of`) of X, and convert it to this dtype."""
+    """Check that v has n finite entries, one for each row of X, and convert it to this dtype.
+
+    of : the word for a row in the error message.
+    """
     vector: FloatArray = to_numeric(to_array(v, name), name)
     if vector.ndim != 1:
         hint = ""
@@ -88,7 +91,10 @@ def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any], of: str = "row
 
 
 def frame_names(X: Any) -> Names:
-    """Return the labels of a frame's columns if all are strings, else None; TypeError if only some are."""
+    """Return the labels of a frame's columns if all of them are strings, or None if none is.
+
+    Raises TypeError if only some are strings.
+    """
     names: list[str] = []
     others: list[Any] = []
     for label in _labels(X):
@@ -102,9 +108,9 @@ def frame_names(X: Any) -> Names:
 
 
 def frame_numbers(X: Any) -> tuple[int, ...]:
-    """Return the labels of a frame's columns if all are integers, else ().
+    """Return the labels of a frame's columns if all of them are integers, else ().
 
-    Integer labels are needed for checks, because they may be confused with positions.
+    A caller may confuse integer labels with positions; the checks need the labels to detect this.
     """
     labels = _labels(X)
     return labels if all(isinstance(label, (int, np.integer)) for label in labels) else ()
@@ -132,7 +138,7 @@ def check_names(names: Iterable[str], d: int) -> Names:
 
 
 def check_same_rows(X: Any, other: Any, name: str) -> None:
-    """Check that the row labels of X and of `other`, if both are from pandas, do not contradict each other.
+    """Check that the row labels of X and of `other` do not contradict each other, if both are from pandas.
 
     Raises ValueError if both have the same labels in different orders, or if they share only some labels. If
     they share no label, the labels are ignored. They are also ignored if X or `other` has the default labels
@@ -222,7 +228,7 @@ def to_numeric(array: Any, name: str) -> Any:
 
 
 def check_finite(entries: Any, name: str, names: Names = None) -> None:
-    """Raise ValueError if some entries are not finite. It names their columns and the first of these entries.
+    """Raise ValueError if some entries are not finite. The message names their columns and the first entry.
 
     name, names : the name of the argument, and the names of its columns.
     """
@@ -293,7 +299,7 @@ def check_budget(
 
 
 def _position(label: str, names: Names, name: str) -> int:
-    """Return the index of the column with this label; ValueError if no column or several have it."""
+    """Return the index of the column with this label; ValueError unless exactly one column has it."""
     if names is None:
         raise TypeError("no names")
     if names.count(label) == 1:
@@ -329,7 +335,10 @@ def check_count(k: int, name: str, low: int, high: float = _MOST, why: str = "")
 
 
 def check_new(name: str, taken: Container[str], what: str) -> str:
-    """Check that `name` is not in use yet, and return it; `what` is, for example, "an ensemble"."""
+    """Check that `name` is not among the names already in use, and return it.
+
+    what : the kind of thing that is named, for the error message, for example "an ensemble".
+    """
     if name in taken:
         raise ValueError(f"there is {what} {name!r} already; choose another name")
     return name

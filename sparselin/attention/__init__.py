@@ -1,1 +1,1 @@
-"""Linear attention: descent on w∘θ, Sequential Attention, and the penalty Q* that a softmax mask induces."""
+"""Linear attention: gradient descent on w∘θ, Sequential Attention, and the penalty of a softmax mask."""

@@ -1,7 +1,8 @@
 """Gradient descent on the Hadamard parametrizations β = s(w)∘θ of sparse regression.
 
-The selected set S is not penalised and is eliminated first: X and y are replaced by P_S^⊥X_{S̄} and P_S^⊥y,
-where P_S^⊥ projects off the columns of S, and S̄ are the other features. Then
+Here s(w)∘θ has the entries s_i(w)θ_i. The selected features S are not penalised and are eliminated first: X
+and y are replaced by P_S^⊥X_{S̄} and P_S^⊥y, where P_S^⊥ projects off the columns of S, and S̄ are the other
+features. Then
 
     F(w, θ) = ½‖y − X(s(w)∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²)
 
@@ -54,26 +55,26 @@ def hadamard_descent(
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> DescentResult:
-    """Solve the LASSO by gradient descent on w and θ, β = w∘θ: regularized linear Sequential Attention.
+    """Solve the LASSO by gradient descent on w and θ with β = w∘θ: regularized linear Sequential Attention.
 
     Let S be the features without penalty, S̄ the others, and w∘θ the vector with the entries w_iθ_i. From a
     random start, the method takes gradient steps on
 
-        F(w, θ) = ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   β = w∘θ off S, β_S = X_S⁺(y − X_{S̄}β_{S̄})
+        F(w, θ) = ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   β = w∘θ outside S, β_S = X_S⁺(y − X_{S̄}β_{S̄})
 
     where X_S⁺ is the pseudoinverse, so that β_S is the least squares fit given β_{S̄} (Definition 3.1 of
-    *Sequential Attention for Feature Selection*, whose λ is twice this one). The minimum of F over all
-    w∘θ = β is ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ (Hoff, 2017), so the minimisers of F give the solutions of the LASSO. F
-    has no spurious minima (Poon and Peyré, 2021; docs/proofs/hoff_lemma.md). The step lengths are those of
-    Barzilai and Borwein.
+    *Sequential Attention for Feature Selection*, whose λ is twice this one). For a given β, the minimum of F
+    over all w and θ with w∘θ = β is ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ (Hoff, 2017). So the minimisers of F give the
+    solutions of the LASSO. F has no spurious minima (Poon and Peyré, 2021; docs/proofs/hoff_lemma.md). The
+    step lengths are those of Barzilai and Borwein.
 
-    Stopping. Let δ be the sum of two terms: a duality gap of the LASSO at β, and the excess of F over the
-    LASSO's objective, F − ½‖y − Xβ‖² − λ‖β_{S̄}‖₁ ≥ 0. F is at most δ above its minimum. Let P_S^⊥y be the
-    residual of least squares on S, and λ*(S) the least λ at which β_{S̄} = 0. The descent ends in one of
+    Stopping. Let δ be the sum of two terms: a duality gap of the LASSO at β, and F − ½‖y − Xβ‖² − λ‖β_{S̄}‖₁
+    ≥ 0, the excess of F over the LASSO's objective. Then F exceeds its minimum by at most δ. Let P_S^⊥y be
+    the residual of least squares on S, and λ*(S) the least λ at which β_{S̄} = 0. The descent ends in one of
     these cases:
 
     - δ ≤ tol·(½‖P_S^⊥y‖² − F). The factor of tol is the decrease of F from its value at β_{S̄} = 0;
-    - λ ≥ (1 − 1e-6)λ*(S), where w and θ may tend to zero; and F ≥ ½‖P_S^⊥y‖² and δ ≤ ½(1e-7‖P_S^⊥y‖)²;
+    - λ ≥ (1 − 1e-6)λ*(S), F ≥ ½‖P_S^⊥y‖² and δ ≤ ½(1e-7‖P_S^⊥y‖)². In this case w and θ may tend to zero;
     - no step decreases F by more than its rounding error, which happens for tol = 0. Then the status is
       BEYOND_PRECISION, and the result is the iterate of least F.
 
@@ -88,7 +89,8 @@ def hadamard_descent(
         for this argument.
     tol : the relative accuracy of F. The default suffices for the choice of a feature: for λ in the middle of
         the window of `first_entry`, the feature of largest |w| is in A(S), the features that enter the LASSO
-        first. This may fail if the cosine of the feature with another column is above about 1 − tol.
+        first. This may fail if the cosine of the angle between this feature and another column is above about
+        1 − tol.
     max_iter : take at most this many steps. If they do not suffice, the status is MAX_ITER, and the result is
         the last iterate.
     rng : seed or Generator of the random start.
@@ -120,13 +122,13 @@ def hadamard_descent(
 
 
 class EliminatedProblem(NamedTuple):
-    """The data of a problem projected off the selected columns X_S, without these columns.
+    """The data of a problem after the columns of the selected features S have been projected off and removed.
 
     Attributes
     ----------
-    free : (m,) the features of S̄, all but S.
-    X, y : P_S^⊥X_{S̄} (p, m) and P_S^⊥y (p,), in coordinates of ℝⁿ or of an orthonormal basis. In an
-        orthonormal basis, the part of y orthogonal to X is missing.
+    free : (m,) the features S̄ outside S.
+    X, y : P_S^⊥X_{S̄} (p, m) and P_S^⊥y (p,), in coordinates of ℝⁿ or of an orthonormal basis of the column
+        space. In the second case the component of y orthogonal to the column space is missing.
     lengths : (m,) ‖P_S^⊥X_j‖. If a column is in the span of S to rounding, its length is zero, and so is its
         column of X.
     lam_star : λ*(S) = max|⟨X_j, P_S^⊥y⟩|; zero if it is zero to rounding.
@@ -142,10 +144,10 @@ class EliminatedProblem(NamedTuple):
 
 
 class DescentEnd(NamedTuple):
-    """The result of a descent on F, where S are the eliminated features.
+    """The result of gradient descent on F(w, θ), after the features S have been eliminated.
 
     w, theta, mask : (m,) w, θ and the mask s(w).
-    value : F − ½‖P_S^⊥y‖² at every iterate.
+    value : F − ½‖P_S^⊥y‖² at every iterate, where P_S^⊥y is the residual of least squares on S.
     end : a code of the kernel `descend` that says why the descent ended.
     """
 
@@ -159,8 +161,8 @@ class DescentEnd(NamedTuple):
 class Coordinates(NamedTuple):
     """The coordinates basisᵀX and basisᵀy of X and y in an orthonormal basis (n, d) of the column space.
 
-    The columns of X are independent. For every S, the columns of P_S^⊥X span the vectors of this space that
-    are orthogonal to X_S.
+    The columns of X are independent. For every set S of features, the columns of P_S^⊥X span the vectors of
+    the column space that are orthogonal to X_S.
     """
 
     basis: FloatArray
@@ -188,12 +190,13 @@ def eliminate(
     only_range: bool = False,
     space: Coordinates | None = None,
 ) -> EliminatedProblem:
-    """Project X_{S̄} and y off X_S = QR, twice, so that S is eliminated.
+    """Project y and the columns outside S off X_S, and remove the features S from the problem.
 
-    With fewer columns than rows, or with `only_range`, the results are then expressed in an orthonormal basis
-    of the column space, for two reasons. It saves memory. And the dual points r·min(1, λ/‖Xᵀr‖∞), r the
-    residual, are better without the part of r that no β can change. If `space` already holds X and y in such
-    a basis, they are projected there.
+    qr is the factorisation X_S = QR, and the projection is repeated once for accuracy. If there are fewer
+    columns than rows, or with `only_range`, the results are then expressed in an orthonormal basis of the
+    column space. There are two reasons for this. It saves memory. And if r is the residual, the dual points
+    r·min(1, λ/‖Xᵀr‖∞) are better without the component of r that no β can change. If `space` already holds X
+    and y in such a basis, the projection is done there.
     """
     free = np.delete(np.arange(problem.d), S)
     measured = measure(qr, free)
@@ -212,11 +215,12 @@ def eliminate(
 
 
 def penalty_unit(reduced: EliminatedProblem, parametrization: str) -> float:
-    """Return the unit of λ: λ* for "linear" and "l1", (λ*⁴/ℓ²)^{1/3} for "l2", else ℓ², ℓ = max‖P_S^⊥X_j‖.
+    """Return the unit in which λ is measured, so that λ follows the units of X and y.
 
-    λ* = max|⟨X_j, P_S^⊥y⟩|. The unit is 1 if λ* = 0, because then nothing is trained. The unit follows the
-    units of X and y: if these are changed, and λ is the same multiple of the unit, the minimisers of F only
-    change by factors. "softmax" is an exception.
+    Let ℓ = max‖P_S^⊥X_j‖ and λ* = max|⟨X_j, P_S^⊥y⟩|, where P_S^⊥ projects off the selected columns. The unit
+    is λ* for "linear" and "l1", (λ*⁴/ℓ²)^{1/3} for "l2", and ℓ² for the other forms. It is 1 if λ* = 0,
+    because then nothing is trained. If the units of X and y are changed, and λ stays the same multiple of
+    this unit, the minimisers of F only change by factors. "softmax" is an exception.
     """
     lam_star, longest = reduced.lam_star, float(reduced.lengths.max(initial=0))
     if lam_star == 0:
@@ -238,14 +242,14 @@ def train(
     max_iter: int,
     size: float | None = None,
 ) -> DescentEnd:
-    """Descend from a random start at λ = share·`penalty_unit`, in units in which max‖X_j‖ = 1 and λ* = 1.
+    """Descend from a random start at λ = share·`penalty_unit`, on data scaled to max‖X_j‖ = 1 and λ* = 1.
 
-    Let X = qX', y = py', w = ωw' and θ = υθ' with s(w)∘θ = (p/q)·s(w')∘θ'. Then F = p²F', where F' has the
-    penalties λ'_w = λω²/p² on ‖w'‖² and λ'_θ = λυ²/p² on ‖θ'‖². So the iterates do not depend on the units of
-    X and y. Here λ'_θ = share for every mask, and λ'_w = share for every mask but three. The masks
-    "l1_normalized" and "l2_normalized" do not depend on the scale of w, so they have λ'_w = 0. The mask
-    "softmax" has ω = 1 and λ'_w = share·(q/p)². If `size` is given, it takes the place of p/q. All
-    computations are in float64, because the duality gap is computed from squares.
+    Write X = qX', y = py', w = ωw' and θ = υθ', where the primed quantities are scaled. The factors ω and υ
+    are such that s(w)∘θ = (p/q)·s(w')∘θ'. Then F = p²F', where F' has the penalties λ'_w = λω²/p² on ‖w'‖²
+    and λ'_θ = λυ²/p² on ‖θ'‖². So the iterates do not depend on the units of X and y. Both penalties equal
+    `share`, with two exceptions: the normalised forms have λ'_w = 0, and a softmax has ω = 1 and λ'_w =
+    share·(q/p)². If `size` is given, it takes the place of p/q. All computations are in float64, because the
+    duality gap is computed from squares.
     """
     form = FORMS[parametrization]
     if reduced.lam_star == 0 or (share > _HUGE and form <= kernels.L2):
@@ -271,7 +275,10 @@ def train(
 
 
 def _units(form: int, size: float) -> tuple[float, float, float]:
-    """Return the factors ω of w, υ of θ and size/υ of the mask s(w), so that β = s(w)∘θ grows by `size`."""
+    """Return the factors by which w, θ and the mask s(w) grow when β = s(w)∘θ is multiplied by `size`.
+
+    The factors are ω for w, υ for θ, and size/υ for the mask.
+    """
     if form <= kernels.L1:
         root = math.sqrt(size)
         return root, root, root
@@ -284,7 +291,9 @@ def _units(form: int, size: float) -> tuple[float, float, float]:
 def _start(
     form: int, c: FloatArray, nonzero: np.ndarray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Return random start values (w, θ), for which β is at most about a tenth of a typical coefficient.
+    """Return random start values (w, θ).
+
+    At the start, the coefficients β = s(w)∘θ are at most about a tenth of a typical coefficient.
 
     c : (m,) the correlations Xᵀy.
     nonzero : (m,) False for zero columns of X; there w and θ are zero.
@@ -307,7 +316,10 @@ def _start(
 def _result(
     problem: Problem, qr: ThinQR, S: IndexArray, reduced: EliminatedProblem, training: DescentEnd, lam: float
 ) -> DescentResult:
-    """Return the end of a descent as a `DescentResult` on all d features; β_S is found by least squares."""
+    """Return the end of a descent as a `DescentResult` on all d features.
+
+    The coefficients of the features S, which were eliminated, are found by least squares.
+    """
     w = np.full(problem.d, np.nan, problem.dtype)
     w[reduced.free] = training.w
     weights = np.ones(problem.d, problem.dtype)
@@ -334,7 +346,7 @@ def _result(
 
 
 def _duality_gap(problem: Problem, S: IndexArray, coef: FloatArray, lam: float) -> float:
-    """Return the duality gap of the LASSO at β, computed from X, y and S without using the descent.
+    """Return the duality gap of the LASSO at the coefficients `coef`, computed from X, y and S alone.
 
     With more rows than columns, or for λ = 0, y is replaced by its projection on the column space of X. The
     replacement changes the objective by a constant and gives better dual points.

@@ -51,20 +51,20 @@ def sequential_attention(
 
         F(w, θ) = ½‖y − X(s(w)∘θ)‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   s_i = 1 on S.
 
-    Here s(w) are the attention weights, s(w)∘θ has the entries s_i(w)θ_i, and β = s(w)∘θ. The step then adds
-    to S the i ∉ S of largest |s_i(w)|, and solves least squares on S. This is Algorithm 1 with Definition 3.1
-    of *Sequential Attention for Feature Selection*, whose λ is twice this one. `parametrization` chooses the
-    form of s off S (Section 4.2 of the paper; sums are over S̄):
+    Here s(w) are the attention weights, and β = s(w)∘θ has the entries s_i(w)θ_i. The step then adds to S the
+    feature i ∉ S with the largest |s_i(w)|, and solves least squares on S. This is Algorithm 1 with
+    Definition 3.1 of *Sequential Attention for Feature Selection*, whose λ is twice this one.
+    `parametrization` chooses the form of s_i(w) for i ∉ S (Section 4.2 of the paper; sums are over S̄):
 
         "linear"         w_i             "l1"             |w_i|
         "l2"             w_i²            "l1_normalized"  |w_i|/Σ|w_j|
         "softmax"        e^{w_i}/Σe^{w_j}   "l2_normalized"  w_i²/Σw_j²
 
-    "linear" and "l1" solve the LASSO, and training ends with a bound on the duality gap. For λ in the window
-    (λ₂, λ*(S)) of `first_entry` both pick from A(S), the set from which Sequential LASSO picks too. Let β* be
-    the solution of the LASSO and u* = y − Xβ*. Training ends with a duality gap
-    δ ≥ Σ(λ − |⟨X_j, u*⟩|)|β_j| + ½‖X(β − β*)‖². So δ > 0 allows a column outside A(S) to have the largest
-    weight, if its cosine with a column of A(S) is near 1. In this case training is repeated to smaller gaps.
+    "linear" and "l1" solve the LASSO, and training ends with a bound on the duality gap. If λ is in the
+    window (λ₂, λ*(S)) of `first_entry`, both forms pick from A(S), the set from which Sequential LASSO picks
+    too. Let β* be the solution of the LASSO and u* = y − Xβ*. Training ends with a duality gap
+    δ ≥ Σ(λ − |⟨X_j, u*⟩|)|β_j| + ½‖X(β − β*)‖². So while δ > 0, a column outside A(S) can have the largest
+    weight, if it is nearly parallel to a column of A(S). In this case training is repeated to smaller gaps.
 
     The other four forms may end in a local minimum. Training ends once ‖∇F‖‖(w, θ)‖ ≤ 1e-4·(½‖P_S^⊥y‖² − F),
     where P_S^⊥y is the residual of least squares on S. "l1_normalized" and "l2_normalized" do not depend on
@@ -74,16 +74,16 @@ def sequential_attention(
     correlations and λ* = max|c_j|:
 
     - "linear" and "l1": (λ* + λ₂)/2;
-    - "l2": ¼(λ*⁴/(4ℓ²))^{1/3}. Here w = θ = 0 is a local minimum for every λ > 0. At four times the default,
-      no single feature of length ℓ decreases F;
+    - "l2": ¼(λ*⁴/(4ℓ²))^{1/3}. For this form w = θ = 0 is a local minimum for every λ > 0. At four times the
+      default, a single feature of length ℓ can no longer decrease F below its value there;
     - the other three forms: ℓ². These forms never give exact zeros, and they tend to OMP as λ grows. The
-      reason: with θ_i ≈ s_ic_i/λ, F is −Σ(s_ic_i)²/(2λ) + const, and descent from equal s_i favours the
-      largest |c_i|.
+      reason is that θ_i ≈ s_ic_i/λ, so F is about −Σ(s_ic_i)²/(2λ) plus a constant, and descent from equal
+      s_i favours the largest |c_i|.
 
-    Units. "softmax" adds ‖w‖², which has no unit, to ‖y‖². By default y is first multiplied by a number for
-    which λ*(S) = 10ℓ², so that the units of X and y do not change a selection. If `lam` is given, F is
-    computed for y itself. Then the mask stays close to uniform if ‖y‖ is far below ℓ. The remedy is to scale
-    y up.
+    Units. For "softmax" the objective adds ‖w‖², which has no unit, to a squared residual, which has the unit
+    of ‖y‖². By default y is first multiplied by a number for which λ*(S) = 10ℓ², so that the units of X and y
+    do not change a selection. If `lam` is given, F is computed for y itself. In this case the mask stays
+    close to uniform if ‖y‖ is far below ℓ. The remedy is to scale y up.
 
     Parameters
     ----------
@@ -168,7 +168,9 @@ def _default_share(parametrization: str, entry: FirstEntry) -> float:
 
 
 def _pick(selection: Selection, entry: FirstEntry, reduced: EliminatedProblem, mask: FloatArray) -> Pick:
-    """Return as a `Pick` the feature with the largest |s_i(w)| among the columns outside the span of S.
+    """Return the `Pick` of the feature with the largest attention weight.
+
+    Only columns outside the span of the selected columns are compared.
 
     mask : (m,) the attention weights s(w) of the features of `reduced`.
     """

@@ -1,4 +1,4 @@
-"""The penalty on β that a softmax mask induces: Q and Q* of Lemma 3.2.
+"""The penalty on β that a softmax mask induces: the functions Q and Q* of Lemma 3.2.
 
 Let β = softmax(w)∘θ have the entries softmax_i(w)·θ_i, i = 1, …, m, with weight decay (λ/2)(‖w‖² + ‖θ‖²). The
 minimum of the weight decay over all w and θ with this β is (λ/2)Q*(β∘β). As a function of x = β∘β, Q* is an
@@ -6,8 +6,8 @@ infimum of affine functions and so concave. It has the bounds
 
     (Σ|β_i|^{2/3})³  ≤  Q*(β∘β)  ≤  m²‖β‖².
 
-The lower bound follows if ‖w‖² ≥ 0 is dropped and Σ x_i/s_i² is minimised over the s of the simplex. The
-upper bound is the value at w = 0.
+Q*(x) is the minimum of ‖w‖² + Σ x_i/s_i² with s = softmax(w). The lower bound follows if ‖w‖² ≥ 0 is dropped
+and Σ x_i/s_i² is minimised over all s with s_i ≥ 0 and Σs_i = 1. The upper bound is the value at w = 0.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def softmax_penalty(x: ArrayLike) -> PenaltyValue:
 
     (Lemma 3.2 of *Sequential Attention for Feature Selection*, ICLR 2023). The objective is strictly convex
     in w, so the minimiser is unique; it satisfies Σw = 0. A step of Newton's method takes O(m) operations.
-    Let eps be the machine epsilon. The value is accurate to a few eps, and w to a few eps·max(‖w‖∞,
-    min(1, m² max x)). The error of w is about as large as the change of w when x is rounded.
+    Let eps be the machine epsilon. The relative error of the value is a few eps, and the error of w a few
+    eps·max(‖w‖∞, min(1, m² max x)). Rounding x alone changes w by about as much.
 
     Parameters
     ----------
@@ -80,9 +80,9 @@ def q(q: ArrayLike) -> PenaltyValue:
 
         Q(q) = inf {‖w‖² : 1/softmax(w)² = q} = ¼Σ_i (log q_i − mean_j log q_j)²
 
-    (Lemma 3.2 of *Sequential Attention for Feature Selection*, ICLR 2023). The reason: 1/softmax(w)² = q
-    determines w up to a constant, w = c − ½log q, and ‖w‖ is least for Σw = 0. The penalty of
-    `softmax_penalty` is Q*(x) = inf_q Σ_i x_i q_i + Q(q).
+    (Lemma 3.2 of *Sequential Attention for Feature Selection*, ICLR 2023). The formula holds because
+    1/softmax(w)² = q determines w up to an additive constant c, w = c − ½log q, and ‖w‖ is least for Σw = 0.
+    The penalty of `softmax_penalty` is Q*(x) = inf_q Σ_i x_i q_i + Q(q).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Find certificates: small rational problems, solved exactly with python-flint.
 
-Certificates are checked without this module. Matrices are `fmpq_mat` and vectors lists of `fmpq`, so there is
-no rounding, and every comparison is exact.
+Checking a certificate does not need this module. Matrices are `fmpq_mat` and vectors lists of `fmpq`, so
+there is no rounding, and every comparison is exact.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Vector: TypeAlias = list[Any]  # of fmpq
 
 
 class Finder:
-    """The finder of proofs for the picks of a path, on multiples of X and y that have integer entries."""
+    """The finder of proofs for the picks of a path. It works on multiples of X and y with integer entries."""
 
     def __init__(self, numbers: Exact) -> None:
         self.numbers = numbers
@@ -44,9 +44,9 @@ class Finder:
         self._orthogonal: dict[Indices, tuple[Vector, Vector, Any]] = {}
 
     def step(self, S: Indices, pick: int, claim: str) -> StepCertificate:
-        """Prove that Sequential LASSO or OMP (the `claim`) may make this pick after the features S.
+        """Prove that Sequential LASSO or OMP may make this pick when the features S have been selected.
 
-        Raises ValueError if the pick is refuted.
+        claim : the method. Raises ValueError if the pick is refuted.
         """
         coef, r = self._project(S, self.y)
         c = times(self.Xt, r.entries())
@@ -77,7 +77,7 @@ class Finder:
         return rescale(proof, 1 / self.numbers.coef_unit, 1 / self.numbers.lam_unit)
 
     def nonnegative_step(self, S: Indices, pick: int, n_forced: int) -> NonnegativeStep:
-        """Prove that nonnegative OMP may make this pick after the features S.
+        """Prove that nonnegative OMP may make this pick when the features S have been selected.
 
         The first `n_forced` features of S are the forced ones. Raises ValueError if the pick is refuted.
         """
@@ -96,7 +96,7 @@ class Finder:
         return NonnegativeStep(S, pick, T, lam_star_squared, coefs)
 
     def ols_step(self, S: Indices, pick: int) -> OlsStep:
-        """Prove that OLS may make this pick after the features S.
+        """Prove that OLS may make this pick when the features S have been selected.
 
         Raises ValueError if the pick is refuted.
         """
@@ -136,8 +136,9 @@ class Finder:
         return [self.X[i, j] for i in self.rows]
 
     def _orthogonalise(self, S: Indices) -> tuple[Vector, Vector, Any]:
-        """Project the last column s of S off the earlier columns S': u = X_s − X_{S'}a with X_{S'}ᵀu = 0.
+        """Project the last column of S off the other columns of S.
 
+        The projected column is u = X_s − X_{S'}a, where s is the last feature of S and S' are the others.
         Returns the coefficients a, the products Xᵀu, and ‖u‖².
         """
         if S not in self._orthogonal:
@@ -172,9 +173,9 @@ class Finder:
         return coef, V - X_S * coef
 
     def _tied_set(self, S: Indices, c: Vector, pick: int) -> tuple[Any, Indices]:
-        """Return λ*² = max c_j²/w_j² and the tied set T, the features at which the maximum is attained.
+        """Return λ*² = max c_j²/w_j², and the set T of the features j at which this maximum is attained.
 
-        c : Xᵀr for the residual r. w_j is 1, or ‖X_j‖ if columns are normalized.
+        c : Xᵀr for the residual r. The weight w_j is 1, or ‖X_j‖ if columns are normalized.
 
         Raises ValueError if the pick is not in T.
         """
@@ -199,10 +200,12 @@ class Finder:
     def _direction(
         self, S: Indices, T: Indices, signs: Indices, size: Vector
     ) -> tuple[Vector, Vector, Vector, tuple[tuple[int, Fractions], ...]]:
-        """Return u of largest support, `rate`, Zu and the Farkas vectors, as `StepCertificate` defines them.
+        """Return the direction, `rate`, Zu and the Farkas vectors, as `StepCertificate` defines them.
+
+        The direction u is not always unique; one of largest support is returned.
 
         S, T : the features before the pick, and the tied features.
-        signs, size : the signs and the moduli of the correlations c_i, i ∈ T.
+        signs, size : the signs and the moduli of the correlations of the tied features.
         """
         X_T = block(self.X, self.rows, T)
         signed = X_T * diagonal(signs)
@@ -213,13 +216,14 @@ class Finder:
         return u, times(-shift, u), times(Z, u), farkas
 
     def _tau(self, S: Indices, T: Indices, lam_squared: Any, c: Vector, b: Vector) -> Fraction:
-        """Return a τ ≤ 1 for which `tau` of `StepCertificate` can be proved, given c = Xᵀr and b = XᵀZu.
+        """Return a number τ ≤ 1 for which the statement `tau` of `StepCertificate` can be proved.
 
-        r is the residual of least squares on S, and T is the set of tied features. The conditions are
-        |c_j − τb_j| ≤ (1 − τ)m_j, m_j = λ*w_j, off S ∪ T, and τ(|b_i| + |c_i|) ≤ 2|c_i| on T. The first
-        condition says, for both signs, τ(m ∓ b) ≤ m ∓ c = (m² − c²)/(m ± c). If m is irrational, a rational
-        m̄ ≥ m replaces m in m ∓ b and in m ± c, which only makes τ smaller. Apart from this and from
-        `_shorten`, τ is the largest possible.
+        Let r be the residual of least squares on the selected features S, T the set of tied features, c = Xᵀr
+        and b = XᵀZu with the Z and u of `StepCertificate`. The conditions are |c_j − τb_j| ≤ (1 − τ)m_j for j
+        outside S ∪ T, where m_j = λ*w_j, and τ(|b_i| + |c_i|) ≤ 2|c_i| for i in T. The first condition says,
+        for both signs, that τ(m ∓ b) ≤ m ∓ c = (m² − c²)/(m ± c). If m is irrational, a rational m̄ ≥ m
+        replaces m in m ∓ b and in m ± c, which only makes τ smaller. Apart from this and from `_shorten`, τ
+        is the largest possible.
         """
         bounds = [2 * abs(c[i]) / (abs(b[i]) + abs(c[i])) for i in T]  # 1 on A(S), less elsewhere
         roots: dict[Any, Any] = {}
@@ -236,7 +240,7 @@ class Finder:
 
 
 def _shorten(tau: Fraction) -> Fraction:
-    """Return τ if its denominator has at most 64 bits; otherwise round it down to 53 bits."""
+    """Return the fraction τ if its denominator has at most 64 bits; otherwise round it down to 53 bits."""
     if tau.denominator.bit_length() <= 64:
         return tau
     shift = 53 + tau.denominator.bit_length() - tau.numerator.bit_length()
@@ -285,12 +289,13 @@ def _float(q: Any) -> float:
 
 
 def nonnegative_least_squares(H: Matrix, c: Vector) -> tuple[Vector, list[int]]:
-    """Return a minimiser u of ½uᵀHu − cᵀu over u ≥ 0, and its support P.
+    """Return a minimiser u of ½uᵀHu − cᵀu over u ≥ 0, and its support.
 
     A vector u is a minimiser if and only if Hu ≥ c, u ≥ 0 and u∘(Hu − c) = 0. H must be ZᵀZ and c = Zᵀr for
     some Z and r, so the objective is ½‖Zu − r‖² up to a constant. The method is the active set method of
-    Lawson and Hanson (1974). While ⟨z_i, r − Zu⟩ > 0 for some i, this i enters P, and u moves towards the
-    least squares solution on P; an index whose u_i would become negative leaves P.
+    Lawson and Hanson (1974), with an active set P. While some column z_i of Z has ⟨z_i, r − Zu⟩ > 0, the
+    index i enters P, and u moves towards the least squares solution on P. An index i leaves P when u_i would
+    become negative.
 
     H_PP is always nonsingular, whatever the rank of H: when i enters, r − Zu is orthogonal to Z_P, so z_i is
     not in the span of Z_P. The method terminates in exact arithmetic: after each pass the objective is
@@ -306,9 +311,10 @@ def nonnegative_least_squares(H: Matrix, c: Vector) -> tuple[Vector, list[int]]:
 
 
 def _descend(H: Matrix, c: Vector, u: Vector, P: list[int]) -> None:
-    """Move u towards the minimiser of ½uᵀHu − cᵀu on P; an index i whose u_i becomes ≤ 0 on the way leaves P.
+    """Move u towards the minimiser of ½uᵀHu − cᵀu over the vectors supported on P.
 
-    The move continues until u is the minimiser on the remaining P. u and P are updated in place.
+    If an entry u_i becomes zero on the way, i leaves P, and the move continues. It ends when u is the
+    minimiser on the remaining P. u and P are updated in place.
     """
     while True:
         goal = solve(block(H, P, P), [c[i] for i in P])
@@ -323,9 +329,10 @@ def _descend(H: Matrix, c: Vector, u: Vector, P: list[int]) -> None:
 def largest_support(H: Matrix, c: Vector, u: Vector, P: list[int]) -> tuple[Vector, list[tuple[int, Vector]]]:
     """Return a solution of `nonnegative_least_squares` of largest support, given one solution u of support P.
 
-    All solutions v have the same Zv, where H = ZᵀZ. So v ≥ 0 is a solution if and only if H_EE v_E = c_E and
-    v = 0 off E = {i : (Hu)_i = c_i}. For each i ∈ E that is zero in all solutions found so far, a linear
-    program maximises v_i over all solutions v. The mean of the solutions found has the largest support.
+    All solutions v have the same Zv, where H = ZᵀZ. Let E = {i : (Hu)_i = c_i}. A vector v ≥ 0 is a solution
+    if and only if H_EE v_E = c_E and v is zero outside E. For each i ∈ E such that v_i = 0 in all solutions
+    found so far, a linear program maximises v_i over all solutions v. The mean of the solutions found has the
+    largest support.
 
     If the maximum of v_i is zero, the dual program gives a vector g, supported on E, with (Hg)_j ≥ 0 for
     j ∈ E, (Hg)_i ≥ 1 and gᵀHu = 0. This g proves that v_i = 0 for every solution v: 0 = gᵀHv = Σ_E v_j(Hg)_j,
@@ -333,7 +340,8 @@ def largest_support(H: Matrix, c: Vector, u: Vector, P: list[int]) -> tuple[Vect
 
     Returns
     -------
-    The solution, and for each i ∈ E outside its support a pair (i, g) that proves v_i = 0.
+    The mean of the solutions found; and, for each i ∈ E outside its support, a pair (i, g) that proves v_i =
+    0 in every solution.
     """
     m, E = len(c), [i for i, Hu_i in enumerate(times(H, u)) if Hu_i == c[i]]
     if len(E) == len(P):
@@ -359,9 +367,10 @@ def raise_entry(A: Matrix, b: Vector, basis: list[int], i: int) -> tuple[Vector,
     A : (p, m) of full row rank; v_i must be bounded on {v ≥ 0 : Av = b}.
     basis : indices B of p columns of A with A_B⁻¹b ≥ 0.
 
-    The result is (v, None) if there is such a v, and otherwise (v, y) with v_i = 0 and a vector y that proves
-    it: yᵀA ≥ e_iᵀ and yᵀb = 0. The method is the simplex method for max v_i, stopped at the first v_i > 0.
-    Bland's rule (the lowest index enters, and the lowest blocking index leaves) prevents cycles.
+    The result is (v, None) if there is such a v. Otherwise it is (v, y), where v_i = 0, and the vector y
+    proves that no other v has v_i > 0: yᵀA ≥ e_iᵀ and yᵀb = 0. The method is the simplex method for max v_i,
+    stopped at the first v_i > 0. Bland's rule (the lowest index enters, and the lowest blocking index leaves)
+    prevents cycles.
     """
     p, m = A.nrows(), A.ncols()
     basis = list(basis)
@@ -381,13 +390,13 @@ def raise_entry(A: Matrix, b: Vector, basis: list[int], i: int) -> tuple[Vector,
 
 
 def _independent_columns(H: Matrix, order: list[int]) -> list[int]:
-    """Return the indices in `order` whose column of H is independent of the columns earlier in `order`."""
+    """Return the indices in `order` whose column of H is linearly independent of the columns before it."""
     R, rank = block(H, range(H.nrows()), order).rref()
     return [order[next(j for j in range(len(order)) if R[s, j] != 0)] for s in range(rank)]
 
 
 def _scatter(values: Vector, places: Sequence[int], m: int) -> Vector:
-    """Return the vector (m,) with these values at these places and zeros elsewhere."""
+    """Return the vector (m,) with the given values at the given places and zeros elsewhere."""
     v = [fmpq(0)] * m
     for place, value in zip(places, values, strict=True):
         v[place] = value

@@ -39,10 +39,10 @@ class Arithmetic(Protocol):
     """The arithmetic in which the conditions of a certificate are checked.
 
     X, y : multiples a·X and b·y of the data.
-    x_unit, coef_unit, lam_unit : the factors that follow from a and b: a for X, b/a for coefficients, and
-        (ab)² for λ*² (b² if the columns are normalized).
-    squares : (d,) w_j², where |c_j|/w_j is compared: 1, or the squared norm of column j of a·X if the columns
-        are normalized.
+    x_unit, coef_unit, lam_unit : the factors by which a and b multiply other numbers: a for X, b/a for
+        coefficients, and (ab)² for λ*² (b² if the columns are normalized).
+    squares : (d,) the squared weights w_j² of the correlations c_j, because |c_j|/w_j is compared. w_j² is 1,
+        or the squared norm of column j of a·X if the columns are normalized.
     stated : (d,) False for the zero columns of a normalized design, about which a certificate states nothing.
     """
 
@@ -100,8 +100,8 @@ class Rounded:
     """The rounded arithmetic: float64 with error bounds.
 
     X and y are multiplied by powers of two, so that their largest entries lie in [½, 1). Numbers that are
-    closer than their error bounds count as equal. So the bounds must be small: `is_known` requires that they
-    are at most 2⁻¹⁰ of the scale of the numbers.
+    closer than their error bounds count as equal. So the bounds must be small: `is_known` requires that a
+    bound is at most 2⁻¹⁰ times the scale of its numbers.
     """
 
     def __init__(self, X: FloatArray, y: FloatArray, normalized: bool) -> None:
@@ -117,8 +117,8 @@ class Rounded:
     def square_lengths(self) -> _Ball:
         """Return the squared norms ‖a·X_j‖² (d,) of the columns.
 
-        They are computed as the products of X∘X with a vector of ones. These products are exact, so the error
-        bound of `product` can cover the rounding of X∘X instead.
+        They are the products of X∘X, the matrix of squared entries, with a vector of ones. Multiplying by one
+        makes no rounding error, so the error bound of `product` covers the rounding of X∘X instead.
         """
         n = len(self.X)
         return self.product((self.X**2).T, _Ball(np.ones(n), np.zeros(n)))
@@ -151,8 +151,8 @@ class Rounded:
 class _Ball:
     """An array of numbers that are known up to ±rad: each is within `rad` of `mid`.
 
-    Each operation adds 4·eps of the result to rad. The rounding of mid needs only ½·eps of this; the rest
-    covers the rounding of rad.
+    Each operation adds 4·eps of the result to rad. The rounding of `mid` needs only ½·eps of the result; the
+    rest covers the rounding of `rad`.
     """
 
     mid: FloatArray

@@ -1,8 +1,8 @@
 """Certificates of a selection path, found in rational arithmetic and checked by products and comparisons.
 
 Every float is a rational number. So exact arithmetic decides whether the picks of a greedy method are right
-for the given X and y, and the certificate is a proof. The norms of columns may be irrational. Therefore
-statements about unit columns are made in squares of ratios, which are rational.
+for the given X and y, and the certificate is a proof. Norms of columns may be irrational. Therefore a
+statement about columns scaled to length 1 compares squares of ratios, which are rational.
 """
 
 from __future__ import annotations
@@ -65,9 +65,10 @@ class Certificate:
     sha256 : the digest of X, y, their shape and `normalized`, which `verify` compares.
     shape : (n, d).
     normalized : whether the statement is about X with unit columns.
-    claim : what is proved of each pick. "sequential_lasso": the pick is in A(S), the features that enter the
-        LASSO first; "omp": it is in T, the features of largest |c_j|; "nonnegative_omp" and "ols": it is in
-        the T of nonnegative OMP, or of OLS. `certify` defines these sets.
+    claim : the statement that is proved about each pick. Let S be the features selected before it.
+        "sequential_lasso": the pick is in A(S), the features that enter the LASSO first; "omp": it is in T,
+        the features of largest correlation |c_j| with the residual; "nonnegative_omp" and "ols": it is in the
+        corresponding set T of nonnegative OMP, or of OLS. `certify` defines these sets.
     forced : the features that entered first, about which nothing is claimed. An intercept is a last column of
         ones, feature d − 1 of d, and comes first among the forced features.
     steps : one proof for each later pick: a `StepCertificate`, a `NonnegativeStep` for "nonnegative_omp", or
@@ -97,17 +98,18 @@ class Certificate:
         With `normalized`, nothing is stated about zero columns.
 
         Why the conditions suffice. In the notation of `StepCertificate`, S are the features before the pick,
-        r = P_S^⊥y, c = Xᵀr, w_j the weights of the comparison, and u, Z, H, T and τ fields of the step. Let
-        λ = (1 − t)λ*, and let β be the solution that `tau` states. The residual of β is r − tZu, which is
-        orthogonal to S. So β is a solution if and only if |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j off S, with
-        equality and the right sign where β_j ≠ 0. On T this condition reads
+        r = P_S^⊥y, c = Xᵀr, w_j the weights of the comparison, and u, Z, H, T and τ fields of the step. Let λ
+        = (1 − t)λ*, and let β be the solution that `tau` states. The residual of β is r − tZu, which is
+        orthogonal to S. So β is a solution if and only if |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j for all j outside
+        S, with equality and the right sign where β_j ≠ 0. On T this condition reads
 
             (Hu)_i ≥ |c_i|, with equality where u_i > 0, and t((Hu)_i + |c_i|) ≤ 2|c_i|.
 
-        Off S ∪ T the condition is checked in squares, and only at t = τ. One t suffices, because
-        |c_j − t⟨X_j, Zu⟩| − (1 − t)λ*w_j is convex in t, negative at t = 0 and not positive at τ, hence
-        negative on [0, τ). So for 0 < t < τ every solution is zero off S ∪ T. All solutions have the same
-        fit, so β_T = signs∘(tv) with v ≥ 0 and Zv = Zu. Which β_i can be nonzero?
+        Outside S ∪ T the condition is checked for squares of both sides, and only at t = τ. One t suffices,
+        because |c_j − t⟨X_j, Zu⟩| − (1 − t)λ*w_j is convex in t, negative at t = 0 and not positive at τ,
+        hence negative on [0, τ). So for 0 < t < τ every solution is zero outside S ∪ T. All solutions have
+        the same fit, so every solution has β_T = signs∘(tv) for some v ≥ 0 with Zv = Zu. Which β_i can be
+        nonzero?
 
         - β_i can be nonzero where u_i > 0: choose v = u.
         - β_i is zero where (Hu)_i > |c_i|.
@@ -132,10 +134,10 @@ class Certificate:
             order, in float32 or converted to float64 (y takes the dtype of X, as everywhere).
         exact : True checks in integers and fractions, which proves the statements. False checks in float64
             with running bounds on the rounding errors: at least eps|x| for the result x of an operation, and
-            (m + 1)·eps·Σ|a_i b_i| for a sum of m products. Then =, ≤ and ≥ may be violated by the bound,
-            whereas < and > must hold by more than the bound; otherwise they fail as undecided. So if two
-            features are tied to rounding, only exact arithmetic decides the comparison. The check also fails
-            if a bound is above 2⁻¹⁰ of the scale of its number. Neither arithmetic needs python-flint.
+            (m + 1)·eps·Σ|a_i b_i| for a sum of m products. In float64, =, ≤ and ≥ may be violated by at most
+            the bound, whereas < and > must hold by more than the bound; otherwise the check fails. So if two
+            features are tied to rounding, only exact arithmetic decides between them. The check also fails if
+            a bound is above 2⁻¹⁰ of the scale of its number. Neither arithmetic needs python-flint.
 
         Returns
         -------
@@ -266,13 +268,15 @@ def certify(
     Let S be the features before a pick, r = P_S^⊥y, c = Xᵀr, λ* = max|c_j| > 0 and T = {i : |c_i| = λ*}, all
     computed exactly. The methods may pick
 
-    - Sequential LASSO: a member of A(S) ⊆ T. A(S) consists of the features that are nonzero in some solution
-      of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ for all λ just below λ* (Algorithm 3 and Theorem 3.3 of *Sequential
-      Attention for Feature Selection*; `Certificate.verify` explains the proof);
-    - OMP: a member of T;
-    - nonnegative OMP: a member of T = {i ∉ S : c_i = λ*}, λ* = max_{j ∉ S} c_j > 0. Here c = Xᵀ(y − X_Sβ),
-      and β solves nonnegative least squares on S (the coefficients of forced features may have any sign);
-    - OLS: a member of T = argmax_j c_j²/‖P_S^⊥X_j‖² over the columns outside the span of X_S. This quotient
+    - Sequential LASSO: a feature of A(S) ⊆ T. Let S̄ be the features outside S. A(S) consists of the features
+      that are nonzero in some solution of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ for all λ just below λ* (Algorithm 3
+      and Theorem 3.3 of *Sequential Attention for Feature Selection*; `Certificate.verify` explains the
+      proof);
+    - OMP: a feature of T;
+    - nonnegative OMP: a feature of T = {i ∉ S : c_i = λ*}, where now λ* = max_{j ∉ S} c_j > 0 and
+      c = Xᵀ(y − X_Sβ). Here β solves nonnegative least squares on S (the coefficients of forced features may
+      have any sign);
+    - OLS: a feature of T = argmax_j c_j²/‖P_S^⊥X_j‖², over the columns outside the span of X_S. This quotient
       is the decrease of ‖r‖².
 
     The statements are about X and y in the dtype of `Problem`: integers beyond 2⁵³ are rounded first, and y
@@ -282,8 +286,8 @@ def certify(
 
     For a compressed problem (`compress`) the certificate is about its factor R, as it is in memory. It is a
     proof for data whose columns differ from the given ones by `compressed.eps` of their lengths. Features
-    that are tied in the data are nearly tied in R. The path lists these features in its T and takes the
-    lowest index. If another feature has a larger |c_j| in R exactly, `certify` refutes the pick with a
+    that are tied in the data are nearly tied in R. The path lists these features as tied and takes the lowest
+    index. If another feature has, exactly, a larger |c_j| for R, `certify` refutes the pick with a
     ValueError.
 
     Parameters
@@ -296,8 +300,8 @@ def certify(
         certificate, because standard deviations are rounded.
     normalized : True if the path was computed on X with every column divided by its norm. Floats cannot
         represent these quotients; the certificate is about the exact quotients.
-    claim : what to prove of each pick. "sequential_lasso": the pick is in A(S); "omp": it is in T (A(S) is
-        recorded too); "nonnegative_omp": it is in the T of nonnegative OMP, for a path of
+    claim : the statement to prove about each pick. "sequential_lasso": the pick is in A(S); "omp": it is in T
+        (A(S) is recorded too); "nonnegative_omp": it is in the T of nonnegative OMP, for a path of
         `omp(..., positive=True)`; "ols": it is in the T of OLS, for a path of `ols`.
 
     Returns
@@ -308,8 +312,8 @@ def certify(
     ------
     ModuleNotFoundError : python-flint is not installed.
     TypeError, ValueError : invalid data, a path on another number of features, an unknown claim, or a Gram
-        problem. Also if a pick is refuted (λ* = 0, or the pick is not in T, or not in A(S)) or if forced
-        columns are dependent; the message names the step.
+        problem. The error is also raised if a pick is refuted (λ* = 0, or the pick is not in T, or not in
+        A(S)) or if forced columns are dependent; the message names the step.
 
     >>> import sparselin as sl
     >>> X, y = [[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]], [2.0, 1.0]
@@ -386,7 +390,7 @@ def _read_path(X: Any, y: ArrayLike | None, path: SelectionPath) -> tuple[Proble
 
 
 def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:
-    """Return X and y without rounding, dense, in float64; a compressed problem stands for its factor."""
+    """Return X and y without rounding, dense, in float64. For a compressed problem, X is its factor."""
     factor = None if problem.compressed is None else problem.columns(np.arange(problem.d))
     X = problem.exact_columns() if factor is None else factor
     if X is None:
@@ -411,7 +415,8 @@ def _digest(X: FloatArray, y: FloatArray, normalized: bool) -> str:
 def _hexadecimal(value: Any) -> str:
     """Write a fraction as "p/q" in hexadecimal.
 
-    Decimals are not used, because Python refuses to convert decimals of more than some thousand digits.
+    Decimals are not used, because Python refuses to convert integers of more than some thousand decimal
+    digits.
     """
     if not isinstance(value, Fraction):
         raise TypeError(f"a certificate cannot hold a {type(value).__name__}")

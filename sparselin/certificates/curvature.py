@@ -1,15 +1,16 @@
 """A proof that XᵀWX − Δ is positive semidefinite, for a diagonal matrix Δ and a design X of any size.
 
-Let Z = W^½X, with centred columns if there is an intercept, and scale its columns to lengths just below 2³¹.
-Let A hold Z rounded to integers, and E = Z − A. For 0 < δ < 1 and every v, with ‖Ev‖² ≤ ‖E‖_F²‖v‖²,
+Let Z be W^½X, with centred columns if there is an intercept, and with columns scaled to lengths just below
+2³¹. Let A be Z rounded to integers, and E = Z − A. For 0 < δ < 1 and every vector v,
 
-    ‖Zv‖² ≥ (‖Av‖ − ‖Ev‖)² ≥ (1 − δ)‖Av‖² − (1/δ − 1)‖E‖_F²‖v‖².
+    ‖Zv‖² ≥ (‖Av‖ − ‖Ev‖)² ≥ (1 − δ)‖Av‖² − (1/δ − 1)‖E‖_F²‖v‖²,
 
-So it suffices that S = AᵀA − Δ′ is positive semidefinite, where Δ′ is an integer diagonal with
-Δ′_j ≥ (Δ_j + (1/δ − 1)‖E‖_F²)/(1 − δ). Let L be any matrix of integers: here it is the rounded Cholesky
-factor of S less a multiple of the identity, found in floats. If S − LLᵀ is diagonally dominant with a
-diagonal ≥ 0, it is positive semidefinite, and so is S. Both products are exact: the integers are split into
-two halves of 16 bits, whose products in float64 have no rounding.
+because ‖Ev‖² ≤ ‖E‖_F²‖v‖². So it suffices that S = AᵀA − Δ′ is positive semidefinite, where Δ′ is an integer
+diagonal matrix with Δ′_j ≥ (Δ_j + (1/δ − 1)‖E‖_F²)/(1 − δ). Let L be any matrix of integers. If S − LLᵀ has a
+nonnegative diagonal and is diagonally dominant, it is positive semidefinite, and so is S. A suitable L is
+found in floats: the Cholesky factor of S minus a multiple of the identity, rounded to integers. The products
+AᵀA and LLᵀ are exact: the integers are split into two halves of 16 bits, whose products in float64 have no
+rounding.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ _UNDERFLOW = 2.0**-500  # more than the root of the least float, which is 2⁻�
 
 
 def is_semidefinite(X: FloatArray, weights: FloatArray, excess: list[Fraction], *, centred: bool) -> bool:
-    """Return whether XᵀWX − diag(excess) ⪰ 0 is proved; with `centred`, for X less its weighted means.
+    """Return whether XᵀWX − diag(excess) is proved to be positive semidefinite, where W = diag(weights).
 
-    False proves nothing.
+    If `centred`, the weighted means of the columns are subtracted from X first. The result False proves
+    nothing.
     """
     X, weights = X[weights > 0], weights[weights > 0]
     if max(excess, default=Fraction(0)) <= 0:
@@ -55,10 +57,12 @@ def is_semidefinite(X: FloatArray, weights: FloatArray, excess: list[Fraction], 
 def _rounded_columns(
     X: FloatArray, weights: FloatArray, *, centred: bool
 ) -> tuple[FloatArray, FloatArray, list[int]]:
-    """Return A, bounds on the lengths of the columns of E, and log₂ of the units of Z (see the module).
+    """Return A, bounds on the lengths of the columns of E, and log₂ of the factors that scale Z.
 
-    The rounding of a mean of n numbers of size at most m is at most (n + 8)·eps·m, and that of a square root,
-    difference or product at most ½·eps. An error of the first mean does not matter: it moves all rows alike.
+    The docstring of the module defines the integer matrix A, Z and E = Z − A. The rounding of a mean of n
+    numbers of size at most m is at most (n + 8)·eps·m, and that of a square root, difference or product at
+    most ½·eps. The mean is subtracted twice. An error of the first mean does not matter, because it moves all
+    rows by the same amount.
     """
     n = len(X)
     level = int(np.frexp(weights.max())[1]) + 1 >> 1
@@ -83,7 +87,10 @@ def _rounded_columns(
 
 
 def _diagonal(excess: list[Fraction], total: Fraction) -> list[int]:
-    """Return Δ′ for Δ = `excess` and ‖E‖_F² = `total`; δ nearly minimises the loss δ·Δ_j + ‖E‖_F²/δ."""
+    """Return the integer diagonal Δ′ of the module docstring for Δ = `excess` and ‖E‖_F² = `total`.
+
+    The free parameter δ is chosen to nearly minimise the loss δ·Δ_j + ‖E‖_F²/δ.
+    """
     middle = sorted(excess)[len(excess) // 2]
     ratio = total / middle if middle > 0 else Fraction(1)
     half = (ratio.numerator.bit_length() - ratio.denominator.bit_length()) // 2

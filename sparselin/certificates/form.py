@@ -45,14 +45,20 @@ def form_fault(
 
 
 def has_intercept(n: int, d: int, shape: Any, forced: Any) -> bool:
-    """Return whether a certificate is about X (n, d) with an intercept, as feature d and forced first."""
+    """Return whether a certificate is about X (n, d) with an intercept.
+
+    If so, the column of ones is feature d and comes first among the forced features.
+    """
     if not (_are_integers(shape, 2) and shape == (n, d + 1)):
         return False
     return _are_features(forced, d + 1) and forced[:1] == (d,)
 
 
 def _fault(step: StepCertificate | NonnegativeStep | OlsStep, S: Indices, n: int, d: int, claim: str) -> str:
-    """Return the first fault in the fields of a step after the features S, or "" if there is none."""
+    """Return the first fault in the fields of a step of a certificate, or "" if there is none.
+
+    S : the features selected before the step.
+    """
     if not (_are_features(step.selected, d) and step.selected == S):
         return "`selected` must be `forced` and then the picks of the earlier steps"
     if isinstance(step, NonnegativeStep):

@@ -1,9 +1,9 @@
 """Exact integer arithmetic on matrices of floats: products, and linear systems.
 
 A float is an integer times a power of two. `IntegerColumns` splits these integers into digits of at most 24
-bits. Every sum of products of digits is an integer below 2⁵³, so that a matrix product in float64 has no
-rounding, in any order of summation. Python integers put the digits together again. Vectors of Python integers
-are arrays of dtype object.
+bits. Every sum of products of digits is an integer below 2⁵³, so that a matrix product of digits in float64
+has no rounding, in any order of summation. The full products are then assembled as Python integers. Vectors
+of Python integers are arrays of dtype object.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Matrix: TypeAlias = list[list[int]]
 
 
 class IntegerColumns:
-    """The columns of a matrix (n, d) of floats as integers: X_j = N_j·2^e_j.
+    """The columns of a matrix (n, d) of floats, written as X_j = N_j·2^e_j with integer vectors N_j.
 
     Attributes
     ----------
-    exponents : (d,) the e_j: the largest ones for which N_j are integers, and 0 for a zero column.
+    exponents : (d,) e_j, the largest exponent for which N_j consists of integers, and 0 for a zero column.
     """
 
     def __init__(self, X: FloatArray) -> None:
@@ -52,7 +52,7 @@ class IntegerColumns:
         ]
 
     def column(self, j: int) -> Integers:
-        """Return N_j (n,)."""
+        """Return the integer vector N_j (n,) of column j, X_j = N_j·2^e_j."""
         total = np.zeros(self.shape[0], object)
         for J, digit in self._digits[::-1]:
             at = np.flatnonzero(j == J)
@@ -60,11 +60,11 @@ class IntegerColumns:
         return total
 
     def times(self, v: Integers) -> Integers:
-        """Return Nv (n,) for integers v (d,)."""
+        """Return Nv (n,) for integers v (d,), where N is the matrix of the integer columns."""
         return self._product(v, self.shape[0], transposed=False)
 
     def correlate(self, u: Integers) -> Integers:
-        """Return Nᵀu (d,) for integers u (n,)."""
+        """Return Nᵀu (d,) for integers u (n,), where N is the matrix of the integer columns."""
         return self._product(u, self.shape[1], transposed=True)
 
     def _product(self, v: Integers, size: int, *, transposed: bool) -> Integers:
@@ -97,11 +97,11 @@ def _digit(whole: NDArray[np.uint64], shift: NDArray[Any], bits: int) -> NDArray
 def solve_semidefinite(A: Matrix, b: list[int]) -> tuple[list[int], int] | None:
     """Solve Ax = b for a symmetric positive semidefinite matrix A of integers.
 
-    Fraction-free elimination by Gauss, Jordan and Bareiss: every entry is a minor, so that the divisions have
-    no remainder.
+    The method is the fraction-free elimination of Gauss, Jordan and Bareiss. All its entries are minors of
+    the matrix, so the divisions have no remainder.
 
-    Returns integers z and t > 0 with x = z/t, where x is zero at dependent columns. None if A is not positive
-    semidefinite, or there is no solution.
+    Returns integers z and t > 0 with x = z/t, where x is zero at dependent columns. Returns None if A is not
+    positive semidefinite, or if there is no solution.
     """
     rows, size, divisor = [[*row, value] for row, value in zip(A, b, strict=True)], len(A), 1
     dependent = []

@@ -16,8 +16,8 @@ from sparselin.certificates.step import Fractions, Indices, abbreviate, is_zero
 class NonnegativeStep:
     """The proof of one pick of nonnegative OMP.
 
-    Notation: S = selected, F ⊆ S the forced features, r = y − X_S coef, c = Xᵀr, and w_j = 1, or w_j = ‖X_j‖
-    if the columns are normalized.
+    Notation: S are the features selected before the pick, F ⊆ S the forced features, r = y − X_S coef the
+    residual, and c = Xᵀr. The weight w_j is 1, or ‖X_j‖ if the columns are normalized.
 
     Attributes
     ----------

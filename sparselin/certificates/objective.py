@@ -18,7 +18,7 @@ _FEW = 40
 
 
 class Dyadic(NamedTuple):
-    """A vector of rational numbers: integers times one power of two."""
+    """A vector of rational numbers, stored as integers times one common power of two."""
 
     integers: Integers
     power: int
@@ -38,7 +38,7 @@ class Dyadic(NamedTuple):
 
 
 def dyadic(values: FloatArray | list[Fraction]) -> Dyadic:
-    """Return floats, or fractions whose denominators are powers of two, as integers over one power of two."""
+    """Convert floats, or fractions with powers of two as denominators, to integers times one power of two."""
     numerators, denominator = over_common_denominator(map(Fraction, list(values)))
     return Dyadic(np.array(numerators, object), 1 - denominator.bit_length())
 
@@ -46,8 +46,8 @@ def dyadic(values: FloatArray | list[Fraction]) -> Dyadic:
 class ExactObjective:
     """The objective ½Σ_i w_i(y_i − b₀ − Σ_j X_ijβ_j/2^scale_j)² + ½Σ_j ridge_jβ_j², in rational numbers.
 
-    b₀ is the best intercept, or 0 without an intercept. The gradient at β = 0 is −b, and the matrix of the
-    quadratic form is G.
+    b₀ is the best intercept, or 0 without an intercept. As a function of β, the objective is
+    constant − bᵀβ + ½βᵀGβ with a vector b and a matrix G.
 
     Attributes
     ----------
@@ -96,13 +96,16 @@ class ExactObjective:
         return self._correlate(Dyadic(self._columns.column(j), self._powers[j]))
 
     def gram(self, i: int, j: int) -> Fraction:
-        """Return the entry G_ij."""
+        """Return the entry (i, j) of the matrix G of the quadratic objective."""
         column = self._gram_column(j)
         product = Fraction(column.integers[i], self.mass) * Fraction(2) ** column.power
         return product + self.ridge[i] if i == j else product
 
     def slope(self, w: Dyadic) -> Dyadic:
-        """Return mass·(b − (G − diag(ridge))w) (d,) for a vector w (d,)."""
+        """Return mass·(b − (G − diag(ridge))w) (d,) for a vector w (d,).
+
+        b and G are the vector and the matrix of the objective constant − bᵀβ + ½βᵀGβ.
+        """
         scaled = w.scale(self._powers)
         fit = Dyadic(self._columns.times(scaled.integers), scaled.power)
         return self._correlate(self._y + Dyadic(-fit.integers, fit.power))
@@ -110,9 +113,10 @@ class ExactObjective:
     def minimum(
         self, features: list[int], fixed: dict[int, Fraction]
     ) -> tuple[dict[int, Fraction], Fraction, dict[int, Fraction]]:
-        """Minimise over β that is zero off `features`, with the values of some features fixed.
+        """Minimise over β that is zero outside `features`, with the values of some features fixed.
 
-        Returns β, the value, and the gradient at the fixed features; at the other features it is zero.
+        Returns β, the minimum of the objective, and its gradient at the fixed features; at the other
+        `features` the gradient is zero.
         """
         free = [j for j in features if j not in fixed]
         rights = [self._b(i) - sum(self.gram(i, j) * value for j, value in fixed.items()) for i in free]
@@ -131,7 +135,10 @@ class ExactObjective:
         return Fraction(self.b.integers[j], self.mass) * Fraction(2) ** self.b.power
 
     def has_curvature(self, features: list[int], diagonal: list[Fraction]) -> bool:
-        """Return whether G − diag(diagonal) is proved to be positive semidefinite on these features."""
+        """Return whether G − diag(diagonal) is proved to be positive semidefinite on these features.
+
+        G is the matrix of the quadratic objective.
+        """
         X, weights, scale = self._data
         excess = [D - self.ridge[j] for j, D in zip(features, diagonal, strict=True)]
         units = [Fraction(4) ** scale[j] for j in features]

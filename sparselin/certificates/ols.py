@@ -15,7 +15,10 @@ from sparselin.certificates.step import Fractions, Indices, abbreviate, is_zero
 
 @dataclasses.dataclass(frozen=True)
 class OlsStep:
-    """The proof of one pick of OLS, with S = selected, r = P_S^⊥y, c = Xᵀr, ℓ_j = ‖P_S^⊥X_j‖.
+    """The proof of one pick of OLS.
+
+    Notation: S are the features selected before the pick, r = P_S^⊥y is the residual of least squares on S, c
+    = Xᵀr, and ℓ_j = ‖P_S^⊥X_j‖.
 
     Attributes
     ----------
@@ -26,7 +29,7 @@ class OlsStep:
     decrease : q = max_j c_j²/ℓ_j² > 0, the amount by which the pick decreases ‖r‖².
     coef : (|S|,) least squares coefficients on S, so that r = y − X_S coef.
     basis : for the t-th column of S, its least squares coefficients a on the t − 1 columns of S before it.
-        The vector u_t = X_{S_t} − Σ a_i X_{S_i} is orthogonal to these columns.
+        The vector u_t = X_{S_t} − Σ_{i<t} a_i X_{S_i} is orthogonal to these columns.
     squares : (|S|,) ‖u_t‖² > 0, so that ℓ_j² = ‖X_j‖² − Σ_t ⟨u_t, X_j⟩²/‖u_t‖².
     """
 

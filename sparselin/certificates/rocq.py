@@ -2,7 +2,8 @@
 
 The definitions and the checker, which is proved sound, are in `proofs_checks/formal/` of the repository; the
 page docs/proofs/formal.md states them. In the file, X = columns/2ᵉ and y = entries/2ᶠ with integers `columns`
-and `entries`. A step has integers fit, D, dir and E. In the notation of `StepCertificate` they mean
+and `entries`. The proof of a pick consists of integers fit, D, dir and E. In the notation of
+`StepCertificate`, where S are the features before the pick and T the tied ones, they mean
 
     fit/D = 2^{f−e}·coef on S,   dir/E = 2^{f−e}·(signs∘direction on T, rate on S).
 
@@ -77,7 +78,7 @@ def restatement(X: FloatArray, y: FloatArray, claim: str, forced: Indices, picks
     """Write a file for Rocq that states the same goal and derives it from the theorem `proof` of a library.
 
     The library is loaded by Require without Import, so its definitions, notations and output have no effect
-    here.
+    in the file.
     """
     return f"""Require {proof.rpartition(".")[0]}.
 {_literals(X, y)}
@@ -88,7 +89,7 @@ Definition picks_are_right :
 
 
 def statement(X: FloatArray, y: FloatArray, claim: str, forced: Indices, picks: Indices) -> str:
-    """Return the goal of the file, on one line: these picks are right for X and y."""
+    """Return the goal of the file, on one line: the proposition that these picks are right for X and y."""
     (n, d), e, f = X.shape, _exponent(X), _exponent(y)
     return (
         f"{GOALS[claim][0]} (dyadic_matrix {n} {d} {e} columns) (dyadic_column {n} {f} entries) "
@@ -148,7 +149,7 @@ def _literal(text: str, name: str, exponent: int) -> list[Fraction]:
 
 
 def _literals(X: FloatArray, y: FloatArray) -> str:
-    """Return the definitions of X and y as lists of integers; the goal states their powers of two."""
+    """Return the definitions of X and y as lists of integers; their powers of two stand in the goal."""
     n, d = X.shape
     columns = _integers(X.T)[0]
     rows = ";\n".join(_sequence(columns[j * n : (j + 1) * n], "  ") for j in range(d))

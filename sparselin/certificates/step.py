@@ -17,13 +17,11 @@ Indices: TypeAlias = tuple[int, ...]
 
 @dataclasses.dataclass(frozen=True)
 class StepCertificate:
-    """The proof of one pick, with S = selected, r = P_S^⊥y, c = Xᵀr, and w_j = 1 (‖X_j‖ if normalized).
-
-    P_S^⊥y is the residual of least squares on the features S.
+    """The proof of one pick of OMP or Sequential LASSO.
 
     Attributes
     ----------
-    selected : S, in the order of selection.
+    selected : S, the features before the pick, in the order of selection.
     pick : the feature picked.
     tied : T = argmax_j |c_j|/w_j over the columns that are not zero, increasing.
     active : A(S) ⊆ T, the features that are nonzero in some solution of the LASSO just below λ*, increasing.
@@ -36,9 +34,9 @@ class StepCertificate:
     farkas : a pair (i, w) for each i ∈ T∖A(S) with (Hu)_i = |c_i|. The vector w (n,) proves that i is zero in
         every solution: w is orthogonal to the columns S and A(S), ⟨z_j, w⟩ ≥ 0 wherever (Hu)_j = |c_j|, and
         ⟨z_i, w⟩ > 0.
-    tau : τ ∈ (0, 1], the relative length of an interval: for every λ in [(1 − τ)λ*, λ*), with t = 1 − λ/λ*,
-        the LASSO min ½‖y − Xβ‖² + λ Σ_{j∉S} w_j|β_j| has the solution β_T = signs∘(tu),
-        β_S = coef + t·rate and zeros.
+    tau : τ ∈ (0, 1], the relative length of the interval [(1 − τ)λ*, λ*). For every λ in this interval the
+        LASSO min ½‖y − Xβ‖² + λ Σ_{j∉S} w_j|β_j| has the following solution, with t = 1 − λ/λ*: β_T =
+        signs∘(tu), β_S = coef + t·rate, and all other coefficients are zero.
     """
 
     selected: Indices
@@ -81,7 +79,10 @@ def step_name(S: Sequence[int]) -> str:
 
 
 def rescale(step: StepCertificate, coef_unit: Fraction, lam_unit: Fraction) -> StepCertificate:
-    """Convert a proof to other units of X and y: multiply coefficients by coef_unit and λ*² by lam_unit."""
+    """Convert a proof to other units of X and y: multiply coefficients by coef_unit, and λ*² by lam_unit.
+
+    λ* is the largest correlation, on which the proof compares features.
+    """
     return dataclasses.replace(
         step,
         coef=tuple(v * coef_unit for v in step.coef),
@@ -119,7 +120,9 @@ def refutations(step: StepCertificate, num: Arithmetic) -> Iterator[str]:
 def _tie_failures(step: StepCertificate, num: Arithmetic, c: Any) -> Iterator[str]:
     """Check that |c_i| = λ*w_i on T, with the given signs, and |c_j| < λ*w_j elsewhere; yield the failures.
 
-    c : Xᵀr, r the residual. T is the set of tied features, and `StepCertificate` defines w.
+    T is the set of tied features, and `StepCertificate` defines the weights w and λ*.
+
+    c : Xᵀr, where r is the residual on the selected features.
     """
     if not num.is_negative(num.vector([0]) - _apply_signs(step, num, c)).all():
         yield "`signs` are not those of the correlations, or rounding leaves them undecided"
@@ -133,11 +136,12 @@ def _tie_failures(step: StepCertificate, num: Arithmetic, c: Any) -> Iterator[st
 
 
 def _direction_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iterator[str]:
-    """Check Hu = |c| on A(S), Hu ≥ |c| where there is a Farkas vector, and Hu > |c| elsewhere on T.
+    """Check the conditions on the direction u of a step, and yield the failures.
 
-    u and H are those of `StepCertificate`. Yields the failures.
+    The conditions are Hu = |c| on the active features, Hu ≥ |c| where there is a Farkas vector, and Hu > |c|
+    at the other tied features. `StepCertificate` defines u, the matrix H, and the active features.
 
-    c, b : Xᵀr, r the residual, and XᵀZu. On T, (Hu)_i = sign(c_i)·b_i.
+    c, b : Xᵀr, where r is the residual, and XᵀZu. At a tied feature i, (Hu)_i = sign(c_i)·b_i.
     """
     excluded = [i for i, _ in step.farkas]
     free = [t for t, i in enumerate(step.tied) if i not in (*step.active, *excluded)]
@@ -151,11 +155,12 @@ def _direction_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) 
 
 
 def _window_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iterator[str]:
-    """Check `tau`: |c_j − τb_j| ≤ (1 − τ)λ*w_j off S ∪ T, and τ((Hu)_i + |c_i|) ≤ 2|c_i| on T.
+    """Check the statement `tau` of a step, and yield the failures.
 
-    `StepCertificate` defines these symbols. Yields the failures.
+    The conditions are |c_j − τb_j| ≤ (1 − τ)λ*w_j outside S ∪ T, and τ((Hu)_i + |c_i|) ≤ 2|c_i| on T.
+    `StepCertificate` defines these symbols.
 
-    c, b : Xᵀr, r the residual, and XᵀZu. On T, (Hu)_i = sign(c_i)·b_i.
+    c, b : Xᵀr, where r is the residual, and XᵀZu. On T, (Hu)_i = sign(c_i)·b_i.
     """
     others = _others(step, num)
     tau, bound = num.vector([step.tau]), num.vector([(1 - step.tau) ** 2 * step.lam_star_squared])
@@ -168,7 +173,7 @@ def _window_failures(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> 
 
 
 def _excludes(step: StepCertificate, num: Arithmetic, i: int, correlation: Any) -> bool:
-    """Return whether the Farkas vector w of feature i proves that i is zero in every solution of the LASSO.
+    """Return whether a Farkas vector w proves that feature i has the coefficient 0 in every LASSO solution.
 
     correlation : Xᵀw.
     """
@@ -193,7 +198,7 @@ def _scale_down(w: Fractions) -> list[Fraction]:
 
 
 def _apply_signs(step: StepCertificate, num: Arithmetic, v: Any) -> Any:
-    """Return sign(c_i)·v_i for the tied features i ∈ T, with the `signs` of the step."""
+    """Multiply v_i by the sign of the correlation of feature i, for each tied feature i of the step."""
     return num.vector(step.signs) * v[list(step.tied)]
 
 
@@ -203,5 +208,5 @@ def is_zero(num: Arithmetic, v: Any) -> bool:
 
 
 def _others(step: StepCertificate, num: Arithmetic) -> list[int]:
-    """Return the features that are neither selected nor tied, except normalized columns that are zero."""
+    """Return the features that are neither selected nor tied, except zero columns of a normalized design."""
     return [j for j in np.flatnonzero(num.stated).tolist() if j not in (*step.tied, *step.selected)]

@@ -17,11 +17,14 @@ _MOST_EXPONENT = 4000
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SubsetStage:
-    """A diagonal D with G − D ⪰ 0 on some features.
+    """A diagonal matrix D such that G − D is positive semidefinite on some features.
+
+    G is the matrix of the quadratic objective. A lower bound of the objective in some case of the proof may
+    use the stage if every unit (feature or group) with features outside the stage is excluded in this case.
 
     Attributes
     ----------
-    features : increasing. A case may use the stage if all units with other features are out.
+    features : the features of the stage, increasing.
     diagonal : D ≥ 0 for these features, for columns divided by 2^scale.
     """
 
@@ -31,12 +34,14 @@ class SubsetStage:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SubsetVector:
-    """A vector w of bound (2): entries·2^exponent at `features`, else 0, for columns divided by 2^scale.
+    """A vector w from which a lower bound of the objective follows, formula (2) of `certificates.subsets`.
+
+    w is entries·2^exponent at `features`, and 0 elsewhere. It is meant for columns divided by 2^scale.
 
     Attributes
     ----------
-    stage : the number of its stage.
-    features : increasing, features of the stage.
+    stage : the number of the `SubsetStage` whose matrix D is used in the bound.
+    features : increasing, features of this stage.
     entries : integers of 64 bits.
     """
 
@@ -47,7 +52,7 @@ class SubsetVector:
 
     @classmethod
     def from_floats(cls, stage: int, w: FloatArray, scale: IndexArray, bits: int = 30) -> SubsetVector:
-        """Round a vector w (d,), in the units of X, to integers of at most `bits` bits."""
+        """Round a vector w (d,), in the units of X, to integers of at most `bits` bits and a power of two."""
         scaled = np.ldexp(np.asarray(w, np.float64), scale)
         exponent = int(np.frexp(np.abs(scaled).max(initial=0.0))[1]) - bits
         entries = np.rint(np.ldexp(scaled, -exponent)).astype(np.intp)

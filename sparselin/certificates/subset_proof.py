@@ -1,4 +1,4 @@
-"""The check of a certificate of a subset: its tree of cases, and the bound of each case."""
+"""The check of a certificate of a best subset: its tree of cases, and the lower bound of each case."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ Term: TypeAlias = tuple[int, int, int, Fraction | None]
 
 
 class SubsetProof:
-    """The check of a certificate whose form is right."""
+    """The check of a certificate of a best subset whose fields have the right form.
+
+    `sparselin.certificates.subsets` defines the cases, vectors, stages and heights of such a certificate.
+    """
 
     def __init__(self, certificate: SubsetFields, X: FloatArray, y: FloatArray, weights: FloatArray) -> None:
         self.given = given = certificate
@@ -65,7 +68,7 @@ class SubsetProof:
         yield from self._walk()
 
     def _walk(self) -> Iterator[str]:
-        """Follow the operations of the tree, and check the bound of every case."""
+        """Follow the tree of cases; yield a failure for each case whose lower bound is too low."""
         state = np.full(len(self.members), _FREE, np.int8)
         state[list(self.given.forced)] = _IN
         stack = [state]
@@ -113,7 +116,14 @@ class SubsetProof:
     def _is_bounded(
         self, v: int, state: NDArray[np.int8], room: int, kind: str, units: tuple[int, ...]
     ) -> bool:
-        """Return whether vector v bounds the cases of an operation, which are one, or one for each unit."""
+        """Return whether the bound of vector v suffices for all cases of an operation.
+
+        v : the number of the vector.
+        state : for each unit (feature or group), whether it is in, out, or free in the current case.
+        room : how many free units may still be selected.
+        kind, units : the operation. "bound" is about the current case; "out" and "in" are about one case for
+            each of `units`.
+        """
         missing = self.stage(self.given.vectors[v].stage)[3]
         if (state[missing] != _OUT).any():
             return False
@@ -130,7 +140,7 @@ class SubsetProof:
         return equal <= most
 
     def _is_least(self, state: NDArray[np.int8], at_lower: Any, at_upper: Any) -> bool:
-        """Return whether a case has one support, and no value on it is below the target."""
+        """Return whether a case has only one support left, whose minimum is at least the target."""
         full = (state == _IN).sum() == self.given.k
         units = np.flatnonzero(state == _IN if full else state != _OUT).tolist()
         features = [j for unit in units for j in self.members[unit]]
@@ -148,7 +158,12 @@ class SubsetProof:
     def _values_at_bounds(
         self, at_lower: Any, at_upper: Any, features: list[int]
     ) -> dict[int, Fraction] | None:
-        """Return the values of features at bounds, or None if they are not distinct and in `features`."""
+        """Return a dictionary from features at a bound to the values of their bounds.
+
+        Returns None unless these features are distinct, belong to `features` and have finite bounds.
+
+        at_lower, at_upper : the features at their lower and at their upper bound.
+        """
         d = len(self.labels)
         if not (are_indices(at_lower, d) and are_indices(at_upper, d)):
             return None
@@ -157,7 +172,11 @@ class SubsetProof:
         return fixed if len(fixed) == len(pairs) and fixed.keys() <= set(features) else None
 
     def _read_stage(self, s: int) -> tuple[Dyadic, Dyadic, list[int], IndexArray]:
-        """Return D, D less the ridge, the features, and the units with features that the stage lacks."""
+        """Return the parts of stage s that the bounds need.
+
+        These are its diagonal D, D minus the ridge, its features, and the units (features or groups) that
+        have features outside the stage.
+        """
         stage = self.given.stages[s]
         J: list[int] = stage.features.tolist()
         D = [Fraction(x) for x in stage.diagonal.tolist()]
@@ -166,7 +185,11 @@ class SubsetProof:
         return dyadic(D), moved, J, lacking
 
     def _compute_heights(self, v: int) -> tuple[list[Fraction], Fraction]:
-        """Return the heights of all units for a vector, and the largest sum that is allowed."""
+        """Return the heights of all units for vector v, and the largest sum of heights that is allowed.
+
+        A height bounds the contribution of a unit (feature or group) to the objective; see
+        `certificates.subsets`.
+        """
         terms, base, *_ = self._terms(v)
         most = base - self.target
         beyond = max(most, Fraction(0)) + 1  # in place of larger heights, and of infinite ones
@@ -178,9 +201,10 @@ class SubsetProof:
         return heights, most
 
     def _terms(self, v: int) -> tuple[list[Term], Fraction, Fraction, Fraction]:
-        """Return (j, c_j, D_j, H_j) for the features of a vector, ½yᵀWy − ½wᵀMw, and the units of c and D.
+        """Return the terms of the lower bound (2) of `certificates.subsets` for vector v.
 
-        c_j and D_j are integers, and H_j is None if it is infinite.
+        Returns a tuple (j, c_j, D_j, H_j) for each feature of the stage, the number ½yᵀWy − ½wᵀMw, and the
+        factors that turn the integers c_j and D_j into the true numbers. H_j is None if it is infinite.
         """
         vector, objective = self.given.vectors[v], self.objective
         D, moved, J, _ = self.stage(vector.stage)
@@ -209,7 +233,10 @@ class SubsetProof:
         return terms, objective.constant - form / 2, to_slope, to_D
 
     def _narrow(self, v: int) -> bool:
-        """Shrink the box for bounds by (3). Return False if the vector does not confine all features."""
+        """Tighten the bounds on the coefficients by formula (3) of `certificates.subsets` for vector v.
+
+        Returns False if the vector does not bound the coefficients of all features.
+        """
         terms, base, to_slope, to_D = self._terms(v)
         if len(terms) < len(self.labels) or any(height is None for *_, height in terms):
             return False
@@ -236,6 +263,6 @@ class SubsetProof:
 
 
 def _root_above(x: Fraction) -> Fraction:
-    """Return a number with few digits that is at least √x, and larger by a share of at most 2⁻⁶⁰."""
+    """Return an upper bound of √x with few digits, whose relative error is at most 2⁻⁶⁰."""
     places = max(0, 64 + (x.denominator.bit_length() - x.numerator.bit_length()) // 2)
     return Fraction(math.isqrt((x.numerator << 2 * places) // x.denominator) + 1, 1 << places)

@@ -1,33 +1,36 @@
 """Certificates of a best subset: a tree of cases that covers all subsets, and a proved bound for each case.
 
-The problem, in which a *unit* is a feature, or a group of features if there are groups:
+The problem is, in which a *unit* is a feature, or a group of features if there are groups,
 
     minimise q(β) = ½ Σ_i w_i(y_i − b₀ − X_iβ)² + (ridge/2)‖β‖²,   lower ≤ β ≤ upper,                      (1)
 
-over the β with at most k units that are not zero, where the forced units always count. b₀ is 0, or minimises
-q with an intercept. Below, column j is divided by 2^scale_j and β_j multiplied by it, which changes no value.
+over the β with at most k nonzero units, where the forced units always count. With an intercept, b₀ minimises
+q; otherwise b₀ = 0. Below, column j is divided by 2^scale_j and β_j multiplied by it, which changes no value
+of q.
 
-**Bound.** Let G be the matrix of the quadratic form, so that q(β) = ½yᵀWy − bᵀβ + ½βᵀGβ with y centred, and
-let D ≥ 0 be a diagonal with M = G − D ⪰ 0: a *stage*. For every w, with c = b − Mw, from
-(β − w)ᵀM(β − w) ≥ 0,
+**Bound.** Let G be the matrix of the quadratic form and W = diag(w), so that q(β) = ½yᵀWy − bᵀβ + ½βᵀGβ with
+y centred. A *stage* is a diagonal matrix D ≥ 0 such that M = G − D is positive semidefinite. Take any vector
+w (from here on w does not denote the weights), and let c = b − Mw. Because (β − w)ᵀM(β − w) ≥ 0,
 
     q(β) ≥ ½yᵀWy − ½wᵀMw − Σ_j (c_jβ_j − ½D_jβ_j²) ≥ ½yᵀWy − ½wᵀMw − Σ_{j: β_j ≠ 0} H_j,                   (2)
 
-H_j = max {c_jt − ½D_jt² : lower_j ≤ t ≤ upper_j} ≥ 0. The height of a unit is the sum of its H_j. For the β
-with the units I, no unit of E and at most m of the others, the sum is at most the heights of I and the m
-largest of the others. So one *vector* w bounds a whole case, and many cases can share it.
+where H_j = max {c_jt − ½D_jt² : lower_j ≤ t ≤ upper_j} ≥ 0. The height of a unit is the sum of the H_j of its
+features. A *case* consists of the β in which the units I are selected, the units E are not, and at most m
+others are. In a case the last sum is at most the heights of I plus the m largest heights of the others. So
+one *vector* w bounds q in a whole case, and many cases can share the same w.
 
-**Box.** A vector also confines β_j where D_j > 0. Let L be its bound for the case with the unit of j, and h_j
-= c_j²/(2D_j). Since c_jt − ½D_jt² = h_j − ½D_j(t − c_j/D_j)², every β with β_j ≠ 0 and q(β) ≤ U has
+**Box.** A vector w also confines β_j if D_j > 0. Let L be the lower bound that w gives for the case in which
+the unit of j is selected, and h_j = c_j²/(2D_j). Since c_jt − ½D_jt² = h_j − ½D_j(t − c_j/D_j)², every β with
+β_j ≠ 0 and q(β) ≤ U satisfies
 
     ½D_j(β_j − c_j/D_j)² ≤ U − L − H_j + h_j.                                                              (3)
 
-Such bounds may be used in (2) for other vectors. They leave out no β that is better than the given subset, if
-U is its value.
+The resulting bounds on β_j may replace lower_j and upper_j in (2) for other vectors. If U is the value q of
+the given subset, they exclude no β that is better than the given subset.
 
-**Leaves.** If no choice is left, a case has one support. At its minimiser, with some features fixed at a
-bound, convexity gives q(β′) ≥ q(β) + Σ_j min {∂_jq(β)(t − β_j) : lower_j ≤ t ≤ upper_j}, where only features
-at a bound have a derivative that is not zero.
+**Leaves.** A case may admit only one support. Let β minimise q on this support, with some features fixed at a
+bound. By convexity, every other β′ of the case has q(β′) ≥ q(β) + Σ_j min {∂_jq(β)(t − β_j) : lower_j ≤ t ≤
+upper_j}. Only the features fixed at a bound have a nonzero derivative ∂_jq(β).
 """
 
 from __future__ import annotations
@@ -58,8 +61,8 @@ class SubsetVerification:
     proved : whether no subset has a value below (1 − gap)·value.
     failures : the conditions that are not met, one sentence each.
     value : the value q of the certificate's subset, or None if the certificate is malformed.
-    gap : the gap that the certificate claims.
-    leaves : the number of bounds that were checked.
+    gap : the relative gap that the certificate claims.
+    leaves : the number of lower bounds that were checked.
     """
 
     proved: bool
@@ -75,8 +78,9 @@ class SubsetVerification:
 class SubsetCertificate(SubsetFields):
     """A proof, for one X and y, that no subset is better than the given one by more than a gap.
 
-    The module's docstring states the problem and why the proof is one. A certificate is plain data: it can be
-    read, sent (`to_json`), and checked without the search that made it (`verify`).
+    The docstring of `sparselin.certificates.subsets` states the problem, in which a *unit* is a feature or a
+    group of features, and explains the proof. A certificate is plain data: it can be read, sent (`to_json`),
+    and checked without the search that made it (`verify`).
 
     Attributes
     ----------
@@ -88,20 +92,23 @@ class SubsetCertificate(SubsetFields):
     groups : (d,) the number of the unit of each feature, or None if each feature is a unit.
     lower, upper : (d,) bounds of β in the units of X, lower ≤ 0 ≤ upper, infinite where there is none.
     support : the units of the best known subset, the forced ones among them.
-    at_lower, at_upper : the features of the support whose coefficients are at a bound. The others minimise q.
+    at_lower, at_upper : the features of the support whose coefficients are at a bound. The objective q is
+        minimised over the other coefficients.
     scale : (d,) exponents of two, near those of the largest entries of the columns.
-    box : the number of the vector that confines β by (3), or None. Its stage has all features.
-    stages, vectors : see their classes.
-    tree : operations on the current case (I, E), where I are the units that are in and E those that are out.
-        It begins with I = forced and E = ∅, and ends when every case has been bounded.
+    box : the number of the vector that confines β by formula (3) of the module, or None. Its stage contains
+        all features.
+    stages, vectors : see `SubsetStage` and `SubsetVector`.
+    tree : operations on the current case (I, E), in which the units I are selected ("in") and the units E are
+        not ("out"). The first case is I = forced and E = ∅. The tree ends when q has been bounded in every
+        case.
 
-        - ("split", j): the operations that follow bound first the case with j in I, and then the case with j
-          in E.
-        - ("out", v, (j, …)): vector v bounds each case (I ∪ {j}, E); then put all these j into E.
-        - ("in", v, (j, …)): vector v bounds each case (I, E ∪ {j}); then put all these j into I.
-        - ("bound", v): vector v bounds the case.
-        - ("value", at_lower, at_upper): the case has one support, because k units are in, or at most k are
-          not out. The minimum of q on these units, with these features at their bounds, bounds the case.
+        - ("split", j): the operations that follow bound the case with j in I, and then the case with j in E.
+        - ("out", v, (j, …)): for each of these j, vector v bounds the case (I ∪ {j}, E). Then all j join E.
+        - ("in", v, (j, …)): for each of these j, vector v bounds the case (I, E ∪ {j}). Then all j join I.
+        - ("bound", v): vector v bounds the current case.
+        - ("value", at_lower, at_upper): the case has one support, because k units are in I, or at most k are
+          not in E. The minimum of q on these units, with the listed features at their bounds, bounds the
+          case.
     """
 
     def __repr__(self) -> str:
@@ -118,8 +125,8 @@ class SubsetCertificate(SubsetFields):
 
         Parameters
         ----------
-        X, y : the data, or one `Problem` without an intercept in place of both, whose rows are taken as they
-            are.
+        X, y : the data, or one `Problem` without an intercept in place of both. The rows of a problem are
+            taken as they are.
         sample_weight : (n,) the weights w_i.
 
         Returns
@@ -178,7 +185,7 @@ class SubsetCertificate(SubsetFields):
 
 
 def column_scale(X: FloatArray) -> IndexArray:
-    """Return the exponents (d,) of the least powers of two above the entries of each column."""
+    """Return, for each column, the exponent of the least power of two above its entries (d,)."""
     exponents: IndexArray = np.frexp(np.abs(X).max(axis=0))[1].astype(np.intp)
     return exponents
 

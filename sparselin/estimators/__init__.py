@@ -1,6 +1,6 @@
 """Estimators for scikit-learn: exact versions of its OMP and LARS-LASSO classes, and feature selectors.
 
-`__init__.pyi` lists the classes. Each class is loaded when it is first used, and scikit-learn with it.
+`__init__.pyi` lists the classes. A class is loaded when it is first used; only then is scikit-learn loaded.
 """
 
 import lazy_loader

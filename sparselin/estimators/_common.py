@@ -23,10 +23,10 @@ try:
 except ImportError:  # before scikit-learn 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """A class without callbacks."""
+        """A substitute for scikit-learn's mixin of this name, for versions without callbacks."""
 
     def with_callbacks(method: Any) -> Any:
-        """Return the method itself."""
+        """Return the method unchanged, in place of scikit-learn's decorator in versions without callbacks."""
         return method
 
 
@@ -54,7 +54,10 @@ class RoutesToSplitter:
         return router.add(splitter=check_cv(self.cv), method_mapping=mapping)
 
     def _splits(self, data: Observations, params: dict[str, Any], *, stratified: bool = False) -> list[Split]:
-        """Return the folds of `cv`, (training rows, test rows); `params` are metadata for the splitter."""
+        """Return the folds of `cv` as pairs (training rows, test rows).
+
+        params : metadata for the splitter.
+        """
         cv, metadata = check_cv(self.cv, data.y, classifier=stratified), {}
         if routing._routing_enabled():
             routed = routing.process_routing(self, "fit", sample_weight=data.weight, **params)
@@ -110,9 +113,9 @@ class Observations:
     ) -> Self:
         """Validate the data of an estimator that has the parameter `fit_intercept`.
 
-        X becomes an array or a CSC array of floats. Set `by_rows` if rows of X are taken later: then a sparse
-        X becomes CSR, and X is checked for NaN and infinity here. Otherwise `Problem` makes this check, while
-        it measures the columns.
+        X becomes an array or a CSC array of floats. Set `by_rows` if rows of X are taken later. In this case
+        a sparse X becomes CSR, and X is checked for NaN and infinity here. Otherwise `Problem` checks X
+        later, when it measures the columns.
         """
         X, y, weight = validate(
             estimator, X, y, sample_weight, accept_sparse="csr" if by_rows else "csc",
@@ -124,7 +127,7 @@ class Observations:
 
     @property
     def total(self) -> float:
-        """The number of rows, or the sum of the weights if there are any: a weight repeats a row."""
+        """The number of rows; with weights their sum, because a row of weight w counts as w equal rows."""
         return float(len(self.y) if self.weight is None else self.weight.sum(dtype=np.float64))
 
     @property
@@ -145,7 +148,7 @@ class Observations:
         )  # fmt: skip
 
     def targets(self, task: FitTask, most: int) -> Iterator[tuple[Self, FitTask]]:
-        """Yield (the data with one column of y, the task of this column) for each column.
+        """Yield, for each column of y, the data with this column as y, and the task of fitting it.
 
         If there is only one column, it has the given task. Otherwise each column has a subtask, of at most
         `most` parts, which ends before the next one begins.
@@ -182,7 +185,7 @@ def mean_of_folds(mse: FloatArray) -> FloatArray:
 
 
 class FitTask:
-    """A fit, or a part of it, that is reported to scikit-learn's callbacks (SLEP023).
+    """A fit, or a part of a fit, that is reported to scikit-learn's callbacks (SLEP023).
 
     If there are no callbacks, `context` is None and the methods do nothing.
     """
@@ -198,8 +201,8 @@ class FitTask:
     ) -> FitTask:
         """Begin the task of a whole fit.
 
-        most : the largest number of its parts. in_order : whether its parts begin one after the other. If
-        not, each part needs a number.
+        most : the largest number of its parts.
+        in_order : whether its parts begin one after the other. If not, each part needs a number.
         """
         if not hasattr(estimator, "_init_callback_context"):
             return cls(None, {})
@@ -210,7 +213,8 @@ class FitTask:
     def subtask(self, name: str, most: int = 0, number: int | None = None, attributes: Any = None) -> FitTask:
         """Begin a part of the task, and return it.
 
-        most : the largest number of its own parts. number : its number, if the parts are not in order.
+        most : the largest number of parts of the new task.
+        number : the number of the new task, if the parts do not begin in order.
         attributes : a function that returns the attributes of the estimator at this point.
         """
         if self.context is None:
@@ -231,8 +235,9 @@ class FitTask:
         """Report the steps of a method to scikit-learn's callbacks, as subtasks, inside a `with` block.
 
         The block gets a `callback` that the method must call with its path after each step, or None if there
-        is nothing to report. Each step begins as soon as the step before it has ended. If the path ends
-        there, the step that has begun is reported as a task without attributes, as in scikit-learn.
+        is nothing to report. Each step is reported to begin as soon as the step before it has ended. If the
+        path ends after a step, the next step has already begun; it is reported as a task without attributes,
+        as in scikit-learn.
         """
         if self.context is None or not hasattr(self.data["estimator"], "_skl_callbacks"):
             yield None

@@ -34,7 +34,10 @@ Targets = tuple[FloatArray | IndexArray, FloatArray | None, int]
 
 
 class NetworkTask(NamedTuple):
-    """The input of a method, as tensors; `validation` is (X, y, weight) of the validation rows, or None."""
+    """The input of a selection method, as tensors.
+
+    validation : (X, y, weight) of the validation rows, or None.
+    """
 
     rows: Rows
     n_outputs: int
@@ -49,11 +52,11 @@ class NetworkTask(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """The output of a method.
+    """The output of a method that selects features and trains a network.
 
     selected : the features in order of selection.
     network : the network that predicts.
-    narrow : whether the network reads the selected features only.
+    narrow : whether this network reads the selected features only.
     path : the path that the method returned.
     """
 
@@ -113,7 +116,7 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
             raise KeyboardInterrupt
 
     def _new_network(self, task: NetworkTask, n_features: int) -> nn.Module:
-        """Return a new network: the user's, or a perceptron with the given hidden layers."""
+        """Return a new network: made by the user's function, or a perceptron with the given widths."""
         if self.network is not None:
             return self._network_of_user(task, n_features)
         hidden = widths_of(self.hidden_layer_sizes, "hidden_layer_sizes")
@@ -153,7 +156,7 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
 
     @abc.abstractmethod
     def _targets(self, y: Any, weight: FloatArray | None) -> Targets:
-        """Return the targets as the loss takes them, the row weights, and the number of outputs."""
+        """Return the targets in the form that the loss needs, the row weights, and the number of outputs."""
 
     def _task(self, X: Any, y: Any, sample_weight: Any) -> NetworkTask:
         dtype = self._torch_dtype()
@@ -196,7 +199,7 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
     def _number_to_select(self, d: int) -> int:
-        """Return k, given as a number or as a share of d."""
+        """Return the number k of features to select, which is given as an integer or as a fraction of d."""
         given = self.n_features_to_select
         if isinstance(given, float | np.floating):
             if not 0 < given <= 1:
@@ -270,7 +273,7 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # t
     """A network estimator for numbers: one or q targets for each row.
 
     The network is trained on targets scaled to mean 0 and total variance q. The means, the scale and the
-    predictions are float64 whatever `dtype` is, so y may be far from 0, huge or tiny.
+    predictions are in float64 for every `dtype`, so y may be far from 0, huge or tiny.
     """
 
     _several = True

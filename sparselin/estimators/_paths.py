@@ -1,4 +1,4 @@
-"""The selection problem of a selector, and the path of each method on it with a fitted model per size."""
+"""The selection problem of a selector, and the path of each method with a fitted model for each size."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Task(Observations):
     A unit is a column or, if there are groups, a group of columns.
 
     forced : the units that are selected first.
-    groups : (p,) the group number of each column, 0, …, G − 1, or None.
+    groups : (p,) the number of the group of each column, from 0 on, or None.
     loss : "squared", "logistic" (y then holds 0 and 1) or "poisson".
     """
 
@@ -61,7 +61,10 @@ class Task(Observations):
         return len(S) if self.groups is None else len(np.unique(self.groups[S]))
 
     def complete(self, S: IndexArray) -> IndexArray:
-        """Return the columns S, and after them the other columns of their units."""
+        """Return the columns S, followed by the other columns of the units to which they belong.
+
+        A unit is a column or a group of columns.
+        """
         if self.groups is None:
             return S
         return np.concatenate([S, np.setdiff1d(self.columns(self.groups[S]), S)])
@@ -85,7 +88,10 @@ class Task(Observations):
             return LOSSES[self.loss].deviance(eta, y)
 
     def mean_prediction(self) -> Any:
-        """Return the prediction without features: 0 without an intercept, else the mean of y, or its link."""
+        """Return the linear predictor without features: 0 without an intercept, else that of the mean of y.
+
+        For the squared loss this is the mean itself; for other losses it is the link function of the mean.
+        """
         if not self.intercept:
             return 0.0
         mean = np.average(self.y, axis=0, weights=self.weight)
@@ -97,8 +103,8 @@ class LinearFit(NamedTuple):
 
     features : the selected features.
     coef : (p,) or (p, q) coefficients of these features.
-    residual : the norm ‖r‖ of the residual, exactly zero if it is zero up to rounding. For other losses
-        √deviance.
+    residual : the norm of the residual, exactly zero if it is zero up to rounding. For losses other than the
+        squared one it is the square root of the deviance.
     rank : the rank of the selected columns.
     """
 
@@ -114,7 +120,10 @@ class LinearFit(NamedTuple):
 
 
 class ModelPath(NamedTuple):
-    """The result of a method, its models with f, f + 1, … units (f of them forced), and its status."""
+    """The result of a method, its models with f, f + 1, … units, and its status.
+
+    A unit is a feature or a group of features, and f of the units are forced.
+    """
 
     result: Any
     models: list[LinearFit]
@@ -128,7 +137,8 @@ Watch = Callable[[Any, list[LinearFit]], bool]
 def _follow(method: Any, models: Callable[[Any], list[LinearFit]], watch: Watch | None) -> ModelPath:
     """Run a method, and return its path and models.
 
-    models : a function that returns the models of a path. watch : a function that is called after each step.
+    models : a function that returns the models of a path.
+    watch : a function that is called after each step.
     """
     path = method(callback=None if watch is None else lambda path: watch(path, models(path)))
     return ModelPath(path, models(path), path.status)
@@ -147,7 +157,7 @@ def until(
 ) -> ModelPath:
     """Run a method that has no parameter `tol`, and end its path once ‖r‖ ≤ tol·‖r_0‖.
 
-    r_0 is the residual without features. With tol=None no tolerance ends the path.
+    r is the residual, and r_0 the residual without features. With tol=None no tolerance ends the path.
     """
     problem, forced = task.problem(), task.forced
     if tol is None:
@@ -177,6 +187,8 @@ def _level(problem: Problem, path: SelectionPath, tol: float | None) -> float:
 
 def _fits(path: Any, first: int, norms: list[float], ranks: Sequence[int]) -> list[LinearFit]:
     """Return the models on the first t units of a path, for t = first, first + 1, …, to its end.
+
+    A unit is a feature or a group of features.
 
     norms, ranks : the norm of the residual, and the rank of the selected columns, for t = 0, 1, …
     """
@@ -220,7 +232,7 @@ def _models_of_groups(task: Task, path: GroupPath) -> list[LinearFit]:
 
 
 def along_loss(task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
-    """Return the path of `generalized_omp`; all its models have finite coefficients."""
+    """Return the path of `generalized_omp`. The path ends before a model would have infinite coefficients."""
     f, rank = len(task.forced), _forced_rank(task)
 
     def models(path: GeneralizedPath) -> list[LinearFit]:
@@ -250,7 +262,10 @@ def _forced_rank(task: Task) -> int:
 
 
 class Sets:
-    """A growing list of subsets with f + 1, f + 2, … units, f of them forced, and of their models."""
+    """A list of subsets with f + 1, f + 2, … units, and of their models, to which subsets can be added.
+
+    A unit is a feature or a group of features, and f of the units are forced.
+    """
 
     def __init__(self, task: Task, tol: float | None, watch: Watch | None) -> None:
         self.task, self.problem, self.watch, self.status = task, task.problem(), watch, Status.COMPLETED
@@ -279,7 +294,10 @@ class Sets:
         return self.within_tol() or self.status is Status.STOPPED
 
     def each(self, of_size: Callable[[int], SubsetResult], k: int) -> None:
-        """Add the subsets `of_size(t)` of t = f + 1, …, k units until one of them ends the path."""
+        """Add subsets with f + 1, …, k units until one of them ends the path.
+
+        of_size : a function that returns the subset with t units; f units are forced.
+        """
         for t in range(self.first + 1, k + 1):
             if self.within_tol():
                 return

@@ -37,10 +37,11 @@ CROSS_VALIDATED = ("cv", "cv_1se")
 
 
 class SizeRequest(NamedTuple):
-    """The number of units that the parameters request.
+    """The number of units (features or groups) that the parameters of a selector request.
 
     most : the length at which the path ends.
-    tol : the path also ends once ‖r‖ ≤ tol·‖r_0‖ for the residual r, at first r_0; None: no such bound.
+    tol : the path also ends once ‖r‖ ≤ tol·‖r_0‖, where r is the residual, and r_0 the residual without
+        features; None if there is no such bound.
     rule : the rule that chooses the number along the path, from CRITERIA or CROSS_VALIDATED; or None.
     k : the number of units if there is no rule.
     """
@@ -63,7 +64,7 @@ class _FixedParameters:
 class PathSelector(  # type: ignore[misc]
     _FixedParameters, RoutesToSplitter, TakesSparse, FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta
 ):
-    """A selector that computes a path once and chooses k along it."""
+    """A selector that computes a path once and chooses the number of features along it."""
 
     n_features_to_select: int | float | str = "auto"
     _: dataclasses.KW_ONLY
@@ -84,11 +85,14 @@ class PathSelector(  # type: ignore[misc]
 
     @abc.abstractmethod
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
-        """Return the path of at most k units. It ends early at `tol`, or if `watch` returns True."""
+        """Return the path of at most k units (features or groups).
+
+        It ends early at the tolerance `tol`, or if `watch` returns True.
+        """
 
     @_common.with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
-        """Compute the path and choose k.
+        """Compute the path, and choose the number of features along it.
 
         Parameters
         ----------
@@ -110,8 +114,9 @@ class PathSelector(  # type: ignore[misc]
         Warns
         -----
         UserWarning : the path ended with fewer features than requested; the path ended before the longest
-            model to be compared, because with one more feature the loss has no minimum; y is fitted exactly,
-            so that a criterion is −∞; the longest path was chosen, so that a longer one might be better.
+            model that was to be compared, because with one more feature the loss has no minimum; y is fitted
+            exactly, so that a criterion is −∞; or the largest number of features was chosen, so that a still
+            larger one might be better.
         """
         if params and not get_config()["enable_metadata_routing"]:
             raise ValueError(
@@ -305,12 +310,14 @@ class PathSelector(  # type: ignore[misc]
 
 
 def _default_gamma(n: float, p: int) -> float:
-    """Return γ = max(0, 1 − ln n/(4·ln p)) for p features to choose from; 0 for p = 1.
+    """Return the default γ of EBIC for n rows and p features to choose from.
 
-    For p = O(n^κ) EBIC is consistent if γ > 1 − 1/(2κ) (Chen and Chen, *Extended Bayesian information
-    criteria for model selection with large model spaces*, 2008). For p = n^κ this means
-    γ > 1 − ln n/(2·ln p). The default is halfway between this bound and 1: close to the bound, EBIC selects
-    noise features at all practical n.
+    It is γ = max(0, 1 − ln n/(4·ln p)), or 0 for p = 1.
+
+    If p = O(n^κ) for some κ > 0, EBIC is consistent for γ > 1 − 1/(2κ) (Chen and Chen, *Extended Bayesian
+    information criteria for model selection with large model spaces*, 2008). For p = n^κ this means
+    γ > 1 − ln n/(2·ln p). The default is halfway between this bound and 1, because close to the bound EBIC
+    selects noise features at all practical n.
 
     >>> round(_default_gamma(100, 1000), 4), _default_gamma(1000, 2)
     (0.8333, 0.0)
@@ -321,23 +328,25 @@ def _default_gamma(n: float, p: int) -> float:
 def _criterion(
     name: str, models: Sequence[LinearFit], task: Task, gamma: float, variance: float | None
 ) -> FloatArray:
-    """Return AIC, BIC or EBIC_γ of the models with f, f + 1, … units, f of them forced; less is better.
+    """Return AIC, BIC or EBIC_γ of the models with f, f + 1, … units; less is better.
 
-    For y_ij = μ_j + x_iᵀB_j + ε_ij, ε_ij independent N(0, σ²), i ≤ n, j ≤ q, the minimum of
-    −2·log-likelihood is, up to a constant, n·q·ln(RSS/(n·q)) with RSS = ‖Y − XB‖_F², or RSS/σ² if the
-    variance σ² is known. Let ν be the rank of the selected columns, and let u of p units (features or groups)
-    be selected, where u and p do not count the forced units. Then
+    A unit is a feature or a group of features, and f of the units are forced. Let y_ij = μ_j + x_iᵀB_j + ε_ij
+    for i ≤ n and j ≤ q, where the ε_ij are independent N(0, σ²), and let RSS = ‖Y − XB‖_F². Up to a constant,
+    the minimum of −2·log-likelihood is n·q·ln(RSS/(n·q)), or RSS/σ² if the variance σ² is known. Let ν be the
+    rank of the selected columns. Let u of p units be selected, where u and p do not count the forced units.
+    Then
 
         AIC = … + 2·νq,     BIC = … + νq·ln n,     EBIC_γ = BIC + 2γ·ln C(p, u)
 
     (Luo and Chen, *Sequential lasso cum EBIC for feature selection with ultra-high dimensional feature
-    space*, 2014). The intercepts and σ² are parameters of every model and are left out. Weights repeat rows,
-    so n is their sum. For other losses the deviance takes the place of RSS/σ², because it is
-    −2·log-likelihood up to a constant.
+    space*, 2014). The intercepts and σ² are parameters of every model and are left out. A row of weight w
+    counts as w equal rows, so n is the sum of the weights. For losses other than the squared one the deviance
+    takes the place of RSS/σ², because it is −2·log-likelihood up to a constant.
 
-    If σ² is unknown, RSS = 0 gives −∞: y is fitted exactly. This says nothing if no degree of freedom is
-    left, that is if each output has (with the intercept) at least as many parameters as n, or as X has
-    distinct rows. Such models get +∞.
+    If σ² is unknown and y is fitted exactly, RSS = 0 and the criterion is −∞. Such a fit says nothing about a
+    model without degrees of freedom. This is a model in which each output has at least n parameters,
+    including the intercept, or at least as many parameters as there are distinct rows of X. Therefore the
+    criterion of such a model is +∞.
     """
     n, q, forced = task.total, task.outputs, len(task.forced)
     rss = np.array([model.residual for model in models]) ** 2
@@ -363,10 +372,11 @@ def _criterion(
 
 
 def _chosen_position(name: str, scores: FloatArray) -> int:
-    """Return the position of the least score; for EBIC the first minimum, where Luo and Chen (2014) stop.
+    """Return the position of the least score; for EBIC the first local minimum, as in Luo and Chen (2014).
 
-    Far along a path on n rows, ln RSS falls faster and faster, even for noise columns. So with p much larger
-    than n all criteria fall again, and a model with dozens of noise features can have the least EBIC.
+    Far along a path on n rows, ln RSS decreases faster and faster, even if columns of noise are added. So if
+    there are many more features than rows, all criteria decrease again, and a model with dozens of noise
+    features can have the least EBIC.
     """
     rises = np.flatnonzero(scores[1:] > scores[:-1])
     return int(rises[0]) if name == "ebic" and len(rises) else int(np.argmin(scores))
@@ -385,9 +395,10 @@ def _different_rows(task: Task) -> int:
 
 
 def _cross_validate(selector: PathSelector, task: Task, splits: list[Split], k: int) -> CrossValidation:
-    """Return the mean errors on the test rows of models with f, …, k units, from one path for each split.
+    """Return the mean errors on the test rows of models with f, …, k units, from one path for each fold.
 
-    An error that overflows has no standard error.
+    A unit is a feature or a group of features, and f of the units are forced. An error that overflows has no
+    standard error.
     """
     for number, split in enumerate(splits):
         _check_fold(task, *split, k, f"fold {number + 1} of {len(splits)}")
@@ -397,9 +408,9 @@ def _cross_validate(selector: PathSelector, task: Task, splits: list[Split], k: 
 
 
 def _fold(selector: PathSelector, task: Task, split: Split, k: int) -> Fold:
-    """Return the errors on the test rows of a path fitted to the training rows.
+    """Return the errors on the test rows of the models of a path that is fitted to the training rows.
 
-    If the path ends early, its last model is scored for larger k.
+    If the path ends early, its last model is also used for the larger numbers of features.
     """
     inner, outer = (task.rows(rows) for rows in split)
     w = np.ones(len(outer.y)) if outer.weight is None else np.asarray(outer.weight, np.float64)
@@ -432,7 +443,12 @@ def _check_classes(y: FloatArray, classes: Any) -> None:
 
 
 def _check_fold(task: Task, train: IndexArray, test: IndexArray, k: int, where: str) -> None:
-    """Raise ValueError if the rank of a fold is below k, all its weights are zero, or its y is constant."""
+    """Raise ValueError if a fold cannot be used.
+
+    This is so if its columns may have a rank below k, all its weights are zero, or its y is constant.
+
+    where : the name of the fold, for the message.
+    """
     most = len(train) - task.intercept
     if k > most:
         raise ValueError(

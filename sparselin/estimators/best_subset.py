@@ -1,4 +1,4 @@
-"""The best subset in scikit-learn: a linear model on it, and a selector of its size."""
+"""The best subset in scikit-learn: a regressor, and a selector that chooses the size of the subset."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _UNPROVED = (Status.MAX_ITER, Status.STOPPED, Status.BEYOND_PRECISION)
 
 
 def _warn(found: BestSubset, size: str) -> None:
-    """Warn if the search ended without a proof. The size is written in words."""
+    """Warn if the search ended without a proof.
+
+    size : the size of the subset, in words.
+    """
     if found.status in _UNPROVED:
         message = (
             f"the subset of {size} is not proved to be the best ({found.status.message}; gap "
@@ -42,16 +45,17 @@ class BestSubsetRegressor(TakesSparse, RegressorMixin, LinearModel):  # type: ig
 
     Parameters
     ----------
-    n_nonzero_coefs : the largest number k of features, including the forced features; with `groups`, the
-        largest number of groups. By default it is a tenth of the features (or groups), but at least 1 and at
-        most 10, because the time is exponential in k in the worst case.
+    n_nonzero_coefs : the largest number k of features, forced ones included; with `groups`, the largest
+        number of groups. By default it is a tenth of the features (or groups), but at least 1 and at most 10,
+        because the time is exponential in k in the worst case.
     ridge : the penalty ridge·‖β‖², ridge ≥ 0. It is not multiplied by n; the intercept is not penalised.
     box : None; a number M for |β_j| ≤ M; an array (d,) of such numbers; an array (d, 2) of bounds low_j ≤ 0
         and high_j ≥ 0; or "proved" for derived bounds that do not change the problem.
     groups : (d,) labels. Columns with the same label are selected together. None: each column is a group.
     positive : whether all coefficients must be ≥ 0.
-    forced : columns that every subset contains, by index or by name. With `groups`, their groups.
-    gap : stop when the value is proved to be within this relative gap of the best.
+    forced : columns that every subset contains, by index or by name. With `groups`, every subset contains the
+        groups of these columns.
+    gap : stop when the value is proved to exceed the best possible value by at most this relative gap.
     time_limit : the number of seconds. After that the best subset found so far is taken, with a
         `ConvergenceWarning`.
     fit_intercept : whether the model has an intercept.
@@ -118,20 +122,20 @@ class BestSubsetSelector(PathSelector):
     The sets of different sizes need not be nested. In the worst case the time is exponential in k, so by
     default criteria and cross-validation compare at most 8 features besides the forced ones.
 
-    ridge : the sets minimise ‖y − Xβ‖² + ridge·‖β‖². The ridge also makes the search short where n ≤ d.
-        Criteria, errors, `coef_` and `intercept_` are those of least squares on the set, without the ridge;
+    ridge : the sets minimise ‖y − Xβ‖² + ridge·‖β‖². A ridge also makes the search short if n ≤ d. Criteria,
+        errors, `coef_` and `intercept_` are those of least squares on the set, without the ridge;
         `BestSubsetRegressor` keeps the ridge.
     standardize : whether `ridge` refers to the coefficients of standardized columns. Without a ridge, scaling
         a column does not change the selection.
     time_limit : the number of seconds for each size. After that the best subset found so far is taken, with
         a `ConvergenceWarning`.
-    path_ : a tuple of `BestSubset` with s + 1, s + 2, … features (or groups), s of them forced. Their indices
-        are columns of X. `certificate` refers to the columns that are not excluded.
+    path_ : a tuple of `BestSubset` with s + 1, s + 2, … features (or groups), where s of them are forced.
+        Indices refer to the columns of X, but those in a `certificate` to the columns that are not excluded.
 
     X is made dense.
 
-    The other parameters, the attributes, errors and warnings are those of `OMPSelector`, but y is a vector,
-    and there is no `loss`.
+    The other parameters, the attributes, errors and warnings are those of `OMPSelector`, with two
+    differences: y must be a vector, and there is no `loss`.
 
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(as_frame=True, return_X_y=True)

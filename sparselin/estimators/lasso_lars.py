@@ -1,4 +1,7 @@
-"""scikit-learn's `LassoLars`, `LassoLarsCV` and `LassoLarsIC` on exact paths. Their α is λ/n."""
+"""scikit-learn's `LassoLars`, `LassoLarsCV` and `LassoLarsIC`, computed with exact LASSO paths.
+
+With n rows, the penalty α of these classes is λ/n.
+"""
 
 from __future__ import annotations
 
@@ -138,8 +141,8 @@ class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
     """scikit-learn's `LassoLarsCV`, computed with one path of `sparselin.lasso_path` for each fold.
 
     A path is linear between its knots, so the error of a fold is known for every α. The errors are computed
-    at the knots of all folds, and the α with the least mean error is chosen; if there are several, the
-    smallest. In all other respects the estimator is like `LassoLars`.
+    at the knots of all folds, and the α with the least mean error is chosen. If several α have this error,
+    the smallest is chosen. In all other respects the estimator is like `LassoLars`.
 
     Parameters
     ----------
@@ -231,8 +234,8 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
     fit_intercept, max_iter, positive, precompute, eps, copy_X, verbose : see `LassoLars`.
     noise_variance : float, default=None
         The noise variance σ². By default it is estimated by ‖r‖²/(n − n_features − 1), where r is the
-        residual of least squares on all features (at α = 0). Without an intercept the − 1 is omitted. The
-        denominator must be positive.
+        residual of least squares on all features (at α = 0). Without an intercept the denominator is
+        n − n_features. It must be positive.
 
     Attributes
     ----------
@@ -280,9 +283,10 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
 def _test_residuals(
     estimator: Any, data: Observations, fold: Split, task: FitTask, i: int
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Fit a path to the training rows of fold number i.
+    """Fit a path to the training rows of fold number i, and compute its residuals on the test rows.
 
-    Returns the α of its m knots, and the residuals (n, m) at these knots and the weights of the n test rows.
+    Returns the α of its m knots, the residuals (n, m) on the n test rows at these knots, and the weights of
+    the test rows.
     """
     subtask = task.subtask("fold", estimator.max_iter, i)
     path = _alpha_path(estimator, data.rows(fold[0]), 0.0, subtask)
@@ -292,9 +296,9 @@ def _test_residuals(
 
 
 def _noise_variance(estimator: Any, data: Observations) -> float:
-    """Estimate σ² by ‖r‖²/(n − d − 1) at the end of the whole path.
+    """Estimate the noise variance by ‖r‖²/(n − d − 1), where r is the residual at the end of the whole path.
 
-    ‖r‖² is taken to be at least eps²·‖y − ȳ‖², its rounding error.
+    If ‖r‖² is less than its rounding error eps²·‖y − ȳ‖², this error is used instead.
     """
     n, d = data.X.shape
     whole = lasso_path(data.problem(), positive=estimator.positive)
@@ -343,7 +347,7 @@ def _order(active: tuple[tuple[int, ...], ...]) -> list[int]:
 
 
 def _attributes(estimator: Any, size: float, path: LassoPath) -> dict[str, Any]:
-    """Return the attributes that the estimator would have if the path of one target ended here."""
+    """Return the attributes that the estimator would have if the path of one target ended at this point."""
     coef = np.zeros(path.n_features, path.coef_path.dtype)
     coef[path.features] = path.coef_path[-1]
     intercept = path.intercept[-1] if estimator.fit_intercept else 0.0
@@ -374,7 +378,7 @@ def _fit_targets(
 
 
 def _residuals(data: Observations, path: AlphaPath) -> FloatArray:
-    """Return the residuals y − β₀ − Xβ (n, m) at each knot."""
+    """Return the residuals y − β₀ − Xβ (n, m) at each of the m knots, where β₀ is the intercept."""
     return np.asarray(data.y[:, None] - path.intercept - data.X[:, path.features] @ path.coef.T)
 
 
@@ -384,9 +388,9 @@ def _squares(data: Observations, path: AlphaPath) -> FloatArray:
 
 
 def _interpolate(alphas: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
-    """Interpolate `values` (n, m), given at decreasing α (m,), linearly at q other α; return (n, q).
+    """Interpolate `values` (n, m), given at m decreasing α, linearly at q other α; return (n, q).
 
-    Beyond the ends the interpolation is constant.
+    Outside the range of the given α the interpolation is constant.
     """
     place = np.interp(at, alphas[::-1], np.arange(len(alphas))[::-1])
     i = np.minimum(place.astype(np.intp), max(0, len(alphas) - 2))

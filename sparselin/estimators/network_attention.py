@@ -78,8 +78,8 @@ class SequentialAttentionClassifier(NetworkClassifier, _Attention):
 
     Parameters
     ----------
-    n_features_to_select : the number k of features, or a share of them; with `groups`, the number of groups,
-        or a share of the groups.
+    n_features_to_select : the number k of features, or a fraction of all features; with `groups`, the number
+        of groups, or a fraction of all groups.
     hidden_layer_sizes : the widths of the hidden layers, which have ReLU; () gives a linear model.
     network : a function of the numbers of features and outputs that makes a network, in place of a perceptron
         with hidden layers. It is called twice: for all features, and for the selected features.
@@ -101,7 +101,8 @@ class SequentialAttentionClassifier(NetworkClassifier, _Attention):
 
     Attributes
     ----------
-    path_ : the `AttentionPath`: the order, and the attention of all units at each pick.
+    path_ : the `AttentionPath`: the order of the features or groups, and their attention weights at each
+        pick.
     selected_ : (k,) the features in the order of selection; `n_features_` is k.
     network_ : the network that predicts; it reads the selected features only.
     classes_ : the class labels in order.
@@ -122,12 +123,12 @@ class SequentialAttentionRegressor(NetworkRegressor, _Attention):
     """A network that predicts numbers from k features, which Sequential Attention selects.
 
     The method is that of `SequentialAttentionClassifier`. Internally y is scaled to mean 0 and total variance
-    q, its number of columns; predictions are scaled back.
+    q, where q is its number of columns; predictions are scaled back.
 
     Parameters
     ----------
-    n_features_to_select : the number k of features, or a share of them; with `groups`, the number of groups,
-        or a share of the groups.
+    n_features_to_select : the number k of features, or a fraction of all features; with `groups`, the number
+        of groups, or a fraction of all groups.
     hidden_layer_sizes : the widths of the hidden layers, which have ReLU; () gives a linear model.
     network : a function of the numbers of features and outputs that makes a network, in place of a perceptron
         with hidden layers. It is called twice: for all features, and for the selected features.
@@ -149,7 +150,8 @@ class SequentialAttentionRegressor(NetworkRegressor, _Attention):
 
     Attributes
     ----------
-    path_ : the `AttentionPath`: the order, and the attention of all units at each pick.
+    path_ : the `AttentionPath`: the order of the features or groups, and their attention weights at each
+        pick.
     selected_ : (k,) the features in the order of selection; `n_features_` is k.
     network_ : the network that predicts; it reads the selected features only.
     n_features_in_, feature_names_in_ : the number of features, and their names if X had any.

@@ -1,4 +1,7 @@
-"""The scikit-learn estimators of LassoNet. λ follows from the number of features or cross-validation."""
+"""The scikit-learn estimators of LassoNet.
+
+λ is chosen by the number of features, by the validation loss, or by cross-validation.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ from sparselin.validation import check_count, check_flag, check_real
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class _LassoNet(NetworkEstimator):
-    """An estimator that trains a path of networks, with a row for each λ, chooses one row, and predicts."""
+    """An estimator that trains a path of networks and chooses one row of it, that is, one λ."""
 
     hidden_layer_sizes: Any = (100,)
     M: float = 10.0
@@ -50,10 +53,10 @@ class _LassoNet(NetworkEstimator):
     refit: bool = True
 
     def at(self, k: int) -> Self:
-        """Return the fitted estimator for the first row with at most k features, without fitting again.
+        """Return the fitted estimator for the first row of the path with at most k features.
 
-        The result is a copy that shares the path. Raises ValueError if `refit` is True, because then the path
-        keeps no networks, or if no row has so few features.
+        Nothing is fitted again: the result is a copy that shares the path. Raises ValueError if no row has so
+        few features, or if `refit` is True, because then the path keeps no networks.
         """
         check_is_fitted(self)
         if self.refit:
@@ -80,7 +83,7 @@ class _LassoNet(NetworkEstimator):
         return Fitted(self.selected_, final, True, self.path_)
 
     def _choose(self, row: int, selected: IndexArray | None = None) -> None:
-        """Choose a row and set its attributes.
+        """Choose a row of the path, and set the attributes of the estimator that belong to it.
 
         selected : the selected features; by default all features of the row, the most important first.
         """
@@ -129,7 +132,7 @@ class _LassoNet(NetworkEstimator):
 
     @abc.abstractmethod
     def _path_and_row(self, task: NetworkTask, network: nn.Module) -> None:
-        """Train the path and choose a row."""
+        """Train the path, and choose a row of it."""
 
 
 def _hold_out(task: NetworkTask, train: IndexArray, test: IndexArray) -> NetworkTask:
@@ -164,7 +167,10 @@ class _LassoNetByNumber(_LassoNet):
             self._warn_of_number(k)
 
     def _warn_of_number(self, k: int) -> None:
-        """Warn if the last row has more than k features, because `lams` ended too early, or none at all."""
+        """Warn if the last row of the path has more than k features, or if the selection is empty.
+
+        The last row has too many features if `lams` ended too early.
+        """
         before, left = [0, *self.path_.n_selected.tolist()][-2:]
         if 0 < left <= k:
             return
@@ -195,7 +201,10 @@ class _LassoNetByNumber(_LassoNet):
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class _LassoNetCV(_LassoNet):
-    """An estimator that chooses the row of the path by cross-validation, with the same λ's in all folds."""
+    """An estimator that chooses the row of the path by cross-validation.
+
+    All folds use the same values of λ.
+    """
 
     cv: Any = 5
     one_standard_error: bool = False
@@ -229,9 +238,10 @@ class _LassoNetCV(_LassoNet):
         return folds
 
     def _losses(self, fold: NetworkTask, network: nn.Module) -> FloatArray:
-        """Return the mean loss (L,) on the test rows at each λ.
+        """Return the mean loss (L,) on the test rows of a fold at each λ.
 
-        If the path of the fold is shorter, its last network, without features, is scored for the other λ.
+        If the path of the fold is shorter, its last network, which has no features, is used for the remaining
+        λ.
         """
         path = self._path(fold, network, lams=self.path_.lam[1:], stop_on="training")
         if path.status is Status.STOPPED:
@@ -254,8 +264,9 @@ class LassoNetClassifier(NetworkClassifier, _LassoNetByNumber):
 
     Parameters
     ----------
-    n_features_to_select : the number k of features, a share of them, or "auto". With "auto" the row of the
-        path with the least validation loss is chosen; if there are several, the sparsest.
+    n_features_to_select : the number k of features, a fraction of all features, or "auto". With "auto" the
+        row (the λ) of the path with the least validation loss is chosen; if several rows have this loss, the
+        sparsest of them.
     hidden_layer_sizes : the widths of the hidden layers, which have ReLU.
     network : a function of the numbers of features and outputs that makes a network, in place of a perceptron
         with hidden layers. Its first layer with parameters must be linear. The skip connection is added.
@@ -265,10 +276,10 @@ class LassoNetClassifier(NetworkClassifier, _LassoNetByNumber):
         backtrack : as in `sparselin.neural.lassonet_path`.
     validation_fraction : the share of the rows that is held out. The loss on these rows decides when training
         stops and, with "auto", which row is chosen. With 0 the training loss decides when training stops.
-    refit : whether to train once more, without penalty, on the selected features, and to predict with the
-        network of this second training. If not, the network of the chosen row predicts. It has at most k
-        features (possibly fewer, because no λ of the path may give exactly k), and `at` returns estimators
-        for other k. A group is never split, so with `groups` there may be fewer than k features.
+    refit : whether a new network is trained on the selected features, without penalty, and predicts. If not,
+        the network of the chosen row predicts, and `at` returns estimators for other k. This network can have
+        fewer than k features, because there may be no λ of the path with exactly k. A group is never split,
+        so with `groups` there may be fewer than k features in both cases.
     class_weight : None, "balanced", or a dict with the weight of each class.
     device : "cpu", "cuda", …; by default the GPU if there is one.
     dtype : "float32" or "float64", the precision of all computations.
@@ -298,13 +309,14 @@ class LassoNetClassifier(NetworkClassifier, _LassoNetByNumber):
 class LassoNetRegressor(NetworkRegressor, _LassoNetByNumber):
     """LassoNet for numbers: a network that predicts from few features; see `LassoNetClassifier`.
 
-    Internally y is scaled to mean 0 and total variance q, its number of columns. λ and the losses of `path_`
-    refer to the scaled y. Predictions are scaled back.
+    Internally y is scaled to mean 0 and total variance q, where q is its number of columns. λ and the losses
+    of `path_` refer to the scaled y. Predictions are scaled back.
 
     Parameters
     ----------
-    n_features_to_select : the number k of features, a share of them, or "auto". With "auto" the row of the
-        path with the least validation loss is chosen; if there are several, the sparsest.
+    n_features_to_select : the number k of features, a fraction of all features, or "auto". With "auto" the
+        row (the λ) of the path with the least validation loss is chosen; if several rows have this loss, the
+        sparsest of them.
     hidden_layer_sizes : the widths of the hidden layers, which have ReLU.
     network : a function of the numbers of features and outputs that makes a network, in place of a perceptron
         with hidden layers. Its first layer with parameters must be linear. The skip connection is added.
@@ -315,10 +327,10 @@ class LassoNetRegressor(NetworkRegressor, _LassoNetByNumber):
         backtrack : as in `sparselin.neural.lassonet_path`.
     validation_fraction : the share of the rows that is held out. The loss on these rows decides when training
         stops and, with "auto", which row is chosen. With 0 the training loss decides when training stops.
-    refit : whether to train once more, without penalty, on the selected features, and to predict with the
-        network of this second training. If not, the network of the chosen row predicts. It has at most k
-        features (possibly fewer, because no λ of the path may give exactly k), and `at` returns estimators
-        for other k. A group is never split, so with `groups` there may be fewer than k features.
+    refit : whether a new network is trained on the selected features, without penalty, and predicts. If not,
+        the network of the chosen row predicts, and `at` returns estimators for other k. This network can have
+        fewer than k features, because there may be no λ of the path with exactly k. A group is never split,
+        so with `groups` there may be fewer than k features in both cases.
     device : "cpu", "cuda", …; by default the GPU if there is one.
     dtype : "float32" or "float64", the precision of all computations.
     random_state : a seed, which makes the result reproducible on the CPU; None: a new seed for each fit.
@@ -346,9 +358,9 @@ class LassoNetRegressor(NetworkRegressor, _LassoNetByNumber):
 class LassoNetClassifierCV(NetworkClassifier, _LassoNetCV):
     """A `LassoNetClassifier` whose λ is chosen by cross-validation.
 
-    The path on all rows determines the λ's. In each fold a path with the same λ's is trained without the test
-    rows. The mean losses on the test rows are averaged over the folds at each λ. The test rows do not
-    influence when training stops.
+    The path on all rows determines the values of λ. In each fold a path with the same λ is trained without
+    the test rows. The mean losses on the test rows are averaged over the folds at each λ. The test rows do
+    not influence when training stops.
 
     Parameters
     ----------

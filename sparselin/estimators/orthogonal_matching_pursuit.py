@@ -36,8 +36,8 @@ class _TargetFits(NamedTuple):
 class OrthogonalMatchingPursuit(TakesSparse, linear_model.OrthogonalMatchingPursuit):
     """scikit-learn's `OrthogonalMatchingPursuit`, computed with `sparselin.omp`.
 
-    Let r = P_S^⊥(y − ȳ) be the residual on the selected features S. Each step selects the feature with the
-    largest |⟨X_i, r⟩|. This estimator differs from scikit-learn's in these points:
+    Let S be the selected features, and r the residual of least squares on S. Each step selects the feature i
+    with the largest |⟨X_i, r⟩|. This estimator differs from scikit-learn's in these points:
 
     - The path does not end early at a feature with ⟨X_i, y⟩ = 0, and it does not depend on the scale of y.
     - For a target with ‖y − ȳ‖² ≤ tol no feature is selected.
@@ -102,10 +102,10 @@ class OrthogonalMatchingPursuit(TakesSparse, linear_model.OrthogonalMatchingPurs
 class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.OrthogonalMatchingPursuitCV):
     """scikit-learn's `OrthogonalMatchingPursuitCV`, computed with one path of `sparselin.omp` for each fold.
 
-    The path of each fold is scored on the test rows at k = 1, 2, … up to the length of the shortest path. A
-    path ends early if y is fitted exactly, or if all other features depend on the selected ones. If y is
-    constant on the training rows of a fold, its path selects nothing, and the constant is scored at each k.
-    In all other respects the estimator is like `OrthogonalMatchingPursuit`.
+    The path of each fold is scored on the test rows with k = 1, 2, … features, up to the length of the
+    shortest path. A path ends early if y is fitted exactly, or if all other features depend linearly on the
+    selected ones. If y is constant on the training rows of a fold, the path of this fold selects nothing, and
+    the constant is scored at each k. In all other respects the estimator is like `OrthogonalMatchingPursuit`.
 
     Parameters
     ----------
@@ -194,13 +194,13 @@ def _set(estimator: Any, data: Observations, fits: _TargetFits) -> None:
 
 
 def _attributes(estimator: Any, path: SelectionPath) -> dict[str, Any]:
-    """Return the attributes that the estimator would have if the path of one target ended here."""
+    """Return the attributes that the estimator would have if the path of one target ended at this point."""
     intercept = path.intercept_path[-1] if estimator.fit_intercept else 0.0
     return {"coef_": path.dense_coef(), "intercept_": intercept, "n_iter_": len(path)}
 
 
 def _fit_targets(estimator: Any, data: Observations, k: int, tol: float | None, task: FitTask) -> _TargetFits:
-    """Select k features for each target, or features until the residual r has ‖r‖² ≤ tol."""
+    """Select features for each target: k features, or features until the residual has ‖r‖² ≤ tol."""
     X, d, N = data.X, data.X.shape[1], data.outputs
     level = None if tol is None else math.sqrt(tol)
     watched = hasattr(estimator, "_skl_callbacks")

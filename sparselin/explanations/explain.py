@@ -38,26 +38,26 @@ def explain(
     bounded as in the decision on ties (`sparselin.linalg.ties`).
 
     **Logistic and Poisson regression.** Here c = Xᵀ(w∘(y − μ)), where w are the weights and μ the fitted
-    means. D², the share of the deviance that S explains, takes the place of R². The share of X_j that S
-    explains is computed by least squares with the weights w. To find how much j would increase D², the model
-    is fitted again on S ∪ j. The increase is NaN if this model does not exist, for example because j
-    separates the data.
+    means. R² is replaced by D², the share of the deviance that S explains. The share of X_j that S explains
+    is computed by least squares with the weights w. To find how much j would increase D², the model is fitted
+    again on S ∪ j. The increase is NaN if this model does not exist, for example because j separates the
+    data.
 
     **LASSO paths.** Let c_j(λ) = ⟨X_j, y − Xβ(λ)⟩. Then |c_j(λ)| ≤ λ, with equality where β_j ≠ 0. Between
     knots c_j is linear in λ, so |c_j|/λ = |a/λ + b| is largest at a knot. If β ≥ 0 is required, the same
     holds with c_j in place of |c_j|.
 
-    **Sets** (of `best_subset`, `swaps`, and the searches of `sl.spectral`). The explanation of a member j
-    gives the decrease of R² without j, and the best replacement of j. The explanation of another feature
-    gives the increase of R² if the feature is added. For `best_subset` both also say what was proved about
-    other sets.
+    **Sets** (of `best_subset`, `swaps`, and the searches of `sl.spectral`). The explanation of a feature j in
+    the set gives the decrease of R² without j, and the best replacement of j. The explanation of a feature
+    outside the set gives the increase of R² if the feature is added. For `best_subset` both kinds of
+    explanation also say what was proved about other sets.
 
     Parameters
     ----------
     X, y : the data from which the path was computed: design (n, d) and response (n,), or one `Problem` in
         place of both (not for a `GeneralizedPath`). They must be real, and X not a LinearOperator. The
-        intercept and the standardization are taken from the path. A set does not record them. It is assumed
-        to have an intercept if its `intercept` is not zero.
+        intercept and the standardization are taken from the path. A set does not record whether there was an
+        intercept; this is assumed if its `intercept` is not zero.
     path : a `SelectionPath`, `LassoPath`, `GeneralizedPath`, or `SubsetResult`.
     feature : j, by index or by its name in the path.
     sample_weight : the weights with which the path was computed.
@@ -68,10 +68,11 @@ def explain(
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), a path of another class, or an unknown feature. Also if
-        the path was not computed from these data (residual norms or R² differ by more than rounding, or the
-        numbers of features differ), or from a `Problem` with another intercept or standardization; or if
-        `omp(..., positive=True)` set some of its coefficients to zero.
+    TypeError, ValueError : bad data (see `Problem`), a path of another class, or an unknown feature. The
+        error is also raised if the path was not computed from these data (residual norms or R² differ by more
+        than rounding, or the numbers of features differ), if it was computed from a `Problem` with another
+        intercept or standardization, or if `omp(..., positive=True)` set some coefficients of the path to
+        zero.
 
     >>> import sparselin as sl
     >>> X, y = [[1.0, 0.0, 0.8], [0.0, 1.0, 0.6], [0.0, 0.0, 0.0]], [3.0, 2.0, 1.0]

@@ -21,7 +21,7 @@ from sparselin.results import Explanation, FloatArray, GeneralizedPath, Selectio
 def explain_on_generalized_path(
     problem: Problem, path: GeneralizedPath, j: int, X: Any, y: Any, weight: Any
 ) -> Explanation:
-    """Explain when and why feature j entered the path, or why it did not.
+    """Explain when and why feature j entered a path of logistic or Poisson regression, or why it did not.
 
     problem : the problem of X and y with these weights.
 
@@ -47,13 +47,13 @@ def explain_on_generalized_path(
 def _level_and_choice(
     path: GeneralizedPath, j: int, step: int, c: FloatArray, size: FloatArray
 ) -> tuple[FloatArray, Choice]:
-    """Return the largest |c| at each step up to the step of j, and the `Choice` by which j was picked.
+    """Return the largest |c_i| at each step until feature j was picked, and the `Choice` by which it was.
 
-    c = Xᵀ(w∘(y − μ)) are the scores, μ the fitted means.
+    The scores are c = Xᵀ(w∘(y − μ)), where μ are the fitted means.
 
     step : the step of j, counted from 1. It is 0 if j was not selected. In this case the last entry of the
-        first result is the largest |c| after the last step, and the `Choice` is empty.
-    c : (d,) |c| before the step of j, or after the last step.
+        first result is the largest |c_i| after the last step, and the `Choice` is empty.
+    c : (d,) the moduli |c_i| before the step of j, or after the last step.
     size : (d,) the same as c, but zero where c is zero up to rounding.
     """
     m = step - 1 if step else len(path)
@@ -69,7 +69,10 @@ def _level_and_choice(
 
 
 def _as_selection(path: GeneralizedPath) -> SelectionPath:
-    """Convert the path to a `SelectionPath` with the same picks and with D² as R², for its sentences."""
+    """Convert the path to a `SelectionPath` with the same picks and with D² in place of R².
+
+    The functions that write sentences about a `SelectionPath` can then be used.
+    """
     shared = {field.name for field in dataclasses.fields(SelectionPath)} & set(vars(path))
     return SelectionPath(
         **{name: getattr(path, name) for name in shared},
@@ -82,10 +85,10 @@ def _as_selection(path: GeneralizedPath) -> SelectionPath:
 def _scores(
     problem: Problem, path: GeneralizedPath, X: Any, y: Any, weight: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """Return c = Xᵀ(w∘(y − μ)), (t + 1, d), after 0, …, t features, and bounds e on its errors.
+    """Return the scores c = Xᵀ(w∘(y − μ)), (t + 1, d), after 0, …, t features, and bounds e on their errors.
 
-    w are the weights and μ the fitted means. Raises ValueError if the deviance or the coefficients show that
-    the path was computed from other data.
+    w are the weights, and μ the means fitted on the selected features S. Raises ValueError if the deviance or
+    the coefficients show that the path was computed from other data.
 
     The error of the predictor η = b + X_Sβ is at most δ = u·(|b| + |X_S||β|), where u = 8·eps(√n + 1) with
     the eps of the dtype of the coefficients. Let V = diag(w∘ℓ'') with the second derivatives ℓ'' of the loss.
@@ -130,9 +133,9 @@ def _scores(
 
 
 def _gain(path: GeneralizedPath, j: int, X: Any, y: Any, weight: Any) -> tuple[float, str]:
-    """Return D²(S ∪ j) − D²(S) and "", or NaN and the reason why S ∪ j has no model.
+    """Return D²(S ∪ j) − D²(S) and "", or NaN and the reason why there is no model on S ∪ j.
 
-    S are the features of the path, and D² is the share of the deviance that a set explains.
+    S are the features of the path, and D² is the share of the deviance that a set of features explains.
     """
     more = generalized_omp(
         X, y, len(path) + 1, loss=path.loss, forced=[*path.support.tolist(), j],

@@ -45,12 +45,12 @@ def explain_on_lasso_path(problem: Problem, path: LassoPath, j: int) -> Explanat
 
 
 def _correlations(problem: Problem, path: LassoPath, j: int) -> tuple[FloatArray, FloatArray]:
-    """Return ⟨X_j, y − Xβ⟩ at each knot, and bounds on its errors.
+    """Return the correlation ⟨X_j, y − Xβ⟩ of feature j at each knot, and bounds on its errors.
 
-    Raises ValueError if R² at a knot differs from the R² in the path by more than rounding. Let
-    B = ‖y‖ + Σ‖X_i‖|β_i|, e = 8·eps·(√n + 1) and r = y − Xβ. The rounding of β, of r and of the sum changes
-    ⟨X_j, r⟩ by at most e·‖X_j‖B, and ‖r‖² by about 2e·B². The R² in the path was computed from the KKT
-    conditions, and the rounding of this computation changes it by as much.
+    Raises ValueError if R² at a knot differs from the R² in the path by more than rounding. Let B = ‖y‖ +
+    Σ‖X_i‖|β_i|, e = 8·eps·(√n + 1) and r = y − Xβ. The rounding of β, of r and of the sum changes ⟨X_j, r⟩ by
+    at most e·‖X_j‖B, and ‖r‖² by about 2e·B². The R² in the path was computed from the KKT conditions. The
+    rounding of this computation changes R² by about as much as the change of ‖r‖² does.
     """
     J, scale, ones = path.features, problem.design.scale, problem.design.ones
     coarse = coarseness(path.coef_path, problem.eps)
@@ -84,9 +84,10 @@ def _correlations(problem: Problem, path: LassoPath, j: int) -> tuple[FloatArray
 
 
 def _intervals(path: LassoPath, j: int) -> tuple[Intervals, int]:
-    """Return the maximal intervals (λ of entry, λ of exit) on which j is active, and the knot of first entry.
+    """Return the maximal intervals of λ on which feature j is active, and the knot at which it first enters.
 
-    Knots are numbered from 1. The number is 0 if j is never active.
+    An interval is a pair (λ of entry, λ of exit). Knots are numbered from 1. The number is 0 if j is never
+    active.
     """
     inside = [j in active for active in path.active[: len(path.knots) - 1]]
     change = np.flatnonzero(np.diff(np.array([False, *inside, False]).astype(int)))
@@ -116,8 +117,8 @@ def _describe_forced_feature(path: LassoPath, j: int, beta: FloatArray, at: Stan
     """Write the sentence for a forced feature j: its coefficient at both ends of the path, or why it is zero.
 
     beta : (knots,) the coefficient of j at each knot.
-    at : the `Standing` of j relative to the features forced before it. If X_j is zero or in their span, its
-        coefficient is zero, and the sentence gives this reason.
+    at : the `Standing` of j relative to the features forced before it. If X_j is zero or in the span of these
+        features, its coefficient is zero, and the sentence gives this reason.
     """
     begin = f"{path.name_of(j)} was forced, so it has no penalty"
     if no_effect := words.describe_no_effect(path, at, "the features forced before it"):
@@ -147,9 +148,11 @@ def _describe_zero(path: LassoPath, j: int, course: Course, at: Standing, given:
 
 
 def _describe_height(path: LassoPath, c: FloatArray, error: FloatArray, level: FloatArray) -> str:
-    """Write the part of a sentence that says how close |c|, or c on a path over β ≥ 0, came to λ.
+    """Write the part of a sentence that says how close the correlation of a feature came to λ.
 
-    c, error, level : ⟨X_j, r⟩ for the residual r, bounds on its error, and λ, at each positive knot.
+    Let c = ⟨X_j, r⟩ with the residual r. The part compares |c| with λ, or c itself on a path over β ≥ 0.
+
+    c, error, level : c, bounds on its error, and λ, at each positive knot.
 
     Between knots c is linear in λ, so c/λ is linear in 1/λ, and both c/λ and |c|/λ are largest at a knot. If
     the path goes to λ = 0, then c = 0 (or c ≤ 0) at the end of the path. So on the last segment c/λ and |c|/λ

@@ -24,7 +24,7 @@ class Choice(NamedTuple):
     Attributes
     ----------
     compared : the name of the quantity that was compared.
-    runner_up : the feature with the second-largest value, −1 if there is none.
+    runner_up : the feature with the second largest value of this quantity, −1 if there is none.
     tied : the features tied with the pick.
     """
 
@@ -63,7 +63,7 @@ def explain_pick(
     """Write the sentence for feature j, and assemble its explanation.
 
     at : the `Standing` of j relative to the features before it.
-    added : for a feature that was not selected, words on the gain in R² if j were added.
+    added : for a feature that was not selected, the part of the sentence on the gain in R² if j were added.
     """
     step, given, forced = place_on(path, j)
     fall = _largest_fall(course.correlation, course.error)
@@ -88,12 +88,12 @@ def _largest_fall(correlation: FloatArray, error: FloatArray) -> int:
 def _correlation_course(problem: Problem, path: SelectionPath, j: int) -> tuple[FloatArray, FloatArray]:
     """Return |⟨X_j, r_s⟩| for the residual r_s after each step s, and bounds on its errors.
 
-    On a path over β ≥ 0 the result is ⟨X_j, r_s⟩ itself. Raises ValueError if some ‖r_s‖, or X_Sβ, differs
-    from the path's by more than rounding. Two computed values of ‖r‖ differ by at most 2·length_unit·s(y),
-    the error of their projections, plus the rounding of the sums, 8·eps·(√n + 1)·‖y‖. Here s(y) is the size
-    of y (`ThinQR.sizes`), and eps is the larger of the eps of the path and the eps of the problem. y − X_Sβ
-    also depends on the lengths of the columns, so it has an additional error of
-    8·eps·(√n + 1)·(‖y‖ + Σ‖X_i‖|β_i|).
+    On a path over β ≥ 0 the result is ⟨X_j, r_s⟩ itself. Raises ValueError if some ‖r_s‖, or the fit X_Sβ on
+    the selected features S, differs by more than rounding from the value in the path. Two computed values of
+    ‖r‖ differ by at most 2·length_unit·s(y), the error of their projections, plus the rounding of the sums,
+    8·eps·(√n + 1)·‖y‖. Here s(y) is the size of y (`ThinQR.sizes`), and eps is the larger of the eps of the
+    path and the eps of the problem. y − X_Sβ also depends on the lengths of the columns, so it has an
+    additional error of 8·eps·(√n + 1)·(‖y‖ + Σ‖X_i‖|β_i|).
     """
     J, k = np.array([j]), len(path.support)
     coarse = coarseness(path.coef_path, problem.eps)
@@ -120,7 +120,7 @@ def check_coefficients(
 ) -> None:
     """Raise ValueError if the coefficients β of a path or set are not those of least squares on the data.
 
-    r : the residual of least squares on X_S. The difference of y − X_Sβ and r may be
+    r : the residual of least squares on the selected columns X_S. The norm of (y − X_Sβ) − r may be at most
         slack + unit·Σ‖X_i‖|β_i|.
     """
     S, scale, beta = path.support, problem.design.scale, np.zeros(problem.d, problem.dtype)
@@ -133,7 +133,10 @@ def check_coefficients(
 
 
 def _next_level(problem: Problem, S: IndexArray, positive: bool) -> float:
-    """Return λ*(S) = max |c_i| over i ∉ S, c = XᵀP_S^⊥y; with `positive`, max(c_i, 0) in place of |c_i|."""
+    """Return λ*, the largest |c_i| over the features i ∉ S, where c = XᵀP_S^⊥y.
+
+    P_S^⊥y is the residual of least squares on S. With `positive`, max(c_i, 0) takes the place of |c_i|.
+    """
     rest = np.setdiff1d(np.arange(problem.n_features), S)
     scores = measure(ThinQR(problem, problem.with_ones(S), capacity=len(S) + 1), rest).correlations()
     score = np.maximum(scores.score, 0) if positive else scores.score
@@ -143,10 +146,10 @@ def _next_level(problem: Problem, S: IndexArray, positive: bool) -> float:
 def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> Choice:
     """Find the quantity by which the feature at a step was picked, and its rivals.
 
-    If the path has attention weights, these were compared. On a path over β ≥ 0, the positive c_i = ⟨X_i, r⟩
-    were compared. Otherwise |c_i| were compared or, in orthogonal least squares, the quotients
-    |c_i|/‖P_S^⊥X_i‖. The path does not record which of these two quantities was compared, but the margin in
-    the path agrees with one of them.
+    Let r be the residual, c_i = ⟨X_i, r⟩, and S the features selected before. If the path has attention
+    weights, these were compared. On a path over β ≥ 0, the positive c_i were compared. Otherwise |c_i| were
+    compared or, in orthogonal least squares, the quotients |c_i|/‖P_S^⊥X_i‖. The path does not record which
+    of these two quantities was compared, but the margin in the path agrees with one of them.
     """
     pick, margin = int(path.support[step - 1]), float(path.margin[step - 1])
     rest = np.setdiff1d(np.arange(problem.n_features), S)
@@ -200,9 +203,10 @@ def _describe_entry(path: SelectionPath, step: int, choice: Choice, at: Standing
 
 
 def _tie_break(path: SelectionPath, step: int) -> str:
-    """Write the reason why a pick won a tie: it has the lowest index, or A(S) lacks some tied features.
+    """Write the reason why a pick won a tie.
 
-    A(S) are the features that enter the LASSO first.
+    It has the lowest index, or it is among the features that enter the LASSO first, and some tied features
+    are not.
     """
     name, A = path.name_of(int(path.support[step - 1])), path.active_sets[step - 1]
     if not A or set(A) == set(path.ties[step - 1]):
@@ -225,7 +229,7 @@ def _describe_omission(
 ) -> str:
     """Write the sentence for a feature j that was not selected.
 
-    fall : the step at which its correlation decreased most; 0 if it never decreased.
+    fall : the step at which the correlation of j with the residual decreased most; 0 if it never decreased.
     added : the part of the sentence on the gain if j were added.
     """
     k, begin = len(path.support), f"{path.name_of(j)} was not selected"
@@ -245,12 +249,12 @@ def _describe_omission(
 
 
 def _describe_addition(path: SelectionPath, at: Standing, c: float) -> str:
-    """Write the part of a sentence that says by how much R² would increase if j were added.
+    """Write the part of a sentence that says by how much R² would increase if a feature j were added.
 
-    c : ⟨X_j, r⟩ at the end of the path, r the residual.
+    c : ⟨X_j, r⟩ at the end of the path, where r is the residual.
 
-    Nonnegative least squares on S ∪ j has no gain if c ≤ 0. Otherwise its gain is at most the gain of least
-    squares, because the two agree on S.
+    On a path over β ≥ 0 there is no gain if c ≤ 0. Otherwise the gain is at most that of least squares
+    without the constraint, because both fits agree on the features of the path.
     """
     if path.positive and at.gain > 0:
         none = "with β ≥ 0 adding it now would not raise R²"
@@ -259,10 +263,11 @@ def _describe_addition(path: SelectionPath, at: Standing, c: float) -> str:
 
 
 def _describe_course(path: SelectionPath, course: Course) -> str:
-    """Write the part of a sentence that compares |c| of a feature (over β ≥ 0: c) with |c| of the picks.
+    """Write the part of a sentence that compares the correlation of a feature with that of the picks.
 
-    c = ⟨X_j, r⟩ is the correlation with the residual. The sentence gives |c| at the first pick, at the step
-    where it came closest to |c| of the pick, and after the last step.
+    The correlation is |c| with c = ⟨X_j, r⟩, where r is the residual; on a path over β ≥ 0 it is c. The
+    sentence gives it at the first pick, at the step where it came closest to the correlation of the pick, and
+    after the last step.
     """
     correlation, error, level = course
     k, parts = len(path.support), []

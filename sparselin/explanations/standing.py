@@ -1,4 +1,7 @@
-"""The relation of a feature j to a set S: the share of X_j that X_S explains, and the gain in R² by j."""
+"""The relation of a feature j to a set S of features.
+
+It consists of the share of X_j that X_S explains, and the gain in R² if j is added to S.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ class Standing(NamedTuple):
     ----------
     left, regression, shares, r2, gain, partial_r2 : as in an `Explanation`, whose fields have the same names.
     vanishes : whether X_j is zero up to rounding (with an intercept: constant).
-    measure : the name of r2 in the sentence, R² or D².
+    measure : the name of the quantity r2 in the sentence, R² or D².
     """
 
     left: float
@@ -34,12 +37,12 @@ class Standing(NamedTuple):
     measure: str = "R²"
 
     def fields(self) -> dict[str, Any]:
-        """Return the values of the fields that an `Explanation` has too, by name."""
+        """Return the fields that an `Explanation` has too, as a dictionary from names to values."""
         return {name: value for name, value in self._asdict().items() if name not in ("vanishes", "measure")}
 
 
 class Course(NamedTuple):
-    """The correlation of j along a path: the arrays of an `Explanation` that have the same names."""
+    """The correlation of a feature along a path: arrays with the names of the fields of an `Explanation`."""
 
     correlation: FloatArray
     error: FloatArray
@@ -47,9 +50,9 @@ class Course(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """The entry of j into a path: the fields of an `Explanation` with the same names.
+    """The entry of a feature into a path: fields with the names of the fields of an `Explanation`.
 
-    The default values mean that j did not enter.
+    The default values mean that the feature did not enter.
     """
 
     step: int = 0
@@ -100,10 +103,11 @@ def standing(problem: Problem, S: IndexArray, j: int) -> Standing:
 
 
 def _regression(problem: Problem, qr: ThinQR, S: IndexArray, j: int) -> tuple[FloatArray, FloatArray]:
-    """Return `regression` and `shares` of an `Explanation`: least squares of X_j on X_S.
+    """Return `regression` and `shares` of an `Explanation`: the least squares fit of X_j by X_S.
 
     qr : the QR factors of X_S. Columns of S that qr excludes as dependent have 0 in both arrays. With an
-        intercept the first column q of Q is ones/‖ones‖, and P_∅^⊥X_j = X_j − q⟨q, X_j⟩.
+        intercept the first column of Q is q = ones/‖ones‖, and X_j is replaced by the centred column
+        X_j − q⟨q, X_j⟩.
     """
     x, place = problem.columns([j])[:, 0], {int(i): at for at, i in enumerate(S)}
     ones = problem.d - problem.n_features

@@ -1,4 +1,4 @@
-"""Explanations on a set: the gain in R² by a member, or the gain if another feature were added."""
+"""Explanations on a set of features: the gain in R² by a feature of the set, or by another feature."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sparselin.results.display import join_words, plural
 
 
 def explain_in_subset(problem: Problem, found: SubsetResult, j: int) -> Explanation:
-    """Explain the part of feature j in a selected set, or why j is not in the set.
+    """Explain the contribution of feature j to a selected set, or why j is not in the set.
 
     Raises ValueError if the set was not selected from this problem.
     """
@@ -64,9 +64,10 @@ def _best_replacement(problem: Problem, given: IndexArray, S: IndexArray) -> tup
 
 
 def _describe_member(found: SubsetResult, j: int, at: Standing, runner_up: int, theirs: float) -> str:
-    """Write the sentence for a member j of the set.
+    """Write the sentence for a feature j of the set.
 
-    runner_up, theirs : the best replacement of j, and the increase of R² by it; −1 and 0.0 if there is none.
+    runner_up, theirs : the best replacement of j, and the increase of R² by this replacement; −1 and 0.0 if
+        there is none.
     """
     k, r2 = len(found), at.r2 + at.gain
     parts = [f"without it R² would fall by {at.gain:.3g}, from {r2:.4g}"]
@@ -86,7 +87,10 @@ def _describe_other(found: SubsetResult, j: int, at: Standing, intercept: bool) 
 
 
 def _describe_bound(found: SubsetResult) -> list[str]:
-    """Write the part of a sentence on other sets: a proved bound on their R², or the other objective."""
+    """Write the part of a sentence about other sets of features.
+
+    It gives a proved bound on their R², or the value of the other objective that was maximised.
+    """
     if found.value != found.r2:
         return ["the set was selected for R² + ν·f, not for R² alone"]
     if not (isinstance(found, BestSubset) and len(found)):

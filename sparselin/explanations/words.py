@@ -29,7 +29,10 @@ def zero(path: LassoPath | SelectionPath) -> str:
 
 
 def size(path: LassoPath | SelectionPath) -> str:
-    """Return the name of the quantity that is compared with λ* or λ: "|c|", or "c" on a path over β ≥ 0."""
+    """Return the name of the quantity that is compared with λ: "|c|", or "c" on a path over β ≥ 0.
+
+    c is the correlation of a feature with the residual.
+    """
     return "c" if path.positive else "|c|"
 
 
@@ -74,7 +77,7 @@ def carriers(path: Named, S: IndexArray, shares: FloatArray) -> str:
 def describe_share(
     path: Named, S: IndexArray, at: Standing, intercept: bool, features: str = "the selected features"
 ) -> str:
-    """Write the share of X_j that the features S explain, and the most important features of S.
+    """Write the share of X_j that the features S explain, and which features of S explain most of it.
 
     features : a name for the features S.
     """

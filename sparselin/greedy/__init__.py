@@ -1,1 +1,1 @@
-"""Greedy selection: OMP, OLS, swaps, and OMP of many responses; the common loop is in `_walk`."""
+"""Greedy selection of features: OMP, OLS, swaps, and OMP of many responses."""

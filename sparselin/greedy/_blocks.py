@@ -1,19 +1,20 @@
 """Greedy selection by blocks of picks: each pick costs a fraction of one pass over X.
 
-Textbook OMP reads all of X for every pick. Here the next p picks are guessed by greedy selection in float32
-among the columns of largest score, and their orthonormal directions q_1..q_p are formed. Let r_s be the
-residual before the s-th guess, and W_s = Xᵀq_s. One matrix product computes W_1..W_p, and with them all
-correlations after each guess,
+Textbook OMP reads all of X for every pick. Here the next p picks are guessed: greedy selection in float32 is
+run on a few columns, those of largest score. The guessed columns are orthonormalised to q_1, …, q_p. Let r_s
+be the residual before the s-th guess, c_s = Xᵀr_s and W_s = Xᵀq_s. One matrix product computes W_1, …, W_p.
+With them the correlations of all columns are known after each guess:
 
     c_{s+1} = Xᵀr_{s+1} = c_s − ⟨q_s, r_s⟩ W_s.
 
 So every guess is checked against all d columns. The picks before the first wrong guess are accepted. The
-first pick is known, not guessed, so each product yields at least one pick, like a product of the textbook
-method. A product reads X once for p picks, so its speed is limited by arithmetic, not by memory.
+first pick is known, not guessed, so each matrix product yields at least one pick. A product reads X once for
+p picks, so its speed is limited by arithmetic, not by memory.
 
-No correlation comes from a recurrence on Gram matrices. The error of W_s at column j is eps·√n·‖X_j‖, where
-eps is the machine epsilon. Because Σ⟨q_s, r_s⟩² ≤ ‖y‖² and the errors of the corrections are independent, the
-error of the sum of all corrections is eps·√n·‖X_j‖‖y‖, the same as the error of c_j.
+The Gram matrix XᵀX is not used, so errors are not multiplied by the condition number of X. The error of W_s
+at column j is eps·√n·‖X_j‖, where eps is the machine epsilon. The corrections ⟨q_s, r_s⟩W_s have independent
+errors, and Σ⟨q_s, r_s⟩² ≤ ‖y‖². So the error of their sum at column j is eps·√n·‖X_j‖‖y‖, the same as the
+error of ⟨X_j, r_s⟩ computed directly.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ _PICKS_PER_BLOCK = 8
 
 
 class Blocks:
-    """The scheme that finds picks in blocks, on a dense problem.
+    """The scheme that guesses several picks at once and then checks them, for a dense problem.
 
-    It updates W = QᵀX and c = Xᵀr after each block, where X_S = QR for the selected columns and r is the
-    residual.
+    Let S be the selected columns, X_S = QR their factorisation, and r the residual. The scheme updates
+    W = QᵀX and c = Xᵀr after each block of picks.
     """
 
     def __init__(
@@ -79,7 +80,10 @@ class Blocks:
         return len(self.selection.picks) - self._start >= _PICKS_PER_BLOCK * self._blocks
 
     def _error(self, kappa: Any) -> Any:
-        """Return a bound on the error of c_j/‖X_j‖, c = Xᵀr; kappa is the condition number of X_S."""
+        """Return a bound on the error of c_j/‖X_j‖, where c = Xᵀr are the correlations with the residual r.
+
+        kappa : the condition number of X_S, the selected columns.
+        """
         return self.problem.rounding(kappa) * self.problem.y_norm
 
     def _search(self) -> Pick | None:
@@ -125,11 +129,12 @@ class Blocks:
         return self.W[t : self.selection.qr.size]
 
     def _multiply(self, t: int, p: int) -> int:
-        """Compute the rows t, …, t + p − 1 of W = QᵀX, X_S = QR; return how many of these rows are known.
+        """Compute the rows t, …, t + p − 1 of W = QᵀX; return how many of these rows are known afterwards.
 
-        All p rows become known, with one exception: the row of the k-th pick is not computed unless
-        `complete` is set, because no correlation is needed after this pick. The product is padded with unused
-        rows to a multiple of STRIDE, because such a product is faster.
+        X_S = QR is the factorisation of the selected columns. All p rows become known, with one exception:
+        the row of the k-th pick is not computed unless `complete` is set, because no correlation is needed
+        after this pick. The product is padded with unused rows to a multiple of STRIDE, because such a
+        product is faster.
         """
         known = p - (not self.complete and len(self.selection.picks) + p == self.k)
         stop = t + (known if known <= THIN else -(-known // STRIDE) * STRIDE)
@@ -140,15 +145,16 @@ class Blocks:
     def _check(self, J: IndexArray, projections: FloatArray, t: int) -> tuple[int, list[Pick | None], bool]:
         """Check the guessed picks J against all columns.
 
-        projections : ⟨q, r⟩ for each pick, where q is the column that the pick adds to Q, X_S = QR, and r is
-            the residual.
-        t : the number of columns of the factorisation before these picks.
+        X_S = QR is the factorisation of the selected columns.
+
+        projections : ⟨q, r⟩ for each pick, where q is the column that the pick adds to Q, and r the residual.
+        t : the number of columns of Q before these picks.
 
         Returns
         -------
-        Three results: the number of leading picks that are verified, at least 1; for each pick, the certain
-        next pick after it, or None; and whether the lengths ρ_j = ‖P_S^⊥X_j‖ must be recomputed before the
-        next search.
+        Three results: the number of leading picks that are verified, at least 1; for each pick, the pick that
+        certainly follows it, or None if that is undecided; and whether the lengths ρ_j = ‖P_S^⊥X_j‖ must be
+        recomputed before the next search.
         """
         p, known = len(J), self._multiply(t, len(J))
         candidates, counts = np.empty((p, self._max_candidates), np.intp), np.zeros(p, np.intp)
@@ -184,12 +190,12 @@ class Blocks:
     def _confirm(
         self, steps: kernels.GuessedSteps, nexts: list[Pick | None], undecided: list[int], t: int
     ) -> int | None:
-        """Decide in float64 the pick after each `undecided` step, and write it to `nexts`.
+        """Decide in float64 which pick follows each of the `undecided` steps, and write it to `nexts`.
 
-        Returns the first step after which the pick is not the guessed one, or None if there is no such step.
-        If a candidate is in the span of the selected columns, its correlation is exactly zero, and the
-        runner-up may be a column that is not a candidate. Then the guess counts as wrong, and the search on
-        all columns decides.
+        Returns the first step after which the pick differs from the guess, or None if there is no such step.
+        If a candidate is in the span of the selected columns, its correlation is exactly zero, and the second
+        largest correlation may belong to a column that is not a candidate. Then the guess counts as wrong,
+        and the search on all columns decides.
         """
         double, index = self.selection.double, self.selection.qr.index
         columns = {s: steps.candidates[s, : steps.counts[s]] for s in undecided}
@@ -208,5 +214,5 @@ class Blocks:
 
 
 def _block_maxima(weights: FloatArray) -> FloatArray:
-    """Return the maxima of the weights over the blocks of entries that the kernels search."""
+    """Return the maximum of the weights in each block of entries; the kernels search block by block."""
     return np.maximum.reduceat(weights, np.arange(0, len(weights), kernels.BLOCK))

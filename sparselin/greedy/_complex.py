@@ -1,12 +1,13 @@
 """OMP and OLS for complex data, computed as OMP and OLS on pairs of real columns.
 
-Over ℂ the correlations c_j = ⟨X_j, r⟩ = X_jᴴr are compared by their modulus. A complex X (n, d) acts on ℂᵈ as
-the real matrix [Re −Im; Im Re] (2n, 2d) acts on ℝ²ᵈ. Write r as (Re r, Im r) ∈ ℝ²ⁿ. Then the columns j and
-d + j of this matrix, (Re X_j, Im X_j) and (−Im X_j, Re X_j), have the inner products Re c_j and Im c_j with
-r. The two columns are orthogonal and have equal length. They keep both properties when they are projected off
-other pairs. Let g be this pair of columns, and let ‖z_j‖ be their common length after projection. Then
-|c_j| = ‖X_gᵀr‖, and |c_j|/‖z_j‖ is the norm of X_gᵀr/‖z_j‖. Therefore OMP and OLS over ℂ are OMP and OLS on
-groups of two real columns, with the same lengths, residuals, error bounds, ties and statuses.
+Over ℂ the correlations c_j = ⟨X_j, r⟩ = X_jᴴr are compared by their modulus. Replace the complex X (n, d) by
+the real matrix [Re X, −Im X; Im X, Re X] of shape (2n, 2d), and r by the real vector (Re r, Im r) of length
+2n. The columns j and d + j of the real matrix are (Re X_j, Im X_j) and (−Im X_j, Re X_j). Their inner
+products with the real r are Re c_j and Im c_j. The two columns are orthogonal and have equal length, and they
+keep both properties when they are projected off other pairs. Let X_g be the matrix of these two columns, and
+‖z_j‖ their common length after projection. Then |c_j| = ‖X_gᵀr‖, and |c_j|/‖z_j‖ is the norm of X_gᵀr/‖z_j‖.
+Therefore OMP and OLS over ℂ are OMP and OLS on groups of two real columns, with the same lengths, residuals,
+error bounds, ties and statuses.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ def unstack(v: FloatArray) -> Any:
 
 
 class ComplexColumns(Operator):
-    """The real matrix [Re −Im; Im Re] (2n, 2d) of diag(root)·X for a complex X (n, d), root = √weights.
+    """The real matrix [Re −Im; Im Re] (2n, 2d) of diag(root)·X, for a complex X (n, d) and root = √weights.
 
-    X is an array, a sparse matrix or a LinearOperator. X itself is stored; columns and products of the real
-    matrix are computed on demand.
+    X is an array, a sparse matrix or a LinearOperator. Only X is stored; columns of the real matrix and
+    products with it are computed on demand.
     """
 
     def __init__(self, X: Any, root: FloatArray | None = None, dtype: Any = None) -> None:
@@ -122,7 +123,7 @@ class ComplexColumns(Operator):
         return np.asfortranarray(columns, self.dtype)
 
     def _block(self, J: IndexArray) -> Any:
-        """Return the columns J of diag(root)·X as a dense complex array, root = √weights."""
+        """Return the columns J of diag(root)·X as a dense complex array, where root = √weights."""
         if self.kind == "operator":
             units = np.zeros((self.X.shape[1], len(J)), np.result_type(self.dtype, np.complex64))
             units[J, np.arange(len(J))] = 1
@@ -176,7 +177,8 @@ def select(
 ) -> SelectionPath:
     """Run `omp` on complex X or y; if `quotients` is set, run `ols`.
 
-    X : the design, or its `ComplexColumns`. Data in complex64 are compared in complex128 (see `linalg.ties`).
+    X : the design, or a `ComplexColumns` made from it. Data in complex64 are compared in complex128 (see
+        `linalg.ties`).
     real_only : whether an option that requires real data is set. If so, an error is raised.
     name : the function that was called, for error messages.
     """

@@ -17,7 +17,7 @@ from sparselin.results import FloatArray, IndexArray
 class Double:
     """The float64 correlations of the few columns that float32 leaves undecided.
 
-    The factorisation in float64 is brought up to date only when it is needed.
+    The factorisation of the selected columns in float64 is updated only when it is needed.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -26,18 +26,21 @@ class Double:
         self.qr = ThinQR(self.problem)
 
     def prepare(self, J: IndexArray, index: list[int]) -> None:
-        """Read the columns J in one pass, and cache only these columns; factorise X_S, S = index."""
+        """Read the columns J in one pass, and cache only these columns; factorise X_S for S = index."""
         self._columns.cache(J)
         self.factorise(index)
 
     def measure(self, J: IndexArray, index: list[int]) -> Measurement:
-        """Compute correlations and lengths of the columns J projected off S = index, with error bounds."""
+        """Compute the correlations and lengths of the columns J, projected off the columns S = index.
+
+        Error bounds are returned with them.
+        """
         return measure(self.factorise(index), J, self.data)
 
     def factorise(self, index: list[int]) -> ThinQR:
-        """Return the factorisation of X_S, S = index.
+        """Return the QR factorisation of X_S for S = index.
 
-        The first columns of S that are also the first columns of the last S are not factorised again.
+        If S begins with the same columns as in the last call, these columns are not factorised again.
         """
         qr, same = self.qr, 0
         while same < min(len(index), qr.size) and index[same] == qr.index[same]:

@@ -32,13 +32,14 @@ def group_omp(
 ) -> GroupPath:
     """Select k groups of columns by Orthogonal Matching Pursuit, for q outputs with a common support.
 
-    Let S be the groups selected so far and R = P_S^⊥Y the residuals of least squares on S. Each step takes
+    Let S be the groups selected so far and R = P_S^⊥Y the residuals of least squares on their columns. Each
+    step adds the group g whose columns X_g have the largest ‖X_gᵀR‖_F:
 
         g* = argmax_{g ∉ S} ‖X_gᵀR‖_F,    S ← S ∪ g*.
 
-    ‖X_gᵀR‖_F is the norm of the gradient of ½‖Y − XB‖_F² with respect to the rows B_g, at the least squares
-    solution on S. Groups whose norm agrees with the largest one to rounding are tied (the bounds are below),
-    and the lowest index is picked. All comparisons are in float64.
+    At the least squares solution B on S, this is the norm of the gradient of ½‖Y − XB‖_F² with respect to the
+    rows B_g. Groups whose norm agrees with the largest one to rounding are tied (the bounds are below), and
+    the group of lowest index is picked. All comparisons are in float64.
 
     For one output and groups of orthonormal columns this is Group-OMP of Lozano, Świrszcz and Abe (*Grouped
     orthogonal matching pursuit for variable selection and prediction*, 2009). Other groups are not
@@ -47,19 +48,21 @@ def group_omp(
     problems with multiple measurement vectors*, 2005). S-OMP of Tropp, Gilbert and Strauss (2006) differs: it
     compares Σ_j |⟨X_i, R_j⟩|.
 
-    Rounding. Let u = 8·eps, where eps is the machine epsilon, and z_i = P_S^⊥X_i. Let s(x) be the size of x
-    (`ThinQR.sizes`), to which the error of P_S^⊥x is proportional. The error of c_ij = ⟨X_i, R_j⟩ is at most
-    e_ij = u·(s(X_i)‖R_j‖ + ‖z_i‖s(Y_j) + √n·‖z_i‖‖R_j‖) (`linalg.ties`). By the triangle inequality for the
-    vectors over j, and then for the vectors over i ∈ g, the error of ‖X_gᵀR‖_F is at most
+    Rounding. Let u = 8·eps, where eps is the machine epsilon, and z_i = P_S^⊥X_i. Let s(x) be the size of a
+    vector x, which is defined in `ThinQR.sizes`; the error of P_S^⊥x is proportional to it. The error of c_ij
+    = ⟨X_i, R_j⟩ is at most e_ij = u·(s(X_i)‖R_j‖ + ‖z_i‖s(Y_j) + √n·‖z_i‖‖R_j‖), as shown in `linalg.ties`.
+    The triangle inequality, first for the vectors (c_ij)_j of a column i and then over the columns i ∈ g,
+    bounds the error of ‖X_gᵀR‖_F by
 
         (Σ_{i∈g} e_i²)^½,    e_i = u·(s(X_i)‖R‖_F + ‖z_i‖s(Y) + √n·‖z_i‖‖R‖_F),    s(Y) = (Σ_j s(Y_j)²)^½.
 
-    The rounding error of a sum of |g|·q squares, u·√(|g|q) times the norm, is added to this bound.
+    The rounding error of the norm itself is added to this bound. It is u·√(|g|q) times the norm, for a sum of
+    |g|·q squares.
 
     Parameters
     ----------
     X (n, d), sample_weight, intercept, standardize, names : see `Problem`.
-    Y : (n, q).
+    Y : (n, q) the outputs, one per column.
     k : number of groups to select, including the `forced` ones. The path can end earlier, for the reasons
         that `omp` lists.
     groups : (d,) the number of the group of each column, 0, …, G − 1; by default each column is a group.
@@ -87,12 +90,12 @@ def group_omp(
 
 
 class GroupSelection:
-    """The state of group OMP, in float64: the union S of the selected groups, R = P_S^⊥Y, and the picks.
+    """The state of group OMP, in float64: the columns S of the selected groups, R = P_S^⊥Y, and the picks.
 
     data : the problem as given, perhaps in float32. Its precision decides which norms are zero, and which
         columns are in the span of S.
     problem : the same problem in float64, with ‖Y‖_F in the place of ‖y‖.
-    quotients : whether correlations are divided by ‖P_S^⊥X_i‖, as in orthogonal least squares.
+    quotients : whether the correlation of column i is divided by ‖P_S^⊥X_i‖, as in orthogonal least squares.
     """
 
     def __init__(
@@ -111,9 +114,10 @@ class GroupSelection:
         self.trail = PickRecord(self.total_norm)
 
     def floor(self, level: float) -> float:
-        """Return the threshold for the computed ‖R‖_F that corresponds to ‖R‖_F ≤ level, rounding included.
+        """Return the threshold at which the path stops, to be compared with the computed ‖R‖_F.
 
-        R are the residuals of Y on the selected groups. A path stops when the computed ‖R‖_F reaches this.
+        R are the residuals of Y on the selected groups. The path stops once ‖R‖_F ≤ level, and the threshold
+        allows for the rounding error of the computed ‖R‖_F.
         """
         data = self.data
         return float(stopping_level(level, data.y_norm, data.unit, data.length_unit))
@@ -138,9 +142,9 @@ class GroupSelection:
         return True
 
     def step(self, limit: int) -> Status | None:
-        """Add the group with the largest ‖X_gᵀR‖_F; if all are zero, return a status with the reason.
+        """Add the group g with the largest ‖X_gᵀR‖_F; if all these norms are zero, return a status.
 
-        R are the residuals of Y on the selected groups.
+        R are the residuals of Y on the selected groups. The status says why the norms are zero.
         """
         problem, m = self.problem, self.data.n_features
         c: FloatArray = np.linalg.norm(problem.correlate(self.R)[:m], axis=1)
@@ -161,8 +165,9 @@ class GroupSelection:
         return None
 
     def _norms(self, c: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return for each group the norm of its entries of c (d,), and a bound on its error.
+        """Return, for each group of columns, the norm of its entries of c, and an error bound.
 
+        c : (d,) one entry for each column.
         error : (d,) bounds on the errors of c.
         """
         score = np.sqrt(np.bincount(self.groups, c**2))
@@ -174,7 +179,10 @@ class GroupSelection:
         return np.flatnonzero(np.isin(self.groups, J))
 
     def _measure(self, J: IndexArray) -> Scores:
-        """Return the scores ‖X_gᵀR‖_F of the groups J with sharp error bounds."""
+        """Return the scores ‖X_gᵀR‖_F of the groups g in J, with sharp error bounds.
+
+        R are the residuals of Y on the selected groups.
+        """
         columns = self._columns(J)
         measured = measure(self.qr, columns, self.data, self.Y)
         found = measured.correlations() if self.lengths is None else measured.quotients()
@@ -186,8 +194,8 @@ class GroupSelection:
     def coefficients(self) -> list[FloatArray]:
         """Return the coefficients after t = 0, 1, … groups: one array (|S_t|, q) for each t.
 
-        S_t are the columns of the first t groups, in the order of the rows, and q is the number of outputs.
-        With an intercept, the first row (q,) is the intercept.
+        S_t are the columns of the first t groups, in the order of the rows of the array, and q is the number
+        of outputs. With an intercept, an array has one more row, the first one, with the intercepts (q,).
         """
         ones, projections = self.ones, self.qr.Qt @ self.Y
         position = {j: i + ones for i, j in enumerate(self.support)}

@@ -1,6 +1,6 @@
 """Guesses of the next picks of greedy selection.
 
-A guess applies the rule of the selection, in float32, among the columns of largest score. It need not be
+A guess applies the selection rule in float32 to a few columns, those of largest score. It need not be
 right, because `sparselin.greedy._blocks` checks each guess against all columns.
 """
 
@@ -24,11 +24,11 @@ _NARROW = 2048  # gathering some of this many columns in C order reads all of th
 
 
 class Guesses:
-    """The columns of a dense problem among which `_blocks` guesses the next picks, in single precision.
+    """The columns of a dense problem, in single precision, among which `_blocks` guesses the next picks.
 
     Attributes
     ----------
-    most : the largest number of columns in a block.
+    most : the largest number of picks in a block.
     """
 
     def __init__(self, problem: Problem, count: int) -> None:
@@ -48,10 +48,10 @@ class Guesses:
     def after(
         self, first: int, limit: int, most: int, W: FloatArray, c: FloatArray, scale: FloatArray | None
     ) -> list[int]:
-        """Return the known pick `first` and guesses of the next picks, at most min(limit, most) in all.
+        """Return the known pick `first` and guesses of the picks after it, at most min(limit, most) in all.
 
-        W : QᵀX, for the columns Q of the factorisation X_S = QR so far.
-        c : (d,) Xᵀr, r the residual. The scores are |c_j|, or |c_j|·scale_j if `scale` is given.
+        W : QᵀX, where X_S = QR is the factorisation of the columns selected so far.
+        c : (d,) Xᵀr, where r is the residual. The scores are |c_j|, or |c_j|·scale_j if `scale` is given.
         """
         size, M = np.abs(c if scale is None else c * scale), self._candidates
         # a pick decided in float64 may have score zero in float32; then the next ones cannot be guessed
@@ -83,7 +83,7 @@ class Guesses:
         return list(dict.fromkeys(picks[:p].tolist()))
 
     def _fetch(self, C: IndexArray) -> IndexArray:
-        """Add the missing ones of the columns C to the cache `_unit`; return the rows of C in the cache."""
+        """Add the columns C to the cache `_unit`, unless they are there; return their rows in the cache."""
         slots = self._slot[C]
         missing = slots < 0
         new = C[missing]

@@ -1,4 +1,4 @@
-"""The lengths ‖P_S^⊥X_j‖ of all columns projected off the selected ones."""
+"""The lengths ‖P_S^⊥X_j‖ of all columns X_j after projection off the selected columns S."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Lengths:
     """The squared lengths ρ_j² = ‖P_S^⊥X_j‖² of all columns, projected off the selected columns S.
 
     Orthogonal least squares divides by ρ_j. Each column q of the factorisation X_S = QR reduces ρ_j² by
-    ⟨q, X_j⟩². Once cancellation has cost four digits of ρ_j², X_j is projected off S and ρ_j² is recomputed.
+    ⟨q, X_j⟩². Once cancellation has cost four digits of ρ_j², it is recomputed by projecting X_j off S.
 
     Attributes
     ----------
     squares : (d,) ρ_j², zero for columns in the span of S.
     measured : (d,) the value of ρ_j² at the last projection, zero for columns in the span of S.
     scale : (d,) 1/ρ_j, zero for columns in the span of S.
-    size : the number of columns q that have already been subtracted.
+    size : the number of columns q whose ⟨q, X_j⟩² have already been subtracted.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -39,14 +39,17 @@ class Lengths:
         return kernels.ProjectedLengths(self.squares, self.measured, self.scale, self.norms, self.ratio)
 
     def update(self, qr: ThinQR) -> None:
-        """Reduce the lengths by the columns of the factorisation that were added since the last update."""
+        """Reduce the lengths by the columns that were added to the factorisation since the last update."""
         if self.size < qr.size:
             self.squares -= (self.problem.correlate(qr.Qt[self.size :].T) ** 2).sum(axis=1)
             self.size = qr.size
         self.measure(qr)
 
     def measure(self, qr: ThinQR) -> None:
-        """Recompute inaccurate ρ_j by projection; set ρ_j to zero in the span of the selected columns."""
+        """Recompute each inaccurate length ‖P_S^⊥X_j‖ by projecting X_j off the selected columns S.
+
+        A column in the span of S gets the length zero.
+        """
         self.measured[qr.index] = 0
         stale = np.flatnonzero((self.squares <= 1e-4 * self.measured) & (self.measured > 0))
         if len(stale):
@@ -61,10 +64,10 @@ class Lengths:
         self.squares[j] = self.measured[j] = self.scale[j] = 0
 
     def weights(self, score: FloatArray) -> FloatArray:
-        """Return factors w (d,) for the error of the scores |c_j|/ρ_j, where c = Xᵀr and ρ_j = ‖P_S^⊥X_j‖.
+        """Return factors w (d,) for the error of the scores |c_j|/ρ_j.
 
-        If e bounds the error of each c_j divided by ‖X_j‖, then w_j·e bounds the error of score j (see the
-        kernel `rescale`).
+        Here c = Xᵀr are the correlations with the residual r, and ρ_j = ‖P_S^⊥X_j‖. If e bounds the error of
+        c_j/‖X_j‖ for every j, then w_j·e bounds the error of score j (see the kernel `rescale`).
         """
         weights: FloatArray = self.scale * (
             self.norms * (1 + self.ratio * np.abs(score) * np.sqrt(self.measured) * self.scale)

@@ -1,6 +1,7 @@
 """Logistic and Poisson losses, and tests whether Σ w_i ℓ(y_i, a_iᵀb) has a minimum over b.
 
-w_i are weights, and ℓ(y_i, η_i) is the loss of one observation with the predictor η_i = a_iᵀb.
+w_i are weights, a_i the features of observation i, and ℓ(y_i, η_i) is its loss at the linear predictor
+η_i = a_iᵀb.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ _LP = 1e-6
 
 
 class Loss(NamedTuple):
-    """A loss ℓ(y, η), convex in η, with |ℓ'''| ≤ ℓ'' and ℓ' = μ(η) − y.
+    """A loss ℓ(y, η) that is convex in η, with ℓ' = μ(η) − y and |ℓ'''| ≤ ℓ''.
 
-    The derivatives ', '' and ''' are with respect to η, and μ(η) is the mean of y that the model predicts.
+    Primes are derivatives with respect to η, and μ(η) is the mean of y that the model predicts.
 
-    link : the function m ↦ η with μ(η) = m.
+    link : the function that maps a mean m to the η with μ(η) = m.
     residual : y − μ(η).
     variance : ℓ''(η).
     deviance : 2(ℓ(y, η) − inf ℓ(y, ·)).
-    lost : a function of η: the rounding error of the residual is eps·(|y − μ| + lost). `lost` is μ if the
-        residual is computed as the difference of y and μ, else 0.
-    signs : a function of y: +1 where ℓ(y, ·) decreases without end as η → ∞, −1 where it decreases without
+    lost : a function of η that measures the rounding error of the residual, which is eps·(|y − μ| + lost).
+        `lost` is μ if the residual is computed as the difference of y and μ, else 0.
+    signs : a function of y: +1 where ℓ(y, η) decreases without end as η → ∞, −1 where it decreases without
         end as η → −∞, and 0 where it has a minimum.
     """
 
@@ -140,11 +141,12 @@ def initial_intercept(loss: Loss, y: FloatArray, weight: FloatArray) -> float:
 def separates(signs: FloatArray, A: FloatArray, b: FloatArray) -> bool:
     """Return whether the loss Σ w_iℓ(y_i, a_iᵀ(x + tb)) decreases without end as t → ∞.
 
-    a_i are the rows of A, and s_i the `signs` of y_i: the direction in which ℓ(y_i, ·) decreases without end,
-    or 0. The loss decreases without end if s_i·a_iᵀb ≥ 0 where s_i ≠ 0, with > 0 for some i, and a_iᵀb = 0
-    where s_i = 0. These conditions are checked to rounding: a_iᵀb counts as zero if |a_iᵀb| is at most
-    64·p·eps·Σ_l|a_il b_l|, where p is the length of b. In this case a_iᵀb is exactly zero for some data that
-    differ from a_i by at most 64·p·eps in each entry (Oettli and Prager).
+    a_i are the rows of A, and s_i the `signs` of y_i: the direction, +1 or −1, in which ℓ(y_i, ·) decreases
+    without end, or 0 if ℓ(y_i, ·) has a minimum. The loss decreases without end if three conditions hold:
+    s_i·a_iᵀb ≥ 0 for all i with s_i ≠ 0, s_i·a_iᵀb > 0 for some i, and a_iᵀb = 0 for all i with s_i = 0. The
+    conditions are checked to rounding: a_iᵀb counts as zero if |a_iᵀb| is at most 64·p·eps·Σ_l|a_il b_l|,
+    where p is the length of b. In this case a_iᵀb is exactly zero for some data that differ from a_i by at
+    most 64·p·eps in each entry (Oettli and Prager).
     """
     along, zero = A @ b, 64 * A.shape[1] * EPS * (np.abs(A) @ np.abs(b))
     gained = np.where(signs == 0, -np.abs(along), signs * along)
@@ -152,11 +154,11 @@ def separates(signs: FloatArray, A: FloatArray, b: FloatArray) -> bool:
 
 
 def separation(signs: FloatArray, A: FloatArray) -> FloatArray | None:
-    """Find a direction b along which the loss decreases without end; return None if there seems to be none.
+    """Find a direction b along which the loss decreases without end; return None if none is found.
 
-    If there is no such b, the loss has a minimum (for logistic regression: Albert and Anderson, 1984). The
-    search solves two linear programs. The first one is stated with the columns of A, divided by their largest
-    entries. These columns may be nearly dependent; therefore the second one is stated with Q, where A = QR.
+    If no such b exists, the loss has a minimum (for logistic regression: Albert and Anderson, 1984). The
+    search solves two linear programs. The first one uses the columns of A, each divided by its largest entry.
+    These columns may be nearly dependent; therefore the second one uses Q, where A = QR.
     """
     scale = np.abs(A).max(axis=0)
     b = _along(signs, A / scale) / scale
@@ -169,8 +171,9 @@ def separation(signs: FloatArray, A: FloatArray) -> FloatArray | None:
 def _along(signs: FloatArray, B: FloatArray) -> FloatArray:
     """Return the x that maximises Σ s_i·b_iᵀx over |x_l| ≤ 1, s_i·b_iᵀx ≥ 0, and b_iᵀx = 0 where s_i = 0.
 
-    Here s_i are the `signs` of the loss: the direction in which ℓ(y_i, ·) decreases without end, or 0. b_i
-    are the rows of B, scaled to a largest entry of one. If the maximum is zero, x = 0 is returned.
+    b_i are the rows of B, each scaled to a largest entry of one. s_i are the `signs` of the loss: the
+    direction, +1 or −1, in which ℓ(y_i, ·) decreases without end, or 0 if ℓ(y_i, ·) has a minimum. If the
+    maximum is zero, x = 0 is returned.
     """
     from scipy.optimize import linprog
 

@@ -1,20 +1,21 @@
-"""The state of nonnegative OMP: S, and least squares on S with β ≥ 0.
+"""The state of nonnegative OMP: the selected features S, and least squares on S with β ≥ 0.
 
-Let F be the forced features, whose coefficients may have any sign. β minimises ‖y − X_Sβ‖ over β_j ≥ 0,
-j ∈ S∖F. Let P = {j ∈ S∖F : β_j > 0}, r = y − X_Sβ and c = Xᵀr. β is a minimiser if and only if
+Let F be the forced features, whose coefficients may have any sign. β minimises ‖y − X_Sβ‖ under the
+constraints β_j ≥ 0 for j ∈ S∖F. Let P = {j ∈ S∖F : β_j > 0}, r = y − X_Sβ and c = Xᵀr. β is a minimiser if
+and only if
 
     c_F = 0,   c_P = 0,   c_j ≤ 0 for j ∈ S∖(F ∪ P).
 
-So β is the least squares solution on F ∪ P, and r = P_{F ∪ P}^⊥y. The factorisation holds the columns of
+So β is the least squares solution on F ∪ P, and r = P_{F ∪ P}^⊥y. The QR factorisation holds the columns of
 F ∪ P, so correlations with r are computed as in `Selection`. P is found by the method of Lawson and Hanson
 (*Solving Least Squares Problems*, 1974), starting from the P of the previous S (docs/proofs/nonnegative.md).
 
-*Rounding.* For j ∈ P let z_j be X_j projected off the other columns of F ∪ P, and c_j = ⟨z_j, y⟩. Then
-β_j = c_j/‖z_j‖², and its error is the error of c_j (`errors.measured_error`) divided by ‖z_j‖². All z_j
-follow from M = (XᵀX)⁻¹ on F ∪ P: ‖z_j‖² = 1/M_jj, the coefficients of X_j on the other columns are
-−M_jl/M_jj, and the squared residual without j is ‖r‖² + β_j²‖z_j‖². A β_j that does not exceed its error
-counts as zero, and so does the c_j of a column outside P. Therefore every column that enters P has a
-coefficient above its error.
+*Rounding.* For j ∈ P let z_j be X_j projected off the other columns of F ∪ P. Then β_j = ⟨z_j, y⟩/‖z_j‖². The
+error of β_j is the error of ⟨z_j, y⟩ (`errors.measured_error`) divided by ‖z_j‖². All ‖z_j‖ follow from the
+matrix M = (X_JᵀX_J)⁻¹ with J = F ∪ P: ‖z_j‖² = 1/M_jj. The coefficients of X_j on the other columns are
+−M_jl/M_jj, and without column j the squared residual would be ‖r‖² + β_j²‖z_j‖². A β_j that does not exceed
+its error counts as zero, and so does a correlation c_j that does not exceed its error. Therefore every column
+that enters P has a coefficient above its error.
 """
 
 from __future__ import annotations
@@ -32,14 +33,15 @@ from sparselin.results import FloatArray, IndexArray
 
 
 class Nonnegative(Selection):
-    """The state of nonnegative OMP: the selection S with β ≥ 0, except on the forced features.
+    """The state of nonnegative OMP: the selected features S, with β ≥ 0 except on the forced ones.
 
-    For float32 data, the correlations c = Xᵀr are in float32; everything else is in float64.
+    For float32 data, the correlations c = Xᵀr with the residual r are in float32; everything else is in
+    float64.
 
     Attributes
     ----------
     free : F, the forced features.
-    qr : the factorisation of the columns F ∪ P, where P consists of the other features with β_j > 0.
+    qr : the factorisation of the columns F ∪ P, where P are the other features with β_j > 0.
     """
 
     positive = True
@@ -60,9 +62,9 @@ class Nonnegative(Selection):
     def append(self, pick: Pick) -> AddedPicks:
         """Add a pick to the factorisation, and solve for the new β ≥ 0.
 
-        The result has no picks if the pick is in the span of F ∪ P, or if rounding leaves β undecided (F are
-        the forced features, and P the others with β_j > 0). The coefficient of the pick is positive in the
-        new β; otherwise ‖r‖ would be the same as before.
+        F are the forced features, and P the others with β_j > 0. If the pick is in the span of F ∪ P, or if
+        rounding leaves β undecided, the result has no picks. The coefficient of the pick is positive in the
+        new β; otherwise the norm of the residual would not decrease.
         """
         beta = np.append(self._solutions[-1][2] if self._solutions else np.zeros(0), 0.0)
         r = self.qr.residual(self.qr.problem.y)
@@ -86,7 +88,7 @@ class Nonnegative(Selection):
         self._c = None
 
     def correlations(self) -> FloatArray:
-        """Return max(c, 0) (d,), set to zero on the selection, where c = Xᵀr, r the residual.
+        """Return max(c, 0) (d,), set to zero on the selected features, where c = Xᵀr and r is the residual.
 
         The caller must not modify this array.
         """
@@ -98,20 +100,25 @@ class Nonnegative(Selection):
         return measure(self.qr, J, self.problem)
 
     def scores(self, J: IndexArray) -> Scores:
-        """Return max(c_j, 0) for the columns J, with sharp error bounds of c_j = ⟨X_j, r⟩, r the residual."""
+        """Return max(c_j, 0) for the columns j ∈ J, where c_j = ⟨X_j, r⟩ and r is the residual.
+
+        Sharp bounds on the errors of c_j are returned too.
+        """
         scores = super().scores(J)
         return scores._replace(score=np.maximum(scores.score, 0))
 
     def _solve(self, entered: int, beta: FloatArray) -> FloatArray | None:
         """Compute β ≥ 0 for the picks and the pick `entered`; return None if rounding leaves β undecided.
 
-        Let F be the forced features, and P the others with β_j > 0. The result is β on F ∪ P, the columns of
-        the factorisation at the end. `beta` is a feasible β on the columns of the factorisation at the start.
+        Let F be the forced features, and P the others with β_j > 0. The result is β on F ∪ P, which are the
+        columns of the factorisation when the method returns. The argument `beta` is a feasible β on the
+        columns of the factorisation when the method is called.
 
         The method is that of Lawson and Hanson. It moves from the feasible β to the least squares solution on
-        the columns of the factorisation, and removes columns whose coefficient becomes zero on the way. Then
-        the pick outside P with the largest c_j > 0, c = Xᵀr, enters, and both steps are repeated. Each entry
-        decreases ‖r‖, and ‖r‖ is a function of P, so no P occurs twice.
+        the columns of the factorisation, and removes columns whose coefficient becomes zero on the way. Let c
+        = Xᵀr be the correlations with the residual r. If a pick outside P has c_j > 0, the one with the
+        largest c_j enters P, and the move is repeated. Each entry decreases ‖r‖, and ‖r‖ is a function of P,
+        so no P occurs twice.
         """
         seen: set[frozenset[int]] = set()
         while True:
@@ -130,10 +137,11 @@ class Nonnegative(Selection):
             beta = np.append(beta, 0.0)
 
     def _descend(self, beta: FloatArray) -> FloatArray:
-        """Move from a feasible β to least squares on F ∪ P, and return the coefficients.
+        """Move from a feasible β to the least squares solution on F ∪ P, and return its coefficients.
 
-        F are the forced features, and P the others with β_j > 0. Whenever a β_j, j ∈ P, becomes zero on the
-        way, column j leaves P, and the move continues to the least squares solution on the other columns.
+        F are the forced features, and P the others with β_j > 0. Whenever a β_j with j ∈ P becomes zero on
+        the way, column j leaves P, and the move continues to the least squares solution on the remaining
+        columns.
         """
         while True:
             goal, error = self._least_squares()

@@ -1,7 +1,7 @@
-"""Greedy selection of features: methods differ in their rule and in the scheme that finds certain picks.
+"""Greedy selection of features: a rule says which score decides a pick, and a scheme finds the pick fast.
 
-The rule says which score decides a pick. A scheme is a fast way to find the pick. A pick is certain when no
-other column can have the largest score within the bounds on rounding errors.
+Methods such as OMP and OLS differ in their rule. A pick of a scheme is certain: within the bounds on rounding
+errors, no other column can have the largest score.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Scheme(Protocol):
 
     @property
     def efficient(self) -> bool:
-        """Return whether this scheme has been fast enough so far to go on with it."""
+        """Return whether this scheme has been fast enough so far to be used again."""
 
     def certain_pick(self) -> Pick | None:
         """Return the next pick, or None if rounding errors allow another column the largest score."""
@@ -38,16 +38,22 @@ class Scheme(Protocol):
     def extend(self, pick: Pick, floor: float, limit: int) -> AddedPicks:
         """Add `pick` to the factorisation, then further picks while each is certain, at most `limit` in all.
 
-        Features stop being added once ‖r‖ ≤ floor, r the residual. If `pick` is in the span of the selected
-        columns, nothing is added.
+        Features stop being added once ‖r‖ ≤ floor, where r is the residual. If `pick` is in the span of the
+        selected columns, nothing is added.
         """
 
     def products(self, t: int) -> FloatArray:
-        """Return QᵀX (p, d) for the last p columns of Q, from column t on, where X_S = QR."""
+        """Return QᵀX (p, d) for the last p columns of Q, from column t on.
+
+        X_S = QR is the factorisation of the selected columns.
+        """
 
 
 class Pursuit:
-    """The state that `walk` changes: a selection, the rule of the method, and a scheme that finds picks."""
+    """The state of a greedy selection: the selected features, the rule of the method, and a scheme.
+
+    The rule says which score decides a pick; the scheme is a fast way to find picks.
+    """
 
     def __init__(
         self,
@@ -124,18 +130,20 @@ def pursue(
 ) -> SelectionPath:
     """Select the `forced` features, then pick features until there are k or a status ends the path.
 
-    While the pick is certain, a scheme takes the column of largest |c_j|, c = Xᵀr; if `lengths` are given, it
-    takes the column of largest |c_j|/ρ_j, ρ_j = ‖P_S^⊥X_j‖. The scheme picks in blocks if blocks are faster,
-    otherwise one by one. If rounding leaves the pick undecided, the rule decides. For sparse designs and with
-    `by_rule`, the rule makes every pick. A pick in the span of the selected columns S, which is possible for
-    a Gram problem, is excluded. If the rule returns this pick again, the path ends with BEYOND_PRECISION.
+    Let S be the selected columns, r the residual and c = Xᵀr. While the pick is certain, a scheme takes the
+    column of largest |c_j|; if `lengths` are given, it takes the column of largest |c_j|/ρ_j, where
+    ρ_j = ‖P_S^⊥X_j‖. The scheme picks in blocks if blocks are faster, otherwise one by one. If rounding
+    leaves the pick undecided, the rule decides. For sparse designs and with `by_rule`, the rule makes every
+    pick. A Gram problem can lead to a pick in the span of S. Such a pick is excluded; if the rule returns it
+    again, the path ends with BEYOND_PRECISION.
 
     Parameters
     ----------
     with_active : record A(S), the features that enter the LASSO first; for a pick i that is certain, {i}.
-    audit : called as audit(selection, c, W, threads) after picks were added. Here c is Xᵀr before these
-        picks, and W = QᵀX for their columns of Q, X_S = QR. It returns how many of these picks pass the
-        audit. The path ends with BEYOND_PRECISION before the first pick that fails.
+    audit : a function that checks picks after they were added, called as audit(selection, c, W, threads).
+        Here c is Xᵀr before these picks, and W = QᵀX for the columns of Q that belong to them, where
+        X_S = QR. It returns how many of the picks pass the audit. The path ends with BEYOND_PRECISION before
+        the first pick that fails.
     state : the class of the selection.
     """
     selection, k, floor = begin(problem, k, tol, residual, forced, state)

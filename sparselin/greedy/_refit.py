@@ -1,29 +1,29 @@
 """Minimise L(b) = Σ w_i ℓ(y_i, a_iᵀb) for the losses of `_losses`, with a bound on L(b) − min L.
 
 Notation: a_i are the rows of A, μ_i the means that the model predicts, V = diag(w_i ℓ''(a_iᵀb)), √V·A = QR
-and g = −∇L(b) = Aᵀu with u_i = w_i(y_i − μ_i). Newton's step is δ = R⁻¹R⁻ᵀg, and its decrement is
-D = ‖R⁻ᵀg‖ = ‖√V·Aδ‖. With M = max_i ‖R⁻ᵀa_i‖, |a_iᵀδ| ≤ MD.
+and g = −∇L(b) = Aᵀu with u_i = w_i(y_i − μ_i). Newton's step is δ = R⁻¹R⁻ᵀg, and its decrement is D = ‖R⁻ᵀg‖
+= ‖√V·Aδ‖. Let M = max_i ‖R⁻ᵀa_i‖. Then |a_iᵀδ| ≤ MD.
 
-*Bound.* Let |a_iᵀδ| < 1 for all i. Then L has a minimum, and L(b) − min L ≤ D². Proof:
-θ_i = μ_i + ℓ''_i·a_iᵀδ satisfies Aᵀ(w∘(y − θ)) = g − AᵀVAδ = 0 and lies in the range of μ: 0 < θ_i < 1 for
-the logistic loss, θ_i > 0 for Poisson. By Stiemke's theorem of the alternative, there is no direction along
-which L decreases without end. Because Σ w_i(y_i − θ_i)a_i = 0, the sum Σ w_i(ℓ(y_i, η_i) − ℓ(θ_i, η_i)) is
-linear in η and constant for η = Ab. Hence
+*Bound.* If |a_iᵀδ| < 1 for all i, then L has a minimum, and L(b) − min L ≤ D². Proof. Let
+θ_i = μ_i + ℓ''_i·a_iᵀδ. Then Aᵀ(w∘(y − θ)) = g − AᵀVAδ = 0. Each θ_i lies in the range of means: 0 < θ_i < 1
+for the logistic loss, and θ_i > 0 for the Poisson loss. By Stiemke's theorem of the alternative, there is no
+direction along which L decreases without end. Because Σ w_i(y_i − θ_i)a_i = 0, the sum Σ
+w_i(ℓ(y_i, η_i) − ℓ(θ_i, η_i)) is linear in η and constant for η = Ab. Hence
 
     L(b) − L(b') ≤ Σ w_i(ℓ(θ_i, η_i) − min ℓ(θ_i, ·)) = Σ w_i KL(θ_i ‖ μ_i) ≤ Σ w_i(θ_i − μ_i)²/ℓ''_i = D²
 
 for every b', where KL is the divergence of Bernoulli or Poisson laws. The last inequality holds because KL is
 at most χ².
 
-*Step.* φ(t) = L(b + tδ) has φ'(0) = −D², φ''(0) = D² and |φ'''| ≤ ρφ'', ρ = max|a_iᵀδ| (Bach,
+*Step.* Let φ(t) = L(b + tδ) and ρ = max|a_iᵀδ|. Then φ'(0) = −D², φ''(0) = D² and |φ'''| ≤ ρφ'' (Bach,
 *Self-concordant analysis for logistic regression*, 2010). Hence φ(1) ≤ φ(0) − D² + D²(e^ρ − ρ − 1)/ρ². If
 ρ ≤ ½, this is a decrease of at least 0.4·D², and the step length is t = 1. Otherwise t is halved until
 φ'(t/2) + φ'(t) ≤ −D²/4. Then φ(t) ≤ φ(0) − tD²/8, because φ' increases. The condition holds once ρt is small
 enough: if e^{ρt} ≤ 1 + 7ρ/8, then φ'(t) ≤ −D² + D²(e^{ρt} − 1)/ρ ≤ −D²/8.
 
-*Distance.* Let q = MD < 1 and a* = A(b* − b) for a minimiser b*. Convexity and |ℓ'''| ≤ ℓ'' give
-‖√Va*‖(1 − e^−ρ)/ρ ≤ D, where now ρ = max|a*_i| ≤ M‖√Va*‖. So ρ ≤ −log(1 − q) and ‖√Va*‖ ≤ D·ρ/(1 − e^−ρ). If
-q ≤ ½, then ρ ≤ 1.4q and ‖√Va*‖ ≤ 1.4D.
+*Distance.* Let b* be a minimiser, a* = A(b* − b), and let q = MD < 1. In this paragraph ρ = max|a*_i|, which
+is at most M‖√Va*‖. Convexity and |ℓ'''| ≤ ℓ'' give ‖√Va*‖(1 − e^−ρ)/ρ ≤ D. So ρ ≤ −log(1 − q) and ‖√Va*‖ ≤
+D·ρ/(1 − e^−ρ). If q ≤ ½, then ρ ≤ 1.4q and ‖√Va*‖ ≤ 1.4D.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LP_STEPS = (12, 60)
 
 
 class LossData(NamedTuple):
-    """The loss ℓ, y (n,) and the weights w > 0 (n,) in L(b) = Σ w_i ℓ(y_i, a_iᵀb), in float64."""
+    """The data of L(b) = Σ w_i ℓ(y_i, a_iᵀb) in float64: the loss ℓ, y (n,) and the weights w > 0 (n,)."""
 
     loss: Loss
     y: FloatArray
@@ -54,16 +54,17 @@ class LossData(NamedTuple):
 
 
 class Refit(NamedTuple):
-    """A minimiser b of L(b) = Σ w_i ℓ(y_i, a_iᵀb), to rounding. A has the rows a_i.
+    """A minimiser b of L(b) = Σ w_i ℓ(y_i, a_iᵀb), to rounding. The matrix A has the rows a_i.
 
     coef, eta : b (p,) and η = Ab (n,).
-    lost : `Loss.lost` at η, which measures the rounding error of y − μ.
-    u : (n,) w∘(y − μ), with the means μ at η.
+    lost : `Loss.lost` at η, which measures the rounding error of y − μ, where μ are the means at η.
+    u : (n,) w∘(y − μ).
     variance : (n,) the diagonal of V = diag(w_i ℓ''(η_i)).
     Q, R : the factors of √V·A = QR.
     decrement : D = ‖R⁻ᵀAᵀu‖ plus a bound on its rounding error, so that L(b) − min L ≤ D².
     M : max_i ‖R⁻ᵀa_i‖.
-    eta_size : s = Σ_l ‖√V·A_l‖|b_l|. UNIT·s bounds ‖√V(η̂ − η)‖, where η̂ is the computed η.
+    eta_size : s = Σ_l ‖√V·A_l‖|b_l|, with the columns A_l of A. UNIT·s bounds ‖√V(η̂ − η)‖, where η̂ is the
+        computed η.
     """
 
     coef: FloatArray
@@ -91,7 +92,7 @@ class NoFit(NamedTuple):
 def refit(data: LossData, A: FloatArray, coef: FloatArray) -> Refit | NoFit:
     """Minimise L(b) = Σ w_i ℓ(y_i, a_iᵀb) by Newton's method, starting at b = coef (p,).
 
-    A (n, p) has the rows a_i; its columns must be independent.
+    The rows of A (n, p) are the a_i; its columns must be independent.
     """
     signs, before = data.loss.signs(data.y), math.inf
     with np.errstate(all="ignore"):
@@ -118,11 +119,12 @@ def refit(data: LossData, A: FloatArray, coef: FloatArray) -> Refit | NoFit:
 
 
 def evaluate(data: LossData, A: FloatArray, b: FloatArray) -> tuple[Refit, FloatArray, float]:
-    """Evaluate L and Newton's step δ at b; return a `Refit` without Q, δ, and ‖R⁻ᵀg‖ for g = −∇L(b) = Aᵀu.
+    """Evaluate the loss L and Newton's step δ at the coefficients b.
 
-    With the symbols of `Refit`, √V·A = QR. The rounding errors of u and of the sum change g_l by at most
-    e_l = UNIT·Σ_i |a_il|(√n|u_i| + w_i·lost_i), and R⁻ᵀg by at most |R⁻ᵀ|e. The rounding error of η adds
-    R⁻ᵀAᵀV(η̂ − η) = Qᵀ√V(η̂ − η), where η̂ is the computed η.
+    Returns a `Refit` without Q, the step δ, and ‖R⁻ᵀg‖. Here g = −∇L(b) = Aᵀu and √V·A = QR, with the u and V
+    of `Refit`. The rounding errors of u and of the sum change g_l by at most e_l = UNIT·Σ_i |a_il|(√n|u_i| +
+    w_i·lost_i), and therefore R⁻ᵀg by at most |R⁻ᵀ|e. The computed η̂ differs from η = Ab; this adds
+    R⁻ᵀAᵀV(η̂ − η) = Qᵀ√V(η̂ − η) to the error of R⁻ᵀg.
     """
     loss, y, weight = data
     eta = A @ b
@@ -143,9 +145,12 @@ def evaluate(data: LossData, A: FloatArray, b: FloatArray) -> tuple[Refit, Float
 
 
 def _step_length(data: LossData, here: Refit, along: FloatArray, square: float) -> float:
-    """Return a step length t at which the loss L(b + tδ) decreases, or zero if rounding leaves no such step.
+    """Return a step length t at which the loss L(b + tδ) decreases, where δ is Newton's step from b.
 
-    along : Aδ, for Newton's step δ from the coefficients b.
+    Returns zero if rounding leaves no such t.
+
+    here : the `Refit` at b.
+    along : Aδ.
     square : D², the squared decrement of Newton's method.
     """
     loss, y, weight = data

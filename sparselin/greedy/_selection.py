@@ -1,4 +1,4 @@
-"""The state of a greedy method: the selection S, its factorisation, the residual and the picks so far."""
+"""The state of a greedy method: the selected features, their factorisation, the residual, and the picks."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Callback = Callable[[SelectionPath], object]
 
 
 class AddedPicks(NamedTuple):
-    """Picks whose columns were just added to the factorisation X_S = QR.
+    """Picks whose columns were just added to the factorisation X_S = QR of the selected columns.
 
     projections : ⟨q, r⟩ = ⟨q, y⟩ for each pick, where q is the column that the pick adds to Q, and r is the
         residual before the pick.
     norms : ‖r‖ after each pick.
-    c : Xᵀr after the last pick, or None if it is not known. From then on, the scheme and the selection share
-        this array.
+    c : the array Xᵀr after the last pick, or None if it is not known. The selection keeps this array and does
+        not copy it.
     """
 
     picks: list[Pick]
@@ -38,16 +38,16 @@ class AddedPicks(NamedTuple):
 
 
 class Selection:
-    """The state of a greedy method: the selection S, X_S = QR, the residual r = P_S^⊥y, and the picks so far.
+    """The state of a greedy method: the selected features S, the factorisation X_S = QR, and the residual.
 
     Attributes
     ----------
-    residual : r.
-    trail : the record of the picks, in the order of selection, and of ‖r‖.
-    excluded : the columns that may not be picked: S and the columns found to depend on S.
+    residual : r = P_S^⊥y.
+    trail : the record of the picks, in the order of selection, and of the norms ‖r‖.
+    excluded : the columns that may not be picked: S and the columns found to depend linearly on S.
     projections : Qᵀy, that is, ⟨q, y⟩ for each column q of Q.
-    undecided : whether rounding left the coefficients of the next S undecided. This is possible only for
-        `Nonnegative`.
+    undecided : whether rounding left the coefficients undecided when a feature was added. This is possible
+        only for `Nonnegative`.
     """
 
     undecided = False
@@ -81,12 +81,12 @@ class Selection:
 
     @property
     def total_norm(self) -> float:
-        """The norm to which `tol` is relative: ‖y‖, or ‖y − ȳ‖ with an intercept, ȳ the mean of y."""
+        """The norm to which `tol` is relative: ‖y‖, or with an intercept ‖y − ȳ‖, where ȳ = mean y."""
         return self.trail.norms[self._ones]
 
     @property
     def _ones(self) -> int:
-        """The number of columns of ones: 1 with an intercept, where this column is selected first, else 0."""
+        """The number of columns of ones among the selected columns: 1 with an intercept, else 0."""
         return int(self.problem.d - self.problem.n_features)
 
     def append(self, pick: Pick) -> AddedPicks:
@@ -101,7 +101,7 @@ class Selection:
         return AddedPicks([pick], [projection], [math.sqrt(float(r @ r))])
 
     def add(self, pick: Pick) -> bool:
-        """Add the column of `pick` to the selection S, and return whether it was outside the span of S.
+        """Add the column of `pick` to the selected columns S; return whether it was outside the span of S.
 
         A column in the span of S is added too; it gets the coefficient zero.
         """
@@ -114,9 +114,9 @@ class Selection:
         return bool(added.picks)
 
     def force(self, J: IndexArray) -> None:
-        """Add the columns J to the selection S, then project y off X_S = QR twice.
+        """Add the columns J to the selected columns S, then project y off S twice.
 
-        Then Qᵀr is about eps‖y‖ for the residual r.
+        Afterwards the residual r satisfies ‖Qᵀr‖ ≈ eps‖y‖, where X_S = QR.
         """
         for j in J.tolist():
             self.add(Pick(j))
@@ -150,7 +150,7 @@ class Selection:
         del self.projections[t:], self._basis[t:]
 
     def correlations(self) -> FloatArray:
-        """Return the correlations c = Xᵀr (d,) with the residual r. c is zero on the excluded columns.
+        """Return the correlations c = Xᵀr (d,) with the residual r, set to zero on the excluded columns.
 
         The caller must not modify this array.
         """
@@ -160,13 +160,13 @@ class Selection:
         return self._c
 
     def double_qr(self) -> ThinQR:
-        """Return the factorisation of X_S in float64."""
+        """Return the factorisation of the selected columns in float64."""
         return self.double.factorise(self.qr.index) if self.problem.dtype == np.float32 else self.qr
 
     def measure(self, J: IndexArray) -> Measurement:
-        """Compute correlations and lengths of the columns J projected off the selected columns, in float64.
+        """Compute correlations and lengths of the columns J, projected off the selected columns.
 
-        The error bounds are sharp.
+        The computation is in float64, and the error bounds are sharp.
         """
         if self.problem.dtype == np.float32:
             return self.double.measure(J, self.qr.index)
@@ -177,18 +177,16 @@ class Selection:
         return self.measure(J).correlations()
 
     def ending(self) -> Status:
-        """Return the status that says why no column has a nonzero correlation with the residual r.
-
-        λ*(S), the largest |⟨X_j, r⟩|, is then zero.
-        """
+        """Return the status that says why no column has a nonzero correlation with the residual."""
         return measured_ending(self.qr, np.setdiff1d(np.arange(self.problem.d), self.qr.index))
 
     def _lam_star(self) -> FloatArray:
-        """Return λ* of each pick: the largest |⟨X_j, r⟩| before the pick, r the residual.
+        """Return λ* of each pick, the largest |⟨X_j, r⟩| before the pick, where r is the residual then.
 
-        If column i is the only tied one, λ* is computed as |⟨X_i, r⟩| = ρ|⟨q, r⟩|, where X_i = ρq + X_Sb with
-        a unit vector q orthogonal to X_S. Rounding leaves a small part of r in the span of S; this part does
-        not affect ρ|⟨q, r⟩|.
+        If no other column is tied with the pick i, λ* is computed as |⟨X_i, r⟩| = ρ|⟨q, r⟩|. Here X_S are the
+        columns selected before, q is the unit vector along P_S^⊥X_i, and ρ = ‖P_S^⊥X_i‖. This formula is more
+        accurate, because rounding leaves a small part of r in the span of X_S, and this part does not affect
+        ⟨q, r⟩.
         """
         lam_star = np.array([pick.lam_star for pick in self.picks])
         alone = [self.picks[i].tied == (self.picks[i].feature,) for i in self._basis]
@@ -202,7 +200,10 @@ class Selection:
         return self.qr.coefficients(projections, np.array(self._basis, np.intp), len(self.picks))
 
     def path(self, status: Status) -> SelectionPath:
-        """Return the selection so far as a `SelectionPath`, in which the column of ones is the intercept."""
+        """Return the selection so far as a `SelectionPath`.
+
+        The coefficient of the column of ones becomes the intercept.
+        """
         problem, dtype, ones = self.problem, self.problem.dtype, self._ones
         coef = self._coef_path()
         support = np.array(self.support[ones:], np.intp)
@@ -233,10 +234,10 @@ def begin(
 ) -> tuple[Selection, int, float]:
     """Check the arguments of a greedy method, and add the forced features to a new selection.
 
-    Returns the selection, k, and the norm of the residual at which the path stops. This norm is the larger of
-    tol·‖y‖ and `residual`, to rounding, or −1 if neither was given (`stopping_level`). With an intercept, the
-    column of ones is selected first and counts in the returned k, and tol is relative to ‖y − ȳ‖, ȳ the mean
-    of y.
+    Returns the selection, k, and the norm of the residual at which the path stops. This norm is the larger
+    one of tol·‖y‖ and `residual`, to rounding, or −1 if neither was given (`stopping_level`). With an
+    intercept, the column of ones is selected first and counts in the returned k, and tol is relative to ‖y −
+    ȳ‖, where ȳ is the mean of y.
     """
     k, first = problem.budget(k, forced)
     ones = problem.d - problem.n_features

@@ -1,9 +1,10 @@
 """Schemes that make one pick at a time: by the rule of the method alone, or by screening in 16 bits.
 
-For each pick, screening reads a copy of X in 16-bit integers, a quarter of the size of X. The copy holds the
-integers q_j of X_j = unit_j·q_j + e_j, where unit_j = max_i|X_ij|/32767 and |e_ij| ≤ unit_j/2. Let c = Xᵀr be
-the correlations, and x the vector r/‖r‖ rounded to float32. Let each term of ⟨q_j, x⟩ undergo at most m
-roundings, including the rounding of x. With u = 2⁻²⁴ and γ = mu/(1 − mu),
+For each pick, screening reads a copy of X in 16-bit integers, a quarter of the size of X. For column X_j the
+copy holds integers q_j with X_j = unit_j·q_j + e_j, where unit_j = max_i|X_ij|/32767 and |e_ij| ≤ unit_j/2.
+Let c = Xᵀr be the correlations with the residual r, and x the vector r/‖r‖ rounded to float32. Suppose that
+each term of ⟨q_j, x⟩ undergoes at most m roundings, including the rounding of x. With u = 2⁻²⁴ and γ = mu/(1
+− mu),
 
     |c_j/‖r‖ − unit_j⟨q_j, x⟩| ≤ error_j = off_j + γ·(‖X_j‖ + off_j),    off_j = unit_j·√n/2.
 
@@ -62,7 +63,10 @@ class ByRule:
 
 
 class Screened(ByRule):
-    """The scheme that screens columns in 16 bits, on a dense problem in float64; most picks are certain."""
+    """The scheme that screens columns in 16 bits, for a dense problem in float64.
+
+    Most of its picks are certain, so the rule of the method seldom decides.
+    """
 
     def __init__(self, selection: Selection, k: int, count: int, with_active: bool) -> None:
         super().__init__(selection)
@@ -104,7 +108,10 @@ class Screened(ByRule):
         return W
 
     def _search(self, r: FloatArray, out: list[int]) -> Pick | None:
-        """Find the column not in `out` with the largest |⟨X_j, r⟩|; return None if it is not certain."""
+        """Find the column not in `out` with the largest |⟨X_j, r⟩|; return None if it is not certain.
+
+        r is the residual.
+        """
         problem, length = self.selection.problem, math.sqrt(r @ r)
         if length == 0:
             return None

@@ -1,4 +1,4 @@
-"""The loop of all greedy methods, and the record of picks and norms that each method keeps."""
+"""The loop of all greedy methods, and the record that each method keeps of its picks and residual norms."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sparselin.results import FloatArray, Status
 
 
 class Pick(NamedTuple):
-    """A feature or group chosen by a rule, and what is known about the choice.
+    """A feature or group chosen by a rule, with its score, its ties and the margin of the choice.
 
-    lam_star, margin : λ*, the largest score at this step, and the distance of the runner-up's score below λ*,
-        as a share of λ*; NaN if not known.
-    tied : T, the features whose score equals the largest one to rounding.
-    active : A(S), the features that enter the LASSO first.
+    lam_star, margin : λ*, the largest score at this step; and the difference between λ* and the second
+        largest score, divided by λ*. NaN if not known.
+    tied : the features whose score equals the largest one to rounding.
+    active : the features that enter the LASSO first if the features selected before have no penalty.
     weights : (d,) attention weights, or None.
     """
 
@@ -31,22 +31,25 @@ class Pick(NamedTuple):
 
     @classmethod
     def certain(cls, feature: int, lam_star: float, margin: float, with_active: bool) -> Pick:
-        """Return a pick that is tied with no other feature: T = {feature}.
+        """Return a pick that is tied with no other feature: its tied set is {feature}.
 
-        Then A(S), the set of features that enter the LASSO first, is T. A(S) is recorded if `with_active`.
+        The features that enter the LASSO first are then {feature} too. They are recorded if `with_active`.
         """
         tied = (feature,)
         return cls(feature, lam_star, margin, tied, tied if with_active else ())
 
     @classmethod
     def largest(cls, best: Argmax, score: FloatArray, lam_star: float | None = None) -> Pick:
-        """Return the pick `best` with its margin over the other scores (d,). By default λ* is its score."""
+        """Return the pick `best` with its margin over the other scores (d,).
+
+        lam_star : λ* of the pick, by default its score.
+        """
         margin = relative_margin(score, best.pick, best.top)
         return cls(best.pick, best.top if lam_star is None else lam_star, margin, best.tied)
 
 
 class PickRecord:
-    """The picks so far, and the norm of the residual before the first pick and after each pick.
+    """The picks so far, with the norm of the residual before the first pick and after each pick.
 
     For generalized linear models the deviance takes the place of this norm.
     """
@@ -68,7 +71,7 @@ class PickRecord:
         del self.picks[m:], self.norms[m + 1 :]
 
     def fields(self, dtype: Any, start: int = 0) -> dict[str, Any]:
-        """Return the fields `lam_star`, `margin` and `ties` of a result, for the picks from `start` on."""
+        """Return `lam_star`, `margin` and `ties` of the picks from `start` on, the fields of a result."""
         picks = self.picks[start:]
         return {
             "lam_star": np.array([pick.lam_star for pick in picks], dtype),
@@ -81,13 +84,13 @@ P = TypeVar("P", covariant=True)
 
 
 class GreedyState(Protocol[P]):
-    """The state of a greedy method: the set selected so far, the fit on it, and the record of its picks."""
+    """The state of a greedy method: the features selected so far, the fit on them, and the picks."""
 
     @property
     def trail(self) -> PickRecord: ...
 
     def step(self, limit: int) -> Status | None:
-        """Add one pick, or up to `limit` picks. If no pick is possible, return the status that says why.
+        """Add one pick, or several up to `limit`. If no pick is possible, return the status that says why.
 
         If the pick depends linearly on the features selected so far, the step excludes the pick and adds
         nothing.
@@ -98,9 +101,9 @@ class GreedyState(Protocol[P]):
 
 
 def walk(state: GreedyState[P], k: int, floor: float, callback: Callable[[Any], object] | None) -> P:
-    """Take steps until the state has k picks, its last norm is at most `floor`, or a status ends the path.
+    """Take steps until the state has k picks, its residual norm is at most `floor`, or a status ends it.
 
-    If a `callback` is given, it is called with the path after each pick; the walk stops if it returns True.
+    If a `callback` is given, it is called with the path after each pick; if it returns True, the loop stops.
     """
     trail = state.trail
     while trail.norms[-1] > floor:

@@ -59,9 +59,9 @@ def batch_omp(
     """Select k columns of D for each column of Y by Orthogonal Matching Pursuit.
 
     For every column y of Y the result is that of `omp(D, y, k, tol=..., residual=..., forced=forced, ...)`:
-    the same picks, with ties going to the lowest index, and the same status. Let r be the residual of y and
-    c = Dᵀr its correlations. They are updated without reading D or Y again. When the t-th pick is column i of
-    D, the update is
+    the same picks, with ties going to the lowest index, and the same status. Let r be the residual of y. The
+    correlations c = Dᵀr are updated without reading D or Y again. When the t-th pick is column i of D, the
+    update is
 
         c ← c − ⟨q_t, y⟩·Dᵀq_t,   Dᵀq_t = (G[:, i] − Σ_{s<t} ⟨q_s, D_i⟩·Dᵀq_s)/ρ,
 
@@ -70,9 +70,10 @@ def batch_omp(
     method of Rubinstein, Zibulevsky and Elad (2008), with a QR factorisation in place of Cholesky's.
 
     The error of this recurrence grows with the squared condition number of the selected columns. If this
-    error might decide a pick, a tie or the end of a path, the signal is solved again from its residual, as by
-    `omp`. All computations are in float64, whatever the dtype. Complex signals, signals over a
-    LinearOperator, and signals with `positive` are solved one after the other by `omp`.
+    error might decide a pick, a tie or the end of a path, the signal is solved again by the method of `omp`,
+    which computes correlations from the residual. All computations are in float64, whatever the dtype.
+    Complex signals, signals over a LinearOperator, and signals with `positive` are solved one after the other
+    by `omp`.
 
     Parameters
     ----------
@@ -84,8 +85,8 @@ def batch_omp(
     tol : a signal stops once ‖r‖ ≤ tol·‖y‖ (a norm, not its square): one number, or an array (N,) with one
         for each signal.
     residual : a signal stops once ‖r‖ ≤ residual, for example √n·σ for noise of standard deviation σ: one
-        number, or an array (N,). If `tol` is given too, a signal stops at whichever is met first. A signal
-        with ‖y‖ ≤ residual selects nothing.
+        number, or an array (N,). If `tol` is given too, a signal stops at the first threshold that is met. A
+        signal with ‖y‖ ≤ residual selects nothing.
     forced : columns that enter first for every signal, in this order, by index or name; for example a
         constant column as an intercept.
     positive : require coefficients ≥ 0, except for `forced` columns; for real data only.
@@ -260,9 +261,10 @@ class _Levels:
         self.tol, self.residual = _level(tol, "tol", N), _level(residual, "residual", N)
 
     def limits(self, start: int, stop: int, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the ‖r‖ at which each signal start..stop ends; `lengths` holds the ‖y‖ of each signal.
+        """Return, for each of the signals start..stop, the norm of the residual at which its selection ends.
 
-        The result is −1 if neither `tol` nor `residual` was given.
+        `lengths` holds the norm ‖y‖ of each signal. The result is −1 if neither `tol` nor `residual` was
+        given.
         """
         limits = np.full(stop - start, -1.0)
         if self.tol is not None:
@@ -309,10 +311,10 @@ class _Rows:
         self.d, self.names = d, names
 
     def in_double(self, start: int, stop: int) -> tuple[Any, ...]:
-        """Return rows start..stop of `support`, `coef` and `residual_norms` for the kernel.
+        """Return the rows start..stop of `support`, `coef` and `residual_norms`, as the kernel needs them.
 
-        `coef` and `residual_norms` are copied to float64 if their dtype is another one; otherwise all three
-        are views.
+        `coef` and `residual_norms` are copied to float64 if they have another dtype; otherwise all three are
+        views.
         """
         parts = (self.coef[start:stop], self.residual_norms[start:stop])
         return self.support[start:stop], *(part.astype(np.float64, copy=False) for part in parts)
@@ -323,7 +325,7 @@ class _Rows:
         """Write the results of signals start..stop into all arrays except `support`.
 
         taken : the number of columns that each signal selected.
-        redone : how many of these signals were solved again from their residuals.
+        redone : how many of these signals were solved again by the method of `omp`.
         """
         self.n_selected[start:stop] = taken
         self.coef[start:stop] = coef
@@ -336,9 +338,9 @@ class _Rows:
     ) -> None:
         """Call task(start, stop) for all rows, `chunk` rows at a time, in `count` threads.
 
-        This thread calls the callback after each of its own tasks, if more leading rows are done than at the
-        last call. No further task starts once the callback returns True, or once the callback or a task
-        raises an error.
+        The calling thread also runs tasks. After each of them it calls the callback, if the number m such
+        that the first m rows are finished has grown since the last call. No further task starts once the
+        callback returns True, or once the callback or a task raises an error.
         """
         N, caller, reported, ended = len(self.status), threading.get_ident(), 0, False
         done = np.zeros(math.ceil(N / chunk), bool)
@@ -370,8 +372,7 @@ class _Rows:
     def result(self, m: int | None = None) -> BatchSelection:
         """Return the first m rows (by default all rows) as a `BatchSelection`.
 
-        Its arrays are views of the arrays here. The views are read-only; the arrays here can still be
-        written.
+        The arrays of the result are read-only views of the arrays of this object, which can still be written.
         """
         return BatchSelection(
             support=self.support[:m],
@@ -386,9 +387,9 @@ class _Rows:
 
 
 def _signals(Y: Any, start: int, stop: int, dtype: np.dtype[Any], root: FloatArray | None) -> NDArray[Any]:
-    """Return the signals start..stop, columns of Y, as rows in float64 or complex128.
+    """Return the signals start..stop, which are columns of Y, as rows in float64 or complex128.
 
-    The signals are rounded to `dtype` first, and then multiplied by root = √weight if `root` is given.
+    The signals are rounded to `dtype` first. Then they are multiplied by root = √weight, if `root` is given.
     """
     block = Y[:, start:stop]
     block = block if isinstance(block, np.ndarray) else block.toarray()
@@ -400,7 +401,8 @@ def _signals(Y: Any, start: int, stop: int, dtype: np.dtype[Any], root: FloatArr
 def _row_norms(rows: NDArray[np.float64], whole: Any, name: str, first: int) -> NDArray[np.float64]:
     """Return the norms of the rows, and check them by `_check_norms`.
 
-    The rows are the columns first, first + 1, … of the argument `name`, whose value is `whole`.
+    The rows are the columns first, first + 1, … of the matrix `whole`, which the user passed as the argument
+    `name`.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         norms: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
@@ -409,9 +411,10 @@ def _row_norms(rows: NDArray[np.float64], whole: Any, name: str, first: int) -> 
 
 
 def _check_norms(norms: FloatArray, rows: Any, whole: Any, name: str, first: int) -> None:
-    """Raise ValueError if the norm of a nonzero row is not finite, or its square over- or underflows.
+    """Raise ValueError if the norm of a nonzero row is not finite, or its square overflows or underflows.
 
-    The rows are the columns first, first + 1, … of the argument `name`, whose value is `whole`.
+    The rows are the columns first, first + 1, … of the matrix `whole`, which the user passed as the argument
+    `name`.
     """
     bad = ~(norms >= least_norm(np.float64)) | np.isinf(norms)
     if bad.any():

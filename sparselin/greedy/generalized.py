@@ -56,20 +56,20 @@ def generalized_omp(
     Here ∘ multiplies entry by entry. The tied set T holds the columns whose |c_i| agrees with the largest one
     to rounding. The pick is the lowest index in T whose c_i is not zero to rounding.
 
-    Compare with Sequential LASSO. Let S̄ be the features outside S. As λ decreases, features enter min
-    L(β) + λ‖β_{S̄}‖₁ just below λ* = max|c_i|, and all features that enter there belong to T. Sequential
-    LASSO selects one of them. So if T is a single feature, both methods select it; in a tie, Sequential LASSO
-    may select only from a part of T (docs/proofs/generalized_linear_models.md; first proved for strictly
-    convex losses by Axiotis and Yasuda, arXiv 2307.07405).
+    Compare with Sequential LASSO, which minimises L(β) + λ‖β_{S̄}‖₁, where S̄ are the features outside S. As
+    λ decreases, the first features enter just below λ* = max|c_i|, and they all belong to T. Sequential LASSO
+    selects one of them. So if T is a single feature, both methods select it; in a tie, Sequential LASSO may
+    select only from a part of T (docs/proofs/generalized_linear_models.md; first proved for strictly convex
+    losses by Axiotis and Yasuda, arXiv 2307.07405).
 
-    Refits. L is minimised by Newton's method in float64, starting from the previous model. Let ' be the
-    derivative in η, and V the diagonal matrix of w_i·ℓ''(y_i, η_i). Each Newton step uses a QR factorisation
-    of √V·X_S and provably decreases L. The refit ends when ∇L is zero to rounding. How far may the model be
-    from the minimum? The deviance is twice the loss up to a constant, and the result's `optimality` bounds
-    how far the deviance is above its minimum (proof in `sparselin.greedy._refit`). `optimality` is 2D² with
-    D = ‖(X_SᵀVX_S)^−½∇L‖, including rounding errors. The c_i are hardly affected: let z_i be X_i minus its
-    projection onto the span of X_S in the inner product uᵀVv. Because c_i = z_iᵀ(w∘(y − μ)), errors of the
-    refit affect c_i only by their square (`_GeneralizedState._measure`).
+    Refits. L is minimised by Newton's method in float64, starting from the previous model. Primes are
+    derivatives in η, and V is the diagonal matrix of w_i·ℓ''(y_i, η_i). Each Newton step uses a QR
+    factorisation of √V·X_S and provably decreases L. The refit ends when ∇L is zero to rounding. The model
+    may then still be slightly above the minimum. The deviance is twice the loss up to a constant, and
+    `optimality` in the result bounds the excess of the deviance over its minimum (proof in
+    `sparselin.greedy._refit`). `optimality` is 2D² with D = ‖(X_SᵀVX_S)^−½∇L‖, plus a bound on rounding
+    errors. An error of the refit affects c_i only by its square, because c_i = z_iᵀ(w∘(y − μ)), where z_i is
+    X_i minus its projection onto the span of X_S in the inner product uᵀVv (`_GeneralizedState._measure`).
 
     Separation. L has no minimum if S separates the data: along some direction, terms of L decrease without
     end and none increases (Albert and Anderson, 1984). The path then ends with NO_MINIMUM and the last model
@@ -134,8 +134,8 @@ class MeasuredGradient(NamedTuple):
 
     c, error : c_i = −∂L/∂β_i and a bound e_i on its error.
     outside : whether each column lies outside the span of S.
-    most : ‖z_i‖‖y − μ‖, an upper bound on |c_i|, where z_i is X_i projected off X_S, and μ the means of the
-        model.
+    most : ‖z_i‖‖y − μ‖, an upper bound on |c_i|. Here z_i is X_i projected off X_S, and μ are the means that
+        the model predicts.
     """
 
     c: FloatArray
@@ -232,7 +232,10 @@ class _GeneralizedState:
             self.recession[places] = failed.direction[ones:] * self.scale[[*self.basis, j]]
 
     def step(self, limit: int) -> Status | None:
-        """Add the feature of largest |c_i|, c = −∇L, L the loss; if all are zero, return the reason."""
+        """Add the feature i of largest |c_i|; if all c_i are zero, return a status that says why.
+
+        c = −∇L is the negative gradient of the loss L.
+        """
         c, error = self._correlations()
         best, c = argmax(c, error, self.support, self._scores)
         if best is None:
@@ -242,13 +245,13 @@ class _GeneralizedState:
         return self.add(Pick.largest(best, c, self.unit * best.top))
 
     def _correlations(self) -> tuple[FloatArray, FloatArray]:
-        """Return c = −∇L (d,), L the loss, set to zero on the selected features, and bounds on its errors.
+        """Return c = −∇L (d,) for the loss L, set to zero on the selected features, and bounds on its errors.
 
-        With weights w and means μ, c = Xᵀ(w∘(y − μ)) is one product with X. The errors of the sum and of the
-        computed û = w∘(y − μ) are bounded as in `_refit`. The refit is not exact: its η and μ differ from
-        the optimal η* and μ*. Let a* = η* − η, V = diag(w∘ℓ''), and D the decrement of `Refit`. Because
-        |μ* − μ| ≤ ℓ''|a*|(e^ρ − 1)/ρ, ρ = max|a*_i|, the inexact refit adds ‖√V·X_i‖‖√Va*‖(e^ρ − 1)/ρ to the
-        error, which is at most 2‖√V·X_i‖D for ρ ≤ −log ½.
+        Let w be the weights, η the linear predictors and μ the means. Then c = Xᵀ(w∘(y − μ)) is one product
+        with X. The errors of this product and of the computed w∘(y − μ) are bounded as in `_refit`. The refit
+        is not exact: its η and μ differ from the optimal η* and μ*. Let a* = η* − η, ρ = max|a*_i|, V =
+        diag(w∘ℓ''), and D the decrement of `Refit`. Because |μ* − μ| ≤ ℓ''|a*|(e^ρ − 1)/ρ, the inexact refit
+        adds ‖√V·X_i‖‖√Va*‖(e^ρ − 1)/ρ to the error of c_i. If ρ ≤ −log ½, this is at most 2‖√V·X_i‖D.
         """
         problem, fit = self.problem, self.fit
         u, largest = np.zeros(problem.n), float(np.abs(fit.u).max())
@@ -262,7 +265,7 @@ class _GeneralizedState:
         return c, norms * (sums + inexact)
 
     def _scores(self, J: IndexArray) -> Scores:
-        """Return c_i = −∂L/∂β_i, L the loss, for the columns J, with sharp error bounds.
+        """Return c_i = −∂L/∂β_i for the columns i ∈ J, with sharp error bounds, where L is the loss.
 
         c_i is zero for columns in the span of the selected ones.
         """
@@ -279,18 +282,20 @@ class _GeneralizedState:
 
         w are the weights, μ the means, and ℓ'' the second derivatives of the loss.
 
-        z_i = X_i − Aa is X_i projected off the columns of A, so that AᵀVz_i = 0, V = diag(w∘ℓ''). The size of
-        X_i is s(X_i) = (‖X_i‖² + Σ_l ‖A_l‖²a_l²)^½. X_i is outside the span of A if ‖z_i‖ > 8·eps·s(X_i).
+        A is the matrix of the current model, whose columns A_l are the selected features and perhaps a column
+        of ones. z_i = X_i − Aa is X_i projected off these columns in the inner product of V = diag(w∘ℓ''), so
+        that AᵀVz_i = 0. The size of X_i is s(X_i) = (‖X_i‖² + Σ_l ‖A_l‖²a_l²)^½. X_i counts as outside the
+        span of A if ‖z_i‖ > 8·eps·s(X_i).
 
-        Let û be the computed u at the computed predictor η̂, u* and μ* the values at the optimal η*, and
-        a* = η* − η ∈ range A. With ρ = max|a*_i| and the numbers M and D of `Refit`, |μ* − μ − ℓ''a*| ≤
-        ℓ''a*²(e^ρ − 1 − ρ)/ρ² ≤ 0.64·ℓ''a*², and therefore
+        Let η = Ab be the linear predictor, and η̂ and û the computed η and u. Let u* and μ* be the values at
+        the optimal η*, a* = η* − η and ρ = max|a*_i|. The vector a* is in the range of A. With the numbers M
+        and D of `Refit`, |μ* − μ − ℓ''a*| ≤ ℓ''a*²(e^ρ − 1 − ρ)/ρ² ≤ 0.64·ℓ''a*², and therefore
 
             |z_iᵀ(û − u*)| ≤ ‖√Vz_i‖(‖√V(η̂ − η)‖ + 0.64·ρ‖√Va*‖) + |z_iᵀVa*|,   ρ ≤ 1.4MD, ‖√Va*‖ ≤ 1.4D.
 
-        Here z_iᵀVa* is zero up to rounding, 2·UNIT·‖√V·s(X_i)‖D. The rounding errors of z_i, û and the sum
-        add UNIT·((s(X_i) + √n‖z_i‖)‖y − μ‖ + ‖z_i‖‖lost‖), where norms are weighted by w, and `lost` is
-        defined in `Loss`.
+        Here z_iᵀVa* is zero up to a rounding error of 2·UNIT·‖√V·s(X_i)‖D. The rounding errors of z_i, û and
+        the sum add UNIT·((s(X_i) + √n‖z_i‖)‖y − μ‖ + ‖z_i‖‖lost‖) to the bound, where norms are weighted by
+        w, and `lost` is defined in `Loss`.
         """
         fit, root = self.fit, np.sqrt(self.data.weight)[:, None]
         half = np.sqrt(fit.variance)[:, None]
@@ -309,10 +314,11 @@ class _GeneralizedState:
         return MeasuredGradient(Z.T @ fit.u, error, length > self.problem.unit * size, length * r)
 
     def _ending(self) -> Status:
-        """Return the status that says why every |c_i| is zero to rounding.
+        """Return the status for the end of a path, if no feature has a nonzero derivative c_i of the loss.
 
-        The status is BEYOND_PRECISION if the error of a c_i is not a small share of its upper bound
-        ‖z_i‖‖y − μ‖, where z_i is X_i projected off the selected columns.
+        The status is BEYOND_PRECISION if, for some column i, the error of c_i is not small compared with the
+        upper bound ‖z_i‖‖y − μ‖ of |c_i|. Here z_i is X_i projected off the selected columns, and μ are the
+        means that the model predicts.
         """
         fit, root = self.fit, np.sqrt(self.data.weight)
         steepest = float((np.sqrt(fit.variance) / root).max())

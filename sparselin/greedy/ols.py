@@ -56,7 +56,8 @@ def ols(
 
     Returns
     -------
-    SelectionPath. `lam_star` holds |⟨X_i, r⟩| of each pick; `margin` and `ties` refer to the quotients above.
+    SelectionPath. `lam_star` holds |⟨X_i, r⟩| for each pick i; `margin` and `ties` refer to the quotients
+    above.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def ols(
 def by_quotients(problem: Problem, k: int, **options: Any) -> SelectionPath:
     """Run `ols` on a problem, with options of `pursue`.
 
-    With by_rule=True, Numba must compile fewer kernels.
+    With by_rule=True, fewer kernels need to be compiled by Numba.
     """
     lengths = Lengths(problem)
 
@@ -95,9 +96,12 @@ def by_quotients(problem: Problem, k: int, **options: Any) -> SelectionPath:
 def largest_quotient(
     selection: Selection, lengths: Lengths, c: FloatArray, excluded: IndexArray | list[int]
 ) -> Pick | Status:
-    """Return the pick with the largest |c_j|/‖P_S^⊥X_j‖, c = Xᵀr, among the columns not in `excluded`.
+    """Return the pick j with the largest |⟨X_j, r⟩|/‖P_S^⊥X_j‖, except columns in `excluded`.
 
-    r = P_S^⊥y is the residual. If no c_j is nonzero, return the Status that says why.
+    r = P_S^⊥y is the residual on the selected columns S. If every ⟨X_j, r⟩ is zero, the Status that says why
+    is returned.
+
+    c : (d,) the correlations Xᵀr.
     """
     score = np.abs(c) * lengths.scale
     error = selection.problem.rounding(selection.qr.kappa) * selection.problem.y_norm * lengths.weights(score)

@@ -41,8 +41,9 @@ def omp(
         i* = argmax_{i ∉ S} |⟨X_i, r⟩|,    S ← S ∪ {i*}.
 
     This is Algorithm 2 of *Sequential Attention for Feature Selection*. The largest modulus is λ*(S),
-    `lam_star` in the result. The distance of the second largest modulus below λ*, divided by λ*, is `margin`.
-    X is used as given: if its columns have unit length, the pick is the column at the smallest angle to r.
+    `lam_star` in the result. The difference between λ* and the second largest modulus, divided by λ*, is
+    `margin`. X is used as given: if its columns have unit length, the pick is the column at the smallest
+    angle to r.
 
     Ties. The tied set T holds the columns whose |⟨X_i, r⟩| agrees with the largest one to rounding. The pick
     is the lowest index in T whose correlation is not zero to rounding. The bounds on rounding errors are
@@ -53,14 +54,14 @@ def omp(
     BLAS and Numba may use several threads.
 
     Nonnegative OMP. With `positive`, the coefficients of the picks must be nonnegative; the coefficients of
-    `forced` features may have any sign. The residual r is then y − Xβ for the β on S that minimises ‖y − Xβ‖
-    under this constraint, and each step selects
+    `forced` features may have any sign. Let β, zero outside S, minimise ‖y − Xβ‖ under this constraint. The
+    residual is r = y − Xβ, and each step selects
 
         i* = argmax_{i ∉ S} ⟨X_i, r⟩,    as long as this maximum is positive
 
     (Bruckstein, Elad and Zibulevsky, *On the uniqueness of nonnegative sparse solutions to underdetermined
-    systems of equations*, 2008). Here λ* is this maximum, or 0 if the maximum is negative, and T and the
-    margin compare ⟨X_i, r⟩ in place of |⟨X_i, r⟩|. A pick stays in S even if its coefficient becomes zero,
+    systems of equations*, 2008). Here λ* is this maximum, or 0 if the maximum is negative. T and the margin
+    are defined with ⟨X_i, r⟩ in place of |⟨X_i, r⟩|. A pick stays in S even if its coefficient becomes zero,
     because the coefficient may become positive again. A path that ends with EXACT_FIT, NO_CORRELATION or
     RANK_EXHAUSTED ends in a nonnegative least squares solution on all columns (docs/proofs/nonnegative.md). A
     step costs one pass over X.
@@ -118,10 +119,11 @@ def omp(
 
 
 def largest_correlation(selection: Selection) -> Pick | Status:
-    """Return the pick of OMP, the lowest index with the largest |⟨X_j, r⟩| up to rounding, r the residual.
+    """Return the pick of OMP: the feature j with the largest |⟨X_j, r⟩|, where r is the residual.
 
-    If all correlations are zero, return the Status that says why. Where cheap error bounds leave the
-    comparison of columns undecided, the columns are compared again with sharper bounds (`linalg.ties`).
+    In a tie to rounding, the lowest index is returned. If all correlations are zero, the Status that says why
+    is returned. Where cheap error bounds leave the comparison of columns undecided, the columns are compared
+    again with sharper bounds (`linalg.ties`).
     """
     error = selection.problem.correlation_error(selection.qr.kappa)
     best, c = argmax(selection.correlations(), error, selection.excluded, selection.scores)
@@ -131,10 +133,10 @@ def largest_correlation(selection: Selection) -> Pick | Status:
 
 
 def largest_positive(selection: Selection) -> Pick | Status:
-    """Return the pick of nonnegative OMP, the lowest index with the largest max(c_j, 0) up to rounding.
+    """Return the pick of nonnegative OMP: the feature j with the largest max(⟨X_j, r⟩, 0).
 
-    c = Xᵀr, r the residual. `selection` is a `Nonnegative`, whose scores are max(c, 0). If no pick is
-    possible, the Status that ends the path is returned: the reason why no c_j is positive, or
-    BEYOND_PRECISION if rounding leaves β undecided.
+    r is the residual. In a tie to rounding, the lowest index is returned. `selection` is a `Nonnegative`. If
+    no pick is possible, the Status that ends the path is returned: the reason why no ⟨X_j, r⟩ is positive, or
+    BEYOND_PRECISION if rounding leaves the coefficients undecided.
     """
     return Status.BEYOND_PRECISION if selection.undecided else largest_correlation(selection)

@@ -45,32 +45,33 @@ def swaps(
 
     **rule="exact"** takes the pair with the least ‖P_{S−i+j}^⊥y‖ among all pairs. At the end no single swap
     decreases ‖r‖. A double swap still may, so the result need not be the best subset; the result's `gap`
-    bounds how far it is from the best subset. Let v_i be the unit vector in the span of X_S that is
-    orthogonal to all other columns of S. With a QR factorisation X_S = QR, v_i = Qu_i, where u_i is the
-    column R⁻ᵀe_i divided by its norm. Because P_{S−i}^⊥ = P_S^⊥ + v_iv_iᵀ, all pairs follow from QᵀX, c = Xᵀr
-    and ρ_j = ‖P_S^⊥X_j‖:
+    bounds how far it is from the best subset. For i ∈ S let v_i be the unit vector in the span of X_S that is
+    orthogonal to all columns of X_S except X_i. With a QR factorisation X_S = QR, v_i = Qu_i, where u_i is
+    R⁻ᵀe_i divided by its norm. Then P_{S−i}^⊥ = P_S^⊥ + v_iv_iᵀ. So the residuals of all pairs follow from
+    QᵀX, c = Xᵀr and ρ_j = ‖P_S^⊥X_j‖:
 
         ‖P_{S−i+j}^⊥y‖² = ‖r‖² + ⟨v_i, y⟩² − (c_j + ⟨v_i, X_j⟩⟨v_i, y⟩)²/(ρ_j² + ⟨v_i, X_j⟩²).
 
     **rule="ompr"** tries the pair of OMP with replacement (Jain, Tewari and Dhillon, *Orthogonal matching
-    pursuit with replacement*, 2011, one feature at a time). For unit columns, j has the largest |c_j| and i
-    the smallest |β_i|; for other columns |c_j|/‖X_j‖ and ‖X_i‖|β_i| are compared. This rule tries only one
-    pair, so it may end although another swap would decrease ‖r‖.
+    pursuit with replacement*, 2011, one feature at a time). If the columns have unit length, j has the
+    largest |c_j| outside S, and i the smallest |β_i| in S, where β are the least squares coefficients on S.
+    Otherwise |c_j|/‖X_j‖ and ‖X_i‖|β_i| are compared. This rule tries only one pair, so it may end although
+    another swap would decrease ‖r‖.
 
     The paper's method has a step size η and swaps while η|c_j| > |β_i|, whereas this one swaps while ‖r‖
     decreases. The pair does not depend on η. So if every swap of the paper's method decreases ‖r‖, then from
     the same start this method begins with the same swaps. Every such swap decreases ‖r‖ if η ≤ 1/(1 + μ),
-    where the columns are unit and μ is their largest |⟨X_i, X_j⟩|. Proof. Let b = ηc_j, so that |b| > |β_i|,
-    and Δ = be_j − β_ie_i, where e_i and e_j are unit vectors. Then β + Δ is zero off S − i + j, c_i = 0 and
-    ‖XΔ‖² ≤ (1 + μ)(b² + β_i²) < 2(1 + μ)b². Hence
+    where the columns have unit length and μ is the largest |⟨X_i, X_j⟩| of two columns. Proof. Let b = ηc_j,
+    so that |b| > |β_i|, and Δ = be_j − β_ie_i, where e_i and e_j are unit vectors of ℝᵈ. Then β + Δ is zero
+    outside S − i + j, c_i = 0, and ‖XΔ‖² ≤ (1 + μ)(b² + β_i²) < 2(1 + μ)b². Hence
 
         ‖y − X(β + Δ)‖² = ‖r‖² − 2bc_j + ‖XΔ‖² < ‖r‖² − 2ηc_j²(1 − (1 + μ)η) ≤ ‖r‖². ∎
 
     Rounding. A decrease of ‖r‖² counts if it exceeds both 1e-12·‖y‖² (with an intercept, 1e-12·‖y − ȳ‖²) and
     a bound on its rounding error. This bound is 2‖r‖e + e², where e = 8·eps·s(y) bounds the error of r, and
-    s(y) is the size of y in `ThinQR.sizes`. The decrease is computed with a new factorisation, so no set
-    occurs twice. Among pairs whose decreases are equal within this tolerance, the pair with the lowest i is
-    taken, then the pair with the lowest j.
+    s(y) is the size of y in `ThinQR.sizes`. The decrease is computed with a new factorisation. So ‖r‖
+    decreases with each swap, and no set occurs twice. Among pairs whose decreases are equal within this
+    tolerance, the pair with the lowest i is taken, then the pair with the lowest j.
 
     Parameters
     ----------
@@ -153,7 +154,7 @@ def swaps(
 class _SubsetFit:
     """The least squares fit on the selected set S, and on the column of ones if there is an intercept.
 
-    r, square : the residual and ‖r‖².
+    r, square : the residual, and its squared norm ‖r‖².
     slack : a swap must decrease ‖r‖² by more than `slack`.
     """
 
@@ -166,17 +167,17 @@ class _SubsetFit:
         self.slack = max(equal, 2 * math.sqrt(self.square) * error + error**2)
 
     def swap(self, i: int, j: int) -> _SubsetFit:
-        """Return the fit on S − i + j, the set S with j in the place of i."""
+        """Return the fit on the set S with feature j in the place of feature i."""
         return _SubsetFit(self.problem, [j if x == i else x for x in self.S], self.equal)
 
     def pair_data(self, forced: IndexArray) -> tuple[list[int], IndexArray, FloatArray, FloatArray]:
-        """Return the data by which the rules compare pairs (i, j).
+        """Return the data by which the rules compare swaps of a feature i ∈ S for a feature j ∉ S.
 
         Returns
         -------
-        Three results: the features i that may leave S, in increasing order; their positions in the
-        factorisation; and ρ_j² = ‖P_S^⊥X_j‖² and c_j = ⟨X_j, r⟩, r the residual, of all columns, both set to
-        zero for columns in the span of S.
+        Three results: the features i that may leave S, in increasing order; their positions in the QR
+        factorisation of X_S; and, for all columns j, ρ_j² = ‖P_S^⊥X_j‖² and c_j = ⟨X_j, r⟩, where r is the
+        residual on S. ρ_j² and c_j are set to zero for columns in the span of S.
         """
         free = sorted(i for i in self.S if i not in forced and i in self.qr.index)
         lengths = Lengths(self.problem)
@@ -188,7 +189,10 @@ class _SubsetFit:
 
 
 def _first_better(fit: _SubsetFit, pairs: Pairs) -> tuple[_SubsetFit, tuple[int, int]] | None:
-    """Return the fit after the first swap in `pairs` that decreases the residual, and its pair, or None."""
+    """Try swaps (i, j) in order; return the fit after the first one that decreases the residual, and (i, j).
+
+    Returns None if no swap in `pairs` decreases the residual.
+    """
     for i, j in pairs:
         new = fit.swap(i, j)
         if new.qr.size == fit.qr.size and new.square < fit.square - max(fit.slack, new.slack):
@@ -197,7 +201,7 @@ def _first_better(fit: _SubsetFit, pairs: Pairs) -> tuple[_SubsetFit, tuple[int,
 
 
 def _exact_pairs(fit: _SubsetFit, forced: IndexArray) -> Pairs:
-    """Yield the pairs (i, j) that decrease ‖r‖, r the residual, by the rule "exact", the best pair first."""
+    """Yield the swaps (i, j) that decrease the norm of the residual, the best one first (rule "exact")."""
     problem, qr = fit.problem, fit.qr
     free, places, squares, c = fit.pair_data(forced)
     if not free:
@@ -218,7 +222,7 @@ def _exact_pairs(fit: _SubsetFit, forced: IndexArray) -> Pairs:
 
 
 def _ompr_pairs(fit: _SubsetFit, forced: IndexArray) -> Pairs:
-    """Yield the pair (i, j) of OMP with replacement, if there is one."""
+    """Yield the swap (i, j) of OMP with replacement, if there is one."""
     problem, qr = fit.problem, fit.qr
     free, places, squares, c = fit.pair_data(forced)
     outside = squares > 0

@@ -1,37 +1,41 @@
 """The constants of the guarantees at each set of a greedy path.
 
-Let S be one of the sets of the path, r = P_S^⊥y, c = Xᵀr, ρ_x = ‖P_S^⊥X_x‖, and A a set of at most k columns
-that are independent given S. Let m ≥ |A| be the minimum of k, the number of columns outside the span of S,
-and n − |S|. With G = (⟨P_S^⊥X_x, P_S^⊥X_x'⟩)_{x,x' ∈ A} and H = G scaled to unit diagonal,
+Let S be one of the sets of the path, r = P_S^⊥y the residual, c = Xᵀr, and ρ_x = ‖P_S^⊥X_x‖. Let A be a set
+of at most k columns whose projections P_S^⊥X_x are independent. Let m be the least of three numbers: k, the
+number of columns outside the span of S, and n − |S|; so |A| ≤ m. With G = (⟨P_S^⊥X_x, P_S^⊥X_x'⟩)_{x,x' ∈ A}
+and H = G scaled to unit diagonal,
 
     ‖y‖²·[R²(S ∪ A) − R²(S)] = c_Aᵀ G⁻¹ c_A ≤ ‖c_A‖²/λ_min(G),    and ≤ Σ_A (c_x/ρ_x)²/λ_min(H).         (1)
 
-By the definition of the submodularity ratio γ_{S,k}, the gain is also at most Σ_A (c_x/ρ_x)²/γ_{S,k}. Columns
-in the span of S have gain zero, and a dependent set has the gain of an independent subset. So the gain of any
-k columns is bounded by (1) with the least eigenvalues over all sets of m columns outside the span of S.
+By the definition of the submodularity ratio γ_{S,k}, the left side is also at most Σ_A (c_x/ρ_x)²/γ_{S,k}.
+The gain of a set of columns is the increase of R² when the set is added to S. Columns in the span of S have
+gain zero, and a dependent set has the same gain as an independent subset. So the gain of any k columns is
+bounded by (1), if λ_min is replaced by the least eigenvalue over all sets of m columns outside the span of S.
 (These eigenvalues are zero if some such set is dependent. By interlacing they are no larger than the least
 eigenvalues of smaller sets.)
 
-**A step.** Let Δ = R²(best) − R²(S) and A = best∖S. The gain g of the pick of FR (forward regression) is the
-largest (c_x/ρ_x)², so Δ ≤ (m/γ)·g with γ = max(γ_{S,k}, λ_min(H)). OMP's pick i has the largest |c| and the
-gain g = c_i²/ρ_i², so
+**A step.** Let Δ = R²(best) − R²(S), where `best` is the best set of k columns, and A = best∖S. FR (forward
+regression) picks the column with the largest (c_x/ρ_x)², which is its gain g. So Δ ≤ (m/γ)·g with
+γ = max(γ_{S,k}, λ_min(H)). The pick i of OMP has the largest |c_x|, and its gain is g = c_i²/ρ_i². So
 
     Δ ≤ (m/θ)·g,    θ = max(γ_{S,k}·min_x ρ_x², λ_min(G))/ρ_i²,                                          (2)
 
-because Σ_A (c_x/ρ_x)² ≤ m·c_i²/min ρ_x² and ‖c_A‖² ≤ m·c_i². After the step, Δ is at most 1 − θ/m times as
-large for OMP, and at most 1 − γ/m times for FR.
+because Σ_A (c_x/ρ_x)² ≤ m·c_i²/min ρ_x² and ‖c_A‖² ≤ m·c_i². So a step of OMP multiplies Δ by at most
+1 − θ/m, and a step of FR by at most 1 − γ/m.
 
-**After the run.** For every S, however it was selected, (1) with the m largest terms bounds R²(best).
+**After the run.** For every S, however it was selected, (1) bounds R²(best) − R²(S), if the sums run over the
+m largest terms.
 
-**Rounding.** Let the sizes s(x) of a column x and s(y) be as in `submodularity`, with s(x) proportional to
-‖x‖. The following error bounds hold; for a Gram problem, squares have errors of at most u·s².
+**Rounding.** Let s(x) and s(y) be the sizes of a column x and of y, as in `submodularity`, but with s(x)
+proportional to ‖x‖, and let u = 8·eps. The following error bounds hold; for a Gram problem, squares have
+errors of at most u·s².
 
 - P_S^⊥x, up to a part in the span of S, and ρ_x: u·s(x);
 - c_x: u·(s(x)‖r‖ + ρ_x·s(y) + √n·ρ_x‖r‖);
 - R²(S): u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))².
 
-Let q be such that the pick is certain to have |c_i| ≥ q·max|c|. Then the θ of OMP is q² times the θ of (2).
-For FR the same holds for γ, with |c|/ρ in place of |c|.
+Because of rounding it may only be certain that the pick i has |c_i| ≥ q·max|c| for some q < 1. Then θ in (2)
+is multiplied by q². For FR γ is multiplied by q², if the pick has |c_i|/ρ_i ≥ q·max|c|/ρ.
 """
 
 from __future__ import annotations
@@ -78,10 +82,10 @@ class ScaledData(NamedTuple):
 
 
 class IndependentColumns(NamedTuple):
-    """A basis of the span of a set S of columns: the positions J of independent columns, and a factorisation.
+    """Linearly independent columns J with the same span as a set S of columns, and a factorisation of X_J.
 
-    X_J, scaled to unit columns, is QR, and `inverse` is R⁻¹. `undecided` is True if rounding leaves open
-    whether the other columns of S are in the span of X_J.
+    The columns X_J, scaled to length 1, have the factorisation QR, and `inverse` is R⁻¹. `undecided` is True
+    if rounding leaves open whether the other columns of S are in the span of X_J.
     """
 
     J: IndexArray
@@ -91,11 +95,12 @@ class IndependentColumns(NamedTuple):
 
 
 class LowerBounds(NamedTuple):
-    """Lower bounds that hold at every set S of a path.
+    """Lower bounds on constants of the guarantees that hold at every set S of a path of k features.
 
     gamma : a lower bound on the submodularity ratio γ_{S,k} for the final S.
-    sparse : a lower bound on λ_min over sets of |S| + |A| columns; by interlacing it holds at every step.
-    correlation : the same lower bound for the columns scaled to unit length.
+    sparse : a lower bound on the least eigenvalue of the Gram matrices of S together with at most k further
+        columns.
+    correlation : the same lower bound for the columns scaled to length 1.
     """
 
     gamma: float
@@ -104,7 +109,10 @@ class LowerBounds(NamedTuple):
 
 
 class PrefixBounds(NamedTuple):
-    """The constants of the guarantees at one set S of the path, with the symbols of the module's docstring.
+    """The constants of the guarantees at one set S of a greedy path.
+
+    The docstring of `guarantees._along_path` defines θ and the matrix H. For each column x, c_x is its
+    correlation with the residual on S, and ρ_x its distance from the span of S.
 
     Attributes
     ----------
@@ -113,11 +121,12 @@ class PrefixBounds(NamedTuple):
     largest_correlation, largest_gain : whether the next pick has the largest |c|, and the largest |c|/ρ, up
         to rounding. If the path ended here before k picks, they say whether all |c|, and all |c|/ρ, are zero.
         They are None if rounding leaves open which columns are in the span of S.
-    gamma : (2,) certified lower and upper bounds on γ.
-    theta : (2,) certified lower and upper bounds on θ, with ρ_i = 1 if there is no next pick.
+    gamma : (2,) a lower and an upper bound on max(γ_{S,k}, λ_min(H)), where γ_{S,k} is the submodularity
+        ratio.
+    theta : (2,) a lower and an upper bound on θ, with ρ_i = 1 if there is no next pick i.
     r2_upper : an upper bound on R² of any set of k features.
-    q_squared : lower bounds on q², where the pick's |c| and |c|/ρ are at least q times the largest; 1 if
-        there is no next pick.
+    q_squared : lower bounds on q², where the |c| and |c|/ρ of the pick are at least q times the largest ones;
+        1 if there is no next pick.
     """
 
     r2: float
@@ -153,7 +162,10 @@ def scale(problem: Problem) -> ScaledData:
 
 
 def basis(data: ScaledData, places: IndexArray) -> IndependentColumns:
-    """Choose independent columns with the span of the columns at `places`, in the order of `places`."""
+    """Choose linearly independent columns with the same span as the columns at `places`.
+
+    Columns are considered in the order of `places`.
+    """
     places = places[data.norms[places] > 0]
     if len(places) <= len(data.y):
         found = _factors(data, places)
@@ -188,7 +200,10 @@ def _factors(data: ScaledData, J: IndexArray, sure: bool = False) -> Independent
 
 
 def _outside(data: ScaledData, J: IndependentColumns, places: IndexArray) -> IndexArray:
-    """Return for each column at `places` 1 if it is outside the span of J, 0 if inside, −1 if undecided."""
+    """Return for each column at `places` whether it is outside the span of the columns J.
+
+    The result is 1 if it is outside, 0 if it is inside, and −1 if rounding leaves this undecided.
+    """
     unit = data.X[:, places] / data.norms[places]
     Z, size = _project(J, unit)
     squares = np.einsum("ij,ij->j", Z, Z)
@@ -199,7 +214,10 @@ def _outside(data: ScaledData, J: IndependentColumns, places: IndexArray) -> Ind
 
 
 def _project(J: IndependentColumns, V: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return P_J^⊥V for unit vectors V, and s(v)² = 1 + ‖b‖² for each v, with b its coefficients on X_J."""
+    """Project vectors V of length 1 off the columns J; return the projections and the squared sizes of V.
+
+    The squared size of a vector v is 1 + ‖b‖², where b are its least squares coefficients on X_J.
+    """
     inner = J.Q.T @ V
     Z = V - J.Q @ inner
     return Z - J.Q @ (J.Q.T @ Z), 1 + ((J.inverse @ inner) ** 2).sum(axis=0)
@@ -212,7 +230,7 @@ def r2_of_set(data: ScaledData, S: IndexArray) -> tuple[float, float]:
 
 
 def _r2_of_basis(data: ScaledData, J: IndependentColumns) -> tuple[float, float]:
-    """Return R² of the columns of the basis J, and a bound on its rounding error."""
+    """Return R² of least squares on the columns J, and a bound on its rounding error."""
     if not data.y.any():
         return 0.0, 0.0
     r, size = _project(J, data.y)
@@ -238,7 +256,7 @@ def r2_of_all(data: ScaledData) -> float:
 
 
 class _Remainder(NamedTuple):
-    """The columns x outside the span of S, and their projections off S.
+    """The columns outside the span of the selected columns S, and their projections off S.
 
     Attributes
     ----------
@@ -246,7 +264,7 @@ class _Remainder(NamedTuple):
     Z, rho, c : P_S^⊥X_x, ρ_x = ‖P_S^⊥X_x‖ and c_x = ⟨X_x, r⟩ for each column x, where r = P_S^⊥y.
     error, error_c, error_gain, error_unit : bounds on the rounding errors of Z, c, c/ρ and Z/ρ.
     residual_norm : ‖r‖.
-    m : the largest number of columns that can increase R², for k = d.
+    m : the largest number of columns that can increase R², if k is not limited.
     undecided : whether rounding leaves open which columns are outside the span of S.
     """
 
@@ -272,11 +290,11 @@ def step(
     pair_limit: int,
     node_limit: int,
 ) -> PrefixBounds:
-    """Compute the constants of the guarantees at S, a set of independent columns.
+    """Compute the constants of the guarantees at a set S of independent columns.
 
     pick : the next pick; empty if there is none.
     known : lower bounds that are known already.
-    pair_limit, node_limit : the limits of the searches for γ_{S,k} and for eigenvalues.
+    pair_limit, node_limit : the limits of the searches for the submodularity ratio and for eigenvalues.
     """
     places = data.place[S]
     J = basis(data, places[places >= 0])
@@ -331,11 +349,11 @@ def _project_others(data: ScaledData, J: IndependentColumns) -> _Remainder:
 
 
 def _theta(left: _Remainder, at: IndexArray, gamma: FloatArray, sparse: FloatArray) -> FloatArray:
-    """Return bounds (2,) on the constant θ, which (2) in the module's docstring defines.
+    """Return bounds (2,) on the constant θ of OMP, which formula (2) in the docstring of the module defines.
 
     at : the position of the pick in `left`; empty if there is none.
-    gamma, sparse : bounds (2,) on the submodularity ratio γ_{S,k}, and on λ_min(G) for the Gram matrix G of
-        projected columns.
+    gamma, sparse : bounds (2,) on the submodularity ratio γ_{S,k}, and on the least eigenvalue of Gram
+        matrices of the projected columns.
     """
     error = np.array([-1.0, 1.0])[:, None] * left.error_unit
     shortest = (left.rho * np.maximum(0.0, 1 + error)).min(axis=1)
@@ -345,9 +363,10 @@ def _theta(left: _Remainder, at: IndexArray, gamma: FloatArray, sparse: FloatArr
 
 
 def _has_largest(left: _Remainder, at: IndexArray) -> tuple[bool, bool]:
-    """Return whether the pick has the largest |c|, and the largest |c|/ρ, up to rounding.
+    """Return whether the pick has the largest |c|, and whether it has the largest |c|/ρ, up to rounding.
 
-    c_x = ⟨X_x, r⟩ is a correlation, and ρ_x the length of the projected column x.
+    For a column x, c_x = ⟨X_x, r⟩ is its correlation with the residual r, and ρ_x its length after projection
+    off the selected columns.
 
     at : the position of the pick in `left`. If it is empty, both answers are True.
     """
@@ -358,9 +377,10 @@ def _has_largest(left: _Remainder, at: IndexArray) -> tuple[bool, bool]:
 
 
 def _q2_bounds(left: _Remainder, at: IndexArray) -> tuple[float, float]:
-    """Return lower bounds on q², first for |c|, then for |c|/ρ: the pick has at least q times the largest.
+    """Return lower bounds on q², where the pick has at least q times the largest |c|, or |c|/ρ.
 
-    c_x = ⟨X_x, r⟩ is a correlation, and ρ_x the length of the projected column x.
+    The first bound is for |c|, the second for |c|/ρ. For a column x, c_x = ⟨X_x, r⟩ is its correlation with
+    the residual r, and ρ_x its length after projection off the selected columns.
 
     at : the position of the pick in `left`; empty if there is none, and then q² = 1.
     """
@@ -380,21 +400,26 @@ def _square(score: float, others: FloatArray, picks: int) -> float:
 
 
 def _may_end(left: _Remainder) -> tuple[bool, bool]:
-    """Return whether the path may end here: whether all c = Xᵀr, and all |c|/ρ, are zero up to rounding.
+    """Return whether a path of OMP, and a path of FR, may end here.
 
-    ρ are the lengths of the columns after projection off the selected columns.
+    This is so if all |c|, for OMP, or all |c|/ρ, for FR, are zero up to rounding. For a column x, c_x = ⟨X_x,
+    r⟩ is its correlation with the residual r, and ρ_x its length after projection off the selected columns.
     """
     size = np.abs(left.c)
     return bool((size <= left.error_c).all()), bool((size <= left.error_gain * left.rho).all())
 
 
 def _raise_to(bounds: FloatArray, known: float) -> FloatArray:
-    """Raise the bounds (2,) on a constant to `known`, a lower bound on the same constant."""
+    """Raise both bounds (2,) on a constant to at least `known`, another lower bound on the constant."""
     return np.maximum(bounds, known)
 
 
 def _gain_upper(left: _Remainder, m: int, gamma: float, sparse: float) -> float:
-    """Return an upper bound on the gain of k columns: the smaller of (1) with λ_min(G) and the bound by γ."""
+    """Return an upper bound on the increase of R² by any k further columns.
+
+    It is the smaller of two bounds: formula (1) of the module with the least eigenvalue `sparse`, and the
+    bound by the submodularity ratio `gamma`.
+    """
     size = np.abs(left.c)
     by_gamma = _largest(size / left.rho + left.error_gain, m) / gamma if gamma > 0 else math.inf
     by_sparse = _largest(size + left.error_c, m) / sparse if sparse > 0 else math.inf
@@ -409,9 +434,9 @@ def _largest(values: FloatArray, m: int) -> float:
 def _least(Z: FloatArray, m: int, error: FloatArray, node_limit: int, known: float) -> FloatArray:
     """Return bounds (2,) on the least eigenvalue of Z_AᵀZ_A over the sets A of m columns of Z.
 
-    error : bounds on the errors of the columns. The errors of the m columns of A change singular values by at
-        most the root of the sum of their squares.
-    known : a lower bound on the least eigenvalue, already known.
+    error : bounds on the errors of the columns. The errors of the columns of A change singular values of Z_A
+        by at most the square root of the sum of their squares.
+    known : a lower bound on the least eigenvalue that is already known.
     """
     C, change = Z.T @ Z, math.sqrt(_largest(error, m))
     trace = float(np.sort(C.diagonal())[len(C) - m :].sum())

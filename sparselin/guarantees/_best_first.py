@@ -1,9 +1,10 @@
 """Best-first branch and bound for the best subset with a ridge, a box or groups.
 
-`_relaxation` derives the bounds. The node with the least bound is examined next. Its relaxation gives a
-better bound, a set that may be the best, and features that can be fixed. Then the node is split on the group
-whose z is nearest to ½. At any time the least bound of the open and the closed nodes is a lower bound for all
-sets.
+A group is a set of features that are selected together; without groups every feature is one. `_relaxation`
+derives lower bounds on the objective q. The node of the search tree with the least bound is examined next.
+Its relaxation gives a better bound, a set that may be the best, and groups that must, or must not, be
+selected. Then the node is split on one group: the one whose variable z in the relaxation is nearest to ½. At
+any time the least bound of the open and the closed nodes is a lower bound on q for all sets.
 """
 
 from __future__ import annotations
@@ -45,9 +46,13 @@ _TRIED = 3
 
 
 class Node(NamedTuple):
-    """An open node: its bound, its number, the states of the groups of its stage, and a start for w.
+    """An open node of the search tree.
 
-    vector : the number of the vector whose bound is that of the node, or −1.
+    bound, number : the lower bound of the node, and its number.
+    state : for each group of its stage, whether it is selected (in), excluded (out), or free.
+    stage : the relaxation on the groups that may be selected.
+    places, w : the nonzero entries of a vector from which the relaxation of the node starts.
+    vector : the number of the stored vector that proves the bound, or −1.
     """
 
     bound: float
@@ -60,17 +65,18 @@ class Node(NamedTuple):
 
 
 class BestFirst:
-    """The state of a search: open nodes, the best sets, and the least bound of the closed nodes.
+    """The state of a best-first search: open nodes, the best sets, and the least bound of the closed nodes.
 
     Attributes
     ----------
-    best, groups : the `SetFit` with the least value, and its groups, the forced ones first.
-    room : a bound on the rounding error of the best value, and on its change in `Scaled.at_bounds`.
-    floor : the least lower bound of the closed nodes. `covered` is the least lower bound of the nodes that
-        were closed without a fit. `second` is the least lower bound of the fits, other than the best fit,
-        that closed a node.
+    best, groups : the `SetFit` with the least value so far, and its groups, the forced ones first.
+    room : a bound on two changes of the best value: by rounding, and by moving coefficients to a bound that
+        they nearly reach (`Scaled.at_bounds`).
+    floor : the least lower bound of the closed nodes.
+    covered : the least lower bound of the nodes that were closed without fitting a set.
+    second : the least lower bound of the sets, other than the best, that closed a node.
     nodes, moves : the numbers of examined nodes, and of improvements during the search.
-    listed : with `within`, the value of each set of exactly k groups that was examined.
+    listed : if `within` is given, the value of each set of exactly k groups that was examined.
     record : the tree for a certificate, or None.
     """
 
@@ -106,7 +112,7 @@ class BestFirst:
         self.open = [Node(0.0, 0, state, stage, np.empty(0, np.intp), np.empty(0), -1)]
 
     def _narrow(self, stage: Stage, state: Any) -> Stage:
-        """Return the stage with a box that is derived from the relaxation of the root."""
+        """Return the stage with a smaller box, derived from the relaxation at the root of the tree."""
         m, free = self.k - int((state == IN).sum()), state == FREE
         if stage.is_void or m == 0 or free.sum() <= m:
             return stage
@@ -125,11 +131,14 @@ class BestFirst:
         return np.concatenate([self.members[g] for g in groups]) if len(groups) else np.empty(0, np.intp)
 
     def fit(self, groups: IndexArray) -> SetFit:
-        """Minimise q on the features of these groups, within the box."""
+        """Minimise the objective over coefficients on the features of these groups, within the box."""
         return self.scaled.solve(self.features(groups))
 
     def lower_of(self, stage: Stage, groups: IndexArray, fit: SetFit) -> tuple[float, FloatArray]:
-        """Return a lower bound on the value of the fit on these groups, which are of the stage, and its w."""
+        """Return a lower bound on the value of a fit on these groups, and the vector w that proves it.
+
+        The groups must belong to the stage. If the stage gives no bound, w is empty.
+        """
         if stage.is_void:
             return self._remainder(fit.J), np.empty(0)
         w = np.zeros(len(self.scaled.b))
@@ -140,9 +149,10 @@ class BestFirst:
         return float(kernels.bound(stage.data, state, 0, w, c, H)[0]), w
 
     def _remainder(self, J: IndexArray) -> float:
-        """Return a lower bound on ½‖P_J^⊥y‖² for dependent columns J; −inf if rounding leaves it open.
+        """Return a lower bound on ½‖P_J^⊥y‖², half the squared residual, for columns J that may be dependent.
 
-        It also holds with a box.
+        The result is −inf if rounding leaves open whether columns are dependent. The bound also holds with a
+        box.
         """
         norms, d = self.problem.column_norms, self.problem.d
         rows = np.array(
@@ -155,7 +165,7 @@ class BestFirst:
         return -math.inf if data.seen[0] else float(square - error - _MARGIN) * self.scaled.half
 
     def _try(self, groups: IndexArray) -> SetFit:
-        """Compare the set of these groups with the best one."""
+        """Minimise the objective on these groups, and keep the set if it is the best so far."""
         fit = self.fit(groups)
         if fit.value < self.best.value - _SLACK * self.scaled.half:
             self.second = min(self.second, self.best.value - self.room)
@@ -166,9 +176,11 @@ class BestFirst:
         return fit
 
     def _scores(self, fit: SetFit, groups: IndexArray) -> FloatArray:
-        """Return Σ c_j²/G_jj over each group, c = b − Gw for the fit on `groups`, and −1 for these groups.
+        """Return for each group an estimate of the decrease of the objective if the group is added.
 
-        Directions off the box do not count.
+        Let w be the coefficients of the fit on `groups`, and c = b − Gw the negative gradient of the
+        objective there. The estimate is Σ c_j²/G_jj over the features j of the group, and −1 for `groups`.
+        Terms whose direction leaves the box are left out.
         """
         scaled = self.scaled
         w = np.zeros(len(scaled.b))
@@ -202,7 +214,7 @@ class BestFirst:
 
     @property
     def target(self) -> float:
-        """The value that closes a node whose bound reaches it."""
+        """The bound at which a node is closed: no set in it can then be better."""
         value = self.best.value
         if self.within is not None:
             return value * (1 + self.within) + _SLACK * self.scaled.half
@@ -211,19 +223,19 @@ class BestFirst:
         return value * (1 - self.gap) - _MARGIN * self.scaled.half
 
     def within_limit(self) -> list[tuple[tuple[int, ...], float]]:
-        """Return the listed sets whose value may be at most (1 + within)·best, with their values."""
+        """Return the listed sets whose value may be at most (1 + within) times the best, and the values."""
         return [item for item in self.listed.items() if item[1] <= self.target]
 
     @property
     def lower(self) -> float:
-        """A lower bound on q over all sets."""
+        """A lower bound on the objective over all sets."""
         least = self.open[0].bound if self.open else math.inf
         return max(0.0, min(least, self.floor, self.best.value))
 
     def run(self, watch: Watch, most: float = math.inf) -> Status:
-        """Search until no node is open, or a limit, the callback or Ctrl-C stops it.
+        """Search until no node is open, or until a limit, the callback or Ctrl-C stops the search.
 
-        most : the number of sets within the limit that ends a search for all such sets.
+        most : a search for all sets within a limit ends once it has found more sets than this.
         """
         stop = self.nodes + watch.nodes
         try:
@@ -247,7 +259,10 @@ class BestFirst:
         return Status.COMPLETED
 
     def _examine(self, node: Node) -> None:
-        """Bound the first open node, and close or split it. An interrupt leaves it open."""
+        """Compute the bound of the first open node, then close or split the node.
+
+        If Ctrl-C interrupts this, the node stays open.
+        """
         low, _, state, stage, places, entries, vector = node
         operations: list[Operation] = []
         w: FloatArray = np.zeros(len(stage.features))
@@ -286,7 +301,10 @@ class BestFirst:
         self._split(node, stage, state, w, z, low, vector, operations)
 
     def _shrink(self, stage: Stage, state: Any, w: FloatArray) -> tuple[Stage, Any, FloatArray]:
-        """Make a stage of the groups that are not out, unless that is the stage already."""
+        """Return a stage without the excluded groups, its states and its w.
+
+        If no group is excluded, the arguments are returned.
+        """
         live = state != OUT
         if live.all():
             return stage, state, w
@@ -297,9 +315,12 @@ class BestFirst:
         self, stage: Stage, state: Any, order: IndexArray, H: FloatArray, m: int, low: float, vector: int,
         operations: list[Operation],
     ) -> bool:  # fmt: skip
-        """Fix groups whose opposite is bounded by the target. Return whether groups were fixed as in.
+        """Fix free groups as selected or excluded, where the opposite cannot give a better set.
 
-        order : the free groups, those with the largest H first.
+        A group is fixed if the lower bound for the opposite choice reaches the target. Returns whether some
+        group was fixed as selected.
+
+        order : the free groups, sorted by decreasing H.
         """
         if low == -math.inf:
             return False
@@ -318,7 +339,10 @@ class BestFirst:
         return len(inn) > 0
 
     def _leaf(self, node: Node, stage: Stage, state: Any, m: int, operations: list[Operation]) -> None:
-        """Close a node with one set that is the best of it: all groups that are in, and perhaps the free."""
+        """Close a node in which only one set is left to be compared, and compare this set.
+
+        The set consists of all selected groups. If all free groups may be added, it contains them too.
+        """
         live = stage.groups[(state == IN) if m == 0 else (state != OUT)]
         if self.within is not None:
             if len(live) == self.k:
@@ -341,13 +365,16 @@ class BestFirst:
         self._finish(node, [*operations, operation], max(node.bound, low))
 
     def _list(self, groups: IndexArray) -> None:
-        """List a set of k groups with its value."""
+        """Add a set of k groups and its value to the list of examined sets."""
         self.listed[tuple(sorted(groups.tolist()))] = self._try(groups).value
 
     def _finish(
         self, node: Node, operations: list[Operation], bound: float, children: tuple[Node, ...] = ()
     ) -> None:
-        """Replace the first open node by its children. An interrupt before the last line changes nothing."""
+        """Replace the first open node by its children.
+
+        If Ctrl-C interrupts this, the open nodes do not change.
+        """
         if self.record is not None:
             self.record.operations[node.number] = operations
         self.floor = min(self.floor, bound)
@@ -363,7 +390,7 @@ class BestFirst:
         self, node: Node, stage: Stage, state: Any, w: FloatArray, z: FloatArray, low: float, vector: int,
         operations: list[Operation],
     ) -> None:  # fmt: skip
-        """Replace the node by the sets with a group and the sets without it."""
+        """Replace a node by two children: the sets that contain a certain group, and the sets that do not."""
         free, inside = np.flatnonzero(state == FREE), np.flatnonzero(state == IN)
         if stage.is_void:
             chosen = stage.groups[inside]
@@ -409,7 +436,7 @@ class BestFirst:
         )
 
     def _order(self) -> IndexArray:
-        """Return the features of the best set in the order of orthogonal least squares on them.
+        """Return the features of the best set, ordered by orthogonal least squares on this set.
 
         The forced features come first. Other features with the coefficient 0 are left out.
         """
@@ -423,7 +450,7 @@ class BestFirst:
         return support[np.append(order, np.setdiff1d(np.arange(len(support)), order))]
 
     def certificate(self) -> SubsetCertificate | None:
-        """Return the certificate of the search so far, or None if some bound is not that of a vector."""
+        """Return a certificate of the search so far, or None if no vector proves some lower bound."""
         origin = self.problem.origin or self.problem
         rounded = origin.design.scale is not None or origin.exact_columns([]) is None
         if self.record is None or not self.scaled.strict or rounded:

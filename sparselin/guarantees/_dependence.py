@@ -1,10 +1,10 @@
-"""Exact decisions on the dependence of columns, for cases that rounding leaves open.
+"""Exact decisions whether columns are linearly dependent, for cases that rounding leaves open.
 
-A column of floats is a power of two times a column of integers; let N be the least length of such an integer
-column. For independent columns of integers det XᵀX ≥ 1. Let T be the columns other than x, and ρ_x the
-distance of x from the span of T. In the units of integers, det XᵀX = ρ_x²·det X_TᵀX_T ≤ ρ_x²·Π_T N². So x is
-in the span of T if its distance from the span, divided by the length of x, is below 1/Π_{T+x} N, where the
-product runs over T and x. x is also in the span if it is an exact multiple of a column of T.
+A column of floats is a power of two times a column of integers. Let N be the length of the shortest such
+integer column. Linearly independent columns of integers have det XᵀX ≥ 1. Let T be the columns other than x,
+and ρ_x the distance of x from the span of T. For the integer columns det XᵀX = ρ_x²·det X_TᵀX_T ≤ ρ_x²·Π_T
+N². So x is in the span of T if its distance from the span, divided by the length of x, is below 1/Π_{T+x} N,
+where the product runs over T and x. x is also in the span if it is an exact multiple of a column of T.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from sparselin.results import IndexArray
 
 
 def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
-    """Find the columns of J that are multiples of each other, and log₂ N for each, for exact decisions.
+    """Return the data for exact decisions on linear dependence among the columns J.
 
-    N is the length of the shortest column of integers that is the column times a power of two. If the
-    columns z_j were projected off columns E, the original columns X_j are examined, because the z_j are
-    dependent if and only if the X_j are dependent given E. For independent columns of integers det [E X_T]ᵀ[E
-    X_T] = det EᵀE·det Z_TᵀZ_T ≥ 1. Therefore N is the length of z_j in the units of X_j, and the product of N
-    over E is a factor that counts once. A column of zeros has length 0 and is in every span. Scales of
-    standardized columns are left out, because after rounding the scales of multiples would differ.
+    The data say which columns are multiples of each other, and log₂ N for each column, where N is the length
+    of the shortest column of integers that is the column times a power of two. If the columns z_j of the
+    problem were projected off columns E, the original columns X_j are examined, because the z_j are linearly
+    dependent if and only if the X_j are dependent given E. Independent columns of integers satisfy det [E
+    X_T]ᵀ[E X_T] = det EᵀE·det Z_TᵀZ_T ≥ 1. Therefore N is the length of z_j in the units in which X_j is an
+    integer column, and the product of N over E is a factor that counts once. A column of zeros has length 0
+    and is in every span. Scales of standardized columns are left out, because after rounding the scales of
+    multiples would differ.
     """
     unit = Unit(SAFETY * problem.errors.double_eps, math.sqrt(problem.n), float(problem.errors.power))
     given, origin = problem.origin is not None, problem.origin or problem

@@ -1,61 +1,64 @@
 """Depth-first branch and bound for the best subset of a least squares problem, with few features.
 
-A node (I, F, m) of the search tree represents the sets I ∪ A with A ⊆ F, |A| ≤ m: I are the features already
-chosen, F the candidates. With Z = P_I^⊥X_F, r = P_I^⊥y, C = ZᵀZ, b = Zᵀr,
+A node (I, F, m) of the search tree represents the sets I ∪ A with A ⊆ F and |A| ≤ m, where I are the features
+already chosen, and F the candidates. With Z = P_I^⊥X_F, r = P_I^⊥y, C = ZᵀZ and b = Zᵀr,
 
     ‖P_{I∪A}^⊥y‖² = ‖r‖² + min {βᵀCβ − 2bᵀβ : β ∈ ℝ^F zero off A}.                                        (1)
 
-**Bound.** Let D be diagonal and positive, M = C − D positive semidefinite. For every x ∈ ℝ^F, with
-v_j = (b − Mx)_j²/D_j and T_m(v) the sum of the m largest v_j,
+**Bound.** Let D be a positive diagonal matrix such that M = C − D is positive semidefinite. For x ∈ ℝ^F let
+v_j = (b − Mx)_j²/D_j, and let T_m(v) be the sum of the m largest v_j. Then every x satisfies
 
     ‖P_{I∪A}^⊥y‖² ≥ ‖r‖² − xᵀMx − T_m(v)    for all A ⊆ F, |A| ≤ m.                                        (2)
 
 Proof: Let β be zero off A and u = b − Mx. From (β − x)ᵀM(β − x) ≥ 0, βᵀMβ ≥ 2βᵀMx − xᵀMx. Also
-D_jβ_j² ≥ 2u_jβ_j − u_j²/D_j. So βᵀCβ − 2bᵀβ ≥ −xᵀMx + 2(Mx + u − b)ᵀβ − Σ_{j∈A} v_j, where the middle
-term is zero. ∎ The bound holds for every x, so no iteration has to converge and no system is solved. At x = 0
-the bound is ‖r‖² less the m largest b_j²/D_j. At x = C⁻¹b it is the squared residual on I ∪ F plus the
-|F| − m least D_jx_j² (a lower bound on the cost of deleting |F| − m features). The best x solves the
-perspective relaxation (Frangioni and Gentile, 2006; Dong, Chen and Linderoth, 2015)
+D_jβ_j² ≥ 2u_jβ_j − u_j²/D_j. So βᵀCβ − 2bᵀβ ≥ −xᵀMx + 2(Mx + u − b)ᵀβ − Σ_{j∈A} v_j, where the middle term is
+zero. ∎ The bound holds for every x, so no iteration has to converge and no system is solved. At x = 0 the
+bound is ‖r‖² minus the sum of the m largest b_j²/D_j. At x = C⁻¹b it is the squared residual on I ∪ F plus
+the sum of the |F| − m least D_jx_j² (a lower bound on the cost of deleting |F| − m features). The best x
+solves the perspective relaxation (Frangioni and Gentile, 2006; Dong, Chen and Linderoth, 2015)
 
     min_{x, z} xᵀMx − 2bᵀx + Σ_j D_jx_j²/z_j,   0 ≤ z ≤ 1,  Σ z_j ≤ m.
 
-It is approximated from the x of the parent node, by coordinate descent on x for a fixed multiplier λ of the
-sum Σ z_j, alternating with updates of λ for fixed x. Let L be the right side of (2), and v_(m) the m-th
-largest v_j. The same proof gives lower bounds for the sets with j (left) and for the sets without j (right),
+It is solved approximately, starting from the x of the parent node. Coordinate descent on x for a fixed
+multiplier λ of the constraint Σ z_j ≤ m alternates with updates of λ for fixed x. Let L be the right side of
+(2), and v_(m) the m-th largest v_j. The same proof gives lower bounds for the sets that contain j (left) and
+for the sets that do not (right):
 
     j ∈ A, v_j < v_(m):  ≥ L + v_(m) − v_j;        j ∉ A, v_j ≥ v_(m):  ≥ L + v_j − v_(m+1).              (3)
 
-These bounds exclude candidates below the node, and bound the branch without j.
+These bounds exclude candidates from all sets of the node, and bound the branch of the sets without j.
 
 **D** is s/diag(C⁻¹), with the largest s (to a few hundredths of its logarithm) at which a Cholesky
-factorisation of C − D exists. This s is at least 1/|F|, because C⁻¹ scaled to unit diagonal has trace |F|. D
-remains valid below the node: for j ∈ F, C − D ⪰ 0 implies C − diag(0, D_{F∖j}) ⪰ 0. The Schur complement of
-this matrix is C_{F∖j} after the projection off Z_j, less D_{F∖j}, so it is also positive semidefinite. D is
-recomputed when F has shrunk by a fifth. If C is singular, let s_j be the sum of the m − 1 largest
+factorisation of C − D exists. This s is at least 1/|F|, because C⁻¹ scaled to unit diagonal has trace |F|.
+The same D can be used at all descendants of the node. To see this for a feature j ∈ F that is chosen, note
+that C − D ⪰ 0 implies C − diag(0, D_{F∖j}) ⪰ 0. The Schur complement of entry j in this matrix is positive
+semidefinite too. It is the matrix C of the child node, whose columns are projected off Z_j, minus D_{F∖j}. D
+is recomputed when F has shrunk by a fifth. If C is singular, let s_j be the sum of the m − 1 largest
 |correlations| of Z_j with other columns, and let D_j = C_jj(1 − s_j). This makes C_A − D_A diagonally
-dominant for every |A| ≤ m, and (2) holds with x = 0. If some s_j ≥ 1, there is no bound, and the sets of the
-node are enumerated.
+dominant for every |A| ≤ m, and (2) holds with x = 0. If some s_j ≥ 1, the node has no bound, and its sets are
+enumerated.
 
 **Branching** is on the feature j with the largest v_j: the sets with j are searched first, then the sets
 without j. If two features remain to be chosen, all pairs are compared by the closed form of their gain,
 (c_i² + c_j² − 2ρc_ic_j)/(1 − ρ²) for unit columns with the inner product ρ.
 
-**Rounding.** C is downdated by rank one, C − C_iC_iᵀ/C_ii, which is elimination. Let γ_j be the coefficients
-of column j on the features added to I since Z was last projected and scaled to unit length. The computed C_jl
-belongs to columns whose products are off by some eps, so its error is eps·a_ja_l with a_j = 1 + ‖γ_j‖₁.
-Adding i increases a_j by at most |C_ij/C_ii|·a_i. As long as a_j² ≤ 10⁴·C_jj for all j, and a² ≤ 10⁴ for the
-a of y, relative errors are at most 10⁴·eps. Otherwise all of Z is projected again off an orthonormal basis of
-I (Gram-Schmidt, twice) and scaled to unit length, and columns in the span of I are removed. (A check of C_jj
-alone does not suffice: for X_1 = e_1, X_{t+1} = e_t + g·e_{t+1} all C_jj ≥ g²/(1 + g²), but errors grow by
-1/g² per step.) The closed form for pairs divides by 1 − ρ². If 1 − ρ² is below 0.1, the pairs that the closed
-form does not exclude are compared by projection.
+**Rounding.** When feature i is chosen, C becomes C − C_iC_iᵀ/C_ii, which is one step of elimination. Let γ_j
+be the coefficients of column j on the features added to I since Z was last projected and scaled to unit
+length. The products of these columns have errors of some eps, so the error of C_jl is eps·a_ja_l with
+a_j = 1 + ‖γ_j‖₁. Adding i increases a_j by at most |C_ij/C_ii|·a_i. Let a be the same number for y. As long
+as a_j² ≤ 10⁴·C_jj for all j, and a² ≤ 10⁴, relative errors are at most 10⁴·eps. Otherwise all of Z is
+projected again off an orthonormal basis of I (Gram-Schmidt, twice) and scaled to unit length, and columns in
+the span of I are removed. (A check of C_jj alone does not suffice: for X_1 = e_1, X_{t+1} = e_t + g·e_{t+1}
+all C_jj ≥ g²/(1 + g²), but errors grow by 1/g² per step.) The closed form for pairs divides by 1 − ρ². If
+1 − ρ² is below 0.1, the pairs that the closed form does not exclude are compared by projection.
 
-A projected column has a relative error of u·s(x)/ρ_x, with s(x) as in `submodularity`; the error then grows
-in proportion to a_j. D and the bound (2) are reduced by these errors. Sets whose order these errors leave
-open are compared by projection, with an error of u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))². The lower bound is
-reduced by the largest of these errors that mattered, and by at least 1e-10·‖y‖². Sets whose residuals differ
-by less than 1e-12·‖y‖² count as equal. If a column is closer than 2u·s(x) to a span, and `_dependence` does
-not prove that it is in this span, its gain may have any value. Then there is no lower bound.
+A column x projected off I has a relative error of u·s(x)/ρ_x, where ρ_x is its length, u = 8·eps, and s(x) is
+defined in `submodularity`. Later the error grows in proportion to a_j. D and the bound (2) are reduced by
+these errors. Sets whose order these errors leave open are compared by projection, with an error of
+u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))². The lower bound is reduced by the largest of these errors that mattered, and
+by at least 1e-10·‖y‖². Sets whose residuals differ by less than 1e-12·‖y‖² count as equal. If a column is
+closer than 2u·s(x) to a span, and `_dependence` does not prove that it is in this span, its gain may have any
+value. Then there is no lower bound.
 """
 
 from __future__ import annotations
@@ -165,7 +168,7 @@ class Tree:
             return Status.STOPPED
 
     def _advance(self, stop: float) -> bool:
-        """Search until `stop` nodes are visited; return whether the tree is exhausted."""
+        """Search until the number of visited nodes is `stop`; return whether the tree is exhausted."""
         while not kernels.search(self.stack, self.best, int(stop)):
             if not kernels.renew(self.data, self.stack, self.best):
                 return False
@@ -183,7 +186,10 @@ class Tree:
 
     @property
     def lower(self) -> float:
-        """The lower bound on ‖P_S^⊥y‖²/‖y‖²: the least of the bounds of open nodes and the best value."""
+        """The lower bound on ‖P_S^⊥y‖²/‖y‖² over all sets S.
+
+        It is the least of the bounds of the open nodes and the best value found.
+        """
         if self.undecided:
             return 0.0
         open_nodes = self.stack.bound[: self.best.counters[kernels.DEPTH] + 1]
@@ -228,7 +234,7 @@ class Tree:
 
 
 def _project_data(start: Start) -> kernels.SubsetData:
-    """Make the data of the search: project X and y off the forced columns, and scale X to unit columns again.
+    """Make the data of the search: project X and y off the forced columns, and scale the columns to length 1.
 
     Columns in the span of the forced columns are set to zero.
     """
@@ -243,12 +249,12 @@ def _project_data(start: Start) -> kernels.SubsetData:
 
 
 def in_order(problem: Problem, k: int, support: IndexArray, forced: int) -> SelectionPath:
-    """Order the features of the best subset S by orthogonal least squares on X_S, and return their path.
+    """Order the features of the best subset by orthogonal least squares on this subset; return the path.
 
     forced : the number of forced features, which are the first of `support` and stay first.
 
     Features that do not reduce the residual are left out. If fewer than k remain, the status of the path is
-    that of orthogonal least squares on all columns, started from S.
+    that of orthogonal least squares on all columns, started from the subset.
     """
     if len(support) == 0:
         return by_quotients(problem, k, by_rule=True)
@@ -259,7 +265,9 @@ def in_order(problem: Problem, k: int, support: IndexArray, forced: int) -> Sele
 
 
 def _starts(X: FloatArray, y: FloatArray, k: int, forced: IndexArray) -> Iterator[tuple[str, IndexArray]]:
-    """Yield (name, support) for each of three greedy methods: at most k features, the forced ones first.
+    """Yield (name, support) for each of three greedy methods that select at most k features.
+
+    The forced features come first in each support.
 
     X (n, d), y (n,) : columns and y of unit length, or zero.
 
@@ -275,9 +283,9 @@ def _starts(X: FloatArray, y: FloatArray, k: int, forced: IndexArray) -> Iterato
 def _exchange(X: FloatArray, y: FloatArray, support: IndexArray, fixed: int) -> IndexArray:
     """Exchange features of the support for the best features outside, as long as the residual decreases.
 
-    fixed : the number of first features of the support that stay.
+    fixed : the number of features at the beginning of the support that are never exchanged.
 
-    Each exchange decreases ‖P_S^⊥y‖² by at least 1e-10·‖y‖², so the loop terminates.
+    Each exchange decreases the squared residual by at least 1e-10·‖y‖², so the loop terminates.
     """
     S = support.copy()
     best = _residual(X[:, S], y)
@@ -293,13 +301,16 @@ def _exchange(X: FloatArray, y: FloatArray, support: IndexArray, fixed: int) -> 
 
 
 def _residual(X: FloatArray, y: FloatArray) -> float:
-    """Return min_β ‖y − Xβ‖², the squared residual of least squares on X."""
+    """Return the squared residual of least squares on the columns of X."""
     r = y - X @ np.linalg.lstsq(X, y, rcond=None)[0] if X.shape[1] else y
     return float(r @ r)
 
 
 def _falls(X: FloatArray, y: FloatArray, S: IndexArray) -> tuple[float, FloatArray, FloatArray]:
-    """Return ‖r‖², c = Xᵀr and the decreases c_j²/‖P_S^⊥X_j‖² of ‖r‖² by each feature; r = P_S^⊥y."""
+    """Return ‖r‖², c = Xᵀr, and the decrease of ‖r‖² that each feature j would cause.
+
+    r = P_S^⊥y is the residual of least squares on S. The decrease is c_j²/‖P_S^⊥X_j‖².
+    """
     Q = np.linalg.qr(X[:, S])[0]
     r, Z = (v - Q @ (Q.T @ v) for v in (y, X))
     c, squares = Z.T @ r, np.einsum("ij,ij->j", Z, Z)
@@ -309,14 +320,19 @@ def _falls(X: FloatArray, y: FloatArray, S: IndexArray) -> tuple[float, FloatArr
 
 
 def _first(score: FloatArray) -> int:
-    """Return the lowest index whose score is the largest up to rounding, so that rounding decides no tie."""
+    """Return the lowest index whose score is the largest up to rounding.
+
+    Therefore rounding does not decide ties.
+    """
     return int(np.argmax(score >= score.max() - _NO_FALL))
 
 
 def _forward(X: FloatArray, y: FloatArray, k: int, S: IndexArray, quotients: bool = True) -> IndexArray:
-    """Add the feature with the largest c_j²/‖P_S^⊥X_j‖² to S, again and again, until S has k features.
+    """Add features to S, each time the one with the largest c_j²/‖P_S^⊥X_j‖², until S has k features.
 
-    quotients : False to compare |c_j| instead. If no feature reduces the residual, S stays smaller.
+    c = XᵀP_S^⊥y are the correlations with the residual. If no feature reduces the residual, S stays smaller.
+
+    quotients : False to compare |c_j| instead.
     """
     while len(S) < k:
         _, c, fall = _falls(X, y, S)
@@ -330,10 +346,10 @@ def _forward(X: FloatArray, y: FloatArray, k: int, S: IndexArray, quotients: boo
 def _backward(X: FloatArray, y: FloatArray, k: int, fixed: int, S: IndexArray) -> IndexArray:
     """Remove features from S until k are left, each time a feature whose removal raises ‖P_S^⊥y‖² least.
 
-    The rise is β_j²/((X_SᵀX_S)⁻¹)_jj. A zero column has a row of zeros in the pseudoinverse, and its removal
-    changes nothing.
+    The increase for feature j is β_j²/((X_SᵀX_S)⁻¹)_jj with the least squares coefficients β on S. A zero
+    column has a row of zeros in the pseudoinverse, and its removal changes nothing.
 
-    fixed : the number of first features of S that stay.
+    fixed : the number of features at the beginning of S that are never removed.
     """
     while len(S) > k:
         inverse = np.linalg.pinv(X[:, S])

@@ -4,62 +4,67 @@ The problem is to minimise
 
     q(β) = ½‖y − Xβ‖² + (ridge/2)‖β‖²,   low ≤ β ≤ high,   with at most k nonzero groups of β,            (1)
 
-where every feature is a group unless groups are given, and low ≤ 0 ≤ high. Let G = XᵀX + ridge·I, b = Xᵀy, D
-a diagonal with D ≥ 0 and M = G − D positive semidefinite, and H_j(t) = max {tβ − D_jβ²/2 : low_j ≤ β ≤
-high_j}. For every w, with c = b − Mw,
+where every feature is a group unless groups are given, and low ≤ 0 ≤ high. Let G = XᵀX + ridge·I and b = Xᵀy.
+Let D ≥ 0 be a diagonal matrix such that M = G − D is positive semidefinite, and let H_j(t) be the maximum of
+tβ − D_jβ²/2 over low_j ≤ β ≤ high_j. For every vector w, with c = b − Mw,
 
     q(β) ≥ ½‖y‖² − ½wᵀMw − Σ_{j: β_j ≠ 0} H_j(c_j)    for all β within the box.                            (2)
 
 Proof: From (β − w)ᵀM(β − w) ≥ 0, q(β) = ½‖y‖² − bᵀβ + ½βᵀMβ + ½βᵀDβ is at least
 ½‖y‖² − ½wᵀMw − (b − Mw)ᵀβ + ½βᵀDβ, and c_jβ_j − D_jβ_j²/2 ≤ H_j(c_j). ∎
 
-A node of the search has groups I that are in, groups that are out, and m = k − |I|. Let H_g be the sum of H_j
-over the group g. The sum in (2) is at most Σ_{g∈I} H_g plus the m largest H_g of the free groups. The bound
-holds for every w, so no iteration has to converge. Without a curvature D and without a box, H is infinite
-where c ≠ 0, and the bound is void.
+At a node of the search some groups, I, have been selected ("in"), some have been excluded ("out"), and the
+others are free; at most m = k − |I| free groups may be added. Let the height H_g of a group g be the sum of
+H_j(c_j) over its features. The sum in (2) is at most Σ_{g∈I} H_g plus the m largest H_g of the free groups.
+The bound holds for every w, so no iteration has to converge. Without a curvature D and without a box, H is
+infinite where c ≠ 0, and the bound is void.
 
-**The best w** solves the perspective relaxation (Frangioni and Gentile, 2006), whose dual this is (Pilanci,
-Wainwright and El Ghaoui, 2015; Bertsimas and Van Parys, 2020):
+**The best w** solves the perspective relaxation (Frangioni and Gentile, 2006), of which the maximisation of
+the bound over w is the dual (Pilanci, Wainwright and El Ghaoui, 2015; Bertsimas and Van Parys, 2020):
 
     min ½wᵀMw − bᵀw + Σ_j D_jw_j²/(2z_g),   Σ_g z_g ≤ m,   0 ≤ z ≤ 1,   low·z ≤ w ≤ high·z.              (3)
 
-It is solved by FISTA with restarts; the proximal operator of the sum over j is found by a search for the
-multiplier of Σz ≤ m (Liu, Shafiee and Lodi, ICML 2025, sort instead, for equal D and boxes). The iteration
-works on the groups that may be nonzero, and a product with all columns finds the groups to add.
+It is solved by FISTA with restarts. The proximal operator of the sum over j is found by a search for the
+multiplier of Σz ≤ m. (Liu, Shafiee and Lodi, ICML 2025, sort instead, for equal D and boxes.) The iteration
+works on a few groups that may be nonzero, and a product with all columns finds the groups to add.
 
 **Fixing** (Atamtürk and Gómez, ICML 2020). Let L be the bound of a node, and H_(1) ≥ H_(2) ≥ … the heights of
-its free groups. Then L + H_(m) − H_g bounds q on the sets that contain a group g below rank m, and
-L + H_g − H_(m+1) bounds q on the sets without a group g of rank at most m. A group whose bound reaches the
-target is fixed.
+its free groups. Consider the free groups in order of decreasing height. For a group g after the m-th,
+L + H_(m) − H_g is a lower bound of q on the sets that contain g. For a group g among the first m,
+L + H_g − H_(m+1) is a lower bound of q on the sets without g. If such a bound reaches the target, g is fixed
+as excluded, or as selected.
 
 **D** is the ridge, or t/diag(G⁻¹), where t is nearly the largest number for which a Cholesky
 factorisation of G − D exists. It is computed again when features were fixed.
 
-**A box** for all solutions. Let U be at least the least value of a node, and let L_g be the bound on its sets
-with the group g (see Fixing; the bound of the node if g is in). Let j be a feature of g and h_j =
-c_j²/(2D_j), its height without a box. Every β of the node with q(β) ≤ U has β_j = 0 or
+**A box** for all solutions. Let U be an upper bound on the least value q of a node. Let L_g be the lower
+bound for the sets of the node that contain the group g (see Fixing; if g is in, it is the bound of the node).
+Let j be a feature of g, and h_j = c_j²/(2D_j), the value of H_j(c_j) without a box. Every β of the node with
+q(β) ≤ U has β_j = 0 or
 
     ½D_j(β_j − c_j/D_j)² ≤ U − L_g − H_j + h_j.                                                            (4)
 
 Proof: c_jβ_j − D_jβ_j²/2 = h_j − ½D_j(β_j − c_j/D_j)². With this term for j in (2) and heights for the other
-features, q(β) ≥ L_g + H_j − h_j + ½D_j(β_j − c_j/D_j)². ∎ (Such range reduction by a dual bound: Ryoo and
-Sahinidis, *A branch-and-reduce approach to global optimization*, 1996.) The box is used in bounds only. No
-solution is at its ends, so the fits on sets do not need it.
+features, q(β) ≥ L_g + H_j − h_j + ½D_j(β_j − c_j/D_j)². ∎ (Ryoo and Sahinidis, *A branch-and-reduce approach
+to global optimization*, 1996, reduce ranges by dual bounds in this way.) The box is used in bounds only. No
+solution lies on the boundary of this box, so the fits on sets do not need it.
 
-**Rounding.** Columns and y are scaled by powers of two, without rounding, to lengths between ½ and 1 (a
-column with its √ridge below it). Let η = 8·eps of the problem. The data that weights and centring leave are
-known to 2·eps of their lengths, or to the growth of that (see `linalg.elimination.centre`), and η is at least
-four times as large. A sum of n products has an error of at most n·eps/2 times their sum of sizes, in any
-order (Higham, section 3.1). So a product of two columns, or of a column and y, has an error of at most τ =
-n·eps/2 + 2η; the part of η that the data do not need pays for the addition of the ridge, the subtraction of
-D, and errors of second order. Let w have s nonzeros, and A = 1 + ‖w‖₁. All |M_jl| ≤ 1. So
+**Rounding.** Columns and y are scaled by powers of two, without rounding, to lengths between ½ and 1; with a
+ridge this is the length of a column together with an entry √ridge. Let η be 8 times the eps of the problem.
+After weighting and centring, columns have errors of 2·eps times their lengths, or more if centring has
+increased the eps of the problem (see `linalg.elimination.centre`). In both cases η is at least four times as
+large. A sum of n products has an error of at most n·eps/2 times their sum of sizes, in any order (Higham,
+section 3.1). So a product of two columns, or of a column and y, has an error of at most τ = n·eps/2 + 2η. The
+part of η that the errors of the data do not use covers the addition of the ridge, the subtraction of D, and
+errors of second order. Let w have s nonzeros, and A = 1 + ‖w‖₁. All |M_jl| ≤ 1. So
 
-    c_j has an error of at most e = (τ + (s + 4)·eps)·A:  τA for b and M, (s + 1)·eps/2·A for the sum.
+    c_j has an error of at most e = (τ + (s + 4)·eps)·A, of which τA is for b and M, and (s + 1)·eps/2·A for
+    the sum.
 
-In the base ½‖y‖² − ½Σ w_j(b_j − c_j) of (2), b_j − c_j has an error of at most e + τ, and τA ≤ e. The sum
-has s + 2 roundings of numbers of at most A². The errors add up to ½τ + ½A(e + τ) + ½Ae ≤ 2Ae. H is convex, so
-its maximum over [c − e, c + e] is at one of the ends. The sum of heights has a relative error of at most (the
-number of groups + the size of the largest group + 8)·eps, which is added.
+The first two terms of (2) are ½‖y‖² − ½Σ w_j(b_j − c_j). Here b_j − c_j has an error of at most e + τ, and τA
+≤ e. The sum has s + 2 roundings of numbers of at most A². The errors add up to ½τ + ½A(e + τ) + ½Ae ≤ 2Ae. H
+is convex, so its maximum over [c − e, c + e] is at one of the ends. The sum of heights has a relative error
+of at most (the number of groups + the size of the largest group + 8)·eps, which is added.
 
 If the Cholesky factor of a matrix B (F, F) with diagonal at most 1 exists, B + (F + 1)·F·eps·I is positive
 semidefinite (Higham, Theorem 10.3), and an error of τ in the entries of G is at most F·τ·I. Both are
@@ -102,9 +107,10 @@ class Restrictions(NamedTuple):
     """The ridge, the box and the groups of a problem, in the units of the data.
 
     low, high : (d,) the box; −inf and inf where there is none.
-    group : (d,) the number of the group of each feature, 0, 1, …; a feature's own number without groups.
-    is_derived : whether a box is derived in addition, which contains all solutions.
-    is_plain : True if there is nothing but least squares on at most k features.
+    group : (d,) the number of the group of each feature, 0, 1, …; without groups it is the feature's own
+        number.
+    is_derived : whether another box that contains all solutions is derived in the search.
+    is_plain : True without ridge, box and groups: plain least squares on at most k features.
     """
 
     ridge: float
@@ -116,7 +122,10 @@ class Restrictions(NamedTuple):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The ridge, the box, the groups and the signs in words. A derived box changes no solution."""
+        """A description of the ridge, the box, the groups and the signs, as text.
+
+        A derived box is not mentioned, because it changes no solution.
+        """
         several = len(np.unique(self.group)) < len(self.group)
         box = bool(np.isfinite(self.high).any() or (np.isfinite(self.low) & (self.low < 0)).any())
         holds = (self.ridge > 0, box, several, not self.low.any())
@@ -125,7 +134,10 @@ class Restrictions(NamedTuple):
 
 
 class SetFit(NamedTuple):
-    """The solution of (1) on the features J: its value q, its coefficients, and the features at a bound."""
+    """The minimiser of the objective over coefficients on the features J.
+
+    It holds the value of the objective, the coefficients, and the features whose coefficients are at a bound.
+    """
 
     value: float
     J: IndexArray
@@ -135,17 +147,18 @@ class SetFit(NamedTuple):
 
 
 class Scaled:
-    """A problem in units in which columns and y have at most unit length, see `_relaxation`.
+    """A best-subset problem in units in which the columns and y have at most length 1, see `_relaxation`.
 
     Attributes
     ----------
-    shift : (d,) X_j was divided by 2^shift_j; y by 2^lift.
-    ridge, low, high : (d,) in these units.
-    inner : (2, d) the box of the bounds, which is smaller if one was derived.
+    shift, lift : column X_j was divided by 2^shift_j, and y by 2^lift.
+    ridge, low, high : (d,) the ridge and the box in these units.
+    inner : (2, d) the box that bounds use; it is smaller if a box was derived.
     G, rows : XᵀX + ridge (d, d), or if that is too large the columns (d, n); the other one is empty.
     b, half : Xᵀy and ½‖y‖².
-    unit : ‖y − Xβ‖² + ridge·‖β‖² in the units of the data is this times q in these units.
-    error : τ, the error of a product.
+    unit : the factor that converts the objective q in these units to ‖y − Xβ‖² + ridge·‖β‖² in the units of
+        the data.
+    error : a bound on the error of a product of two columns, or of a column and y.
     strict : whether D is small enough for a certificate.
     """
 
@@ -178,14 +191,14 @@ class Scaled:
             self.diagonal = np.einsum("ij,ij->i", self.rows, self.rows) + self.ridge
 
     def times(self, w: FloatArray) -> FloatArray:
-        """Return Gw."""
+        """Return Gw, where G = XᵀX + ridge."""
         J = np.flatnonzero(w)
         if len(self.G):
             return self.G[:, J] @ w[J]
         return np.asarray(self.rows @ (w[J] @ self.rows[J]) + self.ridge * w)
 
     def gram(self, J: IndexArray) -> FloatArray:
-        """Return G_JJ."""
+        """Return G_JJ, the rows and columns J of G = XᵀX + ridge."""
         if len(self.G):
             return self.G[np.ix_(J, J)]
         G = self.rows[J] @ self.rows[J].T
@@ -193,7 +206,7 @@ class Scaled:
         return G
 
     def solve(self, J: IndexArray, boxed: bool = True) -> SetFit:
-        """Minimise q on the features J, within the box."""
+        """Minimise the objective over coefficients on the features J, within the box."""
         G, b = self.gram(J), self.b[J]
         try:
             factor = scipy.linalg.cho_factor(G, check_finite=False)
@@ -208,15 +221,17 @@ class Scaled:
         return SetFit(max(0.0, float(value)), J, w, J[w <= low], J[(w >= high) & (w > low)])
 
     def value_error(self, w: FloatArray) -> float:
-        """Return 2Ae, a bound on the error of q(w), see `_relaxation`."""
+        """Return a bound on the rounding error of the objective at w (2Ae in `_relaxation`)."""
         size = 1 + float(np.abs(w).sum())
         return 2 * size**2 * (self.error + (len(w) + 4) * EPS)
 
     def at_bounds(self, fit: SetFit) -> tuple[IndexArray, IndexArray, bool, bool]:
-        """Return the features of a fit at a bound, or so near that moving them there costs only rounding.
+        """Return the features of a fit that are at their lower bound, or upper bound, and two truth values.
 
-        The third result says whether the other features, which are free in exact arithmetic, stay within
-        their bounds there: they are not nearly dependent. The last one says whether all bounds surely bind.
+        Coefficients so near to a bound that moving them there changes the objective only by rounding count as
+        at the bound. The first truth value says whether the other features are not nearly dependent; then the
+        exact minimiser, too, keeps them within their bounds. The second one says whether the derivative of
+        the objective at each bound certainly has the sign that holds the coefficient there.
         """
         J, w, low, high = fit.J, fit.coef, self.low[fit.J], self.high[fit.J]
         G, error = self.gram(J), self.value_error(w)
@@ -230,7 +245,7 @@ class Scaled:
         return J[at_low], J[at_high], stable, bool(binds[~free].all())
 
     def curvature(self, G: FloatArray, J: IndexArray) -> FloatArray:
-        """Return a diagonal D ≥ 0 with G_JJ − D positive semidefinite, G_JJ = `gram(J)`."""
+        """Return a diagonal D ≥ 0 for which G_JJ − D is positive semidefinite, where G_JJ = `gram(J)`."""
         F, ridge = len(J), self.ridge[J]
         lost = F * self.error + (F + 1) * F * EPS
         if F == 0 or self.n < F:
@@ -264,14 +279,14 @@ def _largest_eigenvalue(A: FloatArray) -> float:
 
 
 class Stage:
-    """The relaxation on some features: those of the groups that are not out.
+    """The relaxation on the features of some groups, those that a node of the search has not excluded.
 
     Attributes
     ----------
     features, groups : the features in the order of their groups, and the numbers of the groups.
     data : the `Relaxation` of the kernels.
-    number : its number in a certificate, or −1.
-    is_void : True if bounds are −inf, because some feature has neither curvature nor a box.
+    number : the number of this stage in a certificate, or −1.
+    is_void : True if bounds are −inf, because some feature has neither curvature (D_j > 0) nor a box.
     """
 
     def __init__(self, scaled: Scaled, groups: IndexArray) -> None:
@@ -292,9 +307,12 @@ class Stage:
         self.is_void = bool((((box[0] == -np.inf) | (box[1] == np.inf)) & (D == 0)).any())
 
     def narrow(self, value: float, low: FloatArray, w: FloatArray, c: FloatArray, H: FloatArray) -> Stage:
-        """Return this stage with a box that contains all solutions whose value is at most `value`, by (4).
+        """Return this stage with a box that contains all solutions whose value is at most `value`.
 
-        low : a bound on the sets with each group, for the vector w with its c and H.
+        The box is that of formula (4) in the docstring of the module.
+
+        low : for each group, a lower bound on the value of the sets that contain it. It follows from the
+            vector w, with its c = b − Mw and the heights H.
         """
         data, scaled = self.data, self.scaled
         D, known = np.maximum(data.D, TINY), data.D > 0

@@ -1,4 +1,4 @@
-"""The limits, the callback and the line on the terminal of a search for the best subset, and its result."""
+"""The limits, the callback and the progress line of a search for the best subset, and its result."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class SearchState(NamedTuple):
     """The state of a search, which `best_subset` passes to its callback.
 
     nodes : the number of nodes visited.
-    support, residual : the best subset so far, and its ‖y − Xβ‖² + ridge·‖β‖².
-    lower_bound : no subset of at most k features has a smaller ‖y − Xβ‖² + ridge·‖β‖².
+    support, residual : the best subset so far, and its value ‖y − Xβ‖² + ridge·‖β‖².
+    lower_bound : a lower bound on this value for every subset of at most k features.
     seconds : the time since the search began.
     """
 
@@ -50,7 +50,7 @@ class Found(NamedTuple):
 
 
 class Watch:
-    """The limits of a search, its callback, and a line on the terminal during a long search.
+    """The limits of a search, its callback, and a progress line on the terminal during a long search.
 
     nodes, seconds : the limits, or inf.
     """
@@ -72,7 +72,7 @@ class Watch:
         return self.spent > self.seconds
 
     def stops(self, nodes: int, support: IndexArray, value: float, lower: float) -> bool:
-        """Call the callback, if it is time, and return whether it stops the search."""
+        """Call the callback, unless the last call was too recent; return whether it stops the search."""
         now = time.monotonic()
         if self.shown and now > self.line:
             self.line = now + _LINE
@@ -85,6 +85,6 @@ class Watch:
         return bool(self.callback(SearchState(nodes, support, value, lower, self.spent)))
 
     def end(self) -> None:
-        """Clear the line on the terminal."""
+        """Clear the progress line on the terminal."""
         if self.shown and self.line > self.began + _FIRST:
             sys.stderr.write("\r\033[K")

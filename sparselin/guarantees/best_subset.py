@@ -1,9 +1,9 @@
 """The best subset of at most k features, proved by branch and bound: depth-first, or best-first.
 
 The depth-first search (`_depth_first`) projects the data at each node, and takes microseconds for a node. It
-serves least squares without further restrictions if there are few features, few subsets, or no curvature
-(n ≤ d). The best-first search (`_best_first`) has better bounds (`_relaxation`), and takes milliseconds. It
-serves everything else.
+is used for least squares without a ridge, a box or groups if there are few features, few subsets, or n ≤ d,
+so that the objective has no curvature in some direction. The best-first search (`_best_first`) has better
+bounds (`_relaxation`), and takes milliseconds for a node. It is used for all other problems.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ def best_subset(
 
     Without a ridge and a box this is min_{|S| ≤ k} ‖P_S^⊥y‖². The bounds are those of the perspective
     relaxation (derived in `guarantees._relaxation`; Frangioni and Gentile, 2006). They use the curvature of
-    ‖y − Xβ‖² in all features, so the search is short if n is well above d or the ridge is large, also for
-    some thousand features. For n ≤ d without a ridge or a box it compares subsets one by one, which is short
-    for k ≤ 3, d = 500 or k ≤ 5, d = 200. In the worst case the time is exponential in k. The memory is that
-    of X, plus d² numbers if d ≤ 2n; for few features k·d² numbers. The result is deterministic unless there
-    is a time limit.
+    ‖y − Xβ‖² in all features. So the search is short if n is well above d or the ridge is large, even for
+    some thousand features. For n ≤ d without a ridge or a box, the search compares subsets one by one. This
+    takes little time for k ≤ 3 and d = 500, or for k ≤ 5 and d = 200. In the worst case the time is
+    exponential in k. The memory is that of X, plus d² numbers if d ≤ 2n; for few features k·d² numbers. The
+    result is deterministic unless there is a time limit.
 
     Sets whose values differ by less than 1e-12·‖y‖² count as equal, and the first one found is returned.
 
@@ -91,10 +91,9 @@ def best_subset(
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both. float32 data are searched in
         float64.
-    k : the largest number of features, 1 ≤ k ≤ d, including the forced features; with `groups`, the largest
-        number of groups. k may be a sequence of sizes, such as range(1, 11). Then the result is the result of
-        the largest size, and its `by_size` has one result for each size. The bound for a size also holds for
-        smaller sizes.
+    k : the largest number of features, 1 ≤ k ≤ d, forced ones included; with `groups`, the largest number of
+        groups. For a sequence of sizes, such as range(1, 11), the result is that for the largest size, and
+        its `by_size` has one result for each size. The lower bound for a size also holds for smaller sizes.
     forced : columns that every subset contains, by index or name; with `groups`, their whole groups.
     ridge : the penalty ridge·‖β‖², ridge ≥ 0. The objective is ½‖y − Xβ‖² + (ridge/2)‖β‖².
     box : bounds of the coefficients, which contain 0: a number M for |β_j| ≤ M, an array (d,) of such
@@ -102,7 +101,7 @@ def best_subset(
         in it. "proved" derives a box in which all solutions lie; that needs curvature (n ≥ d or a ridge).
     groups : (d,) the label of the group of each feature, numbers or texts. A subset consists of whole groups.
     positive : whether all coefficients must be ≥ 0.
-    gap : stop when the value is proved to be within this relative gap of the best.
+    gap : stop when the value is proved to exceed the best possible value by at most this relative gap.
     time_limit, node_limit : stop after this number of seconds or nodes, with the status MAX_ITER. A node
         limit keeps the result deterministic.
     intercept : whether every subset has an intercept in addition to its features, without a penalty. With an
@@ -116,9 +115,9 @@ def best_subset(
     Returns
     -------
     BestSubset. `optimal` says whether the search proved the subset optimal. In any case no subset has a value
-    below `lower_bound`. `certificate` proves it in exact arithmetic. `candidates` are the first sets, and
-    `moves` counts the improvements in the search. For y = 0, R² is 0. A search that a limit, the callback or
-    Ctrl-C stopped goes on by `resume_subset`.
+    below `lower_bound`. `certificate` proves this bound in exact arithmetic. `candidates` are the sets with
+    which the search starts, and `moves` counts the improvements during the search. For y = 0, R² is 0. A
+    search that a limit, the callback or Ctrl-C stopped goes on by `resume_subset`.
 
     If the callback returns True, or Ctrl-C interrupts the search, the best subset so far is returned with the
     status STOPPED. After an exhausted search, a subset with fewer than k features has the status EXACT_FIT,
@@ -127,9 +126,9 @@ def best_subset(
     - the residual found in the search is not confirmed when it is recomputed;
     - the rounding error of the bounds may be 1e-6·‖y‖² or more;
     - rounding leaves open whether some column is in the span of others, and `lower_bound` is 0. This can
-      happen if the distance of a unit column from the span of others is below 16·eps·√(1 + ‖b‖²), where b are
-      its coefficients on them. It does not happen if the columns are ± a power of two times each other, or
-      small integers.
+      happen if the distance of a unit column from the span of other columns is below 16·eps·√(1 + ‖b‖²),
+      where b are its least squares coefficients on these columns. It does not happen if the columns are ± a
+      power of two times each other, or if they consist of small integers.
 
     Raises
     ------
@@ -241,7 +240,10 @@ def check_restrictions(
 
 
 def _number_groups(groups: ArrayLike, d: int) -> IndexArray:
-    """Return the number of the group of each feature; groups of one feature have its number."""
+    """Return the number of the group of each feature.
+
+    A feature that is alone in its group has its own number.
+    """
     try:
         labels = np.asarray(groups)
         found, places = np.unique(labels, return_inverse=True)

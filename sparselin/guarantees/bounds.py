@@ -65,7 +65,7 @@ def guarantee_bounds(
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> GuaranteeBounds:
-    """Compute the guarantees for greedy selection of k features, with hypotheses checked and ratios achieved.
+    """Compute guarantees for greedy selection of k features, with hypotheses checked and the ratios attained.
 
     A guarantee is a factor φ with R²(S) ≥ φ·max_{|L| ≤ k} R²(L), where S is the set that an algorithm selects
     and R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², uncentred (P_S^⊥y is the residual of least squares on S). FR is forward
@@ -74,11 +74,11 @@ def guarantee_bounds(
 
     - FR: 1 − e^{−γ}, γ = γ_{S,k}, and 1 − e^{−λ_min(C,2k)} (Das and Kempe, *Submodular meets Spectral*,
       2011);
-    - OMP, Sequential LASSO and Sequential Attention: 1 − e^{−γ·λ_min(C,2k)} (same source), and the sharper
-      1 − e^{−γ·λ_min(C,k)} and 1 − e^{−λ_min(C,2k−1)}. The sharper ones need no unit columns if λ_min is
-      divided by max_j ‖X_j‖²;
-    - for each algorithm, a factor that is a product over the steps, with the constants of each step, and the
-      bound that follows from the finished run;
+    - OMP, Sequential LASSO and Sequential Attention: 1 − e^{−γ·λ_min(C,2k)} (same source), and the sharper 1
+      − e^{−γ·λ_min(C,k)} and 1 − e^{−λ_min(C,2k−1)}. If λ_min is divided by max_j ‖X_j‖², the sharper factors
+      also hold for columns that do not have unit length;
+    - for each algorithm, a factor that is a product over the steps of its run, with the constants of each
+      step, and a factor that follows from the selected set alone;
     - 1 if the best subset is certain to be recovered: by Tropp's exact recovery condition, the babel
       function, the coherence, or a condition that allows for noise.
 
@@ -94,16 +94,17 @@ def guarantee_bounds(
     docs/guarantees.md has the proofs, and says which guarantee is sharper in which case.
 
     With `forced` features F the guarantees are for the features selected in addition to F. They are the
-    guarantees for selecting k − |F| of the columns P_F^⊥X_j, for the response P_F^⊥y. There R²(S) is
-    1 − ‖P_{F∪S}^⊥y‖²/‖P_F^⊥y‖²: the share that S explains of the part of y that F leaves unexplained. So φ
-    and `achieved` compare the shares of S and of the best subset that contains F. γ, λ_min and the lengths
-    refer to the projected columns. With a regularizer, g(F ∪ S) is compared with the largest g over the sets
-    that contain F. In this g, R² refers to all of y, but γ is still the γ of the projected columns.
+    guarantees for selecting k − |F| of the columns P_F^⊥X_j, for the response P_F^⊥y. In this case R²(S) is 1
+    − ‖P_{F∪S}^⊥y‖²/‖P_F^⊥y‖². This is the share that S explains of the part of y that F leaves unexplained.
+    So φ and `achieved` compare the share of S with the share of the best subset that contains F. γ, λ_min and
+    the lengths refer to the projected columns. With a regularizer, g(F ∪ S) is compared with the largest g
+    over the sets that contain F. In this g, R² refers to all of y, but γ is still the γ of the projected
+    columns.
 
     Parameters
     ----------
     X, y, intercept, standardize, sample_weight : as for `omp`; or one `Problem` in place of X and y.
-    k : 1 ≤ k ≤ d, forced features included.
+    k : the number of features that are selected, 1 ≤ k ≤ d, forced features included.
     algorithms : the algorithms whose guarantees are computed.
     regularizer, nu, eps : f, ν ≥ 0 and ε ≥ 0 of `greedy_local_search`.
     node_limit : the largest number of nodes in the search for the best subset, and in each eigenvalue search.
@@ -182,10 +183,12 @@ def guarantee_bounds(
 
 
 def ratio(value: tuple[float, float], best: Interval, explains: bool = True) -> Interval:
-    """Return bounds on R²(S)/R²(best); the ratio is 1 if R²(best) is zero up to rounding.
+    """Return bounds on the ratio R²(S)/R²(best) of a selected set S and the best subset.
+
+    The ratio is 1 if R²(best) is zero up to rounding.
 
     value : R²(S) and its error.
-    best : bounds on R²(best), where best is the best subset.
+    best : bounds on R²(best).
     explains : whether y is not zero.
     """
     r2, error = value
@@ -238,7 +241,7 @@ def _best(data: ScaledData, optimum: BestSubset, steps: list[PrefixBounds]) -> I
 
 
 class _Cache:
-    """A cache of the constants at each set S of a path, because the paths often have sets in common."""
+    """A cache of the constants at each set S of a greedy path, because several paths may contain S."""
 
     def __init__(
         self, data: ScaledData, k: int, spectrum: _Spectrum, pair_limit: int, node_limit: int
@@ -249,7 +252,10 @@ class _Cache:
         self.steps: dict[tuple[frozenset[int], int, LowerBounds], PrefixBounds] = {}
 
     def gamma(self, S: IndexArray) -> FloatArray:
-        """Return certified bounds (2,) on the submodularity ratio γ_{S,k}, from the cache if possible."""
+        """Return certified bounds (2,) on the submodularity ratio γ_{S,k} at a set S.
+
+        They are taken from the cache if possible.
+        """
         key = frozenset(S.tolist())
         if key not in self.gammas:
             problem, pairs, nodes = self.data.problem, self.pair_limit, self.node_limit
@@ -258,7 +264,7 @@ class _Cache:
         return self.gammas[key]
 
     def follow(self, support: IndexArray) -> list[PrefixBounds]:
-        """Return the constants at ∅, S_1, …, S_k, where S_i are the first i features of a support.
+        """Return the constants at the sets ∅, S_1, …, S_k, where S_i are the first i features of a support.
 
         If the path ended before k features, the constants at its last set are repeated.
         """
@@ -267,10 +273,10 @@ class _Cache:
         return steps + steps[-1:] * (self.k - len(support))
 
     def step(self, S: IndexArray, pick: IndexArray, gamma: float) -> PrefixBounds:
-        """Return the constants at S, from the cache if possible.
+        """Return the constants of the guarantees at a set S, from the cache if possible.
 
         pick : the next pick; empty if there is none.
-        gamma : a lower bound on γ_{S,k} of the final set of the path.
+        gamma : a lower bound on the submodularity ratio γ_{S,k} for the final set of the path.
         """
         size = "2k − 1" if len(S) < self.k else "2k"
         known = LowerBounds(
@@ -283,7 +289,10 @@ class _Cache:
         return self.steps[key]
 
     def constants(self, runs: Sequence[promises.GreedyRun]) -> list[tuple[str, Interval]]:
-        """Return the pairs (name, bounds on γ_{S,k}) of the runs, for `GuaranteeBounds.constants`."""
+        """Return the pairs (name, bounds on the submodularity ratio) of the runs.
+
+        They become a part of `GuaranteeBounds.constants`.
+        """
         return [
             (
                 f"γ of {run.algorithm}",
@@ -294,9 +303,10 @@ class _Cache:
 
 
 class _Spectrum:
-    """Bounds on λ(s) = λ_min(C, s)/max_j C_jj for the sizes s = k, 2k − 1 and 2k.
+    """Bounds on the least eigenvalues λ(s) = λ_min(C, s)/max_j C_jj for the sizes s = k, 2k − 1 and 2k.
 
-    C is XᵀX for the columns as given, or for the columns scaled to unit length.
+    C is XᵀX for the columns as given, or for the columns scaled to length 1. λ_min(C, s) is the least
+    eigenvalue over the Gram matrices of s columns.
     """
 
     def __init__(self, data: ScaledData, k: int, node_limit: int) -> None:
@@ -314,11 +324,11 @@ class _Spectrum:
         return self._widen(found.lambda_min, found.k)
 
     def _widen(self, least: Interval, size: int) -> Interval:
-        """Widen an interval for λ_min of `size` columns by the errors of the columns, if they were projected.
+        """Widen an interval for λ_min over sets of `size` columns, to allow for errors of the columns.
 
-        Each column has a length of at most 1 and an error of at most u. So the error of the least singular
-        value σ_min is at most u·√size. In a Gram problem the error of a square is at most u, and the error of
-        a sum of size² products at most u·size.
+        Columns have errors if they were projected. Each column has a length of at most 1 and an error of at
+        most u. So the error of the least singular value σ_min is at most u·√size. In a Gram problem the error
+        of a square is at most u, and the error of a sum of size² products at most u·size.
         """
         if not self.data.problem.is_rounded:
             return least
@@ -341,11 +351,12 @@ class _Spectrum:
         return {size: _pair(value) for size, value in least.items()}
 
     def correlation(self) -> dict[str, FloatArray]:
-        """Return bounds (2,) on λ(s) for the columns scaled to unit length; the keys are names of the sizes.
+        """Return bounds (2,) on λ(s) for the columns scaled to length 1; the keys are "k", "2k − 1" and "2k".
 
-        Let D be the diagonal matrix of lengths, the longest being 1, C the Gram matrix of the columns as
-        given, and H = D⁻¹CD⁻¹. For w = D⁻¹v, vᵀHv = wᵀCw and ‖v‖ ≤ ‖w‖ ≤ ‖v‖/min D. So the least eigenvalues
-        of H lie between the least eigenvalues of C and (min D)⁻² times these.
+        λ(s) is the least eigenvalue over sets of s columns. Let D be the diagonal matrix of the lengths of
+        the columns, of which the longest is 1. Let C be the Gram matrix of the columns as given, and H =
+        D⁻¹CD⁻¹. For w = D⁻¹v, vᵀHv = wᵀCw and ‖v‖ ≤ ‖w‖ ≤ ‖v‖/min D. So the least eigenvalues of H lie
+        between the least eigenvalues of C and (min D)⁻² times these.
         """
         if self._correlation is None:
             shortest = float(self.data.norms.min())

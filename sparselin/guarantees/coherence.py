@@ -99,7 +99,7 @@ def columns_of(X: Any) -> Any:
 
 
 def cumulative(X: Any, k: int) -> FloatArray:
-    """Compute the babel function μ₁(1), …, μ₁(k) of the nonzero columns of a float64 X."""
+    """Compute the babel function μ₁(m), m = 1, …, k, of the nonzero columns of a float64 X (see `babel`)."""
     J, found = np.flatnonzero(_largest(X)), np.zeros(k)
     m = min(k, len(J) - 1)
     for block in _correlations(normalize(X[:, J])[0]) if m > 0 else ():
@@ -113,10 +113,10 @@ def cumulative(X: Any, k: int) -> FloatArray:
 
 
 def normalize(X: Any) -> tuple[Any, FloatArray, IndexArray]:
-    """Scale nonzero columns to unit length; return them, v (d,) and e (d,): column j had length v_j·2^{e_j}.
+    """Scale nonzero columns to length 1; return them and v, e (d,), where column j had length v_j·2^{e_j}.
 
-    The relative error of a length is (n/2 + 2)·eps/2, so the relative error of a scaled entry is
-    (n/2 + 3)·eps/2. The error of the inner product of two scaled columns is twice the error of an entry plus
+    The relative error of a length is (n/2 + 2)·eps/2, so the relative error of a scaled entry is (n/2 +
+    3)·eps/2. The error of the inner product of two scaled columns is twice the error of an entry plus
     n·eps/2, that is, (n + 3)·eps, up to terms of order eps².
     """
     X, exponents = scale_by_powers(X)
@@ -126,7 +126,10 @@ def normalize(X: Any) -> tuple[Any, FloatArray, IndexArray]:
 
 
 def scale_by_powers(X: Any) -> tuple[Any, IndexArray]:
-    """Return the columns X_j·2^{−e_j}, whose squares neither overflow nor underflow, and e (d,)."""
+    """Return the columns X_j·2^{−e_j} and the exponents e (d,).
+
+    e_j is such that the squares of the scaled column neither overflow nor underflow.
+    """
     exponents = np.clip(np.frexp(_largest(X))[1], -1000, 1000)
     power = np.ldexp(1.0, -exponents)
     return X * power if isinstance(X, np.ndarray) else X.multiply(power).tocsc(), exponents
@@ -159,7 +162,7 @@ def _correlations(U: Any) -> Iterator[FloatArray]:
 def _pack(block: Any, a: int) -> FloatArray:
     """Move the nonzero entries of each row of |block| to its front; drop the diagonal of the whole matrix.
 
-    a : the number of the block's first row in the whole matrix.
+    a : the number of the first row of the block in the whole matrix.
     """
     row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
     off = block.indices != row + a

@@ -23,18 +23,18 @@ def submodularity_ratio_of(
     evaluation_limit: int = 200_000,
     rng: int | np.random.Generator = 0,
 ) -> SubmodularityRatio:
-    """Compute the submodularity ratio γ_{U,k}(f) of a set function: the least ratio of single to joint gains.
+    """Compute the submodularity ratio γ_{U,k}(f) of a set function f from its values.
 
         γ_{U,k}(f) = min(1, inf { Σ_{x∈A} [f(L + x) − f(L)] / [f(L ∪ A) − f(L)] :
                                   L ⊆ U, |A| ≤ k, A ∩ L = ∅, f(L ∪ A) > f(L) }).
 
-    L + x is L with the element x added, f(L + x) − f(L) a single gain and f(L ∪ A) − f(L) the joint gain. So
-    γ is the largest number up to 1 with Σ_{x∈A} [f(L + x) − f(L)] ≥ γ·[f(L ∪ A) − f(L)] for all pairs (L, A)
-    whose joint gain is positive. γ lies in [0, 1] if f is monotone, and is 1 if f is submodular. If f is not
-    monotone, γ may be **negative**: then no γ ∈ [0, 1] satisfies the inequality, and bounds that need such a
-    γ do not apply. Definition 2 of *Selecting Diverse Features via Spectral Regularization* is for
-    non-negative f, and takes the minimum over all pairs. But a negative joint gain reverses the inequality,
-    so pairs with a negative joint gain are excluded here.
+    L + x is L with the element x added. f(L + x) − f(L) is the single gain of x, and f(L ∪ A) − f(L) the
+    joint gain of A. So γ is the largest number γ ≤ 1 with Σ_{x∈A} [f(L + x) − f(L)] ≥ γ·[f(L ∪ A) − f(L)] for
+    all pairs (L, A) whose joint gain is positive. γ lies in [0, 1] if f is monotone, and is 1 if f is
+    submodular. If f is not monotone, γ may be **negative**: then no γ ∈ [0, 1] satisfies the inequality, and
+    bounds that need such a γ do not apply. Definition 2 of *Selecting Diverse Features via Spectral
+    Regularization* is for non-negative f, and takes the minimum over all pairs. But a negative joint gain
+    reverses the inequality, so pairs with a negative joint gain are excluded here.
 
     Parameters
     ----------
@@ -142,7 +142,9 @@ _Found = tuple[float, int, int]
 
 
 def _enumerate(values: _Values, d: int, inside: list[int], k: int, tol: float) -> _Found:
-    """Find the least ratio of single to joint gains over all pairs (L, A); return the ratio, L and A.
+    """Find the least ratio of a sum of single gains to a joint gain, over all pairs (L, A).
+
+    Returns the ratio, L and A. A single gain is f(L + x) − f(L), and the joint gain is f(L ∪ A) − f(L).
 
     inside : the positions of the elements of U.
 
@@ -186,10 +188,11 @@ def _up_to(mask: int, k: int) -> list[int]:
 def _sample(
     values: _Values, d: int, inside: list[int], k: int, tol: float, limit: int, rng: np.random.Generator
 ) -> _Found:
-    """Find the least ratio of single to joint gains over random pairs (L, A); return the ratio, L and A.
+    """Find the least ratio of a sum of single gains to a joint gain, over random pairs (L, A).
 
-    Each element of U is in L with a probability that is itself random. The sets A are the first 1, …, k
-    elements in a random order of the elements outside L. f is evaluated on at most `limit` sets.
+    Returns the ratio, L and A. A single gain is f(L + x) − f(L), and the joint gain is f(L ∪ A) − f(L). Each
+    element of U is in L with a probability that is itself random. The sets A are the first 1, …, k elements
+    in a random order of the elements outside L. f is evaluated on at most `limit` sets.
     """
     pairs: list[_Found] = []
     fruitless = 0

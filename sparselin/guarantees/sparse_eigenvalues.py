@@ -1,26 +1,31 @@
 """Extreme eigenvalues of all k × k principal submatrices of C = XᵀX, exactly or in certified intervals.
 
-λ_max(C, k) = −λ_min(−C, k), so let M be C or −C. By Cauchy's interlacing S ⊆ T implies
-λ_min(M_S) ≥ λ_min(M_T). So sets of exactly min(k, d) elements suffice.
+For a symmetric matrix M let M_S be the submatrix with the rows and columns S, and λ_min(M, k) the least
+eigenvalue of M_S over all S with at most k elements. Because λ_max(C, k) = −λ_min(−C, k), it suffices to
+compute λ_min(M, k) for M = C and M = −C. By Cauchy's interlacing S ⊆ T implies λ_min(M_S) ≥ λ_min(M_T). So
+sets of exactly min(k, d) elements suffice.
 
-**Search.** θ ≤ λ_min(M, k) if and only if all A = M_S − θI are positive semidefinite. θ is kept a little
-below the least λ_min(M_S) found so far, and sets P are extended by one element at a time. Let Q be the
-candidates outside P, and W = A_QQ − A_QP A_P⁻¹ A_PQ the Schur complement. For S ⊇ P, A_S is positive definite
-if and only if A_P and the submatrix of W on S∖P are positive definite. A diagonal entry W_qq ≤ 0 gives a set
-with a smaller eigenvalue. If two elements remain to be added, a pair with W_qr² ≥ W_qq·W_rr also gives such a
-set. Then θ is reduced and W recomputed. Otherwise only the candidates of one of the following two lists need
-to be added to P, because A_S is proved positive definite for all S ⊇ P without these candidates:
+**Search.** Let A = M − θI. Then θ ≤ λ_min(M, k) if and only if A_S is positive semidefinite for all sets S of
+k elements. θ is kept a little below the least λ_min(M_S) found so far, and sets P are extended by one element
+at a time. Let Q be the candidates outside P, and W = A_QQ − A_QP A_P⁻¹ A_PQ the Schur complement. For S ⊇ P,
+A_S is positive definite if and only if A_P and the submatrix of W on S∖P are positive definite. A diagonal
+entry W_qq ≤ 0 gives a set S with an eigenvalue of M_S below θ. If two elements remain to be added, a pair
+with W_qr² ≥ W_qq·W_rr also gives such a set. In these cases θ is reduced and W recomputed. Otherwise it
+suffices to add the candidates of one of the following two lists to P. For every S ⊇ P without these
+candidates, A_S is proved positive definite.
 
-- the candidates outside a set G on which W_GG is positive definite (G comes from a pivoted Cholesky
-  factorisation; the certificate is interlacing);
-- or the candidates with Σ |W_qr|/√(W_qq·W_rr) ≥ 1 over the largest |S∖P| − 1 terms. If the scaled submatrix
-  of S has an eigenvalue ≤ 0, the largest entry of an eigenvector belongs to one of these candidates
-  (Gershgorin's argument).
+- The candidates outside a set G for which W_GG is positive definite. G comes from a pivoted Cholesky
+  factorisation. By interlacing, every principal submatrix of W_GG is positive definite too.
+- The candidates q for which the sum of the largest k − |P| − 1 terms |W_qr|/√(W_qq·W_rr), r ≠ q, is at least
+  1. To see that these suffice, scale W to unit diagonal. If a submatrix on S∖P has an eigenvector for an
+  eigenvalue ≤ 0, the largest entry of this eigenvector belongs to one of these candidates (Gershgorin's
+  argument).
 
-**Rounding.** Positive pivots in a Cholesky factor of A_TT, T ⊇ S, prove that A_S + E is positive definite for
-an E with |E_ij| ≤ (|T| + 1)·eps·√(A_ii·A_jj), so ‖E‖ ≤ (d + 1)·eps·tr A_S, whatever the condition number
-(Higham, *Accuracy and Stability*, 2002, Theorem 10.3). The error of C_S is at most 8·eps·√n·tr C_S. Bounds
-are moved outwards by three times `slack`, which is 8·eps·(√n + d) times a bound on these traces.
+**Rounding.** Positive pivots in a Cholesky factorisation of A_T, T ⊇ S, prove that A_S + E is positive
+definite for some E with |E_ij| ≤ (|T| + 1)·eps·√(A_ii·A_jj). So ‖E‖ ≤ (d + 1)·eps·tr A_S, whatever the
+condition number (Higham, *Accuracy and Stability*, 2002, Theorem 10.3). The error of C_S is at most
+8·eps·√n·tr C_S. Lower bounds are decreased, and upper bounds increased, by three times `slack`, which is
+8·eps·(√n + d) times a bound on these traces.
 
 **Bounds without a search.** Let the diagonal of M lie in [a, b]. There are three lower bounds on λ_min(M, k):
 
@@ -28,10 +33,11 @@ are moved outwards by three times `slack`, which is 8·eps·(√n + d) times a b
 - min_i M_ii − Σ of the k − 1 largest |M_ij| (Gershgorin);
 - t·λ_min(M, j) − (t − 1)·b for j ≤ k and t = (k − 1)/(j − 1) (j = 2 is used).
 
-Proof of the last one: Let v be a unit eigenvector of M_S for the eigenvalue λ, α = Σ M_ii·v_i² and ω = λ − α.
-The mean of v_Tᵀ M_T v_T over the j-subsets T of S is (j/k)·(α + ω/t). It is at least (j/k)·λ_min(M, j), the
-mean of λ_min(M, j)·‖v_T‖². So λ = α + ω ≥ t·λ_min(M, j) − (t − 1)·α. Between the best of these bounds and the
-least λ_min(M_S) found, θ is bisected, because searches at a lower θ visit fewer nodes.
+Proof of the last bound: Let v be a unit eigenvector of M_S for the eigenvalue λ, α = Σ M_ii·v_i² and ω = λ −
+α. Over all subsets T of S with j elements, v_Tᵀ M_T v_T has the mean (j/k)·(α + ω/t), and ‖v_T‖² has the mean
+j/k. Because v_Tᵀ M_T v_T ≥ λ_min(M, j)·‖v_T‖², α + ω/t ≥ λ_min(M, j). So λ = α + ω ≥ t·λ_min(M, j) − (t −
+1)·α. Between the best of these bounds and the least λ_min(M_S) found, θ is bisected, because searches at a
+lower θ visit fewer nodes.
 """
 
 from __future__ import annotations
@@ -62,9 +68,10 @@ _SEARCHED = 3e9
 
 
 class _Bounds(NamedTuple):
-    """Bounds on λ_min(M, k): `lower`, found by `method`, and `value` = λ_min(M_S) for S = `support`.
+    """A lower and an upper bound on the least eigenvalue of M_S over sets S of k elements.
 
-    λ_min(M, k) is the least eigenvalue of M_S over sets S of k elements.
+    lower, method : the lower bound, and the method that found it.
+    value, support : the upper bound λ_min(M_S), and the set S at which it is attained.
     """
 
     lower: float
@@ -75,11 +82,11 @@ class _Bounds(NamedTuple):
 
 @suggest_names
 def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> SparseEigenvalues:
-    """Compute the extreme eigenvalues of C_S over all sets S of at most k columns, C = XᵀX.
+    """Compute the extreme eigenvalues of the Gram matrices C_S of all sets S of at most k columns of X.
 
         λ_min(C, k) = min_{|S| ≤ k} λ_min(C_S),    λ_max(C, k) = max_{|S| ≤ k} λ_max(C_S)
 
-    Here C_S is the Gram matrix of the columns of S. These two numbers are the best constants with
+    Here C = XᵀX, and C_S = X_SᵀX_S. These two numbers are the best constants with
     λ_min(C, k)·‖v‖² ≤ ‖Xv‖² ≤ λ_max(C, k)·‖v‖² for every v with at most k nonzeros. X is not rescaled. For
     unit columns the larger of 1 − λ_min and λ_max − 1 is the restricted isometry constant. A k > d counts as
     d, so the results are then the extreme eigenvalues of C. λ_min(C, k) is 0 if a column is zero, if k ≥ 2
@@ -89,7 +96,7 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
     Parameters
     ----------
     X : design (n, d): an array, SciPy sparse matrix or frame; or a `Problem`. float32 is computed in float64.
-    k : at least 1.
+    k : the largest number of columns in a set, at least 1.
     node_limit : the largest number of nodes of each search. The default is 10¹⁰/d³, or 10¹⁰/d² for k ≤ 3, but
         at least 10 and at most 50,000: this takes some seconds, and more if k is in the hundreds. If the
         limit is reached, the interval is wider, but still valid.
@@ -143,14 +150,14 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
 def default_nodes(d: int, k: int) -> int:
     """Return the default node limit of `sparse_eigenvalues`: 10¹⁰ operations, but 10 to 50,000 nodes.
 
-    A node costs d² operations, and more if three or more elements remain to be chosen: then a part of a
-    Cholesky factorisation is added.
+    A node costs d² operations. If three or more elements remain to be chosen, it costs more, because a part
+    of a Cholesky factorisation is computed too.
     """
     return int(min(50_000, max(10, 10**10 // (d**2 if k <= 3 else d**3))))
 
 
 def _design(X: Any) -> tuple[Any, float]:
-    """Return X in float64, and the relative error of the entries of XᵀX; check the range of X."""
+    """Return X in float64, and the relative error of the entries of XᵀX. The range of X is checked."""
     if isinstance(X, Problem):
         if not X.has_columns:
             raise no_operator()
@@ -169,10 +176,12 @@ def _design(X: Any) -> tuple[Any, float]:
 def bound_below(
     M: FloatArray, k: int, slack: float, node_limit: int, fixed: int = 0, known: float = -math.inf
 ) -> _Bounds:
-    """Bound min λ_min(M_S) over the sets S of k ≤ d elements that contain 0, …, fixed − 1, by a search.
+    """Search for the least eigenvalue of M_S over sets S of k ≤ d elements, and bound it from both sides.
+
+    All sets contain the elements 0, …, fixed − 1.
 
     slack : a bound on the rounding error of λ_min(M_S).
-    known : a lower bound on the minimum, already known.
+    known : a lower bound on the minimum that is already known.
     """
     d = len(M)
     if k == 1 and fixed == 0:
@@ -197,10 +206,10 @@ def bound_below(
 
 
 def _incumbent(M: FloatArray, k: int, fixed: int) -> tuple[float, IndexArray]:
-    """Return λ_min(M_S) and S for a set S of k elements with small λ_min(M_S), from which the search starts.
+    """Return λ_min(M_S) and S for a set S of k elements with a small λ_min(M_S), from which a search starts.
 
-    S is a greedy set, improved by rounds of exchanges, of k³(k + d) operations each. If even one round takes
-    too long, S consists of the positions of the k largest entries of the eigenvector of λ_min(M).
+    S is selected greedily and improved by rounds of exchanges, of k³(k + d) operations each. If even one
+    round takes too long, S consists of the positions of the k largest entries of the eigenvector of λ_min(M).
     """
     support = np.empty(k, np.int64)
     rounds = int(min(2 if len(M) <= 16 else 5, _SEARCHED / (k**3 * (k + len(M)))))
@@ -213,9 +222,9 @@ def _incumbent(M: FloatArray, k: int, fixed: int) -> tuple[float, IndexArray]:
 
 
 def _relaxations(M: FloatArray, k: int, slack: float) -> tuple[float, str]:
-    """Return the largest of three lower bounds on λ_min(M, k) that need no search, and its name; 1 < k < d.
+    """Return the largest of three lower bounds on λ_min(M, k) that need no search, and its name.
 
-    λ_min(M, k) is the least eigenvalue of M_S over sets S of k elements.
+    λ_min(M, k) is the least eigenvalue of M_S over sets S of k elements, 1 < k < d.
 
     slack : a bound on the rounding error of λ_min(M_S). For λ_min(M) the slack is multiplied by d/k, because
         tr M ≤ (d/k)·max tr M_S.
@@ -235,7 +244,7 @@ def _relaxations(M: FloatArray, k: int, slack: float) -> tuple[float, str]:
 
 
 def _bisect(M: FloatArray, k: int, slack: float, node_limit: int, fixed: int, known: _Bounds) -> _Bounds:
-    """Increase the lower bound in `known` by bisection, where each search may visit node_limit/4 nodes."""
+    """Increase the lower bound in `known` by bisection; each search may visit at most node_limit/4 nodes."""
     lower, value, support, method = known
     top = value
     for _ in range(_BISECTIONS if k * M.shape[0] ** 2 <= _STORE else 0):

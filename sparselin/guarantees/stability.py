@@ -35,11 +35,11 @@ def stability_selection(
     rng: Rng = 0,
     callback: Callable[[StabilitySelection], object] | None = None,
 ) -> StabilitySelection:
-    """Count how often each feature is among the first t ≤ k of a path on half of the rows.
+    """Count how often each feature is among the first t features of a selection path on half of the rows.
 
     A pair of disjoint sets of m = ⌊n/2⌋ rows is drawn B times (for odd n one row is left out). On each half A
-    the path of the method is computed, and Ŝ_t(A) denotes its first t features. With A, A' the halves of a
-    pair,
+    the path of the method is computed, and Ŝ_t(A) denotes its first t features, t ≤ k. If A and A' are the
+    two halves of a pair, let
 
         Π̂_t(j) = share of all 2B halves with j ∈ Ŝ_t(A),
         Π̃_t(j) = share of the B pairs with j ∈ Ŝ_t(A) and j ∈ Ŝ_t(A').
@@ -62,10 +62,10 @@ def stability_selection(
     p_j² ≤ θ·Σ_{j∈L} p_j = θ·E|Ŝ_t ∩ L|. ∎ The bound can be sharpened because 2BΠ̂_j is a count: Π̂_j ≥ τ
     implies BΠ̃_j ≥ s := c − B, where c is the least integer ≥ 2Bτ. So B/s ≤ 1/(2τ − 1) replaces 1/(2τ − 1).
 
-    What is L? A feature of L is selected on half of the data no more often than if q of the d features were
-    drawn at random. L is not the set N of features without influence on y, because a feature that is
-    correlated with an influential one may have a large p_j. If L contains N, the bound also holds for the
-    expected number of false selections (Meinshausen and Bühlmann, Theorem 1). L contains N under two
+    What is L? A feature of L is selected on half of the data with at most the probability q/d, as if q of the
+    d features were drawn at random. L is not the set N of features without influence on y, because a feature
+    that is correlated with an influential one may have a large p_j. If L contains N, the bound also holds for
+    the expected number of false selections (Meinshausen and Bühlmann, Theorem 1). L contains N under two
     conditions, which cannot be checked on data. First, the events j ∈ Ŝ_t for j ∈ N are exchangeable. Second,
     the method is no worse than guessing: E|Ŝ_t ∩ N^c|/|N^c| ≥ E|Ŝ_t ∩ N|/|N|, where N^c holds the other
     features. Then p_j = p for all j ∈ N, and q ≥ |N|p + |N^c|p = dp.
@@ -83,9 +83,9 @@ def stability_selection(
     (C/B)·EU; otherwise P(U ≥ s) = 0. Averaging over the mixture gives P(BΠ̃_j ≥ s) ≤ C·p_j², and the rest of
     the proof is as above. ∎
 
-    Forced features are in every set. If there are f forced features, t − f replaces q, and d − f replaces d.
-    The intercept is in every set, and is not counted. Centring and standardization are done separately on
-    each half.
+    Forced features are in every set Ŝ_t. If there are f of them, t − f replaces q, and d − f replaces d in
+    the bound. The intercept is in every set, and is not counted. Centring and standardization are done
+    separately on each half.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def stability_selection(
     k : the longest t, 1 ≤ k ≤ d, `forced` features included.
     method : "omp", "ols" or "lasso". For "lasso" Ŝ_t are the first t features that enter the LASSO path, even
         if they leave the path again (if several enter at one knot, the lowest index is first). A path may end
-        before k features, for example OMP's after m; then its last set counts as Ŝ_t for all larger t.
+        with fewer than k features. Then its last set counts as Ŝ_t for all larger t.
     threshold : the default τ of the methods of the result, and the τ of the table that it prints.
     pairs : B ≥ 1.
     forced : columns of every set, by index or name.
@@ -166,9 +166,9 @@ def _order(half: Problem, k: int, method: str, forced: IndexArray) -> IndexArray
 def _lasso_order(half: Problem, k: int, forced: IndexArray) -> IndexArray:
     """Return k features: `forced` first, then those that enter the LASSO path of a half, in order of entry.
 
-    The k features include the forced ones. There are fewer if the path ends early. A feature that leaves and
-    enters again keeps its first place. So the number of segments until k features have entered is not known
-    beforehand: it is doubled until it suffices.
+    There are fewer than k if the path ends early. A feature that leaves and enters again keeps its first
+    place. So the number of segments until k features have entered is not known beforehand: it is doubled
+    until it suffices.
     """
     steps = k - len(forced) + 2
     while True:

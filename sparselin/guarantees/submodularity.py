@@ -1,9 +1,10 @@
 """The submodularity ratio of R²: the exact value by enumeration, or certified bounds.
 
-Columns are scaled to unit length first, because R² depends only on spans. γ_{U,k} is the least ratio of
-Σ_{x∈A} [R²(L + x) − R²(L)], a sum of single gains, to R²(L ∪ A) − R²(L), a joint gain, over L ⊆ U and
-|A| ≤ k. For L ⊆ U and x ∉ L let ρ_x = ‖P_L^⊥X_x‖, z_x = P_L^⊥X_x/ρ_x, r = P_L^⊥y, c_x = ⟨z_x, r⟩, and let the
-matrix H = (⟨z_x, z_x'⟩) be the **residual correlation matrix**. Then
+Columns are scaled to unit length first, because R² depends only on spans. Let L + x be the set L with x
+added. γ_{U,k} is the least ratio of Σ_{x∈A} [R²(L + x) − R²(L)], a sum of single gains, to R²(L ∪ A) − R²(L),
+the joint gain, over all L ⊆ U and all A with |A| ≤ k. For L ⊆ U and x ∉ L let ρ_x = ‖P_L^⊥X_x‖,
+z_x = P_L^⊥X_x/ρ_x, r = P_L^⊥y and c_x = ⟨z_x, r⟩. The matrix H = (⟨z_x, z_x'⟩) is called the **residual
+correlation matrix**, and H_A is its submatrix for the columns A. Then
 
     R²(L + x) − R²(L) = c_x²/‖y‖²,    R²(L ∪ A) − R²(L) = c_Aᵀ H_A⁻¹ c_A/‖y‖².                          (1)
 
@@ -16,37 +17,39 @@ every ratio of L + u is a ratio of L.
     γ_{U,k} ≥ min_{L,A} λ_min(H_A) ≥ min_{|A| ≤ k} λ_min(C_{U ∪ A}) ≥ λ_min(C, |U| + k).                  (2)
 
 C is the correlation matrix of the columns. For the second inequality let Σ = C_AA − C_AL C_L⁻¹ C_LA = diag(ρ)
-H_A diag(ρ). Its inverse is a principal submatrix of (C_{L∪A})⁻¹, so λ_min(Σ) ≥ λ_min(C_{L∪A}). As ρ_x ≤ 1,
-vᵀH_A v = (v/ρ)ᵀΣ(v/ρ) ≥ λ_min(Σ)·‖v/ρ‖² ≥ λ_min(Σ)·‖v‖². By interlacing, λ_min(C_{L∪A}) ≥ λ_min(C_{U∪A}). The
-last term of (2) is the bound of Das and Kempe, *Submodular meets Spectral* (2011, Lemma 2.4). R² does not
-depend on the scale of the columns, so (2) holds for any X, with C the (uncentred) correlation matrix of the
-nonzero columns. Zero columns gain nothing.
+H_A diag(ρ). The inverse of Σ is a principal submatrix of (C_{L∪A})⁻¹, so λ_min(Σ) ≥ λ_min(C_{L∪A}). As
+ρ_x ≤ 1, vᵀH_A v = (v/ρ)ᵀΣ(v/ρ) ≥ λ_min(Σ)·‖v/ρ‖² ≥ λ_min(Σ)·‖v‖². By interlacing,
+λ_min(C_{L∪A}) ≥ λ_min(C_{U∪A}). The last term of (2) is the bound of Das and Kempe, *Submodular meets
+Spectral* (2011, Lemma 2.4). R² does not depend on the scale of the columns, so (2) holds for any X, with C
+the (uncentred) correlation matrix of the nonzero columns. Zero columns gain nothing.
 
 **Pruning.** Can a pair (L, A ∪ B) have a ratio below a given g? Let A have s elements, let B be a set of at
 most k − s others, and let h_x be the gain in R² if x is added to L ∪ A. Let μ be the bound of (2). For the
-same reason as above, the residual correlation matrix after L ∪ A has no eigenvalue below μ. So
-R²(L ∪ A ∪ B) − R²(L ∪ A) ≤ Σ_{x∈B} h_x/μ. Therefore no pair (L, A ∪ B) has a ratio below g if Σ_{x∈B}
-(g·h_x/μ − c_x²)₊ ≤ Σ_{x∈A} c_x² − g·[R²(L ∪ A) − R²(L)] for the B with the largest sum on the left.
+same reason as above, the residual correlation matrix after L ∪ A has no eigenvalue below μ. So R²(L ∪ A ∪
+B) − R²(L ∪ A) ≤ Σ_{x∈B} h_x/μ. Let y be scaled to length 1, and let B be the set for which Σ_{x∈B}
+(g·h_x/μ − c_x²)₊ is largest. If this sum is at most Σ_{x∈A} c_x² − g·[R²(L ∪ A) − R²(L)], no pair (L, A ∪ B)
+has a ratio below g.
 
 **Rounding.** Let all columns and y have length 1. Let b be the coefficients of x on a set T, z = P_T^⊥X_x and
 s(x)² = 1 + ‖b‖². Let a be the coefficients of y on T, r = P_T^⊥y and s(y)² = 1 + ‖a‖². One pass of modified
 Gram-Schmidt suffices: it gives the exact R of columns perturbed by some eps (Björck, 1967), even if the basis
 is far from orthogonal. Let F be the errors of the columns. To first order they change z by Fb and r by Fa, up
-to a part in the span of T. So they change ρ = ‖z‖ by u·s(x), ⟨z, r⟩ by u·(s(x)‖r‖ + ρ·s(y) + √n·ρ‖r‖), and
-the root of a gain, ⟨z, r⟩/ρ, by
+to vectors in the span of T. So, with u = 8·eps, they change ρ = ‖z‖ by u·s(x), ⟨z, r⟩ by u·(s(x)‖r‖ + ρ·s(y)
++ √n·ρ‖r‖), and the square root of a gain, ⟨z, r⟩/ρ, by
 
     e = u·(2‖r‖·s(x)/ρ + √n‖r‖ + s(y)),    u = 8·eps.                                                   (3)
 
-The root of a joint gain is the norm of the vector of such quotients, for one x of A after the other. Its
-error is at most the norm of the vector of the errors e. The same holds for the root of the sum of single
-gains. For a Gram matrix, squares have errors of at most u, and e = u·(s(x)s(y)/ρ + ‖r‖·s(x)²/ρ² + √n‖r‖). So
-each pair gives an interval for its ratio. The lower end of the interval is replaced by λ_min(H_A) of (2) if
-this eigenvalue is larger, for example if a joint gain is below its error.
+If the columns x of A are added one after the other, the joint gain is the sum of the squares of these
+quotients. So the error of its square root is at most the norm of the vector of the errors e. The same holds
+for the square root of the sum of single gains. For a Gram matrix, squares have errors of at most u, and
+e = u·(s(x)s(y)/ρ + ‖r‖·s(x)²/ρ² + √n‖r‖). So each pair gives an interval for its ratio. The lower end of the
+interval is replaced by λ_min(H_A) of (2) if this eigenvalue is larger, for example if a joint gain is below
+its error.
 
-A column x with ρ > 2u·s(x) is outside the span of T. For an x closer to the span this is undecided, unless
-`_dependence` decides it. If x is outside after all, the joint gain of a set that contains x may have any
-value up to ‖r‖² (with r = P_L^⊥y), and the single gain of x, if T = L, may be zero. The lower bound allows
-for both.
+A column x with ρ > 2u·s(x) is outside the span of T. If x is closer to the span, rounding leaves open whether
+x is outside, unless `_dependence` decides it. Suppose that it is open. If x is in fact outside, the joint
+gain of a set that contains x may have any value up to ‖P_L^⊥y‖², and the single gain of x, for T = L, may be
+zero. The lower bound allows for both.
 """
 
 from __future__ import annotations
@@ -118,16 +121,17 @@ def submodularity_ratio(
     proportional to the R²(S) of the projected data. Columns in the span of F, up to rounding, gain nothing.
 
     If there are at most `pair_limit` pairs that no bound excludes, γ is found by enumeration of these pairs.
-    Otherwise `upper` is the least ratio that was found, and `lower` is a spectral bound, the larger of two
-    least eigenvalues: the least eigenvalue of the correlation matrices of the columns of A projected off L,
-    over all pairs (L, A); and the least eigenvalue of the matrices C_{U ∪ A}, over all A, where C is the
-    correlation matrix of the columns. Both are at least λ_min(C, |U| + k) (`sparse_eigenvalues`).
+    Otherwise `upper` is the least ratio that was found, and `lower` is the larger of two spectral bounds. The
+    first one uses the correlation matrix of the columns of A projected off L; it is the least eigenvalue of
+    these matrices over all pairs (L, A). The second one is the least eigenvalue of C_{U ∪ A} over all A,
+    where C is the correlation matrix of the columns. Both are at least λ_min(C, |U| + k)
+    (`sparse_eigenvalues`).
 
     Parameters
     ----------
     X (n, d), y (n,), intercept, standardize, sample_weight (n,) : as for `omp`; or a `Problem` as X, with y
         None.
-    U : columns, by index or name, such as the greedy support; may be empty.
+    U : columns, by index or name, for example the support of a greedy selection; may be empty.
     k : the largest |A|, at least 1 (γ = 1 for k = 1); a k > d counts as d. Forced features are not in A.
     pair_limit : the largest number of pairs (L, A); by default 10⁹/d, at least 5 million: some seconds.
     node_limit : the largest number of nodes of each eigenvalue search; by default as for
@@ -223,25 +227,26 @@ def _scale(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kern
 
 
 def _count(d: int, u: int, k: int) -> int:
-    """Count the pairs (L, A) of disjoint sets with L ⊆ U, |U| = u, and 2 ≤ |A| ≤ k, for d columns."""
+    """Count the pairs (L, A) of disjoint sets of d columns with L ⊆ U and 2 ≤ |A| ≤ k, where |U| = u."""
     return sum(
         math.comb(u, l) * math.comb(d - l, a) for l in range(u + 1) for a in range(2, min(k, d - l) + 1)
     )
 
 
 def _spectral_bound(data: kernels.UnitColumns, node_limit: int) -> tuple[float, float, str]:
-    """Return a lower bound on the ratio, the least joint gain at which the bound may prune, and its name.
+    """Return a lower bound on the submodularity ratio, the least joint gain for its use, and its name.
 
-    The bound is the best of the bounds (2) of the module, where C is the correlation matrix of the columns.
+    The lower bound is the best of the bounds (2) in the docstring of the module, where C is the correlation
+    matrix of the columns. It excludes pairs (L, A) only if their joint gain is at least the second result.
     Let λ = min_A λ_min(C_{U ∪ A}) and κ² = (|U| + k)/λ. Then, with the sizes s and lengths ρ of the module,
     Σ_{x∈A} s(x)²/ρ_x² ≤ tr (C_{L∪A})⁻¹ ≤ κ² and k·s(y)² ≤ k·(1 + 1/λ) ≤ 2κ².
 
-    How accurate must a joint gain be? By (3) the roots of the joint gain and of the sum of single gains have
-    errors of at most u·(2κ + √2·κ + √(kn)) ≤ E = u·κᵖ·(√n + 4), p = 1. For a Gram matrix, p = 2, the errors
-    are at most u·(√2·κ² + κ² + √(kn)) ≤ E. Let the joint gain be at least (8e6·E)²/λ. Then the sum of single
-    gains, which is at least λ times the joint gain, is at least (8e6·E)². So the relative errors of the joint
-    gain and of the sum are at most 3e-7, and the relative errors of the two sides of the inequality for
-    pruning are at most 1e-6.
+    How accurate must a joint gain be? By (3) the square roots of the joint gain and of the sum of single
+    gains have errors of at most u·(2κ + √2·κ + √(kn)) ≤ E with E = u·κᵖ·(√n + 4) and p = 1. For a Gram
+    matrix, let p = 2; then the errors are at most u·(√2·κ² + κ² + √(kn)) ≤ E. Let the joint gain be at least
+    (8e6·E)²/λ. Then the sum of single gains, which is at least λ times the joint gain, is at least (8e6·E)².
+    So the relative errors of the joint gain and of the sum are at most 3e-7, and the relative errors of the
+    two sides of the inequality for pruning are at most 1e-6.
     """
     X, U, k = data.Z[:-1, : data.n], data.U, data.k
     u, root, power = data.exact.unit
@@ -262,10 +267,10 @@ def _spectral_bound(data: kernels.UnitColumns, node_limit: int) -> tuple[float, 
 
 
 def _residual_bound(data: kernels.UnitColumns, node_limit: int) -> float:
-    """Return a lower bound on min λ_min(H_A) over L ⊆ U, |A| ≤ k, or 0 if the search takes too long.
+    """Return a lower bound on the least eigenvalue of H_A over L ⊆ U and |A| ≤ k.
 
-    H_A is the correlation matrix of the columns of A projected off L. At each L the search looks only for
-    values below the least value found so far.
+    H_A is the correlation matrix of the columns of A projected off L. For each L the search looks only for
+    eigenvalues below the least one found so far. The result is 0 if the search takes too long.
     """
     U, k = data.U, data.k
     least, error, nodes = 1.0, 0.0, 0
@@ -298,9 +303,10 @@ def _subsets(U: IndexArray) -> Iterator[IndexArray]:
 
 
 def _improve(data: kernels.UnitColumns, rng: np.random.Generator, best: kernels.Best) -> None:
-    """Search for a smaller ratio with greedy sets A, and store the least ratio in `best`.
+    """Search for a smaller ratio of single to joint gains with greedy sets A, and store it in `best`.
 
-    L runs over all subsets of U if there are few, otherwise over the prefixes of U and some random subsets.
+    The sets L are all subsets of U if there are few, otherwise the first columns of U and some random
+    subsets.
     """
     U, d = data.U, len(data.Z) - 1
     bases = list(_subsets(U)) if 2 ** len(U) <= _TRIED_BASES else [U[:l] for l in range(len(U) + 1)]

@@ -44,22 +44,22 @@ def subsets_within(
 ) -> SubsetsWithin:
     """Find all sets of exactly k features with an objective of at most (1 + eps) times the best.
 
-    The objective of a set is q(S) = min {½‖y − Xβ‖² + (ridge/2)‖β‖² : β zero off S, within the box}. The
-    search is that of `best_subset`; it closes a node only if its lower bound is above (1 + eps) times the
-    best value found so far. So when it ends, the list is complete. For n ≤ d without a ridge or a box it
-    compares the sets one by one. The sets within a factor of the best are called the Rashomon set (Breiman,
-    *Statistical modeling: the two cultures*, 2001; Xin et al., *Exploring the whole Rashomon set of sparse
-    decision trees*, 2022).
+    The objective of a set S is q(S) = min {½‖y − Xβ‖² + (ridge/2)‖β‖² : β zero outside S, within the box}.
+    The search is the branch and bound of `best_subset`. A node of its tree is closed only if the lower bound
+    of the node is above (1 + eps) times the best value found so far. So when the search ends, the list is
+    complete. For n ≤ d without a ridge or a box it compares the sets one by one. The sets within a factor of
+    the best are called the Rashomon set (Breiman, *Statistical modeling: the two cultures*, 2001; Xin et al.,
+    *Exploring the whole Rashomon set of sparse decision trees*, 2022).
 
-    A set whose value is within 1e-9·‖y‖² of the limit is compared with it in rational arithmetic. Where that
-    is not possible (a `Problem` in place of X and y, a Gram or compressed problem, standardized columns with
-    a ridge or a box), such sets are listed.
+    A set whose value is within 1e-9·‖y‖² of the limit is compared with it in rational arithmetic. Rational
+    arithmetic is not possible for a `Problem` in place of X and y, for a Gram or compressed problem, or for
+    standardized columns with a ridge or a box. In these cases such sets are listed.
 
     Parameters
     ----------
     X, y, k, forced, ridge, box, groups, positive, intercept, standardize, sample_weight : as in
         `best_subset`; with `groups`, k counts groups. A derived box contains all sets within the limit.
-    eps : ≥ 0.
+    eps : the relative distance from the best objective, ≥ 0.
     max_sets : stop when more than this number of sets is found, with the status STOPPED.
     time_limit : stop after this number of seconds, with the status MAX_ITER.
     callback : called about twenty times a second with the `SearchState`; returning True stops.
@@ -99,7 +99,7 @@ def subsets_within(
 def _exact(
     search: BestFirst, X: Any, y: ArrayLike | None, weight: ArrayLike | None, given: Problem
 ) -> ExactObjective | None:
-    """Return the objective in exact arithmetic, or None if the columns of the search are not those of X."""
+    """Return the objective in exact arithmetic, or None if the search uses other columns than those of X."""
     origin, plain = search.problem.origin or search.problem, as_problem(X, y)
     data = plain.exact_columns()
     if data is None or origin.design.scale is not None:
@@ -112,7 +112,7 @@ def _exact(
 
 
 def _result(given: Problem, search: BestFirst, status: Status, exact: ExactObjective | None) -> SubsetsWithin:
-    """Sort the sets by their values, and decide those near the limit."""
+    """Sort the sets by their values, and decide in exact arithmetic which sets near the limit are listed."""
     scaled, limit = search.scaled, search.best.value * (1 + (search.within or 0))
     found = sorted(search.within_limit(), key=lambda item: (item[1], item[0]))
     near = [S for S, value in found if abs(value - limit) <= _NEAR * scaled.half]
@@ -145,7 +145,10 @@ def _result(given: Problem, search: BestFirst, status: Status, exact: ExactObjec
 
 
 def _value(search: BestFirst, exact: ExactObjective, groups: tuple[int, ...]) -> Fraction:
-    """Return the exact value of a set: features that are at a bound in the floating-point fit stay there."""
+    """Return the value of a set in exact arithmetic.
+
+    Features whose coefficients are at a bound in the floating-point fit stay there.
+    """
     fit = search.fit(np.array(groups, np.intp))
     fixed = {}
     for J, side in ((fit.at_low, search.given.low), (fit.at_high, search.given.high)):

@@ -1,6 +1,4 @@
-"""The candidates of the fast LASSO homotopy: some columns of X, and a point on the LASSO path of these
-columns.
-"""
+"""The candidates of the fast LASSO homotopy: a few columns of X, and a point on their LASSO path."""
 
 from __future__ import annotations
 
@@ -25,11 +23,11 @@ _SPREAD = 8.0
 
 
 class Run(NamedTuple):
-    """The points of the path that one call of `Candidates.follow` passed, and how the call ended.
+    """The points of the LASSO path that one call of `Candidates.follow` passed, and how the call ended.
 
-    lams, coef : λ (m,) and β (m, M) on the candidates at the points.
-    sizes : (m,) ‖y‖ + Σ‖X_j‖|β_j| at the points; the errors of c = Xᵀ(y − Xβ) are relative to this.
-    events : (m,) j + 1 if candidate j enters at the point, −(j + 1) if it leaves, or 0.
+    lams, coef : λ (m,) and β (m, M) at the m points, for the M candidate columns.
+    sizes : (m,) ‖y‖ + Σ‖X_j‖|β_j| at the points; the errors of c = Xᵀ(y − Xβ) are relative to this number.
+    events : (m,) the event at each point: j + 1 if candidate j enters, −(j + 1) if it leaves, or 0.
     ending : the reason why the call ended, a code of the kernel `homotopy`.
     """
 
@@ -41,13 +39,13 @@ class Run(NamedTuple):
 
 
 class Candidates(Gathered):
-    """The candidates C, some columns of X, and the point reached on the LASSO path of these columns.
+    """A few columns of X, the candidates, and the point reached on the LASSO path of these columns.
 
     Attributes
     ----------
     reached : the point, as arrays for the kernels.
-    size : the function of c = Xᵀr, r = y − Xβ, that is compared with λ: |c|, or c itself if β ≥ 0 is required
-        outside S, the features without penalty.
+    size : the function of the correlations c = Xᵀ(y − Xβ) that is compared with λ. It returns |c|, or c
+        itself if the penalised coefficients must be nonnegative.
     """
 
     reached: kernels.Place
@@ -64,13 +62,13 @@ class Candidates(Gathered):
 
     @property
     def p(self) -> int:
-        """The number of columns without penalty and of penalised columns with β_j ≠ 0 at the point."""
+        """The number of active columns at the point: those without penalty, and others with β_j ≠ 0."""
         return int(self.reached.state[0])
 
     def add_largest(self, value: FloatArray, many: int) -> bool:
-        """Add the columns with the `many` largest entries of `value` (d,) to the candidates.
+        """Add the columns with the largest entries of `value` (d,) to the candidates, `many` at most.
 
-        Negative entries do not count. Returns whether a column was added that had not been a candidate.
+        Negative entries do not count. Returns whether a new candidate was added.
         """
         top = np.argpartition(value, -many)[-many:] if 0 < many < len(value) else np.arange(len(value))
         new = np.sort(top[(self.place[top] < 0) & (value[top] >= 0)])
@@ -79,7 +77,10 @@ class Candidates(Gathered):
         return len(new) > 0
 
     def first_correlations(self) -> FloatArray:
-        """Return Xᵀ(y − X_Sβ_S) (d,), the correlations at the start of the path; S has no penalty."""
+        """Return the correlations Xᵀ(y − X_Sβ_S) (d,) at the start of the path.
+
+        X_Sβ_S is the least squares fit on S, the features without penalty.
+        """
         problem, t = self.problem, len(self.S)
         if not t:
             return problem.Xty
@@ -87,13 +88,13 @@ class Candidates(Gathered):
         return problem.correlate((problem.y - fit).astype(problem.dtype, copy=False))
 
     def refine(self, lam: float) -> tuple[FloatArray, FloatArray]:
-        """Correct β once at the point reached, λ = lam; return β on S ∪ P, and r = y − Xβ.
+        """Correct β at the point reached, λ = lam; return β on S ∪ P, and the residual r = y − Xβ.
 
-        S are the features without penalty, P = {j ∉ S : β_j ≠ 0}, and s the signs of β on P, zero on S. The
-        correction solves the normal equations with the right side X_{S∪P}ᵀr − λs, by their Cholesky factor L.
-        Then β is as accurate as from a QR factorisation (the corrected seminormal equations, Björck, 1987).
-        At a knot, the correction may change the sign of a coefficient. Such a coefficient becomes zero, and
-        the other coefficients are corrected without it.
+        S are the features without penalty, and P = {j ∉ S : β_j ≠ 0}. The vector s holds the signs of β on P,
+        and is zero on S. The correction solves the normal equations with the right side X_{S∪P}ᵀr − λs, by
+        the Cholesky factor of X_{S∪P}ᵀX_{S∪P}. Afterwards β is as accurate as from a QR factorisation (the
+        corrected seminormal equations, Björck, 1987). At a knot, the correction may change the sign of a
+        coefficient. Such a coefficient is set to zero, and the other coefficients are corrected without it.
         """
         p, reached = self.p, self.reached
         beta, sign = reached.beta[:p].copy(), reached.sign[:p]
@@ -120,11 +121,11 @@ class Candidates(Gathered):
         return beta + extra, r - extra @ columns
 
     def has_left(self, lam: float, coef: FloatArray, r: FloatArray) -> bool:
-        """Return whether a column j left P above λ, according to the `coef` and r that `refine` returned.
+        """Return whether a column j has left the active set P at a value above λ = lam.
 
-        P are the penalised columns with nonzero coefficients. Column j has left if β_j = 0 and |⟨X_j, r⟩| < λ
-        by more than rounding. Then a knot is missing between the previous point and λ, and interpolation
-        would not follow the path.
+        P are the penalised columns with nonzero coefficients. `coef` and the residual r are results of
+        `refine` at λ. Column j has left if β_j = 0 and |⟨X_j, r⟩| < λ by more than rounding. Then a knot is
+        missing between the previous point and λ, and interpolation would not follow the path.
         """
         order, t = self.reached.order[: self.p], len(self.S)
         zero = order[t:][coef[t:] == 0]
@@ -135,9 +136,9 @@ class Candidates(Gathered):
     def start(self) -> bool:
         """Go to the start of the path, above the first knot; return False if X_S is not well conditioned.
 
-        S are the features without penalty. X_Sᵀr is zero only to rounding, so the residual r has a part in
-        the span of S. The size of this part is the rounding error times the condition number of X_S, and the
-        part changes c_j = ⟨X_j, r⟩. So X_S must be well conditioned.
+        S are the features without penalty. X_Sᵀr is zero only to rounding, so the residual r has a component
+        in the span of X_S. The length of this component is the rounding error times the condition number of
+        X_S, and it changes the correlations ⟨X_j, r⟩. So X_S must be well conditioned.
         """
         t, order = len(self.S), self.place[self.S]
         rhs = self.c0[order]
@@ -152,7 +153,7 @@ class Candidates(Gathered):
         return True
 
     def resume(self, point: Point) -> bool:
-        """Go to a point of the path; return False if the columns used there are nearly dependent."""
+        """Go to a point of the path; return False if its active columns are nearly dependent."""
         order = np.concatenate([self.place[self.S], self.place[np.array(point.P, np.intp)]])
         signs = np.concatenate([np.zeros(len(self.S)), point.signs])
         return self._set(point.lam, order, signs, point.coef)
@@ -172,7 +173,7 @@ class Candidates(Gathered):
     def follow(self, lam_min: float, limit: int, fresh: np.ndarray, quota: int) -> Run:
         """Follow the path of the candidates from the point reached, for at most `limit` points.
 
-        The run also stops at lam_min, and after `quota` columns marked in `fresh` have entered
+        The run also stops at λ = lam_min, and after `quota` columns marked in `fresh` have entered
         (`kernels.Until`).
         """
         problem, M = self.problem, len(self.index)
@@ -212,17 +213,17 @@ class Candidates(Gathered):
         )
 
     def at(self, lam: float, coef: FloatArray, P: IndexArray) -> Point:
-        """Return the point at λ = lam as a `Point`, given β = coef there.
+        """Return the point of the path at λ = lam, where β = coef.
 
-        P holds the columns that are nonzero just below the point. The signs of β on P are those of
-        c = Xᵀ(y − Xβ).
+        P holds the penalised columns whose coefficient is nonzero just below the point. The signs of β on P
+        are those of the correlations c = Xᵀ(y − Xβ).
         """
         places = self.place[P]
         c = self.c0[places] - self.gram[places, : len(coef)] @ coef
         return Point(float(lam), P.tolist(), np.sign(c), coef[np.concatenate([self.place[self.S], places])])
 
     def here(self) -> Point:
-        """Return the point reached as a `Point`."""
+        """Return the point of the path that was reached."""
         p, t, reached = self.p, len(self.S), self.reached
         P = self.index[reached.order[t:p]].tolist()
         return Point(float(reached.lam[0]), P, reached.sign[t:p].copy(), reached.beta[:p].copy())

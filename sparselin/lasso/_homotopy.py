@@ -1,26 +1,26 @@
-"""The LASSO homotopy, from knot to knot, correct under ties.
+"""The LASSO homotopy: it goes from knot to knot of the path, and is correct under ties.
 
-Let S be the features without penalty, β the solution at a knot λ, c = Xᵀ(y − Xβ), E = {j ∉ S : |c_j| = λ} the
-tied set and s_j = sign c_j. Below the knot, at λ − ε, the path leaves in the direction β̇ = dβ/dε. With
-u = Xβ̇ and g_j = s_j⟨X_j, u⟩, the KKT conditions are
+Let S be the features without penalty, β the solution at a knot λ, and c = Xᵀ(y − Xβ). The tied set is
+E = {j ∉ S : |c_j| = λ}, with the signs s_j = sign c_j. Below the knot, at λ − ε, the path leaves in the
+direction β̇ = dβ/dε. With u = Xβ̇ and g_j = s_j⟨X_j, u⟩, the KKT conditions are
 
     ⟨X_j, u⟩ = 0 on S,   g_j = 1 where β_j ≠ 0,
     g_j ≥ 1,  s_jβ̇_j ≥ 0,  s_jβ̇_j(g_j − 1) = 0   on the rest of E.
 
-These are the optimality conditions of min ½‖Xβ̇‖² − Σ_E s_jβ̇_j subject to the signs. This is a nonnegative
-least squares problem with some free variables, and the active set method of Lawson and Hanson solves it. A
-single entry or exit takes one step of that method; ties, duplicates and simultaneous events need no other
-code.
+These are the optimality conditions of min ½‖Xβ̇‖² − Σ_E s_jβ̇_j subject to s_jβ̇_j ≥ 0 for the j with β_j =
+0. This is a nonnegative least squares problem with some free variables, and the active set method of Lawson
+and Hanson solves it. A single entry or exit takes one step of that method; ties, duplicates and simultaneous
+events need no other code.
 
-Between knots, β and c are linear in λ. They are computed from X and y (`_segment`), with slope = β̇ on S ∪ P,
-where P are the nonzero features outside S. A knot is accepted only if the errors of c are below λ/1000 for
-all columns that may be tied there; otherwise the path ends before the knot. (For a Gram problem c is known
-only to κ²·eps, κ being the condition number of the columns, so its error bounds are capped at λ/1000; see
-`_segment.error_limits`.)
+Between knots, β and c are linear in λ. They are computed from X and y (`_segment`). The slope −dβ/dλ on a
+segment is β̇, which is nonzero only on S and on P, the nonzero features outside S. A knot is accepted only if
+the errors of c are below λ/1000 for all columns that may be tied there; otherwise the path ends before the
+knot. (For a Gram problem c is known only to κ²·eps, where κ is the condition number of the columns. So its
+error bounds are capped at λ/1000; see `_segment.error_limits`.)
 
 If β ≥ 0 is required outside S, the penalty |β_j| is replaced by β_j, and by ∞ for β_j < 0. Then the condition
-|c_j| ≤ λ becomes c_j ≤ λ: every sign is +1, and c_j is compared with λ in place of |c_j| (`size`). Everything
-else is the same (docs/proofs/nonnegative.md).
+|c_j| ≤ λ becomes c_j ≤ λ: every sign s_j is +1, and c_j is compared with λ in place of |c_j| (`size`).
+Everything else is the same (docs/proofs/nonnegative.md).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from sparselin.results import FloatArray, IndexArray
 
 
 class Knot(NamedTuple):
-    """A knot of the LASSO path: λ, β(λ) (d,), and the penalised features that are active just below λ."""
+    """A knot of the LASSO path: λ, the solution β(λ) (d,), and the penalised features active just below λ."""
 
     lam: float
     coef: FloatArray
@@ -50,7 +50,7 @@ class Knot(NamedTuple):
 class Point(NamedTuple):
     """A point of the LASSO path.
 
-    P, signs : the penalised columns that are nonzero just below the point, and the signs of their β.
+    P, signs : the penalised columns whose coefficient is nonzero just below the point, and its sign.
     coef : β on S, the columns without penalty, and on P.
     """
 
@@ -63,13 +63,13 @@ class Point(NamedTuple):
 class Homotopy(Segment):
     """The state of the homotopy at a point of the LASSO path: the segment below it, and the tied columns.
 
-    S are the features without penalty. At the start the point is λ*(S), the least λ at which all features
-    outside S are zero. If a factorisation `qr` of X_S is given, in float64, it is copied.
+    S are the features without penalty. At first the point is λ*(S), the least λ at which all coefficients
+    outside S are zero. The argument `qr` is a factorisation of X_S in float64, if one is known; it is copied.
 
     Attributes
     ----------
     lam, c : λ, and the correlations c = Xᵀ(y − Xβ) (d,), set to zero on S.
-    tied, signs : the indices j with |c_j| = λ outside S and outside the active set P, and the signs of c_j.
+    tied, signs : the columns j with |c_j| = λ that are neither in S nor active, and the signs of c_j.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Homotopy(Segment):
             yield from self._below(lam_min)
 
     def resume(self, point: Point, lam_min: float) -> Iterator[Knot] | None:
-        """Go to a point inside a segment, and return the knots below it.
+        """Go to a point between two knots, and return the knots below it.
 
         Returns None if the KKT conditions fail at the point.
         """
@@ -116,7 +116,7 @@ class Homotopy(Segment):
         return self._below(lam_min)
 
     def here(self) -> Point:
-        """Return the current point, with the active set P below it; `enter` must have been called before."""
+        """Return the current point with the active set just below it; call `enter` first."""
         P = [j for j in self.qr.index if j not in self.free]
         return Point(self.lam, P, self.sign[P], self.coef()[self.free + P])
 
@@ -124,8 +124,8 @@ class Homotopy(Segment):
         """Yield the knots below the current one, down to lam_min.
 
         The method terminates: at each knot λ decreases or the path ends, and there are finitely many floats.
-        (In exact arithmetic no active set with its signs occurs twice, because the λ at which it is optimal
-        form an interval.)
+        (It would also terminate in exact arithmetic. There each active set with given signs is optimal on one
+        interval of λ, so none occurs twice.)
         """
         while self.lam > lam_min:
             above = self.lam
@@ -138,11 +138,14 @@ class Homotopy(Segment):
             yield Knot(self.lam, coef, self.active())
 
     def active(self) -> tuple[int, ...]:
-        """Return P, the active features outside S (the features without penalty), in increasing order."""
+        """Return the active penalised features, in increasing order."""
         return tuple(sorted(set(self.qr.index) - set(self.free)))
 
     def coef(self) -> FloatArray:
-        """Return β (d,) at the current λ. A coefficient that rounding gave the wrong sign is set to zero."""
+        """Return the solution β (d,) at the current λ.
+
+        A coefficient that rounding gave the wrong sign is set to zero.
+        """
         coef = np.zeros(self.problem.d)
         coef[self.qr.index] = self._beta(self.lam)
         P = list(self.active())
@@ -150,10 +153,11 @@ class Homotopy(Segment):
         return coef
 
     def _largest_correlations(self) -> tuple[IndexArray, FloatArray]:
-        """Return the columns T that may have the largest |c_j|, outside the span of S, and the errors of c_T.
+        """Return the columns T that may have the largest |c_j|, and bounds on the errors of their c_j.
 
-        S are the features without penalty, c = Xᵀ(y − Xβ), and e_j bounds the error of c_j. Then
-        T = {j : |c_j| + e_j ≥ max(|c| − e)}. If β ≥ 0 is required, c takes the place of |c| (`size`).
+        S are the features without penalty, and c = Xᵀ(y − Xβ). Only columns outside the span of S are
+        compared. If e_j bounds the error of c_j, then T = {j : |c_j| + e_j ≥ max_i (|c_i| − e_i)}. If β ≥ 0
+        is required, c_j takes the place of |c_j| (`size`).
         """
         error, none = self.error(0.0), np.zeros(0, np.intp)
         possible = self.problem.column_norms > 0
@@ -175,11 +179,11 @@ class Homotopy(Segment):
         return T, error[T]
 
     def tie_products(self) -> None:
-        """Add to the tied columns at λ* the columns whose tie was broken by weights and scales.
+        """Add to the tied columns at λ* those whose tie was broken by the rounding of weights and scales.
 
         The products of the data with √weight and scales are rounded, and this rounding may break a tie. The
-        search for such columns first uses the bound s(X_i) ≤ √(1 + κ²)‖X_i‖, which excludes no tied column.
-        Here s is the size of `ThinQR.sizes`, and κ the condition number of the columns.
+        search for such columns first uses a cheap bound that excludes no tied column: the size s(X_i) of
+        `ThinQR.sizes` is at most √(1 + κ²)‖X_i‖, where κ is the condition number of the columns.
         """
         if not self.problem.is_multiplied:
             return
@@ -194,23 +198,24 @@ class Homotopy(Segment):
         self._tie(T)
 
     def _tie(self, tied: IndexArray) -> None:
-        """Set the tied columns, and compute the signs of their c_j."""
+        """Set the tied columns, and compute the signs of their correlations."""
         self.tied = tied
         self.signs = np.sign(self.c[tied])
 
     def rates(self) -> tuple[FloatArray, FloatArray]:
-        """Return the rates g_j = s_j⟨X_j, u⟩ at which |c_j| of the tied j decreases, and their error bounds.
+        """Return the rates at which |c_j| of the tied columns j decreases below the knot, and error bounds.
 
-        Here c = Xᵀ(y − Xβ), s_j = sign c_j, and u = Xβ̇ for the direction β̇ of the path. λ decreases at rate
-        1, so the KKT conditions are g ≥ 1.
+        Here c = Xᵀ(y − Xβ). The rate is g_j = s_j⟨X_j, u⟩, where s_j = sign c_j, and u = Xβ̇ for the
+        direction β̇ of the path. λ decreases at rate 1, so the KKT conditions are g_j ≥ 1.
         """
         g, error = self._accurate_c(self.direction, self.tied)
         return self.signs * g, error
 
     def tight_columns(self) -> IndexArray:
-        """Return the tied j that stay tied below the knot: g_j = 1 to rounding, where `rates` returns g.
+        """Return the tied columns that stay tied below the knot.
 
-        The rounding of weighted or standardized data is included.
+        These are the columns for which the rate that `rates` returns is 1 to rounding. The rounding of
+        weighted or standardized data is included.
         """
         g, error = self.rates()
         if self.problem.is_multiplied:
@@ -220,12 +225,12 @@ class Homotopy(Segment):
     def enter(self) -> None:
         """Find the direction of the path below this knot, and the active set P just below it.
 
-        β̇ is the direction, u = Xβ̇, and s_j the sign of c_j = ⟨X_j, y − Xβ⟩. The method is that of Lawson
-        and Hanson. While some tied j has g_j = s_j⟨X_j, u⟩ < 1, the j with the least g_j enters P. Then the
-        direction moves from the last feasible one towards the new minimiser; a column whose v_j = s_jβ̇_j
-        becomes negative on the way is removed from P. Every accepted exchange increases ‖u‖², and ‖u‖² is a
-        function of P, so no P occurs twice. Between two accepted exchanges each tied column is tried at most
-        once.
+        Let β̇ be the direction, u = Xβ̇, and s_j the sign of c_j = ⟨X_j, y − Xβ⟩. The method is that of
+        Lawson and Hanson for the problem in the docstring of the module. While some tied j has g_j = s_j⟨X_j,
+        u⟩ < 1, the j with the least g_j enters P. Then the direction moves from the last feasible one towards
+        the minimiser over P. A column whose s_jβ̇_j becomes negative on the way is removed from P. Every
+        accepted exchange increases ‖u‖², and ‖u‖² is a function of P, so no P occurs twice. Between two
+        accepted exchanges each tied column is tried at most once.
         """
         rejected = np.zeros(len(self.tied), bool)  # columns that depend on P or do not increase ‖u‖²
         entered: list[int] = []
@@ -245,11 +250,11 @@ class Homotopy(Segment):
         self._set_base()
 
     def _exchange(self, j: int, sign: float, entered: list[int]) -> bool:
-        """Let j enter P, and remove columns whose v_i = s_iβ̇_i becomes negative; return whether ‖u‖ grew.
+        """Let column j enter the active set P, and remove columns i whose s_iβ̇_i becomes negative.
 
-        β̇ is the direction of the path, u = Xβ̇, and s_i the sign of the correlation of column i. The
-        objective at its minimiser over P is −½‖u‖², so ‖u‖ must increase. If ‖u‖ does not increase, because
-        of rounding, P is restored.
+        β̇ is the direction of the path, u = Xβ̇, and s_i the sign of the correlation of column i. The result
+        is whether ‖u‖ increased. In exact arithmetic it does, because the objective at its minimiser over P
+        is −½‖u‖². If rounding prevents this, P is restored.
 
         sign : s_j.
         entered : the tied columns that have entered P; updated in place.
@@ -273,13 +278,14 @@ class Homotopy(Segment):
         return False
 
     def _keep_nonnegative(self, entered: list[int], before: dict[int, float]) -> None:
-        """Remove from P, one at a time, the entered columns whose v_j = s_jβ̇_j is not positive.
+        """Remove from the active set P the entered columns j for which s_jβ̇_j is not positive.
 
-        β̇ is the direction of the path, and s_j the sign of the correlation of column j. Let v_j be `old` in
-        the last feasible direction `before`, and `new` at the minimiser over P. On the segment between these
-        directions v_j vanishes at the step length old/(old − new) if new < 0; a v_j that is zero to rounding
-        vanishes at 1. The column whose v_j vanishes first is removed, and the minimiser is computed again.
-        Each iteration except the last removes a column from `entered`.
+        β̇ is the direction of the path, and s_j the sign of the correlation of column j. Let v_j = s_jβ̇_j
+        have the value `old` in the last feasible direction `before`, and `new` at the minimiser over P. Move
+        from the direction `before` to this minimiser, with step lengths from 0 to 1. If new < 0, v_j vanishes
+        at the step length old/(old − new); a v_j that is zero to rounding at the minimiser vanishes at 1.
+        Columns are removed one at a time: the column whose v_j vanishes first is removed, and the minimiser
+        is computed again. Each iteration except the last removes a column from `entered`.
         """
         while True:
             after, slope = self.slope(), self.direction
@@ -305,14 +311,14 @@ class Homotopy(Segment):
     def advance(self, lam_min: float) -> FloatArray:
         """Follow the segment to its next event, or to lam_min, and return β there.
 
-        Let c = Xᵀ(y − Xβ), and let P be the active set. At an event the coefficients that are zero to
-        rounding leave P, and the columns with |c_j| = λ to rounding are tied. The tolerances are the errors
-        of c and β, and the error `lam_error` of λ itself.
+        Let c = Xᵀ(y − Xβ), and let P be the active set. At an event the columns whose coefficient is zero to
+        rounding leave P, and the columns with |c_j| = λ to rounding become tied. The tolerances are the
+        errors of c and β, and the error `lam_error` of λ itself.
 
-        How does an error of λ affect the test |c_j| = λ? With c_j = a_j + λb_j and s_j = sign c_j, the error
-        changes λ − s_jc_j by |1 − s_jb_j|·lam_error, not by (1 + |b_j|)·lam_error. This matters for nearly
-        equal columns. There 1 − s_jb_j is tiny and λ is inaccurate, but c_j moves with λ, so λ − s_jc_j is
-        accurate.
+        How does an error of λ affect the test |c_j| = λ? On the segment c_j = a_j + λb_j; let s_j = sign c_j.
+        The error changes λ − s_jc_j by |1 − s_jb_j|·lam_error, not by (1 + |b_j|)·lam_error. This matters for
+        nearly equal columns, for which 1 − s_jb_j is tiny. The λ at which they are tied is inaccurate, but
+        c_j moves with λ, so λ − s_jc_j is accurate.
         """
         lines, beta0_error = self._lines(), self._beta0_error()
         exits = self._exits(beta0_error)
@@ -349,11 +355,11 @@ class Homotopy(Segment):
         return self.coef()
 
     def _release(self, lines: Lines, error: FloatArray, lam_error: float) -> None:
-        """Recompute c of the columns that are no longer in the span of S ∪ P, because a column left P.
+        """Recompute the correlations of the columns that left the span of S ∪ P when a column left P.
 
-        S are the features without penalty, P is the active set, and c = a + λb on the segment. While the
-        columns were in the span, a = 0 and c = λb. These values were exact for some data within rounding of
-        the given data, but not for the given residual, so |λb| may exceed λ.
+        S are the features without penalty, P is the active set, and c = a + λb are the correlations on the
+        segment. While a column was in the span, its a was set to 0. This was exact for some data within
+        rounding of the given data, but not for the given data, so its |λb| may exceed λ.
         """
         J = np.flatnonzero(lines.b_data_error)
         J = J[~in_span(self.qr, J)[0]]
@@ -362,9 +368,10 @@ class Homotopy(Segment):
         error[J] = a_error + self.lam * b_error + np.abs(1 - np.sign(self.c[J]) * b) * lam_error
 
     def _exits(self, beta0_error: FloatArray) -> FloatArray:
-        """Return for each j in the active set P the λ at which β_j = (β₀)_j − λ·slope_j becomes zero.
+        """Return, for each active column j, the λ at which its coefficient β_j becomes zero.
 
-        The λ is 0 if |β_j| does not decrease to zero as λ decreases.
+        On the segment β_j = (β₀)_j − λ·slope_j. The result is 0 if |β_j| does not decrease to zero as λ
+        decreases.
         """
         P, beta0, error = self._active_coef(0.0)
         slope = self.direction.x[len(self.free) :]
@@ -374,9 +381,9 @@ class Homotopy(Segment):
     def _refined_entries(self, lines: Lines, exit_: float, lam_min: float) -> FloatArray:
         """Return the λ of `_entries`, exact enough to decide the event at max(entries, exit_, lam_min).
 
-        On the segment c_j = a_j + λb_j is the correlation of column j. For every column that may be tied at
-        this event, a_j and b_j are first computed in twice the precision. A column may be tied there if
-        |c_j| = λ to rounding, or if a_j = 0 to rounding of the data and |c_j| = λ cannot be excluded.
+        On the segment the correlation of column j is c_j = a_j + λb_j. For every column that may be tied at
+        this event, a_j and b_j are first computed in twice the precision. A column may be tied there if |c_j|
+        = λ to rounding, or if a_j = 0 to rounding of the data and |c_j| = λ cannot be excluded.
         """
         unrefined = self.problem.column_norms > 0
         unrefined[self.unpenalized] = unrefined[self.qr.index] = False
@@ -395,11 +402,13 @@ class Homotopy(Segment):
             unrefined[J] = False
 
     def _remove(self, zero: IndexArray) -> FloatArray:
-        """Remove the columns `zero`, whose coefficients are zero at this λ, from P, and return their signs.
+        """Remove the columns `zero`, whose coefficients are zero at this λ, from the active set.
 
-        β on the rest of P is computed again. This λ has a rounding error. So the path is marked as not sound
-        unless c_j = λs_j still holds for the removed j, where c_j is the correlation and s_j the sign of
-        column j.
+        Their signs are returned.
+
+        β on the other active columns is computed again. The computed λ has a rounding error. So the path is
+        marked as not sound unless c_j = λs_j still holds for each removed column j, where c_j is its
+        correlation and s_j its sign.
         """
         signs = self.sign[zero]
         for j in zero.tolist():
@@ -414,10 +423,12 @@ class Homotopy(Segment):
     def _end(self) -> FloatArray:
         """Return β at lam_min, after removing columns whose coefficient has the wrong sign.
 
-        If y is fitted, a coefficient (β₀)_j of the segment (`Segment`) that should be zero may get the wrong
-        sign by rounding of the data. Removing one such column leaves the residual |(β₀)_j|/‖row j of R⁻¹‖,
-        where X_{S∪P} = QR. By `_beta0_error` this residual is at most the rounding of y. If several columns
-        are removed, the fit is checked. Each iteration removes columns from P, the active set.
+        A wrong sign is possible if y is fitted to rounding: a coefficient that is zero for the exact data may
+        then be slightly negative or positive. On the last segment β = β₀ − λ·slope. If one column j is
+        removed, the norm of the new residual is |(β₀)_j| divided by the norm of row j of R⁻¹, where QR is the
+        factorisation of the active columns. By `_beta0_error` this norm is at most the rounding of y. If
+        several columns are removed, the fit is checked. Each iteration removes columns from the active set,
+        so the method terminates.
         """
         while self.is_fitted():
             P, beta0, error = self._active_coef(0.0)
@@ -435,13 +446,14 @@ class Homotopy(Segment):
         return self.coef()
 
     def _entries(self, lines: Lines) -> FloatArray:
-        """Return the λ (d,) at which each column would enter, if it entered next.
+        """Return the λ (d,) at which each column would enter, if no other column entered before.
 
-        The correlation c_j = a_j + λb_j meets ±λ at λ = |a_j|/(1 − sign(a_j)b_j). The result is zero for
-        columns that cannot enter, and for columns whose a_j is zero to rounding. A column that is tied now
-        has a rate g_j ≥ 1 (`rates`) and can only reach the opposite bound, c_j = −λs_j, where s_j is its sign
-        now. If β ≥ 0 is required, only columns with a_j > 0 can enter, because c_j − λ is linear in λ,
-        negative now, and equal to a_j at λ = 0.
+        The correlation of column j is c_j = a_j + λb_j on the segment. It meets ±λ at λ = |a_j|/(1 −
+        sign(a_j)b_j). The result is zero for columns that cannot enter, and for columns whose a_j is zero to
+        rounding. A column that is tied at the current λ decreases at least as fast as λ (see `rates`). So it
+        can only reach the opposite bound, c_j = −λs_j, where s_j is its present sign. If β ≥ 0 is required,
+        only columns with a_j > 0 can enter: c_j − λ is linear in λ, negative at the current λ, and equal to
+        a_j at λ = 0.
         """
         sign = np.where(self.size(lines.a) > lines.a_error, np.sign(lines.a), 0)
         speed = 1 - sign * lines.b  # of λ − |c_j|, per unit of λ
@@ -453,15 +465,15 @@ class Homotopy(Segment):
         return entries
 
     def _boundary_columns(self, error: FloatArray, b_data_error: FloatArray) -> IndexArray:
-        """Return the columns with |c_j| = λ to rounding that are neither free of penalty nor active.
+        """Return the penalised columns with |c_j| = λ to rounding that are not active.
 
         c = Xᵀ(y − Xβ) are the correlations.
 
         error : bounds on the errors of c.
         b_data_error : see `Lines`.
 
-        If an error is too large, or if |c_j| > λ(1 + b_data_error) by more than its error, `sound` becomes
-        False.
+        The path is marked as not sound if an error is too large, or if |c_j| exceeds λ(1 + b_data_error) by
+        more than its error.
         """
         size = self.size(self.c)
         tied = (size >= self.lam - error) & (self.problem.column_norms > 0)

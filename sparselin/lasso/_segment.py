@@ -1,6 +1,7 @@
 """A segment of the LASSO path between two knots, on which β and c are linear in λ, with error bounds.
 
-Let S be the features without penalty, P the active ones outside S, and s the signs of β on P. On a segment
+Let S be the features without penalty, P the active features outside S, and s the signs of β on P. On a
+segment
 
     β(λ) = β₀ − λ·slope,   y − Xβ(λ) = r₀ + λu,   c(λ) = a + λb,   a = Xᵀr₀,   b = Xᵀu,
 
@@ -13,13 +14,14 @@ errors of a_i = ⟨X_i, r₀⟩ and b_i = ⟨X_i, u⟩ are at most
 
     8·eps·(√n + 1)·‖X_i‖‖r₀‖  and  8·eps·(√n + 1)·‖X_i‖‖u‖,
 
-whatever the condition number of X_{S∪P}. These errors are relative to the residual r₀, not to the terms of
-Xβ. If they leave undecided whether c_i = a_i + λb_i is ±λ, a_i and b_i are computed in twice the precision.
+whatever the condition number of X_{S∪P}. These errors are relative to the residual r₀, not to the terms
+X_jβ_j of Xβ, which may be much longer. If they leave undecided whether c_i = a_i + λb_i is ±λ, a_i and b_i
+are computed in twice the precision.
 
 Rounding of the data must not cause an event. Therefore a_i is set to 0 for a column in the span of S ∪ P to
-rounding. If y is fitted to rounding, ‖r₀‖ ≤ 8·eps·√(‖y‖² + Σ‖X_j‖²(β₀)_j²), then a is set to 0 for all
-columns, and a (β₀)_j that rounding of the data may change to zero counts as zero. Such a (β₀)_j occurs, for
-example, at the end of a path that fits y with fewer columns.
+rounding. If y is fitted to rounding, that is, if ‖r₀‖ ≤ 8·eps·√(‖y‖² + Σ‖X_j‖²(β₀)_j²), then a is set to 0
+for all columns, and a coefficient (β₀)_j that rounding of the data may change to zero counts as zero. Such a
+coefficient occurs, for example, at the end of a path if fewer columns already fit y.
 """
 
 from __future__ import annotations
@@ -44,10 +46,10 @@ _UNDECIDED = 1e-3
 
 
 class ErrorLimits(NamedTuple):
-    """The limits for the error bounds of the correlations c = Xᵀ(y − Xβ) along a path, as shares of λ.
+    """The limits for the error bounds of the correlations c = Xᵀ(y − Xβ) along a path, as fractions of λ.
 
-    cap : an error bound that exceeds this share is reduced to the share.
-    limit : the path ends if an error bound exceeds this share.
+    cap : an error bound that exceeds cap·λ is replaced by cap·λ.
+    limit : the path ends if an error bound exceeds limit·λ.
     """
 
     cap: float
@@ -66,17 +68,18 @@ def error_limits(errors: ErrorModel) -> ErrorLimits:
 
 
 def sign_error(errors: ErrorModel, kappa: float) -> float:
-    """Return τ: if ‖X_j‖|β_j| ≤ τ·(‖y‖ + Σ‖X_l‖|β_l|), rounding may have given β_j the wrong sign.
+    """Return the tolerance τ for the signs of the coefficients β_j.
 
-    β has been refined, and τ is 8u = 64·eps. For a Gram problem, where refinement does not help, τ is
-    64·eps·κ², at most 1/1000, with the condition number κ of the columns.
+    If ‖X_j‖|β_j| ≤ τ·(‖y‖ + Σ‖X_l‖|β_l|), rounding may have given β_j the wrong sign. Because β has been
+    refined, τ is 64·eps. For a Gram problem, where refinement does not help, τ is 64·eps·κ², at most 1/1000,
+    where κ is the condition number of the columns.
     """
     unit = 8 * errors.unit
     return min(1e-3, unit * kappa**2) if errors.power == 2 else unit
 
 
 class Lines(NamedTuple):
-    """The lines c(λ) = a + λb on a segment of the path, with bounds on the errors of a and b (d,).
+    """The correlations c(λ) = a + λb on a segment of the LASSO path, with bounds on the errors of a and b.
 
     The residual on the segment is r₀ + λu, so a = Xᵀr₀ and b = Xᵀu. For columns in the span of the active
     columns, `b_data_error` bounds how much rounding of the data changes b.
@@ -93,15 +96,15 @@ class Lines(NamedTuple):
         return self.a + lam * self.b
 
     def error(self, lam: float) -> FloatArray:
-        """Return bounds on the errors of c(λ)."""
+        """Return bounds on the errors of the correlations c(λ) at λ = lam."""
         return self.a_error + lam * self.b_error
 
 
 class Segment:
-    """A segment of the LASSO path: β = β₀ − λ·slope on S ∪ P, and the residual r₀ + λu, for signs s on P.
+    """A segment of the LASSO path, on which β = β₀ − λ·slope and the residual is r₀ + λu.
 
-    S are the features without penalty, and P the active features outside S. β₀, slope, r₀ and u are computed
-    from a QR factorisation of X_{S∪P} in float64.
+    S are the features without penalty, and P the active features outside S, with the signs s of β. β₀, slope,
+    r₀ and u are computed from a QR factorisation of X_{S∪P} in float64.
 
     Attributes
     ----------
@@ -112,8 +115,8 @@ class Segment:
     direction : slope and u, as the x and r of a `Balance`.
     lam : λ of the last knot.
     sound : whether the error bounds have decided everything so far.
-    size : the function of the correlations c that is compared with λ: |c|, or c itself if β ≥ 0 is required
-        off S (`positive`).
+    size : the function of the correlations c that is compared with λ. It returns |c|, or c itself if β ≥ 0 is
+        required outside S (`positive`).
     """
 
     def __init__(self, problem: Problem, S: IndexArray, positive: bool, qr: ThinQR | None) -> None:
@@ -132,11 +135,11 @@ class Segment:
 
     @property
     def residual(self) -> FloatArray:
-        """The residual y − Xβ(λ)."""
+        """The residual y − Xβ(λ) on this segment."""
         return np.asarray(self.base.r + self.lam * self.direction.r)
 
     def error(self, lam: float) -> FloatArray:
-        """Return bounds (d,) on the errors of the correlations c(λ) that `_correlate` computes."""
+        """Return bounds (d,) on the errors of the correlations at λ = lam that `_correlate` computes."""
         norms = self.problem.column_norms
         return np.asarray(self._errors(self.base, norms) + lam * self._errors(self.direction, norms))
 
@@ -144,8 +147,8 @@ class Segment:
         """Return bounds on the errors of ⟨X_i, r⟩ for columns of these norms, with the r of a `Balance`.
 
         `rounding_scale` multiplies the rounding error of the sum. The bounds are capped (`_cap`), but never
-        below 8·eps·(√n + 1)·‖X_i‖·size, the rounding error of Xᵀ(f − Xx), where f and x belong to the
-        `Balance`.
+        below the rounding error of Xᵀ(f − Xx), which is 8·eps·(√n + 1)·‖X_i‖·size, where f and x belong to
+        the `Balance`.
         """
         size = float(self.qr.norms @ np.abs(balance.x))
         size += self.problem.y_norm if balance is self.base else 0
@@ -157,8 +160,8 @@ class Segment:
     def _cap(self, balance: Balance) -> float:
         """Return the cap for the error bounds of a = Xᵀr₀ (if the balance is `base`) or of b = Xᵀu.
 
-        The correlations on the segment are a + λb. For a, the cap is multiplied by min(λ, max|a|), the scale
-        of the next event.
+        On the segment the residual is r₀ + λu, and the correlations are a + λb. For a, the cap is multiplied
+        by min(λ, max|a|), the scale of the next event.
         """
         if math.isinf(self.limits.cap) or balance is not self.base:
             return self.limits.cap
@@ -167,7 +170,7 @@ class Segment:
         return self.limits.cap * min(self.lam, float(a.max()))
 
     def _accurate_c(self, balance: Balance, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Return ⟨X_i, r⟩, i ∈ J, in twice the precision, for the r of a `Balance`, and error bounds."""
+        """Return ⟨X_i, r⟩, i ∈ J, in twice the precision, and error bounds; r belongs to a `Balance`."""
         norms, c = self.problem.column_norms[J], np.empty(len(J))
         for start in range(0, len(J), CHUNK):
             X = np.ascontiguousarray(self.problem.columns(J[start : start + CHUNK]).T)
@@ -176,10 +179,10 @@ class Segment:
 
     @property
     def _residual_error(self) -> float:
-        """The ‖r₀‖ that rounding of the data can cause, r₀ = y − X_{S∪P}β₀.
+        """The largest ‖r₀‖ that rounding of the data can cause, if the factorised columns fit y exactly.
 
-        S are the features without penalty, and P the active ones. The result is infinite if the factorisation
-        of X_{S∪P} has n columns, because n columns fit every y.
+        r₀ = y − X_Jβ₀ is the residual of least squares on the columns J of the factorisation. The result is
+        infinite if there are n such columns, because n columns fit every y.
         """
         return math.inf if self.qr.size == self.problem.n else self.qr.unit * self._sizes(self.base)[1]
 
@@ -188,7 +191,7 @@ class Segment:
         return length_of(self.base.r) <= self._residual_error
 
     def ending(self) -> Status:
-        """Return the status that says why λ*(S) is zero, so that no penalised column enters.
+        """Return the status that says why no penalised column enters the LASSO, that is, why λ*(S) is zero.
 
         S are the features without penalty.
         """
@@ -202,9 +205,9 @@ class Segment:
         return bool(np.all(self.size(c) <= lam + self.error(lam))) and self._signs_hold(lam)
 
     def _signs_hold(self, lam: float | None = None) -> bool:
-        """Return whether all β_j(λ), j ∈ P, have the sign s_j or are zero, to rounding (`sign_error`).
+        """Return whether every active β_j(λ) has its sign s_j or is zero, to rounding (`sign_error`).
 
-        P is the active set, and s its signs. λ is `lam`, or by default the λ of the last knot.
+        λ is `lam`, or by default the λ of the last knot.
         """
         P, beta, _ = self._active_coef(self.lam if lam is None else lam)
         size = self.problem.column_norms[P] * beta
@@ -213,33 +216,40 @@ class Segment:
         return bool(np.all(self.sign[P] * size >= least))
 
     def _beta(self, lam: float) -> FloatArray:
-        """Return β(λ) on the columns of the factorisation, computed in twice the precision and rounded."""
+        """Return the solution at λ = lam on the columns of the factorisation.
+
+        It is computed in twice the precision and rounded.
+        """
         base, direction = self.base, self.direction
         return np.asarray(refinement.along(base.x, base.x_low, lam, direction.x, direction.x_low))
 
     def _active_coef(self, lam: float) -> tuple[IndexArray, FloatArray, FloatArray]:
-        """Return the active set P in the order of the factorisation, β(λ) on P, and bounds on its errors."""
+        """Return the active penalised columns, their β(λ) at λ = lam, and error bounds.
+
+        The order is that of the factorisation.
+        """
         base, direction, inside = self.base, self.direction, slice(len(self.free), None)
         error = 4 * EPS * (np.abs(base.x) + lam * np.abs(direction.x)) + base.x_error
         error += lam * direction.x_error
         return np.array(self.qr.index[inside], np.intp), self._beta(lam)[inside], error[inside]
 
     def _span_error(self) -> FloatArray:
-        """Return bounds (d,) on how much rounding of the data changes a = Xᵀr₀, in the span of S ∪ P.
+        """Return bounds (d,) on how much rounding of the data changes a = Xᵀr₀, in the span of X_J.
 
-        S ∪ P are the columns of the factorisation, and r₀ = y − X_{S∪P}β₀. For a column i in their span the
-        change is at most qr.unit·s(X_i)‖r₀‖ (`ThinQR.sizes` defines s), and s(X_i) ≤ √(1 + κ²)‖X_i‖ with the
-        condition number κ.
+        J are the columns of the factorisation, and r₀ = y − X_Jβ₀. For a column i in the span the change is
+        at most qr.unit·s(X_i)‖r₀‖, where the size s is defined in `ThinQR.sizes`. The size is bounded by
+        s(X_i) ≤ √(1 + κ²)‖X_i‖, where κ is the condition number.
         """
         size = self.qr.unit * math.hypot(1.0, self.qr.kappa) * length_of(self.base.r)
         return np.asarray(size * self.problem.column_norms)
 
     def _beta0_error(self) -> FloatArray:
-        """Return bounds on how much rounding of the data changes β₀ on P; zero unless y is fitted.
+        """Return bounds on how much rounding of the data changes β₀ on the active columns.
 
-        Let J = S ∪ P be the columns of the factorisation X_J = QR. Changing y by δ and X_j by δ_j changes β₀
-        by X_J⁺(δ − Σ_j δ_j(β₀)_j), and the rows of X_J⁺ = R⁻¹Qᵀ are as long as the rows of R⁻¹. So if (β₀)_j
-        is zero for the exact data, the bound exceeds the computed |(β₀)_j|.
+        The result is zero unless y is fitted to rounding. Let X_J = QR be the factorisation. Changes of y by
+        δ and of X_j by δ_j change β₀ by X_J⁺(δ − Σ_j δ_j(β₀)_j), and the rows of X_J⁺ = R⁻¹Qᵀ have the
+        lengths of the rows of R⁻¹. So if (β₀)_j is zero for the exact data, the bound exceeds the computed
+        |(β₀)_j|.
         """
         if not self.is_fitted():
             return np.zeros(self.qr.size - len(self.free))
@@ -254,11 +264,12 @@ class Segment:
         return c
 
     def _products_error(self, balance: Balance, J: IndexArray) -> FloatArray:
-        """Return bounds on how much the rounding of weighted or scaled data changes ⟨X_i, r⟩, i ∈ J.
+        """Return bounds on how much the rounding of weighted or scaled data changes ⟨X_i, r⟩, for i ∈ J.
 
-        r and f belong to a `Balance` r + X_{S∪P}x = f. Weights and scales are multiplied into the data, and
-        the products are rounded to eps. The bound is u·(s(X_i)‖r‖ + ‖z_i‖s(f)) with z_i = P_{S∪P}^⊥X_i and
-        the sizes s of `ThinQR.sizes`. These are the first terms of `measured_error`.
+        The vectors r and f belong to a `Balance` r + X_Ax = f with the columns A of the factorisation.
+        Weights and scales are multiplied into the data, and the products are rounded to eps. The bound is
+        u·(s(X_i)‖r‖ + ‖z_i‖s(f)), where u = 8·eps, z_i = P_A^⊥X_i, and the sizes s are defined in
+        `ThinQR.sizes`. These are the first two terms of `measured_error`.
         """
         error, (r, f) = np.empty(len(J)), self._sizes(balance)
         for start in range(0, len(J), CHUNK):
@@ -269,7 +280,7 @@ class Segment:
     def _sizes(self, balance: Balance) -> tuple[float, float]:
         """Return ‖r‖ and the size s(f) = √(‖f‖² + Σ‖X_j‖²x_j²) for a `Balance` r + X_Jx = f.
 
-        f is y for `base`, and zero for `direction`.
+        f is y for the balance `base`, and zero for `direction`.
         """
         f = self.problem.y_norm if balance is self.base else 0.0
         return length_of(balance.r), math.hypot(f, length_of(self.qr.norms * balance.x))
@@ -278,26 +289,33 @@ class Segment:
         return bool(np.all(error <= self.limits.limit * scale))
 
     def _set_base(self) -> None:
-        """Compute β₀ and r₀ = y − X_Jβ₀, the least squares fit on the columns J of the factorisation."""
+        """Compute the least squares coefficients β₀ on the columns of the factorisation, and the residual."""
         self.base = refine(self.qr, self.problem.y, None)
         self.sound &= self.base.sound
 
     def _set_direction(self) -> None:
-        """Compute u = X_J·slope with X_Jᵀu = s, for the columns J of the factorisation and their signs s."""
+        """Compute the vector u in the span of X_J with X_Jᵀu = s, and the slope with u = X_J·slope.
+
+        J are the columns of the factorisation, and s their signs.
+        """
         direction = refine(self.qr, None, self.sign[self.qr.index])
         self.direction = direction._replace(x=-direction.x, x_low=-direction.x_low)
         self.sound &= direction.sound
 
     def slope(self) -> dict[int, float]:
-        """Return slope_j = −dβ_j/dλ for each column j of the factorisation, as a dictionary."""
+        """Return −dβ_j/dλ for each column j of the factorisation, as a dictionary.
+
+        β are the coefficients on the segment.
+        """
         return dict(zip(self.qr.index, self.direction.x.tolist(), strict=True))
 
     def _refine(self, lines: Lines, J: IndexArray, inside: IndexArray) -> None:
         """Compute a_j and b_j in c_j = a_j + λb_j for the columns J in twice the precision; update `lines`.
 
-        `inside` are the columns of J that may be in the span of S ∪ P, the columns of the factorisation. For
-        a column in this span, a_j = 0. But the column is in the span only to rounding of the data,
-        e = qr.unit·s(X_j), so b_j may change by e‖u‖.
+        `inside` are the columns of J that may be in the span of the factorised columns. For a column in this
+        span, a_j is set to 0. But the column is in the span only to rounding of the data, e = qr.unit·s(X_j),
+        so b_j may change by e‖u‖. Here s(X_j) is the size of `ThinQR.sizes`, and r₀ + λu the residual on the
+        segment.
         """
         dependent, sizes = in_span(self.qr, inside)
         inside = inside[dependent]
@@ -308,7 +326,7 @@ class Segment:
         lines.b_data_error[inside] = self.qr.unit * sizes[dependent] * length_of(self.direction.r)
 
     def _lines(self) -> Lines:
-        """Compute the lines c(λ) = a + λb of the correlations of all columns, with error bounds."""
+        """Compute a and b in the correlations c(λ) = a + λb of all columns, with error bounds."""
         lines = self._correlate(np.stack([self.base.r, self.direction.r], axis=1))
         a: FloatArray = lines[:, 0]
         b: FloatArray = lines[:, 1]

@@ -1,17 +1,17 @@
-"""A fast LASSO homotopy: follow the path of a few columns, prove it on all columns; `Homotopy` decides ties.
+"""A fast LASSO homotopy: it follows the path on a few columns and then proves it on all columns.
 
-The candidates C are the columns with the largest |c|, where c = Xᵀ(y − Xβ). `_kernels/homotopy.py` follows
-their path on X_CᵀX_C. Then the points passed are checked on all columns. For j outside C, |c_j(λ)| − λ is
-convex between two points, so it suffices to check c at the points. Let P be the columns that entered, and B
-their coefficients at a block of points. With the Gram rows X_jᵀX, j ∈ P, one matrix product gives
-c = Xᵀy − XᵀX_P B for all these points, and another product gives the Gram rows of the columns that enter. So
-a path on which k columns enter costs the products of X with k vectors, computed as a few matrix products.
-Columns that violate |c_j| ≤ λ by more than rounding become candidates, and the path is followed again from
-the last point that was proved.
+The candidates C are the columns with the largest |c|, where c = Xᵀ(y − Xβ). The kernel of
+`_kernels/homotopy.py` follows their path, using X_CᵀX_C. Then the points passed are checked on all columns.
+For j outside C, |c_j(λ)| − λ is convex between two points, so it suffices to check c at the points. Let P be
+the columns that entered, and B the matrix of their coefficients at a block of points. With the Gram rows
+X_jᵀX, j ∈ P, one matrix product gives c = Xᵀy − XᵀX_P B for all these points, and another product gives the
+Gram rows of the columns that enter. So a path on which k columns enter costs the products of X with k
+vectors, computed as a few matrix products. Columns that violate |c_j| ≤ λ by more than rounding become
+candidates, and the path is followed again from the last point that was proved.
 
-If rounding leaves an event undecided, `Homotopy` decides it on X itself. `Homotopy` starts inside the last
-proved segment, checks the KKT conditions there, and recomputes the knot below. So every knot that is yielded
-has proved segments on both sides.
+If rounding leaves an event undecided, for example in a tie, the class `Homotopy` decides it on X itself.
+`Homotopy` starts inside the last proved segment, checks the KKT conditions there, and recomputes the knot at
+the lower end. So every knot that is yielded has proved segments on both sides.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class KnotBlock(NamedTuple):
         return self.between(len(self.lams) - 1, len(self.lams))
 
     def dense(self, d: int) -> FloatArray:
-        """Return β (d,) at the last knot of this block."""
+        """Return the solution β (d,) at the last knot of this block."""
         coef = np.zeros(d)
         coef[self.columns] = self.coef[-1]
         return coef
@@ -97,8 +97,8 @@ class Guess:
     def blocks(self, lam_min: float, limit: int) -> Iterator[KnotBlock]:
         """Yield proved knots from the point reached down to lam_min, at most `limit` of them.
 
-        The path ends earlier at an event that rounding leaves undecided. The method terminates, because in
-        each round λ decreases or candidates are added, and there are at most d candidates.
+        The sequence ends earlier at an event that rounding leaves undecided. The method terminates, because
+        in each round λ decreases or candidates are added, and there are at most d candidates.
         """
         candidates = self.candidates
         while limit > 0:
@@ -135,7 +135,7 @@ class Guess:
                 self.quota, self.points = 128, min(512, 2 * self.points)
 
     def resume(self, point: Point) -> bool:
-        """Go to a point that `Homotopy` found; return False if its columns are nearly dependent."""
+        """Go to a point that `Homotopy` found; return False if its active columns are nearly dependent."""
         P = np.array(point.P, np.intp)
         missing = P[self.candidates.place[P] < 0]
         if len(missing):
@@ -145,8 +145,8 @@ class Guess:
     def _prove(self, run: Run, limit: int) -> int:
         """Check |c_j| ≤ λ for all columns at the points of a run; return the number of leading valid points.
 
-        c = Xᵀ(y − Xβ). Columns that violate the condition become candidates. If there are violations, or the
-        run ended at its limit, the last segment is extrapolated, and the columns that would enter first
+        Here c = Xᵀ(y − Xβ). Columns that violate the condition become candidates. If there are violations, or
+        the run ended at its limit, the last segment is extrapolated, and the columns that would enter first
         become candidates too.
         """
         problem, rows, m = self.problem, self.rows, len(run.lams)
@@ -192,8 +192,8 @@ class Guess:
 class Solution(NamedTuple):
     """A solution of the LASSO at one λ, in the dtype of the problem.
 
-    columns, coef : the columns S ∪ P and β on them, where S has no penalty, and P are the columns outside S
-        with β_j ≠ 0.
+    columns, coef : the active columns and β on them. Active are the columns without penalty, and the other
+        columns with β_j ≠ 0.
     residual, correlation : r = y − Xβ (n,) and Xᵀr (d,).
     """
 
@@ -204,11 +204,14 @@ class Solution(NamedTuple):
 
 
 def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
-    """Return the solution at λ = lam of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁; None if rounding leaves it undecided.
+    """Return the solution of the LASSO at λ = lam, in which the features S have no penalty.
+
+    The LASSO is min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S. Returns None if rounding
+    leaves the solution undecided.
 
     The path is followed down to λ on some columns, the candidates. Only its end is needed, so only the end is
-    proved on all columns. Columns that violate |c_j| ≤ λ there, c = Xᵀ(y − Xβ), become candidates, and the
-    path is followed again. Each round except the last adds a candidate, so there are at most d rounds.
+    proved on all columns. Columns that violate |c_j| ≤ λ there, with c = Xᵀ(y − Xβ), become candidates, and
+    the path is followed again. Each round except the last adds a candidate, so there are at most d rounds.
     """
     candidates = Candidates(problem, S, problem.d <= _FEW)
     if not candidates.start():
@@ -247,10 +250,10 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
 
 
 def _last(candidates: Candidates, lams: FloatArray, betas: FloatArray, keep: int) -> Point:
-    """Return the point keep − 1 of a path, given λ and β at its points.
+    """Return the point of index keep − 1 of a path, given λ and β at its points.
 
-    No coefficient changes its sign between this point and point `keep`. So the active set P is the support of
-    the sum of the β at these two points.
+    No coefficient changes its sign between this point and the next one. So the columns that are active
+    between them are the support of the sum of both β.
     """
     places = np.flatnonzero(betas[keep - 1] + betas[keep])
     P = candidates.index[places[places >= len(candidates.S)]]  # S comes first
@@ -258,7 +261,7 @@ def _last(candidates: Candidates, lams: FloatArray, betas: FloatArray, keep: int
 
 
 def _stack(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Stack the rows of two arrays; `above` has fewer columns, so its rows are padded with zeros."""
+    """Stack two arrays. The first one, `above`, has fewer columns, so its rows are padded with zeros."""
     coef = np.zeros((len(above) + len(below), below.shape[1]))
     coef[: len(above), : above.shape[1]] = above
     coef[len(above) :] = below
@@ -266,11 +269,11 @@ def _stack(above: FloatArray, below: FloatArray) -> FloatArray:
 
 
 def _entries(c: FloatArray, lams: FloatArray, size: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """Return the λ (d,) at which each column would enter, if c = a + λb is continued beyond a segment.
+    """Return the λ (d,) at which each column would enter, if a segment were continued beyond its lower end.
 
-    c (2, d) and lams (2,) are the correlations and λ at the two ends of the segment. If only one end is
-    given, |c| there is returned. If β ≥ 0 is required, the function `size` returns c in place of |c|, and the
-    result is negative for a column that would not enter.
+    c (2, d) and lams (2,) are the correlations and λ at the two ends of the segment, and c is linear in λ. If
+    only one end is given, |c| at this end is returned. If β ≥ 0 is required, the function `size` returns c in
+    place of |c|, and the result is negative for a column that would not enter.
     """
     if len(c) < 2:
         return np.asarray(size(c[0]))
@@ -285,7 +288,7 @@ def _replay(P: list[int], columns: IndexArray, events: IndexArray) -> list[tuple
 
     P : the active set above the first point.
     columns : the candidates.
-    events : `Run.events`, the candidate that enters or leaves at each point.
+    events : `Run.events`, which says which candidate enters or leaves at each point.
     """
     active, below = sorted(P), []
     for event in events.tolist():
@@ -302,9 +305,10 @@ def knot_blocks(
 ) -> Iterator[KnotBlock]:
     """Yield the knots of the LASSO path from λ*(S) down to lam_min, at most `limit` knots.
 
-    The path ends earlier if rounding leaves a knot undecided. If `Homotopy` disproves the path that was
-    followed on some columns, which can happen once, the path starts again with a block whose `from_start` is
-    set. Otherwise λ decreases in each round, because `Homotopy` yields at least one knot or ends.
+    S are the features without penalty. The path is followed on a few columns first. If `Homotopy`, which uses
+    all columns, disproves it, which can happen once, the path starts again with a block whose `from_start` is
+    set. The path ends before lam_min if rounding leaves a knot undecided. The function terminates: λ
+    decreases in each round, because `Homotopy` yields at least one knot or ends.
     """
     guess, whole, from_start = Guess(problem, S, limit, positive), limit, False
     count = 1  # number of knots that `Homotopy` yields before guessing resumes
@@ -354,11 +358,11 @@ def knot_blocks(
 def _resume(
     homotopy: Homotopy, above: KnotBlock | None, below: KnotBlock, lam_min: float
 ) -> Iterator[Knot] | None:
-    """Go to the middle between the last knots of two blocks, and return the knots below that point.
+    """Go to the λ halfway between the last knots of two blocks, and return the knots below this λ.
 
-    If `above` is None, all knots are returned. Returns None if the KKT conditions fail in the middle
+    If `above` is None, all knots are returned. Returns None if the KKT conditions fail at this λ
     (`Homotopy.resume`). No coefficient changes its sign between the two knots, so the sum of their β has the
-    signs of β in the middle.
+    signs of β at this λ.
     """
     if above is None:
         return homotopy.knots(lam_min)

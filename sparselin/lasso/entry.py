@@ -1,4 +1,4 @@
-"""The first entry into the LASSO: λ*(S), the tied set T, and A(S), the features that become active first.
+"""The first entry into the LASSO: λ*(S), the tied set T, and the features A(S) that become active first.
 
 S are the features without penalty.
 """
@@ -36,10 +36,10 @@ def lambda_star(
     """Return λ*(S) = ‖XᵀP_S^⊥y‖∞, the least λ at which the LASSO sets all features outside S to zero.
 
     The problem is min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, where S̄ are the features outside S, and P_S^⊥y is the
-    residual of least squares on S. Just below λ*(S), some feature outside S has a nonzero coefficient. This
-    λ* appears in equation (4) and in Algorithm 3 of *Sequential Attention for Feature Selection*. The paper's
-    objective has no ½, so its λ is twice this one. λ* has the units of ⟨X_i, y⟩. If λ* is zero to rounding,
-    the result is exactly zero.
+    residual of least squares on S. Just below λ*(S), some feature outside S has a nonzero coefficient. λ*
+    appears in equation (4) and in Algorithm 3 of *Sequential Attention for Feature Selection*. The paper's
+    objective has no factor ½, so its λ* is twice the number returned here. λ* has the units of ⟨X_i, y⟩. If
+    λ* is zero to rounding, the result is exactly zero.
 
     Parameters
     ----------
@@ -78,16 +78,15 @@ def first_entry(
     features that enter just below λ* form the active set A(S). They belong to the tied set
     T = {i : |c_i| = λ*}, but A(S) can be smaller than T.
 
-    The direction v says how the tied coefficients leave zero: β_T = sign(c_T)∘(εv) at λ = λ* − ε,
-    where ∘ multiplies entry by entry. Let Z be the matrix of the tied columns projected off X_S and given the
-    sign of c: sign(c_i)·P_S^⊥X_i for i ∈ T. Let H = ZᵀZ. The KKT conditions just below λ* are Hv ≥ 1, v ≥ 0
-    and vᵀ(Hv − 1) = 0. So v solves
+    The direction v says how the tied coefficients leave zero: β_T = sign(c_T)∘(εv) at λ = λ* − ε, where ∘
+    multiplies entry by entry. Let Z be the matrix with the columns sign(c_i)·P_S^⊥X_i for i ∈ T, and H = ZᵀZ.
+    The KKT conditions just below λ* are Hv ≥ 1, v ≥ 0 and vᵀ(Hv − 1) = 0. So v solves
 
         min_{v ≥ 0} ½vᵀHv − 1ᵀv,
 
     and A(S) is the support of v. The formula for β_T holds for every ε up to the first event, at ε₂. There
-    are two kinds of events: a feature j ∉ T ∪ S is about to enter, |c_j − ε⟨X_j, Zv⟩| = λ* − ε; or a feature
-    j ∈ T∖A(S) is about to enter with the opposite sign, ε = 2λ*/(1 + (Hv)_j). ε₂ is the least positive
+    are two kinds of events. A feature j ∉ T ∪ S enters when |c_j − ε⟨X_j, Zv⟩| = λ* − ε, and a feature
+    j ∈ T∖A(S) enters with the sign opposite to c_j when ε = 2λ*/(1 + (Hv)_j). ε₂ is the least positive
     solution of these equations.
 
     So exactly A(S) is active in the window (λ₂, λ*), where λ₂ = λ* − ε₂ is `window_lower`. The proof of Lemma
@@ -124,9 +123,8 @@ def first_entry(
 def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
     """Compute the `FirstEntry` of a problem by following its homotopy from the first knot to the second.
 
-    S are the features without penalty.
-
-    homotopy : the homotopy of this problem at λ*(S), the first knot; it is moved to the second knot.
+    homotopy : the homotopy of this problem at the first knot, λ*(S), where S are the features without
+        penalty; it is moved to the second knot.
     """
     if homotopy.lam > 0:
         homotopy.tie_products()
@@ -161,13 +159,14 @@ def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
 def _direction(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArray | None:
     """Return the direction v (|T|,) of `first_entry`; if v is not unique, one of largest support.
 
-    signs : the signs of c_T.
+    Returns None if rounding leaves the support undecided.
 
-    Let z_i, i ∈ T, be the tied columns projected off S and given their signs, and Z their matrix. All
-    solutions v have the same Zv = u. If g_i = ⟨z_i, u⟩ > 1, then v_i = 0 in all solutions. So only
-    J = {i : g_i = 1} matters, and v is unique if Z_J has independent columns. Otherwise each dependent
-    z_j = Σ_i b_i·z_i gives a direction e_j − b along which Zv is constant. Returns None if rounding leaves
-    the support undecided.
+    signs : the signs of c_T, the correlations of the tied columns T.
+
+    For i ∈ T let z_i = sign(c_i)·P_S^⊥X_i, where S are the features without penalty, and let Z be the matrix
+    of these columns. All solutions v have the same Zv = u. If g_i = ⟨z_i, u⟩ > 1, then v_i = 0 in all
+    solutions. So only J = {i : g_i = 1} matters, and v is unique if Z_J has independent columns. Otherwise
+    each dependent z_j = Σ_i b_i·z_i gives a direction e_j − b along which Zv is constant.
     """
     qr, place = homotopy.qr, {int(j): i for i, j in enumerate(T)}
     slope = homotopy.slope()
@@ -198,12 +197,13 @@ def _direction(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArr
 def _largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:
     """Return a vector v + Nq ≥ 0 of largest support, over all q.
 
-    This support contains the support of every other nonnegative v + Nq. Returns None if rounding leaves the
-    support undecided.
+    The support of every other nonnegative v + Nq is contained in its support. Returns None if rounding leaves
+    the support undecided.
 
-    The method solves the linear program max Σt over θ ≥ 0, q and 0 ≤ t ≤ 1 with t ≤ θv + Nq. The solution has
-    t_i = 1 where some v + Nq ≥ 0 is positive, else t_i = 0 (Freund, Roundy and Todd, 1985). The program is
-    solved in float64 to about 1e-7. Then a least squares correction makes v + Nq zero where t is zero.
+    The method solves the linear program max Σt over θ ≥ 0, q and 0 ≤ t ≤ 1 with t ≤ θv + Nq. In the solution
+    t_i = 1 if entry i of some v + Nq ≥ 0 is positive, else t_i = 0 (Freund, Roundy and Todd, 1985). The
+    program is solved in float64 to about 1e-7. Then a least squares correction makes v + Nq zero where t is
+    zero.
     """
     from scipy.optimize import linprog
 
@@ -230,9 +230,9 @@ def _largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:
 def _proof_lower(
     problem: Problem, c: FloatArray, T: IndexArray, S: IndexArray, lam: float, residual_norm: float
 ) -> float:
-    """Return `proof_lower` of `first_entry`: λ₀ = (1 − ε₀)λ*, the lower end of the proof's window.
+    """Return λ₀ = (1 − ε₀)λ*, the lower end of the window in a published proof.
 
-    With an intercept, ‖X_i‖ is the norm of the centred column.
+    `first_entry` gives the formula for ε₀. With an intercept it uses the norms of the centred columns.
     """
     norms, ones = problem.column_norms.astype(np.float64), problem.design.ones
     if ones is not None:  # by Pythagoras, plus an upper bound on its rounding error

@@ -1,4 +1,7 @@
-"""Duality gaps of the LASSO, computed only from X, y, S and β, without the solver that found β."""
+"""Duality gaps of the LASSO, computed only from X, y, β and the features without penalty.
+
+A gap does not depend on the solver that found β.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,9 @@ def lasso_gap(
     basis: FloatArray,
     column_norms: FloatArray,
 ) -> DualityGap:
-    """Return the duality gap of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ at β = coef.
+    """Return the duality gap of the LASSO min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ at β = coef.
+
+    S are the features without penalty, and S̄ the others.
 
     The dual point u is the residual r = y − Xβ, projected off X_S by an orthonormal `basis` of the column
     space of X_S, and scaled so that ‖Xᵀu‖∞ ≤ λ. With the objectives P(β) = ½‖r‖² + λ‖β_{S̄}‖₁ and
@@ -68,10 +73,10 @@ def gap_at(
     lam: float,
     column_norms: FloatArray,
 ) -> DualityGap:
-    """Return the gap of `lasso_gap` from quantities that are already known.
+    """Return the duality gap of `lasso_gap` from quantities that are already known.
 
     residual : y − Xβ, for β = coef.
-    u : (n,) a point with X_Sᵀu = 0 to rounding, S the features without penalty. u is scaled so that
+    u : (n,) a point with X_Sᵀu = 0 to rounding, where S are the features without penalty. u is scaled so that
         ‖Xᵀu‖∞ ≤ λ.
     correlation : (d,) Xᵀu.
     """
@@ -91,7 +96,7 @@ def gap_at(
 def gap_of(
     problem: Problem, S: IndexArray, coef: FloatArray, lam: float, y: FloatArray | None = None
 ) -> float:
-    """Return the gap of `lasso_gap` for a `Problem`; if `y` is given, it replaces the y of the problem."""
+    """Return the duality gap of `lasso_gap` for a `Problem`, or for a `Problem` with another response y."""
     residual = (problem.y if y is None else y) - problem.predict(coef)
     u = project_off(orthonormal_basis(problem.columns(S)), residual)
     return gap_at(residual, u, problem.correlate(u), S, coef, lam, problem.column_norms).gap

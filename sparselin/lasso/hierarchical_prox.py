@@ -11,8 +11,8 @@ Write a₊ for max(a, 0). Up to a constant, the objective is then this function 
     φ(t) = ½(‖v‖ − t)² + λt + ½Σ_k (|u_k| − Mt)₊²,    φ'(t) = t − (‖v‖ − λ) − M·Σ_k (|u_k| − Mt)₊,
 
 which is strictly convex on t ≥ 0. Its minimiser t* is 0 if ‖v‖ + M‖u‖₁ ≤ λ, and otherwise the zero of φ'.
-Sort the |u_k| in decreasing order, and let S_m be the sum of the first m and
-t_m = (‖v‖ − λ + M·S_m)/(1 + mM²). Then
+Sort the |u_k| in decreasing order. Let S_m be the sum of the first m of them, and t_m = (‖v‖ − λ + M·S_m)/(1
++ mM²). Then
 
     t* = max(0, t_0, …, t_K).
 
@@ -56,8 +56,8 @@ def hier_prox(theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> Hierar
 
     On the set of weights with theta_j ≥ 0 the operator is firmly nonexpansive, because there it is the
     proximal operator of a convex function. The same holds on the set with theta_j < 0. Between the two sets
-    the operator jumps if λ < M‖W_j‖₁. The cost is O(dK log K) at worst, and a few passes over W if few
-    entries are clipped.
+    the operator jumps if λ < M‖W_j‖₁. The cost is O(dK log K) at worst. If few entries are clipped, it is a
+    few passes over W.
 
     Parameters
     ----------
@@ -70,10 +70,10 @@ def hier_prox(theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> Hierar
     Returns
     -------
     `HierarchicalProx`. |W| ≤ M|theta| holds exactly, as real numbers and as floats. Let m attain the maximum
-    above, S_m be the sum of the m largest |W_jk|, and eps the machine epsilon. The error of |b| is a few eps
-    of (|theta_j| + λ + M·S_m)/(1 + mM²); subnormal |b| are accurate to their spacing. Except for subnormal
-    numbers, no bit changes when theta, W and λ are scaled by a power of two, or when the entries of W_j are
-    reordered.
+    above, let S_m be the sum of the m largest |W_jk|, and eps the machine epsilon. The error of |b| is at
+    most a small multiple of eps·(|theta_j| + λ + M·S_m)/(1 + mM²); subnormal |b| are accurate to their
+    spacing. Except for subnormal numbers, no bit changes when theta, W and λ are scaled by a power of two, or
+    when the entries of W_j are reordered.
 
     Raises
     ------
@@ -138,8 +138,10 @@ def _check(
 ) -> tuple[FloatArray, FloatArray, float, float]:
     """Check the arguments of `hier_prox`; return copies of theta and W of one dtype, λ, and M.
 
-    The copies are in C order, and M is rounded down to their dtype. For error messages, `name` is the name of
-    the argument theta, which must have `ndim` axes.
+    The copies are in C order, and M is rounded down to their dtype.
+
+    name : the name of the argument theta, for error messages.
+    ndim : the number of axes that theta must have.
     """
     for value, label in ((theta, name), (W, "W")):
         if hasattr(value, "toarray"):
@@ -172,11 +174,11 @@ def round_down(M: float, dtype: np.dtype[Any]) -> float:
 
 
 def norm_slack(p: int, dtype: np.dtype[Any]) -> float:
-    """Return the relative margin by which entries of W are kept below M‖b‖, b ∈ ℝᵖ.
+    """Return the relative margin by which entries of W_j are kept below M‖b‖, for b ∈ ℝᵖ.
 
     With this margin ‖W_j‖∞ ≤ M‖b‖ holds in whatever order the sum in the norm is evaluated. Two evaluations
-    of the norm, the one here and the user's, may each have an error of (p + 3)/2 times eps/2, and the product
-    M‖b‖ adds two times eps/2.
+    of the norm, the one here and the user's, may each have a relative error of (p + 3)/2·eps/2, and the
+    product M‖b‖ adds 2·eps/2.
     """
     return (p + 6) * eps_of(dtype) / 2 if p > 1 else 0.0
 
@@ -187,7 +189,9 @@ def shrink_in_place(b: FloatArray, w: FloatArray, lam: float, M: float) -> None:
 
 
 def _shrink(b: FloatArray, w: FloatArray, lam: float, M: float, slack: float) -> IndexArray:
-    """Apply `group_hier_prox` to b (d, p) and w (d, K) in place; return the number of clipped w in each row.
+    """Apply `group_hier_prox` to b (d, p) and w (d, K) in place.
+
+    Returns, for each row of w, the number of entries that were clipped.
 
     slack : the margin that `norm_slack` returns.
     """

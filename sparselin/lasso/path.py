@@ -39,7 +39,7 @@ def lasso_path(
     Let P_S^⊥y be the residual of least squares of y on the columns of S. For λ ≥ λ*(S) = ‖XᵀP_S^⊥y‖∞ the
     coefficients outside S are zero. Below λ*(S) the solution β(λ) is piecewise linear. Its knots are the λ at
     which a coefficient enters or leaves the model (Efron et al., *Least angle regression*, 2004; Osborne,
-    Presnell and Turlach, 2000). If solutions are not unique, because columns are dependent, the path follows
+    Presnell and Turlach, 2000). If columns are dependent, solutions may not be unique; then the path follows
     one of them. At each knot the KKT (optimality) conditions are checked on all columns.
 
     Accuracy. Let r = y − Xβ be the residual and c = Xᵀr its correlations. If the bound on the error of c is
@@ -52,8 +52,8 @@ def lasso_path(
     dependent. Once y is fitted to rounding, there are no further knots, and the last segment ends at lam_min.
 
     Nonnegative LASSO. With `positive`, the minimum is over β_{S̄} ≥ 0; the coefficients on S may have any
-    sign. Then λ*(S) = max(0, max_j c_j) with c = XᵀP_S^⊥y. A solution satisfies c_S = 0 and c_j ≤ λ off S,
-    with equality where β_j > 0, where now c = Xᵀ(y − Xβ). A path down to λ = 0 ends in a solution of
+    sign. Then λ*(S) = max(0, max_j c_j) with c = XᵀP_S^⊥y. A solution β has the correlations c = Xᵀ(y − Xβ)
+    with c_S = 0 and c_j ≤ λ outside S, and c_j = λ where β_j > 0. A path down to λ = 0 ends in a solution of
     nonnegative least squares that has the least sum of β_{S̄} (docs/proofs/nonnegative.md).
 
     Parameters
@@ -138,7 +138,7 @@ def _path(
 
 
 def _coef_on_features(blocks: list[KnotBlock], d: int, m: int) -> tuple[IndexArray, FloatArray]:
-    """Return the p columns with a nonzero coefficient at one of the m knots, and β (m, p) on them."""
+    """Return the p columns with a nonzero coefficient at one of the m knots, and β on them (m, p)."""
     columns = [np.arange(d)[block.columns] for block in blocks]
     used = np.zeros(d, bool)
     for J, block in zip(columns, blocks, strict=True):
@@ -155,9 +155,9 @@ def _r2(
 ) -> FloatArray:
     """Return R² (m,) at the m knots, given β (m, p) on the columns `features`.
 
-    Without an intercept, let z = y and f = Xβ. With an intercept, let z = y − ȳ, ȳ the mean of y, and let f
-    be Xβ without the intercept, centred too. Let r = y − Xβ, and S̄ the penalised features. By the KKT
-    conditions ⟨f, r⟩ = λ‖β_{S̄}‖₁. Hence ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩ + λ‖β_{S̄}‖₁.
+    Without an intercept, let z = y and f = Xβ. With an intercept, let z = y − ȳ, where ȳ is the mean of y,
+    and let f be Xβ without the intercept, centred too. Let r = y − Xβ, and S̄ the penalised features. By the
+    KKT conditions ⟨f, r⟩ = λ‖β_{S̄}‖₁. Hence ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩ + λ‖β_{S̄}‖₁.
     """
     ones, z, c = problem.design.ones, problem.y, problem.Xty
     if ones is not None:

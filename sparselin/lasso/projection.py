@@ -37,10 +37,10 @@ def project_dual(
 
     The algorithm follows the LASSO path from λ*(S), where all coefficients outside S are zero, down to λ. It
     finds u in finitely many steps. Unless the status is BEYOND_PRECISION, the error of u is at most
-    max(1e-12, 100·eps·κ)·‖v‖ in float64. Here eps is the machine epsilon and κ a condition number, defined as
-    follows: take the columns of S, and the columns X_j with |⟨X_j, u⟩| = λ to rounding, and scale them to
-    length 1; κ is the largest condition number of independent columns among these. At a knot of the path, the
-    columns with |⟨X_j, u⟩| = λ include features with β_j = 0.
+    max(1e-12, 100·eps·κ)·‖v‖ in float64. Here eps is the machine epsilon. Let E be the columns of S and the
+    columns X_j with |⟨X_j, u⟩| = λ to rounding, all scaled to length 1. Each set of linearly independent
+    columns in E has a condition number, and κ is the largest of these numbers. At a knot of the path, E also
+    includes features with β_j = 0.
 
     Parameters
     ----------

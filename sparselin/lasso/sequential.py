@@ -1,4 +1,4 @@
-"""Sequential LASSO, which selects the feature that enters the LASSO first, and the windows of its steps."""
+"""Sequential LASSO, which repeatedly selects a feature that enters the LASSO first, and its windows of λ."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def sequential_lasso(
 
     Each step adds the lowest index of A(S) to S (Algorithm 3 of *Sequential Attention for Feature Selection*,
     after Luo and Chen, 2014). By Theorem 3.3 of that paper, A(S) is a subset of T, the set of features with
-    the largest |⟨X_i, P_S^⊥y⟩|. Here P_S^⊥y is the residual of least squares on S. OMP selects from T, so it
-    could make the same choice.
+    the largest |⟨X_i, P_S^⊥y⟩|. Here P_S^⊥y is the residual of least squares on S. OMP also selects a feature
+    of T.
 
     Parameters
     ----------
@@ -79,17 +79,20 @@ def sequential_lasso(
 
 
 def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: int) -> int:
-    """Verify that each of the last p picks enters the LASSO first and alone; return how many pass.
+    """Verify for each of the last p picks that it enters the LASSO first and alone; return how many pass.
 
-    c : (d,) Xᵀr before these picks, r the residual.
-    W : (p, d) QᵀX for their columns of Q, X_S = QR.
+    Let S be the features before a pick i, and r the residual on S. The tied set of a pick is T, the features
+    of largest |⟨X_j, r⟩|. Picks with T = {i} are checked here; picks with more ties were checked by
+    `first_to_enter`.
+
+    c : (d,) Xᵀr before the first of these picks.
+    W : (p, d) QᵀX for the columns of Q that belong to these picks.
     count : the number of threads.
 
-    Let S be the features before a pick i, T = {i} the tied set, X_{S∪i} = QR, z = Qᵀy, s = sign ⟨X_i, r⟩ and
-    ρ = ‖P_S^⊥X_i‖. Then v of `first_entry` is 1/ρ², and the first segment of the homotopy is
-    β(λ* − ε) = R⁻¹(z_S, sε/ρ) on S ∪ i. Its KKT conditions are checked on all columns in the middle of the
-    window, the interval of λ below λ* on which the segment is the solution. One product with the residuals
-    y − Xβ serves all picks. A pick with |T| > 1 has been checked by `first_to_enter`.
+    Let X_{S∪i} = QR, z = Qᵀy, s = sign ⟨X_i, r⟩ and ρ = ‖P_S^⊥X_i‖. If T = {i}, the direction v of
+    `first_entry` is 1/ρ², and the first segment of the homotopy is β(λ* − ε) = R⁻¹(z_S, sε/ρ) on S ∪ i. This
+    segment is the solution in a window of λ below λ*. The KKT conditions are checked on all columns in the
+    middle of the window. One product with the residuals y − Xβ serves all picks.
     """
     problem, qr, picks = selection.problem, selection.qr, selection.picks
     p, t, m = len(W), qr.size, len(picks) - len(W)
@@ -116,10 +119,10 @@ def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: in
 
 
 def first_to_enter(selection: Selection) -> Pick | Status:
-    """Return the pick of Sequential LASSO: the lowest index of A(S), which the homotopy computes.
+    """Return the pick of Sequential LASSO: the lowest index among the features that enter the LASSO first.
 
-    A(S) are the features that enter the LASSO first. If no pick is possible, return the Status that ends the
-    path.
+    These features are computed by the homotopy. If no pick is possible, the Status that ends the path is
+    returned.
     """
     homotopy = homotopy_at(selection)
     c = homotopy.c
@@ -131,17 +134,21 @@ def first_to_enter(selection: Selection) -> Pick | Status:
 
 
 def homotopy_at(selection: Selection) -> Homotopy:
-    """Return the homotopy at λ*(S) for the S of a selection, with the factorisation of the selection."""
+    """Return the LASSO homotopy at its first knot, where the selected features have no penalty.
+
+    The homotopy uses the factorisation of the selection.
+    """
     S = np.array(selection.support, np.intp)
     return Homotopy(selection.problem, S, qr=selection.double_qr())
 
 
 def first_to_enter_by_correlation(selection: Selection) -> Pick | Status:
-    """Return the pick of Sequential LASSO, the lowest index of A(S), or the Status that ends the path.
+    """Return the pick of Sequential LASSO, or the Status that ends the path, assuming Theorem 3.3.
 
-    A(S) are the features that enter the LASSO first, and T the features of largest |⟨X_i, r⟩|, r the
-    residual. T is computed from the correlations. If |T| = 1, then A(S) = T, because A(S) ⊆ T by Theorem 3.3,
-    which is assumed here. Otherwise the homotopy decides, as in `first_to_enter`.
+    The pick is the lowest index of A(S), the features that enter the LASSO first when the selected features S
+    have no penalty. Let T be the features of largest |⟨X_i, r⟩|, where r is the residual on S; T is computed
+    from the correlations. By Theorem 3.3, A(S) ⊆ T. So if |T| = 1, then A(S) = T. Otherwise the homotopy
+    decides, as in `first_to_enter`.
     """
     pick = largest_correlation(selection)
     if isinstance(pick, Status) or len(pick.tied) > 1:
@@ -160,12 +167,12 @@ def window_ratios(
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> FloatArray:
-    """Return the lower end of the selection window relative to λ*, λ₂(S)/λ*(S), at each step.
+    """Return λ₂(S)/λ*(S) at each step of Sequential LASSO, the lower end of its window relative to λ*.
 
     Let S be the features before a step, S̄ the others, and A(S) the features that Sequential LASSO may select
-    in this step. The selection window is the largest interval (λ₂, λ*) of λ on which the solution of min
-    ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ is nonzero, outside S, exactly on A(S) (`first_entry`, docs/windows.md). The
-    smaller the ratio, the wider the window.
+    in this step. Let β(λ) minimise ½‖y − Xβ‖² + λ‖β_{S̄}‖₁. The window is the largest interval (λ₂, λ*) of λ
+    on which the nonzero coefficients of β(λ) outside S are exactly those of A(S) (`first_entry`,
+    docs/windows.md). The smaller the ratio, the wider the window.
 
     Parameters
     ----------
@@ -174,7 +181,8 @@ def window_ratios(
     Returns
     -------
     The ratios (m,), 0 ≤ λ₂/λ* < 1, in the order of `sequential_lasso(...).support` and in its dtype. Forced
-    features have the ratio NaN. m < k if the path ends before k features.
+    features have the ratio NaN. Their number m is less than k if the path ends before k features are
+    selected.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The elimination of columns that are in every set: all other columns and y are projected off them."""
+"""The elimination of forced columns: all other columns and y are projected off them."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from sparselin.results import FloatArray, IndexArray
 
 
 def eliminate(problem: Problem, forced: IndexArray) -> Problem:
-    """Return the problem of P_F^⊥X and P_F^⊥y in float64, where F are the ones and the forced features.
+    """Return the problem of P_F^⊥X and P_F^⊥y in float64, where P_F^⊥ projects off the forced columns F.
 
-    The ones are the column of an intercept, if there is one. Without forced features the result is
-    `centre(problem)`.
+    F are the `forced` features and, with an intercept, the column of ones. Without forced features the result
+    is `centre(problem)`.
 
-    Why this is the same problem: if F is in every set, ‖P_{F∪S}^⊥y‖ = ‖P_S^⊥(P_F^⊥y)‖, where P_S^⊥ on the
-    right projects off the projected columns. The same holds for every column in place of y. Columns keep
-    their indices. Columns of F become zero, and so do columns x in the span of F to rounding,
+    The new problem has the same residuals: ‖P_{F∪S}^⊥y‖ = ‖P_S^⊥(P_F^⊥y)‖, where P_S^⊥ on the right projects
+    off the projected columns of S. The same holds for every column in place of y. Columns keep their indices.
+    Columns of F become zero. A column x in the span of F to rounding becomes zero too; the rule is
     ‖P_F^⊥x‖ ≤ length_unit·s(x), where s(x) is the size of x (`ThinQR.sizes`). The same rule applies to y.
 
-    For every other column x, the error of P_F^⊥x is u·s(x), u = 8·eps, plus eps‖P_F^⊥x‖ when it is stored.
-    The new problem treats these errors as relative errors of its data. So its eps is the largest value of
-    eps·(1 + s(x)/‖P_F^⊥x‖); for a Gram problem the quotient is squared.
+    For every other column x, the error of P_F^⊥x is u·s(x) with u = 8·eps, plus eps‖P_F^⊥x‖ when it is
+    stored. The new problem treats these errors as relative errors of its data. So its eps is the largest
+    value of eps·(1 + s(x)/‖P_F^⊥x‖); for a Gram problem the quotient is squared.
 
     X and y stay in ℝⁿ if there are fewer columns than n − rank X_F. Otherwise they are given in coordinates
-    of the complement of the span of F, whose dimension is n − rank X_F (at least 1 here). Raises MemoryError
-    if X is sparse and a dense copy would be too large.
+    of the orthogonal complement of the span of F, whose dimension is n − rank X_F (at least 1 here). Raises
+    MemoryError if X is sparse and a dense copy would be too large.
     """
     if not len(forced):
         return centre(problem)
@@ -54,14 +54,15 @@ def eliminate(problem: Problem, forced: IndexArray) -> Problem:
 def centre(problem: Problem) -> Problem:
     """Return the problem without its intercept: its scaled columns and y are projected off the ones.
 
-    The function is for methods that need a dense copy of X in any case. Let t be the column of ones, which is
-    in every S. Then P_S^⊥x = P_{S∖t}^⊥z, z = x − t·(tᵀx)/(tᵀt), for every column x and for y. If x is
-    constant to rounding, z is set to zero. The rule is ‖z‖ ≤ length_unit·s(x), where
-    s(x)² = ‖x‖² + ‖t·mean‖² ≤ 2‖x‖² (see `ThinQR.sizes`). Raises MemoryError if X is sparse and a dense copy
-    would be too large.
+    The function is for methods that need a dense copy of X in any case. Let t be the column of ones, which
+    belongs to every set S of selected columns. Let x be another column or y, and z = x − t·(tᵀx)/(tᵀt). Then
+    P_S^⊥x = P_{S∖t}^⊥z, where the columns of S∖t are projected off t too. If x is constant to rounding, z is
+    set to zero. The rule is ‖z‖ ≤ length_unit·s(x), where s(x)² = ‖x‖² + ‖t·mean‖² ≤ 2‖x‖² (see
+    `ThinQR.sizes`). Raises MemoryError if X is sparse and a dense copy would be too large.
 
-    Without weights, z = x − mean is rounded to eps of itself, whatever the mean. With weights, x·√weight and
-    t·mean are rounded to eps of themselves, so the eps of the new problem grows by √2‖x‖/‖z‖.
+    Without weights, z = x − mean has a relative rounding error of eps, whatever the mean. With weights,
+    x·√weight and t·mean each have a relative rounding error of eps, so the eps of the new problem grows by
+    √2‖x‖/‖z‖.
     """
     if problem.is_plain:
         return problem
@@ -91,7 +92,7 @@ def centre(problem: Problem) -> Problem:
 def restore(problem: Problem, support: IndexArray, coef: FloatArray) -> tuple[FloatArray, float]:
     """Convert the coefficients on the support to the units of the data; return them and the intercept.
 
-    The intercept belongs to the original problem, from which the column of ones was eliminated.
+    The intercept belongs to the original problem; `problem` no longer contains its column of ones.
     """
     if problem.origin is None:
         return coef, 0.0
@@ -106,9 +107,9 @@ def restore(problem: Problem, support: IndexArray, coef: FloatArray) -> tuple[Fl
 
 
 def orthonormal_basis(X_S: FloatArray) -> FloatArray:
-    """Return an orthonormal basis (n, rank) of the column space of X_S.
+    """Return an orthonormal basis (n, rank) of the column space of X_S, whose columns may be dependent.
 
-    The basis comes from the SVD of the columns, scaled to length 1. The columns of X_S may be dependent.
+    The basis comes from the SVD of the columns, scaled to length 1.
     """
     norms = np.sqrt(np.sum(X_S**2, axis=0))
     X_S = X_S[:, norms > 0] / norms[norms > 0]
@@ -120,7 +121,7 @@ def orthonormal_basis(X_S: FloatArray) -> FloatArray:
 
 
 def project_off(basis: FloatArray, v: FloatArray) -> FloatArray:
-    """Return P_S^⊥v for v (n,) or (n, m), given an orthonormal basis of the column space of X_S."""
+    """Project v (n,) or (n, m) off a subspace, given by an orthonormal basis."""
     for _ in range(2):
         v = v - basis @ (basis.T @ v)
     return v

@@ -1,6 +1,6 @@
 """Copies of some columns of X with their Gram matrix, rows of XᵀX, and products with a dense X.
 
-Products and copies run on the threads that `workers` provides.
+Products and copies run on several threads, which `workers` provides.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _BY_TRIANGLE = 2e8
 
 
 class Gathered:
-    """Copies in float64 of a growing set C of M columns of X, with their Gram matrix.
+    """Copies in float64 of some columns of X, with their Gram matrix; columns can be added.
 
     Attributes
     ----------
-    index : C (M,).
+    index : (M,) the indices of the M copied columns, called C below.
     place : (d,) the position of each column of X in C, or −1 if it is not in C.
     columns : X_Cᵀ (M, n), an array, or a CSR array if X is sparse.
     gram, c0, norms : X_CᵀX_C (M, M), X_Cᵀy (M,) and the lengths ‖X_j‖ (M,).
@@ -63,7 +63,7 @@ class Gathered:
         self.c0 = np.concatenate([self.c0, problem.Xty[J] if known else self.columns[M:] @ problem.double_y])
 
     def _gather(self, J: IndexArray, M: int) -> FloatArray:
-        """Append the columns J of a dense X to the copies; return X_Cᵀ (M + |J|, n)."""
+        """Append the columns J of a dense X to the M copied columns; return all copies as rows."""
         size = M + len(J)
         d = self.problem.d
         rounded = self.problem.unrounded is not None
@@ -104,7 +104,7 @@ class Gathered:
 
 
 class GramRows:
-    """The rows X_jᵀX of XᵀX, for a growing set of columns j.
+    """Rows of XᵀX: the row of column j is X_jᵀX. Rows can be added.
 
     Attributes
     ----------
@@ -118,7 +118,10 @@ class GramRows:
         self._rows = np.empty((0, problem.d), problem.dtype)
 
     def add(self, J: IndexArray, columns: Any) -> None:
-        """Compute the rows X_jᵀX, j ∈ J. `columns` holds X_Jᵀ (|J|, n), dense or sparse like X."""
+        """Compute the rows X_jᵀX of XᵀX for j ∈ J.
+
+        columns : X_Jᵀ (|J|, n), dense or sparse like X.
+        """
         problem = self.problem
         start, stop = self.size, self.size + len(J)
         if stop > len(self._rows):
@@ -138,9 +141,10 @@ class GramRows:
         self.place[J], self.size = np.arange(start, stop), stop
 
     def combination(self, coef: FloatArray, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Return factors (B, G) of coef·X_JᵀX = BG, for coef (m, |J|) and columns J whose rows are known.
+        """Return matrices B and G with BG = coef·X_JᵀX, for coef (m, |J|) and columns J whose rows are known.
 
-        G holds all rows computed so far; B holds `coef`, and zero for rows of other columns.
+        G holds all rows of XᵀX computed so far. B holds `coef` in the positions of the rows of J, and zeros
+        elsewhere.
         """
         B = np.zeros((len(coef), self.size), self._rows.dtype)
         B[:, self.place[J]] = coef
@@ -157,12 +161,12 @@ _MIN_PARALLEL = 30_000
 
 
 def is_dense(data: Problem | DesignColumns) -> bool:
-    """Return whether X is a dense array, which `correlate_rows`, `rows_of_columns` and `gather` require."""
+    """Return whether X is a dense array, as `correlate_rows`, `rows_of_columns` and `gather` require."""
     return isinstance(data.X, np.ndarray)
 
 
 def correlate_rows(problem: Problem, V: FloatArray, out: FloatArray, count: int) -> None:
-    """Write V times the columns of the design, (p, d), into `out`, for V (p, n), in `count` threads."""
+    """Write the product of V (p, n) and the design matrix (n, d) into `out` (p, d), using `count` threads."""
     X, p, m = problem.X, len(V), problem.n_features
     by_rows = X.flags.c_contiguous
     if p == 1 or p > (_THIN_BY_ROWS if by_rows else THIN):
@@ -175,9 +179,10 @@ def correlate_rows(problem: Problem, V: FloatArray, out: FloatArray, count: int)
 
 
 def complete(problem: Problem, V: FloatArray, out: FloatArray) -> None:
-    """Turn `out` (p, d), whose first columns hold V times the array X, into V times the whole design.
+    """Complete `out` (p, d), the product of V and the design matrix.
 
-    The columns of the design are scaled, and include the column of ones, if there is one.
+    The first columns of `out` hold the product of V and the array X. They are scaled in place, if the design
+    is standardized, and the product with the column of ones is added, if there is one.
     """
     design, m = problem.design, problem.n_features
     if design.scale is not None:
@@ -203,7 +208,8 @@ def rows_of_columns(
 def gather(
     design: DesignColumns, J: IndexArray, scale: FloatArray, out: FloatArray, rows: IndexArray, count: int
 ) -> None:
-    """Copy the columns J, each times its `scale`, into the given rows of `out` (·, n).
+    """Copy the columns J, each multiplied by its `scale`, into the given rows of `out` (·, n).
+
     X must be dense, and J must not contain the column of ones.
     """
     X, n = design.X, len(design.X)

@@ -1,4 +1,4 @@
-"""`refine` solves the augmented system of least squares on some columns of X to twice the precision."""
+"""Solve the augmented system of least squares on some columns of X to twice the precision."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ _ROUNDS = 6
 class Balance(NamedTuple):
     """The solution (r, x) of the augmented system r + X_Jx = f, X_Jᵀr = g, in twice the precision.
 
-    r, r_low : the solution r (n,) is r + r_low.
-    x, x_low : the solution x (t,) is x + x_low.
+    Each vector of the solution is stored as the sum of two float64 vectors, a leading part and a small
+    correction.
+
+    r, r_low : the leading part and the correction of r, both (n,).
+    x, x_low : the leading part and the correction of x, both (t,), where t is the number of columns in J.
     r_error : a bound on the norm of the error of r + r_low.
     x_error : (t,) bounds on the errors of x + x_low.
     sound : whether the refinement converged.
@@ -46,9 +49,9 @@ def refine(qr: ThinQR, f: FloatArray | None, g: FloatArray | None) -> Balance:
     f or g = None stands for zero. `qr` is the factorisation X_J = QR, and must store the columns X_J.
 
     In each round, the residuals f − r − X_Jx and g − X_Jᵀr are computed in twice the precision, and Q and R
-    give the corrections (Björck, 1967). Let D = diag(‖X_j‖), and κ the number `ThinQR.kappa`. In the norm
-    ‖r‖ + ‖Dx‖/κ, each round multiplies the error by about κ·eps. The factor is measured in the first round,
-    and multiplied by _SAFETY.
+    give the corrections (Björck, 1967). Let D = diag(‖X_j‖), and let κ be the number `ThinQR.kappa`. Each
+    round multiplies the error, in the norm ‖r‖ + ‖Dx‖/κ, by a factor of about κ·eps. This factor is measured
+    in the first round; for safety, _SAFETY times the measured factor is used.
     """
     f = np.zeros(qr.problem.n) if f is None else f
     g = np.zeros(qr.size) if g is None else g

@@ -13,17 +13,17 @@ from sparselin.results import FloatArray, IndexArray
 
 
 class ThinQR:
-    """The factorisation X_J = QR for a list J of independent columns, updated by a column or a block.
+    """The factorisation X_J = QR for a list J of independent columns; a column or a block can be added.
 
     A column x is *dependent*, and is not added, if ‖P_J^⊥x‖ ≤ unit·s(x), where P_J^⊥ projects off the columns
-    J and s(x) is the size of x (see `sizes`). The column of R that belongs to x is enough to test this. Let
-    b = X_J⁺x be the coefficients of x on X_J, ρ = ‖P_J^⊥x‖ and D = diag(‖X_j‖). The last column of D R⁻¹ for
-    J and x together is (−‖X_j‖b_j, ‖x‖)/ρ, and its length is s(x)/ρ.
+    J and s(x) is the size of x (see `sizes`). The column of R that belongs to x is enough to test this. Let b
+    = X_J⁺x be the coefficients of x on X_J, ρ = ‖P_J^⊥x‖ and D = diag(‖X_j‖). With R and D for the columns of
+    J and x together, the last column of D R⁻¹ is (−‖X_j‖b_j, ‖x‖)/ρ, and its length is s(x)/ρ.
 
     Attributes
     ----------
     index : J, the columns in the order of the factorisation.
-    unit : the `unit` of the rule for dependent columns, by default `problem.length_unit`.
+    unit : the number `unit` in the rule for dependent columns, by default `problem.length_unit`.
     """
 
     def __init__(
@@ -63,9 +63,9 @@ class ThinQR:
         return self._Qt[: self.size]
 
     def rows(self, start: int, stop: int) -> FloatArray:
-        """Return rows start..stop of the array whose first rows are Qᵀ.
+        """Return rows start..stop of the array that stores Qᵀ in its first rows.
 
-        The caller may write into rows beyond Qᵀ.
+        The caller may write into the rows that do not belong to Qᵀ.
         """
         self.reserve(stop)
         return self._Qt[start:stop]
@@ -77,9 +77,10 @@ class ThinQR:
 
     @property
     def kappa(self) -> float:
-        """The number κ = ‖D R⁻¹‖_F ≥ 1 for X_J = QR and D = diag(‖X_j‖).
+        """The number κ = ‖D R⁻¹‖_F ≥ 1 for the factorisation X_J = QR and D = diag(‖X_j‖).
 
-        κ is at least 1/σ_min, where σ_min is the least singular value of X_J with unit columns.
+        κ is an upper bound on 1/σ_min, where σ_min is the least singular value of X_J with its columns scaled
+        to length 1.
         """
         return max(1.0, math.sqrt(self._inverse[: self.size].sum()))
 
@@ -100,9 +101,9 @@ class ThinQR:
         columns : the indices of the columns.
         X : (p, n) the columns, as rows.
 
-        The method is block Gram-Schmidt. All columns are projected off Q by matrix products, and a second
-        time if one of them loses half its length. Then each column is projected off the other columns of the
-        block. Q is as orthogonal as if the columns were added one at a time, but Q is read much less often.
+        The method is block Gram-Schmidt. All new columns are projected off Q by matrix products. This is
+        repeated if one of them has lost half its length. Then each new column is projected off the other new
+        columns. Q is as orthogonal as if the columns were added one at a time, but Q is read much less often.
         """
         t, p = self.size, len(columns)
         self.reserve(t + p)
@@ -137,9 +138,10 @@ class ThinQR:
         del self.index[t:]
 
     def reductions(self, t: int, r: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ⟨q, r⟩ for the columns q of Q from column t on, and norms; X_J = QR is the factorisation.
+        """Return ⟨q, r⟩ for the columns q of Q from column t on, and norms of projections of r.
 
-        Entry i of the norms is the norm of r after projection off the columns t, …, t + i of Q.
+        X_J = QR is the factorisation. Entry i of the norms is the norm of r after projection off the columns
+        t, …, t + i of Q.
         """
         projections = self.Qt[t:] @ r
         last = r - projections @ self.Qt[t:]
@@ -147,18 +149,19 @@ class ThinQR:
         return projections, np.sqrt(np.cumsum(squares))[::-1]
 
     def kappas(self, t: int) -> FloatArray:
-        """Return κ (see `kappa`) for the first t columns of the factorisation, for t + 1, …, and for all."""
+        """Return the number `kappa` for the first t columns, for the first t + 1 columns, …, and for all."""
         return np.maximum(1.0, np.sqrt(np.cumsum(self._inverse[: self.size])[t - 1 :]))
 
     def coefficients(self, z: FloatArray, position: IndexArray, size: int) -> FloatArray:
-        """Return the coefficients along a path: row j is least squares on the columns up to position j.
+        """Return least squares coefficients along a path: row j is the fit on the columns up to position j.
 
         z : (t,) Qᵀy, for the factorisation X_J = QR of t columns.
         position : (t,) the position of each column in the path; the positions increase.
         size : the number of rows and of columns of the result.
 
-        Row j holds R⁻¹z for the columns whose position is at most j, each coefficient at its position. LU
-        factorisation does not change a triangular R, so `np.linalg.solve` is back substitution here.
+        Row j holds R⁻¹z for the columns whose position is at most j, and the coefficient of each column
+        stands at its position. `np.linalg.solve` uses an LU factorisation, which does not change a triangular
+        R, so here it is back substitution.
         """
         path = np.zeros((size, size), self.problem.dtype)
         until = np.where(position[:, None] <= np.arange(size), z[:, None], 0)
@@ -170,7 +173,7 @@ class ThinQR:
         self.delete(self.index.index(j))
 
     def delete(self, position: int) -> None:
-        """Remove the column at this position of `index`."""
+        """Remove the column at this position of `index` from the factorisation."""
         t = self.size
         kernels.delete(self._Qt, self._R, t, position)
         for array in (self._norms, self._columns)[: 1 + self.keep_columns]:
@@ -188,32 +191,35 @@ class ThinQR:
         return np.asarray(kernels.solve_transpose(self.R, b))
 
     def residual(self, v: FloatArray) -> FloatArray:
-        """Return P_J^⊥v, v projected off the columns J, for v (n,) or (n, m).
+        """Project v (n,) or (n, m) off the columns of the factorisation X_J = QR.
 
-        v is projected twice, so that the product of the result with Qᵀ is about eps‖v‖.
+        v is projected twice, so that the product of Qᵀ with the result is about eps‖v‖.
         """
         for _ in range(2):
             v = v - self.Qt.T @ (self.Qt @ v)
         return v
 
     def sizes(self, norms: FloatArray | float, projections: FloatArray) -> FloatArray:
-        """Return the sizes s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²) of columns x, where b = X_J⁺x = R⁻¹Qᵀx, X_J = QR.
+        """Return the sizes s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²) of columns x.
+
+        Here b = X_J⁺x = R⁻¹Qᵀx are the coefficients of x on the columns of the factorisation X_J = QR.
 
         norms : ‖x‖, a number for one x, or (m,) for m columns.
         projections : Qᵀx (t,) or (t, m).
 
-        The error of a projected column is proportional to its size. The computed QR is the factorisation of
-        columns X_j + F_j, where ‖F_j‖ is about eps‖X_j‖; X itself was rounded by as much. Let z = P_J^⊥x be x
-        projected off X_J. The projection of x off the computed QR is z + Fb to first order. So the error of
-        this projection is at most u·s(x), u = 8·eps, which covers ‖Fb‖ for independent rounding errors and
-        eps‖x‖. Because s(x) ≤ √(1 + κ²)‖x‖, u·s(x) is no larger than the bound by the condition number κ of
-        X_J, and smaller by the factor κ if no near-dependence of X_J involves x.
+        The error of a projected column is proportional to its size. The computed QR is the exact
+        factorisation of columns X_j + F_j, where ‖F_j‖ is about eps‖X_j‖; X itself was rounded by as much.
+        Let z = P_J^⊥x be x projected off X_J. To first order, x projected off the computed QR is z + Fb. So
+        the error of this projection is at most u·s(x) with u = 8·eps, which covers ‖Fb‖ for independent
+        rounding errors and eps‖x‖. Let κ be the condition number of X_J. Because s(x) ≤ √(1 + κ²)‖x‖, u·s(x)
+        is never larger than the usual bound by κ. It is smaller by the factor κ if no near-dependence of X_J
+        involves x.
         """
         scaled = self._norms[: self.size] * np.linalg.solve(self.R.astype(np.float64), projections).T
         return np.asarray(np.hypot(norms, np.sqrt((scaled**2).sum(axis=-1))))
 
     def copy(self, problem: Problem, unit: float) -> ThinQR:
-        """Return a copy that stores its columns, for another `unit`.
+        """Return a copy of this factorisation that stores its columns and uses another `unit`.
 
         problem : the same data, in float64.
         """
@@ -223,7 +229,7 @@ class ThinQR:
         return qr
 
     def reserve(self, least: int) -> None:
-        """Ensure that the arrays hold at least `least` columns; if they grow, then by at least a half."""
+        """Ensure that the arrays hold at least `least` columns; if they grow, it is by at least a half."""
         if least <= len(self._Qt):
             return
         old = self._arrays

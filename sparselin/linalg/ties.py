@@ -1,21 +1,21 @@
-"""Decisions within rounding error: the ties T, λ*, and the reason why λ* is zero.
+"""Decisions within rounding error: λ*, the tied set T, and the reason why λ* is zero.
 
-λ* is the largest |c_i|, c = Xᵀr, and T the features at which it is attained. There are two kinds of error
-bounds for c. Bounds by the condition number of X_S (`Problem.correlation_error`) are cheap. But they are far
-too large for a column that is not involved in a near-dependence of X_S, such as an intercept with uncentred
-columns. The cheap bounds exclude most columns. The columns that remain candidates are *measured* with sharper
-bounds.
+Let S be the selected columns and r = P_S^⊥y the residual. λ* is the largest |c_i| of the correlations
+c = Xᵀr, and T are the features with |c_i| = λ*. There are two kinds of error bounds for c. Bounds by the
+condition number of X_S (`Problem.correlation_error`) are cheap. But they are far too large for a column that
+is not involved in a near-dependence of X_S, such as an intercept with uncentred columns. The cheap bounds
+exclude most columns from T. The columns that remain candidates are *measured* with sharper bounds.
 
-Let z_i = P_S^⊥X_i, r = P_S^⊥y, s the sizes of `ThinQR.sizes`, u = 8·eps, and F the matrix such that the
-computed span is exactly that of X_S + F. With the coefficients b_i of X_i and a of y on X_S, projections off
-the computed span are z_i + Fb_i and r + Fa. So the error of c_i = ⟨X_i, r⟩ is
+Let z_i = P_S^⊥X_i, u = 8·eps, and let s be the sizes of `ThinQR.sizes`. The computed span is exactly that of
+X_S + F for a small matrix F. Let b_i be the coefficients of X_i on X_S, and a those of y. Projected off the
+computed span, X_i becomes z_i + Fb_i, and y becomes r + Fa, to first order. So the error of c_i = ⟨X_i, r⟩ is
 
     (Fb_i)ᵀr + z_iᵀFa + …  ≤  e_i = u·(s(X_i)‖r‖ + ‖z_i‖s(y) + √n·‖z_i‖‖r‖).
 
-The last term is the rounding error of the sum. Rounding the entries of X and y to eps changes c_i by as much,
-so no arithmetic can decide below this error. In a compressed problem (`compress`) columns have a relative
-error ε > eps: then ε takes the place of eps, and features that are tied exactly in the data are tied up to
-e_i. For a Gram problem, where the Gram matrix has a relative error of eps, e_i = u·s(X_i)s(y).
+The last term is the rounding error of the sum. Rounding the entries of X and y to eps also changes c_i by
+about e_i, so no arithmetic can decide below this error. In a compressed problem (`compress`) columns have a
+relative error ε > eps. Then ε takes the place of eps, and features that are tied exactly in the data are tied
+up to e_i. For a Gram problem, where the Gram matrix has a relative error of eps, e_i = u·s(X_i)s(y).
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ CHUNK = 1024  # the columns that are made dense at a time
 
 
 class Measurement(NamedTuple):
-    """Correlations with r = P_S^⊥y, and lengths of z_i = P_S^⊥X_i, for m columns i; with error bounds.
-
-    P_S^⊥ projects off the selected columns S.
+    """Correlations of m columns with the residual, and lengths of the projected columns, with error bounds.
 
     Attributes
     ----------
-    c, error : (m,) c_i = ⟨X_i, r⟩, and a bound e_i on its error.
-    length, length_error : (m,) ‖z_i‖ and a bound on its error, at most length_unit·s(X_i).
-    outside : (m,) True for columns outside the span of S: ‖z_i‖ > length_unit·s(X_i) with the data's eps. The
-        size s is defined in `ThinQR.sizes`.
-    residual_norm, residual_error : ‖r‖, and the bound length_unit·s(y) on its error, with the data's eps.
-    coarse : the eps of the data over the eps of the arithmetic. It is 1, except for float32 data measured in
-        float64. c_i counts as zero if |c_i| ≤ coarse·e_i.
+    c, error : (m,) c_i = ⟨X_i, r⟩, and a bound e_i on its error, where r = P_S^⊥y is the residual.
+    length, length_error : (m,) ‖z_i‖, where z_i = P_S^⊥X_i, and a bound on its error, at most
+        length_unit·s(X_i).
+    outside : (m,) True for columns outside the span of S, that is, if ‖z_i‖ > length_unit·s(X_i) with the eps
+        of the data. The size s is defined in `ThinQR.sizes`.
+    residual_norm, residual_error : ‖r‖, and the bound length_unit·s(y) on its error, with the eps of the
+        data.
+    coarse : the eps of the data divided by the eps of the arithmetic. It is 1, except for float32 data
+        measured in float64. c_i counts as zero if |c_i| ≤ coarse·e_i.
     """
 
     c: FloatArray
@@ -63,14 +63,14 @@ class Measurement(NamedTuple):
     coarse: float
 
     def correlations(self) -> Scores:
-        """Return the correlations c_i and their error bounds, zero in the span of the selected columns."""
+        """Return the correlations and their error bounds, zero in the span of the selected columns."""
         return Scores(np.where(self.outside, self.c, 0), np.where(self.outside, self.error, 0), self.coarse)
 
     def quotients(self) -> Scores:
-        """Return the quotients c_i/‖z_i‖ and error bounds, zero in the span of the selected columns.
+        """Return the quotients c_i/‖z_i‖ and error bounds; both are zero in the span of the selected columns.
 
-        c_i are the correlations, z_i the projected columns, and e_i the error bounds of c_i. The bounds are
-        e_i/‖z_i‖ + |c_i|·length_error_i/‖z_i‖².
+        c_i are the correlations with error bounds e_i, and z_i the projected columns. The bounds of the
+        quotients are e_i/‖z_i‖ + |c_i|·length_error_i/‖z_i‖².
         """
         inverse = np.zeros_like(self.length)
         np.divide(1, self.length, out=inverse, where=self.outside)
@@ -80,7 +80,10 @@ class Measurement(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """The scores of some columns, with errors of at most `error`; |score| ≤ coarse·error counts as zero."""
+    """The scores of some columns, with bounds `error` on their errors.
+
+    A score counts as zero if its modulus is at most coarse·error.
+    """
 
     score: FloatArray
     error: FloatArray
@@ -90,13 +93,16 @@ class Scores(NamedTuple):
 def measure(
     qr: ThinQR, J: IndexArray, data: Problem | None = None, Y: FloatArray | None = None
 ) -> Measurement:
-    """Compute correlations and lengths of the columns J (m,) projected off S, with sharp error bounds.
+    """Compute the correlations and lengths of the columns J (m,) after projection off the selected columns S.
 
-    qr : the factorisation of the selected columns X_S.
+    The error bounds are sharp.
+
+    qr : the factorisation of X_S.
     data : the problem whose eps decides which correlations and lengths are zero. If `qr` belongs to the copy
         in float64 of a float32 problem, `data` is the float32 problem.
-    Y : outputs (n, q) in place of y. Then c_i is ‖X_iᵀR‖ ≥ 0, R = P_S^⊥Y. By the triangle inequality the
-        error of c_i is at most e_i, with ‖R‖_F for ‖r‖ and s(Y) = (Σ_j s(Y_j)²)^½ for s(y).
+    Y : outputs (n, q) in place of y. In this case the correlation of column i is ‖X_iᵀR‖ ≥ 0, where
+        R = P_S^⊥Y. By the triangle inequality, its error bound is the one for a single output y, with ‖R‖_F
+        in place of the norm of the residual, and (Σ_j s(Y_j)²)^½ in place of the size s(y).
     """
     problem = qr.problem
     data = problem if data is None else data
@@ -143,16 +149,17 @@ def _measure(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[F
 
 
 def off_span(qr: ThinQR, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """Return the size s(X_i) and the length ‖P_S^⊥X_i‖ of each column in J, for the factorisation of X_S."""
+    """Return the size s(X_i) and the length ‖P_S^⊥X_i‖ of each column in J, given a factorisation of X_S."""
     X = qr.problem.columns(J)
     Z = qr.residual(X)
     return qr.sizes(qr.problem.column_norms[J], qr.Qt @ X), np.sqrt(np.einsum("ij,ij->j", Z, Z))
 
 
 def in_span(qr: ThinQR, J: IndexArray) -> tuple[np.ndarray, FloatArray]:
-    """Return which columns in J are in the span of S, as booleans, and the sizes s(X_j) of `ThinQR.sizes`.
+    """Return whether each column in J is in the span of the columns S, and its size (`ThinQR.sizes`).
 
-    The rule is that of the factorisation X_S = QR: ‖P_S^⊥X_j‖ ≤ unit·s(X_j).
+    The factorisation X_S = QR has the number `unit`. A column X_j counts as in the span if
+    ‖P_S^⊥X_j‖ ≤ unit·s(X_j), where s(X_j) is its size.
     """
     inside, sizes = np.zeros(len(J), bool), np.zeros(len(J))
     for start in range(0, len(J), CHUNK):
@@ -163,9 +170,10 @@ def in_span(qr: ThinQR, J: IndexArray) -> tuple[np.ndarray, FloatArray]:
 
 
 def candidates(size: FloatArray, error: FloatArray, excluded: IndexArray | list[int]) -> IndexArray:
-    """Return all columns that may have the largest size, given error bounds e = `error` of sizes.
+    """Return all columns that may have the largest size, given bounds `error` on the errors of the sizes.
 
-    These are the i with size_i + e_i ≥ max_j (size_j − e_j), where i and j are not in `excluded`.
+    With e_i = error_i, these are the i with size_i + e_i ≥ max_j (size_j − e_j), where i and j are not in
+    `excluded`.
     """
     high, low = size + error, size - error
     low[excluded] = high[excluded] = -1
@@ -206,9 +214,9 @@ def argmax(
 ) -> tuple[Argmax | None, FloatArray]:
     """Find the columns with the largest |score|, except `excluded` ones; return an `Argmax` and the scores.
 
-    In place of the `Argmax`, None is returned if all scores may be zero. If the errors leave several
-    candidates, the function `measured` is called with the candidates, and the scores that it returns replace
-    their scores. For a column in the span of S, `measured` returns score and error zero.
+    If all scores may be zero, None is returned in place of the `Argmax`. If the errors leave several
+    candidates, measured(candidates) is called, and the scores that it returns replace theirs. For a column in
+    the span of the selected columns, `measured` returns score and error zero.
     """
     J = candidates(np.abs(score), error, excluded)
     if len(J) == 1 and abs(score[J[0]]) > error[J[0]]:
@@ -225,19 +233,24 @@ def argmax(
 
 
 def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
-    """Return the relative margin (λ* − max_{j ≠ pick}|c_j|)/λ* of a pick, or 0 if this number is negative."""
+    """Return the relative margin (λ* − max_{j ≠ pick}|c_j|)/λ* of a pick, or 0 if this number is negative.
+
+    c are the correlations, and λ* = lam_star is the largest |c_j|.
+    """
     size = np.abs(c)
     size[pick] = 0
     return max(0.0, (lam_star - float(size.max())) / lam_star)
 
 
 def ending(norm: float, error: float, outside: Callable[[], np.ndarray]) -> Status:
-    """Return the status that says why λ*(S) is zero, given ‖r‖ and a bound on its error.
+    """Return the status that says why all correlations ⟨X_j, r⟩ are zero, where r is the residual.
 
-    λ*(S) is the largest |⟨X_j, r⟩|, where r is the residual on the selected columns S. EXACT_FIT: r = 0 to
-    rounding. RANK_EXHAUSTED: all columns are in the span of S. NO_CORRELATION: r is orthogonal to all
-    columns. The function `outside` returns, for each column not in S, whether the column lies outside the
-    span of S. It is called only if r is not zero.
+    EXACT_FIT: r = 0 to rounding. RANK_EXHAUSTED: all columns are in the span of the selected columns.
+    NO_CORRELATION: r is orthogonal to all columns.
+
+    norm, error : ‖r‖, and a bound on its error.
+    outside : a function that returns, for each column that is not selected, whether it lies outside the span
+        of the selected columns. It is called only if r is not zero.
     """
     if norm <= error:
         return Status.EXACT_FIT
@@ -247,11 +260,10 @@ def ending(norm: float, error: float, outside: Callable[[], np.ndarray]) -> Stat
 def measured_ending(
     qr: ThinQR, rest: IndexArray, data: Problem | None = None, Y: FloatArray | None = None
 ) -> Status:
-    """Return the status that says why λ*(S) is zero, from the residual r and the columns `rest` not in S.
-
-    λ*(S) is the largest |⟨X_j, r⟩|, and S are the selected columns.
+    """Return the status that says why all correlations ⟨X_j, r⟩ are zero, where r is the residual.
 
     qr, data, Y : as in `measure`.
+    rest : the columns that are not selected.
     """
     none = measure(qr, rest[:0], data, Y)
     return ending(none.residual_norm, none.residual_error, lambda: measure(qr, rest, data, Y).outside)

@@ -1,6 +1,6 @@
-"""Feature selection with networks: Sequential Attention, LassoNet, and the baselines to compare with them.
+"""Feature selection with networks: Sequential Attention, LassoNet, and baselines for comparison.
 
-This subpackage needs PyTorch; the rest of the package does not: pip install 'sparselin[neural]'.
+This subpackage needs PyTorch, which the rest of the package does not need: pip install 'sparselin[neural]'.
 `__init__.pyi` lists the public names. Each is loaded when it is first used.
 """
 

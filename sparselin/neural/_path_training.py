@@ -1,14 +1,15 @@
-"""Training at one λ: Adam for the dense network, proximal steps with momentum for the path.
+"""Training of LassoNet at one λ: Adam for the dense network, proximal steps with momentum for the path.
 
-With gradients g_t, step size α and momentum μ, a step of the path is
+Let x be the weights, g_t the gradients, α the step size and μ the momentum. A step of the path is
 
     v_t = μv_{t−1} + g_t,    x_{t+1} = prox_{sλ}(x_t − αv_t),    s = α/(1 − μ),
 
-where prox is LassoNet's proximal operator. For λ = 0 this is the step of torch.optim.SGD. As (1 − μ)v is an
-average of gradients and αv = s(1 − μ)v, this is a proximal step of length s along the average (ProxSGD: Yang,
-Yuan, Chatzinotas and Ottersten, ICLR 2020). At a fixed point v = g/(1 − μ) and x = prox_{sλ}(x − sg), so x is
-stationary for L + λΣ‖θ_g‖, where L is the loss and θ_g the linear weights of group g. With prox_{αλ} in place
-of prox_{sλ}, as in the lassonet package, x would be stationary for (1 − μ)λ.
+where prox is LassoNet's proximal operator. For λ = 0 this is the step of torch.optim.SGD. Because (1 − μ)v is
+an average of gradients and αv = s(1 − μ)v, this is a proximal step of length s along the average (ProxSGD:
+Yang, Yuan, Chatzinotas and Ottersten, ICLR 2020). At a fixed point v = g/(1 − μ) and x = prox_{sλ}(x − sg),
+so x is stationary for L + λΣ‖θ_g‖, where L is the loss, and θ_g are the weights of group g in the skip
+connection. With prox_{αλ} in place of prox_{sλ}, as in the lassonet package, x would be stationary for the
+penalty (1 − μ)λ.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ Step = Callable[[Rows, float], None]
 
 
 class PathTraining:
-    """The training of a reduced network: the network, the columns of X that it reads, and the steps."""
+    """The training of a network reduced to some features: the network, its columns of X, and the steps."""
 
     def __init__(
         self,
@@ -74,9 +75,10 @@ class PathTraining:
         return rows if len(features) == self.reduced.n_features else rows.columns(features)
 
     def compact(self, lam: float) -> None:
-        """Leave out of the tensors the groups that are zero and stay zero in the next step at λ.
+        """Remove from the tensors the groups of features that are zero and stay zero in the next step at λ.
 
-        Nothing is changed if more than the share `_SHARE` of the columns would remain.
+        Nothing is changed if the remaining columns would be more than the fraction `_SHARE` of the present
+        ones.
         """
         present = self.reduced.present(lam, self.M, 1 - self.settings.momentum)
         if int(present.sum()) > _SHARE * len(present):
@@ -88,12 +90,16 @@ class PathTraining:
         self.judged_rows = self.active if self.validation is None else self.judged_rows.columns(rows)
 
     def restore(self, kept: dict[str, Any]) -> None:
-        """Restore the network of a snapshot."""
+        """Restore the network from a snapshot."""
         self.reduced.restore(kept)
         self._select()
 
     def penalty(self, lam: float) -> float:
-        """Return λΣ‖θ_g‖ + l2·‖V‖², with the linear weights θ_g of group g and the weights V of the rest."""
+        """Return λΣ‖θ_g‖ + l2·‖V‖².
+
+        θ_g are the weights of group g in the skip connection. V are all weights except those of the skip
+        connection and the first layer.
+        """
         value = lam * float(self.reduced.group_norms().sum(dtype=torch.float64)) if lam else 0.0
         if self.settings.l2:
             value += self.settings.l2 * sum(float(p.detach().square().sum()) for p in self.weights)
@@ -114,7 +120,7 @@ class PathTraining:
         return float(value) + self.penalty(lam)
 
     def mean_loss(self, rows: Rows) -> float:
-        """Return the mean loss on rows with the active columns, in evaluation mode."""
+        """Return the mean loss on rows that hold the active columns only, in evaluation mode."""
         self.reduced.network.eval()
         n, total = len(rows), 0.0
         with torch.no_grad():
@@ -143,7 +149,7 @@ class PathTraining:
         return found
 
     def proximal(self, batch: Rows, lam: float) -> None:
-        """Make one step of the path, whose formula is in the docstring of the module."""
+        """Make one proximal step with momentum; the docstring of the module gives the formula."""
         reduced, step = self.reduced, self.settings.learning_rate[1] * self.shorter
         found = self.gradients(batch)
         points = [reduced.U.detach(), *(p.detach() for p in reduced.rest)]
@@ -156,7 +162,8 @@ class PathTraining:
     def adam(self) -> Step:
         """Return a function that makes a step of Adam, followed by the proximal operator at λ = 0.
 
-        The operator enforces the hierarchy ‖W_g‖∞ ≤ M‖θ_g‖₂ from the first step on.
+        Let θ_g and W_g be the weights of group g in the skip connection and in the first layer, and M the
+        hierarchy coefficient. The operator enforces ‖W_g‖∞ ≤ M‖θ_g‖₂ from the first step on.
         """
         by = [self.reduced.U, *self.reduced.rest]
         optimizer = torch.optim.Adam(by, lr=self.settings.learning_rate[0])
@@ -172,10 +179,10 @@ class PathTraining:
         return step
 
     def run(self, step: Step, lam: float, epochs: int, patience: int | None) -> int:
-        """Train for at most `epochs` epochs at λ, and return the number of epochs that were needed.
+        """Train for at most `epochs` epochs at λ, and return the number of epochs that were made.
 
         The training ends early once `patience` epochs in a row have not lowered the objective below `tol`
-        times its best value; patience = None: it does not end early.
+        times its best value. With patience = None it does not end early.
 
         step : a function that makes a step with a batch.
         """
@@ -202,10 +209,11 @@ class PathTraining:
     def train_at(self, lam: float) -> dict[str, Any]:
         """Train at λ; bring back the groups that are not stationary at zero, and continue the training.
 
-        A step that is too long can carry a group to zero although it is not stationary there. So the steps of
-        further rounds are shorter. Returns five numbers: λ; the loss; the number of epochs; the number of
-        features that came back; and the largest pull of a zero group divided by λ, where the pull is
-        ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁.
+        A step that is too long can carry the weights of a group to zero although zero is not stationary. So
+        the steps of further rounds are shorter. Returns five numbers: λ; the loss; the number of epochs; the
+        number of features that came back; and the largest ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ of a zero group g,
+        divided by λ. Here L is the loss, θ_g and W_g are the weights of group g in the skip connection and in
+        the first layer, and M is the hierarchy coefficient.
         """
         self.where, self.shorter = f"λ = {lam:.4g}", 1.0
         epochs, patience = self.settings.epochs[1], self.settings.patience[1]
@@ -237,7 +245,7 @@ class PathTraining:
         return {"lam": 0.0, "loss": loss, "epochs": used, "returns": 0, "excess": 0.0}
 
     def row(self, found: dict[str, Any]) -> dict[str, Any]:
-        """Return the row that the path records for a λ, from the current network.
+        """Return the row of the path for a λ, from the present network.
 
         found : the result of `train_at` or `dense`, to which the row adds its fields.
         """
@@ -259,9 +267,9 @@ class PathTraining:
 def first_lambda(training: PathTraining, growth: float) -> float:
     """Return the first λ of a path.
 
-    It is the result of `_lambda_start` for the dense network. While the training at this λ makes more than a
-    tenth of the groups zero, λ is divided by 4, at most five times. The network is restored before each new
-    training.
+    It is the result of `_lambda_start` for the dense network, or less. While the training at this λ makes
+    more than a tenth of the groups zero, λ is divided by 4, at most five times. The network is restored
+    before each new training.
     """
     lam = _lambda_start(training, growth)
     reduced, kept = training.reduced, training.reduced.snapshot()
@@ -280,26 +288,27 @@ def first_lambda(training: PathTraining, growth: float) -> float:
 
 
 def _lambda_start(training: PathTraining, growth: float) -> float:
-    """Return half of the λ at which the first group is expected to leave; 1 if all weights are zero.
+    """Return half of the λ at which the weights of a first group are expected to become zero.
 
-    Group g has the weights θ_g in the skip connection and W_g in the first layer, u_g = (W_g, θ_g). L is the
-    loss, M the hierarchy coefficient. The group leaves in the training at λ only if two conditions hold.
+    The result is 1 if all weights are zero. Group g has the weights u_g = (W_g, θ_g), with θ_g in the skip
+    connection and W_g in the first layer. L is the loss, and M the hierarchy coefficient. In the training at
+    λ the weights of group g become zero, and stay zero, only if two conditions hold.
 
-    First, its weights can get to zero. Without a gradient from L, proximal steps of total length τ at λ take
+    First, the weights can reach zero. Without a gradient from L, proximal steps of total length τ at λ take
     u_g to zero if and only if ‖θ_g‖₂ + M‖W_g‖₁ ≤ τλ (`lasso.hierarchical_prox`; the lengths of several steps
     add up). How large is τ? A step has length α/(1 − μ) with the step size α and the momentum μ, and the
     steps at the earlier values of λ count too. With T steps at each of λ, λ/γ, λ/γ², … (γ is `growth`) the
     sum is λτ = λ·αT/(1 − μ)·γ/(γ − 1). T is the number of steps in all epochs at a λ. Patience does not end
-    these epochs early, because the objective falls while all weights shrink. A start computed with fewer
-    steps is too high: the weights of all features reach zero at nearly the same λ, before the rest of the
-    network has adapted.
+    these epochs early, because the objective falls while all weights shrink. If T were chosen smaller, the
+    first λ would be too large: the weights of all features would reach zero at nearly the same λ, before the
+    rest of the network has adapted.
 
-    Second, the group stays at zero. With the rest of the network fixed, the group is stationary at zero if
-    and only if ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ at u_g = 0.
+    Second, the weights stay at zero. With the rest of the network fixed, u_g = 0 is stationary if and only if
+    ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ at u_g = 0.
 
-    Each condition gives a lower bound on λ. So a group is expected to leave at the larger of the two bounds.
-    The path begins at half of the least such λ over all groups. This number is neither zero nor NaN unless
-    all weights are zero.
+    Each condition gives a lower bound on λ. So the weights of a group are expected to become zero at the
+    larger of the two bounds. The path begins at half of the least such λ over all groups. This number is
+    neither zero nor NaN unless all weights are zero.
     """
     reduced, settings = training.reduced, training.settings
     batches = len(training.rows.cuts(settings.batch_size)) + 1
@@ -319,7 +328,11 @@ def _lambda_start(training: PathTraining, growth: float) -> float:
 
 
 def _pull_at_zero(training: PathTraining, g: int) -> float:
-    """Return ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁, L the loss, at θ_g = 0, W_g = 0; all features must be present."""
+    """Return ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ at θ_g = 0, W_g = 0, for group g.
+
+    L is the loss, θ_g and W_g are the weights of the group in the skip connection and in the first layer, and
+    M is the hierarchy coefficient. All features must be present.
+    """
     reduced, rows = training.reduced, training.rows
     members = (reduced.label == g).nonzero().squeeze(1)
     columns, U = rows.X[:, members], reduced.U.detach()

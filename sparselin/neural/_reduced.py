@@ -1,4 +1,6 @@
-"""A skip network reduced to the features with nonzero weights, and the test which features must come back.
+"""A network with a skip connection, reduced to the features with nonzero weights.
+
+The other features are tested: those for which zero weights are not stationary must come back.
 
 Let u_j = [W_j | θ_j] ∈ ℝᴷ⁺ᵠ be the weights of feature j: W_j in the first layer, θ_j in the skip connection.
 The network reads X only through Z = XU (n, K + q), where U has the rows u_j. The first layer adds its bias to
@@ -11,13 +13,13 @@ A group g whose weights are zero is stationary if and only if, with the hierarch
 
     ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ.
 
-The reason: a proximal step of length s maps 0 to the proximal operator of (−s∇_θ, −s∇_W) at sλ. The result is
-zero if and only if ‖s∇_θ‖ + M‖s∇_W‖₁ ≤ sλ (`lasso.hierarchical_prox`), which is the same condition for every
-s. If the condition is violated, the objective can be decreased: along θ_g = −t∇_θ/‖∇_θ‖, W_g = −tM·sign(∇_W)
-the derivative of the objective at t = 0 is λ − ‖∇_θ‖ − M‖∇_W‖₁ < 0.
+The reason is that a proximal step of length s maps 0 to the value of the proximal operator for sλ at (−s∇_θ,
+−s∇_W). This value is zero if and only if ‖s∇_θ‖ + M‖s∇_W‖₁ ≤ sλ (`lasso.hierarchical_prox`), which is the
+same condition for every s. If the condition is violated, the objective can be decreased: along
+θ_g = −t∇_θ/‖∇_θ‖, W_g = −tM·sign(∇_W) the derivative of the objective at t = 0 is λ − ‖∇_θ‖ − M‖∇_W‖₁ < 0.
 
-The proximal operator changes tensors in place: by a kernel on the CPU, by a formula in PyTorch elsewhere.
-Feasibility is exact: ‖W_g‖∞ ≤ M‖θ_g‖ holds for the resulting floats.
+The proximal operator changes tensors in place, by a kernel on the CPU, and by a formula in PyTorch on other
+devices. The constraint ‖W_g‖∞ ≤ M‖θ_g‖ holds exactly for the resulting floats.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ _CHUNK = 8192  # the number of rows at a time in a pass without training
 
 
 class _Given(nn.Module):
-    """A substitute for the first layer: it ignores its input and adds the bias to given products XW."""
+    """A substitute for the first layer W: it ignores its input X, and adds the bias to given products XW."""
 
     def __init__(self, bias: nn.Parameter | None) -> None:
         super().__init__()
@@ -50,12 +52,14 @@ class _Given(nn.Module):
 
 
 class ReducedNetwork:
-    """A skip network restricted to the features that are present. The given network is not modified.
+    """A network with a skip connection, restricted to some of the features, which are called present.
+
+    The given network is not modified.
 
     features : (a,) the present features, ascending.
-    U : (a, K + q) the weights of these features, to the K units of the first layer and the q outputs.
+    U : (a, K + q) the weights from these features to the K units of the first layer and the q outputs.
     rest : all other parameters.
-    velocity, rest_velocity : the sums of gradients that momentum stores, for U and the rest.
+    velocity, rest_velocity : the sums of gradients that momentum stores, for U and for the rest.
     """
 
     def __init__(self, model: SkipNetwork, groups: Sequence[Sequence[int]] | None = None) -> None:
@@ -82,7 +86,10 @@ class ReducedNetwork:
         self._arrange()
 
     def _arrange(self) -> None:
-        """Collect the rows of each group in the weights U, in an array (groups, size) for each group size."""
+        """Collect the numbers of the rows of U that belong to each group of features.
+
+        There is one array (groups, size) for each group size.
+        """
         if not self.grouped:
             return
         label = self.label[self.features].cpu().numpy()
@@ -110,7 +117,7 @@ class ReducedNetwork:
         return Z[:, self.K :] + output
 
     def group_norms(self) -> Tensor:
-        """Return ‖θ_g‖₂ of the weights of each group in the skip connection; it is zero for absent groups."""
+        """Return for each group the norm of its weights in the skip connection; absent groups have zero."""
         squares = self.U.detach()[:, self.K :].square().sum(dim=1)
         return self.group_sums(squares, self.label[self.features]).sqrt()
 
@@ -128,11 +135,13 @@ class ReducedNetwork:
         return None
 
     def present(self, lam: float, M: float, share: float) -> Tensor:
-        """Return a mask of the rows of the weights U whose group is nonzero, or may be after the next step.
+        """Return a mask of the rows of U whose group is nonzero, or may be nonzero after the next step.
 
-        share : 1 − μ, μ the momentum, a factor that turns the velocity into an average of gradients. A zero
-            group stays zero in the next step if the condition for stationary groups holds with this average
-            in place of the gradient of L.
+        U are the weights of the features.
+
+        share : 1 − μ, where μ is the momentum. This factor turns the velocity into an average of gradients. A
+            zero group stays zero in the next step if the condition for stationary groups holds with this
+            average in place of the gradient.
         """
         label = self.label[self.features]
         theta = self.U.detach()[:, self.K :]
@@ -150,10 +159,12 @@ class ReducedNetwork:
         self._arrange()
 
     def admit(self, features: Tensor, velocity: Tensor) -> None:
-        """Add absent features, in place: rows of zeros to the weights U, and the given rows to the velocity.
+        """Add absent features to the network, in place.
+
+        The weights U get rows of zeros, and the velocity gets the given rows.
 
         features : (m,) the indices of features that are absent.
-        velocity : (m, K + q) their rows of the velocity.
+        velocity : (m, K + q) the rows of the velocity for these features.
         """
         together, order = torch.cat([self.features, features]).sort()
         pad = self.U.detach().new_zeros((len(features), self.U.shape[1]))
@@ -169,10 +180,10 @@ class ReducedNetwork:
         return out
 
     def full_pass(self, rows: Rows, loss: Loss, columns: Tensor) -> tuple[float, Tensor]:
-        """Return the loss L on all rows, and its gradient in the weights of all features, in evaluation mode.
+        """Return the loss L on all rows and its gradients in the weights of all features, in evaluation mode.
 
-        The gradient is (d, K + q), with the row ∇_{u_j}L for feature j. The row u_j holds the weights of this
-        feature, to the K units of the first layer and to the q outputs of the skip connection.
+        Row j of the gradients (d, K + q) is ∇_{u_j}L, where u_j are the weights of feature j in the first
+        layer and in the skip connection.
 
         rows : the rows, with all features.
         columns : (n, a) the columns of the present features.
@@ -190,11 +201,12 @@ class ReducedNetwork:
         return total, gradient
 
     def pull(self, gradient: Tensor, M: float, label: Tensor | None = None) -> Tensor:
-        """Return ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ for each group g, from the gradients (·, K + q) of features.
+        """Return ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ for each group g of features.
 
-        θ_g and W_g are the weights of group g in the skip connection and in the first layer, and L is the
-        loss.
+        θ_g and W_g are the weights of group g in the skip connection and in the first layer, L is the loss,
+        and M the hierarchy coefficient.
 
+        gradient : (·, K + q) the gradient of L in the weights of a feature, one feature in each row.
         label : (·,) the group of each row of `gradient`; by default the rows are all d features.
         """
         label = self.label if label is None else label
@@ -202,11 +214,14 @@ class ReducedNetwork:
         return squares.sqrt() + M * self.group_sums(gradient[:, : self.K].abs().sum(dim=1), label)
 
     def group_sums(self, values: Tensor, label: Tensor) -> Tensor:
-        """Return the sums over each group of values (·,) of features."""
+        """Return, for each group, the sum of the values (·,) of its features."""
         return values.new_zeros(self.n_groups).index_add_(0, label, values)
 
     def state(self) -> tuple[tuple[str, np.ndarray], ...]:
-        """Return the state of the whole skip network as NumPy arrays; absent features have zero weights."""
+        """Return the state of the network with all features, as NumPy arrays.
+
+        Absent features have zero weights.
+        """
         full = self.U.new_zeros((self.n_features, self.U.shape[1]))
         full[self.features] = self.U.detach()
         first = f"network.{self.name}." if self.name else "network."
@@ -256,7 +271,7 @@ def _replace(network: nn.Module, name: str, module: nn.Module) -> nn.Module:
 
 
 def shrink(theta: Tensor, W: Tensor, lam: float, M: float) -> None:
-    """Overwrite theta (G, p) and W (G, K), one group in each row, with their `group_hier_prox`."""
+    """Apply `group_hier_prox` to theta (G, p) and W (G, K), in place, with one group in each row."""
     if theta.device.type == "cpu":
         shrink_in_place(theta.numpy(), W.numpy(), lam, M)
     else:
@@ -264,10 +279,10 @@ def shrink(theta: Tensor, W: Tensor, lam: float, M: float) -> None:
 
 
 def shrink_by_torch(theta: Tensor, W: Tensor, lam: float, M: float) -> None:
-    """Do the same as `shrink` on any device, with a formula in float64.
+    """Apply `group_hier_prox` to theta (G, p) and W (G, K), in place, on any device, by a formula in float64.
 
-    Let t_m = (‖θ‖ − λ + M·s_m)/(1 + mM²), where s_m is the sum of the m largest |W_k|, m = 0, …, K. The new
-    ‖θ‖ is max(0, max_m t_m), and W is clipped to M times this norm.
+    For one group let θ and W be its rows. Let t_m = (‖θ‖ − λ + M·s_m)/(1 + mM²), where s_m is the sum of the
+    m largest |W_k|, m = 0, …, K. The new ‖θ‖ is max(0, max_m t_m), and W is clipped to M times this norm.
     """
     dtype = np.dtype(str(theta.dtype).removeprefix("torch."))
     M = round_down(M, dtype)

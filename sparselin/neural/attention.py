@@ -33,24 +33,27 @@ def adam(parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
 class SequentialAttention:
     """Sequential Attention (Algorithm 1): it selects k features while it trains one network.
 
-    The network is x ↦ f(x∘s(w)), where s_i = 1 on the selected units S. After a warm-up with s = 1, the steps
+    The network is x ↦ f(x∘s(w)) with attention weights s(w) on the features. A unit is a feature, or a group
+    of features with the same weight. On the selected units S, s_i = 1. After a warm-up with s = 1, the steps
     are divided into phases. At the *end* of each phase the units outside S with the largest |s_i(w)| join S.
     Then w is reset so that all other units have the same attention; the weights of f stay (Section 4.1 and
-    Appendix B.2.4 of *Sequential Attention for Feature Selection*). Let S̄ be the unselected units, or their
-    features. The loss is
+    Appendix B.2.4 of *Sequential Attention for Feature Selection*). Let S̄ be the unselected units, and also
+    their features. The loss is
 
         L(θ, w) = (1/n)Σ ω_i ℓ(f(x_i∘s(w)), y_i) + (λ/2)(Σ_{S̄} w_u² + Σ_{S̄} ‖W_j‖²),
 
-    where θ are the weights of f, ω_i the weights of rows, and W_j are the columns of the first linear layer.
-    For λ > 0 this is the regularized variant (Definition 3.1). With "linear" and "l1" it is the group LASSO
-    on the unselected units of that layer: for a unit g with w_gW_g = B_g the minimum of w_g² + ‖W_g‖² is
-    2‖B_g‖, so the penalty becomes λΣ‖B_g‖. The normalised forms except "softmax" do not depend on the scale
-    of w, so for these forms w has no penalty.
+    where θ are the weights of f, ω_i the weights of the rows, ℓ the loss of one row, and W_j the columns of
+    the first linear layer. For λ > 0 this is the regularized variant (Definition 3.1). With "linear" and "l1"
+    it is a group LASSO for the first layer. To see this, let B_g = w_gW_g be the product of the attention
+    weight and the columns of a unit g. For a given B_g, the minimum of w_g² + ‖W_g‖² is 2‖B_g‖, so the
+    penalty becomes λΣ_{S̄}‖B_g‖. The normalised forms except "softmax" do not depend on the scale of w, so
+    for these forms w has no penalty.
 
     Parameters
     ----------
     network : f, any module. It is trained in place, starting from its present weights.
-    k : the number of units, of u in all, to select, including the `forced` units.
+    k : the number of units to select, 1 ≤ k ≤ u, including the `forced` ones, where u is the number of all
+        units.
     n_features : d, the number of entries of a row that `network` takes; by default the number that `inputs`
         returns.
     loss : a name, a PyTorch loss, or a function that returns one number for each row (`training.as_loss`).
@@ -63,8 +66,8 @@ class SequentialAttention:
     schedule : a function that makes a `Schedule` from the number of steps, for example with the options of
         `schedule.equal_phases`. It replaces `features_per_step` and `warm_up`. If a phase has no steps, its
         units are drawn from `rng`.
-    folded : whether to multiply the first linear layer by s, which is faster than to multiply x ("auto": if
-        possible; see `apply_mask`).
+    folded : whether to multiply the weights of the first linear layer by s, which is faster than multiplying
+        x by s; "auto" does so if it is possible (see `apply_mask`).
     reset_moments : whether the optimiser's state is reset after each phase. The authors do not reset it.
     penalty : λ ≥ 0, or a function of the units of S that is called at the start of each phase.
     inputs : a module that computes the features from a batch, such as `EmbeddedColumns`. It is trained
@@ -154,12 +157,12 @@ class SequentialAttention:
         self._restart(self._plan(2**40, "steps"))
 
     def fit(self, batches: Iterable[Any], epochs: int = 50) -> AttentionPath:
-        """Select k units, from the start, in `epochs` passes through `batches`.
+        """Select k units in `epochs` passes through `batches`. Earlier selections are discarded.
 
-        batches : an iterable that can be passed through repeatedly, for example a DataLoader or a list of
-            (X, y) or (X, y, weight): tensors, arrays or frames, with weights of mean 1 over all rows. If it
-            has no length, `steps_per_phase` is needed. With `steps_per_phase` the passes end when all units
-            are selected. X is checked for NaN in the first pass, and later if the loss is not finite.
+        batches : an iterable that can be passed through repeatedly, for example a DataLoader or a list of (X,
+            y) or (X, y, weight): tensors, arrays or frames, with weights of mean 1 over all rows. If it has
+            no length, `steps_per_phase` is needed. With `steps_per_phase` the passes end when all k units are
+            selected. X is checked for NaN in the first pass, and later if the loss is not finite.
 
         Returns the path. It is shorter if Ctrl-C or the callback stopped the training (STOPPED), or if there
         were too few batches (STREAM_ENDED).
@@ -180,7 +183,9 @@ class SequentialAttention:
         return self._consume(itertools.chain.from_iterable(itertools.repeat(batches, epochs)))
 
     def fit_stream(self, stream: Iterable[Any], steps: int | None = None) -> AttentionPath:
-        """Select k units, from the start, in one pass: each phase takes its own part of a stream.
+        """Select k units in one pass through a stream of batches; each phase takes a part of the stream.
+
+        Earlier selections are discarded.
 
         steps : the number of batches; by default the length of `stream`. It is not needed with
             `steps_per_phase`. After the last selection no further batch is taken.
@@ -216,7 +221,7 @@ class SequentialAttention:
         return self._record.path(self._status)
 
     def _restart(self, schedule: Schedule) -> None:
-        """Reset S to the forced units, and make a new optimiser."""
+        """Reset the selected units to the forced ones, and make a new optimiser."""
         self.schedule, mask = schedule, self.mask
         mask.attending = False
         mask.selected.zero_()
@@ -236,7 +241,7 @@ class SequentialAttention:
         self._begin()
 
     def _begin(self) -> None:
-        """Begin the next phase, unless the warm-up is not over or all units are selected."""
+        """Begin the next phase, unless the warm-up is not over or all k units are selected."""
         if self._record.total >= self.schedule.warm_up and not self.done:
             self.mask.attend()
             S = tuple(self._record.order)
@@ -250,7 +255,7 @@ class SequentialAttention:
             yield
 
     def _consume(self, batches: Iterable[Any]) -> AttentionPath:
-        """Make a step with each batch until all units are selected; return the path."""
+        """Make a step with each batch until all k units are selected; return the path."""
         try:
             with self._training():
                 self._end_phases()
@@ -302,7 +307,10 @@ class SequentialAttention:
         return 0.5 * self._lam * squares(self.mask, self._layer)
 
     def _end_phases(self) -> None:
-        """End the phases that are complete after this step: several if phases have no steps."""
+        """End the phases that are complete after this step.
+
+        If phases have no steps, several phases can end at once.
+        """
         while not self.done and self._status is None and self._record.phase_ends:
             self._pick()
 

@@ -114,7 +114,7 @@ class Border(NamedTuple):
 
 
 def check_repeatable(batches: Any) -> None:
-    """Raise TypeError unless `batches` can be passed through repeatedly; X or an iterator cannot."""
+    """Raise TypeError unless `batches` can be passed through repeatedly. X and iterators are refused."""
     if isinstance(batches, Tensor) or hasattr(batches, "__array__"):
         kind = type(batches).__name__
         raise TypeError(f"batches must be a DataLoader or a list of (X, y), such as [(X, y)]; got one {kind}")
@@ -185,8 +185,8 @@ def _tensor(data: Any, name: str) -> Tensor:
 def _check_finite(values: Tensor, name: str) -> None:
     """Raise ValueError if an entry is NaN or infinite.
 
-    The sum is cheap to check. If it is finite, so are all entries. Otherwise every entry is checked, because
-    the sum may have overflowed.
+    The sum of the entries is checked first, because this is cheap. If it is finite, so are all entries.
+    Otherwise every entry is checked, because the sum may have overflowed.
     """
     if bool(torch.isfinite(values.sum())):
         return

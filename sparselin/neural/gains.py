@@ -1,4 +1,4 @@
-"""The marginal gains of features, from a network for each candidate, compared with the attention."""
+"""The marginal gains of features in the loss of a network, compared with attention weights."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ class Gains(NamedTuple):
     selected : S, the selected features.
     candidates : (m,) the features outside S.
     gain : (repeats, m) ℓ(S) − ℓ(S ∪ {i}), where ℓ(T) is the training loss of a network trained on T.
-    attention : (repeats, m) the attention weights s_i at the end of a phase of the same length.
+    attention : (repeats, m) the attention weights s_i at the end of a phase of Sequential Attention of the
+        same length.
     correlation : Spearman's correlation between the mean gain and the mean attention weight over the repeats.
     correlations : (repeats,) Spearman's correlation in each repeat.
     repeatability : the mean of Spearman's correlation between the gains of two repeats; NaN for a single
-        repeat. It limits `correlation`, because gains can hardly agree better with the attention weights than
+        repeat. It limits `correlation`, because gains can hardly agree better with attention weights than
         with the gains of another repeat.
     """
 
@@ -118,7 +119,9 @@ def gains_and_attention(
     rng: Any = 0,
     **attention: Any,
 ) -> Gains:
-    """Compute the marginal gains given S, and the attention weights after one phase with S selected.
+    """Compute the marginal gain of every feature outside S, and the attention weights after one phase.
+
+    S are the features `selected`, which are selected in this phase of Sequential Attention too.
 
     make : a function that returns a network with random weights. It is called once for each repeat, and the
         network is used for the gains and for the attention.

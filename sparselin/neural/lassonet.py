@@ -1,6 +1,7 @@
-"""LassoNet: a path of networks from all features to few, and training again on selected features.
+"""LassoNet: a path of networks from all features to few, and training of a network on selected features.
 
-The network at each λ is trained from the network at the λ before. Training again has no penalty.
+The network at each λ is trained from the network at the λ before. The training on selected features has no
+penalty.
 """
 
 from __future__ import annotations
@@ -81,16 +82,17 @@ def lassonet_path(
 
         L(θ, W, rest) + λΣ_g ‖θ_g‖₂    subject to    ‖W_g‖∞ ≤ M‖θ_g‖₂ for each g,
 
-    where L(…) = (1/n)Σ ω_i ℓ(f(x_i), y_i) + l2·‖weights of the rest‖². The index g is a feature or, with
-    `groups`, a group of features that are selected together. For q outputs θ_j ∈ ℝᵠ (in Algorithms 3 and 4 a
-    feature is selected for all outputs). The constraint holds exactly after every step. M = 0 gives the
-    (group) LASSO; for "squared" and with an intercept this is `sparselin.lasso_path` at nλ.
+    where L(…) = (1/n)Σ ω_i ℓ(f(x_i), y_i) + l2·‖weights of the rest‖², with weights ω_i of the rows and the
+    loss ℓ of one row. The index g is a feature or, with `groups`, a group of features that are selected
+    together. For q outputs θ_j ∈ ℝᵠ, so that a feature is selected for all outputs, as in Algorithms 3 and 4.
+    The constraint holds exactly after every step. M = 0 gives the (group) LASSO. For the loss "squared" this
+    is `sparselin.lasso_path` with an intercept, at nλ.
 
-    Groups whose weights are zero leave the computation. After the training at a λ, one gradient over all rows
-    shows for each of these groups whether ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ. This condition is necessary and
-    sufficient for zero to be stationary. Groups that violate the condition come back, and training continues,
-    at most `settings.rounds` times. Each time the step length is divided by 4, because a step that is too
-    long can carry a group past its minimum to zero.
+    Groups whose weights are zero are removed from the computation. After the training at a λ, one gradient
+    over all rows shows for each of these groups whether ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ. This condition is
+    necessary and sufficient for zero to be stationary. Groups that violate the condition are brought back,
+    and training continues, at most `settings.rounds` times. Each time the step length is divided by 4,
+    because a step that is too long can carry a group past its minimum to zero.
 
     Parameters
     ----------
@@ -116,10 +118,10 @@ def lassonet_path(
 
     Raises
     ------
-    TypeError, ValueError : an argument is not as described, has NaN or infinite entries, or the network reads
-        X in another way.
+    TypeError, ValueError : an argument is not as described or has NaN or infinite entries, or the network
+        reads X in another way than through a linear first layer.
     NonFiniteLoss : the loss became NaN or infinite. The message names λ, and the attribute `path` is the path
-        before this λ. Ctrl-C does not raise: the path so far is returned with the status STOPPED.
+        before this λ. Ctrl-C raises no error: the path so far is returned with the status STOPPED.
 
     Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), Algorithms 1 and 4.
 
@@ -191,7 +193,7 @@ def prepare(
 
 
 def _lambdas(lams: Any, training: PathTraining) -> Iterator[float]:
-    """Return the values of λ of the path: the given ones, or a geometric progression.
+    """Return the values of λ of the path: those in `lams`, or a geometric progression.
 
     The first λ of a progression is computed when it is needed, after the dense network has been trained.
     """
@@ -243,9 +245,10 @@ class _History:
 
 
 def _follow(training: PathTraining, history: _History, lams: Iterator[float], callback: Any) -> LassoNetPath:
-    """Train the dense network, then at one λ after the other; return the path.
+    """Train the dense network, then one network after the other at the values of λ; return the path.
 
-    After Ctrl-C the path has the completed rows. The same path is the attribute `path` of a NonFiniteLoss.
+    After Ctrl-C the path has the completed rows. If a NonFiniteLoss is raised, its attribute `path` is this
+    path.
     """
     try:
         found = training.dense()
@@ -267,7 +270,7 @@ def _follow(training: PathTraining, history: _History, lams: Iterator[float], ca
 
 
 def network_at(network: SkipNetwork, path: LassoNetPath, row: int) -> SkipNetwork:
-    """Return a copy of the network with the weights of a row of the path; it reads all features.
+    """Return a copy of the network with the weights of a row of the path. The copy reads all features.
 
     The path must have been trained with keep="states".
     """
@@ -295,12 +298,12 @@ def refit(
 ) -> SkipNetwork:
     """Train a skip network that reads X[:, features], by Adam, without penalty and hierarchy.
 
-    This is the usual last step, because the networks of a path are biased: λ shrinks the skip connection θ,
-    and the bound M‖θ_j‖ shrinks the first layer W_j.
+    This is the usual last step after `lassonet_path`, because the networks of a path are biased: λ shrinks
+    the skip connection θ, and the bound M‖θ_j‖ shrinks the first-layer weights W_j of feature j.
 
-    network : the widths of the hidden layers for new weights, as in the paper's experiments; or a network
-        that reads all d features. In the second case training starts from the network's weights of the
-        selected features. The network is not modified.
+    network : the widths of the hidden layers of a network with new weights, as in the paper's experiments; or
+        a network that reads all d features. In the second case training starts from the network's weights of
+        the selected features. The network is not modified.
     features : (k,) indices of columns of X, in the order in which the new network reads them.
     settings : the settings of the training. The first value of each pair is used. By default tol = 0.99.
 
@@ -337,7 +340,10 @@ def refit(
 
 
 def restrict(model: SkipNetwork, features: Tensor) -> SkipNetwork:
-    """Return a copy of the network that reads these columns only, in this order, with their weights."""
+    """Return a copy of the network that reads the columns `features` only, in this order.
+
+    The weights of these columns are kept.
+    """
     model = copy.deepcopy(model)
     _, first = first_linear(model.network, model.skip.in_features)
     for layer in (first, model.skip):

@@ -1,4 +1,4 @@
-"""Masks x ↦ x∘s on the features of a network: as a layer, or folded into a linear layer that reads x."""
+"""Masks x ↦ x∘s on the features x of a network: as a layer, or folded into the linear layer that reads x."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from sparselin.validation import FloatArray, IndexArray, check_count, check_real
 class MaskForm(NamedTuple):
     """The form of a mask: s_i = f(w_i), or f(w_i)/Σf(w_j) over the unselected units if `normalized`.
 
-    inverse : a function that maps v to a w with f(w) = v. A mask with m unselected units starts at v = 1/m.
+    inverse : a function that maps v to a w with f(w) = v. If m units are unselected, a mask starts at
+        v = 1/m.
     """
 
     f: Callable[[Tensor], Tensor]
@@ -110,7 +111,7 @@ class FeatureMask(nn.Module):
         self.attending = True
 
     def select(self, units: list[int] | IndexArray) -> None:
-        """Add units to S, the selected units, and `reset` w."""
+        """Add units to the selected units S, and `reset` w."""
         self.selected[torch.as_tensor(units, dtype=torch.long, device=self.selected.device)] = True
         self._ones.copy_(self.selected)
         self._barred.zero_().masked_fill_(self.selected, -torch.inf)
@@ -119,11 +120,11 @@ class FeatureMask(nn.Module):
 
     @torch.no_grad()
     def reset(self) -> None:
-        """Set w so that s_i = 1/|S̄| on the unselected units S̄."""
+        """Set w so that every unselected unit has the attention weight s_i = 1/m, where m is their number."""
         self.logits.fill_(self.form.inverse(1 / max(self._m, 1)))
 
     def weights(self) -> Tensor:
-        """Return the mask s (u,), one entry for each unit."""
+        """Return the mask s as an array (u,) with one entry for each of the u units."""
         if not self.attending:
             return torch.ones_like(self._ones)
         if self._m == 0:
@@ -135,13 +136,13 @@ class FeatureMask(nn.Module):
         return (s / s.sum() if self.form.normalized else s) + self._ones
 
     def features(self) -> Tensor:
-        """Return the mask s (d,), one entry for each feature."""
+        """Return the mask s as an array (d,) with one entry for each of the d features."""
         s = self.weights()
         return s if self.groups is None else s[self.groups]
 
     @torch.no_grad()
     def attention(self) -> FloatArray:
-        """Return the attention weights |s| (u,) of the units in float64; they are 1 on the selected units."""
+        """Return the moduli of the attention weights of all units in float64, 1 for selected units."""
         s: FloatArray = self.weights().abs().to("cpu", torch.float64).numpy()
         return s
 
@@ -153,10 +154,11 @@ class FeatureMask(nn.Module):
 class MaskedLinear(nn.Module):
     """The layer x ↦ W(x∘s) + b for a mask s, computed as (W diag s)x + b.
 
-    Why it is faster: let n rows of d entries go through the layer, which has h outputs. W diag s takes dh
-    products, but x∘s takes nd. In the backward pass X∘s has a gradient with nd entries, which cost h products
-    each. The folded layer does not need this gradient, because the gradient of s follows from the gradient of
-    W diag s: ∂L/∂s_j = Σ_i W_ij ∂L/∂(W diag s)_ij, where L is the loss.
+    This order is faster. Let n rows of d entries go through the layer, which has h outputs. Computing W diag
+    s takes dh products, but computing x∘s for all rows takes nd. In the backward pass the gradient with
+    respect to x∘s has nd entries, which cost h products each. The folded layer does not need this gradient.
+    Instead, the gradient with respect to s follows from the gradient with respect to W diag s: ∂L/∂s_j = Σ_i
+    W_ij ∂L/∂(W diag s)_ij, where L is the loss.
     """
 
     def __init__(self, linear: nn.Linear, mask: FeatureMask) -> None:
@@ -164,7 +166,7 @@ class MaskedLinear(nn.Module):
         self.linear, self.mask = linear, mask
 
     def forward(self, X: Tensor) -> Tensor:
-        """Return W(x∘s) + b for the rows of X."""
+        """Return W(x∘s) + b for each row x of X, with the weight W and the bias b of the layer."""
         if not self.mask.attending:
             return self.linear(X)
         return F.linear(X, self.linear.weight * self.mask.features(), self.linear.bias)
@@ -175,10 +177,10 @@ def apply_mask(network: nn.Module, mask: FeatureMask, folded: bool | str = "auto
 
     The returned network shares the parameters of `network` and of `mask`.
 
-    folded : whether to multiply the linear layer that reads x by s (`MaskedLinear`); "auto": if there is such
-        a layer. This layer must be the network itself, or the first layer of a `Sequential`. Only Identity,
-        Flatten and Dropout may precede it, because they commute with a mask. Raises ValueError if `folded` is
-        True and there is no such layer.
+    folded : whether to multiply the weights of the linear layer that reads x by s (`MaskedLinear`); "auto"
+        does so if there is such a layer. This layer must be the network itself, or the first layer of a
+        `Sequential`. Only Identity, Flatten and Dropout may precede it, because they commute with a mask.
+        Raises ValueError if `folded` is True and there is no such layer.
     """
     given: Any = folded
     if not isinstance(given, bool) and (not isinstance(given, str) or given != "auto"):
@@ -213,9 +215,9 @@ def _fold(network: nn.Module, mask: FeatureMask) -> nn.Module | None:
 
 
 def squares(mask: FeatureMask, layer: nn.Linear) -> Tensor:
-    """Return Σ w_u² + Σ ‖W_j‖² over the unselected units u and their features j, W_j the columns of `layer`.
+    """Return Σ w_u² + Σ ‖W_j‖² over the unselected units u and their features j.
 
-    The first sum is left out if the mask does not depend on the scale of w.
+    W_j is column j of `layer`. The first sum is left out if the mask does not depend on the scale of w.
     """
     left = ~mask.selected
     columns = left if mask.groups is None else left[mask.groups]
@@ -226,9 +228,9 @@ def squares(mask: FeatureMask, layer: nn.Linear) -> Tensor:
 
 
 def check_groups(groups: object, d: int) -> IndexArray:
-    """Return the unit (d,) of each feature; for None every feature is its own unit.
+    """Return the number of the unit (d,) of each feature; for None every feature is its own unit.
 
-    Raises ValueError unless each number 0, …, u − 1 occurs.
+    Raises ValueError unless the numbers that occur are 0, 1, …, without a gap.
     """
     if groups is None:
         return np.arange(d)

@@ -67,20 +67,20 @@ def first_linear(network: nn.Module, n_features: int) -> tuple[str, nn.Linear]:
 
 
 def keep_columns(layer: nn.Linear, columns: Any) -> nn.Linear:
-    """Make the layer read these columns of X only, with a copy of their weights, and return the layer."""
+    """Make the layer read only these columns of X, with a copy of their weights; return the layer."""
     layer.weight = nn.Parameter(layer.weight.detach()[:, columns].clone())
     layer.in_features = layer.weight.shape[1]
     return layer
 
 
 class SkipNetwork(nn.Module):
-    """LassoNet's residual network x ↦ θᵀx + g(x) (Section 2 of the LassoNet paper).
+    """LassoNet's residual network x ↦ θᵀx + g(x), with a skip connection θ (Section 2 of the LassoNet paper).
 
     Attributes
     ----------
-    skip : a Linear layer (d, q) without bias; its columns are the θ_j (q,).
+    skip : a Linear layer without bias, from d features to q outputs; column j of its weight is θ_j (q,).
     network : g, any network that begins with a Linear layer.
-    first : the first Linear layer of g; its columns are the W_j.
+    first : the first Linear layer of g; column j of its weight is W_j.
 
     >>> net = SkipNetwork(mlp(4, [3], 2), 4, 2)
     >>> net(torch.zeros(5, 4)).shape, tuple(net.first.weight.shape)
@@ -99,22 +99,24 @@ class SkipNetwork(nn.Module):
         return first_linear(self.network, self.skip.in_features)[1]
 
     def forward(self, X: Tensor) -> Tensor:
-        """Return θᵀx + g(x) (n, q) for the rows of X (n, d)."""
+        """Return the outputs (n, q) for the rows of X (n, d), including those of the skip connection."""
         return self.skip(X) + self.network(X)
 
 
 class EmbeddedColumns(nn.Module):
-    """A layer that maps p columns to d features: categorical columns to learned vectors, others unchanged.
+    """A layer that maps p columns to d features: it replaces categorical columns by learned vectors.
+
+    Other columns are passed on unchanged.
 
     Pass the layer as `inputs` to `SequentialAttention`. The mask then has one weight for all features of a
     column, so whole columns are selected.
 
     Parameters
     ----------
-    n_columns : p.
-    categories : a dict of columns and their numbers of categories. The entries of such a column are the
-        integers 0..number − 1, stored as integers or floats. If X holds integers, it is not converted to
-        floats, so numbers above 2²⁴ stay distinct.
+    n_columns : p, the number of columns.
+    categories : a dictionary from each categorical column to its number of categories. The entries of such a
+        column are the integers 0..number − 1, stored as integers or floats. If X holds integers, it is not
+        converted to floats, so numbers above 2²⁴ stay distinct.
     dimension : the length of an embedding vector.
 
     Attributes

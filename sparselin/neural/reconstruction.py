@@ -1,4 +1,4 @@
-"""LassoNet without targets: features that reconstruct all features, and matrices with missing entries."""
+"""LassoNet without targets: select features that reconstruct all features, and complete a matrix."""
 
 from __future__ import annotations
 
@@ -62,15 +62,16 @@ def matrix_completion(
 ) -> MatrixCompletion:
     """Complete a matrix with a network that reads few of its columns (Algorithm 5 of LassoNet).
 
-    Let Ω be the set of observed entries of Z. P_Ω sets the entries outside Ω to zero, and P_Ω⊥ the entries in
-    Ω. An entry of X_0 outside Ω is the mean of the observed entries in its row. In round t = 0, 1, …, let
+    Let Ω be the set of observed entries of Z. P_Ω sets the entries outside Ω to zero, and P_Ω⊥ sets the
+    entries in Ω to zero. The first completion X_0 has, outside Ω, the mean of the observed entries in the
+    same row. In round t = 0, 1, …, let
 
         X_proj = P_Ω(Z) + P_Ω⊥(X_t),    X_{t+1} = f(X_proj),
 
-    where the network f is trained on the loss (1/m)Σ_i ½‖P_Ω(f(x_proj) − z)‖², x_proj and z being the rows of
-    X_proj and Z, with λ = 0. The rounds end once ‖P_Ω⊥(X_{t+1} − X_t)‖_F ≤ tol·‖P_Ω⊥(X_t)‖_F. The training of
-    f continues from round to round. Then `lassonet_path` starts from this f, with the data X_proj and the
-    observed entries as targets.
+    where the network f is trained with λ = 0 on the loss (1/m)Σ ½‖P_Ω(f(x_proj) − z)‖². The sum is over the m
+    pairs of rows x_proj of X_proj and z of Z. The rounds end once
+    ‖P_Ω⊥(X_{t+1} − X_t)‖_F ≤ tol·‖P_Ω⊥(X_t)‖_F. The training of f continues from round to round. Then
+    `lassonet_path` starts from this f, with the data X_proj and the observed entries as targets.
 
     Parameters
     ----------
@@ -128,7 +129,7 @@ def matrix_completion(
 def _impute(
     model: SkipNetwork, X: Tensor, target: Tensor, options: dict[str, Any]
 ) -> tuple[SkipNetwork, Tensor]:
-    """Train the network further; return it, and X with its outputs in place of the missing entries."""
+    """Train the network further; return it, and the matrix X with its missing entries replaced by outputs."""
     dense = {**options, "keep": "states", "callback": lambda step: True}
     model = network_at(model, lassonet_path(model, X, target, **dense), 0)
     with torch.no_grad():
@@ -139,13 +140,14 @@ def _impute(
 def completion_loss(output: Tensor, target: Tensor) -> Tensor:
     """Return the loss ½‖P_Ω(f(x) − z)‖² of each row, where P_Ω sets missing entries to zero.
 
-    target : (b, 2, d): z, which is zero where an entry is missing, and the indicator of the observed entries.
+    output : (b, d) the outputs f(x).
+    target : (b, 2, d) z, which is zero where an entry is missing, and the indicator of the observed entries.
     """
     return 0.5 * (target[:, 1] * (output - target[:, 0])).square().sum(dim=1)
 
 
 def _values_and_mask(Z: Any) -> tuple[Tensor, Tensor]:
-    """Return Z as a tensor with zeros for missing entries, and the mask of the observed entries."""
+    """Return Z as a tensor with zeros for missing entries, and a mask of the observed entries."""
     target = Z.detach() if isinstance(Z, Tensor) else torch.tensor(np.asarray(Z, dtype=float))
     if target.ndim != 2 or 0 in target.shape:
         raise ValueError(f"Z must have shape (m, d), at least one row and column; got {tuple(target.shape)}")

@@ -1,5 +1,6 @@
-"""The schedule of Sequential Attention (after which steps it selects how many units), and the record of a
-run.
+"""The schedule of Sequential Attention, and the record of a run.
+
+The schedule says after which steps how many units are selected.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class Schedule:
     ----------
     warm_up : the number of steps of the warm-up.
     ends : the number of steps after which each phase ends, counted from the start of the warm-up.
-    sizes : the number of units selected at the end of each phase; at random if the phase has no step.
+    sizes : the number of units selected at the end of each phase. If a phase has no step, its units are drawn
+        at random.
 
     >>> equal_phases(7, "double", 100, 0.1)
     Schedule(warm_up=10, ends=(40, 70, 100), sizes=(1, 2, 4))
@@ -46,9 +48,9 @@ class Schedule:
 
 
 def sizes_of(k: int, features_per_step: PerStep) -> tuple[int, ...]:
-    """Return the numbers of units that the phases select: m, m, …, or 1, 2, 4, …, with the sum k.
+    """Return the number of units that each phase selects: m, m, …, or 1, 2, 4, …, with the sum k.
 
-    The last phase selects the remaining units, if fewer are left.
+    The last phase selects the remaining units, if these are fewer.
     """
     if isinstance(features_per_step, str):
         if features_per_step != "double":
@@ -78,8 +80,8 @@ def equal_phases(
 
     warm_up : the number of steps of the warm-up if an integer, otherwise its share of `steps`, below 1.
     first_at_random : the first phase has no step: its units are drawn at random when the warm-up ends.
-    last_wasted : one more phase follows after the last selection. `steps` counts its steps, but the schedule
-        ends before this phase.
+    last_wasted : the released code trains one more phase after the last selection. `steps` includes the steps
+        of this phase, but the schedule ends before it.
     counts_features : phase i = 0, 1, … selects units only if i is at least the number of *units* selected
         before the phase. So with m units at a time only the phases 0, m, 2m, … select units, and about k/m
         units are selected instead of k.
@@ -222,7 +224,7 @@ class Record:
             self._warm_up_loss = self._mean_loss()
 
     def has_vanished(self, attention: FloatArray) -> bool:
-        """Return whether the attention weights of all m unselected units are zero; they started at 1/m."""
+        """Return whether the attention weights of all unselected units have become zero."""
         left = np.delete(attention, self.order)
         return not self._mask.form.normalized and bool(left.max() <= _VANISHED / len(left))
 

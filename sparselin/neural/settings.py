@@ -20,7 +20,7 @@ from sparselin.validation import FloatArray, check_count, check_flag, check_leve
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class LassoNetSettings:
-    """The settings of the training in `lassonet_path` and `refit`: the λ's, the steps, and early stopping.
+    """The settings of the training in `lassonet_path` and `refit`: values of λ, steps, and early stopping.
 
     Some settings are pairs: the first value is for the dense network, which is trained by Adam at λ = 0; the
     second value is for each λ, where training makes proximal steps. A single value is used for both, and is
@@ -28,9 +28,9 @@ class LassoNetSettings:
 
     Attributes
     ----------
-    lam_start, growth : λ_i = lam_start·growthⁱ, unless `lams` is given. "auto" takes half of the λ at which
-        the steps of all epochs can shrink the first feature of the dense network to zero. If more than a
-        tenth of the features leave in the training at this λ, a quarter of this λ is tried, and so on.
+    lam_start, growth : λ_i = lam_start·growthⁱ, unless `lams` is given. "auto" takes half of the least λ at
+        which the steps of all epochs can shrink some feature of the dense network to zero. If more than a
+        tenth of the features become zero in the training at this λ, a quarter of this λ is tried, and so on.
     batch_size : the number of rows of a step; None for all rows. Rows are in random order. The last batch of
         an epoch has the remaining rows. A single remaining row joins the batch before it, so that networks
         with batch normalisation can be trained.
@@ -38,16 +38,16 @@ class LassoNetSettings:
     momentum : the momentum of the proximal steps.
     epochs, patience : one value or two. The training at a λ ends after `epochs` epochs, or once the objective
         on the rows of `stop_on` has not fallen below `tol` times its best value for `patience` epochs in a
-        row (None: it does not end early). The same holds in each further round. If the first value of
-        `epochs` is 0, the dense network is assumed to be trained.
+        row (None: it does not end early). The same holds in each further round (see `rounds`). If the first
+        value of `epochs` is 0, the given dense network is assumed to be trained already.
     stop_on : "validation" or "training": the rows whose loss decides when training stops and, with
         `backtrack`, which epoch is best. Without validation rows the training rows are used.
     backtrack : whether the training at each λ ends with the network of the best epoch instead of the last.
     rounds : the largest number of times that training at a λ is continued because a feature has to come back.
-    l2 : the coefficient in the objective of the squared norm of all weights except θ and W (skip connection,
-        first layer).
-    class_weight : a weight for each class, or "balanced". The products of these weights with `sample_weight`
-        are scaled to mean 1.
+    l2 : the coefficient of a penalty on weights: the squared norm of all weights except those of the skip
+        connection and of the first layer.
+    class_weight : a weight for each class; or "balanced", which gives all classes the same total weight. The
+        products of these weights with `sample_weight` are scaled to mean 1.
 
     Raises TypeError or ValueError if a value is not as described.
 
@@ -121,6 +121,7 @@ def check_choice(value: Any, name: str, known: tuple[str, str]) -> None:
 
 def _pair(value: Any, name: str, kind: type = float, never: bool = False) -> tuple[Any, ...]:
     """Return the values for the dense network and the path, given as two values or as one for both.
+
     never : whether None is allowed as a value.
     """
     pair = value if isinstance(value, Sequence) else (value, value)

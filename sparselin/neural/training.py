@@ -1,8 +1,8 @@
 """The parts that the network methods share: losses, batches, seeds, optimisers, and error handling.
 
 The loss of a network f on rows with weights ω_i of mean 1 is L(f) = (1/n)Σ ω_i ℓ(f(x_i), y_i). For "squared"
-ℓ = ½‖f(x) − y‖². So nL is ½‖y − Xβ‖², the loss in the rest of the package, and λ here corresponds to nλ
-there.
+ℓ = ½‖f(x) − y‖². For a linear network and equal weights, nL is ½‖y − Xβ‖², which is the loss in the rest of
+the package. So λ here corresponds to nλ there.
 """
 
 from __future__ import annotations
@@ -106,14 +106,17 @@ class Rows:
         """Return the row at which each batch of `size` rows begins, except the first batch.
 
         With None all rows are one batch. The last batch has the remaining rows. A single remaining row joins
-        the batch before it. The reason is batch normalisation, which divides by the standard deviation of a
-        batch; for a single row this is zero.
+        the batch before it, because batch normalisation divides by the standard deviation of a batch, which
+        is zero for a single row.
         """
         n = len(self.X)
         return range(0) if size is None else range(size, n - (size > 1), size)
 
     def batches(self, size: int | None, generator: torch.Generator) -> Iterator[Rows]:
-        """Yield batches that have all rows once, in random order. A single batch keeps the order."""
+        """Yield batches that contain each row once, in random order.
+
+        If all rows are in one batch, their order is kept.
+        """
         cuts = self.cuts(size)
         if not cuts:
             yield self
@@ -160,7 +163,7 @@ def check_function(value: Any, name: str) -> None:
 
 @contextlib.contextmanager
 def seeded(rng: Any) -> Iterator[torch.Generator]:
-    """Seed PyTorch's global random numbers, for example of layers and dropout, inside a `with` block.
+    """Seed PyTorch's global random numbers inside a `with` block, for example for layers and dropout.
 
     The block gets a generator with the same seed. After the block the global state is restored.
 
@@ -174,14 +177,14 @@ def seeded(rng: Any) -> Iterator[torch.Generator]:
 
 
 class Plan(NamedTuple):
-    """The plan of a training: passes over the data, rows of a batch (None: all), and step length of Adam."""
+    """The plan of a training: passes over the data, rows of a batch (None: all), and step length."""
 
     epochs: int
     batch_size: int | None
     learning_rate: float
 
     def adam(self, parameters: Any) -> torch.optim.Optimizer:
-        """Return Adam with this step length."""
+        """Return PyTorch's Adam for these parameters, with the step length of the plan."""
         return torch.optim.Adam(parameters, lr=self.learning_rate)
 
 

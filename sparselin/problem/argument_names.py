@@ -1,4 +1,4 @@
-"""scikit-learn's names of arguments: if a call uses such a name, the error says our name of the argument."""
+"""scikit-learn's names of arguments: if a call uses one, the error message gives our name of the argument."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _THEIRS = {
 
 
 def suggest_names(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Wrap `function`: if a call uses scikit-learn's name of an argument, the TypeError says our name."""
+    """Wrap `function` so that a call with scikit-learn's name of an argument raises a helpful TypeError.
+
+    The message gives our name of the argument.
+    """
 
     @functools.wraps(function)
     def wrapper(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:

@@ -14,11 +14,11 @@ from sparselin.validation import Names
 
 
 class DesignColumns(NamedTuple):
-    """The columns scale_j·X_j, j < m, of X (n, m), and `ones` with the index m if there is an intercept.
+    """The columns that methods see: those of X (n, m), perhaps scaled, and a column of ones for an intercept.
 
-    X is not copied. The column of ones is in every selected set S, so the projection P_S^⊥ centres every
-    vector, and no centred copy of X is needed. With weights, the rows of X and of `ones` are multiplied by
-    √weight.
+    With scales, column j is scale_j·X_j for j < m. The column of ones, if there is one, has the index m. X is
+    not copied. The column of ones is in every selected set S, so the projection P_S^⊥ centres every vector,
+    and no centred copy of X is needed. With weights, the rows of X and of `ones` are multiplied by √weight.
     """
 
     X: Any
@@ -44,7 +44,7 @@ class DesignColumns(NamedTuple):
         return np.concatenate([c, np.reshape(self.ones @ r, (1, *c.shape[1:]))])
 
     def predict(self, coef: FloatArray) -> FloatArray:
-        """Return the linear combination (n,) of all columns: the scaled columns of X, and the column of ones.
+        """Return the linear combination (n,) of all columns, including the column of ones.
 
         coef : (d,) the coefficients of the scaled columns; with an intercept the last one belongs to the
             column of ones.
@@ -58,7 +58,7 @@ class DesignColumns(NamedTuple):
         return self.complete(J, self.X[:, J[self.X.shape[1] > J]] if self.ones is not None else self.X[:, J])
 
     def complete(self, J: IndexArray, block: Any) -> Any:
-        """Scale the columns of X, and insert the column of ones if J has its index; return the columns J.
+        """Scale columns of X, and insert the column of ones if J has its index; return the columns J.
 
         block : the columns of X with an index in J, in the order of J and not yet scaled; their dtype may
             differ from that of X.
@@ -82,9 +82,9 @@ class Unrounded(NamedTuple):
     """The float32 data as they were given, with √weight and the scales of the columns in float64.
 
     A float32 problem multiplies its data by √weight and by the scales in float32, because products are fast
-    then. Its error bounds use the eps of float32 and so include this rounding. If these bounds cannot decide
-    between columns, the columns are computed again in float64 from the fields below, and are compared by
-    bounds with the eps of float64.
+    then. Its error bounds use the eps of float32 and so include this rounding. If these bounds do not decide
+    which of several columns has the larger correlation, these columns are computed again in float64 from the
+    fields below, and compared with bounds for float64.
 
     X : (n, d) float32, an array or sparse.
     y : (n,) float32.
@@ -117,9 +117,10 @@ def scale_rows(X: Any, root: FloatArray | None) -> Any:
 def unit_variance(
     X: Any, t: FloatArray, centred: bool, root: FloatArray | None = None, growth: float = 1.0
 ) -> FloatArray:
-    """Return the scales √(tᵀt)/‖z_j‖ (m,) that give the columns z_j unit variance, or unit mean square.
+    """Return the scales (m,) that give each column of X unit variance, or unit mean square.
 
-    If `centred`, z_j = X_j − t·mean_j, else z_j = X_j. The scale is 1 if z_j is zero to rounding.
+    If `centred`, let z_j = X_j − t·mean_j, else z_j = X_j. The scale of column j is √(tᵀt)/‖z_j‖, or 1 if z_j
+    is zero to rounding.
 
     t : (n,) a column of ones, or √weight, in float64.
     root : (n,) √weight. If it is given, row i of X is first multiplied by root_i, in float64.
@@ -178,9 +179,10 @@ def _missing(weight: FloatArray, rows: IndexArray, columns: IndexArray, m: int) 
 
     The obvious formula is the sum of all weights minus the sum over the stored rows. It would have an error
     of eps times the sum of all weights. But the result must be exactly zero for a column that stores every
-    row, because it is multiplied by the squared mean of the column. So each weight is cut into parts. In each
-    part the n numbers are integers below 2⁵³/n times the same power of two. Therefore their sums, and the
-    differences of these sums, are exact and not negative.
+    row, because it is multiplied by the squared mean of the column. So each weight is cut into parts, first
+    parts, second parts and so on. The n first parts are multiples of one power of two, by integers below
+    2⁵³/n; the same holds for the n second parts, with another power of two. Therefore sums of first parts,
+    and differences of these sums, are exact and not negative, and likewise for the other parts.
     """
     rest, bits = np.zeros(m), 52 - len(weight).bit_length()
     while weight.any():

@@ -4,13 +4,14 @@ All bounds are multiples of u = 8·eps, where eps = 2·(unit roundoff). An opera
 most eps/2. A sum of n products has an error of at most n·eps/2·Σ|terms| (Higham, *Accuracy and Stability of
 Numerical Algorithms*, 2nd ed., section 3.1). If the errors of the operations are independent with mean zero,
 the error of the sum is at most a multiple of √n·eps/2, with a probability that depends on the multiple
-(Higham and Mary, *A new approach to probabilistic rounding error analysis*, 2019). The bound 8·√n·eps is
-sixteen times √n·eps/2. `tests/test_ties.py` compares the bounds with errors found by exact arithmetic, and
-`make attack` makes the same comparison on hard designs.
+(Higham and Mary, *A new approach to probabilistic rounding error analysis*, 2019). For the multiple sixteen
+this is the bound 8·√n·eps that is used here. `tests/test_ties.py` compares the bounds with errors found by
+exact arithmetic, and `make attack` makes the same comparison on hard designs.
 
-Errors are relative to the lengths of vectors, unless a function says otherwise. κ is a bound on the condition
-number of X_S with unit columns. The size of x relative to S is s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²), where b are
-the least squares coefficients of x on X_S (`ThinQR.sizes`); the error of P_S^⊥x is at most u·s(x).
+Errors are relative to the lengths of vectors, unless a function says otherwise. S are the selected columns,
+P_S^⊥ projects off X_S, and κ is a bound on the condition number of X_S with its columns scaled to length 1.
+The size of x relative to S is s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²), where b are the least squares coefficients of
+x on X_S (`ThinQR.sizes`); the error of P_S^⊥x is at most u·s(x).
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ RANK = 64
 
 
 def eps_of(dtype: Any) -> float:
-    """Return the distance from 1 to the next number of a dtype; for a complex dtype, of its real part."""
+    """Return the machine epsilon of a dtype, the distance from 1 to the next number.
+
+    For a complex dtype it is the machine epsilon of the real part.
+    """
     return float(np.finfo(dtype).eps)
 
 
@@ -45,9 +49,10 @@ def largest_of(dtype: Any) -> float:
 
 
 def least_norm(dtype: Any) -> float:
-    """Return √tiny/eps, the least norm whose square keeps its digits: if ‖x‖ is less, (eps·‖x‖)² < tiny.
+    """Return √tiny/eps, the least norm of a vector x whose square keeps its digits.
 
-    tiny : the least normal number of the dtype; smaller numbers have fewer digits.
+    For a smaller ‖x‖, (eps·‖x‖)² is less than `tiny`, the least normal number of the dtype. Numbers below
+    `tiny` have fewer digits.
     """
     info = np.finfo(dtype)
     return float(np.sqrt(info.tiny) / info.eps)
@@ -59,37 +64,41 @@ def real_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def coarseness(computed: FloatArray, eps: float) -> float:
-    """Return max(1, ε/eps), where ε is the eps of the dtype of `computed`, and eps belongs to the data."""
+    """Return max(1, ε/eps), where ε is the machine epsilon of the dtype of `computed`.
+
+    eps : the relative error of the data.
+    """
     return max(1.0, eps_of(computed.dtype) / eps)
 
 
 def product_error(n: int, eps: float = EPS, kappa: float = 1.0) -> float:
-    """Return 8·eps·(√n + κ), a bound on the error of ⟨x, P_S^⊥r⟩ relative to ‖x‖‖r‖, for x and r (n,).
+    """Return 8·eps·(√n + κ), a bound on the error of ⟨x, P_S^⊥r⟩ relative to ‖x‖‖r‖.
 
-    The term √n is for the sum of n products (see the docstring of this module). The term κ, a bound on the
-    condition number of X_S, is for the projection: the computed span of X_S is the exact span of a matrix
-    whose columns differ from X_S by eps, so the angle between the two spans is at most κ·eps (Higham, Theorem
-    19.13; Björck, *Numerical Methods for Least Squares Problems*, 1996). If S is empty, κ = 1, for the
-    rounding of x and r themselves.
+    x and r have n entries, and P_S^⊥ projects off the columns X_S. The term √n is for the sum of n products
+    (see the docstring of this module). The term κ, a bound on the condition number of X_S, is for the
+    projection. The computed span of X_S is the exact span of a matrix whose columns differ from X_S by eps.
+    So the angle between the two spans is at most κ·eps (Higham, Theorem 19.13; Björck, *Numerical Methods for
+    Least Squares Problems*, 1996). If S is empty, κ = 1, for the rounding of x and r themselves.
     """
     return SAFETY * eps * (math.sqrt(n) + kappa)
 
 
 def rank_level(shape: tuple[int, ...], dtype: Any = np.float64) -> float:
-    """Return max(n, d)·eps, for the rank of a matrix (n, d): σ_i counts as zero if σ_i/σ_1 is at most this.
+    """Return max(n, d)·eps, the level below which relative singular values of a matrix (n, d) count as zero.
 
-    σ_1 ≥ σ_2 ≥ … are the singular values. The number is the usual bound on the errors that LAPACK makes in
-    singular values, relative to σ_1.
+    Let σ_1 ≥ σ_2 ≥ … be the singular values. σ_i counts as zero if σ_i/σ_1 is at most this level, which is
+    the usual bound on the errors that LAPACK makes in singular values, relative to σ_1.
     """
     return max(shape) * eps_of(dtype)
 
 
 def stopping_level(limit: Any, y_norm: Any, unit: float, length_unit: float) -> Any:
-    """Return the computed ‖r‖ at which a method with the goal ‖r‖ ≤ limit stops, or −1 if it never stops.
+    """Return the value of the computed ‖r‖ at which a method with the goal ‖r‖ ≤ limit stops.
 
-    Rounding changes ‖r‖ by unit·‖y‖, so a ‖r‖ that equals the limit may be computed as larger by this amount.
-    ‖r‖ is known only to length_unit·‖y‖. If the limit is below this precision, for example 0, the path ends
-    with EXACT_FIT when r is zero to rounding, even if the computed r is not zero. The units are those of a
+    The result is −1 if the method never stops for this reason. Rounding changes the norm of the residual r by
+    unit·‖y‖, so a ‖r‖ that equals the limit may be computed as larger by this amount. ‖r‖ is known only to
+    length_unit·‖y‖. If the limit is below this precision, for example 0, the path ends with EXACT_FIT when r
+    is zero to rounding, even if the computed r is not zero. `unit` and `length_unit` are those of a
     `Problem`; limits and norms are numbers or arrays.
     """
     return np.where(limit < length_unit * y_norm, -1.0, limit + unit * y_norm)
@@ -104,7 +113,8 @@ class ErrorModel:
     double_eps : the eps after a conversion of the data to float64. This is the eps of float64, because
         float32 data convert exactly. For a Gram matrix, and for an operator, whose products do not become
         more accurate, it is `eps`.
-    power : the exponent p; errors are multiplied by κ^p, where κ bounds the condition number of X_S.
+    power : the exponent p with which errors grow: they are multiplied by κ^p, where κ bounds the condition
+        number of the selected columns X_S.
     """
 
     n: int
@@ -115,14 +125,19 @@ class ErrorModel:
 
     @property
     def unit(self) -> float:
-        """The unit u = 8·eps: the error of P_S^⊥x is at most u·s(x), with the size s(x) of `ThinQR.sizes`."""
+        """The unit u = 8·eps of error bounds.
+
+        The error of x projected off some columns is at most u·s(x), where s(x) is the size of x
+        (`ThinQR.sizes`).
+        """
         return SAFETY * self.eps
 
     @property
     def length_unit(self) -> float:
-        """The unit of lengths: X_i counts as in the span of S if ‖P_S^⊥X_i‖ ≤ length_unit·s(X_i).
+        """The unit of error bounds on lengths.
 
-        s(X_i) is the size of X_i (`ThinQR.sizes`).
+        Column X_i counts as in the span of the columns S if ‖P_S^⊥X_i‖ ≤ length_unit·s(X_i), where s(X_i) is
+        the size of X_i (`ThinQR.sizes`).
         """
         return self.unit
 
@@ -132,26 +147,30 @@ class ErrorModel:
         return self.double_eps
 
     def rounding(self, kappa: float = 1.0) -> float:
-        """Return `product_error` for κ^p, a cheap bound on the relative error of ⟨X_i, P_S^⊥y⟩.
+        """Return a cheap bound on the error of ⟨X_i, P_S^⊥y⟩ relative to ‖X_i‖‖y‖.
 
-        κ = kappa bounds the condition number of X_S, and p is the field `power`. If this bound does not
-        decide between columns, `linalg.ties` uses the smaller `measured_error`.
+        The bound is `product_error` for κ^p, where κ = kappa bounds the condition number of the selected
+        columns X_S, and p is the field `power`. If this bound does not decide between columns, `linalg.ties`
+        uses the smaller `measured_error`.
         """
         return product_error(self.n, self.eps, kappa**self.power)
 
     def length_error(self, kappa: float = 1.0) -> float:
-        """Return a bound on the error of ‖P_S^⊥X_i‖/‖X_i‖, the same for every column i."""
+        """Return a bound on the error of ‖P_S^⊥X_i‖/‖X_i‖, which holds for every column X_i.
+
+        kappa : a bound on the condition number of the selected columns X_S.
+        """
         return self.rounding(kappa)
 
     def length_errors(self, size: FloatArray, length: FloatArray) -> FloatArray:
-        """Return bounds (m,) on the errors of the lengths ‖z_i‖, z_i = P_S^⊥X_i.
+        """Return bounds (m,) on the errors of the lengths ‖z_i‖ of projected columns z_i = P_S^⊥X_i.
 
         size : (m,) the sizes s(X_i) of `ThinQR.sizes`.
         length : (m,) ‖z_i‖.
 
-        The bound is min(length_unit·s(X_i), u·s(X_i)²/‖z_i‖). The second term is smaller only for a Gram
-        problem. There the error of ‖z‖² is u·s². The error of ‖z‖ is u·s² divided by the sum of the true and
-        the computed length.
+        The bound is min(length_unit·s(X_i), u·s(X_i)²/‖z_i‖), where u = 8·eps. The second term is smaller
+        only for a Gram problem. There the error of ‖z_i‖² is u·s(X_i)². The error of ‖z_i‖ is this number
+        divided by the sum of the true and the computed length.
         """
         sharp = np.full_like(size, np.inf)
         np.divide(self.unit * size**2, length, out=sharp, where=length > 0)
@@ -162,9 +181,11 @@ class ErrorModel:
     ) -> FloatArray:
         """Return bounds (m,) on the errors of ⟨x, r⟩, where r = P_S^⊥y, and x is X_i or z_i = P_S^⊥X_i.
 
-            u·(s(X_i)‖r‖ + ‖z_i‖s(y) + √n‖x‖‖r‖)
+        With u = 8·eps and the sizes s of `ThinQR.sizes`, the bound is
 
-        size, length : (m,) the sizes s(X_i) of `ThinQR.sizes`, and ‖z_i‖.
+            u·(s(X_i)‖r‖ + ‖z_i‖s(y) + √n‖x‖‖r‖).
+
+        size, length : (m,) s(X_i) and ‖z_i‖.
         y_size, r_norm : s(y) and ‖r‖.
         x_norm : (m,) ‖x‖.
 
@@ -174,11 +195,11 @@ class ErrorModel:
         return np.asarray(self.unit * (size * r_norm + length * y_size + math.sqrt(self.n) * x_norm * r_norm))
 
     def refined_error(self, r_norm: float, size: float, kappa: float) -> float:
-        """Return a bound on the error of ⟨X_i, r⟩/‖X_i‖, where r = f − X_J·x comes from a refined solve.
+        """Return a bound on the error of ⟨X_i, r⟩/‖X_i‖, where r = f − X_Jx comes from iterative refinement.
 
-        The bound is 8·eps·(√n + 1)·(‖r‖ + eps·size), where size is ‖f‖ + Σ‖X_j‖|x_j|; the bound is not
-        relative to the length of f. Iterative refinement with residuals in twice the precision leaves an
-        error of eps·‖r‖ + eps²·size in r, for any condition number of X_J (Björck, 1967).
+        The bound is 8·eps·(√n + 1)·(‖r‖ + eps·size), where size is ‖f‖ + Σ‖X_j‖|x_j|. So it is relative to
+        ‖r‖, not to ‖f‖. Iterative refinement with residuals in twice the precision leaves an error of eps·‖r‖
+        + eps²·size in r, for any condition number of X_J (Björck, 1967).
         """
         return self.rounding() * (r_norm + self.eps * size)
 
@@ -198,8 +219,9 @@ class ErrorModel:
 class GramErrors(ErrorModel):
     """The error bounds for a Gram problem, which has a factor of XᵀX in place of X.
 
-    Squared lengths have relative errors of eps. If the error of ‖z‖² is u·s², the error of ‖z‖ can be √u·s,
-    and the error of the angle of a span κ²·eps, where κ bounds the condition number of the columns. Iterative
+    Squared lengths have relative errors of eps. Let s be the size of a column (`ThinQR.sizes`) and u = 8·eps.
+    The squared length of the projected column has the error u·s², and so its length can have the error √u·s.
+    The angle of a span has an error of κ²·eps, where κ bounds the condition number of the columns. Iterative
     refinement does not make these errors smaller, because it would compute residuals with the factor, not
     with X.
     """
@@ -208,7 +230,7 @@ class GramErrors(ErrorModel):
 
     @property
     def length_unit(self) -> float:
-        """The unit of lengths, 8·√eps, in place of u."""
+        """The unit of error bounds on lengths, 8·√eps, because only squared lengths are known to eps."""
         return SAFETY * math.sqrt(self.eps)
 
     @property
@@ -217,9 +239,10 @@ class GramErrors(ErrorModel):
         return RANK * self.d * self.eps
 
     def length_error(self, kappa: float = 1.0) -> float:
-        """Return 8·√eps·κ, a bound on the error of ‖P_S^⊥X_i‖/‖X_i‖.
+        """Return 8·√eps·κ, a bound on the error of ‖P_S^⊥X_i‖/‖X_i‖ for every column X_i.
 
-        κ = kappa bounds the condition number of X_S, and the sizes satisfy s(X_i) ≤ κ‖X_i‖ (`ThinQR.sizes`).
+        κ = kappa bounds the condition number of the selected columns X_S. The sizes of `ThinQR.sizes` satisfy
+        s(X_i) ≤ κ‖X_i‖.
         """
         return self.length_unit * kappa
 
@@ -228,11 +251,14 @@ class GramErrors(ErrorModel):
     ) -> FloatArray:
         """Return the bounds u·s(X_i)·s(y), (m,), on the errors of ⟨x, r⟩, for a Gram problem.
 
-        As in `ErrorModel.measured_error`, r = P_S^⊥y, x is X_i or P_S^⊥X_i, `size` is the size s(X_i) of
-        `ThinQR.sizes`, and `y_size` is s(y). The arguments `length`, `r_norm` and `x_norm` are not used.
+        Here u = 8·eps, r = P_S^⊥y, and x is X_i or P_S^⊥X_i. `size` is the size s(X_i) of `ThinQR.sizes`, and
+        `y_size` is s(y). The arguments `length`, `r_norm` and `x_norm` are not used.
         """
         return np.asarray(self.unit * size * y_size)
 
     def refined_error(self, r_norm: float, size: float, kappa: float) -> float:
-        """Return 8·eps·(√n + 1)·κ²·size, the bound of `ErrorModel.refined_error` for a Gram problem."""
+        """Return the bound of `ErrorModel.refined_error` for a Gram problem.
+
+        It is 8·eps·(√n + 1)·κ²·size, where κ = kappa bounds the condition number of the columns.
+        """
         return self.rounding() * kappa**2 * size

@@ -11,16 +11,18 @@ from sparselin.results import FloatArray, IndexArray
 
 
 def root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArray, FloatArray, float]:
-    """Return R, z and ε with RᵀR = G, Rᵀz = b and ‖z‖² = square; ε is the relative error of RᵀR.
+    """Return R and z with RᵀR = G, Rᵀz = b and ‖z‖² = square, and the relative error ε of RᵀR.
 
     G, b, square : XᵀX (d, d), Xᵀy (d,) and ‖y‖².
 
-    R and z are X and y in coordinates of an orthonormal basis of the span of X and y. The last coordinate
-    belongs to the part of y outside the span of the pivots. The pivots are the columns that are independent
-    to 8d·eps of their squared lengths. `_complete` corrects R on the other columns.
+    R and z are X and y in coordinates of an orthonormal basis of the span of X and y. The pivots are columns
+    of X that are linearly independent, up to 8d·eps of their squared lengths, and the other columns depend on
+    them. The last coordinate belongs to the component of y orthogonal to the pivots. `_complete` corrects R
+    on the other columns.
 
-    If G is nearly singular, rounding can make ‖z‖ larger than ‖y‖. If so, the diagonal of G is increased by
-    8d·eps or 64d·eps of itself, which makes ‖z‖ smaller. This change is no larger than the rounding of G.
+    If G is nearly singular, rounding can make ‖z‖ larger than ‖y‖. Then each diagonal entry of G is
+    multiplied by 1 + 8d·eps or 1 + 64d·eps, which makes ‖z‖ smaller. This change is no larger than the
+    rounding of G.
 
     ε : the maximum of |RᵀR − G|_ij/√(G_ii·G_jj), or, if it is larger, the Frobenius norm of these errors on
         the columns that are not pivots. The norm is needed because the errors of these columns add up.
@@ -59,7 +61,7 @@ def root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArra
 def _factor(G: FloatArray, ridge: float) -> tuple[FloatArray, IndexArray]:
     """Factor G + ridge·I = RᵀR with pivoting, for G (d, d) with unit diagonal; return R and the pivots.
 
-    R has one row more than there are pivots. This last row is zero.
+    R has one row for each pivot, and a last row of zeros.
     """
     from scipy.linalg import lapack
 
@@ -72,7 +74,7 @@ def _factor(G: FloatArray, ridge: float) -> tuple[FloatArray, IndexArray]:
 
 
 def _solution(R: FloatArray, pivots: IndexArray, b: FloatArray) -> FloatArray:
-    """Solve Rᵀz = b in the rows of the pivots, for Xᵀy = b; the last entry of z is zero."""
+    """Solve Rᵀz = b in the equations of the pivots; the last entry of z is set to zero."""
     from scipy.linalg import solve_triangular
 
     z = np.zeros(len(R), R.dtype)
@@ -85,17 +87,19 @@ def _complete(
 ) -> None:
     """Change R, in place, in the columns D (`rest`) that are not pivots, so that Rᵀz = b.
 
-    pivots : P, the columns of the pivots.
+    pivots : P, the columns that are pivots.
     zeta : ζ, the last entry of z in the results.
 
-    First change: δ_D/ζ becomes the last row of R on D, where δ = b − Rᵀz. The factorisation ignores the Schur
-    complement C of G on D, which is at most 8d·eps. So it also ignores δ, which can be √(8d·eps) of b. [C δ;
-    δᵀ ζ²] is the Gram matrix of D and y, both projected off the span of P, so C − δδᵀ/ζ² is positive
-    semidefinite. It follows that the new row makes RᵀR closer to G, and Rᵀz = b.
+    First change: δ_D/ζ becomes the last row of R on D, where δ = b − Rᵀz. To see why, let C be the Schur
+    complement of the pivots in G, a matrix on D. The factorisation ignores C, which is at most 8d·eps. So it
+    also ignores δ, which can be √(8d·eps) of b. The matrix [C δ; δᵀ ζ²] is the Gram matrix of the columns D
+    and y, all projected off the span of P, so C − δδᵀ/ζ² is positive semidefinite. Therefore the new row
+    makes RᵀR closer to G, and Rᵀz = b.
 
     Second change: after the first change, a part of δ remains, which comes from the rounding of R_PD. This
-    part is about eps divided by the root of a pivot. Let R_PD change by Δ with zᵀΔ = δ. The least change of
-    RᵀR on P × D, in the Frobenius norm, is R_PᵀΔ = tδᵀ/‖t‖² with t = R_P⁻¹z.
+    part is about eps divided by the square root of a pivot. R_PD is changed by a matrix Δ with zᵀΔ = δ. Among
+    these Δ, the one that changes RᵀR on P × D least in the Frobenius norm has R_PᵀΔ = tδᵀ/‖t‖² with
+    t = R_P⁻¹z.
 
     Neither change is made to a column that it would move by more than the error of G.
     """

@@ -21,7 +21,7 @@ def measure_norms(design: DesignColumns, y: FloatArray, names: Names) -> dict[st
 
     A dense X is read once. Its sums of squares also show whether X is finite.
 
-    Raises ValueError if X is not finite, or if the square of a norm over- or underflows.
+    Raises ValueError if X is not finite, or if the square of a norm overflows or underflows.
     """
     X, ones, scale = design
     m, d = X.shape[1], design.d

@@ -1,4 +1,7 @@
-"""Checks of memory: an array that is too large is refused, because the system would kill the process."""
+"""Checks of memory: an array that is too large is refused before it is allocated.
+
+Otherwise the system might kill the process.
+"""
 
 from __future__ import annotations
 

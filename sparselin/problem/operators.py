@@ -29,7 +29,9 @@ def is_operator(X: Any) -> bool:
 
 
 class Operator:
-    """The matrix X = D·A, where A is an operator (n, d), and D is diagonal: the identity, or row scales.
+    """The matrix X = D·A, where A is an operator (n, d), and the diagonal matrix D scales its rows.
+
+    Without row scales, D is the identity.
 
     The class supports the operations on an array that a problem needs: `X @ v`, `X.T @ r`, `X[:, J]` (an
     array), `astype`, `shape`, `dtype`, `ndim` and `size`.
@@ -57,7 +59,7 @@ class Operator:
         return self._measure_lengths() if self._given is None else self._given
 
     def scale_rows(self, row_scale: FloatArray) -> Operator:
-        """Return the operator diag(row_scale)·A, whose row_scale (n,) replaces D."""
+        """Return the operator diag(row_scale)·A, in which row_scale (n,) replaces the present row scales."""
         other = copy.copy(self)
         other._row_scale, other._columns = row_scale, {}
         return other
@@ -67,7 +69,7 @@ class Operator:
         return _Adjoint(self)
 
     def astype(self, dtype: Any) -> Operator:
-        """Return the operator with its products converted to another dtype; they are not more accurate."""
+        """Return the operator with products in another dtype; they do not become more accurate."""
         other = copy.copy(self)
         other.dtype, other._columns = np.dtype(dtype), {}
         return other
@@ -137,7 +139,10 @@ class Operator:
         return vector
 
     def _check_adjoint(self) -> None:
-        """Check ⟨Au, v⟩ = ⟨u, Aᵀv⟩ for random u and v, to 8·eps·(√(n + d) + 1)·(‖Au‖‖v‖ + ‖u‖‖Aᵀv‖)."""
+        """Check ⟨Au, v⟩ = ⟨u, Aᵀv⟩ for random vectors u and v, to rounding.
+
+        The tolerance is 8·eps·(√(n + d) + 1)·(‖Au‖‖v‖ + ‖u‖‖Aᵀv‖).
+        """
         rng = np.random.default_rng(0)
         v, u = (rng.standard_normal(m).astype(self.dtype) for m in self.shape)
         try:
@@ -156,7 +161,7 @@ class Operator:
 
 
 class _Adjoint:
-    """The transpose Xᵀ of an `Operator` X, for products Xᵀ @ r."""
+    """The transpose of an `Operator`, which can be multiplied by vectors."""
 
     def __init__(self, X: Operator) -> None:
         self.X = X

@@ -60,16 +60,16 @@ class Problem(_Fields):
     y : array (n,), converted to the dtype of X.
     sample_weight : (n,) ≥ 0, not all zero, or None. Row i of X and y is multiplied by √weight_i, so that
         every squared residual is multiplied by its weight.
-    intercept : whether an unpenalised column of ones is in every S, the selected set, from the start.
-        Projecting off S then centres X and y, without a copy of either.
+    intercept : whether an unpenalised column of ones is in every set S of selected features, from the start.
+        Projecting off S then centres X and y, without a copy of X or y.
     standardize : whether each column is divided by its standard deviation, as by scikit-learn's
-        StandardScaler and by glmnet. Without an intercept it is divided by its root mean square; with weights
-        by √(Σw_i z_ij²/Σw_i), z the centred columns. Then λ refers to the standardized columns; coefficients
-        are in the units of X. A constant column is in the span of the intercept and is never selected.
+        StandardScaler and by glmnet. With weights w this is √(Σw_i z_ij²/Σw_i), z_j being the centred column.
+        Without an intercept, z_j = X_j. λ refers to the standardized columns, but coefficients are in the
+        units of X. A constant column is in the span of the intercept and is never selected.
     names : d different names of the columns. By default they are the labels of a frame, if these are strings.
         Labels may repeat; such columns can only be given by index.
-    column_norms : (d,) the lengths of the columns of a LinearOperator, to a relative 8·√eps. `ols` compares
-        columns by these lengths, and therefore needs them to full precision.
+    column_norms : (d,) the lengths of the columns of a LinearOperator, with a relative error of at most
+        8·√eps. For `ols` they must be exact to rounding.
 
     A LinearOperator is used only through products with vectors. Its column norms take d products, unless
     `column_norms` gives them. Given norms are checked for the columns that are used. The products of the
@@ -207,8 +207,8 @@ class Problem(_Fields):
             the scales if the columns are standardized.
         y : the transformed response.
         growth : the factor is exact for data whose columns differ from the given columns by growth·eps of
-            their lengths. So eps is multiplied by `growth`, and so are the error bounds on lengths
-            (`length_unit`·s) and on correlations (`correlation_error`, `measured_error`).
+            their lengths. So eps is multiplied by `growth`, and with it the bounds on the errors of lengths
+            and correlations.
         record : the record of the pass of `compress` over the data.
         """
         fields = _measure(design, y, names)
@@ -241,7 +241,7 @@ class Problem(_Fields):
         return self.errors.rounding(kappa)
 
     def correlation_error(self, kappa: float = 1.0) -> FloatArray:
-        """Return e_c (d,), the bounds rounding·‖X_i‖·‖y‖ on the rounding errors of c_i = ⟨X_i, P_S^⊥y⟩."""
+        """Return rounding·‖X_i‖·‖y‖ (d,), the bounds on the rounding errors of the ⟨X_i, P_S^⊥y⟩."""
         return self.errors.rounding(kappa) * self.column_norms * self.y_norm
 
     def __repr__(self) -> str:
@@ -250,7 +250,7 @@ class Problem(_Fields):
     def indices(self, columns: Columns, argument: str, names: Names = None) -> IndexArray:
         """Convert distinct columns, given by index or by name, to indices in the same order.
 
-        columns : a sequence of indices, names or both. Raises TypeError for a single index or name.
+        columns : a sequence of indices, names or both. A single index or name raises TypeError.
         argument : the name of the caller's argument, for error messages.
         names : the names of the columns, by default those of the problem.
 
@@ -267,7 +267,7 @@ class Problem(_Fields):
         return np.concatenate([np.arange(self.n_features, self.d), columns])
 
     def unpenalized_columns(self, forced: Columns, alias: Columns | None = None) -> IndexArray:
-        """Return the indices of S: the column of ones, if any, and the columns in `forced` or in its alias.
+        """Return the indices of the columns without penalty: the ones, if any, and those in `forced`.
 
         alias : the argument `unpenalized`, another name for `forced`; None if it was not passed.
         """
@@ -330,7 +330,7 @@ class Problem(_Fields):
     def double_design(self) -> DesignColumns:
         """The design whose column of ones and scales are in float64; its X has the dtype that was given.
 
-        The rows of its X still lack the factors `double_root`, unless `double_root` is None.
+        Unless `double_root` is None, the rows of its X must still be multiplied by `double_root`.
         """
         X, ones, scale = self.design
         given = self.unrounded
@@ -415,7 +415,7 @@ class Problem(_Fields):
         """Return the problem of these rows with their weights.
 
         If the columns are standardized, they are standardized again on these rows, unless all weights of the
-        rows are zero. Without an intercept this is done up to a common factor of all columns.
+        rows are zero. Without an intercept this is done up to a common factor.
 
         Raises TypeError for a Gram problem and for a compressed problem.
         """
@@ -460,7 +460,7 @@ class Problem(_Fields):
 
 
 def _measure(design: DesignColumns, y: FloatArray, names: Names) -> dict[str, Any]:
-    """Compute the fields of a problem with this design and y, whose data are treated as exact to eps."""
+    """Compute the fields of a problem with this design and y, whose data are exact up to rounding to eps."""
     X, d = design.X, design.d
     kind = "dense" if isinstance(X, np.ndarray) else getattr(X, "kind", "sparse")
     n, m = X.shape

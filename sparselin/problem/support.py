@@ -1,11 +1,11 @@
 """The table of the data and options that each method takes, for messages, docs/data.md and the tests.
 
-`SUPPORT[name]` lists the data that a public function takes, its options, and the pairs (data, option) that
-the function refuses. A Gram or compressed problem is weighted, centred and scaled when it is made. Three
-combinations are missing for these reasons:
+`SUPPORT[name]` lists the kinds of data that the public function `name` takes, its options, and the pairs
+(data, option) that it refuses. A Gram or compressed problem is weighted, centred and scaled when it is made.
+Three combinations are not supported, for these reasons:
 
 - `sequential_lasso` has no `positive`, because its homotopy does not restrict the signs of the coefficients
-  on S.
+  on the features without penalty.
 - An operator cannot be standardized, because its entries are not available.
 - Complex columns have neither a sign nor an intercept. A column of ones in `forced` serves as intercept.
 """

@@ -1,4 +1,7 @@
-"""Checkpoints: the state of a pass on disk, written to a temporary file that then replaces the old one."""
+"""Checkpoints: the state of a pass over the data, saved on disk.
+
+A checkpoint is written to a temporary file, which then replaces the old checkpoint.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _FORMAT = "sparselin pass 1"
 
 
 class Saved(NamedTuple):
-    """A checkpoint: the number of chunks read, and the parts of the factored rows.
+    """A checkpoint: the number of chunks read, and the parts of the factorisation.
 
     A part is a pair: its height in the tree of merges, and the `Partial` (the state) of consecutive chunks.
     """
@@ -30,7 +33,7 @@ class Saved(NamedTuple):
 
 
 def checkpoint_path(checkpoint: str | Path) -> Path:
-    """Return the path of a checkpoint, after resolving links; FileNotFoundError if its folder is missing."""
+    """Return the path of a checkpoint, with links resolved; FileNotFoundError if its folder is missing."""
     path = Path(os.path.realpath(checkpoint))
     if not path.parent.is_dir():
         raise FileNotFoundError(
@@ -40,7 +43,7 @@ def checkpoint_path(checkpoint: str | Path) -> Path:
 
 
 def save(path: Path, saved: Saved, form: Form, identity: str) -> None:
-    """Write a complete checkpoint, or leave the old one unchanged; an OSError names the file."""
+    """Write a checkpoint. If writing fails, the old one is unchanged, and an OSError names the file."""
     arrays: dict[str, Any] = {}
     parts = []
     for i, (height, partial) in enumerate(saved.parts):

@@ -1,4 +1,4 @@
-"""Chunks of rows from any library, converted to columns of numbers and of codes."""
+"""Chunks of rows from any library, converted to columns of numbers or of codes for categories."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MISSING = "has missing entries in a column of categories: fill them in, or drop
 
 
 class BadChunkData(ValueError):
-    """The error that a chunk cannot be used; its message gives the reason."""
+    """The error that a chunk of rows cannot be used; its message gives the reason."""
 
 
 class TooManyLevels(ValueError):
@@ -21,7 +21,10 @@ class TooManyLevels(ValueError):
 
 
 class Codes(NamedTuple):
-    """A column of categories: row i has levels[codes[i]]. Levels are in the order of first appearance."""
+    """A column of categories, stored as integer codes: row i has the level levels[codes[i]].
+
+    Levels are in the order of their first appearance.
+    """
 
     codes: np.ndarray
     levels: tuple[Any, ...]
@@ -56,14 +59,14 @@ class Chunk(NamedTuple):
         return int(self.columns.shape[1]) if isinstance(self.columns, np.ndarray) else len(self.columns)
 
     def column(self, j: int) -> Any:
-        """Return column j, an array (p,) or `Codes`."""
+        """Return column j: an array (p,), or `Codes` for a categorical column."""
         return self.columns[:, j] if isinstance(self.columns, np.ndarray) else self.columns[j]
 
 
 def chunk_of(raw: Any) -> Chunk:
     """Convert an array (p, q), (X, y), (X, y, weights), frame, Arrow batch or dict of columns to a `Chunk`.
 
-    Raises BadChunkData if `raw` is none of these, or is invalid.
+    Raises BadChunkData if `raw` has none of these types, or is invalid.
     """
     if isinstance(raw, tuple):
         if not 2 <= len(raw) <= 3:
@@ -112,7 +115,7 @@ def _kind(values: Any) -> str:
 
 
 def _column(values: Any) -> Any:
-    """Return a numeric column as an array (p,), with NaN for missing entries, and any other as `Codes`."""
+    """Return a numeric column as an array (p,), with NaN where entries are missing; others as `Codes`."""
     if hasattr(values, "dictionary_encode"):  # Arrow
         return _arrow(values)
     if isinstance(values, np.ma.MaskedArray):  # DuckDB
@@ -142,7 +145,7 @@ def _arrow(values: Any) -> Any:
 
 
 def codes_of(column: Any) -> Codes:
-    """Return a column as codes."""
+    """Convert a column to integer codes and levels."""
     return column if isinstance(column, Codes) else _codes(column)
 
 

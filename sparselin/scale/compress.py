@@ -41,10 +41,10 @@ def compress(
     """Read [X y] with any number of rows in one pass, and return the problem of its triangular factor.
 
     Let [X y] = QR with QᵀQ = I. R is triangular, with d + 2 rows at most. The columns of R have the same
-    inner products as the columns of [X y], so they have the same lengths and projections. Therefore R = [R_X
-    z] in place of [X y] gives the same selections, coefficients, λ*, T (tied features), A(S) (active
-    features), LASSO paths, best subsets, R² and guarantees of every least-squares method. Householder
-    reflectors compute R, one block of rows at a time.
+    inner products as the columns of [X y], so they have the same lengths and projections. Write R = [R_X z].
+    Every least-squares method gives the same results for the design R_X and the response z as for X and y:
+    selections, coefficients, λ*, tied features, active features, LASSO paths, best subsets, R² and
+    guarantees. Householder reflectors compute R, one block of rows at a time.
 
     Accuracy. R is the exact factor of data whose columns differ from the given ones by at most
     `compressed.eps` of their lengths, whatever the condition number of X. `Problem.eps` grows to this value,
@@ -52,10 +52,10 @@ def compress(
     are nearly tied in R, and count as tied. `certify` proves the picks for R itself.
     `docs/guide/longer_than_memory.md` describes the limits.
 
-    Predictions. The result holds no rows of X. Its dual points and residuals are those of the data multiplied
-    by Qᵀ, with the same lengths, and `problem.predict` returns QᵀXβ. But `path.predict(X_new)` takes rows as
-    usual. Methods that need rows (`generalized_omp`, `stability_selection`, cross-validation) refuse the
-    result.
+    Predictions. The result holds no rows of X. Dual points and residuals computed from it are those of the
+    data multiplied by Qᵀ; they have the same lengths. `problem.predict` returns QᵀXβ. But
+    `path.predict(X_new)` takes rows as usual. Methods that need rows (`generalized_omp`,
+    `stability_selection`, cross-validation) refuse the result.
 
     Parameters
     ----------
@@ -77,14 +77,15 @@ def compress(
         `problem.compressed.held_out_r2(path)` is the R² on these rows.
     on_bad : "raise", or "skip" to leave out chunks that cannot be used. `problem.compressed.skipped` lists
         the numbers of these chunks and the reasons.
-    memory : bytes for 4 chunks and 3 factors (6 with held_out); None: 256 MiB, or the bytes for chunks of
-        1024 rows if these are more. `memory` determines the number of rows in a chunk for arrays, np.memmap,
-        zarr, Parquet, polars and DuckDB. For Parquet it includes one page of each column; the pages count for
-        at most half of `memory`. The levels of categories need additional memory. Iterables and Dask are read
-        in the chunks that they provide. The bits of R depend on the chunks and on the BLAS. The same chunks
-        on the same machine give the same bits.
-    checkpoint, every : a file to which the pass is saved after each `every` chunks, and when it ends, also if
-        Ctrl-C ends it. If the file exists, the pass resumes from it and gives the same bits.
+    memory : bytes for 4 chunks and 3 factors (6 with held_out). None means 256 MiB, or the bytes that chunks
+        of 1024 rows need, if this is more. `memory` determines the number of rows in a chunk for arrays,
+        np.memmap, zarr, Parquet, polars and DuckDB. For Parquet it includes one page of each column; the
+        pages count for at most half of `memory`. The levels of categories need additional memory. Iterables
+        and Dask are read in the chunks that they provide. The bits of R depend on the chunks and on the BLAS.
+        The same chunks on the same machine give the same bits.
+    checkpoint, every : a file to which the state of the pass is saved each time `every` further chunks have
+        been read, and when the pass ends, even by Ctrl-C. If the file exists, the pass resumes from it and
+        gives the same bits.
     progress : a function that is called with a `Progress` after each chunk.
 
     Returns

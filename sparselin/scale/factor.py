@@ -1,33 +1,35 @@
 """The triangular factor R of a matrix A of any length, by Householder reflectors, a block of rows at a time.
 
-A step replaces R by the factor of R above a block B of p rows. It is LAPACK's tpqrt with a rectangular B
-(l = 0). AᵀA = RᵀR holds throughout, where A are the rows read so far. Afterwards the rows of B are no longer
-needed. The reflector of column i changes only B and row i of R, because the vector of this reflector is e_i
-above a vector of p entries.
+Let B be a block of p rows. A step stacks R on top of B and replaces R by the triangular factor of this
+matrix. It is computed by LAPACK's tpqrt with a rectangular B (l = 0). If A are the rows read so far,
+AᵀA = RᵀR holds after each step, so the rows of B are no longer needed. The reflector of column i changes only
+row i of R and the block B, because its vector consists of the unit vector e_i on top of a vector of p
+entries.
 
 The error: in floating point with unit roundoff u the computed R̂ is the exact factor of some A + E. The
 following bounds on ‖Ee_j‖/‖Ae_j‖, the relative error of column j, hold whatever the scales of the columns and
 the condition number of A.
 
-- In the worst case a reflector of length p applied to v has an error of γ̃_p‖v‖, γ̃_p = cpu/(1 − cpu), with a
-  small integer c (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., Lemmas 19.2 and 19.3;
-  section 19.5 for blocks of reflectors). In each of N steps d reflectors act on vectors no longer than Ae_j.
-  So, to first order, ‖Ee_j‖ ≤ N·d·γ̃_{p+1}‖Ae_j‖ if one step follows the other. If N steps compute each leaf
-  of a tree of depth L, and the factors of the leaves are merged, ‖Ee_j‖ ≤ (N·γ̃_{p+1} + L·γ̃_{d+1})·d·‖Ae_j‖.
-  (Mori, Yamamoto and Zhang, 2012, have these two terms for N = 1.)
+- In the worst case a reflector of length p applied to v has an error of γ̃_p‖v‖ with γ̃_p = cpu/(1 − cpu) and
+  a small integer c (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., Lemmas 19.2 and 19.3;
+  section 19.5 for blocks of reflectors). In each of N steps d reflectors act on vectors with at most the norm
+  of Ae_j. So, to first order, ‖Ee_j‖ ≤ N·d·γ̃_{p+1}‖Ae_j‖ if one step follows the other. The rows can also be
+  divided into parts that are factored separately, by at most N steps each; then the factors are merged in
+  pairs, by a tree of depth L. In this case ‖Ee_j‖ ≤ (N·γ̃_{p+1} + L·γ̃_{d+1})·d·‖Ae_j‖. (Mori, Yamamoto and
+  Zhang, 2012, have these two terms for N = 1.)
 - If rounding errors are independent and of mean zero, their sums grow as roots of sums of squares (Connolly
-  and Higham, 2023, for QR: √(nd)·u in place of nd·u). `growth` uses this. Let r and b be the parts of column
-  j in R and in B at a step. The reflector of column i has an error of order u|r_i| in row i of R, and of
-  order u‖b‖ in B; its inner product, of p terms, has an error of √p·u‖b‖. So a step adds u²(‖r‖² + d·p‖b‖²)
-  to the square of the error. In each of N steps ‖r‖ ≤ ‖Ae_j‖, and the ‖b‖² of all steps sum to at most
-  ‖Ae_j‖². The total is u²(N + d·p)‖Ae_j‖². A merge is a step in which B, of d rows, is the factor of other
-  rows of A. On each level of the tree the ‖b‖² again sum to at most ‖Ae_j‖², so each level adds u²·d²‖Ae_j‖².
+  and Higham, 2023, for QR: √(nd)·u in place of nd·u). `growth` uses this. At a step, let r be column j of R,
+  and b column j of B. The reflector of column i has an error of order u|r_i| in row i of R, and of order u‖b‖
+  in B; its inner product, of p terms, has an error of √p·u‖b‖. So a step adds u²(‖r‖² + d·p‖b‖²) to the
+  square of the error. In each of N steps ‖r‖ ≤ ‖Ae_j‖, and the ‖b‖² of all steps sum to at most ‖Ae_j‖². The
+  total is u²(N + d·p)‖Ae_j‖². A merge is a step in which B, of d rows, is the factor of other rows of A. On
+  each level of the tree the sum of the ‖b‖² is again at most ‖Ae_j‖², so each level adds u²·d²‖Ae_j‖².
 - Rounding errors are not quite independent if many steps are nearly the same. If each step adds a single row
   of integers, the error drifts by .005·eps a step (measured up to N = 4·10⁵, compared with 0.5·√N·eps).
   Blocks of 64 rows and more show no drift up to N = 10⁵. Therefore `growth` adds N/256.
 
-So without a tree the error grows with the number of steps, and with a tree only with the logarithm of this
-number.
+So without a tree the error grows with the number of steps, and with a tree only with the logarithm of the
+number of parts.
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ _ALIGNED = 64
 
 
 def empty(rows: int, columns: int) -> FloatArray:
-    """Return an empty array in column order, aligned to 64 bytes so that each run gives the same bits."""
+    """Return an empty array in column order, aligned to 64 bytes so that repeated runs give equal bits."""
     raw = np.empty(8 * rows * columns + _ALIGNED, np.uint8)
     start = -raw.ctypes.data % _ALIGNED
     return raw[start : start + 8 * rows * columns].view(np.float64).reshape((rows, columns), order="F")
@@ -78,7 +80,10 @@ def _tpqrt() -> Callable[..., None]:
 
 
 class Folder:
-    """Folds blocks of at most `rows` rows into factors of `size` columns, with LAPACK's work arrays."""
+    """An updater of triangular factors with `size` columns, by blocks of at most `rows` rows.
+
+    It holds LAPACK's work arrays.
+    """
 
     def __init__(self, size: int) -> None:
         self.size, self._tpqrt = size, _tpqrt()
@@ -88,7 +93,7 @@ class Folder:
         self._T, self._work = empty(self._inner, size), empty(self._inner, size)
 
     def fold(self, R: FloatArray, B: FloatArray) -> None:
-        """Replace R in place by the factor of R above B (p, m), and overwrite B.
+        """Replace R in place by the triangular factor of R stacked on top of B (p, m), and overwrite B.
 
         B is in column order, with any leading dimension. The diagonal of R may get any sign; `finish` makes
         it positive.
@@ -107,7 +112,7 @@ class Folder:
         assert info.value == 0
 
     def finish(self, R: FloatArray) -> None:
-        """Make diag R ≥ 0 in place by the signs of rows.
+        """Multiply rows of R by −1, in place, so that the diagonal of R is nonnegative.
 
         The result is the unique factor with this property if the factored matrix has independent columns.
         """
@@ -116,17 +121,19 @@ class Folder:
 
 
 def growth(steps: int, merges: int, columns: int) -> float:
-    """Return √(N + d·p + L·d²) + N/256: the columnwise backward error divided by eps = 2u (see the module).
+    """Return the relative error of a column of the factored matrix, divided by the machine epsilon.
 
-    u is the unit roundoff. N = `steps` is the largest number of blocks added one after the other to one leaf
-    of the tree, p = `BLOCK` the most rows in a block, L = `merges` the depth of the tree, and d = `columns`.
+    The result is √(N + d·p + L·d²) + N/256 (see the docstring of the module). N = `steps` is the largest
+    number of blocks of rows that are added one after the other to one factor, p = `BLOCK` the largest number
+    of rows in a block, L = `merges` the depth of the tree by which factors are merged, and d = `columns`.
     """
     return math.sqrt(steps + columns * BLOCK + merges * columns**2) + steps / 256
 
 
 def worst_error(steps: int, merges: int, columns: int) -> float:
-    """Return c·d·(N·(p + 1) + L·(d + 1))·u with c = 8, the bound on the error in the worst case.
+    """Return a bound on the relative error of a column of the factored matrix in the worst case.
 
-    `growth` defines N, p, L, d = `columns` and u.
+    The result is c·d·(N·(p + 1) + L·(d + 1))·u with c = 8 and the unit roundoff u. `growth` defines N, p, L
+    and d = `columns`.
     """
     return 8 * columns * (steps * (BLOCK + 1) + merges * (columns + 1)) * EPS / 2

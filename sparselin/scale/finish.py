@@ -1,4 +1,4 @@
-"""Make the problem of a factor: the order of its columns, intercept, standard deviations and error bounds."""
+"""Make the problem of a triangular factor: order its columns, and set intercept, scales and error bounds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from sparselin.validation import Names
 
 
 def finish(partial: Partial, form: Form, standardize: bool) -> Problem:
-    """Return the problem of the rows read so far; ValueError without rows or without weights > 0."""
+    """Return the problem of the rows read so far.
+
+    Raises ValueError if there are no rows, or no positive weights.
+    """
     if not partial.rows:
         raise ValueError(
             f"source has no rows: {partial.chunks} chunks, {len(partial.skipped)} of them skipped"
@@ -52,7 +55,7 @@ def _problem(
     record: Compressed,
     weight: float,
 ) -> Problem:
-    """Return the problem of a factor.
+    """Return the problem of the triangular factor R.
 
     columns : the features, as columns of R.
     weight : the sum of the weights of the rows if the features are standardized, else 0.
@@ -70,7 +73,7 @@ def _problem(
 def _features(partial: Partial, form: Form) -> tuple[list[int], Names]:
     """Return the feature columns of the factor in the order of the source, and their names or None.
 
-    The levels of a category are next to each other.
+    The columns that belong to the levels of a category are next to each other.
     """
     at: dict[int, list[int]] = {j: [int(form.intercept) + i] for i, j in enumerate(form.numbers)}
     first = form.intercept + len(form.numbers)

@@ -1,4 +1,4 @@
-"""The form of the chunks of a pass: the first chunk determines it, and every other chunk must have it."""
+"""The form of the chunks of a data source: the first chunk determines it, and all others must have it."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ class Form(NamedTuple):
         return np.asarray(values, np.float64)
 
     def runs(self) -> list[tuple[slice, slice]]:
-        """Return pairs of slices (columns of the chunk, columns of the factor), one for each run of features.
+        """Return pairs of slices: columns of the chunk, and the columns of the factor that hold them.
 
-        A run is a sequence of numeric features that are neighbours, in the same order, in the chunk and in
-        the factor.
+        There is one pair for each maximal sequence of numeric features that are neighbours, in the same
+        order, in the chunk and in the factor.
         """
         at = int(self.intercept)
         pairs = [(j, at + i) for i, j in enumerate(self.numbers)]
@@ -94,7 +94,10 @@ def form_of(
     categories: Columns,
     **settings: Any,
 ) -> Form:
-    """Return the form of the first chunk under the arguments of `compress`. Raises ValueError, TypeError."""
+    """Return the form of the first chunk for the arguments of `compress`.
+
+    Raises ValueError or TypeError if the arguments do not fit the chunk.
+    """
     y_at = _index(y, "y", chunk, chunk.y)
     weighted = weights is not None or chunk.weight is not None
     w_at = _index(weights, "weights", chunk, chunk.weight) if weighted else None

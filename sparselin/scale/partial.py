@@ -1,4 +1,7 @@
-"""The state of a pass: the factor of the rows read so far, and counts. Chunks are added, and states merge."""
+"""The state of a pass over data: the factor of the rows read so far, and counts.
+
+The functions add chunks to a state, and merge two states.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,10 @@ Slot: TypeAlias = tuple[int, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Partial:
-    """The state of a pass: the factor of the rows read so far, and counts.
+    """The state of a pass over data: the factor of the rows read so far, and counts.
 
-    A row of the factored matrix is [1, numeric features, columns of levels, y]·√weight. Without an intercept
-    the 1 is missing.
+    A row of the factored matrix is [1, numeric features, columns of levels, y]·√weight, where the column of a
+    level indicates the rows in which a category has this level. Without an intercept the 1 is missing.
 
     R, held : the factors of the training rows, and of the rows held out (or None).
     slots : the columns of levels, in the order in which the levels first appear.
@@ -47,13 +50,13 @@ class Partial:
 
 
 def empty_partial(form: Form) -> Partial:
-    """Return the state before any row has been read."""
+    """Return the state of a pass before any row has been read."""
     size = form.intercept + len(form.numbers) + 1
     return Partial(factor.zeros(size), factor.zeros(size) if form.held_out else None)
 
 
 def skip(partial: Partial, number: int, why: str) -> Partial:
-    """Return the state after chunk `number` has been skipped for the reason `why`."""
+    """Return the state after chunk `number` has been left out for the reason `why`."""
     return dataclasses.replace(partial, chunks=partial.chunks + 1, skipped=(*partial.skipped, (number, why)))
 
 
@@ -62,7 +65,7 @@ def absorb(partial: Partial, chunk: Chunk, number: int, form: Form) -> Partial:
 
     number : the number of the chunk, which determines the rows to hold out.
 
-    Raises BadChunkData, TooManyLevels.
+    Raises BadChunkData if the chunk cannot be used, and TooManyLevels.
     """
     form.check(chunk)
     coded = {j: codes_of(chunk.column(j)) for j in form.categories}
@@ -97,7 +100,7 @@ def absorb(partial: Partial, chunk: Chunk, number: int, form: Form) -> Partial:
 
 
 def merge(a: Partial, b: Partial, form: Form) -> Partial:
-    """Merge two states into the state of all their rows; the chunks of a come before those of b.
+    """Merge the states of two ranges of chunks into the state of all their rows; a comes before b.
 
     Raises TooManyLevels.
     """
@@ -129,9 +132,9 @@ def merge(a: Partial, b: Partial, form: Form) -> Partial:
 
 
 def join_slots(slots: tuple[Slot, ...], others: Sequence[Slot], form: Form) -> tuple[Slot, ...]:
-    """Return the columns of levels `slots`, followed by those of `others` that are not among `slots`.
+    """Append to the columns of levels `slots` the columns in `others` that are new; return all of them.
 
-    Raises TooManyLevels.
+    A column of a level indicates the rows in which a category has this level. Raises TooManyLevels.
     """
     known = set(slots)
     found = (*slots, *dict.fromkeys(slot for slot in others if slot not in known))
@@ -145,9 +148,9 @@ def join_slots(slots: tuple[Slot, ...], others: Sequence[Slot], form: Form) -> t
 
 
 def widen(R: FloatArray, count: int) -> FloatArray:
-    """Return the factor of A with `count` zero columns before its last column, given the factor R of A.
+    """Insert `count` zero columns into a factored matrix A, before its last column; return the new factor.
 
-    The result is R with zero rows and columns inserted before the last ones.
+    R : the triangular factor of A. The result is R with zero rows and columns inserted before the last ones.
     """
     size = len(R) + count
     W = factor.zeros(size)
@@ -163,7 +166,7 @@ def _rows(B: FloatArray, mask: np.ndarray) -> FloatArray:
 
 
 class _Blocks:
-    """The maker of the blocks of rows that are factored (see `Partial`), in one array for all blocks."""
+    """The maker of the blocks of rows that are factored, which uses the same array for all blocks."""
 
     def __init__(
         self, chunk: Chunk, form: Form, coded: dict[int, Codes], slots: tuple[Slot, ...], space: FloatArray

@@ -1,7 +1,7 @@
 """The pass over the chunks of a source, one after the other, with one factor in memory.
 
-A tree of merges, which is used on Dask, would hold log₂ N factors of N chunks, add its depth to the error,
-and take up to 1.7 times as long if chunks are short.
+A tree of merges, as it is used on Dask, has disadvantages here: for N chunks it would hold log₂ N factors,
+add its depth to the error, and take up to 1.7 times as long if chunks are short.
 """
 
 from __future__ import annotations
@@ -74,7 +74,10 @@ class Pass(abc.ABC):
 
     @abc.abstractmethod
     def snapshot(self) -> list[tuple[int, Partial]]:
-        """Return the parts for a checkpoint: (height in the tree, `Partial` of consecutive chunks)."""
+        """Return the parts of the factorisation for a checkpoint.
+
+        A part is a pair: its height in the tree of merges, and the `Partial` of consecutive chunks.
+        """
 
     @abc.abstractmethod
     def state(self) -> Partial:
@@ -89,7 +92,7 @@ class Pass(abc.ABC):
         return finish(self.state(), self.form, self.options.standardize)
 
     def report(self, rows: int) -> None:
-        """Report the number of rows read, and write the checkpoint if it is due."""
+        """Report that this number of rows has been read, and write the checkpoint if it is due."""
         if self.options.progress is not None:
             seconds = time.perf_counter() - self.started
             self.options.progress(Progress(rows, self.bytes, self.number, self.total, seconds))
@@ -104,13 +107,13 @@ class Pass(abc.ABC):
             self.saved = self.number
 
     def bad(self, where: str, why: str) -> BadChunk:
-        """Return the error for the chunk that is read now; it can make the problem of the chunks before."""
+        """Return the error for the present chunk; the error can make the problem of the earlier chunks."""
         state, form, standardize = self.state(), self.form, self.options.standardize
         return BadChunk(self.number, where, why, lambda: finish(state, form, standardize))
 
 
 class _Chain(Pass):
-    """A pass without a tree: the rows of each chunk are added to the same factor."""
+    """A pass without a tree of merges: the rows of each chunk are added to the same factor."""
 
     partial: Partial
 
@@ -148,14 +151,17 @@ class _Chain(Pass):
 
 
 def _convert(raw: RawChunk) -> Chunk:
-    """Convert a chunk, unless `_first` has already converted it. Raises BadChunkData if it cannot be used."""
+    """Convert a chunk to columns of numbers and codes, unless `_first` has already converted it.
+
+    Raises BadChunkData if the chunk cannot be used.
+    """
     if isinstance(raw.content, Failure):
         raise BadChunkData(raw.content.why)
     return raw.content if isinstance(raw.content, Chunk) else chunk_of(raw.content)
 
 
 def _first(chunks: Iterator[Any], skips: bool) -> tuple[RawChunk, int, list[str]]:
-    """Return the first chunk that can be used, its number, and the reasons why the earlier ones cannot."""
+    """Return the first chunk that can be used, its number, and the reasons why earlier chunks cannot."""
     why: list[str] = []
     while True:
         try:
@@ -190,11 +196,11 @@ def chunk_bytes(chunk: Chunk) -> int:
 
 
 def read_ahead(items: Iterator[_T]) -> Iterator[_T]:
-    """Yield the items, and read each next item in a thread while the current one is used.
+    """Yield the items; while the caller uses an item, a thread reads the next one.
 
     The thread begins to read an item when the item before it has been taken. So at most three chunks are in
-    memory: the chunk in use, the chunk that is being read, and the data from which the latter is made. An
-    error of the reading thread is raised here.
+    memory: the chunk in use, the chunk that is being read, and the raw data of the chunk that is being read.
+    An error of the reading thread is raised in the thread of the caller.
     """
     box: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
     taken, over = threading.Semaphore(0), threading.Event()

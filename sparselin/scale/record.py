@@ -1,4 +1,4 @@
-"""The records of a pass: `Compressed` (counts, errors, levels), `Progress`, and the error `BadChunk`."""
+"""The records of a pass over data: `Compressed` (counts, errors, levels), `Progress` and `BadChunk`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Compressed:
         by at most about eps of their lengths. Let N be the largest number of blocks, of at most p = 1024
         rows, that were added one after the other to one factor, and L the depth of the tree that merged
         factors (`sparselin.scale.factor`). For d features eps = 2⁻⁵²·(√(N + (d + 2)·p + L·(d + 2)²) + N/256).
-        This assumes rounding errors that are independent and of mean zero, except for a drift. The problem
-        multiplies eps by 8 in its error bounds.
+        This formula assumes rounding errors that are independent and of mean zero, except for a small drift.
+        The problem multiplies eps by 8 in its error bounds.
     worst_eps : the bound in the worst case, 8(d + 2)(N(p + 1) + L(d + 3))·2⁻⁵³.
     levels : the levels of each category in the order of their first appearance; the features are named
         "category=level".
@@ -44,9 +44,9 @@ class Compressed:
     def held_out_r2(self, path: SelectionPath) -> FloatArray:
         """Return R² (t + 1,) of the first 0, …, t features of a path on the rows held out.
 
-        Let Z and z be X and y on these rows. R² = 1 − ‖z − Zβ‖²/‖z − z̄‖² with the mean z̄ of z; without an
-        intercept 1 − ‖z − Zβ‖²/‖z‖². Raises ValueError if no rows were held out, or if z is constant (zero,
-        without an intercept).
+        Let Z and z be X and y on these rows, z̄ the mean of z, and β the coefficients on the first features.
+        Then R² = 1 − ‖z − Zβ‖²/‖z − z̄‖², or without an intercept R² = 1 − ‖z − Zβ‖²/‖z‖². Raises ValueError
+        if no rows were held out, or if z is constant (zero, without an intercept).
         """
         held = self.held_out
         if held is None:
@@ -92,7 +92,10 @@ class BadChunk(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class Progress:
-    """The progress of a pass: rows, bytes and chunks read after `seconds`; `total` rows, or None."""
+    """The progress of a pass after `seconds`: the rows, bytes and chunks read so far.
+
+    total : the number of rows in all, or None if it is unknown.
+    """
 
     rows: int
     bytes: int

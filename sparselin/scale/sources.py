@@ -1,4 +1,4 @@
-"""Sources of chunks. Each is read by its own package, which is found by the module of the source's class.
+"""Sources of chunks of rows, each read by its own package, which the class of the source determines.
 
 PyArrow reads Parquet page by page, so that a row group need not fit into memory.
 """
@@ -54,9 +54,10 @@ class ReadOptions(NamedTuple):
 
     columns : the names of the columns to read; None: all.
     vectors : y and weights, if given as arrays.
-    memory : bytes that a pass may take; None: the default, or more if the smallest chunks need more.
-    factored : an upper bound on the columns of the factor, without the column of ones; None: all columns.
-    held_out : whether there is a second factor, of rows held out.
+    memory : bytes that a pass may use. None means the default, or more if the smallest chunks need more.
+    factored : an upper bound on the number of columns of the factor, without the column of ones; None: all
+        columns.
+    held_out : whether a second factor is computed, for the rows that are held out.
     """
 
     columns: list[str] | None
@@ -93,7 +94,10 @@ def open_source(source: Any, reading: ReadOptions) -> Source:
 
 
 def _iterable(source: Iterable[Any]) -> Source:
-    """Return the source of an iterable. It is read once, in the caller's thread, as it may be a generator."""
+    """Return the source of an iterable.
+
+    It is read once, in the thread of the caller, because it may be a generator.
+    """
     numbered = enumerate(source)
 
     def chunks(start: int) -> Iterator[RawChunk]:
@@ -138,9 +142,10 @@ def _array(array: Any, reading: ReadOptions) -> Source:
 
 
 def _end_of_file(array: Any) -> int | None:
-    """Return the number of bytes that the file of a memmap must have; None if the array is not a memmap.
+    """Return the number of bytes that the file of a memmap must have; None for other arrays.
 
-    The number is checked before reading, because reading beyond the end of the file would kill the process.
+    The size of the file is checked before reading, because reading beyond the end of the file would kill the
+    process.
     """
     if not isinstance(array, np.memmap) or not isinstance(array.filename, (str, os.PathLike)):
         return None
@@ -213,7 +218,7 @@ def _parquet(source: Any, reading: ReadOptions) -> Source:
 
 
 def _group(file: Any, g: int, names: list[str], p: int, numbers: range) -> Iterator[RawChunk]:
-    """Yield the chunks of p rows of row group g whose numbers are in `numbers`.
+    """Yield chunks of p rows of row group g, those with numbers in the range `numbers`.
 
     If a chunk cannot be read, all later chunks of the row group are failures too.
     """
@@ -246,10 +251,11 @@ def file_of(path: Any) -> Any:
 
 
 def rows_of_chunk(reading: ReadOptions, columns: int, pages: int = 0) -> int:
-    """Return the largest p for which 4 chunks of p rows, 3 factors (6 with held_out) and `pages` bytes fit.
+    """Return the largest number p of rows in a chunk for which a pass fits into memory.
 
-    p is a multiple of `BLOCK`, and pages count for at most half of the memory. Raises ValueError if p = BLOCK
-    does not fit into `memory`, and MemoryError if it does not fit into the memory of this machine.
+    A pass holds 4 chunks of p rows, 3 factors (6 with held_out) and `pages` bytes. p is a multiple of
+    `BLOCK`, and pages count for at most half of the memory. Raises ValueError if p = BLOCK does not fit into
+    `memory`, and MemoryError if it does not fit into the memory of this machine.
     """
     m = 2 + (columns if reading.factored is None else min(columns, reading.factored))
     factors, row = (48 if reading.held_out else 24) * m**2, 32 * max(columns, 1)

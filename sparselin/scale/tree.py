@@ -1,14 +1,14 @@
-"""The pass on Dask: a leaf for each chunk, and a tree of merges that only the number of chunks determines.
+"""The pass over data on Dask: each chunk is factored, and the factors are merged by a tree.
 
-Leaf k is the factor of chunk k alone. Two neighbouring parts of 2^h chunks are merged when both exist, like
-carries in a binary counter. At the end the remaining parts are merged from the right. So the tree, and with
-it every bit of the result, depends only on the number of chunks. It does not depend on the workers: the
-leaves of a lost worker are computed again.
+Leaf k of the tree is the factor of chunk k alone. Two neighbouring parts of 2^h chunks each are merged when
+both exist, like carries in a binary counter. At the end the remaining parts are merged from the right. So the
+tree, and with it every bit of the result, depends only on the number of chunks. It does not depend on the
+workers: the leaves of a lost worker are computed again.
 
 Leaves are submitted in order, a few ahead of the first unfinished leaf, so that a part only waits for its
 neighbour. At any time log₂ N parts and these few leaves exist for N chunks. `dask.array.linalg.tsqr` instead
 holds the whole graph at once (https://github.com/dask/dask/issues/3419: 25 GB for 28 GB of data). Workers
-exchange only factors R.
+exchange only triangular factors.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ _LEAVES_PER_LOOKUP = 16  # leaves after which the list of workers is updated
 
 
 class Leaf(NamedTuple):
-    """A leaf of the tree: the state of one chunk, its size in bytes, and, if it is unusable, the reason."""
+    """A leaf of the tree of merges: the state of one chunk and its size in bytes.
+
+    why : the reason if the chunk is unusable, else None.
+    """
 
     partial: Partial
     bytes: int
@@ -43,7 +46,10 @@ class Leaf(NamedTuple):
 
 
 class LeafSummary(NamedTuple):
-    """The summary of a leaf, without its factor: size, rows, levels, and the reason if it is unusable."""
+    """The size, rows and levels of a leaf of the tree of merges, and the reason if its chunk is unusable.
+
+    The factor of the leaf is not included.
+    """
 
     bytes: int
     rows: int
@@ -69,7 +75,7 @@ def read_leaf(raw: Any, vectors: tuple[Any, ...], number: int, form: Form) -> Le
 
 
 def partial_of(part: Leaf | Partial) -> Partial:
-    """Return the state of a part of the tree, which is a leaf or consists of parts that have been merged."""
+    """Return the state of a part of the tree of merges: a leaf, or parts that have been merged."""
     return part.partial if isinstance(part, Leaf) else part
 
 
@@ -91,10 +97,10 @@ def run(source: Any, form_of_first: Callable[[Any], Form], options: Options, rea
 
 
 class _Tree(Pass):
-    """A pass over the leaves.
+    """A pass over the chunks of a Dask source, which merges the factors of chunks by a tree.
 
-    `parts` are pairs: the height in the tree, and a `Leaf`, a `Partial` of consecutive chunks, or the future
-    of either.
+    The attribute `parts` holds pairs: the height in the tree, and a `Leaf`, a `Partial` of consecutive
+    chunks, or the future of a `Leaf` or `Partial`.
     """
 
     def __init__(self, form: Form, options: Options, identity: str, total: int | None, saved: Saved) -> None:
@@ -185,7 +191,7 @@ class _DistributedExecutor:
     """Reads chunks on the workers of a distributed client.
 
     Keys are new each time (pure=False), so that no result of an earlier pass is reused. A chunk is made on
-    the worker that factors it; on another worker, its blocks of columns would have to be moved.
+    the worker that factors it, so that its blocks of columns need not be moved.
     """
 
     def __init__(self, client: Any) -> None:

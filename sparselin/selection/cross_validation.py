@@ -1,4 +1,4 @@
-"""K-fold cross-validation of a method's path, which chooses the number of features."""
+"""K-fold cross-validation of the path of a selection method, which chooses the number of features."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ MOST = 30
 
 
 class Fold(NamedTuple):
-    """One fold: its weight, the mean squared error of each model on its rows, and the error of the mean.
+    """One fold of a cross-validation: its weight, and mean squared errors on its rows.
 
-    error_of_mean : the mean squared error if the mean of y in the other folds is the prediction.
+    errors : the error of each model, one for each number of features, that was fitted on the other folds.
+    error_of_mean : the error if the prediction is the mean of y in the other folds.
     """
 
     weight: float
@@ -37,7 +38,7 @@ class CrossValidation:
 
     Attributes
     ----------
-    sizes (m,), error (m,), standard_error (m,) : t, E and its standard error.
+    sizes (m,), error (m,), standard_error (m,) : t, E and the standard error of E.
     r2 : (m,) 1 − E/E₀, where E₀ is the error of a constant prediction: the mean of y in the other folds, or
         zero without an intercept.
     best : the t with the least E, the smallest if there are several.
@@ -55,7 +56,7 @@ class CrossValidation:
     folds: int
 
     def at(self, t: int) -> int:
-        """Return the position of the number of features t in `sizes`, and so in `error` and `r2`."""
+        """Return the position of the number of features t in the arrays `sizes`, `error` and `r2`."""
         return int(np.flatnonzero(self.sizes == t)[0])
 
 
@@ -70,11 +71,12 @@ def largest_size(n: int, d: int, folds: int) -> int:
 
 
 def cross_validate(data: SelectionData, method: str, k: int, folds: int, seed: int) -> Iterator[Fold]:
-    """Yield for each fold the errors of the models with up to k features that are fitted without the fold.
+    """Yield for each fold the errors, on its rows, of models fitted on the other folds.
 
-    Scaling and selection are repeated for each fold, on all rows outside the fold. If the path ends before k
-    features, for example because columns are constant on these rows, its last model also counts for the
-    larger numbers of features. The seed determines the random division of the rows into folds.
+    There is one model for each number of features up to k. Scaling and selection are repeated for each fold,
+    on all rows outside the fold. If the path ends before k features, for example because columns are constant
+    on these rows, its last model also counts for the larger numbers of features. The seed determines the
+    random division of the rows into folds.
     """
     n = len(data.y)
     of_row = np.random.default_rng(seed).permutation(n) % min(folds, n)

@@ -1,4 +1,7 @@
-"""The methods of selection behind one interface: features in an order, with least squares on the first t."""
+"""The methods of selection behind one interface.
+
+Each method gives the features in an order, and a least squares model on the first t of them for each t.
+"""
 
 from __future__ import annotations
 
@@ -53,8 +56,8 @@ class Selected:
     status : the reason why the method ended.
     lam : (t,) the λ at which each feature entered; NaN for forced features, and for the features of a best
         subset.
-    shrunken : (t,) the LASSO's own coefficients, which are shrunk by the penalty, at the λ at which the
-        feature k + 1 would enter; None for other methods.
+    shrunken : (t,) the coefficients of the LASSO itself, which the penalty shrinks, at the λ at which one
+        more feature would enter; None for other methods.
     """
 
     result: SelectionPath | LassoPath | BestSubset
@@ -92,11 +95,11 @@ def select_from(problem: sl.Problem, forced: tuple[str, ...], method: str, k: in
 
 
 def models(data: SelectionData, method: str, k: int, seed: int = 0, rows: Any = slice(None)) -> list[Model]:
-    """Select features by a method, and return least squares on its first t features, for t = f, …, k.
+    """Select features by a method; for t = f, …, k return the least squares model on its first t features.
 
     f is the number of forced features. If the method ends before k features, its last model is repeated. For
-    the LASSO, model t has the features of the last solution on the path before the path first has more than t
-    features.
+    the LASSO, model t uses the features of the last solution on the path before the path first has more than
+    t features.
 
     rows : the rows from which the models are fitted, by default all.
     """
@@ -159,8 +162,8 @@ def _path_beyond(problem: sl.Problem, most: int, forced: tuple[str, ...]) -> Las
 def _last_within(path: LassoPath, most: int) -> tuple[list[int], list[float], int]:
     """Find the last solution before the path first has more than `most` features that are not forced.
 
-    Returns the features of this solution in the order in which they entered (for a feature that entered
-    several times, the last time counts), the λ at which each entered, and the index of the solution's knot.
+    Returns the features of this solution in the order in which they entered, the λ at which each entered, and
+    the index of the knot of the solution. For a feature that entered several times, the last time counts.
     """
     last = len(path.knots) - 1
     i = next((i for i, A in enumerate(path.active[:-1]) if len(A) > most), last)

@@ -26,7 +26,7 @@ class Gram:
     Attributes
     ----------
     d, diagonal : the size, and C_ii (d,).
-    error : e such that the errors of the entries satisfy |ΔC_ij| ≤ e·√(C_ii·C_jj).
+    error : a number e; the error of each entry C_ij is at most e·√(C_ii·C_jj).
     eps : the machine epsilon of the dtype in which the data were given.
     """
 
@@ -72,9 +72,9 @@ class Gram:
         return gram
 
     def cutoff(self, t: int) -> float:
-        """Return 8·eps·t·max_i C_ii ≥ t·max|ΔC_ij|: for |S| = t, smaller eigenvalues of C_S count as zero.
+        """Return the number below which eigenvalues of a t × t principal submatrix of C count as zero.
 
-        ΔC are the rounding errors of C.
+        It is 8·eps·t·max_i C_ii, and so at least t times the largest rounding error of an entry of C.
         """
         return SAFETY * self.eps * t * float(self.diagonal.max(initial=0))
 
@@ -89,7 +89,7 @@ class Gram:
         return self._columns[j]
 
     def block(self, S: Sequence[int]) -> FloatArray:
-        """Return the submatrix C_S (t, t) of the rows and columns S, |S| = t."""
+        """Return the submatrix C_S (t, t) of the rows and columns S, where t = |S|."""
         index = np.array(S, np.intp)
         if self._matrix is not None:
             return self._matrix[np.ix_(index, index)]

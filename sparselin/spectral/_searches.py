@@ -29,11 +29,12 @@ _UNFINISHED = (Status.STOPPED, Status.BEYOND_PRECISION)
 
 @dataclasses.dataclass(frozen=True)
 class SearchTask:
-    """The objective g = R² + ν·f on a float64 problem, with the options of a search; f is a regularizer.
+    """The objective g = R² + ν·f, where f is a regularizer, with the options of a search.
 
-    problem : None if the objective is ν·f.
+    problem : the data in float64, or None if the objective is ν·f.
     dtype : the dtype of the results.
-    eps : the ε of the factor 1 + ε/n² of a local search.
+    eps : the number ε of a local search over n features, in which a move must increase f by the factor
+        1 + ε/n².
     complete : whether a local search deletes features.
     """
 
@@ -47,7 +48,7 @@ class SearchTask:
     complete: bool = True
 
     def objective(self, S: Iterable[int] = (), capacity: int = 8) -> Objective:
-        """Return the state of the objective at S, to which features can be added."""
+        """Return the objective at the set S, in a form to which features can be added."""
         objective = Objective(self.gram, self.problem, self.f, self.nu, capacity=capacity)
         for j in S:
             objective.add(int(j))
@@ -79,11 +80,11 @@ class FoundSet:
 def extend(
     objective: Objective, k: int, within: IndexArray, stop: Callable[[Objective], bool] | None = None
 ) -> Status:
-    """Add to S, one at a time, the feature of `within` with the largest g(S + x); return the final status.
+    """Add to the set S, one at a time, the feature x of `within` that maximises the objective on S ∪ {x}.
 
-    S + x is S with the feature x added. The loop ends if S has k features, if no feature of `within` remains,
-    if the objective returns a status instead of a feature, if rounding leaves the pick undecided, or if
-    `stop` returns True.
+    Returns the final status. The loop ends if S has k features, if no feature of `within` remains, if the
+    objective returns a status instead of a feature, if rounding leaves the pick undecided, or if `stop`
+    returns True.
     """
     while len(objective.index) < k:
         rest = objective.rest(within)
@@ -102,9 +103,9 @@ def extend(
 def forward(
     task: SearchTask, k: int, within: IndexArray, forced: Iterable[int] = ()
 ) -> tuple[Objective, Status]:
-    """Run FR: add the forced features, then the best features of `within`, until S has k features.
+    """Run forward regression: add the forced features, then the best features of `within`, k in all.
 
-    Returns the objective at S, and the status.
+    Returns the objective at the selected set, and the status.
     """
     with task.one_thread(k):
         objective = task.objective(forced, capacity=k)
@@ -112,11 +113,12 @@ def forward(
 
 
 class Climb:
-    """The state of a local search on f_F(S) = f(F ∪ S) for S ⊆ U, where F is fixed.
+    """The state of a local search that maximises f(F ∪ S) over the sets S ⊆ U, where F is fixed.
 
     U are the features to choose from, and n = |U|. The search starts at the best single feature. A move from
-    S to S' is accepted if f(S') exceeds (1 + ε/n²)·f(S) by more than the error of f, so no set is visited
-    twice. If `strict` is False, an addition is also accepted if f(S') = (1 + ε/n²)·f(S) up to this error.
+    S to S' is accepted if f(F ∪ S') exceeds (1 + ε/n²)·f(F ∪ S) by more than the error of f, so no set is
+    visited twice. If `strict` is False, an addition is also accepted if f(F ∪ S') = (1 + ε/n²)·f(F ∪ S) up to
+    this error.
 
     Attributes
     ----------
@@ -143,7 +145,7 @@ class Climb:
 
     @property
     def free(self) -> list[int]:
-        """The set S of the search, without the fixed features F."""
+        """The set of the search without its fixed features."""
         return self.growth.index[self.fixed :]
 
     def run(self, deletions: bool, watch: Watch | None = None) -> bool:
@@ -161,9 +163,12 @@ class Climb:
     def _best(
         self, J: IndexArray, gains: FloatArray, error: FloatArray, or_equal: bool = False
     ) -> int | None:
-        """Return the position in J of the accepted move with the largest gain in the regularizer f, or None.
+        """Return the position in J of the best accepted move, or None if no move is accepted.
 
-        or_equal : accept a gain if it reaches the needed value up to its error.
+        The best move has the largest gain in the regularizer.
+
+        gains, error : the gains of the moves, and bounds on their errors.
+        or_equal : also accept a gain that equals the needed value up to its error.
         """
         vague = 2 * vague_error(self.growth)
         accepted = accepted_moves(gains, error, vague, self.rate * self.growth.value, or_equal)
@@ -184,7 +189,7 @@ class Climb:
     def delete(self) -> bool:
         """Delete the feature whose removal increases f most, if accepted; return whether one was deleted.
 
-        A monotone f has no such deletion.
+        If f is monotone, no removal increases f.
         """
         if not self.free or getattr(self.f, "monotone", False):
             return False
@@ -196,14 +201,15 @@ class Climb:
         return True
 
     def _without(self, j: int) -> Growth:
-        """Return the state of f at the current set without j."""
+        """Return the state of f at the current set without feature j."""
         return grow(self.gram, self.f, [i for i in self.growth.index if i != j])
 
 
 def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> FoundSet:
-    """Run LS: search for a local maximum S ⊆ U of f, and return the best of S, U∖S and U for g = R² + ν·f.
+    """Run local search on f over subsets of U; return the best of three sets for g = R² + ν·f.
 
-    The forced features, which are not in U, are added to all three sets.
+    The three sets are the local maximum S ⊆ U, its complement U∖S, and U. The forced features, which are not
+    in U, are added to all three sets.
     """
     assert task.f is not None
     first = forced.tolist()
@@ -225,10 +231,10 @@ def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> FoundSet:
 
 
 def greedy_local(task: SearchTask, k: int, forced: IndexArray) -> FoundSet:
-    """Run GLS: return the best for g = R² + ν·f of S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁).
+    """Run greedy local search; return the best of the sets S₁, S₁' and S₂ for g = R² + ν·f.
 
-    FR is forward regression, LS local search, and U are all features. The forced features are in all three
-    sets.
+    S₁ is the result of forward regression on all features U, S₁' the result of local search within S₁, and S₂
+    the result of forward regression on U∖S₁. The forced features are in all three sets.
     """
     everything = np.arange(task.gram.d)
     S1, status = forward(task, k, everything, forced)
@@ -246,7 +252,7 @@ def greedy_local(task: SearchTask, k: int, forced: IndexArray) -> FoundSet:
 
 
 def _best(named: list[tuple[str, Objective]]) -> tuple[Objective, tuple[tuple[str, float], ...]]:
-    """Return the first objective whose g is the largest up to rounding, and all pairs (name, g)."""
+    """Return the first objective whose value is the largest up to rounding, and all pairs (name, value)."""
     values = np.array([objective.value for _, objective in named])
     slack = 64 * EPS * np.abs(values).max()
     first = int(np.flatnonzero(values >= values.max() - slack)[0])

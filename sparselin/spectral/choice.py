@@ -1,13 +1,13 @@
 """The weight ν of a regularizer, by the rule of *Selecting Diverse Features via Spectral Regularization*.
 
 "We chose the regularization constant (ν) to be the maximum subject to the condition that the R² value for
-that solution should be greater than that obtained by the lasso solution with corresponding sparsity"
-(section 6). This leaves open:
+that solution should be greater than that obtained by the lasso solution with corresponding sparsity" (section
+6). Here f is the regularizer and the objective is R² + ν·f. The rule leaves open:
 
 - The set of ν to be searched. R² of a greedy selection is piecewise constant in ν, but not monotone. This
-  module tries ν = 0 and a grid of powers of two. A ν qualifies if its R² reaches the R² of the LASSO. If a
-  positive ν qualifies, the module takes the interval from the largest such ν to the next larger ν tried, and
-  bisects it geometrically until it is 2 % wide.
+  module tries ν = 0 and a grid of powers of two. A ν qualifies if the R² of its selection reaches the R² of
+  the LASSO. If a positive ν qualifies, the module takes the interval from the largest such ν to the next
+  larger ν tried, and bisects it geometrically until it is 2 % wide.
 - The LASSO solution. Many solutions on the path have k features. This module takes the last one before the
   path first has more than k features: the solution at the knot where feature k + 1 enters. Its R² is the
   largest up to this knot.
@@ -15,7 +15,7 @@ that solution should be greater than that obtained by the lasso solution with co
   `refitted`, the R² of least squares on the same features. Both numbers are returned.
 
 The grid is relative to ν₀ = R²(S₀)/(f(S_f) − f(S₀)), where S₀ is selected for R² alone and S_f for f alone.
-With ν₀ the gain in f from S₀ to S_f is worth as much as all of R²(S₀).
+For ν = ν₀, the gain ν·(f(S_f) − f(S₀)) equals R²(S₀).
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ _FINE = 1.02
 
 
 class LassoFit(NamedTuple):
-    """The last solution of the LASSO's path before the path first has more than k features.
+    """The last solution on the path of the LASSO before the path first has more than k features.
 
     features : the forced features, then the other features of the solution in increasing order. There are
-        fewer than k if the path skips k or ends earlier.
+        fewer than k features if the number of features on the path jumps past k, or if the path ends earlier.
     """
 
     lam: float
@@ -89,7 +89,7 @@ def choose_nu(
     Parameters
     ----------
     X (n, d), y (n,), forced, intercept, standardize, sample_weight (n,) : as for `forward_regression`.
-    k : 1 ≤ k ≤ d, forced ones included.
+    k : number of features to select, 1 ≤ k ≤ d, including the forced ones.
     regularizer : f. A normalising constant does not change the picks of `forward_regression`.
     method : "forward" for `forward_regression`, or "greedy_local_search".
     refitted : compare with least squares on the LASSO's features, not with the LASSO's own coefficients.
@@ -98,9 +98,9 @@ def choose_nu(
 
     Returns
     -------
-    `NuChoice`. Its field `qualifies` is "none" if no ν satisfies the inequality, not even 0; then `selection`
-    is the selection for ν = 0. It is "every" if all ν up to 4096·ν₀ satisfy the inequality; then `upper` is
-    inf. Otherwise it is "some".
+    `NuChoice`. Its field `qualifies` is "none" if no ν satisfies the inequality, not even 0. In this case
+    `selection` is the selection for ν = 0. It is "every" if all ν that were tried, up to 4096·ν₀, satisfy it.
+    In this case `upper` is inf. Otherwise it is "some".
 
     Raises
     ------
@@ -131,11 +131,11 @@ def choose_nu_for_each(
     callback: Watch | None = None,
     **moves: Any,
 ) -> tuple[NuChoice, ...]:
-    """Run `choose_nu` for each k of `ks`, in their order, with common runs.
+    """Run `choose_nu` for each k of `ks`, in their order, with common computations.
 
-    For one ν the selections of forward regression are nested in k. So one run serves all k, and a ν tried for
-    one k is also tried for the smaller ones. A regularizer with a normalising constant gets the constant of
-    each k. Arguments and results are as for `choose_nu`.
+    For one ν, forward regression for the largest k also yields the selections for all smaller k. So one run
+    serves all k, and a ν tried for one k is also tried for the smaller ones. A regularizer with a normalising
+    constant that depends on k gets the constant of each k. Arguments and results are as for `choose_nu`.
     """
     given = as_problem(X, y)
     problem = centre(given)
@@ -208,7 +208,10 @@ class _Trials:
         self.slack = task.problem.rounding() if task.problem is not None else 0.0
 
     def at(self, nu: float, k: int) -> SearchTask:
-        """Return the search task with this ν. If f has a normalising constant, f gets the constant for k."""
+        """Return the search task with this ν, for k features.
+
+        If the regularizer has a normalising constant that depends on k, the constant for this k is used.
+        """
         f: Any = self.task.f
         if getattr(f, "k", None) is not None and dataclasses.is_dataclass(f):
             f = dataclasses.replace(f, k=k)  # type: ignore[type-var]
@@ -245,7 +248,7 @@ class _Trials:
         self.over = self.callback is not None and bool(self.callback(nu))
 
     def try_grid(self, sizes: Sequence[int]) -> None:
-        """Record R² for ν = 0 and for the grid of ν around ν₀."""
+        """Record R² for ν = 0 and for a grid of ν around the scale ν₀ of `_scale`."""
         self.run(0.0, sizes)
         scale = self._scale()
         for power in _POWERS:
@@ -254,8 +257,8 @@ class _Trials:
     def _scale(self) -> float:
         """Return ν₀ = R²(S₀)/(f(S_f) − f(S₀)), the scale of the grid.
 
-        S₀ is selected for R² alone and S_f for the regularizer f alone. If f(S₀) = f(S_f) up to 1e-9, f(F)
-        replaces f(S₀), where F are the forced features. ν₀ is 1 if y is 0 or f is constant.
+        S₀ is the selection for R² alone, and S_f the selection for the regularizer f alone. If f(S₀) = f(S_f)
+        up to 1e-9, f(F) replaces f(S₀), where F are the forced features. ν₀ is 1 if y is 0 or f is constant.
         """
         d, k = self.task.gram.d, self.largest
         chosen, _ = forward(self.at(0.0, k), k, np.arange(d), self.forced)

@@ -18,19 +18,20 @@ from sparselin.validation import check_count
 def greedy_maximize(
     C: ArrayLike, k: int, regularizer: SetFunction, *, lazy: bool | None = None
 ) -> GreedyMaximum:
-    """Select k diverse features of a design without a response: each pick x maximises f(S + x).
+    """Select k diverse features of a design without a response, by greedy maximisation of a regularizer f.
 
-    S are the features selected so far, and S + x is S with x added. If f is increasing and submodular and
-    f(∅) = 0, then f(S) ≥ (1 − 1/e)·max f over k features (Nemhauser, Wolsey and Fisher, 1978). For
-    log-determinants all gains are updated in O(d|S|) operations per step, and for the variance in O(d). Gains
-    of the generalized rank cost more, so they are evaluated lazily (Minoux, 1978): the gain of a feature at
-    an earlier step bounds its gain now, and only features whose bound is at least the best gain are evaluated
-    again.
+    Let S be the features selected so far, and S + x the set with x added. Each pick x maximises f(S + x). If
+    f is increasing and submodular and f(∅) = 0, then f(S) ≥ (1 − 1/e)·max f over k features (Nemhauser,
+    Wolsey and Fisher, 1978). For log-determinants all gains are updated in O(d|S|) operations per step, and
+    for the variance in O(d). Gains of the generalized rank cost more, so they are evaluated lazily (Minoux,
+    1978): the gain of a feature at an earlier step bounds its gain now, and only features whose bound is at
+    least the best gain are evaluated again.
 
     Parameters
     ----------
     C : (d, d) symmetric positive semidefinite, for example XᵀX.
-    k : 1 ≤ k ≤ d. All k features are selected even if f decreases; an all-zero column is never selected.
+    k : number of features to select, 1 ≤ k ≤ d. All k are selected even if f decreases; an all-zero column is
+        never selected.
     regularizer : f, one of `sparselin.spectral`, or an object with `value(C, S)`, `gains(C, S)` and
         `submodular`.
     lazy : False to evaluate all gains of the generalized rank at each step. The picks are the same, unless
@@ -46,7 +47,8 @@ def greedy_maximize(
 
     Raises
     ------
-    TypeError, ValueError : C is not such a matrix; k is out of range; lazy=True and f is not submodular.
+    TypeError, ValueError : C is not symmetric and positive semidefinite; k is out of range; lazy=True and f
+        is not submodular.
 
     >>> import numpy as np
     >>> from sparselin.spectral import SmoothedDifferentialEntropy

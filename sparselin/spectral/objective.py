@@ -1,22 +1,23 @@
-"""The objective g(S) = R²(S) + ν·f(S) at a growing set S, and the feature that increases it most.
+"""The objective g(S) = R²(S) + ν·f(S) for a set S to which features are added, and the best feature to add.
 
-f is a regularizer, and S + x is S with the feature x added. With r = P_S^⊥y, the residual of least squares on
-S, R²(S + x) − R²(S) = ⟨X_x, r⟩²/(‖P_S^⊥X_x‖²·‖y‖²). This gain is 0 for x in the span of S, and if y = 0. Let
-q_s be an orthonormal basis of the span of S, and C = XᵀX. When j is added, the new direction is
-q = P_S^⊥X_j/ρ, ρ = ‖P_S^⊥X_j‖, and all products follow from the column of j in C:
+f is a regularizer, S + x is S with the feature x added, and r = P_S^⊥y is the residual of least squares on S.
+The gain in R² is R²(S + x) − R²(S) = ⟨X_x, r⟩²/(‖P_S^⊥X_x‖²·‖y‖²). It is 0 if X_x is in the span of S, and if
+y = 0. Let the vectors q_s be an orthonormal basis of the span of S, and C = XᵀX. When j is added, the new
+basis vector is q = P_S^⊥X_j/ρ with ρ = ‖P_S^⊥X_j‖, and all products follow from C_·j, column j of C:
 
     Xᵀq = (C_·j − Σ_s Xᵀq_s·⟨q_s, X_j⟩)/ρ,   Xᵀr ← Xᵀr − ⟨q, y⟩·Xᵀq,   ‖P_S^⊥X_x‖² ← ‖P_S^⊥X_x‖² − ⟨q, X_x⟩²,
 
-with ⟨q_s, X_j⟩ from both passes of the orthogonalisation. A length is recomputed if its square has cancelled.
-The error of Xᵀq by this formula is κ·eps, where κ is the condition number of X_S, but ⟨q, X_x⟩ is small for
-nearly dependent x. So for an ill-conditioned S, Xᵀq is computed from X, with an error of eps.
+where ⟨q_s, X_j⟩ is the sum from both passes of the orthogonalisation. A length ‖P_S^⊥X_x‖ is recomputed if
+cancellation has made its square inaccurate. Computed by this formula, Xᵀq has the error κ·eps, where κ is the
+condition number of X_S. That is too much for columns x that nearly depend on S, for which ⟨q, X_x⟩ is small.
+So for an ill-conditioned S, Xᵀq is computed from X, with an error of eps.
 
-R² and g need not be submodular, but f may be. Write f(x | S) = f(S + x) − f(S), and R²(x | S) likewise. If f
-is submodular, f(x | S') ≥ f(x | S) for earlier S' ⊆ S. R²(x | S) is known for all x, so
-R²(x | S) + ν·f(x | S') bounds the gain of x. Therefore f is evaluated only for the features x whose bound is
-at least the best gain. The bound allows for rounding errors, and for eigenvalues that count as zero because
-they are below a cut-off. The picks and ties are the same as without this bound, unless rounding decides
-whether an eigenvalue is above the cut-off.
+R² and g need not be submodular, but f may be. Write f(x | S) = f(S + x) − f(S) for the gain of x in f, and
+R²(x | S) for its gain in R². If f is submodular, f(x | S') ≥ f(x | S) for every earlier set S' ⊆ S. R²(x | S)
+is known for all x, so R²(x | S) + ν·f(x | S') is an upper bound on the gain of x in g. Therefore f is
+evaluated only for the features x whose bound is at least the best gain. The bound allows for rounding errors,
+and for eigenvalues that count as zero because they are below a cut-off. The picks and ties are the same as
+without this bound, unless rounding decides whether an eigenvalue is above the cut-off.
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ _MAX_ERROR = 1e-9
 
 
 class Undecided(Exception):
-    """The error that rounding leaves open which feature increases f most, although gains may differ much.
+    """The error raised if rounding leaves open which feature increases the regularizer most.
 
-    f is the regularizer.
+    The gains of these features may differ by much more than those of tied features.
     """
 
 
 class GrowingR2:
-    """The state of R²(S) for a set S that grows by one feature at a time, for a float64 problem."""
+    """R²(S) for a set S to which features are added one at a time, for a float64 problem."""
 
     def __init__(self, problem: Problem, gram: Gram, capacity: int = 8) -> None:
         self.problem, self.gram = problem, gram
@@ -67,12 +68,12 @@ class GrowingR2:
 
     @property
     def value(self) -> float:
-        """R² of the set S of this state."""
+        """R² of the present set."""
         size = self.problem.y_norm
         return 1 - (self.selection.residual_norm / size) ** 2 if size > 0 else 0.0
 
     def add(self, j: int) -> None:
-        """Add j to the set S; the gain in R² of a column in the span of X_S is 0."""
+        """Add feature j to the set S. If its column is in the span of X_S, R² does not change."""
         selection, qr = self.selection, self.selection.qr
         t, before = qr.size, self.value
         outside = selection.add(Pick(j))
@@ -97,19 +98,23 @@ class GrowingR2:
         self.gains_taken.append(self.value - before)
 
     def scores(self) -> tuple[FloatArray, FloatArray]:
-        """Return |⟨X_x, r⟩|/‖P_S^⊥X_x‖ (d,) for all features x, r the residual, and error bounds (d,)."""
+        """Return |⟨X_x, r⟩|/‖P_S^⊥X_x‖ (d,) for all features x, and error bounds (d,).
+
+        S is the present set, and r the residual of least squares on it.
+        """
         score = np.abs(self.c) * self.lengths.scale
         error = self.problem.rounding(self.selection.qr.kappa) * self.problem.y_norm
         return score, error * self.lengths.weights(score)
 
     def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Return R²(S + x) − R²(S) for each x in J, and error bounds, arrays (|J|,).
+        """Return R²(S + x) − R²(S) for each feature x in J, and error bounds, arrays (|J|,).
 
-        The score of x is |⟨X_x, r⟩|/‖P_S^⊥X_x‖, r the residual. If its error is at most e, the gain lies
-        between max(score − e, 0)² and (score + e)², up to the factor 1/‖y‖². The cheap bound on e uses the
-        condition number of X_S. If the error of the gain may then exceed 1e-9, the score is computed again
-        with a sharper bound (`ties.measure`). If some gain exceeds its error, the same is done for gains
-        whose error may exceed 1e-9 of the largest gain.
+        S is the present set, S + x the set with x added, and r the residual of least squares on S. The score
+        of x is |⟨X_x, r⟩|/‖P_S^⊥X_x‖. If its error is at most e, the gain lies between max(score − e, 0)² and
+        (score + e)², both divided by ‖y‖². The cheap bound on e uses the condition number of X_S. If the
+        error of the gain may then exceed 1e-9, the score is computed again with a sharper bound
+        (`ties.measure`). If some gain exceeds its error, the same is done for gains whose error may exceed
+        1e-9 of the largest gain.
         """
         if self.problem.y_norm == 0:
             return np.zeros(len(J)), np.zeros(len(J))
@@ -127,9 +132,9 @@ class GrowingR2:
 
 
 class Objective:
-    """The state of g(S) = R²(S) + ν·f(S) for a set S that grows by one feature at a time; f is a regularizer.
+    """The objective g(S) = R²(S) + ν·f(S) for a set S to which features are added one at a time.
 
-    Without a problem g is ν·f, and without f it is R².
+    f is a regularizer. Without a problem g is ν·f, and without f it is R².
     """
 
     def __init__(
@@ -152,7 +157,7 @@ class Objective:
         self._bounds = np.full(gram.d, np.inf)
 
     def add(self, j: int) -> None:
-        """Add j to the set of this state."""
+        """Add feature j to the present set."""
         gain = 0.0
         if self.explained is not None:
             self.explained.add(j)
@@ -172,10 +177,10 @@ class Objective:
         return np.flatnonzero(free & (self.gram.diagonal > 0))
 
     def pick(self, J: IndexArray) -> int | Status:
-        """Return the x of J with the largest g(S + x), the lowest index if several agree up to rounding.
+        """Return the feature x in J for which g is largest when x is added to the present set.
 
-        S + x is S with x added. For ν = 0 the result may be a status: then no feature increases R², and the
-        path ends.
+        g = R² + ν·f is the objective. If several features agree up to rounding, the lowest index is returned.
+        For ν = 0, a status is returned instead of a feature if no feature of J increases R².
         """
         if self.nu == 0 and self.explained is not None:
             return self._pick_by_r2(J)
@@ -184,10 +189,11 @@ class Objective:
         return lowest_of_largest(J, *self.all_gains(J))
 
     def all_gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return g(S + x) − g(S) for each x in J, error bounds, and the largest errors that allow a tie.
+        """Return g(S + x) − g(S) for each feature x in J, error bounds, and the errors that allow a tie.
 
-        If the error of tied gains is larger than the third array, the tie is not decided by the lowest index:
-        rounding leaves the pick undecided.
+        S is the present set, and S + x the set with x added. If gains are tied, and one of their errors is
+        larger than the third array allows, the tie is not decided by the lowest index. Instead rounding
+        leaves the pick undecided.
         """
         gains, error = self._r2_gains(J)
         vague = error + self._vague()
@@ -198,17 +204,20 @@ class Objective:
         return gains, error, vague
 
     def _vague(self) -> float:
-        """Return the largest error of a gain in ν·f at which the lowest index still decides a tie."""
+        """Return the largest error of a gain in ν·f for which a tie may be decided by the lowest index."""
         return np.inf if self.growth is None else self.nu * vague_error(self.growth)
 
     def _r2_gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Return R²(S + x) − R²(S) for each x in J, and error bounds; zeros if there is no problem."""
+        """Return the gain in R² for each feature in J, and error bounds; zeros if there is no problem."""
         if self.explained is None:
             return np.zeros(len(J)), np.zeros(len(J))
         return self.explained.gains(J)
 
     def _pick_by_r2(self, J: IndexArray) -> int | Status:
-        """Pick the x of J with the largest R²(S + x), as `ols` does; if none is left, return a status."""
+        """Return the feature in J whose addition increases R² most, as `ols` does.
+
+        If none increases R², a status is returned.
+        """
         assert self.explained is not None
         excluded = np.setdiff1d(np.arange(self.gram.d), J)
         selection, lengths = self.explained.selection, self.explained.lengths
@@ -216,12 +225,12 @@ class Objective:
         return pick if isinstance(pick, Status) else pick.feature
 
     def _pick_lazily(self, J: IndexArray, r2: FloatArray, error: FloatArray) -> int:
-        """Pick the x of J with the largest g(S + x), with as few evaluations of f as possible.
+        """Return the feature x in J with the largest gain in g = R² + ν·f, with few evaluations of f.
 
-        r2, error : the gains in R², and bounds on their errors.
+        r2, error : the gains in R² for the features in J, and bounds on their errors.
 
-        f is evaluated in batches, in decreasing order of upper bounds on the gains. The loop ends if no bound
-        of another feature is at least the best gain.
+        The gains in f are evaluated in batches, in decreasing order of upper bounds on the gains in g. The
+        loop ends when no bound of another feature is at least the best gain.
         """
         assert isinstance(self.growth, PowerGrowth)
         bound = r2 + error + self.nu * (self._bounds[J] + self.growth.slack())
@@ -242,7 +251,7 @@ class Objective:
 
     @property
     def value(self) -> float:
-        """The value g(S) = R²(S) + ν·f(S)."""
+        """The value g(S) = R²(S) + ν·f(S) at the present set S."""
         r2 = 0.0 if self.explained is None else self.explained.value
         return r2 if self.growth is None else r2 + self.nu * float(self.growth.value)
 
@@ -253,7 +262,7 @@ class Objective:
         candidates: tuple[tuple[str, float], ...] = (),
         moves: int | None = None,
     ) -> SubsetResult:
-        """Make the `SubsetResult` of S, with the coefficients of least squares on S."""
+        """Make the `SubsetResult` of the present set, with its least squares coefficients."""
         assert self.explained is not None
         problem, support = self.explained.selection.problem, np.array(self.index, np.intp)
         coef, intercept = restore(problem, support, self.explained.selection.path(status).coef)
@@ -274,19 +283,21 @@ class Objective:
 
 
 def vague_error(growth: Growth) -> float:
-    """Return the largest error of a gain in the regularizer at which the lowest index still decides a tie."""
+    """Return the largest error of a gain in the regularizer for which the lowest index may decide a tie."""
     return _VAGUE * growth.unit
 
 
 def lowest_of_largest(
     J: IndexArray, total: FloatArray, error: FloatArray, vague: FloatArray | float = np.inf
 ) -> int:
-    """Return the lowest j in J whose total may be the largest: total_j + e_j ≥ max_i (total_i − e_i).
+    """Return the lowest index in J whose total may be the largest, given bounds on the errors of the totals.
 
-    total, error : (|J|,) the totals, and bounds e on their errors.
-    vague : the largest errors at which the lowest index may decide.
+    With bounds e = `error`, the total of j may be the largest if total_j + e_j ≥ max_i (total_i − e_i).
 
-    Raises Undecided if several totals may be the largest, and e_j > vague_j for one of them.
+    total, error : (|J|,) the totals, and bounds on their errors.
+    vague : the largest errors for which the lowest index may decide.
+
+    Raises Undecided if several totals may be the largest, and one of them has an error above `vague`.
     """
     if not np.isfinite(total).all():
         raise ValueError("R² + ν·f overflows; scale the columns of X to unit length, or lower nu")
@@ -299,12 +310,15 @@ def lowest_of_largest(
 def accepted_moves(
     increase: FloatArray, error: FloatArray, vague: FloatArray | float, needed: float, or_equal: bool = False
 ) -> IndexArray:
-    """Return the indices of accepted moves: increase − e > needed or, with `or_equal`, increase + e ≥ needed.
+    """Return the indices of the moves that increase the objective by more than `needed`.
 
-    increase, error : the increase of the objective by each move, and bounds e on its error.
-    vague : the largest errors at which the rule may decide.
+    A move is accepted if its increase exceeds `needed` by more than the error of the increase. With
+    `or_equal` it is accepted if its increase plus this error is at least `needed`.
 
-    Raises Undecided if e > vague for a move whose increase is within e of `needed`.
+    increase, error : the increase of the objective by each move, and bounds on its error.
+    vague : the largest errors for which this rule may decide.
+
+    Raises Undecided if a move has an increase within its error of `needed`, and this error exceeds `vague`.
     """
     possible, certain = increase + error >= needed, increase - error > needed
     if (possible & ~certain & (error > vague)).any():

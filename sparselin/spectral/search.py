@@ -33,20 +33,21 @@ def forward_regression(
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SubsetResult:
-    """Select k features one after the other: each pick x maximises g(S + x), where g(S) = R²(S) + ν·f(S).
+    """Select k features by forward regression with a regularizer f, which makes the selection diverse.
 
-    R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², where P_S^⊥y is the residual of least squares on S. R² is uncentred, and 0 for
-    y = 0. f is the regularizer. This method is FR of *Selecting Diverse Features via Spectral Regularization*
-    (2012). As printed there, the method selects k features even if g decreases; `best_prefix` of the result
-    is the number of features with the largest g. A feature in the span of the others contributes to f only,
-    and its coefficient is 0. An all-zero column is never selected, because the regularizers are not defined
-    for such columns.
+    Let S be the features selected so far, and g(S) = R²(S) + ν·f(S). Each pick is the feature x ∉ S for which
+    g(S ∪ {x}) is largest. Here R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², where P_S^⊥y is the residual of least squares on
+    S. R² is uncentred, and 0 for y = 0. This method is FR of *Selecting Diverse Features via Spectral
+    Regularization* (2012). As printed there, the method selects k features even if g decreases; `best_prefix`
+    of the result is the number of features with the largest g. A feature in the span of the others
+    contributes to f only, and its coefficient is 0. An all-zero column is never selected, because the
+    regularizers are not defined for such columns.
 
-    If f is increasing and submodular and f(∅) ≥ 0, then g(S) ≥ (1 − e^{−γ})·max g over k features, where
-    γ = γ_{S,k} is the `submodularity_ratio` of R² (Theorem 15). Among the regularizers this covers
-    `SmoothedDifferentialEntropy` with δ ≥ 1 (section 5.1). The bound also holds for
-    `SmoothedDifferentialEntropy` with δ < 1, and on unit columns for `SpectralVariance`, if the constant of
-    the regularizer is chosen for at least k features (`guarantee_bounds`). For other f see
+    If f is increasing and submodular and f(∅) ≥ 0, then the selected S has g(S) ≥ (1 − e^{−γ})·max g, where
+    the maximum is over sets of k features, and γ = γ_{S,k} is the `submodularity_ratio` of R² (Theorem 15).
+    Among the regularizers this covers `SmoothedDifferentialEntropy` with δ ≥ 1 (section 5.1). The bound also
+    holds for `SmoothedDifferentialEntropy` with δ < 1, and on unit columns for `SpectralVariance`, if the
+    constant of the regularizer is chosen for at least k features (`guarantee_bounds`). For other f see
     `greedy_local_search`. The regularizers are applied to C = XᵀX without rescaling; the paper assumes unit
     columns.
 
@@ -54,7 +55,7 @@ def forward_regression(
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both. float32 data are compared in
         float64.
-    k : the number of features to select, 1 ≤ k ≤ d, forced ones included.
+    k : the number of features to select, 1 ≤ k ≤ d, including the forced ones.
     regularizer : f, one of `sparselin.spectral`, or an object with `value(C, S)`, `gains(C, S)` and
         `submodular`.
     nu : ν ≥ 0. For ν = 0, or without a regularizer, this is `ols`, which stops when no feature reduces the
@@ -68,10 +69,10 @@ def forward_regression(
     Returns
     -------
     `SubsetResult`. Features whose g is the largest up to rounding are tied, and the lowest index is selected.
-    The search ends with BEYOND_PRECISION if two conditions hold: the rounding errors of f leave open which f
-    is the largest, and these errors exceed 2⁻¹⁰ of the unit of f. The unit is a bit for entropies, and the
-    largest ‖X_i‖^{2α} for ranks. This can happen for a Gram problem with dependent columns and δ below
-    eps‖X_i‖².
+    The search ends with BEYOND_PRECISION if two conditions hold: rounding errors of f leave open which
+    feature gives the largest f, and these errors exceed 2⁻¹⁰ of the unit of f. The unit is a bit for
+    entropies, and the largest ‖X_i‖^{2α} for ranks. This can happen for a Gram problem with dependent columns
+    and δ below eps‖X_i‖².
 
     Raises
     ------
@@ -111,17 +112,16 @@ def local_search(
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SubsetResult:
-    """Find a local maximum S of f within U, then return the best of S, U∖S and U for g = R² + ν·f.
+    """Find a local maximum S of a regularizer f, then return the best of S, U∖S and U for g = R² + ν·f.
 
     This is LS of *Selecting Diverse Features via Spectral Regularization* (2012), for a non-negative
-    submodular f. The search starts at the best single feature. S + x and S − x are S with x added and
-    removed, and n = |U|:
+    submodular f. Let U be the features to choose from, by default all, and n = |U|. The search starts at the
+    best single feature. S + x and S − x denote S with x added and with x removed.
 
-    - `variant="complete"` adds a feature as long as some f(S + x) > (1 + ε/n²)·f(S). If there is no such
-      feature, it deletes a feature for which f(S − x) > (1 + ε/n²)·f(S). This is the search of Feige,
-      Mirrokni and Vondrák, *Maximizing non-monotone submodular functions* (2011). At its end
-      (2 + ε/n)·f(S) + f(U∖S) ≥ f(T) for all T ⊆ U (their Theorem 3.4 has 2ε/n). Therefore max(g(S), g(U∖S),
-      g(U)) ≥ max g/(4 + ε/n) for every ν.
+    - `variant="complete"` adds a feature x as long as f(S + x) > (1 + ε/n²)·f(S) for some x. Otherwise it
+      deletes a feature x with f(S − x) > (1 + ε/n²)·f(S). This is the search of Feige, Mirrokni and Vondrák,
+      *Maximizing non-monotone submodular functions* (2011). At its end (2 + ε/n)·f(S) + f(U∖S) ≥ f(T) for all
+      T ⊆ U (their Theorem 3.4 has 2ε/n). Therefore max(g(S), g(U∖S), g(U)) ≥ max g/(4 + ε/n) for every ν.
     - `variant="printed"` is the search printed in the paper: additions only, as long as
       f(S + x) ≥ (1 + ε/n²)·f(S). Without deletions S need not be a local maximum, and the bound need not
       hold.
@@ -130,10 +130,10 @@ def local_search(
     f(S) = 0. Among the admissible moves of one kind the search makes the move that increases f most. If moves
     are tied up to rounding, it makes the move with the lowest index. The size of the result is not limited.
 
-    With `forced` features F the method searches U∖F for the functions f_F(S) = f(F ∪ S) and
-    g_F(S) = g(F ∪ S). f_F is submodular and non-negative if f is, and R²(F ∪ S) increases with S. So F is
-    part of every set above, n = |U∖F|, and the bounds hold for all T that contain F, with max g over the sets
-    that contain F.
+    With `forced` features F the method searches U∖F for the functions f_F(S) = f(F ∪ S) and g_F(S) = g(F ∪
+    S). If f is submodular and non-negative, so is f_F, and R²(F ∪ S) increases with S. So F is part of every
+    set above, n = |U∖F|, and the bounds hold for all T that contain F, where max g is the maximum over the
+    sets that contain F.
 
     Parameters
     ----------
@@ -192,11 +192,12 @@ def greedy_local_search(
 ) -> SubsetResult:
     """Select features by greedy local search for g = R² + ν·f: the best of S₁, S₁' and S₂.
 
-    Here S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁). U contains all features, FR is `forward_regression` and
-    LS is `local_search`. This method is GLS of *Selecting Diverse Features via Spectral Regularization*
-    (2012), for a submodular f that is non-negative on the sets of at most 3k features but need not increase.
-    Theorem 9 guarantees a constant fraction of the best g over at most k features. FR selects k features (or
-    all, if fewer remain), and LS selects a subset of S₁.
+    Let U be all features. S₁ is the result of forward regression (FR, `forward_regression`) on U, S₁' the
+    result of local search (LS, `local_search`) within S₁, and S₂ the result of FR on U∖S₁. This method is GLS
+    of *Selecting Diverse Features via Spectral Regularization* (2012), for a submodular f that is
+    non-negative on the sets of at most 3k features but need not increase. Theorem 9 guarantees a constant
+    fraction of the best g over at most k features. FR selects k features (or all, if fewer remain), and LS
+    selects a subset of S₁.
 
     With `forced` features F the method is GLS for the function g(F ∪ S) and k − |F| features, and F is part
     of every set. The guarantee is then a fraction of the best g over the sets of at most k features that

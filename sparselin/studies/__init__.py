@@ -1,1 +1,1 @@
-"""The studies. Each study has a folder of its own with its run, its report, its figures and its command."""
+"""The studies. Each study has a folder with its computations, its report, its figures and its command."""

@@ -26,7 +26,10 @@ _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG)
 
 @contextlib.contextmanager
 def report_failures() -> Iterator[None]:
-    """End with a one-line message if a report cannot be written, and with status 130 at an interrupt."""
+    """Inside a `with` block, end the program with a short message if a report cannot be written.
+
+    After Ctrl-C the exit status is 130.
+    """
     try:
         yield
     except (folder.ReportError, OSError) as error:
@@ -42,7 +45,7 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 
 class Alone(click.Command):
-    """A command outside the group `sparselin`; its name is the line that runs it, such as `python -m …`."""
+    """A command outside the group `sparselin`. Its name is the line that runs it, such as `python -m …`."""
 
     def invoke(self, ctx: click.Context) -> Any:
         with report_failures():
@@ -50,7 +53,10 @@ class Alone(click.Command):
 
 
 class NewPath(click.Path):
-    """The path of an output. An empty text is refused, because it would mean the current folder."""
+    """The path of an output on the command line.
+
+    An empty text is refused, because it would mean the current folder.
+    """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not os.fspath(value):
@@ -78,10 +84,10 @@ def ensembles_option(known: Sequence[str], more: str = "") -> Callable[[Any], An
 
 
 def output_option(default: str, holds: str) -> Callable[[Any], Any]:
-    """Return the option --output of a command: the folder of the report.
+    """Return the option --output of a command, the folder of its report.
 
     default : the default folder.
-    holds : a list of the report's files, for the help.
+    holds : a list of the files in the report, for the help.
     """
     kind = NewPath(file_okay=False, path_type=Path)
     return click.option(
@@ -112,7 +118,7 @@ def watch(
     stopped : a text that is printed after Ctrl-C.
     alike : whether all items take about the same time; only then does the bar show the remaining time.
 
-    Ctrl-C closes the stream; the results of the items taken so far remain.
+    Ctrl-C closes the stream; the results of the items passed so far remain.
     """
     columns = (
         TextColumn("[progress.description]{task.description}"),

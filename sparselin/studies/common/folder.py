@@ -1,9 +1,10 @@
 """The folder of a report. Only this module writes the files of a report.
 
-A command overwrites only files that an earlier run of the same command wrote and that nobody has changed
-since. `results.json` lists these files with the SHA-256 of their contents; its own hash is computed without
-the list. A report appears as a whole or not at all: each file is written under a temporary name in the
-folder. When all files are complete, they are renamed, results.json last.
+A command overwrites a file only if an earlier run of the same command wrote it and nobody has changed it
+since. `results.json` lists the files of a report with the SHA-256 of their contents. The list includes
+`results.json` itself, whose hash is computed without the list. A report appears as a whole or not at all:
+each file is written under a temporary name in the folder. When all files are complete, they are renamed,
+results.json last.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def table_of_report(folder: Path) -> str:
 
 
 def write(folder: Path, results: Mapping[str, Any], files: Mapping[str, bytes]) -> Path:
-    """Write a report, remove leftovers of the report that it replaces, and return the path of its page.
+    """Write a report, remove the leftovers of an earlier report, and return the path of the new page.
 
     results : the contents of results.json, where `run` comes from `page.describe`.
     files : name ↦ contents of the other files.
@@ -124,7 +125,10 @@ def _program(command: Any) -> str:
 
 
 def _earlier(folder: Path) -> tuple[str, set[str]]:
-    """Return the command of the report in a folder ("" if there is none), and its unchanged files."""
+    """Return the command that wrote the report in a folder, and the files of this report that are unchanged.
+
+    The command is "" if there is no report.
+    """
     own = set()
     try:
         raw = (folder / RESULTS).read_bytes()
@@ -162,7 +166,7 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def _same(path: Path, other: Path) -> bool:
-    """Return whether two paths lead to the same file, also through links."""
+    """Return whether two paths, after resolving links, are the same file."""
     if not (os.path.exists(path) and os.path.exists(other)):
         return os.path.realpath(path) == os.path.realpath(other)
     return path.samefile(other)

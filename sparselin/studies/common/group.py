@@ -28,7 +28,10 @@ MOVED = {
 
 
 class _Lazy(click.Group):
-    """A group that loads a command's module at its first use: `ledger` does not import `guarantee`."""
+    """A group of commands that loads the module of a command when the command is first used.
+
+    For example, `ledger` does not import `guarantee`.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

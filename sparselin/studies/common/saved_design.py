@@ -31,8 +31,8 @@ class SavedDesign(NamedTuple):
     note : a sentence for the user, or "".
     k, seed, reach, audit, flops : the settings in an .npz that a command saved. These are the number of
         features; the seed; whether `StepRecord.reach`, the least λ/λ* with the same pick, is measured;
-        whether an interior point method audits the steps; and the cap on the work of a descent (infinite for
-        no cap; None if the file has no cap).
+        whether an interior point method repeats the checks of the steps; and the limit on the work of a
+        gradient descent. The limit is infinite if there is none, and None if the file does not say.
     """
 
     X: Any

@@ -65,7 +65,7 @@ class DataTable(NamedTuple):
 class BadTable(Exception):
     """The error that a file cannot be read as a table; the message says why, where, and what to do.
 
-    texts : the columns that hold texts, with an example of each.
+    texts : the columns that hold texts instead of numbers, with an example of each.
     names : the names of the columns to read.
     """
 
@@ -110,12 +110,12 @@ def read_table(path: Path, drop: Sequence[str] = (), encoding: str | None = None
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a file has a name for a Parquet file."""
+    """Return whether the name of a file is that of a Parquet file."""
     return path.suffix.lower() in _PARQUET
 
 
 def is_text(path: Path) -> bool:
-    """Return whether a file has a name for a .csv, compressed by gzip or not."""
+    """Return whether the name of a file is that of a .csv, compressed by gzip or not."""
     name = path.name.lower().removesuffix(".gz")
     return name.endswith(_TEXTS)
 
@@ -158,7 +158,7 @@ def split(values: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def quoted_list(names: Sequence[str]) -> str:
-    """Return the value that `split` divides into these names."""
+    """Join names to a text that `split` divides into the same names."""
     quoted = (name.replace('"', '""') for name in names)
     return ",".join(f'"{name}"' if "," in name or '"' in name else name for name in quoted)
 
@@ -267,7 +267,7 @@ def _encoding(path: Path, file: Any) -> str:
 
 
 def _check_text(path: Path) -> None:
-    """Raise BadTable, with the kind of the file, if its first bytes show that it is not a text."""
+    """Raise BadTable if the first bytes of a file show that it is not a text; the message names its kind."""
     with path.open("rb") as file:
         head = file.read(8)
     for mark, what in _OTHER_FILES.items():
@@ -291,7 +291,7 @@ def _columns_to_read(
 ) -> tuple[list[int], tuple[str, ...]]:
     """Return the columns to read, and the names of the dropped ones.
 
-    All columns are read except an index of the rows and the columns in `drop`.
+    A column is read unless it is in `drop` or is an index that numbers the rows.
     """
     keep = [j for j in range(len(names)) if j not in index]
     kept = [names[j] for j in keep]

@@ -27,7 +27,10 @@ from sparselin.studies.common.command import jobs_option, watch
 
 
 class Warmed(NamedTuple):
-    """A function, the processor time of its calls in seconds, and the number of kernels compiled."""
+    """The result of calling a public function on all kinds of data.
+
+    It holds the function, the processor time of the calls in seconds, and the number of kernels compiled.
+    """
 
     name: str
     seconds: float
@@ -119,7 +122,7 @@ def data(name: str) -> Iterator[tuple[Any, Any]]:
 
 @contextlib.contextmanager
 def compilations() -> Iterator[list[str]]:
-    """Record the names of the functions that Numba compiles in the block, without cached functions."""
+    """Record, inside a `with` block, the names of the functions that Numba compiles, except cached ones."""
     with event.install_recorder("numba:compile") as recorder:
         names: list[str] = []
         yield names
@@ -127,7 +130,10 @@ def compilations() -> Iterator[list[str]]:
 
 
 def compile_all(name: str) -> Warmed:
-    """Call a function of `CALLS` on all its `data`, without the notice about compiling."""
+    """Call a function of `CALLS` on all its `data`, so that its kernels are compiled.
+
+    The usual notice about compiling is not shown.
+    """
     log = logging.getLogger("sparselin")
     level, began = log.level, time.process_time()
     log.setLevel(logging.WARNING)

@@ -137,7 +137,7 @@ def _command(settings: GuaranteeSettings, ensembles: str, quick: bool) -> str:
 
 
 def _jobs(settings: GuaranteeSettings, plan: Sequence[Search]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """Yield the jobs (function, arguments), the longest first.
+    """Yield the jobs (function, arguments) of a run, the longest first.
 
     The order is: real data, large designs, searches for the worst designs, and batches of small designs.
     """
@@ -152,7 +152,7 @@ def _jobs(settings: GuaranteeSettings, plan: Sequence[Search]) -> Iterator[tuple
 
 
 def _collect(console: Console, settings: GuaranteeSettings, quick: bool) -> tuple[words.Findings, bool]:
-    """Return the findings in the order of the tasks, and whether Ctrl-C ended the run early."""
+    """Return the results in the order of the tasks, and whether Ctrl-C ended the run early."""
     records: list[GuaranteeRecord] = []
     worst: list[Worst] = []
     tasks, plan = settings.tasks(), [] if settings.features else searches(quick)

@@ -1,4 +1,4 @@
-"""The figures of the guarantees: achieved and guaranteed ratios."""
+"""The figures of `sparselin guarantee`, with achieved and guaranteed ratios R²(greedy)/R²(best)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def promise_panels(
     ----------
     curves : objects with `ensemble`, `algorithm`, `varies`, `x`, and `series`, which maps a name to (least,
         median) at each x.
-    rows : the algorithms. columns : the pairs (ensemble, varied quantity), one for each column of panels.
+    rows : the algorithms.
+    columns : the pairs (ensemble, varied quantity), one for each column of panels.
     """
     shape = {"figsize": (3.1 * len(columns) + 0.4, 2.5 * len(rows) + 0.9), "layout": "constrained"}
     figure, drawn = pyplot().subplots(len(rows), len(columns), squeeze=False, sharey=True, **shape)
@@ -109,7 +110,10 @@ def achieved_ratios(rows: Sequence[Any], *, ax: Axes | None = None) -> Axes:
 
 
 def worst_ratios(found: Sequence[Any]) -> tuple[Axes, ...]:
-    """Draw the worst ratio that each search found against the floor of λ_min(C, k), a panel for each size.
+    """Draw the worst ratio that each search found, against the floor of the least eigenvalue λ_min(C, k).
+
+    There is a panel for each size. In a search the least eigenvalue over sets of k columns stays above the
+    floor.
 
     Parameters
     ----------

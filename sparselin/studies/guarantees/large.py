@@ -1,14 +1,15 @@
-"""The study `large`: the methods and the guarantees against the proved best subset of thousands of features.
+"""The study `large`: methods and guarantees compared with the proved best subset of thousands of features.
 
-The columns have unit length, so λ(s) = λ_min(C, s), the least eigenvalue over sets of s columns, C = XᵀX. For
-more than a few dozen columns no search finds λ(s) or the submodularity ratio γ. By interlacing both are at
-least λ, the least eigenvalue of C. So λ replaces both here:
+The columns have unit length, and C = XᵀX. The guarantees use the submodularity ratio γ and λ(s) = λ_min(C,
+s), the least eigenvalue over sets of s columns. For more than a few dozen columns no search finds γ or λ(s).
+By interlacing both are at least λ, the least eigenvalue of C. So λ replaces both here:
 
 - R² of OMP and of FR (forward regression) is at least 1 − e^{−λ} times the best R² (docs/guarantees.md,
-  Theorem 1). So is R² of Sequential LASSO, whose picks OMP could make, and of swaps from the set of FR.
-- After the run, no k columns reach more than R²(S_i) + Σ c_j²/(λ‖y‖²), where S_i are the first i features,
-  c = XᵀP_{S_i}^⊥y, and j runs over the k largest |c_j|. R² of all columns is a bound too (Theorem 3). The
-  first bound holds for every set S, also for the set that the LASSO selects.
+  Theorem 1). The same holds for Sequential LASSO, whose picks OMP could make, and for swaps that start from
+  the set of FR.
+- After the run, let S_i be the first i selected features and c = XᵀP_{S_i}^⊥y. No k columns have an R² above
+  R²(S_i) + Σ c_j²/(λ‖y‖²), where j runs over the k largest |c_j|. R² of all columns is an upper bound too
+  (Theorem 3). The first bound holds for every set S, also for the set that the LASSO selects.
 - Theorem 4 says whether OMP is certain to find the best subset.
 """
 
@@ -33,9 +34,11 @@ _ROUNDING = 1e-9
 
 
 def examine_large(tasks: Sequence[DesignTask], seed: int) -> list[GuaranteeRecord]:
-    """Compare the methods on one design. The outcome `BEST` has the proved share of the best known subset.
+    """Compare the methods on one design.
 
-    tasks : a list of one task, like a batch of other studies.
+    The outcome named `BEST` holds the proved R² of the best known subset, relative to the best possible one.
+
+    tasks : a list of one task, because other studies take a batch of tasks.
     """
     (task,) = tasks
     X, y = draw(task, seed)
@@ -67,7 +70,10 @@ def examine_large(tasks: Sequence[DesignTask], seed: int) -> list[GuaranteeRecor
 
 
 def _steps(X: FloatArray, y: FloatArray, S: IndexArray, k: int, least: float) -> Iterator[list[float]]:
-    """Yield R²(S_i) and an upper bound on R² of any k columns, for the first i = 0, …, k features of S."""
+    """Yield R²(S_i) and an upper bound on R² of any k columns, where S_i are the first i features of S.
+
+    i runs from 0 to k.
+    """
     square = float(y @ y)
     for i in range(len(S) + 1):
         Q = np.linalg.qr(X[:, S[:i]])[0]

@@ -40,7 +40,11 @@ def write(
     seconds: float,
     interrupted: bool,
 ) -> Path:
-    """Write the page, results.json, results.csv, the figures, and the worst and violating designs."""
+    """Write the report of a run to a folder.
+
+    It consists of the page, results.json, results.csv, the figures, the worst designs, and designs on which a
+    guarantee is violated.
+    """
     run = page.describe(command, seconds, settings.jobs, settings.seed, interrupted, packages=PACKAGES)
     heading, rows = table(found.records)
     files = {"results.csv": page.table([heading, *rows])}
@@ -108,7 +112,10 @@ def _violation_file(record: GuaranteeRecord) -> str:
 
 
 def _worst_in_space(worst: Sequence[Worst]) -> list[Worst]:
-    """Return one worst design in R³ for each algorithm, at the floor nearest to `_DRAWN_FLOOR`."""
+    """Return for each algorithm one worst design in R³, so that it can be drawn.
+
+    It is the one whose floor of the least eigenvalue is nearest to `_DRAWN_FLOOR`.
+    """
     flat = [w for w in worst if w.search.n == 3]
     return [
         min((w for w in flat if w.search.algorithm == name), key=lambda w: abs(w.search.floor - _DRAWN_FLOOR))
@@ -118,7 +125,7 @@ def _worst_in_space(worst: Sequence[Worst]) -> list[Worst]:
 
 
 def _worst_entry(worst: Worst) -> dict[str, Any]:
-    """Return a worst design for results.json."""
+    """Return a worst design in the form in which results.json stores it."""
     entry = dataclasses.asdict(worst)
     for name in ("X", "y", "support", "best_support"):
         entry[name] = entry[name].tolist()

@@ -23,10 +23,10 @@ class PromiseSummary:
 
     Attributes
     ----------
-    designs, applies, violated : the numbers of designs, of designs that satisfy the hypotheses, and of
-        violations.
-    above : the fraction of the designs in `applies` with a factor above 0.1.
-    median, least_slack : the median factor; the least of achieved − guaranteed.
+    designs, applies, violated : the number of designs, the number of designs that satisfy the hypotheses, and
+        the number of violations.
+    above : the fraction of designs with a factor above 0.1, among those that satisfy the hypotheses.
+    median, least_slack : the median factor, and the least difference achieved ratio − guaranteed factor.
     """
 
     algorithm: str
@@ -47,7 +47,7 @@ class Achieved:
     ----------
     optimal : the fraction of designs with an optimal greedy set.
     median, low, least : the median, the 5 % quantile and the least ratio.
-    promises : name ↦ median factor; a factor counts as zero if a hypothesis fails.
+    promises : name of a guarantee ↦ median of its factor; a factor counts as zero if a hypothesis fails.
     """
 
     ensemble: str
@@ -66,8 +66,10 @@ class Curve:
 
     Attributes
     ----------
-    varies : the quantity that varies, "k", "rho" or "snr". x : its values.
-    series : name ↦ (least, median) at each x; the name `ACHIEVED` stands for the achieved ratio.
+    varies : the quantity that varies, "k", "rho" or "snr".
+    x : the values of this quantity.
+    series : name of a guarantee ↦ (least, median) of its factor at each x; the name `ACHIEVED` stands for the
+        achieved ratio.
     """
 
     ensemble: str
@@ -144,9 +146,9 @@ def _achieved_ratio(ensemble: str, algorithm: str, outcomes: Sequence[AlgorithmO
 def curves(records: Sequence[GuaranteeRecord]) -> list[Curve]:
     """Return a `Curve` for each ensemble, varied quantity and algorithm.
 
-    At each value of the quantity it has the least and the median of the achieved ratio (its certified lower
-    bound) and of each guarantee. The quantity is the task's `varies`; for real data, where that is empty, it
-    is k.
+    At each value of the quantity the curve has the least and the median value of each guaranteed factor and
+    of the achieved ratio, for which its certified lower bound is taken. The quantity is the task's `varies`;
+    for real data, where that is empty, it is k.
     """
     groups: dict[tuple[str, str], list[GuaranteeRecord]] = {}
     for record in records:

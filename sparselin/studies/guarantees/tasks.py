@@ -51,8 +51,9 @@ def families() -> tuple[str, ...]:
 class DesignTask:
     """The parameters from which one design is drawn.
 
-    varies : the quantity that a sweep varies ("k", "rho" or "snr"), or "". rho, snr : the correlation and the
-    signal-to-noise ratio in a sweep and in `large`; otherwise None. d : the number of columns in `large`.
+    varies : the quantity that a sweep varies ("k", "rho" or "snr"), or "".
+    rho, snr : the correlation and the signal-to-noise ratio in a sweep and in `large`; otherwise None.
+    d : the number of columns in `large`.
     """
 
     study: str
@@ -77,7 +78,7 @@ class AlgorithmOutcome:
     Attributes
     ----------
     ratio : certified lower and upper bounds on R²(greedy)/R²(best).
-    promises : name ↦ factor; None if a hypothesis does not hold.
+    promises : name of a guarantee ↦ its factor, or None if a hypothesis does not hold.
     violated : the names of the violated guarantees.
     """
 
@@ -91,7 +92,8 @@ class AlgorithmOutcome:
 class GuaranteeRecord:
     """The results on one design.
 
-    best : lower and upper bounds on R² of the best subset. exact : whether the two agree.
+    best : lower and upper bounds on R² of the best subset.
+    exact : whether the two bounds agree.
     """
 
     task: DesignTask
@@ -115,10 +117,10 @@ class GuaranteeSettings:
     designs : the number of designs of the study `check`, or at each point of the study `large`.
     repeats : the number of designs at each point of `ensembles` and `sweep`.
     k : the largest k of the sweeps over k.
-    families : the ensembles. `sweep` uses only `ar1` and `equicorrelated` among them, `real` only real data,
-        and the other studies all but real data.
+    families : the ensembles. Of these, the study `sweep` uses only `ar1` and `equicorrelated`, `real` uses
+        only real data, and the other studies use all except real data.
     restarts, rounds : the numbers of starts and of rounds in the search for the worst designs.
-    features : the numbers of columns of the study `large`; if there are any, no other study runs.
+    features : the numbers of columns in the study `large`; if any are given, no other study runs.
     """
 
     designs: int = 10_000
@@ -199,9 +201,11 @@ def _family(task: DesignTask) -> Callable[..., Any]:
 
 
 def _large(task: DesignTask, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Draw AR(1) columns, and k coefficients: the value 1 at distances d/k, or neighbours with 1 and −1.
+    """Draw the design of a task of the study `large`: AR(1) columns, and k nonzero coefficients.
 
-    Each column of a pair explains little, and both together explain much more, if ρ is close to 1.
+    The coefficients are 1 at distances d/k, or alternately 1 and −1 at pairs of neighbouring columns. If the
+    correlation ρ is close to 1, each column of such a pair explains little, and both together explain much
+    more.
     """
     k, d, each = task.k, task.d, np.arange(task.k)
     X, beta = sl.ensembles.ar1(2 * d, d, rng, rho=task.rho or 0.0)[0], np.zeros(d)
@@ -261,7 +265,7 @@ def _regularizer_options(task: DesignTask, seed: int) -> dict[str, Any]:
 
 
 def record(task: DesignTask, X: FloatArray, found: GuaranteeBounds) -> GuaranteeRecord:
-    """Return the record of one design: the parts of `found` that the summaries use."""
+    """Return the record of one design: the parts of its guarantees that the summaries use."""
     names = dict.fromkeys(bound.algorithm for bound in found.bounds)
     outcomes = tuple(_outcome(name, found.of(name)) for name in names)
     best = found.best.lower, found.best.upper

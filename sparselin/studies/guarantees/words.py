@@ -36,7 +36,7 @@ _PROMISES = (
 
 @dataclasses.dataclass(frozen=True)
 class Findings:
-    """The results of a run, and summaries of them."""
+    """The results of a run of `sparselin guarantee`, and summaries of them."""
 
     records: Sequence[GuaranteeRecord]
     worst: Sequence[Worst]
@@ -113,7 +113,7 @@ def family_cells(rows: Sequence[Achieved]) -> tuple[list[tuple[str, ...]], str]:
 
 
 def _ratios(row: Achieved) -> str:
-    """Return the share of ratios that are 1, and the median and the least ratio unless all are 1."""
+    """Return the fraction of ratios that are 1, and unless all are 1 their median and their least value."""
     numbers = (row.median, row.least) if row.optimal < 1 else ()
     return ", ".join((_share(row.optimal), *map(_number, numbers)))
 
@@ -177,7 +177,7 @@ def _typical_ratios(found: Findings) -> list[str]:
 
 
 def _typical_promises(found: Findings) -> list[str]:
-    """Return a sentence on the medians of the guarantees for the larger designs."""
+    """Return a sentence on the medians of the guaranteed factors for the larger designs."""
     parts = []
     for name, outcomes in _outcomes(of_study(found.records, "ensembles", "sweep")):
         after, path, _, theirs = (

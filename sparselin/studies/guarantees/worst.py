@@ -1,9 +1,10 @@
 """Search by hill climbing, from many random starts, for small designs on which greedy selection is worst.
 
-The columns have unit length, and λ_min(C, k) stays above a floor. Without a floor the infimum of the ratio
-R²(greedy)/R²(best) is 0. For example, let two nearly opposite columns explain y = X_1 + X_2. Each of them is
-nearly orthogonal to y, so at every step another column is picked that is slightly more correlated with y.
-Each pick must have a margin, so that no tie decides. `guarantee_bounds` evaluates the designs found.
+The columns have unit length, and λ_min(C, k) stays above a floor. Here λ_min(C, k) is the least eigenvalue of
+the Gram matrices of k columns. Without a floor the infimum of the ratio R²(greedy)/R²(best) is 0. For
+example, let y = X_1 + X_2 with two nearly opposite columns X_1 and X_2. Each of them is nearly orthogonal to
+y, so at every step another column is picked that is slightly more correlated with y. Each pick must have a
+margin, so that no result depends on a tie. `guarantee_bounds` evaluates the designs found.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ ALGORITHMS = {"omp": "OMP", "forward_regression": "FR"}
 
 @dataclasses.dataclass(frozen=True)
 class Search:
-    """The parameters of one search: the algorithm, the size, and the floor of λ_min(C, k)."""
+    """The parameters of one search for bad designs: the algorithm, the size, and the floor of λ_min(C, k).
+
+    λ_min(C, k) is the least eigenvalue of the Gram matrices of k columns.
+    """
 
     algorithm: str
     n: int
@@ -51,8 +55,8 @@ class Worst:
     Attributes
     ----------
     ratio : R²(greedy)/R²(best) on this design.
-    least : λ_min(C, k).
-    promises : name ↦ factor, for the guarantees whose hypotheses hold.
+    least : λ_min(C, k), the least eigenvalue of the Gram matrices of k columns.
+    promises : name of a guarantee ↦ its factor, for the guarantees whose hypotheses hold.
     support, best_support : the picks of the algorithm, in order, and a best subset.
     violated : the names of the violated guarantees.
     """
@@ -124,11 +128,12 @@ def _unit(V: FloatArray) -> FloatArray:
 
 
 def _score(search: Search, X: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the score (p,) of p designs; the search minimises it.
+    """Return the score (p,) of p designs X (p, n, d), y (p, n, 1); the search minimises it.
 
-    X (p, n, d), y (p, n, 1). A design is admissible if λ_min(C, k) is at least the floor and each pick has
-    the margin. The score of an admissible design is R²(greedy)/R²(best). Other designs have the score 1 plus
-    the sum of both shortfalls.
+    A design is admissible if two conditions hold: λ_min(C, k), the least eigenvalue of the Gram matrices of k
+    columns, is at least the floor, and each pick has the required margin. The score of an admissible design
+    is R²(greedy)/R²(best). Other designs have the score 1 plus the amounts by which the two conditions are
+    missed.
     """
     subsets = np.array(list(itertools.combinations(range(search.d), search.k)))
     C, c = X.swapaxes(1, 2) @ X, (X.swapaxes(1, 2) @ y)[:, :, 0]

@@ -141,7 +141,10 @@ def _check_outputs(folder: Path | None, counterexamples: Path, claims: list[Clai
 
 
 def _save(counterexamples: Path, folder: Path, claim: Claim, outcome: Outcome) -> list[str]:
-    """Save the counterexample of a claim, if any; return lines with its file and a command to rerun it."""
+    """Save the counterexample to a claim, if there is one.
+
+    Returns lines with its file and a command to check it again.
+    """
     if outcome.counterexample is None:
         return []
     file, least = counterexamples / f"{claim.id}.npz", outcome.smaller

@@ -1,4 +1,4 @@
-"""Three forms of the ledger: ledger.json, LEDGER.md with a line per claim, and a table for a terminal."""
+"""Three forms of the ledger of claims: ledger.json, LEDGER.md, and a table for a terminal."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _text(words: str) -> str:
 
 
 def _anchor(row: Mapping[str, Any]) -> str:
-    """Return the fragment of a link to the row, as in `LEDGER.md#sa-theorem-11`."""
+    """Return the fragment of a link to the line of a claim, as in `LEDGER.md#sa-theorem-11`."""
     return str(row["id"]).lower().replace(".", "")
 
 
@@ -193,7 +193,10 @@ def check(folder: Path) -> None:
 
 
 def read(folder: Path) -> dict[str, Any] | None:
-    """Read the ledger stored in a folder; None if there is none. ValueError: the file is no ledger."""
+    """Read the ledger stored in a folder; return None if there is none.
+
+    Raises ValueError if the file is not a ledger.
+    """
     try:
         found: Any = json.loads((folder / JSON).read_bytes())
     except FileNotFoundError:

@@ -243,9 +243,10 @@ def select(
 
 
 def _report_folder(table: Path) -> Path:
-    """Return the default folder of the report about a table: report/select/NAME, NAME without .csv or .gz.
+    """Return the default folder of the report about a table, report/select/NAME.
 
-    Raises click.UsageError if the folder holds the report about another file of this name.
+    NAME is the name of the table without .csv or .gz. Raises click.UsageError if the folder holds the report
+    about another file of this name.
     """
     output = Path("report/select", Path(table.name.removesuffix(".gz")).stem)
     earlier = table_of_report(output)
@@ -378,7 +379,7 @@ def _largest_to_try(data: SelectionData, method: str, k: int | None, folds: int)
 def _cross_validate(
     console: Console, data: SelectionData, method: str, largest: int, folds: int, seed: int
 ) -> CrossValidation | None:
-    """Return the errors of models with up to `largest` features, under a progress bar.
+    """Return the cross-validation errors of models with up to `largest` features, under a progress bar.
 
     Returns None without folds, and for a best subset, because each fold would repeat the search for the
     subset.

@@ -15,10 +15,10 @@ CLOSE, ALIKE, INFLATED = 0.01, 0.99, 10.0
 
 
 class Close(NamedTuple):
-    """A pick whose margin is below CLOSE.
+    """A pick whose margin over the other features is below the constant CLOSE.
 
     tied : the other features with the same score up to rounding.
-    runner_up : if no feature is tied, the feature that would be picked instead; otherwise "".
+    runner_up : if no feature is tied, the feature that would be picked in place of this one; otherwise "".
     """
 
     step: int
@@ -29,10 +29,10 @@ class Close(NamedTuple):
 
 
 def close_decisions(data: SelectionData, method: str, chosen: Selected, seed: int = 0) -> list[Close]:
-    """Return the close picks of a selection.
+    """Return the picks of a selection that had a small margin.
 
-    To find the runner-up, the method selects again without the picked feature. It then takes the same
-    features before this step, and the runner-up at this step.
+    To find the feature that would be picked instead, the method selects again without the picked feature. It
+    then takes the same features before this step, and the feature sought at this step.
     """
     path, names, found = chosen.path, data.names, []
     for step, (pick, margin) in enumerate(zip(path.support.tolist(), path.margin, strict=True)):
@@ -72,7 +72,7 @@ def two_values(data: SelectionData) -> tuple[float, float] | None:
 
 
 def look_alikes(data: SelectionData, chosen: Selected) -> list[tuple[str, str, float]]:
-    """Return (selected, not selected, correlation) for pairs of features that can replace each other."""
+    """Return pairs of features that can replace each other, as (selected, not selected, correlation)."""
     S = chosen.path.support
     Z = standard_columns(data)
     C = Z[:, S].T @ Z
@@ -82,9 +82,10 @@ def look_alikes(data: SelectionData, chosen: Selected) -> list[tuple[str, str, f
 
 
 def uncertain_coefficients(data: SelectionData, chosen: Selected) -> list[tuple[str, float]]:
-    """Return the selected features whose variance inflation ‖z_j‖²/‖P_{S∖j}^⊥z_j‖² exceeds INFLATED.
+    """Return the selected features whose variance inflation factor exceeds INFLATED.
 
-    z_j are the standard columns, and P_{S∖j}^⊥ projects off the other selected features.
+    The factor of feature j is ‖z_j‖²/ρ_j², where z_j is its standard column, and ρ_j the distance of z_j from
+    the span of the other selected features.
     """
     S, found = chosen.path.support, []
     Z = standard_columns(data)[:, S]

@@ -117,7 +117,10 @@ def run(request: OnePassRequest, method: str, k: int | None, seed: int, output: 
 
 
 def _compress(console: Console, request: OnePassRequest) -> Problem:
-    """Read the file under a bar with the rows and bytes read so far. After Ctrl-C a checkpoint remains."""
+    """Read the file, under a bar with the rows and bytes read so far.
+
+    After Ctrl-C a checkpoint remains, from which the run can be resumed.
+    """
     columns = (
         TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(),
         TextColumn("{task.fields[rows]:,} rows,"), DownloadColumn(binary_units=True), TimeRemainingColumn(),

@@ -48,9 +48,9 @@ class DataSource(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row of the table. A quantity that the method does not have is NaN.
+    """A row of the table of selected features. A quantity that the method does not have is NaN.
 
-    shrunken : the coefficient of the LASSO itself, before the refit.
+    shrunken : the coefficient of the LASSO itself, before least squares is fitted again.
     lam : λ*, or the λ at which the feature enters the LASSO.
     r2 : R² of the features up to this row.
     """
@@ -119,7 +119,7 @@ class Job:
 
 
 def headline(job: Job) -> str:
-    """Return the answer in one or two sentences."""
+    """Return the result of the selection in one or two sentences."""
     y, names = job.source.target, job.data.names
     if not job.size:
         mean, support = "the mean" if job.data.intercept else "zero", job.selected.path.support
@@ -304,7 +304,7 @@ def number(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a margin to a tenth of a percent, or only its order of magnitude if it is smaller."""
+    """Return a margin to a tenth of a percent; if it is smaller than that, return its order of magnitude."""
     return f"{share:.1%}" if share >= 0.001 or share == 0 else f"{share:.0e}"
 
 

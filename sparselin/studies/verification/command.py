@@ -143,9 +143,10 @@ def _collect(console: Console, settings: VerificationSettings) -> tuple[list[Des
 
 
 def _register_and_list(ensembles: str, seed: int) -> tuple[str, ...]:
-    """Return the names of the ensembles in a list; FILE.py:NAME registers the function as an ensemble.
+    """Return the names of the ensembles in a comma-separated list.
 
-    Raises click.BadParameter if the first design of a registered function cannot be drawn.
+    An entry FILE.py:NAME registers the function NAME as an ensemble. Raises click.BadParameter if the first
+    design of such a function cannot be drawn.
     """
     names = []
     for item in map(str.strip, ensembles.split(",")):

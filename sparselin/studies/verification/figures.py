@@ -1,4 +1,4 @@
-"""The figures of the verification: shares of agreeing steps, and windows."""
+"""The figures of `sparselin verify`: shares of agreeing steps, and windows of λ."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ def agreement(summary: Sequence[Any], *, ax: Axes | None = None) -> Axes:
 
 
 def windows(records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
-    """Draw λ₂/λ* and λ₀/λ* of all steps by ensemble: the sharp end of the window, and its end in the proof.
+    """Draw the ends of the windows of all steps, by ensemble.
+
+    In the window (λ₂, λ*) the LASSO selects the same features. λ₂/λ* shows its lower end, and λ₀/λ* the lower
+    end of the smaller window in the proof.
 
     Parameters
     ----------

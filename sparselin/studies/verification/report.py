@@ -74,7 +74,7 @@ def table(summary: Sequence[EnsembleSummary]) -> Table:
 
 
 def totals(summary: Sequence[EnsembleSummary]) -> tuple[str, ...]:
-    """Return the last row of the table: sums of counts, and the largest of the worst values."""
+    """Return the last row of the table: the sums of the counts, and the maxima of the errors."""
     line = ["all"]
     for _, _, field, style in COLUMNS[1:]:
         combine = TOTALS.get(field, sum)
@@ -115,9 +115,9 @@ def headline(summary: Sequence[EnsembleSummary], settings: VerificationSettings)
 
 
 def reproductions(output: Path, settings: VerificationSettings, records: Sequence[DesignRecord]) -> list[str]:
-    """Return, for each violating design, the violation and the command that reproduces it.
+    """Return, for each design that violates the theorem, the violation and a command that repeats the check.
 
-    The last line names the folder of the undecided designs.
+    The last line names the folder of the designs with undecided steps.
     """
     lines = [
         f"violated by {record.ensemble} #{record.index}: {'; '.join(reasons(record))}\n"
@@ -139,7 +139,7 @@ def reproduction(output: Path, settings: VerificationSettings, record: DesignRec
 
 
 def reasons(record: DesignRecord) -> list[str]:
-    """Return the checks that do not agree, one line each."""
+    """Return a line for each check of a design that does not agree with the theorem."""
     found = [
         f"step {step.step}, {check}: {reason}"
         for step in record.steps
@@ -149,7 +149,7 @@ def reasons(record: DesignRecord) -> list[str]:
 
 
 def saved_design(output: Path, record: DesignRecord) -> Path:
-    """Return the file in which a violating or undecided design is saved."""
+    """Return the file in which a design is saved, if the theorem is violated or undecided on it."""
     kind = "violation" if record.verdict is Agreement.VIOLATES else "undecided"
     return output / f"{kind}-{record.ensemble.replace('.py:', '-')}-{record.index}.npz"
 

@@ -1,8 +1,8 @@
-"""Theorems 1.1, 1.2 and 3.3 on many designs: OMP, Sequential LASSO and linear Sequential Attention agree.
+"""Check Theorems 1.1, 1.2 and 3.3 on many designs: OMP, Sequential LASSO and Sequential Attention agree.
 
-The selected set S is that of Sequential LASSO; `sparselin.verification.checks` verifies the claims at every
-step. Designs depend neither on each other nor on the number of processes: each design has its own generator,
-seeded by (seed, ensemble, index).
+Sequential Attention is the linear form. At every step the features selected before are those of Sequential
+LASSO, and `sparselin.verification.checks` verifies the claims. Designs depend neither on each other nor on
+the number of processes: each design has its own generator, seeded by (seed, ensemble, index).
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class VerificationSettings:
     reach_every : the number N if `StepRecord.reach` is measured on every N-th design of an ensemble.
     audit_first, audit_every : an interior point method repeats the checks of the first `audit_first` designs
         of an ensemble, and of every `audit_every`-th design after them.
-    descent_flops : the cap on the work of one descent, about 10 ms; with None only `max_iter` limits the
-        descent.
-    plant : the name of a defect in `PLANTS`, which the run must find.
+    descent_flops : the limit on the work of one gradient descent, by default about 10 ms. With None only
+        `max_iter` limits the descent.
+    plant : the name of an artificial defect in `PLANTS`, which the run must find; or None.
     """
 
     designs: int = 1000
@@ -87,7 +87,7 @@ class VerificationSettings:
         return index < self.audit_first or index % self.audit_every == 0
 
     def iterations(self, n: int, m: int) -> int:
-        """Return the cap on the iterations of a descent over m unselected features in n dimensions."""
+        """Return the limit on the iterations of a gradient descent over m features in n dimensions."""
         if self.descent_flops is None:
             return self.max_iter
         return max(50, min(self.max_iter, int(self.descent_flops / (4 * n * m))))
@@ -204,9 +204,9 @@ def _median(values: list[Any]) -> float:
 
 
 def second_best_omp(X: FloatArray, y: FloatArray, k: int, forced: Iterable[int] = ()) -> SelectionPath:
-    """Run OMP, but replace its last pick by the feature with the second largest |⟨X_i, P_S^⊥y⟩|.
+    """Run OMP, but replace its last pick by the feature i with the second largest |⟨X_i, r⟩|.
 
-    P_S^⊥y is the residual of least squares on the features before.
+    r is the residual of least squares on the features selected before.
     """
     path = omp(X, y, k, forced=forced)
     S = path.support[:-1]
