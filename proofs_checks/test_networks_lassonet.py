@@ -58,9 +58,10 @@ def test_beside_others_again(check):
 
     Unchecked: Activity and HSIC-Lasso are not compared.
 
-    Tolerance: Let D be the mean claimed to be not smaller minus the other one, and SE its standard error. The
-    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
-    There are four comparisons on each of five data sets.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is not smaller. Let
+    D be the first mean minus the second, and SE the standard error of D. The statement is reproduced if D ≥
+    −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE. There are four comparisons on each
+    of five data sets.
     """
     settle(check, TIES, figure)
 
@@ -97,9 +98,10 @@ def test_ten_is_a_good_multiplier(check):
     Unchecked: Other values of M, for example M < 10, are not compared, nor are MNIST, MNIST-Fashion and
     Activity.
 
-    Tolerance: Let D be the mean claimed to be not smaller minus the other one, and SE its standard error. The
-    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
-    There are two comparisons on each of three data sets.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is not smaller. Let
+    D be the first mean minus the second, and SE the standard error of D. The statement is reproduced if D ≥
+    −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE. There are two comparisons on each
+    of three data sets.
     """
     settle(check, MULTIPLIERS, figure)
 
@@ -122,8 +124,9 @@ def test_isolet_again(check):
 
     Unchecked: HSIC-Lasso is not compared.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are 16 comparisons.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
+    in every comparison, and not reproduced if D < −3 SE in one. There are 16 comparisons.
     """
     settle(check, [HIGHEST], figure)
 
@@ -153,9 +156,10 @@ def test_other_k(check, number):
 
     Unchecked: HSIC-Lasso is not compared.
 
-    Tolerance: Let D be the mean claimed to be not smaller minus the other one, and SE its standard error. The
-    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
-    There are 16 comparisons, on Mice Protein 12.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is not smaller. Let
+    D be the first mean minus the second, and SE the standard error of D. The statement is reproduced if D ≥
+    −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE. There are 16 comparisons, on Mice
+    Protein 12.
     """
     settle(check, [HIGH[number]], figure)
 

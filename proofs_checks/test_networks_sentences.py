@@ -78,9 +78,10 @@ def test_small_scale_again(check):
 
     Unchecked: Activity is not compared.
 
-    Tolerance: Let D be the mean claimed to be not smaller minus the other one, and SE its standard error. The
-    statement is reproduced if D ≥ −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE.
-    There are five comparisons on each of five data sets.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is not smaller. Let
+    D be the first mean minus the second, and SE the standard error of D. The statement is reproduced if D ≥
+    −2 SE and 2 SE ≤ 0.03, or if D ≥ 2 SE, and not reproduced if D < −3 SE. There are five comparisons on each
+    of five data sets.
     """
     settle(check, COMPETITIVE, figure)
 
@@ -107,8 +108,9 @@ def test_masks_again(check):
 
     Unchecked: Activity is not compared.
 
-    Tolerance: The statement is reproduced if the means differ by at most 2 SE ≤ 0.03, where SE is the
-    standard error of the difference, and not reproduced beyond 3 SE. There are five comparisons.
+    Tolerance: Let SE be the standard error of the difference of two means. The statement is reproduced if the
+    means differ by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if they differ by more than 3 SE.
+    There are five comparisons.
     """
     settle(check, INDISTINGUISHABLE, figure)
 
@@ -152,9 +154,10 @@ def test_masks_beside_lassonet_again(check):
 
     Unchecked: Activity is not compared.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. SE includes √(p(1 − p)/n_test) for
-    the printed p. There are five comparisons on each of five data sets.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
+    in every comparison, and not reproduced if D < −3 SE in one. SE includes √(p(1 − p)/n_test) for the
+    printed p. There are five comparisons on each of five data sets.
     """
     check.over(HERE, lambda data: 1000 * best_in_print(data)[0] == max(DECODER[TITLES[data]]))
     settle(check, AHEAD_IN_PRINT, figure)
@@ -180,8 +183,9 @@ def test_beside_lassonet_on_the_same_rows(check):
 
     Unchecked: Activity and the other masks are not compared.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are five comparisons.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
+    in every comparison, and not reproduced if D < −3 SE in one. There are five comparisons.
     """
     settle(check, AHEAD, figure)
 
@@ -209,8 +213,9 @@ def test_more_at_once_again(check):
 
     Unchecked: Activity is not compared.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are five comparisons.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
+    in every comparison, and not reproduced if D < −3 SE in one. There are five comparisons.
     """
     settle(check, FEWER_AT_ONCE, figure, most)
 
@@ -237,8 +242,9 @@ def test_mice_protein_again(check):
     about the printed figures of the same sentence, whose two ends are equal. The two rows use different
     data, so neither decides the other.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There is one comparison.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
+    in every comparison, and not reproduced if D < −3 SE in one. There is one comparison.
     """
     settle(check, OPPOSITE, figure)
 
@@ -263,8 +269,9 @@ def test_diverse_pixels(check):
 
     Hypotheses: Our records are of Table 2's experiment on 10,000 rows, with our defaults; means over seeds.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are four comparisons.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
+    in every comparison, and not reproduced if D < −3 SE in one. There are four comparisons.
     """
     settle_pictures(check, DIVERSE, figure, adjacent)
 
@@ -319,8 +326,9 @@ def test_clumping_pixels(check):
     Hypotheses: Our records are of the experiment of Table 9. One at a time is compared with 64 at once, in
     the mean over seeds.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There is one comparison.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
+    in every comparison, and not reproduced if D < −3 SE in one. There is one comparison.
     """
     settle_pictures(check, CLUMPING, figure, adjacent)
 
@@ -346,9 +354,10 @@ def test_marginal_gains_again(check):
 
     Hypotheses: The correlations are those of our records. The paper has them only in a figure.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. Each correlation is compared with
-    the next, and the last with 0: three comparisons.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
+    in every comparison, and not reproduced if D < −3 SE in one. Each correlation is compared with the next,
+    and the last with 0: three comparisons.
     """
     settle(check, [CORRELATED], figure)
 
@@ -469,8 +478,9 @@ def test_omp_for_networks_again(check):
 
     Unchecked: Activity is not compared.
 
-    Tolerance: Let D be the mean claimed to be larger minus the other one, and SE its standard error. The
-    statement is reproduced if D > 2 SE, and not reproduced if D < −3 SE. There are five comparisons.
+    Tolerance: Each comparison is of two means, of which the statement says that the first is larger. Let D be
+    the first mean minus the second, and SE the standard error of D. The statement is reproduced if D > 2 SE
+    in every comparison, and not reproduced if D < −3 SE in one. There are five comparisons.
     """
     settle(check, BEHIND, figure)
 

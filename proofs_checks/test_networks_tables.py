@@ -121,8 +121,10 @@ def test_table_2(check, data):
     Hypotheses: The protocol is the released one, with its leaks of test data. The paper has five seeds; the
     result states the number of ours. The network has one hidden layer of 67 units.
 
-    Tolerance: SE² = s²/5 + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m'
-    seeds. A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
+    Tolerance: The squared standard error of a difference is SE² = s²/5 + s'²/m' + 0.001²/12. Here s is the
+    printed standard deviation, and s' the standard deviation over our m' seeds. A figure is reproduced if our
+    mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
+    exceeds 3 SE.
     """
     met_again(check, "SA-table-2", data, own)
 
@@ -138,9 +140,10 @@ def test_table_2_baselines(check, data):
 
     Consequences: The rows SA-released have the results of the released code of two of the baselines.
 
-    Tolerance: SE² = s²/5 + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m'
-    seeds. A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
-    The row has five comparisons, and each is judged by itself.
+    Tolerance: The squared standard error of a difference is SE² = s²/5 + s'²/m' + 0.001²/12. Here s is the
+    printed standard deviation, and s' the standard deviation over our m' seeds. A figure is reproduced if our
+    mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
+    exceeds 3 SE. There are five comparisons, and each is judged by itself.
     """
     met_again(check, "SA-table-2", data, other)
 
@@ -154,9 +157,10 @@ def test_released_baselines(check, data):
     released code of the group LASSO and of Sequential LASSO ends with an error, and no code of the concrete
     autoencoder is released.
 
-    Tolerance: SE² = s²/5 + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m'
-    seeds. A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
-    The row has two comparisons, and each is judged by itself.
+    Tolerance: The squared standard error of a difference is SE² = s²/5 + s'²/m' + 0.001²/12. Here s is the
+    printed standard deviation, and s' the standard deviation over our m' seeds. A figure is reproduced if our
+    mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
+    exceeds 3 SE. There are two comparisons, and each is judged by itself.
     """
     met_again(check, "SA-released", data)
 
@@ -169,9 +173,10 @@ def test_table_3(check, data):
     Hypotheses: The protocol is the released one. The figure is that of the column “This paper”, for which no
     standard deviation is printed.
 
-    Tolerance: SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here p is the printed accuracy, taken as that of
-    one run on n_test rows, and s' the standard deviation over our m' seeds. A figure is reproduced if the
-    means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
+    Tolerance: The squared standard error of a difference is SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here
+    p is the printed accuracy, taken as that of one run on n_test rows, and s' the standard deviation over our
+    m' seeds. A figure is reproduced if our mean differs from the printed one by at most 2 SE, and 2 SE ≤
+    0.03. It is not reproduced if the difference exceeds 3 SE.
     """
     met_again(check, "SA-table-3", data)
 
@@ -184,8 +189,10 @@ def test_table_5(check, data):
     Hypotheses: Apart from the epochs and batches, the protocol is the released one. The paper has five
     trials; the result states the number of our seeds.
 
-    Tolerance: SE² = s²/5 + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m'
-    seeds. A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
+    Tolerance: The squared standard error of a difference is SE² = s²/5 + s'²/m' + 0.001²/12. Here s is the
+    printed standard deviation, and s' the standard deviation over our m' seeds. A figure is reproduced if our
+    mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
+    exceeds 3 SE.
     """
     met_again(check, "SA-table-5", data, own)
 
@@ -198,9 +205,10 @@ def test_table_5_baselines(check, data):
     Hypotheses: Apart from the epochs and batches, the protocol is the released one. The paper has five
     trials; the result states the number of our seeds.
 
-    Tolerance: SE² = s²/5 + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m'
-    seeds. A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
-    The row has five comparisons, and each is judged by itself.
+    Tolerance: The squared standard error of a difference is SE² = s²/5 + s'²/m' + 0.001²/12. Here s is the
+    printed standard deviation, and s' the standard deviation over our m' seeds. A figure is reproduced if our
+    mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
+    exceeds 3 SE. There are five comparisons, and each is judged by itself.
     """
     met_again(check, "SA-table-5", data, other)
 
@@ -230,7 +238,7 @@ def test_table_6(check, data):
     Consequences: SA-table-6 says what the printed times show about the sentence on efficiency.
 
     Tolerance: Ratios may differ by a factor of 2, because no standard error includes the difference of two
-    machines. The row has five comparisons, and each is judged by itself.
+    machines. There are five comparisons, and each is judged by itself.
     """
     found = times(data)
 
@@ -252,9 +260,10 @@ def test_table_9(check, data):
     Hypotheses: The protocol is the released one, without its defect in selecting several features at a time.
     The result states the number of our seeds; the paper does not state its number of runs.
 
-    Tolerance: SE² = s² + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m' seeds.
-    A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE. The row
-    has seven comparisons, and each is judged by itself.
+    Tolerance: The squared standard error of a difference is SE² = s² + s'²/m' + 0.001²/12. Here s is the
+    printed standard deviation, and s' the standard deviation over our m' seeds. A figure is reproduced if our
+    mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
+    exceeds 3 SE. There are seven comparisons, and each is judged by itself.
     """
     met_again(check, "SA-table-9", data)
 
@@ -267,9 +276,10 @@ def test_table_10(check, data):
     Hypotheses: The protocol is the released one. The result states the number of our seeds; the paper does
     not state its number of runs.
 
-    Tolerance: SE² = s² + s'²/m' + 0.001²/12, with the printed standard deviation s, and s' over our m' seeds.
-    A figure is reproduced if the means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE. The row
-    has five comparisons, and each is judged by itself.
+    Tolerance: The squared standard error of a difference is SE² = s² + s'²/m' + 0.001²/12. Here s is the
+    printed standard deviation, and s' the standard deviation over our m' seeds. A figure is reproduced if our
+    mean differs from the printed one by at most 2 SE, and 2 SE ≤ 0.03. It is not reproduced if the difference
+    exceeds 3 SE. There are five comparisons, and each is judged by itself.
     """
     met_again(check, "SA-table-10", data)
 
@@ -304,9 +314,10 @@ def test_lassonet_table_1(check, data):
     Hypotheses: The split is 70-10-20, and no standard deviations are printed. The data are read and split,
     and LassoNet's width is chosen, as in the released code and not as in print (`lassonet_study`).
 
-    Tolerance: SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here p is the printed accuracy, taken as that of
-    one run on n_test rows, and s' the standard deviation over our m' seeds. A figure is reproduced if the
-    means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
+    Tolerance: The squared standard error of a difference is SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here
+    p is the printed accuracy, taken as that of one run on n_test rows, and s' the standard deviation over our
+    m' seeds. A figure is reproduced if our mean differs from the printed one by at most 2 SE, and 2 SE ≤
+    0.03. It is not reproduced if the difference exceeds 3 SE.
     """
     met_again(check, "LN-table-1", data, own)
 
@@ -322,10 +333,11 @@ def test_lassonet_table_1_others(check, data):
 
     Unchecked: HSIC-Lasso is not compared, because we have no implementation of it.
 
-    Tolerance: SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here p is the printed accuracy, taken as that of
-    one run on n_test rows, and s' the standard deviation over our m' seeds. A figure is reproduced if the
-    means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE. The row has three comparisons, and
-    each is judged by itself.
+    Tolerance: The squared standard error of a difference is SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here
+    p is the printed accuracy, taken as that of one run on n_test rows, and s' the standard deviation over our
+    m' seeds. A figure is reproduced if our mean differs from the printed one by at most 2 SE, and 2 SE ≤
+    0.03. It is not reproduced if the difference exceeds 3 SE. There are three comparisons, and each is judged
+    by itself.
     """
     met_again(check, "LN-table-1", data, other)
 
@@ -338,9 +350,10 @@ def test_lassonet_table_2(check, data):
     Hypotheses: The split is 70-10-20, and no standard deviations are printed. The data are read and split,
     and LassoNet's width is chosen, as in the released code and not as in print (`lassonet_study`).
 
-    Tolerance: SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here p is the printed accuracy, taken as that of
-    one run on n_test rows, and s' the standard deviation over our m' seeds. A figure is reproduced if the
-    means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE.
+    Tolerance: The squared standard error of a difference is SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here
+    p is the printed accuracy, taken as that of one run on n_test rows, and s' the standard deviation over our
+    m' seeds. A figure is reproduced if our mean differs from the printed one by at most 2 SE, and 2 SE ≤
+    0.03. It is not reproduced if the difference exceeds 3 SE.
     """
     met_again(check, "LN-table-2", data, own)
 
@@ -357,10 +370,11 @@ def test_lassonet_table_2_others(check, data):
 
     Unchecked: HSIC-Lasso is not compared, because we have no implementation of it.
 
-    Tolerance: SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here p is the printed accuracy, taken as that of
-    one run on n_test rows, and s' the standard deviation over our m' seeds. A figure is reproduced if the
-    means differ by at most 2 SE ≤ 0.03, and not reproduced beyond 3 SE. The row has three comparisons, and
-    each is judged by itself.
+    Tolerance: The squared standard error of a difference is SE² = p(1 − p)/n_test + s'²/m' + 0.001²/12. Here
+    p is the printed accuracy, taken as that of one run on n_test rows, and s' the standard deviation over our
+    m' seeds. A figure is reproduced if our mean differs from the printed one by at most 2 SE, and 2 SE ≤
+    0.03. It is not reproduced if the difference exceeds 3 SE. There are three comparisons, and each is judged
+    by itself.
     """
     met_again(check, "LN-table-2", data, other)
 

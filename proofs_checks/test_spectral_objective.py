@@ -5,11 +5,11 @@ Z'(S) be the least-squares prediction of a unit vector Z from the columns in S. 
 
     R²_Z(S) = 1 − ‖Z − Z'(S)‖².
 
-"Cov" is read as the inner product, because the columns are vectors of unit length that are not centred. With
-covariances of columns that are not centred, the formula below would not be 1 − ‖Z − Z'‖².
+The paper's "Cov" is read as the inner product, because its columns have unit length but are not centred. With
+covariances in place of inner products, b_SᵀC_S⁻¹b_S in the formula below would not be 1 − ‖Z − Z'‖².
 
-The residual is orthogonal to its fit, so R² = ‖P_S Z‖² is the squared length of the projection. Let b_S =
-X_SᵀZ and C_S = X_SᵀX_S. α = C_S⁻¹b_S solves the normal equations, and
+The residual Z − Z'(S) is orthogonal to Z'(S), so R² = ‖P_S Z‖² is the squared length of the projection of Z.
+Let b_S = X_SᵀZ and C_S = X_SᵀX_S. α = C_S⁻¹b_S solves the normal equations, and
 
     R² = b_Sᵀα = b_SᵀC_S⁻¹b_S.
 
@@ -49,7 +49,8 @@ def test_least_error_is_largest_r_squared(check):
 
     Hypotheses: The target is Z ≠ 0, and the columns are arbitrary.
 
-    Tolerance: The set that sl.best_subset returns is judged exactly. Its R² may differ by 1e-9.
+    Tolerance: The R² of the set that sl.best_subset returns is computed exactly. The R² that the package
+    reports may differ from it by 1e-9.
     """
 
     def same_minimisers(design):
@@ -64,7 +65,9 @@ def test_least_error_is_largest_r_squared(check):
 
 
 def found_by_package(design, most):
-    """Return whether `sl.best_subset` finds a best set of at most 3 features, and a bound for it."""
+    """Return whether the package finds the set of at most 3 features with the largest R², or a valid bound
+    for it.
+    """
     found = sl.best_subset(design.X, design.y, min(design.d, 3))
     best = r_squared(design.X, design.y, found.support.tolist())
     return (
@@ -90,7 +93,8 @@ def test_r_squared_is_a_quadratic_form(check):
 
     Hypotheses: Z and the X_i have length 1, C_S = X_SᵀX_S, and b_S = X_SᵀZ.
 
-    Unchecked: Centred columns are not checked; the same holds for them with covariances.
+    Unchecked: Centred columns are not checked. For them the formula holds with covariances in place of inner
+    products.
     """
 
     def holds(design):
@@ -114,8 +118,7 @@ def test_r_squared_is_a_quadratic_form(check):
 
 
 def pseudoinverse(C):
-    """Return C⁺ of a symmetric C from the factorisation C = FG with independent columns F and G = C_JJ⁻¹C[J,
-    :]."""
+    """Return the pseudoinverse of a symmetric matrix, in exact arithmetic, from a rank factorisation."""
     J = independent(C, list(range(C.ncols())))
     if not J:
         return fmpq_mat(C.ncols(), C.nrows())
@@ -131,8 +134,9 @@ def test_r_squared_does_not_see_the_scale(check):
 
     Hypotheses: No column is zero, and Z ≠ 0.
 
-    Consequences: Only R² does not depend on the lengths of the columns. The regularizers, and every bound on
-    f, are for unit columns. Zero columns, which MNIST has at its corners, must be left out.
+    Consequences: Only R² is independent of the lengths of the columns. The values of the regularizers f, and
+    the bounds on f in the paper, are for unit columns. Zero columns, such as the corner pixels of MNIST, must
+    be left out.
     """
 
     def unchanged(value):

@@ -5,21 +5,24 @@ Source: *Selecting Diverse Features via Spectral Regularization*, Section 5.3, f
 
     f_sv(S) = 9k² − Σ (λ_i(C_S) − 1)² = 9k² − ‖C_S − I‖².
 
-For unit columns, the gain of x is −2 Σ_{j∈S} c_xj². This gain decreases as S grows, so f_sv is submodular
-(the paper's proof is in the supplement, which was not available). The gain is never positive. So f_sv is not
-only "not monotonically increasing in general", but decreasing, and it is largest at ∅. ‖C_S − I‖² ≤ |S|(|S| −
-1), so f_sv ≥ 0 for |S| ≤ 3k. For 3k + 1 copies of a vector, f_sv = −3k.
+For unit columns, the gain f_sv(S + x) − f_sv(S) of a feature x is −2 Σ_{j∈S} c_xj². This gain decreases as S
+grows, so f_sv is submodular (the paper's proof is in the supplement, which was not available). The gain is
+never positive. The paper says that f_sv is "not monotonically increasing in general". In fact f_sv decreases,
+and it is largest at ∅. ‖C_S − I‖² ≤ |S|(|S| − 1), so f_sv ≥ 0 for |S| ≤ 3k. For 3k + 1 copies of a vector,
+f_sv = −3k.
 
-Theorem 16. Its proof uses Theorem 9, which is false for LS (local search) as printed, and Proposition 10,
-which is false for f_sv. But the theorem is true. With ν = 1 ("w.l.o.g.") it has no content, because any set
-of at most k features, and the optimum OPT of g = R² + f_sv, have
+Theorem 16 is a guarantee for greedy local search on g = R² + νf_sv, ν > 0. Its proof uses Theorem 9, which is
+false for local search as printed, and Proposition 10, which is false for f_sv. But Theorem 16 is true. With ν
+= 1 ("w.l.o.g.") it has no content. For ν = 1, every set of at most k features satisfies the first of the
+following inequalities, and the optimum OPT of g satisfies the second,
 
     f_sv ≥ 9k² − k(k − 1) = 8k² + k,    OPT ≤ 9k² + 1.
 
-So every such set attains at least 8/9 of OPT (9/10 for k = 1), while the theorem guarantees only (1 −
-e^{−1/2})/7 < 0.057, whatever γ ≤ 1 is. For f_sv, ν = 1 loses generality, because ν cannot be absorbed into f.
-For any ν > 0, FR (forward regression) alone attains 1 − e^{−γ}: its picks reduce f so little that R² is
-nearly the R² of FR on R² alone. The proof is in docs/proofs/spectral_theorems_14_and_16.md.
+So every such set attains at least 8/9 of OPT (9/10 for k = 1), while the theorem guarantees at most (1 −
+e^{−1/2})/7 < 0.057, because the submodularity ratio γ is at most 1. For f_sv, ν = 1 loses generality, because
+ν cannot be absorbed into f. For any ν > 0, forward regression (FR) alone attains the share 1 − e^{−γ} of the
+optimum. The reason is that f_sv changes so little in each step that the R² of the selected set is nearly that
+of FR on R² alone. The proof is in docs/proofs/spectral_theorems_14_and_16.md.
 
 The checks are exact; 1 − e^{−γ/2} is a ball of 128 bits.
 """
@@ -86,15 +89,19 @@ def test_variance_is_a_frobenius_norm(check):
 
     Consequences: Σ (λ_i − 1)² = ‖C_S − I‖², which needs no eigenvalues.
 
-    Tolerance: Balls of 128 bits must overlap. Floats may differ by 64·eps·k²·|S|²: an eigenvalue has an error
-    of |S|·eps·‖C_S‖, and the square has a slope of at most 2|S|.
+    Tolerance: Balls of 128 bits must overlap. Values in floating point may differ from the exact ones by
+    64·eps·k²·|S|². The reason is that an eigenvalue has an error of |S|·eps·‖C_S‖, and that the slope of the
+    square is at most 2|S|.
     """
     check.forall(unit_designs(max_d=5), is_frobenius_norm)
 
 
 def is_frobenius_norm(design):
-    """Return whether the value by eigenvalues equals the package's, and the gains too, for every S and k =
-    3."""
+    """Return whether the spectral variance of every set, with k = 3, is the same by all ways to compute it.
+
+    It is computed from the eigenvalues, from the Frobenius norm, and by the package. The package's gains
+    f_sv(S + x) − f_sv(S) are checked too.
+    """
     C, d = correlations(design), design.d
     float_C = design.X.T @ design.X / design.N
 
@@ -156,10 +163,10 @@ def test_variance_is_submodular(check):
     """The function f_sv(S) = 9k² − Σ (λ_i − 1)² is submodular.
 
     Hypotheses: The columns have length 1, and λ_i are the eigenvalues of the Gram matrix C_S of the unit
-    columns in S. The proof covers every Hermitian C.
+    columns in S. The proof covers every Hermitian matrix C.
 
-    Unchecked: The proof in the supplement is not checked. Theorem 12 with f' = −2(t − 1), or the formula for
-    the gain, proves the statement.
+    Unchecked: The proof in the supplement is not checked. The statement follows from Theorem 12 with f' =
+    −2(t − 1), or from the gain −2 Σ_{j∈S} c_xj² of a feature x.
     """
 
     def submodular(design):
@@ -213,24 +220,25 @@ def test_guarantee_with_the_variance(check):
 
     of the optimum, the maximum of g over |S| ≤ k.
 
-    Reading of: a guarantee “for (1)”, in which ν > 0 is arbitrary, after “w.l.o.g., ν = 1” in Section 4; and
-    γ_{S̃,2k}, for which the paper names no function
+    Reading of: a guarantee “for (1)”. In (1), ν > 0 is arbitrary, but Section 4 says “w.l.o.g., ν = 1”. The
+    paper does not say of which function γ_{S̃,2k} is the submodularity ratio
 
-    Hypotheses: The columns have length 1, and γ ≤ 1 is arbitrary. FR is greedy forward regression on g, and
-    LS is local search on f. GLS takes S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), and returns the best of
-    these sets, S̃. f_sv(S) = 9k² − Σ (λ_i − 1)², where λ_i are the eigenvalues of the Gram matrix C_S of the
-    unit columns in S.
+    Hypotheses: The columns have length 1, and γ_{S̃,2k} may be any number up to 1. GLS computes three sets:
+    S₁ is the set of k features that forward regression (FR) on g selects, S₁' the result of local search on f
+    within S₁, and S₂ the set that FR selects from the features outside S₁. Of these it returns the set S̃
+    with the largest g. f_sv(S) = 9k² − Σ (λ_i − 1)², where λ_i are the eigenvalues of the Gram matrix C_S of
+    the unit columns in S.
 
     Consequences: With ν = 1, every set of at most k features attains 8/9 of the optimum. For every ν > 0, the
     bound holds with the submodularity ratio γ of R² if k ≤ 14, or ν ≥ 1/30000, or S̃ = S₁. Moreover, FR alone
-    attains 1 − e^{−γ_{S₁,k}(R²)}. Our proofs use neither Theorem 9 nor Proposition 10, both of which are
-    false.
+    attains the share 1 − e^{−γ_{S₁,k}(R²)} of the optimum. Our proofs use neither Theorem 9 nor Proposition
+    10, both of which are false.
 
-    Unchecked: For k > 14 and ν < 1/30000, the bound with the γ of S₁' or S₂ is not checked if one of these is
-    returned.
+    Unchecked: If k > 14 and ν < 1/30000 and GLS returns S₁' or S₂, the bound is not checked with the γ of the
+    returned set.
 
-    Tolerance: The bound itself has no tolerance. The value that the package reports may differ by 1e-9 of the
-    largest one.
+    Tolerance: The bound itself has no tolerance. The value of g that the package reports may differ from the
+    exact one by 1e-9 times the largest value of g.
     """
     check.over([SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
     most, nu = one_minus_exp(fmpq(1, 2)) / 7, fmpq(1, 30000)
@@ -251,11 +259,12 @@ def test_guarantee_with_the_variance(check):
 
 
 def over_bound(check, design, k, nu, worst_share):
-    """Return g(S̃), the value of the set that GLS selects, divided by the printed bound.
+    """Return g(S̃), g = R² + νf_sv, divided by the printed bound of Theorem 16.
 
-    Both bounds, the printed and the sharper one, are checked for the sets of this file and of the package.
-    For ν = 1 the bound for every set is checked too, and `worst_share` is lowered to the least share of the
-    optimum.
+    S̃ is the set that greedy local search selects, in code of the checks. The printed bound and the sharper
+    one are checked for S̃ and for the set that the package selects. For ν = 1, every set of at most k
+    features must attain 8/9 of the optimum, and `worst_share` is lowered to the least share that a set
+    attains.
     """
     R, C, X = r_squared_table(design), correlations(design), unit_columns(design)
     f = table(lambda S: nu * variance(C, S, k), C.nrows())
