@@ -29,7 +29,7 @@ from sparselin.ledger import HOLDS, claim, mutants
 
 
 def inverse(A, delta):
-    """Return (δI + A)⁻¹."""
+    """Return the inverse of δI + A."""
     return (A + delta * identity(A.nrows())).inv()
 
 

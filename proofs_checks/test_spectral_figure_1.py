@@ -2,9 +2,9 @@
 
 Source: *Selecting Diverse Features via Spectral Regularization*, Section 6, Figure 1. The paper's
 observations are about 1000 images of MNIST, which is not part of this project. `make diversity` repeats them
-on a machine that has MNIST, and the rows of the ledger quote its results with command, seed and date. The
-checks here repeat the protocol, in code of its own, on samples of scikit-learn's digits. The checks decide
-whether the observations also hold for other images.
+on a machine that has MNIST, and the ledger quotes its results with command, seed and date. The checks here
+repeat the protocol, in code of its own, on samples of scikit-learn's digits. The checks decide whether the
+observations also hold for other images.
 
 The scale is described in these words: "the regularizer values for each k are normalized by the maximum value
 possible for that k". Over sets of exactly k unit vectors, the maximum is attained at orthonormal sets, and
@@ -374,7 +374,7 @@ def test_regularized_selections_are_more_diverse(check):
 
 
 def averages(value, k):
-    """Return the mean of a set function over the subsets of {0, …, k − 1} of each size from 1 to k."""
+    """Return, for j = 1, …, k, the mean of a set function over the subsets of j elements of {0, …, k − 1}."""
     sizes = [list(itertools.combinations(range(k), j)) for j in range(1, k + 1)]
     return [sum((value(S) for S in sets), arb(0)) / len(sets) for sets in sizes]
 

@@ -74,7 +74,7 @@ def test_traces_of_monotone_functions_increase(check):
 
 
 def matrices(check):
-    """Yield integer Hermitian matrices, indefinite and positive semidefinite in turn."""
+    """Yield integer Hermitian matrices, alternately indefinite and positive semidefinite, and their size."""
     for index in range(check.cases):
         d = int(check.rng.integers(1, 4))
         yield draw_hermitian(check.rng, d, definite=bool(index % 2)), d

@@ -54,18 +54,24 @@ def log_2pie(variance=1):
 
 
 def gaussian_entropy(covariance):
-    """Return the entropy ½ log((2πe)^k det cov) of a Gaussian vector."""
+    """Return the differential entropy ½ log((2πe)^k det cov) of a Gaussian vector in ℝᵏ with the covariance
+    matrix cov.
+    """
     return (covariance.nrows() * log_2pie() + arb(covariance.det()).log()) / 2
 
 
 def perturbation_entropy(C, S, variance):
-    """Return the corrected entropy of Lemma 4, ½[k log(2πeσ²) − Σ log λ_i], for the k eigenvalues λ_i of C_S.
+    """Return the corrected entropy of Lemma 4, ½[k log(2πeσ²) − Σ log λ_i].
+
+    λ_i are the eigenvalues of the Gram matrix C_S of the k columns in S.
     """
     return printed_entropy(C, S, variance) / 2
 
 
 def printed_entropy(C, S, variance):
-    """Return the entropy of Lemma 4 as printed, k log(2σ²πe) − Σ log λ_i, for the k eigenvalues λ_i of C_S.
+    """Return the entropy of Lemma 4 as printed, k log(2σ²πe) − Σ log λ_i.
+
+    λ_i are the eigenvalues of the Gram matrix C_S of the k columns in S.
     """
     return len(S) * log_2pie(variance) - sum((value.log() for value in eigenvalues(C, S)), arb(0))
 
@@ -245,8 +251,8 @@ def test_log_determinant_and_entropy(check):
 @claim("SR-log-det-range", "Section 5.1", "exact, proof", HOLDS, cases=500, ci_cases=40)
 @mutants("smoothed_det")
 def test_log_determinant_is_never_positive(check):
-    """The function f_ld(S) = log det C_S is undefined on dependent sets and may be negative; Σ log₂(δ + λ_i)
-    is defined for every set.
+    """The function f_ld(S) = log det C_S is undefined on sets of dependent columns, and may be negative. In
+    contrast, Σ log₂(δ + λ_i) is defined for every set.
 
     Hypotheses: The columns have length 1, and δ > 0. C_S is the correlation (Gram) matrix of the columns in
     S, and λ_i are its eigenvalues.
@@ -269,7 +275,7 @@ def test_log_determinant_is_never_positive(check):
 
 
 def chi_mean(m):
-    """Return E‖η‖ for η ~ N(0, I_m)."""
+    """Return the mean length E‖η‖ of a vector η of m independent standard normal entries."""
     return arb(2).sqrt() * (arb(m + 1) / 2).gamma() / (arb(m) / 2).gamma()
 
 

@@ -83,7 +83,7 @@ def functions(check, size=5):
 )
 @mutants("sl.local_search", "climb")
 def test_what_local_search_guarantees(check):
-    """The local search LS ends at an S with
+    """The local search LS, applied to a submodular function f ≥ 0, ends at a set S with
 
         (2 + 2ε/n)f(S) + f(U∖S) ≥ f(T)
 

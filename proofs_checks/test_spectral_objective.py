@@ -154,12 +154,12 @@ def test_r_squared_does_not_see_the_scale(check):
 @claim("SR-objective-monotone", "proofs of Theorem 7 and Lemma 8", "exact", HOLDS, cases=1000, ci_cases=40)
 @mutants("r_squared_table")
 def test_r_squared_increases(check):
-    """R² is monotone: R²(A) ≤ R²(B) for A ⊆ B; and 0 ≤ R² ≤ 1.
+    """R² is monotone in the set of features, that is, R²(A) ≤ R²(B) for A ⊆ B. Moreover 0 ≤ R² ≤ 1.
 
     Hypotheses: The target is Z ≠ 0, and the columns are arbitrary.
 
-    Consequences: R² is not submodular: two features can gain more together than the sum of their single gains
-    (SR-proposition-10).
+    Consequences: R² is not submodular: two features together can increase R² by more than the sum of their
+    single increases (ledger id SR-proposition-10).
     """
 
     def increases(design):
@@ -173,13 +173,14 @@ def test_r_squared_increases(check):
 @claim("SR-objective-nu", 'Section 4, "w.l.o.g., ν = 1"', "exact", HOLDS, cases=300, ci_cases=20)
 @mutants("is_submodular")
 def test_scaling_keeps_submodularity(check):
-    """One may take ν = 1 for a general regularizer f, because νf is non-negative and submodular if f is.
+    """In the objective R² + νf one may take ν = 1 for a general regularizer f, because νf is non-negative and
+    submodular if f is.
 
     Hypotheses: The constant is ν > 0.
 
-    Consequences: For a fixed family of regularizers ν = 1 is a restriction. With ν = 1, the constants 9k² and
-    3k log₂(1/δ) alone make the value of every set of size k nearly optimal (SR-theorem-16). For small ν they
-    do not.
+    Consequences: For a fixed family of regularizers ν = 1 is a restriction. The paper's spectral variance and
+    smoothed entropy contain the constants 9k² and 3k log₂(1/δ). With ν = 1, these constants alone make the
+    value of every set of size k nearly optimal (ledger id SR-theorem-16). For small ν they do not.
     """
 
     def kept(value):

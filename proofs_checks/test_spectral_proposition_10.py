@@ -131,15 +131,13 @@ def test_ratio_of_the_sum(check):
 
 
 def ratios(design, f):
-    """Return the submodularity ratios γ_{U,k} of R² and of R² + f for three columns, with U = {0} and k = 2.
-    """
+    """Return the submodularity ratios γ_{U,k} of R² and of R² + f for three columns, U = {0} and k = 2."""
     R = r_squared_table(design)
     return submodularity_ratio(R, 1, 2), submodularity_ratio(added(R, table(f, 3)), 1, 2)
 
 
 def sums(check):
-    """Yield a design, an increasing submodular function, any submodular function, a set U of features, and k.
-    """
+    """Yield a design, an increasing submodular function, any submodular function, a set U, and a size k."""
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
         design = draw_design(check.rng, d)

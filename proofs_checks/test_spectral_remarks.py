@@ -1,4 +1,4 @@
-"""Sentences on the reasons why diversity matters, and the notation of Sections 3.1 and 6.
+"""Sentences on the reasons why diversity matters, and the formulas of Sections 3.1 and 6.
 
 Source: *Selecting Diverse Features via Spectral Regularization*, Sections 1, 2, 3.1 and 6, footnote 1.
 
@@ -267,7 +267,7 @@ def test_dimensions_of_the_perturbation(check):
 @claim("SR-section-6-target", "Section 6", "exact", MISPRINT, cases=600, ci_cases=40)
 @mutants("coefficients")
 def test_the_target_of_the_perturbed_features(check):
-    """The coefficients for perturbed features are α' = (C'_S)⁻¹(X'_S)ᵀy.
+    """The least-squares coefficients for perturbed features X' are α' = (C'_S)⁻¹(X'_S)ᵀy.
 
     Hypotheses: C'_S = (X'_S)ᵀX'_S is nonsingular, and only the features are perturbed, from X to X'.
 

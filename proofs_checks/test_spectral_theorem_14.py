@@ -82,12 +82,12 @@ ONE = fmpq_mat(1, 1, [1])
 
 
 def package_entropy(C, S, delta, k):
-    """Return the smoothed entropy f_de, computed by the package."""
+    """Return the package's smoothed entropy of a set, f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ."""
     return sl.spectral.SmoothedDifferentialEntropy(delta, k).value(C, S)
 
 
 def package_gains(C, S, delta, k):
-    """Return the gains of the smoothed entropy f_de, (d,), computed by the package."""
+    """Return the package's gains f_de(S + x) − f_de(S) of the smoothed entropy for all features x, (d,)."""
     return sl.spectral.SmoothedDifferentialEntropy(delta, k).gains(C, S)
 
 
@@ -163,12 +163,12 @@ def tends_to_log_det(C, S):
 @mutants("entropy", "smoothed_det")
 @precisely()
 def test_sign_of_the_entropy(check):
-    """The function f_de is non-negative for sets of up to 3k features.
+    """The smoothed entropy f_de is non-negative for sets of up to 3k features.
 
     Hypotheses: The columns have length 1, and δ > 0. f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ, where λ_i are the
     eigenvalues of the Gram matrix C_S of the unit columns in S.
 
-    Instead: This holds for δ ≤ 1. For δ > 1 it holds without the constant: Σ log₂(δ + λ_i) ≥ 0.
+    Instead: This holds for δ ≤ 1. For δ > 1 it holds without the constant −3k log₂ δ: Σ log₂(δ + λ_i) ≥ 0.
 
     Consequences: For δ > 1, Theorems 3, 9 and 14 do not apply to f_de (SR-entropy-greedy, SR-theorem-14).
     """
@@ -229,7 +229,7 @@ def test_entropy_is_submodular(check):
 @claim("SR-entropy-monotone", "Section 5.1, after Theorem 14", "exact, proof", HOLDS, cases=1500, ci_cases=60)
 @mutants("smoothed_det")
 def test_entropy_increases_from_one_on(check):
-    """For δ ≥ 1, f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ is monotonically increasing.
+    """For δ ≥ 1, f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ is monotonically increasing in S.
 
     Hypotheses: δ ≥ 1, and λ_i are the eigenvalues of the Gram matrix C_S of the unit columns in S.
     """

@@ -70,12 +70,12 @@ ALPHAS = (fmpq(1, 10), fmpq(1, 2), fmpq(9, 10))
 
 
 def package_rank(C, S, alpha):
-    """Return the generalized rank f_gr, computed by the package."""
+    """Return the package's generalized rank of a set, f_gr(S) = Σ λ_i^α."""
     return sl.spectral.GeneralizedRank(alpha).value(C, S)
 
 
 def package_gains(C, S, alpha):
-    """Return the gains of the generalized rank f_gr, (d,), computed by the package."""
+    """Return the package's gains f_gr(S + x) − f_gr(S) of the generalized rank for all features x, (d,)."""
     return sl.spectral.GeneralizedRank(alpha).gains(C, S)
 
 

@@ -68,12 +68,12 @@ from sparselin.ledger import HOLDS, ClaimFailed, claim, mutants
 
 
 def package_variance(C, S, k):
-    """Return the spectral variance f_sv, computed by the package."""
+    """Return the package's spectral variance of a set, f_sv(S) = 9k² − Σ (λ_i − 1)²."""
     return sl.spectral.SpectralVariance(k).value(C, S)
 
 
 def package_gains(C, S, k):
-    """Return the gains of the spectral variance f_sv, (d,), computed by the package."""
+    """Return the package's gains f_sv(S + x) − f_sv(S) of the spectral variance for all features x, (d,)."""
     return sl.spectral.SpectralVariance(k).gains(C, S)
 
 
@@ -191,7 +191,7 @@ def test_variance_never_increases(check):
     Hypotheses: The columns have length 1, and λ_i are the eigenvalues of the Gram matrix C_S of the unit
     columns in S.
 
-    Consequences: f_sv is decreasing. No set has a larger value than ∅ and the single features.
+    Consequences: f_sv is decreasing. Its largest value is attained at ∅ and at single features.
     """
     check.over(
         [fmpq_mat(2, 2, [2, 1, 1, 2]) * fmpq(1, 2)],

@@ -134,8 +134,7 @@ def printed(gamma, k):
 
 
 def attained(f, k, R=None, eps=EPS):
-    """Return g(S̃)/g(U∖{0}), where greedy local search as printed selects S̃ from the set U, and g = R² + f.
-    """
+    """Return g(S̃)/g(U∖{0}), g = R² + f, for the set S̃ that greedy local search as printed selects from U."""
     g = added(R, f) if R else f
     return fmpq(1) * g[greedy_local_search(f, g, k, eps).best] / g[len(f) - 2]
 

@@ -302,9 +302,11 @@ def test_noise_breaks_ties(check):
 )
 @mutants("sl.sequential_lasso")
 def test_how_often_features_tie(check):
-    """In practice it rarely happens that several features attain ‖XᵀP_S^⊥y‖∞.
+    """In practice it rarely happens that several features attain the largest correlation ‖XᵀP_S^⊥y‖∞ with the
+    residual P_S^⊥y.
 
-    Hypotheses: n = 20, d = 40, k = 6. The entries are Gaussian, ±1, or 0/1 with a 0/1 response.
+    Hypotheses: n = 20, d = 40, k = 6. The entries of X are Gaussian, ±1, or 0 and 1; in the third case y has
+    the entries 0 and 1 too.
 
     Tolerance: Features are tied if their correlations agree to rounding, as in sl.sequential_lasso.
     """

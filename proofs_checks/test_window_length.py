@@ -115,7 +115,7 @@ class Window:
 
 
 def at_least(a, b2, K, strictly=False):
-    """Return whether a√b2 ≥ K (or, if strict, > K), for a ≥ 0."""
+    """Return whether a√b2 ≥ K, for a ≥ 0, exactly. If `strictly`, return whether a√b2 > K."""
     if strictly:
         return K < 0 or a * a * b2 > K * K
     return K <= 0 or a * a * b2 >= K * K
@@ -154,7 +154,7 @@ def solves_inside(X, y, S, window):
 
 
 def fails_beyond(window):
-    """Return whether the window of one step ends where its lower end λ₂ says.
+    """Return whether the set of active features changes at the lower end λ₂ of the window of one step.
 
     At λ₂ the correlation of some inactive column with the residual must equal the penalty. At three smaller
     penalties λ, the correlation of some inactive column must exceed λ, so that the solution with the old
@@ -526,7 +526,7 @@ def test_unit_columns_are_not_needed(check):
     lengths.
 
     Consequences: Theorem 3.3 (Sequential LASSO selects features as OMP does) holds for every design. If the
-    lengths of the columns change, T changes, and with it the picks of both methods.
+    lengths of the columns change, T changes, and so do the features that both methods select.
     """
 
     def within_the_tied(selection):
